@@ -1,0 +1,67 @@
+//! Whom to send to, whom to receive from, and which tag: the arguments of point-to-point calls.
+
+/// Largest tag (MPI_TAG_UB, MPI-5.0 section 3.2.3).
+pub const TAG_MAX: i32 = i32::MAX;
+
+/// Where a message goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Destination {
+    /// The process of that rank in the communicator.
+    Rank(usize),
+    /// Nobody: the send completes at once (MPI_PROC_NULL).
+    Null,
+}
+
+/// Where a message may come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// The process of that rank in the communicator.
+    Rank(usize),
+    /// Anybody in the communicator (MPI_ANY_SOURCE).
+    Any,
+    /// Nobody: the receive completes at once with no data (MPI_PROC_NULL).
+    Null,
+}
+
+/// Which tag a receive accepts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TagSelector {
+    /// That tag only.
+    Tag(i32),
+    /// Any tag (MPI_ANY_TAG).
+    Any,
+}
+
+/// Receive from whoever sends first.
+pub const ANY_SOURCE: Source = Source::Any;
+/// Receive whatever the tag.
+pub const ANY_TAG: TagSelector = TagSelector::Any;
+/// The partner that is not there: sends and receives complete at once.
+pub const PROC_NULL: Destination = Destination::Null;
+
+impl From<usize> for Destination {
+    fn from(rank: usize) -> Self {
+        Destination::Rank(rank)
+    }
+}
+
+impl From<usize> for Source {
+    fn from(rank: usize) -> Self {
+        Source::Rank(rank)
+    }
+}
+
+impl From<Destination> for Source {
+    fn from(partner: Destination) -> Self {
+        match partner {
+            Destination::Rank(rank) => Source::Rank(rank),
+            Destination::Null => Source::Null,
+        }
+    }
+}
+
+impl From<i32> for TagSelector {
+    fn from(tag: i32) -> Self {
+        TagSelector::Tag(tag)
+    }
+}

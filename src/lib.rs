@@ -1,0 +1,3 @@
+//! rwmpi: an MPI whose transport is remote memory.
+#![forbid(unsafe_code)]
+pub use rwmpi_core::*;

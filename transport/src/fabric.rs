@@ -1,0 +1,223 @@
+//! The contract of a transport: what the layer above may ask of the way to its peers.
+//!
+//! Four primitives, after section 2.2.2 of the MPI/MBCF thesis:
+//! *Memory-Based FIFO* (bounded queues in the receiver's memory, one per ordered pair and purpose), *Remote Write* (and its
+//! converse, remote read) into memory whose address the owner handed out, *claim words* (the compound operation
+//! compare-and-swap on a word of a peer), and *Memory-Based Signal*. Every implementation passes the one conformance suite in
+//! `tests/`.
+//!
+//! Invariants every fabric keeps:
+//! 1. Cells of one queue from one peer arrive in the order in which they were pushed, each exactly once.
+//! 2. Bytes of a remote write are visible to the peer before any cell that was pushed to it later.
+//! 3. A refused operation has no effect. Lengths and addresses that come from a peer are checked before use.
+//! 4. No method keeps a span beyond its return, and none blocks except [`Fabric::idle`].
+
+use crate::{ReadSpan, WriteSpan};
+
+/// The four words that travel in every cell beside its payload; their meaning belongs to the layer above.
+pub type Header = [u32; 4];
+
+/// The purpose of a queue: one of each exists for every ordered pair of peers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Queue {
+    /// Messages, with payloads up to [`Fabric::max_payload`].
+    Messages = 0,
+    /// Requests for send and other short notes to a sender, with payloads up to [`INLINE_PAYLOAD`].
+    Requests = 1,
+}
+
+/// Payload bytes that travel in the same cache line as the header.
+pub const INLINE_PAYLOAD: usize = 40;
+
+/// How an enqueue stands to earlier refusals (the thesis's option *enqueue eagerly*).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Enqueue {
+    /// Refused, even if there is room, while an earlier refusal on this queue has not been retried: so order holds for a sender
+    /// that issues several without looking.
+    Next,
+    /// The explicit retry after a refusal: tries again and, on success, lets later ones through.
+    Retry,
+}
+
+/// Why an enqueue had no effect. Success is silent (the thesis's option *reply on failure*).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PushError {
+    /// No room now; a value, not a failure.
+    #[error("the queue to the peer is full")]
+    Full,
+    /// The memory for the queue could not be had.
+    #[error("no shared memory left for a queue to peer {peer}")]
+    NoMemory {
+        /// Whose memory.
+        peer: usize,
+    },
+}
+
+/// A peer wrote something that no correct peer writes, or is gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("peer {peer}: {what}")]
+pub struct PeerFault {
+    /// The peer.
+    pub peer: usize,
+    /// What is wrong.
+    pub what: &'static str,
+}
+
+/// The oldest cell of a queue: its header, and where its payload lies. Stays valid until the cell is popped.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrival {
+    /// The four words of the sender.
+    pub header: Header,
+    /// Length of the payload in bytes, checked.
+    pub len: usize,
+    /// Where the payload lies; the fabric's own business.
+    pub place: usize,
+}
+
+/// The way by which bytes reach a peer's memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// The peer is a thread of this process: a copy.
+    SameProcess,
+    /// The memory is in the job's shared file, which is mapped here too: a copy.
+    SharedHeap,
+    /// The kernel copies (`process_vm_writev`, `process_vm_readv`).
+    Kernel,
+}
+
+/// Memory of one peer as another may name it. Made by [`Fabric::address_of`]; three words on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct RemoteAddress {
+    /// What `place` is relative to; the fabric's own business.
+    pub space: u64,
+    /// Where the bytes start.
+    pub place: u64,
+    /// How many bytes were handed out: nothing beyond is ever touched.
+    pub len: u64,
+}
+
+/// Why a remote write or read had no effect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RemoteError {
+    /// Not within what the peer handed out.
+    #[error("outside the memory that the peer handed out")]
+    Refused,
+    /// There is no way to that memory.
+    #[error("no way to that memory of the peer")]
+    NoWay,
+    /// The peer has exited.
+    #[error("the peer has exited")]
+    PeerLost,
+}
+
+/// What a Memory-Based Signal says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Signal {
+    /// Look at your queues.
+    Wake = 1,
+    /// Something of yours is to be withdrawn.
+    Cancel = 2,
+    /// The job is over.
+    Abort = 4,
+}
+
+/// The signals that arrived since the last look: bits of [`Signal`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SignalSet(pub u32);
+
+impl SignalSet {
+    /// Whether `signal` is among them.
+    pub fn contains(self, signal: Signal) -> bool {
+        self.0 & signal as u32 != 0
+    }
+}
+
+/// How long the caller has been waiting in vain; lives on the caller's stack for the length of one wait.
+#[derive(Debug, Default)]
+pub struct Backoff {
+    /// Rounds since something last happened.
+    pub(crate) rounds: u32,
+}
+
+impl Backoff {
+    /// Something happened: begin again with spinning.
+    pub fn reset(&mut self) {
+        self.rounds = 0;
+    }
+}
+
+/// One peer's end of the transport. Owned by one thread at a time.
+pub trait Fabric {
+    /// This peer's number.
+    fn me(&self) -> usize;
+    /// How many peers there are; they are numbered from 0.
+    fn peers(&self) -> usize;
+
+    /// Longest payload of a cell in [`Queue::Messages`], bytes.
+    fn max_payload(&self) -> usize;
+    /// Appends a cell to `queue` at peer `to` (which may be this peer itself).
+    fn try_push(
+        &mut self,
+        to: usize,
+        queue: Queue,
+        enqueue: Enqueue,
+        header: Header,
+        payload: ReadSpan,
+    ) -> Result<(), PushError>;
+    /// The oldest cell that `from` pushed and that was not popped yet.
+    fn front(&mut self, from: usize, queue: Queue) -> Result<Option<Arrival>, PeerFault>;
+    /// Copies payload bytes `offset ..` of an arrival, as many as `into` holds.
+    ///
+    /// # Panics
+    /// If the payload has not that many bytes.
+    fn read(&mut self, from: usize, queue: Queue, arrival: &Arrival, offset: usize, into: WriteSpan);
+    /// Gives the oldest cell's room back to the sender. Only after a `front` that returned it.
+    fn pop(&mut self, from: usize, queue: Queue);
+    /// A peer with a cell waiting in `queue`, round robin so that none starves; looks at a bounded number of peers a call.
+    fn ready(&mut self, queue: Queue) -> Option<usize>;
+    /// How many cells this peer has pushed to `to`'s message queue so far.
+    fn pushed(&self, to: usize) -> u64;
+    /// How many of them `to` has popped, read from memory that both share (`None` where nothing is shared). Never more than
+    /// the truth.
+    fn accepted(&mut self, to: usize) -> Option<u64>;
+
+    /// The name under which peers may reach `span`.
+    fn address_of(&self, span: ReadSpan) -> RemoteAddress;
+    /// How `peer` can reach memory of this peer at `address`; `None`: not at all. Known from a real test transfer at wire-up.
+    fn way_from(&self, peer: usize, address: &RemoteAddress) -> Option<Way>;
+    /// Writes `from` into `peer`'s memory, `offset` bytes into `address`.
+    fn remote_write(
+        &mut self,
+        peer: usize,
+        address: &RemoteAddress,
+        offset: u64,
+        from: ReadSpan,
+    ) -> Result<Way, RemoteError>;
+    /// Reads from `peer`'s memory, `offset` bytes into `address`.
+    fn remote_read(
+        &mut self,
+        peer: usize,
+        address: &RemoteAddress,
+        offset: u64,
+        into: WriteSpan,
+    ) -> Result<Way, RemoteError>;
+
+    /// How many claim words each peer has: 0 where peers share no memory.
+    fn claim_words(&self) -> usize;
+    /// Sets claim word `index` of this peer (Release).
+    fn set_claim(&mut self, index: usize, value: u64);
+    /// Compare-and-swap on claim word `index` of `peer`, which may be this peer; `Err` has the value found.
+    fn swap_claim(&mut self, peer: usize, index: usize, expected: u64, new: u64) -> Result<(), u64>;
+
+    /// Sends a Memory-Based Signal: wakes the peer if it sleeps in [`Fabric::idle`], and interrupts it if it registered a
+    /// handler.
+    fn signal(&mut self, peer: usize, signal: Signal);
+    /// The signals that arrived since the last call.
+    fn take_signals(&mut self) -> SignalSet;
+
+    /// Called in a loop by whoever waits: spins, then yields, then sleeps until a peer pushes, pops or signals (or, as a safety
+    /// net, a time-out of at most a second). May return early at any time.
+    fn idle(&mut self, backoff: &mut Backoff);
+}

@@ -1,0 +1,129 @@
+//! Spans: raw memory that a peer may touch while we hold it, so never a Rust reference.
+//!
+//! A span is made once, where the owner of the memory is known (the typed API, the C front end), by an `unsafe`
+//! call that states how long it stays valid. From there on it travels as a plain value, and every copy out of or into it
+//! is bounds-checked.
+#![allow(unsafe_code)]
+
+use std::ptr;
+
+/// Bytes that may be read until the operation they were given to has completed.
+#[derive(Clone, Copy, Debug)]
+pub struct ReadSpan {
+    start: *const u8,
+    len: usize,
+}
+
+/// Bytes that may be written until the operation they were given to has completed.
+#[derive(Clone, Copy, Debug)]
+pub struct WriteSpan {
+    start: *mut u8,
+    len: usize,
+}
+
+// SAFETY: a span is an address with a length; the contract of `new` (valid until the operation has completed) does not
+// depend on the thread that uses it.
+unsafe impl Send for ReadSpan {}
+// SAFETY: as for `ReadSpan`.
+unsafe impl Send for WriteSpan {}
+
+impl ReadSpan {
+    /// No bytes.
+    pub const EMPTY: ReadSpan = ReadSpan { start: ptr::NonNull::<u8>::dangling().as_ptr(), len: 0 };
+
+    /// A span of `len` bytes from `start`.
+    ///
+    /// # Safety
+    /// The bytes must stay readable until the operation that the span is given to has completed, been cancelled or
+    /// failed, and nobody may change them until then except through the library.
+    pub const unsafe fn new(start: *const u8, len: usize) -> Self {
+        ReadSpan { start, len }
+    }
+
+    /// Where the bytes start.
+    pub const fn start(self) -> *const u8 {
+        self.start
+    }
+
+    /// How many bytes there are.
+    pub const fn len(self) -> usize {
+        self.len
+    }
+
+    /// Whether there are none.
+    pub const fn is_empty(self) -> bool {
+        self.len == 0
+    }
+
+    /// The `len` bytes that begin `offset` bytes into the span.
+    ///
+    /// # Panics
+    /// If they do not all lie in the span.
+    pub fn part(self, offset: usize, len: usize) -> ReadSpan {
+        assert!(offset <= self.len && len <= self.len - offset, "part of a span lies outside it");
+        // SAFETY: just checked to lie within the span, whose contract carries over.
+        unsafe { ReadSpan::new(self.start.add(offset), len) }
+    }
+
+    /// Copies the whole span to the beginning of `into`. The two may be the same place but not overlap otherwise.
+    ///
+    /// # Panics
+    /// If `into` is shorter.
+    pub fn copy_to(self, into: WriteSpan) {
+        assert!(self.len <= into.len, "copy into a shorter span");
+        // SAFETY: both are valid for `self.len` bytes by their contracts; `copy` allows any overlap.
+        unsafe { ptr::copy(self.start, into.start, self.len) }
+    }
+}
+
+impl WriteSpan {
+    /// No bytes.
+    pub const EMPTY: WriteSpan = WriteSpan { start: ptr::NonNull::<u8>::dangling().as_ptr(), len: 0 };
+
+    /// A span of `len` bytes from `start`.
+    ///
+    /// # Safety
+    /// The bytes must stay writable until the operation that the span is given to has completed, been cancelled or
+    /// failed, and nobody may touch them until then except through the library.
+    pub const unsafe fn new(start: *mut u8, len: usize) -> Self {
+        WriteSpan { start, len }
+    }
+
+    /// Where the bytes start.
+    pub const fn start(self) -> *mut u8 {
+        self.start
+    }
+
+    /// How many bytes there are.
+    pub const fn len(self) -> usize {
+        self.len
+    }
+
+    /// Whether there are none.
+    pub const fn is_empty(self) -> bool {
+        self.len == 0
+    }
+
+    /// The `len` bytes that begin `offset` bytes into the span.
+    ///
+    /// # Panics
+    /// If they do not all lie in the span.
+    pub fn part(self, offset: usize, len: usize) -> WriteSpan {
+        assert!(offset <= self.len && len <= self.len - offset, "part of a span lies outside it");
+        // SAFETY: just checked to lie within the span, whose contract carries over.
+        unsafe { WriteSpan::new(self.start.add(offset), len) }
+    }
+
+    /// The same bytes, to be read.
+    pub const fn as_read(self) -> ReadSpan {
+        ReadSpan { start: self.start, len: self.len }
+    }
+}
+
+impl<'a> From<&'a [u8]> for ReadSpan {
+    /// For immediate use: the span must not outlive the slice, which only the callee's promise not to keep it ensures.
+    /// Every [`crate::Fabric`] method keeps that promise.
+    fn from(bytes: &'a [u8]) -> Self {
+        ReadSpan { start: bytes.as_ptr(), len: bytes.len() }
+    }
+}
