@@ -211,6 +211,10 @@ pub trait Fabric {
     /// Compare-and-swap on claim word `index` of `peer`, which may be this peer; `Err` has the value found.
     fn swap_claim(&mut self, peer: usize, index: usize, expected: u64, new: u64) -> Result<(), u64>;
 
+    /// Publishes what this peer is doing, for whoever watches the job: word `index` (0 to 7) of its activity record. What the
+    /// words mean belongs to the layer above.
+    fn set_activity(&mut self, index: usize, word: u64);
+
     /// Sends a Memory-Based Signal: wakes the peer if it sleeps in [`Fabric::idle`], and interrupts it if it registered a
     /// handler.
     fn signal(&mut self, peer: usize, signal: Signal);
