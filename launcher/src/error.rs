@@ -1,5 +1,6 @@
 //! Why a job did not start, and the exit codes of the launcher's own.
 
+use rwmpi_transport::JobError;
 use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
@@ -53,14 +54,12 @@ pub enum LaunchError {
         source: io::Error,
     },
     /// No memory for the ranks to share.
-    #[error("cannot set up the shared memory of {ranks} ranks {place}: {source}")]
+    #[error("{source}{hint}")]
     SharedMemory {
-        /// How many ranks.
-        ranks: usize,
-        /// Where it was to be.
-        place: String,
-        /// What the system said.
-        source: io::Error,
+        /// What went wrong.
+        source: JobError,
+        /// What to do, or nothing.
+        hint: String,
     },
     /// A rank could not be started though its program is fine.
     #[error("cannot start rank {rank} ({}): {source}{hint}", .program.display())]

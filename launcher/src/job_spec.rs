@@ -169,7 +169,7 @@ impl JobSpec {
         self
     }
 
-    /// Puts into words what a rank's page says about its present call; `None` for "in no call".
+    /// Puts into words what a rank's page says about its present or last call; `None`: it made none.
     pub fn describe_activity(mut self, describe: fn(&[u64; 8]) -> Option<String>) -> Self {
         self.describe_activity = describe;
         self

@@ -14,7 +14,7 @@ use std::process;
 /// rwmpi_launcher::launch(4, || println!("one of four"));
 /// ```
 pub fn launch<T>(ranks: usize, main: impl FnOnce() -> T) -> T {
-    if env::var_os("RWMPI_RANK").is_some() {
+    if env::var_os(rwmpi_transport::RANK).is_some() {
         return main();
     }
     let program = env::current_exe().unwrap_or_else(|_| "/proc/self/exe".into());

@@ -16,7 +16,6 @@ mod binding;
 mod command_line;
 mod error;
 mod explain;
-mod job_page;
 mod job_spec;
 mod launch;
 mod output;

@@ -21,7 +21,7 @@ pub(crate) enum Verdict {
     /// A rank failed by itself.
     Failed(Failure),
     /// A rank asked for the job to end.
-    Aborted { rank: usize, code: i32, text: String },
+    Aborted { rank: Option<usize>, code: i32, text: String },
     /// The time allowed was over.
     TimedOut { after: Duration, states: Vec<RankState> },
     /// The user, or the system, told the launcher to end.
@@ -38,7 +38,7 @@ pub(crate) struct Failure {
     pub(crate) attached: bool,
     /// Whether it had finalized.
     pub(crate) finished: bool,
-    /// The call it was in, if any.
+    /// Its present or last call, if any.
     pub(crate) call: Option<String>,
     /// How many others were running.
     pub(crate) others: usize,
@@ -72,7 +72,8 @@ impl Verdict {
         match self {
             Verdict::Failed(failure) => failure.text(program),
             Verdict::Aborted { rank, code, text } => {
-                let mut report = format!("rank {rank} on {} aborted the job with code {code}\n", host());
+                let who = rank.map_or("somebody".to_owned(), |rank| format!("rank {rank} on {}", host()));
+                let mut report = format!("{who} aborted the job with code {code}\n");
                 for line in text.lines() {
                     let _ = writeln!(report, "  {line}");
                 }
@@ -125,7 +126,7 @@ impl Failure {
         match &self.call {
             Some(call) => _ = writeln!(report, "  last call: {call}"),
             None if self.finished => report.push_str("  it had finalized\n"),
-            None if self.attached => report.push_str("  last call: none, it was computing\n"),
+            None if self.attached => report.push_str("  last call: none yet\n"),
             None => {}
         }
         if let Some(reason) = &self.output_broken
@@ -219,7 +220,7 @@ mod tests {
 
     #[test]
     fn abort_codes_keep_success_and_failure_apart() {
-        let code = |code| Verdict::Aborted { rank: 0, code, text: String::new() }.exit_code();
+        let code = |code| Verdict::Aborted { rank: Some(0), code, text: String::new() }.exit_code();
         assert_eq!([code(0), code(7), code(256), code(-1)], [0, 7, 1, 255]);
     }
 

@@ -14,7 +14,6 @@
 #![allow(unsafe_code)]
 
 use crate::error::LaunchError;
-use crate::job_page::Job;
 use crate::job_spec::Output;
 use crate::plan::Plan;
 use rustix::fs::{Mode, OFlags};
@@ -22,6 +21,7 @@ use rustix::io::FdFlags;
 use rustix::pipe::PipeFlags;
 use rustix::process::{Pid, PidfdFlags, Resource, Rlimit, Signal, WaitId, WaitIdOptions, WaitIdStatus};
 use rustix::thread::CpuSet;
+use rwmpi_transport::{JOB_FD, Job, LIFELINE_FD, RANK, SIZE};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt;
@@ -112,11 +112,11 @@ impl<'a> Spawner<'a> {
             .arg0(&section.name)
             .args(&section.arguments)
             .envs(section.environment.iter().map(|(name, value)| (name, value)))
-            .env("RWMPI_RANK", rank.to_string())
-            .env("RWMPI_SIZE", self.plan.ranks().to_string())
+            .env(RANK, rank.to_string())
+            .env(SIZE, self.plan.ranks().to_string())
             .env("RWMPI_APPNUM", self.plan.section_of[rank].to_string())
-            .env("RWMPI_JOB_FD", self.job.as_fd().as_raw_fd().to_string())
-            .env("RWMPI_LIFELINE_FD", lifeline.to_string())
+            .env(JOB_FD, self.job.as_fd().as_raw_fd().to_string())
+            .env(LIFELINE_FD, lifeline.to_string())
             .stdin(match self.rank_0_input {
                 Rank0Input::Inherited if rank == 0 => Stdio::inherit(),
                 Rank0Input::Piped if rank == 0 => Stdio::piped(),

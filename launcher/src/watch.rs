@@ -2,7 +2,6 @@
 
 use crate::error::LaunchError;
 use crate::explain;
-use crate::job_page::Job;
 use crate::job_spec::{JobSpec, Outcome, Output};
 use crate::output::{Outputs, Pumped};
 use crate::plan::Plan;
@@ -12,6 +11,7 @@ use crate::spawn::{Lifeline, RankProcess, Spawner};
 use crate::standard_input::{self, StandardInput};
 use rustix::event::{PollFd, PollFlags, Timespec, epoll};
 use rustix::process::{Signal, WaitIdStatus};
+use rwmpi_transport::Job;
 use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
@@ -280,7 +280,7 @@ impl<'a> Watch<'a> {
 
     /// Ends the job: the verdict stands, and the signals are sent when they are due.
     fn end(&mut self, verdict: Verdict, escalation: Vec<(Instant, Signal)>) {
-        self.job.set_aborted();
+        self.job.set_aborted(verdict.exit_code().into(), "the launcher ended the job");
         self.verdict = Some(verdict);
         self.escalation = escalation.into();
         self.escalate();
@@ -315,7 +315,10 @@ impl<'a> Watch<'a> {
         if self.job.finished(rank) {
             return "running, has left the job".to_owned();
         }
-        (self.spec.describe_activity)(&self.job.activity(rank)).unwrap_or_else(|| "computing".to_owned())
+        match (self.spec.describe_activity)(&self.job.activity(rank)) {
+            Some(call) => format!("last call: {call}"),
+            None => "has made no call yet".to_owned(),
+        }
     }
 
     /// Passes on what the ranks wrote before they ended. A process that escaped its group may keep a pipe open for ever, so the end
@@ -374,13 +377,12 @@ fn poll_for<'a>(
 }
 
 fn create_job(spec: &JobSpec, ranks: usize) -> Result<Job, LaunchError> {
-    Job::create(ranks, spec.segment_directory.as_deref()).map_err(|source| LaunchError::SharedMemory {
-        ranks,
-        place: match &spec.segment_directory {
-            Some(directory) => format!("in {}", directory.display()),
-            None => "in anonymous memory".to_owned(),
-        },
+    let directory = spec.segment_directory.as_deref();
+    Job::create(ranks, directory).map_err(|source| LaunchError::SharedMemory {
         source,
+        hint: directory
+            .map(|path| format!("; the directory is {} (--segment-dir)", path.display()))
+            .unwrap_or_default(),
     })
 }
 
