@@ -1,1 +1,3 @@
-//! To come.
+//! The NAS Parallel Benchmarks.
+#![forbid(unsafe_code)]
+pub mod cfd;
