@@ -1,7 +1,9 @@
 //! MPI semantics over remote memory, and the typed Rust API.
 
+mod buffer;
 mod collective;
 mod communicator;
+mod engine;
 mod error;
 mod point_to_point;
 mod rank;
