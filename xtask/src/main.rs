@@ -62,7 +62,7 @@ fn run(command: Command) -> Result<()> {
         Command::Model => verify::model(&workspace),
         Command::Loom => verify::loom(&workspace),
         Command::Memcheck => memory::check(&workspace),
-        Command::Bench => bench::run(&workspace),
+        Command::Bench => bench::run_all(&workspace),
         Command::Install { prefix } => install::run(&workspace, &prefix),
     }
 }

@@ -33,6 +33,18 @@ pub fn run(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
+/// As [`run`], and keeps what the command writes to standard output, besides showing it.
+pub fn run_and_keep(command: &mut Command) -> Result<String> {
+    let shown = displayed(command);
+    println!("$ {shown}");
+    let output = command.stdin(Stdio::null()).stderr(Stdio::inherit()).output();
+    let output = output.with_context(|| format!("cannot run `{shown}`"))?;
+    ensure!(output.status.success(), "`{shown}` failed: {}", output.status);
+    let text = String::from_utf8(output.stdout).with_context(|| format!("`{shown}` wrote bytes that are not text"))?;
+    print!("{text}");
+    Ok(text)
+}
+
 /// Runs tests: as [`run`], and counts them from the closing lines of their runners.
 ///
 /// That no test ran is a failure too: a filter or a feature that selects nothing must not look like success.
