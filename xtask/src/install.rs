@@ -6,12 +6,11 @@ use std::path::Path;
 use anyhow::{Context, Result};
 
 use crate::process;
-use crate::workspace::{PROGRAM_PACKAGES, PROGRAMS, Workspace};
+use crate::workspace::{ONLY_PROGRAMS, PROGRAMS, Workspace};
 
 /// Builds the programs and copies them to `prefix/bin`.
 pub fn run(workspace: &Workspace, prefix: &Path) -> Result<()> {
-    let mut build = workspace.cargo(&["build", "--release", "--bins"]);
-    process::run(build.args(PROGRAM_PACKAGES.iter().flat_map(|package| ["--package", package])))?;
+    process::run(workspace.cargo(&["build", "--release"]).args(ONLY_PROGRAMS))?;
     let folder = prefix.join("bin");
     fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
     for program in PROGRAMS {

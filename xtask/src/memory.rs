@@ -6,7 +6,7 @@ use anyhow::{Result, ensure};
 
 use crate::process::{run, run_tests, works};
 use crate::report::Report;
-use crate::workspace::{PROGRAM_PACKAGES, Workspace};
+use crate::workspace::{ONLY_PROGRAMS, Workspace};
 
 /// Runs what this machine's tools allow: Miri or AddressSanitizer, and valgrind.
 pub fn check(workspace: &Workspace) -> Result<()> {
@@ -23,7 +23,21 @@ pub fn check(workspace: &Workspace) -> Result<()> {
         println!("no Miri in the nightly toolchain (`rustup +nightly component add miri`): AddressSanitizer only");
     }
     address_sanitizer(workspace, &mut report);
+    if works(Command::new("valgrind").arg("--version")) {
+        report.step("valgrind", || valgrind(workspace));
+    } else {
+        println!("no valgrind on this machine (`apt-get install valgrind`): left out");
+    }
     report.close()
+}
+
+/// A small job of which every rank runs under valgrind, to see uses of uninitialised memory too.
+fn valgrind(workspace: &Workspace) -> Result<()> {
+    run(workspace.cargo(&["build"]).args(ONLY_PROGRAMS))?;
+    let programs = workspace.target().join("debug");
+    let mut job = Command::new(programs.join("mpiexec"));
+    job.args(["-n", "2", "valgrind", "--quiet", "--error-exitcode=9"]);
+    run(job.arg(programs.join("npb")).args(["is", "--class", "S"]))
 }
 
 fn address_sanitizer(workspace: &Workspace, report: &mut Report) {
@@ -36,9 +50,7 @@ fn address_sanitizer(workspace: &Workspace, report: &mut Report) {
         command.env("CARGO_TARGET_DIR", &folder).env("RUSTFLAGS", "-Zsanitizer=address");
         command
     };
-    report.step("programs", || {
-        run(sanitized(&["build", "--bins"]).args(PROGRAM_PACKAGES.iter().flat_map(|package| ["--package", package])))
-    });
+    report.step("programs", || run(sanitized(&["build"]).args(ONLY_PROGRAMS)));
     report.tests("address sanitizer", || {
         let mut command = sanitized(&["test", "--workspace", "--exclude", "xtask", "--lib", "--bins", "--tests"]);
         run_tests(command.env("RWMPI_BIN_DIR", folder.join(target).join("debug")))

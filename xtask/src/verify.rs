@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use crate::process::{run, run_tests, works};
 use crate::report::{Report, TestCounts};
 use crate::tidy;
-use crate::workspace::{PROGRAM_PACKAGES, Workspace};
+use crate::workspace::{ONLY_PROGRAMS, Workspace};
 
 /// Tells whole-job tests in which folder the programs under test are.
 const PROGRAM_FOLDER_VARIABLE: &str = "RWMPI_BIN_DIR";
@@ -21,7 +21,7 @@ pub fn test(workspace: &Workspace) -> Result<()> {
     report.step("clippy", || {
         run(&mut workspace.cargo(&["clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"]))
     });
-    report.step("programs", || run(&mut programs(workspace)));
+    report.step("programs", || run(workspace.cargo(&["build"]).args(ONLY_PROGRAMS)));
     report.tests("unit, integration, jobs", || run_tests(&mut workspace_tests(workspace)));
     report
         .tests("documentation tests", || run_tests(&mut workspace.cargo(&["test", "--quiet", "--doc", "--workspace"])));
@@ -31,12 +31,6 @@ pub fn test(workspace: &Workspace) -> Result<()> {
     });
     report.tests("loom", || loom_tests(workspace, "2"));
     report.close()
-}
-
-fn programs(workspace: &Workspace) -> Command {
-    let mut build = workspace.cargo(&["build", "--bins"]);
-    build.args(PROGRAM_PACKAGES.iter().flat_map(|package| ["--package", package]));
-    build
 }
 
 fn workspace_tests(workspace: &Workspace) -> Command {

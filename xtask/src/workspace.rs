@@ -8,8 +8,8 @@ use cargo_metadata::{Metadata, MetadataCommand};
 
 /// The programs that users run.
 pub const PROGRAMS: &[&str] = &["mpiexec", "mpirun", "npb", "mpi-bench"];
-/// The packages that have them.
-pub const PROGRAM_PACKAGES: &[&str] = &["rwmpi-launcher", "npb", "mpi-bench"];
+/// What tells cargo to build them and nothing else.
+pub const ONLY_PROGRAMS: &[&str] = &["--bins", "--package=rwmpi-launcher", "--package=npb", "--package=mpi-bench"];
 
 /// The project as cargo sees it.
 pub struct Workspace {
