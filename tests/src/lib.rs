@@ -1,1 +1,3 @@
-//! To come.
+//! What the tests that cross crates have in common.
+
+pub mod conformance;
