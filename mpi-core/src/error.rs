@@ -71,7 +71,9 @@ impl Error {
                     rank(source)
                 ),
             ),
-            Failure::Fault(fault) => (ErrorClass::ProcessFailed, format!("rank {}: {}", rank(fault.peer as u32), fault.what)),
+            Failure::Fault(fault) => {
+                (ErrorClass::ProcessFailed, format!("rank {}: {}", rank(fault.peer as u32), fault.what))
+            }
             Failure::Remote { peer, error } => {
                 (ErrorClass::ProcessFailed, format!("copying from or to rank {}: {error}", rank(peer)))
             }

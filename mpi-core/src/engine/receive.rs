@@ -6,7 +6,8 @@ use rwmpi_transport::{Enqueue, Fabric, Queue, ReadSpan, WriteSpan};
 use super::operation::{ReceiveOperation, SendOperation, Stage};
 use super::slots::{claimed, open};
 use super::{
-    Body, Completion, Engine, Failure, LARGE, Operation, OperationId, Outcome, Outgoing, Stream, Target, Unexpected, wire,
+    Body, Completion, Engine, Failure, LARGE, Operation, OperationId, Outcome, Outgoing, Stream, Target, Unexpected,
+    wire,
 };
 use crate::engine::policy::WRITE_MIN;
 
@@ -33,15 +34,12 @@ impl<F: Fabric> Engine<F> {
     fn receive_directly(&mut self, source: u32, pattern: Pattern, buffer: WriteSpan<'static>) -> Outcome {
         if self.receiver.is_idle() && self.peers[source as usize].stream.is_none() && self.backlog == 0 {
             for _ in 0..self.fabric.patience() {
-                let Some(arrival) = self.fabric.front(source as usize, Queue::Messages).map_err(Failure::Fault)?
-                else {
+                let Some(arrival) = self.fabric.front(source as usize, Queue::Messages).map_err(Failure::Fault)? else {
                     std::hint::spin_loop();
                     continue;
                 };
                 let [_, context, tag, _] = arrival.header;
-                if wire::kind(&arrival.header) != wire::EAGER
-                    || !pattern.matches(&Envelope { context, source, tag })
-                {
+                if wire::kind(&arrival.header) != wire::EAGER || !pattern.matches(&Envelope { context, source, tag }) {
                     break;
                 }
                 let taken = arrival.len.min(buffer.len());

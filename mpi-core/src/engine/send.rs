@@ -287,13 +287,7 @@ impl<F: Fabric> Engine<F> {
     }
 
     /// Answers a request: writes the data into the receiver's buffer, then tells it so.
-    fn write(
-        &mut self,
-        peer: u32,
-        tag: u32,
-        request: &RequestForSend,
-        data: ReadSpan<'static>,
-    ) -> Result<(), Failure> {
+    fn write(&mut self, peer: u32, tag: u32, request: &RequestForSend, data: ReadSpan<'static>) -> Result<(), Failure> {
         let len = data.len() as u64;
         if len > 0 {
             self.fabric
