@@ -1,10 +1,5 @@
-<<<<<<< HEAD
-//! What the tests that cross crates have in common.
-
-pub mod conformance;
-=======
 //! What the tests that cross crates share.
-#![forbid(unsafe_code)]
+pub mod conformance;
 
 use std::path::PathBuf;
 
@@ -40,4 +35,3 @@ mod tests {
         super::binary("no-such-program");
     }
 }
->>>>>>> main

@@ -387,6 +387,6 @@ impl<const CELLS: usize> Consumer<CELLS> {
 }
 
 #[cfg(all(test, loom))]
-mod model;
+mod loom_model;
 #[cfg(all(test, not(loom)))]
 mod tests;

@@ -1,5 +1,5 @@
 //! The ring and the sleep/wake handshake under loom: every interleaving and every reordering that the memory model allows, with a
-//! capacity of two. Run with `RUSTFLAGS="--cfg loom" cargo test -p rwmpi-transport --lib`.
+//! capacity of two. Run with `RUSTFLAGS="--cfg loom" cargo test -p rwmpi-transport --lib loom`.
 
 use loom::thread;
 
@@ -137,7 +137,8 @@ fn pop_wakes() {
 fn explore(broken: Broken, model: fn()) {
     BROKEN.set(broken);
     let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = Some(3);
+    // `LOOM_MAX_PREEMPTIONS` says otherwise if it is set.
+    builder.preemption_bound.get_or_insert(3);
     builder.check(model);
 }
 
