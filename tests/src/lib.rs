@@ -1,5 +1,5 @@
 //! What the tests that cross crates share.
-#![forbid(unsafe_code)]
+pub mod conformance;
 
 use std::path::PathBuf;
 
