@@ -1,3 +1,8 @@
 //! rwmpi: an MPI whose transport is remote memory.
 #![forbid(unsafe_code)]
 pub use rwmpi_core::*;
+
+/// The README's program, compiled with the documentation tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

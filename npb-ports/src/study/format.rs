@@ -44,6 +44,18 @@ pub fn bytes(value: f64) -> String {
     format!("{} {unit}", significant(value / divisor))
 }
 
+/// Bytes in at most four letters, decimal units: `120`, `9.8K`, `762K`, `1.0M`.
+pub fn compact(value: u64) -> String {
+    let (unit, divisor) = match value {
+        0..1_000 => return value.to_string(),
+        1_000..999_500 => ("K", 1e3),
+        999_500..999_500_000 => ("M", 1e6),
+        _ => ("G", 1e9),
+    };
+    let scaled = value as f64 / divisor;
+    format!("{scaled:.*}{unit}", usize::from(scaled < 9.95))
+}
+
 /// A message size as a power of two where it is one: `0`, `64`, `4K`, `1M`.
 pub fn message_size(bytes: u64) -> String {
     match bytes {
@@ -132,6 +144,14 @@ mod tests {
         assert_eq!(bytes(120.0), "120 B");
         assert_eq!(bytes(999.6), "1.00 KB");
         assert_eq!(bytes(1_048_576.0), "1.05 MB");
+    }
+
+    #[test]
+    fn compact_bytes_fit_a_small_square() {
+        let cases = [(999, "999"), (1000, "1.0K"), (9_949, "9.9K"), (9_951, "10K"), (999_499, "999K"), (999_500, "1.0M")];
+        for (value, text) in cases {
+            assert_eq!(compact(value), text);
+        }
     }
 
     #[test]

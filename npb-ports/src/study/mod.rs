@@ -8,7 +8,7 @@
 #[cfg(test)]
 mod fixture;
 pub mod format;
-//JOB pub mod job;
+pub mod job;
 pub mod machine;
 pub mod micro;
 pub mod page;
@@ -35,7 +35,7 @@ use clap::Parser;
 
 use crate::{Benchmark, Class};
 
-//JOB use job::JobRunner;
+use job::JobRunner;
 use machine::Machine;
 use micro::Micro;
 use plan::{Mode, ORDER, Selection};
@@ -104,8 +104,7 @@ fn carry_out(arguments: &Arguments) -> Result<ExitCode> {
     let events = Events::new();
     events.on_signals()?;
     let timeout = arguments.timeout.map_or_else(|| patience(selection.class), Duration::from_secs);
-    let runner = Arc::new(Nothing);
-    let _ = timeout; //JOB
+    let runner = Arc::new(JobRunner { program: program.clone(), timeout });
     let mut progress = Progress::on_standard_error();
     let ending = execute(&selection, &mut records, &store, &runner, &events, &mut progress)?;
     if ending == Ending::Complete && limit > 1 && !settings.micro.complete() {
@@ -209,10 +208,3 @@ fn tell(study: &Study, store: &Store) {
     }
     println!("\nResults: {}\nPage:    {}", store.path("results.json").display(), store.path("index.html").display());
 }
-/// TEMPORARY
-struct Nothing; //JOB
-impl run::Runner for Nothing {
-    fn run(&self, _: plan::Cell, _: Class) -> Result<record::Outcome, String> {
-        Err("no launcher".into())
-    }
-} //JOB

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::format::{bytes, count};
+use super::format::{bytes, compact, count};
 use super::plan::{Mode, title};
 use super::plot_frame::{
     Axis, EndLabel, Px, class, curve, drawing, end_labels, faint_curve, horizontal_axis, inline_label, vertical_axis,
@@ -110,8 +110,8 @@ fn square((x, y): (f64, f64), side: f64, (from, to): (usize, usize), pair: &Pair
         rect class="square" x=(Px(x + 0.75)) y=(Px(y + 0.75)) width=(Px(side - 1.5)) height=(Px(side - 1.5)) rx="2" {}
         rect class="heat" x=(Px(x + 0.75)) y=(Px(y + 0.75)) width=(Px(side - 1.5)) height=(Px(side - 1.5)) rx="2"
             fill-opacity=(format!("{share:.3}")) { title { (tip) } }
-        @if side > 42.0 && pair.messages > 0 {
-            text class=(ink) x=(Px(x + side / 2.0)) y=(Px(y + side / 2.0 + 4.0)) text-anchor="middle" { (bytes(pair.bytes as f64)) }
+        @if side > 40.0 && pair.messages > 0 {
+            text class=(ink) x=(Px(x + side / 2.0)) y=(Px(y + side / 2.0 + 4.0)) text-anchor="middle" { (compact(pair.bytes)) }
         }
     }
 }
