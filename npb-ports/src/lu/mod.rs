@@ -23,7 +23,7 @@ fn allows(class: Class, processes: usize) -> bool {
         Class::B => 102,
         Class::C => 162,
     };
-    let height = (1..=processes.isqrt()).rev().find(|height| processes % height == 0).unwrap_or(1);
+    let height = (1..=processes.isqrt()).rev().find(|&height| processes.is_multiple_of(height)).unwrap_or(1);
     let width = processes / height;
     width <= 2 * height && points / width >= 3
 }
