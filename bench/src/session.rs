@@ -9,7 +9,7 @@ use crate::floor::LINE;
 use crate::floor_watch::FloorWatch;
 use crate::machine;
 use crate::message::Message;
-use crate::regime::{NEVER_STEADY, Regime, steady};
+use crate::regime::{Regime, steady};
 use crate::report::{Figure, Report, rounded};
 use crate::statistics::Summary;
 use anyhow::{Context, Result, bail, ensure};
@@ -277,7 +277,7 @@ impl Session {
     fn publish(&mut self, figure: &Figure, limit: Limit, buckets: Vec<Bucket>, mut dropped: usize) -> Result<()> {
         let report = self.report.as_mut().expect("only rank 0 leads");
         if buckets.is_empty() {
-            report.say(&format!("  all {dropped} samples were dropped: {NEVER_STEADY}"));
+            report.add_dropped(figure.clone(), dropped);
         }
         for mut bucket in buckets {
             let mut figure = figure.clone();
