@@ -2,3 +2,8 @@
 #![forbid(unsafe_code)]
 pub use rwmpi_core::*;
 pub use rwmpi_launcher::launch;
+
+/// The README's program, compiled with the documentation tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -3,6 +3,8 @@
 //! Word 0: operation, partner and tag of the present (or last) call; word 1: context and length. Written with plain stores at
 //! every call; [`describe_activity`] turns them into the user's words for reports about hangs and deaths.
 
+use crate::{Destination, Source, TagSelector};
+
 /// The calls that are told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -72,8 +74,27 @@ pub(crate) struct Target {
 impl Target {
     pub(crate) const NONE: Target = Target { partner: NO_PARTNER, tag: NO_TAG };
 
-    pub(crate) fn new(partner: Option<u32>, tag: Option<u32>) -> Self {
-        Target { partner: partner.unwrap_or(ANY_PARTNER), tag: tag.unwrap_or(ANY_TAG) }
+    #[inline]
+    pub(crate) fn send(destination: Destination, tag: i32) -> Self {
+        let partner = match destination {
+            Destination::Rank(rank) => rank as u32,
+            Destination::Null => NO_PARTNER,
+        };
+        Target { partner, tag: tag as u32 }
+    }
+
+    #[inline]
+    pub(crate) fn receive(source: Source, tag: TagSelector) -> Self {
+        let partner = match source {
+            Source::Rank(rank) => rank as u32,
+            Source::Any => ANY_PARTNER,
+            Source::Null => NO_PARTNER,
+        };
+        let tag = match tag {
+            TagSelector::Tag(tag) => tag as u32,
+            TagSelector::Any => ANY_TAG,
+        };
+        Target { partner, tag }
     }
 }
 
@@ -124,10 +145,10 @@ mod tests {
     fn calls_are_described_in_words() {
         let mut record = [0; 8];
         assert_eq!(describe_activity(&record), None);
-        record[..2].copy_from_slice(&words(Call::Receive, Target::new(Some(3), Some(7)), 0, 800));
+        record[..2].copy_from_slice(&words(Call::Receive, Target::receive(3.into(), 7.into()), 0, 800));
         let text = describe_activity(&record).unwrap();
         assert_eq!(text, "receive from rank 3, tag 7, 800 bytes, in the world communicator");
-        record[..2].copy_from_slice(&words(Call::Receive, Target::new(None, None), 8, 1));
+        record[..2].copy_from_slice(&words(Call::Receive, Target::receive(Source::Any, TagSelector::Any), 8, 1));
         assert_eq!(describe_activity(&record).unwrap(), "receive from any rank, any tag, 1 bytes, in communicator 4");
         record[..2].copy_from_slice(&words(Call::Barrier, Target::NONE, 1, 0));
         assert_eq!(describe_activity(&record).unwrap(), "barrier, in the world communicator");

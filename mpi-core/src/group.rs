@@ -17,8 +17,8 @@ impl Group {
     /// The group of these peers, `me` among them.
     pub(crate) fn new(peers: Vec<u32>, me: u32) -> Self {
         let identity = peers.iter().enumerate().all(|(rank, &peer)| rank as u32 == peer);
-        let ranks = (!identity)
-            .then(|| Rc::new(peers.iter().enumerate().map(|(rank, &peer)| (peer, rank as u32)).collect()));
+        let ranks =
+            (!identity).then(|| Rc::new(peers.iter().enumerate().map(|(rank, &peer)| (peer, rank as u32)).collect()));
         let rank = peers.iter().position(|&peer| peer == me).expect("a process makes only groups it belongs to");
         Group { peers: peers.into(), ranks, rank }
     }

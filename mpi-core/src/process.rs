@@ -35,7 +35,13 @@ impl Process {
 
     /// The engine, after telling the watchers what it will be doing.
     #[inline]
-    pub(crate) fn enter(&self, call: Call, target: Target, context: u32, bytes: usize) -> RefMut<'_, Engine<NodeFabric>> {
+    pub(crate) fn enter(
+        &self,
+        call: Call,
+        target: Target,
+        context: u32,
+        bytes: usize,
+    ) -> RefMut<'_, Engine<NodeFabric>> {
         let mut engine = self.engine.borrow_mut();
         let [first, second] = activity::words(call, target, context, bytes);
         engine.fabric.set_activity(0, first);

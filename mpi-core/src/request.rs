@@ -3,6 +3,8 @@
 use std::cell::RefCell;
 use std::marker::PhantomData;
 
+use rwmpi_transport::{Backoff, Fabric};
+
 use crate::activity::Call;
 use crate::communicator::Communicator;
 use crate::engine::{Completion, OperationId};
@@ -162,11 +164,12 @@ pub fn wait_all<'scope>(requests: impl IntoIterator<Item = Request<'scope>>) -> 
 /// Waits until one has completed; gives its place and result, and takes it out of the list (MPI_Waitany). `None` for an empty
 /// list.
 pub fn wait_any(requests: &mut Vec<Request<'_>>) -> Result<Option<(usize, Status)>> {
+    let mut backoff = Backoff::default();
     while !requests.is_empty() {
         if let Some(completed) = test_any(requests)? {
             return Ok(Some(completed));
         }
-        relax(requests);
+        idle(requests, &mut backoff);
     }
     Ok(None)
 }
@@ -185,12 +188,13 @@ pub fn test_any(requests: &mut Vec<Request<'_>>) -> Result<Option<(usize, Status
 /// Waits until at least one has completed; gives the places (in the list as it was) and results of all that have, and takes them
 /// out of the list (MPI_Waitsome).
 pub fn wait_some(requests: &mut Vec<Request<'_>>) -> Result<Vec<(usize, Status)>> {
+    let mut backoff = Backoff::default();
     loop {
         let completed = test_some(requests)?;
         if !completed.is_empty() || requests.is_empty() {
             return Ok(completed);
         }
-        relax(requests);
+        idle(requests, &mut backoff);
     }
 }
 
@@ -219,11 +223,11 @@ pub fn test_all(requests: &mut Vec<Request<'_>>) -> Result<Option<Vec<Status>>> 
     Ok(Some(statuses))
 }
 
-/// Gives the processor to others for a moment, as the waiting policy of the transport sees fit.
-fn relax(requests: &[Request<'_>]) {
+/// Waits a little, as long as the transport sees fit.
+fn idle(requests: &[Request<'_>], backoff: &mut Backoff) {
     for request in requests {
         if let State::Active { pending, .. } = &request.state {
-            pending.communicator.process().engine().pause();
+            pending.communicator.process().engine().fabric.idle(backoff);
             return;
         }
     }

@@ -207,14 +207,6 @@ impl NodeFabric {
         Job { segment: self.segment.clone() }
     }
 
-    /// Publishes what this peer is doing, for the launcher to see.
-    #[inline]
-    pub fn set_activity(&self, activity: [u64; 8]) {
-        for (place, word) in self.control(self.me).activity.iter().zip(activity) {
-            place.store(word, Ordering::Relaxed);
-        }
-    }
-
     /// Ends the job: every peer learns of it by [`Signal::Abort`], and the launcher by the record, unless somebody was first.
     pub fn abort(&self, code: i32, text: &str) {
         job::record_abort(&self.segment, Some(self.me), code, text);
@@ -520,6 +512,21 @@ impl Fabric for NodeFabric {
             }
         }
         None
+    }
+
+    #[inline]
+    fn popped(&self, from: usize) -> u64 {
+        self.links[from].incoming[Queue::Messages as usize].as_ref().map_or(0, Consumer::popped)
+    }
+
+    #[inline]
+    fn set_activity(&mut self, index: usize, word: u64) {
+        self.control(self.me).activity[index].store(word, Ordering::Relaxed);
+    }
+
+    #[inline]
+    fn patience(&self) -> u32 {
+        self.policy.spins()
     }
 
     #[inline]

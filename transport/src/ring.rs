@@ -311,6 +311,12 @@ impl<const CELLS: usize> Consumer<CELLS> {
         Consumer { memory, consumed: 0 }
     }
 
+    /// How many cells were popped so far.
+    #[inline]
+    pub(crate) fn popped(&self) -> u64 {
+        self.consumed
+    }
+
     /// Whether something is at the front, be it a correct cell or not.
     #[inline]
     pub(crate) fn is_waiting(&self) -> bool {

@@ -50,6 +50,12 @@ impl WaitPolicy {
         WaitPolicy { spins, yields, fences_needed }
     }
 
+    /// Rounds of idling spent on the processor.
+    #[inline]
+    pub(crate) fn spins(&self) -> u32 {
+        self.spins
+    }
+
     /// One round of waiting: returns whether it is time to sleep instead.
     #[inline]
     pub(crate) fn pass_round(&self, backoff: &mut Backoff) -> bool {

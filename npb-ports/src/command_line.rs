@@ -1,0 +1,168 @@
+//! The `npb` command. `npb cg --class A -n 4` starts its ranks itself; under `mpiexec -n 4 npb cg --class A` it joins the
+//! job it was started in.
+//!
+//! Whatever can be known to be wrong before work begins is said once, by one rank, and ends the command with code 2. A run
+//! that fails verification ends with code 1.
+
+use crate::result::protocol_name;
+use crate::{Benchmark, BenchmarkResult, Class, Options, memory, study};
+use clap::Parser;
+use rwmpi::{Protocol, Universe};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+const WRONG_USAGE: u8 = 2;
+
+/// Runs one of the NAS Parallel Benchmarks and verifies its result.
+#[derive(Debug, Parser)]
+#[command(name = "npb", version, after_help = "`npb study` compares the protocols: see `npb study --help`.")]
+struct Arguments {
+    /// ep, is, cg, mg, ft, lu, sp or bt.
+    benchmark: Benchmark,
+    /// Problem size: S, W, A, B or C.
+    #[arg(long)]
+    class: Class,
+    /// Number of processes to start; not needed under mpiexec.
+    #[arg(short = 'n', long = "processes", value_name = "COUNT")]
+    processes: Option<usize>,
+    /// How messages travel: sr, nsr or auto. Under mpiexec, give it to mpiexec.
+    #[arg(long, value_parser = parse_protocol)]
+    protocol: Option<Protocol>,
+    /// Write the result as JSON to FILE, or to the standard output for `-` (the report then goes to standard error).
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Receive from any source where NPB 2.3 did, instead of naming the sender (mg and lu).
+    #[arg(long)]
+    any_source: bool,
+    /// Falsify one value, to see the verification fail.
+    #[arg(long, hide = true)]
+    corrupt: bool,
+}
+
+fn parse_protocol(text: &str) -> Result<Protocol, String> {
+    let named =
+        [Protocol::Sr, Protocol::Nsr, Protocol::Auto].into_iter().find(|&protocol| protocol_name(protocol) == text);
+    named.ok_or_else(|| format!("there is no protocol '{text}': choose sr, nsr or auto"))
+}
+
+/// What is to be said and the code to exit with, when there is nothing to run.
+struct Stop {
+    text: String,
+    code: u8,
+}
+
+impl Stop {
+    fn wrong_usage(text: impl std::fmt::Display) -> Self {
+        Stop { text: format!("error: {text}"), code: WRONG_USAGE }
+    }
+
+    fn say(&self) -> ExitCode {
+        if self.code == 0 {
+            println!("{}", self.text.trim_end());
+        } else {
+            eprintln!("{}", self.text.trim_end());
+        }
+        ExitCode::from(self.code)
+    }
+}
+
+impl From<clap::Error> for Stop {
+    fn from(error: clap::Error) -> Self {
+        Stop { text: error.render().to_string(), code: error.exit_code() as u8 }
+    }
+}
+
+/// Runs the command with the arguments of this process.
+pub fn main() -> ExitCode {
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    if arguments.get(1).is_some_and(|word| word == "study") {
+        return study::main(&arguments[2..]);
+    }
+    let arguments = parse(arguments);
+    let universe = match rwmpi::init() {
+        Ok(universe) => universe,
+        Err(error) => return Stop { text: format!("error: {error}"), code: 1 }.say(),
+    };
+    match run(arguments, &universe) {
+        Ok(code) => finalize(universe, code),
+        Err(error) => universe.abort(1, &error.to_string()),
+    }
+}
+
+fn parse(arguments: Vec<OsString>) -> Result<Arguments, Stop> {
+    let arguments = Arguments::try_parse_from(arguments)?;
+    if arguments.any_source && !arguments.benchmark.definition().has_any_source {
+        let benchmark = arguments.benchmark;
+        return Err(Stop::wrong_usage(format!("--any-source is for mg and lu; {benchmark} always names its senders")));
+    }
+    Ok(arguments)
+}
+
+fn finalize(universe: Universe, code: ExitCode) -> ExitCode {
+    match universe.finalize() {
+        Ok(()) => code,
+        Err(error) => Stop { text: format!("error: {error}"), code: 1 }.say(),
+    }
+}
+
+/// What every rank of the job does.
+fn run(arguments: Result<Arguments, Stop>, universe: &Universe) -> rwmpi::Result<ExitCode> {
+    let world = universe.world();
+    let checked = match arguments {
+        Ok(arguments) => check(&arguments, universe)?.map(|()| arguments),
+        Err(stop) => Err(stop),
+    };
+    let arguments = match checked {
+        Ok(arguments) => arguments,
+        Err(stop) if world.rank() == 0 => return Ok(stop.say()),
+        Err(stop) => return Ok(ExitCode::from(stop.code)),
+    };
+    let options = Options { any_source: arguments.any_source, corrupt: arguments.corrupt };
+    let result = arguments.benchmark.run(world, universe, arguments.class, &options)?;
+    let mut code = if result.verified { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+    if world.rank() == 0
+        && let Err(error) = report(&result, arguments.json.as_deref())
+    {
+        code = Stop { text: format!("error: {error:#}"), code: 1 }.say();
+    }
+    Ok(code)
+}
+
+/// Whether the job fits the arguments and the machine fits the job.
+fn check(arguments: &Arguments, universe: &Universe) -> rwmpi::Result<Result<(), Stop>> {
+    let (world, Arguments { benchmark, class, .. }) = (universe.world(), arguments);
+    let ranks = world.size();
+    if let Some(wanted) = arguments.processes.filter(|&wanted| wanted != ranks) {
+        return Ok(Err(Stop::wrong_usage(format!("-n {wanted} asks for {wanted} processes, but the job has {ranks}"))));
+    }
+    if let Some(wanted) = arguments.protocol.filter(|&wanted| wanted != universe.protocol()) {
+        let (wanted, present) = (protocol_name(wanted), protocol_name(universe.protocol()));
+        let text = format!("--protocol {wanted} comes too late: the job runs with {present}; give it to mpiexec");
+        return Ok(Err(Stop::wrong_usage(text)));
+    }
+    if let Err(error) = benchmark.check_process_count(*class, ranks) {
+        return Ok(Err(Stop::wrong_usage(error)));
+    }
+    let bytes_per_rank = (benchmark.definition().memory_per_rank)(*class, ranks);
+    let shortage = memory::check(world, bytes_per_rank)?;
+    Ok(shortage.map_err(|text| Stop::wrong_usage(format!("{benchmark} class {class}: {text}"))))
+}
+
+/// Prints the result, and writes it as JSON where that was asked for.
+fn report(result: &BenchmarkResult, json: Option<&Path>) -> anyhow::Result<()> {
+    use anyhow::Context;
+    let text = || serde_json::to_string_pretty(&[result]);
+    match json {
+        Some(path) if path == Path::new("-") => {
+            eprint!("{result}");
+            println!("{}", text()?);
+        }
+        Some(path) => {
+            print!("{result}");
+            std::fs::write(path, text()? + "\n").with_context(|| format!("can't write {}", path.display()))?;
+        }
+        None => print!("{result}"),
+    }
+    Ok(())
+}

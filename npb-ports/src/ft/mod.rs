@@ -1,0 +1,31 @@
+//! FT: to come.
+
+use crate::benchmark::Definition;
+use crate::outcome::Outcome;
+use crate::{Class, Options};
+use rwmpi::{Communicator, Result, Universe};
+
+/// What the frame must know of it.
+pub const DEFINITION: Definition = Definition {
+    process_counts: "a power of two",
+    allows,
+    memory_per_rank: |_, _| 0,
+    has_any_source: false,
+    operation_type: "floating point",
+    run,
+};
+
+fn allows(class: Class, processes: usize) -> bool {
+    let largest = match class {
+        Class::S => 64 * 64,
+        Class::W => 32 * 128,
+        Class::A => 128 * 256,
+        Class::B => 256 * 256,
+        Class::C => 512 * 512,
+    };
+    processes.is_power_of_two() && processes <= largest
+}
+
+fn run(_world: &Communicator, _universe: &Universe, _class: Class, _options: &Options) -> Result<Outcome> {
+    todo!()
+}
