@@ -11,61 +11,26 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, bail};
 use serde::{Deserialize, Serialize};
 
+use crate::{Benchmark, Class, PairTraffic, Traffic};
+
 use super::machine::Machine;
 use super::micro::Micro;
-use super::plan::{Benchmark, Cell, Mode, ORDER};
+use super::plan::{Cell, Mode, ORDER};
 
-/// What one run of one benchmark reports.
-#[derive(Clone, Debug, PartialEq)]
+/// What one run reports, as far as the study keeps it.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct Outcome {
     /// Seconds that the timed part took.
     pub seconds: f64,
     /// Millions of the benchmark's operations per second, all ranks together.
     pub mops: f64,
+    /// Whether the results are right.
+    pub verified: bool,
     /// What the ranks sent and how.
+    #[serde(flatten)]
     pub traffic: Traffic,
-    /// Who sent how much to whom: row is the sender, column the receiver.
-    pub matrix: Vec<Vec<PairTraffic>>,
-}
-
-/// What all ranks of a run together sent, and what became of the requests for send.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Traffic {
-    /// Messages sent, those of collective operations included.
-    pub messages: u64,
-    /// Bytes in them.
-    pub bytes: u64,
-    /// Messages of these that were written straight into the receiver's buffer.
-    pub remote_write_messages: u64,
-    /// Bytes in them.
-    pub remote_write_bytes: u64,
-    /// Messages of at least 4 KiB.
-    pub large_messages: u64,
-    /// Bytes in them.
-    pub large_bytes: u64,
-    /// Bytes of them that were copied once only.
-    pub large_single_copy_bytes: u64,
-    /// Requests for send that receivers posted.
-    pub requests_posted: u64,
-    /// Requests that senders answered by remote write.
-    pub requests_used: u64,
-    /// Requests that came too late: the message had gone through the FIFO.
-    pub requests_stale: u64,
-    /// Requests ignored because an earlier one was missing.
-    pub requests_skipped: u64,
-    /// Requests that matched nothing, or for which there was no room.
-    pub requests_dropped: u64,
-    /// Requests posted again.
-    pub requests_reposted: u64,
-}
-
-/// What one rank sent to one other.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PairTraffic {
-    /// Messages.
-    pub messages: u64,
-    /// Bytes in them.
-    pub bytes: u64,
+    /// Who sent how much to whom: a row per sender, a column per receiver.
+    pub communication: Vec<Vec<PairTraffic>>,
 }
 
 /// A run that did not end well.
@@ -83,7 +48,7 @@ pub struct Record {
     /// Which benchmark.
     pub benchmark: Benchmark,
     /// Problem class.
-    pub class: String,
+    pub class: Class,
     /// Processes.
     pub ranks: usize,
     /// Protocol mode.
@@ -115,10 +80,10 @@ pub struct Record {
 
 impl Record {
     /// A record with no runs yet.
-    pub fn new(cell: Cell, class: &str) -> Record {
+    pub fn new(cell: Cell, class: Class) -> Record {
         Record {
             benchmark: cell.benchmark,
-            class: class.to_owned(),
+            class,
             ranks: cell.ranks,
             protocol: cell.mode,
             seconds: None,
@@ -146,7 +111,7 @@ impl Record {
             self.seconds = Some(outcome.seconds);
             self.mops = Some(outcome.mops);
             self.traffic = outcome.traffic;
-            self.communication = outcome.matrix;
+            self.communication = outcome.communication;
         }
         self.repeats.push(outcome.seconds);
         let mut sorted = self.repeats.clone();
@@ -208,7 +173,7 @@ impl Traffic {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
     /// Problem class of every run.
-    pub class: String,
+    pub class: Class,
     /// Most processes a run may have.
     pub ranks: usize,
     /// Runs per benchmark, process count and protocol.
@@ -269,6 +234,11 @@ impl Study {
         let alone = self.record(benchmark, 1, mode)?.seconds?;
         let together = self.record(benchmark, ranks, mode)?.seconds?;
         (together > 0.0).then(|| alone / together)
+    }
+
+    /// Whether nothing failed.
+    pub fn all_well(&self) -> bool {
+        self.failures().next().is_none() && self.settings.micro.failures.is_empty()
     }
 
     /// Every run that did not end well, with its record.
@@ -349,7 +319,7 @@ fn read<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T> {
 }
 
 /// That an earlier study can be gone on with under these settings.
-pub fn check_resumable(before: &Settings, class: &str, ranks: usize, repeats: usize) -> Result<()> {
+pub fn check_resumable(before: &Settings, class: Class, ranks: usize, repeats: usize) -> Result<()> {
     if before.class == class && before.ranks == ranks && before.repeats == repeats {
         return Ok(());
     }

@@ -3,9 +3,11 @@
 //! Two modes are told apart only if the faster one wins at least nine of ten pairings of one of its runs with one of the other's:
 //! that is a rank test, so a single run disturbed by the machine cannot decide it either way.
 
+use crate::{Benchmark, Traffic};
+
 use super::format::{bytes, count, list, percent, plural, seconds};
-use super::plan::{Benchmark, Mode, rank_counts, title, wants_squares};
-use super::record::{Record, Study, Traffic};
+use super::plan::{Mode, title, wants_squares};
+use super::record::{Record, Study};
 
 /// Runs that each side needs before the spread says anything.
 const REPEATS_MIN: usize = 3;
@@ -55,8 +57,7 @@ impl Comparison {
         let wins = |these: &[f64], those: &[f64]| {
             these.iter().map(|this| those.iter().filter(|that| this < *that).count()).sum::<usize>()
         };
-        let won =
-            if a <= b { wins(&first.repeats, &second.repeats) } else { wins(&second.repeats, &first.repeats) };
+        let won = if a <= b { wins(&first.repeats, &second.repeats) } else { wins(&second.repeats, &first.repeats) };
         let standing = if first.repeats.len().min(second.repeats.len()) < REPEATS_MIN {
             Standing::Unknown
         } else if (won as f64) < PAIRINGS_WON_MIN * pairings as f64 || a == b {
@@ -79,9 +80,15 @@ impl Comparison {
         match self.standing {
             Standing::Unknown => format!("fewer than {REPEATS_MIN} runs of each, so whether by chance is not known"),
             Standing::Level => {
-                format!("within the spread: ahead in only {} of {} pairings of their runs", self.won, self.pairings)
+                format!(
+                    "within the spread: the faster one won only {} of {} pairings of their runs",
+                    self.won, self.pairings
+                )
             }
-            _ => format!("beyond the spread: ahead in {} of {} pairings of their runs", self.won, self.pairings),
+            _ => format!(
+                "beyond the spread: the faster one won {} of {} pairings of their runs",
+                self.won, self.pairings
+            ),
         }
     }
 }
@@ -105,8 +112,7 @@ impl Verdict {
     /// The verdict on a benchmark of a study.
     pub fn on(study: &Study, benchmark: Benchmark) -> Verdict {
         let ranks = study.widest(benchmark);
-        let mut verdict =
-            Verdict { benchmark, ranks, sr_to_nsr: None, auto_to_better: None, sentences: Vec::new() };
+        let mut verdict = Verdict { benchmark, ranks, sr_to_nsr: None, auto_to_better: None, sentences: Vec::new() };
         let Some(ranks) = ranks else {
             verdict.sentences.push(alone(study, benchmark));
             return verdict;
@@ -136,13 +142,13 @@ fn alone(study: &Study, benchmark: Benchmark) -> String {
     if failed {
         return "No run on more than one process ended well: see the list of failures.".to_owned();
     }
-    let next = rank_counts(benchmark, usize::MAX >> 33).into_iter().find(|count| *count > 1).unwrap_or(2);
-    let wants = if wants_squares(benchmark) { "It wants a square number of processes and" } else { "It" };
-    format!("{wants} ran on one only, so no message was sent: give -n {next} or more to compare the modes.")
+    let (wants, next) = if wants_squares(benchmark) { (" wants a square number of processes and", 4) } else { ("", 2) };
+    format!("It{wants} ran on one only, so no message was sent: give -n {next} or more to compare the modes.")
 }
 
 fn sr_against_nsr(comparison: &Comparison, sr: &Record, nsr: &Record) -> String {
-    let times = format!("{} s against {} s", seconds(sr.seconds.unwrap_or(0.0)), seconds(nsr.seconds.unwrap_or(0.0)));
+    let times =
+        format!("{}\u{a0}s against {}\u{a0}s", seconds(sr.seconds.unwrap_or(0.0)), seconds(nsr.seconds.unwrap_or(0.0)));
     let (difference, evidence) = (comparison.difference(), comparison.evidence());
     let on = format!("on {} processes", sr.ranks);
     match comparison.standing {
@@ -169,11 +175,11 @@ fn reason(comparison: &Comparison, sr: &Record) -> String {
     let size = format!("a message has {} on average", bytes(mean));
     if communication_share(sr) < SHARE_THAT_MATTERS {
         return format!(
-            "It hardly communicates: {} messages of {} on average take less than {} of its time, so no protocol can matter \
+            "It hardly communicates: {} messages of {} on average take less than {:.0}\u{a0}% of its time, so no protocol can matter \
              much ({written}).",
             count(traffic.messages),
             bytes(mean),
-            percent(SHARE_THAT_MATTERS)
+            SHARE_THAT_MATTERS * 100.0
         );
     }
     match comparison.standing {
@@ -194,10 +200,9 @@ fn reason(comparison: &Comparison, sr: &Record) -> String {
         Standing::Level if by_bytes < LITTLE_AVAILABILITY => {
             format!("Only {written}, while {}; {size}.", requests_lost(traffic))
         }
-        Standing::Level => format!(
-            "{}, but the copies saved are too small a part of the time to show; {size}.",
-            capitalized(&written)
-        ),
+        Standing::Level => {
+            format!("{}, but the copies saved are too small a part of the time to show; {size}.", capitalized(&written))
+        }
     }
 }
 
@@ -211,8 +216,11 @@ fn requests_lost(traffic: &Traffic) -> String {
         (traffic.requests_skipped, "were skipped"),
         (traffic.requests_dropped, "were dropped"),
     ];
-    let lost: Vec<String> =
-        fates.iter().filter(|(number, _)| *number > 0).map(|(number, fate)| format!("{} {fate}", count(*number))).collect();
+    let lost: Vec<String> = fates
+        .iter()
+        .filter(|(number, _)| *number > 0)
+        .map(|(number, fate)| format!("{} {fate}", count(*number)))
+        .collect();
     let posted = format!("{} requests were posted", count(traffic.requests_posted));
     if lost.is_empty() { posted } else { format!("of {posted}, {}", list(&lost)).replace("requests were", "requests") }
 }
@@ -226,7 +234,9 @@ fn auto_against(comparison: &Comparison, auto: &Record, better: &Record) -> Stri
         Standing::Level => {
             format!("AUTO keeps up with the better one, {name}: it takes {difference}, {evidence}.{written}")
         }
-        Standing::Slower => format!("AUTO falls behind the better one, {name}: it takes {difference}, {evidence}.{written}"),
+        Standing::Slower => {
+            format!("AUTO falls behind the better one, {name}: it takes {difference}, {evidence}.{written}")
+        }
         _ => format!("AUTO takes {difference} than the better one, {name}, {evidence}.{written}"),
     }
 }
@@ -235,7 +245,8 @@ fn auto_against(comparison: &Comparison, auto: &Record, better: &Record) -> Stri
 fn communication_share(record: &Record) -> f64 {
     let Some(time) = record.seconds.filter(|time| *time > 0.0) else { return 0.0 };
     let per_rank = |total: u64| total as f64 / record.ranks as f64;
-    let cost = per_rank(record.traffic.messages) * SECONDS_PER_MESSAGE + per_rank(record.traffic.bytes) / BYTES_PER_SECOND;
+    let cost =
+        per_rank(record.traffic.messages) * SECONDS_PER_MESSAGE + per_rank(record.traffic.bytes) / BYTES_PER_SECOND;
     cost / time
 }
 
