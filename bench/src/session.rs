@@ -20,6 +20,9 @@ use std::time::{Duration, Instant};
 const WINDOW: Duration = Duration::from_millis(10);
 /// A batch is this long at least: a hundred times what reading the clock takes.
 const BATCH: Duration = Duration::from_micros(10);
+/// No batch has more iterations, no window more batches.
+const ITERATIONS_MOST: u64 = 1 << 20;
+const BATCHES_MOST: u128 = 10_000;
 /// With fewer samples than this, the measurement goes on if it may.
 const ENOUGH: usize = 150;
 
@@ -183,15 +186,21 @@ impl Session {
         limit: Limit,
         batch: &mut dyn FnMut(u64, &mut Vec<f64>) -> Result<()>,
     ) -> Result<()> {
-        let (iterations, batches) = self.calibrate(batch)?;
         let copy_bytes = figure.bytes.filter(|&bytes| limit == Limit::Message && bytes > LINE);
         let mut buckets: Vec<Bucket> = Vec::new();
         let mut dropped = 0;
+        let (mut iterations, mut batches) = (1, 3);
         let begin = Instant::now();
         let mut before = self.look()?;
         loop {
             let mut samples = Vec::new();
-            self.run(batch, iterations, batches, &mut samples)?;
+            let least = self.run(batch, iterations, batches, &mut samples)?;
+            batches = (WINDOW.as_nanos() / least.as_nanos().max(1)).clamp(1, BATCHES_MOST) as u64;
+            if least < BATCH && iterations < ITERATIONS_MOST {
+                // Also warms up. Judged anew in each window: on a busy machine the first ones may have been interrupted.
+                (iterations, batches) = (2 * iterations, 3);
+                continue;
+            }
             let after = self.look()?;
             match (before, after) {
                 (Some(before), Some(after)) if !steady(before, after) => dropped += samples.len(),
@@ -224,33 +233,22 @@ impl Session {
         self.publish(figure, limit, buckets, dropped)
     }
 
-    /// How many iterations make a batch, and how many batches a window. Warms everything up on the way.
-    fn calibrate(&mut self, batch: &mut dyn FnMut(u64, &mut Vec<f64>) -> Result<()>) -> Result<(u64, u64)> {
-        let mut iterations = 1;
-        loop {
-            let mut least = Duration::MAX;
-            for _ in 0..2 {
-                let start = Instant::now();
-                self.run(batch, iterations, 1, &mut Vec::new())?;
-                least = least.min(start.elapsed());
-            }
-            if least >= BATCH || iterations >= 1 << 20 {
-                let batches = WINDOW.as_nanos() / least.as_nanos().max(1);
-                return Ok((iterations, batches.clamp(1, 100_000) as u64));
-            }
-            iterations *= 2;
-        }
-    }
-
+    /// Runs one window; returns what the fastest of its batches took.
     fn run(
         &mut self,
         batch: &mut dyn FnMut(u64, &mut Vec<f64>) -> Result<()>,
         iterations: u64,
         batches: u64,
         samples: &mut Vec<f64>,
-    ) -> Result<()> {
+    ) -> Result<Duration> {
         self.tell(Step::Run { iterations, batches })?;
-        (0..batches).try_for_each(|_| batch(iterations, samples))
+        let mut least = Duration::MAX;
+        for _ in 0..batches {
+            let start = Instant::now();
+            batch(iterations, samples)?;
+            least = least.min(start.elapsed());
+        }
+        Ok(least)
     }
 
     fn tell(&self, step: Step) -> Result<()> {

@@ -82,5 +82,5 @@ fn bindings(plan: &Plan) -> Vec<String> {
     let each = plan.placement.cpus.iter().enumerate().filter_map(|(rank, cpus)| {
         cpus.as_ref().map(|cpus| format!("  rank {rank}: hardware threads {}", ranges(cpus)))
     });
-    std::iter::once(format!("binding: ranks have cores of their own: {reason}")).chain(each).collect()
+    std::iter::once(format!("binding: a core for each thread of each rank: {reason}")).chain(each).collect()
 }

@@ -1,21 +1,21 @@
-//! Every collective, at every number of ranks and in every mode, against a sequential computation.
+//! Every collective against a sequential computation.
 
-use rwmpi::{Communicator, Parts, Protocol, Result, op, run_threads};
+use rwmpi::{Parts, Result, Universe, op};
 
-const PROTOCOLS: [Protocol; 3] = [Protocol::Sr, Protocol::Nsr, Protocol::Auto];
+use super::Check;
+
+/// The checks of this suite.
+pub const CHECKS: &[Check] = &[
+    ("broadcast_reaches_all_from_any_root", broadcast_reaches_all_from_any_root),
+    ("reductions_combine_in_rank_order", reductions_combine_in_rank_order),
+    ("gather_and_scatter_place_every_part", gather_and_scatter_place_every_part),
+    ("parts_of_differing_lengths_find_their_places", parts_of_differing_lengths_find_their_places),
+    ("alltoall_transposes", alltoall_transposes),
+    ("communicators_split_and_do_not_mix", communicators_split_and_do_not_mix),
+];
+
 /// Elements: none, one, a line, a cell's payload and more, the long algorithms.
 const LENGTHS: [usize; 6] = [0, 1, 7, 700, 5_000, 40_000];
-
-fn everywhere(check: impl Fn(&Communicator) -> Result<()> + Sync) {
-    for protocol in PROTOCOLS {
-        for ranks in [1, 2, 3, 4, 5, 8] {
-            let results = run_threads(ranks, protocol, |universe| check(universe.world())).unwrap();
-            for (rank, result) in results.into_iter().enumerate() {
-                result.unwrap_or_else(|error| panic!("{protocol:?}, {ranks} ranks, rank {rank}: {error}"));
-            }
-        }
-    }
-}
 
 /// What rank `rank` contributes at place `place`.
 fn element(rank: usize, place: usize) -> i64 {
@@ -47,9 +47,8 @@ fn product(ranks: std::ops::Range<usize>, len: usize) -> Vec<[i64; 4]> {
     product
 }
 
-#[test]
-fn broadcast_reaches_all_from_any_root() {
-    everywhere(|world| {
+fn broadcast_reaches_all_from_any_root(universe: &Universe) -> Result<()> {
+    let world = universe.world();
         for len in LENGTHS {
             for root in 0..world.size() {
                 let mut data = if world.rank() == root { contribution(root, len) } else { vec![0; len] };
@@ -58,12 +57,10 @@ fn broadcast_reaches_all_from_any_root() {
             }
         }
         Ok(())
-    });
 }
 
-#[test]
-fn reductions_combine_in_rank_order() {
-    everywhere(|world| {
+fn reductions_combine_in_rank_order(universe: &Universe) -> Result<()> {
+    let world = universe.world();
         let (rank, size) = (world.rank(), world.size());
         for len in LENGTHS {
             let len = len / 4;
@@ -90,12 +87,10 @@ fn reductions_combine_in_rank_order() {
         }
         assert_eq!(world.allreduce_value(rank as f64, op::max)?, size as f64 - 1.0);
         Ok(())
-    });
 }
 
-#[test]
-fn gather_and_scatter_place_every_part() {
-    everywhere(|world| {
+fn gather_and_scatter_place_every_part(universe: &Universe) -> Result<()> {
+    let world = universe.world();
         let (rank, size) = (world.rank(), world.size());
         for len in LENGTHS {
             let all: Vec<i64> = (0..size).flat_map(|rank| contribution(rank, len)).collect();
@@ -114,12 +109,10 @@ fn gather_and_scatter_place_every_part() {
             assert_eq!(gathered, all);
         }
         Ok(())
-    });
 }
 
-#[test]
-fn parts_of_differing_lengths_find_their_places() {
-    everywhere(|world| {
+fn parts_of_differing_lengths_find_their_places(universe: &Universe) -> Result<()> {
+    let world = universe.world();
         let (rank, size) = (world.rank(), world.size());
         for scale in [0, 1, 50, 3000] {
             // Rank r contributes r * scale elements, written behind one another with a gap, the last rank's first.
@@ -143,12 +136,10 @@ fn parts_of_differing_lengths_find_their_places() {
             }
         }
         Ok(())
-    });
 }
 
-#[test]
-fn alltoall_transposes() {
-    everywhere(|world| {
+fn alltoall_transposes(universe: &Universe) -> Result<()> {
+    let world = universe.world();
         let (rank, size) = (world.rank(), world.size());
         for len in LENGTHS {
             let value = |from: usize, to: usize, place: usize| element(from, place) + to as i64 * 31;
@@ -175,12 +166,10 @@ fn alltoall_transposes() {
             assert_eq!(&received[received_starts[from]..][..received_counts[from]], expected);
         }
         Ok(())
-    });
 }
 
-#[test]
-fn communicators_split_and_do_not_mix() {
-    everywhere(|world| {
+fn communicators_split_and_do_not_mix(universe: &Universe) -> Result<()> {
+    let world = universe.world();
         let (rank, size) = (world.rank(), world.size());
         let parity = world.split(Some(rank as u32 % 2), -(rank as i32))?.expect("everybody has a colour");
         // The key turns the order round.
@@ -209,5 +198,4 @@ fn communicators_split_and_do_not_mix() {
             pair.barrier()?;
         }
         world.barrier()
-    });
 }
