@@ -45,8 +45,10 @@ fn judge(exit_code: u8, report: Option<&str>, stdout: &str, stderr: &str) -> Res
         return Err(format!("the result does not verify. {}", wrong.join("; ")).trim_end().to_owned());
     }
     if exit_code != 0 || report.is_some() {
-        let said = report.map_or_else(|| last_lines(stderr), |text| text.trim().to_owned());
-        return Err(if said.is_empty() { format!("it ended with exit code {exit_code}") } else { said });
+        let reported =
+            report.map_or_else(|| format!("it ended with exit code {exit_code}"), |text| text.trim().to_owned());
+        let said = last_lines(stderr);
+        return Err(if said.is_empty() { reported } else { format!("{reported}\n  it said: {said}") });
     }
     match results {
         Ok(results) => results.into_iter().next().ok_or_else(|| "it reported no result".to_owned()),
@@ -54,9 +56,12 @@ fn judge(exit_code: u8, report: Option<&str>, stdout: &str, stderr: &str) -> Res
     }
 }
 
+/// How much of a failed run's output its failure quotes.
+const LINES_QUOTED: usize = 3;
+
 fn last_lines(text: &str) -> String {
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
-    lines[lines.len().saturating_sub(3)..].join("\n")
+    lines[lines.len().saturating_sub(LINES_QUOTED)..].join("\n  ")
 }
 
 #[cfg(test)]
@@ -81,7 +86,10 @@ mod tests {
         let told = judge(1, Some("rank 0 exited with code 1"), &unverified, " zeta: 1, reference 2, error 1: WRONG\n");
         assert_eq!(told.unwrap_err(), "the result does not verify. zeta: 1, reference 2, error 1: WRONG");
         assert_eq!(judge(139, Some("rank 1 died\n"), "", "").unwrap_err(), "rank 1 died");
-        assert_eq!(judge(2, None, "", "error: no class\n").unwrap_err(), "error: no class");
+        assert_eq!(
+            judge(2, None, "", "error: no class\n").unwrap_err(),
+            "it ended with exit code 2\n  it said: error: no class"
+        );
         assert_eq!(judge(3, None, "", "").unwrap_err(), "it ended with exit code 3");
         assert!(judge(0, None, "oops", "").unwrap_err().contains("cannot be understood"));
     }

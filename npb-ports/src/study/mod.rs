@@ -12,6 +12,8 @@ pub mod job;
 pub mod machine;
 pub mod micro;
 pub mod page;
+#[cfg(test)]
+mod page_tests;
 pub mod plan;
 pub mod plot_benchmark;
 pub mod plot_frame;
@@ -200,8 +202,8 @@ fn tell(study: &Study, store: &Store) {
     if study.settings.ranks > study.settings.machine.cores {
         println!("{}\n", page::caution(study));
     }
-    for (record, failure) in study.failures() {
-        println!("FAILED: {}, repeat {}: {}", page::run_name(record), failure.repeat, failure.message);
+    for record in study.failed() {
+        println!("FAILED: {}: {}\n", page::run_name(record), record.failure_report());
     }
     for sentence in verdict::summary(study, &verdicts) {
         println!("{sentence}");

@@ -192,15 +192,14 @@ fn fundamentals(study: &Study) -> Markup {
 }
 
 fn failures(study: &Study) -> Markup {
-    let failed: Vec<_> = study.failures().collect();
     html! {
         @if !study.all_well() {
             section id="failures" {
                 h2 { "Runs that did not end well" }
                 ul {
                     @for failure in &study.settings.micro.failures { li { (failure) } }
-                    @for (record, failure) in failed {
-                        li { b { (run_name(record)) ", repeat " (failure.repeat) ": " } span class="message" { (failure.message) } }
+                    @for record in study.failed() {
+                        li { b { (run_name(record)) } ": " span class="message" { (record.failure_report()) } }
                     }
                 }
             }
@@ -282,28 +281,5 @@ fn row_class(origin: Origin) -> &'static str {
         Origin::Mode(mode) => class(mode),
         Origin::Study => "study",
         Origin::Thesis => "then",
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::fixture;
-    #[test]
-    fn look() {
-        for (n, cores) in [(8, 8), (2, 2), (4, 2)] {
-            let mut s = fixture::study(n, 5, cores);
-            if n == 4 {
-                s.records[3].failed(3, "rank 1 was killed by signal 9\nwhile receiving".into());
-                s.missing = 4;
-                s.settings.micro = Default::default();
-                s.settings.micro.absent =
-                    Some("Round-trip time and bandwidth were not measured: there is no mpi-bench.".into());
-            }
-            std::fs::write(format!("/tmp/look-{n}.html"), super::render(&s)).unwrap();
-            if n < 8 {
-                println!("=={n}");
-                super::super::tell(&s, &super::super::record::Store::open(std::path::Path::new("/tmp/st")).unwrap());
-            }
-        }
     }
 }

@@ -75,7 +75,7 @@ impl Progress {
                 }
                 bar.inc(1);
             }
-            Display::Lines => eprintln!("{}/{} {line}{}", self.done, self.total, remaining(left)),
+            Display::Lines => eprintln!("{}/{}{}  {line}", self.done, self.total, remaining(left)),
             Display::Nowhere => {}
         }
     }

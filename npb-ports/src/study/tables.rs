@@ -102,7 +102,7 @@ pub fn times(study: &Study, benchmark: Benchmark) -> Table {
     }
     Table {
         caption: format!(
-            "{}, class {}: seconds [speed-up] +spread, fastest of {}",
+            "{}, class {}: seconds [speed-up] +spread, fastest of {} runs",
             title(benchmark),
             study.settings.class,
             study.settings.repeats
@@ -163,11 +163,7 @@ pub fn characteristics(study: &Study) -> Table {
     }
     for mode in modes.iter().copied() {
         let name = format!("{}: 4 KB and more, copied once", mode.title());
-        row(&name, Origin::Mode(mode), &of(mode), &|it| {
-            let traffic = &it.traffic;
-            let share = || traffic.large_single_copy_bytes as f64 / traffic.large_bytes as f64;
-            or_none((traffic.large_bytes > 0).then(share), percent)
-        });
+        row(&name, Origin::Mode(mode), &of(mode), &|it| or_none(it.traffic.copied_once(), percent));
     }
     rows.extend(thesis_characteristics(&benchmarks));
     Table {
@@ -245,4 +241,58 @@ fn by_size(
         rows: rows.collect(),
         note: Some(format!("{before_note}; K and M are 1024 and 1048576 bytes, Mbytes 10^6")),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture;
+    use super::*;
+
+    #[test]
+    fn times_stand_beside_those_of_the_thesis() {
+        let study = fixture::study(4, 5, 2);
+        let table = times(&study, Benchmark::Cg);
+        assert_eq!(table.heading, ["processes", "1", "2", "4*", "8"]);
+        assert_eq!(table.rows.len(), 6);
+        let (sr, then) = (&table.rows[0], &table.rows[3]);
+        assert_eq!(sr.origin, Origin::Mode(Mode::Sr));
+        assert!(sr.values[0].contains("[1.00] +") && sr.values[3] == NONE, "{:?}", sr.values);
+        assert_eq!(then.values, ["[1.00]", "[1.83]", "[3.30]", "[6.15]"]);
+        let note = table.note.unwrap();
+        assert!(note.contains("more processes than the 2 cores") && note.contains(thesis::MARK), "{note}");
+    }
+
+    #[test]
+    fn characteristics_have_a_column_per_benchmark() {
+        let study = fixture::study(4, 5, 4);
+        let table = characteristics(&study);
+        assert_eq!(table.heading[1..], ["EP", "MG", "CG", "FT", "IS", "LU", "SP", "BT"]);
+        assert!(table.rows.iter().all(|row| row.values.len() == 8));
+        let availability = table.rows.iter().find(|row| row.name == "1999 SR: remote write, bytes").unwrap();
+        assert_eq!(availability.values[1].replace('\u{a0}', " "), "0.01 %");
+        let stale = table.rows.iter().find(|row| row.name == "  stale").unwrap();
+        assert_ne!(stale.values[5], "0");
+    }
+
+    #[test]
+    fn sizes_of_the_thesis_meet_those_of_today() {
+        let study = fixture::study(2, 1, 2);
+        let trips = round_trip(&study).unwrap();
+        assert_eq!(trips.heading, ["bytes", "SR", "NSR", "AUTO", "1999 SR", "1999 NSR", "1999 MPICH"]);
+        assert_eq!(trips.rows[0].values, ["0.600", "0.240", "0.240", "71", "112", "968"]);
+        assert_eq!(trips.rows.last().unwrap().name, "4M");
+        assert_eq!(bandwidth(&study).unwrap().rows[0].values[0], NONE);
+        let mut without = study;
+        without.settings.micro = Default::default();
+        assert!(round_trip(&without).is_none());
+    }
+
+    #[test]
+    fn text_is_aligned() {
+        let text = times(&fixture::study(2, 2, 2), Benchmark::Ft).text();
+        let lines: Vec<&str> = text.lines().filter(|line| line.contains(" [")).skip(1).collect();
+        assert_eq!(lines.len(), 3);
+        let ends = lines.iter().map(|line| line.find(']')).collect::<std::collections::HashSet<_>>();
+        assert_eq!(ends.len(), 1, "{text}");
+    }
 }

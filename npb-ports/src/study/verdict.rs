@@ -14,8 +14,8 @@ const REPEATS_MIN: usize = 3;
 /// Pairings that the faster of two must win.
 const PAIRINGS_WON_MIN: f64 = 0.9;
 /// Generous costs of communication, to tell when it cannot matter: seconds per message, and bytes per second.
-const SECONDS_PER_MESSAGE: f64 = 1e-6;
-const BYTES_PER_SECOND: f64 = 10e9;
+const SECONDS_PER_MESSAGE: f64 = 5e-6;
+const BYTES_PER_SECOND: f64 = 2e9;
 /// Below this share of the time, communication cannot matter.
 const SHARE_THAT_MATTERS: f64 = 0.01;
 /// Messages below this size are cheaper to copy than to ask for.
@@ -138,7 +138,7 @@ impl Verdict {
 }
 
 fn alone(study: &Study, benchmark: Benchmark) -> String {
-    let failed = study.failures().any(|(record, _)| record.benchmark == benchmark && record.ranks > 1);
+    let failed = study.failed().any(|record| record.benchmark == benchmark && record.ranks > 1);
     if failed {
         return "No run on more than one process ended well: see the list of failures.".to_owned();
     }
@@ -228,8 +228,7 @@ fn requests_lost(traffic: &Traffic) -> String {
 fn auto_against(comparison: &Comparison, auto: &Record, better: &Record) -> String {
     let name = better.protocol.title();
     let (difference, evidence) = (comparison.difference(), comparison.evidence());
-    let by_bytes = auto.traffic.availability_by_bytes().map(percent);
-    let written = by_bytes.map_or(String::new(), |share| format!(" It wrote {share} of the bytes directly."));
+    let written = ways_of_auto(&auto.traffic);
     match comparison.standing {
         Standing::Level => {
             format!("AUTO keeps up with the better one, {name}: it takes {difference}, {evidence}.{written}")
@@ -238,6 +237,18 @@ fn auto_against(comparison: &Comparison, auto: &Record, better: &Record) -> Stri
             format!("AUTO falls behind the better one, {name}: it takes {difference}, {evidence}.{written}")
         }
         _ => format!("AUTO takes {difference} than the better one, {name}, {evidence}.{written}"),
+    }
+}
+
+/// How AUTO's bytes travelled, as a sentence to follow another.
+fn ways_of_auto(traffic: &Traffic) -> String {
+    let Some(written) = traffic.availability_by_bytes() else { return String::new() };
+    let written = format!(" It wrote {} of the bytes directly", percent(written));
+    match traffic.copied_once() {
+        Some(once) => {
+            format!("{written}; of those in messages of 4 KB and more, {} were copied once only.", percent(once))
+        }
+        None => format!("{written}; no message had 4 KB or more."),
     }
 }
 
@@ -266,9 +277,11 @@ pub fn summary(study: &Study, verdicts: &[Verdict]) -> Vec<String> {
     sentences.extend(summary_of_auto(verdicts));
     let alone: Vec<String> = verdicts.iter().filter(|it| it.ranks.is_none()).map(|it| title(it.benchmark)).collect();
     if !alone.is_empty() {
-        sentences.push(format!("Nothing can be said yet of {}, which ran on one process only.", list(&alone)));
+        let names = list(&alone);
+        sentences
+            .push(format!("Nothing can be compared for {names}: no run on more than one process that ended well."));
     }
-    let failures = study.failures().count();
+    let failures: usize = study.failed().map(|record| record.failures.len()).sum();
     if failures > 0 {
         sentences.push(format!("{} did not end well.", plural(failures, "run")));
     }
@@ -288,10 +301,10 @@ fn summary_of_requests(verdicts: &[Verdict]) -> Option<String> {
         with_it.map(|(verdict, it)| with_difference(verdict, it)).collect()
     };
     let (faster, slower) = (named(Standing::Faster), named(Standing::Slower));
-    let of = format!("of {}", plural(compared.len(), "benchmark"));
+    let start = format!("Of {} compared, requests for send make", plural(compared.len(), "benchmark"));
     let first = match faster.as_slice() {
-        [] => format!("Requests for send make none {of} faster beyond the spread"),
-        some => format!("Requests for send make {} {of} faster beyond the spread: {}", some.len(), list(some)),
+        [] => format!("{start} none faster beyond the spread"),
+        some => format!("{start} {} faster beyond the spread: {}", some.len(), list(some)),
     };
     let second = match slower.as_slice() {
         [] => "they make none slower".to_owned(),
@@ -324,4 +337,74 @@ fn summary_of_auto(verdicts: &[Verdict]) -> Option<String> {
     };
     let second = if ahead.is_empty() { String::new() } else { format!(", and is ahead of both in {}", list(&ahead)) };
     Some(format!("{first}{second}."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture;
+    use super::*;
+
+    fn record(mode: Mode, repeats: &[f64]) -> Record {
+        let cell = super::super::plan::Cell { benchmark: Benchmark::Cg, ranks: 2, mode };
+        let mut record = Record::new(cell, crate::Class::S);
+        record.repeats = repeats.to_vec();
+        record.seconds = repeats.iter().copied().min_by(f64::total_cmp);
+        record
+    }
+
+    fn compare(first: &[f64], second: &[f64]) -> Comparison {
+        Comparison::of(&record(Mode::Sr, first), &record(Mode::Nsr, second)).unwrap()
+    }
+
+    #[test]
+    fn a_difference_counts_only_if_most_pairings_show_it() {
+        assert_eq!(compare(&[1.0, 1.1, 1.2], &[1.3, 1.4, 1.5]).standing, Standing::Faster);
+        assert_eq!(compare(&[1.3, 1.4, 1.5], &[1.0, 1.1, 1.2]).standing, Standing::Slower);
+        assert_eq!(compare(&[1.0, 1.4, 1.5], &[1.1, 1.2, 1.3]).standing, Standing::Level);
+        // One disturbed run among five decides nothing.
+        assert_eq!(compare(&[1.0, 1.1, 1.1, 1.2, 9.0], &[1.3, 1.4, 1.5, 1.3, 1.4]).standing, Standing::Level);
+        assert_eq!(compare(&[1.0, 1.1, 1.1, 1.2, 1.35], &[1.3, 1.4, 1.5, 1.4, 1.4]).standing, Standing::Faster);
+    }
+
+    #[test]
+    fn two_runs_of_each_prove_nothing() {
+        let comparison = compare(&[1.0, 1.0], &[2.0, 2.0]);
+        assert_eq!(comparison.standing, Standing::Unknown);
+        assert_eq!(comparison.difference(), "50.0\u{a0}% less time");
+    }
+
+    #[test]
+    fn no_verified_run_no_comparison() {
+        assert_eq!(Comparison::of(&record(Mode::Sr, &[]), &record(Mode::Nsr, &[1.0])), None);
+    }
+
+    #[test]
+    fn sentences_follow_the_figures() {
+        let study = fixture::study(2, 5, 2);
+        let text = |benchmark| Verdict::on(&study, benchmark).sentences.join(" ").replace('\u{a0}', " ");
+        let sort = text(Benchmark::Is);
+        assert!(sort.contains("SR takes 2") && sort.contains("% less time than NSR on 2 processes"), "{sort}");
+        assert!(sort.contains("beyond the spread") && sort.contains("which saves a copy of each"), "{sort}");
+        let waves = text(Benchmark::Lu);
+        assert!(waves.contains("% more time than NSR") && waves.contains("came too late"), "{waves}");
+        assert!(text(Benchmark::Ep).contains("It hardly communicates: 12 messages of 80 B"), "{}", text(Benchmark::Ep));
+        assert!(text(Benchmark::Bt).contains("It wants a square number of processes and ran on one only"));
+        assert!(text(Benchmark::Cg).contains("copied once only"), "{}", text(Benchmark::Cg));
+    }
+
+    #[test]
+    fn the_summary_names_winners_and_losers() {
+        let mut study = fixture::study(2, 5, 2);
+        study.missing = 3;
+        study.records[0].failed(1, "rank 1 was killed".to_owned());
+        let verdicts: Vec<Verdict> = study.benchmarks().into_iter().map(|it| Verdict::on(&study, it)).collect();
+        let text = summary(&study, &verdicts).join(" ").replace('\u{a0}', " ");
+        assert!(
+            text.starts_with("Of 6 benchmarks compared, requests for send make 3 faster beyond the spread: CG ("),
+            "{text}"
+        );
+        assert!(text.contains("they make 2 slower: MG ("), "{text}");
+        assert!(text.contains("Nothing can be compared for SP and BT"), "{text}");
+        assert!(text.contains("1 run did not end well.") && text.contains("3 runs still to come"), "{text}");
+    }
 }
