@@ -1,6 +1,5 @@
 //! The ring alone, in ordinary memory, so that Miri can watch it.
 #![allow(unsafe_code)]
-#![allow(unsafe_code)]
 
 use std::cell::Cell as Plain;
 
