@@ -2,8 +2,9 @@
 
 use crate::binding::ranges;
 use crate::job_spec::JobSpec;
-use crate::plan::{Plan, protocol_name};
+use crate::plan::Plan;
 use crate::report::{self, counted};
+use rwmpi_core::Protocol;
 
 /// The lines that the user asked for, and warnings, which need no asking.
 pub(crate) fn lines(spec: &JobSpec, plan: &Plan) -> Vec<String> {
@@ -43,12 +44,35 @@ fn cores(plan: &Plan) -> String {
 }
 
 fn waiting(plan: &Plan) -> String {
-    let usable = counted(plan.machine.usable_cores(), "usable core");
     let ranks = counted(plan.ranks(), "rank");
-    if plan.ranks() > plan.machine.usable_cores() {
-        format!("waiting: ranks that wait give up their core soon, because {ranks} share {usable}")
+    let threads = counted(plan.machine.parallelism, "hardware thread");
+    if shared_by_several(plan) {
+        format!("waiting: ranks that wait soon let others run, because {ranks} share {threads}")
     } else {
-        format!("waiting: ranks that wait keep looking, because {ranks} have {usable}")
+        format!("waiting: ranks that wait keep looking for a while, because {ranks} have {threads}")
+    }
+}
+
+/// Whether ranks take processor time from each other.
+fn shared_by_several(plan: &Plan) -> bool {
+    let bound: Vec<&Vec<usize>> = plan.placement.cpus.iter().flatten().collect();
+    let crowded = |mine: &&Vec<usize>| {
+        bound.iter().filter(|theirs| theirs.iter().all(|cpu| mine.contains(cpu))).count() > mine.len()
+    };
+    plan.ranks() > plan.machine.parallelism || bound.iter().any(crowded)
+}
+
+/// How memory that is not shared moves between ranks, once they have tried it.
+pub(crate) fn kernel_copies(ranks: usize, kernel_pairs: usize) -> String {
+    let pairs = ranks * (ranks - 1);
+    if kernel_pairs == pairs {
+        "copies: shared memory directly; other memory by the kernel, which worked for all pairs of ranks".to_owned()
+    } else {
+        format!(
+            "copies: shared memory directly; other memory through the FIFO for {} of {pairs} pairs of ranks, for which the kernel \
+             refused process_vm_readv (kernel.yama.ptrace_scope, or the container's seccomp filter)",
+            pairs - kernel_pairs
+        )
     }
 }
 
@@ -66,9 +90,9 @@ fn memory(spec: &JobSpec) -> String {
 
 fn protocol(spec: &JobSpec) -> String {
     match spec.protocol {
-        Some(protocol) => format!("protocol: {}, as asked", protocol_name(protocol)),
-        None => match std::env::var("RWMPI_PROTOCOL") {
-            Ok(value) => format!("protocol: {value}, from RWMPI_PROTOCOL"),
+        Some(protocol) => format!("protocol: {}, as asked", protocol.name()),
+        None => match std::env::var(Protocol::VARIABLE) {
+            Ok(value) => format!("protocol: {value}, from {}", Protocol::VARIABLE),
             Err(_) => "protocol: auto, the default".to_owned(),
         },
     }
@@ -82,5 +106,5 @@ fn bindings(plan: &Plan) -> Vec<String> {
     let each = plan.placement.cpus.iter().enumerate().filter_map(|(rank, cpus)| {
         cpus.as_ref().map(|cpus| format!("  rank {rank}: hardware threads {}", ranges(cpus)))
     });
-    std::iter::once(format!("binding: ranks have cores of their own: {reason}")).chain(each).collect()
+    std::iter::once(format!("binding: a core for each thread of each rank: {reason}")).chain(each).collect()
 }

@@ -3,6 +3,9 @@ pub mod conformance;
 
 use std::path::PathBuf;
 
+pub mod model;
+pub mod suites;
+
 /// The program `name` (`mpiexec`, `npb`, `mpi-bench`), to be run by a test of whole jobs.
 ///
 /// It is looked for in the folder that `RWMPI_BIN_DIR` names, as `cargo xtask test` does after it has built the programs; without

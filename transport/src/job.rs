@@ -12,6 +12,7 @@ use rustix::process::Resource;
 use crate::Signal;
 use crate::control::{ABORT_TEXT, MAGIC, VERSION};
 use crate::layout::{Layout, MAX_PEERS};
+use crate::remote_memory::Reach;
 use crate::segment::{self, Segment};
 use crate::signal;
 
@@ -115,7 +116,13 @@ impl Job {
         let file = segment::create_file(directory).map_err(|source| JobError::Create { what: "open", source })?;
         let segment = Self::size_and_map(file, peers)?;
         let header_len = size_of::<crate::control::JobHeader>();
-        segment.reserve(0, header_len).map_err(|source| JobError::Create { what: "reserve memory", source })?;
+        let no_memory = |source| JobError::Create { what: "reserve memory", source };
+        segment.reserve(0, header_len).map_err(no_memory)?;
+        // The launcher looks at every peer's control block, whether or not that peer came far enough to reserve it.
+        for peer in 0..peers {
+            let control = segment.layout().region(peer);
+            segment.reserve(control, size_of::<crate::control::Control>()).map_err(no_memory)?;
+        }
 
         let header = segment.header();
         let layout = segment.layout();
@@ -210,6 +217,20 @@ impl Job {
     /// What `peer` is doing, in the words of the layer above.
     pub fn activity(&self, peer: usize) -> [u64; 8] {
         std::array::from_fn(|word| self.segment.control(peer).activity[word].load(Ordering::Relaxed))
+    }
+
+    /// For how many ordered pairs of different peers the kernel copies between their private memories, as tried by each; `None` until
+    /// all have tried.
+    pub fn kernel_pairs(&self) -> Option<usize> {
+        let peers = self.peers();
+        if (self.segment.header().probed.load(Ordering::Acquire) as usize) < peers {
+            return None;
+        }
+        let pairs = (0..peers).flat_map(|peer| (0..peers).map(move |target| (peer, target)));
+        let reaches = |&(peer, target): &(usize, usize)| {
+            peer != target && Reach::from(self.segment.reach(peer, target).load(Ordering::Relaxed)) == Reach::Kernel
+        };
+        Some(pairs.filter(reaches).count())
     }
 
     /// How the job was ended, if it was.

@@ -105,7 +105,7 @@ impl PostedQueue {
     }
 
     /// The matchable receives that name `source` (`None`: that accept any), oldest first.
-    pub(crate) fn from_source(&self, source: Option<u32>) -> impl Iterator<Item = (ReceiveId, &Posted)> {
+    pub(crate) fn naming_source(&self, source: Option<u32>) -> impl Iterator<Item = (ReceiveId, &Posted)> {
         self.by_source.iter(source).map(|id| (id, self.get(id)))
     }
 }

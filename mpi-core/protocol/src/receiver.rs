@@ -207,7 +207,7 @@ impl Receiver {
         }
         series.next = series.base;
         series.gap = false;
-        let pending: Vec<ReceiveId> = self.posted.from_source(Some(source)).map(|(receive, _)| receive).collect();
+        let pending: Vec<ReceiveId> = self.posted.naming_source(Some(source)).map(|(receive, _)| receive).collect();
         for receive in pending {
             self.counters.reposted += 1;
             self.advertise_in_series(receive, source);
@@ -235,7 +235,7 @@ impl Receiver {
             return true;
         };
         [Some(source), None].into_iter().any(|source| {
-            let mut earlier = self.posted.from_source(source).take_while(|(_, other)| other.order < posted.order);
+            let mut earlier = self.posted.naming_source(source).take_while(|(_, other)| other.order < posted.order);
             let conflict = earlier
                 .by_ref()
                 .take(LOOK_BACK)
@@ -304,7 +304,7 @@ impl Receiver {
         }
         let held: Vec<ReceiveId> = self
             .posted
-            .from_source(source)
+            .naming_source(source)
             .take(LOOK_BACK)
             .filter(|(_, posted)| posted.worth && !posted.advertised)
             .map(|(receive, _)| receive)

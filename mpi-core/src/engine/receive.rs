@@ -18,13 +18,12 @@ impl<F: Fabric> Engine<F> {
     /// Receives, and returns when the message is in the buffer.
     #[inline]
     pub(crate) fn receive(&mut self, pattern: Pattern, buffer: WriteSpan<'static>) -> Outcome {
-        if (buffer.len() as u64) < WRITE_MIN || self.rule == Rule::Nsr {
-            if let Some(source) = pattern.source
-                && source != self.me()
-                && self.rule != Rule::Sr
-            {
-                return self.receive_directly(source, pattern, buffer);
-            }
+        if ((buffer.len() as u64) < WRITE_MIN || self.rule == Rule::Nsr)
+            && let Some(source) = pattern.source
+            && source != self.me()
+            && self.rule != Rule::Sr
+        {
+            return self.receive_directly(source, pattern, buffer);
         }
         let id = self.start_receive(pattern, buffer)?;
         self.wait(id)
@@ -146,8 +145,11 @@ impl<F: Fabric> Engine<F> {
         let Operation::Receive(receive) = &self.operations[id as usize] else { return false };
         let Some(group) = self.groups.get(&receive.pattern.context).cloned() else { return false };
         let me = self.me();
-        // Not `all`: whoever can be told is told.
-        group.iter().filter(|&&peer| peer != me).fold(true, |sent, &peer| self.request_from(id, peer, 0) && sent)
+        let mut sent_to_all = true;
+        for &peer in group.iter().filter(|&&peer| peer != me) {
+            sent_to_all &= self.request_from(id, peer, 0);
+        }
+        sent_to_all
     }
 
     /// The slot of a receive, taken on first use.
