@@ -1,6 +1,8 @@
 //! rwmpi: an MPI whose transport is remote memory.
 #![forbid(unsafe_code)]
+
 pub use rwmpi_core::*;
+pub use rwmpi_launcher::launch;
 
 /// The README's program, compiled with the documentation tests.
 #[cfg(doctest)]

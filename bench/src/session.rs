@@ -9,7 +9,7 @@ use crate::floor::LINE;
 use crate::floor_watch::FloorWatch;
 use crate::machine;
 use crate::message::Message;
-use crate::regime::{Regime, steady};
+use crate::regime::{NEVER_STEADY, Regime, steady};
 use crate::report::{Figure, Report, rounded};
 use crate::statistics::Summary;
 use anyhow::{Context, Result, bail, ensure};
@@ -20,6 +20,11 @@ use std::time::{Duration, Instant};
 const WINDOW: Duration = Duration::from_millis(10);
 /// A batch is this long at least: a hundred times what reading the clock takes.
 const BATCH: Duration = Duration::from_micros(10);
+/// No batch has more iterations, no window more batches.
+const ITERATIONS_MOST: u64 = 1 << 20;
+const BATCHES_MOST: u128 = 10_000;
+/// The raw copies are measured beside this many windows: one alone may have been interrupted.
+const COPIED: u32 = 5;
 /// With fewer samples than this, the measurement goes on if it may.
 const ENOUGH: usize = 150;
 
@@ -66,12 +71,33 @@ impl Step {
     }
 }
 
-/// The samples of one regime.
+/// The samples of one regime; of an unknown one where there is no floor.
 struct Bucket {
     regime: Option<Regime>,
+    windows: u32,
     samples: Vec<f64>,
+    /// The least of the cache line's way, µs.
     line_us: f64,
-    copy_us: Option<f64>,
+    /// The least of the raw copies' time, µs.
+    copy_us: f64,
+}
+
+impl Bucket {
+    fn of(regime: Option<Regime>) -> Self {
+        Bucket { regime, windows: 0, samples: Vec::new(), line_us: f64::INFINITY, copy_us: f64::INFINITY }
+    }
+
+    fn add(&mut self, samples: &mut Vec<f64>, line_us: impl Iterator<Item = f64>, copy_us: Option<f64>) {
+        self.windows += 1;
+        self.samples.append(samples);
+        self.line_us = line_us.fold(self.line_us, f64::min);
+        self.copy_us = self.copy_us.min(copy_us.unwrap_or(f64::INFINITY));
+    }
+
+    /// The physical limit, µs.
+    fn limit_us(&self) -> f64 {
+        if self.copy_us.is_finite() { self.copy_us } else { self.line_us }
+    }
 }
 
 /// This rank and its means.
@@ -183,35 +209,36 @@ impl Session {
         limit: Limit,
         batch: &mut dyn FnMut(u64, &mut Vec<f64>) -> Result<()>,
     ) -> Result<()> {
-        let (iterations, batches) = self.calibrate(batch)?;
         let copy_bytes = figure.bytes.filter(|&bytes| limit == Limit::Message && bytes > LINE);
         let mut buckets: Vec<Bucket> = Vec::new();
         let mut dropped = 0;
+        let (mut iterations, mut batches) = (1, 3);
         let begin = Instant::now();
         let mut before = self.look()?;
         loop {
             let mut samples = Vec::new();
-            self.run(batch, iterations, batches, &mut samples)?;
+            let least = self.run(batch, iterations, batches, &mut samples)?;
+            batches = (WINDOW.as_nanos() / least.as_nanos().max(1)).clamp(1, BATCHES_MOST) as u64;
+            if least < BATCH && iterations < ITERATIONS_MOST {
+                // Also warms up. Judged anew in each window: on a busy machine the first ones may have been interrupted.
+                (iterations, batches) = (2 * iterations, 3);
+                continue;
+            }
             let after = self.look()?;
-            match (before, after) {
-                (Some(before), Some(after)) if !steady(before, after) => dropped += samples.len(),
-                _ => {
-                    let line_us = before.into_iter().chain(after).fold(f64::INFINITY, f64::min);
-                    let regime = after.map(Regime::of);
-                    let bucket = match buckets.iter().position(|bucket| bucket.regime == regime) {
-                        Some(at) => &mut buckets[at],
-                        None => {
-                            let copy_us = match copy_bytes {
-                                Some(bytes) => self.floor_step(|watch| watch.copy(bytes))?,
-                                None => None,
-                            };
-                            buckets.push(Bucket { regime, samples: Vec::new(), line_us, copy_us });
-                            buckets.last_mut().expect("just pushed")
-                        }
-                    };
-                    bucket.line_us = bucket.line_us.min(line_us);
-                    bucket.samples.append(&mut samples);
-                }
+            let regime = before.zip(after).map(|(before, after)| steady(before, after));
+            if regime == Some(None) {
+                dropped += samples.len();
+            } else {
+                let regime = regime.flatten();
+                let at = buckets.iter().position(|bucket| bucket.regime == regime).unwrap_or_else(|| {
+                    buckets.push(Bucket::of(regime));
+                    buckets.len() - 1
+                });
+                let copy_us = match copy_bytes {
+                    Some(bytes) if buckets[at].windows < COPIED => self.floor_step(|watch| watch.copy(bytes))?,
+                    _ => None,
+                };
+                buckets[at].add(&mut samples, before.into_iter().chain(after), copy_us);
             }
             before = after;
             let found = buckets.iter().map(|bucket| bucket.samples.len()).max().unwrap_or(0);
@@ -224,33 +251,22 @@ impl Session {
         self.publish(figure, limit, buckets, dropped)
     }
 
-    /// How many iterations make a batch, and how many batches a window. Warms everything up on the way.
-    fn calibrate(&mut self, batch: &mut dyn FnMut(u64, &mut Vec<f64>) -> Result<()>) -> Result<(u64, u64)> {
-        let mut iterations = 1;
-        loop {
-            let mut least = Duration::MAX;
-            for _ in 0..2 {
-                let start = Instant::now();
-                self.run(batch, iterations, 1, &mut Vec::new())?;
-                least = least.min(start.elapsed());
-            }
-            if least >= BATCH || iterations >= 1 << 20 {
-                let batches = WINDOW.as_nanos() / least.as_nanos().max(1);
-                return Ok((iterations, batches.clamp(1, 100_000) as u64));
-            }
-            iterations *= 2;
-        }
-    }
-
+    /// Runs one window; returns what the fastest of its batches took.
     fn run(
         &mut self,
         batch: &mut dyn FnMut(u64, &mut Vec<f64>) -> Result<()>,
         iterations: u64,
         batches: u64,
         samples: &mut Vec<f64>,
-    ) -> Result<()> {
+    ) -> Result<Duration> {
         self.tell(Step::Run { iterations, batches })?;
-        (0..batches).try_for_each(|_| batch(iterations, samples))
+        let mut least = Duration::MAX;
+        for _ in 0..batches {
+            let start = Instant::now();
+            batch(iterations, samples)?;
+            least = least.min(start.elapsed());
+        }
+        Ok(least)
     }
 
     fn tell(&self, step: Step) -> Result<()> {
@@ -261,9 +277,7 @@ impl Session {
     fn publish(&mut self, figure: &Figure, limit: Limit, buckets: Vec<Bucket>, mut dropped: usize) -> Result<()> {
         let report = self.report.as_mut().expect("only rank 0 leads");
         if buckets.is_empty() {
-            report.say(&format!(
-                "  all {dropped} samples were dropped: the regime kept changing; try again or with more --seconds"
-            ));
+            report.say(&format!("  all {dropped} samples were dropped: {NEVER_STEADY}"));
         }
         for mut bucket in buckets {
             let mut figure = figure.clone();
@@ -274,8 +288,7 @@ impl Session {
             }
             if let Some(regime) = bucket.regime {
                 figure.neighbourhood(regime, bucket.line_us);
-                let limit_us = bucket.copy_us.unwrap_or(bucket.line_us);
-                figure.floor_ratio = (limit != Limit::None).then(|| rounded(summary.min / limit_us, 3));
+                figure.floor_ratio = (limit != Limit::None).then(|| rounded(summary.min / bucket.limit_us(), 3));
             }
             figure.samples = Some(bucket.samples.len());
             figure.dropped = Some(std::mem::take(&mut dropped));
@@ -296,8 +309,7 @@ impl Session {
         let (cores, regime) = match &mut self.floor {
             Ok(watch) => {
                 let line_us = watch.line()?;
-                let regime = format!("they are {} (line {:.0} ns)", Regime::of(line_us).name(), line_us * 1e3);
-                (watch.cores(), regime)
+                (watch.cores(), Regime::describe(line_us))
             }
             Err(reason) => (machine::allowed_cores()?.len(), format!("near or far unknown: {reason}")),
         };

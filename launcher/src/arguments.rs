@@ -96,22 +96,23 @@ impl ValueEnum for ProtocolName {
             Protocol::Nsr => "every message goes through the FIFO",
             Protocol::Auto => "whichever pays, message by message",
         };
-        Some(PossibleValue::new(crate::plan::protocol_name(self.0)).help(help))
+        Some(PossibleValue::new(self.0.name()).help(help))
     }
 }
 
 fn after_help() -> String {
     format!(
-        "Long options may be written with one dash. Exit code: that of the first rank that fails, {base} + the signal if \
-         one killed it; otherwise 0, or\n\
+        "Long options may be written with one dash.\n\
+         Ctrl-\\ (SIGQUIT) shows what each rank is doing.\n\n\
+         Exit code: 0 if all ranks succeed; otherwise that of the first rank that fails,\n\
+         {base} + n if signal n killed it, or\n\
          \x20 {left}    a rank left without finalizing while others were running\n\
          \x20 {usage}    these arguments make no sense\n\
          \x20 {timeout}  the job took longer than --timeout\n\
          \x20 {not_started}  the job could not be started\n\
          \x20 {not_executable}  the program cannot be executed\n\
          \x20 {not_found}  there is no such program\n\
-         \x20 {base}+n  mpiexec was told to end by signal n (130: Ctrl-C)\n\
-         Ctrl-\\ (SIGQUIT) shows what each rank is doing.",
+         \x20 {base}+n  mpiexec was told to end by signal n (130: Ctrl-C)",
         left = exit_code::LEFT_EARLY,
         usage = exit_code::USAGE,
         timeout = exit_code::TIMEOUT,

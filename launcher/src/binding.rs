@@ -4,6 +4,7 @@
 //! launcher holds an abstract socket named after every core it hands out, and the kernel drops those with the launcher.
 
 use crate::job_spec::Binding;
+use crate::report::counted;
 use rustix::thread::CpuSet;
 use std::collections::BTreeMap;
 use std::fs;
@@ -88,12 +89,12 @@ pub(crate) fn place(wish: Binding, threads: &[usize], machine: &Machine) -> Plac
         Binding::Core => share_cores(threads, machine),
         Binding::Auto if ranks == 1 => unbound("one rank has nobody to keep away from its core".to_owned()),
         Binding::Auto if needed > usable => {
-            unbound(format!("{} but only {usable} usable", counted(needed, "core", "is needed", "are needed")))
+            unbound(format!("the ranks need {} and {usable} can be used", counted(needed, "core")))
         }
         Binding::Auto => match claim(machine, needed) {
             Some((cores, claims)) => Placement {
                 cpus: deal(threads, cores.iter().copied()),
-                reason: format!("{} of the {usable} usable", counted(needed, "free core", "is enough", "are enough")),
+                reason: format!("the ranks need {} of {usable} that can be used", counted(needed, "core")),
                 warnings: Vec::new(),
                 _claims: claims,
             },
@@ -110,8 +111,8 @@ fn share_cores(threads: &[usize], machine: &Machine) -> Placement {
     if needed > machine.cores.len() {
         warnings.push(format!(
             "--bind-to core: {} on {}: some ranks share a core; --bind-to none lets the kernel spread them",
-            counted(needed, "thread", "", ""),
-            counted(machine.cores.len(), "core", "", "")
+            counted(needed, "thread"),
+            counted(machine.cores.len(), "core")
         ));
     }
     Placement {
@@ -163,15 +164,9 @@ fn too_many_threads(threads: &[usize], machine: &Machine) -> Vec<String> {
     }
     vec![format!(
         "OMP_NUM_THREADS asks for {most} threads a rank, but this job may use only {}: set it to {} or less",
-        counted(machine.parallelism, "hardware thread", "", ""),
+        counted(machine.parallelism, "hardware thread"),
         (machine.parallelism / threads.len()).max(1)
     )]
-}
-
-/// `1 core is`, `2 cores are`.
-fn counted(number: usize, noun: &str, singular: &str, plural: &str) -> String {
-    let (ending, verb) = if number == 1 { ("", singular) } else { ("s", plural) };
-    format!("{number} {noun}{ending} {verb}").trim_end().to_owned()
 }
 
 /// `0-3,8` for the numbers 0, 1, 2, 3, 8, ascending.

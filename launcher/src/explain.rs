@@ -2,8 +2,9 @@
 
 use crate::binding::ranges;
 use crate::job_spec::JobSpec;
-use crate::plan::{Plan, protocol_name};
+use crate::plan::Plan;
 use crate::report::{self, counted};
+use rwmpi_core::Protocol;
 
 /// The lines that the user asked for, and warnings, which need no asking.
 pub(crate) fn lines(spec: &JobSpec, plan: &Plan) -> Vec<String> {
@@ -66,9 +67,9 @@ fn memory(spec: &JobSpec) -> String {
 
 fn protocol(spec: &JobSpec) -> String {
     match spec.protocol {
-        Some(protocol) => format!("protocol: {}, as asked", protocol_name(protocol)),
-        None => match std::env::var("RWMPI_PROTOCOL") {
-            Ok(value) => format!("protocol: {value}, from RWMPI_PROTOCOL"),
+        Some(protocol) => format!("protocol: {}, as asked", protocol.name()),
+        None => match std::env::var(Protocol::VARIABLE) {
+            Ok(value) => format!("protocol: {value}, from {}", Protocol::VARIABLE),
             Err(_) => "protocol: auto, the default".to_owned(),
         },
     }
@@ -82,5 +83,5 @@ fn bindings(plan: &Plan) -> Vec<String> {
     let each = plan.placement.cpus.iter().enumerate().filter_map(|(rank, cpus)| {
         cpus.as_ref().map(|cpus| format!("  rank {rank}: hardware threads {}", ranges(cpus)))
     });
-    std::iter::once(format!("binding: ranks have cores of their own: {reason}")).chain(each).collect()
+    std::iter::once(format!("binding: a core for each thread of each rank: {reason}")).chain(each).collect()
 }

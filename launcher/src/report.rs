@@ -23,7 +23,7 @@ pub(crate) enum Verdict {
     /// A rank asked for the job to end.
     Aborted { rank: Option<usize>, code: i32, text: String },
     /// The time allowed was over.
-    TimedOut { after: Duration, states: Vec<RankState> },
+    TimedOut { limit: Duration, states: Vec<RankState> },
     /// The user, or the system, told the launcher to end.
     Interrupted { signal: i32 },
 }
@@ -79,11 +79,11 @@ impl Verdict {
                 }
                 report
             }
-            Verdict::TimedOut { after, states } => {
+            Verdict::TimedOut { limit, states } => {
                 let running = counted(states.len(), "rank");
                 format!(
                     "the job was ended after {} s (--timeout): {running} still ran\n{}",
-                    after.as_secs_f64(),
+                    limit.as_secs_f64(),
                     table(states)
                 )
             }

@@ -248,7 +248,7 @@ impl<'a> Watch<'a> {
         }
         let now = Instant::now();
         if self.deadline().is_some_and(|deadline| deadline <= now) {
-            let verdict = Verdict::TimedOut { after: self.started.elapsed(), states: self.states() };
+            let verdict = Verdict::TimedOut { limit: self.spec.timeout.unwrap_or_default(), states: self.states() };
             self.end(verdict, vec![(now, Signal::TERM), (now + END_GRACE, Signal::KILL)]);
         } else if let Some((rank, ending)) = self.stayed_away() {
             self.fail(rank, ending);

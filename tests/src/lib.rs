@@ -1,7 +1,10 @@
 //! What the tests that cross crates share.
-#![forbid(unsafe_code)]
+pub mod conformance;
 
 use std::path::PathBuf;
+
+pub mod model;
+pub mod suites;
 
 /// The program `name` (`mpiexec`, `npb`, `mpi-bench`), to be run by a test of whole jobs.
 ///

@@ -56,7 +56,7 @@ pub(crate) struct AbortRecord {
 pub(crate) struct Control {
     /// Seldom changed, read by all.
     pub(crate) identity: CachePadded<Identity>,
-    /// A futex: 0 while the owner is awake, or how it sleeps ([`crate::wait`]). Written by the owner before it sleeps and after; taken
+    /// A futex: 0 while the owner is awake, or how it sleeps ([`crate::sleep`]). Written by the owner before it sleeps and after; taken
     /// back to 0 (compare-exchange) by the peer that wakes it; read by every peer after a push or a pop.
     pub(crate) sleeping: CachePadded<AtomicU32>,
     /// Memory-Based Signals: bits are set by any peer (AcqRel), taken by the owner (swap, AcqRel).

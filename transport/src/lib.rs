@@ -4,6 +4,8 @@
 //! belong to the crate above, which reaches this one through the [`Fabric`] trait alone.
 
 #[cfg(not(loom))]
+mod attach;
+#[cfg(not(loom))]
 mod control;
 #[cfg(not(loom))]
 mod environment;
@@ -19,11 +21,13 @@ mod node;
 mod primitive;
 #[cfg(not(loom))]
 mod remote_memory;
+#[cfg_attr(loom, allow(dead_code))]
 mod ring;
 #[cfg(not(loom))]
 mod segment;
 #[cfg(not(loom))]
 mod signal;
+mod sleep;
 mod small_copy;
 mod span;
 #[cfg(not(loom))]

@@ -3,15 +3,15 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{Ordering, fence};
-use std::time::Duration;
 
 use crate::control::Control;
-use crate::job::{self, Job, JobError};
+use crate::job::{self, Job};
 use crate::layout::{CELLS, CLAIM_WORDS, MAX_PAYLOAD, PEERS_WITHOUT_HINTS, QUEUES};
 use crate::remote_memory::{self, ProbeWords, Reach};
 use crate::ring::{Consumer, Producer, Refused};
 use crate::segment::Segment;
-use crate::wait::{self, ASLEEP, ASLEEP_FOR_ROOM, AWAKE, WaitPolicy};
+use crate::sleep::{self, ASLEEP, ASLEEP_FOR_ROOM, AWAKE};
+use crate::wait::WaitPolicy;
 use crate::{
     Arrival, Backoff, Enqueue, Fabric, Header, Heap, INLINE_PAYLOAD, PeerFault, PushError, Queue, ReadSpan,
     RemoteAddress, RemoteError, Signal, SignalSet, Way, WriteSpan, signal,
@@ -21,8 +21,6 @@ use crate::{
 const MOST_LOOKS: usize = 16;
 /// Most rings that one call of `ready` looks at when no hint says that it should.
 const LOOKS_WITHOUT_HINT: usize = 4;
-/// How often a peer that waits for the others to attach looks whether the job was aborted.
-const ABORT_CHECK: Duration = Duration::from_millis(100);
 /// The space of addresses in a peer's private memory; `PRIVATE_SPACE + 1 + peer` is that peer's heap.
 const PRIVATE_SPACE: u64 = 0;
 
@@ -62,67 +60,9 @@ struct Inbox {
     hint_cursor: usize,
 }
 
-/// A peer that has taken its place but does not know the others yet.
-struct Joined {
-    me: usize,
-    segment: Arc<Segment>,
-    probe_words: ProbeWords,
-}
-
-impl Joined {
-    /// Fills in the control block and counts itself in.
-    fn new(job: &Job, me: usize) -> Result<Joined, JobError> {
-        let segment = job.segment.clone();
-        let layout = segment.layout();
-        let peers = layout.peers;
-        if me >= peers {
-            return Err(JobError::NoSuchPeer { me, peers });
-        }
-        segment
-            .reserve(layout.region(me), layout.control_len())
-            .map_err(|source| JobError::NoMemory { peer: me, source })?;
-        // Lets peers copy under Yama's restricted mode; elsewhere it is unknown and refused, which is as good.
-        let _ = rustix::process::set_ptracer(rustix::process::PTracer::Any);
-        let probe_words = ProbeWords::new(peers, me);
-        let identity = &segment.control(me).identity;
-        if identity.pid.swap(std::process::id(), Ordering::AcqRel) != 0 {
-            return Err(JobError::Twice(me));
-        }
-        identity.address_space.store(address_space(), Ordering::Relaxed);
-        identity.probe_address.store(probe_words.address(), Ordering::Relaxed);
-        for (word, bits) in identity.affinity.iter().zip(wait::affinity()) {
-            word.store(bits, Ordering::Relaxed);
-        }
-        if !wait::register_for_barriers() {
-            segment.header().fences_needed.store(1, Ordering::Release);
-        }
-        identity.attached.store(1, Ordering::Release);
-        count_in(&segment.header().attached, peers);
-        Ok(Joined { me, segment, probe_words })
-    }
-
-    /// Finds out how to reach each peer's memory. Only when all have joined.
-    fn probe(&self) {
-        let identity = |peer: usize| &self.segment.control(peer).identity;
-        let kernel_allowed = std::env::var_os("RWMPI_KERNEL_COPY").is_none_or(|value| value != "off");
-        let own_space = identity(self.me).address_space.load(Ordering::Relaxed);
-        for peer in 0..self.segment.layout().peers {
-            let reach = if identity(peer).address_space.load(Ordering::Relaxed) == own_space {
-                Reach::SameProcess
-            } else {
-                let pid = identity(peer).pid.load(Ordering::Relaxed);
-                let address = identity(peer).probe_address.load(Ordering::Relaxed);
-                let works = kernel_allowed && remote_memory::probe(self.me, peer, pid, address);
-                if works { Reach::Kernel } else { Reach::None }
-            };
-            self.segment.reach(self.me, peer).store(reach as u8, Ordering::Relaxed);
-        }
-        count_in(&self.segment.header().probed, self.segment.layout().peers);
-    }
-
-    /// The finished fabric. Only when all have probed.
-    fn into_fabric(self) -> NodeFabric {
-        let Joined { me, segment, probe_words } = self;
+impl NodeFabric {
+    /// The fabric of peer `me`. Only when all have probed, and once.
+    pub(crate) fn new(me: usize, segment: Arc<Segment>, probe_words: ProbeWords) -> NodeFabric {
         let links = (0..segment.layout().peers)
             .map(|peer| Link {
                 outgoing: [None, None],
@@ -141,60 +81,6 @@ impl Joined {
             segment,
             _probe_words: probe_words,
         }
-    }
-}
-
-/// Counts the caller in, and wakes the others if it is the last.
-fn count_in(counter: &std::sync::atomic::AtomicU32, peers: usize) {
-    if counter.fetch_add(1, Ordering::AcqRel) + 1 == peers as u32 {
-        wait::futex_wake_all(counter);
-    }
-}
-
-/// Waits until all peers have counted themselves in.
-fn await_all(segment: &Segment, counter: &std::sync::atomic::AtomicU32) -> Result<(), JobError> {
-    loop {
-        let count = counter.load(Ordering::Acquire);
-        if count >= segment.layout().peers as u32 {
-            return Ok(());
-        }
-        if segment.header().abort.state.load(Ordering::Acquire) != 0 {
-            return Err(JobError::Aborted);
-        }
-        wait::futex_wait(counter, count, ABORT_CHECK);
-    }
-}
-
-/// A number that two peers have in common if and only if they share their private memory.
-fn address_space() -> u64 {
-    use std::os::unix::fs::MetadataExt;
-    let name_space = std::fs::metadata("/proc/self/ns/pid").map_or(0, |data| data.ino());
-    (name_space << 32) | u64::from(std::process::id())
-}
-
-impl NodeFabric {
-    /// Attaches to `job` as peer `me`. Returns when all peers have attached and know how they reach each other.
-    ///
-    /// # Errors
-    /// If there is no such place, or no memory, or the job is aborted meanwhile.
-    pub fn attach(job: &Job, me: usize) -> Result<NodeFabric, JobError> {
-        let joined = Joined::new(job, me)?;
-        let segment = joined.segment.clone();
-        await_all(&segment, &segment.header().attached)?;
-        joined.probe();
-        await_all(&segment, &segment.header().probed)?;
-        Ok(joined.into_fabric())
-    }
-
-    /// A job of its own within this process: one fabric for each of `peers` threads.
-    ///
-    /// # Errors
-    /// As for [`Job::create`].
-    pub fn threads(peers: usize) -> Result<Vec<NodeFabric>, JobError> {
-        let job = Job::create(peers, None)?;
-        let joined: Vec<Joined> = (0..peers).map(|me| Joined::new(&job, me)).collect::<Result<_, _>>()?;
-        joined.iter().for_each(Joined::probe);
-        Ok(joined.into_iter().map(Joined::into_fabric).collect())
     }
 
     /// This peer's shared heap.
@@ -282,11 +168,11 @@ impl NodeFabric {
     /// Wakes `peer` if it sleeps, after something was published for it.
     #[inline(always)]
     fn wake_after_push(&self, peer: usize) {
-        self.policy.publish_before_look();
+        sleep::before_look(self.policy.fences_needed);
         let flag = &self.control(peer).sleeping;
         let how = flag.load(Ordering::Relaxed);
         if how != AWAKE {
-            wait::wake(flag, how);
+            sleep::wake(flag, how);
         }
     }
 
@@ -351,13 +237,13 @@ impl NodeFabric {
         let watches_pops = std::mem::take(&mut self.watches_pops) || self.producers().any(Producer::is_refused);
         let how = if watches_pops { ASLEEP_FOR_ROOM } else { ASLEEP };
         let control = self.control(self.me);
-        wait::announce_sleep(&control.sleeping, how, self.policy.fences_needed);
+        sleep::announce(&control.sleeping, how, self.policy.fences_needed);
         if self.has_something_to_do(watches_pops) {
             self.control(self.me).sleeping.store(AWAKE, Ordering::Relaxed);
             // Whatever it is, the caller may not be able to take it now: do not ask the kernel for barriers in a tight loop.
             self.policy.back_to_yielding(backoff);
         } else {
-            wait::sleep(&self.control(self.me).sleeping, how);
+            sleep::sleep(&self.control(self.me).sleeping, how);
         }
     }
 
@@ -485,10 +371,10 @@ impl Fabric for NodeFabric {
     fn pop(&mut self, from: usize, queue: Queue) {
         let consumer = self.links[from].incoming[queue as usize].as_mut();
         consumer.expect("pop without an arrival").pop();
-        self.policy.publish_before_look();
+        sleep::before_look(self.policy.fences_needed);
         let flag = &self.control(from).sleeping;
         if flag.load(Ordering::Relaxed) == ASLEEP_FOR_ROOM {
-            wait::wake(flag, ASLEEP_FOR_ROOM);
+            sleep::wake(flag, ASLEEP_FOR_ROOM);
         }
     }
 

@@ -19,7 +19,7 @@ use std::collections::VecDeque;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
-use crate::primitive::{AtomicU32, AtomicU64, Ordering, UnsafeCell};
+use crate::primitive::{AtomicU32, AtomicU64, Ordering, UnsafeCell, publishing};
 use crate::small_copy::copy_small;
 use crate::{Enqueue, Header, INLINE_PAYLOAD, ReadSpan, WriteSpan};
 
@@ -255,7 +255,7 @@ impl<const CELLS: usize> Producer<CELLS> {
                 copy_small((&raw mut (*body).inline).cast(), inline.start(), inline.len());
             }
         });
-        cell.stamp.store(stamp_of(self.pushed), Ordering::Release);
+        cell.stamp.store(stamp_of(self.pushed), publishing());
         self.pushed += 1;
     }
 
@@ -386,5 +386,7 @@ impl<const CELLS: usize> Consumer<CELLS> {
     }
 }
 
+#[cfg(all(test, loom))]
+mod loom_model;
 #[cfg(all(test, not(loom)))]
 mod tests;

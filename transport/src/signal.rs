@@ -13,18 +13,18 @@ use nix::libc;
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal as Posix, sigaction};
 
 use crate::segment::Segment;
-use crate::wait::{self, AWAKE};
+use crate::sleep::{self, AWAKE};
 use crate::{Signal, SignalSet};
 
 /// Sets `signal` at `peer` and sees to it that the peer learns of it.
 pub(crate) fn send(segment: &Segment, peer: usize, signal: Signal) {
     let control = segment.control(peer);
     control.signals.fetch_or(signal as u32, Ordering::AcqRel);
-    // Between the bit and the look at the flag; pairs with the fence in `wait::announce_sleep`.
+    // Between the bit and the look at the flag; pairs with the fence in `sleep::announce`.
     fence(Ordering::SeqCst);
     let how = control.sleeping.load(Ordering::Relaxed);
     if how != AWAKE {
-        wait::wake(&control.sleeping, how);
+        sleep::wake(&control.sleeping, how);
     }
     let thread = control.identity.interrupt_thread.load(Ordering::Acquire);
     if thread != 0 {

@@ -1,30 +1,12 @@
-//! Waiting: spin while a core each is free, then yield, then sleep on a futex in the own control block.
-//!
-//! Waking must not cost the sender a full fence per message. So the fence is asymmetric: the sender publishes and then plainly loads the
-//! sleeping flag; the sleeper raises the flag and then has the kernel run a full barrier on every core that runs a peer
-//! (`membarrier`) before it takes its last look. Either the sender sees the flag, or the sleeper sees what was published. Where
-//! `membarrier` is not to be had by every peer, senders fence (SeqCst) instead.
+//! How to wait: spin while a core each is free, then yield, then sleep (see [`crate::sleep`]).
 
-use std::sync::atomic::{AtomicU32, Ordering, compiler_fence, fence};
-use std::time::Duration;
+use std::sync::atomic::Ordering;
 
-use rustix::thread::futex;
 use rustix::thread::{MembarrierCommand, membarrier, membarrier_query};
-use rustix::time::Timespec;
 
 use crate::Backoff;
 use crate::control::AFFINITY_WORDS;
 use crate::segment::Segment;
-
-/// Value of the sleeping flag: awake.
-pub(crate) const AWAKE: u32 = 0;
-/// Value of the sleeping flag: wake me when you push or signal.
-pub(crate) const ASLEEP: u32 = 1;
-/// Value of the sleeping flag: wake me when you push, signal or pop.
-pub(crate) const ASLEEP_FOR_ROOM: u32 = 2;
-
-/// Longest sleep: a safety net, no wake-up depends on it.
-const LONGEST_SLEEP: Duration = Duration::from_secs(1);
 
 /// How a peer waits, settled when all have attached.
 #[derive(Clone, Copy, Debug)]
@@ -75,16 +57,6 @@ impl WaitPolicy {
     pub(crate) fn back_to_yielding(&self, backoff: &mut Backoff) {
         backoff.rounds = self.spins;
     }
-
-    /// What a sender does between publishing and looking at a sleeping flag.
-    #[inline(always)]
-    pub(crate) fn publish_before_look(&self) {
-        if self.fences_needed {
-            fence(Ordering::SeqCst);
-        } else {
-            compiler_fence(Ordering::SeqCst);
-        }
-    }
 }
 
 /// Whether several peers must share a processor of those that `me` may use.
@@ -121,44 +93,4 @@ pub(crate) fn register_for_barriers() -> bool {
     let query = membarrier_query();
     query.contains_command(MembarrierCommand::GlobalExpedited)
         && membarrier(MembarrierCommand::RegisterGlobalExpedited).is_ok()
-}
-
-/// Raises the own sleeping flag such that, after this returns, either what a sender publishes is visible here or the sender sees
-/// the flag.
-pub(crate) fn announce_sleep(flag: &AtomicU32, how: u32, fences_needed: bool) {
-    flag.store(how, Ordering::SeqCst);
-    if !fences_needed {
-        // Cannot fail: it was registered for.
-        let _ = membarrier(MembarrierCommand::GlobalExpedited);
-    }
-    fence(Ordering::SeqCst);
-}
-
-/// Sleeps until somebody takes the flag back to [`AWAKE`], or for [`LONGEST_SLEEP`], or less.
-pub(crate) fn sleep(flag: &AtomicU32, how: u32) {
-    futex_wait(flag, how, LONGEST_SLEEP);
-    flag.store(AWAKE, Ordering::Relaxed);
-}
-
-/// Wakes whoever sleeps behind `flag` as `how` says.
-#[cold]
-#[inline(never)]
-pub(crate) fn wake(flag: &AtomicU32, how: u32) {
-    if flag.compare_exchange(how, AWAKE, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
-        // Cannot fail: the address is valid.
-        let _ = futex::wake(flag, futex::Flags::empty(), 1);
-    }
-}
-
-/// Sleeps while `word` is `value`, at most so long; may return early.
-pub(crate) fn futex_wait(word: &AtomicU32, value: u32, longest: Duration) {
-    let longest = Timespec { tv_sec: longest.as_secs() as _, tv_nsec: longest.subsec_nanos() as _ };
-    // Every way to return is a way to wake up.
-    let _ = futex::wait(word, futex::Flags::empty(), value, Some(&longest));
-}
-
-/// Wakes all that sleep on `word`.
-pub(crate) fn futex_wake_all(word: &AtomicU32) {
-    // Cannot fail: the address is valid.
-    let _ = futex::wake(word, futex::Flags::empty(), i32::MAX as u32);
 }

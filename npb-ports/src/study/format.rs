@@ -3,16 +3,21 @@
 /// What stands where there is no value.
 pub const NONE: &str = "–";
 
-/// A number with three significant digits, without an exponent: `0.00123`, `1.23`, `123`, `12300`.
+/// A number with three significant digits, without an exponent: `0.00123`, `1.23`, `123`, `12 300`.
 pub fn significant(value: f64) -> String {
+    digits(value, 3)
+}
+
+fn digits(value: f64, number: i32) -> String {
     if value == 0.0 || !value.is_finite() {
         return if value == 0.0 { "0".to_owned() } else { NONE.to_owned() };
     }
     let magnitude = value.abs().log10().floor() as i32;
-    let rounded = round_to(value, magnitude - 2);
+    let rounded = round_to(value, magnitude - number + 1);
     // Rounding may carry into a new digit: 9.996 has three significant digits as 10.0.
     let magnitude = rounded.abs().log10().floor() as i32;
-    format!("{rounded:.*}", (2 - magnitude).max(0) as usize)
+    let decimals = (number - 1 - magnitude).max(0) as usize;
+    if decimals == 0 && rounded > 0.0 { count(rounded as u64) } else { format!("{rounded:.decimals$}") }
 }
 
 fn round_to(value: f64, exponent: i32) -> f64 {
@@ -20,9 +25,9 @@ fn round_to(value: f64, exponent: i32) -> f64 {
     if exponent < 0 { (value * unit).round() / unit } else { (value / unit).round() * unit }
 }
 
-/// Seconds of a run, with three significant digits.
+/// Seconds of a run, with four significant digits.
 pub fn seconds(value: f64) -> String {
-    significant(value)
+    digits(value, 4)
 }
 
 /// Bytes, decimal units: `120 B`, `9.83 KB`, `1.05 MB`.
@@ -37,6 +42,18 @@ pub fn bytes(value: f64) -> String {
         return format!("{value:.0} B");
     }
     format!("{} {unit}", significant(value / divisor))
+}
+
+/// Bytes in at most four letters, decimal units: `120`, `9.8K`, `762K`, `1.0M`.
+pub fn compact(value: u64) -> String {
+    let (unit, divisor) = match value {
+        0..1_000 => return value.to_string(),
+        1_000..999_500 => ("K", 1e3),
+        999_500..999_500_000 => ("M", 1e6),
+        _ => ("G", 1e9),
+    };
+    let scaled = value as f64 / divisor;
+    format!("{scaled:.*}{unit}", usize::from(scaled < 9.95))
 }
 
 /// A message size as a power of two where it is one: `0`, `64`, `4K`, `1M`.
@@ -62,19 +79,19 @@ pub fn count(value: u64) -> String {
     text
 }
 
-/// A share of one as a percentage: `0.01 %`, `53.3 %`, `100 %`.
+/// A share of one as a percentage, not to be broken across lines: `0.01 %`, `53.3 %`, `100 %`.
 pub fn percent(share: f64) -> String {
     let value = share * 100.0;
     if value == 0.0 {
-        "0 %".to_owned()
+        "0\u{a0}%".to_owned()
     } else if value < 0.005 {
-        "<0.01 %".to_owned()
+        "<0.01\u{a0}%".to_owned()
     } else if value < 1.0 {
-        format!("{value:.2} %")
+        format!("{value:.2}\u{a0}%")
     } else if value >= 99.95 {
-        "100 %".to_owned()
+        "100\u{a0}%".to_owned()
     } else {
-        format!("{value:.1} %")
+        format!("{value:.1}\u{a0}%")
     }
 }
 
@@ -116,7 +133,7 @@ mod tests {
 
     #[test]
     fn three_significant_digits() {
-        let cases = [(0.0012345, "0.00123"), (9.996, "10.0"), (123.4, "123"), (12345.0, "12300"), (0.0, "0")];
+        let cases = [(0.0012345, "0.00123"), (9.996, "10.0"), (123.4, "123"), (12345.0, "12\u{a0}300"), (0.0, "0")];
         for (value, text) in cases {
             assert_eq!(significant(value), text);
         }
@@ -130,11 +147,20 @@ mod tests {
     }
 
     #[test]
+    fn compact_bytes_fit_a_small_square() {
+        let cases =
+            [(999, "999"), (1000, "1.0K"), (9_949, "9.9K"), (9_951, "10K"), (999_499, "999K"), (999_500, "1.0M")];
+        for (value, text) in cases {
+            assert_eq!(compact(value), text);
+        }
+    }
+
+    #[test]
     fn shares_never_round_to_nothing() {
-        assert_eq!(percent(0.0000001), "<0.01 %");
-        assert_eq!(percent(0.0001), "0.01 %");
-        assert_eq!(percent(0.5333), "53.3 %");
-        assert_eq!(percent(1.0), "100 %");
+        assert_eq!(percent(0.0000001), "<0.01\u{a0}%");
+        assert_eq!(percent(0.0001), "0.01\u{a0}%");
+        assert_eq!(percent(0.5333), "53.3\u{a0}%");
+        assert_eq!(percent(1.0), "100\u{a0}%");
     }
 
     #[test]

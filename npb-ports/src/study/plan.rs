@@ -6,27 +6,7 @@
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
-/// One of the eight NAS Parallel Benchmarks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, ValueEnum, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Benchmark {
-    /// Embarrassingly parallel.
-    Ep,
-    /// Multigrid.
-    Mg,
-    /// Conjugate gradient.
-    Cg,
-    /// Fast Fourier transform.
-    Ft,
-    /// Integer sort.
-    Is,
-    /// Symmetric successive over-relaxation.
-    Lu,
-    /// Scalar pentadiagonal.
-    Sp,
-    /// Block tridiagonal.
-    Bt,
-}
+use crate::{Benchmark, Class};
 
 /// The benchmarks in the order of the thesis's list.
 pub const ORDER: [Benchmark; 8] = {
@@ -58,13 +38,15 @@ pub fn wants_squares(benchmark: Benchmark) -> bool {
     matches!(benchmark, Benchmark::Sp | Benchmark::Bt)
 }
 
-/// The process counts a study uses, up to `limit`: powers of two, or squares where the benchmark wants them.
-pub fn rank_counts(benchmark: Benchmark, limit: usize) -> Vec<usize> {
-    if wants_squares(benchmark) {
+/// The process counts a study uses, up to `limit`: powers of two, or squares where the benchmark wants them, as far as the class
+/// has work for so many.
+pub fn rank_counts(benchmark: Benchmark, class: Class, limit: usize) -> Vec<usize> {
+    let counts: Vec<usize> = if wants_squares(benchmark) {
         (1..).map(|side| side * side).take_while(|count| *count <= limit).collect()
     } else {
-        (0..).map(|exponent| 1 << exponent).take_while(|count| *count <= limit).collect()
-    }
+        (0..usize::BITS).map(|exponent| 1 << exponent).take_while(|count| *count <= limit).collect()
+    };
+    counts.into_iter().filter(|count| benchmark.check_process_count(class, *count).is_ok()).collect()
 }
 
 /// How messages travel in a run.
@@ -77,12 +59,6 @@ pub enum Mode {
     Nsr,
     /// Whichever pays, message by message.
     Auto,
-}
-
-impl std::fmt::Display for Benchmark {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.pad(&format!("{self:?}").to_lowercase())
-    }
 }
 
 impl Mode {
@@ -124,6 +100,8 @@ pub struct Cell {
 pub struct Selection {
     /// Benchmarks, in the order they run.
     pub benchmarks: Vec<Benchmark>,
+    /// Problem class.
+    pub class: Class,
     /// Modes.
     pub modes: Vec<Mode>,
     /// Most processes.
@@ -137,7 +115,7 @@ impl Selection {
     pub fn cells(&self) -> Vec<Cell> {
         let mut cells = Vec::new();
         for &benchmark in &self.benchmarks {
-            for ranks in rank_counts(benchmark, self.limit) {
+            for ranks in rank_counts(benchmark, self.class, self.limit) {
                 cells.extend(self.modes.iter().map(|&mode| Cell { benchmark, ranks, mode }));
             }
         }
@@ -149,7 +127,7 @@ impl Selection {
         let mut runs = Vec::new();
         for repeat in 0..self.repeats {
             for &benchmark in &self.benchmarks {
-                for ranks in rank_counts(benchmark, self.limit) {
+                for ranks in rank_counts(benchmark, self.class, self.limit) {
                     for turn in 0..self.modes.len() {
                         let mode = self.modes[(turn + repeat) % self.modes.len()];
                         let cell = Cell { benchmark, ranks, mode };
@@ -169,15 +147,15 @@ mod tests {
     use super::*;
 
     fn selection(limit: usize, repeats: usize) -> Selection {
-        Selection { benchmarks: ORDER.to_vec(), modes: Mode::ALL.to_vec(), limit, repeats }
+        Selection { class: Class::A, benchmarks: ORDER.to_vec(), modes: Mode::ALL.to_vec(), limit, repeats }
     }
 
     #[test]
     fn process_counts_are_powers_of_two_or_squares() {
-        assert_eq!(rank_counts(Benchmark::Cg, 9), [1, 2, 4, 8]);
-        assert_eq!(rank_counts(Benchmark::Lu, 2), [1, 2]);
-        assert_eq!(rank_counts(Benchmark::Sp, 9), [1, 4, 9]);
-        assert_eq!(rank_counts(Benchmark::Bt, 2), [1]);
+        assert_eq!(rank_counts(Benchmark::Cg, Class::A, 9), [1, 2, 4, 8]);
+        assert_eq!(rank_counts(Benchmark::Lu, Class::A, 2), [1, 2]);
+        assert_eq!(rank_counts(Benchmark::Sp, Class::A, 9), [1, 4, 9]);
+        assert_eq!(rank_counts(Benchmark::Bt, Class::A, 2), [1]);
     }
 
     #[test]

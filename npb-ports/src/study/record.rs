@@ -11,61 +11,26 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, bail};
 use serde::{Deserialize, Serialize};
 
+use crate::{Benchmark, Class, PairTraffic, Traffic};
+
 use super::machine::Machine;
 use super::micro::Micro;
-use super::plan::{Benchmark, Cell, Mode, ORDER};
+use super::plan::{Cell, Mode, ORDER};
 
-/// What one run of one benchmark reports.
-#[derive(Clone, Debug, PartialEq)]
+/// What one run reports, as far as the study keeps it.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct Outcome {
     /// Seconds that the timed part took.
     pub seconds: f64,
     /// Millions of the benchmark's operations per second, all ranks together.
     pub mops: f64,
+    /// Whether the results are right.
+    pub verified: bool,
     /// What the ranks sent and how.
+    #[serde(flatten)]
     pub traffic: Traffic,
-    /// Who sent how much to whom: row is the sender, column the receiver.
-    pub matrix: Vec<Vec<PairTraffic>>,
-}
-
-/// What all ranks of a run together sent, and what became of the requests for send.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Traffic {
-    /// Messages sent, those of collective operations included.
-    pub messages: u64,
-    /// Bytes in them.
-    pub bytes: u64,
-    /// Messages of these that were written straight into the receiver's buffer.
-    pub remote_write_messages: u64,
-    /// Bytes in them.
-    pub remote_write_bytes: u64,
-    /// Messages of at least 4 KiB.
-    pub large_messages: u64,
-    /// Bytes in them.
-    pub large_bytes: u64,
-    /// Bytes of them that were copied once only.
-    pub large_single_copy_bytes: u64,
-    /// Requests for send that receivers posted.
-    pub requests_posted: u64,
-    /// Requests that senders answered by remote write.
-    pub requests_used: u64,
-    /// Requests that came too late: the message had gone through the FIFO.
-    pub requests_stale: u64,
-    /// Requests ignored because an earlier one was missing.
-    pub requests_skipped: u64,
-    /// Requests that matched nothing, or for which there was no room.
-    pub requests_dropped: u64,
-    /// Requests posted again.
-    pub requests_reposted: u64,
-}
-
-/// What one rank sent to one other.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PairTraffic {
-    /// Messages.
-    pub messages: u64,
-    /// Bytes in them.
-    pub bytes: u64,
+    /// Who sent how much to whom: a row per sender, a column per receiver.
+    pub communication: Vec<Vec<PairTraffic>>,
 }
 
 /// A run that did not end well.
@@ -83,7 +48,7 @@ pub struct Record {
     /// Which benchmark.
     pub benchmark: Benchmark,
     /// Problem class.
-    pub class: String,
+    pub class: Class,
     /// Processes.
     pub ranks: usize,
     /// Protocol mode.
@@ -115,10 +80,10 @@ pub struct Record {
 
 impl Record {
     /// A record with no runs yet.
-    pub fn new(cell: Cell, class: &str) -> Record {
+    pub fn new(cell: Cell, class: Class) -> Record {
         Record {
             benchmark: cell.benchmark,
-            class: class.to_owned(),
+            class,
             ranks: cell.ranks,
             protocol: cell.mode,
             seconds: None,
@@ -146,7 +111,7 @@ impl Record {
             self.seconds = Some(outcome.seconds);
             self.mops = Some(outcome.mops);
             self.traffic = outcome.traffic;
-            self.communication = outcome.matrix;
+            self.communication = outcome.communication;
         }
         self.repeats.push(outcome.seconds);
         let mut sorted = self.repeats.clone();
@@ -169,6 +134,20 @@ impl Record {
     pub fn forgive(&mut self) {
         self.failures.clear();
         self.verified = !self.repeats.is_empty();
+    }
+
+    /// What failed, in words: how often, and what each failure said that no earlier one did.
+    pub fn failure_report(&self) -> String {
+        let mut told: Vec<&Failure> = Vec::new();
+        for failure in &self.failures {
+            // Process numbers differ from run to run, and make no difference.
+            let gist = |text: &str| text.chars().filter(|letter| !letter.is_ascii_digit()).collect::<String>();
+            if told.iter().all(|earlier| gist(&earlier.message) != gist(&failure.message)) {
+                told.push(failure);
+            }
+        }
+        let messages: Vec<String> = told.iter().map(|it| format!("repeat {}: {}", it.repeat, it.message)).collect();
+        format!("{} of {} runs failed; {}", self.failures.len(), self.runs(), messages.join("\n"))
     }
 
     /// Runs that were made, well or not.
@@ -198,6 +177,11 @@ impl Traffic {
         (self.messages > 0).then(|| self.remote_write_messages as f64 / self.messages as f64)
     }
 
+    /// Bytes in messages of at least 4 KiB that were copied once only, of all bytes in such messages; none if there were none.
+    pub fn copied_once(&self) -> Option<f64> {
+        (self.large_bytes > 0).then(|| self.large_single_copy_bytes as f64 / self.large_bytes as f64)
+    }
+
     /// Bytes in a message, on average; none if nothing was sent.
     pub fn mean_message_bytes(&self) -> Option<f64> {
         (self.messages > 0).then(|| self.bytes as f64 / self.messages as f64)
@@ -208,7 +192,7 @@ impl Traffic {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
     /// Problem class of every run.
-    pub class: String,
+    pub class: Class,
     /// Most processes a run may have.
     pub ranks: usize,
     /// Runs per benchmark, process count and protocol.
@@ -271,9 +255,14 @@ impl Study {
         (together > 0.0).then(|| alone / together)
     }
 
-    /// Every run that did not end well, with its record.
-    pub fn failures(&self) -> impl Iterator<Item = (&Record, &Failure)> {
-        self.records.iter().flat_map(|record| record.failures.iter().map(move |failure| (record, failure)))
+    /// Whether nothing failed.
+    pub fn all_well(&self) -> bool {
+        self.failed().next().is_none() && self.settings.micro.failures.is_empty()
+    }
+
+    /// The records with runs that did not end well.
+    pub fn failed(&self) -> impl Iterator<Item = &Record> {
+        self.records.iter().filter(|record| !record.failures.is_empty())
     }
 }
 
@@ -349,7 +338,7 @@ fn read<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T> {
 }
 
 /// That an earlier study can be gone on with under these settings.
-pub fn check_resumable(before: &Settings, class: &str, ranks: usize, repeats: usize) -> Result<()> {
+pub fn check_resumable(before: &Settings, class: Class, ranks: usize, repeats: usize) -> Result<()> {
     if before.class == class && before.ranks == ranks && before.repeats == repeats {
         return Ok(());
     }
@@ -360,4 +349,80 @@ pub fn check_resumable(before: &Settings, class: &str, ranks: usize, repeats: us
         before.ranks,
         before.repeats
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cell() -> Cell {
+        Cell { benchmark: Benchmark::Cg, ranks: 2, mode: Mode::Sr }
+    }
+
+    fn outcome(seconds: f64, messages: u64) -> Outcome {
+        let traffic = Traffic { messages, ..Traffic::default() };
+        Outcome { seconds, mops: 1.0 / seconds, verified: true, traffic, communication: vec![] }
+    }
+
+    #[test]
+    fn figures_are_those_of_the_fastest_run() {
+        let mut record = Record::new(cell(), Class::S);
+        for (seconds, messages) in [(2.0, 20), (1.0, 10), (4.0, 40)] {
+            record.succeeded(outcome(seconds, messages));
+        }
+        assert_eq!((record.seconds, record.mops, record.traffic.messages), (Some(1.0), Some(1.0), 10));
+        assert_eq!((record.median, record.max, record.spread), (Some(2.0), Some(4.0), Some(3.0)));
+        assert!(record.verified);
+    }
+
+    #[test]
+    fn one_failure_among_many_runs_is_not_verified() {
+        let mut record = Record::new(cell(), Class::S);
+        record.succeeded(outcome(1.0, 1));
+        record.failed(2, "rank 0 (pid 17) died\nin send".to_owned());
+        record.failed(3, "rank 0 (pid 4711) died\nin send".to_owned());
+        record.succeeded(outcome(1.0, 1));
+        assert!(!record.verified);
+        assert_eq!(record.failure_report(), "2 of 4 runs failed; repeat 2: rank 0 (pid 17) died\nin send");
+        record.forgive();
+        assert!(record.verified);
+        assert_eq!(record.runs(), 2);
+    }
+
+    #[test]
+    fn results_have_the_promised_fields() {
+        let mut record = Record::new(cell(), Class::S);
+        record.succeeded(outcome(1.0, 1));
+        let json = serde_json::to_value(&record).unwrap();
+        let fields = ["benchmark", "class", "ranks", "protocol", "seconds", "mops", "verified", "messages", "bytes"];
+        let more = ["remote_write_messages", "remote_write_bytes", "repeats", "min", "spread", "communication"];
+        for field in fields.iter().chain(&more) {
+            assert!(!json[field].is_null(), "{field} in {json}");
+        }
+        assert_eq!((&json["benchmark"], &json["protocol"]), (&"cg".into(), &"sr".into()));
+    }
+
+    #[test]
+    fn a_file_is_replaced_as_a_whole() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = Store::open(&directory.path().join("new")).unwrap();
+        assert!(store.load().unwrap().is_none());
+        store.replace("results.json", b"first").unwrap();
+        store.replace("results.json", b"second").unwrap();
+        assert_eq!(fs::read(store.path("results.json")).unwrap(), b"second");
+        assert_eq!(fs::read_dir(directory.path().join("new")).unwrap().count(), 1);
+        let message = format!("{:#}", store.load().unwrap_err());
+        assert!(message.contains("run without --resume"), "{message}");
+    }
+
+    #[test]
+    fn only_the_same_study_goes_on() {
+        let settings =
+            Settings { class: Class::S, ranks: 2, repeats: 5, machine: Machine::here(), micro: Micro::default() };
+        assert!(check_resumable(&settings, Class::S, 2, 5).is_ok());
+        for (class, ranks, repeats) in [(Class::W, 2, 5), (Class::S, 4, 5), (Class::S, 2, 3)] {
+            let message = check_resumable(&settings, class, ranks, repeats).unwrap_err().to_string();
+            assert!(message.contains("leave out --resume"), "{message}");
+        }
+    }
 }

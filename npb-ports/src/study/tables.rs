@@ -1,10 +1,12 @@
 //! The thesis's tables with the study's values: made once here, printed in the terminal and laid out on the page.
 
-use comfy_table::{CellAlignment, ContentArrangement};
+use comfy_table::{CellAlignment, ContentArrangement, LineStyle, TableStyle};
+
+use crate::Benchmark;
 
 use super::format::{NONE, bytes, count, message_size, or_none, percent, seconds, significant};
 use super::micro::{MicroMode, Point};
-use super::plan::{Benchmark, Mode, title};
+use super::plan::{Mode, title};
 use super::record::{Record, Study};
 use super::thesis::{self, Implementation, Series};
 
@@ -47,7 +49,8 @@ impl Table {
     /// The table as lines of text.
     pub fn text(&self) -> String {
         let mut table = comfy_table::Table::new();
-        table.load_preset(comfy_table::presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+        let style = TableStyle::new().header_separator(LineStyle::none().fill('─'));
+        table.load_style(style).set_content_arrangement(ContentArrangement::Disabled);
         table.set_header(&self.heading);
         for row in &self.rows {
             table.add_row(std::iter::once(&row.name).chain(&row.values));
@@ -62,7 +65,7 @@ impl Table {
 }
 
 fn thesis_note() -> String {
-    format!("rows of 1999: {}, class W", thesis::MARK)
+    format!("{}, class W", thesis::MARK)
 }
 
 /// Tables 4.4 to 4.10: seconds and speed-up per mode and process count.
@@ -73,7 +76,8 @@ pub fn times(study: &Study, benchmark: Benchmark) -> Table {
     counts.sort_unstable();
     counts.dedup();
     let cores = study.settings.machine.cores;
-    let mark = |ranks: &usize| if *ranks > cores && own.contains(ranks) { format!("{ranks}*") } else { ranks.to_string() };
+    let mark =
+        |ranks: &usize| if *ranks > cores && own.contains(ranks) { format!("{ranks}*") } else { ranks.to_string() };
     let mut rows = Vec::new();
     for mode in study.modes() {
         let values = counts.iter().map(|&ranks| time(study, benchmark, ranks, mode)).collect();
@@ -98,7 +102,7 @@ pub fn times(study: &Study, benchmark: Benchmark) -> Table {
     }
     Table {
         caption: format!(
-            "{}, class {}: seconds [speed-up] +spread, fastest of {}",
+            "{}, class {}: seconds [speed-up] +spread, fastest of {} runs",
             title(benchmark),
             study.settings.class,
             study.settings.repeats
@@ -121,7 +125,10 @@ fn time(study: &Study, benchmark: Benchmark, ranks: usize, mode: Mode) -> String
 pub fn characteristics(study: &Study) -> Table {
     let benchmarks = study.benchmarks();
     let of = |mode| -> Vec<Option<&Record>> {
-        benchmarks.iter().map(|&it| study.record(it, study.widest(it)?, mode).filter(|it| it.seconds.is_some())).collect()
+        benchmarks
+            .iter()
+            .map(|&it| study.record(it, study.widest(it)?, mode).filter(|it| it.seconds.is_some()))
+            .collect()
     };
     let modes = study.modes();
     // The thesis measured the communication with SR; without it, any mode tells how much is sent.
@@ -156,11 +163,7 @@ pub fn characteristics(study: &Study) -> Table {
     }
     for mode in modes.iter().copied() {
         let name = format!("{}: 4 KB and more, copied once", mode.title());
-        row(&name, Origin::Mode(mode), &of(mode), &|it| {
-            let traffic = &it.traffic;
-            let share = || traffic.large_single_copy_bytes as f64 / traffic.large_bytes as f64;
-            or_none((traffic.large_bytes > 0).then(share), percent)
-        });
+        row(&name, Origin::Mode(mode), &of(mode), &|it| or_none(it.traffic.copied_once(), percent));
     }
     rows.extend(thesis_characteristics(&benchmarks));
     Table {
@@ -187,13 +190,18 @@ fn thesis_characteristics(benchmarks: &[Benchmark]) -> Vec<Row> {
 /// Table 4.1: round-trip time by message size; none if it was not measured.
 pub fn round_trip(study: &Study) -> Option<Table> {
     let value = |point: &Point| significant(2.0 * point.min_us);
-    by_size(study, "Round-trip time in µs", |mode| &mode.latency, &value, &thesis::ROUND_TRIP)
+    let before = (&thesis::ROUND_TRIP[..], 0, "1999: two workstations, 100BASE-TX");
+    by_size(study, "Round-trip time in µs", |mode| &mode.latency, &value, before)
 }
 
 /// Table 4.2: bandwidth by message size; none if it was not measured.
 pub fn bandwidth(study: &Study) -> Option<Table> {
-    let value = |point: &Point| significant(point.megabytes_per_second);
-    by_size(study, "Bandwidth in Mbytes/s", |mode| &mode.bandwidth, &value, &thesis::BANDWIDTH)
+    let value = |point: &Point| match point.megabytes_per_second {
+        0.0 => NONE.to_owned(),
+        rate => significant(rate),
+    };
+    let before = (&thesis::BANDWIDTH[..], 2, "1999: two workstations, 100BASE-TX, H half-duplex and F full-duplex");
+    by_size(study, "Bandwidth in Mbytes/s", |mode| &mode.bandwidth, &value, before)
 }
 
 /// Message sizes down the side, modes and the thesis's implementations across.
@@ -202,7 +210,7 @@ fn by_size(
     caption: &str,
     points: impl Fn(&MicroMode) -> &Vec<Point>,
     value: &dyn Fn(&Point) -> String,
-    before: &[Series],
+    (before, before_decimals, before_note): (&[Series], usize, &str),
 ) -> Option<Table> {
     let modes: Vec<&MicroMode> = study.settings.micro.modes.iter().filter(|mode| !points(mode).is_empty()).collect();
     if modes.is_empty() {
@@ -213,7 +221,9 @@ fn by_size(
     sizes.dedup();
     let now = |mode: &MicroMode, size| or_none(points(mode).iter().find(|point| point.bytes == size), value);
     let then = |series: &Series, size| {
-        or_none(series.values.iter().find(|(bytes, _)| *bytes == size), |(_, value)| value.to_string())
+        or_none(series.values.iter().find(|(bytes, _)| *bytes == size), |(_, value)| {
+            format!("{value:.before_decimals$}")
+        })
     };
     let rows = sizes.iter().map(|&size| {
         let own = modes.iter().map(|mode| now(mode, size));
@@ -229,10 +239,60 @@ fn by_size(
         caption: format!("{caption}, two processes"),
         heading: heading.chain(before.iter().map(|series| format!("1999 {}", series.name))).collect(),
         rows: rows.collect(),
-        note: Some(format!("columns of 1999: two workstations, 100BASE-TX; {}", size_note())),
+        note: Some(format!("{before_note}; K and M are 1024 and 1048576 bytes, Mbytes 10^6")),
     })
 }
 
-fn size_note() -> &'static str {
-    "K and M are 1024 and 1048576 bytes, Mbytes 10^6"
+#[cfg(test)]
+mod tests {
+    use super::super::fixture;
+    use super::*;
+
+    #[test]
+    fn times_stand_beside_those_of_the_thesis() {
+        let study = fixture::study(4, 5, 2);
+        let table = times(&study, Benchmark::Cg);
+        assert_eq!(table.heading, ["processes", "1", "2", "4*", "8"]);
+        assert_eq!(table.rows.len(), 6);
+        let (sr, then) = (&table.rows[0], &table.rows[3]);
+        assert_eq!(sr.origin, Origin::Mode(Mode::Sr));
+        assert!(sr.values[0].contains("[1.00] +") && sr.values[3] == NONE, "{:?}", sr.values);
+        assert_eq!(then.values, ["[1.00]", "[1.83]", "[3.30]", "[6.15]"]);
+        let note = table.note.unwrap();
+        assert!(note.contains("more processes than the 2 cores") && note.contains(thesis::MARK), "{note}");
+    }
+
+    #[test]
+    fn characteristics_have_a_column_per_benchmark() {
+        let study = fixture::study(4, 5, 4);
+        let table = characteristics(&study);
+        assert_eq!(table.heading[1..], ["EP", "MG", "CG", "FT", "IS", "LU", "SP", "BT"]);
+        assert!(table.rows.iter().all(|row| row.values.len() == 8));
+        let availability = table.rows.iter().find(|row| row.name == "1999 SR: remote write, bytes").unwrap();
+        assert_eq!(availability.values[1].replace('\u{a0}', " "), "0.01 %");
+        let stale = table.rows.iter().find(|row| row.name == "  stale").unwrap();
+        assert_ne!(stale.values[5], "0");
+    }
+
+    #[test]
+    fn sizes_of_the_thesis_meet_those_of_today() {
+        let study = fixture::study(2, 1, 2);
+        let trips = round_trip(&study).unwrap();
+        assert_eq!(trips.heading, ["bytes", "SR", "NSR", "AUTO", "1999 SR", "1999 NSR", "1999 MPICH"]);
+        assert_eq!(trips.rows[0].values, ["0.600", "0.240", "0.240", "71", "112", "968"]);
+        assert_eq!(trips.rows.last().unwrap().name, "4M");
+        assert_eq!(bandwidth(&study).unwrap().rows[0].values[0], NONE);
+        let mut without = study;
+        without.settings.micro = Default::default();
+        assert!(round_trip(&without).is_none());
+    }
+
+    #[test]
+    fn text_is_aligned() {
+        let text = times(&fixture::study(2, 2, 2), Benchmark::Ft).text();
+        let lines: Vec<&str> = text.lines().filter(|line| line.contains(" [")).skip(1).collect();
+        assert_eq!(lines.len(), 3);
+        let ends = lines.iter().map(|line| line.find(']')).collect::<std::collections::HashSet<_>>();
+        assert_eq!(ends.len(), 1, "{text}");
+    }
 }

@@ -3,17 +3,19 @@
 //! Two modes are told apart only if the faster one wins at least nine of ten pairings of one of its runs with one of the other's:
 //! that is a rank test, so a single run disturbed by the machine cannot decide it either way.
 
+use crate::{Benchmark, Traffic};
+
 use super::format::{bytes, count, list, percent, plural, seconds};
-use super::plan::{Benchmark, Mode, rank_counts, title, wants_squares};
-use super::record::{Record, Study, Traffic};
+use super::plan::{Mode, title, wants_squares};
+use super::record::{Record, Study};
 
 /// Runs that each side needs before the spread says anything.
 const REPEATS_MIN: usize = 3;
 /// Pairings that the faster of two must win.
 const PAIRINGS_WON_MIN: f64 = 0.9;
 /// Generous costs of communication, to tell when it cannot matter: seconds per message, and bytes per second.
-const SECONDS_PER_MESSAGE: f64 = 1e-6;
-const BYTES_PER_SECOND: f64 = 10e9;
+const SECONDS_PER_MESSAGE: f64 = 5e-6;
+const BYTES_PER_SECOND: f64 = 2e9;
 /// Below this share of the time, communication cannot matter.
 const SHARE_THAT_MATTERS: f64 = 0.01;
 /// Messages below this size are cheaper to copy than to ask for.
@@ -55,8 +57,7 @@ impl Comparison {
         let wins = |these: &[f64], those: &[f64]| {
             these.iter().map(|this| those.iter().filter(|that| this < *that).count()).sum::<usize>()
         };
-        let won =
-            if a <= b { wins(&first.repeats, &second.repeats) } else { wins(&second.repeats, &first.repeats) };
+        let won = if a <= b { wins(&first.repeats, &second.repeats) } else { wins(&second.repeats, &first.repeats) };
         let standing = if first.repeats.len().min(second.repeats.len()) < REPEATS_MIN {
             Standing::Unknown
         } else if (won as f64) < PAIRINGS_WON_MIN * pairings as f64 || a == b {
@@ -79,9 +80,15 @@ impl Comparison {
         match self.standing {
             Standing::Unknown => format!("fewer than {REPEATS_MIN} runs of each, so whether by chance is not known"),
             Standing::Level => {
-                format!("within the spread: ahead in only {} of {} pairings of their runs", self.won, self.pairings)
+                format!(
+                    "within the spread: the faster one won only {} of {} pairings of their runs",
+                    self.won, self.pairings
+                )
             }
-            _ => format!("beyond the spread: ahead in {} of {} pairings of their runs", self.won, self.pairings),
+            _ => format!(
+                "beyond the spread: the faster one won {} of {} pairings of their runs",
+                self.won, self.pairings
+            ),
         }
     }
 }
@@ -105,8 +112,7 @@ impl Verdict {
     /// The verdict on a benchmark of a study.
     pub fn on(study: &Study, benchmark: Benchmark) -> Verdict {
         let ranks = study.widest(benchmark);
-        let mut verdict =
-            Verdict { benchmark, ranks, sr_to_nsr: None, auto_to_better: None, sentences: Vec::new() };
+        let mut verdict = Verdict { benchmark, ranks, sr_to_nsr: None, auto_to_better: None, sentences: Vec::new() };
         let Some(ranks) = ranks else {
             verdict.sentences.push(alone(study, benchmark));
             return verdict;
@@ -132,17 +138,17 @@ impl Verdict {
 }
 
 fn alone(study: &Study, benchmark: Benchmark) -> String {
-    let failed = study.failures().any(|(record, _)| record.benchmark == benchmark && record.ranks > 1);
+    let failed = study.failed().any(|record| record.benchmark == benchmark && record.ranks > 1);
     if failed {
         return "No run on more than one process ended well: see the list of failures.".to_owned();
     }
-    let next = rank_counts(benchmark, usize::MAX >> 33).into_iter().find(|count| *count > 1).unwrap_or(2);
-    let wants = if wants_squares(benchmark) { "It wants a square number of processes and" } else { "It" };
-    format!("{wants} ran on one only, so no message was sent: give -n {next} or more to compare the modes.")
+    let (wants, next) = if wants_squares(benchmark) { (" wants a square number of processes and", 4) } else { ("", 2) };
+    format!("It{wants} ran on one only, so no message was sent: give -n {next} or more to compare the modes.")
 }
 
 fn sr_against_nsr(comparison: &Comparison, sr: &Record, nsr: &Record) -> String {
-    let times = format!("{} s against {} s", seconds(sr.seconds.unwrap_or(0.0)), seconds(nsr.seconds.unwrap_or(0.0)));
+    let times =
+        format!("{}\u{a0}s against {}\u{a0}s", seconds(sr.seconds.unwrap_or(0.0)), seconds(nsr.seconds.unwrap_or(0.0)));
     let (difference, evidence) = (comparison.difference(), comparison.evidence());
     let on = format!("on {} processes", sr.ranks);
     match comparison.standing {
@@ -169,11 +175,11 @@ fn reason(comparison: &Comparison, sr: &Record) -> String {
     let size = format!("a message has {} on average", bytes(mean));
     if communication_share(sr) < SHARE_THAT_MATTERS {
         return format!(
-            "It hardly communicates: {} messages of {} on average take less than {} of its time, so no protocol can matter \
+            "It hardly communicates: {} messages of {} on average take less than {:.0}\u{a0}% of its time, so no protocol can matter \
              much ({written}).",
             count(traffic.messages),
             bytes(mean),
-            percent(SHARE_THAT_MATTERS)
+            SHARE_THAT_MATTERS * 100.0
         );
     }
     match comparison.standing {
@@ -194,10 +200,9 @@ fn reason(comparison: &Comparison, sr: &Record) -> String {
         Standing::Level if by_bytes < LITTLE_AVAILABILITY => {
             format!("Only {written}, while {}; {size}.", requests_lost(traffic))
         }
-        Standing::Level => format!(
-            "{}, but the copies saved are too small a part of the time to show; {size}.",
-            capitalized(&written)
-        ),
+        Standing::Level => {
+            format!("{}, but the copies saved are too small a part of the time to show; {size}.", capitalized(&written))
+        }
     }
 }
 
@@ -211,8 +216,11 @@ fn requests_lost(traffic: &Traffic) -> String {
         (traffic.requests_skipped, "were skipped"),
         (traffic.requests_dropped, "were dropped"),
     ];
-    let lost: Vec<String> =
-        fates.iter().filter(|(number, _)| *number > 0).map(|(number, fate)| format!("{} {fate}", count(*number))).collect();
+    let lost: Vec<String> = fates
+        .iter()
+        .filter(|(number, _)| *number > 0)
+        .map(|(number, fate)| format!("{} {fate}", count(*number)))
+        .collect();
     let posted = format!("{} requests were posted", count(traffic.requests_posted));
     if lost.is_empty() { posted } else { format!("of {posted}, {}", list(&lost)).replace("requests were", "requests") }
 }
@@ -220,14 +228,27 @@ fn requests_lost(traffic: &Traffic) -> String {
 fn auto_against(comparison: &Comparison, auto: &Record, better: &Record) -> String {
     let name = better.protocol.title();
     let (difference, evidence) = (comparison.difference(), comparison.evidence());
-    let by_bytes = auto.traffic.availability_by_bytes().map(percent);
-    let written = by_bytes.map_or(String::new(), |share| format!(" It wrote {share} of the bytes directly."));
+    let written = ways_of_auto(&auto.traffic);
     match comparison.standing {
         Standing::Level => {
             format!("AUTO keeps up with the better one, {name}: it takes {difference}, {evidence}.{written}")
         }
-        Standing::Slower => format!("AUTO falls behind the better one, {name}: it takes {difference}, {evidence}.{written}"),
+        Standing::Slower => {
+            format!("AUTO falls behind the better one, {name}: it takes {difference}, {evidence}.{written}")
+        }
         _ => format!("AUTO takes {difference} than the better one, {name}, {evidence}.{written}"),
+    }
+}
+
+/// How AUTO's bytes travelled, as a sentence to follow another.
+fn ways_of_auto(traffic: &Traffic) -> String {
+    let Some(written) = traffic.availability_by_bytes() else { return String::new() };
+    let written = format!(" It wrote {} of the bytes directly", percent(written));
+    match traffic.copied_once() {
+        Some(once) => {
+            format!("{written}; of those in messages of 4 KB and more, {} were copied once only.", percent(once))
+        }
+        None => format!("{written}; no message had 4 KB or more."),
     }
 }
 
@@ -235,7 +256,8 @@ fn auto_against(comparison: &Comparison, auto: &Record, better: &Record) -> Stri
 fn communication_share(record: &Record) -> f64 {
     let Some(time) = record.seconds.filter(|time| *time > 0.0) else { return 0.0 };
     let per_rank = |total: u64| total as f64 / record.ranks as f64;
-    let cost = per_rank(record.traffic.messages) * SECONDS_PER_MESSAGE + per_rank(record.traffic.bytes) / BYTES_PER_SECOND;
+    let cost =
+        per_rank(record.traffic.messages) * SECONDS_PER_MESSAGE + per_rank(record.traffic.bytes) / BYTES_PER_SECOND;
     cost / time
 }
 
@@ -255,9 +277,11 @@ pub fn summary(study: &Study, verdicts: &[Verdict]) -> Vec<String> {
     sentences.extend(summary_of_auto(verdicts));
     let alone: Vec<String> = verdicts.iter().filter(|it| it.ranks.is_none()).map(|it| title(it.benchmark)).collect();
     if !alone.is_empty() {
-        sentences.push(format!("Nothing can be said yet of {}, which ran on one process only.", list(&alone)));
+        let names = list(&alone);
+        sentences
+            .push(format!("Nothing can be compared for {names}: no run on more than one process that ended well."));
     }
-    let failures = study.failures().count();
+    let failures: usize = study.failed().map(|record| record.failures.len()).sum();
     if failures > 0 {
         sentences.push(format!("{} did not end well.", plural(failures, "run")));
     }
@@ -277,10 +301,10 @@ fn summary_of_requests(verdicts: &[Verdict]) -> Option<String> {
         with_it.map(|(verdict, it)| with_difference(verdict, it)).collect()
     };
     let (faster, slower) = (named(Standing::Faster), named(Standing::Slower));
-    let of = format!("of {}", plural(compared.len(), "benchmark"));
+    let start = format!("Of {} compared, requests for send make", plural(compared.len(), "benchmark"));
     let first = match faster.as_slice() {
-        [] => format!("Requests for send make none {of} faster beyond the spread"),
-        some => format!("Requests for send make {} {of} faster beyond the spread: {}", some.len(), list(some)),
+        [] => format!("{start} none faster beyond the spread"),
+        some => format!("{start} {} faster beyond the spread: {}", some.len(), list(some)),
     };
     let second = match slower.as_slice() {
         [] => "they make none slower".to_owned(),
@@ -313,4 +337,74 @@ fn summary_of_auto(verdicts: &[Verdict]) -> Option<String> {
     };
     let second = if ahead.is_empty() { String::new() } else { format!(", and is ahead of both in {}", list(&ahead)) };
     Some(format!("{first}{second}."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture;
+    use super::*;
+
+    fn record(mode: Mode, repeats: &[f64]) -> Record {
+        let cell = super::super::plan::Cell { benchmark: Benchmark::Cg, ranks: 2, mode };
+        let mut record = Record::new(cell, crate::Class::S);
+        record.repeats = repeats.to_vec();
+        record.seconds = repeats.iter().copied().min_by(f64::total_cmp);
+        record
+    }
+
+    fn compare(first: &[f64], second: &[f64]) -> Comparison {
+        Comparison::of(&record(Mode::Sr, first), &record(Mode::Nsr, second)).unwrap()
+    }
+
+    #[test]
+    fn a_difference_counts_only_if_most_pairings_show_it() {
+        assert_eq!(compare(&[1.0, 1.1, 1.2], &[1.3, 1.4, 1.5]).standing, Standing::Faster);
+        assert_eq!(compare(&[1.3, 1.4, 1.5], &[1.0, 1.1, 1.2]).standing, Standing::Slower);
+        assert_eq!(compare(&[1.0, 1.4, 1.5], &[1.1, 1.2, 1.3]).standing, Standing::Level);
+        // One disturbed run among five decides nothing.
+        assert_eq!(compare(&[1.0, 1.1, 1.1, 1.2, 9.0], &[1.3, 1.4, 1.5, 1.3, 1.4]).standing, Standing::Level);
+        assert_eq!(compare(&[1.0, 1.1, 1.1, 1.2, 1.35], &[1.3, 1.4, 1.5, 1.4, 1.4]).standing, Standing::Faster);
+    }
+
+    #[test]
+    fn two_runs_of_each_prove_nothing() {
+        let comparison = compare(&[1.0, 1.0], &[2.0, 2.0]);
+        assert_eq!(comparison.standing, Standing::Unknown);
+        assert_eq!(comparison.difference(), "50.0\u{a0}% less time");
+    }
+
+    #[test]
+    fn no_verified_run_no_comparison() {
+        assert_eq!(Comparison::of(&record(Mode::Sr, &[]), &record(Mode::Nsr, &[1.0])), None);
+    }
+
+    #[test]
+    fn sentences_follow_the_figures() {
+        let study = fixture::study(2, 5, 2);
+        let text = |benchmark| Verdict::on(&study, benchmark).sentences.join(" ").replace('\u{a0}', " ");
+        let sort = text(Benchmark::Is);
+        assert!(sort.contains("SR takes 2") && sort.contains("% less time than NSR on 2 processes"), "{sort}");
+        assert!(sort.contains("beyond the spread") && sort.contains("which saves a copy of each"), "{sort}");
+        let waves = text(Benchmark::Lu);
+        assert!(waves.contains("% more time than NSR") && waves.contains("came too late"), "{waves}");
+        assert!(text(Benchmark::Ep).contains("It hardly communicates: 12 messages of 80 B"), "{}", text(Benchmark::Ep));
+        assert!(text(Benchmark::Bt).contains("It wants a square number of processes and ran on one only"));
+        assert!(text(Benchmark::Cg).contains("copied once only"), "{}", text(Benchmark::Cg));
+    }
+
+    #[test]
+    fn the_summary_names_winners_and_losers() {
+        let mut study = fixture::study(2, 5, 2);
+        study.missing = 3;
+        study.records[0].failed(1, "rank 1 was killed".to_owned());
+        let verdicts: Vec<Verdict> = study.benchmarks().into_iter().map(|it| Verdict::on(&study, it)).collect();
+        let text = summary(&study, &verdicts).join(" ").replace('\u{a0}', " ");
+        assert!(
+            text.starts_with("Of 6 benchmarks compared, requests for send make 3 faster beyond the spread: CG ("),
+            "{text}"
+        );
+        assert!(text.contains("they make 2 slower: MG ("), "{text}");
+        assert!(text.contains("Nothing can be compared for SP and BT"), "{text}");
+        assert!(text.contains("1 run did not end well.") && text.contains("3 runs still to come"), "{text}");
+    }
 }
