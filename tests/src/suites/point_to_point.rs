@@ -67,7 +67,8 @@ fn messages_of_every_length_arrive_whole(universe: &Universe) -> Result<()> {
                 if shared {
                     world.send(&data, other, tag as i32)?
                 } else {
-                    world.send(&data.to_vec(), other, tag as i32)?
+                    let private = data.to_vec();
+                    world.send(&private, other, tag as i32)?
                 }
             }
             Ok(())

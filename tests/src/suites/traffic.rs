@@ -56,7 +56,7 @@ fn random_traffic_matches_the_model(universe: &Universe) -> Result<()> {
         let data: Vec<Vec<u8>> = messages.iter().enumerate().map(|(i, &(.., len))| pattern(i, len)).collect();
         scope(|s| {
             // Some receives before the sends, some after, the order among equals kept: all of one (source, tag) together.
-            let early = |source: usize, tag: i32| (source + tag as usize + seed as usize) % 2 == 0;
+            let early = |source: usize, tag: i32| (source + tag as usize + seed as usize).is_multiple_of(2);
             let mut requests = Vec::new();
             let mut late = Vec::new();
             for (&(from, to, tag, _), buffer) in messages.iter().zip(&mut buffers) {
