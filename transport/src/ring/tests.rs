@@ -1,7 +1,7 @@
 //! The ring alone, in ordinary memory, so that Miri can watch it.
 #![allow(unsafe_code)]
 
-use std::cell::UnsafeCell as Plain;
+use std::cell::UnsafeCell as PlainUnsafeCell;
 
 use super::*;
 
@@ -12,7 +12,7 @@ const DATA: usize = 1024;
 struct Memory {
     cells: Box<[Cell]>,
     consumed: AtomicU64,
-    data: Box<[Plain<u8>]>,
+    data: Box<[PlainUnsafeCell<u8>]>,
 }
 
 // SAFETY: used through atomics and raw pointers only, in the order that the ring keeps.
@@ -27,7 +27,7 @@ impl Memory {
         Arc::new(Memory {
             cells: (0..CELLS).map(|_| vacant()).collect(),
             consumed: AtomicU64::new(0),
-            data: (0..DATA).map(|_| Plain::new(0)).collect(),
+            data: (0..DATA).map(|_| PlainUnsafeCell::new(0)).collect(),
         })
     }
 
