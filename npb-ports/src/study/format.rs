@@ -71,7 +71,7 @@ pub fn count(value: u64) -> String {
     let mut text = String::new();
     for (index, digit) in digits.chars().enumerate() {
         // A no-break space, so that tables and lines never part a number.
-        if index > 0 && (digits.len() - index) % 3 == 0 && digits.len() > 4 {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) && digits.len() > 4 {
             text.push('\u{a0}');
         }
         text.push(digit);

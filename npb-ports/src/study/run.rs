@@ -51,6 +51,7 @@ pub struct Events {
 
 impl Events {
     /// With no interruption in sight.
+    #[allow(clippy::new_without_default)] // channels are made on purpose, not by default
     pub fn new() -> Events {
         let (sender, receiver) = channel();
         Events { sender, receiver }
