@@ -5,7 +5,6 @@
 
 use super::problem::Problem;
 use crate::random::Generator;
-use multiversion::multiversion;
 use std::ops::Range;
 
 const SEED: u64 = 314_159_265;
@@ -113,16 +112,19 @@ impl SparseMatrix {
     }
 }
 
-#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl+avx2+fma", "x86_64+avx2+fma"))]
+/// Not compiled for several instruction sets: the newer ones would gather the elements of the vector by one instruction, and
+/// where processors have been cured of leaking what they gather, that is slower than loading them one by one.
 fn multiply(matrix: &SparseMatrix, vector: &[f64], product: &mut [f64]) {
     assert_eq!(vector.len(), matrix.padded_width());
-    let mask = vector.len() - 1;
+    // A column is below the vector's length as it stands; said in this way, that need not be checked each time.
+    let mask = (vector.len() - 1) as u32;
+    let vector = &vector[..mask as usize + 1];
     for (product, row) in product.iter_mut().zip(matrix.starts.windows(2)) {
         let row = row[0]..row[1];
         let mut lanes = [0.0; GROUP];
         for (columns, values) in matrix.columns[row.clone()].iter().zip(&matrix.values[row]) {
             for lane in 0..GROUP {
-                lanes[lane] += values[lane] * vector[columns[lane] as usize & mask];
+                lanes[lane] += values[lane] * vector[(columns[lane] & mask) as usize];
             }
         }
         *product = lanes.iter().sum();
