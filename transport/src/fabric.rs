@@ -2,8 +2,8 @@
 //!
 //! Four primitives, after section 2.2.2 of the MPI/MBCF thesis:
 //! *Memory-Based FIFO* (bounded queues in the receiver's memory, one per ordered pair and purpose), *Remote Write* (and its
-//! converse, remote read) into memory whose address the owner handed out, *claim words* (the compound operation
-//! compare-and-swap on a word of a peer), and *Memory-Based Signal*. Every implementation passes the one conformance suite in
+//! converse, remote read) into memory whose address the owner handed out, *claim words* (the compound operations
+//! compare-and-swap and fetch-and-add on words of a peer), and *Memory-Based Signal*. Every implementation passes the one conformance suite in
 //! `tests/`.
 //!
 //! Invariants every fabric keeps:
@@ -26,6 +26,9 @@ pub enum Queue {
     /// Requests for send and other short notes to a sender, with payloads up to [`INLINE_PAYLOAD`].
     Requests = 1,
 }
+
+/// Claim words in a cache line.
+pub const WORDS_PER_LINE: usize = 8;
 
 /// Payload bytes that travel in the same cache line as the header.
 pub const INLINE_PAYLOAD: usize = 40;
@@ -177,6 +180,8 @@ pub trait Fabric {
     fn pop(&mut self, from: usize, queue: Queue);
     /// A peer with a cell waiting in `queue`, round robin so that none starves; looks at a bounded number of peers a call.
     fn ready(&mut self, queue: Queue) -> Option<usize>;
+    /// How many cells this peer has popped from the message queue that `from` pushes to.
+    fn popped(&self, from: usize) -> u64;
     /// How many cells this peer has pushed to `to`'s message queue so far.
     fn pushed(&self, to: usize) -> u64;
     /// How many of them `to` has popped, read from memory that both share (`None` where nothing is shared). Never more than
@@ -204,12 +209,19 @@ pub trait Fabric {
         into: WriteSpan,
     ) -> Result<Way, RemoteError>;
 
-    /// How many claim words each peer has: 0 where peers share no memory.
+    /// How many claim words each peer has: 0 where peers share no memory. [`WORDS_PER_LINE`] of them from a multiple of that number
+    /// on share a cache line with each other and with nothing else.
     fn claim_words(&self) -> usize;
     /// Sets claim word `index` of this peer (Release).
     fn set_claim(&mut self, index: usize, value: u64);
     /// Compare-and-swap on claim word `index` of `peer`, which may be this peer; `Err` has the value found.
     fn swap_claim(&mut self, peer: usize, index: usize, expected: u64, new: u64) -> Result<(), u64>;
+    /// Fetch-and-add on claim word `index` of `peer`; gives the value before.
+    fn add_to_claim(&mut self, peer: usize, index: usize, amount: u64) -> u64;
+
+    /// Publishes what this peer is doing, for whoever watches the job: word `index` (0 to 7) of its activity record. What the
+    /// words mean belongs to the layer above.
+    fn set_activity(&mut self, index: usize, word: u64);
 
     /// Sends a Memory-Based Signal: wakes the peer if it sleeps in [`Fabric::idle`], and interrupts it if it registered a
     /// handler.
@@ -217,6 +229,9 @@ pub trait Fabric {
     /// The signals that arrived since the last call.
     fn take_signals(&mut self) -> SignalSet;
 
+    /// How often a waiting caller should look at a queue before its first call of [`Fabric::idle`]: many times while every peer
+    /// has a core of its own, a few otherwise.
+    fn patience(&self) -> u32;
     /// Called in a loop by whoever waits: spins, then yields, then sleeps until a peer pushes, pops or signals (or, as a safety
     /// net, a time-out of at most a second). May return early at any time.
     fn idle(&mut self, backoff: &mut Backoff);

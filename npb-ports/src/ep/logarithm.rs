@@ -15,7 +15,7 @@ pub fn natural_logarithm(x: f64) -> f64 {
     let shifted = x.to_bits().wrapping_sub((SQRT_2 / 2.0).to_bits());
     let bits = shifted & !MANTISSA;
     let exponent =
-        f64::from_bits(((shifted >> 52) + 2048 & 4095) | TWO_TO_THE_52) - (f64::from_bits(TWO_TO_THE_52) + 2048.0);
+        f64::from_bits((((shifted >> 52) + 2048) & 4095) | TWO_TO_THE_52) - (f64::from_bits(TWO_TO_THE_52) + 2048.0);
     let m = f64::from_bits(x.to_bits().wrapping_sub(bits));
     let s = (m - 1.0) / (m + 1.0);
     let square = s * s;

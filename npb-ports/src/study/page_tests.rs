@@ -1,0 +1,144 @@
+//! Tests of the page: what is in it, that it stands alone, and that a browser shows it.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::process::Command;
+
+use scraper::{Html, Selector};
+
+use super::plan::{Mode, ORDER, title};
+use super::{fixture, page};
+
+fn parsed(html: &str) -> Html {
+    let document = Html::parse_document(html);
+    assert!(document.errors.is_empty(), "not well-formed: {:?}", document.errors);
+    document
+}
+
+fn count(document: &Html, selector: &str) -> usize {
+    document.select(&Selector::parse(selector).unwrap()).count()
+}
+
+#[test]
+fn it_holds_every_benchmark_and_plot() {
+    let document = parsed(&page::render(&fixture::study(4, 5, 4)));
+    let text = document.root_element().text().collect::<String>();
+    for benchmark in ORDER {
+        assert_eq!(count(&document, &format!("article#{benchmark}")), 1, "{benchmark}");
+        for plot in ["speed-up", "heat"] {
+            assert_eq!(count(&document, &format!("article#{benchmark} svg.plot.{plot}")), 1, "{plot} of {benchmark}");
+        }
+        assert_eq!(count(&document, &format!("article#{benchmark} table")), 1, "{benchmark}");
+        assert!(text.contains(&format!("{}, class S: seconds", title(benchmark))));
+    }
+    for plot in ["bars", "availability"] {
+        assert_eq!(count(&document, &format!("section#summary svg.plot.{plot}")), 1, "{plot}");
+    }
+    assert_eq!(count(&document, "section#fundamentals svg.plot.by-size"), 2);
+    assert_eq!(count(&document, "section#failures"), 0);
+    for fact in ["Example Processor 3000", "Linux 6.0.0-example", "2001-02-03", "npb study --class S -n 4 --repeats 5"]
+    {
+        assert!(text.contains(fact), "{fact}");
+    }
+    // Three modes in each group of bars.
+    for mode in Mode::ALL {
+        assert_eq!(count(&document, &format!("svg.bars g.{} rect.bar", mode.name())), ORDER.len());
+    }
+    let described = count(&document, "svg[role=img][aria-label]");
+    assert_eq!(described, count(&document, "svg"), "every plot says what it shows");
+}
+
+#[test]
+fn it_refers_to_nothing_outside_itself() {
+    let html = page::render(&fixture::study(4, 5, 4));
+    let document = parsed(&html);
+    for loading in ["script", "link", "img", "iframe", "object", "embed", "image", "use", "[src]", "[href]", "[srcset]"]
+    {
+        assert_eq!(count(&document, loading), 0, "{loading}");
+    }
+    for text in ["http:", "https:", "url(", "@import", "file:"] {
+        assert!(!html.contains(text), "{text}");
+    }
+}
+
+#[test]
+fn words_of_others_are_not_taken_for_markup() {
+    let mut study = fixture::study(2, 3, 2);
+    study.records[0].failed(4, "<script>alert(1)</script> & more".to_owned());
+    study.settings.micro.failures.push("mpi-bench <b>broke</b>".to_owned());
+    let document = parsed(&page::render(&study));
+    assert_eq!(count(&document, "script"), 0);
+    let failures = document.select(&Selector::parse("#failures").unwrap()).next().unwrap().text().collect::<String>();
+    assert!(failures.contains("<script>alert(1)</script> & more") && failures.contains("mpi-bench <b>broke</b>"));
+    assert!(failures.contains("EP SR on 1 process"));
+}
+
+#[test]
+fn a_study_that_has_hardly_begun_has_a_page() {
+    let mut study = fixture::study(1, 1, 2);
+    study.settings.micro = Default::default();
+    study.settings.micro.absent = Some("Nothing was measured.".to_owned());
+    let document = parsed(&page::render(&study));
+    assert_eq!(count(&document, "svg"), 0, "on one process there is nothing to plot");
+    study.records.clear();
+    parsed(&page::render(&study));
+}
+
+/// The colours of SR, NSR and AUTO on paper and in daylight, as the style sheet has them.
+const COLOURS: [(Mode, [u8; 3]); 3] =
+    [(Mode::Sr, [0x00, 0x72, 0xb2]), (Mode::Nsr, [0xd5, 0x5e, 0x00]), (Mode::Auto, [0x00, 0x9e, 0x73])];
+
+#[test]
+fn a_browser_shows_the_plots_in_the_colours_of_the_modes() {
+    let Some(browser) = ["chromium", "chromium-browser", "google-chrome"].into_iter().find(|name| runs(name)) else {
+        eprintln!("skipped: there is no Chromium here (apt-get install chromium) to show the page with");
+        return;
+    };
+    let directory = tempfile::tempdir().unwrap();
+    let html = page::render(&fixture::study(4, 5, 4));
+    std::fs::write(directory.path().join("index.html"), html).unwrap();
+    let pixels = screenshot(browser, directory.path(), (1240, 1400));
+    let mut colours: HashMap<[u8; 3], usize> = HashMap::new();
+    for pixel in pixels {
+        *colours.entry(pixel).or_default() += 1;
+    }
+    assert!(colours.len() > 100, "the page is blank: {} colours", colours.len());
+    for (mode, colour) in COLOURS {
+        let area = colours.get(&colour).copied().unwrap_or(0);
+        // Eight bars, each about 350 by 10 pixels.
+        assert!(area > 10_000, "{}: only {area} pixels have its colour", mode.title());
+    }
+}
+
+fn runs(program: &str) -> bool {
+    Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success())
+}
+
+fn screenshot(browser: &str, directory: &Path, (width, height): (u32, u32)) -> Vec<[u8; 3]> {
+    let picture = directory.join("page.png");
+    let output = Command::new(browser)
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"])
+        .args(["--disable-background-networking", "--disable-component-update", "--disable-sync", "--hide-scrollbars"])
+        .args(["--force-device-scale-factor=1", "--blink-settings=preferredColorScheme=1"])
+        .arg(format!("--user-data-dir={}", directory.join("profile").display()))
+        .arg(format!("--screenshot={}", picture.display()))
+        .arg(format!("--window-size={width},{height}"))
+        .arg(format!("file://{}", directory.join("index.html").display()))
+        .output()
+        .unwrap();
+    assert!(picture.exists(), "no picture: {}", String::from_utf8_lossy(&output.stderr));
+    let mut reader =
+        png::Decoder::new(std::io::BufReader::new(std::fs::File::open(picture).unwrap())).read_info().unwrap();
+    let mut bytes = vec![0; reader.output_buffer_size().unwrap()];
+    let info = reader.next_frame(&mut bytes).unwrap();
+    assert_eq!((info.width, info.height, info.bit_depth), (width, height, png::BitDepth::Eight));
+    let samples = info.color_type.samples();
+    bytes[..info.buffer_size()].chunks(samples).map(|pixel| [pixel[0], pixel[1], pixel[2]]).collect()
+}
+
+#[test]
+fn look() {
+    for (n, cores) in [(8, 8), (2, 2), (4, 2)] {
+        std::fs::write(format!("/tmp/look-{n}.html"), page::render(&fixture::study(n, 5, cores))).unwrap();
+    }
+}

@@ -1,0 +1,13 @@
+//! A program that makes itself a job of three ranks, the last of which fails.
+
+use rwmpi_launcher::launch;
+use std::env::{args, var};
+
+fn main() {
+    let code = launch(3, || {
+        let rank = var("RWMPI_RANK").unwrap();
+        println!("rank {rank} of {} with {}", var("RWMPI_SIZE").unwrap(), args().nth(1).unwrap());
+        if rank == "2" { 17 } else { 0 }
+    });
+    std::process::exit(code);
+}
