@@ -80,7 +80,7 @@ impl Flow {
     fn at_once(&mut self) -> Result<()> {
         let Flow { world, peer, messages, .. } = self;
         if self.sender {
-            scope(|s| -> Result<()> {
+            scope(|s| {
                 let requests: Result<Vec<_>, _> =
                     messages.iter().map(|message| world.isend(s, &message[..], *peer, DATA)).collect();
                 wait_all(requests?)?;
@@ -88,7 +88,7 @@ impl Flow {
             })?;
             world.recv::<u8>(&mut [], *peer, DONE)?;
         } else {
-            scope(|s| -> Result<()> {
+            scope(|s| {
                 let requests: Result<Vec<_>, _> =
                     messages.iter_mut().map(|message| world.irecv(s, &mut message[..], *peer, DATA)).collect();
                 wait_all(requests?)?;

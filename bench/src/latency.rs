@@ -90,7 +90,7 @@ impl Exchange {
                 *serial += 1;
                 stamp(out, *serial);
             }
-            scope(|s| -> Result<()> {
+            scope(|s| {
                 let request = world.irecv(s, &mut incoming[..], *peer, DATA)?;
                 // The follower answers the message before; its first send only says that it is ready.
                 match (self.leader, iteration) {
@@ -142,7 +142,7 @@ impl Exchange {
         for _ in 0..iterations {
             self.next();
             let Exchange { world, peer, out, incoming, clock_us, .. } = self;
-            scope(|s| -> Result<()> {
+            scope(|s| {
                 let request = world.irecv(s, &mut incoming[..], *peer, DATA)?;
                 if self.leader {
                     world.recv::<u8>(&mut [], *peer, READY)?;
@@ -163,9 +163,9 @@ impl Exchange {
     }
 
     /// Two messages each way at once; single exchanges would drift apart and flatter themselves.
-    fn both_ways(&mut self) -> Result<()> {
+    fn both_ways(&mut self) -> rwmpi::Result<()> {
         let Exchange { world, peer, out, incoming, incoming_second, .. } = self;
-        scope(|s| -> Result<()> {
+        scope(|s| {
             let first = world.isend(s, &out[..], *peer, DATA)?;
             world.recv(incoming, *peer, DATA)?;
             let second = world.isend(s, &out[..], *peer, DATA)?;

@@ -3,7 +3,7 @@
 use crate::arguments::Floor;
 use crate::floor::RawLink;
 use crate::machine::{self, Pinned};
-use crate::regime::{Regime, steady};
+use crate::regime::{NEVER_STEADY, Regime, steady};
 use crate::report::{Figure, Report, write_json};
 use crate::statistics::Summary;
 use anyhow::{Context, Result, anyhow, ensure};
@@ -58,10 +58,9 @@ fn measure(link: &mut RawLink, options: &Floor, child: &mut Child, cores: usize)
     let mut report = Report::new(options.output.json.as_deref());
     let line = least(&link.line(LOOK)?).ok_or_else(|| anyhow!("the floor gave no value"))?;
     report.say(&format!(
-        "{}, {cores} cores; they are {} (line {:.0} ns); no protocol: the machine alone",
+        "{}, {cores} cores; {}; no protocol: the machine alone",
         machine::processor(),
-        Regime::of(line).name(),
-        line * 1e3
+        Regime::describe(line)
     ));
     let mut kinds = vec![("line", crate::floor::LINE)];
     kinds.extend(options.sizes.0.iter().flat_map(|&bytes| [("one core copies", bytes), ("both cores copy", bytes)]));
@@ -90,22 +89,23 @@ fn sample(link: &mut RawLink, report: &mut Report, figure: Figure, time: Duratio
             _ => link.copy_by_both(bytes, stretch, before)?,
         };
         let after = look(link)?;
-        if steady(before, after) {
-            let (regime, line) = (Regime::of(after), before.min(after));
-            match buckets.iter_mut().find(|bucket| bucket.0 == regime) {
-                Some(bucket) => {
-                    bucket.1 = bucket.1.min(line);
-                    bucket.2.append(&mut samples);
+        match steady(before, after) {
+            None => dropped += samples.len(),
+            Some(regime) => {
+                let line = before.min(after);
+                match buckets.iter_mut().find(|bucket| bucket.0 == regime) {
+                    Some(bucket) => {
+                        bucket.1 = bucket.1.min(line);
+                        bucket.2.append(&mut samples);
+                    }
+                    None => buckets.push((regime, line, samples)),
                 }
-                None => buckets.push((regime, line, samples)),
             }
-        } else {
-            dropped += samples.len();
         }
         before = after;
     }
     if buckets.is_empty() {
-        report.say(&format!("  all {dropped} samples of {bytes} bytes were dropped: the regime kept changing"));
+        report.say(&format!("  all {dropped} samples of {bytes} bytes were dropped: {NEVER_STEADY}"));
     }
     for (regime, line, mut samples) in buckets {
         let mut figure = figure.clone();

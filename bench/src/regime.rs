@@ -17,13 +17,30 @@ pub enum Regime {
 
 /// From this on, one way, cores are far apart. µs.
 pub const FAR_US: f64 = 0.120;
+/// No cache line takes this long: something else had one of the cores meanwhile. µs.
+pub const BUSY_US: f64 = 2.0;
 /// The floor before a window of measurements and the floor after it may differ by this factor.
 pub const STEADY: f64 = 1.25;
 
+/// Why all samples of a figure were dropped.
+pub const NEVER_STEADY: &str = "the floor never stayed the same; leave the machine alone, or give more --seconds";
+
 impl Regime {
-    /// The regime in which a cache line takes `line_us`.
-    pub fn of(line_us: f64) -> Self {
-        if line_us < FAR_US { Regime::Near } else { Regime::Far }
+    /// The regime in which a cache line takes `line_us`; `None` if other programs did not let it be seen.
+    pub fn of(line_us: f64) -> Option<Self> {
+        match line_us {
+            line if line < FAR_US => Some(Regime::Near),
+            line if line < BUSY_US => Some(Regime::Far),
+            _ => None,
+        }
+    }
+
+    /// The regime in words, with the line's way.
+    pub fn describe(line_us: f64) -> String {
+        match Regime::of(line_us) {
+            Some(regime) => format!("they are {} (line {:.0} ns)", regime.name(), line_us * 1e3),
+            None => "near or far can't be told: other programs keep them busy".into(),
+        }
     }
 
     /// `near` or `far`.
@@ -35,9 +52,10 @@ impl Regime {
     }
 }
 
-/// Whether the floor stayed the same between two looks at it.
-pub fn steady(before_us: f64, after_us: f64) -> bool {
-    Regime::of(before_us) == Regime::of(after_us) && before_us.max(after_us) <= STEADY * before_us.min(after_us)
+/// The regime, if the floor stayed the same between two looks at it.
+pub fn steady(before_us: f64, after_us: f64) -> Option<Regime> {
+    let regime = Regime::of(before_us).filter(|&regime| Regime::of(after_us) == Some(regime))?;
+    (before_us.max(after_us) <= STEADY * before_us.min(after_us)).then_some(regime)
 }
 
 #[cfg(test)]
@@ -46,15 +64,22 @@ mod tests {
 
     #[test]
     fn a_floor_that_moves_by_more_than_a_quarter_is_not_steady() {
-        assert!(steady(0.050, 0.062));
-        assert!(!steady(0.050, 0.063));
-        assert!(!steady(0.063, 0.050));
-        assert!(!steady(0.050, 0.240));
+        assert_eq!(steady(0.050, 0.062), Some(Regime::Near));
+        assert_eq!(steady(0.240, 0.200), Some(Regime::Far));
+        assert_eq!(steady(0.050, 0.063), None);
+        assert_eq!(steady(0.063, 0.050), None);
+        assert_eq!(steady(0.050, 0.240), None);
     }
 
     #[test]
     fn a_floor_that_crosses_the_border_is_not_steady() {
-        assert_eq!((Regime::of(0.119), Regime::of(0.120)), (Regime::Near, Regime::Far));
-        assert!(!steady(0.115, 0.125));
+        assert_eq!((Regime::of(0.119), Regime::of(0.120)), (Some(Regime::Near), Some(Regime::Far)));
+        assert_eq!(steady(0.115, 0.125), None);
+    }
+
+    #[test]
+    fn an_interrupted_look_is_no_regime() {
+        assert_eq!(Regime::of(1900.0), None);
+        assert_eq!(steady(1900.0, 1900.0), None);
     }
 }

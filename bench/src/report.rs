@@ -101,7 +101,7 @@ struct Column {
 
 const COLUMNS: &[Column] = &[
     Column { title: "variant", width: 22, cell: |f| f.variant.clone() },
-    Column { title: "ranks", width: 5, cell: |f| f.ranks.filter(|&ranks| ranks != 2).map(|ranks| ranks.to_string()) },
+    Column { title: "ranks", width: 5, cell: |f| f.ranks.map(|ranks| ranks.to_string()) },
     Column { title: "bytes", width: 9, cell: |f| f.bytes.map(|bytes| bytes.to_string()) },
     Column { title: "min us", width: 10, cell: |f| f.min_us.map(microseconds) },
     Column { title: "sextile us", width: 10, cell: |f| f.sextile1_us.map(microseconds) },

@@ -9,7 +9,7 @@ use crate::floor::LINE;
 use crate::floor_watch::FloorWatch;
 use crate::machine;
 use crate::message::Message;
-use crate::regime::{Regime, steady};
+use crate::regime::{NEVER_STEADY, Regime, steady};
 use crate::report::{Figure, Report, rounded};
 use crate::statistics::Summary;
 use anyhow::{Context, Result, bail, ensure};
@@ -23,6 +23,8 @@ const BATCH: Duration = Duration::from_micros(10);
 /// No batch has more iterations, no window more batches.
 const ITERATIONS_MOST: u64 = 1 << 20;
 const BATCHES_MOST: u128 = 10_000;
+/// The raw copies are measured beside this many windows: one alone may have been interrupted.
+const COPIED: u32 = 5;
 /// With fewer samples than this, the measurement goes on if it may.
 const ENOUGH: usize = 150;
 
@@ -69,12 +71,33 @@ impl Step {
     }
 }
 
-/// The samples of one regime.
+/// The samples of one regime; of an unknown one where there is no floor.
 struct Bucket {
     regime: Option<Regime>,
+    windows: u32,
     samples: Vec<f64>,
+    /// The least of the cache line's way, µs.
     line_us: f64,
-    copy_us: Option<f64>,
+    /// The least of the raw copies' time, µs.
+    copy_us: f64,
+}
+
+impl Bucket {
+    fn of(regime: Option<Regime>) -> Self {
+        Bucket { regime, windows: 0, samples: Vec::new(), line_us: f64::INFINITY, copy_us: f64::INFINITY }
+    }
+
+    fn add(&mut self, samples: &mut Vec<f64>, line_us: impl Iterator<Item = f64>, copy_us: Option<f64>) {
+        self.windows += 1;
+        self.samples.append(samples);
+        self.line_us = line_us.fold(self.line_us, f64::min);
+        self.copy_us = self.copy_us.min(copy_us.unwrap_or(f64::INFINITY));
+    }
+
+    /// The physical limit, µs.
+    fn limit_us(&self) -> f64 {
+        if self.copy_us.is_finite() { self.copy_us } else { self.line_us }
+    }
 }
 
 /// This rank and its means.
@@ -202,25 +225,20 @@ impl Session {
                 continue;
             }
             let after = self.look()?;
-            match (before, after) {
-                (Some(before), Some(after)) if !steady(before, after) => dropped += samples.len(),
-                _ => {
-                    let line_us = before.into_iter().chain(after).fold(f64::INFINITY, f64::min);
-                    let regime = after.map(Regime::of);
-                    let bucket = match buckets.iter().position(|bucket| bucket.regime == regime) {
-                        Some(at) => &mut buckets[at],
-                        None => {
-                            let copy_us = match copy_bytes {
-                                Some(bytes) => self.floor_step(|watch| watch.copy(bytes))?,
-                                None => None,
-                            };
-                            buckets.push(Bucket { regime, samples: Vec::new(), line_us, copy_us });
-                            buckets.last_mut().expect("just pushed")
-                        }
-                    };
-                    bucket.line_us = bucket.line_us.min(line_us);
-                    bucket.samples.append(&mut samples);
-                }
+            let regime = before.zip(after).map(|(before, after)| steady(before, after));
+            if regime == Some(None) {
+                dropped += samples.len();
+            } else {
+                let regime = regime.flatten();
+                let at = buckets.iter().position(|bucket| bucket.regime == regime).unwrap_or_else(|| {
+                    buckets.push(Bucket::of(regime));
+                    buckets.len() - 1
+                });
+                let copy_us = match copy_bytes {
+                    Some(bytes) if buckets[at].windows < COPIED => self.floor_step(|watch| watch.copy(bytes))?,
+                    _ => None,
+                };
+                buckets[at].add(&mut samples, before.into_iter().chain(after), copy_us);
             }
             before = after;
             let found = buckets.iter().map(|bucket| bucket.samples.len()).max().unwrap_or(0);
@@ -259,9 +277,7 @@ impl Session {
     fn publish(&mut self, figure: &Figure, limit: Limit, buckets: Vec<Bucket>, mut dropped: usize) -> Result<()> {
         let report = self.report.as_mut().expect("only rank 0 leads");
         if buckets.is_empty() {
-            report.say(&format!(
-                "  all {dropped} samples were dropped: the regime kept changing; try again or with more --seconds"
-            ));
+            report.say(&format!("  all {dropped} samples were dropped: {NEVER_STEADY}"));
         }
         for mut bucket in buckets {
             let mut figure = figure.clone();
@@ -272,8 +288,7 @@ impl Session {
             }
             if let Some(regime) = bucket.regime {
                 figure.neighbourhood(regime, bucket.line_us);
-                let limit_us = bucket.copy_us.unwrap_or(bucket.line_us);
-                figure.floor_ratio = (limit != Limit::None).then(|| rounded(summary.min / limit_us, 3));
+                figure.floor_ratio = (limit != Limit::None).then(|| rounded(summary.min / bucket.limit_us(), 3));
             }
             figure.samples = Some(bucket.samples.len());
             figure.dropped = Some(std::mem::take(&mut dropped));
@@ -294,8 +309,7 @@ impl Session {
         let (cores, regime) = match &mut self.floor {
             Ok(watch) => {
                 let line_us = watch.line()?;
-                let regime = format!("they are {} (line {:.0} ns)", Regime::of(line_us).name(), line_us * 1e3);
-                (watch.cores(), regime)
+                (watch.cores(), Regime::describe(line_us))
             }
             Err(reason) => (machine::allowed_cores()?.len(), format!("near or far unknown: {reason}")),
         };

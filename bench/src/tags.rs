@@ -35,10 +35,10 @@ impl Matching {
     }
 
     /// Sends all messages, in order of their tags.
-    fn send_all(&mut self) -> Result<()> {
+    fn send_all(&mut self) -> rwmpi::Result<()> {
         self.words = (1..=self.count as i32).map(|tag| self.word(tag)).collect();
         let Matching { world, words, .. } = self;
-        scope(|s| -> Result<()> {
+        scope(|s| {
             let requests: Result<Vec<_>, _> =
                 words.chunks(1).zip(1..).map(|(word, tag)| world.isend(s, word, 1, tag)).collect();
             wait_all(requests?)?;
@@ -66,7 +66,7 @@ impl Matching {
         let tags = self.tags();
         self.words = vec![0; self.count];
         let Matching { world, words, .. } = self;
-        let time = scope(|s| -> Result<f64> {
+        let time = scope(|s| {
             let requests: Result<Vec<_>, _> =
                 words.chunks_mut(1).zip(&tags).map(|(word, &tag)| world.irecv(s, word, 0, tag)).collect();
             let requests = requests?;

@@ -96,7 +96,7 @@ impl ValueEnum for ProtocolName {
             Protocol::Nsr => "every message goes through the FIFO",
             Protocol::Auto => "whichever pays, message by message",
         };
-        Some(PossibleValue::new(crate::plan::protocol_name(self.0)).help(help))
+        Some(PossibleValue::new(self.0.name()).help(help))
     }
 }
 

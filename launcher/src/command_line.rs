@@ -14,7 +14,7 @@ pub fn command_line(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
             for note in notes {
                 say(&note);
             }
-            finish(spec.forward_signals(true).describe_activity(describe_activity).run()).into()
+            finish(spec.forward_signals(true).describe_activity(rwmpi_core::describe_activity).run()).into()
         }
         Err(error) => {
             // Nothing is left to do if that cannot be written either.
@@ -38,11 +38,6 @@ pub(crate) fn finish(result: Result<Outcome, LaunchError>) -> u8 {
             error.exit_code()
         }
     }
-}
-
-/// Puts what a rank is doing into words.
-pub(crate) fn describe_activity(_activity: &[u64; 8]) -> Option<String> {
-    None
 }
 
 /// Writes lines to standard error, in one piece; there is nowhere to complain if that fails.

@@ -2,8 +2,9 @@
 
 use crate::binding::ranges;
 use crate::job_spec::JobSpec;
-use crate::plan::{Plan, protocol_name};
+use crate::plan::Plan;
 use crate::report::{self, counted};
+use rwmpi_core::Protocol;
 
 /// The lines that the user asked for, and warnings, which need no asking.
 pub(crate) fn lines(spec: &JobSpec, plan: &Plan) -> Vec<String> {
@@ -66,9 +67,9 @@ fn memory(spec: &JobSpec) -> String {
 
 fn protocol(spec: &JobSpec) -> String {
     match spec.protocol {
-        Some(protocol) => format!("protocol: {}, as asked", protocol_name(protocol)),
-        None => match std::env::var("RWMPI_PROTOCOL") {
-            Ok(value) => format!("protocol: {value}, from RWMPI_PROTOCOL"),
+        Some(protocol) => format!("protocol: {}, as asked", protocol.name()),
+        None => match std::env::var(Protocol::VARIABLE) {
+            Ok(value) => format!("protocol: {value}, from {}", Protocol::VARIABLE),
             Err(_) => "protocol: auto, the default".to_owned(),
         },
     }

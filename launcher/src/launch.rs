@@ -19,6 +19,6 @@ pub fn launch<T>(ranks: usize, main: impl FnOnce() -> T) -> T {
     }
     let program = env::current_exe().unwrap_or_else(|_| "/proc/self/exe".into());
     let section = Section::new(program).arguments(env::args_os().skip(1)).ranks(ranks);
-    let spec = JobSpec::new(section).forward_signals(true).describe_activity(crate::command_line::describe_activity);
+    let spec = JobSpec::new(section).forward_signals(true).describe_activity(rwmpi_core::describe_activity);
     process::exit(finish(spec.run()).into())
 }

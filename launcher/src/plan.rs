@@ -72,7 +72,7 @@ fn plan_section(spec: &JobSpec, section: &Section) -> Result<PlannedSection, Lau
     let mut environment = spec.environment.clone();
     environment.extend(section.environment.iter().cloned());
     if let Some(protocol) = spec.protocol {
-        environment.push(("RWMPI_PROTOCOL".into(), protocol_name(protocol).into()));
+        environment.push((Protocol::VARIABLE.into(), protocol.name().into()));
     }
     let here = env::current_dir().map_err(LaunchError::system("find the working directory"))?;
     let directory = section.directory.as_ref().map(|directory| here.join(directory));
@@ -90,15 +90,6 @@ fn plan_section(spec: &JobSpec, section: &Section) -> Result<PlannedSection, Lau
         threads: setting(&environment, "OMP_NUM_THREADS").and_then(|list| threads(&list)).unwrap_or(1),
         environment,
     })
-}
-
-/// How `RWMPI_PROTOCOL` spells it.
-pub(crate) fn protocol_name(protocol: Protocol) -> &'static str {
-    match protocol {
-        Protocol::Sr => "sr",
-        Protocol::Nsr => "nsr",
-        Protocol::Auto => "auto",
-    }
 }
 
 /// The value that a rank will see.

@@ -192,13 +192,13 @@ fn a_full_segment_directory_is_a_message() {
             .output()
             .is_ok_and(|output| output.status.success())
     };
-    if !run("mount", &["-t", "tmpfs", "-o", "size=64k", "tmpfs"]) {
+    if !run("mount", &["-t", "tmpfs", "-o", "size=12k", "tmpfs"]) {
         eprintln!("skipped: this user may not mount a file system");
         return;
     }
     let directory_name = directory.to_str().unwrap();
     let peers_starved = mpiexec(["-n", "2", "-segment-dir", directory_name, PEER, "succeed"]).run();
-    std::fs::write(directory.join("filler"), [1; 65536]).unwrap();
+    std::fs::write(directory.join("filler"), [1; 4096]).unwrap();
     let launcher_starved = mpiexec(["-n", "2", "-segment-dir", directory_name, PEER, "succeed"]).run();
     assert!(run("umount", &[]), "unmounted");
     assert_ne!(peers_starved.code, 0);

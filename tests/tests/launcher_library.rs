@@ -23,17 +23,16 @@ fn output_is_captured() {
 
 #[test]
 fn jobs_run_at_the_same_time_from_several_threads() {
-    let job = |number: usize| {
-        thread::spawn(move || {
-            let script = format!("sleep 0.1; echo {number}; exit $((RWMPI_RANK * {number}))");
-            shell(2, &script).run().unwrap()
-        })
+    let job = |code: usize| {
+        // Rank 1 is ended by the launcher, which has to know whose it is.
+        let script = format!("if [ $RWMPI_RANK = 1 ]; then exec sleep 100; fi; echo {code}; exit {code}");
+        thread::spawn(move || shell(2, &script).run().unwrap())
     };
-    let jobs: Vec<_> = (0..4).map(job).collect();
-    for (number, job) in jobs.into_iter().enumerate() {
+    let jobs: Vec<_> = (1..=4).map(|code| (code, job(code))).collect();
+    for (code, job) in jobs {
         let outcome = job.join().unwrap();
-        assert_eq!(usize::from(outcome.exit_code), number);
-        assert_eq!(outcome.stdout, format!("{number}\n"));
+        assert_eq!(usize::from(outcome.exit_code), code);
+        assert_eq!(outcome.stdout, format!("{code}\n"));
     }
 }
 
@@ -53,7 +52,6 @@ fn what_a_rank_was_doing_is_said_in_the_callers_words() {
     assert!(outcome.report.unwrap().contains("last call: thinking about 0\n"));
 }
 
-/// The launcher says so, not the library: what the program prints is what a rank prints.
 #[test]
 fn a_program_starts_itself() {
     let finished = mpiexec(["true"]).command(|command| {
@@ -67,9 +65,6 @@ fn a_program_starts_itself() {
             .stderr(std::process::Stdio::piped());
     });
     let finished = finished.run();
-    assert_eq!(
-        finished.sorted_lines(),
-        ["rank 0 of 3 with argument", "rank 1 of 3 with argument", "rank 2 of 3 with argument"]
-    );
+    assert!(finished.stdout.contains("rank 2 of 3 with argument\n"), "{finished:?}");
     finished.assert_report(17, &["rank 2", "exited with code 17"]);
 }

@@ -115,7 +115,13 @@ impl Job {
         let file = segment::create_file(directory).map_err(|source| JobError::Create { what: "open", source })?;
         let segment = Self::size_and_map(file, peers)?;
         let header_len = size_of::<crate::control::JobHeader>();
-        segment.reserve(0, header_len).map_err(|source| JobError::Create { what: "reserve memory", source })?;
+        let no_memory = |source| JobError::Create { what: "reserve memory", source };
+        segment.reserve(0, header_len).map_err(no_memory)?;
+        // The launcher looks at every peer's control block, whether or not that peer came far enough to reserve it.
+        for peer in 0..peers {
+            let control = segment.layout().region(peer);
+            segment.reserve(control, size_of::<crate::control::Control>()).map_err(no_memory)?;
+        }
 
         let header = segment.header();
         let layout = segment.layout();

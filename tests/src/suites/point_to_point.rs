@@ -66,7 +66,11 @@ fn messages_of_every_length_arrive_whole(universe: &Universe) -> Result<()> {
             for (tag, len) in LENGTHS.into_iter().enumerate() {
                 let mut data = universe.alloc::<u8>(len);
                 data.copy_from_slice(&pattern(tag, len));
-                if shared { world.send(&data, other, tag as i32)? } else { world.send(&data.to_vec(), other, tag as i32)? }
+                if shared {
+                    world.send(&data, other, tag as i32)?
+                } else {
+                    world.send(&data.to_vec(), other, tag as i32)?
+                }
             }
             Ok(())
         };
@@ -156,7 +160,11 @@ fn messages_do_not_overtake(universe: &Universe) -> Result<()> {
         for i in 0..70 {
             let len = lengths[i % lengths.len()];
             let mut buffer = vec![0; 100_000];
-            let status = if i % 3 == 0 { world.recv(&mut buffer, ANY_SOURCE, 5)? } else { world.recv(&mut buffer, other, ANY_TAG)? };
+            let status = if i % 3 == 0 {
+                world.recv(&mut buffer, ANY_SOURCE, 5)?
+            } else {
+                world.recv(&mut buffer, other, ANY_TAG)?
+            };
             assert_eq!(status.bytes(), len as u64, "message {i}");
             assert!(buffer[..len] == pattern(i, len)[..]);
         }
@@ -239,7 +247,9 @@ fn every_send_mode_delivers(universe: &Universe) -> Result<()> {
             let mut kept = data.clone();
             world.buffered_send(&kept, other, 4)?;
             kept.fill(0);
-            scope(|s| wait_all([world.isend(s, &data, other, 5)?, world.synchronous_isend(s, &data, other, 6)?]).map(drop))
+            scope(|s| {
+                wait_all([world.isend(s, &data, other, 5)?, world.synchronous_isend(s, &data, other, 6)?]).map(drop)
+            })
         };
         let receive = |other| {
             for tag in 1..=6 {

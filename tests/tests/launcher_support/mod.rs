@@ -178,15 +178,17 @@ pub fn runs(pid: i32, name: &str) -> bool {
     fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|comm| comm.trim() == name)
 }
 
-/// The processes with that marker in their environment; the dead that wait to be reaped have none.
+/// Whether `pid` was started with `entry` (`NAME=value`) in its environment; the dead that wait to be reaped have none.
+pub fn has_in_environment(pid: i32, entry: &str) -> bool {
+    let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+    environment.split(|&byte| byte == 0).any(|present| present == entry.as_bytes())
+}
+
+/// The processes of the job with that marker.
 fn marked(marker: &str) -> Vec<i32> {
     let variable = format!("{MARKER}={marker}");
-    let has_marker = |pid: &i32| {
-        let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-        environment.split(|&byte| byte == 0).any(|entry| entry == variable.as_bytes())
-    };
     let names = fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    names.filter(has_marker).collect()
+    names.filter(|&pid| has_in_environment(pid, &variable)).collect()
 }
 
 fn assert_gone(marker: &str) {
