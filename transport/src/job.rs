@@ -12,6 +12,7 @@ use rustix::process::Resource;
 use crate::Signal;
 use crate::control::{ABORT_TEXT, MAGIC, VERSION};
 use crate::layout::{Layout, MAX_PEERS};
+use crate::remote_memory::Reach;
 use crate::segment::{self, Segment};
 use crate::signal;
 
@@ -216,6 +217,20 @@ impl Job {
     /// What `peer` is doing, in the words of the layer above.
     pub fn activity(&self, peer: usize) -> [u64; 8] {
         std::array::from_fn(|word| self.segment.control(peer).activity[word].load(Ordering::Relaxed))
+    }
+
+    /// For how many ordered pairs of different peers the kernel copies between their private memories, as tried by each; `None` until
+    /// all have tried.
+    pub fn kernel_pairs(&self) -> Option<usize> {
+        let peers = self.peers();
+        if (self.segment.header().probed.load(Ordering::Acquire) as usize) < peers {
+            return None;
+        }
+        let pairs = (0..peers).flat_map(|peer| (0..peers).map(move |target| (peer, target)));
+        let reaches = |&(peer, target): &(usize, usize)| {
+            peer != target && Reach::from(self.segment.reach(peer, target).load(Ordering::Relaxed)) == Reach::Kernel
+        };
+        Some(pairs.filter(reaches).count())
     }
 
     /// How the job was ended, if it was.
