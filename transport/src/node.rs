@@ -508,6 +508,10 @@ impl Fabric for NodeFabric {
         word.compare_exchange(expected, new, Ordering::SeqCst, Ordering::SeqCst).map(|_| ())
     }
 
+    fn add_to_claim(&mut self, peer: usize, index: usize, amount: u64) -> u64 {
+        self.segment.claim(peer, index).fetch_add(amount, Ordering::AcqRel)
+    }
+
     fn signal(&mut self, peer: usize, signal: Signal) {
         signal::send(&self.segment, peer, signal);
     }
