@@ -5,8 +5,6 @@
 
 use crate::Benchmark;
 
-use super::plan::Mode;
-
 /// How the thesis's values are marked wherever they are shown.
 pub const MARK: &str = "1999, 8-9 workstations, 100BASE-TX";
 
@@ -56,15 +54,6 @@ impl Implementation {
             Implementation::Sr => "SR",
             Implementation::Nsr => "NSR",
             Implementation::Mpich => "MPICH",
-        }
-    }
-
-    /// Which of the thesis's implementations is the same protocol as a mode of today.
-    pub fn of_mode(mode: Mode) -> Option<Implementation> {
-        match mode {
-            Mode::Sr => Some(Implementation::Sr),
-            Mode::Nsr => Some(Implementation::Nsr),
-            Mode::Auto => None,
         }
     }
 }

@@ -8,6 +8,7 @@ use crate::{Benchmark, Traffic};
 use super::format::{bytes, count, list, percent, plural, seconds};
 use super::plan::{Mode, title, wants_squares};
 use super::record::{Record, Study};
+use super::thesis;
 
 /// Runs that each side needs before the spread says anything.
 const REPEATS_MIN: usize = 3;
@@ -125,6 +126,7 @@ impl Verdict {
             verdict.sr_to_nsr = Some(comparison);
             verdict.sentences.push(sr_against_nsr(&comparison, sr, nsr));
             verdict.sentences.push(reason(&comparison, sr, nsr));
+            verdict.sentences.extend(in_the_thesis(benchmark));
         }
         let better = [Mode::Sr, Mode::Nsr].into_iter().filter_map(of).min_by(|a, b| a.min.partial_cmp(&b.min).unwrap());
         if let (Some(auto), Some(better)) = (of(Mode::Auto), better) {
@@ -216,6 +218,22 @@ fn reason(comparison: &Comparison, sr: &Record, nsr: &Record) -> String {
 /// The wider spread of the two.
 fn scatter(first: &Record, second: &Record) -> f64 {
     first.spread.unwrap_or(0.0).max(second.spread.unwrap_or(0.0))
+}
+
+/// How SR stood to NSR in the thesis.
+fn in_the_thesis(benchmark: Benchmark) -> Option<String> {
+    let ratio = thesis::sr_over_nsr(benchmark)?;
+    let workstations = if wants_squares(benchmark) { 9 } else { 8 };
+    let availability = percent(thesis::characteristics(benchmark)?.availability);
+    let difference = if ratio == 1.0 {
+        "as much time as".to_owned()
+    } else {
+        let more = if ratio < 1.0 { "less" } else { "more" };
+        format!("{} {more} time than", percent((ratio - 1.0).abs()))
+    };
+    Some(format!(
+        "In 1999, SR took {difference} NSR on {workstations} workstations, with {availability} of the bytes written remotely."
+    ))
 }
 
 /// What became of the requests that no sender used.
@@ -415,6 +433,7 @@ mod tests {
         let waves = text(Benchmark::Lu);
         assert!(waves.contains("% more time than NSR") && waves.contains("came too late"), "{waves}");
         assert!(text(Benchmark::Ep).contains("It hardly communicates: 12 messages of 80 B"), "{}", text(Benchmark::Ep));
+        assert!(sort.contains("In 1999, SR took 22.0 % less time than NSR on 8 workstations, with 99.2 %"), "{sort}");
         assert!(text(Benchmark::Bt).contains("It wants a square number of processes and ran on one only"));
         assert!(text(Benchmark::Cg).contains("copied once only"), "{}", text(Benchmark::Cg));
     }
