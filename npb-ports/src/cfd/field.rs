@@ -8,14 +8,15 @@ pub const GHOST: usize = 2;
 /// How many doubles a loop along a row may overshoot the row's last point by (less one), so that it can go in whole vectors.
 const VECTOR: usize = 8;
 
-/// Five numbers per point, stored as rows along x: first component of the row, second component, and so on.
+/// Five numbers per point, stored row after row: the first component of a row, its second component, and so on.
 ///
-/// Its indices count from the first ghost point, so the block's point (i, j, k) is (i + [`GHOST`], j + [`GHOST`],
-/// k + [`GHOST`]) here. A row is longer than its points: whole vectors may be read and written beyond them, and
-/// what stands there means nothing.
+/// Rows follow the x axis ([`Field::new`]) or the anti-diagonals i + j of a plane ([`Field::skewed`]). Indices count from
+/// the first ghost point, so the block's point (i, j, k) is (i + [`GHOST`], j + [`GHOST`], k + [`GHOST`]) here. A row is
+/// longer than its points: whole vectors may be read beyond them, and what stands there means nothing.
 #[derive(Clone, Debug)]
 pub struct Field {
-    /// Rows along y, ghosts included.
+    skewed: bool,
+    /// Rows of a plane.
     rows: usize,
     /// Doubles from one component of a row to the next.
     stride: usize,
@@ -23,11 +24,22 @@ pub struct Field {
 }
 
 impl Field {
-    /// All zero, for a block of `extent` points.
+    /// All zero, for a block of `extent` points, with rows along x.
     pub fn new(extent: [usize; 3]) -> Self {
-        let (rows, planes) = (extent[1] + 2 * GHOST, extent[2] + 2 * GHOST);
-        let stride = row_stride(extent[0]);
-        Field { rows, stride, data: vec![0.0; 5 * stride * rows * planes] }
+        Self::with_rows(false, extent[1], extent[0], extent[2])
+    }
+
+    /// All zero, for a block of `extent` points, with rows along the anti-diagonals of the planes across z.
+    ///
+    /// Such a row holds the points (s - j, j, k) of one sum s = i + j, in the order of j, so that no point of a row is the
+    /// neighbour of another: what can't be done along x at once can along it. A long and a short diagonal share a row.
+    pub fn skewed(extent: [usize; 3]) -> Self {
+        Self::with_rows(true, extent[0], extent[1], extent[2])
+    }
+
+    fn with_rows(skewed: bool, rows: usize, length: usize, planes: usize) -> Self {
+        let (rows, stride) = (rows + 2 * GHOST, row_stride(length));
+        Field { skewed, rows, stride, data: vec![0.0; 5 * stride * rows * (planes + 2 * GHOST)] }
     }
 
     /// Computes the value of every point of `block` (not of its ghosts) from its indices in the mesh.
@@ -46,15 +58,26 @@ impl Field {
         self.stride
     }
 
-    /// Doubles from a point to the next along each axis, within one component.
-    pub fn steps(&self) -> [usize; 3] {
-        [1, 5 * self.stride, 5 * self.stride * self.rows]
-    }
-
     /// Place in [`Field::data`] of a point's first component.
     #[inline(always)]
     pub fn index(&self, [i, j, k]: [usize; 3]) -> usize {
-        i + 5 * self.stride * (j + self.rows * k)
+        let (mut row, place) = if self.skewed { (i + j, j) } else { (j, i) };
+        while row >= self.rows {
+            row -= self.rows;
+        }
+        place + 5 * self.stride * (row + self.rows * k)
+    }
+
+    /// [`Field::index`] of the points two before to two after `point` along each axis.
+    #[inline(always)]
+    pub fn stencil(&self, point: [usize; 3]) -> [[usize; 5]; 3] {
+        std::array::from_fn(|axis| {
+            std::array::from_fn(|offset| {
+                let mut neighbour = point;
+                neighbour[axis] = point[axis] + offset - 2;
+                self.index(neighbour)
+            })
+        })
     }
 
     /// Everything.
@@ -83,53 +106,52 @@ impl Field {
         }
     }
 
-    /// The components of a row, ghosts included.
+    /// The components of `count` points of a row, from `first` on.
     #[inline(always)]
-    pub fn row(&self, j: usize, k: usize) -> [&[f64]; 5] {
-        let at = self.index([0, j, k]);
-        components(&self.data[at..at + 5 * self.stride])
+    pub fn points(&self, first: [usize; 3], count: usize) -> [&[f64]; 5] {
+        let at = self.index(first);
+        std::array::from_fn(|m| &self.data[at + m * self.stride..][..count])
     }
 
-    /// The components of a row, ghosts included.
+    /// The components of `count` points of a row, from `first` on.
     #[inline(always)]
-    pub fn row_mut(&mut self, j: usize, k: usize) -> [&mut [f64]; 5] {
-        let at = self.index([0, j, k]);
-        components_mut(&mut self.data[at..at + 5 * self.stride])
+    pub fn points_mut(&mut self, first: [usize; 3], count: usize) -> [&mut [f64]; 5] {
+        let at = self.index(first);
+        let end = at + 4 * self.stride + count;
+        let mut components = self.data[at..end].chunks_mut(self.stride);
+        std::array::from_fn(|_| &mut components.next().expect("five components fit before the end")[..count])
     }
 }
 
-/// One row with the shape of a [`Field`]'s, to compute in.
+/// One row of five components, to compute in.
 #[derive(Clone, Debug)]
 pub struct Row {
+    stride: usize,
     data: Vec<f64>,
 }
 
 impl Row {
-    /// All zero, for blocks that are `extent` points long.
+    /// All zero, for rows of blocks that are `extent` points long.
     pub fn new(extent: usize) -> Self {
-        Row { data: vec![0.0; 5 * row_stride(extent)] }
+        let stride = row_stride(extent);
+        Row { stride, data: vec![0.0; 5 * stride] }
     }
 
-    /// Its components, ghosts included.
+    /// Its components.
     #[inline(always)]
     pub fn components(&self) -> [&[f64]; 5] {
-        components(&self.data)
+        std::array::from_fn(|m| &self.data[m * self.stride..][..self.stride])
     }
 
-    /// Its components, ghosts included.
+    /// All components one after the other, and how many doubles each has.
     #[inline(always)]
-    pub fn components_mut(&mut self) -> [&mut [f64]; 5] {
-        components_mut(&mut self.data)
-    }
-
-    /// All components one after the other, [`Field::component_stride`] doubles apart.
-    pub fn data_mut(&mut self) -> &mut [f64] {
-        &mut self.data
+    pub fn data_mut(&mut self) -> (&mut [f64], usize) {
+        (&mut self.data, self.stride)
     }
 }
 
-/// `points` rounded up to whole vectors.
-pub(super) fn whole_vectors(points: usize) -> usize {
+/// A number of points rounded up to whole vectors: rows leave room for that many.
+pub fn whole_vectors(points: usize) -> usize {
     points.next_multiple_of(VECTOR)
 }
 
@@ -138,42 +160,37 @@ fn row_stride(extent: usize) -> usize {
     whole_vectors(extent) + VECTOR
 }
 
-#[inline(always)]
-fn components(row: &[f64]) -> [&[f64]; 5] {
-    let (a, rest) = row.split_at(row.len() / 5);
-    let (b, rest) = rest.split_at(a.len());
-    let (c, rest) = rest.split_at(a.len());
-    let (d, e) = rest.split_at(a.len());
-    [a, b, c, d, e]
-}
-
-#[inline(always)]
-fn components_mut(row: &mut [f64]) -> [&mut [f64]; 5] {
-    let length = row.len() / 5;
-    let (a, rest) = row.split_at_mut(length);
-    let (b, rest) = rest.split_at_mut(length);
-    let (c, rest) = rest.split_at_mut(length);
-    let (d, e) = rest.split_at_mut(length);
-    [a, b, c, d, e]
-}
-
 #[cfg(test)]
 mod tests {
     use super::{Block, Field, GHOST};
     use crate::cfd::Mesh;
 
     #[test]
-    fn a_point_is_found_by_its_indices_by_its_row_and_by_steps() {
+    fn a_point_is_found_by_its_indices_and_so_are_its_neighbours() {
         let mesh = Mesh { n: 20 };
         let block = Block { mesh, start: [3, 5, 7], extent: [9, 4, 3] };
-        let mut field = Field::new(block.extent);
-        field.fill(&block, |[i, j, k]| [i as f64, j as f64, k as f64, 0.0, (i + 100 * j + 10_000 * k) as f64]);
-        let point = [4 + GHOST, 2 + GHOST, 1 + GHOST];
-        assert_eq!(field.get(point), [7.0, 7.0, 8.0, 0.0, 80_707.0]);
-        assert_eq!(field.row(point[1], point[2])[4][point[0]], 80_707.0);
-        let last = field.index(point) + 4 * field.component_stride();
-        let [x, y, z] = field.steps();
-        assert_eq!([x, y, z].map(|step| field.data()[last + step]), [80_708.0, 80_807.0, 90_707.0]);
-        assert_eq!(field.get([0, 0, 0]), [0.0; 5]);
+        for mut field in [Field::new(block.extent), Field::skewed(block.extent)] {
+            field.fill(&block, |[i, j, k]| [i as f64, j as f64, k as f64, 0.0, (i + 100 * j + 10_000 * k) as f64]);
+            let point = [4 + GHOST, 2 + GHOST, 1 + GHOST];
+            assert_eq!(field.get(point), [7.0, 7.0, 8.0, 0.0, 80_707.0]);
+            let neighbours = field.stencil(point).map(|axis| axis.map(|at| field.data()[at + 4 * field.stride]));
+            assert_eq!(neighbours[0], [80_705.0, 80_706.0, 80_707.0, 80_708.0, 80_709.0]);
+            assert_eq!(neighbours[1], [80_507.0, 80_607.0, 80_707.0, 80_807.0, 0.0]);
+            assert_eq!(neighbours[2], [0.0, 70_707.0, 80_707.0, 90_707.0, 0.0]);
+            assert_eq!(field.get([0, 0, 0]), [0.0; 5]);
+        }
+    }
+
+    #[test]
+    fn rows_follow_x_or_the_anti_diagonals() {
+        let block = Block::whole(Mesh { n: 9 });
+        let second = |mut field: Field| {
+            field.fill(&block, |[i, j, k]| [(i + 10 * j + 100 * k) as f64; 5]);
+            let first = [5 + GHOST, 3 + GHOST, 3 + GHOST];
+            field.points_mut(first, 3)[1][2] = -1.0;
+            field.points(first, 3)[1].to_vec()
+        };
+        assert_eq!(second(Field::new(block.extent)), [335.0, 336.0, -1.0]);
+        assert_eq!(second(Field::skewed(block.extent)), [335.0, 344.0, -1.0]);
     }
 }

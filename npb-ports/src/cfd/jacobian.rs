@@ -57,45 +57,73 @@ pub fn viscous<const AXIS: usize>(p: Primitive, energy: f64) -> Matrix {
     n
 }
 
-/// A v: how the inviscid flux along `AXIS` changes when the unknowns change by `v`. `energy` is u5 / u1.
-#[inline(always)]
-pub fn apply_inviscid<const AXIS: usize>(p: Primitive, energy: f64, v: State) -> State {
-    let normal = p.velocity[AXIS];
-    let [x, y, z] = p.velocity;
-    let pressure = C2 * (p.kinetic * v[0] - x * v[1] - y * v[2] - z * v[3] + v[4]);
-    // The change of the normal velocity times the density.
-    let normal_change = v[1 + AXIS] - normal * v[0];
-    let enthalpy = C1 * energy - C2 * p.kinetic;
-    let mut flux = [
-        v[1 + AXIS],
-        normal * v[1] + x * normal_change,
-        normal * v[2] + y * normal_change,
-        normal * v[3] + z * normal_change,
-        normal * (v[4] + pressure) + enthalpy * normal_change,
-    ];
-    flux[1 + AXIS] += pressure;
-    flux
+/// A small change of the unknowns of a point, and what follows from it for any axis.
+///
+/// `inviscid` and `viscous` are the products of A and N with the change.
+#[derive(Clone, Copy, Debug)]
+pub struct Change {
+    primitive: Primitive,
+    /// Enthalpy per mass at the point.
+    enthalpy: f64,
+    unknowns: State,
+    /// Change of momentum beyond what the change of density carries: density times the change of velocity.
+    relative_momentum: [f64; 3],
+    velocity: [f64; 3],
+    pressure: f64,
+    /// Viscous flux of energy without the part that depends on the axis.
+    heat: f64,
 }
 
-/// N v: how the viscous flux along `AXIS` changes when the unknowns change by `v`. `energy` is u5 / u1.
-#[inline(always)]
-pub fn apply_viscous<const AXIS: usize>(p: Primitive, energy: f64, v: State) -> State {
-    let change = |m: usize| (v[1 + m] - p.velocity[m] * v[0]) * p.inverse_density;
-    let changes = [change(0), change(1), change(2)];
-    let mut heat = KAPPA * ((v[4] - energy * v[0]) * p.inverse_density);
-    let mut flux = [0.0; 5];
-    for m in 0..3 {
-        let stress = stress_factor::<AXIS>(m) * NU;
-        flux[1 + m] = stress * changes[m];
-        heat += (stress - KAPPA) * p.velocity[m] * changes[m];
+impl Change {
+    /// The unknowns change by `v` where they have these primitives and `energy` is u5 / u1.
+    #[inline(always)]
+    pub fn new(primitive: Primitive, energy: f64, v: State) -> Self {
+        let [x, y, z] = primitive.velocity;
+        let relative_momentum = [v[1] - x * v[0], v[2] - y * v[0], v[3] - z * v[0]];
+        let velocity = relative_momentum.map(|momentum| momentum * primitive.inverse_density);
+        let work = x * velocity[0] + y * velocity[1] + z * velocity[2];
+        Change {
+            primitive,
+            enthalpy: C1 * energy - C2 * primitive.kinetic,
+            unknowns: v,
+            relative_momentum,
+            velocity,
+            pressure: C2 * (primitive.kinetic * v[0] - x * v[1] - y * v[2] - z * v[3] + v[4]),
+            heat: KAPPA * ((v[4] - energy * v[0]) * primitive.inverse_density) + (NU - KAPPA) * work,
+        }
     }
-    flux[4] = heat;
-    flux
+
+    /// Change of the inviscid flux along `AXIS`.
+    #[inline(always)]
+    pub fn inviscid<const AXIS: usize>(&self) -> State {
+        let (v, normal, [x, y, z]) = (self.unknowns, self.primitive.velocity[AXIS], self.primitive.velocity);
+        let momentum = self.relative_momentum[AXIS];
+        let mut flux = [
+            v[1 + AXIS],
+            normal * v[1] + x * momentum,
+            normal * v[2] + y * momentum,
+            normal * v[3] + z * momentum,
+            normal * (v[4] + self.pressure) + self.enthalpy * momentum,
+        ];
+        flux[1 + AXIS] += self.pressure;
+        flux
+    }
+
+    /// Change of the viscous flux along `AXIS`.
+    #[inline(always)]
+    pub fn viscous<const AXIS: usize>(&self) -> State {
+        let [x, y, z] = self.velocity.map(|change| NU * change);
+        let mut flux = [0.0, x, y, z, self.heat];
+        let normal_stress = (NU / 3.0) * self.velocity[AXIS];
+        flux[1 + AXIS] += normal_stress;
+        flux[4] += normal_stress * self.primitive.velocity[AXIS];
+        flux
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Matrix, apply_inviscid, apply_viscous, inviscid, viscous};
+    use super::{Change, Matrix, inviscid, viscous};
     use crate::cfd::{C1, C2, Primitive, State};
 
     const U: State = [1.3, 0.7, -0.4, 0.9, 2.6];
@@ -123,12 +151,13 @@ mod tests {
 
     fn check_axis<const AXIS: usize>() {
         let (p, energy) = (Primitive::new(U), U[4] / U[0]);
-        close(apply_inviscid::<AXIS>(p, energy, V), product(inviscid::<AXIS>(p, energy), V));
-        close(apply_viscous::<AXIS>(p, energy, V), product(viscous::<AXIS>(p, energy), V));
+        let change = Change::new(p, energy, V);
+        close(change.inviscid::<AXIS>(), product(inviscid::<AXIS>(p, energy), V));
+        close(change.viscous::<AXIS>(), product(viscous::<AXIS>(p, energy), V));
         let step = 1e-5;
         let moved = |sign: f64| flux::<AXIS>(std::array::from_fn(|m| U[m] + sign * step * V[m]));
         let (after, before) = (moved(1.0), moved(-1.0));
-        close(apply_inviscid::<AXIS>(p, energy, V), std::array::from_fn(|m| (after[m] - before[m]) / (2.0 * step)));
+        close(change.inviscid::<AXIS>(), std::array::from_fn(|m| (after[m] - before[m]) / (2.0 * step)));
     }
 
     #[test]

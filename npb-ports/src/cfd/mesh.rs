@@ -51,6 +51,11 @@ impl Mesh {
         AxisCoefficients { diffusion: DIFFUSION[axis] * second, first: intervals / 2.0, second }
     }
 
+    /// Factors of the differences along all three axes.
+    pub fn axes(&self) -> [AxisCoefficients; 3] {
+        std::array::from_fn(|axis| self.axis(axis))
+    }
+
     /// Where a point lies in the unit cube.
     pub fn coordinates(&self, point: [usize; 3]) -> [f64; 3] {
         point.map(|index| index as f64 / (self.n - 1) as f64)

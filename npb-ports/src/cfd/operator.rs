@@ -19,7 +19,9 @@ pub fn dissipation_weights(index: usize, n: usize) -> [f64; 5] {
     }
 }
 
-/// L on one block, a row along x at a time.
+/// L on one block, for fields whose rows run along x.
+///
+/// Other layouts call [`spatial_operator`] themselves.
 #[derive(Clone, Debug)]
 pub struct Operator {
     block: Block,
@@ -28,29 +30,35 @@ pub struct Operator {
     along_row: [Vec<f64>; 5],
 }
 
-/// The points of a row that are computed, and where they are stored.
+/// Some points of a row of a field, as the loops need them.
 #[derive(Clone, Copy)]
 struct Points {
-    /// Place of the first point in its component's row.
-    column: usize,
-    /// Place of the row's first ghost point in the field.
-    row: usize,
     /// Doubles between components.
     stride: usize,
     /// How many points, in whole vectors.
     count: usize,
 }
 
+/// Weights of the fourth difference along an axis for a row of points (see [`dissipation_weights`]).
+#[derive(Clone, Copy, Debug)]
+pub enum Weights<'a> {
+    /// For all points the same.
+    Same([f64; 5]),
+    /// Each point's own: those of all points for the value two points before, and so on.
+    Each([&'a [f64]; 5]),
+}
+
 impl Operator {
     /// For the points of `block`.
     pub fn new(block: Block) -> Self {
+        let weights: Vec<_> =
+            (0..block.extent[0]).map(|i| dissipation_weights(block.start[0] + i, block.mesh.n)).collect();
         let along_row = std::array::from_fn(|offset| {
-            let mut weights = vec![0.0; GHOST];
-            weights.extend((0..block.extent[0]).map(|i| dissipation_weights(block.start[0] + i, block.mesh.n)[offset]));
-            weights.resize(whole_vectors(block.extent[0]) + 2 * GHOST, 0.0);
-            weights
+            let mut along: Vec<_> = weights.iter().map(|weights| weights[offset]).collect();
+            along.resize(1 + whole_vectors(block.extent[0]), 0.0);
+            along
         });
-        Operator { block, coefficients: std::array::from_fn(|axis| block.mesh.axis(axis)), along_row }
+        Operator { block, coefficients: block.mesh.axes(), along_row }
     }
 
     /// The block that it was made for.
@@ -58,46 +66,65 @@ impl Operator {
         &self.block
     }
 
-    /// Computes the [`Primitive`]s of row (`j`, `k`) of `u`, ghosts included, where rows count from the first ghost.
-    pub fn row_primitives(&self, u: &Field, primitives: &mut Field, j: usize, k: usize) {
-        let row = u.row(j, k);
-        compute_primitives(row, primitives.row_mut(j, k));
-    }
-
-    /// Puts L(u) of the interior points of row (`j`, `k`), which count from the block's first point, into `result`.
+    /// Puts L(u) of the interior points of row (`j`, `k`), which count from the block's first point, into `result`, which
+    /// begins with the row's first interior point.
     ///
-    /// Both fields need valid ghosts: `u` two points far, `primitives` one. Other places of `result` get values without
-    /// meaning.
+    /// Both fields need valid ghosts: `u` two points far, `primitives` one.
     pub fn row(&self, u: &Field, primitives: &Field, [j, k]: [usize; 2], result: &mut Row) {
+        let Block { mesh, start, .. } = self.block;
         let interior = self.block.interior(0);
-        let column = interior.start + GHOST;
-        let row = u.index([0, j + GHOST, k + GHOST]);
-        let points = Points { column, row, stride: u.component_stride(), count: whole_vectors(interior.len()) };
-        let (steps, result) = (u.steps(), result.data_mut());
-        let weights = self.along_row.each_ref().map(|weights| &weights[column..column + points.count]);
-        damp_along_row(u.data(), points, weights, result);
-        for (axis, index) in [(1, j), (2, k)] {
-            let weights = dissipation_weights(self.block.start[axis] + index, self.block.mesh.n);
-            damp_across_row(u.data(), points, steps[axis], weights, result);
-        }
-        for axis in 0..3 {
-            add_fluxes(axis, &self.coefficients[axis], u.data(), primitives.data(), points, steps[axis], result);
-        }
+        let count = whole_vectors(interior.len());
+        let weights = [
+            Weights::Each(self.along_row.each_ref().map(|weights| &weights[interior.start..][..count])),
+            Weights::Same(dissipation_weights(start[1] + j, mesh.n)),
+            Weights::Same(dissipation_weights(start[2] + k, mesh.n)),
+        ];
+        let first = [interior.start + GHOST, j + GHOST, k + GHOST];
+        spatial_operator(&self.coefficients, (u, primitives), first, count, weights, result);
     }
 }
 
-/// The same points of all five components of a row of `field`, displaced by a number of doubles.
+/// Puts L(u) of `count` points, in whole vectors, of a row of `u`, from `first` on, into `result`; `weights` are those of the
+/// fourth differences along the three axes.
+pub fn spatial_operator(
+    coefficients: &[AxisCoefficients; 3],
+    (u, primitives): (&Field, &Field),
+    first: [usize; 3],
+    count: usize,
+    weights: [Weights<'_>; 3],
+    result: &mut Row,
+) {
+    let points = Points { stride: u.component_stride(), count };
+    let stencil = u.stencil(first);
+    result.data_mut().0.fill(0.0);
+    for (along, weights) in stencil.into_iter().zip(weights) {
+        match weights {
+            Weights::Same(weights) => damp_alike(u.data(), points, along, weights, result.data_mut()),
+            Weights::Each(weights) => damp_each(u.data(), points, along, weights, result.data_mut()),
+        }
+    }
+    for (axis, [_, before, here, after, _]) in stencil.into_iter().enumerate() {
+        let along = [before, here, after];
+        add_fluxes(axis, &coefficients[axis], u.data(), primitives.data(), points, along, result.data_mut());
+    }
+}
+
+/// Computes the [`Primitive`]s of `count` points of a row of `u`, from `first` on.
+pub fn row_primitives(u: &Field, primitives: &mut Field, first: [usize; 3], count: usize) {
+    compute_primitives(u.points(first, count), primitives.points_mut(first, count));
+}
+
+/// All five components of the points of a row that begins at `first`.
 #[inline(always)]
-fn displaced(field: &[f64], points: Points, forward: usize, backward: usize) -> [&[f64]; 5] {
-    let first = points.row + points.column + forward - backward;
+fn row(field: &[f64], points: Points, first: usize) -> [&[f64]; 5] {
     std::array::from_fn(|m| &field[first + m * points.stride..][..points.count])
 }
 
-/// The points of all five components of a result row.
+/// The first points of all five components of a result row.
 #[inline(always)]
-fn results(result: &mut [f64], points: Points) -> [&mut [f64]; 5] {
-    let mut rows = result.chunks_exact_mut(points.stride);
-    std::array::from_fn(|_| &mut rows.next().expect("a row has five components")[points.column..][..points.count])
+fn results((result, stride): (&mut [f64], usize), count: usize) -> [&mut [f64]; 5] {
+    let mut rows = result.chunks_exact_mut(stride);
+    std::array::from_fn(|_| &mut rows.next().expect("a row has five components")[..count])
 }
 
 #[inline(always)]
@@ -115,33 +142,32 @@ fn compute_primitives(row: [&[f64]; 5], primitives: [&mut [f64]; 5]) {
     }
 }
 
+/// Component `m` of the points two before to two after.
+#[inline(always)]
+fn component(u: &[f64], points: Points, along: [usize; 5], m: usize) -> [&[f64]; 5] {
+    along.map(|first| &u[first + m * points.stride..][..points.count])
+}
+
 #[multiversion(targets("x86_64+avx2+fma"))]
-fn damp_along_row(u: &[f64], points: Points, weights: [&[f64]; 5], result: &mut [f64]) {
-    let count = points.count;
-    let [w0, w1, w2, w3, w4] = weights.map(|weights| &weights[..count]);
-    for (m, result) in results(result, points).into_iter().enumerate() {
-        let line = &u[points.row + points.column + m * points.stride - 2..][..count + 4];
-        for i in 0..count {
-            let sum = w0[i] * line[i] + w1[i] * line[i + 1] + w2[i] * line[i + 2];
-            result[i] = -DISSIPATION * (sum + (w3[i] * line[i + 3] + w4[i] * line[i + 4]));
+fn damp_each(u: &[f64], points: Points, along: [usize; 5], weights: [&[f64]; 5], result: (&mut [f64], usize)) {
+    let [w0, w1, w2, w3, w4] = weights.map(|weights| &weights[..points.count]);
+    for (m, result) in results(result, points.count).into_iter().enumerate() {
+        let [u0, u1, u2, u3, u4] = component(u, points, along, m);
+        for i in 0..points.count {
+            let sum = w0[i] * u0[i] + w1[i] * u1[i] + w2[i] * u2[i];
+            result[i] -= DISSIPATION * (sum + (w3[i] * u3[i] + w4[i] * u4[i]));
         }
     }
 }
 
 #[multiversion(targets("x86_64+avx2+fma"))]
-fn damp_across_row(u: &[f64], points: Points, step: usize, weights: [f64; 5], result: &mut [f64]) {
-    // A weight of zero also stands for a point that may not exist.
-    let rows: [[&[f64]; 5]; 5] = std::array::from_fn(|offset| match (weights[offset] == 0.0, offset) {
-        (true, _) => displaced(u, points, 0, 0),
-        (false, 0..2) => displaced(u, points, 0, (2 - offset) * step),
-        (false, _) => displaced(u, points, (offset - 2) * step, 0),
-    });
-    let weights = weights.map(|weight| -DISSIPATION * weight);
-    for (m, result) in results(result, points).into_iter().enumerate() {
-        let [r0, r1, r2, r3, r4] = rows.map(|row| row[m]);
+fn damp_alike(u: &[f64], points: Points, along: [usize; 5], weights: [f64; 5], result: (&mut [f64], usize)) {
+    let [w0, w1, w2, w3, w4] = weights.map(|weight| DISSIPATION * weight);
+    for (m, result) in results(result, points.count).into_iter().enumerate() {
+        let [u0, u1, u2, u3, u4] = component(u, points, along, m);
         for i in 0..points.count {
-            let sum = weights[0] * r0[i] + weights[1] * r1[i] + weights[2] * r2[i];
-            result[i] += sum + (weights[3] * r3[i] + weights[4] * r4[i]);
+            let sum = w0 * u0[i] + w1 * u1[i] + w2 * u2[i];
+            result[i] -= sum + (w3 * u3[i] + w4 * u4[i]);
         }
     }
 }
@@ -153,13 +179,13 @@ fn add_fluxes(
     u: &[f64],
     primitives: &[f64],
     points: Points,
-    step: usize,
-    result: &mut [f64],
+    along: [usize; 3],
+    result: (&mut [f64], usize),
 ) {
     match axis {
-        0 => add_fluxes_along::<0>(coefficients, u, primitives, points, step, result),
-        1 => add_fluxes_along::<1>(coefficients, u, primitives, points, step, result),
-        _ => add_fluxes_along::<2>(coefficients, u, primitives, points, step, result),
+        0 => add_fluxes_along::<0>(coefficients, u, primitives, points, along, result),
+        1 => add_fluxes_along::<1>(coefficients, u, primitives, points, along, result),
+        _ => add_fluxes_along::<2>(coefficients, u, primitives, points, along, result),
     }
 }
 
@@ -169,13 +195,11 @@ fn add_fluxes_along<const AXIS: usize>(
     u: &[f64],
     primitives: &[f64],
     points: Points,
-    step: usize,
-    result: &mut [f64],
+    along: [usize; 3],
+    result: (&mut [f64], usize),
 ) {
-    let before = (displaced(u, points, 0, step), displaced(primitives, points, 0, step));
-    let here = (displaced(u, points, 0, 0), displaced(primitives, points, 0, 0));
-    let after = (displaced(u, points, step, 0), displaced(primitives, points, step, 0));
-    let [a, b, c, d, e] = results(result, points);
+    let [before, here, after] = along.map(|first| (row(u, points, first), row(primitives, points, first)));
+    let [a, b, c, d, e] = results(result, points.count);
     for i in 0..points.count {
         let point = |(u, p): &([&[f64]; 5], [&[f64]; 5])| (at(u, i), Primitive::from_array(at(p, i)));
         let change = point_fluxes::<AXIS>(coefficients, point(&before), point(&here), point(&after));
