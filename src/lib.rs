@@ -1,3 +1,10 @@
 //! rwmpi: an MPI whose transport is remote memory.
 #![forbid(unsafe_code)]
+
 pub use rwmpi_core::*;
+pub use rwmpi_launcher::launch;
+
+/// The README's program, compiled with the documentation tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,2 +1,76 @@
-//! To come.
-fn main() {}
+//! `mpi-bench`: micro-benchmarks of rwmpi beside the physical limits of the machine.
+//!
+//! One program for all: run by hand it starts itself as a job; started by `mpiexec` it is a rank of one. Everything goes through
+//! the typed API, as a user's program would; what the library is compared with ([`floor`]) knows nothing of it.
+
+mod arguments;
+mod bandwidth;
+mod barrier;
+mod floor;
+mod floor_watch;
+mod instructions;
+mod latency;
+mod launch;
+mod limits;
+mod machine;
+mod message;
+mod regime;
+mod report;
+mod session;
+mod statistics;
+mod tags;
+
+use anyhow::{Result, ensure};
+use arguments::{Arguments, Command, Common};
+use clap::Parser;
+use session::Session;
+
+fn main() -> Result<()> {
+    let arguments = Arguments::parse();
+    match &arguments.command {
+        Command::Floor(options) => return limits::run(options),
+        Command::Instructions(options) => return instructions::run(options),
+        _ => {}
+    }
+    let (common, ranks) = arguments.command.job().expect("all other benchmarks run as jobs");
+    let universe = rwmpi::init()?;
+    if universe.world().size() == 1 && common.figures.is_none() {
+        universe.finalize()?;
+        return launch::run(common, &ranks);
+    }
+    ensure!(universe.world().size() > 1, "communication takes two ranks, and this job has one");
+    measure(&arguments.command, common, universe)
+}
+
+/// What each rank does.
+fn measure(command: &Command, common: &Common, universe: rwmpi::Universe) -> Result<()> {
+    let size = universe.world().size();
+    ensure!(
+        size == 2 || matches!(command, Command::Barrier(_)),
+        "this benchmark is between two ranks, but the job has {size}: use -n 2"
+    );
+    let largest = match command {
+        Command::Latency(options) => options.sized.sizes.max(),
+        Command::Bandwidth(options) => options.sized.sizes.max(),
+        Command::Pingping(options) => options.sizes.max(),
+        _ => 0,
+    };
+    let mut session = Session::begin(universe, common, largest)?;
+    match command {
+        Command::Latency(options) => latency::ping_pong(&mut session, options)?,
+        Command::Bandwidth(options) => bandwidth::bandwidth(&mut session, options)?,
+        Command::Rate(options) => bandwidth::rate(&mut session, options)?,
+        Command::Pingping(options) => latency::ping_ping(&mut session, options)?,
+        Command::Tags(options) => tags::tags(&mut session, options)?,
+        Command::Barrier(_) => barrier::barrier(&mut session)?,
+        Command::Floor(_) | Command::Instructions(_) => unreachable!("these run by themselves"),
+    }
+    let Some(figures) = session.finish()? else {
+        return Ok(());
+    };
+    match (&common.figures, &common.output.json) {
+        (Some(path), _) => report::leave(&figures, path),
+        (None, Some(target)) => report::write_json(&figures, target),
+        (None, None) => Ok(()),
+    }
+}

@@ -1,5 +1,9 @@
 //! Errors: the MPI error class and a sentence in the user's words.
 
+use crate::activity::Call;
+use crate::communicator::Communicator;
+use crate::engine::Failure;
+
 /// The error classes of MPI that this library reports (MPI-5.0 section 9.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -45,6 +49,49 @@ impl Error {
     /// Its class.
     pub fn class(&self) -> ErrorClass {
         self.class
+    }
+
+    /// An argument of `call` that can't be used.
+    #[cold]
+    pub(crate) fn argument(class: ErrorClass, communicator: &Communicator, call: Call, what: String) -> Self {
+        let text = format!("rank {}: {} in {}: {what}", communicator.rank(), call.name(), communicator.name());
+        Error::new(class, text)
+    }
+
+    /// What the engine reports, in ranks of the communicator.
+    #[cold]
+    pub(crate) fn failure(communicator: &Communicator, call: Call, failure: Failure) -> Self {
+        let rank = |peer: u32| communicator.rank_of(peer);
+        let (class, what) = match failure {
+            Failure::Truncated { source, tag, bytes, capacity } => (
+                ErrorClass::Truncate,
+                format!(
+                    "the message from rank {} with tag {tag} is {bytes} bytes long, but the receive buffer holds only \
+                     {capacity}: the rest is lost. Receive into a larger buffer, or probe for the length first",
+                    rank(source)
+                ),
+            ),
+            Failure::Fault(fault) => {
+                (ErrorClass::ProcessFailed, format!("rank {}: {}", rank(fault.peer as u32), fault.what))
+            }
+            Failure::Remote { peer, error } => {
+                (ErrorClass::ProcessFailed, format!("copying from or to rank {}: {error}", rank(peer)))
+            }
+            Failure::Push(error) => (
+                ErrorClass::NoMemory,
+                format!("{error}: this node has no memory left for message queues; start fewer ranks or free memory"),
+            ),
+            Failure::UnexpectedLimit { source, bytes, limit } => (
+                ErrorClass::NoMemory,
+                format!(
+                    "messages that nobody has received yet hold {bytes} bytes, more than the limit of {limit}; the last came \
+                     from rank {}. Post receives earlier, or send synchronously",
+                    rank(source)
+                ),
+            ),
+            Failure::Aborted => (ErrorClass::ProcessFailed, "the job has been aborted".to_string()),
+        };
+        Error::argument(class, communicator, call, what)
     }
 }
 

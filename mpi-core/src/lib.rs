@@ -1,21 +1,33 @@
 //! MPI semantics over remote memory, and the typed Rust API.
 
+mod activity;
+mod buffer;
 mod collective;
 mod communicator;
+mod engine;
 mod error;
+mod group;
+mod persistent;
 mod point_to_point;
+mod process;
 mod rank;
 mod request;
+mod shared_buffer;
 mod status;
 mod universe;
 
-pub use bytemuck::Pod;
+pub use activity::describe_activity;
+pub use bytemuck::{Pod, Zeroable};
+pub use collective::Parts;
 pub use communicator::Communicator;
 pub use error::{Error, ErrorClass, Result};
+pub use persistent::{PersistentReceive, PersistentSend};
+pub use point_to_point::Message;
 pub use rank::{ANY_SOURCE, ANY_TAG, Destination, PROC_NULL, Source, TAG_MAX, TagSelector};
-pub use request::{Request, Scope, scope, wait_all};
+pub use request::{Request, Scope, scope, test_all, test_any, test_some, wait_all, wait_any, wait_some};
+pub use shared_buffer::Buffer;
 pub use status::Status;
-pub use universe::{Buffer, Protocol, TrafficCounters, Universe, init, wtime};
+pub use universe::{Protocol, TrafficCounters, Universe, init, run_threads, wtime};
 
 /// Reduction operations for the collectives: `op::sum`, `op::max`, … or any closure of the same shape.
 pub mod op {

@@ -1,30 +1,187 @@
 //! Point-to-point communication on the typed API (MPI-5.0 chapter 3).
+//!
+//! A *ready* send is a standard one here: knowing that the receive is posted would save nothing, since the request for send
+//! already says so.
+#![allow(unsafe_code)]
 
+use rwmpi_protocol::Pattern;
+
+use crate::activity::{Call, Target};
+use crate::buffer::{read_span, write_span};
+use crate::engine::{MatchedMessage, SendMode};
+use crate::error::{Error, ErrorClass};
 use crate::{Communicator, Destination, Pod, Request, Result, Scope, Source, Status, TagSelector};
 
-#[allow(unused_variables)]
-impl Communicator {
-    /// Sends `data`; returns when the slice may be used again (MPI_Send).
-    pub fn send<T: Pod>(&self, data: &[T], destination: impl Into<Destination>, tag: i32) -> Result<()> {
-        todo!()
+/// A message that [`Communicator::matched_probe`] has taken: nobody but its holder can receive it (MPI-5.0 section 3.8.2).
+#[must_use = "the message is lost unless it is received"]
+#[derive(Debug)]
+pub struct Message {
+    message: MatchedMessage,
+    status: Status,
+}
+
+impl Message {
+    /// Its envelope and length.
+    pub fn status(&self) -> Status {
+        self.status
     }
+}
+
+impl Communicator {
+    #[inline]
+    pub(crate) fn checked_destination(&self, call: Call, destination: Destination, tag: i32) -> Result<Option<u32>> {
+        if tag < 0 {
+            let what = format!("tag {tag} is negative; tags are 0 to {}", crate::TAG_MAX);
+            return Err(Error::argument(ErrorClass::Tag, self, call, what));
+        }
+        match destination {
+            Destination::Null => Ok(None),
+            Destination::Rank(rank) => match self.group().peer(rank) {
+                Some(peer) => Ok(Some(peer)),
+                None => Err(self.no_such_rank(call, "destination", rank)),
+            },
+        }
+    }
+
+    #[inline]
+    pub(crate) fn checked_pattern(
+        &self,
+        call: Call,
+        source: Source,
+        tag: TagSelector,
+        context: u32,
+    ) -> Result<Option<Pattern>> {
+        let tag = match tag {
+            TagSelector::Any => None,
+            TagSelector::Tag(tag) if tag >= 0 => Some(tag as u32),
+            TagSelector::Tag(tag) => {
+                let what = format!("tag {tag} is negative; tags are 0 to {}, or any", crate::TAG_MAX);
+                return Err(Error::argument(ErrorClass::Tag, self, call, what));
+            }
+        };
+        let source = match source {
+            Source::Null => return Ok(None),
+            Source::Any => None,
+            Source::Rank(rank) => match self.group().peer(rank) {
+                Some(peer) => Some(peer),
+                None => return Err(self.no_such_rank(call, "source", rank)),
+            },
+        };
+        Ok(Some(Pattern { context, source, tag }))
+    }
+
+    #[cold]
+    fn no_such_rank(&self, call: Call, role: &str, rank: usize) -> Error {
+        let what = format!("{role} {rank} is out of range; the ranks are 0 to {}", self.size() - 1);
+        Error::argument(ErrorClass::Rank, self, call, what)
+    }
+
+    #[inline]
+    fn send_in_mode<T: Pod>(
+        &self,
+        call: Call,
+        data: &[T],
+        destination: Destination,
+        tag: i32,
+        mode: SendMode,
+        context: u32,
+    ) -> Result<()> {
+        let Some(peer) = self.checked_destination(call, destination, tag)? else { return Ok(()) };
+        let target = Target::send(destination, tag);
+        // SAFETY: the send has completed when the call returns, and the slice is borrowed until then.
+        let span = unsafe { read_span(data) };
+        let mut engine = self.process().enter(call, target, context, span.len());
+        engine.send(peer, context, tag as u32, span, mode).map_err(self.failed(call))
+    }
+
+    /// Sends `data`; returns when the slice may be used again (MPI_Send). Small messages are buffered; large ones may wait for
+    /// their receive.
+    #[inline]
+    pub fn send<T: Pod>(&self, data: &[T], destination: impl Into<Destination>, tag: i32) -> Result<()> {
+        self.send_in_mode(Call::Send, data, destination.into(), tag, SendMode::Standard, self.context())
+    }
+
+    /// As [`Communicator::send`]; returns only when the receive has been matched (MPI_Ssend).
+    pub fn synchronous_send<T: Pod>(&self, data: &[T], destination: impl Into<Destination>, tag: i32) -> Result<()> {
+        let call = Call::SynchronousSend;
+        self.send_in_mode(call, data, destination.into(), tag, SendMode::Synchronous, self.context())
+    }
+
+    /// As [`Communicator::send`], where the caller knows that the receive has been posted (MPI_Rsend).
+    pub fn ready_send<T: Pod>(&self, data: &[T], destination: impl Into<Destination>, tag: i32) -> Result<()> {
+        self.send(data, destination, tag)
+    }
+
+    /// Sends a copy of `data` that the library keeps; returns at once (MPI_Bsend). The copy is bounded by memory only.
+    pub fn buffered_send<T: Pod>(&self, data: &[T], destination: impl Into<Destination>, tag: i32) -> Result<()> {
+        let (call, destination) = (Call::BufferedSend, destination.into());
+        let Some(peer) = self.checked_destination(call, destination, tag)? else { return Ok(()) };
+        let bytes = bytemuck::cast_slice::<T, u8>(data);
+        let mut engine = self.process().enter(call, Target::send(destination, tag), self.context(), bytes.len());
+        let id = engine.start_buffered_send(peer, self.context(), tag as u32, bytes.into());
+        drop(engine);
+        if let Some(id) = id.map_err(self.failed(call))? {
+            self.process().detach(id);
+        }
+        Ok(())
+    }
+
     /// Receives a message of at most `buffer.len()` elements (MPI_Recv).
+    #[inline]
     pub fn recv<T: Pod>(
         &self,
         buffer: &mut [T],
         source: impl Into<Source>,
         tag: impl Into<TagSelector>,
     ) -> Result<Status> {
-        todo!()
+        let (call, source, tag) = (Call::Receive, source.into(), tag.into());
+        let Some(pattern) = self.checked_pattern(call, source, tag, self.context())? else { return Ok(Status::EMPTY) };
+        // SAFETY: the receive has completed when the call returns, and the slice is borrowed until then.
+        let span = unsafe { write_span(buffer) };
+        let mut engine = self.process().enter(call, Target::receive(source, tag), pattern.context, span.len());
+        let outcome = engine.receive(pattern, span);
+        drop(engine);
+        outcome.map(|completion| Status::new(self, completion)).map_err(self.failed(call))
     }
+
     /// Sends one value.
+    #[inline]
     pub fn send_value<T: Pod>(&self, value: T, destination: impl Into<Destination>, tag: i32) -> Result<()> {
         self.send(std::slice::from_ref(&value), destination, tag)
     }
+
     /// Receives one value.
+    #[inline]
     pub fn recv_value<T: Pod>(&self, source: impl Into<Source>, tag: impl Into<TagSelector>) -> Result<(T, Status)> {
-        todo!()
+        let mut value = [T::zeroed()];
+        let status = self.recv(&mut value, source, tag)?;
+        Ok((value[0], status))
     }
+
+    fn isend_in_mode<'scope, T: Pod>(
+        &self,
+        scope: &'scope Scope<'scope, '_>,
+        call: Call,
+        data: &'scope [T],
+        destination: Destination,
+        tag: i32,
+        mode: SendMode,
+        context: u32,
+    ) -> Result<Request<'scope>> {
+        let Some(peer) = self.checked_destination(call, destination, tag)? else {
+            return Ok(Request::done(Status::EMPTY));
+        };
+        // SAFETY: the scope completes the send before the borrow of the slice, which lasts as long as the scope, ends.
+        let span = unsafe { read_span(data) };
+        let mut engine = self.process().enter(call, Target::send(destination, tag), context, span.len());
+        let started = engine.start_send(peer, context, tag as u32, span, mode);
+        drop(engine);
+        Ok(match started.map_err(self.failed(call))? {
+            Some(id) => scope.adopt(self, call, id),
+            None => Request::done(Status::EMPTY),
+        })
+    }
+
     /// Starts a send (MPI_Isend).
     pub fn isend<'scope, T: Pod>(
         &self,
@@ -33,8 +190,21 @@ impl Communicator {
         destination: impl Into<Destination>,
         tag: i32,
     ) -> Result<Request<'scope>> {
-        todo!()
+        self.isend_in_mode(scope, Call::Send, data, destination.into(), tag, SendMode::Standard, self.context())
     }
+
+    /// Starts a synchronous send (MPI_Issend).
+    pub fn synchronous_isend<'scope, T: Pod>(
+        &self,
+        scope: &'scope Scope<'scope, '_>,
+        data: &'scope [T],
+        destination: impl Into<Destination>,
+        tag: i32,
+    ) -> Result<Request<'scope>> {
+        let call = Call::SynchronousSend;
+        self.isend_in_mode(scope, call, data, destination.into(), tag, SendMode::Synchronous, self.context())
+    }
+
     /// Starts a receive (MPI_Irecv).
     pub fn irecv<'scope, T: Pod>(
         &self,
@@ -43,8 +213,29 @@ impl Communicator {
         source: impl Into<Source>,
         tag: impl Into<TagSelector>,
     ) -> Result<Request<'scope>> {
-        todo!()
+        self.irecv_in_context(scope, buffer, source.into(), tag.into(), self.context())
     }
+
+    fn irecv_in_context<'scope, T: Pod>(
+        &self,
+        scope: &'scope Scope<'scope, '_>,
+        buffer: &'scope mut [T],
+        source: Source,
+        tag: TagSelector,
+        context: u32,
+    ) -> Result<Request<'scope>> {
+        let call = Call::Receive;
+        let Some(pattern) = self.checked_pattern(call, source, tag, context)? else {
+            return Ok(Request::done(Status::EMPTY));
+        };
+        // SAFETY: the scope completes or cancels the receive before the borrow of the slice, which lasts as long as the scope, ends.
+        let span = unsafe { write_span(buffer) };
+        let mut engine = self.process().enter(call, Target::receive(source, tag), context, span.len());
+        let started = engine.start_receive(pattern, span);
+        drop(engine);
+        Ok(scope.adopt(self, call, started.map_err(self.failed(call))?))
+    }
+
     /// Sends to one and receives from another at the same time (MPI_Sendrecv).
     pub fn sendrecv<S: Pod, R: Pod>(
         &self,
@@ -55,6 +246,113 @@ impl Communicator {
         source: impl Into<Source>,
         receive_tag: impl Into<TagSelector>,
     ) -> Result<Status> {
-        todo!()
+        crate::scope(|scope| {
+            let incoming = self.irecv(scope, buffer, source, receive_tag)?;
+            self.send(data, destination, send_tag)?;
+            incoming.wait()
+        })
+    }
+
+    /// As [`Communicator::sendrecv`], the received message taking the place of the sent one (MPI_Sendrecv_replace).
+    pub fn sendrecv_replace<T: Pod>(
+        &self,
+        data: &mut [T],
+        destination: impl Into<Destination>,
+        send_tag: i32,
+        source: impl Into<Source>,
+        receive_tag: impl Into<TagSelector>,
+    ) -> Result<Status> {
+        let sent = data.to_vec();
+        self.sendrecv(&sent, destination, send_tag, data, source, receive_tag)
+    }
+
+    /// Waits for a message that a receive with these arguments would get, and tells its envelope and length (MPI_Probe).
+    pub fn probe(&self, source: impl Into<Source>, tag: impl Into<TagSelector>) -> Result<Status> {
+        let (call, source, tag) = (Call::Probe, source.into(), tag.into());
+        let Some(pattern) = self.checked_pattern(call, source, tag, self.context())? else { return Ok(Status::EMPTY) };
+        let found = self.process().enter(call, Target::receive(source, tag), pattern.context, 0).probe(&pattern);
+        found.map(|completion| Status::new(self, completion)).map_err(self.failed(call))
+    }
+
+    /// As [`Communicator::probe`], without waiting (MPI_Iprobe).
+    pub fn probe_now(&self, source: impl Into<Source>, tag: impl Into<TagSelector>) -> Result<Option<Status>> {
+        let (call, source, tag) = (Call::Probe, source.into(), tag.into());
+        let Some(pattern) = self.checked_pattern(call, source, tag, self.context())? else {
+            return Ok(Some(Status::EMPTY));
+        };
+        let found = self.process().enter(call, Target::receive(source, tag), pattern.context, 0).probe_now(&pattern);
+        let found = found.map_err(self.failed(call))?;
+        Ok(found.map(|completion| Status::new(self, completion)))
+    }
+
+    /// Waits for a message and takes it, so that only the holder of the result can receive it (MPI_Mprobe).
+    pub fn matched_probe(&self, source: Source, tag: impl Into<TagSelector>) -> Result<Option<Message>> {
+        let (call, tag) = (Call::Probe, tag.into());
+        let Some(pattern) = self.checked_pattern(call, source, tag, self.context())? else { return Ok(None) };
+        let mut engine = self.process().enter(call, Target::receive(source, tag), pattern.context, 0);
+        let found = engine.matched_probe(&pattern);
+        drop(engine);
+        let (message, completion) = found.map_err(self.failed(call))?;
+        Ok(Some(Message { message, status: Status::new(self, completion) }))
+    }
+
+    /// As [`Communicator::matched_probe`], without waiting (MPI_Improbe): `None` if there is no such message now.
+    pub fn matched_probe_now(&self, source: Source, tag: impl Into<TagSelector>) -> Result<Option<Message>> {
+        let (call, tag) = (Call::Probe, tag.into());
+        let Some(pattern) = self.checked_pattern(call, source, tag, self.context())? else { return Ok(None) };
+        let mut engine = self.process().enter(call, Target::receive(source, tag), pattern.context, 0);
+        let found = engine.matched_probe_now(&pattern);
+        drop(engine);
+        let found = found.map_err(self.failed(call))?;
+        Ok(found.map(|(message, completion)| Message { message, status: Status::new(self, completion) }))
+    }
+
+    /// Receives a message that a matched probe has taken (MPI_Mrecv).
+    pub fn matched_recv<T: Pod>(&self, buffer: &mut [T], message: Message) -> Result<Status> {
+        let call = Call::Receive;
+        // SAFETY: the receive has completed when the call returns, and the slice is borrowed until then.
+        let span = unsafe { write_span(buffer) };
+        let mut engine = self.process().engine();
+        let outcome = engine.start_matched_receive(message.message, span).map(|id| engine.wait(id));
+        drop(engine);
+        let outcome = outcome.map_err(self.failed(call))?;
+        outcome.map(|completion| Status::new(self, completion)).map_err(self.failed(call))
+    }
+
+    // What collectives use: the same calls in the communicator's second context.
+
+    pub(crate) fn collective_send(&self, data: &[u8], rank: usize, tag: i32) -> Result<()> {
+        self.send_in_mode(Call::Send, data, Destination::Rank(rank), tag, SendMode::Standard, self.context() + 1)
+    }
+
+    pub(crate) fn collective_isend<'scope>(
+        &self,
+        scope: &'scope Scope<'scope, '_>,
+        data: &'scope [u8],
+        rank: usize,
+        tag: i32,
+    ) -> Result<Request<'scope>> {
+        let (call, destination) = (Call::Send, Destination::Rank(rank));
+        self.isend_in_mode(scope, call, data, destination, tag, SendMode::Standard, self.context() + 1)
+    }
+
+    pub(crate) fn collective_irecv<'scope>(
+        &self,
+        scope: &'scope Scope<'scope, '_>,
+        buffer: &'scope mut [u8],
+        rank: usize,
+        tag: i32,
+    ) -> Result<Request<'scope>> {
+        self.irecv_in_context(scope, buffer, Source::Rank(rank), TagSelector::Tag(tag), self.context() + 1)
+    }
+
+    pub(crate) fn collective_recv(&self, buffer: &mut [u8], rank: usize, tag: i32) -> Result<()> {
+        let call = Call::Receive;
+        let (source, tag, context) = (Source::Rank(rank), TagSelector::Tag(tag), self.context() + 1);
+        let Some(pattern) = self.checked_pattern(call, source, tag, context)? else { return Ok(()) };
+        // SAFETY: the receive has completed when the call returns, and the slice is borrowed until then.
+        let span = unsafe { write_span(buffer) };
+        let outcome = self.process().engine().receive(pattern, span);
+        outcome.map(drop).map_err(self.failed(call))
     }
 }

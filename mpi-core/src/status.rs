@@ -1,15 +1,29 @@
 //! What a completed receive or a probe tells about its message.
 
+use crate::communicator::Communicator;
+use crate::engine::Completion;
+
 /// Envelope and length of a received message (MPI-5.0 section 3.2.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Status {
-    pub(crate) source: Option<usize>,
-    pub(crate) tag: Option<i32>,
-    pub(crate) bytes: u64,
-    pub(crate) cancelled: bool,
+    source: Option<usize>,
+    tag: Option<i32>,
+    bytes: u64,
+    cancelled: bool,
 }
 
 impl Status {
+    /// Of a send, or of an exchange with nobody.
+    pub(crate) const EMPTY: Status = Status { source: None, tag: None, bytes: 0, cancelled: false };
+
+    pub(crate) fn new(communicator: &Communicator, completion: Completion) -> Self {
+        let Completion { source, tag, bytes, cancelled } = completion;
+        if source == Completion::SENT.source {
+            return Status { cancelled, ..Status::EMPTY };
+        }
+        Status { source: Some(communicator.rank_of(source)), tag: Some(tag as i32), bytes, cancelled }
+    }
+
     /// Rank of the sender in the communicator; `None` for a receive from nobody, a send, or a cancelled operation.
     pub fn source(&self) -> Option<usize> {
         self.source

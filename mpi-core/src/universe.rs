@@ -1,6 +1,19 @@
 //! Joining and leaving a job.
 
-use crate::{Communicator, Result};
+use std::rc::Rc;
+use std::str::FromStr;
+use std::sync::OnceLock;
+use std::time::Instant;
+
+use rwmpi_transport::NodeFabric;
+
+use crate::activity::{Call, Target};
+use crate::communicator::Communicator;
+use crate::engine::Engine;
+use crate::error::{Error, ErrorClass};
+use crate::group::Group;
+use crate::process::Process;
+use crate::{Buffer, Pod, Result};
 
 /// How messages travel (MPI/MBCF thesis, chapter 3 and section 4.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -11,6 +24,37 @@ pub enum Protocol {
     Nsr,
     /// Whichever way pays, message by message.
     Auto,
+}
+
+impl Protocol {
+    /// The environment variable that chooses it for a job.
+    pub const VARIABLE: &'static str = "RWMPI_PROTOCOL";
+
+    /// Its name: `sr`, `nsr` or `auto`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Protocol::Sr => "sr",
+            Protocol::Nsr => "nsr",
+            Protocol::Auto => "auto",
+        }
+    }
+
+    fn of_job() -> Result<Protocol> {
+        match std::env::var(Protocol::VARIABLE) {
+            Ok(name) => name.parse(),
+            Err(_) => Ok(Protocol::Auto),
+        }
+    }
+}
+
+impl FromStr for Protocol {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Protocol> {
+        [Protocol::Sr, Protocol::Nsr, Protocol::Auto].into_iter().find(|protocol| protocol.name() == name).ok_or_else(
+            || Error::new(ErrorClass::Other, format!("there is no protocol {name:?}: choose sr, nsr or auto")),
+        )
+    }
 }
 
 /// What this rank has sent so far, and by which way.
@@ -28,87 +72,174 @@ pub struct TrafficCounters {
     pub large_messages: u64,
     /// Bytes in them.
     pub large_bytes: u64,
-    /// Bytes of them that moved by a single copy (remote-written by the sender or pulled by the receiver).
+    /// Bytes of them that moved by a single copy (remote-written by the sender, fetched by the receiver, or sent to this rank
+    /// itself and copied from buffer to buffer).
     pub large_single_copy_bytes: u64,
     /// Requests for send posted by this rank as a receiver.
     pub requests_posted: u64,
-    /// Requests posted again (SR).
+    /// Of these, posted again.
     pub requests_reposted: u64,
     /// Requests that this rank as a sender answered by remote write.
     pub requests_used: u64,
-    /// Requests found stale.
+    /// Requests found stale: a message had overtaken them.
     pub requests_stale: u64,
-    /// Requests ignored because an earlier one was missing.
+    /// Requests ignored because an earlier one was missing (SR).
     pub requests_skipped: u64,
-    /// Requests that did not match and were discarded (SR), or did not fit into the queue.
+    /// Requests that did not match and were discarded (SR), were declined, or did not fit into the queue.
     pub requests_dropped: u64,
 }
 
 /// This process's membership of the job; leaving (MPI_Finalize) is its drop or [`Universe::finalize`].
-pub struct Universe {}
+pub struct Universe {
+    world: Communicator,
+    this_rank: Communicator,
+    protocol: Protocol,
+}
 
 impl Universe {
+    /// A member of the job that `fabric` belongs to.
+    pub(crate) fn new(fabric: NodeFabric, protocol: Protocol) -> Universe {
+        use rwmpi_transport::Fabric;
+        let (me, peers) = (fabric.me() as u32, fabric.peers() as u32);
+        let process = Rc::new(Process::new(Engine::new(fabric, protocol), 4));
+        drop(process.enter(Call::Init, Target::NONE, 0, 0));
+        Universe {
+            world: Communicator::new(process.clone(), Group::new((0..peers).collect(), me), 0),
+            this_rank: Communicator::new(process, Group::new(vec![me], me), 2),
+            protocol,
+        }
+    }
+
     /// All ranks of the job.
     pub fn world(&self) -> &Communicator {
-        todo!()
+        &self.world
     }
+
     /// This rank alone.
     pub fn this_rank(&self) -> &Communicator {
-        todo!()
+        &self.this_rank
     }
+
     /// The protocol of the job.
     pub fn protocol(&self) -> Protocol {
-        todo!()
+        self.protocol
     }
+
     /// What was sent so far.
     pub fn traffic(&self) -> TrafficCounters {
-        todo!()
+        let engine = self.world.process().engine();
+        let (traffic, counters) = (engine.traffic(), engine.counters());
+        let (messages, bytes) =
+            engine.traffic_by_peer().iter().fold((0, 0), |sum, sent| (sum.0 + sent.0, sum.1 + sent.1));
+        TrafficCounters {
+            messages,
+            bytes,
+            remote_write_messages: traffic.remote_write_messages,
+            remote_write_bytes: traffic.remote_write_bytes,
+            large_messages: traffic.large_messages,
+            large_bytes: traffic.large_bytes,
+            large_single_copy_bytes: traffic.large_single_copy_bytes,
+            requests_posted: counters.posted,
+            requests_reposted: counters.reposted,
+            requests_used: counters.used,
+            requests_stale: counters.stale,
+            requests_skipped: counters.skipped,
+            requests_dropped: counters.dropped,
+        }
     }
+
     /// Per world rank: messages and bytes that this rank sent to it.
     pub fn traffic_by_peer(&self) -> Vec<(u64, u64)> {
-        todo!()
+        self.world.process().engine().traffic_by_peer()
     }
+
     /// Memory that every rank of the node can write into directly: `len` zeroed elements. Falls back to ordinary memory if the
     /// shared heap is exhausted. Messages received into or sent from it need no system call.
-    pub fn alloc<T: crate::Pod>(&self, len: usize) -> Buffer<T> {
-        let _ = len;
-        todo!()
+    pub fn alloc<T: Pod>(&self, len: usize) -> Buffer<T> {
+        Buffer::new(self.world.process().engine().fabric.heap(), len)
     }
-    /// Waits for all ranks to arrive here and leaves the job.
+
+    /// Waits until all ranks have arrived here, and leaves the job. What was sent arrives.
     pub fn finalize(self) -> Result<()> {
-        todo!()
+        self.leave()
     }
+
+    fn leave(&self) -> Result<()> {
+        let world = &self.world;
+        if !world.process().begin_finalize() {
+            return Ok(());
+        }
+        let mut engine = world.process().enter(Call::Finalize, Target::NONE, 0, 0);
+        engine.flush_all().map_err(world.failed(Call::Finalize))?;
+        drop(engine);
+        world.barrier()?;
+        let mut engine = world.process().enter(Call::Finalize, Target::NONE, 0, 0);
+        engine.flush_all().map_err(world.failed(Call::Finalize))?;
+        engine.fabric.finish();
+        Ok(())
+    }
+
     /// Ends the whole job now with exit code `code` (MPI_Abort).
     pub fn abort(&self, code: i32, reason: &str) -> ! {
-        let _ = (code, reason);
-        todo!()
+        self.world.process().engine().fabric.abort(code, reason);
+        std::process::exit(code)
     }
 }
 
-/// Elements in the shared heap; a slice in every other respect.
-pub struct Buffer<T> {
-    _elements: Vec<T>,
-}
-
-impl<T> std::ops::Deref for Buffer<T> {
-    type Target = [T];
-    fn deref(&self) -> &[T] {
-        &self._elements
+impl Drop for Universe {
+    fn drop(&mut self) {
+        // A rank that panics has not come to its end: its job must not believe it.
+        if !std::thread::panicking() {
+            // There is nobody left to tell; `finalize` tells.
+            let _ = self.leave();
+        }
     }
 }
 
-impl<T> std::ops::DerefMut for Buffer<T> {
-    fn deref_mut(&mut self) -> &mut [T] {
-        &mut self._elements
-    }
-}
-
-/// Joins the job that the launcher started this process in; started by hand, the process is a job of one rank.
+/// Joins the job that the launcher started this process in (MPI_Init); started by hand, the process is a job of one rank.
+///
+/// # Errors
+/// If the job can't be joined: the text says why.
 pub fn init() -> Result<Universe> {
-    todo!()
+    let refused =
+        |error: rwmpi_transport::JobError| Error::new(ErrorClass::Other, format!("can't join the job: {error}"));
+    let protocol = Protocol::of_job()?;
+    let fabric = match NodeFabric::from_environment().map_err(refused)? {
+        Some(fabric) => fabric,
+        None => NodeFabric::threads(1).map_err(refused)?.pop().expect("a job of one"),
+    };
+    Ok(Universe::new(fabric, protocol))
+}
+
+/// Runs `rank_main` in `ranks` threads of this process, each a rank of a job of its own; returns their results in rank order.
+///
+/// # Errors
+/// If the memory for the job can't be had.
+///
+/// # Panics
+/// If a rank panics.
+pub fn run_threads<R: Send>(
+    ranks: usize,
+    protocol: Protocol,
+    rank_main: impl Fn(&Universe) -> R + Sync,
+) -> Result<Vec<R>> {
+    let fabrics = NodeFabric::threads(ranks)
+        .map_err(|error| Error::new(ErrorClass::Other, format!("can't make a job of {ranks} threads: {error}")))?;
+    let run = |fabric: NodeFabric| {
+        let universe = Universe::new(fabric, protocol);
+        let result = rank_main(&universe);
+        drop(universe);
+        result
+    };
+    let run = &run;
+    Ok(std::thread::scope(|scope| {
+        let ranks: Vec<_> = fabrics.into_iter().map(|fabric| scope.spawn(move || run(fabric))).collect();
+        ranks.into_iter().map(|rank| rank.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+    }))
 }
 
 /// Seconds since some fixed moment, from a clock that never goes back (MPI_Wtime).
 pub fn wtime() -> f64 {
-    todo!()
+    static START: OnceLock<Instant> = OnceLock::new();
+    START.get_or_init(Instant::now).elapsed().as_secs_f64()
 }

@@ -22,7 +22,7 @@ pub struct Definition {
 }
 
 /// A benchmark.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Benchmark {
     /// Embarrassingly parallel: Gaussian pairs by rejection; communicates only at the end.

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 /// A problem size of the benchmarks' definition, from S (a sample, well under a second) to C (gigabytes).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub enum Class {
     /// Sample: for tests.
     S,

@@ -40,4 +40,4 @@ pub use benchmark::Benchmark;
 pub use class::Class;
 pub use options::Options;
 pub use process_count::ProcessCountError;
-pub use result::BenchmarkResult;
+pub use result::{BenchmarkResult, PairTraffic, Traffic};

@@ -8,11 +8,11 @@ pub const MULTIPLIER: u64 = 1_220_703_125;
 
 const MASK: u64 = (1 << 46) - 1;
 
-/// Turns a state into the number in (0, 1) that it stands for.
+/// Turns a state into the number in (0, 1) that it stands for; bits above the lowest 46 do not matter.
 #[inline(always)]
 pub fn unit_interval(state: u64) -> f64 {
-    const SCALE: f64 = 1.0 / (1_u64 << 46) as f64;
-    (state & MASK) as i64 as f64 * SCALE
+    // The state becomes the fraction of a double between 1 and 2: cheaper than a conversion, and a vector operation.
+    f64::from_bits((state << 18 >> 12) | 1.0_f64.to_bits()) - 1.0
 }
 
 /// `base^exponent` modulo 2^46.
@@ -66,6 +66,7 @@ impl Generator {
     ///
     /// Eight numbers are made at a time, each from the one eight before it, so that the multiplications do not wait for
     /// one another.
+    #[inline(always)]
     pub fn fill(&mut self, numbers: &mut [f64]) {
         const LANES: usize = 8;
         let (groups, rest) = numbers.as_chunks_mut::<LANES>();

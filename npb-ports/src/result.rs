@@ -4,7 +4,7 @@ use crate::outcome::Outcome;
 use crate::verify::{Check, Verification};
 use crate::{Benchmark, Class};
 use rwmpi::{Communicator, Protocol, Result, TrafficCounters, Universe, op};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// A finished run.
@@ -33,13 +33,15 @@ pub struct BenchmarkResult {
     /// What all ranks together sent in the timed section.
     #[serde(flatten)]
     pub traffic: Traffic,
+    /// Who sent how much to whom in the timed section: a row per sender, a column per receiver.
+    pub communication: Vec<Vec<PairTraffic>>,
     /// The verification in detail; not part of the JSON.
     #[serde(skip)]
     pub verification: Verification,
 }
 
 /// [`TrafficCounters`] summed over all ranks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[allow(missing_docs)] // the names and meanings are those of `TrafficCounters`
 pub struct Traffic {
     pub messages: u64,
@@ -55,6 +57,27 @@ pub struct Traffic {
     pub requests_stale: u64,
     pub requests_skipped: u64,
     pub requests_dropped: u64,
+}
+
+/// What one rank sent to one other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PairTraffic {
+    /// Messages.
+    pub messages: u64,
+    /// Bytes in them.
+    pub bytes: u64,
+}
+
+impl PairTraffic {
+    /// The matrix of all ranks, from what this rank sent to each.
+    fn gather(sent_to: &[(u64, u64)], world: &Communicator) -> Result<Vec<Vec<Self>>> {
+        let ranks = world.size();
+        let own: Vec<u64> = sent_to.iter().flat_map(|&(messages, bytes)| [messages, bytes]).collect();
+        let mut all = vec![0; 2 * ranks * ranks];
+        world.allgather(&own, &mut all)?;
+        let pair = |numbers: &[u64]| PairTraffic { messages: numbers[0], bytes: numbers[1] };
+        Ok(all.chunks(2 * ranks).map(|row| row.chunks(2).map(pair).collect()).collect())
+    }
 }
 
 impl Traffic {
@@ -119,6 +142,7 @@ impl BenchmarkResult {
     ) -> Result<Self> {
         let seconds = world.allreduce_value(outcome.measurement.seconds, op::max)?;
         let traffic = Traffic::sum_over_ranks(&outcome.measurement.traffic, world)?;
+        let communication = PairTraffic::gather(&outcome.measurement.sent_to, world)?;
         let mut verified = [u8::from(outcome.verification.passed())];
         world.bcast(&mut verified, 0)?;
         let mops = if seconds > 0.0 { outcome.operations / seconds / 1e6 } else { 0.0 };
@@ -134,6 +158,7 @@ impl BenchmarkResult {
             mops_per_process: mops / world.size() as f64,
             verified: verified == [1],
             traffic,
+            communication,
             verification: outcome.verification,
         })
     }

@@ -8,28 +8,34 @@ use rwmpi::{TrafficCounters, Universe, wtime};
 pub struct Stopwatch {
     start: f64,
     traffic: TrafficCounters,
+    sent_to: Vec<(u64, u64)>,
 }
 
 /// What one rank measured.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Measurement {
     /// Elapsed time in seconds.
     pub seconds: f64,
     /// What this rank sent meanwhile.
     pub traffic: TrafficCounters,
+    /// Per rank of the job: messages and bytes that this rank sent to it meanwhile.
+    pub sent_to: Vec<(u64, u64)>,
 }
 
 impl Stopwatch {
     /// Starts. A barrier before it makes the ranks start together.
     pub fn start(universe: &Universe) -> Self {
-        let traffic = universe.traffic();
-        Stopwatch { start: wtime(), traffic }
+        let (traffic, sent_to) = (universe.traffic(), universe.traffic_by_peer());
+        Stopwatch { start: wtime(), traffic, sent_to }
     }
 
     /// Stops.
     pub fn stop(self, universe: &Universe) -> Measurement {
         let seconds = wtime() - self.start;
-        Measurement { seconds, traffic: difference(&universe.traffic(), &self.traffic) }
+        let before = self.sent_to.into_iter();
+        let sent_to =
+            universe.traffic_by_peer().into_iter().zip(before).map(|(now, then)| (now.0 - then.0, now.1 - then.1));
+        Measurement { seconds, traffic: difference(&universe.traffic(), &self.traffic), sent_to: sent_to.collect() }
     }
 }
 

@@ -177,6 +177,8 @@ pub trait Fabric {
     fn pop(&mut self, from: usize, queue: Queue);
     /// A peer with a cell waiting in `queue`, round robin so that none starves; looks at a bounded number of peers a call.
     fn ready(&mut self, queue: Queue) -> Option<usize>;
+    /// How many cells this peer has popped from the message queue that `from` pushes to.
+    fn popped(&self, from: usize) -> u64;
     /// How many cells this peer has pushed to `to`'s message queue so far.
     fn pushed(&self, to: usize) -> u64;
     /// How many of them `to` has popped, read from memory that both share (`None` where nothing is shared). Never more than
@@ -211,12 +213,19 @@ pub trait Fabric {
     /// Compare-and-swap on claim word `index` of `peer`, which may be this peer; `Err` has the value found.
     fn swap_claim(&mut self, peer: usize, index: usize, expected: u64, new: u64) -> Result<(), u64>;
 
+    /// Publishes what this peer is doing, for whoever watches the job: word `index` (0 to 7) of its activity record. What the
+    /// words mean belongs to the layer above.
+    fn set_activity(&mut self, index: usize, word: u64);
+
     /// Sends a Memory-Based Signal: wakes the peer if it sleeps in [`Fabric::idle`], and interrupts it if it registered a
     /// handler.
     fn signal(&mut self, peer: usize, signal: Signal);
     /// The signals that arrived since the last call.
     fn take_signals(&mut self) -> SignalSet;
 
+    /// How often a waiting caller should look at a queue before its first call of [`Fabric::idle`]: many times while every peer
+    /// has a core of its own, a few otherwise.
+    fn patience(&self) -> u32;
     /// Called in a loop by whoever waits: spins, then yields, then sleeps until a peer pushes, pops or signals (or, as a safety
     /// net, a time-out of at most a second). May return early at any time.
     fn idle(&mut self, backoff: &mut Backoff);

@@ -1,35 +1,38 @@
 //! Spans: raw memory that a peer may touch while we hold it, so never a Rust reference.
 //!
 //! A span is made once, where the owner of the memory is known (the typed API, the C front end), by an `unsafe`
-//! call that states how long it stays valid. From there on it travels as a plain value, and every copy out of or into it
-//! is bounds-checked.
+//! call that states how long it stays valid, or from a slice whose borrow it carries along. From there on it travels as a
+//! plain value, and every copy out of or into it is bounds-checked.
 #![allow(unsafe_code)]
 
+use std::marker::PhantomData;
 use std::ptr;
 
 /// Bytes that may be read until the operation they were given to has completed.
 #[derive(Clone, Copy, Debug)]
-pub struct ReadSpan {
+pub struct ReadSpan<'a> {
     start: *const u8,
     len: usize,
+    valid: PhantomData<&'a [u8]>,
 }
 
 /// Bytes that may be written until the operation they were given to has completed.
 #[derive(Clone, Copy, Debug)]
-pub struct WriteSpan {
+pub struct WriteSpan<'a> {
     start: *mut u8,
     len: usize,
+    valid: PhantomData<&'a mut [u8]>,
 }
 
 // SAFETY: a span is an address with a length; the contract of `new` (valid until the operation has completed) does not
 // depend on the thread that uses it.
-unsafe impl Send for ReadSpan {}
+unsafe impl Send for ReadSpan<'_> {}
 // SAFETY: as for `ReadSpan`.
-unsafe impl Send for WriteSpan {}
+unsafe impl Send for WriteSpan<'_> {}
 
-impl ReadSpan {
+impl<'a> ReadSpan<'a> {
     /// No bytes.
-    pub const EMPTY: ReadSpan = ReadSpan { start: ptr::NonNull::<u8>::dangling().as_ptr(), len: 0 };
+    pub const EMPTY: Self = ReadSpan { start: ptr::NonNull::<u8>::dangling().as_ptr(), len: 0, valid: PhantomData };
 
     /// A span of `len` bytes from `start`.
     ///
@@ -37,7 +40,7 @@ impl ReadSpan {
     /// The bytes must stay readable until the operation that the span is given to has completed, been cancelled or
     /// failed, and nobody may change them until then except through the library.
     pub const unsafe fn new(start: *const u8, len: usize) -> Self {
-        ReadSpan { start, len }
+        ReadSpan { start, len, valid: PhantomData }
     }
 
     /// Where the bytes start.
@@ -59,7 +62,7 @@ impl ReadSpan {
     ///
     /// # Panics
     /// If they do not all lie in the span.
-    pub fn part(self, offset: usize, len: usize) -> ReadSpan {
+    pub fn part(self, offset: usize, len: usize) -> Self {
         assert!(offset <= self.len && len <= self.len - offset, "part of a span lies outside it");
         // SAFETY: just checked to lie within the span, whose contract carries over.
         unsafe { ReadSpan::new(self.start.add(offset), len) }
@@ -69,16 +72,16 @@ impl ReadSpan {
     ///
     /// # Panics
     /// If `into` is shorter.
-    pub fn copy_to(self, into: WriteSpan) {
+    pub fn copy_to(self, into: WriteSpan<'_>) {
         assert!(self.len <= into.len, "copy into a shorter span");
         // SAFETY: both are valid for `self.len` bytes by their contracts; `copy` allows any overlap.
         unsafe { ptr::copy(self.start, into.start, self.len) }
     }
 }
 
-impl WriteSpan {
+impl<'a> WriteSpan<'a> {
     /// No bytes.
-    pub const EMPTY: WriteSpan = WriteSpan { start: ptr::NonNull::<u8>::dangling().as_ptr(), len: 0 };
+    pub const EMPTY: Self = WriteSpan { start: ptr::NonNull::<u8>::dangling().as_ptr(), len: 0, valid: PhantomData };
 
     /// A span of `len` bytes from `start`.
     ///
@@ -86,7 +89,7 @@ impl WriteSpan {
     /// The bytes must stay writable until the operation that the span is given to has completed, been cancelled or
     /// failed, and nobody may touch them until then except through the library.
     pub const unsafe fn new(start: *mut u8, len: usize) -> Self {
-        WriteSpan { start, len }
+        WriteSpan { start, len, valid: PhantomData }
     }
 
     /// Where the bytes start.
@@ -108,22 +111,26 @@ impl WriteSpan {
     ///
     /// # Panics
     /// If they do not all lie in the span.
-    pub fn part(self, offset: usize, len: usize) -> WriteSpan {
+    pub fn part(self, offset: usize, len: usize) -> Self {
         assert!(offset <= self.len && len <= self.len - offset, "part of a span lies outside it");
         // SAFETY: just checked to lie within the span, whose contract carries over.
         unsafe { WriteSpan::new(self.start.add(offset), len) }
     }
 
     /// The same bytes, to be read.
-    pub const fn as_read(self) -> ReadSpan {
-        ReadSpan { start: self.start, len: self.len }
+    pub const fn as_read(self) -> ReadSpan<'a> {
+        ReadSpan { start: self.start, len: self.len, valid: PhantomData }
     }
 }
 
-impl<'a> From<&'a [u8]> for ReadSpan {
-    /// For immediate use: the span must not outlive the slice, which only the callee's promise not to keep it ensures.
-    /// Every [`crate::Fabric`] method keeps that promise.
+impl<'a> From<&'a [u8]> for ReadSpan<'a> {
     fn from(bytes: &'a [u8]) -> Self {
-        ReadSpan { start: bytes.as_ptr(), len: bytes.len() }
+        ReadSpan { start: bytes.as_ptr(), len: bytes.len(), valid: PhantomData }
+    }
+}
+
+impl<'a> From<&'a mut [u8]> for WriteSpan<'a> {
+    fn from(bytes: &'a mut [u8]) -> Self {
+        WriteSpan { start: bytes.as_mut_ptr(), len: bytes.len(), valid: PhantomData }
     }
 }

@@ -1,2 +1,78 @@
-//! To come.
-fn main() {}
+//! The one entry point for work on the project: `cargo xtask COMMAND`.
+//!
+//! A command here is a short list of cargo calls and checks that a person could type. Nothing is kept between
+//! runs: what was built or measured is on disk, under cargo's target folder or `bench/results`.
+#![forbid(unsafe_code)]
+
+mod bench;
+mod install;
+mod memory;
+mod process;
+mod report;
+mod tidy;
+mod verify;
+mod workspace;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+
+use workspace::Workspace;
+
+/// Work on rwmpi: test, check, measure, install.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Everything that must pass before a change lands: format, conventions, lints, docs, all tests, quick model checks
+    Test,
+    /// What CI will do: clones the committed state into an empty folder and runs .ci/run there, builds from nothing
+    Ci,
+    /// Conventions of the project: layers, words, unsafe code, sizes, atomics, dead references
+    Tidy,
+    /// The protocol model check, deep: every interleaving of larger jobs than in `test`
+    Model,
+    /// Memory order of rings and sleep/wake under loom, deep: more preemptions than in `test`
+    Loom,
+    /// Memory errors: Miri if the nightly toolchain has it, else AddressSanitizer; then a small job under valgrind
+    Memcheck,
+    /// Measures this machine with mpi-bench and writes bench/results
+    Bench,
+    /// Builds for release and installs mpiexec, mpirun, npb and mpi-bench
+    Install {
+        /// Where to: the programs go to DIR/bin
+        #[arg(long, value_name = "DIR")]
+        prefix: PathBuf,
+    },
+}
+
+fn run(command: Command) -> Result<()> {
+    let workspace = Workspace::find()?;
+    match command {
+        Command::Test => verify::test(&workspace),
+        Command::Ci => verify::rehearse_ci(&workspace),
+        Command::Tidy => tidy::run(&workspace),
+        Command::Model => verify::model(&workspace),
+        Command::Loom => verify::loom(&workspace),
+        Command::Memcheck => memory::check(&workspace),
+        Command::Bench => bench::run_all(&workspace),
+        Command::Install { prefix } => install::run(&workspace, &prefix),
+    }
+}
+
+fn main() -> ExitCode {
+    match run(Arguments::parse().command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

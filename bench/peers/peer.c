@@ -1,0 +1,322 @@
+/* The benchmarks of mpi-bench in plain C, for any MPI: the same loops, the same sampling, the same look at the floor before and after
+ * every window of samples, so that figures of other libraries can stand beside ours.
+ *
+ *   mpicc -O2 -o peer peer.c
+ *   mpiexec -n 2 ./peer latency 0 8 1048576        sizes in bytes
+ *   mpiexec -n 2 ./peer bandwidth 65536            64 at once, fewer above 256 KB
+ *   mpiexec -n 2 ./peer tags 10000                 posted and unexpected, in order and in reverse
+ *   mpiexec -n 4 ./peer barrier
+ *
+ * Ranks are to be bound by mpiexec. See bench/README.md for what each figure means. */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <mpi.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { DATA = 1, READY, DONE, LINE = 64, WINDOW = 64, ROUND_TRIPS = 128, KEPT = 1 << 20 };
+enum { WINDOW_BYTES = 16 << 20, WINDOW_LEAST = 4 };
+
+static int rank, size, peer;
+static double clock_us, seconds = 0.5;
+static double kept[2][KEPT], fresh[KEPT];
+static int kept_count[2], fresh_count;
+
+static double now_us(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * 1e6 + t.tv_nsec * 1e-3;
+}
+
+static void keep(double sample) {
+    if (fresh_count < KEPT) fresh[fresh_count++] = sample;
+}
+
+/* The floor: a flag to and fro in memory of our own, without MPI. */
+struct flag { _Alignas(128) _Atomic uint64_t word; };
+static struct { struct flag call, answer; } *flags;
+static uint64_t serial;
+
+static void open_flags(void) {
+    char path[64] = "";
+    int fd = -1;
+    if (rank == 0) {
+        fd = memfd_create("peer-floor", 0);
+        if (fd < 0 || ftruncate(fd, 4096)) MPI_Abort(MPI_COMM_WORLD, 1);
+        snprintf(path, sizeof path, "/proc/%d/fd/%d", getpid(), fd);
+    }
+    MPI_Bcast(path, sizeof path, MPI_CHAR, 0, MPI_COMM_WORLD);
+    if (rank != 0) fd = open(path, O_RDWR);
+    flags = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (flags == MAP_FAILED) MPI_Abort(MPI_COMM_WORLD, 1);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void await(struct flag *flag, uint64_t value, int pausing) {
+    while (atomic_load_explicit(&flag->word, memory_order_acquire) != value)
+        if (pausing) __builtin_ia32_pause();
+}
+
+/* One way of a cache line, us, on all ranks. Only ranks 0 and 1 take part, the others sleep. */
+static double look(void) {
+    double least = 1e9;
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank > 1) {
+        usleep(3000);
+    } else {
+        for (int batch = 0; batch < 80; batch++) {
+            double start = now_us();
+            for (int i = 0; i < ROUND_TRIPS; i++) {
+                serial++;
+                if (rank == 0) {
+                    atomic_store_explicit(&flags->call.word, serial, memory_order_release);
+                    await(&flags->answer, serial, batch & 1);
+                } else {
+                    await(&flags->call, serial, batch & 1);
+                    atomic_store_explicit(&flags->answer.word, serial, memory_order_release);
+                }
+            }
+            double time = (now_us() - start) / (2 * ROUND_TRIPS);
+            if (time < least) least = time;
+        }
+    }
+    MPI_Bcast(&least, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    return least;
+}
+
+static int compare(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+typedef void (*batch_function)(int iterations, size_t bytes);
+
+static double agreed(double value) {
+    MPI_Bcast(&value, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    return value;
+}
+
+/* Runs one window; what the fastest of its batches took. */
+static double run(batch_function batch, int iterations, int batches, size_t bytes) {
+    double least = 1e18;
+    for (int i = 0; i < batches; i++) {
+        double start = now_us();
+        batch(iterations, bytes);
+        double time = now_us() - start;
+        if (time < least) least = time;
+    }
+    return agreed(least);
+}
+
+static void measure(const char *name, batch_function batch, size_t bytes) {
+    int iterations = 1, batches = 3, dropped = 0;
+    kept_count[0] = kept_count[1] = 0;
+    double line[2] = {1e9, 1e9}, begin = now_us(), before = look();
+    for (;;) {
+        fresh_count = 0;
+        double least_batch = run(batch, iterations, batches, bytes);
+        batches = least_batch > 10000 ? 1 : (int)(10000 / (least_batch + 1));
+        if (least_batch < 10 && iterations < 1 << 20) {
+            iterations *= 2;
+            batches = 3;
+            continue;
+        }
+        double after = look(), least = before < after ? before : after, most = before + after - least;
+        int far = after >= 0.120;
+        if (most > 1.25 * least || far != (before >= 0.120)) {
+            dropped += fresh_count;
+        } else {
+            for (int i = 0; i < fresh_count && kept_count[far] < KEPT; i++) kept[far][kept_count[far]++] = fresh[i];
+            if (least < line[far]) line[far] = least;
+        }
+        before = after;
+        int found = kept_count[0] > kept_count[1] ? kept_count[0] : kept_count[1];
+        if (agreed(now_us() - begin >= seconds * 1e6 * (found < 150 ? 4 : 1))) break;
+    }
+    for (int far = 0; far < 2 && rank == 0; far++) {
+        int n = kept_count[far];
+        if (n == 0) continue;
+        qsort(kept[far], n, sizeof(double), compare);
+        double sextile = kept[far][n / 6 ? n / 6 - 1 : 0], median = kept[far][n / 2 ? n / 2 - 1 : 0];
+        printf("%-24s %9zu  %10.4f  %10.4f  %10.4f  %9.1f  %s  %5.0f  %7d  %7d\n", name, bytes, kept[far][0], sextile, median,
+               bytes / kept[far][0], far ? "far " : "near", line[far] * 1e3, n, dropped);
+        fflush(stdout);
+    }
+}
+
+static char *messages[2][WINDOW];
+static uint64_t message_serial;
+
+static void stamp(char *bytes, size_t length, uint64_t value) {
+    for (size_t at = 0; at < length; at += LINE) memcpy(bytes + at, &value, length - at < 8 ? length - at : 8);
+}
+
+static void check(const char *bytes, size_t length, uint64_t value) {
+    for (size_t at = 0; at < length; at += LINE)
+        if (memcmp(bytes + at, &value, length - at < 8 ? length - at : 8)) {
+            fprintf(stderr, "wrong data at byte %zu\n", at);
+            MPI_Abort(MPI_COMM_WORLD, 1);
+        }
+}
+
+static void make_messages(size_t bytes, int count) {
+    for (int side = 0; side < 2; side++)
+        for (int i = 0; i < count; i++) {
+            free(messages[side][i]);
+            messages[side][i] = calloc(bytes ? bytes : 1, 1);
+        }
+}
+
+static void send_to(const char *data, size_t bytes, int tag) { MPI_Send(data, (int)bytes, MPI_CHAR, peer, tag, MPI_COMM_WORLD); }
+
+static void receive(char *data, size_t bytes, int tag) {
+    MPI_Recv(data, (int)bytes, MPI_CHAR, peer, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+static void meet(void) {
+    if (rank == 0) receive(NULL, 0, READY);
+    else send_to(NULL, 0, READY);
+}
+
+static void ping_pong(int iterations, size_t bytes) {
+    char *out = messages[0][0], *in = messages[1][0];
+    double start = now_us();
+    for (int i = 0; i < iterations; i++) {
+        int single = bytes > LINE;
+        message_serial++;
+        if (rank == 0 || single) stamp(out, bytes, message_serial);
+        if (single) meet();
+        if (rank == 0) {
+            double begin = single ? now_us() : 0;
+            send_to(out, bytes, DATA);
+            receive(in, bytes, DATA);
+            if (single) keep((now_us() - begin - clock_us) / 2);
+        } else {
+            receive(in, bytes, DATA);
+            if (!single) stamp(out, bytes, message_serial);
+            send_to(out, bytes, DATA);
+        }
+        check(in, bytes, message_serial);
+    }
+    if (bytes <= LINE) keep((now_us() - start) / (2 * iterations));
+}
+
+static int window_of(size_t bytes) {
+    size_t window = WINDOW_BYTES / (bytes ? bytes : 1);
+    return window > WINDOW ? WINDOW : window < WINDOW_LEAST ? WINDOW_LEAST : (int)window;
+}
+
+static void windows(int iterations, size_t bytes) {
+    int window = window_of(bytes);
+    MPI_Request requests[WINDOW];
+    for (int i = 0; i < iterations; i++, message_serial += window) {
+        for (int m = 0; m < window && rank == 0; m++) stamp(messages[0][m], bytes, message_serial + m);
+        meet();
+        double start = now_us();
+        for (int m = 0; m < window; m++) {
+            if (rank == 0) MPI_Isend(messages[0][m], (int)bytes, MPI_CHAR, 1, DATA, MPI_COMM_WORLD, &requests[m]);
+            else MPI_Irecv(messages[1][m], (int)bytes, MPI_CHAR, 0, DATA, MPI_COMM_WORLD, &requests[m]);
+        }
+        MPI_Waitall(window, requests, MPI_STATUSES_IGNORE);
+        if (rank == 0) receive(NULL, 0, DONE);
+        else send_to(NULL, 0, DONE);
+        keep((now_us() - start - clock_us) / window);
+        for (int m = 0; m < window && rank == 1; m++) check(messages[1][m], bytes, message_serial + m);
+    }
+}
+
+static void barriers(int iterations, size_t bytes) {
+    (void)bytes;
+    double start = now_us();
+    for (int i = 0; i < iterations; i++) MPI_Barrier(MPI_COMM_WORLD);
+    keep((now_us() - start) / iterations);
+}
+
+/* tags: `bytes` carries how many messages there are. */
+static int posted, reverse;
+
+static void tags(int iterations, size_t count) {
+    uint64_t *words = calloc(count, sizeof *words);
+    MPI_Request *requests = calloc(count, sizeof *requests);
+    for (int i = 0; i < iterations; i++) {
+        double time = 0, start;
+        if (rank == 0) {
+            if (posted) receive(NULL, 0, READY);
+            for (size_t tag = 0; tag < count; tag++) {
+                words[tag] = tag;
+                MPI_Isend(&words[tag], 8, MPI_CHAR, 1, 10 + (int)tag, MPI_COMM_WORLD, &requests[tag]);
+            }
+            MPI_Waitall((int)count, requests, MPI_STATUSES_IGNORE);
+            if (!posted) send_to(NULL, 0, DONE);
+            receive((char *)&time, sizeof time, READY);
+            keep(time / count);
+            continue;
+        }
+        if (!posted) receive(NULL, 0, DONE);
+        start = now_us();
+        for (size_t at = 0; at < count; at++) {
+            int tag = 10 + (int)(reverse ? count - 1 - at : at);
+            if (posted) MPI_Irecv(&words[at], 8, MPI_CHAR, 0, tag, MPI_COMM_WORLD, &requests[at]);
+            else receive((char *)&words[at], 8, tag);
+        }
+        if (posted) {
+            start = now_us();
+            send_to(NULL, 0, READY);
+            MPI_Waitall((int)count, requests, MPI_STATUSES_IGNORE);
+        }
+        time = now_us() - start;
+        for (size_t at = 0; at < count; at++)
+            if (words[at] != (reverse ? count - 1 - at : at)) MPI_Abort(MPI_COMM_WORLD, 1);
+        send_to((char *)&time, sizeof time, READY);
+    }
+    free(words);
+    free(requests);
+}
+
+int main(int argc, char **argv) {
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    peer = 1 - rank;
+    const char *what = argc > 1 ? argv[1] : "";
+    int barrier = !strcmp(what, "barrier");
+    if (size < 2 || (size > 2 && !barrier)) {
+        fprintf(stderr, "start with -n 2 (barrier: any number from 2): peer latency|bandwidth|tags|barrier [sizes]\n");
+        MPI_Abort(MPI_COMM_WORLD, 2);
+    }
+    clock_us = 1e9;
+    for (int i = 0; i < 1000; i++) {
+        double start = now_us(), cost = now_us() - start;
+        if (cost < clock_us) clock_us = cost;
+    }
+    if (getenv("PEER_SECONDS")) seconds = atof(getenv("PEER_SECONDS"));
+    open_flags();
+    if (rank == 0)
+        printf("%-24s %9s  %10s  %10s  %10s  %9s  %s  %s  %s  %s\n", "benchmark", "bytes", "min us", "sextile us", "median us",
+               "MB/s", "regime", "line", "samples", "dropped");
+    if (barrier) measure("barrier", barriers, 0);
+    for (int i = 2; i < argc && !barrier; i++) {
+        size_t bytes = strtoull(argv[i], NULL, 10);
+        if (!strcmp(what, "latency")) {
+            make_messages(bytes, 1);
+            measure(what, ping_pong, bytes);
+        } else if (!strcmp(what, "bandwidth")) {
+            make_messages(bytes, window_of(bytes));
+            measure(what, windows, bytes);
+        } else if (!strcmp(what, "tags")) {
+            static const char *names[] = {"unexpected, in order", "unexpected, in reverse", "posted, in order", "posted, in reverse"};
+            for (int kind = 0; kind < 4; kind++) {
+                posted = kind / 2;
+                reverse = kind % 2;
+                measure(names[kind], tags, bytes);
+            }
+        }
+    }
+    MPI_Finalize();
+}

@@ -1,0 +1,256 @@
+//! Telling the figures: a table for people, JSON for programs.
+
+use crate::regime::Regime;
+use crate::statistics::Summary;
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+use std::fs::{File, OpenOptions};
+use std::io::{BufRead, BufReader, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+/// One measured figure. What does not apply is left out.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Figure {
+    /// Which benchmark.
+    pub benchmark: String,
+    /// Which way of doing it, where there are several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub variant: Option<String>,
+    /// Length of a message.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<usize>,
+    /// The least of all samples.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min_us: Option<f64>,
+    /// The sample a sixth of the way up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sextile1_us: Option<f64>,
+    /// The sample half of the way up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub median_us: Option<f64>,
+    /// Bytes by the least time; mega is a million.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub megabytes_per_second: Option<f64>,
+    /// Messages by the least time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub messages_per_second: Option<f64>,
+    /// The least time by the physical limit for it in the same regime.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub floor_ratio: Option<f64>,
+    /// Instructions of one operation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub instructions: Option<f64>,
+    /// How many ranks took part.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ranks: Option<usize>,
+    /// How messages travelled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub protocol: Option<String>,
+    /// Where messages lay.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<String>,
+    /// Whether the cores were near or far.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub regime: Option<Regime>,
+    /// The cache line's way from core to core meanwhile.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub regime_ns: Option<f64>,
+    /// How many samples there are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub samples: Option<usize>,
+    /// How many were dropped because the regime changed meanwhile.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dropped: Option<usize>,
+}
+
+impl Figure {
+    /// An empty figure of `benchmark`.
+    pub fn of(benchmark: &str) -> Self {
+        Figure { benchmark: benchmark.into(), ..Figure::default() }
+    }
+
+    /// Takes over the three values of `summary`, and the bandwidth if the message has a length.
+    pub fn time(&mut self, summary: Summary) {
+        self.min_us = Some(rounded(summary.min, 5));
+        self.sextile1_us = Some(rounded(summary.sextile1, 5));
+        self.median_us = Some(rounded(summary.median, 5));
+        self.megabytes_per_second =
+            self.bytes.filter(|&bytes| bytes > 0).map(|bytes| rounded(bytes as f64 / summary.min.max(1e-6), 1));
+    }
+
+    /// Takes over where the cores were: the cache line's way.
+    pub fn neighbourhood(&mut self, regime: Regime, line_us: f64) {
+        self.regime = Some(regime);
+        self.regime_ns = Some(rounded(line_us * 1e3, 1));
+    }
+}
+
+/// `value` with so many decimals: the clock does not tell more.
+pub fn rounded(value: f64, decimals: i32) -> f64 {
+    let scale = 10_f64.powi(decimals);
+    (value * scale).round() / scale
+}
+
+/// A column of the table.
+struct Column {
+    title: &'static str,
+    width: usize,
+    cell: fn(&Figure) -> Option<String>,
+}
+
+const COLUMNS: &[Column] = &[
+    Column { title: "variant", width: 22, cell: |f| f.variant.clone() },
+    Column { title: "ranks", width: 5, cell: |f| f.ranks.filter(|&ranks| ranks != 2).map(|ranks| ranks.to_string()) },
+    Column { title: "bytes", width: 9, cell: |f| f.bytes.map(|bytes| bytes.to_string()) },
+    Column { title: "min us", width: 10, cell: |f| f.min_us.map(microseconds) },
+    Column { title: "sextile us", width: 10, cell: |f| f.sextile1_us.map(microseconds) },
+    Column { title: "median us", width: 10, cell: |f| f.median_us.map(microseconds) },
+    Column { title: "MB/s", width: 9, cell: |f| f.megabytes_per_second.map(|rate| format!("{rate:.1}")) },
+    Column { title: "messages/s", width: 11, cell: |f| f.messages_per_second.map(|rate| format!("{rate:.0}")) },
+    Column { title: "x floor", width: 8, cell: |f| f.floor_ratio.map(|ratio| format!("{ratio:.2}")) },
+    Column { title: "instructions", width: 12, cell: |f| f.instructions.map(|count| format!("{count:.1}")) },
+    Column { title: "regime", width: 6, cell: |f| f.regime.map(|regime| regime.name().into()) },
+    Column { title: "line ns", width: 7, cell: |f| f.regime_ns.map(|ns| format!("{ns:.0}")) },
+    Column { title: "samples", width: 7, cell: |f| f.samples.map(|samples| samples.to_string()) },
+    Column { title: "dropped", width: 7, cell: |f| f.dropped.filter(|&n| n > 0).map(|dropped| dropped.to_string()) },
+];
+
+/// A time with about four digits that mean something.
+fn microseconds(time: f64) -> String {
+    match time {
+        t if t < 10.0 => format!("{t:.4}"),
+        t if t < 1000.0 => format!("{t:.2}"),
+        t => format!("{t:.0}"),
+    }
+}
+
+/// Where figures go as they are found.
+pub struct Report {
+    figures: Vec<Figure>,
+    to_stderr: bool,
+}
+
+impl Report {
+    /// A report whose table goes to standard error if `json` takes standard output.
+    pub fn new(json: Option<&Path>) -> Self {
+        Report { figures: Vec::new(), to_stderr: takes_stdout(json) }
+    }
+
+    /// Writes a line beside the table.
+    pub fn say(&self, line: &str) {
+        if self.to_stderr {
+            eprintln!("{line}");
+        } else {
+            println!("{line}");
+        }
+    }
+
+    /// Adds a figure and shows it, below the titles if it is the first or of another kind than the one before.
+    pub fn add(&mut self, figure: Figure) {
+        let columns: Vec<&Column> = COLUMNS.iter().filter(|column| shown(column, &figure)).collect();
+        let kind = |figure: &Figure| (figure.benchmark.clone(), figure.variant.is_some(), figure.bytes.is_some());
+        if self.figures.last().is_none_or(|before| kind(before) != kind(&figure)) {
+            self.say(&row(&columns, |column| column.title.into()));
+        }
+        self.say(&row(&columns, |column| (column.cell)(&figure).unwrap_or_default()));
+        self.figures.push(figure);
+    }
+
+    /// What was added.
+    pub fn into_figures(self) -> Vec<Figure> {
+        self.figures
+    }
+}
+
+/// Columns that may be empty in one row and not in the next are always shown.
+fn shown(column: &Column, figure: &Figure) -> bool {
+    match column.title {
+        "MB/s" => figure.bytes.is_some() && figure.messages_per_second.is_none() && figure.min_us.is_some(),
+        "dropped" => figure.dropped.is_some(),
+        "ranks" => figure.benchmark == "barrier",
+        _ => (column.cell)(figure).is_some(),
+    }
+}
+
+fn row(columns: &[&Column], cell: impl Fn(&Column) -> String) -> String {
+    let cells: Vec<String> = columns
+        .iter()
+        .map(|column| match column.title {
+            "variant" => format!("{:<1$}", cell(column), column.width),
+            _ => format!("{:>1$}", cell(column), column.width),
+        })
+        .collect();
+    cells.join("  ").trim_end().to_string()
+}
+
+/// Whether the JSON goes to standard output.
+fn takes_stdout(json: Option<&Path>) -> bool {
+    json == Some(Path::new("-"))
+}
+
+/// Writes the array to `target`: a file, or `-` for standard output.
+pub fn write_json(figures: &[Figure], target: &Path) -> Result<()> {
+    let mut text = serde_json::to_string_pretty(figures)?;
+    text.push('\n');
+    if takes_stdout(Some(target)) {
+        std::io::stdout().write_all(text.as_bytes()).context("can't write the figures to standard output")
+    } else {
+        std::fs::write(target, text).with_context(|| format!("can't write the figures to {}", target.display()))
+    }
+}
+
+/// Appends figures, one a line, to the file that the process that started the job will read.
+pub fn leave(figures: &[Figure], path: &PathBuf) -> Result<()> {
+    let file = OpenOptions::new().append(true).open(path).with_context(|| format!("can't open {}", path.display()))?;
+    let mut file = BufWriter::new(file);
+    for figure in figures {
+        serde_json::to_writer(&mut file, figure)?;
+        file.write_all(b"\n")?;
+    }
+    file.flush().context("can't leave the figures for the process that started the job")
+}
+
+/// Reads what the jobs have left.
+pub fn collect(file: File) -> Result<Vec<Figure>> {
+    BufReader::new(file)
+        .lines()
+        .map(|line| serde_json::from_str(&line?).context("a job left figures that can't be read"))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_does_not_apply_is_left_out_of_the_json() {
+        let mut figure = Figure { bytes: Some(1000), ..Figure::of("latency") };
+        figure.time(Summary { min: 2.0, sextile1: 3.0, median: 4.0 });
+        assert_eq!(
+            serde_json::to_value(&figure).unwrap(),
+            serde_json::json!({
+                "benchmark": "latency", "bytes": 1000, "min_us": 2.0, "sextile1_us": 3.0, "median_us": 4.0,
+                "megabytes_per_second": 500.0
+            })
+        );
+    }
+
+    #[test]
+    fn a_message_of_no_bytes_has_no_bandwidth() {
+        let mut figure = Figure { bytes: Some(0), ..Figure::of("latency") };
+        figure.time(Summary { min: 2.0, sextile1: 3.0, median: 4.0 });
+        assert_eq!(figure.megabytes_per_second, None);
+    }
+
+    #[test]
+    fn titles_and_cells_are_aligned() {
+        let mut figure = Figure { bytes: Some(8), variant: Some("plain".into()), ..Figure::of("latency") };
+        figure.time(Summary { min: 0.25, sextile1: 12.5, median: 54321.0 });
+        let columns: Vec<&Column> = COLUMNS.iter().filter(|column| shown(column, &figure)).collect();
+        let titles = row(&columns, |column| column.title.into());
+        let cells = row(&columns, |column| (column.cell)(&figure).unwrap_or_default());
+        assert_eq!(titles.len(), cells.len());
+        assert!(cells.contains("0.2500") && cells.contains("12.50") && cells.contains("54321"), "{cells}");
+    }
+}

@@ -1,0 +1,349 @@
+//! `mpiexec`'s arguments, in the dialects of the common launchers.
+//!
+//! Sections are separated by a lone `:`. Within one, options end at the first word that is not an option: the program, whose own
+//! arguments are never looked at. Long options may have one dash or two.
+
+use crate::error::exit_code;
+use crate::job_spec::{Binding, JobSpec, Section};
+use clap::builder::PossibleValue;
+use clap::error::ErrorKind;
+use clap::{ArgAction, Command, CommandFactory, FromArgMatches, Parser, ValueEnum};
+use rwmpi_core::Protocol;
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// What the user asked for.
+#[derive(Debug)]
+pub(crate) struct Request {
+    pub(crate) spec: JobSpec,
+    /// Remarks on options that do nothing.
+    pub(crate) notes: Vec<String>,
+}
+
+/// Starts the ranks of an MPI job on this node, shows their output and ends them together.
+#[derive(Debug, Parser)]
+#[command(
+    name = "mpiexec",
+    version,
+    override_usage = "mpiexec [OPTIONS] PROGRAM [ARGUMENTS] [: [OPTIONS] PROGRAM [ARGUMENTS]]...",
+    after_help = after_help()
+)]
+struct Options {
+    /// Start the program as N ranks [default: 1]
+    #[arg(short = 'n', long = "np", alias = "n", value_name = "N")]
+    ranks: Option<usize>,
+    /// Set an environment variable for this program's ranks
+    #[arg(long, num_args = 2, value_names = ["NAME", "VALUE"], action = ArgAction::Append, allow_hyphen_values = true)]
+    env: Vec<OsString>,
+    /// Set an environment variable for all ranks
+    #[arg(long, num_args = 2, value_names = ["NAME", "VALUE"], action = ArgAction::Append, allow_hyphen_values = true)]
+    genv: Vec<OsString>,
+    /// Pass on an environment variable, or set it
+    #[arg(short = 'x', value_name = "NAME[=VALUE]", action = ArgAction::Append)]
+    export: Vec<OsString>,
+    /// Start this program's ranks in DIR
+    #[arg(long, alias = "wd", value_name = "DIR")]
+    wdir: Option<PathBuf>,
+    /// Write the rank before each line of output
+    #[arg(short = 'l', long = "prepend-rank", alias = "tag-output")]
+    prefix: bool,
+    /// End the job after SECONDS, saying what each rank was doing
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    timeout: Option<Duration>,
+    /// Tie each rank to cores of its own, or none [default: core if there are enough]
+    #[arg(long, value_name = "WHAT")]
+    bind_to: Option<BindTo>,
+    /// Say which cores each rank has
+    #[arg(long)]
+    report_bindings: bool,
+    /// How messages travel [default: auto]
+    #[arg(long, value_name = "PROTOCOL")]
+    protocol: Option<ProtocolName>,
+    /// Keep the ranks' shared memory in a file in DIR rather than in anonymous memory
+    #[arg(long, value_name = "DIR")]
+    segment_dir: Option<PathBuf>,
+    /// Say what was decided about cores, binding, waiting and memory, and why
+    #[arg(long)]
+    explain: bool,
+    /// Not needed: there is no limit on ranks per core
+    #[arg(long, hide = true)]
+    oversubscribe: bool,
+    /// Not needed: root may run jobs
+    #[arg(long, hide = true)]
+    allow_run_as_root: bool,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum BindTo {
+    Core,
+    None,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct ProtocolName(Protocol);
+
+impl ValueEnum for ProtocolName {
+    fn value_variants<'a>() -> &'a [Self] {
+        &[ProtocolName(Protocol::Sr), ProtocolName(Protocol::Nsr), ProtocolName(Protocol::Auto)]
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        let help = match self.0 {
+            Protocol::Sr => "receivers send requests, senders answer by remote write",
+            Protocol::Nsr => "every message goes through the FIFO",
+            Protocol::Auto => "whichever pays, message by message",
+        };
+        Some(PossibleValue::new(crate::plan::protocol_name(self.0)).help(help))
+    }
+}
+
+fn after_help() -> String {
+    format!(
+        "Long options may be written with one dash.\n\
+         Ctrl-\\ (SIGQUIT) shows what each rank is doing.\n\n\
+         Exit code: 0 if all ranks succeed; otherwise that of the first rank that fails,\n\
+         {base} + n if signal n killed it, or\n\
+         \x20 {left}    a rank left without finalizing while others were running\n\
+         \x20 {usage}    these arguments make no sense\n\
+         \x20 {timeout}  the job took longer than --timeout\n\
+         \x20 {not_started}  the job could not be started\n\
+         \x20 {not_executable}  the program cannot be executed\n\
+         \x20 {not_found}  there is no such program\n\
+         \x20 {base}+n  mpiexec was told to end by signal n (130: Ctrl-C)",
+        left = exit_code::LEFT_EARLY,
+        usage = exit_code::USAGE,
+        timeout = exit_code::TIMEOUT,
+        not_started = exit_code::NOT_STARTED,
+        not_executable = exit_code::NOT_EXECUTABLE,
+        not_found = exit_code::NOT_FOUND,
+        base = exit_code::SIGNAL_BASE,
+    )
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds: f64 = text.parse().map_err(|_| "not a number of seconds".to_owned())?;
+    let duration = Duration::try_from_secs_f64(seconds).map_err(|_| "not a sensible number of seconds".to_owned())?;
+    if duration.is_zero() { Err("must be more than 0".to_owned()) } else { Ok(duration) }
+}
+
+/// Turns the arguments after the program's own name into a job. The error is clap's, which knows how to show itself.
+pub(crate) fn parse(arguments: Vec<OsString>) -> Result<Request, clap::Error> {
+    let mut command = Options::command();
+    command.build();
+    let mut sections = Vec::new();
+    let mut all = Vec::new();
+    for words in arguments.split(|word| word == ":") {
+        let (options, program) = split_section(&mut command, words)?;
+        let Some((program, arguments)) = program.split_first() else {
+            return Err(usage_error(&mut command, "no program to start"));
+        };
+        let ranks = options.ranks.unwrap_or(1);
+        let mut section = Section::new(program).arguments(arguments).ranks(ranks);
+        for pair in options.env.chunks_exact(2) {
+            section = section.environment(&pair[0], &pair[1]);
+        }
+        for export in &options.export {
+            section = exported(section, export);
+        }
+        if let Some(directory) = &options.wdir {
+            section = section.directory(directory);
+        }
+        sections.push(section);
+        all.push(options);
+    }
+    let mut sections = sections.into_iter();
+    let first = sections.next().expect("splitting gives at least one section");
+    let spec = sections.fold(JobSpec::new(first), JobSpec::section);
+    Ok(Request { spec: all.iter().fold(spec, apply_global), notes: notes(&all) })
+}
+
+/// Separates a section's options from its program, and understands the options.
+fn split_section<'a>(command: &mut Command, words: &'a [OsString]) -> Result<(Options, &'a [OsString]), clap::Error> {
+    let mut options = vec![OsString::from("mpiexec")];
+    let mut rest = words;
+    while let Some((word, after)) = rest.split_first() {
+        if word == "--" {
+            rest = after;
+            break;
+        }
+        if !word.as_bytes().starts_with(b"-") {
+            break;
+        }
+        let word = with_two_dashes(command, word);
+        let values = after.len().min(values_after(command, &word));
+        options.push(word);
+        options.extend_from_slice(&after[..values]);
+        rest = &after[values..];
+    }
+    let matches = command.try_get_matches_from_mut(options)?;
+    Ok((Options::from_arg_matches(&matches)?, rest))
+}
+
+/// `-np` as `--np`: long options may have one dash. What is a short option with its value attached (`-n4`) stays.
+fn with_two_dashes(command: &Command, word: &OsStr) -> OsString {
+    let bytes = word.as_bytes();
+    if bytes.len() <= 2 || bytes.starts_with(b"--") {
+        return word.to_owned();
+    }
+    let attached_number = bytes[1] == b'n' && bytes[2..].iter().all(u8::is_ascii_digit);
+    let attached_export = bytes[1] == b'x' && bytes.contains(&b'=') && find(command, &bytes[1..]).is_none();
+    if attached_number || attached_export {
+        return word.to_owned();
+    }
+    OsString::from_vec([b"-", bytes].concat())
+}
+
+/// How many of the words after an option belong to it.
+fn values_after(command: &Command, option: &OsStr) -> usize {
+    let bytes = option.as_bytes();
+    let short_alone = bytes.len() == 2;
+    if bytes.contains(&b'=') || (!short_alone && !bytes.starts_with(b"--")) {
+        return 0;
+    }
+    let argument = find(command, bytes.trim_ascii_start().strip_prefix(b"--").unwrap_or(&bytes[1..]));
+    argument
+        .filter(|argument| argument.get_action().takes_values())
+        .map_or(0, |argument| argument.get_num_args().map_or(1, |range| range.min_values()))
+}
+
+/// The option of that name, short if it is one letter long.
+fn find<'a>(command: &'a Command, name: &[u8]) -> Option<&'a clap::Arg> {
+    let name = std::str::from_utf8(name).ok()?;
+    command.get_arguments().find(|argument| {
+        let long = argument.get_long_and_visible_aliases().into_iter().flatten().any(|long| long == name)
+            || argument.get_all_aliases().into_iter().flatten().any(|alias| alias == name);
+        let mut letters = name.chars();
+        long || (letters.next() == argument.get_short() && letters.next().is_none())
+    })
+}
+
+/// `-x NAME` passes the launcher's value on, which every rank inherits anyway; `-x NAME=VALUE` sets it.
+fn exported(section: Section, export: &OsStr) -> Section {
+    let bytes = export.as_bytes();
+    match bytes.iter().position(|&byte| byte == b'=') {
+        Some(end) => section.environment(OsStr::from_bytes(&bytes[..end]), OsStr::from_bytes(&bytes[end + 1..])),
+        None => match env::var_os(export) {
+            Some(value) => section.environment(export, value),
+            None => section,
+        },
+    }
+}
+
+/// Options that concern the whole job count in whichever section they stand; the last wins.
+fn apply_global(mut spec: JobSpec, options: &Options) -> JobSpec {
+    for pair in options.genv.chunks_exact(2) {
+        spec = spec.environment(&pair[0], &pair[1]);
+    }
+    if let Some(timeout) = options.timeout {
+        spec = spec.timeout(timeout);
+    }
+    if let Some(bind_to) = options.bind_to {
+        spec = spec.binding(match bind_to {
+            BindTo::Core => Binding::Core,
+            BindTo::None => Binding::None,
+        });
+    }
+    if let Some(ProtocolName(protocol)) = options.protocol {
+        spec = spec.protocol(protocol);
+    }
+    if let Some(directory) = &options.segment_dir {
+        spec = spec.segment_directory(directory);
+    }
+    spec.prefix |= options.prefix;
+    spec.report_bindings |= options.report_bindings;
+    spec.explain |= options.explain;
+    spec
+}
+
+fn notes(all: &[Options]) -> Vec<String> {
+    let mut notes = Vec::new();
+    if all.iter().any(|options| options.oversubscribe) {
+        notes.push("note: --oversubscribe is not needed, there is no limit on ranks per core".to_owned());
+    }
+    if all.iter().any(|options| options.allow_run_as_root) {
+        notes.push("note: --allow-run-as-root is not needed, root may run jobs".to_owned());
+    }
+    notes
+}
+
+fn usage_error(command: &mut Command, message: &str) -> clap::Error {
+    command.error(ErrorKind::MissingRequiredArgument, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(line: &str) -> Vec<OsString> {
+        line.split(' ').map(OsString::from).collect()
+    }
+
+    fn spec(line: &str) -> JobSpec {
+        parse(words(line)).unwrap_or_else(|error| panic!("{line}: {error}")).spec
+    }
+
+    fn refused(line: &str) -> String {
+        parse(words(line)).expect_err(line).to_string()
+    }
+
+    #[test]
+    fn ranks_in_every_spelling() {
+        for line in ["-n 4 a", "-np 4 a", "--np 4 a", "--n 4 a", "-n4 a", "--np=4 a", "-np=4 a", "-n 4 -- a"] {
+            assert_eq!(spec(line).sections[0].ranks, 4, "{line}");
+        }
+        assert_eq!(spec("a").sections[0].ranks, 1);
+    }
+
+    #[test]
+    fn options_end_at_the_program() {
+        let spec = spec("-l a -n 3 --timeout -- x");
+        assert!(spec.prefix);
+        assert_eq!(spec.timeout, None);
+        assert_eq!(spec.sections[0].arguments, words("-n 3 --timeout -- x"));
+    }
+
+    #[test]
+    fn sections_have_their_own_options_and_share_the_global_ones() {
+        let spec = spec("-n 2 -env A -1 -genv B 2 -wdir /tmp a x : -n 3 --timeout 1.5 -x C=3=3 -wd / b");
+        assert_eq!(spec.sections[0].environment, [("A".into(), "-1".into())]);
+        assert_eq!(spec.sections[0].directory, Some("/tmp".into()));
+        assert_eq!(spec.environment, [("B".into(), "2".into())]);
+        assert_eq!(spec.sections[1].ranks, 3);
+        assert_eq!(spec.sections[1].environment, [("C".into(), "3=3".into())]);
+        assert_eq!(spec.sections[1].directory, Some("/".into()));
+        assert_eq!(spec.timeout, Some(Duration::from_millis(1500)));
+    }
+
+    #[test]
+    fn settings_are_understood() {
+        let spec = spec("-bind-to none --report-bindings -protocol nsr -segment-dir /dev/shm -explain -tag-output a");
+        assert_eq!(spec.binding, Binding::None);
+        assert_eq!(spec.protocol, Some(Protocol::Nsr));
+        assert_eq!(spec.segment_directory, Some("/dev/shm".into()));
+        assert!(spec.explain && spec.report_bindings && spec.prefix);
+    }
+
+    #[test]
+    fn habits_from_other_launchers_get_a_note() {
+        let request = parse(words("--oversubscribe -allow-run-as-root -np 2 a")).unwrap();
+        assert_eq!(request.notes.len(), 2);
+    }
+
+    #[test]
+    fn what_is_not_understood_is_refused_with_a_suggestion() {
+        assert!(refused("--protocl sr a").contains("--protocol"));
+        assert!(refused("-timout 3 a").contains("--timeout"));
+        assert!(refused("--protocol fast a").contains("nsr"));
+        assert!(refused("-n four a").contains("four"));
+        assert!(refused("-n -1 a").contains("-1"));
+        assert!(refused("--timeout 0 a").contains("more than 0"));
+        assert!(refused("--timeout soon a").contains("seconds"));
+        assert!(refused("-env A").contains("env"));
+        assert!(refused("-n 2").contains("no program"));
+        assert!(refused("a :").contains("no program"));
+        assert!(refused(": a").contains("no program"));
+    }
+}

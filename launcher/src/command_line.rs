@@ -1,0 +1,52 @@
+//! The program `mpiexec`: arguments in, exit code out.
+
+use crate::arguments::{self, Request};
+use crate::error::{LaunchError, exit_code};
+use crate::job_spec::Outcome;
+use std::ffi::OsString;
+use std::io::Write;
+use std::process::ExitCode;
+
+/// Does what the arguments (without the program's own name) ask for, and says so on standard output and standard error.
+pub fn command_line(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    match arguments::parse(arguments.into_iter().collect()) {
+        Ok(Request { spec, notes }) => {
+            for note in notes {
+                say(&note);
+            }
+            finish(spec.forward_signals(true).describe_activity(describe_activity).run()).into()
+        }
+        Err(error) => {
+            // Nothing is left to do if that cannot be written either.
+            let _ = error.print();
+            ExitCode::from(if error.use_stderr() { exit_code::USAGE } else { 0 })
+        }
+    }
+}
+
+/// Shows what went wrong, if anything, and gives the exit code.
+pub(crate) fn finish(result: Result<Outcome, LaunchError>) -> u8 {
+    match result {
+        Ok(outcome) => {
+            if let Some(report) = outcome.report {
+                say(&report);
+            }
+            outcome.exit_code
+        }
+        Err(error) => {
+            say(&error.to_string());
+            error.exit_code()
+        }
+    }
+}
+
+/// Puts what a rank is doing into words.
+pub(crate) fn describe_activity(_activity: &[u64; 8]) -> Option<String> {
+    None
+}
+
+/// Writes lines to standard error, in one piece; there is nowhere to complain if that fails.
+fn say(text: &str) {
+    let lines: String = text.lines().map(|line| format!("mpiexec: {line}\n")).collect();
+    let _ = std::io::stderr().write_all(lines.as_bytes());
+}

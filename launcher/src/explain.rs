@@ -1,0 +1,86 @@
+//! Says what was decided, and why.
+
+use crate::binding::ranges;
+use crate::job_spec::JobSpec;
+use crate::plan::{Plan, protocol_name};
+use crate::report::{self, counted};
+
+/// The lines that the user asked for, and warnings, which need no asking.
+pub(crate) fn lines(spec: &JobSpec, plan: &Plan) -> Vec<String> {
+    let mut lines: Vec<String> = plan.placement.warnings.iter().map(|text| format!("warning: {text}")).collect();
+    if spec.explain {
+        lines.extend(programs(plan));
+        lines.push(cores(plan));
+        lines.push(waiting(plan));
+        lines.push(memory(spec));
+        lines.push(protocol(spec));
+    }
+    if spec.explain || spec.report_bindings {
+        lines.extend(bindings(plan));
+    }
+    lines
+}
+
+fn programs(plan: &Plan) -> impl Iterator<Item = String> {
+    plan.sections.iter().map(|section| {
+        let directory = section.directory.as_ref().map(|path| format!(", in {}", path.display())).unwrap_or_default();
+        let ranks = counted(section.ranks, "rank");
+        format!("program: {} as {ranks}{directory}: {}", section.program.display(), report::command_line(section))
+    })
+}
+
+fn cores(plan: &Plan) -> String {
+    let machine = &plan.machine;
+    let mut cpus: Vec<usize> = machine.cores.iter().flat_map(|core| core.cpus.iter().copied()).collect();
+    cpus.sort_unstable();
+    let share = if machine.parallelism < cpus.len() {
+        format!("; the control group allows the time of {}", machine.parallelism)
+    } else {
+        String::new()
+    };
+    let cores = counted(machine.cores.len(), "core");
+    format!("cores: {cores} in the affinity mask (hardware threads {}){share}", ranges(&cpus))
+}
+
+fn waiting(plan: &Plan) -> String {
+    let usable = counted(plan.machine.usable_cores(), "usable core");
+    let ranks = counted(plan.ranks(), "rank");
+    if plan.ranks() > plan.machine.usable_cores() {
+        format!("waiting: ranks that wait give up their core soon, because {ranks} share {usable}")
+    } else {
+        format!("waiting: ranks that wait keep looking, because {ranks} have {usable}")
+    }
+}
+
+fn memory(spec: &JobSpec) -> String {
+    match &spec.segment_directory {
+        Some(directory) => {
+            format!("shared memory: a file without a name in {}, as asked", directory.display())
+        }
+        None => {
+            "shared memory: anonymous (memfd), so the size of /dev/shm does not matter and nothing can be left behind"
+                .to_owned()
+        }
+    }
+}
+
+fn protocol(spec: &JobSpec) -> String {
+    match spec.protocol {
+        Some(protocol) => format!("protocol: {}, as asked", protocol_name(protocol)),
+        None => match std::env::var("RWMPI_PROTOCOL") {
+            Ok(value) => format!("protocol: {value}, from RWMPI_PROTOCOL"),
+            Err(_) => "protocol: auto, the default".to_owned(),
+        },
+    }
+}
+
+fn bindings(plan: &Plan) -> Vec<String> {
+    let reason = &plan.placement.reason;
+    if plan.placement.cpus.iter().all(Option::is_none) {
+        return vec![format!("binding: none, the kernel places the ranks: {reason}")];
+    }
+    let each = plan.placement.cpus.iter().enumerate().filter_map(|(rank, cpus)| {
+        cpus.as_ref().map(|cpus| format!("  rank {rank}: hardware threads {}", ranges(cpus)))
+    });
+    std::iter::once(format!("binding: a core for each thread of each rank: {reason}")).chain(each).collect()
+}

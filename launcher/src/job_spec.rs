@@ -1,0 +1,219 @@
+//! What the caller wants: programs, ranks and how to treat them; and what came of it.
+
+use crate::error::LaunchError;
+use crate::plan::Plan;
+use crate::watch::Watch;
+use rwmpi_core::Protocol;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// One program of a job, started as several ranks.
+#[derive(Clone, Debug)]
+pub struct Section {
+    pub(crate) program: OsString,
+    pub(crate) arguments: Vec<OsString>,
+    pub(crate) ranks: usize,
+    pub(crate) environment: Vec<(OsString, OsString)>,
+    pub(crate) directory: Option<PathBuf>,
+}
+
+impl Section {
+    /// `program` as one rank. A name without a slash is looked up in `PATH`.
+    pub fn new(program: impl AsRef<OsStr>) -> Self {
+        Section {
+            program: program.as_ref().to_owned(),
+            arguments: Vec::new(),
+            ranks: 1,
+            environment: Vec::new(),
+            directory: None,
+        }
+    }
+
+    /// Adds arguments of the program.
+    pub fn arguments<A: AsRef<OsStr>>(mut self, arguments: impl IntoIterator<Item = A>) -> Self {
+        self.arguments.extend(arguments.into_iter().map(|argument| argument.as_ref().to_owned()));
+        self
+    }
+
+    /// How many ranks run the program.
+    pub fn ranks(mut self, ranks: usize) -> Self {
+        self.ranks = ranks;
+        self
+    }
+
+    /// Sets an environment variable for these ranks. Later settings win; all win over [`JobSpec::environment`].
+    pub fn environment(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Self {
+        self.environment.push((name.as_ref().to_owned(), value.as_ref().to_owned()));
+        self
+    }
+
+    /// The working directory of these ranks; without it, the launcher's.
+    pub fn directory(mut self, directory: impl AsRef<Path>) -> Self {
+        self.directory = Some(directory.as_ref().to_owned());
+        self
+    }
+}
+
+/// Whether each rank is tied to cores of its own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Binding {
+    /// If there is a free core for every thread of every rank; otherwise not.
+    #[default]
+    Auto,
+    /// Always, sharing cores if there are too few.
+    Core,
+    /// Never.
+    None,
+}
+
+/// Where the ranks' output goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Output {
+    /// To the launcher's own standard output and standard error, in whole lines. Rank 0 reads the launcher's standard input.
+    #[default]
+    Forward,
+    /// Into the [`Outcome`]: rank 0's standard output and every rank's standard error; the other ranks' standard output is
+    /// dropped. Nobody reads standard input.
+    Capture,
+}
+
+/// Describes a job. Built step by step, then [run](JobSpec::run).
+///
+/// ```no_run
+/// use rwmpi_launcher::{JobSpec, Output, Section};
+/// let outcome = JobSpec::new(Section::new("./heat").ranks(4)).output(Output::Capture).run()?;
+/// assert_eq!(outcome.exit_code, 0, "{:?}", outcome.report);
+/// # Ok::<(), rwmpi_launcher::LaunchError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct JobSpec {
+    pub(crate) sections: Vec<Section>,
+    pub(crate) environment: Vec<(OsString, OsString)>,
+    pub(crate) protocol: Option<Protocol>,
+    pub(crate) binding: Binding,
+    pub(crate) timeout: Option<Duration>,
+    pub(crate) prefix: bool,
+    pub(crate) output: Output,
+    pub(crate) segment_directory: Option<PathBuf>,
+    pub(crate) describe_activity: fn(&[u64; 8]) -> Option<String>,
+    pub(crate) forward_signals: bool,
+    pub(crate) report_bindings: bool,
+    pub(crate) explain: bool,
+}
+
+impl JobSpec {
+    /// A job of one program.
+    pub fn new(section: Section) -> Self {
+        JobSpec {
+            sections: vec![section],
+            environment: Vec::new(),
+            protocol: None,
+            binding: Binding::Auto,
+            timeout: None,
+            prefix: false,
+            output: Output::Forward,
+            segment_directory: None,
+            describe_activity: |_| None,
+            forward_signals: false,
+            report_bindings: false,
+            explain: false,
+        }
+    }
+
+    /// Adds a program; its ranks follow those there already.
+    pub fn section(mut self, section: Section) -> Self {
+        self.sections.push(section);
+        self
+    }
+
+    /// Sets an environment variable for all ranks.
+    pub fn environment(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Self {
+        self.environment.push((name.as_ref().to_owned(), value.as_ref().to_owned()));
+        self
+    }
+
+    /// How messages travel; without it, what `RWMPI_PROTOCOL` says, or the library's default.
+    pub fn protocol(mut self, protocol: Protocol) -> Self {
+        self.protocol = Some(protocol);
+        self
+    }
+
+    /// Whether each rank is tied to cores of its own.
+    pub fn binding(mut self, binding: Binding) -> Self {
+        self.binding = binding;
+        self
+    }
+
+    /// Ends the job after that long, with a report of what each rank was doing.
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = Some(timeout);
+        self
+    }
+
+    /// Writes `[rank] ` before each line of output.
+    pub fn prefix(mut self, prefix: bool) -> Self {
+        self.prefix = prefix;
+        self
+    }
+
+    /// Where the ranks' output goes.
+    pub fn output(mut self, output: Output) -> Self {
+        self.output = output;
+        self
+    }
+
+    /// Where the file lies that the ranks share (it has no name once they run); without it, in anonymous memory.
+    pub fn segment_directory(mut self, directory: impl AsRef<Path>) -> Self {
+        self.segment_directory = Some(directory.as_ref().to_owned());
+        self
+    }
+
+    /// Puts into words what a rank's page says about its present or last call; `None`: it made none.
+    pub fn describe_activity(mut self, describe: fn(&[u64; 8]) -> Option<String>) -> Self {
+        self.describe_activity = describe;
+        self
+    }
+
+    /// Passes signals that reach this process (SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT) on to the ranks, and
+    /// says on SIGQUIT what each rank is doing. Once done, those signals stay without effect on this process: for programs
+    /// that are a launcher and little else.
+    pub fn forward_signals(mut self, forward: bool) -> Self {
+        self.forward_signals = forward;
+        self
+    }
+
+    /// Says on standard error which cores each rank has.
+    pub fn report_bindings(mut self, report: bool) -> Self {
+        self.report_bindings = report;
+        self
+    }
+
+    /// Says on standard error what was decided, and why.
+    pub fn explain(mut self, explain: bool) -> Self {
+        self.explain = explain;
+        self
+    }
+
+    /// Runs the job to its end. Can be called from any thread, and from several at a time; blocks its own.
+    pub fn run(&self) -> Result<Outcome, LaunchError> {
+        let plan = Plan::resolve(self)?;
+        Watch::start(self, &plan)?.run_to_end()
+    }
+}
+
+/// What came of a job.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// 0 if all went well; otherwise that of the first rank to fail (128 + signal if a signal killed it), or one of
+    /// [`crate::exit_code`].
+    pub exit_code: u8,
+    /// What went wrong, in whole lines, to be shown to the user; `None` if nothing did.
+    pub report: Option<String>,
+    /// Rank 0's standard output, if captured.
+    pub stdout: String,
+    /// All ranks' standard error, if captured, in whole lines.
+    pub stderr: String,
+    /// From the start of the first rank to the end of the last.
+    pub wall: Duration,
+}

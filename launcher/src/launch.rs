@@ -1,0 +1,24 @@
+//! For programs that start themselves as a job.
+
+use crate::command_line::finish;
+use crate::job_spec::{JobSpec, Section};
+use std::env;
+use std::process;
+
+/// Runs `main` in each of `ranks` ranks: within a job, calls it; outside, starts this program again with the same arguments as a job
+/// of that many ranks, and exits with the job's exit code.
+///
+/// To be called first in `main`, so that what comes before is not done once more than there are ranks.
+///
+/// ```no_run
+/// rwmpi_launcher::launch(4, || println!("one of four"));
+/// ```
+pub fn launch<T>(ranks: usize, main: impl FnOnce() -> T) -> T {
+    if env::var_os(rwmpi_transport::RANK).is_some() {
+        return main();
+    }
+    let program = env::current_exe().unwrap_or_else(|_| "/proc/self/exe".into());
+    let section = Section::new(program).arguments(env::args_os().skip(1)).ranks(ranks);
+    let spec = JobSpec::new(section).forward_signals(true).describe_activity(crate::command_line::describe_activity);
+    process::exit(finish(spec.run()).into())
+}

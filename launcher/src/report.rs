@@ -1,0 +1,233 @@
+//! The one report of a job that did not go well.
+
+use crate::binding::ranges;
+use crate::error::exit_code;
+use crate::plan::PlannedSection;
+use crate::signals;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::time::Duration;
+
+/// How a process ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ending {
+    Exited { code: u8 },
+    Killed { signal: i32, core_dumped: bool },
+}
+
+/// Why a job ended other than by all ranks succeeding.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// A rank failed by itself.
+    Failed(Failure),
+    /// A rank asked for the job to end.
+    Aborted { rank: Option<usize>, code: i32, text: String },
+    /// The time allowed was over.
+    TimedOut { limit: Duration, states: Vec<RankState> },
+    /// The user, or the system, told the launcher to end.
+    Interrupted { signal: i32 },
+}
+
+/// The first rank to fail, as it was at that moment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Failure {
+    pub(crate) rank: usize,
+    pub(crate) pid: i32,
+    pub(crate) ending: Ending,
+    /// Whether it had joined the others.
+    pub(crate) attached: bool,
+    /// Whether it had finalized.
+    pub(crate) finished: bool,
+    /// Its present or last call, if any.
+    pub(crate) call: Option<String>,
+    /// How many others were running.
+    pub(crate) others: usize,
+    /// Why output can no longer be written, if so.
+    pub(crate) output_broken: Option<String>,
+}
+
+/// What one rank was doing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct RankState {
+    pub(crate) rank: usize,
+    pub(crate) pid: i32,
+    pub(crate) doing: String,
+}
+
+impl Verdict {
+    /// The job's exit code.
+    pub(crate) fn exit_code(&self) -> u8 {
+        match self {
+            Verdict::Failed(failure) => failure.exit_code(),
+            Verdict::Aborted { code: 0, .. } => 0,
+            // An exit code has eight bits; an error must not become a success by losing the others.
+            Verdict::Aborted { code, .. } => ((code & 0xff) as u8).max(1),
+            Verdict::TimedOut { .. } => exit_code::TIMEOUT,
+            Verdict::Interrupted { signal } => signal_code(*signal),
+        }
+    }
+
+    /// The report, without the program's name before its lines.
+    pub(crate) fn text(&self, program: impl Fn(usize) -> String) -> String {
+        match self {
+            Verdict::Failed(failure) => failure.text(program),
+            Verdict::Aborted { rank, code, text } => {
+                let who = rank.map_or("somebody".to_owned(), |rank| format!("rank {rank} on {}", host()));
+                let mut report = format!("{who} aborted the job with code {code}\n");
+                for line in text.lines() {
+                    let _ = writeln!(report, "  {line}");
+                }
+                report
+            }
+            Verdict::TimedOut { limit, states } => {
+                let running = counted(states.len(), "rank");
+                format!(
+                    "the job was ended after {} s (--timeout): {running} still ran\n{}",
+                    limit.as_secs_f64(),
+                    table(states)
+                )
+            }
+            Verdict::Interrupted { signal } => format!("the job was ended by {}\n", signals::name(*signal)),
+        }
+    }
+}
+
+impl Failure {
+    fn left_early(&self) -> bool {
+        self.ending == Ending::Exited { code: 0 }
+    }
+
+    fn exit_code(&self) -> u8 {
+        match self.ending {
+            Ending::Exited { code: 0 } => exit_code::LEFT_EARLY,
+            Ending::Exited { code } => code,
+            Ending::Killed { signal, .. } => signal_code(signal),
+        }
+    }
+
+    fn text(&self, program: impl Fn(usize) -> String) -> String {
+        let mut report = format!("rank {} (pid {} on {}) ", self.rank, self.pid, host());
+        report += &match self.ending {
+            Ending::Exited { code: 0 } if self.attached => "exited without finalizing".to_owned(),
+            Ending::Exited { code: 0 } => {
+                "exited without joining the others, which had begun to communicate".to_owned()
+            }
+            Ending::Exited { code } => format!("exited with code {code}"),
+            Ending::Killed { signal, core_dumped } => {
+                let core = if core_dumped { "; core dumped" } else { "" };
+                format!("was killed by {}{core}", signals::name(signal))
+            }
+        };
+        if self.others > 0 {
+            let _ = write!(report, ", while {} still ran", counted(self.others, "other rank"));
+        }
+        report.push('\n');
+        let _ = writeln!(report, "  program: {}", program(self.rank));
+        match &self.call {
+            Some(call) => _ = writeln!(report, "  last call: {call}"),
+            None if self.finished => report.push_str("  it had finalized\n"),
+            None if self.attached => report.push_str("  last call: none yet\n"),
+            None => {}
+        }
+        if let Some(reason) = &self.output_broken
+            && !self.left_early()
+        {
+            let _ = writeln!(report, "  its output can no longer be written: {reason}");
+        }
+        report
+    }
+}
+
+/// One line for ranks that do the same.
+pub(crate) fn table(states: &[RankState]) -> String {
+    let mut by_state: BTreeMap<&str, Vec<&RankState>> = BTreeMap::new();
+    for state in states {
+        by_state.entry(&state.doing).or_default().push(state);
+    }
+    let mut groups: Vec<_> = by_state.into_iter().collect();
+    groups.sort_by_key(|(_, members)| members[0].rank);
+    let mut text = String::new();
+    for (doing, members) in groups {
+        let _ = match members[..] {
+            [one] => writeln!(text, "  rank {} (pid {}): {doing}", one.rank, one.pid),
+            _ => {
+                let ranks: Vec<usize> = members.iter().map(|member| member.rank).collect();
+                writeln!(text, "  ranks {}: {doing}", ranges(&ranks))
+            }
+        };
+    }
+    text
+}
+
+/// The program and arguments of a section, shortened to what fits a line.
+pub(crate) fn command_line(section: &PlannedSection) -> String {
+    const CHARACTERS_MAX: usize = 200;
+    let mut text = section.name.display().to_string();
+    for argument in &section.arguments {
+        let _ = write!(text, " {}", argument.display());
+    }
+    let text = text.replace('\n', "\\n");
+    match text.char_indices().nth(CHARACTERS_MAX) {
+        Some((end, _)) => format!("{} …", &text[..end]),
+        None => text,
+    }
+}
+
+/// This node's name.
+fn host() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
+
+fn signal_code(signal: i32) -> u8 {
+    exit_code::SIGNAL_BASE.saturating_add(u8::try_from(signal).unwrap_or(0))
+}
+
+/// `1 rank`, `2 ranks`.
+pub(crate) fn counted(number: usize, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn failure(ending: Ending) -> Failure {
+        let (attached, finished, call, output_broken) = (true, false, None, None);
+        Failure { rank: 3, pid: 77, ending, attached, finished, call, others: 2, output_broken }
+    }
+
+    #[test]
+    fn a_failure_names_rank_signal_and_call() {
+        let mut failure = failure(Ending::Killed { signal: 11, core_dumped: true });
+        failure.call = Some("receive from rank 2, tag 7".to_owned());
+        let verdict = Verdict::Failed(failure);
+        let text = verdict.text(|_| "./heat 1000".to_owned());
+        assert!(text.starts_with("rank 3 (pid 77 on "), "{text}");
+        assert!(
+            text.contains("SIGSEGV, invalid memory access; core dumped, while 2 other ranks still ran\n"),
+            "{text}"
+        );
+        assert!(text.contains("  program: ./heat 1000\n  last call: receive from rank 2, tag 7\n"), "{text}");
+        assert_eq!(verdict.exit_code(), 139);
+    }
+
+    #[test]
+    fn leaving_early_is_no_success() {
+        let verdict = Verdict::Failed(failure(Ending::Exited { code: 0 }));
+        assert!(verdict.text(|_| String::new()).contains("exited without finalizing"));
+        assert_eq!(verdict.exit_code(), exit_code::LEFT_EARLY);
+    }
+
+    #[test]
+    fn abort_codes_keep_success_and_failure_apart() {
+        let code = |code| Verdict::Aborted { rank: Some(0), code, text: String::new() }.exit_code();
+        assert_eq!([code(0), code(7), code(256), code(-1)], [0, 7, 1, 255]);
+    }
+
+    #[test]
+    fn ranks_that_do_the_same_share_a_line() {
+        let state = |rank, doing: &str| RankState { rank, pid: 100, doing: doing.to_owned() };
+        let text = table(&[state(0, "send"), state(1, "barrier"), state(2, "barrier"), state(3, "barrier")]);
+        assert_eq!(text, "  rank 0 (pid 100): send\n  ranks 1-3: barrier\n");
+    }
+}

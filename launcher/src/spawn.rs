@@ -1,0 +1,284 @@
+//! Starts the processes of a job so that none can outlive it.
+//!
+//! Every rank leads a process group of its own. Three things end it with the launcher, whatever happens to the launcher:
+//! 1. the launcher kills the groups before it returns, or when it unwinds;
+//! 2. the kernel kills the rank itself when the launcher's thread dies (`PR_SET_PDEATHSIG`);
+//! 3. the kernel kills the rank's whole group, children of wrapper scripts included, when the last write end of the lifeline
+//!    closes. The lifeline is a pipe that only the launcher can write to. Each rank inherits two descriptors of its read end: one of
+//!    its own, the *guard*, armed here for the group (`O_ASYNC`, with SIGKILL as its signal), and the launcher's, named in
+//!    `RWMPI_LIFELINE_FD`, for a rank that wants to arm itself in case it leaves the group. Arming is a property of the open
+//!    file, not of the descriptor, which is why each guard is opened anew.
+//!
+//! A rank that has ended is left unreaped until the job is over: so its number, and that of its group, cannot be given to
+//! a stranger while we may still send signals to it.
+#![allow(unsafe_code)]
+
+use crate::error::LaunchError;
+use crate::job_spec::Output;
+use crate::plan::Plan;
+use rustix::fs::{Mode, OFlags};
+use rustix::io::FdFlags;
+use rustix::pipe::PipeFlags;
+use rustix::process::{Pid, PidfdFlags, Resource, Rlimit, Signal, WaitId, WaitIdOptions, WaitIdStatus};
+use rustix::thread::CpuSet;
+use rwmpi_transport::{JOB_FD, Job, LIFELINE_FD, RANK, SIZE};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
+
+/// Descriptors that a rank costs the launcher: two pipes, a process descriptor, and rank 0's standard input.
+const DESCRIPTORS_PER_RANK: u64 = 3;
+/// Descriptors that the launcher needs for itself, claimed cores included.
+const DESCRIPTORS_SPARE: u64 = 512;
+
+/// A process of the job. Dropping it kills its group and reaps it.
+pub(crate) struct RankProcess {
+    child: Child,
+    pid: Pid,
+    /// Readable once the process has ended.
+    pub(crate) pidfd: OwnedFd,
+}
+
+/// The ends of a new rank's pipes that belong to the launcher.
+pub(crate) struct RankPipes {
+    pub(crate) stdin: Option<ChildStdin>,
+    pub(crate) stdout: Option<ChildStdout>,
+    pub(crate) stderr: ChildStderr,
+}
+
+/// What the launcher gives rank 0 to read; the others read nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rank0Input {
+    /// End of file at once.
+    Nothing,
+    /// The launcher's own standard input, which it then does not touch.
+    Inherited,
+    /// What the launcher passes on.
+    Piped,
+}
+
+/// Starts the ranks of one job.
+pub(crate) struct Spawner<'a> {
+    plan: &'a Plan,
+    job: &'a Job,
+    output: Output,
+    rank_0_input: Rank0Input,
+    lifeline: Lifeline,
+    launcher: Pid,
+    /// The limit on open files before it was raised: the ranks get it back.
+    file_limit: Rlimit,
+}
+
+/// The write end must live as long as the job; closing it kills every rank.
+pub(crate) struct Lifeline {
+    _write: OwnedFd,
+    read: OwnedFd,
+}
+
+impl<'a> Spawner<'a> {
+    pub(crate) fn new(
+        plan: &'a Plan,
+        job: &'a Job,
+        output: Output,
+        rank_0_input: Rank0Input,
+    ) -> Result<Self, LaunchError> {
+        let (read, write) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)
+            .map_err(LaunchError::system("create the lifeline of the ranks"))?;
+        Ok(Spawner {
+            plan,
+            job,
+            output,
+            rank_0_input,
+            lifeline: Lifeline { _write: write, read },
+            launcher: rustix::process::getpid(),
+            file_limit: raise_file_limit(plan.ranks() as u64),
+        })
+    }
+
+    /// What must be kept for as long as the job runs.
+    pub(crate) fn into_lifeline(self) -> Lifeline {
+        self.lifeline
+    }
+
+    /// Starts one rank; it runs its program when this returns.
+    pub(crate) fn start(&self, rank: usize) -> Result<(RankProcess, RankPipes), LaunchError> {
+        let section = self.plan.section(rank);
+        let failed = |source: io::Error| start_error(rank, self.plan, source);
+        let guard = self.lifeline.guard()?;
+        let lifeline = self.lifeline.read.as_raw_fd();
+        let mut command = Command::new(&section.program);
+        command
+            .arg0(&section.name)
+            .args(&section.arguments)
+            .envs(section.environment.iter().map(|(name, value)| (name, value)))
+            .env(RANK, rank.to_string())
+            .env(SIZE, self.plan.ranks().to_string())
+            .env("RWMPI_APPNUM", self.plan.section_of[rank].to_string())
+            .env(JOB_FD, self.job.as_fd().as_raw_fd().to_string())
+            .env(LIFELINE_FD, lifeline.to_string())
+            .stdin(match self.rank_0_input {
+                Rank0Input::Inherited if rank == 0 => Stdio::inherit(),
+                Rank0Input::Piped if rank == 0 => Stdio::piped(),
+                _ => Stdio::null(),
+            })
+            .stdout(if self.output == Output::Capture && rank != 0 { Stdio::null() } else { Stdio::piped() })
+            .stderr(Stdio::piped())
+            .process_group(0);
+        if let Some(directory) = &section.directory {
+            command.current_dir(directory);
+        }
+        let child_setup = ChildSetup {
+            launcher: self.launcher,
+            guard: guard.as_raw_fd(),
+            inherited: [self.job.as_fd().as_raw_fd(), lifeline, guard.as_raw_fd()],
+            cpus: self.plan.placement.cpus[rank].as_deref().map(cpu_set),
+            file_limit: self.file_limit,
+        };
+        // SAFETY: between fork and exec, `apply` only makes system calls on values it owns: no allocation, no lock.
+        unsafe { command.pre_exec(move || child_setup.apply()) };
+        let mut child = command.spawn().map_err(failed)?;
+        let pipes = RankPipes {
+            stdin: child.stdin.take(),
+            stdout: child.stdout.take(),
+            stderr: child.stderr.take().expect("standard error was asked to be a pipe"),
+        };
+        RankProcess::adopt(child).map(|process| (process, pipes)).map_err(failed)
+    }
+}
+
+impl Lifeline {
+    /// An open file of its own for the read end.
+    fn guard(&self) -> Result<OwnedFd, LaunchError> {
+        let path = format!("/proc/self/fd/{}", self.read.as_raw_fd());
+        rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
+            .map_err(LaunchError::system("open the lifeline of a rank through /proc"))
+    }
+}
+
+impl RankProcess {
+    fn adopt(mut child: Child) -> io::Result<RankProcess> {
+        let pid = Pid::from_child(&child);
+        match rustix::process::pidfd_open(pid, PidfdFlags::empty()) {
+            Ok(pidfd) => Ok(RankProcess { child, pid, pidfd }),
+            Err(error) => {
+                let _ = rustix::process::kill_process_group(pid, Signal::KILL);
+                let _ = child.wait();
+                Err(error.into())
+            }
+        }
+    }
+
+    pub(crate) fn pid(&self) -> i32 {
+        self.pid.as_raw_nonzero().get()
+    }
+
+    /// How the process ended, if it has; leaves it unreaped.
+    pub(crate) fn ended(&self) -> io::Result<Option<WaitIdStatus>> {
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
+        Ok(rustix::process::waitid(WaitId::PidFd(self.pidfd.as_fd()), options)?)
+    }
+
+    /// Sends `signal` to the process and its descendants, as far as they stayed in its group.
+    pub(crate) fn signal(&self, signal: Signal) {
+        // The group can be empty of processes that accept signals: then there is nobody to tell.
+        let _ = rustix::process::kill_process_group(self.pid, signal);
+    }
+}
+
+impl Drop for RankProcess {
+    fn drop(&mut self) {
+        self.signal(Signal::KILL);
+        let _ = self.child.wait();
+    }
+}
+
+/// What the new process does to itself before it becomes the program.
+struct ChildSetup {
+    launcher: Pid,
+    guard: RawFd,
+    inherited: [RawFd; 3],
+    cpus: Option<CpuSet>,
+    file_limit: Rlimit,
+}
+
+impl ChildSetup {
+    fn apply(&self) -> io::Result<()> {
+        rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
+        arm(self.guard)?;
+        // The launcher may have died before the two lines above took effect.
+        if rustix::process::getppid() != Some(self.launcher) {
+            return Err(io::Error::from_raw_os_error(libc::ESRCH));
+        }
+        for descriptor in self.inherited {
+            // SAFETY: the parent keeps these open across the fork, so they are open here.
+            let descriptor = unsafe { BorrowedFd::borrow_raw(descriptor) };
+            rustix::io::fcntl_setfd(descriptor, FdFlags::empty())?;
+        }
+        if let Some(cpus) = &self.cpus {
+            // A core can go offline between the plan and now: then run unbound.
+            let _ = rustix::thread::sched_setaffinity(None, cpus);
+        }
+        Ok(rustix::process::setrlimit(Resource::Nofile, self.file_limit)?)
+    }
+}
+
+/// Has the kernel kill this process's group when the pipe behind `guard` loses its last writer.
+fn arm(guard: RawFd) -> io::Result<()> {
+    let group = rustix::process::getpid().as_raw_nonzero().get();
+    for (command, argument) in [(libc::F_SETOWN, -group), (F_SETSIG, libc::SIGKILL), (libc::F_SETFL, libc::O_ASYNC)] {
+        // SAFETY: these commands take an integer and touch no memory of ours.
+        if unsafe { libc::fcntl(guard, command, argument) } == -1 {
+            return Err(io::Error::last_os_error());
+        }
+    }
+    Ok(())
+}
+
+/// Linux's number for "which signal instead of SIGIO"; the `libc` crate has no name for it.
+const F_SETSIG: i32 = 10;
+
+fn cpu_set(cpus: &[usize]) -> CpuSet {
+    let mut set = CpuSet::new();
+    for &cpu in cpus.iter().filter(|&&cpu| cpu < CpuSet::MAX_CPU) {
+        set.set(cpu);
+    }
+    set
+}
+
+/// Makes room for the descriptors of `ranks` ranks, as far as the hard limit allows; returns the limit before.
+fn raise_file_limit(ranks: u64) -> Rlimit {
+    let limit = rustix::process::getrlimit(Resource::Nofile);
+    let needed = ranks * DESCRIPTORS_PER_RANK + DESCRIPTORS_SPARE;
+    if limit.current.is_some_and(|current| current < needed) {
+        let current = Some(limit.maximum.map_or(needed, |maximum| maximum.min(needed)));
+        // Without it, starting the rank that finds no descriptor fails, and says so.
+        let _ = rustix::process::setrlimit(Resource::Nofile, Rlimit { current, ..limit });
+    }
+    limit
+}
+
+fn start_error(rank: usize, plan: &Plan, source: io::Error) -> LaunchError {
+    let section = plan.section(rank);
+    let program = section.name.clone();
+    match source.raw_os_error() {
+        Some(libc::ENOENT) => LaunchError::NotExecutable {
+            program,
+            reason: "it is there, but the interpreter or loader that it names is not".to_owned(),
+        },
+        Some(libc::ENOEXEC) => {
+            LaunchError::NotExecutable { program, reason: "it is no program for this machine".to_owned() }
+        }
+        Some(libc::EACCES | libc::ETXTBSY | libc::ELIBBAD) => {
+            LaunchError::NotExecutable { program, reason: source.to_string() }
+        }
+        code => {
+            let hint = match code {
+                Some(libc::EAGAIN) => "; the limit on processes (ulimit -u, or the container's) is reached",
+                Some(libc::EMFILE) => "; the limit on open files (ulimit -Hn) is reached",
+                _ => "",
+            };
+            LaunchError::Start { rank, program, source, hint }
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! Envelopes of messages and the patterns that receives match them with.
+
+/// What identifies a message to the receiver (MPI-5.0 section 3.2.3). `source` is the peer's number in the job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Envelope {
+    /// The communicator's context.
+    pub context: u32,
+    /// Who sent it.
+    pub source: u32,
+    /// Its tag.
+    pub tag: u32,
+}
+
+/// What a receive accepts: `None` stands for any.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Pattern {
+    /// The communicator's context.
+    pub context: u32,
+    /// From whom.
+    pub source: Option<u32>,
+    /// With which tag.
+    pub tag: Option<u32>,
+}
+
+impl Pattern {
+    /// Whether a message with that envelope may complete such a receive.
+    pub fn matches(&self, envelope: &Envelope) -> bool {
+        self.context == envelope.context
+            && self.source.is_none_or(|source| source == envelope.source)
+            && self.tag.is_none_or(|tag| tag == envelope.tag)
+    }
+
+    /// Whether some message could complete either of two such receives.
+    pub fn overlaps(&self, other: &Pattern) -> bool {
+        let agree = |a: Option<u32>, b: Option<u32>| a.is_none() || b.is_none() || a == b;
+        self.context == other.context && agree(self.source, other.source) && agree(self.tag, other.tag)
+    }
+}

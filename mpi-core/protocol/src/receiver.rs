@@ -1,0 +1,320 @@
+//! The receiving half of the protocol: matching, and which receives to advertise to whom.
+
+use std::collections::VecDeque;
+
+use crate::posted::PostedQueue;
+use crate::unexpected::{MessageId, UnexpectedQueue};
+use crate::{Counters, Envelope, Pattern, Rule};
+
+/// Names a posted receive; chosen by the caller, small, unique among the posted ones.
+pub type ReceiveId = u32;
+
+/// How many receives at most are looked at to find out whether one may be advertised. Beyond, it is held back: safe, and a
+/// program with that many small receives pending gains nothing from requests.
+const LOOK_BACK: usize = 16;
+
+/// What became of a receive that was posted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Posting {
+    /// This unexpected message completes it; it was not posted. The message has been taken out of the queue.
+    Matched(MessageId, Envelope),
+    /// It waits.
+    Posted,
+}
+
+/// The caller is to send a request for this receive, or report [`Receiver::not_advertised`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Advertisement {
+    /// The receive.
+    pub receive: ReceiveId,
+    /// To whom; `None`: to everybody in its communicator.
+    pub source: Option<u32>,
+    /// Number of the request in the series to that source (SR).
+    pub serial: u32,
+}
+
+/// What the receiver knows about the requests it sent to one source.
+#[derive(Clone, Copy, Debug, Default)]
+struct Series {
+    /// Number of the oldest request that was not answered: the sender's *next request number* as far as known (SR).
+    base: u32,
+    /// Number that the next request gets (SR).
+    next: u32,
+    /// Whether a pending receive was not advertised, so that no later one may be until all are posted again (SR).
+    gap: bool,
+    /// Pending receives from this source that are worth advertising but held back (AUTO).
+    held: usize,
+}
+
+/// Matching and advertising for one rank.
+#[derive(Clone, Debug)]
+pub struct Receiver {
+    rule: Rule,
+    posted: PostedQueue,
+    unexpected: UnexpectedQueue,
+    series: Vec<Series>,
+    /// Pending receives that were not advertised (AUTO).
+    unadvertised: usize,
+    /// Pending receives that are worth advertising but held back (AUTO), receives from any source included.
+    held: usize,
+    outgoing: VecDeque<Advertisement>,
+    counters: Counters,
+}
+
+impl Receiver {
+    /// A receiver with `peers` possible sources.
+    pub fn new(rule: Rule, peers: usize) -> Self {
+        Receiver {
+            rule,
+            posted: PostedQueue::default(),
+            unexpected: UnexpectedQueue::default(),
+            series: vec![Series::default(); peers],
+            unadvertised: 0,
+            held: 0,
+            outgoing: VecDeque::new(),
+            counters: Counters::default(),
+        }
+    }
+
+    /// What was counted so far.
+    pub fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    /// Whether neither a receive nor a message waits.
+    pub fn is_idle(&self) -> bool {
+        self.posted.is_empty() && self.unexpected.is_empty()
+    }
+
+    /// Whether no unexpected message waits.
+    pub fn no_unexpected(&self) -> bool {
+        self.unexpected.is_empty()
+    }
+
+    /// A receive begins. `worth`: advertise it if the rules allow (ignored in SR, where all are, and in NSR).
+    pub fn post(&mut self, receive: ReceiveId, pattern: Pattern, worth: bool) -> Posting {
+        if let Some(message) = self.unexpected.find(&pattern) {
+            let envelope = self.unexpected.remove(message);
+            return Posting::Matched(message, envelope);
+        }
+        let wildcard_waits = self.posted.any_source_waits();
+        self.posted.push(receive, pattern, worth);
+        match self.rule {
+            Rule::Nsr => {}
+            Rule::Sr => {
+                if let Some(source) = pattern.source {
+                    let series = &mut self.series[source as usize];
+                    series.gap |= wildcard_waits;
+                    if !series.gap {
+                        self.advertise_in_series(receive, source);
+                    }
+                }
+            }
+            Rule::Auto { .. } => {
+                self.unadvertised += 1;
+                if worth && !self.fenced(receive) {
+                    self.advertise(receive);
+                } else if worth {
+                    self.hold(receive, 1);
+                }
+            }
+        }
+        Posting::Posted
+    }
+
+    /// The next request that is to be sent.
+    pub fn next_advertisement(&mut self) -> Option<Advertisement> {
+        self.outgoing.pop_front()
+    }
+
+    /// A request could not be sent (to everybody), so the receive counts as not advertised. In SR the request is simply lost, as
+    /// in the thesis: the series shows it.
+    pub fn not_advertised(&mut self, receive: ReceiveId) {
+        self.counters.dropped += 1;
+        if matches!(self.rule, Rule::Auto { .. }) {
+            self.posted.get_mut(receive).advertised = false;
+            self.posted.get_mut(receive).worth = false;
+            self.unadvertised += 1;
+        }
+    }
+
+    /// The receive that a message which has just come out of the FIFO completes, if nobody else has claimed it.
+    pub fn candidate(&self, envelope: &Envelope) -> Option<ReceiveId> {
+        self.posted.candidate(envelope)
+    }
+
+    /// That receive is completed by a message from the FIFO.
+    pub fn deliver(&mut self, receive: ReceiveId) {
+        self.forget(receive);
+    }
+
+    /// A sender has claimed that receive before us: nothing else may complete it.
+    pub fn reserve(&mut self, receive: ReceiveId) {
+        self.posted.unlink(receive);
+    }
+
+    /// `source` has written straight into that receive's buffer.
+    pub fn written(&mut self, receive: ReceiveId, source: u32) {
+        let serial = self.posted.get(receive).serial;
+        if self.rule == Rule::Sr {
+            self.series[source as usize].base = serial.wrapping_add(1);
+        }
+        self.forget(receive);
+    }
+
+    /// That receive is withdrawn. Only once no sender can use its request any more.
+    pub fn cancel(&mut self, receive: ReceiveId) {
+        if let (Rule::Sr, Some(source)) = (self.rule, self.posted.get(receive).pattern.source) {
+            // The sender will find a request missing, and all later ones useless until they are posted again.
+            self.series[source as usize].gap = true;
+        }
+        self.forget(receive);
+    }
+
+    /// No receive waits for this message: it joins the unexpected queue.
+    pub fn store(&mut self, envelope: Envelope) -> MessageId {
+        self.unexpected.push(envelope)
+    }
+
+    /// The first unexpected message that `pattern` matches; it stays (probe).
+    pub fn find(&mut self, pattern: &Pattern) -> Option<(MessageId, Envelope)> {
+        let message = self.unexpected.find(pattern)?;
+        Some((message, self.unexpected.envelope(message)))
+    }
+
+    /// Takes an unexpected message out of the queue (matched probe).
+    pub fn take(&mut self, message: MessageId) -> Envelope {
+        self.unexpected.remove(message)
+    }
+
+    /// A message from the FIFO of `source` carried its *next request number* (SR).
+    pub fn next_request(&mut self, source: u32, number: u32) {
+        let series = &mut self.series[source as usize];
+        if (number.wrapping_sub(series.base) as i32) > 0 {
+            series.base = number;
+        }
+    }
+
+    /// The FIFO of `source` had messages and has been emptied: posts all requests to it again, to keep them fresh (SR).
+    pub fn drained(&mut self, source: u32) {
+        if self.rule != Rule::Sr {
+            return;
+        }
+        let series = &mut self.series[source as usize];
+        if self.posted.any_source_waits() {
+            series.gap = true;
+            return;
+        }
+        series.next = series.base;
+        series.gap = false;
+        let pending: Vec<ReceiveId> = self.posted.naming_source(Some(source)).map(|(receive, _)| receive).collect();
+        for receive in pending {
+            self.counters.reposted += 1;
+            self.advertise_in_series(receive, source);
+        }
+    }
+
+    /// The receive's request is next in the series to `source` (SR).
+    fn advertise_in_series(&mut self, receive: ReceiveId, source: u32) {
+        let series = &mut self.series[source as usize];
+        let serial = series.next;
+        series.next = serial.wrapping_add(1);
+        self.posted.get_mut(receive).serial = serial;
+        self.counters.posted += 1;
+        self.outgoing.push_back(Advertisement { receive, source: Some(source), serial });
+    }
+
+    /// Whether an earlier receive that was not advertised could take a message meant for this one (AUTO).
+    fn fenced(&self, receive: ReceiveId) -> bool {
+        let posted = self.posted.get(receive);
+        if self.unadvertised == usize::from(!posted.advertised) {
+            return false;
+        }
+        let Some(source) = posted.pattern.source else {
+            // Several sources are concerned: not worth a search.
+            return true;
+        };
+        [Some(source), None].into_iter().any(|source| {
+            let mut earlier = self.posted.naming_source(source).take_while(|(_, other)| other.order < posted.order);
+            let conflict = earlier
+                .by_ref()
+                .take(LOOK_BACK)
+                .any(|(_, other)| !other.advertised && other.pattern.overlaps(&posted.pattern));
+            conflict || earlier.next().is_some()
+        })
+    }
+
+    fn advertise(&mut self, receive: ReceiveId) {
+        let posted = self.posted.get_mut(receive);
+        posted.advertised = true;
+        let source = posted.pattern.source;
+        self.unadvertised -= 1;
+        self.counters.posted += 1;
+        self.outgoing.push_back(Advertisement { receive, source, serial: 0 });
+    }
+
+    /// Counts a receive in (`by` = 1) or out of (`by` = -1) those held back.
+    fn hold(&mut self, receive: ReceiveId, by: isize) {
+        self.held = self.held.wrapping_add_signed(by);
+        if let Some(source) = self.posted.get(receive).pattern.source {
+            let held = &mut self.series[source as usize].held;
+            *held = held.wrapping_add_signed(by);
+        }
+    }
+
+    fn forget(&mut self, receive: ReceiveId) {
+        if matches!(self.rule, Rule::Auto { .. }) {
+            let posted = *self.posted.get(receive);
+            if posted.worth && !posted.advertised {
+                self.hold(receive, -1);
+            }
+            self.posted.remove(receive);
+            if !posted.advertised {
+                self.unadvertised -= 1;
+                self.release(posted.pattern.source);
+            }
+        } else {
+            let wildcard = self.posted.remove(receive).pattern.source.is_none();
+            if self.rule == Rule::Sr && wildcard && !self.posted.any_source_waits() {
+                for source in 0..self.series.len() as u32 {
+                    if self.series[source as usize].gap {
+                        self.drained(source);
+                    }
+                }
+            }
+        }
+        self.outgoing.retain(|advertisement| advertisement.receive != receive);
+    }
+
+    /// A receive that was not advertised is gone: those it held back may be advertised now (AUTO).
+    fn release(&mut self, source: Option<u32>) {
+        if self.held == 0 {
+            return;
+        }
+        match source {
+            Some(source) => self.release_from(Some(source)),
+            None => (0..self.series.len() as u32).for_each(|source| self.release_from(Some(source))),
+        }
+        self.release_from(None);
+    }
+
+    fn release_from(&mut self, source: Option<u32>) {
+        if source.is_some_and(|source| self.series[source as usize].held == 0) {
+            return;
+        }
+        let held: Vec<ReceiveId> = self
+            .posted
+            .naming_source(source)
+            .take(LOOK_BACK)
+            .filter(|(_, posted)| posted.worth && !posted.advertised)
+            .map(|(receive, _)| receive)
+            .collect();
+        for receive in held {
+            if !self.fenced(receive) {
+                self.hold(receive, -1);
+                self.counters.reposted += 1;
+                self.advertise(receive);
+            }
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! What a rank is doing, in two words that the launcher can read without the rank's help.
+//!
+//! Word 0: operation, partner and tag of the present (or last) call; word 1: context and length. Written with plain stores at
+//! every call; [`describe_activity`] turns them into the user's words for reports about hangs and deaths.
+
+use crate::{Destination, Source, TagSelector};
+
+/// The calls that are told apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Call {
+    Init = 1,
+    Finalize,
+    Send,
+    SynchronousSend,
+    BufferedSend,
+    Receive,
+    Probe,
+    Wait,
+    Barrier,
+    Broadcast,
+    Reduce,
+    Allreduce,
+    Gather,
+    Scatter,
+    Allgather,
+    Alltoall,
+    Scan,
+    ReduceScatter,
+    CreateCommunicator,
+}
+
+const NAMES: [&str; 19] = [
+    "init",
+    "finalize",
+    "send",
+    "synchronous send",
+    "buffered send",
+    "receive",
+    "probe",
+    "wait",
+    "barrier",
+    "broadcast",
+    "reduce",
+    "allreduce",
+    "gather",
+    "scatter",
+    "allgather",
+    "alltoall",
+    "scan",
+    "reduce-scatter",
+    "communicator creation",
+];
+
+impl Call {
+    pub(crate) fn name(self) -> &'static str {
+        NAMES[self as usize - 1]
+    }
+}
+
+/// "No partner", "any partner", "no tag", "any tag".
+const NO_PARTNER: u32 = 0xff_ffff;
+const ANY_PARTNER: u32 = 0xff_fffe;
+const NO_TAG: u32 = u32::MAX;
+const ANY_TAG: u32 = u32::MAX - 1;
+
+/// Partner and tag of a call as words.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Target {
+    pub(crate) partner: u32,
+    pub(crate) tag: u32,
+}
+
+impl Target {
+    pub(crate) const NONE: Target = Target { partner: NO_PARTNER, tag: NO_TAG };
+
+    #[inline]
+    pub(crate) fn send(destination: Destination, tag: i32) -> Self {
+        let partner = match destination {
+            Destination::Rank(rank) => rank as u32,
+            Destination::Null => NO_PARTNER,
+        };
+        Target { partner, tag: tag as u32 }
+    }
+
+    #[inline]
+    pub(crate) fn receive(source: Source, tag: TagSelector) -> Self {
+        let partner = match source {
+            Source::Rank(rank) => rank as u32,
+            Source::Any => ANY_PARTNER,
+            Source::Null => NO_PARTNER,
+        };
+        let tag = match tag {
+            TagSelector::Tag(tag) => tag as u32,
+            TagSelector::Any => ANY_TAG,
+        };
+        Target { partner, tag }
+    }
+}
+
+#[inline]
+pub(crate) fn words(call: Call, target: Target, context: u32, bytes: usize) -> [u64; 2] {
+    let first = u64::from(target.tag) << 32 | u64::from(target.partner & 0xff_ffff) << 8 | call as u64;
+    [first, u64::from(context) << 32 | u64::from(u32::try_from(bytes).unwrap_or(u32::MAX))]
+}
+
+/// The sentence fragment that an activity record stands for, as "receive from rank 3, tag 7, 800 bytes, in the world
+/// communicator"; `None` if the rank made no call yet. Ranks are ranks in the communicator named.
+pub fn describe_activity(words: &[u64; 8]) -> Option<String> {
+    let [first, second, ..] = *words;
+    let call = (first & 0xff) as usize;
+    let name = NAMES.get(call.checked_sub(1)?)?;
+    let (partner, tag) = ((first >> 8) as u32 & 0xff_ffff, (first >> 32) as u32);
+    let (context, bytes) = ((second >> 32) as u32, second as u32);
+    let mut text = name.to_string();
+    let direction = if name.contains("send") { "to" } else { "from" };
+    match partner {
+        NO_PARTNER => {}
+        ANY_PARTNER => text += &format!(" {direction} any rank"),
+        rank => text += &format!(" {direction} rank {rank}"),
+    }
+    match tag {
+        NO_TAG => {}
+        ANY_TAG => text += ", any tag",
+        tag => text += &format!(", tag {tag}"),
+    }
+    if partner != NO_PARTNER {
+        text += &format!(", {bytes} bytes");
+    }
+    if call > 2 {
+        text += &match context / 2 {
+            0 => ", in the world communicator".to_string(),
+            1 => ", in the communicator of this rank alone".to_string(),
+            number => format!(", in communicator {number}"),
+        };
+    }
+    Some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_are_described_in_words() {
+        let mut record = [0; 8];
+        assert_eq!(describe_activity(&record), None);
+        record[..2].copy_from_slice(&words(Call::Receive, Target::receive(3.into(), 7.into()), 0, 800));
+        let text = describe_activity(&record).unwrap();
+        assert_eq!(text, "receive from rank 3, tag 7, 800 bytes, in the world communicator");
+        record[..2].copy_from_slice(&words(Call::Receive, Target::receive(Source::Any, TagSelector::Any), 8, 1));
+        assert_eq!(describe_activity(&record).unwrap(), "receive from any rank, any tag, 1 bytes, in communicator 4");
+        record[..2].copy_from_slice(&words(Call::Barrier, Target::NONE, 1, 0));
+        assert_eq!(describe_activity(&record).unwrap(), "barrier, in the world communicator");
+        record[..2].copy_from_slice(&words(Call::ReduceScatter, Target::NONE, 1, 0));
+        assert_eq!(describe_activity(&record).unwrap(), "reduce-scatter, in the world communicator");
+    }
+}

@@ -1,0 +1,31 @@
+//! Where Rust references become spans: the one place of this crate that vouches for the life of a buffer.
+#![allow(unsafe_code)]
+
+use rwmpi_transport::{ReadSpan, WriteSpan};
+
+use crate::Pod;
+
+/// The bytes of `data`, for an operation that completes, or is waited for by its scope, before the borrow ends.
+///
+/// # Safety
+/// The operation must be done before the borrow of `data` ends.
+pub(crate) unsafe fn read_span<T: Pod>(data: &[T]) -> ReadSpan<'static> {
+    // SAFETY: the slice is readable for the length of its borrow, and by this function's contract that is long enough.
+    unsafe { ReadSpan::new(data.as_ptr().cast(), size_of_val(data)) }
+}
+
+/// The bytes of `buffer`, as [`read_span`].
+///
+/// # Safety
+/// The operation must be done before the borrow of `buffer` ends, and `buffer` not be touched until then. Any bytes make valid
+/// elements ([`Pod`]).
+pub(crate) unsafe fn write_span<T: Pod>(buffer: &mut [T]) -> WriteSpan<'static> {
+    // SAFETY: the slice is writable for the length of its borrow, and by this function's contract that is long enough.
+    unsafe { WriteSpan::new(buffer.as_mut_ptr().cast(), size_of_val(buffer)) }
+}
+
+/// The bytes of a vector that the engine keeps, unchanged, as long as the operation.
+pub(crate) fn owned_span(data: &[u8]) -> ReadSpan<'static> {
+    // SAFETY: the engine stores the vector in the operation that uses the span, and drops both together.
+    unsafe { read_span(data) }
+}

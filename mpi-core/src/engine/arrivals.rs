@@ -1,0 +1,258 @@
+//! What arrives: cells of the message queues and of the queues for requests, dealt with one by one.
+
+use rwmpi_protocol::{Envelope, MessageId};
+use rwmpi_transport::{Arrival, Fabric, PeerFault, Queue, ReadSpan};
+
+use super::operation::ReceiveOperation;
+use super::{
+    Body, Completion, Engine, Failure, Operation, OperationId, Stream, Target, UNEXPECTED_LIMIT, Unexpected, wire,
+};
+
+fn fault(source: u32, what: &'static str) -> Failure {
+    Failure::Fault(PeerFault { peer: source as usize, what })
+}
+
+impl<F: Fabric> Engine<F> {
+    /// Deals with one cell of `source`'s message queue and pops it.
+    pub(super) fn arrival(&mut self, source: u32, arrival: &Arrival) -> Result<(), Failure> {
+        let [_, context, tag, extra] = arrival.header;
+        let envelope = Envelope { context, source, tag };
+        let kind = wire::kind(&arrival.header);
+        if let wire::EAGER | wire::BEGIN | wire::ANNOUNCE = kind {
+            if self.peers[source as usize].stream.is_some() {
+                return Err(fault(source, "a message begins inside another"));
+            }
+            self.receiver.next_request(source, extra);
+        }
+        match kind {
+            wire::EAGER => self.eager(&envelope, arrival)?,
+            wire::BEGIN => self.begin(&envelope, arrival)?,
+            wire::CONTINUE => self.continued(source, arrival)?,
+            wire::ANNOUNCE => self.announced(&envelope, arrival)?,
+            wire::WRITTEN => self.written(source, tag, context, arrival)?,
+            wire::BARRIER => self.rounds.arrived(context, tag),
+            _ => return Err(fault(source, "a cell of unknown kind")),
+        }
+        self.fabric.pop(source as usize, Queue::Messages);
+        Ok(())
+    }
+
+    /// Reads a payload of exactly `N` bytes.
+    fn body<const N: usize>(&mut self, source: u32, queue: Queue, arrival: &Arrival) -> Result<[u8; N], Failure> {
+        if arrival.len != N {
+            return Err(fault(source, "a cell of wrong length"));
+        }
+        let mut body = [0; N];
+        self.fabric.read(source as usize, queue, arrival, 0, body.as_mut_slice().into());
+        Ok(body)
+    }
+
+    fn eager(&mut self, envelope: &Envelope, arrival: &Arrival) -> Result<(), Failure> {
+        let source = envelope.source;
+        match self.match_arrival(envelope) {
+            Some(id) => {
+                let Operation::Receive(receive) = &self.operations[id as usize] else { return Ok(()) };
+                let capacity = receive.buffer.len();
+                let into = receive.buffer.part(0, arrival.len.min(capacity));
+                self.fabric.read(source as usize, Queue::Messages, arrival, 0, into);
+                let outcome = ReceiveOperation::outcome(capacity, source, envelope.tag, arrival.len as u64);
+                self.finish(id, outcome);
+            }
+            None => {
+                let mut data = vec![0; arrival.len];
+                self.fabric.read(source as usize, Queue::Messages, arrival, 0, data.as_mut_slice().into());
+                self.account(source, arrival.len as u64)?;
+                self.store(*envelope, arrival.len as u64, Body::Stored { data, answer: None });
+            }
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self, envelope: &Envelope, arrival: &Arrival) -> Result<(), Failure> {
+        let source = envelope.source;
+        let body: [u8; size_of::<wire::Begin>()] = self.body(source, Queue::Messages, arrival)?;
+        let wire::Begin { total, answer, .. } = bytemuck::cast(body);
+        let answer = (answer != wire::NO_ANSWER).then_some(answer);
+        let target = match self.match_arrival(envelope) {
+            Some(id) => {
+                if let Some(answer) = answer {
+                    self.answer(source, answer)?;
+                }
+                Target::Receive(id)
+            }
+            None => {
+                self.account(source, total)?;
+                let data = Vec::with_capacity(total as usize);
+                Target::Unexpected(self.store(*envelope, total, Body::Stored { data, answer }))
+            }
+        };
+        let stream = Stream { target, arrived: 0, total, tag: envelope.tag };
+        self.peers[source as usize].stream = Some(stream);
+        if total == 0 {
+            self.stream_ended(source, stream);
+        }
+        Ok(())
+    }
+
+    fn continued(&mut self, source: u32, arrival: &Arrival) -> Result<(), Failure> {
+        let Some(mut stream) = self.peers[source as usize].stream else {
+            return Err(fault(source, "data without a message"));
+        };
+        let (arrived, len) = (stream.arrived as usize, arrival.len);
+        if len as u64 > stream.total - stream.arrived {
+            return Err(fault(source, "more data than announced"));
+        }
+        match stream.target {
+            Target::Receive(id) => {
+                if let Operation::Receive(receive) = &self.operations[id as usize] {
+                    let capacity = receive.buffer.len();
+                    let taken = len.min(capacity.saturating_sub(arrived));
+                    if taken > 0 {
+                        let into = receive.buffer.part(arrived, taken);
+                        self.fabric.read(source as usize, Queue::Messages, arrival, 0, into);
+                    }
+                }
+            }
+            Target::Unexpected(key) => {
+                if let Body::Stored { data, .. } = &mut self.unexpected[key].body {
+                    data.resize(arrived + len, 0);
+                    let into = data[arrived..].as_mut().into();
+                    self.fabric.read(source as usize, Queue::Messages, arrival, 0, into);
+                }
+            }
+        }
+        stream.arrived += len as u64;
+        self.peers[source as usize].stream = Some(stream);
+        if stream.arrived == stream.total {
+            self.stream_ended(source, stream);
+        }
+        Ok(())
+    }
+
+    fn stream_ended(&mut self, source: u32, stream: Stream) {
+        self.peers[source as usize].stream = None;
+        if let Target::Receive(id) = stream.target
+            && let Operation::Receive(receive) = &self.operations[id as usize]
+        {
+            let outcome = ReceiveOperation::outcome(receive.buffer.len(), source, stream.tag, stream.total);
+            self.finish(id, outcome);
+        }
+    }
+
+    fn announced(&mut self, envelope: &Envelope, arrival: &Arrival) -> Result<(), Failure> {
+        let source = envelope.source;
+        let body: [u8; size_of::<wire::Announce>()] = self.body(source, Queue::Messages, arrival)?;
+        let wire::Announce { address, answer, .. } = bytemuck::cast(body);
+        let address = wire::address(address);
+        match self.match_arrival(envelope) {
+            Some(id) => self.fetch(id, source, envelope.tag, &address, answer),
+            None => {
+                self.store(*envelope, address.len, Body::Announced { address, answer });
+                Ok(())
+            }
+        }
+    }
+
+    fn written(&mut self, source: u32, tag: u32, slot: u32, arrival: &Arrival) -> Result<(), Failure> {
+        let body: [u8; size_of::<wire::Written>()] = self.body(source, Queue::Messages, arrival)?;
+        let wire::Written { len, generation } = bytemuck::cast(body);
+        let Some(id) = self.slots.receive(slot, generation) else {
+            return Err(fault(source, "a notice for a receive that is not advertised"));
+        };
+        if let Operation::Receive(receive) = &self.operations[id as usize] {
+            let outcome = ReceiveOperation::outcome(receive.buffer.len(), source, tag, len);
+            self.receiver.written(id, source);
+            self.slots.give_back(slot);
+            self.finish(id, outcome);
+            self.note_hit(source, len);
+        }
+        Ok(())
+    }
+
+    /// Bounds what unexpected messages may hold.
+    fn account(&mut self, source: u32, bytes: u64) -> Result<(), Failure> {
+        self.unexpected_bytes += bytes;
+        if self.unexpected_bytes > UNEXPECTED_LIMIT {
+            return Err(Failure::UnexpectedLimit { source, bytes: self.unexpected_bytes, limit: UNEXPECTED_LIMIT });
+        }
+        Ok(())
+    }
+
+    /// A message joins the unexpected ones; returns the key of its body.
+    pub(super) fn store(&mut self, envelope: Envelope, len: u64, body: Body) -> usize {
+        let message: MessageId = self.receiver.store(envelope);
+        self.keep(message, Unexpected { source: envelope.source, tag: envelope.tag, len, body })
+    }
+
+    /// Tells the sender that its message has been matched (and fetched).
+    pub(super) fn answer(&mut self, source: u32, answer: u32) -> Result<(), Failure> {
+        let state = &mut self.peers[source as usize];
+        if state.answers.is_empty() {
+            self.backlog += 1;
+        }
+        state.answers.push_back(answer);
+        self.flush_answers(source)
+    }
+
+    /// Sends what answers find room. Returns with `answers` empty or the queue full.
+    pub(super) fn flush_answers(&mut self, peer: u32) -> Result<(), Failure> {
+        use rwmpi_transport::{Enqueue, PushError};
+        let state = &mut self.peers[peer as usize];
+        while let Some(&answer) = state.answers.front() {
+            let header = [wire::MATCHED, answer, 0, 0];
+            match self.fabric.try_push(peer as usize, Queue::Requests, Enqueue::Retry, header, ReadSpan::EMPTY) {
+                Ok(()) => {
+                    state.answers.pop_front();
+                    if state.answers.is_empty() {
+                        self.backlog -= 1;
+                    }
+                }
+                Err(PushError::Full) => break,
+                Err(error) => return Err(Failure::Push(error)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Deals with everything in `peer`'s queue for requests.
+    pub(super) fn collect_requests(&mut self, peer: usize) -> Result<bool, Failure> {
+        let mut any = false;
+        while let Some(arrival) = self.fabric.front(peer, Queue::Requests).map_err(Failure::Fault)? {
+            any = true;
+            match wire::kind(&arrival.header) {
+                wire::REQUEST => {
+                    let body = self.body(peer as u32, Queue::Requests, &arrival)?;
+                    let request = wire::decode_request(&arrival.header, body);
+                    self.peers[peer].sender.on_request(request);
+                }
+                wire::MATCHED => self.matched(peer as u32, arrival.header[1])?,
+                _ => return Err(fault(peer as u32, "a request of unknown kind")),
+            }
+            self.fabric.pop(peer, Queue::Requests);
+        }
+        Ok(any)
+    }
+
+    /// The receiver has matched this send.
+    fn matched(&mut self, peer: u32, id: OperationId) -> Result<(), Failure> {
+        match self.operations.get(id as usize) {
+            Some(Operation::Send(send)) if send.peer == peer && send.stage == super::operation::Stage::Waiting => {
+                self.answers_awaited -= 1;
+                self.finish(id, Ok(Completion::SENT));
+                Ok(())
+            }
+            // A synchronous message is matched by its first cell; its data may still be leaving.
+            Some(Operation::Send(send)) if send.peer == peer => {
+                self.matched_early(id);
+                Ok(())
+            }
+            _ => Err(fault(peer, "an answer to a message that was not sent")),
+        }
+    }
+
+    fn matched_early(&mut self, id: OperationId) {
+        if let Operation::Send(send) = &mut self.operations[id as usize] {
+            send.mode = super::SendMode::Standard;
+        }
+    }
+}

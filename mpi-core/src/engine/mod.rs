@@ -1,0 +1,244 @@
+//! The progress engine: joins the protocol's state machines to a transport, for one rank.
+//!
+//! It knows peers (numbers in the job), contexts and tags, not communicators or ranks in them; it owns every operation in flight.
+//! Ownership rules:
+//!
+//! 1. An operation's buffer belongs to the engine from its start until it is [`Operation::Done`]; the caller (the typed API's
+//!    scopes, the C front end) keeps it valid that long.
+//! 2. Nothing overtakes `Peer::queued`: while it holds something, everything for that peer goes behind it.
+//! 3. A receive that is advertised is completed by whoever has taken its claim word: the sender, whose notice names the slot, or
+//!    this engine, before it fills the buffer from the FIFO or cancels.
+
+mod arrivals;
+mod barrier;
+mod operation;
+mod policy;
+mod probe;
+mod progress;
+mod receive;
+mod send;
+mod slots;
+mod wire;
+
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+use rustc_hash::FxHashMap;
+use rwmpi_protocol::{Counters, MessageId, Receiver, Rule, Sender};
+use rwmpi_transport::{Fabric, Header, RemoteAddress};
+use slab::Slab;
+
+use crate::Protocol;
+pub(crate) use barrier::Rounds;
+pub(crate) use operation::{Completion, Failure, Operation, OperationId, Outcome, SendMode};
+use policy::Policy;
+pub(crate) use probe::MatchedMessage;
+use slots::Slots;
+
+/// What is known about one peer, and what waits to be sent to it.
+struct Peer {
+    sender: Sender,
+    /// Messages and notices that found no room yet, in order.
+    queued: VecDeque<Outgoing>,
+    /// Answers that found no room in the queue for requests yet.
+    answers: VecDeque<u32>,
+    /// The message that has begun to arrive from it.
+    stream: Option<Stream>,
+    /// Whether messages came out of its FIFO since requests were last posted to it (SR).
+    refresh: bool,
+    messages: u64,
+    bytes: u64,
+}
+
+enum Outgoing {
+    Message(OperationId),
+    /// A cell whose payload fits into its line.
+    Cell {
+        header: Header,
+        payload: [u8; 16],
+        len: usize,
+    },
+}
+
+/// A message that has begun to arrive from a peer and whose data still come.
+#[derive(Clone, Copy, Debug)]
+struct Stream {
+    target: Target,
+    arrived: u64,
+    total: u64,
+    tag: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Target {
+    Receive(OperationId),
+    Unexpected(usize),
+}
+
+/// A message without a receive.
+struct Unexpected {
+    source: u32,
+    tag: u32,
+    len: u64,
+    body: Body,
+}
+
+enum Body {
+    /// The data, as far as they have arrived; the answer that the sender waits for.
+    Stored { data: Vec<u8>, answer: Option<u32> },
+    /// The data wait at the sender.
+    Announced { address: RemoteAddress, answer: u32 },
+    /// A send of this rank to itself.
+    Local(OperationId),
+}
+
+/// How many messages were sent by which way.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Traffic {
+    pub(crate) remote_write_messages: u64,
+    pub(crate) remote_write_bytes: u64,
+    pub(crate) large_messages: u64,
+    pub(crate) large_bytes: u64,
+    pub(crate) large_single_copy_bytes: u64,
+}
+
+/// Messages of at least this many bytes count as large in [`Traffic`].
+const LARGE: u64 = 4096;
+
+/// Slots where there are no claim words to bound their number.
+const SLOTS_WITHOUT_CLAIMS: usize = 1024;
+
+/// Unexpected messages may hold this many bytes at a rank before the library gives up.
+const UNEXPECTED_LIMIT: u64 = 4 << 30;
+
+/// The progress engine of one rank over the transport `F`.
+pub(crate) struct Engine<F: Fabric> {
+    pub(crate) fabric: F,
+    rule: Rule,
+    policy: Policy,
+    peers: Vec<Peer>,
+    /// Peers with something in `queued` or `answers`.
+    backlog: usize,
+    receiver: Receiver,
+    operations: Slab<Operation>,
+    unexpected: Slab<Unexpected>,
+    /// Where each message of the protocol's unexpected queue is kept.
+    bodies: Vec<usize>,
+    unexpected_bytes: u64,
+    slots: Slots,
+    /// Sends that wait for an answer of their receiver.
+    answers_awaited: usize,
+    groups: FxHashMap<u32, Rc<[u32]>>,
+    rounds: Rounds,
+    traffic: Traffic,
+}
+
+impl<F: Fabric> Engine<F> {
+    pub(crate) fn new(fabric: F, protocol: Protocol) -> Self {
+        let claims = fabric.claim_words();
+        let rule = match protocol {
+            Protocol::Sr => Rule::Sr,
+            Protocol::Nsr => Rule::Nsr,
+            Protocol::Auto => Rule::Auto { claims: claims > 0 },
+        };
+        let peers = fabric.peers();
+        let peer = |_| Peer {
+            sender: Sender::new(rule),
+            queued: VecDeque::new(),
+            answers: VecDeque::new(),
+            stream: None,
+            refresh: false,
+            messages: 0,
+            bytes: 0,
+        };
+        Engine {
+            rule,
+            policy: Policy::new(peers),
+            peers: (0..peers).map(peer).collect(),
+            backlog: 0,
+            receiver: Receiver::new(rule, peers),
+            operations: Slab::new(),
+            unexpected: Slab::new(),
+            bodies: Vec::new(),
+            unexpected_bytes: 0,
+            slots: Slots::new(if claims > 0 { claims } else { SLOTS_WITHOUT_CLAIMS }),
+            answers_awaited: 0,
+            groups: FxHashMap::default(),
+            rounds: Rounds::default(),
+            traffic: Traffic::default(),
+            fabric,
+        }
+    }
+
+    /// Tells who takes part in a context, so that receives from any source can be advertised to all of them.
+    pub(crate) fn register_group(&mut self, context: u32, peers: Rc<[u32]>) {
+        self.groups.insert(context, peers);
+    }
+
+    /// Forgets a context.
+    pub(crate) fn forget_group(&mut self, context: u32) {
+        self.groups.remove(&context);
+    }
+
+    fn me(&self) -> u32 {
+        self.fabric.me() as u32
+    }
+
+    fn claims(&self) -> bool {
+        self.fabric.claim_words() > 0
+    }
+
+    pub(crate) fn traffic(&self) -> Traffic {
+        self.traffic
+    }
+
+    /// Messages and bytes sent to each peer.
+    pub(crate) fn traffic_by_peer(&self) -> Vec<(u64, u64)> {
+        self.peers.iter().map(|state| (state.messages, state.bytes)).collect()
+    }
+
+    pub(crate) fn counters(&self) -> Counters {
+        let mut counters = self.receiver.counters();
+        self.peers.iter().for_each(|state| counters += state.sender.counters());
+        counters
+    }
+
+    fn count_message(&mut self, peer: u32, bytes: u64) {
+        let state = &mut self.peers[peer as usize];
+        state.messages += 1;
+        state.bytes += bytes;
+        if bytes >= LARGE {
+            self.traffic.large_messages += 1;
+            self.traffic.large_bytes += bytes;
+        }
+    }
+
+    /// Keeps the body of a message that the protocol has put into its unexpected queue under `message`.
+    fn keep(&mut self, message: MessageId, body: Unexpected) -> usize {
+        let key = self.unexpected.insert(body);
+        if self.bodies.len() <= message as usize {
+            self.bodies.resize(message as usize + 1, usize::MAX);
+        }
+        self.bodies[message as usize] = key;
+        key
+    }
+
+    fn add_operation(&mut self, operation: Operation) -> OperationId {
+        self.operations.insert(operation) as OperationId
+    }
+
+    fn finish(&mut self, id: OperationId, outcome: Outcome) {
+        self.operations[id as usize] = Operation::Done(outcome);
+    }
+
+    /// The result of an operation, which is then forgotten; `None` while it is in flight.
+    pub(crate) fn collect(&mut self, id: OperationId) -> Option<Outcome> {
+        match self.operations[id as usize] {
+            Operation::Done(outcome) => {
+                self.operations.remove(id as usize);
+                Some(outcome)
+            }
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! Operations in flight: what the engine remembers about a send or receive until the caller has collected its result.
+
+use rwmpi_protocol::Pattern;
+use rwmpi_transport::{PeerFault, PushError, ReadSpan, RemoteError, WriteSpan};
+
+/// Names an operation in flight.
+pub(crate) type OperationId = u32;
+
+/// How a send relates to its receive (MPI-5.0 section 3.4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SendMode {
+    /// Completes when the buffer may be used again.
+    Standard,
+    /// Completes when the receive has been matched.
+    Synchronous,
+}
+
+/// What a completed operation tells. Peers are numbers in the job, not ranks in a communicator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Completion {
+    pub(crate) source: u32,
+    pub(crate) tag: u32,
+    pub(crate) bytes: u64,
+    pub(crate) cancelled: bool,
+}
+
+impl Completion {
+    /// Of a send.
+    pub(crate) const SENT: Completion = Completion { source: u32::MAX, tag: 0, bytes: 0, cancelled: false };
+    /// Of a cancelled operation.
+    pub(crate) const CANCELLED: Completion = Completion { source: u32::MAX, tag: 0, bytes: 0, cancelled: true };
+}
+
+/// What may go wrong below the typed API; there it becomes a sentence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Failure {
+    /// The message was longer than the buffer; the buffer has what fits into it.
+    Truncated { source: u32, tag: u32, bytes: u64, capacity: u64 },
+    /// A peer broke the protocol or is gone.
+    Fault(PeerFault),
+    /// A remote write or read failed.
+    Remote { peer: u32, error: RemoteError },
+    /// No memory for a queue.
+    Push(PushError),
+    /// Unexpected messages hold more memory than the limit allows.
+    UnexpectedLimit { source: u32, bytes: u64, limit: u64 },
+    /// The job has been aborted.
+    Aborted,
+}
+
+pub(crate) type Outcome = Result<Completion, Failure>;
+
+/// One send or receive.
+#[derive(Debug)]
+pub(crate) enum Operation {
+    Send(SendOperation),
+    Receive(ReceiveOperation),
+    /// Completed, not collected yet.
+    Done(Outcome),
+}
+
+/// A send that could not complete at once.
+#[derive(Debug)]
+pub(crate) struct SendOperation {
+    pub(crate) peer: u32,
+    pub(crate) context: u32,
+    pub(crate) tag: u32,
+    pub(crate) data: ReadSpan<'static>,
+    pub(crate) mode: SendMode,
+    /// How far it has come.
+    pub(crate) stage: Stage,
+    /// The data, where the library keeps them (buffered sends, sends to self that were not matched).
+    pub(crate) owned: Option<Vec<u8>>,
+}
+
+/// How far a send has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// Nothing left yet. `settled`: its way (the FIFO) and its receive are known.
+    Queued { settled: bool },
+    /// Bytes up to here have left; the rest follows.
+    Streaming { sent: usize },
+    /// All that can be done here is done; the receiver answers when it has matched (and fetched) the message.
+    Waiting,
+    /// A message to this rank itself that waits for its receive, under that key among the unexpected ones.
+    Local { key: usize },
+}
+
+/// A receive that has not completed.
+#[derive(Debug)]
+pub(crate) struct ReceiveOperation {
+    pub(crate) pattern: Pattern,
+    pub(crate) buffer: WriteSpan<'static>,
+    /// The slot of its request for send, once it has been advertised.
+    pub(crate) slot: Option<u32>,
+    /// Whether it has been matched (its data are arriving), so that it is no longer posted.
+    pub(crate) matched: bool,
+}
+
+impl ReceiveOperation {
+    /// The result of having received a message of `bytes` bytes.
+    pub(crate) fn outcome(capacity: usize, source: u32, tag: u32, bytes: u64) -> Outcome {
+        if bytes > capacity as u64 {
+            Err(Failure::Truncated { source, tag, bytes, capacity: capacity as u64 })
+        } else {
+            Ok(Completion { source, tag, bytes, cancelled: false })
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! When a request for send pays, and when a large message had better wait for its receive (mode AUTO).
+//!
+//! The sizes are measured (docs/decisions/); the score keeps a receiver from advertising to a sender that is always faster.
+
+use rwmpi_transport::Way;
+
+/// Messages of at least this many bytes are worth a request, by the way that the sender would take.
+fn write_min(way: Way) -> u64 {
+    match way {
+        Way::SameProcess | Way::SharedHeap => 4096,
+        Way::Kernel => 4096,
+    }
+}
+
+/// The smallest of all [`write_min`]: below it senders do not look for requests.
+pub(super) const WRITE_MIN: u64 = 4096;
+
+/// Messages of at least this many bytes that find no request stay where they are and announce themselves.
+pub(super) const ANNOUNCE_MIN: u64 = 4096;
+
+/// Misses in a row after which a receiver stops advertising to a sender.
+const PATIENCE: i8 = 8;
+/// Then it tries again once in so many receives.
+const RETRY_EVERY: u32 = 16;
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Score {
+    /// Rises with each request that was answered, falls with each that was not.
+    value: i8,
+    skipped: u32,
+}
+
+/// What was learnt about each sender.
+#[derive(Debug)]
+pub(super) struct Policy {
+    scores: Vec<Score>,
+}
+
+impl Policy {
+    pub(super) fn new(peers: usize) -> Self {
+        Policy { scores: vec![Score::default(); peers] }
+    }
+
+    /// Whether a receive of `capacity` bytes from `source` should be advertised, if `source` can write by `way`.
+    pub(super) fn worth(&mut self, source: u32, capacity: u64, way: Option<Way>) -> bool {
+        if way.is_none_or(|way| capacity < write_min(way)) {
+            return false;
+        }
+        let score = &mut self.scores[source as usize];
+        if score.value > -PATIENCE {
+            return true;
+        }
+        score.skipped += 1;
+        score.skipped.is_multiple_of(RETRY_EVERY)
+    }
+
+    /// A request to `source` was answered.
+    pub(super) fn hit(&mut self, source: u32) {
+        let score = &mut self.scores[source as usize];
+        score.value = (score.value.max(0) + 1).min(PATIENCE);
+    }
+
+    /// A request to `source` came too late.
+    pub(super) fn miss(&mut self, source: u32) {
+        let score = &mut self.scores[source as usize];
+        score.value = (score.value - 1).max(-PATIENCE);
+    }
+}

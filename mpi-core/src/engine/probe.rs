@@ -1,0 +1,65 @@
+//! Probing: looking at a message before receiving it, and taking it out of matching (MPI-5.0 section 3.8).
+
+use rwmpi_protocol::Pattern;
+use rwmpi_transport::{Fabric, WriteSpan};
+
+use super::operation::ReceiveOperation;
+use super::{Completion, Engine, Failure, Operation, OperationId};
+
+/// A message that a matched probe has taken: only its holder can receive it.
+#[derive(Debug)]
+pub(crate) struct MatchedMessage {
+    key: usize,
+}
+
+impl<F: Fabric> Engine<F> {
+    /// Envelope and length of the message that a receive with that pattern would get now.
+    pub(crate) fn probe_now(&mut self, pattern: &Pattern) -> Result<Option<Completion>, Failure> {
+        self.progress()?;
+        Ok(self.peek(pattern).map(|(_, completion)| completion))
+    }
+
+    /// As [`Engine::probe_now`], waiting for one.
+    pub(crate) fn probe(&mut self, pattern: &Pattern) -> Result<Completion, Failure> {
+        self.wait_until(|engine| engine.peek(pattern).map(|(_, completion)| completion))
+    }
+
+    /// Takes the message that a receive with that pattern would get now.
+    pub(crate) fn matched_probe_now(
+        &mut self,
+        pattern: &Pattern,
+    ) -> Result<Option<(MatchedMessage, Completion)>, Failure> {
+        self.progress()?;
+        Ok(self.take_matching(pattern))
+    }
+
+    /// As [`Engine::matched_probe_now`], waiting for one.
+    pub(crate) fn matched_probe(&mut self, pattern: &Pattern) -> Result<(MatchedMessage, Completion), Failure> {
+        self.wait_until(|engine| engine.take_matching(pattern))
+    }
+
+    /// Starts receiving a message that was taken.
+    pub(crate) fn start_matched_receive(
+        &mut self,
+        message: MatchedMessage,
+        buffer: WriteSpan<'static>,
+    ) -> Result<OperationId, Failure> {
+        let pattern = Pattern { context: 0, source: None, tag: None };
+        let receive = ReceiveOperation { pattern, buffer, slot: None, matched: true };
+        let id = self.add_operation(Operation::Receive(receive));
+        self.meet(id, message.key)?;
+        Ok(id)
+    }
+
+    fn peek(&mut self, pattern: &Pattern) -> Option<(rwmpi_protocol::MessageId, Completion)> {
+        let (message, envelope) = self.receiver.find(pattern)?;
+        let bytes = self.unexpected[self.bodies[message as usize]].len;
+        Some((message, Completion { source: envelope.source, tag: envelope.tag, bytes, cancelled: false }))
+    }
+
+    fn take_matching(&mut self, pattern: &Pattern) -> Option<(MatchedMessage, Completion)> {
+        let (message, completion) = self.peek(pattern)?;
+        self.receiver.take(message);
+        Some((MatchedMessage { key: self.bodies[message as usize] }, completion))
+    }
+}

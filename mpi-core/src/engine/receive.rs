@@ -1,0 +1,300 @@
+//! Receiving: posting, advertising, and what happens when a receive meets a message.
+
+use rwmpi_protocol::{Envelope, Pattern, Posting, RequestForSend, Rule};
+use rwmpi_transport::{Enqueue, Fabric, Queue, ReadSpan, WriteSpan};
+
+use super::operation::{ReceiveOperation, SendOperation, Stage};
+use super::slots::{claimed, open};
+use super::{
+    Body, Completion, Engine, Failure, LARGE, Operation, OperationId, Outcome, Outgoing, Stream, Target, Unexpected,
+    wire,
+};
+use crate::engine::policy::WRITE_MIN;
+
+/// Receives from any source are advertised to groups of at most this many.
+const ADVERTISE_TO_ALL: usize = 16;
+
+impl<F: Fabric> Engine<F> {
+    /// Receives, and returns when the message is in the buffer.
+    #[inline]
+    pub(crate) fn receive(&mut self, pattern: Pattern, buffer: WriteSpan<'static>) -> Outcome {
+        if ((buffer.len() as u64) < WRITE_MIN || self.rule == Rule::Nsr)
+            && let Some(source) = pattern.source
+            && source != self.me()
+            && self.rule != Rule::Sr
+        {
+            return self.receive_directly(source, pattern, buffer);
+        }
+        let id = self.start_receive(pattern, buffer)?;
+        self.wait(id)
+    }
+
+    /// A blocking receive that makes no operation as long as the message it wants is the next to arrive.
+    fn receive_directly(&mut self, source: u32, pattern: Pattern, buffer: WriteSpan<'static>) -> Outcome {
+        if self.receiver.is_idle() && self.peers[source as usize].stream.is_none() && self.backlog == 0 {
+            for _ in 0..self.fabric.patience() {
+                let Some(arrival) = self.fabric.front(source as usize, Queue::Messages).map_err(Failure::Fault)? else {
+                    std::hint::spin_loop();
+                    continue;
+                };
+                let [_, context, tag, _] = arrival.header;
+                if wire::kind(&arrival.header) != wire::EAGER || !pattern.matches(&Envelope { context, source, tag }) {
+                    break;
+                }
+                let taken = arrival.len.min(buffer.len());
+                self.fabric.read(source as usize, Queue::Messages, &arrival, 0, buffer.part(0, taken));
+                self.fabric.pop(source as usize, Queue::Messages);
+                return ReceiveOperation::outcome(buffer.len(), source, tag, arrival.len as u64);
+            }
+        }
+        let id = self.start_receive(pattern, buffer)?;
+        self.wait(id)
+    }
+
+    /// Starts a receive.
+    pub(crate) fn start_receive(
+        &mut self,
+        pattern: Pattern,
+        buffer: WriteSpan<'static>,
+    ) -> Result<OperationId, Failure> {
+        let worth = self.prepare_to_post(&pattern, buffer)?;
+        let receive = ReceiveOperation { pattern, buffer, slot: None, matched: false };
+        let id = self.add_operation(Operation::Receive(receive));
+        match self.receiver.post(id, pattern, worth) {
+            Posting::Posted => self.advertise()?,
+            Posting::Matched(message, _) => {
+                let key = self.bodies[message as usize];
+                self.meet(id, key)?;
+            }
+        }
+        Ok(id)
+    }
+
+    /// Before a receive is posted that might be advertised, what has arrived is dealt with, so that the request is fresh.
+    fn prepare_to_post(&mut self, pattern: &Pattern, buffer: WriteSpan<'static>) -> Result<bool, Failure> {
+        let capacity = buffer.len() as u64;
+        let worth = match self.rule {
+            Rule::Nsr => false,
+            Rule::Sr => true,
+            Rule::Auto { .. } => capacity >= WRITE_MIN,
+        };
+        if !worth {
+            return Ok(false);
+        }
+        match pattern.source {
+            Some(source) if source == self.me() => return Ok(false),
+            Some(source) => self.drain(source as usize)?,
+            None => self.progress()?,
+        };
+        if !matches!(self.rule, Rule::Auto { .. }) {
+            return Ok(true);
+        }
+        let address = self.fabric.address_of(buffer.as_read());
+        Ok(match pattern.source {
+            Some(source) => {
+                let way = self.fabric.way_from(source as usize, &address);
+                self.policy.worth(source, capacity, way)
+            }
+            None => {
+                self.claims() && self.groups.get(&pattern.context).is_some_and(|group| group.len() <= ADVERTISE_TO_ALL)
+            }
+        })
+    }
+
+    /// Sends the requests that the protocol has decided on.
+    pub(super) fn advertise(&mut self) -> Result<(), Failure> {
+        while let Some(advertisement) = self.receiver.next_advertisement() {
+            let id = advertisement.receive;
+            let sent = match advertisement.source {
+                Some(source) => self.request_from(id, source, advertisement.serial),
+                None => self.request_from_all(id),
+            };
+            if !sent {
+                self.receiver.not_advertised(id);
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends a request to one source; false if that can't be done.
+    fn request_from(&mut self, id: OperationId, source: u32, serial: u32) -> bool {
+        let Operation::Receive(receive) = &self.operations[id as usize] else { return false };
+        let (pattern, buffer) = (receive.pattern, receive.buffer);
+        let address = self.fabric.address_of(buffer.as_read());
+        if self.fabric.way_from(source as usize, &address).is_none() {
+            return false;
+        }
+        let Some((slot, generation)) = self.slot_of(id) else { return false };
+        let accepted = self.fabric.popped(source as usize);
+        let request = RequestForSend {
+            serial,
+            accepted,
+            context: pattern.context,
+            tag: pattern.tag,
+            slot,
+            generation,
+            target: wire::address_words(&address),
+        };
+        let (header, body) = wire::encode_request(&request);
+        self.fabric
+            .try_push(source as usize, Queue::Requests, Enqueue::Retry, header, ReadSpan::from(&body[..]))
+            .is_ok()
+    }
+
+    fn request_from_all(&mut self, id: OperationId) -> bool {
+        let Operation::Receive(receive) = &self.operations[id as usize] else { return false };
+        let Some(group) = self.groups.get(&receive.pattern.context).cloned() else { return false };
+        let me = self.me();
+        let mut sent_to_all = true;
+        for &peer in group.iter().filter(|&&peer| peer != me) {
+            sent_to_all &= self.request_from(id, peer, 0);
+        }
+        sent_to_all
+    }
+
+    /// The slot of a receive, taken on first use.
+    fn slot_of(&mut self, id: OperationId) -> Option<(u32, u64)> {
+        let Operation::Receive(receive) = &mut self.operations[id as usize] else { return None };
+        if let Some(slot) = receive.slot {
+            return Some((slot, self.slots.generation(slot)));
+        }
+        let (slot, generation) = self.slots.take(id)?;
+        receive.slot = Some(slot);
+        if self.fabric.claim_words() > 0 {
+            self.fabric.set_claim(slot as usize, open(generation));
+        }
+        Some((slot, generation))
+    }
+
+    /// The receive that a message from the FIFO completes; it is no longer posted, and nobody else can complete it.
+    pub(super) fn match_arrival(&mut self, envelope: &Envelope) -> Option<OperationId> {
+        loop {
+            let id = self.receiver.candidate(envelope)?;
+            if !self.take_own_claim(id) {
+                self.receiver.reserve(id);
+                continue;
+            }
+            let Operation::Receive(receive) = &mut self.operations[id as usize] else {
+                unreachable!("posted operations are receives")
+            };
+            receive.matched = true;
+            if let Some(slot) = receive.slot.take() {
+                self.slots.give_back(slot);
+                self.policy.miss(envelope.source);
+            }
+            self.receiver.deliver(id);
+            return Some(id);
+        }
+    }
+
+    /// Takes the claim word of an own receive, if it has one: false if a sender was faster.
+    fn take_own_claim(&mut self, id: OperationId) -> bool {
+        let Operation::Receive(ReceiveOperation { slot: Some(slot), .. }) = &self.operations[id as usize] else {
+            return true;
+        };
+        let (slot, me) = (*slot as usize, self.fabric.me());
+        let generation = self.slots.generation(slot as u32);
+        !self.claims() || self.fabric.swap_claim(me, slot, open(generation), claimed(generation)).is_ok()
+    }
+
+    /// Copies a whole message that lies in this rank's memory into a receive, which completes.
+    pub(super) fn fill(&mut self, id: OperationId, data: ReadSpan<'_>, source: u32, tag: u32) {
+        let Operation::Receive(receive) = &self.operations[id as usize] else { return };
+        let taken = data.len().min(receive.buffer.len());
+        data.part(0, taken).copy_to(receive.buffer);
+        let outcome = ReceiveOperation::outcome(receive.buffer.len(), source, tag, data.len() as u64);
+        self.finish(id, outcome);
+    }
+
+    /// A receive meets a message that arrived before it, kept under `key`.
+    pub(super) fn meet(&mut self, id: OperationId, key: usize) -> Result<(), Failure> {
+        let Unexpected { source, tag, len, body } = self.unexpected.remove(key);
+        match body {
+            Body::Stored { data, answer } => {
+                self.unexpected_bytes -= data.capacity() as u64;
+                if let Some(answer) = answer {
+                    self.answer(source, answer)?;
+                }
+                if (data.len() as u64) < len {
+                    self.take_over_stream(id, key, source, &data);
+                } else {
+                    self.fill(id, data[..].into(), source, tag);
+                }
+            }
+            Body::Announced { address, answer } => self.fetch(id, source, tag, &address, answer)?,
+            Body::Local(send) => {
+                if let Operation::Send(operation) = &self.operations[send as usize] {
+                    let data = operation.data;
+                    self.fill(id, data, source, tag);
+                }
+                self.finish(send, Ok(Completion::SENT));
+            }
+        }
+        Ok(())
+    }
+
+    /// The rest of a message that is arriving goes straight into the receive.
+    fn take_over_stream(&mut self, id: OperationId, key: usize, source: u32, arrived: &[u8]) {
+        let Operation::Receive(receive) = &mut self.operations[id as usize] else { return };
+        receive.matched = true;
+        let taken = arrived.len().min(receive.buffer.len());
+        ReadSpan::from(&arrived[..taken]).copy_to(receive.buffer);
+        if let Some(Stream { target, .. }) = &mut self.peers[source as usize].stream {
+            debug_assert!(matches!(target, Target::Unexpected(other) if *other == key));
+            *target = Target::Receive(id);
+        }
+    }
+
+    /// Reads an announced message out of the sender's memory.
+    pub(super) fn fetch(
+        &mut self,
+        id: OperationId,
+        source: u32,
+        tag: u32,
+        address: &rwmpi_transport::RemoteAddress,
+        answer: u32,
+    ) -> Result<(), Failure> {
+        let Operation::Receive(receive) = &self.operations[id as usize] else { return Ok(()) };
+        let capacity = receive.buffer.len();
+        let taken = capacity.min(address.len as usize);
+        let into = receive.buffer.part(0, taken);
+        let read = self.fabric.remote_read(source as usize, address, 0, into);
+        let outcome = match read {
+            Ok(_) => ReceiveOperation::outcome(capacity, source, tag, address.len),
+            Err(error) => Err(Failure::Remote { peer: source, error }),
+        };
+        self.finish(id, outcome);
+        self.answer(source, answer)
+    }
+
+    /// Cancels a receive that no message has met, or a send that has not left; otherwise does nothing. Always local.
+    pub(crate) fn cancel(&mut self, id: OperationId) -> Result<(), Failure> {
+        match &self.operations[id as usize] {
+            Operation::Receive(receive) if !receive.matched => {
+                // Without claim words only the sender could say whether it is about to write: such a receive is left alone.
+                let slot = receive.slot;
+                if (slot.is_none() || self.claims()) && self.take_own_claim(id) {
+                    self.receiver.cancel(id);
+                    slot.into_iter().for_each(|slot| self.slots.give_back(slot));
+                    self.finish(id, Ok(Completion::CANCELLED));
+                    self.advertise()?;
+                }
+            }
+            Operation::Send(SendOperation { peer, stage: Stage::Queued { .. }, .. }) => {
+                let state = &mut self.peers[*peer as usize];
+                state.queued.retain(|outgoing| !matches!(outgoing, Outgoing::Message(other) if *other == id));
+                self.backlog -= usize::from(state.queued.is_empty());
+                self.finish(id, Ok(Completion::CANCELLED));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// A large message that came in one piece counts in favour of advertising.
+    pub(super) fn note_hit(&mut self, source: u32, len: u64) {
+        if len >= LARGE {
+            self.policy.hit(source);
+        }
+    }
+}

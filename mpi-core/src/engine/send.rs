@@ -1,0 +1,347 @@
+//! Sending: which way a message takes, and pushing it there.
+
+use rwmpi_protocol::{Choice, Envelope, RequestForSend, Rule};
+use rwmpi_transport::{Enqueue, Fabric, Header, PushError, Queue, ReadSpan};
+
+use super::operation::{SendOperation, Stage};
+use super::policy::{ANNOUNCE_MIN, WRITE_MIN};
+use super::slots::{claimed, open};
+use super::{Body, Completion, Engine, Failure, LARGE, Operation, OperationId, Outgoing, SendMode, wire};
+
+/// What became of an attempt to send.
+enum Progress {
+    /// The buffer may be used again.
+    Done,
+    /// The receiver will answer.
+    Waiting,
+    /// No room; go on later from this stage.
+    Blocked(Stage),
+}
+
+/// Messages remembered as unaccepted before the sender looks how far the receiver has come.
+const LOOK_AT_ACCEPTED: usize = 256;
+
+impl<F: Fabric> Engine<F> {
+    /// Sends, and returns when the buffer may be used again (or, synchronous, when the receive was matched). The common small
+    /// message makes no operation.
+    #[inline]
+    pub(crate) fn send(
+        &mut self,
+        peer: u32,
+        context: u32,
+        tag: u32,
+        data: ReadSpan<'static>,
+        mode: SendMode,
+    ) -> Result<(), Failure> {
+        if let Some(id) = self.start_send(peer, context, tag, data, mode)? {
+            self.wait(id)?;
+        }
+        Ok(())
+    }
+
+    /// Starts a send; `None`: it has completed already.
+    #[inline]
+    pub(crate) fn start_send(
+        &mut self,
+        peer: u32,
+        context: u32,
+        tag: u32,
+        data: ReadSpan<'static>,
+        mode: SendMode,
+    ) -> Result<Option<OperationId>, Failure> {
+        self.count_message(peer, data.len() as u64);
+        if peer != self.me() && mode == SendMode::Standard && (data.len() as u64) < WRITE_MIN {
+            let state = &mut self.peers[peer as usize];
+            if state.queued.is_empty() && self.rule != Rule::Sr && !state.sender.holds_requests() {
+                let envelope = Envelope { context, source: 0, tag };
+                let position = self.fabric.pushed(peer as usize);
+                let header = [wire::EAGER, context, tag, 0];
+                match self.fabric.try_push(peer as usize, Queue::Messages, Enqueue::Next, header, data) {
+                    Ok(()) => {
+                        state.sender.on_fifo(&envelope, position, false);
+                        if state.sender.unaccepted() >= LOOK_AT_ACCEPTED {
+                            self.look_at_accepted(peer);
+                        }
+                        return Ok(None);
+                    }
+                    Err(PushError::Full) => {}
+                    Err(error) => return Err(Failure::Push(error)),
+                }
+            }
+        }
+        self.start_general_send(peer, context, tag, data, mode)
+    }
+
+    #[cold]
+    fn start_general_send(
+        &mut self,
+        peer: u32,
+        context: u32,
+        tag: u32,
+        data: ReadSpan<'static>,
+        mode: SendMode,
+    ) -> Result<Option<OperationId>, Failure> {
+        let stage = Stage::Queued { settled: false };
+        let operation = SendOperation { peer, context, tag, data, mode, stage, owned: None };
+        if peer == self.me() {
+            return self.send_to_self(operation);
+        }
+        let id = self.add_operation(Operation::Send(operation));
+        if self.peers[peer as usize].queued.is_empty() {
+            self.advance_send(id, Enqueue::Next)?;
+            if let Some(outcome) = self.collect(id) {
+                return outcome.map(|_| None);
+            }
+            if matches!(&self.operations[id as usize], Operation::Send(send) if send.stage == Stage::Waiting) {
+                return Ok(Some(id));
+            }
+        }
+        self.queue(peer, Outgoing::Message(id));
+        Ok(Some(id))
+    }
+
+    /// A send whose data the library keeps a copy of: completes for the caller at once (buffered mode).
+    pub(crate) fn start_buffered_send(
+        &mut self,
+        peer: u32,
+        context: u32,
+        tag: u32,
+        data: ReadSpan<'_>,
+    ) -> Result<Option<OperationId>, Failure> {
+        let mut owned = vec![0; data.len()];
+        data.copy_to(owned[..].as_mut().into());
+        let span = crate::buffer::owned_span(&owned);
+        let id = self.start_send(peer, context, tag, span, SendMode::Standard)?;
+        if let Some(id) = id
+            && let Operation::Send(send) = &mut self.operations[id as usize]
+        {
+            send.owned = Some(owned);
+        }
+        Ok(id)
+    }
+
+    /// Goes on with a send from wherever it stands. Afterwards it is done, waiting, or still to be gone on with.
+    pub(super) fn advance_send(&mut self, id: OperationId, enqueue: Enqueue) -> Result<(), Failure> {
+        let Operation::Send(send) = &self.operations[id as usize] else { return Ok(()) };
+        let (peer, mode, data, stage) = (send.peer, send.mode, send.data, send.stage);
+        let envelope = Envelope { context: send.context, source: 0, tag: send.tag };
+        let progress = match stage {
+            Stage::Queued { settled } => self.dispatch(id, peer, &envelope, data, mode, settled, enqueue)?,
+            Stage::Streaming { sent } => self.stream(peer, data, sent, mode, enqueue)?,
+            Stage::Waiting | Stage::Local { .. } => return Ok(()),
+        };
+        let stage = match progress {
+            Progress::Done => {
+                self.finish(id, Ok(Completion::SENT));
+                return Ok(());
+            }
+            Progress::Waiting => {
+                self.answers_awaited += 1;
+                Stage::Waiting
+            }
+            Progress::Blocked(stage) => stage,
+        };
+        if let Operation::Send(send) = &mut self.operations[id as usize] {
+            send.stage = stage;
+        }
+        Ok(())
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn dispatch(
+        &mut self,
+        id: OperationId,
+        peer: u32,
+        envelope: &Envelope,
+        data: ReadSpan<'static>,
+        mode: SendMode,
+        mut settled: bool,
+        enqueue: Enqueue,
+    ) -> Result<Progress, Failure> {
+        if !settled && self.rule != Rule::Nsr {
+            match self.choose(peer, envelope, data)? {
+                Choice::Write(request) => {
+                    self.write(peer, envelope.tag, &request, data)?;
+                    return Ok(Progress::Done);
+                }
+                Choice::Fifo { settled: known } => settled = known,
+            }
+        }
+        let position = self.fabric.pushed(peer as usize);
+        let (header, payload) = self.first_cell(id, peer, envelope, data, mode);
+        let pushed = match &payload {
+            First::Whole => self.try_push(peer, enqueue, header, data),
+            First::Begin(body) => self.try_push(peer, enqueue, header, bytemuck::bytes_of(body).into()),
+            First::Announce(body) => self.try_push(peer, enqueue, header, bytemuck::bytes_of(body).into()),
+        };
+        if !pushed? {
+            return Ok(Progress::Blocked(Stage::Queued { settled }));
+        }
+        self.peers[peer as usize].sender.on_fifo(envelope, position, settled);
+        if self.peers[peer as usize].sender.unaccepted() >= LOOK_AT_ACCEPTED {
+            self.look_at_accepted(peer);
+        }
+        match payload {
+            First::Whole => Ok(Progress::Done),
+            First::Begin(_) => self.stream(peer, data, 0, mode, Enqueue::Next),
+            First::Announce(_) => {
+                if data.len() as u64 >= LARGE {
+                    self.traffic.large_single_copy_bytes += data.len() as u64;
+                }
+                Ok(Progress::Waiting)
+            }
+        }
+    }
+
+    /// The first cell of a message that goes through the FIFO.
+    fn first_cell(
+        &self,
+        id: OperationId,
+        peer: u32,
+        envelope: &Envelope,
+        data: ReadSpan<'static>,
+        mode: SendMode,
+    ) -> (Header, First) {
+        let next_request = self.peers[peer as usize].sender.next_request();
+        let header = |kind| [kind, envelope.context, envelope.tag, next_request];
+        let auto = matches!(self.rule, Rule::Auto { .. });
+        if auto && data.len() as u64 >= ANNOUNCE_MIN {
+            let address = self.fabric.address_of(data);
+            if self.fabric.way_from(peer as usize, &address).is_some() {
+                let address = wire::address_words(&address);
+                return (header(wire::ANNOUNCE), First::Announce(wire::Announce { address, answer: id, reserved: 0 }));
+            }
+        }
+        if mode == SendMode::Standard && data.len() <= self.fabric.max_payload() {
+            return (header(wire::EAGER), First::Whole);
+        }
+        let answer = if mode == SendMode::Synchronous { id } else { wire::NO_ANSWER };
+        (header(wire::BEGIN), First::Begin(wire::Begin { total: data.len() as u64, answer, reserved: 0 }))
+    }
+
+    /// Pushes the data of a message that has begun.
+    fn stream(
+        &mut self,
+        peer: u32,
+        data: ReadSpan<'static>,
+        mut sent: usize,
+        mode: SendMode,
+        mut enqueue: Enqueue,
+    ) -> Result<Progress, Failure> {
+        while sent < data.len() {
+            let len = (data.len() - sent).min(self.fabric.max_payload());
+            if !self.try_push(peer, enqueue, [wire::CONTINUE, 0, 0, 0], data.part(sent, len))? {
+                return Ok(Progress::Blocked(Stage::Streaming { sent }));
+            }
+            enqueue = Enqueue::Next;
+            sent += len;
+        }
+        Ok(if mode == SendMode::Synchronous { Progress::Waiting } else { Progress::Done })
+    }
+
+    pub(super) fn try_push(
+        &mut self,
+        peer: u32,
+        enqueue: Enqueue,
+        header: Header,
+        payload: ReadSpan<'_>,
+    ) -> Result<bool, Failure> {
+        match self.fabric.try_push(peer as usize, Queue::Messages, enqueue, header, payload) {
+            Ok(()) => Ok(true),
+            Err(PushError::Full) => Ok(false),
+            Err(error) => Err(Failure::Push(error)),
+        }
+    }
+
+    /// Asks the protocol for the way, and takes the claim word where there is one.
+    fn choose(&mut self, peer: u32, envelope: &Envelope, data: ReadSpan<'static>) -> Result<Choice, Failure> {
+        let len = data.len() as u64;
+        let worth = len >= WRITE_MIN;
+        if worth || self.rule == Rule::Sr {
+            self.collect_requests(peer as usize)?;
+        }
+        if !self.peers[peer as usize].sender.holds_requests() {
+            return Ok(Choice::Fifo { settled: false });
+        }
+        self.look_at_accepted(peer);
+        loop {
+            let choice = self.peers[peer as usize].sender.choose(envelope, len, worth);
+            let Choice::Write(request) = choice else { return Ok(choice) };
+            if !self.claims() || self.claim(peer, request.slot, request.generation) {
+                return Ok(choice);
+            }
+            self.peers[peer as usize].sender.claim_lost(&request);
+        }
+    }
+
+    /// Takes the claim word of a receive of `peer`.
+    pub(super) fn claim(&mut self, peer: u32, slot: u32, generation: u64) -> bool {
+        (slot as usize) < self.fabric.claim_words()
+            && self.fabric.swap_claim(peer as usize, slot as usize, open(generation), claimed(generation)).is_ok()
+    }
+
+    fn look_at_accepted(&mut self, peer: u32) {
+        if let Some(accepted) = self.fabric.accepted(peer as usize) {
+            self.peers[peer as usize].sender.accepted(accepted);
+        }
+    }
+
+    /// Answers a request: writes the data into the receiver's buffer, then tells it so.
+    fn write(&mut self, peer: u32, tag: u32, request: &RequestForSend, data: ReadSpan<'static>) -> Result<(), Failure> {
+        let len = data.len() as u64;
+        if len > 0 {
+            self.fabric
+                .remote_write(peer as usize, &wire::address(request.target), 0, data)
+                .map_err(|error| Failure::Remote { peer, error })?;
+        }
+        self.traffic.remote_write_messages += 1;
+        self.traffic.remote_write_bytes += len;
+        if len >= LARGE {
+            self.traffic.large_single_copy_bytes += len;
+        }
+        let body = wire::Written { len, generation: request.generation };
+        self.push_cell(peer, [wire::WRITTEN, request.slot, tag, 0], bytemuck::bytes_of(&body))
+    }
+
+    /// Sends a cell with at most 16 bytes, behind whatever is queued.
+    pub(super) fn push_cell(&mut self, peer: u32, header: Header, body: &[u8]) -> Result<(), Failure> {
+        if self.peers[peer as usize].queued.is_empty() && self.try_push(peer, Enqueue::Next, header, body.into())? {
+            return Ok(());
+        }
+        let mut payload = [0; 16];
+        payload[..body.len()].copy_from_slice(body);
+        self.queue(peer, Outgoing::Cell { header, payload, len: body.len() });
+        Ok(())
+    }
+
+    pub(super) fn queue(&mut self, peer: u32, outgoing: Outgoing) {
+        let state = &mut self.peers[peer as usize];
+        if state.queued.is_empty() {
+            self.backlog += 1;
+        }
+        state.queued.push_back(outgoing);
+    }
+
+    /// A message to this rank: one copy if its receive waits, otherwise it waits for its receive where it is.
+    fn send_to_self(&mut self, send: SendOperation) -> Result<Option<OperationId>, Failure> {
+        let envelope = Envelope { context: send.context, source: self.me(), tag: send.tag };
+        if let Some(receive) = self.match_arrival(&envelope) {
+            self.fill(receive, send.data, envelope.source, envelope.tag);
+            return Ok(None);
+        }
+        let len = send.data.len() as u64;
+        let id = self.add_operation(Operation::Send(send));
+        let key = self.store(envelope, len, Body::Local(id));
+        if let Operation::Send(send) = &mut self.operations[id as usize] {
+            send.stage = Stage::Local { key };
+        }
+        Ok(Some(id))
+    }
+}
+
+/// What the first cell of a message carries.
+enum First {
+    Whole,
+    Begin(wire::Begin),
+    Announce(wire::Announce),
+}

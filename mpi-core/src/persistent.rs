@@ -1,0 +1,212 @@
+//! Persistent requests: the same exchange again and again (MPI-5.0 section 3.9).
+//!
+//! A persistent request owns its buffer and lends it out only while it is inactive, so it needs no scope. The buffer is on the
+//! heap: forgetting the request leaks it, and nothing dangles.
+#![allow(unsafe_code)]
+
+use std::ops::DerefMut;
+
+use crate::activity::{Call, Target};
+use crate::buffer::{read_span, write_span};
+use crate::communicator::Communicator;
+use crate::engine::{OperationId, SendMode};
+use crate::error::{Error, ErrorClass};
+use crate::{Buffer, Destination, Pod, Result, Source, Status, TagSelector};
+
+/// Owned memory that stays where it is when its owner is moved.
+pub trait OwnedBuffer<T>: DerefMut<Target = [T]> + sealed::Stable {}
+impl<T, B: DerefMut<Target = [T]> + sealed::Stable> OwnedBuffer<T> for B {}
+
+mod sealed {
+    pub trait Stable {}
+    impl<T> Stable for Vec<T> {}
+    impl<T> Stable for crate::Buffer<T> {}
+}
+
+/// A send that can be started any number of times (MPI_Send_init).
+pub struct PersistentSend<T: Pod, B: OwnedBuffer<T> = Buffer<T>> {
+    exchange: Exchange<T, B>,
+    destination: Destination,
+    tag: i32,
+    mode: SendMode,
+}
+
+/// A receive that can be started any number of times (MPI_Recv_init).
+pub struct PersistentReceive<T: Pod, B: OwnedBuffer<T> = Buffer<T>> {
+    exchange: Exchange<T, B>,
+    source: Source,
+    tag: TagSelector,
+}
+
+/// What both kinds share.
+struct Exchange<T: Pod, B: OwnedBuffer<T>> {
+    communicator: Communicator,
+    call: Call,
+    /// `None` only after drop has had to leak it.
+    buffer: Option<B>,
+    active: Option<OperationId>,
+    elements: std::marker::PhantomData<T>,
+}
+
+impl<T: Pod, B: OwnedBuffer<T>> Exchange<T, B> {
+    fn new(communicator: &Communicator, call: Call, buffer: B) -> Self {
+        let (communicator, elements) = (communicator.clone(), std::marker::PhantomData);
+        Exchange { communicator, call, buffer: Some(buffer), active: None, elements }
+    }
+
+    fn inactive(&self) -> Result<()> {
+        match self.active {
+            None => Ok(()),
+            Some(_) => {
+                let what = "the persistent request is active: wait for it first".to_string();
+                Err(Error::argument(ErrorClass::Request, &self.communicator, self.call, what))
+            }
+        }
+    }
+
+    fn buffer(&mut self) -> Result<&mut B> {
+        self.inactive()?;
+        Ok(self.buffer.as_mut().expect("the buffer stays until drop"))
+    }
+
+    fn wait(&mut self) -> Result<Status> {
+        let Some(id) = self.active.take() else { return Ok(Status::EMPTY) };
+        let outcome = self.communicator.process().engine().wait(id);
+        outcome
+            .map(|completion| Status::new(&self.communicator, completion))
+            .map_err(self.communicator.failed(self.call))
+    }
+
+    fn test(&mut self) -> Result<Option<Status>> {
+        let Some(id) = self.active else { return Ok(Some(Status::EMPTY)) };
+        let outcome = self.communicator.process().engine().test(id).map_err(self.communicator.failed(self.call))?;
+        let Some(outcome) = outcome else { return Ok(None) };
+        self.active = None;
+        outcome
+            .map(|completion| Some(Status::new(&self.communicator, completion)))
+            .map_err(self.communicator.failed(self.call))
+    }
+}
+
+impl<T: Pod, B: OwnedBuffer<T>> Drop for Exchange<T, B> {
+    fn drop(&mut self) {
+        let Some(id) = self.active else { return };
+        let mut engine = self.communicator.process().engine();
+        let _ = engine.cancel(id);
+        if engine.wait(id).is_err() {
+            // The transport has failed: whether a peer may still write is not known.
+            std::mem::forget(self.buffer.take());
+        }
+    }
+}
+
+impl<T: Pod, B: OwnedBuffer<T>> PersistentSend<T, B> {
+    /// The data of the next start. An error while the request is active.
+    pub fn buffer(&mut self) -> Result<&mut B> {
+        self.exchange.buffer()
+    }
+
+    /// Starts it (MPI_Start).
+    pub fn start(&mut self) -> Result<()> {
+        let Exchange { communicator, call, .. } = &self.exchange;
+        let (communicator, call) = (communicator.clone(), *call);
+        let Some(peer) = communicator.checked_destination(call, self.destination, self.tag)? else { return Ok(()) };
+        // SAFETY: the buffer is not lent out while the request is active, and `Exchange` keeps it until the send has completed.
+        let span = unsafe { read_span(self.exchange.buffer()?) };
+        let target = Target::send(self.destination, self.tag);
+        let mut engine = communicator.process().enter(call, target, communicator.context(), span.len());
+        let started = engine.start_send(peer, communicator.context(), self.tag as u32, span, self.mode);
+        drop(engine);
+        self.exchange.active = started.map_err(communicator.failed(call))?;
+        Ok(())
+    }
+
+    /// Waits until it has completed; then it is inactive.
+    pub fn wait(&mut self) -> Result<Status> {
+        self.exchange.wait()
+    }
+
+    /// Whether it has completed; then it is inactive.
+    pub fn test(&mut self) -> Result<Option<Status>> {
+        self.exchange.test()
+    }
+}
+
+impl<T: Pod, B: OwnedBuffer<T>> PersistentReceive<T, B> {
+    /// The data of the last message. An error while the request is active.
+    pub fn buffer(&mut self) -> Result<&mut B> {
+        self.exchange.buffer()
+    }
+
+    /// Starts it (MPI_Start).
+    pub fn start(&mut self) -> Result<()> {
+        let Exchange { communicator, call, .. } = &self.exchange;
+        let (communicator, call) = (communicator.clone(), *call);
+        let pattern = communicator.checked_pattern(call, self.source, self.tag, communicator.context())?;
+        let Some(pattern) = pattern else { return Ok(()) };
+        // SAFETY: the buffer is not lent out while the request is active, and `Exchange` keeps it until the receive has completed.
+        let span = unsafe { write_span(self.exchange.buffer()?) };
+        let target = Target::receive(self.source, self.tag);
+        let mut engine = communicator.process().enter(call, target, communicator.context(), span.len());
+        let started = engine.start_receive(pattern, span);
+        drop(engine);
+        self.exchange.active = Some(started.map_err(communicator.failed(call))?);
+        Ok(())
+    }
+
+    /// Waits until it has completed; then it is inactive.
+    pub fn wait(&mut self) -> Result<Status> {
+        self.exchange.wait()
+    }
+
+    /// Whether it has completed; then it is inactive.
+    pub fn test(&mut self) -> Result<Option<Status>> {
+        self.exchange.test()
+    }
+}
+
+impl Communicator {
+    /// A send of `buffer` that can be started again and again (MPI_Send_init).
+    pub fn persistent_send<T: Pod, B: OwnedBuffer<T>>(
+        &self,
+        buffer: B,
+        destination: impl Into<Destination>,
+        tag: i32,
+    ) -> Result<PersistentSend<T, B>> {
+        self.persistent_send_in_mode(Call::Send, buffer, destination.into(), tag, SendMode::Standard)
+    }
+
+    /// As [`Communicator::persistent_send`], synchronous (MPI_Ssend_init).
+    pub fn persistent_synchronous_send<T: Pod, B: OwnedBuffer<T>>(
+        &self,
+        buffer: B,
+        destination: impl Into<Destination>,
+        tag: i32,
+    ) -> Result<PersistentSend<T, B>> {
+        self.persistent_send_in_mode(Call::SynchronousSend, buffer, destination.into(), tag, SendMode::Synchronous)
+    }
+
+    fn persistent_send_in_mode<T: Pod, B: OwnedBuffer<T>>(
+        &self,
+        call: Call,
+        buffer: B,
+        destination: Destination,
+        tag: i32,
+        mode: SendMode,
+    ) -> Result<PersistentSend<T, B>> {
+        self.checked_destination(call, destination, tag)?;
+        Ok(PersistentSend { exchange: Exchange::new(self, call, buffer), destination, tag, mode })
+    }
+
+    /// A receive into `buffer` that can be started again and again (MPI_Recv_init).
+    pub fn persistent_receive<T: Pod, B: OwnedBuffer<T>>(
+        &self,
+        buffer: B,
+        source: impl Into<Source>,
+        tag: impl Into<TagSelector>,
+    ) -> Result<PersistentReceive<T, B>> {
+        let (source, tag) = (source.into(), tag.into());
+        self.checked_pattern(Call::Receive, source, tag, self.context())?;
+        Ok(PersistentReceive { exchange: Exchange::new(self, Call::Receive, buffer), source, tag })
+    }
+}

@@ -1,0 +1,76 @@
+//! Memory from the shared heap, for Rust programs.
+#![allow(unsafe_code)]
+
+use std::alloc::Layout;
+use std::ops::{Deref, DerefMut};
+use std::ptr::NonNull;
+
+use rwmpi_transport::Heap;
+
+use crate::Pod;
+
+/// Elements in the shared heap, where peers on the node write directly; a slice in every other respect. Made by
+/// [`crate::Universe::alloc`].
+pub struct Buffer<T> {
+    place: Place<T>,
+}
+
+enum Place<T> {
+    Shared { start: NonNull<T>, len: usize, heap: Heap },
+    Ordinary(Vec<T>),
+}
+
+// SAFETY: the block belongs to this value alone, as a vector's does; peers write into it only while a request borrows it.
+unsafe impl<T: Send> Send for Buffer<T> {}
+// SAFETY: as above; shared access is through `&[T]`.
+unsafe impl<T: Sync> Sync for Buffer<T> {}
+
+impl<T: Pod> Buffer<T> {
+    pub(crate) fn new(heap: &Heap, len: usize) -> Self {
+        let block = Layout::array::<T>(len).ok().filter(|layout| layout.size() > 0);
+        let place = match block.and_then(|layout| heap.allocate(layout)) {
+            Some(start) => {
+                let start = start.cast::<T>();
+                // SAFETY: the heap gave a block of `len` elements, suitably aligned, to us alone.
+                unsafe { start.as_ptr().write_bytes(0, len) };
+                Place::Shared { start, len, heap: heap.clone() }
+            }
+            None => Place::Ordinary(vec![T::zeroed(); len]),
+        };
+        Buffer { place }
+    }
+
+    /// Whether the elements really lie in the shared heap.
+    pub fn is_shared(&self) -> bool {
+        matches!(self.place, Place::Shared { .. })
+    }
+}
+
+impl<T> Drop for Buffer<T> {
+    fn drop(&mut self) {
+        if let Place::Shared { start, heap, .. } = &self.place {
+            heap.free(start.cast());
+        }
+    }
+}
+
+impl<T> Deref for Buffer<T> {
+    type Target = [T];
+    fn deref(&self) -> &[T] {
+        match &self.place {
+            // SAFETY: `new` initialised the block, which is ours until drop.
+            Place::Shared { start, len, .. } => unsafe { std::slice::from_raw_parts(start.as_ptr(), *len) },
+            Place::Ordinary(elements) => elements,
+        }
+    }
+}
+
+impl<T> DerefMut for Buffer<T> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        match &mut self.place {
+            // SAFETY: as in `deref`, and `&mut self` makes the access unique.
+            Place::Shared { start, len, .. } => unsafe { std::slice::from_raw_parts_mut(start.as_ptr(), *len) },
+            Place::Ordinary(elements) => elements,
+        }
+    }
+}

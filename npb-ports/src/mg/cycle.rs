@@ -1,0 +1,107 @@
+//! The V-cycle: from the finest grid down to the coarsest and back, correcting the solution on every level.
+
+use super::boundary::Boundary;
+use super::shape::Shape;
+use super::stencil::{RowSums, Smoother, prolongate, residual, residual_in_place, restrict, smooth};
+use rwmpi::Result;
+use std::ops::DerefMut;
+
+/// One grid level: correction and residual.
+pub struct Level<M> {
+    /// Shape of both.
+    pub shape: Shape,
+    /// Correction; on the finest level the solution.
+    pub u: M,
+    /// Residual.
+    pub r: M,
+}
+
+/// Grids from coarse to fine, each half as wide as the next, in memory of kind `M` and with ghosts from `B`.
+pub struct Hierarchy<M, B> {
+    /// Coarsest first.
+    pub levels: Vec<Level<M>>,
+    boundary: B,
+    smoother: Smoother,
+    sums: RowSums,
+}
+
+impl<M: DerefMut<Target = [f64]>, B: Boundary> Hierarchy<M, B> {
+    /// Grids of `shapes`, coarsest first, all zero.
+    pub fn new(shapes: &[Shape], boundary: B, smoother: Smoother, allocate: impl Fn(usize) -> M) -> Self {
+        let grid = |shape: Shape| allocate(shape.points());
+        let levels = shapes.iter().map(|&shape| Level { shape, u: grid(shape), r: grid(shape) }).collect();
+        let sums = RowSums::new(*shapes.last().expect("at least one level"));
+        Hierarchy { levels, boundary, smoother, sums }
+    }
+
+    /// The finest level.
+    pub fn finest(&mut self) -> &mut Level<M> {
+        self.levels.last_mut().expect("at least one level")
+    }
+
+    /// Brings the ghosts of `grid`, which is of `shape`, up to date.
+    pub fn refresh(&mut self, shape: Shape, grid: &mut [f64]) -> Result<()> {
+        self.boundary.refresh(shape, grid)
+    }
+
+    /// Restricts the finest residual to all coarser levels.
+    pub fn restrict(&mut self) -> Result<()> {
+        for fine in (1..self.levels.len()).rev() {
+            let [coarse, fine] = &mut self.levels[fine - 1..=fine] else { unreachable!("a slice of two") };
+            restrict(fine.shape, &fine.r, coarse.shape, &mut coarse.r, &mut self.sums);
+            self.boundary.refresh(coarse.shape, &mut coarse.r)?;
+        }
+        Ok(())
+    }
+
+    /// Solves the coarsest level, as far as one smoothing of nothing does.
+    pub fn smooth_coarsest(&mut self) -> Result<()> {
+        self.levels[0].u.fill(0.0);
+        self.smooth(0)
+    }
+
+    /// Corrects level after level, from the second coarsest to all that are coarser than the finest.
+    pub fn correct(&mut self) -> Result<()> {
+        for level in 1..self.levels.len() - 1 {
+            self.levels[level].u.fill(0.0);
+            self.prolongate_to(level);
+            self.relax(level)?;
+        }
+        Ok(())
+    }
+
+    /// Adds the correction of the next coarser level to that of `level`.
+    pub fn prolongate_to(&mut self, level: usize) {
+        let [coarse, fine] = &mut self.levels[level - 1..=level] else { unreachable!("a slice of two") };
+        prolongate(coarse.shape, &coarse.u, fine.shape, &mut fine.u, &mut self.sums);
+    }
+
+    /// Takes into the residual of `level` what its correction achieves, and smooths what is left.
+    pub fn relax(&mut self, level: usize) -> Result<()> {
+        let Level { shape, u, r } = &mut self.levels[level];
+        residual_in_place(*shape, u, r, &mut self.sums);
+        self.boundary.refresh(*shape, r)?;
+        self.smooth(level)
+    }
+
+    fn smooth(&mut self, level: usize) -> Result<()> {
+        let Level { shape, u, r } = &mut self.levels[level];
+        smooth(*shape, self.smoother, r, u, &mut self.sums);
+        self.boundary.refresh(*shape, u)
+    }
+
+    /// On the finest level, r = v − A u.
+    pub fn evaluate(&mut self, v: &[f64]) -> Result<()> {
+        let Level { shape, u, r } = self.levels.last_mut().expect("at least one level");
+        residual(*shape, u, v, r, &mut self.sums);
+        self.boundary.refresh(*shape, r)
+    }
+
+    /// Corrects the solution on the finest level, the coarser ones having been corrected.
+    pub fn finish(&mut self, v: &[f64]) -> Result<()> {
+        let finest = self.levels.len() - 1;
+        self.prolongate_to(finest);
+        self.evaluate(v)?;
+        self.smooth(finest)
+    }
+}

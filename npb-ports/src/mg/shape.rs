@@ -1,0 +1,67 @@
+//! The shape of a rank's part of a grid: a box of points with one layer of ghost points on every side.
+//!
+//! Points are stored x fastest. Indices count from the ghost layer, so that interior points are `1..=interior[axis]`.
+
+use std::ops::Range;
+
+/// A box of points with ghosts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Points along each axis (x, y, z), without ghosts.
+    pub interior: [usize; 3],
+}
+
+impl Shape {
+    /// Points along each axis, with ghosts.
+    pub fn extents(&self) -> [usize; 3] {
+        self.interior.map(|points| points + 2)
+    }
+
+    /// All points, with ghosts.
+    pub fn points(&self) -> usize {
+        self.extents().iter().product()
+    }
+
+    /// The points of a row along x, with ghosts.
+    #[inline(always)]
+    pub fn row(&self, y: usize, z: usize) -> Range<usize> {
+        let [length, rows, _] = self.extents();
+        let start = length * (y + rows * z);
+        start..start + length
+    }
+
+    /// The points of a row along x, without ghosts.
+    #[inline(always)]
+    pub fn interior_row(&self, y: usize, z: usize) -> Range<usize> {
+        let row = self.row(y, z);
+        row.start + 1..row.end - 1
+    }
+
+    /// The points of a plane of constant z, with ghosts.
+    pub fn plane(&self, z: usize) -> Range<usize> {
+        let [length, rows, _] = self.extents();
+        length * rows * z..length * rows * (z + 1)
+    }
+
+    /// `(y, z)` of all rows without ghosts.
+    pub fn interior_rows(&self) -> impl Iterator<Item = (usize, usize)> + use<> {
+        let [_, rows, planes] = self.interior;
+        (1..=planes).flat_map(move |z| (1..=rows).map(move |y| (y, z)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Shape;
+
+    #[test]
+    fn rows_and_planes_tile_the_box() {
+        let shape = Shape { interior: [2, 3, 4] };
+        assert_eq!(shape.points(), 4 * 5 * 6);
+        assert_eq!(shape.row(0, 0), 0..4);
+        assert_eq!(shape.interior_row(1, 0), 5..7);
+        assert_eq!(shape.plane(5), 100..120);
+        assert_eq!(shape.interior_rows().count(), 12);
+        assert_eq!(shape.interior_rows().last(), Some((3, 4)));
+    }
+}

@@ -1,0 +1,268 @@
+//! The four operators of multigrid, each a weighted sum over a point and its 26 neighbours, where the weight depends only
+//! on whether the neighbour shares a face, an edge or a corner with the point.
+//!
+//! All but prolongation work row by row in two steps. First, for every place along the row, the four neighbouring rows that
+//! share a face with it are added up, and the four that share an edge. Then the weighted sum needs these two sums and the
+//! row itself at three places each, instead of 27 points.
+
+use super::shape::Shape;
+use multiversion::multiversion;
+
+/// Weights of the operator A; those of faces are zero.
+const CENTRE_OF_A: f64 = -8.0 / 3.0;
+const EDGE_OF_A: f64 = 1.0 / 6.0;
+const CORNER_OF_A: f64 = 1.0 / 12.0;
+
+/// Weights of the smoother S; those of corners are zero.
+#[derive(Clone, Copy, Debug)]
+pub struct Smoother {
+    pub centre: f64,
+    pub face: f64,
+    pub edge: f64,
+}
+
+/// Room for the sums over neighbouring rows.
+#[derive(Debug)]
+pub struct RowSums {
+    faces: Vec<f64>,
+    edges: Vec<f64>,
+}
+
+impl RowSums {
+    /// Room for rows of `shape`.
+    pub fn new(shape: Shape) -> Self {
+        let length = shape.extents()[0];
+        RowSums { faces: vec![0.0; length], edges: vec![0.0; length] }
+    }
+
+    /// Sums over the rows around row `(y, z)` of `grid`: `(faces, edges)`.
+    #[inline(always)]
+    fn around<'a>(&'a mut self, shape: Shape, grid: &[f64], y: usize, z: usize) -> (&'a [f64], &'a [f64]) {
+        let length = shape.extents()[0];
+        let row = |y, z| &grid[shape.row(y, z)][..length];
+        let (faces, edges) = (&mut self.faces[..length], &mut self.edges[..length]);
+        let beside = [row(y - 1, z), row(y + 1, z), row(y, z - 1), row(y, z + 1)];
+        let diagonal = [row(y - 1, z - 1), row(y + 1, z - 1), row(y - 1, z + 1), row(y + 1, z + 1)];
+        for x in 0..length {
+            faces[x] = beside[0][x] + beside[1][x] + beside[2][x] + beside[3][x];
+            edges[x] = diagonal[0][x] + diagonal[1][x] + diagonal[2][x] + diagonal[3][x];
+        }
+        (faces, edges)
+    }
+}
+
+/// r = v − A u. Ghosts of r are left alone.
+#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl+avx2+fma", "x86_64+avx2+fma"))]
+pub fn residual(shape: Shape, u: &[f64], v: &[f64], r: &mut [f64], sums: &mut RowSums) {
+    for (y, z) in shape.interior_rows() {
+        let row = shape.interior_row(y, z);
+        let targets = r[row.clone()].iter_mut().zip(&v[row]).map(|(r, &v)| (r, v));
+        subtract_operator(shape, u, y, z, targets, sums);
+    }
+}
+
+/// r = r − A u. Ghosts of r are left alone.
+#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl+avx2+fma", "x86_64+avx2+fma"))]
+pub fn residual_in_place(shape: Shape, u: &[f64], r: &mut [f64], sums: &mut RowSums) {
+    for (y, z) in shape.interior_rows() {
+        let targets = r[shape.interior_row(y, z)].iter_mut().map(|r| {
+            let v = *r;
+            (r, v)
+        });
+        subtract_operator(shape, u, y, z, targets, sums);
+    }
+}
+
+/// Sets the first of each pair of `targets`, the interior of row `(y, z)`, to the second less A u.
+#[inline(always)]
+fn subtract_operator<'a>(
+    shape: Shape,
+    u: &[f64],
+    y: usize,
+    z: usize,
+    targets: impl Iterator<Item = (&'a mut f64, f64)>,
+    sums: &mut RowSums,
+) {
+    let (faces, edges) = sums.around(shape, u, y, z);
+    let centres = &u[shape.interior_row(y, z)];
+    let places = faces.windows(3).zip(edges.windows(3)).zip(centres);
+    for ((r, v), ((faces, edges), centre)) in targets.zip(places) {
+        let (edges, corners) = (edges[1] + faces[0] + faces[2], edges[0] + edges[2]);
+        *r = v - CENTRE_OF_A * centre - EDGE_OF_A * edges - CORNER_OF_A * corners;
+    }
+}
+
+/// u = u + S r. Ghosts of u are left alone.
+#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl+avx2+fma", "x86_64+avx2+fma"))]
+pub fn smooth(shape: Shape, smoother: Smoother, r: &[f64], u: &mut [f64], sums: &mut RowSums) {
+    for (y, z) in shape.interior_rows() {
+        let (faces, edges) = sums.around(shape, r, y, z);
+        let places = r[shape.row(y, z)].windows(3).zip(faces.windows(3)).zip(&edges[1..]);
+        for (u, ((row, faces), edge)) in u[shape.interior_row(y, z)].iter_mut().zip(places) {
+            let (faces, edges) = (row[0] + row[2] + faces[1], edge + faces[0] + faces[2]);
+            *u += smoother.centre * row[1] + smoother.face * faces + smoother.edge * edges;
+        }
+    }
+}
+
+/// Coarse = P fine: each coarse point sits on the fine point with twice its index. Ghosts of coarse are left alone.
+#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl+avx2+fma", "x86_64+avx2+fma"))]
+pub fn restrict(fine_shape: Shape, fine: &[f64], coarse_shape: Shape, coarse: &mut [f64], sums: &mut RowSums) {
+    for (y, z) in coarse_shape.interior_rows() {
+        let (faces, edges) = sums.around(fine_shape, fine, 2 * y, 2 * z);
+        let row = &fine[fine_shape.row(2 * y, 2 * z)];
+        let places = row[1..].windows(3).zip(faces[1..].windows(3)).zip(edges[1..].windows(3)).step_by(2);
+        for (coarse, ((row, faces), edges)) in coarse[coarse_shape.interior_row(y, z)].iter_mut().zip(places) {
+            *coarse = 0.5 * row[1]
+                + 0.25 * (row[0] + row[2] + faces[1])
+                + 0.125 * (faces[0] + faces[2] + edges[1])
+                + 0.0625 * (edges[0] + edges[2]);
+        }
+    }
+}
+
+/// Fine = fine + Q coarse, ghosts included: they come out right if those of both were.
+#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl+avx2+fma", "x86_64+avx2+fma"))]
+pub fn prolongate(coarse_shape: Shape, coarse: &[f64], fine_shape: Shape, fine: &mut [f64], sums: &mut RowSums) {
+    let [length, rows, planes] = coarse_shape.extents();
+    let sum = &mut sums.faces[..length];
+    for z in 0..planes - 1 {
+        for y in 0..rows - 1 {
+            let row = |y, z| &coarse[coarse_shape.row(y, z)];
+            let (here, north, above, both) = (row(y, z), row(y + 1, z), row(y, z + 1), row(y + 1, z + 1));
+            add_interpolated(here, 1.0, &mut fine[fine_shape.row(2 * y, 2 * z)]);
+            sum.iter_mut().zip(here.iter().zip(north)).for_each(|(sum, (a, b))| *sum = a + b);
+            add_interpolated(sum, 0.5, &mut fine[fine_shape.row(2 * y + 1, 2 * z)]);
+            sum.iter_mut().zip(above.iter().zip(both)).for_each(|(sum, (a, b))| *sum += a + b);
+            add_interpolated(sum, 0.25, &mut fine[fine_shape.row(2 * y + 1, 2 * z + 1)]);
+            sum.iter_mut().zip(here.iter().zip(above)).for_each(|(sum, (a, b))| *sum = a + b);
+            add_interpolated(sum, 0.5, &mut fine[fine_shape.row(2 * y, 2 * z + 1)]);
+        }
+    }
+}
+
+/// Adds `weight` times `coarse` to the fine points on coarse points, and the mean of two to those between them.
+#[inline(always)]
+fn add_interpolated(coarse: &[f64], weight: f64, fine: &mut [f64]) {
+    for (fine, coarse) in fine.as_chunks_mut::<2>().0.iter_mut().zip(coarse.windows(2)) {
+        fine[0] += weight * coarse[0];
+        fine[1] += 0.5 * weight * (coarse[0] + coarse[1]);
+    }
+}
+
+/// Sum of the squares and largest absolute value of the interior points.
+#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl+avx2+fma", "x86_64+avx2+fma"))]
+pub fn squares_and_maximum(shape: Shape, grid: &[f64]) -> (f64, f64) {
+    // In eight parts, so that the additions do not wait for one another.
+    let (mut squares, mut maxima) = ([0.0; 8], [0.0; 8]);
+    for (y, z) in shape.interior_rows() {
+        for group in grid[shape.interior_row(y, z)].chunks(8) {
+            for ((square, maximum), value) in squares.iter_mut().zip(&mut maxima).zip(group) {
+                *square += value * value;
+                *maximum = if value.abs() > *maximum { value.abs() } else { *maximum };
+            }
+        }
+    }
+    (squares.iter().sum(), maxima.into_iter().fold(0.0, f64::max))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::shape::Shape;
+    use super::*;
+
+    const FINE: Shape = Shape { interior: [4, 6, 8] };
+
+    /// Values without any pattern.
+    fn values(shape: Shape, seed: u64) -> Vec<f64> {
+        let mut values = vec![0.0; shape.points()];
+        crate::random::Generator::new(seed).fill(&mut values);
+        values
+    }
+
+    /// The sum over all 27 places around `point`, weighted by how many coordinates differ.
+    fn weighted(shape: Shape, grid: &[f64], point: [usize; 3], weights: [f64; 4]) -> f64 {
+        let mut sum = 0.0;
+        for place in 0..27 {
+            let offset = [place % 3, place / 3 % 3, place / 9];
+            let distance = offset.iter().filter(|&&offset| offset != 1).count();
+            let [x, y, z] = std::array::from_fn(|axis| point[axis] + offset[axis] - 1);
+            sum += weights[distance] * grid[shape.row(y, z)][x];
+        }
+        sum
+    }
+
+    fn interior_points(shape: Shape) -> impl Iterator<Item = [usize; 3]> {
+        shape.interior_rows().flat_map(move |(y, z)| (1..=shape.interior[0]).map(move |x| [x, y, z]))
+    }
+
+    #[test]
+    fn the_residual_is_that_of_the_27_point_operator() {
+        let (u, v) = (values(FINE, 1), values(FINE, 2));
+        let mut r = vec![f64::NAN; FINE.points()];
+        let mut in_place = v.clone();
+        residual(FINE, &u, &v, &mut r, &mut RowSums::new(FINE));
+        residual_in_place(FINE, &u, &mut in_place, &mut RowSums::new(FINE));
+        for point in interior_points(FINE) {
+            let index = FINE.row(point[1], point[2]).start + point[0];
+            let expected = v[index] - weighted(FINE, &u, point, [-8.0 / 3.0, 0.0, 1.0 / 6.0, 1.0 / 12.0]);
+            assert!((r[index] - expected).abs() < 1e-14 && r[index] == in_place[index]);
+        }
+        assert!(r[0].is_nan() && in_place[0] == v[0], "ghosts are left alone");
+    }
+
+    #[test]
+    fn smoothing_adds_the_27_point_operator() {
+        let (r, before) = (values(FINE, 3), values(FINE, 4));
+        let mut u = before.clone();
+        let smoother = Smoother { centre: -0.375, face: 0.03125, edge: -0.015625 };
+        smooth(FINE, smoother, &r, &mut u, &mut RowSums::new(FINE));
+        for point in interior_points(FINE) {
+            let index = FINE.row(point[1], point[2]).start + point[0];
+            let expected = before[index] + weighted(FINE, &r, point, [-0.375, 0.03125, -0.015625, 0.0]);
+            assert!((u[index] - expected).abs() < 1e-14);
+        }
+    }
+
+    #[test]
+    fn restriction_weighs_the_27_fine_points() {
+        let coarse_shape = Shape { interior: [2, 3, 4] };
+        let (fine, mut coarse) = (values(FINE, 5), vec![0.0; coarse_shape.points()]);
+        restrict(FINE, &fine, coarse_shape, &mut coarse, &mut RowSums::new(FINE));
+        for point in interior_points(coarse_shape) {
+            let expected = weighted(FINE, &fine, point.map(|index| 2 * index), [0.5, 0.25, 0.125, 0.0625]);
+            assert!((coarse[coarse_shape.row(point[1], point[2])][point[0]] - expected).abs() < 1e-14);
+        }
+    }
+
+    #[test]
+    fn prolongation_of_a_linear_function_is_that_function() {
+        let coarse_shape = Shape { interior: [2, 3, 4] };
+        let linear = |x: f64, y: f64, z: f64| 1.0 + 2.0 * x - 3.0 * y + 5.0 * z;
+        let fill = |shape: Shape, step: f64| {
+            let mut grid = vec![0.0; shape.points()];
+            for z in 0..shape.extents()[2] {
+                for y in 0..shape.extents()[1] {
+                    for (x, value) in grid[shape.row(y, z)].iter_mut().enumerate() {
+                        *value = linear(step * x as f64, step * y as f64, step * z as f64);
+                    }
+                }
+            }
+            grid
+        };
+        let mut fine = values(FINE, 6);
+        let expected: Vec<_> = fill(FINE, 1.0).iter().zip(&fine).map(|(value, before)| value + before).collect();
+        prolongate(coarse_shape, &fill(coarse_shape, 2.0), FINE, &mut fine, &mut RowSums::new(FINE));
+        assert!(fine.iter().zip(expected).all(|(value, expected)| (value - expected).abs() < 1e-12));
+    }
+
+    #[test]
+    fn the_norms_leave_ghosts_out() {
+        let shape = Shape { interior: [3, 1, 2] };
+        let mut grid = vec![100.0; shape.points()];
+        for (y, z) in shape.interior_rows() {
+            grid[shape.interior_row(y, z)].copy_from_slice(&[1.0, -3.0, 2.0]);
+        }
+        assert_eq!(squares_and_maximum(shape, &grid), (28.0, 3.0));
+    }
+}

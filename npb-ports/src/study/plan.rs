@@ -1,0 +1,185 @@
+//! Which runs a study makes, and in which order.
+//!
+//! Invariant: the modes of one benchmark and process count run one right after the other, and the one that begins changes from
+//! repeat to repeat, so a machine that gets slower or faster meanwhile does so for all of them alike.
+
+use clap::ValueEnum;
+use serde::{Deserialize, Serialize};
+
+use crate::{Benchmark, Class};
+
+/// The benchmarks in the order of the thesis's list.
+pub const ORDER: [Benchmark; 8] = {
+    use Benchmark::*;
+    [Ep, Mg, Cg, Ft, Is, Lu, Sp, Bt]
+};
+
+/// The benchmark's name as people write it: `CG`.
+pub fn title(benchmark: Benchmark) -> String {
+    benchmark.to_string().to_uppercase()
+}
+
+/// What the benchmark computes and how it communicates, in a few words.
+pub fn subject(benchmark: Benchmark) -> &'static str {
+    match benchmark {
+        Benchmark::Ep => "random numbers; almost no communication",
+        Benchmark::Mg => "multigrid; many small boundary exchanges",
+        Benchmark::Cg => "conjugate gradient; exchanges of rows and small sums",
+        Benchmark::Ft => "Fourier transform; all-to-all of the whole array",
+        Benchmark::Is => "integer sort; all-to-all of the keys",
+        Benchmark::Lu => "wavefront solver; a stream of small messages",
+        Benchmark::Sp => "scalar pentadiagonal solver; large faces of blocks",
+        Benchmark::Bt => "block tridiagonal solver; large faces of blocks",
+    }
+}
+
+/// Whether the benchmark wants a square number of processes.
+pub fn wants_squares(benchmark: Benchmark) -> bool {
+    matches!(benchmark, Benchmark::Sp | Benchmark::Bt)
+}
+
+/// The process counts a study uses, up to `limit`: powers of two, or squares where the benchmark wants them, as far as the class
+/// has work for so many.
+pub fn rank_counts(benchmark: Benchmark, class: Class, limit: usize) -> Vec<usize> {
+    let counts: Vec<usize> = if wants_squares(benchmark) {
+        (1..).map(|side| side * side).take_while(|count| *count <= limit).collect()
+    } else {
+        (0..usize::BITS).map(|exponent| 1 << exponent).take_while(|count| *count <= limit).collect()
+    };
+    counts.into_iter().filter(|count| benchmark.check_process_count(class, *count).is_ok()).collect()
+}
+
+/// How messages travel in a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// With requests for send, as in the thesis.
+    Sr,
+    /// Without them: everything through the FIFO.
+    Nsr,
+    /// Whichever pays, message by message.
+    Auto,
+}
+
+impl Mode {
+    /// All of them, in the order of the tables.
+    pub const ALL: [Mode; 3] = [Mode::Sr, Mode::Nsr, Mode::Auto];
+
+    /// Its name as the command line has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Mode::Sr => "sr",
+            Mode::Nsr => "nsr",
+            Mode::Auto => "auto",
+        }
+    }
+
+    /// Its name as people write it.
+    pub fn title(self) -> &'static str {
+        match self {
+            Mode::Sr => "SR",
+            Mode::Nsr => "NSR",
+            Mode::Auto => "AUTO",
+        }
+    }
+}
+
+/// One benchmark with one process count and one mode: what a record is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Cell {
+    /// Which benchmark.
+    pub benchmark: Benchmark,
+    /// Processes.
+    pub ranks: usize,
+    /// Mode.
+    pub mode: Mode,
+}
+
+/// What the user chose.
+#[derive(Clone, Debug)]
+pub struct Selection {
+    /// Benchmarks, in the order they run.
+    pub benchmarks: Vec<Benchmark>,
+    /// Problem class.
+    pub class: Class,
+    /// Modes.
+    pub modes: Vec<Mode>,
+    /// Most processes.
+    pub limit: usize,
+    /// Runs per cell.
+    pub repeats: usize,
+}
+
+impl Selection {
+    /// Every cell, in the order of the tables.
+    pub fn cells(&self) -> Vec<Cell> {
+        let mut cells = Vec::new();
+        for &benchmark in &self.benchmarks {
+            for ranks in rank_counts(benchmark, self.class, self.limit) {
+                cells.extend(self.modes.iter().map(|&mode| Cell { benchmark, ranks, mode }));
+            }
+        }
+        cells
+    }
+
+    /// Every run that is still to make, given how many each cell already has, in the order they run.
+    pub fn runs(&self, done: impl Fn(Cell) -> usize) -> Vec<Cell> {
+        let mut runs = Vec::new();
+        for repeat in 0..self.repeats {
+            for &benchmark in &self.benchmarks {
+                for ranks in rank_counts(benchmark, self.class, self.limit) {
+                    for turn in 0..self.modes.len() {
+                        let mode = self.modes[(turn + repeat) % self.modes.len()];
+                        let cell = Cell { benchmark, ranks, mode };
+                        if repeat >= done(cell) {
+                            runs.push(cell);
+                        }
+                    }
+                }
+            }
+        }
+        runs
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn selection(limit: usize, repeats: usize) -> Selection {
+        Selection { class: Class::A, benchmarks: ORDER.to_vec(), modes: Mode::ALL.to_vec(), limit, repeats }
+    }
+
+    #[test]
+    fn process_counts_are_powers_of_two_or_squares() {
+        assert_eq!(rank_counts(Benchmark::Cg, Class::A, 9), [1, 2, 4, 8]);
+        assert_eq!(rank_counts(Benchmark::Lu, Class::A, 2), [1, 2]);
+        assert_eq!(rank_counts(Benchmark::Sp, Class::A, 9), [1, 4, 9]);
+        assert_eq!(rank_counts(Benchmark::Bt, Class::A, 2), [1]);
+    }
+
+    #[test]
+    fn every_mode_begins_equally_often() {
+        let runs = selection(1, 3).runs(|_| 0);
+        for mode in Mode::ALL {
+            let begins = runs.chunks(3).filter(|group| group[0].mode == mode).count();
+            assert_eq!(begins, ORDER.len());
+        }
+    }
+
+    #[test]
+    fn modes_of_one_cell_are_neighbours() {
+        for group in selection(4, 2).runs(|_| 0).chunks(3) {
+            assert!(group.iter().all(|cell| (cell.benchmark, cell.ranks) == (group[0].benchmark, group[0].ranks)));
+        }
+    }
+
+    #[test]
+    fn what_is_done_is_not_run_again() {
+        let whole = selection(2, 3);
+        let finished = Cell { benchmark: Benchmark::Is, ranks: 2, mode: Mode::Nsr };
+        let left = whole.runs(|cell| if cell == finished { 3 } else { 1 });
+        assert!(!left.contains(&finished));
+        assert_eq!(left.len(), (whole.cells().len() - 1) * 2);
+    }
+}

@@ -1,0 +1,248 @@
+//! The thesis's tables with the study's values: made once here, printed in the terminal and laid out on the page.
+
+use comfy_table::{CellAlignment, ContentArrangement, LineStyle, TableStyle};
+
+use crate::Benchmark;
+
+use super::format::{NONE, bytes, count, message_size, or_none, percent, seconds, significant};
+use super::micro::{MicroMode, Point};
+use super::plan::{Mode, title};
+use super::record::{Record, Study};
+use super::thesis::{self, Implementation, Series};
+
+/// A table: rows of a name and values, under a heading.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Table {
+    /// What it shows.
+    pub caption: String,
+    /// Heading of the first column and of each value.
+    pub heading: Vec<String>,
+    /// The rows.
+    pub rows: Vec<Row>,
+    /// What must be known to read it.
+    pub note: Option<String>,
+}
+
+/// A row of a table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// What it is about.
+    pub name: String,
+    /// Whose values they are.
+    pub origin: Origin,
+    /// The values, one per column.
+    pub values: Vec<String>,
+}
+
+/// Whose values a row has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// The study's, of one mode.
+    Mode(Mode),
+    /// The study's.
+    Study,
+    /// The thesis's.
+    Thesis,
+}
+
+impl Table {
+    /// The table as lines of text.
+    pub fn text(&self) -> String {
+        let mut table = comfy_table::Table::new();
+        let style = TableStyle::new().header_separator(LineStyle::none().fill('─'));
+        table.load_style(style).set_content_arrangement(ContentArrangement::Disabled);
+        table.set_header(&self.heading);
+        for row in &self.rows {
+            table.add_row(std::iter::once(&row.name).chain(&row.values));
+        }
+        for column in table.column_iter_mut().skip(1) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+        let lines: Vec<String> = table.lines().map(|line| format!("  {}", line.trim_end())).collect();
+        let note = self.note.as_ref().map_or(String::new(), |note| format!("\n  ({note})"));
+        format!("{}\n{}{note}\n", self.caption, lines.join("\n"))
+    }
+}
+
+fn thesis_note() -> String {
+    format!("{}, class W", thesis::MARK)
+}
+
+/// Tables 4.4 to 4.10: seconds and speed-up per mode and process count.
+pub fn times(study: &Study, benchmark: Benchmark) -> Table {
+    let own = study.rank_counts(benchmark);
+    let mut counts = own.clone();
+    counts.extend(thesis::speed_ups(benchmark, Implementation::Sr).iter().map(|(ranks, _)| *ranks));
+    counts.sort_unstable();
+    counts.dedup();
+    let cores = study.settings.machine.cores;
+    let mark =
+        |ranks: &usize| if *ranks > cores && own.contains(ranks) { format!("{ranks}*") } else { ranks.to_string() };
+    let mut rows = Vec::new();
+    for mode in study.modes() {
+        let values = counts.iter().map(|&ranks| time(study, benchmark, ranks, mode)).collect();
+        rows.push(Row { name: mode.title().to_owned(), origin: Origin::Mode(mode), values });
+    }
+    for implementation in Implementation::ALL {
+        let known = thesis::speed_ups(benchmark, implementation);
+        if known.is_empty() {
+            continue;
+        }
+        let value = |ranks: &usize| known.iter().find(|(count, _)| count == ranks);
+        let values = counts.iter().map(|ranks| or_none(value(ranks), |(_, it)| format!("[{it:.2}]"))).collect();
+        rows.push(Row { name: format!("1999 {}", implementation.title()), origin: Origin::Thesis, values });
+    }
+    let has_thesis = rows.iter().any(|row| row.origin == Origin::Thesis);
+    let mut notes = Vec::new();
+    if own.iter().any(|ranks| *ranks > cores) {
+        notes.push(format!("* more processes than the {cores} cores: this speed-up means nothing"));
+    }
+    if has_thesis {
+        notes.push(thesis_note());
+    }
+    Table {
+        caption: format!(
+            "{}, class {}: seconds [speed-up] +spread, fastest of {}",
+            title(benchmark),
+            study.settings.class,
+            study.settings.repeats
+        ),
+        heading: std::iter::once("processes".to_owned()).chain(counts.iter().map(mark)).collect(),
+        rows,
+        note: (!notes.is_empty()).then(|| notes.join("; ")),
+    }
+}
+
+fn time(study: &Study, benchmark: Benchmark, ranks: usize, mode: Mode) -> String {
+    let Some(record) = study.record(benchmark, ranks, mode) else { return NONE.to_owned() };
+    let Some(fastest) = record.seconds else { return "failed".to_owned() };
+    let speed_up = or_none(study.speed_up(benchmark, ranks, mode), |it| format!("{it:.2}"));
+    let spread = record.spread.filter(|_| record.repeats.len() > 1).map(|it| format!(" +{:.0}%", it * 100.0));
+    format!("{} [{speed_up}]{}", seconds(fastest), spread.unwrap_or_default())
+}
+
+/// Table 4.3: how the benchmarks communicate, and what became of the requests for send.
+pub fn characteristics(study: &Study) -> Table {
+    let benchmarks = study.benchmarks();
+    let of = |mode| -> Vec<Option<&Record>> {
+        benchmarks
+            .iter()
+            .map(|&it| study.record(it, study.widest(it)?, mode).filter(|it| it.seconds.is_some()))
+            .collect()
+    };
+    let modes = study.modes();
+    // The thesis measured the communication with SR; without it, any mode tells how much is sent.
+    let reference = if modes.contains(&Mode::Sr) { Mode::Sr } else { modes.first().copied().unwrap_or(Mode::Sr) };
+    let of_reference = of(reference);
+    let mut rows = Vec::new();
+    let mut row = |name: &str, origin, records: &[Option<&Record>], value: &dyn Fn(&Record) -> String| {
+        let values = records.iter().map(|record| or_none(*record, value)).collect();
+        rows.push(Row { name: name.to_owned(), origin, values });
+    };
+    row("processes", Origin::Study, &of_reference, &|it| it.ranks.to_string());
+    row("Mbytes/s", Origin::Study, &of_reference, &|it| or_none(it.bytes_per_second(), |rate| significant(rate / 1e6)));
+    row("messages/s", Origin::Study, &of_reference, &|it| {
+        or_none(it.messages_per_second(), |rate| count(rate.round() as u64))
+    });
+    row("bytes a message", Origin::Study, &of_reference, &|it| or_none(it.traffic.mean_message_bytes(), bytes));
+    for mode in modes.iter().copied().filter(|mode| *mode != Mode::Nsr) {
+        let (records, origin) = (of(mode), Origin::Mode(mode));
+        let name = mode.title();
+        row(&format!("{name}: remote write, bytes"), origin, &records, &|it| {
+            or_none(it.traffic.availability_by_bytes(), percent)
+        });
+        row(&format!("{name}: remote write, messages"), origin, &records, &|it| {
+            or_none(it.traffic.availability_by_messages(), percent)
+        });
+        row(&format!("{name}: requests posted"), origin, &records, &|it| count(it.traffic.requests_posted));
+        row("  used", origin, &records, &|it| count(it.traffic.requests_used));
+        row("  stale", origin, &records, &|it| count(it.traffic.requests_stale));
+        row("  skipped", origin, &records, &|it| count(it.traffic.requests_skipped));
+        row("  dropped", origin, &records, &|it| count(it.traffic.requests_dropped));
+        row("  posted again", origin, &records, &|it| count(it.traffic.requests_reposted));
+    }
+    for mode in modes.iter().copied() {
+        let name = format!("{}: 4 KB and more, copied once", mode.title());
+        row(&name, Origin::Mode(mode), &of(mode), &|it| {
+            let traffic = &it.traffic;
+            let share = || traffic.large_single_copy_bytes as f64 / traffic.large_bytes as f64;
+            or_none((traffic.large_bytes > 0).then(share), percent)
+        });
+    }
+    rows.extend(thesis_characteristics(&benchmarks));
+    Table {
+        caption: format!("Characteristics of the benchmarks, class {}", study.settings.class),
+        heading: std::iter::once(String::new()).chain(benchmarks.iter().map(|it| title(*it))).collect(),
+        rows,
+        note: Some(format!("{}, on 8 processes, 9 for SP and BT", thesis_note())),
+    }
+}
+
+fn thesis_characteristics(benchmarks: &[Benchmark]) -> Vec<Row> {
+    let row = |name: &str, value: &dyn Fn(thesis::Characteristics) -> String| Row {
+        name: name.to_owned(),
+        origin: Origin::Thesis,
+        values: benchmarks.iter().map(|it| or_none(thesis::characteristics(*it), value)).collect(),
+    };
+    vec![
+        row("1999 Mbytes/s", &|it| significant(it.megabytes_per_second)),
+        row("1999 messages/s", &|it| format!("{:.0}", it.messages_per_second)),
+        row("1999 SR: remote write, bytes", &|it| percent(it.availability)),
+    ]
+}
+
+/// Table 4.1: round-trip time by message size; none if it was not measured.
+pub fn round_trip(study: &Study) -> Option<Table> {
+    let value = |point: &Point| significant(2.0 * point.min_us);
+    let before = (&thesis::ROUND_TRIP[..], 0, "1999: two workstations, 100BASE-TX");
+    by_size(study, "Round-trip time in µs", |mode| &mode.latency, &value, before)
+}
+
+/// Table 4.2: bandwidth by message size; none if it was not measured.
+pub fn bandwidth(study: &Study) -> Option<Table> {
+    let value = |point: &Point| match point.megabytes_per_second {
+        0.0 => NONE.to_owned(),
+        rate => significant(rate),
+    };
+    let before = (&thesis::BANDWIDTH[..], 2, "1999: two workstations, 100BASE-TX, H half-duplex and F full-duplex");
+    by_size(study, "Bandwidth in Mbytes/s", |mode| &mode.bandwidth, &value, before)
+}
+
+/// Message sizes down the side, modes and the thesis's implementations across.
+fn by_size(
+    study: &Study,
+    caption: &str,
+    points: impl Fn(&MicroMode) -> &Vec<Point>,
+    value: &dyn Fn(&Point) -> String,
+    (before, before_decimals, before_note): (&[Series], usize, &str),
+) -> Option<Table> {
+    let modes: Vec<&MicroMode> = study.settings.micro.modes.iter().filter(|mode| !points(mode).is_empty()).collect();
+    if modes.is_empty() {
+        return None;
+    }
+    let mut sizes: Vec<u64> = modes.iter().flat_map(|mode| points(mode).iter().map(|point| point.bytes)).collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    let now = |mode: &MicroMode, size| or_none(points(mode).iter().find(|point| point.bytes == size), value);
+    let then = |series: &Series, size| {
+        or_none(series.values.iter().find(|(bytes, _)| *bytes == size), |(_, value)| {
+            format!("{value:.before_decimals$}")
+        })
+    };
+    let rows = sizes.iter().map(|&size| {
+        let own = modes.iter().map(|mode| now(mode, size));
+        Row {
+            name: message_size(size),
+            origin: Origin::Study,
+            values: own.chain(before.iter().map(|series| then(series, size))).collect(),
+        }
+    });
+    let names = modes.iter().map(|mode| mode.protocol.title().to_owned());
+    let heading = std::iter::once("bytes".to_owned()).chain(names);
+    Some(Table {
+        caption: format!("{caption}, two processes"),
+        heading: heading.chain(before.iter().map(|series| format!("1999 {}", series.name))).collect(),
+        rows: rows.collect(),
+        note: Some(format!("{before_note}; K and M are 1024 and 1048576 bytes, Mbytes 10^6")),
+    })
+}

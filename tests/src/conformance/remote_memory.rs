@@ -1,0 +1,218 @@
+//! Remote Write, remote read, claim words.
+
+use rwmpi_transport::{Queue, ReadSpan, RemoteAddress, RemoteError, WriteSpan};
+
+use super::Subject;
+use super::support::{Block, barrier, hear, hear_address, pattern, pull, push, tell, tell_address};
+
+/// The kinds of memory that a peer can hand out.
+fn blocks<S: Subject>(fabric: &S, len: usize) -> Vec<Block> {
+    [Some(Block::private(len)), fabric.shared_block(len)].into_iter().flatten().collect()
+}
+
+/// The blocks of peer 1 that peer 0 can reach, and their addresses, told to peer 0. What peer 1 gets has a block of its own; peer 0 gets
+/// addresses only.
+fn exchange<S: Subject>(fabric: &mut S, len: usize) -> Vec<(RemoteAddress, Option<Block>)> {
+    if fabric.me() == 1 {
+        let mut reachable = Vec::new();
+        for block in blocks(fabric, len) {
+            let address = fabric.address_of(block.span().as_read());
+            if fabric.way_from(0, &address).is_some() {
+                reachable.push((address, Some(block)));
+            }
+        }
+        tell(fabric, 0, reachable.len() as u32);
+        for &(address, _) in &reachable {
+            tell_address(fabric, 0, address);
+        }
+        return reachable;
+    }
+    let ([count, ..], _) = pull(fabric, 1, Queue::Requests);
+    (0..count).map(|_| (hear_address(fabric, 1), None)).collect()
+}
+
+/// A cell pushed after a write is never seen before the written bytes.
+pub(super) fn writes_are_visible_before_later_cells<S: Subject>(fabric: &mut S) {
+    const ROUNDS: u64 = 300;
+    const LEN: usize = 3000;
+    for (address, block) in exchange(fabric, LEN + 7) {
+        for round in 1..=ROUNDS {
+            let bytes = pattern(round, LEN);
+            if let Some(block) = block {
+                pull(fabric, 0, Queue::Messages);
+                assert_eq!(block.contents()[7..], bytes, "round {round}");
+                tell(fabric, 0, 1);
+            } else {
+                let way = fabric.remote_write(1, &address, 7, ReadSpan::from(&bytes[..]));
+                assert!(way.is_ok(), "{way:?}");
+                push(fabric, 1, Queue::Messages, [0; 4], &[]);
+                hear(fabric, 1, 1);
+            }
+        }
+    }
+}
+
+/// A read that follows a cell sees what the peer had written before it pushed the cell.
+pub(super) fn reads_see_what_was_written_before_the_cell<S: Subject>(fabric: &mut S) {
+    const LEN: usize = 5000;
+    for (address, block) in exchange(fabric, LEN) {
+        for round in 1..=300 {
+            let bytes = pattern(round, LEN);
+            if let Some(block) = block {
+                block.fill(&bytes);
+                push(fabric, 0, Queue::Messages, [0; 4], &[]);
+                hear(fabric, 0, 1);
+            } else {
+                pull(fabric, 1, Queue::Messages);
+                let mut read = vec![0; LEN - 100];
+                let way = fabric.remote_read(1, &address, 100, WriteSpan::from(&mut read[..]));
+                assert!(way.is_ok(), "{way:?}");
+                assert_eq!(read, bytes[100..], "round {round}");
+                tell(fabric, 1, 1);
+            }
+        }
+    }
+}
+
+/// One byte too many, at either end and by overflow: refused, and no byte changes.
+pub(super) fn transfers_outside_are_refused_without_effect<S: Subject>(fabric: &mut S) {
+    const LEN: u64 = 4096;
+    for (mut address, block) in exchange(fabric, LEN as usize) {
+        // Only the middle is handed out.
+        address.place += 1000;
+        address.len = 1000;
+        if let Some(block) = block {
+            hear(fabric, 0, 1);
+            assert!(block.contents().iter().all(|&byte| byte == 0), "a refused write had an effect");
+            tell(fabric, 0, 1);
+            hear(fabric, 0, 2);
+            let contents = block.contents();
+            assert!((0..LEN as usize).all(|index| contents[index] == u8::from((1000..2000).contains(&index))));
+            continue;
+        }
+        for (offset, len) in [(0, 1001), (1, 1000), (1000, 1), (1001, 0), (u64::MAX, 1), (u64::MAX - 1, 2)] {
+            let mut bytes = vec![1_u8; len];
+            let written = fabric.remote_write(1, &address, offset, ReadSpan::from(&bytes[..]));
+            assert_eq!(written, Err(RemoteError::Refused), "write of {len} at {offset}");
+            let read = fabric.remote_read(1, &address, offset, WriteSpan::from(&mut bytes[..]));
+            assert_eq!(read, Err(RemoteError::Refused), "read of {len} at {offset}");
+            assert_eq!(bytes, vec![1; len], "a refused read had an effect");
+        }
+        tell(fabric, 1, 1);
+        hear(fabric, 1, 1);
+        let bytes = vec![1_u8; 1000];
+        assert!(fabric.remote_write(1, &address, 0, ReadSpan::from(&bytes[..])).is_ok());
+        assert!(fabric.remote_write(1, &address, 1000, ReadSpan::EMPTY).is_ok());
+        tell(fabric, 1, 2);
+    }
+}
+
+/// Addresses that no peer handed out: outside its shared memory, in nobody's, running over the end of the address space.
+pub(super) fn made_up_addresses_are_refused<S: Subject>(fabric: &mut S) {
+    let shared = fabric.shared_block(64).map(|block| fabric.address_of(block.span().as_read()));
+    barrier(fabric);
+    let peer = 1 - fabric.me();
+    let private = fabric.address_of(Block::private(64).span().as_read());
+    let mut made_up = vec![RemoteAddress { place: u64::MAX - 10, len: 100, ..private }];
+    for address in shared.into_iter() {
+        made_up.extend([
+            RemoteAddress { place: 1 << 50, ..address },
+            RemoteAddress { place: u64::MAX - 10, len: 64, ..address },
+            RemoteAddress { len: 1 << 50, ..address },
+            RemoteAddress { space: address.space + 1000, ..address },
+            RemoteAddress { space: u64::MAX, ..address },
+        ]);
+    }
+    for address in made_up {
+        let mut bytes = [0_u8; 16];
+        let written = fabric.remote_write(peer, &address, 0, ReadSpan::from(&bytes[..]));
+        assert_eq!(written, Err(RemoteError::Refused), "{address:?}");
+        let read = fabric.remote_read(peer, &address, 0, WriteSpan::from(&mut bytes[..]));
+        assert_eq!(read, Err(RemoteError::Refused), "{address:?}");
+    }
+    barrier(fabric);
+}
+
+/// What the owner of memory says about the way to it is what the peer finds.
+pub(super) fn ways_are_as_announced<S: Subject>(fabric: &mut S) {
+    let (me, peers) = (fabric.me(), fabric.peers());
+    for block in blocks(fabric, 100) {
+        let address = fabric.address_of(block.span().as_read());
+        for peer in (0..peers).filter(|&peer| peer != me) {
+            let way = fabric.way_from(peer, &address);
+            tell_address(fabric, peer, address);
+            push(fabric, peer, Queue::Requests, [0; 4], format!("{way:?}").as_bytes());
+        }
+        for peer in (0..peers).filter(|&peer| peer != me) {
+            let address = hear_address(fabric, peer);
+            let (_, announced) = pull(fabric, peer, Queue::Requests);
+            let bytes = [me as u8; 10];
+            let written = fabric.remote_write(peer, &address, me as u64 * 10, ReadSpan::from(&bytes[..]));
+            let mut back = [0_u8; 10];
+            let read = fabric.remote_read(peer, &address, me as u64 * 10, WriteSpan::from(&mut back[..]));
+            assert_eq!(written, read);
+            match written {
+                Ok(way) => {
+                    assert_eq!(format!("{:?}", Some(way)).as_bytes(), announced);
+                    assert_eq!(back, bytes);
+                }
+                Err(error) => {
+                    assert_eq!(error, RemoteError::NoWay);
+                    assert_eq!(announced, b"None");
+                }
+            }
+        }
+        barrier(fabric);
+    }
+}
+
+/// Some megabytes, in both directions at the same time.
+pub(super) fn large_transfers_arrive_whole<S: Subject>(fabric: &mut S) {
+    const LEN: usize = (5 << 20) + 13;
+    for (address, block) in exchange(fabric, LEN) {
+        if let Some(block) = block {
+            hear(fabric, 0, 1);
+            assert!(block.contents() == pattern(1, LEN));
+            hear(fabric, 0, 2);
+            continue;
+        }
+        let bytes = pattern(1, LEN);
+        fabric.remote_write(1, &address, 0, ReadSpan::from(&bytes[..])).expect("a way");
+        tell(fabric, 1, 1);
+        let mut back = vec![0; LEN];
+        fabric.remote_read(1, &address, 0, WriteSpan::from(&mut back[..])).expect("a way");
+        assert!(back == bytes);
+        tell(fabric, 1, 2);
+    }
+}
+
+/// All race for the same words: each word has exactly one winner, whom the losers agree on.
+pub(super) fn a_claim_has_one_winner<S: Subject>(fabric: &mut S) {
+    let (me, peers) = (fabric.me(), fabric.peers());
+    let words = fabric.claim_words();
+    for owner in 0..peers {
+        for index in 0..words {
+            if me == owner {
+                fabric.set_claim(index, 1000 + index as u64);
+            }
+        }
+        barrier(fabric);
+        let mine = 1 + me as u64;
+        let winners: Vec<u8> = (0..words)
+            .map(|index| match fabric.swap_claim(owner, index, 1000 + index as u64, mine) {
+                Ok(()) => mine as u8,
+                Err(found) => u8::try_from(found).expect("a peer's number"),
+            })
+            .collect();
+        // Everyone must have seen the same winners.
+        if me == 0 {
+            for peer in 1..peers {
+                assert_eq!(pull(fabric, peer, Queue::Messages).1, winners);
+            }
+            assert!(winners.iter().all(|&winner| (1..=peers).contains(&usize::from(winner))));
+        } else {
+            push(fabric, 0, Queue::Messages, [0; 4], &winners);
+        }
+        barrier(fabric);
+    }
+}

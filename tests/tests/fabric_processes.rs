@@ -1,0 +1,152 @@
+//! The conformance suite with peers that are processes, with the kernel's copy and without it, and what becomes of a job's file
+//! when its processes are killed.
+//!
+//! The program runs itself once for each peer; the environment then says which case and which peer.
+
+use std::env;
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use rustix::io::FdFlags;
+use rwmpi_tests::conformance::cases;
+use rwmpi_transport::{JOB_FD, Job, NodeFabric, RANK, SIZE};
+
+/// Far beyond what any case takes on a busy machine.
+const WATCHDOG: Duration = Duration::from_secs(60);
+/// Tells a peer which case it runs.
+const CASE: &str = "FABRIC_PROCESSES_CASE";
+/// The case of a peer that shall be killed: it sends and receives without end.
+const ENDLESS: &str = "endless";
+
+fn main() {
+    if let Ok(case) = env::var(CASE) {
+        return play_peer(&case);
+    }
+    let mut trials = Vec::new();
+    for kernel_copy in ["on", "off"] {
+        for case in cases::<NodeFabric>() {
+            let run = move || run(case.name, case.peers, kernel_copy);
+            trials.push(Trial::test(format!("{} (kernel copy {kernel_copy})", case.name), run));
+        }
+    }
+    trials.push(Trial::test("nothing_is_left_after_a_kill", nothing_is_left_after_a_kill));
+    let mut arguments = Arguments::from_args();
+    // A case waits, and those of others would wait with it.
+    arguments.test_threads.get_or_insert(1);
+    libtest_mimic::run(&arguments, trials).exit();
+}
+
+fn play_peer(name: &str) {
+    let mut fabric = NodeFabric::from_environment().expect("a job").expect("an environment");
+    if name == ENDLESS {
+        use rwmpi_transport::{Backoff, Fabric};
+        let mut backoff = Backoff::default();
+        loop {
+            fabric.idle(&mut backoff);
+        }
+    }
+    let case = cases::<NodeFabric>().into_iter().find(|case| case.name == name).expect("a case of this name");
+    (case.run)(&mut fabric);
+    fabric.finish();
+}
+
+/// The processes of a job; killed when it goes.
+struct Peers(Vec<Child>);
+
+impl Peers {
+    fn start(job: &Job, case: &str, kernel_copy: &str) -> Result<Peers, Failed> {
+        rustix::io::fcntl_setfd(job.as_fd(), FdFlags::empty())?;
+        let fd = std::os::fd::AsRawFd::as_raw_fd(&job.as_fd());
+        let mut peers = Peers(Vec::new());
+        for rank in 0..job.peers() {
+            let child = Command::new(env::current_exe()?)
+                .env(CASE, case)
+                .env(JOB_FD, fd.to_string())
+                .env(RANK, rank.to_string())
+                .env(SIZE, job.peers().to_string())
+                .env("RWMPI_KERNEL_COPY", kernel_copy)
+                .spawn()?;
+            peers.0.push(child);
+        }
+        Ok(peers)
+    }
+
+    /// Waits for all to end well.
+    fn await_success(&mut self) -> Result<(), Failed> {
+        let deadline = Instant::now() + WATCHDOG;
+        let mut running = self.0.len();
+        while running > 0 {
+            running = 0;
+            for (peer, child) in self.0.iter_mut().enumerate() {
+                match child.try_wait()? {
+                    None => running += 1,
+                    Some(status) if status.success() => {}
+                    Some(status) => return Err(format!("peer {peer}: {status}").into()),
+                }
+            }
+            if Instant::now() > deadline {
+                return Err("the peers did not come to an end".into());
+            }
+            thread::sleep(Duration::from_millis(2));
+        }
+        Ok(())
+    }
+
+    fn kill(&mut self) {
+        for child in &mut self.0 {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+impl Drop for Peers {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+fn run(case: &str, peers: usize, kernel_copy: &str) -> Result<(), Failed> {
+    let job = Job::create(peers, None)?;
+    Peers::start(&job, case, kernel_copy)?.await_success()?;
+    for peer in 0..peers {
+        if !job.attached(peer) || !job.finished(peer) || job.pid(peer).is_none() {
+            return Err(format!("the job does not say that peer {peer} came and went").into());
+        }
+    }
+    Ok(())
+}
+
+/// Kills the processes of a job in memory and of one in a directory: no file may be left.
+fn nothing_is_left_after_a_kill() -> Result<(), Failed> {
+    let names = |directory: &Path| -> Result<Vec<_>, Failed> {
+        let mut names: Vec<_> =
+            fs::read_dir(directory)?.map(|entry| entry.map(|entry| entry.file_name())).collect::<Result<_, _>>()?;
+        names.retain(|name| name.to_string_lossy().contains("rwmpi"));
+        Ok(names)
+    };
+    let own = env::temp_dir().join(format!("fabric-processes-{}", std::process::id()));
+    fs::create_dir(&own)?;
+    for directory in [None, Some(own.as_path())] {
+        let job = Job::create(2, directory)?;
+        let mut peers = Peers::start(&job, ENDLESS, "on")?;
+        let deadline = Instant::now() + WATCHDOG;
+        while !(0..2).all(|peer| job.attached(peer)) {
+            if Instant::now() > deadline {
+                return Err("the peers did not attach".into());
+            }
+            thread::sleep(Duration::from_millis(2));
+        }
+        peers.kill();
+        if job.finished(0) {
+            return Err("a killed peer counts as finished".into());
+        }
+    }
+    let left = [names(Path::new("/dev/shm"))?, names(&own)?].concat();
+    fs::remove_dir_all(&own)?;
+    if left.is_empty() { Ok(()) } else { Err(format!("left behind: {left:?}").into()) }
+}

@@ -1,0 +1,129 @@
+//! What the launcher makes of its arguments: programs, sections, environment, directories; and that a wrong one costs a message and no job.
+
+mod launcher_support;
+
+use launcher_support::{mpiexec, mpiexec_sh};
+use std::fs;
+use std::path::PathBuf;
+
+/// An empty directory of this test's own.
+fn scratch(name: &str) -> PathBuf {
+    let directory = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
+    let _ = fs::remove_dir_all(&directory);
+    fs::create_dir_all(&directory).unwrap();
+    directory
+}
+
+#[test]
+fn ranks_know_their_number_and_the_size() {
+    let finished = mpiexec_sh(&["-n", "3"], "echo $RWMPI_RANK/$RWMPI_SIZE").run();
+    finished.assert_success();
+    assert_eq!(finished.sorted_lines(), ["0/3", "1/3", "2/3"]);
+}
+
+#[test]
+fn sections_share_one_numbering_and_keep_their_own_environment() {
+    let script = "echo $RWMPI_RANK $RWMPI_APPNUM $A $B $(pwd)";
+    let line = ["-n", "1", "-env", "A", "one", "-genv", "B", "both", "-wdir", "/", "sh", "-c", script, ":"];
+    let finished =
+        mpiexec(line.into_iter().chain(["-n", "2", "-x", "A=two", "-wd", "/proc", "sh", "-c", script])).run();
+    finished.assert_success();
+    assert_eq!(finished.sorted_lines(), ["0 0 one both /", "1 1 two both /proc", "2 1 two both /proc"]);
+}
+
+#[test]
+fn a_relative_program_is_found_from_the_ranks_directory() {
+    let directory = scratch("relative");
+    fs::copy("/bin/echo", directory.join("speak")).unwrap();
+    let finished = mpiexec(["-wdir", directory.to_str().unwrap(), "./speak", "here"]).run();
+    finished.assert_success();
+    assert_eq!(finished.stdout, "here\n");
+}
+
+#[test]
+fn a_missing_program_is_one_message_and_nothing_runs() {
+    let finished = mpiexec(["-n", "2", "sh", "-c", "echo ran", ":", "-n", "2", "no-such-program"]).run();
+    finished.assert_report(127, &["no-such-program", "PATH"]);
+    assert_eq!(finished.stdout, "");
+}
+
+#[test]
+fn a_forgotten_dot_slash_is_pointed_out() {
+    let directory = scratch("dot-slash");
+    fs::copy("/bin/true", directory.join("my-solver")).unwrap();
+    let finished = mpiexec(["my-solver"]).command(|command| _ = command.current_dir(&directory)).run();
+    finished.assert_report(127, &["say ./my-solver"]);
+}
+
+#[test]
+fn what_cannot_be_executed_is_one_message() {
+    let directory = scratch("not-executable");
+    let plain = directory.join("notes.txt");
+    fs::write(&plain, "hello").unwrap();
+    mpiexec(["-n", "2", plain.to_str().unwrap()]).run().assert_report(126, &["notes.txt", "chmod +x"]);
+    mpiexec(["-n", "2", "/"]).run().assert_report(126, &["directory"]);
+    let orphan = directory.join("orphan");
+    fs::write(&orphan, "#!/no/such/interpreter\n").unwrap();
+    fs::set_permissions(&orphan, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    mpiexec(["-n", "2", orphan.to_str().unwrap()]).run().assert_report(126, &["orphan", "interpreter"]);
+}
+
+#[test]
+fn a_wrong_directory_is_one_message() {
+    mpiexec(["-wdir", "/no/such/directory", "true"]).run().assert_report(125, &["/no/such/directory"]);
+}
+
+#[test]
+fn no_ranks_and_no_program_are_usage_errors() {
+    mpiexec(["-n", "0", "true"]).run().assert_report(2, &["at least one rank"]);
+    let finished = mpiexec(["-n", "2"]).run();
+    assert_eq!(finished.code, 2);
+    assert!(finished.stderr.contains("no program"), "{finished:?}");
+}
+
+#[test]
+fn unknown_words_are_refused_with_a_suggestion() {
+    let finished = mpiexec(["--protocl", "sr", "true"]).run();
+    assert_eq!(finished.code, 2);
+    assert!(finished.stderr.contains("'--protocol'"), "{finished:?}");
+    let finished = mpiexec(["--protocol", "fast", "true"]).run();
+    assert_eq!(finished.code, 2);
+    assert!(finished.stderr.contains("nsr"), "{finished:?}");
+}
+
+#[test]
+fn the_protocol_reaches_the_ranks() {
+    let finished = mpiexec_sh(&["-n", "2", "--protocol", "nsr"], "echo $RWMPI_PROTOCOL").run();
+    finished.assert_success();
+    assert_eq!(finished.stdout, "nsr\nnsr\n");
+}
+
+#[test]
+fn more_ranks_than_cores_and_root_are_fine_and_foreign_options_are_noted() {
+    let finished = mpiexec(["--oversubscribe", "-allow-run-as-root", "-np", "20", "true"]).run();
+    assert_eq!(finished.code, 0, "{finished:?}");
+    assert_eq!(finished.stderr.matches("is not needed").count(), 2, "{finished:?}");
+}
+
+#[test]
+fn decisions_are_explained() {
+    let finished = mpiexec(["-n", "2", "-explain", "true"]).run();
+    assert_eq!(finished.code, 0);
+    for topic in ["program:", "cores:", "waiting:", "shared memory:", "protocol:", "binding:"] {
+        assert!(finished.stderr.contains(topic), "no {topic} in {finished:?}");
+    }
+}
+
+#[test]
+fn ranks_run_on_the_cores_that_the_launcher_names() {
+    let finished =
+        mpiexec(["-n", "2", "-bind-to", "core", "--report-bindings", "grep", "Cpus_allowed_list", "/proc/self/status"])
+            .run();
+    assert_eq!(finished.code, 0);
+    let mut lists: Vec<&str> = finished.stdout.lines().map(|line| line.rsplit('\t').next().unwrap()).collect();
+    lists.sort_unstable();
+    for (rank, list) in lists.iter().enumerate() {
+        let line = format!("rank {rank}: hardware threads {list}\n");
+        assert!(finished.stderr.contains(&line), "no {line:?} in {finished:?}");
+    }
+}

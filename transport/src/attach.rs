@@ -1,0 +1,138 @@
+//! Attaching: how a peer takes its place in a job, meets the others, and finds out how to reach them.
+//!
+//! Two meetings of all peers. Before the first, each fills in its control block. Between the two, each tries a real transfer to and from
+//! the private memory of every other; so after the second, all know every way.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use crate::job::{Job, JobError};
+use crate::node::NodeFabric;
+use crate::remote_memory::{self, ProbeWords, Reach};
+use crate::segment::Segment;
+use crate::{primitive, wait};
+
+/// How often a peer that waits for the others looks whether the job was aborted.
+const ABORT_CHECK: Duration = Duration::from_millis(100);
+/// `off`: no copies by the kernel, as if it forbade them.
+const KERNEL_COPY: &str = "RWMPI_KERNEL_COPY";
+
+impl NodeFabric {
+    /// Attaches to `job` as peer `me`. Returns when all peers have attached and know how they reach each other.
+    ///
+    /// # Errors
+    /// If there is no such place, or no memory, or the job is aborted meanwhile.
+    pub fn attach(job: &Job, me: usize) -> Result<NodeFabric, JobError> {
+        let joined = Joined::new(job, me)?;
+        let segment = joined.segment.clone();
+        await_all(&segment, &segment.header().attached)?;
+        joined.probe();
+        await_all(&segment, &segment.header().probed)?;
+        Ok(NodeFabric::new(me, joined.segment, joined.probe_words))
+    }
+
+    /// A job of its own within this process: one fabric for each of `peers` threads.
+    ///
+    /// # Errors
+    /// As for [`Job::create`].
+    pub fn threads(peers: usize) -> Result<Vec<NodeFabric>, JobError> {
+        let job = Job::create(peers, None)?;
+        let joined: Vec<Joined> = (0..peers).map(|me| Joined::new(&job, me)).collect::<Result<_, _>>()?;
+        joined.iter().for_each(Joined::probe);
+        Ok(joined.into_iter().map(|peer| NodeFabric::new(peer.me, peer.segment, peer.probe_words)).collect())
+    }
+}
+
+/// A peer that has taken its place but does not know the others yet.
+struct Joined {
+    me: usize,
+    segment: Arc<Segment>,
+    probe_words: ProbeWords,
+}
+
+impl Joined {
+    /// Fills in the control block and counts itself in.
+    fn new(job: &Job, me: usize) -> Result<Joined, JobError> {
+        let segment = job.segment.clone();
+        let layout = segment.layout();
+        let peers = layout.peers;
+        if me >= peers {
+            return Err(JobError::NoSuchPeer { me, peers });
+        }
+        segment
+            .reserve(layout.region(me), layout.control_len())
+            .map_err(|source| JobError::NoMemory { peer: me, source })?;
+        if kernel_copy_allowed() {
+            // Lets peers copy under Yama's restricted mode; elsewhere it is unknown and refused, which is as good.
+            let _ = rustix::process::set_ptracer(rustix::process::PTracer::Any);
+        }
+        let probe_words = ProbeWords::new(peers, me);
+        let identity = &segment.control(me).identity;
+        if identity.pid.swap(std::process::id(), Ordering::AcqRel) != 0 {
+            return Err(JobError::Twice(me));
+        }
+        identity.address_space.store(address_space(), Ordering::Relaxed);
+        identity.probe_address.store(probe_words.address(), Ordering::Relaxed);
+        for (word, bits) in identity.affinity.iter().zip(wait::affinity()) {
+            word.store(bits, Ordering::Relaxed);
+        }
+        if !wait::register_for_barriers() {
+            segment.header().fences_needed.store(1, Ordering::Release);
+        }
+        identity.attached.store(1, Ordering::Release);
+        count_in(&segment.header().attached, peers);
+        Ok(Joined { me, segment, probe_words })
+    }
+
+    /// Finds out how to reach each peer's memory. Only when all have joined.
+    fn probe(&self) {
+        let identity = |peer: usize| &self.segment.control(peer).identity;
+        let allowed = kernel_copy_allowed();
+        let own_space = identity(self.me).address_space.load(Ordering::Relaxed);
+        for peer in 0..self.segment.layout().peers {
+            let reach = if identity(peer).address_space.load(Ordering::Relaxed) == own_space {
+                Reach::SameProcess
+            } else {
+                let pid = identity(peer).pid.load(Ordering::Relaxed);
+                let address = identity(peer).probe_address.load(Ordering::Relaxed);
+                let works = allowed && remote_memory::probe(self.me, peer, pid, address);
+                if works { Reach::Kernel } else { Reach::None }
+            };
+            self.segment.reach(self.me, peer).store(reach as u8, Ordering::Relaxed);
+        }
+        count_in(&self.segment.header().probed, self.segment.layout().peers);
+    }
+}
+
+fn kernel_copy_allowed() -> bool {
+    std::env::var_os(KERNEL_COPY).is_none_or(|value| value != "off")
+}
+
+/// Counts the caller in, and wakes the others if it is the last.
+fn count_in(counter: &AtomicU32, peers: usize) {
+    if counter.fetch_add(1, Ordering::AcqRel) + 1 == peers as u32 {
+        primitive::futex_wake(counter);
+    }
+}
+
+/// Waits until all peers have counted themselves in.
+fn await_all(segment: &Segment, counter: &AtomicU32) -> Result<(), JobError> {
+    loop {
+        let count = counter.load(Ordering::Acquire);
+        if count >= segment.layout().peers as u32 {
+            return Ok(());
+        }
+        if segment.header().abort.state.load(Ordering::Acquire) != 0 {
+            return Err(JobError::Aborted);
+        }
+        primitive::futex_wait(counter, count, ABORT_CHECK);
+    }
+}
+
+/// A number that two peers have in common if and only if they share their private memory.
+fn address_space() -> u64 {
+    use std::os::unix::fs::MetadataExt;
+    let name_space = std::fs::metadata("/proc/self/ns/pid").map_or(0, |data| data.ino());
+    (name_space << 32) | u64::from(std::process::id())
+}

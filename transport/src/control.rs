@@ -1,0 +1,99 @@
+//! The shared words: the job's header and every peer's control block.
+//!
+//! Every field that several peers touch is atomic; its doc says who writes it and which load its store pairs with. All-zero memory is a
+//! valid beginning for each of them.
+
+use std::sync::atomic::{AtomicI32, AtomicU8, AtomicU32, AtomicU64};
+
+use crossbeam_utils::CachePadded;
+
+/// Bytes of the text in an abort record.
+pub(crate) const ABORT_TEXT: usize = 240;
+/// Words of an affinity mask: 1024 processors.
+pub(crate) const AFFINITY_WORDS: usize = 16;
+
+/// "RWMPIJOB".
+pub(crate) const MAGIC: u64 = u64::from_be_bytes(*b"RWMPIJOB");
+/// Changes whenever the layout does.
+pub(crate) const VERSION: u32 = 1;
+
+/// The first bytes of the job's file.
+#[repr(C)]
+pub(crate) struct JobHeader {
+    /// Written last by the creator (Release); loaded (Acquire) by whoever opens the file.
+    pub(crate) magic: AtomicU64,
+    /// Written by the creator before `magic`, as are the next four.
+    pub(crate) version: AtomicU32,
+    pub(crate) peers: AtomicU32,
+    pub(crate) region_size: AtomicU64,
+    pub(crate) heap_size: AtomicU64,
+    /// How many processors the creator may use: its affinity and its share by cgroup.
+    pub(crate) processors: AtomicU32,
+    /// Set by a peer that cannot use `membarrier`, before it counts itself in `attached`; read after all have.
+    pub(crate) fences_needed: AtomicU32,
+    /// Counted up (AcqRel) by each peer whose control block is filled in; a futex; loaded (Acquire) while waiting for all.
+    pub(crate) attached: CachePadded<AtomicU32>,
+    /// Counted up (AcqRel) by each peer that has probed its ways to all others; a futex; loaded (Acquire) likewise.
+    pub(crate) probed: CachePadded<AtomicU32>,
+    /// The first abort.
+    pub(crate) abort: CachePadded<AbortRecord>,
+}
+
+/// Who ended the job and why.
+#[repr(C)]
+pub(crate) struct AbortRecord {
+    /// 0: none; 1: being written, by whoever changed it from 0 (compare-exchange); 2: written (Release), loaded (Acquire).
+    pub(crate) state: AtomicU32,
+    /// Written by that one, before `state` becomes 2; so are the rest. `u32::MAX`: not a peer.
+    pub(crate) peer: AtomicU32,
+    pub(crate) code: AtomicI32,
+    pub(crate) text_len: AtomicU32,
+    pub(crate) text: [AtomicU8; ABORT_TEXT],
+}
+
+/// The beginning of each peer's region. "The owner" is that peer.
+#[repr(C)]
+pub(crate) struct Control {
+    /// Seldom changed, read by all.
+    pub(crate) identity: CachePadded<Identity>,
+    /// A futex: 0 while the owner is awake, or how it sleeps ([`crate::sleep`]). Written by the owner before it sleeps and after; taken
+    /// back to 0 (compare-exchange) by the peer that wakes it; read by every peer after a push or a pop.
+    pub(crate) sleeping: CachePadded<AtomicU32>,
+    /// Memory-Based Signals: bits are set by any peer (AcqRel), taken by the owner (swap, AcqRel).
+    pub(crate) signals: CachePadded<AtomicU32>,
+    /// How many senders have registered in the `opened` bitmap of each queue. Counted up (AcqRel) by a sender after it has set
+    /// its bit; loaded (Acquire) by the owner.
+    pub(crate) openings: CachePadded<[AtomicU32; 2]>,
+    /// What the owner is doing, in the words of the layer above. Written by the owner, read by the launcher; each word for
+    /// itself (Relaxed).
+    pub(crate) activity: CachePadded<[AtomicU64; 8]>,
+}
+
+/// Who a peer is.
+#[repr(C)]
+pub(crate) struct Identity {
+    /// Written by the owner before it counts itself in `attached`, as are all but the last four.
+    pub(crate) pid: AtomicU32,
+    /// 1 as soon as the rest is written (Release); read by the launcher (Acquire).
+    pub(crate) attached: AtomicU32,
+    /// Tells address spaces apart: process and process name space.
+    pub(crate) address_space: AtomicU64,
+    /// Where in the owner's private memory its probe words lie.
+    pub(crate) probe_address: AtomicU64,
+    /// The processors that the owner may run on.
+    pub(crate) affinity: [AtomicU64; AFFINITY_WORDS],
+    /// How many bytes of the owner's heap have pages. Stored (Release) by the owner; loaded (Acquire) by peers that check an
+    /// address.
+    pub(crate) heap_reserved: AtomicU64,
+    /// 1 after an orderly end. Stored (Release) by the owner; loaded (Acquire) by the launcher.
+    pub(crate) finished: AtomicU32,
+    /// The thread to interrupt by a signal, 0 for none. Stored (Release) by the owner; loaded (Acquire) by a peer that signals.
+    pub(crate) interrupt_thread: AtomicU32,
+}
+
+/// One claim word, on a line of its own.
+#[repr(C, align(64))]
+pub(crate) struct Claim(pub(crate) AtomicU64);
+
+/// One word of a dirty bitmap. Bits are set by senders after they pushed, and taken back by the receiver before it looks.
+pub(crate) type DirtyWord = CachePadded<AtomicU64>;

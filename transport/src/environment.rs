@@ -1,0 +1,135 @@
+//! What a process inherits from its launcher: the job's file, its number, and the lifeline.
+//!
+//! The lifeline is the reading end of a pipe whose writing end only the launcher holds. The kernel closes that end when the launcher
+//! dies, however it dies, and then kills this process without any thread of it having to watch.
+#![allow(unsafe_code)]
+
+use std::env;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+
+use nix::libc;
+
+use crate::job::{Job, JobError};
+use crate::node::NodeFabric;
+
+/// The descriptor of the job's file.
+pub const JOB_FD: &str = "RWMPI_JOB_FD";
+/// The number of this process in the job.
+pub const RANK: &str = "RWMPI_RANK";
+/// How many processes the job has.
+pub const SIZE: &str = "RWMPI_SIZE";
+/// The descriptor of the lifeline; may be absent.
+pub const LIFELINE_FD: &str = "RWMPI_LIFELINE_FD";
+
+/// `fcntl`: which signal tells of input (`F_SETSIG` in `<fcntl.h>`).
+const SET_SIGNAL: libc::c_int = 10;
+
+impl NodeFabric {
+    /// Attaches to the job that the launcher describes in the environment; `None` if this process was not started by one. Returns when
+    /// all peers have attached.
+    ///
+    /// Takes over the descriptors named there, so it works once in a process.
+    ///
+    /// # Errors
+    /// Says what is wrong with the environment or the job.
+    pub fn from_environment() -> Result<Option<NodeFabric>, JobError> {
+        let Some(fd) = number_of(JOB_FD)? else { return Ok(None) };
+        let rank = required(RANK)?;
+        let size = required(SIZE)?;
+        if let Some(lifeline) = number_of(LIFELINE_FD)? {
+            arm_lifeline(inherited(LIFELINE_FD, lifeline)?)
+                .map_err(|error| JobError::Environment { name: LIFELINE_FD, what: error.to_string() })?;
+        }
+        let job = Job::open(inherited(JOB_FD, fd)?)?;
+        if job.peers() != size {
+            let what = format!("says {size} processes, but the job has {}", job.peers());
+            return Err(JobError::Environment { name: SIZE, what });
+        }
+        NodeFabric::attach(&job, rank).map(Some)
+    }
+}
+
+fn number_of(name: &'static str) -> Result<Option<usize>, JobError> {
+    let Some(text) = env::var_os(name) else { return Ok(None) };
+    let number = text.to_str().and_then(|text| text.parse().ok());
+    let what = || format!("{text:?} is not a number");
+    number.map(Some).ok_or_else(|| JobError::Environment { name, what: what() })
+}
+
+fn required(name: &'static str) -> Result<usize, JobError> {
+    number_of(name)?.ok_or_else(|| JobError::Environment { name, what: "is missing".to_owned() })
+}
+
+/// Takes over an inherited descriptor, which is closed by `exec` from now on.
+fn inherited(name: &'static str, number: usize) -> Result<OwnedFd, JobError> {
+    let invalid = |error: io::Error| JobError::Environment { name, what: format!("descriptor {number}: {error}") };
+    let raw = RawFd::try_from(number).map_err(|_| invalid(io::ErrorKind::InvalidInput.into()))?;
+    // SAFETY: the call only changes a flag of the descriptor, and fails if there is no such descriptor.
+    if unsafe { libc::fcntl(raw, libc::F_SETFD, libc::FD_CLOEXEC) } == -1 {
+        return Err(invalid(io::Error::last_os_error()));
+    }
+    // SAFETY: it is open (just seen), and the launcher opened it for us to take over.
+    Ok(unsafe { OwnedFd::from_raw_fd(raw) })
+}
+
+/// Has the kernel kill this process when the writing end of the pipe `lifeline` is closed.
+fn arm_lifeline(lifeline: OwnedFd) -> io::Result<()> {
+    // Whom the kernel notifies belongs to the open file, which all processes of the job have inherited: each needs one of its own.
+    let own = File::open(format!("/proc/self/fd/{}", lifeline.as_raw_fd()))?;
+    let fd = own.as_raw_fd();
+    let control = |command, argument: libc::c_int| -> io::Result<()> {
+        // SAFETY: these commands take a number and touch no memory.
+        match unsafe { libc::fcntl(fd, command, argument) } {
+            -1 => Err(io::Error::last_os_error()),
+            _ => Ok(()),
+        }
+    };
+    control(libc::F_SETOWN, std::process::id() as libc::c_int)?;
+    control(SET_SIGNAL, libc::SIGKILL)?;
+    control(libc::F_SETFL, libc::O_ASYNC | libc::O_NONBLOCK)?;
+    // It may have been closed before; then nothing will notify us, but the pipe says so now.
+    let mut byte = [0_u8];
+    match rustix::io::read(&own, &mut byte) {
+        Err(rustix::io::Errno::AGAIN) => {}
+        _ => return Err(io::Error::other("the launcher is gone")),
+    }
+    // Open as long as the process lives.
+    std::mem::forget(own);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::process::ExitStatusExt;
+
+    use super::*;
+
+    /// A child arms its lifeline; then the last writer goes, and the kernel must have killed it.
+    #[test]
+    fn lifeline_kills() {
+        let (reader, writer) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).unwrap();
+        // SAFETY: the child does only what is allowed after `fork` in a process with threads: system calls, and allocation, which
+        // the C library keeps usable.
+        let child = match unsafe { libc::fork() } {
+            0 => {
+                drop(writer);
+                let armed = arm_lifeline(reader).is_ok();
+                if armed {
+                    std::thread::sleep(std::time::Duration::from_secs(20));
+                }
+                // SAFETY: ends the process.
+                unsafe { libc::_exit(if armed { 3 } else { 4 }) }
+            }
+            child => child,
+        };
+        drop(reader);
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        drop(writer);
+        let mut status = 0;
+        // SAFETY: `status` is a valid place for the result.
+        assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
+        assert_eq!(std::process::ExitStatus::from_raw(status).signal(), Some(libc::SIGKILL));
+    }
+}

@@ -1,0 +1,268 @@
+//! A job on one node: the file that its peers share, as the launcher creates and watches it and as a peer finds it.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use rustix::process::Resource;
+
+use crate::Signal;
+use crate::control::{ABORT_TEXT, MAGIC, VERSION};
+use crate::layout::{Layout, MAX_PEERS};
+use crate::segment::{self, Segment};
+use crate::signal;
+
+/// Most bytes of address space that a job's file takes.
+const MOST_ADDRESS_SPACE: usize = 16 << 40;
+/// What part of a limited address space a job's file may take.
+const SHARE_OF_LIMIT: usize = 4;
+/// Smallest heap worth having, bytes.
+const SMALLEST_HEAP: usize = 2 << 20;
+/// The peer in an abort record that the launcher wrote.
+const NOT_A_PEER: u32 = u32::MAX;
+
+/// Why a job could not be set up or joined.
+#[derive(Debug, thiserror::Error)]
+pub enum JobError {
+    /// An impossible number of peers.
+    #[error("a job on one node can have 1 to {MAX_PEERS} processes, not {0}")]
+    Peers(usize),
+    /// No file to share.
+    #[error("cannot create the file that the processes of the job share ({what}): {source}")]
+    Create {
+        /// Which step failed.
+        what: &'static str,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// Something else was found where the job's file should be.
+    #[error(
+        "the inherited descriptor is not the file of a job of this version of rwmpi: {0}; start all processes with the mpiexec that belongs to the library"
+    )]
+    NotAJob(&'static str),
+    /// The file could not be mapped.
+    #[error(
+        "cannot map the shared file of the job, {bytes} bytes (is the address space limited, `ulimit -v`?): {source}"
+    )]
+    Map {
+        /// How long it is.
+        bytes: usize,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// No pages for a peer's own part.
+    #[error("no shared memory left for process {peer} of the job: {source}")]
+    NoMemory {
+        /// The peer.
+        peer: usize,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The number of this process does not fit.
+    #[error("process number {me} in a job of {peers}")]
+    NoSuchPeer {
+        /// The number.
+        me: usize,
+        /// How many there are.
+        peers: usize,
+    },
+    /// Two processes with one number.
+    #[error("process {0} of the job has attached already")]
+    Twice(usize),
+    /// The environment is not as the launcher makes it.
+    #[error("environment variable {name}: {what}")]
+    Environment {
+        /// Its name.
+        name: &'static str,
+        /// What is wrong.
+        what: String,
+    },
+    /// The job ended before it began.
+    #[error("the job was aborted while its processes were starting")]
+    Aborted,
+}
+
+/// How a job was ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Abort {
+    /// Which peer ended it; `None`: the launcher.
+    pub peer: Option<usize>,
+    /// The exit code it asked for.
+    pub code: i32,
+    /// Why, in a few words.
+    pub text: String,
+}
+
+/// A job's shared file, mapped.
+#[derive(Clone)]
+pub struct Job {
+    pub(crate) segment: Arc<Segment>,
+}
+
+impl Job {
+    /// Creates the file for so many peers: in memory, or in `directory` if one is given. It has no name, and its descriptor is closed
+    /// by `exec` unless the launcher changes that in the child.
+    ///
+    /// # Errors
+    /// Says which step failed and why.
+    pub fn create(peers: usize, directory: Option<&Path>) -> Result<Job, JobError> {
+        if !(1..=MAX_PEERS).contains(&peers) {
+            return Err(JobError::Peers(peers));
+        }
+        let file = segment::create_file(directory).map_err(|source| JobError::Create { what: "open", source })?;
+        let segment = Self::size_and_map(file, peers)?;
+        let header_len = size_of::<crate::control::JobHeader>();
+        segment.reserve(0, header_len).map_err(|source| JobError::Create { what: "reserve memory", source })?;
+
+        let header = segment.header();
+        let layout = segment.layout();
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        header.version.store(VERSION, Ordering::Relaxed);
+        header.peers.store(peers as u32, Ordering::Relaxed);
+        header.region_size.store(layout.region_size as u64, Ordering::Relaxed);
+        header.heap_size.store(layout.heap_size as u64, Ordering::Relaxed);
+        header.processors.store(processors as u32, Ordering::Relaxed);
+        header.magic.store(MAGIC, Ordering::Release);
+        Ok(Job { segment: Arc::new(segment) })
+    }
+
+    /// The largest heaps that can be had.
+    fn size_and_map(file: File, peers: usize) -> Result<Segment, JobError> {
+        let mut heap_size = heap_size_wanted(peers);
+        loop {
+            let layout = Layout::new(peers, heap_size);
+            let sized = rustix::fs::ftruncate(&file, layout.total() as u64).map_err(io::Error::from);
+            let handle = file.try_clone().map_err(|source| JobError::Create { what: "descriptor", source })?;
+            match sized.and_then(|()| Segment::map(handle, layout)) {
+                Ok(segment) => return Ok(segment),
+                Err(_) if heap_size > SMALLEST_HEAP => heap_size = (heap_size / 2).max(SMALLEST_HEAP),
+                Err(source) => return Err(JobError::Map { bytes: layout.total(), source }),
+            }
+        }
+    }
+
+    /// Joins the job whose file this process has inherited.
+    ///
+    /// # Errors
+    /// If it is not such a file, or cannot be mapped.
+    pub fn open(fd: OwnedFd) -> Result<Job, JobError> {
+        let file = Segment::file_of(fd);
+        let map_error = |source| JobError::Map { bytes: 0, source };
+        let probe_layout = Layout::new(1, 0);
+        let len = file.metadata().map_err(map_error)?.len();
+        if len < probe_layout.total() as u64 {
+            return Err(JobError::NotAJob("it is too short"));
+        }
+        let (peers, heap_size, region_size) = {
+            let head = Segment::map(file.try_clone().map_err(map_error)?, probe_layout).map_err(map_error)?;
+            let header = head.header();
+            if header.magic.load(Ordering::Acquire) != MAGIC {
+                return Err(JobError::NotAJob("it begins with something else"));
+            }
+            if header.version.load(Ordering::Relaxed) != VERSION {
+                return Err(JobError::NotAJob("another version made it"));
+            }
+            (
+                header.peers.load(Ordering::Relaxed) as usize,
+                header.heap_size.load(Ordering::Relaxed) as usize,
+                header.region_size.load(Ordering::Relaxed) as usize,
+            )
+        };
+        if !(1..=MAX_PEERS).contains(&peers) || heap_size > MOST_ADDRESS_SPACE {
+            return Err(JobError::NotAJob("impossible sizes"));
+        }
+        let layout = Layout::new(peers, heap_size);
+        if layout.region_size != region_size || (layout.total() as u64) > len {
+            return Err(JobError::NotAJob("its parts do not fit together"));
+        }
+        let segment = Segment::map(file, layout).map_err(|source| JobError::Map { bytes: layout.total(), source })?;
+        Ok(Job { segment: Arc::new(segment) })
+    }
+
+    /// The file's descriptor, for the processes that shall inherit it.
+    pub fn as_fd(&self) -> BorrowedFd<'_> {
+        self.segment.as_fd()
+    }
+
+    /// How many peers the job has.
+    pub fn peers(&self) -> usize {
+        self.segment.layout().peers
+    }
+
+    /// Whether `peer` has attached.
+    pub fn attached(&self, peer: usize) -> bool {
+        self.segment.control(peer).identity.attached.load(Ordering::Acquire) != 0
+    }
+
+    /// Whether `peer` has detached in good order.
+    pub fn finished(&self, peer: usize) -> bool {
+        self.segment.control(peer).identity.finished.load(Ordering::Acquire) != 0
+    }
+
+    /// The process that `peer` is, once it has attached.
+    pub fn pid(&self, peer: usize) -> Option<u32> {
+        self.attached(peer).then(|| self.segment.control(peer).identity.pid.load(Ordering::Relaxed))
+    }
+
+    /// What `peer` is doing, in the words of the layer above.
+    pub fn activity(&self, peer: usize) -> [u64; 8] {
+        std::array::from_fn(|word| self.segment.control(peer).activity[word].load(Ordering::Relaxed))
+    }
+
+    /// How the job was ended, if it was.
+    pub fn abort_record(&self) -> Option<Abort> {
+        let record = &self.segment.header().abort;
+        if record.state.load(Ordering::Acquire) != 2 {
+            return None;
+        }
+        let peer = record.peer.load(Ordering::Relaxed);
+        let len = (record.text_len.load(Ordering::Relaxed) as usize).min(ABORT_TEXT);
+        let text: Vec<u8> = record.text[..len].iter().map(|byte| byte.load(Ordering::Relaxed)).collect();
+        Some(Abort {
+            peer: (peer != NOT_A_PEER).then_some(peer as usize),
+            code: record.code.load(Ordering::Relaxed),
+            text: String::from_utf8_lossy(&text).into_owned(),
+        })
+    }
+
+    /// Ends the job in the launcher's name: every peer learns of it by [`Signal::Abort`]. The first record stays.
+    pub fn set_aborted(&self, code: i32, text: &str) {
+        record_abort(&self.segment, None, code, text);
+    }
+}
+
+/// Writes the abort record, unless there is one, and signals every peer.
+pub(crate) fn record_abort(segment: &Segment, peer: Option<usize>, code: i32, text: &str) {
+    let record = &segment.header().abort;
+    if record.state.compare_exchange(0, 1, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
+        record.peer.store(peer.map_or(NOT_A_PEER, |peer| peer as u32), Ordering::Relaxed);
+        record.code.store(code, Ordering::Relaxed);
+        let mut len = text.len().min(ABORT_TEXT);
+        while !text.is_char_boundary(len) {
+            len -= 1;
+        }
+        for (place, byte) in record.text.iter().zip(text[..len].bytes()) {
+            place.store(byte, Ordering::Relaxed);
+        }
+        record.text_len.store(len as u32, Ordering::Relaxed);
+        record.state.store(2, Ordering::Release);
+    }
+    for peer in 0..segment.layout().peers {
+        if segment.control(peer).identity.attached.load(Ordering::Acquire) != 0 {
+            signal::send(segment, peer, Signal::Abort);
+        }
+    }
+}
+
+/// How large each peer's heap should be: as large as the physical memory, unless address space or file size are limited.
+fn heap_size_wanted(peers: usize) -> usize {
+    let system = rustix::system::sysinfo();
+    let physical = (system.totalram as usize).saturating_mul(system.mem_unit as usize);
+    let limit = |resource| rustix::process::getrlimit(resource).current.map_or(usize::MAX, |bytes| bytes as usize);
+    let most = MOST_ADDRESS_SPACE.min(limit(Resource::As) / SHARE_OF_LIMIT).min(limit(Resource::Fsize));
+    let share = (most / peers).saturating_sub(Layout::overhead(peers));
+    physical.min(share).max(SMALLEST_HEAP)
+}

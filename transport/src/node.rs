@@ -1,0 +1,570 @@
+//! The fabric of one node: peers are processes that share a mapped file, threads of one process, or both mixed.
+#![allow(unsafe_code)]
+
+use std::sync::Arc;
+use std::sync::atomic::{Ordering, fence};
+
+use crate::control::Control;
+use crate::job::{self, Job};
+use crate::layout::{CELLS, CLAIM_WORDS, MAX_PAYLOAD, PEERS_WITHOUT_HINTS, QUEUES};
+use crate::remote_memory::{self, ProbeWords, Reach};
+use crate::ring::{Consumer, Producer, Refused};
+use crate::segment::Segment;
+use crate::sleep::{self, ASLEEP, ASLEEP_FOR_ROOM, AWAKE};
+use crate::wait::WaitPolicy;
+use crate::{
+    Arrival, Backoff, Enqueue, Fabric, Header, Heap, INLINE_PAYLOAD, PeerFault, PushError, Queue, ReadSpan,
+    RemoteAddress, RemoteError, Signal, SignalSet, Way, WriteSpan, signal,
+};
+
+/// Most rings that one call of `ready` looks at.
+const MOST_LOOKS: usize = 16;
+/// Most rings that one call of `ready` looks at when no hint says that it should.
+const LOOKS_WITHOUT_HINT: usize = 4;
+/// The space of addresses in a peer's private memory; `PRIVATE_SPACE + 1 + peer` is that peer's heap.
+const PRIVATE_SPACE: u64 = 0;
+
+/// One peer's end of the fabric of its node.
+pub struct NodeFabric {
+    me: usize,
+    segment: Arc<Segment>,
+    heap: Heap,
+    policy: WaitPolicy,
+    links: Vec<Link>,
+    inboxes: [Inbox; QUEUES],
+    /// `accepted` was asked since the last sleep: pops are of interest.
+    watches_pops: bool,
+    /// Peers make their test transfers here, which may be at any time in theory.
+    _probe_words: ProbeWords,
+}
+
+/// What this peer has to do with another one.
+struct Link {
+    outgoing: [Option<Producer<CELLS>>; QUEUES],
+    incoming: [Option<Consumer<CELLS>>; QUEUES],
+    /// How this peer reaches the other's private memory.
+    reach: Reach,
+    pid: u32,
+}
+
+/// Who sends to one queue of this peer.
+#[derive(Default)]
+struct Inbox {
+    /// The senders, in the order in which they were noticed.
+    senders: Vec<usize>,
+    /// How many registrations were noticed.
+    openings: u32,
+    /// Where in `senders` the next look goes.
+    cursor: usize,
+    /// The peer whose hint is taken up next.
+    hint_cursor: usize,
+}
+
+impl NodeFabric {
+    /// The fabric of peer `me`. Only when all have probed, and once.
+    pub(crate) fn new(me: usize, segment: Arc<Segment>, probe_words: ProbeWords) -> NodeFabric {
+        let links = (0..segment.layout().peers)
+            .map(|peer| Link {
+                outgoing: [None, None],
+                incoming: [None, None],
+                reach: segment.reach(me, peer).load(Ordering::Relaxed).into(),
+                pid: segment.control(peer).identity.pid.load(Ordering::Relaxed),
+            })
+            .collect();
+        NodeFabric {
+            me,
+            heap: Heap::new(segment.clone(), me),
+            policy: WaitPolicy::for_peer(&segment, me),
+            links,
+            inboxes: Default::default(),
+            watches_pops: false,
+            segment,
+            _probe_words: probe_words,
+        }
+    }
+
+    /// This peer's shared heap.
+    pub fn heap(&self) -> &Heap {
+        &self.heap
+    }
+
+    /// The job that this peer belongs to.
+    pub fn job(&self) -> Job {
+        Job { segment: self.segment.clone() }
+    }
+
+    /// Ends the job: every peer learns of it by [`Signal::Abort`], and the launcher by the record, unless somebody was first.
+    pub fn abort(&self, code: i32, text: &str) {
+        job::record_abort(&self.segment, Some(self.me), code, text);
+    }
+
+    /// Whether somebody has ended the job.
+    #[inline]
+    pub fn job_aborted(&self) -> bool {
+        self.segment.header().abort.state.load(Ordering::Acquire) != 0
+    }
+
+    /// Says that this peer ends in good order.
+    pub fn finish(&self) {
+        self.control(self.me).identity.finished.store(1, Ordering::Release);
+    }
+
+    /// Has `handler` called on the present thread, in a signal handler, when a signal arrives. The signals stay to be taken by
+    /// [`Fabric::take_signals`]. Without this call, a peer learns of signals only when it looks.
+    ///
+    /// `handler` may be called between any two instructions of this thread: it may only do what a signal handler may.
+    /// The job's file stays mapped for the rest of the process's life.
+    ///
+    /// # Errors
+    /// If the system refuses the handler.
+    pub fn on_signal(&self, handler: fn(SignalSet)) -> std::io::Result<()> {
+        signal::interrupt_this_thread(&self.segment, self.me, handler)
+    }
+
+    #[inline(always)]
+    fn control(&self, peer: usize) -> &Control {
+        self.segment.control(peer)
+    }
+
+    /// Creates the ring to `to` and registers with it.
+    #[cold]
+    #[inline(never)]
+    fn open(&mut self, to: usize, queue: Queue) -> Result<(), PushError> {
+        self.segment.reserve_ring(to, queue, self.me).map_err(|_| PushError::NoMemory { peer: to })?;
+        let memory = self.segment.ring(to, queue, self.me);
+        // SAFETY: only the fabric of peer `me` makes this producer, there is only one (`Joined::new`), and makes it once.
+        self.links[to].outgoing[queue as usize] = Some(unsafe { Producer::new(memory) });
+        self.segment.opened(to, queue, self.me / 64).fetch_or(1 << (self.me % 64), Ordering::AcqRel);
+        self.control(to).openings[queue as usize].fetch_add(1, Ordering::AcqRel);
+        Ok(())
+    }
+
+    /// Notices senders that have registered since the last look.
+    #[inline(always)]
+    fn notice_openings(&mut self, queue: Queue) {
+        let openings = self.control(self.me).openings[queue as usize].load(Ordering::Acquire);
+        if openings != self.inboxes[queue as usize].openings {
+            self.welcome_senders(queue, openings);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn welcome_senders(&mut self, queue: Queue, openings: u32) {
+        for source in 0..self.links.len() {
+            let registered = self.segment.opened(self.me, queue, source / 64).load(Ordering::Acquire);
+            let incoming = &mut self.links[source].incoming[queue as usize];
+            if registered >> (source % 64) & 1 == 0 || incoming.is_some() {
+                continue;
+            }
+            let memory = self.segment.ring(self.me, queue, source);
+            // SAFETY: only the fabric of peer `me` makes this consumer, there is only one, and makes it once.
+            *incoming = Some(unsafe { Consumer::new(memory) });
+            self.inboxes[queue as usize].senders.push(source);
+        }
+        self.inboxes[queue as usize].openings = openings;
+    }
+
+    /// Wakes `peer` if it sleeps, after something was published for it.
+    #[inline(always)]
+    fn wake_after_push(&self, peer: usize) {
+        sleep::before_look(self.policy.fences_needed);
+        let flag = &self.control(peer).sleeping;
+        let how = flag.load(Ordering::Relaxed);
+        if how != AWAKE {
+            sleep::wake(flag, how);
+        }
+    }
+
+    /// Leaves a hint for `to` that there is something in our ring.
+    #[inline(always)]
+    fn leave_hint(&self, to: usize, queue: Queue) {
+        let word = self.segment.dirty(to, queue, self.me / 64);
+        let bit = 1 << (self.me % 64);
+        if word.load(Ordering::Relaxed) & bit == 0 {
+            word.fetch_or(bit, Ordering::AcqRel);
+        }
+    }
+
+    fn is_waiting(&self, from: usize, queue: Queue) -> bool {
+        self.links[from].incoming[queue as usize].as_ref().is_some_and(Consumer::is_waiting)
+    }
+
+    /// A peer whose hint turns out true. A hint is taken back only when the ring was found empty, and then the ring is looked at once
+    /// more. A sender that just then relied on the old hint is found by the plain round robin.
+    #[cold]
+    #[inline(never)]
+    fn ready_by_hint(&mut self, queue: Queue) -> Option<usize> {
+        let words = self.segment.layout().bitmap_words;
+        let mut looks = 0;
+        let first = self.inboxes[queue as usize].hint_cursor;
+        // The first word is visited twice: from the cursor on, and at the end up to the cursor.
+        for step in 0..=words {
+            let index = (first / 64 + step) % words;
+            let word = self.segment.dirty(self.me, queue, index);
+            let mut bits = word.load(Ordering::Acquire);
+            if step == 0 {
+                bits &= u64::MAX << (first % 64);
+            }
+            while bits != 0 && looks < MOST_LOOKS {
+                looks += 1;
+                let bit = bits & bits.wrapping_neg();
+                bits ^= bit;
+                let peer = index * 64 + bit.trailing_zeros() as usize;
+                if peer >= self.links.len() {
+                    word.fetch_and(!bit, Ordering::AcqRel);
+                    continue;
+                }
+                if !self.is_waiting(peer, queue) {
+                    word.fetch_and(!bit, Ordering::AcqRel);
+                    fence(Ordering::SeqCst);
+                    if !self.is_waiting(peer, queue) {
+                        continue;
+                    }
+                    word.fetch_or(bit, Ordering::AcqRel);
+                }
+                self.inboxes[queue as usize].hint_cursor = (peer + 1) % self.links.len();
+                return Some(peer);
+            }
+        }
+        None
+    }
+
+    /// Sleeps, unless there is something to do after all.
+    #[cold]
+    #[inline(never)]
+    fn sleep(&mut self, backoff: &mut Backoff) {
+        let watches_pops = std::mem::take(&mut self.watches_pops) || self.producers().any(Producer::is_refused);
+        let how = if watches_pops { ASLEEP_FOR_ROOM } else { ASLEEP };
+        let control = self.control(self.me);
+        sleep::announce(&control.sleeping, how, self.policy.fences_needed);
+        if self.has_something_to_do(watches_pops) {
+            self.control(self.me).sleeping.store(AWAKE, Ordering::Relaxed);
+            // Whatever it is, the caller may not be able to take it now: do not ask the kernel for barriers in a tight loop.
+            self.policy.back_to_yielding(backoff);
+        } else {
+            sleep::sleep(&self.control(self.me).sleeping, how);
+        }
+    }
+
+    fn producers(&self) -> impl Iterator<Item = &Producer<CELLS>> {
+        self.links.iter().flat_map(|link| link.outgoing.iter().flatten())
+    }
+
+    /// The last look before sleeping.
+    fn has_something_to_do(&self, watches_pops: bool) -> bool {
+        let control = self.control(self.me);
+        control.signals.load(Ordering::Acquire) != 0
+            || (0..QUEUES).any(|queue| control.openings[queue].load(Ordering::Acquire) != self.inboxes[queue].openings)
+            || self.links.iter().any(|link| link.incoming.iter().flatten().any(Consumer::is_waiting))
+            || (watches_pops && self.producers().any(Producer::has_news))
+    }
+
+    /// The bytes at `address` in the job's file, if they lie in a heap: an offset, or a refusal.
+    #[inline]
+    fn shared(&self, address: &RemoteAddress, offset: u64, len: usize) -> Option<Result<usize, RemoteError>> {
+        let owner = address.space.checked_sub(PRIVATE_SPACE + 1)? as usize;
+        if owner >= self.links.len() {
+            return Some(Err(RemoteError::Refused));
+        }
+        let reserved = self.control(owner).identity.heap_reserved.load(Ordering::Acquire);
+        let reserved = reserved.min(self.segment.layout().heap_size as u64);
+        let in_bounds = address.place.checked_add(address.len).is_some_and(|end| end <= reserved);
+        if !in_bounds || !is_part(address, offset, len) {
+            return Some(Err(RemoteError::Refused));
+        }
+        Some(Ok(self.segment.layout().heap(owner) + (address.place + offset) as usize))
+    }
+
+    /// Checks a transfer to or from private memory and says how to do it.
+    #[inline]
+    fn private(
+        &self,
+        peer: usize,
+        address: &RemoteAddress,
+        offset: u64,
+        len: usize,
+    ) -> Result<(Reach, u64), RemoteError> {
+        if !is_part(address, offset, len) || address.place.checked_add(address.len).is_none() {
+            return Err(RemoteError::Refused);
+        }
+        match self.links[peer].reach {
+            Reach::None => Err(RemoteError::NoWay),
+            reach => Ok((reach, address.place + offset)),
+        }
+    }
+
+    fn way_of_copy(&self, peer: usize) -> Way {
+        if self.links[peer].reach == Reach::SameProcess { Way::SameProcess } else { Way::SharedHeap }
+    }
+}
+
+/// Whether `len` bytes from `offset` lie within what was handed out.
+fn is_part(address: &RemoteAddress, offset: u64, len: usize) -> bool {
+    offset <= address.len && len as u64 <= address.len - offset
+}
+
+impl Fabric for NodeFabric {
+    #[inline]
+    fn me(&self) -> usize {
+        self.me
+    }
+
+    #[inline]
+    fn peers(&self) -> usize {
+        self.links.len()
+    }
+
+    #[inline]
+    fn max_payload(&self) -> usize {
+        MAX_PAYLOAD
+    }
+
+    #[inline]
+    fn try_push(
+        &mut self,
+        to: usize,
+        queue: Queue,
+        enqueue: Enqueue,
+        header: Header,
+        payload: ReadSpan,
+    ) -> Result<(), PushError> {
+        let most = if queue == Queue::Messages { MAX_PAYLOAD } else { INLINE_PAYLOAD };
+        assert!(payload.len() <= most, "payload longer than the queue takes");
+        if self.links[to].outgoing[queue as usize].is_none() {
+            self.open(to, queue)?;
+        }
+        let (segment, me) = (&self.segment, self.me);
+        let Some(producer) = &mut self.links[to].outgoing[queue as usize] else { unreachable!("opened above") };
+        let reserve = |from, end| segment.reserve(segment.layout().data(to, me) + from, end - from).is_ok();
+        producer.try_push(enqueue, header, payload, reserve).map_err(|refused| match refused {
+            Refused::Full => PushError::Full,
+            Refused::NoMemory => PushError::NoMemory { peer: to },
+        })?;
+        if self.links.len() > PEERS_WITHOUT_HINTS {
+            self.leave_hint(to, queue);
+        }
+        self.wake_after_push(to);
+        Ok(())
+    }
+
+    #[inline]
+    fn front(&mut self, from: usize, queue: Queue) -> Result<Option<Arrival>, PeerFault> {
+        if self.links[from].incoming[queue as usize].is_none() {
+            self.notice_openings(queue);
+        }
+        let Some(consumer) = &self.links[from].incoming[queue as usize] else { return Ok(None) };
+        match consumer.front() {
+            Ok(None) => Ok(None),
+            Ok(Some(front)) => Ok(Some(Arrival { header: front.header, len: front.len, place: front.place })),
+            Err(what) => Err(PeerFault { peer: from, what }),
+        }
+    }
+
+    #[inline]
+    fn read(&mut self, from: usize, queue: Queue, arrival: &Arrival, offset: usize, into: WriteSpan) {
+        let consumer = self.links[from].incoming[queue as usize].as_ref();
+        consumer.expect("read without an arrival").read(arrival.len, arrival.place, offset, into);
+    }
+
+    #[inline]
+    fn pop(&mut self, from: usize, queue: Queue) {
+        let consumer = self.links[from].incoming[queue as usize].as_mut();
+        consumer.expect("pop without an arrival").pop();
+        sleep::before_look(self.policy.fences_needed);
+        let flag = &self.control(from).sleeping;
+        if flag.load(Ordering::Relaxed) == ASLEEP_FOR_ROOM {
+            sleep::wake(flag, ASLEEP_FOR_ROOM);
+        }
+    }
+
+    #[inline]
+    fn ready(&mut self, queue: Queue) -> Option<usize> {
+        self.notice_openings(queue);
+        let mut looks = MOST_LOOKS;
+        if self.links.len() > PEERS_WITHOUT_HINTS {
+            if let Some(peer) = self.ready_by_hint(queue) {
+                return Some(peer);
+            }
+            looks = LOOKS_WITHOUT_HINT;
+        }
+        let senders = self.inboxes[queue as usize].senders.len();
+        for _ in 0..senders.min(looks) {
+            let inbox = &mut self.inboxes[queue as usize];
+            let peer = inbox.senders[inbox.cursor];
+            inbox.cursor = if inbox.cursor + 1 == senders { 0 } else { inbox.cursor + 1 };
+            if self.is_waiting(peer, queue) {
+                return Some(peer);
+            }
+        }
+        None
+    }
+
+    #[inline]
+    fn popped(&self, from: usize) -> u64 {
+        self.links[from].incoming[Queue::Messages as usize].as_ref().map_or(0, Consumer::popped)
+    }
+
+    #[inline]
+    fn set_activity(&mut self, index: usize, word: u64) {
+        self.control(self.me).activity[index].store(word, Ordering::Relaxed);
+    }
+
+    #[inline]
+    fn patience(&self) -> u32 {
+        self.policy.spins()
+    }
+
+    #[inline]
+    fn pushed(&self, to: usize) -> u64 {
+        self.links[to].outgoing[Queue::Messages as usize].as_ref().map_or(0, Producer::pushed)
+    }
+
+    #[inline]
+    fn accepted(&mut self, to: usize) -> Option<u64> {
+        self.watches_pops = true;
+        Some(self.links[to].outgoing[Queue::Messages as usize].as_mut().map_or(0, Producer::refresh))
+    }
+
+    fn address_of(&self, span: ReadSpan) -> RemoteAddress {
+        let layout = self.segment.layout();
+        let len = span.len() as u64;
+        if let Some(offset) = self.segment.offset_of(span.start())
+            && let Some(in_regions) = offset.checked_sub(layout.region(0))
+        {
+            let owner = in_regions / layout.region_size;
+            if let Some(place) = offset.checked_sub(layout.heap(owner))
+                && span.len() <= layout.heap_size - place
+            {
+                return RemoteAddress { space: PRIVATE_SPACE + 1 + owner as u64, place: place as u64, len };
+            }
+        }
+        RemoteAddress { space: PRIVATE_SPACE, place: span.start() as u64, len }
+    }
+
+    fn way_from(&self, peer: usize, address: &RemoteAddress) -> Option<Way> {
+        match Reach::from(self.segment.reach(peer, self.me).load(Ordering::Relaxed)) {
+            Reach::SameProcess => Some(Way::SameProcess),
+            _ if address.space != PRIVATE_SPACE => Some(Way::SharedHeap),
+            Reach::Kernel => Some(Way::Kernel),
+            Reach::None => None,
+        }
+    }
+
+    fn remote_write(
+        &mut self,
+        peer: usize,
+        address: &RemoteAddress,
+        offset: u64,
+        from: ReadSpan,
+    ) -> Result<Way, RemoteError> {
+        if let Some(place) = self.shared(address, offset, from.len()) {
+            // SAFETY: checked to lie in the part of a heap that has pages; the owner handed it out to be written.
+            from.copy_to(unsafe { WriteSpan::new(self.segment.at(place?).as_ptr(), from.len()) });
+            return Ok(self.way_of_copy(peer));
+        }
+        match self.private(peer, address, offset, from.len())? {
+            (Reach::SameProcess, place) => {
+                // SAFETY: the owner, in this address space, handed these bytes out to be written.
+                from.copy_to(unsafe { WriteSpan::new(place as *mut u8, from.len()) });
+                Ok(Way::SameProcess)
+            }
+            (_, place) => remote_memory::kernel_write(self.links[peer].pid, place, from).map(|()| Way::Kernel),
+        }
+    }
+
+    fn remote_read(
+        &mut self,
+        peer: usize,
+        address: &RemoteAddress,
+        offset: u64,
+        into: WriteSpan,
+    ) -> Result<Way, RemoteError> {
+        if let Some(place) = self.shared(address, offset, into.len()) {
+            // SAFETY: checked to lie in the part of a heap that has pages; the owner handed it out to be read.
+            unsafe { ReadSpan::new(self.segment.at(place?).as_ptr(), into.len()) }.copy_to(into);
+            return Ok(self.way_of_copy(peer));
+        }
+        match self.private(peer, address, offset, into.len())? {
+            (Reach::SameProcess, place) => {
+                // SAFETY: the owner, in this address space, handed these bytes out to be read.
+                unsafe { ReadSpan::new(place as *const u8, into.len()) }.copy_to(into);
+                Ok(Way::SameProcess)
+            }
+            (_, place) => remote_memory::kernel_read(self.links[peer].pid, place, into).map(|()| Way::Kernel),
+        }
+    }
+
+    fn claim_words(&self) -> usize {
+        CLAIM_WORDS
+    }
+
+    fn set_claim(&mut self, index: usize, value: u64) {
+        self.segment.claim(self.me, index).store(value, Ordering::Release);
+    }
+
+    fn swap_claim(&mut self, peer: usize, index: usize, expected: u64, new: u64) -> Result<(), u64> {
+        let word = self.segment.claim(peer, index);
+        word.compare_exchange(expected, new, Ordering::SeqCst, Ordering::SeqCst).map(|_| ())
+    }
+
+    fn signal(&mut self, peer: usize, signal: Signal) {
+        signal::send(&self.segment, peer, signal);
+    }
+
+    #[inline]
+    fn take_signals(&mut self) -> SignalSet {
+        let word = &self.control(self.me).signals;
+        if word.load(Ordering::Relaxed) == 0 {
+            return SignalSet::default();
+        }
+        SignalSet(word.swap(0, Ordering::AcqRel))
+    }
+
+    #[inline]
+    fn idle(&mut self, backoff: &mut Backoff) {
+        if self.policy.pass_round(backoff) {
+            self.sleep(backoff);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_threads_exchange_messages_and_memory() {
+        let mut fabrics = NodeFabric::threads(2).unwrap();
+        let (mut b, mut a) = (fabrics.pop().unwrap(), fabrics.pop().unwrap());
+        let block = b.heap().allocate(std::alloc::Layout::from_size_align(1 << 20, 64).unwrap()).unwrap();
+        // SAFETY: the block is ours until it is freed.
+        let target = b.address_of(unsafe { ReadSpan::new(block.as_ptr(), 1 << 20) });
+        let sender = std::thread::spawn(move || {
+            let bytes = vec![7_u8; 1000];
+            a.remote_write(1, &target, 24, ReadSpan::from(&bytes[..])).unwrap();
+            a.try_push(1, Queue::Messages, Enqueue::Next, [1, 2, 3, 4], ReadSpan::from(&bytes[..])).unwrap();
+            let outside = a.remote_write(1, &target, (1 << 20) - 10, ReadSpan::from(&bytes[..]));
+            assert_eq!(outside, Err(RemoteError::Refused));
+            let mut backoff = Backoff::default();
+            while a.accepted(1) != Some(1) {
+                a.idle(&mut backoff);
+            }
+        });
+        let mut backoff = Backoff::default();
+        let from = loop {
+            match b.ready(Queue::Messages) {
+                Some(from) => break from,
+                None => b.idle(&mut backoff),
+            }
+        };
+        let arrival = b.front(from, Queue::Messages).unwrap().unwrap();
+        assert_eq!((from, arrival.header, arrival.len), (0, [1, 2, 3, 4], 1000));
+        // SAFETY: the sender has written these bytes before the cell.
+        let written = unsafe { block.as_ptr().add(24).read() };
+        assert_eq!(written, 7);
+        b.pop(from, Queue::Messages);
+        sender.join().unwrap();
+        assert!(b.heap().free(block));
+    }
+}

@@ -1,0 +1,137 @@
+//! Atomics, cells and futexes that become loom's under `cfg(loom)`.
+//!
+//! Only the algorithms that are model-checked (the ring, the sleep/wake handshake) use this module. What is laid over mapped
+//! memory elsewhere uses the standard atomics: loom's cannot be laid over a mapping.
+
+#[cfg(loom)]
+pub(crate) use modelled::*;
+#[cfg(not(loom))]
+pub(crate) use real::*;
+
+#[cfg(not(loom))]
+mod real {
+    pub(crate) use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+    use std::time::Duration;
+
+    use rustix::thread::{MembarrierCommand, futex, membarrier};
+    use rustix::time::Timespec;
+
+    /// `std`'s cell with the closure interface of loom's, so that one source serves both.
+    #[derive(Debug)]
+    #[repr(transparent)]
+    pub(crate) struct UnsafeCell<T>(std::cell::UnsafeCell<T>);
+
+    impl<T> UnsafeCell<T> {
+        /// Reads through a raw pointer.
+        #[inline(always)]
+        pub(crate) fn with<R>(&self, read: impl FnOnce(*const T) -> R) -> R {
+            read(self.0.get())
+        }
+
+        /// Writes through a raw pointer.
+        #[inline(always)]
+        pub(crate) fn with_mut<R>(&self, write: impl FnOnce(*mut T) -> R) -> R {
+            write(self.0.get())
+        }
+
+        /// For rings that tests build in ordinary memory.
+        #[cfg(test)]
+        pub(crate) fn new(value: T) -> Self {
+            UnsafeCell(std::cell::UnsafeCell::new(value))
+        }
+    }
+
+    /// How a cell is published.
+    #[inline(always)]
+    pub(crate) fn publishing() -> Ordering {
+        Ordering::Release
+    }
+
+    /// The sleeper's side of the handshake.
+    pub(crate) fn fence_of_sleeper() {
+        fence(Ordering::SeqCst);
+    }
+
+    /// A full barrier on every core that runs a process which asked to take part.
+    pub(crate) fn barrier_on_all_cores() {
+        // Cannot fail: it was registered for.
+        let _ = membarrier(MembarrierCommand::GlobalExpedited);
+    }
+
+    /// Sleeps while `word` is `value`, at most so long; may return early.
+    pub(crate) fn futex_wait(word: &AtomicU32, value: u32, longest: Duration) {
+        let longest = Timespec { tv_sec: longest.as_secs() as _, tv_nsec: longest.subsec_nanos() as _ };
+        // Every way to return is a way to wake up.
+        let _ = futex::wait(word, futex::Flags::empty(), value, Some(&longest));
+    }
+
+    /// Wakes all that sleep on `word`.
+    pub(crate) fn futex_wake(word: &AtomicU32) {
+        // Cannot fail: the address is valid.
+        let _ = futex::wake(word, futex::Flags::empty(), i32::MAX as u32);
+    }
+}
+
+#[cfg(loom)]
+mod modelled {
+    use std::cell::Cell;
+    use std::time::Duration;
+
+    pub(crate) use loom::cell::UnsafeCell;
+    pub(crate) use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+    use loom::sync::{Condvar, Mutex};
+
+    loom::lazy_static! {
+        /// The kernel's queue of sleepers: one for all words, so a wake-up may be spurious.
+        static ref SLEEPERS: (Mutex<()>, Condvar) = (Mutex::new(()), Condvar::new());
+    }
+
+    std::thread_local! {
+        /// What a test has broken on purpose, to see that the model notices.
+        pub(crate) static BROKEN: Cell<Broken> = const { Cell::new(Broken::Nothing) };
+    }
+
+    /// A defect.
+    #[derive(Clone, Copy, PartialEq, Eq)]
+    pub(crate) enum Broken {
+        Nothing,
+        /// Cells are published without Release.
+        Publish,
+        /// The sleeper does not fence between its flag and its last look.
+        SleeperFence,
+    }
+
+    /// How a cell is published.
+    pub(crate) fn publishing() -> Ordering {
+        match BROKEN.get() {
+            Broken::Publish => Ordering::Relaxed,
+            _ => Ordering::Release,
+        }
+    }
+
+    /// The sleeper's side of the handshake.
+    pub(crate) fn fence_of_sleeper() {
+        if BROKEN.get() != Broken::SleeperFence {
+            fence(Ordering::SeqCst);
+        }
+    }
+
+    /// Not modelled: loom knows no barrier on behalf of others.
+    pub(crate) fn barrier_on_all_cores() {
+        unreachable!("the model runs with fences");
+    }
+
+    /// Sleeps while `word` is `value`. The model has no safety net: a lost wake-up is a deadlock.
+    pub(crate) fn futex_wait(word: &AtomicU32, value: u32, _longest: Duration) {
+        let mut queue = SLEEPERS.0.lock().expect("no model panics inside");
+        while word.load(Ordering::Relaxed) == value {
+            queue = SLEEPERS.1.wait(queue).expect("no model panics inside");
+        }
+    }
+
+    /// Wakes all sleepers.
+    pub(crate) fn futex_wake(_word: &AtomicU32) {
+        let _queue = SLEEPERS.0.lock().expect("no model panics inside");
+        SLEEPERS.1.notify_all();
+    }
+}

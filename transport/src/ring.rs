@@ -1,0 +1,392 @@
+//! The Memory-Based FIFO: a bounded ring of cache lines in the receiver's memory, one producer, one consumer.
+//!
+//! A cell is exactly one cache line: stamp, length, header and up to 40 bytes of payload. The producer fills the line and
+//! publishes it by a Release store of the stamp, so a small message moves one line and nothing else. Longer payloads lie in the
+//! *data area* beside the cells; the cell says where. The consumer publishes one number, how many cells it has consumed, on a line
+//! of its own, which the producer reads only when its last knowledge says "full". Neither side takes a lock, does a
+//! read-modify-write or makes a system call.
+//!
+//! Invariants:
+//! 1. The cell of position `p` (counted from 0) is published if and only if its stamp is `p + 1` modulo 2^32. Before that it has the
+//!    stamp of the previous lap, or 0 in memory never written: an old lap is never mistaken for a new one.
+//! 2. The producer writes the cell of position `p` only after it has seen `consumed > p - CELLS` (Acquire), and bytes of the data area
+//!    only after it has seen that the cell which described them was consumed.
+//! 3. The consumer trusts no length or place before it was checked, and the producer no counter that runs backwards or ahead.
+#![allow(unsafe_code)]
+
+use std::any::Any;
+use std::collections::VecDeque;
+use std::ptr::{self, NonNull};
+use std::sync::Arc;
+
+use crate::primitive::{AtomicU32, AtomicU64, Ordering, UnsafeCell, publishing};
+use crate::small_copy::copy_small;
+use crate::{Enqueue, Header, INLINE_PAYLOAD, ReadSpan, WriteSpan};
+
+/// Bytes of a cache line: payloads in the data area start on one.
+const LINE: usize = 64;
+/// The least amount of the data area that is put to use, bytes.
+const SMALLEST_DATA: usize = 4096;
+
+/// One message slot: exactly one cache line, written by the producer, read by the consumer.
+#[repr(C, align(64))]
+pub(crate) struct Cell {
+    /// Stored (Release) by the producer in `try_push`; loaded (Acquire) by the consumer in `front`.
+    stamp: AtomicU32,
+    /// Written by the producer before the stamp; read by the consumer after it.
+    body: UnsafeCell<Body>,
+}
+
+/// All of a cell but its stamp.
+#[repr(C)]
+struct Body {
+    len: u32,
+    header: Header,
+    /// The payload, or, if that is longer, where it lies in the data area (the first four bytes).
+    inline: [u8; INLINE_PAYLOAD],
+}
+
+#[cfg(not(loom))]
+const _: () = assert!(size_of::<Cell>() == LINE && align_of::<Cell>() == LINE);
+
+/// Where one ring lies. Keeps the memory alive.
+pub(crate) struct RingMemory {
+    cells: NonNull<Cell>,
+    /// Stored (Release) by the consumer in `pop`; loaded (Acquire) by the producer in `refresh`.
+    consumed: NonNull<AtomicU64>,
+    data: NonNull<u8>,
+    data_size: usize,
+    _owner: Arc<dyn Any + Send + Sync>,
+}
+
+// SAFETY: the memory is shared by design, all access to it goes through atomics or is ordered by them, and the owner that
+// keeps it alive is `Send` itself.
+unsafe impl Send for RingMemory {}
+
+impl RingMemory {
+    /// Describes a ring.
+    ///
+    /// # Safety
+    /// While `owner` lives, `cells` must point to as many cells as the producer and the consumer are compiled for, `consumed` to a
+    /// counter, and `data` to `data_size` bytes, all of them readable and writable, zero at first, and used for nothing else.
+    pub(crate) unsafe fn new(
+        cells: NonNull<Cell>,
+        consumed: NonNull<AtomicU64>,
+        data: NonNull<u8>,
+        data_size: usize,
+        owner: Arc<dyn Any + Send + Sync>,
+    ) -> Self {
+        RingMemory { cells, consumed, data, data_size, _owner: owner }
+    }
+
+    #[inline(always)]
+    fn cell<const CELLS: usize>(&self, position: u64) -> &Cell {
+        const { assert!(CELLS.is_power_of_two()) };
+        // SAFETY: the index is below `CELLS`, and there are that many cells by the contract of `new`.
+        unsafe { &*self.cells.as_ptr().add(position as usize & (CELLS - 1)) }
+    }
+
+    #[inline(always)]
+    fn consumed(&self) -> &AtomicU64 {
+        // SAFETY: valid by the contract of `new`.
+        unsafe { self.consumed.as_ref() }
+    }
+}
+
+/// The stamp that says "the cell of `position` is published".
+#[inline(always)]
+fn stamp_of(position: u64) -> u32 {
+    (position as u32).wrapping_add(1)
+}
+
+/// Why a push had no effect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Refused {
+    /// No room now.
+    Full,
+    /// The data area's first pages could not be reserved.
+    NoMemory,
+}
+
+/// The bookkeeping of the data area, private to the producer.
+///
+/// In use are the bytes `tail .. head`, or, if `head < tail`, `tail ..` some end and `0 .. head`.
+#[derive(Default)]
+struct DataArea {
+    /// How much of the area is put to use; grows when that does not suffice.
+    limit: usize,
+    head: usize,
+    tail: usize,
+    /// For each payload in flight: the position of its cell, and where the payload ends.
+    in_flight: VecDeque<(u64, usize)>,
+}
+
+impl DataArea {
+    /// Takes back what the consumer has left behind: payloads of cells before `consumed`.
+    fn release(&mut self, consumed: u64) {
+        while let Some(&(position, end)) = self.in_flight.front()
+            && position < consumed
+        {
+            self.tail = end;
+            self.in_flight.pop_front();
+        }
+        if self.in_flight.is_empty() {
+            (self.head, self.tail) = (0, 0);
+        }
+    }
+
+    /// A place for `len` bytes, a multiple of the line size.
+    fn place(&mut self, len: usize) -> Option<usize> {
+        let place = if self.is_wrapped() {
+            (len < self.tail - self.head).then_some(self.head)?
+        } else if len <= self.limit - self.head {
+            self.head
+        } else {
+            // Strictly less: `head == tail` means that nothing is in use.
+            (len < self.tail).then_some(0)?
+        };
+        self.head = place + len;
+        Some(place)
+    }
+
+    fn is_wrapped(&self) -> bool {
+        self.head < self.tail
+    }
+}
+
+/// The sending end of a ring.
+pub(crate) struct Producer<const CELLS: usize> {
+    memory: RingMemory,
+    /// How many cells were pushed.
+    pushed: u64,
+    /// How many of them were consumed when we last looked.
+    consumed: u64,
+    /// The last push was refused and not retried yet.
+    refused: bool,
+    data: DataArea,
+}
+
+impl<const CELLS: usize> Producer<CELLS> {
+    /// The sending end of a ring that nothing was pushed to yet.
+    ///
+    /// # Safety
+    /// There must be no other producer for this memory.
+    pub(crate) unsafe fn new(memory: RingMemory) -> Self {
+        Producer { memory, pushed: 0, consumed: 0, refused: false, data: DataArea::default() }
+    }
+
+    /// How many cells were pushed so far.
+    #[inline]
+    pub(crate) fn pushed(&self) -> u64 {
+        self.pushed
+    }
+
+    /// Whether the last push was refused and not retried since.
+    pub(crate) fn is_refused(&self) -> bool {
+        self.refused
+    }
+
+    /// How many cells the consumer has consumed by now. A counter that no correct consumer can have published counts as no
+    /// news.
+    #[inline]
+    pub(crate) fn refresh(&mut self) -> u64 {
+        let consumed = self.memory.consumed().load(Ordering::Acquire);
+        if consumed > self.consumed && consumed <= self.pushed {
+            self.consumed = consumed;
+        }
+        self.consumed
+    }
+
+    /// Whether the consumer has consumed anything since we last looked.
+    pub(crate) fn has_news(&self) -> bool {
+        self.memory.consumed().load(Ordering::Acquire) != self.consumed
+    }
+
+    /// Appends a cell. `reserve(from, to)` makes sure that there are pages behind these bytes of the data area.
+    ///
+    /// The payload must not be longer than half the data area.
+    #[inline]
+    pub(crate) fn try_push(
+        &mut self,
+        enqueue: Enqueue,
+        header: Header,
+        payload: ReadSpan,
+        reserve: impl FnMut(usize, usize) -> bool,
+    ) -> Result<(), Refused> {
+        if self.refused && enqueue == Enqueue::Next {
+            return Err(Refused::Full);
+        }
+        if self.pushed - self.consumed >= CELLS as u64 && self.pushed - self.refresh() >= CELLS as u64 {
+            self.refused = true;
+            return Err(Refused::Full);
+        }
+        if payload.len() <= INLINE_PAYLOAD {
+            self.publish(header, payload.len(), payload);
+        } else {
+            let place = match self.place_data(payload.len(), reserve) {
+                Ok(place) => place,
+                Err(refused) => {
+                    self.refused = true;
+                    return Err(refused);
+                }
+            };
+            // SAFETY: `place_data` gave us room for the payload within the data area, which no cell in flight describes, so the
+            // consumer does not read there; the payload is readable by the contract of its span.
+            unsafe {
+                ptr::copy_nonoverlapping(payload.start(), self.memory.data.as_ptr().add(place), payload.len());
+            }
+            let place = (place as u32).to_ne_bytes();
+            self.publish(header, payload.len(), ReadSpan::from(&place[..]));
+        }
+        self.refused = false;
+        Ok(())
+    }
+
+    /// Fills the next cell, which is free, and publishes it.
+    #[inline(always)]
+    fn publish(&mut self, header: Header, len: usize, inline: ReadSpan) {
+        let cell = self.memory.cell::<CELLS>(self.pushed);
+        cell.body.with_mut(|body| {
+            // SAFETY: the consumer has left this cell (invariant 2), so we alone use the body until the stamp is stored;
+            // `inline` has at most `INLINE_PAYLOAD` bytes.
+            unsafe {
+                (*body).len = len as u32;
+                (*body).header = header;
+                copy_small((&raw mut (*body).inline).cast(), inline.start(), inline.len());
+            }
+        });
+        cell.stamp.store(stamp_of(self.pushed), publishing());
+        self.pushed += 1;
+    }
+
+    /// Room for a payload in the data area.
+    fn place_data(&mut self, len: usize, mut reserve: impl FnMut(usize, usize) -> bool) -> Result<usize, Refused> {
+        assert!(len <= self.memory.data_size / 2, "payload longer than the queue takes");
+        let rounded = len.next_multiple_of(LINE);
+        self.data.release(self.consumed);
+        let mut place = self.data.place(rounded);
+        if place.is_none() {
+            let consumed = self.refresh();
+            self.data.release(consumed);
+            place = self.data.place(rounded);
+        }
+        if place.is_none() && !self.data.is_wrapped() && self.data.limit < self.memory.data_size {
+            let limit = (2 * self.data.limit.max(rounded.next_power_of_two()))
+                .clamp(SMALLEST_DATA.min(self.memory.data_size), self.memory.data_size);
+            if reserve(self.data.limit, limit) {
+                self.data.limit = limit;
+                place = self.data.place(rounded);
+            } else if self.data.limit < rounded {
+                return Err(Refused::NoMemory);
+            }
+        }
+        let place = place.ok_or(Refused::Full)?;
+        self.data.in_flight.push_back((self.pushed, place + rounded));
+        Ok(place)
+    }
+}
+
+/// The oldest cell of a ring, checked.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Front {
+    pub(crate) header: Header,
+    pub(crate) len: usize,
+    /// Where the payload lies in the data area, if it does not lie in the cell.
+    pub(crate) place: usize,
+}
+
+/// The receiving end of a ring.
+pub(crate) struct Consumer<const CELLS: usize> {
+    memory: RingMemory,
+    /// How many cells were consumed: the position of the front.
+    consumed: u64,
+}
+
+impl<const CELLS: usize> Consumer<CELLS> {
+    /// The receiving end of a ring that nothing was popped from yet.
+    ///
+    /// # Safety
+    /// There must be no other consumer for this memory.
+    pub(crate) unsafe fn new(memory: RingMemory) -> Self {
+        Consumer { memory, consumed: 0 }
+    }
+
+    /// How many cells were popped so far.
+    #[inline]
+    pub(crate) fn popped(&self) -> u64 {
+        self.consumed
+    }
+
+    /// Whether something is at the front, be it a correct cell or not.
+    #[inline]
+    pub(crate) fn is_waiting(&self) -> bool {
+        let stamp = self.memory.cell::<CELLS>(self.consumed).stamp.load(Ordering::Acquire);
+        stamp == stamp_of(self.consumed) || !self.is_vacant(stamp)
+    }
+
+    /// The oldest cell; `Err` says what is wrong with it.
+    #[inline]
+    pub(crate) fn front(&self) -> Result<Option<Front>, &'static str> {
+        let cell = self.memory.cell::<CELLS>(self.consumed);
+        let stamp = cell.stamp.load(Ordering::Acquire);
+        if stamp != stamp_of(self.consumed) {
+            return if self.is_vacant(stamp) { Ok(None) } else { Err("a cell with an impossible stamp") };
+        }
+        let (len, header, place) = cell.body.with(|body| {
+            // SAFETY: the stamp says that the producer has published the body and does not touch it until we pop it. (One that does is
+            // broken, and gets us nothing but wrong numbers, which are checked below.)
+            unsafe { ((*body).len as usize, (*body).header, (&raw const (*body).inline).cast::<u32>().read()) }
+        });
+        if len <= INLINE_PAYLOAD {
+            return Ok(Some(Front { header, len, place: 0 }));
+        }
+        let place = place as usize;
+        if len > self.memory.data_size || place > self.memory.data_size - len {
+            return Err("a cell whose payload lies outside its queue");
+        }
+        Ok(Some(Front { header, len, place }))
+    }
+
+    /// Whether a cell with this stamp, which is not the front's, is what it should be before the front is published.
+    #[inline]
+    fn is_vacant(&self, stamp: u32) -> bool {
+        let previous_lap = if self.consumed < CELLS as u64 { 0 } else { stamp_of(self.consumed - CELLS as u64) };
+        stamp == previous_lap
+    }
+
+    /// Copies bytes `offset ..` of the front's payload, as many as `into` holds.
+    ///
+    /// # Panics
+    /// If the payload has not that many bytes.
+    #[inline]
+    pub(crate) fn read(&self, len: usize, place: usize, offset: usize, into: WriteSpan) {
+        assert!(offset <= len && into.len() <= len - offset, "read beyond the payload of a cell");
+        if len <= INLINE_PAYLOAD {
+            self.memory.cell::<CELLS>(self.consumed).body.with(|body| {
+                // SAFETY: the bytes lie within `inline` (just checked), which the producer leaves alone until the front is popped;
+                // `into` is writable by the contract of its span.
+                unsafe {
+                    copy_small(into.start(), (&raw const (*body).inline).cast::<u8>().add(offset), into.len());
+                }
+            });
+            return;
+        }
+        assert!(place <= self.memory.data_size && len <= self.memory.data_size - place, "not an arrival of this queue");
+        // SAFETY: the bytes lie within the data area (just checked); the producer leaves them alone until the front is popped.
+        unsafe {
+            ptr::copy_nonoverlapping(self.memory.data.as_ptr().add(place + offset), into.start(), into.len());
+        }
+    }
+
+    /// Gives the front's room back to the producer. Only after a `front` that returned it.
+    #[inline]
+    pub(crate) fn pop(&mut self) {
+        self.consumed += 1;
+        self.memory.consumed().store(self.consumed, Ordering::Release);
+    }
+}
+
+#[cfg(all(test, loom))]
+mod loom_model;
+#[cfg(all(test, not(loom)))]
+mod tests;

@@ -1,0 +1,224 @@
+//! The ring alone, in ordinary memory, so that Miri can watch it.
+#![allow(unsafe_code)]
+
+use std::cell::UnsafeCell as Plain;
+
+use super::*;
+
+const CELLS: usize = 4;
+const DATA: usize = 1024;
+
+/// Ordinary memory for one ring.
+struct Memory {
+    cells: Box<[Cell]>,
+    consumed: AtomicU64,
+    data: Box<[Plain<u8>]>,
+}
+
+// SAFETY: used through atomics and raw pointers only, in the order that the ring keeps.
+unsafe impl Sync for Memory {}
+
+impl Memory {
+    fn new() -> Arc<Memory> {
+        let vacant = || Cell {
+            stamp: AtomicU32::new(0),
+            body: UnsafeCell::new(Body { len: 0, header: [0; 4], inline: [0; INLINE_PAYLOAD] }),
+        };
+        Arc::new(Memory {
+            cells: (0..CELLS).map(|_| vacant()).collect(),
+            consumed: AtomicU64::new(0),
+            data: (0..DATA).map(|_| Plain::new(0)).collect(),
+        })
+    }
+
+    fn describe(self: &Arc<Self>) -> RingMemory {
+        let cells = NonNull::from(&*self.cells).cast();
+        let data = NonNull::new(self.data.as_ptr().cast_mut().cast::<u8>()).unwrap();
+        // SAFETY: as many cells and bytes as `CELLS` and `DATA` say, which the `Arc` keeps.
+        unsafe { RingMemory::new(cells, NonNull::from(&self.consumed), data, DATA, self.clone()) }
+    }
+
+    fn ends(self: &Arc<Self>) -> (Producer<CELLS>, Consumer<CELLS>) {
+        // SAFETY: each test makes one pair of ends.
+        unsafe { (Producer::new(self.describe()), Consumer::new(self.describe())) }
+    }
+}
+
+/// A payload that says which one it is in every byte.
+fn payload(number: u32, len: usize) -> Vec<u8> {
+    (0..len).map(|index| (number as usize * 31 + index) as u8).collect()
+}
+
+fn push(producer: &mut Producer<CELLS>, number: u32, len: usize) -> Result<(), Refused> {
+    let bytes = payload(number, len);
+    producer.try_push(Enqueue::Retry, [number, 1, 2, 3], ReadSpan::from(&bytes[..]), |_, _| true)
+}
+
+/// Pops the front and checks that it is message `number`.
+fn expect(consumer: &mut Consumer<CELLS>, number: u32, len: usize) {
+    let front = consumer.front().unwrap().expect("a cell is waiting");
+    assert_eq!((front.header, front.len), ([number, 1, 2, 3], len));
+    let mut bytes = vec![0; len];
+    // SAFETY: `bytes` outlives the call.
+    consumer.read(front.len, front.place, 0, unsafe { WriteSpan::new(bytes.as_mut_ptr(), len) });
+    assert_eq!(bytes, payload(number, len), "payload of message {number}");
+    consumer.pop();
+}
+
+#[test]
+fn keeps_order_and_payload_over_many_laps() {
+    let memory = Memory::new();
+    let (mut producer, mut consumer) = memory.ends();
+    let mut popped = 0;
+    let len_of = |number: u32| [0, 8, 40, 41, 64, 65, 200, 512][number as usize * 7 % 8];
+    for number in 0..200 {
+        while push(&mut producer, number, len_of(number)).is_err() {
+            expect(&mut consumer, popped, len_of(popped));
+            popped += 1;
+        }
+    }
+    while popped < 200 {
+        expect(&mut consumer, popped, len_of(popped));
+        popped += 1;
+    }
+    assert!(consumer.front().unwrap().is_none());
+    assert_eq!(producer.refresh(), 200);
+}
+
+#[test]
+fn full_is_refused_and_has_no_effect() {
+    let memory = Memory::new();
+    let (mut producer, mut consumer) = memory.ends();
+    for number in 0..CELLS as u32 {
+        push(&mut producer, number, 8).unwrap();
+    }
+    assert_eq!(push(&mut producer, 99, 8), Err(Refused::Full));
+    assert_eq!(producer.pushed(), CELLS as u64);
+    for number in 0..CELLS as u32 {
+        expect(&mut consumer, number, 8);
+    }
+    assert!(consumer.front().unwrap().is_none());
+}
+
+#[test]
+fn after_a_refusal_only_the_retry_gets_through() {
+    let memory = Memory::new();
+    let (mut producer, mut consumer) = memory.ends();
+    for number in 0..CELLS as u32 {
+        push(&mut producer, number, 0).unwrap();
+    }
+    let next =
+        |producer: &mut Producer<CELLS>, enqueue| producer.try_push(enqueue, [7; 4], ReadSpan::EMPTY, |_, _| true);
+    assert_eq!(next(&mut producer, Enqueue::Next), Err(Refused::Full));
+    expect(&mut consumer, 0, 0);
+    assert_eq!(next(&mut producer, Enqueue::Next), Err(Refused::Full), "there is room, but order must hold");
+    assert_eq!(next(&mut producer, Enqueue::Retry), Ok(()));
+    expect(&mut consumer, 1, 0);
+    assert_eq!(next(&mut producer, Enqueue::Next), Ok(()));
+}
+
+#[test]
+fn data_area_wraps_at_every_edge() {
+    // Lines: the area has 16; payloads of 1 to 8 lines in all orders that a small walk meets.
+    for step in 1..=8_usize {
+        let memory = Memory::new();
+        let (mut producer, mut consumer) = memory.ends();
+        let len_of = |number: u32| ((number as usize * step) % 8 + 1) * LINE - (number as usize % 3);
+        let mut popped = 0;
+        for number in 0..64 {
+            while push(&mut producer, number, len_of(number)).is_err() {
+                assert!(popped < number, "an empty ring refused {} bytes", len_of(number));
+                expect(&mut consumer, popped, len_of(popped));
+                popped += 1;
+            }
+        }
+    }
+}
+
+#[test]
+fn without_pages_a_long_payload_is_refused() {
+    let memory = Memory::new();
+    let (mut producer, mut consumer) = memory.ends();
+    let bytes = payload(0, 100);
+    let refused = producer.try_push(Enqueue::Next, [0, 1, 2, 3], ReadSpan::from(&bytes[..]), |_, _| false);
+    assert_eq!(refused, Err(Refused::NoMemory));
+    push(&mut producer, 0, 100).unwrap();
+    expect(&mut consumer, 0, 100);
+}
+
+#[test]
+fn corrupt_cells_are_noticed() {
+    type Damage = fn(&Cell);
+    let damages: [(Damage, &str); 3] = [
+        (|cell| cell.stamp.store(77, Ordering::Release), "stamp"),
+        (|cell| cell.body.with_mut(|body| unsafe_set(body, u32::MAX, 0)), "length"),
+        (|cell| cell.body.with_mut(|body| unsafe_set(body, 100, DATA as u32 - 99)), "place"),
+    ];
+    for (damage, what) in damages {
+        let memory = Memory::new();
+        let (mut producer, consumer) = memory.ends();
+        push(&mut producer, 0, 100).unwrap();
+        damage(&memory.cells[0]);
+        assert!(consumer.front().is_err(), "damaged {what} went unnoticed");
+        assert!(consumer.is_waiting(), "a damaged cell must be found by polling");
+    }
+}
+
+/// Plays the broken producer.
+fn unsafe_set(body: *mut Body, len: u32, place: u32) {
+    // SAFETY: the tests use the body from one thread.
+    unsafe {
+        (*body).len = len;
+        (&raw mut (*body).inline).cast::<u32>().write(place);
+    }
+}
+
+#[test]
+fn impossible_counters_are_no_news() {
+    let memory = Memory::new();
+    let (mut producer, _consumer) = memory.ends();
+    push(&mut producer, 0, 0).unwrap();
+    memory.consumed.store(5, Ordering::Release);
+    assert_eq!(producer.refresh(), 0);
+}
+
+#[test]
+fn stamps_survive_the_wrap_of_32_bits() {
+    let memory = Memory::new();
+    let (mut producer, mut consumer) = memory.ends();
+    // As if 2^32 - 2 cells had passed.
+    let start = (1_u64 << 32) - 2;
+    for cell in 0..CELLS as u64 {
+        let position = start + cell - CELLS as u64;
+        memory.cells[position as usize % CELLS].stamp.store(stamp_of(position), Ordering::Relaxed);
+    }
+    (producer.pushed, producer.consumed, consumer.consumed) = (start, start, start);
+    for number in 0..8 {
+        assert!(consumer.front().unwrap().is_none());
+        push(&mut producer, number, 8).unwrap();
+        expect(&mut consumer, number, 8);
+    }
+}
+
+#[test]
+fn two_threads() {
+    let memory = Memory::new();
+    let (mut producer, mut consumer) = memory.ends();
+    let count = if cfg!(miri) { 60 } else { 20_000 };
+    let len_of = |number: u32| (number as usize * 13) % 300;
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            for number in 0..count {
+                while push(&mut producer, number, len_of(number)).is_err() {
+                    std::thread::yield_now();
+                }
+            }
+        });
+        for number in 0..count {
+            while consumer.front().unwrap().is_none() {
+                std::thread::yield_now();
+            }
+            expect(&mut consumer, number, len_of(number));
+        }
+    });
+}

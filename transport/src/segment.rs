@@ -1,0 +1,191 @@
+//! The job's file on this node, mapped whole.
+//!
+//! One sparse file with no name: it goes with its last descriptor and mapping, so nothing is left behind whatever happens to the job.
+//! Pages are reserved (`fallocate`) before they are touched, so a shortage of memory is an error here and never a SIGBUS later.
+//!
+//! Invariant: the mapping is as long as [`Layout::total`] says, which is checked once, in [`Segment::map`]; every offset that
+//! `Layout` computes for an existing peer lies within it. No Rust reference to mapped bytes is ever formed, only to
+//! atomics.
+#![allow(unsafe_code)]
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, AtomicU64};
+
+use memmap2::{MmapOptions, MmapRaw};
+use rustix::fs::{FallocateFlags, MemfdFlags, Mode, OFlags};
+
+use crate::Queue;
+use crate::control::{Claim, Control, DirtyWord, JobHeader};
+use crate::layout::{CLAIM_WORDS, DATA_SIZE, Layout};
+use crate::ring::{Cell, RingMemory};
+
+/// The mapped file.
+pub(crate) struct Segment {
+    file: File,
+    map: MmapRaw,
+    base: NonNull<u8>,
+    layout: Layout,
+}
+
+// SAFETY: `base` points into `map`, which is both; all access to mapped memory is by atomics, or by raw copies that the
+// protocol of rings and remote memory orders.
+unsafe impl Send for Segment {}
+// SAFETY: as above.
+unsafe impl Sync for Segment {}
+
+/// A new file without a name: in `directory` if one is given, otherwise in memory, or, where that is refused, in `/dev/shm` or the
+/// directory for temporary files.
+pub(crate) fn create_file(directory: Option<&Path>) -> io::Result<File> {
+    if let Some(directory) = directory {
+        return create_file_in(directory);
+    }
+    match rustix::fs::memfd_create("rwmpi job", MemfdFlags::CLOEXEC) {
+        Ok(fd) => Ok(fd.into()),
+        Err(_) => create_file_in(Path::new("/dev/shm")).or_else(|_| create_file_in(&std::env::temp_dir())),
+    }
+}
+
+fn create_file_in(directory: &Path) -> io::Result<File> {
+    let flags = OFlags::RDWR | OFlags::CLOEXEC;
+    let mode = Mode::RUSR | Mode::WUSR;
+    if let Ok(fd) = rustix::fs::open(directory, flags | OFlags::TMPFILE, mode) {
+        return Ok(fd.into());
+    }
+    // A file system without nameless files: one that loses its name at once.
+    let path = directory.join(format!("rwmpi-{}", std::process::id()));
+    let fd = rustix::fs::open(&path, flags | OFlags::CREATE | OFlags::EXCL, mode)?;
+    rustix::fs::unlink(&path)?;
+    Ok(fd.into())
+}
+
+impl Segment {
+    /// Maps a file that is laid out as `layout` says.
+    ///
+    /// # Errors
+    /// What the system says; `InvalidData` if the file is too short.
+    pub(crate) fn map(file: File, layout: Layout) -> io::Result<Segment> {
+        if file.metadata()?.len() < layout.total() as u64 {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "the file is too short"));
+        }
+        let map = MmapOptions::new().len(layout.total()).map_raw(&file)?;
+        let base = NonNull::new(map.as_mut_ptr()).ok_or(io::ErrorKind::OutOfMemory)?;
+        Ok(Segment { file, map, base, layout })
+    }
+
+    pub(crate) fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    pub(crate) fn as_fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+
+    /// Puts pages behind these bytes of the file.
+    ///
+    /// # Errors
+    /// If there are none left.
+    pub(crate) fn reserve(&self, offset: usize, len: usize) -> io::Result<()> {
+        loop {
+            match rustix::fs::fallocate(&self.file, FallocateFlags::empty(), offset as u64, len as u64) {
+                Err(rustix::io::Errno::INTR) => {}
+                result => return Ok(result?),
+            }
+        }
+    }
+
+    /// The address of the byte at `offset`, which must lie in the file.
+    #[inline(always)]
+    pub(crate) fn at(&self, offset: usize) -> NonNull<u8> {
+        debug_assert!(offset <= self.layout.total());
+        // SAFETY: all callers in this crate pass offsets of `Layout`, plus what they checked against its sizes.
+        unsafe { self.base.add(offset) }
+    }
+
+    /// The offset into the file of an address, if it lies in the mapping.
+    #[inline]
+    pub(crate) fn offset_of(&self, address: *const u8) -> Option<usize> {
+        let offset = (address as usize).wrapping_sub(self.base.as_ptr() as usize);
+        (offset < self.map.len()).then_some(offset)
+    }
+
+    /// The job's header.
+    pub(crate) fn header(&self) -> &JobHeader {
+        // SAFETY: the mapping begins with it; it consists of atomics, for which any bytes are valid.
+        unsafe { self.base.cast().as_ref() }
+    }
+
+    /// A peer's control block.
+    #[inline(always)]
+    pub(crate) fn control(&self, peer: usize) -> &Control {
+        debug_assert!(peer < self.layout.peers);
+        // SAFETY: each region of the mapping begins with one; it consists of atomics, for which any bytes are valid.
+        unsafe { self.at(self.layout.region(peer)).cast().as_ref() }
+    }
+
+    /// A word of the bitmap in which senders register with `peer`. Bits are set (AcqRel) by the sender they stand for, before it
+    /// counts up `openings`; loaded (Acquire) by `peer` after that.
+    pub(crate) fn opened(&self, peer: usize, queue: Queue, word: usize) -> &AtomicU64 {
+        debug_assert!(word < self.layout.bitmap_words);
+        // SAFETY: lies in the mapping, aligned, and is used as an atomic only.
+        unsafe { self.at(self.layout.opened(peer, queue, word)).cast().as_ref() }
+    }
+
+    /// A word of `peer`'s dirty bitmap.
+    #[inline]
+    pub(crate) fn dirty(&self, peer: usize, queue: Queue, word: usize) -> &DirtyWord {
+        debug_assert!(word < self.layout.bitmap_words);
+        // SAFETY: as for `opened`.
+        unsafe { self.at(self.layout.dirty(peer, queue, word)).cast().as_ref() }
+    }
+
+    /// How `peer` reaches `target`'s private memory. Written by `peer` before it counts itself in `probed`; loaded by all
+    /// after that.
+    pub(crate) fn reach(&self, peer: usize, target: usize) -> &AtomicU8 {
+        debug_assert!(target < self.layout.peers);
+        // SAFETY: as for `opened`.
+        unsafe { self.at(self.layout.reach(peer, target)).cast().as_ref() }
+    }
+
+    /// A claim word of `peer`. Stored (Release) by its owner, changed (AcqRel) by any peer.
+    ///
+    /// # Panics
+    /// If there is no such word.
+    #[inline]
+    pub(crate) fn claim(&self, peer: usize, index: usize) -> &AtomicU64 {
+        assert!(peer < self.layout.peers && index < CLAIM_WORDS, "no such claim word");
+        // SAFETY: as for `opened`.
+        unsafe { &self.at(self.layout.claim(peer, index)).cast::<Claim>().as_ref().0 }
+    }
+
+    /// Puts pages behind the ring from `source` to `owner`: its cells and its counter.
+    ///
+    /// # Errors
+    /// If there are none left.
+    pub(crate) fn reserve_ring(&self, owner: usize, queue: Queue, source: usize) -> io::Result<()> {
+        self.reserve(self.layout.consumed(owner, queue, source), size_of::<AtomicU64>())?;
+        self.reserve(self.layout.cells(owner, queue, source), self.layout.cells_len())
+    }
+
+    /// The ring from `source` to `owner`. Only after its pages were reserved.
+    pub(crate) fn ring(self: &Arc<Self>, owner: usize, queue: Queue, source: usize) -> RingMemory {
+        assert!(owner < self.layout.peers && source < self.layout.peers);
+        let cells = self.at(self.layout.cells(owner, queue, source)).cast::<Cell>();
+        let consumed = self.at(self.layout.consumed(owner, queue, source)).cast();
+        let (data, data_size) = match queue {
+            Queue::Messages => (self.at(self.layout.data(owner, source)), DATA_SIZE),
+            Queue::Requests => (NonNull::dangling(), 0),
+        };
+        // SAFETY: the layout gives each ring bytes of its own in the mapping, which the `Arc` keeps; a new file is zero.
+        unsafe { RingMemory::new(cells, consumed, data, data_size, self.clone()) }
+    }
+
+    /// Takes over a descriptor that this process inherited.
+    pub(crate) fn file_of(fd: OwnedFd) -> File {
+        fd.into()
+    }
+}

@@ -1,0 +1,43 @@
+//! `cargo xtask bench`: measures this machine and keeps the figures in `bench/results`, as JSON and as tables.
+
+use std::fs;
+use std::process::Command;
+
+use anyhow::{Context, Result};
+
+use crate::process::{run, run_and_keep};
+use crate::workspace::Workspace;
+
+/// What is measured: name of the result, arguments of mpi-bench. The floor comes first: it is what the rest is held against.
+const MEASUREMENTS: &[(&str, &[&str])] = &[
+    ("floor", &["floor"]),
+    ("latency", &["latency"]),
+    ("latency-private", &["latency", "--memory", "private"]),
+    ("latency-preposted", &["latency", "--preposted"]),
+    ("latency-sr", &["latency", "--preposted", "--protocol", "sr"]),
+    ("latency-nsr", &["latency", "--preposted", "--protocol", "nsr"]),
+    ("pingping", &["pingping"]),
+    ("bandwidth", &["bandwidth"]),
+    ("bandwidth-private", &["bandwidth", "--memory", "private"]),
+    ("bandwidth-stream", &["bandwidth", "--stream"]),
+    ("rate", &["rate"]),
+    ("tags", &["tags"]),
+    ("barrier", &["barrier"]),
+    ("instructions", &["instructions"]),
+];
+
+/// Runs the whole set. Results of a measurement that fails stay as they were.
+pub fn run_all(workspace: &Workspace) -> Result<()> {
+    run(&mut workspace.cargo(&["build", "--release", "--package", "mpi-bench"]))?;
+    let program = workspace.target().join("release").join("mpi-bench");
+    let folder = workspace.root.join("bench").join("results");
+    fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    for (name, arguments) in MEASUREMENTS {
+        let mut command = Command::new(&program);
+        command.args(*arguments).arg("--json").arg(folder.join(format!("{name}.json")));
+        let table = run_and_keep(&mut command)?;
+        fs::write(folder.join(format!("{name}.txt")), table)?;
+    }
+    println!("figures in {}", folder.display());
+    Ok(())
+}

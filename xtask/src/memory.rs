@@ -1,0 +1,58 @@
+//! `cargo xtask memcheck`: errors of memory that tests do not notice by themselves.
+
+use std::process::Command;
+
+use anyhow::{Result, ensure};
+
+use crate::process::{run, run_tests, works};
+use crate::report::Report;
+use crate::workspace::{ONLY_PROGRAMS, Workspace};
+
+/// Runs what this machine's tools allow: Miri or AddressSanitizer, and valgrind.
+pub fn check(workspace: &Workspace) -> Result<()> {
+    let nightly = works(Command::new("cargo").args(["+nightly", "--version"]));
+    ensure!(nightly, "memcheck needs a nightly toolchain beside the stable one: `rustup toolchain install nightly`");
+    let mut report = Report::default();
+    if works(Command::new("cargo").args(["+nightly", "miri", "--version"])) {
+        report.tests("miri", || {
+            let mut command =
+                workspace.cargo(&["+nightly", "miri", "test", "--package", "rwmpi-transport", "--lib", "ring"]);
+            run_tests(command.env("CARGO_TARGET_DIR", workspace.target().join("miri")))
+        });
+    } else {
+        println!("no Miri in the nightly toolchain (`rustup +nightly component add miri`): AddressSanitizer only");
+    }
+    address_sanitizer(workspace, &mut report);
+    if works(Command::new("valgrind").arg("--version")) {
+        report.step("valgrind", || valgrind(workspace));
+    } else {
+        println!("no valgrind on this machine (`apt-get install valgrind`): left out");
+    }
+    report.close()
+}
+
+/// A small job of which every rank runs under valgrind, to see uses of uninitialised memory too.
+fn valgrind(workspace: &Workspace) -> Result<()> {
+    run(workspace.cargo(&["build"]).args(ONLY_PROGRAMS))?;
+    let programs = workspace.target().join("debug");
+    let mut job = Command::new(programs.join("mpiexec"));
+    job.args(["-n", "2", "valgrind", "--quiet", "--error-exitcode=9"]);
+    run(job.arg(programs.join("npb")).args(["is", "--class", "S"]))
+}
+
+fn address_sanitizer(workspace: &Workspace, report: &mut Report) {
+    let folder = workspace.target().join("address-sanitizer");
+    // Only with a target named are build scripts and macros, which run inside the compiler, left without the sanitizer.
+    let target = "x86_64-unknown-linux-gnu";
+    let sanitized = |arguments: &[&str]| {
+        let mut command = workspace.cargo(&["+nightly"]);
+        command.args(arguments).args(["--target", target]);
+        command.env("CARGO_TARGET_DIR", &folder).env("RUSTFLAGS", "-Zsanitizer=address");
+        command
+    };
+    report.step("programs", || run(sanitized(&["build"]).args(ONLY_PROGRAMS)));
+    report.tests("address sanitizer", || {
+        let mut command = sanitized(&["test", "--workspace", "--exclude", "xtask", "--lib", "--bins", "--tests"]);
+        run_tests(command.env("RWMPI_BIN_DIR", folder.join(target).join("debug")))
+    });
+}

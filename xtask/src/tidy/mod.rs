@@ -1,0 +1,71 @@
+//! Conventions that no compiler checks, as a test: each violation is a line that says where and what to do.
+//!
+//! What a lint can say is left to lints (length of functions, comments on unsafe blocks: `clippy.toml` and the
+//! workspace's `Cargo.toml`); here is what only this project means.
+
+mod code;
+mod layers;
+mod policy;
+mod references;
+mod source;
+
+use anyhow::{Context, Result, bail};
+
+use crate::workspace::Workspace;
+use source::SourceFile;
+
+struct Violation {
+    file: String,
+    line: usize,
+    text: String,
+}
+
+/// Violations so far.
+#[derive(Default)]
+struct Findings(Vec<Violation>);
+
+impl Findings {
+    fn add(&mut self, file: &str, line: usize, text: impl Into<String>) {
+        self.push(Violation { file: file.to_string(), line, text: text.into() });
+    }
+
+    fn push(&mut self, violation: Violation) {
+        self.0.push(violation);
+    }
+
+    fn lines(&self) -> Vec<String> {
+        self.0.iter().map(|Violation { file, line, text }| format!("{file}:{line}: {text}")).collect()
+    }
+}
+
+/// Checks the whole source tree; fails if a rule is broken, having printed where.
+pub fn run(workspace: &Workspace) -> Result<()> {
+    let files = workspace.files()?;
+    let mut found = Findings::default();
+    let mut sources = Vec::new();
+    for path in files.iter().filter(|path| references::is_text(path)) {
+        let text = std::fs::read_to_string(workspace.root.join(path))
+            .with_context(|| format!("cannot read {}", path.display()))?;
+        references::check(&path.to_string_lossy(), &text, &files, &mut found);
+        if path.extension().is_some_and(|ending| ending == "rs") {
+            sources.push(SourceFile::parse(path, text)?);
+        }
+    }
+    for file in &sources {
+        code::check(file, &mut found);
+    }
+    code::stale_lists(&sources, &mut found);
+    layers::check(&layers::packages(&workspace.metadata, &workspace.root)?, &mut found);
+
+    for line in found.lines() {
+        eprintln!("{line}");
+    }
+    match found.0.len() {
+        0 => {
+            println!("tidy: {} files in order", files.len());
+            Ok(())
+        }
+        1 => bail!("1 convention is broken, see above"),
+        many => bail!("{many} conventions are broken, see above"),
+    }
+}

@@ -1,0 +1,91 @@
+//! What tidy holds the project to, as data. Whoever changes a line here changes a decision: say why in the commit.
+
+/// Which of the workspace's packages each one may use. A package that is not named here may not exist.
+pub const LAYERS: &[(&str, &[&str])] = &[
+    ("rwmpi-transport", &[]),
+    ("rwmpi-protocol", &[]),
+    ("rwmpi-core", &["rwmpi-protocol", "rwmpi-transport"]),
+    ("rwmpi-launcher", &["rwmpi-transport", "rwmpi-core"]),
+    ("rwmpi", &["rwmpi-core", "rwmpi-launcher"]),
+    ("rwmpi-abi", &["rwmpi-core"]),
+    ("npb", &["rwmpi", "rwmpi-launcher"]),
+    ("mpi-bench", &["rwmpi", "rwmpi-launcher"]),
+    (
+        "rwmpi-tests",
+        &["rwmpi", "rwmpi-core", "rwmpi-protocol", "rwmpi-transport", "rwmpi-launcher", "npb", "mpi-bench"],
+    ),
+    ("xtask", &[]),
+];
+
+/// What the launcher may take from the layer that knows MPI: the sentence for a rank's present call, and the protocol's name.
+pub const LAUNCHER_MAY_USE_OF_CORE: &[&str] = &["describe_activity", "Protocol"];
+
+/// Words that belong to the layers above the transport.
+pub const MPI_WORDS: &[&str] =
+    &["rank", "ranks", "tag", "tags", "communicator", "communicators", "datatype", "datatypes"];
+
+/// Where the transport may use one of them all the same: file and word. Each line says why.
+pub const MPI_WORD_EXCEPTIONS: &[(&str, &str)] = &[
+    // Says in its documentation which words the crate does not have.
+    ("transport/src/lib.rs", "ranks"),
+    ("transport/src/lib.rs", "tags"),
+    ("transport/src/lib.rs", "communicators"),
+    ("transport/src/lib.rs", "datatypes"),
+    // The environment variable RWMPI_RANK, by which a program learns its number from the launcher.
+    ("transport/src/lib.rs", "rank"),
+    ("transport/src/environment.rs", "rank"),
+];
+
+/// The only files with unsafe code. All others are safe Rust by the compiler's word.
+pub const UNSAFE_FILES: &[&str] = &[
+    // Memory that peers write into while a test looks on.
+    "tests/src/conformance/support.rs",
+    // The physical limit, measured on a mapping without the library.
+    "bench/src/floor.rs",
+    // What happens between fork and exec.
+    "launcher/src/spawn.rs",
+    // Where the typed API's borrows become spans.
+    "mpi-core/src/buffer.rs",
+    "mpi-core/src/persistent.rs",
+    "mpi-core/src/point_to_point.rs",
+    // A slice in the shared heap.
+    "mpi-core/src/shared_buffer.rs",
+    // Descriptors that are inherited by number.
+    "transport/src/environment.rs",
+    // The mapped file and what lies in it.
+    "transport/src/segment.rs",
+    "transport/src/node.rs",
+    "transport/src/ring.rs",
+    "transport/src/ring/loom_model.rs",
+    "transport/src/ring/tests.rs",
+    // Copies of raw memory.
+    "transport/src/remote_memory.rs",
+    "transport/src/small_copy.rs",
+    "transport/src/span.rs",
+    // Interrupting a thread of another process.
+    "transport/src/signal.rs",
+];
+
+/// Where atomics may be taken from the standard library. Everybody else takes them from the transport's `primitive`
+/// module, which loom can replace: an atomic that loom cannot see is an interleaving that no test tries.
+pub const ATOMICS_FILES: &[&str] = &[
+    "transport/src/primitive.rs",
+    // What is laid over the mapped file, or works on it: loom's atomics cannot lie there.
+    "transport/src/attach.rs",
+    "transport/src/control.rs",
+    "transport/src/heap.rs",
+    "transport/src/job.rs",
+    "transport/src/node.rs",
+    "transport/src/remote_memory.rs",
+    "transport/src/segment.rs",
+    "transport/src/signal.rs",
+    "transport/src/wait.rs",
+    // Measures without the library.
+    "bench/src/floor.rs",
+];
+
+/// Longest source file, in lines.
+pub const FILE_LINES_MAX: usize = 600;
+
+/// Top folders of absolute paths that exist on the writer's machine only.
+pub const PRIVATE_FOLDERS: &[&str] = &["home", "root", "Users", "work"];

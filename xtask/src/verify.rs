@@ -1,0 +1,82 @@
+//! The test run, and its parts that go deeper when run alone.
+
+use std::fs;
+use std::process::Command;
+
+use anyhow::{Context, Result};
+
+use crate::process::{run, run_tests, works};
+use crate::report::{Report, TestCounts};
+use crate::tidy;
+use crate::workspace::{ONLY_PROGRAMS, Workspace};
+
+/// Tells whole-job tests in which folder the programs under test are.
+const PROGRAM_FOLDER_VARIABLE: &str = "RWMPI_BIN_DIR";
+
+/// Everything that must pass before a change lands. Cheap steps come first; a failed one does not stop the rest.
+pub fn test(workspace: &Workspace) -> Result<()> {
+    let mut report = Report::default();
+    report.step("format", || run(&mut workspace.cargo(&["fmt", "--all", "--check"])));
+    report.step("tidy", || tidy::run(workspace));
+    report.step("clippy", || {
+        run(&mut workspace.cargo(&["clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"]))
+    });
+    report.step("programs", || run(workspace.cargo(&["build"]).args(ONLY_PROGRAMS)));
+    report.tests("unit, integration, jobs", || run_tests(&mut workspace_tests(workspace)));
+    report
+        .tests("documentation tests", || run_tests(&mut workspace.cargo(&["test", "--quiet", "--doc", "--workspace"])));
+    report.step("documentation", || {
+        let mut doc = workspace.cargo(&["doc", "--quiet", "--workspace", "--no-deps"]);
+        run(doc.env("RUSTDOCFLAGS", "-D warnings"))
+    });
+    report.tests("loom", || loom_tests(workspace, "2"));
+    report.close()
+}
+
+fn workspace_tests(workspace: &Workspace) -> Command {
+    let nextest = works(&mut workspace.cargo(&["nextest", "--version"]));
+    let runner: &[&str] = if nextest { &["nextest", "run"] } else { &["test", "--lib", "--bins", "--tests"] };
+    let mut command = workspace.cargo(runner);
+    command.args(["--workspace", "--no-fail-fast"]);
+    command.env(PROGRAM_FOLDER_VARIABLE, workspace.target().join("debug"));
+    command
+}
+
+/// The rings and the sleep/wake handshake in every order that memory allows, up to so many preemptions of each thread.
+fn loom_tests(workspace: &Workspace, preemptions: &str) -> (TestCounts, Result<()>) {
+    let mut command = workspace.cargo(&["test", "--package", "rwmpi-transport", "--lib", "loom"]);
+    // A folder of its own: everything is compiled differently there.
+    command.env("CARGO_TARGET_DIR", workspace.target().join("loom"));
+    command.env("RUSTFLAGS", "--cfg loom").env("LOOM_MAX_PREEMPTIONS", preemptions);
+    run_tests(&mut command)
+}
+
+/// Loom, deep.
+pub fn loom(workspace: &Workspace) -> Result<()> {
+    let mut report = Report::default();
+    report.tests("loom", || loom_tests(workspace, "3"));
+    report.close()
+}
+
+/// The protocol's model check, deep.
+pub fn model(workspace: &Workspace) -> Result<()> {
+    let mut report = Report::default();
+    report.tests("model", || {
+        let mut command = workspace.cargo(&["test", "--release", "--package", "rwmpi-tests", "--test", "model"]);
+        run_tests(command.args(["--", "--include-ignored"]))
+    });
+    report.close()
+}
+
+/// Runs `.ci/run` as CI does: in a fresh clone of what is committed, without input, building from nothing.
+pub fn rehearse_ci(workspace: &Workspace) -> Result<()> {
+    let folder = workspace.target().join("ci");
+    if folder.exists() {
+        fs::remove_dir_all(&folder).with_context(|| format!("cannot clear {}", folder.display()))?;
+    }
+    run(Command::new("git").args(["clone", "--quiet"]).arg(&workspace.root).arg(&folder))?;
+    let mut script = Command::new("bash");
+    script.current_dir(&folder).arg(".ci/run").env("CI", "true");
+    script.env_remove("CARGO_TARGET_DIR").env_remove("RUSTUP_TOOLCHAIN");
+    run(&mut script)
+}

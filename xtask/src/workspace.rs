@@ -1,0 +1,62 @@
+//! Where things are: the source tree, its packages, cargo's target folder.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+use cargo_metadata::{Metadata, MetadataCommand};
+
+/// The programs that users run.
+pub const PROGRAMS: &[&str] = &["mpiexec", "mpirun", "npb", "mpi-bench"];
+/// What tells cargo to build them and nothing else.
+pub const ONLY_PROGRAMS: &[&str] = &["--bins", "--package=rwmpi-launcher", "--package=npb", "--package=mpi-bench"];
+
+/// The project as cargo sees it.
+pub struct Workspace {
+    /// The folder with the workspace's `Cargo.toml`.
+    pub root: PathBuf,
+    /// Its packages, without those of others.
+    pub metadata: Metadata,
+}
+
+impl Workspace {
+    /// The workspace that this program was built from.
+    pub fn find() -> Result<Self> {
+        let own_folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let metadata = MetadataCommand::new()
+            .manifest_path(own_folder.join("Cargo.toml"))
+            .no_deps()
+            .exec()
+            .context("cargo metadata failed; is the source tree where it was when xtask was built?")?;
+        Ok(Workspace { root: metadata.workspace_root.clone().into_std_path_buf(), metadata })
+    }
+
+    /// Where cargo puts what it builds.
+    pub fn target(&self) -> &Path {
+        self.metadata.target_directory.as_std_path()
+    }
+
+    /// A cargo command in the root of the workspace.
+    pub fn cargo(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new("cargo");
+        command.current_dir(&self.root).args(arguments);
+        command
+    }
+
+    /// Every file that git tracks or would track, relative to the root, sorted.
+    pub fn files(&self) -> Result<Vec<PathBuf>> {
+        let output = Command::new("git")
+            .current_dir(&self.root)
+            .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
+            .output()
+            .context("cannot run git, which tells what belongs to the source tree")?;
+        ensure!(output.status.success(), "git ls-files: {}", String::from_utf8_lossy(&output.stderr).trim());
+        let names = String::from_utf8(output.stdout).context("a file name is not UTF-8")?;
+        let mut files: Vec<PathBuf> = names.split_terminator('\0').map(PathBuf::from).collect();
+        // A deleted file is listed until the deletion is committed; one in conflict is listed twice.
+        files.retain(|file| self.root.join(file).is_file());
+        files.sort();
+        files.dedup();
+        Ok(files)
+    }
+}
