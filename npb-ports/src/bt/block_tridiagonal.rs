@@ -2,7 +2,8 @@
 
 use super::coupling::{Block, COUPLED, Coupling, Factors};
 use crate::cfd::Mesh;
-use crate::multipartition::{Face, Lanes, LineSolver, Lines, Multipartition, Unknowns};
+use crate::lanes::{Lanes, Unknowns};
+use crate::multipartition::{Face, LineSolver, Lines, Multipartition};
 use multiversion::multiversion;
 
 /// The solver of a class.
@@ -103,7 +104,9 @@ fn eliminate_point(
         for m in row + 1..5 {
             triangle[row][m] = own[m] * pivot;
         }
-        kept[row] = right.map(|number| number * pivot);
+        for m in 0..5 {
+            kept[row][m] = right[m] * pivot;
+        }
         r[row] = r_row * pivot;
     }
     for row in (0..4).rev() {

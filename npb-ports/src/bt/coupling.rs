@@ -4,7 +4,7 @@
 //! every axis. Many of their entries are zero whatever the flow, and are neither computed nor multiplied.
 
 use crate::cfd::{AxisCoefficients, C1, C2, KAPPA, Mesh, NU};
-use crate::multipartition::{Lanes, Unknowns};
+use crate::lanes::{Lanes, Unknowns};
 
 /// Row-major 5 x 5, for each line of a bundle.
 pub type Block = [Unknowns; 5];
@@ -104,7 +104,7 @@ mod tests {
     use super::{Block, COUPLED, Coupling, Factors};
     use crate::cfd::jacobian::{inviscid, viscous};
     use crate::cfd::{Mesh, Primitive};
-    use crate::multipartition::Lanes;
+    use crate::lanes::Lanes;
 
     #[test]
     fn the_blocks_are_sums_of_the_jacobians() {

@@ -4,8 +4,8 @@
 //! unknowns, each for [`LANES`] lines. Along y and z the lines of a bundle are neighbours in x, so their numbers are
 //! neighbours in memory; along x they are neighbours in y, and taking them out transposes.
 
-use super::lanes::{LANES, Lanes, Unknowns};
 use crate::cfd::{Block, Field, GHOST};
+use crate::lanes::{LANES, Lanes, Unknowns};
 use multiversion::multiversion;
 
 /// Some lines of a cell, of the points off the mesh's boundary.
@@ -123,12 +123,16 @@ struct Place {
 
 impl Place {
     fn new(field: &Field, first: [usize; 3], bundle: &Bundle) -> Self {
-        let steps = field.steps();
+        let step = |axis: usize| {
+            let mut next = first;
+            next[axis] += 1;
+            field.index(next) - field.index(first)
+        };
         Place {
             first: field.index(first),
             component: field.component_stride(),
-            point: steps[bundle.axis],
-            line: steps[across(bundle.axis).0],
+            point: step(bundle.axis),
+            line: step(across(bundle.axis).0),
         }
     }
 }

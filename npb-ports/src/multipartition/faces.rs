@@ -115,9 +115,7 @@ fn for_each_row(field: &mut Field, region: &Region, mut action: impl FnMut(&mut 
     let [columns, rows, planes] = region.clone();
     for k in planes {
         for j in rows.clone() {
-            for component in field.row_mut(j, k) {
-                action(&mut component[columns.clone()]);
-            }
+            field.points_mut([columns.start, j, k], columns.len()).into_iter().for_each(&mut action);
         }
     }
 }

@@ -2,11 +2,11 @@
 
 use super::decomposition::Multipartition;
 use super::flow::Flow;
-use super::lanes::{LANES, Unknowns};
 use super::messages::Mail;
 use super::sweep::LineSolver;
 use crate::Options;
 use crate::cfd::{GHOST, Mesh, State, root_mean};
+use crate::lanes::{LANES, Unknowns};
 use crate::outcome::Outcome;
 use crate::timer::Stopwatch;
 use crate::verify::Verification;

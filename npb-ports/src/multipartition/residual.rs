@@ -1,6 +1,6 @@
 //! The right-hand side of a step on one cell: the time step times the residual of the flow's steady state.
 
-use crate::cfd::{Block, Field, GHOST, Operator, Row, exact_solution};
+use crate::cfd::{Block, Field, GHOST, Operator, Row, exact_solution, row_primitives};
 use multiversion::multiversion;
 
 /// Computes the residual L(u) - L(exact solution) of a cell.
@@ -31,25 +31,24 @@ impl Residual {
     pub fn compute(&mut self, u: &Field, factor: f64, result: &mut Field) {
         let block = *self.operator.block();
         let interior = [0, 1, 2].map(|axis| block.interior(axis));
-        let rows = interior[1].start + GHOST - 1..interior[1].end + GHOST + 1;
+        let [width, height, _] = [0, 1, 2].map(|axis| interior[axis].len());
+        let [i, j, k] = [0, 1, 2].map(|axis| interior[axis].start + GHOST);
         let primitives_of_plane = |primitives: &mut Field, k: usize| {
-            for j in rows.clone() {
-                self.operator.row_primitives(u, primitives, j, k);
+            for j in j - 1..j + height + 1 {
+                row_primitives(u, primitives, [i - 1, j, k], width + 2);
             }
         };
-        let first = interior[2].start + GHOST;
-        primitives_of_plane(&mut self.primitives, first - 1);
-        primitives_of_plane(&mut self.primitives, first);
-        for k in interior[2].clone() {
-            primitives_of_plane(&mut self.primitives, k + GHOST + 1);
-            for j in interior[1].clone() {
-                self.operator.row(u, &self.primitives, [j, k], &mut self.row);
-                let columns = interior[0].start + GHOST..interior[0].end + GHOST;
-                let forcing = self.forcing.row(j + GHOST, k + GHOST);
-                let results = result.row_mut(j + GHOST, k + GHOST);
+        primitives_of_plane(&mut self.primitives, k - 1);
+        primitives_of_plane(&mut self.primitives, k);
+        for plane in interior[2].clone() {
+            primitives_of_plane(&mut self.primitives, plane + GHOST + 1);
+            for row in interior[1].clone() {
+                self.operator.row(u, &self.primitives, [row, plane], &mut self.row);
+                let first = [i, row + GHOST, plane + GHOST];
+                let forcing = self.forcing.points(first, width);
+                let results = result.points_mut(first, width);
                 for ((result, forcing), change) in results.into_iter().zip(forcing).zip(self.row.components()) {
-                    let columns = columns.clone();
-                    combine(factor, &change[columns.clone()], &forcing[columns.clone()], &mut result[columns]);
+                    combine(factor, &change[..width], forcing, result);
                 }
             }
         }

@@ -6,9 +6,9 @@
 
 use super::bundle::{Bundle, Face, gather, scatter, scatter_add};
 use super::decomposition::{Multipartition, Side};
-use super::lanes::{LANES, Lanes, Unknowns};
 use super::messages::{Incoming, Messenger, Outgoing};
 use crate::cfd::Field;
+use crate::lanes::{LANES, Lanes, Unknowns};
 use rwmpi::Result;
 use std::marker::PhantomData;
 

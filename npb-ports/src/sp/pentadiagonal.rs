@@ -2,7 +2,8 @@
 
 use super::transforms::{from_waves_along_z, from_x_to_y, from_y_to_z, to_waves_along_x};
 use crate::cfd::{AxisCoefficients, C1, C2, C5, DISSIPATION, Mesh, NU, dissipation_weights};
-use crate::multipartition::{Face, Lanes, LineSolver, Lines, Multipartition, Unknowns};
+use crate::lanes::{Lanes, Unknowns, splat_each};
+use crate::multipartition::{Face, LineSolver, Lines, Multipartition};
 use multiversion::multiversion;
 
 /// Which system each wave belongs to: those that travel with the flow share one.
@@ -143,7 +144,7 @@ fn eliminated(
     first: &Row,
     second: &Row,
 ) -> Row {
-    let [w0, w1, w2, w3, w4] = dissipation.map(Lanes::splat);
+    let [w0, w1, w2, w3, w4] = splat_each(dissipation);
     let lower = w1 - before.velocity - before.diffusion;
     let lower = [lower, lower - before.sound, lower + before.sound];
     let upper = w3 + after.velocity - after.diffusion;

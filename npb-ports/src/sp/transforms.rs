@@ -4,7 +4,7 @@
 //! along x to y), pinvr (y to z) and tzetar (z to unknowns).
 
 use crate::cfd::{C1, C2};
-use crate::multipartition::{Lanes, Unknowns};
+use crate::lanes::{Lanes, Unknowns};
 use std::f64::consts::FRAC_1_SQRT_2;
 
 /// What the state of a point says about its waves.

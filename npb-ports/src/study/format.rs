@@ -148,7 +148,8 @@ mod tests {
 
     #[test]
     fn compact_bytes_fit_a_small_square() {
-        let cases = [(999, "999"), (1000, "1.0K"), (9_949, "9.9K"), (9_951, "10K"), (999_499, "999K"), (999_500, "1.0M")];
+        let cases =
+            [(999, "999"), (1000, "1.0K"), (9_949, "9.9K"), (9_951, "10K"), (999_499, "999K"), (999_500, "1.0M")];
         for (value, text) in cases {
             assert_eq!(compact(value), text);
         }

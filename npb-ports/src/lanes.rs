@@ -1,27 +1,34 @@
-//! The same number of several neighbouring lines: what the line solvers compute with.
+//! Several numbers that go through the same operations: what the vector loops compute with.
 //!
-//! Lines do not depend on each other, so a solver takes a bundle of them through the same operations, which the compiler
-//! turns into vector instructions. That needs these functions to be inlined into one that carries `#[multiversion]`.
+//! The compiler turns every operation into vector instructions, provided that all of them are inlined into a function that
+//! carries `#[multiversion]`: closures given to functions of the standard library are not always. Fused products need a processor that has them, or they are slow.
 
 use std::array::from_fn;
 use std::ops::{Add, Mul, Neg, Sub};
 
-/// How many lines a bundle has.
+/// How many numbers there are.
 pub const LANES: usize = 8;
 
-/// One number for each line of a bundle.
+/// Some numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[repr(align(64))]
 pub struct Lanes(pub [f64; LANES]);
 
-/// The five unknowns of a point, for each line of a bundle.
+/// Five numbers of a point, for each of several points.
 pub type Unknowns = [Lanes; 5];
 
 impl Lanes {
-    /// The same number for every line.
+    /// The same number everywhere.
     #[inline(always)]
     pub fn splat(number: f64) -> Self {
         Lanes([number; LANES])
+    }
+
+    /// Those that `numbers` has from `first` on.
+    #[inline(always)]
+    pub fn load(numbers: &[f64], first: usize) -> Self {
+        let numbers = &numbers[first..first + LANES];
+        Lanes(from_fn(|lane| numbers[lane]))
     }
 
     /// `self + a * b`, rounded once.
@@ -87,4 +94,10 @@ impl Neg for Lanes {
     fn neg(self) -> Lanes {
         Lanes(from_fn(|lane| -self.0[lane]))
     }
+}
+
+/// Five numbers, each the same for all points.
+#[inline(always)]
+pub fn splat_each([a, b, c, d, e]: &[f64; 5]) -> Unknowns {
+    [Lanes::splat(*a), Lanes::splat(*b), Lanes::splat(*c), Lanes::splat(*d), Lanes::splat(*e)]
 }
