@@ -62,8 +62,9 @@ pub fn loom(workspace: &Workspace) -> Result<()> {
 pub fn model(workspace: &Workspace) -> Result<()> {
     let mut report = Report::default();
     report.tests("model", || {
-        let mut command = workspace.cargo(&["test", "--release", "--package", "rwmpi-tests", "--test", "model"]);
-        run_tests(command.args(["--", "--include-ignored"]))
+        let mut command =
+            workspace.cargo(&["test", "--release", "--package", "rwmpi-tests", "--test", "protocol_model"]);
+        run_tests(command.env("RWMPI_MODEL", "deep"))
     });
     report.close()
 }
