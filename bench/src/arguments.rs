@@ -40,9 +40,9 @@ pub enum Command {
 /// What every benchmark that runs as a job knows.
 #[derive(Args, Debug)]
 pub struct Common {
-    /// How messages travel. In a job that mpiexec started, mpiexec decides.
-    #[arg(long, value_enum)]
-    pub protocol: Option<ProtocolName>,
+    /// How messages travel: sr, nsr or auto. In a job that mpiexec started, mpiexec decides.
+    #[arg(long)]
+    pub protocol: Option<Protocol>,
     /// Where the messages lie.
     #[arg(long, value_enum, default_value_t = Memory::Shared)]
     pub memory: Memory,
@@ -162,27 +162,6 @@ pub struct Instructions {
     /// Run the messages, to be counted from outside.
     #[arg(long, hide = true)]
     pub counted: bool,
-}
-
-/// The protocols by their names on the command line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ProtocolName {
-    /// Receivers send requests, senders answer them by remote write.
-    Sr,
-    /// Every message goes through the FIFO.
-    Nsr,
-    /// Whichever pays.
-    Auto,
-}
-
-impl From<ProtocolName> for Protocol {
-    fn from(name: ProtocolName) -> Self {
-        match name {
-            ProtocolName::Sr => Protocol::Sr,
-            ProtocolName::Nsr => Protocol::Nsr,
-            ProtocolName::Auto => Protocol::Auto,
-        }
-    }
 }
 
 /// Where messages lie.

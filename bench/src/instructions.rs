@@ -109,7 +109,14 @@ fn check(file: &Path, [send, receive]: [f64; 2]) -> Result<()> {
 /// A rank of the job under valgrind.
 fn counted(count: u32) -> Result<()> {
     let universe = rwmpi::init()?;
-    let world = universe.world();
+    if let Err(error) = exchange(universe.world(), count) {
+        universe.abort(1, &format!("{error:#}"));
+    }
+    universe.finalize()?;
+    Ok(())
+}
+
+fn exchange(world: &Communicator, count: u32) -> Result<()> {
     let rank = world.rank();
     let mut link = open_link(world, 0)??;
     world.barrier()?;
@@ -146,7 +153,6 @@ fn counted(count: u32) -> Result<()> {
             left -= messages;
         }
     }
-    universe.finalize()?;
     Ok(())
 }
 

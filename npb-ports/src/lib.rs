@@ -24,6 +24,8 @@ pub mod timer;
 pub mod verify;
 
 pub mod cfd;
+pub mod lanes;
+pub mod multipartition;
 pub mod study;
 
 pub mod bt;

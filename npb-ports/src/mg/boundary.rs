@@ -17,12 +17,12 @@ pub struct Periodic;
 impl Boundary for Periodic {
     fn refresh(&mut self, shape: Shape, grid: &mut [f64]) -> Result<()> {
         let [columns, rows, planes] = shape.interior;
-        for (y, z) in shape.interior_rows() {
-            let row = &mut grid[shape.row(y, z)];
-            row[0] = row[columns];
-            row[columns + 1] = row[1];
-        }
-        for z in 1..=planes {
+        for z in shape.interior_planes() {
+            for (y, z) in shape.interior_rows_of(z..z + 1) {
+                let row = &mut grid[shape.row(y, z)];
+                row[0] = row[columns];
+                row[columns + 1] = row[1];
+            }
             grid.copy_within(shape.row(rows, z), shape.row(0, z).start);
             grid.copy_within(shape.row(1, z), shape.row(rows + 1, z).start);
         }
