@@ -20,7 +20,7 @@ use crate::signal;
 const MOST_ADDRESS_SPACE: usize = 16 << 40;
 /// What part of a limited address space a job's file may take.
 const SHARE_OF_LIMIT: usize = 4;
-/// Smallest heap worth having, bytes.
+/// Smallest heap worth having, and what its size is a multiple of, bytes.
 const SMALLEST_HEAP: usize = 2 << 20;
 /// The peer in an abort record that the launcher wrote.
 const NOT_A_PEER: u32 = u32::MAX;
@@ -273,7 +273,8 @@ fn heap_size_wanted(peers: usize) -> usize {
     let limit = |resource| rustix::process::getrlimit(resource).current.map_or(usize::MAX, |bytes| bytes as usize);
     let most = MOST_ADDRESS_SPACE.min(limit(Resource::As) / SHARE_OF_LIMIT).min(limit(Resource::Fsize));
     let share = most.saturating_sub(Layout::new(peers, 0).total()) / peers;
-    physical.min(share).max(SMALLEST_HEAP)
+    // Rounded down: a file even a byte beyond the limit would cost us a signal.
+    (physical.min(share) / SMALLEST_HEAP * SMALLEST_HEAP).max(SMALLEST_HEAP)
 }
 
 #[cfg(test)]
