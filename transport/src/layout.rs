@@ -6,9 +6,9 @@
 use crossbeam_utils::CachePadded;
 
 use crate::Queue;
+use crate::WORDS_PER_LINE;
 use crate::control::{Control, DirtyWord, JobHeader};
 use crate::ring::Cell;
-use crate::WORDS_PER_LINE;
 
 /// Cells of each ring.
 pub(crate) const CELLS: usize = 128;
