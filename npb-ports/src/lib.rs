@@ -24,6 +24,7 @@ pub mod timer;
 pub mod verify;
 
 pub mod cfd;
+pub mod lanes;
 pub mod study;
 
 pub mod bt;

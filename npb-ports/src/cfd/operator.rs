@@ -1,8 +1,9 @@
 //! The spatial operator L: what drives the flow at a point.
 
 use super::field::{Field, GHOST, Row, whole_vectors};
-use super::mesh::{AxisCoefficients, Block, C1, C2, C5, DISSIPATION, NU, State};
+use super::mesh::{AxisCoefficients, Block, C1, C2, C5, DISSIPATION, NU};
 use super::primitive::Primitive;
+use crate::lanes::{LANES, Lanes, Unknowns, splat_each};
 use multiversion::multiversion;
 
 /// Weights of the fourth difference at mesh index `index` of a line of `n` points, for the points two before to two after.
@@ -95,41 +96,12 @@ pub fn spatial_operator(
     result: &mut Row,
 ) {
     let points = Points { stride: u.component_stride(), count };
-    let stencil = u.stencil(first);
-    result.data_mut().0.fill(0.0);
-    for (along, weights) in stencil.into_iter().zip(weights) {
-        match weights {
-            Weights::Same(weights) => damp_alike(u.data(), points, along, weights, result.data_mut()),
-            Weights::Each(weights) => damp_each(u.data(), points, along, weights, result.data_mut()),
-        }
-    }
-    for (axis, [_, before, here, after, _]) in stencil.into_iter().enumerate() {
-        let along = [before, here, after];
-        add_fluxes(axis, &coefficients[axis], u.data(), primitives.data(), points, along, result.data_mut());
-    }
+    operate(coefficients, u.data(), primitives.data(), points, &u.stencil(first), &weights, result.data_mut());
 }
 
 /// Computes the [`Primitive`]s of `count` points of a row of `u`, from `first` on.
 pub fn row_primitives(u: &Field, primitives: &mut Field, first: [usize; 3], count: usize) {
     compute_primitives(u.points(first, count), primitives.points_mut(first, count));
-}
-
-/// All five components of the points of a row that begins at `first`.
-#[inline(always)]
-fn row(field: &[f64], points: Points, first: usize) -> [&[f64]; 5] {
-    std::array::from_fn(|m| &field[first + m * points.stride..][..points.count])
-}
-
-/// The first points of all five components of a result row.
-#[inline(always)]
-fn results((result, stride): (&mut [f64], usize), count: usize) -> [&mut [f64]; 5] {
-    let mut rows = result.chunks_exact_mut(stride);
-    std::array::from_fn(|_| &mut rows.next().expect("a row has five components")[..count])
-}
-
-#[inline(always)]
-fn at(rows: &[&[f64]; 5], i: usize) -> State {
-    [rows[0][i], rows[1][i], rows[2][i], rows[3][i], rows[4][i]]
 }
 
 #[multiversion(targets("x86_64+avx2+fma"))]
@@ -138,111 +110,131 @@ fn compute_primitives(row: [&[f64]; 5], primitives: [&mut [f64]; 5]) {
     let row = row.map(|component| &component[..count]);
     let [a, b, c, d, e] = primitives.map(|component| &mut component[..count]);
     for i in 0..count {
-        [a[i], b[i], c[i], d[i], e[i]] = Primitive::new(at(&row, i)).to_array();
+        [a[i], b[i], c[i], d[i], e[i]] =
+            Primitive::new([row[0][i], row[1][i], row[2][i], row[3][i], row[4][i]]).to_array();
     }
 }
 
-/// Component `m` of the points two before to two after.
-#[inline(always)]
-fn component(u: &[f64], points: Points, along: [usize; 5], m: usize) -> [&[f64]; 5] {
-    along.map(|first| &u[first + m * points.stride..][..points.count])
-}
-
 #[multiversion(targets("x86_64+avx2+fma"))]
-fn damp_each(u: &[f64], points: Points, along: [usize; 5], weights: [&[f64]; 5], result: (&mut [f64], usize)) {
-    let [w0, w1, w2, w3, w4] = weights.map(|weights| &weights[..points.count]);
-    for (m, result) in results(result, points.count).into_iter().enumerate() {
-        let [u0, u1, u2, u3, u4] = component(u, points, along, m);
-        for i in 0..points.count {
-            let sum = w0[i] * u0[i] + w1[i] * u1[i] + w2[i] * u2[i];
-            result[i] -= DISSIPATION * (sum + (w3[i] * u3[i] + w4[i] * u4[i]));
+fn operate(
+    coefficients: &[AxisCoefficients; 3],
+    u: &[f64],
+    primitives: &[f64],
+    points: Points,
+    stencil: &[[usize; 5]; 3],
+    weights: &[Weights; 3],
+    (result, stride): (&mut [f64], usize),
+) {
+    for i in (0..points.count).step_by(LANES) {
+        let line = |axis: usize| Line { u, primitives, points, stencil: stencil[axis], i };
+        let mut change = [Lanes::default(); 5];
+        drive_along::<0>(&coefficients[0], &line(0), weights[0].at(i), &mut change);
+        drive_along::<1>(&coefficients[1], &line(1), weights[1].at(i), &mut change);
+        drive_along::<2>(&coefficients[2], &line(2), weights[2].at(i), &mut change);
+        for (m, change) in change.into_iter().enumerate() {
+            result[m * stride + i..][..LANES].copy_from_slice(&change.0);
         }
     }
 }
 
-#[multiversion(targets("x86_64+avx2+fma"))]
-fn damp_alike(u: &[f64], points: Points, along: [usize; 5], weights: [f64; 5], result: (&mut [f64], usize)) {
-    let [w0, w1, w2, w3, w4] = weights.map(|weight| DISSIPATION * weight);
-    for (m, result) in results(result, points.count).into_iter().enumerate() {
-        let [u0, u1, u2, u3, u4] = component(u, points, along, m);
-        for i in 0..points.count {
-            let sum = w0 * u0[i] + w1 * u1[i] + w2 * u2[i];
-            result[i] -= sum + (w3 * u3[i] + w4 * u4[i]);
+/// Some neighbouring points and their neighbours along an axis.
+#[derive(Clone, Copy)]
+struct Line<'a> {
+    u: &'a [f64],
+    primitives: &'a [f64],
+    points: Points,
+    /// Places of the first components two points before to two points after the first point of the row.
+    stencil: [usize; 5],
+    /// Which point of the row is the first of these.
+    i: usize,
+}
+
+impl Line<'_> {
+    /// Component `m` of the unknowns at a place of the stencil.
+    #[inline(always)]
+    fn u(&self, offset: usize, m: usize) -> Lanes {
+        Lanes::load(self.u, self.stencil[offset] + self.i + m * self.points.stride)
+    }
+
+    /// Component `m` of the primitives at a place of the stencil.
+    #[inline(always)]
+    fn primitive(&self, offset: usize, m: usize) -> Lanes {
+        Lanes::load(self.primitives, self.stencil[offset] + self.i + m * self.points.stride)
+    }
+}
+
+impl Weights<'_> {
+    /// Those of the points from `i` on.
+    #[inline(always)]
+    fn at(&self, i: usize) -> Unknowns {
+        match self {
+            Weights::Same(weights) => splat_each(weights),
+            Weights::Each([a, b, c, d, e]) => {
+                [Lanes::load(a, i), Lanes::load(b, i), Lanes::load(c, i), Lanes::load(d, i), Lanes::load(e, i)]
+            }
         }
     }
 }
 
-#[multiversion(targets("x86_64+avx2+fma"))]
-fn add_fluxes(
-    axis: usize,
-    coefficients: &AxisCoefficients,
-    u: &[f64],
-    primitives: &[f64],
-    points: Points,
-    along: [usize; 3],
-    result: (&mut [f64], usize),
-) {
-    match axis {
-        0 => add_fluxes_along::<0>(coefficients, u, primitives, points, along, result),
-        1 => add_fluxes_along::<1>(coefficients, u, primitives, points, along, result),
-        _ => add_fluxes_along::<2>(coefficients, u, primitives, points, along, result),
+/// What is needed of a point beside its unknowns, for the fluxes along an axis.
+#[derive(Clone, Copy)]
+struct Flow {
+    velocity: [Lanes; 3],
+    /// The normal velocity.
+    normal: Lanes,
+    pressure: Lanes,
+    /// What heat conduction and the work of viscosity depend on.
+    heat: Lanes,
+}
+
+impl Flow {
+    #[inline(always)]
+    fn new<const AXIS: usize>(line: &Line<'_>, offset: usize) -> Self {
+        let [inverse_density, kinetic] = [line.primitive(offset, 0), line.primitive(offset, 4)];
+        let velocity = [line.primitive(offset, 1), line.primitive(offset, 2), line.primitive(offset, 3)];
+        let [density, energy] = [line.u(offset, 0), line.u(offset, 4)];
+        let normal = velocity[AXIS];
+        let heat = (C1 * C5) * (energy * inverse_density) + (1.0 - C1 * C5) * kinetic + (1.0 / 6.0) * (normal * normal);
+        Flow { velocity, normal, pressure: C2 * energy.minus_product(density, kinetic), heat }
     }
 }
 
+/// Adds the part of L that comes from differences along `AXIS`.
 #[inline(always)]
-fn add_fluxes_along<const AXIS: usize>(
+fn drive_along<const AXIS: usize>(
     coefficients: &AxisCoefficients,
-    u: &[f64],
-    primitives: &[f64],
-    points: Points,
-    along: [usize; 3],
-    result: (&mut [f64], usize),
+    line: &Line<'_>,
+    weights: Unknowns,
+    change: &mut Unknowns,
 ) {
-    let [before, here, after] = along.map(|first| (row(u, points, first), row(primitives, points, first)));
-    let [a, b, c, d, e] = results(result, points.count);
-    for i in 0..points.count {
-        let point = |(u, p): &([&[f64]; 5], [&[f64]; 5])| (at(u, i), Primitive::from_array(at(p, i)));
-        let change = point_fluxes::<AXIS>(coefficients, point(&before), point(&here), point(&after));
-        a[i] += change[0];
-        b[i] += change[1];
-        c[i] += change[2];
-        d[i] += change[3];
-        e[i] += change[4];
+    let diffusion = Lanes::splat(coefficients.diffusion);
+    let [w0, w1, w2, w3, w4] = weights;
+    let weights = [
+        -DISSIPATION * w0,
+        diffusion - DISSIPATION * w1,
+        -2.0 * diffusion - DISSIPATION * w2,
+        diffusion - DISSIPATION * w3,
+        -DISSIPATION * w4,
+    ];
+    for m in 0..5 {
+        for (offset, weight) in weights.into_iter().enumerate() {
+            change[m] = change[m].plus_product(weight, line.u(offset, m));
+        }
     }
-}
-
-/// The part of L that fluxes along `AXIS` make at a point, given its and its two neighbours' values.
-#[inline(always)]
-fn point_fluxes<const AXIS: usize>(
-    coefficients: &AxisCoefficients,
-    before: (State, Primitive),
-    here: (State, Primitive),
-    after: (State, Primitive),
-) -> State {
+    let before = Flow::new::<AXIS>(line, 1);
+    let here = Flow::new::<AXIS>(line, 2);
+    let after = Flow::new::<AXIS>(line, 3);
     let viscosity = NU * coefficients.second;
-    let second_difference = |f: fn(&(State, Primitive)) -> f64| f(&before) - 2.0 * f(&here) + f(&after);
-    let (flux_before, flux_after) = (inviscid_flux::<AXIS>(before), inviscid_flux::<AXIS>(after));
-    let mut change: State = std::array::from_fn(|m| {
-        let diffusion = coefficients.diffusion * (before.0[m] - 2.0 * here.0[m] + after.0[m]);
-        diffusion - coefficients.first * (flux_after[m] - flux_before[m])
-    });
+    let first = Lanes::splat(coefficients.first);
+    change[0] = change[0].minus_product(first, line.u(3, 1 + AXIS) - line.u(1, 1 + AXIS));
     for m in 0..3 {
         let stress = if m == AXIS { 4.0 / 3.0 * viscosity } else { viscosity };
-        change[1 + m] += stress * (before.1.velocity[m] - 2.0 * here.1.velocity[m] + after.1.velocity[m]);
+        let bend = before.velocity[m] + after.velocity[m] - 2.0 * here.velocity[m];
+        let flux = line.u(3, 1 + m) * after.normal - line.u(1, 1 + m) * before.normal;
+        let flux = if m == AXIS { flux + after.pressure - before.pressure } else { flux };
+        change[1 + m] = change[1 + m].plus_product(Lanes::splat(stress), bend).minus_product(first, flux);
     }
-    let kinetic = second_difference(|(_, p)| p.kinetic);
-    let normal_square = second_difference(|(_, p)| p.velocity[AXIS] * p.velocity[AXIS]);
-    let energy = second_difference(|(u, p)| u[4] * p.inverse_density);
-    change[4] += viscosity * ((1.0 - C1 * C5) * kinetic + (1.0 / 6.0) * normal_square + C1 * C5 * energy);
-    change
-}
-
-/// The inviscid flux along `AXIS`.
-#[inline(always)]
-fn inviscid_flux<const AXIS: usize>((u, p): (State, Primitive)) -> State {
-    let normal = p.velocity[AXIS];
-    let pressure = C2 * (u[4] - u[0] * p.kinetic);
-    let mut flux = [u[1 + AXIS], u[1] * normal, u[2] * normal, u[3] * normal, (u[4] + pressure) * normal];
-    flux[1 + AXIS] += pressure;
-    flux
+    let bend = before.heat + after.heat - 2.0 * here.heat;
+    let flux = (line.u(3, 4) + after.pressure) * after.normal - (line.u(1, 4) + before.pressure) * before.normal;
+    change[4] = change[4].plus_product(Lanes::splat(viscosity), bend).minus_product(first, flux);
 }
