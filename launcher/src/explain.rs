@@ -44,12 +44,35 @@ fn cores(plan: &Plan) -> String {
 }
 
 fn waiting(plan: &Plan) -> String {
-    let usable = counted(plan.machine.usable_cores(), "usable core");
     let ranks = counted(plan.ranks(), "rank");
-    if plan.ranks() > plan.machine.usable_cores() {
-        format!("waiting: ranks that wait give up their core soon, because {ranks} share {usable}")
+    let threads = counted(plan.machine.parallelism, "hardware thread");
+    if shared_by_several(plan) {
+        format!("waiting: ranks that wait soon let others run, because {ranks} share {threads}")
     } else {
-        format!("waiting: ranks that wait keep looking, because {ranks} have {usable}")
+        format!("waiting: ranks that wait keep looking for a while, because {ranks} have {threads}")
+    }
+}
+
+/// Whether ranks take processor time from each other.
+fn shared_by_several(plan: &Plan) -> bool {
+    let bound: Vec<&Vec<usize>> = plan.placement.cpus.iter().flatten().collect();
+    let crowded = |mine: &&Vec<usize>| {
+        bound.iter().filter(|theirs| theirs.iter().all(|cpu| mine.contains(cpu))).count() > mine.len()
+    };
+    plan.ranks() > plan.machine.parallelism || bound.iter().any(crowded)
+}
+
+/// How memory that is not shared moves between ranks, once they have tried it.
+pub(crate) fn kernel_copies(ranks: usize, kernel_pairs: usize) -> String {
+    let pairs = ranks * (ranks - 1);
+    if kernel_pairs == pairs {
+        "copies: shared memory directly; other memory by the kernel, which worked for all pairs of ranks".to_owned()
+    } else {
+        format!(
+            "copies: shared memory directly; other memory through the FIFO for {} of {pairs} pairs of ranks, for which the kernel \
+             refused process_vm_readv (kernel.yama.ptrace_scope, or the container's seccomp filter)",
+            pairs - kernel_pairs
+        )
     }
 }
 

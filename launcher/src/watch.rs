@@ -42,6 +42,8 @@ pub(crate) struct Watch<'a> {
     input: StandardInput,
     signals: Signals,
     started: Instant,
+    /// Whether the ranks' ways to copy are still to be explained.
+    explain_copies: bool,
     /// What happened first, once something has.
     verdict: Option<Verdict>,
     /// Signals still to be sent to all ranks, soonest first.
@@ -89,6 +91,7 @@ impl<'a> Watch<'a> {
             input: StandardInput::new(rank_0_input),
             signals,
             started,
+            explain_copies: spec.explain && plan.ranks() > 1,
             verdict: None,
             escalation: VecDeque::new(),
             _lifeline: lifeline,
@@ -242,6 +245,12 @@ impl<'a> Watch<'a> {
 
     /// Looks at what only the shared page and the clock can tell.
     fn look_at_job(&mut self) {
+        if self.explain_copies
+            && let Some(pairs) = self.job.kernel_pairs()
+        {
+            self.explain_copies = false;
+            self.outputs.note(&explain::kernel_copies(self.plan.ranks(), pairs));
+        }
         self.look_for_abort();
         if self.verdict.is_some() {
             return;

@@ -16,7 +16,6 @@ pub(crate) enum Call {
     BufferedSend,
     Receive,
     Probe,
-    Wait,
     Barrier,
     Broadcast,
     Reduce,
@@ -30,7 +29,7 @@ pub(crate) enum Call {
     CreateCommunicator,
 }
 
-const NAMES: [&str; 19] = [
+const NAMES: [&str; 18] = [
     "init",
     "finalize",
     "send",
@@ -38,7 +37,6 @@ const NAMES: [&str; 19] = [
     "buffered send",
     "receive",
     "probe",
-    "wait",
     "barrier",
     "broadcast",
     "reduce",

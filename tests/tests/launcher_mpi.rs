@@ -23,6 +23,13 @@ fn a_job_goes_well_under_every_protocol() {
 }
 
 #[test]
+fn how_memory_is_copied_is_explained_once_it_was_tried() {
+    let finished = mpiexec(["-n", "3", "--explain", PROGRAM, "succeed"]).run();
+    assert_eq!(finished.code, 0, "{finished:?}");
+    assert_eq!(finished.stderr.matches("mpiexec: copies: ").count(), 1, "{finished:?}");
+}
+
+#[test]
 fn a_program_started_by_hand_is_a_job_of_one() {
     let finished = mpiexec([PROGRAM, "succeed"]).run();
     finished.assert_success();

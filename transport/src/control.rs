@@ -91,9 +91,5 @@ pub(crate) struct Identity {
     pub(crate) interrupt_thread: AtomicU32,
 }
 
-/// One claim word, on a line of its own.
-#[repr(C, align(64))]
-pub(crate) struct Claim(pub(crate) AtomicU64);
-
 /// One word of a dirty bitmap. Bits are set by senders after they pushed, and taken back by the receiver before it looks.
 pub(crate) type DirtyWord = CachePadded<AtomicU64>;

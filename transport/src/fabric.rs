@@ -2,8 +2,8 @@
 //!
 //! Four primitives, after section 2.2.2 of the MPI/MBCF thesis:
 //! *Memory-Based FIFO* (bounded queues in the receiver's memory, one per ordered pair and purpose), *Remote Write* (and its
-//! converse, remote read) into memory whose address the owner handed out, *claim words* (the compound operation
-//! compare-and-swap on a word of a peer), and *Memory-Based Signal*. Every implementation passes the one conformance suite in
+//! converse, remote read) into memory whose address the owner handed out, *claim words* (the compound operations
+//! compare-and-swap and fetch-and-add on words of a peer), and *Memory-Based Signal*. Every implementation passes the one conformance suite in
 //! `tests/`.
 //!
 //! Invariants every fabric keeps:
@@ -26,6 +26,9 @@ pub enum Queue {
     /// Requests for send and other short notes to a sender, with payloads up to [`INLINE_PAYLOAD`].
     Requests = 1,
 }
+
+/// Claim words in a cache line.
+pub const WORDS_PER_LINE: usize = 8;
 
 /// Payload bytes that travel in the same cache line as the header.
 pub const INLINE_PAYLOAD: usize = 40;
@@ -206,12 +209,15 @@ pub trait Fabric {
         into: WriteSpan,
     ) -> Result<Way, RemoteError>;
 
-    /// How many claim words each peer has: 0 where peers share no memory.
+    /// How many claim words each peer has: 0 where peers share no memory. [`WORDS_PER_LINE`] of them from a multiple of that number
+    /// on share a cache line with each other and with nothing else.
     fn claim_words(&self) -> usize;
     /// Sets claim word `index` of this peer (Release).
     fn set_claim(&mut self, index: usize, value: u64);
     /// Compare-and-swap on claim word `index` of `peer`, which may be this peer; `Err` has the value found.
     fn swap_claim(&mut self, peer: usize, index: usize, expected: u64, new: u64) -> Result<(), u64>;
+    /// Fetch-and-add on claim word `index` of `peer`; gives the value before.
+    fn add_to_claim(&mut self, peer: usize, index: usize, amount: u64) -> u64;
 
     /// Publishes what this peer is doing, for whoever watches the job: word `index` (0 to 7) of its activity record. What the
     /// words mean belongs to the layer above.

@@ -12,6 +12,7 @@ use rustix::process::Resource;
 use crate::Signal;
 use crate::control::{ABORT_TEXT, MAGIC, VERSION};
 use crate::layout::{Layout, MAX_PEERS};
+use crate::remote_memory::Reach;
 use crate::segment::{self, Segment};
 use crate::signal;
 
@@ -218,6 +219,20 @@ impl Job {
         std::array::from_fn(|word| self.segment.control(peer).activity[word].load(Ordering::Relaxed))
     }
 
+    /// For how many ordered pairs of different peers the kernel copies between their private memories, as tried by each; `None` until
+    /// all have tried.
+    pub fn kernel_pairs(&self) -> Option<usize> {
+        let peers = self.peers();
+        if (self.segment.header().probed.load(Ordering::Acquire) as usize) < peers {
+            return None;
+        }
+        let pairs = (0..peers).flat_map(|peer| (0..peers).map(move |target| (peer, target)));
+        let reaches = |&(peer, target): &(usize, usize)| {
+            peer != target && Reach::from(self.segment.reach(peer, target).load(Ordering::Relaxed)) == Reach::Kernel
+        };
+        Some(pairs.filter(reaches).count())
+    }
+
     /// How the job was ended, if it was.
     pub fn abort_record(&self) -> Option<Abort> {
         let record = &self.segment.header().abort;
@@ -271,4 +286,82 @@ fn heap_size_wanted(peers: usize) -> usize {
     let most = MOST_ADDRESS_SPACE.min(limit(Resource::As) / SHARE_OF_LIMIT).min(limit(Resource::Fsize));
     let share = (most / peers).saturating_sub(Layout::overhead(peers));
     physical.min(share).max(SMALLEST_HEAP)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Fabric, NodeFabric, SignalSet};
+
+    fn reopened(job: &Job) -> Result<Job, JobError> {
+        Job::open(job.as_fd().try_clone_to_owned().unwrap())
+    }
+
+    #[test]
+    fn an_opened_job_is_the_created_one() {
+        let job = Job::create(3, None).unwrap();
+        let other = reopened(&job).unwrap();
+        assert_eq!(other.segment.layout(), job.segment.layout());
+        assert!(!job.attached(1) && job.pid(1).is_none());
+        job.segment.control(1).activity[5].store(99, Ordering::Relaxed);
+        assert_eq!(other.activity(1), [0, 0, 0, 0, 0, 99, 0, 0]);
+    }
+
+    #[test]
+    fn other_files_are_turned_down() {
+        let short = segment::create_file(None).unwrap();
+        assert!(matches!(Job::open(short.into()), Err(JobError::NotAJob(_))));
+        let zeros = segment::create_file(None).unwrap();
+        zeros.set_len(1 << 30).unwrap();
+        assert!(matches!(Job::open(zeros.into()), Err(JobError::NotAJob(_))));
+        type Damage = fn(&crate::control::JobHeader);
+        let damages: [Damage; 5] = [
+            |header| header.version.store(VERSION + 1, Ordering::Relaxed),
+            |header| header.peers.store(0, Ordering::Relaxed),
+            |header| header.peers.store(u32::MAX, Ordering::Relaxed),
+            |header| header.heap_size.store(u64::MAX, Ordering::Relaxed),
+            |header| header.region_size.store(4096, Ordering::Relaxed),
+        ];
+        for damage in damages {
+            let job = Job::create(2, None).unwrap();
+            damage(job.segment.header());
+            assert!(matches!(reopened(&job), Err(JobError::NotAJob(_))));
+        }
+    }
+
+    #[test]
+    fn impossible_numbers_are_turned_down() {
+        assert!(matches!(Job::create(0, None), Err(JobError::Peers(0))));
+        assert!(matches!(Job::create(MAX_PEERS + 1, None), Err(JobError::Peers(_))));
+        let job = Job::create(1, None).unwrap();
+        assert!(matches!(NodeFabric::attach(&job, 1), Err(JobError::NoSuchPeer { me: 1, peers: 1 })));
+        let _fabric = NodeFabric::attach(&job, 0).unwrap();
+        assert!(matches!(NodeFabric::attach(&job, 0), Err(JobError::Twice(0))));
+    }
+
+    #[test]
+    fn the_first_abort_is_kept_and_everyone_is_told() {
+        let mut fabrics = NodeFabric::threads(2).unwrap();
+        let job = fabrics[0].job();
+        assert_eq!(job.abort_record(), None);
+        // Cut between characters, not within one.
+        let text = "ä".repeat(ABORT_TEXT);
+        fabrics[1].abort(7, &text);
+        fabrics[0].abort(8, "too late");
+        job.set_aborted(9, "too late as well");
+        let record = job.abort_record().unwrap();
+        assert_eq!((record.peer, record.code), (Some(1), 7));
+        assert_eq!(record.text, "ä".repeat(ABORT_TEXT / 2));
+        for fabric in &mut fabrics {
+            assert!(fabric.job_aborted());
+            assert_eq!(fabric.take_signals(), SignalSet(Signal::Abort as u32));
+        }
+    }
+
+    #[test]
+    fn an_abort_ends_the_wait_for_peers_that_never_come() {
+        let job = Job::create(2, None).unwrap();
+        job.set_aborted(1, "the other one could not be started");
+        assert!(matches!(NodeFabric::attach(&job, 0), Err(JobError::Aborted)));
+    }
 }

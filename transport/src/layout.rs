@@ -6,17 +6,21 @@
 use crossbeam_utils::CachePadded;
 
 use crate::Queue;
-use crate::control::{Claim, Control, DirtyWord, JobHeader};
+use crate::WORDS_PER_LINE;
+use crate::control::{Control, DirtyWord, JobHeader};
 use crate::ring::Cell;
 
 /// Cells of each ring.
 pub(crate) const CELLS: usize = 128;
 /// Bytes of the data area of each message ring, at most.
 pub(crate) const DATA_SIZE: usize = 256 << 10;
-/// Longest payload of a cell in a message ring, bytes.
-pub(crate) const MAX_PAYLOAD: usize = 16 << 10;
-/// Claim words of each peer.
-pub(crate) const CLAIM_WORDS: usize = 256;
+/// Longest payload of a cell in a message ring, bytes. A message longer than this travels in several cells, and then the receiver copies
+/// out one while the sender copies in the next: in one piece, 16 KiB take a third longer than in two; cells of 2 KiB
+/// cost more than they gain.
+pub(crate) const MAX_PAYLOAD: usize = 8 << 10;
+/// Claim words of each peer: 256 lines of them.
+pub(crate) const CLAIM_WORDS: usize = 256 * WORDS_PER_LINE;
+const CLAIMS_SIZE: usize = CLAIM_WORDS * size_of::<u64>();
 /// Most peers on a node.
 pub(crate) const MAX_PEERS: usize = 4096;
 /// With more peers than this, a producer leaves a hint in the receiver's dirty bitmap.
@@ -58,7 +62,7 @@ impl Layout {
         let dirty = (opened + QUEUES * bitmap_words * 8).next_multiple_of(128);
         let reach = dirty + QUEUES * bitmap_words * size_of::<DirtyWord>();
         let claims = (reach + peers).next_multiple_of(64);
-        let control_end = (claims + CLAIM_WORDS * size_of::<Claim>()).next_multiple_of(PAGE);
+        let control_end = (claims + CLAIMS_SIZE).next_multiple_of(PAGE);
         let consumed = control_end;
         let request_rings = (consumed + QUEUES * peers * size_of::<CachePadded<u64>>()).next_multiple_of(PAGE);
         let message_rings = (request_rings + peers * RING_SIZE).next_multiple_of(PAGE);
@@ -126,7 +130,7 @@ impl Layout {
     /// A claim word of `peer`.
     #[inline]
     pub(crate) fn claim(&self, peer: usize, index: usize) -> usize {
-        self.region(peer) + self.claims + index * size_of::<Claim>()
+        self.region(peer) + self.claims + index * size_of::<u64>()
     }
 
     /// The counter in which `peer` says how many cells from `source` it consumed.
@@ -181,7 +185,7 @@ mod tests {
             part(layout.dirty(last, Queue::Messages, 0), layout.bitmap_words * size_of::<DirtyWord>(), 128);
             part(layout.dirty(last, Queue::Requests, 0), layout.bitmap_words * size_of::<DirtyWord>(), 128);
             part(layout.reach(last, 0), peers, 1);
-            part(layout.claim(last, 0), CLAIM_WORDS * size_of::<Claim>(), 64);
+            part(layout.claim(last, 0), CLAIMS_SIZE, 64);
             for queue in [Queue::Messages, Queue::Requests] {
                 for source in 0..peers {
                     part(layout.consumed(last, queue, source), 128, 128);

@@ -508,6 +508,10 @@ impl Fabric for NodeFabric {
         word.compare_exchange(expected, new, Ordering::SeqCst, Ordering::SeqCst).map(|_| ())
     }
 
+    fn add_to_claim(&mut self, peer: usize, index: usize, amount: u64) -> u64 {
+        self.segment.claim(peer, index).fetch_add(amount, Ordering::AcqRel)
+    }
+
     fn signal(&mut self, peer: usize, signal: Signal) {
         signal::send(&self.segment, peer, signal);
     }
@@ -530,41 +534,4 @@ impl Fabric for NodeFabric {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn two_threads_exchange_messages_and_memory() {
-        let mut fabrics = NodeFabric::threads(2).unwrap();
-        let (mut b, mut a) = (fabrics.pop().unwrap(), fabrics.pop().unwrap());
-        let block = b.heap().allocate(std::alloc::Layout::from_size_align(1 << 20, 64).unwrap()).unwrap();
-        // SAFETY: the block is ours until it is freed.
-        let target = b.address_of(unsafe { ReadSpan::new(block.as_ptr(), 1 << 20) });
-        let sender = std::thread::spawn(move || {
-            let bytes = vec![7_u8; 1000];
-            a.remote_write(1, &target, 24, ReadSpan::from(&bytes[..])).unwrap();
-            a.try_push(1, Queue::Messages, Enqueue::Next, [1, 2, 3, 4], ReadSpan::from(&bytes[..])).unwrap();
-            let outside = a.remote_write(1, &target, (1 << 20) - 10, ReadSpan::from(&bytes[..]));
-            assert_eq!(outside, Err(RemoteError::Refused));
-            let mut backoff = Backoff::default();
-            while a.accepted(1) != Some(1) {
-                a.idle(&mut backoff);
-            }
-        });
-        let mut backoff = Backoff::default();
-        let from = loop {
-            match b.ready(Queue::Messages) {
-                Some(from) => break from,
-                None => b.idle(&mut backoff),
-            }
-        };
-        let arrival = b.front(from, Queue::Messages).unwrap().unwrap();
-        assert_eq!((from, arrival.header, arrival.len), (0, [1, 2, 3, 4], 1000));
-        // SAFETY: the sender has written these bytes before the cell.
-        let written = unsafe { block.as_ptr().add(24).read() };
-        assert_eq!(written, 7);
-        b.pop(from, Queue::Messages);
-        sender.join().unwrap();
-        assert!(b.heap().free(block));
-    }
-}
+mod tests;

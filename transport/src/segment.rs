@@ -20,7 +20,7 @@ use memmap2::{MmapOptions, MmapRaw};
 use rustix::fs::{FallocateFlags, MemfdFlags, Mode, OFlags};
 
 use crate::Queue;
-use crate::control::{Claim, Control, DirtyWord, JobHeader};
+use crate::control::{Control, DirtyWord, JobHeader};
 use crate::layout::{CLAIM_WORDS, DATA_SIZE, Layout};
 use crate::ring::{Cell, RingMemory};
 
@@ -159,7 +159,7 @@ impl Segment {
     pub(crate) fn claim(&self, peer: usize, index: usize) -> &AtomicU64 {
         assert!(peer < self.layout.peers && index < CLAIM_WORDS, "no such claim word");
         // SAFETY: as for `opened`.
-        unsafe { &self.at(self.layout.claim(peer, index)).cast::<Claim>().as_ref().0 }
+        unsafe { self.at(self.layout.claim(peer, index)).cast().as_ref() }
     }
 
     /// Puts pages behind the ring from `source` to `owner`: its cells and its counter.

@@ -4,6 +4,7 @@ use rwmpi_protocol::{Envelope, MessageId};
 use rwmpi_transport::{Arrival, Fabric, PeerFault, Queue, ReadSpan};
 
 use super::operation::ReceiveOperation;
+use super::transfer::Transfer;
 use super::{
     Body, Completion, Engine, Failure, Operation, OperationId, Stream, Target, UNEXPECTED_LIMIT, Unexpected, wire,
 };
@@ -30,6 +31,7 @@ impl<F: Fabric> Engine<F> {
             wire::CONTINUE => self.continued(source, arrival)?,
             wire::ANNOUNCE => self.announced(&envelope, arrival)?,
             wire::WRITTEN => self.written(source, tag, context, arrival)?,
+            wire::WRITING => self.writing(source, tag, context, extra, arrival)?,
             wire::BARRIER => self.rounds.arrived(context, tag),
             _ => return Err(fault(source, "a cell of unknown kind")),
         }
@@ -159,14 +161,42 @@ impl<F: Fabric> Engine<F> {
         let Some(id) = self.slots.receive(slot, generation) else {
             return Err(fault(source, "a notice for a receive that is not advertised"));
         };
-        if let Operation::Receive(receive) = &self.operations[id as usize] {
-            let outcome = ReceiveOperation::outcome(receive.buffer.len(), source, tag, len);
-            self.receiver.written(id, source);
-            self.slots.give_back(slot);
-            self.finish(id, outcome);
-            self.note_hit(source, len);
+        self.completed_by_sender(source, tag, slot, id, len);
+        Ok(())
+    }
+
+    /// A sender is writing into a receive, and this rank can help.
+    fn writing(&mut self, source: u32, tag: u32, slot: u32, answer: u32, arrival: &Arrival) -> Result<(), Failure> {
+        let body: [u8; size_of::<wire::Sharing>()] = self.body(source, Queue::Messages, arrival)?;
+        let wire::Sharing { address, generation } = bytemuck::cast(body);
+        let address = wire::address(address);
+        let Some(id) = self.slots.receive(slot, generation) else {
+            return Err(fault(source, "a transfer to a receive that is not advertised"));
+        };
+        let Operation::Receive(receive) = &self.operations[id as usize] else { return Ok(()) };
+        let buffer = receive.buffer;
+        if address.len > buffer.len() as u64 {
+            return Err(fault(source, "a transfer longer than the receive"));
+        }
+        let transfer = Transfer { owner: self.me(), slot, generation, len: address.len };
+        if self.read_chunks(&transfer, source, &address, buffer)? {
+            self.completed_by_sender(source, tag, slot, id, address.len);
+            self.answer(source, answer)?;
         }
         Ok(())
+    }
+
+    /// A receive whose request a sender has answered is complete.
+    fn completed_by_sender(&mut self, source: u32, tag: u32, slot: u32, id: OperationId, len: u64) {
+        let Operation::Receive(receive) = &self.operations[id as usize] else { return };
+        let outcome = ReceiveOperation::outcome(receive.buffer.len(), source, tag, len);
+        // A receive that met an announced message left the posted ones then.
+        if !receive.matched {
+            self.receiver.written(id, source);
+            self.note_hit(source, len);
+        }
+        self.slots.give_back(slot);
+        self.finish(id, outcome);
     }
 
     /// Bounds what unexpected messages may hold.
@@ -226,6 +256,11 @@ impl<F: Fabric> Engine<F> {
                     self.peers[peer].sender.on_request(request);
                 }
                 wire::MATCHED => self.matched(peer as u32, arrival.header[1])?,
+                wire::FETCHING => {
+                    let body: [u8; size_of::<wire::Sharing>()] = self.body(peer as u32, Queue::Requests, &arrival)?;
+                    let [_, id, slot, _] = arrival.header;
+                    self.fetching(peer as u32, id, slot, bytemuck::cast(body))?;
+                }
                 _ => return Err(fault(peer as u32, "a request of unknown kind")),
             }
             self.fabric.pop(peer, Queue::Requests);
@@ -233,8 +268,21 @@ impl<F: Fabric> Engine<F> {
         Ok(any)
     }
 
+    /// A receiver is fetching a message, and this rank can help.
+    fn fetching(&mut self, peer: u32, id: OperationId, slot: u32, sharing: wire::Sharing) -> Result<(), Failure> {
+        let len = match self.operations.get(id as usize) {
+            Some(Operation::Send(send)) if send.peer == peer => send.data.len() as u64,
+            _ => return Err(fault(peer, "a transfer of a message that was not sent")),
+        };
+        let target = wire::address(sharing.address);
+        if target.len < len || slot as usize >= Self::slots_with_claims(&self.fabric) {
+            return Err(fault(peer, "a transfer to a receive that does not fit"));
+        }
+        self.help(peer, id, &Transfer { owner: peer, slot, generation: sharing.generation, len }, &target)
+    }
+
     /// The receiver has matched this send.
-    fn matched(&mut self, peer: u32, id: OperationId) -> Result<(), Failure> {
+    pub(super) fn matched(&mut self, peer: u32, id: OperationId) -> Result<(), Failure> {
         match self.operations.get(id as usize) {
             Some(Operation::Send(send)) if send.peer == peer && send.stage == super::operation::Stage::Waiting => {
                 self.answers_awaited -= 1;

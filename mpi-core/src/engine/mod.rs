@@ -18,6 +18,7 @@ mod progress;
 mod receive;
 mod send;
 mod slots;
+mod transfer;
 mod wire;
 
 use std::collections::VecDeque;
@@ -135,7 +136,7 @@ pub(crate) struct Engine<F: Fabric> {
 
 impl<F: Fabric> Engine<F> {
     pub(crate) fn new(fabric: F, protocol: Protocol) -> Self {
-        let claims = fabric.claim_words();
+        let claims = Self::slots_with_claims(&fabric);
         let rule = match protocol {
             Protocol::Sr => Rule::Sr,
             Protocol::Nsr => Rule::Nsr,
@@ -210,6 +211,12 @@ impl<F: Fabric> Engine<F> {
         if bytes >= LARGE {
             self.traffic.large_messages += 1;
             self.traffic.large_bytes += bytes;
+        }
+    }
+
+    fn count_single_copy(&mut self, bytes: u64) {
+        if bytes >= LARGE {
+            self.traffic.large_single_copy_bytes += bytes;
         }
     }
 

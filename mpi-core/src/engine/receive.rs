@@ -1,10 +1,11 @@
 //! Receiving: posting, advertising, and what happens when a receive meets a message.
 
 use rwmpi_protocol::{Envelope, Pattern, Posting, RequestForSend, Rule};
-use rwmpi_transport::{Enqueue, Fabric, Queue, ReadSpan, WriteSpan};
+use rwmpi_transport::{Enqueue, Fabric, Queue, ReadSpan, RemoteAddress, WriteSpan};
 
 use super::operation::{ReceiveOperation, SendOperation, Stage};
 use super::slots::{claimed, open};
+use super::transfer::{SHARE_MIN, Transfer, claim_word};
 use super::{
     Body, Completion, Engine, Failure, LARGE, Operation, OperationId, Outcome, Outgoing, Stream, Target, Unexpected,
     wire,
@@ -160,8 +161,9 @@ impl<F: Fabric> Engine<F> {
         }
         let (slot, generation) = self.slots.take(id)?;
         receive.slot = Some(slot);
-        if self.fabric.claim_words() > 0 {
-            self.fabric.set_claim(slot as usize, open(generation));
+        if self.claims() {
+            self.prepare_transfer(slot, generation);
+            self.fabric.set_claim(claim_word(slot), open(generation));
         }
         Some((slot, generation))
     }
@@ -192,9 +194,9 @@ impl<F: Fabric> Engine<F> {
         let Operation::Receive(ReceiveOperation { slot: Some(slot), .. }) = &self.operations[id as usize] else {
             return true;
         };
-        let (slot, me) = (*slot as usize, self.fabric.me());
-        let generation = self.slots.generation(slot as u32);
-        !self.claims() || self.fabric.swap_claim(me, slot, open(generation), claimed(generation)).is_ok()
+        let (slot, me) = (*slot, self.fabric.me());
+        let generation = self.slots.generation(slot);
+        !self.claims() || self.fabric.swap_claim(me, claim_word(slot), open(generation), claimed(generation)).is_ok()
     }
 
     /// Copies a whole message that lies in this rank's memory into a receive, which completes.
@@ -225,6 +227,7 @@ impl<F: Fabric> Engine<F> {
             Body::Local(send) => {
                 if let Operation::Send(operation) = &self.operations[send as usize] {
                     let data = operation.data;
+                    self.count_single_copy(len);
                     self.fill(id, data, source, tag);
                 }
                 self.finish(send, Ok(Completion::SENT));
@@ -251,13 +254,17 @@ impl<F: Fabric> Engine<F> {
         id: OperationId,
         source: u32,
         tag: u32,
-        address: &rwmpi_transport::RemoteAddress,
+        address: &RemoteAddress,
         answer: u32,
     ) -> Result<(), Failure> {
-        let Operation::Receive(receive) = &self.operations[id as usize] else { return Ok(()) };
-        let capacity = receive.buffer.len();
+        let Operation::Receive(receive) = &mut self.operations[id as usize] else { return Ok(()) };
+        let (capacity, buffer) = (receive.buffer.len(), receive.buffer);
+        receive.matched = true;
+        if address.len >= SHARE_MIN && address.len <= capacity as u64 && self.claims() {
+            return self.fetch_together(id, source, tag, address, answer, buffer);
+        }
         let taken = capacity.min(address.len as usize);
-        let into = receive.buffer.part(0, taken);
+        let into = buffer.part(0, taken);
         let read = self.fabric.remote_read(source as usize, address, 0, into);
         let outcome = match read {
             Ok(_) => ReceiveOperation::outcome(capacity, source, tag, address.len),
@@ -265,6 +272,39 @@ impl<F: Fabric> Engine<F> {
         };
         self.finish(id, outcome);
         self.answer(source, answer)
+    }
+
+    /// Fetches an announced message, asking the sender for help.
+    fn fetch_together(
+        &mut self,
+        id: OperationId,
+        source: u32,
+        tag: u32,
+        from: &RemoteAddress,
+        answer: u32,
+        buffer: WriteSpan<'static>,
+    ) -> Result<(), Failure> {
+        let Some((slot, generation)) = self.slot_of(id) else {
+            let read = self.fabric.remote_read(source as usize, from, 0, buffer.part(0, from.len as usize));
+            read.map_err(|error| Failure::Remote { peer: source, error })?;
+            self.finish(id, ReceiveOperation::outcome(buffer.len(), source, tag, from.len));
+            return self.answer(source, answer);
+        };
+        let address = self.fabric.address_of(buffer.as_read());
+        if self.fabric.way_from(source as usize, &address).is_some() {
+            let body = wire::Sharing { address: wire::address_words(&address), generation };
+            let body = bytemuck::bytes_of(&body).into();
+            let header = [wire::FETCHING, answer, slot, 0];
+            // Without room for the invitation this side does it alone.
+            let _ = self.fabric.try_push(source as usize, Queue::Requests, Enqueue::Retry, header, body);
+        }
+        let transfer = Transfer { owner: self.me(), slot, generation, len: from.len };
+        if self.read_chunks(&transfer, source, from, buffer)? {
+            self.slots.give_back(slot);
+            self.finish(id, ReceiveOperation::outcome(buffer.len(), source, tag, from.len));
+            self.answer(source, answer)?;
+        }
+        Ok(())
     }
 
     /// Cancels a receive that no message has met, or a send that has not left; otherwise does nothing. Always local.

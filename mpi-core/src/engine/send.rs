@@ -6,7 +6,8 @@ use rwmpi_transport::{Enqueue, Fabric, Header, PushError, Queue, ReadSpan};
 use super::operation::{SendOperation, Stage};
 use super::policy::{ANNOUNCE_MIN, WRITE_MIN};
 use super::slots::{claimed, open};
-use super::{Body, Completion, Engine, Failure, LARGE, Operation, OperationId, Outgoing, SendMode, wire};
+use super::transfer::{SHARE_MIN, Transfer, claim_word};
+use super::{Body, Completion, Engine, Failure, Operation, OperationId, Outgoing, SendMode, wire};
 
 /// What became of an attempt to send.
 enum Progress {
@@ -160,10 +161,7 @@ impl<F: Fabric> Engine<F> {
     ) -> Result<Progress, Failure> {
         if !settled && self.rule != Rule::Nsr {
             match self.choose(peer, envelope, data)? {
-                Choice::Write(request) => {
-                    self.write(peer, envelope.tag, &request, data)?;
-                    return Ok(Progress::Done);
-                }
+                Choice::Write(request) => return self.write(id, peer, envelope.tag, &request, data),
                 Choice::Fifo { settled: known } => settled = known,
             }
         }
@@ -185,9 +183,7 @@ impl<F: Fabric> Engine<F> {
             First::Whole => Ok(Progress::Done),
             First::Begin(_) => self.stream(peer, data, 0, mode, Enqueue::Next),
             First::Announce(_) => {
-                if data.len() as u64 >= LARGE {
-                    self.traffic.large_single_copy_bytes += data.len() as u64;
-                }
+                self.count_single_copy(data.len() as u64);
                 Ok(Progress::Waiting)
             }
         }
@@ -276,8 +272,8 @@ impl<F: Fabric> Engine<F> {
 
     /// Takes the claim word of a receive of `peer`.
     pub(super) fn claim(&mut self, peer: u32, slot: u32, generation: u64) -> bool {
-        (slot as usize) < self.fabric.claim_words()
-            && self.fabric.swap_claim(peer as usize, slot as usize, open(generation), claimed(generation)).is_ok()
+        (slot as usize) < Self::slots_with_claims(&self.fabric)
+            && self.fabric.swap_claim(peer as usize, claim_word(slot), open(generation), claimed(generation)).is_ok()
     }
 
     fn look_at_accepted(&mut self, peer: u32) {
@@ -286,21 +282,50 @@ impl<F: Fabric> Engine<F> {
         }
     }
 
-    /// Answers a request: writes the data into the receiver's buffer, then tells it so.
-    fn write(&mut self, peer: u32, tag: u32, request: &RequestForSend, data: ReadSpan<'static>) -> Result<(), Failure> {
+    /// Answers a request: writes the data into the receiver's buffer, with its help if they are many, then tells it so.
+    fn write(
+        &mut self,
+        id: OperationId,
+        peer: u32,
+        tag: u32,
+        request: &RequestForSend,
+        data: ReadSpan<'static>,
+    ) -> Result<Progress, Failure> {
         let len = data.len() as u64;
-        if len > 0 {
-            self.fabric
-                .remote_write(peer as usize, &wire::address(request.target), 0, data)
-                .map_err(|error| Failure::Remote { peer, error })?;
-        }
         self.traffic.remote_write_messages += 1;
         self.traffic.remote_write_bytes += len;
-        if len >= LARGE {
-            self.traffic.large_single_copy_bytes += len;
+        self.count_single_copy(len);
+        let RequestForSend { slot, generation, .. } = *request;
+        let transfer = Transfer { owner: peer, slot, generation, len };
+        let target = wire::address(request.target);
+        if len >= SHARE_MIN && self.claims() && self.invite(id, peer, tag, &transfer, data)? {
+            if !self.write_chunks(&transfer, &target, data)? {
+                return Ok(Progress::Waiting);
+            }
+        } else if len > 0 {
+            let written = self.fabric.remote_write(peer as usize, &target, 0, data);
+            written.map_err(|error| Failure::Remote { peer, error })?;
         }
-        let body = wire::Written { len, generation: request.generation };
-        self.push_cell(peer, [wire::WRITTEN, request.slot, tag, 0], bytemuck::bytes_of(&body))
+        self.notify_written(&transfer, tag)?;
+        Ok(Progress::Done)
+    }
+
+    /// Tells the receiver that it may help to write into its buffer; false if it can't.
+    fn invite(
+        &mut self,
+        id: OperationId,
+        peer: u32,
+        tag: u32,
+        transfer: &Transfer,
+        data: ReadSpan<'static>,
+    ) -> Result<bool, Failure> {
+        let address = self.fabric.address_of(data);
+        if self.fabric.way_from(peer as usize, &address).is_none() {
+            return Ok(false);
+        }
+        let body = wire::Sharing { address: wire::address_words(&address), generation: transfer.generation };
+        let header = [wire::WRITING, transfer.slot, tag, id];
+        self.try_push(peer, Enqueue::Next, header, bytemuck::bytes_of(&body).into())
     }
 
     /// Sends a cell with at most 16 bytes, behind whatever is queued.
@@ -326,6 +351,7 @@ impl<F: Fabric> Engine<F> {
     fn send_to_self(&mut self, send: SendOperation) -> Result<Option<OperationId>, Failure> {
         let envelope = Envelope { context: send.context, source: self.me(), tag: send.tag };
         if let Some(receive) = self.match_arrival(&envelope) {
+            self.count_single_copy(send.data.len() as u64);
             self.fill(receive, send.data, envelope.source, envelope.tag);
             return Ok(None);
         }

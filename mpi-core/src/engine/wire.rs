@@ -17,6 +17,9 @@ pub(super) const CONTINUE: u32 = 3;
 pub(super) const ANNOUNCE: u32 = 4;
 /// A receive has been written to: `[kind, slot, tag, 0]`, [`Written`].
 pub(super) const WRITTEN: u32 = 5;
+/// A receive is being written to, and the receiver may help: `[kind, slot, tag, number to answer with]`, [`Sharing`] with where the
+/// data are.
+pub(super) const WRITING: u32 = 7;
 /// A step of a barrier: `[kind, context, round, 0]`.
 pub(super) const BARRIER: u32 = 6;
 
@@ -25,6 +28,10 @@ pub(super) const REQUEST: u32 = 1;
 /// The receiver has matched, and if it was announced fetched, the message that carried this number: `[kind, number, 0, 0]`. In
 /// the queue for requests.
 pub(super) const MATCHED: u32 = 2;
+
+/// The receiver is fetching an announced message, and the sender may help: `[kind, number, slot, 0]`, [`Sharing`] with where the
+/// data go. In the queue for requests.
+pub(super) const FETCHING: u32 = 3;
 
 const ANY_TAG: u32 = 1 << 8;
 
@@ -56,6 +63,15 @@ pub(super) struct Announce {
 pub(super) struct Written {
     /// Length of the message, bytes.
     pub(super) len: u64,
+    /// Which use of the slot is meant.
+    pub(super) generation: u64,
+}
+
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(C)]
+pub(super) struct Sharing {
+    /// Space, place and length of the other side's memory.
+    pub(super) address: [u64; 3],
     /// Which use of the slot is meant.
     pub(super) generation: u64,
 }

@@ -3,7 +3,6 @@
 use super::field::{Field, GHOST, Row, whole_vectors};
 use super::mesh::{AxisCoefficients, Block, C1, C2, C5, DISSIPATION, NU};
 use super::primitive::Primitive;
-use crate::lanes::{LANES, Lanes, Unknowns, splat_each};
 use multiversion::multiversion;
 
 /// Weights of the fourth difference at mesh index `index` of a line of `n` points, for the points two before to two after.
@@ -125,116 +124,162 @@ fn operate(
     weights: &[Weights; 3],
     (result, stride): (&mut [f64], usize),
 ) {
-    for i in (0..points.count).step_by(LANES) {
-        let line = |axis: usize| Line { u, primitives, points, stencil: stencil[axis], i };
-        let mut change = [Lanes::default(); 5];
-        drive_along::<0>(&coefficients[0], &line(0), weights[0].at(i), &mut change);
-        drive_along::<1>(&coefficients[1], &line(1), weights[1].at(i), &mut change);
-        drive_along::<2>(&coefficients[2], &line(2), weights[2].at(i), &mut change);
-        for (m, change) in change.into_iter().enumerate() {
-            result[m * stride + i..][..LANES].copy_from_slice(&change.0);
+    // Each loop has one result: of several, the compiler could not know that they don't overlap.
+    result.fill(0.0);
+    for m in 0..5 {
+        let result = &mut result[m * stride..][..points.count];
+        for axis in 0..3 {
+            diffuse(&coefficients[axis], points.line(u, &stencil[axis], m), &weights[axis], result);
         }
     }
+    add_fluxes::<0>(&coefficients[0], u, primitives, points, &stencil[0], (result, stride));
+    add_fluxes::<1>(&coefficients[1], u, primitives, points, &stencil[1], (result, stride));
+    add_fluxes::<2>(&coefficients[2], u, primitives, points, &stencil[2], (result, stride));
 }
 
-/// Some neighbouring points and their neighbours along an axis.
-#[derive(Clone, Copy)]
-struct Line<'a> {
-    u: &'a [f64],
-    primitives: &'a [f64],
-    points: Points,
-    /// Places of the first components two points before to two points after the first point of the row.
-    stencil: [usize; 5],
-    /// Which point of the row is the first of these.
-    i: usize,
-}
-
-impl Line<'_> {
-    /// Component `m` of the unknowns at a place of the stencil.
+impl Points {
+    /// Component `m` of the points, if its row's first point is at `first`.
     #[inline(always)]
-    fn u(&self, offset: usize, m: usize) -> Lanes {
-        Lanes::load(self.u, self.stencil[offset] + self.i + m * self.points.stride)
+    fn component(self, field: &[f64], first: usize, m: usize) -> &[f64] {
+        &field[first + m * self.stride..][..self.count]
     }
 
-    /// Component `m` of the primitives at a place of the stencil.
+    /// Component `m` of the points two before to two after.
     #[inline(always)]
-    fn primitive(&self, offset: usize, m: usize) -> Lanes {
-        Lanes::load(self.primitives, self.stencil[offset] + self.i + m * self.points.stride)
+    fn line<'a>(self, field: &'a [f64], &[a, b, c, d, e]: &[usize; 5], m: usize) -> [&'a [f64]; 5] {
+        let at = |first: usize| self.component(field, first, m);
+        [at(a), at(b), at(c), at(d), at(e)]
     }
 }
 
-impl Weights<'_> {
-    /// Those of the points from `i` on.
-    #[inline(always)]
-    fn at(&self, i: usize) -> Unknowns {
-        match self {
-            Weights::Same(weights) => splat_each(weights),
-            Weights::Each([a, b, c, d, e]) => {
-                [Lanes::load(a, i), Lanes::load(b, i), Lanes::load(c, i), Lanes::load(d, i), Lanes::load(e, i)]
+/// Adds second and fourth differences of one unknown along one axis.
+#[inline(always)]
+fn diffuse(coefficients: &AxisCoefficients, u: [&[f64]; 5], weights: &Weights<'_>, result: &mut [f64]) {
+    let [u0, u1, u2, u3, u4] = u;
+    let diffusion = coefficients.diffusion;
+    match weights {
+        Weights::Same([w0, w1, w2, w3, w4]) => {
+            let [w0, w1, w3, w4] = [w0, w1, w3, w4].map(|weight| -DISSIPATION * weight);
+            let (w1, w2, w3) = (w1 + diffusion, -DISSIPATION * w2 - 2.0 * diffusion, w3 + diffusion);
+            for i in 0..result.len() {
+                let outer = w4.mul_add(u4[i], w0 * u0[i]);
+                let inner = w3.mul_add(u3[i], w1 * u1[i]);
+                result[i] = w2.mul_add(u2[i], result[i]) + (inner + outer);
+            }
+        }
+        Weights::Each(weights) => {
+            let count = result.len();
+            let [w0, w1, w2, w3, w4] = weights;
+            let (w0, w1, w2) = (&w0[..count], &w1[..count], &w2[..count]);
+            let (w3, w4) = (&w3[..count], &w4[..count]);
+            for i in 0..result.len() {
+                let outer = w4[i].mul_add(u4[i], w0[i] * u0[i]);
+                let inner = w3[i].mul_add(u3[i], w1[i] * u1[i]);
+                let damping = w2[i].mul_add(u2[i], inner + outer);
+                let bend = u2[i].mul_add(-2.0, u1[i] + u3[i]);
+                result[i] = diffusion.mul_add(bend, damping.mul_add(-DISSIPATION, result[i]));
             }
         }
     }
 }
 
-/// What is needed of a point beside its unknowns, for the fluxes along an axis.
-#[derive(Clone, Copy)]
-struct Flow {
-    velocity: [Lanes; 3],
-    /// The normal velocity.
-    normal: Lanes,
-    pressure: Lanes,
-    /// What heat conduction and the work of viscosity depend on.
-    heat: Lanes,
-}
-
-impl Flow {
-    #[inline(always)]
-    fn new<const AXIS: usize>(line: &Line<'_>, offset: usize) -> Self {
-        let [inverse_density, kinetic] = [line.primitive(offset, 0), line.primitive(offset, 4)];
-        let velocity = [line.primitive(offset, 1), line.primitive(offset, 2), line.primitive(offset, 3)];
-        let [density, energy] = [line.u(offset, 0), line.u(offset, 4)];
-        let normal = velocity[AXIS];
-        let heat = (C1 * C5) * (energy * inverse_density) + (1.0 - C1 * C5) * kinetic + (1.0 / 6.0) * (normal * normal);
-        Flow { velocity, normal, pressure: C2 * energy.minus_product(density, kinetic), heat }
-    }
-}
-
-/// Adds the part of L that comes from differences along `AXIS`.
+/// Adds differences of the fluxes along `AXIS`.
 #[inline(always)]
-fn drive_along<const AXIS: usize>(
+fn add_fluxes<const AXIS: usize>(
     coefficients: &AxisCoefficients,
-    line: &Line<'_>,
-    weights: Unknowns,
-    change: &mut Unknowns,
+    u: &[f64],
+    primitives: &[f64],
+    points: Points,
+    &[_, before, here, after, _]: &[usize; 5],
+    (result, stride): (&mut [f64], usize),
 ) {
-    let diffusion = Lanes::splat(coefficients.diffusion);
-    let [w0, w1, w2, w3, w4] = weights;
-    let weights = [
-        -DISSIPATION * w0,
-        diffusion - DISSIPATION * w1,
-        -2.0 * diffusion - DISSIPATION * w2,
-        diffusion - DISSIPATION * w3,
-        -DISSIPATION * w4,
-    ];
-    for m in 0..5 {
-        for (offset, weight) in weights.into_iter().enumerate() {
-            change[m] = change[m].plus_product(weight, line.u(offset, m));
-        }
-    }
-    let before = Flow::new::<AXIS>(line, 1);
-    let here = Flow::new::<AXIS>(line, 2);
-    let after = Flow::new::<AXIS>(line, 3);
+    let normal = 1 + AXIS;
+    let u = |place: usize, m: usize| points.component(u, place, m);
+    let primitive = |place: usize, m: usize| points.component(primitives, place, m);
     let viscosity = NU * coefficients.second;
-    let first = Lanes::splat(coefficients.first);
-    change[0] = change[0].minus_product(first, line.u(3, 1 + AXIS) - line.u(1, 1 + AXIS));
-    for m in 0..3 {
-        let stress = if m == AXIS { 4.0 / 3.0 * viscosity } else { viscosity };
-        let bend = before.velocity[m] + after.velocity[m] - 2.0 * here.velocity[m];
-        let flux = line.u(3, 1 + m) * after.normal - line.u(1, 1 + m) * before.normal;
-        let flux = if m == AXIS { flux + after.pressure - before.pressure } else { flux };
-        change[1 + m] = change[1 + m].plus_product(Lanes::splat(stress), bend).minus_product(first, flux);
+    let first = -coefficients.first;
+
+    add_difference(first, u(before, normal), u(after, normal), &mut result[..points.count]);
+    for m in 1..4 {
+        let stress = if m == normal { 4.0 / 3.0 * viscosity } else { viscosity };
+        let momentum = [u(before, m), u(after, m)];
+        let velocity = [primitive(before, m), primitive(here, m), primitive(after, m)];
+        let speed = [primitive(before, normal), primitive(after, normal)];
+        add_momentum_flux([first, stress], momentum, velocity, speed, &mut result[m * stride..][..points.count]);
     }
-    let bend = before.heat + after.heat - 2.0 * here.heat;
-    let flux = (line.u(3, 4) + after.pressure) * after.normal - (line.u(1, 4) + before.pressure) * before.normal;
-    change[4] = change[4].plus_product(Lanes::splat(viscosity), bend).minus_product(first, flux);
+    let density = [u(before, 0), u(after, 0)];
+    let energy = [u(before, 4), u(here, 4), u(after, 4)];
+    let kinetic = [primitive(before, 4), primitive(here, 4), primitive(after, 4)];
+    let inverse_density = [primitive(before, 0), primitive(here, 0), primitive(after, 0)];
+    let speed = [primitive(before, normal), primitive(here, normal), primitive(after, normal)];
+    add_pressure(
+        first,
+        density,
+        [energy[0], energy[2]],
+        [kinetic[0], kinetic[2]],
+        &mut result[normal * stride..][..points.count],
+    );
+    let result = &mut result[4 * stride..][..points.count];
+    add_energy_flux([first, viscosity], density, energy, kinetic, inverse_density, speed, result);
+}
+
+#[inline(always)]
+fn add_difference(factor: f64, before: &[f64], after: &[f64], result: &mut [f64]) {
+    for i in 0..result.len() {
+        result[i] = factor.mul_add(after[i] - before[i], result[i]);
+    }
+}
+
+/// Adds what is carried of a momentum, and what viscosity does to it.
+#[inline(always)]
+fn add_momentum_flux(
+    [first, stress]: [f64; 2],
+    momentum: [&[f64]; 2],
+    velocity: [&[f64]; 3],
+    speed: [&[f64]; 2],
+    result: &mut [f64],
+) {
+    for i in 0..result.len() {
+        let flux = (-momentum[0][i]).mul_add(speed[0][i], momentum[1][i] * speed[1][i]);
+        let bend = velocity[1][i].mul_add(-2.0, velocity[0][i] + velocity[2][i]);
+        result[i] = first.mul_add(flux, stress.mul_add(bend, result[i]));
+    }
+}
+
+#[inline(always)]
+fn pressure(density: f64, energy: f64, kinetic: f64) -> f64 {
+    C2 * (-density).mul_add(kinetic, energy)
+}
+
+#[inline(always)]
+fn add_pressure(first: f64, density: [&[f64]; 2], energy: [&[f64]; 2], kinetic: [&[f64]; 2], result: &mut [f64]) {
+    for i in 0..result.len() {
+        let at = |place: usize| pressure(density[place][i], energy[place][i], kinetic[place][i]);
+        result[i] = first.mul_add(at(1) - at(0), result[i]);
+    }
+}
+
+/// Adds what is carried of the energy with the work of pressure, and what viscosity and heat conduction do to it.
+#[inline(always)]
+fn add_energy_flux(
+    [first, viscosity]: [f64; 2],
+    density: [&[f64]; 2],
+    energy: [&[f64]; 3],
+    kinetic: [&[f64]; 3],
+    inverse_density: [&[f64]; 3],
+    speed: [&[f64]; 3],
+    result: &mut [f64],
+) {
+    for i in 0..result.len() {
+        let heat = |place: usize| {
+            let work = (1.0 / 6.0 * speed[place][i]).mul_add(speed[place][i], (1.0 - C1 * C5) * kinetic[place][i]);
+            (C1 * C5 * energy[place][i]).mul_add(inverse_density[place][i], work)
+        };
+        let carried = |place: usize, end: usize| {
+            let pressure = pressure(density[end][i], energy[place][i], kinetic[place][i]);
+            (energy[place][i] + pressure) * speed[place][i]
+        };
+        let bend = heat(1).mul_add(-2.0, heat(0) + heat(2));
+        result[i] = first.mul_add(carried(2, 1) - carried(0, 0), viscosity.mul_add(bend, result[i]));
+    }
 }

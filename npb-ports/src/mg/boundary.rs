@@ -17,12 +17,12 @@ pub struct Periodic;
 impl Boundary for Periodic {
     fn refresh(&mut self, shape: Shape, grid: &mut [f64]) -> Result<()> {
         let [columns, rows, planes] = shape.interior;
-        for (y, z) in shape.interior_rows() {
-            let row = &mut grid[shape.row(y, z)];
-            row[0] = row[columns];
-            row[columns + 1] = row[1];
-        }
-        for z in 1..=planes {
+        for z in shape.interior_planes() {
+            for (y, z) in shape.interior_rows_of(z..z + 1) {
+                let row = &mut grid[shape.row(y, z)];
+                row[0] = row[columns];
+                row[columns + 1] = row[1];
+            }
             grid.copy_within(shape.row(rows, z), shape.row(0, z).start);
             grid.copy_within(shape.row(1, z), shape.row(rows + 1, z).start);
         }
@@ -44,8 +44,9 @@ mod tests {
         let value = |x, y, z| (wrapped(x, 0) + 10 * wrapped(y, 1) + 100 * wrapped(z, 2)) as f64;
         let mut grid = vec![f64::NAN; shape.points()];
         for (y, z) in shape.interior_rows() {
-            for x in 1..=shape.interior[0] {
-                grid[shape.row(y, z)][x] = value(x, y, z);
+            let row = &mut grid[shape.row(y, z)];
+            for (x, point) in row.iter_mut().enumerate().skip(1).take(shape.interior[0]) {
+                *point = value(x, y, z);
             }
         }
         Periodic.refresh(shape, &mut grid).unwrap();

@@ -50,11 +50,10 @@ impl<'a> Collected<'a> {
             }
         }
         Periodic.refresh(collected.shape, &mut collected.r)?;
-        collected.u.fill(0.0);
         self.hierarchy.restrict()?;
         self.hierarchy.smooth_coarsest()?;
         self.hierarchy.correct()?;
-        self.hierarchy.prolongate_to(self.hierarchy.levels.len() - 1);
+        self.hierarchy.prolongate_then::<false>(self.hierarchy.levels.len() - 1, |_, _, _| ());
         self.copy_own_part(shape, u);
         Ok(())
     }

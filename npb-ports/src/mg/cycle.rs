@@ -4,7 +4,7 @@ use super::boundary::Boundary;
 use super::shape::Shape;
 use super::stencil::{RowSums, Smoother, prolongate, residual, residual_in_place, restrict, smooth};
 use rwmpi::Result;
-use std::ops::DerefMut;
+use std::ops::{DerefMut, Range};
 
 /// One grid level: correction and residual.
 pub struct Level<M> {
@@ -63,23 +63,50 @@ impl<M: DerefMut<Target = [f64]>, B: Boundary> Hierarchy<M, B> {
     /// Corrects level after level, from the second coarsest to all that are coarser than the finest.
     pub fn correct(&mut self) -> Result<()> {
         for level in 1..self.levels.len() - 1 {
-            self.levels[level].u.fill(0.0);
-            self.prolongate_to(level);
-            self.relax(level)?;
+            self.prolongate_then::<false>(level, |Level { shape, u, r }, planes, sums| {
+                residual_in_place(*shape, planes, u, r, sums);
+            });
+            self.refresh_and_smooth(level)?;
         }
         Ok(())
     }
 
-    /// Adds the correction of the next coarser level to that of `level`.
-    pub fn prolongate_to(&mut self, level: usize) {
+    /// Corrects the solution on the finest level, the coarser ones having been corrected.
+    pub fn finish(&mut self, v: &[f64]) -> Result<()> {
+        let finest = self.levels.len() - 1;
+        self.prolongate_then::<true>(finest, |Level { shape, u, r }, planes, sums| {
+            residual(*shape, planes, u, v, r, sums)
+        });
+        self.refresh_and_smooth(finest)
+    }
+
+    /// Makes the correction of the next coarser level that of `level`, or adds it to that if `ADD`, and does `then` in every plane for which that and
+    /// the planes around it are done, while they are still in the cache.
+    pub fn prolongate_then<const ADD: bool>(
+        &mut self,
+        level: usize,
+        then: impl Fn(&mut Level<M>, Range<usize>, &mut RowSums),
+    ) {
         let [coarse, fine] = &mut self.levels[level - 1..=level] else { unreachable!("a slice of two") };
-        prolongate(coarse.shape, &coarse.u, fine.shape, &mut fine.u, &mut self.sums);
+        let mut done = fine.shape.interior_planes().start;
+        for z in 0..=coarse.shape.interior[2] {
+            prolongate::<ADD>(coarse.shape, z, &coarse.u, fine.shape, &mut fine.u, &mut self.sums);
+            // Planes 2z and 2z + 1 are new, so all planes before 2z + 1 have their neighbours.
+            let complete = (2 * z + 1).max(done);
+            then(fine, done..complete, &mut self.sums);
+            done = complete;
+        }
     }
 
     /// Takes into the residual of `level` what its correction achieves, and smooths what is left.
     pub fn relax(&mut self, level: usize) -> Result<()> {
         let Level { shape, u, r } = &mut self.levels[level];
-        residual_in_place(*shape, u, r, &mut self.sums);
+        residual_in_place(*shape, shape.interior_planes(), u, r, &mut self.sums);
+        self.refresh_and_smooth(level)
+    }
+
+    fn refresh_and_smooth(&mut self, level: usize) -> Result<()> {
+        let Level { shape, r, .. } = &mut self.levels[level];
         self.boundary.refresh(*shape, r)?;
         self.smooth(level)
     }
@@ -93,15 +120,7 @@ impl<M: DerefMut<Target = [f64]>, B: Boundary> Hierarchy<M, B> {
     /// On the finest level, r = v − A u.
     pub fn evaluate(&mut self, v: &[f64]) -> Result<()> {
         let Level { shape, u, r } = self.levels.last_mut().expect("at least one level");
-        residual(*shape, u, v, r, &mut self.sums);
+        residual(*shape, shape.interior_planes(), u, v, r, &mut self.sums);
         self.boundary.refresh(*shape, r)
-    }
-
-    /// Corrects the solution on the finest level, the coarser ones having been corrected.
-    pub fn finish(&mut self, v: &[f64]) -> Result<()> {
-        let finest = self.levels.len() - 1;
-        self.prolongate_to(finest);
-        self.evaluate(v)?;
-        self.smooth(finest)
     }
 }

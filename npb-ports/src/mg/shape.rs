@@ -43,10 +43,20 @@ impl Shape {
         length * rows * z..length * rows * (z + 1)
     }
 
-    /// `(y, z)` of all rows without ghosts.
+    /// The planes of constant z, without ghosts.
+    pub fn interior_planes(&self) -> Range<usize> {
+        1..self.interior[2] + 1
+    }
+
+    /// `(y, z)` of all rows in `planes`, without ghosts.
+    pub fn interior_rows_of(&self, planes: Range<usize>) -> impl Iterator<Item = (usize, usize)> + use<> {
+        let rows = self.interior[1];
+        planes.flat_map(move |z| (1..=rows).map(move |y| (y, z)))
+    }
+
+    /// `(y, z)` of all rows, without ghosts.
     pub fn interior_rows(&self) -> impl Iterator<Item = (usize, usize)> + use<> {
-        let [_, rows, planes] = self.interior;
-        (1..=planes).flat_map(move |z| (1..=rows).map(move |y| (y, z)))
+        self.interior_rows_of(self.interior_planes())
     }
 }
 

@@ -183,10 +183,8 @@ fn fundamentals(study: &Study) -> Markup {
                     figure { figcaption { b { "Bandwidth" } " one way; both axes logarithmic" } (plot) }
                 }
             }
-            div class="pair" {
-                @if let Some(it) = tables::round_trip(study) { (table(&it)) }
-                @if let Some(it) = tables::bandwidth(study) { (table(&it)) }
-            }
+            @if let Some(it) = tables::round_trip(study) { (table(&it)) }
+            @if let Some(it) = tables::bandwidth(study) { (table(&it)) }
         }
     }
 }

@@ -1,0 +1,145 @@
+//! Transfers by both sides: a large message is cut into chunks, and sender and receiver, as far as they are here, each take the
+//! next chunk until none is left. So both cores copy, neither waits for the other to come, and one alone does it all.
+//!
+//! The slot of the receive carries, on the line of its claim word, the number of the next chunk, tagged with the slot's
+//! generation so that a late look at a slot in new use takes nothing, and how many chunks are done. Whoever does the last one tells
+//! the other; before, the slot cannot be given back.
+
+use rwmpi_transport::{Fabric, RemoteAddress, WORDS_PER_LINE};
+
+use super::{Engine, Failure, OperationId, wire};
+
+/// Messages of at least this many bytes are worth sharing.
+pub(super) const SHARE_MIN: u64 = 64 << 10;
+
+/// Bits of the word for the next chunk that hold its number; the generation is above.
+const CHUNK_BITS: u32 = 24;
+
+/// The claim word of a slot.
+pub(super) fn claim_word(slot: u32) -> usize {
+    slot as usize * WORDS_PER_LINE
+}
+
+/// The word for the number of the next chunk.
+fn next_word(slot: u32) -> usize {
+    claim_word(slot) + 1
+}
+
+/// The word for how many chunks are done.
+fn done_word(slot: u32) -> usize {
+    claim_word(slot) + 2
+}
+
+/// Both sides cut alike: about eight chunks, none so small that taking it costs more than it brings.
+fn chunk_len(len: u64) -> u64 {
+    (len / 8).next_multiple_of(4096).clamp(16 << 10, 256 << 10).max((len >> CHUNK_BITS) + 1)
+}
+
+/// One message on its way: whose slot, and the two ends as seen by the side that copies.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Transfer {
+    pub(super) owner: u32,
+    pub(super) slot: u32,
+    pub(super) generation: u64,
+    pub(super) len: u64,
+}
+
+impl<F: Fabric> Engine<F> {
+    /// How many slots the transport's claim words allow.
+    pub(super) fn slots_with_claims(fabric: &F) -> usize {
+        fabric.claim_words() / WORDS_PER_LINE
+    }
+
+    /// Makes an own slot ready for a transfer.
+    pub(super) fn prepare_transfer(&mut self, slot: u32, generation: u64) {
+        self.fabric.set_claim(done_word(slot), 0);
+        self.fabric.set_claim(next_word(slot), generation << CHUNK_BITS);
+    }
+
+    /// The number of the next chunk, which is then the caller's.
+    fn take_chunk(&mut self, transfer: &Transfer, chunks: u64) -> Option<u64> {
+        let tag = transfer.generation << CHUNK_BITS;
+        let mut expected = tag;
+        loop {
+            let chunk = expected.wrapping_sub(tag);
+            if chunk >= chunks {
+                return None;
+            }
+            match self.fabric.swap_claim(transfer.owner as usize, next_word(transfer.slot), expected, expected + 1) {
+                Ok(()) => return Some(chunk),
+                Err(found) => expected = found,
+            }
+        }
+    }
+
+    /// Copies chunks until none is left; true if the caller did the last one, so that the transfer is complete.
+    pub(super) fn copy_chunks(
+        &mut self,
+        transfer: &Transfer,
+        mut copy: impl FnMut(&mut F, u64, usize) -> Result<(), Failure>,
+    ) -> Result<bool, Failure> {
+        let chunk_len = chunk_len(transfer.len);
+        let chunks = transfer.len.div_ceil(chunk_len);
+        let mut complete = false;
+        while let Some(chunk) = self.take_chunk(transfer, chunks) {
+            let offset = chunk * chunk_len;
+            copy(&mut self.fabric, offset, chunk_len.min(transfer.len - offset) as usize)?;
+            complete = self.fabric.add_to_claim(transfer.owner as usize, done_word(transfer.slot), 1) + 1 == chunks;
+        }
+        Ok(complete)
+    }
+
+    /// Writes chunks of `data` into the receiver's buffer.
+    pub(super) fn write_chunks(
+        &mut self,
+        transfer: &Transfer,
+        target: &RemoteAddress,
+        data: rwmpi_transport::ReadSpan<'static>,
+    ) -> Result<bool, Failure> {
+        let peer = transfer.owner;
+        self.copy_chunks(transfer, |fabric, offset, len| {
+            let part = data.part(offset as usize, len);
+            let written = fabric.remote_write(peer as usize, target, offset, part);
+            written.map(drop).map_err(|error| Failure::Remote { peer, error })
+        })
+    }
+
+    /// Reads chunks out of the sender's memory into an own buffer.
+    pub(super) fn read_chunks(
+        &mut self,
+        transfer: &Transfer,
+        source: u32,
+        from: &RemoteAddress,
+        buffer: rwmpi_transport::WriteSpan<'static>,
+    ) -> Result<bool, Failure> {
+        self.copy_chunks(transfer, |fabric, offset, len| {
+            let part = buffer.part(offset as usize, len);
+            let read = fabric.remote_read(source as usize, from, offset, part);
+            read.map(drop).map_err(|error| Failure::Remote { peer: source, error })
+        })
+    }
+
+    /// Tells the receiver that its buffer is complete.
+    pub(super) fn notify_written(&mut self, transfer: &Transfer, tag: u32) -> Result<(), Failure> {
+        let body = wire::Written { len: transfer.len, generation: transfer.generation };
+        self.push_cell(transfer.owner, [wire::WRITTEN, transfer.slot, tag, 0], bytemuck::bytes_of(&body))
+    }
+
+    /// The receiver has met an announced message and asks its sender to help.
+    pub(super) fn help(
+        &mut self,
+        peer: u32,
+        id: OperationId,
+        transfer: &Transfer,
+        target: &RemoteAddress,
+    ) -> Result<(), Failure> {
+        let super::Operation::Send(send) = &self.operations[id as usize] else { return Ok(()) };
+        let (data, tag) = (send.data, send.tag);
+        debug_assert_eq!(send.peer, peer);
+        if data.len() as u64 == transfer.len && self.write_chunks(transfer, target, data)? {
+            self.notify_written(transfer, tag)?;
+            self.matched(peer, id)?;
+        }
+        Ok(())
+    }
+}
