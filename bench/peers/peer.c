@@ -3,7 +3,7 @@
  *
  *   mpicc -O2 -o peer peer.c
  *   mpiexec -n 2 ./peer latency 0 8 1048576        sizes in bytes
- *   mpiexec -n 2 ./peer bandwidth 65536            64 at once, fewer above 256 KB
+ *   mpiexec -n 2 ./peer bandwidth 65536            64 at once, fewer above 64 KB
  *   mpiexec -n 2 ./peer tags 10000                 posted and unexpected, in order and in reverse
  *   mpiexec -n 4 ./peer barrier
  *
@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 enum { DATA = 1, READY, DONE, LINE = 64, WINDOW = 64, ROUND_TRIPS = 128, KEPT = 1 << 20 };
-enum { WINDOW_BYTES = 16 << 20, WINDOW_LEAST = 4 };
+enum { WINDOW_BYTES = 4 << 20, WINDOW_LEAST = 4 };
 
 static int rank, size, peer;
 static double clock_us, seconds = 0.5;
@@ -128,8 +128,8 @@ static void measure(const char *name, batch_function batch, size_t bytes) {
             continue;
         }
         double after = look(), least = before < after ? before : after, most = before + after - least;
-        int far = after >= 0.120;
-        if (most > 1.25 * least || far != (before >= 0.120)) {
+        int far = after >= 0.150;
+        if (most > 1.25 * least || far != (before >= 0.150)) {
             dropped += fresh_count;
         } else {
             for (int i = 0; i < fresh_count && kept_count[far] < KEPT; i++) kept[far][kept_count[far]++] = fresh[i];
@@ -190,7 +190,7 @@ static void ping_pong(int iterations, size_t bytes) {
     for (int i = 0; i < iterations; i++) {
         int single = bytes > LINE;
         message_serial++;
-        if (rank == 0 || single) stamp(out, bytes, message_serial);
+        stamp(out, bytes, message_serial);
         if (single) meet();
         if (rank == 0) {
             double begin = single ? now_us() : 0;
@@ -199,7 +199,6 @@ static void ping_pong(int iterations, size_t bytes) {
             if (single) keep((now_us() - begin - clock_us) / 2);
         } else {
             receive(in, bytes, DATA);
-            if (!single) stamp(out, bytes, message_serial);
             send_to(out, bytes, DATA);
         }
         check(in, bytes, message_serial);

@@ -40,9 +40,9 @@ pub enum Command {
 /// What every benchmark that runs as a job knows.
 #[derive(Args, Debug)]
 pub struct Common {
-    /// How messages travel. In a job that mpiexec started, mpiexec decides.
-    #[arg(long, value_enum)]
-    pub protocol: Option<ProtocolName>,
+    /// How messages travel: sr, nsr or auto. In a job that mpiexec started, mpiexec decides.
+    #[arg(long)]
+    pub protocol: Option<Protocol>,
     /// Where the messages lie.
     #[arg(long, value_enum, default_value_t = Memory::Shared)]
     pub memory: Memory,
@@ -161,28 +161,16 @@ pub struct Instructions {
     pub check: Option<PathBuf>,
     /// Run the messages, to be counted from outside.
     #[arg(long, hide = true)]
-    pub counted: bool,
+    pub counted: Option<Calls>,
 }
 
-/// The protocols by their names on the command line.
+/// Which calls `instructions` counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ProtocolName {
-    /// Receivers send requests, senders answer them by remote write.
-    Sr,
-    /// Every message goes through the FIFO.
-    Nsr,
-    /// Whichever pays.
-    Auto,
-}
-
-impl From<ProtocolName> for Protocol {
-    fn from(name: ProtocolName) -> Self {
-        match name {
-            ProtocolName::Sr => Protocol::Sr,
-            ProtocolName::Nsr => Protocol::Nsr,
-            ProtocolName::Auto => Protocol::Auto,
-        }
-    }
+pub enum Calls {
+    /// `send` and `recv`; the message is there before its receive.
+    Blocking,
+    /// `isend` and `irecv`, each with its `wait`; the receive is posted before its message is sent.
+    Nonblocking,
 }
 
 /// Where messages lie.

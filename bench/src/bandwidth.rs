@@ -19,7 +19,7 @@ const DONE: i32 = 3;
 /// Messages in flight at once.
 const WINDOW: usize = 64;
 /// Larger messages get a smaller window, so that one side's buffers have this many bytes at most …
-const WINDOW_BYTES: usize = 16 << 20;
+const WINDOW_BYTES: usize = 4 << 20;
 /// … but never fewer messages than this.
 const WINDOW_LEAST: usize = 4;
 /// The message of `rate`.

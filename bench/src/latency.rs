@@ -71,10 +71,10 @@ impl Exchange {
                 self.world.recv(&mut self.incoming, self.peer, DATA)?;
                 check(&self.incoming, self.serial)?;
             } else {
-                self.world.recv(&mut self.incoming, self.peer, DATA)?;
                 self.next();
-                check(&self.incoming, self.serial)?;
+                self.world.recv(&mut self.incoming, self.peer, DATA)?;
                 self.world.send(&self.out, self.peer, DATA)?;
+                check(&self.incoming, self.serial)?;
             }
         }
         samples.push(start.elapsed().as_secs_f64() * 1e6 / (2 * iterations) as f64);

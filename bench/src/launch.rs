@@ -20,7 +20,7 @@ pub fn run(common: &Common, ranks: &[u16]) -> Result<()> {
         let section = Section::new(&program).arguments(arguments).ranks(usize::from(ranks));
         let mut job = JobSpec::new(section).forward_signals(true);
         if let Some(protocol) = common.protocol {
-            job = job.protocol(protocol.into());
+            job = job.protocol(protocol);
         }
         let outcome = job.run().context("can't start the job")?;
         if let Some(report) = outcome.report {

@@ -3,7 +3,7 @@
 use crate::arguments::Floor;
 use crate::floor::RawLink;
 use crate::machine::{self, Pinned};
-use crate::regime::{NEVER_STEADY, Regime, steady};
+use crate::regime::{Regime, steady};
 use crate::report::{Figure, Report, write_json};
 use crate::statistics::Summary;
 use anyhow::{Context, Result, anyhow, ensure};
@@ -105,7 +105,7 @@ fn sample(link: &mut RawLink, report: &mut Report, figure: Figure, time: Duratio
         before = after;
     }
     if buckets.is_empty() {
-        report.say(&format!("  all {dropped} samples of {bytes} bytes were dropped: {NEVER_STEADY}"));
+        report.add_dropped(figure.clone(), dropped);
     }
     for (regime, line, mut samples) in buckets {
         let mut figure = figure.clone();

@@ -23,9 +23,22 @@ mod tags;
 use anyhow::{Result, ensure};
 use arguments::{Arguments, Command, Common};
 use clap::Parser;
+use report::Figure;
+use rwmpi::Universe;
 use session::Session;
+use std::process::ExitCode;
 
-fn main() -> Result<()> {
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("mpi-bench: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<()> {
     let arguments = Arguments::parse();
     match &arguments.command {
         Command::Floor(options) => return limits::run(options),
@@ -38,15 +51,24 @@ fn main() -> Result<()> {
         universe.finalize()?;
         return launch::run(common, &ranks);
     }
-    ensure!(universe.world().size() > 1, "communication takes two ranks, and this job has one");
-    measure(&arguments.command, common, universe)
+    // A rank that simply left would leave the others waiting for it.
+    let figures = match measure(&arguments.command, common, &universe) {
+        Ok(figures) => figures,
+        Err(error) => universe.abort(1, &format!("{error:#}")),
+    };
+    universe.finalize()?;
+    match (&common.figures, &common.output.json) {
+        (Some(path), _) if !figures.is_empty() => report::leave(&figures, path),
+        (None, Some(target)) if !figures.is_empty() => report::write_json(&figures, target),
+        _ => Ok(()),
+    }
 }
 
-/// What each rank does.
-fn measure(command: &Command, common: &Common, universe: rwmpi::Universe) -> Result<()> {
+/// What each rank does; rank 0 returns the figures.
+fn measure(command: &Command, common: &Common, universe: &Universe) -> Result<Vec<Figure>> {
     let size = universe.world().size();
     ensure!(
-        size == 2 || matches!(command, Command::Barrier(_)),
+        size == 2 || size > 2 && matches!(command, Command::Barrier(_)),
         "this benchmark is between two ranks, but the job has {size}: use -n 2"
     );
     let largest = match command {
@@ -65,12 +87,5 @@ fn measure(command: &Command, common: &Common, universe: rwmpi::Universe) -> Res
         Command::Barrier(_) => barrier::barrier(&mut session)?,
         Command::Floor(_) | Command::Instructions(_) => unreachable!("these run by themselves"),
     }
-    let Some(figures) = session.finish()? else {
-        return Ok(());
-    };
-    match (&common.figures, &common.output.json) {
-        (Some(path), _) => report::leave(&figures, path),
-        (None, Some(target)) => report::write_json(&figures, target),
-        (None, None) => Ok(()),
-    }
+    Ok(session.into_figures())
 }

@@ -128,13 +128,14 @@ fn microseconds(time: f64) -> String {
 /// Where figures go as they are found.
 pub struct Report {
     figures: Vec<Figure>,
+    titles: String,
     to_stderr: bool,
 }
 
 impl Report {
     /// A report whose table goes to standard error if `json` takes standard output.
     pub fn new(json: Option<&Path>) -> Self {
-        Report { figures: Vec::new(), to_stderr: takes_stdout(json) }
+        Report { figures: Vec::new(), titles: String::new(), to_stderr: takes_stdout(json) }
     }
 
     /// Writes a line beside the table.
@@ -146,15 +147,22 @@ impl Report {
         }
     }
 
-    /// Adds a figure and shows it, below the titles if it is the first or of another kind than the one before.
+    /// Adds a figure and shows it, below titles if those before do not fit.
     pub fn add(&mut self, figure: Figure) {
         let columns: Vec<&Column> = COLUMNS.iter().filter(|column| shown(column, &figure)).collect();
-        let kind = |figure: &Figure| (figure.benchmark.clone(), figure.variant.is_some(), figure.bytes.is_some());
-        if self.figures.last().is_none_or(|before| kind(before) != kind(&figure)) {
-            self.say(&row(&columns, |column| column.title.into()));
+        let titles = row(&columns, |column| column.title.into());
+        if titles != self.titles {
+            self.say(&titles);
+            self.titles = titles;
         }
         self.say(&row(&columns, |column| (column.cell)(&figure).unwrap_or_default()));
         self.figures.push(figure);
+    }
+
+    /// Adds a figure of which every sample was dropped: its row has no times.
+    pub fn add_dropped(&mut self, figure: Figure, dropped: usize) {
+        self.add(Figure { samples: Some(0), dropped: Some(dropped), ..figure });
+        self.say("  (the floor never stayed the same; leave the machine alone, or give more --seconds)");
     }
 
     /// What was added.
@@ -163,11 +171,14 @@ impl Report {
     }
 }
 
-/// Columns that may be empty in one row and not in the next are always shown.
+/// Columns of times are shown for whatever is timed, even if a row can't fill them.
 fn shown(column: &Column, figure: &Figure) -> bool {
+    let timed = figure.samples.is_some();
     match column.title {
-        "MB/s" => figure.bytes.is_some() && figure.messages_per_second.is_none() && figure.min_us.is_some(),
-        "dropped" => figure.dropped.is_some(),
+        "min us" | "sextile us" | "median us" | "regime" | "line ns" | "dropped" => timed,
+        "MB/s" => timed && figure.bytes.is_some() && figure.benchmark != "rate",
+        "messages/s" => figure.benchmark == "rate",
+        "x floor" => timed && !matches!(figure.benchmark.as_str(), "floor" | "tags"),
         "ranks" => figure.benchmark == "barrier",
         _ => (column.cell)(figure).is_some(),
     }
@@ -245,12 +256,14 @@ mod tests {
 
     #[test]
     fn titles_and_cells_are_aligned() {
-        let mut figure = Figure { bytes: Some(8), variant: Some("plain".into()), ..Figure::of("latency") };
+        let mut figure = Figure { bytes: Some(8), samples: Some(7), ..Figure::of("latency") };
         figure.time(Summary { min: 0.25, sextile1: 12.5, median: 54321.0 });
         let columns: Vec<&Column> = COLUMNS.iter().filter(|column| shown(column, &figure)).collect();
         let titles = row(&columns, |column| column.title.into());
         let cells = row(&columns, |column| (column.cell)(&figure).unwrap_or_default());
-        assert_eq!(titles.len(), cells.len());
+        let end = |line: &str, of: &str| line.find(of).map(|at| at + of.len());
+        assert_eq!(end(&titles, "min us"), end(&cells, "0.2500"));
+        assert_eq!(end(&titles, "samples"), end(&cells, "      7"));
         assert!(cells.contains("0.2500") && cells.contains("12.50") && cells.contains("54321"), "{cells}");
     }
 }

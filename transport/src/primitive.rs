@@ -47,6 +47,12 @@ mod real {
         Ordering::Release
     }
 
+    /// Keeps the compiler from moving accesses across; the processor still may.
+    #[inline(always)]
+    pub(crate) fn keep_program_order() {
+        std::sync::atomic::compiler_fence(Ordering::SeqCst);
+    }
+
     /// The sleeper's side of the handshake.
     pub(crate) fn fence_of_sleeper() {
         fence(Ordering::SeqCst);
@@ -107,6 +113,11 @@ mod modelled {
             Broken::Publish => Ordering::Relaxed,
             _ => Ordering::Release,
         }
+    }
+
+    /// Not modelled, as the barrier that it relies on.
+    pub(crate) fn keep_program_order() {
+        unreachable!("the model runs with fences");
     }
 
     /// The sleeper's side of the handshake.

@@ -25,7 +25,7 @@ pub(crate) fn before_look(fences_needed: bool) {
     if fences_needed {
         primitive::fence(Ordering::SeqCst);
     } else {
-        std::sync::atomic::compiler_fence(std::sync::atomic::Ordering::SeqCst);
+        primitive::keep_program_order();
     }
 }
 

@@ -1,32 +1,75 @@
-//! BT: to come.
+//! BT, the block tridiagonal benchmark: an implicit scheme whose line systems couple the five unknowns of a point with those
+//! of its neighbours, by 5 x 5 blocks.
+//!
+//! [`coupling`] makes the blocks from the Jacobians of the fluxes, [`block_tridiagonal`] solves the systems.
+
+mod block_tridiagonal;
+mod classes;
+mod coupling;
 
 use crate::benchmark::Definition;
+use crate::multipartition::Multipartition;
 use crate::outcome::Outcome;
 use crate::{Class, Options};
+use block_tridiagonal::BlockTridiagonal;
+use classes::problem;
 use rwmpi::{Communicator, Result, Universe};
 
 /// What the frame must know of it.
 pub const DEFINITION: Definition = Definition {
     process_counts: "a square number",
-    allows,
-    memory_per_rank: |_, _| 0,
+    allows: |class, processes| Multipartition::is_possible(problem(class).n, processes),
+    memory_per_rank: |class, processes| problem(class).memory_per_rank::<BlockTridiagonal>(processes),
     has_any_source: false,
     operation_type: "floating point",
     run,
 };
 
-fn allows(class: Class, processes: usize) -> bool {
-    let points = match class {
-        Class::S => 12,
-        Class::W => 24,
-        Class::A => 64,
-        Class::B => 102,
-        Class::C => 162,
-    };
-    let cells = processes.isqrt();
-    cells * cells == processes && points / cells >= 3
+/// How many operations a step counts as, on a mesh of `n` points each way.
+fn operations_per_step(n: usize) -> f64 {
+    let n = n as f64;
+    ((3478.8 * n - 17655.7) * n + 28023.7) * n
 }
 
-fn run(_world: &Communicator, _universe: &Universe, _class: Class, _options: &Options) -> Result<Outcome> {
-    todo!()
+fn run(world: &Communicator, universe: &Universe, class: Class, options: &Options) -> Result<Outcome> {
+    let problem = problem(class);
+    let solver = BlockTridiagonal::new(problem.n, problem.time_step);
+    problem.run(solver, operations_per_step(problem.n), world, universe, options)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BlockTridiagonal, problem};
+    use crate::Class;
+    use crate::multipartition::testing::{Finished, run};
+
+    fn run_class(class: Class, ranks: usize, corrupt: bool) -> Finished {
+        let problem = problem(class);
+        run(problem, || BlockTridiagonal::new(problem.n, problem.time_step), ranks, corrupt)
+    }
+
+    #[test]
+    fn one_rank_gets_the_reference_values_without_a_message() {
+        let Finished { verification, sent } = run_class(Class::S, 1, false);
+        assert!(verification.passed(), "{verification:#?}");
+        assert_eq!(sent, []);
+    }
+
+    #[test]
+    fn several_ranks_get_the_reference_values() {
+        for ranks in [4, 9, 16] {
+            let verification = run_class(Class::S, ranks, false).verification;
+            assert!(verification.passed(), "{ranks} ranks: {verification:#?}");
+        }
+    }
+
+    #[test]
+    fn messages_are_as_many_and_as_long_as_the_definition_demands() {
+        assert_eq!(run_class(Class::S, 4, false).sent, [(1960, 183), (2880, 372), (11760, 183)]);
+    }
+
+    #[test]
+    fn a_falsified_value_fails() {
+        assert!(!run_class(Class::S, 1, true).verification.passed());
+    }
 }

@@ -1,7 +1,7 @@
 //! The spatial operator L: what drives the flow at a point.
 
 use super::field::{Field, GHOST, Row, whole_vectors};
-use super::mesh::{AxisCoefficients, Block, C1, C2, C5, DISSIPATION, NU, State};
+use super::mesh::{AxisCoefficients, Block, C1, C2, C5, DISSIPATION, NU};
 use super::primitive::Primitive;
 use multiversion::multiversion;
 
@@ -95,41 +95,12 @@ pub fn spatial_operator(
     result: &mut Row,
 ) {
     let points = Points { stride: u.component_stride(), count };
-    let stencil = u.stencil(first);
-    result.data_mut().0.fill(0.0);
-    for (along, weights) in stencil.into_iter().zip(weights) {
-        match weights {
-            Weights::Same(weights) => damp_alike(u.data(), points, along, weights, result.data_mut()),
-            Weights::Each(weights) => damp_each(u.data(), points, along, weights, result.data_mut()),
-        }
-    }
-    for (axis, [_, before, here, after, _]) in stencil.into_iter().enumerate() {
-        let along = [before, here, after];
-        add_fluxes(axis, &coefficients[axis], u.data(), primitives.data(), points, along, result.data_mut());
-    }
+    operate(coefficients, u.data(), primitives.data(), points, &u.stencil(first), &weights, result.data_mut());
 }
 
 /// Computes the [`Primitive`]s of `count` points of a row of `u`, from `first` on.
 pub fn row_primitives(u: &Field, primitives: &mut Field, first: [usize; 3], count: usize) {
     compute_primitives(u.points(first, count), primitives.points_mut(first, count));
-}
-
-/// All five components of the points of a row that begins at `first`.
-#[inline(always)]
-fn row(field: &[f64], points: Points, first: usize) -> [&[f64]; 5] {
-    std::array::from_fn(|m| &field[first + m * points.stride..][..points.count])
-}
-
-/// The first points of all five components of a result row.
-#[inline(always)]
-fn results((result, stride): (&mut [f64], usize), count: usize) -> [&mut [f64]; 5] {
-    let mut rows = result.chunks_exact_mut(stride);
-    std::array::from_fn(|_| &mut rows.next().expect("a row has five components")[..count])
-}
-
-#[inline(always)]
-fn at(rows: &[&[f64]; 5], i: usize) -> State {
-    [rows[0][i], rows[1][i], rows[2][i], rows[3][i], rows[4][i]]
 }
 
 #[multiversion(targets("x86_64+avx2+fma"))]
@@ -138,111 +109,177 @@ fn compute_primitives(row: [&[f64]; 5], primitives: [&mut [f64]; 5]) {
     let row = row.map(|component| &component[..count]);
     let [a, b, c, d, e] = primitives.map(|component| &mut component[..count]);
     for i in 0..count {
-        [a[i], b[i], c[i], d[i], e[i]] = Primitive::new(at(&row, i)).to_array();
+        [a[i], b[i], c[i], d[i], e[i]] =
+            Primitive::new([row[0][i], row[1][i], row[2][i], row[3][i], row[4][i]]).to_array();
     }
 }
 
-/// Component `m` of the points two before to two after.
-#[inline(always)]
-fn component(u: &[f64], points: Points, along: [usize; 5], m: usize) -> [&[f64]; 5] {
-    along.map(|first| &u[first + m * points.stride..][..points.count])
+#[multiversion(targets("x86_64+avx2+fma"))]
+fn operate(
+    coefficients: &[AxisCoefficients; 3],
+    u: &[f64],
+    primitives: &[f64],
+    points: Points,
+    stencil: &[[usize; 5]; 3],
+    weights: &[Weights; 3],
+    (result, stride): (&mut [f64], usize),
+) {
+    // Each loop has one result: of several, the compiler could not know that they don't overlap.
+    result.fill(0.0);
+    for m in 0..5 {
+        let result = &mut result[m * stride..][..points.count];
+        for axis in 0..3 {
+            diffuse(&coefficients[axis], points.line(u, &stencil[axis], m), &weights[axis], result);
+        }
+    }
+    add_fluxes::<0>(&coefficients[0], u, primitives, points, &stencil[0], (result, stride));
+    add_fluxes::<1>(&coefficients[1], u, primitives, points, &stencil[1], (result, stride));
+    add_fluxes::<2>(&coefficients[2], u, primitives, points, &stencil[2], (result, stride));
 }
 
-#[multiversion(targets("x86_64+avx2+fma"))]
-fn damp_each(u: &[f64], points: Points, along: [usize; 5], weights: [&[f64]; 5], result: (&mut [f64], usize)) {
-    let [w0, w1, w2, w3, w4] = weights.map(|weights| &weights[..points.count]);
-    for (m, result) in results(result, points.count).into_iter().enumerate() {
-        let [u0, u1, u2, u3, u4] = component(u, points, along, m);
-        for i in 0..points.count {
-            let sum = w0[i] * u0[i] + w1[i] * u1[i] + w2[i] * u2[i];
-            result[i] -= DISSIPATION * (sum + (w3[i] * u3[i] + w4[i] * u4[i]));
+impl Points {
+    /// Component `m` of the points, if its row's first point is at `first`.
+    #[inline(always)]
+    fn component(self, field: &[f64], first: usize, m: usize) -> &[f64] {
+        &field[first + m * self.stride..][..self.count]
+    }
+
+    /// Component `m` of the points two before to two after.
+    #[inline(always)]
+    fn line<'a>(self, field: &'a [f64], &[a, b, c, d, e]: &[usize; 5], m: usize) -> [&'a [f64]; 5] {
+        let at = |first: usize| self.component(field, first, m);
+        [at(a), at(b), at(c), at(d), at(e)]
+    }
+}
+
+/// Adds second and fourth differences of one unknown along one axis.
+#[inline(always)]
+fn diffuse(coefficients: &AxisCoefficients, u: [&[f64]; 5], weights: &Weights<'_>, result: &mut [f64]) {
+    let [u0, u1, u2, u3, u4] = u;
+    let diffusion = coefficients.diffusion;
+    match weights {
+        Weights::Same([w0, w1, w2, w3, w4]) => {
+            let [w0, w1, w3, w4] = [w0, w1, w3, w4].map(|weight| -DISSIPATION * weight);
+            let (w1, w2, w3) = (w1 + diffusion, -DISSIPATION * w2 - 2.0 * diffusion, w3 + diffusion);
+            for i in 0..result.len() {
+                let outer = w4.mul_add(u4[i], w0 * u0[i]);
+                let inner = w3.mul_add(u3[i], w1 * u1[i]);
+                result[i] = w2.mul_add(u2[i], result[i]) + (inner + outer);
+            }
+        }
+        Weights::Each(weights) => {
+            let count = result.len();
+            let [w0, w1, w2, w3, w4] = weights;
+            let (w0, w1, w2) = (&w0[..count], &w1[..count], &w2[..count]);
+            let (w3, w4) = (&w3[..count], &w4[..count]);
+            for i in 0..result.len() {
+                let outer = w4[i].mul_add(u4[i], w0[i] * u0[i]);
+                let inner = w3[i].mul_add(u3[i], w1[i] * u1[i]);
+                let damping = w2[i].mul_add(u2[i], inner + outer);
+                let bend = u2[i].mul_add(-2.0, u1[i] + u3[i]);
+                result[i] = diffusion.mul_add(bend, damping.mul_add(-DISSIPATION, result[i]));
+            }
         }
     }
 }
 
-#[multiversion(targets("x86_64+avx2+fma"))]
-fn damp_alike(u: &[f64], points: Points, along: [usize; 5], weights: [f64; 5], result: (&mut [f64], usize)) {
-    let [w0, w1, w2, w3, w4] = weights.map(|weight| DISSIPATION * weight);
-    for (m, result) in results(result, points.count).into_iter().enumerate() {
-        let [u0, u1, u2, u3, u4] = component(u, points, along, m);
-        for i in 0..points.count {
-            let sum = w0 * u0[i] + w1 * u1[i] + w2 * u2[i];
-            result[i] -= sum + (w3 * u3[i] + w4 * u4[i]);
-        }
-    }
-}
-
-#[multiversion(targets("x86_64+avx2+fma"))]
-fn add_fluxes(
-    axis: usize,
+/// Adds differences of the fluxes along `AXIS`.
+#[inline(always)]
+fn add_fluxes<const AXIS: usize>(
     coefficients: &AxisCoefficients,
     u: &[f64],
     primitives: &[f64],
     points: Points,
-    along: [usize; 3],
-    result: (&mut [f64], usize),
+    &[_, before, here, after, _]: &[usize; 5],
+    (result, stride): (&mut [f64], usize),
 ) {
-    match axis {
-        0 => add_fluxes_along::<0>(coefficients, u, primitives, points, along, result),
-        1 => add_fluxes_along::<1>(coefficients, u, primitives, points, along, result),
-        _ => add_fluxes_along::<2>(coefficients, u, primitives, points, along, result),
-    }
-}
-
-#[inline(always)]
-fn add_fluxes_along<const AXIS: usize>(
-    coefficients: &AxisCoefficients,
-    u: &[f64],
-    primitives: &[f64],
-    points: Points,
-    along: [usize; 3],
-    result: (&mut [f64], usize),
-) {
-    let [before, here, after] = along.map(|first| (row(u, points, first), row(primitives, points, first)));
-    let [a, b, c, d, e] = results(result, points.count);
-    for i in 0..points.count {
-        let point = |(u, p): &([&[f64]; 5], [&[f64]; 5])| (at(u, i), Primitive::from_array(at(p, i)));
-        let change = point_fluxes::<AXIS>(coefficients, point(&before), point(&here), point(&after));
-        a[i] += change[0];
-        b[i] += change[1];
-        c[i] += change[2];
-        d[i] += change[3];
-        e[i] += change[4];
-    }
-}
-
-/// The part of L that fluxes along `AXIS` make at a point, given its and its two neighbours' values.
-#[inline(always)]
-fn point_fluxes<const AXIS: usize>(
-    coefficients: &AxisCoefficients,
-    before: (State, Primitive),
-    here: (State, Primitive),
-    after: (State, Primitive),
-) -> State {
+    let normal = 1 + AXIS;
+    let u = |place: usize, m: usize| points.component(u, place, m);
+    let primitive = |place: usize, m: usize| points.component(primitives, place, m);
     let viscosity = NU * coefficients.second;
-    let second_difference = |f: fn(&(State, Primitive)) -> f64| f(&before) - 2.0 * f(&here) + f(&after);
-    let (flux_before, flux_after) = (inviscid_flux::<AXIS>(before), inviscid_flux::<AXIS>(after));
-    let mut change: State = std::array::from_fn(|m| {
-        let diffusion = coefficients.diffusion * (before.0[m] - 2.0 * here.0[m] + after.0[m]);
-        diffusion - coefficients.first * (flux_after[m] - flux_before[m])
-    });
-    for m in 0..3 {
-        let stress = if m == AXIS { 4.0 / 3.0 * viscosity } else { viscosity };
-        change[1 + m] += stress * (before.1.velocity[m] - 2.0 * here.1.velocity[m] + after.1.velocity[m]);
+    let first = -coefficients.first;
+
+    add_difference(first, u(before, normal), u(after, normal), &mut result[..points.count]);
+    for m in 1..4 {
+        let stress = if m == normal { 4.0 / 3.0 * viscosity } else { viscosity };
+        let momentum = [u(before, m), u(after, m)];
+        let velocity = [primitive(before, m), primitive(here, m), primitive(after, m)];
+        let speed = [primitive(before, normal), primitive(after, normal)];
+        add_momentum_flux([first, stress], momentum, velocity, speed, &mut result[m * stride..][..points.count]);
     }
-    let kinetic = second_difference(|(_, p)| p.kinetic);
-    let normal_square = second_difference(|(_, p)| p.velocity[AXIS] * p.velocity[AXIS]);
-    let energy = second_difference(|(u, p)| u[4] * p.inverse_density);
-    change[4] += viscosity * ((1.0 - C1 * C5) * kinetic + (1.0 / 6.0) * normal_square + C1 * C5 * energy);
-    change
+    let density = [u(before, 0), u(after, 0)];
+    let energy = [u(before, 4), u(here, 4), u(after, 4)];
+    let kinetic = [primitive(before, 4), primitive(here, 4), primitive(after, 4)];
+    let inverse_density = [primitive(before, 0), primitive(here, 0), primitive(after, 0)];
+    let speed = [primitive(before, normal), primitive(here, normal), primitive(after, normal)];
+    add_pressure(
+        first,
+        density,
+        [energy[0], energy[2]],
+        [kinetic[0], kinetic[2]],
+        &mut result[normal * stride..][..points.count],
+    );
+    let result = &mut result[4 * stride..][..points.count];
+    add_energy_flux([first, viscosity], density, energy, kinetic, inverse_density, speed, result);
 }
 
-/// The inviscid flux along `AXIS`.
 #[inline(always)]
-fn inviscid_flux<const AXIS: usize>((u, p): (State, Primitive)) -> State {
-    let normal = p.velocity[AXIS];
-    let pressure = C2 * (u[4] - u[0] * p.kinetic);
-    let mut flux = [u[1 + AXIS], u[1] * normal, u[2] * normal, u[3] * normal, (u[4] + pressure) * normal];
-    flux[1 + AXIS] += pressure;
-    flux
+fn add_difference(factor: f64, before: &[f64], after: &[f64], result: &mut [f64]) {
+    for i in 0..result.len() {
+        result[i] = factor.mul_add(after[i] - before[i], result[i]);
+    }
+}
+
+/// Adds what is carried of a momentum, and what viscosity does to it.
+#[inline(always)]
+fn add_momentum_flux(
+    [first, stress]: [f64; 2],
+    momentum: [&[f64]; 2],
+    velocity: [&[f64]; 3],
+    speed: [&[f64]; 2],
+    result: &mut [f64],
+) {
+    for i in 0..result.len() {
+        let flux = (-momentum[0][i]).mul_add(speed[0][i], momentum[1][i] * speed[1][i]);
+        let bend = velocity[1][i].mul_add(-2.0, velocity[0][i] + velocity[2][i]);
+        result[i] = first.mul_add(flux, stress.mul_add(bend, result[i]));
+    }
+}
+
+#[inline(always)]
+fn pressure(density: f64, energy: f64, kinetic: f64) -> f64 {
+    C2 * (-density).mul_add(kinetic, energy)
+}
+
+#[inline(always)]
+fn add_pressure(first: f64, density: [&[f64]; 2], energy: [&[f64]; 2], kinetic: [&[f64]; 2], result: &mut [f64]) {
+    for i in 0..result.len() {
+        let at = |place: usize| pressure(density[place][i], energy[place][i], kinetic[place][i]);
+        result[i] = first.mul_add(at(1) - at(0), result[i]);
+    }
+}
+
+/// Adds what is carried of the energy with the work of pressure, and what viscosity and heat conduction do to it.
+#[inline(always)]
+fn add_energy_flux(
+    [first, viscosity]: [f64; 2],
+    density: [&[f64]; 2],
+    energy: [&[f64]; 3],
+    kinetic: [&[f64]; 3],
+    inverse_density: [&[f64]; 3],
+    speed: [&[f64]; 3],
+    result: &mut [f64],
+) {
+    for i in 0..result.len() {
+        let heat = |place: usize| {
+            let work = (1.0 / 6.0 * speed[place][i]).mul_add(speed[place][i], (1.0 - C1 * C5) * kinetic[place][i]);
+            (C1 * C5 * energy[place][i]).mul_add(inverse_density[place][i], work)
+        };
+        let carried = |place: usize, end: usize| {
+            let pressure = pressure(density[end][i], energy[place][i], kinetic[place][i]);
+            (energy[place][i] + pressure) * speed[place][i]
+        };
+        let bend = heat(1).mul_add(-2.0, heat(0) + heat(2));
+        result[i] = first.mul_add(carried(2, 1) - carried(0, 0), viscosity.mul_add(bend, result[i]));
+    }
 }

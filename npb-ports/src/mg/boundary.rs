@@ -44,8 +44,9 @@ mod tests {
         let value = |x, y, z| (wrapped(x, 0) + 10 * wrapped(y, 1) + 100 * wrapped(z, 2)) as f64;
         let mut grid = vec![f64::NAN; shape.points()];
         for (y, z) in shape.interior_rows() {
-            for x in 1..=shape.interior[0] {
-                grid[shape.row(y, z)][x] = value(x, y, z);
+            let row = &mut grid[shape.row(y, z)];
+            for (x, point) in row.iter_mut().enumerate().skip(1).take(shape.interior[0]) {
+                *point = value(x, y, z);
             }
         }
         Periodic.refresh(shape, &mut grid).unwrap();

@@ -71,7 +71,7 @@ pub fn count(value: u64) -> String {
     let mut text = String::new();
     for (index, digit) in digits.chars().enumerate() {
         // A no-break space, so that tables and lines never part a number.
-        if index > 0 && (digits.len() - index) % 3 == 0 && digits.len() > 4 {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) && digits.len() > 4 {
             text.push('\u{a0}');
         }
         text.push(digit);
@@ -89,7 +89,7 @@ pub fn percent(share: f64) -> String {
     } else if value < 1.0 {
         format!("{value:.2}\u{a0}%")
     } else if value >= 99.95 {
-        "100\u{a0}%".to_owned()
+        format!("{value:.0}\u{a0}%")
     } else {
         format!("{value:.1}\u{a0}%")
     }
@@ -160,6 +160,7 @@ mod tests {
         assert_eq!(percent(0.0000001), "<0.01\u{a0}%");
         assert_eq!(percent(0.0001), "0.01\u{a0}%");
         assert_eq!(percent(0.5333), "53.3\u{a0}%");
+        assert_eq!(percent(4.44), "444\u{a0}%");
         assert_eq!(percent(1.0), "100\u{a0}%");
     }
 

@@ -60,7 +60,9 @@ fn judge(exit_code: u8, report: Option<&str>, stdout: &str, stderr: &str) -> Res
 const LINES_QUOTED: usize = 3;
 
 fn last_lines(text: &str) -> String {
-    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    // A backtrace, if there is one, would hide what was said before it.
+    let said = text.lines().take_while(|line| *line != "stack backtrace:");
+    let lines: Vec<&str> = said.filter(|line| !line.trim().is_empty()).collect();
     lines[lines.len().saturating_sub(LINES_QUOTED)..].join("\n  ")
 }
 
@@ -90,6 +92,10 @@ mod tests {
             judge(2, None, "", "error: no class\n").unwrap_err(),
             "it ended with exit code 2\n  it said: error: no class"
         );
+        let panic =
+            "thread 'main' panicked at src/cg.rs:1:2:\nno room\nstack backtrace:\n  0: one\n  1: two\n  2: three\n";
+        let told = judge(101, Some("rank 0 exited with code 101"), "", panic).unwrap_err();
+        assert!(told.ends_with("panicked at src/cg.rs:1:2:\n  no room"), "{told}");
         assert_eq!(judge(3, None, "", "").unwrap_err(), "it ended with exit code 3");
         assert!(judge(0, None, "oops", "").unwrap_err().contains("cannot be understood"));
     }

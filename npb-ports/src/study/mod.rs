@@ -7,24 +7,24 @@
 
 #[cfg(test)]
 mod fixture;
-pub mod format;
-pub mod job;
-pub mod machine;
-pub mod micro;
-pub mod page;
+mod format;
+mod job;
+mod machine;
+mod micro;
+mod page;
 #[cfg(test)]
 mod page_tests;
-pub mod plan;
-pub mod plot_benchmark;
-pub mod plot_frame;
-pub mod plot_micro;
-pub mod plot_modes;
-pub mod progress;
-pub mod record;
-pub mod run;
-pub mod tables;
-pub mod thesis;
-pub mod verdict;
+mod plan;
+mod plot_benchmark;
+mod plot_frame;
+mod plot_micro;
+mod plot_modes;
+mod progress;
+mod record;
+mod run;
+mod tables;
+mod thesis;
+mod verdict;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -103,7 +103,7 @@ fn carry_out(arguments: &Arguments) -> Result<ExitCode> {
     let (mut settings, mut records) = begin(arguments, &selection, machine, &store)?;
     let program = std::env::current_exe().context("cannot find this program itself")?;
 
-    let events = Events::new();
+    let events = Events::default();
     events.on_signals()?;
     let timeout = arguments.timeout.map_or_else(|| patience(selection.class), Duration::from_secs);
     let runner = Arc::new(JobRunner { program: program.clone(), timeout });

@@ -85,7 +85,7 @@ fn overview(study: &Study, verdicts: &[Verdict]) -> Markup {
                     figure {
                         figcaption {
                             b { "Time relative to NSR" }
-                            " fastest of " (plural(settings.repeats, "run")) "; whiskers reach to the slowest"
+                            " fastest of " (plural(settings.repeats, "run")) "; whiskers reach to the slowest, arrows beyond the plot"
                         }
                         (plot)
                     }
@@ -183,10 +183,8 @@ fn fundamentals(study: &Study) -> Markup {
                     figure { figcaption { b { "Bandwidth" } " one way; both axes logarithmic" } (plot) }
                 }
             }
-            div class="pair" {
-                @if let Some(it) = tables::round_trip(study) { (table(&it)) }
-                @if let Some(it) = tables::bandwidth(study) { (table(&it)) }
-            }
+            @if let Some(it) = tables::round_trip(study) { (table(&it)) }
+            @if let Some(it) = tables::bandwidth(study) { (table(&it)) }
         }
     }
 }

@@ -135,10 +135,3 @@ fn screenshot(browser: &str, directory: &Path, (width, height): (u32, u32)) -> V
     let samples = info.color_type.samples();
     bytes[..info.buffer_size()].chunks(samples).map(|pixel| [pixel[0], pixel[1], pixel[2]]).collect()
 }
-
-#[test]
-fn look() {
-    for (n, cores) in [(8, 8), (2, 2), (4, 2)] {
-        std::fs::write(format!("/tmp/look-{n}.html"), page::render(&fixture::study(n, 5, cores))).unwrap();
-    }
-}

@@ -112,6 +112,7 @@ pub struct Selection {
 
 impl Selection {
     /// Every cell, in the order of the tables.
+    #[cfg(test)]
     pub fn cells(&self) -> Vec<Cell> {
         let mut cells = Vec::new();
         for &benchmark in &self.benchmarks {

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::format::{message_size, significant};
+use super::format::{count, message_size, significant};
 use super::micro::MicroMode;
 use super::plan::Mode;
 use super::plot_frame::{
@@ -30,6 +30,11 @@ pub fn bandwidth(study: &Study) -> Option<Markup> {
 /// Where a message size stands on the logarithmic axis; that of an empty message is left of one byte.
 fn abscissa(bytes: u64) -> f64 {
     if bytes == 0 { 0.5 } else { bytes as f64 }
+}
+
+/// A power of ten as a label: `0.1`, `10`, `10 000`.
+fn round_number(value: f64) -> String {
+    if value < 1.0 { value.to_string() } else { count(value as u64) }
 }
 
 fn by_size(
@@ -61,7 +66,7 @@ fn by_size(
     let (right, bottom) = (width - 92.0, height - 44.0);
     let ticks = [0, 4, 64, 1 << 10, 1 << 14, 1 << 18, 1 << 22].map(|bytes| (abscissa(bytes), message_size(bytes)));
     let x = Axis::logarithmic(sizes, (left + 6.0, right - 10.0), ticks.to_vec());
-    let y = Axis::logarithmic((range.0 / 1.3, range.1 * 1.3), (bottom, top), decades(range.0, range.1, significant));
+    let y = Axis::logarithmic((range.0 / 1.3, range.1 * 1.3), (bottom, top), decades(range.0, range.1, round_number));
     let place = |points: &[(u64, f64)]| -> Vec<(f64, f64)> {
         points.iter().map(|(bytes, value)| (x.at(abscissa(*bytes)), y.at(*value))).collect()
     };

@@ -19,7 +19,6 @@ pub struct Progress {
 enum Display {
     Bar(ProgressBar),
     Lines,
-    Nowhere,
 }
 
 impl Progress {
@@ -35,8 +34,9 @@ impl Progress {
     }
 
     /// Nowhere.
+    #[cfg(test)]
     pub fn silent() -> Progress {
-        Progress { display: Display::Nowhere, done: 0, total: 0 }
+        Progress { display: Display::Bar(ProgressBar::hidden()), done: 0, total: 0 }
     }
 
     /// There are `total` runs to come.
@@ -76,7 +76,6 @@ impl Progress {
                 bar.inc(1);
             }
             Display::Lines => eprintln!("{}/{}{}  {line}", self.done, self.total, remaining(left)),
-            Display::Nowhere => {}
         }
     }
 

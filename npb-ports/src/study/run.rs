@@ -49,13 +49,15 @@ pub struct Events {
     receiver: Receiver<Event>,
 }
 
-impl Events {
+impl Default for Events {
     /// With no interruption in sight.
-    pub fn new() -> Events {
+    fn default() -> Events {
         let (sender, receiver) = channel();
         Events { sender, receiver }
     }
+}
 
+impl Events {
     /// Makes Ctrl-C and SIGTERM interrupt the study; a second one ends this process at once.
     pub fn on_signals(&self) -> Result<()> {
         let sender = self.sender.clone();
@@ -236,7 +238,7 @@ mod tests {
     fn every_run_is_made_and_the_fastest_counts() {
         let directory = tempfile::tempdir().unwrap();
         let store = Store::open(directory.path()).unwrap();
-        let (events, mut records) = (Events::new(), Records::default());
+        let (events, mut records) = (Events::default(), Records::default());
         let (ending, made) = go(Fake::new(&events), &events, &mut records, &store);
         assert_eq!((ending, made.len()), (Ending::Complete, 24));
         let kept: Vec<(Cell, usize)> = saved(&store).iter().map(|it| (it.cell(), it.runs())).collect();
@@ -251,7 +253,7 @@ mod tests {
     fn a_failure_is_kept_and_the_rest_goes_on() {
         let directory = tempfile::tempdir().unwrap();
         let store = Store::open(directory.path()).unwrap();
-        let (events, mut records) = (Events::new(), Records::default());
+        let (events, mut records) = (Events::default(), Records::default());
         let fake = Fake { fail: Some(Benchmark::Ep), ..Fake::new(&events) };
         let (ending, made) = go(fake, &events, &mut records, &store);
         assert_eq!((ending, made.len()), (Ending::Complete, 24));
@@ -266,14 +268,14 @@ mod tests {
     fn an_interrupted_study_keeps_what_it_has_and_goes_on_with_the_rest() {
         let directory = tempfile::tempdir().unwrap();
         let store = Store::open(directory.path()).unwrap();
-        let (events, mut records) = (Events::new(), Records::default());
+        let (events, mut records) = (Events::default(), Records::default());
         let fake = Fake { interrupt_after: 7, ..Fake::new(&events) };
         let (ending, _) = go(fake, &events, &mut records, &store);
         assert_eq!(ending, Ending::Interrupted { missing: 17 });
         let kept = saved(&store);
         assert_eq!(kept.iter().map(Record::runs).sum::<usize>(), 7);
 
-        let (events, mut records) = (Events::new(), Records(kept));
+        let (events, mut records) = (Events::default(), Records(kept));
         let (ending, made) = go(Fake::new(&events), &events, &mut records, &store);
         assert_eq!((ending, made.len()), (Ending::Complete, 17));
         assert!(saved(&store).iter().all(|record| record.repeats.len() == 2));

@@ -8,6 +8,7 @@ use crate::{Benchmark, Traffic};
 use super::format::{bytes, count, list, percent, plural, seconds};
 use super::plan::{Mode, title, wants_squares};
 use super::record::{Record, Study};
+use super::thesis;
 
 /// Runs that each side needs before the spread says anything.
 const REPEATS_MIN: usize = 3;
@@ -20,6 +21,8 @@ const BYTES_PER_SECOND: f64 = 2e9;
 const SHARE_THAT_MATTERS: f64 = 0.01;
 /// Messages below this size are cheaper to copy than to ask for.
 const SMALL_MESSAGE_BYTES: f64 = 4096.0;
+/// Above this spread, runs differ too much to show small gains.
+const WIDE_SPREAD: f64 = 0.1;
 /// Below this share of the bytes, remote writes explain nothing.
 const LITTLE_AVAILABILITY: f64 = 0.25;
 
@@ -122,7 +125,8 @@ impl Verdict {
             let comparison = Comparison::of(sr, nsr).expect("both have a verified run");
             verdict.sr_to_nsr = Some(comparison);
             verdict.sentences.push(sr_against_nsr(&comparison, sr, nsr));
-            verdict.sentences.push(reason(&comparison, sr));
+            verdict.sentences.push(reason(&comparison, sr, nsr));
+            verdict.sentences.extend(in_the_thesis(benchmark));
         }
         let better = [Mode::Sr, Mode::Nsr].into_iter().filter_map(of).min_by(|a, b| a.min.partial_cmp(&b.min).unwrap());
         if let (Some(auto), Some(better)) = (of(Mode::Auto), better) {
@@ -160,7 +164,7 @@ fn sr_against_nsr(comparison: &Comparison, sr: &Record, nsr: &Record) -> String 
 }
 
 /// Why SR stands to NSR as it does, as far as the counters tell.
-fn reason(comparison: &Comparison, sr: &Record) -> String {
+fn reason(comparison: &Comparison, sr: &Record, nsr: &Record) -> String {
     let traffic = &sr.traffic;
     let (Some(by_bytes), Some(by_messages), Some(mean)) =
         (traffic.availability_by_bytes(), traffic.availability_by_messages(), traffic.mean_message_bytes())
@@ -200,10 +204,36 @@ fn reason(comparison: &Comparison, sr: &Record) -> String {
         Standing::Level if by_bytes < LITTLE_AVAILABILITY => {
             format!("Only {written}, while {}; {size}.", requests_lost(traffic))
         }
+        Standing::Level if scatter(sr, nsr) > WIDE_SPREAD => format!(
+            "{}, but runs of the same mode differ by up to {}, which hides what that gains; {size}.",
+            capitalized(&written),
+            percent(scatter(sr, nsr))
+        ),
         Standing::Level => {
             format!("{}, but the copies saved are too small a part of the time to show; {size}.", capitalized(&written))
         }
     }
+}
+
+/// The wider spread of the two.
+fn scatter(first: &Record, second: &Record) -> f64 {
+    first.spread.unwrap_or(0.0).max(second.spread.unwrap_or(0.0))
+}
+
+/// How SR stood to NSR in the thesis.
+fn in_the_thesis(benchmark: Benchmark) -> Option<String> {
+    let ratio = thesis::sr_over_nsr(benchmark)?;
+    let workstations = if wants_squares(benchmark) { 9 } else { 8 };
+    let availability = percent(thesis::characteristics(benchmark)?.availability);
+    let difference = if ratio == 1.0 {
+        "as much time as".to_owned()
+    } else {
+        let more = if ratio < 1.0 { "less" } else { "more" };
+        format!("{} {more} time than", percent((ratio - 1.0).abs()))
+    };
+    Some(format!(
+        "In 1999, SR took {difference} NSR on {workstations} workstations, with {availability} of the bytes written remotely."
+    ))
 }
 
 /// What became of the requests that no sender used.
@@ -230,6 +260,11 @@ fn auto_against(comparison: &Comparison, auto: &Record, better: &Record) -> Stri
     let (difference, evidence) = (comparison.difference(), comparison.evidence());
     let written = ways_of_auto(&auto.traffic);
     match comparison.standing {
+        Standing::Level if scatter(auto, better) > WIDE_SPREAD => {
+            format!(
+                "AUTO and the better one, {name}, cannot be told apart: AUTO takes {difference}, {evidence}.{written}"
+            )
+        }
         Standing::Level => {
             format!("AUTO keeps up with the better one, {name}: it takes {difference}, {evidence}.{written}")
         }
@@ -275,6 +310,7 @@ pub fn summary(study: &Study, verdicts: &[Verdict]) -> Vec<String> {
     let mut sentences = Vec::new();
     sentences.extend(summary_of_requests(verdicts));
     sentences.extend(summary_of_auto(verdicts));
+    sentences.extend(summary_of_scatter(study));
     let alone: Vec<String> = verdicts.iter().filter(|it| it.ranks.is_none()).map(|it| title(it.benchmark)).collect();
     if !alone.is_empty() {
         let names = list(&alone);
@@ -289,6 +325,20 @@ pub fn summary(study: &Study, verdicts: &[Verdict]) -> Vec<String> {
         sentences.push(format!("The study is not complete: {} still to come.", plural(study.missing, "run")));
     }
     sentences
+}
+
+/// Whether the machine was too busy with other things for the figures to mean much.
+fn summary_of_scatter(study: &Study) -> Option<String> {
+    let repeated = study.records.iter().filter(|it| it.repeats.len() > 1);
+    let mut spreads: Vec<f64> = repeated.filter_map(|it| it.spread).collect();
+    spreads.sort_by(f64::total_cmp);
+    let typical = *spreads.get(spreads.len() / 2)?;
+    (typical > WIDE_SPREAD).then(|| {
+        let typical = percent(typical);
+        format!(
+            "The machine was not quiet: the slowest run of a kind typically took {typical} longer than the fastest."
+        )
+    })
 }
 
 fn summary_of_requests(verdicts: &[Verdict]) -> Option<String> {
@@ -332,7 +382,7 @@ fn summary_of_auto(verdicts: &[Verdict]) -> Option<String> {
         .map(|(verdict, it)| with_difference(verdict, it))
         .collect();
     let first = match behind.as_slice() {
-        [] => "AUTO falls behind the better of SR and NSR nowhere".to_owned(),
+        [] => "AUTO falls behind the better of SR and NSR nowhere beyond the spread".to_owned(),
         some => format!("AUTO falls behind the better of SR and NSR in {}", list(some)),
     };
     let second = if ahead.is_empty() { String::new() } else { format!(", and is ahead of both in {}", list(&ahead)) };
@@ -388,6 +438,7 @@ mod tests {
         let waves = text(Benchmark::Lu);
         assert!(waves.contains("% more time than NSR") && waves.contains("came too late"), "{waves}");
         assert!(text(Benchmark::Ep).contains("It hardly communicates: 12 messages of 80 B"), "{}", text(Benchmark::Ep));
+        assert!(sort.contains("In 1999, SR took 22.0 % less time than NSR on 8 workstations, with 99.2 %"), "{sort}");
         assert!(text(Benchmark::Bt).contains("It wants a square number of processes and ran on one only"));
         assert!(text(Benchmark::Cg).contains("copied once only"), "{}", text(Benchmark::Cg));
     }

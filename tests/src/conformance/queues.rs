@@ -15,13 +15,11 @@ pub(super) fn cells_arrive_in_order_from_everyone<S: Subject>(fabric: &mut S) {
     let mut sent = vec![0; peers];
     let mut received = vec![0; peers];
     while sent.iter().chain(&received).any(|&count| count < EACH) {
-        for to in 0..peers {
-            if sent[to] < EACH {
-                let payload = pattern(u64::from(sent[to]), len_of(me, sent[to]));
-                let header = [me as u32, sent[to], 3, 4];
-                let pushed = fabric.try_push(to, Queue::Messages, Enqueue::Retry, header, ReadSpan::from(&payload[..]));
-                sent[to] += u32::from(pushed.is_ok());
-            }
+        for (to, sent) in sent.iter_mut().enumerate().filter(|(_, sent)| **sent < EACH) {
+            let payload = pattern(u64::from(*sent), len_of(me, *sent));
+            let header = [me as u32, *sent, 3, 4];
+            let pushed = fabric.try_push(to, Queue::Messages, Enqueue::Retry, header, ReadSpan::from(&payload[..]));
+            *sent += u32::from(pushed.is_ok());
         }
         while let Some(from) = fabric.ready(Queue::Messages) {
             let (header, payload) = try_pull(fabric, from, Queue::Messages).expect("`ready` said so");

@@ -308,7 +308,13 @@ impl<'a> World<'a> {
             let place = advertisement.receive as usize;
             let sent = match advertisement.source {
                 Some(source) => self.request(place, source as usize, advertisement.serial),
-                None => (0..self.senders.len()).fold(true, |sent, source| self.request(place, source, 0) && sent),
+                None => {
+                    let mut sent_to_all = true;
+                    for source in 0..self.senders.len() {
+                        sent_to_all &= self.request(place, source, 0);
+                    }
+                    sent_to_all
+                }
             };
             if !sent {
                 self.receiver.not_advertised(advertisement.receive);

@@ -6,11 +6,12 @@ use rwmpi::{Result, Universe};
 
 pub mod collectives;
 pub mod point_to_point;
+pub mod traffic;
 
 /// Name and body of a check.
 pub type Check = (&'static str, fn(&Universe) -> Result<()>);
 
 /// All of them.
 pub fn all() -> impl Iterator<Item = &'static Check> {
-    collectives::CHECKS.iter().chain(point_to_point::CHECKS)
+    collectives::CHECKS.iter().chain(point_to_point::CHECKS).chain(traffic::CHECKS)
 }

@@ -1,7 +1,7 @@
 //! Point-to-point communication: matching, modes, completion, cancelling, probing, errors.
 
 use rwmpi::{
-    ANY_SOURCE, ANY_TAG, ErrorClass, PROC_NULL, Result, Source, Universe, op, scope, test_all, test_some, wait_all,
+    ANY_SOURCE, ANY_TAG, ErrorClass, PROC_NULL, Result, Source, Universe, scope, test_all, test_some, wait_all,
     wait_any, wait_some,
 };
 
@@ -26,16 +26,14 @@ pub const CHECKS: &[Check] = &[
     ("persistent_requests_start_again_and_again", persistent_requests_start_again_and_again),
     ("too_long_a_message_is_reported", too_long_a_message_is_reported),
     ("arguments_are_checked", arguments_are_checked),
-    ("a_flood_is_held_back", a_flood_is_held_back),
-    ("random_traffic_matches_the_model", random_traffic_matches_the_model),
 ];
 
 /// Bytes: around a line, a cell's payload, the thresholds of the protocol, and far beyond a ring.
-const LENGTHS: [usize; 17] =
+pub(super) const LENGTHS: [usize; 17] =
     [0, 1, 8, 39, 40, 41, 64, 1000, 4095, 4096, 4097, 16_384, 16_385, 65_536, 262_144, 1_000_003, 3_000_000];
 
 /// Recognisable contents.
-fn pattern(seed: usize, len: usize) -> Vec<u8> {
+pub(super) fn pattern(seed: usize, len: usize) -> Vec<u8> {
     (0..len).map(|place| (place * 31 + place / 251 + seed * 17) as u8).collect()
 }
 
@@ -46,7 +44,7 @@ fn partner(universe: &Universe) -> Option<usize> {
 }
 
 /// Runs `first` on one rank of each pair and `second` on the other; both get the partner.
-fn in_pairs(
+pub(super) fn in_pairs(
     universe: &Universe,
     first: impl Fn(usize) -> Result<()>,
     second: impl Fn(usize) -> Result<()>,
@@ -69,7 +67,8 @@ fn messages_of_every_length_arrive_whole(universe: &Universe) -> Result<()> {
                 if shared {
                     world.send(&data, other, tag as i32)?
                 } else {
-                    world.send(&data.to_vec(), other, tag as i32)?
+                    let private = data.to_vec();
+                    world.send(&private, other, tag as i32)?
                 }
             }
             Ok(())
@@ -545,79 +544,5 @@ fn arguments_are_checked(universe: &Universe) -> Result<()> {
     assert_eq!(class(world.bcast(&mut [1u8], world.size())), ErrorClass::Root);
     let error = world.send(&[1u8], world.size(), 0).unwrap_err().to_string();
     assert!(error.contains(&format!("destination {}", world.size())), "{error}");
-    Ok(())
-}
-
-fn a_flood_is_held_back(universe: &Universe) -> Result<()> {
-    const MESSAGES: u64 = 20_000;
-    let world = universe.world();
-    let send = |other| {
-        for number in 0..MESSAGES {
-            world.send(&[number; 5], other, 1)?;
-        }
-        Ok(())
-    };
-    let receive = |other| {
-        for number in 0..MESSAGES {
-            let mut buffer = [0; 5];
-            world.recv(&mut buffer, other, 1)?;
-            assert_eq!(buffer, [number; 5]);
-        }
-        Ok(())
-    };
-    in_pairs(universe, send, receive)
-}
-
-/// A small generator, the same on all ranks (xorshift).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 % limit as u64) as usize
-    }
-}
-
-/// All ranks know the whole schedule, so each knows what every receive must bring: for one source and tag, in order.
-fn random_traffic_matches_the_model(universe: &Universe) -> Result<()> {
-    let world = universe.world();
-    let (me, size) = (world.rank(), world.size());
-    for seed in 1..=10u64 {
-        let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        let messages: Vec<(usize, usize, i32, usize)> = (0..60)
-            .map(|_| (random.below(size), random.below(size), random.below(3) as i32, LENGTHS[random.below(13)]))
-            .collect();
-        let mut buffers: Vec<Vec<u8>> = messages.iter().map(|&(.., len)| vec![0; len]).collect();
-        let data: Vec<Vec<u8>> = messages.iter().enumerate().map(|(i, &(.., len))| pattern(i, len)).collect();
-        scope(|s| {
-            // Some receives before the sends, some after, the order among equals kept: all of one (source, tag) together.
-            let early = |source: usize, tag: i32| (source + tag as usize + seed as usize) % 2 == 0;
-            let mut requests = Vec::new();
-            let mut late = Vec::new();
-            for (&(from, to, tag, _), buffer) in messages.iter().zip(&mut buffers) {
-                if to == me && early(from, tag) {
-                    requests.push(world.irecv(s, buffer, from, tag)?);
-                } else if to == me {
-                    late.push((from, tag, buffer));
-                }
-            }
-            for (&(from, to, tag, _), data) in messages.iter().zip(&data) {
-                if from == me {
-                    requests.push(world.isend(s, data, to, tag)?);
-                }
-            }
-            for (from, tag, buffer) in late {
-                requests.push(world.irecv(s, buffer, from, tag)?);
-            }
-            wait_all(requests).map(drop)
-        })?;
-        for (place, &(_, to, _, _)) in messages.iter().enumerate() {
-            assert!(to != me || buffers[place] == data[place], "seed {seed}, message {place}");
-        }
-    }
-    let total = world.allreduce_value(1u32, op::sum)?;
-    assert_eq!(total as usize, size);
     Ok(())
 }

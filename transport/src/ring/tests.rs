@@ -1,7 +1,7 @@
 //! The ring alone, in ordinary memory, so that Miri can watch it.
 #![allow(unsafe_code)]
 
-use std::cell::UnsafeCell as Plain;
+use std::cell::Cell as Plain;
 
 use super::*;
 
@@ -152,8 +152,8 @@ fn corrupt_cells_are_noticed() {
     type Damage = fn(&Cell);
     let damages: [(Damage, &str); 3] = [
         (|cell| cell.stamp.store(77, Ordering::Release), "stamp"),
-        (|cell| cell.body.with_mut(|body| unsafe_set(body, u32::MAX, 0)), "length"),
-        (|cell| cell.body.with_mut(|body| unsafe_set(body, 100, DATA as u32 - 99)), "place"),
+        (|cell| cell.body.with_mut(|body| scribble(body, u32::MAX, 0)), "length"),
+        (|cell| cell.body.with_mut(|body| scribble(body, 100, DATA as u32 - 99)), "place"),
     ];
     for (damage, what) in damages {
         let memory = Memory::new();
@@ -166,7 +166,7 @@ fn corrupt_cells_are_noticed() {
 }
 
 /// Plays the broken producer.
-fn unsafe_set(body: *mut Body, len: u32, place: u32) {
+fn scribble(body: *mut Body, len: u32, place: u32) {
     // SAFETY: the tests use the body from one thread.
     unsafe {
         (*body).len = len;

@@ -1,0 +1,102 @@
+//! What only the inside can show: damaged memory, and shortages.
+#![allow(unsafe_code)]
+
+use super::*;
+use crate::layout::DATA_SIZE;
+
+fn pair() -> (NodeFabric, NodeFabric) {
+    let mut fabrics = NodeFabric::threads(2).unwrap();
+    let second = fabrics.pop().unwrap();
+    (fabrics.pop().unwrap(), second)
+}
+
+fn push(fabric: &mut NodeFabric, to: usize, len: usize) {
+    let payload = vec![1; len];
+    fabric.try_push(to, Queue::Messages, Enqueue::Next, [0; 4], ReadSpan::from(&payload[..])).unwrap();
+}
+
+#[test]
+fn a_scribbling_peer_is_a_fault_of_that_peer() {
+    let (mut a, mut b) = pair();
+    push(&mut a, 1, 100);
+    let cells = b.segment.layout().cells(1, Queue::Messages, 0);
+    for (word, value) in [(1, DATA_SIZE as u32 + 1), (6, DATA_SIZE as u32 - 99), (0, 9)] {
+        let place = b.segment.at(cells + word * 4).cast::<u32>();
+        // SAFETY: a word of the first cell, which nobody else uses in this test.
+        let good = unsafe { place.read() };
+        assert!(matches!(b.front(0, Queue::Messages), Ok(Some(_))));
+        // SAFETY: as above.
+        unsafe { place.write(value) };
+        assert_eq!(b.ready(Queue::Messages), Some(0), "the damage must be found by polling");
+        let fault = b.front(0, Queue::Messages).unwrap_err();
+        assert_eq!(fault.peer, 0);
+        // SAFETY: as above.
+        unsafe { place.write(good) };
+    }
+}
+
+#[test]
+fn a_registration_of_nobody_is_ignored() {
+    let (mut a, mut b) = pair();
+    b.segment.opened(1, Queue::Messages, 0).store(u64::MAX, Ordering::Relaxed);
+    b.control(1).openings[0].fetch_add(1, Ordering::Relaxed);
+    assert_eq!(b.ready(Queue::Messages), None);
+    push(&mut a, 1, 0);
+    assert_eq!(b.ready(Queue::Messages), Some(0));
+}
+
+#[test]
+fn hints_of_nobody_are_ignored() {
+    let peers = PEERS_WITHOUT_HINTS + 1;
+    let mut fabrics = NodeFabric::threads(peers).unwrap();
+    let (mut first, rest) = (fabrics.remove(0), &mut fabrics);
+    first.segment.dirty(0, Queue::Messages, 0).store(u64::MAX, Ordering::Relaxed);
+    assert_eq!(first.ready(Queue::Messages), None);
+    push(&mut rest[6], 0, 0);
+    // Some rounds, as a call looks at a bounded number of places.
+    assert!((0..peers).any(|_| first.ready(Queue::Messages) == Some(7)));
+}
+
+/// Even if every hint were lost, polling would find the cell.
+#[test]
+fn a_lost_hint_costs_time_only() {
+    let peers = PEERS_WITHOUT_HINTS + 8;
+    let mut fabrics = NodeFabric::threads(peers).unwrap();
+    let (mut first, rest) = (fabrics.remove(0), &mut fabrics);
+    rest.iter_mut().for_each(|peer| push(peer, 0, 0));
+    first.segment.dirty(0, Queue::Messages, 0).store(0, Ordering::Relaxed);
+    let mut heard = vec![false; peers];
+    for _ in 0..peers * peers {
+        if let Some(from) = first.ready(Queue::Messages) {
+            heard[from] = true;
+            first.pop(from, Queue::Messages);
+        }
+    }
+    assert!(heard[1..].iter().all(|&heard| heard));
+}
+
+#[test]
+fn memory_beyond_what_the_heap_has_pages_for_is_refused() {
+    let (mut a, b) = pair();
+    let block = b.heap().allocate(std::alloc::Layout::new::<[u8; 4096]>()).unwrap();
+    // SAFETY: the block is ours.
+    let address = b.address_of(unsafe { ReadSpan::new(block.as_ptr(), 4096) });
+    let reserved = b.control(1).identity.heap_reserved.load(Ordering::Relaxed);
+    let beyond = RemoteAddress { place: reserved - 4095, ..address };
+    let bytes = [0; 4096];
+    assert_eq!(a.remote_write(1, &beyond, 0, ReadSpan::from(&bytes[..])), Err(RemoteError::Refused));
+    let last = RemoteAddress { place: reserved - 4096, ..address };
+    assert_eq!(a.remote_write(1, &last, 0, ReadSpan::from(&bytes[..])), Ok(Way::SameProcess));
+}
+
+#[test]
+fn a_heap_belongs_to_whoever_hands_it_out() {
+    let (a, b) = pair();
+    let block = a.heap().allocate(std::alloc::Layout::new::<[u8; 64]>()).unwrap();
+    // SAFETY: the block is ours.
+    let span = unsafe { ReadSpan::new(block.as_ptr(), 64) };
+    // A thread may hand out memory that another thread of its process allocated.
+    assert_eq!(a.address_of(span), b.address_of(span));
+    assert!(a.heap().contains(span) && !b.heap().contains(span));
+    assert!(!b.heap().free(block) && a.heap().free(block) && !a.heap().free(block));
+}
