@@ -39,6 +39,9 @@ pub mod lu;
 pub mod mg;
 pub mod sp;
 
+#[cfg(test)]
+mod tests;
+
 pub use benchmark::Benchmark;
 pub use class::Class;
 pub use options::Options;
