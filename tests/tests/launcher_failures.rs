@@ -181,6 +181,9 @@ fn asked_for_it_the_launcher_says_what_ranks_do_and_goes_on() {
     assert!(finished.stderr.contains("ranks 0-1: running, has not joined the job"), "{finished:?}");
 }
 
+/// A rank of a real MPI job, which sends.
+const MPI_PROGRAM: &str = env!("CARGO_BIN_EXE_launcher-mpi");
+
 #[test]
 fn a_full_segment_directory_is_a_message() {
     let directory = std::path::PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("full-{}", std::process::id()));
@@ -198,7 +201,7 @@ fn a_full_segment_directory_is_a_message() {
     let (mut launcher_starved, mut ranks_starved, mut served) = (false, false, false);
     for kilobytes in (4..1000).step_by(8) {
         assert!(run("mount", &["-o", &format!("remount,size={kilobytes}k")]), "remounted");
-        let outcome = mpiexec(["-n", "2", "-segment-dir", directory_name, PEER, "succeed"]).run();
+        let outcome = mpiexec(["-n", "2", "-segment-dir", directory_name, MPI_PROGRAM, "succeed"]).run();
         if outcome.code == 0 {
             served = true;
             break;
