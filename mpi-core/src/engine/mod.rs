@@ -214,6 +214,11 @@ impl<F: Fabric> Engine<F> {
         }
     }
 
+    fn count_remote_write(&mut self, bytes: u64) {
+        self.traffic.remote_write_messages += 1;
+        self.traffic.remote_write_bytes += bytes;
+    }
+
     fn count_single_copy(&mut self, bytes: u64) {
         if bytes >= LARGE {
             self.traffic.large_single_copy_bytes += bytes;
