@@ -56,7 +56,7 @@ impl<F: Fabric> Engine<F> {
         mode: SendMode,
     ) -> Result<Option<OperationId>, Failure> {
         self.count_message(peer, data.len() as u64);
-        if peer != self.me() && mode == SendMode::Standard && (data.len() as u64) < WRITE_MIN {
+        if peer != self.me() && mode == SendMode::Standard && data.len() <= self.small_max {
             let state = &mut self.peers[peer as usize];
             if state.queued.is_empty() && self.rule != Rule::Sr && !state.sender.holds_requests() {
                 let envelope = Envelope { context, source: 0, tag };
