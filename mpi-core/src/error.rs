@@ -12,6 +12,8 @@ pub enum ErrorClass {
     Buffer,
     /// A count or length that can't be used.
     Count,
+    /// A datatype that can't be used here.
+    Datatype,
     /// A tag out of range.
     Tag,
     /// A communicator that can't be used here.
@@ -24,6 +26,10 @@ pub enum ErrorClass {
     Request,
     /// The message is longer than the receive buffer.
     Truncate,
+    /// A reduction operation that can't be used here.
+    Operation,
+    /// An argument that can't be used, of no other kind.
+    Argument,
     /// Memory, or something else that is finite, has run out.
     NoMemory,
     /// A peer has died or left.

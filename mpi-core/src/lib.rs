@@ -4,6 +4,7 @@ mod activity;
 mod buffer;
 mod collective;
 mod communicator;
+pub mod datatype;
 mod engine;
 mod error;
 mod group;
@@ -14,6 +15,7 @@ mod rank;
 mod request;
 mod shared_buffer;
 mod status;
+mod task;
 mod universe;
 
 pub use activity::describe_activity;
