@@ -95,6 +95,7 @@ pub struct Universe {
     world: Communicator,
     this_rank: Communicator,
     protocol: Protocol,
+    launched: bool,
 }
 
 impl Universe {
@@ -108,7 +109,13 @@ impl Universe {
             world: Communicator::new(process.clone(), Group::new((0..peers).collect(), me), 0),
             this_rank: Communicator::new(process, Group::new(vec![me], me), 2),
             protocol,
+            launched: false,
         }
+    }
+
+    /// Whether a launcher watches over the job, and says why it ended.
+    pub fn has_launcher(&self) -> bool {
+        self.launched
     }
 
     /// All ranks of the job.
@@ -204,11 +211,13 @@ pub fn init() -> Result<Universe> {
     let refused =
         |error: rwmpi_transport::JobError| Error::new(ErrorClass::Other, format!("can't join the job: {error}"));
     let protocol = Protocol::of_job()?;
-    let fabric = match NodeFabric::from_environment().map_err(refused)? {
-        Some(fabric) => fabric,
-        None => NodeFabric::threads(1).map_err(refused)?.pop().expect("a job of one"),
+    let (fabric, launched) = match NodeFabric::from_environment().map_err(refused)? {
+        Some(fabric) => (fabric, true),
+        None => (NodeFabric::threads(1).map_err(refused)?.pop().expect("a job of one"), false),
     };
-    Ok(Universe::new(fabric, protocol))
+    let mut universe = Universe::new(fabric, protocol);
+    universe.launched = launched;
+    Ok(universe)
 }
 
 /// Runs `rank_main` in `ranks` threads of this process, each a rank of a job of its own; returns their results in rank order.
