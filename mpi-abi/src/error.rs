@@ -2,7 +2,10 @@
 //! MPI_COMM_WORLD's, gets it; by default that ends the job.
 #![allow(unsafe_code)]
 
+use std::cell::Cell;
 use std::ffi::{c_int, c_void};
+use std::rc::Rc;
+use std::sync::Mutex;
 
 use rwmpi_core::{Error, ErrorClass};
 
@@ -21,16 +24,30 @@ pub(crate) enum ErrorHandler {
     Abort,
     /// The call returns the code (MPI_ERRORS_RETURN).
     Return,
-    /// The program's function decides. Its handle, and its address.
-    Function(u32, *const c_void),
+    /// The program's function decides.
+    Function(Rc<HandlerFunction>),
 }
 
-impl ErrorHandler {
-    pub(crate) const ARE_FATAL: ErrorHandler = ErrorHandler::Fatal;
+/// A function of the program that handles errors.
+#[derive(Debug)]
+pub(crate) struct HandlerFunction {
+    /// Its address.
+    pub(crate) address: *const c_void,
+    /// The code of its handle, and how often the program has got that without giving it back.
+    pub(crate) handle: Cell<(u32, u32)>,
 }
 
 /// The type of the program's error handlers: the object, the code.
-type HandlerFunction<A> = unsafe extern "C" fn(*mut <A as Abi>::Handle, *mut c_int, ...);
+type ErrorFunction<A> = unsafe extern "C" fn(*mut <A as Abi>::Handle, *mut c_int, ...);
+
+/// The text of the latest error that was given to a program instead of ending it, with its code.
+static LATEST: Mutex<Option<(c_int, String)>> = Mutex::new(None);
+
+/// What the latest error was about, if it had that code.
+pub(crate) fn latest(code: c_int) -> Option<String> {
+    let latest = LATEST.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    latest.as_ref().filter(|latest| latest.0 == code).map(|latest| latest.1.clone())
+}
 
 /// The interface's number for a class.
 pub(crate) fn code_of<A: Abi>(class: ErrorClass) -> c_int {
@@ -102,39 +119,48 @@ pub fn unsupported_tool<A: Abi>() -> c_int {
 fn raise<A: Abi>(name: &str, error: &Error) -> c_int {
     let code = code_of::<A>(error.class());
     let text = format!("{name}: {error}");
-    let Ok((object, handler)) = rank::peek().map(|rank| rank.handler_of_present_call::<A>()) else {
-        end_process(code, &text);
-    };
-    invoke::<A>(object, &handler, code, &text)
+    match rank::peek() {
+        Ok(rank) => {
+            let (object, handler) = rank.handler_of_present_call::<A>();
+            invoke::<A>(object, &handler, code, &text)
+        }
+        // Before MPI_Init and after MPI_Finalize nobody can have set another handler.
+        Err(_) => end_process(code, &text),
+    }
 }
 
 /// Does with an error what the handler says.
 pub(crate) fn invoke<A: Abi>(mut object: A::Handle, handler: &ErrorHandler, code: c_int, text: &str) -> c_int {
-    match *handler {
-        ErrorHandler::Return => code,
+    match handler {
         ErrorHandler::Fatal | ErrorHandler::Abort => end_job(code, text),
-        ErrorHandler::Function(_, address) => {
+        ErrorHandler::Return => {}
+        ErrorHandler::Function(function) => {
+            remember(code, text);
             let mut code = code;
             // SAFETY: the program gave this address as that of an error handler.
             unsafe {
-                let function: HandlerFunction<A> = std::mem::transmute(address);
+                let function: ErrorFunction<A> = std::mem::transmute(function.address);
                 function(&raw mut object, &raw mut code);
             }
-            code
+            return code;
         }
     }
+    remember(code, text);
+    code
+}
+
+fn remember(code: c_int, text: &str) {
+    *LATEST.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some((code, text.to_string()));
 }
 
 /// Ends the job: the launcher says why; without one, the process itself.
-fn end_job(code: c_int, text: &str) -> ! {
+pub(crate) fn end_job(code: c_int, text: &str) -> ! {
     match rank::peek().ok().and_then(|rank| rank.universe.take()) {
         Some(universe) => {
-            let world = universe.world();
-            let text = format!("rank {} of {}: {text}", world.rank(), world.size());
             if !universe.has_launcher() {
                 eprintln!("{text}");
             }
-            universe.abort(code, &text)
+            universe.abort(code, text)
         }
         None => end_process(code, text),
     }

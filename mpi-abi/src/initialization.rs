@@ -1,9 +1,9 @@
 //! Beginning and end (MPI-5.0 sections 11.2 to 11.4).
 
-use rwmpi_core::{Error, ErrorClass, Result, Universe};
+use rwmpi_core::{Error, ErrorClass, Result};
 
 use crate::argument::{Out, c_char, c_int};
-use crate::error::Outcome;
+use crate::error::{Outcome, end_job};
 use crate::interface::Abi;
 use crate::rank::{Phase, Rank, phase, rank};
 
@@ -15,8 +15,7 @@ fn begin<A: Abi>(required: c_int) -> Result<c_int> {
         Phase::After => return Err(Error::new(ErrorClass::Other, "called after MPI_Finalize")),
     }
     let provided = required.clamp(A::THREAD_SINGLE, A::THREAD_SERIALIZED);
-    let universe: Universe = rwmpi_core::init()?;
-    Rank::begin::<A>(universe, provided);
+    Rank::begin(rwmpi_core::init()?, provided);
     Ok(provided)
 }
 
@@ -48,9 +47,17 @@ pub fn finalized<A: Abi>(flag: Out<c_int>) -> Outcome {
 /// MPI_Finalize (MPI-5.0 section 11.2.2).
 pub fn finalize<A: Abi>() -> Outcome {
     let rank = rank()?;
-    let universe = rank.universe.take();
+    if let Some(universe) = rank.universe.take() {
+        universe.finalize()?;
+    }
     rank.end();
-    universe.map_or(Ok(()), Universe::finalize)
+    Ok(())
+}
+
+/// MPI_Abort (MPI-5.0 section 11.2.3): ends the whole job, whatever the communicator.
+pub fn abort<A: Abi>(communicator: A::Handle, code: c_int) -> Outcome {
+    rank()?.communicator::<A>(communicator)?;
+    end_job(code, "MPI_Abort")
 }
 
 /// MPI_Query_thread (MPI-5.0 section 11.6.2).

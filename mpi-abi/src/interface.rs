@@ -42,6 +42,8 @@ pub trait Abi: Constants + Copy + 'static {
     type Status: Copy + 'static;
     /// What MPI_UNWEIGHTED and MPI_WEIGHTS_EMPTY are.
     const WEIGHTS: [isize; 2];
+    /// What MPI_Abi_get_version says; -1: not the standard ABI.
+    const ABI_VERSION: [c_int; 2];
     /// What MPI_DUP_FN is, if it is no function.
     const DUP_FUNCTION: Option<isize>;
     /// The file that MPI_FILE_NULL is, and what makes a file of a code.
@@ -81,6 +83,7 @@ impl Abi for Standard {
     type File = usize;
     type Status = StandardStatus;
     const WEIGHTS: [isize; 2] = [10, 11];
+    const ABI_VERSION: [c_int; 2] = [1, 0];
     const DUP_FUNCTION: Option<isize> = Some(1);
 
     fn file(code: u32) -> usize {
@@ -136,6 +139,7 @@ impl Abi for Mpich {
     type File = usize;
     type Status = MpichStatus;
     const WEIGHTS: [isize; 2] = [MPICH_UNWEIGHTED, MPICH_WEIGHTS_EMPTY];
+    const ABI_VERSION: [c_int; 2] = [-1, -1];
     const DUP_FUNCTION: Option<isize> = None;
 
     fn file(code: u32) -> usize {

@@ -10,8 +10,10 @@
 //! - [`error`]: what happens to a call that fails.
 
 pub mod argument;
+pub mod communicator;
 pub mod environment;
 pub mod error;
+pub mod error_handling;
 pub mod handle_conversion;
 pub mod initialization;
 pub mod interface;

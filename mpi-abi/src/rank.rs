@@ -5,20 +5,22 @@
 //! MPI_THREAD_MULTIPLE would be taken here.
 #![allow(unsafe_code)]
 
-use std::cell::{Cell, OnceCell};
+use std::cell::{Cell, OnceCell, RefCell};
+use std::collections::HashMap;
+use std::ptr::NonNull;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicPtr, AtomicU8, Ordering};
 
 use rwmpi_core::{Communicator, Error, ErrorClass, Result, Universe};
 
-use crate::error::ErrorHandler;
+use crate::error::{ErrorHandler, HandlerFunction};
 use crate::interface::Abi;
 use crate::table::{Kind, Table};
 
 /// Everything that the process has of MPI between MPI_Init and MPI_Finalize.
 pub struct Rank {
     /// The membership of the job; none once the rank has left.
-    pub(crate) universe: Cell<Option<Universe>>,
+    pub(crate) universe: RefCell<Option<Universe>>,
     /// Thread level that was given, as the interface's constant.
     pub(crate) thread_level: Cell<i32>,
     /// The thread that called MPI_Init.
@@ -28,7 +30,9 @@ pub struct Rank {
     /// All other communicators.
     communicators: Table<Rc<CommunicatorEntry>>,
     /// Error handlers that the program made.
-    pub(crate) error_handlers: Table<ErrorHandler>,
+    pub(crate) error_handlers: Table<Rc<HandlerFunction>>,
+    /// Memory from MPI_Alloc_mem for which the shared heap had no room, by its address.
+    private_memory: RefCell<HashMap<usize, Box<[u128]>>>,
     /// Code of the communicator that the present call is about; 0: none. Errors go to its handler.
     blamed: Cell<u32>,
 }
@@ -38,7 +42,7 @@ pub struct CommunicatorEntry {
     /// The communicator itself.
     pub core: Communicator,
     /// What happens to errors.
-    pub(crate) error_handler: std::cell::RefCell<ErrorHandler>,
+    pub(crate) error_handler: RefCell<ErrorHandler>,
 }
 
 static RANK: AtomicPtr<Rank> = AtomicPtr::new(std::ptr::null_mut());
@@ -94,26 +98,26 @@ fn not_active() -> Error {
 
 impl Rank {
     /// Makes the process a rank.
-    pub(crate) fn begin<A: Abi>(universe: Universe, thread_level: i32) -> &'static Rank {
+    pub(crate) fn begin(universe: Universe, thread_level: i32) {
         let entry = |core: &Communicator| {
             let cell = OnceCell::new();
-            let error_handler = ErrorHandler::ARE_FATAL.into();
+            let error_handler = ErrorHandler::Fatal.into();
             let _ = cell.set(Rc::new(CommunicatorEntry { core: core.clone(), error_handler }));
             cell
         };
         let predefined = [entry(universe.world()), entry(universe.this_rank())];
         let rank = Box::leak(Box::new(Rank {
-            universe: Cell::new(Some(universe)),
+            universe: RefCell::new(Some(universe)),
             thread_level: Cell::new(thread_level),
             main_thread: std::thread::current().id(),
             predefined,
             communicators: Table::new(Kind::Communicator),
             error_handlers: Table::new(Kind::ErrorHandler),
+            private_memory: RefCell::default(),
             blamed: Cell::new(0),
         }));
         RANK.store(rank, Ordering::Release);
         PHASE.store(1, Ordering::Release);
-        rank
     }
 
     /// The process is no rank any more. What it had is not given back: the process is about to end.
@@ -184,7 +188,7 @@ impl Rank {
             Some(entry) => (A::handle(code), entry.error_handler.borrow().clone()),
             None => {
                 let world =
-                    self.predefined(0).map_or(ErrorHandler::ARE_FATAL, |world| world.error_handler.borrow().clone());
+                    self.predefined(0).map_or(ErrorHandler::Fatal, |world| world.error_handler.borrow().clone());
                 (A::handle(A::COMM_WORLD), world)
             }
         }
@@ -195,11 +199,29 @@ impl Rank {
         self.blamed.set(A::code(communicator));
     }
 
-    /// The membership of the job.
-    pub(crate) fn with_universe<R>(&self, f: impl FnOnce(&Universe) -> R) -> Option<R> {
-        let universe = self.universe.take()?;
-        let result = f(&universe);
-        self.universe.set(Some(universe));
-        Some(result)
+    /// `bytes` bytes that other ranks can copy to and from directly, if there is room for them.
+    ///
+    /// # Errors
+    /// MPI_ERR_NO_MEM if there is no memory at all.
+    pub(crate) fn allocate(&self, bytes: usize) -> Result<*mut u8> {
+        if let Some(block) = self.universe.borrow().as_ref().and_then(|universe| universe.allocate(bytes)) {
+            return Ok(block.as_ptr());
+        }
+        let mut block: Vec<u128> = Vec::new();
+        let units = bytes.div_ceil(size_of::<u128>()).max(1);
+        let no_memory = |_| Error::new(ErrorClass::NoMemory, format!("there is no memory for {bytes} bytes"));
+        block.try_reserve_exact(units).map_err(no_memory)?;
+        block.resize(units, 0);
+        let mut block = block.into_boxed_slice();
+        let start = block.as_mut_ptr();
+        self.private_memory.borrow_mut().insert(start as usize, block);
+        Ok(start.cast())
+    }
+
+    /// Takes memory back; whether it was from [`Rank::allocate`].
+    pub(crate) fn free(&self, start: *mut u8) -> bool {
+        let Some(block) = NonNull::new(start) else { return false };
+        self.universe.borrow().as_ref().is_some_and(|universe| universe.free(block))
+            || self.private_memory.borrow_mut().remove(&(start as usize)).is_some()
     }
 }

@@ -1,5 +1,7 @@
 //! Joining and leaving a job.
 
+use std::alloc::Layout;
+use std::ptr::NonNull;
 use std::rc::Rc;
 use std::str::FromStr;
 use std::sync::OnceLock;
@@ -165,6 +167,18 @@ impl Universe {
     /// shared heap is exhausted. Messages received into or sent from it need no system call.
     pub fn alloc<T: Pod>(&self, len: usize) -> Buffer<T> {
         Buffer::new(self.world.process().engine().fabric.heap(), len)
+    }
+
+    /// `bytes` bytes of such memory, with arbitrary contents, to be given back by [`Universe::free`]; `None` if the shared heap is
+    /// exhausted.
+    pub fn allocate(&self, bytes: usize) -> Option<NonNull<u8>> {
+        let block = Layout::from_size_align(bytes, 64).ok()?;
+        self.world.process().engine().fabric.heap().allocate(block)
+    }
+
+    /// Takes memory from [`Universe::allocate`] back; false if it is not such.
+    pub fn free(&self, block: NonNull<u8>) -> bool {
+        self.world.process().engine().fabric.heap().free(block)
     }
 
     /// Waits until all ranks have arrived here, and leaves the job. What was sent arrives.
