@@ -22,7 +22,7 @@ fn programs(folder: &Path) -> io::Result<Vec<(String, String)>> {
     Ok(programs)
 }
 
-/// `docs/mpi-coverage.md`, with the test programs in `tests`.
+/// The list as a page, with the test programs in `tests`.
 ///
 /// # Errors
 /// If that folder can't be read.

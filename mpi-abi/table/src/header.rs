@@ -151,6 +151,18 @@ fn conversions(text: &mut String, interface: Interface) {
     text.push('\n');
 }
 
+/// The declarations of those functions, under both names.
+pub fn prototypes(wanted: impl Fn(&Function) -> bool) -> String {
+    let mut text = String::new();
+    let functions = functions();
+    for prefix in ["", "P"] {
+        let wanted = functions.iter().filter(|function| wanted(function));
+        wanted.flat_map(Function::forms).for_each(|form| text += &prototype(&form, prefix));
+        text.push('\n');
+    }
+    text
+}
+
 /// The whole of `mpi.h`.
 pub fn header(interface: Interface) -> String {
     let what = match interface {
@@ -165,11 +177,7 @@ pub fn header(interface: Interface) -> String {
     if interface == Interface::Mpich {
         text += MPICH_SYMBOLS;
     }
-    let functions = functions();
-    for prefix in ["", "P"] {
-        functions.iter().flat_map(Function::forms).for_each(|form| text += &prototype(&form, prefix));
-        text.push('\n');
-    }
+    text += &prototypes(|_| true);
     conversions(&mut text, interface);
     text += "#ifdef __cplusplus\n}\n#endif\n\n#endif\n";
     text

@@ -2,7 +2,7 @@
 //!
 //! Everything that has to agree on these is made of it: the functions that both libraries export ([`exports`]), their headers
 //! ([`header`]), the constants that the bodies use ([`rust_constants`]) and the list of what is supported ([`coverage`]). The texts
-//! lie beside this crate: `functions/CHAPTER.txt`, `constants.txt`, `callbacks.txt`.
+//! lie in the folder of this crate: one for the functions of each chapter, one for constants, one for callbacks.
 //!
 //! # Prototypes
 //!
@@ -33,7 +33,7 @@ pub use constant::{Constant, Section, rust_constants, sections};
 pub use coverage::coverage;
 pub use export::exports;
 pub use function::{Base, Form, Function, Parameter, functions};
-pub use header::header;
+pub use header::{header, prototypes};
 
 /// The two interfaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
