@@ -4,6 +4,7 @@ mod activity;
 mod buffer;
 mod collective;
 mod communicator;
+pub mod datatype;
 mod engine;
 mod error;
 mod group;
