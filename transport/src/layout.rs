@@ -7,8 +7,6 @@
 //! heaps. What a peer touches of others is then close together, and needs few page tables: a process with hundreds of
 //! peers would otherwise spend more memory on page tables than on everything else.
 
-use std::sync::atomic::AtomicU64;
-
 use crossbeam_utils::CachePadded;
 
 use crate::Queue;
@@ -37,7 +35,7 @@ const PAGE: usize = 4096;
 /// Heaps start on a multiple of this: the size of a huge page.
 const HEAP_ALIGNMENT: usize = 2 << 20;
 /// A counter with nothing else on its line or the next.
-type Counter = CachePadded<AtomicU64>;
+type Counter = CachePadded<u64>;
 const RING_SIZE: usize = CELLS * size_of::<Cell>();
 
 /// The number of purposes in [`Queue`].
