@@ -161,7 +161,16 @@ pub struct Instructions {
     pub check: Option<PathBuf>,
     /// Run the messages, to be counted from outside.
     #[arg(long, hide = true)]
-    pub counted: bool,
+    pub counted: Option<Calls>,
+}
+
+/// Which calls `instructions` counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Calls {
+    /// `send` and `recv`; the message is there before its receive.
+    Blocking,
+    /// `isend` and `irecv`, each with its `wait`; the receive is posted before its message is sent.
+    Nonblocking,
 }
 
 /// Where messages lie.

@@ -1,88 +1,92 @@
-//! Instructions per eager 8-byte send and receive, counted by valgrind: a figure that neither the other users of the machine nor
+//! Instructions per eager 8-byte send and receive, counted by valgrind: figures that neither the other users of the machine nor
 //! the neighbourhood of the cores can change, so a regression of a few instructions shows.
 //!
-//! Two ranks run under callgrind. Rank 0 sends a few messages that fit into any queue; only when they lie there does rank 1 receive
-//! them, so neither ever waits within a counted function. That they lie there it learns outside the library ([`crate::floor::RawLink`]), for
-//! the library would already take them in while it looks.
+//! Two ranks run under callgrind. Rank 0 sends a few messages that fit into any queue; only when they lie there does rank 1 look
+//! for them, so neither ever waits within a counted function. That they lie there it learns outside the library
+//! ([`crate::floor::RawLink`]), for the library would already take them in while it looks.
 
-use crate::arguments::Instructions;
+use crate::arguments::{Calls, Instructions};
+use crate::floor::RawLink;
 use crate::floor_watch::open_link;
 use crate::report::{Figure, Report, write_json};
 use anyhow::{Context, Result, bail, ensure};
-use rwmpi::Communicator;
+use rwmpi::{Communicator, Request, Scope, scope};
 use rwmpi_launcher::{JobSpec, Section};
-use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const DATA: i32 = 1;
-const DONE: i32 = 2;
+const READY: i32 = 2;
+const DONE: i32 = 3;
 /// Messages sent before they are received: fewer than any queue holds.
 const BURST: u32 = 8;
 /// Messages that warm up before anything is counted are this many bursts.
 const WARM_UP: u32 = 4;
 
-/// The most instructions that each operation may take; the file behind `--check`.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Allowed {
-    send: f64,
-    receive: f64,
-}
+/// What is counted: the calls, rank 0's operation and rank 1's, and the functions that callgrind counts in.
+const KINDS: [(&str, [&str; 2], [&str; 2]); 2] = [
+    ("blocking", ["send", "receive"], ["*counted_send*", "*counted_receive*"]),
+    ("nonblocking", ["isend", "irecv"], ["*counted_start*", "*counted_wait*"]),
+];
 
 /// Counts, or runs what is to be counted.
 pub fn run(options: &Instructions) -> Result<()> {
-    if options.counted {
-        return counted(options.count);
+    if let Some(calls) = options.counted {
+        return counted(options.count, calls);
     }
-    let directory = Directory::make()?;
-    let logs = [directory.0.join("send"), directory.0.join("receive")];
-    let job = JobSpec::new(under_valgrind(&logs[0], options.count)?)
-        .section(under_valgrind(&logs[1], options.count)?)
-        .forward_signals(true);
-    let outcome = job.run().context("can't start the job under valgrind")?;
-    if let Some(report) = outcome.report {
-        eprintln!("{report}");
-    }
-    ensure!(outcome.exit_code == 0, "the job under valgrind ended with exit code {}", outcome.exit_code);
-
-    let mut report = Report::new(options.json.as_deref());
-    report
-        .say(&format!("{}; instructions of 8-byte messages that find a queue with room", crate::machine::processor()));
-    let mut found = [0.0; 2];
-    for ((log, operation), found) in logs.iter().zip(["send", "receive"]).zip(&mut found) {
-        let text = fs::read_to_string(log).with_context(|| format!("valgrind left no log of the {operation}s"))?;
-        let total =
-            collected(&text).with_context(|| format!("valgrind counted nothing of the {operation}s:\n{text}"))?;
-        *found = total as f64 / f64::from(options.count);
-        report.add(Figure {
-            variant: Some(operation.into()),
-            bytes: Some(8),
-            instructions: Some(*found),
-            ranks: Some(2),
-            ..Figure::of("instructions")
-        });
-    }
-    if let Some(target) = &options.json {
-        write_json(&report.into_figures(), target)?;
-    }
-    options.check.as_deref().map_or(Ok(()), |file| check(file, found))
-}
-
-/// This program as one rank under valgrind, which writes its count to `log`.
-fn under_valgrind(log: &Path, count: u32) -> Result<Section> {
     if Command::new("valgrind").arg("--version").output().is_err() {
         bail!("counting instructions takes valgrind, which is not installed (on Debian: apt-get install valgrind)");
     }
+    let directory = Directory::make()?;
+    let mut report = Report::new(options.json.as_deref());
+    report.say(&format!(
+        "{}; instructions of 8-byte messages that find room and never wait",
+        crate::machine::processor()
+    ));
+    for (calls, operations, functions) in KINDS {
+        let logs = operations.map(|operation| directory.0.join(operation));
+        let [sender, receiver] = [&logs[0], &logs[1]].map(|log| under_valgrind(log, options.count, calls, functions));
+        let outcome = JobSpec::new(sender?)
+            .section(receiver?)
+            .forward_signals(true)
+            .run()
+            .context("can't start the job under valgrind")?;
+        if let Some(report) = outcome.report {
+            eprintln!("{report}");
+        }
+        ensure!(outcome.exit_code == 0, "the job under valgrind ended with exit code {}", outcome.exit_code);
+        for (log, operation) in logs.iter().zip(operations) {
+            let text = fs::read_to_string(log).with_context(|| format!("valgrind left no log of {operation}"))?;
+            let total = collected(&text).with_context(|| format!("valgrind counted no {operation}:\n{text}"))?;
+            report.add(Figure {
+                variant: Some(operation.into()),
+                bytes: Some(8),
+                instructions: Some(total as f64 / f64::from(options.count)),
+                ranks: Some(2),
+                ..Figure::of("instructions")
+            });
+        }
+    }
+    let figures = report.into_figures();
+    if let Some(target) = &options.json {
+        write_json(&figures, target)?;
+    }
+    options.check.as_deref().map_or(Ok(()), |file| check(file, &figures))
+}
+
+/// This program as one rank under valgrind, which writes its count to `log`.
+fn under_valgrind(log: &Path, count: u32, calls: &str, functions: [&str; 2]) -> Result<Section> {
     let program = std::env::current_exe().context("can't find this program to start it under valgrind")?;
-    let mut log_option = std::ffi::OsString::from("--log-file=");
+    let mut log_option = OsString::from("--log-file=");
     log_option.push(log);
     Ok(Section::new("valgrind")
         .arguments(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
-        .arguments(["--toggle-collect=*counted_send*", "--toggle-collect=*counted_receive*"])
+        .arguments(functions.map(|function| format!("--toggle-collect={function}")))
         .arguments([log_option, program.into_os_string()])
-        .arguments(["instructions", "--counted", "--count", &count.to_string()]))
+        .arguments(["instructions", "--count", &count.to_string(), "--counted", calls]))
 }
 
 /// The total in callgrind's closing words.
@@ -91,15 +95,19 @@ fn collected(log: &str) -> Option<u64> {
     line.rsplit(':').next()?.trim().parse().ok().filter(|&total| total > 0)
 }
 
-fn check(file: &Path, [send, receive]: [f64; 2]) -> Result<()> {
+/// Holds the figures against the limits in `file`.
+fn check(file: &Path, figures: &[Figure]) -> Result<()> {
     let text = fs::read_to_string(file).with_context(|| format!("can't read {}", file.display()))?;
-    let allowed: Allowed = serde_json::from_str(&text)
+    let limits: BTreeMap<String, f64> = serde_json::from_str(&text)
         .with_context(|| format!("{} should look like {{\"send\": 300, \"receive\": 300}}", file.display()))?;
-    for (operation, found, allowed) in [("send", send, allowed.send), ("receive", receive, allowed.receive)] {
+    for figure in figures {
+        let (operation, found) = (figure.variant.as_deref().unwrap_or_default(), figure.instructions.unwrap_or(0.0));
+        let limit =
+            limits.get(operation).with_context(|| format!("{} has no limit for {operation}", file.display()))?;
         ensure!(
-            found <= allowed,
-            "an eager {operation} takes {found:.1} instructions, more than the {allowed} that {} allows: find out why, or, if \
-             it is worth it, raise the limit",
+            found <= *limit,
+            "an eager {operation} takes {found:.1} instructions, more than the {limit} that {} allows: find out why, or, if it is \
+             worth it, raise the limit",
             file.display()
         );
     }
@@ -107,48 +115,30 @@ fn check(file: &Path, [send, receive]: [f64; 2]) -> Result<()> {
 }
 
 /// A rank of the job under valgrind.
-fn counted(count: u32) -> Result<()> {
+fn counted(count: u32, calls: Calls) -> Result<()> {
     let universe = rwmpi::init()?;
-    if let Err(error) = exchange(universe.world(), count) {
+    if let Err(error) = exchange(universe.world(), count, calls) {
         universe.abort(1, &format!("{error:#}"));
     }
     universe.finalize()?;
     Ok(())
 }
 
-fn exchange(world: &Communicator, count: u32) -> Result<()> {
-    let rank = world.rank();
+fn exchange(world: &Communicator, count: u32, calls: Calls) -> Result<()> {
     let mut link = open_link(world, 0)??;
     world.barrier()?;
     let mut left = count;
-    for burst in 0.. {
+    let mut burst = 0;
+    while left > 0 {
         let warming_up = burst < WARM_UP;
         let messages = if warming_up { BURST } else { left.min(BURST) };
-        if messages == 0 {
-            break;
+        let data: Vec<u64> = (0..u64::from(messages)).collect();
+        match (world.rank(), calls) {
+            (0, _) => send_burst(world, &mut link, &data, calls, warming_up)?,
+            (_, Calls::Blocking) => receive_burst(world, &mut link, &data, warming_up)?,
+            (_, Calls::Nonblocking) => meet_burst(world, &mut link, &data, warming_up)?,
         }
-        for message in 0..messages {
-            if rank == 0 {
-                let data = [u64::from(message)];
-                if warming_up { world.send(&data, 1, DATA)? } else { counted_send(world, &data)? }
-            }
-        }
-        if rank == 0 {
-            link.end()?;
-            world.recv::<u8>(&mut [], 1, DONE)?;
-        } else {
-            link.serve()?;
-            for message in 0..messages {
-                let mut data = [0];
-                if warming_up {
-                    world.recv(&mut data, 0, DATA)?;
-                } else {
-                    counted_receive(world, &mut data)?;
-                }
-                ensure!(data == [u64::from(message)], "message {message} arrived with {}", data[0]);
-            }
-            world.send::<u8>(&[], 0, DONE)?;
-        }
+        burst += 1;
         if !warming_up {
             left -= messages;
         }
@@ -156,16 +146,103 @@ fn exchange(world: &Communicator, count: u32) -> Result<()> {
     Ok(())
 }
 
-/// What callgrind counts on rank 0, by this name.
+/// Rank 0: sends when the other is ready, says so outside the library, and waits for its word.
+fn send_burst(world: &Communicator, link: &mut RawLink, data: &[u64], calls: Calls, warming_up: bool) -> Result<()> {
+    world.recv::<u8>(&mut [], 1, READY)?;
+    for word in data.chunks(1) {
+        match (calls, warming_up) {
+            (Calls::Blocking, false) => counted_send(world, word)?,
+            (Calls::Nonblocking, false) => {
+                scope(|s| counted_wait(counted_start_send(world, s, word)?))?;
+            }
+            (_, true) => world.send(word, 1, DATA)?,
+        }
+    }
+    link.end()?;
+    world.recv::<u8>(&mut [], 1, DONE)?;
+    Ok(())
+}
+
+/// Rank 1: receives what has arrived.
+fn receive_burst(world: &Communicator, link: &mut RawLink, data: &[u64], warming_up: bool) -> Result<()> {
+    let mut found = vec![u64::MAX; data.len()];
+    world.send::<u8>(&[], 0, READY)?;
+    link.serve()?;
+    for word in found.chunks_mut(1) {
+        if warming_up {
+            world.recv(word, 0, DATA)?;
+        } else {
+            counted_receive(world, word)?;
+        }
+    }
+    arrived(world, data, &found)
+}
+
+/// Rank 1: posts receives, and completes them when their messages have arrived.
+fn meet_burst(world: &Communicator, link: &mut RawLink, data: &[u64], warming_up: bool) -> Result<()> {
+    let mut found = vec![u64::MAX; data.len()];
+    let mut served = Ok(());
+    scope(|s| {
+        let mut requests = Vec::with_capacity(data.len());
+        for word in found.chunks_mut(1) {
+            requests.push(if warming_up {
+                world.irecv(s, word, 0, DATA)?
+            } else {
+                counted_start_receive(world, s, word)?
+            });
+        }
+        world.send::<u8>(&[], 0, READY)?;
+        served = link.serve();
+        for request in requests {
+            if warming_up {
+                request.wait()?;
+            } else {
+                counted_wait(request)?;
+            }
+        }
+        Ok(())
+    })?;
+    served?;
+    arrived(world, data, &found)
+}
+
+fn arrived(world: &Communicator, sent: &[u64], found: &[u64]) -> Result<()> {
+    ensure!(sent == found, "{found:?} arrived instead of {sent:?}");
+    world.send::<u8>(&[], 0, DONE)?;
+    Ok(())
+}
+
 #[inline(never)]
-fn counted_send(world: &Communicator, data: &[u64; 1]) -> rwmpi::Result<()> {
+fn counted_send(world: &Communicator, data: &[u64]) -> rwmpi::Result<()> {
     world.send(data, 1, DATA)
 }
 
-/// What callgrind counts on rank 1, by this name.
 #[inline(never)]
-fn counted_receive(world: &Communicator, data: &mut [u64; 1]) -> rwmpi::Result<()> {
+fn counted_receive(world: &Communicator, data: &mut [u64]) -> rwmpi::Result<()> {
     world.recv(data, 0, DATA).map(drop)
+}
+
+#[inline(never)]
+fn counted_start_send<'scope>(
+    world: &Communicator,
+    scope: &'scope Scope<'scope, '_>,
+    data: &'scope [u64],
+) -> rwmpi::Result<Request<'scope>> {
+    world.isend(scope, data, 1, DATA)
+}
+
+#[inline(never)]
+fn counted_start_receive<'scope>(
+    world: &Communicator,
+    scope: &'scope Scope<'scope, '_>,
+    data: &'scope mut [u64],
+) -> rwmpi::Result<Request<'scope>> {
+    world.irecv(scope, data, 0, DATA)
+}
+
+#[inline(never)]
+fn counted_wait(request: Request<'_>) -> rwmpi::Result<()> {
+    request.wait().map(drop)
 }
 
 /// A directory of this run's own that goes when the run is over.
@@ -201,10 +278,16 @@ mod tests {
     #[test]
     fn more_instructions_than_allowed_are_an_error() {
         let directory = Directory::make().unwrap();
-        let file = directory.0.join("allowed");
+        let file = directory.0.join("limits");
         fs::write(&file, r#"{"send": 100, "receive": 120}"#).unwrap();
-        assert!(check(&file, [100.0, 120.0]).is_ok());
-        assert!(check(&file, [100.5, 120.0]).is_err());
-        assert!(check(&file, [99.0, 121.0]).is_err());
+        let figure = |operation: &str, instructions: f64| Figure {
+            variant: Some(operation.into()),
+            instructions: Some(instructions),
+            ..Figure::of("instructions")
+        };
+        assert!(check(&file, &[figure("send", 100.0), figure("receive", 120.0)]).is_ok());
+        assert!(check(&file, &[figure("send", 100.5), figure("receive", 120.0)]).is_err());
+        assert!(check(&file, &[figure("send", 99.0), figure("receive", 121.0)]).is_err());
+        assert!(check(&file, &[figure("isend", 1.0)]).is_err(), "an operation without a limit");
     }
 }

@@ -30,4 +30,4 @@ mod watch;
 pub use command_line::command_line;
 pub use error::{LaunchError, exit_code};
 pub use job_spec::{Binding, JobSpec, Outcome, Output, Section};
-pub use launch::launch;
+pub use launch::{in_job, launch, start_self};

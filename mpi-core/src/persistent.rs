@@ -113,6 +113,9 @@ impl<T: Pod, B: OwnedBuffer<T>> PersistentSend<T, B> {
         let Some(peer) = communicator.checked_destination(call, self.destination, self.tag)? else { return Ok(()) };
         // SAFETY: the buffer is not lent out while the request is active, and `Exchange` keeps it until the send has completed.
         let span = unsafe { read_span(self.exchange.buffer()?) };
+        if call == Call::BufferedSend {
+            return communicator.buffered_send(&self.exchange.buffer()?[..], self.destination, self.tag);
+        }
         let target = Target::send(self.destination, self.tag);
         let mut engine = communicator.process().enter(call, target, communicator.context(), span.len());
         let started = engine.start_send(peer, communicator.context(), self.tag as u32, span, self.mode);
@@ -184,6 +187,26 @@ impl Communicator {
         tag: i32,
     ) -> Result<PersistentSend<T, B>> {
         self.persistent_send_in_mode(Call::SynchronousSend, buffer, destination.into(), tag, SendMode::Synchronous)
+    }
+
+    /// As [`Communicator::persistent_send`], buffered: each start has completed when it returns (MPI_Bsend_init).
+    pub fn persistent_buffered_send<T: Pod, B: OwnedBuffer<T>>(
+        &self,
+        buffer: B,
+        destination: impl Into<Destination>,
+        tag: i32,
+    ) -> Result<PersistentSend<T, B>> {
+        self.persistent_send_in_mode(Call::BufferedSend, buffer, destination.into(), tag, SendMode::Standard)
+    }
+
+    /// As [`Communicator::persistent_send`], where the caller knows that the receive has been posted (MPI_Rsend_init).
+    pub fn persistent_ready_send<T: Pod, B: OwnedBuffer<T>>(
+        &self,
+        buffer: B,
+        destination: impl Into<Destination>,
+        tag: i32,
+    ) -> Result<PersistentSend<T, B>> {
+        self.persistent_send(buffer, destination, tag)
     }
 
     fn persistent_send_in_mode<T: Pod, B: OwnedBuffer<T>>(

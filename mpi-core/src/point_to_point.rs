@@ -205,6 +205,28 @@ impl Communicator {
         self.isend_in_mode(scope, call, data, destination.into(), tag, SendMode::Synchronous, self.context())
     }
 
+    /// Starts a send where the caller knows that the receive has been posted (MPI_Irsend).
+    pub fn ready_isend<'scope, T: Pod>(
+        &self,
+        scope: &'scope Scope<'scope, '_>,
+        data: &'scope [T],
+        destination: impl Into<Destination>,
+        tag: i32,
+    ) -> Result<Request<'scope>> {
+        self.isend(scope, data, destination, tag)
+    }
+
+    /// Starts a buffered send, which has completed when it returns (MPI_Ibsend).
+    pub fn buffered_isend<'scope, T: Pod>(
+        &self,
+        data: &[T],
+        destination: impl Into<Destination>,
+        tag: i32,
+    ) -> Result<Request<'scope>> {
+        self.buffered_send(data, destination, tag)?;
+        Ok(Request::done(Status::EMPTY))
+    }
+
     /// Starts a receive (MPI_Irecv).
     pub fn irecv<'scope, T: Pod>(
         &self,

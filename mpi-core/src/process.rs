@@ -5,7 +5,7 @@ use std::cell::{Cell, RefCell, RefMut};
 use rwmpi_transport::{Fabric, NodeFabric};
 
 use crate::activity::{self, Call, Target};
-use crate::engine::{Engine, OperationId};
+use crate::engine::{Engine, Failure, OperationId};
 
 /// What a rank owns. Communicators, requests and scopes hold it together; it belongs to one thread.
 pub(crate) struct Process {
@@ -63,6 +63,13 @@ impl Process {
         detached.push(id);
         let mut engine = self.engine();
         detached.retain(|&id| engine.collect(id).is_none());
+    }
+
+    /// Waits for all buffered sends.
+    pub(crate) fn collect_detached(&self) -> Result<(), Failure> {
+        let detached = self.detached.take();
+        let mut engine = self.engine();
+        detached.into_iter().try_for_each(|id| engine.wait(id).map(drop))
     }
 
     /// Marks the rank as leaving; true the first time.

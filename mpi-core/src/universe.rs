@@ -89,7 +89,8 @@ pub struct TrafficCounters {
     pub requests_dropped: u64,
 }
 
-/// This process's membership of the job; leaving (MPI_Finalize) is its drop or [`Universe::finalize`].
+/// This process's membership of the job. Dropping it leaves the job; [`Universe::finalize`] also waits for the others, as
+/// MPI_Finalize does.
 pub struct Universe {
     world: Communicator,
     this_rank: Communicator,
@@ -161,18 +162,17 @@ impl Universe {
 
     /// Waits until all ranks have arrived here, and leaves the job. What was sent arrives.
     pub fn finalize(self) -> Result<()> {
+        self.world.barrier()?;
         self.leave()
     }
 
+    /// Leaves once everything this rank has sent has left it. Does not wait for the others, so that a rank that gives up ends.
     fn leave(&self) -> Result<()> {
         let world = &self.world;
         if !world.process().begin_finalize() {
             return Ok(());
         }
-        let mut engine = world.process().enter(Call::Finalize, Target::NONE, 0, 0);
-        engine.flush_all().map_err(world.failed(Call::Finalize))?;
-        drop(engine);
-        world.barrier()?;
+        world.process().collect_detached().map_err(world.failed(Call::Finalize))?;
         let mut engine = world.process().enter(Call::Finalize, Target::NONE, 0, 0);
         engine.flush_all().map_err(world.failed(Call::Finalize))?;
         engine.fabric.finish();

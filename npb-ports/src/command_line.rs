@@ -4,7 +4,6 @@
 //! Whatever can be known to be wrong before work begins is said once, by one rank, and ends the command with code 2. A run
 //! that fails verification ends with code 1.
 
-use crate::result::protocol_name;
 use crate::{Benchmark, BenchmarkResult, Class, Options, memory, study};
 use clap::Parser;
 use rwmpi::{Protocol, Universe};
@@ -27,7 +26,7 @@ struct Arguments {
     #[arg(short = 'n', long = "processes", value_name = "COUNT")]
     processes: Option<usize>,
     /// How messages travel: sr, nsr or auto. Under mpiexec, give it to mpiexec.
-    #[arg(long, value_parser = parse_protocol)]
+    #[arg(long)]
     protocol: Option<Protocol>,
     /// Write the result as JSON to FILE, or to the standard output for `-` (the report then goes to standard error).
     #[arg(long, value_name = "FILE")]
@@ -38,12 +37,6 @@ struct Arguments {
     /// Falsify one value, to see the verification fail.
     #[arg(long, hide = true)]
     corrupt: bool,
-}
-
-fn parse_protocol(text: &str) -> Result<Protocol, String> {
-    let named =
-        [Protocol::Sr, Protocol::Nsr, Protocol::Auto].into_iter().find(|&protocol| protocol_name(protocol) == text);
-    named.ok_or_else(|| format!("there is no protocol '{text}': choose sr, nsr or auto"))
 }
 
 /// What is to be said and the code to exit with, when there is nothing to run.
@@ -79,7 +72,13 @@ pub fn main() -> ExitCode {
     if arguments.get(1).is_some_and(|word| word == "study") {
         return study::main(&arguments[2..]);
     }
-    let arguments = parse(arguments);
+    let mut arguments = parse(arguments);
+    if !rwmpi_launcher::in_job() {
+        arguments = match arguments.and_then(start_job) {
+            Err(stop) => return stop.say(),
+            alone => alone,
+        };
+    }
     let universe = match rwmpi::init() {
         Ok(universe) => universe,
         Err(error) => return Stop { text: format!("error: {error}"), code: 1 }.say(),
@@ -95,6 +94,16 @@ fn parse(arguments: Vec<OsString>) -> Result<Arguments, Stop> {
     if arguments.any_source && !arguments.benchmark.definition().has_any_source {
         let benchmark = arguments.benchmark;
         return Err(Stop::wrong_usage(format!("--any-source is for mg and lu; {benchmark} always names its senders")));
+    }
+    Ok(arguments)
+}
+
+/// Starts the ranks and does not return, if there are to be more than this process.
+fn start_job(arguments: Arguments) -> Result<Arguments, Stop> {
+    let ranks = arguments.processes.unwrap_or(1);
+    arguments.benchmark.check_process_count(arguments.class, ranks).map_err(Stop::wrong_usage)?;
+    if ranks > 1 || arguments.protocol.is_some() {
+        rwmpi_launcher::start_self(ranks, arguments.protocol);
     }
     Ok(arguments)
 }
@@ -137,7 +146,7 @@ fn check(arguments: &Arguments, universe: &Universe) -> rwmpi::Result<Result<(),
         return Ok(Err(Stop::wrong_usage(format!("-n {wanted} asks for {wanted} processes, but the job has {ranks}"))));
     }
     if let Some(wanted) = arguments.protocol.filter(|&wanted| wanted != universe.protocol()) {
-        let (wanted, present) = (protocol_name(wanted), protocol_name(universe.protocol()));
+        let (wanted, present) = (wanted.name(), universe.protocol().name());
         let text = format!("--protocol {wanted} comes too late: the job runs with {present}; give it to mpiexec");
         return Ok(Err(Stop::wrong_usage(text)));
     }

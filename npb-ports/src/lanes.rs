@@ -31,6 +31,18 @@ impl Lanes {
         Lanes(from_fn(|lane| numbers[lane]))
     }
 
+    /// Puts them into `numbers` from `first` on.
+    #[inline(always)]
+    pub fn store(self, numbers: &mut [f64], first: usize) {
+        numbers[first..first + LANES].copy_from_slice(&self.0);
+    }
+
+    /// Those of `self` whose index is in the range, of `others` elsewhere.
+    #[inline(always)]
+    pub fn within(self, start: usize, end: usize, others: Lanes) -> Self {
+        Lanes(from_fn(|lane| if start <= lane && lane < end { self.0[lane] } else { others.0[lane] }))
+    }
+
     /// `self + a * b`, rounded once.
     #[inline(always)]
     pub fn plus_product(self, a: Lanes, b: Lanes) -> Self {

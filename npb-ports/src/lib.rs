@@ -10,6 +10,8 @@
 //! the processor has is taken when the program runs, so that one binary is fast everywhere. What they call must be
 //! `#[inline(always)]` to be compiled along.
 #![forbid(unsafe_code)]
+// Formulas and reference values stand here as in the definition: with indices, and with all their digits.
+#![allow(clippy::needless_range_loop, clippy::excessive_precision)]
 
 mod benchmark;
 mod class;
@@ -36,6 +38,9 @@ pub mod is;
 pub mod lu;
 pub mod mg;
 pub mod sp;
+
+#[cfg(test)]
+mod tests;
 
 pub use benchmark::Benchmark;
 pub use class::Class;

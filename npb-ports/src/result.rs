@@ -3,7 +3,7 @@
 use crate::outcome::Outcome;
 use crate::verify::{Check, Verification};
 use crate::{Benchmark, Class};
-use rwmpi::{Communicator, Protocol, Result, TrafficCounters, Universe, op};
+use rwmpi::{Communicator, Result, TrafficCounters, Universe, op};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -151,7 +151,7 @@ impl BenchmarkResult {
             class,
             size: outcome.size,
             ranks: world.size(),
-            protocol: protocol_name(universe.protocol()),
+            protocol: universe.protocol().name(),
             iterations: outcome.iterations,
             seconds,
             mops,
@@ -161,15 +161,6 @@ impl BenchmarkResult {
             communication,
             verification: outcome.verification,
         })
-    }
-}
-
-/// The protocol's name on the command line and in results.
-pub(crate) fn protocol_name(protocol: Protocol) -> &'static str {
-    match protocol {
-        Protocol::Sr => "sr",
-        Protocol::Nsr => "nsr",
-        Protocol::Auto => "auto",
     }
 }
 

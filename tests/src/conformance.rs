@@ -71,6 +71,7 @@ pub fn cases<S: Subject>() -> Vec<Case<S>> {
         case("ways_are_as_announced", 3, remote_memory::ways_are_as_announced),
         case("large_transfers_arrive_whole", 2, remote_memory::large_transfers_arrive_whole),
         case("a_claim_has_one_winner", 4, remote_memory::a_claim_has_one_winner),
+        case("additions_to_a_word_are_counted_once", 4, remote_memory::additions_to_a_word_are_counted_once),
         case("signals_arrive_and_wake", 2, waiting::signals_arrive_and_wake),
         case("a_signal_interrupts_a_busy_peer", 2, waiting::a_signal_interrupts_a_busy_peer),
         case("pushes_wake_sleepers", 2, waiting::pushes_wake_sleepers),

@@ -181,29 +181,39 @@ fn asked_for_it_the_launcher_says_what_ranks_do_and_goes_on() {
     assert!(finished.stderr.contains("ranks 0-1: running, has not joined the job"), "{finished:?}");
 }
 
+/// A rank of a real MPI job, which sends.
+const MPI_PROGRAM: &str = env!("CARGO_BIN_EXE_launcher-mpi");
+
 #[test]
 fn a_full_segment_directory_is_a_message() {
     let directory = std::path::PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("full-{}", std::process::id()));
     std::fs::create_dir_all(&directory).unwrap();
     let run = |program: &str, arguments: &[&str]| {
-        std::process::Command::new(program)
-            .args(arguments)
-            .arg(&directory)
-            .output()
-            .is_ok_and(|output| output.status.success())
+        let command = std::process::Command::new(program).args(arguments).arg(&directory).output();
+        command.is_ok_and(|output| output.status.success())
     };
-    if !run("mount", &["-t", "tmpfs", "-o", "size=12k", "tmpfs"]) {
+    if !run("mount", &["-t", "tmpfs", "-o", "size=4k", "tmpfs"]) {
         eprintln!("skipped: this user may not mount a file system");
         return;
     }
     let directory_name = directory.to_str().unwrap();
-    let peers_starved = mpiexec(["-n", "2", "-segment-dir", directory_name, PEER, "succeed"]).run();
-    std::fs::write(directory.join("filler"), [1; 4096]).unwrap();
-    let launcher_starved = mpiexec(["-n", "2", "-segment-dir", directory_name, PEER, "succeed"]).run();
+    // With a little more room each time: first the launcher lacks it, then the ranks, then nobody.
+    let (mut launcher_starved, mut ranks_starved, mut served) = (false, false, false);
+    for kilobytes in (4..1000).step_by(8) {
+        assert!(run("mount", &["-o", &format!("remount,size={kilobytes}k")]), "remounted");
+        let outcome = mpiexec(["-n", "2", "-segment-dir", directory_name, MPI_PROGRAM, "succeed"]).run();
+        if outcome.code == 0 {
+            served = true;
+            break;
+        } else if outcome.stderr.contains("no shared memory left") {
+            ranks_starved = true;
+        } else {
+            outcome.assert_report(125, &["No space left", directory_name]);
+            launcher_starved = true;
+        }
+    }
     assert!(run("umount", &[]), "unmounted");
-    assert_ne!(peers_starved.code, 0);
-    assert!(peers_starved.stderr.contains("no shared memory left"), "{peers_starved:?}");
-    launcher_starved.assert_report(125, &["No space left", directory_name]);
+    assert!(launcher_starved && ranks_starved && served, "{launcher_starved} {ranks_starved} {served}");
     let _ = std::fs::remove_dir(&directory);
 }
 

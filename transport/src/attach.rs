@@ -22,7 +22,7 @@ impl NodeFabric {
     /// Attaches to `job` as peer `me`. Returns when all peers have attached and know how they reach each other.
     ///
     /// # Errors
-    /// If there is no such place, or no memory, or the job is aborted meanwhile.
+    /// If there is no such place, or somebody else has taken it, or the job is aborted meanwhile.
     pub fn attach(job: &Job, me: usize) -> Result<NodeFabric, JobError> {
         let joined = Joined::new(job, me)?;
         let segment = joined.segment.clone();
@@ -55,14 +55,10 @@ impl Joined {
     /// Fills in the control block and counts itself in.
     fn new(job: &Job, me: usize) -> Result<Joined, JobError> {
         let segment = job.segment.clone();
-        let layout = segment.layout();
-        let peers = layout.peers;
+        let peers = segment.layout().peers;
         if me >= peers {
             return Err(JobError::NoSuchPeer { me, peers });
         }
-        segment
-            .reserve(layout.region(me), layout.control_len())
-            .map_err(|source| JobError::NoMemory { peer: me, source })?;
         if kernel_copy_allowed() {
             // Lets peers copy under Yama's restricted mode; elsewhere it is unknown and refused, which is as good.
             let _ = rustix::process::set_ptracer(rustix::process::PTracer::Any);

@@ -15,7 +15,7 @@ pub(crate) const AFFINITY_WORDS: usize = 16;
 /// "RWMPIJOB".
 pub(crate) const MAGIC: u64 = u64::from_be_bytes(*b"RWMPIJOB");
 /// Changes whenever the layout does.
-pub(crate) const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 2;
 
 /// The first bytes of the job's file.
 #[repr(C)]
@@ -25,7 +25,7 @@ pub(crate) struct JobHeader {
     /// Written by the creator before `magic`, as are the next four.
     pub(crate) version: AtomicU32,
     pub(crate) peers: AtomicU32,
-    pub(crate) region_size: AtomicU64,
+    pub(crate) total_size: AtomicU64,
     pub(crate) heap_size: AtomicU64,
     /// How many processors the creator may use: its affinity and its share by cgroup.
     pub(crate) processors: AtomicU32,
@@ -51,7 +51,7 @@ pub(crate) struct AbortRecord {
     pub(crate) text: [AtomicU8; ABORT_TEXT],
 }
 
-/// The beginning of each peer's region. "The owner" is that peer.
+/// The beginning of each peer's control part. "The owner" is that peer.
 #[repr(C)]
 pub(crate) struct Control {
     /// Seldom changed, read by all.

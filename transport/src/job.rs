@@ -20,7 +20,7 @@ use crate::signal;
 const MOST_ADDRESS_SPACE: usize = 16 << 40;
 /// What part of a limited address space a job's file may take.
 const SHARE_OF_LIMIT: usize = 4;
-/// Smallest heap worth having, bytes.
+/// Smallest heap worth having, and what its size is a multiple of, bytes.
 const SMALLEST_HEAP: usize = 2 << 20;
 /// The peer in an abort record that the launcher wrote.
 const NOT_A_PEER: u32 = u32::MAX;
@@ -51,14 +51,6 @@ pub enum JobError {
     Map {
         /// How long it is.
         bytes: usize,
-        /// What the system says.
-        source: io::Error,
-    },
-    /// No pages for a peer's own part.
-    #[error("no shared memory left for process {peer} of the job: {source}")]
-    NoMemory {
-        /// The peer.
-        peer: usize,
         /// What the system says.
         source: io::Error,
     },
@@ -115,21 +107,17 @@ impl Job {
         }
         let file = segment::create_file(directory).map_err(|source| JobError::Create { what: "open", source })?;
         let segment = Self::size_and_map(file, peers)?;
-        let header_len = size_of::<crate::control::JobHeader>();
-        let no_memory = |source| JobError::Create { what: "reserve memory", source };
-        segment.reserve(0, header_len).map_err(no_memory)?;
-        // The launcher looks at every peer's control block, whether or not that peer came far enough to reserve it.
-        for peer in 0..peers {
-            let control = segment.layout().region(peer);
-            segment.reserve(control, size_of::<crate::control::Control>()).map_err(no_memory)?;
-        }
+        // All that anybody looks at unasked; the launcher looks at every peer's, whether or not that peer came far enough to attach.
+        segment
+            .reserve(0, segment.layout().controls_end())
+            .map_err(|source| JobError::Create { what: "reserve memory", source })?;
 
         let header = segment.header();
         let layout = segment.layout();
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         header.version.store(VERSION, Ordering::Relaxed);
         header.peers.store(peers as u32, Ordering::Relaxed);
-        header.region_size.store(layout.region_size as u64, Ordering::Relaxed);
+        header.total_size.store(layout.total() as u64, Ordering::Relaxed);
         header.heap_size.store(layout.heap_size as u64, Ordering::Relaxed);
         header.processors.store(processors as u32, Ordering::Relaxed);
         header.magic.store(MAGIC, Ordering::Release);
@@ -163,7 +151,7 @@ impl Job {
         if len < probe_layout.total() as u64 {
             return Err(JobError::NotAJob("it is too short"));
         }
-        let (peers, heap_size, region_size) = {
+        let (peers, heap_size, total_size) = {
             let head = Segment::map(file.try_clone().map_err(map_error)?, probe_layout).map_err(map_error)?;
             let header = head.header();
             if header.magic.load(Ordering::Acquire) != MAGIC {
@@ -175,14 +163,14 @@ impl Job {
             (
                 header.peers.load(Ordering::Relaxed) as usize,
                 header.heap_size.load(Ordering::Relaxed) as usize,
-                header.region_size.load(Ordering::Relaxed) as usize,
+                header.total_size.load(Ordering::Relaxed) as usize,
             )
         };
-        if !(1..=MAX_PEERS).contains(&peers) || heap_size > MOST_ADDRESS_SPACE {
+        if !(1..=MAX_PEERS).contains(&peers) || !(SMALLEST_HEAP..=MOST_ADDRESS_SPACE).contains(&heap_size) {
             return Err(JobError::NotAJob("impossible sizes"));
         }
         let layout = Layout::new(peers, heap_size);
-        if layout.region_size != region_size || (layout.total() as u64) > len {
+        if layout.total() != total_size || (layout.total() as u64) > len {
             return Err(JobError::NotAJob("its parts do not fit together"));
         }
         let segment = Segment::map(file, layout).map_err(|source| JobError::Map { bytes: layout.total(), source })?;
@@ -284,8 +272,9 @@ fn heap_size_wanted(peers: usize) -> usize {
     let physical = (system.totalram as usize).saturating_mul(system.mem_unit as usize);
     let limit = |resource| rustix::process::getrlimit(resource).current.map_or(usize::MAX, |bytes| bytes as usize);
     let most = MOST_ADDRESS_SPACE.min(limit(Resource::As) / SHARE_OF_LIMIT).min(limit(Resource::Fsize));
-    let share = (most / peers).saturating_sub(Layout::overhead(peers));
-    physical.min(share).max(SMALLEST_HEAP)
+    let share = most.saturating_sub(Layout::new(peers, 0).total()) / peers;
+    // Rounded down: a file even a byte beyond the limit would cost us a signal.
+    (physical.min(share) / SMALLEST_HEAP * SMALLEST_HEAP).max(SMALLEST_HEAP)
 }
 
 #[cfg(test)]
@@ -320,7 +309,7 @@ mod tests {
             |header| header.peers.store(0, Ordering::Relaxed),
             |header| header.peers.store(u32::MAX, Ordering::Relaxed),
             |header| header.heap_size.store(u64::MAX, Ordering::Relaxed),
-            |header| header.region_size.store(4096, Ordering::Relaxed),
+            |header| header.total_size.store(4096, Ordering::Relaxed),
         ];
         for damage in damages {
             let job = Job::create(2, None).unwrap();

@@ -1,14 +1,18 @@
-//! Where everything lies in the job's file: one header, then a region per peer.
+//! Where everything lies in the job's file.
 //!
 //! All of it is computed from two numbers, how many peers there are and how large their heaps are, so that whoever maps
 //! the file agrees on it. Sizes are generous: untouched pages cost nothing.
+//!
+//! Parts of a kind lie together: the header, every peer's control part, the rings' counters, their cells, their data areas, the
+//! heaps. What a peer touches of others is then close together, and needs few page tables: a process with hundreds of
+//! peers would otherwise spend more memory on page tables than on everything else.
 
 use crossbeam_utils::CachePadded;
 
 use crate::Queue;
+use crate::WORDS_PER_LINE;
 use crate::control::{Control, DirtyWord, JobHeader};
 use crate::ring::Cell;
-use crate::WORDS_PER_LINE;
 
 /// Cells of each ring.
 pub(crate) const CELLS: usize = 128;
@@ -26,10 +30,12 @@ pub(crate) const MAX_PEERS: usize = 4096;
 /// With more peers than this, a producer leaves a hint in the receiver's dirty bitmap.
 pub(crate) const PEERS_WITHOUT_HINTS: usize = 32;
 
-/// What page-like granularity the parts of a region start on. Need not be the system's page size.
+/// Control parts and cells start on a multiple of this, so that reserving one does not touch another. Need not be the system's page size.
 const PAGE: usize = 4096;
 /// Heaps start on a multiple of this: the size of a huge page.
 const HEAP_ALIGNMENT: usize = 2 << 20;
+/// A counter with nothing else on its line or the next.
+type Counter = CachePadded<u64>;
 const RING_SIZE: usize = CELLS * size_of::<Cell>();
 
 /// The number of purposes in [`Queue`].
@@ -39,19 +45,22 @@ pub(crate) const QUEUES: usize = 2;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Layout {
     pub(crate) peers: usize,
-    pub(crate) region_size: usize,
     pub(crate) heap_size: usize,
     /// Words of a bitmap over all peers.
     pub(crate) bitmap_words: usize,
+    /// Within a peer's control part.
     opened: usize,
     dirty: usize,
     reach: usize,
     claims: usize,
-    control_end: usize,
+    /// Bytes of a peer's control part.
+    control_len: usize,
+    /// Where each kind of part starts.
+    controls: usize,
     consumed: usize,
-    request_rings: usize,
-    message_rings: usize,
-    heap: usize,
+    cells: usize,
+    data: usize,
+    heaps: usize,
 }
 
 impl Layout {
@@ -62,89 +71,83 @@ impl Layout {
         let dirty = (opened + QUEUES * bitmap_words * 8).next_multiple_of(128);
         let reach = dirty + QUEUES * bitmap_words * size_of::<DirtyWord>();
         let claims = (reach + peers).next_multiple_of(64);
-        let control_end = (claims + CLAIMS_SIZE).next_multiple_of(PAGE);
-        let consumed = control_end;
-        let request_rings = (consumed + QUEUES * peers * size_of::<CachePadded<u64>>()).next_multiple_of(PAGE);
-        let message_rings = (request_rings + peers * RING_SIZE).next_multiple_of(PAGE);
-        let heap = (message_rings + peers * (RING_SIZE + DATA_SIZE)).next_multiple_of(HEAP_ALIGNMENT);
+        let control_len = (claims + CLAIMS_SIZE).next_multiple_of(PAGE);
+
+        let rings = QUEUES * peers * peers;
+        let controls = size_of::<JobHeader>().next_multiple_of(PAGE);
+        let consumed = controls + peers * control_len;
+        let cells = (consumed + rings * size_of::<Counter>()).next_multiple_of(PAGE);
+        let data = cells + rings * RING_SIZE;
+        let heaps = (data + peers * peers * DATA_SIZE).next_multiple_of(HEAP_ALIGNMENT);
         let heap_size = heap_size.next_multiple_of(HEAP_ALIGNMENT);
         Layout {
             peers,
-            region_size: heap + heap_size,
             heap_size,
             bitmap_words,
             opened,
             dirty,
             reach,
             claims,
-            control_end,
+            control_len,
+            controls,
             consumed,
-            request_rings,
-            message_rings,
-            heap,
+            cells,
+            data,
+            heaps,
         }
-    }
-
-    /// Bytes of a region without its heap.
-    pub(crate) fn overhead(peers: usize) -> usize {
-        Layout::new(peers, 0).region_size
     }
 
     /// Bytes of the whole file.
     pub(crate) fn total(&self) -> usize {
-        self.header_len() + self.peers * self.region_size
+        self.heaps + self.peers * self.heap_size
     }
 
-    /// Bytes of the job header, which is at the beginning.
-    pub(crate) fn header_len(&self) -> usize {
-        size_of::<JobHeader>().next_multiple_of(HEAP_ALIGNMENT)
-    }
-
-    /// Where `peer`'s region starts, and with it its control block.
+    /// `peer`'s control part, which begins with its control block.
     #[inline(always)]
-    pub(crate) fn region(&self, peer: usize) -> usize {
-        self.header_len() + peer * self.region_size
+    pub(crate) fn control(&self, peer: usize) -> usize {
+        self.controls + peer * self.control_len
     }
 
-    /// Bytes from the start of a region that every peer reserves when it attaches.
-    pub(crate) fn control_len(&self) -> usize {
-        self.control_end
+    /// Bytes of the header and all control parts, with which the file begins.
+    pub(crate) fn controls_end(&self) -> usize {
+        self.control(self.peers)
     }
 
     /// A word of the bitmap in which senders register with `peer`.
     pub(crate) fn opened(&self, peer: usize, queue: Queue, word: usize) -> usize {
-        self.region(peer) + self.opened + (queue as usize * self.bitmap_words + word) * 8
+        self.control(peer) + self.opened + (queue as usize * self.bitmap_words + word) * 8
     }
 
     /// A word of the bitmap in which senders leave hints for `peer`.
     #[inline]
     pub(crate) fn dirty(&self, peer: usize, queue: Queue, word: usize) -> usize {
-        self.region(peer) + self.dirty + (queue as usize * self.bitmap_words + word) * size_of::<DirtyWord>()
+        self.control(peer) + self.dirty + (queue as usize * self.bitmap_words + word) * size_of::<DirtyWord>()
     }
 
     /// The byte that says how `peer` reaches `target`'s private memory.
     pub(crate) fn reach(&self, peer: usize, target: usize) -> usize {
-        self.region(peer) + self.reach + target
+        self.control(peer) + self.reach + target
     }
 
     /// A claim word of `peer`.
     #[inline]
     pub(crate) fn claim(&self, peer: usize, index: usize) -> usize {
-        self.region(peer) + self.claims + index * size_of::<u64>()
+        self.control(peer) + self.claims + index * size_of::<u64>()
+    }
+
+    /// The number of the ring from `source` to `peer` among all rings: a receiver's rings of one queue are neighbours.
+    fn ring(&self, peer: usize, queue: Queue, source: usize) -> usize {
+        (queue as usize * self.peers + peer) * self.peers + source
     }
 
     /// The counter in which `peer` says how many cells from `source` it consumed.
     pub(crate) fn consumed(&self, peer: usize, queue: Queue, source: usize) -> usize {
-        self.region(peer) + self.consumed + (queue as usize * self.peers + source) * size_of::<CachePadded<u64>>()
+        self.consumed + self.ring(peer, queue, source) * size_of::<Counter>()
     }
 
-    /// The cells of the ring from `source` to `peer`; bytes.
+    /// The cells of the ring from `source` to `peer`.
     pub(crate) fn cells(&self, peer: usize, queue: Queue, source: usize) -> usize {
-        self.region(peer)
-            + match queue {
-                Queue::Requests => self.request_rings + source * RING_SIZE,
-                Queue::Messages => self.message_rings + source * (RING_SIZE + DATA_SIZE),
-            }
+        self.cells + self.ring(peer, queue, source) * RING_SIZE
     }
 
     /// Bytes of the cells of a ring.
@@ -154,13 +157,20 @@ impl Layout {
 
     /// The data area of the message ring from `source` to `peer`.
     pub(crate) fn data(&self, peer: usize, source: usize) -> usize {
-        self.cells(peer, Queue::Messages, source) + RING_SIZE
+        self.data + (peer * self.peers + source) * DATA_SIZE
     }
 
     /// `peer`'s heap.
     #[inline]
     pub(crate) fn heap(&self, peer: usize) -> usize {
-        self.region(peer) + self.heap
+        self.heaps + peer * self.heap_size
+    }
+
+    /// Whose heap the byte at `offset` lies in, and how far from its start.
+    pub(crate) fn in_heap(&self, offset: usize) -> Option<(usize, usize)> {
+        let offset = offset.checked_sub(self.heaps)?;
+        let owner = offset / self.heap_size;
+        (owner < self.peers).then_some((owner, offset % self.heap_size))
     }
 }
 
@@ -170,37 +180,40 @@ mod tests {
 
     #[test]
     fn parts_do_not_overlap() {
-        for peers in [1, 2, 63, 64, 65, 256] {
+        for peers in [1, 2, 63, 64, 65, 200] {
             let layout = Layout::new(peers, 5 << 20);
-            let last = peers - 1;
-            let region = layout.region(last);
-            let mut end = region + size_of::<Control>();
+            let mut end = size_of::<JobHeader>();
             let mut part = |start: usize, len: usize, alignment: usize| {
                 assert!(start >= end, "overlap with {peers} peers");
                 assert_eq!(start % alignment, 0);
                 end = start + len;
             };
-            part(layout.opened(last, Queue::Messages, 0), layout.bitmap_words * 8, 8);
-            part(layout.opened(last, Queue::Requests, 0), layout.bitmap_words * 8, 8);
-            part(layout.dirty(last, Queue::Messages, 0), layout.bitmap_words * size_of::<DirtyWord>(), 128);
-            part(layout.dirty(last, Queue::Requests, 0), layout.bitmap_words * size_of::<DirtyWord>(), 128);
-            part(layout.reach(last, 0), peers, 1);
-            part(layout.claim(last, 0), CLAIMS_SIZE, 64);
-            for queue in [Queue::Messages, Queue::Requests] {
-                for source in 0..peers {
-                    part(layout.consumed(last, queue, source), 128, 128);
-                }
+            for peer in 0..peers {
+                part(layout.control(peer), size_of::<Control>(), 128);
+                part(layout.opened(peer, Queue::Messages, 0), layout.bitmap_words * 8, 8);
+                part(layout.opened(peer, Queue::Requests, 0), layout.bitmap_words * 8, 8);
+                part(layout.dirty(peer, Queue::Messages, 0), layout.bitmap_words * size_of::<DirtyWord>(), 128);
+                part(layout.dirty(peer, Queue::Requests, 0), layout.bitmap_words * size_of::<DirtyWord>(), 128);
+                part(layout.reach(peer, 0), peers, 1);
+                part(layout.claim(peer, 0), CLAIMS_SIZE, 64);
+                assert!(layout.claim(peer, CLAIM_WORDS) <= layout.control(peer + 1));
             }
-            for source in 0..peers {
-                part(layout.cells(last, Queue::Requests, source), layout.cells_len(), 64);
-            }
-            for source in 0..peers {
-                part(layout.cells(last, Queue::Messages, source), layout.cells_len(), 64);
-                part(layout.data(last, source), DATA_SIZE, 64);
-            }
-            part(layout.heap(last), layout.heap_size, HEAP_ALIGNMENT);
+            let rings = |queue| (0..peers).flat_map(move |peer| (0..peers).map(move |source| (peer, queue, source)));
+            let all = || rings(Queue::Messages).chain(rings(Queue::Requests));
+            all().for_each(|(peer, queue, source)| part(layout.consumed(peer, queue, source), 128, 128));
+            all().for_each(|(peer, queue, source)| part(layout.cells(peer, queue, source), RING_SIZE, 64));
+            rings(Queue::Messages).for_each(|(peer, _, source)| part(layout.data(peer, source), DATA_SIZE, 64));
+            (0..peers).for_each(|peer| part(layout.heap(peer), layout.heap_size, HEAP_ALIGNMENT));
             assert_eq!(end, layout.total());
-            assert!(layout.control_len() <= layout.consumed(0, Queue::Messages, 0) - layout.region(0));
         }
+    }
+
+    #[test]
+    fn heaps_are_found_by_offset() {
+        let layout = Layout::new(3, 4 << 20);
+        assert_eq!(layout.in_heap(layout.heap(0) - 1), None);
+        assert_eq!(layout.in_heap(layout.heap(0)), Some((0, 0)));
+        assert_eq!(layout.in_heap(layout.heap(2) + 5), Some((2, 5)));
+        assert_eq!(layout.in_heap(layout.total()), None);
     }
 }

@@ -151,16 +151,20 @@ impl NodeFabric {
     #[cold]
     #[inline(never)]
     fn welcome_senders(&mut self, queue: Queue, openings: u32) {
-        for source in 0..self.links.len() {
-            let registered = self.segment.opened(self.me, queue, source / 64).load(Ordering::Acquire);
-            let incoming = &mut self.links[source].incoming[queue as usize];
-            if registered >> (source % 64) & 1 == 0 || incoming.is_some() {
-                continue;
+        let peers = self.links.len();
+        for word in 0..self.segment.layout().bitmap_words {
+            let mut registered = self.segment.opened(self.me, queue, word).load(Ordering::Acquire);
+            while registered != 0 {
+                let source = word * 64 + registered.trailing_zeros() as usize;
+                registered &= registered - 1;
+                if source >= peers || self.links[source].incoming[queue as usize].is_some() {
+                    continue;
+                }
+                let memory = self.segment.ring(self.me, queue, source);
+                // SAFETY: only the fabric of peer `me` makes this consumer, there is only one, and makes it once.
+                self.links[source].incoming[queue as usize] = Some(unsafe { Consumer::new(memory) });
+                self.inboxes[queue as usize].senders.push(source);
             }
-            let memory = self.segment.ring(self.me, queue, source);
-            // SAFETY: only the fabric of peer `me` makes this consumer, there is only one, and makes it once.
-            *incoming = Some(unsafe { Consumer::new(memory) });
-            self.inboxes[queue as usize].senders.push(source);
         }
         self.inboxes[queue as usize].openings = openings;
     }
@@ -427,17 +431,12 @@ impl Fabric for NodeFabric {
     }
 
     fn address_of(&self, span: ReadSpan) -> RemoteAddress {
-        let layout = self.segment.layout();
         let len = span.len() as u64;
-        if let Some(offset) = self.segment.offset_of(span.start())
-            && let Some(in_regions) = offset.checked_sub(layout.region(0))
+        let layout = self.segment.layout();
+        if let Some((owner, place)) = self.segment.offset_of(span.start()).and_then(|offset| layout.in_heap(offset))
+            && span.len() <= layout.heap_size - place
         {
-            let owner = in_regions / layout.region_size;
-            if let Some(place) = offset.checked_sub(layout.heap(owner))
-                && span.len() <= layout.heap_size - place
-            {
-                return RemoteAddress { space: PRIVATE_SPACE + 1 + owner as u64, place: place as u64, len };
-            }
+            return RemoteAddress { space: PRIVATE_SPACE + 1 + owner as u64, place: place as u64, len };
         }
         RemoteAddress { space: PRIVATE_SPACE, place: span.start() as u64, len }
     }

@@ -123,8 +123,8 @@ impl Segment {
     #[inline(always)]
     pub(crate) fn control(&self, peer: usize) -> &Control {
         debug_assert!(peer < self.layout.peers);
-        // SAFETY: each region of the mapping begins with one; it consists of atomics, for which any bytes are valid.
-        unsafe { self.at(self.layout.region(peer)).cast().as_ref() }
+        // SAFETY: each control part begins with one; it consists of atomics, for which any bytes are valid.
+        unsafe { self.at(self.layout.control(peer)).cast().as_ref() }
     }
 
     /// A word of the bitmap in which senders register with `peer`. Bits are set (AcqRel) by the sender they stand for, before it

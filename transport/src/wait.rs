@@ -24,7 +24,7 @@ impl WaitPolicy {
     /// 15 µs of a wake-up are paid only after waits that they do not lengthen much.
     const DEDICATED: (u32, u32) = (1000, 2000);
     /// More peers than processors: whoever spins keeps another from working.
-    const CROWDED: (u32, u32) = (8, 100);
+    const CROWDED: (u32, u32) = (8, 50);
 
     /// The policy of `me`. Only when all peers have attached.
     pub(crate) fn for_peer(segment: &Segment, me: usize) -> WaitPolicy {

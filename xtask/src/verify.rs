@@ -29,7 +29,7 @@ pub fn test(workspace: &Workspace) -> Result<()> {
         let mut doc = workspace.cargo(&["doc", "--quiet", "--workspace", "--no-deps"]);
         run(doc.env("RUSTDOCFLAGS", "-D warnings"))
     });
-    report.tests("loom", || loom_tests(workspace, "2"));
+    report.tests("loom", || loom_tests(workspace, "3"));
     report.close()
 }
 
@@ -48,13 +48,15 @@ fn loom_tests(workspace: &Workspace, preemptions: &str) -> (TestCounts, Result<(
     // A folder of its own: everything is compiled differently there.
     command.env("CARGO_TARGET_DIR", workspace.target().join("loom"));
     command.env("RUSTFLAGS", "--cfg loom").env("LOOM_MAX_PREEMPTIONS", preemptions);
+    // Building takes longer than running.
+    command.env("CARGO_PROFILE_DEV_OPT_LEVEL", "0").env("CARGO_PROFILE_DEV_DEBUG", "line-tables-only");
     run_tests(&mut command)
 }
 
 /// Loom, deep.
 pub fn loom(workspace: &Workspace) -> Result<()> {
     let mut report = Report::default();
-    report.tests("loom", || loom_tests(workspace, "3"));
+    report.tests("loom", || loom_tests(workspace, "5"));
     report.close()
 }
 

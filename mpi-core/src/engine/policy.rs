@@ -4,19 +4,18 @@
 
 use rwmpi_transport::Way;
 
-/// Messages of at least this many bytes are worth a request, by the way that the sender would take.
-fn write_min(way: Way) -> u64 {
+/// Messages of at least this many bytes are copied once, by the way that there is: receivers advertise, and senders that find no
+/// request leave the message where it is and announce it. The kernel's copy costs a system call and page look-ups, so up to
+/// there the pipeline through the FIFO, in which both cores copy, is faster.
+pub(super) fn single_copy_min(way: Way) -> u64 {
     match way {
-        Way::SameProcess | Way::SharedHeap => 4096,
-        Way::Kernel => 4096,
+        Way::SameProcess | Way::SharedHeap => WRITE_MIN,
+        Way::Kernel => 192 << 10,
     }
 }
 
-/// The smallest of all [`write_min`]: below it senders do not look for requests.
+/// The smallest of all [`single_copy_min`]: below it senders do not look for requests.
 pub(super) const WRITE_MIN: u64 = 4096;
-
-/// Messages of at least this many bytes that find no request stay where they are and announce themselves.
-pub(super) const ANNOUNCE_MIN: u64 = 4096;
 
 /// Misses in a row after which a receiver stops advertising to a sender.
 const PATIENCE: i8 = 8;
@@ -43,7 +42,7 @@ impl Policy {
 
     /// Whether a receive of `capacity` bytes from `source` should be advertised, if `source` can write by `way`.
     pub(super) fn worth(&mut self, source: u32, capacity: u64, way: Option<Way>) -> bool {
-        if way.is_none_or(|way| capacity < write_min(way)) {
+        if way.is_none_or(|way| capacity < single_copy_min(way)) {
             return false;
         }
         let score = &mut self.scores[source as usize];

@@ -4,7 +4,7 @@ use rwmpi_protocol::{Choice, Envelope, RequestForSend, Rule};
 use rwmpi_transport::{Enqueue, Fabric, Header, PushError, Queue, ReadSpan};
 
 use super::operation::{SendOperation, Stage};
-use super::policy::{ANNOUNCE_MIN, WRITE_MIN};
+use super::policy::{WRITE_MIN, single_copy_min};
 use super::slots::{claimed, open};
 use super::transfer::{SHARE_MIN, Transfer, claim_word};
 use super::{Body, Completion, Engine, Failure, Operation, OperationId, Outgoing, SendMode, wire};
@@ -201,9 +201,10 @@ impl<F: Fabric> Engine<F> {
         let next_request = self.peers[peer as usize].sender.next_request();
         let header = |kind| [kind, envelope.context, envelope.tag, next_request];
         let auto = matches!(self.rule, Rule::Auto { .. });
-        if auto && data.len() as u64 >= ANNOUNCE_MIN {
+        if auto && data.len() as u64 >= WRITE_MIN {
             let address = self.fabric.address_of(data);
-            if self.fabric.way_from(peer as usize, &address).is_some() {
+            let way = self.fabric.way_from(peer as usize, &address);
+            if way.is_some_and(|way| data.len() as u64 >= single_copy_min(way)) {
                 let address = wire::address_words(&address);
                 return (header(wire::ANNOUNCE), First::Announce(wire::Announce { address, answer: id, reserved: 0 }));
             }

@@ -4,6 +4,7 @@ use crate::Class;
 use crate::multipartition::{Problem, Reference};
 
 /// What `class` consists of.
+#[allow(clippy::too_many_lines)] // a table
 pub fn problem(class: Class) -> Problem {
     match class {
         Class::S => Problem {

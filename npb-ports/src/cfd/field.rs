@@ -155,9 +155,9 @@ pub fn whole_vectors(points: usize) -> usize {
     points.next_multiple_of(VECTOR)
 }
 
-/// Long enough that whole vectors from any interior point on, shifted by up to two points, stay in the row.
+/// Long enough for whole vectors from any point on, ghosts included.
 fn row_stride(extent: usize) -> usize {
-    whole_vectors(extent) + VECTOR
+    whole_vectors(extent + 2 * GHOST + VECTOR - 1)
 }
 
 #[cfg(test)]

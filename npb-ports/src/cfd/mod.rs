@@ -4,13 +4,14 @@
 //! The unknowns of a point are density, three momenta and energy, always in that order. Indices count from 0 along x, y and
 //! z (axes 0, 1, 2); points 0 and n-1 of a line lie on the boundary, hold the exact solution and never change.
 //!
-//! Formulas of one point ([`exact_solution`], [`jacobian`], [`Primitive`]) know nothing of how fields are stored, so
+//! Formulas of one point ([`exact_solution`], [`Primitive`]) know nothing of how fields are stored, so
 //! each benchmark may choose the layout that its solver wants. [`Field`] stores rows of one component each, because then a
 //! loop along a row does the same to neighbouring doubles; [`spatial_operator`] works on whatever way its rows run.
 
 mod exact;
 mod field;
-pub mod jacobian;
+#[cfg(test)]
+pub(crate) mod jacobian;
 mod mesh;
 mod norms;
 mod operator;

@@ -85,6 +85,7 @@ impl SparseMatrix {
     }
 
     /// How many elements are not zero.
+    #[cfg(test)]
     pub fn nonzeros(&self) -> usize {
         self.values.as_flattened().iter().filter(|&&value| value != 0.0).count()
     }

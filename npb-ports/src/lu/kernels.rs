@@ -1,197 +1,167 @@
-//! The arithmetic of a sweep, for the points of one anti-diagonal at a time.
+//! The arithmetic of a sweep, for the points of one anti-diagonal.
 //!
-//! The definition writes a sweep with 5 x 5 blocks: D at a point, and for each of its neighbours that is done already an
-//! off-diagonal block, formed from that neighbour's unknowns. Here no block is formed. As soon as a point is done, the
-//! products of its three off-diagonal blocks with its result are computed ([`push`]) and wait for the three points that will
-//! subtract them ([`solve`]). D is lower triangular, so solving with it is a forward substitution.
+//! The definition has a point subtract the products of its off-diagonal blocks with the results of three neighbours. Here
+//! a point that is done computes the three products that its own result has a part in, and leaves them for its successors.
+//! So all that a product needs is at hand, and is computed once for the three of them.
 
-use super::Sweep;
-use crate::cfd::jacobian::Change;
-use crate::cfd::{AxisCoefficients, KAPPA, Mesh, NU, Primitive, State};
+use super::blocks::{Blocks, OMEGA};
+use super::change::{Change, Flow};
+use super::sweep::Sweep;
+use crate::lanes::{LANES, Lanes, Unknowns};
 use multiversion::multiversion;
 
-/// Relaxation factor.
-pub const OMEGA: f64 = 1.2;
-
-/// Factors of the blocks of one problem.
-#[derive(Clone, Copy, Debug)]
-pub struct Coefficients {
-    step: f64,
-    /// Of the off-diagonal blocks, already multiplied by time step and relaxation factor.
-    axes: [AxisCoefficients; 3],
-    /// D: what it has of the identity.
-    identity: f64,
-    /// D: factor of a change of velocity in the momentum equations.
-    stress: f64,
-    /// D: factor of the work of that change in the energy equation.
-    work: f64,
-    /// D: factor of a change of energy per mass in the energy equation.
-    heat: f64,
-}
-
-impl Coefficients {
-    /// For time steps of `step` on `mesh`.
-    pub fn new(mesh: Mesh, step: f64) -> Self {
-        let axes = mesh.axes();
-        let total = |factor: fn(&AxisCoefficients) -> f64| 2.0 * step * axes.iter().map(factor).sum::<f64>();
-        // Each component of the velocity is normal to one axis, where its stress counts 4/3, and across the two others.
-        let second = total(|axis| axis.second);
-        let stress = NU * second * (10.0 / 9.0);
-        Coefficients {
-            step,
-            axes: axes.map(|axis| AxisCoefficients {
-                diffusion: step * OMEGA * axis.diffusion,
-                first: step * OMEGA * axis.first,
-                second: step * OMEGA * axis.second,
-            }),
-            identity: 1.0 + total(|axis| axis.diffusion),
-            stress,
-            work: stress - KAPPA * second,
-            heat: KAPPA * second,
-        }
-    }
-
-    /// D⁻¹ `r` at a point.
-    #[inline(always)]
-    fn divide_by_diagonal(&self, p: Primitive, energy: f64, r: State) -> State {
-        let density = r[0] / self.identity;
-        let inverse = p.inverse_density / (self.identity + self.stress * p.inverse_density);
-        let mut momentum = [0.0; 3];
-        let mut work = 0.0;
-        for m in 0..3 {
-            let velocity = (r[1 + m] - p.velocity[m] * r[0]) * inverse;
-            momentum[m] = (r[1 + m] - self.stress * velocity) / self.identity;
-            work += p.velocity[m] * velocity;
-        }
-        let heat = self.heat * p.inverse_density;
-        let [x, y, z] = momentum;
-        [density, x, y, z, (r[4] - self.work * work + heat * energy * density) / (self.identity + heat)]
-    }
-
-    /// The product of the off-diagonal block of `AXIS` with a change, times the relaxation factor.
-    #[inline(always)]
-    fn off_diagonal<const AXIS: usize>(&self, sweep: Sweep, change: &Change, v: State) -> State {
-        let axis = &self.axes[AXIS];
-        let first = match sweep {
-            Sweep::Lower => -axis.first,
-            Sweep::Upper => axis.first,
-        };
-        let (inviscid, viscous) = (change.inviscid::<AXIS>(), change.viscous::<AXIS>());
-        std::array::from_fn(|m| first * inviscid[m] - axis.second * viscous[m] - axis.diffusion * v[m])
-    }
-}
-
-/// The components of a row of points.
-pub type Points<'a> = [&'a [f64]; 5];
-
-/// What a point's flow is made of.
+/// The points of a diagonal and where they are stored. The points next to the block at either end take part.
 #[derive(Clone, Copy)]
-pub struct Flow<'a> {
-    /// Stored [`Primitive`]s.
-    pub primitives: Points<'a>,
-    /// The last unknown.
-    pub u5: &'a [f64],
+pub struct Strip {
+    /// Place of the first point in the fields.
+    pub field: usize,
+    /// Doubles between components of the fields.
+    pub field_stride: usize,
+    /// Index along y of the first point: its place in rows of terms.
+    pub first: usize,
+    /// Doubles between components of rows of terms.
+    pub stride: usize,
+    /// How many points.
+    pub count: usize,
+    /// The first that is to be solved, counted from the first.
+    pub start: usize,
+    /// The first after it that is not.
+    pub end: usize,
 }
 
-/// Components one after the other, and how many doubles each has: a [`crate::cfd::Row`] to be written.
-pub type RowMut<'a> = (&'a mut [f64], usize);
+/// Products with off-diagonal blocks, each row components after components. Those of this diagonal's predecessors are
+/// replaced by its own.
+pub struct Terms<'a> {
+    /// Of and for the same j.
+    pub x: &'a mut [f64],
+    /// Of the diagonal before.
+    pub y_before: &'a [f64],
+    /// For the diagonal after.
+    pub y: &'a mut [f64],
+    /// Of and for the neighbouring planes.
+    pub z: &'a mut [f64],
+}
 
 #[inline(always)]
-fn at(points: &Points, i: usize) -> State {
-    [points[0][i], points[1][i], points[2][i], points[3][i], points[4][i]]
+fn load(numbers: &[f64], first: usize, stride: usize) -> Unknowns {
+    let component = |m: usize| Lanes::load(numbers, first + m * stride);
+    [component(0), component(1), component(2), component(3), component(4)]
 }
 
-impl<'a> Flow<'a> {
-    #[inline(always)]
-    fn cut(self, count: usize) -> Self {
-        Flow { primitives: cut(self.primitives, count), u5: &self.u5[..count] }
+#[inline(always)]
+fn store(unknowns: Unknowns, numbers: &mut [f64], first: usize, stride: usize) {
+    for (m, component) in unknowns.into_iter().enumerate() {
+        component.store(numbers, first + m * stride);
     }
-
-    /// Primitives and energy per mass.
-    #[inline(always)]
-    fn at(&self, i: usize) -> (Primitive, f64) {
-        let p = Primitive::from_array(at(&self.primitives, i));
-        (p, self.u5[i] * p.inverse_density)
-    }
 }
 
 #[inline(always)]
-fn cut(points: Points<'_>, count: usize) -> Points<'_> {
-    points.map(|component| &component[..count])
+fn load_flow(u: &[f64], primitives: &[f64], first: usize, stride: usize) -> Flow {
+    let [inverse_density, x, y, z, kinetic] = load(primitives, first, stride);
+    let energy = Lanes::load(u, first + 4 * stride) * inverse_density;
+    Flow { inverse_density, velocity: [x, y, z], kinetic, energy }
 }
 
-#[inline(always)]
-fn cut_mut((row, stride): RowMut<'_>, first: usize, count: usize) -> [&mut [f64]; 5] {
-    let mut components = row.chunks_exact_mut(stride);
-    std::array::from_fn(|_| &mut components.next().expect("a row has five components")[first..][..count])
-}
-
-/// Solves `count` points: `v` is what the sweep starts from and `terms` are the products with the blocks of each point's
-/// three neighbours. The results go to place `first` and on of `result`.
+/// Solves the lower triangular system for a diagonal of `v`.
 #[multiversion(targets("x86_64+avx2+fma"))]
-pub fn solve(
-    coefficients: &Coefficients,
+pub fn lower(blocks: &Blocks, u: &[f64], primitives: &[f64], v: &mut [f64], mut terms: Terms, strip: Strip) {
+    for lane in (0..strip.count).step_by(LANES) {
+        let flow = load_flow(u, primitives, strip.field + lane, strip.field_stride);
+        relax(Sweep::Lower, blocks, flow, v, &mut terms, strip, lane);
+    }
+}
+
+/// Solves the upper triangular system for a diagonal of `v`, and corrects the unknowns by the result.
+#[multiversion(targets("x86_64+avx2+fma"))]
+pub fn upper(blocks: &Blocks, u: &mut [f64], primitives: &mut [f64], v: &mut [f64], mut terms: Terms, strip: Strip) {
+    for lane in (0..strip.count).step_by(LANES) {
+        let (field, stride) = (strip.field + lane, strip.field_stride);
+        let flow = load_flow(u, primitives, field, stride);
+        let correction = relax(Sweep::Upper, blocks, flow, v, &mut terms, strip, lane);
+        let old = load(u, field, stride);
+        let corrected = correct(&old, &correction);
+        let new = inside(&corrected, &old, strip, lane);
+        store(new, u, field, stride);
+        store(primitives_of(&new), primitives, field, stride);
+    }
+}
+
+/// Solves the points from `lane` on and passes on what their successors subtract.
+#[inline(always)]
+fn relax(
     sweep: Sweep,
+    blocks: &Blocks,
     flow: Flow,
-    v: Points,
-    terms: [Points; 3],
-    result: RowMut,
-    (first, count): (usize, usize),
-) {
-    let (flow, v, [x, y, z]) = (flow.cut(count), cut(v, count), terms.map(|points| cut(points, count)));
-    let [a, b, c, d, e] = cut_mut(result, first, count);
-    let sum = |i: usize| -> State { std::array::from_fn(|m| x[m][i] + y[m][i] + z[m][i]) };
+    v: &mut [f64],
+    terms: &mut Terms<'_>,
+    strip: Strip,
+    lane: usize,
+) -> Unknowns {
+    let (field, place, stride) = (strip.field + lane, strip.first + lane, strip.stride);
+    let beside = match sweep {
+        Sweep::Lower => place - 1,
+        Sweep::Upper => place + 1,
+    };
+    let old = load(v, field, strip.field_stride);
+    let (x, y, z) = (load(terms.x, place, stride), load(terms.y_before, beside, stride), load(terms.z, place, stride));
+    let solved = solve(sweep, blocks, &flow, &old, [x, y, z]);
+    // A neighbour's point, and what is not a point of this diagonal, stays.
+    let new = inside(&solved, &old, strip, lane);
+    store(new, v, field, strip.field_stride);
+    let change = Change::new(flow, new);
+    store(blocks.off_diagonal::<0>(sweep, &change, &new), terms.x, place, stride);
+    store(blocks.off_diagonal::<1>(sweep, &change, &new), terms.y, place, stride);
+    store(blocks.off_diagonal::<2>(sweep, &change, &new), terms.z, place, stride);
+    new
+}
+
+#[inline(always)]
+fn solve(sweep: Sweep, blocks: &Blocks, flow: &Flow, v: &Unknowns, [x, y, z]: [Unknowns; 3]) -> Unknowns {
+    let mut right = [Lanes::default(); 5];
     match sweep {
         Sweep::Lower => {
-            for i in 0..count {
-                let (sum, v, (p, energy)) = (sum(i), at(&v, i), flow.at(i));
-                let right = std::array::from_fn(|m| coefficients.step * v[m] - sum[m]);
-                [a[i], b[i], c[i], d[i], e[i]] = coefficients.divide_by_diagonal(p, energy, right);
+            for m in 0..5 {
+                right[m] = blocks.step * v[m] - (x[m] + y[m] + z[m]);
             }
+            blocks.divide_by_diagonal(flow, right)
         }
         Sweep::Upper => {
-            for i in 0..count {
-                let (sum, v, (p, energy)) = (sum(i), at(&v, i), flow.at(i));
-                let less = coefficients.divide_by_diagonal(p, energy, sum);
-                [a[i], b[i], c[i], d[i], e[i]] = std::array::from_fn(|m| v[m] - less[m]);
+            for m in 0..5 {
+                right[m] = x[m] + y[m] + z[m];
             }
+            let mut result = blocks.divide_by_diagonal(flow, right);
+            for m in 0..5 {
+                result[m] = v[m] - result[m];
+            }
+            result
         }
-    }
-}
-
-/// Computes the products of the off-diagonal blocks of an axis with the results `w` of `count` points, for the neighbours
-/// to subtract. They go to place `first` and on of `terms`.
-#[multiversion(targets("x86_64+avx2+fma"))]
-pub fn push(
-    coefficients: &Coefficients,
-    sweep: Sweep,
-    axis: usize,
-    flow: Flow,
-    w: Points,
-    terms: RowMut,
-    (first, count): (usize, usize),
-) {
-    let terms = cut_mut(terms, first, count);
-    let (flow, w) = (flow.cut(count), cut(w, count));
-    match axis {
-        0 => push_along::<0>(coefficients, sweep, flow, w, terms, count),
-        1 => push_along::<1>(coefficients, sweep, flow, w, terms, count),
-        _ => push_along::<2>(coefficients, sweep, flow, w, terms, count),
     }
 }
 
 #[inline(always)]
-fn push_along<const AXIS: usize>(
-    coefficients: &Coefficients,
-    sweep: Sweep,
-    flow: Flow<'_>,
-    w: Points<'_>,
-    [a, b, c, d, e]: [&mut [f64]; 5],
-    count: usize,
-) {
-    for i in 0..count {
-        let (w, (p, energy)) = (at(&w, i), flow.at(i));
-        let change = Change::new(p, energy, w);
-        [a[i], b[i], c[i], d[i], e[i]] = coefficients.off_diagonal::<AXIS>(sweep, &change, w);
+fn inside(new: &Unknowns, old: &Unknowns, strip: Strip, lane: usize) -> Unknowns {
+    let (start, end) = (strip.start.saturating_sub(lane), strip.end.saturating_sub(lane));
+    let mut chosen = *new;
+    for m in 0..5 {
+        chosen[m] = new[m].within(start, end, old[m]);
     }
+    chosen
+}
+
+#[inline(always)]
+fn correct(u: &Unknowns, correction: &Unknowns) -> Unknowns {
+    let factor = Lanes::splat(1.0 / (OMEGA * (2.0 - OMEGA)));
+    let mut corrected = *u;
+    for m in 0..5 {
+        corrected[m] = u[m].plus_product(factor, correction[m]);
+    }
+    corrected
+}
+
+/// [`crate::cfd::Primitive`]s, as they are stored.
+#[inline(always)]
+fn primitives_of(u: &Unknowns) -> Unknowns {
+    let inverse_density = u[0].recip();
+    let [x, y, z] = [u[1] * inverse_density, u[2] * inverse_density, u[3] * inverse_density];
+    [inverse_density, x, y, z, 0.5 * (x * x).plus_product(y, y).plus_product(z, z)]
 }

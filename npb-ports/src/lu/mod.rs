@@ -4,6 +4,8 @@
 //! its neighbours towards the origin of the sweep, so the processes work as a pipeline, plane after plane along z: two
 //! small messages in and two out for every plane and sweep. Whole faces are exchanged once an iteration.
 
+mod blocks;
+mod change;
 mod diagonals;
 mod kernels;
 mod neighbours;

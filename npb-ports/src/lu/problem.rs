@@ -41,7 +41,7 @@ impl Problem {
     }
 }
 
-#[allow(clippy::excessive_precision, clippy::too_many_lines)] // a table, with the digits of the definition
+#[allow(clippy::too_many_lines)] // a table
 fn reference(class: Class) -> (State, State, f64) {
     match class {
         Class::S => (

@@ -2,8 +2,8 @@
 
 use super::diagonals::Rectangle;
 use crate::cfd::{
-    AxisCoefficients, Block, Field, GHOST, Row, Weights, dissipation_weights, row_primitives, spatial_operator,
-    whole_vectors,
+    AxisCoefficients, Block, Field, GHOST, Primitive, Row, Weights, dissipation_weights, row_primitives,
+    spatial_operator, whole_vectors,
 };
 
 /// Computes L of skewed fields of one block.
@@ -45,13 +45,30 @@ impl Residual {
         }
     }
 
-    /// Computes the primitives of the whole block and of the ghosts next to it.
+    /// Computes the primitives of the whole block.
     pub fn primitives(&self, u: &Field, primitives: &mut Field) {
         let [width, height, depth] = self.block.extent;
-        let rectangle = Rectangle { i: GHOST..GHOST + width, j: GHOST..GHOST + height }.grown(1);
+        let rectangle = Rectangle { i: GHOST..GHOST + width, j: GHOST..GHOST + height };
         for k in GHOST..GHOST + depth {
             for diagonal in rectangle.diagonals() {
                 row_primitives(u, primitives, diagonal.first(k), diagonal.j.len());
+            }
+        }
+    }
+
+    /// Computes the primitives of the ghosts next to the block, where the mesh has points.
+    pub fn ghost_primitives(&self, u: &Field, primitives: &mut Field) {
+        let Block { mesh, start, extent } = self.block;
+        for axis in [0, 1] {
+            let low = (start[axis] > 0).then_some(GHOST - 1);
+            let high = (start[axis] + extent[axis] < mesh.n).then_some(GHOST + extent[axis]);
+            for outside in low.into_iter().chain(high) {
+                for k in GHOST..GHOST + extent[2] {
+                    for along in GHOST..GHOST + extent[1 - axis] {
+                        let point = if axis == 0 { [outside, along, k] } else { [along, outside, k] };
+                        primitives.set(point, Primitive::new(u.get(point)).to_array());
+                    }
+                }
             }
         }
     }

@@ -1,11 +1,11 @@
 //! Symmetric successive over-relaxation: the iteration itself.
 
 use super::Sweep;
-use super::kernels::{Coefficients, OMEGA};
+use super::blocks::Blocks;
 use super::neighbours::Neighbours;
 use super::residual::Residual;
 use super::surface_integral::surface_integral;
-use super::sweep::{Frozen, Sweeper};
+use super::sweep::{Fields, Sweeper};
 use crate::cfd::{Block, Field, GHOST, State, error_squares, exact_solution, initial_value, root_mean, squares};
 use rwmpi::Result;
 
@@ -16,6 +16,7 @@ pub struct Solver<N> {
     residual: Residual,
     sweeper: Sweeper,
     u: Field,
+    /// The [`crate::cfd::Primitive`]s of `u`: of the block always, of the ghosts since the last residual.
     primitives: Field,
     /// L of the exact solution.
     forcing: Field,
@@ -32,8 +33,9 @@ impl<N: Neighbours> Solver<N> {
         u.fill(&block, |point| exact_solution(block.mesh.coordinates(point)));
         neighbours.exchange_faces(&mut u)?;
         residual.primitives(&u, &mut primitives);
+        residual.ghost_primitives(&u, &mut primitives);
         residual.residual(&u, &primitives, &zero, &mut forcing);
-        let sweeper = Sweeper::new(Coefficients::new(block.mesh, step), &block);
+        let sweeper = Sweeper::new(Blocks::new(block.mesh, step), &block);
         let mut solver = Solver { block, neighbours, residual, sweeper, u, primitives, forcing, v: zero };
         solver.set_initial_values();
         Ok(solver)
@@ -43,6 +45,7 @@ impl<N: Neighbours> Solver<N> {
     pub fn set_initial_values(&mut self) {
         let block = self.block;
         self.u.fill(&block, |point| initial_value(block.mesh, point));
+        self.residual.primitives(&self.u, &mut self.primitives);
     }
 
     /// Falsifies the forcing of one point.
@@ -55,7 +58,7 @@ impl<N: Neighbours> Solver<N> {
     /// Computes the residual of the present values. Collective.
     pub fn compute_residual(&mut self) -> Result<()> {
         self.neighbours.exchange_faces(&mut self.u)?;
-        self.residual.primitives(&self.u, &mut self.primitives);
+        self.residual.ghost_primitives(&self.u, &mut self.primitives);
         self.residual.residual(&self.u, &self.primitives, &self.forcing, &mut self.v);
         Ok(())
     }
@@ -80,7 +83,6 @@ impl<N: Neighbours> Solver<N> {
         for _ in 0..iterations {
             self.sweep(Sweep::Lower)?;
             self.sweep(Sweep::Upper)?;
-            self.correct();
             self.compute_residual()?;
         }
         self.residual_norm()
@@ -90,23 +92,10 @@ impl<N: Neighbours> Solver<N> {
         self.sweeper.begin();
         for k in self.sweeper.planes(sweep) {
             self.neighbours.before_plane(sweep, &mut self.v, k)?;
-            let flow = Frozen { u: &self.u, primitives: &self.primitives };
-            self.sweeper.plane(sweep, flow, &mut self.v, k);
+            let mut fields = Fields { u: &mut self.u, primitives: &mut self.primitives, v: &mut self.v };
+            self.sweeper.plane(sweep, &mut fields, k);
             self.neighbours.after_plane(sweep, &self.v, k)?;
         }
         Ok(())
-    }
-
-    /// Adds the correction to the interior values.
-    fn correct(&mut self) {
-        let factor = 1.0 / (OMEGA * (2.0 - OMEGA));
-        for k in self.sweeper.planes(Sweep::Lower) {
-            for diagonal in self.sweeper.interior().diagonals() {
-                let (first, count) = (diagonal.first(k), diagonal.j.len());
-                for (u, v) in self.u.points_mut(first, count).into_iter().zip(self.v.points(first, count)) {
-                    u.iter_mut().zip(v).for_each(|(u, v)| *u += factor * v);
-                }
-            }
-        }
     }
 }

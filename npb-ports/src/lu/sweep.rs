@@ -1,9 +1,10 @@
 //! The two triangular sweeps of one iteration over a block.
 
-use super::diagonals::{Diagonal, Rectangle};
-use super::kernels::{Coefficients, Flow, push, solve};
+use super::blocks::Blocks;
+use super::diagonals::Rectangle;
+use super::kernels::{Strip, Terms, lower, upper};
 use super::process_grid::Side;
-use crate::cfd::{Block, Field, GHOST, Row, whole_vectors};
+use crate::cfd::{Block, Field, GHOST, Row};
 use std::ops::Range;
 
 /// Which of the two triangular systems is solved, and so in which direction.
@@ -15,27 +16,27 @@ pub enum Sweep {
     Upper,
 }
 
-/// The flow that the blocks of the triangular systems are made from.
-#[derive(Clone, Copy)]
-pub struct Frozen<'a> {
-    /// The unknowns.
-    pub u: &'a Field,
-    /// Their [`crate::cfd::Primitive`]s, ghosts included.
-    pub primitives: &'a Field,
+/// What both sweeps work on.
+pub struct Fields<'a> {
+    /// The unknowns. The upper sweep corrects them.
+    pub u: &'a mut Field,
+    /// Their [`crate::cfd::Primitive`]s, valid next to the block too.
+    pub primitives: &'a mut Field,
+    /// The residual before the lower sweep; its result, which the upper sweep starts from.
+    pub v: &'a mut Field,
 }
 
-/// Products with off-diagonal blocks that wait for the points which will subtract them, and the diagonal in work.
+/// Products with off-diagonal blocks that wait for the points which will subtract them.
 pub struct Sweeper {
-    coefficients: Coefficients,
+    blocks: Blocks,
     interior: Rectangle,
     planes: Range<usize>,
     /// For the next diagonal's points at the same j.
     along_x: Row,
-    /// For the next diagonal's points one j further.
-    along_y: Row,
+    /// For the next diagonal's points one j further; and of the diagonal before.
+    along_y: [Row; 2],
     /// For the next plane: a row for every diagonal, by the sum of its indices.
     along_z: Vec<Row>,
-    results: Row,
 }
 
 impl Sweep {
@@ -50,17 +51,16 @@ impl Sweep {
 
 impl Sweeper {
     /// For `block`.
-    pub fn new(coefficients: Coefficients, block: &Block) -> Self {
+    pub fn new(blocks: Blocks, block: &Block) -> Self {
         let row = Row::new(block.extent[1]);
         let interior = block.interior(2);
         Sweeper {
-            coefficients,
+            blocks,
             interior: Rectangle::interior(block),
             planes: interior.start + GHOST..interior.end + GHOST,
             along_x: row.clone(),
-            along_y: row.clone(),
-            along_z: vec![row.clone(); block.extent[0] + block.extent[1] + 4 * GHOST],
-            results: row,
+            along_y: [row.clone(), row.clone()],
+            along_z: vec![row; block.extent[0] + block.extent[1] + 4 * GHOST],
         }
     }
 
@@ -73,11 +73,6 @@ impl Sweeper {
         })
     }
 
-    /// The points of a plane that are swept.
-    pub fn interior(&self) -> &Rectangle {
-        &self.interior
-    }
-
     /// Forgets the plane before: the next one is the sweep's first.
     pub fn begin(&mut self) {
         for row in &mut self.along_z {
@@ -85,65 +80,37 @@ impl Sweeper {
         }
     }
 
-    /// Sweeps over plane `k` of `v`. The lines of `v` beside the interior that the sweep comes from must be valid.
-    pub fn plane(&mut self, sweep: Sweep, flow: Frozen<'_>, v: &mut Field, k: usize) {
-        let done = self.interior.grown(1);
-        let sums = done.diagonals().map(|diagonal| diagonal.sum);
+    /// Sweeps over plane `k`. The lines of `v` beside the interior that the sweep comes from must be valid.
+    pub fn plane(&mut self, sweep: Sweep, fields: &mut Fields<'_>, k: usize) {
+        let sums = self.interior.grown(1).diagonals().map(|diagonal| diagonal.sum);
         // Two corners of the grown rectangle have no neighbour in the interior.
         match sweep {
-            Sweep::Lower => sums.skip(1).for_each(|sum| self.diagonal(sweep, flow, v, sum, k)),
-            Sweep::Upper => sums.rev().skip(1).for_each(|sum| self.diagonal(sweep, flow, v, sum, k)),
+            Sweep::Lower => sums.skip(1).for_each(|sum| self.diagonal(sweep, fields, sum, k)),
+            Sweep::Upper => sums.rev().skip(1).for_each(|sum| self.diagonal(sweep, fields, sum, k)),
         }
     }
 
-    fn diagonal(&mut self, sweep: Sweep, flow: Frozen<'_>, v: &mut Field, sum: usize, k: usize) {
-        let inside = self.interior.diagonal(sum);
-        if !inside.j.is_empty() {
-            self.solve_diagonal(sweep, flow, v, &inside, k);
-        }
-        let around = self.interior.grown(1).diagonal(sum);
-        let (results, stride) = self.results.data_mut();
-        for j in [around.j.start, around.j.end - 1] {
-            if !inside.j.contains(&j) {
-                for (m, number) in v.get([sum - j, j, k]).into_iter().enumerate() {
-                    results[m * stride + j] = number;
-                }
-            }
-        }
-        self.push_diagonal(sweep, flow, &around, k);
-    }
-
-    fn solve_diagonal(&mut self, sweep: Sweep, flow: Frozen<'_>, v: &mut Field, inside: &Diagonal, k: usize) {
-        let (first, j) = (inside.first(k), inside.j.start);
-        let count = whole_vectors(inside.j.len());
-        let from_y = match sweep {
-            Sweep::Lower => j - 1,
-            Sweep::Upper => j + 1,
+    fn diagonal(&mut self, sweep: Sweep, fields: &mut Fields<'_>, sum: usize, k: usize) {
+        let (around, inside) = (self.interior.grown(1).diagonal(sum), self.interior.diagonal(sum));
+        let Fields { u, primitives, v } = fields;
+        self.along_y.swap(0, 1);
+        let [y_before, y] = &mut self.along_y;
+        let (x, stride) = self.along_x.data_mut();
+        let (y_before, y, z) = (y_before.data_mut().0, y.data_mut().0, self.along_z[sum].data_mut().0);
+        let terms = Terms { x, y_before, y, z };
+        let first = around.j.start;
+        let strip = Strip {
+            field: v.index(around.first(k)),
+            field_stride: v.component_stride(),
+            first,
+            stride,
+            count: around.j.len(),
+            start: inside.j.start.saturating_sub(first),
+            end: inside.j.end.saturating_sub(first),
         };
-        let terms = [(&self.along_x, j), (&self.along_y, from_y), (&self.along_z[inside.sum], j)];
-        let terms = terms.map(|(row, first)| row.components().map(|component| &component[first..]));
-        let (points, frozen) = (v.points(first, count), flow.points(first, count));
-        solve(&self.coefficients, sweep, frozen, points, terms, self.results.data_mut(), (j, count));
-        for (into, from) in v.points_mut(first, inside.j.len()).into_iter().zip(self.results.components()) {
-            into.copy_from_slice(&from[inside.j.clone()]);
+        match sweep {
+            Sweep::Lower => lower(&self.blocks, u.data(), primitives.data(), v.data_mut(), terms, strip),
+            Sweep::Upper => upper(&self.blocks, u.data_mut(), primitives.data_mut(), v.data_mut(), terms, strip),
         }
-    }
-
-    fn push_diagonal(&mut self, sweep: Sweep, flow: Frozen<'_>, around: &Diagonal, k: usize) {
-        let (first, j) = (around.first(k), around.j.start);
-        let count = whole_vectors(around.j.len());
-        let frozen = flow.points(first, count);
-        let results = self.results.components().map(|component| &component[j..]);
-        let coefficients = &self.coefficients;
-        let terms = [&mut self.along_x, &mut self.along_y, &mut self.along_z[around.sum]];
-        for (axis, terms) in terms.into_iter().enumerate() {
-            push(coefficients, sweep, axis, frozen, results, terms.data_mut(), (j, count));
-        }
-    }
-}
-
-impl<'a> Frozen<'a> {
-    fn points(self, first: [usize; 3], count: usize) -> Flow<'a> {
-        Flow { primitives: self.primitives.points(first, count), u5: self.u.points(first, count)[4] }
     }
 }

@@ -85,7 +85,7 @@ fn overview(study: &Study, verdicts: &[Verdict]) -> Markup {
                     figure {
                         figcaption {
                             b { "Time relative to NSR" }
-                            " fastest of " (plural(settings.repeats, "run")) "; whiskers reach to the slowest"
+                            " fastest of " (plural(settings.repeats, "run")) "; whiskers reach to the slowest, arrows beyond the plot"
                         }
                         (plot)
                     }

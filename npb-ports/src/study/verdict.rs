@@ -260,6 +260,11 @@ fn auto_against(comparison: &Comparison, auto: &Record, better: &Record) -> Stri
     let (difference, evidence) = (comparison.difference(), comparison.evidence());
     let written = ways_of_auto(&auto.traffic);
     match comparison.standing {
+        Standing::Level if scatter(auto, better) > WIDE_SPREAD => {
+            format!(
+                "AUTO and the better one, {name}, cannot be told apart: AUTO takes {difference}, {evidence}.{written}"
+            )
+        }
         Standing::Level => {
             format!("AUTO keeps up with the better one, {name}: it takes {difference}, {evidence}.{written}")
         }
@@ -377,7 +382,7 @@ fn summary_of_auto(verdicts: &[Verdict]) -> Option<String> {
         .map(|(verdict, it)| with_difference(verdict, it))
         .collect();
     let first = match behind.as_slice() {
-        [] => "AUTO falls behind the better of SR and NSR nowhere".to_owned(),
+        [] => "AUTO falls behind the better of SR and NSR nowhere beyond the spread".to_owned(),
         some => format!("AUTO falls behind the better of SR and NSR in {}", list(some)),
     };
     let second = if ahead.is_empty() { String::new() } else { format!(", and is ahead of both in {}", list(&ahead)) };

@@ -216,3 +216,28 @@ pub(super) fn a_claim_has_one_winner<S: Subject>(fabric: &mut S) {
         barrier(fabric);
     }
 }
+
+/// All add to the same words at the same time: everyone sees other values, and nothing gets lost.
+pub(super) fn additions_to_a_word_are_counted_once<S: Subject>(fabric: &mut S) {
+    const EACH: u64 = 2000;
+    let (me, peers) = (fabric.me(), fabric.peers());
+    for index in [0, 1, fabric.claim_words().saturating_sub(1)] {
+        if fabric.claim_words() == 0 {
+            return;
+        }
+        if me == 1 {
+            fabric.set_claim(index, 0);
+        }
+        barrier(fabric);
+        let mut last = None;
+        for _ in 0..EACH {
+            let found = fabric.add_to_claim(1, index, 1);
+            assert!(last < Some(found), "one value was given twice");
+            last = Some(found);
+        }
+        barrier(fabric);
+        let total = EACH * peers as u64;
+        assert_eq!(fabric.swap_claim(1, index, u64::MAX, 0), Err(total));
+        barrier(fabric);
+    }
+}

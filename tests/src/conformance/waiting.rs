@@ -11,11 +11,11 @@ use rwmpi_transport::{Backoff, Enqueue, Fabric, Queue, ReadSpan, Signal};
 use super::Subject;
 use super::support::{barrier, hear, pull, push, tell, try_pull};
 
-const ROUNDS: u32 = 150;
+const ROUNDS: u32 = 400;
 
 /// Long enough for a waiting peer to fall asleep, in most rounds; in others it is caught on its way.
 fn let_it_sleep(round: u32) {
-    std::thread::sleep(Duration::from_millis(u64::from(round % 5)));
+    std::thread::sleep(Duration::from_millis([0, 1, 3, 5][round as usize % 4]));
 }
 
 /// Waits until `done` says so.

@@ -469,12 +469,15 @@ fn persistent_requests_start_again_and_again(universe: &Universe) -> Result<()> 
         let send = |other| {
             let mut request = world.persistent_send(universe.alloc::<u8>(len), other, 1)?;
             let mut synchronous = world.persistent_synchronous_send(vec![0u8; len], other, 2)?;
+            let mut buffered = world.persistent_buffered_send(vec![9u8; len], other, 3)?;
             for round in 0..5 {
                 request.buffer()?.copy_from_slice(&pattern(round, len));
                 synchronous.buffer()?.copy_from_slice(&pattern(round + 1, len));
                 request.start()?;
                 synchronous.start()?;
                 request.wait()?;
+                buffered.start()?;
+                buffered.wait()?;
                 while synchronous.test()?.is_none() {}
             }
             Ok(())
@@ -482,12 +485,16 @@ fn persistent_requests_start_again_and_again(universe: &Universe) -> Result<()> 
         let receive = |other| {
             let mut first = world.persistent_receive(vec![0u8; len], other, 1)?;
             let mut second = world.persistent_receive(universe.alloc::<u8>(len), ANY_SOURCE, 2)?;
+            let mut third = world.persistent_receive(vec![0u8; len], other, 3)?;
             for round in 0..5 {
                 first.start()?;
                 assert_eq!(first.buffer().err().map(|error| error.class()), Some(ErrorClass::Request));
                 second.start()?;
+                third.start()?;
                 first.wait()?;
                 second.wait()?;
+                third.wait()?;
+                assert!(third.buffer()?.iter().all(|&byte| byte == 9));
                 assert!(first.buffer()?[..] == pattern(round, len)[..]);
                 assert!(second.buffer()?[..] == pattern(round + 1, len)[..]);
             }

@@ -77,6 +77,7 @@ pub const ATOMICS_FILES: &[&str] = &[
     "transport/src/control.rs",
     "transport/src/heap.rs",
     "transport/src/job.rs",
+    "transport/src/layout.rs",
     "transport/src/node.rs",
     "transport/src/remote_memory.rs",
     "transport/src/segment.rs",
