@@ -1,16 +1,16 @@
-//! Diffusion of the waves: a time step shrinks each by a factor that depends on its wave number.
+//! Diffusion of the waves: in time, each shrinks by a factor that depends on its wave number.
 
-use super::lines::{Lines, join, separate};
+use super::fft::Block;
 use super::transform::Layout;
-use crate::lanes::{LANES, Lanes};
+use crate::lanes::LANES;
 use multiversion::multiversion;
-use num_complex::Complex64;
 use std::f64::consts::PI;
 
 /// Diffusion per time step.
 const ALPHA: f64 = 1e-6;
 
-/// The factors of a process's waves: each is the product of one for each dimension.
+/// The factors of a process's waves after some time: each is the product of one for each dimension.
+#[derive(Clone, Debug)]
 pub struct Evolution {
     along_x: Vec<f64>,
     along_y: Vec<f64>,
@@ -18,11 +18,12 @@ pub struct Evolution {
 }
 
 impl Evolution {
-    /// For the waves of a process with this layout.
-    pub fn new(layout: &Layout) -> Self {
+    /// For the waves of a process with this layout, after `time` steps.
+    pub fn new(layout: &Layout, time: usize) -> Self {
         let [nx, ny, nz] = layout.extent;
+        let decay = -4.0 * ALPHA * PI * PI * time as f64;
         let factors = |n: usize, start: usize, count: usize| -> Vec<f64> {
-            (start..start + count).map(|index| (-4.0 * ALPHA * PI * PI * wave_number(index, n).powi(2)).exp()).collect()
+            (start..start + count).map(|index| (decay * wave_number(index, n).powi(2)).exp()).collect()
         };
         Evolution {
             along_x: factors(nx, layout.grid.xy_rank * layout.x, layout.x),
@@ -31,17 +32,14 @@ impl Evolution {
         }
     }
 
-    /// Advances lines along z by a time step; `start` are the own indices along x and y of the first.
-    pub fn step(&self, waves: &mut [Complex64], lines: Lines, start: [usize; 2]) {
-        let (along_x, along_y) = (&self.along_x[start[0]..][..lines.count], self.along_y[start[1]]);
-        if lines.count == LANES {
-            step_lines(waves, lines, along_x, along_y, &self.along_z);
-        } else {
-            for (z, factor) in self.along_z.iter().enumerate() {
-                let row = &mut waves[lines.first + z * lines.along.step..][..lines.count];
-                row.iter_mut().zip(along_x).for_each(|(wave, along_x)| *wave *= along_x * (along_y * factor));
-            }
+    /// Shrinks lines along z; `x` is the own index of the first along x, `y` that of all along y.
+    pub fn shrink(&self, block: &mut Block, [x, y]: [usize; 2]) {
+        let mut along_x = [0.0; LANES];
+        for (factor, own) in along_x.iter_mut().zip(&self.along_x[x..]) {
+            *factor = own * self.along_y[y];
         }
+        shrink(&mut block.re, &along_x, &self.along_z);
+        shrink(&mut block.im, &along_x, &self.along_z);
     }
 }
 
@@ -50,15 +48,12 @@ fn wave_number(index: usize, n: usize) -> f64 {
     ((index + n / 2) % n) as f64 - (n / 2) as f64
 }
 
-#[multiversion(targets("x86_64+avx2+fma"))]
-fn step_lines(waves: &mut [Complex64], lines: Lines, along_x: &[f64], along_y: f64, along_z: &[f64]) {
-    let along_x = Lanes::load(along_x, 0);
-    for (z, factor) in along_z.iter().enumerate() {
-        let row = waves[lines.first + z * lines.along.step..].first_chunk_mut();
-        let row = row.expect("a row has a vector of points");
-        let factors = (along_y * factor) * along_x;
-        let [re, im] = separate(row);
-        join(&(re * factors), &(im * factors), row);
+#[multiversion(targets("x86_64+avx512f+avx512vl+fma", "x86_64+avx2+fma"))]
+fn shrink(numbers: &mut [f64], across: &[f64], along: &[f64]) {
+    for (numbers, along) in numbers.chunks_exact_mut(across.len()).zip(along) {
+        for (number, across) in numbers.iter_mut().zip(across) {
+            *number *= across * along;
+        }
     }
 }
 

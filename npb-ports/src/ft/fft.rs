@@ -1,41 +1,71 @@
 //! The discrete Fourier transform of one dimension, of several lines side by side.
 //!
-//! Each number stands for [`crate::lanes::LANES`] lines, so every operation is a vector operation and the lines' length
-//! needs no vector-friendly structure. The transform is in place, of radix 4 with a last step of radix 2 where the length
-//! asks for it, by decimation in frequency: its results come out with their digits reversed, and whoever takes them out of
-//! the block takes them in the right order ([`Plan::place`]).
+//! Number j of all lines of a [`Block`] stands before number j + 1 of any, so every loop runs over contiguous numbers and
+//! the lines' length needs no vector-friendly structure. The transform is in place, of radix 4 with a first step of radix 2
+//! where the length asks for it. A step multiplies whole stretches of numbers by the same roots of unity; the price
+//! is that results come out with their digits reversed, and whoever takes them out of the block takes them in the right
+//! order ([`Plan::places`]).
 
-use crate::lanes::Lanes;
+use crate::lanes::LANES;
 use multiversion::multiversion;
 use std::f64::consts::PI;
 
-/// Real and imaginary parts.
-pub type Number = [Lanes; 2];
+/// Real and imaginary part.
+type Root = [f64; 2];
+
+/// Some lines in work.
+#[derive(Clone, Debug)]
+pub struct Block {
+    /// Real parts: [`LANES`] numbers, one of each line, then the next of each line.
+    pub re: Vec<f64>,
+    /// Imaginary parts.
+    pub im: Vec<f64>,
+}
 
 /// What the transform of lines of one length needs to know.
 #[derive(Clone, Debug)]
 pub struct Plan {
     length: usize,
-    /// Powers 1, 2 and 3 of the roots of unity exp(2 pi i j / length), for j up to a quarter of the length.
-    roots: Vec<[[f64; 2]; 3]>,
+    /// For each step of radix 4, and each group of numbers in it, the powers 1, 2 and 3 of the root of unity that
+    /// belongs to the group.
+    steps: Vec<Vec<[Root; 3]>>,
     /// Where each result stands after the transform.
     places: Vec<usize>,
+}
+
+impl Block {
+    /// Room for lines of `length`.
+    pub fn new(length: usize) -> Self {
+        Block { re: vec![0.0; length * LANES], im: vec![0.0; length * LANES] }
+    }
 }
 
 impl Plan {
     /// For lines of `length` numbers, a power of two.
     pub fn new(length: usize) -> Self {
         assert!(length.is_power_of_two(), "the transform splits lines into halves");
-        let root = |power: usize| {
-            let angle = 2.0 * PI * power as f64 / length as f64;
-            [angle.cos(), angle.sin()]
+        // What the numbers of each group have in common after the steps so far: the low digits of their frequency.
+        let mut frequencies = vec![0];
+        let split = |frequencies: &[usize], radix: usize| -> Vec<usize> {
+            let groups = frequencies.len();
+            frequencies.iter().flat_map(|low| (0..radix).map(move |digit| low + groups * digit)).collect()
         };
-        let roots = (0..length / 4).map(|j| [root(j), root(2 * j), root(3 * j)]).collect();
+        if !length.ilog2().is_multiple_of(2) {
+            frequencies = split(&frequencies, 2);
+        }
+        let mut steps = Vec::new();
+        while frequencies.len() < length {
+            let turns = |frequency: &usize| *frequency as f64 / (4 * frequencies.len()) as f64;
+            steps.push(
+                frequencies.iter().map(|frequency| [1.0, 2.0, 3.0].map(|n| root(n * turns(frequency)))).collect(),
+            );
+            frequencies = split(&frequencies, 4);
+        }
         let mut places = vec![0; length];
-        for (place, frequency) in frequencies(length).into_iter().enumerate() {
+        for (place, frequency) in frequencies.into_iter().enumerate() {
             places[frequency] = place;
         }
-        Plan { length, roots, places }
+        Plan { length, steps, places }
     }
 
     /// Numbers in a line.
@@ -43,106 +73,129 @@ impl Plan {
         self.length
     }
 
-    /// Where the result number `frequency` stands in a transformed block.
+    /// Where the results stand in a transformed block, by frequency.
     #[inline(always)]
-    pub fn place(&self, frequency: usize) -> usize {
-        self.places[frequency]
+    pub fn places(&self) -> &[usize] {
+        &self.places
     }
 
     /// Replaces the numbers x(j) by the sums over j of x(j) exp(2 pi i j k / length).
     ///
     /// With real and imaginary parts exchanged, before and after, it is exp(-2 pi i j k / length).
-    pub fn transform(&self, block: &mut [Number]) {
-        transform(&self.roots, &mut block[..self.length]);
+    pub fn transform(&self, block: &mut Block) {
+        let numbers = self.length * LANES;
+        transform(&self.steps, &mut block.re[..numbers], &mut block.im[..numbers]);
     }
 }
 
-/// Which result stands where after the transform: the first step sorts by the lowest digit, and so on.
-fn frequencies(length: usize) -> Vec<usize> {
-    let radix = length.min(if length == 2 { 2 } else { 4 });
-    if length == 1 {
-        return vec![0];
-    }
-    let part = frequencies(length / radix);
-    (0..radix).flat_map(|digit| part.iter().map(move |frequency| digit + radix * frequency)).collect()
+/// A full turn is 2 pi.
+fn root(turns: f64) -> Root {
+    [(2.0 * PI * turns).cos(), (2.0 * PI * turns).sin()]
 }
 
-#[multiversion(targets("x86_64+avx2+fma"))]
-fn transform(roots: &[[[f64; 2]; 3]], block: &mut [Number]) {
-    let (mut length, mut stride) = (block.len(), 1);
-    while length >= 4 {
-        for part in block.chunks_exact_mut(length) {
-            split_in_four(roots, stride, part);
+/// Every step turns each group of numbers into two or four smaller ones, one for each further digit of the frequency.
+#[multiversion(targets("x86_64+avx512f+avx512vl+fma", "x86_64+avx2+fma"))]
+fn transform(steps: &[Vec<[Root; 3]>], re: &mut [f64], im: &mut [f64]) {
+    let mut size = re.len();
+    if size > LANES << (2 * steps.len()) {
+        size /= 2;
+        let ((a, b), (c, d)) = (re.split_at_mut(size), im.split_at_mut(size));
+        radix_two(a, b);
+        radix_two(c, d);
+    }
+    for roots in steps {
+        for ((re, im), roots) in re.chunks_exact_mut(size).zip(im.chunks_exact_mut(size)).zip(roots) {
+            let ([a, b, c, d], [e, f, g, h]) = (quarters(re), quarters(im));
+            radix_four(roots, a, e, b, f, c, g, d, h);
         }
-        (length, stride) = (length / 4, stride * 4);
-    }
-    if length == 2 {
-        for [a, b] in block.as_chunks_mut::<2>().0 {
-            (*a, *b) = (sum(*a, *b), difference(*a, *b));
-        }
+        size /= 4;
     }
 }
 
-/// Turns a transform into four of a quarter of its length, one for each last digit of the frequency.
 #[inline(always)]
-fn split_in_four(roots: &[[[f64; 2]; 3]], stride: usize, numbers: &mut [Number]) {
+fn quarters(numbers: &mut [f64]) -> [&mut [f64]; 4] {
     let quarter = numbers.len() / 4;
-    let (first, rest) = numbers.split_at_mut(quarter);
-    let (second, rest) = rest.split_at_mut(quarter);
-    let (third, fourth) = rest.split_at_mut(quarter);
-    let roots = roots.iter().step_by(stride);
-    for ((((a, b), c), d), [w1, w2, w3]) in first.iter_mut().zip(second).zip(third).zip(fourth).zip(roots) {
-        let (even, odd) = (sum(*a, *c), difference(*a, *c));
-        let (even_beside, odd_beside) = (sum(*b, *d), difference(*b, *d));
-        *a = sum(even, even_beside);
-        *c = times(difference(even, even_beside), w2);
-        *b = times([odd[0] - odd_beside[1], odd[1] + odd_beside[0]], w1);
-        *d = times([odd[0] + odd_beside[1], odd[1] - odd_beside[0]], w3);
+    let (a, rest) = numbers.split_at_mut(quarter);
+    let (b, rest) = rest.split_at_mut(quarter);
+    let (c, d) = rest.split_at_mut(quarter);
+    [a, b, c, d]
+}
+
+/// The sums of four numbers from four quarters, each multiplied by a root of unity, with all powers of i.
+///
+/// As arguments of their own, rather than in a structure, the compiler knows that the quarters don't overlap.
+#[allow(clippy::too_many_arguments)]
+#[inline(always)]
+fn radix_four(
+    [root_b, root_c, root_d]: &[Root; 3],
+    a_re: &mut [f64],
+    a_im: &mut [f64],
+    b_re: &mut [f64],
+    b_im: &mut [f64],
+    c_re: &mut [f64],
+    c_im: &mut [f64],
+    d_re: &mut [f64],
+    d_im: &mut [f64],
+) {
+    let count = a_re.len();
+    let (a_im, b_re, b_im) = (&mut a_im[..count], &mut b_re[..count], &mut b_im[..count]);
+    let (c_re, c_im) = (&mut c_re[..count], &mut c_im[..count]);
+    let (d_re, d_im) = (&mut d_re[..count], &mut d_im[..count]);
+    for i in 0..count {
+        let a = [a_re[i], a_im[i]];
+        let b = times([b_re[i], b_im[i]], root_b);
+        let c = times([c_re[i], c_im[i]], root_c);
+        let d = times([d_re[i], d_im[i]], root_d);
+        let (even, odd) = ([a[0] + c[0], a[1] + c[1]], [a[0] - c[0], a[1] - c[1]]);
+        let (even_beside, odd_beside) = ([b[0] + d[0], b[1] + d[1]], [b[0] - d[0], b[1] - d[1]]);
+        (a_re[i], a_im[i]) = (even[0] + even_beside[0], even[1] + even_beside[1]);
+        (b_re[i], b_im[i]) = (odd[0] - odd_beside[1], odd[1] + odd_beside[0]);
+        (c_re[i], c_im[i]) = (even[0] - even_beside[0], even[1] - even_beside[1]);
+        (d_re[i], d_im[i]) = (odd[0] + odd_beside[1], odd[1] - odd_beside[0]);
+    }
+}
+
+/// Sums and differences.
+#[inline(always)]
+fn radix_two(a: &mut [f64], b: &mut [f64]) {
+    for (a, b) in a.iter_mut().zip(b) {
+        (*a, *b) = (*a + *b, *a - *b);
     }
 }
 
 #[inline(always)]
-fn sum(a: Number, b: Number) -> Number {
-    [a[0] + b[0], a[1] + b[1]]
-}
-
-#[inline(always)]
-fn difference(a: Number, b: Number) -> Number {
-    [a[0] - b[0], a[1] - b[1]]
-}
-
-#[inline(always)]
-fn times([re, im]: Number, w: &[f64; 2]) -> Number {
-    let (cos, sin) = (Lanes::splat(w[0]), Lanes::splat(w[1]));
-    [(re * cos).minus_product(im, sin), (im * cos).plus_product(re, sin)]
+fn times(number: [f64; 2], root: &Root) -> [f64; 2] {
+    [root[0].mul_add(number[0], -(root[1] * number[1])), root[0].mul_add(number[1], root[1] * number[0])]
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Number, PI, Plan};
-    use crate::lanes::{LANES, Lanes};
+    use super::{Block, PI, Plan};
+    use crate::lanes::LANES;
     use crate::random::Generator;
-    use std::array::from_fn;
 
     #[test]
     fn every_length_gives_the_sums_of_the_definition() {
         for length in [1, 2, 4, 8, 16, 32, 64, 128] {
+            let mut block = Block::new(length);
             let mut generator = Generator::new(5);
-            let numbers: Vec<Number> =
-                (0..length).map(|_| from_fn(|_| Lanes(from_fn(|_| generator.next_number())))).collect();
+            generator.fill(&mut block.re);
+            generator.fill(&mut block.im);
+            let numbers = block.clone();
             let plan = Plan::new(length);
-            let mut block = numbers.clone();
             plan.transform(&mut block);
             for k in 0..length {
                 for lane in 0..LANES {
                     let (mut re, mut im) = (0.0, 0.0);
-                    for (j, number) in numbers.iter().enumerate() {
+                    for j in 0..length {
                         let angle = 2.0 * PI * (j * k % length) as f64 / length as f64;
-                        re += number[0].0[lane] * angle.cos() - number[1].0[lane] * angle.sin();
-                        im += number[0].0[lane] * angle.sin() + number[1].0[lane] * angle.cos();
+                        let (a, b) = (numbers.re[j * LANES + lane], numbers.im[j * LANES + lane]);
+                        re += a * angle.cos() - b * angle.sin();
+                        im += a * angle.sin() + b * angle.cos();
                     }
-                    let [result_re, result_im] = block[plan.place(k)].map(|part| part.0[lane]);
-                    assert!((result_re - re).abs() + (result_im - im).abs() < 1e-12 * length as f64);
+                    let place = plan.places()[k] * LANES + lane;
+                    let distance = (block.re[place] - re).abs() + (block.im[place] - im).abs();
+                    assert!(distance < 1e-12 * length as f64, "length {length}, frequency {k}: off by {distance}");
                 }
             }
         }

@@ -1,7 +1,7 @@
 //! Lines of a three-dimensional array, in and out of the blocks that are transformed.
 
-use super::fft::{Number, Plan};
-use crate::lanes::{LANES, Lanes};
+use super::fft::{Block, Plan};
+use crate::lanes::LANES;
 use multiversion::multiversion;
 use num_complex::Complex64;
 
@@ -48,115 +48,98 @@ pub enum Direction {
     Inverse,
 }
 
-impl Direction {
-    /// Which part of a [`Number`] holds the real parts: exchanging them with the imaginary parts changes the direction.
+impl Block {
+    /// Real and imaginary parts, in the order that makes a transform one of that direction.
     #[inline(always)]
-    fn real(self) -> usize {
-        match self {
-            Direction::Forward => 0,
-            Direction::Inverse => 1,
+    fn parts(&mut self, direction: Direction) -> [&mut [[f64; LANES]]; 2] {
+        let (re, im) = (self.re.as_chunks_mut().0, self.im.as_chunks_mut().0);
+        match direction {
+            Direction::Forward => [re, im],
+            Direction::Inverse => [im, re],
         }
     }
 }
 
-/// Transforms lines in place.
-pub fn transform_in_place(
-    plan: &Plan,
-    direction: Direction,
-    array: &mut [Complex64],
-    lines: Lines,
-    block: &mut [Number],
-) {
-    load(array, lines, direction, &mut block[..plan.length()]);
-    plan.transform(block);
-    store(plan, block, direction, array, lines);
-}
-
 /// Loads lines into a block.
-pub fn load(array: &[Complex64], lines: Lines, direction: Direction, block: &mut [Number]) {
+pub fn load(plan: &Plan, direction: Direction, array: &[Complex64], lines: Lines, block: &mut Block) {
+    let [re, im] = block.parts(direction);
+    let (re, im) = (&mut re[..plan.length()], &mut im[..plan.length()]);
     if lines.across == 1 && lines.count == LANES {
-        load_side_by_side(array, lines, direction.real(), block);
+        load_side_by_side(array, lines, re, im);
     } else {
-        load_any(array, lines, direction.real(), block);
+        load_any(array, lines, re, im);
     }
 }
 
 /// Stores the results of a transform.
-pub fn store(plan: &Plan, block: &[Number], direction: Direction, array: &mut [Complex64], lines: Lines) {
+pub fn store(plan: &Plan, direction: Direction, block: &mut Block, array: &mut [Complex64], lines: Lines) {
+    let [re, im] = block.parts(direction);
     if lines.across == 1 && lines.count == LANES {
-        store_side_by_side(plan, block, direction.real(), array, lines);
+        store_side_by_side(plan, re, im, array, lines);
     } else {
-        store_any(plan, block, direction.real(), array, lines);
+        store_any(plan, re, im, array, lines);
     }
 }
 
-/// Separates real and imaginary parts.
-#[inline(always)]
-pub fn separate(numbers: &[Complex64; LANES]) -> [Lanes; 2] {
-    let (mut re, mut im) = (Lanes::default(), Lanes::default());
-    for lane in 0..LANES {
-        re.0[lane] = numbers[lane].re;
-        im.0[lane] = numbers[lane].im;
-    }
-    [re, im]
-}
-
-/// The reverse of [`separate`].
-#[inline(always)]
-pub fn join(re: &Lanes, im: &Lanes, numbers: &mut [Complex64; LANES]) {
-    for lane in 0..LANES {
-        numbers[lane] = Complex64::new(re.0[lane], im.0[lane]);
-    }
-}
-
-#[multiversion(targets("x86_64+avx2+fma"))]
-fn load_side_by_side(array: &[Complex64], lines: Lines, real: usize, block: &mut [Number]) {
-    for (part, numbers) in block.chunks_mut(lines.along.inner).enumerate() {
-        let first = lines.first + part * lines.along.part;
-        for (index, number) in numbers.iter_mut().enumerate() {
-            let row = array[first + index * lines.along.step..].first_chunk().expect("a row has a vector of points");
-            let [re, im] = separate(row);
-            number[real] = re;
-            number[1 - real] = im;
-        }
-    }
-}
-
-#[multiversion(targets("x86_64+avx2+fma"))]
-fn store_side_by_side(plan: &Plan, block: &[Number], real: usize, array: &mut [Complex64], lines: Lines) {
-    for part in 0..plan.length() / lines.along.inner {
-        let first = lines.first + part * lines.along.part;
-        for index in 0..lines.along.inner {
-            let number = &block[plan.place(part * lines.along.inner + index)];
-            let row = array[first + index * lines.along.step..].first_chunk_mut();
-            join(&number[real], &number[1 - real], row.expect("a row has a vector of points"));
-        }
-    }
-}
-
-#[multiversion(targets("x86_64+avx2+fma"))]
-fn load_any(array: &[Complex64], lines: Lines, real: usize, block: &mut [Number]) {
+#[multiversion(targets("x86_64+avx512f+avx512vl+fma", "x86_64+avx2+fma"))]
+fn load_side_by_side(array: &[Complex64], lines: Lines, re: &mut [[f64; LANES]], im: &mut [[f64; LANES]]) {
     let Along { inner, step, part } = lines.along;
-    for (piece, numbers) in block.chunks_mut(inner).enumerate() {
-        for lane in 0..lines.count {
-            let line = &array[lines.first + piece * part + lane * lines.across..];
-            for (number, value) in numbers.iter_mut().zip(line.iter().step_by(step)) {
-                number[real].0[lane] = value.re;
-                number[1 - real].0[lane] = value.im;
+    for (piece, (re, im)) in re.chunks_mut(inner).zip(im.chunks_mut(inner)).enumerate() {
+        let rows = array[lines.first + piece * part..].chunks(step);
+        for ((row, re), im) in rows.zip(re).zip(im) {
+            let row: &[Complex64; LANES] = row.first_chunk().expect("a row has a vector of points");
+            for lane in 0..LANES {
+                re[lane] = row[lane].re;
+                im[lane] = row[lane].im;
             }
         }
     }
 }
 
-#[multiversion(targets("x86_64+avx2+fma"))]
-fn store_any(plan: &Plan, block: &[Number], real: usize, array: &mut [Complex64], lines: Lines) {
+#[multiversion(targets("x86_64+avx512f+avx512vl+fma", "x86_64+avx2+fma"))]
+fn store_side_by_side(plan: &Plan, re: &[[f64; LANES]], im: &[[f64; LANES]], array: &mut [Complex64], lines: Lines) {
     let Along { inner, step, part } = lines.along;
-    for piece in 0..plan.length() / inner {
-        for lane in 0..lines.count {
-            let line = &mut array[lines.first + piece * part + lane * lines.across..];
-            for (index, value) in line.iter_mut().step_by(step).take(inner).enumerate() {
-                let number = &block[plan.place(piece * inner + index)];
-                *value = Complex64::new(number[real].0[lane], number[1 - real].0[lane]);
+    for (piece, places) in plan.places().chunks(inner).enumerate() {
+        let rows = array[lines.first + piece * part..].chunks_mut(step);
+        for (row, place) in rows.zip(places) {
+            let (re, im) = (&re[*place], &im[*place]);
+            let row: &mut [Complex64; LANES] = row.first_chunk_mut().expect("a row has a vector of points");
+            for lane in 0..LANES {
+                row[lane] = Complex64::new(re[lane], im[lane]);
+            }
+        }
+    }
+}
+
+/// A few numbers of each line at a time, so that whole cache lines of the block are filled.
+#[multiversion(targets("x86_64+avx512f+avx512vl+fma", "x86_64+avx2+fma"))]
+fn load_any(array: &[Complex64], lines: Lines, re: &mut [[f64; LANES]], im: &mut [[f64; LANES]]) {
+    let Along { inner, step, part } = lines.along;
+    for (piece, (re, im)) in re.chunks_mut(inner).zip(im.chunks_mut(inner)).enumerate() {
+        for (few, (re, im)) in re.chunks_mut(LANES).zip(im.chunks_mut(LANES)).enumerate() {
+            let first = lines.first + piece * part + few * LANES * step;
+            for lane in 0..lines.count {
+                let line = array[first + lane * lines.across..].iter().step_by(step);
+                for ((re, im), value) in re.iter_mut().zip(im.iter_mut()).zip(line) {
+                    re[lane] = value.re;
+                    im[lane] = value.im;
+                }
+            }
+        }
+    }
+}
+
+#[multiversion(targets("x86_64+avx512f+avx512vl+fma", "x86_64+avx2+fma"))]
+fn store_any(plan: &Plan, re: &[[f64; LANES]], im: &[[f64; LANES]], array: &mut [Complex64], lines: Lines) {
+    let Along { inner, step, part } = lines.along;
+    for (piece, places) in plan.places().chunks(inner).enumerate() {
+        for (few, places) in places.chunks(LANES).enumerate() {
+            let first = lines.first + piece * part + few * LANES * step;
+            for lane in 0..lines.count {
+                let line = array[first + lane * lines.across..].iter_mut().step_by(step);
+                for (value, place) in line.zip(places) {
+                    *value = Complex64::new(re[*place][lane], im[*place][lane]);
+                }
             }
         }
     }

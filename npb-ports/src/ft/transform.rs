@@ -9,8 +9,8 @@
 //! They are such that an exchange needs no packing: what goes to a process is contiguous.
 
 use super::evolution::Evolution;
-use super::fft::{Number, Plan};
-use super::lines::{Along, Direction, Lines, load, store, transform_in_place};
+use super::fft::{Block, Plan};
+use super::lines::{Along, Direction, Lines, load, store};
 use super::process_grid::{AsArray, Groups, ProcessGrid};
 use crate::lanes::LANES;
 use num_complex::Complex64;
@@ -25,7 +25,10 @@ pub struct Transform<B> {
     space: B,
     /// Where an exchange puts its results.
     spare: B,
-    block: Vec<Number>,
+    /// A plane across z: near enough to memory's fast levels to be transformed twice, and with rows that don't compete
+    /// for the same places in caches.
+    plane: Vec<Complex64>,
+    block: Block,
 }
 
 /// Sizes of a process's part of the array.
@@ -67,8 +70,9 @@ impl Layout {
         Along { inner: self.x, step: 1, part: self.space_y * self.z * self.x }
     }
 
-    fn along_y(&self) -> Along {
-        Along { inner: self.extent[1], step: self.z * self.x, part: 0 }
+    /// From a row of a plane to the next where it is worked on: no power of two.
+    fn plane_row(&self) -> usize {
+        self.x + LANES
     }
 
     fn along_z(&self) -> Along {
@@ -113,7 +117,8 @@ impl<B: AsArray> Transform<B> {
     pub fn new(layout: Layout, groups: Groups, space: B, spare: B) -> Self {
         let plans = layout.extent.map(Plan::new);
         let longest = layout.extent.into_iter().max().unwrap_or(0);
-        Transform { layout, plans, groups, space, spare, block: vec![Number::default(); longest] }
+        let plane = vec![Complex64::ZERO; layout.plane_row() * layout.extent[1]];
+        Transform { layout, plans, groups, space, spare, plane, block: Block::new(longest) }
     }
 
     /// Which part of the array the process has.
@@ -131,62 +136,114 @@ impl<B: AsArray> Transform<B> {
         if self.layout.grid.xy > 1 {
             (0..self.layout.z).for_each(|z| self.transform_x(Direction::Forward, z));
             self.groups.exchange_xy(&mut self.space, &mut self.spare)?;
-            (0..self.layout.z).for_each(|z| self.transform_y(Direction::Forward, z));
-        } else {
-            for z in 0..self.layout.z {
-                self.transform_x(Direction::Forward, z);
-                self.transform_y(Direction::Forward, z);
-            }
         }
+        (0..self.layout.z).for_each(|z| self.transform_plane(Direction::Forward, z));
         self.groups.exchange_yz(&mut self.space, &mut self.spare)?;
         let Transform { layout, plans: [_, _, plan], space, block, .. } = self;
         for lines in layout.lines_along_z() {
-            load(space, lines.exchanged, Direction::Forward, &mut block[..plan.length()]);
+            load(plan, Direction::Forward, space, lines.exchanged, block);
             plan.transform(block);
-            store(plan, block, Direction::Forward, waves, lines.waves);
+            store(plan, Direction::Forward, block, waves, lines.waves);
         }
         Ok(())
     }
 
-    /// Lets `waves` evolve by a time step and transforms them into space. Collective.
-    pub fn evolve_and_invert(&mut self, waves: &mut [Complex64], evolution: &Evolution) -> Result<()> {
+    /// Transforms `waves`, as they are after the time that `evolution` stands for, into space. Collective.
+    pub fn inverse(&mut self, waves: &[Complex64], evolution: &Evolution) -> Result<()> {
         let Transform { layout, plans: [_, _, plan], space, block, .. } = self;
         for lines in layout.lines_along_z() {
-            evolution.step(waves, lines.waves, [lines.x, lines.y]);
-            load(waves, lines.waves, Direction::Inverse, &mut block[..plan.length()]);
+            load(plan, Direction::Inverse, waves, lines.waves, block);
+            evolution.shrink(block, [lines.x, lines.y]);
             plan.transform(block);
-            store(plan, block, Direction::Inverse, space, lines.exchanged);
+            store(plan, Direction::Inverse, block, space, lines.exchanged);
         }
         self.groups.exchange_yz(&mut self.space, &mut self.spare)?;
+        (0..self.layout.z).for_each(|z| self.transform_plane(Direction::Inverse, z));
         if self.layout.grid.xy > 1 {
-            (0..self.layout.z).for_each(|z| self.transform_y(Direction::Inverse, z));
             self.groups.exchange_xy(&mut self.space, &mut self.spare)?;
             (0..self.layout.z).for_each(|z| self.transform_x(Direction::Inverse, z));
-        } else {
-            for z in 0..self.layout.z {
-                self.transform_y(Direction::Inverse, z);
-                self.transform_x(Direction::Inverse, z);
-            }
         }
         Ok(())
     }
 
-    /// Transforms the lines along x of a plane across z.
+    /// Transforms the lines along x of a plane across z that come in parts.
     fn transform_x(&mut self, direction: Direction, z: usize) {
-        let (layout, along) = (self.layout, self.layout.along_x());
+        let Transform { layout, plans: [plan, ..], space, block, .. } = self;
         for y in (0..layout.space_y).step_by(LANES) {
             let count = LANES.min(layout.space_y - y);
-            let lines = Lines { first: layout.line(y, z), across: layout.z * layout.x, count, along };
-            transform_in_place(&self.plans[0], direction, &mut self.space, lines, &mut self.block);
+            let across = layout.z * layout.x;
+            let lines = Lines { first: layout.line(y, z), across, count, along: layout.along_x() };
+            load(plan, direction, space, lines, block);
+            plan.transform(block);
+            store(plan, direction, block, space, lines);
         }
     }
 
-    /// Transforms the lines along y of a plane across z.
-    fn transform_y(&mut self, direction: Direction, z: usize) {
-        let (layout, along) = (self.layout, self.layout.along_y());
+    /// Transforms the lines along y of a plane across z, and those along x if they are whole.
+    ///
+    /// Lines along x go through memory in order, so they are taken from or put into space directly.
+    fn transform_plane(&mut self, direction: Direction, z: usize) {
+        match (self.layout.grid.xy, direction) {
+            (1, Direction::Forward) => {
+                self.transform_x_of_plane(direction, z);
+                self.transform_y_of_plane(direction);
+                self.store_plane(z);
+            }
+            (1, Direction::Inverse) => {
+                self.load_plane(z);
+                self.transform_y_of_plane(direction);
+                self.transform_x_of_plane(direction, z);
+            }
+            _ => {
+                self.load_plane(z);
+                self.transform_y_of_plane(direction);
+                self.store_plane(z);
+            }
+        }
+    }
+
+    fn load_plane(&mut self, z: usize) {
+        let Transform { layout, space, plane, .. } = self;
+        for (y, row) in plane.chunks_exact_mut(layout.plane_row()).enumerate() {
+            row[..layout.x].copy_from_slice(&space[layout.line(y, z)..][..layout.x]);
+        }
+    }
+
+    fn store_plane(&mut self, z: usize) {
+        let Transform { layout, space, plane, .. } = self;
+        for (y, row) in plane.chunks_exact(layout.plane_row()).enumerate() {
+            space[layout.line(y, z)..][..layout.x].copy_from_slice(&row[..layout.x]);
+        }
+    }
+
+    fn transform_y_of_plane(&mut self, direction: Direction) {
+        let Transform { layout, plans: [_, plan, _], plane, block, .. } = self;
+        let along = Along { inner: layout.extent[1], step: layout.plane_row(), part: 0 };
         for x in (0..layout.x).step_by(LANES) {
-            let lines = Lines { first: z * layout.x + x, across: 1, count: LANES.min(layout.x - x), along };
-            transform_in_place(&self.plans[1], direction, &mut self.space, lines, &mut self.block);
+            let lines = Lines { first: x, across: 1, count: LANES.min(layout.x - x), along };
+            load(plan, direction, plane, lines, block);
+            plan.transform(block);
+            store(plan, direction, block, plane, lines);
+        }
+    }
+
+    /// Forward from space to the plane, inverse from the plane to space.
+    fn transform_x_of_plane(&mut self, direction: Direction, z: usize) {
+        let Transform { layout, plans: [plan, ..], space, plane, block, .. } = self;
+        for y in (0..layout.space_y).step_by(LANES) {
+            let (count, along) = (LANES.min(layout.space_y - y), layout.along_x());
+            let across = layout.z * layout.x;
+            let in_space = Lines { first: layout.line(y, z), across, count, along };
+            let in_plane = Lines { first: y * layout.plane_row(), across: layout.plane_row(), count, along };
+            match direction {
+                Direction::Forward => load(plan, direction, space, in_space, block),
+                Direction::Inverse => load(plan, direction, plane, in_plane, block),
+            }
+            plan.transform(block);
+            match direction {
+                Direction::Forward => store(plan, direction, block, plane, in_plane),
+                Direction::Inverse => store(plan, direction, block, space, in_space),
+            }
         }
     }
 }
