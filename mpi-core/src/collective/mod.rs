@@ -10,7 +10,7 @@ mod barrier;
 mod broadcast;
 mod gather;
 mod reduce;
-mod reduction;
+pub(crate) mod reduction;
 mod scan;
 
 use bytemuck::{cast_slice, cast_slice_mut};
