@@ -1,5 +1,6 @@
 //! Communicators: who takes part, in which order, separate from all others.
 
+use std::cell::Cell;
 use std::rc::Rc;
 
 use crate::activity::Call;
@@ -22,7 +23,12 @@ struct Shared {
     process: Rc<Process>,
     group: Group,
     context: u32,
+    /// How many collectives have begun, modulo [`COLLECTIVES`].
+    collectives: Cell<u32>,
 }
+
+/// So many collectives in a row are told apart by their tags; far more than can be in flight.
+const COLLECTIVES: u32 = 1 << 31;
 
 impl Drop for Shared {
     fn drop(&mut self) {
@@ -37,7 +43,7 @@ impl Communicator {
         let peers = group.peers().clone();
         process.engine().register_group(context, peers.clone());
         process.engine().register_group(context + 1, peers);
-        Communicator { shared: Rc::new(Shared { process, group, context }) }
+        Communicator { shared: Rc::new(Shared { process, group, context, collectives: Cell::new(0) }) }
     }
 
     pub(crate) fn process(&self) -> &Rc<Process> {
@@ -50,6 +56,14 @@ impl Communicator {
 
     pub(crate) fn context(&self) -> u32 {
         self.shared.context
+    }
+
+    /// The number of the collective that begins now: the same on all ranks, since all begin them in the same order.
+    #[inline]
+    pub(crate) fn next_collective(&self) -> u32 {
+        let number = self.shared.collectives.get();
+        self.shared.collectives.set((number + 1) % COLLECTIVES);
+        number
     }
 
     /// The rank here of a peer of the job.

@@ -15,6 +15,7 @@ mod rank;
 mod request;
 mod shared_buffer;
 mod status;
+mod task;
 mod universe;
 
 pub use activity::describe_activity;

@@ -50,6 +50,15 @@ pub(crate) enum Failure {
 
 pub(crate) type Outcome = Result<Completion, Failure>;
 
+/// What became of a receive at its start.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Received {
+    /// It has completed.
+    Now(Completion),
+    /// It is in flight.
+    Later(OperationId),
+}
+
 /// One send or receive.
 #[derive(Debug)]
 pub(crate) enum Operation {

@@ -5,6 +5,7 @@
 use rwmpi::{Result, Universe};
 
 pub mod collectives;
+pub mod nonblocking_collectives;
 pub mod point_to_point;
 pub mod traffic;
 
@@ -13,5 +14,9 @@ pub type Check = (&'static str, fn(&Universe) -> Result<()>);
 
 /// All of them.
 pub fn all() -> impl Iterator<Item = &'static Check> {
-    collectives::CHECKS.iter().chain(point_to_point::CHECKS).chain(traffic::CHECKS)
+    collectives::CHECKS
+        .iter()
+        .chain(nonblocking_collectives::CHECKS)
+        .chain(point_to_point::CHECKS)
+        .chain(traffic::CHECKS)
 }
