@@ -17,6 +17,7 @@ mod shared_buffer;
 mod status;
 mod task;
 mod universe;
+pub mod untyped;
 
 pub use activity::describe_activity;
 pub use bytemuck::{Pod, Zeroable};
