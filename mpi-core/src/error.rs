@@ -104,7 +104,7 @@ impl Error {
     /// An argument of `call` that can't be used.
     #[cold]
     pub(crate) fn argument(class: ErrorClass, communicator: &Communicator, call: Call, what: String) -> Self {
-        let text = format!("rank {}: {} in {}: {what}", communicator.rank(), call.name(), communicator.name());
+        let text = format!("rank {}: {} in {}: {what}", communicator.rank(), call.name(), communicator.description());
         Error::new(class, text)
     }
 

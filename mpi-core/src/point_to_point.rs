@@ -8,8 +8,9 @@ use rwmpi_protocol::Pattern;
 
 use crate::activity::{Call, Target};
 use crate::buffer::{read_span, write_span};
-use crate::engine::{MatchedMessage, SendMode};
+use crate::engine::{MatchedMessage, Outcome, SendMode};
 use crate::error::{Error, ErrorClass};
+use crate::process::Process;
 use crate::{Communicator, Destination, Pod, Request, Result, Scope, Source, Status, TagSelector};
 
 /// A message that [`Communicator::matched_probe`] has taken: nobody but its holder can receive it (MPI-5.0 section 3.8.2).
@@ -36,7 +37,7 @@ impl Communicator {
         }
         match destination {
             Destination::Null => Ok(None),
-            Destination::Rank(rank) => match self.group().peer(rank) {
+            Destination::Rank(rank) => match self.partners().peer(rank) {
                 Some(peer) => Ok(Some(peer)),
                 None => Err(self.no_such_rank(call, "destination", rank)),
             },
@@ -62,7 +63,7 @@ impl Communicator {
         let source = match source {
             Source::Null => return Ok(None),
             Source::Any => None,
-            Source::Rank(rank) => match self.group().peer(rank) {
+            Source::Rank(rank) => match self.partners().peer(rank) {
                 Some(peer) => Some(peer),
                 None => return Err(self.no_such_rank(call, "source", rank)),
             },
@@ -72,7 +73,7 @@ impl Communicator {
 
     #[cold]
     fn no_such_rank(&self, call: Call, role: &str, rank: usize) -> Error {
-        let what = format!("{role} {rank} is out of range; the ranks are 0 to {}", self.size() - 1);
+        let what = format!("{role} {rank} is out of range; the ranks are 0 to {}", self.partners().size() - 1);
         Error::argument(ErrorClass::Rank, self, call, what)
     }
 
@@ -336,5 +337,14 @@ impl Communicator {
         let started = self.process().engine().start_matched_receive(message.message, span);
         let outcome = started.and_then(|id| self.process().wait(id));
         outcome.map(|completion| Status::new(self, completion)).map_err(self.failed(call))
+    }
+}
+
+impl Process {
+    /// Receives bytes outside the typed API.
+    pub(crate) fn receive_bytes(&self, pattern: Pattern, buffer: &mut [u8]) -> Outcome {
+        // SAFETY: the receive has completed when the call returns, and the slice is borrowed until then.
+        let span = unsafe { write_span(buffer) };
+        self.receive(self.engine(), pattern, span)
     }
 }
