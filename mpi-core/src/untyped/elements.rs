@@ -3,9 +3,9 @@
 
 use rwmpi_transport::{ReadSpan, WriteSpan};
 
+use crate::Result;
 use crate::datatype::{Datatype, pack, unpack};
 use crate::error::{Error, ErrorClass};
-use crate::Result;
 
 /// `count` elements of a datatype, somewhere in memory.
 #[derive(Clone, Debug)]

@@ -75,9 +75,7 @@ impl Persistent {
                 endpoint.buffered_send(communicator, &self.elements, destination, tag, overhead)?;
                 Request::done(communicator, super::Status::EMPTY)
             }
-            What::Receive { source, tag } => {
-                communicator.start_receive_elements(self.elements.clone(), source, tag)?
-            }
+            What::Receive { source, tag } => communicator.start_receive_elements(self.elements.clone(), source, tag)?,
         });
         Ok(())
     }
