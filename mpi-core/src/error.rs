@@ -22,20 +22,64 @@ pub enum ErrorClass {
     Rank,
     /// A root out of range.
     Root,
+    /// A group that can't be used here.
+    Group,
+    /// A reduction operation that can't be used here.
+    Operation,
+    /// A communicator without the topology that the call is about.
+    Topology,
+    /// Dimensions that can't be used.
+    Dimensions,
+    /// Another argument that can't be used.
+    Argument,
     /// A request that can't be used here.
     Request,
     /// The message is longer than the receive buffer.
     Truncate,
-    /// A reduction operation that can't be used here.
-    Operation,
-    /// An argument that can't be used, of no other kind.
-    Argument,
+    /// One of several requests failed: their statuses say which.
+    InStatus,
+    /// The request has not completed, and has not failed either.
+    Pending,
+    /// A key of attributes that can't be used here.
+    Keyval,
+    /// An info object that can't be used.
+    Info,
+    /// An info key that is empty or too long.
+    InfoKey,
+    /// An info value that is too long.
+    InfoValue,
+    /// An info object without that key.
+    InfoNoKey,
+    /// An error handler that can't be used.
+    ErrorHandler,
+    /// A session that can't be used.
+    Session,
+    /// A window that can't be used.
+    Window,
+    /// A file that can't be used.
+    File,
+    /// A name that is not published.
+    Name,
+    /// A port that is not open.
+    Port,
+    /// Processes that can't be started.
+    Spawn,
+    /// Not the same arguments at all ranks.
+    NotSame,
+    /// The value is too large for the type of its result.
+    ValueTooLarge,
     /// Memory, or something else that is finite, has run out.
     NoMemory,
+    /// What the library does not support.
+    UnsupportedOperation,
     /// A peer has died or left.
     ProcessFailed,
+    /// A mistake of the library itself.
+    Internal,
     /// Anything else.
     Other,
+    /// An error code that a function of the program returned.
+    Code(i32),
 }
 
 /// What went wrong, with all that is known about it.
