@@ -16,6 +16,7 @@ mod rank;
 mod request;
 mod shared_buffer;
 mod status;
+mod task;
 mod topology;
 mod universe;
 

@@ -180,9 +180,10 @@ impl Universe {
         }
         self.delete_attributes()?;
         world.process().collect_detached().map_err(world.failed(Call::Finalize))?;
-        let mut engine = world.process().enter(Call::Finalize, Target::NONE, 0, 0);
-        engine.flush_all().map_err(world.failed(Call::Finalize))?;
-        engine.fabric.finish();
+        drop(world.process().enter(Call::Finalize, Target::NONE, 0, 0));
+        let flushed = world.process().wait_until(|engine| engine.is_flushed().then_some(()));
+        flushed.map_err(world.failed(Call::Finalize))?;
+        world.process().engine().fabric.finish();
         Ok(())
     }
 

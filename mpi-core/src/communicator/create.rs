@@ -4,7 +4,7 @@
 //! waiting.
 
 use super::Communicator;
-use super::context::SOME_MEMBERS;
+use super::context::{Creators, SOME_MEMBERS, usable};
 use crate::activity::Call;
 use crate::error::{Error, ErrorClass};
 use crate::group::Group;
@@ -36,7 +36,7 @@ impl Communicator {
     /// As [`Communicator::dup`].
     pub fn dup_with_info(&self, info: &Info) -> Result<Communicator> {
         self.begin_creation();
-        let context = self.agree_on_context(&mut [])?;
+        let context = self.agree(&self.creators(), &mut [])?;
         let duplicate =
             self.child(self.group().clone(), self.remote_group().cloned(), context, self.topology().cloned());
         duplicate.set_info(info);
@@ -62,7 +62,7 @@ impl Communicator {
         let mine = [colour.map_or(-1, i64::from), i64::from(key), i64::from(given)];
         let mut all = vec![[0i64; 3]; self.size()];
         self.allgather(&[mine], &mut all)?;
-        let context = self.usable(all[0][2] as u32)?;
+        let context = usable(all[0][2] as u32).map_err(self.failed(Call::CreateCommunicator))?;
         let Some(colour) = colour else { return Ok((context, None)) };
         let mut members: Vec<usize> = (0..self.size()).filter(|&rank| all[rank][0] == i64::from(colour)).collect();
         members.sort_by_key(|&rank| all[rank][1]);
@@ -98,7 +98,7 @@ impl Communicator {
             self.check_members(group)?;
             return made;
         }
-        let context = self.agree_on_context(&mut [])?;
+        let context = self.agree(&self.creators(), &mut [])?;
         self.check_members(group)?;
         Ok(group.rank().map(|_| self.child(group.clone(), None, context, None)))
     }
@@ -120,10 +120,8 @@ impl Communicator {
         if group.rank().is_none() {
             return Ok(None);
         }
-        let mut context = [self.process().given_by_first(group.peers())];
-        let announced = self.process().announce(group.peers(), self.context() + SOME_MEMBERS, tag as u32, &mut context);
-        announced.map_err(self.failed(call))?;
-        Ok(Some(self.child(group.clone(), None, self.usable(context[0])?, None)))
+        let creators = Creators::new(group.peers().to_vec(), self.context() + SOME_MEMBERS, tag as u32);
+        Ok(Some(self.child(group.clone(), None, self.agree(&creators, &mut [])?, None)))
     }
 
     /// A communicator of the ranks in `members`, in that order, for which all of this communicator call; `None` for the others
@@ -139,7 +137,7 @@ impl Communicator {
     /// The first `ranks` of this communicator with a topology; `None` for the others. Collective.
     pub(crate) fn with_topology(&self, ranks: usize, topology: Topology) -> Result<Option<Communicator>> {
         self.begin_creation();
-        let context = self.agree_on_context(&mut [])?;
+        let context = self.agree(&self.creators(), &mut [])?;
         if self.rank() >= ranks {
             return Ok(None);
         }

@@ -39,6 +39,8 @@ struct Shared {
     process: Rc<Process>,
     rank: usize,
     context: u32,
+    /// How many collectives have begun, modulo [`COLLECTIVES`].
+    collectives: Cell<u32>,
     /// Whom point-to-point calls name: the remote group if there is one.
     partners: Group,
     local: Group,
@@ -50,6 +52,9 @@ struct Shared {
     hints: RefCell<Info>,
     mark: Cell<usize>,
 }
+
+/// So many collectives in a row are told apart by their tags; far more than can be in flight.
+const COLLECTIVES: u32 = 1 << 31;
 
 impl Drop for Shared {
     fn drop(&mut self) {
@@ -86,6 +91,7 @@ impl Communicator {
             process,
             rank,
             context,
+            collectives: Cell::new(0),
             partners,
             local,
             local_communicator,
@@ -130,6 +136,14 @@ impl Communicator {
 
     pub(crate) fn context(&self) -> u32 {
         self.shared.context
+    }
+
+    /// The number of the collective that begins now: the same on all ranks, since all begin them in the same order.
+    #[inline]
+    pub(crate) fn next_collective(&self) -> u32 {
+        let number = self.shared.collectives.get();
+        self.shared.collectives.set((number + 1) % COLLECTIVES);
+        number
     }
 
     /// The rank here of a partner.

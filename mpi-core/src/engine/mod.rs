@@ -31,7 +31,7 @@ use slab::Slab;
 
 use crate::Protocol;
 pub(crate) use barrier::Rounds;
-pub(crate) use operation::{Completion, Failure, Operation, OperationId, Outcome, SendMode};
+pub(crate) use operation::{Completion, Failure, Operation, OperationId, Outcome, Received, SendMode};
 use policy::Policy;
 pub(crate) use probe::MatchedMessage;
 use slots::Slots;

@@ -23,24 +23,7 @@ enum Progress {
 const LOOK_AT_ACCEPTED: usize = 256;
 
 impl<F: Fabric> Engine<F> {
-    /// Sends, and returns when the buffer may be used again (or, synchronous, when the receive was matched). The common small
-    /// message makes no operation.
-    #[inline]
-    pub(crate) fn send(
-        &mut self,
-        peer: u32,
-        context: u32,
-        tag: u32,
-        data: ReadSpan<'static>,
-        mode: SendMode,
-    ) -> Result<(), Failure> {
-        if let Some(id) = self.start_send(peer, context, tag, data, mode)? {
-            self.wait(id)?;
-        }
-        Ok(())
-    }
-
-    /// Starts a send; `None`: it has completed already.
+    /// Starts a send; `None`: it has completed already. The common small message makes no operation.
     #[inline]
     pub(crate) fn start_send(
         &mut self,

@@ -7,6 +7,7 @@ use rwmpi::{Result, Universe};
 pub mod collectives;
 pub mod communicators;
 pub mod intercommunicators;
+pub mod nonblocking_collectives;
 pub mod point_to_point;
 pub mod topologies;
 pub mod traffic;
@@ -20,6 +21,7 @@ pub fn all() -> impl Iterator<Item = &'static Check> {
         collectives::CHECKS,
         communicators::CHECKS,
         intercommunicators::CHECKS,
+        nonblocking_collectives::CHECKS,
         point_to_point::CHECKS,
         topologies::CHECKS,
         traffic::CHECKS,
