@@ -32,6 +32,13 @@ pub(super) const FROM_GROUPS: u32 = THIS_RANK + SOME_MEMBERS;
 
 /// Said instead of a context by a rank that has no more of them.
 const NONE_LEFT: u32 = u32::MAX;
+/// The context of a communicator whose members are still agreeing on it.
+pub(super) const UNKNOWN: u32 = u32::MAX;
+
+/// A context that has been agreed on.
+pub(super) fn known(context: u32) -> Option<u32> {
+    (context != UNKNOWN).then_some(context)
+}
 
 impl Process {
     /// The first context of a block that nobody else has, or [`NONE_LEFT`].

@@ -4,11 +4,12 @@
 //! waiting.
 
 use super::Communicator;
-use super::context::{Creators, SOME_MEMBERS, usable};
+use super::context::{Creators, SOME_MEMBERS, UNKNOWN, usable};
 use crate::activity::Call;
+use crate::engine::Failure;
 use crate::error::{Error, ErrorClass};
 use crate::group::Group;
-use crate::{Info, Result, Topology};
+use crate::{Info, Request, Result, Scope, Topology};
 
 /// By what [`Communicator::split_type`] groups ranks (MPI-5.0 section 7.4.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -37,11 +38,53 @@ impl Communicator {
     pub fn dup_with_info(&self, info: &Info) -> Result<Communicator> {
         self.begin_creation();
         let context = self.agree(&self.creators(), &mut [])?;
-        let duplicate =
-            self.child(self.group().clone(), self.remote_group().cloned(), context, self.topology().cloned());
-        duplicate.set_info(info);
+        let duplicate = self.twin(context, info);
         self.attributes().copy_to(self, duplicate.attributes(), &duplicate)?;
         Ok(duplicate)
+    }
+
+    /// As [`Communicator::dup_with_info`], without waiting: the duplicate is there when the request has completed
+    /// (MPI_Comm_idup_with_info). Attributes are copied at once.
+    ///
+    /// # Errors
+    /// As [`Communicator::dup`]. The other ranks' requests complete all the same.
+    pub fn idup<'scope>(
+        &self,
+        scope: &'scope Scope<'scope, '_>,
+        duplicate: &'scope mut Option<Communicator>,
+        info: &Info,
+    ) -> Result<Request<'scope>> {
+        let (twin, agreement, copied) = self.start_dup(info);
+        let request = scope.begin(self, Call::CreateCommunicator, async move {
+            agreement.await?;
+            *duplicate = Some(twin);
+            Ok(())
+        })?;
+        copied.map(|()| request)
+    }
+
+    /// A duplicate that must not be used before the future has come to its end; and how copying the attributes went.
+    pub(crate) fn start_dup(
+        &self,
+        info: &Info,
+    ) -> (Communicator, impl Future<Output = std::result::Result<(), Failure>> + 'static, Result<()>) {
+        self.begin_creation();
+        let twin = self.twin(UNKNOWN, info);
+        let copied = self.attributes().copy_to(self, twin.attributes(), &twin);
+        let (creators, process, settled) = (self.creators(), self.process().clone(), twin.clone());
+        let agreement = async move {
+            settled.settle(creators.agree(&process, false, &mut []).await?);
+            Ok(())
+        };
+        (twin, agreement, copied)
+    }
+
+    /// The same groups and topology in another context.
+    fn twin(&self, context: u32, info: &Info) -> Communicator {
+        let (local, remote) = (self.group().clone(), self.remote_group().cloned());
+        let twin = self.child(local, remote, context, self.topology().cloned());
+        twin.set_info(info);
+        twin
     }
 
     /// A communicator for each colour, its ranks ordered by `key`, then by their rank here; `None` for those who give no

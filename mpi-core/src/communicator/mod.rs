@@ -38,7 +38,8 @@ pub struct Communicator {
 struct Shared {
     process: Rc<Process>,
     rank: usize,
-    context: u32,
+    /// Not known while a nonblocking duplication is on its way.
+    context: Cell<u32>,
     /// How many collectives have begun, modulo [`COLLECTIVES`].
     collectives: Cell<u32>,
     /// Whom point-to-point calls name: the remote group if there is one.
@@ -58,9 +59,11 @@ const COLLECTIVES: u32 = 1 << 31;
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        let mut engine = self.process.engine();
-        engine.forget_group(self.context);
-        engine.forget_group(self.context + context::COLLECTIVE);
+        if let Some(context) = context::known(self.context.get()) {
+            let mut engine = self.process.engine();
+            engine.forget_group(context);
+            engine.forget_group(context + context::COLLECTIVE);
+        }
     }
 }
 
@@ -78,19 +81,13 @@ impl Communicator {
         topology: Option<Topology>,
     ) -> Self {
         let rank = local.rank().expect("a process makes only communicators it belongs to");
-        let local_communicator = remote.is_some().then(|| {
-            let group = local.clone();
-            Communicator::new(process.clone(), group, context + context::LOCAL)
-        });
+        let local_communicator =
+            remote.is_some().then(|| Communicator::build(process.clone(), local.clone(), None, context::UNKNOWN, None));
         let partners = remote.unwrap_or_else(|| local.clone());
-        let mut engine = process.engine();
-        engine.register_group(context, partners.peers().clone());
-        engine.register_group(context + context::COLLECTIVE, partners.peers().clone());
-        drop(engine);
         let shared = Shared {
             process,
             rank,
-            context,
+            context: Cell::new(context::UNKNOWN),
             collectives: Cell::new(0),
             partners,
             local,
@@ -101,7 +98,24 @@ impl Communicator {
             hints: RefCell::default(),
             mark: Cell::new(0),
         };
-        Communicator { shared: Rc::new(shared) }
+        let communicator = Communicator { shared: Rc::new(shared) };
+        if let Some(context) = context::known(context) {
+            communicator.settle(context);
+        }
+        communicator
+    }
+
+    /// Gives it the context that its members have agreed on.
+    fn settle(&self, context: u32) {
+        let Shared { process, partners, .. } = &*self.shared;
+        self.shared.context.set(context);
+        let mut engine = process.engine();
+        engine.register_group(context, partners.peers().clone());
+        engine.register_group(context + context::COLLECTIVE, partners.peers().clone());
+        drop(engine);
+        if let Some(local) = self.local_communicator() {
+            local.settle(context + context::LOCAL);
+        }
     }
 
     /// A new one of the same process.
@@ -135,7 +149,7 @@ impl Communicator {
     }
 
     pub(crate) fn context(&self) -> u32 {
-        self.shared.context
+        self.shared.context.get()
     }
 
     /// The number of the collective that begins now: the same on all ranks, since all begin them in the same order.
