@@ -5,6 +5,7 @@ mod attribute;
 mod buffer;
 mod collective;
 mod communicator;
+pub mod datatype;
 mod engine;
 mod error;
 mod group;

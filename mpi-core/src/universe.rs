@@ -1,5 +1,7 @@
 //! Joining and leaving a job.
 
+use std::alloc::Layout;
+use std::ptr::NonNull;
 use std::rc::Rc;
 use std::str::FromStr;
 use std::sync::OnceLock;
@@ -95,6 +97,7 @@ pub struct Universe {
     world: Communicator,
     this_rank: Communicator,
     protocol: Protocol,
+    launched: bool,
 }
 
 impl Universe {
@@ -108,7 +111,13 @@ impl Universe {
             world: Communicator::new(process.clone(), Group::new((0..peers).collect(), Some(me)), WORLD),
             this_rank: Communicator::new(process, Group::new(vec![me], Some(me)), THIS_RANK),
             protocol,
+            launched: false,
         }
+    }
+
+    /// Whether a launcher watches over the job, and says why it ended.
+    pub fn has_launcher(&self) -> bool {
+        self.launched
     }
 
     /// All ranks of the job.
@@ -158,6 +167,18 @@ impl Universe {
     /// shared heap is exhausted. Messages received into or sent from it need no system call.
     pub fn alloc<T: Pod>(&self, len: usize) -> Buffer<T> {
         Buffer::new(self.world.process().engine().fabric.heap(), len)
+    }
+
+    /// `bytes` bytes of such memory, with arbitrary contents, to be given back by [`Universe::free`]; `None` if the shared heap is
+    /// exhausted.
+    pub fn allocate(&self, bytes: usize) -> Option<NonNull<u8>> {
+        let block = Layout::from_size_align(bytes, 64).ok()?;
+        self.world.process().engine().fabric.heap().allocate(block)
+    }
+
+    /// Takes memory from [`Universe::allocate`] back; false if it is not such.
+    pub fn free(&self, block: NonNull<u8>) -> bool {
+        self.world.process().engine().fabric.heap().free(block)
     }
 
     /// Waits until all ranks have arrived here, and leaves the job. What was sent arrives. Before anything else, the attributes of
@@ -212,11 +233,13 @@ pub fn init() -> Result<Universe> {
     let refused =
         |error: rwmpi_transport::JobError| Error::new(ErrorClass::Other, format!("can't join the job: {error}"));
     let protocol = Protocol::of_job()?;
-    let fabric = match NodeFabric::from_environment().map_err(refused)? {
-        Some(fabric) => fabric,
-        None => NodeFabric::threads(1).map_err(refused)?.pop().expect("a job of one"),
+    let (fabric, launched) = match NodeFabric::from_environment().map_err(refused)? {
+        Some(fabric) => (fabric, true),
+        None => (NodeFabric::threads(1).map_err(refused)?.pop().expect("a job of one"), false),
     };
-    Ok(Universe::new(fabric, protocol))
+    let mut universe = Universe::new(fabric, protocol);
+    universe.launched = launched;
+    Ok(universe)
 }
 
 /// Runs `rank_main` in `ranks` threads of this process, each a rank of a job of its own; returns their results in rank order.
