@@ -17,6 +17,8 @@ mod probe;
 mod progress;
 mod receive;
 mod send;
+#[cfg(test)]
+mod simulation;
 mod slots;
 mod transfer;
 mod wire;
@@ -117,6 +119,8 @@ pub(crate) struct Engine<F: Fabric> {
     pub(crate) fabric: F,
     rule: Rule,
     policy: Policy,
+    /// Messages of at most this many bytes fit into a cell and are not worth a look for requests.
+    small_max: usize,
     peers: Vec<Peer>,
     /// Peers with something in `queued` or `answers`.
     backlog: usize,
@@ -155,6 +159,7 @@ impl<F: Fabric> Engine<F> {
         Engine {
             rule,
             policy: Policy::new(peers),
+            small_max: fabric.max_payload().min(policy::WRITE_MIN as usize - 1),
             peers: (0..peers).map(peer).collect(),
             backlog: 0,
             receiver: Receiver::new(rule, peers),
@@ -212,6 +217,11 @@ impl<F: Fabric> Engine<F> {
             self.traffic.large_messages += 1;
             self.traffic.large_bytes += bytes;
         }
+    }
+
+    fn count_remote_write(&mut self, bytes: u64) {
+        self.traffic.remote_write_messages += 1;
+        self.traffic.remote_write_bytes += bytes;
     }
 
     fn count_single_copy(&mut self, bytes: u64) {
