@@ -104,7 +104,7 @@ impl Error {
     /// An argument of `call` that can't be used.
     #[cold]
     pub(crate) fn argument(class: ErrorClass, communicator: &Communicator, call: Call, what: String) -> Self {
-        let text = format!("rank {}: {} in {}: {what}", communicator.rank(), call.name(), communicator.name());
+        let text = format!("rank {}: {} in {}: {what}", communicator.rank(), call.name(), communicator.description());
         Error::new(class, text)
     }
 
@@ -138,6 +138,10 @@ impl Error {
                      from rank {}. Post receives earlier, or send synchronously",
                     rank(source)
                 ),
+            ),
+            Failure::NoContext => (
+                ErrorClass::NoMemory,
+                "no communicator contexts are left: this job has made too many communicators".to_string(),
             ),
             Failure::Aborted => (ErrorClass::ProcessFailed, "the job has been aborted".to_string()),
         };

@@ -36,7 +36,7 @@ impl Communicator {
         }
         match destination {
             Destination::Null => Ok(None),
-            Destination::Rank(rank) => match self.group().peer(rank) {
+            Destination::Rank(rank) => match self.partners().peer(rank) {
                 Some(peer) => Ok(Some(peer)),
                 None => Err(self.no_such_rank(call, "destination", rank)),
             },
@@ -62,7 +62,7 @@ impl Communicator {
         let source = match source {
             Source::Null => return Ok(None),
             Source::Any => None,
-            Source::Rank(rank) => match self.group().peer(rank) {
+            Source::Rank(rank) => match self.partners().peer(rank) {
                 Some(peer) => Some(peer),
                 None => return Err(self.no_such_rank(call, "source", rank)),
             },
@@ -72,7 +72,7 @@ impl Communicator {
 
     #[cold]
     fn no_such_rank(&self, call: Call, role: &str, rank: usize) -> Error {
-        let what = format!("{role} {rank} is out of range; the ranks are 0 to {}", self.size() - 1);
+        let what = format!("{role} {rank} is out of range; the ranks are 0 to {}", self.partners().size() - 1);
         Error::argument(ErrorClass::Rank, self, call, what)
     }
 

@@ -15,10 +15,10 @@ use crate::task::{TaskId, Tasks};
 /// What a rank owns. Communicators, requests and scopes hold it together; it belongs to one thread.
 pub(crate) struct Process {
     engine: RefCell<Engine<NodeFabric>>,
+    /// How many blocks of contexts this rank has given out.
+    contexts: Cell<u32>,
     /// Nonblocking collectives in flight.
     tasks: Tasks,
-    /// The lowest context that this rank has not used.
-    next_context: Cell<u32>,
     /// Buffered sends that nobody waits for; collected when they are done.
     detached: RefCell<Vec<OperationId>>,
     /// The job has been aborted: whoever waits from now on is told so.
@@ -27,11 +27,11 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    pub(crate) fn new(engine: Engine<NodeFabric>, next_context: u32) -> Self {
+    pub(crate) fn new(engine: Engine<NodeFabric>) -> Self {
         Process {
             engine: RefCell::new(engine),
+            contexts: Cell::new(0),
             tasks: Tasks::default(),
-            next_context: Cell::new(next_context),
             detached: RefCell::default(),
             aborted: Cell::new(false),
             finalized: Cell::new(false),
@@ -182,12 +182,15 @@ impl Process {
         }
     }
 
-    pub(crate) fn next_context(&self) -> u32 {
-        self.next_context.get()
+    /// How many blocks of contexts this rank has given out; [`crate::communicator`] gives them.
+    pub(crate) fn contexts(&self) -> &Cell<u32> {
+        &self.contexts
     }
 
-    pub(crate) fn set_next_context(&self, context: u32) {
-        self.next_context.set(context);
+    /// This rank's number in the job, and how many ranks the job has.
+    pub(crate) fn me_and_peers(&self) -> (u32, u32) {
+        let engine = self.engine.borrow();
+        (engine.fabric.me() as u32, engine.fabric.peers() as u32)
     }
 
     /// Keeps a buffered send until it is done.

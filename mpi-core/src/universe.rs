@@ -10,7 +10,7 @@ use std::time::Instant;
 use rwmpi_transport::NodeFabric;
 
 use crate::activity::{Call, Target};
-use crate::communicator::Communicator;
+use crate::communicator::{Communicator, THIS_RANK, WORLD};
 use crate::engine::Engine;
 use crate::error::{Error, ErrorClass};
 use crate::group::Group;
@@ -105,11 +105,11 @@ impl Universe {
     pub(crate) fn new(fabric: NodeFabric, protocol: Protocol) -> Universe {
         use rwmpi_transport::Fabric;
         let (me, peers) = (fabric.me() as u32, fabric.peers() as u32);
-        let process = Rc::new(Process::new(Engine::new(fabric, protocol), 4));
+        let process = Rc::new(Process::new(Engine::new(fabric, protocol)));
         drop(process.enter(Call::Init, Target::NONE, 0, 0));
         Universe {
-            world: Communicator::new(process.clone(), Group::new((0..peers).collect(), me), 0),
-            this_rank: Communicator::new(process, Group::new(vec![me], me), 2),
+            world: Communicator::new(process.clone(), Group::new((0..peers).collect(), Some(me)), WORLD),
+            this_rank: Communicator::new(process, Group::new(vec![me], Some(me)), THIS_RANK),
             protocol,
             launched: false,
         }
@@ -181,10 +181,16 @@ impl Universe {
         self.world.process().engine().fabric.heap().free(block)
     }
 
-    /// Waits until all ranks have arrived here, and leaves the job. What was sent arrives.
+    /// Waits until all ranks have arrived here, and leaves the job. What was sent arrives. Before anything else, the attributes of
+    /// [`Universe::this_rank`] are deleted, the last first, so that libraries learn of the end (MPI-5.0 section 11.2.4).
     pub fn finalize(self) -> Result<()> {
+        self.delete_attributes()?;
         self.world.barrier()?;
         self.leave()
+    }
+
+    fn delete_attributes(&self) -> Result<()> {
+        self.this_rank.attributes().delete_all(&self.this_rank)
     }
 
     /// Leaves once everything this rank has sent has left it. Does not wait for the others, so that a rank that gives up ends.
@@ -193,6 +199,7 @@ impl Universe {
         if !world.process().begin_finalize() {
             return Ok(());
         }
+        self.delete_attributes()?;
         world.process().collect_detached().map_err(world.failed(Call::Finalize))?;
         drop(world.process().enter(Call::Finalize, Target::NONE, 0, 0));
         let flushed = world.process().wait_until(|engine| engine.is_flushed().then_some(()));
