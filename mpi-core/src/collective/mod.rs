@@ -24,9 +24,8 @@ mod team;
 use crate::activity::{Call, Target};
 use crate::engine::Failure;
 use crate::{Communicator, Request, Result, Scope};
-pub(crate) use broadcast::broadcast;
 pub use parts::Parts;
-pub(crate) use team::Team;
+use team::Team;
 
 /// What a collective does once its arguments have been checked: called with the ranks that take part.
 trait Plan: AsyncFnOnce(Team<'_>) -> std::result::Result<(), Failure> {}
@@ -39,8 +38,8 @@ impl Communicator {
     }
 
     fn team(&self, tag: u32, waits: bool) -> Team<'_> {
-        let (process, group) = (self.process(), self.group());
-        Team { process, peers: group.peers(), rank: self.rank(), context: self.context() + 1, tag, waits }
+        let (process, peers) = (self.process(), self.group().peers());
+        Team { process, peers, rank: self.rank(), context: self.context() + 1, tag, waits }
     }
 
     /// The blocking form of a collective.
