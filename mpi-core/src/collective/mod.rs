@@ -16,7 +16,7 @@ mod nonblocking;
 mod parts;
 mod plans;
 mod reduce;
-mod reduction;
+pub(crate) mod reduction;
 mod scan;
 mod scratch;
 mod team;
