@@ -52,8 +52,6 @@ struct Shared {
     name: RefCell<Option<String>>,
     hints: RefCell<Info>,
     mark: Cell<usize>,
-    /// How many collectives have begun, modulo [`COLLECTIVES`].
-    collectives: Cell<u32>,
 }
 
 /// So many collectives in a row are told apart by their tags; far more than can be in flight.
@@ -99,7 +97,6 @@ impl Communicator {
             name: RefCell::default(),
             hints: RefCell::default(),
             mark: Cell::new(0),
-            collectives: Cell::new(0),
         };
         let communicator = Communicator { shared: Rc::new(shared) };
         if let Some(context) = context::known(context) {
@@ -124,14 +121,6 @@ impl Communicator {
     /// A new one of the same process.
     fn child(&self, local: Group, remote: Option<Group>, context: u32, topology: Option<Topology>) -> Self {
         Communicator::build(self.process().clone(), local, remote, context, topology)
-    }
-
-    /// The number of the collective that begins now: the same on all ranks, since all begin them in the same order.
-    #[inline]
-    pub(crate) fn next_collective(&self) -> u32 {
-        let number = self.shared.collectives.get();
-        self.shared.collectives.set((number + 1) % COLLECTIVES);
-        number
     }
 
     pub(crate) fn process(&self) -> &Rc<Process> {

@@ -160,7 +160,8 @@ impl Endpoint {
     fn owner_with_room(&self, communicator: &Communicator, needed: u64) -> Result<BufferOwner> {
         let own = BufferOwner::communicator(communicator);
         let mut buffers = self.buffers.borrow_mut();
-        let place = [own, BufferOwner::Process].into_iter().find_map(|owner| buffers.iter().position(|one| one.0 == owner));
+        let place =
+            [own, BufferOwner::Process].into_iter().find_map(|owner| buffers.iter().position(|one| one.0 == owner));
         let Some(place) = place else {
             let what = "no buffer is attached: call MPI_Buffer_attach before buffered sends";
             return Err(Error::new(ErrorClass::Buffer, what));

@@ -146,11 +146,7 @@ impl Communicator {
     ///
     /// # Errors
     /// As [`Communicator::probe_status`].
-    pub fn take_message_now(
-        &self,
-        source: Source,
-        tag: TagSelector,
-    ) -> Result<Option<(Option<TakenMessage>, Status)>> {
+    pub fn take_message_now(&self, source: Source, tag: TagSelector) -> Result<Option<(Option<TakenMessage>, Status)>> {
         let Some(pattern) = self.looking(source, tag)? else { return Ok(Some((None, Status::NOBODY))) };
         let found = self.process().engine().matched_probe(&pattern);
         Ok(found.map(|found| self.taken(found)))

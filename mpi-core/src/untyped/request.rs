@@ -7,8 +7,8 @@ use std::rc::Rc;
 use rwmpi_protocol::Pattern;
 use rwmpi_transport::{NodeFabric, WriteSpan};
 
-use super::elements::{read_span_of, write_span_of};
 use super::buffered::BufferedSend;
+use super::elements::{read_span_of, write_span_of};
 use super::{AttachedBuffer, BufferOwner, Elements, Generalized, Mode, Persistent, Status};
 use crate::activity::{Call, Target};
 use crate::engine::{Engine, Failure, OperationId};

@@ -4,19 +4,20 @@
 //! A [`Collective`] says what is to be done. [`Communicator::collective`] does it; [`Communicator::start_collective`] starts it;
 //! [`Communicator::persistent_collective`] makes a request that can be started again and again.
 
-mod elements;
+mod check;
 mod perform;
 mod request;
+mod staged;
 
+pub use request::PersistentCollective;
+pub use staged::Blocks;
+
+use super::Elements;
+use crate::activity::Call;
 pub use crate::collective::Root;
 use crate::collective::{Groups, Team};
-pub use elements::{Blocks, Elements};
-pub use request::{CollectiveRequest, PersistentCollective};
-
-use crate::activity::Call;
-use crate::error::{Error, ErrorClass};
 use crate::reduction::{Applied, Operation};
-use crate::{Communicator, Destination, Result, Source, Topology};
+use crate::{Communicator, Result};
 
 /// A collective and its arguments. Where data are `None`, they stand where the result goes (MPI_IN_PLACE), or the call has none
 /// at this rank.
@@ -161,25 +162,25 @@ impl Collective {
         }
     }
 
-    /// Bytes of data that this rank gives, or gets if it gives none: for who watches.
-    fn bytes(&self) -> usize {
-        let even = |blocks: &Blocks| match blocks {
-            Blocks::Even(first) => first.bytes(),
-            Blocks::Listed(blocks) => blocks.iter().map(Elements::bytes).sum(),
-        };
-        match self {
-            Collective::Barrier => 0,
-            Collective::Broadcast { data, .. } | Collective::ReduceScatter { data, .. } => data.bytes(),
-            Collective::Gather { part, .. } | Collective::Scatter { part, .. } => {
-                part.as_ref().map_or(0, Elements::bytes)
+    /// What elements of the program it names, block by block.
+    fn elements(&self) -> impl Iterator<Item = &Elements> {
+        let (single, blocks): ([Option<&Elements>; 2], [Option<&Blocks>; 2]) = match self {
+            Collective::Barrier => ([None; 2], [None; 2]),
+            Collective::Broadcast { data, .. } => ([Some(data), None], [None; 2]),
+            Collective::Gather { part, all, .. } | Collective::Scatter { all, part, .. } => {
+                ([part.as_ref(), None], [all.as_ref(), None])
             }
-            Collective::Reduce { data, result, .. } => data.as_ref().or(result.as_ref()).map_or(0, Elements::bytes),
-            Collective::Allreduce { result, .. } | Collective::Scan { result, .. } => result.bytes(),
-            Collective::Allgather { all, .. } => even(all),
-            Collective::Alltoall { received, .. } => even(received),
-            Collective::NeighbourAllgather { part, .. } => part.bytes(),
-            Collective::NeighbourAlltoall { sent, .. } => even(sent),
-        }
+            Collective::Allgather { part, all } => ([part.as_ref(), None], [Some(all), None]),
+            Collective::Alltoall { sent, received } => ([None; 2], [sent.as_ref(), Some(received)]),
+            Collective::Reduce { data, result, .. } => ([data.as_ref(), result.as_ref()], [None; 2]),
+            Collective::Allreduce { data, result, .. } | Collective::Scan { data, result, .. } => {
+                ([data.as_ref(), Some(result)], [None; 2])
+            }
+            Collective::ReduceScatter { data, result, .. } => ([Some(data), Some(result)], [None; 2]),
+            Collective::NeighbourAllgather { part, all } => ([Some(part), None], [Some(all), None]),
+            Collective::NeighbourAlltoall { sent, received } => ([None; 2], [Some(sent), Some(received)]),
+        };
+        single.into_iter().flatten().chain(blocks.into_iter().flatten().flat_map(Blocks::named))
     }
 }
 
@@ -216,65 +217,6 @@ impl Communicator {
         let prepared = self.prepare(collective)?;
         let ranks = self.ranks(self.next_collective(), true);
         self.process().block_on(perform::perform(&prepared, ranks)).map_err(self.failed(call))
-    }
-
-    /// Checks the arguments, as far as one rank can.
-    fn prepare(&self, collective: Collective) -> Result<Prepared> {
-        let call = collective.call();
-        self.begin(call, collective.bytes());
-        if let Some(root) = collective.root() {
-            self.check_rooted(call, root)?;
-        }
-        let operation = collective.reduction().map(|(operation, elements)| operation.on(elements.datatype()));
-        let neighbourhood = match collective {
-            Collective::NeighbourAllgather { .. } | Collective::NeighbourAlltoall { .. } => {
-                Some(self.neighbourhood()?)
-            }
-            Collective::Scan { .. } if self.is_inter() => {
-                let what = "an intercommunicator has no order of ranks to scan along".to_string();
-                return Err(Error::argument(ErrorClass::Communicator, self, call, what));
-            }
-            _ => None,
-        };
-        let in_place = matches!(
-            &collective,
-            Collective::Allgather { part: None, .. }
-                | Collective::Alltoall { sent: None, .. }
-                | Collective::Allreduce { data: None, .. }
-        );
-        if in_place && self.is_inter() {
-            let what = "on an intercommunicator data can't be in place".to_string();
-            return Err(Error::argument(ErrorClass::Buffer, self, call, what));
-        }
-        Ok(Prepared { operation: operation.transpose()?, collective, neighbourhood })
-    }
-
-    fn check_rooted(&self, call: Call, root: Root) -> Result<()> {
-        let ranks = self.remote_size().unwrap_or(self.size());
-        let what = match root {
-            Root::Rank(root) if root < ranks => return Ok(()),
-            Root::Rank(root) => format!("root {root} is out of range; the ranks are 0 to {}", ranks - 1),
-            _ if self.is_inter() => return Ok(()),
-            _ => "MPI_ROOT and MPI_PROC_NULL name roots of intercommunicators only".to_string(),
-        };
-        Err(Error::argument(ErrorClass::Root, self, call, what))
-    }
-
-    fn neighbourhood(&self) -> Result<Neighbourhood> {
-        let neighbours = self.neighbours()?;
-        let source = |source: &Source| match *source {
-            Source::Rank(rank) => Some(rank),
-            _ => None,
-        };
-        let destination = |destination: &Destination| match *destination {
-            Destination::Rank(rank) => Some(rank),
-            Destination::Null => None,
-        };
-        Ok(Neighbourhood {
-            sources: neighbours.sources.iter().map(source).collect(),
-            destinations: neighbours.destinations.iter().map(destination).collect(),
-            grid: matches!(self.topology(), Some(Topology::Cartesian(_))),
-        })
     }
 
     fn ranks(&self, tag: u32, waits: bool) -> Ranks<'_> {

@@ -2,8 +2,8 @@
 
 use rwmpi_transport::{ReadSpan, WriteSpan};
 
-use super::elements::{Blocks, Elements, Staged};
-use super::{Collective, Neighbourhood, Prepared, Ranks};
+use super::staged::{Blocks, Staged};
+use super::{Collective, Elements, Neighbourhood, Prepared, Ranks};
 use crate::collective::{self, Groups, Reduction, Root, Scratch, Team};
 use crate::engine::Failure;
 
@@ -33,9 +33,7 @@ async fn within(prepared: &Prepared, team: Team<'_>) -> Outcome {
         (Collective::Reduce { data, result, root: Root::Rank(root), .. }, Some(op), _) => {
             reduce(team, data.as_ref(), result.as_ref(), op, *root).await
         }
-        (Collective::Allreduce { data, result, .. }, Some(op), _) => {
-            allreduce(team, data.as_ref(), result, op).await
-        }
+        (Collective::Allreduce { data, result, .. }, Some(op), _) => allreduce(team, data.as_ref(), result, op).await,
         (Collective::ReduceScatter { data, result, counts, .. }, Some(op), _) => {
             let (data, result) = (packed(data), Staged::one(result));
             let places = places(counts, prepared);
@@ -56,7 +54,9 @@ async fn within(prepared: &Prepared, team: Team<'_>) -> Outcome {
             sent.pack();
             exchange(team, neighbourhood, |place| sent.span(place).as_read(), received).await
         }
-        _ => collective::barrier(team).await,
+        (Collective::Barrier, ..) => collective::barrier(team).await,
+        // `prepare` lets nothing else through.
+        _ => Ok(()),
     }
 }
 
@@ -136,7 +136,7 @@ async fn allgather(team: Team<'_>, part: Option<&Elements>, all: &Blocks) -> Out
 /// Packs this rank's own elements to where they go.
 fn put(team: Team<'_>, part: &Elements, place: WriteSpan<'_>) -> Outcome {
     team.check_fits(part.bytes(), place.len())?;
-    part.pack_to(place);
+    part.pack_span(place);
     Ok(())
 }
 
@@ -287,8 +287,10 @@ async fn between(prepared: &Prepared, groups: Groups<'_>) -> Outcome {
             received.unpack();
             Ok(())
         }
+        (Collective::Barrier, _) => collective::barrier_between(groups).await,
         (_, Some(op)) => combine_between(prepared, groups, op).await,
-        _ => collective::barrier_between(groups).await,
+        // A reduction to somebody else of the own group.
+        _ => Ok(()),
     }
 }
 
