@@ -15,7 +15,7 @@ fn begin<A: Abi>(required: c_int) -> Result<c_int> {
         Phase::After => return Err(Error::new(ErrorClass::Other, "called after MPI_Finalize")),
     }
     let provided = required.clamp(A::THREAD_SINGLE, A::THREAD_SERIALIZED);
-    Rank::begin(rwmpi_core::init()?, provided);
+    Rank::begin::<A>(rwmpi_core::init()?, provided);
     Ok(provided)
 }
 

@@ -11,8 +11,9 @@ use std::ptr::NonNull;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicPtr, AtomicU8, Ordering};
 
-use rwmpi_core::{Communicator, Error, ErrorClass, Result, Universe};
+use rwmpi_core::{Communicator, Error, ErrorClass, Group, Info, Result, Universe};
 
+use crate::attribute::AnyKeyval;
 use crate::error::{ErrorHandler, HandlerFunction};
 use crate::interface::Abi;
 use crate::table::{Kind, Table};
@@ -29,6 +30,14 @@ pub struct Rank {
     predefined: [OnceCell<Rc<CommunicatorEntry>>; 2],
     /// All other communicators.
     communicators: Table<Rc<CommunicatorEntry>>,
+    /// Groups.
+    pub(crate) groups: Table<Group>,
+    /// Info objects.
+    pub(crate) infos: Table<Rc<RefCell<Info>>>,
+    /// Keyvals of all kinds.
+    pub(crate) keyvals: Table<AnyKeyval>,
+    /// Where programs find the values of predefined attributes.
+    pub(crate) predefined_attributes: [Cell<i32>; 7],
     /// Error handlers that the program made.
     pub(crate) error_handlers: Table<Rc<HandlerFunction>>,
     /// Memory from MPI_Alloc_mem for which the shared heap had no room, by its address.
@@ -98,20 +107,25 @@ fn not_active() -> Error {
 
 impl Rank {
     /// Makes the process a rank.
-    pub(crate) fn begin(universe: Universe, thread_level: i32) {
-        let entry = |core: &Communicator| {
+    pub(crate) fn begin<A: Abi>(universe: Universe, thread_level: i32) {
+        let entry = |core: &Communicator, code: u32| {
+            core.set_mark(code as usize);
             let cell = OnceCell::new();
             let error_handler = ErrorHandler::Fatal.into();
             let _ = cell.set(Rc::new(CommunicatorEntry { core: core.clone(), error_handler }));
             cell
         };
-        let predefined = [entry(universe.world()), entry(universe.this_rank())];
+        let predefined = [entry(universe.world(), A::COMM_WORLD), entry(universe.this_rank(), A::COMM_SELF)];
         let rank = Box::leak(Box::new(Rank {
             universe: RefCell::new(Some(universe)),
             thread_level: Cell::new(thread_level),
             main_thread: std::thread::current().id(),
             predefined,
             communicators: Table::new(Kind::Communicator),
+            groups: Table::new(Kind::Group),
+            infos: Table::new(Kind::Info),
+            keyvals: Table::new(Kind::Keyval),
+            predefined_attributes: Default::default(),
             error_handlers: Table::new(Kind::ErrorHandler),
             private_memory: RefCell::default(),
             blamed: Cell::new(0),
@@ -165,7 +179,15 @@ impl Rank {
     /// A handle for a new communicator, which takes on the error handler of the one it was made from.
     pub fn add_communicator<A: Abi>(&self, core: Communicator, parent: &CommunicatorEntry) -> A::Handle {
         let error_handler = parent.error_handler.clone();
-        A::handle(self.communicators.insert(Rc::new(CommunicatorEntry { core, error_handler })))
+        self.add_entry::<A>(CommunicatorEntry { core, error_handler })
+    }
+
+    /// A handle for a new communicator.
+    pub(crate) fn add_entry<A: Abi>(&self, entry: CommunicatorEntry) -> A::Handle {
+        let core = entry.core.clone();
+        let code = self.communicators.insert(Rc::new(entry));
+        core.set_mark(code as usize);
+        A::handle(code)
     }
 
     /// Forgets a communicator that the program made.

@@ -246,7 +246,8 @@ impl Fabric for SimFabric<'_> {
     fn swap_claim(&mut self, peer: usize, index: usize, expected: u64, new: u64) -> Result<(), u64> {
         self.step();
         let mut network = self.network.borrow_mut();
-        let granted = network.conditions.sabotage == Some(Sabotage::GrantsAllClaims) && index.is_multiple_of(WORDS_PER_LINE);
+        let granted =
+            network.conditions.sabotage == Some(Sabotage::GrantsAllClaims) && index.is_multiple_of(WORDS_PER_LINE);
         let word = &mut network.claims[peer][index];
         if *word != expected && !granted {
             return Err(*word);

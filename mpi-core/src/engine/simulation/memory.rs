@@ -105,7 +105,12 @@ impl Memory {
     }
 
     /// The span at an address, if it may now be used that way.
-    pub(super) fn at(&self, address: &RemoteAddress, offset: u64, len: usize) -> Result<(WriteSpan<'static>, Use), String> {
+    pub(super) fn at(
+        &self,
+        address: &RemoteAddress,
+        offset: u64,
+        len: usize,
+    ) -> Result<(WriteSpan<'static>, Use), String> {
         let place = address.place as usize + offset as usize;
         let id = self.block_of(place).ok_or("an address that nobody handed out")?;
         let block = &self.blocks[id];

@@ -80,7 +80,8 @@ fn run(seed: u64, wish: Wish) -> Result<u64, String> {
                 world.program.protocol,
                 world.record.borrow().messages.iter().enumerate().filter(|(_, m)| m.done.is_none()).collect::<Vec<_>>(),
                 world.done.get(),
-                world.record.borrow().receives.iter().filter(|r| r.got == oracle::Got::Nothing).collect::<Vec<_>>(), world.program.steps,
+                world.record.borrow().receives.iter().filter(|r| r.got == oracle::Got::Nothing).collect::<Vec<_>>(),
+                world.program.steps,
             ));
         }
         let next = network.borrow_mut().below(running.len());
@@ -133,13 +134,10 @@ fn random_programs_match_as_mpi_says() {
 #[test]
 fn a_network_that_breaks_its_promises_is_found_out() {
     use Sabotage::*;
-    for sabotage in
-        [LosesCells, RepeatsCells, SwapsCells, GrantsAllClaims, WritesHalf, ForgetsRefusals, AcceptsEarly]
-    {
+    for sabotage in [LosesCells, RepeatsCells, SwapsCells, GrantsAllClaims, WritesHalf, ForgetsRefusals, AcceptsEarly] {
         let wish = Wish { sabotage: Some(sabotage), ..Wish::default() };
-        let caught = (0..RUNS).find(|&seed| {
-            std::panic::catch_unwind(|| run(seed, wish)).is_ok_and(|result| result.is_ok())
-        });
+        let caught =
+            (0..RUNS).find(|&seed| std::panic::catch_unwind(|| run(seed, wish)).is_ok_and(|result| result.is_ok()));
         println!("{sabotage:?}: {caught:?}");
     }
 }

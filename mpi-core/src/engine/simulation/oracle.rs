@@ -36,7 +36,13 @@ pub(super) enum Got {
     Nothing,
     Cancelled,
     /// A message of that source, tag and length; its beginning; when it was seen.
-    Message { source: usize, tag: u32, bytes: usize, beginning: Vec<u8>, at: u64 },
+    Message {
+        source: usize,
+        tag: u32,
+        bytes: usize,
+        beginning: Vec<u8>,
+        at: u64,
+    },
 }
 
 /// All that happened in a run.

@@ -103,14 +103,20 @@ impl<'run> Rank<'run> {
 
     // Sends.
 
-    fn new_message(&mut self, dest: usize, context: u32, tag: u32, len: usize, mode: Mode) -> (usize, BlockId, WriteSpan<'static>) {
+    fn new_message(
+        &mut self,
+        dest: usize,
+        context: u32,
+        tag: u32,
+        len: usize,
+        mode: Mode,
+    ) -> (usize, BlockId, WriteSpan<'static>) {
         let (block, span) = self.world.network.borrow_mut().memory.lend(len, Use::Send);
         let mut record = self.world.record.borrow_mut();
         let (name, begun) = (record.messages.len(), record.tick());
         ReadSpan::from(&contents(name, len)[..]).copy_to(span);
         let (source, synchronous) = (self.me, mode == Mode::Synchronous);
-        let message =
-            Message { source, dest, context, tag, len, synchronous, begun, done: None, cancelled: false };
+        let message = Message { source, dest, context, tag, len, synchronous, begun, done: None, cancelled: false };
         record.messages.push(message);
         (name, block, span)
     }
@@ -131,7 +137,14 @@ impl<'run> Rank<'run> {
         Ok(())
     }
 
-    fn start(&mut self, dest: usize, context: u32, tag: u32, span: WriteSpan<'static>, mode: Mode) -> Step_<Option<OperationId>> {
+    fn start(
+        &mut self,
+        dest: usize,
+        context: u32,
+        tag: u32,
+        span: WriteSpan<'static>,
+        mode: Mode,
+    ) -> Step_<Option<OperationId>> {
         let (peer, data) = (dest as u32, span.as_read());
         match mode {
             Mode::Standard => self.engine.start_send(peer, context, tag, data, SendMode::Standard),
