@@ -215,7 +215,7 @@ pub fn comm_set_attr<A: Abi>(communicator: A::Handle, keyval: c_int, value: Memo
     let entry = rank.communicator::<A>(communicator)?;
     let keyval = rank.communicator_keyval::<A>(keyval)?;
     let outcome = entry.core.attributes().set(&entry.core, &keyval, pointer(value));
-    rank.blame::<A>(communicator);
+    rank.blame(&entry.core);
     outcome
 }
 
@@ -244,7 +244,7 @@ pub fn comm_delete_attr<A: Abi>(communicator: A::Handle, keyval: c_int) -> Outco
     let entry = rank.communicator::<A>(communicator)?;
     let keyval = rank.communicator_keyval::<A>(keyval)?;
     let outcome = entry.core.attributes().delete(&entry.core, &keyval);
-    rank.blame::<A>(communicator);
+    rank.blame(&entry.core);
     if !outcome? {
         return Err(Error::new(ErrorClass::Keyval, "the communicator has no attribute with that keyval"));
     }

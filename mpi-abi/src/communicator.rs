@@ -194,7 +194,7 @@ pub fn intercomm_create<A: Abi>(
     // The bridge and the other leader matter to the leader only.
     let other = if entry.core.rank() == local_leader {
         let bridge = rank.communicator::<A>(bridge)?;
-        rank.blame::<A>(local);
+        rank.blame(&entry.core);
         Some((bridge.core.clone(), rank_number("remote leader", remote_leader)?))
     } else {
         None

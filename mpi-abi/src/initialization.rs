@@ -47,6 +47,7 @@ pub fn finalized<A: Abi>(flag: Out<c_int>) -> Outcome {
 /// MPI_Finalize (MPI-5.0 section 11.2.2).
 pub fn finalize<A: Abi>() -> Outcome {
     let rank = rank()?;
+    rank.endpoint.complete_all()?;
     if let Some(universe) = rank.universe.take() {
         universe.finalize()?;
     }

@@ -16,7 +16,7 @@ mod nonblocking;
 mod parts;
 mod plans;
 mod reduce;
-mod reduction;
+pub(crate) mod reduction;
 mod scan;
 mod scratch;
 mod team;
@@ -39,8 +39,8 @@ impl Communicator {
     }
 
     fn team(&self, tag: u32, waits: bool) -> Team<'_> {
-        let (process, group) = (self.process(), self.group());
-        Team { process, peers: group.peers(), rank: self.rank(), context: self.context() + 1, tag, waits }
+        let (process, peers) = (self.process(), self.group().peers());
+        Team { process, peers, rank: self.rank(), context: self.context() + 1, tag, waits }
     }
 
     /// The blocking form of a collective.

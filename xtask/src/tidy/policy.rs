@@ -74,6 +74,11 @@ pub const UNSAFE_FILES: &[&str] = &[
     // Elements of datatypes in raw memory.
     "mpi-core/src/datatype/pack.rs",
     "mpi-core/src/datatype/tests.rs",
+    // The same for reductions: functions of the program, and numbers that only inline assembly reaches.
+    "mpi-core/src/reduction/applied.rs",
+    "mpi-core/src/reduction/extended.rs",
+    "mpi-core/src/reduction/tests.rs",
+    "mpi-core/src/reduction/user.rs",
     // A slice in the shared heap.
     "mpi-core/src/shared_buffer.rs",
     // Descriptors that are inherited by number.
