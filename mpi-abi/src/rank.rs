@@ -247,8 +247,7 @@ impl Rank {
         match entry {
             Some(entry) => (A::handle(code), entry.error_handler.borrow().clone()),
             None => {
-                let world =
-                    self.predefined[0].error_handler.borrow().clone();
+                let world = self.predefined[0].error_handler.borrow().clone();
                 (A::handle(A::COMM_WORLD), world)
             }
         }
