@@ -14,6 +14,7 @@ mod persistent;
 mod point_to_point;
 mod process;
 mod rank;
+pub mod reduction;
 mod request;
 mod shared_buffer;
 mod status;

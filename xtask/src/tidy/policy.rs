@@ -67,12 +67,18 @@ pub const UNSAFE_FILES: &[&str] = &[
     // The exported functions, which wrap C's arguments; the bodies behind them are safe.
     "mpi-abi/mpich/src/lib.rs",
     "mpi-abi/src/argument.rs",
+    "mpi-abi/src/attribute.rs",
     // The rank of the process, and the program's error handlers.
     "mpi-abi/src/rank.rs",
     "mpi-abi/src/error.rs",
     // Elements of datatypes in raw memory.
     "mpi-core/src/datatype/pack.rs",
     "mpi-core/src/datatype/tests.rs",
+    // The same for reductions: functions of the program, and numbers that only inline assembly reaches.
+    "mpi-core/src/reduction/applied.rs",
+    "mpi-core/src/reduction/extended.rs",
+    "mpi-core/src/reduction/tests.rs",
+    "mpi-core/src/reduction/user.rs",
     // A slice in the shared heap.
     "mpi-core/src/shared_buffer.rs",
     // Descriptors that are inherited by number.
