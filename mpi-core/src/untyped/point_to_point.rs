@@ -3,7 +3,8 @@
 use rwmpi_protocol::Pattern;
 
 use super::elements::{read_span_of, write_span_of};
-use super::{Elements, Endpoint, Status};
+use super::request::Receiving;
+use super::{Elements, Endpoint, Request, Status};
 use crate::activity::{Call, Target};
 use crate::engine::{Completion, MatchedMessage, SendMode};
 use crate::{Communicator, Destination, Result, Source, TagSelector};
@@ -152,26 +153,12 @@ impl Communicator {
         Ok(found.map(|found| self.taken(found)))
     }
 
-    /// Starts receiving a message that was taken; none is from nobody (MPI_Imrecv).
+    /// Starts receiving a message that was taken (MPI_Imrecv).
     ///
     /// # Errors
     /// Whatever keeps it from being received.
-    pub fn start_receive_taken(&self, elements: Elements, message: Option<TakenMessage>) -> Result<super::Request> {
-        let Some(TakenMessage { message }) = message else { return Ok(super::Request::done(self, Status::NOBODY)) };
-        super::request::Receiving::start(self, elements, |engine, span| engine.start_matched_receive(message, span))
-    }
-
-    /// Receives a message that was taken (MPI_Mrecv).
-    ///
-    /// # Errors
-    /// A message that is longer than the elements; whatever keeps it from being received.
-    pub fn receive_taken(
-        &self,
-        endpoint: &Endpoint,
-        elements: Elements,
-        message: Option<TakenMessage>,
-    ) -> Result<Status> {
-        self.start_receive_taken(elements, message)?.wait(endpoint)
+    pub fn start_receive_taken(&self, elements: Elements, message: TakenMessage) -> Result<Request> {
+        Receiving::start(self, elements, |engine, span| engine.start_matched_receive(message.message, span))
     }
 
     /// Sends to one and receives from another at the same time (MPI_Sendrecv).
