@@ -15,10 +15,10 @@ use crate::task::{TaskId, Tasks};
 /// What a rank owns. Communicators, requests and scopes hold it together; it belongs to one thread.
 pub(crate) struct Process {
     engine: RefCell<Engine<NodeFabric>>,
-    /// How many blocks of contexts this rank has given out.
-    contexts: Cell<u32>,
     /// Nonblocking collectives in flight.
     tasks: Tasks,
+    /// How many blocks of contexts this rank has given out.
+    contexts: Cell<u32>,
     /// Buffered sends that nobody waits for; collected when they are done.
     detached: RefCell<Vec<OperationId>>,
     /// The job has been aborted: whoever waits from now on is told so.
@@ -30,8 +30,8 @@ impl Process {
     pub(crate) fn new(engine: Engine<NodeFabric>) -> Self {
         Process {
             engine: RefCell::new(engine),
-            contexts: Cell::new(0),
             tasks: Tasks::default(),
+            contexts: Cell::new(0),
             detached: RefCell::default(),
             aborted: Cell::new(false),
             finalized: Cell::new(false),

@@ -4,7 +4,7 @@
 use rwmpi_transport::{ReadSpan, WriteSpan};
 
 use crate::Result;
-use crate::datatype::{Datatype, pack, unpack};
+use crate::datatype::{Datatype, pack, pack_into, unpack, unpack_from};
 use crate::error::{Error, ErrorClass};
 
 /// `count` elements of a datatype, somewhere in memory.
@@ -74,6 +74,42 @@ impl Elements {
         // SAFETY: by the contract of `new` the elements are readable; the vector is ours alone.
         unsafe { pack(self.start, self.count, &self.datatype, 0, &mut bytes) };
         Ok(bytes)
+    }
+
+    /// Bytes from these elements to as many behind them.
+    pub(super) fn stride(&self) -> isize {
+        (self.count as i64).wrapping_mul(self.datatype.extent()) as isize
+    }
+
+    /// As many elements as these, `blocks` blocks behind them. Whoever uses these vouches for those too.
+    pub(super) fn after(&self, blocks: usize) -> Elements {
+        let start = self.start.wrapping_offset(self.stride().wrapping_mul(blocks as isize));
+        Elements { start, ..self.clone() }
+    }
+
+    /// Bytes of them, packed, which must have been found to fit into memory.
+    pub(super) fn bytes(&self) -> usize {
+        (self.count * self.datatype.size()) as usize
+    }
+
+    /// Copies them, packed, to the beginning of a span.
+    ///
+    /// # Panics
+    /// If it is too short.
+    pub(super) fn pack_span(&self, into: WriteSpan<'_>) {
+        if let Some(run) = self.read_span() {
+            return run.copy_to(into);
+        }
+        assert!(self.bytes() <= into.len(), "packing into a shorter span");
+        // SAFETY: by the contract of `new` the elements are readable, and the span is writable by its own; memory that is packed
+        // into is the library's.
+        unsafe { pack_into(self.start, self.count, &self.datatype, 0, into.start(), into.len()) };
+    }
+
+    /// Takes the packed bytes of a span apart into them.
+    pub(super) fn unpack_span(&self, from: ReadSpan<'_>) {
+        // SAFETY: as in `pack_span`, the other way round.
+        unsafe { unpack_from(self.start, self.count, &self.datatype, 0, from.start(), from.len()) };
     }
 
     /// Takes packed bytes apart into them.

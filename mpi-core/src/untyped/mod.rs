@@ -7,6 +7,7 @@
 //! A blocking call of such contiguous elements makes no request object.
 
 mod buffered;
+pub mod collective;
 mod elements;
 mod generalized;
 mod persistent;

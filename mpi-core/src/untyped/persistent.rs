@@ -1,21 +1,22 @@
 //! Requests that are started again and again (MPI-5.0 section 3.9).
 
+use super::collective::PersistentCollective;
 use super::{Elements, Endpoint, Mode, Request};
 use crate::activity::Call;
 use crate::error::{Error, ErrorClass};
 use crate::{Communicator, Destination, Result, Source, TagSelector};
 
-/// A send or receive with its arguments, and the operation that it has started.
+/// A send, receive or collective with its arguments, and the operation that it has started.
 pub struct Persistent {
-    elements: Elements,
     what: What,
     active: Option<Request>,
 }
 
 enum What {
-    Send { destination: Destination, tag: i32, mode: Mode },
-    BufferedSend { destination: Destination, tag: i32, overhead: u64 },
-    Receive { source: Source, tag: TagSelector },
+    Send { elements: Elements, destination: Destination, tag: i32, mode: Mode },
+    BufferedSend { elements: Elements, destination: Destination, tag: i32, overhead: u64 },
+    Receive { elements: Elements, source: Source, tag: TagSelector },
+    Collective(PersistentCollective),
 }
 
 impl Persistent {
@@ -31,7 +32,7 @@ impl Persistent {
         mode: Mode,
     ) -> Result<Self> {
         communicator.checked_destination(mode.call(), destination, tag)?;
-        Ok(Persistent { elements, what: What::Send { destination, tag, mode }, active: None })
+        Ok(Persistent { what: What::Send { elements, destination, tag, mode }, active: None })
     }
 
     /// A buffered send, which counts `overhead` bytes of the buffer besides its data (MPI_Bsend_init).
@@ -46,7 +47,7 @@ impl Persistent {
         overhead: u64,
     ) -> Result<Self> {
         communicator.checked_destination(Call::BufferedSend, destination, tag)?;
-        Ok(Persistent { elements, what: What::BufferedSend { destination, tag, overhead }, active: None })
+        Ok(Persistent { what: What::BufferedSend { elements, destination, tag, overhead }, active: None })
     }
 
     /// A receive (MPI_Recv_init).
@@ -55,7 +56,12 @@ impl Persistent {
     /// A rank or tag that does not exist.
     pub fn receive(communicator: &Communicator, elements: Elements, source: Source, tag: TagSelector) -> Result<Self> {
         communicator.checked_pattern(Call::Receive, source, tag, communicator.context())?;
-        Ok(Persistent { elements, what: What::Receive { source, tag }, active: None })
+        Ok(Persistent { what: What::Receive { elements, source, tag }, active: None })
+    }
+
+    /// A collective (MPI_Barrier_init and so on).
+    pub fn collective(collective: PersistentCollective) -> Self {
+        Persistent { what: What::Collective(collective), active: None }
     }
 
     /// Starts it (MPI_Start).
@@ -67,15 +73,18 @@ impl Persistent {
             let what = "the persistent request is active: complete it before it is started again";
             return Err(Error::new(ErrorClass::Request, what));
         }
-        self.active = Some(match self.what {
-            What::Send { destination, tag, mode } => {
-                communicator.start_send_elements(&self.elements, destination, tag, mode)?
+        self.active = Some(match &self.what {
+            What::Send { elements, destination, tag, mode } => {
+                communicator.start_send_elements(elements, *destination, *tag, *mode)?
             }
-            What::BufferedSend { destination, tag, overhead } => {
-                endpoint.buffered_send(communicator, &self.elements, destination, tag, overhead)?;
+            What::BufferedSend { elements, destination, tag, overhead } => {
+                endpoint.buffered_send(communicator, elements, *destination, *tag, *overhead)?;
                 Request::done(communicator, super::Status::EMPTY)
             }
-            What::Receive { source, tag } => communicator.start_receive_elements(self.elements.clone(), source, tag)?,
+            What::Receive { elements, source, tag } => {
+                communicator.start_receive_elements(elements.clone(), *source, *tag)?
+            }
+            What::Collective(collective) => collective.start()?,
         });
         Ok(())
     }
