@@ -31,7 +31,8 @@ impl Rounds {
 impl<F: Fabric> Engine<F> {
     /// Tells `peer` that this rank has reached `round` of the barrier in `context`.
     pub(crate) fn barrier_signal(&mut self, peer: u32, context: u32, round: u32) -> Result<(), Failure> {
-        self.push_cell(peer, [wire::BARRIER, context, round, 0], &[])
+        self.check_alive()?;
+        self.push_cell(peer, [wire::BARRIER, context, round, 0], &[], None).map_err(|failure| self.poisoned(failure))
     }
 
     /// Waits until a peer has said so to this rank.

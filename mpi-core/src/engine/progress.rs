@@ -13,6 +13,11 @@ const PEERS: usize = 16;
 impl<F: Fabric> Engine<F> {
     /// Deals with what has arrived and goes on with what was blocked; true if anything happened.
     pub(crate) fn progress(&mut self) -> Result<bool, Failure> {
+        self.check_alive()?;
+        self.make_progress().map_err(|failure| self.poisoned(failure))
+    }
+
+    fn make_progress(&mut self) -> Result<bool, Failure> {
         let mut any = false;
         if self.backlog > 0 {
             any |= self.flush()?;
@@ -112,18 +117,21 @@ impl<F: Fabric> Engine<F> {
             }
             self.fabric.idle(&mut backoff);
             if self.fabric.take_signals().contains(Signal::Abort) {
-                return Err(Failure::Aborted);
+                return Err(self.poisoned(Failure::Aborted));
             }
         }
     }
 
-    /// Waits for an operation and forgets it.
+    /// Waits for an operation and forgets it: whatever the outcome, nobody touches its buffer any more.
     pub(crate) fn wait(&mut self, id: OperationId) -> Outcome {
         self.detach_local(id);
-        self.wait_until(|engine| engine.collect(id))?
+        match self.wait_until(|engine| engine.collect(id)) {
+            Ok(outcome) => outcome,
+            Err(failure) => Err(self.give_up(id, failure)),
+        }
     }
 
-    /// The result of an operation if it has completed; then it is forgotten.
+    /// The result of an operation if it has completed; then it is forgotten. On failure it stays, and still has to be waited for.
     pub(crate) fn test(&mut self, id: OperationId) -> Result<Option<Outcome>, Failure> {
         if let Some(outcome) = self.collect(id) {
             return Ok(Some(outcome));

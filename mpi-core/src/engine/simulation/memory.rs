@@ -105,7 +105,12 @@ impl Memory {
     }
 
     /// The span at an address, if it may now be used that way.
-    pub(super) fn at(&self, address: &RemoteAddress, offset: u64, len: usize) -> Result<(WriteSpan<'static>, Use), String> {
+    pub(super) fn at(
+        &self,
+        address: &RemoteAddress,
+        offset: u64,
+        len: usize,
+    ) -> Result<(WriteSpan<'static>, Use), String> {
         let place = address.place as usize + offset as usize;
         let id = self.block_of(place).ok_or("an address that nobody handed out")?;
         let block = &self.blocks[id];
@@ -122,11 +127,6 @@ impl Memory {
     pub(super) fn writable(&self, span: WriteSpan<'_>) -> bool {
         let block = self.block_of(place(span.as_read()));
         block.is_none_or(|id| self.blocks[id].lent == Some(Use::Receive))
-    }
-
-    /// How many blocks are lent.
-    pub(super) fn lent(&self) -> usize {
-        self.blocks.iter().filter(|block| block.lent.is_some()).count()
     }
 
     /// Whether what was given back is as it was then.

@@ -5,12 +5,12 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 
 use rwmpi_protocol::Pattern;
-use rwmpi_transport::{Fabric, ReadSpan, WriteSpan};
+use rwmpi_transport::{Backoff, Fabric, ReadSpan, Signal, WriteSpan};
 
 use super::fabric::{SimFabric, Turn};
 use super::memory::{BlockId, Use, bytes};
 use super::network::Network;
-use super::oracle::{Got, Message, Receive, Record, contents};
+use super::oracle::{Bytes, Got, Message, Receive, Record, contents};
 use super::program::{BARRIERS, FREE, How, MEETING, Mode, Program, Step};
 use crate::engine::{Completion, Engine, Failure, OperationId, Outcome, SendMode};
 
@@ -59,8 +59,16 @@ impl<'run> Rank<'run> {
         Rank { me, world, engine, pending: Vec::new() }
     }
 
-    /// All of it. `Err`: the transport has failed.
+    /// All of it. `Err`: the transport has failed; all buffers have been given back.
     pub(super) fn run(&mut self) -> Step_ {
+        let outcome = self.run_program();
+        if let Err(failure) = outcome {
+            self.after_failure(failure);
+        }
+        outcome
+    }
+
+    fn run_program(&mut self) -> Step_ {
         let world = self.world.clone();
         for step in &world.program.steps[self.me] {
             self.step(step)?;
@@ -71,6 +79,37 @@ impl<'run> Rank<'run> {
         self.engine.flush_all()?;
         self.check_empty();
         Ok(())
+    }
+
+    /// A poisoned engine reports the first failure whatever it is asked, and gives all buffers back.
+    fn after_failure(&mut self, failure: Failure) {
+        let any = Pattern { context: FREE[0], source: None, tag: None };
+        let other = ((self.me + 1) % self.world.program.conditions.ranks) as u32;
+        let reports = [
+            self.engine.progress().err(),
+            self.engine.start_send(other, FREE[0], 0, ReadSpan::EMPTY, SendMode::Standard).err(),
+            self.engine.receive(any, WriteSpan::EMPTY).err(),
+            self.engine.receive(Pattern { source: Some(other), ..any }, WriteSpan::EMPTY).err(),
+            self.engine.probe_now(&any).err(),
+            self.engine.barrier_signal(other, BARRIERS, 0).err(),
+        ];
+        if reports != [Some(failure); 6] {
+            self.violated(format!("after {failure:?} rank {} reports {reports:?}", self.me));
+        }
+        for Pending { id, block, span, what } in std::mem::take(&mut self.pending) {
+            match (self.engine.wait(id), what) {
+                (Err(reported), _) if reported == failure => self.give_back(block, span),
+                (outcome, What::Receive(place)) => {
+                    let received = self.received(place, block, span, outcome);
+                    received.unwrap_or_else(|other| self.violated(format!("{other:?} after {failure:?}")));
+                }
+                (_, What::Send(_)) => self.give_back(block, span),
+            }
+        }
+    }
+
+    pub(super) fn counters(&self) -> rwmpi_protocol::Counters {
+        self.engine.counters()
     }
 
     fn chance(&self, percent: u8) -> bool {
@@ -103,22 +142,28 @@ impl<'run> Rank<'run> {
 
     // Sends.
 
-    fn new_message(&mut self, dest: usize, context: u32, tag: u32, len: usize, mode: Mode) -> (usize, BlockId, WriteSpan<'static>) {
+    fn new_message(
+        &mut self,
+        dest: usize,
+        context: u32,
+        tag: u32,
+        len: usize,
+        mode: Mode,
+    ) -> (usize, BlockId, WriteSpan<'static>) {
         let (block, span) = self.world.network.borrow_mut().memory.lend(len, Use::Send);
         let mut record = self.world.record.borrow_mut();
         let (name, begun) = (record.messages.len(), record.tick());
         ReadSpan::from(&contents(name, len)[..]).copy_to(span);
         let (source, synchronous) = (self.me, mode == Mode::Synchronous);
-        let message =
-            Message { source, dest, context, tag, len, synchronous, begun, done: None, cancelled: false };
+        let message = Message { source, dest, context, tag, len, synchronous, begun, done: None, cancelled: false };
         record.messages.push(message);
         (name, block, span)
     }
 
     fn start_send(&mut self, dest: usize, context: u32, tag: u32, len: usize, mode: Mode) -> Step_ {
         let (name, block, span) = self.new_message(dest, context, tag, len, mode);
-        let id = self.start(dest, context, tag, span, mode)?;
-        match id {
+        let started = self.start(dest, context, tag, span, mode);
+        match self.unless_failed(started, block, span)? {
             Some(id) if mode == Mode::Buffered => {
                 // The engine has a copy; what becomes of it is looked at all the same.
                 self.give_back(block, span);
@@ -131,7 +176,14 @@ impl<'run> Rank<'run> {
         Ok(())
     }
 
-    fn start(&mut self, dest: usize, context: u32, tag: u32, span: WriteSpan<'static>, mode: Mode) -> Step_<Option<OperationId>> {
+    fn start(
+        &mut self,
+        dest: usize,
+        context: u32,
+        tag: u32,
+        span: WriteSpan<'static>,
+        mode: Mode,
+    ) -> Step_<Option<OperationId>> {
         let (peer, data) = (dest as u32, span.as_read());
         match mode {
             Mode::Standard => self.engine.start_send(peer, context, tag, data, SendMode::Standard),
@@ -146,7 +198,8 @@ impl<'run> Rank<'run> {
         }
         let (name, block, span) = self.new_message(dest, MEETING, tag, len, mode);
         let mode = if mode == Mode::Synchronous { SendMode::Synchronous } else { SendMode::Standard };
-        self.engine.send(dest as u32, MEETING, tag, span.as_read(), mode)?;
+        let sent = self.engine.send(dest as u32, MEETING, tag, span.as_read(), mode);
+        self.unless_failed(sent, block, span)?;
         self.sent(name, block, span);
         Ok(())
     }
@@ -155,6 +208,14 @@ impl<'run> Rank<'run> {
         let now = self.tick();
         self.world.record.borrow_mut().messages[name].done = Some(now);
         self.give_back(block, span);
+    }
+
+    /// Gives the buffer back if the operation has failed.
+    fn unless_failed<T>(&mut self, result: Step_<T>, block: BlockId, span: WriteSpan<'static>) -> Step_<T> {
+        if result.is_err() {
+            self.give_back(block, span);
+        }
+        result
     }
 
     fn give_back(&mut self, block: BlockId, span: WriteSpan<'static>) {
@@ -179,7 +240,8 @@ impl<'run> Rank<'run> {
 
     fn start_receive(&mut self, pattern: Pattern, capacity: usize) -> Step_ {
         let (place, block, span) = self.new_receive(pattern, capacity, None);
-        let id = self.engine.start_receive(pattern, span)?;
+        let started = self.engine.start_receive(pattern, span);
+        let id = self.unless_failed(started, block, span)?;
         self.pending.push(Pending { id, block, span, what: What::Receive(place) });
         Ok(())
     }
@@ -202,8 +264,12 @@ impl<'run> Rank<'run> {
             }
             How::Around { dest, tag, len } => {
                 let (place, block, span) = self.new_receive(pattern, capacity, None);
-                let id = self.engine.start_receive(pattern, span)?;
+                let started = self.engine.start_receive(pattern, span);
+                let id = self.unless_failed(started, block, span)?;
+                // Should the send fail, the receive is waited for like any other.
+                self.pending.push(Pending { id, block, span, what: What::Receive(place) });
                 self.send(dest, tag, len, Mode::Standard)?;
+                self.pending.retain(|pending| pending.id != id);
                 let outcome = self.engine.wait(id);
                 self.received(place, block, span, outcome)
             }
@@ -243,7 +309,8 @@ impl<'run> Rank<'run> {
         let capacity = promised.2.saturating_sub(short * 3);
         let (place, block, span) = self.new_receive(pattern, capacity, Some(promised));
         self.world.record.borrow_mut().receives[place].begun = begun;
-        let id = self.engine.start_matched_receive(message, span)?;
+        let started = self.engine.start_matched_receive(message, span);
+        let id = self.unless_failed(started, block, span)?;
         self.pending.push(Pending { id, block, span, what: What::Receive(place) });
         Ok(())
     }
@@ -263,10 +330,13 @@ impl<'run> Rank<'run> {
                 }
                 (source, tag, bytes)
             }
-            Err(failure) => return Err(failure),
+            Err(failure) => {
+                self.give_back(block, span);
+                return Err(failure);
+            }
         };
         let arrived = (total as usize).min(span.len());
-        let beginning = bytes(span.part(0, arrived).as_read());
+        let beginning = Bytes(bytes(span.part(0, arrived).as_read()));
         let at = self.tick();
         let got = Got::Message { source: source as usize, tag, bytes: total as usize, beginning, at };
         self.world.record.borrow_mut().receives[place].got = got;
@@ -293,7 +363,8 @@ impl<'run> Rank<'run> {
         let Pending { block, span, what, .. } = self.pending.swap_remove(place);
         match what {
             What::Send(name) => {
-                self.world.record.borrow_mut().messages[name].cancelled = outcome?.cancelled;
+                let outcome = self.unless_failed(outcome, block, span)?;
+                self.world.record.borrow_mut().messages[name].cancelled = outcome.cancelled;
                 self.sent(name, block, span);
             }
             What::Receive(place) => self.received(place, block, span, outcome)?,
@@ -349,7 +420,10 @@ impl<'run> Rank<'run> {
                 self.clear_up_messages()?;
             }
             self.engine.progress()?;
-            self.engine.fabric.idle(&mut rwmpi_transport::Backoff::default());
+            self.engine.fabric.idle(&mut Backoff::default());
+            if self.engine.fabric.take_signals().contains(Signal::Abort) {
+                return Err(self.engine.poisoned(Failure::Aborted));
+            }
         }
     }
 
