@@ -148,7 +148,7 @@ impl<F: Fabric> Engine<F> {
         if let (Stage::Local { key }, SendMode::Standard) = (send.stage, send.mode) {
             let mut data = vec![0; send.data.len()];
             send.data.copy_to(data.as_mut_slice().into());
-            self.unexpected_bytes += data.capacity() as u64;
+            self.unexpected_bytes += data.len() as u64;
             self.unexpected[key].body = Body::Stored { data, answer: None };
             self.finish(id, Ok(super::Completion::SENT));
         }

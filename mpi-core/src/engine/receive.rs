@@ -219,7 +219,7 @@ impl<F: Fabric> Engine<F> {
         let Unexpected { source, tag, len, body } = self.unexpected.remove(key);
         match body {
             Body::Stored { data, answer } => {
-                self.unexpected_bytes -= data.capacity() as u64;
+                self.unexpected_bytes -= len;
                 if let Some(answer) = answer {
                     self.answer(source, answer)?;
                 }

@@ -5,6 +5,9 @@
 //! reason, cells arrive late, copies come in two halves, and some pairs can't reach each other's memory. What every
 //! receive got is then compared with what MPI says it should, and no buffer may be touched that its owner has back.
 //!
+//! In a second kind of run something breaks: a rank dies, copies fail, memory runs out, a peer writes nonsense. Then every rank has
+//! to come to an end, and whoever got a buffer back with an error has it for himself.
+//!
 //! A failure names its seed; `RWMPI_SIMULATION_SEED=n` runs that seed alone, `RWMPI_SIMULATION_RUNS=n` so many of them.
 
 mod fabric;
@@ -29,7 +32,11 @@ use rank::{Rank, World};
 const TURNS_MAX: u64 = 400_000;
 
 /// Runs in the ordinary test run.
-const RUNS: u64 = 300;
+const RUNS: u64 = 800;
+
+/// Seeds beyond these that have found faults: a shared transfer that was not closed before its buffer went back; a message that
+/// chose again after having declined a request.
+const FOUND: [u64; 2] = [4581, 887];
 
 impl<F: rwmpi_transport::Fabric> Engine<F> {
     /// What has not been tidied away, in words; empty if nothing.
@@ -49,7 +56,8 @@ impl<F: rwmpi_transport::Fabric> Engine<F> {
     }
 }
 
-type Coroutine_ = Coroutine<(), (), ()>;
+/// A rank under way.
+type RankRun = Coroutine<(), (), ()>;
 
 /// What happened in runs: a simulation in which something never happens does not test it.
 #[derive(Clone, Debug, Default)]
@@ -85,7 +93,7 @@ impl std::ops::AddAssign for Seen {
     }
 }
 
-fn start(me: usize, world: Rc<World>, seen: Rc<RefCell<Seen>>) -> Coroutine_ {
+fn start(me: usize, world: Rc<World>, seen: Rc<RefCell<Seen>>) -> RankRun {
     Coroutine::new(move |turn, ()| {
         let mut rank = Rank::new(me, world.clone(), turn);
         let outcome = rank.run();
@@ -105,7 +113,7 @@ fn start(me: usize, world: Rc<World>, seen: Rc<RefCell<Seen>>) -> Coroutine_ {
 struct Run {
     world: Rc<World>,
     /// Coroutines of the ranks that have not come to their end.
-    running: Vec<(usize, Coroutine_)>,
+    running: Vec<(usize, RankRun)>,
     seen: Rc<RefCell<Seen>>,
     /// After how many turns the launcher ends the job, once something has gone wrong.
     patience: u64,
@@ -125,7 +133,7 @@ impl Run {
     }
 
     /// Everybody gets turns until all are done.
-    fn to_end(mut self) -> Result<Seen, String> {
+    fn run_to_end(mut self) -> Result<Seen, String> {
         let network = self.world.network.clone();
         while !self.running.is_empty() {
             self.seen.borrow_mut().turns += 1;
@@ -216,14 +224,14 @@ fn number(variable: &str) -> Option<u64> {
 
 /// Runs the seeds that are asked for.
 fn run_all(wish: Wish) -> Seen {
-    let seeds = match number("RWMPI_SIMULATION_SEED") {
-        Some(seed) => seed..seed + 1,
-        None => 0..number("RWMPI_SIMULATION_RUNS").unwrap_or(RUNS),
+    let seeds: Vec<u64> = match number("RWMPI_SIMULATION_SEED") {
+        Some(seed) => vec![seed],
+        None => (0..number("RWMPI_SIMULATION_RUNS").unwrap_or(RUNS)).chain(FOUND).collect(),
     };
     let mut seen = Seen::default();
     for seed in seeds {
         let _note = Note(seed);
-        seen += Run::new(seed, wish).to_end().unwrap_or_else(|violation| panic!("seed {seed}: {violation}"));
+        seen += Run::new(seed, wish).run_to_end().unwrap_or_else(|violation| panic!("seed {seed}: {violation}"));
     }
     println!("{seen:?}");
     seen
@@ -259,9 +267,9 @@ fn a_network_that_breaks_its_promises_is_found_out() {
     use Sabotage::*;
     for sabotage in [LosesCells, RepeatsCells, SwapsCells, GrantsAllClaims, WritesHalf, AcceptsEarly] {
         let wish = Wish { sabotage: Some(sabotage), ..Wish::default() };
-        let unnoticed = |seed| matches!(std::panic::catch_unwind(|| Run::new(seed, wish).to_end()), Ok(Ok(_)));
-        let caught = (0..RUNS).filter(|&seed| !unnoticed(seed)).count();
-        println!("{sabotage:?}: {caught} of {RUNS} runs");
-        assert!(caught > 0, "nobody notices {sabotage:?}");
+        let unnoticed = |seed| matches!(std::panic::catch_unwind(|| Run::new(seed, wish).run_to_end()), Ok(Ok(_)));
+        let caught = (0..RUNS).find(|&seed| !unnoticed(seed));
+        println!("{sabotage:?}: found out by seed {caught:?}");
+        assert!(caught.is_some(), "nobody notices {sabotage:?}");
     }
 }

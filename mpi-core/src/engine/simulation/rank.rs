@@ -21,8 +21,17 @@ pub(super) struct World {
     pub(super) record: RefCell<Record>,
     /// Ranks that have done their steps.
     pub(super) done: Cell<usize>,
-    /// Messages that somebody's receive waits for, by who is to send them: destination, context, tag, length.
-    pub(super) errands: RefCell<Vec<VecDeque<(usize, u32, u32, usize)>>>,
+    /// Messages that somebody's receive waits for, by who is to send them.
+    pub(super) errands: RefCell<Vec<VecDeque<Errand>>>,
+}
+
+/// A message that a receive waits for.
+#[derive(Clone, Copy)]
+pub(super) struct Errand {
+    dest: usize,
+    context: u32,
+    tag: u32,
+    len: usize,
 }
 
 /// An operation in flight.
@@ -46,7 +55,8 @@ pub(super) struct Rank<'run> {
     pending: Vec<Pending>,
 }
 
-type Step_<T = ()> = Result<T, Failure>;
+/// `Err`: the transport has failed.
+type Attempt<T = ()> = Result<T, Failure>;
 
 impl<'run> Rank<'run> {
     pub(super) fn new(me: usize, world: Rc<World>, turn: &'run Turn) -> Self {
@@ -60,7 +70,7 @@ impl<'run> Rank<'run> {
     }
 
     /// All of it. `Err`: the transport has failed; all buffers have been given back.
-    pub(super) fn run(&mut self) -> Step_ {
+    pub(super) fn run(&mut self) -> Attempt {
         let outcome = self.run_program();
         if let Err(failure) = outcome {
             self.after_failure(failure);
@@ -68,7 +78,7 @@ impl<'run> Rank<'run> {
         outcome
     }
 
-    fn run_program(&mut self) -> Step_ {
+    fn run_program(&mut self) -> Attempt {
         let world = self.world.clone();
         for step in &world.program.steps[self.me] {
             self.step(step)?;
@@ -124,7 +134,7 @@ impl<'run> Rank<'run> {
         self.world.record.borrow_mut().tick()
     }
 
-    fn step(&mut self, step: &Step) -> Step_ {
+    fn step(&mut self, step: &Step) -> Attempt {
         match *step {
             Step::Send { dest, context, tag, len, mode } => self.start_send(dest, context, tag, len, mode),
             Step::Meet { dest, tag, len, mode } => self.send(dest, tag, len, mode),
@@ -160,7 +170,7 @@ impl<'run> Rank<'run> {
         (name, block, span)
     }
 
-    fn start_send(&mut self, dest: usize, context: u32, tag: u32, len: usize, mode: Mode) -> Step_ {
+    fn start_send(&mut self, dest: usize, context: u32, tag: u32, len: usize, mode: Mode) -> Attempt {
         let (name, block, span) = self.new_message(dest, context, tag, len, mode);
         let started = self.start(dest, context, tag, span, mode);
         match self.unless_failed(started, block, span)? {
@@ -183,7 +193,7 @@ impl<'run> Rank<'run> {
         tag: u32,
         span: WriteSpan<'static>,
         mode: Mode,
-    ) -> Step_<Option<OperationId>> {
+    ) -> Attempt<Option<OperationId>> {
         let (peer, data) = (dest as u32, span.as_read());
         match mode {
             Mode::Standard => self.engine.start_send(peer, context, tag, data, SendMode::Standard),
@@ -192,7 +202,7 @@ impl<'run> Rank<'run> {
         }
     }
 
-    fn send(&mut self, dest: usize, tag: u32, len: usize, mode: Mode) -> Step_ {
+    fn send(&mut self, dest: usize, tag: u32, len: usize, mode: Mode) -> Attempt {
         if mode == Mode::Buffered {
             return self.start_send(dest, MEETING, tag, len, mode);
         }
@@ -211,7 +221,7 @@ impl<'run> Rank<'run> {
     }
 
     /// Gives the buffer back if the operation has failed.
-    fn unless_failed<T>(&mut self, result: Step_<T>, block: BlockId, span: WriteSpan<'static>) -> Step_<T> {
+    fn unless_failed<T>(&mut self, result: Attempt<T>, block: BlockId, span: WriteSpan<'static>) -> Attempt<T> {
         if result.is_err() {
             self.give_back(block, span);
         }
@@ -238,7 +248,7 @@ impl<'run> Rank<'run> {
         (record.receives.len() - 1, block, span)
     }
 
-    fn start_receive(&mut self, pattern: Pattern, capacity: usize) -> Step_ {
+    fn start_receive(&mut self, pattern: Pattern, capacity: usize) -> Attempt {
         let (place, block, span) = self.new_receive(pattern, capacity, None);
         let started = self.engine.start_receive(pattern, span);
         let id = self.unless_failed(started, block, span)?;
@@ -246,7 +256,7 @@ impl<'run> Rank<'run> {
         Ok(())
     }
 
-    fn receive(&mut self, pattern: Pattern, capacity: usize, how: How) -> Step_ {
+    fn receive(&mut self, pattern: Pattern, capacity: usize, how: How) -> Attempt {
         match how {
             How::Blocking => {
                 let (place, block, span) = self.new_receive(pattern, capacity, None);
@@ -276,7 +286,7 @@ impl<'run> Rank<'run> {
         }
     }
 
-    fn probe(&mut self, pattern: Pattern, matched: bool) -> Step_ {
+    fn probe(&mut self, pattern: Pattern, matched: bool) -> Attempt {
         if matched {
             let before = self.tick();
             if let Some((message, found)) = self.engine.matched_probe_now(&pattern)? {
@@ -289,7 +299,7 @@ impl<'run> Rank<'run> {
     }
 
     /// What a probe has found is what a receive of exactly that gets at once.
-    fn receive_probed(&mut self, context: u32, found: &Completion) -> Step_ {
+    fn receive_probed(&mut self, context: u32, found: &Completion) -> Attempt {
         let promised = (found.source as usize, found.tag, found.bytes as usize);
         let exact = Pattern { context, source: Some(found.source), tag: Some(found.tag) };
         let (place, block, span) = self.new_receive(exact, found.bytes as usize, Some(promised));
@@ -303,7 +313,7 @@ impl<'run> Rank<'run> {
         message: crate::engine::MatchedMessage,
         found: &Completion,
         begun: u64,
-    ) -> Step_ {
+    ) -> Attempt {
         let promised = (found.source as usize, found.tag, found.bytes as usize);
         let short = usize::from(self.chance(10));
         let capacity = promised.2.saturating_sub(short * 3);
@@ -316,7 +326,7 @@ impl<'run> Rank<'run> {
     }
 
     /// Notes what a receive has got. `Err`: the transport has failed.
-    fn received(&mut self, place: usize, block: BlockId, span: WriteSpan<'static>, outcome: Outcome) -> Step_ {
+    fn received(&mut self, place: usize, block: BlockId, span: WriteSpan<'static>, outcome: Outcome) -> Attempt {
         let (source, tag, total) = match outcome {
             Ok(Completion { cancelled: true, .. }) => {
                 self.world.record.borrow_mut().receives[place].got = Got::Cancelled;
@@ -346,7 +356,7 @@ impl<'run> Rank<'run> {
 
     // Whatever is pending.
 
-    fn test_one(&mut self) -> Step_ {
+    fn test_one(&mut self) -> Attempt {
         match self.pending.len() {
             0 => self.engine.progress().map(drop),
             len => {
@@ -357,7 +367,7 @@ impl<'run> Rank<'run> {
     }
 
     /// Whether it was done; then it is no longer pending.
-    fn test(&mut self, place: usize) -> Step_<bool> {
+    fn test(&mut self, place: usize) -> Attempt<bool> {
         let id = self.pending[place].id;
         let Some(outcome) = self.engine.test(id)? else { return Ok(false) };
         let Pending { block, span, what, .. } = self.pending.swap_remove(place);
@@ -372,7 +382,7 @@ impl<'run> Rank<'run> {
         Ok(true)
     }
 
-    fn cancel_one(&mut self) -> Step_ {
+    fn cancel_one(&mut self) -> Attempt {
         if self.pending.is_empty() {
             return Ok(());
         }
@@ -393,7 +403,7 @@ impl<'run> Rank<'run> {
         }
     }
 
-    fn barrier(&mut self) -> Step_ {
+    fn barrier(&mut self) -> Attempt {
         let ranks = self.world.program.conditions.ranks;
         let mut distance = 1;
         let mut round = 0;
@@ -406,7 +416,7 @@ impl<'run> Rank<'run> {
     }
 
     /// Goes on until no operation of any rank is left.
-    fn clear_up(&mut self) -> Step_ {
+    fn clear_up(&mut self) -> Attempt {
         let world = self.world.clone();
         loop {
             let mut place = 0;
@@ -427,9 +437,9 @@ impl<'run> Rank<'run> {
         }
     }
 
-    fn clear_up_messages(&mut self) -> Step_ {
+    fn clear_up_messages(&mut self) -> Attempt {
         let errand = self.world.errands.borrow_mut()[self.me].pop_front();
-        if let Some((dest, context, tag, len)) = errand {
+        if let Some(Errand { dest, context, tag, len }) = errand {
             return self.start_send(dest, context, tag, len, Mode::Standard);
         }
         if self.world.record.borrow().unreceived() > 0 {
@@ -460,7 +470,8 @@ impl<'run> Rank<'run> {
             || self.world.network.borrow_mut().below(self.world.program.conditions.ranks),
             |source| source as usize,
         );
-        let errand = (self.me, pattern.context, pattern.tag.unwrap_or(1), capacity);
+        let (dest, context, tag) = (self.me, pattern.context, pattern.tag.unwrap_or(1));
+        let errand = Errand { dest, context, tag, len: capacity };
         self.world.errands.borrow_mut()[source].push_back(errand);
         Ok(())
     }
