@@ -23,6 +23,7 @@ mod process_count;
 pub mod random;
 mod result;
 pub mod timer;
+mod traffic;
 pub mod verify;
 
 pub mod cfd;
@@ -46,4 +47,5 @@ pub use benchmark::Benchmark;
 pub use class::Class;
 pub use options::Options;
 pub use process_count::ProcessCountError;
-pub use result::{BenchmarkResult, PairTraffic, Traffic};
+pub use result::BenchmarkResult;
+pub use traffic::{PairTraffic, Traffic};

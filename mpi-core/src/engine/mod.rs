@@ -34,7 +34,7 @@ use slab::Slab;
 
 use crate::Protocol;
 pub(crate) use barrier::Rounds;
-pub(crate) use operation::{Completion, Failure, Operation, OperationId, Outcome, SendMode};
+pub(crate) use operation::{Completion, Failure, Operation, OperationId, Outcome, Received, SendMode};
 use policy::Policy;
 pub(crate) use probe::MatchedMessage;
 use slots::Slots;
@@ -223,6 +223,11 @@ impl<F: Fabric> Engine<F> {
         }
     }
 
+    fn count_remote_write(&mut self, bytes: u64) {
+        self.traffic.remote_write_messages += 1;
+        self.traffic.remote_write_bytes += bytes;
+    }
+
     fn count_single_copy(&mut self, bytes: u64) {
         if bytes >= LARGE {
             self.traffic.large_single_copy_bytes += bytes;
@@ -245,6 +250,14 @@ impl<F: Fabric> Engine<F> {
 
     fn finish(&mut self, id: OperationId, outcome: Outcome) {
         self.operations[id as usize] = Operation::Done(outcome);
+    }
+
+    /// The result of an operation, which stays to be collected; `None` while it is in flight.
+    pub(crate) fn outcome(&self, id: OperationId) -> Option<Outcome> {
+        match self.operations[id as usize] {
+            Operation::Done(outcome) => Some(outcome),
+            _ => None,
+        }
     }
 
     /// The result of an operation, which is then forgotten; `None` while it is in flight.

@@ -18,7 +18,7 @@ const EXIT_CODE: i32 = 1;
 impl<F: Fabric> Engine<F> {
     /// The first failure, if there was one.
     #[inline]
-    pub(super) fn check_alive(&self) -> Result<(), Failure> {
+    pub(crate) fn check_alive(&self) -> Result<(), Failure> {
         match self.poison {
             None => Ok(()),
             Some(failure) => Err(failure),
@@ -27,7 +27,7 @@ impl<F: Fabric> Engine<F> {
 
     /// The transport has failed; gives the failure to report.
     #[cold]
-    pub(super) fn poisoned(&mut self, failure: Failure) -> Failure {
+    pub(crate) fn poisoned(&mut self, failure: Failure) -> Failure {
         // Keeps small sends out of their short cut.
         self.small_end = 0;
         *self.poison.get_or_insert(failure)
@@ -37,7 +37,7 @@ impl<F: Fabric> Engine<F> {
     ///
     /// Does not return if a peer might still touch the buffer.
     #[cold]
-    pub(super) fn give_up(&mut self, id: OperationId, failure: Failure) -> Failure {
+    pub(crate) fn give_up(&mut self, id: OperationId, failure: Failure) -> Failure {
         let failure = self.poisoned(failure);
         if !self.take_back(id) {
             let (_, what) = error::describe(&failure, |peer| peer as usize);

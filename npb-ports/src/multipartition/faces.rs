@@ -4,9 +4,9 @@
 //! layers of points of all the rank's cells that have a neighbour there.
 
 use super::decomposition::{Cell, Multipartition, Side};
-use super::messages::{Incoming, Messenger, Outgoing};
+use super::messages::{Incoming, Mail, Outgoing};
 use crate::cfd::{Block, Field, GHOST};
-use rwmpi::Result;
+use rwmpi::{Buffer, Result};
 use std::array::from_fn;
 use std::ops::Range;
 
@@ -24,24 +24,24 @@ const DIRECTIONS: [(usize, Side, i32); 6] = [
 type Region = [Range<usize>; 3];
 
 /// Fills ghost points with the neighbours' values.
-pub struct FaceExchange<M: Messenger> {
-    messenger: M,
+pub struct FaceExchange<'u> {
+    mail: Mail<'u>,
     /// For each direction, the layers that leave and those that arrive.
-    buffers: [(M::Buffer, M::Buffer); 6],
+    buffers: [(Buffer<f64>, Buffer<f64>); 6],
 }
 
-impl<M: Messenger> FaceExchange<M> {
+impl<'u> FaceExchange<'u> {
     /// For the cells of `partition`.
-    pub fn new(partition: &Multipartition, messenger: M) -> Self {
+    pub fn new(partition: &Multipartition, mail: Mail<'u>) -> Self {
         let buffers = DIRECTIONS.map(|(axis, side, _)| {
             let buffer = |side| {
                 let layers =
                     bordering(partition, axis, side).map(|(_, cell)| points(&leaving(&cell.block, axis, side)));
-                messenger.buffer(5 * layers.sum::<usize>())
+                mail.buffer(5 * layers.sum::<usize>())
             };
             (buffer(side), buffer(side.opposite()))
         });
-        FaceExchange { buffers, messenger }
+        FaceExchange { buffers, mail }
     }
 
     /// Exchanges the faces of `fields`, one for each cell of `partition`. One rank alone sends nothing.
@@ -66,7 +66,7 @@ impl<M: Messenger> FaceExchange<M> {
                 (Incoming { source, tag, buffer }, Outgoing { destination, tag, data })
             })
             .unzip();
-        self.messenger.exchange(incoming, outgoing, || ())?;
+        self.mail.exchange(incoming, outgoing, || ())?;
         for ((axis, side, _), (_, incoming)) in DIRECTIONS.into_iter().zip(&self.buffers) {
             let mut rest = &incoming[..];
             for (index, cell) in bordering(partition, axis, side.opposite()) {

@@ -1,7 +1,6 @@
 //! The one way in which ranks exchange numbers: receives, then sends, then work, then waiting for all of them.
 
-use rwmpi::{Communicator, Result, Universe, scope, wait_all};
-use std::ops::DerefMut;
+use rwmpi::{Buffer, Communicator, Result, Universe, scope, wait_all};
 
 /// A message to be received.
 pub struct Incoming<'a> {
@@ -23,40 +22,25 @@ pub struct Outgoing<'a> {
     pub data: &'a [f64],
 }
 
-/// What carries messages between ranks.
-pub trait Messenger {
-    /// Memory that is good to send from and receive into.
-    type Buffer: DerefMut<Target = [f64]>;
-
-    /// Such memory for `length` numbers, all zero.
-    fn buffer(&self, length: usize) -> Self::Buffer;
-
-    /// Starts the receives, then the sends, calls `meanwhile`, and returns when all are complete.
-    fn exchange<'a>(
-        &self,
-        incoming: impl IntoIterator<Item = Incoming<'a>>,
-        outgoing: impl IntoIterator<Item = Outgoing<'a>>,
-        meanwhile: impl FnOnce(),
-    ) -> Result<()>;
-}
-
-/// Messages over a communicator, from and into memory that other ranks can reach.
-#[derive(Clone)]
+/// Messages over a communicator of their own, from and into memory that other ranks can reach.
 pub struct Mail<'u> {
-    /// Where the memory comes from.
-    pub universe: &'u Universe,
-    /// The ranks.
-    pub communicator: Communicator,
+    universe: &'u Universe,
+    communicator: Communicator,
 }
 
-impl Messenger for Mail<'_> {
-    type Buffer = rwmpi::Buffer<f64>;
+impl<'u> Mail<'u> {
+    /// Between the ranks of `communicator`. Collective.
+    pub fn new(universe: &'u Universe, communicator: &Communicator) -> Result<Self> {
+        Ok(Mail { universe, communicator: communicator.dup()? })
+    }
 
-    fn buffer(&self, length: usize) -> Self::Buffer {
+    /// Memory to send from or receive into, for `length` numbers.
+    pub fn buffer(&self, length: usize) -> Buffer<f64> {
         self.universe.alloc(length)
     }
 
-    fn exchange<'a>(
+    /// Starts the receives, then the sends, calls `meanwhile`, and returns when all are complete.
+    pub fn exchange<'a>(
         &self,
         incoming: impl IntoIterator<Item = Incoming<'a>>,
         outgoing: impl IntoIterator<Item = Outgoing<'a>>,

@@ -6,10 +6,10 @@
 
 use super::bundle::{Bundle, Face, gather, scatter, scatter_add};
 use super::decomposition::{Multipartition, Side};
-use super::messages::{Incoming, Messenger, Outgoing};
+use super::messages::{Incoming, Mail, Outgoing};
 use crate::cfd::Field;
-use crate::lanes::{LANES, Lanes, Unknowns};
-use rwmpi::Result;
+use crate::lanes::{Lanes, Unknowns};
+use rwmpi::{Buffer, Result};
 use std::marker::PhantomData;
 
 /// One number for each line of a bundle, several times: how lines stand at a border.
@@ -73,25 +73,25 @@ impl<K: Clone + Default> Lines<K> {
 }
 
 /// Solves lines with solver `S`.
-pub struct Sweep<S: LineSolver, M: Messenger> {
+pub struct Sweep<'u, S: LineSolver> {
     solver: S,
-    messenger: M,
+    mail: Mail<'u>,
     /// Bundles at work: one if no message is waited for in between, else all of every cell.
     lines: Vec<Vec<Lines<S::Kept>>>,
-    outgoing: M::Buffer,
-    incoming: M::Buffer,
+    outgoing: Buffer<f64>,
+    incoming: Buffer<f64>,
 }
 
-impl<S: LineSolver, M: Messenger> Sweep<S, M> {
+impl<'u, S: LineSolver> Sweep<'u, S> {
     /// For the cells of `partition`.
-    pub fn new(partition: &Multipartition, solver: S, messenger: M) -> Self {
+    pub fn new(partition: &Multipartition, solver: S, mail: Mail<'u>) -> Self {
         let slabs = partition.slabs();
         let stages = (0..3).flat_map(|axis| (0..slabs).map(move |slab| Stage::<S>::new(partition, axis, slab)));
         let longest = stages.map(|stage| if slabs == 1 { 0 } else { stage.forward.max(stage.backward) }).max();
         let longest = longest.expect("there is at least one slab");
         let lines = vec![vec![Lines::default()]; slabs];
-        let (outgoing, incoming) = (messenger.buffer(longest), messenger.buffer(longest));
-        Sweep { solver, messenger, lines, outgoing, incoming }
+        let (outgoing, incoming) = (mail.buffer(longest), mail.buffer(longest));
+        Sweep { solver, mail, lines, outgoing, incoming }
     }
 
     /// Solves the lines along `axis` of all cells: `r` becomes the solution, which along the last axis is added to `u`.
@@ -118,15 +118,15 @@ impl<S: LineSolver, M: Messenger> Sweep<S, M> {
     }
 
     fn eliminate(&mut self, partition: &Multipartition, axis: usize, u: &[Field], r: &[Field]) -> Result<()> {
-        let Sweep { solver, messenger, lines, outgoing, incoming } = self;
+        let Sweep { solver, mail, lines, outgoing, incoming } = self;
         let [from, to] = [Side::Low, Side::High].map(|side| partition.neighbour(axis, side));
         let mut sent = 0;
         for slab in 0..partition.slabs() {
             let cell = Stage::<S>::new(partition, axis, slab);
             let (face, bundles) = (cell.face, &mut lines[cell.index]);
             let received = if slab == 0 { 0 } else { cell.forward };
-            pass(messenger, (from, &mut incoming[..received]), (to, &outgoing[..sent]), || {
-                bundles.resize_with(face.bundles().count(), Lines::default);
+            pass(mail, (from, &mut incoming[..received]), (to, &outgoing[..sent]), || {
+                bundles.resize_with(face.bundles().count().max(bundles.len()), Lines::default);
                 for (bundle, lines) in face.bundles().zip(bundles.iter_mut()) {
                     lines.load(face.points, &bundle, &u[cell.index], &r[cell.index]);
                     solver.prepare(axis, lines);
@@ -143,7 +143,7 @@ impl<S: LineSolver, M: Messenger> Sweep<S, M> {
     }
 
     fn substitute(&mut self, partition: &Multipartition, axis: usize, u: &mut [Field], r: &mut [Field]) -> Result<()> {
-        let Sweep { solver, messenger, lines, outgoing, incoming } = self;
+        let Sweep { solver, mail, lines, outgoing, incoming } = self;
         let [to, from] = [Side::Low, Side::High].map(|side| partition.neighbour(axis, side));
         let mut finish = |cell: &Stage<S>, bundles: &mut [Lines<S::Kept>]| {
             for (bundle, lines) in cell.face.bundles().zip(bundles) {
@@ -156,7 +156,7 @@ impl<S: LineSolver, M: Messenger> Sweep<S, M> {
         for slab in (0..partition.slabs()).rev() {
             let cell = Stage::<S>::new(partition, axis, slab);
             let received = if solved.is_none() { 0 } else { cell.backward };
-            pass(messenger, (from, &mut incoming[..received]), (to, &outgoing[..sent]), || {
+            pass(mail, (from, &mut incoming[..received]), (to, &outgoing[..sent]), || {
                 if let Some(cell) = &solved {
                     finish(cell, &mut lines[cell.index]);
                 }
@@ -200,8 +200,8 @@ impl<S: LineSolver> Stage<S> {
 }
 
 /// Receives from one neighbour and sends to the other, each only if there is something, and calls `meanwhile`.
-fn pass<M: Messenger>(
-    messenger: &M,
+fn pass(
+    mail: &Mail<'_>,
     (source, buffer): (usize, &mut [f64]),
     (destination, data): (usize, &[f64]),
     meanwhile: impl FnOnce(),
@@ -209,7 +209,7 @@ fn pass<M: Messenger>(
     const TAG: i32 = 0;
     let incoming = (!buffer.is_empty()).then_some(Incoming { source, tag: TAG, buffer });
     let outgoing = (!data.is_empty()).then_some(Outgoing { destination, tag: TAG, data });
-    messenger.exchange(incoming, outgoing, meanwhile)
+    mail.exchange(incoming, outgoing, meanwhile)
 }
 
 /// Puts what a bundle carries into a message: row by row of the face, number by number, line by line.
@@ -238,6 +238,5 @@ fn unpack<C: Carry>(message: &[f64], face: &Face, bundle: &Bundle) -> C {
         let first = (row * count + m) * face.width + line;
         lanes.0[..bundle.lines].copy_from_slice(&message[first..first + bundle.lines]);
     }
-    debug_assert!(bundle.lines <= LANES);
     carry
 }

@@ -12,6 +12,7 @@ use super::memory::{BlockId, Use, bytes};
 use super::network::Network;
 use super::oracle::{Bytes, Got, Message, Receive, Record, contents};
 use super::program::{BARRIERS, FREE, How, MEETING, Mode, Program, Step};
+use crate::engine::Received;
 use crate::engine::{Completion, Engine, Failure, OperationId, Outcome, SendMode};
 
 /// What all ranks of a run share.
@@ -53,6 +54,8 @@ pub(super) struct Rank<'run> {
     world: Rc<World>,
     engine: Engine<SimFabric<'run>>,
     pending: Vec<Pending>,
+    /// How many barriers it has begun.
+    barriers: u32,
 }
 
 /// `Err`: the transport has failed.
@@ -66,7 +69,7 @@ impl<'run> Rank<'run> {
         for context in FREE.into_iter().chain([MEETING]) {
             engine.register_group(context, all.clone());
         }
-        Rank { me, world, engine, pending: Vec::new() }
+        Rank { me, world, engine, pending: Vec::new(), barriers: 0 }
     }
 
     /// All of it. `Err`: the transport has failed; all buffers have been given back.
@@ -86,7 +89,7 @@ impl<'run> Rank<'run> {
         world.done.set(world.done.get() + 1);
         self.clear_up()?;
         self.barrier()?;
-        self.engine.flush_all()?;
+        self.wait_until(|engine| engine.is_flushed().then_some(()))?;
         self.check_empty();
         Ok(())
     }
@@ -98,16 +101,16 @@ impl<'run> Rank<'run> {
         let reports = [
             self.engine.progress().err(),
             self.engine.start_send(other, FREE[0], 0, ReadSpan::EMPTY, SendMode::Standard).err(),
-            self.engine.receive(any, WriteSpan::EMPTY).err(),
-            self.engine.receive(Pattern { source: Some(other), ..any }, WriteSpan::EMPTY).err(),
-            self.engine.probe_now(&any).err(),
-            self.engine.barrier_signal(other, BARRIERS, 0).err(),
+            self.receive_blocking(any, WriteSpan::EMPTY).err(),
+            self.receive_blocking(Pattern { source: Some(other), ..any }, WriteSpan::EMPTY).err(),
+            self.engine.start_receive(any, WriteSpan::EMPTY).err(),
+            self.engine.barrier_signal(other, [BARRIERS, 0, 0]).err(),
         ];
         if reports != [Some(failure); 6] {
             self.violated(format!("after {failure:?} rank {} reports {reports:?}", self.me));
         }
         for Pending { id, block, span, what } in std::mem::take(&mut self.pending) {
-            match (self.engine.wait(id), what) {
+            match (self.wait(id), what) {
                 (Err(reported), _) if reported == failure => self.give_back(block, span),
                 (outcome, What::Receive(place)) => {
                     let received = self.received(place, block, span, outcome);
@@ -208,8 +211,11 @@ impl<'run> Rank<'run> {
         }
         let (name, block, span) = self.new_message(dest, MEETING, tag, len, mode);
         let mode = if mode == Mode::Synchronous { SendMode::Synchronous } else { SendMode::Standard };
-        let sent = self.engine.send(dest as u32, MEETING, tag, span.as_read(), mode);
-        self.unless_failed(sent, block, span)?;
+        let started = self.engine.start_send(dest as u32, MEETING, tag, span.as_read(), mode);
+        if let Some(id) = self.unless_failed(started, block, span)? {
+            let sent = self.wait(id);
+            self.unless_failed(sent, block, span)?;
+        }
         self.sent(name, block, span);
         Ok(())
     }
@@ -231,6 +237,38 @@ impl<'run> Rank<'run> {
     fn give_back(&mut self, block: BlockId, span: WriteSpan<'static>) {
         let returned = self.world.network.borrow_mut().memory.give_back(block, span);
         returned.unwrap_or_else(|what| self.violated(what));
+    }
+
+    // Waiting, as the process does it.
+
+    fn wait_until<R>(&mut self, mut done: impl FnMut(&mut Engine<SimFabric<'run>>) -> Option<R>) -> Attempt<R> {
+        let mut backoff = Backoff::default();
+        loop {
+            if let Some(result) = done(&mut self.engine) {
+                return Ok(result);
+            }
+            if self.engine.progress()? {
+                continue;
+            }
+            self.engine.fabric.idle(&mut backoff);
+            if self.engine.fabric.take_signals().contains(Signal::Abort) {
+                return Err(self.engine.poisoned(Failure::Aborted));
+            }
+        }
+    }
+
+    fn wait(&mut self, id: OperationId) -> Outcome {
+        self.engine.detach_local(id);
+        let waited = self.wait_until(|engine| engine.collect(id));
+        waited.unwrap_or_else(|failure| Err(self.engine.give_up(id, failure)))
+    }
+
+    fn receive_blocking(&mut self, pattern: Pattern, span: WriteSpan<'static>) -> Outcome {
+        let looks = self.engine.fabric.patience();
+        match self.engine.receive(pattern, span, looks)? {
+            Received::Now(completion) => Ok(completion),
+            Received::Later(id) => self.wait(id),
+        }
     }
 
     // Receives.
@@ -260,16 +298,16 @@ impl<'run> Rank<'run> {
         match how {
             How::Blocking => {
                 let (place, block, span) = self.new_receive(pattern, capacity, None);
-                let outcome = self.engine.receive(pattern, span);
+                let outcome = self.receive_blocking(pattern, span);
                 self.received(place, block, span, outcome)
             }
             How::Probed => {
-                let found = self.engine.probe(&pattern)?;
+                let found = self.wait_until(|engine| engine.probe(&pattern))?;
                 self.receive_probed(pattern.context, &found)
             }
             How::Matched => {
                 let before = self.tick();
-                let (message, found) = self.engine.matched_probe(&pattern)?;
+                let (message, found) = self.wait_until(|engine| engine.matched_probe(&pattern))?;
                 self.receive_matched(pattern, message, &found, before)
             }
             How::Around { dest, tag, len } => {
@@ -280,19 +318,20 @@ impl<'run> Rank<'run> {
                 self.pending.push(Pending { id, block, span, what: What::Receive(place) });
                 self.send(dest, tag, len, Mode::Standard)?;
                 self.pending.retain(|pending| pending.id != id);
-                let outcome = self.engine.wait(id);
+                let outcome = self.wait(id);
                 self.received(place, block, span, outcome)
             }
         }
     }
 
     fn probe(&mut self, pattern: Pattern, matched: bool) -> Attempt {
+        self.engine.progress()?;
         if matched {
             let before = self.tick();
-            if let Some((message, found)) = self.engine.matched_probe_now(&pattern)? {
+            if let Some((message, found)) = self.engine.matched_probe(&pattern) {
                 self.receive_matched(pattern, message, &found, before)?;
             }
-        } else if let Some(found) = self.engine.probe_now(&pattern)? {
+        } else if let Some(found) = self.engine.probe(&pattern) {
             self.receive_probed(pattern.context, &found)?;
         }
         Ok(())
@@ -303,7 +342,7 @@ impl<'run> Rank<'run> {
         let promised = (found.source as usize, found.tag, found.bytes as usize);
         let exact = Pattern { context, source: Some(found.source), tag: Some(found.tag) };
         let (place, block, span) = self.new_receive(exact, found.bytes as usize, Some(promised));
-        let outcome = self.engine.receive(exact, span);
+        let outcome = self.receive_blocking(exact, span);
         self.received(place, block, span, outcome)
     }
 
@@ -369,7 +408,9 @@ impl<'run> Rank<'run> {
     /// Whether it was done; then it is no longer pending.
     fn test(&mut self, place: usize) -> Attempt<bool> {
         let id = self.pending[place].id;
-        let Some(outcome) = self.engine.test(id)? else { return Ok(false) };
+        self.engine.detach_local(id);
+        self.engine.progress()?;
+        let Some(outcome) = self.engine.collect(id) else { return Ok(false) };
         let Pending { block, span, what, .. } = self.pending.swap_remove(place);
         match what {
             What::Send(name) => {
@@ -405,11 +446,14 @@ impl<'run> Rank<'run> {
 
     fn barrier(&mut self) -> Attempt {
         let ranks = self.world.program.conditions.ranks;
+        let number = self.barriers;
+        self.barriers += 1;
         let mut distance = 1;
         let mut round = 0;
         while distance < ranks {
-            self.engine.barrier_signal(((self.me + distance) % ranks) as u32, BARRIERS, round)?;
-            self.engine.barrier_wait(BARRIERS, round)?;
+            let step = [BARRIERS, number, round];
+            self.engine.barrier_signal(((self.me + distance) % ranks) as u32, step)?;
+            self.wait_until(|engine| engine.barrier_arrived(step).then_some(()))?;
             (distance, round) = (distance * 2, round + 1);
         }
         Ok(())
