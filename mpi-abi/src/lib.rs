@@ -11,12 +11,14 @@
 
 pub mod argument;
 pub mod communicator;
+pub mod datatype;
 pub mod environment;
 pub mod error;
 pub mod error_handling;
 pub mod handle_conversion;
 pub mod initialization;
 pub mod interface;
+pub mod operation;
 pub mod rank;
 pub mod table;
 

@@ -11,8 +11,10 @@ use std::ptr::NonNull;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicPtr, AtomicU8, Ordering};
 
+use rwmpi_core::reduction::Operation;
 use rwmpi_core::{Communicator, Error, ErrorClass, Result, Universe};
 
+use crate::datatype::Datatypes;
 use crate::error::{ErrorHandler, HandlerFunction};
 use crate::interface::Abi;
 use crate::table::{Kind, Table};
@@ -29,6 +31,10 @@ pub struct Rank {
     predefined: [OnceCell<Rc<CommunicatorEntry>>; 2],
     /// All other communicators.
     communicators: Table<Rc<CommunicatorEntry>>,
+    /// Datatypes, predefined ones among them.
+    pub(crate) datatypes: Datatypes,
+    /// Reduction operations that the program made.
+    pub(crate) operations: Table<Operation>,
     /// Error handlers that the program made.
     pub(crate) error_handlers: Table<Rc<HandlerFunction>>,
     /// Memory from MPI_Alloc_mem for which the shared heap had no room, by its address.
@@ -112,6 +118,8 @@ impl Rank {
             main_thread: std::thread::current().id(),
             predefined,
             communicators: Table::new(Kind::Communicator),
+            datatypes: Datatypes::new(),
+            operations: Table::new(Kind::Operation),
             error_handlers: Table::new(Kind::ErrorHandler),
             private_memory: RefCell::default(),
             blamed: Cell::new(0),

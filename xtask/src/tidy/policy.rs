@@ -70,6 +70,9 @@ pub const UNSAFE_FILES: &[&str] = &[
     // The rank of the process, and the program's error handlers.
     "mpi-abi/src/rank.rs",
     "mpi-abi/src/error.rs",
+    // The program's memory as elements, and its functions on them.
+    "mpi-abi/src/datatype/pack.rs",
+    "mpi-abi/src/operation.rs",
     // Elements of datatypes in raw memory.
     "mpi-core/src/datatype/pack.rs",
     "mpi-core/src/datatype/tests.rs",
