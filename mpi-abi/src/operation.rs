@@ -15,6 +15,9 @@ type UserFunction<A> = unsafe extern "C" fn(*mut u8, *mut u8, *mut c_int, *mut <
 /// The same with a count of 64 bits.
 type UserFunctionLarge<A> = unsafe extern "C" fn(*mut u8, *mut u8, *mut i64, *mut <A as Abi>::Handle);
 
+/// What the program gave as the address of its function.
+struct UserCode(Function);
+
 fn predefined<A: Abi>(code: u32) -> Option<Predefined> {
     let codes = [
         (A::SUM, Predefined::Sum),
@@ -81,6 +84,7 @@ fn create<A: Abi>(
 
 /// MPI_Op_create (MPI-5.0 section 6.9.5).
 pub fn op_create<A: Abi>(function: Function, commutative: c_int, handle: Out<A::Handle>) -> Outcome {
+    let code = UserCode(function);
     create::<A>(function, commutative, handle, move |from, inout, count, datatype| {
         with_handle::<A>(datatype, |mut handle| {
             // As many elements at a time as an `int` can say.
@@ -90,7 +94,7 @@ pub fn op_create<A: Abi>(function: Function, commutative: c_int, handle: Out<A::
                 let offset = (done as i64).wrapping_mul(datatype.extent()) as isize;
                 // SAFETY: the program gave this address as that of such a function; the elements are the core's to give.
                 unsafe {
-                    let function: UserFunction<A> = std::mem::transmute(function);
+                    let function: UserFunction<A> = std::mem::transmute(code.0);
                     let (from, inout) = (from.wrapping_offset(offset), inout.wrapping_offset(offset));
                     function(from.cast_mut(), inout, &raw mut portion, &raw mut handle);
                 }
@@ -102,12 +106,13 @@ pub fn op_create<A: Abi>(function: Function, commutative: c_int, handle: Out<A::
 
 /// MPI_Op_create_c (MPI-5.0 section 6.9.5).
 pub fn op_create_c<A: Abi>(function: Function, commutative: c_int, handle: Out<A::Handle>) -> Outcome {
+    let code = UserCode(function);
     create::<A>(function, commutative, handle, move |from, inout, count, datatype| {
         with_handle::<A>(datatype, |mut handle| {
             let mut count = count as i64;
             // SAFETY: as in `op_create`.
             unsafe {
-                let function: UserFunctionLarge<A> = std::mem::transmute(function);
+                let function: UserFunctionLarge<A> = std::mem::transmute(code.0);
                 function(from.cast_mut(), inout, &raw mut count, &raw mut handle);
             }
         });

@@ -28,12 +28,15 @@ pub struct DatatypeEntry {
 /// All datatypes that have a handle.
 pub(crate) struct Datatypes {
     /// The predefined ones that have been asked for, by [`place`], with their codes.
-    predefined: Box<[OnceCell<(u32, Rc<DatatypeEntry>)>]>,
+    predefined: Box<[OnceCell<Predefined>]>,
     /// Those that the program made, and those that it has asked for by precision and range.
     others: Table<Rc<DatatypeEntry>>,
     /// The codes of the latter: asking again gives the same handle (MPI-5.0 section 19.1.9).
     by_parameters: RefCell<HashMap<Parameters, u32>>,
 }
+
+/// A predefined datatype with its code.
+type Predefined = (u32, Rc<DatatypeEntry>);
 
 const PLACES: usize = 512;
 

@@ -35,7 +35,6 @@ fn committed<A: Abi>(rank: &Rank, communicator: A::Handle, datatype: A::Handle) 
 }
 
 /// MPI_Pack (MPI-5.0 section 5.2).
-#[expect(clippy::too_many_arguments, reason = "the body of C's function")]
 pub fn pack<A: Abi>(
     memory: Memory,
     count: i64,
@@ -59,7 +58,6 @@ pub fn pack<A: Abi>(
 }
 
 /// MPI_Unpack (MPI-5.0 section 5.2).
-#[expect(clippy::too_many_arguments, reason = "the body of C's function")]
 pub fn unpack<A: Abi>(
     packed: Memory,
     size: i64,
@@ -100,7 +98,6 @@ fn external<A: Abi>(representation: Text, datatype: A::Handle) -> Result<Datatyp
 }
 
 /// MPI_Pack_external (MPI-5.0 section 5.3).
-#[expect(clippy::too_many_arguments, reason = "the body of C's function")]
 pub fn pack_external<A: Abi>(
     representation: Text,
     memory: Memory,
@@ -129,7 +126,6 @@ pub fn pack_external<A: Abi>(
 }
 
 /// MPI_Unpack_external (MPI-5.0 section 5.3).
-#[expect(clippy::too_many_arguments, reason = "the body of C's function")]
 pub fn unpack_external<A: Abi>(
     representation: Text,
     packed: Memory,
