@@ -157,5 +157,5 @@ pub fn reduce_local<A: Abi>(
         return Err(Error::new(ErrorClass::Buffer, "the two operands must be two buffers"));
     }
     // SAFETY: the program vouches for both operands.
-    unsafe { combine(&operation, from.address(), inout.address(), count, &datatype.core) }
+    unsafe { combine(&operation, from.address(), inout.address(), count, &datatype) }
 }

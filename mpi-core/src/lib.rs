@@ -21,6 +21,7 @@ mod status;
 mod task;
 mod topology;
 mod universe;
+pub mod untyped;
 
 pub use activity::describe_activity;
 pub use attribute::{AttributeKind, AttributeValue, Attributes, CopyFunction, DeleteFunction, Keyval};

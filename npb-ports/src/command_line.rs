@@ -110,8 +110,9 @@ fn start_job(arguments: Arguments) -> Result<Arguments, Stop> {
 
 fn finalize(universe: Universe, code: ExitCode) -> ExitCode {
     match universe.finalize() {
-        Ok(()) => code,
-        Err(error) => Stop { text: format!("error: {error}"), code: 1 }.say(),
+        Err(error) if code == ExitCode::SUCCESS => Stop { text: format!("error: {error}"), code: 1 }.say(),
+        // The job is over as soon as one rank has left with another code than 0: that is not worth a word more.
+        _ => code,
     }
 }
 

@@ -13,6 +13,7 @@
 // Formulas and reference values stand here as in the definition: with indices, and with all their digits.
 #![allow(clippy::needless_range_loop, clippy::excessive_precision)]
 
+pub mod all_to_all;
 mod benchmark;
 mod class;
 pub mod command_line;
@@ -23,6 +24,7 @@ mod process_count;
 pub mod random;
 mod result;
 pub mod timer;
+mod traffic;
 pub mod verify;
 
 pub mod cfd;
@@ -46,4 +48,5 @@ pub use benchmark::Benchmark;
 pub use class::Class;
 pub use options::Options;
 pub use process_count::ProcessCountError;
-pub use result::{BenchmarkResult, PairTraffic, Traffic};
+pub use result::BenchmarkResult;
+pub use traffic::{PairTraffic, Traffic};

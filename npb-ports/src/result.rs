@@ -1,10 +1,11 @@
 //! The result of a run: gathered from all ranks, printed as scripts that read these benchmarks expect it, or as JSON.
 
 use crate::outcome::Outcome;
+use crate::traffic::{PairTraffic, Traffic};
 use crate::verify::{Check, Verification};
 use crate::{Benchmark, Class};
-use rwmpi::{Communicator, Result, TrafficCounters, Universe, op};
-use serde::{Deserialize, Serialize};
+use rwmpi::{Communicator, Result, Universe, op};
+use serde::Serialize;
 use std::fmt;
 
 /// A finished run.
@@ -40,97 +41,6 @@ pub struct BenchmarkResult {
     pub verification: Verification,
 }
 
-/// [`TrafficCounters`] summed over all ranks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[allow(missing_docs)] // the names and meanings are those of `TrafficCounters`
-pub struct Traffic {
-    pub messages: u64,
-    pub bytes: u64,
-    pub remote_write_messages: u64,
-    pub remote_write_bytes: u64,
-    pub large_messages: u64,
-    pub large_bytes: u64,
-    pub large_single_copy_bytes: u64,
-    pub requests_posted: u64,
-    pub requests_reposted: u64,
-    pub requests_used: u64,
-    pub requests_stale: u64,
-    pub requests_skipped: u64,
-    pub requests_dropped: u64,
-}
-
-/// What one rank sent to one other.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PairTraffic {
-    /// Messages.
-    pub messages: u64,
-    /// Bytes in them.
-    pub bytes: u64,
-}
-
-impl PairTraffic {
-    /// The matrix of all ranks, from what this rank sent to each.
-    fn gather(sent_to: &[(u64, u64)], world: &Communicator) -> Result<Vec<Vec<Self>>> {
-        let ranks = world.size();
-        let own: Vec<u64> = sent_to.iter().flat_map(|&(messages, bytes)| [messages, bytes]).collect();
-        let mut all = vec![0; 2 * ranks * ranks];
-        world.allgather(&own, &mut all)?;
-        let pair = |numbers: &[u64]| PairTraffic { messages: numbers[0], bytes: numbers[1] };
-        Ok(all.chunks(2 * ranks).map(|row| row.chunks(2).map(pair).collect()).collect())
-    }
-}
-
-impl Traffic {
-    fn sum_over_ranks(own: &TrafficCounters, world: &Communicator) -> Result<Self> {
-        let mut numbers = [
-            own.messages,
-            own.bytes,
-            own.remote_write_messages,
-            own.remote_write_bytes,
-            own.large_messages,
-            own.large_bytes,
-            own.large_single_copy_bytes,
-            own.requests_posted,
-            own.requests_reposted,
-            own.requests_used,
-            own.requests_stale,
-            own.requests_skipped,
-            own.requests_dropped,
-        ];
-        world.allreduce_in_place(&mut numbers, op::sum)?;
-        let [
-            messages,
-            bytes,
-            remote_write_messages,
-            remote_write_bytes,
-            large_messages,
-            large_bytes,
-            large_single_copy_bytes,
-            requests_posted,
-            requests_reposted,
-            requests_used,
-            requests_stale,
-            requests_skipped,
-            requests_dropped,
-        ] = numbers;
-        Ok(Traffic {
-            messages,
-            bytes,
-            remote_write_messages,
-            remote_write_bytes,
-            large_messages,
-            large_bytes,
-            large_single_copy_bytes,
-            requests_posted,
-            requests_reposted,
-            requests_used,
-            requests_stale,
-            requests_skipped,
-            requests_dropped,
-        })
-    }
-}
-
 impl BenchmarkResult {
     /// Makes one result of all ranks' outcomes: the longest time, the sum of the traffic, rank 0's verification.
     pub(crate) fn gather(
@@ -141,7 +51,7 @@ impl BenchmarkResult {
         outcome: Outcome,
     ) -> Result<Self> {
         let seconds = world.allreduce_value(outcome.measurement.seconds, op::max)?;
-        let traffic = Traffic::sum_over_ranks(&outcome.measurement.traffic, world)?;
+        let traffic = outcome.measurement.traffic.sum_over_ranks(world)?;
         let communication = PairTraffic::gather(&outcome.measurement.sent_to, world)?;
         let mut verified = [u8::from(outcome.verification.passed())];
         world.bcast(&mut verified, 0)?;

@@ -3,7 +3,6 @@
 use rwmpi_core::datatype::{Basic, Datatype, Distribute, Distribution, Order, Parameters, TypeClass, match_size};
 use rwmpi_core::{Error, ErrorClass, Result};
 
-use super::code_of;
 use super::construct::length;
 use crate::argument::{Array, Integers, Out, c_int};
 use crate::error::Outcome;
@@ -36,7 +35,7 @@ pub fn type_create_subarray<A: Abi>(
     let old = rank.datatype::<A>(old)?;
     let dimensions = length(dimensions.into())?;
     let [whole, part, first] = [sizes, subsizes, starts].map(|list| list.to_vec(dimensions));
-    let made = Datatype::subarray(&whole?, &part?, &first?, order_of::<A>(order)?, &old.core)?;
+    let made = Datatype::subarray(&whole?, &part?, &first?, order_of::<A>(order)?, &old)?;
     let large = matches!(sizes, Integers::Wide(_));
     new.set(rank.add_datatype::<A>(if large { made.made_with_large_counts() } else { made }))
 }
@@ -77,7 +76,7 @@ pub fn type_create_darray<A: Abi>(
         grid: grid.slice(dimensions)?.iter().copied().map(i64::from).collect(),
         order: order_of::<A>(order)?,
     };
-    let made = Datatype::darray(distribution, &old.core)?;
+    let made = Datatype::darray(distribution, &old)?;
     let large = matches!(sizes, Integers::Wide(_));
     new.set(rank.add_datatype::<A>(if large { made.made_with_large_counts() } else { made }))
 }
@@ -105,21 +104,21 @@ pub fn type_create_f90_integer<A: Abi>(range: c_int, new: Out<A::Handle>) -> Out
 
 /// MPI_Type_match_size (MPI-5.0 section 19.1.9).
 pub fn type_match_size<A: Abi>(class: c_int, size: c_int, datatype: Out<A::Handle>) -> Outcome {
-    rank()?;
+    let rank = rank()?;
     let class = match class {
         _ if class == A::TYPECLASS_INTEGER => TypeClass::Integer,
         _ if class == A::TYPECLASS_REAL => TypeClass::Real,
         _ if class == A::TYPECLASS_COMPLEX => TypeClass::Complex,
         _ => return refuse(format!("{class} is no class of datatypes, as MPI_TYPECLASS_REAL")),
     };
-    datatype.set(A::handle(code_of::<A>(match_size(class, size.into())?)))
+    datatype.set(rank.handle_of_basic::<A>(match_size(class, size.into())?))
 }
 
 /// MPI_Type_get_value_index (MPI-5.0 section 6.9.4).
 pub fn type_get_value_index<A: Abi>(value: A::Handle, index: A::Handle, pair: Out<A::Handle>) -> Outcome {
     let rank = rank()?;
-    let parts = (rank.datatype::<A>(value)?.core.named(), rank.datatype::<A>(index)?.core.named());
+    let parts = (rank.datatype::<A>(value)?.named(), rank.datatype::<A>(index)?.named());
     let found =
         Basic::ALL.iter().find(|basic| basic.pair().is_some_and(|pair| (Some(pair.value), Some(pair.index)) == parts));
-    pair.set(A::handle(found.map_or(A::DATATYPE_NULL, |basic| code_of::<A>(*basic))))
+    pair.set(found.map_or(A::handle(A::DATATYPE_NULL), |basic| rank.handle_of_basic::<A>(*basic)))
 }

@@ -1,4 +1,4 @@
-//! Making datatypes, and committing and freeing them (MPI-5.0 sections 5.1.2 and 5.1.9 to 5.1.10).
+//! Making datatypes (MPI-5.0 sections 5.1.2 and 5.1.7).
 
 use rwmpi_core::datatype::Datatype;
 use rwmpi_core::{Error, ErrorClass, Result};
@@ -6,17 +6,13 @@ use rwmpi_core::{Error, ErrorClass, Result};
 use crate::argument::{Array, Integers, Out};
 use crate::error::Outcome;
 use crate::interface::Abi;
-use crate::rank::{Rank, rank};
+use crate::rank::rank;
 
 /// Makes a datatype of another one.
-fn derive<A: Abi>(
-    old: A::Handle,
-    new: Out<A::Handle>,
-    make: impl FnOnce(&Rank, &Datatype) -> Result<Datatype>,
-) -> Outcome {
+fn derive<A: Abi>(old: A::Handle, new: Out<A::Handle>, make: impl FnOnce(&Datatype) -> Result<Datatype>) -> Outcome {
     let rank = rank()?;
     let old = rank.datatype::<A>(old)?;
-    let made = make(rank, &old.core)?;
+    let made = make(&old)?;
     new.set(rank.add_datatype::<A>(made))
 }
 
@@ -37,17 +33,17 @@ fn is_large(integers: Integers) -> bool {
 
 /// MPI_Type_contiguous (MPI-5.0 section 5.1.2).
 pub fn type_contiguous<A: Abi>(count: i32, old: A::Handle, new: Out<A::Handle>) -> Outcome {
-    derive::<A>(old, new, |_, old| Datatype::contiguous(count.into(), old))
+    derive::<A>(old, new, |old| Datatype::contiguous(count.into(), old))
 }
 
 /// MPI_Type_contiguous_c (MPI-5.0 section 5.1.2).
 pub fn type_contiguous_c<A: Abi>(count: i64, old: A::Handle, new: Out<A::Handle>) -> Outcome {
-    derive::<A>(old, new, |_, old| Ok(Datatype::contiguous(count, old)?.made_with_large_counts()))
+    derive::<A>(old, new, |old| Ok(Datatype::contiguous(count, old)?.made_with_large_counts()))
 }
 
 /// MPI_Type_vector (MPI-5.0 section 5.1.2).
 pub fn type_vector<A: Abi>(count: i32, blocklength: i32, stride: i32, old: A::Handle, new: Out<A::Handle>) -> Outcome {
-    derive::<A>(old, new, |_, old| Datatype::vector(count.into(), blocklength.into(), stride.into(), old))
+    derive::<A>(old, new, |old| Datatype::vector(count.into(), blocklength.into(), stride.into(), old))
 }
 
 /// MPI_Type_vector_c (MPI-5.0 section 5.1.2).
@@ -58,7 +54,7 @@ pub fn type_vector_c<A: Abi>(
     old: A::Handle,
     new: Out<A::Handle>,
 ) -> Outcome {
-    derive::<A>(old, new, |_, old| Ok(Datatype::vector(count, blocklength, stride, old)?.made_with_large_counts()))
+    derive::<A>(old, new, |old| Ok(Datatype::vector(count, blocklength, stride, old)?.made_with_large_counts()))
 }
 
 /// MPI_Type_create_hvector (MPI-5.0 section 5.1.2).
@@ -69,7 +65,7 @@ pub fn type_create_hvector<A: Abi>(
     old: A::Handle,
     new: Out<A::Handle>,
 ) -> Outcome {
-    derive::<A>(old, new, |_, old| Datatype::hvector(count.into(), blocklength.into(), stride, old))
+    derive::<A>(old, new, |old| Datatype::hvector(count.into(), blocklength.into(), stride, old))
 }
 
 /// MPI_Type_create_hvector_c (MPI-5.0 section 5.1.2).
@@ -80,7 +76,7 @@ pub fn type_create_hvector_c<A: Abi>(
     old: A::Handle,
     new: Out<A::Handle>,
 ) -> Outcome {
-    derive::<A>(old, new, |_, old| Ok(Datatype::hvector(count, blocklength, stride, old)?.made_with_large_counts()))
+    derive::<A>(old, new, |old| Ok(Datatype::hvector(count, blocklength, stride, old)?.made_with_large_counts()))
 }
 
 /// MPI_Type_indexed (MPI-5.0 section 5.1.2).
@@ -91,7 +87,7 @@ pub fn type_indexed<A: Abi>(
     old: A::Handle,
     new: Out<A::Handle>,
 ) -> Outcome {
-    derive::<A>(old, new, |_, old| {
+    derive::<A>(old, new, |old| {
         let count = length(count)?;
         let made = Datatype::indexed(&blocklengths.to_vec(count)?, &displacements.to_vec(count)?, old)?;
         Ok(remember(made, is_large(blocklengths)))
@@ -106,7 +102,7 @@ pub fn type_create_hindexed<A: Abi>(
     old: A::Handle,
     new: Out<A::Handle>,
 ) -> Outcome {
-    derive::<A>(old, new, |_, old| {
+    derive::<A>(old, new, |old| {
         let count = length(count)?;
         let made = Datatype::hindexed(&blocklengths.to_vec(count)?, displacements.slice(count)?, old)?;
         Ok(remember(made, is_large(blocklengths)))
@@ -121,7 +117,7 @@ pub fn type_create_indexed_block<A: Abi>(
     old: A::Handle,
     new: Out<A::Handle>,
 ) -> Outcome {
-    derive::<A>(old, new, |_, old| {
+    derive::<A>(old, new, |old| {
         let made = Datatype::indexed_block(blocklength, &displacements.to_vec(length(count)?)?, old)?;
         Ok(remember(made, is_large(displacements)))
     })
@@ -135,7 +131,7 @@ fn hindexed_block<A: Abi>(
     new: Out<A::Handle>,
     large: bool,
 ) -> Outcome {
-    derive::<A>(old, new, |_, old| {
+    derive::<A>(old, new, |old| {
         let made = Datatype::hindexed_block(blocklength, displacements.slice(length(count)?)?, old)?;
         Ok(remember(made, large))
     })
@@ -174,35 +170,17 @@ pub fn type_create_struct<A: Abi>(
     let rank = rank()?;
     let count = length(count)?;
     let handles = types.slice(count)?;
-    let old: Vec<Datatype> =
-        handles.iter().map(|&handle| Ok(rank.datatype::<A>(handle)?.core.clone())).collect::<Result<_>>()?;
+    let old: Vec<Datatype> = handles.iter().map(|&handle| rank.datatype::<A>(handle)).collect::<Result<_>>()?;
     let made = Datatype::structure(&blocklengths.to_vec(count)?, displacements.slice(count)?, &old)?;
     new.set(rank.add_datatype::<A>(remember(made, is_large(blocklengths))))
 }
 
 /// MPI_Type_create_resized (MPI-5.0 section 5.1.7).
 pub fn type_create_resized<A: Abi>(old: A::Handle, lower: i64, extent: i64, new: Out<A::Handle>) -> Outcome {
-    derive::<A>(old, new, |_, old| Datatype::resized(old, lower, extent))
+    derive::<A>(old, new, |old| Datatype::resized(old, lower, extent))
 }
 
 /// MPI_Type_create_resized_c (MPI-5.0 section 5.1.7).
 pub fn type_create_resized_c<A: Abi>(old: A::Handle, lower: i64, extent: i64, new: Out<A::Handle>) -> Outcome {
-    derive::<A>(old, new, |_, old| Ok(Datatype::resized(old, lower, extent)?.made_with_large_counts()))
-}
-
-/// MPI_Type_dup (MPI-5.0 section 5.1.10).
-pub fn type_dup<A: Abi>(old: A::Handle, new: Out<A::Handle>) -> Outcome {
-    derive::<A>(old, new, |_, old| Ok(Datatype::dup(old)))
-}
-
-/// MPI_Type_commit (MPI-5.0 section 5.1.9).
-pub fn type_commit<A: Abi>(datatype: Out<A::Handle>) -> Outcome {
-    rank()?.datatype::<A>(datatype.get()?)?.core.commit();
-    Ok(())
-}
-
-/// MPI_Type_free (MPI-5.0 section 5.1.9): what is made of it, or under way with it, keeps it.
-pub fn type_free<A: Abi>(datatype: Out<A::Handle>) -> Outcome {
-    rank()?.remove_datatype::<A>(datatype.get()?)?;
-    datatype.set(A::handle(A::DATATYPE_NULL))
+    derive::<A>(old, new, |old| Ok(Datatype::resized(old, lower, extent)?.made_with_large_counts()))
 }

@@ -59,7 +59,7 @@ pub fn type_get_envelope<A: Abi>(
     datatypes: Out<c_int>,
     combiner: Out<c_int>,
 ) -> Outcome {
-    let contents = small::<A>(&rank()?.datatype::<A>(datatype)?.core)?;
+    let contents = small::<A>(&rank()?.datatype::<A>(datatype)?)?;
     integers.set(contents.integers.len() as c_int)?;
     addresses.set(contents.addresses.len() as c_int)?;
     datatypes.set(contents.datatypes.len() as c_int)?;
@@ -75,7 +75,7 @@ pub fn type_get_envelope_c<A: Abi>(
     datatypes: Out<i64>,
     combiner: Out<c_int>,
 ) -> Outcome {
-    let contents = rank()?.datatype::<A>(datatype)?.core.contents(&codes::<A>());
+    let contents = rank()?.datatype::<A>(datatype)?.contents(&codes::<A>());
     integers.set(contents.integers.len() as i64)?;
     addresses.set(contents.addresses.len() as i64)?;
     counts.set(contents.counts.len() as i64)?;
@@ -111,7 +111,7 @@ fn give_datatypes<A: Abi>(rank: &Rank, datatypes: &[Datatype], room: i64, array:
 }
 
 fn derived<A: Abi>(rank: &Rank, datatype: A::Handle) -> Result<Datatype> {
-    let core = rank.datatype::<A>(datatype)?.core.clone();
+    let core = rank.datatype::<A>(datatype)?;
     if core.combiner() == Combiner::Named {
         return Err(Error::new(ErrorClass::Datatype, "predefined datatypes have no contents"));
     }

@@ -31,7 +31,7 @@ fn too_small(bytes: u64, left: usize) -> Error {
 
 fn committed<A: Abi>(rank: &Rank, communicator: A::Handle, datatype: A::Handle) -> Result<Datatype> {
     rank.communicator::<A>(communicator)?;
-    Ok(rank.committed_datatype::<A>(datatype)?.core.clone())
+    rank.committed_datatype::<A>(datatype)
 }
 
 /// MPI_Pack (MPI-5.0 section 5.2).
@@ -94,7 +94,7 @@ fn external<A: Abi>(representation: Text, datatype: A::Handle) -> Result<Datatyp
         let text = format!("there is no data representation {representation:?} but external32");
         return Err(Error::new(ErrorClass::Argument, text));
     }
-    Ok(rank()?.committed_datatype::<A>(datatype)?.core.clone())
+    rank()?.committed_datatype::<A>(datatype)
 }
 
 /// MPI_Pack_external (MPI-5.0 section 5.3).

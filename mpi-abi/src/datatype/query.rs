@@ -7,7 +7,7 @@ use crate::rank::rank;
 
 /// MPI_Type_size (MPI-5.0 section 5.1.7).
 pub fn type_size<A: Abi>(datatype: A::Handle, size: IntegerOut) -> Outcome {
-    size.set_or(rank()?.datatype::<A>(datatype)?.core.size() as i64, A::UNDEFINED)
+    size.set_or(rank()?.datatype::<A>(datatype)?.size() as i64, A::UNDEFINED)
 }
 
 /// MPI_Type_size_x (MPI-5.0 section 16.4).
@@ -17,9 +17,9 @@ pub fn type_size_x<A: Abi>(datatype: A::Handle, size: Out<i64>) -> Outcome {
 
 /// MPI_Type_get_extent (MPI-5.0 section 5.1.7).
 pub fn type_get_extent<A: Abi>(datatype: A::Handle, lower: Out<i64>, extent: Out<i64>) -> Outcome {
-    let entry = rank()?.datatype::<A>(datatype)?;
-    lower.set(entry.core.lower_bound())?;
-    extent.set(entry.core.extent())
+    let datatype = rank()?.datatype::<A>(datatype)?;
+    lower.set(datatype.lower_bound())?;
+    extent.set(datatype.extent())
 }
 
 /// MPI_Type_get_extent_x (MPI-5.0 section 16.4).
@@ -29,9 +29,9 @@ pub fn type_get_extent_x<A: Abi>(datatype: A::Handle, lower: Out<i64>, extent: O
 
 /// MPI_Type_get_true_extent (MPI-5.0 section 5.1.8).
 pub fn type_get_true_extent<A: Abi>(datatype: A::Handle, lower: Out<i64>, extent: Out<i64>) -> Outcome {
-    let entry = rank()?.datatype::<A>(datatype)?;
-    lower.set(entry.core.true_lower_bound())?;
-    extent.set(entry.core.true_extent())
+    let datatype = rank()?.datatype::<A>(datatype)?;
+    lower.set(datatype.true_lower_bound())?;
+    extent.set(datatype.true_extent())
 }
 
 /// MPI_Type_get_true_extent_x (MPI-5.0 section 16.4).
@@ -56,8 +56,8 @@ pub fn aint_diff<A: Abi>(one: i64, other: i64) -> i64 {
 
 /// MPI_Get_elements (MPI-5.0 section 5.1.11).
 pub fn get_elements<A: Abi>(status: StatusIn<A>, datatype: A::Handle, count: IntegerOut) -> Outcome {
-    let entry = rank()?.datatype::<A>(datatype)?;
-    let elements = entry.core.elements(status.get()?.bytes).and_then(|elements| i64::try_from(elements).ok());
+    let datatype = rank()?.datatype::<A>(datatype)?;
+    let elements = datatype.elements(status.get()?.bytes).and_then(|elements| i64::try_from(elements).ok());
     count.set_or(elements.unwrap_or(A::UNDEFINED.into()), A::UNDEFINED)
 }
 

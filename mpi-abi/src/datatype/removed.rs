@@ -13,18 +13,18 @@ pub fn address<A: Abi>(location: Memory, address: Out<i64>) -> Outcome {
 
 /// MPI_Type_extent: now MPI_Type_get_extent.
 pub fn type_extent<A: Abi>(datatype: A::Handle, extent: Out<i64>) -> Outcome {
-    extent.set(rank()?.datatype::<A>(datatype)?.core.extent())
+    extent.set(rank()?.datatype::<A>(datatype)?.extent())
 }
 
 /// MPI_Type_lb: now MPI_Type_get_extent.
 pub fn type_lb<A: Abi>(datatype: A::Handle, displacement: Out<i64>) -> Outcome {
-    displacement.set(rank()?.datatype::<A>(datatype)?.core.lower_bound())
+    displacement.set(rank()?.datatype::<A>(datatype)?.lower_bound())
 }
 
 /// MPI_Type_ub: now MPI_Type_get_extent.
 pub fn type_ub<A: Abi>(datatype: A::Handle, displacement: Out<i64>) -> Outcome {
-    let entry = rank()?.datatype::<A>(datatype)?;
-    displacement.set(entry.core.lower_bound() + entry.core.extent())
+    let datatype = rank()?.datatype::<A>(datatype)?;
+    displacement.set(datatype.lower_bound() + datatype.extent())
 }
 
 /// MPI_Type_hvector: now MPI_Type_create_hvector.

@@ -39,37 +39,44 @@ fn run(world: &Communicator, universe: &Universe, class: Class, options: &Option
 
 #[cfg(test)]
 mod tests {
-    use super::{BlockTridiagonal, problem};
-    use crate::Class;
-    use crate::multipartition::testing::{Finished, run};
+    use crate::{Benchmark, BenchmarkResult, Class, Options};
+    use rwmpi::{Protocol, run_threads};
 
-    fn run_class(class: Class, ranks: usize, corrupt: bool) -> Finished {
-        let problem = problem(class);
-        run(problem, || BlockTridiagonal::new(problem.n, problem.time_step), ranks, corrupt)
+    /// Runs it on ranks that are threads; every rank gets the same result.
+    fn run(class: Class, ranks: usize, protocol: Protocol, corrupt: bool) -> BenchmarkResult {
+        let options = Options { corrupt, ..Options::default() };
+        let rank_main = |universe: &rwmpi::Universe| Benchmark::Bt.run(universe.world(), universe, class, &options);
+        run_threads(ranks, protocol, rank_main).unwrap().swap_remove(0).unwrap()
     }
 
     #[test]
     fn one_rank_gets_the_reference_values_without_a_message() {
-        let Finished { verification, sent } = run_class(Class::S, 1, false);
-        assert!(verification.passed(), "{verification:#?}");
-        assert_eq!(sent, []);
+        let result = run(Class::S, 1, Protocol::Auto, false);
+        assert!(result.verified, "{result}");
+        assert_eq!(result.traffic.messages, 0);
     }
 
     #[test]
-    fn several_ranks_get_the_reference_values() {
-        for ranks in [4, 9, 16] {
-            let verification = run_class(Class::S, ranks, false).verification;
-            assert!(verification.passed(), "{ranks} ranks: {verification:#?}");
+    fn several_ranks_get_the_reference_values_under_every_protocol() {
+        for (ranks, protocol) in [(4, Protocol::Sr), (4, Protocol::Nsr), (4, Protocol::Auto), (9, Protocol::Auto)] {
+            let result = run(Class::S, ranks, protocol, false);
+            assert!(result.verified, "{result}");
         }
     }
 
     #[test]
     fn messages_are_as_many_and_as_long_as_the_definition_demands() {
-        assert_eq!(run_class(Class::S, 4, false).sent, [(1960, 183), (2880, 372), (11760, 183)]);
+        // In each of 60 steps, every rank sends six faces and, along three axes, one message forward and one back.
+        let traffic = run(Class::S, 4, Protocol::Auto, false).traffic;
+        assert_eq!(traffic.messages, 4 * 60 * (6 + 3 + 3));
+        assert_eq!(traffic.bytes, 4 * 60 * (6 * 2880 + 3 * 11760 + 3 * 1960));
     }
 
     #[test]
     fn a_falsified_value_fails() {
-        assert!(!run_class(Class::S, 1, true).verification.passed());
+        for ranks in [1, 4] {
+            let result = run(Class::S, ranks, Protocol::Auto, true);
+            assert!(!result.verified, "{result}");
+        }
     }
 }

@@ -3,39 +3,39 @@
 
 use super::decomposition::Multipartition;
 use super::faces::FaceExchange;
-use super::messages::Messenger;
 use super::residual::Residual;
 use super::sweep::{LineSolver, Sweep};
-use crate::cfd::{Field, State, error_squares, initial_value, squares};
-use rwmpi::Result;
+use crate::cfd::{Field, GHOST, Mesh, State, error_squares, initial_value, squares};
+use rwmpi::{Communicator, Result, Universe};
 
 /// A rank's part of the simulation.
-pub struct Flow<S: LineSolver, M: Messenger> {
+pub struct Flow<S: LineSolver> {
     partition: Multipartition,
     time_step: f64,
-    faces: FaceExchange<M>,
-    sweep: Sweep<S, M>,
+    faces: FaceExchange,
+    sweep: Sweep<S>,
     residuals: Vec<Residual>,
     u: Vec<Field>,
     right_hand_sides: Vec<Field>,
 }
 
-impl<S: LineSolver, M: Messenger> Flow<S, M> {
-    /// For the cells of `partition`, with initial values. Faces and line solutions travel separately.
-    pub fn new(partition: Multipartition, time_step: f64, solver: S, for_faces: M, for_lines: M) -> Self {
+impl<S: LineSolver> Flow<S> {
+    /// For this rank's cells of a mesh that is dealt to the ranks of `world`, with initial values. Collective.
+    pub fn new(mesh: Mesh, time_step: f64, solver: S, (universe, world): (&Universe, &Communicator)) -> Result<Self> {
+        let partition = Multipartition::new(mesh, world.rank(), world.size());
         let blocks = || partition.cells().iter().map(|cell| cell.block);
         let fields = || blocks().map(|block| Field::new(block.extent)).collect();
         let mut flow = Flow {
             time_step,
-            faces: FaceExchange::new(&partition, for_faces),
-            sweep: Sweep::new(&partition, solver, for_lines),
+            faces: FaceExchange::new(&partition, universe, world)?,
+            sweep: Sweep::new(&partition, solver, universe, world)?,
             residuals: blocks().map(Residual::new).collect(),
             u: fields(),
             right_hand_sides: fields(),
             partition,
         };
         flow.reset();
-        flow
+        Ok(flow)
     }
 
     /// Sets all points to their initial values.
@@ -69,7 +69,7 @@ impl<S: LineSolver, M: Messenger> Flow<S, M> {
 
     /// Falsifies one value.
     pub fn corrupt(&mut self) {
-        let point = self.partition.cells()[0].block.extent.map(|extent| extent / 2 + crate::cfd::GHOST);
+        let point = self.partition.cells()[0].block.extent.map(|extent| extent / 2 + GHOST);
         let wrong = self.u[0].get(point).map(|number| 1.001 * number);
         self.u[0].set(point, wrong);
     }

@@ -11,12 +11,8 @@ mod messages;
 mod problem;
 mod residual;
 mod sweep;
-#[cfg(test)]
-pub mod testing;
 
 pub use bundle::Face;
 pub use decomposition::Multipartition;
-pub use flow::Flow;
-pub use messages::{Incoming, Messenger, Outgoing};
 pub use problem::{Problem, Reference};
 pub use sweep::{LineSolver, Lines};

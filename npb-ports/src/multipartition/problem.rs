@@ -1,11 +1,9 @@
 //! A class of SP or BT: its size, its reference values, and the run that ends in comparing with them.
 
-use super::decomposition::Multipartition;
 use super::flow::Flow;
-use super::messages::Mail;
 use super::sweep::LineSolver;
 use crate::Options;
-use crate::cfd::{GHOST, Mesh, State, root_mean};
+use crate::cfd::{GHOST, Mesh, State, root_mean, whole_vectors};
 use crate::lanes::{LANES, Unknowns};
 use crate::outcome::Outcome;
 use crate::timer::Stopwatch;
@@ -39,7 +37,9 @@ impl Problem {
     pub fn memory_per_rank<S: LineSolver>(&self, ranks: usize) -> u64 {
         const FIELDS: usize = 4;
         let slabs = ranks.isqrt().max(1);
-        let points = slabs * (self.n.div_ceil(slabs) + 2 * GHOST).pow(3);
+        let extent = self.n.div_ceil(slabs);
+        let row = whole_vectors(extent) + whole_vectors(2 * GHOST);
+        let points = slabs * row * (extent + 2 * GHOST).pow(2);
         let lines = if slabs == 1 { 0 } else { 2 * size_of::<Unknowns>() + size_of::<S::Kept>() };
         (points * (FIELDS * size_of::<State>() + lines / LANES)) as u64
     }
@@ -53,10 +53,7 @@ impl Problem {
         universe: &Universe,
         options: &Options,
     ) -> Result<Outcome> {
-        let partition = Multipartition::new(Mesh { n: self.n }, world.rank(), world.size());
-        let mail = || Ok(Mail { universe, communicator: world.dup()? });
-        let (for_lines, for_faces) = (mail()?, mail()?);
-        let mut flow = Flow::new(partition, self.time_step, solver, for_faces, for_lines);
+        let mut flow = Flow::new(Mesh { n: self.n }, self.time_step, solver, (universe, world))?;
         flow.step()?;
         flow.reset();
         if options.corrupt && world.rank() + 1 == world.size() {
@@ -82,7 +79,7 @@ impl Problem {
     }
 
     /// Compares the norms, given as all ranks' sums of squares, with the reference.
-    pub fn verify(&self, error_squares: State, residual_squares: State) -> Verification {
+    fn verify(&self, error_squares: State, residual_squares: State) -> Verification {
         const TOLERANCE: f64 = 1e-8;
         let mesh = Mesh { n: self.n };
         let (error, residual) = (root_mean(mesh, error_squares), root_mean(mesh, residual_squares));

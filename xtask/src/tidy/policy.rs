@@ -67,6 +67,7 @@ pub const UNSAFE_FILES: &[&str] = &[
     // The exported functions, which wrap C's arguments; the bodies behind them are safe.
     "mpi-abi/mpich/src/lib.rs",
     "mpi-abi/src/argument.rs",
+    "mpi-abi/src/attribute.rs",
     // The rank of the process, and the program's error handlers.
     "mpi-abi/src/rank.rs",
     "mpi-abi/src/error.rs",
