@@ -71,6 +71,10 @@ pub const UNSAFE_FILES: &[&str] = &[
     // The rank of the process, and the program's error handlers.
     "mpi-abi/src/rank.rs",
     "mpi-abi/src/error.rs",
+    // The program's functions for its own requests.
+    "mpi-abi/src/generalized_request.rs",
+    // Where the promises of untyped callers become spans.
+    "mpi-core/src/untyped/elements.rs",
     // Elements of datatypes in raw memory.
     "mpi-core/src/datatype/pack.rs",
     "mpi-core/src/datatype/tests.rs",
