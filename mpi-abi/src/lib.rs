@@ -12,6 +12,7 @@
 pub mod argument;
 pub mod attached_buffer;
 pub mod attribute;
+pub mod collective;
 pub mod communicator;
 pub mod environment;
 pub mod error;
