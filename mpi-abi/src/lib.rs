@@ -14,6 +14,7 @@
 pub mod argument;
 pub mod attached_buffer;
 pub mod attribute;
+pub mod collective;
 pub mod communicator;
 pub mod datatype;
 pub mod environment;
