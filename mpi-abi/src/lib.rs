@@ -1,1 +1,36 @@
-//! To come.
+//! C's view of MPI: the bodies of all functions, written once for both ABIs.
+//!
+//! A function of MPI is a `pub fn name<A: Abi>(…) -> Outcome` in the file of its chapter: it turns handles into objects of
+//! `rwmpi-core`, calls the core, and turns what comes back into C's form. Writing it is all that is needed: the build scripts of the
+//! two libraries find it by its name and export it (`mpi-abi/table`).
+//!
+//! - [`interface`]: what differs between the ABIs: how handles and statuses look.
+//! - [`argument`]: the arguments of C, wrapped so that bodies need no unsafe code.
+//! - [`rank`]: the rank that this process is, with its objects by handle.
+//! - [`error`]: what happens to a call that fails.
+
+pub mod argument;
+pub mod attached_buffer;
+pub mod attribute;
+pub mod communicator;
+pub mod environment;
+pub mod error;
+pub mod error_handling;
+pub mod generalized_request;
+pub mod group;
+pub mod handle_conversion;
+pub mod info;
+pub mod initialization;
+pub mod interface;
+mod number;
+pub mod persistent;
+pub mod point_to_point;
+pub mod probe;
+pub mod rank;
+pub mod request;
+pub mod status;
+pub mod table;
+pub mod topology;
+
+pub use error::{Outcome, finish, unsupported, unsupported_tool};
+pub use interface::{Abi, Constants, MPICH_UNWEIGHTED, MPICH_WEIGHTS_EMPTY, Mpich, Standard};

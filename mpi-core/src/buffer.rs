@@ -1,9 +1,14 @@
 //! Where Rust references become spans: the one place of this crate that vouches for the life of a buffer.
 #![allow(unsafe_code)]
 
+use std::future::Future;
+use std::pin::Pin;
+
 use rwmpi_transport::{ReadSpan, WriteSpan};
 
 use crate::Pod;
+use crate::engine::Failure;
+use crate::task::Work;
 
 /// The bytes of `data`, for an operation that completes, or is waited for by its scope, before the borrow ends.
 ///
@@ -28,4 +33,14 @@ pub(crate) unsafe fn write_span<T: Pod>(buffer: &mut [T]) -> WriteSpan<'static> 
 pub(crate) fn owned_span(data: &[u8]) -> ReadSpan<'static> {
     // SAFETY: the engine stores the vector in the operation that uses the span, and drops both together.
     unsafe { read_span(data) }
+}
+
+/// A future that borrows for `'a`, as one that a rank may keep.
+///
+/// # Safety
+/// It must have come to its end or have been dropped before `'a` ends.
+pub(crate) unsafe fn work<'a>(future: impl Future<Output = Result<(), Failure>> + 'a) -> Work {
+    let boxed: Pin<Box<dyn Future<Output = Result<(), Failure>> + 'a>> = Box::pin(future);
+    // SAFETY: only the lifetime changes, and by this function's contract nothing is used after it.
+    unsafe { std::mem::transmute(boxed) }
 }

@@ -12,6 +12,8 @@ pub enum ErrorClass {
     Buffer,
     /// A count or length that can't be used.
     Count,
+    /// A datatype that can't be used here.
+    Datatype,
     /// A tag out of range.
     Tag,
     /// A communicator that can't be used here.
@@ -20,16 +22,64 @@ pub enum ErrorClass {
     Rank,
     /// A root out of range.
     Root,
+    /// A group that can't be used here.
+    Group,
+    /// A reduction operation that can't be used here.
+    Operation,
+    /// A communicator without the topology that the call is about.
+    Topology,
+    /// Dimensions that can't be used.
+    Dimensions,
+    /// Another argument that can't be used.
+    Argument,
     /// A request that can't be used here.
     Request,
     /// The message is longer than the receive buffer.
     Truncate,
+    /// One of several requests failed: their statuses say which.
+    InStatus,
+    /// The request has not completed, and has not failed either.
+    Pending,
+    /// A key of attributes that can't be used here.
+    Keyval,
+    /// An info object that can't be used.
+    Info,
+    /// An info key that is empty or too long.
+    InfoKey,
+    /// An info value that is too long.
+    InfoValue,
+    /// An info object without that key.
+    InfoNoKey,
+    /// An error handler that can't be used.
+    ErrorHandler,
+    /// A session that can't be used.
+    Session,
+    /// A window that can't be used.
+    Window,
+    /// A file that can't be used.
+    File,
+    /// A name that is not published.
+    Name,
+    /// A port that is not open.
+    Port,
+    /// Processes that can't be started.
+    Spawn,
+    /// Not the same arguments at all ranks.
+    NotSame,
+    /// The value is too large for the type of its result.
+    ValueTooLarge,
     /// Memory, or something else that is finite, has run out.
     NoMemory,
+    /// What the library does not support.
+    UnsupportedOperation,
     /// A peer has died or left.
     ProcessFailed,
+    /// A mistake of the library itself.
+    Internal,
     /// Anything else.
     Other,
+    /// An error code that a function of the program returned.
+    Code(i32),
 }
 
 /// What went wrong, with all that is known about it.
@@ -54,7 +104,7 @@ impl Error {
     /// An argument of `call` that can't be used.
     #[cold]
     pub(crate) fn argument(class: ErrorClass, communicator: &Communicator, call: Call, what: String) -> Self {
-        let text = format!("rank {}: {} in {}: {what}", communicator.rank(), call.name(), communicator.name());
+        let text = format!("rank {}: {} in {}: {what}", communicator.rank(), call.name(), communicator.description());
         Error::new(class, text)
     }
 
@@ -88,6 +138,10 @@ impl Error {
                      from rank {}. Post receives earlier, or send synchronously",
                     rank(source)
                 ),
+            ),
+            Failure::NoContext => (
+                ErrorClass::NoMemory,
+                "no communicator contexts are left: this job has made too many communicators".to_string(),
             ),
             Failure::Aborted => (ErrorClass::ProcessFailed, "the job has been aborted".to_string()),
         };

@@ -1,34 +1,78 @@
-//! Groups: which peer has which rank.
+//! Groups: which peer has which rank, and the set algebra on them (MPI-5.0 section 7.3).
+//!
+//! A group is a value: nothing here communicates, and a group need not contain the caller. Members are numbers of peers in the
+//! job, so groups of one job can be compared whatever communicator they came from.
 
 use std::rc::Rc;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
-/// An ordered set of peers; a peer's place in it is its rank (MPI-5.0 section 7.3).
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Group {
+use crate::Result;
+use crate::error::{Error, ErrorClass};
+
+/// How two groups or two communicators relate (MPI-5.0 sections 7.3.1 and 7.4.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Comparison {
+    /// Groups: the same members in the same order. Communicators: the same one.
+    Identical,
+    /// Communicators: identical groups, different contexts.
+    Congruent,
+    /// The same members in another order.
+    Similar,
+    /// Anything else.
+    Unequal,
+}
+
+/// Every `stride`-th rank from `first` up (or down) to `last`, both included (MPI-5.0 section 7.3.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RankRange {
+    /// The first rank.
+    pub first: i64,
+    /// The rank not to go beyond.
+    pub last: i64,
+    /// The step; negative counts down.
+    pub stride: i64,
+}
+
+/// An ordered set of processes; a process's place in it is its rank (MPI-5.0 section 7.3). Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Group {
     peers: Rc<[u32]>,
     /// Rank by peer; `None` where every peer's rank is its own number.
     ranks: Option<Rc<FxHashMap<u32, u32>>>,
-    rank: usize,
+    rank: Option<usize>,
 }
 
+impl PartialEq for Group {
+    fn eq(&self, other: &Self) -> bool {
+        self.peers == other.peers
+    }
+}
+
+impl Eq for Group {}
+
 impl Group {
-    /// The group of these peers, `me` among them.
-    pub(crate) fn new(peers: Vec<u32>, me: u32) -> Self {
+    /// The group of these peers, all different; `me` is the caller, if it may be among them.
+    pub(crate) fn new(peers: Vec<u32>, me: Option<u32>) -> Self {
         let identity = peers.iter().enumerate().all(|(rank, &peer)| rank as u32 == peer);
         let ranks =
             (!identity).then(|| Rc::new(peers.iter().enumerate().map(|(rank, &peer)| (peer, rank as u32)).collect()));
-        let rank = peers.iter().position(|&peer| peer == me).expect("a process makes only groups it belongs to");
+        let rank = me.and_then(|me| peers.iter().position(|&peer| peer == me));
         Group { peers: peers.into(), ranks, rank }
     }
 
-    pub(crate) fn size(&self) -> usize {
+    /// The group without members (MPI_GROUP_EMPTY).
+    pub fn empty() -> Self {
+        Group::new(Vec::new(), None)
+    }
+
+    /// How many members it has (MPI_Group_size).
+    pub fn size(&self) -> usize {
         self.peers.len()
     }
 
-    /// The caller's rank.
-    pub(crate) fn rank(&self) -> usize {
+    /// The caller's rank; `None` if it does not belong to the group (MPI_Group_rank).
+    pub fn rank(&self) -> Option<usize> {
         self.rank
     }
 
@@ -42,12 +86,233 @@ impl Group {
         self.peers.get(rank).copied()
     }
 
-    /// The rank of a peer of this group.
+    /// The rank of a peer that is known to belong to this group.
     #[inline]
     pub(crate) fn rank_of(&self, peer: u32) -> usize {
         match &self.ranks {
             None => peer as usize,
             Some(ranks) => ranks.get(&peer).map_or(usize::MAX, |&rank| rank as usize),
         }
+    }
+
+    /// The rank of a peer, if it belongs to this group.
+    pub(crate) fn find(&self, peer: u32) -> Option<usize> {
+        let rank = self.rank_of(peer);
+        (rank < self.size()).then_some(rank)
+    }
+
+    /// Whether all members of `other` belong to this group.
+    pub(crate) fn contains(&self, other: &Group) -> bool {
+        other.peers.iter().all(|&peer| self.find(peer).is_some())
+    }
+
+    /// The caller's number in the job, as far as this group tells.
+    fn me(&self) -> Option<u32> {
+        self.rank.map(|rank| self.peers[rank])
+    }
+
+    /// A group of some of the members of this one and `other`.
+    fn derived(&self, other: &Group, peers: Vec<u32>) -> Group {
+        Group::new(peers, self.me().or(other.me()))
+    }
+
+    /// The rank in `other` of the process that has `rank` here; `None` if it does not belong to `other`
+    /// (MPI_Group_translate_ranks).
+    ///
+    /// # Errors
+    /// If nobody here has that rank.
+    pub fn translate(&self, rank: usize, other: &Group) -> Result<Option<usize>> {
+        let peer = self.peer(rank).ok_or_else(|| self.no_such_rank(rank))?;
+        Ok(other.find(peer))
+    }
+
+    /// As [`Group::translate`], for many.
+    ///
+    /// # Errors
+    /// If nobody here has one of these ranks.
+    pub fn translate_ranks(&self, ranks: &[usize], other: &Group) -> Result<Vec<Option<usize>>> {
+        ranks.iter().map(|&rank| self.translate(rank, other)).collect()
+    }
+
+    /// How the two relate; never [`Comparison::Congruent`] (MPI_Group_compare).
+    pub fn compare(&self, other: &Group) -> Comparison {
+        if self == other {
+            Comparison::Identical
+        } else if self.size() == other.size() && self.contains(other) {
+            Comparison::Similar
+        } else {
+            Comparison::Unequal
+        }
+    }
+
+    /// All members of this group, then those of `other` that are not in it (MPI_Group_union).
+    pub fn union(&self, other: &Group) -> Group {
+        let others = other.peers.iter().filter(|&&peer| self.find(peer).is_none());
+        self.derived(other, self.peers.iter().chain(others).copied().collect())
+    }
+
+    /// The members of this group that are in `other` too, in this group's order (MPI_Group_intersection).
+    pub fn intersection(&self, other: &Group) -> Group {
+        self.derived(other, self.peers.iter().copied().filter(|&peer| other.find(peer).is_some()).collect())
+    }
+
+    /// The members of this group that are not in `other`, in this group's order (MPI_Group_difference).
+    pub fn difference(&self, other: &Group) -> Group {
+        self.derived(other, self.peers.iter().copied().filter(|&peer| other.find(peer).is_none()).collect())
+    }
+
+    /// The members with these ranks, in the order given (MPI_Group_incl).
+    ///
+    /// # Errors
+    /// If a rank is out of range or named twice.
+    pub fn incl(&self, ranks: &[usize]) -> Result<Group> {
+        self.check_distinct(ranks)?;
+        Ok(self.derived(self, ranks.iter().map(|&rank| self.peers[rank]).collect()))
+    }
+
+    /// The members without these ranks, in this group's order (MPI_Group_excl).
+    ///
+    /// # Errors
+    /// If a rank is out of range or named twice.
+    pub fn excl(&self, ranks: &[usize]) -> Result<Group> {
+        let left_out = self.check_distinct(ranks)?;
+        let kept = (0..self.size()).filter(|rank| !left_out.contains(rank)).map(|rank| self.peers[rank]);
+        Ok(self.derived(self, kept.collect()))
+    }
+
+    /// As [`Group::incl`], the ranks given as ranges (MPI_Group_range_incl).
+    ///
+    /// # Errors
+    /// If a rank is out of range or named twice, or a range leads nowhere.
+    pub fn range_incl(&self, ranges: &[RankRange]) -> Result<Group> {
+        self.incl(&self.expand(ranges)?)
+    }
+
+    /// As [`Group::excl`], the ranks given as ranges (MPI_Group_range_excl).
+    ///
+    /// # Errors
+    /// If a rank is out of range or named twice, or a range leads nowhere.
+    pub fn range_excl(&self, ranges: &[RankRange]) -> Result<Group> {
+        self.excl(&self.expand(ranges)?)
+    }
+
+    fn expand(&self, ranges: &[RankRange]) -> Result<Vec<usize>> {
+        let mut ranks = Vec::new();
+        for &RankRange { first, last, stride } in ranges {
+            for rank in [first, last] {
+                if usize::try_from(rank).map_or(true, |rank| rank >= self.size()) {
+                    return Err(self.no_such_rank(rank));
+                }
+            }
+            if stride == 0 || (last - first).signum() * stride.signum() < 0 {
+                let what = format!("the range from rank {first} to {last} in steps of {stride} does not lead there");
+                return Err(Error::new(ErrorClass::Argument, what));
+            }
+            // Both ends are ranks, so an unwieldy stride never leads beyond the first.
+            let steps = (last - first) / stride;
+            ranks.extend((0..=steps).map(|step| (first + step * stride) as usize));
+        }
+        Ok(ranks)
+    }
+
+    fn check_distinct(&self, ranks: &[usize]) -> Result<FxHashSet<usize>> {
+        let mut seen = FxHashSet::default();
+        for &rank in ranks {
+            if rank >= self.size() {
+                return Err(self.no_such_rank(rank));
+            }
+            if !seen.insert(rank) {
+                return Err(Error::new(ErrorClass::Rank, format!("rank {rank} is named twice")));
+            }
+        }
+        Ok(seen)
+    }
+
+    #[cold]
+    fn no_such_rank(&self, rank: impl std::fmt::Display) -> Error {
+        let what = format!("rank {rank} is out of range; the group has {} members, counted from 0", self.size());
+        Error::new(ErrorClass::Rank, what)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As peer 2 sees it.
+    fn group(peers: &[u32]) -> Group {
+        Group::new(peers.to_vec(), Some(2))
+    }
+
+    fn range(first: i64, last: i64, stride: i64) -> RankRange {
+        RankRange { first, last, stride }
+    }
+
+    #[test]
+    fn set_operations_keep_the_first_groups_order() {
+        let (a, b) = (group(&[4, 2, 0]), group(&[0, 1, 2, 5]));
+        assert_eq!(a.union(&b), group(&[4, 2, 0, 1, 5]));
+        assert_eq!(b.union(&a), group(&[0, 1, 2, 5, 4]));
+        assert_eq!(a.intersection(&b), group(&[2, 0]));
+        assert_eq!(b.intersection(&a), group(&[0, 2]));
+        assert_eq!(a.difference(&b), group(&[4]));
+        assert_eq!(a.difference(&a), Group::empty());
+        assert_eq!(Group::empty().union(&a).rank(), Some(1));
+        assert_eq!(a.intersection(&b).rank(), Some(0));
+        assert_eq!(a.difference(&b).rank(), None);
+    }
+
+    #[test]
+    fn groups_without_the_caller_work() {
+        let others = Group::new(vec![7, 3], Some(2));
+        assert_eq!((others.rank(), others.size()), (None, 2));
+        assert_eq!(others.union(&group(&[2])).rank(), Some(2));
+        assert_eq!(Group::empty().rank(), None);
+    }
+
+    #[test]
+    fn comparison_tells_order_from_membership() {
+        let a = group(&[0, 1, 2]);
+        assert_eq!(a.compare(&group(&[0, 1, 2])), Comparison::Identical);
+        assert_eq!(a.compare(&group(&[2, 1, 0])), Comparison::Similar);
+        assert_eq!(a.compare(&group(&[0, 1, 3])), Comparison::Unequal);
+        assert_eq!(a.compare(&group(&[0, 1])), Comparison::Unequal);
+        assert_eq!(group(&[0, 1]).compare(&a), Comparison::Unequal);
+        assert_eq!(Group::empty().compare(&Group::empty()), Comparison::Identical);
+    }
+
+    #[test]
+    fn ranks_translate_both_ways() {
+        let (a, b) = (group(&[0, 1, 2, 3]), group(&[3, 9, 1]));
+        assert_eq!(a.translate_ranks(&[3, 0, 1], &b).unwrap(), [Some(0), None, Some(2)]);
+        assert_eq!(b.translate_ranks(&[0, 1, 2], &a).unwrap(), [Some(3), None, Some(1)]);
+        assert_eq!(a.translate(4, &b).unwrap_err().class(), ErrorClass::Rank);
+    }
+
+    #[test]
+    fn lists_of_ranks_select_members() {
+        let a = group(&[5, 6, 7, 2]);
+        assert_eq!(a.incl(&[3, 0]).unwrap(), group(&[2, 5]));
+        assert_eq!(a.incl(&[]).unwrap(), Group::empty());
+        assert_eq!(a.excl(&[1, 2]).unwrap(), group(&[5, 2]));
+        assert_eq!(a.excl(&[]).unwrap(), a);
+        for wrong in [&[4][..], &[1, 1]] {
+            assert_eq!(a.incl(wrong).unwrap_err().class(), ErrorClass::Rank);
+            assert_eq!(a.excl(wrong).unwrap_err().class(), ErrorClass::Rank);
+        }
+    }
+
+    #[test]
+    fn ranges_count_up_and_down() {
+        let a = group(&[10, 11, 12, 13, 14, 15, 16]);
+        assert_eq!(a.range_incl(&[range(1, 6, 2), range(4, 0, -4)]).unwrap(), group(&[11, 13, 15, 14, 10]));
+        assert_eq!(a.range_incl(&[range(3, 3, i64::MIN)]).unwrap(), group(&[13]));
+        assert_eq!(a.range_excl(&[range(0, 5, 1)]).unwrap(), group(&[16]));
+        let class = |ranges: &[RankRange]| a.range_incl(ranges).unwrap_err().class();
+        assert_eq!(class(&[range(0, 6, 0)]), ErrorClass::Argument);
+        assert_eq!(class(&[range(6, 0, 1)]), ErrorClass::Argument);
+        assert_eq!(class(&[range(0, 7, 1)]), ErrorClass::Rank);
+        assert_eq!(class(&[range(-1, 3, 1)]), ErrorClass::Rank);
+        assert_eq!(class(&[range(0, 3, 1), range(3, 3, 1)]), ErrorClass::Rank);
     }
 }

@@ -1,32 +1,43 @@
 //! MPI semantics over remote memory, and the typed Rust API.
 
 mod activity;
+mod attribute;
 mod buffer;
 mod collective;
 mod communicator;
+pub mod datatype;
 mod engine;
 mod error;
 mod group;
+mod info;
 mod persistent;
 mod point_to_point;
 mod process;
 mod rank;
+pub mod reduction;
 mod request;
 mod shared_buffer;
 mod status;
+mod task;
+mod topology;
 mod universe;
+pub mod untyped;
 
 pub use activity::describe_activity;
+pub use attribute::{AttributeKind, AttributeValue, Attributes, CopyFunction, DeleteFunction, Keyval};
 pub use bytemuck::{Pod, Zeroable};
 pub use collective::Parts;
-pub use communicator::Communicator;
+pub use communicator::{Communicator, SplitType};
 pub use error::{Error, ErrorClass, Result};
+pub use group::{Comparison, Group, RankRange};
+pub use info::Info;
 pub use persistent::{PersistentReceive, PersistentSend};
 pub use point_to_point::Message;
 pub use rank::{ANY_SOURCE, ANY_TAG, Destination, PROC_NULL, Source, TAG_MAX, TagSelector};
 pub use request::{Request, Scope, scope, test_all, test_any, test_some, wait_all, wait_any, wait_some};
 pub use shared_buffer::Buffer;
 pub use status::Status;
+pub use topology::{Cartesian, DistributedGraph, Edge, Graph, Neighbours, Topology, balanced_dimensions};
 pub use universe::{Protocol, TrafficCounters, Universe, init, run_threads, wtime};
 
 /// Reduction operations for the collectives: `op::sum`, `op::max`, … or any closure of the same shape.

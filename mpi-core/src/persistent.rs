@@ -71,7 +71,7 @@ impl<T: Pod, B: OwnedBuffer<T>> Exchange<T, B> {
 
     fn wait(&mut self) -> Result<Status> {
         let Some(id) = self.active.take() else { return Ok(Status::EMPTY) };
-        let outcome = self.communicator.process().engine().wait(id);
+        let outcome = self.communicator.process().wait(id);
         outcome
             .map(|completion| Status::new(&self.communicator, completion))
             .map_err(self.communicator.failed(self.call))
@@ -79,7 +79,7 @@ impl<T: Pod, B: OwnedBuffer<T>> Exchange<T, B> {
 
     fn test(&mut self) -> Result<Option<Status>> {
         let Some(id) = self.active else { return Ok(Some(Status::EMPTY)) };
-        let outcome = self.communicator.process().engine().test(id).map_err(self.communicator.failed(self.call))?;
+        let outcome = self.communicator.process().test(id).map_err(self.communicator.failed(self.call))?;
         let Some(outcome) = outcome else { return Ok(None) };
         self.active = None;
         outcome
@@ -91,9 +91,9 @@ impl<T: Pod, B: OwnedBuffer<T>> Exchange<T, B> {
 impl<T: Pod, B: OwnedBuffer<T>> Drop for Exchange<T, B> {
     fn drop(&mut self) {
         let Some(id) = self.active else { return };
-        let mut engine = self.communicator.process().engine();
-        let _ = engine.cancel(id);
-        if engine.wait(id).is_err() {
+        let process = self.communicator.process();
+        let _ = process.engine().cancel(id);
+        if process.wait(id).is_err() {
             // The transport has failed: whether a peer may still write is not known.
             std::mem::forget(self.buffer.take());
         }

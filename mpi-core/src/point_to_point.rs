@@ -36,7 +36,7 @@ impl Communicator {
         }
         match destination {
             Destination::Null => Ok(None),
-            Destination::Rank(rank) => match self.group().peer(rank) {
+            Destination::Rank(rank) => match self.partners().peer(rank) {
                 Some(peer) => Ok(Some(peer)),
                 None => Err(self.no_such_rank(call, "destination", rank)),
             },
@@ -62,7 +62,7 @@ impl Communicator {
         let source = match source {
             Source::Null => return Ok(None),
             Source::Any => None,
-            Source::Rank(rank) => match self.group().peer(rank) {
+            Source::Rank(rank) => match self.partners().peer(rank) {
                 Some(peer) => Some(peer),
                 None => return Err(self.no_such_rank(call, "source", rank)),
             },
@@ -72,7 +72,7 @@ impl Communicator {
 
     #[cold]
     fn no_such_rank(&self, call: Call, role: &str, rank: usize) -> Error {
-        let what = format!("{role} {rank} is out of range; the ranks are 0 to {}", self.size() - 1);
+        let what = format!("{role} {rank} is out of range; the ranks are 0 to {}", self.partners().size() - 1);
         Error::argument(ErrorClass::Rank, self, call, what)
     }
 
@@ -90,8 +90,8 @@ impl Communicator {
         let target = Target::send(destination, tag);
         // SAFETY: the send has completed when the call returns, and the slice is borrowed until then.
         let span = unsafe { read_span(data) };
-        let mut engine = self.process().enter(call, target, context, span.len());
-        engine.send(peer, context, tag as u32, span, mode).map_err(self.failed(call))
+        let engine = self.process().enter(call, target, context, span.len());
+        self.process().send(engine, (peer, context, tag as u32), span, mode).map_err(self.failed(call))
     }
 
     /// Sends `data`; returns when the slice may be used again (MPI_Send). Small messages are buffered; large ones may wait for
@@ -138,9 +138,8 @@ impl Communicator {
         let Some(pattern) = self.checked_pattern(call, source, tag, self.context())? else { return Ok(Status::EMPTY) };
         // SAFETY: the receive has completed when the call returns, and the slice is borrowed until then.
         let span = unsafe { write_span(buffer) };
-        let mut engine = self.process().enter(call, Target::receive(source, tag), pattern.context, span.len());
-        let outcome = engine.receive(pattern, span);
-        drop(engine);
+        let engine = self.process().enter(call, Target::receive(source, tag), pattern.context, span.len());
+        let outcome = self.process().receive(engine, pattern, span);
         outcome.map(|completion| Status::new(self, completion)).map_err(self.failed(call))
     }
 
@@ -292,7 +291,8 @@ impl Communicator {
     pub fn probe(&self, source: impl Into<Source>, tag: impl Into<TagSelector>) -> Result<Status> {
         let (call, source, tag) = (Call::Probe, source.into(), tag.into());
         let Some(pattern) = self.checked_pattern(call, source, tag, self.context())? else { return Ok(Status::EMPTY) };
-        let found = self.process().enter(call, Target::receive(source, tag), pattern.context, 0).probe(&pattern);
+        drop(self.process().enter(call, Target::receive(source, tag), pattern.context, 0));
+        let found = self.process().wait_until(|engine| engine.probe(&pattern));
         found.map(|completion| Status::new(self, completion)).map_err(self.failed(call))
     }
 
@@ -302,8 +302,9 @@ impl Communicator {
         let Some(pattern) = self.checked_pattern(call, source, tag, self.context())? else {
             return Ok(Some(Status::EMPTY));
         };
-        let found = self.process().enter(call, Target::receive(source, tag), pattern.context, 0).probe_now(&pattern);
-        let found = found.map_err(self.failed(call))?;
+        drop(self.process().enter(call, Target::receive(source, tag), pattern.context, 0));
+        self.process().progress().map_err(self.failed(call))?;
+        let found = self.process().engine().probe(&pattern);
         Ok(found.map(|completion| Status::new(self, completion)))
     }
 
@@ -311,9 +312,8 @@ impl Communicator {
     pub fn matched_probe(&self, source: Source, tag: impl Into<TagSelector>) -> Result<Option<Message>> {
         let (call, tag) = (Call::Probe, tag.into());
         let Some(pattern) = self.checked_pattern(call, source, tag, self.context())? else { return Ok(None) };
-        let mut engine = self.process().enter(call, Target::receive(source, tag), pattern.context, 0);
-        let found = engine.matched_probe(&pattern);
-        drop(engine);
+        drop(self.process().enter(call, Target::receive(source, tag), pattern.context, 0));
+        let found = self.process().wait_until(|engine| engine.matched_probe(&pattern));
         let (message, completion) = found.map_err(self.failed(call))?;
         Ok(Some(Message { message, status: Status::new(self, completion) }))
     }
@@ -322,10 +322,9 @@ impl Communicator {
     pub fn matched_probe_now(&self, source: Source, tag: impl Into<TagSelector>) -> Result<Option<Message>> {
         let (call, tag) = (Call::Probe, tag.into());
         let Some(pattern) = self.checked_pattern(call, source, tag, self.context())? else { return Ok(None) };
-        let mut engine = self.process().enter(call, Target::receive(source, tag), pattern.context, 0);
-        let found = engine.matched_probe_now(&pattern);
-        drop(engine);
-        let found = found.map_err(self.failed(call))?;
+        drop(self.process().enter(call, Target::receive(source, tag), pattern.context, 0));
+        self.process().progress().map_err(self.failed(call))?;
+        let found = self.process().engine().matched_probe(&pattern);
         Ok(found.map(|(message, completion)| Message { message, status: Status::new(self, completion) }))
     }
 
@@ -334,47 +333,8 @@ impl Communicator {
         let call = Call::Receive;
         // SAFETY: the receive has completed when the call returns, and the slice is borrowed until then.
         let span = unsafe { write_span(buffer) };
-        let mut engine = self.process().engine();
-        let outcome = engine.start_matched_receive(message.message, span).map(|id| engine.wait(id));
-        drop(engine);
-        let outcome = outcome.map_err(self.failed(call))?;
+        let started = self.process().engine().start_matched_receive(message.message, span);
+        let outcome = started.and_then(|id| self.process().wait(id));
         outcome.map(|completion| Status::new(self, completion)).map_err(self.failed(call))
-    }
-
-    // What collectives use: the same calls in the communicator's second context.
-
-    pub(crate) fn collective_send(&self, data: &[u8], rank: usize, tag: i32) -> Result<()> {
-        self.send_in_mode(Call::Send, data, Destination::Rank(rank), tag, SendMode::Standard, self.context() + 1)
-    }
-
-    pub(crate) fn collective_isend<'scope>(
-        &self,
-        scope: &'scope Scope<'scope, '_>,
-        data: &'scope [u8],
-        rank: usize,
-        tag: i32,
-    ) -> Result<Request<'scope>> {
-        let (call, destination) = (Call::Send, Destination::Rank(rank));
-        self.isend_in_mode(scope, call, data, destination, tag, SendMode::Standard, self.context() + 1)
-    }
-
-    pub(crate) fn collective_irecv<'scope>(
-        &self,
-        scope: &'scope Scope<'scope, '_>,
-        buffer: &'scope mut [u8],
-        rank: usize,
-        tag: i32,
-    ) -> Result<Request<'scope>> {
-        self.irecv_in_context(scope, buffer, Source::Rank(rank), TagSelector::Tag(tag), self.context() + 1)
-    }
-
-    pub(crate) fn collective_recv(&self, buffer: &mut [u8], rank: usize, tag: i32) -> Result<()> {
-        let call = Call::Receive;
-        let (source, tag, context) = (Source::Rank(rank), TagSelector::Tag(tag), self.context() + 1);
-        let Some(pattern) = self.checked_pattern(call, source, tag, context)? else { return Ok(()) };
-        // SAFETY: the receive has completed when the call returns, and the slice is borrowed until then.
-        let span = unsafe { write_span(buffer) };
-        let outcome = self.process().engine().receive(pattern, span);
-        outcome.map(drop).map_err(self.failed(call))
     }
 }

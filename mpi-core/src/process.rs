@@ -1,33 +1,44 @@
-//! One rank: its engine, and what all its communicators share.
+//! One rank: its engine, and what all its communicators share. Every wait of a rank goes through here.
 
 use std::cell::{Cell, RefCell, RefMut};
+use std::future::Future;
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
 
-use rwmpi_transport::{Fabric, NodeFabric};
+use rwmpi_protocol::Pattern;
+use rwmpi_transport::{Backoff, Fabric, NodeFabric, ReadSpan, Signal, WriteSpan};
 
 use crate::activity::{self, Call, Target};
-use crate::engine::{Engine, Failure, OperationId};
+use crate::engine::{Completion, Engine, Failure, OperationId, Outcome, Received, SendMode};
+use crate::task::{TaskId, Tasks};
 
 /// What a rank owns. Communicators, requests and scopes hold it together; it belongs to one thread.
 pub(crate) struct Process {
     engine: RefCell<Engine<NodeFabric>>,
-    /// The lowest context that this rank has not used.
-    next_context: Cell<u32>,
+    /// Nonblocking collectives in flight.
+    tasks: Tasks,
+    /// How many blocks of contexts this rank has given out.
+    contexts: Cell<u32>,
     /// Buffered sends that nobody waits for; collected when they are done.
     detached: RefCell<Vec<OperationId>>,
+    /// The job has been aborted: whoever waits from now on is told so.
+    aborted: Cell<bool>,
     finalized: Cell<bool>,
 }
 
 impl Process {
-    pub(crate) fn new(engine: Engine<NodeFabric>, next_context: u32) -> Self {
+    pub(crate) fn new(engine: Engine<NodeFabric>) -> Self {
         Process {
             engine: RefCell::new(engine),
-            next_context: Cell::new(next_context),
+            tasks: Tasks::default(),
+            contexts: Cell::new(0),
             detached: RefCell::default(),
+            aborted: Cell::new(false),
             finalized: Cell::new(false),
         }
     }
 
-    /// The engine; never held while foreign code runs.
+    /// The engine; never held while foreign code runs or the rank waits.
     #[inline]
     pub(crate) fn engine(&self) -> RefMut<'_, Engine<NodeFabric>> {
         self.engine.borrow_mut()
@@ -49,12 +60,137 @@ impl Process {
         engine
     }
 
-    pub(crate) fn next_context(&self) -> u32 {
-        self.next_context.get()
+    /// The nonblocking collectives in flight.
+    pub(crate) fn tasks(&self) -> &Tasks {
+        &self.tasks
     }
 
-    pub(crate) fn set_next_context(&self, context: u32) {
-        self.next_context.set(context);
+    /// Deals with what has arrived and goes on with what was blocked, nonblocking collectives included; true if anything
+    /// happened that may let a wait end.
+    pub(crate) fn progress(&self) -> Result<bool, Failure> {
+        let moved = self.engine().progress()?;
+        Ok(self.tasks.poll_all() || moved)
+    }
+
+    /// Waits a little, as long as the transport sees fit. An error if the job has been aborted.
+    pub(crate) fn idle(&self, backoff: &mut Backoff) -> Result<(), Failure> {
+        let mut engine = self.engine();
+        engine.fabric.idle(backoff);
+        if engine.fabric.take_signals().contains(Signal::Abort) {
+            self.aborted.set(true);
+        }
+        if self.aborted.get() { Err(Failure::Aborted) } else { Ok(()) }
+    }
+
+    /// Makes progress until `done` has a result.
+    pub(crate) fn wait_for<R>(&self, mut done: impl FnMut() -> Option<R>) -> Result<R, Failure> {
+        let mut backoff = Backoff::default();
+        loop {
+            if let Some(result) = done() {
+                return Ok(result);
+            }
+            if self.progress()? {
+                backoff.reset();
+            } else {
+                self.idle(&mut backoff)?;
+            }
+        }
+    }
+
+    /// As [`Process::wait_for`], asking the engine.
+    pub(crate) fn wait_until<R>(
+        &self,
+        mut done: impl FnMut(&mut Engine<NodeFabric>) -> Option<R>,
+    ) -> Result<R, Failure> {
+        self.wait_for(|| done(&mut self.engine()))
+    }
+
+    /// Drives a future to its end in place.
+    pub(crate) fn block_on<R>(&self, future: impl Future<Output = Result<R, Failure>>) -> Result<R, Failure> {
+        let mut future = pin!(future);
+        let mut context = Context::from_waker(Waker::noop());
+        self.wait_for(|| match future.as_mut().poll(&mut context) {
+            Poll::Ready(result) => Some(result),
+            Poll::Pending => None,
+        })?
+    }
+
+    /// Waits for an operation and forgets it.
+    pub(crate) fn wait(&self, id: OperationId) -> Outcome {
+        self.engine().detach_local(id);
+        self.wait_until(|engine| engine.collect(id))?
+    }
+
+    /// The result of an operation if it has completed; then it is forgotten.
+    pub(crate) fn test(&self, id: OperationId) -> Result<Option<Outcome>, Failure> {
+        let mut engine = self.engine();
+        if let Some(outcome) = engine.collect(id) {
+            return Ok(Some(outcome));
+        }
+        engine.detach_local(id);
+        drop(engine);
+        self.progress()?;
+        Ok(self.engine().collect(id))
+    }
+
+    /// Waits for a nonblocking collective and forgets it.
+    pub(crate) fn wait_for_task(&self, id: TaskId) -> Outcome {
+        let ended = self.wait_for(|| self.tasks.collect(id));
+        // Where even waiting fails, the task must not go on using the caller's memory.
+        ended.inspect_err(|_| self.tasks.cancel(id))?.map(|()| Completion::SENT)
+    }
+
+    /// The result of a nonblocking collective if it has come to its end; then it is forgotten.
+    pub(crate) fn test_task(&self, id: TaskId) -> Result<Option<Outcome>, Failure> {
+        self.progress()?;
+        Ok(self.tasks.collect(id).map(|ended| ended.map(|()| Completion::SENT)))
+    }
+
+    /// Goes on with a send: returns when the buffer may be used again (or, synchronous, when the receive was matched). The
+    /// common small message makes no operation. `engine` is this rank's, as [`Process::enter`] gave it.
+    #[inline]
+    pub(crate) fn send(
+        &self,
+        mut engine: RefMut<'_, Engine<NodeFabric>>,
+        envelope: (u32, u32, u32),
+        data: ReadSpan<'static>,
+        mode: SendMode,
+    ) -> Result<(), Failure> {
+        let (peer, context, tag) = envelope;
+        let started = engine.start_send(peer, context, tag, data, mode)?;
+        drop(engine);
+        match started {
+            None => Ok(()),
+            Some(id) => self.wait(id).map(drop),
+        }
+    }
+
+    /// Receives, and returns when the message is in the buffer. `engine` as for [`Process::send`].
+    #[inline]
+    pub(crate) fn receive(
+        &self,
+        mut engine: RefMut<'_, Engine<NodeFabric>>,
+        pattern: Pattern,
+        buffer: WriteSpan<'static>,
+    ) -> Result<Completion, Failure> {
+        let looks = engine.fabric.patience();
+        let received = engine.receive(pattern, buffer, looks)?;
+        drop(engine);
+        match received {
+            Received::Now(completion) => Ok(completion),
+            Received::Later(id) => self.wait(id),
+        }
+    }
+
+    /// How many blocks of contexts this rank has given out; [`crate::communicator`] gives them.
+    pub(crate) fn contexts(&self) -> &Cell<u32> {
+        &self.contexts
+    }
+
+    /// This rank's number in the job, and how many ranks the job has.
+    pub(crate) fn me_and_peers(&self) -> (u32, u32) {
+        let engine = self.engine.borrow();
+        (engine.fabric.me() as u32, engine.fabric.peers() as u32)
     }
 
     /// Keeps a buffered send until it is done.
@@ -67,9 +203,7 @@ impl Process {
 
     /// Waits for all buffered sends.
     pub(crate) fn collect_detached(&self) -> Result<(), Failure> {
-        let detached = self.detached.take();
-        let mut engine = self.engine();
-        detached.into_iter().try_for_each(|id| engine.wait(id).map(drop))
+        self.detached.take().into_iter().try_for_each(|id| self.wait(id).map(drop))
     }
 
     /// Marks the rank as leaving; true the first time.

@@ -1,13 +1,17 @@
 //! Operations in flight. A request borrows its buffer for as long as its scope lasts, so safe code cannot touch it.
+#![allow(unsafe_code)]
 
 use std::cell::RefCell;
 use std::marker::PhantomData;
 
-use rwmpi_transport::{Backoff, Fabric};
+use rwmpi_transport::Backoff;
 
 use crate::activity::Call;
+use crate::buffer::work;
 use crate::communicator::Communicator;
-use crate::engine::{Completion, OperationId};
+use crate::engine::{Completion, Failure, OperationId};
+use crate::error::{Error, ErrorClass};
+use crate::task::TaskId;
 use crate::{Result, Status};
 
 /// Lends buffers to requests: whatever was started in it has completed when [`scope`] returns.
@@ -21,7 +25,14 @@ pub struct Scope<'scope, 'env: 'scope> {
 struct Pending {
     communicator: Communicator,
     call: Call,
-    id: OperationId,
+    flight: Flight,
+}
+
+/// What is in flight.
+#[derive(Clone, Copy)]
+enum Flight {
+    Operation(OperationId),
+    Collective(TaskId),
 }
 
 /// An operation in flight (MPI-5.0 section 3.7). Dropping it leaves the operation to its scope.
@@ -40,7 +51,27 @@ enum State<'scope> {
 impl<'scope, 'env> Scope<'scope, 'env> {
     /// Takes charge of an operation whose buffer is borrowed for `'scope`.
     pub(crate) fn adopt(&'scope self, communicator: &Communicator, call: Call, id: OperationId) -> Request<'scope> {
-        let pending = Pending { communicator: communicator.clone(), call, id };
+        self.list(communicator, call, Flight::Operation(id))
+    }
+
+    /// Starts a collective and takes charge of it.
+    pub(crate) fn begin(
+        &'scope self,
+        communicator: &Communicator,
+        call: Call,
+        collective: impl Future<Output = std::result::Result<(), Failure>> + 'scope,
+    ) -> Result<Request<'scope>> {
+        // SAFETY: the scope waits for the task or drops it before `'scope` ends, in any case.
+        let work = unsafe { work(collective) };
+        let started = communicator.process().tasks().start(work).map_err(communicator.failed(call))?;
+        Ok(match started {
+            None => Request::done(Status::EMPTY),
+            Some(id) => self.list(communicator, call, Flight::Collective(id)),
+        })
+    }
+
+    fn list(&'scope self, communicator: &Communicator, call: Call, flight: Flight) -> Request<'scope> {
+        let pending = Pending { communicator: communicator.clone(), call, flight };
         let mut list = self.pending.borrow_mut();
         let place = list.len();
         list.push(Some(pending.clone()));
@@ -50,12 +81,42 @@ impl<'scope, 'env> Scope<'scope, 'env> {
 
 impl Pending {
     fn wait(&self) -> Result<Status> {
-        let outcome = self.communicator.process().engine().wait(self.id);
-        outcome.map(|completion| self.status(completion)).map_err(self.communicator.failed(self.call))
+        let process = self.communicator.process();
+        let outcome = match self.flight {
+            Flight::Operation(id) => process.wait(id),
+            Flight::Collective(id) => process.wait_for_task(id),
+        };
+        self.status(outcome)
     }
 
-    fn status(&self, completion: Completion) -> Status {
-        Status::new(&self.communicator, completion)
+    /// An error outside is one of the transport: it is still in flight.
+    fn test(&self) -> Result<Option<Result<Status>>> {
+        let process = self.communicator.process();
+        let outcome = match self.flight {
+            Flight::Operation(id) => process.test(id),
+            Flight::Collective(id) => process.test_task(id),
+        };
+        Ok(outcome.map_err(self.communicator.failed(self.call))?.map(|outcome| self.status(outcome)))
+    }
+
+    fn status(&self, outcome: std::result::Result<Completion, Failure>) -> Result<Status> {
+        let status = |completion| Status::new(&self.communicator, completion);
+        outcome.map(status).map_err(self.communicator.failed(self.call))
+    }
+
+    /// Ends it as far as that can be done at once, at the price of peers that wait in vain; whether it still has to be waited for.
+    fn give_up(&self) -> bool {
+        let process = self.communicator.process();
+        match self.flight {
+            Flight::Operation(id) => {
+                let _ = process.engine().cancel(id);
+                true
+            }
+            Flight::Collective(id) => {
+                process.tasks().cancel(id);
+                false
+            }
+        }
     }
 }
 
@@ -78,36 +139,35 @@ impl<'scope> Request<'scope> {
 
     /// Whether it has completed; if so, this is its result (MPI_Test). Asking again gives the same result.
     pub fn test(&mut self) -> Result<Option<Status>> {
-        let (outcome, pending) = match &self.state {
+        let status = match &self.state {
             State::Done(status) => return Ok(Some(*status)),
             State::Active { pending, place, list } => {
-                let failed = pending.communicator.failed(pending.call);
-                let outcome = pending.communicator.process().engine().test(pending.id).map_err(&failed)?;
-                let Some(outcome) = outcome else { return Ok(None) };
+                let Some(status) = pending.test()? else { return Ok(None) };
                 list.borrow_mut()[*place] = None;
-                (outcome.map_err(&failed), pending)
+                status
             }
         };
-        let status = outcome.map(|completion| pending.status(completion));
         self.state = State::Done(status.as_ref().copied().unwrap_or(Status::EMPTY));
         status.map(Some)
     }
 
     /// Asks for the operation to be cancelled (MPI_Cancel). It still has to be waited for; [`Status::cancelled`] then tells
-    /// whether it was. A receive that no message has met yet is always cancelled.
+    /// whether it was. A receive that no message has met yet is always cancelled. A collective can't be.
     pub fn cancel(&mut self) -> Result<()> {
-        match &self.state {
-            State::Done(_) => Ok(()),
-            State::Active { pending, .. } => {
-                let cancelled = pending.communicator.process().engine().cancel(pending.id);
-                cancelled.map_err(pending.communicator.failed(pending.call))
+        let State::Active { pending, .. } = &self.state else { return Ok(()) };
+        let Pending { communicator, call, flight } = pending;
+        match *flight {
+            Flight::Operation(id) => communicator.process().engine().cancel(id).map_err(communicator.failed(*call)),
+            Flight::Collective(_) => {
+                let what = "a nonblocking collective can't be cancelled: wait for it".to_string();
+                Err(Error::argument(ErrorClass::Request, communicator, *call, what))
             }
         }
     }
 }
 
 /// Runs `f`, then completes every request that was started in its scope and not waited for. If `f` fails or panics, pending
-/// receives are cancelled first. The result is `f`'s, or the first error of a request that the scope had to complete.
+/// receives are cancelled first, and collectives end where they stand. The result is `f`'s, or the first error of a request that the scope had to complete.
 ///
 /// ```no_run
 /// # fn main() -> rwmpi_core::Result<()> {
@@ -131,18 +191,21 @@ pub fn scope<'env, R>(f: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>) ->
     }
     impl Completer<'_> {
         fn complete(&mut self) -> Result<()> {
-            let left: Vec<Pending> = self.pending.take().into_iter().flatten().collect();
-            if self.cancel {
-                for pending in &left {
-                    // What can't be cancelled is waited for below.
-                    let _ = pending.communicator.process().engine().cancel(pending.id);
-                }
+            // Taken one at a time: if waiting for one panics, the rest is completed by `drop`.
+            let take = |place: usize| self.pending.borrow_mut()[place].take();
+            let all = 0..if self.cancel { self.pending.borrow().len() } else { 0 };
+            for place in all {
+                let kept = take(place).filter(Pending::give_up);
+                self.pending.borrow_mut()[place] = kept;
             }
-            left.iter().map(|pending| pending.wait().map(drop)).fold(Ok(()), Result::and)
+            let all = 0..self.pending.borrow().len();
+            let waited = all.filter_map(take).map(|pending| pending.wait().map(drop));
+            waited.fold(Ok(()), Result::and)
         }
     }
     impl Drop for Completer<'_> {
         fn drop(&mut self) {
+            self.cancel = true;
             let _ = self.complete();
         }
     }
@@ -169,7 +232,7 @@ pub fn wait_any(requests: &mut Vec<Request<'_>>) -> Result<Option<(usize, Status
         if let Some(completed) = test_any(requests)? {
             return Ok(Some(completed));
         }
-        idle(requests, &mut backoff);
+        idle(requests, &mut backoff)?;
     }
     Ok(None)
 }
@@ -194,7 +257,7 @@ pub fn wait_some(requests: &mut Vec<Request<'_>>) -> Result<Vec<(usize, Status)>
         if !completed.is_empty() || requests.is_empty() {
             return Ok(completed);
         }
-        idle(requests, &mut backoff);
+        idle(requests, &mut backoff)?;
     }
 }
 
@@ -224,11 +287,11 @@ pub fn test_all(requests: &mut Vec<Request<'_>>) -> Result<Option<Vec<Status>>> 
 }
 
 /// Waits a little, as long as the transport sees fit.
-fn idle(requests: &[Request<'_>], backoff: &mut Backoff) {
+fn idle(requests: &[Request<'_>], backoff: &mut Backoff) -> Result<()> {
     for request in requests {
-        if let State::Active { pending, .. } = &request.state {
-            pending.communicator.process().engine().fabric.idle(backoff);
-            return;
+        if let State::Active { pending: Pending { communicator, call, .. }, .. } = &request.state {
+            return communicator.process().idle(backoff).map_err(communicator.failed(*call));
         }
     }
+    Ok(())
 }

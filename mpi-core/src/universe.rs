@@ -1,5 +1,7 @@
 //! Joining and leaving a job.
 
+use std::alloc::Layout;
+use std::ptr::NonNull;
 use std::rc::Rc;
 use std::str::FromStr;
 use std::sync::OnceLock;
@@ -8,7 +10,7 @@ use std::time::Instant;
 use rwmpi_transport::NodeFabric;
 
 use crate::activity::{Call, Target};
-use crate::communicator::Communicator;
+use crate::communicator::{Communicator, THIS_RANK, WORLD};
 use crate::engine::Engine;
 use crate::error::{Error, ErrorClass};
 use crate::group::Group;
@@ -95,6 +97,7 @@ pub struct Universe {
     world: Communicator,
     this_rank: Communicator,
     protocol: Protocol,
+    launched: bool,
 }
 
 impl Universe {
@@ -102,13 +105,19 @@ impl Universe {
     pub(crate) fn new(fabric: NodeFabric, protocol: Protocol) -> Universe {
         use rwmpi_transport::Fabric;
         let (me, peers) = (fabric.me() as u32, fabric.peers() as u32);
-        let process = Rc::new(Process::new(Engine::new(fabric, protocol), 4));
+        let process = Rc::new(Process::new(Engine::new(fabric, protocol)));
         drop(process.enter(Call::Init, Target::NONE, 0, 0));
         Universe {
-            world: Communicator::new(process.clone(), Group::new((0..peers).collect(), me), 0),
-            this_rank: Communicator::new(process, Group::new(vec![me], me), 2),
+            world: Communicator::new(process.clone(), Group::new((0..peers).collect(), Some(me)), WORLD),
+            this_rank: Communicator::new(process, Group::new(vec![me], Some(me)), THIS_RANK),
             protocol,
+            launched: false,
         }
+    }
+
+    /// Whether a launcher watches over the job, and says why it ended.
+    pub fn has_launcher(&self) -> bool {
+        self.launched
     }
 
     /// All ranks of the job.
@@ -160,10 +169,28 @@ impl Universe {
         Buffer::new(self.world.process().engine().fabric.heap(), len)
     }
 
-    /// Waits until all ranks have arrived here, and leaves the job. What was sent arrives.
+    /// `bytes` bytes of such memory, with arbitrary contents, to be given back by [`Universe::free`]; `None` if the shared heap is
+    /// exhausted.
+    pub fn allocate(&self, bytes: usize) -> Option<NonNull<u8>> {
+        let block = Layout::from_size_align(bytes, 64).ok()?;
+        self.world.process().engine().fabric.heap().allocate(block)
+    }
+
+    /// Takes memory from [`Universe::allocate`] back; false if it is not such.
+    pub fn free(&self, block: NonNull<u8>) -> bool {
+        self.world.process().engine().fabric.heap().free(block)
+    }
+
+    /// Waits until all ranks have arrived here, and leaves the job. What was sent arrives. Before anything else, the attributes of
+    /// [`Universe::this_rank`] are deleted, the last first, so that libraries learn of the end (MPI-5.0 section 11.2.4).
     pub fn finalize(self) -> Result<()> {
+        self.delete_attributes()?;
         self.world.barrier()?;
         self.leave()
+    }
+
+    fn delete_attributes(&self) -> Result<()> {
+        self.this_rank.attributes().delete_all(&self.this_rank)
     }
 
     /// Leaves once everything this rank has sent has left it. Does not wait for the others, so that a rank that gives up ends.
@@ -172,10 +199,12 @@ impl Universe {
         if !world.process().begin_finalize() {
             return Ok(());
         }
+        self.delete_attributes()?;
         world.process().collect_detached().map_err(world.failed(Call::Finalize))?;
-        let mut engine = world.process().enter(Call::Finalize, Target::NONE, 0, 0);
-        engine.flush_all().map_err(world.failed(Call::Finalize))?;
-        engine.fabric.finish();
+        drop(world.process().enter(Call::Finalize, Target::NONE, 0, 0));
+        let flushed = world.process().wait_until(|engine| engine.is_flushed().then_some(()));
+        flushed.map_err(world.failed(Call::Finalize))?;
+        world.process().engine().fabric.finish();
         Ok(())
     }
 
@@ -204,11 +233,13 @@ pub fn init() -> Result<Universe> {
     let refused =
         |error: rwmpi_transport::JobError| Error::new(ErrorClass::Other, format!("can't join the job: {error}"));
     let protocol = Protocol::of_job()?;
-    let fabric = match NodeFabric::from_environment().map_err(refused)? {
-        Some(fabric) => fabric,
-        None => NodeFabric::threads(1).map_err(refused)?.pop().expect("a job of one"),
+    let (fabric, launched) = match NodeFabric::from_environment().map_err(refused)? {
+        Some(fabric) => (fabric, true),
+        None => (NodeFabric::threads(1).map_err(refused)?.pop().expect("a job of one"), false),
     };
-    Ok(Universe::new(fabric, protocol))
+    let mut universe = Universe::new(fabric, protocol);
+    universe.launched = launched;
+    Ok(universe)
 }
 
 /// Runs `rank_main` in `ranks` threads of this process, each a rank of a job of its own; returns their results in rank order.

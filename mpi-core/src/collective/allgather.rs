@@ -1,58 +1,84 @@
-//! Allgather: for short parts everybody sends to everybody at once; for long ones each rank hands on what it got last around a
-//! ring, so that every copy comes from a neighbour's cache.
+//! Allgather. Short parts: everybody sends to everybody at once, or, of many ranks, dissemination (Bruck's algorithm), where
+//! what a rank has doubles in each round. Long ones: each rank hands on what it got last around a ring, so that every copy comes from a
+//! neighbour's cache.
 
-use std::ops::Range;
+use rwmpi_transport::WriteSpan;
 
-use super::TAG;
-use super::gather::split;
-use crate::{Communicator, Result, scope};
+use super::scratch::Scratch;
+use super::team::Team;
+use crate::engine::Failure;
 
-/// Up to this length of all parts together, in bytes, everybody sends to everybody.
-const DIRECT_UP_TO: usize = 32 << 10;
-/// Up to this many ranks.
+/// Up to this length of all parts together, in bytes, messages are few rather than short.
+const SHORT: usize = 32 << 10;
+/// Up to this many ranks everybody sends to everybody.
 const DIRECT_RANKS: usize = 16;
 
-impl Communicator {
-    /// Each rank's part stands at its range in `all`; afterwards all do.
-    pub(crate) fn allgather_bytes(&self, all: &mut [u8], ranges: &[Range<usize>]) -> Result<()> {
-        if self.size() == 1 {
-            Ok(())
-        } else if self.size() == 2 || (all.len() <= DIRECT_UP_TO && self.size() <= DIRECT_RANKS) {
-            self.allgather_direct(all, ranges)
-        } else {
-            self.allgather_ring(all, ranges)
+/// Each rank's own part stands at its place; afterwards all do.
+pub(crate) async fn allgather<'a>(team: Team<'_>, place: impl Fn(usize) -> WriteSpan<'a>) -> Result<(), Failure> {
+    let size = team.size();
+    match size {
+        1 => Ok(()),
+        2 => direct(team, place).await,
+        _ => {
+            let total: usize = (0..size).map(|rank| place(rank).len()).sum();
+            if total > SHORT {
+                ring(team, place).await
+            } else if size <= DIRECT_RANKS {
+                direct(team, place).await
+            } else {
+                dissemination(team, place).await
+            }
         }
     }
+}
 
-    fn allgather_direct(&self, all: &mut [u8], ranges: &[Range<usize>]) -> Result<()> {
-        let (me, size) = (self.rank(), self.size());
-        let mut pieces = split(all, ranges);
-        let mine = std::mem::take(&mut pieces[me]);
-        scope(|scope| {
-            for (rank, piece) in pieces.into_iter().enumerate().filter(|&(rank, _)| rank != me) {
-                let _ = self.collective_irecv(scope, piece, rank, TAG)?;
-            }
-            for step in 1..size {
-                let _ = self.collective_isend(scope, mine, (me + step) % size, TAG)?;
-            }
-            Ok(())
-        })
+async fn direct<'a>(team: Team<'_>, place: impl Fn(usize) -> WriteSpan<'a>) -> Result<(), Failure> {
+    let (me, size) = (team.rank, team.size());
+    if size == 2 {
+        return team.exchange(place(me).as_read(), 1 - me, place(1 - me), 1 - me).await;
     }
+    let mut flights = team.flights();
+    for step in 1..size {
+        let from = (me + size - step) % size;
+        flights.receive(place(from), from)?;
+    }
+    for step in 1..size {
+        flights.send(place(me).as_read(), (me + step) % size)?;
+    }
+    flights.finish().await
+}
 
-    fn allgather_ring(&self, all: &mut [u8], ranges: &[Range<usize>]) -> Result<()> {
-        let (me, size) = (self.rank(), self.size());
-        let (from, to) = ((me + size - 1) % size, (me + 1) % size);
-        for step in 0..size - 1 {
-            let (outgoing, incoming) = ((me + size - step) % size, (me + size - step - 1) % size);
-            let mut pieces = split(all, ranges);
-            let piece = std::mem::take(&mut pieces[incoming]);
-            let sent = &*pieces[outgoing];
-            scope(|scope| {
-                let _ = self.collective_irecv(scope, piece, from, TAG)?;
-                let _ = self.collective_isend(scope, sent, to, TAG)?;
-                Ok(())
-            })?;
-        }
-        Ok(())
+async fn ring<'a>(team: Team<'_>, place: impl Fn(usize) -> WriteSpan<'a>) -> Result<(), Failure> {
+    let (me, size) = (team.rank, team.size());
+    let (from, to) = ((me + size - 1) % size, (me + 1) % size);
+    for step in 0..size - 1 {
+        let (outgoing, incoming) = ((me + size - step) % size, (me + size - step - 1) % size);
+        team.exchange(place(outgoing).as_read(), to, place(incoming), from).await?;
     }
+    Ok(())
+}
+
+async fn dissemination<'a>(team: Team<'_>, place: impl Fn(usize) -> WriteSpan<'a>) -> Result<(), Failure> {
+    let (me, size) = (team.rank, team.size());
+    // The parts from the own one on, in rank order, one behind the other.
+    let len = |number: usize| place((me + number) % size).len();
+    let total = (0..size).map(len).sum();
+    let mut known = Scratch::new(total);
+    let known = known.span();
+    place(me).as_read().copy_to(known);
+    let (mut count, mut end) = (1, len(0));
+    while count < size {
+        let more = count.min(size - count);
+        let sent: usize = (0..more).map(len).sum();
+        let received: usize = (count..count + more).map(len).sum();
+        let (to, from) = ((me + size - count) % size, (me + count) % size);
+        team.exchange(known.part(0, sent).as_read(), to, known.part(end, received), from).await?;
+        (count, end) = (count + more, end + received);
+    }
+    let mut start = len(0);
+    for number in 1..size {
+        known.part(start, len(number)).as_read().copy_to(place((me + number) % size));
+        start += len(number);
+    }
+    Ok(())
 }

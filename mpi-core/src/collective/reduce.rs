@@ -1,141 +1,174 @@
 //! Reductions. Short data: binomial tree to one rank, recursive doubling to all. Long data: everybody combines one part of the
-//! whole, taken from all, and the parts are gathered.
+//! whole, taken from all, and the parts are gathered. Always in rank order, so an operation need only be associative, and
+//! all ranks get the same bits.
 
-use std::ops::Range;
+use rwmpi_transport::{ReadSpan, WriteSpan};
 
-use super::TAG;
-use super::gather::split;
-use super::reduction::{Reduction, Scratch};
-use crate::{Communicator, Result, scope};
+use super::allgather::allgather;
+use super::alltoall::alltoall;
+use super::gather::gather;
+use super::reduction::Reduction;
+use super::scratch::{Scratch, append, prepend};
+use super::team::Team;
+use crate::engine::Failure;
 
 /// From this length on, in bytes, the data are reduced in parts.
 const PARTS_FROM: usize = 32 << 10;
 
-impl Communicator {
-    /// `data` is this rank's contribution; at the root, afterwards the result.
-    pub(crate) fn reduce_bytes(&self, data: &mut [u8], op: &dyn Reduction, root: usize) -> Result<()> {
-        if self.size() == 1 {
-            return Ok(());
-        }
-        if data.len() >= PARTS_FROM && self.size() > 2 {
-            let ranges = self.element_ranges(data.len(), op.element());
-            self.combine_own_part(data, &ranges, op)?;
-            let mine = data[ranges[self.rank()].clone()].to_vec();
-            return self.gather_bytes(&mine, data, &ranges, root);
-        }
-        self.reduce_tree(data, op)?;
-        // The tree ends at rank 0, so that neighbours are combined in rank order.
-        match self.rank() {
-            _ if root == 0 => Ok(()),
-            0 => self.collective_send(data, root, TAG),
-            rank if rank == root => self.collective_recv(data, 0, TAG),
-            _ => Ok(()),
+/// `data` is this rank's contribution; the root's `result` may be the same memory. `result` is used at the root only.
+pub(crate) async fn reduce(
+    team: Team<'_>,
+    data: ReadSpan<'_>,
+    result: WriteSpan<'_>,
+    op: &dyn Reduction,
+    root: usize,
+) -> Result<(), Failure> {
+    if team.size() == 1 {
+        data.copy_to(result);
+        return Ok(());
+    }
+    if data.len() >= PARTS_FROM && team.size() > 2 {
+        let parts = Parts::new(team, data.len(), op);
+        let mut own = Scratch::new(parts.len(team.rank));
+        let own = own.span();
+        combine(team, |rank| parts.of(data, rank), own, op).await?;
+        return gather(team, Some(own.as_read()), |rank| parts.place(result, rank), root).await;
+    }
+    // The tree ends at rank 0, so that neighbours are combined in rank order.
+    match team.rank {
+        0 if root == 0 => tree(team, data, Some(result), op, root).await,
+        rank => {
+            tree(team, data, (rank == root).then_some(result), op, root).await?;
+            if rank == root { team.receive(result, 0).await } else { Ok(()) }
         }
     }
+}
 
-    fn reduce_tree(&self, data: &mut [u8], op: &dyn Reduction) -> Result<()> {
-        let (rank, size) = (self.rank(), self.size());
-        let mut received = Scratch::new(data.len());
-        let mut bit = 1;
-        while bit < size {
-            if rank & bit != 0 {
-                return self.collective_send(data, rank - bit, TAG);
-            }
-            if rank + bit < size {
-                self.collective_recv(received.bytes(), rank + bit, TAG)?;
-                op.append(data, received.bytes());
-            }
-            bit <<= 1;
-        }
-        Ok(())
+/// Combines towards rank 0, which hands the result to the root. `kept` is where partial results may be kept.
+async fn tree(
+    team: Team<'_>,
+    data: ReadSpan<'_>,
+    kept: Option<WriteSpan<'_>>,
+    op: &dyn Reduction,
+    root: usize,
+) -> Result<(), Failure> {
+    let (rank, size) = (team.rank, team.size());
+    if rank % 2 == 1 {
+        return team.send(data, rank - 1).await;
     }
-
-    /// `data` is this rank's contribution, afterwards the result.
-    pub(crate) fn allreduce_bytes(&self, data: &mut [u8], op: &dyn Reduction) -> Result<()> {
-        if self.size() == 1 {
-            return Ok(());
+    let mut scratch = Scratch::new(if kept.is_some() { 0 } else { data.len() });
+    let kept = kept.unwrap_or_else(|| scratch.span());
+    data.copy_to(kept);
+    let mut received = Scratch::new(data.len());
+    let received = received.span();
+    let mut bit = 1;
+    while bit < size {
+        if rank & bit != 0 {
+            return team.send(kept.as_read(), rank - bit).await;
         }
-        if data.len() >= PARTS_FROM {
-            let ranges = self.element_ranges(data.len(), op.element());
-            self.combine_own_part(data, &ranges, op)?;
-            return self.allgather_bytes(data, &ranges);
+        if rank + bit < size {
+            team.receive(received, rank + bit).await?;
+            append(op, kept, received.as_read());
         }
-        self.allreduce_doubling(data, op)
+        bit <<= 1;
     }
+    if root == 0 { Ok(()) } else { team.send(kept.as_read(), root).await }
+}
 
-    /// Recursive doubling. Where the ranks are no power of two, the first ones first join into pairs, each of which acts as one.
-    fn allreduce_doubling(&self, data: &mut [u8], op: &dyn Reduction) -> Result<()> {
-        let (rank, size) = (self.rank(), self.size());
-        let actors = 1 << size.ilog2();
-        let pairs = size - actors;
-        let mut received = Scratch::new(data.len());
-        let actor = if rank >= 2 * pairs {
-            rank - pairs
-        } else if rank % 2 == 1 {
-            self.collective_send(data, rank - 1, TAG)?;
-            return self.collective_recv(data, rank - 1, TAG);
+/// `data` is this rank's contribution, afterwards the result.
+pub(crate) async fn allreduce(team: Team<'_>, data: WriteSpan<'_>, op: &dyn Reduction) -> Result<(), Failure> {
+    if team.size() == 1 {
+        return Ok(());
+    }
+    if data.len() < PARTS_FROM {
+        return doubling(team, data, op).await;
+    }
+    let parts = Parts::new(team, data.len(), op);
+    let own = parts.place(data, team.rank);
+    combine(team, |rank| parts.of(data.as_read(), rank), own, op).await?;
+    allgather(team, |rank| parts.place(data, rank)).await
+}
+
+/// Recursive doubling. Where the ranks are no power of two, the first ones first join into pairs, each of which acts as one.
+async fn doubling(team: Team<'_>, data: WriteSpan<'_>, op: &dyn Reduction) -> Result<(), Failure> {
+    let (rank, size) = (team.rank, team.size());
+    let actors = 1 << size.ilog2();
+    let pairs = size - actors;
+    let mut received = Scratch::new(data.len());
+    let received = received.span();
+    let actor = if rank >= 2 * pairs {
+        rank - pairs
+    } else if rank % 2 == 1 {
+        team.send(data.as_read(), rank - 1).await?;
+        return team.receive(data, rank - 1).await;
+    } else {
+        team.receive(received, rank + 1).await?;
+        append(op, data, received.as_read());
+        rank / 2
+    };
+    let rank_of = |actor: usize| if actor < pairs { 2 * actor } else { actor + pairs };
+    let mut bit = 1;
+    while bit < actors {
+        let partner = rank_of(actor ^ bit);
+        team.exchange(data.as_read(), partner, received, partner).await?;
+        if actor & bit == 0 {
+            append(op, data, received.as_read());
         } else {
-            self.collective_recv(received.bytes(), rank + 1, TAG)?;
-            op.append(data, received.bytes());
-            rank / 2
-        };
-        let rank_of = |actor: usize| if actor < pairs { 2 * actor } else { actor + pairs };
-        let mut bit = 1;
-        while bit < actors {
-            let partner = rank_of(actor ^ bit);
-            let sent = &*data;
-            scope(|scope| {
-                let incoming = self.collective_irecv(scope, received.bytes(), partner, TAG)?;
-                self.collective_send(sent, partner, TAG)?;
-                incoming.wait()
-            })?;
-            if actor & bit == 0 {
-                op.append(data, received.bytes());
-            } else {
-                op.prepend(received.bytes(), data);
-            }
-            bit <<= 1;
+            prepend(op, received.as_read(), data);
         }
-        if rank < 2 * pairs { self.collective_send(data, rank + 1, TAG) } else { Ok(()) }
+        bit <<= 1;
+    }
+    if rank < 2 * pairs { team.send(data.as_read(), rank + 1).await } else { Ok(()) }
+}
+
+/// `part` says where this rank's contribution to each rank's part of the result is; `result` becomes its own, and may be
+/// the same memory as that contribution.
+pub(crate) async fn combine<'s>(
+    team: Team<'_>,
+    part: impl Fn(usize) -> ReadSpan<'s>,
+    result: WriteSpan<'_>,
+    op: &dyn Reduction,
+) -> Result<(), Failure> {
+    let len = result.len();
+    let stride = len.next_multiple_of(size_of::<u128>());
+    let mut received = Scratch::new(stride * team.size());
+    let received = received.span();
+    alltoall(team, part, |rank| received.part(rank * stride, len)).await?;
+    received.part(0, len).as_read().copy_to(result);
+    for rank in 1..team.size() {
+        append(op, result, received.part(rank * stride, len).as_read());
+    }
+    Ok(())
+}
+
+/// A buffer in nearly equal parts of whole elements, one for each rank.
+#[derive(Clone, Copy)]
+struct Parts {
+    ranks: usize,
+    elements: usize,
+    /// Bytes.
+    element: usize,
+}
+
+impl Parts {
+    fn new(team: Team<'_>, len: usize, op: &dyn Reduction) -> Self {
+        let element = op.element().max(1);
+        Parts { ranks: team.size(), elements: len / element, element }
     }
 
-    /// Nearly equal parts of whole elements.
-    fn element_ranges(&self, len: usize, element: usize) -> Vec<Range<usize>> {
-        let (size, elements) = (self.size(), len / element.max(1));
-        (0..size).map(|rank| rank * elements / size * element..(rank + 1) * elements / size * element).collect()
+    fn start(self, rank: usize) -> usize {
+        (rank as u128 * self.elements as u128 / self.ranks as u128) as usize * self.element
     }
 
-    /// Sends every other part to its rank and combines the own part of all ranks, in rank order, in place.
-    fn combine_own_part(&self, data: &mut [u8], ranges: &[Range<usize>], op: &dyn Reduction) -> Result<()> {
-        let me = self.rank();
-        let own = ranges[me].clone();
-        let mut combined = Scratch::new(own.len());
-        self.combine_part(data, ranges, combined.bytes(), op)?;
-        data[own].copy_from_slice(combined.bytes());
-        Ok(())
+    fn len(self, rank: usize) -> usize {
+        self.start(rank + 1) - self.start(rank)
     }
 
-    fn combine_part(&self, data: &[u8], ranges: &[Range<usize>], result: &mut [u8], op: &dyn Reduction) -> Result<()> {
-        let (me, size) = (self.rank(), self.size());
-        let part = ranges[me].len();
-        let stride = part.next_multiple_of(size_of::<u128>());
-        let mut received = Scratch::new(stride * size);
-        let places: Vec<_> = (0..size).map(|rank| rank * stride..rank * stride + part).collect();
-        self.alltoall_bytes(data, ranges, received.bytes(), &places)?;
-        let mut parts = split(received.bytes(), &places).into_iter();
-        result.copy_from_slice(parts.next().expect("there is a rank"));
-        parts.for_each(|later| op.append(result, later));
-        Ok(())
+    fn of(self, data: ReadSpan<'_>, rank: usize) -> ReadSpan<'_> {
+        data.part(self.start(rank), self.len(rank))
     }
 
-    /// Combines all `data`; `result` becomes the part that `ranges` names for this rank.
-    pub(crate) fn reduce_scatter_bytes(
-        &self,
-        data: &[u8],
-        ranges: &[Range<usize>],
-        result: &mut [u8],
-        op: &dyn Reduction,
-    ) -> Result<()> {
-        self.combine_part(data, ranges, result, op)
+    fn place(self, data: WriteSpan<'_>, rank: usize) -> WriteSpan<'_> {
+        data.part(self.start(rank), self.len(rank))
     }
 }

@@ -50,19 +50,3 @@ impl<T: Pod, F: Fn(&T, &T) -> T> Reduction for Elementwise<T, F> {
         size_of::<T>()
     }
 }
-
-/// Zeroed bytes, aligned for every element type.
-pub(crate) struct Scratch {
-    words: Vec<u128>,
-    len: usize,
-}
-
-impl Scratch {
-    pub(crate) fn new(len: usize) -> Self {
-        Scratch { words: vec![0; len.div_ceil(size_of::<u128>())], len }
-    }
-
-    pub(crate) fn bytes(&mut self) -> &mut [u8] {
-        &mut cast_slice_mut(&mut self.words)[..self.len]
-    }
-}

@@ -32,7 +32,7 @@ impl<F: Fabric> Engine<F> {
             wire::ANNOUNCE => self.announced(&envelope, arrival)?,
             wire::WRITTEN => self.written(source, tag, context, arrival)?,
             wire::WRITING => self.writing(source, tag, context, extra, arrival)?,
-            wire::BARRIER => self.rounds.arrived(context, tag),
+            wire::BARRIER => self.rounds.arrived([context, extra, tag]),
             _ => return Err(fault(source, "a cell of unknown kind")),
         }
         self.fabric.pop(source as usize, Queue::Messages);

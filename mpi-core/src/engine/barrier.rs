@@ -1,41 +1,38 @@
 //! Barrier steps: cells that say nothing but "I am here", outside matching.
 //!
-//! As in the thesis (section 3.2) the barrier stands on the transport directly. A process can be at most one barrier ahead of
-//! another in one context, so counting arrivals by context and round is enough.
+//! As in the thesis (section 3.2) the barrier stands on the transport directly. A step is known by its context, the barrier's
+//! number in it, and the round; steps of several barriers may be there at once.
 
-use rustc_hash::FxHashMap;
 use rwmpi_transport::Fabric;
 
 use super::{Engine, Failure, wire};
 
-/// Steps that have arrived and were not waited for yet, by context and round.
+/// One step: context, number of the barrier, round.
+pub(crate) type Step = [u32; 3];
+
+/// Steps that have arrived and were not waited for yet. Few: a peer is rarely more than one barrier ahead.
 #[derive(Debug, Default)]
-pub(crate) struct Rounds(FxHashMap<(u32, u32), u32>);
+pub(crate) struct Rounds(Vec<Step>);
 
 impl Rounds {
-    pub(super) fn arrived(&mut self, context: u32, round: u32) {
-        *self.0.entry((context, round)).or_default() += 1;
+    pub(super) fn arrived(&mut self, step: Step) {
+        self.0.push(step);
     }
 
-    fn take(&mut self, context: u32, round: u32) -> bool {
-        match self.0.get_mut(&(context, round)) {
-            Some(count) if *count > 0 => {
-                *count -= 1;
-                true
-            }
-            _ => false,
-        }
+    fn take(&mut self, step: Step) -> bool {
+        let place = self.0.iter().position(|&arrived| arrived == step);
+        place.map(|place| self.0.swap_remove(place)).is_some()
     }
 }
 
 impl<F: Fabric> Engine<F> {
-    /// Tells `peer` that this rank has reached `round` of the barrier in `context`.
-    pub(crate) fn barrier_signal(&mut self, peer: u32, context: u32, round: u32) -> Result<(), Failure> {
-        self.push_cell(peer, [wire::BARRIER, context, round, 0], &[])
+    /// Tells `peer` that this rank has reached `step`.
+    pub(crate) fn barrier_signal(&mut self, peer: u32, [context, number, round]: Step) -> Result<(), Failure> {
+        self.push_cell(peer, [wire::BARRIER, context, round, number], &[])
     }
 
-    /// Waits until a peer has said so to this rank.
-    pub(crate) fn barrier_wait(&mut self, context: u32, round: u32) -> Result<(), Failure> {
-        self.wait_until(|engine| engine.rounds.take(context, round).then_some(()))
+    /// Whether a peer has said so to this rank; each is told once.
+    pub(crate) fn barrier_arrived(&mut self, step: Step) -> bool {
+        self.rounds.take(step)
     }
 }

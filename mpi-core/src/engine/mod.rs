@@ -17,6 +17,8 @@ mod probe;
 mod progress;
 mod receive;
 mod send;
+#[cfg(test)]
+mod simulation;
 mod slots;
 mod transfer;
 mod wire;
@@ -31,7 +33,7 @@ use slab::Slab;
 
 use crate::Protocol;
 pub(crate) use barrier::Rounds;
-pub(crate) use operation::{Completion, Failure, Operation, OperationId, Outcome, SendMode};
+pub(crate) use operation::{Completion, Failure, Operation, OperationId, Outcome, Received, SendMode};
 use policy::Policy;
 pub(crate) use probe::MatchedMessage;
 use slots::Slots;
@@ -117,6 +119,8 @@ pub(crate) struct Engine<F: Fabric> {
     pub(crate) fabric: F,
     rule: Rule,
     policy: Policy,
+    /// Messages of at most this many bytes fit into a cell and are not worth a look for requests.
+    small_max: usize,
     peers: Vec<Peer>,
     /// Peers with something in `queued` or `answers`.
     backlog: usize,
@@ -155,6 +159,7 @@ impl<F: Fabric> Engine<F> {
         Engine {
             rule,
             policy: Policy::new(peers),
+            small_max: fabric.max_payload().min(policy::WRITE_MIN as usize - 1),
             peers: (0..peers).map(peer).collect(),
             backlog: 0,
             receiver: Receiver::new(rule, peers),
@@ -214,6 +219,11 @@ impl<F: Fabric> Engine<F> {
         }
     }
 
+    fn count_remote_write(&mut self, bytes: u64) {
+        self.traffic.remote_write_messages += 1;
+        self.traffic.remote_write_bytes += bytes;
+    }
+
     fn count_single_copy(&mut self, bytes: u64) {
         if bytes >= LARGE {
             self.traffic.large_single_copy_bytes += bytes;
@@ -236,6 +246,14 @@ impl<F: Fabric> Engine<F> {
 
     fn finish(&mut self, id: OperationId, outcome: Outcome) {
         self.operations[id as usize] = Operation::Done(outcome);
+    }
+
+    /// The result of an operation, which stays to be collected; `None` while it is in flight.
+    pub(crate) fn outcome(&self, id: OperationId) -> Option<Outcome> {
+        match self.operations[id as usize] {
+            Operation::Done(outcome) => Some(outcome),
+            _ => None,
+        }
     }
 
     /// The result of an operation, which is then forgotten; `None` while it is in flight.

@@ -44,11 +44,22 @@ pub(crate) enum Failure {
     Push(PushError),
     /// Unexpected messages hold more memory than the limit allows.
     UnexpectedLimit { source: u32, bytes: u64, limit: u64 },
+    /// The rank that gives out a context for a new communicator has none left.
+    NoContext,
     /// The job has been aborted.
     Aborted,
 }
 
 pub(crate) type Outcome = Result<Completion, Failure>;
+
+/// What became of a receive at its start.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Received {
+    /// It has completed.
+    Now(Completion),
+    /// It is in flight.
+    Later(OperationId),
+}
 
 /// One send or receive.
 #[derive(Debug)]

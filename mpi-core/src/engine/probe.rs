@@ -14,28 +14,15 @@ pub(crate) struct MatchedMessage {
 
 impl<F: Fabric> Engine<F> {
     /// Envelope and length of the message that a receive with that pattern would get now.
-    pub(crate) fn probe_now(&mut self, pattern: &Pattern) -> Result<Option<Completion>, Failure> {
-        self.progress()?;
-        Ok(self.peek(pattern).map(|(_, completion)| completion))
-    }
-
-    /// As [`Engine::probe_now`], waiting for one.
-    pub(crate) fn probe(&mut self, pattern: &Pattern) -> Result<Completion, Failure> {
-        self.wait_until(|engine| engine.peek(pattern).map(|(_, completion)| completion))
+    pub(crate) fn probe(&mut self, pattern: &Pattern) -> Option<Completion> {
+        self.peek(pattern).map(|(_, completion)| completion)
     }
 
     /// Takes the message that a receive with that pattern would get now.
-    pub(crate) fn matched_probe_now(
-        &mut self,
-        pattern: &Pattern,
-    ) -> Result<Option<(MatchedMessage, Completion)>, Failure> {
-        self.progress()?;
-        Ok(self.take_matching(pattern))
-    }
-
-    /// As [`Engine::matched_probe_now`], waiting for one.
-    pub(crate) fn matched_probe(&mut self, pattern: &Pattern) -> Result<(MatchedMessage, Completion), Failure> {
-        self.wait_until(|engine| engine.take_matching(pattern))
+    pub(crate) fn matched_probe(&mut self, pattern: &Pattern) -> Option<(MatchedMessage, Completion)> {
+        let (message, completion) = self.peek(pattern)?;
+        self.receiver.take(message);
+        Some((MatchedMessage { key: self.bodies[message as usize] }, completion))
     }
 
     /// Starts receiving a message that was taken.
@@ -55,11 +42,5 @@ impl<F: Fabric> Engine<F> {
         let (message, envelope) = self.receiver.find(pattern)?;
         let bytes = self.unexpected[self.bodies[message as usize]].len;
         Some((message, Completion { source: envelope.source, tag: envelope.tag, bytes, cancelled: false }))
-    }
-
-    fn take_matching(&mut self, pattern: &Pattern) -> Option<(MatchedMessage, Completion)> {
-        let (message, completion) = self.peek(pattern)?;
-        self.receiver.take(message);
-        Some((MatchedMessage { key: self.bodies[message as usize] }, completion))
     }
 }

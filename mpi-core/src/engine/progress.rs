@@ -1,9 +1,9 @@
-//! Progress: dealing with what arrived, going on with what was blocked, and waiting.
+//! Progress: dealing with what arrived, and going on with what was blocked.
 
-use rwmpi_transport::{Backoff, Enqueue, Fabric, Queue, Signal};
+use rwmpi_transport::{Enqueue, Fabric, Queue};
 
 use super::operation::Stage;
-use super::{Body, Engine, Failure, Operation, OperationId, Outcome, Outgoing, SendMode};
+use super::{Body, Engine, Failure, Operation, OperationId, Outgoing, SendMode};
 
 /// Cells of one peer that are dealt with before the others get their turn.
 const BURST: usize = 64;
@@ -99,43 +99,9 @@ impl<F: Fabric> Engine<F> {
         }
     }
 
-    /// Makes progress until `done` has a result.
-    pub(crate) fn wait_until<R>(&mut self, mut done: impl FnMut(&mut Self) -> Option<R>) -> Result<R, Failure> {
-        let mut backoff = Backoff::default();
-        loop {
-            if let Some(result) = done(self) {
-                return Ok(result);
-            }
-            if self.progress()? {
-                backoff.reset();
-                continue;
-            }
-            self.fabric.idle(&mut backoff);
-            if self.fabric.take_signals().contains(Signal::Abort) {
-                return Err(Failure::Aborted);
-            }
-        }
-    }
-
-    /// Waits for an operation and forgets it.
-    pub(crate) fn wait(&mut self, id: OperationId) -> Outcome {
-        self.detach_local(id);
-        self.wait_until(|engine| engine.collect(id))?
-    }
-
-    /// The result of an operation if it has completed; then it is forgotten.
-    pub(crate) fn test(&mut self, id: OperationId) -> Result<Option<Outcome>, Failure> {
-        if let Some(outcome) = self.collect(id) {
-            return Ok(Some(outcome));
-        }
-        self.detach_local(id);
-        self.progress()?;
-        Ok(self.collect(id))
-    }
-
     /// A rank that waits for its own unmatched message would wait for ever: the library keeps a copy instead, so the send is
     /// done. (A synchronous send really has to wait.)
-    fn detach_local(&mut self, id: OperationId) {
+    pub(crate) fn detach_local(&mut self, id: OperationId) {
         let Operation::Send(send) = &self.operations[id as usize] else { return };
         if let (Stage::Local { key }, SendMode::Standard) = (send.stage, send.mode) {
             let mut data = vec![0; send.data.len()];
@@ -146,8 +112,8 @@ impl<F: Fabric> Engine<F> {
         }
     }
 
-    /// Waits until everything this rank has sent has left it.
-    pub(crate) fn flush_all(&mut self) -> Result<(), Failure> {
-        self.wait_until(|engine| (engine.backlog == 0).then_some(()))
+    /// Whether everything this rank has sent has left it.
+    pub(crate) fn is_flushed(&self) -> bool {
+        self.backlog == 0
     }
 }

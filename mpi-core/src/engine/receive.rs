@@ -3,7 +3,7 @@
 use rwmpi_protocol::{Envelope, Pattern, Posting, RequestForSend, Rule};
 use rwmpi_transport::{Enqueue, Fabric, Queue, ReadSpan, RemoteAddress, WriteSpan};
 
-use super::operation::{ReceiveOperation, SendOperation, Stage};
+use super::operation::{ReceiveOperation, Received, SendOperation, Stage};
 use super::slots::{claimed, open};
 use super::transfer::{SHARE_MIN, Transfer, claim_word};
 use super::{
@@ -16,40 +16,51 @@ use crate::engine::policy::WRITE_MIN;
 const ADVERTISE_TO_ALL: usize = 16;
 
 impl<F: Fabric> Engine<F> {
-    /// Receives, and returns when the message is in the buffer.
+    /// Starts a receive, after looking up to `looks` times whether the message it wants is the next to arrive: then there is no
+    /// operation.
     #[inline]
-    pub(crate) fn receive(&mut self, pattern: Pattern, buffer: WriteSpan<'static>) -> Outcome {
+    pub(crate) fn receive(
+        &mut self,
+        pattern: Pattern,
+        buffer: WriteSpan<'static>,
+        looks: u32,
+    ) -> Result<Received, Failure> {
         if ((buffer.len() as u64) < WRITE_MIN || self.rule == Rule::Nsr)
             && let Some(source) = pattern.source
             && source != self.me()
             && self.rule != Rule::Sr
+            && let Some(outcome) = self.receive_directly(source, &pattern, buffer, looks)?
         {
-            return self.receive_directly(source, pattern, buffer);
+            return outcome.map(Received::Now);
         }
-        let id = self.start_receive(pattern, buffer)?;
-        self.wait(id)
+        self.start_receive(pattern, buffer).map(Received::Later)
     }
 
-    /// A blocking receive that makes no operation as long as the message it wants is the next to arrive.
-    fn receive_directly(&mut self, source: u32, pattern: Pattern, buffer: WriteSpan<'static>) -> Outcome {
-        if self.receiver.is_idle() && self.peers[source as usize].stream.is_none() && self.backlog == 0 {
-            for _ in 0..self.fabric.patience() {
-                let Some(arrival) = self.fabric.front(source as usize, Queue::Messages).map_err(Failure::Fault)? else {
-                    std::hint::spin_loop();
-                    continue;
-                };
-                let [_, context, tag, _] = arrival.header;
-                if wire::kind(&arrival.header) != wire::EAGER || !pattern.matches(&Envelope { context, source, tag }) {
-                    break;
-                }
-                let taken = arrival.len.min(buffer.len());
-                self.fabric.read(source as usize, Queue::Messages, &arrival, 0, buffer.part(0, taken));
-                self.fabric.pop(source as usize, Queue::Messages);
-                return ReceiveOperation::outcome(buffer.len(), source, tag, arrival.len as u64);
-            }
+    fn receive_directly(
+        &mut self,
+        source: u32,
+        pattern: &Pattern,
+        buffer: WriteSpan<'static>,
+        looks: u32,
+    ) -> Result<Option<Outcome>, Failure> {
+        if !self.receiver.is_idle() || self.peers[source as usize].stream.is_some() || self.backlog > 0 {
+            return Ok(None);
         }
-        let id = self.start_receive(pattern, buffer)?;
-        self.wait(id)
+        for _ in 0..looks {
+            let Some(arrival) = self.fabric.front(source as usize, Queue::Messages).map_err(Failure::Fault)? else {
+                std::hint::spin_loop();
+                continue;
+            };
+            let [_, context, tag, _] = arrival.header;
+            if wire::kind(&arrival.header) != wire::EAGER || !pattern.matches(&Envelope { context, source, tag }) {
+                break;
+            }
+            let taken = arrival.len.min(buffer.len());
+            self.fabric.read(source as usize, Queue::Messages, &arrival, 0, buffer.part(0, taken));
+            self.fabric.pop(source as usize, Queue::Messages);
+            return Ok(Some(ReceiveOperation::outcome(buffer.len(), source, tag, arrival.len as u64)));
+        }
+        Ok(None)
     }
 
     /// Starts a receive.
@@ -71,15 +82,19 @@ impl<F: Fabric> Engine<F> {
         Ok(id)
     }
 
+    /// Whether receives of up to `capacity` bytes may be advertised, so that it pays to post them before the message is sent.
+    pub(crate) fn advertises(&self, capacity: usize) -> bool {
+        match self.rule {
+            Rule::Nsr => false,
+            Rule::Sr => true,
+            Rule::Auto { .. } => capacity as u64 >= WRITE_MIN,
+        }
+    }
+
     /// Before a receive is posted that might be advertised, what has arrived is dealt with, so that the request is fresh.
     fn prepare_to_post(&mut self, pattern: &Pattern, buffer: WriteSpan<'static>) -> Result<bool, Failure> {
         let capacity = buffer.len() as u64;
-        let worth = match self.rule {
-            Rule::Nsr => false,
-            Rule::Sr => true,
-            Rule::Auto { .. } => capacity >= WRITE_MIN,
-        };
-        if !worth {
+        if !self.advertises(buffer.len()) {
             return Ok(false);
         }
         match pattern.source {

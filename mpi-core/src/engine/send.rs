@@ -1,7 +1,7 @@
 //! Sending: which way a message takes, and pushing it there.
 
 use rwmpi_protocol::{Choice, Envelope, RequestForSend, Rule};
-use rwmpi_transport::{Enqueue, Fabric, Header, PushError, Queue, ReadSpan};
+use rwmpi_transport::{Backoff, Enqueue, Fabric, Header, PushError, Queue, ReadSpan};
 
 use super::operation::{SendOperation, Stage};
 use super::policy::{WRITE_MIN, single_copy_min};
@@ -19,28 +19,16 @@ enum Progress {
     Blocked(Stage),
 }
 
+/// A look for a request takes about as long as copying this many bytes.
+const BYTES_PER_LOOK: u64 = 192;
+/// Most looks for one where ranks share processors: most of them yield.
+const LOOKS_WHEN_CROWDED: u32 = 50;
+
 /// Messages remembered as unaccepted before the sender looks how far the receiver has come.
 const LOOK_AT_ACCEPTED: usize = 256;
 
 impl<F: Fabric> Engine<F> {
-    /// Sends, and returns when the buffer may be used again (or, synchronous, when the receive was matched). The common small
-    /// message makes no operation.
-    #[inline]
-    pub(crate) fn send(
-        &mut self,
-        peer: u32,
-        context: u32,
-        tag: u32,
-        data: ReadSpan<'static>,
-        mode: SendMode,
-    ) -> Result<(), Failure> {
-        if let Some(id) = self.start_send(peer, context, tag, data, mode)? {
-            self.wait(id)?;
-        }
-        Ok(())
-    }
-
-    /// Starts a send; `None`: it has completed already.
+    /// Starts a send; `None`: it has completed already. The common small message makes no operation.
     #[inline]
     pub(crate) fn start_send(
         &mut self,
@@ -51,7 +39,7 @@ impl<F: Fabric> Engine<F> {
         mode: SendMode,
     ) -> Result<Option<OperationId>, Failure> {
         self.count_message(peer, data.len() as u64);
-        if peer != self.me() && mode == SendMode::Standard && (data.len() as u64) < WRITE_MIN {
+        if peer != self.me() && mode == SendMode::Standard && data.len() <= self.small_max {
             let state = &mut self.peers[peer as usize];
             if state.queued.is_empty() && self.rule != Rule::Sr && !state.sender.holds_requests() {
                 let envelope = Envelope { context, source: 0, tag };
@@ -257,6 +245,9 @@ impl<F: Fabric> Engine<F> {
         if worth || self.rule == Rule::Sr {
             self.collect_requests(peer as usize)?;
         }
+        if worth && self.rule == Rule::Sr {
+            self.await_request(peer, len)?;
+        }
         if !self.peers[peer as usize].sender.holds_requests() {
             return Ok(Choice::Fifo { settled: false });
         }
@@ -269,6 +260,26 @@ impl<F: Fabric> Engine<F> {
             }
             self.peers[peer as usize].sender.claim_lost(&request);
         }
+    }
+
+    /// Gives the receiver a chance to ask (SR): the first of two that exchange messages would never find a request otherwise. The
+    /// wait is at most about as long as the additional copy through the FIFO would take, so it can't cost more than it may save.
+    fn await_request(&mut self, peer: u32, len: u64) -> Result<(), Failure> {
+        let crowded = self.fabric.patience() < LOOKS_WHEN_CROWDED;
+        let most = if crowded { u64::from(LOOKS_WHEN_CROWDED) } else { u64::MAX };
+        let mut backoff = Backoff::default();
+        for _ in 0..most.min(len / BYTES_PER_LOOK) {
+            if self.peers[peer as usize].sender.holds_requests() {
+                break;
+            }
+            if crowded {
+                self.fabric.idle(&mut backoff);
+            } else {
+                std::hint::spin_loop();
+            }
+            self.collect_requests(peer as usize)?;
+        }
+        Ok(())
     }
 
     /// Takes the claim word of a receive of `peer`.
@@ -293,8 +304,7 @@ impl<F: Fabric> Engine<F> {
         data: ReadSpan<'static>,
     ) -> Result<Progress, Failure> {
         let len = data.len() as u64;
-        self.traffic.remote_write_messages += 1;
-        self.traffic.remote_write_bytes += len;
+        self.count_remote_write(len);
         self.count_single_copy(len);
         let RequestForSend { slot, generation, .. } = *request;
         let transfer = Transfer { owner: peer, slot, generation, len };
@@ -353,6 +363,10 @@ impl<F: Fabric> Engine<F> {
         let envelope = Envelope { context: send.context, source: self.me(), tag: send.tag };
         if let Some(receive) = self.match_arrival(&envelope) {
             self.count_single_copy(send.data.len() as u64);
+            if self.rule != Rule::Nsr {
+                // Its receive came first, and is written to: what a request from oneself would bring about.
+                self.count_remote_write(send.data.len() as u64);
+            }
             self.fill(receive, send.data, envelope.source, envelope.tag);
             return Ok(None);
         }

@@ -55,4 +55,10 @@ impl Slots {
         self.slots[index as usize].receive = None;
         self.free.push(index);
     }
+
+    /// How many are taken.
+    #[cfg(test)]
+    pub(super) fn in_use(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
 }

@@ -20,7 +20,7 @@ pub(super) const WRITTEN: u32 = 5;
 /// A receive is being written to, and the receiver may help: `[kind, slot, tag, number to answer with]`, [`Sharing`] with where the
 /// data are.
 pub(super) const WRITING: u32 = 7;
-/// A step of a barrier: `[kind, context, round, 0]`.
+/// A step of a barrier: `[kind, context, round, number of the barrier]`.
 pub(super) const BARRIER: u32 = 6;
 
 /// A request for send: `[kind | ANY_TAG | slot << 16, context, tag, serial]`, [`Request`]. In the queue for requests.

@@ -15,29 +15,29 @@ pub const CHECKS: &[Check] = &[
 ];
 
 /// Elements: none, one, a line, a cell's payload and more, the long algorithms.
-const LENGTHS: [usize; 6] = [0, 1, 7, 700, 5_000, 40_000];
+pub(super) const LENGTHS: [usize; 6] = [0, 1, 7, 700, 5_000, 40_000];
 
 /// What rank `rank` contributes at place `place`.
 fn element(rank: usize, place: usize) -> i64 {
     (rank as i64 + 1) * 1_000_003 + place as i64 * 7
 }
 
-fn contribution(rank: usize, len: usize) -> Vec<i64> {
+pub(super) fn contribution(rank: usize, len: usize) -> Vec<i64> {
     (0..len).map(|place| element(rank, place)).collect()
 }
 
 /// Two by two matrices modulo a prime: an associative operation that does not commute.
-fn multiply(a: &[i64; 4], b: &[i64; 4]) -> [i64; 4] {
+pub(super) fn multiply(a: &[i64; 4], b: &[i64; 4]) -> [i64; 4] {
     let modulus = 1_000_007;
     let entry = |row: usize, column: usize| (a[row * 2] * b[column] + a[row * 2 + 1] * b[column + 2]) % modulus;
     [entry(0, 0), entry(0, 1), entry(1, 0), entry(1, 1)]
 }
 
-fn matrices(rank: usize, len: usize) -> Vec<[i64; 4]> {
+pub(super) fn matrices(rank: usize, len: usize) -> Vec<[i64; 4]> {
     (0..len).map(|place| [rank as i64 + 2, place as i64 % 11, 1, rank as i64 * 3 + 1]).collect()
 }
 
-fn product(ranks: std::ops::Range<usize>, len: usize) -> Vec<[i64; 4]> {
+pub(super) fn product(ranks: std::ops::Range<usize>, len: usize) -> Vec<[i64; 4]> {
     let mut product = matrices(ranks.start, len);
     for rank in ranks.skip(1) {
         for (kept, next) in product.iter_mut().zip(matrices(rank, len)) {
@@ -70,6 +70,9 @@ fn reductions_combine_in_rank_order(universe: &Universe) -> Result<()> {
             if rank == root {
                 assert_eq!(result, product(0..size, len), "reduce to {root} of {len}");
             }
+            let mut data = matrices(rank, len);
+            world.reduce_in_place(&mut data, multiply, root)?;
+            assert_eq!(data, if rank == root { result } else { matrices(rank, len) });
         }
         let mut result = vec![[0; 4]; len];
         world.allreduce(&matrices(rank, len), &mut result, multiply)?;

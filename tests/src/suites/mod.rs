@@ -5,13 +5,29 @@
 use rwmpi::{Result, Universe};
 
 pub mod collectives;
+pub mod communicators;
+pub mod intercommunicators;
+pub mod nonblocking_collectives;
 pub mod point_to_point;
+pub mod topologies;
 pub mod traffic;
+pub mod untyped_collectives;
 
 /// Name and body of a check.
 pub type Check = (&'static str, fn(&Universe) -> Result<()>);
 
 /// All of them.
 pub fn all() -> impl Iterator<Item = &'static Check> {
-    collectives::CHECKS.iter().chain(point_to_point::CHECKS).chain(traffic::CHECKS)
+    [
+        collectives::CHECKS,
+        communicators::CHECKS,
+        intercommunicators::CHECKS,
+        nonblocking_collectives::CHECKS,
+        point_to_point::CHECKS,
+        topologies::CHECKS,
+        traffic::CHECKS,
+        untyped_collectives::CHECKS,
+    ]
+    .into_iter()
+    .flatten()
 }

@@ -1,0 +1,444 @@
+//! The arguments of C, each wrapped as soon as it comes in, so that bodies are safe code.
+//!
+//! Whoever wraps a pointer (the exported functions alone) vouches that it is null, or what the standard demands of that argument of that
+//! function: valid for the length that the standard defines, and for buffers until the operation has completed. The bodies keep
+//! their side: they ask for the elements that the standard gives the function, and no others.
+#![allow(unsafe_code)]
+
+use std::ffi::CStr;
+pub use std::ffi::{c_char, c_int, c_void};
+use std::marker::PhantomData;
+
+use rwmpi_core::datatype::Datatype;
+use rwmpi_core::untyped::Elements;
+use rwmpi_core::{Error, ErrorClass, Result};
+
+use crate::error::Outcome;
+use crate::interface::{Abi, StatusValue};
+
+/// The address of a function of the program; its type depends on the call.
+pub type Function = *const c_void;
+
+#[cold]
+fn null(what: &str) -> Error {
+    Error::new(ErrorClass::Argument, format!("the argument for {what} is a null pointer"))
+}
+
+/// A buffer, or another address whose meaning the call defines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Memory(*mut c_void);
+
+impl Memory {
+    /// # Safety
+    /// As the module says.
+    pub unsafe fn new(start: *mut c_void) -> Self {
+        Memory(start)
+    }
+
+    /// The address.
+    #[inline]
+    pub fn address(self) -> *mut u8 {
+        self.0.cast()
+    }
+
+    /// Whether it is that constant of the interface, as MPI_IN_PLACE.
+    #[inline]
+    pub fn is(self, constant: isize) -> bool {
+        self.0 as isize == constant
+    }
+
+    /// The elements there: as many as the standard gives this argument.
+    #[inline]
+    pub fn elements(self, count: u64, datatype: Datatype) -> Elements {
+        // SAFETY: the buffer is valid until the operation has completed, by the contract of `new`.
+        unsafe { Elements::new(self.address(), count, datatype) }
+    }
+}
+
+/// Where one result goes, or what is both argument and result.
+#[derive(Clone, Copy, Debug)]
+pub struct Out<T>(*mut T);
+
+impl<T: Copy> Out<T> {
+    /// # Safety
+    /// As the module says.
+    pub unsafe fn new(place: *mut T) -> Self {
+        Out(place)
+    }
+
+    /// Gives the result.
+    ///
+    /// # Errors
+    /// MPI_ERR_ARG if the program passed a null pointer.
+    #[inline]
+    pub fn set(self, value: T) -> Outcome {
+        if self.0.is_null() {
+            return Err(null("a result"));
+        }
+        // SAFETY: the pointer is valid, by the contract of `new`.
+        unsafe { self.0.write(value) };
+        Ok(())
+    }
+
+    /// What the program put there.
+    ///
+    /// # Errors
+    /// MPI_ERR_ARG if the program passed a null pointer.
+    #[inline]
+    pub fn get(self) -> Result<T> {
+        if self.0.is_null() {
+            return Err(null("a value that the call changes"));
+        }
+        // SAFETY: as in `set`.
+        Ok(unsafe { self.0.read() })
+    }
+
+    /// Whether the program passed no place.
+    pub fn is_null(self) -> bool {
+        self.0.is_null()
+    }
+}
+
+/// Where an integer goes that is an `int`, or an MPI_Count in the large-count form.
+#[derive(Clone, Copy, Debug)]
+pub enum IntegerOut {
+    /// An `int`.
+    Narrow(Out<c_int>),
+    /// An MPI_Count.
+    Wide(Out<i64>),
+}
+
+impl IntegerOut {
+    /// # Safety
+    /// As the module says.
+    pub unsafe fn narrow(place: *mut c_int) -> Self {
+        // SAFETY: passed on.
+        IntegerOut::Narrow(unsafe { Out::new(place) })
+    }
+
+    /// # Safety
+    /// As the module says.
+    pub unsafe fn wide(place: *mut i64) -> Self {
+        // SAFETY: passed on.
+        IntegerOut::Wide(unsafe { Out::new(place) })
+    }
+
+    /// Gives the result; `overflow` if it does not fit into an `int`.
+    ///
+    /// # Errors
+    /// MPI_ERR_ARG if the program passed a null pointer.
+    #[inline]
+    pub fn set_or(self, value: i64, overflow: c_int) -> Outcome {
+        match self {
+            IntegerOut::Narrow(place) => place.set(c_int::try_from(value).unwrap_or(overflow)),
+            IntegerOut::Wide(place) => place.set(value),
+        }
+    }
+
+    /// Gives the result.
+    ///
+    /// # Errors
+    /// MPI_ERR_ARG if the program passed a null pointer; MPI_ERR_VALUE_TOO_LARGE if the result does not fit into an `int`.
+    pub fn set(self, value: i64) -> Outcome {
+        match self {
+            IntegerOut::Narrow(place) => match c_int::try_from(value) {
+                Ok(value) => place.set(value),
+                Err(_) => Err(Error::new(
+                    ErrorClass::ValueTooLarge,
+                    format!(
+                        "the result {value} is too large for an int: use the large-count form, whose name ends in _c"
+                    ),
+                )),
+            },
+            IntegerOut::Wide(place) => place.set(value),
+        }
+    }
+
+    /// What the program put there.
+    ///
+    /// # Errors
+    /// MPI_ERR_ARG if the program passed a null pointer.
+    pub fn get(self) -> Result<i64> {
+        match self {
+            IntegerOut::Narrow(place) => place.get().map(i64::from),
+            IntegerOut::Wide(place) => place.get(),
+        }
+    }
+}
+
+/// Elements that the call reads.
+#[derive(Clone, Copy, Debug)]
+pub struct Array<T>(*const T);
+
+impl<T: Copy> Array<T> {
+    /// # Safety
+    /// As the module says.
+    pub unsafe fn new(start: *mut T) -> Self {
+        Array(start)
+    }
+
+    /// Whether the program passed no array.
+    pub fn is_null(self) -> bool {
+        self.0.is_null()
+    }
+
+    /// Whether it is that constant of the interface, as MPI_UNWEIGHTED.
+    pub fn is(self, constant: isize) -> bool {
+        self.0 as isize == constant
+    }
+
+    /// All `len` elements: as many as the standard gives this argument.
+    ///
+    /// # Errors
+    /// MPI_ERR_ARG if it is a null pointer and `len` is not 0.
+    pub fn slice<'a>(self, len: usize) -> Result<&'a [T]> {
+        match len {
+            0 => Ok(&[]),
+            _ if self.0.is_null() => Err(null("an array")),
+            // SAFETY: the array is valid for that many elements, by the contract of `new`, for as long as the call lasts.
+            _ => Ok(unsafe { std::slice::from_raw_parts(self.0, len) }),
+        }
+    }
+}
+
+/// Elements that the call writes, or reads and writes.
+#[derive(Clone, Copy, Debug)]
+pub struct OutArray<T>(*mut T);
+
+impl<T: Copy> OutArray<T> {
+    /// # Safety
+    /// As the module says.
+    pub unsafe fn new(start: *mut T) -> Self {
+        OutArray(start)
+    }
+
+    /// Whether it is that constant of the interface, as MPI_UNWEIGHTED.
+    pub fn is(self, constant: isize) -> bool {
+        self.0 as isize == constant
+    }
+
+    /// Whether the program passed no array.
+    pub fn is_null(self) -> bool {
+        self.0.is_null()
+    }
+
+    /// Gives element `index`, which must be one that the standard gives this argument.
+    ///
+    /// # Errors
+    /// MPI_ERR_ARG if it is a null pointer.
+    #[inline]
+    pub fn set(self, index: usize, value: T) -> Outcome {
+        if self.0.is_null() {
+            return Err(null("an array of results"));
+        }
+        // SAFETY: the array has that element, by the contract of `new`.
+        unsafe { self.0.add(index).write(value) };
+        Ok(())
+    }
+
+    /// Element `index`, as [`OutArray::set`].
+    ///
+    /// # Errors
+    /// MPI_ERR_ARG if it is a null pointer.
+    #[inline]
+    pub fn get(self, index: usize) -> Result<T> {
+        if self.0.is_null() {
+            return Err(null("an array"));
+        }
+        // SAFETY: as in `set`.
+        Ok(unsafe { self.0.add(index).read() })
+    }
+}
+
+/// Integers that are `int`, or wider in the large-count form.
+#[derive(Clone, Copy, Debug)]
+pub enum Integers {
+    /// Of `int`.
+    Narrow(Array<c_int>),
+    /// Of MPI_Count or MPI_Aint.
+    Wide(Array<i64>),
+}
+
+impl Integers {
+    /// # Safety
+    /// As the module says.
+    pub unsafe fn narrow(start: *mut c_int) -> Self {
+        // SAFETY: passed on.
+        Integers::Narrow(unsafe { Array::new(start) })
+    }
+
+    /// # Safety
+    /// As the module says.
+    pub unsafe fn wide(start: *mut i64) -> Self {
+        // SAFETY: passed on.
+        Integers::Wide(unsafe { Array::new(start) })
+    }
+
+    /// All `len` elements: as many as the standard gives this argument.
+    ///
+    /// # Errors
+    /// MPI_ERR_ARG if it is a null pointer and `len` is not 0.
+    pub fn to_vec(self, len: usize) -> Result<Vec<i64>> {
+        match self {
+            Integers::Narrow(array) => Ok(array.slice(len)?.iter().copied().map(i64::from).collect()),
+            Integers::Wide(array) => Ok(array.slice(len)?.to_vec()),
+        }
+    }
+}
+
+/// Text from the program.
+#[derive(Clone, Copy, Debug)]
+pub struct Text(*const c_char);
+
+impl Text {
+    /// # Safety
+    /// As the module says; it ends with a zero byte.
+    pub unsafe fn new(start: *mut c_char) -> Self {
+        Text(start)
+    }
+
+    /// The text.
+    ///
+    /// # Errors
+    /// MPI_ERR_ARG if it is a null pointer.
+    pub fn get(self) -> Result<String> {
+        if self.0.is_null() {
+            return Err(null("a text"));
+        }
+        // SAFETY: a text that ends with a zero byte, by the contract of `new`.
+        Ok(unsafe { CStr::from_ptr(self.0) }.to_string_lossy().into_owned())
+    }
+}
+
+/// Where a text goes.
+#[derive(Clone, Copy, Debug)]
+pub struct TextOut(*mut c_char);
+
+impl TextOut {
+    /// # Safety
+    /// As the module says.
+    pub unsafe fn new(start: *mut c_char) -> Self {
+        TextOut(start)
+    }
+
+    /// Writes as much of `text` as fits into `size` bytes with the zero byte at its end, and returns its length without that.
+    ///
+    /// # Errors
+    /// MPI_ERR_ARG if it is a null pointer.
+    pub fn set(self, text: &str, size: usize) -> Result<usize> {
+        if self.0.is_null() {
+            return Err(null("a text"));
+        }
+        let mut len = text.len().min(size.saturating_sub(1));
+        while !text.is_char_boundary(len) {
+            len -= 1;
+        }
+        if size > 0 {
+            // SAFETY: the place is valid for `size` bytes, by the contract of `new`.
+            unsafe {
+                self.0.copy_from_nonoverlapping(text.as_ptr().cast(), len);
+                self.0.add(len).write(0);
+            }
+        }
+        Ok(len)
+    }
+}
+
+/// A status that the call reads.
+#[derive(Clone, Copy)]
+pub struct StatusIn<A: Abi>(*const A::Status);
+
+impl<A: Abi> StatusIn<A> {
+    /// # Safety
+    /// As the module says.
+    pub unsafe fn new(status: *mut A::Status) -> Self {
+        StatusIn(status)
+    }
+
+    /// What it says.
+    ///
+    /// # Errors
+    /// MPI_ERR_ARG if it is a null pointer or MPI_STATUS_IGNORE.
+    pub fn get(self) -> Result<StatusValue> {
+        if self.0.is_null() || self.0 as isize == A::STATUS_IGNORE {
+            return Err(null("a status"));
+        }
+        // SAFETY: a status, by the contract of `new`.
+        Ok(A::read_status(unsafe { &*self.0 }))
+    }
+}
+
+/// Where a status goes, unless the program ignores it.
+#[derive(Clone, Copy)]
+pub struct StatusOut<A: Abi>(*mut A::Status);
+
+impl<A: Abi> StatusOut<A> {
+    /// # Safety
+    /// As the module says.
+    pub unsafe fn new(status: *mut A::Status) -> Self {
+        StatusOut(status)
+    }
+
+    /// Whether the program ignores it.
+    #[inline]
+    pub fn is_ignored(self) -> bool {
+        self.0.is_null() || self.0 as isize == A::STATUS_IGNORE
+    }
+
+    /// Gives the status; its error field stays as it is (MPI-5.0 section 3.2.5).
+    #[inline]
+    pub fn set(self, value: &StatusValue) {
+        if !self.is_ignored() {
+            // SAFETY: a place for a status, by the contract of `new`.
+            A::write_status(unsafe { &mut *self.0 }, value);
+        }
+    }
+
+    /// What it says.
+    ///
+    /// # Errors
+    /// MPI_ERR_ARG if the program passed none.
+    pub fn get(self) -> Result<StatusValue> {
+        if self.is_ignored() {
+            return Err(null("a status"));
+        }
+        // SAFETY: a status, by the contract of `new`.
+        Ok(A::read_status(unsafe { &*self.0 }))
+    }
+
+    /// Sets its error field.
+    ///
+    /// # Errors
+    /// MPI_ERR_ARG if the program passed none.
+    pub fn set_error(self, code: c_int) -> Outcome {
+        if self.is_ignored() {
+            return Err(null("a status"));
+        }
+        // SAFETY: a status, by the contract of `new`.
+        *A::status_error(unsafe { &mut *self.0 }) = code;
+        Ok(())
+    }
+}
+
+/// Where statuses go, unless the program ignores them.
+#[derive(Clone, Copy)]
+pub struct StatusArray<A: Abi>(*mut A::Status, PhantomData<A>);
+
+impl<A: Abi> StatusArray<A> {
+    /// # Safety
+    /// As the module says.
+    pub unsafe fn new(start: *mut A::Status) -> Self {
+        StatusArray(start, PhantomData)
+    }
+
+    /// Whether the program ignores them.
+    pub fn is_ignored(self) -> bool {
+        self.0.is_null() || self.0 as isize == A::STATUSES_IGNORE
+    }
+
+    /// The place of status `index`, which must be one that the standard gives this argument.
+    pub fn at(self, index: usize) -> StatusOut<A> {
+        // The constant that says "ignore" is another one for a single status in principle.
+        if self.is_ignored() { StatusOut(std::ptr::null_mut()) } else { StatusOut(self.0.wrapping_add(index)) }
+    }
+}

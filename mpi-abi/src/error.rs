@@ -1,0 +1,172 @@
+//! What happens to a call that fails (MPI-5.0 section 9.3): the error handler of the communicator that the call is about, or else
+//! MPI_COMM_WORLD's, gets it; by default that ends the job.
+#![allow(unsafe_code)]
+
+use std::cell::Cell;
+use std::ffi::{c_int, c_void};
+use std::rc::Rc;
+use std::sync::Mutex;
+
+use rwmpi_core::{Error, ErrorClass};
+
+use crate::interface::Abi;
+use crate::rank;
+
+/// What a body returns.
+pub type Outcome = Result<(), Error>;
+
+/// What is done with an error.
+#[derive(Clone, Debug)]
+pub(crate) enum ErrorHandler {
+    /// The job ends (MPI_ERRORS_ARE_FATAL).
+    Fatal,
+    /// The communicator's ranks end; here, as often, the job (MPI_ERRORS_ABORT).
+    Abort,
+    /// The call returns the code (MPI_ERRORS_RETURN).
+    Return,
+    /// The program's function decides.
+    Function(Rc<HandlerFunction>),
+}
+
+/// A function of the program that handles errors.
+#[derive(Debug)]
+pub(crate) struct HandlerFunction {
+    /// Its address.
+    pub(crate) address: *const c_void,
+    /// The code of its handle, and how often the program has got that without giving it back.
+    pub(crate) handle: Cell<(u32, u32)>,
+}
+
+/// The type of the program's error handlers: the object, the code.
+type ErrorFunction<A> = unsafe extern "C" fn(*mut <A as Abi>::Handle, *mut c_int, ...);
+
+/// The text of the latest error that was given to a program instead of ending it, with its code.
+static LATEST: Mutex<Option<(c_int, String)>> = Mutex::new(None);
+
+/// What the latest error was about, if it had that code.
+pub(crate) fn latest(code: c_int) -> Option<String> {
+    let latest = LATEST.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    latest.as_ref().filter(|latest| latest.0 == code).map(|latest| latest.1.clone())
+}
+
+/// The interface's number for a class.
+pub(crate) fn code_of<A: Abi>(class: ErrorClass) -> c_int {
+    match class {
+        ErrorClass::Buffer => A::ERR_BUFFER,
+        ErrorClass::Count => A::ERR_COUNT,
+        ErrorClass::Datatype => A::ERR_TYPE,
+        ErrorClass::Tag => A::ERR_TAG,
+        ErrorClass::Communicator => A::ERR_COMM,
+        ErrorClass::Rank => A::ERR_RANK,
+        ErrorClass::Root => A::ERR_ROOT,
+        ErrorClass::Group => A::ERR_GROUP,
+        ErrorClass::Operation => A::ERR_OP,
+        ErrorClass::Topology => A::ERR_TOPOLOGY,
+        ErrorClass::Dimensions => A::ERR_DIMS,
+        ErrorClass::Argument => A::ERR_ARG,
+        ErrorClass::Request => A::ERR_REQUEST,
+        ErrorClass::Truncate => A::ERR_TRUNCATE,
+        ErrorClass::InStatus => A::ERR_IN_STATUS,
+        ErrorClass::Pending => A::ERR_PENDING,
+        ErrorClass::Keyval => A::ERR_KEYVAL,
+        ErrorClass::Info => A::ERR_INFO,
+        ErrorClass::InfoKey => A::ERR_INFO_KEY,
+        ErrorClass::InfoValue => A::ERR_INFO_VALUE,
+        ErrorClass::InfoNoKey => A::ERR_INFO_NOKEY,
+        ErrorClass::ErrorHandler => A::ERR_ERRHANDLER,
+        ErrorClass::Session => A::ERR_SESSION,
+        ErrorClass::Window => A::ERR_WIN,
+        ErrorClass::File => A::ERR_FILE,
+        ErrorClass::Name => A::ERR_NAME,
+        ErrorClass::Port => A::ERR_PORT,
+        ErrorClass::Spawn => A::ERR_SPAWN,
+        ErrorClass::NotSame => A::ERR_NOT_SAME,
+        ErrorClass::ValueTooLarge => A::ERR_VALUE_TOO_LARGE,
+        ErrorClass::NoMemory => A::ERR_NO_MEM,
+        ErrorClass::UnsupportedOperation => A::ERR_UNSUPPORTED_OPERATION,
+        ErrorClass::ProcessFailed => A::ERR_PROC_ABORTED,
+        ErrorClass::Internal => A::ERR_INTERN,
+        ErrorClass::Code(code) => code,
+        _ => A::ERR_OTHER,
+    }
+}
+
+/// What the exported function `name` returns after its body has run.
+#[inline]
+pub fn finish<A: Abi>(name: &str, outcome: Outcome) -> c_int {
+    match outcome {
+        Ok(()) => A::SUCCESS,
+        Err(error) => raise::<A>(name, &error),
+    }
+}
+
+/// What the exported function `name` without a body does, on that communicator if it has one.
+#[cold]
+pub fn unsupported<A: Abi>(name: &str, communicator: Option<A::Handle>) -> c_int {
+    let found =
+        rank::rank().and_then(|rank| communicator.map_or(Ok(()), |handle| rank.communicator::<A>(handle).map(drop)));
+    let unsupported = || Error::new(ErrorClass::UnsupportedOperation, "this library does not support the function yet");
+    finish::<A>(name, found.and_then(|()| Err(unsupported())))
+}
+
+/// What a function of the tool interface without a body returns: it has no error handlers.
+pub fn unsupported_tool<A: Abi>() -> c_int {
+    A::T_ERR_NOT_SUPPORTED
+}
+
+/// Gives an error of the call `name` to the error handler that it belongs to.
+#[cold]
+fn raise<A: Abi>(name: &str, error: &Error) -> c_int {
+    let code = code_of::<A>(error.class());
+    let text = format!("{name}: {error}");
+    match rank::peek() {
+        Ok(rank) => {
+            let (object, handler) = rank.handler_of_present_call::<A>();
+            invoke::<A>(object, &handler, code, &text)
+        }
+        // Before MPI_Init and after MPI_Finalize nobody can have set another handler.
+        Err(_) => end_process(code, &text),
+    }
+}
+
+/// Does with an error what the handler says.
+pub(crate) fn invoke<A: Abi>(mut object: A::Handle, handler: &ErrorHandler, code: c_int, text: &str) -> c_int {
+    match handler {
+        ErrorHandler::Fatal | ErrorHandler::Abort => end_job(code, text),
+        ErrorHandler::Return => {}
+        ErrorHandler::Function(function) => {
+            remember(code, text);
+            let mut code = code;
+            // SAFETY: the program gave this address as that of an error handler.
+            unsafe {
+                let function: ErrorFunction<A> = std::mem::transmute(function.address);
+                function(&raw mut object, &raw mut code);
+            }
+            return code;
+        }
+    }
+    remember(code, text);
+    code
+}
+
+fn remember(code: c_int, text: &str) {
+    *LATEST.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some((code, text.to_string()));
+}
+
+/// Ends the job: the launcher says why; without one, the process itself.
+pub(crate) fn end_job(code: c_int, text: &str) -> ! {
+    match rank::peek().ok().and_then(|rank| rank.universe.take()) {
+        Some(universe) => {
+            if !universe.has_launcher() {
+                eprintln!("{text}");
+            }
+            universe.abort(code, text)
+        }
+        None => end_process(code, text),
+    }
+}
+
+fn end_process(code: c_int, text: &str) -> ! {
+    eprintln!("{text}");
+    std::process::exit(code)
+}

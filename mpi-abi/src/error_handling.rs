@@ -1,0 +1,244 @@
+//! Error handlers, classes and codes (MPI-5.0 sections 9.3 to 9.5).
+//!
+//! A code is its class, but for the codes that programs add. What is known about the latest error beyond its class is the text of
+//! its code until the next error.
+
+use std::cell::Cell;
+use std::rc::Rc;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rwmpi_core::{Error, ErrorClass, Result};
+
+use crate::argument::{Function, Out, Text, TextOut, c_int};
+use crate::error::{self, ErrorHandler, HandlerFunction, Outcome};
+use crate::interface::Abi;
+use crate::rank::{Rank, rank};
+
+fn no_handler(what: &str) -> Error {
+    Error::new(ErrorClass::ErrorHandler, format!("the error handler {what}"))
+}
+
+impl Rank {
+    /// What the error handler with that handle does.
+    pub(crate) fn error_handler<A: Abi>(&self, handle: A::Handle) -> Result<ErrorHandler> {
+        let code = A::code(handle);
+        if code == A::ERRORS_ARE_FATAL {
+            Ok(ErrorHandler::Fatal)
+        } else if code == A::ERRORS_RETURN {
+            Ok(ErrorHandler::Return)
+        } else if code == A::ERRORS_ABORT {
+            Ok(ErrorHandler::Abort)
+        } else if code == A::ERRHANDLER_NULL {
+            Err(no_handler("is MPI_ERRHANDLER_NULL"))
+        } else {
+            let found = self.error_handlers.get(code).map(ErrorHandler::Function);
+            found.ok_or_else(|| no_handler("was freed or never was one"))
+        }
+    }
+
+    /// A handle of an error handler, which the program has to give back.
+    fn handle_of_handler<A: Abi>(&self, handler: &ErrorHandler) -> A::Handle {
+        A::handle(match handler {
+            ErrorHandler::Fatal => A::ERRORS_ARE_FATAL,
+            ErrorHandler::Return => A::ERRORS_RETURN,
+            ErrorHandler::Abort => A::ERRORS_ABORT,
+            ErrorHandler::Function(function) => {
+                let (code, count) = function.handle.get();
+                let code = if count > 0 { code } else { self.error_handlers.insert(function.clone()) };
+                function.handle.set((code, count + 1));
+                code
+            }
+        })
+    }
+}
+
+fn create<A: Abi>(function: Function, handle: Out<A::Handle>) -> Outcome {
+    let rank = rank()?;
+    if function.is_null() {
+        return Err(Error::new(ErrorClass::Argument, "the error handler's function is a null pointer"));
+    }
+    let function = Rc::new(HandlerFunction { address: function, handle: Cell::new((0, 0)) });
+    handle.set(rank.handle_of_handler::<A>(&ErrorHandler::Function(function)))
+}
+
+/// MPI_Comm_create_errhandler (MPI-5.0 section 9.3.1).
+pub fn comm_create_errhandler<A: Abi>(function: Function, handle: Out<A::Handle>) -> Outcome {
+    create::<A>(function, handle)
+}
+
+/// MPI_Comm_set_errhandler (MPI-5.0 section 9.3.1).
+pub fn comm_set_errhandler<A: Abi>(communicator: A::Handle, handle: A::Handle) -> Outcome {
+    let rank = rank()?;
+    let communicator = rank.communicator::<A>(communicator)?;
+    *communicator.error_handler.borrow_mut() = rank.error_handler::<A>(handle)?;
+    Ok(())
+}
+
+/// MPI_Comm_get_errhandler (MPI-5.0 section 9.3.1).
+pub fn comm_get_errhandler<A: Abi>(communicator: A::Handle, handle: Out<A::Handle>) -> Outcome {
+    let rank = rank()?;
+    let communicator = rank.communicator::<A>(communicator)?;
+    let handler = communicator.error_handler.borrow().clone();
+    handle.set(rank.handle_of_handler::<A>(&handler))
+}
+
+/// MPI_Comm_call_errhandler (MPI-5.0 section 9.5).
+pub fn comm_call_errhandler<A: Abi>(communicator: A::Handle, code: c_int) -> Outcome {
+    let entry = rank()?.communicator::<A>(communicator)?;
+    let handler = entry.error_handler.borrow().clone();
+    let text = format!("MPI_Comm_call_errhandler: the program reports {}", text_of::<A>(code));
+    error::invoke::<A>(communicator, &handler, code, &text);
+    Ok(())
+}
+
+/// MPI_Errhandler_free (MPI-5.0 section 9.3.4): the handler goes on working where it is set.
+pub fn errhandler_free<A: Abi>(handle: Out<A::Handle>) -> Outcome {
+    let rank = rank()?;
+    let code = A::code(handle.get()?);
+    if let ErrorHandler::Function(function) = rank.error_handler::<A>(A::handle(code))? {
+        let (_, count) = function.handle.get();
+        function.handle.set((code, count - 1));
+        if count == 1 {
+            rank.error_handlers.remove(code);
+        }
+    }
+    handle.set(A::handle(A::ERRHANDLER_NULL))
+}
+
+/// MPI_Errhandler_create (MPI-1.0; removed in MPI-3.0).
+pub fn errhandler_create<A: Abi>(function: Function, handle: Out<A::Handle>) -> Outcome {
+    create::<A>(function, handle)
+}
+
+/// MPI_Errhandler_set (MPI-1.0; removed in MPI-3.0).
+pub fn errhandler_set<A: Abi>(communicator: A::Handle, handle: A::Handle) -> Outcome {
+    comm_set_errhandler::<A>(communicator, handle)
+}
+
+/// MPI_Errhandler_get (MPI-1.0; removed in MPI-3.0).
+pub fn errhandler_get<A: Abi>(communicator: A::Handle, handle: Out<A::Handle>) -> Outcome {
+    comm_get_errhandler::<A>(communicator, handle)
+}
+
+/// What the program has added: for each code its class, its text, and whether it still exists.
+static ADDED: Mutex<Vec<Added>> = Mutex::new(Vec::new());
+
+struct Added {
+    /// The class; of a class, itself.
+    class: c_int,
+    text: String,
+    exists: bool,
+}
+
+fn added() -> MutexGuard<'static, Vec<Added>> {
+    ADDED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The place of an added code in the list.
+fn place<A: Abi>(code: c_int) -> Option<usize> {
+    usize::try_from(i64::from(code) - i64::from(A::ERR_LASTCODE) - 1).ok()
+}
+
+/// The highest code there is (MPI_LASTUSEDCODE).
+pub(crate) fn last_used_code<A: Abi>() -> c_int {
+    A::ERR_LASTCODE + added().iter().rposition(|one| one.exists).map_or(0, |last| last as c_int + 1)
+}
+
+fn is_known_class<A: Abi>(class: c_int) -> bool {
+    A::ERROR_CLASSES.iter().any(|known| known.0 == class)
+}
+
+fn class_of<A: Abi>(code: c_int) -> Option<c_int> {
+    if is_known_class::<A>(code) {
+        return Some(code);
+    }
+    added().get(place::<A>(code)?).filter(|one| one.exists).map(|one| one.class)
+}
+
+fn text_of<A: Abi>(code: c_int) -> String {
+    if let Some(text) = place::<A>(code).and_then(|place| added().get(place).map(|one| one.text.clone())) {
+        return text;
+    }
+    let name = A::ERROR_CLASSES.iter().find(|known| known.0 == code).map_or("an unknown error code", |known| known.1);
+    if code == A::SUCCESS { "MPI_SUCCESS: no error".to_string() } else { name.to_string() }
+}
+
+fn no_such_code(what: &str, code: c_int) -> Error {
+    Error::new(ErrorClass::Argument, format!("{code} is no error {what}"))
+}
+
+/// MPI_Error_class (MPI-5.0 section 9.4).
+pub fn error_class<A: Abi>(code: c_int, class: Out<c_int>) -> Outcome {
+    class.set(class_of::<A>(code).ok_or_else(|| no_such_code("code", code))?)
+}
+
+/// MPI_Error_string (MPI-5.0 section 9.4).
+pub fn error_string<A: Abi>(code: c_int, text: TextOut, len: Out<c_int>) -> Outcome {
+    class_of::<A>(code).ok_or_else(|| no_such_code("code", code))?;
+    let mut what = text_of::<A>(code);
+    if let Some(latest) = error::latest(code).filter(|_| place::<A>(code).is_none() && code != A::SUCCESS) {
+        what = format!("{what}: {latest}");
+    }
+    len.set(text.set(&what, A::MAX_ERROR_STRING as usize)? as c_int)
+}
+
+fn add<A: Abi>(class: Option<c_int>) -> c_int {
+    let mut added = added();
+    let code = A::ERR_LASTCODE + 1 + added.len() as c_int;
+    added.push(Added { class: class.unwrap_or(code), text: String::new(), exists: true });
+    code
+}
+
+/// MPI_Add_error_class (MPI-5.0 section 9.5).
+pub fn add_error_class<A: Abi>(class: Out<c_int>) -> Outcome {
+    class.set(add::<A>(None))
+}
+
+/// MPI_Add_error_code (MPI-5.0 section 9.5).
+pub fn add_error_code<A: Abi>(class: c_int, code: Out<c_int>) -> Outcome {
+    if class_of::<A>(class) != Some(class) {
+        return Err(no_such_code("class", class));
+    }
+    code.set(add::<A>(Some(class)))
+}
+
+/// MPI_Add_error_string (MPI-5.0 section 9.5).
+pub fn add_error_string<A: Abi>(code: c_int, text: Text) -> Outcome {
+    let text = text.get()?;
+    let mut added = added();
+    let one = place::<A>(code).and_then(|place| added.get_mut(place)).filter(|one| one.exists);
+    one.ok_or_else(|| no_such_code("code that the program has added", code))?.text = text;
+    Ok(())
+}
+
+fn remove<A: Abi>(code: c_int, is_class: bool) -> Outcome {
+    let what = if is_class { "class that the program has added" } else { "code that the program has added" };
+    let mut added = added();
+    let used = added.iter().filter(|one| one.exists && one.class == code).count();
+    if is_class && used > 1 {
+        let what = format!("the error class {code} still has codes: remove them first");
+        return Err(Error::new(ErrorClass::Argument, what));
+    }
+    let one = place::<A>(code).and_then(|place| added.get_mut(place));
+    let one = one.filter(|one| one.exists && (one.class == code) == is_class);
+    one.ok_or_else(|| no_such_code(what, code))?.exists = false;
+    Ok(())
+}
+
+/// MPI_Remove_error_class (MPI-5.0 section 9.5).
+pub fn remove_error_class<A: Abi>(class: c_int) -> Outcome {
+    remove::<A>(class, true)
+}
+
+/// MPI_Remove_error_code (MPI-5.0 section 9.5).
+pub fn remove_error_code<A: Abi>(code: c_int) -> Outcome {
+    remove::<A>(code, false)
+}
+
+/// MPI_Remove_error_string (MPI-5.0 section 9.5).
+pub fn remove_error_string<A: Abi>(code: c_int) -> Outcome {
+    let mut added = added();
+    let one = place::<A>(code).and_then(|place| added.get_mut(place)).filter(|one| one.exists);
+    one.ok_or_else(|| no_such_code("code that the program has added", code))?.text.clear();
+    Ok(())
+}

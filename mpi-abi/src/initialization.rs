@@ -1,0 +1,72 @@
+//! Beginning and end (MPI-5.0 sections 11.2 to 11.4).
+
+use rwmpi_core::{Error, ErrorClass, Result};
+
+use crate::argument::{Out, c_char, c_int};
+use crate::error::{Outcome, end_job};
+use crate::interface::Abi;
+use crate::rank::{Phase, Rank, phase, rank};
+
+/// Joins the job at that thread level, or the highest below it that there is.
+fn begin<A: Abi>(required: c_int) -> Result<c_int> {
+    match phase() {
+        Phase::Before => {}
+        Phase::Active => return Err(Error::new(ErrorClass::Other, "called a second time")),
+        Phase::After => return Err(Error::new(ErrorClass::Other, "called after MPI_Finalize")),
+    }
+    let provided = required.clamp(A::THREAD_SINGLE, A::THREAD_SERIALIZED);
+    Rank::begin::<A>(rwmpi_core::init()?, provided);
+    Ok(provided)
+}
+
+/// MPI_Init (MPI-5.0 section 11.2.1).
+pub fn init<A: Abi>(_argc: Out<c_int>, _argv: *mut *mut *mut c_char) -> Outcome {
+    begin::<A>(A::THREAD_SINGLE).map(drop)
+}
+
+/// MPI_Init_thread (MPI-5.0 section 11.6.2).
+pub fn init_thread<A: Abi>(
+    _argc: Out<c_int>,
+    _argv: *mut *mut *mut c_char,
+    required: c_int,
+    provided: Out<c_int>,
+) -> Outcome {
+    provided.set(begin::<A>(required)?)
+}
+
+/// MPI_Initialized (MPI-5.0 section 11.4.1).
+pub fn initialized<A: Abi>(flag: Out<c_int>) -> Outcome {
+    flag.set((phase() != Phase::Before).into())
+}
+
+/// MPI_Finalized (MPI-5.0 section 11.4.2).
+pub fn finalized<A: Abi>(flag: Out<c_int>) -> Outcome {
+    flag.set((phase() == Phase::After).into())
+}
+
+/// MPI_Finalize (MPI-5.0 section 11.2.2).
+pub fn finalize<A: Abi>() -> Outcome {
+    let rank = rank()?;
+    rank.endpoint.complete_all()?;
+    if let Some(universe) = rank.universe.take() {
+        universe.finalize()?;
+    }
+    rank.end();
+    Ok(())
+}
+
+/// MPI_Abort (MPI-5.0 section 11.2.3): ends the whole job, whatever the communicator.
+pub fn abort<A: Abi>(communicator: A::Handle, code: c_int) -> Outcome {
+    rank()?.communicator::<A>(communicator)?;
+    end_job(code, "MPI_Abort")
+}
+
+/// MPI_Query_thread (MPI-5.0 section 11.6.2).
+pub fn query_thread<A: Abi>(provided: Out<c_int>) -> Outcome {
+    provided.set(rank()?.thread_level.get())
+}
+
+/// MPI_Is_thread_main (MPI-5.0 section 11.6.2).
+pub fn is_thread_main<A: Abi>(flag: Out<c_int>) -> Outcome {
+    flag.set((rank()?.main_thread == std::thread::current().id()).into())
+}

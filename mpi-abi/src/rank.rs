@@ -1,0 +1,355 @@
+//! The rank that this process is: what belongs to it, and the objects that its handles stand for.
+//!
+//! There is one in a process, and this is the only place where it is reached ([`rank`]). Its objects are for one thread at a time,
+//! which the program promises by the thread level that it was given (at most MPI_THREAD_SERIALIZED); a lock for
+//! MPI_THREAD_MULTIPLE would be taken here.
+#![allow(unsafe_code)]
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::ptr::NonNull;
+use std::rc::Rc;
+use std::sync::atomic::{AtomicPtr, AtomicU8, Ordering};
+
+use rwmpi_core::datatype::{Basic, Datatype};
+use rwmpi_core::untyped::{Elements, Endpoint, Generalized, Request, TakenMessage};
+use rwmpi_core::{Communicator, Error, ErrorClass, Group, Info, Result, Universe};
+
+use crate::argument::Memory;
+use crate::attribute::AnyKeyval;
+use crate::error::{ErrorHandler, HandlerFunction};
+use crate::interface::{Abi, DATATYPE_PLACES};
+use crate::table::{Kind, Table};
+
+/// Everything that the process has of MPI between MPI_Init and MPI_Finalize.
+pub struct Rank {
+    /// The membership of the job; none once the rank has left.
+    pub(crate) universe: RefCell<Option<Universe>>,
+    /// Thread level that was given, as the interface's constant.
+    pub(crate) thread_level: Cell<i32>,
+    /// The thread that called MPI_Init.
+    pub(crate) main_thread: std::thread::ThreadId,
+    /// MPI_COMM_WORLD and MPI_COMM_SELF.
+    predefined: [Rc<CommunicatorEntry>; 2],
+    /// All other communicators.
+    communicators: Table<Rc<CommunicatorEntry>>,
+    /// Groups.
+    pub(crate) groups: Table<Group>,
+    /// Info objects.
+    pub(crate) infos: Table<Rc<RefCell<Info>>>,
+    /// Keyvals of all kinds.
+    pub(crate) keyvals: Table<AnyKeyval>,
+    /// Where programs find the values of predefined attributes.
+    pub(crate) predefined_attributes: [Cell<i32>; 7],
+    /// Predefined datatypes, each at the place that its code gives it ([`Abi::datatype_place`]).
+    predefined_datatypes: Vec<Option<(u32, Datatype)>>,
+    /// All other datatypes.
+    pub(crate) datatypes: Table<Datatype>,
+    /// Requests.
+    pub(crate) requests: Table<Request>,
+    /// Generalized requests that the program has freed but not completed, by the code of their handle.
+    pub(crate) freed_generalized: RefCell<HashMap<u32, Rc<Generalized>>>,
+    /// Messages that matched probes took.
+    pub(crate) messages: Table<Taken>,
+    /// Untyped communication.
+    pub(crate) endpoint: Endpoint,
+    /// Error handlers that the program made.
+    pub(crate) error_handlers: Table<Rc<HandlerFunction>>,
+    /// Memory from MPI_Alloc_mem for which the shared heap had no room, by its address.
+    private_memory: RefCell<HashMap<usize, Box<[u128]>>>,
+    /// Code of the communicator that the present call is about; 0: none. Errors go to its handler.
+    blamed: Cell<u32>,
+}
+
+/// A communicator and what C has to know about it.
+pub struct CommunicatorEntry {
+    /// The communicator itself.
+    pub core: Communicator,
+    /// What happens to errors.
+    pub(crate) error_handler: RefCell<ErrorHandler>,
+}
+
+/// A message that a matched probe took, with its communicator.
+pub(crate) struct Taken {
+    pub(crate) communicator: Communicator,
+    pub(crate) message: TakenMessage,
+}
+
+static RANK: AtomicPtr<Rank> = AtomicPtr::new(std::ptr::null_mut());
+/// How far the process has come: 0 before MPI_Init, 1 after it, 2 after MPI_Finalize.
+static PHASE: AtomicU8 = AtomicU8::new(0);
+
+/// Where a process stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    Before,
+    Active,
+    After,
+}
+
+pub(crate) fn phase() -> Phase {
+    match PHASE.load(Ordering::Acquire) {
+        0 => Phase::Before,
+        1 => Phase::Active,
+        _ => Phase::After,
+    }
+}
+
+/// The rank.
+///
+/// # Errors
+/// If the program has not called MPI_Init, or has called MPI_Finalize.
+#[inline]
+pub fn rank() -> Result<&'static Rank> {
+    // SAFETY: the pointer is null or one that `begin` has leaked.
+    match unsafe { RANK.load(Ordering::Acquire).as_ref() } {
+        Some(rank) => {
+            rank.blamed.set(0);
+            Ok(rank)
+        }
+        None => Err(not_active()),
+    }
+}
+
+/// The rank, by a call that is about no communicator of its own: what the present call is about is not forgotten.
+pub(crate) fn peek() -> Result<&'static Rank> {
+    // SAFETY: as in `rank`.
+    unsafe { RANK.load(Ordering::Acquire).as_ref() }.ok_or_else(not_active)
+}
+
+#[cold]
+fn no_datatype<A: Abi>(code: u32) -> Error {
+    let what = if code == A::DATATYPE_NULL {
+        "the datatype is MPI_DATATYPE_NULL".to_string()
+    } else {
+        format!("{code:#x} is no datatype: it was freed or never was one")
+    };
+    Error::new(ErrorClass::Datatype, what)
+}
+
+#[cold]
+fn not_committed() -> Error {
+    Error::new(ErrorClass::Datatype, "the datatype is not committed: call MPI_Type_commit first")
+}
+
+#[cold]
+fn negative_count(count: i64) -> Error {
+    Error::new(ErrorClass::Count, format!("count {count} is negative"))
+}
+
+/// The predefined datatypes of the interface, each at its place.
+fn predefined_datatypes<A: Abi>() -> Vec<Option<(u32, Datatype)>> {
+    let mut datatypes = vec![None; DATATYPE_PLACES];
+    for &(code, name) in A::DATATYPES {
+        // Other names of a datatype have its code.
+        if let Some(&basic) = Basic::ALL.iter().find(|basic| basic.name() == name) {
+            datatypes[A::datatype_place(code)] = Some((code, Datatype::basic(basic)));
+        }
+    }
+    datatypes
+}
+
+#[cold]
+fn not_active() -> Error {
+    let what = match phase() {
+        Phase::After => "called after MPI_Finalize",
+        _ => "called before MPI_Init",
+    };
+    Error::new(ErrorClass::Other, what)
+}
+
+impl Rank {
+    /// Makes the process a rank.
+    pub(crate) fn begin<A: Abi>(universe: Universe, thread_level: i32) {
+        let entry = |core: &Communicator, code: u32| {
+            core.set_mark(code as usize);
+            Rc::new(CommunicatorEntry { core: core.clone(), error_handler: ErrorHandler::Fatal.into() })
+        };
+        let predefined = [entry(universe.world(), A::COMM_WORLD), entry(universe.this_rank(), A::COMM_SELF)];
+        let endpoint = Endpoint::new(&universe);
+        let rank = Box::leak(Box::new(Rank {
+            universe: RefCell::new(Some(universe)),
+            thread_level: Cell::new(thread_level),
+            main_thread: std::thread::current().id(),
+            predefined,
+            communicators: Table::new(Kind::Communicator),
+            groups: Table::new(Kind::Group),
+            infos: Table::new(Kind::Info),
+            keyvals: Table::new(Kind::Keyval),
+            predefined_attributes: Default::default(),
+            predefined_datatypes: predefined_datatypes::<A>(),
+            datatypes: Table::new(Kind::Datatype),
+            requests: Table::new(Kind::Request),
+            freed_generalized: RefCell::default(),
+            messages: Table::new(Kind::Message),
+            endpoint,
+            error_handlers: Table::new(Kind::ErrorHandler),
+            private_memory: RefCell::default(),
+            blamed: Cell::new(0),
+        }));
+        RANK.store(rank, Ordering::Release);
+        PHASE.store(1, Ordering::Release);
+    }
+
+    /// The process is no rank any more. What it had is not given back: the process is about to end.
+    pub(crate) fn end(&self) {
+        PHASE.store(2, Ordering::Release);
+        RANK.store(std::ptr::null_mut(), Ordering::Release);
+    }
+
+    /// The communicator with that handle. Errors of the call go to its error handler from now on.
+    ///
+    /// # Errors
+    /// MPI_ERR_COMM if there is none.
+    #[inline]
+    pub fn communicator<A: Abi>(&self, handle: A::Handle) -> Result<Rc<CommunicatorEntry>> {
+        let code = A::code(handle);
+        self.blamed.set(code);
+        if code == A::COMM_WORLD {
+            return Ok(self.predefined[0].clone());
+        }
+        match self.communicators.get(code) {
+            Some(entry) => Ok(entry),
+            None => self.other_communicator::<A>(code),
+        }
+    }
+
+    #[cold]
+    fn other_communicator<A: Abi>(&self, code: u32) -> Result<Rc<CommunicatorEntry>> {
+        if code == A::COMM_SELF {
+            return Ok(self.predefined[1].clone());
+        }
+        self.blamed.set(0);
+        let what = if code == A::COMM_NULL {
+            "the communicator is MPI_COMM_NULL".to_string()
+        } else {
+            format!("{code:#x} is no communicator: it was freed or never was one")
+        };
+        Err(Error::new(ErrorClass::Communicator, what))
+    }
+
+    /// A handle for a new communicator, which takes on the error handler of the one it was made from.
+    pub fn add_communicator<A: Abi>(&self, core: Communicator, parent: &CommunicatorEntry) -> A::Handle {
+        let error_handler = parent.error_handler.clone();
+        self.add_entry::<A>(CommunicatorEntry { core, error_handler })
+    }
+
+    /// A handle for a new communicator.
+    pub(crate) fn add_entry<A: Abi>(&self, entry: CommunicatorEntry) -> A::Handle {
+        let core = entry.core.clone();
+        let code = self.communicators.insert(Rc::new(entry));
+        core.set_mark(code as usize);
+        A::handle(code)
+    }
+
+    /// The handle of a communicator that has one.
+    pub fn handle_of<A: Abi>(&self, communicator: &Communicator) -> A::Handle {
+        A::handle(communicator.mark() as u32)
+    }
+
+    /// Forgets a communicator that the program made.
+    ///
+    /// # Errors
+    /// MPI_ERR_COMM if it is none that the program made.
+    pub fn remove_communicator<A: Abi>(&self, handle: A::Handle) -> Result<Rc<CommunicatorEntry>> {
+        let code = A::code(handle);
+        if code == A::COMM_WORLD || code == A::COMM_SELF {
+            return Err(Error::new(ErrorClass::Communicator, "MPI_COMM_WORLD and MPI_COMM_SELF can't be freed"));
+        }
+        self.communicators.remove(code).map_or_else(|| self.other_communicator::<A>(code), Ok)
+    }
+
+    /// The error handler for what went wrong in the present call: that of its communicator, or MPI_COMM_WORLD's.
+    pub(crate) fn handler_of_present_call<A: Abi>(&self) -> (A::Handle, ErrorHandler) {
+        let code = self.blamed.get();
+        let entry = if code == A::COMM_SELF { Some(self.predefined[1].clone()) } else { self.communicators.get(code) };
+        match entry {
+            Some(entry) => (A::handle(code), entry.error_handler.borrow().clone()),
+            None => {
+                let world = self.predefined[0].error_handler.borrow().clone();
+                (A::handle(A::COMM_WORLD), world)
+            }
+        }
+    }
+
+    /// Lets errors of the present call go to that communicator's handler.
+    #[inline]
+    pub fn blame(&self, communicator: &Communicator) {
+        self.blamed.set(communicator.mark() as u32);
+    }
+
+    /// The datatype with that handle.
+    ///
+    /// # Errors
+    /// MPI_ERR_TYPE if there is none.
+    #[inline]
+    pub fn datatype<A: Abi>(&self, handle: A::Handle) -> Result<Datatype> {
+        let code = A::code(handle);
+        if let Some(Some((found, datatype))) = self.predefined_datatypes.get(A::datatype_place(code))
+            && *found == code
+        {
+            return Ok(datatype.clone());
+        }
+        self.datatypes.get(code).ok_or_else(|| no_datatype::<A>(code))
+    }
+
+    /// The datatype with that handle, which must be committed.
+    ///
+    /// # Errors
+    /// MPI_ERR_TYPE if there is none, or it is not.
+    #[inline]
+    pub fn committed_datatype<A: Abi>(&self, handle: A::Handle) -> Result<Datatype> {
+        let datatype = self.datatype::<A>(handle)?;
+        if datatype.is_committed() { Ok(datatype) } else { Err(not_committed()) }
+    }
+
+    /// The handle of a predefined datatype.
+    pub fn handle_of_basic<A: Abi>(&self, basic: Basic) -> A::Handle {
+        let name = basic.name();
+        A::handle(A::DATATYPES.iter().find(|known| known.1 == name).map_or(A::DATATYPE_NULL, |known| known.0))
+    }
+
+    /// The elements that a call is about.
+    ///
+    /// # Errors
+    /// MPI_ERR_COUNT, MPI_ERR_TYPE or MPI_ERR_BUFFER for what can't be communicated.
+    #[inline]
+    pub fn elements<A: Abi>(&self, memory: Memory, count: i64, datatype: A::Handle) -> Result<Elements> {
+        let datatype = self.committed_datatype::<A>(datatype)?;
+        let Ok(number) = u64::try_from(count) else { return Err(negative_count(count)) };
+        // Absolute addresses come with derived datatypes only.
+        if memory.address().is_null() && number > 0 && datatype.size() > 0 && datatype.named().is_some() {
+            return Err(Error::new(ErrorClass::Buffer, format!("the buffer is a null pointer, the count {count}")));
+        }
+        if memory.is(A::IN_PLACE) {
+            return Err(Error::new(ErrorClass::Buffer, "the buffer is MPI_IN_PLACE, which is for collectives only"));
+        }
+        Ok(memory.elements(number, datatype))
+    }
+
+    /// `bytes` bytes that other ranks can copy to and from directly, if there is room for them.
+    ///
+    /// # Errors
+    /// MPI_ERR_NO_MEM if there is no memory at all.
+    pub(crate) fn allocate(&self, bytes: usize) -> Result<*mut u8> {
+        if let Some(block) = self.universe.borrow().as_ref().and_then(|universe| universe.allocate(bytes)) {
+            return Ok(block.as_ptr());
+        }
+        let mut block: Vec<u128> = Vec::new();
+        let units = bytes.div_ceil(size_of::<u128>()).max(1);
+        let no_memory = |_| Error::new(ErrorClass::NoMemory, format!("there is no memory for {bytes} bytes"));
+        block.try_reserve_exact(units).map_err(no_memory)?;
+        block.resize(units, 0);
+        let mut block = block.into_boxed_slice();
+        let start = block.as_mut_ptr();
+        self.private_memory.borrow_mut().insert(start as usize, block);
+        Ok(start.cast())
+    }
+
+    /// Takes memory back; whether it was from [`Rank::allocate`].
+    pub(crate) fn free(&self, start: *mut u8) -> bool {
+        let Some(block) = NonNull::new(start) else { return false };
+        self.universe.borrow().as_ref().is_some_and(|universe| universe.free(block))
+            || self.private_memory.borrow_mut().remove(&(start as usize)).is_some()
+    }
+}

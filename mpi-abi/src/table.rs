@@ -1,0 +1,219 @@
+//! Objects by handle.
+//!
+//! A code carries the generation of its place in the table, so that the handle of an object that was freed is known as such even if
+//! another object has its place now. Places are used again in the order in which they became free, a few always resting: the same
+//! code comes back only after thousands of other objects.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+
+/// What a handle stands for; its number is part of the code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Kind {
+    /// A communicator.
+    Communicator = 1,
+    /// A group.
+    Group = 2,
+    /// A datatype.
+    Datatype = 3,
+    /// An error handler.
+    ErrorHandler = 5,
+    /// A reduction operation.
+    Operation = 6,
+    /// An info object.
+    Info = 7,
+    /// A window.
+    Window = 8,
+    /// A key of attributes.
+    Keyval = 9,
+    /// A message that a matched probe took.
+    Message = 10,
+    /// A request.
+    Request = 11,
+    /// A session.
+    Session = 14,
+}
+
+const INDEX_BITS: u32 = 20;
+const INDEX_MASK: u32 = (1 << INDEX_BITS) - 1;
+const GENERATION_MAX: u32 = 127;
+/// Free places that rest before one is used again.
+const RESTING: usize = 32;
+
+/// Objects of one kind.
+pub struct Table<T> {
+    kind: Kind,
+    content: RefCell<Content<T>>,
+}
+
+struct Content<T> {
+    places: Vec<Place<T>>,
+    free: VecDeque<u32>,
+}
+
+struct Place<T> {
+    code: u32,
+    object: Option<T>,
+}
+
+fn code(kind: Kind, generation: u32, index: u32) -> u32 {
+    1 << 31 | (generation >> 6) << 30 | (kind as u32) << 26 | (generation & 63) << INDEX_BITS | index
+}
+
+fn generation(code: u32) -> u32 {
+    (code >> 30 & 1) << 6 | (code >> INDEX_BITS & 63)
+}
+
+impl<T> Table<T> {
+    /// An empty table.
+    pub fn new(kind: Kind) -> Self {
+        Table { kind, content: RefCell::new(Content { places: Vec::new(), free: VecDeque::new() }) }
+    }
+
+    /// Takes an object in, and returns the code of its handle.
+    ///
+    /// # Panics
+    /// If there are a million objects of the kind.
+    pub fn insert(&self, object: T) -> u32 {
+        let content = &mut *self.content.borrow_mut();
+        if content.free.len() > RESTING
+            && let Some(index) = content.free.pop_front()
+        {
+            let place = &mut content.places[index as usize];
+            place.object = Some(object);
+            return place.code;
+        }
+        let index = content.places.len() as u32;
+        assert!(index <= INDEX_MASK, "{} objects of one kind: that is more than handles can tell apart", index);
+        let code = code(self.kind, 1, index);
+        content.places.push(Place { code, object: Some(object) });
+        code
+    }
+
+    /// Forgets an object.
+    pub fn remove(&self, code: u32) -> Option<T> {
+        let mut content = self.content.borrow_mut();
+        let index = code & INDEX_MASK;
+        let place = content.places.get_mut(index as usize).filter(|place| place.code == code)?;
+        let object = place.object.take()?;
+        drop(content);
+        self.release(code);
+        Some(object)
+    }
+
+    /// Puts another object where one is.
+    pub fn replace(&self, code: u32, object: T) -> Option<T> {
+        let content = &mut *self.content.borrow_mut();
+        let place = content.places.get_mut((code & INDEX_MASK) as usize).filter(|place| place.code == code)?;
+        place.object.as_mut().map(|old| std::mem::replace(old, object))
+    }
+
+    /// Lends an object out; its place waits for it until [`Table::restore`] or [`Table::release`].
+    #[inline]
+    pub fn take(&self, code: u32) -> Option<T> {
+        let content = &mut *self.content.borrow_mut();
+        let place = content.places.get_mut((code & INDEX_MASK) as usize).filter(|place| place.code == code)?;
+        place.object.take()
+    }
+
+    /// Puts back what was lent out.
+    #[inline]
+    pub fn restore(&self, code: u32, object: T) {
+        if let Some(place) = self.content.borrow_mut().places.get_mut((code & INDEX_MASK) as usize) {
+            place.object = Some(object);
+        }
+    }
+
+    /// Gives up the place of what was lent out.
+    #[inline]
+    pub fn release(&self, code: u32) {
+        let content = &mut *self.content.borrow_mut();
+        let index = code & INDEX_MASK;
+        if let Some(place) = content.places.get_mut(index as usize) {
+            // Nothing lent out has this code any more, though no object is here yet.
+            place.code = self::code(self.kind, generation(place.code) % GENERATION_MAX + 1, index);
+            content.free.push_back(index);
+        }
+    }
+
+    /// The object with that code.
+    #[inline]
+    pub fn get(&self, code: u32) -> Option<T>
+    where
+        T: Clone,
+    {
+        let content = self.content.borrow();
+        let place = content.places.get((code & INDEX_MASK) as usize)?;
+        if place.code == code { place.object.clone() } else { None }
+    }
+
+    /// Looks at the object with that code. `look` must not use the table.
+    pub fn with<R>(&self, code: u32, look: impl FnOnce(&T) -> R) -> Option<R> {
+        let content = self.content.borrow();
+        let place = content.places.get((code & INDEX_MASK) as usize).filter(|place| place.code == code)?;
+        place.object.as_ref().map(look)
+    }
+
+    /// The codes of all objects.
+    pub fn codes(&self) -> Vec<u32> {
+        let content = self.content.borrow();
+        content.places.iter().filter(|place| place.object.is_some()).map(|place| place.code).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_freed_handle_is_known_as_such() {
+        let table = Table::new(Kind::Group);
+        let first = table.insert(1);
+        assert_eq!((table.get(first), table.remove(first)), (Some(1), Some(1)));
+        assert_eq!((table.get(first), table.remove(first)), (None, None));
+        for _ in 0..1000 {
+            let code = table.insert(2);
+            assert_ne!(code, first);
+            assert_eq!(table.get(first), None);
+            table.remove(code);
+        }
+    }
+
+    #[test]
+    fn codes_are_ours_and_of_their_kind() {
+        let (groups, operations) = (Table::new(Kind::Group), Table::new(Kind::Operation));
+        let (group, operation) = (groups.insert('g'), operations.insert('o'));
+        assert!(group >> 31 == 1 && operation >> 31 == 1);
+        assert_eq!(
+            (groups.get(operation), operations.get(group), groups.get(0), groups.get(u32::MAX)),
+            (None, None, None, None)
+        );
+        assert_eq!(groups.codes(), [group]);
+        assert_eq!((groups.replace(group, 'h'), groups.get(group)), (Some('g'), Some('h')));
+    }
+
+    #[test]
+    fn what_is_lent_out_is_nobody_elses() {
+        let table = Table::new(Kind::Request);
+        let code = table.insert('r');
+        assert_eq!(table.take(code), Some('r'));
+        assert_eq!((table.take(code), table.get(code), table.remove(code)), (None, None, None));
+        table.restore(code, 's');
+        assert_eq!((table.get(code), table.take(code)), (Some('s'), Some('s')));
+        table.release(code);
+        assert_eq!((table.take(code), table.codes().len()), (None, 0));
+    }
+
+    #[test]
+    fn places_are_used_again() {
+        let table = Table::new(Kind::Request);
+        let mut seen = std::collections::HashSet::new();
+        for _ in 0..RESTING * 127 {
+            let code = table.insert(());
+            assert!(seen.insert(code), "a code came back too soon");
+            table.remove(code);
+        }
+        assert!(table.content.borrow().places.len() <= RESTING + 2);
+    }
+}

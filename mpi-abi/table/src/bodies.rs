@@ -1,0 +1,74 @@
+//! Which functions are implemented, read off the source of the bodies: `pub fn send<A: Abi>(…)` implements MPI_Send.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use crate::function::Function;
+
+/// Where each body is.
+#[derive(Debug, Default)]
+pub struct Bodies {
+    /// Its module, by its name.
+    modules: HashMap<String, String>,
+}
+
+impl Bodies {
+    /// Looks through the source files in `folder`, which is the `src` of the crate with the bodies.
+    ///
+    /// # Errors
+    /// If the folder can't be read.
+    pub fn find(folder: &Path) -> io::Result<Bodies> {
+        let mut bodies = Bodies::default();
+        bodies.look(folder, "")?;
+        Ok(bodies)
+    }
+
+    fn look(&mut self, folder: &Path, module: &str) -> io::Result<()> {
+        for entry in fs::read_dir(folder)? {
+            let entry = entry?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if entry.file_type()?.is_dir() {
+                self.look(&entry.path(), &format!("{module}::{name}"))?;
+            } else if let Some(stem) = name.strip_suffix(".rs") {
+                let module =
+                    if stem == "mod" || stem == "lib" { module.to_string() } else { format!("{module}::{stem}") };
+                self.read(&fs::read_to_string(entry.path())?, &module);
+            }
+        }
+        Ok(())
+    }
+
+    fn read(&mut self, source: &str, module: &str) {
+        for line in source.lines() {
+            if let Some((name, _)) = line.strip_prefix("pub fn ").and_then(|rest| rest.split_once("<A: Abi>(")) {
+                self.modules.insert(name.to_string(), module.to_string());
+            }
+        }
+    }
+
+    /// The path of the body of a function within the crate, as `::point_to_point::send`.
+    pub fn path(&self, function: &Function) -> Option<String> {
+        let name = function.body_name();
+        self.modules.get(&name).map(|module| format!("{module}::{name}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bodies_are_found_by_their_names() {
+        let mut bodies = Bodies::default();
+        bodies.read(
+            "/// Sends.\npub fn send<A: Abi>(\n    memory: Memory,\n) -> Outcome {\n}\nfn recv<A: Abi>() {}\n",
+            "::point_to_point",
+        );
+        let functions = crate::functions();
+        let find = |name| functions.iter().find(|function| function.name == name).unwrap();
+        assert_eq!(bodies.path(find("MPI_Send")).as_deref(), Some("::point_to_point::send"));
+        assert_eq!(bodies.path(find("MPI_Recv")), None);
+    }
+}

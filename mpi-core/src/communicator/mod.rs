@@ -1,0 +1,280 @@
+//! Communicators: who takes part, in which order, separate from all others.
+//!
+//! There is one type for both kinds. An *intracommunicator* has one group. An *intercommunicator* has a local and a remote group:
+//! rank and size are those of the local one, and point-to-point calls name ranks of the remote one. Point-to-point looks ranks up
+//! in `partners`, which is the right group for either kind, so the kind costs it nothing.
+//!
+//! The modules: `context` keeps communicators apart, `create` and `inter` make them, `hints` is what programs promise.
+
+mod context;
+mod create;
+mod hints;
+mod inter;
+#[cfg(test)]
+mod tests;
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use crate::activity::Call;
+use crate::attribute::Attributes;
+use crate::engine::Failure;
+use crate::error::Error;
+use crate::group::{Comparison, Group};
+use crate::process::Process;
+use crate::{Info, Result, Topology};
+pub(crate) use context::{THIS_RANK, WORLD};
+pub use create::SplitType;
+
+/// A group of ranks with contexts of its own (MPI-5.0 chapter 7). Cheap to clone: clones are the same communicator.
+///
+/// It lives until the last clone is gone; operations in flight hold one, so that dropping (or [`Communicator::free`]) never takes
+/// a communicator away from them.
+#[derive(Clone)]
+pub struct Communicator {
+    shared: Rc<Shared>,
+}
+
+struct Shared {
+    process: Rc<Process>,
+    rank: usize,
+    /// Not known while a nonblocking duplication is on its way.
+    context: Cell<u32>,
+    /// How many collectives have begun, modulo [`COLLECTIVES`].
+    collectives: Cell<u32>,
+    /// Whom point-to-point calls name: the remote group if there is one.
+    partners: Group,
+    local: Group,
+    /// Of an intercommunicator: its local group, as a communicator that only the library uses.
+    local_communicator: Option<Communicator>,
+    topology: Option<Topology>,
+    attributes: Attributes<Communicator>,
+    name: RefCell<Option<String>>,
+    hints: RefCell<Info>,
+    mark: Cell<usize>,
+}
+
+/// So many collectives in a row are told apart by their tags; far more than can be in flight.
+const COLLECTIVES: u32 = 1 << 31;
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        if let Some(context) = context::known(self.context.get()) {
+            let mut engine = self.process.engine();
+            engine.forget_group(context);
+            engine.forget_group(context + context::COLLECTIVE);
+        }
+    }
+}
+
+impl Communicator {
+    /// The intracommunicator of `group`, to which the caller belongs.
+    pub(crate) fn new(process: Rc<Process>, group: Group, context: u32) -> Self {
+        Communicator::build(process, group, None, context, None)
+    }
+
+    fn build(
+        process: Rc<Process>,
+        local: Group,
+        remote: Option<Group>,
+        context: u32,
+        topology: Option<Topology>,
+    ) -> Self {
+        let rank = local.rank().expect("a process makes only communicators it belongs to");
+        let local_communicator =
+            remote.is_some().then(|| Communicator::build(process.clone(), local.clone(), None, context::UNKNOWN, None));
+        let partners = remote.unwrap_or_else(|| local.clone());
+        let shared = Shared {
+            process,
+            rank,
+            context: Cell::new(context::UNKNOWN),
+            collectives: Cell::new(0),
+            partners,
+            local,
+            local_communicator,
+            topology,
+            attributes: Attributes::default(),
+            name: RefCell::default(),
+            hints: RefCell::default(),
+            mark: Cell::new(0),
+        };
+        let communicator = Communicator { shared: Rc::new(shared) };
+        if let Some(context) = context::known(context) {
+            communicator.settle(context);
+        }
+        communicator
+    }
+
+    /// Gives it the context that its members have agreed on.
+    fn settle(&self, context: u32) {
+        let Shared { process, partners, .. } = &*self.shared;
+        self.shared.context.set(context);
+        let mut engine = process.engine();
+        engine.register_group(context, partners.peers().clone());
+        engine.register_group(context + context::COLLECTIVE, partners.peers().clone());
+        drop(engine);
+        if let Some(local) = self.local_communicator() {
+            local.settle(context + context::LOCAL);
+        }
+    }
+
+    /// A new one of the same process.
+    fn child(&self, local: Group, remote: Option<Group>, context: u32, topology: Option<Topology>) -> Self {
+        Communicator::build(self.process().clone(), local, remote, context, topology)
+    }
+
+    pub(crate) fn process(&self) -> &Rc<Process> {
+        &self.shared.process
+    }
+
+    /// The group that the caller belongs to (MPI_Comm_group).
+    pub fn group(&self) -> &Group {
+        &self.shared.local
+    }
+
+    /// The other group of an intercommunicator (MPI_Comm_remote_group).
+    pub fn remote_group(&self) -> Option<&Group> {
+        self.is_inter().then_some(&self.shared.partners)
+    }
+
+    /// Whom point-to-point calls name.
+    #[inline]
+    pub(crate) fn partners(&self) -> &Group {
+        &self.shared.partners
+    }
+
+    /// Of an intercommunicator: its local group, as a communicator for the library's own use.
+    pub(crate) fn local_communicator(&self) -> Option<&Communicator> {
+        self.shared.local_communicator.as_ref()
+    }
+
+    pub(crate) fn context(&self) -> u32 {
+        self.shared.context.get()
+    }
+
+    /// The number of the collective that begins now: the same on all ranks, since all begin them in the same order.
+    #[inline]
+    pub(crate) fn next_collective(&self) -> u32 {
+        let number = self.shared.collectives.get();
+        self.shared.collectives.set((number + 1) % COLLECTIVES);
+        number
+    }
+
+    /// The rank here of a partner.
+    pub(crate) fn rank_of(&self, peer: u32) -> usize {
+        self.shared.partners.rank_of(peer)
+    }
+
+    pub(crate) fn failed(&self, call: Call) -> impl Fn(Failure) -> Error + '_ {
+        move |failure| Error::failure(self, call, failure)
+    }
+
+    /// The caller's rank in it.
+    #[inline]
+    pub fn rank(&self) -> usize {
+        self.shared.rank
+    }
+
+    /// How many ranks it has; of an intercommunicator, the local group.
+    #[inline]
+    pub fn size(&self) -> usize {
+        self.shared.local.size()
+    }
+
+    /// How many ranks the other group of an intercommunicator has (MPI_Comm_remote_size).
+    pub fn remote_size(&self) -> Option<usize> {
+        self.remote_group().map(Group::size)
+    }
+
+    /// Whether it is an intercommunicator (MPI_Comm_test_inter).
+    pub fn is_inter(&self) -> bool {
+        self.local_communicator().is_some()
+    }
+
+    /// How the two relate; both groups of intercommunicators count (MPI_Comm_compare).
+    pub fn compare(&self, other: &Communicator) -> Comparison {
+        if Rc::ptr_eq(&self.shared, &other.shared) {
+            return Comparison::Identical;
+        }
+        if self.is_inter() != other.is_inter() {
+            return Comparison::Unequal;
+        }
+        let groups = [self.group().compare(other.group()), self.partners().compare(other.partners())];
+        if groups == [Comparison::Identical; 2] {
+            Comparison::Congruent
+        } else if groups.contains(&Comparison::Unequal) {
+            Comparison::Unequal
+        } else {
+            Comparison::Similar
+        }
+    }
+
+    /// For each rank here, its rank in `other`, if it belongs to it (MPI_Group_translate_ranks).
+    pub fn ranks_in(&self, other: &Communicator) -> Vec<Option<usize>> {
+        self.group().peers().iter().map(|&peer| other.group().find(peer)).collect()
+    }
+
+    /// Its topology, if it was made with one (MPI_Topo_test).
+    pub fn topology(&self) -> Option<&Topology> {
+        self.shared.topology.as_ref()
+    }
+
+    /// What programs have attached to it (MPI-5.0 section 7.7).
+    pub fn attributes(&self) -> &Attributes<Communicator> {
+        &self.shared.attributes
+    }
+
+    /// The name that was given to it, or the standard's for those that have one; otherwise empty (MPI_Comm_get_name).
+    pub fn name(&self) -> String {
+        match (&*self.shared.name.borrow(), self.context()) {
+            (Some(name), _) => name.clone(),
+            (None, WORLD) => "MPI_COMM_WORLD".into(),
+            (None, THIS_RANK) => "MPI_COMM_SELF".into(),
+            _ => String::new(),
+        }
+    }
+
+    /// Gives it a name, which errors use too (MPI_Comm_set_name).
+    pub fn set_name(&self, name: &str) {
+        *self.shared.name.borrow_mut() = Some(name.to_string());
+    }
+
+    /// What errors call it.
+    pub(crate) fn description(&self) -> String {
+        match (&*self.shared.name.borrow(), self.context()) {
+            (Some(name), _) if !name.is_empty() => format!("communicator {name:?}"),
+            (_, WORLD) => "the world communicator".into(),
+            (_, THIS_RANK) => "the communicator of this rank alone".into(),
+            (_, context) => format!("communicator {}", context / context::BLOCK),
+        }
+    }
+
+    /// A word that a front end may keep with the communicator, such as the handle by which its programs know it; 0 at first.
+    /// Attribute callbacks get a communicator and must give the program a handle.
+    pub fn mark(&self) -> usize {
+        self.shared.mark.get()
+    }
+
+    /// Sets the word of [`Communicator::mark`].
+    pub fn set_mark(&self, mark: usize) {
+        self.shared.mark.set(mark);
+    }
+
+    /// Deletes its attributes and lets go of it (MPI_Comm_free). Operations in flight keep what they need of it. Dropping all clones
+    /// does the same but for the attributes' delete functions.
+    ///
+    /// # Errors
+    /// What a delete function says; the communicator can still be used by other clones.
+    pub fn free(self) -> Result<()> {
+        self.attributes().delete_all(&self)
+    }
+
+    /// As [`Communicator::free`], when everything sent on it has left this rank (MPI_Comm_disconnect).
+    ///
+    /// # Errors
+    /// As [`Communicator::free`], or if what was sent can't be delivered.
+    pub fn disconnect(self) -> Result<()> {
+        self.process().collect_detached().map_err(self.failed(Call::FreeCommunicator))?;
+        self.free()
+    }
+}

@@ -1,0 +1,400 @@
+//! Packing: from elements in memory to a stream of bytes and back, from any byte of the stream to any other.
+//!
+//! A walk along the layout visits what the wanted bytes touch: parts of an element at the edges, whole ones between, and those in
+//! loops over blocks of a length that the compiler knows, for the lengths that programs have. Nothing is remembered from one call to
+//! the next: finding the first byte costs a division or a search for each level of the layout.
+#![allow(unsafe_code)]
+
+use std::ptr;
+
+use super::layout::{Form, Layout, Run};
+use super::{Datatype, external};
+use crate::Result;
+
+/// Which way bytes go. `memory` is where elements are, `stream` the packed bytes.
+trait Way {
+    /// Copies `length` bytes.
+    ///
+    /// # Safety
+    /// Both must be valid for that, one for reads and the other for writes, and must not overlap.
+    unsafe fn copy(memory: *mut u8, stream: *mut u8, length: usize);
+}
+
+/// From memory to the stream.
+struct Pack;
+
+/// From the stream to memory.
+struct Unpack;
+
+impl Way for Pack {
+    #[inline(always)]
+    unsafe fn copy(memory: *mut u8, stream: *mut u8, length: usize) {
+        // SAFETY: the caller's.
+        unsafe { copy(memory, stream, length) }
+    }
+}
+
+impl Way for Unpack {
+    #[inline(always)]
+    unsafe fn copy(memory: *mut u8, stream: *mut u8, length: usize) {
+        // SAFETY: the caller's.
+        unsafe { copy(stream, memory, length) }
+    }
+}
+
+/// Copies, without a call for few bytes.
+///
+/// # Safety
+/// `from` is valid for reads and `to` for writes of `length` bytes, and they do not overlap.
+#[inline(always)]
+unsafe fn copy(from: *const u8, to: *mut u8, length: usize) {
+    // SAFETY: the caller's; each pair of moves covers `length` bytes, overlapping in the middle, and leaves nothing out.
+    unsafe {
+        match length {
+            0..8 => {
+                for index in 0..length {
+                    *to.add(index) = *from.add(index);
+                }
+            }
+            8..=16 => ends::<8>(from, to, length),
+            17..=32 => ends::<16>(from, to, length),
+            33..=64 => ends::<32>(from, to, length),
+            _ => ptr::copy_nonoverlapping(from, to, length),
+        }
+    }
+}
+
+/// Copies the first and the last `PART` of `length` bytes, `PART` ≤ `length` ≤ 2 × `PART`.
+///
+/// # Safety
+/// As of [`copy`].
+#[inline(always)]
+unsafe fn ends<const PART: usize>(from: *const u8, to: *mut u8, length: usize) {
+    // SAFETY: the caller's, and both parts lie within `length`.
+    unsafe {
+        let rest = length - PART;
+        let last = from.add(rest).cast::<[u8; PART]>().read();
+        to.cast::<[u8; PART]>().write(from.cast::<[u8; PART]>().read());
+        to.add(rest).cast::<[u8; PART]>().write(last);
+    }
+}
+
+/// Blocks of `length` bytes: from `index` 0 to `count`, at the places in memory that `place` says.
+///
+/// # Safety
+/// As of [`Way::copy`], for each block; the stream holds `count * length` bytes.
+#[inline(always)]
+unsafe fn blocks<W: Way>(count: u64, length: u64, stream: *mut u8, place: impl Fn(usize) -> *mut u8) {
+    macro_rules! dispatch {
+        ($($known:literal)*) => {
+            match length {
+                $($known => for index in 0..count as usize {
+                    // SAFETY: the caller's.
+                    unsafe { W::copy(place(index), stream.add(index * $known), $known) }
+                },)*
+                _ => for index in 0..count as usize {
+                    // SAFETY: the caller's.
+                    unsafe { W::copy(place(index), stream.add(index * length as usize), length as usize) }
+                },
+            }
+        };
+    }
+    dispatch!(1 2 4 8 12 16 24 32 64);
+}
+
+/// The place `displacement` bytes from `memory`. Addresses may come from displacements alone (`MPI_BOTTOM`), so this wraps.
+#[inline(always)]
+fn at(memory: *mut u8, displacement: i64) -> *mut u8 {
+    memory.wrapping_offset(displacement as isize)
+}
+
+#[inline(always)]
+fn nth(memory: *mut u8, index: u64, stride: i64) -> *mut u8 {
+    at(memory, (index as i64).wrapping_mul(stride))
+}
+
+/// All bytes of a layout. `memory` is the address that the layout's offset counts from.
+///
+/// # Safety
+/// As of [`Way::copy`], for all runs of the layout; the stream holds `layout.size` bytes.
+unsafe fn whole<W: Way>(layout: &Layout, memory: *mut u8, stream: *mut u8) {
+    let memory = at(memory, layout.offset);
+    // SAFETY: the caller's, for the parts of the layout.
+    unsafe {
+        match &layout.form {
+            Form::Run => W::copy(memory, stream, layout.size as usize),
+            Form::Loop { count, stride, body } => whole_loop::<W>(body, *count, *stride, memory, stream),
+            Form::Scatter { offsets, body } => whole_scatter::<W>(body, offsets, memory, stream),
+            Form::Runs { runs, .. } => {
+                let mut stream = stream;
+                for Run { offset, length } in runs.iter() {
+                    W::copy(at(memory, *offset), stream, *length as usize);
+                    stream = stream.add(*length as usize);
+                }
+            }
+            Form::Parts { parts, starts } => {
+                for (part, start) in parts.iter().zip(starts.iter()) {
+                    whole::<W>(part, memory, stream.add(*start as usize));
+                }
+            }
+        }
+    }
+}
+
+/// `count` times a layout, `stride` apart.
+///
+/// # Safety
+/// As of [`whole`], for each of them.
+unsafe fn whole_loop<W: Way>(body: &Layout, count: u64, stride: i64, memory: *mut u8, stream: *mut u8) {
+    // SAFETY: the caller's, for each round.
+    unsafe {
+        match &body.form {
+            Form::Run => {
+                let memory = at(memory, body.offset);
+                blocks::<W>(count, body.size, stream, |index| nth(memory, index as u64, stride));
+            }
+            _ => {
+                for index in 0..count {
+                    whole::<W>(body, nth(memory, index, stride), stream.add((index * body.size) as usize));
+                }
+            }
+        }
+    }
+}
+
+/// A layout at each of the offsets.
+///
+/// # Safety
+/// As of [`whole`], for each of them.
+unsafe fn whole_scatter<W: Way>(body: &Layout, offsets: &[i64], memory: *mut u8, stream: *mut u8) {
+    // SAFETY: the caller's, for each place.
+    unsafe {
+        if body.form == Form::Run {
+            blocks::<W>(offsets.len() as u64, body.size, stream, |index| at(memory, offsets[index]));
+        } else {
+            for (index, offset) in offsets.iter().enumerate() {
+                whole::<W>(body, at(memory, *offset), stream.add(index * body.size as usize));
+            }
+        }
+    }
+}
+
+/// The packed bytes `low..high` of a layout, to or from `stream`.
+///
+/// # Safety
+/// As of [`whole`], for those bytes.
+unsafe fn part<W: Way>(layout: &Layout, memory: *mut u8, low: u64, high: u64, stream: *mut u8) {
+    let origin = memory;
+    let memory = at(memory, layout.offset);
+    // SAFETY: the caller's; the pieces of the stream are disjoint and end at `high - low`.
+    unsafe {
+        match &layout.form {
+            _ if low == 0 && high == layout.size => whole::<W>(layout, origin, stream),
+            Form::Run => W::copy(memory.wrapping_add(low as usize), stream, (high - low) as usize),
+            Form::Loop { count: _, stride, body } => part_of_loop::<W>(body, *stride, memory, low, high, stream),
+            Form::Scatter { offsets, body } => part_of_scatter::<W>(body, offsets, memory, low, high, stream),
+            Form::Runs { runs, starts } => {
+                let first = starts.partition_point(|&start| start <= low) - 1;
+                for (run, &start) in runs[first..].iter().zip(&starts[first..]) {
+                    if start >= high {
+                        break;
+                    }
+                    let (begin, end) = (low.max(start), high.min(start + run.length));
+                    let place = at(memory, run.offset).wrapping_add((begin - start) as usize);
+                    W::copy(place, stream.add((begin - low) as usize), (end - begin) as usize);
+                }
+            }
+            Form::Parts { parts, starts } => {
+                let first = starts.partition_point(|&start| start <= low) - 1;
+                for (piece, &start) in parts[first..].iter().zip(&starts[first..]) {
+                    if start >= high {
+                        break;
+                    }
+                    let (begin, end) = (low.max(start), high.min(start + piece.size));
+                    let to = stream.add((begin - low) as usize);
+                    part::<W>(piece, memory, begin - start, end - start, to);
+                }
+            }
+        }
+    }
+}
+
+/// The packed bytes `low..high` of rounds of a layout, `stride` apart.
+///
+/// # Safety
+/// As of [`whole`], for those bytes.
+unsafe fn part_of_loop<W: Way>(body: &Layout, stride: i64, memory: *mut u8, low: u64, high: u64, stream: *mut u8) {
+    let size = body.size;
+    let (mut first, begin) = (low / size, low % size);
+    let (last, end) = (high / size, high % size);
+    let mut stream = stream;
+    // SAFETY: the caller's; `stream` moves on by what has been copied.
+    unsafe {
+        if first == last {
+            return part::<W>(body, nth(memory, first, stride), begin, end, stream);
+        }
+        if begin > 0 {
+            part::<W>(body, nth(memory, first, stride), begin, size, stream);
+            stream = stream.add((size - begin) as usize);
+            first += 1;
+        }
+        whole_loop::<W>(body, last - first, stride, nth(memory, first, stride), stream);
+        if end > 0 {
+            stream = stream.add(((last - first) * size) as usize);
+            part::<W>(body, nth(memory, last, stride), 0, end, stream);
+        }
+    }
+}
+
+/// The packed bytes `low..high` of a layout at each of the offsets.
+///
+/// # Safety
+/// As of [`whole`], for those bytes.
+unsafe fn part_of_scatter<W: Way>(
+    body: &Layout,
+    offsets: &[i64],
+    memory: *mut u8,
+    low: u64,
+    high: u64,
+    stream: *mut u8,
+) {
+    let size = body.size;
+    let (mut first, begin) = ((low / size) as usize, low % size);
+    let (last, end) = ((high / size) as usize, high % size);
+    let mut stream = stream;
+    // SAFETY: the caller's; `stream` moves on by what has been copied.
+    unsafe {
+        if first == last {
+            return part::<W>(body, at(memory, offsets[first]), begin, end, stream);
+        }
+        if begin > 0 {
+            part::<W>(body, at(memory, offsets[first]), begin, size, stream);
+            stream = stream.add((size - begin) as usize);
+            first += 1;
+        }
+        whole_scatter::<W>(body, &offsets[first..last], memory, stream);
+        if end > 0 {
+            stream = stream.add((last - first) * size as usize);
+            part::<W>(body, at(memory, offsets[last]), 0, end, stream);
+        }
+    }
+}
+
+/// The packed bytes `from..` of `count` elements, at most `capacity`. Returns how many there are.
+///
+/// # Safety
+/// As of [`whole`], for those bytes.
+unsafe fn elements<W: Way>(
+    memory: *mut u8,
+    count: u64,
+    datatype: &Datatype,
+    from: u64,
+    stream: *mut u8,
+    capacity: usize,
+) -> usize {
+    let layout = datatype.layout();
+    let total = layout.size.saturating_mul(count);
+    let high = total.min(from.saturating_add(capacity as u64));
+    if high <= from {
+        return 0;
+    }
+    let (extent, begin) = (datatype.extent(), at(memory, layout.offset));
+    // SAFETY: the caller's.
+    unsafe {
+        match &layout.form {
+            Form::Run if count == 1 || u64::try_from(extent) == Ok(layout.size) => {
+                W::copy(begin.wrapping_add(from as usize), stream, (high - from) as usize);
+            }
+            // Where the elements continue each other's loop, theirs is the only one.
+            Form::Loop { count: inner, stride, body }
+                if count == 1 || stride.checked_mul(*inner as i64) == Some(extent) =>
+            {
+                part_of_loop::<W>(body, *stride, begin, from, high, stream);
+            }
+            _ => part_of_loop::<W>(layout, extent, memory, from, high, stream),
+        }
+    }
+    (high - from) as usize
+}
+
+/// Packs `count` elements at `memory`, from byte `from` of the packed bytes on, until the end or until `capacity` bytes are at `to`.
+/// Returns how many.
+///
+/// # Safety
+/// `memory` must be valid for reads of the bytes that the elements describe, `to` for writes of `capacity` bytes, and the two must not
+/// overlap. Of a datatype with absolute displacements `memory` may be null.
+pub unsafe fn pack_into(
+    memory: *const u8,
+    count: u64,
+    datatype: &Datatype,
+    from: u64,
+    to: *mut u8,
+    capacity: usize,
+) -> usize {
+    // SAFETY: the caller's; `Pack` only reads from memory.
+    unsafe { elements::<Pack>(memory.cast_mut(), count, datatype, from, to, capacity) }
+}
+
+/// Packs `count` elements at `memory`, from byte `from` of the packed bytes on, until the end or until `into` is full. Returns how many
+/// bytes.
+///
+/// # Safety
+/// As of [`pack_into`].
+pub unsafe fn pack(memory: *const u8, count: u64, datatype: &Datatype, from: u64, into: &mut [u8]) -> usize {
+    // SAFETY: the caller's.
+    unsafe { pack_into(memory, count, datatype, from, into.as_mut_ptr(), into.len()) }
+}
+
+/// Unpacks `length` bytes, the packed bytes from `at` on, into `count` elements at `memory`. Returns how many had a place there.
+///
+/// # Safety
+/// `memory` must be valid for writes of the bytes that the elements describe, `bytes` for reads of `length` bytes, and the two must not
+/// overlap. Of a datatype with absolute displacements `memory` may be null.
+pub unsafe fn unpack_from(
+    memory: *mut u8,
+    count: u64,
+    datatype: &Datatype,
+    at: u64,
+    bytes: *const u8,
+    length: usize,
+) -> usize {
+    // SAFETY: the caller's; `Unpack` only reads from the stream.
+    unsafe { elements::<Unpack>(memory, count, datatype, at, bytes.cast_mut(), length) }
+}
+
+/// Unpacks `bytes`, the packed bytes from `at` on, into `count` elements at `memory`. Returns how many had a place there.
+///
+/// # Safety
+/// As of [`unpack_from`].
+pub unsafe fn unpack(memory: *mut u8, count: u64, datatype: &Datatype, at: u64, bytes: &[u8]) -> usize {
+    // SAFETY: the caller's.
+    unsafe { unpack_from(memory, count, datatype, at, bytes.as_ptr(), bytes.len()) }
+}
+
+/// Packs `count` elements at `memory` as external32 (MPI-5.0 section 5.3) and returns how many bytes.
+///
+/// # Safety
+/// `memory` must be valid for reads of the bytes that the elements describe.
+///
+/// # Errors
+/// `into` is too small; a value has no representation.
+pub unsafe fn pack_external(memory: *const u8, count: u64, datatype: &Datatype, into: &mut [u8]) -> Result<usize> {
+    external::encode(datatype, count, into, |from, bytes| {
+        // SAFETY: the caller's.
+        unsafe { pack(memory, count, datatype, from, bytes) };
+    })
+}
+
+/// Unpacks external32 into `count` elements at `memory` (MPI-5.0 section 5.3) and returns how many bytes of it these are.
+///
+/// # Safety
+/// `memory` must be valid for writes of the bytes that the elements describe.
+///
+/// # Errors
+/// `bytes` are too few.
+pub unsafe fn unpack_external(memory: *mut u8, count: u64, datatype: &Datatype, bytes: &[u8]) -> Result<usize> {
+    external::decode(datatype, count, bytes, |from, native| {
+        // SAFETY: the caller's.
+        unsafe { unpack(memory, count, datatype, from, native) };
+    })
+}

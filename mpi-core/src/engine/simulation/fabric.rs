@@ -1,0 +1,284 @@
+//! The transport of a simulated rank. In the middle of every operation another rank may get its turn.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use corosensei::Yielder;
+use rwmpi_transport::{
+    Arrival, Backoff, Enqueue, Fabric, Header, PeerFault, PushError, Queue, ReadSpan, RemoteAddress, RemoteError,
+    Signal, SignalSet, WORDS_PER_LINE, Way, WriteSpan,
+};
+
+use super::memory::{Use, bytes};
+use super::network::{Accident, Network, Sabotage};
+
+/// Gives other ranks their turn.
+pub(super) type Turn = Yielder<(), ()>;
+
+pub(super) struct SimFabric<'run> {
+    me: usize,
+    network: Rc<RefCell<Network>>,
+    turn: &'run Turn,
+    /// Where the round robin over peers stands, by queue.
+    next: [usize; 2],
+}
+
+impl<'run> SimFabric<'run> {
+    pub(super) fn new(me: usize, network: Rc<RefCell<Network>>, turn: &'run Turn) -> Self {
+        SimFabric { me, network, turn, next: [0; 2] }
+    }
+
+    /// A step of time passes, and perhaps a turn of others.
+    fn step(&self) {
+        let switch = {
+            let mut network = self.network.borrow_mut();
+            network.now += 1;
+            let percent = network.conditions.switch_percent;
+            network.chance(percent)
+        };
+        if switch {
+            self.turn.suspend(());
+        }
+    }
+
+    fn is(&self, accident: Accident) -> bool {
+        self.network.borrow().accident() == Some(accident)
+    }
+
+    /// Checks a copy between memory of `peer` and this rank; the peer's end of it.
+    fn reach(
+        &self,
+        peer: usize,
+        address: &RemoteAddress,
+        offset: u64,
+        len: usize,
+        wanted: Use,
+    ) -> Result<(Way, WriteSpan<'static>), RemoteError> {
+        self.step();
+        let mut network = self.network.borrow_mut();
+        if offset.checked_add(len as u64).is_none_or(|end| end > address.len) {
+            return Err(RemoteError::Refused);
+        }
+        let way = network.way(peer, self.me, address.space).ok_or(RemoteError::NoWay)?;
+        if network.dead[peer] {
+            return Err(RemoteError::PeerLost);
+        }
+        if network.accident() == Some(Accident::CopiesFail) {
+            return Err(RemoteError::NoWay);
+        }
+        match network.memory.at(address, offset, len) {
+            Ok((span, lent)) if lent == wanted => Ok((way, span)),
+            Ok(_) => {
+                network.violated(format!("rank {} touches a buffer of rank {peer} the wrong way", self.me));
+                Err(RemoteError::Refused)
+            }
+            Err(what) => {
+                network.violated(format!("rank {} touches, at rank {peer}, {what}", self.me));
+                Err(RemoteError::Refused)
+            }
+        }
+    }
+
+    /// Copies in two halves, between which others may get their turn.
+    fn copy(&self, from: ReadSpan<'_>, into: WriteSpan<'_>) {
+        let half = from.len() / 2;
+        from.part(0, half).copy_to(into);
+        self.step();
+        let rest = from.len() - half;
+        from.part(half, rest).copy_to(into.part(half, rest));
+    }
+}
+
+impl Fabric for SimFabric<'_> {
+    fn me(&self) -> usize {
+        self.me
+    }
+
+    fn peers(&self) -> usize {
+        self.network.borrow().conditions.ranks
+    }
+
+    fn max_payload(&self) -> usize {
+        self.network.borrow().conditions.max_payload
+    }
+
+    fn try_push(
+        &mut self,
+        to: usize,
+        queue: Queue,
+        enqueue: Enqueue,
+        header: Header,
+        payload: ReadSpan,
+    ) -> Result<(), PushError> {
+        self.step();
+        if self.is(Accident::NoMemory) {
+            return Err(PushError::NoMemory { peer: to });
+        }
+        let nonsense = self.is(Accident::Nonsense) && self.me == 0;
+        let mut network = self.network.borrow_mut();
+        assert!(queue == Queue::Requests || payload.len() <= network.conditions.max_payload, "too long for a cell");
+        let forgetful = network.conditions.sabotage == Some(Sabotage::ForgetsRefusals);
+        let held_back = network.line(to, self.me, queue).refused && enqueue == Enqueue::Next && !forgetful;
+        if held_back || !network.has_room(to, self.me, queue) {
+            network.line(to, self.me, queue).refused = true;
+            return Err(PushError::Full);
+        }
+        network.line(to, self.me, queue).refused = false;
+        let header = if nonsense { [0xee; 4] } else { header };
+        network.append(to, self.me, queue, header, bytes(payload));
+        Ok(())
+    }
+
+    fn front(&mut self, from: usize, queue: Queue) -> Result<Option<Arrival>, PeerFault> {
+        self.step();
+        let mut network = self.network.borrow_mut();
+        let cell = network.front(self.me, from, queue);
+        let arrival = cell.map(|cell| Arrival { header: cell.header, len: cell.payload.len(), place: 0 });
+        if arrival.is_none() && network.dead[from] && network.chance(20) {
+            return Err(PeerFault { peer: from, what: "is gone" });
+        }
+        Ok(arrival)
+    }
+
+    fn read(&mut self, from: usize, queue: Queue, arrival: &Arrival, offset: usize, into: WriteSpan) {
+        let mut network = self.network.borrow_mut();
+        if !network.memory.writable(into) {
+            network.violated(format!("rank {} fills a buffer that was given back", self.me));
+        }
+        let cell = network.front(self.me, from, queue).expect("the cell stays until it is popped");
+        assert_eq!(cell.payload.len(), arrival.len, "the same cell");
+        ReadSpan::from(&cell.payload[offset..offset + into.len()]).copy_to(into);
+    }
+
+    fn pop(&mut self, from: usize, queue: Queue) {
+        self.network.borrow_mut().pop(self.me, from, queue);
+        self.step();
+    }
+
+    fn ready(&mut self, queue: Queue) -> Option<usize> {
+        self.step();
+        let peers = self.peers();
+        let mut network = self.network.borrow_mut();
+        // It looks at some of the peers only.
+        for _ in 0..2.min(peers) {
+            let peer = self.next[queue as usize] % peers;
+            self.next[queue as usize] += 1;
+            let gone = network.dead[peer] && network.chance(5);
+            if network.front(self.me, peer, queue).is_some() || gone {
+                return Some(peer);
+            }
+        }
+        None
+    }
+
+    fn popped(&self, from: usize) -> u64 {
+        self.network.borrow_mut().line(self.me, from, Queue::Messages).popped
+    }
+
+    fn pushed(&self, to: usize) -> u64 {
+        self.network.borrow_mut().line(to, self.me, Queue::Messages).pushed
+    }
+
+    fn accepted(&mut self, to: usize) -> Option<u64> {
+        self.step();
+        let mut network = self.network.borrow_mut();
+        if network.conditions.slots == 0 {
+            return None;
+        }
+        let fresh = network.chance(50);
+        let early = u64::from(network.conditions.sabotage == Some(Sabotage::AcceptsEarly)) * 2;
+        let line = network.line(to, self.me, Queue::Messages);
+        if fresh {
+            line.published = line.popped;
+        }
+        Some((line.published + early).min(line.pushed))
+    }
+
+    fn address_of(&self, span: ReadSpan) -> RemoteAddress {
+        self.network.borrow().memory.address_of(span)
+    }
+
+    fn way_from(&self, peer: usize, address: &RemoteAddress) -> Option<Way> {
+        self.network.borrow().way(self.me, peer, address.space)
+    }
+
+    fn remote_write(
+        &mut self,
+        peer: usize,
+        address: &RemoteAddress,
+        offset: u64,
+        from: ReadSpan,
+    ) -> Result<Way, RemoteError> {
+        let (way, into) = self.reach(peer, address, offset, from.len(), Use::Receive)?;
+        let half = {
+            let mut network = self.network.borrow_mut();
+            network.conditions.sabotage == Some(Sabotage::WritesHalf) && network.chance(10)
+        };
+        let from = if half { from.part(0, from.len() / 2) } else { from };
+        self.copy(from, into);
+        // The second half needs the buffer too.
+        self.reach(peer, address, offset, from.len(), Use::Receive)?;
+        Ok(way)
+    }
+
+    fn remote_read(
+        &mut self,
+        peer: usize,
+        address: &RemoteAddress,
+        offset: u64,
+        into: WriteSpan,
+    ) -> Result<Way, RemoteError> {
+        let (way, from) = self.reach(peer, address, offset, into.len(), Use::Send)?;
+        self.copy(from.as_read(), into);
+        self.reach(peer, address, offset, into.len(), Use::Send)?;
+        Ok(way)
+    }
+
+    fn claim_words(&self) -> usize {
+        self.network.borrow().conditions.slots * WORDS_PER_LINE
+    }
+
+    fn set_claim(&mut self, index: usize, value: u64) {
+        self.network.borrow_mut().claims[self.me][index] = value;
+        self.step();
+    }
+
+    fn swap_claim(&mut self, peer: usize, index: usize, expected: u64, new: u64) -> Result<(), u64> {
+        self.step();
+        let mut network = self.network.borrow_mut();
+        let granted =
+            network.conditions.sabotage == Some(Sabotage::GrantsAllClaims) && index.is_multiple_of(WORDS_PER_LINE);
+        let word = &mut network.claims[peer][index];
+        if *word != expected && !granted {
+            return Err(*word);
+        }
+        *word = new;
+        Ok(())
+    }
+
+    fn add_to_claim(&mut self, peer: usize, index: usize, amount: u64) -> u64 {
+        self.step();
+        let mut network = self.network.borrow_mut();
+        let word = &mut network.claims[peer][index];
+        let before = *word;
+        *word += amount;
+        before
+    }
+
+    fn set_activity(&mut self, _index: usize, _word: u64) {}
+
+    fn signal(&mut self, _peer: usize, _signal: Signal) {}
+
+    fn take_signals(&mut self) -> SignalSet {
+        SignalSet(if self.network.borrow().aborted { Signal::Abort as u32 } else { 0 })
+    }
+
+    fn patience(&self) -> u32 {
+        2
+    }
+
+    fn idle(&mut self, _backoff: &mut Backoff) {
+        self.network.borrow_mut().now += 1;
+        self.turn.suspend(());
+    }
+}

@@ -1,0 +1,191 @@
+//! What lies between simulated ranks: tiny queues whose cells arrive late, claim words, and everything that can go wrong there.
+
+use std::collections::VecDeque;
+
+use rwmpi_transport::{Header, Queue, Way};
+
+use super::memory::Memory;
+
+/// What the network does wrong on purpose, to show that the simulation would notice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sabotage {
+    /// A cell is lost now and then.
+    LosesCells,
+    /// A cell arrives twice now and then.
+    RepeatsCells,
+    /// A cell overtakes another now and then.
+    SwapsCells,
+    /// Every claim succeeds.
+    GrantsAllClaims,
+    /// Only the first half of a remote write arrives, now and then.
+    WritesHalf,
+    /// Cells are refused without the sender's later ones being held back.
+    ForgetsRefusals,
+    /// `accepted` says more than the truth.
+    AcceptsEarly,
+}
+
+/// What happens to the job in the middle of a run, by nobody's fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Accident {
+    /// That rank stops.
+    Dies(usize),
+    /// Remote writes and reads begin to fail.
+    CopiesFail,
+    /// A queue can't be had.
+    NoMemory,
+    /// A peer writes nonsense.
+    Nonsense,
+}
+
+/// One run's conditions.
+#[derive(Clone, Debug)]
+pub(super) struct Conditions {
+    pub(super) ranks: usize,
+    /// Cells in each queue.
+    pub(super) cells: usize,
+    pub(super) max_payload: usize,
+    /// Slots with claim words; 0: peers share no memory.
+    pub(super) slots: usize,
+    /// By owner, accessor and space (shared heap, other memory).
+    pub(super) ways: Vec<[Option<Way>; 2]>,
+    /// How often of a hundred times another rank gets its turn in the middle of something.
+    pub(super) switch_percent: u8,
+    /// How often of a hundred times a queue is said to be full although it is not.
+    pub(super) refuse_percent: u8,
+    /// Steps for which a cell is on its way, at most.
+    pub(super) delay: u64,
+    pub(super) sabotage: Option<Sabotage>,
+    /// What happens, and after how many steps.
+    pub(super) accident: Option<(Accident, u64)>,
+}
+
+pub(super) struct Cell {
+    pub(super) header: Header,
+    pub(super) payload: Vec<u8>,
+    /// From when on the receiver sees it.
+    visible: u64,
+}
+
+/// One queue of one ordered pair of peers.
+#[derive(Default)]
+pub(super) struct Line {
+    cells: VecDeque<Cell>,
+    /// Whether a refusal has not been retried.
+    pub(super) refused: bool,
+    pub(super) pushed: u64,
+    pub(super) popped: u64,
+    /// What the sender has last seen of `popped`.
+    pub(super) published: u64,
+}
+
+pub(super) struct Network {
+    pub(super) conditions: Conditions,
+    random: fastrand::Rng,
+    /// Steps so far.
+    pub(super) now: u64,
+    lines: Vec<Line>,
+    pub(super) claims: Vec<Vec<u64>>,
+    pub(super) memory: Memory,
+    pub(super) dead: Vec<bool>,
+    /// Whether the ranks have been told that the job is over.
+    pub(super) aborted: bool,
+    /// Whether a rank has ended the job.
+    pub(super) ended: bool,
+    /// The first broken promise.
+    pub(super) violation: Option<String>,
+}
+
+impl Network {
+    pub(super) fn new(conditions: Conditions, seed: u64) -> Self {
+        let ranks = conditions.ranks;
+        Network {
+            random: fastrand::Rng::with_seed(seed),
+            now: 0,
+            lines: (0..ranks * ranks * 2).map(|_| Line::default()).collect(),
+            claims: vec![vec![0; conditions.slots * rwmpi_transport::WORDS_PER_LINE]; ranks],
+            memory: Memory::default(),
+            dead: vec![false; ranks],
+            aborted: false,
+            ended: false,
+            violation: None,
+            conditions,
+        }
+    }
+
+    pub(super) fn below(&mut self, limit: usize) -> usize {
+        self.random.usize(..limit)
+    }
+
+    pub(super) fn chance(&mut self, percent: u8) -> bool {
+        self.random.u8(..100) < percent
+    }
+
+    pub(super) fn violated(&mut self, what: impl Into<String>) {
+        self.violation.get_or_insert(what.into());
+    }
+
+    pub(super) fn line(&mut self, to: usize, from: usize, queue: Queue) -> &mut Line {
+        &mut self.lines[(to * self.conditions.ranks + from) * 2 + queue as usize]
+    }
+
+    /// The accident that has happened by now.
+    pub(super) fn accident(&self) -> Option<Accident> {
+        self.conditions.accident.filter(|&(_, when)| when <= self.now).map(|(accident, _)| accident)
+    }
+
+    fn sabotaged(&mut self, sabotage: Sabotage) -> bool {
+        self.conditions.sabotage == Some(sabotage) && self.chance(5)
+    }
+
+    /// Puts a cell into a queue that has room.
+    pub(super) fn append(&mut self, to: usize, from: usize, queue: Queue, header: Header, payload: Vec<u8>) {
+        let delay = self.random.u64(..=self.conditions.delay);
+        let visible = self.now + delay;
+        let (lost, repeated, swapped) = (
+            self.sabotaged(Sabotage::LosesCells),
+            self.sabotaged(Sabotage::RepeatsCells),
+            self.sabotaged(Sabotage::SwapsCells),
+        );
+        let line = self.line(to, from, queue);
+        let visible = line.cells.back().map_or(visible, |last| last.visible.max(visible));
+        line.pushed += 1;
+        if lost {
+            return;
+        }
+        if repeated {
+            line.cells.push_back(Cell { header, payload: payload.clone(), visible });
+        }
+        line.cells.push_back(Cell { header, payload, visible });
+        let len = line.cells.len();
+        if swapped && len > 2 {
+            // Never the oldest: the receiver may be looking at it.
+            line.cells.swap(len - 1, len - 2);
+        }
+    }
+
+    pub(super) fn has_room(&mut self, to: usize, from: usize, queue: Queue) -> bool {
+        let cells = self.conditions.cells;
+        self.line(to, from, queue).cells.len() < cells && {
+            let refuse = self.conditions.refuse_percent;
+            !self.chance(refuse)
+        }
+    }
+
+    /// The oldest cell that has arrived.
+    pub(super) fn front(&mut self, to: usize, from: usize, queue: Queue) -> Option<&Cell> {
+        let now = self.now;
+        self.line(to, from, queue).cells.front().filter(|cell| cell.visible <= now)
+    }
+
+    pub(super) fn pop(&mut self, to: usize, from: usize, queue: Queue) {
+        let line = self.line(to, from, queue);
+        line.cells.pop_front().expect("only after a front");
+        line.popped += 1;
+    }
+
+    /// How `accessor` reaches memory of `owner` in that space.
+    pub(super) fn way(&self, owner: usize, accessor: usize, space: u64) -> Option<Way> {
+        *self.conditions.ways[owner * self.conditions.ranks + accessor].get(space as usize)?
+    }
+}

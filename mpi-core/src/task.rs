@@ -1,0 +1,184 @@
+//! Nonblocking collectives in flight: futures that the rank polls whenever it makes progress.
+//!
+//! A task is polled in whatever call happens to wait, so nothing of it may come out there: its result, a panic of the
+//! user's operation included, is kept for whoever asks for the task.
+
+use std::cell::{Cell, RefCell};
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
+use std::thread;
+
+use slab::Slab;
+
+use crate::engine::Failure;
+
+/// A collective as a task: one heap allocation for its whole state.
+pub(crate) type Work = Pin<Box<dyn Future<Output = Result<(), Failure>>>>;
+
+/// Names a task until its result has been taken or it was dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TaskId(usize);
+
+/// The tasks of one rank.
+#[derive(Default)]
+pub(crate) struct Tasks {
+    slots: RefCell<Slab<Slot>>,
+    running: Cell<usize>,
+}
+
+enum Slot {
+    Running(Work),
+    /// Being polled right now; what it calls must not poll it again.
+    Polled,
+    Done(thread::Result<Result<(), Failure>>),
+}
+
+impl Tasks {
+    /// Takes charge of `work`, which begins at once; `Ok(None)`: it has come to its end already.
+    pub(crate) fn start(&self, mut work: Work) -> Result<Option<TaskId>, Failure> {
+        match work.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(result) => result.map(|()| None),
+            Poll::Pending => {
+                self.running.set(self.running.get() + 1);
+                Ok(Some(TaskId(self.slots.borrow_mut().insert(Slot::Running(work)))))
+            }
+        }
+    }
+
+    /// Polls every task once; true if one came to its end.
+    #[inline]
+    pub(crate) fn poll_all(&self) -> bool {
+        self.running.get() > 0 && self.poll_running()
+    }
+
+    fn poll_running(&self) -> bool {
+        let mut ended = false;
+        // Tasks that start meanwhile have been polled by their start.
+        let end = self.slots.borrow().capacity();
+        for key in 0..end {
+            if let Some(work) = self.take(key) {
+                ended |= self.poll(key, work);
+            }
+        }
+        ended
+    }
+
+    fn take(&self, key: usize) -> Option<Work> {
+        let mut slots = self.slots.borrow_mut();
+        let slot = slots.get_mut(key).filter(|slot| matches!(slot, Slot::Running(_)))?;
+        match std::mem::replace(slot, Slot::Polled) {
+            Slot::Running(work) => Some(work),
+            _ => None,
+        }
+    }
+
+    fn poll(&self, key: usize, mut work: Work) -> bool {
+        let polled = catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(&mut Context::from_waker(Waker::noop()))));
+        let after = match polled {
+            Ok(Poll::Pending) => Slot::Running(work),
+            Ok(Poll::Ready(result)) => Slot::Done(Ok(result)),
+            Err(panic) => Slot::Done(Err(panic)),
+        };
+        let ended = matches!(after, Slot::Done(_));
+        if ended {
+            self.running.set(self.running.get() - 1);
+        }
+        self.slots.borrow_mut()[key] = after;
+        ended
+    }
+
+    /// Whether a task has come to its end.
+    pub(crate) fn is_done(&self, id: TaskId) -> bool {
+        matches!(self.slots.borrow()[id.0], Slot::Done(_))
+    }
+
+    /// The result of a task that has come to its end, which is then forgotten; `None` while it runs.
+    ///
+    /// # Panics
+    /// If the task did, with its message.
+    pub(crate) fn collect(&self, id: TaskId) -> Option<Result<(), Failure>> {
+        let mut slots = self.slots.borrow_mut();
+        if !matches!(slots[id.0], Slot::Done(_)) {
+            return None;
+        }
+        let Slot::Done(result) = slots.remove(id.0) else { return None };
+        drop(slots);
+        Some(result.unwrap_or_else(|panic| resume_unwind(panic)))
+    }
+
+    /// Ends a task where it stands: afterwards it uses no memory of anybody.
+    pub(crate) fn cancel(&self, id: TaskId) {
+        let slot = self.slots.borrow_mut().remove(id.0);
+        if let Slot::Running(work) = slot {
+            self.running.set(self.running.get() - 1);
+            // Dropping it completes its operations, for which other tasks may have to be polled: the list is free by now.
+            drop(work);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::rc::Rc;
+
+    /// Ready when polled for the `polls`-th time.
+    fn after(polls: usize) -> Work {
+        let mut left = polls;
+        Box::pin(std::future::poll_fn(move |_| {
+            left -= 1;
+            if left == 0 { Poll::Ready(Ok(())) } else { Poll::Pending }
+        }))
+    }
+
+    #[test]
+    fn tasks_end_in_their_own_time() {
+        let tasks = Tasks::default();
+        assert_eq!(tasks.start(after(1)), Ok(None));
+        let slow = tasks.start(after(3)).unwrap().unwrap();
+        let fast = tasks.start(after(2)).unwrap().unwrap();
+        assert!(tasks.poll_all());
+        assert_eq!(tasks.collect(slow), None);
+        assert_eq!(tasks.collect(fast), Some(Ok(())));
+        assert!(tasks.poll_all());
+        assert_eq!(tasks.collect(slow), Some(Ok(())));
+        assert!(!tasks.poll_all());
+    }
+
+    #[test]
+    fn a_task_may_start_and_poll_others() {
+        let tasks = Rc::new(Tasks::default());
+        let inner = tasks.clone();
+        let mut polls = 0;
+        let nesting = tasks.start(Box::pin(std::future::poll_fn(move |_| {
+            polls += 1;
+            if polls == 1 {
+                return Poll::Pending;
+            }
+            let nested = inner.start(after(2)).unwrap().unwrap();
+            assert!(inner.poll_all());
+            assert_eq!(inner.collect(nested), Some(Ok(())));
+            Poll::Ready(Ok(()))
+        })));
+        let nesting = nesting.unwrap().unwrap();
+        assert!(tasks.poll_all());
+        assert_eq!(tasks.collect(nesting), Some(Ok(())));
+    }
+
+    #[test]
+    fn a_panic_waits_for_whoever_asks_for_the_task() {
+        let tasks = Tasks::default();
+        let mut polls = 0;
+        let started = tasks.start(Box::pin(std::future::poll_fn(move |_| {
+            polls += 1;
+            assert_eq!(polls, 1, "polled again");
+            Poll::Pending
+        })));
+        let id = started.unwrap().unwrap();
+        assert!(tasks.poll_all());
+        assert!(catch_unwind(AssertUnwindSafe(|| tasks.collect(id))).is_err());
+        assert!(!tasks.poll_all());
+    }
+}

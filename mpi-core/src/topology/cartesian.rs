@@ -1,0 +1,334 @@
+//! Grids: row-major numbering, shifts, subgrids, and balanced dimensions (MPI-5.0 sections 8.5.1 to 8.5.7).
+
+use super::Neighbours;
+use crate::error::{Error, ErrorClass};
+use crate::{Destination, Result, Source};
+
+/// A grid: rank by coordinates, the last coordinate running fastest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cartesian {
+    dimensions: Vec<usize>,
+    periodic: Vec<bool>,
+}
+
+impl Cartesian {
+    /// A grid of these extents; `periodic` tells which dimensions close to a ring. No dimensions make a grid of one rank.
+    ///
+    /// # Errors
+    /// If an extent is 0, there are too many ranks to count, or the lists differ in length.
+    pub fn new(dimensions: &[usize], periodic: &[bool]) -> Result<Self> {
+        let refuse = |what: String| Err(Error::new(ErrorClass::Dimensions, what));
+        if dimensions.len() != periodic.len() {
+            let (extents, flags) = (dimensions.len(), periodic.len());
+            return refuse(format!("a grid of {extents} dimensions can't have {flags} flags for rings"));
+        }
+        if let Some(place) = dimensions.iter().position(|&extent| extent == 0) {
+            return refuse(format!("dimension {place} of the grid has extent 0; at least 1 is needed"));
+        }
+        let ranks = dimensions.iter().try_fold(1usize, |ranks, &extent| ranks.checked_mul(extent));
+        if ranks.is_none_or(|ranks| u32::try_from(ranks).is_err()) {
+            return refuse(format!("a grid of {dimensions:?} has more ranks than any job"));
+        }
+        Ok(Cartesian { dimensions: dimensions.to_vec(), periodic: periodic.to_vec() })
+    }
+
+    /// The extent of each dimension.
+    pub fn dimensions(&self) -> &[usize] {
+        &self.dimensions
+    }
+
+    /// Which dimensions close to a ring.
+    pub fn periodic(&self) -> &[bool] {
+        &self.periodic
+    }
+
+    /// How many ranks the grid has.
+    pub fn size(&self) -> usize {
+        self.dimensions.iter().product()
+    }
+
+    /// Where a rank is (MPI_Cart_coords).
+    ///
+    /// # Errors
+    /// If the grid has no such rank.
+    pub fn coordinates(&self, rank: usize) -> Result<Vec<usize>> {
+        if rank >= self.size() {
+            let what = format!("rank {rank} is out of range; the grid has {} ranks, counted from 0", self.size());
+            return Err(Error::new(ErrorClass::Rank, what));
+        }
+        Ok(self.place(rank))
+    }
+
+    /// The coordinates of a rank of the grid.
+    fn place(&self, rank: usize) -> Vec<usize> {
+        let mut left = rank;
+        let mut coordinates = vec![0; self.dimensions.len()];
+        for (coordinate, extent) in coordinates.iter_mut().zip(&self.dimensions).rev() {
+            *coordinate = left % extent;
+            left /= extent;
+        }
+        coordinates
+    }
+
+    /// The rank at these coordinates, which are taken round the ring in periodic dimensions (MPI_Cart_rank).
+    ///
+    /// # Errors
+    /// If a coordinate lies outside a dimension that is no ring, or there are not as many as dimensions.
+    pub fn rank_at(&self, coordinates: &[i64]) -> Result<usize> {
+        if coordinates.len() != self.dimensions.len() {
+            let (given, needed) = (coordinates.len(), self.dimensions.len());
+            let what = format!("{given} coordinates were given for a grid of {needed} dimensions");
+            return Err(Error::new(ErrorClass::Argument, what));
+        }
+        let mut rank = 0;
+        for (dimension, &coordinate) in coordinates.iter().enumerate() {
+            let extent = self.dimensions[dimension];
+            let inside = self.inside(dimension, coordinate).ok_or_else(|| {
+                let what = format!("coordinate {coordinate} in dimension {dimension} is outside 0 to {}", extent - 1);
+                Error::new(ErrorClass::Argument, what)
+            })?;
+            rank = rank * extent + inside;
+        }
+        Ok(rank)
+    }
+
+    /// A coordinate, taken round the ring if there is one; `None` if it is outside.
+    fn inside(&self, dimension: usize, coordinate: i64) -> Option<usize> {
+        let extent = self.dimensions[dimension] as i64;
+        let wrapped = if self.periodic[dimension] { coordinate.rem_euclid(extent) } else { coordinate };
+        (0..extent).contains(&wrapped).then_some(wrapped as usize)
+    }
+
+    /// The rank that is `displacement` steps from `rank` along `dimension`; `None` beyond the edge.
+    fn step(&self, rank: usize, dimension: usize, displacement: i64) -> Option<usize> {
+        let stride: usize = self.dimensions[dimension + 1..].iter().product();
+        let coordinate = rank / stride % self.dimensions[dimension];
+        // Beyond all grids the sum's exact value does not matter, but on a ring it does.
+        let extent = self.dimensions[dimension] as i64;
+        let displacement = if self.periodic[dimension] { displacement % extent } else { displacement };
+        let there = self.inside(dimension, (coordinate as i64).saturating_add(displacement))?;
+        Some(rank - coordinate * stride + there * stride)
+    }
+
+    /// Whom `rank` receives from and sends to when all pass data `displacement` steps up along `dimension` (MPI_Cart_shift).
+    ///
+    /// # Errors
+    /// If there is no such rank or dimension.
+    pub fn shift(&self, rank: usize, dimension: usize, displacement: i64) -> Result<(Source, Destination)> {
+        self.coordinates(rank)?;
+        if dimension >= self.dimensions.len() {
+            let what = format!("there is no dimension {dimension}: the grid has {}", self.dimensions.len());
+            return Err(Error::new(ErrorClass::Argument, what));
+        }
+        let source = self.step(rank, dimension, displacement.checked_neg().unwrap_or(i64::MAX));
+        let destination = self.step(rank, dimension, displacement);
+        Ok((source.map_or(Source::Null, Source::Rank), destination.map_or(Destination::Null, Destination::Rank)))
+    }
+
+    /// For each dimension the neighbour below and the one above.
+    pub(super) fn neighbours(&self, rank: usize) -> Neighbours {
+        let steps = (0..self.dimensions.len()).flat_map(|dimension| [(dimension, -1), (dimension, 1)]);
+        let destinations: Vec<Destination> = steps
+            .map(|(dimension, step)| self.step(rank, dimension, step).map_or(Destination::Null, Destination::Rank))
+            .collect();
+        Neighbours { sources: destinations.iter().map(|&partner| partner.into()).collect(), destinations }
+    }
+
+    /// The subgrid of the dimensions `kept` in which `rank` lies: its number among such subgrids, the rank's number in it, and
+    /// the subgrid itself.
+    ///
+    /// # Errors
+    /// If there are not as many flags as dimensions.
+    pub(super) fn subgrid(&self, rank: usize, kept: &[bool]) -> Result<(usize, usize, Cartesian)> {
+        if kept.len() != self.dimensions.len() {
+            let (flags, needed) = (kept.len(), self.dimensions.len());
+            let what = format!("{flags} flags for kept dimensions were given for a grid of {needed} dimensions");
+            return Err(Error::new(ErrorClass::Argument, what));
+        }
+        let (mut which, mut number) = (0, 0);
+        let (mut dimensions, mut periodic) = (Vec::new(), Vec::new());
+        for (dimension, coordinate) in self.place(rank).into_iter().enumerate() {
+            let extent = self.dimensions[dimension];
+            if kept[dimension] {
+                number = number * extent + coordinate;
+                dimensions.push(extent);
+                periodic.push(self.periodic[dimension]);
+            } else {
+                which = which * extent + coordinate;
+            }
+        }
+        Ok((which, number, Cartesian { dimensions, periodic }))
+    }
+}
+
+/// Fills the zeros in `dimensions` so that the product is `ranks` (MPI_Dims_create). The new extents do not increase, and they are as
+/// close to each other as the factors of what is left allow: the largest is as small as can be, then the next, and so on.
+///
+/// # Errors
+/// If the extents that are given do not divide `ranks`.
+pub fn balanced_dimensions(ranks: usize, dimensions: &mut [usize]) -> Result<()> {
+    let given = dimensions
+        .iter()
+        .filter(|&&extent| extent != 0)
+        .try_fold(1usize, |product, &extent| product.checked_mul(extent));
+    let free = dimensions.iter().filter(|&&extent| extent == 0).count();
+    let fits = given.is_some_and(|given| ranks > 0 && ranks.is_multiple_of(given) && (free > 0 || given == ranks));
+    let (true, Some(given)) = (fits, given) else {
+        let what = format!("no grid of {ranks} ranks has the extents {dimensions:?} (0: to be chosen)");
+        return Err(Error::new(ErrorClass::Dimensions, what));
+    };
+    let left = ranks / given;
+    let divisors: Vec<usize> = divisors(left);
+    let mut chosen = Vec::with_capacity(free);
+    let found = factors(left, free, left, &divisors, &mut chosen);
+    debug_assert!(found, "a number is its own product");
+    let mut chosen = chosen.into_iter();
+    for extent in dimensions.iter_mut().filter(|extent| **extent == 0) {
+        *extent = chosen.next().unwrap_or(1);
+    }
+    Ok(())
+}
+
+fn divisors(number: usize) -> Vec<usize> {
+    let mut small: Vec<usize> = (1..).take_while(|d| d * d <= number).filter(|&d| number.is_multiple_of(d)).collect();
+    let large: Vec<usize> = small.iter().rev().map(|d| number / d).filter(|d| d * d != number).collect();
+    small.extend(large);
+    small
+}
+
+/// Writes `number` as a product of `count` factors up to `largest` that do not increase, the first as small as possible, then the next.
+fn factors(number: usize, count: usize, largest: usize, divisors: &[usize], chosen: &mut Vec<usize>) -> bool {
+    if count == 0 {
+        return number == 1;
+    }
+    for &factor in divisors.iter().take_while(|&&factor| factor <= largest) {
+        let enough = (0..count).try_fold(1usize, |power, _| power.checked_mul(factor)).is_none_or(|p| p >= number);
+        if enough && number.is_multiple_of(factor) {
+            chosen.push(factor);
+            if factors(number / factor, count - 1, factor, divisors, chosen) {
+                return true;
+            }
+            chosen.pop();
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn balanced(ranks: usize, given: &[usize]) -> Vec<usize> {
+        let mut dimensions = given.to_vec();
+        balanced_dimensions(ranks, &mut dimensions).unwrap();
+        dimensions
+    }
+
+    #[test]
+    fn dimensions_are_balanced() {
+        let cases: &[(usize, &[usize], &[usize])] = &[
+            (6, &[0, 0], &[3, 2]),
+            (7, &[0, 0], &[7, 1]),
+            (6, &[0, 3, 0], &[2, 3, 1]),
+            (12, &[0, 0], &[4, 3]),
+            (16, &[0, 0, 0], &[4, 2, 2]),
+            (36, &[0, 0, 0], &[4, 3, 3]),
+            (60, &[0, 0, 0], &[5, 4, 3]),
+            (72, &[0, 0, 0], &[6, 4, 3]),
+            (96, &[0, 0, 0], &[6, 4, 4]),
+            (1, &[0, 0], &[1, 1]),
+            (12, &[3, 4], &[3, 4]),
+            (1, &[], &[]),
+            (1 << 20, &[0; 20], &[2; 20]),
+            (2_147_483_647, &[0, 0], &[2_147_483_647, 1]),
+        ];
+        for (ranks, given, expected) in cases {
+            let found = balanced(*ranks, given);
+            assert_eq!(found, *expected, "{ranks}");
+        }
+    }
+
+    #[test]
+    fn numbers_with_many_divisors_are_no_trouble() {
+        let found = balanced(735_134_400, &[0; 7]);
+        assert_eq!(found.iter().product::<usize>(), 735_134_400);
+        assert!(found.is_sorted_by(|a, b| a >= b), "{found:?}");
+    }
+
+    #[test]
+    fn no_better_balance_exists() {
+        for ranks in 1..200 {
+            let found = balanced(ranks, &[0, 0, 0]);
+            let all = (1..=ranks).flat_map(|a| (1..=a).flat_map(move |b| (1..=b).map(move |c| [a, b, c])));
+            let best = all.filter(|[a, b, c]| a * b * c == ranks).min().unwrap();
+            assert_eq!(found, best);
+        }
+    }
+
+    #[test]
+    fn extents_that_do_not_divide_are_refused() {
+        for (ranks, given) in [(7, vec![0, 2]), (6, vec![2, 2]), (0, vec![0]), (4, vec![2]), (2, vec![])] {
+            let mut dimensions = given.clone();
+            let error = balanced_dimensions(ranks, &mut dimensions).unwrap_err();
+            assert_eq!(error.class(), ErrorClass::Dimensions);
+            assert_eq!(dimensions, given);
+        }
+    }
+
+    #[test]
+    fn ranks_and_coordinates_are_inverse() {
+        let grid = Cartesian::new(&[3, 4, 2], &[true, false, true]).unwrap();
+        assert_eq!(grid.size(), 24);
+        for rank in 0..24 {
+            let coordinates = grid.coordinates(rank).unwrap();
+            assert_eq!(coordinates, [rank / 8, rank / 2 % 4, rank % 2]);
+            let signed: Vec<i64> = coordinates.iter().map(|&c| c as i64).collect();
+            assert_eq!(grid.rank_at(&signed).unwrap(), rank);
+        }
+        assert_eq!(grid.rank_at(&[-1, 0, 3]).unwrap(), 17);
+        assert_eq!(grid.rank_at(&[0, 4, 0]).unwrap_err().class(), ErrorClass::Argument);
+        assert_eq!(grid.rank_at(&[0, 0]).unwrap_err().class(), ErrorClass::Argument);
+        assert_eq!(grid.coordinates(24).unwrap_err().class(), ErrorClass::Rank);
+    }
+
+    #[test]
+    fn shifts_end_at_edges_and_go_round_rings() {
+        let grid = Cartesian::new(&[3, 4], &[true, false]).unwrap();
+        let shift = |rank, dimension, steps| grid.shift(rank, dimension, steps).unwrap();
+        assert_eq!(shift(0, 0, 1), (Source::Rank(8), Destination::Rank(4)));
+        assert_eq!(shift(0, 0, -5), (Source::Rank(8), Destination::Rank(4)));
+        assert_eq!(shift(5, 0, 0), (Source::Rank(5), Destination::Rank(5)));
+        assert_eq!(shift(0, 1, 1), (Source::Null, Destination::Rank(1)));
+        assert_eq!(shift(3, 1, 2), (Source::Rank(1), Destination::Null));
+        assert_eq!(shift(3, 1, i64::MIN), (Source::Null, Destination::Null));
+        assert_eq!(grid.shift(0, 2, 1).unwrap_err().class(), ErrorClass::Argument);
+        assert_eq!(grid.shift(12, 0, 1).unwrap_err().class(), ErrorClass::Rank);
+    }
+
+    #[test]
+    fn neighbours_are_listed_below_then_above() {
+        let grid = Cartesian::new(&[2, 3], &[true, false]).unwrap();
+        let Neighbours { sources, destinations } = grid.neighbours(3);
+        use Destination::{Null, Rank};
+        assert_eq!(destinations, [Rank(0), Rank(0), Null, Rank(4)]);
+        assert_eq!(sources, [Source::Rank(0), Source::Rank(0), Source::Null, Source::Rank(4)]);
+    }
+
+    #[test]
+    fn subgrids_partition_the_grid() {
+        let grid = Cartesian::new(&[2, 3, 2], &[true, false, false]).unwrap();
+        let (which, number, subgrid) = grid.subgrid(7, &[false, true, true]).unwrap();
+        assert_eq!((which, number, subgrid.dimensions()), (1, 1, &[3, 2][..]));
+        let (which, number, subgrid) = grid.subgrid(7, &[false; 3]).unwrap();
+        assert_eq!((which, number, subgrid.size()), (7, 0, 1));
+        assert_eq!(grid.subgrid(0, &[true]).unwrap_err().class(), ErrorClass::Argument);
+    }
+
+    #[test]
+    fn grids_that_can_not_be_are_refused() {
+        for (dimensions, periodic) in [(&[2, 0][..], &[true, true][..]), (&[2], &[]), (&[1 << 20, 1 << 20], &[true; 2])]
+        {
+            assert_eq!(Cartesian::new(dimensions, periodic).unwrap_err().class(), ErrorClass::Dimensions);
+        }
+    }
+}

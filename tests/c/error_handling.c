@@ -1,0 +1,86 @@
+/* Error handlers, classes and codes (MPI-5.0 sections 9.3 to 9.5). */
+#include "check.h"
+
+static int calls, last_code;
+static MPI_Comm last_comm;
+
+static void count(MPI_Comm *comm, int *code, ...)
+{
+    calls++;
+    last_comm = *comm;
+    last_code = *code;
+}
+
+static void handlers(void)
+{
+    MPI_Errhandler mine, again, other;
+    int rank, before;
+    CHECK(MPI_Comm_create_errhandler(count, &mine) == MPI_SUCCESS && mine != MPI_ERRHANDLER_NULL);
+    CHECK(MPI_Comm_set_errhandler(MPI_COMM_SELF, mine) == MPI_SUCCESS);
+    CHECK(MPI_Comm_get_errhandler(MPI_COMM_SELF, &again) == MPI_SUCCESS && again == mine);
+    CHECK(MPI_Errhandler_free(&again) == MPI_SUCCESS && again == MPI_ERRHANDLER_NULL);
+    CHECK(MPI_Errhandler_free(&mine) == MPI_SUCCESS && mine == MPI_ERRHANDLER_NULL);
+    /* The communicator still has it. */
+    CHECK(MPI_Comm_call_errhandler(MPI_COMM_SELF, MPI_ERR_TOPOLOGY) == MPI_SUCCESS);
+    CHECK(calls == 1 && last_comm == MPI_COMM_SELF && last_code == MPI_ERR_TOPOLOGY);
+    /* What is wrong with a call on it goes there, what belongs to no communicator to the world's. */
+    before = calls;
+    MPI_Comm_rank(MPI_COMM_SELF, NULL);
+    CHECK(calls == before + 1 && last_comm == MPI_COMM_SELF);
+    CHECK_ERROR(MPI_Comm_rank(MPI_COMM_NULL, &rank), MPI_ERR_COMM);
+    CHECK(calls == before + 1);
+    CHECK(MPI_Comm_get_errhandler(MPI_COMM_SELF, &other) == MPI_SUCCESS && other != MPI_ERRHANDLER_NULL);
+    CHECK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN) == MPI_SUCCESS);
+    CHECK(MPI_Comm_set_errhandler(MPI_COMM_SELF, other) == MPI_SUCCESS);
+    CHECK(MPI_Errhandler_free(&other) == MPI_SUCCESS);
+    CHECK_ERROR(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRHANDLER_NULL), MPI_ERR_ERRHANDLER);
+    CHECK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN) == MPI_SUCCESS);
+    other = MPI_ERRHANDLER_NULL;
+    CHECK_ERROR(MPI_Errhandler_free(&other), MPI_ERR_ERRHANDLER);
+}
+
+static void old_names(void)
+{
+    MPI_Errhandler mine, got;
+    CHECK(MPI_Errhandler_create(count, &mine) == MPI_SUCCESS);
+    CHECK(MPI_Errhandler_set(MPI_COMM_SELF, mine) == MPI_SUCCESS);
+    CHECK(MPI_Errhandler_get(MPI_COMM_SELF, &got) == MPI_SUCCESS && got == mine);
+    MPI_Errhandler_free(&got);
+    MPI_Errhandler_free(&mine);
+    CHECK(MPI_Errhandler_set(MPI_COMM_SELF, MPI_ERRORS_RETURN) == MPI_SUCCESS);
+}
+
+static void codes(void)
+{
+    int class, code, other, len, got;
+    char text[MPI_MAX_ERROR_STRING];
+    CHECK(MPI_Error_class(MPI_ERR_TAG, &class) == MPI_SUCCESS && class == MPI_ERR_TAG);
+    CHECK(MPI_Error_string(MPI_ERR_TAG, text, &len) == MPI_SUCCESS && strstr(text, "MPI_ERR_TAG") && len == (int)strlen(text));
+    CHECK(MPI_Add_error_class(&class) == MPI_SUCCESS && class > MPI_ERR_LASTCODE);
+    CHECK(MPI_Add_error_code(class, &code) == MPI_SUCCESS && code > class);
+    CHECK(MPI_Add_error_code(MPI_ERR_ARG, &other) == MPI_SUCCESS);
+    CHECK(MPI_Add_error_string(code, "out of ink") == MPI_SUCCESS);
+    CHECK(MPI_Error_string(code, text, &len) == MPI_SUCCESS && !strcmp(text, "out of ink") && len == 10);
+    CHECK(MPI_Error_string(class, text, &len) == MPI_SUCCESS && len == 0);
+    CHECK(MPI_Error_class(code, &got) == MPI_SUCCESS && got == class);
+    CHECK(MPI_Error_class(other, &got) == MPI_SUCCESS && got == MPI_ERR_ARG);
+    CHECK_ERROR(MPI_Add_error_string(MPI_ERR_ARG, "no"), MPI_ERR_ARG);
+    CHECK_ERROR(MPI_Add_error_code(code, &got), MPI_ERR_ARG);
+    CHECK_ERROR(MPI_Remove_error_class(class), MPI_ERR_ARG);
+    CHECK(MPI_Remove_error_string(code) == MPI_SUCCESS && MPI_Error_string(code, text, &len) == MPI_SUCCESS && len == 0);
+    CHECK(MPI_Remove_error_code(code) == MPI_SUCCESS);
+    CHECK_ERROR(MPI_Remove_error_code(code), MPI_ERR_ARG);
+    CHECK(MPI_Remove_error_class(class) == MPI_SUCCESS);
+    CHECK_ERROR(MPI_Error_class(class, &got), MPI_ERR_ARG);
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    handlers();
+    old_names();
+    codes();
+    MPI_Finalize();
+    return 0;
+}

@@ -1,0 +1,128 @@
+//! Programs in C, compiled with our headers against both libraries and run under the real launcher.
+//!
+//! Every `tests/c/*.c` is such a program. It checks itself: it ends well if all its checks hold at each number of ranks from 1 to 4,
+//! or at those that a line `ranks: 2 3` of its first comment names.
+
+mod c_support;
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use c_support::{Library, sources, text};
+use rwmpi_abi_table::{Function, Interface, functions};
+
+/// At how many ranks a program is to be run.
+fn ranks(source: &Path) -> Vec<u32> {
+    let source = fs::read_to_string(source).unwrap();
+    let line = source.lines().take(20).find_map(|line| line.split_once("ranks: "));
+    line.map_or(vec![1, 2, 3, 4], |(_, numbers)| {
+        numbers.split_whitespace().map_while(|word| word.parse().ok()).collect()
+    })
+}
+
+/// Runs every program; says all that failed.
+fn all_programs(interface: Interface) {
+    let library = Library::new(interface);
+    let entries = fs::read_dir(sources()).unwrap().map(|entry| entry.unwrap().path());
+    let mut programs: Vec<PathBuf> = entries.filter(|path| path.extension() == Some(OsStr::new("c"))).collect();
+    programs.sort();
+    assert!(!programs.is_empty(), "no programs in {}", sources().display());
+    let mut failures = Vec::new();
+    for source in programs {
+        let name = source.file_name().unwrap().to_string_lossy().into_owned();
+        let program = match library.compile(&source, &[]) {
+            Ok(program) => program,
+            Err(words) => {
+                failures.push(format!("{name} does not compile: {words}"));
+                continue;
+            }
+        };
+        for ranks in ranks(&source) {
+            let output = library.run(ranks, &[program.as_os_str()], &[]);
+            if !output.status.success() {
+                failures.push(format!("{name} at {ranks} ranks: {}", text(&output)));
+            }
+        }
+    }
+    assert!(failures.is_empty(), "{} failed:\n\n{}", failures.len(), failures.join("\n"));
+}
+
+#[test]
+fn programs_on_the_standard_abi() {
+    all_programs(Interface::Standard);
+}
+
+#[test]
+fn programs_on_the_mpich_abi() {
+    all_programs(Interface::Mpich);
+}
+
+/// The functions that a library exports.
+fn exported(library: &Library) -> Vec<String> {
+    let output = Command::new("nm").args(["-D", "--defined-only"]).arg(library.file()).output().expect("there is nm");
+    let list = String::from_utf8_lossy(&output.stdout).into_owned();
+    list.lines().filter_map(|line| line.rsplit(' ').next()).map(str::to_owned).collect()
+}
+
+#[test]
+fn every_name_is_exported() {
+    for interface in [Interface::Standard, Interface::Mpich] {
+        let exported = exported(&Library::new(interface));
+        for form in functions().iter().flat_map(Function::forms) {
+            for name in [form.name(), format!("P{}", form.name())] {
+                assert!(exported.contains(&name), "{interface:?}: {name} is missing");
+            }
+        }
+    }
+}
+
+#[test]
+fn libraries_have_the_names_that_programs_ask_for() {
+    for (interface, name) in [(Interface::Standard, "libmpi_abi.so.1"), (Interface::Mpich, "libmpi.so.12")] {
+        let library = Library::new(interface);
+        let output = Command::new("readelf").arg("-d").arg(library.file()).output().expect("there is readelf");
+        assert!(text(&output).contains(&format!("soname: [{name}]")), "{}", text(&output));
+    }
+}
+
+#[test]
+fn a_preloaded_tool_sees_the_calls() {
+    for interface in [Interface::Standard, Interface::Mpich] {
+        let library = Library::new(interface);
+        let tool = library.compile(&sources().join("tools/count_calls.c"), &["-shared", "-fPIC"]).unwrap();
+        let program = library.compile(&sources().join("tools/ask_twice.c"), &[]).unwrap();
+        let plain = library.run(2, &[program.as_os_str()], &[]);
+        assert!(plain.status.success() && plain.stdout.is_empty(), "{}", text(&plain));
+        let watched = library.run(2, &[program.as_os_str()], &[("LD_PRELOAD", tool.as_os_str())]);
+        assert!(watched.status.success(), "{}", text(&watched));
+        let said = String::from_utf8_lossy(&watched.stdout).into_owned();
+        assert_eq!(said.matches("2 calls of MPI_Comm_rank").count(), 2, "{interface:?}: {said}");
+    }
+}
+
+#[test]
+fn errors_end_the_job_with_one_report_unless_the_program_wants_them() {
+    for interface in [Interface::Standard, Interface::Mpich] {
+        let library = Library::new(interface);
+        let program = library.compile(&sources().join("tools/fatal.c"), &[]).unwrap();
+        for (mistake, words) in [
+            ("rank", ["MPI_Send", "destination 7"]),
+            ("freed", ["MPI_Comm_rank", "no communicator"]),
+            ("early", ["MPI_Comm_size", "before MPI_Init"]),
+            ("late", ["MPI_Comm_size", "after MPI_Finalize"]),
+            ("count", ["MPI_Send", "count -1"]),
+        ] {
+            let output = library.run(2, &[program.as_os_str(), OsStr::new(mistake)], &[]);
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert!(!output.status.success(), "{mistake}: {}", text(&output));
+            assert!(words.iter().all(|word| said.contains(word)), "{mistake}: {said}");
+            let alone = Command::new(&program).arg(mistake).output().unwrap();
+            let said = String::from_utf8_lossy(&alone.stderr).into_owned();
+            assert!(!alone.status.success(), "{mistake} alone: {}", text(&alone));
+            assert_eq!(said.lines().count(), 1, "{mistake} alone: {said}");
+            assert!(words.iter().all(|word| said.contains(word)), "{mistake} alone: {said}");
+        }
+    }
+}
