@@ -29,9 +29,10 @@ pub(crate) enum Call {
     CreateCommunicator,
     FreeCommunicator,
     Topology,
+    Neighbours,
 }
 
-const NAMES: [&str; 20] = [
+const NAMES: [&str; 21] = [
     "init",
     "finalize",
     "send",
@@ -52,6 +53,7 @@ const NAMES: [&str; 20] = [
     "communicator creation",
     "communicator release",
     "topology",
+    "neighbourhood exchange",
 ];
 
 impl Call {

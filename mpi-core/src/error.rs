@@ -139,6 +139,10 @@ impl Error {
                     rank(source)
                 ),
             ),
+            Failure::NoContext => (
+                ErrorClass::NoMemory,
+                "no communicator contexts are left: this job has made too many communicators".to_string(),
+            ),
             Failure::Aborted => (ErrorClass::ProcessFailed, "the job has been aborted".to_string()),
         };
         Error::argument(class, communicator, call, what)

@@ -14,12 +14,14 @@ mod persistent;
 mod point_to_point;
 mod process;
 mod rank;
+pub mod reduction;
 mod request;
 mod shared_buffer;
 mod status;
 mod task;
 mod topology;
 mod universe;
+pub mod untyped;
 
 pub use activity::describe_activity;
 pub use attribute::{AttributeKind, AttributeValue, Attributes, CopyFunction, DeleteFunction, Keyval};

@@ -8,9 +8,8 @@ use rwmpi_protocol::Pattern;
 
 use crate::activity::{Call, Target};
 use crate::buffer::{read_span, write_span};
-use crate::engine::{MatchedMessage, Outcome, SendMode};
+use crate::engine::{MatchedMessage, SendMode};
 use crate::error::{Error, ErrorClass};
-use crate::process::Process;
 use crate::{Communicator, Destination, Pod, Request, Result, Scope, Source, Status, TagSelector};
 
 /// A message that [`Communicator::matched_probe`] has taken: nobody but its holder can receive it (MPI-5.0 section 3.8.2).
@@ -337,14 +336,5 @@ impl Communicator {
         let started = self.process().engine().start_matched_receive(message.message, span);
         let outcome = started.and_then(|id| self.process().wait(id));
         outcome.map(|completion| Status::new(self, completion)).map_err(self.failed(call))
-    }
-}
-
-impl Process {
-    /// Receives bytes outside the typed API.
-    pub(crate) fn receive_bytes(&self, pattern: Pattern, buffer: &mut [u8]) -> Outcome {
-        // SAFETY: the receive has completed when the call returns, and the slice is borrowed until then.
-        let span = unsafe { write_span(buffer) };
-        self.receive(self.engine(), pattern, span)
     }
 }

@@ -30,7 +30,19 @@ pub fn test(workspace: &Workspace) -> Result<()> {
         run(doc.env("RUSTDOCFLAGS", "-D warnings"))
     });
     report.tests("loom", || loom_tests(workspace, "3"));
+    report.step("instructions per call", || counted_instructions(workspace));
     report.close()
+}
+
+/// The instructions of the calls that must stay short, against the limits kept in the repository.
+fn counted_instructions(workspace: &Workspace) -> Result<()> {
+    if !works(Command::new("valgrind").arg("--version")) {
+        println!("skipped: valgrind is not installed (on Debian: apt-get install valgrind)");
+        return Ok(());
+    }
+    let limits = workspace.root.join("bench/instructions.json");
+    let run_bench = ["run", "--quiet", "--release", "--package", "mpi-bench", "--bin", "mpi-bench", "--"];
+    run(workspace.cargo(&run_bench).args(["instructions", "--check"]).arg(limits))
 }
 
 fn workspace_tests(workspace: &Workspace) -> Command {

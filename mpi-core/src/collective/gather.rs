@@ -20,7 +20,7 @@ pub(crate) async fn gather<'a>(
         receives.receive(place(rank), rank)?;
     }
     if let Some(part) = part {
-        part.copy_to(place(root));
+        team.copy(part, place(root))?;
     }
     receives.finish().await
 }
@@ -40,7 +40,7 @@ pub(crate) async fn scatter<'a>(
         sends.send(place(rank), rank)?;
     }
     if let Some(part) = part {
-        place(root).copy_to(part);
+        team.copy(place(root), part)?;
     }
     sends.finish().await
 }

@@ -12,11 +12,13 @@ mod barrier;
 mod blocking;
 mod broadcast;
 mod gather;
+mod inter;
+mod neighbour;
 mod nonblocking;
 mod parts;
 mod plans;
 mod reduce;
-mod reduction;
+pub(crate) mod reduction;
 mod scan;
 mod scratch;
 mod team;
@@ -24,8 +26,23 @@ mod team;
 use crate::activity::{Call, Target};
 use crate::engine::Failure;
 use crate::{Communicator, Request, Result, Scope};
+pub(crate) use allgather::allgather;
+pub(crate) use alltoall::alltoall;
+pub(crate) use barrier::barrier;
+pub(crate) use broadcast::broadcast;
+pub(crate) use gather::{gather, scatter};
+pub use inter::Root;
+pub(crate) use inter::{
+    Groups, allreduce_between, alltoall_between, barrier_between, broadcast_between, combine_between, gather_between,
+    reduce_between, scatter_between,
+};
+pub(crate) use neighbour::exchange_with_neighbours;
 pub use parts::Parts;
-use team::Team;
+pub(crate) use reduce::{allreduce, combine, reduce};
+pub(crate) use reduction::Reduction;
+pub(crate) use scan::scan;
+pub(crate) use scratch::Scratch;
+pub(crate) use team::Team;
 
 /// What a collective does once its arguments have been checked: called with the ranks that take part.
 trait Plan: AsyncFnOnce(Team<'_>) -> std::result::Result<(), Failure> {}
@@ -33,11 +50,11 @@ impl<P: AsyncFnOnce(Team<'_>) -> std::result::Result<(), Failure>> Plan for P {}
 
 impl Communicator {
     /// Tells the watchers.
-    fn begin(&self, call: Call, bytes: usize) {
+    pub(crate) fn begin(&self, call: Call, bytes: usize) {
         drop(self.process().enter(call, Target::NONE, self.context() + 1, bytes));
     }
 
-    fn team(&self, tag: u32, waits: bool) -> Team<'_> {
+    pub(crate) fn team(&self, tag: u32, waits: bool) -> Team<'_> {
         let (process, peers) = (self.process(), self.group().peers());
         Team { process, peers, rank: self.rank(), context: self.context() + 1, tag, waits }
     }

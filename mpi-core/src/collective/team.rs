@@ -86,6 +86,22 @@ impl<'a> Team<'a> {
         Ok(())
     }
 
+    /// Whether this rank's own `bytes` bytes fit into where they go.
+    pub(crate) fn check_fits(self, bytes: usize, capacity: usize) -> Result<(), Failure> {
+        if bytes <= capacity {
+            return Ok(());
+        }
+        let (source, bytes, capacity) = (self.peers[self.rank], bytes as u64, capacity as u64);
+        Err(Failure::Truncated { source, tag: self.tag, bytes, capacity })
+    }
+
+    /// Copies this rank's own data to where they go.
+    pub(crate) fn copy(self, data: ReadSpan<'_>, into: WriteSpan<'_>) -> Result<(), Failure> {
+        self.check_fits(data.len(), into.len())?;
+        data.copy_to(into);
+        Ok(())
+    }
+
     fn pattern(&self, from: usize) -> Pattern {
         Pattern { context: self.context, source: Some(self.peers[from]), tag: Some(self.tag) }
     }

@@ -248,6 +248,14 @@ impl<F: Fabric> Engine<F> {
         self.operations[id as usize] = Operation::Done(outcome);
     }
 
+    /// The result of an operation, which stays to be collected; `None` while it is in flight.
+    pub(crate) fn outcome(&self, id: OperationId) -> Option<Outcome> {
+        match self.operations[id as usize] {
+            Operation::Done(outcome) => Some(outcome),
+            _ => None,
+        }
+    }
+
     /// The result of an operation, which is then forgotten; `None` while it is in flight.
     pub(crate) fn collect(&mut self, id: OperationId) -> Option<Outcome> {
         match self.operations[id as usize] {
