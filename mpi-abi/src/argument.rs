@@ -212,6 +212,11 @@ impl<T: Copy> OutArray<T> {
         OutArray(start)
     }
 
+    /// Whether it is that constant of the interface, as MPI_UNWEIGHTED.
+    pub fn is(self, constant: isize) -> bool {
+        self.0 as isize == constant
+    }
+
     /// Whether the program passed no array.
     pub fn is_null(self) -> bool {
         self.0.is_null()

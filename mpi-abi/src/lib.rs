@@ -11,14 +11,20 @@
 
 pub mod argument;
 pub mod attached_buffer;
+pub mod attribute;
 pub mod communicator;
+pub mod datatype;
 pub mod environment;
 pub mod error;
 pub mod error_handling;
 pub mod generalized_request;
+pub mod group;
 pub mod handle_conversion;
+pub mod info;
 pub mod initialization;
 pub mod interface;
+mod number;
+pub mod operation;
 pub mod persistent;
 pub mod point_to_point;
 pub mod probe;
@@ -26,6 +32,7 @@ pub mod rank;
 pub mod request;
 pub mod status;
 pub mod table;
+pub mod topology;
 
 pub use error::{Outcome, finish, unsupported, unsupported_tool};
 pub use interface::{Abi, Constants, MPICH_UNWEIGHTED, MPICH_WEIGHTS_EMPTY, Mpich, Standard};

@@ -12,10 +12,13 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicPtr, AtomicU8, Ordering};
 
 use rwmpi_core::datatype::{Basic, Datatype};
+use rwmpi_core::reduction::Operation;
 use rwmpi_core::untyped::{Elements, Endpoint, Generalized, Request, TakenMessage};
-use rwmpi_core::{Communicator, Error, ErrorClass, Result, Universe};
+use rwmpi_core::{Communicator, Error, ErrorClass, Group, Info, Result, Universe};
 
 use crate::argument::Memory;
+use crate::attribute::AnyKeyval;
+use crate::datatype::DatatypeRecords;
 use crate::error::{ErrorHandler, HandlerFunction};
 use crate::interface::{Abi, DATATYPE_PLACES};
 use crate::table::{Kind, Table};
@@ -32,10 +35,22 @@ pub struct Rank {
     predefined: [Rc<CommunicatorEntry>; 2],
     /// All other communicators.
     communicators: Table<Rc<CommunicatorEntry>>,
+    /// Groups.
+    pub(crate) groups: Table<Group>,
+    /// Info objects.
+    pub(crate) infos: Table<Rc<RefCell<Info>>>,
+    /// Keyvals of all kinds.
+    pub(crate) keyvals: Table<AnyKeyval>,
+    /// Where programs find the values of predefined attributes.
+    pub(crate) predefined_attributes: [Cell<i32>; 7],
     /// Predefined datatypes, each at the place that its code gives it ([`Abi::datatype_place`]).
     predefined_datatypes: Vec<Option<(u32, Datatype)>>,
     /// All other datatypes.
     pub(crate) datatypes: Table<Datatype>,
+    /// What C knows about some of them besides.
+    pub(crate) datatype_records: DatatypeRecords,
+    /// Reduction operations that the program made.
+    pub(crate) operations: Table<Operation>,
     /// Requests.
     pub(crate) requests: Table<Request>,
     /// Generalized requests that the program has freed but not completed, by the code of their handle.
@@ -134,7 +149,9 @@ fn predefined_datatypes<A: Abi>() -> Vec<Option<(u32, Datatype)>> {
     for &(code, name) in A::DATATYPES {
         // Other names of a datatype have its code.
         if let Some(&basic) = Basic::ALL.iter().find(|basic| basic.name() == name) {
-            datatypes[A::datatype_place(code)] = Some((code, Datatype::basic(basic)));
+            let datatype = Datatype::basic(basic);
+            datatype.set_handle(code);
+            datatypes[A::datatype_place(code)] = Some((code, datatype));
         }
     }
     datatypes
@@ -164,8 +181,14 @@ impl Rank {
             main_thread: std::thread::current().id(),
             predefined,
             communicators: Table::new(Kind::Communicator),
+            groups: Table::new(Kind::Group),
+            infos: Table::new(Kind::Info),
+            keyvals: Table::new(Kind::Keyval),
+            predefined_attributes: Default::default(),
             predefined_datatypes: predefined_datatypes::<A>(),
             datatypes: Table::new(Kind::Datatype),
+            datatype_records: DatatypeRecords::default(),
+            operations: Table::new(Kind::Operation),
             requests: Table::new(Kind::Request),
             freed_generalized: RefCell::default(),
             messages: Table::new(Kind::Message),
@@ -218,7 +241,13 @@ impl Rank {
     /// A handle for a new communicator, which takes on the error handler of the one it was made from.
     pub fn add_communicator<A: Abi>(&self, core: Communicator, parent: &CommunicatorEntry) -> A::Handle {
         let error_handler = parent.error_handler.clone();
-        let code = self.communicators.insert(Rc::new(CommunicatorEntry { core: core.clone(), error_handler }));
+        self.add_entry::<A>(CommunicatorEntry { core, error_handler })
+    }
+
+    /// A handle for a new communicator.
+    pub(crate) fn add_entry<A: Abi>(&self, entry: CommunicatorEntry) -> A::Handle {
+        let core = entry.core.clone();
+        let code = self.communicators.insert(Rc::new(entry));
         core.set_mark(code as usize);
         A::handle(code)
     }

@@ -3,39 +3,32 @@
 
 use super::decomposition::Multipartition;
 use super::faces::FaceExchange;
-use super::messages::Mail;
 use super::residual::Residual;
 use super::sweep::{LineSolver, Sweep};
 use crate::cfd::{Field, GHOST, Mesh, State, error_squares, initial_value, squares};
 use rwmpi::{Communicator, Result, Universe};
 
 /// A rank's part of the simulation.
-pub struct Flow<'u, S: LineSolver> {
+pub struct Flow<S: LineSolver> {
     partition: Multipartition,
     time_step: f64,
-    faces: FaceExchange<'u>,
-    sweep: Sweep<'u, S>,
+    faces: FaceExchange,
+    sweep: Sweep<S>,
     residuals: Vec<Residual>,
     u: Vec<Field>,
     right_hand_sides: Vec<Field>,
 }
 
-impl<'u, S: LineSolver> Flow<'u, S> {
+impl<S: LineSolver> Flow<S> {
     /// For this rank's cells of a mesh that is dealt to the ranks of `world`, with initial values. Collective.
-    pub fn new(
-        mesh: Mesh,
-        time_step: f64,
-        solver: S,
-        (universe, world): (&'u Universe, &Communicator),
-    ) -> Result<Self> {
+    pub fn new(mesh: Mesh, time_step: f64, solver: S, (universe, world): (&Universe, &Communicator)) -> Result<Self> {
         let partition = Multipartition::new(mesh, world.rank(), world.size());
         let blocks = || partition.cells().iter().map(|cell| cell.block);
         let fields = || blocks().map(|block| Field::new(block.extent)).collect();
-        let (for_lines, for_faces) = (Mail::new(universe, world)?, Mail::new(universe, world)?);
         let mut flow = Flow {
             time_step,
-            faces: FaceExchange::new(&partition, for_faces),
-            sweep: Sweep::new(&partition, solver, for_lines),
+            faces: FaceExchange::new(&partition, universe, world)?,
+            sweep: Sweep::new(&partition, solver, universe, world)?,
             residuals: blocks().map(Residual::new).collect(),
             u: fields(),
             right_hand_sides: fields(),
