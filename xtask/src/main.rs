@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod bench;
+mod foreign;
 mod install;
 mod memory;
 mod process;
@@ -45,9 +46,11 @@ enum Command {
     Memcheck,
     /// Measures this machine with mpi-bench and writes bench/results
     Bench,
-    /// Builds for release and installs mpiexec, mpirun, npb and mpi-bench
+    /// Runs programs that others compiled or wrote on our libraries, installing them by package name
+    Foreign,
+    /// Builds for release and installs programs, compiler wrappers, libraries and headers
     Install {
-        /// Where to: the programs go to DIR/bin
+        /// Where to: DIR/bin, DIR/lib, DIR/include
         #[arg(long, value_name = "DIR")]
         prefix: PathBuf,
     },
@@ -63,7 +66,8 @@ fn run(command: Command) -> Result<()> {
         Command::Loom => verify::loom(&workspace),
         Command::Memcheck => memory::check(&workspace),
         Command::Bench => bench::run_all(&workspace),
-        Command::Install { prefix } => install::run(&workspace, &prefix),
+        Command::Install { prefix } => install::run(&workspace, &prefix, install::Profile::Release),
+        Command::Foreign => foreign::run(&workspace),
     }
 }
 
