@@ -1,6 +1,6 @@
 //! Communicators (MPI-5.0 chapter 7).
 
-use rwmpi_core::{Communicator, Error, ErrorClass, Result, SplitType};
+use rwmpi_core::{Communicator, Error, ErrorClass, Info, Result, SplitType};
 
 use crate::argument::{Out, Text, TextOut, c_int};
 use crate::error::{ErrorHandler, Outcome};
@@ -51,6 +51,36 @@ pub fn comm_dup_with_info<A: Abi>(communicator: A::Handle, info: A::Handle, made
     let entry = rank.communicator::<A>(communicator)?;
     let duplicate = entry.core.dup_with_info(&rank.hints::<A>(info)?)?;
     made.set(rank.add_communicator::<A>(duplicate, &entry))
+}
+
+/// Starts a duplication.
+fn start_duplicate<A: Abi>(
+    communicator: A::Handle,
+    info: &Info,
+    made: Out<A::Handle>,
+    request: Out<A::Handle>,
+) -> Outcome {
+    let rank = rank()?;
+    let entry = rank.communicator::<A>(communicator)?;
+    let (duplicate, started) = entry.core.start_duplicate(info)?;
+    made.set(rank.add_communicator::<A>(duplicate, &entry))?;
+    rank.give::<A>(started, request)
+}
+
+/// MPI_Comm_idup (MPI-5.0 section 7.4.2).
+pub fn comm_idup<A: Abi>(communicator: A::Handle, made: Out<A::Handle>, request: Out<A::Handle>) -> Outcome {
+    start_duplicate::<A>(communicator, &Info::new(), made, request)
+}
+
+/// MPI_Comm_idup_with_info (MPI-5.0 section 7.4.2).
+pub fn comm_idup_with_info<A: Abi>(
+    communicator: A::Handle,
+    info: A::Handle,
+    made: Out<A::Handle>,
+    request: Out<A::Handle>,
+) -> Outcome {
+    let info = rank()?.hints::<A>(info)?;
+    start_duplicate::<A>(communicator, &info, made, request)
 }
 
 /// MPI_Comm_create (MPI-5.0 section 7.4.2).

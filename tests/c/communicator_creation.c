@@ -48,6 +48,33 @@ static void duplicates(void)
     CHECK(MPI_Comm_disconnect(&copy) == MPI_SUCCESS && copy == MPI_COMM_NULL);
 }
 
+/* Completed in another order than started. */
+static void nonblocking(void)
+{
+    MPI_Comm copies[3];
+    MPI_Request requests[3];
+    int keyval, place, flag;
+    void *value;
+    MPI_Comm_create_keyval(MPI_COMM_DUP_FN, MPI_COMM_NULL_DELETE_FN, &keyval, NULL);
+    MPI_Comm_set_attr(MPI_COMM_WORLD, keyval, &keyval);
+    for (place = 0; place < 2; place++)
+        CHECK(MPI_Comm_idup(MPI_COMM_WORLD, &copies[place], &requests[place]) == MPI_SUCCESS);
+    CHECK(MPI_Comm_idup_with_info(MPI_COMM_WORLD, MPI_INFO_NULL, &copies[2], &requests[2]) == MPI_SUCCESS);
+    MPI_Comm_delete_attr(MPI_COMM_WORLD, keyval);
+    for (place = 2; place >= 0; place--)
+        CHECK(MPI_Wait(&requests[place], MPI_STATUS_IGNORE) == MPI_SUCCESS && requests[place] == MPI_REQUEST_NULL);
+    for (place = 0; place < 3; place++) {
+        CHECK(compare(copies[place], MPI_COMM_WORLD) == MPI_CONGRUENT);
+        CHECK(MPI_Comm_get_attr(copies[place], keyval, &value, &flag) == MPI_SUCCESS && flag && value == &keyval);
+        /* It can be used. */
+        flag = 0;
+        CHECK(MPI_Sendrecv(&rank, 1, MPI_INT, (rank + 1) % size, 0, &flag, 1, MPI_INT, (rank + size - 1) % size, 0,
+                           copies[place], MPI_STATUS_IGNORE) == MPI_SUCCESS && flag == (rank + size - 1) % size);
+        MPI_Comm_free(&copies[place]);
+    }
+    MPI_Comm_free_keyval(&keyval);
+}
+
 static void parts(void)
 {
     MPI_Comm half, none, node, alone, everybody;
@@ -131,6 +158,7 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     duplicates();
+    nonblocking();
     parts();
     names();
     mistakes();

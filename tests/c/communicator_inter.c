@@ -23,6 +23,22 @@ static int in_world(MPI_Comm inter, int of)
     return got;
 }
 
+/* Everybody sends to every remote rank, and names remote ranks only. */
+static void messages(MPI_Comm inter, int others)
+{
+    MPI_Request requests[8];
+    MPI_Status status, statuses[8];
+    int place, got;
+    for (place = 0; place < others; place++)
+        CHECK(MPI_Isend(&rank, 1, MPI_INT, place, 1, inter, &requests[place]) == MPI_SUCCESS);
+    for (place = 1; place < others; place++)
+        CHECK(MPI_Recv(&got, 1, MPI_INT, place, 1, inter, MPI_STATUS_IGNORE) == MPI_SUCCESS && got == in_world(inter, place));
+    CHECK(MPI_Recv(&got, 1, MPI_INT, MPI_ANY_SOURCE, 1, inter, &status) == MPI_SUCCESS);
+    CHECK(status.MPI_SOURCE == 0 && got == in_world(inter, 0));
+    CHECK(MPI_Waitall(others, requests, statuses) == MPI_SUCCESS);
+    CHECK_ERROR(MPI_Send(&rank, 1, MPI_INT, others, 1, inter), MPI_ERR_RANK);
+}
+
 static void merged(MPI_Comm inter, int high)
 {
     MPI_Comm all;
@@ -101,6 +117,7 @@ int main(int argc, char **argv)
     CHECK(size_of(inter) == size_of(half));
     CHECK(MPI_Comm_remote_size(inter, &flag) == MPI_SUCCESS && flag == size - size_of(half));
     CHECK(in_world(inter, 0) == 1 - rank % 2);
+    messages(inter, flag);
     merged(inter, rank % 2);
     merged(inter, rank % 2 == 0);
     copies(inter);

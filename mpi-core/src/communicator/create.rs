@@ -9,7 +9,7 @@ use crate::activity::Call;
 use crate::engine::Failure;
 use crate::error::{Error, ErrorClass};
 use crate::group::Group;
-use crate::{Info, Request, Result, Scope, Topology};
+use crate::{Info, Request, Result, Scope, Topology, untyped};
 
 /// By what [`Communicator::split_type`] groups ranks (MPI-5.0 section 7.4.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -63,8 +63,20 @@ impl Communicator {
         copied.map(|()| request)
     }
 
+    /// As [`Communicator::idup`] for front ends of other languages, which give out the duplicate at once: it must not be used before
+    /// the request has completed.
+    ///
+    /// # Errors
+    /// As [`Communicator::idup`].
+    pub fn start_duplicate(&self, info: &Info) -> Result<(Communicator, untyped::Request)> {
+        let call = Call::CreateCommunicator;
+        let (twin, agreement, copied) = self.start_dup(info);
+        let task = self.process().tasks().start(Box::pin(agreement)).map_err(self.failed(call))?;
+        copied.map(|()| (twin, untyped::Request::collective(self, call, task)))
+    }
+
     /// A duplicate that must not be used before the future has come to its end; and how copying the attributes went.
-    pub(crate) fn start_dup(
+    fn start_dup(
         &self,
         info: &Info,
     ) -> (Communicator, impl Future<Output = std::result::Result<(), Failure>> + 'static, Result<()>) {
