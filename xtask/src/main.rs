@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod bench;
+mod coverage;
 mod install;
 mod memory;
 mod process;
@@ -45,9 +46,11 @@ enum Command {
     Memcheck,
     /// Measures this machine with mpi-bench and writes bench/results
     Bench,
-    /// Builds for release and installs mpiexec, mpirun, npb and mpi-bench
+    /// Writes docs/mpi-coverage.md: which functions of MPI are supported, and which test calls them
+    Coverage,
+    /// Builds for release and installs programs, C libraries and headers
     Install {
-        /// Where to: the programs go to DIR/bin
+        /// Where to: DIR/bin, DIR/lib, DIR/include
         #[arg(long, value_name = "DIR")]
         prefix: PathBuf,
     },
@@ -63,6 +66,7 @@ fn run(command: Command) -> Result<()> {
         Command::Loom => verify::loom(&workspace),
         Command::Memcheck => memory::check(&workspace),
         Command::Bench => bench::run_all(&workspace),
+        Command::Coverage => coverage::write(&workspace),
         Command::Install { prefix } => install::run(&workspace, &prefix),
     }
 }

@@ -8,8 +8,22 @@ use cargo_metadata::{Metadata, MetadataCommand};
 
 /// The programs that users run.
 pub const PROGRAMS: &[&str] = &["mpiexec", "mpirun", "npb", "mpi-bench"];
-/// What tells cargo to build them and nothing else.
-pub const ONLY_PROGRAMS: &[&str] = &["--bins", "--package=rwmpi-launcher", "--package=npb", "--package=mpi-bench"];
+/// The C libraries: as cargo builds them, and as programs ask for them.
+pub const LIBRARIES: &[(&str, &str)] = &[
+    ("librwmpi_standard.so", "libmpi_abi.so.1"),
+    ("librwmpi_mpich.so", "libmpi.so.12"),
+    ("librwmpi_mpich.so", "libmpich.so.12"),
+];
+/// What tells cargo to build programs and libraries, and nothing else.
+pub const ONLY_PROGRAMS: &[&str] = &[
+    "--bins",
+    "--lib",
+    "--package=rwmpi-launcher",
+    "--package=npb",
+    "--package=mpi-bench",
+    "--package=rwmpi-standard",
+    "--package=rwmpi-mpich",
+];
 
 /// The project as cargo sees it.
 pub struct Workspace {

@@ -26,7 +26,7 @@ pub const LAYERS: &[(&str, &[&str])] = &[
             "rwmpi-abi-table",
         ],
     ),
-    ("xtask", &[]),
+    ("xtask", &["rwmpi-abi-table"]),
 ];
 
 /// What the launcher may take from the layer that knows MPI: the sentence for a rank's present call, and the protocol's name.
