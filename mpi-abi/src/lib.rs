@@ -14,7 +14,9 @@
 pub mod argument;
 pub mod attached_buffer;
 pub mod attribute;
+pub mod collective;
 pub mod communicator;
+pub mod datatype;
 pub mod environment;
 pub mod error;
 pub mod error_handling;
@@ -25,6 +27,7 @@ pub mod info;
 pub mod initialization;
 pub mod interface;
 mod number;
+pub mod operation;
 pub mod persistent;
 pub mod point_to_point;
 pub mod probe;
