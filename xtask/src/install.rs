@@ -15,8 +15,6 @@ use crate::workspace::{ONLY_PROGRAMS, PROGRAMS, Workspace};
 
 /// The names under which the one wrapper of compilers is installed.
 const WRAPPERS: [&str; 6] = ["mpicc", "mpicxx", "mpic++", "mpifort", "mpif77", "mpif90"];
-/// What tells cargo to build the wrapper and the libraries.
-const FOR_C: [&str; 3] = ["--package=rwmpi-wrappers", "--package=rwmpi-standard", "--package=rwmpi-mpich"];
 
 /// One library: what cargo calls it, its file, the names that lead to it, and its text for pkg-config.
 struct Library {
@@ -71,7 +69,6 @@ pub fn run(workspace: &Workspace, prefix: &Path, profile: Profile) -> Result<()>
         Profile::Dev => (&["build"], "debug"),
     };
     process::run(workspace.cargo(options).args(ONLY_PROGRAMS))?;
-    process::run(workspace.cargo(options).args(FOR_C))?;
     let built = workspace.target().join(folder);
     for program in PROGRAMS {
         copy(&built.join(program), &prefix.join("bin").join(program))?;

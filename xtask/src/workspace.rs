@@ -8,8 +8,17 @@ use cargo_metadata::{Metadata, MetadataCommand};
 
 /// The programs that users run.
 pub const PROGRAMS: &[&str] = &["mpiexec", "mpirun", "npb", "mpi-bench"];
-/// What tells cargo to build them and nothing else.
-pub const ONLY_PROGRAMS: &[&str] = &["--bins", "--package=rwmpi-launcher", "--package=npb", "--package=mpi-bench"];
+/// What tells cargo to build programs and libraries, and nothing else.
+pub const ONLY_PROGRAMS: &[&str] = &[
+    "--bins",
+    "--lib",
+    "--package=rwmpi-launcher",
+    "--package=npb",
+    "--package=mpi-bench",
+    "--package=rwmpi-standard",
+    "--package=rwmpi-mpich",
+    "--package=rwmpi-wrappers",
+];
 
 /// The project as cargo sees it.
 pub struct Workspace {
