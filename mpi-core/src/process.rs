@@ -21,8 +21,6 @@ pub(crate) struct Process {
     contexts: Cell<u32>,
     /// Buffered sends that nobody waits for; collected when they are done.
     detached: RefCell<Vec<OperationId>>,
-    /// The job has been aborted: whoever waits from now on is told so.
-    aborted: Cell<bool>,
     finalized: Cell<bool>,
 }
 
@@ -33,7 +31,6 @@ impl Process {
             tasks: Tasks::default(),
             contexts: Cell::new(0),
             detached: RefCell::default(),
-            aborted: Cell::new(false),
             finalized: Cell::new(false),
         }
     }
@@ -77,9 +74,9 @@ impl Process {
         let mut engine = self.engine();
         engine.fabric.idle(backoff);
         if engine.fabric.take_signals().contains(Signal::Abort) {
-            self.aborted.set(true);
+            return Err(engine.poisoned(Failure::Aborted));
         }
-        if self.aborted.get() { Err(Failure::Aborted) } else { Ok(()) }
+        engine.check_alive()
     }
 
     /// Makes progress until `done` has a result.
@@ -115,13 +112,14 @@ impl Process {
         })?
     }
 
-    /// Waits for an operation and forgets it.
+    /// Waits for an operation and forgets it: whatever the outcome, nobody touches its buffer any more.
     pub(crate) fn wait(&self, id: OperationId) -> Outcome {
         self.engine().detach_local(id);
-        self.wait_until(|engine| engine.collect(id))?
+        let waited = self.wait_until(|engine| engine.collect(id));
+        waited.unwrap_or_else(|failure| Err(self.engine().give_up(id, failure)))
     }
 
-    /// The result of an operation if it has completed; then it is forgotten.
+    /// The result of an operation if it has completed; then it is forgotten. After an error it still has to be waited for.
     pub(crate) fn test(&self, id: OperationId) -> Result<Option<Outcome>, Failure> {
         let mut engine = self.engine();
         if let Some(outcome) = engine.collect(id) {

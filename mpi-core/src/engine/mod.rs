@@ -12,6 +12,7 @@
 mod arrivals;
 mod barrier;
 mod operation;
+mod poison;
 mod policy;
 mod probe;
 mod progress;
@@ -119,8 +120,8 @@ pub(crate) struct Engine<F: Fabric> {
     pub(crate) fabric: F,
     rule: Rule,
     policy: Policy,
-    /// Messages of at most this many bytes fit into a cell and are not worth a look for requests.
-    small_max: usize,
+    /// Messages of fewer bytes than this fit into a cell and are not worth a look for requests.
+    small_end: usize,
     peers: Vec<Peer>,
     /// Peers with something in `queued` or `answers`.
     backlog: usize,
@@ -136,6 +137,8 @@ pub(crate) struct Engine<F: Fabric> {
     groups: FxHashMap<u32, Rc<[u32]>>,
     rounds: Rounds,
     traffic: Traffic,
+    /// The failure of the transport that has stopped this engine.
+    poison: Option<Failure>,
 }
 
 impl<F: Fabric> Engine<F> {
@@ -159,7 +162,7 @@ impl<F: Fabric> Engine<F> {
         Engine {
             rule,
             policy: Policy::new(peers),
-            small_max: fabric.max_payload().min(policy::WRITE_MIN as usize - 1),
+            small_end: (fabric.max_payload() + 1).min(policy::WRITE_MIN as usize),
             peers: (0..peers).map(peer).collect(),
             backlog: 0,
             receiver: Receiver::new(rule, peers),
@@ -172,6 +175,7 @@ impl<F: Fabric> Engine<F> {
             groups: FxHashMap::default(),
             rounds: Rounds::default(),
             traffic: Traffic::default(),
+            poison: None,
             fabric,
         }
     }

@@ -422,9 +422,30 @@ impl Request {
     /// What went wrong with the operation.
     pub fn wait(&mut self, endpoint: &Endpoint) -> Result<Status> {
         if !self.is_done() {
-            endpoint.wait_for(|| self.is_done().then_some(()))?;
+            let waited = endpoint.wait_for(|| self.is_done().then_some(()));
+            waited.inspect_err(|_| self.give_up())?;
         }
         self.finish()
+    }
+
+    /// The transport has failed and the buffer goes back to the program: makes sure that no peer touches it any more.
+    #[cold]
+    fn give_up(&mut self) {
+        let process = self.communicator.process();
+        match &mut self.state {
+            // Waiting on after a failure gives up, or ends the job.
+            State::Sending { id, .. } | State::Receiving(Receiving { id, .. }) => drop(process.wait(*id)),
+            State::Both(both) => both.iter_mut().for_each(Request::give_up),
+            State::Persistent(persistent) => {
+                if let Some(mut active) = persistent.take_active() {
+                    active.give_up();
+                }
+                return;
+            }
+            State::Collective { id, .. } => process.tasks().cancel(*id),
+            State::Done(_) | State::Generalized(_) | State::Flushing(_) => return,
+        }
+        self.state = State::Done(Status::EMPTY);
     }
 
     /// Asks for the operation to be cancelled (MPI_Cancel). It still has to be completed; its status then tells whether it was.

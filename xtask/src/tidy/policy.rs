@@ -77,6 +77,13 @@ pub const UNSAFE_FILES: &[&str] = &[
     // The rank of the process, and the program's error handlers.
     "mpi-abi/src/rank.rs",
     "mpi-abi/src/error.rs",
+    // The program's memory as elements, and its functions on them.
+    "mpi-abi/src/datatype/pack.rs",
+    "mpi-abi/src/operation.rs",
+    // The program's functions for its own requests.
+    "mpi-abi/src/generalized_request.rs",
+    // Where the promises of untyped callers become spans.
+    "mpi-core/src/untyped/elements.rs",
     // The procedures of Fortran, and what becomes of their arguments, which are addresses.
     "mpi-abi/fortran/mpich/src/lib.rs",
     "mpi-abi/fortran/standard/src/lib.rs",
@@ -90,6 +97,8 @@ pub const UNSAFE_FILES: &[&str] = &[
     // Elements of datatypes in raw memory.
     "mpi-core/src/datatype/pack.rs",
     "mpi-core/src/datatype/tests.rs",
+    "mpi-core/src/datatype/tests/examples.rs",
+    "mpi-core/examples/packing.rs",
     // The same for reductions: functions of the program, and numbers that only inline assembly reaches.
     "mpi-core/src/reduction/applied.rs",
     "mpi-core/src/reduction/extended.rs",
