@@ -47,7 +47,11 @@ enum Command {
     /// Measures this machine with mpi-bench and writes bench/results
     Bench,
     /// Runs programs that others compiled or wrote on our libraries, installing them by package name
-    Foreign,
+    Foreign {
+        /// Only programs whose names contain this
+        #[arg(default_value = "")]
+        wanted: String,
+    },
     /// Builds for release and installs programs, compiler wrappers, libraries and headers
     Install {
         /// Where to: DIR/bin, DIR/lib, DIR/include
@@ -67,7 +71,7 @@ fn run(command: Command) -> Result<()> {
         Command::Memcheck => memory::check(&workspace),
         Command::Bench => bench::run_all(&workspace),
         Command::Install { prefix } => install::run(&workspace, &prefix, install::Profile::Release),
-        Command::Foreign => foreign::run(&workspace),
+        Command::Foreign { wanted } => foreign::run(&workspace, &wanted),
     }
 }
 

@@ -8,7 +8,11 @@ use cargo_metadata::{Metadata, MetadataCommand};
 
 /// The programs that users run.
 pub const PROGRAMS: &[&str] = &["mpiexec", "mpirun", "npb", "mpi-bench"];
-/// What tells cargo to build them and nothing else.
+/// The launcher under its names.
+pub const LAUNCHER: &[&str] = &["mpiexec", "mpirun"];
+/// What tells cargo to build the launcher and nothing else.
+pub const ONLY_LAUNCHER: &[&str] = &["--bins", "--package=rwmpi-launcher"];
+/// What tells cargo to build all of them and nothing else.
 pub const ONLY_PROGRAMS: &[&str] = &["--bins", "--package=rwmpi-launcher", "--package=npb", "--package=mpi-bench"];
 
 /// The project as cargo sees it.
