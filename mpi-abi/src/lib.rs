@@ -8,10 +8,13 @@
 //! - [`argument`]: the arguments of C, wrapped so that bodies need no unsafe code.
 //! - [`rank`]: the rank that this process is, with its objects by handle.
 //! - [`error`]: what happens to a call that fails.
+// The arguments are the standard's.
+#![allow(clippy::too_many_arguments)]
 
 pub mod argument;
 pub mod attached_buffer;
 pub mod attribute;
+pub mod collective;
 pub mod communicator;
 pub mod datatype;
 pub mod environment;

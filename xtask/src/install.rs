@@ -15,8 +15,6 @@ use crate::workspace::{LAUNCHER, ONLY_LAUNCHER, ONLY_PROGRAMS, PROGRAMS, Workspa
 
 /// The names under which the one wrapper of compilers is installed.
 const WRAPPERS: [&str; 6] = ["mpicc", "mpicxx", "mpic++", "mpifort", "mpif77", "mpif90"];
-/// What tells cargo to build the wrapper and the libraries.
-const FOR_C: [&str; 3] = ["--package=rwmpi-wrappers", "--package=rwmpi-standard", "--package=rwmpi-mpich"];
 
 /// One library: what cargo calls it, its file, the names that lead to it, and its text for pkg-config.
 struct Library {
@@ -75,7 +73,6 @@ pub fn run(workspace: &Workspace, prefix: &Path, profile: Profile) -> Result<()>
         Profile::Dev => (ONLY_LAUNCHER, LAUNCHER),
     };
     process::run(workspace.cargo(options).args(packages))?;
-    process::run(workspace.cargo(options).args(FOR_C))?;
     let built = workspace.target().join(folder);
     for program in programs {
         copy(&built.join(program), &prefix.join("bin").join(program))?;
