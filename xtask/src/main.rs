@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod bench;
+mod coverage;
 mod foreign;
 mod install;
 mod memory;
@@ -46,6 +47,8 @@ enum Command {
     Memcheck,
     /// Measures this machine with mpi-bench and writes bench/results
     Bench,
+    /// Writes docs/mpi-coverage.md: which functions of MPI are supported, and which test calls them
+    Coverage,
     /// Runs programs that others compiled or wrote on our libraries, installing them by package name
     Foreign {
         /// Only programs whose names contain this
@@ -70,6 +73,7 @@ fn run(command: Command) -> Result<()> {
         Command::Loom => verify::loom(&workspace),
         Command::Memcheck => memory::check(&workspace),
         Command::Bench => bench::run_all(&workspace),
+        Command::Coverage => coverage::write(&workspace),
         Command::Install { prefix } => install::run(&workspace, &prefix, install::Profile::Release),
         Command::Foreign { wanted } => foreign::run(&workspace, &wanted),
     }
