@@ -1,55 +1,149 @@
-//! `cargo xtask install`: programs, C libraries and headers, built for release, where a user wants them.
+//! `cargo xtask install`: programs, libraries and headers where a user wants them.
 //!
-//! ```text
-//! DIR/bin/{mpiexec,mpirun,npb,mpi-bench}
-//! DIR/lib/{libmpi_abi.so.1,libmpi.so.12,libmpich.so.12}     what programs are bound to when they start
-//! DIR/lib/{libmpi_abi.so,libmpi.so}                         what they are linked with
-//! DIR/include/mpi.h                                         the standard ABI's
-//! DIR/include/mpich/mpi.h                                   the MPICH ABI's
-//! ```
+//! Nothing that is installed knows the folder: programs find what they need beside themselves, and the files for pkg-config say
+//! where they are relative to themselves. So the whole can be moved or packed.
 
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use rwmpi_abi_table::{Interface, header};
 
 use crate::process;
-use crate::workspace::{LIBRARIES, ONLY_PROGRAMS, PROGRAMS, Workspace};
+use crate::workspace::{LAUNCHER, ONLY_PROGRAMS, PROGRAMS, WITHOUT_BENCHMARKS, Workspace};
 
-/// Builds everything and puts it under `prefix`.
-pub fn run(workspace: &Workspace, prefix: &Path) -> Result<()> {
-    process::run(workspace.cargo(&["build", "--release"]).args(ONLY_PROGRAMS))?;
-    let built = workspace.target().join("release");
-    for program in PROGRAMS {
+/// The names under which the one wrapper of compilers is installed.
+const WRAPPERS: [&str; 6] = ["mpicc", "mpicxx", "mpic++", "mpifort", "mpif77", "mpif90"];
+
+/// One library: what cargo calls it, its file, the names that lead to it, and its text for pkg-config.
+struct Library {
+    built: &'static str,
+    file: &'static str,
+    names: &'static [&'static str],
+    interface: Interface,
+    /// Below `include`.
+    headers: &'static str,
+    /// The names of its files for pkg-config.
+    packages: &'static [&'static str],
+    link: &'static str,
+    about: &'static str,
+}
+
+const LIBRARIES: [Library; 2] = [
+    Library {
+        built: "librwmpi_standard.so",
+        file: "libmpi_abi.so.1",
+        names: &["libmpi_abi.so"],
+        interface: Interface::Standard,
+        headers: "",
+        packages: &["mpi", "mpi-c"],
+        link: "-lmpi_abi",
+        about: "MPI for C on the standard ABI",
+    },
+    Library {
+        built: "librwmpi_mpich.so",
+        file: "libmpi.so.12",
+        names: &["libmpi.so", "libmpich.so.12", "libmpich.so"],
+        interface: Interface::Mpich,
+        headers: "mpich",
+        packages: &["mpich"],
+        link: "-lmpi",
+        about: "MPI for C on the ABI of MPICH",
+    },
+];
+
+/// How to build.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Profile {
+    /// For users.
+    Release,
+    /// For tests: quickly built, and no programs but the launcher.
+    Dev,
+}
+
+/// Builds everything and copies it to `prefix`.
+pub fn run(workspace: &Workspace, prefix: &Path, profile: Profile) -> Result<()> {
+    let (options, folder): (&[&str], _) = match profile {
+        Profile::Release => (&["build", "--release"], "release"),
+        Profile::Dev => (&["build"], "debug"),
+    };
+    let (packages, programs) = match profile {
+        Profile::Release => (ONLY_PROGRAMS, PROGRAMS),
+        Profile::Dev => (WITHOUT_BENCHMARKS, LAUNCHER),
+    };
+    process::run(workspace.cargo(options).args(packages))?;
+    let built = workspace.target().join(folder);
+    for program in programs {
         copy(&built.join(program), &prefix.join("bin").join(program))?;
     }
-    for (library, known_as) in LIBRARIES {
-        copy(&built.join(library), &prefix.join("lib").join(known_as))?;
+    for wrapper in WRAPPERS {
+        copy(&built.join("mpi-wrapper"), &prefix.join("bin").join(wrapper))?;
     }
-    for (link, library) in [("libmpi_abi.so", "libmpi_abi.so.1"), ("libmpi.so", "libmpi.so.12")] {
-        put(&prefix.join("lib").join(link), |fresh| symlink(library, fresh))?;
+    LIBRARIES.iter().try_for_each(|library| install_library(library, &built, prefix))
+}
+
+fn install_library(library: &Library, built: &Path, prefix: &Path) -> Result<()> {
+    let lib = prefix.join("lib");
+    copy(&built.join(library.built), &lib.join(library.file))?;
+    for name in library.names {
+        let place = lib.join(name);
+        let fresh = fresh(&place)?;
+        symlink(library.file, &fresh)
+            .and_then(|()| fs::rename(&fresh, &place))
+            .with_context(|| format!("cannot make {}", place.display()))?;
+        println!("{}", place.display());
     }
-    for (place, interface) in [("include/mpi.h", Interface::Standard), ("include/mpich/mpi.h", Interface::Mpich)] {
-        put(&prefix.join(place), |fresh| fs::write(fresh, header(interface)))?;
+    write(&prefix.join("include").join(library.headers).join("mpi.h"), &header(library.interface))?;
+    for package in library.packages {
+        write(&lib.join("pkgconfig").join(format!("{package}.pc")), &package_text(library, package))?;
     }
     Ok(())
 }
 
-fn copy(from: &Path, to: &Path) -> Result<()> {
-    put(to, |fresh| fs::copy(from, fresh).map(drop))
+/// The text that tells pkg-config how to use a library.
+fn package_text(library: &Library, package: &str) -> String {
+    let include = if library.headers.is_empty() { String::new() } else { format!("/{}", library.headers) };
+    format!(
+        "prefix=${{pcfiledir}}/../..\n\
+         libdir=${{prefix}}/lib\n\
+         includedir=${{prefix}}/include{include}\n\
+         \n\
+         Name: {package}\n\
+         Description: {}\n\
+         Version: {}\n\
+         Cflags: -I${{includedir}}\n\
+         Libs: -L${{libdir}} -Wl,-rpath,${{libdir}} {}\n",
+        library.about,
+        env!("CARGO_PKG_VERSION"),
+        library.link
+    )
 }
 
-/// Has `place` made under another name first: what is running can be replaced but not written to.
-fn put(place: &Path, make: impl FnOnce(&Path) -> std::io::Result<()>) -> Result<()> {
-    let folder = place.parent().context("a place in a folder")?;
+/// A free name beside `place`: what is in use there can be replaced but not written to.
+fn fresh(place: &Path) -> Result<PathBuf> {
+    let folder = place.parent().context("a file lies in a folder")?;
     fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
-    let name = place.file_name().context("a file")?.to_string_lossy();
+    let name = place.file_name().context("a file has a name")?.to_string_lossy();
     let fresh = folder.join(format!(".{name}.new"));
-    // Left by an installation that was interrupted.
-    let _ = fs::remove_file(&fresh);
-    make(&fresh)
+    if fresh.symlink_metadata().is_ok() {
+        fs::remove_file(&fresh).with_context(|| format!("cannot remove {}", fresh.display()))?;
+    }
+    Ok(fresh)
+}
+
+fn copy(from: &Path, place: &Path) -> Result<()> {
+    let fresh = fresh(place)?;
+    fs::copy(from, &fresh)
+        .and_then(|_| fs::rename(&fresh, place))
+        .with_context(|| format!("cannot write {}", place.display()))?;
+    println!("{}", place.display());
+    Ok(())
+}
+
+fn write(place: &Path, text: &str) -> Result<()> {
+    let fresh = fresh(place)?;
+    fs::write(&fresh, text)
         .and_then(|()| fs::rename(&fresh, place))
         .with_context(|| format!("cannot write {}", place.display()))?;
     println!("{}", place.display());

@@ -6,6 +6,7 @@
 
 mod bench;
 mod coverage;
+mod foreign;
 mod install;
 mod memory;
 mod process;
@@ -48,7 +49,13 @@ enum Command {
     Bench,
     /// Writes docs/mpi-coverage.md: which functions of MPI are supported, and which test calls them
     Coverage,
-    /// Builds for release and installs programs, C libraries and headers
+    /// Runs programs that others compiled or wrote on our libraries, installing them by package name
+    Foreign {
+        /// Only programs whose names contain this
+        #[arg(default_value = "")]
+        wanted: String,
+    },
+    /// Builds for release and installs programs, compiler wrappers, libraries and headers
     Install {
         /// Where to: DIR/bin, DIR/lib, DIR/include
         #[arg(long, value_name = "DIR")]
@@ -67,7 +74,8 @@ fn run(command: Command) -> Result<()> {
         Command::Memcheck => memory::check(&workspace),
         Command::Bench => bench::run_all(&workspace),
         Command::Coverage => coverage::write(&workspace),
-        Command::Install { prefix } => install::run(&workspace, &prefix),
+        Command::Install { prefix } => install::run(&workspace, &prefix, install::Profile::Release),
+        Command::Foreign { wanted } => foreign::run(&workspace, &wanted),
     }
 }
 

@@ -8,12 +8,8 @@ use cargo_metadata::{Metadata, MetadataCommand};
 
 /// The programs that users run.
 pub const PROGRAMS: &[&str] = &["mpiexec", "mpirun", "npb", "mpi-bench"];
-/// The C libraries: as cargo builds them, and as programs ask for them.
-pub const LIBRARIES: &[(&str, &str)] = &[
-    ("librwmpi_standard.so", "libmpi_abi.so.1"),
-    ("librwmpi_mpich.so", "libmpi.so.12"),
-    ("librwmpi_mpich.so", "libmpich.so.12"),
-];
+/// The launcher under its names.
+pub const LAUNCHER: &[&str] = &["mpiexec", "mpirun"];
 /// What tells cargo to build programs and libraries, and nothing else.
 pub const ONLY_PROGRAMS: &[&str] = &[
     "--bins",
@@ -23,6 +19,16 @@ pub const ONLY_PROGRAMS: &[&str] = &[
     "--package=mpi-bench",
     "--package=rwmpi-standard",
     "--package=rwmpi-mpich",
+    "--package=rwmpi-wrappers",
+];
+/// The same without benchmarks: what programs in C need.
+pub const WITHOUT_BENCHMARKS: &[&str] = &[
+    "--bins",
+    "--lib",
+    "--package=rwmpi-launcher",
+    "--package=rwmpi-standard",
+    "--package=rwmpi-mpich",
+    "--package=rwmpi-wrappers",
 ];
 
 /// The project as cargo sees it.
