@@ -11,7 +11,7 @@ use anyhow::{Context, Result};
 use rwmpi_abi_table::{Interface, header};
 
 use crate::process;
-use crate::workspace::{ONLY_PROGRAMS, PROGRAMS, Workspace};
+use crate::workspace::{LAUNCHER, ONLY_PROGRAMS, PROGRAMS, WITHOUT_BENCHMARKS, Workspace};
 
 /// The names under which the one wrapper of compilers is installed.
 const WRAPPERS: [&str; 6] = ["mpicc", "mpicxx", "mpic++", "mpifort", "mpif77", "mpif90"];
@@ -58,7 +58,7 @@ const LIBRARIES: [Library; 2] = [
 pub enum Profile {
     /// For users.
     Release,
-    /// For tests: quickly built.
+    /// For tests: quickly built, and no programs but the launcher.
     Dev,
 }
 
@@ -68,9 +68,13 @@ pub fn run(workspace: &Workspace, prefix: &Path, profile: Profile) -> Result<()>
         Profile::Release => (&["build", "--release"], "release"),
         Profile::Dev => (&["build"], "debug"),
     };
-    process::run(workspace.cargo(options).args(ONLY_PROGRAMS))?;
+    let (packages, programs) = match profile {
+        Profile::Release => (ONLY_PROGRAMS, PROGRAMS),
+        Profile::Dev => (WITHOUT_BENCHMARKS, LAUNCHER),
+    };
+    process::run(workspace.cargo(options).args(packages))?;
     let built = workspace.target().join(folder);
-    for program in PROGRAMS {
+    for program in programs {
         copy(&built.join(program), &prefix.join("bin").join(program))?;
     }
     for wrapper in WRAPPERS {

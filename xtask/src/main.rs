@@ -50,7 +50,11 @@ enum Command {
     /// Writes docs/mpi-coverage.md: which functions of MPI are supported, and which test calls them
     Coverage,
     /// Runs programs that others compiled or wrote on our libraries, installing them by package name
-    Foreign,
+    Foreign {
+        /// Only programs whose names contain this
+        #[arg(default_value = "")]
+        wanted: String,
+    },
     /// Builds for release and installs programs, compiler wrappers, libraries and headers
     Install {
         /// Where to: DIR/bin, DIR/lib, DIR/include
@@ -71,7 +75,7 @@ fn run(command: Command) -> Result<()> {
         Command::Bench => bench::run_all(&workspace),
         Command::Coverage => coverage::write(&workspace),
         Command::Install { prefix } => install::run(&workspace, &prefix, install::Profile::Release),
-        Command::Foreign => foreign::run(&workspace),
+        Command::Foreign { wanted } => foreign::run(&workspace, &wanted),
     }
 }
 

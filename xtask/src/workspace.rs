@@ -8,6 +8,8 @@ use cargo_metadata::{Metadata, MetadataCommand};
 
 /// The programs that users run.
 pub const PROGRAMS: &[&str] = &["mpiexec", "mpirun", "npb", "mpi-bench"];
+/// The launcher under its names.
+pub const LAUNCHER: &[&str] = &["mpiexec", "mpirun"];
 /// What tells cargo to build programs and libraries, and nothing else.
 pub const ONLY_PROGRAMS: &[&str] = &[
     "--bins",
@@ -15,6 +17,15 @@ pub const ONLY_PROGRAMS: &[&str] = &[
     "--package=rwmpi-launcher",
     "--package=npb",
     "--package=mpi-bench",
+    "--package=rwmpi-standard",
+    "--package=rwmpi-mpich",
+    "--package=rwmpi-wrappers",
+];
+/// The same without benchmarks: what programs in C need.
+pub const WITHOUT_BENCHMARKS: &[&str] = &[
+    "--bins",
+    "--lib",
+    "--package=rwmpi-launcher",
     "--package=rwmpi-standard",
     "--package=rwmpi-mpich",
     "--package=rwmpi-wrappers",

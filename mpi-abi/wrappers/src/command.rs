@@ -113,7 +113,11 @@ fn fortran_library(layout: &Layout, abi: Abi) -> Result<&'static str, String> {
         Abi::Mpich => "mpifort",
     };
     let file = layout.lib.join(format!("lib{name}.so"));
-    if file.exists() { Ok(name) } else { Err(format!("this installation has no Fortran library: {} is missing", file.display())) }
+    if file.exists() {
+        Ok(name)
+    } else {
+        Err(format!("this installation has no Fortran library: {} is missing", file.display()))
+    }
 }
 
 /// The command as one would type it.

@@ -31,7 +31,9 @@ fn run() -> Result<ExitCode, String> {
     let called = PathBuf::from(arguments.next().unwrap_or_default());
     let name = called.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let language = Language::of_wrapper(&name).ok_or_else(|| {
-        format!("{name}: call this program as mpicc, mpicxx, mpifort, mpif77 or mpif90; it is installed under these names")
+        format!(
+            "{name}: call this program as mpicc, mpicxx, mpifort, mpif77 or mpif90; it is installed under these names"
+        )
     })?;
     let own = env::current_exe().map_err(|error| format!("{name}: cannot find where it is installed: {error}"))?;
     let layout = Layout::around(&own).ok_or_else(|| format!("{name}: {} lies in no `bin` folder", own.display()))?;
@@ -40,7 +42,8 @@ fn run() -> Result<ExitCode, String> {
         print!("{}", options::help(&name, language));
         return Ok(ExitCode::SUCCESS);
     }
-    let overridden = language.overrides().iter().find_map(|variable| env::var(variable).ok().filter(|it| !it.is_empty()));
+    let overridden =
+        language.overrides().iter().find_map(|variable| env::var(variable).ok().filter(|it| !it.is_empty()));
     let line = command::line(language, &layout, &options, overridden).map_err(|what| format!("{name}: {what}"))?;
     if let Request::Show = options.request {
         println!("{}", command::shown(&line));

@@ -45,7 +45,21 @@ pub(crate) struct Options {
 const NOT_LINKING: [&str; 6] = ["-c", "-S", "-E", "-M", "-MM", "-fsyntax-only"];
 /// Compiler options whose value is the next argument.
 const WITH_VALUE: [&str; 15] = [
-    "-o", "-x", "-I", "-D", "-U", "-L", "-l", "-include", "-isystem", "-iquote", "-idirafter", "-MF", "-MT", "-MQ", "-J",
+    "-o",
+    "-x",
+    "-I",
+    "-D",
+    "-U",
+    "-L",
+    "-l",
+    "-include",
+    "-isystem",
+    "-iquote",
+    "-idirafter",
+    "-MF",
+    "-MT",
+    "-MQ",
+    "-J",
 ];
 
 /// Sorts the arguments of a wrapper.
