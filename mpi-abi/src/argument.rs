@@ -47,6 +47,12 @@ impl Memory {
         self.0 as isize == constant
     }
 
+    /// The place so many bytes behind it.
+    #[inline]
+    pub fn after(self, bytes: i64) -> Self {
+        Memory(self.0.wrapping_byte_offset(bytes as isize))
+    }
+
     /// The elements there: as many as the standard gives this argument.
     #[inline]
     pub fn elements(self, count: u64, datatype: Datatype) -> Elements {

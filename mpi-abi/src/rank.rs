@@ -12,11 +12,13 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicPtr, AtomicU8, Ordering};
 
 use rwmpi_core::datatype::{Basic, Datatype};
+use rwmpi_core::reduction::Operation;
 use rwmpi_core::untyped::{Elements, Endpoint, Generalized, Request, TakenMessage};
 use rwmpi_core::{Communicator, Error, ErrorClass, Group, Info, Result, Universe};
 
 use crate::argument::Memory;
 use crate::attribute::AnyKeyval;
+use crate::datatype::DatatypeRecords;
 use crate::error::{ErrorHandler, HandlerFunction};
 use crate::interface::{Abi, DATATYPE_PLACES};
 use crate::table::{Kind, Table};
@@ -45,6 +47,10 @@ pub struct Rank {
     predefined_datatypes: Vec<Option<(u32, Datatype)>>,
     /// All other datatypes.
     pub(crate) datatypes: Table<Datatype>,
+    /// What C knows about some of them besides.
+    pub(crate) datatype_records: DatatypeRecords,
+    /// Reduction operations that the program made.
+    pub(crate) operations: Table<Operation>,
     /// Requests.
     pub(crate) requests: Table<Request>,
     /// Generalized requests that the program has freed but not completed, by the code of their handle.
@@ -143,7 +149,9 @@ fn predefined_datatypes<A: Abi>() -> Vec<Option<(u32, Datatype)>> {
     for &(code, name) in A::DATATYPES {
         // Other names of a datatype have its code.
         if let Some(&basic) = Basic::ALL.iter().find(|basic| basic.name() == name) {
-            datatypes[A::datatype_place(code)] = Some((code, Datatype::basic(basic)));
+            let datatype = Datatype::basic(basic);
+            datatype.set_handle(code);
+            datatypes[A::datatype_place(code)] = Some((code, datatype));
         }
     }
     datatypes
@@ -179,6 +187,8 @@ impl Rank {
             predefined_attributes: Default::default(),
             predefined_datatypes: predefined_datatypes::<A>(),
             datatypes: Table::new(Kind::Datatype),
+            datatype_records: DatatypeRecords::default(),
+            operations: Table::new(Kind::Operation),
             requests: Table::new(Kind::Request),
             freed_generalized: RefCell::default(),
             messages: Table::new(Kind::Message),
