@@ -10,8 +10,7 @@ use crate::handle::give_handle;
 use crate::integer::Value;
 
 /// A procedure that copies: object, key, extra state, value, copy, flag, error code.
-type Copy<V> =
-    unsafe extern "C" fn(*mut c_int, *mut c_int, *mut V, *mut V, *mut V, *mut c_int, *mut c_int);
+type Copy<V> = unsafe extern "C" fn(*mut c_int, *mut c_int, *mut V, *mut V, *mut V, *mut c_int, *mut c_int);
 /// A procedure that deletes: object, key, value, extra state, error code.
 type Delete<V> = unsafe extern "C" fn(*mut c_int, *mut c_int, *mut V, *mut V, *mut c_int);
 

@@ -25,6 +25,7 @@ mod team;
 
 use crate::activity::{Call, Target};
 use crate::engine::Failure;
+use crate::error::{Error, ErrorClass};
 use crate::{Communicator, Request, Result, Scope};
 pub(crate) use allgather::allgather;
 pub(crate) use alltoall::alltoall;
@@ -59,8 +60,18 @@ impl Communicator {
         Team { process, peers, rank: self.rank(), context: self.context() + 1, tag, waits }
     }
 
+    /// The typed collectives are those within one group.
+    fn check_one_group(&self, call: Call) -> Result<()> {
+        if !self.is_inter() {
+            return Ok(());
+        }
+        let what = "an intercommunicator has two groups: merge them, or use the untyped collectives".to_string();
+        Err(Error::argument(ErrorClass::Communicator, self, call, what))
+    }
+
     /// The blocking form of a collective.
     fn complete(&self, call: Call, plan: impl Plan) -> Result<()> {
+        self.check_one_group(call)?;
         let team = self.team(self.next_collective(), true);
         self.process().block_on(plan(team)).map_err(self.failed(call))
     }
@@ -72,6 +83,7 @@ impl Communicator {
         call: Call,
         plan: impl Plan + 'scope,
     ) -> Result<Request<'scope>> {
+        self.check_one_group(call)?;
         let (communicator, tag) = (self.clone(), self.next_collective());
         scope.begin(self, call, async move { plan(communicator.team(tag, false)).await })
     }

@@ -14,6 +14,7 @@ use smallvec::SmallVec;
 
 use crate::engine::{Failure, OperationId, Received, SendMode};
 use crate::process::Process;
+use crate::waiting::Awaited;
 
 /// The ranks of one group and what is needed to exchange messages with them.
 #[derive(Clone, Copy)]
@@ -82,7 +83,15 @@ impl<'a> Team<'a> {
     pub(crate) async fn step(self, round: u32, to: usize) -> Result<(), Failure> {
         let step = [self.context, self.tag, round];
         self.process.engine().barrier_signal(self.peers[to], step)?;
-        poll_fn(|_| if self.process.engine().barrier_arrived(step) { Poll::Ready(()) } else { Poll::Pending }).await;
+        let from = (2 * self.rank + self.size() - to) % self.size();
+        poll_fn(|_| {
+            if self.process.engine().barrier_arrived(step) {
+                return Poll::Ready(());
+            }
+            self.process.now_awaits(Awaited::Step(self.peers[from]));
+            Poll::Pending
+        })
+        .await;
         Ok(())
     }
 
@@ -149,7 +158,10 @@ impl<'a> Flights<'a> {
             }
             let mut engine = self.team.process.engine();
             while let Some(&id) = self.ids.last() {
-                let Some(outcome) = engine.collect(id) else { return Poll::Pending };
+                let Some(outcome) = engine.collect(id) else {
+                    self.team.process.now_awaits(Awaited::Operation(id));
+                    return Poll::Pending;
+                };
                 self.ids.pop();
                 outcome?;
             }

@@ -15,6 +15,7 @@ use crate::engine::{Engine, Failure, OperationId};
 use crate::error::{Error, ErrorClass};
 use crate::process::Process;
 use crate::task::TaskId;
+use crate::waiting::Awaited;
 use crate::{Communicator, Destination, Result, Source, TagSelector, Universe};
 
 /// What the untyped calls of a rank share: buffers for buffered sends, and requests that were freed while they were active.
@@ -54,7 +55,11 @@ impl Endpoint {
     /// # Errors
     /// Whatever keeps the rank from waiting.
     pub fn wait_for<R>(&self, done: impl FnMut() -> Option<R>) -> Result<R> {
-        self.process.wait_for(done).map_err(|failure| self.failed(failure))
+        self.wait_for_awaited(Awaited::Unknown, done)
+    }
+
+    fn wait_for_awaited<R>(&self, awaited: Awaited, done: impl FnMut() -> Option<R>) -> Result<R> {
+        self.process.wait_for_awaited(awaited, done).map_err(|failure| self.failed(failure))
     }
 
     /// Lets go of a request whose operation may still go on (MPI_Request_free).
@@ -422,10 +427,19 @@ impl Request {
     /// What went wrong with the operation.
     pub fn wait(&mut self, endpoint: &Endpoint) -> Result<Status> {
         if !self.is_done() {
-            let waited = endpoint.wait_for(|| self.is_done().then_some(()));
+            let waited = endpoint.wait_for_awaited(self.awaited(), || self.is_done().then_some(()));
             waited.inspect_err(|_| self.give_up())?;
         }
         self.finish()
+    }
+
+    fn awaited(&self) -> Awaited {
+        match &self.state {
+            State::Sending { id, .. } | State::Receiving(Receiving { id, .. }) => Awaited::Operation(*id),
+            State::Both(both) => both[0].awaited(),
+            State::Persistent(persistent) => persistent.active().map_or(Awaited::Unknown, Request::awaited),
+            State::Done(_) | State::Collective { .. } | State::Generalized(_) | State::Flushing(_) => Awaited::Unknown,
+        }
     }
 
     /// The transport has failed and the buffer goes back to the program: makes sure that no peer touches it any more.

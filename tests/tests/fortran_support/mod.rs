@@ -23,15 +23,11 @@ fn names(interface: Interface) -> (&'static str, [[&'static str; 2]; 2]) {
     match interface {
         Interface::Standard => (
             "standard",
-            [
-                ["librwmpi_standard.so", "libmpi_abi.so.1"],
-                ["librwmpi_fortran_standard.so", "libmpifort_abi.so.1"],
-            ],
+            [["librwmpi_standard.so", "libmpi_abi.so.1"], ["librwmpi_fortran_standard.so", "libmpifort_abi.so.1"]],
         ),
-        Interface::Mpich => (
-            "mpich",
-            [["librwmpi_mpich.so", "libmpi.so.12"], ["librwmpi_fortran_mpich.so", "libmpifort.so.12"]],
-        ),
+        Interface::Mpich => {
+            ("mpich", [["librwmpi_mpich.so", "libmpi.so.12"], ["librwmpi_fortran_mpich.so", "libmpifort.so.12"]])
+        }
     }
 }
 

@@ -14,6 +14,7 @@ pub const LAYERS: &[(&str, &[&str])] = &[
     ("rwmpi-fortran", &["rwmpi-abi"]),
     ("rwmpi-fortran-standard", &["rwmpi-abi", "rwmpi-fortran", "rwmpi-abi-table"]),
     ("rwmpi-fortran-mpich", &["rwmpi-abi", "rwmpi-fortran", "rwmpi-abi-table"]),
+    ("rwmpi-wrappers", &[]),
     ("npb", &["rwmpi", "rwmpi-launcher"]),
     ("mpi-bench", &["rwmpi", "rwmpi-launcher"]),
     (
@@ -29,11 +30,12 @@ pub const LAYERS: &[(&str, &[&str])] = &[
             "rwmpi-abi-table",
         ],
     ),
-    ("xtask", &[]),
+    ("xtask", &["rwmpi-abi-table"]),
 ];
 
-/// What the launcher may take from the layer that knows MPI: the sentence for a rank's present call, and the protocol's name.
-pub const LAUNCHER_MAY_USE_OF_CORE: &[&str] = &["describe_activity", "Protocol"];
+/// What the launcher may take from the layer that knows MPI: the sentences for a rank's present call and for what it waits for, and the
+/// protocol's name.
+pub const LAUNCHER_MAY_USE_OF_CORE: &[&str] = &["describe_activity", "describe_wait", "Partner", "Wait", "Protocol"];
 
 /// Words that belong to the layers above the transport.
 pub const MPI_WORDS: &[&str] =

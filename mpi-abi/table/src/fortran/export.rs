@@ -132,8 +132,7 @@ fn bound(function: &Function, one: &Parameter) -> Bound {
             if scalar {
                 ("*mut c_int", none(), format!("glue::{which}::<A>({name})"), none())
             } else if array {
-                let before =
-                    format!("let mut {local} = glue::Handles::<A>::new({name}, {});", handles(function, one));
+                let before = format!("let mut {local} = glue::Handles::<A>::new({name}, {});", handles(function, one));
                 let after = if one.constant { none() } else { format!("{local}.give_back();") };
                 ("*mut c_int", before, format!("{local}.as_mut_ptr()"), after)
             } else {

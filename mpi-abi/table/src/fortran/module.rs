@@ -55,10 +55,8 @@ fn opening(kind: &str, name: &str, arguments: &[&str]) -> String {
 
 fn interface(text: &mut String, function: &Function, prefix: &str) {
     let name = format!("{prefix}{}", function.name);
-    let mut arguments: Vec<&str> = (function.parameters.iter())
-        .filter(|one| kind(function, one) != Kind::Absent)
-        .map(keyword)
-        .collect();
+    let mut arguments: Vec<&str> =
+        (function.parameters.iter()).filter(|one| kind(function, one) != Kind::Absent).map(keyword).collect();
     let result = match function.result {
         "int" => "subroutine",
         "double" => "double precision function",
@@ -102,7 +100,9 @@ fn size_of(text: &mut String, prefix: &str) {
 
 /// The source of the module `mpi`.
 pub fn fortran_module(of: Interface) -> String {
-    let mut text = String::from("! rwmpi: MPI for Fortran. Generated: do not edit.\nmodule mpi\n      implicit none\n      public\n");
+    let mut text = String::from(
+        "! rwmpi: MPI for Fortran. Generated: do not edit.\nmodule mpi\n      implicit none\n      public\n",
+    );
     text += &header::constants(of);
     text += "  interface\n";
     let functions = functions();
