@@ -19,15 +19,19 @@ pub const ONLY_PROGRAMS: &[&str] = &[
     "--package=mpi-bench",
     "--package=rwmpi-standard",
     "--package=rwmpi-mpich",
+    "--package=rwmpi-fortran-standard",
+    "--package=rwmpi-fortran-mpich",
     "--package=rwmpi-wrappers",
 ];
-/// The same without benchmarks: what programs in C need.
+/// The same without benchmarks: what programs in C and Fortran need.
 pub const WITHOUT_BENCHMARKS: &[&str] = &[
     "--bins",
     "--lib",
     "--package=rwmpi-launcher",
     "--package=rwmpi-standard",
     "--package=rwmpi-mpich",
+    "--package=rwmpi-fortran-standard",
+    "--package=rwmpi-fortran-mpich",
     "--package=rwmpi-wrappers",
 ];
 
