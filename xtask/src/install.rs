@@ -12,7 +12,7 @@ use anyhow::{Context, Result};
 use rwmpi_abi_table::{Interface, fortran_header, fortran_module, header};
 
 use crate::process;
-use crate::workspace::{LAUNCHER, ONLY_PROGRAMS, PROGRAMS, ONLY_LAUNCHER, Workspace};
+use crate::workspace::{LAUNCHER, ONLY_LAUNCHER, ONLY_PROGRAMS, PROGRAMS, Workspace};
 
 /// The names under which the one wrapper of compilers is installed.
 const WRAPPERS: [&str; 6] = ["mpicc", "mpicxx", "mpic++", "mpifort", "mpif77", "mpif90"];
