@@ -12,6 +12,7 @@ program topologies
   call rows()
   call graphs()
   call distributed_graphs()
+  call neighbors()
   call MPI_Finalize(error)
 
 contains
@@ -102,4 +103,30 @@ contains
     call check(incoming == 1 .and. outgoing == 1, 'edges by their ends')
     call MPI_Comm_free(graph, error)
   end subroutine distributed_graphs
+
+  ! Rank r sends to the next rank and receives from the one before, through each kind of topology.
+  subroutine neighbors()
+    integer :: ring, left(1), right(1), got(2), request
+    integer(kind=MPI_ADDRESS_KIND) :: places(2)
+    left = mod(rank + ranks - 1, ranks)
+    right = mod(rank + 1, ranks)
+    places = [0, 4]
+    call MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, left, MPI_UNWEIGHTED, 1, right, MPI_UNWEIGHTED, MPI_INFO_NULL, &
+                                        .false., ring, error)
+    got = -1
+    call MPI_Neighbor_alltoallw([rank], [1], places, [MPI_INTEGER], got, [1], places, [MPI_INTEGER], ring, error)
+    call check(got(1) == left(1) .and. got(2) == -1, 'from one neighbor')
+    call MPI_Neighbor_allgather(rank + 5, 1, MPI_INTEGER, got, 1, MPI_INTEGER, ring, error)
+    call check(got(1) == left(1) + 5, 'gathered from one neighbor')
+    call MPI_Comm_free(ring, error)
+    call MPI_Cart_create(MPI_COMM_WORLD, 1, [ranks], [.true.], .false., ring, error)
+    call MPI_Neighbor_alltoallw([-rank, rank], [1, 1], places, [MPI_INTEGER, MPI_INTEGER], got, [1, 1], places, &
+                                [MPI_INTEGER, MPI_INTEGER], ring, error)
+    call check(got(1) == left(1) .and. got(2) == -right(1), 'from both neighbors')
+    call MPI_Comm_idup(ring, left(1), request, error)
+    call MPI_Wait(request, MPI_STATUS_IGNORE, error)
+    call MPI_Barrier(left(1), error)
+    call MPI_Comm_free(left(1), error)
+    call MPI_Comm_free(ring, error)
+  end subroutine neighbors
 end program topologies
