@@ -83,6 +83,39 @@ fn programs_on_the_mpich_abi() {
 }
 
 #[test]
+fn every_procedure_of_the_first_standard_is_called() {
+    let mut sources_of_all = String::new();
+    for folder in [sources(), sources().join("tools")] {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if is_program(&path) {
+                sources_of_all += &fs::read_to_string(path).unwrap().to_lowercase();
+            }
+        }
+    }
+    for function in functions().iter().filter(|one| one.since == "1.0") {
+        assert!(sources_of_all.contains(&format!("{}(", function.name.to_lowercase())), "no call of {}", function.name);
+    }
+}
+
+#[test]
+fn a_program_can_end_its_job() {
+    for interface in [Interface::Standard, Interface::Mpich] {
+        if !has_compiler() {
+            return;
+        }
+        let libraries = Libraries::new(interface);
+        let program = libraries.compile(&sources().join("tools/abort.f90"), &[]).unwrap();
+        let output = libraries.run(2, &[program.as_os_str()], &[]);
+        let said = text(&output);
+        assert!(
+            output.status.code() == Some(7) && said.contains("aborted the job with code 7"),
+            "{interface:?}: {said}"
+        );
+    }
+}
+
+#[test]
 fn every_procedure_of_the_first_standard_has_every_name() {
     if !has_compiler() {
         return;

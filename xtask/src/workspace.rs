@@ -10,6 +10,17 @@ use cargo_metadata::{Metadata, MetadataCommand};
 pub const PROGRAMS: &[&str] = &["mpiexec", "mpirun", "npb", "mpi-bench"];
 /// The launcher under its names.
 pub const LAUNCHER: &[&str] = &["mpiexec", "mpirun"];
+/// What tells cargo to build launcher and libraries, and nothing else.
+pub const ONLY_LAUNCHER: &[&str] = &[
+    "--bins",
+    "--lib",
+    "--package=rwmpi-launcher",
+    "--package=rwmpi-standard",
+    "--package=rwmpi-mpich",
+    "--package=rwmpi-fortran-standard",
+    "--package=rwmpi-fortran-mpich",
+    "--package=rwmpi-wrappers",
+];
 /// What tells cargo to build programs and libraries, and nothing else.
 pub const ONLY_PROGRAMS: &[&str] = &[
     "--bins",
@@ -19,15 +30,8 @@ pub const ONLY_PROGRAMS: &[&str] = &[
     "--package=mpi-bench",
     "--package=rwmpi-standard",
     "--package=rwmpi-mpich",
-    "--package=rwmpi-wrappers",
-];
-/// The same without benchmarks: what programs in C need.
-pub const WITHOUT_BENCHMARKS: &[&str] = &[
-    "--bins",
-    "--lib",
-    "--package=rwmpi-launcher",
-    "--package=rwmpi-standard",
-    "--package=rwmpi-mpich",
+    "--package=rwmpi-fortran-standard",
+    "--package=rwmpi-fortran-mpich",
     "--package=rwmpi-wrappers",
 ];
 
