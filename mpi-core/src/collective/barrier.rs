@@ -7,7 +7,9 @@ use crate::engine::Failure;
 pub(crate) async fn barrier(team: Team<'_>) -> Result<(), Failure> {
     let size = team.size();
     for round in 0..size.next_power_of_two().trailing_zeros() {
-        team.step(round, (team.rank + (1 << round)) % size).await?;
+        if !team.tell(round, (team.rank + (1 << round)) % size)? {
+            team.hear(round).await;
+        }
     }
     Ok(())
 }
