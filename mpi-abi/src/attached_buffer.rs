@@ -16,7 +16,7 @@ fn attach<A: Abi>(rank: &Rank, owner: BufferOwner, memory: Memory, size: i64) ->
     rank.endpoint.attach_buffer(owner, buffer)
 }
 
-fn detach<A: Abi>(rank: &Rank, owner: BufferOwner, address: Out<*mut c_void>, size: IntegerOut) -> Outcome {
+fn detach(rank: &Rank, owner: BufferOwner, address: Out<*mut c_void>, size: IntegerOut) -> Outcome {
     let nothing = || Error::new(ErrorClass::Buffer, "no buffer is attached");
     let buffer = rank.endpoint.detach_buffer(owner)?.ok_or_else(nothing)?;
     address.set(buffer.address as *mut c_void)?;
@@ -30,7 +30,7 @@ pub fn buffer_attach<A: Abi>(memory: Memory, size: i64) -> Outcome {
 
 /// MPI_Buffer_detach (MPI-5.0 section 3.6): waits until everything in it has left.
 pub fn buffer_detach<A: Abi>(address: Out<*mut c_void>, size: IntegerOut) -> Outcome {
-    detach::<A>(rank()?, BufferOwner::Process, address, size)
+    detach(rank()?, BufferOwner::Process, address, size)
 }
 
 /// MPI_Buffer_flush (MPI-5.0 section 3.6).
@@ -60,7 +60,7 @@ pub fn comm_attach_buffer<A: Abi>(communicator: A::Handle, memory: Memory, size:
 pub fn comm_detach_buffer<A: Abi>(communicator: A::Handle, address: Out<*mut c_void>, size: IntegerOut) -> Outcome {
     let rank = rank()?;
     let communicator = rank.communicator::<A>(communicator)?;
-    detach::<A>(rank, owner(&communicator.core), address, size)
+    detach(rank, owner(&communicator.core), address, size)
 }
 
 /// MPI_Comm_flush_buffer (MPI-5.0 section 3.6).

@@ -8,6 +8,8 @@
 //! - [`argument`]: the arguments of C, wrapped so that bodies need no unsafe code.
 //! - [`rank`]: the rank that this process is, with its objects by handle.
 //! - [`error`]: what happens to a call that fails.
+// The arguments are the standard's.
+#![allow(clippy::too_many_arguments)]
 
 pub mod argument;
 pub mod attached_buffer;
@@ -18,6 +20,7 @@ pub mod datatype;
 pub mod environment;
 pub mod error;
 pub mod error_handling;
+pub mod facts;
 pub mod generalized_request;
 pub mod group;
 pub mod handle_conversion;

@@ -138,7 +138,6 @@ pub fn recv<A: Abi>(
 }
 
 /// MPI_Sendrecv (MPI-5.0 section 3.10).
-#[allow(clippy::too_many_arguments)]
 pub fn sendrecv<A: Abi>(
     sent: Memory,
     sent_count: i64,
@@ -165,7 +164,6 @@ pub fn sendrecv<A: Abi>(
 }
 
 /// MPI_Sendrecv_replace (MPI-5.0 section 3.10).
-#[allow(clippy::too_many_arguments)]
 pub fn sendrecv_replace<A: Abi>(
     memory: Memory,
     count: i64,
@@ -275,7 +273,6 @@ pub fn irecv<A: Abi>(
 }
 
 /// MPI_Isendrecv (MPI-5.0 section 3.10).
-#[allow(clippy::too_many_arguments)]
 pub fn isendrecv<A: Abi>(
     sent: Memory,
     sent_count: i64,
@@ -300,7 +297,6 @@ pub fn isendrecv<A: Abi>(
 }
 
 /// MPI_Isendrecv_replace (MPI-5.0 section 3.10).
-#[allow(clippy::too_many_arguments)]
 pub fn isendrecv_replace<A: Abi>(
     memory: Memory,
     count: i64,

@@ -1,8 +1,7 @@
 //! Statuses: what they say, and changing them (MPI-5.0 sections 3.2.5 and 13.3).
 
-use rwmpi_core::datatype::Datatype;
 use rwmpi_core::untyped::Status;
-use rwmpi_core::{Error, ErrorClass, Result, Source, TagSelector};
+use rwmpi_core::{Error, ErrorClass, Source, TagSelector};
 
 use crate::argument::{IntegerOut, Out, StatusIn, StatusOut, c_int};
 use crate::error::Outcome;
@@ -90,26 +89,13 @@ pub fn status_set_cancelled<A: Abi>(status: StatusOut<A>, flag: c_int) -> Outcom
     change(status, |value| value.cancelled = flag != 0)
 }
 
-/// How many bytes the first `count` basic elements of a datatype's sequence have.
-fn bytes_of(datatype: &Datatype, count: i64) -> Result<u64> {
-    let wrong = || Error::new(ErrorClass::Count, format!("a message can't have {count} such elements"));
-    let count = u64::try_from(count).map_err(|_| wrong())?;
-    if let Some(basic) = datatype.element() {
-        return basic.size().checked_mul(count).ok_or_else(wrong);
-    }
-    let in_each = datatype.basic_elements();
-    if in_each == 0 {
-        return if count == 0 { Ok(0) } else { Err(wrong()) };
-    }
-    let whole = (count / in_each).checked_mul(datatype.size()).ok_or_else(wrong)?;
-    let rest = count % in_each;
-    let part = (0..=datatype.size()).find(|&bytes| datatype.elements(bytes) == Some(rest)).ok_or_else(wrong)?;
-    whole.checked_add(part).ok_or_else(wrong)
-}
-
 /// MPI_Status_set_elements (MPI-5.0 section 13.3).
 pub fn status_set_elements<A: Abi>(status: StatusOut<A>, datatype: A::Handle, count: i64) -> Outcome {
-    let bytes = bytes_of(&rank()?.datatype::<A>(datatype)?, count)?;
+    let datatype = rank()?.datatype::<A>(datatype)?;
+    let bytes = u64::try_from(count).ok().and_then(|count| datatype.bytes_of_elements(count));
+    let bytes = bytes.ok_or_else(|| {
+        Error::new(ErrorClass::Count, format!("a message can't have {count} elements of the datatype"))
+    })?;
     change(status, |value| value.bytes = bytes)
 }
 

@@ -6,11 +6,12 @@ use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker};
 
 use rwmpi_protocol::Pattern;
-use rwmpi_transport::{Backoff, Fabric, NodeFabric, ReadSpan, Signal, WriteSpan};
+use rwmpi_transport::{Backoff, Fabric, NodeFabric, ReadSpan, Signal, WriteSpan, monotonic_nanoseconds};
 
 use crate::activity::{self, Call, Target};
 use crate::engine::{Completion, Engine, Failure, OperationId, Outcome, Received, SendMode};
 use crate::task::{TaskId, Tasks};
+use crate::waiting::{self, Awaited, Kind, PUBLISHED_AFTER};
 
 /// What a rank owns. Communicators, requests and scopes hold it together; it belongs to one thread.
 pub(crate) struct Process {
@@ -21,6 +22,8 @@ pub(crate) struct Process {
     contexts: Cell<u32>,
     /// Buffered sends that nobody waits for; collected when they are done.
     detached: RefCell<Vec<OperationId>>,
+    /// What the present wait waits for.
+    awaited: Cell<Awaited>,
     finalized: Cell<bool>,
 }
 
@@ -31,6 +34,7 @@ impl Process {
             tasks: Tasks::default(),
             contexts: Cell::new(0),
             detached: RefCell::default(),
+            awaited: Cell::new(Awaited::Unknown),
             finalized: Cell::new(false),
         }
     }
@@ -80,17 +84,58 @@ impl Process {
     }
 
     /// Makes progress until `done` has a result.
-    pub(crate) fn wait_for<R>(&self, mut done: impl FnMut() -> Option<R>) -> Result<R, Failure> {
+    pub(crate) fn wait_for<R>(&self, done: impl FnMut() -> Option<R>) -> Result<R, Failure> {
+        self.wait_for_awaited(Awaited::Unknown, done)
+    }
+
+    /// As [`Process::wait_for`], telling the watchers what for, if it takes long.
+    pub(crate) fn wait_for_awaited<R>(
+        &self,
+        awaited: Awaited,
+        mut done: impl FnMut() -> Option<R>,
+    ) -> Result<R, Failure> {
         let mut backoff = Backoff::default();
+        let mut idles = 0_u32;
+        self.awaited.set(awaited);
         loop {
             if let Some(result) = done() {
+                if idles >= PUBLISHED_AFTER {
+                    self.engine().fabric.set_activity(2, 0);
+                }
                 return Ok(result);
             }
             if self.progress()? {
                 backoff.reset();
-            } else {
-                self.idle(&mut backoff)?;
+                continue;
             }
+            idles = idles.saturating_add(1);
+            if idles.is_multiple_of(PUBLISHED_AFTER) {
+                self.publish_wait(idles == PUBLISHED_AFTER);
+            }
+            self.idle(&mut backoff)?;
+        }
+    }
+
+    /// Notes what the present wait waits for. For those that wait in steps.
+    #[inline]
+    pub(crate) fn now_awaits(&self, awaited: Awaited) {
+        self.awaited.set(awaited);
+    }
+
+    /// Tells the watchers what the present wait waits for; the first time, also since when.
+    #[cold]
+    fn publish_wait(&self, first: bool) {
+        let mut engine = self.engine();
+        let [what, bytes] = match self.awaited.get() {
+            Awaited::Unknown => waiting::words(Kind::Unknown, None, None, 0),
+            Awaited::Operation(id) => engine.awaited(id),
+            Awaited::Message(pattern) => waiting::words(Kind::Probe, Some(pattern.source), pattern.tag, 0),
+            Awaited::Step(peer) => waiting::words(Kind::Step, Some(Some(peer)), None, 0),
+        };
+        engine.fabric.set_activity(3, what);
+        engine.fabric.set_activity(4, bytes);
+        if first {
+            engine.fabric.set_activity(2, monotonic_nanoseconds());
         }
     }
 
@@ -123,7 +168,7 @@ impl Process {
     /// Waits for an operation and forgets it: whatever the outcome, nobody touches its buffer any more.
     pub(crate) fn wait(&self, id: OperationId) -> Outcome {
         self.engine().detach_local(id);
-        let waited = self.wait_until(|engine| engine.collect(id));
+        let waited = self.wait_for_awaited(Awaited::Operation(id), || self.engine().collect(id));
         waited.unwrap_or_else(|failure| Err(self.engine().give_up(id, failure)))
     }
 

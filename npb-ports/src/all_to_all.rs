@@ -11,9 +11,9 @@ const TAG: i32 = 1001;
 
 /// Calls `fill` to compute `outgoing` and sends the range that `parts` has for each rank to that rank; the part of rank `r`
 /// arrives in `incoming[r]`, which must be as long. Collective.
-pub fn exchange<'a, T: Pod>(
+pub fn exchange<T: Pod>(
     world: &Communicator,
-    mut incoming: Vec<&'a mut [T]>,
+    mut incoming: Vec<&mut [T]>,
     (outgoing, parts): (&mut [T], &[Range<usize>]),
     fill: impl FnOnce(&mut [T]),
 ) -> Result<()> {

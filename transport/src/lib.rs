@@ -6,6 +6,8 @@
 #[cfg(not(loom))]
 mod attach;
 #[cfg(not(loom))]
+mod clock;
+#[cfg(not(loom))]
 mod control;
 #[cfg(not(loom))]
 mod environment;
@@ -33,6 +35,8 @@ mod span;
 #[cfg(not(loom))]
 mod wait;
 
+#[cfg(not(loom))]
+pub use clock::monotonic_nanoseconds;
 #[cfg(not(loom))]
 pub use environment::{JOB_FD, LIFELINE_FD, RANK, SIZE};
 pub use fabric::*;

@@ -5,6 +5,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
+use crate::coverage;
 use crate::process::{run, run_tests, works};
 use crate::report::{Report, TestCounts};
 use crate::tidy;
@@ -18,6 +19,7 @@ pub fn test(workspace: &Workspace) -> Result<()> {
     let mut report = Report::default();
     report.step("format", || run(&mut workspace.cargo(&["fmt", "--all", "--check"])));
     report.step("tidy", || tidy::run(workspace));
+    report.step("list of supported functions", || coverage::check(workspace));
     report.step("clippy", || {
         run(&mut workspace.cargo(&["clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"]))
     });

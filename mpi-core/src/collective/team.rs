@@ -15,6 +15,7 @@ use smallvec::SmallVec;
 
 use crate::engine::{Failure, OperationId, Received, SendMode};
 use crate::process::Process;
+use crate::waiting::Awaited;
 
 /// The ranks of one group and what is needed to exchange messages with them.
 #[derive(Clone, Copy)]
@@ -87,10 +88,17 @@ impl<'a> Team<'a> {
         Ok(engine.barrier_arrived(step))
     }
 
-    /// Waits to be told.
-    pub(crate) async fn hear(&self, round: u32) {
+    /// Waits to be told by `from`.
+    pub(crate) async fn hear(&self, round: u32, from: usize) {
         let step = [self.context, self.tag, round];
-        poll_fn(|_| if self.process.engine().barrier_arrived(step) { Poll::Ready(()) } else { Poll::Pending }).await;
+        poll_fn(|_| {
+            if self.process.engine().barrier_arrived(step) {
+                return Poll::Ready(());
+            }
+            self.process.now_awaits(Awaited::Step(self.peers[from]));
+            Poll::Pending
+        })
+        .await;
     }
 
     /// Whether this rank's own `bytes` bytes fit into where they go.
@@ -159,7 +167,10 @@ impl Future for Flights<'_> {
         }
         let mut engine = self.team.process.engine();
         while let Some(&id) = self.ids.last() {
-            let Some(outcome) = engine.collect(id) else { return Poll::Pending };
+            let Some(outcome) = engine.collect(id) else {
+                self.team.process.now_awaits(Awaited::Operation(id));
+                return Poll::Pending;
+            };
             self.ids.pop();
             outcome?;
         }

@@ -1,10 +1,10 @@
 //! Contexts: the numbers in message headers that keep communicators apart (MPI-5.0 section 7.1.2).
 //!
-//! Every communicator has a block of four contexts, the first of which is a multiple of four. Blocks are numbered: 0 is the
+//! Every communicator has a block of three contexts, the first of which is a multiple of three. Blocks are numbered: 0 is the
 //! world, 1 each rank alone; the others carry the number of the rank that gave them out, so no two ranks ever give out the same and no
 //! agreement is needed: one member of the new communicator gives out a block and tells the others. So any number of
 //! communicators may be made at the same time, by whichever overlapping groups. A block is never used again; at 256 ranks each of
-//! them can give out four million.
+//! them can give out five million.
 
 use super::Communicator;
 use crate::activity::{Call, Target};
@@ -14,14 +14,11 @@ use crate::group::Group;
 use crate::process::Process;
 
 /// Contexts of one communicator. The first is for point-to-point messages.
-pub(super) const BLOCK: u32 = 4;
-/// For collectives.
+pub(super) const BLOCK: u32 = 3;
+/// For collectives, the creation of communicators by all members among them.
 pub(super) const COLLECTIVE: u32 = 1;
 /// Of an intracommunicator: for the creation of communicators by some of its members; tags are the program's.
 pub(super) const SOME_MEMBERS: u32 = 2;
-/// Of an intercommunicator: where the contexts of its local group start. They need not differ between the two groups, which have no
-/// members in common. The first also serves the creation of communicators by all members of both.
-pub(super) const LOCAL: u32 = 2;
 
 /// First context of the world.
 pub(crate) const WORLD: u32 = 0;
@@ -118,11 +115,11 @@ impl Communicator {
 
     /// All members of this communicator (of both groups), about to make another.
     pub(super) fn creators(&self) -> Creators {
-        let tag = self.next_collective();
-        match self.remote_group() {
-            None => Creators::new(self.group().peers().to_vec(), self.context() + COLLECTIVE, tag),
-            Some(remote) => Creators::new(all_members(self.group(), remote), self.context() + LOCAL, tag),
-        }
+        let peers = match self.remote_group() {
+            None => self.group().peers().to_vec(),
+            Some(remote) => all_members(self.group(), remote),
+        };
+        Creators::new(peers, self.context() + COLLECTIVE, self.next_collective())
     }
 
     /// A new context that these creators get to know, and with it `words` of the first one.

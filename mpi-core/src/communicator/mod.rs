@@ -45,8 +45,8 @@ struct Shared {
     /// Whom point-to-point calls name: the remote group if there is one.
     partners: Group,
     local: Group,
-    /// Of an intercommunicator: its local group, as a communicator that only the library uses.
-    local_communicator: Option<Communicator>,
+    /// Whether it is an intercommunicator.
+    inter: bool,
     topology: Option<Topology>,
     attributes: Attributes<Communicator>,
     name: RefCell<Option<String>>,
@@ -81,8 +81,7 @@ impl Communicator {
         topology: Option<Topology>,
     ) -> Self {
         let rank = local.rank().expect("a process makes only communicators it belongs to");
-        let local_communicator =
-            remote.is_some().then(|| Communicator::build(process.clone(), local.clone(), None, context::UNKNOWN, None));
+        let inter = remote.is_some();
         let partners = remote.unwrap_or_else(|| local.clone());
         let shared = Shared {
             process,
@@ -91,7 +90,7 @@ impl Communicator {
             collectives: Cell::new(0),
             partners,
             local,
-            local_communicator,
+            inter,
             topology,
             attributes: Attributes::default(),
             name: RefCell::default(),
@@ -112,10 +111,6 @@ impl Communicator {
         let mut engine = process.engine();
         engine.register_group(context, partners.peers().clone());
         engine.register_group(context + context::COLLECTIVE, partners.peers().clone());
-        drop(engine);
-        if let Some(local) = self.local_communicator() {
-            local.settle(context + context::LOCAL);
-        }
     }
 
     /// A new one of the same process.
@@ -141,11 +136,6 @@ impl Communicator {
     #[inline]
     pub(crate) fn partners(&self) -> &Group {
         &self.shared.partners
-    }
-
-    /// Of an intercommunicator: its local group, as a communicator for the library's own use.
-    pub(crate) fn local_communicator(&self) -> Option<&Communicator> {
-        self.shared.local_communicator.as_ref()
     }
 
     pub(crate) fn context(&self) -> u32 {
@@ -188,7 +178,7 @@ impl Communicator {
 
     /// Whether it is an intercommunicator (MPI_Comm_test_inter).
     pub fn is_inter(&self) -> bool {
-        self.local_communicator().is_some()
+        self.shared.inter
     }
 
     /// How the two relate; both groups of intercommunicators count (MPI_Comm_compare).

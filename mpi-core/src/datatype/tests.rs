@@ -419,6 +419,9 @@ proptest! {
             elements += 1;
         }
         prop_assert_eq!(datatype.elements(bytes), (end == bytes).then_some(elements as u64));
+        if !sizes.is_empty() {
+            prop_assert_eq!(datatype.bytes_of_elements(elements as u64), Some(end));
+        }
     }
 
     #[test]

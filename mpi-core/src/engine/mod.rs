@@ -33,6 +33,7 @@ use rwmpi_transport::{Fabric, Header, RemoteAddress};
 use slab::Slab;
 
 use crate::Protocol;
+use crate::waiting::{self, Kind};
 pub(crate) use barrier::Rounds;
 pub(crate) use operation::{Completion, Failure, Operation, OperationId, Outcome, Received, SendMode};
 use policy::Policy;
@@ -257,6 +258,20 @@ impl<F: Fabric> Engine<F> {
         match self.operations[id as usize] {
             Operation::Done(outcome) => Some(outcome),
             _ => None,
+        }
+    }
+
+    /// What an operation waits for, in the words of [`waiting`].
+    #[cold]
+    pub(crate) fn awaited(&self, id: OperationId) -> [u64; 2] {
+        match self.operations.get(id as usize) {
+            Some(Operation::Send(send)) => {
+                waiting::words(Kind::Send, Some(Some(send.peer)), Some(send.tag), send.data.len() as u64)
+            }
+            Some(Operation::Receive(receive)) => {
+                waiting::words(Kind::Receive, Some(receive.pattern.source), receive.pattern.tag, 0)
+            }
+            _ => waiting::words(Kind::Unknown, None, None, 0),
         }
     }
 

@@ -7,6 +7,7 @@ use super::request::Receiving;
 use super::{Elements, Endpoint, Request, Status};
 use crate::activity::{Call, Target};
 use crate::engine::{Completion, MatchedMessage, SendMode};
+use crate::waiting::Awaited;
 use crate::{Communicator, Destination, Result, Source, TagSelector};
 
 /// How a send relates to its receive (MPI-5.0 section 3.4). A *ready* send is a standard one.
@@ -103,7 +104,8 @@ impl Communicator {
         let call = Call::Probe;
         let Some(pattern) = self.checked_pattern(call, source, tag, self.context())? else { return Ok(Status::NOBODY) };
         drop(self.process().enter(call, Target::receive(source, tag), pattern.context, 0));
-        let found = self.process().wait_until(|engine| engine.probe(&pattern));
+        let found =
+            self.process().wait_for_awaited(Awaited::Message(pattern), || self.process().engine().probe(&pattern));
         found.map(|completion| Status::new(self, completion)).map_err(self.failed(call))
     }
 
@@ -139,7 +141,9 @@ impl Communicator {
         let pattern = self.checked_pattern(call, source, tag, self.context())?;
         let Some(pattern) = pattern else { return Ok((None, Status::NOBODY)) };
         drop(self.process().enter(call, Target::receive(source, tag), pattern.context, 0));
-        let found = self.process().wait_until(|engine| engine.matched_probe(&pattern));
+        let found = self
+            .process()
+            .wait_for_awaited(Awaited::Message(pattern), || self.process().engine().matched_probe(&pattern));
         found.map(|found| self.taken(found)).map_err(self.failed(call))
     }
 

@@ -15,6 +15,7 @@ use crate::engine::{Engine, Failure, OperationId};
 use crate::error::{Error, ErrorClass};
 use crate::process::Process;
 use crate::task::TaskId;
+use crate::waiting::Awaited;
 use crate::{Communicator, Destination, Result, Source, TagSelector, Universe};
 
 /// What the untyped calls of a rank share: buffers for buffered sends, and requests that were freed while they were active.
@@ -54,7 +55,11 @@ impl Endpoint {
     /// # Errors
     /// Whatever keeps the rank from waiting.
     pub fn wait_for<R>(&self, done: impl FnMut() -> Option<R>) -> Result<R> {
-        self.process.wait_for(done).map_err(|failure| self.failed(failure))
+        self.wait_for_awaited(Awaited::Unknown, done)
+    }
+
+    fn wait_for_awaited<R>(&self, awaited: Awaited, done: impl FnMut() -> Option<R>) -> Result<R> {
+        self.process.wait_for_awaited(awaited, done).map_err(|failure| self.failed(failure))
     }
 
     /// Lets go of a request whose operation may still go on (MPI_Request_free).
@@ -142,7 +147,7 @@ impl Loan {
 pub(super) struct Receiving {
     id: OperationId,
     /// Where the message arrives if it has to be unpacked, and what it is unpacked into.
-    staging: Option<(Loan, Elements)>,
+    staging: Option<Box<(Loan, Elements)>>,
 }
 
 impl Receiving {
@@ -156,7 +161,7 @@ impl Receiving {
             Some(span) => (span, None),
             None => {
                 let mut room = elements.room()?;
-                (write_span_of(&mut room), Some((Loan::new(room), elements)))
+                (write_span_of(&mut room), Some(Box::new((Loan::new(room), elements))))
             }
         };
         let started = start(&mut communicator.process().engine(), span);
@@ -327,6 +332,7 @@ impl Request {
     }
 
     /// Whether it has completed, or is inactive. Makes no progress by itself.
+    #[inline]
     pub fn is_done(&self) -> bool {
         let process = self.communicator.process();
         let is_done = |id: OperationId| {
@@ -376,27 +382,29 @@ impl Request {
     /// # Errors
     /// What went wrong with the operation.
     pub fn finish(&mut self) -> Result<Status> {
-        let communicator = self.communicator.clone();
+        let Request { communicator, state } = self;
+        let communicator = &*communicator;
         let collect = |id: OperationId, call: Call| {
             let outcome = communicator.process().engine().collect(id);
             let unfinished = || Error::new(ErrorClass::Internal, "the operation has not completed");
             outcome.ok_or_else(unfinished)?.map_err(communicator.failed(call))
         };
-        match &mut self.state {
+        match state {
             State::Done(status) => Ok(*status),
             State::Sending { id, call, packed } => {
                 let outcome = collect(*id, *call);
                 packed.take().map(Loan::end);
-                Ok(Status::new(&communicator, outcome?))
+                Ok(Status::new(communicator, outcome?))
             }
             State::Receiving(receiving) => {
                 let outcome = collect(receiving.id, Call::Receive);
-                if let Some((room, elements)) = receiving.staging.take() {
+                if let Some(staging) = receiving.staging.take() {
+                    let (room, elements) = *staging;
                     let room = room.end();
                     let arrived = outcome.as_ref().map_or(room.len(), |completion| completion.bytes as usize);
                     elements.unpack(&room[..arrived]);
                 }
-                Ok(Status::new(&communicator, outcome?))
+                Ok(Status::new(communicator, outcome?))
             }
             State::Both(both) => {
                 let [incoming, outgoing] = &mut **both;
@@ -420,12 +428,22 @@ impl Request {
     ///
     /// # Errors
     /// What went wrong with the operation.
+    #[inline]
     pub fn wait(&mut self, endpoint: &Endpoint) -> Result<Status> {
         if !self.is_done() {
-            let waited = endpoint.wait_for(|| self.is_done().then_some(()));
+            let waited = endpoint.wait_for_awaited(self.awaited(), || self.is_done().then_some(()));
             waited.inspect_err(|_| self.give_up())?;
         }
         self.finish()
+    }
+
+    fn awaited(&self) -> Awaited {
+        match &self.state {
+            State::Sending { id, .. } | State::Receiving(Receiving { id, .. }) => Awaited::Operation(*id),
+            State::Both(both) => both[0].awaited(),
+            State::Persistent(persistent) => persistent.active().map_or(Awaited::Unknown, Request::awaited),
+            State::Done(_) | State::Collective { .. } | State::Generalized(_) | State::Flushing(_) => Awaited::Unknown,
+        }
     }
 
     /// The transport has failed and the buffer goes back to the program: makes sure that no peer touches it any more.

@@ -11,6 +11,10 @@ pub const LAYERS: &[(&str, &[&str])] = &[
     ("rwmpi-abi", &["rwmpi-core", "rwmpi-abi-table"]),
     ("rwmpi-standard", &["rwmpi-abi", "rwmpi-abi-table"]),
     ("rwmpi-mpich", &["rwmpi-abi", "rwmpi-abi-table"]),
+    ("rwmpi-fortran", &["rwmpi-abi"]),
+    ("rwmpi-fortran-standard", &["rwmpi-abi", "rwmpi-fortran", "rwmpi-abi-table"]),
+    ("rwmpi-fortran-mpich", &["rwmpi-abi", "rwmpi-fortran", "rwmpi-abi-table"]),
+    ("rwmpi-wrappers", &[]),
     ("npb", &["rwmpi", "rwmpi-launcher"]),
     ("mpi-bench", &["rwmpi", "rwmpi-launcher"]),
     (
@@ -26,11 +30,12 @@ pub const LAYERS: &[(&str, &[&str])] = &[
             "rwmpi-abi-table",
         ],
     ),
-    ("xtask", &[]),
+    ("xtask", &["rwmpi-abi-table"]),
 ];
 
-/// What the launcher may take from the layer that knows MPI: the sentence for a rank's present call, and the protocol's name.
-pub const LAUNCHER_MAY_USE_OF_CORE: &[&str] = &["describe_activity", "Protocol"];
+/// What the launcher may take from the layer that knows MPI: the sentences for a rank's present call and for what it waits for, and the
+/// protocol's name.
+pub const LAUNCHER_MAY_USE_OF_CORE: &[&str] = &["describe_activity", "describe_wait", "Partner", "Wait", "Protocol"];
 
 /// Words that belong to the layers above the transport.
 pub const MPI_WORDS: &[&str] =
@@ -77,6 +82,20 @@ pub const UNSAFE_FILES: &[&str] = &[
     // The program's memory as elements, and its functions on them.
     "mpi-abi/src/datatype/pack.rs",
     "mpi-abi/src/operation.rs",
+    // The program's functions for its own requests.
+    "mpi-abi/src/generalized_request.rs",
+    // Where the promises of untyped callers become spans.
+    "mpi-core/src/untyped/elements.rs",
+    // The procedures of Fortran, and what becomes of their arguments, which are addresses.
+    "mpi-abi/fortran/mpich/src/lib.rs",
+    "mpi-abi/fortran/standard/src/lib.rs",
+    "mpi-abi/fortran/src/attribute.rs",
+    "mpi-abi/fortran/src/common.rs",
+    "mpi-abi/fortran/src/handle.rs",
+    "mpi-abi/fortran/src/integer.rs",
+    "mpi-abi/fortran/src/neighborhood.rs",
+    "mpi-abi/fortran/src/request.rs",
+    "mpi-abi/fortran/src/text.rs",
     // Elements of datatypes in raw memory.
     "mpi-core/src/datatype/pack.rs",
     "mpi-core/src/datatype/tests.rs",
