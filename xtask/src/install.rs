@@ -12,7 +12,7 @@ use anyhow::{Context, Result};
 use rwmpi_abi_table::{Interface, fortran_header, fortran_module, header};
 
 use crate::process;
-use crate::workspace::{LAUNCHER, ONLY_PROGRAMS, PROGRAMS, WITHOUT_BENCHMARKS, Workspace};
+use crate::workspace::{LAUNCHER, ONLY_LAUNCHER, ONLY_PROGRAMS, PROGRAMS, Workspace};
 
 /// The names under which the one wrapper of compilers is installed.
 const WRAPPERS: [&str; 6] = ["mpicc", "mpicxx", "mpic++", "mpifort", "mpif77", "mpif90"];
@@ -103,7 +103,7 @@ pub fn run(workspace: &Workspace, prefix: &Path, profile: Profile) -> Result<()>
     };
     let (packages, programs) = match profile {
         Profile::Release => (ONLY_PROGRAMS, PROGRAMS),
-        Profile::Dev => (WITHOUT_BENCHMARKS, LAUNCHER),
+        Profile::Dev => (ONLY_LAUNCHER, LAUNCHER),
     };
     process::run(workspace.cargo(options).args(packages))?;
     let built = workspace.target().join(folder);

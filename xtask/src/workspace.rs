@@ -10,6 +10,17 @@ use cargo_metadata::{Metadata, MetadataCommand};
 pub const PROGRAMS: &[&str] = &["mpiexec", "mpirun", "npb", "mpi-bench"];
 /// The launcher under its names.
 pub const LAUNCHER: &[&str] = &["mpiexec", "mpirun"];
+/// What tells cargo to build launcher and libraries, and nothing else.
+pub const ONLY_LAUNCHER: &[&str] = &[
+    "--bins",
+    "--lib",
+    "--package=rwmpi-launcher",
+    "--package=rwmpi-standard",
+    "--package=rwmpi-mpich",
+    "--package=rwmpi-fortran-standard",
+    "--package=rwmpi-fortran-mpich",
+    "--package=rwmpi-wrappers",
+];
 /// What tells cargo to build programs and libraries, and nothing else.
 pub const ONLY_PROGRAMS: &[&str] = &[
     "--bins",
@@ -17,17 +28,6 @@ pub const ONLY_PROGRAMS: &[&str] = &[
     "--package=rwmpi-launcher",
     "--package=npb",
     "--package=mpi-bench",
-    "--package=rwmpi-standard",
-    "--package=rwmpi-mpich",
-    "--package=rwmpi-fortran-standard",
-    "--package=rwmpi-fortran-mpich",
-    "--package=rwmpi-wrappers",
-];
-/// The same without benchmarks: what programs in C and Fortran need.
-pub const WITHOUT_BENCHMARKS: &[&str] = &[
-    "--bins",
-    "--lib",
-    "--package=rwmpi-launcher",
     "--package=rwmpi-standard",
     "--package=rwmpi-mpich",
     "--package=rwmpi-fortran-standard",

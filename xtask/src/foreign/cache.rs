@@ -62,11 +62,12 @@ impl Cache {
 
     /// The source of a Python package, unpacked.
     pub fn python_source(&self, package: &str) -> Result<PathBuf> {
-        let name = format!("{}-source", package.split("==").next().unwrap_or(package));
-        let folder = self.once(&name, |folder| {
+        let short = package.split("==").next().unwrap_or(package);
+        self.once(&format!("{short}-source"), |folder| {
             fs::create_dir_all(folder)?;
             let mut pip = Command::new("python3");
-            pip.args(["-m", "pip", "download", "--quiet", "--no-deps", "--no-build-isolation", "--no-binary", ":all:"]);
+            // What it is built with may come in binary form.
+            pip.args(["-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", short]);
             process::run(pip.arg("--dest").arg(folder).arg(package))?;
             let archive = entries(folder)?.pop().context("pip downloaded nothing")?;
             process::run(
@@ -76,8 +77,7 @@ impl Cache {
                     .arg("--directory")
                     .arg(folder),
             )
-        })?;
-        Ok(folder)
+        })
     }
 
     /// What a Debian package contains, unpacked but not installed.
