@@ -88,8 +88,6 @@ pub const UNSAFE_FILES: &[&str] = &[
     "mpi-core/src/untyped/elements.rs",
     // The procedures of Fortran, and what becomes of their arguments, which are addresses.
     // The procedures of Fortran, and what becomes of their arguments, which are addresses.
-    "mpi-abi/fortran/mpich/src/lib.rs",
-    "mpi-abi/fortran/standard/src/lib.rs",
     "mpi-abi/fortran/src/attribute.rs",
     "mpi-abi/fortran/src/common.rs",
     "mpi-abi/fortran/src/handle.rs",
