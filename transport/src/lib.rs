@@ -31,6 +31,8 @@ mod sleep;
 mod small_copy;
 mod span;
 #[cfg(not(loom))]
+mod tcp;
+#[cfg(not(loom))]
 mod wait;
 
 #[cfg(not(loom))]
@@ -43,3 +45,5 @@ pub use job::{Abort, Job, JobError};
 #[cfg(not(loom))]
 pub use node::NodeFabric;
 pub use span::{ReadSpan, WriteSpan};
+#[cfg(not(loom))]
+pub use tcp::{JobSecret, TcpEndpoint, TcpError, TcpFabric};
