@@ -6,6 +6,8 @@
 #[cfg(not(loom))]
 mod attach;
 #[cfg(not(loom))]
+mod cluster;
+#[cfg(not(loom))]
 mod control;
 #[cfg(not(loom))]
 mod environment;
@@ -35,6 +37,8 @@ mod tcp;
 #[cfg(not(loom))]
 mod wait;
 
+#[cfg(not(loom))]
+pub use cluster::ClusterFabric;
 #[cfg(not(loom))]
 pub use environment::{JOB_FD, LIFELINE_FD, RANK, SIZE};
 pub use fabric::*;

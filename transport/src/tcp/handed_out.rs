@@ -26,6 +26,11 @@ pub(crate) struct HandedOut {
 }
 
 impl HandedOut {
+    /// Whether this may be the name of something that was handed out, here or elsewhere.
+    pub(crate) fn is_name(space: u64) -> bool {
+        space >> 32 != 0
+    }
+
     /// Lets `peer` write to `span`.
     pub(crate) fn add(&mut self, peer: usize, span: WriteSpan<'static>) -> RemoteAddress {
         let index = self.free.pop().unwrap_or_else(|| {

@@ -190,6 +190,29 @@ impl TcpFabric {
         self.listener = None;
     }
 
+    /// Has `peer` come out of its sleep, without saying anything.
+    pub(crate) fn ring(&mut self, peer: usize) {
+        if !self.links[peer].is_over() {
+            // A new connection rings by itself.
+            self.reach_out(peer);
+            self.links[peer].give_credit();
+            self.watch_for_room(peer);
+        }
+    }
+
+    /// Whether something has arrived that a caller may not have seen, since the last call.
+    #[inline]
+    pub(crate) fn take_news(&mut self) -> bool {
+        std::mem::take(&mut self.news)
+    }
+
+    /// Sleeps until a socket is ready.
+    pub(crate) fn sleep(&mut self) {
+        self.pay_debts();
+        self.poll(LONGEST_SLEEP);
+        self.news = false;
+    }
+
     /// Says goodbye to all.
     fn begin_to_finish(&mut self) {
         self.finishing = true;
@@ -212,7 +235,7 @@ impl TcpFabric {
     }
 
     /// Tells peers of all credit that they can have.
-    fn pay_debts(&mut self) {
+    pub(crate) fn pay_debts(&mut self) {
         while let Some(peer) = self.debtors.pop() {
             if self.links[peer].owes_credit() {
                 self.links[peer].give_credit();
@@ -221,7 +244,7 @@ impl TcpFabric {
         }
     }
 
-    fn next_waiting(&mut self, queue: usize) -> Option<usize> {
+    pub(crate) fn next_waiting(&mut self, queue: usize) -> Option<usize> {
         while let Some(peer) = self.waiting[queue].pop_front() {
             if self.has_something(peer, queue) {
                 self.waiting[queue].push_back(peer);
@@ -452,6 +475,9 @@ impl Fabric for TcpFabric {
         from: ReadSpan,
     ) -> Result<Way, RemoteError> {
         let place = address.part(offset, from.len()).ok_or(RemoteError::Refused)?;
+        if !HandedOut::is_name(address.space) {
+            return Err(RemoteError::Refused);
+        }
         if peer == self.book.me {
             let span = self.handed_out.find(peer, address.space, place, from.len());
             from.copy_to(span.ok_or(RemoteError::Refused)?);
@@ -525,7 +551,7 @@ impl Fabric for TcpFabric {
         let (spins, yields) = self.patience;
         self.look_around();
         let round = backoff.rounds;
-        if std::mem::take(&mut self.news) {
+        if self.take_news() {
             // The caller may want to see it.
             backoff.rounds = round.min(spins);
         } else if round < spins {
@@ -535,9 +561,7 @@ impl Fabric for TcpFabric {
             backoff.rounds = round + 1;
             rustix::thread::sched_yield();
         } else {
-            self.pay_debts();
-            self.poll(LONGEST_SLEEP);
-            self.news = false;
+            self.sleep();
         }
     }
 }
