@@ -16,6 +16,7 @@ mod handshake;
 mod link;
 mod poll;
 mod socket;
+mod spin;
 #[cfg(test)]
 mod tests;
 
@@ -34,17 +35,12 @@ use self::frame::{Frame, Kind, MAX_PAYLOAD, MAX_WRITE};
 use self::handed_out::HandedOut;
 use self::link::{Link, MOST_COPIED, SCRATCH, State};
 use self::poll::{LONGEST_SLEEP, Limits};
+use self::spin::Spin;
 use crate::layout::QUEUES;
 use crate::{
     Arrival, Backoff, Enqueue, Fabric, Header, INLINE_PAYLOAD, PeerFault, PushError, Queue, ReadSpan, RemoteAddress,
     RemoteError, Signal, SignalSet, Way, WriteSpan,
 };
-
-/// Rounds of waiting with looks at the sockets only, and then with yields of the processor between them: while every peer of this
-/// machine has a processor of its own.
-const DEDICATED: (u32, u32) = (60, 60);
-/// The same, where peers share processors.
-const CROWDED: (u32, u32) = (2, 6);
 
 /// Why a peer could not take its place.
 #[derive(Debug, thiserror::Error)]
@@ -119,7 +115,7 @@ impl TcpEndpoint {
             looked: false,
             news: false,
             finishing: false,
-            patience: if peers_here > processors { CROWDED } else { DEDICATED },
+            spin: Spin::new(peers_here > processors),
         })
     }
 }
@@ -154,7 +150,7 @@ pub struct TcpFabric {
     /// Something arrived since the last call of `idle`: its caller may not have seen it.
     news: bool,
     finishing: bool,
-    patience: (u32, u32),
+    spin: Spin,
 }
 
 impl TcpFabric {
@@ -544,23 +540,21 @@ impl Fabric for TcpFabric {
 
     #[inline]
     fn patience(&self) -> u32 {
-        self.patience.0
+        self.spin.looks()
     }
 
     fn idle(&mut self, backoff: &mut Backoff) {
-        let (spins, yields) = self.patience;
-        self.look_around();
-        let round = backoff.rounds;
-        if self.take_news() {
-            // The caller may want to see it.
-            backoff.rounds = round.min(spins);
-        } else if round < spins {
-            backoff.rounds = round + 1;
-        } else if round < spins + yields {
-            self.pay_debts();
-            backoff.rounds = round + 1;
-            rustix::thread::sched_yield();
-        } else {
+        if backoff.rounds == 0 {
+            self.spin.begin();
+        }
+        let spins = backoff.rounds < self.spin.looks();
+        backoff.rounds = backoff.rounds.saturating_add(1);
+        if spins {
+            self.look_around();
+            self.news = false;
+        } else if !self.take_news() {
+            // Else the caller may want to see the news first.
+            self.spin.in_vain();
             self.sleep();
         }
     }
