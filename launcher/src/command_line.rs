@@ -14,7 +14,13 @@ pub fn command_line(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
             for note in notes {
                 say(&note);
             }
-            finish(spec.forward_signals(true).describe_activity(rwmpi_core::describe_activity).run()).into()
+            finish(
+                spec.forward_signals(true)
+                    .describe_activity(rwmpi_core::describe_activity)
+                    .describe_wait(rwmpi_core::describe_wait)
+                    .run(),
+            )
+            .into()
         }
         Err(error) => {
             // Nothing is left to do if that cannot be written either.

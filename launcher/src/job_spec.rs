@@ -4,6 +4,7 @@ use crate::error::LaunchError;
 use crate::plan::Plan;
 use crate::watch::Watch;
 use rwmpi_core::Protocol;
+use rwmpi_core::Wait;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -97,6 +98,7 @@ pub struct JobSpec {
     pub(crate) output: Output,
     pub(crate) segment_directory: Option<PathBuf>,
     pub(crate) describe_activity: fn(&[u64; 8]) -> Option<String>,
+    pub(crate) describe_wait: fn(&[u64; 8]) -> Option<Wait>,
     pub(crate) forward_signals: bool,
     pub(crate) report_bindings: bool,
     pub(crate) explain: bool,
@@ -115,6 +117,7 @@ impl JobSpec {
             output: Output::Forward,
             segment_directory: None,
             describe_activity: |_| None,
+            describe_wait: |_| None,
             forward_signals: false,
             report_bindings: false,
             explain: false,
@@ -172,6 +175,12 @@ impl JobSpec {
     /// Puts into words what a rank's page says about its present or last call; `None`: it made none.
     pub fn describe_activity(mut self, describe: fn(&[u64; 8]) -> Option<String>) -> Self {
         self.describe_activity = describe;
+        self
+    }
+
+    /// Reads out of a rank's page what it waits for; `None`: it does not wait.
+    pub fn describe_wait(mut self, describe: fn(&[u64; 8]) -> Option<Wait>) -> Self {
+        self.describe_wait = describe;
         self
     }
 

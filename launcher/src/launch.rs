@@ -28,7 +28,10 @@ pub fn in_job() -> bool {
 pub fn start_self(ranks: usize, protocol: Option<Protocol>) -> ! {
     let program = env::current_exe().unwrap_or_else(|_| "/proc/self/exe".into());
     let section = Section::new(program).arguments(env::args_os().skip(1)).ranks(ranks);
-    let mut spec = JobSpec::new(section).forward_signals(true).describe_activity(rwmpi_core::describe_activity);
+    let mut spec = JobSpec::new(section)
+        .forward_signals(true)
+        .describe_activity(rwmpi_core::describe_activity)
+        .describe_wait(rwmpi_core::describe_wait);
     if let Some(protocol) = protocol {
         spec = spec.protocol(protocol);
     }

@@ -25,6 +25,7 @@ mod signals;
 mod spawn;
 mod standard_input;
 mod streams;
+mod waits;
 mod watch;
 
 pub use command_line::command_line;

@@ -4,6 +4,8 @@ use crate::binding::ranges;
 use crate::error::exit_code;
 use crate::plan::PlannedSection;
 use crate::signals;
+use crate::waits;
+use rwmpi_core::Wait;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::time::Duration;
@@ -52,6 +54,10 @@ pub(crate) struct RankState {
     pub(crate) rank: usize,
     pub(crate) pid: i32,
     pub(crate) doing: String,
+    /// What it waits for, and for how long it has.
+    pub(crate) wait: Option<(Wait, Duration)>,
+    /// Whether it may still do something for others: it has not left the job.
+    pub(crate) takes_part: bool,
 }
 
 impl Verdict {
@@ -148,15 +154,17 @@ pub(crate) fn table(states: &[RankState]) -> String {
     groups.sort_by_key(|(_, members)| members[0].rank);
     let mut text = String::new();
     for (doing, members) in groups {
+        let waiting = waits::least(&members).map(|least| format!(", waiting for {:.1} s", least.as_secs_f64()));
+        let waiting = waiting.unwrap_or_default();
         let _ = match members[..] {
-            [one] => writeln!(text, "  rank {} (pid {}): {doing}", one.rank, one.pid),
+            [one] => writeln!(text, "  rank {} (pid {}): {doing}{waiting}", one.rank, one.pid),
             _ => {
                 let ranks: Vec<usize> = members.iter().map(|member| member.rank).collect();
-                writeln!(text, "  ranks {}: {doing}", ranges(&ranks))
+                writeln!(text, "  ranks {}: {doing}{waiting}", ranges(&ranks))
             }
         };
     }
-    text
+    text + &waits::text(states)
 }
 
 /// The program and arguments of a section, shortened to what fits a line.
@@ -226,7 +234,8 @@ mod tests {
 
     #[test]
     fn ranks_that_do_the_same_share_a_line() {
-        let state = |rank, doing: &str| RankState { rank, pid: 100, doing: doing.to_owned() };
+        let state =
+            |rank, doing: &str| RankState { rank, pid: 100, doing: doing.to_owned(), wait: None, takes_part: true };
         let text = table(&[state(0, "send"), state(1, "barrier"), state(2, "barrier"), state(3, "barrier")]);
         assert_eq!(text, "  rank 0 (pid 100): send\n  ranks 1-3: barrier\n");
     }

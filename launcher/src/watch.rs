@@ -11,7 +11,8 @@ use crate::spawn::{Lifeline, RankProcess, Spawner};
 use crate::standard_input::{self, StandardInput};
 use rustix::event::{PollFd, PollFlags, Timespec, epoll};
 use rustix::process::{Signal, WaitIdStatus};
-use rwmpi_transport::Job;
+use rwmpi_core::Wait;
+use rwmpi_transport::{Job, monotonic_nanoseconds};
 use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
@@ -314,7 +315,24 @@ impl<'a> Watch<'a> {
     /// What each rank that still runs is doing.
     fn states(&self) -> Vec<RankState> {
         let running = self.ranks.iter().enumerate().filter(|(_, rank)| rank.ending.is_none());
-        running.map(|(rank, entry)| RankState { rank, pid: entry.process.pid(), doing: self.doing(rank) }).collect()
+        let state = |(rank, entry): (usize, &Rank)| RankState {
+            rank,
+            pid: entry.process.pid(),
+            doing: self.doing(rank),
+            wait: self.wait_of(rank),
+            takes_part: !self.job.finished(rank),
+        };
+        running.map(state).collect()
+    }
+
+    /// What a rank waits for, and for how long it has.
+    fn wait_of(&self, rank: usize) -> Option<(Wait, Duration)> {
+        if !self.job.attached(rank) || self.job.finished(rank) {
+            return None;
+        }
+        let wait = (self.spec.describe_wait)(&self.job.activity(rank))?;
+        let waited = Duration::from_nanos(monotonic_nanoseconds().saturating_sub(wait.since));
+        Some((wait, waited))
     }
 
     fn doing(&self, rank: usize) -> String {

@@ -9,6 +9,8 @@ use std::ffi::CStr;
 pub use std::ffi::{c_char, c_int, c_void};
 use std::marker::PhantomData;
 
+use rwmpi_core::datatype::Datatype;
+use rwmpi_core::untyped::Elements;
 use rwmpi_core::{Error, ErrorClass, Result};
 
 use crate::error::Outcome;
@@ -43,6 +45,32 @@ impl Memory {
     #[inline]
     pub fn is(self, constant: isize) -> bool {
         self.0 as isize == constant
+    }
+
+    /// The place so many bytes behind it.
+    #[inline]
+    pub fn after(self, bytes: i64) -> Self {
+        Memory(self.0.wrapping_byte_offset(bytes as isize))
+    }
+
+    /// Writes bytes there: as many as the standard gives this argument.
+    ///
+    /// # Errors
+    /// MPI_ERR_ARG if the program passed a null pointer.
+    pub fn write(self, bytes: &[u8]) -> Outcome {
+        if self.0.is_null() {
+            return Err(null("a result"));
+        }
+        // SAFETY: the memory is valid for that, by the contract of `new`.
+        unsafe { self.address().copy_from(bytes.as_ptr(), bytes.len()) };
+        Ok(())
+    }
+
+    /// The elements there: as many as the standard gives this argument.
+    #[inline]
+    pub fn elements(self, count: u64, datatype: Datatype) -> Elements {
+        // SAFETY: the buffer is valid until the operation has completed, by the contract of `new`.
+        unsafe { Elements::new(self.address(), count, datatype) }
     }
 }
 
@@ -201,6 +229,11 @@ impl<T: Copy> OutArray<T> {
     /// As the module says.
     pub unsafe fn new(start: *mut T) -> Self {
         OutArray(start)
+    }
+
+    /// Whether it is that constant of the interface, as MPI_UNWEIGHTED.
+    pub fn is(self, constant: isize) -> bool {
+        self.0 as isize == constant
     }
 
     /// Whether the program passed no array.

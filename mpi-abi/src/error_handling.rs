@@ -20,7 +20,7 @@ fn no_handler(what: &str) -> Error {
 
 impl Rank {
     /// What the error handler with that handle does.
-    fn error_handler<A: Abi>(&self, handle: A::Handle) -> Result<ErrorHandler> {
+    pub(crate) fn error_handler<A: Abi>(&self, handle: A::Handle) -> Result<ErrorHandler> {
         let code = A::code(handle);
         if code == A::ERRORS_ARE_FATAL {
             Ok(ErrorHandler::Fatal)

@@ -15,7 +15,7 @@ fn begin<A: Abi>(required: c_int) -> Result<c_int> {
         Phase::After => return Err(Error::new(ErrorClass::Other, "called after MPI_Finalize")),
     }
     let provided = required.clamp(A::THREAD_SINGLE, A::THREAD_SERIALIZED);
-    Rank::begin(rwmpi_core::init()?, provided);
+    Rank::begin::<A>(rwmpi_core::init()?, provided);
     Ok(provided)
 }
 
@@ -47,6 +47,7 @@ pub fn finalized<A: Abi>(flag: Out<c_int>) -> Outcome {
 /// MPI_Finalize (MPI-5.0 section 11.2.2).
 pub fn finalize<A: Abi>() -> Outcome {
     let rank = rank()?;
+    rank.endpoint.complete_all()?;
     if let Some(universe) = rank.universe.take() {
         universe.finalize()?;
     }
@@ -58,6 +59,12 @@ pub fn finalize<A: Abi>() -> Outcome {
 pub fn abort<A: Abi>(communicator: A::Handle, code: c_int) -> Outcome {
     rank()?.communicator::<A>(communicator)?;
     end_job(code, "MPI_Abort")
+}
+
+/// MPI_Comm_get_parent (MPI-5.0 section 11.8.4): nobody has spawned this job.
+pub fn comm_get_parent<A: Abi>(parent: Out<A::Handle>) -> Outcome {
+    rank()?;
+    parent.set(A::handle(A::COMM_NULL))
 }
 
 /// MPI_Query_thread (MPI-5.0 section 11.6.2).

@@ -32,6 +32,9 @@ pub struct StatusValue {
     pub cancelled: bool,
 }
 
+/// Places for predefined datatypes ([`Abi::datatype_place`]).
+pub(crate) const DATATYPE_PLACES: usize = 512;
+
 /// One of the two interfaces.
 pub trait Abi: Constants + Copy + 'static {
     /// A handle in C, except a file's.
@@ -54,6 +57,10 @@ pub trait Abi: Constants + Copy + 'static {
     fn handle(code: u32) -> Self::Handle;
     /// The code of a handle; 0, which is never valid, for what can't be one.
     fn code(handle: Self::Handle) -> u32;
+    /// The place of a predefined datatype among [`DATATYPE_PLACES`]; any for other codes.
+    fn datatype_place(code: u32) -> usize;
+    /// A status that says nothing.
+    fn empty_status() -> Self::Status;
     /// Fills in a status but for its error field.
     fn write_status(status: &mut Self::Status, value: &StatusValue);
     /// What a status says.
@@ -99,6 +106,13 @@ impl Abi for Standard {
     #[inline]
     fn code(handle: usize) -> u32 {
         u32::try_from(handle).unwrap_or(0)
+    }
+    #[inline]
+    fn datatype_place(code: u32) -> usize {
+        (code & 0x1ff) as usize
+    }
+    fn empty_status() -> StandardStatus {
+        StandardStatus { source: Self::ANY_SOURCE, tag: Self::ANY_TAG, error: 0, internal: [0; 5] }
     }
     #[inline]
     fn write_status(status: &mut StandardStatus, value: &StatusValue) {
@@ -157,6 +171,15 @@ impl Abi for Mpich {
         handle as u32
     }
     #[inline]
+    fn datatype_place(code: u32) -> usize {
+        // The pairs that have padding look like dynamic datatypes.
+        ((code & 0xff) | (code >> 31) << 8) as usize
+    }
+    fn empty_status() -> MpichStatus {
+        let (source, tag) = (Self::ANY_SOURCE, Self::ANY_TAG);
+        MpichStatus { count_low: 0, count_high_and_cancelled: 0, source, tag, error: 0 }
+    }
+    #[inline]
     fn write_status(status: &mut MpichStatus, value: &StatusValue) {
         status.source = value.source;
         status.tag = value.tag;
@@ -191,7 +214,21 @@ mod tests {
 
     #[test]
     fn a_status_keeps_what_it_is_told_and_its_error_field() {
-        survives::<Standard>(StandardStatus { source: 0, tag: 0, error: 0, internal: [0; 5] });
-        survives::<Mpich>(MpichStatus { count_low: 0, count_high_and_cancelled: 0, source: 0, tag: 0, error: 0 });
+        survives::<Standard>(Standard::empty_status());
+        survives::<Mpich>(Mpich::empty_status());
+    }
+
+    fn have_places<A: Abi>() {
+        let mut taken = std::collections::HashMap::new();
+        for &(code, name) in A::DATATYPES {
+            assert!(A::datatype_place(code) < DATATYPE_PLACES);
+            assert_eq!(*taken.entry(A::datatype_place(code)).or_insert(code), code, "{name} has another's place");
+        }
+    }
+
+    #[test]
+    fn every_predefined_datatype_has_a_place() {
+        have_places::<Standard>();
+        have_places::<Mpich>();
     }
 }

@@ -8,17 +8,35 @@
 //! - [`argument`]: the arguments of C, wrapped so that bodies need no unsafe code.
 //! - [`rank`]: the rank that this process is, with its objects by handle.
 //! - [`error`]: what happens to a call that fails.
+// The arguments are the standard's.
+#![allow(clippy::too_many_arguments)]
 
 pub mod argument;
+pub mod attached_buffer;
+pub mod attribute;
+pub mod collective;
 pub mod communicator;
+pub mod datatype;
 pub mod environment;
 pub mod error;
 pub mod error_handling;
+pub mod facts;
+pub mod generalized_request;
+pub mod group;
 pub mod handle_conversion;
+pub mod info;
 pub mod initialization;
 pub mod interface;
+mod number;
+pub mod operation;
+pub mod persistent;
+pub mod point_to_point;
+pub mod probe;
 pub mod rank;
+pub mod request;
+pub mod status;
 pub mod table;
+pub mod topology;
 
 pub use error::{Outcome, finish, unsupported, unsupported_tool};
 pub use interface::{Abi, Constants, MPICH_UNWEIGHTED, MPICH_WEIGHTS_EMPTY, Mpich, Standard};

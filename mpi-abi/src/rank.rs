@@ -5,16 +5,22 @@
 //! MPI_THREAD_MULTIPLE would be taken here.
 #![allow(unsafe_code)]
 
-use std::cell::{Cell, OnceCell, RefCell};
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::ptr::NonNull;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicPtr, AtomicU8, Ordering};
 
-use rwmpi_core::{Communicator, Error, ErrorClass, Result, Universe};
+use rwmpi_core::datatype::{Basic, Datatype};
+use rwmpi_core::reduction::Operation;
+use rwmpi_core::untyped::{Elements, Endpoint, Generalized, Request, TakenMessage};
+use rwmpi_core::{Communicator, Error, ErrorClass, Group, Info, Result, Universe};
 
+use crate::argument::Memory;
+use crate::attribute::AnyKeyval;
+use crate::datatype::DatatypeRecords;
 use crate::error::{ErrorHandler, HandlerFunction};
-use crate::interface::Abi;
+use crate::interface::{Abi, DATATYPE_PLACES};
 use crate::table::{Kind, Table};
 
 /// Everything that the process has of MPI between MPI_Init and MPI_Finalize.
@@ -26,9 +32,33 @@ pub struct Rank {
     /// The thread that called MPI_Init.
     pub(crate) main_thread: std::thread::ThreadId,
     /// MPI_COMM_WORLD and MPI_COMM_SELF.
-    predefined: [OnceCell<Rc<CommunicatorEntry>>; 2],
+    predefined: [Rc<CommunicatorEntry>; 2],
     /// All other communicators.
     communicators: Table<Rc<CommunicatorEntry>>,
+    /// Groups.
+    pub(crate) groups: Table<Group>,
+    /// Info objects.
+    pub(crate) infos: Table<Rc<RefCell<Info>>>,
+    /// Keyvals of all kinds.
+    pub(crate) keyvals: Table<AnyKeyval>,
+    /// Where programs find the values of predefined attributes.
+    pub(crate) predefined_attributes: [Cell<i32>; 7],
+    /// Predefined datatypes, each at the place that its code gives it ([`Abi::datatype_place`]).
+    predefined_datatypes: Vec<Option<(u32, Datatype)>>,
+    /// All other datatypes.
+    pub(crate) datatypes: Table<Datatype>,
+    /// What C knows about some of them besides.
+    pub(crate) datatype_records: DatatypeRecords,
+    /// Reduction operations that the program made.
+    pub(crate) operations: Table<Operation>,
+    /// Requests.
+    pub(crate) requests: Table<Request>,
+    /// Generalized requests that the program has freed but not completed, by the code of their handle.
+    pub(crate) freed_generalized: RefCell<HashMap<u32, Rc<Generalized>>>,
+    /// Messages that matched probes took.
+    pub(crate) messages: Table<Taken>,
+    /// Untyped communication.
+    pub(crate) endpoint: Endpoint,
     /// Error handlers that the program made.
     pub(crate) error_handlers: Table<Rc<HandlerFunction>>,
     /// Memory from MPI_Alloc_mem for which the shared heap had no room, by its address.
@@ -43,6 +73,12 @@ pub struct CommunicatorEntry {
     pub core: Communicator,
     /// What happens to errors.
     pub(crate) error_handler: RefCell<ErrorHandler>,
+}
+
+/// A message that a matched probe took, with its communicator.
+pub(crate) struct Taken {
+    pub(crate) communicator: Communicator,
+    pub(crate) message: TakenMessage,
 }
 
 static RANK: AtomicPtr<Rank> = AtomicPtr::new(std::ptr::null_mut());
@@ -88,6 +124,40 @@ pub(crate) fn peek() -> Result<&'static Rank> {
 }
 
 #[cold]
+fn no_datatype<A: Abi>(code: u32) -> Error {
+    let what = if code == A::DATATYPE_NULL {
+        "the datatype is MPI_DATATYPE_NULL".to_string()
+    } else {
+        format!("{code:#x} is no datatype: it was freed or never was one")
+    };
+    Error::new(ErrorClass::Datatype, what)
+}
+
+#[cold]
+fn not_committed() -> Error {
+    Error::new(ErrorClass::Datatype, "the datatype is not committed: call MPI_Type_commit first")
+}
+
+#[cold]
+fn negative_count(count: i64) -> Error {
+    Error::new(ErrorClass::Count, format!("count {count} is negative"))
+}
+
+/// The predefined datatypes of the interface, each at its place.
+fn predefined_datatypes<A: Abi>() -> Vec<Option<(u32, Datatype)>> {
+    let mut datatypes = vec![None; DATATYPE_PLACES];
+    for &(code, name) in A::DATATYPES {
+        // Other names of a datatype have its code.
+        if let Some(&basic) = Basic::ALL.iter().find(|basic| basic.name() == name) {
+            let datatype = Datatype::basic(basic);
+            datatype.set_handle(code);
+            datatypes[A::datatype_place(code)] = Some((code, datatype));
+        }
+    }
+    datatypes
+}
+
+#[cold]
 fn not_active() -> Error {
     let what = match phase() {
         Phase::After => "called after MPI_Finalize",
@@ -98,20 +168,31 @@ fn not_active() -> Error {
 
 impl Rank {
     /// Makes the process a rank.
-    pub(crate) fn begin(universe: Universe, thread_level: i32) {
-        let entry = |core: &Communicator| {
-            let cell = OnceCell::new();
-            let error_handler = ErrorHandler::Fatal.into();
-            let _ = cell.set(Rc::new(CommunicatorEntry { core: core.clone(), error_handler }));
-            cell
+    pub(crate) fn begin<A: Abi>(universe: Universe, thread_level: i32) {
+        let entry = |core: &Communicator, code: u32| {
+            core.set_mark(code as usize);
+            Rc::new(CommunicatorEntry { core: core.clone(), error_handler: ErrorHandler::Fatal.into() })
         };
-        let predefined = [entry(universe.world()), entry(universe.this_rank())];
+        let predefined = [entry(universe.world(), A::COMM_WORLD), entry(universe.this_rank(), A::COMM_SELF)];
+        let endpoint = Endpoint::new(&universe);
         let rank = Box::leak(Box::new(Rank {
             universe: RefCell::new(Some(universe)),
             thread_level: Cell::new(thread_level),
             main_thread: std::thread::current().id(),
             predefined,
             communicators: Table::new(Kind::Communicator),
+            groups: Table::new(Kind::Group),
+            infos: Table::new(Kind::Info),
+            keyvals: Table::new(Kind::Keyval),
+            predefined_attributes: Default::default(),
+            predefined_datatypes: predefined_datatypes::<A>(),
+            datatypes: Table::new(Kind::Datatype),
+            datatype_records: DatatypeRecords::default(),
+            operations: Table::new(Kind::Operation),
+            requests: Table::new(Kind::Request),
+            freed_generalized: RefCell::default(),
+            messages: Table::new(Kind::Message),
+            endpoint,
             error_handlers: Table::new(Kind::ErrorHandler),
             private_memory: RefCell::default(),
             blamed: Cell::new(0),
@@ -135,7 +216,7 @@ impl Rank {
         let code = A::code(handle);
         self.blamed.set(code);
         if code == A::COMM_WORLD {
-            return self.predefined(0);
+            return Ok(self.predefined[0].clone());
         }
         match self.communicators.get(code) {
             Some(entry) => Ok(entry),
@@ -143,15 +224,10 @@ impl Rank {
         }
     }
 
-    #[inline]
-    fn predefined(&self, which: usize) -> Result<Rc<CommunicatorEntry>> {
-        self.predefined[which].get().cloned().ok_or_else(not_active)
-    }
-
     #[cold]
     fn other_communicator<A: Abi>(&self, code: u32) -> Result<Rc<CommunicatorEntry>> {
         if code == A::COMM_SELF {
-            return self.predefined(1);
+            return Ok(self.predefined[1].clone());
         }
         self.blamed.set(0);
         let what = if code == A::COMM_NULL {
@@ -165,7 +241,20 @@ impl Rank {
     /// A handle for a new communicator, which takes on the error handler of the one it was made from.
     pub fn add_communicator<A: Abi>(&self, core: Communicator, parent: &CommunicatorEntry) -> A::Handle {
         let error_handler = parent.error_handler.clone();
-        A::handle(self.communicators.insert(Rc::new(CommunicatorEntry { core, error_handler })))
+        self.add_entry::<A>(CommunicatorEntry { core, error_handler })
+    }
+
+    /// A handle for a new communicator.
+    pub(crate) fn add_entry<A: Abi>(&self, entry: CommunicatorEntry) -> A::Handle {
+        let core = entry.core.clone();
+        let code = self.communicators.insert(Rc::new(entry));
+        core.set_mark(code as usize);
+        A::handle(code)
+    }
+
+    /// The handle of a communicator that has one.
+    pub fn handle_of<A: Abi>(&self, communicator: &Communicator) -> A::Handle {
+        A::handle(communicator.mark() as u32)
     }
 
     /// Forgets a communicator that the program made.
@@ -183,20 +272,82 @@ impl Rank {
     /// The error handler for what went wrong in the present call: that of its communicator, or MPI_COMM_WORLD's.
     pub(crate) fn handler_of_present_call<A: Abi>(&self) -> (A::Handle, ErrorHandler) {
         let code = self.blamed.get();
-        let entry = if code == A::COMM_SELF { self.predefined(1).ok() } else { self.communicators.get(code) };
+        let entry = if code == A::COMM_SELF { Some(self.predefined[1].clone()) } else { self.communicators.get(code) };
         match entry {
             Some(entry) => (A::handle(code), entry.error_handler.borrow().clone()),
             None => {
-                let world =
-                    self.predefined(0).map_or(ErrorHandler::Fatal, |world| world.error_handler.borrow().clone());
+                let world = self.predefined[0].error_handler.borrow().clone();
                 (A::handle(A::COMM_WORLD), world)
             }
         }
     }
 
     /// Lets errors of the present call go to that communicator's handler.
-    pub fn blame<A: Abi>(&self, communicator: A::Handle) {
-        self.blamed.set(A::code(communicator));
+    #[inline]
+    pub fn blame(&self, communicator: &Communicator) {
+        self.blamed.set(communicator.mark() as u32);
+    }
+
+    /// The datatype with that handle.
+    ///
+    /// # Errors
+    /// MPI_ERR_TYPE if there is none.
+    #[inline]
+    pub fn datatype<A: Abi>(&self, handle: A::Handle) -> Result<Datatype> {
+        let code = A::code(handle);
+        if let Some(Some((found, datatype))) = self.predefined_datatypes.get(A::datatype_place(code))
+            && *found == code
+        {
+            return Ok(datatype.clone());
+        }
+        self.datatypes.get(code).ok_or_else(|| no_datatype::<A>(code))
+    }
+
+    /// The datatype with that handle, which must be committed.
+    ///
+    /// # Errors
+    /// MPI_ERR_TYPE if there is none, or it is not.
+    #[inline]
+    pub fn committed_datatype<A: Abi>(&self, handle: A::Handle) -> Result<Datatype> {
+        let datatype = self.datatype::<A>(handle)?;
+        if datatype.is_committed() { Ok(datatype) } else { Err(not_committed()) }
+    }
+
+    /// The handle of a predefined datatype.
+    pub fn handle_of_basic<A: Abi>(&self, basic: Basic) -> A::Handle {
+        let name = basic.name();
+        A::handle(A::DATATYPES.iter().find(|known| known.1 == name).map_or(A::DATATYPE_NULL, |known| known.0))
+    }
+
+    /// The elements that a call is about.
+    ///
+    /// # Errors
+    /// MPI_ERR_COUNT, MPI_ERR_TYPE or MPI_ERR_BUFFER for what can't be communicated.
+    #[inline(always)]
+    pub fn elements<A: Abi>(&self, memory: Memory, count: i64, datatype: A::Handle) -> Result<Elements> {
+        let code = A::code(datatype);
+        if let Some(Some((found, datatype))) = self.predefined_datatypes.get(A::datatype_place(code))
+            && *found == code
+            && count >= 0
+            && !memory.address().is_null()
+            && !memory.is(A::IN_PLACE)
+        {
+            return Ok(memory.elements(count as u64, datatype.clone()));
+        }
+        self.other_elements::<A>(memory, count, datatype)
+    }
+
+    fn other_elements<A: Abi>(&self, memory: Memory, count: i64, datatype: A::Handle) -> Result<Elements> {
+        let datatype = self.committed_datatype::<A>(datatype)?;
+        let Ok(number) = u64::try_from(count) else { return Err(negative_count(count)) };
+        // Absolute addresses come with derived datatypes only.
+        if memory.address().is_null() && number > 0 && datatype.size() > 0 && datatype.named().is_some() {
+            return Err(Error::new(ErrorClass::Buffer, format!("the buffer is a null pointer, the count {count}")));
+        }
+        if memory.is(A::IN_PLACE) {
+            return Err(Error::new(ErrorClass::Buffer, "the buffer is MPI_IN_PLACE, which is for collectives only"));
+        }
+        Ok(memory.elements(number, datatype))
     }
 
     /// `bytes` bytes that other ranks can copy to and from directly, if there is room for them.

@@ -81,7 +81,6 @@ impl<T> Table<T> {
             && let Some(index) = content.free.pop_front()
         {
             let place = &mut content.places[index as usize];
-            place.code = code(self.kind, generation(place.code) % GENERATION_MAX + 1, index);
             place.object = Some(object);
             return place.code;
         }
@@ -94,11 +93,12 @@ impl<T> Table<T> {
 
     /// Forgets an object.
     pub fn remove(&self, code: u32) -> Option<T> {
-        let content = &mut *self.content.borrow_mut();
+        let mut content = self.content.borrow_mut();
         let index = code & INDEX_MASK;
         let place = content.places.get_mut(index as usize).filter(|place| place.code == code)?;
         let object = place.object.take()?;
-        content.free.push_back(index);
+        drop(content);
+        self.release(code);
         Some(object)
     }
 
@@ -107,6 +107,34 @@ impl<T> Table<T> {
         let content = &mut *self.content.borrow_mut();
         let place = content.places.get_mut((code & INDEX_MASK) as usize).filter(|place| place.code == code)?;
         place.object.as_mut().map(|old| std::mem::replace(old, object))
+    }
+
+    /// Lends an object out; its place waits for it until [`Table::restore`] or [`Table::release`].
+    #[inline]
+    pub fn take(&self, code: u32) -> Option<T> {
+        let content = &mut *self.content.borrow_mut();
+        let place = content.places.get_mut((code & INDEX_MASK) as usize).filter(|place| place.code == code)?;
+        place.object.take()
+    }
+
+    /// Puts back what was lent out.
+    #[inline]
+    pub fn restore(&self, code: u32, object: T) {
+        if let Some(place) = self.content.borrow_mut().places.get_mut((code & INDEX_MASK) as usize) {
+            place.object = Some(object);
+        }
+    }
+
+    /// Gives up the place of what was lent out.
+    #[inline]
+    pub fn release(&self, code: u32) {
+        let content = &mut *self.content.borrow_mut();
+        let index = code & INDEX_MASK;
+        if let Some(place) = content.places.get_mut(index as usize) {
+            // Nothing lent out has this code any more, though no object is here yet.
+            place.code = self::code(self.kind, generation(place.code) % GENERATION_MAX + 1, index);
+            content.free.push_back(index);
+        }
     }
 
     /// The object with that code.
@@ -118,6 +146,13 @@ impl<T> Table<T> {
         let content = self.content.borrow();
         let place = content.places.get((code & INDEX_MASK) as usize)?;
         if place.code == code { place.object.clone() } else { None }
+    }
+
+    /// Looks at the object with that code. `look` must not use the table.
+    pub fn with<R>(&self, code: u32, look: impl FnOnce(&T) -> R) -> Option<R> {
+        let content = self.content.borrow();
+        let place = content.places.get((code & INDEX_MASK) as usize).filter(|place| place.code == code)?;
+        place.object.as_ref().map(look)
     }
 
     /// The codes of all objects.
@@ -156,6 +191,18 @@ mod tests {
         );
         assert_eq!(groups.codes(), [group]);
         assert_eq!((groups.replace(group, 'h'), groups.get(group)), (Some('g'), Some('h')));
+    }
+
+    #[test]
+    fn what_is_lent_out_is_nobody_elses() {
+        let table = Table::new(Kind::Request);
+        let code = table.insert('r');
+        assert_eq!(table.take(code), Some('r'));
+        assert_eq!((table.take(code), table.get(code), table.remove(code)), (None, None, None));
+        table.restore(code, 's');
+        assert_eq!((table.get(code), table.take(code)), (Some('s'), Some('s')));
+        table.release(code);
+        assert_eq!((table.take(code), table.codes().len()), (None, 0));
     }
 
     #[test]

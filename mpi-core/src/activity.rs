@@ -29,9 +29,10 @@ pub(crate) enum Call {
     CreateCommunicator,
     FreeCommunicator,
     Topology,
+    Neighbours,
 }
 
-const NAMES: [&str; 20] = [
+const NAMES: [&str; 21] = [
     "init",
     "finalize",
     "send",
@@ -52,6 +53,7 @@ const NAMES: [&str; 20] = [
     "communicator creation",
     "communicator release",
     "topology",
+    "neighbourhood exchange",
 ];
 
 impl Call {
@@ -130,7 +132,7 @@ pub fn describe_activity(words: &[u64; 8]) -> Option<String> {
         text += &format!(", {bytes} bytes");
     }
     if call > 2 {
-        text += &match context / 4 {
+        text += &match context / 3 {
             0 => ", in the world communicator".to_string(),
             1 => ", in the communicator of this rank alone".to_string(),
             number => format!(", in communicator {number}"),
@@ -150,7 +152,7 @@ mod tests {
         record[..2].copy_from_slice(&words(Call::Receive, Target::receive(3.into(), 7.into()), 0, 800));
         let text = describe_activity(&record).unwrap();
         assert_eq!(text, "receive from rank 3, tag 7, 800 bytes, in the world communicator");
-        record[..2].copy_from_slice(&words(Call::Receive, Target::receive(Source::Any, TagSelector::Any), 16, 1));
+        record[..2].copy_from_slice(&words(Call::Receive, Target::receive(Source::Any, TagSelector::Any), 12, 1));
         assert_eq!(describe_activity(&record).unwrap(), "receive from any rank, any tag, 1 bytes, in communicator 4");
         record[..2].copy_from_slice(&words(Call::Barrier, Target::NONE, 1, 0));
         assert_eq!(describe_activity(&record).unwrap(), "barrier, in the world communicator");

@@ -111,37 +111,46 @@ impl Error {
     /// What the engine reports, in ranks of the communicator.
     #[cold]
     pub(crate) fn failure(communicator: &Communicator, call: Call, failure: Failure) -> Self {
-        let rank = |peer: u32| communicator.rank_of(peer);
-        let (class, what) = match failure {
-            Failure::Truncated { source, tag, bytes, capacity } => (
-                ErrorClass::Truncate,
-                format!(
-                    "the message from rank {} with tag {tag} is {bytes} bytes long, but the receive buffer holds only \
-                     {capacity}: the rest is lost. Receive into a larger buffer, or probe for the length first",
-                    rank(source)
-                ),
-            ),
-            Failure::Fault(fault) => {
-                (ErrorClass::ProcessFailed, format!("rank {}: {}", rank(fault.peer as u32), fault.what))
-            }
-            Failure::Remote { peer, error } => {
-                (ErrorClass::ProcessFailed, format!("copying from or to rank {}: {error}", rank(peer)))
-            }
-            Failure::Push(error) => (
-                ErrorClass::NoMemory,
-                format!("{error}: this node has no memory left for message queues; start fewer ranks or free memory"),
-            ),
-            Failure::UnexpectedLimit { source, bytes, limit } => (
-                ErrorClass::NoMemory,
-                format!(
-                    "messages that nobody has received yet hold {bytes} bytes, more than the limit of {limit}; the last came \
-                     from rank {}. Post receives earlier, or send synchronously",
-                    rank(source)
-                ),
-            ),
-            Failure::Aborted => (ErrorClass::ProcessFailed, "the job has been aborted".to_string()),
-        };
+        let (class, what) = describe(&failure, |peer| communicator.rank_of(peer));
         Error::argument(class, communicator, call, what)
+    }
+}
+
+/// Class and words of a failure; `rank` is what a peer is called.
+#[cold]
+pub(crate) fn describe(failure: &Failure, rank: impl Fn(u32) -> usize) -> (ErrorClass, String) {
+    match *failure {
+        Failure::Truncated { source, tag, bytes, capacity } => (
+            ErrorClass::Truncate,
+            format!(
+                "the message from rank {} with tag {tag} is {bytes} bytes long, but the receive buffer holds only \
+                 {capacity}: the rest is lost. Receive into a larger buffer, or probe for the length first",
+                rank(source)
+            ),
+        ),
+        Failure::Fault(fault) => {
+            (ErrorClass::ProcessFailed, format!("rank {}: {}", rank(fault.peer as u32), fault.what))
+        }
+        Failure::Remote { peer, error } => {
+            (ErrorClass::ProcessFailed, format!("copying from or to rank {}: {error}", rank(peer)))
+        }
+        Failure::Push(error) => (
+            ErrorClass::NoMemory,
+            format!("{error}: this node has no memory left for message queues; start fewer ranks or free memory"),
+        ),
+        Failure::UnexpectedLimit { source, bytes, limit } => (
+            ErrorClass::NoMemory,
+            format!(
+                "messages that nobody has received yet hold {bytes} bytes, more than the limit of {limit}; the last came \
+                 from rank {}. Post receives earlier, or send synchronously",
+                rank(source)
+            ),
+        ),
+        Failure::NoContext => (
+            ErrorClass::NoMemory,
+            "no communicator contexts are left: this job has made too many communicators".to_string(),
+        ),
+        Failure::Aborted => (ErrorClass::ProcessFailed, "the job has been aborted".to_string()),
     }
 }
 

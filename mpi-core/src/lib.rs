@@ -14,12 +14,15 @@ mod persistent;
 mod point_to_point;
 mod process;
 mod rank;
+pub mod reduction;
 mod request;
 mod shared_buffer;
 mod status;
 mod task;
 mod topology;
 mod universe;
+pub mod untyped;
+mod waiting;
 
 pub use activity::describe_activity;
 pub use attribute::{AttributeKind, AttributeValue, Attributes, CopyFunction, DeleteFunction, Keyval};
@@ -37,6 +40,7 @@ pub use shared_buffer::Buffer;
 pub use status::Status;
 pub use topology::{Cartesian, DistributedGraph, Edge, Graph, Neighbours, Topology, balanced_dimensions};
 pub use universe::{Protocol, TrafficCounters, Universe, init, run_threads, wtime};
+pub use waiting::{Partner, Wait, describe_wait};
 
 /// Reduction operations for the collectives: `op::sum`, `op::max`, … or any closure of the same shape.
 pub mod op {

@@ -8,9 +8,9 @@ use rwmpi_protocol::Pattern;
 
 use crate::activity::{Call, Target};
 use crate::buffer::{read_span, write_span};
-use crate::engine::{MatchedMessage, Outcome, SendMode};
+use crate::engine::{MatchedMessage, SendMode};
 use crate::error::{Error, ErrorClass};
-use crate::process::Process;
+use crate::waiting::Awaited;
 use crate::{Communicator, Destination, Pod, Request, Result, Scope, Source, Status, TagSelector};
 
 /// A message that [`Communicator::matched_probe`] has taken: nobody but its holder can receive it (MPI-5.0 section 3.8.2).
@@ -293,7 +293,8 @@ impl Communicator {
         let (call, source, tag) = (Call::Probe, source.into(), tag.into());
         let Some(pattern) = self.checked_pattern(call, source, tag, self.context())? else { return Ok(Status::EMPTY) };
         drop(self.process().enter(call, Target::receive(source, tag), pattern.context, 0));
-        let found = self.process().wait_until(|engine| engine.probe(&pattern));
+        let found =
+            self.process().wait_for_awaited(Awaited::Message(pattern), || self.process().engine().probe(&pattern));
         found.map(|completion| Status::new(self, completion)).map_err(self.failed(call))
     }
 
@@ -314,7 +315,9 @@ impl Communicator {
         let (call, tag) = (Call::Probe, tag.into());
         let Some(pattern) = self.checked_pattern(call, source, tag, self.context())? else { return Ok(None) };
         drop(self.process().enter(call, Target::receive(source, tag), pattern.context, 0));
-        let found = self.process().wait_until(|engine| engine.matched_probe(&pattern));
+        let found = self
+            .process()
+            .wait_for_awaited(Awaited::Message(pattern), || self.process().engine().matched_probe(&pattern));
         let (message, completion) = found.map_err(self.failed(call))?;
         Ok(Some(Message { message, status: Status::new(self, completion) }))
     }
@@ -337,14 +340,5 @@ impl Communicator {
         let started = self.process().engine().start_matched_receive(message.message, span);
         let outcome = started.and_then(|id| self.process().wait(id));
         outcome.map(|completion| Status::new(self, completion)).map_err(self.failed(call))
-    }
-}
-
-impl Process {
-    /// Receives bytes outside the typed API.
-    pub(crate) fn receive_bytes(&self, pattern: Pattern, buffer: &mut [u8]) -> Outcome {
-        // SAFETY: the receive has completed when the call returns, and the slice is borrowed until then.
-        let span = unsafe { write_span(buffer) };
-        self.receive(self.engine(), pattern, span)
     }
 }

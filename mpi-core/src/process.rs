@@ -2,15 +2,16 @@
 
 use std::cell::{Cell, RefCell, RefMut};
 use std::future::Future;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker};
 
 use rwmpi_protocol::Pattern;
-use rwmpi_transport::{Backoff, Fabric, NodeFabric, ReadSpan, Signal, WriteSpan};
+use rwmpi_transport::{Backoff, Fabric, NodeFabric, ReadSpan, Signal, WriteSpan, monotonic_nanoseconds};
 
 use crate::activity::{self, Call, Target};
 use crate::engine::{Completion, Engine, Failure, OperationId, Outcome, Received, SendMode};
 use crate::task::{TaskId, Tasks};
+use crate::waiting::{self, Awaited, Kind, PUBLISHED_AFTER};
 
 /// What a rank owns. Communicators, requests and scopes hold it together; it belongs to one thread.
 pub(crate) struct Process {
@@ -21,8 +22,8 @@ pub(crate) struct Process {
     contexts: Cell<u32>,
     /// Buffered sends that nobody waits for; collected when they are done.
     detached: RefCell<Vec<OperationId>>,
-    /// The job has been aborted: whoever waits from now on is told so.
-    aborted: Cell<bool>,
+    /// What the present wait waits for.
+    awaited: Cell<Awaited>,
     finalized: Cell<bool>,
 }
 
@@ -33,7 +34,7 @@ impl Process {
             tasks: Tasks::default(),
             contexts: Cell::new(0),
             detached: RefCell::default(),
-            aborted: Cell::new(false),
+            awaited: Cell::new(Awaited::Unknown),
             finalized: Cell::new(false),
         }
     }
@@ -77,23 +78,64 @@ impl Process {
         let mut engine = self.engine();
         engine.fabric.idle(backoff);
         if engine.fabric.take_signals().contains(Signal::Abort) {
-            self.aborted.set(true);
+            return Err(engine.poisoned(Failure::Aborted));
         }
-        if self.aborted.get() { Err(Failure::Aborted) } else { Ok(()) }
+        engine.check_alive()
     }
 
     /// Makes progress until `done` has a result.
-    pub(crate) fn wait_for<R>(&self, mut done: impl FnMut() -> Option<R>) -> Result<R, Failure> {
+    pub(crate) fn wait_for<R>(&self, done: impl FnMut() -> Option<R>) -> Result<R, Failure> {
+        self.wait_for_awaited(Awaited::Unknown, done)
+    }
+
+    /// As [`Process::wait_for`], telling the watchers what for, if it takes long.
+    pub(crate) fn wait_for_awaited<R>(
+        &self,
+        awaited: Awaited,
+        mut done: impl FnMut() -> Option<R>,
+    ) -> Result<R, Failure> {
         let mut backoff = Backoff::default();
+        let mut idles = 0_u32;
+        self.awaited.set(awaited);
         loop {
             if let Some(result) = done() {
+                if idles >= PUBLISHED_AFTER {
+                    self.engine().fabric.set_activity(2, 0);
+                }
                 return Ok(result);
             }
             if self.progress()? {
                 backoff.reset();
-            } else {
-                self.idle(&mut backoff)?;
+                continue;
             }
+            idles = idles.saturating_add(1);
+            if idles.is_multiple_of(PUBLISHED_AFTER) {
+                self.publish_wait(idles == PUBLISHED_AFTER);
+            }
+            self.idle(&mut backoff)?;
+        }
+    }
+
+    /// Notes what the present wait waits for. For those that wait in steps.
+    #[inline]
+    pub(crate) fn now_awaits(&self, awaited: Awaited) {
+        self.awaited.set(awaited);
+    }
+
+    /// Tells the watchers what the present wait waits for; the first time, also since when.
+    #[cold]
+    fn publish_wait(&self, first: bool) {
+        let mut engine = self.engine();
+        let [what, bytes] = match self.awaited.get() {
+            Awaited::Unknown => waiting::words(Kind::Unknown, None, None, 0),
+            Awaited::Operation(id) => engine.awaited(id),
+            Awaited::Message(pattern) => waiting::words(Kind::Probe, Some(pattern.source), pattern.tag, 0),
+            Awaited::Step(peer) => waiting::words(Kind::Step, Some(Some(peer)), None, 0),
+        };
+        engine.fabric.set_activity(3, what);
+        engine.fabric.set_activity(4, bytes);
+        if first {
+            engine.fabric.set_activity(2, monotonic_nanoseconds());
         }
     }
 
@@ -107,7 +149,15 @@ impl Process {
 
     /// Drives a future to its end in place.
     pub(crate) fn block_on<R>(&self, future: impl Future<Output = Result<R, Failure>>) -> Result<R, Failure> {
-        let mut future = pin!(future);
+        self.drive(pin!(future))
+    }
+
+    /// As [`Process::block_on`], for one that need not be moved any more.
+    #[inline]
+    pub(crate) fn drive<R>(
+        &self,
+        mut future: Pin<&mut impl Future<Output = Result<R, Failure>>>,
+    ) -> Result<R, Failure> {
         let mut context = Context::from_waker(Waker::noop());
         self.wait_for(|| match future.as_mut().poll(&mut context) {
             Poll::Ready(result) => Some(result),
@@ -115,13 +165,14 @@ impl Process {
         })?
     }
 
-    /// Waits for an operation and forgets it.
+    /// Waits for an operation and forgets it: whatever the outcome, nobody touches its buffer any more.
     pub(crate) fn wait(&self, id: OperationId) -> Outcome {
         self.engine().detach_local(id);
-        self.wait_until(|engine| engine.collect(id))?
+        let waited = self.wait_for_awaited(Awaited::Operation(id), || self.engine().collect(id));
+        waited.unwrap_or_else(|failure| Err(self.engine().give_up(id, failure)))
     }
 
-    /// The result of an operation if it has completed; then it is forgotten.
+    /// The result of an operation if it has completed; then it is forgotten. After an error it still has to be waited for.
     pub(crate) fn test(&self, id: OperationId) -> Result<Option<Outcome>, Failure> {
         let mut engine = self.engine();
         if let Some(outcome) = engine.collect(id) {

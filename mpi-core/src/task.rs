@@ -89,6 +89,11 @@ impl Tasks {
         ended
     }
 
+    /// Whether a task has come to its end.
+    pub(crate) fn is_done(&self, id: TaskId) -> bool {
+        matches!(self.slots.borrow()[id.0], Slot::Done(_))
+    }
+
     /// The result of a task that has come to its end, which is then forgotten; `None` while it runs.
     ///
     /// # Panics

@@ -13,6 +13,7 @@
 // Formulas and reference values stand here as in the definition: with indices, and with all their digits.
 #![allow(clippy::needless_range_loop, clippy::excessive_precision)]
 
+pub mod all_to_all;
 mod benchmark;
 mod class;
 pub mod command_line;

@@ -50,9 +50,20 @@ fn mg_is_right_on_any_power_of_two() {
 }
 
 #[test]
+fn ft_is_right_on_any_power_of_two() {
+    // With more ranks than planes, planes are divided too.
+    assert_verified(Benchmark::Ft, Class::S, &[1, 2, 4, 8, 128]);
+}
+
+#[test]
+fn lu_is_right_on_any_grid() {
+    assert_verified(Benchmark::Lu, Class::S, &[1, 2, 4, 6, 9, 16]);
+}
+
+#[test]
 fn every_protocol_gives_the_same() {
     for protocol in [Protocol::Sr, Protocol::Nsr] {
-        for benchmark in [Benchmark::Is, Benchmark::Cg, Benchmark::Mg] {
+        for benchmark in [Benchmark::Is, Benchmark::Cg, Benchmark::Mg, Benchmark::Ft, Benchmark::Lu] {
             let result = run(benchmark, Class::S, 4, protocol, Options::default());
             assert!(result.verified && result.protocol == protocol.name(), "{result}");
         }
@@ -60,17 +71,35 @@ fn every_protocol_gives_the_same() {
 }
 
 #[test]
-fn mg_is_right_when_it_does_not_name_its_sources() {
+fn mg_and_lu_are_right_when_they_do_not_name_their_sources() {
     let any_source = Options { any_source: true, ..Options::default() };
     for protocol in [Protocol::Sr, Protocol::Nsr, Protocol::Auto] {
-        let result = run(Benchmark::Mg, Class::S, 8, protocol, any_source);
-        assert!(result.verified, "{result}");
+        for (benchmark, ranks) in [(Benchmark::Mg, 8), (Benchmark::Lu, 9)] {
+            let result = run(benchmark, Class::S, ranks, protocol, any_source);
+            assert!(result.verified, "{result}");
+        }
+    }
+}
+
+/// How many of all bytes were written straight into a receiver's buffer, in percent.
+fn availability(benchmark: Benchmark, ranks: usize) -> u64 {
+    let result = run(benchmark, Class::S, ranks, Protocol::Sr, Options::default());
+    100 * result.traffic.remote_write_bytes / result.traffic.bytes
+}
+
+/// However the ranks are scheduled: every receive is posted before its message can be sent.
+#[test]
+fn sp_and_bt_have_nearly_all_messages_written_in_sr() {
+    for benchmark in [Benchmark::Sp, Benchmark::Bt] {
+        let percent = availability(benchmark, 4);
+        assert!(percent >= 95, "{benchmark}: {percent} %");
     }
 }
 
 #[test]
 fn a_falsified_value_fails_the_verification() {
-    [Benchmark::Ep, Benchmark::Is, Benchmark::Cg, Benchmark::Mg].into_iter().for_each(assert_corruption_noticed);
+    let any_count = Benchmark::ALL.into_iter().filter(|it| it.check_process_count(Class::S, 2).is_ok());
+    any_count.for_each(assert_corruption_noticed);
 }
 
 /// The traffic that the definition prescribes for the timed section: what rank 0 sends.

@@ -55,13 +55,30 @@ fn a_rank_killed_within_a_call_is_named_with_the_call() {
 #[test]
 fn a_deadlock_is_shown_when_the_time_is_over() {
     let finished = mpiexec(["-n", "2", "--timeout", "2", PROGRAM, "cycle"]).run();
-    finished.assert_report(124, &["receive from rank 1, tag 7", "receive from rank 0, tag 7"]);
+    let deadlock = "deadlock: rank 0 waits for rank 1 (receive, tag 7), rank 1 waits for rank 0 (receive, tag 7)";
+    finished
+        .assert_report(124, &["receive from rank 1, tag 7", "receive from rank 0, tag 7", ", waiting for ", deadlock]);
 }
 
 #[test]
 fn the_odd_one_out_is_seen_among_those_who_wait_together() {
     let finished = mpiexec(["-n", "4", "--timeout", "2", PROGRAM, "odd"]).run();
     finished.assert_report(124, &["rank 0 (pid ", "receive from any rank, tag 9", "ranks 1-3: last call: barrier"]);
+}
+
+#[test]
+fn a_wait_for_a_nonblocking_operation_tells_which() {
+    let finished = mpiexec(["-n", "3", "--timeout", "2", PROGRAM, "wait-in-cycle"]).run();
+    let cycle =
+        "deadlock: rank 0 waits for rank 1 (receive, tag 5), rank 1 waits for rank 2 (receive, tag 5), rank 2 waits";
+    finished.assert_report(124, &["last call: send to rank", cycle]);
+}
+
+#[test]
+fn who_waits_for_somebody_at_work_is_told_but_no_deadlock() {
+    let finished = mpiexec(["-n", "2", "--timeout", "2", PROGRAM, "busy"]).run();
+    finished.assert_report(124, &["rank 0 waits for rank 1 (receive, tag 3)"]);
+    assert!(!finished.stderr.contains("deadlock"), "{finished:?}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The `npb` command with the benchmarks EP, IS, CG and MG: as a job that it starts itself, and within one of `mpiexec`.
+//! The `npb` command with the benchmarks that run on two processes: as a job that it starts itself, and within one of `mpiexec`.
 
 mod launcher_support;
 
@@ -7,6 +7,9 @@ use rwmpi_tests::binary;
 use serde_json::Value;
 use std::ffi::OsString;
 use std::process::{Command, Output, Stdio};
+
+/// All that need no square number of processes.
+const BENCHMARKS: [&str; 6] = ["ep", "is", "cg", "mg", "ft", "lu"];
 
 /// Runs `npb` with these arguments, by itself.
 fn npb(arguments: &[&str]) -> Output {
@@ -46,7 +49,7 @@ fn assert_refused_in_job(ranks: &str, arguments: &[&str], expected: &str) {
 
 #[test]
 fn every_benchmark_verifies_on_one_two_and_four_ranks() {
-    for benchmark in ["ep", "is", "cg", "mg"] {
+    for benchmark in BENCHMARKS {
         for ranks in ["1", "2", "4"] {
             let result = result(&[benchmark, "--class", "S", "-n", ranks]);
             assert_eq!(result["benchmark"], benchmark);
@@ -89,7 +92,7 @@ fn it_joins_the_job_it_is_started_in() {
 
 #[test]
 fn a_wrong_result_is_a_failure() {
-    for benchmark in ["ep", "is", "cg", "mg"] {
+    for benchmark in BENCHMARKS {
         let output = npb(&[benchmark, "--class", "S", "-n", "2", "--corrupt", "--json", "-"]);
         assert_eq!(output.status.code(), Some(1), "{output:?}");
         assert_eq!(object(&output.stdout)["verified"], false);
@@ -99,9 +102,11 @@ fn a_wrong_result_is_a_failure() {
 }
 
 #[test]
-fn mg_can_leave_its_sources_open() {
-    let result = result(&["mg", "--class", "S", "-n", "4", "--any-source"]);
-    assert_eq!(result["verified"], true);
+fn mg_and_lu_can_leave_their_sources_open() {
+    for benchmark in ["mg", "lu"] {
+        let result = result(&[benchmark, "--class", "S", "-n", "4", "--any-source"]);
+        assert_eq!(result["verified"], true);
+    }
 }
 
 #[test]

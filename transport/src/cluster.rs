@@ -51,11 +51,10 @@ impl ClusterFabric {
         &self.network
     }
 
-    /// Ends the job: every peer that this one knows a way to learns of it by [`Signal::Abort`], and the node's launcher by the record.
+    /// Ends the job: the peers of this node and those that this one is connected with learn of it by [`Signal::Abort`], and the node's
+    /// launcher by the record.
     pub fn abort(&mut self, code: i32, text: &str) {
-        for peer in (0..self.peers()).filter(|&peer| self.on_node[peer].is_none()) {
-            self.network.signal(peer, Signal::Abort);
-        }
+        self.network.abort();
         self.node.abort(code, text);
     }
 
@@ -257,6 +256,11 @@ impl Fabric for ClusterFabric {
 
     fn set_activity(&mut self, index: usize, word: u64) {
         self.node.set_activity(index, word);
+    }
+
+    fn end_job(&mut self, code: i32, reason: &str) -> ! {
+        self.network.abort();
+        self.node.end_job(code, reason)
     }
 
     fn signal(&mut self, peer: usize, signal: Signal) {

@@ -258,6 +258,9 @@ pub trait Fabric {
     /// words mean belongs to the layer above.
     fn set_activity(&mut self, index: usize, word: u64);
 
+    /// Ends the job and does not return: for when going on would let a peer touch memory that is no longer ours to lend.
+    fn end_job(&mut self, code: i32, reason: &str) -> !;
+
     /// Sends a Memory-Based Signal: wakes the peer if it sleeps in [`Fabric::idle`], and interrupts it if it registered a
     /// handler.
     fn signal(&mut self, peer: usize, signal: Signal);

@@ -6,6 +6,8 @@
 #[cfg(not(loom))]
 mod attach;
 #[cfg(not(loom))]
+mod clock;
+#[cfg(not(loom))]
 mod cluster;
 #[cfg(not(loom))]
 mod control;
@@ -37,6 +39,8 @@ mod tcp;
 #[cfg(not(loom))]
 mod wait;
 
+#[cfg(not(loom))]
+pub use clock::monotonic_nanoseconds;
 #[cfg(not(loom))]
 pub use cluster::ClusterFabric;
 #[cfg(not(loom))]

@@ -550,6 +550,15 @@ impl Fabric for NodeFabric {
         }
     }
 
+    fn end_job(&mut self, code: i32, reason: &str) -> ! {
+        self.abort(code, reason);
+        if self.links.iter().all(|link| link.pid == std::process::id()) {
+            // There is no launcher to say it.
+            eprintln!("the job ends: {reason}");
+        }
+        std::process::exit(code)
+    }
+
     #[inline]
     fn take_signals(&mut self) -> SignalSet {
         let word = &self.control(self.me).signals;

@@ -1,26 +1,209 @@
-//! `cargo xtask install`: the programs, built for release, where a user wants them.
+//! `cargo xtask install`: programs, libraries and headers where a user wants them.
+//!
+//! Nothing that is installed knows the folder: programs find what they need beside themselves, and the files for pkg-config say
+//! where they are relative to themselves. So the whole can be moved or packed.
 
 use std::fs;
-use std::path::Path;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use anyhow::{Context, Result};
+use rwmpi_abi_table::{Interface, fortran_header, fortran_module, header};
 
 use crate::process;
-use crate::workspace::{ONLY_PROGRAMS, PROGRAMS, Workspace};
+use crate::workspace::{LAUNCHER, ONLY_LAUNCHER, ONLY_PROGRAMS, PROGRAMS, Workspace};
 
-/// Builds the programs and copies them to `prefix/bin`.
-pub fn run(workspace: &Workspace, prefix: &Path) -> Result<()> {
-    process::run(workspace.cargo(&["build", "--release"]).args(ONLY_PROGRAMS))?;
-    let folder = prefix.join("bin");
-    fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
-    for program in PROGRAMS {
-        let place = folder.join(program);
-        // Under another name first: a program that is running can be replaced but not written to.
-        let fresh = folder.join(format!(".{program}.new"));
-        fs::copy(workspace.target().join("release").join(program), &fresh)
-            .and_then(|_| fs::rename(&fresh, &place))
-            .with_context(|| format!("cannot write {}", place.display()))?;
+/// The names under which the one wrapper of compilers is installed.
+const WRAPPERS: [&str; 6] = ["mpicc", "mpicxx", "mpic++", "mpifort", "mpif77", "mpif90"];
+
+/// What a library is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Language {
+    C,
+    Fortran,
+}
+
+/// One library: what cargo calls it, its file, the names that lead to it, and its text for pkg-config.
+struct Library {
+    built: &'static str,
+    file: &'static str,
+    names: &'static [&'static str],
+    interface: Interface,
+    language: Language,
+    /// Below `include`.
+    headers: &'static str,
+    /// The names of its files for pkg-config.
+    packages: &'static [&'static str],
+    link: &'static str,
+    about: &'static str,
+}
+
+const LIBRARIES: [Library; 4] = [
+    Library {
+        built: "librwmpi_standard.so",
+        file: "libmpi_abi.so.1",
+        names: &["libmpi_abi.so"],
+        interface: Interface::Standard,
+        language: Language::C,
+        headers: "",
+        packages: &["mpi", "mpi-c"],
+        link: "-lmpi_abi",
+        about: "MPI for C on the standard ABI",
+    },
+    Library {
+        built: "librwmpi_mpich.so",
+        file: "libmpi.so.12",
+        names: &["libmpi.so", "libmpich.so.12", "libmpich.so"],
+        interface: Interface::Mpich,
+        language: Language::C,
+        headers: "mpich",
+        packages: &["mpich"],
+        link: "-lmpi",
+        about: "MPI for C on the ABI of MPICH",
+    },
+    Library {
+        built: "librwmpi_fortran_standard.so",
+        file: "libmpifort_abi.so.1",
+        names: &["libmpifort_abi.so"],
+        interface: Interface::Standard,
+        language: Language::Fortran,
+        headers: "",
+        packages: &["mpi-fort"],
+        link: "-lmpifort_abi -lmpi_abi",
+        about: "MPI for Fortran on the standard ABI",
+    },
+    Library {
+        built: "librwmpi_fortran_mpich.so",
+        file: "libmpifort.so.12",
+        names: &["libmpifort.so", "libmpichfort.so.12", "libmpichfort.so"],
+        interface: Interface::Mpich,
+        language: Language::Fortran,
+        headers: "mpich",
+        packages: &["mpich-fort"],
+        link: "-lmpifort -lmpi",
+        about: "MPI for Fortran on the ABI of MPICH",
+    },
+];
+
+/// How to build.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Profile {
+    /// For users.
+    Release,
+    /// For tests: quickly built, and no programs but the launcher.
+    Dev,
+}
+
+/// Builds everything and copies it to `prefix`.
+pub fn run(workspace: &Workspace, prefix: &Path, profile: Profile) -> Result<()> {
+    let (options, folder): (&[&str], _) = match profile {
+        Profile::Release => (&["build", "--release"], "release"),
+        Profile::Dev => (&["build"], "debug"),
+    };
+    let (packages, programs) = match profile {
+        Profile::Release => (ONLY_PROGRAMS, PROGRAMS),
+        Profile::Dev => (ONLY_LAUNCHER, LAUNCHER),
+    };
+    process::run(workspace.cargo(options).args(packages))?;
+    let built = workspace.target().join(folder);
+    for program in programs {
+        copy(&built.join(program), &prefix.join("bin").join(program))?;
+    }
+    for wrapper in WRAPPERS {
+        copy(&built.join("mpi-wrapper"), &prefix.join("bin").join(wrapper))?;
+    }
+    LIBRARIES.iter().try_for_each(|library| install_library(library, &built, prefix))
+}
+
+fn install_library(library: &Library, built: &Path, prefix: &Path) -> Result<()> {
+    let lib = prefix.join("lib");
+    copy(&built.join(library.built), &lib.join(library.file))?;
+    for name in library.names {
+        let place = lib.join(name);
+        let fresh = fresh(&place)?;
+        symlink(library.file, &fresh)
+            .and_then(|()| fs::rename(&fresh, &place))
+            .with_context(|| format!("cannot make {}", place.display()))?;
         println!("{}", place.display());
     }
+    let include = prefix.join("include").join(library.headers);
+    match library.language {
+        Language::C => write(&include.join("mpi.h"), &header(library.interface))?,
+        Language::Fortran => {
+            write(&include.join("mpif.h"), &fortran_header(library.interface))?;
+            write(&include.join("mpi.f90"), &fortran_module(library.interface))?;
+            compile_module(&include)?;
+        }
+    }
+    for package in library.packages {
+        write(&lib.join("pkgconfig").join(format!("{package}.pc")), &package_text(library, package))?;
+    }
+    Ok(())
+}
+
+/// Compiles the module `mpi`, whose compiled form only the compiler that made it can read. It has no code. Without gfortran the source
+/// waits for one.
+fn compile_module(include: &Path) -> Result<()> {
+    let compile = ["-fsyntax-only", "mpi.f90"];
+    if !process::works(Command::new("gfortran").arg("--version")) {
+        println!(
+            "there is no gfortran: for `use mpi`, run `gfortran {}` in {} where there is one",
+            compile.join(" "),
+            include.display()
+        );
+        return Ok(());
+    }
+    process::run(Command::new("gfortran").args(compile).current_dir(include))?;
+    println!("{}", include.join("mpi.mod").display());
+    Ok(())
+}
+
+/// The text that tells pkg-config how to use a library.
+fn package_text(library: &Library, package: &str) -> String {
+    let include = if library.headers.is_empty() { String::new() } else { format!("/{}", library.headers) };
+    format!(
+        "prefix=${{pcfiledir}}/../..\n\
+         libdir=${{prefix}}/lib\n\
+         includedir=${{prefix}}/include{include}\n\
+         \n\
+         Name: {package}\n\
+         Description: {}\n\
+         Version: {}\n\
+         Cflags: -I${{includedir}}\n\
+         Libs: -L${{libdir}} -Wl,-rpath,${{libdir}} {}\n",
+        library.about,
+        env!("CARGO_PKG_VERSION"),
+        library.link
+    )
+}
+
+/// A free name beside `place`: what is in use there can be replaced but not written to.
+fn fresh(place: &Path) -> Result<PathBuf> {
+    let folder = place.parent().context("a file lies in a folder")?;
+    fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    let name = place.file_name().context("a file has a name")?.to_string_lossy();
+    let fresh = folder.join(format!(".{name}.new"));
+    if fresh.symlink_metadata().is_ok() {
+        fs::remove_file(&fresh).with_context(|| format!("cannot remove {}", fresh.display()))?;
+    }
+    Ok(fresh)
+}
+
+fn copy(from: &Path, place: &Path) -> Result<()> {
+    let fresh = fresh(place)?;
+    fs::copy(from, &fresh)
+        .and_then(|_| fs::rename(&fresh, place))
+        .with_context(|| format!("cannot write {}", place.display()))?;
+    println!("{}", place.display());
+    Ok(())
+}
+
+fn write(place: &Path, text: &str) -> Result<()> {
+    let fresh = fresh(place)?;
+    fs::write(&fresh, text)
+        .and_then(|()| fs::rename(&fresh, place))
+        .with_context(|| format!("cannot write {}", place.display()))?;
+    println!("{}", place.display());
     Ok(())
 }

@@ -5,6 +5,8 @@
 #![forbid(unsafe_code)]
 
 mod bench;
+mod coverage;
+mod foreign;
 mod install;
 mod memory;
 mod process;
@@ -45,9 +47,17 @@ enum Command {
     Memcheck,
     /// Measures this machine with mpi-bench and writes bench/results
     Bench,
-    /// Builds for release and installs mpiexec, mpirun, npb and mpi-bench
+    /// Writes docs/mpi-coverage.md: which functions of MPI are supported, and which test calls them
+    Coverage,
+    /// Runs programs that others compiled or wrote on our libraries, installing them by package name
+    Foreign {
+        /// Only programs whose names contain this
+        #[arg(default_value = "")]
+        wanted: String,
+    },
+    /// Builds for release and installs programs, compiler wrappers, libraries and headers
     Install {
-        /// Where to: the programs go to DIR/bin
+        /// Where to: DIR/bin, DIR/lib, DIR/include
         #[arg(long, value_name = "DIR")]
         prefix: PathBuf,
     },
@@ -63,7 +73,9 @@ fn run(command: Command) -> Result<()> {
         Command::Loom => verify::loom(&workspace),
         Command::Memcheck => memory::check(&workspace),
         Command::Bench => bench::run_all(&workspace),
-        Command::Install { prefix } => install::run(&workspace, &prefix),
+        Command::Coverage => coverage::write(&workspace),
+        Command::Install { prefix } => install::run(&workspace, &prefix, install::Profile::Release),
+        Command::Foreign { wanted } => foreign::run(&workspace, &wanted),
     }
 }
 

@@ -5,6 +5,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
+use crate::coverage;
 use crate::process::{run, run_tests, works};
 use crate::report::{Report, TestCounts};
 use crate::tidy;
@@ -18,6 +19,7 @@ pub fn test(workspace: &Workspace) -> Result<()> {
     let mut report = Report::default();
     report.step("format", || run(&mut workspace.cargo(&["fmt", "--all", "--check"])));
     report.step("tidy", || tidy::run(workspace));
+    report.step("list of supported functions", || coverage::check(workspace));
     report.step("clippy", || {
         run(&mut workspace.cargo(&["clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"]))
     });
@@ -30,7 +32,19 @@ pub fn test(workspace: &Workspace) -> Result<()> {
         run(doc.env("RUSTDOCFLAGS", "-D warnings"))
     });
     report.tests("loom", || loom_tests(workspace, "3"));
+    report.step("instructions per call", || counted_instructions(workspace));
     report.close()
+}
+
+/// The instructions of the calls that must stay short, against the limits kept in the repository.
+fn counted_instructions(workspace: &Workspace) -> Result<()> {
+    if !works(Command::new("valgrind").arg("--version")) {
+        println!("skipped: valgrind is not installed (on Debian: apt-get install valgrind)");
+        return Ok(());
+    }
+    let limits = workspace.root.join("bench/instructions.json");
+    let run_bench = ["run", "--quiet", "--release", "--package", "mpi-bench", "--bin", "mpi-bench", "--"];
+    run(workspace.cargo(&run_bench).args(["instructions", "--check"]).arg(limits))
 }
 
 fn workspace_tests(workspace: &Workspace) -> Command {

@@ -1,7 +1,7 @@
 //! `libmpi_abi.so.1`: every function of MPI under the names and with the types of the standard ABI (MPI-5.0 chapter 20).
 //!
 //! All of it is made of the table by the build script; the bodies are in `rwmpi-abi`.
-#![allow(unsafe_code, non_snake_case, missing_docs)]
+#![allow(non_snake_case, missing_docs)]
 #![allow(clippy::missing_safety_doc, clippy::too_many_arguments)]
 // What has no body yet looks at few of its arguments.
 #![allow(unused_variables, unused_unsafe)]

@@ -25,9 +25,9 @@ use crate::function::{Base, Form, Function, Parameter};
 const KEYWORDS: &[&str] = &["type", "in", "ref", "fn", "match", "loop", "move", "use"];
 
 /// A parameter as the exported function declares it and as it hands it on.
-struct Argument {
-    name: String,
-    declared: String,
+pub(crate) struct Argument {
+    pub(crate) name: String,
+    pub(crate) declared: String,
     passed: String,
 }
 
@@ -46,7 +46,7 @@ fn element(base: Base) -> &'static str {
     }
 }
 
-fn argument(parameter: &Parameter, large: bool) -> Argument {
+pub(crate) fn argument(parameter: &Parameter, large: bool) -> Argument {
     let base = Base::of(parameter.base(large));
     // Wider in the large form, for the machine and not only in name.
     let varies = parameter.large.is_some_and(|large| Base::of(large) != Base::of(parameter.base));
@@ -93,7 +93,7 @@ fn argument(parameter: &Parameter, large: bool) -> Argument {
     Argument { name, declared, passed }
 }
 
-fn result(function: &Function) -> &'static str {
+pub(crate) fn result(function: &Function) -> &'static str {
     match function.result {
         "int" | "number" => "c_int",
         "double" => "f64",
@@ -122,7 +122,7 @@ fn expression(form: &Form<'_>, arguments: &[Argument], bodies: &Bodies) -> Strin
 /// Every function of the table under its `MPI_` and `PMPI_` names, as Rust source. It expects in scope the type `A` of the
 /// interface and everything in `rwmpi_abi::argument`.
 pub fn exports(functions: &[Function], bodies: &Bodies) -> String {
-    let mut text = String::new();
+    let mut text = String::from("#[allow(unsafe_code)]\npub mod exported {\nuse super::*;\n");
     for form in functions.iter().flat_map(Function::forms) {
         let arguments: Vec<Argument> = form.function.parameters.iter().map(|one| argument(one, form.large)).collect();
         let declared: Vec<String> = arguments.iter().map(|one| format!("{}: {}", one.name, one.declared)).collect();
@@ -138,7 +138,7 @@ pub fn exports(functions: &[Function], bodies: &Bodies) -> String {
             );
         }
     }
-    text
+    text + "}\n"
 }
 
 #[cfg(test)]

@@ -25,7 +25,12 @@ fn c_type(name: &str) -> String {
 
 fn parameter(one: &Parameter, large: bool) -> String {
     let constant = if one.constant { "const " } else { "" };
-    format!("{constant}{} {}{}{}", c_type(one.base(large)), "*".repeat(one.pointers), one.name, one.array)
+    let kind = c_type(one.base(large));
+    // Of an array, compilers demand that its elements be there; some constants that programs may pass are no such place.
+    if one.array == "[]" && (one.base == "Status" || one.name.ends_with("weights")) {
+        return format!("{constant}{kind} *{}{}", "*".repeat(one.pointers), one.name);
+    }
+    format!("{constant}{kind} {}{}{}", "*".repeat(one.pointers), one.name, one.array)
 }
 
 fn prototype(form: &Form<'_>, prefix: &str) -> String {

@@ -29,7 +29,7 @@ pub use counters::Counters;
 pub use envelope::{Envelope, Pattern};
 pub use receiver::{Advertisement, Posting, ReceiveId, Receiver};
 pub use request_for_send::RequestForSend;
-pub use sender::{Choice, RequestFate, Sender};
+pub use sender::{Choice, Fifo, RequestFate, Sender};
 pub use unexpected::MessageId;
 
 /// How receivers advertise and senders decide; one for the whole job.

@@ -124,7 +124,18 @@ impl Receiver {
 
     /// The next request that is to be sent.
     pub fn next_advertisement(&mut self) -> Option<Advertisement> {
-        self.outgoing.pop_front()
+        while let Some(advertisement) = self.outgoing.pop_front() {
+            let receive = advertisement.receive;
+            // An earlier one, which was decided on together with it, may have failed to be sent.
+            if !matches!(self.rule, Rule::Auto { .. }) || !self.fenced(receive) {
+                return Some(advertisement);
+            }
+            self.posted.get_mut(receive).advertised = false;
+            self.unadvertised += 1;
+            self.counters.posted -= 1;
+            self.hold(receive, 1);
+        }
+        None
     }
 
     /// A request could not be sent (to everybody), so the receive counts as not advertised. In SR the request is simply lost, as

@@ -11,13 +11,21 @@ pub enum Choice {
     /// it, [`Sender::claim_lost`] and choose again.
     Write(RequestForSend),
     /// Through the FIFO; then [`Sender::on_fifo`].
-    Fifo {
-        /// Whether the receive that it completes is known, so that it need not be remembered.
-        settled: bool,
-    },
+    Fifo(Fifo),
 }
 
-const FIFO: Choice = Choice::Fifo { settled: false };
+/// How firm the choice of the FIFO is, should the message have to wait for room there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fifo {
+    /// It may choose again, or be withdrawn.
+    Open,
+    /// A request was declined for this message, which is now the one that completes that receive: it has to go, and this way.
+    Declined,
+    /// As [`Fifo::Declined`]; and the receiver pairs the two as well, so that the message need not be remembered.
+    Settled,
+}
+
+const FIFO: Choice = Choice::Fifo(Fifo::Open);
 
 /// What became of a request that has arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -159,7 +167,7 @@ impl Sender {
             Choice::Write(request)
         } else {
             self.counters.dropped += 1;
-            Choice::Fifo { settled: !claims }
+            Choice::Fifo(if claims { Fifo::Declined } else { Fifo::Settled })
         }
     }
 
@@ -173,13 +181,13 @@ impl Sender {
         }
     }
 
-    /// The message was put into the FIFO; its first cell stands at `position` there. `settled` as [`Sender::choose`] said.
+    /// The message was put into the FIFO; its first cell stands at `position` there. `fifo` as [`Sender::choose`] said.
     #[inline]
-    pub fn on_fifo(&mut self, envelope: &Envelope, position: u64, settled: bool) {
+    pub fn on_fifo(&mut self, envelope: &Envelope, position: u64, fifo: Fifo) {
         match self.rule {
             Rule::Nsr => {}
             Rule::Sr => self.sent_up_to = position + 1,
-            Rule::Auto { .. } if settled => {}
+            Rule::Auto { .. } if fifo == Fifo::Settled => {}
             Rule::Auto { .. } => {
                 let Envelope { context, tag, .. } = *envelope;
                 self.unaccepted.push_back(Unaccepted { position, context, tag });

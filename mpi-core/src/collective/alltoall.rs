@@ -21,6 +21,6 @@ pub(crate) async fn alltoall<'s, 'r>(
         let to = (me + step) % size;
         flights.send(sent(to), to)?;
     }
-    sent(me).copy_to(received(me));
-    flights.finish().await
+    team.copy(sent(me), received(me))?;
+    flights.await
 }

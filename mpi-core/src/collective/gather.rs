@@ -20,9 +20,9 @@ pub(crate) async fn gather<'a>(
         receives.receive(place(rank), rank)?;
     }
     if let Some(part) = part {
-        part.copy_to(place(root));
+        team.copy(part, place(root))?;
     }
-    receives.finish().await
+    receives.await
 }
 
 /// `place` says where each rank's part is; it is asked at the root only. `part` is `None` where it stays there.
@@ -40,7 +40,7 @@ pub(crate) async fn scatter<'a>(
         sends.send(place(rank), rank)?;
     }
     if let Some(part) = part {
-        place(root).copy_to(part);
+        team.copy(place(root), part)?;
     }
-    sends.finish().await
+    sends.await
 }

@@ -12,20 +12,40 @@ mod barrier;
 mod blocking;
 mod broadcast;
 mod gather;
+mod inter;
+mod neighbour;
 mod nonblocking;
 mod parts;
 mod plans;
 mod reduce;
-mod reduction;
+pub(crate) mod reduction;
 mod scan;
 mod scratch;
 mod team;
 
+use std::pin::pin;
+
 use crate::activity::{Call, Target};
 use crate::engine::Failure;
+use crate::error::{Error, ErrorClass};
 use crate::{Communicator, Request, Result, Scope};
+pub(crate) use allgather::allgather;
+pub(crate) use alltoall::alltoall;
+pub(crate) use barrier::barrier;
+pub(crate) use broadcast::broadcast;
+pub(crate) use gather::{gather, scatter};
+pub use inter::Root;
+pub(crate) use inter::{
+    Groups, allreduce_between, alltoall_between, barrier_between, broadcast_between, combine_between, gather_between,
+    reduce_between, scatter_between,
+};
+pub(crate) use neighbour::exchange_with_neighbours;
 pub use parts::Parts;
-use team::Team;
+pub(crate) use reduce::{allreduce, combine, reduce};
+pub(crate) use reduction::Reduction;
+pub(crate) use scan::scan;
+pub(crate) use scratch::Scratch;
+pub(crate) use team::Team;
 
 /// What a collective does once its arguments have been checked: called with the ranks that take part.
 trait Plan: AsyncFnOnce(Team<'_>) -> std::result::Result<(), Failure> {}
@@ -33,19 +53,29 @@ impl<P: AsyncFnOnce(Team<'_>) -> std::result::Result<(), Failure>> Plan for P {}
 
 impl Communicator {
     /// Tells the watchers.
-    fn begin(&self, call: Call, bytes: usize) {
+    pub(crate) fn begin(&self, call: Call, bytes: usize) {
         drop(self.process().enter(call, Target::NONE, self.context() + 1, bytes));
     }
 
-    fn team(&self, tag: u32, waits: bool) -> Team<'_> {
+    pub(crate) fn team(&self, tag: u32, waits: bool) -> Team<'_> {
         let (process, peers) = (self.process(), self.group().peers());
         Team { process, peers, rank: self.rank(), context: self.context() + 1, tag, waits }
     }
 
+    /// The typed collectives are those within one group.
+    fn check_one_group(&self, call: Call) -> Result<()> {
+        if !self.is_inter() {
+            return Ok(());
+        }
+        let what = "an intercommunicator has two groups: merge them, or use the untyped collectives".to_string();
+        Err(Error::argument(ErrorClass::Communicator, self, call, what))
+    }
+
     /// The blocking form of a collective.
     fn complete(&self, call: Call, plan: impl Plan) -> Result<()> {
+        self.check_one_group(call)?;
         let team = self.team(self.next_collective(), true);
-        self.process().block_on(plan(team)).map_err(self.failed(call))
+        self.process().drive(pin!(plan(team))).map_err(self.failed(call))
     }
 
     /// The nonblocking form of a collective.
@@ -55,6 +85,7 @@ impl Communicator {
         call: Call,
         plan: impl Plan + 'scope,
     ) -> Result<Request<'scope>> {
+        self.check_one_group(call)?;
         let (communicator, tag) = (self.clone(), self.next_collective());
         scope.begin(self, call, async move { plan(communicator.team(tag, false)).await })
     }

@@ -1,32 +1,24 @@
 //! Contexts: the numbers in message headers that keep communicators apart (MPI-5.0 section 7.1.2).
 //!
-//! Every communicator has a block of four contexts, the first of which is a multiple of four. Blocks are numbered: 0 is the
+//! Every communicator has a block of three contexts, the first of which is a multiple of three. Blocks are numbered: 0 is the
 //! world, 1 each rank alone; the others carry the number of the rank that gave them out, so no two ranks ever give out the same and no
 //! agreement is needed: one member of the new communicator gives out a block and tells the others. So any number of
 //! communicators may be made at the same time, by whichever overlapping groups. A block is never used again; at 256 ranks each of
-//! them can give out four million.
-
-use rwmpi_protocol::Pattern;
+//! them can give out five million.
 
 use super::Communicator;
-use crate::Result;
 use crate::activity::{Call, Target};
+use crate::collective::{Team, broadcast};
 use crate::engine::Failure;
-use crate::error::{Error, ErrorClass};
 use crate::group::Group;
 use crate::process::Process;
 
 /// Contexts of one communicator. The first is for point-to-point messages.
-pub(super) const BLOCK: u32 = 4;
-/// For collectives.
+pub(super) const BLOCK: u32 = 3;
+/// For collectives, the creation of communicators by all members among them.
 pub(super) const COLLECTIVE: u32 = 1;
 /// Of an intracommunicator: for the creation of communicators by some of its members; tags are the program's.
 pub(super) const SOME_MEMBERS: u32 = 2;
-/// Of an intracommunicator: for the creation of communicators by all its members.
-const ALL_MEMBERS: u32 = 3;
-/// Of an intercommunicator: where the contexts of its local group start. They need not differ between the two groups, which have no
-/// members in common. The first also serves the creation of communicators by all members of both.
-pub(super) const LOCAL: u32 = 2;
 
 /// First context of the world.
 pub(crate) const WORLD: u32 = 0;
@@ -35,10 +27,15 @@ pub(crate) const THIS_RANK: u32 = BLOCK;
 /// For the creation of communicators from groups; tags come from the program's text.
 pub(super) const FROM_GROUPS: u32 = THIS_RANK + SOME_MEMBERS;
 
-type Outcome = std::result::Result<(), Failure>;
-
 /// Said instead of a context by a rank that has no more of them.
 const NONE_LEFT: u32 = u32::MAX;
+/// The context of a communicator whose members are still agreeing on it.
+pub(super) const UNKNOWN: u32 = u32::MAX;
+
+/// A context that has been agreed on.
+pub(super) fn known(context: u32) -> Option<u32> {
+    (context != UNKNOWN).then_some(context)
+}
 
 impl Process {
     /// The first context of a block that nobody else has, or [`NONE_LEFT`].
@@ -60,40 +57,48 @@ impl Process {
         self.new_context(me, peers)
     }
 
-    /// Sends a copy of `words` to a peer; does not wait.
-    pub(super) fn tell(&self, peer: u32, context: u32, tag: u32, words: &[u32]) -> Outcome {
-        let bytes = bytemuck::cast_slice::<u32, u8>(words);
-        let id = self.engine().start_buffered_send(peer, context, tag, bytes.into())?;
-        if let Some(id) = id {
-            self.detach(id);
-        }
-        Ok(())
+    /// A new block, if the caller is the first of these peers; the others will hear of it.
+    pub(super) fn given_by_first(&self, peers: &[u32]) -> u32 {
+        let (me, job) = self.me_and_peers();
+        if peers.first() == Some(&me) { self.new_context(me, job) } else { 0 }
+    }
+}
+
+/// A context as it was announced, if there was one left.
+pub(super) fn usable(context: u32) -> Result<u32, Failure> {
+    if context == NONE_LEFT { Err(Failure::NoContext) } else { Ok(context) }
+}
+
+/// Those who make a communicator together: a list that all of them have alike. The first of them gives out the context.
+pub(super) struct Creators {
+    peers: Vec<u32>,
+    context: u32,
+    tag: u32,
+}
+
+impl Creators {
+    pub(super) fn new(peers: Vec<u32>, context: u32, tag: u32) -> Self {
+        Creators { peers, context, tag }
     }
 
-    /// Waits for words from a peer.
-    pub(super) fn hear(&self, peer: u32, context: u32, tag: u32, words: &mut [u32]) -> Outcome {
-        let pattern = Pattern { context, source: Some(peer), tag: Some(tag) };
-        self.receive_bytes(pattern, bytemuck::cast_slice_mut(words)).map(drop)
+    pub(super) fn peers(&self) -> &[u32] {
+        &self.peers
     }
 
-    /// Tells everybody in `peers`, a list that all of them have alike, what the first of them says: down a binomial tree.
-    pub(super) fn announce(&self, peers: &[u32], context: u32, tag: u32, words: &mut [u32]) -> Outcome {
-        let me = self.me_and_peers().0;
-        let place = peers.iter().position(|&peer| peer == me).unwrap_or(0);
-        if place > 0 {
-            let parent = place & (place - 1);
-            self.hear(peers[parent], context, tag, words)?;
-        }
-        // The children of a place set one of the bits below its lowest one.
-        let below = if place == 0 { peers.len().next_power_of_two() } else { place & place.wrapping_neg() };
-        let mut bit = below >> 1;
-        while bit > 0 {
-            if let Some(&child) = peers.get(place | bit) {
-                self.tell(child, context, tag, words)?;
-            }
-            bit >>= 1;
-        }
-        Ok(())
+    /// As those who exchange messages.
+    pub(super) fn team<'a>(&'a self, process: &'a Process, waits: bool) -> Team<'a> {
+        let me = process.me_and_peers().0;
+        let rank = self.peers.iter().position(|&peer| peer == me).expect("who creates a communicator is a creator");
+        Team { process, peers: &self.peers, rank, context: self.context, tag: self.tag, waits }
+    }
+
+    /// A new context that all creators get to know, and with it `words` of the first one.
+    pub(super) async fn agree(&self, process: &Process, waits: bool, words: &mut [u32]) -> Result<u32, Failure> {
+        let mut message = vec![process.given_by_first(&self.peers)];
+        message.extend_from_slice(words);
+        broadcast(self.team(process, waits), bytemuck::cast_slice_mut::<u32, u8>(&mut message).into(), 0).await?;
+        words.copy_from_slice(&message[1..]);
+        usable(message[0])
     }
 }
 
@@ -108,39 +113,18 @@ impl Communicator {
         drop(self.process().enter(Call::CreateCommunicator, Target::NONE, self.context(), 0));
     }
 
-    /// Everybody who makes a communicator together with all members of this one, in an order that all agree on, and the context
-    /// in which they do.
-    pub(super) fn creators(&self) -> (Vec<u32>, u32) {
-        match self.remote_group() {
-            None => (self.group().peers().to_vec(), self.context() + ALL_MEMBERS),
-            Some(remote) => (all_members(self.group(), remote), self.context() + LOCAL),
-        }
+    /// All members of this communicator (of both groups), about to make another.
+    pub(super) fn creators(&self) -> Creators {
+        let peers = match self.remote_group() {
+            None => self.group().peers().to_vec(),
+            Some(remote) => all_members(self.group(), remote),
+        };
+        Creators::new(peers, self.context() + COLLECTIVE, self.next_collective())
     }
 
-    /// A new context that all members of this communicator (of both groups) get to know, and with it `words` of the first creator.
-    pub(super) fn agree_on_context(&self, words: &mut [u32]) -> Result<u32> {
-        let (creators, context) = self.creators();
-        let mut message: Vec<u32> =
-            std::iter::once(self.process().given_by_first(&creators)).chain(words.iter().copied()).collect();
-        let announced = self.process().announce(&creators, context, 0, &mut message);
-        announced.map_err(self.failed(Call::CreateCommunicator))?;
-        words.copy_from_slice(&message[1..]);
-        self.usable(message[0])
-    }
-
-    /// A context as it was announced, if there was one left.
-    pub(super) fn usable(&self, context: u32) -> Result<u32> {
-        if context == NONE_LEFT {
-            let what = "no communicator contexts are left: this job has made too many communicators".to_string();
-            return Err(Error::argument(ErrorClass::NoMemory, self, Call::CreateCommunicator, what));
-        }
-        Ok(context)
-    }
-}
-
-impl Process {
-    /// A new block, if the caller is the first of these peers; the others will hear of it.
-    pub(super) fn given_by_first(&self, peers: &[u32]) -> u32 {
-        if peers.first() == Some(&self.me_and_peers().0) { self.give_context() } else { 0 }
+    /// A new context that these creators get to know, and with it `words` of the first one.
+    pub(super) fn agree(&self, creators: &Creators, words: &mut [u32]) -> crate::Result<u32> {
+        let process = self.process();
+        process.block_on(creators.agree(process, true, words)).map_err(self.failed(Call::CreateCommunicator))
     }
 }

@@ -4,11 +4,12 @@
 //! waiting.
 
 use super::Communicator;
-use super::context::SOME_MEMBERS;
+use super::context::{Creators, SOME_MEMBERS, UNKNOWN, usable};
 use crate::activity::Call;
+use crate::engine::Failure;
 use crate::error::{Error, ErrorClass};
 use crate::group::Group;
-use crate::{Info, Result, Topology};
+use crate::{Info, Request, Result, Scope, Topology, untyped};
 
 /// By what [`Communicator::split_type`] groups ranks (MPI-5.0 section 7.4.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -36,12 +37,66 @@ impl Communicator {
     /// As [`Communicator::dup`].
     pub fn dup_with_info(&self, info: &Info) -> Result<Communicator> {
         self.begin_creation();
-        let context = self.agree_on_context(&mut [])?;
-        let duplicate =
-            self.child(self.group().clone(), self.remote_group().cloned(), context, self.topology().cloned());
-        duplicate.set_info(info);
+        let context = self.agree(&self.creators(), &mut [])?;
+        let duplicate = self.twin(context, info);
         self.attributes().copy_to(self, duplicate.attributes(), &duplicate)?;
         Ok(duplicate)
+    }
+
+    /// As [`Communicator::dup_with_info`], without waiting: the duplicate is there when the request has completed
+    /// (MPI_Comm_idup_with_info). Attributes are copied at once.
+    ///
+    /// # Errors
+    /// As [`Communicator::dup`]. The other ranks' requests complete all the same.
+    pub fn idup<'scope>(
+        &self,
+        scope: &'scope Scope<'scope, '_>,
+        duplicate: &'scope mut Option<Communicator>,
+        info: &Info,
+    ) -> Result<Request<'scope>> {
+        let (twin, agreement, copied) = self.start_dup(info);
+        let request = scope.begin(self, Call::CreateCommunicator, async move {
+            agreement.await?;
+            *duplicate = Some(twin);
+            Ok(())
+        })?;
+        copied.map(|()| request)
+    }
+
+    /// As [`Communicator::idup`] for front ends of other languages, which give out the duplicate at once: it must not be used before
+    /// the request has completed.
+    ///
+    /// # Errors
+    /// As [`Communicator::idup`].
+    pub fn start_duplicate(&self, info: &Info) -> Result<(Communicator, untyped::Request)> {
+        let call = Call::CreateCommunicator;
+        let (twin, agreement, copied) = self.start_dup(info);
+        let task = self.process().tasks().start(Box::pin(agreement)).map_err(self.failed(call))?;
+        copied.map(|()| (twin, untyped::Request::collective(self, call, task)))
+    }
+
+    /// A duplicate that must not be used before the future has come to its end; and how copying the attributes went.
+    fn start_dup(
+        &self,
+        info: &Info,
+    ) -> (Communicator, impl Future<Output = std::result::Result<(), Failure>> + 'static, Result<()>) {
+        self.begin_creation();
+        let twin = self.twin(UNKNOWN, info);
+        let copied = self.attributes().copy_to(self, twin.attributes(), &twin);
+        let (creators, process, settled) = (self.creators(), self.process().clone(), twin.clone());
+        let agreement = async move {
+            settled.settle(creators.agree(&process, false, &mut []).await?);
+            Ok(())
+        };
+        (twin, agreement, copied)
+    }
+
+    /// The same groups and topology in another context.
+    fn twin(&self, context: u32, info: &Info) -> Communicator {
+        let (local, remote) = (self.group().clone(), self.remote_group().cloned());
+        let twin = self.child(local, remote, context, self.topology().cloned());
+        twin.set_info(info);
+        twin
     }
 
     /// A communicator for each colour, its ranks ordered by `key`, then by their rank here; `None` for those who give no
@@ -62,7 +117,7 @@ impl Communicator {
         let mine = [colour.map_or(-1, i64::from), i64::from(key), i64::from(given)];
         let mut all = vec![[0i64; 3]; self.size()];
         self.allgather(&[mine], &mut all)?;
-        let context = self.usable(all[0][2] as u32)?;
+        let context = usable(all[0][2] as u32).map_err(self.failed(Call::CreateCommunicator))?;
         let Some(colour) = colour else { return Ok((context, None)) };
         let mut members: Vec<usize> = (0..self.size()).filter(|&rank| all[rank][0] == i64::from(colour)).collect();
         members.sort_by_key(|&rank| all[rank][1]);
@@ -98,7 +153,7 @@ impl Communicator {
             self.check_members(group)?;
             return made;
         }
-        let context = self.agree_on_context(&mut [])?;
+        let context = self.agree(&self.creators(), &mut [])?;
         self.check_members(group)?;
         Ok(group.rank().map(|_| self.child(group.clone(), None, context, None)))
     }
@@ -120,10 +175,8 @@ impl Communicator {
         if group.rank().is_none() {
             return Ok(None);
         }
-        let mut context = [self.process().given_by_first(group.peers())];
-        let announced = self.process().announce(group.peers(), self.context() + SOME_MEMBERS, tag as u32, &mut context);
-        announced.map_err(self.failed(call))?;
-        Ok(Some(self.child(group.clone(), None, self.usable(context[0])?, None)))
+        let creators = Creators::new(group.peers().to_vec(), self.context() + SOME_MEMBERS, tag as u32);
+        Ok(Some(self.child(group.clone(), None, self.agree(&creators, &mut [])?, None)))
     }
 
     /// A communicator of the ranks in `members`, in that order, for which all of this communicator call; `None` for the others
@@ -139,7 +192,7 @@ impl Communicator {
     /// The first `ranks` of this communicator with a topology; `None` for the others. Collective.
     pub(crate) fn with_topology(&self, ranks: usize, topology: Topology) -> Result<Option<Communicator>> {
         self.begin_creation();
-        let context = self.agree_on_context(&mut [])?;
+        let context = self.agree(&self.creators(), &mut [])?;
         if self.rank() >= ranks {
             return Ok(None);
         }

@@ -8,14 +8,11 @@ use std::hash::{Hash, Hasher};
 use rustc_hash::FxHasher;
 
 use super::Communicator;
-use super::context::{FROM_GROUPS, LOCAL, all_members};
+use super::context::{Creators, FROM_GROUPS, all_members, usable};
 use crate::Result;
 use crate::activity::Call;
 use crate::error::{Error, ErrorClass};
 use crate::group::Group;
-
-/// Tags in the context in which both groups make communicators; announcements have tag 0.
-const TO_FIRST: u32 = 1;
 
 impl Communicator {
     /// An intercommunicator of this communicator's group and another one (MPI_Intercomm_create). Collective over both. The ranks
@@ -60,7 +57,8 @@ impl Communicator {
         };
         let remote = Group::new(peers.to_vec(), None);
         self.check_disjoint(&remote)?;
-        Ok(self.child(self.group().clone(), Some(remote), self.usable(*context)?, None))
+        let context = usable(*context).map_err(self.failed(call))?;
+        Ok(self.child(self.group().clone(), Some(remote), context, None))
     }
 
     /// Exchanges groups with the other leader: the context of the new communicator, and who belongs to the other group.
@@ -104,7 +102,7 @@ impl Communicator {
         if local.intersection(remote).size() > 0 {
             return Err(self.not_disjoint());
         }
-        let context = self.agree_without_parent(&all_members(local, remote), text)?;
+        let context = self.agree_without_parent(all_members(local, remote), text)?;
         Ok(self.child(local.clone(), Some(remote.clone()), context, None))
     }
 
@@ -119,18 +117,14 @@ impl Communicator {
             let what = "the group must contain the caller".to_string();
             return Err(Error::argument(ErrorClass::Group, self, Call::CreateCommunicator, what));
         }
-        let context = self.agree_without_parent(group.peers(), text)?;
+        let context = self.agree_without_parent(group.peers().to_vec(), text)?;
         Ok(self.child(group.clone(), None, context, None))
     }
 
-    fn agree_without_parent(&self, peers: &[u32], text: &str) -> Result<u32> {
+    fn agree_without_parent(&self, peers: Vec<u32>, text: &str) -> Result<u32> {
         let mut hasher = FxHasher::default();
         text.hash(&mut hasher);
-        let tag = hasher.finish() as u32 >> 1;
-        let mut context = [self.process().given_by_first(peers)];
-        let announced = self.process().announce(peers, FROM_GROUPS, tag, &mut context);
-        announced.map_err(self.failed(Call::CreateCommunicator))?;
-        self.usable(context[0])
+        self.agree(&Creators::new(peers, FROM_GROUPS, hasher.finish() as u32), &mut [])
     }
 
     /// The union of both groups of an intercommunicator (MPI_Intercomm_merge). Collective over both. The group that gives `high`
@@ -148,19 +142,20 @@ impl Communicator {
         let local = self.group();
         let local_first = local.peer(0) < remote.peer(0);
         let (first, second) = if local_first { (local, remote) } else { (remote, local) };
-        let context = self.context() + LOCAL;
+        let creators = self.creators();
+        let (process, team) = (self.process(), creators.team(self.process(), true));
         // The first member of the second group tells the first creator, who tells all.
         let mut second_goes_first = [0u32];
         if self.rank() == 0 && local_first {
-            let mut second_high = [0u32];
-            let heard = self.process().hear(second.peers()[0], context, TO_FIRST, &mut second_high);
+            let mut second_high = [0u8];
+            let heard = process.block_on(team.receive(second_high[..].as_mut().into(), first.size()));
             heard.map_err(self.failed(call))?;
             second_goes_first[0] = u32::from(high && second_high[0] == 0);
         } else if self.rank() == 0 {
-            let told = self.process().tell(first.peers()[0], context, TO_FIRST, &[u32::from(high)]);
+            let told = process.block_on(team.send([u8::from(high)][..].into(), 0));
             told.map_err(self.failed(call))?;
         }
-        let context = self.agree_on_context(&mut second_goes_first)?;
+        let context = self.agree(&creators, &mut second_goes_first)?;
         let union = if second_goes_first[0] == 1 { second.union(first) } else { first.union(second) };
         Ok(self.child(union, None, context, None))
     }
@@ -169,24 +164,28 @@ impl Communicator {
     pub(super) fn split_both(&self, colour: Option<u32>, key: i32) -> Result<Option<Communicator>> {
         let call = Call::CreateCommunicator;
         let Some(remote) = self.remote_group() else { return Ok(None) };
-        let (creators, context) = self.creators();
+        let creators = self.creators();
         let mine = [u32::from(colour.is_some()), colour.unwrap_or(0), key as u32];
-        let mut table = vec![0u32; creators.len() * mine.len()];
-        let process = self.process();
-        if creators[0] == process.me_and_peers().0 {
-            table[..mine.len()].copy_from_slice(&mine);
-            for (&peer, row) in creators.iter().zip(table.chunks_exact_mut(mine.len())).skip(1) {
-                process.hear(peer, context, TO_FIRST, row).map_err(self.failed(call))?;
+        let mut table = vec![0u32; creators.peers().len() * mine.len()];
+        let (process, team) = (self.process(), creators.team(self.process(), true));
+        let gathered = process.block_on(async {
+            if team.rank > 0 {
+                return team.send(bytemuck::cast_slice::<u32, u8>(&mine).into(), 0).await;
             }
-        } else {
-            process.tell(creators[0], context, TO_FIRST, &mine).map_err(self.failed(call))?;
-        }
-        let context = self.agree_on_context(&mut table)?;
+            let (first, others) = table.split_at_mut(mine.len());
+            first.copy_from_slice(&mine);
+            for (rank, row) in others.chunks_exact_mut(mine.len()).enumerate() {
+                team.receive(bytemuck::cast_slice_mut::<u32, u8>(row).into(), rank + 1).await?;
+            }
+            Ok(())
+        });
+        gathered.map_err(self.failed(call))?;
+        let context = self.agree(&creators, &mut table)?;
         let Some(colour) = colour else { return Ok(None) };
         let part = |group: &Group| {
             let mut members: Vec<(i32, u32)> = Vec::new();
             for &peer in &group.peers()[..] {
-                let row = creators.iter().position(|&creator| creator == peer).unwrap_or(0) * mine.len();
+                let row = creators.peers().iter().position(|&creator| creator == peer).unwrap_or(0) * mine.len();
                 if table[row] == 1 && table[row + 1] == colour {
                     members.push((table[row + 2] as i32, peer));
                 }

@@ -38,19 +38,20 @@ pub struct Communicator {
 struct Shared {
     process: Rc<Process>,
     rank: usize,
-    context: u32,
+    /// Not known while a nonblocking duplication is on its way.
+    context: Cell<u32>,
+    /// How many collectives have begun, modulo [`COLLECTIVES`].
+    collectives: Cell<u32>,
     /// Whom point-to-point calls name: the remote group if there is one.
     partners: Group,
     local: Group,
-    /// Of an intercommunicator: its local group, as a communicator that only the library uses.
-    local_communicator: Option<Communicator>,
+    /// Whether it is an intercommunicator.
+    inter: bool,
     topology: Option<Topology>,
     attributes: Attributes<Communicator>,
     name: RefCell<Option<String>>,
     hints: RefCell<Info>,
     mark: Cell<usize>,
-    /// How many collectives have begun, modulo [`COLLECTIVES`].
-    collectives: Cell<u32>,
 }
 
 /// So many collectives in a row are told apart by their tags; far more than can be in flight.
@@ -58,9 +59,11 @@ const COLLECTIVES: u32 = 1 << 31;
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        let mut engine = self.process.engine();
-        engine.forget_group(self.context);
-        engine.forget_group(self.context + context::COLLECTIVE);
+        if let Some(context) = context::known(self.context.get()) {
+            let mut engine = self.process.engine();
+            engine.forget_group(context);
+            engine.forget_group(context + context::COLLECTIVE);
+        }
     }
 }
 
@@ -78,43 +81,41 @@ impl Communicator {
         topology: Option<Topology>,
     ) -> Self {
         let rank = local.rank().expect("a process makes only communicators it belongs to");
-        let local_communicator = remote.is_some().then(|| {
-            let group = local.clone();
-            Communicator::new(process.clone(), group, context + context::LOCAL)
-        });
+        let inter = remote.is_some();
         let partners = remote.unwrap_or_else(|| local.clone());
-        let mut engine = process.engine();
-        engine.register_group(context, partners.peers().clone());
-        engine.register_group(context + context::COLLECTIVE, partners.peers().clone());
-        drop(engine);
         let shared = Shared {
             process,
             rank,
-            context,
+            context: Cell::new(context::UNKNOWN),
+            collectives: Cell::new(0),
             partners,
             local,
-            local_communicator,
+            inter,
             topology,
             attributes: Attributes::default(),
             name: RefCell::default(),
             hints: RefCell::default(),
             mark: Cell::new(0),
-            collectives: Cell::new(0),
         };
-        Communicator { shared: Rc::new(shared) }
+        let communicator = Communicator { shared: Rc::new(shared) };
+        if let Some(context) = context::known(context) {
+            communicator.settle(context);
+        }
+        communicator
+    }
+
+    /// Gives it the context that its members have agreed on.
+    fn settle(&self, context: u32) {
+        let Shared { process, partners, .. } = &*self.shared;
+        self.shared.context.set(context);
+        let mut engine = process.engine();
+        engine.register_group(context, partners.peers().clone());
+        engine.register_group(context + context::COLLECTIVE, partners.peers().clone());
     }
 
     /// A new one of the same process.
     fn child(&self, local: Group, remote: Option<Group>, context: u32, topology: Option<Topology>) -> Self {
         Communicator::build(self.process().clone(), local, remote, context, topology)
-    }
-
-    /// The number of the collective that begins now: the same on all ranks, since all begin them in the same order.
-    #[inline]
-    pub(crate) fn next_collective(&self) -> u32 {
-        let number = self.shared.collectives.get();
-        self.shared.collectives.set((number + 1) % COLLECTIVES);
-        number
     }
 
     pub(crate) fn process(&self) -> &Rc<Process> {
@@ -137,13 +138,16 @@ impl Communicator {
         &self.shared.partners
     }
 
-    /// Of an intercommunicator: its local group, as a communicator for the library's own use.
-    pub(crate) fn local_communicator(&self) -> Option<&Communicator> {
-        self.shared.local_communicator.as_ref()
+    pub(crate) fn context(&self) -> u32 {
+        self.shared.context.get()
     }
 
-    pub(crate) fn context(&self) -> u32 {
-        self.shared.context
+    /// The number of the collective that begins now: the same on all ranks, since all begin them in the same order.
+    #[inline]
+    pub(crate) fn next_collective(&self) -> u32 {
+        let number = self.shared.collectives.get();
+        self.shared.collectives.set((number + 1) % COLLECTIVES);
+        number
     }
 
     /// The rank here of a partner.
@@ -174,7 +178,7 @@ impl Communicator {
 
     /// Whether it is an intercommunicator (MPI_Comm_test_inter).
     pub fn is_inter(&self) -> bool {
-        self.local_communicator().is_some()
+        self.shared.inter
     }
 
     /// How the two relate; both groups of intercommunicators count (MPI_Comm_compare).

@@ -144,7 +144,7 @@ macro_rules! basics {
             /// All of them.
             pub const ALL: &'static [Basic] = &[$(Basic::$variant,)*];
 
-            /// Its name in MPI.
+            /// Its name in MPI; of several, the first that the standard gives (MPI-5.0 section 3.2.2).
             pub const fn name(self) -> &'static str {
                 match self { $(Basic::$variant => $name,)* }
             }
@@ -174,7 +174,7 @@ basics! {
     Unsigned "MPI_UNSIGNED" CInteger Uint32;
     Long "MPI_LONG" CInteger Int64;
     UnsignedLong "MPI_UNSIGNED_LONG" CInteger Uint64;
-    LongLong "MPI_LONG_LONG" CInteger Int64;
+    LongLong "MPI_LONG_LONG_INT" CInteger Int64;
     UnsignedLongLong "MPI_UNSIGNED_LONG_LONG" CInteger Uint64;
     Float "MPI_FLOAT" Floating Single;
     Double "MPI_DOUBLE" Floating Double;
@@ -188,7 +188,7 @@ basics! {
     Uint32 "MPI_UINT32_T" CInteger Uint32;
     Uint64 "MPI_UINT64_T" CInteger Uint64;
     CBool "MPI_C_BOOL" Logical Uint8;
-    CFloatComplex "MPI_C_FLOAT_COMPLEX" Complex ComplexSingle;
+    CFloatComplex "MPI_C_COMPLEX" Complex ComplexSingle;
     CDoubleComplex "MPI_C_DOUBLE_COMPLEX" Complex ComplexDouble;
     CLongDoubleComplex "MPI_C_LONG_DOUBLE_COMPLEX" Complex ComplexExtended;
     CxxBool "MPI_CXX_BOOL" Logical Uint8;

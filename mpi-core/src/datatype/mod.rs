@@ -47,6 +47,8 @@ struct Inner {
     committed: Cell<bool>,
     /// Made with a call whose counts have the type `MPI_Count`.
     large: Cell<bool>,
+    /// What a front end calls it.
+    handle: Cell<u32>,
     layout: OnceCell<Layout>,
 }
 
@@ -96,6 +98,7 @@ impl Datatype {
             element,
             committed: Cell::new(committed),
             large: Cell::new(false),
+            handle: Cell::new(0),
             layout: OnceCell::new(),
         }))
     }
@@ -142,6 +145,16 @@ impl Datatype {
     /// Whether the two are the same datatype, not only equal ones.
     pub fn is(&self, other: &Datatype) -> bool {
         Rc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// The number that the front end has given it, or 0.
+    pub fn handle(&self) -> u32 {
+        self.0.handle.get()
+    }
+
+    /// Gives it a number by which the front end knows it.
+    pub fn set_handle(&self, handle: u32) {
+        self.0.handle.set(handle);
     }
 
     /// Remembers that it was made with a call whose counts have the type `MPI_Count`: its contents are then large counts.

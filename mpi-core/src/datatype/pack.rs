@@ -51,11 +51,10 @@ unsafe fn copy(from: *const u8, to: *mut u8, length: usize) {
     // SAFETY: the caller's; each pair of moves covers `length` bytes, overlapping in the middle, and leaves nothing out.
     unsafe {
         match length {
-            0..8 => {
-                for index in 0..length {
-                    *to.add(index) = *from.add(index);
-                }
-            }
+            0 => {}
+            1 => *to = *from,
+            2..=3 => ends::<2>(from, to, length),
+            4..=7 => ends::<4>(from, to, length),
             8..=16 => ends::<8>(from, to, length),
             17..=32 => ends::<16>(from, to, length),
             33..=64 => ends::<32>(from, to, length),
@@ -79,22 +78,28 @@ unsafe fn ends<const PART: usize>(from: *const u8, to: *mut u8, length: usize) {
     }
 }
 
-/// Blocks of `length` bytes: from `index` 0 to `count`, at the places in memory that `place` says.
+/// Blocks of `length` bytes: `count` of them, in memory at the places that `place` says, in the stream `apart` bytes apart.
 ///
 /// # Safety
-/// As of [`Way::copy`], for each block; the stream holds `count * length` bytes.
+/// As of [`Way::copy`], for each block.
 #[inline(always)]
-unsafe fn blocks<W: Way>(count: u64, length: u64, stream: *mut u8, place: impl Fn(usize) -> *mut u8) {
+unsafe fn blocks<W: Way>(count: u64, length: u64, stream: *mut u8, apart: u64, place: impl Fn(usize) -> *mut u8) {
+    let apart = apart as usize;
     macro_rules! dispatch {
         ($($known:literal)*) => {
             match length {
-                $($known => for index in 0..count as usize {
+                // In most loops the blocks follow each other in the stream: then that distance is known, too.
+                $($known if apart == $known => for index in 0..count as usize {
                     // SAFETY: the caller's.
                     unsafe { W::copy(place(index), stream.add(index * $known), $known) }
+                },
+                $known => for index in 0..count as usize {
+                    // SAFETY: the caller's.
+                    unsafe { W::copy(place(index), stream.add(index * apart), $known) }
                 },)*
                 _ => for index in 0..count as usize {
                     // SAFETY: the caller's.
-                    unsafe { W::copy(place(index), stream.add(index * length as usize), length as usize) }
+                    unsafe { W::copy(place(index), stream.add(index * apart), length as usize) }
                 },
             }
         };
@@ -146,19 +151,63 @@ unsafe fn whole<W: Way>(layout: &Layout, memory: *mut u8, stream: *mut u8) {
 /// # Safety
 /// As of [`whole`], for each of them.
 unsafe fn whole_loop<W: Way>(body: &Layout, count: u64, stride: i64, memory: *mut u8, stream: *mut u8) {
+    let memory = at(memory, body.offset);
     // SAFETY: the caller's, for each round.
     unsafe {
         match &body.form {
-            Form::Run => {
-                let memory = at(memory, body.offset);
-                blocks::<W>(count, body.size, stream, |index| nth(memory, index as u64, stride));
+            Form::Run => blocks::<W>(count, body.size, stream, body.size, |index| nth(memory, index as u64, stride)),
+            Form::Loop { count: inner, stride: step, body: block } if block.form == Form::Run && *inner <= FEW => {
+                let runs = (0..*inner).map(|index| (step.wrapping_mul(index as i64), block.size));
+                tiles::<W>(runs, body.size, count, stride, memory, stream);
+            }
+            Form::Scatter { offsets, body: block } if block.form == Form::Run && offsets.len() as u64 <= FEW => {
+                let runs = offsets.iter().map(|&offset| (offset, block.size));
+                tiles::<W>(runs, body.size, count, stride, memory, stream);
+            }
+            Form::Runs { runs, .. } if runs.len() as u64 <= FEW => {
+                let runs = runs.iter().map(|run| (run.offset, run.length));
+                tiles::<W>(runs, body.size, count, stride, memory, stream);
             }
             _ => {
+                let memory = at(memory, body.offset.wrapping_neg());
                 for index in 0..count {
                     whole::<W>(body, nth(memory, index, stride), stream.add((index * body.size) as usize));
                 }
             }
         }
+    }
+}
+
+/// With at most so many runs, the rounds of a loop are taken run by run instead of one after the other.
+const FEW: u64 = 16;
+
+/// So many rounds at a time: what they touch stays in the nearest cache.
+const TILE: u64 = 128;
+
+/// `count` rounds of the same few runs (offset, length), together `size` bytes. Within a tile of rounds, each run makes one loop over
+/// blocks of one length.
+///
+/// # Safety
+/// As of [`whole`], for each round.
+unsafe fn tiles<W: Way>(
+    runs: impl Iterator<Item = (i64, u64)> + Clone,
+    size: u64,
+    count: u64,
+    stride: i64,
+    memory: *mut u8,
+    stream: *mut u8,
+) {
+    let mut done = 0;
+    while done < count {
+        let rounds = TILE.min(count - done);
+        let mut stream = stream.wrapping_add((done * size) as usize);
+        for (offset, length) in runs.clone() {
+            let begin = at(nth(memory, done, stride), offset);
+            // SAFETY: the caller's.
+            unsafe { blocks::<W>(rounds, length, stream, size, |index| nth(begin, index as u64, stride)) };
+            stream = stream.wrapping_add(length as usize);
+        }
+        done += rounds;
     }
 }
 
@@ -170,7 +219,7 @@ unsafe fn whole_scatter<W: Way>(body: &Layout, offsets: &[i64], memory: *mut u8,
     // SAFETY: the caller's, for each place.
     unsafe {
         if body.form == Form::Run {
-            blocks::<W>(offsets.len() as u64, body.size, stream, |index| at(memory, offsets[index]));
+            blocks::<W>(offsets.len() as u64, body.size, stream, body.size, |index| at(memory, offsets[index]));
         } else {
             for (index, offset) in offsets.iter().enumerate() {
                 whole::<W>(body, at(memory, *offset), stream.add(index * body.size as usize));

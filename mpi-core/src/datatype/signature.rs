@@ -56,6 +56,36 @@ impl Datatype {
         Some(elements)
     }
 
+    /// How many packed bytes the first `elements` basic elements have (`MPI_Status_set_elements`, MPI-5.0 section 13.3); `None` if
+    /// that exceeds 64 bits, or there are no elements.
+    pub fn bytes_of_elements(&self, elements: u64) -> Option<u64> {
+        match self.basic_elements() {
+            0 => (elements == 0).then_some(0),
+            each => (elements / each).checked_mul(self.size())?.checked_add(self.bytes_of_part(elements % each)),
+        }
+    }
+
+    /// The same for less than a whole element.
+    fn bytes_of_part(&self, elements: u64) -> u64 {
+        if let Some(element) = self.element() {
+            return match element.pair() {
+                None => elements * element.size(),
+                Some(pair) => elements / 2 * element.size() + elements % 2 * pair.value.size(),
+            };
+        }
+        let (mut rest, mut bytes) = (elements, 0);
+        for (old, count) in self.blocks() {
+            let block = old.basic_elements() * count;
+            if rest < block {
+                let each = old.basic_elements();
+                return bytes + rest / each * old.size() + old.bytes_of_part(rest % each);
+            }
+            rest -= block;
+            bytes += old.size() * count;
+        }
+        bytes
+    }
+
     /// The constituents in the order of the packed bytes, each with how often it occurs in a row.
     fn blocks(&self) -> impl Iterator<Item = (&Datatype, u64)> {
         let constructor = self.constructor();

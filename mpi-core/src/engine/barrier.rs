@@ -28,7 +28,9 @@ impl Rounds {
 impl<F: Fabric> Engine<F> {
     /// Tells `peer` that this rank has reached `step`.
     pub(crate) fn barrier_signal(&mut self, peer: u32, [context, number, round]: Step) -> Result<(), Failure> {
-        self.push_cell(peer, [wire::BARRIER, context, round, number], &[])
+        self.check_alive()?;
+        let header = [wire::BARRIER, context, round, number];
+        self.push_cell(peer, header, &[], None).map_err(|failure| self.poisoned(failure))
     }
 
     /// Whether a peer has said so to this rank; each is told once.

@@ -12,6 +12,7 @@
 mod arrivals;
 mod barrier;
 mod operation;
+mod poison;
 mod policy;
 mod probe;
 mod progress;
@@ -32,6 +33,7 @@ use rwmpi_transport::{Fabric, Header, RemoteAddress};
 use slab::Slab;
 
 use crate::Protocol;
+use crate::waiting::{self, Kind};
 pub(crate) use barrier::Rounds;
 pub(crate) use operation::{Completion, Failure, Operation, OperationId, Outcome, Received, SendMode};
 use policy::Policy;
@@ -119,8 +121,8 @@ pub(crate) struct Engine<F: Fabric> {
     pub(crate) fabric: F,
     rule: Rule,
     policy: Policy,
-    /// Messages of at most this many bytes fit into a cell and are not worth a look for requests.
-    small_max: usize,
+    /// Messages of fewer bytes than this fit into a cell and are not worth a look for requests.
+    small_end: usize,
     peers: Vec<Peer>,
     /// Peers with something in `queued` or `answers`.
     backlog: usize,
@@ -136,6 +138,8 @@ pub(crate) struct Engine<F: Fabric> {
     groups: FxHashMap<u32, Rc<[u32]>>,
     rounds: Rounds,
     traffic: Traffic,
+    /// The failure of the transport that has stopped this engine.
+    poison: Option<Failure>,
 }
 
 impl<F: Fabric> Engine<F> {
@@ -159,7 +163,7 @@ impl<F: Fabric> Engine<F> {
         Engine {
             rule,
             policy: Policy::new(peers),
-            small_max: fabric.max_payload().min(policy::WRITE_MIN as usize - 1),
+            small_end: (fabric.max_payload() + 1).min(policy::WRITE_MIN as usize),
             peers: (0..peers).map(peer).collect(),
             backlog: 0,
             receiver: Receiver::new(rule, peers),
@@ -172,6 +176,7 @@ impl<F: Fabric> Engine<F> {
             groups: FxHashMap::default(),
             rounds: Rounds::default(),
             traffic: Traffic::default(),
+            poison: None,
             fabric,
         }
     }
@@ -246,6 +251,28 @@ impl<F: Fabric> Engine<F> {
 
     fn finish(&mut self, id: OperationId, outcome: Outcome) {
         self.operations[id as usize] = Operation::Done(outcome);
+    }
+
+    /// The result of an operation, which stays to be collected; `None` while it is in flight.
+    pub(crate) fn outcome(&self, id: OperationId) -> Option<Outcome> {
+        match self.operations[id as usize] {
+            Operation::Done(outcome) => Some(outcome),
+            _ => None,
+        }
+    }
+
+    /// What an operation waits for, in the words of [`waiting`].
+    #[cold]
+    pub(crate) fn awaited(&self, id: OperationId) -> [u64; 2] {
+        match self.operations.get(id as usize) {
+            Some(Operation::Send(send)) => {
+                waiting::words(Kind::Send, Some(Some(send.peer)), Some(send.tag), send.data.len() as u64)
+            }
+            Some(Operation::Receive(receive)) => {
+                waiting::words(Kind::Receive, Some(receive.pattern.source), receive.pattern.tag, 0)
+            }
+            _ => waiting::words(Kind::Unknown, None, None, 0),
+        }
     }
 
     /// The result of an operation, which is then forgotten; `None` while it is in flight.

@@ -1,6 +1,6 @@
 //! Operations in flight: what the engine remembers about a send or receive until the caller has collected its result.
 
-use rwmpi_protocol::Pattern;
+use rwmpi_protocol::{Fifo, Pattern};
 use rwmpi_transport::{PeerFault, PushError, ReadSpan, RemoteError, WriteSpan};
 
 /// Names an operation in flight.
@@ -44,6 +44,8 @@ pub(crate) enum Failure {
     Push(PushError),
     /// Unexpected messages hold more memory than the limit allows.
     UnexpectedLimit { source: u32, bytes: u64, limit: u64 },
+    /// The rank that gives out a context for a new communicator has none left.
+    NoContext,
     /// The job has been aborted.
     Aborted,
 }
@@ -78,6 +80,8 @@ pub(crate) struct SendOperation {
     pub(crate) mode: SendMode,
     /// How far it has come.
     pub(crate) stage: Stage,
+    /// Whether the receiver was told where the data are, so that it may read them at any time.
+    pub(crate) exposed: bool,
     /// The data, where the library keeps them (buffered sends, sends to self that were not matched).
     pub(crate) owned: Option<Vec<u8>>,
 }
@@ -85,8 +89,8 @@ pub(crate) struct SendOperation {
 /// How far a send has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
-    /// Nothing left yet. `settled`: its way (the FIFO) and its receive are known.
-    Queued { settled: bool },
+    /// Nothing left yet. Unless `fifo` is open its way stands.
+    Queued { fifo: Fifo },
     /// Bytes up to here have left; the rest follows.
     Streaming { sent: usize },
     /// All that can be done here is done; the receiver answers when it has matched (and fetched) the message.

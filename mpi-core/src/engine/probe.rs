@@ -34,8 +34,8 @@ impl<F: Fabric> Engine<F> {
         let pattern = Pattern { context: 0, source: None, tag: None };
         let receive = ReceiveOperation { pattern, buffer, slot: None, matched: true };
         let id = self.add_operation(Operation::Receive(receive));
-        self.meet(id, message.key)?;
-        Ok(id)
+        let begun = self.check_alive().and_then(|()| self.meet(id, message.key));
+        begun.map(|()| id).map_err(|failure| self.give_up(id, failure))
     }
 
     fn peek(&mut self, pattern: &Pattern) -> Option<(rwmpi_protocol::MessageId, Completion)> {

@@ -13,6 +13,11 @@ const PEERS: usize = 16;
 impl<F: Fabric> Engine<F> {
     /// Deals with what has arrived and goes on with what was blocked; true if anything happened.
     pub(crate) fn progress(&mut self) -> Result<bool, Failure> {
+        self.check_alive()?;
+        self.make_progress().map_err(|failure| self.poisoned(failure))
+    }
+
+    fn make_progress(&mut self) -> Result<bool, Failure> {
         let mut any = false;
         if self.backlog > 0 {
             any |= self.flush()?;
@@ -106,7 +111,7 @@ impl<F: Fabric> Engine<F> {
         if let (Stage::Local { key }, SendMode::Standard) = (send.stage, send.mode) {
             let mut data = vec![0; send.data.len()];
             send.data.copy_to(data.as_mut_slice().into());
-            self.unexpected_bytes += data.capacity() as u64;
+            self.unexpected_bytes += data.len() as u64;
             self.unexpected[key].body = Body::Stored { data, answer: None };
             self.finish(id, Ok(super::Completion::SENT));
         }

@@ -1,6 +1,6 @@
 //! Receiving: posting, advertising, and what happens when a receive meets a message.
 
-use rwmpi_protocol::{Envelope, Pattern, Posting, RequestForSend, Rule};
+use rwmpi_protocol::{Envelope, Fifo, Pattern, Posting, RequestForSend, Rule};
 use rwmpi_transport::{Enqueue, Fabric, Queue, ReadSpan, RemoteAddress, WriteSpan};
 
 use super::operation::{ReceiveOperation, Received, SendOperation, Stage};
@@ -43,13 +43,18 @@ impl<F: Fabric> Engine<F> {
         buffer: WriteSpan<'static>,
         looks: u32,
     ) -> Result<Option<Outcome>, Failure> {
+        self.check_alive()?;
         if !self.receiver.is_idle() || self.peers[source as usize].stream.is_some() || self.backlog > 0 {
             return Ok(None);
         }
         for _ in 0..looks {
-            let Some(arrival) = self.fabric.front(source as usize, Queue::Messages).map_err(Failure::Fault)? else {
-                std::hint::spin_loop();
-                continue;
+            let arrival = match self.fabric.front(source as usize, Queue::Messages) {
+                Ok(Some(arrival)) => arrival,
+                Ok(None) => {
+                    std::hint::spin_loop();
+                    continue;
+                }
+                Err(fault) => return Err(self.poisoned(Failure::Fault(fault))),
             };
             let [_, context, tag, _] = arrival.header;
             if wire::kind(&arrival.header) != wire::EAGER || !pattern.matches(&Envelope { context, source, tag }) {
@@ -69,17 +74,18 @@ impl<F: Fabric> Engine<F> {
         pattern: Pattern,
         buffer: WriteSpan<'static>,
     ) -> Result<OperationId, Failure> {
-        let worth = self.prepare_to_post(&pattern, buffer)?;
+        self.check_alive()?;
+        let worth = self.prepare_to_post(&pattern, buffer).map_err(|failure| self.poisoned(failure))?;
         let receive = ReceiveOperation { pattern, buffer, slot: None, matched: false };
         let id = self.add_operation(Operation::Receive(receive));
-        match self.receiver.post(id, pattern, worth) {
-            Posting::Posted => self.advertise()?,
+        let begun = match self.receiver.post(id, pattern, worth) {
+            Posting::Posted => self.advertise(),
             Posting::Matched(message, _) => {
                 let key = self.bodies[message as usize];
-                self.meet(id, key)?;
+                self.meet(id, key)
             }
-        }
-        Ok(id)
+        };
+        begun.map(|()| id).map_err(|failure| self.give_up(id, failure))
     }
 
     /// Whether receives of up to `capacity` bytes may be advertised, so that it pays to post them before the message is sent.
@@ -217,7 +223,7 @@ impl<F: Fabric> Engine<F> {
     }
 
     /// Takes the claim word of an own receive, if it has one: false if a sender was faster.
-    fn take_own_claim(&mut self, id: OperationId) -> bool {
+    pub(super) fn take_own_claim(&mut self, id: OperationId) -> bool {
         let Operation::Receive(ReceiveOperation { slot: Some(slot), .. }) = &self.operations[id as usize] else {
             return true;
         };
@@ -240,7 +246,7 @@ impl<F: Fabric> Engine<F> {
         let Unexpected { source, tag, len, body } = self.unexpected.remove(key);
         match body {
             Body::Stored { data, answer } => {
-                self.unexpected_bytes -= data.capacity() as u64;
+                self.unexpected_bytes -= len;
                 if let Some(answer) = answer {
                     self.answer(source, answer)?;
                 }
@@ -293,11 +299,8 @@ impl<F: Fabric> Engine<F> {
         let taken = capacity.min(address.len as usize);
         let into = buffer.part(0, taken);
         let read = self.fabric.remote_read(source as usize, address, 0, into);
-        let outcome = match read {
-            Ok(_) => ReceiveOperation::outcome(capacity, source, tag, address.len),
-            Err(error) => Err(Failure::Remote { peer: source, error }),
-        };
-        self.finish(id, outcome);
+        read.map_err(|error| Failure::Remote { peer: source, error })?;
+        self.finish(id, ReceiveOperation::outcome(capacity, source, tag, address.len));
         self.answer(source, answer)
     }
 
@@ -336,6 +339,7 @@ impl<F: Fabric> Engine<F> {
 
     /// Cancels a receive that no message has met, or a send that has not left; otherwise does nothing. Always local.
     pub(crate) fn cancel(&mut self, id: OperationId) -> Result<(), Failure> {
+        self.check_alive()?;
         match &self.operations[id as usize] {
             Operation::Receive(receive) if !receive.matched => {
                 // Without claim words only the sender could say whether it is about to write: such a receive is left alone.
@@ -344,10 +348,10 @@ impl<F: Fabric> Engine<F> {
                     self.receiver.cancel(id);
                     slot.into_iter().for_each(|slot| self.give_back_slot(slot));
                     self.finish(id, Ok(Completion::CANCELLED));
-                    self.advertise()?;
+                    self.advertise().map_err(|failure| self.poisoned(failure))?;
                 }
             }
-            Operation::Send(SendOperation { peer, stage: Stage::Queued { .. }, .. }) => {
+            Operation::Send(SendOperation { peer, stage: Stage::Queued { fifo: Fifo::Open }, .. }) => {
                 let state = &mut self.peers[*peer as usize];
                 state.queued.retain(|outgoing| !matches!(outgoing, Outgoing::Message(other) if *other == id));
                 self.backlog -= usize::from(state.queued.is_empty());

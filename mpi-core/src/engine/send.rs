@@ -1,6 +1,6 @@
 //! Sending: which way a message takes, and pushing it there.
 
-use rwmpi_protocol::{Choice, Envelope, RequestForSend, Rule};
+use rwmpi_protocol::{Choice, Envelope, Fifo, RequestForSend, Rule};
 use rwmpi_transport::{Backoff, Enqueue, Fabric, Header, PushError, Queue, ReadSpan};
 
 use super::operation::{SendOperation, Stage};
@@ -39,7 +39,7 @@ impl<F: Fabric> Engine<F> {
         mode: SendMode,
     ) -> Result<Option<OperationId>, Failure> {
         self.count_message(peer, data.len() as u64);
-        if peer != self.me() && mode == SendMode::Standard && data.len() <= self.small_max {
+        if peer != self.me() && mode == SendMode::Standard && data.len() < self.small_end {
             let state = &mut self.peers[peer as usize];
             if state.queued.is_empty() && self.rule != Rule::Sr && !state.sender.holds_requests() {
                 let envelope = Envelope { context, source: 0, tag };
@@ -47,14 +47,14 @@ impl<F: Fabric> Engine<F> {
                 let header = [wire::EAGER, context, tag, 0];
                 match self.fabric.try_push(peer as usize, Queue::Messages, Enqueue::Next, header, data) {
                     Ok(()) => {
-                        state.sender.on_fifo(&envelope, position, false);
+                        state.sender.on_fifo(&envelope, position, Fifo::Open);
                         if state.sender.unaccepted() >= LOOK_AT_ACCEPTED {
                             self.look_at_accepted(peer);
                         }
                         return Ok(None);
                     }
                     Err(PushError::Full) => {}
-                    Err(error) => return Err(Failure::Push(error)),
+                    Err(error) => return Err(self.poisoned(Failure::Push(error))),
                 }
             }
         }
@@ -70,14 +70,17 @@ impl<F: Fabric> Engine<F> {
         data: ReadSpan<'static>,
         mode: SendMode,
     ) -> Result<Option<OperationId>, Failure> {
-        let stage = Stage::Queued { settled: false };
-        let operation = SendOperation { peer, context, tag, data, mode, stage, owned: None };
+        self.check_alive()?;
+        let stage = Stage::Queued { fifo: Fifo::Open };
+        let operation = SendOperation { peer, context, tag, data, mode, stage, exposed: false, owned: None };
         if peer == self.me() {
             return self.send_to_self(operation);
         }
         let id = self.add_operation(Operation::Send(operation));
         if self.peers[peer as usize].queued.is_empty() {
-            self.advance_send(id, Enqueue::Next)?;
+            if let Err(failure) = self.advance_send(id, Enqueue::Next) {
+                return Err(self.give_up(id, failure));
+            }
             if let Some(outcome) = self.collect(id) {
                 return outcome.map(|_| None);
             }
@@ -115,7 +118,7 @@ impl<F: Fabric> Engine<F> {
         let (peer, mode, data, stage) = (send.peer, send.mode, send.data, send.stage);
         let envelope = Envelope { context: send.context, source: 0, tag: send.tag };
         let progress = match stage {
-            Stage::Queued { settled } => self.dispatch(id, peer, &envelope, data, mode, settled, enqueue)?,
+            Stage::Queued { fifo } => self.dispatch(id, peer, &envelope, data, mode, fifo, enqueue)?,
             Stage::Streaming { sent } => self.stream(peer, data, sent, mode, enqueue)?,
             Stage::Waiting | Stage::Local { .. } => return Ok(()),
         };
@@ -144,13 +147,13 @@ impl<F: Fabric> Engine<F> {
         envelope: &Envelope,
         data: ReadSpan<'static>,
         mode: SendMode,
-        mut settled: bool,
+        mut fifo: Fifo,
         enqueue: Enqueue,
     ) -> Result<Progress, Failure> {
-        if !settled && self.rule != Rule::Nsr {
+        if fifo == Fifo::Open && self.rule != Rule::Nsr {
             match self.choose(peer, envelope, data)? {
                 Choice::Write(request) => return self.write(id, peer, envelope.tag, &request, data),
-                Choice::Fifo { settled: known } => settled = known,
+                Choice::Fifo(chosen) => fifo = chosen,
             }
         }
         let position = self.fabric.pushed(peer as usize);
@@ -161,9 +164,9 @@ impl<F: Fabric> Engine<F> {
             First::Announce(body) => self.try_push(peer, enqueue, header, bytemuck::bytes_of(body).into()),
         };
         if !pushed? {
-            return Ok(Progress::Blocked(Stage::Queued { settled }));
+            return Ok(Progress::Blocked(Stage::Queued { fifo }));
         }
-        self.peers[peer as usize].sender.on_fifo(envelope, position, settled);
+        self.peers[peer as usize].sender.on_fifo(envelope, position, fifo);
         if self.peers[peer as usize].sender.unaccepted() >= LOOK_AT_ACCEPTED {
             self.look_at_accepted(peer);
         }
@@ -171,6 +174,7 @@ impl<F: Fabric> Engine<F> {
             First::Whole => Ok(Progress::Done),
             First::Begin(_) => self.stream(peer, data, 0, mode, Enqueue::Next),
             First::Announce(_) => {
+                self.expose(id);
                 self.count_single_copy(data.len() as u64);
                 Ok(Progress::Waiting)
             }
@@ -249,7 +253,7 @@ impl<F: Fabric> Engine<F> {
             self.await_request(peer, len)?;
         }
         if !self.peers[peer as usize].sender.holds_requests() {
-            return Ok(Choice::Fifo { settled: false });
+            return Ok(Choice::Fifo(Fifo::Open));
         }
         self.look_at_accepted(peer);
         loop {
@@ -317,7 +321,7 @@ impl<F: Fabric> Engine<F> {
             let written = self.fabric.remote_write(peer as usize, &target, 0, data);
             written.map_err(|error| Failure::Remote { peer, error })?;
         }
-        self.notify_written(&transfer, tag)?;
+        self.notify_written(&transfer, tag, Some(id))?;
         Ok(Progress::Done)
     }
 
@@ -336,17 +340,39 @@ impl<F: Fabric> Engine<F> {
         }
         let body = wire::Sharing { address: wire::address_words(&address), generation: transfer.generation };
         let header = [wire::WRITING, transfer.slot, tag, id];
-        self.try_push(peer, Enqueue::Next, header, bytemuck::bytes_of(&body).into())
+        let invited = self.try_push(peer, Enqueue::Next, header, bytemuck::bytes_of(&body).into())?;
+        if invited {
+            self.expose(id);
+        }
+        Ok(invited)
     }
 
-    /// Sends a cell with at most 16 bytes, behind whatever is queued.
-    pub(super) fn push_cell(&mut self, peer: u32, header: Header, body: &[u8]) -> Result<(), Failure> {
+    /// The receiver has been told where the data of a send are.
+    fn expose(&mut self, id: OperationId) {
+        if let Operation::Send(send) = &mut self.operations[id as usize] {
+            send.exposed = true;
+        }
+    }
+
+    /// Sends a cell with at most 16 bytes, behind whatever is queued; or, if the first in the queue is the message `after` that the
+    /// cell speaks of, behind that alone: the receiver must not see a later message first.
+    pub(super) fn push_cell(
+        &mut self,
+        peer: u32,
+        header: Header,
+        body: &[u8],
+        after: Option<OperationId>,
+    ) -> Result<(), Failure> {
         if self.peers[peer as usize].queued.is_empty() && self.try_push(peer, Enqueue::Next, header, body.into())? {
             return Ok(());
         }
         let mut payload = [0; 16];
         payload[..body.len()].copy_from_slice(body);
-        self.queue(peer, Outgoing::Cell { header, payload, len: body.len() });
+        let cell = Outgoing::Cell { header, payload, len: body.len() };
+        match self.peers[peer as usize].queued.front() {
+            Some(Outgoing::Message(first)) if Some(*first) == after => self.peers[peer as usize].queued.insert(1, cell),
+            _ => self.queue(peer, cell),
+        }
         Ok(())
     }
 

@@ -15,6 +15,9 @@ pub(super) const SHARE_MIN: u64 = 64 << 10;
 /// Bits of the word for the next chunk that hold its number; the generation is above.
 const CHUNK_BITS: u32 = 24;
 
+/// More than any number of chunks.
+const CHUNKS_END: u64 = (1 << CHUNK_BITS) - 1;
+
 /// The claim word of a slot.
 pub(super) fn claim_word(slot: u32) -> usize {
     slot as usize * WORDS_PER_LINE
@@ -54,6 +57,17 @@ impl<F: Fabric> Engine<F> {
     pub(super) fn prepare_transfer(&mut self, slot: u32, generation: u64) {
         self.fabric.set_claim(done_word(slot), 0);
         self.fabric.set_claim(next_word(slot), generation << CHUNK_BITS);
+    }
+
+    /// Takes all chunks of an own slot that nobody has begun; true if those begun are done, so that nobody copies any more.
+    pub(super) fn close_transfer(&mut self, slot: u32) -> bool {
+        let (me, tag) = (self.fabric.me(), self.slots.generation(slot) << CHUNK_BITS);
+        let mut expected = tag;
+        while let Err(found) = self.fabric.swap_claim(me, next_word(slot), expected, tag | CHUNKS_END) {
+            expected = found;
+        }
+        let begun = expected & CHUNKS_END;
+        self.fabric.add_to_claim(me, done_word(slot), 0) == begun
     }
 
     /// The number of the next chunk, which is then the caller's.
@@ -119,10 +133,16 @@ impl<F: Fabric> Engine<F> {
         })
     }
 
-    /// Tells the receiver that its buffer is complete.
-    pub(super) fn notify_written(&mut self, transfer: &Transfer, tag: u32) -> Result<(), Failure> {
+    /// Tells the receiver that its buffer is complete. `message`: the send that is just leaving.
+    pub(super) fn notify_written(
+        &mut self,
+        transfer: &Transfer,
+        tag: u32,
+        message: Option<OperationId>,
+    ) -> Result<(), Failure> {
         let body = wire::Written { len: transfer.len, generation: transfer.generation };
-        self.push_cell(transfer.owner, [wire::WRITTEN, transfer.slot, tag, 0], bytemuck::bytes_of(&body))
+        let header = [wire::WRITTEN, transfer.slot, tag, 0];
+        self.push_cell(transfer.owner, header, bytemuck::bytes_of(&body), message)
     }
 
     /// The receiver has met an announced message and asks its sender to help.
@@ -137,7 +157,7 @@ impl<F: Fabric> Engine<F> {
         let (data, tag) = (send.data, send.tag);
         debug_assert_eq!(send.peer, peer);
         if data.len() as u64 == transfer.len && self.write_chunks(transfer, target, data)? {
-            self.notify_written(transfer, tag)?;
+            self.notify_written(transfer, tag, None)?;
             self.matched(peer, id)?;
         }
         Ok(())

@@ -7,7 +7,8 @@
 //! keeps half of it.
 
 use super::solver::Combine;
-use rwmpi::{Buffer, Communicator, Pod, Result, Universe};
+use rwmpi::{Buffer, Communicator, Result, Universe};
+use std::array;
 use std::ops::Range;
 
 /// Where a rank stands in the mesh, and what it has.
@@ -69,60 +70,80 @@ const TRANSPOSE_TAG: i32 = 1;
 pub struct Mesh<'a> {
     world: &'a Communicator,
     place: Place,
-    /// Contributions to the elements of this mesh row: the sum so far, and what has come from a partner.
+    /// Contributions to the elements of this mesh row: the sum so far.
     sum: Buffer<f64>,
-    incoming: Buffer<f64>,
+    /// What comes from each partner.
+    incoming: Vec<Buffer<f64>>,
 }
 
 impl<'a> Mesh<'a> {
     /// The calling rank at `place`.
     pub fn new(world: &'a Communicator, universe: &Universe, place: Place) -> Self {
-        let (sum, incoming) = (universe.alloc(place.rows.len()), universe.alloc(place.rows.len()));
-        Mesh { world, place, sum, incoming }
-    }
-
-    /// Adds up the contributions along the mesh row, as far as this rank keeps them.
-    fn sum_row(&mut self) -> Result<()> {
-        let Place { kept, left, partners, .. } = &self.place;
-        for (index, &partner) in partners.iter().enumerate().rev() {
-            let step = index + 1;
-            // The nearest partner takes the other half, if there are halves; all others keep the same half.
-            let nearest = step == partners.len();
-            let sent = if nearest && !left.is_empty() { left } else { kept };
-            let incoming = &mut self.incoming[..kept.len()];
-            exchange(self.world, &self.sum[sent.clone()], incoming, partner, step as i32)?;
-            self.sum[kept.clone()].iter_mut().zip(incoming.iter()).for_each(|(sum, part)| *sum += *part);
-        }
-        Ok(())
+        let incoming = place.partners.iter().map(|_| universe.alloc(place.kept.len())).collect();
+        Mesh { world, sum: universe.alloc(place.rows.len()), incoming, place }
     }
 }
 
 impl Combine for Mesh<'_> {
-    fn sum<const N: usize>(&mut self, values: [f64; N]) -> Result<[f64; N]> {
-        let mut sums = values;
-        for (step, &partner) in (1..).zip(&self.place.partners) {
-            let mut incoming = [0.0; N];
-            exchange(self.world, &sums, &mut incoming, partner, step)?;
-            sums.iter_mut().zip(incoming).for_each(|(sum, part)| *sum += part);
-        }
-        Ok(sums)
+    fn sum<const N: usize>(&mut self, values: impl FnOnce() -> [f64; N]) -> Result<[f64; N]> {
+        sum_values(self.world, &self.place.partners, values)
     }
 
     fn product(&mut self, multiply: impl FnOnce(&mut [f64]), product: &mut [f64]) -> Result<()> {
-        multiply(&mut self.sum);
-        self.sum_row()?;
-        exchange(self.world, &self.sum[self.place.kept.clone()], product, self.place.mirror, TRANSPOSE_TAG)
+        let Mesh { world, place, sum, incoming } = self;
+        rwmpi::scope(|scope| {
+            let transposed = world.irecv(scope, product, place.mirror, TRANSPOSE_TAG)?;
+            sum_row(world, place, 0, incoming, sum, multiply)?;
+            world.send(&sum[place.kept.clone()], place.mirror, TRANSPOSE_TAG)?;
+            transposed.wait().map(drop)
+        })
     }
 }
 
-/// Sends to `partner`, which may be this rank itself, and receives from it; the receive is posted first.
-fn exchange<T: Pod>(world: &Communicator, outgoing: &[T], incoming: &mut [T], partner: usize, tag: i32) -> Result<()> {
+/// Adds up the results of `multiply` along the mesh row, as far as this rank keeps them, in the steps from the last one to
+/// `step`. The receives of all steps are posted before the work that the results come from.
+fn sum_row(
+    world: &Communicator,
+    place: &Place,
+    step: usize,
+    incoming: &mut [Buffer<f64>],
+    sum: &mut [f64],
+    multiply: impl FnOnce(&mut [f64]),
+) -> Result<()> {
+    let Some((part, later)) = incoming.split_first_mut() else {
+        multiply(sum);
+        return Ok(());
+    };
+    let Place { kept, left, partners, .. } = place;
+    // The nearest partner takes the other half, if there are halves; all others keep the same half.
+    let sent = if later.is_empty() && !left.is_empty() { left } else { kept };
+    let (partner, tag) = (partners[step], step as i32 + 1);
     rwmpi::scope(|scope| {
-        let request = world.irecv(scope, incoming, partner, tag)?;
-        world.send(outgoing, partner, tag)?;
+        let request = world.irecv(scope, part, partner, tag)?;
+        sum_row(world, place, step + 1, later, sum, multiply)?;
+        world.send(&sum[sent.clone()], partner, tag)?;
+        request.wait().map(drop)
+    })?;
+    sum[kept.clone()].iter_mut().zip(part.iter()).for_each(|(sum, part)| *sum += *part);
+    Ok(())
+}
+
+/// Adds up `values` over a mesh row with these partners. The receives are posted before the values are computed.
+fn sum_values<const N: usize>(
+    world: &Communicator,
+    partners: &[usize],
+    values: impl FnOnce() -> [f64; N],
+) -> Result<[f64; N]> {
+    let Some((&partner, nearer)) = partners.split_last() else { return Ok(values()) };
+    let (mut part, tag) = ([0.0; N], partners.len() as i32);
+    let sums = rwmpi::scope(|scope| {
+        let request = world.irecv(scope, &mut part, partner, tag)?;
+        let sums = sum_values(world, nearer, values)?;
+        world.send(&sums, partner, tag)?;
         request.wait()?;
-        Ok(())
-    })
+        Ok(sums)
+    })?;
+    Ok(array::from_fn(|place| sums[place] + part[place]))
 }
 
 #[cfg(test)]

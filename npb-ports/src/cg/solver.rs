@@ -10,8 +10,8 @@ const STEPS: usize = 25;
 
 /// What has to be combined with other ranks' results.
 pub trait Combine {
-    /// Adds up each of `values` over the ranks that have different parts of the vectors.
-    fn sum<const N: usize>(&mut self, values: [f64; N]) -> Result<[f64; N]>;
+    /// Adds up each of the numbers that `values` computes over the ranks that have different parts of the vectors.
+    fn sum<const N: usize>(&mut self, values: impl FnOnce() -> [f64; N]) -> Result<[f64; N]>;
 
     /// `multiply` makes this rank's contribution to the product of the matrix and a vector; `product` gets the part of the
     /// whole product that belongs to this rank's part of the vectors.
@@ -23,8 +23,8 @@ pub trait Combine {
 pub struct Alone;
 
 impl Combine for Alone {
-    fn sum<const N: usize>(&mut self, values: [f64; N]) -> Result<[f64; N]> {
-        Ok(values)
+    fn sum<const N: usize>(&mut self, values: impl FnOnce() -> [f64; N]) -> Result<[f64; N]> {
+        Ok(values())
     }
 
     fn product(&mut self, multiply: impl FnOnce(&mut [f64]), product: &mut [f64]) -> Result<()> {
@@ -71,7 +71,7 @@ impl<M: DerefMut<Target = [f64]>> Solver<M> {
     pub fn iterate(&mut self, combine: &mut impl Combine) -> Result<Estimate> {
         let residual = self.solve(combine)?;
         let z = &self.z[..self.x.len()];
-        let [x_z, z_z] = combine.sum([dot(&self.x, z), dot(z, z)])?;
+        let [x_z, z_z] = combine.sum(|| [dot(&self.x, z), dot(z, z)])?;
         let scale = 1.0 / z_z.sqrt();
         self.x.iter_mut().zip(z).for_each(|(x, z)| *x = scale * z);
         Ok(Estimate { eigenvalue: 1.0 / x_z, residual })
@@ -84,19 +84,19 @@ impl<M: DerefMut<Target = [f64]>> Solver<M> {
         z.fill(0.0);
         r.copy_from_slice(x);
         p[..length].copy_from_slice(x);
-        let [mut rho] = combine.sum([dot(r, r)])?;
+        let [mut rho] = combine.sum(|| [dot(r, r)])?;
         for _ in 0..STEPS {
             combine.product(|product| matrix.multiply(p, product), q)?;
-            let [p_q] = combine.sum([dot(&p[..length], q)])?;
+            let [p_q] = combine.sum(|| [dot(&p[..length], q)])?;
             let alpha = rho / p_q;
-            let [next] = combine.sum([advance(alpha, &p[..length], q, &mut z[..length], r)])?;
+            let [next] = combine.sum(|| [advance(alpha, &p[..length], q, &mut z[..length], r)])?;
             let beta = next / rho;
             rho = next;
             p.iter_mut().zip(r.iter()).for_each(|(p, r)| *p = r + beta * *p);
         }
         combine.product(|product| matrix.multiply(z, product), q)?;
         x.iter().zip(q.iter()).zip(r.iter_mut()).for_each(|((x, q), r)| *r = x - q);
-        let [square] = combine.sum([dot(r, r)])?;
+        let [square] = combine.sum(|| [dot(r, r)])?;
         Ok(square.sqrt())
     }
 }

@@ -4,6 +4,7 @@
 //! that together have whole planes of x and y, one within a group that together have whole planes of y and z. As long as
 //! there are no more processes than planes across z, the first group is the process alone and a process has whole planes.
 
+use crate::all_to_all;
 use num_complex::Complex64;
 use rwmpi::{Communicator, Result};
 
@@ -61,14 +62,24 @@ impl Groups {
         Groups { xy: None, yz: None }
     }
 
-    /// Exchanges parts of `here` between the processes that share x and y; the result is in `here`.
-    pub fn exchange_xy<B: AsArray>(&self, here: &mut B, there: &mut B) -> Result<()> {
-        exchange(self.xy.as_ref(), here, there)
+    /// Calls `fill` to compute `here` and exchanges its parts between the processes that share x and y; the result is in `here`.
+    pub fn exchange_xy<B: AsArray>(
+        &self,
+        here: &mut B,
+        there: &mut B,
+        fill: impl FnOnce(&mut [Complex64]),
+    ) -> Result<()> {
+        exchange(self.xy.as_ref(), here, there, fill)
     }
 
-    /// Exchanges parts of `here` between the processes that share y and z; the result is in `here`.
-    pub fn exchange_yz<B: AsArray>(&self, here: &mut B, there: &mut B) -> Result<()> {
-        exchange(self.yz.as_ref(), here, there)
+    /// Calls `fill` to compute `here` and exchanges its parts between the processes that share y and z; the result is in `here`.
+    pub fn exchange_yz<B: AsArray>(
+        &self,
+        here: &mut B,
+        there: &mut B,
+        fill: impl FnOnce(&mut [Complex64]),
+    ) -> Result<()> {
+        exchange(self.yz.as_ref(), here, there, fill)
     }
 }
 
@@ -77,11 +88,20 @@ pub trait AsArray: std::ops::DerefMut<Target = [Complex64]> {}
 
 impl<B: std::ops::DerefMut<Target = [Complex64]>> AsArray for B {}
 
-fn exchange<B: AsArray>(group: Option<&Communicator>, here: &mut B, there: &mut B) -> Result<()> {
-    if let Some(group) = group {
-        group.alltoall(here, there)?;
-        std::mem::swap(here, there);
-    }
+fn exchange<B: AsArray>(
+    group: Option<&Communicator>,
+    here: &mut B,
+    there: &mut B,
+    fill: impl FnOnce(&mut [Complex64]),
+) -> Result<()> {
+    let Some(group) = group else {
+        fill(here);
+        return Ok(());
+    };
+    let length = here.len() / group.size();
+    let parts: Vec<_> = (0..group.size()).map(|rank| rank * length..(rank + 1) * length).collect();
+    all_to_all::exchange(group, there.chunks_exact_mut(length).collect(), (here, &parts), fill)?;
+    std::mem::swap(here, there);
     Ok(())
 }
 

@@ -16,15 +16,20 @@ use crate::lanes::LANES;
 use num_complex::Complex64;
 use rwmpi::Result;
 
-/// What a process needs to transform its part of the array.
+/// A process's part of the array, and what it needs to transform it.
 pub struct Transform<B> {
-    layout: Layout,
-    plans: [Plan; 3],
+    passes: Passes,
     groups: Groups,
     /// The array in space; in between, any layout.
     space: B,
     /// Where an exchange puts its results.
     spare: B,
+}
+
+/// The transforms of lines, and room for them.
+struct Passes {
+    layout: Layout,
+    plans: [Plan; 3],
     /// A plane across z: near enough to memory's fast levels to be transformed twice, and with rows that don't compete
     /// for the same places in caches.
     plane: Vec<Complex64>,
@@ -118,12 +123,12 @@ impl<B: AsArray> Transform<B> {
         let plans = layout.extent.map(Plan::new);
         let longest = layout.extent.into_iter().max().unwrap_or(0);
         let plane = vec![Complex64::ZERO; layout.plane_row() * layout.extent[1]];
-        Transform { layout, plans, groups, space, spare, plane, block: Block::new(longest) }
+        Transform { passes: Passes { layout, plans, plane, block: Block::new(longest) }, groups, space, spare }
     }
 
     /// Which part of the array the process has.
     pub fn layout(&self) -> &Layout {
-        &self.layout
+        &self.passes.layout
     }
 
     /// The array in space.
@@ -133,42 +138,62 @@ impl<B: AsArray> Transform<B> {
 
     /// Transforms the array in space into `waves`. Collective.
     pub fn forward(&mut self, waves: &mut [Complex64]) -> Result<()> {
-        if self.layout.grid.xy > 1 {
-            (0..self.layout.z).for_each(|z| self.transform_x(Direction::Forward, z));
-            self.groups.exchange_xy(&mut self.space, &mut self.spare)?;
+        let Transform { passes, groups, space, spare } = self;
+        let planes = 0..passes.layout.z;
+        if passes.layout.grid.xy > 1 {
+            groups.exchange_xy(space, spare, |space| {
+                planes.clone().for_each(|z| passes.transform_x(Direction::Forward, space, z));
+            })?;
         }
-        (0..self.layout.z).for_each(|z| self.transform_plane(Direction::Forward, z));
-        self.groups.exchange_yz(&mut self.space, &mut self.spare)?;
-        let Transform { layout, plans: [_, _, plan], space, block, .. } = self;
-        for lines in layout.lines_along_z() {
-            load(plan, Direction::Forward, space, lines.exchanged, block);
-            plan.transform(block);
-            store(plan, Direction::Forward, block, waves, lines.waves);
-        }
+        groups.exchange_yz(space, spare, |space| {
+            planes.for_each(|z| passes.transform_plane(Direction::Forward, space, z));
+        })?;
+        passes.space_to_waves(space, waves);
         Ok(())
     }
 
     /// Transforms `waves`, as they are after the time that `evolution` stands for, into space. Collective.
     pub fn inverse(&mut self, waves: &[Complex64], evolution: &Evolution) -> Result<()> {
-        let Transform { layout, plans: [_, _, plan], space, block, .. } = self;
+        let Transform { passes, groups, space, spare } = self;
+        let planes = 0..passes.layout.z;
+        groups.exchange_yz(space, spare, |space| passes.waves_to_space(waves, evolution, space))?;
+        if passes.layout.grid.xy == 1 {
+            planes.for_each(|z| passes.transform_plane(Direction::Inverse, space, z));
+            return Ok(());
+        }
+        groups.exchange_xy(space, spare, |space| {
+            planes.clone().for_each(|z| passes.transform_plane(Direction::Inverse, space, z));
+        })?;
+        planes.for_each(|z| passes.transform_x(Direction::Inverse, space, z));
+        Ok(())
+    }
+}
+
+impl Passes {
+    /// Transforms all lines along z.
+    fn space_to_waves(&mut self, space: &[Complex64], waves: &mut [Complex64]) {
+        let Passes { layout, plans: [_, _, plan], block, .. } = self;
+        for lines in layout.lines_along_z() {
+            load(plan, Direction::Forward, space, lines.exchanged, block);
+            plan.transform(block);
+            store(plan, Direction::Forward, block, waves, lines.waves);
+        }
+    }
+
+    /// Shrinks the waves and transforms them along z.
+    fn waves_to_space(&mut self, waves: &[Complex64], evolution: &Evolution, space: &mut [Complex64]) {
+        let Passes { layout, plans: [_, _, plan], block, .. } = self;
         for lines in layout.lines_along_z() {
             load(plan, Direction::Inverse, waves, lines.waves, block);
             evolution.shrink(block, [lines.x, lines.y]);
             plan.transform(block);
             store(plan, Direction::Inverse, block, space, lines.exchanged);
         }
-        self.groups.exchange_yz(&mut self.space, &mut self.spare)?;
-        (0..self.layout.z).for_each(|z| self.transform_plane(Direction::Inverse, z));
-        if self.layout.grid.xy > 1 {
-            self.groups.exchange_xy(&mut self.space, &mut self.spare)?;
-            (0..self.layout.z).for_each(|z| self.transform_x(Direction::Inverse, z));
-        }
-        Ok(())
     }
 
     /// Transforms the lines along x of a plane across z that come in parts.
-    fn transform_x(&mut self, direction: Direction, z: usize) {
-        let Transform { layout, plans: [plan, ..], space, block, .. } = self;
+    fn transform_x(&mut self, direction: Direction, space: &mut [Complex64], z: usize) {
+        let Passes { layout, plans: [plan, ..], block, .. } = self;
         for y in (0..layout.space_y).step_by(LANES) {
             let count = LANES.min(layout.space_y - y);
             let across = layout.z * layout.x;
@@ -182,42 +207,42 @@ impl<B: AsArray> Transform<B> {
     /// Transforms the lines along y of a plane across z, and those along x if they are whole.
     ///
     /// Lines along x go through memory in order, so they are taken from or put into space directly.
-    fn transform_plane(&mut self, direction: Direction, z: usize) {
+    fn transform_plane(&mut self, direction: Direction, space: &mut [Complex64], z: usize) {
         match (self.layout.grid.xy, direction) {
             (1, Direction::Forward) => {
-                self.transform_x_of_plane(direction, z);
+                self.transform_x_of_plane(direction, space, z);
                 self.transform_y_of_plane(direction);
-                self.store_plane(z);
+                self.store_plane(space, z);
             }
             (1, Direction::Inverse) => {
-                self.load_plane(z);
+                self.load_plane(space, z);
                 self.transform_y_of_plane(direction);
-                self.transform_x_of_plane(direction, z);
+                self.transform_x_of_plane(direction, space, z);
             }
             _ => {
-                self.load_plane(z);
+                self.load_plane(space, z);
                 self.transform_y_of_plane(direction);
-                self.store_plane(z);
+                self.store_plane(space, z);
             }
         }
     }
 
-    fn load_plane(&mut self, z: usize) {
-        let Transform { layout, space, plane, .. } = self;
+    fn load_plane(&mut self, space: &[Complex64], z: usize) {
+        let Passes { layout, plane, .. } = self;
         for (y, row) in plane.chunks_exact_mut(layout.plane_row()).enumerate() {
             row[..layout.x].copy_from_slice(&space[layout.line(y, z)..][..layout.x]);
         }
     }
 
-    fn store_plane(&mut self, z: usize) {
-        let Transform { layout, space, plane, .. } = self;
+    fn store_plane(&mut self, space: &mut [Complex64], z: usize) {
+        let Passes { layout, plane, .. } = self;
         for (y, row) in plane.chunks_exact(layout.plane_row()).enumerate() {
             space[layout.line(y, z)..][..layout.x].copy_from_slice(&row[..layout.x]);
         }
     }
 
     fn transform_y_of_plane(&mut self, direction: Direction) {
-        let Transform { layout, plans: [_, plan, _], plane, block, .. } = self;
+        let Passes { layout, plans: [_, plan, _], plane, block, .. } = self;
         let along = Along { inner: layout.extent[1], step: layout.plane_row(), part: 0 };
         for x in (0..layout.x).step_by(LANES) {
             let lines = Lines { first: x, across: 1, count: LANES.min(layout.x - x), along };
@@ -228,8 +253,8 @@ impl<B: AsArray> Transform<B> {
     }
 
     /// Forward from space to the plane, inverse from the plane to space.
-    fn transform_x_of_plane(&mut self, direction: Direction, z: usize) {
-        let Transform { layout, plans: [plan, ..], space, plane, block, .. } = self;
+    fn transform_x_of_plane(&mut self, direction: Direction, space: &mut [Complex64], z: usize) {
+        let Passes { layout, plans: [plan, ..], plane, block, .. } = self;
         for y in (0..layout.space_y).step_by(LANES) {
             let (count, along) = (LANES.min(layout.space_y - y), layout.along_x());
             let across = layout.z * layout.x;

@@ -2,7 +2,8 @@
 
 use super::keys;
 use super::problem::{Problem, TEST_KEYS};
-use super::ranking::{Ranking, count_buckets, sort_into_buckets};
+use super::ranking::{Ranking, count_buckets, sort_into_buckets, starts};
+use crate::all_to_all;
 use rwmpi::{Buffer, Communicator, Result, Universe, op};
 use std::ops::Range;
 
@@ -74,13 +75,12 @@ impl<'a> Exchange<'a> {
             }
         }
         count_buckets(own_keys, shift, &mut sizes[..buckets]);
-        sort_into_buckets(own_keys, shift, &sizes[..buckets], &mut self.sorted);
-
         let mut totals = vec![0; sizes.len()];
         self.world.allreduce(&sizes, &mut totals, op::sum)?;
         let (totals, test_keys) = totals.split_at(buckets);
         let assignment = Assignment::new(totals, ranks, self.keys_per_rank);
-        self.exchange(&sizes[..buckets], &assignment)?;
+        let sizes = &sizes[..buckets];
+        self.exchange(sizes, &assignment, |sorted| sort_into_buckets(own_keys, shift, sizes, sorted))?;
 
         let own = &assignment.buckets[rank];
         let values = (own.start << shift) as u32..(own.end << shift) as u32;
@@ -91,30 +91,23 @@ impl<'a> Exchange<'a> {
             as u64)
     }
 
-    /// Sends every key to the owner of its bucket.
-    fn exchange(&mut self, sizes: &[u32], assignment: &Assignment) -> Result<()> {
+    /// Sends every key to the owner of its bucket. `sort` puts this rank's keys into the order of their buckets.
+    fn exchange(&mut self, sizes: &[u32], assignment: &Assignment, sort: impl FnOnce(&mut [u32])) -> Result<()> {
         if self.world.size() == 1 {
             self.received_count = self.keys_per_rank;
+            sort(&mut self.sorted);
             return Ok(());
         }
         let keys_in = |buckets: &Range<usize>| sizes[buckets.clone()].iter().sum::<u32>();
         let send_counts: Vec<u32> = assignment.buckets.iter().map(keys_in).collect();
         let mut receive_counts = vec![0; send_counts.len()];
         self.world.alltoall(&send_counts, &mut receive_counts)?;
-        let (send_counts, send_starts) = counts_and_starts(&send_counts);
-        let (receive_counts, receive_starts) = counts_and_starts(&receive_counts);
-        self.received_count = receive_counts.iter().sum();
+        self.received_count = receive_counts.iter().map(|&count| count as usize).sum();
         if self.received_count > self.received.len() {
             self.received = self.universe.alloc(self.received_count);
         }
-        self.world.alltoallv(
-            &self.sorted,
-            &send_counts,
-            &send_starts,
-            &mut self.received,
-            &receive_counts,
-            &receive_starts,
-        )
+        let incoming = parts_mut(&mut self.received, &receive_counts);
+        all_to_all::exchange(self.world, incoming, (&mut self.sorted, &parts(&send_counts)), sort)
     }
 
     /// The keys of this rank's buckets.
@@ -151,9 +144,14 @@ impl<'a> Exchange<'a> {
     }
 }
 
-fn counts_and_starts(counts: &[u32]) -> (Vec<usize>, Vec<usize>) {
-    let starts = super::ranking::starts(counts).map(|start| start as usize).collect();
-    (counts.iter().map(|&count| count as usize).collect(), starts)
+/// The parts of something, by how long they are.
+fn parts(counts: &[u32]) -> Vec<Range<usize>> {
+    starts(counts).zip(counts).map(|(start, count)| start as usize..(start + count) as usize).collect()
+}
+
+fn parts_mut<'a>(mut numbers: &'a mut [u32], counts: &[u32]) -> Vec<&'a mut [u32]> {
+    let part = |&count: &u32| numbers.split_off_mut(..count as usize).expect("there is room for all parts");
+    counts.iter().map(part).collect()
 }
 
 #[cfg(test)]

@@ -53,7 +53,7 @@ fn run(world: &Communicator, universe: &Universe, class: Class, options: &Option
     let problem = Problem::new(class);
     let grid = ProcessGrid::new(world.size(), world.rank());
     let block = grid.block(problem.mesh);
-    let messages = Messages::new(world, universe, grid, &block, options.any_source);
+    let messages = Messages::new(world, universe, grid, &block, options.any_source)?;
     let mut solver = Solver::new(block, problem.step, messages)?;
     if options.corrupt && world.rank() + 1 == world.size() {
         solver.corrupt();
@@ -107,7 +107,10 @@ mod tests {
         fn exchange_faces(&mut self, _: &mut Field) -> Result<()> {
             Ok(())
         }
-        fn before_plane(&mut self, _: Sweep, _: &mut Field, _: usize) -> Result<()> {
+        fn begin(&mut self, _: Sweep) -> Result<()> {
+            Ok(())
+        }
+        fn before_plane(&mut self, _: Sweep, _: &mut Field, _: usize, _: usize) -> Result<()> {
             Ok(())
         }
         fn after_plane(&mut self, _: Sweep, _: &Field, _: usize) -> Result<()> {

@@ -4,14 +4,16 @@ use super::Sweep;
 use super::diagonals::Rectangle;
 use super::process_grid::{ProcessGrid, Side};
 use crate::cfd::{Block, Field, GHOST};
-use rwmpi::{Buffer, Communicator, Result, Source, Universe, op};
+use rwmpi::{ANY_SOURCE, Buffer, Communicator, PersistentReceive, Result, Source, Universe, op};
 
 /// The other blocks, as the solver sees them.
 pub trait Neighbours {
     /// Fills the ghosts of `field` along x and y, two points deep, with the neighbours' outermost points.
     fn exchange_faces(&mut self, field: &mut Field) -> Result<()>;
-    /// Waits for the lines of `v` beside the block that a sweep needs before it can do plane `k`.
-    fn before_plane(&mut self, sweep: Sweep, v: &mut Field, k: usize) -> Result<()>;
+    /// A sweep begins.
+    fn begin(&mut self, sweep: Sweep) -> Result<()>;
+    /// Waits for the lines of `v` beside the block that a sweep needs before it can do plane `k`, which `rest` planes follow.
+    fn before_plane(&mut self, sweep: Sweep, v: &mut Field, k: usize, rest: usize) -> Result<()>;
     /// Hands on the block's last lines after a sweep has done plane `k`.
     fn after_plane(&mut self, sweep: Sweep, v: &Field, k: usize) -> Result<()>;
     /// Sums numbers over all blocks.
@@ -19,15 +21,43 @@ pub trait Neighbours {
 }
 
 /// Neighbours that are reached by messages.
+///
+/// Whatever comes from a neighbour next, its receive is posted before the work that this process does meanwhile.
 pub struct Messages<'a> {
     world: &'a Communicator,
     grid: ProcessGrid,
     extent: [usize; 3],
     interior: Rectangle,
-    any_source: bool,
-    line: Vec<f64>,
-    outgoing: Buffer<f64>,
-    incoming: Buffer<f64>,
+    lines: Vec<Inlet>,
+    faces: Vec<Inlet>,
+    outgoing_line: Vec<f64>,
+    outgoing_face: Buffer<f64>,
+}
+
+/// What comes from one side.
+struct Inlet {
+    side: Side,
+    receive: PersistentReceive<f64>,
+    posted: bool,
+}
+
+impl Inlet {
+    /// Posts the receive, if that has not been done.
+    fn expect(&mut self) -> Result<()> {
+        if std::mem::replace(&mut self.posted, true) { Ok(()) } else { self.receive.start() }
+    }
+
+    /// Waits for what has been expected: five numbers for each point.
+    fn take(&mut self) -> Result<&[[f64; 5]]> {
+        self.posted = false;
+        self.receive.wait()?;
+        Ok(self.receive.buffer()?.as_chunks().0)
+    }
+}
+
+/// Posts the receives of what comes from these sides.
+fn expect(inlets: &mut [Inlet], sides: [Side; 2]) -> Result<()> {
+    inlets.iter_mut().filter(|inlet| sides.contains(&inlet.side)).try_for_each(Inlet::expect)
 }
 
 impl Side {
@@ -38,6 +68,11 @@ impl Side {
             Side::West => Side::East,
             Side::East => Side::West,
         }
+    }
+
+    /// Whether a layer on this side is one across x, not y.
+    fn across_x(self) -> bool {
+        matches!(self, Side::North | Side::South)
     }
 
     /// Tag of messages that come from this side, as their receiver sees it.
@@ -59,63 +94,65 @@ impl<'a> Messages<'a> {
         grid: ProcessGrid,
         block: &Block,
         any_source: bool,
-    ) -> Self {
-        let face = 5 * GHOST * block.extent[0].max(block.extent[1]) * block.extent[2];
-        let (outgoing, incoming) = (universe.alloc(face), universe.alloc(face));
+    ) -> Result<Self> {
         let interior = Rectangle::interior(block);
-        Messages { world, grid, extent: block.extent, interior, any_source, line: Vec::new(), outgoing, incoming }
+        let inlets = |any_source: bool, length: &dyn Fn(Side) -> usize| {
+            let neighbours = Side::ALL.into_iter().filter_map(|side| Some((side, grid.neighbour(side)?)));
+            let inlet = |(side, neighbour): (Side, usize)| {
+                let source = if any_source { ANY_SOURCE } else { Source::Rank(neighbour) };
+                let receive = world.persistent_receive(universe.alloc(length(side)), source, side.tag())?;
+                Ok(Inlet { side, receive, posted: false })
+            };
+            neighbours.map(inlet).collect::<Result<Vec<_>>>()
+        };
+        let line = |side: Side| 5 * if side.across_x() { interior.j.len() } else { interior.i.len() };
+        let face = |side: Side| 5 * face_points(block.extent, side, 0).count();
+        let longest = Side::ALL.map(face).into_iter().max().unwrap_or(0);
+        Ok(Messages {
+            world,
+            grid,
+            extent: block.extent,
+            lines: inlets(any_source, &line)?,
+            faces: inlets(false, &face)?,
+            outgoing_line: Vec::new(),
+            outgoing_face: universe.alloc(longest),
+            interior,
+        })
     }
 
-    /// Sends the faces on side `to` and receives those from the opposite side.
-    fn shift_faces(&mut self, field: &mut Field, to: Side) -> Result<()> {
-        let from = to.opposite();
-        let (source, destination) = (self.grid.neighbour(from), self.grid.neighbour(to));
-        let last = self.extent[usize::from(matches!(to, Side::West | Side::East))];
-        let (inside, outside) = match to {
-            Side::South | Side::East => (last, 0),
-            Side::North | Side::West => (GHOST, GHOST + last),
+    fn send_face(&mut self, field: &Field, to: Side) -> Result<()> {
+        let Some(destination) = self.grid.neighbour(to) else { return Ok(()) };
+        let inside = match to {
+            Side::North | Side::West => GHOST,
+            Side::South => self.extent[0],
+            Side::East => self.extent[1],
         };
-        let face = |first| face_points(self.extent, to, first);
-        let length = 5 * face(inside).count();
-        if destination.is_some() {
-            for (numbers, point) in self.outgoing.as_chunks_mut::<5>().0.iter_mut().zip(face(inside)) {
-                *numbers = field.get(point);
-            }
+        let mut length = 0;
+        let places = self.outgoing_face.as_chunks_mut::<5>().0.iter_mut();
+        for (numbers, point) in places.zip(face_points(self.extent, to, inside)) {
+            *numbers = field.get(point);
+            length += numbers.len();
         }
-        let Messages { world, outgoing, incoming, .. } = self;
-        rwmpi::scope(|scope| {
-            let request =
-                source.map(|source| world.irecv(scope, &mut incoming[..length], source, from.tag())).transpose()?;
-            if let Some(destination) = destination {
-                world.send(&outgoing[..length], destination, from.tag())?;
-            }
-            request.map_or(Ok(()), |request| request.wait().map(drop))
-        })?;
-        if source.is_some() {
-            for (numbers, point) in self.incoming.as_chunks::<5>().0.iter().zip(face_points(self.extent, to, outside)) {
-                field.set(point, *numbers);
-            }
-        }
-        Ok(())
+        self.world.send(&self.outgoing_face[..length], destination, to.opposite().tag())
     }
+}
 
-    /// The line of a plane that is `beyond` the interior (or its outermost) on a side.
-    fn line(&self, side: Side, beyond: bool, k: usize) -> impl Iterator<Item = [usize; 3]> + use<> {
-        let Rectangle { i, j } = self.interior.clone();
-        let outward = usize::from(beyond);
-        let (across_x, fixed, along) = match side {
-            Side::North => (true, i.start - outward, j),
-            Side::South => (true, i.end - 1 + outward, j),
-            Side::West => (false, j.start - outward, i),
-            Side::East => (false, j.end - 1 + outward, i),
-        };
-        along.map(move |place| if across_x { [fixed, place, k] } else { [place, fixed, k] })
-    }
+/// The line of a plane that is `beyond` the interior (or its outermost) on a side.
+fn line(interior: &Rectangle, side: Side, beyond: bool, k: usize) -> impl Iterator<Item = [usize; 3]> + use<> {
+    let Rectangle { i, j } = interior.clone();
+    let outward = usize::from(beyond);
+    let (fixed, along) = match side {
+        Side::North => (i.start - outward, j),
+        Side::South => (i.end - 1 + outward, j),
+        Side::West => (j.start - outward, i),
+        Side::East => (j.end - 1 + outward, i),
+    };
+    along.map(move |place| if side.across_x() { [fixed, place, k] } else { [place, fixed, k] })
 }
 
 /// The points, in a field's indices, of two layers across the axis of `side`, the first of which is `first`.
 fn face_points(extent: [usize; 3], side: Side, first: usize) -> impl Iterator<Item = [usize; 3]> {
-    let across_x = matches!(side, Side::North | Side::South);
+    let across_x = side.across_x();
     let along = if across_x { extent[1] } else { extent[0] };
     (GHOST..GHOST + extent[2]).flat_map(move |k| {
         (GHOST..GHOST + along).flat_map(move |place| {
@@ -126,19 +163,39 @@ fn face_points(extent: [usize; 3], side: Side, first: usize) -> impl Iterator<It
 
 impl Neighbours for Messages<'_> {
     fn exchange_faces(&mut self, field: &mut Field) -> Result<()> {
-        [Side::South, Side::North, Side::East, Side::West].into_iter().try_for_each(|to| self.shift_faces(field, to))
+        self.faces.iter_mut().try_for_each(Inlet::expect)?;
+        Side::ALL.into_iter().try_for_each(|to| self.send_face(field, to))?;
+        for inlet in &mut self.faces {
+            let outside = match inlet.side {
+                Side::North | Side::West => 0,
+                Side::South => GHOST + self.extent[0],
+                Side::East => GHOST + self.extent[1],
+            };
+            let points = face_points(self.extent, inlet.side, outside);
+            inlet.take()?.iter().zip(points).for_each(|(numbers, point)| field.set(point, *numbers));
+        }
+        Ok(())
     }
 
-    fn before_plane(&mut self, sweep: Sweep, v: &mut Field, k: usize) -> Result<()> {
-        for side in sweep.comes_from() {
-            let Some(neighbour) = self.grid.neighbour(side) else { continue };
-            let source = if self.any_source { rwmpi::ANY_SOURCE } else { Source::Rank(neighbour) };
-            let points = self.line(side, true, k);
-            self.line.resize(5 * points.size_hint().0, 0.0);
-            self.world.recv(&mut self.line, source, side.tag())?;
-            for (numbers, point) in self.line.as_chunks::<5>().0.iter().zip(points) {
-                v.set(point, *numbers);
+    fn begin(&mut self, sweep: Sweep) -> Result<()> {
+        if sweep == Sweep::Upper {
+            // No more lines come from where the lower sweep came from, but faces.
+            expect(&mut self.faces, Sweep::Lower.comes_from())?;
+        }
+        expect(&mut self.lines, sweep.comes_from())
+    }
+
+    fn before_plane(&mut self, sweep: Sweep, v: &mut Field, k: usize, rest: usize) -> Result<()> {
+        for inlet in self.lines.iter_mut().filter(|inlet| sweep.comes_from().contains(&inlet.side)) {
+            let points = line(&self.interior, inlet.side, true, k);
+            inlet.take()?.iter().zip(points).for_each(|(numbers, point)| v.set(point, *numbers));
+            if rest > 0 {
+                inlet.expect()?;
             }
+        }
+        if sweep == Sweep::Upper && rest <= 1 {
+            // Faces follow the last lines, which are expected.
+            expect(&mut self.faces, sweep.comes_from())?;
         }
         Ok(())
     }
@@ -147,10 +204,10 @@ impl Neighbours for Messages<'_> {
         for from in sweep.comes_from() {
             let side = from.opposite();
             let Some(neighbour) = self.grid.neighbour(side) else { continue };
-            let points = self.line(side, false, k);
-            self.line.clear();
-            self.line.extend(points.flat_map(|point| v.get(point)));
-            self.world.send(&self.line, neighbour, from.tag())?;
+            let points = line(&self.interior, side, false, k);
+            self.outgoing_line.clear();
+            self.outgoing_line.extend(points.flat_map(|point| v.get(point)));
+            self.world.send(&self.outgoing_line, neighbour, from.tag())?;
         }
         Ok(())
     }

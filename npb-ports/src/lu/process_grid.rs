@@ -28,6 +28,11 @@ pub enum Side {
     East,
 }
 
+impl Side {
+    /// All four.
+    pub const ALL: [Side; 4] = [Side::South, Side::North, Side::East, Side::West];
+}
+
 impl ProcessGrid {
     /// The grid of `processes`, seen from `rank`.
     pub fn new(processes: usize, rank: usize) -> Self {

@@ -90,8 +90,10 @@ impl<N: Neighbours> Solver<N> {
 
     fn sweep(&mut self, sweep: Sweep) -> Result<()> {
         self.sweeper.begin();
-        for k in self.sweeper.planes(sweep) {
-            self.neighbours.before_plane(sweep, &mut self.v, k)?;
+        self.neighbours.begin(sweep)?;
+        let mut planes = self.sweeper.planes(sweep);
+        while let Some(k) = planes.next() {
+            self.neighbours.before_plane(sweep, &mut self.v, k, planes.len())?;
             let mut fields = Fields { u: &mut self.u, primitives: &mut self.primitives, v: &mut self.v };
             self.sweeper.plane(sweep, &mut fields, k);
             self.neighbours.after_plane(sweep, &self.v, k)?;

@@ -65,7 +65,7 @@ impl Sweeper {
     }
 
     /// The planes across z in the order of the sweep.
-    pub fn planes(&self, sweep: Sweep) -> impl Iterator<Item = usize> + use<> {
+    pub fn planes(&self, sweep: Sweep) -> impl ExactSizeIterator<Item = usize> + use<> {
         let (first, last) = (self.planes.start, self.planes.end - 1);
         self.planes.clone().map(move |k| match sweep {
             Sweep::Lower => k,

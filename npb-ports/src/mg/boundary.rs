@@ -5,9 +5,10 @@ use rwmpi::Result;
 
 /// A way to bring the ghosts of a grid up to date.
 pub trait Boundary {
-    /// Fills all ghosts of `grid`. The axes are done one after the other, each with the ghosts of those before it, so that
-    /// edges and corners come out right.
-    fn refresh(&mut self, shape: Shape, grid: &mut [f64]) -> Result<()>;
+    /// Calls `compute` to fill the interior of `grid`, which gets its planes without those of ghosts, then fills all ghosts.
+    /// The axes are done one after the other, each with the ghosts of those before it, so that edges and corners come out
+    /// right.
+    fn refresh(&mut self, shape: Shape, grid: &mut [f64], compute: impl FnOnce(&mut [f64])) -> Result<()>;
 }
 
 /// The boundary of a box that is the whole periodic grid: its neighbour on every side is itself.
@@ -15,7 +16,8 @@ pub trait Boundary {
 pub struct Periodic;
 
 impl Boundary for Periodic {
-    fn refresh(&mut self, shape: Shape, grid: &mut [f64]) -> Result<()> {
+    fn refresh(&mut self, shape: Shape, grid: &mut [f64], compute: impl FnOnce(&mut [f64])) -> Result<()> {
+        compute(&mut grid[shape.inside()]);
         let [columns, rows, planes] = shape.interior;
         for z in shape.interior_planes() {
             for (y, z) in shape.interior_rows_of(z..z + 1) {
@@ -49,7 +51,7 @@ mod tests {
                 *point = value(x, y, z);
             }
         }
-        Periodic.refresh(shape, &mut grid).unwrap();
+        Periodic.refresh(shape, &mut grid, |_| ()).unwrap();
         for z in 0..planes {
             for y in 0..rows {
                 assert!((0..columns).all(|x| grid[shape.row(y, z)][x] == value(x, y, z)));

@@ -49,11 +49,11 @@ impl<'a> Collected<'a> {
                 collected.r[whole_row][start[0] + 1..][..length].copy_from_slice(row);
             }
         }
-        Periodic.refresh(collected.shape, &mut collected.r)?;
+        Periodic.refresh(collected.shape, &mut collected.r, |_| ())?;
         self.hierarchy.restrict()?;
         self.hierarchy.smooth_coarsest()?;
         self.hierarchy.correct()?;
-        self.hierarchy.prolongate_then::<false>(self.hierarchy.levels.len() - 1, |_, _, _| ());
+        self.hierarchy.prolongate();
         self.copy_own_part(shape, u);
         Ok(())
     }

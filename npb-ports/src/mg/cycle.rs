@@ -41,15 +41,16 @@ impl<M: DerefMut<Target = [f64]>, B: Boundary> Hierarchy<M, B> {
 
     /// Brings the ghosts of `grid`, which is of `shape`, up to date.
     pub fn refresh(&mut self, shape: Shape, grid: &mut [f64]) -> Result<()> {
-        self.boundary.refresh(shape, grid)
+        self.boundary.refresh(shape, grid, |_| ())
     }
 
     /// Restricts the finest residual to all coarser levels.
     pub fn restrict(&mut self) -> Result<()> {
         for fine in (1..self.levels.len()).rev() {
-            let [coarse, fine] = &mut self.levels[fine - 1..=fine] else { unreachable!("a slice of two") };
-            restrict(fine.shape, &fine.r, coarse.shape, &mut coarse.r, &mut self.sums);
-            self.boundary.refresh(coarse.shape, &mut coarse.r)?;
+            let [coarse, fine] = pair(&mut self.levels, fine);
+            self.boundary.refresh(coarse.shape, &mut coarse.r, |r| {
+                restrict(fine.shape, &fine.r, coarse.shape, r, &mut self.sums);
+            })?;
         }
         Ok(())
     }
@@ -63,10 +64,13 @@ impl<M: DerefMut<Target = [f64]>, B: Boundary> Hierarchy<M, B> {
     /// Corrects level after level, from the second coarsest to all that are coarser than the finest.
     pub fn correct(&mut self) -> Result<()> {
         for level in 1..self.levels.len() - 1 {
-            self.prolongate_then::<false>(level, |Level { shape, u, r }, planes, sums| {
-                residual_in_place(*shape, planes, u, r, sums);
-            });
-            self.refresh_and_smooth(level)?;
+            let [coarse, Level { shape, u, r }] = pair(&mut self.levels, level);
+            self.boundary.refresh(*shape, r, |r| {
+                prolongate_then::<false>((coarse.shape, &coarse.u), (*shape, u), &mut self.sums, |u, planes, sums| {
+                    residual_in_place(*shape, planes, u, r, sums);
+                });
+            })?;
+            self.smooth(level)?;
         }
         Ok(())
     }
@@ -74,53 +78,62 @@ impl<M: DerefMut<Target = [f64]>, B: Boundary> Hierarchy<M, B> {
     /// Corrects the solution on the finest level, the coarser ones having been corrected.
     pub fn finish(&mut self, v: &[f64]) -> Result<()> {
         let finest = self.levels.len() - 1;
-        self.prolongate_then::<true>(finest, |Level { shape, u, r }, planes, sums| {
-            residual(*shape, planes, u, v, r, sums)
-        });
-        self.refresh_and_smooth(finest)
+        let [coarse, Level { shape, u, r }] = pair(&mut self.levels, finest);
+        self.boundary.refresh(*shape, r, |r| {
+            prolongate_then::<true>((coarse.shape, &coarse.u), (*shape, u), &mut self.sums, |u, planes, sums| {
+                residual(*shape, planes, u, v, r, sums);
+            });
+        })?;
+        self.smooth(finest)
     }
 
-    /// Makes the correction of the next coarser level that of `level`, or adds it to that if `ADD`, and does `then` in every plane for which that and
-    /// the planes around it are done, while they are still in the cache.
-    pub fn prolongate_then<const ADD: bool>(
-        &mut self,
-        level: usize,
-        then: impl Fn(&mut Level<M>, Range<usize>, &mut RowSums),
-    ) {
-        let [coarse, fine] = &mut self.levels[level - 1..=level] else { unreachable!("a slice of two") };
-        let mut done = fine.shape.interior_planes().start;
-        for z in 0..=coarse.shape.interior[2] {
-            prolongate::<ADD>(coarse.shape, z, &coarse.u, fine.shape, &mut fine.u, &mut self.sums);
-            // Planes 2z and 2z + 1 are new, so all planes before 2z + 1 have their neighbours.
-            let complete = (2 * z + 1).max(done);
-            then(fine, done..complete, &mut self.sums);
-            done = complete;
-        }
+    /// Makes the correction of the second finest level that of the finest.
+    pub fn prolongate(&mut self) {
+        let finest = self.levels.len() - 1;
+        let [coarse, Level { shape, u, .. }] = pair(&mut self.levels, finest);
+        prolongate_then::<false>((coarse.shape, &coarse.u), (*shape, u), &mut self.sums, |_, _, _| ());
     }
 
     /// Takes into the residual of `level` what its correction achieves, and smooths what is left.
     pub fn relax(&mut self, level: usize) -> Result<()> {
         let Level { shape, u, r } = &mut self.levels[level];
-        residual_in_place(*shape, shape.interior_planes(), u, r, &mut self.sums);
-        self.refresh_and_smooth(level)
-    }
-
-    fn refresh_and_smooth(&mut self, level: usize) -> Result<()> {
-        let Level { shape, r, .. } = &mut self.levels[level];
-        self.boundary.refresh(*shape, r)?;
+        self.boundary.refresh(*shape, r, |r| {
+            residual_in_place(*shape, shape.interior_planes(), u, r, &mut self.sums);
+        })?;
         self.smooth(level)
     }
 
     fn smooth(&mut self, level: usize) -> Result<()> {
         let Level { shape, u, r } = &mut self.levels[level];
-        smooth(*shape, self.smoother, r, u, &mut self.sums);
-        self.boundary.refresh(*shape, u)
+        self.boundary.refresh(*shape, u, |u| smooth(*shape, self.smoother, r, u, &mut self.sums))
     }
 
     /// On the finest level, r = v − A u.
     pub fn evaluate(&mut self, v: &[f64]) -> Result<()> {
         let Level { shape, u, r } = self.levels.last_mut().expect("at least one level");
-        residual(*shape, shape.interior_planes(), u, v, r, &mut self.sums);
-        self.boundary.refresh(*shape, r)
+        self.boundary.refresh(*shape, r, |r| residual(*shape, shape.interior_planes(), u, v, r, &mut self.sums))
+    }
+}
+
+/// A level and the next coarser one, that first.
+fn pair<M>(levels: &mut [Level<M>], fine: usize) -> &mut [Level<M>; 2] {
+    levels[fine - 1..].first_chunk_mut().expect("there is a coarser level")
+}
+
+/// Makes the correction of a level that of the next coarser one, or adds it to that if `ADD`, and does `then` in every plane
+/// for which that and the planes around it are done, while they are still in the cache.
+fn prolongate_then<const ADD: bool>(
+    (coarse_shape, coarse): (Shape, &[f64]),
+    (fine_shape, fine): (Shape, &mut [f64]),
+    sums: &mut RowSums,
+    mut then: impl FnMut(&[f64], Range<usize>, &mut RowSums),
+) {
+    let mut done = fine_shape.interior_planes().start;
+    for z in 0..=coarse_shape.interior[2] {
+        prolongate::<ADD>(coarse_shape, z, coarse, fine_shape, fine, sums);
+        // Planes 2z and 2z + 1 are new, so all planes before 2z + 1 have their neighbours.
+        let complete = (2 * z + 1).max(done);
+        then(fine, done..complete, sums);
+        done = complete;
     }
 }

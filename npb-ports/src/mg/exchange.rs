@@ -1,13 +1,14 @@
 //! Ghost points from other ranks: along each axis the outermost layers travel to the neighbours on both sides.
 //!
-//! Receives are posted before anything is sent. Layers of constant z lie in one piece, so they are sent from where they are
-//! and received where they belong; the others go through buffers. Where the grid is not divided along an axis, both
+//! Receives are posted before the layers are even computed. Layers of constant z lie in one piece, so they are sent from where
+//! they are and received where they belong; the others go through buffers. Where the grid is not divided along an axis, both
 //! neighbours are the rank itself, and it sends messages to itself like to any other.
 
 use super::boundary::Boundary;
 use super::decomposition::Decomposition;
 use super::shape::Shape;
-use rwmpi::{ANY_SOURCE, Buffer, Communicator, Result, Source, Universe};
+use rwmpi::{ANY_SOURCE, Buffer, Communicator, Request, Result, Scope, Source, Universe};
+use std::array;
 
 /// The ways along an axis, as indices: towards lower coordinates and towards higher ones.
 const DOWN: usize = 0;
@@ -16,9 +17,10 @@ const UP: usize = 1;
 /// The boundary of a box that is a rank's part of the whole grid.
 pub struct Exchange<'a> {
     neighbours: Neighbours<'a>,
-    /// Layers on their way out, and in, by the way they travel.
+    /// Layers on their way out, by the way they travel.
     outgoing: [Buffer<f64>; 2],
-    incoming: [Buffer<f64>; 2],
+    /// Layers on their way in, along x and y.
+    incoming: [[Buffer<f64>; 2]; 2],
 }
 
 impl<'a> Exchange<'a> {
@@ -30,42 +32,31 @@ impl<'a> Exchange<'a> {
         largest: Shape,
         any_source: bool,
     ) -> Self {
-        let ranks = std::array::from_fn(|axis| decomposition.neighbours(world.rank(), axis));
+        let ranks = array::from_fn(|axis| decomposition.neighbours(world.rank(), axis));
         let [length, rows, planes] = largest.extents();
-        let buffer = || universe.alloc(planes * length.max(rows));
+        let buffers = || array::from_fn(|_| universe.alloc(planes * length.max(rows)));
         let neighbours = Neighbours { world, ranks, any_source };
-        Exchange { neighbours, outgoing: [buffer(), buffer()], incoming: [buffer(), buffer()] }
-    }
-
-    /// Exchanges the layers along x or y, by way of the buffers.
-    fn refresh_in_pieces(&mut self, axis: usize, shape: Shape, grid: &mut [f64]) -> Result<()> {
-        let last = shape.interior[axis];
-        let [down, up] = &mut self.outgoing;
-        let count = copy_out(shape, axis, 1, grid, down);
-        copy_out(shape, axis, last, grid, up);
-        let [from_above, from_below] = &mut self.incoming;
-        let incoming = [&mut from_above[..count], &mut from_below[..count]];
-        self.neighbours.swap(axis, [&down[..count], &up[..count]], incoming)?;
-        copy_in(shape, axis, last + 1, from_above, grid);
-        copy_in(shape, axis, 0, from_below, grid);
-        Ok(())
-    }
-
-    /// Exchanges the layers along z, from place to place.
-    fn refresh_planes(&mut self, shape: Shape, grid: &mut [f64]) -> Result<()> {
-        let plane = shape.plane(0).len();
-        let (from_below, rest) = grid.split_at_mut(plane);
-        let (inside, from_above) = rest.split_at_mut(shape.interior[2] * plane);
-        let outgoing = [&inside[..plane], &inside[inside.len() - plane..]];
-        self.neighbours.swap(2, outgoing, [from_above, from_below])
+        Exchange { neighbours, outgoing: buffers(), incoming: [buffers(), buffers()] }
     }
 }
 
 impl Boundary for Exchange<'_> {
-    fn refresh(&mut self, shape: Shape, grid: &mut [f64]) -> Result<()> {
-        self.refresh_in_pieces(0, shape, grid)?;
-        self.refresh_in_pieces(1, shape, grid)?;
-        self.refresh_planes(shape, grid)
+    fn refresh(&mut self, shape: Shape, grid: &mut [f64], compute: impl FnOnce(&mut [f64])) -> Result<()> {
+        let Exchange { neighbours, outgoing, incoming: [along_x, along_y] } = self;
+        let plane = shape.plane(0).len();
+        let (below, rest) = grid.split_at_mut(plane);
+        let (inside, above) = rest.split_at_mut(shape.inside().len());
+        rwmpi::scope(|scope| {
+            let requests = neighbours.receive(scope, 2, [above, below])?;
+            neighbours.refresh_in_pieces(1, shape, inside, outgoing, along_y, |inside, outgoing| {
+                neighbours.refresh_in_pieces(0, shape, inside, outgoing, along_x, |inside, _| {
+                    compute(inside);
+                    Ok(())
+                })
+            })?;
+            neighbours.send(2, [&inside[..plane], &inside[inside.len() - plane..]])?;
+            rwmpi::wait_all(requests).map(drop)
+        })
     }
 }
 
@@ -78,20 +69,52 @@ struct Neighbours<'a> {
 }
 
 impl Neighbours<'_> {
-    /// Sends `outgoing` down and up along `axis`, and receives in `incoming` what travels down and up to here.
-    fn swap(&self, axis: usize, outgoing: [&[f64]; 2], incoming: [&mut [f64]; 2]) -> Result<()> {
-        let [before, after] = self.ranks[axis];
-        let source = |rank: usize| if self.any_source { ANY_SOURCE } else { Source::Rank(rank) };
+    /// Exchanges the layers along x or y, by way of the buffers, after `before` has made them.
+    fn refresh_in_pieces(
+        &self,
+        axis: usize,
+        shape: Shape,
+        inside: &mut [f64],
+        outgoing: &mut [Buffer<f64>; 2],
+        incoming: &mut [Buffer<f64>; 2],
+        before: impl FnOnce(&mut [f64], &mut [Buffer<f64>; 2]) -> Result<()>,
+    ) -> Result<()> {
+        let (last, count) = (shape.interior[axis], layer_points(shape, axis));
         let [from_above, from_below] = incoming;
         rwmpi::scope(|scope| {
-            let going_down = self.world.irecv(scope, from_above, source(after), tag(axis, DOWN))?;
-            let going_up = self.world.irecv(scope, from_below, source(before), tag(axis, UP))?;
-            self.world.send(outgoing[UP], after, tag(axis, UP))?;
-            self.world.send(outgoing[DOWN], before, tag(axis, DOWN))?;
-            going_down.wait()?;
-            going_up.wait()?;
-            Ok(())
-        })
+            let requests = self.receive(scope, axis, [&mut from_above[..count], &mut from_below[..count]])?;
+            before(inside, outgoing)?;
+            let [down, up] = outgoing;
+            copy_out(shape, axis, 1, inside, down);
+            copy_out(shape, axis, last, inside, up);
+            self.send(axis, [&down[..count], &up[..count]])?;
+            rwmpi::wait_all(requests).map(drop)
+        })?;
+        copy_in(shape, axis, last + 1, from_above, inside);
+        copy_in(shape, axis, 0, from_below, inside);
+        Ok(())
+    }
+
+    /// Posts the receives of what travels down and up along `axis` to here, in the order in which [`Neighbours::send`] sends.
+    fn receive<'scope>(
+        &self,
+        scope: &'scope Scope<'scope, '_>,
+        axis: usize,
+        [from_above, from_below]: [&'scope mut [f64]; 2],
+    ) -> Result<[Request<'scope>; 2]> {
+        let [before, after] = self.ranks[axis];
+        let source = |rank: usize| if self.any_source { ANY_SOURCE } else { Source::Rank(rank) };
+        Ok([
+            self.world.irecv(scope, from_below, source(before), tag(axis, UP))?,
+            self.world.irecv(scope, from_above, source(after), tag(axis, DOWN))?,
+        ])
+    }
+
+    /// Sends layers down and up along `axis`.
+    fn send(&self, axis: usize, [down, up]: [&[f64]; 2]) -> Result<()> {
+        let [before, after] = self.ranks[axis];
+        self.world.send(up, after, tag(axis, UP))?;
+        self.world.send(down, before, tag(axis, DOWN))
     }
 }
 
@@ -101,49 +124,54 @@ fn tag(axis: usize, way: usize) -> i32 {
     100 * (direction + 2 + 10 * (axis as i32 + 1))
 }
 
-/// Copies the layer `index` along x or y to `buffer`; returns how many points it has. The ghosts of a layer belong to it
-/// along the axes that were done before.
-fn copy_out(shape: Shape, axis: usize, index: usize, grid: &[f64], buffer: &mut [f64]) -> usize {
+/// How many points a layer across x or y has. The ghosts of a layer belong to it along the axes that were done before.
+fn layer_points(shape: Shape, axis: usize) -> usize {
+    let ([length, ..], [_, rows, planes]) = (shape.extents(), shape.interior);
+    if axis == 0 { rows * planes } else { length * planes }
+}
+
+/// Copies the layer `index` across x or y to `buffer`.
+fn copy_out(shape: Shape, axis: usize, index: usize, inside: &[f64], buffer: &mut [f64]) {
     let [length, _, _] = shape.extents();
     let [_, rows, planes] = shape.interior;
     if axis == 0 {
-        let points = shape.interior_rows().map(|(y, z)| grid[shape.row(y, z)][index]);
-        buffer.iter_mut().zip(points).for_each(|(place, point)| *place = point);
-        rows * planes
+        for (points, z) in buffer.chunks_exact_mut(rows).zip(0..planes) {
+            points.iter_mut().zip(1..=rows).for_each(|(point, y)| *point = inside[shape.row(y, z)][index]);
+        }
     } else {
-        let pieces = buffer.chunks_exact_mut(length).zip(1..=planes);
-        pieces.for_each(|(piece, z)| piece.copy_from_slice(&grid[shape.row(index, z)]));
-        length * planes
+        let pieces = buffer.chunks_exact_mut(length).zip(0..planes);
+        pieces.for_each(|(piece, z)| piece.copy_from_slice(&inside[shape.row(index, z)]));
     }
 }
 
-/// Copies `buffer` to the layer `index` along x or y.
-fn copy_in(shape: Shape, axis: usize, index: usize, buffer: &[f64], grid: &mut [f64]) {
+/// Copies `buffer` to the layer `index` across x or y.
+fn copy_in(shape: Shape, axis: usize, index: usize, buffer: &[f64], inside: &mut [f64]) {
     let [length, _, _] = shape.extents();
+    let [_, rows, planes] = shape.interior;
     if axis == 0 {
-        for ((y, z), point) in shape.interior_rows().zip(buffer) {
-            grid[shape.row(y, z)][index] = *point;
+        for (points, z) in buffer.chunks_exact(rows).zip(0..planes) {
+            points.iter().zip(1..=rows).for_each(|(point, y)| inside[shape.row(y, z)][index] = *point);
         }
     } else {
-        for (piece, z) in buffer.chunks_exact(length).zip(1..=shape.interior[2]) {
-            grid[shape.row(index, z)].copy_from_slice(piece);
-        }
+        let pieces = buffer.chunks_exact(length).zip(0..planes);
+        pieces.for_each(|(piece, z)| inside[shape.row(index, z)].copy_from_slice(piece));
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Shape, copy_in, copy_out};
+    use super::{Shape, copy_in, copy_out, layer_points};
 
     #[test]
     fn layers_are_put_back_where_they_came_from() {
         let shape = Shape { interior: [2, 3, 4] };
-        let grid: Vec<f64> = (0..shape.points()).map(|point| point as f64).collect();
+        let inside: Vec<f64> = shape.inside().map(|point| point as f64).collect();
         for (axis, points) in [(0, 3 * 4), (1, 4 * 4)] {
-            let (mut copy, mut buffer) = (vec![-1.0; grid.len()], vec![0.0; 64]);
-            assert_eq!(copy_out(shape, axis, 1, &grid, &mut buffer), points);
+            assert_eq!(layer_points(shape, axis), points);
+            let (mut copy, mut buffer) = (vec![-1.0; inside.len()], vec![0.0; 64]);
+            copy_out(shape, axis, 1, &inside, &mut buffer);
             copy_in(shape, axis, 1, &buffer, &mut copy);
-            let touched = copy.iter().zip(&grid).filter(|(copy, original)| copy == original);
+            let touched = copy.iter().zip(&inside).filter(|(copy, original)| copy == original);
             assert_eq!(touched.count(), points);
         }
     }

@@ -43,6 +43,11 @@ impl Shape {
         length * rows * z..length * rows * (z + 1)
     }
 
+    /// The points of all planes of constant z that are not ghosts.
+    pub fn inside(&self) -> Range<usize> {
+        self.plane(1).start..self.plane(self.interior[2] + 1).start
+    }
+
     /// The planes of constant z, without ghosts.
     pub fn interior_planes(&self) -> Range<usize> {
         1..self.interior[2] + 1
@@ -71,6 +76,7 @@ mod tests {
         assert_eq!(shape.row(0, 0), 0..4);
         assert_eq!(shape.interior_row(1, 0), 5..7);
         assert_eq!(shape.plane(5), 100..120);
+        assert_eq!(shape.inside(), 20..100);
         assert_eq!(shape.interior_rows().count(), 12);
         assert_eq!(shape.interior_rows().last(), Some((3, 4)));
     }

@@ -4,6 +4,9 @@
 //! All but prolongation work row by row in two steps. First, for every place along the row, the four neighbouring rows that
 //! share a face with it are added up, and the four that share an edge. Then the weighted sum needs these two sums and the
 //! row itself at three places each, instead of 27 points.
+//!
+//! Of a grid that is read, an operator gets everything; of one that it changes, only the planes that are not ghosts
+//! ([`Shape::inside`]). So the ghosts' planes can be received meanwhile.
 
 use super::shape::Shape;
 use multiversion::multiversion;
@@ -52,21 +55,21 @@ fn add_rows_around(shape: Shape, grid: &[f64], y: usize, z: usize, faces: &mut [
     }
 }
 
-/// In `planes`, r = v − A u. Ghosts of r are left alone.
+/// In `planes`, r = v − A u.
 #[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl+avx2+fma", "x86_64+avx2+fma"))]
 pub fn residual(shape: Shape, planes: Range<usize>, u: &[f64], v: &[f64], r: &mut [f64], sums: &mut RowSums) {
     for (y, z) in shape.interior_rows_of(planes) {
-        let row = shape.interior_row(y, z);
-        let targets = r[row.clone()].iter_mut().zip(&v[row]).map(|(r, &v)| (r, v));
+        let results = r[shape.interior_row(y, z - 1)].iter_mut();
+        let targets = results.zip(&v[shape.interior_row(y, z)]).map(|(r, &v)| (r, v));
         subtract_operator(shape, u, y, z, targets, sums);
     }
 }
 
-/// In `planes`, r = r − A u. Ghosts of r are left alone.
+/// In `planes`, r = r − A u.
 #[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl+avx2+fma", "x86_64+avx2+fma"))]
 pub fn residual_in_place(shape: Shape, planes: Range<usize>, u: &[f64], r: &mut [f64], sums: &mut RowSums) {
     for (y, z) in shape.interior_rows_of(planes) {
-        let targets = r[shape.interior_row(y, z)].iter_mut().map(|r| {
+        let targets = r[shape.interior_row(y, z - 1)].iter_mut().map(|r| {
             let v = *r;
             (r, v)
         });
@@ -94,21 +97,21 @@ fn subtract_operator<'a>(
     }
 }
 
-/// u = u + S r. Ghosts of u are left alone.
+/// u = u + S r.
 #[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl+avx2+fma", "x86_64+avx2+fma"))]
 pub fn smooth(shape: Shape, smoother: Smoother, r: &[f64], u: &mut [f64], sums: &mut RowSums) {
     for (y, z) in shape.interior_rows() {
         let RowSums { faces, edges, .. } = &mut *sums;
         add_rows_around(shape, r, y, z, faces, edges);
         let places = r[shape.row(y, z)].windows(3).zip(faces.windows(3)).zip(&edges[1..]);
-        for (u, ((row, faces), edge)) in u[shape.interior_row(y, z)].iter_mut().zip(places) {
+        for (u, ((row, faces), edge)) in u[shape.interior_row(y, z - 1)].iter_mut().zip(places) {
             let (faces, edges) = (row[0] + row[2] + faces[1], edge + faces[0] + faces[2]);
             *u += smoother.centre * row[1] + smoother.face * faces + smoother.edge * edges;
         }
     }
 }
 
-/// Coarse = P fine: each coarse point sits on the fine point with twice its index. Ghosts of coarse are left alone.
+/// Coarse = P fine: each coarse point sits on the fine point with twice its index.
 #[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl+avx2+fma", "x86_64+avx2+fma"))]
 pub fn restrict(fine_shape: Shape, fine: &[f64], coarse_shape: Shape, coarse: &mut [f64], sums: &mut RowSums) {
     for (y, z) in coarse_shape.interior_rows() {
@@ -123,7 +126,7 @@ pub fn restrict(fine_shape: Shape, fine: &[f64], coarse_shape: Shape, coarse: &m
                 + 0.125 * (faces[0] + faces[2] + edges[1])
                 + 0.0625 * (edges[0] + edges[2]);
         }
-        let coarse = &mut coarse[coarse_shape.interior_row(y, z)];
+        let coarse = &mut coarse[coarse_shape.interior_row(y, z - 1)];
         coarse.iter_mut().zip(weighted.as_chunks::<2>().0).for_each(|(coarse, [_, weighted])| *coarse = *weighted);
     }
 }
@@ -214,8 +217,8 @@ mod tests {
         let (u, v) = (values(FINE, 1), values(FINE, 2));
         let mut r = vec![f64::NAN; FINE.points()];
         let mut in_place = v.clone();
-        residual(FINE, 1..9, &u, &v, &mut r, &mut RowSums::new(FINE));
-        residual_in_place(FINE, 1..9, &u, &mut in_place, &mut RowSums::new(FINE));
+        residual(FINE, 1..9, &u, &v, &mut r[FINE.inside()], &mut RowSums::new(FINE));
+        residual_in_place(FINE, 1..9, &u, &mut in_place[FINE.inside()], &mut RowSums::new(FINE));
         for point in interior_points(FINE) {
             let index = FINE.row(point[1], point[2]).start + point[0];
             let expected = v[index] - weighted(FINE, &u, point, [-8.0 / 3.0, 0.0, 1.0 / 6.0, 1.0 / 12.0]);
@@ -229,7 +232,7 @@ mod tests {
         let (r, before) = (values(FINE, 3), values(FINE, 4));
         let mut u = before.clone();
         let smoother = Smoother { centre: -0.375, face: 0.03125, edge: -0.015625 };
-        smooth(FINE, smoother, &r, &mut u, &mut RowSums::new(FINE));
+        smooth(FINE, smoother, &r, &mut u[FINE.inside()], &mut RowSums::new(FINE));
         for point in interior_points(FINE) {
             let index = FINE.row(point[1], point[2]).start + point[0];
             let expected = before[index] + weighted(FINE, &r, point, [-0.375, 0.03125, -0.015625, 0.0]);
@@ -241,7 +244,7 @@ mod tests {
     fn restriction_weighs_the_27_fine_points() {
         let coarse_shape = Shape { interior: [2, 3, 4] };
         let (fine, mut coarse) = (values(FINE, 5), vec![0.0; coarse_shape.points()]);
-        restrict(FINE, &fine, coarse_shape, &mut coarse, &mut RowSums::new(FINE));
+        restrict(FINE, &fine, coarse_shape, &mut coarse[coarse_shape.inside()], &mut RowSums::new(FINE));
         for point in interior_points(coarse_shape) {
             let expected = weighted(FINE, &fine, point.map(|index| 2 * index), [0.5, 0.25, 0.125, 0.0625]);
             assert!((coarse[coarse_shape.row(point[1], point[2])][point[0]] - expected).abs() < 1e-14);

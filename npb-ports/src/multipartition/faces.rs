@@ -4,9 +4,8 @@
 //! layers of points of all the rank's cells that have a neighbour there.
 
 use super::decomposition::{Cell, Multipartition, Side};
-use super::messages::{Incoming, Mail, Outgoing};
 use crate::cfd::{Block, Field, GHOST};
-use rwmpi::{Buffer, Result};
+use rwmpi::{Buffer, Communicator, PersistentReceive, Result, Universe, scope};
 use std::array::from_fn;
 use std::ops::Range;
 
@@ -24,51 +23,52 @@ const DIRECTIONS: [(usize, Side, i32); 6] = [
 type Region = [Range<usize>; 3];
 
 /// Fills ghost points with the neighbours' values.
-pub struct FaceExchange<'u> {
-    mail: Mail<'u>,
-    /// For each direction, the layers that leave and those that arrive.
-    buffers: [(Buffer<f64>, Buffer<f64>); 6],
+pub struct FaceExchange {
+    communicator: Communicator,
+    /// For each direction, the layers that leave and those that arrive; none for a rank that is alone. The receives are posted
+    /// always, but while their data is used.
+    layers: Vec<(Buffer<f64>, PersistentReceive<f64>)>,
 }
 
-impl<'u> FaceExchange<'u> {
-    /// For the cells of `partition`.
-    pub fn new(partition: &Multipartition, mail: Mail<'u>) -> Self {
-        let buffers = DIRECTIONS.map(|(axis, side, _)| {
+impl FaceExchange {
+    /// For the cells of `partition`, which is that of the ranks of `world`. Collective.
+    pub fn new(partition: &Multipartition, universe: &Universe, world: &Communicator) -> Result<Self> {
+        let communicator = world.dup()?;
+        let directions = if partition.slabs() == 1 { &[][..] } else { &DIRECTIONS };
+        let layers = directions.iter().map(|&(axis, side, tag)| {
             let buffer = |side| {
                 let layers =
                     bordering(partition, axis, side).map(|(_, cell)| points(&leaving(&cell.block, axis, side)));
-                mail.buffer(5 * layers.sum::<usize>())
+                universe.alloc(5 * layers.sum::<usize>())
             };
-            (buffer(side), buffer(side.opposite()))
+            let source = partition.neighbour(axis, side.opposite());
+            let mut receive = communicator.persistent_receive(buffer(side.opposite()), source, tag)?;
+            receive.start()?;
+            Ok((buffer(side), receive))
         });
-        FaceExchange { buffers, mail }
+        let layers = layers.collect::<Result<_>>()?;
+        Ok(FaceExchange { communicator, layers })
     }
 
     /// Exchanges the faces of `fields`, one for each cell of `partition`. One rank alone sends nothing.
     pub fn exchange(&mut self, partition: &Multipartition, fields: &mut [Field]) -> Result<()> {
-        if partition.slabs() == 1 {
-            return Ok(());
-        }
-        for ((axis, side, _), (outgoing, _)) in DIRECTIONS.into_iter().zip(&mut self.buffers) {
-            let mut free = &mut outgoing[..];
-            for (index, cell) in bordering(partition, axis, side) {
-                for_each_row(&mut fields[index], &leaving(&cell.block, axis, side), |row| {
-                    take_mut(&mut free, row.len()).copy_from_slice(row);
-                });
+        let FaceExchange { communicator, layers } = self;
+        scope(|scope| {
+            for ((axis, side, tag), (outgoing, _)) in DIRECTIONS.into_iter().zip(layers) {
+                let mut free = &mut outgoing[..];
+                for (index, cell) in bordering(partition, axis, side) {
+                    for_each_row(&mut fields[index], &leaving(&cell.block, axis, side), |row| {
+                        take_mut(&mut free, row.len()).copy_from_slice(row);
+                    });
+                }
+                // The scope waits for it.
+                let _sent = communicator.isend(scope, outgoing, partition.neighbour(axis, side), tag)?;
             }
-        }
-        let (incoming, outgoing): (Vec<_>, Vec<_>) = DIRECTIONS
-            .into_iter()
-            .zip(&mut self.buffers)
-            .map(|((axis, side, tag), (data, buffer))| {
-                let source = partition.neighbour(axis, side.opposite());
-                let destination = partition.neighbour(axis, side);
-                (Incoming { source, tag, buffer }, Outgoing { destination, tag, data })
-            })
-            .unzip();
-        self.mail.exchange(incoming, outgoing, || ())?;
-        for ((axis, side, _), (_, incoming)) in DIRECTIONS.into_iter().zip(&self.buffers) {
-            let mut rest = &incoming[..];
+            Ok(())
+        })?;
+        for ((axis, side, _), (_, receive)) in DIRECTIONS.into_iter().zip(&mut self.layers) {
+            receive.wait()?;
+            let mut rest = &receive.buffer()?[..];
             for (index, cell) in bordering(partition, axis, side.opposite()) {
                 for_each_row(&mut fields[index], &arriving(&cell.block, axis, side), |row| {
                     let (values, remaining) = rest.split_at(row.len());
@@ -76,6 +76,7 @@ impl<'u> FaceExchange<'u> {
                     rest = remaining;
                 });
             }
+            receive.start()?;
         }
         Ok(())
     }

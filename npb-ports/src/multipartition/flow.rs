@@ -3,39 +3,32 @@
 
 use super::decomposition::Multipartition;
 use super::faces::FaceExchange;
-use super::messages::Mail;
 use super::residual::Residual;
 use super::sweep::{LineSolver, Sweep};
 use crate::cfd::{Field, GHOST, Mesh, State, error_squares, initial_value, squares};
 use rwmpi::{Communicator, Result, Universe};
 
 /// A rank's part of the simulation.
-pub struct Flow<'u, S: LineSolver> {
+pub struct Flow<S: LineSolver> {
     partition: Multipartition,
     time_step: f64,
-    faces: FaceExchange<'u>,
-    sweep: Sweep<'u, S>,
+    faces: FaceExchange,
+    sweep: Sweep<S>,
     residuals: Vec<Residual>,
     u: Vec<Field>,
     right_hand_sides: Vec<Field>,
 }
 
-impl<'u, S: LineSolver> Flow<'u, S> {
+impl<S: LineSolver> Flow<S> {
     /// For this rank's cells of a mesh that is dealt to the ranks of `world`, with initial values. Collective.
-    pub fn new(
-        mesh: Mesh,
-        time_step: f64,
-        solver: S,
-        (universe, world): (&'u Universe, &Communicator),
-    ) -> Result<Self> {
+    pub fn new(mesh: Mesh, time_step: f64, solver: S, (universe, world): (&Universe, &Communicator)) -> Result<Self> {
         let partition = Multipartition::new(mesh, world.rank(), world.size());
         let blocks = || partition.cells().iter().map(|cell| cell.block);
         let fields = || blocks().map(|block| Field::new(block.extent)).collect();
-        let (for_lines, for_faces) = (Mail::new(universe, world)?, Mail::new(universe, world)?);
         let mut flow = Flow {
             time_step,
-            faces: FaceExchange::new(&partition, for_faces),
-            sweep: Sweep::new(&partition, solver, for_lines),
+            faces: FaceExchange::new(&partition, universe, world)?,
+            sweep: Sweep::new(&partition, solver, universe, world)?,
             residuals: blocks().map(Residual::new).collect(),
             u: fields(),
             right_hand_sides: fields(),
@@ -54,11 +47,23 @@ impl<'u, S: LineSolver> Flow<'u, S> {
 
     /// Advances by one time step.
     pub fn step(&mut self) -> Result<()> {
+        if self.partition.slabs() == 1 {
+            self.step_alone();
+            return Ok(());
+        }
         self.compute_right_hand_sides()?;
         for axis in 0..3 {
             self.sweep.run(&self.partition, axis, &mut self.u, &mut self.right_hand_sides)?;
         }
         Ok(())
+    }
+
+    /// A rank that need not wait for others does two sweeps of a plane while that is in the cache.
+    fn step_alone(&mut self) {
+        let Flow { partition, time_step, sweep, residuals, u, right_hand_sides, .. } = self;
+        let (block, u, r) = (&partition.cells()[0].block, &mut u[0], &mut right_hand_sides[0]);
+        residuals[0].compute(u, *time_step, r, |plane, r| sweep.run_in_plane(block, plane, u, r));
+        sweep.run_across_planes(block, u, r);
     }
 
     /// This rank's sum of squares of the distance from the exact solution.
@@ -84,7 +89,7 @@ impl<'u, S: LineSolver> Flow<'u, S> {
     fn compute_right_hand_sides(&mut self) -> Result<()> {
         self.faces.exchange(&self.partition, &mut self.u)?;
         for ((residual, u), r) in self.residuals.iter_mut().zip(&self.u).zip(&mut self.right_hand_sides) {
-            residual.compute(u, self.time_step, r);
+            residual.compute(u, self.time_step, r, |_, _| ());
         }
         Ok(())
     }

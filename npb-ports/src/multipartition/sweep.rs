@@ -6,11 +6,10 @@
 
 use super::bundle::{Bundle, Face, gather, scatter, scatter_add};
 use super::decomposition::{Multipartition, Side};
-use super::messages::{Incoming, Mail, Outgoing};
-use crate::cfd::Field;
+use super::messages::Passage;
+use crate::cfd::{Block, Field};
 use crate::lanes::{Lanes, Unknowns};
-use rwmpi::{Buffer, Result};
-use std::marker::PhantomData;
+use rwmpi::{Communicator, Result, Universe};
 
 /// One number for each line of a bundle, several times: how lines stand at a border.
 pub trait Carry: Default + AsRef<[Lanes]> + AsMut<[Lanes]> {}
@@ -73,143 +72,139 @@ impl<K: Clone + Default> Lines<K> {
 }
 
 /// Solves lines with solver `S`.
-pub struct Sweep<'u, S: LineSolver> {
+pub struct Sweep<S: LineSolver> {
     solver: S,
-    mail: Mail<'u>,
     /// Bundles at work: one if no message is waited for in between, else all of every cell.
     lines: Vec<Vec<Lines<S::Kept>>>,
-    outgoing: Buffer<f64>,
-    incoming: Buffer<f64>,
+    /// For each axis, the messages of elimination and those of substitution; none for a rank that is alone.
+    passages: Vec<[Passage; 2]>,
 }
 
-impl<'u, S: LineSolver> Sweep<'u, S> {
-    /// For the cells of `partition`.
-    pub fn new(partition: &Multipartition, solver: S, mail: Mail<'u>) -> Self {
-        let slabs = partition.slabs();
-        let stages = (0..3).flat_map(|axis| (0..slabs).map(move |slab| Stage::<S>::new(partition, axis, slab)));
-        let longest = stages.map(|stage| if slabs == 1 { 0 } else { stage.forward.max(stage.backward) }).max();
-        let longest = longest.expect("there is at least one slab");
-        let lines = vec![vec![Lines::default()]; slabs];
-        let (outgoing, incoming) = (mail.buffer(longest), mail.buffer(longest));
-        Sweep { solver, mail, lines, outgoing, incoming }
+impl<S: LineSolver> Sweep<S> {
+    /// For the cells of `partition`, which is that of the ranks of `world`. Collective.
+    pub fn new(partition: &Multipartition, solver: S, universe: &Universe, world: &Communicator) -> Result<Self> {
+        let communicator = world.dup()?;
+        let axes = if partition.slabs() == 1 { 0..0 } else { 0..3 };
+        let passages = axes.map(|axis| {
+            let [low, high] = [Side::Low, Side::High].map(|side| partition.neighbour(axis, side));
+            let (forward, mut backward): (Vec<_>, Vec<_>) =
+                stages::<S>(partition, axis).map(|stage| (stage.forward, stage.backward)).unzip();
+            backward.reverse();
+            Ok([
+                Passage::new(universe, &communicator, [low, high], forward)?,
+                Passage::new(universe, &communicator, [high, low], backward)?,
+            ])
+        });
+        let passages = passages.collect::<Result<_>>()?;
+        Ok(Sweep { solver, lines: vec![vec![Lines::default()]; partition.slabs()], passages })
     }
 
     /// Solves the lines along `axis` of all cells: `r` becomes the solution, which along the last axis is added to `u`.
     pub fn run(&mut self, partition: &Multipartition, axis: usize, u: &mut [Field], r: &mut [Field]) -> Result<()> {
-        if partition.slabs() == 1 {
-            self.solve_whole(&Face::new(&partition.cells()[0].block, axis), &mut u[0], &mut r[0]);
-            return Ok(());
-        }
         self.eliminate(partition, axis, u, r)?;
         self.substitute(partition, axis, u, r)
     }
 
-    /// Lines that lie in one cell: each bundle is finished before the next, while it is in the cache.
-    fn solve_whole(&mut self, face: &Face, u: &mut Field, r: &mut Field) {
-        let (solver, lines) = (&self.solver, &mut self.lines[0][0]);
-        for bundle in face.bundles() {
-            lines.load(face.points, &bundle, u, r);
-            solver.prepare(face.axis, lines);
-            solver.eliminate(face.axis, face.start, lines, &mut S::Forward::default());
-            solver.substitute(lines, &mut S::Backward::default());
-            solver.finish(face.axis, lines);
-            lines.store(&bundle, u, r);
-        }
-    }
-
-    fn eliminate(&mut self, partition: &Multipartition, axis: usize, u: &[Field], r: &[Field]) -> Result<()> {
-        let Sweep { solver, mail, lines, outgoing, incoming } = self;
-        let [from, to] = [Side::Low, Side::High].map(|side| partition.neighbour(axis, side));
-        let mut sent = 0;
-        for slab in 0..partition.slabs() {
-            let cell = Stage::<S>::new(partition, axis, slab);
-            let (face, bundles) = (cell.face, &mut lines[cell.index]);
-            let received = if slab == 0 { 0 } else { cell.forward };
-            pass(mail, (from, &mut incoming[..received]), (to, &outgoing[..sent]), || {
-                bundles.resize_with(face.bundles().count().max(bundles.len()), Lines::default);
-                for (bundle, lines) in face.bundles().zip(bundles.iter_mut()) {
-                    lines.load(face.points, &bundle, &u[cell.index], &r[cell.index]);
-                    solver.prepare(axis, lines);
-                }
-            })?;
-            sent = if slab + 1 == partition.slabs() { 0 } else { cell.forward };
-            for (bundle, lines) in face.bundles().zip(bundles) {
-                let mut carry = unpack(&incoming[..received], &face, &bundle);
-                solver.eliminate(axis, face.start, lines, &mut carry);
-                pack(&carry, &mut outgoing[..sent], &face, &bundle);
+    /// Of a rank that is alone, solves the lines along x and then those along y in plane `plane` across z.
+    pub fn run_in_plane(&mut self, block: &Block, plane: usize, u: &Field, r: &mut Field) {
+        for axis in [0, 1] {
+            let face = Face::new(block, axis);
+            for bundle in face.bundles_of_row(plane) {
+                self.solve_whole(&face, &bundle, u, r);
+                scatter(r, &bundle, &self.lines[0][0].r);
             }
         }
-        Ok(())
     }
 
-    fn substitute(&mut self, partition: &Multipartition, axis: usize, u: &mut [Field], r: &mut [Field]) -> Result<()> {
-        let Sweep { solver, mail, lines, outgoing, incoming } = self;
-        let [to, from] = [Side::Low, Side::High].map(|side| partition.neighbour(axis, side));
-        let mut finish = |cell: &Stage<S>, bundles: &mut [Lines<S::Kept>]| {
-            for (bundle, lines) in cell.face.bundles().zip(bundles) {
-                solver.finish(axis, lines);
-                lines.store(&bundle, &mut u[cell.index], &mut r[cell.index]);
+    /// Of a rank that is alone, solves the lines along z and adds the solution to `u`.
+    pub fn run_across_planes(&mut self, block: &Block, u: &mut Field, r: &Field) {
+        let face = Face::new(block, 2);
+        for bundle in face.bundles() {
+            self.solve_whole(&face, &bundle, u, r);
+            scatter_add(u, &bundle, &self.lines[0][0].r);
+        }
+    }
+
+    /// Solves lines that lie in one cell from end to end.
+    fn solve_whole(&mut self, face: &Face, bundle: &Bundle, u: &Field, r: &Field) {
+        let (solver, lines) = (&self.solver, &mut self.lines[0][0]);
+        lines.load(face.points, bundle, u, r);
+        solver.prepare(face.axis, lines);
+        solver.eliminate(face.axis, face.start, lines, &mut S::Forward::default());
+        solver.substitute(lines, &mut S::Backward::default());
+        solver.finish(face.axis, lines);
+    }
+
+    /// In ascending order of the slabs. The lines of a cell are loaded while the message about them is awaited.
+    fn eliminate(&mut self, partition: &Multipartition, axis: usize, u: &[Field], r: &[Field]) -> Result<()> {
+        let Sweep { solver, lines, passages } = self;
+        let stages: Vec<_> = stages::<S>(partition, axis).collect();
+        let load = |lines: &mut Vec<Vec<Lines<S::Kept>>>, stage: &Stage| {
+            let bundles = &mut lines[stage.cell];
+            bundles.resize_with(stage.face.bundles().count().max(bundles.len()), Lines::default);
+            for (bundle, lines) in stage.face.bundles().zip(bundles) {
+                lines.load(stage.face.points, &bundle, &u[stage.cell], &r[stage.cell]);
+                solver.prepare(axis, lines);
             }
         };
-        let mut sent = 0;
-        let mut solved: Option<Stage<S>> = None;
-        for slab in (0..partition.slabs()).rev() {
-            let cell = Stage::<S>::new(partition, axis, slab);
-            let received = if solved.is_none() { 0 } else { cell.backward };
-            pass(mail, (from, &mut incoming[..received]), (to, &outgoing[..sent]), || {
-                if let Some(cell) = &solved {
-                    finish(cell, &mut lines[cell.index]);
-                }
-            })?;
-            sent = if slab == 0 { 0 } else { cell.backward };
-            for (bundle, lines) in cell.face.bundles().zip(&mut lines[cell.index]) {
-                let mut carry = unpack(&incoming[..received], &cell.face, &bundle);
-                solver.substitute(lines, &mut carry);
-                pack(&carry, &mut outgoing[..sent], &cell.face, &bundle);
+        load(lines, &stages[0]);
+        let work = |lines: &mut Vec<Vec<Lines<_>>>, stage: usize, arrived: &[f64], outgoing: &mut [f64]| {
+            let Stage { cell, face, .. } = &stages[stage];
+            for (bundle, lines) in face.bundles().zip(&mut lines[*cell]) {
+                let mut carry = unpack(arrived, face, &bundle);
+                solver.eliminate(axis, face.start, lines, &mut carry);
+                pack(&carry, outgoing, face, &bundle);
             }
-            solved = Some(cell);
-        }
-        let last = solved.expect("there is at least one slab");
-        finish(&last, &mut lines[last.index]);
-        Ok(())
+        };
+        passages[axis][0].run(lines, work, |lines, stage| {
+            stages.get(stage + 1).into_iter().for_each(|next| load(lines, next));
+        })
+    }
+
+    /// In descending order of the slabs. The lines of a cell are stored when the message about them is on its way.
+    fn substitute(&mut self, partition: &Multipartition, axis: usize, u: &mut [Field], r: &mut [Field]) -> Result<()> {
+        let Sweep { solver, lines, passages } = self;
+        let mut stages: Vec<_> = stages::<S>(partition, axis).collect();
+        stages.reverse();
+        let work = |lines: &mut Vec<Vec<Lines<_>>>, stage: usize, arrived: &[f64], outgoing: &mut [f64]| {
+            let Stage { cell, face, .. } = &stages[stage];
+            for (bundle, lines) in face.bundles().zip(&mut lines[*cell]) {
+                let mut carry = unpack(arrived, face, &bundle);
+                solver.substitute(lines, &mut carry);
+                pack(&carry, outgoing, face, &bundle);
+            }
+        };
+        passages[axis][1].run(lines, work, |lines, stage| {
+            let Stage { cell, face, .. } = &stages[stage];
+            for (bundle, lines) in face.bundles().zip(&mut lines[*cell]) {
+                solver.finish(axis, lines);
+                lines.store(&bundle, &mut u[*cell], &mut r[*cell]);
+            }
+        })
     }
 }
 
 /// The cell that a rank works on while its lines pass through one slab.
-struct Stage<S> {
+struct Stage {
     /// Which of the rank's cells.
-    index: usize,
+    cell: usize,
     /// Its lines.
     face: Face,
     /// Doubles in a message of elimination across its borders.
     forward: usize,
     /// Doubles in a message of substitution across its borders.
     backward: usize,
-    solver: PhantomData<S>,
 }
 
-impl<S: LineSolver> Stage<S> {
-    fn new(partition: &Multipartition, axis: usize, slab: usize) -> Self {
-        let index = partition.cell_in_slab(axis, slab);
-        let face = Face::new(&partition.cells()[index].block, axis);
+/// The stages of the lines along `axis`, slab by slab.
+fn stages<S: LineSolver>(partition: &Multipartition, axis: usize) -> impl Iterator<Item = Stage> {
+    (0..partition.slabs()).map(move |slab| {
+        let cell = partition.cell_in_slab(axis, slab);
+        let face = Face::new(&partition.cells()[cell].block, axis);
         let lines = S::lines_per_message(partition, &face);
         let (forward, backward) = (S::Forward::default(), S::Backward::default());
-        let (forward, backward) = (lines * forward.as_ref().len(), lines * backward.as_ref().len());
-        Stage { index, face, forward, backward, solver: PhantomData }
-    }
-}
-
-/// Receives from one neighbour and sends to the other, each only if there is something, and calls `meanwhile`.
-fn pass(
-    mail: &Mail<'_>,
-    (source, buffer): (usize, &mut [f64]),
-    (destination, data): (usize, &[f64]),
-    meanwhile: impl FnOnce(),
-) -> Result<()> {
-    const TAG: i32 = 0;
-    let incoming = (!buffer.is_empty()).then_some(Incoming { source, tag: TAG, buffer });
-    let outgoing = (!data.is_empty()).then_some(Outgoing { destination, tag: TAG, data });
-    mail.exchange(incoming, outgoing, meanwhile)
+        Stage { cell, face, forward: lines * forward.as_ref().len(), backward: lines * backward.as_ref().len() }
+    })
 }
 
 /// Puts what a bundle carries into a message: row by row of the face, number by number, line by line.

@@ -16,6 +16,13 @@ fn main() -> rwmpi::Result<()> {
         "leave" if rank == 1 => exit(0),
         "abort" if rank == 1 => universe.abort(3, "the input makes no sense"),
         "panic" if rank == 1 => panic!("a bug"),
+        "wait-in-cycle" => rwmpi::scope(|scope| {
+            let incoming = world.irecv(scope, &mut buffer, (rank + 1) % size, 5)?;
+            world.send(&[1_u8], (rank + 1) % size, 6)?;
+            incoming.wait().map(drop)
+        })?,
+        "busy" if rank == 0 => _ = world.recv(&mut buffer, 1, 3)?,
+        "busy" => std::thread::sleep(std::time::Duration::from_secs(100)),
         "cycle" => _ = world.recv(&mut buffer, (rank + 1) % size, 7)?,
         _ if rank == 0 => _ = world.recv(&mut buffer, ANY_SOURCE, 9)?,
         _ => world.barrier()?,

@@ -2,7 +2,9 @@
 
 use std::collections::VecDeque;
 
-use rwmpi_protocol::{Choice, Counters, Envelope, Pattern, Posting, ReceiveId, Receiver, RequestForSend, Rule, Sender};
+use rwmpi_protocol::{
+    Choice, Counters, Envelope, Fifo, Pattern, Posting, ReceiveId, Receiver, RequestForSend, Rule, Sender,
+};
 
 use super::oracle::MessageName;
 use super::{Fault, Program};
@@ -222,8 +224,9 @@ impl<'a> World<'a> {
                 state.stage = Stage::Notifying(request);
             }
             Choice::Write(request) => state.stage = Stage::Writing(request),
-            Choice::Fifo { settled } => {
-                state.protocol.on_fifo(&envelope, state.pushed, settled || forgets);
+            Choice::Fifo(fifo) => {
+                let fifo = if forgets { Fifo::Settled } else { fifo };
+                state.protocol.on_fifo(&envelope, state.pushed, fifo);
                 let next_request = state.protocol.next_request();
                 state.messages.push_back(Cell::Message { number: state.next, tag: send.tag, next_request });
                 state.pushed += 1;

@@ -18,6 +18,7 @@ pub const CHECKS: &[Check] = &[
     ("groups_need_no_parent_communicator", groups_need_no_parent_communicator),
     ("ranks_of_one_node_find_each_other", ranks_of_one_node_find_each_other),
     ("attributes_follow_duplicates_until_freed", attributes_follow_duplicates_until_freed),
+    ("duplications_overlap_with_each_other_and_with_messages", duplications_overlap_with_each_other_and_with_messages),
     ("names_and_hints_are_kept", names_and_hints_are_kept),
     ("a_dropped_communicator_stays_for_its_requests", a_dropped_communicator_stays_for_its_requests),
 ];
@@ -186,6 +187,43 @@ fn attributes_follow_duplicates_until_freed(universe: &Universe) -> Result<()> {
     fails.set(false);
     first.dup()?.disconnect()?;
     first.free()
+}
+
+fn duplications_overlap_with_each_other_and_with_messages(universe: &Universe) -> Result<()> {
+    let world = universe.world();
+    let (rank, size) = (world.rank(), world.size());
+    let reversed = world.split(Some(0), -(rank as i32))?.expect("everybody has a colour");
+    let key = Keyval::new(Keyval::copy_as_is(), None);
+    world.attributes().set(world, &key, AttributeValue { word: 8, kind: AttributeKind::Pointer })?;
+    let (mut first, mut second, mut third) = (None, None, None);
+    rwmpi::scope(|scope| {
+        let none = Info::new();
+        // Waited for in another order than started; a blocking collective and a message in between.
+        let a = world.idup(scope, &mut first, &none)?;
+        let b = reversed.idup(scope, &mut second, &none)?;
+        let c = world.idup(scope, &mut third, &none)?;
+        let (right, left) = ((rank + 1) % size, (rank + size - 1) % size);
+        world.send_value(rank, right, 1)?;
+        world.barrier()?;
+        assert_eq!(world.recv_value::<usize>(left, 1)?.0, left);
+        for request in [c, b, a] {
+            request.wait()?;
+        }
+        Ok(())
+    })?;
+    world.attributes().delete(world, &key)?;
+    let [first, second, third] = [first, second, third].map(|made| made.expect("the request has completed"));
+    assert_eq!(second.compare(&reversed), Comparison::Congruent);
+    assert_eq!(third.attributes().get(&key).map(|value| value.word), Some(8));
+    // The same message in all of them: none gets another's.
+    let place = second.rank();
+    first.send_value(1u8, (rank + 1) % size, 0)?;
+    second.send_value(2u8, (place + 1) % size, 0)?;
+    third.send_value(3u8, (rank + 1) % size, 0)?;
+    assert_eq!(third.recv_value::<u8>((rank + size - 1) % size, 0)?.0, 3);
+    assert_eq!(second.recv_value::<u8>((place + size - 1) % size, 0)?.0, 2);
+    assert_eq!(first.recv_value::<u8>((rank + size - 1) % size, 0)?.0, 1);
+    Ok(())
 }
 
 fn names_and_hints_are_kept(universe: &Universe) -> Result<()> {

@@ -1,6 +1,6 @@
 //! Intercommunicators: two groups that talk across.
 
-use rwmpi::{ANY_SOURCE, Communicator, Comparison, Result, Universe};
+use rwmpi::{ANY_SOURCE, Communicator, Comparison, Info, Result, Universe};
 
 use super::Check;
 use super::communicators::members;
@@ -105,6 +105,9 @@ fn intercommunicators_duplicate_and_compare(universe: &Universe) -> Result<()> {
     assert_eq!(inter.compare(universe.world()), Comparison::Unequal);
     exchange(&copy, universe, &remote)?;
     exchange(&inter, universe, &remote)?;
+    let mut another = None;
+    rwmpi::scope(|scope| inter.idup(scope, &mut another, &Info::new())?.wait())?;
+    exchange(&another.expect("the request has completed"), universe, &remote)?;
     copy.free()
 }
 

@@ -11,6 +11,7 @@ pub mod nonblocking_collectives;
 pub mod point_to_point;
 pub mod topologies;
 pub mod traffic;
+pub mod untyped_collectives;
 
 /// Name and body of a check.
 pub type Check = (&'static str, fn(&Universe) -> Result<()>);
@@ -25,6 +26,7 @@ pub fn all() -> impl Iterator<Item = &'static Check> {
         point_to_point::CHECKS,
         topologies::CHECKS,
         traffic::CHECKS,
+        untyped_collectives::CHECKS,
     ]
     .into_iter()
     .flatten()

@@ -176,6 +176,13 @@ impl TcpFabric {
         self.live.len()
     }
 
+    /// Ends the job: every peer that this one is connected with learns of it by [`Signal::Abort`].
+    pub fn abort(&mut self) {
+        for index in 0..self.live.len() {
+            self.signal(self.live[index], Signal::Abort);
+        }
+    }
+
     /// Ends in good order: all that was pushed or written reaches the peers. Returns when every peer that this one is connected with has
     /// finished too, or is gone.
     pub fn finish(&mut self) {
@@ -521,6 +528,12 @@ impl Fabric for TcpFabric {
 
     /// Nobody could look at it.
     fn set_activity(&mut self, _: usize, _: u64) {}
+
+    fn end_job(&mut self, code: i32, reason: &str) -> ! {
+        self.abort();
+        eprintln!("the job ends: {reason}");
+        std::process::exit(code)
+    }
 
     fn signal(&mut self, peer: usize, signal: Signal) {
         if peer == self.book.me {

@@ -117,8 +117,7 @@ impl Fabric for SimFabric<'_> {
         let nonsense = self.is(Accident::Nonsense) && self.me == 0;
         let mut network = self.network.borrow_mut();
         assert!(queue == Queue::Requests || payload.len() <= network.conditions.max_payload, "too long for a cell");
-        let forgetful = network.conditions.sabotage == Some(Sabotage::ForgetsRefusals);
-        let held_back = network.line(to, self.me, queue).refused && enqueue == Enqueue::Next && !forgetful;
+        let held_back = network.line(to, self.me, queue).refused && enqueue == Enqueue::Next;
         if held_back || !network.has_room(to, self.me, queue) {
             network.line(to, self.me, queue).refused = true;
             return Err(PushError::Full);
@@ -186,12 +185,12 @@ impl Fabric for SimFabric<'_> {
             return None;
         }
         let fresh = network.chance(50);
-        let early = u64::from(network.conditions.sabotage == Some(Sabotage::AcceptsEarly)) * 2;
+        let early = network.conditions.sabotage == Some(Sabotage::AcceptsEarly);
         let line = network.line(to, self.me, Queue::Messages);
         if fresh {
             line.published = line.popped;
         }
-        Some((line.published + early).min(line.pushed))
+        Some(if early { line.pushed } else { line.published })
     }
 
     fn address_of(&self, span: ReadSpan) -> RemoteAddress {
@@ -266,6 +265,13 @@ impl Fabric for SimFabric<'_> {
     }
 
     fn set_activity(&mut self, _index: usize, _word: u64) {}
+
+    fn end_job(&mut self, _code: i32, _reason: &str) -> ! {
+        self.network.borrow_mut().ended[self.me] = true;
+        loop {
+            self.turn.suspend(());
+        }
+    }
 
     fn signal(&mut self, _peer: usize, _signal: Signal) {}
 

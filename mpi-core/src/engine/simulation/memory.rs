@@ -129,11 +129,6 @@ impl Memory {
         block.is_none_or(|id| self.blocks[id].lent == Some(Use::Receive))
     }
 
-    /// How many blocks are lent.
-    pub(super) fn lent(&self) -> usize {
-        self.blocks.iter().filter(|block| block.lent.is_some()).count()
-    }
-
     /// Whether what was given back is as it was then.
     pub(super) fn check_returned(&self) -> Result<(), String> {
         let changed = |block: &&Block| {

@@ -19,8 +19,6 @@ pub(super) enum Sabotage {
     GrantsAllClaims,
     /// Only the first half of a remote write arrives, now and then.
     WritesHalf,
-    /// Cells are refused without the sender's later ones being held back.
-    ForgetsRefusals,
     /// `accepted` says more than the truth.
     AcceptsEarly,
 }
@@ -90,8 +88,10 @@ pub(super) struct Network {
     pub(super) dead: Vec<bool>,
     /// Whether the ranks have been told that the job is over.
     pub(super) aborted: bool,
-    /// Whether a rank has ended the job.
-    pub(super) ended: bool,
+    /// Ranks that have ended the job.
+    pub(super) ended: Vec<bool>,
+    /// How many cells of each kind were pushed: messages, requests.
+    pub(super) kinds: [[u64; 8]; 2],
     /// The first broken promise.
     pub(super) violation: Option<String>,
 }
@@ -107,7 +107,8 @@ impl Network {
             memory: Memory::default(),
             dead: vec![false; ranks],
             aborted: false,
-            ended: false,
+            ended: vec![false; ranks],
+            kinds: [[0; 8]; 2],
             violation: None,
             conditions,
         }
@@ -140,6 +141,7 @@ impl Network {
 
     /// Puts a cell into a queue that has room.
     pub(super) fn append(&mut self, to: usize, from: usize, queue: Queue, header: Header, payload: Vec<u8>) {
+        self.kinds[queue as usize][(header[0] & 7) as usize] += 1;
         let delay = self.random.u64(..=self.conditions.delay);
         let visible = self.now + delay;
         let (lost, repeated, swapped) = (

@@ -17,8 +17,6 @@ pub(super) const MEETING: u32 = 8;
 /// The context of barriers.
 pub(super) const BARRIERS: u32 = 10;
 
-const TAGS: u32 = 3;
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
     Standard,
@@ -76,20 +74,28 @@ struct Maker {
     random: fastrand::Rng,
     ranks: usize,
     max_payload: usize,
+    /// How many tags there are: the fewer, the more messages compete for the same receives.
+    tags: u32,
+    contexts: usize,
     /// How many more messages may be large: each costs many steps.
     large: usize,
+    /// Whether most messages are large.
+    heavy: bool,
 }
 
 impl Program {
     pub(super) fn of_seed(seed: u64, wish: Wish) -> Program {
         let mut random = fastrand::Rng::with_seed(seed);
         let ranks = random.usize(2..=4);
-        let max_payload = [40, 64, 200, 1000, 5000][random.usize(..5)];
+        // Half of the programs are mostly about what does not go through the FIFO.
+        let heavy = random.bool();
+        let max_payload = if heavy { 5000 } else { [40, 64, 200, 1000][random.usize(..4)] };
         let protocol = [Protocol::Auto, Protocol::Auto, Protocol::Sr, Protocol::Nsr][random.usize(..4)];
         let conditions = conditions(&mut random, ranks, max_payload, wish);
-        let large = if max_payload < 1000 { 2 } else { 8 };
-        let mut maker = Maker { random, ranks, max_payload, large };
-        let events = maker.random.usize(5..60);
+        let large = if heavy { 40 } else { 2 };
+        let (tags, contexts) = (random.u32(1..=3), random.usize(1..=FREE.len()));
+        let mut maker = Maker { random, ranks, max_payload, tags, contexts, large, heavy };
+        let events = maker.random.usize(5..40);
         let mut steps = vec![Vec::new(); ranks];
         (0..events).for_each(|_| maker.event(&mut steps));
         Program { protocol, conditions, steps }
@@ -97,8 +103,9 @@ impl Program {
 }
 
 fn conditions(random: &mut fastrand::Rng, ranks: usize, max_payload: usize, wish: Wish) -> Conditions {
-    let ways = [None, Some(Way::Kernel), Some(Way::SharedHeap), Some(Way::SameProcess), Some(Way::SharedHeap)];
-    let mut way = |_| [ways[random.usize(..ways.len())], ways[random.usize(..ways.len())]];
+    let ways = [Some(Way::SharedHeap), Some(Way::SameProcess), Some(Way::SharedHeap), Some(Way::Kernel), None];
+    let choices = if random.bool() { 3 } else { ways.len() };
+    let mut way = |_| [ways[random.usize(..choices)], ways[random.usize(..choices)]];
     let ways = (0..ranks * ranks).map(&mut way).collect();
     let accident = wish.accident.then(|| {
         let accidents = [
@@ -135,7 +142,7 @@ impl Maker {
     }
 
     fn tag(&mut self) -> u32 {
-        self.random.u32(..TAGS)
+        self.random.u32(..self.tags)
     }
 
     fn some_tag(&mut self) -> Option<u32> {
@@ -144,11 +151,12 @@ impl Maker {
 
     fn len(&mut self) -> usize {
         let border = [self.max_payload, self.max_payload, 4096, 8192, 65536][self.random.usize(..5)];
-        let len = match self.random.usize(..10) {
+        let kind = if self.heavy { self.random.usize(4..14) } else { self.random.usize(..10) };
+        let len = match kind {
             0 => 0,
             1..=3 => self.random.usize(..64),
             4..=5 => border + self.random.usize(..4) - 2,
-            6..=7 => self.random.usize(4000..20_000),
+            6..=7 | 10..=12 => self.random.usize(4000..20_000),
             8 => self.random.usize(..3 * self.max_payload),
             _ => self.random.usize(60_000..250_000),
         };
@@ -170,7 +178,7 @@ impl Maker {
 
     fn pattern(&mut self) -> Pattern {
         let source = if self.one_in(3) { None } else { Some(self.rank() as u32) };
-        Pattern { context: FREE[self.random.usize(..2)], source, tag: self.some_tag() }
+        Pattern { context: FREE[self.random.usize(..self.contexts)], source, tag: self.some_tag() }
     }
 
     /// A receive's capacity for a message of `len` bytes: mostly enough.
@@ -185,7 +193,8 @@ impl Maker {
     fn event(&mut self, steps: &mut [Vec<Step>]) {
         let rank = self.rank();
         match self.random.usize(..20) {
-            0..=8 => self.free_message(steps),
+            0..=5 => self.free_message(steps),
+            6..=8 => self.volley(steps),
             9..=13 => self.meeting(steps),
             14 => {
                 let receive = Step::Receive { pattern: self.pattern(), capacity: self.random.usize(..10_000) };
@@ -201,7 +210,7 @@ impl Maker {
 
     /// A message and, usually, a receive that might get it.
     fn free_message(&mut self, steps: &mut [Vec<Step>]) {
-        let (source, dest, context) = (self.rank(), self.rank(), FREE[self.random.usize(..2)]);
+        let (source, dest, context) = (self.rank(), self.rank(), FREE[self.random.usize(..self.contexts)]);
         let (tag, len, mode) = (self.tag(), self.len(), self.mode());
         let send = Step::Send { dest, context, tag, len, mode };
         let pattern = Pattern {
@@ -219,6 +228,19 @@ impl Maker {
         steps[source].push(send);
         if wanted {
             steps[dest].push(receive);
+        }
+    }
+
+    /// Messages, and receives that compete for them.
+    fn volley(&mut self, steps: &mut [Vec<Step>]) {
+        let source = self.rank();
+        let dest = (source + self.random.usize(1..self.ranks)) % self.ranks;
+        let (context, tag) = (FREE[self.random.usize(..self.contexts)], self.tag());
+        for _ in 0..self.random.usize(2..6) {
+            let (len, mode) = (self.len(), self.mode());
+            let pattern = Pattern { context, source: Some(source as u32), tag: Some(tag) };
+            steps[source].push(Step::Send { dest, context, tag, len, mode });
+            steps[dest].push(Step::Receive { pattern, capacity: len.max(self.random.usize(..20_000)) });
         }
     }
 

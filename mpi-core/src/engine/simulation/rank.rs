@@ -10,7 +10,7 @@ use rwmpi_transport::{Backoff, Fabric, ReadSpan, Signal, WriteSpan};
 use super::fabric::{SimFabric, Turn};
 use super::memory::{BlockId, Use, bytes};
 use super::network::Network;
-use super::oracle::{Got, Message, Receive, Record, contents};
+use super::oracle::{Bytes, Got, Message, Receive, Record, contents};
 use super::program::{BARRIERS, FREE, How, MEETING, Mode, Program, Step};
 use crate::engine::Received;
 use crate::engine::{Completion, Engine, Failure, OperationId, Outcome, SendMode};
@@ -22,8 +22,17 @@ pub(super) struct World {
     pub(super) record: RefCell<Record>,
     /// Ranks that have done their steps.
     pub(super) done: Cell<usize>,
-    /// Messages that somebody's receive waits for, by who is to send them: destination, context, tag, length.
-    pub(super) errands: RefCell<Vec<VecDeque<(usize, u32, u32, usize)>>>,
+    /// Messages that somebody's receive waits for, by who is to send them.
+    pub(super) errands: RefCell<Vec<VecDeque<Errand>>>,
+}
+
+/// A message that a receive waits for.
+#[derive(Clone, Copy)]
+pub(super) struct Errand {
+    dest: usize,
+    context: u32,
+    tag: u32,
+    len: usize,
 }
 
 /// An operation in flight.
@@ -49,7 +58,8 @@ pub(super) struct Rank<'run> {
     barriers: u32,
 }
 
-type Step_<T = ()> = Result<T, Failure>;
+/// `Err`: the transport has failed.
+type Attempt<T = ()> = Result<T, Failure>;
 
 impl<'run> Rank<'run> {
     pub(super) fn new(me: usize, world: Rc<World>, turn: &'run Turn) -> Self {
@@ -62,8 +72,16 @@ impl<'run> Rank<'run> {
         Rank { me, world, engine, pending: Vec::new(), barriers: 0 }
     }
 
-    /// All of it. `Err`: the transport has failed.
-    pub(super) fn run(&mut self) -> Step_ {
+    /// All of it. `Err`: the transport has failed; all buffers have been given back.
+    pub(super) fn run(&mut self) -> Attempt {
+        let outcome = self.run_program();
+        if let Err(failure) = outcome {
+            self.after_failure(failure);
+        }
+        outcome
+    }
+
+    fn run_program(&mut self) -> Attempt {
         let world = self.world.clone();
         for step in &world.program.steps[self.me] {
             self.step(step)?;
@@ -74,6 +92,37 @@ impl<'run> Rank<'run> {
         self.wait_until(|engine| engine.is_flushed().then_some(()))?;
         self.check_empty();
         Ok(())
+    }
+
+    /// A poisoned engine reports the first failure whatever it is asked, and gives all buffers back.
+    fn after_failure(&mut self, failure: Failure) {
+        let any = Pattern { context: FREE[0], source: None, tag: None };
+        let other = ((self.me + 1) % self.world.program.conditions.ranks) as u32;
+        let reports = [
+            self.engine.progress().err(),
+            self.engine.start_send(other, FREE[0], 0, ReadSpan::EMPTY, SendMode::Standard).err(),
+            self.receive_blocking(any, WriteSpan::EMPTY).err(),
+            self.receive_blocking(Pattern { source: Some(other), ..any }, WriteSpan::EMPTY).err(),
+            self.engine.start_receive(any, WriteSpan::EMPTY).err(),
+            self.engine.barrier_signal(other, [BARRIERS, 0, 0]).err(),
+        ];
+        if reports != [Some(failure); 6] {
+            self.violated(format!("after {failure:?} rank {} reports {reports:?}", self.me));
+        }
+        for Pending { id, block, span, what } in std::mem::take(&mut self.pending) {
+            match (self.wait(id), what) {
+                (Err(reported), _) if reported == failure => self.give_back(block, span),
+                (outcome, What::Receive(place)) => {
+                    let received = self.received(place, block, span, outcome);
+                    received.unwrap_or_else(|other| self.violated(format!("{other:?} after {failure:?}")));
+                }
+                (_, What::Send(_)) => self.give_back(block, span),
+            }
+        }
+    }
+
+    pub(super) fn counters(&self) -> rwmpi_protocol::Counters {
+        self.engine.counters()
     }
 
     fn chance(&self, percent: u8) -> bool {
@@ -88,7 +137,7 @@ impl<'run> Rank<'run> {
         self.world.record.borrow_mut().tick()
     }
 
-    fn step(&mut self, step: &Step) -> Step_ {
+    fn step(&mut self, step: &Step) -> Attempt {
         match *step {
             Step::Send { dest, context, tag, len, mode } => self.start_send(dest, context, tag, len, mode),
             Step::Meet { dest, tag, len, mode } => self.send(dest, tag, len, mode),
@@ -124,10 +173,10 @@ impl<'run> Rank<'run> {
         (name, block, span)
     }
 
-    fn start_send(&mut self, dest: usize, context: u32, tag: u32, len: usize, mode: Mode) -> Step_ {
+    fn start_send(&mut self, dest: usize, context: u32, tag: u32, len: usize, mode: Mode) -> Attempt {
         let (name, block, span) = self.new_message(dest, context, tag, len, mode);
-        let id = self.start(dest, context, tag, span, mode)?;
-        match id {
+        let started = self.start(dest, context, tag, span, mode);
+        match self.unless_failed(started, block, span)? {
             Some(id) if mode == Mode::Buffered => {
                 // The engine has a copy; what becomes of it is looked at all the same.
                 self.give_back(block, span);
@@ -147,7 +196,7 @@ impl<'run> Rank<'run> {
         tag: u32,
         span: WriteSpan<'static>,
         mode: Mode,
-    ) -> Step_<Option<OperationId>> {
+    ) -> Attempt<Option<OperationId>> {
         let (peer, data) = (dest as u32, span.as_read());
         match mode {
             Mode::Standard => self.engine.start_send(peer, context, tag, data, SendMode::Standard),
@@ -156,14 +205,16 @@ impl<'run> Rank<'run> {
         }
     }
 
-    fn send(&mut self, dest: usize, tag: u32, len: usize, mode: Mode) -> Step_ {
+    fn send(&mut self, dest: usize, tag: u32, len: usize, mode: Mode) -> Attempt {
         if mode == Mode::Buffered {
             return self.start_send(dest, MEETING, tag, len, mode);
         }
         let (name, block, span) = self.new_message(dest, MEETING, tag, len, mode);
         let mode = if mode == Mode::Synchronous { SendMode::Synchronous } else { SendMode::Standard };
-        if let Some(id) = self.engine.start_send(dest as u32, MEETING, tag, span.as_read(), mode)? {
-            self.wait(id)?;
+        let started = self.engine.start_send(dest as u32, MEETING, tag, span.as_read(), mode);
+        if let Some(id) = self.unless_failed(started, block, span)? {
+            let sent = self.wait(id);
+            self.unless_failed(sent, block, span)?;
         }
         self.sent(name, block, span);
         Ok(())
@@ -175,6 +226,14 @@ impl<'run> Rank<'run> {
         self.give_back(block, span);
     }
 
+    /// Gives the buffer back if the operation has failed.
+    fn unless_failed<T>(&mut self, result: Attempt<T>, block: BlockId, span: WriteSpan<'static>) -> Attempt<T> {
+        if result.is_err() {
+            self.give_back(block, span);
+        }
+        result
+    }
+
     fn give_back(&mut self, block: BlockId, span: WriteSpan<'static>) {
         let returned = self.world.network.borrow_mut().memory.give_back(block, span);
         returned.unwrap_or_else(|what| self.violated(what));
@@ -182,7 +241,7 @@ impl<'run> Rank<'run> {
 
     // Waiting, as the process does it.
 
-    fn wait_until<R>(&mut self, mut done: impl FnMut(&mut Engine<SimFabric<'run>>) -> Option<R>) -> Step_<R> {
+    fn wait_until<R>(&mut self, mut done: impl FnMut(&mut Engine<SimFabric<'run>>) -> Option<R>) -> Attempt<R> {
         let mut backoff = Backoff::default();
         loop {
             if let Some(result) = done(&mut self.engine) {
@@ -193,14 +252,15 @@ impl<'run> Rank<'run> {
             }
             self.engine.fabric.idle(&mut backoff);
             if self.engine.fabric.take_signals().contains(Signal::Abort) {
-                return Err(Failure::Aborted);
+                return Err(self.engine.poisoned(Failure::Aborted));
             }
         }
     }
 
     fn wait(&mut self, id: OperationId) -> Outcome {
         self.engine.detach_local(id);
-        self.wait_until(|engine| engine.collect(id))?
+        let waited = self.wait_until(|engine| engine.collect(id));
+        waited.unwrap_or_else(|failure| Err(self.engine.give_up(id, failure)))
     }
 
     fn receive_blocking(&mut self, pattern: Pattern, span: WriteSpan<'static>) -> Outcome {
@@ -226,14 +286,15 @@ impl<'run> Rank<'run> {
         (record.receives.len() - 1, block, span)
     }
 
-    fn start_receive(&mut self, pattern: Pattern, capacity: usize) -> Step_ {
+    fn start_receive(&mut self, pattern: Pattern, capacity: usize) -> Attempt {
         let (place, block, span) = self.new_receive(pattern, capacity, None);
-        let id = self.engine.start_receive(pattern, span)?;
+        let started = self.engine.start_receive(pattern, span);
+        let id = self.unless_failed(started, block, span)?;
         self.pending.push(Pending { id, block, span, what: What::Receive(place) });
         Ok(())
     }
 
-    fn receive(&mut self, pattern: Pattern, capacity: usize, how: How) -> Step_ {
+    fn receive(&mut self, pattern: Pattern, capacity: usize, how: How) -> Attempt {
         match how {
             How::Blocking => {
                 let (place, block, span) = self.new_receive(pattern, capacity, None);
@@ -251,15 +312,19 @@ impl<'run> Rank<'run> {
             }
             How::Around { dest, tag, len } => {
                 let (place, block, span) = self.new_receive(pattern, capacity, None);
-                let id = self.engine.start_receive(pattern, span)?;
+                let started = self.engine.start_receive(pattern, span);
+                let id = self.unless_failed(started, block, span)?;
+                // Should the send fail, the receive is waited for like any other.
+                self.pending.push(Pending { id, block, span, what: What::Receive(place) });
                 self.send(dest, tag, len, Mode::Standard)?;
+                self.pending.retain(|pending| pending.id != id);
                 let outcome = self.wait(id);
                 self.received(place, block, span, outcome)
             }
         }
     }
 
-    fn probe(&mut self, pattern: Pattern, matched: bool) -> Step_ {
+    fn probe(&mut self, pattern: Pattern, matched: bool) -> Attempt {
         self.engine.progress()?;
         if matched {
             let before = self.tick();
@@ -273,7 +338,7 @@ impl<'run> Rank<'run> {
     }
 
     /// What a probe has found is what a receive of exactly that gets at once.
-    fn receive_probed(&mut self, context: u32, found: &Completion) -> Step_ {
+    fn receive_probed(&mut self, context: u32, found: &Completion) -> Attempt {
         let promised = (found.source as usize, found.tag, found.bytes as usize);
         let exact = Pattern { context, source: Some(found.source), tag: Some(found.tag) };
         let (place, block, span) = self.new_receive(exact, found.bytes as usize, Some(promised));
@@ -287,19 +352,20 @@ impl<'run> Rank<'run> {
         message: crate::engine::MatchedMessage,
         found: &Completion,
         begun: u64,
-    ) -> Step_ {
+    ) -> Attempt {
         let promised = (found.source as usize, found.tag, found.bytes as usize);
         let short = usize::from(self.chance(10));
         let capacity = promised.2.saturating_sub(short * 3);
         let (place, block, span) = self.new_receive(pattern, capacity, Some(promised));
         self.world.record.borrow_mut().receives[place].begun = begun;
-        let id = self.engine.start_matched_receive(message, span)?;
+        let started = self.engine.start_matched_receive(message, span);
+        let id = self.unless_failed(started, block, span)?;
         self.pending.push(Pending { id, block, span, what: What::Receive(place) });
         Ok(())
     }
 
     /// Notes what a receive has got. `Err`: the transport has failed.
-    fn received(&mut self, place: usize, block: BlockId, span: WriteSpan<'static>, outcome: Outcome) -> Step_ {
+    fn received(&mut self, place: usize, block: BlockId, span: WriteSpan<'static>, outcome: Outcome) -> Attempt {
         let (source, tag, total) = match outcome {
             Ok(Completion { cancelled: true, .. }) => {
                 self.world.record.borrow_mut().receives[place].got = Got::Cancelled;
@@ -313,10 +379,13 @@ impl<'run> Rank<'run> {
                 }
                 (source, tag, bytes)
             }
-            Err(failure) => return Err(failure),
+            Err(failure) => {
+                self.give_back(block, span);
+                return Err(failure);
+            }
         };
         let arrived = (total as usize).min(span.len());
-        let beginning = bytes(span.part(0, arrived).as_read());
+        let beginning = Bytes(bytes(span.part(0, arrived).as_read()));
         let at = self.tick();
         let got = Got::Message { source: source as usize, tag, bytes: total as usize, beginning, at };
         self.world.record.borrow_mut().receives[place].got = got;
@@ -326,7 +395,7 @@ impl<'run> Rank<'run> {
 
     // Whatever is pending.
 
-    fn test_one(&mut self) -> Step_ {
+    fn test_one(&mut self) -> Attempt {
         match self.pending.len() {
             0 => self.engine.progress().map(drop),
             len => {
@@ -337,7 +406,7 @@ impl<'run> Rank<'run> {
     }
 
     /// Whether it was done; then it is no longer pending.
-    fn test(&mut self, place: usize) -> Step_<bool> {
+    fn test(&mut self, place: usize) -> Attempt<bool> {
         let id = self.pending[place].id;
         self.engine.detach_local(id);
         self.engine.progress()?;
@@ -345,7 +414,8 @@ impl<'run> Rank<'run> {
         let Pending { block, span, what, .. } = self.pending.swap_remove(place);
         match what {
             What::Send(name) => {
-                self.world.record.borrow_mut().messages[name].cancelled = outcome?.cancelled;
+                let outcome = self.unless_failed(outcome, block, span)?;
+                self.world.record.borrow_mut().messages[name].cancelled = outcome.cancelled;
                 self.sent(name, block, span);
             }
             What::Receive(place) => self.received(place, block, span, outcome)?,
@@ -353,7 +423,7 @@ impl<'run> Rank<'run> {
         Ok(true)
     }
 
-    fn cancel_one(&mut self) -> Step_ {
+    fn cancel_one(&mut self) -> Attempt {
         if self.pending.is_empty() {
             return Ok(());
         }
@@ -374,7 +444,7 @@ impl<'run> Rank<'run> {
         }
     }
 
-    fn barrier(&mut self) -> Step_ {
+    fn barrier(&mut self) -> Attempt {
         let ranks = self.world.program.conditions.ranks;
         let number = self.barriers;
         self.barriers += 1;
@@ -390,7 +460,7 @@ impl<'run> Rank<'run> {
     }
 
     /// Goes on until no operation of any rank is left.
-    fn clear_up(&mut self) -> Step_ {
+    fn clear_up(&mut self) -> Attempt {
         let world = self.world.clone();
         loop {
             let mut place = 0;
@@ -404,13 +474,16 @@ impl<'run> Rank<'run> {
                 self.clear_up_messages()?;
             }
             self.engine.progress()?;
-            self.engine.fabric.idle(&mut rwmpi_transport::Backoff::default());
+            self.engine.fabric.idle(&mut Backoff::default());
+            if self.engine.fabric.take_signals().contains(Signal::Abort) {
+                return Err(self.engine.poisoned(Failure::Aborted));
+            }
         }
     }
 
-    fn clear_up_messages(&mut self) -> Step_ {
+    fn clear_up_messages(&mut self) -> Attempt {
         let errand = self.world.errands.borrow_mut()[self.me].pop_front();
-        if let Some((dest, context, tag, len)) = errand {
+        if let Some(Errand { dest, context, tag, len }) = errand {
             return self.start_send(dest, context, tag, len, Mode::Standard);
         }
         if self.world.record.borrow().unreceived() > 0 {
@@ -441,7 +514,8 @@ impl<'run> Rank<'run> {
             || self.world.network.borrow_mut().below(self.world.program.conditions.ranks),
             |source| source as usize,
         );
-        let errand = (self.me, pattern.context, pattern.tag.unwrap_or(1), capacity);
+        let (dest, context, tag) = (self.me, pattern.context, pattern.tag.unwrap_or(1));
+        let errand = Errand { dest, context, tag, len: capacity };
         self.world.errands.borrow_mut()[source].push_back(errand);
         Ok(())
     }

@@ -1,0 +1,315 @@
+//! From the arguments of C to the core's [`Collective`].
+
+use std::marker::PhantomData;
+use std::rc::Rc;
+
+use rwmpi_core::datatype::{Basic, Datatype};
+use rwmpi_core::untyped::Elements;
+use rwmpi_core::untyped::collective::{Blocks, Collective, Root};
+use rwmpi_core::{Communicator, Error, ErrorClass, Result};
+
+use crate::argument::{Array, Integers, Memory, c_int};
+use crate::interface::Abi;
+use crate::rank::{CommunicatorEntry, Rank, rank};
+
+/// Buffer, count, datatype.
+pub(super) type Even<A> = (Memory, i64, <A as Abi>::Handle);
+/// Buffer, counts, displacements in elements, datatype.
+pub(super) type Varying<A> = (Memory, Integers, Integers, <A as Abi>::Handle);
+/// Buffer, counts, displacements in bytes, datatypes.
+pub(super) type Mixed<A> = (Memory, Integers, Integers, Array<<A as Abi>::Handle>);
+
+/// A call of a collective: what its arguments are translated by.
+pub(super) struct Call<A> {
+    pub(super) rank: &'static Rank,
+    pub(super) communicator: Rc<CommunicatorEntry>,
+    abi: PhantomData<A>,
+}
+
+fn buffer_error<T>(what: &str) -> Result<T> {
+    Err(Error::new(ErrorClass::Buffer, what))
+}
+
+fn elements_of(memory: Memory, displacement: i64, count: i64, datatype: &Datatype) -> Result<Elements> {
+    let count =
+        u64::try_from(count).map_err(|_| Error::new(ErrorClass::Count, format!("the count {count} is negative")))?;
+    if memory.address().is_null() && count > 0 && datatype.size() > 0 && datatype.is_predefined() {
+        return buffer_error("the buffer is a null pointer");
+    }
+    Ok(memory.after(displacement).elements(count, datatype.clone()))
+}
+
+/// Refuses one buffer for two purposes.
+fn apart(one: Memory, other: Memory) -> Result<()> {
+    if one == other && !one.address().is_null() {
+        return buffer_error("both buffers are the same memory: pass MPI_IN_PLACE for one of them");
+    }
+    Ok(())
+}
+
+impl<A: Abi> Call<A> {
+    pub(super) fn new(communicator: A::Handle) -> Result<Self> {
+        let rank = rank()?;
+        Ok(Call { rank, communicator: rank.communicator::<A>(communicator)?, abi: PhantomData })
+    }
+
+    pub(super) fn core(&self) -> &Communicator {
+        &self.communicator.core
+    }
+
+    fn in_place(memory: Memory) -> bool {
+        memory.is(A::IN_PLACE)
+    }
+
+    fn datatype(&self, handle: A::Handle) -> Result<Datatype> {
+        self.rank.committed_datatype::<A>(handle)
+    }
+
+    fn elements(&self, (memory, count, datatype): Even<A>) -> Result<Elements> {
+        if Self::in_place(memory) {
+            return buffer_error("MPI_IN_PLACE is not allowed for this buffer");
+        }
+        elements_of(memory, 0, count, &self.datatype(datatype)?)
+    }
+
+    /// What may be in place.
+    fn unless_in_place(&self, given: Even<A>) -> Result<Option<Elements>> {
+        if Self::in_place(given.0) { Ok(None) } else { self.elements(given).map(Some) }
+    }
+
+    /// How many ranks there are to exchange with.
+    fn partners(&self) -> usize {
+        self.core().remote_size().unwrap_or(self.core().size())
+    }
+
+    fn varying(&self, (memory, counts, displacements, datatype): Varying<A>, ranks: usize) -> Result<Blocks> {
+        if Self::in_place(memory) {
+            return buffer_error("MPI_IN_PLACE is not allowed for this buffer");
+        }
+        let datatype = self.datatype(datatype)?;
+        let (counts, displacements) = (counts.to_vec(ranks)?, displacements.to_vec(ranks)?);
+        let block = |(count, displacement): (i64, i64)| {
+            elements_of(memory, displacement.wrapping_mul(datatype.extent()), count, &datatype)
+        };
+        counts.into_iter().zip(displacements).map(block).collect::<Result<_>>().map(Blocks::Listed)
+    }
+
+    fn mixed(&self, (memory, counts, displacements, datatypes): Mixed<A>, ranks: usize) -> Result<Blocks> {
+        if Self::in_place(memory) {
+            return buffer_error("MPI_IN_PLACE is not allowed for this buffer");
+        }
+        let (counts, displacements) = (counts.to_vec(ranks)?, displacements.to_vec(ranks)?);
+        let block = |((count, displacement), &datatype): ((i64, i64), &A::Handle)| {
+            elements_of(memory, displacement, count, &self.datatype(datatype)?)
+        };
+        let all = counts.into_iter().zip(displacements).zip(datatypes.slice(ranks)?);
+        all.map(block).collect::<Result<_>>().map(Blocks::Listed)
+    }
+
+    fn root(&self, root: c_int) -> Result<Root> {
+        match usize::try_from(root) {
+            Ok(rank) => Ok(Root::Rank(rank)),
+            Err(_) if root == A::ROOT => Ok(Root::Here),
+            Err(_) if root == A::PROC_NULL => Ok(Root::Nobody),
+            Err(_) => Err(Error::new(ErrorClass::Root, format!("the root {root} is negative"))),
+        }
+    }
+
+    /// Whether the caller is the root.
+    fn is_root(&self, root: Root) -> bool {
+        match root {
+            Root::Rank(rank) => !self.core().is_inter() && rank == self.core().rank(),
+            Root::Here => true,
+            Root::Nobody => false,
+        }
+    }
+
+    /// What the caller gives to the root or gets from it.
+    fn part(&self, part: Even<A>, root: Root) -> Result<Option<Elements>> {
+        match root {
+            Root::Rank(_) if self.is_root(root) => self.unless_in_place(part),
+            Root::Rank(_) => self.elements(part).map(Some),
+            Root::Here | Root::Nobody => Ok(None),
+        }
+    }
+
+    pub(super) fn barrier(&self) -> Result<Collective> {
+        Ok(Collective::Barrier)
+    }
+
+    pub(super) fn broadcast(&self, data: Even<A>, root: c_int) -> Result<Collective> {
+        let root = self.root(root)?;
+        let data = match root {
+            // The arguments mean nothing.
+            Root::Nobody => elements_of(data.0, 0, 0, &Datatype::basic(Basic::Byte))?,
+            _ => self.elements(data)?,
+        };
+        Ok(Collective::Broadcast { data, root })
+    }
+
+    fn gather_blocks(&self, part: Even<A>, root: c_int, all: impl FnOnce() -> Result<Blocks>) -> Result<Collective> {
+        let root = self.root(root)?;
+        let all = self.is_root(root).then(all).transpose()?;
+        Ok(Collective::Gather { part: self.part(part, root)?, all, root })
+    }
+
+    pub(super) fn gather(&self, part: Even<A>, all: Even<A>, root: c_int) -> Result<Collective> {
+        self.gather_blocks(part, root, || {
+            apart(part.0, all.0)?;
+            self.elements(all).map(Blocks::Even)
+        })
+    }
+
+    pub(super) fn gatherv(&self, part: Even<A>, all: Varying<A>, root: c_int) -> Result<Collective> {
+        self.gather_blocks(part, root, || self.varying(all, self.partners()))
+    }
+
+    fn scatter_blocks(&self, part: Even<A>, root: c_int, all: impl FnOnce() -> Result<Blocks>) -> Result<Collective> {
+        let root = self.root(root)?;
+        let all = self.is_root(root).then(all).transpose()?;
+        Ok(Collective::Scatter { all, part: self.part(part, root)?, root })
+    }
+
+    pub(super) fn scatter(&self, all: Even<A>, part: Even<A>, root: c_int) -> Result<Collective> {
+        self.scatter_blocks(part, root, || {
+            apart(part.0, all.0)?;
+            self.elements(all).map(Blocks::Even)
+        })
+    }
+
+    pub(super) fn scatterv(&self, all: Varying<A>, part: Even<A>, root: c_int) -> Result<Collective> {
+        self.scatter_blocks(part, root, || self.varying(all, self.partners()))
+    }
+
+    pub(super) fn allgather(&self, part: Even<A>, all: Even<A>) -> Result<Collective> {
+        apart(part.0, all.0)?;
+        Ok(Collective::Allgather { part: self.unless_in_place(part)?, all: Blocks::Even(self.elements(all)?) })
+    }
+
+    pub(super) fn allgatherv(&self, part: Even<A>, all: Varying<A>) -> Result<Collective> {
+        let all = self.varying(all, self.partners())?;
+        Ok(Collective::Allgather { part: self.unless_in_place(part)?, all })
+    }
+
+    pub(super) fn alltoall(&self, sent: Even<A>, received: Even<A>) -> Result<Collective> {
+        apart(sent.0, received.0)?;
+        let sent = self.unless_in_place(sent)?.map(Blocks::Even);
+        Ok(Collective::Alltoall { sent, received: Blocks::Even(self.elements(received)?) })
+    }
+
+    pub(super) fn alltoallv(&self, sent: Varying<A>, received: Varying<A>) -> Result<Collective> {
+        let ranks = self.partners();
+        let sent = (!Self::in_place(sent.0)).then(|| self.varying(sent, ranks)).transpose()?;
+        Ok(Collective::Alltoall { sent, received: self.varying(received, ranks)? })
+    }
+
+    pub(super) fn alltoallw(&self, sent: Mixed<A>, received: Mixed<A>) -> Result<Collective> {
+        let ranks = self.partners();
+        let sent = (!Self::in_place(sent.0)).then(|| self.mixed(sent, ranks)).transpose()?;
+        Ok(Collective::Alltoall { sent, received: self.mixed(received, ranks)? })
+    }
+
+    pub(super) fn reduce(&self, data: Even<A>, result: Memory, op: A::Handle, root: c_int) -> Result<Collective> {
+        let root = self.root(root)?;
+        let operation = self.rank.operation::<A>(op)?;
+        let (_, count, datatype) = data;
+        let result = self.is_root(root).then(|| {
+            apart(data.0, result)?;
+            self.elements((result, count, datatype))
+        });
+        Ok(Collective::Reduce { data: self.part(data, root)?, result: result.transpose()?, operation, root })
+    }
+
+    pub(super) fn allreduce(&self, data: Even<A>, result: Memory, op: A::Handle) -> Result<Collective> {
+        apart(data.0, result)?;
+        let operation = self.rank.operation::<A>(op)?;
+        let (_, count, datatype) = data;
+        let result = self.elements((result, count, datatype))?;
+        Ok(Collective::Allreduce { data: self.unless_in_place(data)?, result, operation })
+    }
+
+    pub(super) fn scan(&self, data: Even<A>, result: Memory, op: A::Handle, exclusive: bool) -> Result<Collective> {
+        apart(data.0, result)?;
+        let operation = self.rank.operation::<A>(op)?;
+        let (_, count, datatype) = data;
+        let result = self.elements((result, count, datatype))?;
+        Ok(Collective::Scan { data: self.unless_in_place(data)?, result, operation, exclusive })
+    }
+
+    fn scatter_reduced(
+        &self,
+        data: Memory,
+        result: Memory,
+        counts: &[i64],
+        datatype: A::Handle,
+        op: A::Handle,
+    ) -> Result<Collective> {
+        apart(data, result)?;
+        let operation = self.rank.operation::<A>(op)?;
+        let unsigned = |&count: &i64| u64::try_from(count).ok();
+        let counts: Option<Vec<u64>> = counts.iter().map(unsigned).collect();
+        let counts = counts.ok_or_else(|| Error::new(ErrorClass::Count, "a count is negative"))?;
+        let total = counts.iter().try_fold(0i64, |sum, &count| sum.checked_add_unsigned(count));
+        let total = total.ok_or_else(|| Error::new(ErrorClass::Count, "the sum of the counts exceeds 63 bits"))?;
+        let data = if Self::in_place(data) { result } else { data };
+        let own = counts[self.core().rank()] as i64;
+        Ok(Collective::ReduceScatter {
+            data: self.elements((data, total, datatype))?,
+            result: self.elements((result, own, datatype))?,
+            counts,
+            operation,
+        })
+    }
+
+    pub(super) fn reduce_scatter(
+        &self,
+        data: Memory,
+        result: Memory,
+        counts: Integers,
+        datatype: A::Handle,
+        op: A::Handle,
+    ) -> Result<Collective> {
+        self.scatter_reduced(data, result, &counts.to_vec(self.core().size())?, datatype, op)
+    }
+
+    pub(super) fn reduce_scatter_block(
+        &self,
+        data: Memory,
+        (result, count, datatype): Even<A>,
+        op: A::Handle,
+    ) -> Result<Collective> {
+        self.scatter_reduced(data, result, &vec![count; self.core().size()], datatype, op)
+    }
+
+    /// How many neighbours send to the caller, and to how many it sends.
+    fn degrees(&self) -> Result<(usize, usize)> {
+        let neighbours = self.core().neighbours()?;
+        Ok((neighbours.sources.len(), neighbours.destinations.len()))
+    }
+
+    pub(super) fn neighbour_allgather(&self, part: Even<A>, all: Even<A>) -> Result<Collective> {
+        Ok(Collective::NeighbourAllgather { part: self.elements(part)?, all: Blocks::Even(self.elements(all)?) })
+    }
+
+    pub(super) fn neighbour_allgatherv(&self, part: Even<A>, all: Varying<A>) -> Result<Collective> {
+        let all = self.varying(all, self.degrees()?.0)?;
+        Ok(Collective::NeighbourAllgather { part: self.elements(part)?, all })
+    }
+
+    pub(super) fn neighbour_alltoall(&self, sent: Even<A>, received: Even<A>) -> Result<Collective> {
+        let (sent, received) = (self.elements(sent)?, self.elements(received)?);
+        Ok(Collective::NeighbourAlltoall { sent: Blocks::Even(sent), received: Blocks::Even(received) })
+    }
+
+    pub(super) fn neighbour_alltoallv(&self, sent: Varying<A>, received: Varying<A>) -> Result<Collective> {
+        let (sources, destinations) = self.degrees()?;
+        let sent = self.varying(sent, destinations)?;
+        Ok(Collective::NeighbourAlltoall { sent, received: self.varying(received, sources)? })
+    }
+
+    pub(super) fn neighbour_alltoallw(&self, sent: Mixed<A>, received: Mixed<A>) -> Result<Collective> {
+        let (sources, destinations) = self.degrees()?;
+        let sent = self.mixed(sent, destinations)?;
+        Ok(Collective::NeighbourAlltoall { sent, received: self.mixed(received, sources)? })
+    }
+}

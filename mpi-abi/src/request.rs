@@ -1,0 +1,489 @@
+//! Completing requests (MPI-5.0 sections 3.7.3 to 3.7.6) and cancelling them (3.8.4).
+//!
+//! A call lends the requests out of the table, so that whatever the program does in a callback meanwhile cannot touch them, and puts
+//! back those that stay.
+
+use rwmpi_core::untyped::{Request, Status};
+use rwmpi_core::{Error, ErrorClass, Result};
+
+use crate::argument::{Array, Out, OutArray, StatusArray, StatusOut, c_int};
+use crate::error::{Outcome, code_of};
+use crate::interface::Abi;
+use crate::rank::{Rank, rank};
+use crate::status::value_of;
+
+#[cold]
+pub(crate) fn no_request<A: Abi>(code: u32) -> Error {
+    let what = if code == A::REQUEST_NULL {
+        "the request is MPI_REQUEST_NULL".to_string()
+    } else {
+        format!("{code:#x} is no request: it has completed, was freed or never was one")
+    };
+    Error::new(ErrorClass::Request, what)
+}
+
+/// The length of an array of requests.
+pub(crate) fn length(count: c_int) -> Result<usize> {
+    usize::try_from(count).map_err(|_| Error::new(ErrorClass::Count, format!("count {count} is negative")))
+}
+
+impl Rank {
+    /// A request that has completed already and belongs to no communicator of the program.
+    pub(crate) fn request_done<A: Abi>(&self, status: Status) -> Result<Request> {
+        let world = self.communicator::<A>(A::handle(A::COMM_WORLD))?;
+        Ok(Request::done(&world.core, status))
+    }
+
+    fn borrow<A: Abi>(&self, code: u32) -> Result<Request> {
+        let request = self.requests.take(code).ok_or_else(|| no_request::<A>(code))?;
+        self.blame(request.communicator());
+        Ok(request)
+    }
+
+    /// Puts a request back that has completed: it stays only if it is persistent. Returns the code of its handle then.
+    fn put_back_done<A: Abi>(&self, code: u32, request: Request) -> u32 {
+        if request.is_persistent() {
+            self.requests.restore(code, request);
+            code
+        } else {
+            self.requests.release(code);
+            A::REQUEST_NULL
+        }
+    }
+}
+
+/// MPI_Wait (MPI-5.0 section 3.7.3).
+pub fn wait<A: Abi>(handle: Out<A::Handle>, status: StatusOut<A>) -> Outcome {
+    let rank = rank()?;
+    let code = A::code(handle.get()?);
+    if code == A::REQUEST_NULL {
+        status.set(&value_of::<A>(&Status::EMPTY));
+        return Ok(());
+    }
+    let mut request = rank.borrow::<A>(code)?;
+    let outcome = request.wait(&rank.endpoint);
+    rank.blame(request.communicator());
+    handle.set(A::handle(rank.put_back_done::<A>(code, request)))?;
+    status.set(&value_of::<A>(&outcome?));
+    Ok(())
+}
+
+/// MPI_Test (MPI-5.0 section 3.7.3).
+pub fn test<A: Abi>(handle: Out<A::Handle>, flag: Out<c_int>, status: StatusOut<A>) -> Outcome {
+    let rank = rank()?;
+    let code = A::code(handle.get()?);
+    if code == A::REQUEST_NULL {
+        status.set(&value_of::<A>(&Status::EMPTY));
+        return flag.set(1);
+    }
+    let mut request = rank.borrow::<A>(code)?;
+    let progressed = if request.is_done() { Ok(()) } else { rank.endpoint.progress() };
+    if progressed.is_err() || !request.is_done() {
+        rank.requests.restore(code, request);
+        progressed?;
+        return flag.set(0);
+    }
+    let outcome = request.finish();
+    rank.blame(request.communicator());
+    handle.set(A::handle(rank.put_back_done::<A>(code, request)))?;
+    flag.set(1)?;
+    status.set(&value_of::<A>(&outcome?));
+    Ok(())
+}
+
+/// Requests of an array that were lent out: all that are not null.
+struct Lent<'a, A: Abi> {
+    rank: &'a Rank,
+    handles: OutArray<A::Handle>,
+    requests: Vec<(usize, u32, Request)>,
+}
+
+impl<'a, A: Abi> Lent<'a, A> {
+    fn new(rank: &'a Rank, count: c_int, handles: OutArray<A::Handle>) -> Result<Self> {
+        let count = length(count)?;
+        let mut lent = Lent { rank, handles, requests: Vec::with_capacity(count) };
+        for index in 0..count {
+            let code = A::code(handles.get(index)?);
+            if code != A::REQUEST_NULL {
+                match rank.borrow::<A>(code) {
+                    Ok(request) => lent.requests.push((index, code, request)),
+                    Err(error) => {
+                        let what = format!("request {index}: {error}");
+                        lent.put_back();
+                        return Err(Error::new(error.class(), what));
+                    }
+                }
+            }
+        }
+        Ok(lent)
+    }
+
+    /// Puts all that are still lent out back as they are.
+    fn put_back(self) {
+        self.requests.into_iter().for_each(|(_, code, request)| self.rank.requests.restore(code, request));
+    }
+
+    fn has_active(&self) -> bool {
+        self.requests.iter().any(|(_, _, request)| request.is_active())
+    }
+
+    fn all_done(&self) -> bool {
+        self.requests.iter().all(|(_, _, request)| request.is_done())
+    }
+
+    /// The place in the list of the first active one that is done.
+    fn first_done(&self) -> Option<usize> {
+        self.requests.iter().position(|(_, _, request)| request.is_active() && request.is_done())
+    }
+
+    fn any_done(&self) -> Option<()> {
+        self.first_done().map(drop)
+    }
+
+    /// Takes the result of the one at that place in the list: its index in the program's array, and the result.
+    fn finish(&mut self, place: usize) -> (usize, Result<Status>) {
+        let (index, code, mut request) = self.requests.remove(place);
+        let outcome = request.finish();
+        let after = self.rank.put_back_done::<A>(code, request);
+        let given = self.handles.set(index, A::handle(after));
+        (index, given.and(outcome))
+    }
+}
+
+/// What a call on several requests says about those that have completed: their statuses, and how they ended.
+struct Results<A: Abi> {
+    statuses: StatusArray<A>,
+    /// Code of each, and the first failure.
+    codes: Vec<(usize, c_int)>,
+    failure: Option<(usize, Error)>,
+}
+
+impl<A: Abi> Results<A> {
+    fn new(statuses: StatusArray<A>) -> Self {
+        Results { statuses, codes: Vec::new(), failure: None }
+    }
+
+    /// Notes the result of the request at `index`, whose status has place `at`.
+    fn note(&mut self, at: usize, index: usize, outcome: Result<Status>) {
+        let (status, code) = match &outcome {
+            Ok(status) => (*status, A::SUCCESS),
+            Err(error) => (Status::EMPTY, code_of::<A>(error.class())),
+        };
+        self.statuses.at(at).set(&value_of::<A>(&status));
+        self.codes.push((at, code));
+        if let (Err(error), None) = (outcome, &self.failure) {
+            self.failure = Some((index, error));
+        }
+    }
+
+    /// The outcome of the call; only if one failed have the statuses error codes.
+    fn outcome(self) -> Outcome {
+        let Some((index, error)) = self.failure else { return Ok(()) };
+        for (at, code) in self.codes {
+            let status = self.statuses.at(at);
+            if !status.is_ignored() {
+                status.set_error(code)?;
+            }
+        }
+        Err(Error::new(ErrorClass::InStatus, format!("request {index}: {error}")))
+    }
+}
+
+/// Completes all requests, which are done.
+fn finish_all<A: Abi>(mut lent: Lent<'_, A>, count: c_int, statuses: StatusArray<A>) -> Outcome {
+    let mut results = Results::new(statuses);
+    for index in 0..length(count)? {
+        statuses.at(index).set(&value_of::<A>(&Status::EMPTY));
+        results.codes.push((index, A::SUCCESS));
+    }
+    // From the end, so that nothing has to move up.
+    while let Some(place) = lent.requests.len().checked_sub(1) {
+        let communicator = lent.requests[place].2.communicator().clone();
+        let (index, outcome) = lent.finish(place);
+        if outcome.is_err() {
+            lent.rank.blame(&communicator);
+        }
+        results.note(index, index, outcome);
+    }
+    results.outcome()
+}
+
+/// MPI_Waitall (MPI-5.0 section 3.7.5).
+pub fn waitall<A: Abi>(count: c_int, handles: OutArray<A::Handle>, statuses: StatusArray<A>) -> Outcome {
+    let rank = rank()?;
+    let lent = Lent::<A>::new(rank, count, handles)?;
+    if !lent.all_done()
+        && let Err(error) = rank.endpoint.wait_for(|| lent.all_done().then_some(()))
+    {
+        lent.put_back();
+        return Err(error);
+    }
+    finish_all(lent, count, statuses)
+}
+
+/// MPI_Testall (MPI-5.0 section 3.7.5).
+pub fn testall<A: Abi>(
+    count: c_int,
+    handles: OutArray<A::Handle>,
+    flag: Out<c_int>,
+    statuses: StatusArray<A>,
+) -> Outcome {
+    let rank = rank()?;
+    let lent = Lent::<A>::new(rank, count, handles)?;
+    let progressed = if lent.all_done() { Ok(()) } else { rank.endpoint.progress() };
+    if progressed.is_err() || !lent.all_done() {
+        lent.put_back();
+        progressed?;
+        return flag.set(0);
+    }
+    flag.set(1)?;
+    finish_all(lent, count, statuses)
+}
+
+/// Completes the first one that is done.
+fn finish_first<A: Abi>(mut lent: Lent<'_, A>, index: Out<c_int>, status: StatusOut<A>) -> Outcome {
+    let rank = lent.rank;
+    let Some(place) = lent.first_done() else {
+        lent.put_back();
+        return Err(Error::new(ErrorClass::Internal, "no request has completed"));
+    };
+    let communicator = lent.requests[place].2.communicator().clone();
+    let (found, outcome) = lent.finish(place);
+    lent.put_back();
+    index.set(found as c_int)?;
+    rank.blame(&communicator);
+    status.set(&value_of::<A>(&outcome?));
+    Ok(())
+}
+
+/// MPI_Waitany (MPI-5.0 section 3.7.5).
+pub fn waitany<A: Abi>(count: c_int, handles: OutArray<A::Handle>, index: Out<c_int>, status: StatusOut<A>) -> Outcome {
+    let rank = rank()?;
+    let lent = Lent::<A>::new(rank, count, handles)?;
+    if !lent.has_active() {
+        lent.put_back();
+        status.set(&value_of::<A>(&Status::EMPTY));
+        return index.set(A::UNDEFINED);
+    }
+    if lent.first_done().is_none()
+        && let Err(error) = rank.endpoint.wait_for(|| lent.any_done())
+    {
+        lent.put_back();
+        return Err(error);
+    }
+    finish_first(lent, index, status)
+}
+
+/// MPI_Testany (MPI-5.0 section 3.7.5).
+pub fn testany<A: Abi>(
+    count: c_int,
+    handles: OutArray<A::Handle>,
+    index: Out<c_int>,
+    flag: Out<c_int>,
+    status: StatusOut<A>,
+) -> Outcome {
+    let rank = rank()?;
+    let lent = Lent::<A>::new(rank, count, handles)?;
+    if !lent.has_active() {
+        lent.put_back();
+        status.set(&value_of::<A>(&Status::EMPTY));
+        index.set(A::UNDEFINED)?;
+        return flag.set(1);
+    }
+    let progressed = if lent.first_done().is_some() { Ok(()) } else { rank.endpoint.progress() };
+    if progressed.is_err() || lent.first_done().is_none() {
+        lent.put_back();
+        progressed?;
+        index.set(A::UNDEFINED)?;
+        return flag.set(0);
+    }
+    flag.set(1)?;
+    finish_first(lent, index, status)
+}
+
+/// Completes all that are done.
+fn finish_some<A: Abi>(
+    mut lent: Lent<'_, A>,
+    number: Out<c_int>,
+    indices: OutArray<c_int>,
+    statuses: StatusArray<A>,
+) -> Outcome {
+    let rank = lent.rank;
+    let mut results = Results::new(statuses);
+    let mut found = 0;
+    while let Some(place) = lent.first_done() {
+        let communicator = lent.requests[place].2.communicator().clone();
+        let (index, outcome) = lent.finish(place);
+        indices.set(found, index as c_int)?;
+        if outcome.is_err() {
+            rank.blame(&communicator);
+        }
+        results.note(found, index, outcome);
+        found += 1;
+    }
+    lent.put_back();
+    number.set(found as c_int)?;
+    results.outcome()
+}
+
+/// MPI_Waitsome (MPI-5.0 section 3.7.5).
+pub fn waitsome<A: Abi>(
+    count: c_int,
+    handles: OutArray<A::Handle>,
+    number: Out<c_int>,
+    indices: OutArray<c_int>,
+    statuses: StatusArray<A>,
+) -> Outcome {
+    let rank = rank()?;
+    let lent = Lent::<A>::new(rank, count, handles)?;
+    if !lent.has_active() {
+        lent.put_back();
+        return number.set(A::UNDEFINED);
+    }
+    if lent.first_done().is_none()
+        && let Err(error) = rank.endpoint.wait_for(|| lent.any_done())
+    {
+        lent.put_back();
+        return Err(error);
+    }
+    finish_some(lent, number, indices, statuses)
+}
+
+/// MPI_Testsome (MPI-5.0 section 3.7.5).
+pub fn testsome<A: Abi>(
+    count: c_int,
+    handles: OutArray<A::Handle>,
+    number: Out<c_int>,
+    indices: OutArray<c_int>,
+    statuses: StatusArray<A>,
+) -> Outcome {
+    let rank = rank()?;
+    let lent = Lent::<A>::new(rank, count, handles)?;
+    if !lent.has_active() {
+        lent.put_back();
+        return number.set(A::UNDEFINED);
+    }
+    if let Err(error) = rank.endpoint.progress() {
+        lent.put_back();
+        return Err(error);
+    }
+    finish_some(lent, number, indices, statuses)
+}
+
+/// MPI_Request_free (MPI-5.0 section 3.7.3): the operation goes on.
+pub fn request_free<A: Abi>(handle: Out<A::Handle>) -> Outcome {
+    let rank = rank()?;
+    let code = A::code(handle.get()?);
+    let request = rank.borrow::<A>(code)?;
+    rank.requests.release(code);
+    if let Ok(generalized) = request.as_generalized() {
+        rank.freed_generalized.borrow_mut().insert(code, generalized.clone());
+    }
+    handle.set(A::handle(A::REQUEST_NULL))?;
+    rank.endpoint.free(request)
+}
+
+/// MPI_Cancel (MPI-5.0 section 3.8.4).
+pub fn cancel<A: Abi>(handle: Out<A::Handle>) -> Outcome {
+    let rank = rank()?;
+    let code = A::code(handle.get()?);
+    let mut request = rank.borrow::<A>(code)?;
+    let cancelled = request.cancel();
+    rank.requests.restore(code, request);
+    cancelled
+}
+
+/// The status of a request if it has completed, which it stays.
+fn peek<A: Abi>(rank: &Rank, handle: A::Handle) -> Result<Option<Status>> {
+    let code = A::code(handle);
+    if code == A::REQUEST_NULL {
+        return Ok(Some(Status::EMPTY));
+    }
+    let request = rank.borrow::<A>(code)?;
+    let status = request.peek();
+    rank.requests.restore(code, request);
+    status
+}
+
+fn is_active<A: Abi>(rank: &Rank, handle: A::Handle) -> bool {
+    rank.requests.with(A::code(handle), |request| request.is_active()).unwrap_or(false)
+}
+
+/// MPI_Request_get_status (MPI-5.0 section 3.7.6).
+pub fn request_get_status<A: Abi>(handle: A::Handle, flag: Out<c_int>, status: StatusOut<A>) -> Outcome {
+    let rank = rank()?;
+    rank.endpoint.progress()?;
+    let found = peek::<A>(rank, handle)?;
+    if let Some(found) = &found {
+        status.set(&value_of::<A>(found));
+    }
+    flag.set(found.is_some().into())
+}
+
+/// MPI_Request_get_status_all (MPI-5.0 section 3.7.6).
+pub fn request_get_status_all<A: Abi>(
+    count: c_int,
+    handles: Array<A::Handle>,
+    flag: Out<c_int>,
+    statuses: StatusArray<A>,
+) -> Outcome {
+    let rank = rank()?;
+    let handles = handles.slice(length(count)?)?;
+    rank.endpoint.progress()?;
+    let found: Vec<Option<Status>> = handles.iter().map(|&handle| peek::<A>(rank, handle)).collect::<Result<_>>()?;
+    let all: Option<Vec<Status>> = found.into_iter().collect();
+    for (index, status) in all.iter().flatten().enumerate() {
+        statuses.at(index).set(&value_of::<A>(status));
+    }
+    flag.set(all.is_some().into())
+}
+
+/// MPI_Request_get_status_any (MPI-5.0 section 3.7.6).
+pub fn request_get_status_any<A: Abi>(
+    count: c_int,
+    handles: Array<A::Handle>,
+    index: Out<c_int>,
+    flag: Out<c_int>,
+    status: StatusOut<A>,
+) -> Outcome {
+    let rank = rank()?;
+    let handles = handles.slice(length(count)?)?;
+    rank.endpoint.progress()?;
+    let mut active = false;
+    for (place, &handle) in handles.iter().enumerate().filter(|&(_, &handle)| is_active::<A>(rank, handle)) {
+        active = true;
+        if let Some(found) = peek::<A>(rank, handle)? {
+            status.set(&value_of::<A>(&found));
+            index.set(place as c_int)?;
+            return flag.set(1);
+        }
+    }
+    if !active {
+        status.set(&value_of::<A>(&Status::EMPTY));
+    }
+    index.set(A::UNDEFINED)?;
+    flag.set((!active).into())
+}
+
+/// MPI_Request_get_status_some (MPI-5.0 section 3.7.6).
+pub fn request_get_status_some<A: Abi>(
+    count: c_int,
+    handles: Array<A::Handle>,
+    number: Out<c_int>,
+    indices: OutArray<c_int>,
+    statuses: StatusArray<A>,
+) -> Outcome {
+    let rank = rank()?;
+    let handles = handles.slice(length(count)?)?;
+    rank.endpoint.progress()?;
+    let (mut active, mut found) = (false, 0);
+    for (place, &handle) in handles.iter().enumerate().filter(|&(_, &handle)| is_active::<A>(rank, handle)) {
+        active = true;
+        if let Some(status) = peek::<A>(rank, handle)? {
+            statuses.at(found).set(&value_of::<A>(&status));
+            indices.set(found, place as c_int)?;
+            found += 1;
+        }
+    }
+    number.set(if active { found as c_int } else { A::UNDEFINED })
+}

@@ -1,0 +1,57 @@
+//! `mpicc`, `mpicxx`, `mpifort`, `mpif77`, `mpif90`: one program that does as the name says by which it was called.
+//!
+//! It runs the user's compiler with this MPI's headers and libraries, which it finds beside itself: in `../include` and `../lib`
+//! of the folder that it lies in, so an installation can be moved. What it understands itself is what MPICH's wrappers do, since
+//! build systems know those; all else is the compiler's.
+#![forbid(unsafe_code)]
+
+mod command;
+mod options;
+
+use std::env;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Command, ExitCode};
+
+use command::{Language, Layout};
+use options::Request;
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(code) => code,
+        Err(what) => {
+            eprintln!("{what}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<ExitCode, String> {
+    let mut arguments = env::args();
+    let called = PathBuf::from(arguments.next().unwrap_or_default());
+    let name = called.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let language = Language::of_wrapper(&name).ok_or_else(|| {
+        format!(
+            "{name}: call this program as mpicc, mpicxx, mpifort, mpif77 or mpif90; it is installed under these names"
+        )
+    })?;
+    let own = env::current_exe().map_err(|error| format!("{name}: cannot find where it is installed: {error}"))?;
+    let layout = Layout::around(&own).ok_or_else(|| format!("{name}: {} lies in no `bin` folder", own.display()))?;
+    let options = options::parse(language, arguments).map_err(|what| format!("{name}: {what}"))?;
+    if let Request::Help = options.request {
+        print!("{}", options::help(&name, language));
+        return Ok(ExitCode::SUCCESS);
+    }
+    let overridden =
+        language.overrides().iter().find_map(|variable| env::var(variable).ok().filter(|it| !it.is_empty()));
+    let line = command::line(language, &layout, &options, overridden).map_err(|what| format!("{name}: {what}"))?;
+    if let Request::Show = options.request {
+        println!("{}", command::shown(&line));
+        return Ok(ExitCode::SUCCESS);
+    }
+    if options.echo {
+        eprintln!("{}", command::shown(&line));
+    }
+    let error = Command::new(&line[0]).args(&line[1..]).exec();
+    Err(format!("{name}: cannot run the compiler `{}`: {error}", line[0]))
+}

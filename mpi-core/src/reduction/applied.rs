@@ -1,0 +1,136 @@
+//! An operation bound to a datatype.
+#![allow(unsafe_code)]
+
+use super::{Operation, Predefined, UserOperation};
+use crate::collective::reduction::Reduction;
+use crate::datatype::{Basic, Datatype, pack, unpack};
+use crate::{Error, ErrorClass, Result};
+
+/// Elements that are not a run of bytes are combined in portions of so many bytes.
+const PORTION: usize = 32 << 10;
+
+/// An operation on packed elements of a datatype.
+#[derive(Clone, Debug)]
+pub struct Applied {
+    operation: Bound,
+    element: usize,
+    commutative: bool,
+}
+
+#[derive(Clone, Debug)]
+enum Bound {
+    Predefined(Predefined, Basic),
+    User(UserOperation, Datatype),
+}
+
+impl Operation {
+    /// The operation on elements of `datatype`.
+    ///
+    /// # Errors
+    /// It is not defined for them.
+    pub fn on(&self, datatype: &Datatype) -> Result<Applied> {
+        let operation = match self {
+            Operation::User(operation) => Bound::User(operation.clone(), datatype.clone()),
+            Operation::Predefined(operation) => {
+                let basic = datatype.element().ok_or_else(|| {
+                    let text = format!(
+                        "{} works on elements of one predefined datatype; for others make an operation with \
+                         MPI_Op_create",
+                        operation.name()
+                    );
+                    Error::new(ErrorClass::Operation, text)
+                })?;
+                if !operation.supports(basic) {
+                    let text = format!("{} is not defined for elements of {}", operation.name(), basic.name());
+                    return Err(Error::new(ErrorClass::Operation, text));
+                }
+                Bound::Predefined(*operation, basic)
+            }
+        };
+        let element = match &operation {
+            // What is split between ranks is split at basic elements.
+            Bound::Predefined(_, basic) => basic.size(),
+            Bound::User(_, datatype) => datatype.size().max(1),
+        };
+        Ok(Applied { operation, element: element as usize, commutative: self.is_commutative() })
+    }
+}
+
+impl Applied {
+    /// Whether the order of operands makes no difference.
+    pub fn is_commutative(&self) -> bool {
+        self.commutative
+    }
+}
+
+impl Reduction for Applied {
+    fn append(&self, kept: &mut [u8], later: &[u8]) {
+        match &self.operation {
+            Bound::Predefined(operation, basic) => operation.append(*basic, kept, later),
+            Bound::User(operation, datatype) => operation.append(datatype, kept, later),
+        }
+    }
+
+    fn prepend(&self, earlier: &[u8], kept: &mut [u8]) {
+        match &self.operation {
+            Bound::Predefined(operation, basic) => operation.prepend(*basic, earlier, kept),
+            Bound::User(operation, datatype) => operation.prepend(datatype, earlier, kept),
+        }
+    }
+
+    fn element(&self) -> usize {
+        self.element
+    }
+}
+
+/// `inout[i] = from[i] ∘ inout[i]` for `count` elements (`MPI_Reduce_local`, MPI-5.0 section 6.9.7).
+///
+/// # Safety
+/// Both must be valid for the bytes that `count` elements describe, `from` for reads and `inout` for reads and writes, and must not
+/// overlap.
+///
+/// # Errors
+/// The operation is not defined for the elements.
+pub unsafe fn reduce_local(
+    operation: &Operation,
+    from: *const u8,
+    inout: *mut u8,
+    count: u64,
+    datatype: &Datatype,
+) -> Result<()> {
+    let applied = operation.on(datatype)?;
+    let bytes = datatype.packed_size(count)?;
+    if bytes == 0 {
+        return Ok(());
+    }
+    if let Operation::User(operation) = operation {
+        // SAFETY: the caller's.
+        unsafe { operation.call(from, inout, count, datatype) };
+        return Ok(());
+    }
+    if let Some((offset, length)) = datatype.run(count) {
+        // SAFETY: the caller's; the run is all bytes that the elements describe.
+        let (earlier, kept) = unsafe {
+            (
+                std::slice::from_raw_parts(from.wrapping_offset(offset as isize), length as usize),
+                std::slice::from_raw_parts_mut(inout.wrapping_offset(offset as isize), length as usize),
+            )
+        };
+        applied.prepend(earlier, kept);
+        return Ok(());
+    }
+    let portion = (PORTION / applied.element).max(1) * applied.element;
+    let (mut earlier, mut kept) = (vec![0; portion], vec![0; portion]);
+    let mut done = 0;
+    while done < bytes {
+        // SAFETY: the caller's.
+        unsafe {
+            let length = pack(from, count, datatype, done, &mut earlier);
+            pack(inout, count, datatype, done, &mut kept);
+            applied.prepend(&earlier[..length], &mut kept[..length]);
+            unpack(inout, count, datatype, done, &kept[..length]);
+            done += length as u64;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,131 @@
+//! MPI's own operations and what they are defined for.
+
+use super::{arithmetic, location};
+use crate::datatype::{Basic, Group, Number};
+
+/// A predefined operation (MPI-5.0 sections 6.9.2, 6.9.4 and 12.3.4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Predefined {
+    /// The larger.
+    Max,
+    /// The smaller.
+    Min,
+    /// The sum.
+    Sum,
+    /// The product.
+    Product,
+    /// Both are true.
+    LogicalAnd,
+    /// The bits that are set in both.
+    BitwiseAnd,
+    /// One is true, or both.
+    LogicalOr,
+    /// The bits that are set in one or both.
+    BitwiseOr,
+    /// One is true and the other is not.
+    LogicalXor,
+    /// The bits that are set in one only.
+    BitwiseXor,
+    /// The larger value, and where it is.
+    MaxLocation,
+    /// The smaller value, and where it is.
+    MinLocation,
+    /// The second.
+    Replace,
+    /// The first.
+    NoOperation,
+}
+
+impl Predefined {
+    /// All of them.
+    pub const ALL: &[Predefined] = &[
+        Predefined::Max,
+        Predefined::Min,
+        Predefined::Sum,
+        Predefined::Product,
+        Predefined::LogicalAnd,
+        Predefined::BitwiseAnd,
+        Predefined::LogicalOr,
+        Predefined::BitwiseOr,
+        Predefined::LogicalXor,
+        Predefined::BitwiseXor,
+        Predefined::MaxLocation,
+        Predefined::MinLocation,
+        Predefined::Replace,
+        Predefined::NoOperation,
+    ];
+
+    /// Its name in MPI.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Predefined::Max => "MPI_MAX",
+            Predefined::Min => "MPI_MIN",
+            Predefined::Sum => "MPI_SUM",
+            Predefined::Product => "MPI_PROD",
+            Predefined::LogicalAnd => "MPI_LAND",
+            Predefined::BitwiseAnd => "MPI_BAND",
+            Predefined::LogicalOr => "MPI_LOR",
+            Predefined::BitwiseOr => "MPI_BOR",
+            Predefined::LogicalXor => "MPI_LXOR",
+            Predefined::BitwiseXor => "MPI_BXOR",
+            Predefined::MaxLocation => "MPI_MAXLOC",
+            Predefined::MinLocation => "MPI_MINLOC",
+            Predefined::Replace => "MPI_REPLACE",
+            Predefined::NoOperation => "MPI_NO_OP",
+        }
+    }
+
+    /// Whether the order of operands makes no difference.
+    pub const fn is_commutative(self) -> bool {
+        !matches!(self, Predefined::Replace | Predefined::NoOperation)
+    }
+
+    /// Whether it is defined for these elements: what the standard demands, and characters as the small integers that they are in
+    /// C, and truth of the integers of all languages.
+    pub fn supports(self, basic: Basic) -> bool {
+        let group = basic.group();
+        if group == Group::Marker {
+            return false;
+        }
+        if matches!(basic.number(), Number::Extended | Number::ComplexExtended) && !cfg!(target_arch = "x86_64") {
+            return matches!(self, Predefined::Replace | Predefined::NoOperation);
+        }
+        let integer =
+            matches!(group, Group::CInteger | Group::FortranInteger | Group::MultiLanguage | Group::Character);
+        match self {
+            Predefined::Max | Predefined::Min => integer || group == Group::Floating,
+            Predefined::Sum | Predefined::Product => integer || matches!(group, Group::Floating | Group::Complex),
+            Predefined::LogicalAnd | Predefined::LogicalOr | Predefined::LogicalXor => {
+                integer || group == Group::Logical
+            }
+            Predefined::BitwiseAnd | Predefined::BitwiseOr | Predefined::BitwiseXor => integer || group == Group::Byte,
+            Predefined::MaxLocation | Predefined::MinLocation => group == Group::Pair,
+            Predefined::Replace | Predefined::NoOperation => true,
+        }
+    }
+
+    /// `kept = kept ∘ later` of packed elements that the operation is defined for.
+    pub(super) fn append(self, basic: Basic, kept: &mut [u8], later: &[u8]) {
+        match self {
+            Predefined::Replace => kept.copy_from_slice(later),
+            Predefined::NoOperation => {}
+            _ => self.combine(basic, kept, later, false),
+        }
+    }
+
+    /// `kept = earlier ∘ kept` of packed elements that the operation is defined for.
+    pub(super) fn prepend(self, basic: Basic, earlier: &[u8], kept: &mut [u8]) {
+        match self {
+            Predefined::Replace => {}
+            Predefined::NoOperation => kept.copy_from_slice(earlier),
+            _ => self.combine(basic, kept, earlier, true),
+        }
+    }
+
+    fn combine(self, basic: Basic, kept: &mut [u8], other: &[u8], earlier: bool) {
+        match basic.pair() {
+            Some(pair) => location::combine(self == Predefined::MaxLocation, pair, kept, other, earlier),
+            None => arithmetic::combine(self, basic.number(), kept, other, earlier),
+        }
+    }
+}

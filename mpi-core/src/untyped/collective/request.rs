@@ -1,0 +1,61 @@
+//! Nonblocking and persistent collectives.
+
+use std::rc::Rc;
+
+use super::super::Request;
+use super::perform::perform;
+use super::{Collective, Prepared};
+use crate::task::Work;
+use crate::{Communicator, Result};
+
+/// Collectives that are started by a persistent request have tags from here on: all ranks make such requests in the same order, but
+/// may start them in any.
+const PERSISTENT: u32 = 1 << 31;
+
+/// A collective that a persistent request starts any number of times (MPI-5.0 section 6.13).
+pub struct PersistentCollective {
+    prepared: Rc<Prepared>,
+    communicator: Communicator,
+    tag: u32,
+}
+
+impl Communicator {
+    /// Starts it (MPI-5.0 section 6.12). It goes on whenever this rank waits or tests. All ranks
+    /// start the collectives of a communicator, blocking or not, in the same order.
+    ///
+    /// # Errors
+    /// As of [`Communicator::collective`].
+    pub fn start_collective(&self, collective: Collective) -> Result<Request> {
+        let prepared = Rc::new(self.prepare(collective)?);
+        self.launch(prepared, self.next_collective())
+    }
+
+    /// Makes a request that does it whenever it is started. All ranks make the same requests in the same order.
+    ///
+    /// # Errors
+    /// Arguments that can't be used.
+    pub fn persistent_collective(&self, collective: Collective) -> Result<PersistentCollective> {
+        let prepared = Rc::new(self.prepare(collective)?);
+        let tag = self.next_collective() | PERSISTENT;
+        Ok(PersistentCollective { prepared, communicator: self.clone(), tag })
+    }
+
+    fn launch(&self, prepared: Rc<Prepared>, tag: u32) -> Result<Request> {
+        let call = prepared.collective.call();
+        let communicator = self.clone();
+        let work: Work = Box::pin(async move { perform(&prepared, communicator.ranks(tag, false)).await });
+        let started = self.process().tasks().start(work).map_err(self.failed(call))?;
+        Ok(Request::collective(self, call, started))
+    }
+}
+
+impl PersistentCollective {
+    /// Starts it (MPI_Start).
+    ///
+    /// # Errors
+    /// As of [`Communicator::start_collective`].
+    pub(in super::super) fn start(&self) -> Result<Request> {
+        self.communicator.begin(self.prepared.collective.call(), 0);
+        self.communicator.launch(self.prepared.clone(), self.tag)
+    }
+}

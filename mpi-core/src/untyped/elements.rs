@@ -1,0 +1,139 @@
+//! Elements of a datatype in memory that nobody here owns.
+#![allow(unsafe_code)]
+
+use rwmpi_transport::{ReadSpan, WriteSpan};
+
+use crate::Result;
+use crate::datatype::{Datatype, pack, pack_into, unpack, unpack_from};
+use crate::error::{Error, ErrorClass};
+
+/// `count` elements of a datatype, somewhere in memory.
+#[derive(Clone, Debug)]
+pub struct Elements {
+    start: *mut u8,
+    count: u64,
+    datatype: Datatype,
+}
+
+impl Elements {
+    /// The elements at `start`, which is null if the datatype has absolute displacements.
+    ///
+    /// # Safety
+    /// The bytes that the elements consist of must be valid for reads, and for writes if they are received into, until every
+    /// operation that they are given to has completed; meanwhile the program touches them only as MPI allows (MPI-5.0
+    /// section 3.7.2).
+    #[inline]
+    pub unsafe fn new(start: *mut u8, count: u64, datatype: Datatype) -> Self {
+        Elements { start, count, datatype }
+    }
+
+    /// How many they are.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Their datatype.
+    pub fn datatype(&self) -> &Datatype {
+        &self.datatype
+    }
+
+    /// Their bytes, if these lie side by side.
+    #[inline]
+    pub(crate) fn read_span(&self) -> Option<ReadSpan<'static>> {
+        let (offset, len) = self.datatype.run(self.count)?;
+        // SAFETY: by the contract of `new` the bytes are readable until the operation has completed.
+        Some(unsafe { ReadSpan::new(self.start.wrapping_offset(offset as isize), len as usize) })
+    }
+
+    /// Their bytes, if these lie side by side, to be written.
+    #[inline]
+    pub(crate) fn write_span(&self) -> Option<WriteSpan<'static>> {
+        let (offset, len) = self.datatype.run(self.count)?;
+        // SAFETY: by the contract of `new` the bytes are writable until the operation has completed.
+        Some(unsafe { WriteSpan::new(self.start.wrapping_offset(offset as isize), len as usize) })
+    }
+
+    /// Bytes of them, packed.
+    pub(crate) fn packed_size(&self) -> Result<usize> {
+        let size = self.datatype.packed_size(self.count)?;
+        usize::try_from(size).map_err(|_| no_memory(size))
+    }
+
+    /// Room for them, packed.
+    pub(crate) fn room(&self) -> Result<Vec<u8>> {
+        let size = self.packed_size()?;
+        let mut bytes = Vec::new();
+        bytes.try_reserve_exact(size).map_err(|_| no_memory(size as u64))?;
+        bytes.resize(size, 0);
+        Ok(bytes)
+    }
+
+    /// A packed copy.
+    pub(crate) fn packed(&self) -> Result<Vec<u8>> {
+        let mut bytes = self.room()?;
+        // SAFETY: by the contract of `new` the elements are readable; the vector is ours alone.
+        unsafe { pack(self.start, self.count, &self.datatype, 0, &mut bytes) };
+        Ok(bytes)
+    }
+
+    /// Bytes from these elements to as many behind them.
+    pub(super) fn stride(&self) -> isize {
+        (self.count as i64).wrapping_mul(self.datatype.extent()) as isize
+    }
+
+    /// As many elements as these, `blocks` blocks behind them. Whoever uses these vouches for those too.
+    pub(super) fn after(&self, blocks: usize) -> Elements {
+        let start = self.start.wrapping_offset(self.stride().wrapping_mul(blocks as isize));
+        Elements { start, ..self.clone() }
+    }
+
+    /// Bytes of them, packed, which must have been found to fit into memory.
+    pub(super) fn bytes(&self) -> usize {
+        (self.count * self.datatype.size()) as usize
+    }
+
+    /// Copies them, packed, to the beginning of a span.
+    ///
+    /// # Panics
+    /// If it is too short.
+    pub(super) fn pack_span(&self, into: WriteSpan<'_>) {
+        if let Some(run) = self.read_span() {
+            return run.copy_to(into);
+        }
+        assert!(self.bytes() <= into.len(), "packing into a shorter span");
+        // SAFETY: by the contract of `new` the elements are readable, and the span is writable by its own; memory that is packed
+        // into is the library's.
+        unsafe { pack_into(self.start, self.count, &self.datatype, 0, into.start(), into.len()) };
+    }
+
+    /// Takes the packed bytes of a span apart into them.
+    pub(super) fn unpack_span(&self, from: ReadSpan<'_>) {
+        // SAFETY: as in `pack_span`, the other way round.
+        unsafe { unpack_from(self.start, self.count, &self.datatype, 0, from.start(), from.len()) };
+    }
+
+    /// Takes packed bytes apart into them.
+    pub(crate) fn unpack(&self, bytes: &[u8]) {
+        // SAFETY: by the contract of `new` the elements are writable; the slice is not of their memory.
+        unsafe { unpack(self.start, self.count, &self.datatype, 0, bytes) };
+    }
+}
+
+#[cold]
+fn no_memory(size: u64) -> Error {
+    Error::new(ErrorClass::NoMemory, format!("there is no memory to pack {size} bytes"))
+}
+
+/// A packed copy that the engine reads from.
+///
+/// Moving a vector leaves its bytes where they are: whoever keeps the vector until the operation has completed keeps the span valid.
+pub(crate) fn read_span_of(packed: &[u8]) -> ReadSpan<'static> {
+    // SAFETY: the callers keep the vector as long as the operation.
+    unsafe { ReadSpan::new(packed.as_ptr(), packed.len()) }
+}
+
+/// Room that the engine writes to; as [`read_span_of`].
+pub(crate) fn write_span_of(room: &mut [u8]) -> WriteSpan<'static> {
+    // SAFETY: the callers keep the vector as long as the operation, and look at it only afterwards.
+    unsafe { WriteSpan::new(room.as_mut_ptr(), room.len()) }
+}

@@ -1,0 +1,54 @@
+//! MPI on (memory, count, datatype): what front ends for other languages stand on.
+//!
+//! It shares communicators, engine and progress with the typed API; what the typed API gets from borrows, here the caller promises
+//! when it makes [`Elements`]. Elements whose bytes lie side by side are handed to the engine as they are; others are packed
+//! into memory of the library first, or received there and unpacked.
+//!
+//! A blocking call of such contiguous elements makes no request object.
+
+mod buffered;
+pub mod collective;
+mod elements;
+mod generalized;
+mod persistent;
+mod point_to_point;
+mod request;
+
+pub use buffered::{AttachedBuffer, BufferOwner};
+pub use elements::Elements;
+pub use generalized::Generalized;
+pub use persistent::Persistent;
+pub use point_to_point::{Mode, TakenMessage};
+pub use request::{Endpoint, Request};
+
+use crate::engine::Completion;
+use crate::{Communicator, Source, TagSelector};
+
+/// What a completed operation or a probe tells (MPI-5.0 section 3.2.5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Status {
+    /// The sender's rank in the communicator; `Any` where there was no message, `Null` for a receive from nobody.
+    pub source: Source,
+    /// The message's tag; `Any` where there was none.
+    pub tag: TagSelector,
+    /// Length of the message, bytes.
+    pub bytes: u64,
+    /// Whether the operation was cancelled.
+    pub cancelled: bool,
+}
+
+impl Status {
+    /// Of a request that is null or inactive, and of a send.
+    pub const EMPTY: Status = Status { source: Source::Any, tag: TagSelector::Any, bytes: 0, cancelled: false };
+    /// Of a receive from nobody.
+    pub const NOBODY: Status = Status { source: Source::Null, ..Status::EMPTY };
+
+    pub(crate) fn new(communicator: &Communicator, completion: Completion) -> Self {
+        let Completion { source, tag, bytes, cancelled } = completion;
+        if source == Completion::SENT.source {
+            return Status { cancelled, ..Status::EMPTY };
+        }
+        let source = Source::Rank(communicator.rank_of(source));
+        Status { source, tag: TagSelector::Tag(tag as i32), bytes, cancelled }
+    }
+}

@@ -1,0 +1,108 @@
+//! Requests that are started again and again (MPI-5.0 section 3.9).
+
+use super::collective::PersistentCollective;
+use super::{Elements, Endpoint, Mode, Request};
+use crate::activity::Call;
+use crate::error::{Error, ErrorClass};
+use crate::{Communicator, Destination, Result, Source, TagSelector};
+
+/// A send, receive or collective with its arguments, and the operation that it has started.
+pub struct Persistent {
+    what: What,
+    active: Option<Request>,
+}
+
+enum What {
+    Send { elements: Elements, destination: Destination, tag: i32, mode: Mode },
+    BufferedSend { elements: Elements, destination: Destination, tag: i32, overhead: u64 },
+    Receive { elements: Elements, source: Source, tag: TagSelector },
+    Collective(PersistentCollective),
+}
+
+impl Persistent {
+    /// A send (MPI_Send_init, MPI_Ssend_init, MPI_Rsend_init).
+    ///
+    /// # Errors
+    /// A rank or tag that does not exist.
+    pub fn send(
+        communicator: &Communicator,
+        elements: Elements,
+        destination: Destination,
+        tag: i32,
+        mode: Mode,
+    ) -> Result<Self> {
+        communicator.checked_destination(mode.call(), destination, tag)?;
+        Ok(Persistent { what: What::Send { elements, destination, tag, mode }, active: None })
+    }
+
+    /// A buffered send, which counts `overhead` bytes of the buffer besides its data (MPI_Bsend_init).
+    ///
+    /// # Errors
+    /// A rank or tag that does not exist.
+    pub fn buffered_send(
+        communicator: &Communicator,
+        elements: Elements,
+        destination: Destination,
+        tag: i32,
+        overhead: u64,
+    ) -> Result<Self> {
+        communicator.checked_destination(Call::BufferedSend, destination, tag)?;
+        Ok(Persistent { what: What::BufferedSend { elements, destination, tag, overhead }, active: None })
+    }
+
+    /// A receive (MPI_Recv_init).
+    ///
+    /// # Errors
+    /// A rank or tag that does not exist.
+    pub fn receive(communicator: &Communicator, elements: Elements, source: Source, tag: TagSelector) -> Result<Self> {
+        communicator.checked_pattern(Call::Receive, source, tag, communicator.context())?;
+        Ok(Persistent { what: What::Receive { elements, source, tag }, active: None })
+    }
+
+    /// A collective (MPI_Barrier_init and so on).
+    pub fn collective(collective: PersistentCollective) -> Self {
+        Persistent { what: What::Collective(collective), active: None }
+    }
+
+    /// Starts it (MPI_Start).
+    ///
+    /// # Errors
+    /// MPI_ERR_REQUEST if it is active; as those of the operation.
+    pub fn start(&mut self, communicator: &Communicator, endpoint: &Endpoint) -> Result<()> {
+        if self.active.is_some() {
+            let what = "the persistent request is active: complete it before it is started again";
+            return Err(Error::new(ErrorClass::Request, what));
+        }
+        self.active = Some(match &self.what {
+            What::Send { elements, destination, tag, mode } => {
+                communicator.start_send_elements(elements, *destination, *tag, *mode)?
+            }
+            What::BufferedSend { elements, destination, tag, overhead } => {
+                endpoint.buffered_send(communicator, elements, *destination, *tag, *overhead)?;
+                Request::done(communicator, super::Status::EMPTY)
+            }
+            What::Receive { elements, source, tag } => {
+                communicator.start_receive_elements(elements.clone(), *source, *tag)?
+            }
+            What::Collective(collective) => collective.start()?,
+        });
+        Ok(())
+    }
+
+    /// Whether it was started and has not been completed.
+    pub fn is_active(&self) -> bool {
+        self.active.is_some()
+    }
+
+    pub(super) fn active(&self) -> Option<&Request> {
+        self.active.as_ref()
+    }
+
+    pub(super) fn active_mut(&mut self) -> Option<&mut Request> {
+        self.active.as_mut()
+    }
+
+    pub(super) fn take_active(&mut self) -> Option<Request> {
+        self.active.take()
+    }
+}

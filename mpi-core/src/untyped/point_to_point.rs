@@ -1,0 +1,187 @@
+//! Blocking point-to-point calls and probes (MPI-5.0 sections 3.2, 3.4, 3.8 and 3.10).
+
+use rwmpi_protocol::Pattern;
+
+use super::elements::{read_span_of, write_span_of};
+use super::request::Receiving;
+use super::{Elements, Endpoint, Request, Status};
+use crate::activity::{Call, Target};
+use crate::engine::{Completion, MatchedMessage, SendMode};
+use crate::waiting::Awaited;
+use crate::{Communicator, Destination, Result, Source, TagSelector};
+
+/// How a send relates to its receive (MPI-5.0 section 3.4). A *ready* send is a standard one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Returns when the buffer may be used again.
+    Standard,
+    /// Returns when the receive has been matched.
+    Synchronous,
+}
+
+impl Mode {
+    pub(super) fn call(self) -> Call {
+        match self {
+            Mode::Standard => Call::Send,
+            Mode::Synchronous => Call::SynchronousSend,
+        }
+    }
+
+    pub(super) fn in_engine(self) -> SendMode {
+        match self {
+            Mode::Standard => SendMode::Standard,
+            Mode::Synchronous => SendMode::Synchronous,
+        }
+    }
+}
+
+/// A message that a matched probe has taken: nobody but its holder can receive it (MPI-5.0 section 3.8.2).
+#[derive(Debug)]
+pub struct TakenMessage {
+    message: MatchedMessage,
+}
+
+impl Communicator {
+    /// Sends elements (MPI_Send, MPI_Ssend, MPI_Rsend).
+    ///
+    /// # Errors
+    /// A rank or tag that does not exist; whatever keeps the message from being sent.
+    #[inline]
+    pub fn send_elements(&self, elements: &Elements, destination: Destination, tag: i32, mode: Mode) -> Result<()> {
+        let call = mode.call();
+        let Some(peer) = self.checked_destination(call, destination, tag)? else { return Ok(()) };
+        let packed;
+        let span = match elements.read_span() {
+            Some(span) => span,
+            None => {
+                packed = elements.packed()?;
+                read_span_of(&packed)
+            }
+        };
+        let process = self.process();
+        let engine = process.enter(call, Target::send(destination, tag), self.context(), span.len());
+        process.send(engine, (peer, self.context(), tag as u32), span, mode.in_engine()).map_err(self.failed(call))
+    }
+
+    /// Receives elements (MPI_Recv).
+    ///
+    /// # Errors
+    /// A rank or tag that does not exist; a message that is longer than the elements; whatever keeps it from being received.
+    #[inline]
+    pub fn receive_elements(&self, elements: &Elements, source: Source, tag: TagSelector) -> Result<Status> {
+        let call = Call::Receive;
+        let Some(pattern) = self.checked_pattern(call, source, tag, self.context())? else { return Ok(Status::NOBODY) };
+        let Some(span) = elements.write_span() else { return self.receive_and_unpack(elements, source, tag, pattern) };
+        let process = self.process();
+        let engine = process.enter(call, Target::receive(source, tag), pattern.context, span.len());
+        let completion = process.receive(engine, pattern, span).map_err(self.failed(call))?;
+        Ok(Status::new(self, completion))
+    }
+
+    fn receive_and_unpack(
+        &self,
+        elements: &Elements,
+        source: Source,
+        tag: TagSelector,
+        pattern: Pattern,
+    ) -> Result<Status> {
+        let call = Call::Receive;
+        let mut room = elements.room()?;
+        let span = write_span_of(&mut room);
+        let process = self.process();
+        let engine = process.enter(call, Target::receive(source, tag), pattern.context, span.len());
+        let outcome = process.receive(engine, pattern, span);
+        let arrived = outcome.as_ref().map_or(room.len(), |completion| completion.bytes as usize);
+        elements.unpack(&room[..arrived]);
+        outcome.map(|completion| Status::new(self, completion)).map_err(self.failed(call))
+    }
+
+    /// Waits for a message that a receive with these arguments would get (MPI_Probe).
+    ///
+    /// # Errors
+    /// A rank or tag that does not exist; whatever keeps the rank from waiting.
+    pub fn probe_status(&self, source: Source, tag: TagSelector) -> Result<Status> {
+        let call = Call::Probe;
+        let Some(pattern) = self.checked_pattern(call, source, tag, self.context())? else { return Ok(Status::NOBODY) };
+        drop(self.process().enter(call, Target::receive(source, tag), pattern.context, 0));
+        let found =
+            self.process().wait_for_awaited(Awaited::Message(pattern), || self.process().engine().probe(&pattern));
+        found.map(|completion| Status::new(self, completion)).map_err(self.failed(call))
+    }
+
+    /// As [`Communicator::probe_status`], without waiting (MPI_Iprobe).
+    ///
+    /// # Errors
+    /// As [`Communicator::probe_status`].
+    pub fn probe_status_now(&self, source: Source, tag: TagSelector) -> Result<Option<Status>> {
+        let Some(pattern) = self.looking(source, tag)? else { return Ok(Some(Status::NOBODY)) };
+        let found = self.process().engine().probe(&pattern);
+        Ok(found.map(|completion| Status::new(self, completion)))
+    }
+
+    /// What a probe without waiting does first.
+    fn looking(&self, source: Source, tag: TagSelector) -> Result<Option<Pattern>> {
+        let call = Call::Probe;
+        let Some(pattern) = self.checked_pattern(call, source, tag, self.context())? else { return Ok(None) };
+        drop(self.process().enter(call, Target::receive(source, tag), pattern.context, 0));
+        self.process().progress().map_err(self.failed(call))?;
+        Ok(Some(pattern))
+    }
+
+    fn taken(&self, found: (MatchedMessage, Completion)) -> (Option<TakenMessage>, Status) {
+        (Some(TakenMessage { message: found.0 }), Status::new(self, found.1))
+    }
+
+    /// Waits for a message and takes it; none from nobody (MPI_Mprobe).
+    ///
+    /// # Errors
+    /// As [`Communicator::probe_status`].
+    pub fn take_message(&self, source: Source, tag: TagSelector) -> Result<(Option<TakenMessage>, Status)> {
+        let call = Call::Probe;
+        let pattern = self.checked_pattern(call, source, tag, self.context())?;
+        let Some(pattern) = pattern else { return Ok((None, Status::NOBODY)) };
+        drop(self.process().enter(call, Target::receive(source, tag), pattern.context, 0));
+        let found = self
+            .process()
+            .wait_for_awaited(Awaited::Message(pattern), || self.process().engine().matched_probe(&pattern));
+        found.map(|found| self.taken(found)).map_err(self.failed(call))
+    }
+
+    /// As [`Communicator::take_message`], without waiting (MPI_Improbe).
+    ///
+    /// # Errors
+    /// As [`Communicator::probe_status`].
+    pub fn take_message_now(&self, source: Source, tag: TagSelector) -> Result<Option<(Option<TakenMessage>, Status)>> {
+        let Some(pattern) = self.looking(source, tag)? else { return Ok(Some((None, Status::NOBODY))) };
+        let found = self.process().engine().matched_probe(&pattern);
+        Ok(found.map(|found| self.taken(found)))
+    }
+
+    /// Starts receiving a message that was taken (MPI_Imrecv).
+    ///
+    /// # Errors
+    /// Whatever keeps it from being received.
+    pub fn start_receive_taken(&self, elements: Elements, message: TakenMessage) -> Result<Request> {
+        Receiving::start(self, elements, |engine, span| engine.start_matched_receive(message.message, span))
+    }
+
+    /// Sends to one and receives from another at the same time (MPI_Sendrecv).
+    ///
+    /// # Errors
+    /// As [`Communicator::send_elements`] and [`Communicator::receive_elements`].
+    pub fn send_and_receive(
+        &self,
+        endpoint: &Endpoint,
+        (sent, destination, send_tag): (&Elements, Destination, i32),
+        (received, source, receive_tag): (Elements, Source, TagSelector),
+    ) -> Result<Status> {
+        self.checked_destination(Call::Send, destination, send_tag)?;
+        let mut incoming = self.start_receive_elements(received, source, receive_tag)?;
+        let outcome = self.send_elements(sent, destination, send_tag, Mode::Standard);
+        if outcome.is_err() {
+            incoming.cancel()?;
+        }
+        let status = incoming.wait(endpoint);
+        outcome.and(status)
+    }
+}

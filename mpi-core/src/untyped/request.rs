@@ -1,0 +1,495 @@
+//! Requests: operations in flight that somebody waits for (MPI-5.0 section 3.7).
+
+use std::cell::RefCell;
+use std::mem::ManuallyDrop;
+use std::rc::Rc;
+
+use rwmpi_protocol::Pattern;
+use rwmpi_transport::{NodeFabric, WriteSpan};
+
+use super::buffered::BufferedSend;
+use super::elements::{read_span_of, write_span_of};
+use super::{AttachedBuffer, BufferOwner, Elements, Generalized, Mode, Persistent, Status};
+use crate::activity::{Call, Target};
+use crate::engine::{Engine, Failure, OperationId};
+use crate::error::{Error, ErrorClass};
+use crate::process::Process;
+use crate::task::TaskId;
+use crate::waiting::Awaited;
+use crate::{Communicator, Destination, Result, Source, TagSelector, Universe};
+
+/// What the untyped calls of a rank share: buffers for buffered sends, and requests that were freed while they were active.
+pub struct Endpoint {
+    process: Rc<Process>,
+    world: Communicator,
+    pub(super) buffers: RefCell<Vec<(BufferOwner, AttachedBuffer)>>,
+    freed: RefCell<Vec<Request>>,
+}
+
+impl Endpoint {
+    /// That of this rank. There should be only one.
+    pub fn new(universe: &Universe) -> Self {
+        let world = universe.world().clone();
+        let process = world.process().clone();
+        Endpoint { process, world, buffers: RefCell::default(), freed: RefCell::default() }
+    }
+
+    pub(super) fn process(&self) -> &Process {
+        &self.process
+    }
+
+    pub(super) fn failed(&self, failure: Failure) -> Error {
+        self.world.failed(Call::Receive)(failure)
+    }
+
+    /// Makes progress once.
+    ///
+    /// # Errors
+    /// Whatever keeps the rank from communicating.
+    pub fn progress(&self) -> Result<()> {
+        self.process.progress().map(drop).map_err(|failure| self.failed(failure))
+    }
+
+    /// Makes progress until `done` has a result.
+    ///
+    /// # Errors
+    /// Whatever keeps the rank from waiting.
+    pub fn wait_for<R>(&self, done: impl FnMut() -> Option<R>) -> Result<R> {
+        self.wait_for_awaited(Awaited::Unknown, done)
+    }
+
+    fn wait_for_awaited<R>(&self, awaited: Awaited, done: impl FnMut() -> Option<R>) -> Result<R> {
+        self.process.wait_for_awaited(awaited, done).map_err(|failure| self.failed(failure))
+    }
+
+    /// Lets go of a request whose operation may still go on (MPI_Request_free).
+    ///
+    /// # Errors
+    /// What the free function of a generalized request says.
+    pub fn free(&self, mut request: Request) -> Result<()> {
+        self.drop_completed();
+        if let State::Generalized(generalized) = &request.state {
+            return generalized.freed_by_program();
+        }
+        if let State::Persistent(persistent) = &mut request.state {
+            match persistent.take_active() {
+                Some(active) => request = active,
+                None => return Ok(()),
+            }
+        }
+        if !request.is_done() {
+            self.freed.borrow_mut().push(request);
+        }
+        Ok(())
+    }
+
+    /// Forgets freed requests that have completed: what was received goes where it belongs.
+    fn drop_completed(&self) {
+        let done: Vec<Request> = self.freed.borrow_mut().extract_if(.., |request| request.is_done()).collect();
+        // Nobody asks for their results any more.
+        done.into_iter().for_each(|mut request| drop(request.finish()));
+    }
+
+    /// Completes what was freed and delivers what was sent from buffers: for the end of the job.
+    ///
+    /// # Errors
+    /// Whatever keeps the rank from waiting.
+    pub fn complete_all(&self) -> Result<()> {
+        let owners: Vec<BufferOwner> = self.buffers.borrow().iter().map(|(owner, _)| *owner).collect();
+        owners.into_iter().try_for_each(|owner| self.flush_buffer(owner))?;
+        // A freed receive whose message never comes must not keep the rank.
+        self.progress()?;
+        self.drop_completed();
+        Ok(())
+    }
+}
+
+/// An operation in flight, or one that has completed and whose result nobody has taken.
+pub struct Request {
+    communicator: Communicator,
+    state: State,
+}
+
+pub(super) enum State {
+    /// Completed when it was started.
+    Done(Status),
+    /// A send; the packed copy that it reads from.
+    Sending { id: OperationId, call: Call, packed: Option<Loan> },
+    /// A receive.
+    Receiving(Receiving),
+    /// A receive and a send that belong together.
+    Both(Box<[Request; 2]>),
+    /// A nonblocking collective; the memory that only it uses.
+    Collective { id: TaskId, call: Call },
+    /// One that can be started again.
+    Persistent(Box<Persistent>),
+    /// One that the program completes.
+    Generalized(Rc<Generalized>),
+    /// The buffered sends of an owner.
+    Flushing(Vec<Rc<BufferedSend>>),
+}
+
+/// Memory that an operation in flight uses. Unless it is ended, it is never given back: an abandoned operation may still use it.
+pub(super) struct Loan(ManuallyDrop<Vec<u8>>);
+
+impl Loan {
+    fn new(bytes: Vec<u8>) -> Self {
+        Loan(ManuallyDrop::new(bytes))
+    }
+
+    /// The memory, after the operation has completed.
+    fn end(self) -> Vec<u8> {
+        ManuallyDrop::into_inner(self.0)
+    }
+}
+
+/// A receive in flight.
+pub(super) struct Receiving {
+    id: OperationId,
+    /// Where the message arrives if it has to be unpacked, and what it is unpacked into.
+    staging: Option<Box<(Loan, Elements)>>,
+}
+
+impl Receiving {
+    /// Starts a receive by `start`, into the elements or into memory to unpack from.
+    pub(super) fn start(
+        communicator: &Communicator,
+        elements: Elements,
+        start: impl FnOnce(&mut Engine<NodeFabric>, WriteSpan<'static>) -> std::result::Result<OperationId, Failure>,
+    ) -> Result<Request> {
+        let (span, staging) = match elements.write_span() {
+            Some(span) => (span, None),
+            None => {
+                let mut room = elements.room()?;
+                (write_span_of(&mut room), Some(Box::new((Loan::new(room), elements))))
+            }
+        };
+        let started = start(&mut communicator.process().engine(), span);
+        let id = started.map_err(communicator.failed(Call::Receive))?;
+        Ok(Request::new(communicator, State::Receiving(Receiving { id, staging })))
+    }
+}
+
+impl Communicator {
+    /// Starts a send (MPI_Isend, MPI_Issend, MPI_Irsend).
+    ///
+    /// # Errors
+    /// As [`Communicator::send_elements`].
+    pub fn start_send_elements(
+        &self,
+        elements: &Elements,
+        destination: Destination,
+        tag: i32,
+        mode: Mode,
+    ) -> Result<Request> {
+        let call = mode.call();
+        let Some(peer) = self.checked_destination(call, destination, tag)? else {
+            return Ok(Request::done(self, Status::EMPTY));
+        };
+        let (span, packed) = match elements.read_span() {
+            Some(span) => (span, None),
+            None => {
+                let packed = elements.packed()?;
+                (read_span_of(&packed), Some(Loan::new(packed)))
+            }
+        };
+        let mut engine = self.process().enter(call, Target::send(destination, tag), self.context(), span.len());
+        let started = engine.start_send(peer, self.context(), tag as u32, span, mode.in_engine());
+        drop(engine);
+        Ok(match started.map_err(self.failed(call))? {
+            Some(id) => Request::new(self, State::Sending { id, call, packed }),
+            None => Request::done(self, Status::EMPTY),
+        })
+    }
+
+    /// Starts a receive (MPI_Irecv).
+    ///
+    /// # Errors
+    /// As [`Communicator::receive_elements`], but for what only the message shows.
+    pub fn start_receive_elements(&self, elements: Elements, source: Source, tag: TagSelector) -> Result<Request> {
+        let call = Call::Receive;
+        let pattern: Option<Pattern> = self.checked_pattern(call, source, tag, self.context())?;
+        let Some(pattern) = pattern else { return Ok(Request::done(self, Status::NOBODY)) };
+        drop(self.process().enter(call, Target::receive(source, tag), pattern.context, 0));
+        Receiving::start(self, elements, |engine, span| engine.start_receive(pattern, span))
+    }
+
+    /// Starts a send and a receive that complete together (MPI_Isendrecv).
+    ///
+    /// # Errors
+    /// As those of both.
+    pub fn start_send_and_receive(
+        &self,
+        (sent, destination, send_tag): (&Elements, Destination, i32),
+        (received, source, receive_tag): (Elements, Source, TagSelector),
+    ) -> Result<Request> {
+        self.checked_destination(Call::Send, destination, send_tag)?;
+        let incoming = self.start_receive_elements(received, source, receive_tag)?;
+        let outgoing = self.start_send_elements(sent, destination, send_tag, Mode::Standard)?;
+        Ok(Request::new(self, State::Both(Box::new([incoming, outgoing]))))
+    }
+
+    /// As [`Communicator::start_send_and_receive`], the received message taking the place of the sent one
+    /// (MPI_Isendrecv_replace).
+    ///
+    /// # Errors
+    /// As those of both.
+    pub fn start_replace(
+        &self,
+        elements: Elements,
+        (destination, send_tag): (Destination, i32),
+        (source, receive_tag): (Source, TagSelector),
+    ) -> Result<Request> {
+        let peer = self.checked_destination(Call::Send, destination, send_tag)?;
+        let packed = elements.packed()?;
+        let incoming = self.start_receive_elements(elements, source, receive_tag)?;
+        let outgoing = match peer {
+            None => Request::done(self, Status::EMPTY),
+            Some(peer) => {
+                let (call, span) = (Call::Send, read_span_of(&packed));
+                let target = Target::send(destination, send_tag);
+                let mut engine = self.process().enter(call, target, self.context(), span.len());
+                let mode = Mode::Standard.in_engine();
+                let started = engine.start_send(peer, self.context(), send_tag as u32, span, mode);
+                drop(engine);
+                match started.map_err(self.failed(call))? {
+                    Some(id) => Request::new(self, State::Sending { id, call, packed: Some(Loan::new(packed)) }),
+                    None => Request::done(self, Status::EMPTY),
+                }
+            }
+        };
+        Ok(Request::new(self, State::Both(Box::new([incoming, outgoing]))))
+    }
+}
+
+impl Request {
+    pub(super) fn new(communicator: &Communicator, state: State) -> Self {
+        Request { communicator: communicator.clone(), state }
+    }
+
+    /// One that has completed already.
+    pub fn done(communicator: &Communicator, status: Status) -> Self {
+        Request::new(communicator, State::Done(status))
+    }
+
+    /// The request of a nonblocking collective that has been started as a task; none has come to its end already.
+    pub(crate) fn collective(communicator: &Communicator, call: Call, id: Option<TaskId>) -> Self {
+        match id {
+            Some(id) => Request::new(communicator, State::Collective { id, call }),
+            None => Request::done(communicator, Status::EMPTY),
+        }
+    }
+
+    /// A request that the program completes.
+    pub fn generalized(communicator: &Communicator, generalized: Rc<Generalized>) -> Self {
+        Request::new(communicator, State::Generalized(generalized))
+    }
+
+    /// One that can be started again and again.
+    pub fn persistent(communicator: &Communicator, persistent: Persistent) -> Self {
+        Request::new(communicator, State::Persistent(Box::new(persistent)))
+    }
+
+    pub(super) fn flushing(communicator: &Communicator, sends: Vec<Rc<BufferedSend>>) -> Self {
+        Request::new(communicator, State::Flushing(sends))
+    }
+
+    /// The communicator that it belongs to.
+    pub fn communicator(&self) -> &Communicator {
+        &self.communicator
+    }
+
+    /// Whether it stays a request after it has completed.
+    pub fn is_persistent(&self) -> bool {
+        matches!(self.state, State::Persistent(_))
+    }
+
+    /// Whether waiting for it means anything: a persistent request is inactive until it is started.
+    pub fn is_active(&self) -> bool {
+        !matches!(&self.state, State::Persistent(persistent) if !persistent.is_active())
+    }
+
+    /// The persistent request that it is.
+    ///
+    /// # Errors
+    /// MPI_ERR_REQUEST if it is none.
+    pub fn as_persistent(&mut self) -> Result<&mut Persistent> {
+        match &mut self.state {
+            State::Persistent(persistent) => Ok(persistent),
+            _ => Err(Error::new(ErrorClass::Request, "the request is not persistent: it can't be started")),
+        }
+    }
+
+    /// The generalized request that it is.
+    ///
+    /// # Errors
+    /// MPI_ERR_REQUEST if it is none.
+    pub fn as_generalized(&self) -> Result<&Rc<Generalized>> {
+        match &self.state {
+            State::Generalized(generalized) => Ok(generalized),
+            _ => Err(Error::new(ErrorClass::Request, "the request is not a generalized one")),
+        }
+    }
+
+    /// Whether it has completed, or is inactive. Makes no progress by itself.
+    #[inline]
+    pub fn is_done(&self) -> bool {
+        let process = self.communicator.process();
+        let is_done = |id: OperationId| {
+            let mut engine = process.engine();
+            engine.detach_local(id);
+            engine.outcome(id).is_some()
+        };
+        match &self.state {
+            State::Done(_) => true,
+            State::Sending { id, .. } | State::Receiving(Receiving { id, .. }) => is_done(*id),
+            State::Both(both) => both.iter().all(Request::is_done),
+            State::Collective { id, .. } => process.tasks().is_done(*id),
+            State::Persistent(persistent) => persistent.active().is_none_or(Request::is_done),
+            State::Generalized(generalized) => generalized.is_complete(),
+            State::Flushing(sends) => sends.iter().all(|sent| sent.has_left(process)),
+        }
+    }
+
+    /// The status that [`Request::finish`] will give, if it has completed (MPI_Request_get_status).
+    ///
+    /// # Errors
+    /// What the query function of a generalized request says.
+    pub fn peek(&self) -> Result<Option<Status>> {
+        if !self.is_done() {
+            return Ok(None);
+        }
+        let status = match &self.state {
+            State::Done(status) => *status,
+            State::Sending { id, .. } | State::Receiving(Receiving { id, .. }) => {
+                let outcome = self.communicator.process().engine().outcome(*id);
+                let completion = outcome.and_then(|outcome| outcome.ok());
+                completion.map_or(Status::EMPTY, |completion| Status::new(&self.communicator, completion))
+            }
+            State::Both(both) => return both[0].peek(),
+            State::Persistent(persistent) => match persistent.active() {
+                Some(active) => return active.peek(),
+                None => Status::EMPTY,
+            },
+            State::Generalized(generalized) => generalized.query()?,
+            State::Collective { .. } | State::Flushing(_) => Status::EMPTY,
+        };
+        Ok(Some(status))
+    }
+
+    /// The result of a request that is done. A persistent request is inactive afterwards; others are to be dropped.
+    ///
+    /// # Errors
+    /// What went wrong with the operation.
+    pub fn finish(&mut self) -> Result<Status> {
+        let Request { communicator, state } = self;
+        let communicator = &*communicator;
+        let collect = |id: OperationId, call: Call| {
+            let outcome = communicator.process().engine().collect(id);
+            let unfinished = || Error::new(ErrorClass::Internal, "the operation has not completed");
+            outcome.ok_or_else(unfinished)?.map_err(communicator.failed(call))
+        };
+        match state {
+            State::Done(status) => Ok(*status),
+            State::Sending { id, call, packed } => {
+                let outcome = collect(*id, *call);
+                packed.take().map(Loan::end);
+                Ok(Status::new(communicator, outcome?))
+            }
+            State::Receiving(receiving) => {
+                let outcome = collect(receiving.id, Call::Receive);
+                if let Some(staging) = receiving.staging.take() {
+                    let (room, elements) = *staging;
+                    let room = room.end();
+                    let arrived = outcome.as_ref().map_or(room.len(), |completion| completion.bytes as usize);
+                    elements.unpack(&room[..arrived]);
+                }
+                Ok(Status::new(communicator, outcome?))
+            }
+            State::Both(both) => {
+                let [incoming, outgoing] = &mut **both;
+                let status = incoming.finish();
+                outgoing.finish()?;
+                status
+            }
+            State::Collective { id, call } => {
+                let ended = communicator.process().tasks().collect(*id);
+                let unfinished = || Error::new(ErrorClass::Internal, "the collective has not come to its end");
+                ended.ok_or_else(unfinished)?.map_err(communicator.failed(*call))?;
+                Ok(Status::EMPTY)
+            }
+            State::Persistent(persistent) => persistent.take_active().map_or(Ok(Status::EMPTY), |mut one| one.finish()),
+            State::Generalized(generalized) => generalized.finish(),
+            State::Flushing(_) => Ok(Status::EMPTY),
+        }
+    }
+
+    /// Waits until it has completed (MPI_Wait). A persistent request is inactive afterwards; others are to be dropped.
+    ///
+    /// # Errors
+    /// What went wrong with the operation.
+    #[inline]
+    pub fn wait(&mut self, endpoint: &Endpoint) -> Result<Status> {
+        if !self.is_done() {
+            let waited = endpoint.wait_for_awaited(self.awaited(), || self.is_done().then_some(()));
+            waited.inspect_err(|_| self.give_up())?;
+        }
+        self.finish()
+    }
+
+    fn awaited(&self) -> Awaited {
+        match &self.state {
+            State::Sending { id, .. } | State::Receiving(Receiving { id, .. }) => Awaited::Operation(*id),
+            State::Both(both) => both[0].awaited(),
+            State::Persistent(persistent) => persistent.active().map_or(Awaited::Unknown, Request::awaited),
+            State::Done(_) | State::Collective { .. } | State::Generalized(_) | State::Flushing(_) => Awaited::Unknown,
+        }
+    }
+
+    /// The transport has failed and the buffer goes back to the program: makes sure that no peer touches it any more.
+    #[cold]
+    fn give_up(&mut self) {
+        let process = self.communicator.process();
+        match &mut self.state {
+            // Waiting on after a failure gives up, or ends the job.
+            State::Sending { id, .. } | State::Receiving(Receiving { id, .. }) => drop(process.wait(*id)),
+            State::Both(both) => both.iter_mut().for_each(Request::give_up),
+            State::Persistent(persistent) => {
+                if let Some(mut active) = persistent.take_active() {
+                    active.give_up();
+                }
+                return;
+            }
+            State::Collective { id, .. } => process.tasks().cancel(*id),
+            State::Done(_) | State::Generalized(_) | State::Flushing(_) => return,
+        }
+        self.state = State::Done(Status::EMPTY);
+    }
+
+    /// Asks for the operation to be cancelled (MPI_Cancel). It still has to be completed; its status then tells whether it was.
+    ///
+    /// # Errors
+    /// MPI_ERR_REQUEST for an operation that can't be cancelled by definition; what a generalized request's function says.
+    pub fn cancel(&mut self) -> Result<()> {
+        let cannot = |what: &str| Err(Error::new(ErrorClass::Request, format!("{what} can't be cancelled")));
+        match &mut self.state {
+            State::Done(_) => Ok(()),
+            State::Sending { id, call, .. } => {
+                let cancelled = self.communicator.process().engine().cancel(*id);
+                cancelled.map_err(self.communicator.failed(*call))
+            }
+            State::Receiving(receiving) => {
+                let cancelled = self.communicator.process().engine().cancel(receiving.id);
+                cancelled.map_err(self.communicator.failed(Call::Receive))
+            }
+            State::Persistent(persistent) => match persistent.active_mut() {
+                Some(active) => active.cancel(),
+                None => cannot("an inactive request"),
+            },
+            State::Generalized(generalized) => generalized.cancel(),
+            State::Both(_) => cannot("a send and receive in one"),
+            State::Collective { .. } => cannot("a collective operation"),
+            State::Flushing(_) => cannot("the flushing of a buffer"),
+        }
+    }
+}

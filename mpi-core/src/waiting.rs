@@ -1,0 +1,109 @@
+//! What a rank waits for, for whoever wonders why the job hangs.
+//!
+//! A call that waits notes what for, which costs a store; only once it has waited for a while in vain is that published, with the
+//! time, in the rank's activity record: words 2 (since when; 0: it does not wait), 3 (for what, partner, tag) and 4 (length). Partners
+//! are numbers in the job, so that the launcher can tell who waits for whom.
+
+use rwmpi_protocol::Pattern;
+
+use crate::engine::OperationId;
+
+/// How often a wait idles before it is published.
+pub(crate) const PUBLISHED_AFTER: u32 = 200;
+
+/// What a call waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Awaited {
+    /// Several things, or something without a partner.
+    Unknown,
+    /// A send or receive of the engine.
+    Operation(OperationId),
+    /// A message that a probe would find.
+    Message(Pattern),
+    /// A step of a barrier by that peer.
+    Step(u32),
+}
+
+/// The kinds of what is awaited, as in word 3.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Kind {
+    Unknown,
+    Send,
+    Receive,
+    Probe,
+    Step,
+}
+
+const NAMES: [&str; 5] = ["", "send", "receive", "probe", "barrier"];
+const NO_PARTNER: u32 = 0xff_ffff;
+const ANY_PARTNER: u32 = 0xff_fffe;
+
+/// Words 3 and 4. `partner`: outer `None`: none, inner: any.
+pub(crate) fn words(kind: Kind, partner: Option<Option<u32>>, tag: Option<u32>, bytes: u64) -> [u64; 2] {
+    let partner = partner.map_or(NO_PARTNER, |partner| partner.map_or(ANY_PARTNER, |peer| peer & 0xff_ffff));
+    let tag = tag.map_or(0, |tag| tag.saturating_add(1));
+    [u64::from(tag) << 32 | u64::from(partner) << 8 | kind as u64, bytes]
+}
+
+/// A rank's wait, as its activity record tells it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wait {
+    /// Since when, in nanoseconds of the node's monotonic clock.
+    pub since: u64,
+    /// For whom.
+    pub partner: Partner,
+    /// For what, as "receive, tag 7".
+    pub what: String,
+}
+
+/// Whom a rank waits for, in ranks of the job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Partner {
+    /// Not known, or nobody in particular.
+    Unknown,
+    /// Whoever sends.
+    Any,
+    /// That one.
+    Rank(usize),
+}
+
+/// What a rank waits for according to its activity record; `None`: it does not wait, or not for long yet.
+pub fn describe_wait(words: &[u64; 8]) -> Option<Wait> {
+    let [_, _, since, first, bytes, ..] = *words;
+    if since == 0 {
+        return None;
+    }
+    let kind = (first & 0xff) as usize;
+    let partner = match (first >> 8) as u32 & 0xff_ffff {
+        NO_PARTNER => Partner::Unknown,
+        ANY_PARTNER => Partner::Any,
+        peer => Partner::Rank(peer as usize),
+    };
+    let mut what = (*NAMES.get(kind)?).to_owned();
+    if let Some(tag) = ((first >> 32) as u32).checked_sub(1) {
+        what += &format!(", tag {tag}");
+    }
+    if kind == Kind::Send as usize {
+        what += &format!(", {bytes} bytes");
+    }
+    Some(Wait { since, partner, what })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_are_told_as_they_were_written() {
+        let read = |since, [first, bytes]: [u64; 2]| describe_wait(&[9, 9, since, first, bytes, 0, 0, 0]);
+        assert_eq!(read(0, words(Kind::Receive, Some(Some(1)), Some(7), 0)), None);
+        let wait = read(5, words(Kind::Receive, Some(Some(1)), Some(7), 0)).unwrap();
+        assert_eq!(wait, Wait { since: 5, partner: Partner::Rank(1), what: "receive, tag 7".into() });
+        let wait = read(5, words(Kind::Send, Some(Some(0)), Some(0), 100)).unwrap();
+        assert_eq!(wait, Wait { since: 5, partner: Partner::Rank(0), what: "send, tag 0, 100 bytes".into() });
+        let wait = read(5, words(Kind::Probe, Some(None), None, 0)).unwrap();
+        assert_eq!(wait, Wait { since: 5, partner: Partner::Any, what: "probe".into() });
+        assert_eq!(read(5, words(Kind::Unknown, None, None, 0)).unwrap().partner, Partner::Unknown);
+    }
+}

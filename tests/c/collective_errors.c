@@ -1,0 +1,50 @@
+/* What can be said against the arguments of a collective by one rank alone. */
+#include "check.h"
+
+int main(int argc, char **argv)
+{
+    int rank, size, data[8] = {0}, result[8], negative[64], starts[64] = {0}, i;
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Datatype fresh;
+    const MPI_Comm comm = MPI_COMM_WORLD;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &size);
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    for (i = 0; i < 64; i++)
+        negative[i] = -1;
+    CHECK_ERROR(MPI_Bcast(data, 1, MPI_INT, size, comm), MPI_ERR_ROOT);
+    CHECK_ERROR(MPI_Bcast(data, 1, MPI_INT, -7, comm), MPI_ERR_ROOT);
+    CHECK_ERROR(MPI_Bcast(data, 1, MPI_INT, MPI_ROOT, comm), MPI_ERR_ROOT);
+    CHECK_ERROR(MPI_Bcast(data, -1, MPI_INT, 0, comm), MPI_ERR_COUNT);
+    CHECK_ERROR(MPI_Bcast(NULL, 1, MPI_INT, 0, comm), MPI_ERR_BUFFER);
+    CHECK_ERROR(MPI_Bcast(data, 1, MPI_DATATYPE_NULL, 0, comm), MPI_ERR_TYPE);
+    CHECK_ERROR(MPI_Bcast(MPI_IN_PLACE, 1, MPI_INT, 0, comm), MPI_ERR_BUFFER);
+    CHECK_ERROR(MPI_Barrier(MPI_COMM_NULL), MPI_ERR_COMM);
+    CHECK_ERROR(MPI_Allreduce(data, data, 1, MPI_INT, MPI_SUM, comm), MPI_ERR_BUFFER);
+    CHECK_ERROR(MPI_Allreduce(data, result, 1, MPI_INT, MPI_OP_NULL, comm), MPI_ERR_OP);
+    CHECK_ERROR(MPI_Allreduce(data, result, 1, MPI_FLOAT, MPI_BAND, comm), MPI_ERR_OP);
+    CHECK_ERROR(MPI_Iallreduce(data, result, 1, MPI_INT, MPI_MINLOC, comm, &request), MPI_ERR_OP);
+    CHECK_ERROR(MPI_Ibarrier(comm, NULL), MPI_ERR_ARG);
+    CHECK_ERROR(MPI_Allgatherv(data, 1, MPI_INT, result, negative, starts, MPI_INT, comm), MPI_ERR_COUNT);
+    CHECK_ERROR(MPI_Allgatherv(data, 1, MPI_INT, result, NULL, starts, MPI_INT, comm), MPI_ERR_ARG);
+    CHECK_ERROR(MPI_Reduce_scatter(data, result, negative, MPI_INT, MPI_SUM, comm), MPI_ERR_COUNT);
+    CHECK_ERROR(MPI_Alltoall(data, 1, MPI_INT, MPI_IN_PLACE, 1, MPI_INT, comm), MPI_ERR_BUFFER);
+    CHECK_ERROR(MPI_Allgather(data, 2, MPI_INT, result, 1, MPI_INT, MPI_COMM_SELF), MPI_ERR_TRUNCATE);
+    MPI_Type_contiguous(2, MPI_INT, &fresh);
+    CHECK_ERROR(MPI_Bcast(data, 1, fresh, 0, comm), MPI_ERR_TYPE);
+    MPI_Type_free(&fresh);
+    /* A message that does not fit. */
+    if (size > 1) {
+        if (rank == 0)
+            CHECK(MPI_Bcast(data, 4, MPI_INT, 0, comm) == MPI_SUCCESS);
+        else if (rank == 1)
+            CHECK_ERROR(MPI_Bcast(data, 2, MPI_INT, 0, comm), MPI_ERR_TRUNCATE);
+        else
+            CHECK(MPI_Bcast(data, rank == 3 ? 2 : 4, MPI_INT, 0, comm) == MPI_SUCCESS || rank == 3);
+    }
+    CHECK(MPI_Barrier(comm) == MPI_SUCCESS);
+    MPI_Finalize();
+    return 0;
+}

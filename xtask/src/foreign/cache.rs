@@ -1,0 +1,129 @@
+//! Where foreign programs lie, and how they get there.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail, ensure};
+
+use crate::process;
+
+/// No program here takes that many seconds unless it hangs.
+const TIME_LIMIT: &str = "300";
+/// How much of a failed program's output is shown.
+const TAIL_LINES: usize = 40;
+
+/// A folder with one subfolder for each program.
+pub struct Cache {
+    root: PathBuf,
+}
+
+impl Cache {
+    pub fn new(root: PathBuf) -> Result<Self> {
+        fs::create_dir_all(&root).with_context(|| format!("cannot make {}", root.display()))?;
+        Ok(Cache { root })
+    }
+
+    /// Our own installation.
+    pub fn prefix(&self) -> PathBuf {
+        self.root.join("rwmpi")
+    }
+
+    /// A folder for what runs leave behind.
+    pub fn scratch(&self, name: &str) -> Result<PathBuf> {
+        let folder = self.root.join("scratch").join(name);
+        fs::create_dir_all(&folder)?;
+        Ok(folder)
+    }
+
+    /// Makes `name` with `make` unless a complete one is there.
+    fn once(&self, name: &str, make: impl FnOnce(&Path) -> Result<()>) -> Result<PathBuf> {
+        let (folder, complete) = (self.root.join(name), self.root.join(format!("{name}.complete")));
+        if !complete.exists() {
+            if folder.exists() {
+                fs::remove_dir_all(&folder)?;
+            }
+            make(&folder).with_context(|| format!("cannot install {name}"))?;
+            fs::write(&complete, "")?;
+        }
+        Ok(folder)
+    }
+
+    /// A Python environment of its own with these packages. `prepare` may change how pip is called.
+    pub fn python(&self, name: &str, packages: &[&str], prepare: impl FnOnce(&mut Command)) -> Result<PathBuf> {
+        self.once(name, |folder| {
+            process::run(Command::new("python3").args(["-m", "venv"]).arg(folder))?;
+            let mut pip = Command::new(folder.join("bin/pip"));
+            pip.args(["install", "--quiet", "--disable-pip-version-check"]).args(packages);
+            prepare(&mut pip);
+            process::run(&mut pip)
+        })
+    }
+
+    /// The source of a Python package, unpacked.
+    pub fn python_source(&self, package: &str) -> Result<PathBuf> {
+        let short = package.split("==").next().unwrap_or(package);
+        self.once(&format!("{short}-source"), |folder| {
+            fs::create_dir_all(folder)?;
+            let mut pip = Command::new("python3");
+            // What it is built with may come in binary form.
+            pip.args(["-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", short]);
+            process::run(pip.arg("--dest").arg(folder).arg(package))?;
+            let archive = entries(folder)?.pop().context("pip downloaded nothing")?;
+            process::run(
+                Command::new("tar")
+                    .args(["--extract", "--strip-components=1", "--file"])
+                    .arg(archive)
+                    .arg("--directory")
+                    .arg(folder),
+            )
+        })
+    }
+
+    /// What a Debian package contains, unpacked but not installed.
+    pub fn debian(&self, package: &str) -> Result<PathBuf> {
+        self.once(package, |folder| {
+            fs::create_dir_all(folder)?;
+            process::run(Command::new("apt-get").args(["download", package]).current_dir(folder))?;
+            let archive = entries(folder)?.pop().context("apt-get downloaded nothing")?;
+            process::run(Command::new("dpkg-deb").arg("--extract").arg(archive).arg(folder))
+        })
+    }
+
+    /// `mpiexec -n RANKS` of ours, for programs that look for their MPI library.
+    pub fn mpiexec(&self, ranks: usize) -> Command {
+        let mut command = Command::new(self.prefix().join("bin/mpiexec"));
+        command.args(["--timeout", TIME_LIMIT, "-n", &ranks.to_string()]);
+        command.env("LD_LIBRARY_PATH", self.prefix().join("lib"));
+        command
+    }
+
+    /// One of our compiler wrappers.
+    pub fn wrapper(&self, name: &str) -> PathBuf {
+        self.prefix().join("bin").join(name)
+    }
+}
+
+fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
+    fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect()
+}
+
+/// Runs a program quietly and gives what it wrote; its last lines if it fails.
+pub fn output(command: &mut Command) -> Result<String> {
+    let shown = process::displayed(command);
+    println!("$ {shown}");
+    let output = command.stdin(Stdio::null()).output().with_context(|| format!("cannot run `{shown}`"))?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    if !output.status.success() {
+        let lines: Vec<&str> = text.lines().collect();
+        bail!("{}\n{}", output.status, lines[lines.len().saturating_sub(TAIL_LINES)..].join("\n"));
+    }
+    Ok(text)
+}
+
+/// As [`output`], which must contain `wanted`.
+pub fn output_with(command: &mut Command, wanted: &str) -> Result<String> {
+    let text = output(command)?;
+    ensure!(text.contains(wanted), "its output lacks {wanted:?}:\n{text}");
+    Ok(text)
+}
