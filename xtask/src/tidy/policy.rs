@@ -121,6 +121,8 @@ pub const UNSAFE_FILES: &[&str] = &[
     "transport/src/remote_memory.rs",
     "transport/src/small_copy.rs",
     "transport/src/span.rs",
+    // Spans and sockets.
+    "transport/src/tcp/socket.rs",
     // Interrupting a thread of another process.
     "transport/src/signal.rs",
 ];
