@@ -53,6 +53,19 @@ impl Memory {
         Memory(self.0.wrapping_byte_offset(bytes as isize))
     }
 
+    /// Writes bytes there: as many as the standard gives this argument.
+    ///
+    /// # Errors
+    /// MPI_ERR_ARG if the program passed a null pointer.
+    pub fn write(self, bytes: &[u8]) -> Outcome {
+        if self.0.is_null() {
+            return Err(null("a result"));
+        }
+        // SAFETY: the memory is valid for that, by the contract of `new`.
+        unsafe { self.address().copy_from(bytes.as_ptr(), bytes.len()) };
+        Ok(())
+    }
+
     /// The elements there: as many as the standard gives this argument.
     #[inline]
     pub fn elements(self, count: u64, datatype: Datatype) -> Elements {

@@ -183,6 +183,12 @@ pub fn comm_disconnect<A: Abi>(handle: Out<A::Handle>) -> Outcome {
     release::<A>(handle, Communicator::disconnect)
 }
 
+/// MPI_Comm_get_parent (MPI-5.0 section 11.8.2): no rank has been spawned by others.
+pub fn comm_get_parent<A: Abi>(parent: Out<A::Handle>) -> Outcome {
+    rank()?;
+    parent.set(A::handle(A::COMM_NULL))
+}
+
 /// MPI_Comm_set_info (MPI-5.0 section 7.4.4).
 pub fn comm_set_info<A: Abi>(communicator: A::Handle, info: A::Handle) -> Outcome {
     let rank = rank()?;
@@ -279,9 +285,13 @@ pub fn comm_set_name<A: Abi>(communicator: A::Handle, name: Text) -> Outcome {
     Ok(())
 }
 
-/// MPI_Comm_get_name (MPI-5.0 section 7.8).
+/// MPI_Comm_get_name (MPI-5.0 section 7.8): MPI_COMM_NULL has a name too.
 pub fn comm_get_name<A: Abi>(communicator: A::Handle, name: TextOut, len: Out<c_int>) -> Outcome {
-    let entry = rank()?.communicator::<A>(communicator)?;
+    let rank = rank()?;
+    if A::code(communicator) == A::COMM_NULL {
+        return len.set(name.set("MPI_COMM_NULL", A::MAX_OBJECT_NAME as usize)? as c_int);
+    }
+    let entry = rank.communicator::<A>(communicator)?;
     len.set(name.set(&entry.core.name(), A::MAX_OBJECT_NAME as usize)? as c_int)
 }
 

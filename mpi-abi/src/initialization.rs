@@ -61,6 +61,12 @@ pub fn abort<A: Abi>(communicator: A::Handle, code: c_int) -> Outcome {
     end_job(code, "MPI_Abort")
 }
 
+/// MPI_Comm_get_parent (MPI-5.0 section 11.8.4): nobody has spawned this job.
+pub fn comm_get_parent<A: Abi>(parent: Out<A::Handle>) -> Outcome {
+    rank()?;
+    parent.set(A::handle(A::COMM_NULL))
+}
+
 /// MPI_Query_thread (MPI-5.0 section 11.6.2).
 pub fn query_thread<A: Abi>(provided: Out<c_int>) -> Outcome {
     provided.set(rank()?.thread_level.get())

@@ -20,6 +20,7 @@ pub mod datatype;
 pub mod environment;
 pub mod error;
 pub mod error_handling;
+pub mod facts;
 pub mod generalized_request;
 pub mod group;
 pub mod handle_conversion;

@@ -323,8 +323,21 @@ impl Rank {
     ///
     /// # Errors
     /// MPI_ERR_COUNT, MPI_ERR_TYPE or MPI_ERR_BUFFER for what can't be communicated.
-    #[inline]
+    #[inline(always)]
     pub fn elements<A: Abi>(&self, memory: Memory, count: i64, datatype: A::Handle) -> Result<Elements> {
+        let code = A::code(datatype);
+        if let Some(Some((found, datatype))) = self.predefined_datatypes.get(A::datatype_place(code))
+            && *found == code
+            && count >= 0
+            && !memory.address().is_null()
+            && !memory.is(A::IN_PLACE)
+        {
+            return Ok(memory.elements(count as u64, datatype.clone()));
+        }
+        self.other_elements::<A>(memory, count, datatype)
+    }
+
+    fn other_elements<A: Abi>(&self, memory: Memory, count: i64, datatype: A::Handle) -> Result<Elements> {
         let datatype = self.committed_datatype::<A>(datatype)?;
         let Ok(number) = u64::try_from(count) else { return Err(negative_count(count)) };
         // Absolute addresses come with derived datatypes only.

@@ -2,7 +2,7 @@
 
 use std::cell::{Cell, RefCell, RefMut};
 use std::future::Future;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker};
 
 use rwmpi_protocol::Pattern;
@@ -149,7 +149,15 @@ impl Process {
 
     /// Drives a future to its end in place.
     pub(crate) fn block_on<R>(&self, future: impl Future<Output = Result<R, Failure>>) -> Result<R, Failure> {
-        let mut future = pin!(future);
+        self.drive(pin!(future))
+    }
+
+    /// As [`Process::block_on`], for one that need not be moved any more.
+    #[inline]
+    pub(crate) fn drive<R>(
+        &self,
+        mut future: Pin<&mut impl Future<Output = Result<R, Failure>>>,
+    ) -> Result<R, Failure> {
         let mut context = Context::from_waker(Waker::noop());
         self.wait_for(|| match future.as_mut().poll(&mut context) {
             Poll::Ready(result) => Some(result),

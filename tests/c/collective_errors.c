@@ -11,6 +11,7 @@ int main(int argc, char **argv)
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &size);
     MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
     for (i = 0; i < 64; i++)
         negative[i] = -1;
     CHECK_ERROR(MPI_Bcast(data, 1, MPI_INT, size, comm), MPI_ERR_ROOT);

@@ -120,6 +120,8 @@ static void names(void)
     CHECK(MPI_Comm_get_name(MPI_COMM_WORLD, name, &len) == MPI_SUCCESS);
     CHECK(!strcmp(name, "MPI_COMM_WORLD") && len == 14);
     CHECK(MPI_Comm_get_name(MPI_COMM_SELF, name, &len) == MPI_SUCCESS && !strcmp(name, "MPI_COMM_SELF"));
+    CHECK(MPI_Comm_get_name(MPI_COMM_NULL, name, &len) == MPI_SUCCESS && !strcmp(name, "MPI_COMM_NULL"));
+    CHECK(MPI_Comm_get_parent(&copy) == MPI_SUCCESS && copy == MPI_COMM_NULL);
     MPI_Comm_dup(MPI_COMM_WORLD, &copy);
     CHECK(MPI_Comm_get_name(copy, name, &len) == MPI_SUCCESS && !strcmp(name, "") && len == 0);
     CHECK(MPI_Comm_set_name(copy, "halo exchange") == MPI_SUCCESS);

@@ -49,6 +49,27 @@ static void handles(void)
     CHECK(MPI_File_fromint(MPI_File_toint(MPI_FILE_NULL)) == MPI_FILE_NULL);
 }
 
+static void facts(void)
+{
+    MPI_Info info = MPI_INFO_NULL;
+    MPI_Comm parent = MPI_COMM_WORLD;
+    char text[16];
+    int len = sizeof text, flag = 0, keys = 0, is_set = 0, yes = 7, no = 7;
+    CHECK(MPI_Abi_get_info(&info) == MPI_SUCCESS);
+    CHECK(MPI_Info_get_string(info, "mpi_aint_size", &len, text, &flag) == MPI_SUCCESS && flag && !strcmp(text, "8"));
+    CHECK(MPI_Info_free(&info) == MPI_SUCCESS);
+    CHECK(MPI_Abi_get_fortran_info(&info) == MPI_SUCCESS);
+    CHECK(MPI_Info_get_nkeys(info, &keys) == MPI_SUCCESS && keys == 23);
+    CHECK_ERROR(MPI_Abi_set_fortran_info(info), MPI_ERR_ABI);
+    CHECK(MPI_Info_free(&info) == MPI_SUCCESS);
+    CHECK(MPI_Abi_get_fortran_booleans(sizeof yes, &yes, &no, &is_set) == MPI_SUCCESS);
+    CHECK(is_set && yes == 1 && no == 0);
+    CHECK_ERROR(MPI_Abi_get_fortran_booleans(3, &yes, &no, &is_set), MPI_ERR_ARG);
+    CHECK_ERROR(MPI_Abi_set_fortran_booleans(sizeof yes, &yes, &no), MPI_ERR_ABI);
+    CHECK(MPI_Get_hw_resource_info(&info) == MPI_SUCCESS && MPI_Info_free(&info) == MPI_SUCCESS);
+    CHECK(MPI_Comm_get_parent(&parent) == MPI_SUCCESS && parent == MPI_COMM_NULL);
+}
+
 int main(int argc, char **argv)
 {
     int provided = -1, level = -1, flag = 0, major = 7, minor = 7, len = 0;
@@ -76,6 +97,7 @@ int main(int argc, char **argv)
     memory();
     addresses();
     handles();
+    facts();
     CHECK(MPI_Finalize() == MPI_SUCCESS);
     CHECK(MPI_Finalized(&flag) == MPI_SUCCESS && flag);
     CHECK(MPI_Initialized(&flag) == MPI_SUCCESS && flag);

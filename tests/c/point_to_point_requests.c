@@ -17,9 +17,11 @@ static void begin(void)
         CHECK(MPI_Irecv(&got[i], 1, MPI_INT, left, i, MPI_COMM_WORLD, &requests[i]) == MPI_SUCCESS);
     }
     for (i = 0; i < COUNT; i++) {
-        int (*start)(const void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *) = i % 2 ? MPI_Isend : MPI_Issend;
         sent[i] = rank * 100 + i;
-        CHECK(start(&sent[i], 1, MPI_INT, right, i, MPI_COMM_WORLD, &requests[COUNT + i]) == MPI_SUCCESS);
+        if (i % 2)
+            CHECK(MPI_Isend(&sent[i], 1, MPI_INT, right, i, MPI_COMM_WORLD, &requests[COUNT + i]) == MPI_SUCCESS);
+        else
+            CHECK(MPI_Issend(&sent[i], 1, MPI_INT, right, i, MPI_COMM_WORLD, &requests[COUNT + i]) == MPI_SUCCESS);
     }
 }
 

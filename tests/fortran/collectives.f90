@@ -203,7 +203,8 @@ contains
   end subroutine pairs
 
   subroutine nonblocking()
-    integer :: requests(3), sum, all(ranks), one, types(ranks), counts(ranks), places(ranks), got(ranks)
+    integer :: requests(3), types(ranks), counts(ranks), places(ranks)
+    integer, asynchronous :: sum, all(ranks), one, got(ranks)
     call MPI_IALLREDUCE(rank, sum, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, requests(1), error)
     one = rank
     call MPI_IBCAST(one, 1, MPI_INTEGER, ranks - 1, MPI_COMM_WORLD, requests(2), error)

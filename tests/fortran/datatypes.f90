@@ -24,7 +24,8 @@ contains
 
   ! Sends one element of a type to this rank itself and receives it as integers.
   subroutine exchange(buffer, type, values, count)
-    integer :: buffer(*), type, count, values(count), request
+    integer :: type, count, request
+    integer, asynchronous :: buffer(*), values(count)
     call MPI_TYPE_COMMIT(type, error)
     call check(error == MPI_SUCCESS, 'commit')
     call MPI_IRECV(values, count, MPI_INTEGER, rank, 1, MPI_COMM_WORLD, request, error)
@@ -72,7 +73,7 @@ contains
   end subroutine layouts
 
   subroutine absolute()
-    integer, save :: first(3), second(2), got(5)
+    integer, save, asynchronous :: first(3), second(2), got(5)
     integer(kind=MPI_ADDRESS_KIND) :: places(2)
     integer :: type, request
     first = [1, 2, 3]
@@ -114,7 +115,7 @@ contains
       integer :: kind
       character(len=4) :: name
     end type particle
-    type(particle) :: sent, got
+    type(particle), asynchronous :: sent, got
     integer :: type, request
     integer(kind=MPI_ADDRESS_KIND) :: base, places(3)
     call MPI_GET_ADDRESS(sent%place, places(1), error)

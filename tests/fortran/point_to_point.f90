@@ -85,7 +85,8 @@ contains
   end subroutine ring
 
   subroutine modes()
-    integer :: status(MPI_STATUS_SIZE), value, request
+    integer :: status(MPI_STATUS_SIZE), request
+    integer, asynchronous :: value
     logical :: truth
     if (ranks == 1) return
     if (mod(rank, 2) == 0 .and. rank + 1 < ranks) then
@@ -110,7 +111,8 @@ contains
 
   subroutine buffered()
     integer, parameter :: bytes = 4096
-    character(len=1) :: memory(bytes), unused(1)
+    character(len=1), asynchronous :: memory(bytes)
+    character(len=1) :: unused(1)
     integer :: size, value, request
     call MPI_BUFFER_ATTACH(memory, bytes, error)
     call MPI_BSEND(rank, 1, MPI_INTEGER, right, 11, MPI_COMM_WORLD, error)
@@ -125,7 +127,8 @@ contains
   end subroutine buffered
 
   subroutine nonblocking()
-    integer :: requests(5), statuses(MPI_STATUS_SIZE, 5), got(2), values(3), status(MPI_STATUS_SIZE)
+    integer :: requests(5), statuses(MPI_STATUS_SIZE, 5), status(MPI_STATUS_SIZE)
+    integer, asynchronous :: got(2), values(3)
     logical :: flag
     values = [rank, rank + 1, rank + 2]
     call MPI_IRECV(got(1), 1, MPI_INTEGER, left, 21, MPI_COMM_WORLD, requests(1), error)
@@ -159,7 +162,8 @@ contains
   end subroutine nonblocking
 
   subroutine any_and_some()
-    integer :: requests(4), got(4), indices(4), statuses(MPI_STATUS_SIZE, 4), status(MPI_STATUS_SIZE)
+    integer :: requests(4), indices(4), statuses(MPI_STATUS_SIZE, 4), status(MPI_STATUS_SIZE)
+    integer, asynchronous :: got(4)
     integer :: index, count, i, done
     logical :: flag
     requests = MPI_REQUEST_NULL
@@ -202,8 +206,10 @@ contains
   end subroutine any_and_some
 
   subroutine persistent()
-    integer :: requests(5), values(4), got(4), statuses(MPI_STATUS_SIZE, 5), round, i, size
-    character(len=1) :: memory(4096), unused(1)
+    integer :: requests(5), statuses(MPI_STATUS_SIZE, 5), round, i, size
+    integer, asynchronous :: values(4), got(4)
+    character(len=1), asynchronous :: memory(4096)
+    character(len=1) :: unused(1)
     call MPI_BUFFER_ATTACH(memory, 4096, error)
     call MPI_RECV_INIT(got, 4, MPI_INTEGER, left, 41, MPI_COMM_WORLD, requests(1), error)
     call MPI_SEND_INIT(values, 4, MPI_INTEGER, right, 41, MPI_COMM_WORLD, requests(2), error)
@@ -233,7 +239,8 @@ contains
   end subroutine persistent
 
   subroutine probes()
-    integer :: status(MPI_STATUS_SIZE), count, values(3), message
+    integer :: status(MPI_STATUS_SIZE), count, message
+    integer, asynchronous :: values(3)
     logical :: flag
     call MPI_IPROBE(MPI_ANY_SOURCE, 51, MPI_COMM_WORLD, flag, status, error)
     call check(.not. flag, 'nothing to probe')

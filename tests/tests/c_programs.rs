@@ -113,10 +113,12 @@ fn errors_end_the_job_with_one_report_unless_the_program_wants_them() {
             ("early", ["MPI_Comm_size", "before MPI_Init"]),
             ("late", ["MPI_Comm_size", "after MPI_Finalize"]),
             ("count", ["MPI_Send", "count -1"]),
+            ("abort", ["MPI_Abort", ""]),
         ] {
             let output = library.run(2, &[program.as_os_str(), OsStr::new(mistake)], &[]);
             let said = String::from_utf8_lossy(&output.stderr).into_owned();
             assert!(!output.status.success(), "{mistake}: {}", text(&output));
+            assert!(mistake != "abort" || output.status.code() == Some(5), "{}", text(&output));
             assert!(words.iter().all(|word| said.contains(word)), "{mistake}: {said}");
             let alone = Command::new(&program).arg(mistake).output().unwrap();
             let said = String::from_utf8_lossy(&alone.stderr).into_owned();

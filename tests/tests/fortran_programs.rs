@@ -3,7 +3,7 @@
 //!
 //! Every `tests/fortran/*.f90` and `*.f` is such a program. It checks itself: it ends well if all its checks hold at each number of
 //! ranks from 1 to 4, or at those that a line `ranks: 2 3` of its first comment names. A line `options: -fno-underscoring` makes
-//! it run once more, compiled with these options.
+//! it run once more, compiled with these options, at the largest of these numbers.
 
 mod fortran_support;
 
@@ -48,7 +48,11 @@ fn program(libraries: &Libraries, path: &Path) -> Vec<String> {
                 continue;
             }
         };
-        for ranks in ranks(&source) {
+        let mut numbers = ranks(&source);
+        if !option.is_empty() {
+            numbers.drain(..numbers.len() - 1);
+        }
+        for ranks in numbers {
             let output = libraries.run(ranks, &[program.as_os_str()], &[]);
             if !output.status.success() {
                 failures.push(format!("{name} {option} at {ranks} ranks: {}", text(&output)));
@@ -80,6 +84,39 @@ fn programs_on_the_standard_abi() {
 #[test]
 fn programs_on_the_mpich_abi() {
     all_programs(Interface::Mpich);
+}
+
+#[test]
+fn every_procedure_of_the_first_standard_is_called() {
+    let mut sources_of_all = String::new();
+    for folder in [sources(), sources().join("tools")] {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if is_program(&path) {
+                sources_of_all += &fs::read_to_string(path).unwrap().to_lowercase();
+            }
+        }
+    }
+    for function in functions().iter().filter(|one| one.since == "1.0") {
+        assert!(sources_of_all.contains(&format!("{}(", function.name.to_lowercase())), "no call of {}", function.name);
+    }
+}
+
+#[test]
+fn a_program_can_end_its_job() {
+    for interface in [Interface::Standard, Interface::Mpich] {
+        if !has_compiler() {
+            return;
+        }
+        let libraries = Libraries::new(interface);
+        let program = libraries.compile(&sources().join("tools/abort.f90"), &[]).unwrap();
+        let output = libraries.run(2, &[program.as_os_str()], &[]);
+        let said = text(&output);
+        assert!(
+            output.status.code() == Some(7) && said.contains("aborted the job with code 7"),
+            "{interface:?}: {said}"
+        );
+    }
 }
 
 #[test]

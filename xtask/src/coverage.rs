@@ -12,7 +12,7 @@ const PAGE: &str = "docs/mpi-coverage.md";
 
 fn page(workspace: &Workspace) -> Result<String> {
     let bodies = Bodies::find(&workspace.root.join("mpi-abi/src")).context("cannot read mpi-abi/src")?;
-    coverage(&functions(), &bodies, &workspace.root.join("tests/c")).context("cannot read tests/c")
+    coverage(&functions(), &bodies, &workspace.root.join("tests")).context("cannot read the test programs")
 }
 
 /// Writes the page anew.

@@ -6,9 +6,10 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use anyhow::{Context, Result};
-use rwmpi_abi_table::{Interface, header};
+use rwmpi_abi_table::{Interface, fortran_header, fortran_module, header};
 
 use crate::process;
 use crate::workspace::{LAUNCHER, ONLY_LAUNCHER, ONLY_PROGRAMS, PROGRAMS, Workspace};
@@ -16,12 +17,20 @@ use crate::workspace::{LAUNCHER, ONLY_LAUNCHER, ONLY_PROGRAMS, PROGRAMS, Workspa
 /// The names under which the one wrapper of compilers is installed.
 const WRAPPERS: [&str; 6] = ["mpicc", "mpicxx", "mpic++", "mpifort", "mpif77", "mpif90"];
 
+/// What a library is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Language {
+    C,
+    Fortran,
+}
+
 /// One library: what cargo calls it, its file, the names that lead to it, and its text for pkg-config.
 struct Library {
     built: &'static str,
     file: &'static str,
     names: &'static [&'static str],
     interface: Interface,
+    language: Language,
     /// Below `include`.
     headers: &'static str,
     /// The names of its files for pkg-config.
@@ -30,12 +39,13 @@ struct Library {
     about: &'static str,
 }
 
-const LIBRARIES: [Library; 2] = [
+const LIBRARIES: [Library; 4] = [
     Library {
         built: "librwmpi_standard.so",
         file: "libmpi_abi.so.1",
         names: &["libmpi_abi.so"],
         interface: Interface::Standard,
+        language: Language::C,
         headers: "",
         packages: &["mpi", "mpi-c"],
         link: "-lmpi_abi",
@@ -46,10 +56,33 @@ const LIBRARIES: [Library; 2] = [
         file: "libmpi.so.12",
         names: &["libmpi.so", "libmpich.so.12", "libmpich.so"],
         interface: Interface::Mpich,
+        language: Language::C,
         headers: "mpich",
         packages: &["mpich"],
         link: "-lmpi",
         about: "MPI for C on the ABI of MPICH",
+    },
+    Library {
+        built: "librwmpi_fortran_standard.so",
+        file: "libmpifort_abi.so.1",
+        names: &["libmpifort_abi.so"],
+        interface: Interface::Standard,
+        language: Language::Fortran,
+        headers: "",
+        packages: &["mpi-fort"],
+        link: "-lmpifort_abi -lmpi_abi",
+        about: "MPI for Fortran on the standard ABI",
+    },
+    Library {
+        built: "librwmpi_fortran_mpich.so",
+        file: "libmpifort.so.12",
+        names: &["libmpifort.so", "libmpichfort.so.12", "libmpichfort.so"],
+        interface: Interface::Mpich,
+        language: Language::Fortran,
+        headers: "mpich",
+        packages: &["mpich-fort"],
+        link: "-lmpifort -lmpi",
+        about: "MPI for Fortran on the ABI of MPICH",
     },
 ];
 
@@ -94,10 +127,35 @@ fn install_library(library: &Library, built: &Path, prefix: &Path) -> Result<()>
             .with_context(|| format!("cannot make {}", place.display()))?;
         println!("{}", place.display());
     }
-    write(&prefix.join("include").join(library.headers).join("mpi.h"), &header(library.interface))?;
+    let include = prefix.join("include").join(library.headers);
+    match library.language {
+        Language::C => write(&include.join("mpi.h"), &header(library.interface))?,
+        Language::Fortran => {
+            write(&include.join("mpif.h"), &fortran_header(library.interface))?;
+            write(&include.join("mpi.f90"), &fortran_module(library.interface))?;
+            compile_module(&include)?;
+        }
+    }
     for package in library.packages {
         write(&lib.join("pkgconfig").join(format!("{package}.pc")), &package_text(library, package))?;
     }
+    Ok(())
+}
+
+/// Compiles the module `mpi`, whose compiled form only the compiler that made it can read. It has no code. Without gfortran the source
+/// waits for one.
+fn compile_module(include: &Path) -> Result<()> {
+    let compile = ["-fsyntax-only", "mpi.f90"];
+    if !process::works(Command::new("gfortran").arg("--version")) {
+        println!(
+            "there is no gfortran: for `use mpi`, run `gfortran {}` in {} where there is one",
+            compile.join(" "),
+            include.display()
+        );
+        return Ok(());
+    }
+    process::run(Command::new("gfortran").args(compile).current_dir(include))?;
+    println!("{}", include.join("mpi.mod").display());
     Ok(())
 }
 

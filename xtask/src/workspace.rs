@@ -17,6 +17,8 @@ pub const ONLY_LAUNCHER: &[&str] = &[
     "--package=rwmpi-launcher",
     "--package=rwmpi-standard",
     "--package=rwmpi-mpich",
+    "--package=rwmpi-fortran-standard",
+    "--package=rwmpi-fortran-mpich",
     "--package=rwmpi-wrappers",
 ];
 /// What tells cargo to build programs and libraries, and nothing else.
@@ -28,6 +30,8 @@ pub const ONLY_PROGRAMS: &[&str] = &[
     "--package=mpi-bench",
     "--package=rwmpi-standard",
     "--package=rwmpi-mpich",
+    "--package=rwmpi-fortran-standard",
+    "--package=rwmpi-fortran-mpich",
     "--package=rwmpi-wrappers",
 ];
 

@@ -8,9 +8,9 @@ pub mod nonblocking;
 pub mod persistent;
 
 use arguments::Call;
-use rwmpi_core::Result;
 use rwmpi_core::untyped::collective::Collective;
 use rwmpi_core::untyped::{Persistent, Request};
+use rwmpi_core::{Error, ErrorClass, Result};
 
 use crate::argument::Out;
 use crate::error::Outcome;
@@ -22,6 +22,14 @@ fn run<A: Abi>(communicator: A::Handle, arguments: impl FnOnce(&Call<A>) -> Resu
     call.core().collective(arguments(&call)?)
 }
 
+/// Refuses to start what nobody could wait for.
+fn check_place<A: Abi>(request: Out<A::Handle>) -> Result<()> {
+    if request.is_null() {
+        return Err(Error::new(ErrorClass::Argument, "the place for the request is a null pointer"));
+    }
+    Ok(())
+}
+
 /// The nonblocking form.
 fn start<A: Abi>(
     communicator: A::Handle,
@@ -29,6 +37,7 @@ fn start<A: Abi>(
     arguments: impl FnOnce(&Call<A>) -> Result<Collective>,
 ) -> Outcome {
     let call = Call::<A>::new(communicator)?;
+    check_place::<A>(request)?;
     let started = call.core().start_collective(arguments(&call)?)?;
     call.rank.give::<A>(started, request)
 }
@@ -40,6 +49,7 @@ fn prepare<A: Abi>(
     arguments: impl FnOnce(&Call<A>) -> Result<Collective>,
 ) -> Outcome {
     let call = Call::<A>::new(communicator)?;
+    check_place::<A>(request)?;
     let prepared = Persistent::collective(call.core().persistent_collective(arguments(&call)?)?);
     call.rank.give::<A>(Request::persistent(call.core(), prepared), request)
 }

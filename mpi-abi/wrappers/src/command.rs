@@ -89,6 +89,10 @@ pub(crate) fn line(
     }
     if options.compile {
         line.push(format!("-I{}", layout.headers(options.abi).display()));
+        if language == Language::Fortran && compiler.contains("gfortran") {
+            // With mpif.h a program may pass buffers of several types to one procedure, which gfortran takes for a mistake.
+            line.push("-fallow-argument-mismatch".to_owned());
+        }
     }
     line.extend(options.rest.iter().cloned());
     if options.link {
@@ -177,7 +181,9 @@ mod tests {
 
     #[test]
     fn a_missing_fortran_library_is_a_sentence() {
-        assert!(command(Language::Fortran, "-c a.f90", None).is_ok());
+        let line = command(Language::Fortran, "-c a.f90", None).unwrap();
+        assert!(line.contains(" -fallow-argument-mismatch -c"), "{line}");
+        assert!(!command(Language::Fortran, "-c a.f90", Some("ifx")).unwrap().contains("mismatch"));
         assert!(command(Language::Fortran, "a.f90", None).unwrap_err().contains("no Fortran library"));
     }
 }

@@ -26,7 +26,7 @@ pub(crate) async fn allgather<'a>(team: Team<'_>, place: impl Fn(usize) -> Write
             } else if size <= DIRECT_RANKS {
                 direct(team, place).await
             } else {
-                dissemination(team, place).await
+                Box::pin(dissemination(team, place)).await
             }
         }
     }
@@ -45,7 +45,7 @@ async fn direct<'a>(team: Team<'_>, place: impl Fn(usize) -> WriteSpan<'a>) -> R
     for step in 1..size {
         flights.send(place(me).as_read(), (me + step) % size)?;
     }
-    flights.finish().await
+    flights.await
 }
 
 async fn ring<'a>(team: Team<'_>, place: impl Fn(usize) -> WriteSpan<'a>) -> Result<(), Failure> {
@@ -81,4 +81,30 @@ async fn dissemination<'a>(team: Team<'_>, place: impl Fn(usize) -> WriteSpan<'a
         start += len(number);
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Protocol, run_threads};
+
+    #[test]
+    fn dissemination_brings_parts_of_any_length_to_all() {
+        for ranks in [1, 2, 3, 5, 8] {
+            let run = |universe: &crate::Universe| {
+                let world = universe.world();
+                let expected: Vec<u8> = (0..ranks).flat_map(|rank| vec![rank as u8 + 1; rank * 3]).collect();
+                let mut all = vec![0; expected.len()];
+                let start = |rank: usize| (0..rank).sum::<usize>() * 3;
+                let own = start(world.rank())..start(world.rank() + 1);
+                all[own.clone()].copy_from_slice(&expected[own]);
+                let span = WriteSpan::from(&mut all[..]);
+                let team = world.team(world.next_collective(), true);
+                let place = |rank| span.part(start(rank), rank * 3);
+                world.process().block_on(dissemination(team, place)).unwrap();
+                assert_eq!(all, expected);
+            };
+            run_threads(ranks, Protocol::Auto, run).unwrap();
+        }
+    }
 }

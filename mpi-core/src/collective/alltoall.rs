@@ -22,5 +22,5 @@ pub(crate) async fn alltoall<'s, 'r>(
         flights.send(sent(to), to)?;
     }
     team.copy(sent(me), received(me))?;
-    flights.finish().await
+    flights.await
 }

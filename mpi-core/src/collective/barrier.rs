@@ -7,7 +7,10 @@ use crate::engine::Failure;
 pub(crate) async fn barrier(team: Team<'_>) -> Result<(), Failure> {
     let size = team.size();
     for round in 0..size.next_power_of_two().trailing_zeros() {
-        team.step(round, (team.rank + (1 << round)) % size).await?;
+        let distance = 1 << round;
+        if !team.tell(round, (team.rank + distance) % size)? {
+            team.hear(round, (team.rank + size - distance) % size).await;
+        }
     }
     Ok(())
 }

@@ -14,7 +14,8 @@ const SCATTER_FROM: usize = 64 << 10;
 /// `data` is read at the root and written elsewhere.
 pub(crate) async fn broadcast(team: Team<'_>, data: WriteSpan<'_>, root: usize) -> Result<(), Failure> {
     if team.size() >= 3 && data.len() >= SCATTER_FROM {
-        parts(team, data, root).await
+        // Apart, so that the state for short data is small.
+        Box::pin(parts(team, data, root)).await
     } else {
         tree(team, data, root).await
     }
@@ -36,7 +37,7 @@ async fn tree(team: Team<'_>, data: WriteSpan<'_>, root: usize) -> Result<(), Fa
         }
         bit >>= 1;
     }
-    sends.finish().await
+    sends.await
 }
 
 async fn parts(team: Team<'_>, data: WriteSpan<'_>, root: usize) -> Result<(), Failure> {

@@ -22,7 +22,7 @@ pub(crate) async fn gather<'a>(
     if let Some(part) = part {
         team.copy(part, place(root))?;
     }
-    receives.finish().await
+    receives.await
 }
 
 /// `place` says where each rank's part is; it is asked at the root only. `part` is `None` where it stays there.
@@ -42,5 +42,5 @@ pub(crate) async fn scatter<'a>(
     if let Some(part) = part {
         team.copy(place(root), part)?;
     }
-    sends.finish().await
+    sends.await
 }

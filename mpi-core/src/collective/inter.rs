@@ -77,7 +77,7 @@ pub(crate) async fn gather_between<'a>(
             for rank in 0..groups.remote.size() {
                 receives.receive(place(rank), rank)?;
             }
-            receives.finish().await
+            receives.await
         }
     }
 }
@@ -97,7 +97,7 @@ pub(crate) async fn scatter_between<'a>(
             for rank in 0..groups.remote.size() {
                 sends.send(place(rank), rank)?;
             }
-            sends.finish().await
+            sends.await
         }
     }
 }
@@ -117,7 +117,7 @@ pub(crate) async fn alltoall_between<'s, 'r>(
         let to = (me + step) % size;
         flights.send(sent(to), to)?;
     }
-    flights.finish().await
+    flights.await
 }
 
 /// `data` is combined in the group that the root does not belong to; `result` matters at the root.

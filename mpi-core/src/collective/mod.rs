@@ -23,6 +23,8 @@ mod scan;
 mod scratch;
 mod team;
 
+use std::pin::pin;
+
 use crate::activity::{Call, Target};
 use crate::engine::Failure;
 use crate::error::{Error, ErrorClass};
@@ -73,7 +75,7 @@ impl Communicator {
     fn complete(&self, call: Call, plan: impl Plan) -> Result<()> {
         self.check_one_group(call)?;
         let team = self.team(self.next_collective(), true);
-        self.process().block_on(plan(team)).map_err(self.failed(call))
+        self.process().drive(pin!(plan(team))).map_err(self.failed(call))
     }
 
     /// The nonblocking form of a collective.

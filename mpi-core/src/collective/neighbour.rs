@@ -31,5 +31,5 @@ pub(crate) async fn exchange_with_neighbours<'s, 'r>(
             flights.send(sent(place), to)?;
         }
     }
-    flights.finish().await
+    flights.await
 }

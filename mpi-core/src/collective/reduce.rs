@@ -28,11 +28,8 @@ pub(crate) async fn reduce(
         return Ok(());
     }
     if data.len() >= PARTS_FROM && team.size() > 2 {
-        let parts = Parts::new(team, data.len(), op);
-        let mut own = Scratch::new(parts.len(team.rank));
-        let own = own.span();
-        combine(team, |rank| parts.of(data, rank), own, op).await?;
-        return gather(team, Some(own.as_read()), |rank| parts.place(result, rank), root).await;
+        // Apart, so that the state for short data is small.
+        return Box::pin(reduce_parts(team, data, result, op, root)).await;
     }
     // The tree ends at rank 0, so that neighbours are combined in rank order.
     match team.rank {
@@ -42,6 +39,20 @@ pub(crate) async fn reduce(
             if rank == root { team.receive(result, 0).await } else { Ok(()) }
         }
     }
+}
+
+async fn reduce_parts(
+    team: Team<'_>,
+    data: ReadSpan<'_>,
+    result: WriteSpan<'_>,
+    op: &dyn Reduction,
+    root: usize,
+) -> Result<(), Failure> {
+    let parts = Parts::new(team, data.len(), op);
+    let mut own = Scratch::new(parts.len(team.rank));
+    let own = own.span();
+    combine(team, |rank| parts.of(data, rank), own, op).await?;
+    gather(team, Some(own.as_read()), |rank| parts.place(result, rank), root).await
 }
 
 /// Combines towards rank 0, which hands the result to the root. `kept` is where partial results may be kept.
@@ -83,6 +94,10 @@ pub(crate) async fn allreduce(team: Team<'_>, data: WriteSpan<'_>, op: &dyn Redu
     if data.len() < PARTS_FROM {
         return doubling(team, data, op).await;
     }
+    Box::pin(allreduce_parts(team, data, op)).await
+}
+
+async fn allreduce_parts(team: Team<'_>, data: WriteSpan<'_>, op: &dyn Reduction) -> Result<(), Failure> {
     let parts = Parts::new(team, data.len(), op);
     let own = parts.place(data, team.rank);
     combine(team, |rank| parts.of(data.as_read(), rank), own, op).await?;

@@ -27,7 +27,7 @@ pub(crate) async fn scan(
         if rank + distance < size {
             flights.send(data.as_read(), rank + distance)?;
         }
-        flights.finish().await?;
+        flights.await?;
         if rank >= distance {
             prepend(op, received.as_read(), data);
             match before {

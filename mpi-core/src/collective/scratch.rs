@@ -6,7 +6,7 @@ use rwmpi_transport::{ReadSpan, WriteSpan};
 use super::reduction::Reduction;
 
 /// Up to this many words the memory is within the algorithm's own state.
-const INLINE: usize = 16;
+const INLINE: usize = 8;
 
 /// Zeroed bytes, aligned for every element type.
 pub(crate) struct Scratch {

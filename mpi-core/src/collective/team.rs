@@ -4,9 +4,10 @@
 //! collective, two ranks exchange messages in the order that the algorithm says.
 #![allow(unsafe_code)]
 
-use std::future::poll_fn;
+use std::future::{Future, poll_fn};
 use std::marker::PhantomData;
-use std::task::Poll;
+use std::pin::Pin;
+use std::task::{Context, Poll};
 
 use rwmpi_protocol::Pattern;
 use rwmpi_transport::{Fabric, ReadSpan, WriteSpan};
@@ -51,13 +52,13 @@ impl<'a> Team<'a> {
     pub(crate) async fn send(self, data: ReadSpan<'_>, to: usize) -> Result<(), Failure> {
         let mut flights = self.flights();
         flights.send(data, to)?;
-        flights.finish().await
+        flights.await
     }
 
     pub(crate) async fn receive(self, into: WriteSpan<'_>, from: usize) -> Result<(), Failure> {
         let mut flights = self.flights();
         flights.receive_next(into, from)?;
-        flights.finish().await
+        flights.await
     }
 
     /// Sends and receives at once.
@@ -76,14 +77,20 @@ impl<'a> Team<'a> {
             flights.send(data, to)?;
             flights.receive_next(into, from)?;
         }
-        flights.finish().await
+        flights.await
     }
 
-    /// One round of a barrier: tells `to`, and waits to be told by whoever has this rank as its `to`.
-    pub(crate) async fn step(self, round: u32, to: usize) -> Result<(), Failure> {
+    /// One round of a barrier: tells `to`; whether this rank has been told already by whoever has it as its `to`.
+    pub(crate) fn tell(&self, round: u32, to: usize) -> Result<bool, Failure> {
         let step = [self.context, self.tag, round];
-        self.process.engine().barrier_signal(self.peers[to], step)?;
-        let from = (2 * self.rank + self.size() - to) % self.size();
+        let mut engine = self.process.engine();
+        engine.barrier_signal(self.peers[to], step)?;
+        Ok(engine.barrier_arrived(step))
+    }
+
+    /// Waits to be told by `from`.
+    pub(crate) async fn hear(&self, round: u32, from: usize) {
+        let step = [self.context, self.tag, round];
         poll_fn(|_| {
             if self.process.engine().barrier_arrived(step) {
                 return Poll::Ready(());
@@ -92,7 +99,6 @@ impl<'a> Team<'a> {
             Poll::Pending
         })
         .await;
-        Ok(())
     }
 
     /// Whether this rank's own `bytes` bytes fit into where they go.
@@ -148,37 +154,48 @@ impl<'a> Flights<'a> {
         }
         Ok(())
     }
+}
 
-    /// Returns when all have completed. After an error the others are ended too.
+/// Ends when all have completed. After an error the others are ended too.
+impl Future for Flights<'_> {
+    type Output = Result<(), Failure>;
+
     #[inline]
-    pub(crate) async fn finish(mut self) -> Result<(), Failure> {
-        poll_fn(|_| {
-            if self.ids.is_empty() {
-                return Poll::Ready(Ok(()));
-            }
-            let mut engine = self.team.process.engine();
-            while let Some(&id) = self.ids.last() {
-                let Some(outcome) = engine.collect(id) else {
-                    self.team.process.now_awaits(Awaited::Operation(id));
-                    return Poll::Pending;
-                };
-                self.ids.pop();
-                outcome?;
-            }
-            Poll::Ready(Ok(()))
-        })
-        .await
+    fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Self::Output> {
+        if self.ids.is_empty() {
+            return Poll::Ready(Ok(()));
+        }
+        let mut engine = self.team.process.engine();
+        while let Some(&id) = self.ids.last() {
+            let Some(outcome) = engine.collect(id) else {
+                self.team.process.now_awaits(Awaited::Operation(id));
+                return Poll::Pending;
+            };
+            self.ids.pop();
+            outcome?;
+        }
+        Poll::Ready(Ok(()))
     }
 }
 
-impl Drop for Flights<'_> {
-    fn drop(&mut self) {
+impl Flights<'_> {
+    #[cold]
+    fn end(&mut self) {
         for &id in &self.ids {
             // What can't be cancelled is waited for; where even that fails, the transport has, and nothing will come.
             let _ = self.team.process.engine().cancel(id);
         }
         for id in std::mem::take(&mut self.ids) {
             let _ = self.team.process.wait(id);
+        }
+    }
+}
+
+impl Drop for Flights<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        if !self.ids.is_empty() {
+            self.end();
         }
     }
 }

@@ -147,7 +147,7 @@ impl Loan {
 pub(super) struct Receiving {
     id: OperationId,
     /// Where the message arrives if it has to be unpacked, and what it is unpacked into.
-    staging: Option<(Loan, Elements)>,
+    staging: Option<Box<(Loan, Elements)>>,
 }
 
 impl Receiving {
@@ -161,7 +161,7 @@ impl Receiving {
             Some(span) => (span, None),
             None => {
                 let mut room = elements.room()?;
-                (write_span_of(&mut room), Some((Loan::new(room), elements)))
+                (write_span_of(&mut room), Some(Box::new((Loan::new(room), elements))))
             }
         };
         let started = start(&mut communicator.process().engine(), span);
@@ -332,6 +332,7 @@ impl Request {
     }
 
     /// Whether it has completed, or is inactive. Makes no progress by itself.
+    #[inline]
     pub fn is_done(&self) -> bool {
         let process = self.communicator.process();
         let is_done = |id: OperationId| {
@@ -381,27 +382,29 @@ impl Request {
     /// # Errors
     /// What went wrong with the operation.
     pub fn finish(&mut self) -> Result<Status> {
-        let communicator = self.communicator.clone();
+        let Request { communicator, state } = self;
+        let communicator = &*communicator;
         let collect = |id: OperationId, call: Call| {
             let outcome = communicator.process().engine().collect(id);
             let unfinished = || Error::new(ErrorClass::Internal, "the operation has not completed");
             outcome.ok_or_else(unfinished)?.map_err(communicator.failed(call))
         };
-        match &mut self.state {
+        match state {
             State::Done(status) => Ok(*status),
             State::Sending { id, call, packed } => {
                 let outcome = collect(*id, *call);
                 packed.take().map(Loan::end);
-                Ok(Status::new(&communicator, outcome?))
+                Ok(Status::new(communicator, outcome?))
             }
             State::Receiving(receiving) => {
                 let outcome = collect(receiving.id, Call::Receive);
-                if let Some((room, elements)) = receiving.staging.take() {
+                if let Some(staging) = receiving.staging.take() {
+                    let (room, elements) = *staging;
                     let room = room.end();
                     let arrived = outcome.as_ref().map_or(room.len(), |completion| completion.bytes as usize);
                     elements.unpack(&room[..arrived]);
                 }
-                Ok(Status::new(&communicator, outcome?))
+                Ok(Status::new(communicator, outcome?))
             }
             State::Both(both) => {
                 let [incoming, outgoing] = &mut **both;
@@ -425,6 +428,7 @@ impl Request {
     ///
     /// # Errors
     /// What went wrong with the operation.
+    #[inline]
     pub fn wait(&mut self, endpoint: &Endpoint) -> Result<Status> {
         if !self.is_done() {
             let waited = endpoint.wait_for_awaited(self.awaited(), || self.is_done().then_some(()));

@@ -16,6 +16,8 @@ const VECTOR: usize = 8;
 #[derive(Clone, Debug)]
 pub struct Field {
     skewed: bool,
+    /// Which bits of a plane's index count.
+    planes: usize,
     /// Rows of a plane.
     rows: usize,
     /// Doubles from one component of a row to the next.
@@ -37,9 +39,15 @@ impl Field {
         Self::with_rows(true, extent[0], extent[1], extent[2])
     }
 
+    /// All zero, for the planes of a block that a loop along z works on, rows along x: every plane replaces the fourth before.
+    pub fn latest_planes(extent: [usize; 3]) -> Self {
+        const PLANES: usize = 2 * GHOST;
+        Field { planes: PLANES - 1, ..Self::with_rows(false, extent[1], extent[0], 0) }
+    }
+
     fn with_rows(skewed: bool, rows: usize, length: usize, planes: usize) -> Self {
         let (rows, stride) = (rows + 2 * GHOST, row_stride(length));
-        Field { skewed, rows, stride, data: vec![0.0; 5 * stride * rows * (planes + 2 * GHOST)] }
+        Field { skewed, planes: usize::MAX, rows, stride, data: vec![0.0; 5 * stride * rows * (planes + 2 * GHOST)] }
     }
 
     /// Computes the value of every point of `block` (not of its ghosts) from its indices in the mesh.
@@ -65,7 +73,7 @@ impl Field {
         while row >= self.rows {
             row -= self.rows;
         }
-        place + 5 * self.stride * (row + self.rows * k)
+        place + 5 * self.stride * (row + self.rows * (k & self.planes))
     }
 
     /// [`Field::index`] of the points two before to two after `point` along each axis.
@@ -179,6 +187,13 @@ mod tests {
             assert_eq!(neighbours[2], [0.0, 70_707.0, 80_707.0, 90_707.0, 0.0]);
             assert_eq!(field.get([0, 0, 0]), [0.0; 5]);
         }
+    }
+
+    #[test]
+    fn the_latest_planes_are_kept() {
+        let mut field = Field::latest_planes([3, 3, 100]);
+        (0..7).for_each(|k| field.set([1, 2, k], [k as f64; 5]));
+        (3..7).for_each(|k| assert_eq!(field.get([1, 2, k]), [k as f64; 5]));
     }
 
     #[test]

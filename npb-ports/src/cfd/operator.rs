@@ -95,7 +95,8 @@ pub fn spatial_operator(
     result: &mut Row,
 ) {
     let points = Points { stride: u.component_stride(), count };
-    operate(coefficients, u.data(), primitives.data(), points, &u.stencil(first), &weights, result.data_mut());
+    let (u, primitives) = ((u.data(), &u.stencil(first)), (primitives.data(), &primitives.stencil(first)));
+    operate(coefficients, u, primitives, points, &weights, result.data_mut());
 }
 
 /// Computes the [`Primitive`]s of `count` points of a row of `u`, from `first` on.
@@ -117,10 +118,9 @@ fn compute_primitives(row: [&[f64]; 5], primitives: [&mut [f64]; 5]) {
 #[multiversion(targets("x86_64+avx2+fma"))]
 fn operate(
     coefficients: &[AxisCoefficients; 3],
-    u: &[f64],
-    primitives: &[f64],
+    (u, stencil): (&[f64], &[[usize; 5]; 3]),
+    (primitives, primitive_stencil): (&[f64], &[[usize; 5]; 3]),
     points: Points,
-    stencil: &[[usize; 5]; 3],
     weights: &[Weights; 3],
     (result, stride): (&mut [f64], usize),
 ) {
@@ -132,9 +132,12 @@ fn operate(
             diffuse(&coefficients[axis], points.line(u, &stencil[axis], m), &weights[axis], result);
         }
     }
-    add_fluxes::<0>(&coefficients[0], u, primitives, points, &stencil[0], (result, stride));
-    add_fluxes::<1>(&coefficients[1], u, primitives, points, &stencil[1], (result, stride));
-    add_fluxes::<2>(&coefficients[2], u, primitives, points, &stencil[2], (result, stride));
+    let (u_here, primitives_here) = ((u, &stencil[0]), (primitives, &primitive_stencil[0]));
+    add_fluxes::<0>(&coefficients[0], u_here, primitives_here, points, (result, stride));
+    let (u_here, primitives_here) = ((u, &stencil[1]), (primitives, &primitive_stencil[1]));
+    add_fluxes::<1>(&coefficients[1], u_here, primitives_here, points, (result, stride));
+    let (u_here, primitives_here) = ((u, &stencil[2]), (primitives, &primitive_stencil[2]));
+    add_fluxes::<2>(&coefficients[2], u_here, primitives_here, points, (result, stride));
 }
 
 impl Points {
@@ -187,15 +190,16 @@ fn diffuse(coefficients: &AxisCoefficients, u: [&[f64]; 5], weights: &Weights<'_
 #[inline(always)]
 fn add_fluxes<const AXIS: usize>(
     coefficients: &AxisCoefficients,
-    u: &[f64],
-    primitives: &[f64],
+    (u, stencil): (&[f64], &[usize; 5]),
+    (primitives, primitive_stencil): (&[f64], &[usize; 5]),
     points: Points,
-    &[_, before, here, after, _]: &[usize; 5],
     (result, stride): (&mut [f64], usize),
 ) {
+    // Places in a stencil.
+    let [before, here, after] = [1, 2, 3];
     let normal = 1 + AXIS;
-    let u = |place: usize, m: usize| points.component(u, place, m);
-    let primitive = |place: usize, m: usize| points.component(primitives, place, m);
+    let u = |place: usize, m: usize| points.component(u, stencil[place], m);
+    let primitive = |place: usize, m: usize| points.component(primitives, primitive_stencil[place], m);
     let viscosity = NU * coefficients.second;
     let first = -coefficients.first;
 

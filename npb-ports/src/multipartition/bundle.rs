@@ -60,14 +60,17 @@ impl Face {
 
     /// All lines, in bundles: row by row.
     pub fn bundles(self) -> impl Iterator<Item = Bundle> {
+        (0..self.rows).flat_map(move |row| self.bundles_of_row(row))
+    }
+
+    /// The lines of one row. Along x and y these are the lines in a plane across z.
+    pub fn bundles_of_row(self, row: usize) -> impl Iterator<Item = Bundle> {
         let (across, over) = across(self.axis);
-        (0..self.rows).flat_map(move |row| {
-            (0..self.width).step_by(LANES).map(move |line| {
-                let mut first = self.first;
-                first[over] += row;
-                first[across] += line;
-                Bundle { axis: self.axis, face: [row, line], lines: LANES.min(self.width - line), first }
-            })
+        (0..self.width).step_by(LANES).map(move |line| {
+            let mut first = self.first;
+            first[over] += row;
+            first[across] += line;
+            Bundle { axis: self.axis, face: [row, line], lines: LANES.min(self.width - line), first }
         })
     }
 }

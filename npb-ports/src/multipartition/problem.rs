@@ -35,7 +35,7 @@ pub struct Reference {
 impl Problem {
     /// Bytes that one of `ranks` ranks needs, for fields and for the lines at work.
     pub fn memory_per_rank<S: LineSolver>(&self, ranks: usize) -> u64 {
-        const FIELDS: usize = 4;
+        const FIELDS: usize = 3;
         let slabs = ranks.isqrt().max(1);
         let extent = self.n.div_ceil(slabs);
         let row = whole_vectors(extent) + whole_vectors(2 * GHOST);

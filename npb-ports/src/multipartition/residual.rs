@@ -18,17 +18,18 @@ impl Residual {
         let mut residual = Residual {
             operator: Operator::new(block),
             forcing: Field::new(block.extent),
-            primitives: Field::new(block.extent),
+            primitives: Field::latest_planes(block.extent),
             row: Row::new(block.extent[0]),
         };
         let mut forcing = Field::new(block.extent);
-        residual.compute(&exact_field(&block), -1.0, &mut forcing);
+        residual.compute(&exact_field(&block), -1.0, &mut forcing, |_, _| ());
         residual.forcing = forcing;
         residual
     }
 
-    /// Puts `factor` times the residual of `u`, whose ghosts are valid, into the points of `result` off the boundary.
-    pub fn compute(&mut self, u: &Field, factor: f64, result: &mut Field) {
+    /// Puts `factor` times the residual of `u`, whose ghosts are valid, into the points of `result` off the boundary, and calls
+    /// `then` for each plane across z as soon as it is done: its place among these planes, and `result`.
+    pub fn compute(&mut self, u: &Field, factor: f64, result: &mut Field, mut then: impl FnMut(usize, &mut Field)) {
         let block = *self.operator.block();
         let interior = [0, 1, 2].map(|axis| block.interior(axis));
         let [width, height, _] = [0, 1, 2].map(|axis| interior[axis].len());
@@ -40,7 +41,7 @@ impl Residual {
         };
         primitives_of_plane(&mut self.primitives, k - 1);
         primitives_of_plane(&mut self.primitives, k);
-        for plane in interior[2].clone() {
+        for (number, plane) in interior[2].clone().enumerate() {
             primitives_of_plane(&mut self.primitives, plane + GHOST + 1);
             for row in interior[1].clone() {
                 self.operator.row(u, &self.primitives, [row, plane], &mut self.row);
@@ -51,6 +52,7 @@ impl Residual {
                     combine(factor, &change[..width], forcing, result);
                 }
             }
+            then(number, result);
         }
     }
 }

@@ -7,7 +7,7 @@
 use super::bundle::{Bundle, Face, gather, scatter, scatter_add};
 use super::decomposition::{Multipartition, Side};
 use super::messages::Passage;
-use crate::cfd::Field;
+use crate::cfd::{Block, Field};
 use crate::lanes::{Lanes, Unknowns};
 use rwmpi::{Communicator, Result, Universe};
 
@@ -101,25 +101,38 @@ impl<S: LineSolver> Sweep<S> {
 
     /// Solves the lines along `axis` of all cells: `r` becomes the solution, which along the last axis is added to `u`.
     pub fn run(&mut self, partition: &Multipartition, axis: usize, u: &mut [Field], r: &mut [Field]) -> Result<()> {
-        if partition.slabs() == 1 {
-            self.solve_whole(&Face::new(&partition.cells()[0].block, axis), &mut u[0], &mut r[0]);
-            return Ok(());
-        }
         self.eliminate(partition, axis, u, r)?;
         self.substitute(partition, axis, u, r)
     }
 
-    /// Lines that lie in one cell: each bundle is finished before the next, while it is in the cache.
-    fn solve_whole(&mut self, face: &Face, u: &mut Field, r: &mut Field) {
-        let (solver, lines) = (&self.solver, &mut self.lines[0][0]);
-        for bundle in face.bundles() {
-            lines.load(face.points, &bundle, u, r);
-            solver.prepare(face.axis, lines);
-            solver.eliminate(face.axis, face.start, lines, &mut S::Forward::default());
-            solver.substitute(lines, &mut S::Backward::default());
-            solver.finish(face.axis, lines);
-            lines.store(&bundle, u, r);
+    /// Of a rank that is alone, solves the lines along x and then those along y in plane `plane` across z.
+    pub fn run_in_plane(&mut self, block: &Block, plane: usize, u: &Field, r: &mut Field) {
+        for axis in [0, 1] {
+            let face = Face::new(block, axis);
+            for bundle in face.bundles_of_row(plane) {
+                self.solve_whole(&face, &bundle, u, r);
+                scatter(r, &bundle, &self.lines[0][0].r);
+            }
         }
+    }
+
+    /// Of a rank that is alone, solves the lines along z and adds the solution to `u`.
+    pub fn run_across_planes(&mut self, block: &Block, u: &mut Field, r: &Field) {
+        let face = Face::new(block, 2);
+        for bundle in face.bundles() {
+            self.solve_whole(&face, &bundle, u, r);
+            scatter_add(u, &bundle, &self.lines[0][0].r);
+        }
+    }
+
+    /// Solves lines that lie in one cell from end to end.
+    fn solve_whole(&mut self, face: &Face, bundle: &Bundle, u: &Field, r: &Field) {
+        let (solver, lines) = (&self.solver, &mut self.lines[0][0]);
+        lines.load(face.points, bundle, u, r);
+        solver.prepare(face.axis, lines);
+        solver.eliminate(face.axis, face.start, lines, &mut S::Forward::default());
+        solver.substitute(lines, &mut S::Backward::default());
+        solver.finish(face.axis, lines);
     }
 
     /// In ascending order of the slabs. The lines of a cell are loaded while the message about them is awaited.

@@ -178,13 +178,18 @@ fn reason(comparison: &Comparison, sr: &Record, nsr: &Record) -> String {
     );
     let size = format!("a message has {} on average", bytes(mean));
     if communication_share(sr) < SHARE_THAT_MATTERS {
-        return format!(
-            "It hardly communicates: {} messages of {} on average take less than {:.0}\u{a0}% of its time, so no protocol can matter \
-             much ({written}).",
-            count(traffic.messages),
-            bytes(mean),
-            SHARE_THAT_MATTERS * 100.0
-        );
+        let (messages, each, share) = (count(traffic.messages), bytes(mean), SHARE_THAT_MATTERS * 100.0);
+        return if comparison.standing == Standing::Level || (comparison.ratio - 1.0).abs() < WIDE_SPREAD {
+            format!(
+                "It hardly communicates: {messages} messages of {each} on average take less than {share:.0}\u{a0}% of its time, so no \
+                 protocol can matter much ({written})."
+            )
+        } else {
+            format!(
+                "Its {messages} messages of {each} on average take less than {share:.0}\u{a0}% of its time by themselves: what differs \
+                 is how long processes wait for one another ({written})."
+            )
+        };
     }
     match comparison.standing {
         Standing::Unknown => format!("{}; {size}.", capitalized(&written)),
@@ -441,6 +446,16 @@ mod tests {
         assert!(sort.contains("In 1999, SR took 22.0 % less time than NSR on 8 workstations, with 99.2 %"), "{sort}");
         assert!(text(Benchmark::Bt).contains("It wants a square number of processes and ran on one only"));
         assert!(text(Benchmark::Cg).contains("copied once only"), "{}", text(Benchmark::Cg));
+    }
+
+    #[test]
+    fn where_messages_take_no_time_waiting_explains_differences() {
+        let (mut sr, nsr) = (record(Mode::Sr, &[9.0, 9.1, 9.2]), record(Mode::Nsr, &[3.0, 3.1, 3.2]));
+        sr.traffic = Traffic { messages: 100, bytes: 1000, ..Traffic::default() };
+        let text = reason(&Comparison::of(&sr, &nsr).unwrap(), &sr, &nsr);
+        assert!(text.contains("how long processes wait for one another"), "{text}");
+        let level = reason(&Comparison::of(&sr, &sr).unwrap(), &sr, &sr);
+        assert!(level.starts_with("It hardly communicates"), "{level}");
     }
 
     #[test]

@@ -14,6 +14,8 @@ int main(int argc, char **argv)
         MPI_Send(&number, -1, MPI_INT, 0, 0, MPI_COMM_WORLD);
     if (!strcmp(mistake, "freed"))
         MPI_Comm_rank((MPI_Comm)(long)0x84100001, &number);
+    if (!strcmp(mistake, "abort"))
+        MPI_Abort(MPI_COMM_WORLD, 5);
     MPI_Finalize();
     if (!strcmp(mistake, "late"))
         MPI_Comm_size(MPI_COMM_WORLD, &number);

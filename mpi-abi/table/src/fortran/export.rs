@@ -66,8 +66,25 @@ fn callback(base: &str, name: &str) -> String {
     }
 }
 
-/// An attribute, or what callbacks get: declared type, before, passed, after.
-fn value(function: &Function, one: &Parameter, name: &str, narrow: bool) -> (&'static str, String, String, String) {
+/// What is done with an argument: its declared type, what comes before the call, what is passed, what comes after.
+type Steps = (&'static str, String, String, String);
+
+/// An argument that is passed as it is, or as one expression makes it.
+fn passed(declared: &'static str, expression: String) -> Steps {
+    (declared, String::new(), expression, String::new())
+}
+
+/// Whether it is one value that C does not change.
+fn is_value(one: &Parameter) -> bool {
+    one.pointers == 0 && !is_array(one)
+}
+
+fn is_array(one: &Parameter) -> bool {
+    !one.array.is_empty() || (one.name.starts_with("array_of") && one.pointers > 0)
+}
+
+/// An attribute, or what callbacks get.
+fn value(function: &Function, one: &Parameter, name: &str, narrow: bool) -> Steps {
     let declared = if narrow { "*mut c_int" } else { "*mut i64" };
     let local = format!("{name}_c");
     if name == "extra_state" {
@@ -76,7 +93,7 @@ fn value(function: &Function, one: &Parameter, name: &str, narrow: bool) -> (&'s
             .map(|one| one.name)
             .collect();
         let state = if procedures.len() == 2 { "attribute_state" } else { "request_state" };
-        return (declared, String::new(), format!("glue::{state}({}, *{name})", procedures.join(", ")), String::new());
+        return passed(declared, format!("glue::{state}({}, *{name})", procedures.join(", ")));
     }
     if one.base == "address" {
         let key = function.parameters.iter().find(|one| one.name.ends_with("keyval")).map_or("", |one| one.name);
@@ -85,92 +102,99 @@ fn value(function: &Function, one: &Parameter, name: &str, narrow: bool) -> (&'s
             format!("if code_c == 0 && *flag != 0 {{ glue::give_attribute::<A, _>({name}, *{key}, {local}); }}");
         return (declared, before, format!("&raw mut {local}"), after);
     }
-    (declared, String::new(), format!("glue::Value::pointer(*{name})"), String::new())
+    passed(declared, format!("glue::Value::pointer(*{name})"))
+}
+
+/// INTEGERs where C has MPI_Aint.
+fn narrowed(one: &Parameter, name: &str) -> Steps {
+    let local = format!("{name}_c");
+    if is_value(one) {
+        return passed("*mut c_int", format!("i64::from(*{name})"));
+    }
+    if is_array(one) {
+        let before = format!("let mut {local} = glue::widened({name}, *count);");
+        return ("*mut c_int", before, format!("{local}.as_mut_ptr()"), String::new());
+    }
+    let after = format!("if code_c == 0 {{ *{name} = {local} as c_int; }}");
+    ("*mut c_int", format!("let mut {local} = 0_i64;"), format!("&raw mut {local}"), after)
+}
+
+/// Indices that count from one.
+fn index(one: &Parameter, name: &str) -> Steps {
+    let local = format!("{name}_c");
+    if is_array(one) {
+        let after = format!("glue::count_from_one::<A>({name}, *outcount);");
+        return ("*mut c_int", "*outcount = A::UNDEFINED;".to_string(), name.to_string(), after);
+    }
+    let after = format!("*{name} = {local};\n        glue::count_from_one::<A>({name}, 1);");
+    ("*mut c_int", format!("let mut {local} = A::UNDEFINED;"), format!("&raw mut {local}"), after)
+}
+
+fn handle(function: &Function, one: &Parameter, name: &str, which: &str) -> Steps {
+    let local = format!("{name}_c");
+    if is_value(one) {
+        return passed("*mut c_int", format!("glue::{which}::<A>({name})"));
+    }
+    if is_array(one) {
+        let before = format!("let mut {local} = glue::Handles::<A>::new({name}, {});", handles(function, one));
+        let after = if one.constant { String::new() } else { format!("{local}.give_back();") };
+        return ("*mut c_int", before, format!("{local}.as_mut_ptr()"), after);
+    }
+    let before = format!("let mut {local} = glue::{which}::<A>({name});");
+    let after = format!("glue::give_{which}::<A>({name}, {local});");
+    ("*mut c_int", before, format!("&raw mut {local}"), after)
+}
+
+/// Texts and arrays of them.
+fn texts(function: &Function, one: &Parameter, name: &str) -> Steps {
+    let local = format!("{name}_c");
+    let mut after = String::new();
+    let made = match kind(function, one) {
+        Kind::Texts => format!("glue::Texts::until_blank({name}, {name}_len)"),
+        Kind::CountedTexts => format!("glue::Texts::counted({name}, {name}_len, *count)"),
+        Kind::TextTable => format!("glue::Texts::table({name}, {name}_len, *count)"),
+        _ if one.constant => format!("glue::text({name}, {name}_len, {})", function.name.starts_with("MPI_Info_")),
+        _ => {
+            let flag = if function.parameters.iter().any(|one| one.name == "flag") { " && *flag != 0" } else { "" };
+            after = format!("if code_c == 0{flag} {{ glue::give_text(&{local}, {name}, {name}_len); }}");
+            format!("glue::text_place({})", capacity(function))
+        }
+    };
+    ("*mut c_char", format!("let mut {local} = {made};"), format!("{local}.as_mut_ptr()"), after)
 }
 
 fn bound(function: &Function, one: &Parameter) -> Bound {
-    let c = argument(one, false);
-    let name = c.name;
+    let name = argument(one, false).name;
     let local = format!("{name}_c");
-    let array = !one.array.is_empty() || (one.name.starts_with("array_of") && one.pointers > 0);
-    let scalar = one.pointers == 0 && !array;
-    let none = String::new;
-    let by_reference = || if scalar { format!("*{name}") } else { format!("{name}.cast()") };
+    let by_reference = || if is_value(one) { format!("*{name}") } else { format!("{name}.cast()") };
     let kind = kind(function, one);
     let (declared, before, passed, after) = match kind {
-        Kind::Absent if scalar => ("", none(), "0".to_string(), none()),
-        Kind::Absent => ("", none(), "std::ptr::null_mut()".to_string(), none()),
-        Kind::Integer | Kind::Logical => ("*mut c_int", none(), by_reference(), none()),
-        Kind::Wide(_) => ("*mut i64", none(), by_reference(), none()),
-        Kind::Narrowed if scalar => ("*mut c_int", none(), format!("i64::from(*{name})"), none()),
-        Kind::Narrowed if array => {
-            let before = format!("let mut {local} = glue::widened({name}, *count);");
-            ("*mut c_int", before, format!("{local}.as_mut_ptr()"), none())
-        }
-        Kind::Narrowed => {
-            let after = format!("if code_c == 0 {{ *{name} = {local} as c_int; }}");
-            ("*mut c_int", format!("let mut {local} = 0_i64;"), format!("&raw mut {local}"), after)
-        }
-        Kind::Index if array => {
-            let after = format!("glue::count_from_one::<A>({name}, *outcount);");
-            ("*mut c_int", "*outcount = A::UNDEFINED;".to_string(), name.clone(), after)
-        }
-        Kind::Index => {
-            let after = format!("*{name} = {local};\n        glue::count_from_one::<A>({name}, 1);");
-            ("*mut c_int", format!("let mut {local} = A::UNDEFINED;"), format!("&raw mut {local}"), after)
-        }
+        Kind::Absent if is_value(one) => passed("", "0".to_string()),
+        Kind::Absent => passed("", "std::ptr::null_mut()".to_string()),
+        Kind::Integer | Kind::Logical => passed("*mut c_int", by_reference()),
+        Kind::Wide(_) => passed("*mut i64", by_reference()),
+        Kind::Narrowed => narrowed(one, &name),
+        Kind::Index => index(one, &name),
         Kind::TextLength => {
             let after = format!("if code_c == 0 {{ *{name} = ({local} - 1).max(0); }}");
             let before = format!("let mut {local} = glue::with_zero_byte(*{name});");
             ("*mut c_int", before, format!("&raw mut {local}"), after)
         }
-        Kind::Key => ("*mut c_int", none(), format!("glue::key::<A>(*{name})"), none()),
-        Kind::Weights => ("*mut c_int", none(), format!("glue::weights::<A>({name})"), none()),
-        Kind::ErrorCodes => ("*mut c_int", none(), format!("glue::error_codes::<A>({name})"), none()),
-        Kind::Handle | Kind::File => {
-            let which = if kind == Kind::File { "file" } else { "handle" };
-            if scalar {
-                ("*mut c_int", none(), format!("glue::{which}::<A>({name})"), none())
-            } else if array {
-                let before = format!("let mut {local} = glue::Handles::<A>::new({name}, {});", handles(function, one));
-                let after = if one.constant { none() } else { format!("{local}.give_back();") };
-                ("*mut c_int", before, format!("{local}.as_mut_ptr()"), after)
-            } else {
-                let before = format!("let mut {local} = glue::{which}::<A>({name});");
-                let after = format!("glue::give_{which}::<A>({name}, {local});");
-                ("*mut c_int", before, format!("&raw mut {local}"), after)
-            }
-        }
-        Kind::Status => ("*mut c_int", none(), format!("glue::status::<A>({name})"), none()),
-        Kind::Text if one.constant => {
-            let of_info = function.name.starts_with("MPI_Info_");
-            let before = format!("let mut {local} = glue::text({name}, {name}_len, {of_info});");
-            ("*mut c_char", before, format!("{local}.as_mut_ptr()"), none())
-        }
-        Kind::Text => {
-            let before = format!("let mut {local} = glue::text_place({});", capacity(function));
-            let flag = if function.parameters.iter().any(|one| one.name == "flag") { " && *flag != 0" } else { "" };
-            let after = format!("if code_c == 0{flag} {{ glue::give_text(&{local}, {name}, {name}_len); }}");
-            ("*mut c_char", before, format!("{local}.as_mut_ptr()"), after)
-        }
-        Kind::Texts | Kind::CountedTexts | Kind::TextTable => {
-            let (reader, count) = match kind {
-                Kind::Texts => ("until_blank", ""),
-                Kind::CountedTexts => ("counted", ", *count"),
-                _ => ("table", ", *count"),
-            };
-            let before = format!("let mut {local} = glue::Texts::{reader}({name}, {name}_len{count});");
-            ("*mut c_char", before, format!("{local}.as_mut_ptr()"), none())
-        }
-        Kind::Choice => ("*mut c_void", none(), format!("glue::choice::<A>({name})"), none()),
+        Kind::Key => passed("*mut c_int", format!("glue::key::<A>(*{name})")),
+        Kind::Weights => passed("*mut c_int", format!("glue::weights::<A>({name})")),
+        Kind::ErrorCodes => passed("*mut c_int", format!("glue::error_codes::<A>({name})")),
+        Kind::Handle => handle(function, one, &name, "handle"),
+        Kind::File => handle(function, one, &name, "file"),
+        Kind::Status => passed("*mut c_int", format!("glue::status::<A>({name})")),
+        Kind::Text | Kind::Texts | Kind::CountedTexts | Kind::TextTable => texts(function, one, &name),
+        Kind::Choice => passed("*mut c_void", format!("glue::choice::<A>({name})")),
         Kind::Unused => {
-            let before = format!("let mut {local} = {name};");
-            ("*mut c_void", before, format!("&raw mut {local}"), none())
+            ("*mut c_void", format!("let mut {local} = {name};"), format!("&raw mut {local}"), String::new())
         }
-        Kind::Place => ("*mut c_void", none(), format!("{name}.cast()"), none()),
+        Kind::Place => passed("*mut c_void", format!("{name}.cast()")),
         Kind::Value => value(function, one, &name, false),
         Kind::NarrowValue => value(function, one, &name, true),
-        Kind::Procedure => ("Function", none(), callback(one.base, &name), none()),
+        Kind::Procedure => passed("Function", callback(one.base, &name)),
     };
     let text = matches!(kind, Kind::Text | Kind::Texts | Kind::CountedTexts | Kind::TextTable);
     let declared = (kind != Kind::Absent).then_some((name, declared));
@@ -274,7 +298,8 @@ fn further(text: &mut String) {
 /// Every procedure of Fortran as Rust source. It expects in scope the type `A` of the interface, the crate with the conversions as
 /// `glue`, and everything in `rwmpi_abi::argument`.
 pub fn fortran_exports(functions: &[Function]) -> String {
-    let mut text = String::from("unsafe extern \"C\" {\n");
+    let mut text =
+        String::from("#[allow(unsafe_code, clippy::all)]\npub mod exported {\nuse super::*;\nunsafe extern \"C\" {\n");
     for one in functions.iter().filter(|function| is_bound(function)) {
         let declared: Vec<String> = (one.parameters.iter())
             .map(|parameter| argument(parameter, false))
@@ -288,7 +313,7 @@ pub fn fortran_exports(functions: &[Function]) -> String {
     text += "}\n";
     functions.iter().filter(|function| is_bound(function)).for_each(|one| self::function(&mut text, one));
     further(&mut text);
-    text
+    text + "}\n"
 }
 
 #[cfg(test)]

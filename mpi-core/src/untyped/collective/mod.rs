@@ -9,6 +9,8 @@ mod perform;
 mod request;
 mod staged;
 
+use std::pin::pin;
+
 pub use request::PersistentCollective;
 pub use staged::Blocks;
 
@@ -216,7 +218,7 @@ impl Communicator {
         let call = collective.call();
         let prepared = self.prepare(collective)?;
         let ranks = self.ranks(self.next_collective(), true);
-        self.process().block_on(perform::perform(&prepared, ranks)).map_err(self.failed(call))
+        self.process().drive(pin!(perform::perform(&prepared, ranks))).map_err(self.failed(call))
     }
 
     fn ranks(&self, tag: u32, waits: bool) -> Ranks<'_> {

@@ -5,7 +5,6 @@
 #![allow(unsafe_code)]
 
 use rwmpi_transport::WriteSpan;
-use smallvec::SmallVec;
 
 use super::Elements;
 
@@ -44,7 +43,7 @@ pub(super) struct Staged {
 
 enum Places {
     Even { start: *mut u8, stride: isize, len: usize },
-    Listed(SmallVec<[Place; 4]>),
+    Listed(Vec<Place>),
 }
 
 struct Place {
@@ -87,7 +86,7 @@ impl Staged {
             Some(run) => Place { start: run.start(), len: run.len(), packed: None },
             None => Place { start: std::ptr::null_mut(), len: elements.bytes(), packed: Some(elements) },
         };
-        let mut places: SmallVec<[Place; 4]> = blocks.map(place).collect();
+        let mut places: Vec<Place> = blocks.map(place).collect();
         let room = |place: &Place| if place.packed.is_some() { place.len.div_ceil(size_of::<u128>()) } else { 0 };
         let mut packed = vec![0u128; places.iter().map(room).sum()];
         let mut start = packed.as_mut_ptr();
