@@ -87,7 +87,6 @@ pub const UNSAFE_FILES: &[&str] = &[
     // Where the promises of untyped callers become spans.
     "mpi-core/src/untyped/elements.rs",
     // The procedures of Fortran, and what becomes of their arguments, which are addresses.
-    // The procedures of Fortran, and what becomes of their arguments, which are addresses.
     "mpi-abi/fortran/mpich/src/lib.rs",
     "mpi-abi/fortran/standard/src/lib.rs",
     "mpi-abi/fortran/src/attribute.rs",
