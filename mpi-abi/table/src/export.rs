@@ -122,7 +122,7 @@ fn expression(form: &Form<'_>, arguments: &[Argument], bodies: &Bodies) -> Strin
 /// Every function of the table under its `MPI_` and `PMPI_` names, as Rust source. It expects in scope the type `A` of the
 /// interface and everything in `rwmpi_abi::argument`.
 pub fn exports(functions: &[Function], bodies: &Bodies) -> String {
-    let mut text = String::from("#[allow(unsafe_code)]\npub mod exported {\nuse super::*;\n");
+    let mut text = String::from("#[allow(unsafe_code, clippy::all)]\npub mod exported {\nuse super::*;\n");
     for form in functions.iter().flat_map(Function::forms) {
         let arguments: Vec<Argument> = form.function.parameters.iter().map(|one| argument(one, form.large)).collect();
         let declared: Vec<String> = arguments.iter().map(|one| format!("{}: {}", one.name, one.declared)).collect();

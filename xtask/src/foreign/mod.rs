@@ -14,11 +14,13 @@ use crate::install;
 use crate::workspace::Workspace;
 use cache::Cache;
 
+type Check = Box<dyn Fn(&Cache) -> Result<()>>;
+
 /// One run of a foreign program.
 pub struct Case {
     /// What the table calls it.
     name: String,
-    check: Box<dyn Fn(&Cache) -> Result<()>>,
+    check: Check,
 }
 
 impl Case {

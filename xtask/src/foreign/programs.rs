@@ -171,16 +171,18 @@ for gid in range(rank, cells, size):
     spikes = h.NetCon(soma(0.5)._ref_v, None, sec=soma)
     context.cell(gid, spikes)
     context.spike_record(gid, times, names)
-    keep += [soma, synapse, spikes]
-    incoming = context.gid_connect((gid - 1) % cells, synapse)
-    incoming.weight[0], incoming.delay = 0.04, 5
-    keep.append(incoming)
+    keep.append((gid, soma, synapse, spikes))
+incoming = []
+for gid, _, synapse, _ in keep:
+    link = context.gid_connect((gid - 1) % cells, synapse)
+    link.weight[0], link.delay = 0.04, 5
+    incoming.append(link)
     if gid == 0:
         start = h.NetStim()
         start.number, start.start = 1, 1
         first = h.NetCon(start, synapse)
         first.weight[0], first.delay = 0.04, 1
-        keep += [start, first]
+        incoming += [start, first]
 context.set_maxstep(10)
 h.finitialize(-65)
 context.psolve(200)

@@ -1,7 +1,7 @@
 //! `libmpifort_abi.so.1`: every procedure of MPI for Fortran on the standard ABI.
 //!
 //! All of it is made of the table by the build script; what becomes of arguments is in `rwmpi-fortran`.
-#![allow(unsafe_code, non_snake_case, non_upper_case_globals, missing_docs)]
+#![allow(non_snake_case, non_upper_case_globals, missing_docs)]
 #![allow(clippy::missing_safety_doc, clippy::too_many_arguments)]
 // Some procedures do nothing.
 #![allow(unused_unsafe)]

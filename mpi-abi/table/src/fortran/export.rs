@@ -298,7 +298,8 @@ fn further(text: &mut String) {
 /// Every procedure of Fortran as Rust source. It expects in scope the type `A` of the interface, the crate with the conversions as
 /// `glue`, and everything in `rwmpi_abi::argument`.
 pub fn fortran_exports(functions: &[Function]) -> String {
-    let mut text = String::from("unsafe extern \"C\" {\n");
+    let mut text =
+        String::from("#[allow(unsafe_code, clippy::all)]\npub mod exported {\nuse super::*;\nunsafe extern \"C\" {\n");
     for one in functions.iter().filter(|function| is_bound(function)) {
         let declared: Vec<String> = (one.parameters.iter())
             .map(|parameter| argument(parameter, false))
@@ -312,7 +313,7 @@ pub fn fortran_exports(functions: &[Function]) -> String {
     text += "}\n";
     functions.iter().filter(|function| is_bound(function)).for_each(|one| self::function(&mut text, one));
     further(&mut text);
-    text
+    text + "}\n"
 }
 
 #[cfg(test)]
