@@ -86,8 +86,7 @@ pub const UNSAFE_FILES: &[&str] = &[
     "mpi-abi/src/generalized_request.rs",
     // Where the promises of untyped callers become spans.
     "mpi-core/src/untyped/elements.rs",
-    // The procedures of Fortran, and what becomes of their arguments, which are addresses.
-    // The procedures of Fortran, and what becomes of their arguments, which are addresses.
+    // What becomes of the arguments of Fortran, which are addresses.
     "mpi-abi/fortran/src/attribute.rs",
     "mpi-abi/fortran/src/common.rs",
     "mpi-abi/fortran/src/handle.rs",
