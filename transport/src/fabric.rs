@@ -118,6 +118,7 @@ pub struct RemoteAddress {
 
 impl RemoteAddress {
     /// The place of `len` bytes from `offset`, if they lie within what was handed out.
+    #[cfg_attr(loom, allow(dead_code))]
     pub(crate) fn part(&self, offset: u64, len: usize) -> Option<u64> {
         self.place.checked_add(self.len)?;
         let is_part = offset <= self.len && len as u64 <= self.len - offset;
