@@ -11,7 +11,7 @@ mod waiting;
 
 pub use support::Block;
 
-use rwmpi_transport::{Fabric, NodeFabric, SignalSet};
+use rwmpi_transport::{ClusterFabric, Fabric, NodeFabric, SignalSet, TcpFabric};
 
 /// A fabric with what the suite needs beside the trait.
 pub trait Subject: Fabric {
@@ -30,6 +30,27 @@ impl Subject for NodeFabric {
 
     fn interrupt_on_signal(&self, handler: fn(SignalSet)) -> bool {
         self.on_signal(handler).is_ok()
+    }
+}
+
+impl Subject for TcpFabric {
+    fn shared_block(&self, _: usize) -> Option<Block> {
+        None
+    }
+
+    fn interrupt_on_signal(&self, _: fn(SignalSet)) -> bool {
+        false
+    }
+}
+
+/// Between nodes it has what [`TcpFabric`] has, else what [`NodeFabric`] has.
+impl Subject for ClusterFabric {
+    fn shared_block(&self, len: usize) -> Option<Block> {
+        if self.node().peers() == self.peers() { self.node().shared_block(len) } else { None }
+    }
+
+    fn interrupt_on_signal(&self, handler: fn(SignalSet)) -> bool {
+        self.node().peers() == self.peers() && self.node().interrupt_on_signal(handler)
     }
 }
 

@@ -10,7 +10,8 @@
 //! 1. Cells of one queue from one peer arrive in the order in which they were pushed, each exactly once.
 //! 2. Bytes of a remote write are visible to the peer before any cell that was pushed to it later.
 //! 3. A refused operation has no effect. Lengths and addresses that come from a peer are checked before use.
-//! 4. No method keeps a span beyond its return, and none blocks except [`Fabric::idle`].
+//! 4. No method keeps a span beyond its return, except [`Fabric::hand_out`], and none blocks except [`Fabric::idle`] and, where a network is
+//!    slower than its sender, [`Fabric::remote_write`].
 
 use crate::{ReadSpan, WriteSpan};
 
@@ -55,6 +56,12 @@ pub enum PushError {
         /// Whose memory.
         peer: usize,
     },
+    /// The peer has ended, or the connection to it is broken ([`Fabric::front`] says how).
+    #[error("the connection to peer {peer} is gone: the peer has ended or cannot be reached")]
+    PeerLost {
+        /// Which.
+        peer: usize,
+    },
 }
 
 /// A peer wrote something that no correct peer writes, or is gone.
@@ -87,9 +94,18 @@ pub enum Way {
     SharedHeap,
     /// The kernel copies (`process_vm_writev`, `process_vm_readv`).
     Kernel,
+    /// Through a connection: the peer's own engine puts the bytes where they belong.
+    Network,
 }
 
-/// Memory of one peer as another may name it. Made by [`Fabric::address_of`]; three words on the wire.
+impl Way {
+    /// Whether memory can be read by this way, and not only written.
+    pub fn reads(self) -> bool {
+        self != Way::Network
+    }
+}
+
+/// Memory of one peer as another may name it. Made by [`Fabric::hand_out`], or by [`Fabric::address_of`]; three words on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RemoteAddress {
     /// What `place` is relative to; the fabric's own business.
@@ -98,6 +114,16 @@ pub struct RemoteAddress {
     pub place: u64,
     /// How many bytes were handed out: nothing beyond is ever touched.
     pub len: u64,
+}
+
+impl RemoteAddress {
+    /// The place of `len` bytes from `offset`, if they lie within what was handed out.
+    #[cfg_attr(loom, allow(dead_code))]
+    pub(crate) fn part(&self, offset: u64, len: usize) -> Option<u64> {
+        self.place.checked_add(self.len)?;
+        let is_part = offset <= self.len && len as u64 <= self.len - offset;
+        is_part.then(|| self.place + offset)
+    }
 }
 
 /// Why a remote write or read had no effect.
@@ -188,11 +214,21 @@ pub trait Fabric {
     /// the truth.
     fn accepted(&mut self, to: usize) -> Option<u64>;
 
-    /// The name under which peers may reach `span`.
+    /// The name under which peers may reach `span`, where the memory needs not be handed out for that: for reading by a way that
+    /// [reads](Way::reads), and to ask [`Fabric::way_from`].
     fn address_of(&self, span: ReadSpan) -> RemoteAddress;
+    /// Lets `peer` write to `span` until [`Fabric::withdraw`], under the name that this gives. The span must stay valid until then: what
+    /// arrives over a network is written by this peer itself, in any method.
+    fn hand_out(&mut self, _peer: usize, span: WriteSpan<'static>) -> RemoteAddress {
+        self.address_of(span.as_read())
+    }
+    /// Ends what [`Fabric::hand_out`] began: from now on nothing that arrives from `peer` is written there. (Where peers write without
+    /// this peer's help, nothing can be withdrawn, and this does nothing.)
+    fn withdraw(&mut self, _peer: usize, _address: &RemoteAddress) {}
     /// How `peer` can reach memory of this peer at `address`; `None`: not at all. Known from a real test transfer at wire-up.
     fn way_from(&self, peer: usize, address: &RemoteAddress) -> Option<Way>;
-    /// Writes `from` into `peer`'s memory, `offset` bytes into `address`.
+    /// Writes `from` into `peer`'s memory, `offset` bytes into `address`. Over a network, success means that the bytes are on their way, in
+    /// front of all later cells; an address that the peer has not handed out is a fault there, and breaks the connection.
     fn remote_write(
         &mut self,
         peer: usize,
@@ -200,7 +236,7 @@ pub trait Fabric {
         offset: u64,
         from: ReadSpan,
     ) -> Result<Way, RemoteError>;
-    /// Reads from `peer`'s memory, `offset` bytes into `address`.
+    /// Reads from `peer`'s memory, `offset` bytes into `address`; [`RemoteError::NoWay`] where the way does not [read](Way::reads).
     fn remote_read(
         &mut self,
         peer: usize,

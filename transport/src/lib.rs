@@ -8,6 +8,8 @@ mod attach;
 #[cfg(not(loom))]
 mod clock;
 #[cfg(not(loom))]
+mod cluster;
+#[cfg(not(loom))]
 mod control;
 #[cfg(not(loom))]
 mod environment;
@@ -33,10 +35,14 @@ mod sleep;
 mod small_copy;
 mod span;
 #[cfg(not(loom))]
+mod tcp;
+#[cfg(not(loom))]
 mod wait;
 
 #[cfg(not(loom))]
 pub use clock::monotonic_nanoseconds;
+#[cfg(not(loom))]
+pub use cluster::ClusterFabric;
 #[cfg(not(loom))]
 pub use environment::{JOB_FD, LIFELINE_FD, RANK, SIZE};
 pub use fabric::*;
@@ -47,3 +53,5 @@ pub use job::{Abort, Job, JobError};
 #[cfg(not(loom))]
 pub use node::NodeFabric;
 pub use span::{ReadSpan, WriteSpan};
+#[cfg(not(loom))]
+pub use tcp::{JobSecret, TcpEndpoint, TcpError, TcpFabric};

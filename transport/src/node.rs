@@ -34,6 +34,8 @@ pub struct NodeFabric {
     inboxes: [Inbox; QUEUES],
     /// `accepted` was asked since the last sleep: pops are of interest.
     watches_pops: bool,
+    /// Peers that were woken but have to be rung to notice.
+    to_ring: Vec<usize>,
     /// Peers make their test transfers here, which may be at any time in theory.
     _probe_words: ProbeWords,
 }
@@ -78,6 +80,7 @@ impl NodeFabric {
             links,
             inboxes: Default::default(),
             watches_pops: false,
+            to_ring: Vec::new(),
             segment,
             _probe_words: probe_words,
         }
@@ -171,13 +174,36 @@ impl NodeFabric {
 
     /// Wakes `peer` if it sleeps, after something was published for it.
     #[inline(always)]
-    fn wake_after_push(&self, peer: usize) {
+    fn wake_after_push(&mut self, peer: usize) {
         sleep::before_look(self.policy.fences_needed);
         let flag = &self.control(peer).sleeping;
         let how = flag.load(Ordering::Relaxed);
-        if how != AWAKE {
-            sleep::wake(flag, how);
+        if how != AWAKE && sleep::wake(flag, how) {
+            self.to_ring.push(peer);
         }
+    }
+
+    /// A peer that waits for sockets, and has to be rung there as something was done here that it wants to know.
+    #[inline]
+    pub(crate) fn next_to_ring(&mut self) -> Option<usize> {
+        self.to_ring.pop()
+    }
+
+    /// One round of a wait, but for the sleep: returns whether it is time for that.
+    #[inline]
+    pub(crate) fn pass_round(&self, backoff: &mut Backoff) -> bool {
+        self.policy.pass_round(backoff)
+    }
+
+    /// Before the caller sleeps in some other way than here: from now on whoever has something for this peer is told to ring. False, and
+    /// nothing of the kind, if there is something to do already. After it, [`NodeFabric::has_slept`].
+    pub(crate) fn goes_to_sleep(&mut self, backoff: &mut Backoff) -> bool {
+        self.announce_sleep(backoff, sleep::RING).is_some()
+    }
+
+    /// The sleep is over.
+    pub(crate) fn has_slept(&self) {
+        self.control(self.me).sleeping.store(AWAKE, Ordering::Relaxed);
     }
 
     /// Leaves a hint for `to` that there is something in our ring.
@@ -238,17 +264,23 @@ impl NodeFabric {
     #[cold]
     #[inline(never)]
     fn sleep(&mut self, backoff: &mut Backoff) {
-        let watches_pops = std::mem::take(&mut self.watches_pops) || self.producers().any(Producer::is_refused);
-        let how = if watches_pops { ASLEEP_FOR_ROOM } else { ASLEEP };
-        let control = self.control(self.me);
-        sleep::announce(&control.sleeping, how, self.policy.fences_needed);
-        if self.has_something_to_do(watches_pops) {
-            self.control(self.me).sleeping.store(AWAKE, Ordering::Relaxed);
-            // Whatever it is, the caller may not be able to take it now: do not ask the kernel for barriers in a tight loop.
-            self.policy.back_to_yielding(backoff);
-        } else {
+        if let Some(how) = self.announce_sleep(backoff, 0) {
             sleep::sleep(&self.control(self.me).sleeping, how);
         }
+    }
+
+    /// Raises the sleeping flag, and says to what, unless there is something to do after all.
+    fn announce_sleep(&mut self, backoff: &mut Backoff, ring: u32) -> Option<u32> {
+        let watches_pops = std::mem::take(&mut self.watches_pops) || self.producers().any(Producer::is_refused);
+        let how = ring | if watches_pops { ASLEEP_FOR_ROOM } else { ASLEEP };
+        sleep::announce(&self.control(self.me).sleeping, how, self.policy.fences_needed);
+        if !self.has_something_to_do(watches_pops) {
+            return Some(how);
+        }
+        self.has_slept();
+        // Whatever it is, the caller may not be able to take it now: do not ask the kernel for barriers in a tight loop.
+        self.policy.back_to_yielding(backoff);
+        None
     }
 
     fn producers(&self) -> impl Iterator<Item = &Producer<CELLS>> {
@@ -377,8 +409,9 @@ impl Fabric for NodeFabric {
         consumer.expect("pop without an arrival").pop();
         sleep::before_look(self.policy.fences_needed);
         let flag = &self.control(from).sleeping;
-        if flag.load(Ordering::Relaxed) == ASLEEP_FOR_ROOM {
-            sleep::wake(flag, ASLEEP_FOR_ROOM);
+        let how = flag.load(Ordering::Relaxed);
+        if how & ASLEEP_FOR_ROOM != 0 && sleep::wake(flag, how) {
+            self.to_ring.push(from);
         }
     }
 
@@ -512,7 +545,9 @@ impl Fabric for NodeFabric {
     }
 
     fn signal(&mut self, peer: usize, signal: Signal) {
-        signal::send(&self.segment, peer, signal);
+        if signal::send(&self.segment, peer, signal) {
+            self.to_ring.push(peer);
+        }
     }
 
     fn end_job(&mut self, code: i32, reason: &str) -> ! {

@@ -16,22 +16,21 @@ use crate::segment::Segment;
 use crate::sleep::{self, AWAKE};
 use crate::{Signal, SignalSet};
 
-/// Sets `signal` at `peer` and sees to it that the peer learns of it.
-pub(crate) fn send(segment: &Segment, peer: usize, signal: Signal) {
+/// Sets `signal` at `peer` and sees to it that the peer learns of it. True: it has to be rung; else it learns of it by its safety net.
+pub(crate) fn send(segment: &Segment, peer: usize, signal: Signal) -> bool {
     let control = segment.control(peer);
     control.signals.fetch_or(signal as u32, Ordering::AcqRel);
     // Between the bit and the look at the flag; pairs with the fence in `sleep::announce`.
     fence(Ordering::SeqCst);
     let how = control.sleeping.load(Ordering::Relaxed);
-    if how != AWAKE {
-        sleep::wake(&control.sleeping, how);
-    }
+    let must_ring = how != AWAKE && sleep::wake(&control.sleeping, how);
     let thread = control.identity.interrupt_thread.load(Ordering::Acquire);
     if thread != 0 {
         let pid = control.identity.pid.load(Ordering::Relaxed);
         // SAFETY: the call has no effect on memory. A thread that is gone is none of our business.
         unsafe { libc::syscall(libc::SYS_tgkill, pid as libc::pid_t, thread as libc::pid_t, libc::SIGURG) };
     }
+    must_ring
 }
 
 /// What the handler of this thread needs. Never freed: a signal may be on its way at any time.

@@ -16,6 +16,9 @@ pub(crate) const ASLEEP: u32 = 1;
 /// Value of the sleeping flag: wake me when you push, signal or pop.
 pub(crate) const ASLEEP_FOR_ROOM: u32 = 2;
 
+/// Added to one of these: whoever wakes me must ring, as I wait for sockets too and no futex reaches me.
+pub(crate) const RING: u32 = 4;
+
 /// Longest sleep: a safety net, no wake-up depends on it.
 const LONGEST_SLEEP: Duration = Duration::from_secs(1);
 
@@ -45,10 +48,15 @@ pub(crate) fn sleep(flag: &AtomicU32, how: u32) {
 }
 
 /// Wakes whoever sleeps behind `flag` as `how` says. (If it has raised the flag anew since, its last look has seen what we published.)
+/// True: the sleeper has to be rung.
 #[cold]
 #[inline(never)]
-pub(crate) fn wake(flag: &AtomicU32, how: u32) {
-    if flag.compare_exchange(how, AWAKE, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
+pub(crate) fn wake(flag: &AtomicU32, how: u32) -> bool {
+    if flag.compare_exchange(how, AWAKE, Ordering::AcqRel, Ordering::Relaxed).is_err() {
+        return false;
+    }
+    if how & RING == 0 {
         primitive::futex_wake(flag);
     }
+    how & RING != 0
 }

@@ -58,6 +58,13 @@ unsafe extern "C" {
     static mpifcmba: Block<0>;
 }
 
+/// What the library defines, for the tests of this crate.
+#[cfg(test)]
+#[allow(non_upper_case_globals)]
+mod blocks {
+    crate::common_blocks!(8);
+}
+
 /// How far behind the start of the block, under either name, the address lies.
 macro_rules! place_in {
     ($address:expr, $name:ident, $plain:ident) => {{

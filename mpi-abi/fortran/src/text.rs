@@ -182,7 +182,7 @@ mod tests {
     #[test]
     fn a_table_is_read_by_rows() {
         // Two commands: (a, b, -) and (cc, -, -).
-        let words = "a cc b       ";
+        let words = "a ccb     ";
         // SAFETY: each row has a blank text.
         let mut texts = unsafe { Texts::table(words.as_ptr().cast(), 2, 2) };
         let rows: *mut *mut *mut c_char = texts.as_mut_ptr();

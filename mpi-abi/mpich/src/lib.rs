@@ -26,11 +26,11 @@ pub static MPI_UNWEIGHTED: Marker = Marker(rwmpi_abi::MPICH_UNWEIGHTED as *const
 #[unsafe(no_mangle)]
 pub static MPI_WEIGHTS_EMPTY: Marker = Marker(rwmpi_abi::MPICH_WEIGHTS_EMPTY as *const c_int);
 #[unsafe(no_mangle)]
-pub static MPI_T_PVAR_ALL_HANDLES: Marker = Marker(1 as *const c_int);
+pub static MPI_T_PVAR_ALL_HANDLES: Marker = Marker(std::ptr::without_provenance(1));
 #[unsafe(no_mangle)]
-pub static MPI_F_STATUS_IGNORE: Marker = Marker(1 as *const c_int);
+pub static MPI_F_STATUS_IGNORE: Marker = Marker(std::ptr::without_provenance(1));
 #[unsafe(no_mangle)]
-pub static MPI_F_STATUSES_IGNORE: Marker = Marker(1 as *const c_int);
+pub static MPI_F_STATUSES_IGNORE: Marker = Marker(std::ptr::without_provenance(1));
 
 /// MPI_DUP_FN: the attribute of the copy is the attribute itself.
 #[unsafe(no_mangle)]

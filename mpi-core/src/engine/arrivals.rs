@@ -195,7 +195,7 @@ impl<F: Fabric> Engine<F> {
             self.receiver.written(id, source);
             self.note_hit(source, len);
         }
-        self.slots.give_back(slot);
+        self.give_back_slot(slot);
         self.finish(id, outcome);
     }
 

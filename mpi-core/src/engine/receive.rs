@@ -147,6 +147,11 @@ impl<F: Fabric> Engine<F> {
             return false;
         }
         let Some((slot, generation)) = self.slot_of(id) else { return false };
+        let address = self.slots.handed_out_to(slot, source).unwrap_or_else(|| {
+            let address = self.fabric.hand_out(source as usize, buffer);
+            self.slots.hand_out_to(slot, source, address);
+            address
+        });
         let accepted = self.fabric.popped(source as usize);
         let request = RequestForSend {
             serial,
@@ -189,6 +194,13 @@ impl<F: Fabric> Engine<F> {
         Some((slot, generation))
     }
 
+    /// Gives a slot back: nobody may write to the buffer of its receive any more.
+    pub(super) fn give_back_slot(&mut self, slot: u32) {
+        if let Some((source, address)) = self.slots.give_back(slot) {
+            self.fabric.withdraw(source as usize, &address);
+        }
+    }
+
     /// The receive that a message from the FIFO completes; it is no longer posted, and nobody else can complete it.
     pub(super) fn match_arrival(&mut self, envelope: &Envelope) -> Option<OperationId> {
         loop {
@@ -202,7 +214,7 @@ impl<F: Fabric> Engine<F> {
             };
             receive.matched = true;
             if let Some(slot) = receive.slot.take() {
-                self.slots.give_back(slot);
+                self.give_back_slot(slot);
                 self.policy.miss(envelope.source);
             }
             self.receiver.deliver(id);
@@ -318,7 +330,7 @@ impl<F: Fabric> Engine<F> {
         }
         let transfer = Transfer { owner: self.me(), slot, generation, len: from.len };
         if self.read_chunks(&transfer, source, from, buffer)? {
-            self.slots.give_back(slot);
+            self.give_back_slot(slot);
             self.finish(id, ReceiveOperation::outcome(buffer.len(), source, tag, from.len));
             self.answer(source, answer)?;
         }
@@ -334,7 +346,7 @@ impl<F: Fabric> Engine<F> {
                 let slot = receive.slot;
                 if (slot.is_none() || self.claims()) && self.take_own_claim(id) {
                     self.receiver.cancel(id);
-                    slot.into_iter().for_each(|slot| self.slots.give_back(slot));
+                    slot.into_iter().for_each(|slot| self.give_back_slot(slot));
                     self.finish(id, Ok(Completion::CANCELLED));
                     self.advertise().map_err(|failure| self.poisoned(failure))?;
                 }

@@ -196,7 +196,7 @@ impl<F: Fabric> Engine<F> {
         if auto && data.len() as u64 >= WRITE_MIN {
             let address = self.fabric.address_of(data);
             let way = self.fabric.way_from(peer as usize, &address);
-            if way.is_some_and(|way| data.len() as u64 >= single_copy_min(way)) {
+            if way.is_some_and(|way| way.reads() && data.len() as u64 >= single_copy_min(way)) {
                 let address = wire::address_words(&address);
                 return (header(wire::ANNOUNCE), First::Announce(wire::Announce { address, answer: id, reserved: 0 }));
             }

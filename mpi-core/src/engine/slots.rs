@@ -3,12 +3,16 @@
 //! The word of a slot is `generation << 1`, plus 1 once somebody has claimed the receive. Claimants use compare-and-swap, so one
 //! wins; a request from an earlier use of the slot names an earlier generation and finds nothing to claim.
 
+use rwmpi_transport::RemoteAddress;
+
 use super::operation::OperationId;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Slot {
     generation: u64,
     receive: Option<OperationId>,
+    /// To whom its buffer was handed out last, and under which name.
+    handed_out: Option<(u32, RemoteAddress)>,
 }
 
 /// The slots of one rank.
@@ -51,9 +55,24 @@ impl Slots {
         self.slots.get(index as usize).filter(|slot| slot.generation == generation)?.receive
     }
 
-    pub(super) fn give_back(&mut self, index: u32) {
-        self.slots[index as usize].receive = None;
+    /// Ends the use of a slot. What its buffer was handed out as is to be withdrawn.
+    pub(super) fn give_back(&mut self, index: u32) -> Option<(u32, RemoteAddress)> {
+        let slot = &mut self.slots[index as usize];
+        slot.receive = None;
         self.free.push(index);
+        slot.handed_out.take()
+    }
+
+    /// Under which name the buffer is handed out to `source`, if it is.
+    pub(super) fn handed_out_to(&self, index: u32, source: u32) -> Option<RemoteAddress> {
+        let (owner, address) = self.slots[index as usize].handed_out?;
+        (owner == source).then_some(address)
+    }
+
+    /// The buffer was handed out to `source`. Only the last one is kept: a receive is advertised to several where all have claim words
+    /// in common, and there memory can't be withdrawn.
+    pub(super) fn hand_out_to(&mut self, index: u32, source: u32, address: RemoteAddress) {
+        self.slots[index as usize].handed_out = Some((source, address));
     }
 
     /// How many are taken.

@@ -86,10 +86,7 @@ pub const UNSAFE_FILES: &[&str] = &[
     "mpi-abi/src/generalized_request.rs",
     // Where the promises of untyped callers become spans.
     "mpi-core/src/untyped/elements.rs",
-    // The procedures of Fortran, and what becomes of their arguments, which are addresses.
-    // The procedures of Fortran, and what becomes of their arguments, which are addresses.
-    "mpi-abi/fortran/mpich/src/lib.rs",
-    "mpi-abi/fortran/standard/src/lib.rs",
+    // What becomes of the arguments of Fortran, which are addresses.
     "mpi-abi/fortran/src/attribute.rs",
     "mpi-abi/fortran/src/common.rs",
     "mpi-abi/fortran/src/handle.rs",
@@ -123,6 +120,8 @@ pub const UNSAFE_FILES: &[&str] = &[
     "transport/src/remote_memory.rs",
     "transport/src/small_copy.rs",
     "transport/src/span.rs",
+    // Spans and sockets.
+    "transport/src/tcp/socket.rs",
     // Interrupting a thread of another process.
     "transport/src/signal.rs",
 ];

@@ -1,0 +1,300 @@
+//! The fabric of a job on several nodes: shared memory between peers of a node, TCP between nodes, chosen for each pair.
+//!
+//! Peers have one numbering in the whole job; the node's fabric has its own, from 0, and only this file translates. A peer that waits
+//! must hear both of its fabrics: it sleeps where the sockets are, and those of its node who have something for it ring it there, through
+//! a connection that says nothing.
+
+use crate::layout::QUEUES;
+use crate::{
+    Arrival, Backoff, Enqueue, Fabric, Header, NodeFabric, PeerFault, PushError, Queue, ReadSpan, RemoteAddress,
+    RemoteError, Signal, SignalSet, TcpFabric, Way, WriteSpan,
+};
+
+/// A look at the sockets is a system call, so there is one in so many looks at memory only.
+const LOOKS_PER_CALL: u32 = 16;
+
+/// One peer's end of both.
+pub struct ClusterFabric {
+    node: NodeFabric,
+    network: TcpFabric,
+    /// For each peer its number on this node, if it is here.
+    on_node: Vec<Option<usize>>,
+    /// For each peer of this node its number in the job.
+    in_job: Vec<usize>,
+    looks: u32,
+    /// Which of the two had its turn first last time, for each queue.
+    network_first: [bool; QUEUES],
+}
+
+impl ClusterFabric {
+    /// Joins the fabric of this node with that between the nodes; `in_job` says for each peer of the node which number it has in the
+    /// whole job.
+    ///
+    /// # Panics
+    /// If the two fabrics do not belong to the same peer, or `in_job` does not name each peer of the node once.
+    pub fn new(node: NodeFabric, network: TcpFabric, in_job: Vec<usize>) -> ClusterFabric {
+        let mut on_node = vec![None; network.peers()];
+        for (number, &peer) in in_job.iter().enumerate() {
+            assert!(on_node[peer].replace(number).is_none(), "peer {peer} is named twice");
+        }
+        assert!(in_job.len() == node.peers() && in_job[node.me()] == network.me(), "fabrics of different peers");
+        ClusterFabric { node, network, on_node, in_job, looks: 0, network_first: [false; QUEUES] }
+    }
+
+    /// The part within the node: its shared heap, its launcher.
+    pub fn node(&self) -> &NodeFabric {
+        &self.node
+    }
+
+    /// The part between nodes.
+    pub fn network(&self) -> &TcpFabric {
+        &self.network
+    }
+
+    /// Ends the job: the peers of this node and those that this one is connected with learn of it by [`Signal::Abort`], and the node's
+    /// launcher by the record.
+    pub fn abort(&mut self, code: i32, text: &str) {
+        self.network.abort();
+        self.node.abort(code, text);
+    }
+
+    /// Ends in good order, as [`TcpFabric::finish`] does.
+    pub fn finish(&mut self) {
+        self.network.finish();
+        self.node.finish();
+    }
+
+    fn is_one_node(&self) -> bool {
+        self.in_job.len() == self.on_node.len()
+    }
+
+    /// Rings those of this node who have to be rung after what was just done.
+    #[inline]
+    fn ring(&mut self) {
+        while let Some(peer) = self.node.next_to_ring() {
+            self.network.ring(self.in_job[peer]);
+        }
+    }
+
+    /// Looks at the sockets now and then.
+    #[inline]
+    fn look_at_network(&mut self) {
+        self.looks = self.looks.wrapping_add(1);
+        if self.looks.is_multiple_of(LOOKS_PER_CALL) {
+            self.network.look_around();
+        }
+    }
+
+    fn number_on_node(&self, peer: usize) -> usize {
+        self.on_node[peer].expect("claim words are used among peers of one node")
+    }
+}
+
+impl Fabric for ClusterFabric {
+    #[inline]
+    fn me(&self) -> usize {
+        self.network.me()
+    }
+
+    #[inline]
+    fn peers(&self) -> usize {
+        self.on_node.len()
+    }
+
+    #[inline]
+    fn max_payload(&self) -> usize {
+        self.node.max_payload().min(self.network.max_payload())
+    }
+
+    #[inline]
+    fn try_push(
+        &mut self,
+        to: usize,
+        queue: Queue,
+        enqueue: Enqueue,
+        header: Header,
+        payload: ReadSpan,
+    ) -> Result<(), PushError> {
+        let Some(number) = self.on_node[to] else {
+            return self.network.try_push(to, queue, enqueue, header, payload);
+        };
+        let pushed = self.node.try_push(number, queue, enqueue, header, payload);
+        self.ring();
+        pushed.map_err(|error| match error {
+            PushError::Full => PushError::Full,
+            PushError::NoMemory { .. } => PushError::NoMemory { peer: to },
+            PushError::PeerLost { .. } => PushError::PeerLost { peer: to },
+        })
+    }
+
+    #[inline]
+    fn front(&mut self, from: usize, queue: Queue) -> Result<Option<Arrival>, PeerFault> {
+        match self.on_node[from] {
+            Some(number) => self.node.front(number, queue).map_err(|fault| PeerFault { peer: from, ..fault }),
+            None => self.network.front(from, queue),
+        }
+    }
+
+    #[inline]
+    fn read(&mut self, from: usize, queue: Queue, arrival: &Arrival, offset: usize, into: WriteSpan) {
+        match self.on_node[from] {
+            Some(number) => self.node.read(number, queue, arrival, offset, into),
+            None => self.network.read(from, queue, arrival, offset, into),
+        }
+    }
+
+    #[inline]
+    fn pop(&mut self, from: usize, queue: Queue) {
+        match self.on_node[from] {
+            Some(number) => {
+                self.node.pop(number, queue);
+                self.ring();
+            }
+            None => self.network.pop(from, queue),
+        }
+    }
+
+    #[inline]
+    fn ready(&mut self, queue: Queue) -> Option<usize> {
+        self.look_at_network();
+        let first = &mut self.network_first[queue as usize];
+        *first = !*first;
+        if *first && let Some(peer) = self.network.next_waiting(queue as usize) {
+            return Some(peer);
+        }
+        match self.node.ready(queue) {
+            Some(number) => Some(self.in_job[number]),
+            None => self.network.next_waiting(queue as usize),
+        }
+    }
+
+    #[inline]
+    fn popped(&self, from: usize) -> u64 {
+        self.on_node[from].map_or_else(|| self.network.popped(from), |number| self.node.popped(number))
+    }
+
+    #[inline]
+    fn pushed(&self, to: usize) -> u64 {
+        self.on_node[to].map_or_else(|| self.network.pushed(to), |number| self.node.pushed(number))
+    }
+
+    #[inline]
+    fn accepted(&mut self, to: usize) -> Option<u64> {
+        match self.on_node[to] {
+            Some(number) => self.node.accepted(number),
+            None => self.network.accepted(to),
+        }
+    }
+
+    fn address_of(&self, span: ReadSpan) -> RemoteAddress {
+        self.node.address_of(span)
+    }
+
+    fn hand_out(&mut self, peer: usize, span: WriteSpan<'static>) -> RemoteAddress {
+        match self.on_node[peer] {
+            Some(number) => self.node.hand_out(number, span),
+            None => self.network.hand_out(peer, span),
+        }
+    }
+
+    fn withdraw(&mut self, peer: usize, address: &RemoteAddress) {
+        match self.on_node[peer] {
+            Some(number) => self.node.withdraw(number, address),
+            None => self.network.withdraw(peer, address),
+        }
+    }
+
+    fn way_from(&self, peer: usize, address: &RemoteAddress) -> Option<Way> {
+        match self.on_node[peer] {
+            Some(number) => self.node.way_from(number, address),
+            None => self.network.way_from(peer, address),
+        }
+    }
+
+    fn remote_write(
+        &mut self,
+        peer: usize,
+        address: &RemoteAddress,
+        offset: u64,
+        from: ReadSpan,
+    ) -> Result<Way, RemoteError> {
+        match self.on_node[peer] {
+            Some(number) => self.node.remote_write(number, address, offset, from),
+            None => self.network.remote_write(peer, address, offset, from),
+        }
+    }
+
+    fn remote_read(
+        &mut self,
+        peer: usize,
+        address: &RemoteAddress,
+        offset: u64,
+        into: WriteSpan,
+    ) -> Result<Way, RemoteError> {
+        match self.on_node[peer] {
+            Some(number) => self.node.remote_read(number, address, offset, into),
+            None => self.network.remote_read(peer, address, offset, into),
+        }
+    }
+
+    /// None as soon as one pair of peers has no memory in common: the layer above uses them with all or with nobody.
+    fn claim_words(&self) -> usize {
+        if self.is_one_node() { self.node.claim_words() } else { 0 }
+    }
+
+    fn set_claim(&mut self, index: usize, value: u64) {
+        self.node.set_claim(index, value);
+    }
+
+    fn swap_claim(&mut self, peer: usize, index: usize, expected: u64, new: u64) -> Result<(), u64> {
+        self.node.swap_claim(self.number_on_node(peer), index, expected, new)
+    }
+
+    fn add_to_claim(&mut self, peer: usize, index: usize, amount: u64) -> u64 {
+        self.node.add_to_claim(self.number_on_node(peer), index, amount)
+    }
+
+    fn set_activity(&mut self, index: usize, word: u64) {
+        self.node.set_activity(index, word);
+    }
+
+    fn end_job(&mut self, code: i32, reason: &str) -> ! {
+        self.network.abort();
+        self.node.end_job(code, reason)
+    }
+
+    fn signal(&mut self, peer: usize, signal: Signal) {
+        match self.on_node[peer] {
+            Some(number) => {
+                self.node.signal(number, signal);
+                self.ring();
+            }
+            None => self.network.signal(peer, signal),
+        }
+    }
+
+    #[inline]
+    fn take_signals(&mut self) -> SignalSet {
+        SignalSet(self.node.take_signals().0 | self.network.take_signals().0)
+    }
+
+    #[inline]
+    fn patience(&self) -> u32 {
+        self.node.patience()
+    }
+
+    fn idle(&mut self, backoff: &mut Backoff) {
+        self.look_at_network();
+        if self.network.take_news() {
+            // The caller may want to see it.
+            return backoff.reset();
+        }
+        if backoff.rounds >= self.node.patience() {
+            self.network.pay_debts();
+        }
+        if self.node.pass_round(backoff) && self.node.goes_to_sleep(backoff) {
+            self.network.sleep();
+            self.node.has_slept();
+        }
+    }
+}

@@ -1,0 +1,231 @@
+//! Credit: how a full queue at the receiver becomes "full" at the sender, so that nobody buffers without bound.
+//!
+//! For each queue the receiver lends the sender a fixed number of cells and of payload bytes. The sender counts what it has pushed against
+//! what the receiver says it has popped; the receiver checks that the sender keeps to that. Both sides' bookkeeping is here, without
+//! I/O.
+#![forbid(unsafe_code)]
+
+use std::collections::VecDeque;
+
+use crate::{Enqueue, Header, INLINE_PAYLOAD};
+
+/// Cells of each queue that may be under way or waiting.
+pub(crate) const CELLS: usize = 256;
+/// Payload bytes of each queue that may be under way or waiting.
+pub(crate) const BYTES: usize = 1 << 20;
+
+/// The sender's side of one queue at a peer.
+#[derive(Debug, Default)]
+pub(crate) struct Window {
+    pushed: u64,
+    /// How many of them the peer is known to have popped.
+    popped: u64,
+    /// Lengths of those that it is not known to have popped, oldest first.
+    lengths: VecDeque<u32>,
+    /// Their sum.
+    bytes: usize,
+    /// The last attempt was refused and not retried.
+    refused: bool,
+}
+
+impl Window {
+    pub(crate) fn pushed(&self) -> u64 {
+        self.pushed
+    }
+
+    pub(crate) fn popped(&self) -> u64 {
+        self.popped
+    }
+
+    /// Takes credit for a cell; false: there is none, or an earlier refusal stands.
+    pub(crate) fn take(&mut self, enqueue: Enqueue, len: usize) -> bool {
+        if self.refused && enqueue == Enqueue::Next {
+            return false;
+        }
+        self.refused = self.lengths.len() >= CELLS || (self.bytes > 0 && self.bytes + len > BYTES);
+        if self.refused {
+            return false;
+        }
+        self.pushed += 1;
+        self.lengths.push_back(len as u32);
+        self.bytes += len;
+        true
+    }
+
+    /// The peer says how many cells it has popped so far, modulo 2^32.
+    pub(crate) fn give_back(&mut self, popped: u32) -> Result<(), &'static str> {
+        let news = popped.wrapping_sub(self.popped as u32) as usize;
+        if news > self.lengths.len() {
+            return Err("popped more cells than it was sent");
+        }
+        for len in self.lengths.drain(..news) {
+            self.bytes -= len as usize;
+        }
+        self.popped += news as u64;
+        Ok(())
+    }
+}
+
+/// A cell that has arrived.
+#[derive(Debug)]
+pub(crate) struct Cell {
+    pub(crate) header: Header,
+    pub(crate) len: usize,
+    /// The payload, if it is short.
+    pub(crate) short: [u8; INLINE_PAYLOAD],
+    /// The payload, if it is long.
+    pub(crate) long: Vec<u8>,
+}
+
+impl Cell {
+    /// A cell whose payload is still to be filled in.
+    pub(crate) fn empty(header: Header, len: usize) -> Cell {
+        let long = if len > INLINE_PAYLOAD { vec![0; len] } else { Vec::new() };
+        Cell { header, len, short: [0; INLINE_PAYLOAD], long }
+    }
+
+    /// Where the payload lies.
+    pub(crate) fn payload(&self) -> &[u8] {
+        if self.len > INLINE_PAYLOAD { &self.long } else { &self.short[..self.len] }
+    }
+
+    /// Where the payload goes.
+    pub(crate) fn payload_mut(&mut self) -> &mut [u8] {
+        if self.len > INLINE_PAYLOAD { &mut self.long } else { &mut self.short[..self.len] }
+    }
+}
+
+/// The receiver's side of one queue.
+#[derive(Debug, Default)]
+pub(crate) struct Inbox {
+    cells: VecDeque<Cell>,
+    popped: u64,
+    /// How many popped cells the sender has been told of.
+    announced: u64,
+    /// Payload bytes of the cells that were popped since.
+    unannounced_bytes: usize,
+    /// Payload bytes for which the sender has had no credit back.
+    lent_bytes: usize,
+    /// How many cells have begun to arrive.
+    begun: u64,
+}
+
+impl Inbox {
+    pub(crate) fn popped(&self) -> u64 {
+        self.popped
+    }
+
+    /// The oldest cell.
+    pub(crate) fn front(&self) -> Option<&Cell> {
+        self.cells.front()
+    }
+
+    /// A cell of that length begins to arrive.
+    pub(crate) fn begin(&mut self, len: usize) -> Result<(), &'static str> {
+        if self.begun - self.announced >= CELLS as u64 || (self.lent_bytes > 0 && self.lent_bytes + len > BYTES) {
+            return Err("sent more cells than it has credit for");
+        }
+        self.begun += 1;
+        self.lent_bytes += len;
+        Ok(())
+    }
+
+    /// The cell that began to arrive is whole.
+    pub(crate) fn arrive(&mut self, cell: Cell) {
+        self.cells.push_back(cell);
+    }
+
+    /// Drops the oldest cell. Returns whether so much credit has come together that the sender should be told even if there is nothing
+    /// else to say: early enough that a sender never stands before an empty queue without credit.
+    pub(crate) fn pop(&mut self) -> bool {
+        let cell = self.cells.pop_front().expect("pop without an arrival");
+        self.popped += 1;
+        self.unannounced_bytes += cell.len;
+        self.popped - self.announced >= CELLS as u64 / 2 || self.unannounced_bytes >= BYTES / 2
+    }
+
+    /// Whether there is credit that the sender does not know of.
+    pub(crate) fn owes(&self) -> bool {
+        self.popped != self.announced
+    }
+
+    /// The counter to send to the sender, which is told by it.
+    pub(crate) fn announce(&mut self) -> u32 {
+        self.announced = self.popped;
+        self.lent_bytes -= std::mem::take(&mut self.unannounced_bytes);
+        self.popped as u32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// Whatever the two do in whatever order, a correct sender is never accused, and one that looks finds room in the end.
+        #[test]
+        fn both_sides_agree(steps in vec((0..4_u8, 0..40_000_usize), 1..2000)) {
+            let (mut window, mut inbox) = (Window::default(), Inbox::default());
+            let mut on_the_way = VecDeque::new();
+            let mut news = VecDeque::new();
+            for (step, len) in steps {
+                match step {
+                    0 if window.take(Enqueue::Retry, len) => on_the_way.push_back(len),
+                    1 => if let Some(len) = on_the_way.pop_front() {
+                        prop_assert_eq!(inbox.begin(len), Ok(()));
+                        inbox.arrive(Cell::empty([0; 4], len));
+                    },
+                    2 if inbox.front().is_some() && inbox.pop() => news.push_back(inbox.announce()),
+                    3 => if let Some(popped) = news.pop_front() {
+                        prop_assert_eq!(window.give_back(popped), Ok(()));
+                    },
+                    _ => {}
+                }
+                prop_assert!(window.popped() <= inbox.popped() && inbox.popped() <= window.pushed());
+            }
+            // All arrive and are popped: then there is room, though nobody said anything unasked.
+            for len in on_the_way {
+                prop_assert_eq!(inbox.begin(len), Ok(()));
+                inbox.arrive(Cell::empty([0; 4], len));
+            }
+            while inbox.front().is_some() {
+                if inbox.pop() {
+                    news.push_back(inbox.announce());
+                }
+            }
+            for popped in news {
+                prop_assert_eq!(window.give_back(popped), Ok(()));
+            }
+            prop_assert!(window.take(Enqueue::Retry, BYTES / 4));
+        }
+    }
+
+    #[test]
+    fn a_refusal_stands_until_the_retry() {
+        let mut window = Window::default();
+        while window.take(Enqueue::Next, 0) {}
+        assert_eq!(window.pushed(), CELLS as u64);
+        window.give_back(2).unwrap();
+        assert!(!window.take(Enqueue::Next, 0));
+        assert!(window.take(Enqueue::Retry, 0));
+        assert!(window.take(Enqueue::Next, 0));
+        assert!(!window.take(Enqueue::Next, 0));
+    }
+
+    #[test]
+    fn who_takes_more_than_was_lent_is_noticed() {
+        let mut inbox = Inbox::default();
+        (0..CELLS).for_each(|_| inbox.begin(0).unwrap());
+        assert!(inbox.begin(0).is_err());
+        let mut inbox = Inbox::default();
+        inbox.begin(BYTES).unwrap();
+        assert!(inbox.begin(1).is_err());
+        let mut window = Window::default();
+        assert!(window.take(Enqueue::Next, 0));
+        assert!(window.give_back(2).is_err());
+        assert!(window.give_back(u32::MAX).is_err());
+    }
+}

@@ -1,0 +1,366 @@
+//! A link: all that a peer has to do with one other over their connection.
+//!
+//! Invariants:
+//! 1. Bytes leave in the order of the calls that made them: straight to the socket only while nothing waits in `outbox`.
+//! 2. `outbox` is bounded: by the credit of both queues, by [`MOST_COPIED`] for writes; of what is due to be said (credit, signals) only the
+//!    state is kept, and a frame made of it when there is room.
+//! 3. What arrives is taken off the socket at once: cells within the credit that was lent, writes into memory that is handed out. So two
+//!    peers that send to each other cannot block each other.
+#![forbid(unsafe_code)]
+
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::OwnedFd;
+
+use crate::layout::QUEUES;
+use crate::tcp::connect::Attempt;
+use crate::tcp::credit::{Cell, Inbox, Window};
+use crate::tcp::frame::{Decoder, Event, Frame, HEADER, Kind};
+use crate::tcp::handed_out::HandedOut;
+use crate::tcp::socket;
+use crate::{Header, Queue, ReadSpan, WriteSpan};
+
+/// Bytes of remote writes that may wait in an outbox. The rest of a write is waited for instead of copied.
+pub(crate) const MOST_COPIED: usize = 64 << 10;
+/// Bytes that are read at once from a connection whose next frame is not known yet.
+pub(crate) const SCRATCH: usize = 4 << 10;
+/// How often a connection is read before the others have their turn.
+const MOST_READS: usize = 32;
+
+/// How it stands with a connection.
+#[derive(Debug)]
+pub(crate) enum State {
+    /// Nobody has wanted it yet.
+    Unused,
+    /// It is being made.
+    Connecting(Attempt),
+    /// It stands.
+    Up(OwnedFd),
+    /// The peer has said goodbye.
+    Gone,
+    /// It broke, and why.
+    Lost(&'static str),
+}
+
+/// Where the body that is arriving goes.
+#[derive(Debug)]
+enum Incoming {
+    Nothing,
+    Cell { queue: Queue, cell: Cell, filled: usize },
+    Write { space: u64, place: u64 },
+}
+
+/// One peer's side of a pair.
+#[derive(Debug)]
+pub(crate) struct Link {
+    pub(crate) peer: usize,
+    pub(crate) state: State,
+    pub(crate) windows: [Window; QUEUES],
+    pub(crate) inboxes: [Inbox; QUEUES],
+    /// Bytes of whole frames that the socket has not taken yet.
+    outbox: VecDeque<u8>,
+    /// Signals that are due to be sent.
+    signals_due: u32,
+    /// Credit is due to be given back even if there is nothing else to say.
+    credit_due: bool,
+    /// A frame of a remote write is under way: its caller sends the rest itself.
+    pub(crate) writing: bool,
+    /// The kernel says when the socket takes more.
+    pub(crate) watches_room: bool,
+    /// The last frame is in the outbox or sent.
+    pub(crate) said_goodbye: bool,
+    goodbye_heard: bool,
+    decoder: Decoder,
+    incoming: Incoming,
+}
+
+/// What a link needs of its fabric to take in what arrives.
+pub(crate) struct Context<'a> {
+    pub(crate) handed_out: &'a HandedOut,
+    pub(crate) signals: &'a mut u32,
+    pub(crate) scratch: &'a mut [u8],
+}
+
+impl Link {
+    pub(crate) fn new(peer: usize) -> Link {
+        Link {
+            peer,
+            state: State::Unused,
+            windows: Default::default(),
+            inboxes: Default::default(),
+            outbox: VecDeque::new(),
+            signals_due: 0,
+            credit_due: false,
+            writing: false,
+            watches_room: false,
+            said_goodbye: false,
+            goodbye_heard: false,
+            decoder: Decoder::default(),
+            incoming: Incoming::Nothing,
+        }
+    }
+
+    /// The socket, if the connection stands.
+    pub(crate) fn socket(&self) -> Option<&OwnedFd> {
+        if let State::Up(socket) = &self.state { Some(socket) } else { None }
+    }
+
+    /// Whether nothing can be sent any more, not even later. To a peer that has said goodbye it still can: it takes in all that comes until
+    /// it hears one too.
+    pub(crate) fn is_over(&self) -> bool {
+        self.said_goodbye || matches!(self.state, State::Gone | State::Lost(_))
+    }
+
+    /// What broke the connection.
+    pub(crate) fn fault(&self) -> Option<&'static str> {
+        if let State::Lost(what) = self.state { Some(what) } else { None }
+    }
+
+    /// Whether the peer has ended in good order or the connection is broken: nothing more will come.
+    pub(crate) fn is_closed_by_peer(&self) -> bool {
+        self.goodbye_heard || matches!(self.state, State::Gone | State::Lost(_))
+    }
+
+    pub(crate) fn outbox_len(&self) -> usize {
+        self.outbox.len()
+    }
+
+    /// Whether something waits that can be sent as soon as the socket takes it.
+    pub(crate) fn has_something_to_send(&self) -> bool {
+        !self.outbox.is_empty() || self.credit_due || self.signals_due != 0
+    }
+
+    /// Whether the peer does not know yet of cells that were popped.
+    pub(crate) fn owes_credit(&self) -> bool {
+        self.inboxes.iter().any(Inbox::owes)
+    }
+
+    /// Ends the link with an error, once.
+    pub(crate) fn lose(&mut self, what: &'static str) {
+        if !matches!(self.state, State::Gone | State::Lost(_)) {
+            self.state = if self.goodbye_heard { State::Gone } else { State::Lost(what) };
+            self.outbox = VecDeque::new();
+            (self.signals_due, self.credit_due) = (0, false);
+        }
+    }
+
+    /// The header of a frame that leaves now; it carries all credit that is owed.
+    pub(crate) fn frame(&mut self, kind: Kind, len: usize, words: Header) -> [u8; HEADER] {
+        self.credit_due = false;
+        Frame { kind, len, popped: self.inboxes.each_mut().map(Inbox::announce), words }.encode()
+    }
+
+    /// Sends a frame, or the part of it that the socket takes; the rest waits in the outbox.
+    pub(crate) fn post(&mut self, kind: Kind, words: Header, body: ReadSpan) {
+        let header = self.frame(kind, body.len(), words);
+        let mut sent = 0;
+        if self.outbox.is_empty()
+            && let Some(socket) = self.socket()
+        {
+            match socket::send(socket, header[..].into(), body) {
+                Ok(count) => sent = count,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                // The reading side finds out what the matter is.
+                Err(_) => {}
+            }
+        }
+        if sent < HEADER {
+            self.outbox.extend(&header[sent..]);
+        }
+        let sent_of_body = sent.saturating_sub(HEADER);
+        self.keep(body.part(sent_of_body, body.len() - sent_of_body));
+    }
+
+    /// Puts a copy of `bytes` behind what waits in the outbox.
+    pub(crate) fn keep(&mut self, bytes: ReadSpan) {
+        let mut piece = [0; 4096];
+        let mut kept = 0;
+        while kept < bytes.len() {
+            let part = bytes.part(kept, (bytes.len() - kept).min(piece.len()));
+            part.copy_to(WriteSpan::from(&mut piece[..]));
+            self.outbox.extend(&piece[..part.len()]);
+            kept += part.len();
+        }
+    }
+
+    /// Credit is to be given back as soon as possible.
+    pub(crate) fn give_credit(&mut self) {
+        self.credit_due = true;
+        self.flush();
+    }
+
+    /// A signal is to be sent as soon as possible.
+    pub(crate) fn send_signal(&mut self, bits: u32) {
+        self.signals_due |= bits;
+        self.flush();
+    }
+
+    /// Says goodbye behind all that waits.
+    pub(crate) fn say_goodbye(&mut self) {
+        self.flush();
+        let signals = std::mem::take(&mut self.signals_due);
+        if signals != 0 {
+            self.post(Kind::Control, [signals, 0, 0, 0], ReadSpan::EMPTY);
+        }
+        self.post(Kind::Goodbye, [0; 4], ReadSpan::EMPTY);
+        self.said_goodbye = true;
+    }
+
+    /// Sends what waits, as much as the socket takes.
+    pub(crate) fn flush(&mut self) {
+        if self.writing {
+            return;
+        }
+        while !self.outbox.is_empty() {
+            let State::Up(socket) = &self.state else { return };
+            let (first, second) = self.outbox.as_slices();
+            match socket::send(socket, first.into(), second.into()) {
+                Ok(count) => drop(self.outbox.drain(..count)),
+                // If it is an error, the reading side finds out which.
+                Err(_) => return,
+            }
+        }
+        if (self.credit_due || self.signals_due != 0) && !self.said_goodbye && matches!(self.state, State::Up(_)) {
+            let signals = std::mem::take(&mut self.signals_due);
+            self.post(Kind::Control, [signals, 0, 0, 0], ReadSpan::EMPTY);
+        }
+    }
+
+    /// Takes in what has arrived. Returns whether anything has.
+    pub(crate) fn receive(&mut self, context: &mut Context) -> bool {
+        let mut anything = false;
+        for _ in 0..MOST_READS {
+            let State::Up(socket) = &self.state else { break };
+            let direct = match Self::target(&mut self.incoming, self.peer, self.decoder.body(), context.handed_out) {
+                Ok(direct) => direct,
+                Err(what) => {
+                    self.lose(what);
+                    return true;
+                }
+            };
+            let room = direct.len();
+            let wanted = room + context.scratch.len();
+            let received = match socket::receive(socket, direct, WriteSpan::from(&mut context.scratch[..])) {
+                Ok(0) => Err("its connection was closed, and it had not finished: it has died or was killed"),
+                Ok(count) => Ok(count),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return anything,
+                Err(error) => Err(words_for(&error)),
+            };
+            anything = true;
+            let taken = received.and_then(|count| {
+                let in_place = count.min(room);
+                self.advance(in_place);
+                self.decoder.skip_body(in_place);
+                self.take_apart(count - in_place, context).map(|()| count)
+            });
+            match taken {
+                // The socket is empty, in all likelihood; if not, the next look finds the rest.
+                Ok(count) if count < wanted => break,
+                Ok(_) => {}
+                Err(what) => {
+                    self.lose(what);
+                    break;
+                }
+            }
+        }
+        anything
+    }
+
+    /// Where the next bytes of the body belong: nowhere if none is arriving. Writes are checked anew for each portion, as the memory may
+    /// have been withdrawn meanwhile.
+    fn target<'a>(
+        incoming: &'a mut Incoming,
+        peer: usize,
+        body: usize,
+        handed_out: &HandedOut,
+    ) -> Result<WriteSpan<'a>, &'static str> {
+        match incoming {
+            _ if body == 0 => Ok(WriteSpan::EMPTY),
+            Incoming::Nothing => Ok(WriteSpan::EMPTY),
+            Incoming::Cell { cell, filled, .. } => Ok(WriteSpan::from(&mut cell.payload_mut()[*filled..])),
+            Incoming::Write { space, place } => {
+                handed_out.find(peer, *space, *place, body).ok_or("wrote to memory that it had not been given")
+            }
+        }
+    }
+
+    /// So many bytes of the body have got where they belong.
+    fn advance(&mut self, count: usize) {
+        match &mut self.incoming {
+            Incoming::Nothing => {}
+            Incoming::Cell { filled, .. } => *filled += count,
+            Incoming::Write { place, .. } => *place += count as u64,
+        }
+        self.complete();
+    }
+
+    /// A cell whose payload is whole goes to its queue.
+    fn complete(&mut self) {
+        if matches!(&self.incoming, Incoming::Cell { cell, filled, .. } if *filled == cell.len)
+            && let Incoming::Cell { queue, cell, .. } = std::mem::replace(&mut self.incoming, Incoming::Nothing)
+        {
+            self.inboxes[queue as usize].arrive(cell);
+        }
+    }
+
+    /// Deals with the first `len` bytes of the scratch memory.
+    fn take_apart(&mut self, len: usize, context: &mut Context) -> Result<(), &'static str> {
+        let mut bytes = &context.scratch[..len];
+        loop {
+            let before = self.decoder.body();
+            let event = self.decoder.next(&mut bytes).map_err(|malformed| malformed.0)?;
+            match event {
+                None => return Ok(()),
+                Some(Event::Frame(frame)) => self.begin(&frame, context.handed_out, context.signals)?,
+                Some(Event::Body(part)) => {
+                    let target = Self::target(&mut self.incoming, self.peer, before, context.handed_out)?;
+                    ReadSpan::from(part).copy_to(target);
+                    self.advance(part.len());
+                }
+            }
+        }
+    }
+
+    /// A frame begins.
+    fn begin(&mut self, frame: &Frame, handed_out: &HandedOut, signals: &mut u32) -> Result<(), &'static str> {
+        if self.goodbye_heard {
+            return Err("went on after its goodbye");
+        }
+        for (window, popped) in self.windows.iter_mut().zip(frame.popped) {
+            window.give_back(popped)?;
+        }
+        match frame.kind {
+            Kind::Cell(queue) => {
+                self.inboxes[queue as usize].begin(frame.len)?;
+                let cell = Cell::empty(frame.words, frame.len);
+                self.incoming = Incoming::Cell { queue, cell, filled: 0 };
+                self.complete();
+            }
+            Kind::Write => {
+                let (space, place) = frame.target();
+                // Before the first byte, and of no bytes too.
+                handed_out
+                    .find(self.peer, space, place, frame.len)
+                    .ok_or("wrote to memory that it had not been given")?;
+                self.incoming = Incoming::Write { space, place };
+            }
+            Kind::Control => *signals |= frame.words[0],
+            Kind::Goodbye => self.goodbye_heard = true,
+        }
+        Ok(())
+    }
+}
+
+/// What an error of a connection means.
+fn words_for(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => {
+            "its connection was reset, and it had not finished: it has died or was killed"
+        }
+        io::ErrorKind::TimedOut => "its machine does not answer any more",
+        io::ErrorKind::HostUnreachable | io::ErrorKind::NetworkUnreachable | io::ErrorKind::NetworkDown => {
+            "there is no way through the network to its machine any more"
+        }
+        _ => "its connection failed",
+    }
+}

@@ -1,0 +1,574 @@
+//! The fabric between nodes: the same primitives over TCP.
+//!
+//! One connection joins two peers, made when the first of them has something for the other (`connect`), after both have proved that they know
+//! the job's secret (`handshake`). Over it go frames (`frame`): cells, for which the receiver has lent credit (`credit`); remote
+//! writes, whose bytes are read from the socket into the memory they are for, if the receiver has handed that out (`handed_out`); signals.
+//! The receiver does all this whenever it calls the fabric: it plays the part that the MBCF leaves to the interrupt handler of the
+//! receiving node.
+//!
+//! There is no remote read and there are no claim words: both would need an answer of the peer, and nobody waits for those.
+
+mod connect;
+mod credit;
+mod frame;
+mod handed_out;
+mod handshake;
+mod link;
+mod poll;
+mod socket;
+mod spin;
+#[cfg(test)]
+mod tests;
+
+use std::collections::VecDeque;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::OwnedFd;
+
+use rustix::event::epoll;
+
+pub use self::handshake::JobSecret;
+
+use self::connect::{JobBook, Stranger};
+use self::credit::Cell;
+use self::frame::{Frame, Kind, MAX_PAYLOAD, MAX_WRITE};
+use self::handed_out::HandedOut;
+use self::link::{Link, MOST_COPIED, SCRATCH, State};
+use self::poll::{LONGEST_SLEEP, Limits};
+use self::spin::Spin;
+use crate::layout::QUEUES;
+use crate::{
+    Arrival, Backoff, Enqueue, Fabric, Header, INLINE_PAYLOAD, PeerFault, PushError, Queue, ReadSpan, RemoteAddress,
+    RemoteError, Signal, SignalSet, Way, WriteSpan,
+};
+
+/// Why a peer could not take its place.
+#[derive(Debug, thiserror::Error)]
+pub enum TcpError {
+    /// No socket to listen at.
+    #[error("cannot listen for the other processes of the job at {address}: {source}")]
+    Listen {
+        /// Where.
+        address: IpAddr,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// No means to wait for sockets.
+    #[error("cannot set up waiting for network connections: {0}")]
+    Poll(io::Error),
+    /// The number of this process does not fit.
+    #[error("process number {me} in a job of {peers}")]
+    NoSuchPeer {
+        /// The number.
+        me: usize,
+        /// How many there are.
+        peers: usize,
+    },
+}
+
+/// A place where others will connect, before it is known who they are.
+#[derive(Debug)]
+pub struct TcpEndpoint {
+    listener: OwnedFd,
+    address: SocketAddr,
+}
+
+impl TcpEndpoint {
+    /// Where it is, to be told to the other peers.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Takes its place as peer `me` among peers that listen at `addresses` (each at one or more, the preferred one first). No
+    /// connection is made before it is needed.
+    ///
+    /// # Errors
+    /// If there is no such place, or the system gives no means to wait for sockets.
+    pub fn connect(self, me: usize, addresses: Vec<Vec<SocketAddr>>, secret: JobSecret) -> Result<TcpFabric, TcpError> {
+        let peers = addresses.len();
+        if me >= peers {
+            return Err(TcpError::NoSuchPeer { me, peers });
+        }
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(|error| TcpError::Poll(error.into()))?;
+        poll::watch_listener(&epoll, &self.listener);
+        let is_here = |addresses: &Vec<SocketAddr>| addresses.iter().any(|other| other.ip() == self.address.ip());
+        let peers_here = addresses.iter().filter(|addresses| is_here(addresses)).count();
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        Ok(TcpFabric {
+            links: (0..peers).map(Link::new).collect(),
+            book: JobBook { me, addresses, secret },
+            epoll,
+            listener: Some(self.listener),
+            strangers: Vec::new(),
+            next_stranger: 0,
+            turned_away: 0,
+            limits: Limits::USUAL,
+            live: Vec::new(),
+            connecting: Vec::new(),
+            debtors: Vec::new(),
+            waiting: Default::default(),
+            listed: [vec![false; peers], vec![false; peers]],
+            handed_out: HandedOut::default(),
+            signals: 0,
+            scratch: vec![0; SCRATCH],
+            looks: 0,
+            looked: false,
+            news: false,
+            finishing: false,
+            spin: Spin::new(peers_here > processors),
+        })
+    }
+}
+
+/// One peer's end of the fabric between nodes.
+pub struct TcpFabric {
+    book: JobBook,
+    links: Vec<Link>,
+    epoll: OwnedFd,
+    listener: Option<OwnedFd>,
+    /// Who has connected and not yet proved who it is, oldest first, each with a number.
+    strangers: Vec<(usize, Stranger)>,
+    next_stranger: usize,
+    turned_away: u64,
+    limits: Limits,
+    /// Peers with a connection that stands.
+    live: Vec<usize>,
+    /// Peers to which a connection is being opened.
+    connecting: Vec<usize>,
+    /// Peers that may not know yet of cells that were popped.
+    debtors: Vec<usize>,
+    /// For each queue: peers whose inbox is not empty or whose link is broken, and some whose was.
+    waiting: [VecDeque<usize>; QUEUES],
+    /// Who is in `waiting`.
+    listed: [Vec<bool>; QUEUES],
+    handed_out: HandedOut,
+    signals: u32,
+    scratch: Vec<u8>,
+    looks: u32,
+    /// The sockets were looked at for the other queue just now.
+    looked: bool,
+    /// Something arrived since the last call of `idle`: its caller may not have seen it.
+    news: bool,
+    finishing: bool,
+    spin: Spin,
+}
+
+impl TcpFabric {
+    /// Listens at an address of this machine (and a free port), for loopback or one network interface.
+    ///
+    /// # Errors
+    /// If the system refuses, as when this machine has no such address.
+    pub fn bind(interface: IpAddr) -> Result<TcpEndpoint, TcpError> {
+        let failure = |source| TcpError::Listen { address: interface, source };
+        let listener = socket::listen(SocketAddr::new(interface, 0)).map_err(failure)?;
+        let address = rustix::net::getsockname(&listener).map_err(|error| failure(error.into()))?;
+        let address = SocketAddr::try_from(address).map_err(|error| failure(error.into()))?;
+        Ok(TcpEndpoint { listener, address })
+    }
+
+    /// How many connections were closed because whoever opened them did not prove to be a peer (a peer that gave one up included).
+    pub fn turned_away(&self) -> u64 {
+        self.turned_away
+    }
+
+    /// To how many peers there is a connection.
+    pub fn connections(&self) -> usize {
+        self.live.len()
+    }
+
+    /// Ends the job: every peer that this one is connected with learns of it by [`Signal::Abort`].
+    pub fn abort(&mut self) {
+        for index in 0..self.live.len() {
+            self.signal(self.live[index], Signal::Abort);
+        }
+    }
+
+    /// Ends in good order: all that was pushed or written reaches the peers. Returns when every peer that this one is connected with has
+    /// finished too, or is gone.
+    pub fn finish(&mut self) {
+        self.begin_to_finish();
+        while !self.has_finished() {
+            self.poll(LONGEST_SLEEP);
+        }
+        self.listener = None;
+    }
+
+    /// Has `peer` come out of its sleep, without saying anything.
+    pub(crate) fn ring(&mut self, peer: usize) {
+        if !self.links[peer].is_over() {
+            // A new connection rings by itself.
+            self.reach_out(peer);
+            self.links[peer].give_credit();
+            self.watch_for_room(peer);
+        }
+    }
+
+    /// Whether something has arrived that a caller may not have seen, since the last call.
+    #[inline]
+    pub(crate) fn take_news(&mut self) -> bool {
+        std::mem::take(&mut self.news)
+    }
+
+    /// Sleeps until a socket is ready.
+    pub(crate) fn sleep(&mut self) {
+        self.pay_debts();
+        self.poll(LONGEST_SLEEP);
+        self.news = false;
+    }
+
+    /// Says goodbye to all.
+    fn begin_to_finish(&mut self) {
+        self.finishing = true;
+        for peer in 0..self.links.len() {
+            let link = &mut self.links[peer];
+            if matches!(link.state, State::Up(_) | State::Connecting(_)) && !link.said_goodbye {
+                link.say_goodbye();
+                self.watch_for_room(peer);
+            }
+        }
+    }
+
+    /// Whether everything has left and every connected peer has said goodbye.
+    fn has_finished(&self) -> bool {
+        self.connecting.is_empty()
+            && self
+                .links
+                .iter()
+                .all(|link| link.socket().is_none() || (link.is_closed_by_peer() && !link.has_something_to_send()))
+    }
+
+    /// Tells peers of all credit that they can have.
+    pub(crate) fn pay_debts(&mut self) {
+        while let Some(peer) = self.debtors.pop() {
+            if self.links[peer].owes_credit() {
+                self.links[peer].give_credit();
+                self.watch_for_room(peer);
+            }
+        }
+    }
+
+    pub(crate) fn next_waiting(&mut self, queue: usize) -> Option<usize> {
+        while let Some(peer) = self.waiting[queue].pop_front() {
+            if self.has_something(peer, queue) {
+                self.waiting[queue].push_back(peer);
+                return Some(peer);
+            }
+            self.listed[queue][peer] = false;
+        }
+        None
+    }
+
+    fn push_to_self(&mut self, queue: Queue, header: Header, payload: ReadSpan) {
+        let me = self.book.me;
+        let inbox = &mut self.links[me].inboxes[queue as usize];
+        let mut cell = Cell::empty(header, payload.len());
+        payload.copy_to(WriteSpan::from(cell.payload_mut()));
+        inbox.begin(payload.len()).expect("the window has said that there is room");
+        inbox.arrive(cell);
+        self.news = true;
+        self.list(me, queue as usize);
+    }
+
+    /// Ends a link with an error, if it has not ended.
+    fn break_link(&mut self, peer: usize, what: &'static str) {
+        self.links[peer].lose(what);
+        self.live.retain(|&other| other != peer);
+        self.connecting.retain(|&other| other != peer);
+        self.news = true;
+        (0..QUEUES).for_each(|queue| self.list(peer, queue));
+    }
+
+    /// Waits until the socket to `peer` takes more; takes in meanwhile what arrives from anybody. False: it never will.
+    fn await_room(&mut self, peer: usize) -> bool {
+        self.watch_for_room(peer);
+        self.poll(LONGEST_SLEEP);
+        if SignalSet(self.signals).contains(Signal::Abort) {
+            self.break_link(peer, "the job was aborted");
+        }
+        !self.links[peer].is_over()
+    }
+
+    /// Sends one frame of a remote write.
+    fn write_frame(&mut self, peer: usize, words: Header, body: ReadSpan) -> Result<(), RemoteError> {
+        // Behind everything else, and into the socket as far as possible.
+        loop {
+            let link = &mut self.links[peer];
+            link.flush();
+            if link.socket().is_some() && !link.has_something_to_send() {
+                break;
+            }
+            if link.outbox_len() + body.len() <= MOST_COPIED {
+                link.post(Kind::Write, words, body);
+                self.watch_for_room(peer);
+                return Ok(());
+            }
+            if !self.await_room(peer) {
+                return Err(RemoteError::PeerLost);
+            }
+        }
+        let link = &mut self.links[peer];
+        let header = link.frame(Kind::Write, body.len(), words);
+        link.writing = true;
+        let sent = self.write_whole(peer, &header, body);
+        self.links[peer].writing = false;
+        self.links[peer].flush();
+        self.watch_for_room(peer);
+        sent
+    }
+
+    /// Sends all of these bytes, but for a rest that may be kept in the outbox.
+    fn write_whole(&mut self, peer: usize, header: &[u8], body: ReadSpan) -> Result<(), RemoteError> {
+        let header = ReadSpan::from(header);
+        let mut sent = 0;
+        while sent < header.len() + body.len() {
+            let rest_of_header = header.part(sent.min(header.len()), header.len().saturating_sub(sent));
+            let sent_of_body = sent.saturating_sub(header.len());
+            let rest_of_body = body.part(sent_of_body, body.len() - sent_of_body);
+            let Some(socket) = self.links[peer].socket() else { return Err(RemoteError::PeerLost) };
+            match socket::send(socket, rest_of_header, rest_of_body) {
+                Ok(count) => sent += count,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    if rest_of_body.len() <= MOST_COPIED {
+                        self.links[peer].keep(rest_of_header);
+                        self.links[peer].keep(rest_of_body);
+                        return Ok(());
+                    }
+                    if !self.await_room(peer) {
+                        return Err(RemoteError::PeerLost);
+                    }
+                }
+                Err(_) => {
+                    self.receive_from(peer);
+                    self.break_link(peer, "its connection broke");
+                    return Err(RemoteError::PeerLost);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Fabric for TcpFabric {
+    #[inline]
+    fn me(&self) -> usize {
+        self.book.me
+    }
+
+    #[inline]
+    fn peers(&self) -> usize {
+        self.links.len()
+    }
+
+    #[inline]
+    fn max_payload(&self) -> usize {
+        MAX_PAYLOAD
+    }
+
+    fn try_push(
+        &mut self,
+        to: usize,
+        queue: Queue,
+        enqueue: Enqueue,
+        header: Header,
+        payload: ReadSpan,
+    ) -> Result<(), PushError> {
+        let most = if queue == Queue::Messages { MAX_PAYLOAD } else { INLINE_PAYLOAD };
+        assert!(payload.len() <= most, "payload longer than the queue takes");
+        if self.links[to].is_over() {
+            return Err(PushError::PeerLost { peer: to });
+        }
+        if !self.links[to].windows[queue as usize].take(enqueue, payload.len()) {
+            // One that has said goodbye will never make room.
+            let never = self.links[to].is_closed_by_peer();
+            return Err(if never { PushError::PeerLost { peer: to } } else { PushError::Full });
+        }
+        if to == self.book.me {
+            self.push_to_self(queue, header, payload);
+            return Ok(());
+        }
+        self.reach_out(to);
+        self.links[to].post(Kind::Cell(queue), header, payload);
+        self.watch_for_room(to);
+        Ok(())
+    }
+
+    fn front(&mut self, from: usize, queue: Queue) -> Result<Option<Arrival>, PeerFault> {
+        if self.links[from].inboxes[queue as usize].front().is_none() {
+            self.look_at(from);
+        }
+        let link = &self.links[from];
+        if let Some(cell) = link.inboxes[queue as usize].front() {
+            return Ok(Some(Arrival { header: cell.header, len: cell.len, place: 0 }));
+        }
+        link.fault().map_or(Ok(None), |what| Err(PeerFault { peer: from, what }))
+    }
+
+    fn read(&mut self, from: usize, queue: Queue, _: &Arrival, offset: usize, into: WriteSpan) {
+        let cell = self.links[from].inboxes[queue as usize].front().expect("read without an arrival");
+        ReadSpan::from(cell.payload()).part(offset, into.len()).copy_to(into);
+    }
+
+    fn pop(&mut self, from: usize, queue: Queue) {
+        let is_me = from == self.book.me;
+        let link = &mut self.links[from];
+        let is_due = link.inboxes[queue as usize].pop();
+        if is_me {
+            let popped = link.inboxes[queue as usize].announce();
+            link.windows[queue as usize].give_back(popped).expect("what was popped was pushed");
+        } else if link.socket().is_none() || link.said_goodbye {
+            // Nobody to tell.
+        } else if is_due {
+            link.give_credit();
+            self.watch_for_room(from);
+        } else if self.debtors.last() != Some(&from) && !self.debtors.contains(&from) {
+            self.debtors.push(from);
+        }
+    }
+
+    fn ready(&mut self, queue: Queue) -> Option<usize> {
+        let looked = std::mem::take(&mut self.looked);
+        if let Some(peer) = self.next_waiting(queue as usize) {
+            return Some(peer);
+        }
+        if looked && queue == Queue::Requests {
+            return None;
+        }
+        self.look_around();
+        self.looked = queue == Queue::Messages;
+        self.next_waiting(queue as usize)
+    }
+
+    #[inline]
+    fn popped(&self, from: usize) -> u64 {
+        self.links[from].inboxes[Queue::Messages as usize].popped()
+    }
+
+    #[inline]
+    fn pushed(&self, to: usize) -> u64 {
+        self.links[to].windows[Queue::Messages as usize].pushed()
+    }
+
+    #[inline]
+    fn accepted(&mut self, to: usize) -> Option<u64> {
+        Some(self.links[to].windows[Queue::Messages as usize].popped())
+    }
+
+    fn address_of(&self, span: ReadSpan) -> RemoteAddress {
+        // A name in a space that is never handed out.
+        RemoteAddress { space: 0, place: span.start() as u64, len: span.len() as u64 }
+    }
+
+    fn hand_out(&mut self, peer: usize, span: WriteSpan<'static>) -> RemoteAddress {
+        self.handed_out.add(peer, span)
+    }
+
+    fn withdraw(&mut self, peer: usize, address: &RemoteAddress) {
+        self.handed_out.remove(peer, address.space);
+    }
+
+    fn way_from(&self, _: usize, _: &RemoteAddress) -> Option<Way> {
+        Some(Way::Network)
+    }
+
+    fn remote_write(
+        &mut self,
+        peer: usize,
+        address: &RemoteAddress,
+        offset: u64,
+        from: ReadSpan,
+    ) -> Result<Way, RemoteError> {
+        let place = address.part(offset, from.len()).ok_or(RemoteError::Refused)?;
+        if !HandedOut::is_name(address.space) {
+            return Err(RemoteError::Refused);
+        }
+        if peer == self.book.me {
+            let span = self.handed_out.find(peer, address.space, place, from.len());
+            from.copy_to(span.ok_or(RemoteError::Refused)?);
+            return Ok(Way::Network);
+        }
+        if self.links[peer].is_over() {
+            return Err(RemoteError::PeerLost);
+        }
+        self.reach_out(peer);
+        let mut done = 0;
+        while done < from.len() {
+            let part = from.part(done, (from.len() - done).min(MAX_WRITE));
+            self.write_frame(peer, Frame::target_words(address.space, place + done as u64), part)?;
+            done += part.len();
+        }
+        Ok(Way::Network)
+    }
+
+    fn remote_read(
+        &mut self,
+        _: usize,
+        address: &RemoteAddress,
+        offset: u64,
+        into: WriteSpan,
+    ) -> Result<Way, RemoteError> {
+        address.part(offset, into.len()).ok_or(RemoteError::Refused)?;
+        Err(RemoteError::NoWay)
+    }
+
+    fn claim_words(&self) -> usize {
+        0
+    }
+
+    fn set_claim(&mut self, _: usize, _: u64) {
+        unreachable!("there are no claim words")
+    }
+
+    fn swap_claim(&mut self, _: usize, _: usize, _: u64, _: u64) -> Result<(), u64> {
+        unreachable!("there are no claim words")
+    }
+
+    fn add_to_claim(&mut self, _: usize, _: usize, _: u64) -> u64 {
+        unreachable!("there are no claim words")
+    }
+
+    /// Nobody could look at it.
+    fn set_activity(&mut self, _: usize, _: u64) {}
+
+    fn end_job(&mut self, code: i32, reason: &str) -> ! {
+        self.abort();
+        eprintln!("the job ends: {reason}");
+        std::process::exit(code)
+    }
+
+    fn signal(&mut self, peer: usize, signal: Signal) {
+        if peer == self.book.me {
+            self.signals |= signal as u32;
+            self.news = true;
+        } else if !self.links[peer].is_over() {
+            self.reach_out(peer);
+            self.links[peer].send_signal(signal as u32);
+            self.watch_for_room(peer);
+        }
+    }
+
+    #[inline]
+    fn take_signals(&mut self) -> SignalSet {
+        SignalSet(std::mem::take(&mut self.signals))
+    }
+
+    #[inline]
+    fn patience(&self) -> u32 {
+        self.spin.looks()
+    }
+
+    fn idle(&mut self, backoff: &mut Backoff) {
+        if backoff.rounds == 0 {
+            self.spin.begin();
+        }
+        let spins = backoff.rounds < self.spin.looks();
+        backoff.rounds = backoff.rounds.saturating_add(1);
+        if spins {
+            self.look_around();
+            self.news = false;
+        } else if !self.take_news() {
+            // Else the caller may want to see the news first.
+            self.spin.in_vain();
+            self.sleep();
+        }
+    }
+}

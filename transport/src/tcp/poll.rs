@@ -1,0 +1,260 @@
+//! Waiting for sockets: which are watched, and what is done when one of them is ready.
+#![forbid(unsafe_code)]
+
+use std::mem::MaybeUninit;
+use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
+
+use rustix::event::epoll::{self, Event, EventData, EventFlags};
+use rustix::time::Timespec;
+
+use crate::layout::QUEUES;
+use crate::tcp::TcpFabric;
+use crate::tcp::connect::{Attempt, Progress, Stranger};
+use crate::tcp::link::{Context, State};
+use crate::tcp::socket;
+
+/// Events that are taken from the kernel at once.
+const EVENTS: usize = 64;
+/// Longest sleep: a safety net, no wake-up depends on it.
+pub(crate) const LONGEST_SLEEP: Duration = Duration::from_secs(1);
+/// With at most so many connections, each is read without asking first which has something.
+const FEW: usize = 2;
+/// How often, among looks of that kind, all sockets are looked at.
+const LOOK_AT_ALL: u32 = 32;
+
+const LISTENER: u64 = u64::MAX;
+const STRANGERS: u64 = 1 << 32;
+
+/// What is allowed to those who have not proved who they are.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    /// How many may be connected beside as many as there are peers; the oldest has to go.
+    pub(crate) strangers: usize,
+    /// How long each may take. Generous, as a peer that computes between two steps is not a stranger.
+    pub(crate) time: Duration,
+}
+
+impl Limits {
+    pub(crate) const USUAL: Limits = Limits { strangers: 64, time: Duration::from_secs(30) };
+}
+
+/// Watches a socket, be it new or watched already.
+pub(crate) fn watch(epoll: &OwnedFd, socket: &OwnedFd, token: u64, flags: EventFlags) {
+    if epoll::add(epoll, socket, EventData::new_u64(token), flags).is_err() {
+        // It was there. (If there were no memory for it, the safety net of a second would keep the connection going.)
+        let _ = epoll::modify(epoll, socket, EventData::new_u64(token), flags);
+    }
+}
+
+/// Watches the socket on which others connect.
+pub(crate) fn watch_listener(epoll: &OwnedFd, listener: &OwnedFd) {
+    watch(epoll, listener, LISTENER, EventFlags::IN);
+}
+
+impl TcpFabric {
+    /// Takes in what has arrived, without waiting.
+    pub(crate) fn look_around(&mut self) {
+        self.looks = self.looks.wrapping_add(1);
+        let few = (1..=FEW).contains(&self.live.len()) && self.connecting.is_empty() && self.strangers.is_empty();
+        if !few || self.looks.is_multiple_of(LOOK_AT_ALL) {
+            return self.poll(Duration::ZERO);
+        }
+        for index in (0..self.live.len()).rev() {
+            self.receive_from(self.live[index]);
+        }
+    }
+
+    /// Takes in what has arrived from one peer, without waiting.
+    pub(crate) fn look_at(&mut self, peer: usize) {
+        self.looks = self.looks.wrapping_add(1);
+        if self.links[peer].socket().is_none() || self.looks.is_multiple_of(LOOK_AT_ALL) {
+            return self.poll(Duration::ZERO);
+        }
+        self.receive_from(peer);
+    }
+
+    /// Waits at most so long for any socket to be ready, and does what is to be done then.
+    pub(crate) fn poll(&mut self, longest: Duration) {
+        let mut events = [const { MaybeUninit::uninit() }; EVENTS];
+        let timeout = self.time_to_wait(longest);
+        let timeout = Timespec { tv_sec: timeout.as_secs() as _, tv_nsec: timeout.subsec_nanos() as _ };
+        // An interrupted wait is a short one.
+        let ready = epoll::wait(&self.epoll, &mut events, Some(&timeout));
+        let ready: &[Event] = ready.as_ref().map_or(&[], |(ready, _)| ready);
+        for event in ready {
+            let (token, flags) = (event.data.u64(), event.flags);
+            if token == LISTENER {
+                self.accept_strangers();
+            } else if token >= STRANGERS {
+                self.hear_stranger((token - STRANGERS) as usize);
+            } else if matches!(self.links[token as usize].state, State::Connecting(_)) {
+                self.advance_attempt(token as usize, |attempt, book| attempt.advance(book));
+            } else if flags != EventFlags::OUT {
+                self.receive_from(token as usize);
+            } else {
+                self.links[token as usize].flush();
+                self.watch_for_room(token as usize);
+            }
+        }
+        if !self.connecting.is_empty() || !self.strangers.is_empty() {
+            self.keep_time();
+        }
+    }
+
+    /// `longest`, or less if something is to be done at a certain time.
+    fn time_to_wait(&self, longest: Duration) -> Duration {
+        if longest.is_zero() || (self.connecting.is_empty() && self.strangers.is_empty()) {
+            return longest;
+        }
+        let attempts = self.connecting.iter().filter_map(|&peer| match &self.links[peer].state {
+            State::Connecting(attempt) => attempt.due(),
+            _ => None,
+        });
+        let strangers = self.strangers.iter().map(|(_, stranger)| stranger.since + self.limits.time);
+        let Some(first) = attempts.chain(strangers).min() else { return longest };
+        first.saturating_duration_since(Instant::now()).min(longest)
+    }
+
+    /// Does what is due by the clock.
+    fn keep_time(&mut self) {
+        let now = Instant::now();
+        for index in (0..self.connecting.len()).rev() {
+            self.advance_attempt(self.connecting[index], |attempt, book| attempt.tick(book, now));
+        }
+        let time = self.limits.time;
+        let before = self.strangers.len();
+        self.strangers.retain(|(_, stranger)| now.saturating_duration_since(stranger.since) < time);
+        self.turned_away += (before - self.strangers.len()) as u64;
+    }
+
+    /// Reads from a link and sees what follows from it.
+    pub(crate) fn receive_from(&mut self, peer: usize) {
+        let link = &mut self.links[peer];
+        let mut context =
+            Context { handed_out: &self.handed_out, signals: &mut self.signals, scratch: &mut self.scratch };
+        if !link.receive(&mut context) {
+            if link.has_something_to_send() {
+                link.flush();
+                self.watch_for_room(peer);
+            }
+            return;
+        }
+        if link.has_something_to_send() {
+            link.flush();
+        }
+        self.news = true;
+        if link.socket().is_none() {
+            self.live.retain(|&other| other != peer);
+        }
+        self.watch_for_room(peer);
+        for queue in 0..QUEUES {
+            self.list(peer, queue);
+        }
+    }
+
+    /// Has `ready` look at a peer if there is something to see.
+    pub(crate) fn list(&mut self, peer: usize, queue: usize) {
+        if !self.listed[queue][peer] && self.has_something(peer, queue) {
+            self.listed[queue][peer] = true;
+            self.waiting[queue].push_back(peer);
+        }
+    }
+
+    pub(crate) fn has_something(&self, peer: usize, queue: usize) -> bool {
+        let link = &self.links[peer];
+        link.inboxes[queue].front().is_some() || link.fault().is_some()
+    }
+
+    /// Has the kernel say when a socket takes more, if there is more.
+    pub(crate) fn watch_for_room(&mut self, peer: usize) {
+        let link = &mut self.links[peer];
+        let wanted = link.writing || link.has_something_to_send();
+        if wanted == link.watches_room {
+            return;
+        }
+        if let State::Up(socket) = &link.state {
+            let flags = if wanted { EventFlags::IN | EventFlags::OUT } else { EventFlags::IN };
+            watch(&self.epoll, socket, peer as u64, flags);
+            link.watches_room = wanted;
+        }
+    }
+
+    /// Opens a connection to `peer`, if nobody has.
+    pub(crate) fn reach_out(&mut self, peer: usize) {
+        if matches!(self.links[peer].state, State::Unused) {
+            self.links[peer].state = State::Connecting(Attempt::new(peer));
+            self.connecting.push(peer);
+            let now = Instant::now();
+            self.advance_attempt(peer, |attempt, book| attempt.tick(book, now));
+        }
+    }
+
+    fn advance_attempt(&mut self, peer: usize, step: impl Fn(&mut Attempt, &crate::tcp::connect::JobBook) -> Progress) {
+        let State::Connecting(attempt) = &mut self.links[peer].state else { return };
+        match step(attempt, &self.book) {
+            Progress::Same => {}
+            Progress::Changed => {
+                if let Some((socket, for_room)) = attempt.socket() {
+                    let flags = if for_room { EventFlags::OUT } else { EventFlags::IN };
+                    watch(&self.epoll, socket, peer as u64, flags);
+                }
+            }
+            Progress::Done(socket) => self.adopt(peer, socket),
+            Progress::Failed(what) => self.break_link(peer, what),
+        }
+    }
+
+    /// A connection stands: use it.
+    fn adopt(&mut self, peer: usize, socket: OwnedFd) {
+        self.connecting.retain(|&other| other != peer);
+        watch(&self.epoll, &socket, peer as u64, EventFlags::IN);
+        let link = &mut self.links[peer];
+        link.state = State::Up(socket);
+        link.watches_room = false;
+        self.live.push(peer);
+        if self.finishing && !link.said_goodbye {
+            link.say_goodbye();
+        }
+        link.flush();
+        self.news = true;
+        self.watch_for_room(peer);
+    }
+
+    fn accept_strangers(&mut self) {
+        let Some(listener) = &self.listener else { return };
+        while let Ok(socket) = socket::accept(listener) {
+            let Ok(stranger) = Stranger::new(socket) else { continue };
+            if self.strangers.len() >= self.limits.strangers + self.links.len() {
+                self.strangers.remove(0);
+                self.turned_away += 1;
+            }
+            let key = self.next_stranger;
+            self.next_stranger = (self.next_stranger + 1) & 0xffff_ffff;
+            watch(&self.epoll, &stranger.socket, STRANGERS + key as u64, EventFlags::IN);
+            self.strangers.push((key, stranger));
+        }
+    }
+
+    fn hear_stranger(&mut self, key: usize) {
+        let Some(index) = self.strangers.iter().position(|(other, _)| *other == key) else { return };
+        match self.strangers[index].1.advance(&self.book) {
+            Ok(None) => {}
+            Ok(Some(peer)) => {
+                let (_, stranger) = self.strangers.remove(index);
+                let wanted = match &self.links[peer].state {
+                    State::Unused => true,
+                    State::Connecting(attempt) => peer < self.book.me || !attempt.has_said_hello(),
+                    State::Up(_) | State::Gone | State::Lost(_) => false,
+                };
+                if wanted && let Ok(socket) = stranger.accept(&self.book) {
+                    self.adopt(peer, socket);
+                }
+            }
+            Err(_) => {
+                self.strangers.remove(index);
+                self.turned_away += 1;
+            }
+        }
+    }
+}

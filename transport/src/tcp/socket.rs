@@ -1,0 +1,117 @@
+//! Sockets: their options, and the two calls that move bytes between them and spans.
+//!
+//! Spans are raw memory, so the calls are made with raw addresses; no reference to memory that somebody else may change is ever formed.
+#![allow(unsafe_code)]
+
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::time::Duration;
+
+use nix::libc;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, sockopt};
+
+use crate::{ReadSpan, WriteSpan};
+
+/// Connections that may wait until this peer looks.
+const BACKLOG: i32 = 4096;
+/// A connection on which nothing has moved for so long is asked whether it is alive, ...
+const KEEP_ALIVE_AFTER: Duration = Duration::from_secs(10);
+/// ... so often, ...
+const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(5);
+/// ... so many times. A cable may be out for as long as all that takes.
+const KEEP_ALIVE_PROBES: u32 = 6;
+/// Bytes that were sent and not acknowledged for so long mean the same.
+const UNACKNOWLEDGED: Duration = Duration::from_secs(40);
+
+/// A socket that listens at `address`.
+pub(crate) fn listen(address: SocketAddr) -> io::Result<OwnedFd> {
+    let socket = stream_socket(address)?;
+    rustix::net::bind(&socket, &address)?;
+    rustix::net::listen(&socket, BACKLOG)?;
+    Ok(socket)
+}
+
+/// A socket that connects to `address`; writable when it has done so, or failed.
+pub(crate) fn start_to_connect(address: SocketAddr) -> io::Result<OwnedFd> {
+    let socket = stream_socket(address)?;
+    match rustix::net::connect(&socket, &address) {
+        Ok(()) | Err(rustix::io::Errno::INPROGRESS) => Ok(socket),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The next connection that waits at `listener`.
+pub(crate) fn accept(listener: &OwnedFd) -> io::Result<OwnedFd> {
+    Ok(rustix::net::accept_with(listener, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK)?)
+}
+
+fn stream_socket(address: SocketAddr) -> io::Result<OwnedFd> {
+    let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    Ok(rustix::net::socket_with(family, SocketType::STREAM, flags, None)?)
+}
+
+/// Options of every connection.
+pub(crate) fn prepare(socket: &OwnedFd) -> io::Result<()> {
+    // Cells go out at once; whoever has several writes them in one call.
+    sockopt::set_tcp_nodelay(socket, true)?;
+    sockopt::set_socket_keepalive(socket, true)?;
+    sockopt::set_tcp_keepidle(socket, KEEP_ALIVE_AFTER)?;
+    sockopt::set_tcp_keepintvl(socket, KEEP_ALIVE_INTERVAL)?;
+    sockopt::set_tcp_keepcnt(socket, KEEP_ALIVE_PROBES)?;
+    sockopt::set_tcp_user_timeout(socket, UNACKNOWLEDGED.as_millis() as u32)?;
+    Ok(())
+}
+
+/// Whether a connection that was being made stands now.
+pub(crate) fn connected(socket: &OwnedFd) -> io::Result<()> {
+    sockopt::socket_error(socket.as_fd())??;
+    Ok(())
+}
+
+fn vectors(parts: [(*const u8, usize); 2]) -> [libc::iovec; 2] {
+    parts.map(|(start, len)| libc::iovec { iov_base: start.cast_mut().cast(), iov_len: len })
+}
+
+/// Sends as much of the two parts, one after the other, as the socket takes now: at least a byte if they have any, or
+/// [`io::ErrorKind::WouldBlock`].
+pub(crate) fn send(socket: &OwnedFd, first: ReadSpan, second: ReadSpan) -> io::Result<usize> {
+    let mut vectors = vectors([(first.start(), first.len()), (second.start(), second.len())]);
+    // SAFETY: all-zero is a valid `msghdr`: no address, no vectors, no control data.
+    let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
+    message.msg_iov = vectors.as_mut_ptr();
+    message.msg_iovlen = vectors.len() as _;
+    in_spite_of_interrupts(|| {
+        // SAFETY: the vectors describe bytes that are readable by the contracts of their spans.
+        unsafe { libc::sendmsg(socket.as_raw_fd(), &message, libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT) }
+    })
+}
+
+/// Receives what is there into the two parts, one after the other: 0 bytes only at the end of the stream, or
+/// [`io::ErrorKind::WouldBlock`]. Not both parts may be empty.
+pub(crate) fn receive(socket: &OwnedFd, first: WriteSpan, second: WriteSpan) -> io::Result<usize> {
+    let mut vectors = vectors([(first.start(), first.len()), (second.start(), second.len())]);
+    // SAFETY: as in `send`.
+    let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
+    message.msg_iov = vectors.as_mut_ptr();
+    message.msg_iovlen = vectors.len() as _;
+    in_spite_of_interrupts(|| {
+        // SAFETY: the vectors describe bytes that are writable by the contracts of their spans.
+        unsafe { libc::recvmsg(socket.as_raw_fd(), &mut message, libc::MSG_DONTWAIT) }
+    })
+}
+
+fn in_spite_of_interrupts(mut call: impl FnMut() -> isize) -> io::Result<usize> {
+    loop {
+        match usize::try_from(call()) {
+            Ok(moved) => return Ok(moved),
+            Err(_) => {
+                let error = io::Error::last_os_error();
+                if error.kind() != io::ErrorKind::Interrupted {
+                    return Err(error);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,342 @@
+//! What only the inside can show: strangers, peers that go wrong, memory that was withdrawn.
+
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, TcpStream};
+use std::time::{Duration, Instant};
+
+use super::handshake::{CHALLENGE, HELLO, Introduction, VERDICT};
+use super::*;
+
+const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+const WATCHDOG: Duration = Duration::from_secs(30);
+
+fn fabrics(secrets: &[JobSecret]) -> Vec<TcpFabric> {
+    let endpoints: Vec<_> = secrets.iter().map(|_| TcpFabric::bind(LOOPBACK).unwrap()).collect();
+    let addresses: Vec<_> = endpoints.iter().map(|endpoint| vec![endpoint.address()]).collect();
+    let connect =
+        |(me, endpoint): (usize, TcpEndpoint)| endpoint.connect(me, addresses.clone(), secrets[me].clone()).unwrap();
+    endpoints.into_iter().enumerate().map(connect).collect()
+}
+
+fn pair() -> (TcpFabric, TcpFabric) {
+    let secret = JobSecret::random().unwrap();
+    let [first, second] = <[TcpFabric; 2]>::try_from(fabrics(&[secret.clone(), secret])).ok().unwrap();
+    (first, second)
+}
+
+/// Turns both until `done`.
+fn turn(fabrics: &mut [&mut TcpFabric], mut done: impl FnMut(&mut [&mut TcpFabric]) -> bool) {
+    let start = Instant::now();
+    while !done(fabrics) {
+        assert!(start.elapsed() < WATCHDOG, "it does not happen");
+        fabrics.iter_mut().for_each(|fabric| fabric.poll(Duration::from_millis(1)));
+    }
+}
+
+fn push(fabric: &mut TcpFabric, to: usize, number: u32) {
+    fabric.try_push(to, Queue::Messages, Enqueue::Next, [number; 4], ReadSpan::EMPTY).unwrap();
+}
+
+/// Somebody who knows the secret of `fabric` and calls himself peer 1: a connection to do anything with.
+fn impostor(fabric: &mut TcpFabric) -> TcpStream {
+    let me = fabric.me();
+    let mut stream = TcpStream::connect(fabric.book.addresses[me][0]).unwrap();
+    turn(&mut [fabric], |fabrics| !fabrics[0].strangers.is_empty());
+    let mut challenge = [0; CHALLENGE];
+    stream.read_exact(&mut challenge).unwrap();
+    let introduction = Introduction { from: 1, to: me, peers: fabric.peers() };
+    let hello = handshake::hello(&fabric.book.secret, &challenge, introduction, &[1; 32]);
+    stream.write_all(&hello).unwrap();
+    turn(&mut [fabric], |fabrics| fabrics[0].connections() == 1);
+    stream.read_exact(&mut [0; VERDICT]).unwrap();
+    stream
+}
+
+/// What peer 1 did wrong.
+fn fault_of(fabric: &mut TcpFabric) -> &'static str {
+    let mut what = "";
+    turn(&mut [fabric], |fabrics| {
+        let Some(from) = fabrics[0].ready(Queue::Requests) else { return false };
+        what = fabrics[0].front(from, Queue::Requests).unwrap_err().what;
+        assert_eq!(from, 1);
+        true
+    });
+    what
+}
+
+#[test]
+fn simultaneous_openings_leave_one_connection() {
+    for round in 0..50 {
+        let (mut a, mut b) = pair();
+        // In all orders of steps.
+        for step in 0..6 {
+            if round >> step & 1 == 0 {
+                a.poll(Duration::ZERO);
+            } else {
+                b.poll(Duration::ZERO);
+            }
+            if step == round % 3 {
+                push(&mut a, 1, round);
+            }
+            if step == round % 2 {
+                push(&mut b, 0, round);
+            }
+        }
+        turn(&mut [&mut a, &mut b], |fabrics| {
+            fabrics[0].front(1, Queue::Messages).unwrap().is_some()
+                && fabrics[1].front(0, Queue::Messages).unwrap().is_some()
+        });
+        b.pop(0, Queue::Messages);
+        push(&mut a, 1, round);
+        turn(&mut [&mut a, &mut b], |fabrics| fabrics[1].front(0, Queue::Messages).unwrap().is_some());
+        assert_eq!((a.connections(), b.connections()), (1, 1));
+        a.begin_to_finish();
+        b.begin_to_finish();
+        turn(&mut [&mut a, &mut b], |fabrics| fabrics.iter().all(|fabric| fabric.has_finished()));
+    }
+}
+
+#[test]
+fn another_secret_opens_no_door() {
+    let secrets = [JobSecret::random().unwrap(), JobSecret::random().unwrap()];
+    let [mut a, mut b] = <[TcpFabric; 2]>::try_from(fabrics(&secrets)).ok().unwrap();
+    push(&mut a, 1, 0);
+    turn(&mut [&mut a, &mut b], |fabrics| fabrics[0].links[1].fault().is_some());
+    assert!(a.front(1, Queue::Messages).unwrap_err().what.contains("one secret"));
+    assert!(b.turned_away() > 0 && b.connections() == 0 && b.ready(Queue::Messages).is_none());
+}
+
+#[test]
+fn a_replayed_hello_is_turned_away() {
+    let (mut a, _b) = pair();
+    let address = a.book.addresses[0][0];
+    let mut challenge = [0; CHALLENGE];
+    let mut first = TcpStream::connect(address).unwrap();
+    turn(&mut [&mut a], |fabrics| !fabrics[0].strangers.is_empty());
+    first.read_exact(&mut challenge).unwrap();
+    let introduction = Introduction { from: 1, to: 0, peers: 2 };
+    let recorded: [u8; HELLO] = handshake::hello(&a.book.secret, &challenge, introduction, &[1; 32]);
+    let mut second = TcpStream::connect(address).unwrap();
+    second.write_all(&recorded).unwrap();
+    turn(&mut [&mut a], |fabrics| fabrics[0].turned_away() == 1);
+    second.read_exact(&mut challenge).unwrap();
+    assert!(matches!(second.read(&mut [0; 1]), Ok(0) | Err(_)), "more than a challenge was said");
+    assert_eq!(a.connections(), 0);
+    // It was the challenge that did not fit, not the hello.
+    first.write_all(&recorded).unwrap();
+    turn(&mut [&mut a], |fabrics| fabrics[0].connections() == 1);
+}
+
+#[test]
+fn an_impostor_acceptor_gets_nothing() {
+    let endpoint = TcpFabric::bind(LOOPBACK).unwrap();
+    let trap = std::net::TcpListener::bind((LOOPBACK, 0)).unwrap();
+    let addresses = vec![vec![endpoint.address()], vec![trap.local_addr().unwrap()]];
+    let mut a = endpoint.connect(0, addresses, JobSecret::random().unwrap()).unwrap();
+    push(&mut a, 1, 0);
+    let (mut caught, _) = trap.accept().unwrap();
+    caught.write_all(&[1; CHALLENGE]).unwrap();
+    turn(&mut [&mut a], |fabrics| match &fabrics[0].links[1].state {
+        State::Connecting(attempt) => attempt.has_said_hello(),
+        _ => false,
+    });
+    let mut hello = [0; HELLO];
+    caught.read_exact(&mut hello).unwrap();
+    caught.write_all(&hello[HELLO - VERDICT..]).unwrap();
+    assert!(fault_of(&mut a).contains("does not know the job's secret"));
+    let mut rest = Vec::new();
+    let _ = caught.read_to_end(&mut rest);
+    assert!(rest.is_empty());
+}
+
+#[test]
+fn strangers_are_limited_in_number_and_time() {
+    let (mut a, mut b) = pair();
+    a.limits = Limits { strangers: 3, time: Duration::from_secs(3600) };
+    let address = a.book.addresses[0][0];
+    let mut strangers = Vec::new();
+    for count in 1..=40 {
+        strangers.push(TcpStream::connect(address).unwrap());
+        turn(&mut [&mut a], |fabrics| fabrics[0].strangers.len() as u64 + fabrics[0].turned_away() == count);
+        assert!(a.strangers.len() <= 3 + 2);
+    }
+    assert_eq!(a.turned_away(), 35);
+    // A peer gets in all the same.
+    push(&mut b, 0, 7);
+    turn(&mut [&mut a, &mut b], |fabrics| fabrics[0].ready(Queue::Messages) == Some(1));
+    a.limits.time = Duration::ZERO;
+    turn(&mut [&mut a], |fabrics| fabrics[0].strangers.is_empty());
+    assert_eq!(a.turned_away(), 40);
+}
+
+#[test]
+fn noise_from_strangers_does_not_disturb() {
+    let (mut a, mut b) = pair();
+    let address = a.book.addresses[0][0];
+    let noise: Vec<u8> = random_noise(1 << 20);
+    let start = Instant::now();
+    for (number, piece) in noise.chunks(4096).enumerate() {
+        let mut stranger = TcpStream::connect(address).unwrap();
+        // It may be thrown out in the middle.
+        let _ = stranger.write_all(&piece[..piece.len() - number % 200 * 20]);
+        push(&mut b, 0, number as u32);
+        turn(&mut [&mut a, &mut b], |fabrics| fabrics[0].front(1, Queue::Messages).unwrap().is_some());
+        assert_eq!(a.front(1, Queue::Messages).unwrap().unwrap().header, [number as u32; 4]);
+        a.pop(1, Queue::Messages);
+        a.pay_debts();
+        assert!(start.elapsed() < WATCHDOG);
+    }
+    turn(&mut [&mut a], |fabrics| fabrics[0].turned_away() > 200);
+    assert_eq!((a.connections(), b.turned_away()), (1, 0));
+}
+
+fn random_noise(len: usize) -> Vec<u8> {
+    let mut word = u64::from_ne_bytes(handshake::random_bytes().unwrap()) | 1;
+    let next = || {
+        word ^= word << 13;
+        word ^= word >> 7;
+        word ^= word << 17;
+        word as u8
+    };
+    std::iter::repeat_with(next).take(len).collect()
+}
+
+#[test]
+fn noise_from_a_peer_is_its_fault() {
+    for _ in 0..20 {
+        let (mut a, _b) = pair();
+        let mut peer = impostor(&mut a);
+        let mut noise = random_noise(5000);
+        noise[0] |= 0x80;
+        let _ = peer.write_all(&noise);
+        assert!(!fault_of(&mut a).is_empty());
+    }
+}
+
+#[test]
+fn writes_go_only_to_memory_that_is_handed_out() {
+    let memory: &'static mut [u8] = Box::leak(vec![0_u8; 300].into_boxed_slice());
+    let start = memory.as_ptr() as u64;
+    let span = WriteSpan::from(memory);
+    let part = span.part(100, 100);
+    let write = |space, place, len: usize| {
+        let words = Frame::target_words(space, place);
+        let header = Frame { kind: Kind::Write, len, popped: [0; 2], words }.encode();
+        [&header[..], &vec![1; len]].concat()
+    };
+    let contents = || {
+        let mut copy = vec![0; 300];
+        span.as_read().copy_to(WriteSpan::from(&mut copy[..]));
+        copy
+    };
+    for (place, len) in [(99, 100), (101, 100), (200, 1), (99, 1), (99, 0), (0, 300)] {
+        let (mut a, _b) = pair();
+        let mut peer = impostor(&mut a);
+        let address = a.hand_out(1, part);
+        peer.write_all(&write(address.space, start + place, len)).unwrap();
+        assert!(fault_of(&mut a).contains("memory that it had not been given"));
+        assert_eq!(contents(), vec![0; 300], "{len} at {place}");
+    }
+    // Withdrawn before, withdrawn in the middle, somebody else's, never given.
+    for case in 0..4 {
+        let secrets = vec![JobSecret::random().unwrap(); 3];
+        let mut a = fabrics(&secrets).swap_remove(0);
+        let mut peer = impostor(&mut a);
+        let address = a.hand_out(if case == 2 { 2 } else { 1 }, part);
+        let bytes = write(if case == 3 { 0 } else { address.space }, address.place, 100);
+        if case == 1 {
+            peer.write_all(&bytes[..frame::HEADER + 30]).unwrap();
+            turn(&mut [&mut a], |_| contents()[129] == 1);
+        }
+        if case < 2 {
+            a.withdraw(1, &address);
+        }
+        peer.write_all(if case == 1 { &bytes[frame::HEADER + 30..] } else { &bytes }).unwrap();
+        assert!(fault_of(&mut a).contains("memory that it had not been given"));
+        let written = if case == 1 { 100..130 } else { 0..0 };
+        assert!(contents().iter().enumerate().all(|(index, &byte)| (byte == 1) == written.contains(&index)));
+        ReadSpan::from(&[0; 300][..]).copy_to(span);
+    }
+}
+
+#[test]
+fn who_sends_more_than_its_credit_is_at_fault() {
+    let (mut a, _b) = pair();
+    let mut peer = impostor(&mut a);
+    let cell = Frame { kind: Kind::Cell(Queue::Messages), len: 0, popped: [0; 2], words: [0; 4] }.encode();
+    peer.write_all(&cell.repeat(credit::CELLS + 1)).unwrap();
+    turn(&mut [&mut a], |fabrics| fabrics[0].links[1].fault().is_some());
+    // What came before the fault is still there.
+    for _ in 0..credit::CELLS {
+        assert!(a.front(1, Queue::Messages).unwrap().is_some());
+        a.pop(1, Queue::Messages);
+    }
+    assert!(a.front(1, Queue::Messages).unwrap_err().what.contains("credit"));
+}
+
+#[test]
+fn a_peer_that_goes_without_goodbye_is_lost_and_one_that_says_it_is_not() {
+    for says_it in [true, false] {
+        let (mut a, mut b) = pair();
+        push(&mut b, 0, 1);
+        turn(&mut [&mut a, &mut b], |fabrics| fabrics[0].front(1, Queue::Messages).unwrap().is_some());
+        if says_it {
+            b.begin_to_finish();
+        }
+        drop(b);
+        turn(&mut [&mut a], |fabrics| fabrics[0].links[1].is_closed_by_peer());
+        assert!(a.front(1, Queue::Messages).unwrap().is_some(), "it was received");
+        a.pop(1, Queue::Messages);
+        assert_eq!(a.front(1, Queue::Messages).is_ok(), says_it);
+        assert_eq!(a.ready(Queue::Messages).is_none(), says_it);
+        let pushed = a.try_push(1, Queue::Messages, Enqueue::Next, [0; 4], ReadSpan::EMPTY);
+        assert_eq!(pushed, Err(PushError::PeerLost { peer: 1 }));
+        let address = RemoteAddress { space: 1 << 32, place: 1, len: 1 };
+        assert_eq!(a.remote_write(1, &address, 0, ReadSpan::from(&[0][..])), Err(RemoteError::PeerLost));
+        a.finish();
+    }
+}
+
+#[test]
+fn a_write_to_a_peer_that_dies_meanwhile_ends() {
+    let (mut a, mut b) = pair();
+    let block: &'static mut [u8] = Box::leak(vec![0_u8; 64 << 20].into_boxed_slice());
+    let address = b.hand_out(0, WriteSpan::from(block));
+    push(&mut b, 0, 1);
+    turn(&mut [&mut a, &mut b], |fabrics| fabrics[0].connections() == 1 && fabrics[1].connections() == 1);
+    let other = std::thread::spawn(move || {
+        // Reads a little, so that it dies in the middle.
+        b.poll(Duration::from_millis(100));
+        drop(b);
+    });
+    let bytes = vec![1; 64 << 20];
+    assert_eq!(a.remote_write(1, &address, 0, ReadSpan::from(&bytes[..])), Err(RemoteError::PeerLost));
+    assert!(a.front(1, Queue::Messages).is_ok(), "the first cell");
+    other.join().unwrap();
+}
+
+#[test]
+fn peers_that_write_to_each_other_do_not_block_each_other() {
+    const LEN: usize = 32 << 20;
+    let (mut a, mut b) = pair();
+    let block = || WriteSpan::from(&mut *Box::leak(vec![0_u8; LEN].into_boxed_slice()));
+    let (first, second) = (a.hand_out(1, block()), b.hand_out(0, block()));
+    let write = move |fabric: &mut TcpFabric, peer, address: &RemoteAddress| {
+        let bytes = vec![1; LEN];
+        fabric.remote_write(peer, address, 0, ReadSpan::from(&bytes[..])).unwrap();
+        push(fabric, peer, 9);
+        fabric.finish();
+        assert!(fabric.front(peer, Queue::Messages).unwrap().is_some());
+    };
+    let other = std::thread::spawn(move || write(&mut b, 0, &first));
+    write(&mut a, 1, &second);
+    other.join().unwrap();
+}
+
+#[test]
+fn an_address_where_nobody_listens_is_a_fault() {
+    let (mut a, b) = pair();
+    drop(b);
+    push(&mut a, 1, 0);
+    assert!(fault_of(&mut a).contains("ended"));
+}
