@@ -58,13 +58,6 @@ unsafe extern "C" {
     static mpifcmba: Block<0>;
 }
 
-/// What the library defines, for the tests of this crate.
-#[cfg(test)]
-#[allow(non_upper_case_globals)]
-mod blocks {
-    crate::common_blocks!(8);
-}
-
 /// How far behind the start of the block, under either name, the address lies.
 macro_rules! place_in {
     ($address:expr, $name:ident, $plain:ident) => {{
@@ -119,4 +112,11 @@ pub fn error_codes<A: Abi>(address: *mut c_int) -> *mut c_int {
 /// Whether it is MPI_ARGV_NULL or MPI_ARGVS_NULL.
 pub(crate) fn is_no_arguments(address: *const std::ffi::c_char) -> bool {
     place_in!(address, mpiprivc_, mpiprivc) < 2
+}
+
+/// What the library defines, for the tests of this crate.
+#[cfg(test)]
+#[allow(non_upper_case_globals)]
+mod blocks {
+    crate::common_blocks!(8);
 }
