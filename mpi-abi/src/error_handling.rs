@@ -221,7 +221,13 @@ fn remove<A: Abi>(code: c_int, is_class: bool) -> Outcome {
     }
     let one = place::<A>(code).and_then(|place| added.get_mut(place));
     let one = one.filter(|one| one.exists && (one.class == code) == is_class);
-    one.ok_or_else(|| no_such_code(what, code))?.exists = false;
+    let one = one.ok_or_else(|| no_such_code(what, code))?;
+    if !one.text.is_empty() {
+        let what =
+            format!("the error {} {code} still has a string: remove it first", if is_class { "class" } else { "code" });
+        return Err(Error::new(ErrorClass::Argument, what));
+    }
+    one.exists = false;
     Ok(())
 }
 

@@ -49,8 +49,11 @@ const FORTRAN: &[(&str, &str)] = &[
     ("mpi_double_complex_supported", "true"),
 ];
 
-/// MPI_Abi_get_fortran_info (MPI-5.0 section 20.4).
+/// MPI_Abi_get_fortran_info (MPI-5.0 section 20.4). Other ABIs than the standard one have no such facts.
 pub fn abi_get_fortran_info<A: Abi>(made: Out<A::Handle>) -> Outcome {
+    if A::ABI_VERSION[0] < 0 {
+        return made.set(A::handle(A::INFO_NULL));
+    }
     give::<A>(FORTRAN, made)
 }
 

@@ -460,6 +460,9 @@ pub fn request_get_status_any<A: Abi>(
     }
     if !active {
         status.set(&value_of::<A>(&Status::EMPTY));
+        if !status.is_ignored() {
+            status.set_error(A::SUCCESS)?;
+        }
     }
     index.set(A::UNDEFINED)?;
     flag.set((!active).into())

@@ -8,8 +8,9 @@ use rwmpi_protocol::Pattern;
 
 use crate::engine::OperationId;
 
-/// How often a wait idles before it is published.
-pub(crate) const PUBLISHED_AFTER: u32 = 200;
+/// How often a wait idles before it is published, and between looks at whether it waits for something else by now: so often that
+/// a message on its way has come, but before the transport lets the rank sleep.
+pub(crate) const PUBLISHED_AFTER: u32 = 50;
 
 /// What a call waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -33,15 +33,17 @@ fn buffer_error<T>(what: &str) -> Result<T> {
 fn elements_of(memory: Memory, displacement: i64, count: i64, datatype: &Datatype) -> Result<Elements> {
     let count =
         u64::try_from(count).map_err(|_| Error::new(ErrorClass::Count, format!("the count {count} is negative")))?;
-    if memory.address().is_null() && count > 0 && datatype.size() > 0 && datatype.is_predefined() {
+    // MPI_BOTTOM is null, too: then the displacement is the address.
+    let place = memory.after(displacement);
+    if place.address().is_null() && count > 0 && datatype.size() > 0 && datatype.is_predefined() {
         return buffer_error("the buffer is a null pointer");
     }
-    Ok(memory.after(displacement).elements(count, datatype.clone()))
+    Ok(place.elements(count, datatype.clone()))
 }
 
-/// Refuses one buffer for two purposes.
-fn apart(one: Memory, other: Memory) -> Result<()> {
-    if one == other && !one.address().is_null() {
+/// Refuses one buffer for two purposes. Buffers of no elements may be anywhere.
+fn apart(one: Memory, other: Memory, counts: [i64; 2]) -> Result<()> {
+    if one == other && !one.address().is_null() && !counts.contains(&0) {
         return buffer_error("both buffers are the same memory: pass MPI_IN_PLACE for one of them");
     }
     Ok(())
@@ -155,7 +157,7 @@ impl<A: Abi> Call<A> {
 
     pub(super) fn gather(&self, part: Even<A>, all: Even<A>, root: c_int) -> Result<Collective> {
         self.gather_blocks(part, root, || {
-            apart(part.0, all.0)?;
+            apart(part.0, all.0, [part.1, all.1])?;
             self.elements(all).map(Blocks::Even)
         })
     }
@@ -172,7 +174,7 @@ impl<A: Abi> Call<A> {
 
     pub(super) fn scatter(&self, all: Even<A>, part: Even<A>, root: c_int) -> Result<Collective> {
         self.scatter_blocks(part, root, || {
-            apart(part.0, all.0)?;
+            apart(part.0, all.0, [part.1, all.1])?;
             self.elements(all).map(Blocks::Even)
         })
     }
@@ -182,7 +184,7 @@ impl<A: Abi> Call<A> {
     }
 
     pub(super) fn allgather(&self, part: Even<A>, all: Even<A>) -> Result<Collective> {
-        apart(part.0, all.0)?;
+        apart(part.0, all.0, [part.1, all.1])?;
         Ok(Collective::Allgather { part: self.unless_in_place(part)?, all: Blocks::Even(self.elements(all)?) })
     }
 
@@ -192,7 +194,7 @@ impl<A: Abi> Call<A> {
     }
 
     pub(super) fn alltoall(&self, sent: Even<A>, received: Even<A>) -> Result<Collective> {
-        apart(sent.0, received.0)?;
+        apart(sent.0, received.0, [sent.1, received.1])?;
         let sent = self.unless_in_place(sent)?.map(Blocks::Even);
         Ok(Collective::Alltoall { sent, received: Blocks::Even(self.elements(received)?) })
     }
@@ -214,14 +216,14 @@ impl<A: Abi> Call<A> {
         let operation = self.rank.operation::<A>(op)?;
         let (_, count, datatype) = data;
         let result = self.is_root(root).then(|| {
-            apart(data.0, result)?;
+            apart(data.0, result, [count; 2])?;
             self.elements((result, count, datatype))
         });
         Ok(Collective::Reduce { data: self.part(data, root)?, result: result.transpose()?, operation, root })
     }
 
     pub(super) fn allreduce(&self, data: Even<A>, result: Memory, op: A::Handle) -> Result<Collective> {
-        apart(data.0, result)?;
+        apart(data.0, result, [data.1; 2])?;
         let operation = self.rank.operation::<A>(op)?;
         let (_, count, datatype) = data;
         let result = self.elements((result, count, datatype))?;
@@ -229,7 +231,7 @@ impl<A: Abi> Call<A> {
     }
 
     pub(super) fn scan(&self, data: Even<A>, result: Memory, op: A::Handle, exclusive: bool) -> Result<Collective> {
-        apart(data.0, result)?;
+        apart(data.0, result, [data.1; 2])?;
         let operation = self.rank.operation::<A>(op)?;
         let (_, count, datatype) = data;
         let result = self.elements((result, count, datatype))?;
@@ -244,7 +246,7 @@ impl<A: Abi> Call<A> {
         datatype: A::Handle,
         op: A::Handle,
     ) -> Result<Collective> {
-        apart(data, result)?;
+        apart(data, result, [counts.iter().sum(); 2])?;
         let operation = self.rank.operation::<A>(op)?;
         let unsigned = |&count: &i64| u64::try_from(count).ok();
         let counts: Option<Vec<u64>> = counts.iter().map(unsigned).collect();
