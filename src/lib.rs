@@ -3,6 +3,7 @@
 
 pub use rwmpi_core::*;
 pub use rwmpi_launcher::launch;
+pub use rwmpi_shared_heap::SharedHeap;
 
 /// The README's program, compiled with the documentation tests.
 #[cfg(doctest)]

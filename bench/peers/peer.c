@@ -5,7 +5,10 @@
  *   mpiexec -n 2 ./peer latency 0 8 1048576        sizes in bytes
  *   mpiexec -n 2 ./peer bandwidth 65536            64 at once, fewer above 64 KB
  *   mpiexec -n 2 ./peer tags 10000                 posted and unexpected, in order and in reverse
+ *   mpiexec -n 2 ./peer calls                      the front end alone
+ *   mpiexec -n 2 ./peer pack                       derived datatypes, 1 MB of data
  *   mpiexec -n 4 ./peer barrier
+ *   mpiexec -n 4 ./peer allreduce 8 65536          also bcast, reduce, allgather, alltoall: bytes that a rank gives to each
  *
  * Ranks are to be bound by mpiexec. See bench/README.md for what each figure means. */
 #define _GNU_SOURCE
@@ -237,6 +240,148 @@ static void barriers(int iterations, size_t bytes) {
     keep((now_us() - start) / iterations);
 }
 
+/* Collectives: what each rank gives (to each, alltoall) is `bytes` long; roots take turns, so that nobody runs ahead. Up to
+ * SINGLE_MIN bytes a sample is the mean of calls in a row; above, one call from a barrier on, until the last rank has left it. */
+enum { SINGLE_MIN = 4096 };
+typedef void (*collective)(char *out, char *in, int bytes, int root);
+static collective the_collective;
+
+static void bcast(char *out, char *in, int bytes, int root) {
+    MPI_Bcast(rank == root ? out : in, bytes, MPI_CHAR, root, MPI_COMM_WORLD);
+}
+
+static void reduce(char *out, char *in, int bytes, int root) {
+    MPI_Reduce(out, in, bytes / 8, MPI_DOUBLE, MPI_SUM, root, MPI_COMM_WORLD);
+}
+
+static void allreduce(char *out, char *in, int bytes, int root) {
+    (void)root;
+    MPI_Allreduce(out, in, bytes / 8, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+}
+
+static void allgather(char *out, char *in, int bytes, int root) {
+    (void)root;
+    MPI_Allgather(out, bytes, MPI_CHAR, in, bytes, MPI_CHAR, MPI_COMM_WORLD);
+}
+
+static void alltoall(char *out, char *in, int bytes, int root) {
+    (void)root;
+    MPI_Alltoall(out, bytes, MPI_CHAR, in, bytes, MPI_CHAR, MPI_COMM_WORLD);
+}
+
+static const struct { const char *name; collective call; } collectives[] = {
+    {"bcast", bcast}, {"reduce", reduce}, {"allreduce", allreduce}, {"allgather", allgather}, {"alltoall", alltoall}};
+
+static void fill(double *numbers, size_t count) {
+    for (size_t at = 0; at < count; at += LINE / 8) numbers[at] = (double)(++message_serial & 1023);
+}
+
+static void collect(int iterations, size_t bytes) {
+    char *out = messages[0][0], *in = messages[1][0];
+    int single = bytes > SINGLE_MIN;
+    double start = now_us();
+    for (int i = 0; i < iterations; i++) {
+        if (single) {
+            fill((double *)out, bytes / 8);
+            MPI_Barrier(MPI_COMM_WORLD);
+            start = now_us();
+        }
+        the_collective(out, in, (int)bytes, i % size);
+        if (single) {
+            double time = now_us() - start - clock_us, longest = 0;
+            MPI_Reduce(&time, &longest, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+            keep(longest);
+        }
+    }
+    if (!single) keep((now_us() - start) / iterations);
+}
+
+/* calls: what the library's front end takes, without any message. */
+static void comm_ranks(int iterations, size_t bytes) {
+    (void)bytes;
+    int found;
+    double start = now_us();
+    for (int i = 0; i < iterations; i++) MPI_Comm_rank(MPI_COMM_WORLD, &found);
+    keep((now_us() - start) / iterations);
+}
+
+static void sends_to_nobody(int iterations, size_t bytes) {
+    (void)bytes;
+    double start = now_us();
+    for (int i = 0; i < iterations; i++) MPI_Send(&rank, 1, MPI_INT, MPI_PROC_NULL, DATA, MPI_COMM_WORLD);
+    keep((now_us() - start) / iterations);
+}
+
+/* pack: 1 MB of data out of four layouts and back, and a loop written by hand for the first of them. */
+enum { PACKED = 1 << 20, NUMBERS = PACKED / 8, SPREAD = 2 };
+static double *spread, *packed;
+static MPI_Datatype layout;
+static int unpacking;
+
+static void by_hand(int iterations, size_t bytes) {
+    (void)bytes;
+    for (int i = 0; i < iterations; i++) {
+        double start = now_us();
+        for (int at = 0; at < NUMBERS; at++) packed[at] = spread[SPREAD * at];
+        __asm__ volatile("" ::: "memory");
+        keep(now_us() - start - clock_us);
+    }
+}
+
+static void pack(int iterations, size_t bytes) {
+    for (int i = 0; i < iterations; i++) {
+        int place = 0;
+        double start = now_us();
+        if (unpacking) MPI_Unpack(packed, (int)bytes, &place, spread, 1, layout, MPI_COMM_WORLD);
+        else MPI_Pack(spread, 1, layout, packed, (int)bytes, &place, MPI_COMM_WORLD);
+        keep(now_us() - start - clock_us);
+    }
+}
+
+static void packs(void) {
+    enum { BLOCK = 4, BLOCKS = NUMBERS / BLOCK, EDGE = 64, PLANES = NUMBERS / EDGE / EDGE };
+    static const char *names[] = {"vector", "indexed", "struct", "subarray"};
+    int *lengths = calloc(BLOCKS, sizeof *lengths), *places = calloc(BLOCKS, sizeof *places);
+    spread = calloc(3 * NUMBERS, 8);
+    packed = calloc(NUMBERS, 8);
+    for (int at = 0; at < 3 * NUMBERS; at++) spread[at] = at;
+    measure("pack vector by hand", by_hand, PACKED);
+    for (int kind = 0; kind < 4; kind++) {
+        char name[32];
+        if (kind == 0) MPI_Type_vector(NUMBERS, 1, SPREAD, MPI_DOUBLE, &layout);
+        if (kind == 1) {
+            for (int at = 0; at < BLOCKS; at++) lengths[at] = 1 + at % 7, places[at] = 8 * at;
+            for (int at = 0, left = NUMBERS; at < BLOCKS; at++) {
+                if (lengths[at] > left || at == BLOCKS - 1) lengths[at] = left < 8 ? left : 7;
+                left -= lengths[at];
+            }
+            MPI_Type_indexed(BLOCKS, lengths, places, MPI_DOUBLE, &layout);
+        }
+        if (kind == 2) {
+            int counts[] = {1, 2, 1};
+            MPI_Aint at[] = {0, 8, 32};
+            MPI_Datatype types[] = {MPI_INT64_T, MPI_DOUBLE, MPI_UINT64_T}, one, sized;
+            MPI_Type_create_struct(3, counts, at, types, &one);
+            MPI_Type_create_resized(one, 0, 40, &sized);
+            MPI_Type_contiguous(NUMBERS / 4, sized, &layout);
+            MPI_Type_free(&one);
+            MPI_Type_free(&sized);
+        }
+        if (kind == 3) {
+            int whole[] = {PLANES + 2, EDGE + 2, EDGE + 2}, inner[] = {PLANES, EDGE, EDGE}, from[] = {1, 1, 1};
+            MPI_Type_create_subarray(3, whole, inner, from, MPI_ORDER_C, MPI_DOUBLE, &layout);
+        }
+        MPI_Type_commit(&layout);
+        int bytes;
+        MPI_Type_size(layout, &bytes);
+        for (unpacking = 0; unpacking < 2; unpacking++) {
+            snprintf(name, sizeof name, "%s %s", unpacking ? "unpack" : "pack", names[kind]);
+            measure(name, pack, bytes);
+        }
+        MPI_Type_free(&layout);
+    }
+}
+
 /* tags: `bytes` carries how many messages there are. */
 static int posted, reverse;
 
@@ -285,8 +430,10 @@ int main(int argc, char **argv) {
     peer = 1 - rank;
     const char *what = argc > 1 ? argv[1] : "";
     int barrier = !strcmp(what, "barrier");
-    if (size < 2 || (size > 2 && !barrier)) {
-        fprintf(stderr, "start with -n 2 (barrier: any number from 2): peer latency|bandwidth|tags|barrier [sizes]\n");
+    for (size_t i = 0; i < sizeof collectives / sizeof *collectives; i++)
+        if (!strcmp(what, collectives[i].name)) the_collective = collectives[i].call;
+    if (size < 2 || (size > 2 && !barrier && !the_collective)) {
+        fprintf(stderr, "start with -n 2: peer latency|bandwidth|tags SIZES, peer calls, peer pack, or -n 2 or more: peer barrier, peer COLLECTIVE SIZES\n");
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
     clock_us = 1e9;
@@ -300,9 +447,17 @@ int main(int argc, char **argv) {
         printf("%-24s %9s  %10s  %10s  %10s  %9s  %s  %s  %s  %s\n", "benchmark", "bytes", "min us", "sextile us", "median us",
                "MB/s", "regime", "line", "samples", "dropped");
     if (barrier) measure("barrier", barriers, 0);
+    if (!strcmp(what, "calls")) {
+        measure("MPI_Comm_rank", comm_ranks, 0);
+        measure("MPI_Send to nobody", sends_to_nobody, 0);
+    }
+    if (!strcmp(what, "pack")) packs();
     for (int i = 2; i < argc && !barrier; i++) {
         size_t bytes = strtoull(argv[i], NULL, 10);
-        if (!strcmp(what, "latency")) {
+        if (the_collective) {
+            make_messages(bytes * size, 1);
+            measure(what, collect, bytes);
+        } else if (!strcmp(what, "latency")) {
             make_messages(bytes, 1);
             measure(what, ping_pong, bytes);
         } else if (!strcmp(what, "bandwidth")) {

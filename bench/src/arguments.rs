@@ -2,6 +2,7 @@
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use rwmpi::Protocol;
+use rwmpi_launcher::Transport;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -43,6 +44,9 @@ pub struct Common {
     /// How messages travel: sr, nsr or auto. In a job that mpiexec started, mpiexec decides.
     #[arg(long)]
     pub protocol: Option<Protocol>,
+    /// What carries messages: auto, or tcp for TCP even within a node. In a job that mpiexec started, mpiexec decides.
+    #[arg(long)]
+    pub transport: Option<Transport>,
     /// Where the messages lie.
     #[arg(long, value_enum, default_value_t = Memory::Shared)]
     pub memory: Memory,

@@ -22,6 +22,9 @@ pub fn run(common: &Common, ranks: &[u16]) -> Result<()> {
         if let Some(protocol) = common.protocol {
             job = job.protocol(protocol);
         }
+        if let Some(transport) = common.transport {
+            job = job.transport(transport);
+        }
         let outcome = job.run().context("can't start the job")?;
         if let Some(report) = outcome.report {
             eprintln!("{report}");

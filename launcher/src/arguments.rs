@@ -4,7 +4,7 @@
 //! arguments are never looked at. Long options may have one dash or two.
 
 use crate::error::exit_code;
-use crate::job_spec::{Binding, JobSpec, Section};
+use crate::job_spec::{Binding, JobSpec, Section, Transport};
 use clap::builder::PossibleValue;
 use clap::error::ErrorKind;
 use clap::{ArgAction, Command, CommandFactory, FromArgMatches, Parser, ValueEnum};
@@ -62,6 +62,9 @@ struct Options {
     /// How messages travel [default: auto]
     #[arg(long, value_name = "PROTOCOL")]
     protocol: Option<ProtocolName>,
+    /// What carries messages: auto (memory where it can be shared) or tcp [default: auto]
+    #[arg(long, value_name = "TRANSPORT")]
+    transport: Option<Transport>,
     /// Keep the ranks' shared memory in a file in DIR rather than in anonymous memory
     #[arg(long, value_name = "DIR")]
     segment_dir: Option<PathBuf>,
@@ -249,6 +252,9 @@ fn apply_global(mut spec: JobSpec, options: &Options) -> JobSpec {
     if let Some(ProtocolName(protocol)) = options.protocol {
         spec = spec.protocol(protocol);
     }
+    if let Some(transport) = options.transport {
+        spec = spec.transport(transport);
+    }
     if let Some(directory) = &options.segment_dir {
         spec = spec.segment_directory(directory);
     }
@@ -319,9 +325,12 @@ mod tests {
 
     #[test]
     fn settings_are_understood() {
-        let spec = spec("-bind-to none --report-bindings -protocol nsr -segment-dir /dev/shm -explain -tag-output a");
+        let spec = spec(
+            "-bind-to none --report-bindings -protocol nsr -transport tcp -segment-dir /dev/shm -explain -tag-output a",
+        );
         assert_eq!(spec.binding, Binding::None);
         assert_eq!(spec.protocol, Some(Protocol::Nsr));
+        assert_eq!(spec.transport, Some(Transport::Tcp));
         assert_eq!(spec.segment_directory, Some("/dev/shm".into()));
         assert!(spec.explain && spec.report_bindings && spec.prefix);
     }
@@ -337,6 +346,7 @@ mod tests {
         assert!(refused("--protocl sr a").contains("--protocol"));
         assert!(refused("-timout 3 a").contains("--timeout"));
         assert!(refused("--protocol fast a").contains("nsr"));
+        assert!(refused("--transport pigeon a").contains("auto or tcp"));
         assert!(refused("-n four a").contains("four"));
         assert!(refused("-n -1 a").contains("-1"));
         assert!(refused("--timeout 0 a").contains("more than 0"));

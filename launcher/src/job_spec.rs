@@ -68,6 +68,42 @@ pub enum Binding {
     None,
 }
 
+/// What carries messages between ranks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Transport {
+    /// Memory where it can be shared, TCP elsewhere.
+    Auto,
+    /// TCP everywhere, for comparison and for finding faults.
+    Tcp,
+}
+
+impl Transport {
+    /// What carries messages in the job of this process: as its launcher was told.
+    pub fn of_job() -> Self {
+        let set = std::env::var(rwmpi_transport::TRANSPORT);
+        set.ok().and_then(|name| name.parse().ok()).unwrap_or(Transport::Auto)
+    }
+
+    /// Its name: `auto` or `tcp`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Transport::Auto => "auto",
+            Transport::Tcp => "tcp",
+        }
+    }
+}
+
+impl std::str::FromStr for Transport {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        [Transport::Auto, Transport::Tcp]
+            .into_iter()
+            .find(|transport| transport.name() == name)
+            .ok_or_else(|| format!("there is no transport {name:?}: choose auto or tcp"))
+    }
+}
+
 /// Where the ranks' output goes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Output {
@@ -92,6 +128,7 @@ pub struct JobSpec {
     pub(crate) sections: Vec<Section>,
     pub(crate) environment: Vec<(OsString, OsString)>,
     pub(crate) protocol: Option<Protocol>,
+    pub(crate) transport: Option<Transport>,
     pub(crate) binding: Binding,
     pub(crate) timeout: Option<Duration>,
     pub(crate) prefix: bool,
@@ -111,6 +148,7 @@ impl JobSpec {
             sections: vec![section],
             environment: Vec::new(),
             protocol: None,
+            transport: None,
             binding: Binding::Auto,
             timeout: None,
             prefix: false,
@@ -139,6 +177,12 @@ impl JobSpec {
     /// How messages travel; without it, what `RWMPI_PROTOCOL` says, or the library's default.
     pub fn protocol(mut self, protocol: Protocol) -> Self {
         self.protocol = Some(protocol);
+        self
+    }
+
+    /// What carries messages; without it, what `RWMPI_TRANSPORT` says, or [`Transport::Auto`].
+    pub fn transport(mut self, transport: Transport) -> Self {
+        self.transport = Some(transport);
         self
     }
 

@@ -20,7 +20,9 @@ mod job_spec;
 mod launch;
 mod output;
 mod plan;
+mod pmi;
 mod report;
+mod shared_heap;
 mod signals;
 mod spawn;
 mod standard_input;
@@ -30,5 +32,5 @@ mod watch;
 
 pub use command_line::command_line;
 pub use error::{LaunchError, exit_code};
-pub use job_spec::{Binding, JobSpec, Outcome, Output, Section};
+pub use job_spec::{Binding, JobSpec, Outcome, Output, Section, Transport};
 pub use launch::{in_job, launch, start_self};

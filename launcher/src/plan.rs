@@ -34,6 +34,8 @@ pub(crate) struct Plan {
     pub(crate) sections: Vec<PlannedSection>,
     /// For each rank, the index of its section.
     pub(crate) section_of: Vec<usize>,
+    /// For each rank, the number of its node.
+    pub(crate) nodes: Vec<usize>,
     pub(crate) placement: Placement,
     pub(crate) machine: Machine,
 }
@@ -51,7 +53,8 @@ impl Plan {
         let threads: Vec<usize> = section_of.iter().map(|&index| sections[index].threads).collect();
         let machine = Machine::look().map_err(LaunchError::system("read the affinity mask"))?;
         let placement = binding::place(spec.binding, &threads, &machine);
-        Ok(Plan { sections, section_of, placement, machine })
+        let nodes = vec![0; section_of.len()];
+        Ok(Plan { sections, section_of, nodes, placement, machine })
     }
 
     /// How many ranks there are.
@@ -74,6 +77,9 @@ fn plan_section(spec: &JobSpec, section: &Section) -> Result<PlannedSection, Lau
     if let Some(protocol) = spec.protocol {
         environment.push((Protocol::VARIABLE.into(), protocol.name().into()));
     }
+    if let Some(transport) = spec.transport {
+        environment.push((rwmpi_transport::TRANSPORT.into(), transport.name().into()));
+    }
     let here = env::current_dir().map_err(LaunchError::system("find the working directory"))?;
     let directory = section.directory.as_ref().map(|directory| here.join(directory));
     if let Some(directory) = &directory {
@@ -93,7 +99,7 @@ fn plan_section(spec: &JobSpec, section: &Section) -> Result<PlannedSection, Lau
 }
 
 /// The value that a rank will see.
-fn setting(environment: &[(OsString, OsString)], name: &str) -> Option<OsString> {
+pub(crate) fn setting(environment: &[(OsString, OsString)], name: &str) -> Option<OsString> {
     let set = environment.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value.clone());
     set.or_else(|| env::var_os(name))
 }

@@ -16,19 +16,21 @@
 use crate::error::LaunchError;
 use crate::job_spec::Output;
 use crate::plan::Plan;
+use crate::shared_heap;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::FdFlags;
 use rustix::pipe::PipeFlags;
 use rustix::process::{Pid, PidfdFlags, Resource, Rlimit, Signal, WaitId, WaitIdOptions, WaitIdStatus};
 use rustix::thread::CpuSet;
+use rwmpi_transport::pmi::{PMI_FD, PMI_NUMBER, PMI_SIZE};
 use rwmpi_transport::{JOB_FD, Job, LIFELINE_FD, RANK, SIZE};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
 
-/// Descriptors that a rank costs the launcher: two pipes, a process descriptor, and rank 0's standard input.
-const DESCRIPTORS_PER_RANK: u64 = 3;
+/// Descriptors that a rank costs the launcher: two pipes, a process descriptor, and a connection.
+const DESCRIPTORS_PER_RANK: u64 = 4;
 /// Descriptors that the launcher needs for itself, claimed cores included.
 const DESCRIPTORS_SPARE: u64 = 512;
 
@@ -101,8 +103,8 @@ impl<'a> Spawner<'a> {
         self.lifeline
     }
 
-    /// Starts one rank; it runs its program when this returns.
-    pub(crate) fn start(&self, rank: usize) -> Result<(RankProcess, RankPipes), LaunchError> {
+    /// Starts one rank, which talks to the launcher over `pmi`; it runs its program when this returns.
+    pub(crate) fn start(&self, rank: usize, pmi: OwnedFd) -> Result<(RankProcess, RankPipes), LaunchError> {
         let section = self.plan.section(rank);
         let failed = |source: io::Error| start_error(rank, self.plan, source);
         let guard = self.lifeline.guard()?;
@@ -112,11 +114,15 @@ impl<'a> Spawner<'a> {
             .arg0(&section.name)
             .args(&section.arguments)
             .envs(section.environment.iter().map(|(name, value)| (name, value)))
+            .envs(shared_heap::variables(&section.environment))
             .env(RANK, rank.to_string())
             .env(SIZE, self.plan.ranks().to_string())
             .env("RWMPI_APPNUM", self.plan.section_of[rank].to_string())
             .env(JOB_FD, self.job.as_fd().as_raw_fd().to_string())
             .env(LIFELINE_FD, lifeline.to_string())
+            .env(PMI_NUMBER, rank.to_string())
+            .env(PMI_SIZE, self.plan.ranks().to_string())
+            .env(PMI_FD, pmi.as_raw_fd().to_string())
             .stdin(match self.rank_0_input {
                 Rank0Input::Inherited if rank == 0 => Stdio::inherit(),
                 Rank0Input::Piped if rank == 0 => Stdio::piped(),
@@ -131,7 +137,7 @@ impl<'a> Spawner<'a> {
         let child_setup = ChildSetup {
             launcher: self.launcher,
             guard: guard.as_raw_fd(),
-            inherited: [self.job.as_fd().as_raw_fd(), lifeline, guard.as_raw_fd()],
+            inherited: [self.job.as_fd().as_raw_fd(), lifeline, guard.as_raw_fd(), pmi.as_raw_fd()],
             cpus: self.plan.placement.cpus[rank].as_deref().map(cpu_set),
             file_limit: self.file_limit,
         };
@@ -197,7 +203,7 @@ impl Drop for RankProcess {
 struct ChildSetup {
     launcher: Pid,
     guard: RawFd,
-    inherited: [RawFd; 3],
+    inherited: [RawFd; 4],
     cpus: Option<CpuSet>,
     file_limit: Rlimit,
 }

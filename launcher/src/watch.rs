@@ -5,7 +5,9 @@ use crate::explain;
 use crate::job_spec::{JobSpec, Outcome, Output};
 use crate::output::{Outputs, Pumped};
 use crate::plan::Plan;
+use crate::pmi::PmiServer;
 use crate::report::{self, Ending, Failure, RankState, Verdict};
+use crate::shared_heap;
 use crate::signals::Signals;
 use crate::spawn::{Lifeline, RankProcess, Spawner};
 use crate::standard_input::{self, StandardInput};
@@ -35,6 +37,7 @@ pub(crate) struct Watch<'a> {
     spec: &'a JobSpec,
     plan: &'a Plan,
     job: Job,
+    pmi: PmiServer,
     ranks: Vec<Rank>,
     running: usize,
     /// Readable when a rank has ended.
@@ -66,14 +69,18 @@ impl<'a> Watch<'a> {
         for line in explain::lines(spec, plan) {
             outputs.note(&line);
         }
+        if spec.explain {
+            outputs.note(&shared_heap::explain(&job, &plan.sections[0].environment));
+        }
         let signals = if spec.forward_signals { Signals::collect()? } else { Signals::ignored() };
         let exits = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(LaunchError::system("watch the ranks"))?;
         let spawner = Spawner::new(plan, &job, spec.output, standard_input::choose(spec.output))?;
         let started = Instant::now();
         let mut ranks = Vec::with_capacity(plan.ranks());
         let mut rank_0_input = None;
+        let mut pmi = PmiServer::new(&plan.nodes)?;
         for rank in 0..plan.ranks() {
-            let (process, mut pipes) = spawner.start(rank)?;
+            let (process, mut pipes) = spawner.start(rank, pmi.add(plan.section_of[rank])?)?;
             epoll::add(&exits, &process.pidfd, epoll::EventData::new_u64(rank as u64), epoll::EventFlags::IN)
                 .map_err(LaunchError::system("watch a rank"))?;
             ranks.push(Rank { process, ending: None });
@@ -85,6 +92,7 @@ impl<'a> Watch<'a> {
             spec,
             plan,
             job,
+            pmi,
             running: ranks.len(),
             ranks,
             exits,
@@ -104,6 +112,7 @@ impl<'a> Watch<'a> {
         while self.running > 0 {
             self.wait()?;
             self.take_signals();
+            self.serve_ranks();
             self.outputs.pump(Instant::now());
             self.take_exits()?;
             self.look_at_job();
@@ -112,6 +121,9 @@ impl<'a> Watch<'a> {
         let wall = self.started.elapsed();
         // Children that a rank left behind.
         self.signal_all(Signal::KILL);
+        if self.spec.explain {
+            shared_heap::result(&self.job).iter().for_each(|line| self.outputs.note(line));
+        }
         self.drain()?;
         let program = |rank| report::command_line(self.plan.section(rank));
         let report = self.verdict.as_ref().map(|verdict| verdict.text(program));
@@ -134,11 +146,29 @@ impl<'a> Watch<'a> {
         let input_waits = input.is_some();
         let mut polled: Vec<PollFd<'_>> = input.into_iter().collect();
         polled.push(PollFd::new(&self.exits, PollFlags::IN));
+        polled.push(PollFd::from_borrowed_fd(self.pmi.readable(), PollFlags::IN));
         poll_for(polled, &self.signals, &self.outputs, due).map(|input_ready| {
             if input_waits && input_ready {
                 self.input.pump();
             }
         })
+    }
+
+    /// Helps the ranks to find each other.
+    fn serve_ranks(&mut self) {
+        if self.pmi.serve().is_some() {
+            self.pmi.release([]);
+        }
+    }
+
+    /// Whether a rank has joined the job, as a program of this library or of another.
+    fn joined(&self, rank: usize) -> bool {
+        self.job.attached(rank) || self.pmi.joined(rank)
+    }
+
+    /// Whether it has left in good order.
+    fn finished(&self, rank: usize) -> bool {
+        self.job.finished(rank) || self.pmi.finished(rank)
     }
 
     /// When the time allowed is over.
@@ -220,14 +250,14 @@ impl<'a> Watch<'a> {
 
     fn is_failure(&self, rank: usize, ending: Ending) -> bool {
         match ending {
-            Ending::Exited { code: 0 } => self.job.attached(rank) && !self.job.finished(rank) && self.running > 0,
+            Ending::Exited { code: 0 } => self.joined(rank) && !self.finished(rank) && self.running > 0,
             Ending::Exited { .. } | Ending::Killed { .. } => true,
         }
     }
 
     fn fail(&mut self, rank: usize, ending: Ending) {
-        let attached = self.job.attached(rank);
-        let finished = self.job.finished(rank);
+        let attached = self.joined(rank);
+        let finished = self.finished(rank);
         let in_call = attached && !finished;
         let failure = Failure {
             rank,
@@ -272,6 +302,12 @@ impl<'a> Watch<'a> {
             let now = Instant::now();
             let verdict = Verdict::Aborted { rank: record.peer, code: record.code, text: record.text };
             self.end(verdict, vec![(now, Signal::TERM), (now + END_GRACE, Signal::KILL)]);
+        } else if self.verdict.is_none()
+            && let Some((rank, code)) = self.pmi.abort()
+        {
+            let now = Instant::now();
+            let verdict = Verdict::Aborted { rank: Some(rank), code, text: String::new() };
+            self.end(verdict, vec![(now, Signal::TERM), (now + END_GRACE, Signal::KILL)]);
         }
     }
 
@@ -279,12 +315,12 @@ impl<'a> Watch<'a> {
     fn stayed_away(&self) -> Option<(usize, Ending)> {
         let mut ranks = self.ranks.iter().enumerate();
         let (absent, ending) =
-            ranks.find_map(|(index, rank)| Some((index, rank.ending?)).filter(|_| !self.job.attached(index)))?;
+            ranks.find_map(|(index, rank)| Some((index, rank.ending?)).filter(|_| !self.joined(index)))?;
         let waited_for = self
             .ranks
             .iter()
             .enumerate()
-            .any(|(index, rank)| rank.ending.is_none() && self.job.attached(index) && !self.job.finished(index));
+            .any(|(index, rank)| rank.ending.is_none() && self.joined(index) && !self.finished(index));
         waited_for.then_some((absent, ending))
     }
 
@@ -320,7 +356,7 @@ impl<'a> Watch<'a> {
             pid: entry.process.pid(),
             doing: self.doing(rank),
             wait: self.wait_of(rank),
-            takes_part: !self.job.finished(rank),
+            takes_part: !self.finished(rank),
         };
         running.map(state).collect()
     }
@@ -336,11 +372,14 @@ impl<'a> Watch<'a> {
     }
 
     fn doing(&self, rank: usize) -> String {
-        if !self.job.attached(rank) {
+        if !self.joined(rank) {
             return "running, has not joined the job".to_owned();
         }
-        if self.job.finished(rank) {
+        if self.finished(rank) {
             return "running, has left the job".to_owned();
+        }
+        if !self.job.attached(rank) {
+            return "has joined the job by an MPI library that does not say more".to_owned();
         }
         match (self.spec.describe_activity)(&self.job.activity(rank)) {
             Some(call) => format!("last call: {call}"),

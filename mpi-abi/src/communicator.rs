@@ -4,7 +4,9 @@ use rwmpi_core::{Communicator, Error, ErrorClass, Info, Result, SplitType};
 
 use crate::argument::{Out, Text, TextOut, c_int};
 use crate::error::{ErrorHandler, Outcome};
+use crate::error_handling::error_handler;
 use crate::group::comparison;
+use crate::info::{add_info, hints};
 use crate::interface::Abi;
 use crate::number::rank_number;
 use crate::rank::{CommunicatorEntry, Rank, rank};
@@ -49,7 +51,7 @@ pub fn comm_dup<A: Abi>(communicator: A::Handle, made: Out<A::Handle>) -> Outcom
 pub fn comm_dup_with_info<A: Abi>(communicator: A::Handle, info: A::Handle, made: Out<A::Handle>) -> Outcome {
     let rank = rank()?;
     let entry = rank.communicator::<A>(communicator)?;
-    let duplicate = entry.core.dup_with_info(&rank.hints::<A>(info)?)?;
+    let duplicate = entry.core.dup_with_info(&hints::<A>(info)?)?;
     made.set(rank.add_communicator::<A>(duplicate, &entry))
 }
 
@@ -79,7 +81,7 @@ pub fn comm_idup_with_info<A: Abi>(
     made: Out<A::Handle>,
     request: Out<A::Handle>,
 ) -> Outcome {
-    let info = rank()?.hints::<A>(info)?;
+    let info = hints::<A>(info)?;
     start_duplicate::<A>(communicator, &info, made, request)
 }
 
@@ -114,8 +116,8 @@ pub fn comm_create_from_group<A: Abi>(
 ) -> Outcome {
     let rank = rank()?;
     let world = rank.communicator::<A>(A::handle(A::COMM_WORLD))?;
-    let (group, info) = (rank.group::<A>(group)?, rank.hints::<A>(info)?);
-    let handler = rank.error_handler::<A>(handler)?;
+    let (group, info) = (rank.group::<A>(group)?, hints::<A>(info)?);
+    let handler = error_handler::<A>(handler)?;
     if group.size() == 0 {
         return made.set(A::handle(A::COMM_NULL));
     }
@@ -156,7 +158,7 @@ pub fn comm_split_type<A: Abi>(
         _ if by == A::COMM_TYPE_HW_UNGUIDED => Some(SplitType::Unguided),
         _ => return Err(Error::new(ErrorClass::Argument, format!("{by} is no type to split by"))),
     };
-    made.set(rank.add_made::<A>(entry.core.split_type(by, key, &rank.hints::<A>(info)?)?, &entry))
+    made.set(rank.add_made::<A>(entry.core.split_type(by, key, &hints::<A>(info)?)?, &entry))
 }
 
 /// Deletes attributes, while the handle is still valid, and then the handle.
@@ -183,25 +185,18 @@ pub fn comm_disconnect<A: Abi>(handle: Out<A::Handle>) -> Outcome {
     release::<A>(handle, Communicator::disconnect)
 }
 
-/// MPI_Comm_get_parent (MPI-5.0 section 11.8.2): no rank has been spawned by others.
-pub fn comm_get_parent<A: Abi>(parent: Out<A::Handle>) -> Outcome {
-    rank()?;
-    parent.set(A::handle(A::COMM_NULL))
-}
-
 /// MPI_Comm_set_info (MPI-5.0 section 7.4.4).
 pub fn comm_set_info<A: Abi>(communicator: A::Handle, info: A::Handle) -> Outcome {
     let rank = rank()?;
     let entry = rank.communicator::<A>(communicator)?;
-    entry.core.set_info(&rank.hints::<A>(info)?);
+    entry.core.set_info(&hints::<A>(info)?);
     Ok(())
 }
 
 /// MPI_Comm_get_info (MPI-5.0 section 7.4.4).
 pub fn comm_get_info<A: Abi>(communicator: A::Handle, info: Out<A::Handle>) -> Outcome {
     let rank = rank()?;
-    let hints = rank.communicator::<A>(communicator)?.core.info();
-    info.set(rank.add_info::<A>(hints))
+    info.set(add_info::<A>(rank.communicator::<A>(communicator)?.core.info()))
 }
 
 /// MPI_Comm_test_inter (MPI-5.0 section 7.6.1).
@@ -261,7 +256,7 @@ pub fn intercomm_create_from_groups<A: Abi>(
             return Err(Error::new(ErrorClass::Rank, what));
         }
     }
-    let (info, handler) = (rank.hints::<A>(info)?, rank.error_handler::<A>(handler)?);
+    let (info, handler) = (hints::<A>(info)?, error_handler::<A>(handler)?);
     let inter = world.core.create_intercommunicator_from_groups(&local, &remote, &text.get()?)?;
     inter.set_info(&info);
     made.set(rank.add_with_handler::<A>(inter, handler))

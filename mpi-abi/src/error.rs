@@ -1,11 +1,9 @@
-//! What happens to a call that fails (MPI-5.0 section 9.3): the error handler of the communicator that the call is about, or else
-//! MPI_COMM_WORLD's, gets it; by default that ends the job.
+//! What happens to a call that fails (MPI-5.0 section 9.3): the error handler of the communicator, session or file that the call is
+//! about, or else MPI_COMM_WORLD's, gets it; by default that ends the job, but for files.
 #![allow(unsafe_code)]
 
-use std::cell::Cell;
 use std::ffi::{c_int, c_void};
-use std::rc::Rc;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use rwmpi_core::{Error, ErrorClass};
 
@@ -25,20 +23,42 @@ pub(crate) enum ErrorHandler {
     /// The call returns the code (MPI_ERRORS_RETURN).
     Return,
     /// The program's function decides.
-    Function(Rc<HandlerFunction>),
+    Function(Arc<HandlerFunction>),
 }
 
 /// A function of the program that handles errors.
 #[derive(Debug)]
 pub(crate) struct HandlerFunction {
     /// Its address.
-    pub(crate) address: *const c_void,
+    pub(crate) address: usize,
     /// The code of its handle, and how often the program has got that without giving it back.
-    pub(crate) handle: Cell<(u32, u32)>,
+    pub(crate) handle: Mutex<(u32, u32)>,
 }
 
 /// The type of the program's error handlers: the object, the code.
-type ErrorFunction<A> = unsafe extern "C" fn(*mut <A as Abi>::Handle, *mut c_int, ...);
+type ErrorFunction = unsafe extern "C" fn(*mut c_void, *mut c_int, ...);
+
+/// What an error belongs to: the handler is told.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Object<A: Abi> {
+    /// A communicator or a session.
+    Handle(A::Handle),
+    /// A file.
+    File(A::File),
+}
+
+/// What a call without a body is about.
+#[derive(Clone, Copy, Debug)]
+pub enum Subject<A: Abi> {
+    /// Nothing that can be told here.
+    Nothing,
+    /// A communicator.
+    Communicator(A::Handle),
+    /// A window.
+    Window(A::Handle),
+    /// A file.
+    File(A::File),
+}
 
 /// The text of the latest error that was given to a program instead of ending it, with its code.
 static LATEST: Mutex<Option<(c_int, String)>> = Mutex::new(None);
@@ -100,13 +120,31 @@ pub fn finish<A: Abi>(name: &str, outcome: Outcome) -> c_int {
     }
 }
 
-/// What the exported function `name` without a body does, on that communicator if it has one.
+/// What the exported function `name` without a body does.
 #[cold]
-pub fn unsupported<A: Abi>(name: &str, communicator: Option<A::Handle>) -> c_int {
-    let found =
-        rank::rank().and_then(|rank| communicator.map_or(Ok(()), |handle| rank.communicator::<A>(handle).map(drop)));
+pub fn unsupported<A: Abi>(name: &str, subject: Subject<A>) -> c_int {
     let unsupported = || Error::new(ErrorClass::UnsupportedOperation, "this library does not support the function yet");
-    finish::<A>(name, found.and_then(|()| Err(unsupported())))
+    finish::<A>(name, examine::<A>(name, subject).and_then(|()| Err(unsupported())))
+}
+
+/// Whether what the call `name` is about is there at all.
+fn examine<A: Abi>(name: &str, subject: Subject<A>) -> Outcome {
+    let rank = rank::rank()?;
+    if let Subject::Communicator(handle) = subject {
+        rank.communicator::<A>(handle)?;
+    }
+    if name.starts_with("MPI_File_") {
+        rank.blame_files();
+    }
+    match subject {
+        Subject::Window(handle) if A::code(handle) == A::WIN_NULL => {
+            Err(Error::new(ErrorClass::Window, "the window is MPI_WIN_NULL"))
+        }
+        Subject::File(file) if A::file_code(file) == A::FILE_NULL => {
+            Err(Error::new(ErrorClass::File, "the file is MPI_FILE_NULL"))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// What a function of the tool interface without a body returns: it has no error handlers.
@@ -130,17 +168,21 @@ fn raise<A: Abi>(name: &str, error: &Error) -> c_int {
 }
 
 /// Does with an error what the handler says.
-pub(crate) fn invoke<A: Abi>(mut object: A::Handle, handler: &ErrorHandler, code: c_int, text: &str) -> c_int {
+pub(crate) fn invoke<A: Abi>(mut object: Object<A>, handler: &ErrorHandler, code: c_int, text: &str) -> c_int {
     match handler {
         ErrorHandler::Fatal | ErrorHandler::Abort => end_job(code, text),
         ErrorHandler::Return => {}
         ErrorHandler::Function(function) => {
             remember(code, text);
             let mut code = code;
-            // SAFETY: the program gave this address as that of an error handler.
+            let object: *mut c_void = match &mut object {
+                Object::Handle(handle) => (&raw mut *handle).cast(),
+                Object::File(file) => (&raw mut *file).cast(),
+            };
+            // SAFETY: the program gave this address as that of an error handler for objects of that kind.
             unsafe {
-                let function: ErrorFunction<A> = std::mem::transmute(function.address);
-                function(&raw mut object, &raw mut code);
+                let function: ErrorFunction = std::mem::transmute(function.address as *const c_void);
+                function(object, &raw mut code);
             }
             return code;
         }

@@ -3,62 +3,75 @@
 //! A code is its class, but for the codes that programs add. What is known about the latest error beyond its class is the text of
 //! its code until the next error.
 
-use std::cell::Cell;
-use std::rc::Rc;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use rwmpi_core::{Error, ErrorClass, Result};
 
 use crate::argument::{Function, Out, Text, TextOut, c_int};
-use crate::error::{self, ErrorHandler, HandlerFunction, Outcome};
+use crate::error::{self, ErrorHandler, HandlerFunction, Object, Outcome};
+use crate::handle_table::{Kind, Table};
 use crate::interface::Abi;
-use crate::rank::{Rank, rank};
+use crate::rank::{blame_nobody, rank};
 
 fn no_handler(what: &str) -> Error {
     Error::new(ErrorClass::ErrorHandler, format!("the error handler {what}"))
 }
 
-impl Rank {
-    /// What the error handler with that handle does.
-    pub(crate) fn error_handler<A: Abi>(&self, handle: A::Handle) -> Result<ErrorHandler> {
-        let code = A::code(handle);
-        if code == A::ERRORS_ARE_FATAL {
-            Ok(ErrorHandler::Fatal)
-        } else if code == A::ERRORS_RETURN {
-            Ok(ErrorHandler::Return)
-        } else if code == A::ERRORS_ABORT {
-            Ok(ErrorHandler::Abort)
-        } else if code == A::ERRHANDLER_NULL {
-            Err(no_handler("is MPI_ERRHANDLER_NULL"))
-        } else {
-            let found = self.error_handlers.get(code).map(ErrorHandler::Function);
-            found.ok_or_else(|| no_handler("was freed or never was one"))
-        }
-    }
+/// Error handlers that the program made. They are there before MPI_Init and after MPI_Finalize (MPI-5.0 section 11.4.1).
+static HANDLERS: LazyLock<Mutex<Table<Arc<HandlerFunction>>>> =
+    LazyLock::new(|| Mutex::new(Table::new(Kind::ErrorHandler)));
 
-    /// A handle of an error handler, which the program has to give back.
-    fn handle_of_handler<A: Abi>(&self, handler: &ErrorHandler) -> A::Handle {
-        A::handle(match handler {
-            ErrorHandler::Fatal => A::ERRORS_ARE_FATAL,
-            ErrorHandler::Return => A::ERRORS_RETURN,
-            ErrorHandler::Abort => A::ERRORS_ABORT,
-            ErrorHandler::Function(function) => {
-                let (code, count) = function.handle.get();
-                let code = if count > 0 { code } else { self.error_handlers.insert(function.clone()) };
-                function.handle.set((code, count + 1));
-                code
-            }
-        })
+fn locked<T>(what: &Mutex<T>) -> MutexGuard<'_, T> {
+    what.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What the error handler with that handle does.
+pub(crate) fn error_handler<A: Abi>(handle: A::Handle) -> Result<ErrorHandler> {
+    let code = A::code(handle);
+    if code == A::ERRORS_ARE_FATAL {
+        Ok(ErrorHandler::Fatal)
+    } else if code == A::ERRORS_RETURN {
+        Ok(ErrorHandler::Return)
+    } else if code == A::ERRORS_ABORT {
+        Ok(ErrorHandler::Abort)
+    } else if code == A::ERRHANDLER_NULL {
+        Err(no_handler("is MPI_ERRHANDLER_NULL"))
+    } else {
+        let found = locked(&HANDLERS).get(code).map(ErrorHandler::Function);
+        found.ok_or_else(|| no_handler("was freed or never was one"))
     }
 }
 
-fn create<A: Abi>(function: Function, handle: Out<A::Handle>) -> Outcome {
-    let rank = rank()?;
+/// A handle of an error handler, which the program has to give back.
+pub(crate) fn handle_of_handler<A: Abi>(handler: &ErrorHandler) -> A::Handle {
+    A::handle(match handler {
+        ErrorHandler::Fatal => A::ERRORS_ARE_FATAL,
+        ErrorHandler::Return => A::ERRORS_RETURN,
+        ErrorHandler::Abort => A::ERRORS_ABORT,
+        ErrorHandler::Function(function) => {
+            let mut handle = locked(&function.handle);
+            if handle.1 == 0 {
+                handle.0 = locked(&HANDLERS).insert(function.clone());
+            }
+            handle.1 += 1;
+            handle.0
+        }
+    })
+}
+
+pub(crate) fn create<A: Abi>(function: Function, handle: Out<A::Handle>) -> Outcome {
+    blame_nobody();
     if function.is_null() {
         return Err(Error::new(ErrorClass::Argument, "the error handler's function is a null pointer"));
     }
-    let function = Rc::new(HandlerFunction { address: function, handle: Cell::new((0, 0)) });
-    handle.set(rank.handle_of_handler::<A>(&ErrorHandler::Function(function)))
+    let function = HandlerFunction { address: function as usize, handle: Mutex::new((0, 0)) };
+    handle.set(handle_of_handler::<A>(&ErrorHandler::Function(Arc::new(function))))
+}
+
+/// Calls the handler of an object for the program.
+pub(crate) fn call<A: Abi>(name: &str, object: Object<A>, handler: &ErrorHandler, code: c_int) {
+    let text = format!("{name}: the program reports {}", text_of::<A>(code));
+    error::invoke::<A>(object, handler, code, &text);
 }
 
 /// MPI_Comm_create_errhandler (MPI-5.0 section 9.3.1).
@@ -68,38 +81,77 @@ pub fn comm_create_errhandler<A: Abi>(function: Function, handle: Out<A::Handle>
 
 /// MPI_Comm_set_errhandler (MPI-5.0 section 9.3.1).
 pub fn comm_set_errhandler<A: Abi>(communicator: A::Handle, handle: A::Handle) -> Outcome {
-    let rank = rank()?;
-    let communicator = rank.communicator::<A>(communicator)?;
-    *communicator.error_handler.borrow_mut() = rank.error_handler::<A>(handle)?;
+    let communicator = rank()?.communicator::<A>(communicator)?;
+    *communicator.error_handler.borrow_mut() = error_handler::<A>(handle)?;
     Ok(())
 }
 
 /// MPI_Comm_get_errhandler (MPI-5.0 section 9.3.1).
 pub fn comm_get_errhandler<A: Abi>(communicator: A::Handle, handle: Out<A::Handle>) -> Outcome {
-    let rank = rank()?;
-    let communicator = rank.communicator::<A>(communicator)?;
+    let communicator = rank()?.communicator::<A>(communicator)?;
     let handler = communicator.error_handler.borrow().clone();
-    handle.set(rank.handle_of_handler::<A>(&handler))
+    handle.set(handle_of_handler::<A>(&handler))
 }
 
 /// MPI_Comm_call_errhandler (MPI-5.0 section 9.5).
 pub fn comm_call_errhandler<A: Abi>(communicator: A::Handle, code: c_int) -> Outcome {
     let entry = rank()?.communicator::<A>(communicator)?;
     let handler = entry.error_handler.borrow().clone();
-    let text = format!("MPI_Comm_call_errhandler: the program reports {}", text_of::<A>(code));
-    error::invoke::<A>(communicator, &handler, code, &text);
+    call::<A>("MPI_Comm_call_errhandler", Object::Handle(communicator), &handler, code);
     Ok(())
+}
+
+/// MPI_File_create_errhandler (MPI-5.0 section 9.3.3).
+pub fn file_create_errhandler<A: Abi>(function: Function, handle: Out<A::Handle>) -> Outcome {
+    create::<A>(function, handle)
+}
+
+/// The only file there is now: MPI_FILE_NULL, whose error handler files have when they are opened.
+fn no_file<A: Abi>(file: A::File) -> Outcome {
+    let rank = rank()?;
+    rank.blame_files();
+    if A::file_code(file) == A::FILE_NULL {
+        return Ok(());
+    }
+    Err(Error::new(ErrorClass::File, "that is no file: it was closed or never was one"))
+}
+
+/// MPI_File_set_errhandler (MPI-5.0 section 9.3.3).
+pub fn file_set_errhandler<A: Abi>(file: A::File, handle: A::Handle) -> Outcome {
+    no_file::<A>(file)?;
+    *rank()?.file_error_handler.borrow_mut() = error_handler::<A>(handle)?;
+    Ok(())
+}
+
+/// MPI_File_get_errhandler (MPI-5.0 section 9.3.3).
+pub fn file_get_errhandler<A: Abi>(file: A::File, handle: Out<A::Handle>) -> Outcome {
+    no_file::<A>(file)?;
+    let handler = rank()?.file_error_handler.borrow().clone();
+    handle.set(handle_of_handler::<A>(&handler))
+}
+
+/// MPI_File_call_errhandler (MPI-5.0 section 9.5).
+pub fn file_call_errhandler<A: Abi>(file: A::File, code: c_int) -> Outcome {
+    no_file::<A>(file)?;
+    let handler = rank()?.file_error_handler.borrow().clone();
+    call::<A>("MPI_File_call_errhandler", Object::File(file), &handler, code);
+    Ok(())
+}
+
+/// MPI_Win_create_errhandler (MPI-5.0 section 9.3.2).
+pub fn win_create_errhandler<A: Abi>(function: Function, handle: Out<A::Handle>) -> Outcome {
+    create::<A>(function, handle)
 }
 
 /// MPI_Errhandler_free (MPI-5.0 section 9.3.4): the handler goes on working where it is set.
 pub fn errhandler_free<A: Abi>(handle: Out<A::Handle>) -> Outcome {
-    let rank = rank()?;
+    blame_nobody();
     let code = A::code(handle.get()?);
-    if let ErrorHandler::Function(function) = rank.error_handler::<A>(A::handle(code))? {
-        let (_, count) = function.handle.get();
-        function.handle.set((code, count - 1));
-        if count == 1 {
-            rank.error_handlers.remove(code);
+    if let ErrorHandler::Function(function) = error_handler::<A>(A::handle(code))? {
+        let mut held = locked(&function.handle);
+        held.1 -= 1;
+        if held.1 == 0 {
+            locked(&HANDLERS).remove(code);
         }
     }
     handle.set(A::handle(A::ERRHANDLER_NULL))
@@ -131,7 +183,7 @@ struct Added {
 }
 
 fn added() -> MutexGuard<'static, Vec<Added>> {
-    ADDED.lock().unwrap_or_else(PoisonError::into_inner)
+    locked(&ADDED)
 }
 
 /// The place of an added code in the list.
@@ -169,11 +221,13 @@ fn no_such_code(what: &str, code: c_int) -> Error {
 
 /// MPI_Error_class (MPI-5.0 section 9.4).
 pub fn error_class<A: Abi>(code: c_int, class: Out<c_int>) -> Outcome {
+    blame_nobody();
     class.set(class_of::<A>(code).ok_or_else(|| no_such_code("code", code))?)
 }
 
 /// MPI_Error_string (MPI-5.0 section 9.4).
 pub fn error_string<A: Abi>(code: c_int, text: TextOut, len: Out<c_int>) -> Outcome {
+    blame_nobody();
     class_of::<A>(code).ok_or_else(|| no_such_code("code", code))?;
     let mut what = text_of::<A>(code);
     if let Some(latest) = error::latest(code).filter(|_| place::<A>(code).is_none() && code != A::SUCCESS) {
@@ -191,11 +245,13 @@ fn add<A: Abi>(class: Option<c_int>) -> c_int {
 
 /// MPI_Add_error_class (MPI-5.0 section 9.5).
 pub fn add_error_class<A: Abi>(class: Out<c_int>) -> Outcome {
+    blame_nobody();
     class.set(add::<A>(None))
 }
 
 /// MPI_Add_error_code (MPI-5.0 section 9.5).
 pub fn add_error_code<A: Abi>(class: c_int, code: Out<c_int>) -> Outcome {
+    blame_nobody();
     if class_of::<A>(class) != Some(class) {
         return Err(no_such_code("class", class));
     }
@@ -204,6 +260,7 @@ pub fn add_error_code<A: Abi>(class: c_int, code: Out<c_int>) -> Outcome {
 
 /// MPI_Add_error_string (MPI-5.0 section 9.5).
 pub fn add_error_string<A: Abi>(code: c_int, text: Text) -> Outcome {
+    blame_nobody();
     let text = text.get()?;
     let mut added = added();
     let one = place::<A>(code).and_then(|place| added.get_mut(place)).filter(|one| one.exists);
@@ -212,6 +269,7 @@ pub fn add_error_string<A: Abi>(code: c_int, text: Text) -> Outcome {
 }
 
 fn remove<A: Abi>(code: c_int, is_class: bool) -> Outcome {
+    blame_nobody();
     let what = if is_class { "class that the program has added" } else { "code that the program has added" };
     let mut added = added();
     let used = added.iter().filter(|one| one.exists && one.class == code).count();
@@ -243,6 +301,7 @@ pub fn remove_error_code<A: Abi>(code: c_int) -> Outcome {
 
 /// MPI_Remove_error_string (MPI-5.0 section 9.5).
 pub fn remove_error_string<A: Abi>(code: c_int) -> Outcome {
+    blame_nobody();
     let mut added = added();
     let one = place::<A>(code).and_then(|place| added.get_mut(place)).filter(|one| one.exists);
     one.ok_or_else(|| no_such_code("code that the program has added", code))?.text.clear();

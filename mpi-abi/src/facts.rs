@@ -6,15 +6,14 @@ use rwmpi_core::{Error, ErrorClass, Info, Result};
 
 use crate::argument::{Memory, Out, c_int};
 use crate::error::Outcome;
+use crate::info::add_info;
 use crate::interface::Abi;
-use crate::rank::rank;
 
 /// An info object with these entries, for the program.
 fn give<A: Abi>(entries: &[(&str, &str)], made: Out<A::Handle>) -> Outcome {
-    let rank = rank()?;
     let mut info = Info::new();
     entries.iter().try_for_each(|(key, value)| info.set(key, value))?;
-    made.set(rank.add_info::<A>(info))
+    made.set(add_info::<A>(info))
 }
 
 /// MPI_Abi_get_info (MPI-5.0 section 20.1).
@@ -22,7 +21,8 @@ pub fn abi_get_info<A: Abi>(made: Out<A::Handle>) -> Outcome {
     give::<A>(&[("mpi_aint_size", "8"), ("mpi_count_size", "8"), ("mpi_offset_size", "8")], made)
 }
 
-/// Sizes of Fortran's default types, and which types of a given size there are.
+/// Sizes of Fortran's default types, and which datatypes of a given size there are: MPI_REAL2 and MPI_COMPLEX4 work too, though
+/// gfortran has no such types.
 const FORTRAN: &[(&str, &str)] = &[
     ("mpi_logical_size", "4"),
     ("mpi_integer_size", "4"),
@@ -38,11 +38,11 @@ const FORTRAN: &[(&str, &str)] = &[
     ("mpi_integer4_supported", "true"),
     ("mpi_integer8_supported", "true"),
     ("mpi_integer16_supported", "true"),
-    ("mpi_real2_supported", "false"),
+    ("mpi_real2_supported", "true"),
     ("mpi_real4_supported", "true"),
     ("mpi_real8_supported", "true"),
     ("mpi_real16_supported", "true"),
-    ("mpi_complex4_supported", "false"),
+    ("mpi_complex4_supported", "true"),
     ("mpi_complex8_supported", "true"),
     ("mpi_complex16_supported", "true"),
     ("mpi_complex32_supported", "true"),

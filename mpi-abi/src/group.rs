@@ -25,7 +25,7 @@ impl Rank {
     }
 
     /// A handle for a new group.
-    fn add_group<A: Abi>(&self, group: Group) -> A::Handle {
+    pub(crate) fn add_group<A: Abi>(&self, group: Group) -> A::Handle {
         A::handle(if group.size() == 0 { A::GROUP_EMPTY } else { self.groups.insert(group) })
     }
 }

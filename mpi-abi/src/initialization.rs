@@ -5,9 +5,28 @@ use rwmpi_core::{Error, ErrorClass, Result};
 use crate::argument::{Out, c_char, c_int};
 use crate::error::{Outcome, end_job};
 use crate::interface::Abi;
-use crate::rank::{Phase, Rank, phase, rank};
+use crate::rank::{Phase, Rank, peek, phase, rank};
 
-/// Joins the job at that thread level, or the highest below it that there is.
+/// Joins the job, which a process can do once.
+pub(crate) fn join<A: Abi>() -> Result<&'static Rank> {
+    if phase() == Phase::After {
+        let what = "MPI_Finalize has left the job, and no session was open: open one before it";
+        return Err(Error::new(ErrorClass::Other, what));
+    }
+    Ok(Rank::begin::<A>(rwmpi_core::init()?, A::THREAD_SERIALIZED))
+}
+
+/// Leaves the job when all ranks do.
+pub(crate) fn leave(rank: &Rank) -> Outcome {
+    rank.endpoint.complete_all()?;
+    if let Some(universe) = rank.universe.take() {
+        universe.finalize()?;
+    }
+    rank.end();
+    Ok(())
+}
+
+/// Begins with that thread level, or the highest below it that there is.
 fn begin<A: Abi>(required: c_int) -> Result<c_int> {
     match phase() {
         Phase::Before => {}
@@ -15,7 +34,11 @@ fn begin<A: Abi>(required: c_int) -> Result<c_int> {
         Phase::After => return Err(Error::new(ErrorClass::Other, "called after MPI_Finalize")),
     }
     let provided = required.clamp(A::THREAD_SINGLE, A::THREAD_SERIALIZED);
-    Rank::begin::<A>(rwmpi_core::init()?, provided);
+    let rank = match peek() {
+        Ok(rank) => rank,
+        Err(_) => join::<A>()?,
+    };
+    rank.enter_world(provided);
     Ok(provided)
 }
 
@@ -44,14 +67,17 @@ pub fn finalized<A: Abi>(flag: Out<c_int>) -> Outcome {
     flag.set((phase() == Phase::After).into())
 }
 
-/// MPI_Finalize (MPI-5.0 section 11.2.2).
+/// MPI_Finalize (MPI-5.0 section 11.2.2): the process stays in the job while it has sessions.
 pub fn finalize<A: Abi>() -> Outcome {
     let rank = rank()?;
-    rank.endpoint.complete_all()?;
-    if let Some(universe) = rank.universe.take() {
-        universe.finalize()?;
+    if phase() != Phase::Active {
+        let what = "the program has not called MPI_Init, or has called MPI_Finalize already";
+        return Err(Error::new(ErrorClass::Other, what));
     }
-    rank.end();
+    if !rank.has_sessions() {
+        leave(rank)?;
+    }
+    rank.leave_world();
     Ok(())
 }
 

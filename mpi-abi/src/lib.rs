@@ -1,8 +1,9 @@
 //! C's view of MPI: the bodies of all functions, written once for both ABIs.
 //!
 //! A function of MPI is a `pub fn name<A: Abi>(…) -> Outcome` in the file of its chapter: it turns handles into objects of
-//! `rwmpi-core`, calls the core, and turns what comes back into C's form. Writing it is all that is needed: the build scripts of the
-//! two libraries find it by its name and export it (`mpi-abi/table`).
+//! `rwmpi-core`, calls the core, and turns what comes back into C's form. Functions that are forms of one are declared together in
+//! the same way, by a macro. Nothing else is needed: the build scripts of the two libraries find a function by its name and export it
+//! (`mpi-abi/table`).
 //!
 //! - [`interface`]: what differs between the ABIs: how handles and statuses look.
 //! - [`argument`]: the arguments of C, wrapped so that bodies need no unsafe code.
@@ -24,6 +25,7 @@ pub mod facts;
 pub mod generalized_request;
 pub mod group;
 pub mod handle_conversion;
+pub mod handle_table;
 pub mod info;
 pub mod initialization;
 pub mod interface;
@@ -34,9 +36,10 @@ pub mod point_to_point;
 pub mod probe;
 pub mod rank;
 pub mod request;
+pub mod send;
+pub mod session;
 pub mod status;
-pub mod table;
 pub mod topology;
 
-pub use error::{Outcome, finish, unsupported, unsupported_tool};
+pub use error::{Outcome, Subject, finish, unsupported, unsupported_tool};
 pub use interface::{Abi, Constants, MPICH_UNWEIGHTED, MPICH_WEIGHTS_EMPTY, Mpich, Standard};

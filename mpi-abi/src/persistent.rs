@@ -1,84 +1,13 @@
-//! Requests that are started again and again (MPI-5.0 section 3.9).
+//! Requests that are started again and again (MPI-5.0 section 3.9): receives, and starting. Sends are with the other sends.
 
-use rwmpi_core::untyped::{Mode, Persistent, Request};
+use rwmpi_core::untyped::{Persistent, Request};
 
 use crate::argument::{Memory, Out, OutArray, c_int};
 use crate::error::Outcome;
 use crate::interface::Abi;
-use crate::point_to_point::{destination, overhead, source, tag_selector};
+use crate::point_to_point::{source, tag_selector};
 use crate::rank::{Rank, rank};
 use crate::request::no_request;
-
-fn send_in_mode<A: Abi>(
-    (memory, count, datatype): (Memory, i64, A::Handle),
-    (to, tag): (c_int, c_int),
-    communicator: A::Handle,
-    mode: Mode,
-    request: Out<A::Handle>,
-) -> Outcome {
-    let rank = rank()?;
-    let communicator = rank.communicator::<A>(communicator)?;
-    let elements = rank.elements::<A>(memory, count, datatype)?;
-    let persistent = Persistent::send(&communicator.core, elements, destination::<A>(to)?, tag, mode)?;
-    rank.give::<A>(Request::persistent(&communicator.core, persistent), request)
-}
-
-/// MPI_Send_init (MPI-5.0 section 3.9).
-pub fn send_init<A: Abi>(
-    memory: Memory,
-    count: i64,
-    datatype: A::Handle,
-    to: c_int,
-    tag: c_int,
-    communicator: A::Handle,
-    request: Out<A::Handle>,
-) -> Outcome {
-    send_in_mode::<A>((memory, count, datatype), (to, tag), communicator, Mode::Standard, request)
-}
-
-/// MPI_Rsend_init (MPI-5.0 section 3.9).
-pub fn rsend_init<A: Abi>(
-    memory: Memory,
-    count: i64,
-    datatype: A::Handle,
-    to: c_int,
-    tag: c_int,
-    communicator: A::Handle,
-    request: Out<A::Handle>,
-) -> Outcome {
-    send_in_mode::<A>((memory, count, datatype), (to, tag), communicator, Mode::Standard, request)
-}
-
-/// MPI_Ssend_init (MPI-5.0 section 3.9).
-pub fn ssend_init<A: Abi>(
-    memory: Memory,
-    count: i64,
-    datatype: A::Handle,
-    to: c_int,
-    tag: c_int,
-    communicator: A::Handle,
-    request: Out<A::Handle>,
-) -> Outcome {
-    send_in_mode::<A>((memory, count, datatype), (to, tag), communicator, Mode::Synchronous, request)
-}
-
-/// MPI_Bsend_init (MPI-5.0 section 3.9).
-pub fn bsend_init<A: Abi>(
-    memory: Memory,
-    count: i64,
-    datatype: A::Handle,
-    to: c_int,
-    tag: c_int,
-    communicator: A::Handle,
-    request: Out<A::Handle>,
-) -> Outcome {
-    let rank = rank()?;
-    let communicator = rank.communicator::<A>(communicator)?;
-    let elements = rank.elements::<A>(memory, count, datatype)?;
-    let to = destination::<A>(to)?;
-    let persistent = Persistent::buffered_send(&communicator.core, elements, to, tag, overhead::<A>())?;
-    rank.give::<A>(Request::persistent(&communicator.core, persistent), request)
-}
 
 /// MPI_Recv_init (MPI-5.0 section 3.9).
 pub fn recv_init<A: Abi>(

@@ -1,6 +1,6 @@
-//! Sending and receiving (MPI-5.0 sections 3.2, 3.4, 3.7 and 3.10).
+//! Receiving, and sending and receiving at once (MPI-5.0 sections 3.2, 3.7 and 3.10); what point-to-point calls share.
 
-use rwmpi_core::untyped::{Mode, Request, Status};
+use rwmpi_core::untyped::Request;
 use rwmpi_core::{Destination, Error, ErrorClass, Result, Source, TagSelector};
 
 use crate::argument::{Memory, Out, StatusOut, c_int};
@@ -49,74 +49,6 @@ impl Rank {
         }
         handle.set(A::handle(self.requests.insert(request)))
     }
-}
-
-/// What a buffered send counts for besides its data.
-pub(crate) fn overhead<A: Abi>() -> u64 {
-    A::BSEND_OVERHEAD as u64
-}
-
-fn send_in_mode<A: Abi>(
-    (memory, count, datatype): (Memory, i64, A::Handle),
-    (to, tag): (c_int, c_int),
-    communicator: A::Handle,
-    mode: Mode,
-) -> Outcome {
-    let rank = rank()?;
-    let communicator = rank.communicator::<A>(communicator)?;
-    let elements = rank.elements::<A>(memory, count, datatype)?;
-    communicator.core.send_elements(&elements, destination::<A>(to)?, tag, mode)
-}
-
-/// MPI_Send (MPI-5.0 section 3.2.1).
-pub fn send<A: Abi>(
-    memory: Memory,
-    count: i64,
-    datatype: A::Handle,
-    to: c_int,
-    tag: c_int,
-    communicator: A::Handle,
-) -> Outcome {
-    send_in_mode::<A>((memory, count, datatype), (to, tag), communicator, Mode::Standard)
-}
-
-/// MPI_Rsend (MPI-5.0 section 3.4): knowing that the receive is posted saves nothing.
-pub fn rsend<A: Abi>(
-    memory: Memory,
-    count: i64,
-    datatype: A::Handle,
-    to: c_int,
-    tag: c_int,
-    communicator: A::Handle,
-) -> Outcome {
-    send_in_mode::<A>((memory, count, datatype), (to, tag), communicator, Mode::Standard)
-}
-
-/// MPI_Ssend (MPI-5.0 section 3.4).
-pub fn ssend<A: Abi>(
-    memory: Memory,
-    count: i64,
-    datatype: A::Handle,
-    to: c_int,
-    tag: c_int,
-    communicator: A::Handle,
-) -> Outcome {
-    send_in_mode::<A>((memory, count, datatype), (to, tag), communicator, Mode::Synchronous)
-}
-
-/// MPI_Bsend (MPI-5.0 section 3.4).
-pub fn bsend<A: Abi>(
-    memory: Memory,
-    count: i64,
-    datatype: A::Handle,
-    to: c_int,
-    tag: c_int,
-    communicator: A::Handle,
-) -> Outcome {
-    let rank = rank()?;
-    let communicator = rank.communicator::<A>(communicator)?;
-    let elements = rank.elements::<A>(memory, count, datatype)?;
-    rank.endpoint.buffered_send(&communicator.core, &elements, destination::<A>(to)?, tag, overhead::<A>())
 }
 
 /// MPI_Recv (MPI-5.0 section 3.2.4).
@@ -183,76 +115,6 @@ pub fn sendrecv_replace<A: Abi>(
     let result = communicator.core.start_replace(elements, outgoing, incoming)?.wait(&rank.endpoint)?;
     status.set(&value_of::<A>(&result));
     Ok(())
-}
-
-fn isend_in_mode<A: Abi>(
-    (memory, count, datatype): (Memory, i64, A::Handle),
-    (to, tag): (c_int, c_int),
-    communicator: A::Handle,
-    mode: Mode,
-    request: Out<A::Handle>,
-) -> Outcome {
-    let rank = rank()?;
-    let communicator = rank.communicator::<A>(communicator)?;
-    let elements = rank.elements::<A>(memory, count, datatype)?;
-    let started = communicator.core.start_send_elements(&elements, destination::<A>(to)?, tag, mode)?;
-    rank.give::<A>(started, request)
-}
-
-/// MPI_Isend (MPI-5.0 section 3.7.2).
-pub fn isend<A: Abi>(
-    memory: Memory,
-    count: i64,
-    datatype: A::Handle,
-    to: c_int,
-    tag: c_int,
-    communicator: A::Handle,
-    request: Out<A::Handle>,
-) -> Outcome {
-    isend_in_mode::<A>((memory, count, datatype), (to, tag), communicator, Mode::Standard, request)
-}
-
-/// MPI_Irsend (MPI-5.0 section 3.7.2).
-pub fn irsend<A: Abi>(
-    memory: Memory,
-    count: i64,
-    datatype: A::Handle,
-    to: c_int,
-    tag: c_int,
-    communicator: A::Handle,
-    request: Out<A::Handle>,
-) -> Outcome {
-    isend_in_mode::<A>((memory, count, datatype), (to, tag), communicator, Mode::Standard, request)
-}
-
-/// MPI_Issend (MPI-5.0 section 3.7.2).
-pub fn issend<A: Abi>(
-    memory: Memory,
-    count: i64,
-    datatype: A::Handle,
-    to: c_int,
-    tag: c_int,
-    communicator: A::Handle,
-    request: Out<A::Handle>,
-) -> Outcome {
-    isend_in_mode::<A>((memory, count, datatype), (to, tag), communicator, Mode::Synchronous, request)
-}
-
-/// MPI_Ibsend (MPI-5.0 section 3.7.2).
-pub fn ibsend<A: Abi>(
-    memory: Memory,
-    count: i64,
-    datatype: A::Handle,
-    to: c_int,
-    tag: c_int,
-    communicator: A::Handle,
-    request: Out<A::Handle>,
-) -> Outcome {
-    let rank = rank()?;
-    let communicator = rank.communicator::<A>(communicator)?;
-    let elements = rank.elements::<A>(memory, count, datatype)?;
-    rank.endpoint.buffered_send(&communicator.core, &elements, destination::<A>(to)?, tag, overhead::<A>())?;
-    rank.give::<A>(Request::done(&communicator.core, Status::EMPTY), request)
 }
 
 /// MPI_Irecv (MPI-5.0 section 3.7.2).

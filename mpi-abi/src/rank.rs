@@ -7,6 +7,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
+use std::ffi::c_int;
 use std::ptr::NonNull;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicPtr, AtomicU8, Ordering};
@@ -14,14 +15,15 @@ use std::sync::atomic::{AtomicPtr, AtomicU8, Ordering};
 use rwmpi_core::datatype::{Basic, Datatype};
 use rwmpi_core::reduction::Operation;
 use rwmpi_core::untyped::{Elements, Endpoint, Generalized, Request, TakenMessage};
-use rwmpi_core::{Communicator, Error, ErrorClass, Group, Info, Result, Universe};
+use rwmpi_core::{Communicator, Error, ErrorClass, Group, Result, Universe};
 
 use crate::argument::Memory;
 use crate::attribute::AnyKeyval;
 use crate::datatype::DatatypeRecords;
-use crate::error::{ErrorHandler, HandlerFunction};
+use crate::error::{ErrorHandler, Object};
+use crate::handle_table::{Kind, Table};
 use crate::interface::{Abi, DATATYPE_PLACES};
-use crate::table::{Kind, Table};
+use crate::session::SessionEntry;
 
 /// Everything that the process has of MPI between MPI_Init and MPI_Finalize.
 pub struct Rank {
@@ -37,8 +39,8 @@ pub struct Rank {
     communicators: Table<Rc<CommunicatorEntry>>,
     /// Groups.
     pub(crate) groups: Table<Group>,
-    /// Info objects.
-    pub(crate) infos: Table<Rc<RefCell<Info>>>,
+    /// Sessions.
+    sessions: Table<Rc<SessionEntry>>,
     /// Keyvals of all kinds.
     pub(crate) keyvals: Table<AnyKeyval>,
     /// Where programs find the values of predefined attributes.
@@ -59,11 +61,11 @@ pub struct Rank {
     pub(crate) messages: Table<Taken>,
     /// Untyped communication.
     pub(crate) endpoint: Endpoint,
-    /// Error handlers that the program made.
-    pub(crate) error_handlers: Table<Rc<HandlerFunction>>,
+    /// What happens to errors of files that are not open: MPI_FILE_NULL's handler.
+    pub(crate) file_error_handler: RefCell<ErrorHandler>,
     /// Memory from MPI_Alloc_mem for which the shared heap had no room, by its address.
     private_memory: RefCell<HashMap<usize, Box<[u128]>>>,
-    /// Code of the communicator that the present call is about; 0: none. Errors go to its handler.
+    /// Code of the communicator or session that the present call is about, or [`FILES`]; 0: none. Errors go to its handler.
     blamed: Cell<u32>,
 }
 
@@ -81,8 +83,12 @@ pub(crate) struct Taken {
     pub(crate) message: TakenMessage,
 }
 
+/// Stands for MPI_FILE_NULL where codes of communicators and sessions are; no handle has it.
+const FILES: u32 = u32::MAX;
+
 static RANK: AtomicPtr<Rank> = AtomicPtr::new(std::ptr::null_mut());
-/// How far the process has come: 0 before MPI_Init, 1 after it, 2 after MPI_Finalize.
+/// How far the process has come with the world model: 0 before MPI_Init, 1 after it, 2 after MPI_Finalize. With a session the
+/// process is a rank in any of them.
 static PHASE: AtomicU8 = AtomicU8::new(0);
 
 /// Where a process stands.
@@ -121,6 +127,23 @@ pub fn rank() -> Result<&'static Rank> {
 pub(crate) fn peek() -> Result<&'static Rank> {
     // SAFETY: as in `rank`.
     unsafe { RANK.load(Ordering::Acquire).as_ref() }.ok_or_else(not_active)
+}
+
+/// The present call is about no object with an error handler; it may come at any time.
+pub(crate) fn blame_nobody() {
+    if let Ok(rank) = peek() {
+        rank.blamed.set(0);
+    }
+}
+
+/// Has `function` called when the process ends by itself.
+pub(crate) fn at_exit(function: extern "C" fn()) {
+    unsafe extern "C" {
+        fn atexit(function: extern "C" fn()) -> c_int;
+    }
+    // SAFETY: the function lies in this library, which stays loaded. If the list has no room the launcher says that the rank left
+    // without a word.
+    unsafe { atexit(function) };
 }
 
 #[cold]
@@ -168,21 +191,21 @@ fn not_active() -> Error {
 
 impl Rank {
     /// Makes the process a rank.
-    pub(crate) fn begin<A: Abi>(universe: Universe, thread_level: i32) {
+    pub(crate) fn begin<A: Abi>(universe: Universe, thread_level: i32) -> &'static Rank {
         let entry = |core: &Communicator, code: u32| {
             core.set_mark(code as usize);
             Rc::new(CommunicatorEntry { core: core.clone(), error_handler: ErrorHandler::Fatal.into() })
         };
         let predefined = [entry(universe.world(), A::COMM_WORLD), entry(universe.this_rank(), A::COMM_SELF)];
         let endpoint = Endpoint::new(&universe);
-        let rank = Box::leak(Box::new(Rank {
+        let rank: &'static Rank = Box::leak(Box::new(Rank {
             universe: RefCell::new(Some(universe)),
             thread_level: Cell::new(thread_level),
             main_thread: std::thread::current().id(),
             predefined,
             communicators: Table::new(Kind::Communicator),
             groups: Table::new(Kind::Group),
-            infos: Table::new(Kind::Info),
+            sessions: Table::new(Kind::Session),
             keyvals: Table::new(Kind::Keyval),
             predefined_attributes: Default::default(),
             predefined_datatypes: predefined_datatypes::<A>(),
@@ -193,17 +216,27 @@ impl Rank {
             freed_generalized: RefCell::default(),
             messages: Table::new(Kind::Message),
             endpoint,
-            error_handlers: Table::new(Kind::ErrorHandler),
+            file_error_handler: ErrorHandler::Return.into(),
             private_memory: RefCell::default(),
             blamed: Cell::new(0),
         }));
-        RANK.store(rank, Ordering::Release);
+        RANK.store(std::ptr::from_ref(rank).cast_mut(), Ordering::Release);
+        rank
+    }
+
+    /// The program has called MPI_Init.
+    pub(crate) fn enter_world(&self, thread_level: i32) {
+        self.thread_level.set(thread_level);
         PHASE.store(1, Ordering::Release);
+    }
+
+    /// The program has called MPI_Finalize.
+    pub(crate) fn leave_world(&self) {
+        PHASE.store(2, Ordering::Release);
     }
 
     /// The process is no rank any more. What it had is not given back: the process is about to end.
     pub(crate) fn end(&self) {
-        PHASE.store(2, Ordering::Release);
         RANK.store(std::ptr::null_mut(), Ordering::Release);
     }
 
@@ -269,17 +302,57 @@ impl Rank {
         self.communicators.remove(code).map_or_else(|| self.other_communicator::<A>(code), Ok)
     }
 
-    /// The error handler for what went wrong in the present call: that of its communicator, or MPI_COMM_WORLD's.
-    pub(crate) fn handler_of_present_call<A: Abi>(&self) -> (A::Handle, ErrorHandler) {
+    /// The error handler for what went wrong in the present call: that of what it is about, or MPI_COMM_WORLD's.
+    pub(crate) fn handler_of_present_call<A: Abi>(&self) -> (Object<A>, ErrorHandler) {
         let code = self.blamed.get();
+        if code == FILES {
+            return (Object::File(A::file(A::FILE_NULL)), self.file_error_handler.borrow().clone());
+        }
+        if let Some(session) = self.sessions.get(code) {
+            return (Object::Handle(A::handle(code)), session.error_handler.borrow().clone());
+        }
         let entry = if code == A::COMM_SELF { Some(self.predefined[1].clone()) } else { self.communicators.get(code) };
         match entry {
-            Some(entry) => (A::handle(code), entry.error_handler.borrow().clone()),
+            Some(entry) => (Object::Handle(A::handle(code)), entry.error_handler.borrow().clone()),
             None => {
                 let world = self.predefined[0].error_handler.borrow().clone();
-                (A::handle(A::COMM_WORLD), world)
+                (Object::Handle(A::handle(A::COMM_WORLD)), world)
             }
         }
+    }
+
+    /// Lets errors of the present call go to MPI_FILE_NULL's handler.
+    pub(crate) fn blame_files(&self) {
+        self.blamed.set(FILES);
+    }
+
+    /// The code of the handle of a new session.
+    pub(crate) fn add_session(&self, session: SessionEntry) -> u32 {
+        self.sessions.insert(Rc::new(session))
+    }
+
+    /// Forgets a session.
+    pub(crate) fn remove_session(&self, code: u32) {
+        self.sessions.remove(code);
+    }
+
+    /// Whether there is a session.
+    pub(crate) fn has_sessions(&self) -> bool {
+        !self.sessions.codes().is_empty()
+    }
+
+    /// The session with that handle. Errors of the call go to its error handler from now on.
+    pub(crate) fn session<A: Abi>(&self, handle: A::Handle) -> Result<Rc<SessionEntry>> {
+        let code = A::code(handle);
+        let found = self.sessions.get(code).ok_or_else(|| {
+            let what = match code == A::SESSION_NULL {
+                true => "the session is MPI_SESSION_NULL".to_string(),
+                false => format!("{code:#x} is no session: it was finalized or never was one"),
+            };
+            Error::new(ErrorClass::Session, what)
+        })?;
+        self.blamed.set(code);
+        Ok(found)
     }
 
     /// Lets errors of the present call go to that communicator's handler.

@@ -142,19 +142,33 @@ impl<'a, A: Abi> Lent<'a, A> {
 
     /// Takes the result of the one at that place in the list: its index in the program's array, and the result.
     fn finish(&mut self, place: usize) -> (usize, Result<Status>) {
-        let (index, code, mut request) = self.requests.remove(place);
-        let outcome = request.finish();
-        let after = self.rank.put_back_done::<A>(code, request);
-        let given = self.handles.set(index, A::handle(after));
-        (index, given.and(outcome))
+        let (index, code, request) = self.requests.remove(place);
+        (index, finish::<A>(self.rank, self.handles, index, code, request))
     }
+}
+
+/// Takes the result of a request that is done, and gives the program the handle it has after that. An error is its communicator's.
+fn finish<A: Abi>(
+    rank: &Rank,
+    handles: OutArray<A::Handle>,
+    index: usize,
+    code: u32,
+    mut request: Request,
+) -> Result<Status> {
+    let outcome = request.finish();
+    if outcome.is_err() {
+        rank.blame(request.communicator());
+    }
+    let after = rank.put_back_done::<A>(code, request);
+    handles.set(index, A::handle(after)).and(outcome)
 }
 
 /// What a call on several requests says about those that have completed: their statuses, and how they ended.
 struct Results<A: Abi> {
     statuses: StatusArray<A>,
-    /// Code of each, and the first failure.
+    /// Places of the statuses of those that failed, and their error codes.
     codes: Vec<(usize, c_int)>,
+    /// The first failure: index of the request, and what went wrong.
     failure: Option<(usize, Error)>,
 }
 
@@ -165,21 +179,19 @@ impl<A: Abi> Results<A> {
 
     /// Notes the result of the request at `index`, whose status has place `at`.
     fn note(&mut self, at: usize, index: usize, outcome: Result<Status>) {
-        let (status, code) = match &outcome {
-            Ok(status) => (*status, A::SUCCESS),
-            Err(error) => (Status::EMPTY, code_of::<A>(error.class())),
-        };
+        let status = outcome.unwrap_or_else(|error| {
+            self.codes.push((at, code_of::<A>(error.class())));
+            self.failure.get_or_insert((index, error));
+            Status::EMPTY
+        });
         self.statuses.at(at).set(&value_of::<A>(&status));
-        self.codes.push((at, code));
-        if let (Err(error), None) = (outcome, &self.failure) {
-            self.failure = Some((index, error));
-        }
     }
 
-    /// The outcome of the call; only if one failed have the statuses error codes.
-    fn outcome(self) -> Outcome {
+    /// The outcome of the call, which has set `count` statuses; only if a request failed have they error codes.
+    fn outcome(self, count: usize) -> Outcome {
         let Some((index, error)) = self.failure else { return Ok(()) };
-        for (at, code) in self.codes {
+        let successes = (0..count).map(|at| (at, A::SUCCESS));
+        for (at, code) in successes.chain(self.codes) {
             let status = self.statuses.at(at);
             if !status.is_ignored() {
                 status.set_error(code)?;
@@ -190,22 +202,19 @@ impl<A: Abi> Results<A> {
 }
 
 /// Completes all requests, which are done.
-fn finish_all<A: Abi>(mut lent: Lent<'_, A>, count: c_int, statuses: StatusArray<A>) -> Outcome {
+fn finish_all<A: Abi>(lent: Lent<'_, A>, count: c_int, statuses: StatusArray<A>) -> Outcome {
+    let count = length(count)?;
+    let Lent { rank, handles, requests } = lent;
+    let mut requests = requests.into_iter().peekable();
     let mut results = Results::new(statuses);
-    for index in 0..length(count)? {
-        statuses.at(index).set(&value_of::<A>(&Status::EMPTY));
-        results.codes.push((index, A::SUCCESS));
-    }
-    // From the end, so that nothing has to move up.
-    while let Some(place) = lent.requests.len().checked_sub(1) {
-        let communicator = lent.requests[place].2.communicator().clone();
-        let (index, outcome) = lent.finish(place);
-        if outcome.is_err() {
-            lent.rank.blame(&communicator);
-        }
+    for index in 0..count {
+        let outcome = match requests.next_if(|(place, ..)| *place == index) {
+            Some((_, code, request)) => finish::<A>(rank, handles, index, code, request),
+            None => Ok(Status::EMPTY),
+        };
         results.note(index, index, outcome);
     }
-    results.outcome()
+    results.outcome(count)
 }
 
 /// MPI_Waitall (MPI-5.0 section 3.7.5).
@@ -242,16 +251,13 @@ pub fn testall<A: Abi>(
 
 /// Completes the first one that is done.
 fn finish_first<A: Abi>(mut lent: Lent<'_, A>, index: Out<c_int>, status: StatusOut<A>) -> Outcome {
-    let rank = lent.rank;
     let Some(place) = lent.first_done() else {
         lent.put_back();
         return Err(Error::new(ErrorClass::Internal, "no request has completed"));
     };
-    let communicator = lent.requests[place].2.communicator().clone();
     let (found, outcome) = lent.finish(place);
     lent.put_back();
     index.set(found as c_int)?;
-    rank.blame(&communicator);
     status.set(&value_of::<A>(&outcome?));
     Ok(())
 }
@@ -308,22 +314,17 @@ fn finish_some<A: Abi>(
     indices: OutArray<c_int>,
     statuses: StatusArray<A>,
 ) -> Outcome {
-    let rank = lent.rank;
     let mut results = Results::new(statuses);
     let mut found = 0;
     while let Some(place) = lent.first_done() {
-        let communicator = lent.requests[place].2.communicator().clone();
         let (index, outcome) = lent.finish(place);
         indices.set(found, index as c_int)?;
-        if outcome.is_err() {
-            rank.blame(&communicator);
-        }
         results.note(found, index, outcome);
         found += 1;
     }
     lent.put_back();
     number.set(found as c_int)?;
-    results.outcome()
+    results.outcome(found)
 }
 
 /// MPI_Waitsome (MPI-5.0 section 3.7.5).
@@ -387,6 +388,11 @@ pub fn request_free<A: Abi>(handle: Out<A::Handle>) -> Outcome {
 pub fn cancel<A: Abi>(handle: Out<A::Handle>) -> Outcome {
     let rank = rank()?;
     let code = A::code(handle.get()?);
+    // The program's function may use the request, which must not be lent out meanwhile.
+    let generalized = rank.requests.with(code, |request| request.as_generalized().ok().cloned());
+    if let Some(generalized) = generalized.flatten() {
+        return generalized.cancel();
+    }
     let mut request = rank.borrow::<A>(code)?;
     let cancelled = request.cancel();
     rank.requests.restore(code, request);

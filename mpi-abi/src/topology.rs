@@ -6,6 +6,7 @@ use rwmpi_core::{
 
 use crate::argument::{Array, Out, OutArray, c_int};
 use crate::error::Outcome;
+use crate::info::hints;
 use crate::interface::Abi;
 use crate::number::{count, flags, not_negative, numbers, rank_number};
 use crate::rank::rank;
@@ -261,7 +262,7 @@ pub fn dist_graph_create_adjacent<A: Abi>(
     let outgoing = count("the number of outgoing edges", outgoing)?;
     let sources = numbers("source", sources, incoming, ErrorClass::Rank)?;
     let destinations = numbers("destination", destinations, outgoing, ErrorClass::Rank)?;
-    rank.hints::<A>(info)?;
+    hints::<A>(info)?;
     let graph = entry.core.create_distributed_graph_adjacent(
         (&sources, weights_of::<A>(source_weights, incoming)?),
         (&destinations, weights_of::<A>(destination_weights, outgoing)?),
@@ -288,7 +289,7 @@ pub fn dist_graph_create<A: Abi>(
     let degrees = numbers("degree", degrees, len, ErrorClass::Argument)?;
     let destinations = numbers("destination", destinations, degrees.iter().sum(), ErrorClass::Rank)?;
     let weights = weights_of::<A>(weights, destinations.len())?;
-    rank.hints::<A>(info)?;
+    hints::<A>(info)?;
     let sources = sources.iter().zip(degrees).flat_map(|(&source, degree)| std::iter::repeat_n(source, degree));
     let edges: Vec<Edge> = sources
         .zip(destinations)

@@ -3,6 +3,7 @@
 //! Word 0: operation, partner and tag of the present (or last) call; word 1: context and length. Written with plain stores at
 //! every call; [`describe_activity`] turns them into the user's words for reports about hangs and deaths.
 
+use crate::communicator::context;
 use crate::{Destination, Source, TagSelector};
 
 /// The calls that are told apart.
@@ -132,7 +133,7 @@ pub fn describe_activity(words: &[u64; 8]) -> Option<String> {
         text += &format!(", {bytes} bytes");
     }
     if call > 2 {
-        text += &match context / 3 {
+        text += &match context / context::BLOCK {
             0 => ", in the world communicator".to_string(),
             1 => ", in the communicator of this rank alone".to_string(),
             number => format!(", in communicator {number}"),

@@ -22,9 +22,9 @@ impl Info {
         Info::default()
     }
 
-    /// What is known about how the program was started (MPI_INFO_ENV, MPI-5.0 section 11.2.1); `ranks` is the size of the job,
-    /// `thread_level` the name of the level of thread support that was asked for, if any was.
-    pub fn environment(ranks: usize, thread_level: Option<&str>) -> Self {
+    /// What is known about how the program was started (MPI_INFO_ENV, MPI-5.0 section 11.2.1); `ranks` is the size of the job, once
+    /// it is known, `thread_level` the name of the level of thread support that was asked for, if any was.
+    pub fn environment(ranks: Option<usize>, thread_level: Option<&str>) -> Self {
         let mut info = Info::new();
         let mut arguments = std::env::args_os().map(|argument| argument.to_string_lossy().into_owned());
         let mut add = |key: &str, value: String| {
@@ -36,8 +36,10 @@ impl Info {
         if !arguments.is_empty() {
             add("argv", arguments.join(" "));
         }
-        add("maxprocs", ranks.to_string());
-        add("soft", ranks.to_string());
+        if let Some(ranks) = ranks {
+            add("maxprocs", ranks.to_string());
+            add("soft", ranks.to_string());
+        }
         add("arch", std::env::consts::ARCH.to_string());
         if let Ok(folder) = std::env::current_dir() {
             add("wdir", folder.to_string_lossy().into_owned());
@@ -153,11 +155,12 @@ mod tests {
 
     #[test]
     fn the_environment_names_the_program() {
-        let info = Info::environment(3, Some("MPI_THREAD_SINGLE"));
+        let info = Info::environment(Some(3), Some("MPI_THREAD_SINGLE"));
         assert_eq!(info.get("maxprocs").unwrap(), Some("3"));
         assert_eq!(info.get("thread_level").unwrap(), Some("MPI_THREAD_SINGLE"));
         let program = std::env::args().next().unwrap();
         assert_eq!(info.get("command").unwrap(), Some(program.as_str()));
-        assert!(Info::environment(1, None).get("thread_level").unwrap().is_none());
+        let early = Info::environment(None, None);
+        assert!(["maxprocs", "thread_level"].iter().all(|key| early.get(key).unwrap().is_none()));
     }
 }

@@ -10,6 +10,7 @@ mod engine;
 mod error;
 mod group;
 mod info;
+mod job_engine;
 mod persistent;
 mod point_to_point;
 mod process;

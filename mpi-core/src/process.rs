@@ -4,18 +4,25 @@ use std::cell::{Cell, RefCell, RefMut};
 use std::future::Future;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 use rwmpi_protocol::Pattern;
-use rwmpi_transport::{Backoff, Fabric, NodeFabric, ReadSpan, Signal, WriteSpan, monotonic_nanoseconds};
+use rwmpi_transport::{ActivityRecord, Backoff, JobFabric, ReadSpan, Signal, WriteSpan, monotonic_nanoseconds};
 
+use crate::Protocol;
 use crate::activity::{self, Call, Target};
-use crate::engine::{Completion, Engine, Failure, OperationId, Outcome, Received, SendMode};
+use crate::engine::{Completion, Failure, OperationId, Outcome, Received, SendMode};
+use crate::job_engine::JobEngine;
 use crate::task::{TaskId, Tasks};
 use crate::waiting::{self, Awaited, Kind, PUBLISHED_AFTER};
 
+/// How long a lost peer is the launcher's business alone.
+const TIME_TO_REPORT: Duration = Duration::from_secs(1);
+
 /// What a rank owns. Communicators, requests and scopes hold it together; it belongs to one thread.
 pub(crate) struct Process {
-    engine: RefCell<Engine<NodeFabric>>,
+    engine: RefCell<JobEngine>,
+    activity: ActivityRecord,
     /// Nonblocking collectives in flight.
     tasks: Tasks,
     /// How many blocks of contexts this rank has given out.
@@ -25,40 +32,35 @@ pub(crate) struct Process {
     /// What the present wait waits for.
     awaited: Cell<Awaited>,
     finalized: Cell<bool>,
+    /// A lost peer was left to the launcher to report.
+    left_to_launcher: Cell<bool>,
 }
 
 impl Process {
-    pub(crate) fn new(engine: Engine<NodeFabric>) -> Self {
+    pub(crate) fn new(fabric: JobFabric, protocol: Protocol) -> Self {
         Process {
-            engine: RefCell::new(engine),
+            activity: fabric.activity(),
+            engine: RefCell::new(JobEngine::new(fabric, protocol)),
             tasks: Tasks::default(),
             contexts: Cell::new(0),
             detached: RefCell::default(),
             awaited: Cell::new(Awaited::Unknown),
             finalized: Cell::new(false),
+            left_to_launcher: Cell::new(false),
         }
     }
 
     /// The engine; never held while foreign code runs or the rank waits.
-    #[inline]
-    pub(crate) fn engine(&self) -> RefMut<'_, Engine<NodeFabric>> {
+    #[inline(always)]
+    pub(crate) fn engine(&self) -> RefMut<'_, JobEngine> {
         self.engine.borrow_mut()
     }
 
     /// The engine, after telling the watchers what it will be doing.
-    #[inline]
-    pub(crate) fn enter(
-        &self,
-        call: Call,
-        target: Target,
-        context: u32,
-        bytes: usize,
-    ) -> RefMut<'_, Engine<NodeFabric>> {
-        let mut engine = self.engine.borrow_mut();
-        let [first, second] = activity::words(call, target, context, bytes);
-        engine.fabric.set_activity(0, first);
-        engine.fabric.set_activity(1, second);
-        engine
+    #[inline(always)]
+    pub(crate) fn enter(&self, call: Call, target: Target, context: u32, bytes: usize) -> RefMut<'_, JobEngine> {
+        self.activity.publish(0, activity::words(call, target, context, bytes));
+        self.engine.borrow_mut()
     }
 
     /// The nonblocking collectives in flight.
@@ -76,8 +78,7 @@ impl Process {
     /// Waits a little, as long as the transport sees fit. An error if the job has been aborted.
     pub(crate) fn idle(&self, backoff: &mut Backoff) -> Result<(), Failure> {
         let mut engine = self.engine();
-        engine.fabric.idle(backoff);
-        if engine.fabric.take_signals().contains(Signal::Abort) {
+        if engine.idle(backoff).contains(Signal::Abort) {
             return Err(engine.poisoned(Failure::Aborted));
         }
         engine.check_alive()
@@ -100,7 +101,7 @@ impl Process {
         loop {
             if let Some(result) = done() {
                 if idles >= PUBLISHED_AFTER {
-                    self.engine().fabric.set_activity(2, 0);
+                    self.activity.publish(2, [0]);
                 }
                 return Ok(result);
             }
@@ -125,25 +126,20 @@ impl Process {
     /// Tells the watchers what the present wait waits for; the first time, also since when.
     #[cold]
     fn publish_wait(&self, first: bool) {
-        let mut engine = self.engine();
-        let [what, bytes] = match self.awaited.get() {
+        let wait = match self.awaited.get() {
             Awaited::Unknown => waiting::words(Kind::Unknown, None, None, 0),
-            Awaited::Operation(id) => engine.awaited(id),
+            Awaited::Operation(id) => self.engine().awaited(id),
             Awaited::Message(pattern) => waiting::words(Kind::Probe, Some(pattern.source), pattern.tag, 0),
             Awaited::Step(peer) => waiting::words(Kind::Step, Some(Some(peer)), None, 0),
         };
-        engine.fabric.set_activity(3, what);
-        engine.fabric.set_activity(4, bytes);
+        self.activity.publish(3, wait);
         if first {
-            engine.fabric.set_activity(2, monotonic_nanoseconds());
+            self.activity.publish(2, [monotonic_nanoseconds()]);
         }
     }
 
     /// As [`Process::wait_for`], asking the engine.
-    pub(crate) fn wait_until<R>(
-        &self,
-        mut done: impl FnMut(&mut Engine<NodeFabric>) -> Option<R>,
-    ) -> Result<R, Failure> {
+    pub(crate) fn wait_until<R>(&self, mut done: impl FnMut(&mut JobEngine) -> Option<R>) -> Result<R, Failure> {
         self.wait_for(|| done(&mut self.engine()))
     }
 
@@ -199,10 +195,10 @@ impl Process {
 
     /// Goes on with a send: returns when the buffer may be used again (or, synchronous, when the receive was matched). The
     /// common small message makes no operation. `engine` is this rank's, as [`Process::enter`] gave it.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn send(
         &self,
-        mut engine: RefMut<'_, Engine<NodeFabric>>,
+        mut engine: RefMut<'_, JobEngine>,
         envelope: (u32, u32, u32),
         data: ReadSpan<'static>,
         mode: SendMode,
@@ -217,15 +213,14 @@ impl Process {
     }
 
     /// Receives, and returns when the message is in the buffer. `engine` as for [`Process::send`].
-    #[inline]
+    #[inline(always)]
     pub(crate) fn receive(
         &self,
-        mut engine: RefMut<'_, Engine<NodeFabric>>,
+        mut engine: RefMut<'_, JobEngine>,
         pattern: Pattern,
         buffer: WriteSpan<'static>,
     ) -> Result<Completion, Failure> {
-        let looks = engine.fabric.patience();
-        let received = engine.receive(pattern, buffer, looks)?;
+        let received = engine.receive_patiently(pattern, buffer)?;
         drop(engine);
         match received {
             Received::Now(completion) => Ok(completion),
@@ -240,8 +235,7 @@ impl Process {
 
     /// This rank's number in the job, and how many ranks the job has.
     pub(crate) fn me_and_peers(&self) -> (u32, u32) {
-        let engine = self.engine.borrow();
-        (engine.fabric.me() as u32, engine.fabric.peers() as u32)
+        self.engine.borrow().me_and_peers()
     }
 
     /// Keeps a buffered send until it is done.
@@ -255,6 +249,15 @@ impl Process {
     /// Waits for all buffered sends.
     pub(crate) fn collect_detached(&self) -> Result<(), Failure> {
         self.detached.take().into_iter().try_for_each(|id| self.wait(id).map(drop))
+    }
+
+    /// A peer was lost. Whoever started the job learns of its death too, and is about to end the job with one report that says why: only
+    /// if that does not happen is it for this rank to complain.
+    #[cold]
+    pub(crate) fn leave_report_to_launcher(&self) {
+        if !self.left_to_launcher.replace(true) {
+            std::thread::sleep(TIME_TO_REPORT);
+        }
     }
 
     /// Marks the rank as leaving; true the first time.

@@ -5,6 +5,7 @@ use std::cell::RefCell;
 use std::marker::PhantomData;
 
 use rwmpi_transport::Backoff;
+use slab::Slab;
 
 use crate::activity::Call;
 use crate::buffer::work;
@@ -14,9 +15,12 @@ use crate::error::{Error, ErrorClass};
 use crate::task::TaskId;
 use crate::{Result, Status};
 
+/// A scope has room for so many requests at once from the first on.
+const USUAL_REQUESTS: usize = 8;
+
 /// Lends buffers to requests: whatever was started in it has completed when [`scope`] returns.
 pub struct Scope<'scope, 'env: 'scope> {
-    pending: RefCell<Vec<Option<Pending>>>,
+    pending: RefCell<Slab<Pending>>,
     lifetimes: PhantomData<(&'scope mut &'scope (), &'env mut &'env ())>,
 }
 
@@ -45,7 +49,7 @@ enum State<'scope> {
     /// Completed when it was started, or collected since.
     Done(Status),
     /// In flight; listed in the scope at `place`.
-    Active { pending: Pending, place: usize, list: &'scope RefCell<Vec<Option<Pending>>> },
+    Active { place: usize, list: &'scope RefCell<Slab<Pending>> },
 }
 
 impl<'scope, 'env> Scope<'scope, 'env> {
@@ -73,9 +77,11 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     fn list(&'scope self, communicator: &Communicator, call: Call, flight: Flight) -> Request<'scope> {
         let pending = Pending { communicator: communicator.clone(), call, flight };
         let mut list = self.pending.borrow_mut();
-        let place = list.len();
-        list.push(Some(pending.clone()));
-        Request { state: State::Active { pending, place, list: &self.pending } }
+        if list.capacity() == 0 {
+            list.reserve(USUAL_REQUESTS);
+        }
+        let place = list.insert(pending);
+        Request { state: State::Active { place, list: &self.pending } }
     }
 }
 
@@ -130,8 +136,8 @@ impl<'scope> Request<'scope> {
     pub fn wait(self) -> Result<Status> {
         match self.state {
             State::Done(status) => Ok(status),
-            State::Active { pending, place, list } => {
-                list.borrow_mut()[place] = None;
+            State::Active { place, list } => {
+                let pending = list.borrow_mut().remove(place);
                 pending.wait()
             }
         }
@@ -139,11 +145,12 @@ impl<'scope> Request<'scope> {
 
     /// Whether it has completed; if so, this is its result (MPI_Test). Asking again gives the same result.
     pub fn test(&mut self) -> Result<Option<Status>> {
-        let status = match &self.state {
-            State::Done(status) => return Ok(Some(*status)),
-            State::Active { pending, place, list } => {
+        let status = match self.state {
+            State::Done(status) => return Ok(Some(status)),
+            State::Active { place, list } => {
+                let pending = list.borrow()[place].clone();
                 let Some(status) = pending.test()? else { return Ok(None) };
-                list.borrow_mut()[*place] = None;
+                list.borrow_mut().remove(place);
                 status
             }
         };
@@ -151,16 +158,23 @@ impl<'scope> Request<'scope> {
         status.map(Some)
     }
 
+    /// What is needed to complete it; `None` once it has completed.
+    fn pending(&self) -> Option<Pending> {
+        match self.state {
+            State::Done(_) => None,
+            State::Active { place, list } => Some(list.borrow()[place].clone()),
+        }
+    }
+
     /// Asks for the operation to be cancelled (MPI_Cancel). It still has to be waited for; [`Status::cancelled`] then tells
     /// whether it was. A receive that no message has met yet is always cancelled. A collective can't be.
     pub fn cancel(&mut self) -> Result<()> {
-        let State::Active { pending, .. } = &self.state else { return Ok(()) };
-        let Pending { communicator, call, flight } = pending;
-        match *flight {
-            Flight::Operation(id) => communicator.process().engine().cancel(id).map_err(communicator.failed(*call)),
+        let Some(Pending { communicator, call, flight }) = self.pending() else { return Ok(()) };
+        match flight {
+            Flight::Operation(id) => communicator.process().engine().cancel(id).map_err(communicator.failed(call)),
             Flight::Collective(_) => {
                 let what = "a nonblocking collective can't be cancelled: wait for it".to_string();
-                Err(Error::argument(ErrorClass::Request, communicator, *call, what))
+                Err(Error::argument(ErrorClass::Request, &communicator, call, what))
             }
         }
     }
@@ -186,21 +200,31 @@ impl<'scope> Request<'scope> {
 pub fn scope<'env, R>(f: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> Result<R>) -> Result<R> {
     /// Completes what is left even if `f` panics: buffers must not be given back before.
     struct Completer<'a> {
-        pending: &'a RefCell<Vec<Option<Pending>>>,
+        pending: &'a RefCell<Slab<Pending>>,
         cancel: bool,
     }
     impl Completer<'_> {
         fn complete(&mut self) -> Result<()> {
-            // Taken one at a time: if waiting for one panics, the rest is completed by `drop`.
-            let take = |place: usize| self.pending.borrow_mut()[place].take();
-            let all = 0..if self.cancel { self.pending.borrow().len() } else { 0 };
-            for place in all {
-                let kept = take(place).filter(Pending::give_up);
-                self.pending.borrow_mut()[place] = kept;
+            if self.cancel {
+                let all: Vec<usize> = self.pending.borrow().iter().map(|(place, _)| place).collect();
+                for place in all {
+                    let pending = self.pending.borrow()[place].clone();
+                    if !pending.give_up() {
+                        self.pending.borrow_mut().remove(place);
+                    }
+                }
             }
-            let all = 0..self.pending.borrow().len();
-            let waited = all.filter_map(take).map(|pending| pending.wait().map(drop));
-            waited.fold(Ok(()), Result::and)
+            // Taken one at a time: if waiting for one panics, the rest is completed by `drop`.
+            let take = || {
+                let mut pending = self.pending.borrow_mut();
+                let place = pending.iter().next()?.0;
+                Some(pending.remove(place))
+            };
+            let mut result = Ok(());
+            while let Some(pending) = take() {
+                result = result.and(pending.wait().map(drop));
+            }
+            result
         }
     }
     impl Drop for Completer<'_> {
@@ -289,8 +313,8 @@ pub fn test_all(requests: &mut Vec<Request<'_>>) -> Result<Option<Vec<Status>>> 
 /// Waits a little, as long as the transport sees fit.
 fn idle(requests: &[Request<'_>], backoff: &mut Backoff) -> Result<()> {
     for request in requests {
-        if let State::Active { pending: Pending { communicator, call, .. }, .. } = &request.state {
-            return communicator.process().idle(backoff).map_err(communicator.failed(*call));
+        if let Some(Pending { communicator, call, .. }) = request.pending() {
+            return communicator.process().idle(backoff).map_err(communicator.failed(call));
         }
     }
     Ok(())

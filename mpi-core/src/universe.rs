@@ -1,17 +1,17 @@
 //! Joining and leaving a job.
 
 use std::alloc::Layout;
+use std::cell::RefCell;
 use std::ptr::NonNull;
 use std::rc::Rc;
 use std::str::FromStr;
 use std::sync::OnceLock;
 use std::time::Instant;
 
-use rwmpi_transport::NodeFabric;
+use rwmpi_transport::{JobError, JobFabric, Membership, NodeFabric, Starter};
 
 use crate::activity::{Call, Target};
 use crate::communicator::{Communicator, THIS_RANK, WORLD};
-use crate::engine::Engine;
 use crate::error::{Error, ErrorClass};
 use crate::group::Group;
 use crate::process::Process;
@@ -97,27 +97,26 @@ pub struct Universe {
     world: Communicator,
     this_rank: Communicator,
     protocol: Protocol,
-    launched: bool,
+    starter: RefCell<Starter>,
 }
 
 impl Universe {
     /// A member of the job that `fabric` belongs to.
-    pub(crate) fn new(fabric: NodeFabric, protocol: Protocol) -> Universe {
-        use rwmpi_transport::Fabric;
-        let (me, peers) = (fabric.me() as u32, fabric.peers() as u32);
-        let process = Rc::new(Process::new(Engine::new(fabric, protocol)));
+    pub(crate) fn new(fabric: JobFabric, protocol: Protocol) -> Universe {
+        let process = Rc::new(Process::new(fabric, protocol));
+        let (me, peers) = process.me_and_peers();
         drop(process.enter(Call::Init, Target::NONE, 0, 0));
         Universe {
             world: Communicator::new(process.clone(), Group::new((0..peers).collect(), Some(me)), WORLD),
             this_rank: Communicator::new(process, Group::new(vec![me], Some(me)), THIS_RANK),
             protocol,
-            launched: false,
+            starter: RefCell::default(),
         }
     }
 
     /// Whether a launcher watches over the job, and says why it ended.
     pub fn has_launcher(&self) -> bool {
-        self.launched
+        self.starter.borrow().watches
     }
 
     /// All ranks of the job.
@@ -137,7 +136,7 @@ impl Universe {
 
     /// What was sent so far.
     pub fn traffic(&self) -> TrafficCounters {
-        let engine = self.world.process().engine();
+        let mut engine = self.world.process().engine();
         let (traffic, counters) = (engine.traffic(), engine.counters());
         let (messages, bytes) =
             engine.traffic_by_peer().iter().fold((0, 0), |sum, sent| (sum.0 + sent.0, sum.1 + sent.1));
@@ -166,19 +165,19 @@ impl Universe {
     /// Memory that every rank of the node can write into directly: `len` zeroed elements. Falls back to ordinary memory if the
     /// shared heap is exhausted. Messages received into or sent from it need no system call.
     pub fn alloc<T: Pod>(&self, len: usize) -> Buffer<T> {
-        Buffer::new(self.world.process().engine().fabric.heap(), len)
+        Buffer::new(self.world.process().engine().heap(), len)
     }
 
     /// `bytes` bytes of such memory, with arbitrary contents, to be given back by [`Universe::free`]; `None` if the shared heap is
     /// exhausted.
     pub fn allocate(&self, bytes: usize) -> Option<NonNull<u8>> {
         let block = Layout::from_size_align(bytes, 64).ok()?;
-        self.world.process().engine().fabric.heap().allocate(block)
+        self.world.process().engine().heap().allocate(block)
     }
 
     /// Takes memory from [`Universe::allocate`] back; false if it is not such.
     pub fn free(&self, block: NonNull<u8>) -> bool {
-        self.world.process().engine().fabric.heap().free(block)
+        self.world.process().engine().heap().free(block)
     }
 
     /// Waits until all ranks have arrived here, and leaves the job. What was sent arrives. Before anything else, the attributes of
@@ -186,15 +185,16 @@ impl Universe {
     pub fn finalize(self) -> Result<()> {
         self.delete_attributes()?;
         self.world.barrier()?;
-        self.leave()
+        self.leave(true)
     }
 
     fn delete_attributes(&self) -> Result<()> {
         self.this_rank.attributes().delete_all(&self.this_rank)
     }
 
-    /// Leaves once everything this rank has sent has left it. Does not wait for the others, so that a rank that gives up ends.
-    fn leave(&self) -> Result<()> {
+    /// Leaves once everything this rank has sent has left it. Unless all leave `with_others`, it does not wait for them, so that a rank
+    /// that gives up ends.
+    fn leave(&self, with_others: bool) -> Result<()> {
         let world = &self.world;
         if !world.process().begin_finalize() {
             return Ok(());
@@ -204,13 +204,15 @@ impl Universe {
         drop(world.process().enter(Call::Finalize, Target::NONE, 0, 0));
         let flushed = world.process().wait_until(|engine| engine.is_flushed().then_some(()));
         flushed.map_err(world.failed(Call::Finalize))?;
-        world.process().engine().fabric.finish();
+        world.process().engine().finish(with_others);
+        self.starter.borrow_mut().finish();
         Ok(())
     }
 
     /// Ends the whole job now with exit code `code` (MPI_Abort).
     pub fn abort(&self, code: i32, reason: &str) -> ! {
-        self.world.process().engine().fabric.abort(code, reason);
+        self.world.process().engine().abort(code, reason);
+        self.starter.borrow_mut().abort(code);
         std::process::exit(code)
     }
 }
@@ -220,7 +222,7 @@ impl Drop for Universe {
         // A rank that panics has not come to its end: its job must not believe it.
         if !std::thread::panicking() {
             // There is nobody left to tell; `finalize` tells.
-            let _ = self.leave();
+            let _ = self.leave(false);
         }
     }
 }
@@ -230,15 +232,11 @@ impl Drop for Universe {
 /// # Errors
 /// If the job can't be joined: the text says why.
 pub fn init() -> Result<Universe> {
-    let refused =
-        |error: rwmpi_transport::JobError| Error::new(ErrorClass::Other, format!("can't join the job: {error}"));
+    let refused = |error: JobError| Error::new(ErrorClass::Other, format!("can't join the job: {error}"));
     let protocol = Protocol::of_job()?;
-    let (fabric, launched) = match NodeFabric::from_environment().map_err(refused)? {
-        Some(fabric) => (fabric, true),
-        None => (NodeFabric::threads(1).map_err(refused)?.pop().expect("a job of one"), false),
-    };
-    let mut universe = Universe::new(fabric, protocol);
-    universe.launched = launched;
+    let Membership { fabric, starter } = Membership::from_environment().map_err(refused)?;
+    let universe = Universe::new(fabric, protocol);
+    *universe.starter.borrow_mut() = starter;
     Ok(universe)
 }
 
@@ -257,7 +255,7 @@ pub fn run_threads<R: Send>(
     let fabrics = NodeFabric::threads(ranks)
         .map_err(|error| Error::new(ErrorClass::Other, format!("can't make a job of {ranks} threads: {error}")))?;
     let run = |fabric: NodeFabric| {
-        let universe = Universe::new(fabric, protocol);
+        let universe = Universe::new(JobFabric::Node(fabric), protocol);
         let result = rank_main(&universe);
         drop(universe);
         result

@@ -7,6 +7,7 @@
 use crate::{Benchmark, BenchmarkResult, Class, Options, memory, study};
 use clap::Parser;
 use rwmpi::{Protocol, Universe};
+use rwmpi_launcher::Transport;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -28,6 +29,9 @@ struct Arguments {
     /// How messages travel: sr, nsr or auto. Under mpiexec, give it to mpiexec.
     #[arg(long)]
     protocol: Option<Protocol>,
+    /// What carries messages: auto, or tcp for TCP even within a node. Under mpiexec, give it to mpiexec.
+    #[arg(long)]
+    transport: Option<Transport>,
     /// Write the result as JSON to FILE, or to the standard output for `-` (the report then goes to standard error).
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -102,8 +106,16 @@ fn parse(arguments: Vec<OsString>) -> Result<Arguments, Stop> {
 fn start_job(arguments: Arguments) -> Result<Arguments, Stop> {
     let ranks = arguments.processes.unwrap_or(1);
     arguments.benchmark.check_process_count(arguments.class, ranks).map_err(Stop::wrong_usage)?;
-    if ranks > 1 || arguments.protocol.is_some() {
-        rwmpi_launcher::start_self(ranks, arguments.protocol);
+    if ranks > 1 || arguments.protocol.is_some() || arguments.transport.is_some() {
+        rwmpi_launcher::start_self(ranks, |mut job| {
+            if let Some(protocol) = arguments.protocol {
+                job = job.protocol(protocol);
+            }
+            if let Some(transport) = arguments.transport {
+                job = job.transport(transport);
+            }
+            job
+        });
     }
     Ok(arguments)
 }
@@ -149,6 +161,11 @@ fn check(arguments: &Arguments, universe: &Universe) -> rwmpi::Result<Result<(),
     if let Some(wanted) = arguments.protocol.filter(|&wanted| wanted != universe.protocol()) {
         let (wanted, present) = (wanted.name(), universe.protocol().name());
         let text = format!("--protocol {wanted} comes too late: the job runs with {present}; give it to mpiexec");
+        return Ok(Err(Stop::wrong_usage(text)));
+    }
+    if let Some(wanted) = arguments.transport.filter(|&wanted| wanted != Transport::of_job()) {
+        let (wanted, present) = (wanted.name(), Transport::of_job().name());
+        let text = format!("--transport {wanted} comes too late: the job runs with {present}; give it to mpiexec");
         return Ok(Err(Stop::wrong_usage(text)));
     }
     if let Err(error) = benchmark.check_process_count(*class, ranks) {

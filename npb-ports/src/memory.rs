@@ -19,6 +19,13 @@ pub fn check(world: &Communicator, bytes_per_rank: u64) -> Result<std::result::R
     Ok(first_shortage(&demands))
 }
 
+/// Whether this machine has `bytes_per_rank` for each of `ranks`, all of which are to run here.
+pub fn check_here(ranks: usize, bytes_per_rank: u64) -> std::result::Result<(), Shortage> {
+    let ranks = ranks as u64;
+    let demand = [ranks, ranks.saturating_mul(bytes_per_rank), available().unwrap_or(u64::MAX)];
+    first_shortage(&vec![demand; ranks as usize])
+}
+
 fn first_shortage(demands: &[[u64; 3]]) -> std::result::Result<(), Shortage> {
     let Some((rank, [ranks, needed, available])) =
         demands.iter().enumerate().find(|(_, [_, needed, available])| needed > available)
@@ -58,13 +65,20 @@ fn parse_available(meminfo: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{first_shortage, parse_available};
+    use super::{check_here, first_shortage, parse_available};
 
     #[test]
     fn available_memory_is_read_in_bytes() {
         let text = "MemTotal:       8000000 kB\nMemAvailable:    1234 kB\nBuffers: 1 kB\n";
         assert_eq!(parse_available(text), Some(1234 * 1024));
         assert_eq!(parse_available("MemTotal: 1 kB\n"), None);
+    }
+
+    #[test]
+    fn nobody_has_memory_without_end() {
+        assert_eq!(check_here(2, 1), Ok(()));
+        let text = check_here(2, u64::MAX).unwrap_err();
+        assert!(text.starts_with("2 ranks need") && text.contains("this machine has"), "{text}");
     }
 
     #[test]

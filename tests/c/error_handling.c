@@ -50,6 +50,38 @@ static void old_names(void)
     CHECK(MPI_Errhandler_set(MPI_COMM_SELF, MPI_ERRORS_RETURN) == MPI_SUCCESS);
 }
 
+static int file_calls;
+static MPI_File last_file;
+
+static void count_file(MPI_File *file, int *code, ...)
+{
+    file_calls++;
+    last_file = *file;
+    last_code = *code;
+}
+
+/* MPI_FILE_NULL's handler is that of files when they are opened; other null handles have none. */
+static void of_null_handles(void)
+{
+    MPI_Errhandler mine, got;
+    MPI_File file = MPI_FILE_NULL;
+    CHECK(MPI_File_get_errhandler(MPI_FILE_NULL, &got) == MPI_SUCCESS && got == MPI_ERRORS_RETURN);
+    MPI_Errhandler_free(&got);
+    CHECK(MPI_File_create_errhandler(count_file, &mine) == MPI_SUCCESS);
+    CHECK(MPI_File_set_errhandler(MPI_FILE_NULL, mine) == MPI_SUCCESS);
+    CHECK(MPI_File_get_errhandler(MPI_FILE_NULL, &got) == MPI_SUCCESS && got == mine);
+    MPI_Errhandler_free(&got);
+    CHECK(MPI_File_call_errhandler(MPI_FILE_NULL, MPI_ERR_AMODE) == MPI_SUCCESS);
+    CHECK(file_calls == 1 && last_file == MPI_FILE_NULL && last_code == MPI_ERR_AMODE);
+    CHECK(MPI_File_open(MPI_COMM_SELF, "", MPI_MODE_RDONLY, MPI_INFO_NULL, &file) != MPI_SUCCESS && file_calls == 2);
+    CHECK(MPI_File_set_errhandler(MPI_FILE_NULL, MPI_ERRORS_RETURN) == MPI_SUCCESS);
+    MPI_Errhandler_free(&mine);
+    CHECK_ERROR(MPI_File_sync(MPI_FILE_NULL), MPI_ERR_FILE);
+    CHECK_ERROR(MPI_Win_get_errhandler(MPI_WIN_NULL, &got), MPI_ERR_WIN);
+    CHECK_ERROR(MPI_Win_set_errhandler(MPI_WIN_NULL, MPI_ERRORS_RETURN), MPI_ERR_WIN);
+    CHECK_ERROR(MPI_Win_fence(0, MPI_WIN_NULL), MPI_ERR_WIN);
+}
+
 static void codes(void)
 {
     int class, code, other, len, got;
@@ -80,6 +112,7 @@ int main(int argc, char **argv)
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     handlers();
     old_names();
+    of_null_handles();
     codes();
     MPI_Finalize();
     return 0;

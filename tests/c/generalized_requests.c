@@ -13,9 +13,16 @@ static int query(void *state, MPI_Status *status)
     return MPI_SUCCESS;
 }
 
+static int query_nothing(void *state, MPI_Status *status)
+{
+    (void)state;
+    return query(&(int){0}, status);
+}
+
 static int release(void *state)
 {
-    frees += *(int *)state > 0;
+    (void)state;
+    frees++;
     return MPI_SUCCESS;
 }
 
@@ -25,6 +32,13 @@ static int cancel(void *state, int complete)
     cancels++;
     cancelled_after = complete;
     return MPI_SUCCESS;
+}
+
+/* Completes the request itself, as a program may that has nothing to wait for. */
+static int cancel_at_once(void *state, int complete)
+{
+    cancels += !complete;
+    return MPI_Grequest_complete(*(MPI_Request *)state);
 }
 
 static int fail(void *state, MPI_Status *status)
@@ -61,6 +75,10 @@ int main(int argc, char **argv)
     CHECK(MPI_Request_free(&requests[0]) == MPI_SUCCESS && frees == 2);
     CHECK(MPI_Grequest_complete(kept) == MPI_SUCCESS && frees == 3);
     CHECK_ERROR(MPI_Grequest_complete(kept), MPI_ERR_REQUEST);
+    /* Completed by its own cancel function. */
+    CHECK(MPI_Grequest_start(query_nothing, release, cancel_at_once, &requests[0], &requests[0]) == MPI_SUCCESS);
+    CHECK(MPI_Cancel(&requests[0]) == MPI_SUCCESS && cancels == 2);
+    CHECK(MPI_Test(&requests[0], &flag, &status) == MPI_SUCCESS && flag && requests[0] == MPI_REQUEST_NULL);
     CHECK(MPI_Grequest_start(fail, release, cancel, &state, &requests[0]) == MPI_SUCCESS);
     CHECK(MPI_Grequest_complete(requests[0]) == MPI_SUCCESS);
     CHECK_ERROR(MPI_Wait(&requests[0], &status), MPI_ERR_ARG);

@@ -58,7 +58,7 @@ fn fabrics(peers: usize, placement: Placement) -> Result<Vec<ClusterFabric>, Fai
         for (node, &me) in NodeFabric::threads(in_job.len())?.into_iter().zip(&in_job) {
             let endpoint = endpoints[me].take().expect("each peer is on one node");
             let network = endpoint.connect(me, addresses.clone(), secret.clone())?;
-            fabrics.push(ClusterFabric::new(node, network, in_job.clone()));
+            fabrics.push(ClusterFabric::new(node, network, in_job.clone(), |_| true));
         }
     }
     Ok(fabrics)

@@ -48,6 +48,17 @@ fn assert_refused_in_job(ranks: &str, arguments: &[&str], expected: &str) {
 }
 
 #[test]
+fn every_benchmark_verifies_over_tcp() {
+    for (benchmark, protocol) in
+        BENCHMARKS.into_iter().chain(["sp", "bt"]).zip(["sr", "auto", "nsr"].into_iter().cycle())
+    {
+        let arguments = [benchmark, "--class", "S", "-n", "4", "--transport", "tcp", "--protocol", protocol];
+        let result = result(&arguments);
+        assert_eq!(result["verified"], true, "{benchmark}");
+    }
+}
+
+#[test]
 fn every_benchmark_verifies_on_one_two_and_four_ranks() {
     for benchmark in BENCHMARKS {
         for ranks in ["1", "2", "4"] {

@@ -71,6 +71,21 @@ fn a_study_leaves_figures_and_a_page() {
 }
 
 #[test]
+fn a_study_over_tcp_says_so() {
+    let directory = Directory::new("tcp");
+    let arguments = ["--class", "s", "-n", "2", "--benchmarks", "is", "--repeats", "1", "--transport", "tcp"];
+    assert_code(&study(&directory.0, &arguments), 0);
+    let records = directory.records();
+    assert_eq!(records.len(), 6);
+    assert!(records.iter().all(|record| record["transport"] == "tcp" && record["verified"] == true), "{records:?}");
+    let page = fs::read_to_string(directory.0.join("index.html")).expect("there is a page");
+    assert!(page.contains("over TCP") && page.contains("--transport tcp"), "{page}");
+    // Over shared memory it would be another study.
+    let output = study(&directory.0, &[&arguments[..8], &["--resume"]].concat());
+    assert_code(&output, 2);
+}
+
+#[test]
 fn an_interrupted_study_keeps_its_results_and_is_gone_on_with() {
     let directory = Directory::new("interrupted");
     let arguments = ["--class", "s", "-n", "1", "--benchmarks", "is", "--repeats", "20"];

@@ -1,44 +1,85 @@
-//! The suites with every rank a process, started by the launcher.
+//! The suites with every rank a process, started by the launcher: over shared memory, over TCP, and over a mix of both.
 
 use std::time::Duration;
 
 use rwmpi::Protocol;
-use rwmpi_launcher::{JobSpec, Output, Section};
+use rwmpi_launcher::{JobSpec, Output, Section, Transport};
 
-fn run(protocol: Protocol, kernel_copy: &str) {
-    for ranks in [1, 2, 3, 4, 8] {
+/// Runs all suites as jobs of these numbers of ranks, with settings of the job's own for each.
+fn run(protocol: Protocol, ranks: &[usize], setting: impl Fn(JobSpec, usize) -> JobSpec) {
+    for &ranks in ranks {
         let section = Section::new(env!("CARGO_BIN_EXE_suite")).ranks(ranks);
-        let job = JobSpec::new(section)
-            .protocol(protocol)
-            .environment("RWMPI_KERNEL_COPY", kernel_copy)
-            .timeout(Duration::from_secs(300))
-            .output(Output::Capture);
-        let outcome = job.run().unwrap();
+        let job = JobSpec::new(section).protocol(protocol).timeout(Duration::from_secs(300)).output(Output::Capture);
+        let outcome = setting(job, ranks).run().unwrap();
         assert_eq!(outcome.exit_code, 0, "{ranks} ranks: {:?}\n{}", outcome.report, outcome.stderr);
     }
 }
 
+fn in_memory(protocol: Protocol, kernel_copy: &str) {
+    run(protocol, &[1, 2, 3, 4, 8], |job, _| job.environment("RWMPI_KERNEL_COPY", kernel_copy));
+}
+
+fn over_tcp(protocol: Protocol) {
+    run(protocol, &[1, 2, 3, 4], |job, _| job.transport(Transport::Tcp));
+}
+
+/// The ranks of a node have consecutive numbers, or every other one.
+fn over_both(protocol: Protocol) {
+    run(protocol, &[3, 4], |job, ranks| job.environment("RWMPI_NODES", ["0,0,1", "0,0,1,1"][ranks - 3]));
+    run(protocol, &[4], |job, _| job.environment("RWMPI_NODES", "0,1,0,1"));
+}
+
 #[test]
 fn sr() {
-    run(Protocol::Sr, "on");
+    in_memory(Protocol::Sr, "on");
 }
 
 #[test]
 fn nsr() {
-    run(Protocol::Nsr, "on");
+    in_memory(Protocol::Nsr, "on");
 }
 
 #[test]
 fn auto() {
-    run(Protocol::Auto, "on");
+    in_memory(Protocol::Auto, "on");
 }
 
 #[test]
 fn auto_without_the_kernels_copy() {
-    run(Protocol::Auto, "off");
+    in_memory(Protocol::Auto, "off");
 }
 
 #[test]
 fn sr_without_the_kernels_copy() {
-    run(Protocol::Sr, "off");
+    in_memory(Protocol::Sr, "off");
+}
+
+#[test]
+fn sr_over_tcp() {
+    over_tcp(Protocol::Sr);
+}
+
+#[test]
+fn nsr_over_tcp() {
+    over_tcp(Protocol::Nsr);
+}
+
+#[test]
+fn auto_over_tcp() {
+    over_tcp(Protocol::Auto);
+}
+
+#[test]
+fn sr_over_both() {
+    over_both(Protocol::Sr);
+}
+
+#[test]
+fn nsr_over_both() {
+    over_both(Protocol::Nsr);
+}
+
+#[test]
+fn auto_over_both() {
+    over_both(Protocol::Auto);
 }

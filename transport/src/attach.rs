@@ -127,7 +127,7 @@ fn await_all(segment: &Segment, counter: &AtomicU32) -> Result<(), JobError> {
 }
 
 /// A number that two peers have in common if and only if they share their private memory.
-fn address_space() -> u64 {
+pub(crate) fn address_space() -> u64 {
     use std::os::unix::fs::MetadataExt;
     let name_space = std::fs::metadata("/proc/self/ns/pid").map_or(0, |data| data.ino());
     (name_space << 32) | u64::from(std::process::id())

@@ -1,8 +1,12 @@
 //! The fabric of a job on several nodes: shared memory between peers of a node, TCP between nodes, chosen for each pair.
 //!
+//! Peers that share a node's file may be told to use TCP all the same; the file then serves only whoever watches the job.
+//!
 //! Peers have one numbering in the whole job; the node's fabric has its own, from 0, and only this file translates. A peer that waits
 //! must hear both of its fabrics: it sleeps where the sockets are, and those of its node who have something for it ring it there, through
 //! a connection that says nothing.
+
+use std::time::Duration;
 
 use crate::layout::QUEUES;
 use crate::{
@@ -17,10 +21,12 @@ const LOOKS_PER_CALL: u32 = 16;
 pub struct ClusterFabric {
     node: NodeFabric,
     network: TcpFabric,
-    /// For each peer its number on this node, if it is here.
+    /// For each peer that this one shares memory with, its number on this node.
     on_node: Vec<Option<usize>>,
     /// For each peer of this node its number in the job.
     in_job: Vec<usize>,
+    /// Shares memory with nobody: then all there is to wait for are the sockets.
+    alone: bool,
     looks: u32,
     /// Which of the two had its turn first last time, for each queue.
     network_first: [bool; QUEUES],
@@ -28,17 +34,27 @@ pub struct ClusterFabric {
 
 impl ClusterFabric {
     /// Joins the fabric of this node with that between the nodes; `in_job` says for each peer of the node which number it has in the
-    /// whole job.
+    /// whole job, `is_near` with whom of them memory is shared, by that number.
     ///
     /// # Panics
     /// If the two fabrics do not belong to the same peer, or `in_job` does not name each peer of the node once.
-    pub fn new(node: NodeFabric, network: TcpFabric, in_job: Vec<usize>) -> ClusterFabric {
+    pub fn new(
+        node: NodeFabric,
+        network: TcpFabric,
+        in_job: Vec<usize>,
+        is_near: impl Fn(usize) -> bool,
+    ) -> ClusterFabric {
         let mut on_node = vec![None; network.peers()];
         for (number, &peer) in in_job.iter().enumerate() {
             assert!(on_node[peer].replace(number).is_none(), "peer {peer} is named twice");
         }
         assert!(in_job.len() == node.peers() && in_job[node.me()] == network.me(), "fabrics of different peers");
-        ClusterFabric { node, network, on_node, in_job, looks: 0, network_first: [false; QUEUES] }
+        for (peer, number) in on_node.iter_mut().enumerate() {
+            *number = number.filter(|_| is_near(peer));
+        }
+        assert!(on_node[network.me()].is_some(), "everybody is near to itself");
+        let alone = on_node.iter().flatten().count() == 1;
+        ClusterFabric { node, network, on_node, in_job, alone, looks: 0, network_first: [false; QUEUES] }
     }
 
     /// The part within the node: its shared heap, its launcher.
@@ -64,8 +80,10 @@ impl ClusterFabric {
         self.node.finish();
     }
 
-    fn is_one_node(&self) -> bool {
-        self.in_job.len() == self.on_node.len()
+    /// Ends without the others: what was pushed or written reaches them, as far as they take it within that time.
+    pub fn leave(&mut self, longest: Duration) {
+        self.network.leave(longest);
+        self.node.finish();
     }
 
     /// Rings those of this node who have to be rung after what was just done.
@@ -86,7 +104,7 @@ impl ClusterFabric {
     }
 
     fn number_on_node(&self, peer: usize) -> usize {
-        self.on_node[peer].expect("claim words are used among peers of one node")
+        self.on_node[peer].expect("claim words are used among those that share memory")
     }
 }
 
@@ -156,6 +174,12 @@ impl Fabric for ClusterFabric {
 
     #[inline]
     fn ready(&mut self, queue: Queue) -> Option<usize> {
+        if self.alone {
+            // All but what this peer pushes to itself.
+            let (me, number) = (self.me(), self.node.me());
+            let own = self.node.front(number, queue);
+            return if matches!(own, Ok(None)) { self.network.ready(queue) } else { Some(me) };
+        }
         self.look_at_network();
         let first = &mut self.network_first[queue as usize];
         *first = !*first;
@@ -197,7 +221,7 @@ impl Fabric for ClusterFabric {
         }
     }
 
-    fn withdraw(&mut self, peer: usize, address: &RemoteAddress) {
+    fn withdraw(&mut self, peer: usize, address: &RemoteAddress) -> bool {
         match self.on_node[peer] {
             Some(number) => self.node.withdraw(number, address),
             None => self.network.withdraw(peer, address),
@@ -237,9 +261,14 @@ impl Fabric for ClusterFabric {
         }
     }
 
-    /// None as soon as one pair of peers has no memory in common: the layer above uses them with all or with nobody.
+    /// For those that this peer shares memory with; none if there are none.
     fn claim_words(&self) -> usize {
-        if self.is_one_node() { self.node.claim_words() } else { 0 }
+        if self.alone { 0 } else { self.node.claim_words() }
+    }
+
+    #[inline]
+    fn shares_memory_with(&self, peer: usize) -> bool {
+        self.on_node[peer].is_some()
     }
 
     fn set_claim(&mut self, index: usize, value: u64) {
@@ -252,10 +281,6 @@ impl Fabric for ClusterFabric {
 
     fn add_to_claim(&mut self, peer: usize, index: usize, amount: u64) -> u64 {
         self.node.add_to_claim(self.number_on_node(peer), index, amount)
-    }
-
-    fn set_activity(&mut self, index: usize, word: u64) {
-        self.node.set_activity(index, word);
     }
 
     fn end_job(&mut self, code: i32, reason: &str) -> ! {
@@ -280,10 +305,14 @@ impl Fabric for ClusterFabric {
 
     #[inline]
     fn patience(&self) -> u32 {
-        self.node.patience()
+        if self.alone { self.network.patience() } else { self.node.patience() }
     }
 
     fn idle(&mut self, backoff: &mut Backoff) {
+        if self.alone {
+            // Whoever watches the job, and signals, is heard by the safety net.
+            return self.network.idle(backoff);
+        }
         self.look_at_network();
         if self.network.take_news() {
             // The caller may want to see it.

@@ -15,7 +15,7 @@ pub(crate) const AFFINITY_WORDS: usize = 16;
 /// "RWMPIJOB".
 pub(crate) const MAGIC: u64 = u64::from_be_bytes(*b"RWMPIJOB");
 /// Changes whenever the layout does.
-pub(crate) const VERSION: u32 = 2;
+pub(crate) const VERSION: u32 = 3;
 
 /// The first bytes of the job's file.
 #[repr(C)]
@@ -67,6 +67,11 @@ pub(crate) struct Control {
     /// What the owner is doing, in the words of the layer above. Written by the owner, read by the launcher; each word for
     /// itself (Relaxed).
     pub(crate) activity: CachePadded<[AtomicU64; 8]>,
+    /// How many bytes the owner has copied by each way that reaches other processes: through shared memory, by the kernel. Written by the
+    /// owner, read by the launcher (Relaxed).
+    pub(crate) copied: CachePadded<[AtomicU64; 2]>,
+    /// Who uses the owner's arena, and how.
+    pub(crate) arena: CachePadded<ArenaRecord>,
 }
 
 /// Who a peer is.
@@ -89,6 +94,29 @@ pub(crate) struct Identity {
     pub(crate) finished: AtomicU32,
     /// The thread to interrupt by a signal, 0 for none. Stored (Release) by the owner; loaded (Acquire) by a peer that signals.
     pub(crate) interrupt_thread: AtomicU32,
+}
+
+/// How many ranges of its arena a process can name as mapped to something else.
+pub(crate) const FOREIGN_RANGES: usize = 6;
+
+/// The use of an arena. Only the process that uses it writes it, except `user`.
+#[repr(C)]
+pub(crate) struct ArenaRecord {
+    /// Which process that is; 0: none yet. Changed by compare-exchange (AcqRel).
+    pub(crate) user: AtomicU64,
+    /// Which program of that process: a number that `exec` changes. Whoever has become `user`, and still finds another program here, takes the
+    /// arena by compare-exchange (AcqRel): a program may have two allocators.
+    pub(crate) program: AtomicU64,
+    /// How many bytes from the start may have been in use, in large steps. Stored (Release) before memory there is used; loaded (Acquire) by
+    /// peers that check an address.
+    pub(crate) end: AtomicU64,
+    /// Most bytes in use at a time, and whether there ever was no room for a block. For the launcher (Relaxed).
+    pub(crate) most_used: AtomicU64,
+    pub(crate) exhausted: AtomicU32,
+    /// How many of `foreign` are set, or `u32::MAX` if they were too few. Stored (Release) after them; loaded (Acquire).
+    pub(crate) foreign_ranges: AtomicU32,
+    /// Start and end, from the start of the arena, of what its user has mapped to something else: peers do not reach it.
+    pub(crate) foreign: [[AtomicU64; 2]; FOREIGN_RANGES],
 }
 
 /// One word of a dirty bitmap. Bits are set by senders after they pushed, and taken back by the receiver before it looks.

@@ -23,6 +23,13 @@ pub const SIZE: &str = "RWMPI_SIZE";
 /// The descriptor of the lifeline; may be absent.
 pub const LIFELINE_FD: &str = "RWMPI_LIFELINE_FD";
 
+/// The node of each process, by number, separated by commas; absent: all are on one.
+pub const NODES: &str = "RWMPI_NODES";
+/// `tcp`: no shared memory, not even within a node; `auto` or absent: whatever is best for each pair.
+pub const TRANSPORT: &str = "RWMPI_TRANSPORT";
+/// The address at which this process is to listen for those of other nodes; may be absent.
+pub const LISTEN: &str = "RWMPI_LISTEN";
+
 /// `fcntl`: which signal tells of input (`F_SETSIG` in `<fcntl.h>`).
 const SET_SIGNAL: libc::c_int = 10;
 
@@ -35,14 +42,12 @@ impl NodeFabric {
     /// # Errors
     /// Says what is wrong with the environment or the job.
     pub fn from_environment() -> Result<Option<NodeFabric>, JobError> {
-        let Some(fd) = number_of(JOB_FD)? else { return Ok(None) };
+        if number_of(JOB_FD)?.is_none() {
+            return Ok(None);
+        }
         let rank = required(RANK)?;
         let size = required(SIZE)?;
-        if let Some(lifeline) = number_of(LIFELINE_FD)? {
-            arm_lifeline(inherited(LIFELINE_FD, lifeline)?)
-                .map_err(|error| JobError::Environment { name: LIFELINE_FD, what: error.to_string() })?;
-        }
-        let job = Job::open(inherited(JOB_FD, fd)?)?;
+        let job = inherited_job()?;
         if job.peers() != size {
             let what = format!("says {size} processes, but the job has {}", job.peers());
             return Err(JobError::Environment { name: SIZE, what });
@@ -51,19 +56,34 @@ impl NodeFabric {
     }
 }
 
-fn number_of(name: &'static str) -> Result<Option<usize>, JobError> {
-    let Some(text) = env::var_os(name) else { return Ok(None) };
-    let number = text.to_str().and_then(|text| text.parse().ok());
-    let what = || format!("{text:?} is not a number");
-    number.map(Some).ok_or_else(|| JobError::Environment { name, what: what() })
+/// The job whose file our launcher has handed down; ties this process's life to the launcher's.
+pub(crate) fn inherited_job() -> Result<Job, JobError> {
+    if let Some(lifeline) = number_of(LIFELINE_FD)? {
+        arm_lifeline(inherited(LIFELINE_FD, lifeline)?)
+            .map_err(|error| JobError::Environment { name: LIFELINE_FD, what: error.to_string() })?;
+    }
+    Job::open_for_life(inherited(JOB_FD, required(JOB_FD)?)?)
 }
 
-fn required(name: &'static str) -> Result<usize, JobError> {
+/// A variable's text, if it is set.
+pub(crate) fn text_of(name: &'static str) -> Result<Option<String>, JobError> {
+    let Some(text) = env::var_os(name) else { return Ok(None) };
+    let text = text.into_string().map_err(|text| (name, format!("{text:?} is not text")));
+    text.map(Some).map_err(|(name, what)| JobError::Environment { name, what })
+}
+
+pub(crate) fn number_of(name: &'static str) -> Result<Option<usize>, JobError> {
+    let Some(text) = text_of(name)? else { return Ok(None) };
+    let what = || format!("{text:?} is not a number");
+    text.parse().map(Some).map_err(|_| JobError::Environment { name, what: what() })
+}
+
+pub(crate) fn required(name: &'static str) -> Result<usize, JobError> {
     number_of(name)?.ok_or_else(|| JobError::Environment { name, what: "is missing".to_owned() })
 }
 
 /// Takes over an inherited descriptor, which is closed by `exec` from now on.
-fn inherited(name: &'static str, number: usize) -> Result<OwnedFd, JobError> {
+pub(crate) fn inherited(name: &'static str, number: usize) -> Result<OwnedFd, JobError> {
     let invalid = |error: io::Error| JobError::Environment { name, what: format!("descriptor {number}: {error}") };
     let raw = RawFd::try_from(number).map_err(|_| invalid(io::ErrorKind::InvalidInput.into()))?;
     // SAFETY: the call only changes a flag of the descriptor, and fails if there is no such descriptor.
@@ -72,6 +92,17 @@ fn inherited(name: &'static str, number: usize) -> Result<OwnedFd, JobError> {
     }
     // SAFETY: it is open (just seen), and the launcher opened it for us to take over.
     Ok(unsafe { OwnedFd::from_raw_fd(raw) })
+}
+
+/// A number for the program that this process runs: `exec` changes it, `fork` does not.
+pub(crate) fn program_number() -> u64 {
+    // SAFETY: the call has no conditions.
+    let bytes = unsafe { libc::getauxval(libc::AT_RANDOM) } as *const [u8; 8];
+    if bytes.is_null() {
+        return 1;
+    }
+    // SAFETY: the kernel puts 16 random bytes there, which stay.
+    u64::from_ne_bytes(unsafe { bytes.read_unaligned() }) | 1
 }
 
 /// Has the kernel kill this process when the writing end of the pipe `lifeline` is closed.

@@ -223,8 +223,10 @@ pub trait Fabric {
         self.address_of(span.as_read())
     }
     /// Ends what [`Fabric::hand_out`] began: from now on nothing that arrives from `peer` is written there. (Where peers write without
-    /// this peer's help, nothing can be withdrawn, and this does nothing.)
-    fn withdraw(&mut self, _peer: usize, _address: &RemoteAddress) {}
+    /// this peer's help, nothing can be withdrawn: then this does nothing and is false.)
+    fn withdraw(&mut self, _peer: usize, _address: &RemoteAddress) -> bool {
+        false
+    }
     /// How `peer` can reach memory of this peer at `address`; `None`: not at all. Known from a real test transfer at wire-up.
     fn way_from(&self, peer: usize, address: &RemoteAddress) -> Option<Way>;
     /// Writes `from` into `peer`'s memory, `offset` bytes into `address`. Over a network, success means that the bytes are on their way, in
@@ -245,19 +247,19 @@ pub trait Fabric {
         into: WriteSpan,
     ) -> Result<Way, RemoteError>;
 
-    /// How many claim words each peer has: 0 where peers share no memory. [`WORDS_PER_LINE`] of them from a multiple of that number
+    /// How many claim words each peer has: 0 where no peers share memory. [`WORDS_PER_LINE`] of them from a multiple of that number
     /// on share a cache line with each other and with nothing else.
     fn claim_words(&self) -> usize;
+    /// Whether this peer and `peer` have memory in common: each can use the other's claim words, if there are any.
+    fn shares_memory_with(&self, _peer: usize) -> bool {
+        self.claim_words() > 0
+    }
     /// Sets claim word `index` of this peer (Release).
     fn set_claim(&mut self, index: usize, value: u64);
     /// Compare-and-swap on claim word `index` of `peer`, which may be this peer; `Err` has the value found.
     fn swap_claim(&mut self, peer: usize, index: usize, expected: u64, new: u64) -> Result<(), u64>;
     /// Fetch-and-add on claim word `index` of `peer`; gives the value before.
     fn add_to_claim(&mut self, peer: usize, index: usize, amount: u64) -> u64;
-
-    /// Publishes what this peer is doing, for whoever watches the job: word `index` (0 to 7) of its activity record. What the
-    /// words mean belongs to the layer above.
-    fn set_activity(&mut self, index: usize, word: u64);
 
     /// Ends the job and does not return: for when going on would let a peer touch memory that is no longer ours to lend.
     fn end_job(&mut self, code: i32, reason: &str) -> !;

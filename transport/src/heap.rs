@@ -4,23 +4,17 @@
 //! grows, and blocks that were freed are preferred to fresh ones, because the first touch of shared pages is slow.
 
 use std::alloc::Layout as BlockLayout;
-use std::collections::HashMap;
 use std::fmt;
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use offset_allocator::{Allocation, Allocator};
-
 use crate::ReadSpan;
+use crate::blocks::Blocks;
 use crate::segment::Segment;
 
-/// Smallest unit of allocation, bytes: a cache line, so that two blocks never share one.
-const SMALLEST_UNIT: usize = 64;
-/// Most units that the allocator is asked to manage.
-const MOST_UNITS: usize = 1 << 31;
-/// Most blocks at a time. The allocator's bookkeeping, 36 bytes for each, is made at the first allocation.
-const MOST_BLOCKS: u32 = 32 << 10;
+/// Unit of allocation, bytes: a cache line, so that two blocks never share one.
+const UNIT: usize = 64;
 /// Pages are reserved in portions of at least this many bytes.
 const SMALLEST_PORTION: usize = 1 << 20;
 
@@ -33,17 +27,11 @@ pub struct Heap {
 struct Inner {
     segment: Arc<Segment>,
     owner: usize,
-    /// Bytes in a unit: a power of two.
-    unit: usize,
     state: Mutex<State>,
 }
 
-#[derive(Default)]
 struct State {
-    /// Made at the first allocation.
-    allocator: Option<Allocator>,
-    /// The blocks handed out, by offset into the heap in bytes.
-    live: HashMap<usize, Allocation>,
+    blocks: Blocks,
     /// How many bytes from the start of the heap have pages.
     reserved: usize,
 }
@@ -51,52 +39,46 @@ struct State {
 impl Heap {
     /// The heap of peer `owner`. There must be only one that is not a clone.
     pub(crate) fn new(segment: Arc<Segment>, owner: usize) -> Heap {
-        let unit = (segment.layout().heap_size / MOST_UNITS).next_power_of_two().max(SMALLEST_UNIT);
-        Heap { inner: Arc::new(Inner { segment, owner, unit, state: Mutex::default() }) }
+        // Nothing is ever given back.
+        let blocks = Blocks::new(segment.layout().heap_size / UNIT, usize::MAX);
+        Heap { inner: Arc::new(Inner { segment, owner, state: Mutex::new(State { blocks, reserved: 0 }) }) }
     }
 
     /// A block of at least `block.size()` bytes, whose contents are arbitrary; `None` if there is no memory left. Two blocks never
     /// share a cache line.
     pub fn allocate(&self, block: BlockLayout) -> Option<NonNull<u8>> {
-        let Inner { segment, owner, unit, .. } = &*self.inner;
+        let Inner { segment, owner, .. } = &*self.inner;
         let heap_size = segment.layout().heap_size;
-        // Blocks start on a unit; what a stricter alignment may cost is added to the size.
-        let slack = block.align().saturating_sub(*unit);
-        let size = block.size().max(1).checked_add(slack)?;
-        let units = u32::try_from(size.div_ceil(*unit)).ok().filter(|_| size <= heap_size)?;
+        let origin = segment.at(segment.layout().heap(*owner));
+        // What is stricter than a page, the heap's start itself need not be: a part of what was taken may then be left out.
+        let slack = if origin.as_ptr().align_offset(block.align()) == 0 { 0 } else { block.align() };
+        let size = block.size().max(1).checked_add(slack).filter(|&size| size <= heap_size)?;
+        let units = size.div_ceil(UNIT);
 
         let state = &mut *self.lock();
-        let allocator =
-            state.allocator.get_or_insert_with(|| Allocator::with_max_allocs((heap_size / unit) as u32, MOST_BLOCKS));
-        let allocation = allocator.allocate(units)?;
-        let start = allocation.offset as usize * unit;
-        let end = start + units as usize * unit;
+        let mut first = state.blocks.allocate(units, block.align().div_ceil(UNIT), |_| {})?;
+        let end = (first + units) * UNIT;
         if end > state.reserved {
             let portion = (end - state.reserved).next_multiple_of(SMALLEST_PORTION).min(heap_size - state.reserved);
             if segment.reserve(segment.layout().heap(*owner) + state.reserved, portion).is_err() {
-                allocator.free(allocation);
+                state.blocks.free(first);
                 return None;
             }
             state.reserved += portion;
             segment.control(*owner).identity.heap_reserved.store(state.reserved as u64, Ordering::Release);
         }
-        let address = segment.at(segment.layout().heap(*owner) + start);
-        let padding = address.align_offset(block.align());
-        state.live.insert(start + padding, allocation);
-        Some(segment.at(segment.layout().heap(*owner) + start + padding))
+        let place = |unit: usize| segment.at(segment.layout().heap(*owner) + unit * UNIT);
+        let padding = place(first).align_offset(block.align()) / UNIT;
+        if padding > 0 && state.blocks.cut_front(first, padding) {
+            first += padding;
+        }
+        Some(place(first))
     }
 
     /// Takes a block back. Returns whether it was one of this heap.
     pub fn free(&self, block: NonNull<u8>) -> bool {
         let Some(offset) = self.offset_of(block.as_ptr()) else { return false };
-        let state = &mut *self.lock();
-        match (state.live.remove(&offset), &mut state.allocator) {
-            (Some(allocation), Some(allocator)) => {
-                allocator.free(allocation);
-                true
-            }
-            _ => false,
-        }
+        offset.is_multiple_of(UNIT) && self.lock().blocks.free(offset / UNIT)
     }
 
     /// Whether all of these bytes lie in this heap.
@@ -189,6 +171,6 @@ mod tests {
                 });
             }
         });
-        assert!(heap.lock().live.is_empty());
+        assert_eq!(heap.lock().blocks.used_units(), 0);
     }
 }

@@ -12,9 +12,11 @@ use rustix::process::Resource;
 use crate::Signal;
 use crate::control::{ABORT_TEXT, MAGIC, VERSION};
 use crate::layout::{Layout, MAX_PEERS};
+use crate::pmi::PmiError;
 use crate::remote_memory::Reach;
 use crate::segment::{self, Segment};
 use crate::signal;
+use crate::tcp::TcpError;
 
 /// Most bytes of address space that a job's file takes.
 const MOST_ADDRESS_SPACE: usize = 16 << 40;
@@ -73,6 +75,23 @@ pub enum JobError {
         /// What is wrong.
         what: String,
     },
+    /// The launcher did not help the processes to find each other.
+    #[error(transparent)]
+    Pmi(#[from] PmiError),
+    /// No way to other nodes.
+    #[error(transparent)]
+    Network(#[from] TcpError),
+    /// No secret.
+    #[error("the system gives no random bytes for the job's secret: {0}")]
+    Secret(io::Error),
+    /// A process has not told the others what they need.
+    #[error(
+        "process {peer} has not said how to reach it: are all processes of the job programs of this version of rwmpi?"
+    )]
+    Silent {
+        /// Which.
+        peer: usize,
+    },
     /// The job ended before it began.
     #[error("the job was aborted while its processes were starting")]
     Aborted,
@@ -87,6 +106,17 @@ pub struct Abort {
     pub code: i32,
     /// Why, in a few words.
     pub text: String,
+}
+
+/// How a peer's arena was used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ArenaUse {
+    /// Whether any process had blocks in it.
+    pub used: bool,
+    /// Most bytes in use at a time.
+    pub most_bytes: u64,
+    /// Whether there ever was no room for a block.
+    pub exhausted: bool,
 }
 
 /// A job's shared file, mapped.
@@ -144,7 +174,15 @@ impl Job {
     /// # Errors
     /// If it is not such a file, or cannot be mapped.
     pub fn open(fd: OwnedFd) -> Result<Job, JobError> {
-        let file = Segment::file_of(fd);
+        Self::open_by(Segment::file_of(fd), Segment::map)
+    }
+
+    /// As [`Job::open`], by the one mapping that stays for the life of the process.
+    pub(crate) fn open_for_life(fd: OwnedFd) -> Result<Job, JobError> {
+        Self::open_by(Segment::file_of(fd), Segment::map_for_life)
+    }
+
+    fn open_by(file: File, map: impl Fn(File, Layout) -> io::Result<Segment>) -> Result<Job, JobError> {
         let map_error = |source| JobError::Map { bytes: 0, source };
         let probe_layout = Layout::new(1, 0);
         let len = file.metadata().map_err(map_error)?.len();
@@ -173,7 +211,7 @@ impl Job {
         if layout.total() != total_size || (layout.total() as u64) > len {
             return Err(JobError::NotAJob("its parts do not fit together"));
         }
-        let segment = Segment::map(file, layout).map_err(|source| JobError::Map { bytes: layout.total(), source })?;
+        let segment = map(file, layout).map_err(|source| JobError::Map { bytes: layout.total(), source })?;
         Ok(Job { segment: Arc::new(segment) })
     }
 
@@ -221,6 +259,22 @@ impl Job {
         Some(pairs.filter(reaches).count())
     }
 
+    /// How many bytes the peers have copied to and from each other's memory: through memory that they share, and by the kernel.
+    pub fn copied(&self) -> [u64; 2] {
+        let of = |peer, way: usize| self.segment.control(peer).copied[way].load(Ordering::Relaxed);
+        [0, 1].map(|way| (0..self.peers()).map(|peer| of(peer, way)).sum())
+    }
+
+    /// How the arena of `peer` was used.
+    pub fn arena_use(&self, peer: usize) -> ArenaUse {
+        let record = &self.segment.control(peer).arena;
+        ArenaUse {
+            used: record.user.load(Ordering::Relaxed) != 0,
+            most_bytes: record.most_used.load(Ordering::Relaxed),
+            exhausted: record.exhausted.load(Ordering::Relaxed) != 0,
+        }
+    }
+
     /// How the job was ended, if it was.
     pub fn abort_record(&self) -> Option<Abort> {
         let record = &self.segment.header().abort;
@@ -266,15 +320,17 @@ pub(crate) fn record_abort(segment: &Segment, peer: Option<usize>, code: i32, te
     }
 }
 
-/// How large each peer's heap should be: as large as the physical memory, unless address space or file size are limited.
+/// How large each peer's heap should be, and its arena: half the physical memory each, unless address space or file size are limited.
+/// More would leave programs under valgrind, which has 128 GB of addresses, no room for a second peer.
 fn heap_size_wanted(peers: usize) -> usize {
     let system = rustix::system::sysinfo();
     let physical = (system.totalram as usize).saturating_mul(system.mem_unit as usize);
     let limit = |resource| rustix::process::getrlimit(resource).current.map_or(usize::MAX, |bytes| bytes as usize);
     let most = MOST_ADDRESS_SPACE.min(limit(Resource::As) / SHARE_OF_LIMIT).min(limit(Resource::Fsize));
-    let share = most.saturating_sub(Layout::new(peers, 0).total()) / peers;
+    // The heap, and the arena behind it.
+    let share = most.saturating_sub(Layout::new(peers, 0).total()) / (2 * peers);
     // Rounded down: a file even a byte beyond the limit would cost us a signal.
-    (physical.min(share) / SMALLEST_HEAP * SMALLEST_HEAP).max(SMALLEST_HEAP)
+    ((physical / 2).min(share) / SMALLEST_HEAP * SMALLEST_HEAP).max(SMALLEST_HEAP)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 //! the file agrees on it. Sizes are generous: untouched pages cost nothing.
 //!
 //! Parts of a kind lie together: the header, every peer's control part, the rings' counters, their cells, their data areas, the
-//! heaps. What a peer touches of others is then close together, and needs few page tables: a process with hundreds of
+//! heaps, each peer's arena right behind its heap. What a peer touches of others is then close together, and needs few page tables: a process with hundreds of
 //! peers would otherwise spend more memory on page tables than on everything else.
 
 use crossbeam_utils::CachePadded;
@@ -99,7 +99,7 @@ impl Layout {
 
     /// Bytes of the whole file.
     pub(crate) fn total(&self) -> usize {
-        self.heaps + self.peers * self.heap_size
+        self.heap(self.peers)
     }
 
     /// `peer`'s control part, which begins with its control block.
@@ -163,14 +163,20 @@ impl Layout {
     /// `peer`'s heap.
     #[inline]
     pub(crate) fn heap(&self, peer: usize) -> usize {
-        self.heaps + peer * self.heap_size
+        self.heaps + peer * 2 * self.heap_size
     }
 
-    /// Whose heap the byte at `offset` lies in, and how far from its start.
+    /// `peer`'s arena, as large as its heap.
+    pub(crate) fn arena(&self, peer: usize) -> usize {
+        self.heap(peer) + self.heap_size
+    }
+
+    /// Whose heap or arena the byte at `offset` lies in, and how far from the start of the heap.
     pub(crate) fn in_heap(&self, offset: usize) -> Option<(usize, usize)> {
         let offset = offset.checked_sub(self.heaps)?;
-        let owner = offset / self.heap_size;
-        (owner < self.peers).then_some((owner, offset % self.heap_size))
+        let both = 2 * self.heap_size;
+        let owner = offset / both;
+        (owner < self.peers).then_some((owner, offset % both))
     }
 }
 
@@ -203,7 +209,10 @@ mod tests {
             all().for_each(|(peer, queue, source)| part(layout.consumed(peer, queue, source), 128, 128));
             all().for_each(|(peer, queue, source)| part(layout.cells(peer, queue, source), RING_SIZE, 64));
             rings(Queue::Messages).for_each(|(peer, _, source)| part(layout.data(peer, source), DATA_SIZE, 64));
-            (0..peers).for_each(|peer| part(layout.heap(peer), layout.heap_size, HEAP_ALIGNMENT));
+            for peer in 0..peers {
+                part(layout.heap(peer), layout.heap_size, HEAP_ALIGNMENT);
+                part(layout.arena(peer), layout.heap_size, HEAP_ALIGNMENT);
+            }
             assert_eq!(end, layout.total());
         }
     }
@@ -214,6 +223,7 @@ mod tests {
         assert_eq!(layout.in_heap(layout.heap(0) - 1), None);
         assert_eq!(layout.in_heap(layout.heap(0)), Some((0, 0)));
         assert_eq!(layout.in_heap(layout.heap(2) + 5), Some((2, 5)));
+        assert_eq!(layout.in_heap(layout.arena(1) + 7), Some((1, layout.heap_size + 7)));
         assert_eq!(layout.in_heap(layout.total()), None);
     }
 }

@@ -4,7 +4,11 @@
 //! belong to the crate above, which reaches this one through the [`Fabric`] trait alone.
 
 #[cfg(not(loom))]
+mod arena;
+#[cfg(not(loom))]
 mod attach;
+#[cfg(not(loom))]
+mod blocks;
 #[cfg(not(loom))]
 mod clock;
 #[cfg(not(loom))]
@@ -17,12 +21,22 @@ mod fabric;
 #[cfg(not(loom))]
 mod heap;
 #[cfg(not(loom))]
+mod interface;
+#[cfg(not(loom))]
 mod job;
 #[cfg(not(loom))]
 mod layout;
 #[cfg(not(loom))]
+mod mappings;
+#[cfg(not(loom))]
+mod membership;
+#[cfg(not(loom))]
 mod node;
+#[cfg(not(loom))]
+pub mod pmi;
 mod primitive;
+#[cfg(not(loom))]
+mod range_set;
 #[cfg(not(loom))]
 mod remote_memory;
 #[cfg_attr(loom, allow(dead_code))]
@@ -40,18 +54,28 @@ mod tcp;
 mod wait;
 
 #[cfg(not(loom))]
+pub use arena::{Arena, ArenaRefused};
+#[cfg(not(loom))]
+pub use blocks::Blocks;
+#[cfg(not(loom))]
 pub use clock::monotonic_nanoseconds;
 #[cfg(not(loom))]
 pub use cluster::ClusterFabric;
 #[cfg(not(loom))]
-pub use environment::{JOB_FD, LIFELINE_FD, RANK, SIZE};
+pub use environment::{JOB_FD, LIFELINE_FD, LISTEN, NODES, RANK, SIZE, TRANSPORT};
 pub use fabric::*;
 #[cfg(not(loom))]
 pub use heap::Heap;
 #[cfg(not(loom))]
-pub use job::{Abort, Job, JobError};
+pub use interface::first_to_others;
+#[cfg(not(loom))]
+pub use job::{Abort, ArenaUse, Job, JobError};
+#[cfg(not(loom))]
+pub use membership::{JobFabric, Membership, Starter};
 #[cfg(not(loom))]
 pub use node::NodeFabric;
+#[cfg(not(loom))]
+pub use segment::ActivityRecord;
 pub use span::{ReadSpan, WriteSpan};
 #[cfg(not(loom))]
 pub use tcp::{JobSecret, TcpEndpoint, TcpError, TcpFabric};

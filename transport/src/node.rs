@@ -9,7 +9,7 @@ use crate::job::{self, Job};
 use crate::layout::{CELLS, CLAIM_WORDS, MAX_PAYLOAD, PEERS_WITHOUT_HINTS, QUEUES};
 use crate::remote_memory::{self, ProbeWords, Reach};
 use crate::ring::{Consumer, Producer, Refused};
-use crate::segment::Segment;
+use crate::segment::{ActivityRecord, Segment};
 use crate::sleep::{self, ASLEEP, ASLEEP_FOR_ROOM, AWAKE};
 use crate::wait::WaitPolicy;
 use crate::{
@@ -89,6 +89,11 @@ impl NodeFabric {
     /// This peer's shared heap.
     pub fn heap(&self) -> &Heap {
         &self.heap
+    }
+
+    /// Where this peer says what it is doing.
+    pub fn activity(&self) -> ActivityRecord {
+        ActivityRecord::of(&self.segment, self.me)
     }
 
     /// The job that this peer belongs to.
@@ -295,49 +300,6 @@ impl NodeFabric {
             || self.links.iter().any(|link| link.incoming.iter().flatten().any(Consumer::is_waiting))
             || (watches_pops && self.producers().any(Producer::has_news))
     }
-
-    /// The bytes at `address` in the job's file, if they lie in a heap: an offset, or a refusal.
-    #[inline]
-    fn shared(&self, address: &RemoteAddress, offset: u64, len: usize) -> Option<Result<usize, RemoteError>> {
-        let owner = address.space.checked_sub(PRIVATE_SPACE + 1)? as usize;
-        if owner >= self.links.len() {
-            return Some(Err(RemoteError::Refused));
-        }
-        let reserved = self.control(owner).identity.heap_reserved.load(Ordering::Acquire);
-        let reserved = reserved.min(self.segment.layout().heap_size as u64);
-        let in_bounds = address.place.checked_add(address.len).is_some_and(|end| end <= reserved);
-        if !in_bounds || !is_part(address, offset, len) {
-            return Some(Err(RemoteError::Refused));
-        }
-        Some(Ok(self.segment.layout().heap(owner) + (address.place + offset) as usize))
-    }
-
-    /// Checks a transfer to or from private memory and says how to do it.
-    #[inline]
-    fn private(
-        &self,
-        peer: usize,
-        address: &RemoteAddress,
-        offset: u64,
-        len: usize,
-    ) -> Result<(Reach, u64), RemoteError> {
-        if !is_part(address, offset, len) || address.place.checked_add(address.len).is_none() {
-            return Err(RemoteError::Refused);
-        }
-        match self.links[peer].reach {
-            Reach::None => Err(RemoteError::NoWay),
-            reach => Ok((reach, address.place + offset)),
-        }
-    }
-
-    fn way_of_copy(&self, peer: usize) -> Way {
-        if self.links[peer].reach == Reach::SameProcess { Way::SameProcess } else { Way::SharedHeap }
-    }
-}
-
-/// Whether `len` bytes from `offset` lie within what was handed out.
-fn is_part(address: &RemoteAddress, offset: u64, len: usize) -> bool {
-    offset <= address.len && len as u64 <= address.len - offset
 }
 
 impl Fabric for NodeFabric {
@@ -443,11 +405,6 @@ impl Fabric for NodeFabric {
     }
 
     #[inline]
-    fn set_activity(&mut self, index: usize, word: u64) {
-        self.control(self.me).activity[index].store(word, Ordering::Relaxed);
-    }
-
-    #[inline]
     fn patience(&self) -> u32 {
         self.policy.spins()
     }
@@ -467,7 +424,7 @@ impl Fabric for NodeFabric {
         let len = span.len() as u64;
         let layout = self.segment.layout();
         if let Some((owner, place)) = self.segment.offset_of(span.start()).and_then(|offset| layout.in_heap(offset))
-            && span.len() <= layout.heap_size - place
+            && self.is_shared(owner, place, span.len())
         {
             return RemoteAddress { space: PRIVATE_SPACE + 1 + owner as u64, place: place as u64, len };
         }
@@ -493,7 +450,7 @@ impl Fabric for NodeFabric {
         if let Some(place) = self.shared(address, offset, from.len()) {
             // SAFETY: checked to lie in the part of a heap that has pages; the owner handed it out to be written.
             from.copy_to(unsafe { WriteSpan::new(self.segment.at(place?).as_ptr(), from.len()) });
-            return Ok(self.way_of_copy(peer));
+            return Ok(self.count(self.way_of_copy(peer), from.len()));
         }
         match self.private(peer, address, offset, from.len())? {
             (Reach::SameProcess, place) => {
@@ -501,7 +458,8 @@ impl Fabric for NodeFabric {
                 from.copy_to(unsafe { WriteSpan::new(place as *mut u8, from.len()) });
                 Ok(Way::SameProcess)
             }
-            (_, place) => remote_memory::kernel_write(self.links[peer].pid, place, from).map(|()| Way::Kernel),
+            (_, place) => remote_memory::kernel_write(self.links[peer].pid, place, from)
+                .map(|()| self.count(Way::Kernel, from.len())),
         }
     }
 
@@ -515,7 +473,7 @@ impl Fabric for NodeFabric {
         if let Some(place) = self.shared(address, offset, into.len()) {
             // SAFETY: checked to lie in the part of a heap that has pages; the owner handed it out to be read.
             unsafe { ReadSpan::new(self.segment.at(place?).as_ptr(), into.len()) }.copy_to(into);
-            return Ok(self.way_of_copy(peer));
+            return Ok(self.count(self.way_of_copy(peer), into.len()));
         }
         match self.private(peer, address, offset, into.len())? {
             (Reach::SameProcess, place) => {
@@ -523,7 +481,8 @@ impl Fabric for NodeFabric {
                 unsafe { ReadSpan::new(place as *const u8, into.len()) }.copy_to(into);
                 Ok(Way::SameProcess)
             }
-            (_, place) => remote_memory::kernel_read(self.links[peer].pid, place, into).map(|()| Way::Kernel),
+            (_, place) => remote_memory::kernel_read(self.links[peer].pid, place, into)
+                .map(|()| self.count(Way::Kernel, into.len())),
         }
     }
 
@@ -576,5 +535,6 @@ impl Fabric for NodeFabric {
     }
 }
 
+mod memory;
 #[cfg(test)]
 mod tests;

@@ -3,6 +3,9 @@
 //! One sparse file with no name: it goes with its last descriptor and mapping, so nothing is left behind whatever happens to the job.
 //! Pages are reserved (`fallocate`) before they are touched, so a shortage of memory is an error here and never a SIGBUS later.
 //!
+//! A process that was started by a launcher maps the file once and for its life, whoever in it comes first: the allocator behind its `malloc`,
+//! or the library. Whoever comes second finds the mapping in the kernel's list.
+//!
 //! Invariant: the mapping is as long as [`Layout::total`] says, which is checked once, in [`Segment::map`]; every offset that
 //! `Layout` computes for an existing peer lies within it. No Rust reference to mapped bytes is ever formed, only to
 //! atomics.
@@ -14,7 +17,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicU64};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
 use memmap2::{MmapOptions, MmapRaw};
 use rustix::fs::{FallocateFlags, MemfdFlags, Mode, OFlags};
@@ -22,17 +25,42 @@ use rustix::fs::{FallocateFlags, MemfdFlags, Mode, OFlags};
 use crate::Queue;
 use crate::control::{Control, DirtyWord, JobHeader};
 use crate::layout::{CLAIM_WORDS, DATA_SIZE, Layout};
+use crate::mappings;
 use crate::ring::{Cell, RingMemory};
+
+/// Where one peer says what it is doing, for whoever watches the job. What the words mean belongs to the layer above.
+pub struct ActivityRecord {
+    words: NonNull<[AtomicU64; 8]>,
+    /// Keeps them mapped.
+    _segment: Arc<Segment>,
+}
+
+impl ActivityRecord {
+    pub(crate) fn of(segment: &Arc<Segment>, peer: usize) -> ActivityRecord {
+        ActivityRecord { words: NonNull::from(&*segment.control(peer).activity), _segment: segment.clone() }
+    }
+
+    /// Publishes words, from number `first` on.
+    #[inline(always)]
+    pub fn publish<const N: usize>(&self, first: usize, words: [u64; N]) {
+        // SAFETY: atomics in memory that is mapped as long as `_segment` lives.
+        let record = unsafe { self.words.as_ref() };
+        for (place, word) in record[first..first + N].iter().zip(words) {
+            place.store(word, Ordering::Relaxed);
+        }
+    }
+}
 
 /// The mapped file.
 pub(crate) struct Segment {
     file: File,
-    map: MmapRaw,
+    /// Unmaps the file when dropped; `None`: it stays mapped.
+    _map: Option<MmapRaw>,
     base: NonNull<u8>,
     layout: Layout,
 }
 
-// SAFETY: `base` points into `map`, which is both; all access to mapped memory is by atomics, or by raw copies that the
+// SAFETY: `base` points into a mapping, which is both; all access to mapped memory is by atomics, or by raw copies that the
 // protocol of rings and remote memory orders.
 unsafe impl Send for Segment {}
 // SAFETY: as above.
@@ -74,7 +102,24 @@ impl Segment {
         }
         let map = MmapOptions::new().len(layout.total()).map_raw(&file)?;
         let base = NonNull::new(map.as_mut_ptr()).ok_or(io::ErrorKind::OutOfMemory)?;
-        Ok(Segment { file, map, base, layout })
+        // A core dump would put a page behind every byte of it. Where this is refused, so be it.
+        // SAFETY: changes nothing but what a dump has.
+        let _ = unsafe { rustix::mm::madvise(base.as_ptr().cast(), layout.total(), rustix::mm::Advice::LinuxDontDump) };
+        Ok(Segment { file, _map: Some(map), base, layout })
+    }
+
+    /// The mapping of this file that the process has for its life; made now if there is none yet.
+    ///
+    /// # Errors
+    /// As for [`Segment::map`].
+    pub(crate) fn map_for_life(file: File, layout: Layout) -> io::Result<Segment> {
+        let mut segment = match mappings::find(&file, layout.total()) {
+            // Only this function maps an inherited file as a whole, and what it maps stays.
+            Some(base) => return Ok(Segment { file, _map: None, base, layout }),
+            None => Segment::map(file, layout)?,
+        };
+        std::mem::forget(segment._map.take());
+        Ok(segment)
     }
 
     pub(crate) fn layout(&self) -> &Layout {
@@ -98,6 +143,25 @@ impl Segment {
         }
     }
 
+    /// Takes the pages from behind these bytes, which read as zero from then on. By the mapping, not the descriptor: the program may have closed
+    /// that and got its number again for something else.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub(crate) fn give_back(&self, offset: usize, len: usize) -> io::Result<()> {
+        // SAFETY: only changes what the bytes are; nobody has references to mapped bytes.
+        Ok(unsafe { rustix::mm::madvise(self.at(offset).as_ptr().cast(), len, rustix::mm::Advice::LinuxRemove) }?)
+    }
+
+    /// Leaves these bytes, whole pages, out of the memory that a forked child inherits.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub(crate) fn keep_from_children(&self, offset: usize, len: usize) -> io::Result<()> {
+        // SAFETY: changes nothing in this process.
+        Ok(unsafe { rustix::mm::madvise(self.at(offset).as_ptr().cast(), len, rustix::mm::Advice::LinuxDontFork) }?)
+    }
+
     /// The address of the byte at `offset`, which must lie in the file.
     #[inline(always)]
     pub(crate) fn at(&self, offset: usize) -> NonNull<u8> {
@@ -110,7 +174,7 @@ impl Segment {
     #[inline]
     pub(crate) fn offset_of(&self, address: *const u8) -> Option<usize> {
         let offset = (address as usize).wrapping_sub(self.base.as_ptr() as usize);
-        (offset < self.map.len()).then_some(offset)
+        (offset < self.layout.total()).then_some(offset)
     }
 
     /// The job's header.

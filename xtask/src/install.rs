@@ -17,6 +17,9 @@ use crate::workspace::{LAUNCHER, ONLY_LAUNCHER, ONLY_PROGRAMS, PROGRAMS, Workspa
 /// The names under which the one wrapper of compilers is installed.
 const WRAPPERS: [&str; 6] = ["mpicc", "mpicxx", "mpic++", "mpifort", "mpif77", "mpif90"];
 
+/// The library that the launcher preloads.
+const HEAP: &str = "librwmpi_heap.so";
+
 /// What a library is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Language {
@@ -113,6 +116,8 @@ pub fn run(workspace: &Workspace, prefix: &Path, profile: Profile) -> Result<()>
     for wrapper in WRAPPERS {
         copy(&built.join("mpi-wrapper"), &prefix.join("bin").join(wrapper))?;
     }
+    // Where the launcher looks for it.
+    copy(&built.join(HEAP), &prefix.join("lib").join(HEAP))?;
     LIBRARIES.iter().try_for_each(|library| install_library(library, &built, prefix))
 }
 

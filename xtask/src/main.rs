@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod bench;
+mod compare;
 mod coverage;
 mod foreign;
 mod install;
@@ -47,6 +48,15 @@ enum Command {
     Memcheck,
     /// Measures this machine with mpi-bench and writes bench/results
     Bench,
+    /// Measures other MPI libraries and ours side by side, installing them by package name; writes bench/results/compare.json
+    Compare {
+        /// Only benchmarks whose names contain this
+        #[arg(default_value = "")]
+        wanted: String,
+        /// How often each is run; the libraries take turns
+        #[arg(long, default_value_t = 3)]
+        rounds: usize,
+    },
     /// Writes docs/mpi-coverage.md: which functions of MPI are supported, and which test calls them
     Coverage,
     /// Runs programs that others compiled or wrote on our libraries, installing them by package name
@@ -73,6 +83,7 @@ fn run(command: Command) -> Result<()> {
         Command::Loom => verify::loom(&workspace),
         Command::Memcheck => memory::check(&workspace),
         Command::Bench => bench::run_all(&workspace),
+        Command::Compare { wanted, rounds } => compare::run(&workspace, &wanted, rounds),
         Command::Coverage => coverage::write(&workspace),
         Command::Install { prefix } => install::run(&workspace, &prefix, install::Profile::Release),
         Command::Foreign { wanted } => foreign::run(&workspace, &wanted),

@@ -16,7 +16,10 @@ pub fn check(workspace: &Workspace) -> Result<()> {
     if works(Command::new("cargo").args(["+nightly", "miri", "--version"])) {
         report.tests("miri", || {
             let mut command =
-                workspace.cargo(&["+nightly", "miri", "test", "--package", "rwmpi-transport", "--lib", "ring"]);
+                workspace.cargo(&["+nightly", "miri", "test", "--package", "rwmpi-transport", "--lib", "--"]);
+            command.args(["ring", "blocks", "range_set"]).env("PROPTEST_CASES", "8");
+            // For the file in which failures are remembered.
+            command.env("MIRIFLAGS", "-Zmiri-disable-isolation");
             run_tests(command.env("CARGO_TARGET_DIR", workspace.target().join("miri")))
         });
     } else {
@@ -48,6 +51,8 @@ fn address_sanitizer(workspace: &Workspace, report: &mut Report) {
         let mut command = workspace.cargo(&["+nightly"]);
         command.args(arguments).args(["--target", target]);
         command.env("CARGO_TARGET_DIR", &folder).env("RUSTFLAGS", "-Zsanitizer=address");
+        // A preloaded library with the sanitizer in it would have to be loaded into programs without it.
+        command.env("RWMPI_SHARED_HEAP", "off");
         command
     };
     report.step("programs", || run(sanitized(&["build"]).args(ONLY_PROGRAMS)));

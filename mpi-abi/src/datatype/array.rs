@@ -3,7 +3,7 @@
 use rwmpi_core::datatype::{Basic, Datatype, Distribute, Distribution, Order, Parameters, TypeClass, match_size};
 use rwmpi_core::{Error, ErrorClass, Result};
 
-use super::construct::length;
+use super::construct::{derive, is_large, length, remember};
 use crate::argument::{Array, Integers, Out, c_int};
 use crate::error::Outcome;
 use crate::interface::Abi;
@@ -31,13 +31,12 @@ pub fn type_create_subarray<A: Abi>(
     old: A::Handle,
     new: Out<A::Handle>,
 ) -> Outcome {
-    let rank = rank()?;
-    let old = rank.datatype::<A>(old)?;
-    let dimensions = length(dimensions.into())?;
-    let [whole, part, first] = [sizes, subsizes, starts].map(|list| list.to_vec(dimensions));
-    let made = Datatype::subarray(&whole?, &part?, &first?, order_of::<A>(order)?, &old)?;
-    let large = matches!(sizes, Integers::Wide(_));
-    new.set(rank.add_datatype::<A>(if large { made.made_with_large_counts() } else { made }))
+    derive::<A>(old, new, |old| {
+        let dimensions = length(dimensions.into())?;
+        let [whole, part, first] = [sizes, subsizes, starts].map(|list| list.to_vec(dimensions));
+        let made = Datatype::subarray(&whole?, &part?, &first?, order_of::<A>(order)?, old)?;
+        Ok(remember(made, is_large(sizes)))
+    })
 }
 
 fn distribute_of<A: Abi>(code: c_int, argument: c_int) -> Result<Distribute> {
@@ -64,21 +63,19 @@ pub fn type_create_darray<A: Abi>(
     old: A::Handle,
     new: Out<A::Handle>,
 ) -> Outcome {
-    let rank = rank()?;
-    let old = rank.datatype::<A>(old)?;
-    let dimensions = length(dimensions.into())?;
-    let kinds = distributions.slice(dimensions)?.iter().zip(arguments.slice(dimensions)?);
-    let distribution = Distribution {
-        processes: processes.into(),
-        rank: rank_in_grid.into(),
-        sizes: sizes.to_vec(dimensions)?.into(),
-        distribute: kinds.map(|(&kind, &argument)| distribute_of::<A>(kind, argument)).collect::<Result<_>>()?,
-        grid: grid.slice(dimensions)?.iter().copied().map(i64::from).collect(),
-        order: order_of::<A>(order)?,
-    };
-    let made = Datatype::darray(distribution, &old)?;
-    let large = matches!(sizes, Integers::Wide(_));
-    new.set(rank.add_datatype::<A>(if large { made.made_with_large_counts() } else { made }))
+    derive::<A>(old, new, |old| {
+        let dimensions = length(dimensions.into())?;
+        let kinds = distributions.slice(dimensions)?.iter().zip(arguments.slice(dimensions)?);
+        let distribution = Distribution {
+            processes: processes.into(),
+            rank: rank_in_grid.into(),
+            sizes: sizes.to_vec(dimensions)?.into(),
+            distribute: kinds.map(|(&kind, &argument)| distribute_of::<A>(kind, argument)).collect::<Result<_>>()?,
+            grid: grid.slice(dimensions)?.iter().copied().map(i64::from).collect(),
+            order: order_of::<A>(order)?,
+        };
+        Ok(remember(Datatype::darray(distribution, old)?, is_large(sizes)))
+    })
 }
 
 fn given<A: Abi>(value: c_int) -> Option<c_int> {

@@ -9,7 +9,11 @@ use crate::interface::Abi;
 use crate::rank::rank;
 
 /// Makes a datatype of another one.
-fn derive<A: Abi>(old: A::Handle, new: Out<A::Handle>, make: impl FnOnce(&Datatype) -> Result<Datatype>) -> Outcome {
+pub(super) fn derive<A: Abi>(
+    old: A::Handle,
+    new: Out<A::Handle>,
+    make: impl FnOnce(&Datatype) -> Result<Datatype>,
+) -> Outcome {
     let rank = rank()?;
     let old = rank.datatype::<A>(old)?;
     let made = make(&old)?;
@@ -23,11 +27,11 @@ pub(super) fn length(count: i64) -> Result<usize> {
 }
 
 /// Marks what was made by the large-count form, which shows in its contents.
-fn remember(made: Datatype, large: bool) -> Datatype {
+pub(super) fn remember(made: Datatype, large: bool) -> Datatype {
     if large { made.made_with_large_counts() } else { made }
 }
 
-fn is_large(integers: Integers) -> bool {
+pub(super) fn is_large(integers: Integers) -> bool {
     matches!(integers, Integers::Wide(_))
 }
 

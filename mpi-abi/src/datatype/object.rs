@@ -76,9 +76,12 @@ pub fn type_set_name<A: Abi>(datatype: A::Handle, name: Text) -> Outcome {
     Ok(())
 }
 
-/// MPI_Type_get_name (MPI-5.0 section 7.8).
+/// MPI_Type_get_name (MPI-5.0 section 7.8): MPI_DATATYPE_NULL has a name too.
 pub fn type_get_name<A: Abi>(datatype: A::Handle, name: TextOut, len: Out<c_int>) -> Outcome {
     let rank = rank()?;
+    if A::code(datatype) == A::DATATYPE_NULL {
+        return len.set(name.set("MPI_DATATYPE_NULL", A::MAX_OBJECT_NAME as usize)? as c_int);
+    }
     let named = rank.datatype::<A>(datatype)?.named();
     let given = rank.existing_record(A::code(datatype)).and_then(|record| record.name.borrow().clone());
     let text = given.unwrap_or_else(|| named.map_or("", |basic| basic.name()).to_string());

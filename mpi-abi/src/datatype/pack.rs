@@ -15,18 +15,18 @@ fn elements(count: i64) -> Result<u64> {
     })
 }
 
-/// Where in a buffer of `size` bytes the position is: bytes before it, and bytes from it on.
-fn place(position: i64, size: i64) -> Result<(usize, usize)> {
-    let place = usize::try_from(position).ok().zip(usize::try_from(size - position).ok());
-    place.ok_or_else(|| {
+/// Where in a buffer of `size` bytes the position is: bytes before it, and bytes from it on, of which `needed` are used.
+fn place(position: i64, size: i64, needed: u64) -> Result<(usize, usize)> {
+    let left = size.checked_sub(position).and_then(|left| usize::try_from(left).ok());
+    let (Ok(before), Some(left)) = (usize::try_from(position), left) else {
         let text = format!("the position {position} lies outside of the packed buffer, which has {size} bytes");
-        Error::new(ErrorClass::Argument, text)
-    })
-}
-
-fn too_small(bytes: u64, left: usize) -> Error {
-    let text = format!("the elements take {bytes} packed bytes, but only {left} are left in the buffer");
-    Error::new(ErrorClass::Truncate, text)
+        return Err(Error::new(ErrorClass::Argument, text));
+    };
+    if needed > left as u64 {
+        let text = format!("the elements take {needed} packed bytes, but only {left} are left in the buffer");
+        return Err(Error::new(ErrorClass::Truncate, text));
+    }
+    Ok((before, left))
 }
 
 fn committed<A: Abi>(rank: &Rank, communicator: A::Handle, datatype: A::Handle) -> Result<Datatype> {
@@ -47,11 +47,7 @@ pub fn pack<A: Abi>(
     let datatype = committed::<A>(rank()?, communicator, datatype)?;
     let count = elements(count)?;
     let at = position.get()?;
-    let (before, left) = place(at, size)?;
-    let bytes = datatype.packed_size(count)?;
-    if bytes > left as u64 {
-        return Err(too_small(bytes, left));
-    }
+    let (before, left) = place(at, size, datatype.packed_size(count)?)?;
     // SAFETY: the program vouches for the elements, and for `size` bytes of the packed buffer.
     let done = unsafe { pack_into(memory.address(), count, &datatype, 0, packed.address().wrapping_add(before), left) };
     position.set(at + done as i64)
@@ -70,11 +66,7 @@ pub fn unpack<A: Abi>(
     let datatype = committed::<A>(rank()?, communicator, datatype)?;
     let count = elements(count)?;
     let at = position.get()?;
-    let (before, left) = place(at, size)?;
-    let bytes = datatype.packed_size(count)?;
-    if bytes > left as u64 {
-        return Err(too_small(bytes, left));
-    }
+    let (before, left) = place(at, size, datatype.packed_size(count)?)?;
     // SAFETY: the program vouches for the elements, and for `size` bytes of the packed buffer.
     let done =
         unsafe { unpack_from(memory.address(), count, &datatype, 0, packed.address().wrapping_add(before), left) };
@@ -110,11 +102,8 @@ pub fn pack_external<A: Abi>(
     let datatype = external::<A>(representation, datatype)?;
     let count = elements(count)?;
     let at = position.get()?;
-    let (before, left) = place(at, size)?;
     let bytes = datatype.external_size(count)?;
-    if bytes > left as u64 {
-        return Err(too_small(bytes, left));
-    }
+    let (before, _) = place(at, size, bytes)?;
     if bytes > 0 {
         // SAFETY: the program vouches for the elements, and for `size` bytes of the packed buffer, of which these are some.
         unsafe {
@@ -138,11 +127,8 @@ pub fn unpack_external<A: Abi>(
     let datatype = external::<A>(representation, datatype)?;
     let count = elements(count)?;
     let at = position.get()?;
-    let (before, left) = place(at, size)?;
     let bytes = datatype.external_size(count)?;
-    if bytes > left as u64 {
-        return Err(too_small(bytes, left));
-    }
+    let (before, _) = place(at, size, bytes)?;
     if bytes > 0 {
         // SAFETY: as in `pack_external`.
         unsafe {

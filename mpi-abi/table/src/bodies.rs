@@ -1,4 +1,5 @@
-//! Which functions are implemented, read off the source of the bodies: `pub fn send<A: Abi>(…)` implements MPI_Send.
+//! Which functions are implemented, read off the source of the bodies: `pub fn send<A: Abi>(…)` implements MPI_Send. A macro may declare
+//! several functions at once: `pub fn bcast, ibcast, bcast_init<A: Abi>(…)`.
 
 use std::collections::HashMap;
 use std::fs;
@@ -42,8 +43,14 @@ impl Bodies {
 
     fn read(&mut self, source: &str, module: &str) {
         for line in source.lines() {
-            if let Some((name, _)) = line.strip_prefix("pub fn ").and_then(|rest| rest.split_once("<A: Abi>(")) {
-                self.modules.insert(name.to_string(), module.to_string());
+            let declaration = line.trim_start();
+            let Some((names, _)) = declaration.strip_prefix("pub fn ").and_then(|rest| rest.split_once("<A: Abi>("))
+            else {
+                continue;
+            };
+            let is_method = declaration != line && !names.contains(", ");
+            if !is_method {
+                self.modules.extend(names.split(", ").map(|name| (name.to_string(), module.to_string())));
             }
         }
     }
@@ -59,16 +66,32 @@ impl Bodies {
 mod tests {
     use super::*;
 
+    /// Where the body of a function is, if this is the source of the module `chapter`.
+    fn path(source: &str, name: &str) -> Option<String> {
+        let mut bodies = Bodies::default();
+        bodies.read(source, "::chapter");
+        bodies.path(crate::functions().iter().find(|function| function.name == name).unwrap())
+    }
+
     #[test]
     fn bodies_are_found_by_their_names() {
-        let mut bodies = Bodies::default();
-        bodies.read(
-            "/// Sends.\npub fn send<A: Abi>(\n    memory: Memory,\n) -> Outcome {\n}\nfn recv<A: Abi>() {}\n",
-            "::point_to_point",
-        );
-        let functions = crate::functions();
-        let find = |name| functions.iter().find(|function| function.name == name).unwrap();
-        assert_eq!(bodies.path(find("MPI_Send")).as_deref(), Some("::point_to_point::send"));
-        assert_eq!(bodies.path(find("MPI_Recv")), None);
+        let source = "/// Sends.\npub fn send<A: Abi>(\n    memory: Memory,\n) -> Outcome {\n}\nfn recv<A: Abi>() {}\n";
+        assert_eq!(path(source, "MPI_Send").as_deref(), Some("::chapter::send"));
+        assert_eq!(path(source, "MPI_Recv"), None);
+    }
+
+    #[test]
+    fn a_macro_declares_several() {
+        let source = "collectives! {\n    /// Waits.\n    pub fn barrier, ibarrier, barrier_init<A: Abi>() { Call::barrier }\n}\n";
+        for name in ["MPI_Barrier", "MPI_Ibarrier", "MPI_Barrier_init"] {
+            let expected = name.replace("MPI_", "::chapter::").to_lowercase();
+            assert_eq!(path(source, name), Some(expected));
+        }
+    }
+
+    #[test]
+    fn methods_are_no_bodies() {
+        let source = "impl Rank {\n    pub fn send<A: Abi>(&self) {}\n}\n";
+        assert_eq!(path(source, "MPI_Send"), None);
     }
 }

@@ -110,9 +110,13 @@ fn expression(form: &Form<'_>, arguments: &[Argument], bodies: &Bodies) -> Strin
         if function.is_tool() {
             return "rwmpi_abi::unsupported_tool::<A>()".to_string();
         }
-        let communicator = function.parameters.iter().find(|one| one.base == "Comm" && one.pointers == 0);
-        let communicator = communicator.map_or("None".to_string(), |parameter| format!("Some({})", parameter.name));
-        return format!("rwmpi_abi::unsupported::<A>(\"{name}\", {communicator})");
+        let subjects = [("Comm", "Communicator"), ("Win", "Window"), ("File", "File")];
+        let subject = subjects.iter().find_map(|(base, kind)| {
+            let found = function.parameters.iter().find(|one| one.base == *base && one.pointers == 0)?;
+            Some(format!("{kind}({})", found.name))
+        });
+        let subject = subject.unwrap_or("Nothing".to_string());
+        return format!("rwmpi_abi::unsupported::<A>(\"{name}\", rwmpi_abi::Subject::{subject})");
     };
     let passed: Vec<&str> = arguments.iter().map(|argument| argument.passed.as_str()).collect();
     let call = format!("rwmpi_abi{path}::<A>({})", passed.join(", "));
@@ -150,8 +154,14 @@ mod tests {
         let functions = crate::functions();
         let send: Vec<Function> = functions.into_iter().filter(|function| function.name == "MPI_Send").collect();
         let text = exports(&send, &Bodies::default());
-        assert_eq!(text.matches("rwmpi_abi::unsupported::<A>(\"MPI_Send\", Some(comm))").count(), 2);
-        assert_eq!(text.matches("rwmpi_abi::unsupported::<A>(\"MPI_Send_c\", Some(comm))").count(), 2);
+        assert_eq!(
+            text.matches("rwmpi_abi::unsupported::<A>(\"MPI_Send\", rwmpi_abi::Subject::Communicator(comm))").count(),
+            2
+        );
+        assert_eq!(
+            text.matches("rwmpi_abi::unsupported::<A>(\"MPI_Send_c\", rwmpi_abi::Subject::Communicator(comm))").count(),
+            2
+        );
         assert!(text.contains("fn PMPI_Send_c(buf: *mut c_void, count: i64, datatype: <A as Abi>::Handle"));
     }
 }

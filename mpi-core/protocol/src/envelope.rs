@@ -1,5 +1,7 @@
 //! Envelopes of messages and the patterns that receives match them with.
 
+use crate::bins::Key;
+
 /// What identifies a message to the receiver (MPI-5.0 section 3.2.3). `source` is the peer's number in the job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Envelope {
@@ -20,6 +22,17 @@ pub struct Pattern {
     pub source: Option<u32>,
     /// With which tag.
     pub tag: Option<u32>,
+}
+
+impl Key for Pattern {
+    #[inline]
+    fn hash(&self) -> u64 {
+        // Any odd number with bits all over spreads what differs in few of them; fits the golden ratio.
+        const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+        let number = |part: Option<u32>| part.map_or(0, |part| u64::from(part) + 1);
+        let first = u64::from(self.context) | number(self.source) << 32;
+        (first.wrapping_mul(SPREAD).rotate_left(32) ^ number(self.tag)).wrapping_mul(SPREAD)
+    }
 }
 
 impl Pattern {

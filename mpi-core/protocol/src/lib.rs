@@ -19,6 +19,7 @@
 mod bins;
 mod counters;
 mod envelope;
+mod lists;
 mod posted;
 mod receiver;
 mod request_for_send;

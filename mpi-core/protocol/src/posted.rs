@@ -4,6 +4,7 @@
 //! both), so it costs the same however many receives are posted.
 
 use crate::bins::Bins;
+use crate::lists::Lists;
 use crate::receiver::ReceiveId;
 use crate::{Envelope, Pattern};
 
@@ -27,10 +28,16 @@ pub(crate) struct Posted {
 pub(crate) struct PostedQueue {
     entries: Vec<Option<Posted>>,
     by_pattern: Bins<Pattern>,
-    by_source: Bins<Option<u32>>,
+    /// By [`place`].
+    by_source: Lists,
     /// Receives in `by_pattern` of each kind: does it name its source, does it name its tag.
     kinds: [[usize; 2]; 2],
     posts: u64,
+}
+
+/// Where the receives that name `source` are listed.
+fn place(source: Option<u32>) -> usize {
+    source.map_or(0, |source| source as usize + 1)
 }
 
 impl PostedQueue {
@@ -52,7 +59,7 @@ impl PostedQueue {
         self.entries[id as usize] =
             Some(Posted { pattern, order, worth, advertised: false, serial: 0, matchable: true });
         self.by_pattern.push(pattern, id);
-        self.by_source.push(pattern.source, id);
+        self.by_source.push(place(pattern.source), id);
         *self.kind(&pattern) += 1;
     }
 
@@ -69,43 +76,46 @@ impl PostedQueue {
     }
 
     /// The oldest matchable receive that a message with that envelope completes.
+    #[inline]
     pub(crate) fn candidate(&self, e: &Envelope) -> Option<ReceiveId> {
-        let mut best: Option<(u64, ReceiveId)> = None;
-        for (source, counts) in [None, Some(e.source)].into_iter().zip(self.kinds) {
-            for (tag, count) in [None, Some(e.tag)].into_iter().zip(counts) {
-                if count == 0 {
-                    continue;
-                }
-                if let Some(id) = self.by_pattern.first(Pattern { context: e.context, source, tag }) {
-                    let order = self.get(id).order;
-                    if best.is_none_or(|(oldest, _)| order < oldest) {
-                        best = Some((order, id));
-                    }
-                }
-            }
+        let exact = Pattern { context: e.context, source: Some(e.source), tag: Some(e.tag) };
+        let [[any, any_source], [any_tag, _]] = self.kinds;
+        if any + any_source + any_tag == 0 {
+            return self.by_pattern.first(exact);
         }
-        best.map(|(_, id)| id)
+        let kinds = [(any, None, None), (any_source, None, exact.tag), (any_tag, exact.source, None)];
+        let wild = kinds.into_iter().filter(|&(count, ..)| count > 0);
+        let wild = wild.map(|(_, source, tag)| Pattern { source, tag, ..exact });
+        let oldest = wild.chain([exact]).filter_map(|pattern| self.by_pattern.first(pattern));
+        oldest.min_by_key(|&id| self.get(id).order)
     }
 
     /// Takes the receive out of matching but remembers it.
     pub(crate) fn unlink(&mut self, id: ReceiveId) {
         let Posted { pattern, matchable, .. } = *self.get(id);
         if matchable {
-            self.by_pattern.remove(pattern, id);
-            self.by_source.remove(pattern.source, id);
-            *self.kind(&pattern) -= 1;
+            self.unlist(id, &pattern);
             self.get_mut(id).matchable = false;
         }
     }
 
+    fn unlist(&mut self, id: ReceiveId, pattern: &Pattern) {
+        self.by_pattern.remove(id);
+        self.by_source.remove(place(pattern.source), id);
+        *self.kind(pattern) -= 1;
+    }
+
     /// Forgets the receive; returns what was known.
     pub(crate) fn remove(&mut self, id: ReceiveId) -> Posted {
-        self.unlink(id);
-        self.entries[id as usize].take().expect("receive is posted")
+        let posted = self.entries[id as usize].take().expect("receive is posted");
+        if posted.matchable {
+            self.unlist(id, &posted.pattern);
+        }
+        posted
     }
 
     /// The matchable receives that name `source` (`None`: that accept any), oldest first.
     pub(crate) fn naming_source(&self, source: Option<u32>) -> impl Iterator<Item = (ReceiveId, &Posted)> {
-        self.by_source.iter(source).map(|id| (id, self.get(id)))
+        self.by_source.iter(place(source)).map(|id| (id, self.get(id)))
     }
 }

@@ -115,11 +115,17 @@ impl Receiver {
                 if worth && !self.fenced(receive) {
                     self.advertise(receive);
                 } else if worth {
-                    self.hold(receive, 1);
+                    self.hold(pattern.source, 1);
                 }
             }
         }
         Posting::Posted
+    }
+
+    /// Whether there may be a request to send.
+    #[inline]
+    pub fn has_advertisements(&self) -> bool {
+        !self.outgoing.is_empty()
     }
 
     /// The next request that is to be sent.
@@ -130,10 +136,12 @@ impl Receiver {
             if !matches!(self.rule, Rule::Auto { .. }) || !self.fenced(receive) {
                 return Some(advertisement);
             }
-            self.posted.get_mut(receive).advertised = false;
+            let posted = self.posted.get_mut(receive);
+            posted.advertised = false;
+            let source = posted.pattern.source;
             self.unadvertised += 1;
             self.counters.posted -= 1;
-            self.hold(receive, 1);
+            self.hold(source, 1);
         }
         None
     }
@@ -264,10 +272,10 @@ impl Receiver {
         self.outgoing.push_back(Advertisement { receive, source, serial: 0 });
     }
 
-    /// Counts a receive in (`by` = 1) or out of (`by` = -1) those held back.
-    fn hold(&mut self, receive: ReceiveId, by: isize) {
+    /// Counts a receive from `source` in (`by` = 1) or out of (`by` = -1) those held back.
+    fn hold(&mut self, source: Option<u32>, by: isize) {
         self.held = self.held.wrapping_add_signed(by);
-        if let Some(source) = self.posted.get(receive).pattern.source {
+        if let Some(source) = source {
             let held = &mut self.series[source as usize].held;
             *held = held.wrapping_add_signed(by);
         }
@@ -275,11 +283,10 @@ impl Receiver {
 
     fn forget(&mut self, receive: ReceiveId) {
         if matches!(self.rule, Rule::Auto { .. }) {
-            let posted = *self.posted.get(receive);
+            let posted = self.posted.remove(receive);
             if posted.worth && !posted.advertised {
-                self.hold(receive, -1);
+                self.hold(posted.pattern.source, -1);
             }
-            self.posted.remove(receive);
             if !posted.advertised {
                 self.unadvertised -= 1;
                 self.release(posted.pattern.source);
@@ -294,7 +301,9 @@ impl Receiver {
                 }
             }
         }
-        self.outgoing.retain(|advertisement| advertisement.receive != receive);
+        if !self.outgoing.is_empty() {
+            self.outgoing.retain(|advertisement| advertisement.receive != receive);
+        }
     }
 
     /// A receive that was not advertised is gone: those it held back may be advertised now (AUTO).
@@ -322,7 +331,7 @@ impl Receiver {
             .collect();
         for receive in held {
             if !self.fenced(receive) {
-                self.hold(receive, -1);
+                self.hold(source, -1);
                 self.counters.reposted += 1;
                 self.advertise(receive);
             }

@@ -181,6 +181,11 @@ impl Sender {
         }
     }
 
+    /// The receive of that request is about to be cancelled: from now on it is not answered.
+    pub fn withdraw(&mut self, slot: u32, generation: u64) {
+        self.requests.retain(|request| (request.slot, request.generation) != (slot, generation));
+    }
+
     /// The message was put into the FIFO; its first cell stands at `position` there. `fifo` as [`Sender::choose`] said.
     #[inline]
     pub fn on_fifo(&mut self, envelope: &Envelope, position: u64, fifo: Fifo) {

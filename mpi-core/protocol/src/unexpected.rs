@@ -105,12 +105,8 @@ impl UnexpectedQueue {
 
     pub(crate) fn remove(&mut self, id: MessageId) -> Envelope {
         let Entry { envelope, .. } = self.entries[id as usize].take().expect("message is in the unexpected queue");
-        self.exact.remove(exactly(&envelope), id);
-        for (bins, key) in self.wild.iter_mut().zip(WILD) {
-            if let Some(bins) = bins {
-                bins.remove(key(&envelope), id);
-            }
-        }
+        self.exact.remove(id);
+        self.wild.iter_mut().flatten().for_each(|bins| bins.remove(id));
         self.free.push(id);
         self.len -= 1;
         envelope

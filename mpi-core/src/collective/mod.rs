@@ -26,6 +26,7 @@ mod team;
 use std::pin::pin;
 
 use crate::activity::{Call, Target};
+use crate::communicator::context;
 use crate::engine::Failure;
 use crate::error::{Error, ErrorClass};
 use crate::{Communicator, Request, Result, Scope};
@@ -54,12 +55,12 @@ impl<P: AsyncFnOnce(Team<'_>) -> std::result::Result<(), Failure>> Plan for P {}
 impl Communicator {
     /// Tells the watchers.
     pub(crate) fn begin(&self, call: Call, bytes: usize) {
-        drop(self.process().enter(call, Target::NONE, self.context() + 1, bytes));
+        drop(self.process().enter(call, Target::NONE, self.context() + context::COLLECTIVE, bytes));
     }
 
     pub(crate) fn team(&self, tag: u32, waits: bool) -> Team<'_> {
         let (process, peers) = (self.process(), self.group().peers());
-        Team { process, peers, rank: self.rank(), context: self.context() + 1, tag, waits }
+        Team { process, peers, rank: self.rank(), context: self.context() + context::COLLECTIVE, tag, waits }
     }
 
     /// The typed collectives are those within one group.
@@ -86,7 +87,7 @@ impl Communicator {
         plan: impl Plan + 'scope,
     ) -> Result<Request<'scope>> {
         self.check_one_group(call)?;
-        let (communicator, tag) = (self.clone(), self.next_collective());
+        let (communicator, tag) = (self.clone(), self.next_nonblocking_collective());
         scope.begin(self, call, async move { plan(communicator.team(tag, false)).await })
     }
 }

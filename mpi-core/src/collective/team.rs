@@ -10,7 +10,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use rwmpi_protocol::Pattern;
-use rwmpi_transport::{Fabric, ReadSpan, WriteSpan};
+use rwmpi_transport::{ReadSpan, WriteSpan};
 use smallvec::SmallVec;
 
 use crate::engine::{Failure, OperationId, Received, SendMode};
@@ -148,8 +148,13 @@ impl<'a> Flights<'a> {
         // SAFETY: as in `send`.
         let into = unsafe { WriteSpan::new(into.start(), into.len()) };
         let mut engine = self.team.process.engine();
-        let looks = if self.team.waits { engine.fabric.patience() } else { 1 };
-        if let Received::Later(id) = engine.receive(self.team.pattern(from), into, looks)? {
+        let pattern = self.team.pattern(from);
+        let received = if self.team.waits {
+            engine.receive_patiently(pattern, into)?
+        } else {
+            engine.receive(pattern, into, 1)?
+        };
+        if let Received::Later(id) = received {
             self.ids.push(id);
         }
         Ok(())

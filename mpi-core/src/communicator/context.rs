@@ -14,9 +14,9 @@ use crate::group::Group;
 use crate::process::Process;
 
 /// Contexts of one communicator. The first is for point-to-point messages.
-pub(super) const BLOCK: u32 = 3;
+pub(crate) const BLOCK: u32 = 3;
 /// For collectives, the creation of communicators by all members among them.
-pub(super) const COLLECTIVE: u32 = 1;
+pub(crate) const COLLECTIVE: u32 = 1;
 /// Of an intracommunicator: for the creation of communicators by some of its members; tags are the program's.
 pub(super) const SOME_MEMBERS: u32 = 2;
 

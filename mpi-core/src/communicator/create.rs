@@ -127,14 +127,20 @@ impl Communicator {
     /// As [`Communicator::split`], by what the ranks have in common (MPI_Comm_split_type); `None` where the caller gives no type,
     /// or shares nothing of the kind. Collective.
     pub fn split_type(&self, by: Option<SplitType>, key: i32, info: &Info) -> Result<Option<Communicator>> {
+        let (me, _) = self.process().me_and_peers();
+        let is_near = |peer: &u32| *peer == me || self.process().engine().shares_memory_with(*peer);
+        // The first of those who share memory: the same for all of them.
+        let first = || self.group().peers().iter().copied().find(is_near);
+        let is_divided = || !self.group().peers().iter().all(is_near);
         let colour = match by {
-            Some(SplitType::Shared) => Some(0),
+            Some(SplitType::Shared) => first(),
             Some(SplitType::Guided) => match info.get("mpi_hw_resource_type")? {
-                Some("mpi_shared_memory") => Some(0),
+                Some("mpi_shared_memory") => first(),
                 _ => None,
             },
-            // All ranks are on one node, which has no parts that would matter.
-            Some(SplitType::Unguided) | None => None,
+            // Nodes are parts of the job; they have no parts that would matter.
+            Some(SplitType::Unguided) => first().filter(|_| is_divided()),
+            None => None,
         };
         self.split(colour, key)
     }

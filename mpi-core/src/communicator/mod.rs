@@ -6,7 +6,7 @@
 //!
 //! The modules: `context` keeps communicators apart, `create` and `inter` make them, `hints` is what programs promise.
 
-mod context;
+pub(crate) mod context;
 mod create;
 mod hints;
 mod inter;
@@ -40,8 +40,10 @@ struct Shared {
     rank: usize,
     /// Not known while a nonblocking duplication is on its way.
     context: Cell<u32>,
-    /// How many collectives have begun, modulo [`COLLECTIVES`].
+    /// How many blocking collectives have begun, modulo [`COLLECTIVES`].
     collectives: Cell<u32>,
+    /// How many nonblocking ones, likewise.
+    nonblocking_collectives: Cell<u32>,
     /// Whom point-to-point calls name: the remote group if there is one.
     partners: Group,
     local: Group,
@@ -55,7 +57,9 @@ struct Shared {
 }
 
 /// So many collectives in a row are told apart by their tags; far more than can be in flight.
-const COLLECTIVES: u32 = 1 << 31;
+const COLLECTIVES: u32 = 1 << 30;
+/// Nonblocking collectives have tags from here on.
+const NONBLOCKING: u32 = COLLECTIVES;
 
 impl Drop for Shared {
     fn drop(&mut self) {
@@ -88,6 +92,7 @@ impl Communicator {
             rank,
             context: Cell::new(context::UNKNOWN),
             collectives: Cell::new(0),
+            nonblocking_collectives: Cell::new(0),
             partners,
             local,
             inter,
@@ -150,13 +155,26 @@ impl Communicator {
         number
     }
 
+    /// As [`Communicator::next_collective`], of a nonblocking one. They are counted apart: a program may not begin one before a
+    /// blocking collective on one rank and after it on another (MPI-5.0 section 6.12), but those that do work elsewhere.
+    pub(crate) fn next_nonblocking_collective(&self) -> u32 {
+        let number = self.shared.nonblocking_collectives.get();
+        self.shared.nonblocking_collectives.set((number + 1) % COLLECTIVES);
+        number | NONBLOCKING
+    }
+
     /// The rank here of a partner.
     pub(crate) fn rank_of(&self, peer: u32) -> usize {
         self.shared.partners.rank_of(peer)
     }
 
     pub(crate) fn failed(&self, call: Call) -> impl Fn(Failure) -> Error + '_ {
-        move |failure| Error::failure(self, call, failure)
+        move |failure| {
+            if failure.is_lost_peer() {
+                self.process().leave_report_to_launcher();
+            }
+            Error::failure(self, call, failure)
+        }
     }
 
     /// The caller's rank in it.

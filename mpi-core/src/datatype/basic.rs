@@ -55,6 +55,8 @@ pub enum Number {
     Uint64,
     /// IEEE binary16.
     Half,
+    /// The upper half of a binary32.
+    BrainHalf,
     /// IEEE binary32.
     Single,
     /// IEEE binary64.
@@ -81,7 +83,7 @@ impl Number {
         match self {
             Number::Nothing => 0,
             Number::Int8 | Number::Uint8 => 1,
-            Number::Int16 | Number::Uint16 | Number::Half => 2,
+            Number::Int16 | Number::Uint16 | Number::Half | Number::BrainHalf => 2,
             Number::Int32 | Number::Uint32 | Number::Single | Number::ComplexHalf => 4,
             Number::Int64 | Number::Uint64 | Number::Double | Number::ComplexSingle => 8,
             Number::Int128 | Number::Extended | Number::Quadruple | Number::ComplexDouble => 16,
@@ -187,6 +189,8 @@ basics! {
     Uint16 "MPI_UINT16_T" CInteger Uint16;
     Uint32 "MPI_UINT32_T" CInteger Uint32;
     Uint64 "MPI_UINT64_T" CInteger Uint64;
+    Float16 "MPIX_C_FLOAT16" Floating Half;
+    BrainFloat16 "MPIX_BFLOAT16" Floating BrainHalf;
     CBool "MPI_C_BOOL" Logical Uint8;
     CFloatComplex "MPI_C_COMPLEX" Complex ComplexSingle;
     CDoubleComplex "MPI_C_DOUBLE_COMPLEX" Complex ComplexDouble;

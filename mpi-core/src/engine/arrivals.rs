@@ -1,7 +1,7 @@
 //! What arrives: cells of the message queues and of the queues for requests, dealt with one by one.
 
 use rwmpi_protocol::{Envelope, MessageId};
-use rwmpi_transport::{Arrival, Fabric, PeerFault, Queue, ReadSpan};
+use rwmpi_transport::{Arrival, Fabric, Header, PeerFault, Queue, ReadSpan};
 
 use super::operation::ReceiveOperation;
 use super::transfer::Transfer;
@@ -33,10 +33,23 @@ impl<F: Fabric> Engine<F> {
             wire::WRITTEN => self.written(source, tag, context, arrival)?,
             wire::WRITING => self.writing(source, tag, context, extra, arrival)?,
             wire::BARRIER => self.rounds.arrived([context, extra, tag]),
+            wire::WITHDRAW => self.forget_request(source, &arrival.header)?,
+            wire::WITHDRAWN => {
+                let (slot, generation) = wire::withdrawn_slot(&arrival.header);
+                self.forgotten(slot, generation);
+            }
             _ => return Err(fault(source, "a cell of unknown kind")),
         }
         self.fabric.pop(source as usize, Queue::Messages);
         Ok(())
+    }
+
+    /// A receiver is about to cancel a receive: forgets its request, which came before.
+    fn forget_request(&mut self, source: u32, header: &Header) -> Result<(), Failure> {
+        self.collect_requests(source as usize)?;
+        let (slot, generation) = wire::withdrawn_slot(header);
+        self.peers[source as usize].sender.withdraw(slot, generation);
+        self.push_cell(source, wire::withdrawal(wire::WITHDRAWN, slot, generation), &[], None)
     }
 
     /// Reads a payload of exactly `N` bytes.
@@ -275,7 +288,7 @@ impl<F: Fabric> Engine<F> {
             _ => return Err(fault(peer, "a transfer of a message that was not sent")),
         };
         let target = wire::address(sharing.address);
-        if target.len < len || slot as usize >= Self::slots_with_claims(&self.fabric) {
+        if target.len < len || !self.claims_with(peer) || slot as usize >= Self::slots_with_claims(&self.fabric) {
             return Err(fault(peer, "a transfer to a receive that does not fit"));
         }
         self.help(peer, id, &Transfer { owner: peer, slot, generation: sharing.generation, len }, &target)

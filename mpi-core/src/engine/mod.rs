@@ -27,14 +27,14 @@ mod wire;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-use rustc_hash::FxHashMap;
-use rwmpi_protocol::{Counters, MessageId, Receiver, Rule, Sender};
+use rustc_hash::{FxHashMap, FxHashSet};
+use rwmpi_protocol::{Counters, MessageId, Pattern, Receiver, Rule, Sender};
 use rwmpi_transport::{Fabric, Header, RemoteAddress};
 use slab::Slab;
 
 use crate::Protocol;
 use crate::waiting::{self, Kind};
-pub(crate) use barrier::Rounds;
+pub(crate) use barrier::{Rounds, Step};
 pub(crate) use operation::{Completion, Failure, Operation, OperationId, Outcome, Received, SendMode};
 use policy::Policy;
 pub(crate) use probe::MatchedMessage;
@@ -136,6 +136,8 @@ pub(crate) struct Engine<F: Fabric> {
     /// Sends that wait for an answer of their receiver.
     answers_awaited: usize,
     groups: FxHashMap<u32, Rc<[u32]>>,
+    /// Contexts all of whose members have claim words in common with this rank.
+    any_source: FxHashSet<u32>,
     rounds: Rounds,
     traffic: Traffic,
     /// The failure of the transport that has stopped this engine.
@@ -145,14 +147,15 @@ pub(crate) struct Engine<F: Fabric> {
 impl<F: Fabric> Engine<F> {
     pub(crate) fn new(fabric: F, protocol: Protocol) -> Self {
         let claims = Self::slots_with_claims(&fabric);
-        let rule = match protocol {
+        let rule_between = |claims| match protocol {
             Protocol::Sr => Rule::Sr,
             Protocol::Nsr => Rule::Nsr,
-            Protocol::Auto => Rule::Auto { claims: claims > 0 },
+            Protocol::Auto => Rule::Auto { claims },
         };
+        let rule = rule_between(claims > 0);
         let peers = fabric.peers();
-        let peer = |_| Peer {
-            sender: Sender::new(rule),
+        let peer = |peer| Peer {
+            sender: Sender::new(rule_between(claims > 0 && fabric.shares_memory_with(peer))),
             queued: VecDeque::new(),
             answers: VecDeque::new(),
             stream: None,
@@ -174,6 +177,7 @@ impl<F: Fabric> Engine<F> {
             slots: Slots::new(if claims > 0 { claims } else { SLOTS_WITHOUT_CLAIMS }),
             answers_awaited: 0,
             groups: FxHashMap::default(),
+            any_source: FxHashSet::default(),
             rounds: Rounds::default(),
             traffic: Traffic::default(),
             poison: None,
@@ -183,20 +187,38 @@ impl<F: Fabric> Engine<F> {
 
     /// Tells who takes part in a context, so that receives from any source can be advertised to all of them.
     pub(crate) fn register_group(&mut self, context: u32, peers: Rc<[u32]>) {
+        if self.claims() && peers.iter().all(|&peer| self.fabric.shares_memory_with(peer as usize)) {
+            self.any_source.insert(context);
+        }
         self.groups.insert(context, peers);
     }
 
     /// Forgets a context.
     pub(crate) fn forget_group(&mut self, context: u32) {
         self.groups.remove(&context);
+        self.any_source.remove(&context);
     }
 
     fn me(&self) -> u32 {
         self.fabric.me() as u32
     }
 
+    /// Whether this rank has claim words, for those that it shares memory with.
     fn claims(&self) -> bool {
         self.fabric.claim_words() > 0
+    }
+
+    /// Whether it and `peer` use each other's claim words.
+    fn claims_with(&self, peer: u32) -> bool {
+        self.claims() && self.fabric.shares_memory_with(peer as usize)
+    }
+
+    /// As [`Engine::claims_with`], for all who may send what a receive is for.
+    fn claims_with_sources(&self, pattern: &Pattern) -> bool {
+        match pattern.source {
+            Some(source) => self.claims_with(source),
+            None => self.any_source.contains(&pattern.context),
+        }
     }
 
     pub(crate) fn traffic(&self) -> Traffic {

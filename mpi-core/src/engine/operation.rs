@@ -50,6 +50,18 @@ pub(crate) enum Failure {
     Aborted,
 }
 
+impl Failure {
+    /// Whether a peer cannot be reached any more.
+    pub(crate) fn is_lost_peer(&self) -> bool {
+        matches!(
+            self,
+            Failure::Fault(_)
+                | Failure::Push(PushError::PeerLost { .. })
+                | Failure::Remote { error: RemoteError::PeerLost, .. }
+        )
+    }
+}
+
 pub(crate) type Outcome = Result<Completion, Failure>;
 
 /// What became of a receive at its start.
@@ -108,6 +120,8 @@ pub(crate) struct ReceiveOperation {
     pub(crate) slot: Option<u32>,
     /// Whether it has been matched (its data are arriving), so that it is no longer posted.
     pub(crate) matched: bool,
+    /// Whether the sender was asked to forget its request.
+    pub(crate) withdrawing: bool,
 }
 
 impl ReceiveOperation {

@@ -3,8 +3,8 @@
 //! A failure of the transport (not: a message that is too long) means that this rank no longer knows what its peers will do. From
 //! then on the engine is *poisoned*: it deals with nothing that arrives, and every call reports the first failure. But its
 //! operations' buffers go back to the program with the error, and a peer that does not know of the failure may
-//! still be copying from or to them. So each is taken back first: a receive by its claim word, a shared transfer by
-//! taking all chunks that nobody has begun. What cannot be taken back is not given back: the job ends instead.
+//! still be copying from or to them. So each is taken back first: a receive by its claim word, or, where bytes arrive
+//! only by this rank's own doing, by withdrawing its buffer; a shared transfer by taking all chunks that nobody has begun. What cannot be taken back is not given back: the job ends instead.
 
 use rwmpi_transport::Fabric;
 
@@ -54,12 +54,15 @@ impl<F: Fabric> Engine<F> {
             Operation::Done(_) => true,
             Operation::Send(SendOperation { exposed, .. }) => !exposed,
             Operation::Receive(ReceiveOperation { slot: None, .. }) => true,
-            Operation::Receive(ReceiveOperation { slot: Some(_), .. }) if !self.claims() => false,
             Operation::Receive(ReceiveOperation { slot: Some(slot), matched: true, .. }) => {
                 let slot = *slot;
                 self.close_transfer(slot)
             }
-            Operation::Receive(_) => self.take_own_claim(id),
+            Operation::Receive(receive) if self.claims_with_sources(&receive.pattern) => self.take_own_claim(id),
+            Operation::Receive(ReceiveOperation { slot: Some(slot), .. }) => {
+                let handed_out = self.slots.give_back(*slot);
+                handed_out.is_none_or(|(source, address)| self.fabric.withdraw(source as usize, &address))
+            }
         }
     }
 }

@@ -32,7 +32,7 @@ impl<F: Fabric> Engine<F> {
         buffer: WriteSpan<'static>,
     ) -> Result<OperationId, Failure> {
         let pattern = Pattern { context: 0, source: None, tag: None };
-        let receive = ReceiveOperation { pattern, buffer, slot: None, matched: true };
+        let receive = ReceiveOperation { pattern, buffer, slot: None, matched: true, withdrawing: false };
         let id = self.add_operation(Operation::Receive(receive));
         let begun = self.check_alive().and_then(|()| self.meet(id, message.key));
         begun.map(|()| id).map_err(|failure| self.give_up(id, failure))

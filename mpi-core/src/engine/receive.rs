@@ -36,6 +36,7 @@ impl<F: Fabric> Engine<F> {
         self.start_receive(pattern, buffer).map(Received::Later)
     }
 
+    #[inline]
     fn receive_directly(
         &mut self,
         source: u32,
@@ -76,7 +77,7 @@ impl<F: Fabric> Engine<F> {
     ) -> Result<OperationId, Failure> {
         self.check_alive()?;
         let worth = self.prepare_to_post(&pattern, buffer).map_err(|failure| self.poisoned(failure))?;
-        let receive = ReceiveOperation { pattern, buffer, slot: None, matched: false };
+        let receive = ReceiveOperation { pattern, buffer, slot: None, matched: false, withdrawing: false };
         let id = self.add_operation(Operation::Receive(receive));
         let begun = match self.receiver.post(id, pattern, worth) {
             Posting::Posted => self.advertise(),
@@ -118,13 +119,19 @@ impl<F: Fabric> Engine<F> {
                 self.policy.worth(source, capacity, way)
             }
             None => {
-                self.claims() && self.groups.get(&pattern.context).is_some_and(|group| group.len() <= ADVERTISE_TO_ALL)
+                self.claims_with_sources(pattern)
+                    && self.groups.get(&pattern.context).is_some_and(|group| group.len() <= ADVERTISE_TO_ALL)
             }
         })
     }
 
     /// Sends the requests that the protocol has decided on.
+    #[inline]
     pub(super) fn advertise(&mut self) -> Result<(), Failure> {
+        if self.receiver.has_advertisements() { self.send_advertisements() } else { Ok(()) }
+    }
+
+    fn send_advertisements(&mut self) -> Result<(), Failure> {
         while let Some(advertisement) = self.receiver.next_advertisement() {
             let id = advertisement.receive;
             let sent = match advertisement.source {
@@ -142,6 +149,9 @@ impl<F: Fabric> Engine<F> {
     fn request_from(&mut self, id: OperationId, source: u32, serial: u32) -> bool {
         let Operation::Receive(receive) = &self.operations[id as usize] else { return false };
         let (pattern, buffer) = (receive.pattern, receive.buffer);
+        if receive.withdrawing {
+            return false;
+        }
         let address = self.fabric.address_of(buffer.as_read());
         if self.fabric.way_from(source as usize, &address).is_none() {
             return false;
@@ -293,7 +303,7 @@ impl<F: Fabric> Engine<F> {
         let Operation::Receive(receive) = &mut self.operations[id as usize] else { return Ok(()) };
         let (capacity, buffer) = (receive.buffer.len(), receive.buffer);
         receive.matched = true;
-        if address.len >= SHARE_MIN && address.len <= capacity as u64 && self.claims() {
+        if address.len >= SHARE_MIN && address.len <= capacity as u64 && self.claims_with(source) {
             return self.fetch_together(id, source, tag, address, answer, buffer);
         }
         let taken = capacity.min(address.len as usize);
@@ -337,14 +347,17 @@ impl<F: Fabric> Engine<F> {
         Ok(())
     }
 
-    /// Cancels a receive that no message has met, or a send that has not left; otherwise does nothing. Always local.
+    /// Cancels a receive that no message has met, or a send that has not left; otherwise does nothing. Local, except that a sender without
+    /// claim words to look at is asked first to forget the receive's request: then it is cancelled when the answer comes.
     pub(crate) fn cancel(&mut self, id: OperationId) -> Result<(), Failure> {
         self.check_alive()?;
         match &self.operations[id as usize] {
             Operation::Receive(receive) if !receive.matched => {
-                // Without claim words only the sender could say whether it is about to write: such a receive is left alone.
-                let slot = receive.slot;
-                if (slot.is_none() || self.claims()) && self.take_own_claim(id) {
+                let (slot, source) = (receive.slot, receive.pattern.source);
+                let is_local = slot.is_none() || self.claims_with_sources(&receive.pattern);
+                if let (false, Some(slot), Some(source)) = (is_local, slot, source) {
+                    self.ask_to_forget(id, slot, source).map_err(|failure| self.poisoned(failure))?;
+                } else if self.take_own_claim(id) {
                     self.receiver.cancel(id);
                     slot.into_iter().for_each(|slot| self.give_back_slot(slot));
                     self.finish(id, Ok(Completion::CANCELLED));
@@ -360,6 +373,27 @@ impl<F: Fabric> Engine<F> {
             _ => {}
         }
         Ok(())
+    }
+
+    fn ask_to_forget(&mut self, id: OperationId, slot: u32, source: u32) -> Result<(), Failure> {
+        let Operation::Receive(receive) = &mut self.operations[id as usize] else { return Ok(()) };
+        if std::mem::replace(&mut receive.withdrawing, true) {
+            return Ok(());
+        }
+        let header = wire::withdrawal(wire::WITHDRAW, slot, self.slots.generation(slot));
+        self.push_cell(source, header, &[], None)
+    }
+
+    /// The sender has forgotten the request of a receive that is to be cancelled.
+    pub(super) fn forgotten(&mut self, slot: u32, generation: u64) {
+        let Some(id) = self.slots.receive(slot, generation) else { return };
+        if let Operation::Receive(ReceiveOperation { withdrawing: true, matched: false, .. }) =
+            self.operations[id as usize]
+        {
+            self.receiver.cancel(id);
+            self.give_back_slot(slot);
+            self.finish(id, Ok(Completion::CANCELLED));
+        }
     }
 
     /// A large message that came in one piece counts in favour of advertising.

@@ -249,7 +249,7 @@ impl<F: Fabric> Engine<F> {
         if worth || self.rule == Rule::Sr {
             self.collect_requests(peer as usize)?;
         }
-        if worth && self.rule == Rule::Sr {
+        if worth && self.rule == Rule::Sr && self.claims_with(peer) {
             self.await_request(peer, len)?;
         }
         if !self.peers[peer as usize].sender.holds_requests() {
@@ -259,15 +259,15 @@ impl<F: Fabric> Engine<F> {
         loop {
             let choice = self.peers[peer as usize].sender.choose(envelope, len, worth);
             let Choice::Write(request) = choice else { return Ok(choice) };
-            if !self.claims() || self.claim(peer, request.slot, request.generation) {
+            if !self.claims_with(peer) || self.claim(peer, request.slot, request.generation) {
                 return Ok(choice);
             }
             self.peers[peer as usize].sender.claim_lost(&request);
         }
     }
 
-    /// Gives the receiver a chance to ask (SR): the first of two that exchange messages would never find a request otherwise. The
-    /// wait is at most about as long as the additional copy through the FIFO would take, so it can't cost more than it may save.
+    /// Gives the receiver a chance to ask (SR): the first of two that exchange messages would never find a request otherwise. Not over a
+    /// network, where each look is a system call. The wait is at most about as long as the additional copy through the FIFO would take, so it can't cost more than it may save.
     fn await_request(&mut self, peer: u32, len: u64) -> Result<(), Failure> {
         let crowded = self.fabric.patience() < LOOKS_WHEN_CROWDED;
         let most = if crowded { u64::from(LOOKS_WHEN_CROWDED) } else { u64::MAX };
@@ -313,7 +313,7 @@ impl<F: Fabric> Engine<F> {
         let RequestForSend { slot, generation, .. } = *request;
         let transfer = Transfer { owner: peer, slot, generation, len };
         let target = wire::address(request.target);
-        if len >= SHARE_MIN && self.claims() && self.invite(id, peer, tag, &transfer, data)? {
+        if len >= SHARE_MIN && self.claims_with(peer) && self.invite(id, peer, tag, &transfer, data)? {
             if !self.write_chunks(&transfer, &target, data)? {
                 return Ok(Progress::Waiting);
             }

@@ -20,6 +20,11 @@ pub(super) const WRITTEN: u32 = 5;
 /// A receive is being written to, and the receiver may help: `[kind, slot, tag, number to answer with]`, [`Sharing`] with where the
 /// data are.
 pub(super) const WRITING: u32 = 7;
+/// The receiver would like to cancel a receive that it has advertised: `[kind, slot, generation, its upper half]`. Sent where there
+/// are no claim words.
+pub(super) const WITHDRAW: u32 = 8;
+/// The answer, behind whatever the sender has written before: the request is forgotten. The same words.
+pub(super) const WITHDRAWN: u32 = 9;
 /// A step of a barrier: `[kind, context, round, number of the barrier]`.
 pub(super) const BARRIER: u32 = 6;
 
@@ -84,6 +89,16 @@ struct Request {
     generation: u64,
 }
 
+/// The header of [`WITHDRAW`] or [`WITHDRAWN`].
+pub(super) fn withdrawal(kind: u32, slot: u32, generation: u64) -> Header {
+    [kind, slot, generation as u32, (generation >> 32) as u32]
+}
+
+/// Slot and generation in such a header.
+pub(super) fn withdrawn_slot(header: &Header) -> (u32, u64) {
+    (header[1], u64::from(header[3]) << 32 | u64::from(header[2]))
+}
+
 /// The kind of a cell.
 pub(super) fn kind(header: &Header) -> u32 {
     header[0] & 0xff
@@ -122,6 +137,12 @@ pub(super) fn decode_request(header: &Header, body: [u8; REQUEST_BYTES]) -> Requ
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_withdrawal_survives_the_wire() {
+        let header = withdrawal(WITHDRAW, 7, 5 << 33 | 3);
+        assert_eq!((kind(&header), withdrawn_slot(&header)), (WITHDRAW, (7, 5 << 33 | 3)));
+    }
 
     #[test]
     fn a_request_survives_the_wire() {

@@ -5,7 +5,7 @@
 use std::ops::{BitAnd, BitOr, BitXor};
 
 use rustc_apfloat::Float;
-use rustc_apfloat::ieee::{Half, Quad};
+use rustc_apfloat::ieee::{BFloat, Half, Quad};
 
 use super::extended::Extended;
 use super::predefined::Predefined;
@@ -116,7 +116,7 @@ macro_rules! software {
     )* };
 }
 
-software!(Half, u16; Quad, u128);
+software!(Half, u16; BFloat, u16; Quad, u128);
 
 impl Bits<16> for Extended {
     fn load(bytes: [u8; 16]) -> Self {
@@ -156,6 +156,7 @@ pub(super) fn combine(operation: Predefined, number: Number, kept: &mut [u8], ot
         Number::Uint32 => integer::<u32, 4>(operation, kept, other),
         Number::Uint64 => integer::<u64, 8>(operation, kept, other),
         Number::Half => real::<Half, 2>(operation, kept, other, earlier),
+        Number::BrainHalf => real::<BFloat, 2>(operation, kept, other, earlier),
         Number::Single => real::<f32, 4>(operation, kept, other, earlier),
         Number::Double => real::<f64, 8>(operation, kept, other, earlier),
         Number::Extended => real::<Extended, 16>(operation, kept, other, earlier),

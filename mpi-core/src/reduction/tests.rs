@@ -136,6 +136,8 @@ fn half_and_quadruple_precision() {
     let (one, two, three) = (0x3c00u16, 0x4000, 0x4200);
     assert_eq!(combine(Predefined::Sum, Basic::Real2, &[one, two], &[two, one]), [three; 2]);
     assert_eq!(combine(Predefined::Product, Basic::Complex4, &[[one, 0]], &[[two, three]]), [[two, three]]);
+    let (one, two, three) = (0x3f80u16, 0x4000, 0x4040);
+    assert_eq!(combine(Predefined::Sum, Basic::BrainFloat16, &[one, two], &[two, one]), [three; 2]);
 }
 
 #[test]

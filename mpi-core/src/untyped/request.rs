@@ -5,14 +5,15 @@ use std::mem::ManuallyDrop;
 use std::rc::Rc;
 
 use rwmpi_protocol::Pattern;
-use rwmpi_transport::{NodeFabric, WriteSpan};
+use rwmpi_transport::WriteSpan;
 
 use super::buffered::BufferedSend;
 use super::elements::{read_span_of, write_span_of};
 use super::{AttachedBuffer, BufferOwner, Elements, Generalized, Mode, Persistent, Status};
 use crate::activity::{Call, Target};
-use crate::engine::{Engine, Failure, OperationId};
+use crate::engine::{Failure, OperationId};
 use crate::error::{Error, ErrorClass};
+use crate::job_engine::JobEngine;
 use crate::process::Process;
 use crate::task::TaskId;
 use crate::waiting::Awaited;
@@ -155,7 +156,7 @@ impl Receiving {
     pub(super) fn start(
         communicator: &Communicator,
         elements: Elements,
-        start: impl FnOnce(&mut Engine<NodeFabric>, WriteSpan<'static>) -> std::result::Result<OperationId, Failure>,
+        start: impl FnOnce(&mut JobEngine, WriteSpan<'static>) -> std::result::Result<OperationId, Failure>,
     ) -> Result<Request> {
         let (span, staging) = match elements.write_span() {
             Some(span) => (span, None),

@@ -3,7 +3,7 @@
 use super::machine::Machine;
 use super::micro::{Micro, MicroMode, Point};
 use super::plan::{Mode, ORDER, Selection};
-use super::record::{Outcome, Record, Settings, Study};
+use super::record::{Outcome, Record, Settings, Study, usual_transport};
 use crate::{Benchmark, Class, PairTraffic, Traffic};
 
 /// Whole, with micro-benchmarks, on a machine with `cores` cores.
@@ -27,7 +27,14 @@ pub fn study(limit: usize, repeats: usize, cores: usize) -> Study {
     });
     let records = records.collect();
     Study {
-        settings: Settings { class: Class::S, ranks: limit, repeats, machine, micro: micro() },
+        settings: Settings {
+            class: Class::S,
+            ranks: limit,
+            repeats,
+            transport: usual_transport(),
+            machine,
+            micro: micro(),
+        },
         records,
         missing: 0,
     }

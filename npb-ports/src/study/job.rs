@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use rwmpi::Protocol;
-use rwmpi_launcher::{JobSpec, Output, Section};
+use rwmpi_launcher::{JobSpec, Output, Section, Transport};
 
 use super::plan::{Cell, Mode};
 use super::record::Outcome;
@@ -17,6 +17,8 @@ pub struct JobRunner {
     pub program: PathBuf,
     /// How long a run may take.
     pub timeout: Duration,
+    /// What carries messages.
+    pub transport: Transport,
 }
 
 impl Runner for JobRunner {
@@ -28,9 +30,17 @@ impl Runner for JobRunner {
             Mode::Auto => Protocol::Auto,
         };
         let section = Section::new(&self.program).arguments(arguments).ranks(cell.ranks);
-        let job = JobSpec::new(section).protocol(protocol).output(Output::Capture).timeout(self.timeout);
+        let job = JobSpec::new(section)
+            .protocol(protocol)
+            .transport(self.transport)
+            .output(Output::Capture)
+            .timeout(self.timeout);
         let job = job.run().map_err(|error| error.to_string())?;
         judge(job.exit_code, job.report.as_deref(), &job.stdout, &job.stderr)
+    }
+
+    fn transport(&self) -> Transport {
+        self.transport
     }
 }
 

@@ -4,6 +4,7 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use rwmpi_launcher::Transport;
 use serde::{Deserialize, Serialize};
 
 use super::plan::Mode;
@@ -61,7 +62,7 @@ struct Figure {
 
 impl Micro {
     /// Measures each of `modes`, telling about each first, if the program is in the directory of `beside`.
-    pub fn measure(beside: &Path, modes: &[Mode], tell: impl Fn(&str)) -> Micro {
+    pub fn measure(beside: &Path, modes: &[Mode], transport: Transport, tell: impl Fn(&str)) -> Micro {
         let program = beside.with_file_name(PROGRAM);
         let mut micro = Micro::default();
         if !program.exists() {
@@ -75,7 +76,7 @@ impl Micro {
         for &mode in modes {
             tell(&format!("round-trip time and bandwidth, {}", mode.title()));
             let mut measured = |variant: &[&str]| {
-                figures(&program, variant, mode).unwrap_or_else(|failure| {
+                figures(&program, variant, mode, transport).unwrap_or_else(|failure| {
                     micro.failures.push(failure);
                     Vec::new()
                 })
@@ -92,11 +93,12 @@ impl Micro {
     }
 }
 
-fn figures(program: &Path, variant: &[&str], mode: Mode) -> Result<Vec<Point>, String> {
-    let command = format!("{PROGRAM} {} --protocol {}", variant.join(" "), mode.name());
+fn figures(program: &Path, variant: &[&str], mode: Mode, transport: Transport) -> Result<Vec<Point>, String> {
+    let (mode, transport) = (mode.name(), transport.name());
+    let command = format!("{PROGRAM} {} --protocol {mode} --transport {transport}", variant.join(" "));
     let output = Command::new(program)
         .args(variant)
-        .args(["--protocol", mode.name(), "--sizes", SIZES, "--seconds", SECONDS, "--json", "-"])
+        .args(["--protocol", mode, "--transport", transport, "--sizes", SIZES, "--seconds", SECONDS, "--json", "-"])
         .stdin(Stdio::null())
         .output()
         .map_err(|error| format!("{command} could not be started: {error}"))?;
@@ -143,7 +145,7 @@ mod tests {
     #[test]
     fn a_missing_program_is_said_in_a_sentence() {
         let directory = tempfile::tempdir().unwrap();
-        let micro = Micro::measure(&directory.path().join("npb"), &Mode::ALL, |_| ());
+        let micro = Micro::measure(&directory.path().join("npb"), &Mode::ALL, Transport::Auto, |_| ());
         assert!(micro.absent.unwrap().starts_with("Round-trip time and bandwidth were not measured: there is no "));
         assert!(micro.modes.is_empty());
     }

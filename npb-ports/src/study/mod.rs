@@ -34,6 +34,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 use clap::Parser;
+use rwmpi_launcher::Transport;
 
 use crate::{Benchmark, Class};
 
@@ -68,6 +69,9 @@ struct Arguments {
     /// Which of sr,nsr,auto; without it, all three.
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     protocols: Vec<Mode>,
+    /// What carries messages: auto, or tcp for TCP even within a node.
+    #[arg(long, default_value = "auto")]
+    transport: Transport,
     /// Runs of each benchmark with each protocol on each process count.
     #[arg(long, value_name = "COUNT", default_value_t = 5)]
     repeats: usize,
@@ -99,6 +103,7 @@ fn carry_out(arguments: &Arguments) -> Result<ExitCode> {
     let machine = Machine::here();
     let limit = arguments.processes.unwrap_or(machine.cores);
     let selection = select(arguments, limit)?;
+    selection.check_memory().map_err(anyhow::Error::msg)?;
     let store = Store::open(&arguments.out)?;
     let (mut settings, mut records) = begin(arguments, &selection, machine, &store)?;
     let program = std::env::current_exe().context("cannot find this program itself")?;
@@ -106,11 +111,12 @@ fn carry_out(arguments: &Arguments) -> Result<ExitCode> {
     let events = Events::default();
     events.on_signals()?;
     let timeout = arguments.timeout.map_or_else(|| patience(selection.class), Duration::from_secs);
-    let runner = Arc::new(JobRunner { program: program.clone(), timeout });
+    let runner = Arc::new(JobRunner { program: program.clone(), timeout, transport: arguments.transport });
     let mut progress = Progress::on_standard_error();
     let ending = execute(&selection, &mut records, &store, &runner, &events, &mut progress)?;
     if ending == Ending::Complete && limit > 1 && !settings.micro.complete() {
-        settings.micro = Micro::measure(&program, &selection.modes, |what| eprintln!("Now {what}."));
+        settings.micro =
+            Micro::measure(&program, &selection.modes, arguments.transport, |what| eprintln!("Now {what}."));
         store.save_settings(&settings)?;
     }
 
@@ -155,7 +161,7 @@ fn begin(arguments: &Arguments, selection: &Selection, machine: Machine, store: 
         let Some((settings, mut records)) = store.load()? else {
             bail!("there is no study in {} to go on with: leave out --resume to begin one", arguments.out.display());
         };
-        check_resumable(&settings, selection.class, selection.limit, selection.repeats)?;
+        check_resumable(&settings, selection.class, selection.limit, selection.repeats, arguments.transport.name())?;
         records.iter_mut().for_each(record::Record::forgive);
         return Ok((settings, Records(records)));
     }
@@ -163,7 +169,8 @@ fn begin(arguments: &Arguments, selection: &Selection, machine: Machine, store: 
         eprintln!("The results of an earlier study are kept as {}.", store.path("results-before.json").display());
     }
     let (class, ranks, repeats) = (selection.class, selection.limit, selection.repeats);
-    let settings = Settings { class, ranks, repeats, machine, micro: Micro::default() };
+    let transport = arguments.transport.name().to_owned();
+    let settings = Settings { class, ranks, repeats, transport, machine, micro: Micro::default() };
     store.save_settings(&settings)?;
     store.save_records(&[])?;
     Ok((settings, Records::default()))
@@ -184,7 +191,8 @@ fn patience(class: Class) -> Duration {
 /// Prints the tables and what they say.
 fn tell(study: &Study, store: &Store) {
     let verdicts: Vec<Verdict> = study.benchmarks().into_iter().map(|it| Verdict::on(study, it)).collect();
-    println!("{}, {}\n", study.settings.machine.sentence(), study.settings.machine.date);
+    println!("{}, {}", study.settings.machine.sentence(), study.settings.machine.date);
+    println!("Transport: {}\n", page::transport(study));
     for table in [tables::round_trip(study), tables::bandwidth(study)].into_iter().flatten() {
         println!("{}", table.text());
     }

@@ -5,7 +5,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use super::format::{list, plural};
 use super::plan::{Mode, subject, title};
 use super::plot_frame::class;
-use super::record::{Record, Study};
+use super::record::{Record, Study, usual_transport};
 use super::tables::{self, Origin, Table};
 use super::thesis;
 use super::verdict::{self, Standing, Verdict};
@@ -52,7 +52,7 @@ fn header(study: &Study) -> Markup {
     let settings = &study.settings;
     html! {
         header {
-            p class="kicker" { "NAS Parallel Benchmarks, class " (settings.class) ", up to " (plural_processes(settings.ranks)) }
+            p class="kicker" { "NAS Parallel Benchmarks, class " (settings.class) ", up to " (plural_processes(settings.ranks)) @if settings.transport == "tcp" { ", over TCP" } }
             h1 { "Do requests for send pay?" }
             p class="lead" {
                 "A receiver that asks first lets the sender write straight into its buffer. "
@@ -219,11 +219,22 @@ pub fn command(study: &Study) -> String {
     if study.benchmarks().len() < Benchmark::ALL.len() {
         command += &format!(" --benchmarks {}", words(study.benchmarks().iter().map(Benchmark::to_string).collect()));
     }
+    if settings.transport != usual_transport() {
+        command += &format!(" --transport {}", settings.transport);
+    }
     if study.modes().len() < Mode::ALL.len() {
         command +=
             &format!(" --protocols {}", words(study.modes().iter().map(|mode| mode.name().to_owned()).collect()));
     }
     command
+}
+
+/// What carried the messages, in words.
+pub fn transport(study: &Study) -> &'static str {
+    match study.settings.transport.as_str() {
+        "tcp" => "TCP, even within a node",
+        _ => "shared memory within a node, TCP between nodes",
+    }
 }
 
 fn method(study: &Study) -> Markup {
@@ -244,6 +255,7 @@ fn method(study: &Study) -> Markup {
                 dt { "Cores" } dd { (machine.cores) }
                 dt { "Memory" } dd { (super::format::bytes(machine.memory as f64)) }
                 dt { "Kernel" } dd { (machine.kernel) }
+                dt { "Transport" } dd { (transport(study)) }
                 dt { "Begun" } dd { (machine.date) }
                 dt { "Again" } dd { code { (command(study)) } }
                 dt { "Figures" } dd { code { "results.json" } " beside this page has every run, every counter and every rank pair" }

@@ -6,6 +6,7 @@
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
+use crate::memory::{self, Shortage};
 use crate::{Benchmark, Class};
 
 /// The benchmarks in the order of the thesis's list.
@@ -121,6 +122,18 @@ impl Selection {
             }
         }
         cells
+    }
+
+    /// Whether this machine has memory for each of the runs; the error names the first that it has not.
+    pub fn check_memory(&self) -> Result<(), Shortage> {
+        for &benchmark in &self.benchmarks {
+            for ranks in rank_counts(benchmark, self.class, self.limit) {
+                let bytes_per_rank = (benchmark.definition().memory_per_rank)(self.class, ranks);
+                let checked = memory::check_here(ranks, bytes_per_rank);
+                checked.map_err(|shortage| format!("{benchmark} class {}: {shortage}", self.class))?;
+            }
+        }
+        Ok(())
     }
 
     /// Every run that is still to make, given how many each cell already has, in the order they run.

@@ -53,6 +53,9 @@ pub struct Record {
     pub ranks: usize,
     /// Protocol mode.
     pub protocol: Mode,
+    /// What carried messages: auto or tcp.
+    #[serde(default = "usual_transport")]
+    pub transport: String,
     /// Seconds of the fastest verified run; none if no run was verified.
     pub seconds: Option<f64>,
     /// Mop/s of that run.
@@ -78,6 +81,11 @@ pub struct Record {
     pub communication: Vec<Vec<PairTraffic>>,
 }
 
+/// That of studies that were made before there was a choice.
+pub fn usual_transport() -> String {
+    "auto".to_owned()
+}
+
 impl Record {
     /// A record with no runs yet.
     pub fn new(cell: Cell, class: Class) -> Record {
@@ -86,6 +94,7 @@ impl Record {
             class,
             ranks: cell.ranks,
             protocol: cell.mode,
+            transport: usual_transport(),
             seconds: None,
             mops: None,
             verified: false,
@@ -197,6 +206,9 @@ pub struct Settings {
     pub ranks: usize,
     /// Runs per benchmark, process count and protocol.
     pub repeats: usize,
+    /// What carried messages in every run.
+    #[serde(default = "usual_transport")]
+    pub transport: String,
     /// The machine and the day.
     pub machine: Machine,
     /// Round-trip time and bandwidth, as far as measured.
@@ -338,7 +350,13 @@ fn read<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T> {
 }
 
 /// That an earlier study can be gone on with under these settings.
-pub fn check_resumable(before: &Settings, class: Class, ranks: usize, repeats: usize) -> Result<()> {
+pub fn check_resumable(before: &Settings, class: Class, ranks: usize, repeats: usize, transport: &str) -> Result<()> {
+    if before.transport != transport {
+        bail!(
+            "the study to go on with was made with --transport {}: give the same, another --out, or leave out --resume to start anew",
+            before.transport
+        )
+    }
     if before.class == class && before.ranks == ranks && before.repeats == repeats {
         return Ok(());
     }
@@ -417,12 +435,20 @@ mod tests {
 
     #[test]
     fn only_the_same_study_goes_on() {
-        let settings =
-            Settings { class: Class::S, ranks: 2, repeats: 5, machine: Machine::here(), micro: Micro::default() };
-        assert!(check_resumable(&settings, Class::S, 2, 5).is_ok());
+        let settings = Settings {
+            class: Class::S,
+            ranks: 2,
+            repeats: 5,
+            transport: usual_transport(),
+            machine: Machine::here(),
+            micro: Micro::default(),
+        };
+        assert!(check_resumable(&settings, Class::S, 2, 5, "auto").is_ok());
         for (class, ranks, repeats) in [(Class::W, 2, 5), (Class::S, 4, 5), (Class::S, 2, 3)] {
-            let message = check_resumable(&settings, class, ranks, repeats).unwrap_err().to_string();
+            let message = check_resumable(&settings, class, ranks, repeats, "auto").unwrap_err().to_string();
             assert!(message.contains("leave out --resume"), "{message}");
         }
+        let message = check_resumable(&settings, Class::S, 2, 5, "tcp").unwrap_err().to_string();
+        assert!(message.contains("--transport auto"), "{message}");
     }
 }

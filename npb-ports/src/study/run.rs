@@ -10,6 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
+use rwmpi_launcher::Transport;
 
 use crate::{Benchmark, Class};
 
@@ -21,6 +22,11 @@ use super::record::{Outcome, Record, Store};
 pub trait Runner: Send + Sync + 'static {
     /// Makes one run; the error says in the user's words why there is no result.
     fn run(&self, cell: Cell, class: Class) -> Result<Outcome, String>;
+
+    /// What carries messages in its runs.
+    fn transport(&self) -> Transport {
+        Transport::Auto
+    }
 }
 
 /// What the loop of runs waits for.
@@ -119,6 +125,7 @@ pub fn execute(
         costs.note(cell, start.elapsed());
         progress.ended(cell, &result, costs.expected(&runs[index + 1..]));
         let record = records.entry(cell, selection.class);
+        record.transport = runner.transport().name().to_owned();
         match result {
             Ok(outcome) => record.succeeded(outcome),
             Err(message) => record.failed(record.runs() + 1, message),

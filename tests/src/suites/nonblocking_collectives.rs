@@ -276,8 +276,8 @@ fn a_panic_comes_out_where_it_belongs(universe: &Universe) -> Result<()> {
     if pair.rank() == 1 {
         // Rank 0 has begun by then, so its operation is called while it waits for something else.
         pair.recv_value::<u8>(0, 3)?;
-        pair.allreduce_in_place(&mut data, op::sum)?;
-        pair.allreduce_in_place(&mut other, op::sum)?;
+        scope(|s| pair.iallreduce_in_place(s, &mut data, op::sum)?.wait())?;
+        scope(|s| pair.iallreduce_in_place(s, &mut other, op::sum)?.wait())?;
         assert_eq!((data, other), ([2; 4], [2; 4]));
         return Ok(());
     }

@@ -46,6 +46,7 @@ fn build() {
             "--package=rwmpi-standard",
             "--package=rwmpi-mpich",
             "--package=rwmpi-launcher",
+            "--package=rwmpi-heap-preload",
         ]);
         if !cfg!(debug_assertions) {
             cargo.arg("--release");

@@ -24,6 +24,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
 
 use rustix::event::epoll;
 
@@ -189,6 +190,16 @@ impl TcpFabric {
         self.begin_to_finish();
         while !self.has_finished() {
             self.poll(LONGEST_SLEEP);
+        }
+        self.listener = None;
+    }
+
+    /// As [`TcpFabric::finish`], but does not wait longer than that.
+    pub fn leave(&mut self, longest: Duration) {
+        let until = Instant::now() + longest;
+        self.begin_to_finish();
+        while !self.has_finished() && Instant::now() < until {
+            self.poll(until.saturating_duration_since(Instant::now()).min(LONGEST_SLEEP));
         }
         self.listener = None;
     }
@@ -462,8 +473,9 @@ impl Fabric for TcpFabric {
         self.handed_out.add(peer, span)
     }
 
-    fn withdraw(&mut self, peer: usize, address: &RemoteAddress) {
+    fn withdraw(&mut self, peer: usize, address: &RemoteAddress) -> bool {
         self.handed_out.remove(peer, address.space);
+        true
     }
 
     fn way_from(&self, _: usize, _: &RemoteAddress) -> Option<Way> {
@@ -525,9 +537,6 @@ impl Fabric for TcpFabric {
     fn add_to_claim(&mut self, _: usize, _: usize, _: u64) -> u64 {
         unreachable!("there are no claim words")
     }
-
-    /// Nobody could look at it.
-    fn set_activity(&mut self, _: usize, _: u64) {}
 
     fn end_job(&mut self, code: i32, reason: &str) -> ! {
         self.abort();

@@ -17,6 +17,8 @@ use crate::{ReadSpan, WriteSpan};
 const BACKLOG: i32 = 4096;
 /// A connection on which nothing has moved for so long is asked whether it is alive, ...
 const KEEP_ALIVE_AFTER: Duration = Duration::from_secs(10);
+/// (As long as the other has not said a word, after so long, ...)
+const FIRST_QUESTION_AFTER: Duration = Duration::from_secs(1);
 /// ... so often, ...
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(5);
 /// ... so many times. A cable may be out for as long as all that takes.
@@ -33,8 +35,14 @@ pub(crate) fn listen(address: SocketAddr) -> io::Result<OwnedFd> {
 }
 
 /// A socket that connects to `address`; writable when it has done so, or failed.
+///
+/// If the other stops listening at that moment, this side may take for a connection what the other side has dropped without a word. Since it
+/// waits for the other to speak first, only the kernel's questions can bring that to light.
 pub(crate) fn start_to_connect(address: SocketAddr) -> io::Result<OwnedFd> {
     let socket = stream_socket(address)?;
+    sockopt::set_socket_keepalive(&socket, true)?;
+    sockopt::set_tcp_keepidle(&socket, FIRST_QUESTION_AFTER)?;
+    sockopt::set_tcp_keepintvl(&socket, KEEP_ALIVE_INTERVAL)?;
     match rustix::net::connect(&socket, &address) {
         Ok(()) | Err(rustix::io::Errno::INPROGRESS) => Ok(socket),
         Err(error) => Err(error.into()),

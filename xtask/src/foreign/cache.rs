@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail, ensure};
 use crate::process;
 
 /// No program here takes that many seconds unless it hangs.
-const TIME_LIMIT: &str = "300";
+const TIME_LIMIT: &str = "1800";
 /// How much of a failed program's output is shown.
 const TAIL_LINES: usize = 40;
 

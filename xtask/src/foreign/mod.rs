@@ -3,7 +3,9 @@
 //! They are installed by package name into `target/foreign`, once; our own build goes there too, laid out as for users. Nothing of
 //! them is changed: they find our library by `LD_LIBRARY_PATH` as they would find another MPI of their ABI.
 
+mod abi_neutral;
 mod cache;
+mod mpi4py;
 mod programs;
 
 use std::time::Instant;
@@ -12,7 +14,7 @@ use anyhow::{Result, bail};
 
 use crate::install;
 use crate::workspace::Workspace;
-use cache::Cache;
+pub use cache::Cache;
 
 type Check = Box<dyn Fn(&Cache) -> Result<()>>;
 

@@ -7,26 +7,17 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 
 use super::Case;
+use super::abi_neutral::abi_neutral;
 use super::cache::{Cache, output, output_with};
-
-/// Modules that the test suite of mpi4py is not asked for: files, one-sided communication, processes that come and go, sessions,
-/// recovery, partitioned and persistent collective communication, and what needs one of them to be loaded at all.
-const MPI4PY_MODULES_LEFT_OUT: &str = "test_(io|file|rma|rma_nb|win|spawn|dynproc|session|ulfm|p2p_buf_part|cco_pr_\\w+|\
-                                       subclass|exceptions|util_pool|util_sync)\\.py$";
-/// Tests of these things in other modules.
-const MPI4PY_TESTS_LEFT_OUT: [&str; 5] = [
-    "*.TestErrhandlerFile.*",
-    "*.TestErrhandlerSession.*",
-    "*.TestErrhandlerWin.*",
-    "*.TestMessageRMA.*",
-    "*.testSafeFree*",
-];
-/// The version whose source has the tests.
-const MPI4PY: &str = "mpi4py==4.1.2";
+use super::mpi4py::{mpi4py, python};
 
 /// All of them.
 pub fn all() -> Vec<Case> {
-    let mut cases = vec![Case::new("CMake FindMPI", find_mpi), Case::new("pkg-config", package_config)];
+    let mut cases = vec![
+        Case::new("CMake FindMPI", find_mpi),
+        Case::new("pkg-config", package_config),
+        Case::new("one program, two MPIs", abi_neutral),
+    ];
     for program in ["IMB-P2P", "IMB-MPI1", "IMB-NBC"] {
         for ranks in [2, 4] {
             cases.push(Case::new(format!("{program}, {ranks} ranks"), move |cache| {
@@ -41,6 +32,7 @@ pub fn all() -> Vec<Case> {
     for ranks in [1, 2, 3] {
         cases.push(Case::new(format!("NEURON, {ranks} ranks"), move |cache| neuron(cache, ranks)));
     }
+    cases.push(Case::new("numpy in the shared heap, 2 ranks", numpy));
     for interface in ["MPICH ABI", "standard ABI"] {
         for ranks in [1, 2, 3, 5] {
             let name = format!("mpi4py, {interface}, {ranks} ranks");
@@ -56,9 +48,15 @@ const HELLO: &str = "#include <mpi.h>\n#include <stdio.h>\nint main(int argc, ch
      MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);\n    printf(\"sum %d\\n\", sum);\n    \
      return MPI_Finalize();\n}\n";
 
-const CMAKE_LISTS: &str = "cmake_minimum_required(VERSION 3.16)\nproject(hello C CXX)\nfind_package(MPI REQUIRED COMPONENTS C CXX)\n\
+const FORTRAN_HELLO: &str = "program hello\n  use mpi\n  integer :: rank, total, error\n  call MPI_Init(error)\n  \
+     call MPI_Comm_rank(MPI_COMM_WORLD, rank, error)\n  \
+     call MPI_Allreduce(rank, total, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, error)\n  print '(a, i0)', 'sum ', total\n  \
+     call MPI_Finalize(error)\nend program\n";
+
+const CMAKE_LISTS: &str = "cmake_minimum_required(VERSION 3.16)\nproject(hello C CXX Fortran)\nfind_package(MPI REQUIRED)\n\
      add_executable(hello hello.c)\ntarget_link_libraries(hello MPI::MPI_C)\n\
-     add_executable(hello-cxx hello.cc)\ntarget_link_libraries(hello-cxx MPI::MPI_CXX)\n";
+     add_executable(hello-cxx hello.cc)\ntarget_link_libraries(hello-cxx MPI::MPI_CXX)\n\
+     add_executable(hello-fortran hello.f90)\ntarget_link_libraries(hello-fortran MPI::MPI_Fortran)\n";
 
 /// CMake finds our wrappers on the path, and what it builds runs.
 fn find_mpi(cache: &Cache) -> Result<()> {
@@ -68,14 +66,16 @@ fn find_mpi(cache: &Cache) -> Result<()> {
     if build.exists() {
         fs::remove_dir_all(&build)?;
     }
-    for (name, text) in [("hello.c", HELLO), ("hello.cc", HELLO), ("CMakeLists.txt", CMAKE_LISTS)] {
+    let files =
+        [("hello.c", HELLO), ("hello.cc", HELLO), ("hello.f90", FORTRAN_HELLO), ("CMakeLists.txt", CMAKE_LISTS)];
+    for (name, text) in files {
         fs::write(folder.join(name), text)?;
     }
     let path = std::env::var("PATH").unwrap_or_default();
     let path = format!("{}:{path}", cache.prefix().join("bin").display());
     output_with(Command::new(&cmake).arg("-S").arg(&folder).arg("-B").arg(&build).env("PATH", path), "Found MPI")?;
     output(Command::new(&cmake).arg("--build").arg(&build))?;
-    for program in ["hello", "hello-cxx"] {
+    for program in ["hello", "hello-cxx", "hello-fortran"] {
         output_with(cache.mpiexec(3).env_remove("LD_LIBRARY_PATH").arg(build.join(program)), "sum 3")?;
     }
     Ok(())
@@ -220,23 +220,41 @@ fn neuron(cache: &Cache, ranks: usize) -> Result<()> {
     Ok(())
 }
 
-/// mpi4py's own test suite.
-fn mpi4py(cache: &Cache, interface: &'static str, ranks: usize) -> Result<()> {
-    let tests = cache.python_source(MPI4PY)?.join("test/main.py");
-    let folder = match interface {
-        "MPICH ABI" => cache.python("mpi4py", &[MPI4PY, "numpy"], |_| ())?,
-        _ => {
-            let compiler = format!("{} -abi=standard", cache.wrapper("mpicc").display());
-            cache.python("mpi4py-standard", &["--no-binary", "mpi4py", MPI4PY, "numpy"], |pip| {
-                pip.env("MPICC", &compiler);
-            })?
-        }
-    };
-    let mut command = cache.mpiexec(ranks);
-    command.arg(folder.join("bin/python")).arg(tests).args(["-q", "-e", MPI4PY_MODULES_LEFT_OUT]);
-    MPI4PY_TESTS_LEFT_OUT.iter().for_each(|tests| _ = command.args(["-x", tests]));
-    if interface == "MPICH ABI" {
-        command.env("MPI4PY_MPIABI", "mpich").env("MPI4PY_LIBMPI", cache.prefix().join("lib/libmpi.so.12"));
-    }
-    output_with(&mut command, "OK").map(drop)
+/// Arrays that were there before MPI was loaded, forked children that change their copies, and messages between the arrays.
+const ARRAYS: &str = r#"
+import multiprocessing, os
+import numpy as np
+early = np.arange(1 << 20, dtype="f8")
+sparse = np.zeros(1 << 32, dtype="i1")
+def child(add):
+    early[:] += add
+    return float(early.sum())
+expected = float(early.sum())
+with multiprocessing.get_context("fork").Pool(2) as pool:
+    sums = pool.map(child, [1, 1], chunksize=1)
+assert all(total > expected for total in sums) and float(early.sum()) == expected
+from mpi4py import MPI
+world = MPI.COMM_WORLD
+rank, size = world.Get_rank(), world.Get_size()
+for turn in range(20):
+    late = np.empty(early.size + turn * 1000)
+    world.Sendrecv(early + rank + turn, (rank + 1) % size, recvbuf=late[: early.size], source=(rank - 1) % size)
+    assert (late[: early.size] == np.arange(1 << 20) + (rank - 1) % size + turn).all()
+if os.fork() == 0:
+    late[:] = 0
+    os._exit(0 if (early == np.arange(1 << 20)).all() else 1)
+assert os.wait()[1] == 0 and late[1] == 1 + (rank - 1) % size + turn and not sparse[:: 1 << 28].any()
+print("arrays are right")
+"#;
+
+fn numpy(cache: &Cache) -> Result<()> {
+    let folder = python(cache)?;
+    let program = cache.scratch("numpy")?.join("arrays.py");
+    fs::write(&program, ARRAYS)?;
+    let mut command = cache.mpiexec(2);
+    command.arg("--explain").arg(folder.join("bin/python")).arg(program);
+    command.env("MPI4PY_MPIABI", "mpich").env("MPI4PY_LIBMPI", cache.prefix().join("lib/libmpi.so.12"));
+    let said = output_with(&mut command, " 0.0 MB by the kernel")?;
+    ensure!(said.matches("arrays are right").count() == 2, "a rank did not come to its end:\n{said}");
+    Ok(())
 }

@@ -6,7 +6,9 @@ pub const LAYERS: &[(&str, &[&str])] = &[
     ("rwmpi-protocol", &[]),
     ("rwmpi-core", &["rwmpi-protocol", "rwmpi-transport"]),
     ("rwmpi-launcher", &["rwmpi-transport", "rwmpi-core"]),
-    ("rwmpi", &["rwmpi-core", "rwmpi-launcher"]),
+    ("rwmpi-heap", &["rwmpi-transport"]),
+    ("rwmpi-heap-preload", &["rwmpi-heap"]),
+    ("rwmpi", &["rwmpi-core", "rwmpi-heap", "rwmpi-launcher"]),
     ("rwmpi-abi-table", &[]),
     ("rwmpi-abi", &["rwmpi-core", "rwmpi-abi-table"]),
     ("rwmpi-standard", &["rwmpi-abi", "rwmpi-abi-table"]),
@@ -22,6 +24,7 @@ pub const LAYERS: &[(&str, &[&str])] = &[
         &[
             "rwmpi",
             "rwmpi-core",
+            "rwmpi-heap",
             "rwmpi-protocol",
             "rwmpi-transport",
             "rwmpi-launcher",
@@ -51,6 +54,7 @@ pub const MPI_WORD_EXCEPTIONS: &[(&str, &str)] = &[
     // The environment variable RWMPI_RANK, by which a program learns its number from the launcher.
     ("transport/src/lib.rs", "rank"),
     ("transport/src/environment.rs", "rank"),
+    ("transport/src/membership.rs", "rank"),
 ];
 
 /// The only files with unsafe code. All others are safe Rust by the compiler's word.
@@ -94,6 +98,13 @@ pub const UNSAFE_FILES: &[&str] = &[
     "mpi-abi/fortran/src/neighborhood.rs",
     "mpi-abi/fortran/src/request.rs",
     "mpi-abi/fortran/src/text.rs",
+    // Large blocks of memory in the shared file, and the allocator's interfaces to C and to Rust.
+    "mpi-abi/heap/src/fork.rs",
+    "mpi-abi/heap/src/global.rs",
+    "mpi-abi/heap/src/heap.rs",
+    "mpi-abi/heap/src/process.rs",
+    "mpi-abi/heap/preload/src/lib.rs",
+    "mpi-abi/heap/preload/src/next.rs",
     // Elements of datatypes in raw memory.
     "mpi-core/src/datatype/pack.rs",
     "mpi-core/src/datatype/tests.rs",
@@ -114,7 +125,6 @@ pub const UNSAFE_FILES: &[&str] = &[
     "transport/src/node/tests.rs",
     "transport/src/ring.rs",
     "transport/src/ring/loom_model.rs",
-    "transport/src/ring/loom_model.rs",
     "transport/src/ring/tests.rs",
     // Copies of raw memory.
     "transport/src/remote_memory.rs",
@@ -131,17 +141,22 @@ pub const UNSAFE_FILES: &[&str] = &[
 pub const ATOMICS_FILES: &[&str] = &[
     "transport/src/primitive.rs",
     // What is laid over the mapped file, or works on it: loom's atomics cannot lie there.
+    "transport/src/arena.rs",
     "transport/src/attach.rs",
     "transport/src/control.rs",
     "transport/src/heap.rs",
     "transport/src/job.rs",
     "transport/src/layout.rs",
     "transport/src/node.rs",
+    "transport/src/node/memory.rs",
     "transport/src/remote_memory.rs",
     "transport/src/segment.rs",
     "transport/src/signal.rs",
     "transport/src/sleep.rs",
     "transport/src/wait.rs",
+    // What a process has one of: its allocator. Between threads only the lock and words that say who has it.
+    "mpi-abi/heap/src/process.rs",
+    "mpi-abi/heap/preload/src/next.rs",
     // Whether the process is a rank: what any thread may ask.
     "mpi-abi/src/rank.rs",
     // Measures without the library.

@@ -264,8 +264,6 @@ impl Fabric for SimFabric<'_> {
         before
     }
 
-    fn set_activity(&mut self, _index: usize, _word: u64) {}
-
     fn end_job(&mut self, _code: i32, _reason: &str) -> ! {
         self.network.borrow_mut().ended[self.me] = true;
         loop {

@@ -27,7 +27,7 @@ impl Communicator {
     /// As of [`Communicator::collective`].
     pub fn start_collective(&self, collective: Collective) -> Result<Request> {
         let prepared = Rc::new(self.prepare(collective)?);
-        self.launch(prepared, self.next_collective())
+        self.launch(prepared, self.next_nonblocking_collective())
     }
 
     /// Makes a request that does it whenever it is started. All ranks make the same requests in the same order.

@@ -1,0 +1,248 @@
+//! The heap of this process: the only global state, and who may touch it when.
+//!
+//! The heap is behind a lock. `HOLDER` says which thread has it, so that a thread that asks again is not made to wait for itself. At
+//! `fork` the lock is taken before and given back after, in both processes, by the same thread; what it needs in between waits in
+//! `FORKING`.
+#![allow(unsafe_code)]
+
+use std::cell::UnsafeCell;
+use std::ffi::CStr;
+use std::ops::Range;
+use std::os::fd::BorrowedFd;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicI32, AtomicU8, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::fork::Copy;
+use crate::heap::Heap;
+
+/// `off` switches the shared heap off.
+const SWITCH: &CStr = c"RWMPI_SHARED_HEAP";
+/// The descriptor of the job's file, and this process's number in the job, as the launcher says them (`rwmpi_transport::JOB_FD`, `RANK`).
+const JOB: &CStr = c"RWMPI_JOB_FD";
+const RANK: &CStr = c"RWMPI_RANK";
+
+/// Nobody has looked at the environment yet.
+const UNKNOWN: u8 = 0;
+/// To be opened at the first large block.
+const WANTED: u8 = 1;
+const OPEN: u8 = 2;
+/// There is none and will be none. Blocks of before, if any, are still known.
+const OFF: u8 = 3;
+
+/// How far it is. Changed by `begin`, and by whoever holds the lock.
+static STATE: AtomicU8 = AtomicU8::new(UNKNOWN);
+/// The job's descriptor and the rank, written by `begin` before `STATE`.
+static JOB_FILE: AtomicI32 = AtomicI32::new(-1);
+static NUMBER: AtomicUsize = AtomicUsize::new(0);
+/// Addresses of the arena, or, in a child, of what was copied from it: none as long as the length is 0. Written once, the length last; whoever has an address in it has synchronized with
+/// who wrote them, since the address came from there.
+static START: AtomicUsize = AtomicUsize::new(0);
+static LEN: AtomicUsize = AtomicUsize::new(0);
+
+static HEAP: Mutex<Option<Heap>> = Mutex::new(None);
+/// The thread that holds the lock, 0 for none. Written by that thread only.
+static HOLDER: AtomicUsize = AtomicUsize::new(0);
+static FORKING: Forking = Forking(UnsafeCell::new(None));
+
+/// What the forking thread keeps between the handlers: the lock, and the copy for the child.
+type Kept = (MutexGuard<'static, Option<Heap>>, Option<Copy>);
+
+struct Forking(UnsafeCell<Option<Kept>>);
+
+// SAFETY: only the thread in `HOLDER` looks into it, which is the one that filled it, or, in the child, its image, the only thread there.
+unsafe impl Sync for Forking {}
+
+/// Looks at the environment: whether this process is a rank that shall have a shared heap. To be called before the process has threads, or at the
+/// latest before its first large block; the first call counts.
+pub fn begin() {
+    let wanted = job_of_environment();
+    if let Some((file, rank)) = wanted {
+        JOB_FILE.store(file, Ordering::Relaxed);
+        NUMBER.store(rank, Ordering::Relaxed);
+    }
+    let state = if wanted.is_some() { WANTED } else { OFF };
+    let first = STATE.compare_exchange(UNKNOWN, state, Ordering::Release, Ordering::Relaxed).is_ok();
+    if first && wanted.is_some() {
+        // As early as can be: handlers of others that use large blocks are then called outside of ours.
+        // SAFETY: the handlers stay as long as the process.
+        let registered =
+            unsafe { libc::pthread_atfork(Some(before_fork), Some(after_fork_in_parent), Some(after_fork_in_child)) };
+        if registered != 0 {
+            STATE.store(OFF, Ordering::Relaxed);
+        }
+    }
+}
+
+/// No more blocks: for a process whose allocator turns out to be another.
+pub fn retreat() {
+    STATE.store(OFF, Ordering::Relaxed);
+}
+
+fn job_of_environment() -> Option<(i32, usize)> {
+    let switch = variable(SWITCH).unwrap_or_default();
+    if switch == "off" {
+        return None;
+    }
+    Some((variable(JOB)?.parse().ok()?, variable(RANK)?.parse().ok()?))
+}
+
+/// A variable of the environment, without the allocations and the lock of the standard library.
+fn variable(name: &CStr) -> Option<&'static str> {
+    // SAFETY: the name is a C string.
+    let value = NonNull::new(unsafe { libc::getenv(name.as_ptr()) })?;
+    // SAFETY: what `getenv` gives is a C string; the callers read it before anybody changes the environment.
+    unsafe { CStr::from_ptr(value.as_ptr()) }.to_str().ok()
+}
+
+fn this_thread() -> usize {
+    // SAFETY: the call has no conditions.
+    unsafe { libc::pthread_self() as usize }
+}
+
+/// What a thread gets that asks for the heap.
+enum Access<'a> {
+    /// The heap.
+    Free(&'a mut Option<Heap>),
+    /// The heap, in a handler of somebody else around `fork`: nothing new may be begun.
+    AroundFork(&'a mut Option<Heap>),
+    /// Nothing: the caller is already at work on it.
+    Nested,
+}
+
+fn access<R>(work: impl FnOnce(Access<'_>) -> R) -> R {
+    let me = this_thread();
+    if HOLDER.load(Ordering::Relaxed) == me {
+        // SAFETY: this thread is the holder. No reference into the cell is alive: the handlers below call nothing that comes here while they
+        // have one, except while the copy is made, and that neither asks for large blocks nor frees any.
+        return match unsafe { &mut *FORKING.0.get() } {
+            Some((guard, _)) => work(Access::AroundFork(guard)),
+            None => work(Access::Nested),
+        };
+    }
+    // Nothing panics with the heap in disorder.
+    let mut guard = HEAP.lock().unwrap_or_else(PoisonError::into_inner);
+    HOLDER.store(me, Ordering::Relaxed);
+    let result = work(Access::Free(&mut guard));
+    HOLDER.store(0, Ordering::Relaxed);
+    result
+}
+
+/// Takes the arena.
+fn open() -> Option<Heap> {
+    let (file, rank) = (JOB_FILE.load(Ordering::Relaxed), NUMBER.load(Ordering::Relaxed));
+    // SAFETY: if it is not open, the call fails; what it may be instead of the job's file is only looked at. Nobody closes it during the call
+    // but a program that closes what it does not know, at the wrong moment.
+    let heap = unsafe { (libc::fcntl(file, libc::F_GETFD) != -1).then(|| BorrowedFd::borrow_raw(file)) }
+        .and_then(|file| Heap::take(file, rank).ok())?;
+    let addresses = heap.addresses();
+    START.store(addresses.start, Ordering::Relaxed);
+    LEN.store(addresses.len(), Ordering::Release);
+    Some(heap)
+}
+
+/// A large block, zeroed if so wanted; `align` is a power of two. `None`: the caller has to get it elsewhere.
+pub fn allocate(size: usize, align: usize, zeroed: bool) -> Option<NonNull<u8>> {
+    if !matches!(STATE.load(Ordering::Acquire), WANTED | OPEN) {
+        return None;
+    }
+    access(|access| {
+        let Access::Free(heap) = access else { return None };
+        if STATE.load(Ordering::Relaxed) == WANTED {
+            *heap = open();
+            STATE.store(if heap.is_some() { OPEN } else { OFF }, Ordering::Release);
+        }
+        heap.as_mut()?.allocate(size, align, zeroed)
+    })
+}
+
+/// Whether an address lies in the arena, and so can only be a block of this heap.
+#[inline]
+pub fn is_own(block: *const u8) -> bool {
+    let len = LEN.load(Ordering::Relaxed);
+    (block as usize).wrapping_sub(START.load(Ordering::Relaxed)) < len
+}
+
+fn with_heap<R>(work: impl FnOnce(&mut Heap) -> R) -> Option<R> {
+    access(|access| match access {
+        Access::Free(heap) | Access::AroundFork(heap) => heap.as_mut().map(work),
+        Access::Nested => None,
+    })
+}
+
+/// Takes back a block for which [`is_own`] holds.
+pub fn free(block: NonNull<u8>) {
+    if with_heap(|heap| heap.free(block)) != Some(true) {
+        misuse();
+    }
+}
+
+/// How many bytes a block for which [`is_own`] holds has for the program.
+pub fn usable_size(block: NonNull<u8>) -> usize {
+    with_heap(|heap| heap.usable_size(block)).flatten().unwrap_or_else(|| misuse())
+}
+
+/// Makes a block for which [`is_own`] holds longer or shorter without moving it; false if that is not possible.
+pub fn resize(block: NonNull<u8>, size: usize) -> bool {
+    // Around `fork` a block stays as it was copied.
+    access(|access| match access {
+        Access::Free(Some(heap)) => heap.resize(block, size),
+        _ => false,
+    })
+}
+
+/// The program maps something over these addresses.
+pub fn mapped_over(addresses: Range<usize>) {
+    let (start, len) = (START.load(Ordering::Relaxed), LEN.load(Ordering::Relaxed));
+    if len != 0 && addresses.start < start + len && start < addresses.end {
+        with_heap(|heap| heap.mapped_over(addresses));
+    }
+}
+
+/// As other allocators do when the program frees what is not its own.
+#[cold]
+fn misuse() -> ! {
+    let text = b"rwmpi: free or realloc of an address that is no block, or was freed already\n";
+    let _ = rustix::io::write(rustix::stdio::stderr(), text);
+    std::process::abort()
+}
+
+extern "C" fn before_fork() {
+    let mut guard = HEAP.lock().unwrap_or_else(PoisonError::into_inner);
+    HOLDER.store(this_thread(), Ordering::Relaxed);
+    let copy = guard.as_mut().and_then(|heap| {
+        heap.settle();
+        Copy::of(heap)
+    });
+    // SAFETY: this thread is the holder, and has no reference into the cell.
+    unsafe { *FORKING.0.get() = Some((guard, copy)) };
+}
+
+extern "C" fn after_fork_in_parent() {
+    // SAFETY: this thread is the holder, and has no reference into the cell.
+    if let Some((guard, copy)) = unsafe { (*FORKING.0.get()).take() } {
+        if let Some(copy) = copy {
+            copy.discard();
+        }
+        HOLDER.store(0, Ordering::Relaxed);
+        drop(guard);
+    }
+}
+
+extern "C" fn after_fork_in_child() {
+    // SAFETY: this thread is the image of the holder, and has no reference into the cell.
+    if let Some((mut guard, copy)) = unsafe { (*FORKING.0.get()).take() } {
+        if let Some(heap) = guard.as_mut() {
+            if !heap.is_copy() {
+                let addresses = copy.map_or(0..0, |copy| copy.install(heap));
+                START.store(addresses.start, Ordering::Relaxed);
+                LEN.store(addresses.len(), Ordering::Relaxed);
+            }
+            heap.become_copy();
+        }
+        // The arena is the parent's, who may want it yet.
+        STATE.store(OFF, Ordering::Relaxed);
+        HOLDER.store(0, Ordering::Relaxed);
+        drop(guard);
+    }
+}

@@ -1,0 +1,85 @@
+//! The three forms of a collective. They differ only in what becomes of the call once its arguments are translated: it is run to its
+//! end, started, or prepared to be started again and again. So each collective is declared once (`collectives!`).
+
+use rwmpi_core::untyped::collective::Collective;
+use rwmpi_core::untyped::{Persistent, Request};
+use rwmpi_core::{Error, ErrorClass, Result};
+
+use super::arguments::Call;
+use crate::argument::Out;
+use crate::error::Outcome;
+use crate::interface::Abi;
+
+/// Declares collectives, each as `pub fn blocking, nonblocking, persistent<A: Abi>(arguments) { translation }`: the arguments that all
+/// forms have, up to the communicator, and what makes a `Collective` of them. The documentation is that of the blocking form; the
+/// other forms add the section of the standard that is named first. `rwmpi-abi-table` reads the names off the source, too.
+macro_rules! collectives {
+    (
+        nonblocking: $nonblocking_section:literal, persistent: $persistent_section:literal;
+        $(
+            $(#[$documentation:meta])*
+            pub fn $blocking:ident, $nonblocking:ident, $persistent:ident<A: Abi>($($argument:ident: $kind:ty),* $(,)?) {
+                $translation:expr
+            }
+        )*
+    ) => { $(
+        $(#[$documentation])*
+        pub fn $blocking<A: Abi>($($argument: $kind,)* comm: A::Handle) -> Outcome {
+            form::run::<A>(comm, $translation)
+        }
+
+        #[doc = concat!("The nonblocking form of [`", stringify!($blocking), "`] (MPI-5.0 section ", $nonblocking_section, ").")]
+        pub fn $nonblocking<A: Abi>($($argument: $kind,)* comm: A::Handle, request: Out<A::Handle>) -> Outcome {
+            form::start::<A>(comm, request, $translation)
+        }
+
+        #[doc = concat!("The persistent form of [`", stringify!($blocking), "`] (MPI-5.0 section ", $persistent_section, ").")]
+        pub fn $persistent<A: Abi>(
+            $($argument: $kind,)*
+            comm: A::Handle,
+            _info: A::Handle,
+            request: Out<A::Handle>,
+        ) -> Outcome {
+            form::prepare::<A>(comm, request, $translation)
+        }
+    )* };
+}
+pub(super) use collectives;
+
+/// The blocking form.
+pub(super) fn run<A: Abi>(communicator: A::Handle, arguments: impl FnOnce(&Call<A>) -> Result<Collective>) -> Outcome {
+    let call = Call::<A>::new(communicator)?;
+    call.core().collective(arguments(&call)?)
+}
+
+/// Refuses to start what nobody could wait for.
+fn check_place<A: Abi>(request: Out<A::Handle>) -> Result<()> {
+    if request.is_null() {
+        return Err(Error::new(ErrorClass::Argument, "the place for the request is a null pointer"));
+    }
+    Ok(())
+}
+
+/// The nonblocking form.
+pub(super) fn start<A: Abi>(
+    communicator: A::Handle,
+    request: Out<A::Handle>,
+    arguments: impl FnOnce(&Call<A>) -> Result<Collective>,
+) -> Outcome {
+    let call = Call::<A>::new(communicator)?;
+    check_place::<A>(request)?;
+    let started = call.core().start_collective(arguments(&call)?)?;
+    call.rank.give::<A>(started, request)
+}
+
+/// The persistent form.
+pub(super) fn prepare<A: Abi>(
+    communicator: A::Handle,
+    request: Out<A::Handle>,
+    arguments: impl FnOnce(&Call<A>) -> Result<Collective>,
+) -> Outcome {
+    let call = Call::<A>::new(communicator)?;
+    check_place::<A>(request)?;
+    let prepared = Persistent::collective(call.core().persistent_collective(arguments(&call)?)?);
+    call.rank.give::<A>(Request::persistent(call.core(), prepared), request)
+}

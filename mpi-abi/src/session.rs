@@ -1,0 +1,148 @@
+//! Sessions (MPI-5.0 section 11.3): ways into MPI beside MPI_Init, for parts of a program that know nothing of each other.
+//!
+//! All of a process share its one membership of the job. The first of MPI_Init and MPI_Session_init joins it; it ends with
+//! MPI_Finalize and the last session, or, if the program never calls MPI_Init, with the process, since another session may follow.
+
+use std::cell::RefCell;
+use std::sync::Once;
+
+use rwmpi_core::{Error, ErrorClass, Group, Info, Result};
+
+use crate::argument::{Function, Out, Text, TextOut, c_int};
+use crate::error::{ErrorHandler, Object, Outcome};
+use crate::error_handling::{call, create, error_handler, handle_of_handler};
+use crate::info::{add_info, hints};
+use crate::initialization::{join, leave};
+use crate::interface::Abi;
+use crate::number::count;
+use crate::rank::{Phase, Rank, at_exit, peek, phase, rank};
+
+/// What is known about a session.
+pub(crate) struct SessionEntry {
+    pub(crate) error_handler: RefCell<ErrorHandler>,
+    /// The hints that it was made with.
+    info: Info,
+}
+
+/// The process sets that there are.
+const PROCESS_SETS: [&str; 2] = ["mpi://WORLD", "mpi://SELF"];
+
+/// The members of a process set.
+fn members(rank: &Rank, name: &str) -> Result<Group> {
+    let unknown = || Error::new(ErrorClass::Argument, format!("there is no process set {name:?}"));
+    let universe = rank.universe.borrow();
+    let universe = universe.as_ref().ok_or_else(unknown)?;
+    match PROCESS_SETS.iter().position(|known| *known == name) {
+        Some(0) => Ok(universe.world().group().clone()),
+        Some(_) => Ok(universe.this_rank().group().clone()),
+        None => Err(unknown()),
+    }
+}
+
+/// Leaves the job at the end of a process that had sessions only, or forgot one after MPI_Finalize.
+extern "C" fn end_of_process() {
+    if let Ok(rank) = peek()
+        && (phase() == Phase::After || phase() == Phase::Before && !rank.has_sessions())
+    {
+        // There is nobody left to tell.
+        let _ = leave(rank);
+    }
+}
+
+/// MPI_Session_init (MPI-5.0 section 11.3.1).
+pub fn session_init<A: Abi>(info: A::Handle, handler: A::Handle, made: Out<A::Handle>) -> Outcome {
+    let (info, handler) = (hints::<A>(info)?, error_handler::<A>(handler)?);
+    static ONCE: Once = Once::new();
+    let rank = match peek() {
+        Ok(rank) => rank,
+        Err(_) => join::<A>()?,
+    };
+    ONCE.call_once(|| at_exit(end_of_process));
+    made.set(A::handle(rank.add_session(SessionEntry { error_handler: handler.into(), info })))
+}
+
+/// MPI_Session_finalize (MPI-5.0 section 11.3.1).
+pub fn session_finalize<A: Abi>(handle: Out<A::Handle>) -> Outcome {
+    let rank = rank()?;
+    let session = handle.get()?;
+    rank.session::<A>(session)?;
+    handle.set(A::handle(A::SESSION_NULL))?;
+    rank.remove_session(A::code(session));
+    if phase() == Phase::After && !rank.has_sessions() { leave(rank) } else { Ok(()) }
+}
+
+/// MPI_Session_get_num_psets (MPI-5.0 section 11.3.2).
+pub fn session_get_num_psets<A: Abi>(session: A::Handle, info: A::Handle, number: Out<c_int>) -> Outcome {
+    rank()?.session::<A>(session)?;
+    hints::<A>(info)?;
+    number.set(PROCESS_SETS.len() as c_int)
+}
+
+/// MPI_Session_get_nth_pset (MPI-5.0 section 11.3.2).
+pub fn session_get_nth_pset<A: Abi>(
+    session: A::Handle,
+    info: A::Handle,
+    place: c_int,
+    len: Out<c_int>,
+    name: TextOut,
+) -> Outcome {
+    rank()?.session::<A>(session)?;
+    hints::<A>(info)?;
+    let found = PROCESS_SETS.get(count("the number of the process set", place)?).ok_or_else(|| {
+        let what = format!("there is no process set number {place}: there are {}", PROCESS_SETS.len());
+        Error::new(ErrorClass::Argument, what)
+    })?;
+    let room = count("the length of the buffer", len.get()?)?;
+    if room > 0 {
+        name.set(found, room)?;
+    }
+    len.set(found.len() as c_int + 1)
+}
+
+/// MPI_Session_get_info (MPI-5.0 section 11.3.2).
+pub fn session_get_info<A: Abi>(session: A::Handle, info: Out<A::Handle>) -> Outcome {
+    info.set(add_info::<A>(rank()?.session::<A>(session)?.info.clone()))
+}
+
+/// MPI_Session_get_pset_info (MPI-5.0 section 11.3.2).
+pub fn session_get_pset_info<A: Abi>(session: A::Handle, name: Text, made: Out<A::Handle>) -> Outcome {
+    let rank = rank()?;
+    rank.session::<A>(session)?;
+    let mut info = Info::new();
+    info.set("mpi_size", &members(rank, &name.get()?)?.size().to_string())?;
+    made.set(add_info::<A>(info))
+}
+
+/// MPI_Group_from_session_pset (MPI-5.0 section 7.3.2).
+pub fn group_from_session_pset<A: Abi>(session: A::Handle, name: Text, made: Out<A::Handle>) -> Outcome {
+    let rank = rank()?;
+    rank.session::<A>(session)?;
+    made.set(rank.add_group::<A>(members(rank, &name.get()?)?))
+}
+
+/// MPI_Session_create_errhandler (MPI-5.0 section 9.3.4).
+pub fn session_create_errhandler<A: Abi>(function: Function, handle: Out<A::Handle>) -> Outcome {
+    create::<A>(function, handle)
+}
+
+/// MPI_Session_set_errhandler (MPI-5.0 section 9.3.4).
+pub fn session_set_errhandler<A: Abi>(session: A::Handle, handle: A::Handle) -> Outcome {
+    let session = rank()?.session::<A>(session)?;
+    *session.error_handler.borrow_mut() = error_handler::<A>(handle)?;
+    Ok(())
+}
+
+/// MPI_Session_get_errhandler (MPI-5.0 section 9.3.4).
+pub fn session_get_errhandler<A: Abi>(session: A::Handle, handle: Out<A::Handle>) -> Outcome {
+    let session = rank()?.session::<A>(session)?;
+    let handler = session.error_handler.borrow().clone();
+    handle.set(handle_of_handler::<A>(&handler))
+}
+
+/// MPI_Session_call_errhandler (MPI-5.0 section 9.5).
+pub fn session_call_errhandler<A: Abi>(session: A::Handle, code: c_int) -> Outcome {
+    let entry = rank()?.session::<A>(session)?;
+    let handler = entry.error_handler.borrow().clone();
+    call::<A>("MPI_Session_call_errhandler", Object::Handle(session), &handler, code);
+    Ok(())
+}

@@ -1,0 +1,151 @@
+//! The engine of a rank, over whichever fabric the job has.
+//!
+//! A job within one node has [`NodeFabric`], any other [`ClusterFabric`]. Both engines are compiled, and each call tests once
+//! which it is: a test in every call of the *fabric* would cost a small message several times as much (docs/decisions/0007).
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use rwmpi_protocol::{Counters, Pattern};
+use rwmpi_transport::{Backoff, ClusterFabric, Fabric, Heap, JobFabric, NodeFabric, ReadSpan, SignalSet, WriteSpan};
+
+use crate::Protocol;
+use crate::engine::{
+    Completion, Engine, Failure, MatchedMessage, OperationId, Outcome, Received, SendMode, Step, Traffic,
+};
+
+/// How long a rank that gives up waits for others to take what it has sent them.
+const TIME_TO_LEAVE: Duration = Duration::from_millis(500);
+
+/// One of the two. What its methods do is said at those of [`Engine`] and [`Fabric`].
+#[allow(clippy::large_enum_variant)]
+pub(crate) enum JobEngine {
+    Node(Engine<NodeFabric>),
+    Cluster(Engine<ClusterFabric>),
+}
+
+/// Evaluates the same for whichever it is.
+macro_rules! on {
+    ($self:expr, $engine:ident => $body:expr) => {
+        match $self {
+            JobEngine::Node($engine) => $body,
+            JobEngine::Cluster($engine) => $body,
+        }
+    };
+}
+
+/// Methods that are the engine's own.
+macro_rules! forward {
+    ($(fn $name:ident(&mut self $(, $argument:ident: $type:ty)*) $(-> $result:ty)?;)*) => {
+        $(
+            #[inline(always)]
+            pub(crate) fn $name(&mut self $(, $argument: $type)*) $(-> $result)? {
+                on!(self, engine => engine.$name($($argument),*))
+            }
+        )*
+    };
+}
+
+impl JobEngine {
+    pub(crate) fn new(fabric: JobFabric, protocol: Protocol) -> Self {
+        match fabric {
+            JobFabric::Node(fabric) => JobEngine::Node(Engine::new(fabric, protocol)),
+            JobFabric::Cluster(fabric) => JobEngine::Cluster(Engine::new(*fabric, protocol)),
+        }
+    }
+
+    forward! {
+        fn start_send(
+            &mut self,
+            peer: u32,
+            context: u32,
+            tag: u32,
+            data: ReadSpan<'static>,
+            mode: SendMode
+        ) -> Result<Option<OperationId>, Failure>;
+        fn start_buffered_send(
+            &mut self,
+            peer: u32,
+            context: u32,
+            tag: u32,
+            data: ReadSpan<'_>
+        ) -> Result<Option<OperationId>, Failure>;
+        fn receive(&mut self, pattern: Pattern, buffer: WriteSpan<'static>, looks: u32) -> Result<Received, Failure>;
+        fn start_receive(&mut self, pattern: Pattern, buffer: WriteSpan<'static>) -> Result<OperationId, Failure>;
+        fn start_matched_receive(
+            &mut self,
+            message: MatchedMessage,
+            buffer: WriteSpan<'static>
+        ) -> Result<OperationId, Failure>;
+        fn advertises(&mut self, capacity: usize) -> bool;
+        fn probe(&mut self, pattern: &Pattern) -> Option<Completion>;
+        fn matched_probe(&mut self, pattern: &Pattern) -> Option<(MatchedMessage, Completion)>;
+        fn progress(&mut self) -> Result<bool, Failure>;
+        fn cancel(&mut self, id: OperationId) -> Result<(), Failure>;
+        fn outcome(&mut self, id: OperationId) -> Option<Outcome>;
+        fn collect(&mut self, id: OperationId) -> Option<Outcome>;
+        fn detach_local(&mut self, id: OperationId);
+        fn give_up(&mut self, id: OperationId, failure: Failure) -> Failure;
+        fn poisoned(&mut self, failure: Failure) -> Failure;
+        fn check_alive(&mut self) -> Result<(), Failure>;
+        fn awaited(&mut self, id: OperationId) -> [u64; 2];
+        fn is_flushed(&mut self) -> bool;
+        fn barrier_signal(&mut self, peer: u32, step: Step) -> Result<(), Failure>;
+        fn barrier_arrived(&mut self, step: Step) -> bool;
+        fn register_group(&mut self, context: u32, peers: Rc<[u32]>);
+        fn forget_group(&mut self, context: u32);
+        fn traffic(&mut self) -> Traffic;
+        fn traffic_by_peer(&mut self) -> Vec<(u64, u64)>;
+        fn counters(&mut self) -> Counters;
+    }
+
+    /// As [`Engine::receive`], looking as often as a waiting rank should.
+    #[inline(always)]
+    pub(crate) fn receive_patiently(
+        &mut self,
+        pattern: Pattern,
+        buffer: WriteSpan<'static>,
+    ) -> Result<Received, Failure> {
+        on!(self, engine => {
+            let looks = engine.fabric.patience();
+            engine.receive(pattern, buffer, looks)
+        })
+    }
+
+    /// Waits a little; the signals that have come.
+    pub(crate) fn idle(&mut self, backoff: &mut Backoff) -> SignalSet {
+        on!(self, engine => {
+            engine.fabric.idle(backoff);
+            engine.fabric.take_signals()
+        })
+    }
+
+    pub(crate) fn me_and_peers(&self) -> (u32, u32) {
+        on!(self, engine => (engine.fabric.me() as u32, engine.fabric.peers() as u32))
+    }
+
+    /// Whether memory can be shared with `peer`.
+    pub(crate) fn shares_memory_with(&self, peer: u32) -> bool {
+        on!(self, engine => engine.fabric.shares_memory_with(peer as usize))
+    }
+
+    pub(crate) fn heap(&self) -> &Heap {
+        match self {
+            JobEngine::Node(engine) => engine.fabric.heap(),
+            JobEngine::Cluster(engine) => engine.fabric.node().heap(),
+        }
+    }
+
+    /// Ends in good order: `with_others` if all others do too, else as soon as they have what was sent to them, or will not take it.
+    pub(crate) fn finish(&mut self, with_others: bool) {
+        match self {
+            JobEngine::Node(engine) => engine.fabric.finish(),
+            JobEngine::Cluster(engine) if with_others => engine.fabric.finish(),
+            JobEngine::Cluster(engine) => engine.fabric.leave(TIME_TO_LEAVE),
+        }
+    }
+
+    pub(crate) fn abort(&mut self, code: i32, reason: &str) {
+        on!(self, engine => engine.fabric.abort(code, reason));
+    }
+}

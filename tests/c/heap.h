@@ -1,0 +1,47 @@
+/* What the programs about the shared heap share. */
+#ifndef HEAP_H
+#define HEAP_H
+
+#include "check.h"
+#include <inttypes.h>
+#include <stdint.h>
+
+/* Whether the address lies in the job's file: the kernel's word. */
+static inline int in_job_file(const void *address)
+{
+    char line[4096];
+    int found = 0;
+    FILE *maps = fopen("/proc/self/maps", "r");
+    CHECK(maps);
+    while (!found && fgets(line, sizeof line, maps)) {
+        uintptr_t start, end;
+        if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR, &start, &end) == 2)
+            found = start <= (uintptr_t)address && (uintptr_t)address < end && strstr(line, "rwmpi job");
+    }
+    fclose(maps);
+    return found;
+}
+
+/* Whether this process is to have a shared heap. */
+static inline int heap_wanted(void)
+{
+    const char *preload = getenv("LD_PRELOAD"), *switched = getenv("RWMPI_SHARED_HEAP");
+    return preload && strstr(preload, "librwmpi_heap.so") && !(switched && !strcmp(switched, "off"));
+}
+
+/* Fills a block so that any byte tells where it is from. */
+static inline void fill(unsigned char *block, size_t len, unsigned seed)
+{
+    for (size_t i = 0; i < len; i++)
+        block[i] = (unsigned char)((i * 2654435761u >> 13) + seed * 97u);
+}
+
+static inline int is_filled(const unsigned char *block, size_t len, unsigned seed)
+{
+    for (size_t i = 0; i < len; i++)
+        if (block[i] != (unsigned char)((i * 2654435761u >> 13) + seed * 97u))
+            return 0;
+    return 1;
+}
+
+#endif

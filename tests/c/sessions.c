@@ -1,0 +1,95 @@
+/* Sessions, without MPI_Init (MPI-5.0 section 11.3). */
+#include "check.h"
+
+static int calls, last_code;
+static MPI_Session last_session;
+
+static void count(MPI_Session *session, int *code, ...)
+{
+    calls++;
+    last_session = *session;
+    last_code = *code;
+}
+
+static void sets(MPI_Session session)
+{
+    char name[MPI_MAX_PSET_NAME_LEN];
+    int number, len, found = 0;
+    MPI_Info info;
+    CHECK(MPI_Session_get_num_psets(session, MPI_INFO_NULL, &number) == MPI_SUCCESS && number >= 2);
+    for (int i = 0; i < number; i++) {
+        len = 0;
+        CHECK(MPI_Session_get_nth_pset(session, MPI_INFO_NULL, i, &len, NULL) == MPI_SUCCESS && len > 1);
+        CHECK(MPI_Session_get_nth_pset(session, MPI_INFO_NULL, i, &len, name) == MPI_SUCCESS);
+        CHECK(len == (int)strlen(name) + 1);
+        found += !strcmp(name, "mpi://WORLD") || !strcmp(name, "mpi://SELF");
+        CHECK(MPI_Session_get_pset_info(session, name, &info) == MPI_SUCCESS && MPI_Info_free(&info) == MPI_SUCCESS);
+    }
+    CHECK(found == 2);
+    CHECK_ERROR(MPI_Session_get_nth_pset(session, MPI_INFO_NULL, number, &len, name), MPI_ERR_ARG);
+    CHECK_ERROR(MPI_Session_get_pset_info(session, "mpi://NOBODY", &info), MPI_ERR_ARG);
+}
+
+static void communicate(MPI_Session session, const char *tag)
+{
+    MPI_Group group;
+    MPI_Comm comm;
+    int rank, size, sum = -1;
+    CHECK(MPI_Group_from_session_pset(session, "mpi://WORLD", &group) == MPI_SUCCESS);
+    CHECK(MPI_Comm_create_from_group(group, tag, MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm) == MPI_SUCCESS);
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &size);
+    CHECK(MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, comm) == MPI_SUCCESS && sum == size * (size - 1) / 2);
+    MPI_Comm_free(&comm);
+    MPI_Group_free(&group);
+    CHECK(MPI_Group_from_session_pset(session, "mpi://SELF", &group) == MPI_SUCCESS);
+    CHECK(MPI_Group_size(group, &size) == MPI_SUCCESS && size == 1);
+    MPI_Group_free(&group);
+}
+
+int main(void)
+{
+    MPI_Session session, other, freed;
+    MPI_Errhandler handler, got;
+    MPI_Info info, hints;
+    char text[16];
+    int flag, number, len = sizeof text;
+    MPI_Info_create(&hints);
+    MPI_Info_set(hints, "colour", "red");
+    CHECK(MPI_Session_init(hints, MPI_ERRORS_RETURN, &session) == MPI_SUCCESS && session != MPI_SESSION_NULL);
+    MPI_Info_free(&hints);
+    CHECK(MPI_Session_get_info(session, &info) == MPI_SUCCESS);
+    CHECK(MPI_Info_get_string(info, "colour", &len, text, &flag) == MPI_SUCCESS && flag && !strcmp(text, "red"));
+    MPI_Info_free(&info);
+    CHECK(MPI_Initialized(&flag) == MPI_SUCCESS && !flag);
+    sets(session);
+    communicate(session, "first");
+    /* Errors go to the session's handler. */
+    CHECK(MPI_Session_create_errhandler(count, &handler) == MPI_SUCCESS);
+    CHECK(MPI_Session_set_errhandler(session, handler) == MPI_SUCCESS);
+    CHECK(MPI_Session_get_errhandler(session, &got) == MPI_SUCCESS && got == handler);
+    MPI_Errhandler_free(&got);
+    MPI_Errhandler_free(&handler);
+    CHECK_ERROR(MPI_Session_get_nth_pset(session, MPI_INFO_NULL, -1, &len, text), MPI_ERR_ARG);
+    CHECK(calls == 1 && last_session == session && last_code == MPI_ERR_ARG);
+    CHECK(MPI_Session_call_errhandler(session, MPI_ERR_TAG) == MPI_SUCCESS && calls == 2 && last_code == MPI_ERR_TAG);
+    /* A second one, and one after all have ended. */
+    CHECK(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &other) == MPI_SUCCESS && other != session);
+    freed = session;
+    CHECK(MPI_Session_finalize(&session) == MPI_SUCCESS && session == MPI_SESSION_NULL);
+    communicate(other, "second");
+    CHECK(MPI_Session_finalize(&other) == MPI_SUCCESS);
+    CHECK(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &other) == MPI_SUCCESS);
+    communicate(other, "third");
+    /* Beside the world, and longer than it. */
+    MPI_Init(NULL, NULL);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    CHECK_ERROR(MPI_Session_get_num_psets(freed, MPI_INFO_NULL, &number), MPI_ERR_SESSION);
+    CHECK_ERROR(MPI_Session_get_num_psets(MPI_SESSION_NULL, MPI_INFO_NULL, &number), MPI_ERR_SESSION);
+    CHECK_ERROR(MPI_Session_finalize(&freed), MPI_ERR_SESSION);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Finalize();
+    communicate(other, "fourth");
+    CHECK(MPI_Session_finalize(&other) == MPI_SUCCESS);
+    return 0;
+}

@@ -1,0 +1,319 @@
+//! The arena of a peer: the part of the job's file that serves the `malloc` of the peer's process.
+//!
+//! The library's own heap serves what is asked of the library. An arena serves a whole process, from before it joins the job until it ends,
+//! through an allocator that is not the library's; what they share is this file alone. So the arena's record lies in the file:
+//! which process uses the arena (one only: a wrapper script and the program it starts inherit the same place in the job), and
+//! which parts of it that process has mapped to something else, so that peers must not take the file's bytes for its memory.
+//!
+//! Unlike those of the heap, pages here are not reserved: `malloc` promises memory that need not be there until it is touched. A shortage is
+//! then met as in private memory, by the kernel's killing of a process. Where it would be met as SIGBUS, in a file of limited size or under
+//! strict accounting, there is no arena.
+
+use std::io;
+use std::ops::Range;
+use std::os::fd::BorrowedFd;
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use crate::attach::address_space;
+use crate::control::{Control, FOREIGN_RANGES};
+use crate::environment::program_number;
+use crate::job::{Job, JobError};
+use crate::segment::Segment;
+
+/// The descriptor that an arena keeps is at least this, so that it does not take a small number that a program counts on.
+const SMALLEST_DESCRIPTOR: i32 = 200;
+/// Steps in which an arena's end is published, bytes.
+const STEP: u64 = 64 << 20;
+
+/// Why a process has no arena.
+#[derive(Debug, thiserror::Error)]
+pub enum ArenaRefused {
+    /// The descriptor is not, or no longer, that of a job with such a peer.
+    #[error(transparent)]
+    Job(#[from] JobError),
+    /// Another process has it.
+    #[error("another process with the same number in the job has it")]
+    Taken,
+    /// The file has a limit.
+    #[error("the shared file lies in a directory, whose file system may run full")]
+    LimitedFile,
+    /// `vm.overcommit_memory` is 2.
+    #[error("the system accounts strictly for memory (vm.overcommit_memory is 2)")]
+    StrictAccounting,
+    /// The system said no.
+    #[error("{0}")]
+    System(#[from] io::Error),
+}
+
+/// An arena, taken by this process.
+pub struct Arena {
+    /// By a descriptor of our own: the inherited one belongs to whoever joins the job.
+    segment: Arc<Segment>,
+    /// Device and number of the file.
+    file_key: (u64, u64),
+    owner: usize,
+}
+
+impl Arena {
+    /// Takes the arena of peer `owner` of the job whose file this process has inherited as `fd`. Maps the file, which stays
+    /// mapped. The arena has no memory yet: whatever it had is given back.
+    ///
+    /// # Errors
+    /// Says why not.
+    pub fn take(fd: BorrowedFd<'_>, owner: usize) -> Result<Arena, ArenaRefused> {
+        refuse_unsafe(fd)?;
+        let duplicate = rustix::io::fcntl_dupfd_cloexec(fd, SMALLEST_DESCRIPTOR)
+            .or_else(|_| rustix::io::fcntl_dupfd_cloexec(fd, 3))
+            .map_err(io::Error::from)?;
+        let segment = Job::open_for_life(duplicate)?.segment;
+        if owner >= segment.layout().peers {
+            return Err(JobError::NoSuchPeer { me: owner, peers: segment.layout().peers }.into());
+        }
+        let arena = Arena { file_key: key(segment.as_fd())?, segment, owner };
+        arena.claim()?;
+        arena.give_back(0..arena.len())?;
+        arena.segment.keep_from_children(arena.origin(), arena.len())?;
+        arena.control().arena.foreign_ranges.store(0, Ordering::Release);
+        Ok(arena)
+    }
+
+    /// Makes this program of this process the arena's user, if it has none who lives.
+    fn claim(&self) -> Result<(), ArenaRefused> {
+        let record = &self.control().arena;
+        let (me, my_program) = (address_space(), program_number());
+        let (user, program) = (record.user.load(Ordering::Acquire), record.program.load(Ordering::Acquire));
+        if user != me {
+            let is_free = user == 0 || has_ended(user, me);
+            if !is_free || record.user.compare_exchange(user, me, Ordering::AcqRel, Ordering::Relaxed).is_err() {
+                return Err(ArenaRefused::Taken);
+            }
+        }
+        // The same program has it, by another allocator, or it did before this process became another program by `exec`.
+        let is_mine = program != my_program
+            && record.program.compare_exchange(program, my_program, Ordering::AcqRel, Ordering::Relaxed).is_ok();
+        if is_mine { Ok(()) } else { Err(ArenaRefused::Taken) }
+    }
+
+    /// Where it starts; page-aligned.
+    pub fn start(&self) -> NonNull<u8> {
+        self.segment.at(self.origin())
+    }
+
+    /// How many bytes it has.
+    pub fn len(&self) -> usize {
+        self.segment.layout().heap_size
+    }
+
+    /// It never is.
+    pub fn is_empty(&self) -> bool {
+        false
+    }
+
+    /// Takes the memory from behind these bytes of the arena, which read as zero from then on.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn give_back(&self, bytes: Range<usize>) -> io::Result<()> {
+        self.segment.give_back(self.origin() + bytes.start, bytes.len())
+    }
+
+    /// Tells `visit` which of these bytes of the arena may have memory behind them: all, if it cannot be told.
+    pub fn with_memory(&self, bytes: Range<usize>, mut visit: impl FnMut(Range<usize>)) {
+        if !self.has_file() {
+            return visit(bytes);
+        }
+        let origin = self.origin();
+        let seek = |from: usize, to: fn(u64) -> rustix::fs::SeekFrom| {
+            rustix::fs::seek(self.segment.as_fd(), to((origin + from) as u64)).map(|at| at as usize - origin)
+        };
+        let mut at = bytes.start;
+        while at < bytes.end {
+            let data = match seek(at, rustix::fs::SeekFrom::Data) {
+                Ok(data) => data,
+                Err(rustix::io::Errno::NXIO) => return,
+                // It can't be told: then all.
+                Err(_) => return visit(at..bytes.end),
+            };
+            if data >= bytes.end {
+                return;
+            }
+            let hole = seek(data, rustix::fs::SeekFrom::Hole).unwrap_or(bytes.end).min(bytes.end);
+            visit(data..hole);
+            at = hole;
+        }
+    }
+
+    /// Whether the arena's descriptor still is the job's file: programs close descriptors that they do not know.
+    fn has_file(&self) -> bool {
+        key(self.segment.as_fd()).is_ok_and(|key| key == self.file_key)
+    }
+
+    /// Tells peers that blocks lie below `end`, and the launcher that there are so many bytes in them.
+    pub fn publish(&self, end: usize, used: usize) {
+        let record = &self.control().arena;
+        if record.end.load(Ordering::Relaxed) < end as u64 {
+            record.end.store((end as u64).next_multiple_of(STEP), Ordering::Release);
+        }
+        if record.most_used.load(Ordering::Relaxed) < used as u64 {
+            record.most_used.store(used as u64, Ordering::Relaxed);
+        }
+    }
+
+    /// Tells the launcher that there was no room for a block.
+    pub fn publish_exhausted(&self) {
+        self.control().arena.exhausted.store(1, Ordering::Relaxed);
+    }
+
+    /// These bytes of the arena are mapped to something else from now on: peers must go by the process's memory to reach them.
+    pub fn publish_foreign(&self, bytes: &Range<usize>) {
+        let record = &self.control().arena;
+        let count = record.foreign_ranges.load(Ordering::Relaxed);
+        let Some([start, end]) = record.foreign.get(count as usize) else {
+            return record.foreign_ranges.store(u32::MAX, Ordering::Release);
+        };
+        start.store(bytes.start as u64, Ordering::Relaxed);
+        end.store(bytes.end as u64, Ordering::Relaxed);
+        record.foreign_ranges.store(count + 1, Ordering::Release);
+    }
+
+    /// Where it lies in the file.
+    fn origin(&self) -> usize {
+        self.segment.layout().arena(self.owner)
+    }
+
+    fn control(&self) -> &Control {
+        self.segment.control(self.owner)
+    }
+}
+
+/// Device and number of a file.
+fn key(file: BorrowedFd<'_>) -> io::Result<(u64, u64)> {
+    Ok(rustix::fs::fstat(file).map(|data| (data.st_dev, data.st_ino))?)
+}
+
+/// Whether any of these bytes of the arena of `control`'s owner are mapped to something else in its process.
+#[inline]
+pub(crate) fn is_foreign(control: &Control, start: usize, len: usize) -> bool {
+    let record = &control.arena;
+    match record.foreign_ranges.load(Ordering::Acquire) as usize {
+        0 => false,
+        count if count > FOREIGN_RANGES => true,
+        count => record.foreign[..count].iter().any(|[from, to]| {
+            (start as u64) < to.load(Ordering::Relaxed) && from.load(Ordering::Relaxed) < (start + len) as u64
+        }),
+    }
+}
+
+/// Whether the process that `user` names is gone, as far as `me` can tell.
+fn has_ended(user: u64, me: u64) -> bool {
+    let is_near = user >> 32 == me >> 32;
+    let pid = i32::try_from(user & u64::from(u32::MAX)).ok().and_then(rustix::process::Pid::from_raw);
+    is_near && pid.is_some_and(|pid| rustix::process::test_kill_process(pid) == Err(rustix::io::Errno::SRCH))
+}
+
+/// Turns down a file whose pages may be found missing only when they are touched.
+fn refuse_unsafe(fd: BorrowedFd<'_>) -> Result<(), ArenaRefused> {
+    // Memory files belong to a file system without a size; others of its kind have one.
+    let system = rustix::fs::fstatfs(fd).map_err(io::Error::from)?;
+    if system.f_blocks != 0 {
+        return Err(ArenaRefused::LimitedFile);
+    }
+    strict_accounting()
+}
+
+fn strict_accounting() -> Result<(), ArenaRefused> {
+    let strict = std::fs::read_to_string("/proc/sys/vm/overcommit_memory").is_ok_and(|text| text.trim() == "2");
+    if strict { Err(ArenaRefused::StrictAccounting) } else { Ok(()) }
+}
+
+impl Job {
+    /// Whether processes of the job can have arenas at all.
+    ///
+    /// # Errors
+    /// Says why not.
+    pub fn check_arenas(&self) -> Result<(), ArenaRefused> {
+        refuse_unsafe(self.as_fd())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::FileExt;
+
+    use super::*;
+
+    fn job() -> Job {
+        Job::create(2, None).unwrap()
+    }
+
+    #[test]
+    fn a_process_takes_its_arena_once_and_again_after_exec() {
+        let job = job();
+        assert!(matches!(Arena::take(job.as_fd(), 2), Err(ArenaRefused::Job(JobError::NoSuchPeer { .. }))));
+        let _arena = Arena::take(job.as_fd(), 1).unwrap();
+        assert!(job.arena_use(1).used && !job.arena_use(0).used);
+        assert!(matches!(Arena::take(job.as_fd(), 1), Err(ArenaRefused::Taken)), "by another allocator");
+        job.segment.control(1).arena.program.fetch_xor(2, Ordering::Relaxed);
+        assert!(Arena::take(job.as_fd(), 1).is_ok(), "by another program");
+    }
+
+    #[test]
+    fn the_arena_of_a_living_process_is_not_given_to_another() {
+        let job = job();
+        let user = &job.segment.control(0).arena.user;
+        let parent = u64::from(std::os::unix::process::parent_id());
+        user.store((address_space() >> 32 << 32) | parent, Ordering::Release);
+        assert!(matches!(Arena::take(job.as_fd(), 0), Err(ArenaRefused::Taken)));
+        // No process has a number as large as this.
+        user.store((address_space() >> 32 << 32) | 0x7fff_fff0, Ordering::Release);
+        assert!(Arena::take(job.as_fd(), 0).is_ok());
+        user.store(1 << 32 | 0x7fff_fff0, Ordering::Release);
+        assert!(matches!(Arena::take(job.as_fd(), 0), Err(ArenaRefused::Taken)), "of another name space: unknown");
+    }
+
+    #[test]
+    fn memory_is_found_and_given_back() {
+        let job = job();
+        let arena = Arena::take(job.as_fd(), 0).unwrap();
+        let origin = job.segment.layout().arena(0);
+        let memory = |bytes| {
+            let mut found = Vec::new();
+            arena.with_memory(bytes, |range| found.push(range));
+            found
+        };
+        assert!(memory(0..arena.len()).is_empty());
+        let file = std::fs::File::from(job.as_fd().try_clone_to_owned().unwrap());
+        let write = |place: usize, len| file.write_all_at(&vec![1; len], place as u64).unwrap();
+        write(origin + 8192, 4096);
+        write(origin + (1 << 20), 8192);
+        write(job.segment.layout().heap(1), 4096);
+        let second = (1 << 20)..(1 << 20) + 8192;
+        assert_eq!(memory(0..arena.len()), [8192..12288, second.clone()]);
+        assert_eq!(memory(0..(1 << 20) + 4096), [8192..12288, 1 << 20..(1 << 20) + 4096]);
+        assert_eq!(memory(10000..20000).first(), Some(&(10000..12288)));
+        arena.give_back(0..1 << 20).unwrap();
+        assert_eq!(memory(0..arena.len()), [second]);
+    }
+
+    #[test]
+    fn files_in_directories_are_turned_down() {
+        let job = Job::create(1, Some(&std::env::temp_dir())).unwrap();
+        assert!(matches!(Arena::take(job.as_fd(), 0), Err(ArenaRefused::LimitedFile)));
+        assert!(matches!(job.check_arenas(), Err(ArenaRefused::LimitedFile)));
+    }
+
+    #[test]
+    fn what_is_mapped_to_something_else_is_private() {
+        let job = job();
+        let arena = Arena::take(job.as_fd(), 0).unwrap();
+        let control = job.segment.control(0);
+        assert!(!is_foreign(control, 0, 1 << 20));
+        arena.publish_foreign(&(4096..8192));
+        assert!(is_foreign(control, 0, 4097) && is_foreign(control, 8191, 1));
+        assert!(!is_foreign(control, 0, 4096) && !is_foreign(control, 8192, 4096));
+        (0..FOREIGN_RANGES).for_each(|_| arena.publish_foreign(&(0..1)));
+        assert!(is_foreign(control, 1 << 20, 1), "too many to name");
+    }
+}

@@ -1,0 +1,255 @@
+//! How a process takes its place in its job: which fabric it gets, and who is told of its end.
+//!
+//! The launcher says who is where; what it does not say, the processes tell each other by way of the launcher, before any of them can
+//! reach another: where each listens, and the job's secret, which the first one draws.
+//!
+//! Under a launcher that is not ours, nobody has made the file that the processes of a node share. Then the first of them does, and tells
+//! the others by which process and descriptor they find it; it has no name, so nothing stays behind here either.
+#![forbid(unsafe_code)]
+
+use std::fs::{File, OpenOptions};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::os::fd::{AsRawFd, OwnedFd};
+
+use crate::environment::{self, JOB_FD, LISTEN, NODES, RANK, SIZE, TRANSPORT};
+use crate::job::{Job, JobError};
+use crate::pmi::{self, PMI_FD, PMI_NUMBER, PMI_SIZE, Pmi};
+use crate::{ActivityRecord, ClusterFabric, JobSecret, NodeFabric, TcpFabric};
+
+const SECRET_KEY: &str = "rwmpi-secret";
+
+/// The fabric of a job, as far as it concerns one process.
+pub enum JobFabric {
+    /// All processes are on this node.
+    Node(NodeFabric),
+    /// They are not, or are to do as if.
+    Cluster(Box<ClusterFabric>),
+}
+
+impl JobFabric {
+    /// Where this process says what it is doing.
+    pub fn activity(&self) -> ActivityRecord {
+        match self {
+            JobFabric::Node(fabric) => fabric.activity(),
+            JobFabric::Cluster(fabric) => fabric.node().activity(),
+        }
+    }
+}
+
+/// A process's place in its job.
+pub struct Membership {
+    /// The way to the others.
+    pub fabric: JobFabric,
+    /// Who is to be told of the end.
+    pub starter: Starter,
+}
+
+/// Whoever has started this process.
+#[derive(Debug, Default)]
+pub struct Starter {
+    /// Whether it watches over the job.
+    pub watches: bool,
+    pmi: Option<Pmi>,
+}
+
+impl Starter {
+    /// This process ends in good order.
+    pub fn finish(&mut self) {
+        // Whoever does not hear it any more does not mind.
+        let _ = self.pmi.as_mut().map(Pmi::finish);
+    }
+
+    /// The job is to end.
+    pub fn abort(&mut self, code: i32) {
+        if let Some(pmi) = &mut self.pmi {
+            pmi.abort(code);
+        }
+    }
+}
+
+impl Membership {
+    /// Joins the job that the environment describes, be it our launcher's or another's that speaks PMI-1; a process that nobody has
+    /// started is a job of its own. Works once in a process. Returns when all processes of the node have joined.
+    ///
+    /// # Errors
+    /// Says what is wrong with the environment, the launcher or the job.
+    pub fn from_environment() -> Result<Membership, JobError> {
+        if environment::number_of(JOB_FD)?.is_some() {
+            return Self::of_our_launcher();
+        }
+        if environment::number_of(PMI_FD)?.is_some() {
+            return Self::of_another_launcher();
+        }
+        let alone = NodeFabric::threads(1)?.pop().expect("a job of one");
+        Ok(Membership { fabric: JobFabric::Node(alone), starter: Starter::default() })
+    }
+
+    fn of_our_launcher() -> Result<Membership, JobError> {
+        let (me, size) = (environment::required(RANK)?, environment::required(SIZE)?);
+        let node = environment::inherited_job()?;
+        let nodes = match environment::text_of(NODES)? {
+            Some(list) => parse_nodes(&list, size)?,
+            None => vec![0; size],
+        };
+        // The file is for those of this node, or, where nodes are only made believe, for all.
+        let here: Vec<usize> = match node.peers() {
+            peers if peers == size => (0..size).collect(),
+            _ => (0..size).filter(|&peer| nodes.get(me) == nodes.get(peer)).collect(),
+        };
+        let number = here.iter().position(|&peer| peer == me);
+        let (Some(number), true) = (number, here.len() == node.peers()) else {
+            let what = format!("says process {me} of {size}, but the job's file is for {}", node.peers());
+            return Err(JobError::Environment { name: SIZE, what });
+        };
+        let place = Place { me, nodes, here };
+        if !place.needs_network()? {
+            let fabric = JobFabric::Node(NodeFabric::attach(&node, number)?);
+            return Ok(Membership { fabric, starter: Starter { watches: true, pmi: None } });
+        }
+        let mut pmi = Pmi::new(environment::inherited(PMI_FD, environment::required(PMI_FD)?)?)?;
+        let fabric = place.join(&mut pmi, || NodeFabric::attach(&node, number))?;
+        // Ours learns of the end from the file.
+        Ok(Membership { fabric, starter: Starter { watches: true, pmi: None } })
+    }
+
+    fn of_another_launcher() -> Result<Membership, JobError> {
+        let (me, size) = (environment::required(PMI_NUMBER)?, environment::required(PMI_SIZE)?);
+        let mut pmi = Pmi::new(environment::inherited(PMI_FD, environment::required(PMI_FD)?)?)?;
+        let mapping = pmi.get(pmi::PROCESS_MAPPING)?;
+        // Without one, nobody is known to share a node.
+        let nodes = mapping.and_then(|mapping| pmi::nodes_of(&mapping, size)).unwrap_or_else(|| (0..size).collect());
+        if me >= size {
+            return Err(JobError::NoSuchPeer { me, peers: size });
+        }
+        let here: Vec<usize> = (0..size).filter(|&peer| nodes[peer] == nodes[me]).collect();
+        let key = format!("rwmpi-node-{}", nodes[me]);
+        let mut made = None;
+        if here[0] == me {
+            let job = Job::create(here.len(), None)?;
+            pmi.put(&key, &format!("/proc/{}/fd/{}", std::process::id(), job.as_fd().as_raw_fd()))?;
+            made = Some(job);
+        }
+        pmi.meet()?;
+        let node = match made {
+            Some(job) => job,
+            None => Job::open(file_of_first(&mut pmi, &key)?)?,
+        };
+        let number = here.iter().position(|&peer| peer == me).expect("on its own node");
+        let place = Place { me, nodes, here };
+        let fabric = if place.needs_network()? {
+            place.join(&mut pmi, || NodeFabric::attach(&node, number))?
+        } else {
+            JobFabric::Node(NodeFabric::attach(&node, number)?)
+        };
+        Ok(Membership { fabric, starter: Starter { watches: true, pmi: Some(pmi) } })
+    }
+}
+
+/// Who is where.
+struct Place {
+    me: usize,
+    /// The node of each process.
+    nodes: Vec<usize>,
+    /// The processes that the node's file is for.
+    here: Vec<usize>,
+}
+
+impl Place {
+    fn needs_network(&self) -> Result<bool, JobError> {
+        let is_one_node = self.nodes.iter().all(|&node| node == self.nodes[0]);
+        Ok(!is_one_node || (only_network()? && self.nodes.len() > 1))
+    }
+
+    fn join(self, pmi: &mut Pmi, attach: impl FnOnce() -> Result<NodeFabric, JobError>) -> Result<JobFabric, JobError> {
+        let Place { me, nodes, here } = self;
+        let endpoint = TcpFabric::bind(self::interface(here.len() == nodes.len())?)?;
+        pmi.put(&address_key(me), &endpoint.address().to_string())?;
+        if me == 0 {
+            let secret = JobSecret::random().map_err(JobError::Secret)?;
+            pmi.put(SECRET_KEY, &hexadecimal(&secret.to_bytes()))?;
+        }
+        let node = attach()?;
+        pmi.meet()?;
+        let secret = pmi.get(SECRET_KEY)?.and_then(|digits| bytes_of(&digits));
+        let secret = secret.map(JobSecret::from_bytes).ok_or(JobError::Silent { peer: 0 })?;
+        let mut addresses = Vec::with_capacity(nodes.len());
+        for peer in 0..nodes.len() {
+            let address = pmi.get(&address_key(peer))?.and_then(|text| text.parse::<SocketAddr>().ok());
+            addresses.push(vec![address.ok_or(JobError::Silent { peer })?]);
+        }
+        let network = endpoint.connect(me, addresses, secret)?;
+        let only_network = only_network()?;
+        let is_near = |peer: usize| peer == me || (!only_network && nodes[peer] == nodes[me]);
+        Ok(JobFabric::Cluster(Box::new(ClusterFabric::new(node, network, here, is_near))))
+    }
+}
+
+fn address_key(peer: usize) -> String {
+    format!("rwmpi-address-{peer}")
+}
+
+/// Whether shared memory is not to be used.
+fn only_network() -> Result<bool, JobError> {
+    match environment::text_of(TRANSPORT)?.as_deref() {
+        None | Some("auto") => Ok(false),
+        Some("tcp") => Ok(true),
+        Some(other) => Err(JobError::Environment {
+            name: TRANSPORT,
+            what: format!("there is no transport {other:?}: auto or tcp"),
+        }),
+    }
+}
+
+/// Where to listen: where the launcher says; else, if all processes are on this machine, where nobody else can come.
+fn interface(all_here: bool) -> Result<IpAddr, JobError> {
+    match environment::text_of(LISTEN)? {
+        Some(text) => {
+            let what = format!("{text:?} is not an address");
+            text.parse().map_err(|_| JobError::Environment { name: LISTEN, what })
+        }
+        None if all_here => Ok(Ipv4Addr::LOCALHOST.into()),
+        None => Ok(crate::interface::first_to_others().unwrap_or(Ipv4Addr::LOCALHOST.into())),
+    }
+}
+
+fn parse_nodes(list: &str, size: usize) -> Result<Vec<usize>, JobError> {
+    let nodes: Option<Vec<usize>> = list.split(',').map(|node| node.parse().ok()).collect();
+    let what = format!("{list:?} does not name the nodes of {size} processes");
+    nodes.filter(|nodes| nodes.len() == size).ok_or(JobError::Environment { name: NODES, what })
+}
+
+/// The file that the first process of this node has made.
+fn file_of_first(pmi: &mut Pmi, key: &str) -> Result<OwnedFd, JobError> {
+    let path = pmi.get(key)?.ok_or(JobError::NotAJob("the first process of this node has made none"))?;
+    let open = |path: &str| -> std::io::Result<File> { OpenOptions::new().read(true).write(true).open(path) };
+    open(&path).map(OwnedFd::from).map_err(|source| JobError::Create { what: "open that of another process", source })
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn bytes_of(digits: &str) -> Option<[u8; 16]> {
+    let number = u128::from_str_radix(digits, 16).ok().filter(|_| digits.len() == 32)?;
+    Some(number.to_be_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_survive_being_written_down() {
+        let secret: [u8; 16] = std::array::from_fn(|index| index as u8 * 13);
+        assert_eq!(bytes_of(&hexadecimal(&secret)), Some(secret));
+        assert_eq!(bytes_of("12"), None);
+        assert_eq!(bytes_of(&"x".repeat(32)), None);
+    }
+
+    #[test]
+    fn nodes_are_one_for_each_process() {
+        assert_eq!(parse_nodes("0,0,1", 3).unwrap(), [0, 0, 1]);
+        assert!(parse_nodes("0,0,1", 4).is_err());
+        assert!(parse_nodes("0,a", 2).is_err());
+    }
+}

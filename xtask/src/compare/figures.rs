@@ -1,0 +1,175 @@
+//! The figures of a comparison: read from the program's tables, held against one another, written down.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use anyhow::{Context, Result};
+use serde::Serialize;
+
+/// What is compared, in the order of the tables. The place is that of its first appearance.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Row {
+    place: usize,
+    benchmark: String,
+    ranks: usize,
+    bytes: u64,
+    regime: String,
+}
+
+/// What one library reached in one row.
+#[derive(Clone, Debug, Default)]
+struct Reached {
+    /// The least time of each round, microseconds.
+    minima: Vec<f64>,
+    /// The median time of each round, microseconds.
+    medians: Vec<f64>,
+}
+
+/// One line of the JSON.
+#[derive(Serialize)]
+struct Record<'a> {
+    benchmark: &'a str,
+    ranks: usize,
+    bytes: u64,
+    regime: &'a str,
+    library: &'a str,
+    rounds: usize,
+    min_us: f64,
+    median_us: f64,
+    /// Its median by the least median of the other libraries.
+    ratio_to_best_peer: Option<f64>,
+}
+
+/// All figures so far.
+#[derive(Debug, Default)]
+pub struct Figures {
+    /// In the order of their first figures; ours is the first.
+    libraries: Vec<String>,
+    rows: BTreeMap<Row, BTreeMap<usize, Reached>>,
+}
+
+impl Figures {
+    /// Reads the table that the program wrote under `library`.
+    pub fn read(&mut self, library: &str, ranks: usize, table: &str) -> Result<()> {
+        let column = self.libraries.iter().position(|known| known == library).unwrap_or_else(|| {
+            self.libraries.push(library.to_owned());
+            self.libraries.len() - 1
+        });
+        for line in table.lines().skip(1).filter(|line| !line.trim().is_empty()) {
+            self.read_line(column, ranks, line).with_context(|| format!("{library} wrote a strange line: {line:?}"))?;
+        }
+        Ok(())
+    }
+
+    /// The name may have blanks; after it come bytes, minimum, sextile, median, MB/s, regime, line, samples, dropped.
+    fn read_line(&mut self, column: usize, ranks: usize, line: &str) -> Result<()> {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let (name, numbers) = words.split_at(words.len().checked_sub(9).context("too few columns")?);
+        let (benchmark, regime) = (name.join(" "), numbers[5].to_owned());
+        let bytes = numbers[0].parse()?;
+        let same = |row: &&Row| row.benchmark == benchmark && row.ranks == ranks;
+        let place = self.rows.keys().find(same).map_or(self.rows.len(), |row| row.place);
+        let reached = self.rows.entry(Row { place, benchmark, ranks, bytes, regime }).or_default();
+        let reached = reached.entry(column).or_default();
+        reached.minima.push(numbers[1].parse()?);
+        reached.medians.push(numbers[3].parse()?);
+        Ok(())
+    }
+
+    /// The least of the other libraries' medians in a row.
+    fn best_peer(row: &BTreeMap<usize, Reached>) -> Option<f64> {
+        row.iter()
+            .filter(|(column, _)| **column > 0)
+            .map(|(_, reached)| median(&reached.medians))
+            .min_by(f64::total_cmp)
+    }
+
+    /// For people: of each row the median time under each library, and ours by the best of the others.
+    pub fn tables(&self) -> String {
+        let mut text =
+            String::from("median times in microseconds; the last column is ours by the best of the others\n");
+        let mut benchmark = None;
+        for (row, reached) in &self.rows {
+            if benchmark != Some((&row.benchmark, row.ranks)) {
+                benchmark = Some((&row.benchmark, row.ranks));
+                let _ = write!(text, "\n{}, {} ranks\n{:>10} {:>6}", row.benchmark, row.ranks, "bytes", "cores");
+                self.libraries.iter().for_each(|library| write!(text, " {library:>11}").unwrap_or_default());
+                text.push_str("    ratio\n");
+            }
+            let _ = write!(text, "{:>10} {:>6}", row.bytes, row.regime);
+            for column in 0..self.libraries.len() {
+                match reached.get(&column) {
+                    Some(reached) => write!(text, " {:>11.3}", median(&reached.medians)).unwrap_or_default(),
+                    None => write!(text, " {:>11}", "-").unwrap_or_default(),
+                }
+            }
+            match (reached.get(&0), Self::best_peer(reached)) {
+                (Some(ours), Some(best)) => {
+                    writeln!(text, " {:>8.2}", median(&ours.medians) / best).unwrap_or_default()
+                }
+                _ => text.push_str("        -\n"),
+            }
+        }
+        text
+    }
+
+    /// For programs.
+    pub fn json(&self) -> Result<String> {
+        let records: Vec<Record<'_>> = self
+            .rows
+            .iter()
+            .flat_map(|(row, reached)| {
+                let best = Self::best_peer(reached);
+                reached.iter().map(move |(&column, reached)| Record {
+                    benchmark: &row.benchmark,
+                    ranks: row.ranks,
+                    bytes: row.bytes,
+                    regime: &row.regime,
+                    library: &self.libraries[column],
+                    rounds: reached.medians.len(),
+                    min_us: reached.minima.iter().copied().fold(f64::INFINITY, f64::min),
+                    median_us: median(&reached.medians),
+                    ratio_to_best_peer: best.filter(|_| column == 0).map(|best| median(&reached.medians) / best),
+                })
+            })
+            .collect();
+        Ok(serde_json::to_string_pretty(&records)? + "\n")
+    }
+}
+
+/// The middle one; of an even number the lower of the two.
+fn median(times: &[f64]) -> f64 {
+    let mut sorted = times.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted.get(sorted.len().saturating_sub(1) / 2).copied().unwrap_or(f64::NAN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEAD: &str = "benchmark bytes min us sextile us median us MB/s regime line samples dropped\n";
+
+    #[test]
+    fn ours_is_held_against_the_best_of_the_others() {
+        let mut figures = Figures::default();
+        for (library, times) in [("ours", [1.0, 3.0, 2.0]), ("slow", [9.0, 9.0, 9.0]), ("fast", [4.0, 5.0, 3.0])] {
+            for time in times {
+                let line = format!("posted, in order 8 0.5 0.6 {time} 7.0 near 50 100 0");
+                figures.read(library, 2, &format!("{HEAD}{line}\n")).unwrap();
+            }
+        }
+        let text = figures.tables();
+        assert!(text.contains("posted, in order, 2 ranks"), "{text}");
+        assert!(text.lines().last().unwrap().ends_with("0.50"), "{text}");
+        let records: serde_json::Value = serde_json::from_str(&figures.json().unwrap()).unwrap();
+        assert_eq!(records[0]["ratio_to_best_peer"], 0.5);
+        assert_eq!(records[1]["library"], "slow");
+    }
+
+    #[test]
+    fn a_strange_line_is_named() {
+        let error = Figures::default().read("ours", 2, &format!("{HEAD}oops\n")).unwrap_err();
+        assert!(error.to_string().contains("oops"));
+    }
+}

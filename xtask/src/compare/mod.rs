@@ -1,0 +1,72 @@
+//! `cargo xtask compare`: the other MPI libraries and ours, side by side on this machine.
+//!
+//! One C program (`bench/peers/peer.c`) runs under each library in turn, all benchmarks in each round, so that whatever else the
+//! machine does hits all of them alike. Open MPI has an ABI of its own and gets a build of its own; the others run the same
+//! file. Figures are only held against those of the same regime (see bench/README.md).
+
+mod figures;
+mod libraries;
+
+use std::fs;
+
+use anyhow::{Context, Result, ensure};
+
+use crate::foreign::Cache;
+use crate::workspace::Workspace;
+use figures::Figures;
+use libraries::Library;
+
+/// What is measured: ranks, and the program's arguments.
+const MEASUREMENTS: &[(usize, &[&str])] = &[
+    (2, &["latency", "0", "8", "64", "256", "1024", "4096", "16384", "65536", "262144", "1048576", "4194304"]),
+    (2, &["bandwidth", "8", "4096", "16384", "65536", "262144", "1048576", "4194304"]),
+    (2, &["tags", "10000"]),
+    (2, &["calls"]),
+    (2, &["pack"]),
+    (2, &["barrier"]),
+    (2, &["bcast", "8", "1024", "16384", "65536", "1048576"]),
+    (2, &["reduce", "8", "1024", "16384", "65536", "1048576"]),
+    (2, &["allreduce", "8", "1024", "16384", "65536", "1048576"]),
+    (2, &["allgather", "8", "1024", "16384", "65536", "1048576"]),
+    (2, &["alltoall", "8", "1024", "16384", "65536", "1048576"]),
+    (4, &["barrier"]),
+    (4, &["bcast", "8", "65536", "1048576"]),
+    (4, &["reduce", "8", "65536", "1048576"]),
+    (4, &["allreduce", "8", "65536", "1048576"]),
+    (4, &["allgather", "8", "65536", "1048576"]),
+    (4, &["alltoall", "8", "65536", "1048576"]),
+];
+
+/// Measures in `rounds` rounds what contains `wanted`, and writes tables to standard output and `bench/results/compare.{txt,json}`.
+pub fn run(workspace: &Workspace, wanted: &str, rounds: usize) -> Result<()> {
+    let cache = Cache::new(workspace.target().join("compare"))?;
+    let libraries = libraries::install(workspace, &cache)?;
+    let measurements: Vec<_> = MEASUREMENTS.iter().filter(|(_, arguments)| arguments[0].contains(wanted)).collect();
+    ensure!(!measurements.is_empty(), "no benchmark's name contains {wanted:?}");
+    let mut figures = Figures::default();
+    for round in 1..=rounds {
+        for (ranks, arguments) in &measurements {
+            for Library { name, start, .. } in &libraries {
+                println!("round {round} of {rounds}: {name}, {ranks} ranks, {}", arguments[0]);
+                let output = start(*ranks, arguments)
+                    .output()
+                    .with_context(|| format!("cannot start {name}'s mpiexec: is it installed?"))?;
+                if output.status.success() {
+                    figures.read(name, *ranks, &String::from_utf8_lossy(&output.stdout))?;
+                } else {
+                    // Another library's failure is no reason to lose the figures of the rest.
+                    println!("  failed ({}): {}", output.status, String::from_utf8_lossy(&output.stderr).trim());
+                }
+            }
+        }
+    }
+    let settings = libraries.iter().map(|library| format!("{}: {}", library.name, library.setting));
+    let text = format!("{}\n{}", settings.collect::<Vec<_>>().join("\n"), figures.tables());
+    println!("\n{text}");
+    let folder = workspace.root.join("bench").join("results");
+    fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    fs::write(folder.join("compare.txt"), &text)?;
+    fs::write(folder.join("compare.json"), figures.json()?)?;
+    println!("figures in {}", folder.join("compare.json").display());
+    Ok(())
+}
