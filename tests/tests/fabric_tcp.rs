@@ -157,37 +157,46 @@ impl Drop for Processes {
 /// Peer 2 talks to the others until both have heard it for a while, and dies in the middle of it by SIGKILL; they hear it out, and
 /// then the fault.
 fn to_be_killed(fabric: &mut TcpFabric) {
+    if fabric.me() == 2 { talk_until_killed(fabric) } else { hear_out_the_killed(fabric) }
+}
+
+fn talk_until_killed(fabric: &mut TcpFabric) {
+    let mut heard = 0;
+    while heard < 2 {
+        for to in 0..2 {
+            let _ = fabric.try_push(to, Queue::Messages, Enqueue::Retry, [0; 4], ReadSpan::from(&[7; 1000][..]));
+            if fabric.front(to, Queue::Requests).expect("alive").is_some() {
+                fabric.pop(to, Queue::Requests);
+                heard += 1;
+            }
+        }
+    }
+    let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
+}
+
+fn hear_out_the_killed(fabric: &mut TcpFabric) {
     let mut backoff = Backoff::default();
     let mut heard = 0;
     loop {
-        if fabric.me() == 2 {
-            for to in 0..2 {
-                let _ = fabric.try_push(to, Queue::Messages, Enqueue::Retry, [0; 4], ReadSpan::from(&[7; 1000][..]));
-                if fabric.front(to, Queue::Requests).expect("alive").is_some() {
-                    fabric.pop(to, Queue::Requests);
-                    heard += 1;
-                }
-            }
-            if heard == 2 {
-                let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
-            }
-        } else if let Some(from) = fabric.ready(Queue::Messages) {
-            match fabric.front(from, Queue::Messages) {
-                Ok(cell) => assert!(cell.is_some_and(|cell| cell.len == 1000)),
-                Err(fault) => {
-                    assert_eq!(fault.peer, 2);
-                    let pushed = fabric.try_push(2, Queue::Messages, Enqueue::Retry, [0; 4], ReadSpan::EMPTY);
-                    assert_eq!(pushed, Err(PushError::PeerLost { peer: 2 }));
-                    return;
-                }
-            }
-            fabric.pop(from, Queue::Messages);
-            heard += 1;
-            if heard == 100 {
-                fabric.try_push(2, Queue::Requests, Enqueue::Next, [0; 4], ReadSpan::EMPTY).expect("room");
+        let Some(from) = fabric.ready(Queue::Messages) else {
+            fabric.idle(&mut backoff);
+            continue;
+        };
+        backoff = Backoff::default();
+        match fabric.front(from, Queue::Messages) {
+            Ok(cell) => assert!(cell.is_some_and(|cell| cell.len == 1000)),
+            Err(fault) => {
+                assert_eq!(fault.peer, 2);
+                let pushed = fabric.try_push(2, Queue::Messages, Enqueue::Retry, [0; 4], ReadSpan::EMPTY);
+                assert_eq!(pushed, Err(PushError::PeerLost { peer: 2 }));
+                return;
             }
         }
-        fabric.idle(&mut backoff);
+        fabric.pop(from, Queue::Messages);
+        heard += 1;
+        if heard == 100 {
+            fabric.try_push(2, Queue::Requests, Enqueue::Next, [0; 4], ReadSpan::EMPTY).expect("room");
+        }
     }
 }
 
