@@ -1,4 +1,4 @@
-//! Gives the library its name, and has its constructor run before those of the libraries that it is loaded with.
+//! Gives the library the name by which the launcher preloads it.
 
 fn main() {
     println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,librwmpi_heap.so");

@@ -1,6 +1,7 @@
 //! Round-trip time and bandwidth (the thesis's tables 4.1 and 4.2), taken from the micro-benchmark program beside this one, in the
 //! variants that the thesis measured: receives posted in advance, and a stream of blocking sends up to a barrier.
 
+use std::env;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -91,6 +92,32 @@ impl Micro {
     pub fn complete(&self) -> bool {
         !self.modes.is_empty() && self.failures.is_empty()
     }
+}
+
+/// Under `cargo run`, which builds only the program that it runs, builds the one that measures too.
+pub fn build_program(beside: &Path, tell: impl Fn(&str)) {
+    if let Some(mut command) = build_command(beside) {
+        tell(&format!("the compilation of {PROGRAM}"));
+        // Cargo says itself what goes wrong; that the program is not there is said by who looks for it.
+        let _ = command.status();
+    }
+}
+
+/// What builds the program that measures from the sources of this one and into its directory, if cargo has started this one.
+fn build_command(beside: &Path) -> Option<Command> {
+    if env::var_os("CARGO_PKG_NAME")? != env!("CARGO_PKG_NAME") {
+        return None;
+    }
+    let directory = beside.parent()?;
+    let profile = match directory.file_name()?.to_str()? {
+        "debug" => "dev",
+        named => named,
+    };
+    let mut command = Command::new(env::var_os("CARGO")?);
+    command.args(["build", "--quiet", "--package", PROGRAM, "--profile", profile]).arg("--manifest-path");
+    command.arg(env::var_os("CARGO_MANIFEST_PATH")?).arg("--target-dir").arg(directory.parent()?);
+    command.stdin(Stdio::null());
+    Some(command)
 }
 
 fn figures(program: &Path, variant: &[&str], mode: Mode, transport: Transport) -> Result<Vec<Point>, String> {

@@ -115,8 +115,9 @@ fn carry_out(arguments: &Arguments) -> Result<ExitCode> {
     let mut progress = Progress::on_standard_error();
     let ending = execute(&selection, &mut records, &store, &runner, &events, &mut progress)?;
     if ending == Ending::Complete && limit > 1 && !settings.micro.complete() {
-        settings.micro =
-            Micro::measure(&program, &selection.modes, arguments.transport, |what| eprintln!("Now {what}."));
+        let tell = |what: &str| eprintln!("Now {what}.");
+        micro::build_program(&program, tell);
+        settings.micro = Micro::measure(&program, &selection.modes, arguments.transport, tell);
         store.save_settings(&settings)?;
     }
 
