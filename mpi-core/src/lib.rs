@@ -59,6 +59,14 @@ pub use topology::{Cartesian, DistributedGraph, Edge, Graph, Neighbours, Topolog
 pub use universe::{Protocol, TrafficCounters, Universe, init, wtime};
 pub use waiting::{Partner, Wait, describe_wait};
 
+/// What most programs name: `use rwmpi::prelude::*`.
+pub mod prelude {
+    pub use crate::{
+        ANY_SOURCE, ANY_TAG, Communicator, Datatype, Message, PROC_NULL, Parts, Plain, Request, Serialized, Status,
+        Universe, op, scope, wait_all, wait_any,
+    };
+}
+
 /// Reduction operations for the collectives: `op::sum`, `op::max`, … or any closure of the same shape.
 pub mod op {
     /// Sum, element by element.
