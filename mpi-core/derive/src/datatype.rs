@@ -7,10 +7,9 @@
 
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
-use syn::spanned::Spanned;
 use syn::{Data, DeriveInput};
 
-use crate::fields::{Field, Shape, generics, shapes};
+use crate::fields::{Field, Shape, at, generics, shapes};
 
 pub fn derive(input: &DeriveInput) -> syn::Result<TokenStream> {
     let shapes = shapes(input, "Datatype")?;
@@ -38,7 +37,7 @@ pub fn derive(input: &DeriveInput) -> syn::Result<TokenStream> {
 fn of_struct(shape: &Shape<'_>) -> TokenStream {
     let size = size(shape);
     let adjacent = shape.fields.iter().map(|Field { member, kind, .. }| {
-        quote! {
+        quote_spanned! {at(kind)=>
             direct = direct && <#kind as ::rwmpi::Datatype>::DIRECT && ::core::mem::offset_of!(Self, #member) == end;
             end += ::core::mem::size_of::<#kind>();
         }
@@ -116,14 +115,14 @@ fn of_enum(shapes: &[Shape<'_>]) -> TokenStream {
 
 /// The packed size of the fields.
 fn size(shape: &Shape<'_>) -> TokenStream {
-    let sizes = shape.kinds().map(|kind| quote_spanned!(kind.span()=> <#kind as ::rwmpi::Datatype>::SIZE));
+    let sizes = shape.kinds().map(|kind| quote_spanned!(at(kind)=> <#kind as ::rwmpi::Datatype>::SIZE));
     quote!(0 #(+ #sizes)*)
 }
 
 /// Packs the fields, by their names, to `bytes`; what is left of it becomes zero.
 fn pack(shape: &Shape<'_>) -> TokenStream {
     let fields = shape.fields.iter().map(|Field { name, kind, .. }| {
-        quote! {
+        quote_spanned! {at(kind)=>
             let (field, bytes) = bytes.split_at_mut(<#kind as ::rwmpi::Datatype>::SIZE);
             ::rwmpi::Datatype::pack(&#name, field);
         }
@@ -137,7 +136,7 @@ fn pack(shape: &Shape<'_>) -> TokenStream {
 /// The value that is packed in `bytes`.
 fn unpack(shape: &Shape<'_>) -> TokenStream {
     let fields = shape.fields.iter().map(|Field { name, kind, .. }| {
-        quote! {
+        quote_spanned! {at(kind)=>
             let (field, bytes) = bytes.split_at(<#kind as ::rwmpi::Datatype>::SIZE);
             let #name = <#kind as ::rwmpi::Datatype>::unpack(field)?;
         }

@@ -2,6 +2,7 @@
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, format_ident, quote};
+use syn::spanned::Spanned;
 use syn::{Data, DeriveInput, Error, Fields, Generics, Member, Type, parse_quote};
 
 /// A struct, or a variant of an enum.
@@ -79,4 +80,10 @@ pub fn generics(input: &DeriveInput, bound: impl ToTokens) -> Generics {
         parameter.bounds.push(parse_quote!(#bound));
     }
     generics
+}
+
+/// Where what is said of a field is said, so that the compiler complains there. Names are still those of the derive, wherever the field comes
+/// from.
+pub fn at(kind: &Type) -> Span {
+    Span::call_site().located_at(kind.span())
 }

@@ -4,10 +4,9 @@
 
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
-use syn::spanned::Spanned;
 use syn::{Data, DeriveInput, parse_quote};
 
-use crate::fields::{Field, Shape, generics, shapes};
+use crate::fields::{Field, Shape, at, generics, shapes};
 
 pub fn derive(input: &DeriveInput) -> syn::Result<TokenStream> {
     let by_serde = by_serde(input)?;
@@ -61,7 +60,7 @@ fn of_serde() -> TokenStream {
 }
 
 fn of_struct(shape: &Shape<'_>) -> TokenStream {
-    let sizes = shape.kinds().map(|kind| quote_spanned!(kind.span()=> <#kind as ::rwmpi::Message>::FIXED_SIZE));
+    let sizes = shape.kinds().map(|kind| quote_spanned!(at(kind)=> <#kind as ::rwmpi::Message>::FIXED_SIZE));
     let (pattern, encode, decode) = (shape.pattern(), encode(shape), decode(shape));
     quote! {
         const FIXED_SIZE: ::core::option::Option<usize> = ::rwmpi::message::sum(&[#(#sizes),*]);
@@ -121,7 +120,10 @@ fn of_enum(shapes: &[Shape<'_>]) -> TokenStream {
 
 /// Appends the fields, by their names, to `to`.
 fn encode(shape: &Shape<'_>) -> TokenStream {
-    let fields = shape.fields.iter().map(|Field { name, .. }| quote!(::rwmpi::Message::encode(#name, to)?;));
+    let fields = shape
+        .fields
+        .iter()
+        .map(|Field { name, kind, .. }| quote_spanned!(at(kind)=> ::rwmpi::Message::encode(#name, to)?;));
     quote! {
         #(#fields)*
         ::core::result::Result::Ok(())
@@ -130,10 +132,9 @@ fn encode(shape: &Shape<'_>) -> TokenStream {
 
 /// The value whose fields come next in `from`.
 fn decode(shape: &Shape<'_>) -> TokenStream {
-    let fields = shape
-        .fields
-        .iter()
-        .map(|Field { name, kind, .. }| quote!(let #name = <#kind as ::rwmpi::Message>::decode(from)?;));
+    let fields = shape.fields.iter().map(
+        |Field { name, kind, .. }| quote_spanned!(at(kind)=> let #name = <#kind as ::rwmpi::Message>::decode(from)?;),
+    );
     let pattern = shape.pattern();
     quote! {
         #(#fields)*

@@ -46,6 +46,25 @@ struct Padded {
 #[derive(Clone, Debug, PartialEq, Message)]
 struct Generic<T>(Vec<T>, Option<Box<T>>);
 
+/// Types that come out of a macro, with names that the derives use too.
+macro_rules! made {
+    ($bytes:ident, $field:ty) => {
+        #[derive(Clone, Copy, Debug, PartialEq, Datatype)]
+        struct Made {
+            $bytes: $field,
+            field: Option2<$field>,
+        }
+
+        #[derive(Clone, Copy, Debug, PartialEq, Datatype)]
+        enum Option2<T> {
+            Some(T),
+            None,
+        }
+    };
+}
+
+made!(bytes, (u8, f64));
+
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, Message)]
 #[message(serde)]
 struct BySerde {
@@ -69,6 +88,8 @@ fn values_come_back() {
     there_and_back(vec![(); 3]);
     there_and_back(Padded { flag: true, number: 7, letter: 'x' });
     there_and_back(vec![Padded { flag: false, number: 8, letter: 'y' }; 5]);
+    there_and_back([Made { bytes: (1, 2.0), field: Option2::Some((3, 4.0)) }; 2]);
+    there_and_back((Made { bytes: (1, 2.0), field: Option2::None }, 5_u8));
     there_and_back(Generic(vec![1_u16, 2], Some(Box::new(3))));
     there_and_back(Generic(vec![Tree::Nothing], None));
     let leaf = Tree::Named { name: "leaf".into(), parts: vec![Tree::Leaf(1.0), Tree::Nothing] };
