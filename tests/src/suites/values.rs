@@ -90,7 +90,8 @@ fn values_of_unknown_length_come_from_anywhere(universe: &Universe) -> Result<()
     let (rank, size) = (world.rank(), world.size());
     let text = |rank: usize, number: usize| format!("{rank}:{number}:").repeat([1, 40, 9000][number % 3]);
     if rank > 0 {
-        return (0..9).try_for_each(|number| world.send_value(&text(rank, number), 0, number as i32 % 2));
+        (0..9).try_for_each(|number| world.send_value(&text(rank, number), 0, number as i32 % 2))?;
+        return world.barrier();
     }
     let mut heard = vec![[0; 2]; size];
     for _ in 0..9 * (size - 1) {
@@ -100,7 +101,7 @@ fn values_of_unknown_length_come_from_anywhere(universe: &Universe) -> Result<()
         heard[source][tag] += 1;
         assert_eq!(received, text(source, number));
     }
-    Ok(())
+    world.barrier()
 }
 
 fn neighbours_exchange_long_values(universe: &Universe) -> Result<()> {
