@@ -17,6 +17,7 @@ mod neighbour;
 mod nonblocking;
 mod parts;
 mod plans;
+mod published;
 mod reduce;
 pub(crate) mod reduction;
 mod scan;

@@ -87,10 +87,10 @@ impl Communicator {
         self.begin(call, size_of_val(result));
         if let Some(data) = data {
             self.check_len(call, "the result", result.len(), data.len())?;
-            result.copy_from_slice(data);
         }
         let (result, op) = (write(result), Elementwise::new(op));
-        Ok(async move |team: Team<'_>| allreduce(team, result, &op).await)
+        let data = data.map_or(result.as_read(), read);
+        Ok(async move |team: Team<'_>| allreduce(team, data, result, &op).await)
     }
 
     pub(super) fn plan_gather<'a, T: Pod>(
@@ -257,7 +257,7 @@ impl Communicator {
         self.check_len(Call::Scan, "the result", result.len(), data.len())?;
         let (data, result, op) = (read(data), write(result), Elementwise::new(op));
         Ok(async move |team: Team<'_>| {
-            let mut inclusive = Scratch::new(data.len());
+            let mut inclusive = Scratch::new(team, data.len());
             let inclusive = inclusive.span();
             data.copy_to(inclusive);
             scan(team, inclusive, Some(result), &op).await

@@ -185,11 +185,12 @@ async fn reduce(
 
 async fn allreduce(team: Team<'_>, data: Option<&Elements>, result: &Elements, op: &dyn Reduction) -> Outcome {
     let staged = Staged::one(result);
-    match data {
-        Some(data) => put(team, data, staged.span(0))?,
-        None => staged.pack(),
+    let (place, data) = (staged.span(0), data.map(packed));
+    if data.is_none() {
+        staged.pack();
     }
-    collective::allreduce(team, staged.span(0), op).await?;
+    let own = data.as_ref().map_or(place.as_read(), |data| data.span(0).as_read());
+    collective::allreduce(team, own, place, op).await?;
     staged.unpack();
     Ok(())
 }
@@ -211,7 +212,7 @@ async fn scan(
         staged.unpack();
         return Ok(());
     }
-    let mut inclusive = Scratch::new(result.bytes());
+    let mut inclusive = Scratch::new(team, result.bytes());
     let inclusive = inclusive.span();
     put(team, data.unwrap_or(result), inclusive)?;
     collective::scan(team, inclusive, Some(staged.span(0)), op).await?;
