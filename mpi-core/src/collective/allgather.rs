@@ -42,7 +42,7 @@ pub(crate) async fn allgather<'a>(team: Team<'_>, place: impl Fn(usize) -> Write
 /// False, on all ranks, if someone's memory can't be read.
 async fn read<'a>(team: Team<'_>, place: impl Fn(usize) -> WriteSpan<'a>) -> Result<bool, Failure> {
     let (me, size) = (team.rank, team.size());
-    let Some(mut published) = team.publish([place(me).as_read(), ReadSpan::EMPTY]).await? else { return Ok(false) };
+    let Some(mut published) = team.publish(|_| [place(me).as_read(), ReadSpan::EMPTY]).await? else { return Ok(false) };
     for step in 1..size {
         let rank = (me + step) % size;
         published.read(rank, 0, 0, place(rank))?;
@@ -51,7 +51,7 @@ async fn read<'a>(team: Team<'_>, place: impl Fn(usize) -> WriteSpan<'a>) -> Res
     Ok(true)
 }
 
-pub(super) async fn direct<'a>(team: Team<'_>, place: impl Fn(usize) -> WriteSpan<'a>) -> Result<(), Failure> {
+async fn direct<'a>(team: Team<'_>, place: impl Fn(usize) -> WriteSpan<'a>) -> Result<(), Failure> {
     let (me, size) = (team.rank, team.size());
     if size == 2 {
         return team.exchange(place(me).as_read(), 1 - me, place(1 - me), 1 - me).await;

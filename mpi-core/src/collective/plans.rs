@@ -214,7 +214,7 @@ impl Communicator {
         let (data, result, len) = (read(data), write(result), part * size_of::<T>());
         let sent = move |rank| data.part(rank * len, len);
         let received = move |rank| result.part(rank * len, len);
-        Ok(async move |team: Team<'_>| alltoall(team, sent, received).await)
+        Ok(async move |team: Team<'_>| alltoall(team, sent, received, true).await)
     }
 
     pub(super) fn plan_alltoallv<'a, T: Pod>(
@@ -234,7 +234,7 @@ impl Communicator {
         let (data, result) = (read(data), write(result));
         let sent = move |rank: usize| data.part(outgoing[rank].0, outgoing[rank].1);
         let received = move |rank: usize| result.part(incoming[rank].0, incoming[rank].1);
-        Ok(async move |team: Team<'_>| alltoall(team, sent, received).await)
+        Ok(async move |team: Team<'_>| alltoall(team, sent, received, false).await)
     }
 
     pub(super) fn plan_scan<'a, T: Pod, F: Fn(&T, &T) -> T>(

@@ -8,7 +8,7 @@ use bytemuck::Zeroable;
 use rwmpi_transport::{ReadSpan, RemoteAddress, WriteSpan};
 use smallvec::SmallVec;
 
-use super::allgather::direct;
+use super::alltoall::send_to_all;
 use super::barrier::meet;
 use super::broadcast::tree;
 use super::reduction::Reduction;
@@ -30,7 +30,13 @@ struct Told {
     len: u64,
 }
 
+type Addresses = SmallVec<[[Told; 2]; 8]>;
+
 const UNREADABLE: Told = Told { space: 0, place: 0, len: u64::MAX };
+
+fn all_readable(told: &[[Told; 2]]) -> bool {
+    told.iter().flatten().all(|told| told.len != UNREADABLE.len)
+}
 
 /// Of every rank, two pieces of memory that can be read.
 pub(crate) struct Published<'a> {
@@ -46,23 +52,29 @@ impl<'a> Team<'a> {
         self.process.engine().may_publish(self.peers)
     }
 
-    /// Lets all others read `mine` until [`Published::meet`] has returned for the last time, and learns where theirs lies. `None`, on
-    /// all ranks, where some memory cannot be shared.
-    pub(crate) async fn publish(self, mine: [ReadSpan<'_>; 2]) -> Result<Option<Published<'a>>, Failure> {
-        let mine = mine.map(|span| self.tell_where(span));
-        let mut told: SmallVec<[[Told; 2]; 8]> = SmallVec::from_elem([Told::zeroed(); 2], self.size());
-        let bytes = WriteSpan::from(bytemuck::cast_slice_mut(&mut told));
-        let place = |rank: usize| bytes.part(rank * size_of_val(&mine), size_of_val(&mine));
-        ReadSpan::from(bytemuck::cast_slice(&mine)).copy_to(place(self.rank));
-        direct(self, place).await?;
-        Ok(Published::new(self, &told))
+    /// Lets every other rank read what `mine` says for it until [`Published::meet`] has returned for the last time, and learns where
+    /// theirs lies. `None`, on all ranks, where some memory cannot be shared.
+    pub(crate) async fn publish<'s>(
+        self,
+        mine: impl Fn(usize) -> [ReadSpan<'s>; 2],
+    ) -> Result<Option<Published<'a>>, Failure> {
+        let mut told: Addresses = (0..self.size()).map(|rank| mine(rank).map(|span| self.tell_where(span))).collect();
+        if !all_readable(&told) {
+            told.fill([UNREADABLE; 2]);
+        }
+        let mut heard = told.clone();
+        let len = size_of_val(&told[0]);
+        let sent = ReadSpan::from(bytemuck::cast_slice(&told));
+        let received = WriteSpan::from(bytemuck::cast_slice_mut(&mut heard));
+        send_to_all(self, |rank| sent.part(rank * len, len), |rank| received.part(rank * len, len)).await?;
+        Ok(Published::new(self, &heard))
     }
 
     /// As [`Team::publish`], only `root`'s memory, as its first piece.
     pub(crate) async fn publish_from(self, root: usize, data: ReadSpan<'_>) -> Result<Option<Published<'a>>, Failure> {
         let mut told = if self.rank == root { self.tell_where(data) } else { Told::zeroed() };
         tree(self, WriteSpan::from(bytemuck::bytes_of_mut(&mut told)), root).await?;
-        let told: SmallVec<[[Told; 2]; 8]> = SmallVec::from_elem([told, Told::zeroed()], self.size());
+        let told: Addresses = SmallVec::from_elem([told, Told::zeroed()], self.size());
         Ok(Published::new(self, &told))
     }
 
@@ -75,9 +87,8 @@ impl<'a> Team<'a> {
 impl<'a> Published<'a> {
     fn new(team: Team<'a>, told: &[[Told; 2]]) -> Option<Self> {
         let address = |&Told { space, place, len }: &Told| RemoteAddress { space, place, len };
-        let all = told.iter().flatten().all(|told| told.len != UNREADABLE.len);
         let addresses = || told.iter().map(|both| both.each_ref().map(address)).collect();
-        all.then(|| Published { team, addresses: addresses(), meetings: 0 })
+        all_readable(told).then(|| Published { team, addresses: addresses(), meetings: 0 })
     }
 
     /// Waits until all ranks have come as far.

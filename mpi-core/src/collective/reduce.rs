@@ -5,7 +5,7 @@
 use rwmpi_transport::{ReadSpan, WriteSpan};
 
 use super::allgather::allgather;
-use super::alltoall::alltoall;
+use super::alltoall::send_to_all;
 use super::gather::gather;
 use super::reduction::Reduction;
 use super::scratch::{Scratch, append, prepend};
@@ -60,7 +60,7 @@ async fn reduce_read(
     let is_root = team.rank == root;
     let mut own = Scratch::new(team, if alone || is_root { 0 } else { parts.len(team.rank) });
     let own = own.span();
-    let Some(mut published) = team.publish([data, own.as_read()]).await? else { return Ok(false) };
+    let Some(mut published) = team.publish(|_| [data, own.as_read()]).await? else { return Ok(false) };
     if alone {
         if is_root {
             published.combine(0, 0, data, result, op)?;
@@ -160,7 +160,7 @@ async fn allreduce_read(
 ) -> Result<bool, Failure> {
     let (me, size) = (team.rank, team.size());
     let parts = Parts::new(team, data.len(), op);
-    let Some(mut published) = team.publish([data, result.as_read()]).await? else { return Ok(false) };
+    let Some(mut published) = team.publish(|_| [data, result.as_read()]).await? else { return Ok(false) };
     // This rank's part of its own data is nobody else's to read.
     published.combine(0, parts.start(me), parts.of(data, me), parts.place(result, me), op)?;
     published.meet().await?;
@@ -223,7 +223,7 @@ pub(crate) async fn combine<'s>(
     let stride = len.next_multiple_of(size_of::<u128>());
     let mut received = Scratch::new(team, stride * team.size());
     let received = received.span();
-    alltoall(team, part, |rank| received.part(rank * stride, len)).await?;
+    send_to_all(team, part, |rank| received.part(rank * stride, len)).await?;
     received.part(0, len).as_read().copy_to(result);
     for rank in 1..team.size() {
         append(op, result, received.part(rank * stride, len).as_read());

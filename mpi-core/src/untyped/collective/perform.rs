@@ -142,6 +142,7 @@ fn put(team: Team<'_>, part: &Elements, place: WriteSpan<'_>) -> Outcome {
 
 async fn alltoall(team: Team<'_>, sent: Option<&Blocks>, received: &Blocks) -> Outcome {
     let size = team.size();
+    let even = matches!((sent, received), (Some(Blocks::Even(_)) | None, Blocks::Even(_)));
     let sent = match sent {
         Some(sent) => {
             let staged = Staged::new(sent, size);
@@ -151,7 +152,7 @@ async fn alltoall(team: Team<'_>, sent: Option<&Blocks>, received: &Blocks) -> O
         None => Staged::copies(received, size),
     };
     let received = Staged::new(received, size);
-    collective::alltoall(team, |rank| sent.span(rank).as_read(), |rank| received.span(rank)).await?;
+    collective::alltoall(team, |rank| sent.span(rank).as_read(), |rank| received.span(rank), even).await?;
     received.unpack();
     Ok(())
 }
