@@ -14,21 +14,28 @@
 mod arguments;
 mod binding;
 mod command_line;
+mod daemon;
 mod error;
 mod explain;
+mod host;
+mod hosts;
 mod job_spec;
 mod launch;
 mod output;
 mod plan;
 mod pmi;
+mod remote;
 mod report;
 mod shared_heap;
 mod signals;
+mod site;
+mod sources;
 mod spawn;
 mod standard_input;
 mod streams;
 mod waits;
 mod watch;
+mod wire;
 
 pub use command_line::command_line;
 pub use error::{LaunchError, exit_code};

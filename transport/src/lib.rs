@@ -62,12 +62,12 @@ pub use clock::monotonic_nanoseconds;
 #[cfg(not(loom))]
 pub use cluster::ClusterFabric;
 #[cfg(not(loom))]
-pub use environment::{JOB_FD, LIFELINE_FD, LISTEN, NODES, RANK, SIZE, TRANSPORT};
+pub use environment::{JOB_FD, LIFELINE_FD, LISTEN, NODES, PLACE, RANK, SIZE, TRANSPORT};
 pub use fabric::*;
 #[cfg(not(loom))]
 pub use heap::Heap;
 #[cfg(not(loom))]
-pub use interface::first_to_others;
+pub use interface::{address_of_interface, first_to_others};
 #[cfg(not(loom))]
 pub use job::{Abort, ArenaUse, Job, JobError};
 #[cfg(not(loom))]
