@@ -46,6 +46,8 @@ pub(crate) struct Watch<'a> {
     running: bool,
     /// Whether all ranks have ended.
     finishing: bool,
+    /// Whether the user wants the end more than what is left of the output.
+    impatient: bool,
     /// What happened first, once something has.
     verdict: Option<Verdict>,
     /// What may be the verdict, unless a cause for it becomes known by then.
@@ -88,6 +90,7 @@ impl<'a> Watch<'a> {
             started,
             running: false,
             finishing: false,
+            impatient: false,
             verdict: None,
             suspicion: None,
             escalation: VecDeque::new(),
@@ -102,10 +105,9 @@ impl<'a> Watch<'a> {
     /// Watches until no process of the job is left.
     pub(crate) fn run_to_end(mut self) -> Result<Outcome, LaunchError> {
         let mut wall = None;
-        let mut told_to_end = false;
-        while !(self.sites.iter().all(|site| site.over) && self.outputs.all_written() || told_to_end) {
+        while !self.is_over() {
             self.wait()?;
-            told_to_end = self.take_signals();
+            self.take_signals();
             self.hear()?;
             self.start_if_ready()?;
             self.look_at_clock();
@@ -128,6 +130,11 @@ impl<'a> Watch<'a> {
         drop(self.sites);
         let (stdout, stderr) = self.outputs.into_captured();
         Ok(Outcome { exit_code, report, stdout, stderr, wall })
+    }
+
+    fn is_over(&self) -> bool {
+        let all_written = self.sites.iter().all(|site| site.over) && self.outputs.all_written();
+        self.finishing && (all_written || self.impatient)
     }
 
     /// Sleeps until something happens or is due; passes typed input on.
@@ -367,11 +374,9 @@ impl<'a> Watch<'a> {
         true
     }
 
-    /// Whether to end without waiting for anything more.
-    fn take_signals(&mut self) -> bool {
+    fn take_signals(&mut self) {
         for signal in self.signals.take() {
             match signal {
-                Signal::INT | Signal::TERM | Signal::HUP if self.finishing => return true,
                 Signal::INT | Signal::TERM | Signal::HUP => self.interrupt(signal),
                 Signal::QUIT => self.ask(false),
                 Signal::TSTP => {
@@ -382,12 +387,15 @@ impl<'a> Watch<'a> {
                 other => self.signal_all(other),
             }
         }
-        false
     }
 
     /// The user wants the job to end; the second time, at once.
     fn interrupt(&mut self, signal: Signal) {
         let now = Instant::now();
+        self.impatient = self.finishing || self.verdict.is_some();
+        if self.finishing {
+            return;
+        }
         match &self.verdict {
             None => {
                 let mut escalation = vec![(now, signal), (now + INTERRUPT_GRACE, Signal::TERM)];
