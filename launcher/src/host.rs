@@ -59,9 +59,8 @@ struct Rank {
 /// Reading what the ranks wrote before they ended. A process that escaped its group may keep a pipe open for ever, so the end of the
 /// pipes is not waited for.
 struct Drain {
-    last_looked: Instant,
-    silence: Duration,
-    reading: Duration,
+    begun: Instant,
+    last_read: Instant,
 }
 
 impl Host {
@@ -135,7 +134,8 @@ impl Host {
                 self.input.give(piece);
                 self.write_input();
             }
-            Order::Hold(held) => self.held = held,
+            // What is left at the end is little, and to be read in time.
+            Order::Hold(held) => self.held = held && self.drain.is_none(),
             Order::Close(which) => self.sources.give_up(which),
             Order::Finish => self.finish(),
             Order::Prepare(_) | Order::Start => {}
@@ -270,20 +270,19 @@ impl Host {
         if self.spec.explain && !self.ranks.is_empty() {
             self.news.extend(shared_heap::result(&self.job).into_iter().map(Event::Note));
         }
-        let (silence, reading) = (Duration::ZERO, Duration::ZERO);
-        self.drain.get_or_insert(Drain { last_looked: Instant::now(), silence, reading });
+        self.held = false;
+        let now = Instant::now();
+        self.drain.get_or_insert(Drain { begun: now, last_read: now });
     }
 
-    /// Passes on what the ranks wrote before they ended. Time in which nobody takes it does not count.
+    /// Passes on what the ranks wrote before they ended.
     fn go_on_draining(&mut self, now: Instant, read: bool) {
         let Some(drain) = &mut self.drain else { return };
-        let passed = now.saturating_duration_since(drain.last_looked);
-        drain.last_looked = now;
-        if !self.held {
-            drain.reading += passed;
-            drain.silence = if read { Duration::ZERO } else { drain.silence + passed };
+        if read {
+            drain.last_read = now;
         }
-        if self.sources.all_closed() || drain.silence >= DRAIN_SILENCE || drain.reading >= DRAIN_MAX {
+        let silent = now.saturating_duration_since(drain.last_read) >= DRAIN_SILENCE;
+        if self.sources.all_closed() || silent || now.saturating_duration_since(drain.begun) >= DRAIN_MAX {
             let mut lines = Lines::default();
             self.sources.close_all(&mut lines);
             self.tell_output(&mut lines);

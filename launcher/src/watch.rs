@@ -133,8 +133,8 @@ impl<'a> Watch<'a> {
     }
 
     fn is_over(&self) -> bool {
-        let all_written = self.sites.iter().all(|site| site.over) && self.outputs.all_written();
-        self.finishing && (all_written || self.impatient)
+        let all_read = self.finishing && self.sites.iter().all(|site| site.over);
+        all_read && (self.outputs.all_written() || self.impatient)
     }
 
     /// Sleeps until something happens or is due; passes typed input on.

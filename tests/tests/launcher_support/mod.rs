@@ -4,6 +4,8 @@
 //! `/proc` shows with it.
 #![allow(dead_code)]
 
+pub mod namespaces;
+
 use std::ffi::OsStr;
 use std::fs;
 use std::io::{Read, Write};
