@@ -10,6 +10,8 @@ mod attach;
 #[cfg(not(loom))]
 mod blocks;
 #[cfg(not(loom))]
+mod board;
+#[cfg(not(loom))]
 mod clock;
 #[cfg(not(loom))]
 mod cluster;
@@ -34,6 +36,8 @@ mod membership;
 mod node;
 #[cfg(not(loom))]
 pub mod pmi;
+#[cfg(not(loom))]
+mod pmix;
 mod primitive;
 #[cfg(not(loom))]
 mod range_set;
@@ -74,6 +78,8 @@ pub use job::{Abort, ArenaUse, Job, JobError};
 pub use membership::{JobFabric, Membership, Starter};
 #[cfg(not(loom))]
 pub use node::NodeFabric;
+#[cfg(not(loom))]
+pub use pmix::PmixError;
 #[cfg(not(loom))]
 pub use segment::ActivityRecord;
 pub use span::{ReadSpan, WriteSpan};

@@ -119,6 +119,8 @@ pub const UNSAFE_FILES: &[&str] = &[
     "mpi-core/src/shared_buffer.rs",
     // Descriptors that are inherited by number.
     "transport/src/environment.rs",
+    // The functions of a library in C that launchers bring.
+    "transport/src/pmix.rs",
     // The mapped file and what lies in it.
     "transport/src/segment.rs",
     "transport/src/node.rs",
