@@ -109,6 +109,14 @@ fn a_job_goes_well_on_two_hosts_under_every_protocol() {
     }
 }
 
+/// More ranks than fit into one of the values by which they tell each other where they listen.
+#[test]
+fn many_ranks_on_many_hosts_find_each_other() {
+    let finished = run("a,b,c,d", &["-n", "40", PROGRAM, "succeed"]);
+    finished.assert_success();
+    assert_eq!(finished.stdout.matches("of 40: sum 780").count(), 40, "{finished:?}");
+}
+
 #[test]
 fn the_suite_passes_on_two_hosts() {
     run("a,b", &["-n", "4", SUITE]).assert_success();

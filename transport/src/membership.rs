@@ -18,6 +18,8 @@ use crate::pmi::{PMI_FD, Pmi};
 use crate::{ActivityRecord, ClusterFabric, JobSecret, NodeFabric, TcpFabric};
 
 const SECRET_KEY: &str = "rwmpi-secret";
+/// Addresses that one process collects: as many as fit into a value, the longest being of IPv6.
+const COLLECTED: usize = 16;
 
 /// The fabric of a job, as far as it concerns one process.
 pub enum JobFabric {
@@ -162,20 +164,15 @@ impl Place {
     ) -> Result<JobFabric, JobError> {
         let Place { me, nodes, here } = self;
         let endpoint = TcpFabric::bind(self::interface(here.len() == nodes.len())?)?;
-        board.put(&address_key(me), &endpoint.address().to_string())?;
         if me == 0 {
             let secret = JobSecret::random().map_err(JobError::Secret)?;
             board.put(SECRET_KEY, &hexadecimal(&secret.to_bytes()))?;
         }
         let node = attach()?;
-        board.meet()?;
+        let addresses = exchange_addresses(board, me, nodes.len(), endpoint.address())?;
         let secret = board.get(0, SECRET_KEY)?.and_then(|digits| bytes_of(&digits));
         let secret = secret.map(JobSecret::from_bytes).ok_or(JobError::Silent { peer: 0 })?;
-        let mut addresses = Vec::with_capacity(nodes.len());
-        for peer in 0..nodes.len() {
-            let address = board.get(peer, &address_key(peer))?.and_then(|text| text.parse::<SocketAddr>().ok());
-            addresses.push(vec![address.ok_or(JobError::Silent { peer })?]);
-        }
+        let addresses = addresses.into_iter().map(|address| vec![address]).collect();
         let network = endpoint.connect(me, addresses, secret)?;
         let only_network = only_network()?;
         let is_near = |peer: usize| peer == me || (!only_network && nodes[peer] == nodes[me]);
@@ -183,8 +180,34 @@ impl Place {
     }
 }
 
-fn address_key(peer: usize) -> String {
-    format!("rwmpi-address-{peer}")
+/// Has all processes know where each listens. In two steps, so that nobody has to ask for each of the others: first every so many
+/// processes one collects what they have said.
+fn exchange_addresses(
+    board: &mut Board,
+    me: usize,
+    peers: usize,
+    mine: SocketAddr,
+) -> Result<Vec<SocketAddr>, JobError> {
+    let key = |peer: usize| format!("rwmpi-address-{peer}");
+    let collected = |first: usize| format!("rwmpi-addresses-{first}");
+    board.put(&key(me), &mine.to_string())?;
+    board.meet()?;
+    if me.is_multiple_of(COLLECTED) {
+        let mut said = Vec::new();
+        for peer in me..peers.min(me + COLLECTED) {
+            said.push(board.get(peer, &key(peer))?.ok_or(JobError::Silent { peer })?);
+        }
+        board.put(&collected(me), &said.join(","))?;
+    }
+    board.meet()?;
+    let mut addresses = Vec::with_capacity(peers);
+    for first in (0..peers).step_by(COLLECTED) {
+        let said = board.get(first, &collected(first))?.ok_or(JobError::Silent { peer: first })?;
+        for text in said.split(',') {
+            addresses.push(text.parse().map_err(|_| JobError::Silent { peer: addresses.len() })?);
+        }
+    }
+    if addresses.len() == peers { Ok(addresses) } else { Err(JobError::Silent { peer: addresses.len() }) }
 }
 
 /// Whether shared memory is not to be used.
