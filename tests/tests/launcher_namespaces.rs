@@ -38,16 +38,34 @@ fn jobs_go_well_under_every_protocol() {
     }
 }
 
-#[test]
-fn a_bad_cable_does_a_job_no_harm() {
-    let Some(hosts) = Hosts::new() else { return };
-    for how in [&["delay", "5ms", "2ms"][..], &["loss", "1%"], &["delay", "2ms", "reorder", "25%", "50%"]] {
-        if !hosts.spoil(how) {
-            println!("skipped: this kernel has no netem");
-            return;
-        }
-        on(&hosts, &[SUITE]).run().assert_success();
+/// Runs a job that exchanges and checks messages for a while, under every protocol.
+fn exchange(hosts: Option<Hosts>) {
+    let Some(hosts) = hosts else { return };
+    for protocol in ["sr", "nsr", "auto"] {
+        let (running, stdin) = on(&hosts, &["--protocol", protocol, PROGRAM, "exchange"]).start_with_stdin();
+        running.processes(4, |pid| runs(pid, "launcher-mpi"));
+        sleep(Duration::from_secs(2));
+        drop(stdin);
+        let finished = running.wait();
+        finished.assert_success();
+        assert_eq!(finished.stdout.matches("all in order").count(), 4, "{finished:?}");
     }
+}
+
+#[test]
+fn a_slow_cable_does_a_job_no_harm() {
+    exchange(Hosts::with_bad_cable(5_000, 0, 0));
+}
+
+/// Late by more than the time between packets, they overtake each other.
+#[test]
+fn a_cable_on_which_packets_overtake_each_other_does_a_job_no_harm() {
+    exchange(Hosts::with_bad_cable(200, 3_000, 0));
+}
+
+#[test]
+fn a_cable_that_loses_packets_does_a_job_no_harm() {
+    exchange(Hosts::with_bad_cable(100, 0, 10));
 }
 
 #[test]
