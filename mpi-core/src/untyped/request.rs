@@ -172,7 +172,7 @@ impl Receiving {
 }
 
 impl Communicator {
-    /// Starts a send (MPI_Isend, MPI_Issend, MPI_Irsend).
+    /// Starts a send (MPI_Isend, MPI_Issend, MPI_Irsend); `None`: it has completed already.
     ///
     /// # Errors
     /// As [`Communicator::send_elements`].
@@ -182,11 +182,9 @@ impl Communicator {
         destination: Destination,
         tag: i32,
         mode: Mode,
-    ) -> Result<Request> {
+    ) -> Result<Option<Request>> {
         let call = mode.call();
-        let Some(peer) = self.checked_destination(call, destination, tag)? else {
-            return Ok(Request::done(self, Status::EMPTY));
-        };
+        let Some(peer) = self.checked_destination(call, destination, tag)? else { return Ok(None) };
         let (span, packed) = match elements.read_span() {
             Some(span) => (span, None),
             None => {
@@ -197,10 +195,8 @@ impl Communicator {
         let mut engine = self.process().enter(call, Target::send(destination, tag), self.context(), span.len());
         let started = engine.start_send(peer, self.context(), tag as u32, span, mode.in_engine());
         drop(engine);
-        Ok(match started.map_err(self.failed(call))? {
-            Some(id) => Request::new(self, State::Sending { id, call, packed }),
-            None => Request::done(self, Status::EMPTY),
-        })
+        let id = started.map_err(self.failed(call))?;
+        Ok(id.map(|id| Request::new(self, State::Sending { id, call, packed })))
     }
 
     /// Starts a receive (MPI_Irecv).
@@ -227,6 +223,7 @@ impl Communicator {
         self.checked_destination(Call::Send, destination, send_tag)?;
         let incoming = self.start_receive_elements(received, source, receive_tag)?;
         let outgoing = self.start_send_elements(sent, destination, send_tag, Mode::Standard)?;
+        let outgoing = outgoing.unwrap_or_else(|| Request::done(self, Status::EMPTY));
         Ok(Request::new(self, State::Both(Box::new([incoming, outgoing]))))
     }
 
