@@ -8,6 +8,10 @@ use crate::datatype::{Datatype, pack, pack_into, unpack, unpack_from};
 use crate::engine::{Scattered, Sink};
 use crate::error::{Error, ErrorClass};
 
+/// Elements of at least so many bytes that do not lie side by side go in pieces. Fewer are packed whole: then their message takes
+/// whichever way is the shortest.
+const PIECES_MIN: usize = 64 << 10;
+
 /// `count` elements of a datatype, somewhere in memory.
 #[derive(Clone, Debug)]
 pub struct Elements {
@@ -60,6 +64,11 @@ impl Elements {
             Some(span) => Ok(span.into()),
             None => self.packed_size().map(|_| Sink::scattered(Box::new(self.clone()))),
         }
+    }
+
+    /// Whether they are packed and unpacked in pieces, if they do not lie side by side.
+    pub(super) fn go_in_pieces(&self) -> Result<bool> {
+        Ok(self.packed_size()? >= PIECES_MIN)
     }
 
     /// Bytes of them, packed.
@@ -141,6 +150,12 @@ impl Scattered for Elements {
 #[cold]
 fn no_memory(size: u64) -> Error {
     Error::new(ErrorClass::NoMemory, format!("there is no memory to pack {size} bytes"))
+}
+
+/// Room that the engine writes to; as [`read_span_of`].
+pub(crate) fn write_span_of(room: &mut [u8]) -> WriteSpan<'static> {
+    // SAFETY: the callers keep the vector as long as the operation, and look at it only afterwards.
+    unsafe { WriteSpan::new(room.as_mut_ptr(), room.len()) }
 }
 
 /// A packed copy that the engine reads from.

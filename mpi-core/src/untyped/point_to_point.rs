@@ -2,9 +2,10 @@
 
 use rwmpi_protocol::Pattern;
 
+use super::elements::{read_span_of, write_span_of};
 use super::{Elements, Endpoint, Request, Status};
 use crate::activity::{Call, Target};
-use crate::engine::{Completion, MatchedMessage, OperationId, SendMode};
+use crate::engine::{Completion, MatchedMessage, OperationId, Scattered, SendMode};
 use crate::waiting::Awaited;
 use crate::{Communicator, Destination, Result, Source, TagSelector};
 
@@ -49,9 +50,17 @@ impl Communicator {
         let call = mode.call();
         let Some(peer) = self.checked_destination(call, destination, tag)? else { return Ok(()) };
         let process = self.process();
-        let Some(span) = elements.read_span() else {
-            let started = self.start_scattered_send(elements, peer, Target::send(destination, tag), tag, mode)?;
-            return started.map_or(Ok(()), |id| process.wait(id).map(drop).map_err(self.failed(call)));
+        let packed;
+        let span = match elements.read_span() {
+            Some(span) => span,
+            None if elements.go_in_pieces()? => {
+                let started = self.start_scattered_send(elements, peer, Target::send(destination, tag), tag, mode)?;
+                return started.map_or(Ok(()), |id| process.wait(id).map(drop).map_err(self.failed(call)));
+            }
+            None => {
+                packed = elements.packed()?;
+                read_span_of(&packed)
+            }
         };
         let engine = process.enter(call, Target::send(destination, tag), self.context(), span.len());
         process.send(engine, (peer, self.context(), tag as u32), span, mode.in_engine()).map_err(self.failed(call))
@@ -65,21 +74,32 @@ impl Communicator {
     pub fn receive_elements(&self, elements: &Elements, source: Source, tag: TagSelector) -> Result<Status> {
         let call = Call::Receive;
         let Some(pattern) = self.checked_pattern(call, source, tag, self.context())? else { return Ok(Status::NOBODY) };
+        let target = Target::receive(source, tag);
+        let Some(span) = elements.write_span() else { return self.receive_and_unpack(elements, target, pattern) };
         let process = self.process();
-        let Some(span) = elements.write_span() else {
-            let (sink, target) = (elements.sink()?, Target::receive(source, tag));
-            let mut engine = process.enter(call, target, pattern.context, sink.len());
-            let started = engine.start_receive(pattern, sink);
-            drop(engine);
-            let completion = started.and_then(|id| process.wait(id)).map_err(self.failed(call))?;
-            return Ok(Status::new(self, completion));
-        };
-        let engine = process.enter(call, Target::receive(source, tag), pattern.context, span.len());
+        let engine = process.enter(call, target, pattern.context, span.len());
         let completion = process.receive(engine, pattern, span).map_err(self.failed(call))?;
         Ok(Status::new(self, completion))
     }
 
-    /// Starts a send of elements that do not lie side by side.
+    fn receive_and_unpack(&self, elements: &Elements, target: Target, pattern: Pattern) -> Result<Status> {
+        let (call, process) = (Call::Receive, self.process());
+        let mut engine = process.enter(call, target, pattern.context, elements.packed_size()?);
+        let outcome = if elements.go_in_pieces()? {
+            let started = engine.start_receive(pattern, elements.sink()?);
+            drop(engine);
+            started.and_then(|id| process.wait(id))
+        } else {
+            let mut room = elements.room()?;
+            let outcome = process.receive(engine, pattern, write_span_of(&mut room));
+            let arrived = outcome.as_ref().map_or(room.len(), |completion| completion.bytes as usize);
+            elements.unpack(0, &room[..arrived]);
+            outcome
+        };
+        outcome.map(|completion| Status::new(self, completion)).map_err(self.failed(call))
+    }
+
+    /// Starts a send of elements that go in pieces.
     pub(super) fn start_scattered_send(
         &self,
         elements: &Elements,

@@ -113,7 +113,7 @@ pub struct Request {
 pub(super) enum State {
     /// Completed when it was started.
     Done(Status),
-    /// A send; the packed copy that it reads from, if that is not the program's memory.
+    /// A send; the packed copy that it reads from.
     Sending { id: OperationId, call: Call, packed: Option<Loan> },
     /// A receive.
     Receiving(OperationId),
@@ -158,16 +158,22 @@ impl Communicator {
         let call = mode.call();
         let Some(peer) = self.checked_destination(call, destination, tag)? else { return Ok(None) };
         let target = Target::send(destination, tag);
-        let started = match elements.read_span() {
-            Some(span) => {
-                let mut engine = self.process().enter(call, target, self.context(), span.len());
-                let started = engine.start_send(peer, self.context(), tag as u32, span, mode.in_engine());
-                drop(engine);
-                started.map_err(self.failed(call))?
+        let (span, packed) = match elements.read_span() {
+            Some(span) => (span, None),
+            None if elements.go_in_pieces()? => {
+                let started = self.start_scattered_send(elements, peer, target, tag, mode)?;
+                return Ok(started.map(|id| Request::new(self, State::Sending { id, call, packed: None })));
             }
-            None => self.start_scattered_send(elements, peer, target, tag, mode)?,
+            None => {
+                let packed = elements.packed()?;
+                (read_span_of(&packed), Some(Loan::new(packed)))
+            }
         };
-        Ok(started.map(|id| Request::new(self, State::Sending { id, call, packed: None })))
+        let mut engine = self.process().enter(call, target, self.context(), span.len());
+        let started = engine.start_send(peer, self.context(), tag as u32, span, mode.in_engine());
+        drop(engine);
+        let id = started.map_err(self.failed(call))?;
+        Ok(id.map(|id| Request::new(self, State::Sending { id, call, packed })))
     }
 
     /// Starts a receive (MPI_Irecv).
