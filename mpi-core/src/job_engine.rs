@@ -13,7 +13,8 @@ use rwmpi_transport::{
 
 use crate::Protocol;
 use crate::engine::{
-    Completion, Engine, Failure, MatchedMessage, OperationId, Outcome, Received, SendMode, Step, Traffic,
+    Completion, Engine, Failure, MatchedMessage, OperationId, Outcome, Received, Scattered, SendMode, Sink, Step,
+    Traffic,
 };
 
 /// How long a rank that gives up waits for others to take what it has sent them.
@@ -73,11 +74,19 @@ impl JobEngine {
             data: ReadSpan<'_>
         ) -> Result<Option<OperationId>, Failure>;
         fn receive(&mut self, pattern: Pattern, buffer: WriteSpan<'static>, looks: u32) -> Result<Received, Failure>;
-        fn start_receive(&mut self, pattern: Pattern, buffer: WriteSpan<'static>) -> Result<OperationId, Failure>;
+        fn start_scattered_send(
+            &mut self,
+            peer: u32,
+            context: u32,
+            tag: u32,
+            data: Box<dyn Scattered>,
+            mode: SendMode
+        ) -> Result<Option<OperationId>, Failure>;
+        fn start_receive(&mut self, pattern: Pattern, buffer: Sink) -> Result<OperationId, Failure>;
         fn start_matched_receive(
             &mut self,
             message: MatchedMessage,
-            buffer: WriteSpan<'static>
+            buffer: Sink
         ) -> Result<OperationId, Failure>;
         fn advertises(&mut self, capacity: usize) -> bool;
         fn probe(&mut self, pattern: &Pattern) -> Option<Completion>;

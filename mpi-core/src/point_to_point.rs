@@ -253,7 +253,7 @@ impl Communicator {
         // SAFETY: the scope completes or cancels the receive before the borrow of the slice, which lasts as long as the scope, ends.
         let span = unsafe { write_span(buffer) };
         let mut engine = self.process().enter(call, Target::receive(source, tag), context, span.len());
-        let started = engine.start_receive(pattern, span);
+        let started = engine.start_receive(pattern, span.into());
         drop(engine);
         Ok(scope.adopt(self, call, started.map_err(self.failed(call))?))
     }
@@ -337,7 +337,7 @@ impl Communicator {
         let call = Call::Receive;
         // SAFETY: the receive has completed when the call returns, and the slice is borrowed until then.
         let span = unsafe { write_span(buffer) };
-        let started = self.process().engine().start_matched_receive(message.message, span);
+        let started = self.process().engine().start_matched_receive(message.message, span.into());
         let outcome = started.and_then(|id| self.process().wait(id));
         outcome.map(|completion| Status::new(self, completion)).map_err(self.failed(call))
     }

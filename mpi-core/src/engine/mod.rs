@@ -12,6 +12,7 @@
 mod arrivals;
 mod barrier;
 mod operation;
+mod pieces;
 mod poison;
 mod policy;
 mod probe;
@@ -37,6 +38,7 @@ use crate::Protocol;
 use crate::waiting::{self, Kind};
 pub(crate) use barrier::{Rounds, Step};
 pub(crate) use operation::{Completion, Failure, Operation, OperationId, Outcome, Received, SendMode};
+pub(crate) use pieces::{Scattered, Sink};
 use policy::Policy;
 pub(crate) use probe::MatchedMessage;
 use slots::Slots;
