@@ -259,7 +259,7 @@ impl Communicator {
         // SAFETY: the scope completes or cancels the receive before the borrow of the slice, which lasts as long as the scope, ends.
         let span = unsafe { write_span(incoming.bytes()) };
         let mut engine = self.process().enter(call, Target::receive(source, tag), context, span.len());
-        let started = engine.start_receive(pattern, span);
+        let started = engine.start_receive(pattern, span.into());
         drop(engine);
         let id = started.map_err(self.failed(call))?;
         // SAFETY: the scope lets go of it when the receive has completed.
@@ -346,7 +346,7 @@ impl Communicator {
         let mut incoming = Incoming::new(buffer);
         // SAFETY: the receive has completed when the call returns, and the slice is borrowed until then.
         let span = unsafe { write_span(incoming.bytes()) };
-        let started = self.process().engine().start_matched_receive(message.message, span);
+        let started = self.process().engine().start_matched_receive(message.message, span.into());
         let outcome = started.and_then(|id| self.process().wait(id));
         self.arrived(call, outcome, incoming)
     }

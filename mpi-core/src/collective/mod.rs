@@ -18,6 +18,7 @@ mod neighbour;
 mod nonblocking;
 mod parts;
 mod plans;
+mod published;
 mod reduce;
 pub(crate) mod reduction;
 mod scan;

@@ -87,11 +87,13 @@ impl Communicator {
         self.begin(call, size_of_val(result));
         if let Some(data) = data {
             self.check_len(call, "the result", result.len(), data.len())?;
-            result.copy_from_slice(data);
         }
+        let own = data.map(Outgoing::new);
         let (mut result, op) = (Incoming::with_values(result), Elementwise::new(op));
         Ok(async move |team: Team<'_>| {
-            allreduce(team, result.bytes().into(), &op).await?;
+            let place = WriteSpan::from(result.bytes());
+            let own = own.as_ref().map_or(place.as_read(), |own| own.bytes().into());
+            allreduce(team, own, place, &op).await?;
             op.outcome()?;
             result.finish()
         })
@@ -240,7 +242,7 @@ impl Communicator {
         let (data, mut result, len) = (Outgoing::new(data), Incoming::new(result), part * T::SIZE);
         Ok(async move |team: Team<'_>| {
             let (data, into) = (ReadSpan::from(data.bytes()), WriteSpan::from(result.bytes()));
-            alltoall(team, |rank| data.part(rank * len, len), |rank| into.part(rank * len, len)).await?;
+            alltoall(team, |rank| data.part(rank * len, len), |rank| into.part(rank * len, len), true).await?;
             result.finish()
         })
     }
@@ -264,7 +266,7 @@ impl Communicator {
             let (data, into) = (ReadSpan::from(data.bytes()), WriteSpan::from(result.bytes()));
             let sent = |rank: usize| data.part(outgoing[rank].0, outgoing[rank].1);
             let received = |rank: usize| into.part(incoming[rank].0, incoming[rank].1);
-            alltoall(team, sent, received).await?;
+            alltoall(team, sent, received, false).await?;
             result.finish()
         })
     }
@@ -294,7 +296,7 @@ impl Communicator {
         let (data, mut result, op) = (Outgoing::new(data), Incoming::with_values(result), Elementwise::new(op));
         Ok(async move |team: Team<'_>| {
             let data = ReadSpan::from(data.bytes());
-            let mut inclusive = Scratch::new(data.len());
+            let mut inclusive = Scratch::new(team, data.len());
             let inclusive = inclusive.span();
             data.copy_to(inclusive);
             scan(team, inclusive, Some(result.bytes().into()), &op).await?;

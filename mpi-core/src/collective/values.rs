@@ -9,6 +9,8 @@
 use std::any::type_name;
 use std::panic::resume_unwind;
 
+use rwmpi_transport::WriteSpan;
+
 use super::combining::{AnyLength, Combining, NOTHING, Trouble};
 use super::{Parts, Team, allreduce, reduce};
 use crate::activity::Call;
@@ -93,7 +95,8 @@ impl Communicator {
         if let Some(size) = T::FIXED_SIZE {
             let mut bytes = self.sized(call, &value, size)?;
             let op = Combining::new(op);
-            self.complete(call, async |team: Team<'_>| allreduce(team, bytes[..].as_mut().into(), &op).await)?;
+            let place = WriteSpan::from(&mut bytes[..]);
+            self.complete(call, async |team: Team<'_>| allreduce(team, place.as_read(), place, &op).await)?;
             return self.combined(call, &bytes, &op);
         }
         self.begin(call, size_of::<T>());
