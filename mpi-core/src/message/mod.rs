@@ -96,7 +96,8 @@ pub trait Message: Sized {
     /// # Errors
     /// As [`Message::decode`].
     fn decode_all(count: usize, from: &mut Reader<'_>) -> Result<Vec<Self>, CodecError> {
-        let mut values = Vec::with_capacity(count.min(from.len()));
+        // The number is only believed as far as the bytes go.
+        let mut values = Vec::with_capacity(count.min(from.len() / size_of::<Self>().max(1)));
         for _ in 0..count {
             values.push(Self::decode(from)?);
         }
