@@ -57,8 +57,13 @@ struct Place<T> {
     object: Option<T>,
 }
 
-fn code(kind: Kind, generation: u32, index: u32) -> u32 {
+const fn code(kind: Kind, generation: u32, index: u32) -> u32 {
     1 << 31 | (generation >> 6) << 30 | (kind as u32) << 26 | (generation & 63) << INDEX_BITS | index
+}
+
+/// A code of that kind at which no table ever has an object: for what needs no place.
+pub const fn code_without_place(kind: Kind) -> u32 {
+    code(kind, 0, INDEX_MASK)
 }
 
 fn generation(code: u32) -> u32 {
@@ -85,7 +90,7 @@ impl<T> Table<T> {
             return place.code;
         }
         let index = content.places.len() as u32;
-        assert!(index <= INDEX_MASK, "{} objects of one kind: that is more than handles can tell apart", index);
+        assert!(index < INDEX_MASK, "{} objects of one kind: that is more than handles can tell apart", index);
         let code = code(self.kind, 1, index);
         content.places.push(Place { code, object: Some(object) });
         code

@@ -8,9 +8,13 @@ use rwmpi_core::{Error, ErrorClass, Result};
 
 use crate::argument::{Array, Out, OutArray, StatusArray, StatusOut, c_int};
 use crate::error::{Outcome, code_of};
+use crate::handle_table::{Kind, code_without_place};
 use crate::interface::Abi;
 use crate::rank::{Rank, rank};
 use crate::status::value_of;
+
+/// The code of every send that had completed when it was started: there is nothing to keep of it.
+pub(crate) const SENT: u32 = code_without_place(Kind::Request);
 
 #[cold]
 pub(crate) fn no_request<A: Abi>(code: u32) -> Error {
@@ -35,6 +39,9 @@ impl Rank {
     }
 
     fn borrow<A: Abi>(&self, code: u32) -> Result<Request> {
+        if code == SENT {
+            return self.request_done::<A>(Status::EMPTY);
+        }
         let request = self.requests.take(code).ok_or_else(|| no_request::<A>(code))?;
         self.blame(request.communicator());
         Ok(request)
@@ -56,9 +63,9 @@ impl Rank {
 pub fn wait<A: Abi>(handle: Out<A::Handle>, status: StatusOut<A>) -> Outcome {
     let rank = rank()?;
     let code = A::code(handle.get()?);
-    if code == A::REQUEST_NULL {
+    if code == A::REQUEST_NULL || code == SENT {
         status.set(&value_of::<A>(&Status::EMPTY));
-        return Ok(());
+        return handle.set(A::handle(A::REQUEST_NULL));
     }
     let mut request = rank.borrow::<A>(code)?;
     let outcome = request.wait(&rank.endpoint);
@@ -72,8 +79,9 @@ pub fn wait<A: Abi>(handle: Out<A::Handle>, status: StatusOut<A>) -> Outcome {
 pub fn test<A: Abi>(handle: Out<A::Handle>, flag: Out<c_int>, status: StatusOut<A>) -> Outcome {
     let rank = rank()?;
     let code = A::code(handle.get()?);
-    if code == A::REQUEST_NULL {
+    if code == A::REQUEST_NULL || code == SENT {
         status.set(&value_of::<A>(&Status::EMPTY));
+        handle.set(A::handle(A::REQUEST_NULL))?;
         return flag.set(1);
     }
     let mut request = rank.borrow::<A>(code)?;
@@ -217,9 +225,29 @@ fn finish_all<A: Abi>(lent: Lent<'_, A>, count: c_int, statuses: StatusArray<A>)
     results.outcome(count)
 }
 
+/// Completes all requests if they are null or such as were complete from the start; says whether they were.
+fn finish_sent<A: Abi>(count: c_int, handles: OutArray<A::Handle>, statuses: StatusArray<A>) -> Result<bool> {
+    let count = length(count)?;
+    for index in 0..count {
+        let code = A::code(handles.get(index)?);
+        if code != SENT && code != A::REQUEST_NULL {
+            return Ok(false);
+        }
+    }
+    let empty = value_of::<A>(&Status::EMPTY);
+    for index in 0..count {
+        handles.set(index, A::handle(A::REQUEST_NULL))?;
+        statuses.at(index).set(&empty);
+    }
+    Ok(true)
+}
+
 /// MPI_Waitall (MPI-5.0 section 3.7.5).
 pub fn waitall<A: Abi>(count: c_int, handles: OutArray<A::Handle>, statuses: StatusArray<A>) -> Outcome {
     let rank = rank()?;
+    if finish_sent::<A>(count, handles, statuses)? {
+        return Ok(());
+    }
     let lent = Lent::<A>::new(rank, count, handles)?;
     if !lent.all_done()
         && let Err(error) = rank.endpoint.wait_for(|| lent.all_done().then_some(()))
@@ -412,7 +440,8 @@ fn peek<A: Abi>(rank: &Rank, handle: A::Handle) -> Result<Option<Status>> {
 }
 
 fn is_active<A: Abi>(rank: &Rank, handle: A::Handle) -> bool {
-    rank.requests.with(A::code(handle), |request| request.is_active()).unwrap_or(false)
+    let code = A::code(handle);
+    code == SENT || rank.requests.with(code, |request| request.is_active()).unwrap_or(false)
 }
 
 /// MPI_Request_get_status (MPI-5.0 section 3.7.6).

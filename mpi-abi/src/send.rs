@@ -3,7 +3,7 @@
 
 use std::rc::Rc;
 
-use rwmpi_core::untyped::{Elements, Mode, Persistent, Request, Status};
+use rwmpi_core::untyped::{Elements, Mode, Persistent, Request};
 use rwmpi_core::{Destination, Result};
 
 use crate::argument::{Memory, Out, c_int};
@@ -11,6 +11,7 @@ use crate::error::Outcome;
 use crate::interface::Abi;
 use crate::point_to_point::destination;
 use crate::rank::{CommunicatorEntry, Rank, rank};
+use crate::request::SENT;
 
 /// How a message leaves.
 #[derive(Clone, Copy)]
@@ -69,10 +70,13 @@ fn start<A: Abi>(data: Data<A>, envelope: Envelope<A>, leaving: Leaving, request
         Leaving::Directly(mode) => core.start_send_elements(&send.elements, send.to, send.tag, mode)?,
         Leaving::Buffered => {
             send.buffer::<A>()?;
-            Request::done(core, Status::EMPTY)
+            None
         }
     };
-    send.rank.give::<A>(started, request)
+    match started {
+        Some(started) => send.rank.give::<A>(started, request),
+        None => request.set(A::handle(SENT)),
+    }
 }
 
 /// The persistent form.

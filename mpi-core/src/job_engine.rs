@@ -7,11 +7,14 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use rwmpi_protocol::{Counters, Pattern};
-use rwmpi_transport::{Backoff, ClusterFabric, Fabric, Heap, JobFabric, NodeFabric, ReadSpan, SignalSet, WriteSpan};
+use rwmpi_transport::{
+    Backoff, ClusterFabric, Fabric, Heap, JobFabric, NodeFabric, ReadSpan, RemoteAddress, SignalSet, WriteSpan,
+};
 
 use crate::Protocol;
 use crate::engine::{
-    Completion, Engine, Failure, MatchedMessage, OperationId, Outcome, Received, SendMode, Step, Traffic,
+    Completion, Engine, Failure, MatchedMessage, OperationId, Outcome, Received, Scattered, SendMode, Sink, Step,
+    Traffic,
 };
 
 /// How long a rank that gives up waits for others to take what it has sent them.
@@ -71,11 +74,19 @@ impl JobEngine {
             data: ReadSpan<'_>
         ) -> Result<Option<OperationId>, Failure>;
         fn receive(&mut self, pattern: Pattern, buffer: WriteSpan<'static>, looks: u32) -> Result<Received, Failure>;
-        fn start_receive(&mut self, pattern: Pattern, buffer: WriteSpan<'static>) -> Result<OperationId, Failure>;
+        fn start_scattered_send(
+            &mut self,
+            peer: u32,
+            context: u32,
+            tag: u32,
+            data: Box<dyn Scattered>,
+            mode: SendMode
+        ) -> Result<Option<OperationId>, Failure>;
+        fn start_receive(&mut self, pattern: Pattern, buffer: Sink) -> Result<OperationId, Failure>;
         fn start_matched_receive(
             &mut self,
             message: MatchedMessage,
-            buffer: WriteSpan<'static>
+            buffer: Sink
         ) -> Result<OperationId, Failure>;
         fn advertises(&mut self, capacity: usize) -> bool;
         fn probe(&mut self, pattern: &Pattern) -> Option<Completion>;
@@ -94,6 +105,15 @@ impl JobEngine {
         fn barrier_arrived(&mut self, step: Step) -> bool;
         fn register_group(&mut self, context: u32, peers: Rc<[u32]>);
         fn forget_group(&mut self, context: u32);
+        fn may_publish(&mut self, peers: &[u32]) -> bool;
+        fn published(&mut self, peers: &[u32], span: ReadSpan<'_>) -> Option<RemoteAddress>;
+        fn read_published(
+            &mut self,
+            peer: u32,
+            address: &RemoteAddress,
+            offset: usize,
+            into: WriteSpan<'_>
+        ) -> Result<(), Failure>;
         fn traffic(&mut self) -> Traffic;
         fn traffic_by_peer(&mut self) -> Vec<(u64, u64)>;
         fn counters(&mut self) -> Counters;

@@ -42,6 +42,48 @@ static void matrix(int rows, int columns)
     free(row);
 }
 
+/* Scattered messages that are long enough to go in pieces, in every mode, into receives that are long enough and into one that is not. */
+static void in_pieces(void)
+{
+    enum { COUNT = 50000, SHORTER = 33333 };
+    static int from[3 * COUNT], to[3 * COUNT];
+    MPI_Datatype whole, shorter;
+    MPI_Status status;
+    MPI_Request requests[2];
+    int count;
+    for (int i = 0; i < 3 * COUNT; i++)
+        from[i] = value(rank, i);
+    MPI_Type_vector(COUNT, 1, 3, MPI_INT, &whole);
+    MPI_Type_vector(SHORTER, 1, 3, MPI_INT, &shorter);
+    MPI_Type_commit(&whole);
+    MPI_Type_commit(&shorter);
+    for (int turn = 0; turn < 4; turn++) {
+        MPI_Datatype wanted = turn == 3 ? shorter : whole;
+        int expected = turn == 3 ? SHORTER : COUNT, early = turn % 2;
+        memset(to, 0, sizeof to);
+        if (early)
+            CHECK(MPI_Irecv(to + 1, 1, wanted, previous, turn, MPI_COMM_WORLD, &requests[0]) == MPI_SUCCESS);
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (turn < 2)
+            CHECK(MPI_Isend(from, 1, whole, next, turn, MPI_COMM_WORLD, &requests[1]) == MPI_SUCCESS);
+        else
+            CHECK(MPI_Issend(from, 1, whole, next, turn, MPI_COMM_WORLD, &requests[1]) == MPI_SUCCESS);
+        if (!early)
+            CHECK(MPI_Recv(to + 1, 1, wanted, previous, turn, MPI_COMM_WORLD, &status) == MPI_SUCCESS);
+        else if (turn == 3)
+            CHECK_ERROR(MPI_Wait(&requests[0], &status), MPI_ERR_TRUNCATE);
+        else
+            CHECK(MPI_Wait(&requests[0], &status) == MPI_SUCCESS);
+        CHECK(MPI_Wait(&requests[1], MPI_STATUS_IGNORE) == MPI_SUCCESS);
+        for (int i = 0; i < 3 * COUNT; i++)
+            CHECK(to[i] == (i % 3 == 1 && i / 3 < expected ? value(previous, i - 1) : 0));
+        if (turn < 3)
+            CHECK(MPI_Get_elements(&status, wanted, &count) == MPI_SUCCESS && count == COUNT);
+    }
+    MPI_Type_free(&whole);
+    MPI_Type_free(&shorter);
+}
+
 struct particle {
     char kind;
     double place[3];
@@ -203,6 +245,7 @@ int main(int argc, char **argv)
     matrix(5, 4);
     matrix(300, 5);
     matrix(40000, 6);
+    in_pieces();
     structures(1);
     structures(100);
     structures(20000);

@@ -205,14 +205,43 @@ static void freeing(void)
         CHECK(arrived[i] == left + i);
 }
 
+/* Sends that need no waiting may share one request: whatever completes it, completes it only for the caller. */
+static void complete_from_the_start(void)
+{
+    MPI_Request send[4], mixed[2];
+    MPI_Status status;
+    int value = 7, arrived = 0, flag = 0, index = -1, i;
+    for (i = 0; i < 4; i++)
+        CHECK(MPI_Isend(&value, 1, MPI_INT, MPI_PROC_NULL, i, MPI_COMM_WORLD, &send[i]) == MPI_SUCCESS && send[i] != MPI_REQUEST_NULL);
+    CHECK(MPI_Request_get_status(send[0], &flag, &status) == MPI_SUCCESS && flag && status.MPI_TAG == MPI_ANY_TAG);
+    flag = 0;
+    CHECK(MPI_Request_get_status_any(4, send, &index, &flag, &status) == MPI_SUCCESS && flag && index == 0);
+    CHECK_ERROR(MPI_Start(&send[0]), MPI_ERR_REQUEST);
+    CHECK(MPI_Cancel(&send[0]) == MPI_SUCCESS && MPI_Wait(&send[0], &status) == MPI_SUCCESS && send[0] == MPI_REQUEST_NULL);
+    CHECK(MPI_Test_cancelled(&status, &flag) == MPI_SUCCESS && !flag);
+    CHECK(MPI_Test(&send[1], &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS && flag && send[1] == MPI_REQUEST_NULL);
+    CHECK(MPI_Request_free(&send[2]) == MPI_SUCCESS && send[2] == MPI_REQUEST_NULL);
+    CHECK(MPI_Waitany(4, send, &index, &status) == MPI_SUCCESS && index == 3 && send[3] == MPI_REQUEST_NULL);
+    for (i = 0; i < 4; i++)
+        CHECK(MPI_Isend(&value, 1, MPI_INT, MPI_PROC_NULL, i, MPI_COMM_WORLD, &send[i]) == MPI_SUCCESS);
+    send[2] = MPI_REQUEST_NULL;
+    statuses[1].MPI_TAG = statuses[2].MPI_TAG = 5;
+    CHECK(MPI_Waitall(4, send, statuses) == MPI_SUCCESS && statuses[1].MPI_TAG == MPI_ANY_TAG && statuses[2].MPI_TAG == MPI_ANY_TAG);
+    CHECK(send[0] == MPI_REQUEST_NULL && send[3] == MPI_REQUEST_NULL);
+    CHECK(MPI_Irecv(&arrived, 1, MPI_INT, left, 70, MPI_COMM_WORLD, &mixed[1]) == MPI_SUCCESS);
+    CHECK(MPI_Isend(&value, 1, MPI_INT, right, 70, MPI_COMM_WORLD, &mixed[0]) == MPI_SUCCESS);
+    CHECK(MPI_Waitall(2, mixed, statuses) == MPI_SUCCESS && arrived == 7 && statuses[1].MPI_TAG == 70);
+    CHECK(mixed[0] == MPI_REQUEST_NULL && mixed[1] == MPI_REQUEST_NULL);
+}
+
 static void mistakes(void)
 {
     int values[2] = {1, 2}, arrived[2] = {0, 0};
     MPI_Request pair[3], stale;
     MPI_Status two[3];
-    CHECK(MPI_Isend(values, 1, MPI_INT, right, 60, MPI_COMM_WORLD, &pair[0]) == MPI_SUCCESS);
+    CHECK(MPI_Irecv(arrived, 1, MPI_INT, left, 60, MPI_COMM_WORLD, &pair[0]) == MPI_SUCCESS);
     stale = pair[0];
-    CHECK(MPI_Recv(arrived, 1, MPI_INT, left, 60, MPI_COMM_WORLD, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    CHECK(MPI_Send(values, 1, MPI_INT, right, 60, MPI_COMM_WORLD) == MPI_SUCCESS);
     CHECK(MPI_Wait(&pair[0], MPI_STATUS_IGNORE) == MPI_SUCCESS);
     CHECK_ERROR(MPI_Wait(&stale, MPI_STATUS_IGNORE), MPI_ERR_REQUEST);
     CHECK_ERROR(MPI_Start(&stale), MPI_ERR_REQUEST);
@@ -251,6 +280,7 @@ int main(int argc, char **argv)
     both_at_once();
     cancelling();
     freeing();
+    complete_from_the_start();
     mistakes();
     MPI_Finalize();
     return 0;

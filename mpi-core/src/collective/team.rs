@@ -138,7 +138,7 @@ impl<'a> Flights<'a> {
     pub(crate) fn receive(&mut self, into: WriteSpan<'a>, from: usize) -> Result<(), Failure> {
         // SAFETY: as in `send`.
         let into = unsafe { WriteSpan::new(into.start(), into.len()) };
-        self.ids.push(self.team.process.engine().start_receive(self.team.pattern(from), into)?);
+        self.ids.push(self.team.process.engine().start_receive(self.team.pattern(from), into.into())?);
         Ok(())
     }
 

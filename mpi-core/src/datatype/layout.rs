@@ -35,17 +35,17 @@ pub(super) enum Form {
     Loop { count: u64, stride: i64, body: Rc<Layout> },
     /// The same at each of the offsets.
     Scatter { offsets: Rc<[i64]>, body: Rc<Layout> },
-    /// Runs of different lengths.
+    /// Runs of different lengths, all near.
     Runs { runs: Rc<[Run]>, starts: Rc<[u64]> },
     /// Different things.
     Parts { parts: Rc<[Layout]>, starts: Rc<[u64]> },
 }
 
-/// Bytes side by side.
+/// Bytes side by side. Small, since packing many short runs is bound by memory, and the list of them is read, too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Run {
-    pub(super) offset: i64,
-    pub(super) length: u64,
+    pub(super) offset: i32,
+    pub(super) length: u32,
 }
 
 impl Layout {
@@ -94,7 +94,8 @@ impl Layout {
 /// A list of layouts under construction: runs only, as long as it can be.
 #[derive(Default)]
 struct List {
-    runs: Vec<Run>,
+    /// Offset and length of each.
+    runs: Vec<(i64, u64)>,
     parts: Vec<Layout>,
 }
 
@@ -105,8 +106,8 @@ impl List {
         }
         if self.parts.is_empty() {
             match self.runs.last_mut() {
-                Some(last) if last.offset.wrapping_add_unsigned(last.length) == offset => last.length += length,
-                _ => self.runs.push(Run { offset, length }),
+                Some(last) if last.0.wrapping_add_unsigned(last.1) == offset => last.1 += length,
+                _ => self.runs.push((offset, length)),
             }
         } else {
             match self.parts.last_mut() {
@@ -133,14 +134,13 @@ impl List {
                 offsets.iter().for_each(|place| self.push_run(offset.wrapping_add(*place), body.size));
             }
             Form::Runs { runs, .. } if runs.len() <= SPLICE_MAX => {
-                runs.iter().for_each(|run| self.push_run(offset.wrapping_add(run.offset), run.length));
+                runs.iter().for_each(|run| self.push_run(offset.wrapping_add(run.offset.into()), run.length.into()));
             }
             Form::Parts { parts, .. } if parts.len() <= SPLICE_MAX => {
                 parts.iter().for_each(|part| self.push(part, offset));
             }
             _ => {
-                let earlier = self.runs.drain(..).map(|run| Layout::run(run.offset, run.length));
-                self.parts.extend(earlier);
+                self.parts.extend(self.runs.drain(..).map(|(offset, length)| Layout::run(offset, length)));
                 self.parts.push(layout.at(displacement));
             }
         }
@@ -150,16 +150,21 @@ impl List {
         if self.parts.is_empty() { Self::finish_runs(self.runs) } else { Self::finish_parts(self.parts) }
     }
 
-    fn finish_runs(runs: Vec<Run>) -> Layout {
-        let Some(&first) = runs.first() else { return Layout::run(0, 0) };
-        if runs.iter().all(|run| run.length == first.length) {
-            let places = runs.iter().map(|run| run.offset);
-            return Self::finish_equal(places, &Layout::run(0, first.length));
+    fn finish_runs(runs: Vec<(i64, u64)>) -> Layout {
+        let Some(&(first, length)) = runs.first() else { return Layout::run(0, 0) };
+        if runs.iter().all(|run| run.1 == length) {
+            let places = runs.iter().map(|run| run.0);
+            return Self::finish_equal(places, &Layout::run(0, length));
         }
-        let (starts, size) = starts(runs.iter().map(|run| run.length));
-        let relative = |run: &Run| Run { offset: run.offset.wrapping_sub(first.offset), ..*run };
-        let runs = runs.iter().map(relative).collect();
-        Layout { offset: first.offset, size, form: Form::Runs { runs, starts } }
+        let compact = |&(offset, length): &(i64, u64)| {
+            let offset = i32::try_from(offset.wrapping_sub(first)).ok()?;
+            Some(Run { offset, length: u32::try_from(length).ok()? })
+        };
+        let Some(compact) = runs.iter().map(compact).collect() else {
+            return Self::finish_parts(runs.iter().map(|&(offset, length)| Layout::run(offset, length)).collect());
+        };
+        let (starts, size) = starts(runs.iter().map(|run| run.1));
+        Layout { offset: first, size, form: Form::Runs { runs: compact, starts } }
     }
 
     fn finish_parts(mut parts: Vec<Layout>) -> Layout {

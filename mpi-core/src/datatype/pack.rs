@@ -11,13 +11,10 @@ use super::layout::{Form, Layout, Run};
 use super::{Datatype, external};
 use crate::Result;
 
-/// Which way bytes go. `memory` is where elements are, `stream` the packed bytes.
+/// Which way bytes go.
 trait Way {
-    /// Copies `length` bytes.
-    ///
-    /// # Safety
-    /// Both must be valid for that, one for reads and the other for writes, and must not overlap.
-    unsafe fn copy(memory: *mut u8, stream: *mut u8, length: usize);
+    /// From where to where, of what is said about the elements in memory and about the stream of packed bytes.
+    fn order<T>(memory: T, stream: T) -> (T, T);
 }
 
 /// From memory to the stream.
@@ -28,26 +25,25 @@ struct Unpack;
 
 impl Way for Pack {
     #[inline(always)]
-    unsafe fn copy(memory: *mut u8, stream: *mut u8, length: usize) {
-        // SAFETY: the caller's.
-        unsafe { copy(memory, stream, length) }
+    fn order<T>(memory: T, stream: T) -> (T, T) {
+        (memory, stream)
     }
 }
 
 impl Way for Unpack {
     #[inline(always)]
-    unsafe fn copy(memory: *mut u8, stream: *mut u8, length: usize) {
-        // SAFETY: the caller's.
-        unsafe { copy(stream, memory, length) }
+    fn order<T>(memory: T, stream: T) -> (T, T) {
+        (stream, memory)
     }
 }
 
-/// Copies, without a call for few bytes.
+/// Copies `length` bytes, few of them without a call.
 ///
 /// # Safety
-/// `from` is valid for reads and `to` for writes of `length` bytes, and they do not overlap.
+/// Both must be valid for that, one for reads and the other for writes, and must not overlap.
 #[inline(always)]
-unsafe fn copy(from: *const u8, to: *mut u8, length: usize) {
+unsafe fn copy<W: Way>(memory: *mut u8, stream: *mut u8, length: usize) {
+    let (from, to) = W::order(memory, stream);
     // SAFETY: the caller's; each pair of moves covers `length` bytes, overlapping in the middle, and leaves nothing out.
     unsafe {
         match length {
@@ -78,33 +74,66 @@ unsafe fn ends<const PART: usize>(from: *const u8, to: *mut u8, length: usize) {
     }
 }
 
-/// Blocks of `length` bytes: `count` of them, in memory at the places that `place` says, in the stream `apart` bytes apart.
+/// `count` blocks of `LENGTH` bytes, each side's with its first one and the distance to the next. Not part of its callers: these
+/// have so many loops that registers would not suffice.
 ///
 /// # Safety
-/// As of [`Way::copy`], for each block.
-#[inline(always)]
-unsafe fn blocks<W: Way>(count: u64, length: u64, stream: *mut u8, apart: u64, place: impl Fn(usize) -> *mut u8) {
-    let apart = apart as usize;
-    macro_rules! dispatch {
-        ($($known:literal)*) => {
-            match length {
-                // In most loops the blocks follow each other in the stream: then that distance is known, too.
-                $($known if apart == $known => for index in 0..count as usize {
-                    // SAFETY: the caller's.
-                    unsafe { W::copy(place(index), stream.add(index * $known), $known) }
-                },
-                $known => for index in 0..count as usize {
-                    // SAFETY: the caller's.
-                    unsafe { W::copy(place(index), stream.add(index * apart), $known) }
-                },)*
-                _ => for index in 0..count as usize {
-                    // SAFETY: the caller's.
-                    unsafe { W::copy(place(index), stream.add(index * apart), length as usize) }
-                },
-            }
-        };
+/// As of [`copy`], for each block.
+#[inline(never)]
+unsafe fn strided<const LENGTH: usize>(count: usize, from: (*mut u8, isize), to: (*mut u8, isize)) {
+    let ((mut from, from_step), (mut to, to_step)) = (from, to);
+    for _ in 0..count {
+        // SAFETY: the caller's.
+        unsafe { to.cast::<[u8; LENGTH]>().write(from.cast::<[u8; LENGTH]>().read()) };
+        (from, to) = (from.wrapping_offset(from_step), to.wrapping_offset(to_step));
     }
-    dispatch!(1 2 4 8 12 16 24 32 64);
+}
+
+/// As [`strided`], but in memory the blocks are at the offsets, and in the stream side by side.
+///
+/// # Safety
+/// As of [`copy`], for each block.
+#[inline(never)]
+unsafe fn scattered<W: Way, const LENGTH: usize>(offsets: &[i64], memory: *mut u8, stream: *mut u8) {
+    let mut stream = stream;
+    for offset in offsets {
+        let (from, to) = W::order(at(memory, *offset), stream);
+        // SAFETY: the caller's.
+        unsafe { to.cast::<[u8; LENGTH]>().write(from.cast::<[u8; LENGTH]>().read()) };
+        stream = stream.wrapping_add(LENGTH);
+    }
+}
+
+/// Calls `$known`, which takes `LENGTH`, for a length that programs often have, `$other` for others.
+macro_rules! for_length {
+    ($length:expr, $LENGTH:ident => $known:expr, $other:expr) => {
+        for_length!($length, $LENGTH => $known, $other, 1 2 4 8 12 16 24 32 48 64)
+    };
+    ($length:expr, $LENGTH:ident => $known:expr, $other:expr, $($literal:literal)*) => {
+        match $length {
+            $($literal => {
+                const $LENGTH: usize = $literal;
+                $known
+            })*
+            _ => $other,
+        }
+    };
+}
+
+/// `count` blocks of `length` bytes, `stride` bytes apart in memory and `apart` in the stream.
+///
+/// # Safety
+/// As of [`copy`], for each block.
+unsafe fn blocks<W: Way>(count: u64, length: u64, memory: *mut u8, stride: i64, stream: *mut u8, apart: u64) {
+    let (from, to) = W::order((memory, stride as isize), (stream, apart as isize));
+    // SAFETY: the caller's.
+    unsafe {
+        for_length!(length, LENGTH => strided::<LENGTH>(count as usize, from, to), {
+            for index in 0..count {
+                copy::<W>(nth(memory, index, stride), stream.add((index * apart) as usize), length as usize);
+            }
+        });
+    }
 }
 
 /// The place `displacement` bytes from `memory`. Addresses may come from displacements alone (`MPI_BOTTOM`), so this wraps.
@@ -121,19 +150,19 @@ fn nth(memory: *mut u8, index: u64, stride: i64) -> *mut u8 {
 /// All bytes of a layout. `memory` is the address that the layout's offset counts from.
 ///
 /// # Safety
-/// As of [`Way::copy`], for all runs of the layout; the stream holds `layout.size` bytes.
+/// As of [`copy`], for all runs of the layout; the stream holds `layout.size` bytes.
 unsafe fn whole<W: Way>(layout: &Layout, memory: *mut u8, stream: *mut u8) {
     let memory = at(memory, layout.offset);
     // SAFETY: the caller's, for the parts of the layout.
     unsafe {
         match &layout.form {
-            Form::Run => W::copy(memory, stream, layout.size as usize),
+            Form::Run => copy::<W>(memory, stream, layout.size as usize),
             Form::Loop { count, stride, body } => whole_loop::<W>(body, *count, *stride, memory, stream),
             Form::Scatter { offsets, body } => whole_scatter::<W>(body, offsets, memory, stream),
             Form::Runs { runs, .. } => {
                 let mut stream = stream;
                 for Run { offset, length } in runs.iter() {
-                    W::copy(at(memory, *offset), stream, *length as usize);
+                    copy::<W>(at(memory, i64::from(*offset)), stream, *length as usize);
                     stream = stream.add(*length as usize);
                 }
             }
@@ -155,7 +184,7 @@ unsafe fn whole_loop<W: Way>(body: &Layout, count: u64, stride: i64, memory: *mu
     // SAFETY: the caller's, for each round.
     unsafe {
         match &body.form {
-            Form::Run => blocks::<W>(count, body.size, stream, body.size, |index| nth(memory, index as u64, stride)),
+            Form::Run => blocks::<W>(count, body.size, memory, stride, stream, body.size),
             Form::Loop { count: inner, stride: step, body: block } if block.form == Form::Run && *inner <= FEW => {
                 let runs = (0..*inner).map(|index| (step.wrapping_mul(index as i64), block.size));
                 tiles::<W>(runs, body.size, count, stride, memory, stream);
@@ -165,7 +194,7 @@ unsafe fn whole_loop<W: Way>(body: &Layout, count: u64, stride: i64, memory: *mu
                 tiles::<W>(runs, body.size, count, stride, memory, stream);
             }
             Form::Runs { runs, .. } if runs.len() as u64 <= FEW => {
-                let runs = runs.iter().map(|run| (run.offset, run.length));
+                let runs = runs.iter().map(|run| (run.offset.into(), run.length.into()));
                 tiles::<W>(runs, body.size, count, stride, memory, stream);
             }
             _ => {
@@ -204,7 +233,7 @@ unsafe fn tiles<W: Way>(
         for (offset, length) in runs.clone() {
             let begin = at(nth(memory, done, stride), offset);
             // SAFETY: the caller's.
-            unsafe { blocks::<W>(rounds, length, stream, size, |index| nth(begin, index as u64, stride)) };
+            unsafe { blocks::<W>(rounds, length, begin, stride, stream, size) };
             stream = stream.wrapping_add(length as usize);
         }
         done += rounds;
@@ -218,12 +247,14 @@ unsafe fn tiles<W: Way>(
 unsafe fn whole_scatter<W: Way>(body: &Layout, offsets: &[i64], memory: *mut u8, stream: *mut u8) {
     // SAFETY: the caller's, for each place.
     unsafe {
-        if body.form == Form::Run {
-            blocks::<W>(offsets.len() as u64, body.size, stream, body.size, |index| at(memory, offsets[index]));
-        } else {
+        let each = || {
             for (index, offset) in offsets.iter().enumerate() {
                 whole::<W>(body, at(memory, *offset), stream.add(index * body.size as usize));
             }
+        };
+        match body.form {
+            Form::Run => for_length!(body.size, LENGTH => scattered::<W, LENGTH>(offsets, memory, stream), each()),
+            _ => each(),
         }
     }
 }
@@ -239,7 +270,7 @@ unsafe fn part<W: Way>(layout: &Layout, memory: *mut u8, low: u64, high: u64, st
     unsafe {
         match &layout.form {
             _ if low == 0 && high == layout.size => whole::<W>(layout, origin, stream),
-            Form::Run => W::copy(memory.wrapping_add(low as usize), stream, (high - low) as usize),
+            Form::Run => copy::<W>(memory.wrapping_add(low as usize), stream, (high - low) as usize),
             Form::Loop { count: _, stride, body } => part_of_loop::<W>(body, *stride, memory, low, high, stream),
             Form::Scatter { offsets, body } => part_of_scatter::<W>(body, offsets, memory, low, high, stream),
             Form::Runs { runs, starts } => {
@@ -248,9 +279,9 @@ unsafe fn part<W: Way>(layout: &Layout, memory: *mut u8, low: u64, high: u64, st
                     if start >= high {
                         break;
                     }
-                    let (begin, end) = (low.max(start), high.min(start + run.length));
-                    let place = at(memory, run.offset).wrapping_add((begin - start) as usize);
-                    W::copy(place, stream.add((begin - low) as usize), (end - begin) as usize);
+                    let (begin, end) = (low.max(start), high.min(start + u64::from(run.length)));
+                    let place = at(memory, run.offset.into()).wrapping_add((begin - start) as usize);
+                    copy::<W>(place, stream.add((begin - low) as usize), (end - begin) as usize);
                 }
             }
             Form::Parts { parts, starts } => {
@@ -352,7 +383,7 @@ unsafe fn elements<W: Way>(
     unsafe {
         match &layout.form {
             Form::Run if count == 1 || u64::try_from(extent) == Ok(layout.size) => {
-                W::copy(begin.wrapping_add(from as usize), stream, (high - from) as usize);
+                copy::<W>(begin.wrapping_add(from as usize), stream, (high - from) as usize);
             }
             // Where the elements continue each other's loop, theirs is the only one.
             Form::Loop { count: inner, stride, body }

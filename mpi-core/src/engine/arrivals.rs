@@ -1,7 +1,7 @@
 //! What arrives: cells of the message queues and of the queues for requests, dealt with one by one.
 
 use rwmpi_protocol::{Envelope, MessageId};
-use rwmpi_transport::{Arrival, Fabric, Header, PeerFault, Queue, ReadSpan};
+use rwmpi_transport::{Arrival, Fabric, Header, PeerFault, Queue, ReadSpan, WriteSpan};
 
 use super::operation::ReceiveOperation;
 use super::transfer::Transfer;
@@ -66,10 +66,10 @@ impl<F: Fabric> Engine<F> {
         let source = envelope.source;
         match self.match_arrival(envelope) {
             Some(id) => {
-                let Operation::Receive(receive) = &self.operations[id as usize] else { return Ok(()) };
+                let Operation::Receive(receive) = &mut self.operations[id as usize] else { return Ok(()) };
                 let capacity = receive.buffer.len();
-                let into = receive.buffer.part(0, arrival.len.min(capacity));
-                self.fabric.read(source as usize, Queue::Messages, arrival, 0, into);
+                let read = |into: WriteSpan<'_>| self.fabric.read(source as usize, Queue::Messages, arrival, 0, into);
+                receive.buffer.put(0, arrival.len.min(capacity), read);
                 let outcome = ReceiveOperation::outcome(capacity, source, envelope.tag, arrival.len as u64);
                 self.finish(id, outcome);
             }
@@ -119,12 +119,13 @@ impl<F: Fabric> Engine<F> {
         }
         match stream.target {
             Target::Receive(id) => {
-                if let Operation::Receive(receive) = &self.operations[id as usize] {
+                if let Operation::Receive(receive) = &mut self.operations[id as usize] {
                     let capacity = receive.buffer.len();
                     let taken = len.min(capacity.saturating_sub(arrived));
                     if taken > 0 {
-                        let into = receive.buffer.part(arrived, taken);
-                        self.fabric.read(source as usize, Queue::Messages, arrival, 0, into);
+                        let read =
+                            |into: WriteSpan<'_>| self.fabric.read(source as usize, Queue::Messages, arrival, 0, into);
+                        receive.buffer.put(arrived, taken, read);
                     }
                 }
             }
@@ -187,7 +188,7 @@ impl<F: Fabric> Engine<F> {
             return Err(fault(source, "a transfer to a receive that is not advertised"));
         };
         let Operation::Receive(receive) = &self.operations[id as usize] else { return Ok(()) };
-        let buffer = receive.buffer;
+        let Some(buffer) = receive.buffer.span() else { return Ok(()) };
         if address.len > buffer.len() as u64 {
             return Err(fault(source, "a transfer longer than the receive"));
         }

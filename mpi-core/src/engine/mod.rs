@@ -12,10 +12,12 @@
 mod arrivals;
 mod barrier;
 mod operation;
+mod pieces;
 mod poison;
 mod policy;
 mod probe;
 mod progress;
+mod publish;
 mod receive;
 mod send;
 #[cfg(test)]
@@ -36,6 +38,7 @@ use crate::Protocol;
 use crate::waiting::{self, Kind};
 pub(crate) use barrier::{Rounds, Step};
 pub(crate) use operation::{Completion, Failure, Operation, OperationId, Outcome, Received, SendMode};
+pub(crate) use pieces::{Scattered, Sink};
 use policy::Policy;
 pub(crate) use probe::MatchedMessage;
 use slots::Slots;

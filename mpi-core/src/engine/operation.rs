@@ -1,7 +1,9 @@
 //! Operations in flight: what the engine remembers about a send or receive until the caller has collected its result.
 
 use rwmpi_protocol::{Fifo, Pattern};
-use rwmpi_transport::{PeerFault, PushError, ReadSpan, RemoteError, WriteSpan};
+use rwmpi_transport::{PeerFault, PushError, RemoteError};
+
+use super::pieces::{Sink, Source};
 
 /// Names an operation in flight.
 pub(crate) type OperationId = u32;
@@ -44,6 +46,8 @@ pub(crate) enum Failure {
     Push(PushError),
     /// Unexpected messages hold more memory than the limit allows.
     UnexpectedLimit { source: u32, bytes: u64, limit: u64 },
+    /// What arrived (at that place of a buffer) is no value of its elements' type.
+    NoValue { place: Option<usize>, of: &'static str },
     /// The rank that gives out a context for a new communicator has none left.
     NoContext,
     /// The job has been aborted.
@@ -88,7 +92,7 @@ pub(crate) struct SendOperation {
     pub(crate) peer: u32,
     pub(crate) context: u32,
     pub(crate) tag: u32,
-    pub(crate) data: ReadSpan<'static>,
+    pub(crate) data: Source,
     pub(crate) mode: SendMode,
     /// How far it has come.
     pub(crate) stage: Stage,
@@ -115,7 +119,7 @@ pub(crate) enum Stage {
 #[derive(Debug)]
 pub(crate) struct ReceiveOperation {
     pub(crate) pattern: Pattern,
-    pub(crate) buffer: WriteSpan<'static>,
+    pub(crate) buffer: Sink,
     /// The slot of its request for send, once it has been advertised.
     pub(crate) slot: Option<u32>,
     /// Whether it has been matched (its data are arriving), so that it is no longer posted.

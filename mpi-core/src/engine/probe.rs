@@ -1,9 +1,10 @@
 //! Probing: looking at a message before receiving it, and taking it out of matching (MPI-5.0 section 3.8).
 
 use rwmpi_protocol::Pattern;
-use rwmpi_transport::{Fabric, WriteSpan};
+use rwmpi_transport::Fabric;
 
 use super::operation::ReceiveOperation;
+use super::pieces::Sink;
 use super::{Completion, Engine, Failure, Operation, OperationId};
 
 /// A message that a matched probe has taken: only its holder can receive it.
@@ -29,9 +30,10 @@ impl<F: Fabric> Engine<F> {
     pub(crate) fn start_matched_receive(
         &mut self,
         message: MatchedMessage,
-        buffer: WriteSpan<'static>,
+        buffer: impl Into<Sink>,
     ) -> Result<OperationId, Failure> {
         let pattern = Pattern { context: 0, source: None, tag: None };
+        let buffer = buffer.into();
         let receive = ReceiveOperation { pattern, buffer, slot: None, matched: true, withdrawing: false };
         let id = self.add_operation(Operation::Receive(receive));
         let begun = self.check_alive().and_then(|()| self.meet(id, message.key));

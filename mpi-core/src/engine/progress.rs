@@ -107,10 +107,10 @@ impl<F: Fabric> Engine<F> {
     /// A rank that waits for its own unmatched message would wait for ever: the library keeps a copy instead, so the send is
     /// done. (A synchronous send really has to wait.)
     pub(crate) fn detach_local(&mut self, id: OperationId) {
-        let Operation::Send(send) = &self.operations[id as usize] else { return };
+        let Operation::Send(send) = &mut self.operations[id as usize] else { return };
         if let (Stage::Local { key }, SendMode::Standard) = (send.stage, send.mode) {
             let mut data = vec![0; send.data.len()];
-            send.data.copy_to(data.as_mut_slice().into());
+            send.data.part(0, data.len()).copy_to(data.as_mut_slice().into());
             self.unexpected_bytes += data.len() as u64;
             self.unexpected[key].body = Body::Stored { data, answer: None };
             self.finish(id, Ok(super::Completion::SENT));

@@ -4,6 +4,7 @@ use rwmpi_protocol::{Envelope, Fifo, Pattern, Posting, RequestForSend, Rule};
 use rwmpi_transport::{Enqueue, Fabric, Queue, ReadSpan, RemoteAddress, WriteSpan};
 
 use super::operation::{ReceiveOperation, Received, SendOperation, Stage};
+use super::pieces::Sink;
 use super::slots::{claimed, open};
 use super::transfer::{SHARE_MIN, Transfer, claim_word};
 use super::{
@@ -70,13 +71,10 @@ impl<F: Fabric> Engine<F> {
     }
 
     /// Starts a receive.
-    pub(crate) fn start_receive(
-        &mut self,
-        pattern: Pattern,
-        buffer: WriteSpan<'static>,
-    ) -> Result<OperationId, Failure> {
+    pub(crate) fn start_receive(&mut self, pattern: Pattern, buffer: impl Into<Sink>) -> Result<OperationId, Failure> {
         self.check_alive()?;
-        let worth = self.prepare_to_post(&pattern, buffer).map_err(|failure| self.poisoned(failure))?;
+        let buffer = buffer.into();
+        let worth = self.prepare_to_post(&pattern, &buffer).map_err(|failure| self.poisoned(failure))?;
         let receive = ReceiveOperation { pattern, buffer, slot: None, matched: false, withdrawing: false };
         let id = self.add_operation(Operation::Receive(receive));
         let begun = match self.receiver.post(id, pattern, worth) {
@@ -99,7 +97,8 @@ impl<F: Fabric> Engine<F> {
     }
 
     /// Before a receive is posted that might be advertised, what has arrived is dealt with, so that the request is fresh.
-    fn prepare_to_post(&mut self, pattern: &Pattern, buffer: WriteSpan<'static>) -> Result<bool, Failure> {
+    fn prepare_to_post(&mut self, pattern: &Pattern, buffer: &Sink) -> Result<bool, Failure> {
+        let Some(buffer) = buffer.span() else { return Ok(false) };
         let capacity = buffer.len() as u64;
         if !self.advertises(buffer.len()) {
             return Ok(false);
@@ -148,7 +147,7 @@ impl<F: Fabric> Engine<F> {
     /// Sends a request to one source; false if that can't be done.
     fn request_from(&mut self, id: OperationId, source: u32, serial: u32) -> bool {
         let Operation::Receive(receive) = &self.operations[id as usize] else { return false };
-        let (pattern, buffer) = (receive.pattern, receive.buffer);
+        let (pattern, Some(buffer)) = (receive.pattern, receive.buffer.span()) else { return false };
         if receive.withdrawing {
             return false;
         }
@@ -244,9 +243,9 @@ impl<F: Fabric> Engine<F> {
 
     /// Copies a whole message that lies in this rank's memory into a receive, which completes.
     pub(super) fn fill(&mut self, id: OperationId, data: ReadSpan<'_>, source: u32, tag: u32) {
-        let Operation::Receive(receive) = &self.operations[id as usize] else { return };
+        let Operation::Receive(receive) = &mut self.operations[id as usize] else { return };
         let taken = data.len().min(receive.buffer.len());
-        data.part(0, taken).copy_to(receive.buffer);
+        receive.buffer.put(0, taken, |into| data.part(0, taken).copy_to(into));
         let outcome = ReceiveOperation::outcome(receive.buffer.len(), source, tag, data.len() as u64);
         self.finish(id, outcome);
     }
@@ -268,10 +267,10 @@ impl<F: Fabric> Engine<F> {
             }
             Body::Announced { address, answer } => self.fetch(id, source, tag, &address, answer)?,
             Body::Local(send) => {
-                if let Operation::Send(operation) = &self.operations[send as usize] {
-                    let data = operation.data;
+                if let Operation::Send(operation) = &mut self.operations[send as usize] {
+                    let mut data = std::mem::take(&mut operation.data);
                     self.count_single_copy(len);
-                    self.fill(id, data, source, tag);
+                    self.fill(id, data.part(0, data.len()), source, tag);
                 }
                 self.finish(send, Ok(Completion::SENT));
             }
@@ -284,7 +283,7 @@ impl<F: Fabric> Engine<F> {
         let Operation::Receive(receive) = &mut self.operations[id as usize] else { return };
         receive.matched = true;
         let taken = arrived.len().min(receive.buffer.len());
-        ReadSpan::from(&arrived[..taken]).copy_to(receive.buffer);
+        receive.buffer.put(0, taken, |into| ReadSpan::from(&arrived[..taken]).copy_to(into));
         if let Some(Stream { target, .. }) = &mut self.peers[source as usize].stream {
             debug_assert!(matches!(target, Target::Unexpected(other) if *other == key));
             *target = Target::Receive(id);
@@ -301,15 +300,22 @@ impl<F: Fabric> Engine<F> {
         answer: u32,
     ) -> Result<(), Failure> {
         let Operation::Receive(receive) = &mut self.operations[id as usize] else { return Ok(()) };
-        let (capacity, buffer) = (receive.buffer.len(), receive.buffer);
+        let capacity = receive.buffer.len();
         receive.matched = true;
-        if address.len >= SHARE_MIN && address.len <= capacity as u64 && self.claims_with(source) {
+        if let Some(buffer) = receive.buffer.span()
+            && (SHARE_MIN..=capacity as u64).contains(&address.len)
+            && self.claims_with(source)
+        {
             return self.fetch_together(id, source, tag, address, answer, buffer);
         }
+        let Operation::Receive(receive) = &mut self.operations[id as usize] else { return Ok(()) };
         let taken = capacity.min(address.len as usize);
-        let into = buffer.part(0, taken);
-        let read = self.fabric.remote_read(source as usize, address, 0, into);
-        read.map_err(|error| Failure::Remote { peer: source, error })?;
+        let piece_len = receive.buffer.piece_len().max(1);
+        for offset in (0..taken).step_by(piece_len) {
+            let read = |into: WriteSpan<'_>| self.fabric.remote_read(source as usize, address, offset as u64, into);
+            let read = receive.buffer.put(offset, piece_len.min(taken - offset), read);
+            read.map_err(|error| Failure::Remote { peer: source, error })?;
+        }
         self.finish(id, ReceiveOperation::outcome(capacity, source, tag, address.len));
         self.answer(source, answer)
     }

@@ -4,6 +4,7 @@ use rwmpi_protocol::{Choice, Envelope, Fifo, RequestForSend, Rule};
 use rwmpi_transport::{Backoff, Enqueue, Fabric, Header, PushError, Queue, ReadSpan};
 
 use super::operation::{SendOperation, Stage};
+use super::pieces::{Scattered, Source};
 use super::policy::{WRITE_MIN, single_copy_min};
 use super::slots::{claimed, open};
 use super::transfer::{SHARE_MIN, Transfer, claim_word};
@@ -58,7 +59,20 @@ impl<F: Fabric> Engine<F> {
                 }
             }
         }
-        self.start_general_send(peer, context, tag, data, mode)
+        self.start_general_send(peer, context, tag, Source::Span(data), mode)
+    }
+
+    /// As [`Engine::start_send`], of bytes that do not lie side by side.
+    pub(crate) fn start_scattered_send(
+        &mut self,
+        peer: u32,
+        context: u32,
+        tag: u32,
+        data: Box<dyn Scattered>,
+        mode: SendMode,
+    ) -> Result<Option<OperationId>, Failure> {
+        self.count_message(peer, data.len() as u64);
+        self.start_general_send(peer, context, tag, Source::scattered(data), mode)
     }
 
     #[cold]
@@ -67,7 +81,7 @@ impl<F: Fabric> Engine<F> {
         peer: u32,
         context: u32,
         tag: u32,
-        data: ReadSpan<'static>,
+        data: Source,
         mode: SendMode,
     ) -> Result<Option<OperationId>, Failure> {
         self.check_alive()?;
@@ -114,15 +128,22 @@ impl<F: Fabric> Engine<F> {
 
     /// Goes on with a send from wherever it stands. Afterwards it is done, waiting, or still to be gone on with.
     pub(super) fn advance_send(&mut self, id: OperationId, enqueue: Enqueue) -> Result<(), Failure> {
-        let Operation::Send(send) = &self.operations[id as usize] else { return Ok(()) };
-        let (peer, mode, data, stage) = (send.peer, send.mode, send.data, send.stage);
+        let Operation::Send(send) = &mut self.operations[id as usize] else { return Ok(()) };
+        let (peer, mode, stage) = (send.peer, send.mode, send.stage);
+        if let Stage::Waiting | Stage::Local { .. } = stage {
+            return Ok(());
+        }
         let envelope = Envelope { context: send.context, source: 0, tag: send.tag };
+        let mut data = std::mem::take(&mut send.data);
         let progress = match stage {
-            Stage::Queued { fifo } => self.dispatch(id, peer, &envelope, data, mode, fifo, enqueue)?,
-            Stage::Streaming { sent } => self.stream(peer, data, sent, mode, enqueue)?,
+            Stage::Streaming { sent } => self.stream(peer, &mut data, sent, mode, enqueue),
+            Stage::Queued { fifo } => self.dispatch(id, peer, &envelope, &mut data, mode, fifo, enqueue),
             Stage::Waiting | Stage::Local { .. } => return Ok(()),
         };
-        let stage = match progress {
+        if let Operation::Send(send) = &mut self.operations[id as usize] {
+            send.data = data;
+        }
+        let stage = match progress? {
             Progress::Done => {
                 self.finish(id, Ok(Completion::SENT));
                 return Ok(());
@@ -145,13 +166,13 @@ impl<F: Fabric> Engine<F> {
         id: OperationId,
         peer: u32,
         envelope: &Envelope,
-        data: ReadSpan<'static>,
+        data: &mut Source,
         mode: SendMode,
         mut fifo: Fifo,
         enqueue: Enqueue,
     ) -> Result<Progress, Failure> {
         if fifo == Fifo::Open && self.rule != Rule::Nsr {
-            match self.choose(peer, envelope, data)? {
+            match self.choose(peer, envelope, data.len() as u64)? {
                 Choice::Write(request) => return self.write(id, peer, envelope.tag, &request, data),
                 Choice::Fifo(chosen) => fifo = chosen,
             }
@@ -159,7 +180,7 @@ impl<F: Fabric> Engine<F> {
         let position = self.fabric.pushed(peer as usize);
         let (header, payload) = self.first_cell(id, peer, envelope, data, mode);
         let pushed = match &payload {
-            First::Whole => self.try_push(peer, enqueue, header, data),
+            First::Whole => self.try_push(peer, enqueue, header, data.part(0, data.len())),
             First::Begin(body) => self.try_push(peer, enqueue, header, bytemuck::bytes_of(body).into()),
             First::Announce(body) => self.try_push(peer, enqueue, header, bytemuck::bytes_of(body).into()),
         };
@@ -187,14 +208,17 @@ impl<F: Fabric> Engine<F> {
         id: OperationId,
         peer: u32,
         envelope: &Envelope,
-        data: ReadSpan<'static>,
+        data: &Source,
         mode: SendMode,
     ) -> (Header, First) {
         let next_request = self.peers[peer as usize].sender.next_request();
         let header = |kind| [kind, envelope.context, envelope.tag, next_request];
         let auto = matches!(self.rule, Rule::Auto { .. });
-        if auto && data.len() as u64 >= WRITE_MIN {
-            let address = self.fabric.address_of(data);
+        if auto
+            && data.len() as u64 >= WRITE_MIN
+            && let Some(span) = data.span()
+        {
+            let address = self.fabric.address_of(span);
             let way = self.fabric.way_from(peer as usize, &address);
             if way.is_some_and(|way| way.reads() && data.len() as u64 >= single_copy_min(way)) {
                 let address = wire::address_words(&address);
@@ -212,7 +236,7 @@ impl<F: Fabric> Engine<F> {
     fn stream(
         &mut self,
         peer: u32,
-        data: ReadSpan<'static>,
+        data: &mut Source,
         mut sent: usize,
         mode: SendMode,
         mut enqueue: Enqueue,
@@ -243,8 +267,7 @@ impl<F: Fabric> Engine<F> {
     }
 
     /// Asks the protocol for the way, and takes the claim word where there is one.
-    fn choose(&mut self, peer: u32, envelope: &Envelope, data: ReadSpan<'static>) -> Result<Choice, Failure> {
-        let len = data.len() as u64;
+    fn choose(&mut self, peer: u32, envelope: &Envelope, len: u64) -> Result<Choice, Failure> {
         let worth = len >= WRITE_MIN;
         if worth || self.rule == Rule::Sr {
             self.collect_requests(peer as usize)?;
@@ -305,7 +328,7 @@ impl<F: Fabric> Engine<F> {
         peer: u32,
         tag: u32,
         request: &RequestForSend,
-        data: ReadSpan<'static>,
+        data: &mut Source,
     ) -> Result<Progress, Failure> {
         let len = data.len() as u64;
         self.count_remote_write(len);
@@ -313,13 +336,21 @@ impl<F: Fabric> Engine<F> {
         let RequestForSend { slot, generation, .. } = *request;
         let transfer = Transfer { owner: peer, slot, generation, len };
         let target = wire::address(request.target);
-        if len >= SHARE_MIN && self.claims_with(peer) && self.invite(id, peer, tag, &transfer, data)? {
+        if let Some(data) = data.span()
+            && len >= SHARE_MIN
+            && self.claims_with(peer)
+            && self.invite(id, peer, tag, &transfer, data)?
+        {
             if !self.write_chunks(&transfer, &target, data)? {
                 return Ok(Progress::Waiting);
             }
-        } else if len > 0 {
-            let written = self.fabric.remote_write(peer as usize, &target, 0, data);
-            written.map_err(|error| Failure::Remote { peer, error })?;
+        } else {
+            let piece_len = data.piece_len().max(1);
+            for offset in (0..data.len()).step_by(piece_len) {
+                let piece = data.part(offset, piece_len.min(data.len() - offset));
+                let written = self.fabric.remote_write(peer as usize, &target, offset as u64, piece);
+                written.map_err(|error| Failure::Remote { peer, error })?;
+            }
         }
         self.notify_written(&transfer, tag, Some(id))?;
         Ok(Progress::Done)
@@ -385,7 +416,7 @@ impl<F: Fabric> Engine<F> {
     }
 
     /// A message to this rank: one copy if its receive waits, otherwise it waits for its receive where it is.
-    fn send_to_self(&mut self, send: SendOperation) -> Result<Option<OperationId>, Failure> {
+    fn send_to_self(&mut self, mut send: SendOperation) -> Result<Option<OperationId>, Failure> {
         let envelope = Envelope { context: send.context, source: self.me(), tag: send.tag };
         if let Some(receive) = self.match_arrival(&envelope) {
             self.count_single_copy(send.data.len() as u64);
@@ -393,7 +424,7 @@ impl<F: Fabric> Engine<F> {
                 // Its receive came first, and is written to: what a request from oneself would bring about.
                 self.count_remote_write(send.data.len() as u64);
             }
-            self.fill(receive, send.data, envelope.source, envelope.tag);
+            self.fill(receive, send.data.part(0, send.data.len()), envelope.source, envelope.tag);
             return Ok(None);
         }
         let len = send.data.len() as u64;

@@ -154,7 +154,7 @@ impl<F: Fabric> Engine<F> {
         target: &RemoteAddress,
     ) -> Result<(), Failure> {
         let super::Operation::Send(send) = &self.operations[id as usize] else { return Ok(()) };
-        let (data, tag) = (send.data, send.tag);
+        let (Some(data), tag) = (send.data.span(), send.tag) else { return Ok(()) };
         debug_assert_eq!(send.peer, peer);
         if data.len() as u64 == transfer.len && self.write_chunks(transfer, target, data)? {
             self.notify_written(transfer, tag, None)?;

@@ -5,7 +5,12 @@ use rwmpi_transport::{ReadSpan, WriteSpan};
 
 use crate::Result;
 use crate::datatype::{Datatype, pack, pack_into, unpack, unpack_from};
+use crate::engine::{Scattered, Sink};
 use crate::error::{Error, ErrorClass};
+
+/// Elements of at least so many bytes that do not lie side by side go in pieces. Fewer are packed whole: then their message takes
+/// whichever way is the shortest.
+const PIECES_MIN: usize = 64 << 10;
 
 /// `count` elements of a datatype, somewhere in memory.
 #[derive(Clone, Debug)]
@@ -51,6 +56,19 @@ impl Elements {
         let (offset, len) = self.datatype.run(self.count)?;
         // SAFETY: by the contract of `new` the bytes are writable until the operation has completed.
         Some(unsafe { WriteSpan::new(self.start.wrapping_offset(offset as isize), len as usize) })
+    }
+
+    /// Where a message for them goes.
+    pub(crate) fn sink(&self) -> Result<Sink> {
+        match self.write_span() {
+            Some(span) => Ok(span.into()),
+            None => self.packed_size().map(|_| Sink::scattered(Box::new(self.clone()))),
+        }
+    }
+
+    /// Whether they are packed and unpacked in pieces, if they do not lie side by side.
+    pub(super) fn go_in_pieces(&self) -> Result<bool> {
+        Ok(self.packed_size()? >= PIECES_MIN)
     }
 
     /// Bytes of them, packed.
@@ -111,11 +129,21 @@ impl Elements {
         // SAFETY: as in `pack_span`, the other way round.
         unsafe { unpack_from(self.start, self.count, &self.datatype, 0, from.start(), from.len()) };
     }
+}
 
-    /// Takes packed bytes apart into them.
-    pub(crate) fn unpack(&self, bytes: &[u8]) {
+impl Scattered for Elements {
+    fn len(&self) -> usize {
+        self.bytes()
+    }
+
+    fn pack(&self, at: usize, into: &mut [u8]) {
+        // SAFETY: by the contract of `new` the elements are readable; the slice is not of their memory.
+        unsafe { pack(self.start, self.count, &self.datatype, at as u64, into) };
+    }
+
+    fn unpack(&self, at: usize, bytes: &[u8]) {
         // SAFETY: by the contract of `new` the elements are writable; the slice is not of their memory.
-        unsafe { unpack(self.start, self.count, &self.datatype, 0, bytes) };
+        unsafe { unpack(self.start, self.count, &self.datatype, at as u64, bytes) };
     }
 }
 
@@ -124,16 +152,16 @@ fn no_memory(size: u64) -> Error {
     Error::new(ErrorClass::NoMemory, format!("there is no memory to pack {size} bytes"))
 }
 
+/// Room that the engine writes to; as [`read_span_of`].
+pub(crate) fn write_span_of(room: &mut [u8]) -> WriteSpan<'static> {
+    // SAFETY: the callers keep the vector as long as the operation, and look at it only afterwards.
+    unsafe { WriteSpan::new(room.as_mut_ptr(), room.len()) }
+}
+
 /// A packed copy that the engine reads from.
 ///
 /// Moving a vector leaves its bytes where they are: whoever keeps the vector until the operation has completed keeps the span valid.
 pub(crate) fn read_span_of(packed: &[u8]) -> ReadSpan<'static> {
     // SAFETY: the callers keep the vector as long as the operation.
     unsafe { ReadSpan::new(packed.as_ptr(), packed.len()) }
-}
-
-/// Room that the engine writes to; as [`read_span_of`].
-pub(crate) fn write_span_of(room: &mut [u8]) -> WriteSpan<'static> {
-    // SAFETY: the callers keep the vector as long as the operation, and look at it only afterwards.
-    unsafe { WriteSpan::new(room.as_mut_ptr(), room.len()) }
 }

@@ -75,7 +75,8 @@ impl Persistent {
         }
         self.active = Some(match &self.what {
             What::Send { elements, destination, tag, mode } => {
-                communicator.start_send_elements(elements, *destination, *tag, *mode)?
+                let started = communicator.start_send_elements(elements, *destination, *tag, *mode)?;
+                started.unwrap_or_else(|| Request::done(communicator, super::Status::EMPTY))
             }
             What::BufferedSend { elements, destination, tag, overhead } => {
                 endpoint.buffered_send(communicator, elements, *destination, *tag, *overhead)?;

@@ -3,10 +3,9 @@
 use rwmpi_protocol::Pattern;
 
 use super::elements::{read_span_of, write_span_of};
-use super::request::Receiving;
 use super::{Elements, Endpoint, Request, Status};
 use crate::activity::{Call, Target};
-use crate::engine::{Completion, MatchedMessage, SendMode};
+use crate::engine::{Completion, MatchedMessage, OperationId, Scattered, SendMode};
 use crate::waiting::Awaited;
 use crate::{Communicator, Destination, Result, Source, TagSelector};
 
@@ -50,15 +49,19 @@ impl Communicator {
     pub fn send_elements(&self, elements: &Elements, destination: Destination, tag: i32, mode: Mode) -> Result<()> {
         let call = mode.call();
         let Some(peer) = self.checked_destination(call, destination, tag)? else { return Ok(()) };
+        let process = self.process();
         let packed;
         let span = match elements.read_span() {
             Some(span) => span,
+            None if elements.go_in_pieces()? => {
+                let started = self.start_scattered_send(elements, peer, Target::send(destination, tag), tag, mode)?;
+                return started.map_or(Ok(()), |id| process.wait(id).map(drop).map_err(self.failed(call)));
+            }
             None => {
                 packed = elements.packed()?;
                 read_span_of(&packed)
             }
         };
-        let process = self.process();
         let engine = process.enter(call, Target::send(destination, tag), self.context(), span.len());
         process.send(engine, (peer, self.context(), tag as u32), span, mode.in_engine()).map_err(self.failed(call))
     }
@@ -71,29 +74,46 @@ impl Communicator {
     pub fn receive_elements(&self, elements: &Elements, source: Source, tag: TagSelector) -> Result<Status> {
         let call = Call::Receive;
         let Some(pattern) = self.checked_pattern(call, source, tag, self.context())? else { return Ok(Status::NOBODY) };
-        let Some(span) = elements.write_span() else { return self.receive_and_unpack(elements, source, tag, pattern) };
+        let target = Target::receive(source, tag);
+        let Some(span) = elements.write_span() else { return self.receive_and_unpack(elements, target, pattern) };
         let process = self.process();
-        let engine = process.enter(call, Target::receive(source, tag), pattern.context, span.len());
+        let engine = process.enter(call, target, pattern.context, span.len());
         let completion = process.receive(engine, pattern, span).map_err(self.failed(call))?;
         Ok(Status::new(self, completion))
     }
 
-    fn receive_and_unpack(
+    fn receive_and_unpack(&self, elements: &Elements, target: Target, pattern: Pattern) -> Result<Status> {
+        let (call, process) = (Call::Receive, self.process());
+        let mut engine = process.enter(call, target, pattern.context, elements.packed_size()?);
+        let outcome = if elements.go_in_pieces()? {
+            let started = engine.start_receive(pattern, elements.sink()?);
+            drop(engine);
+            started.and_then(|id| process.wait(id))
+        } else {
+            let mut room = elements.room()?;
+            let outcome = process.receive(engine, pattern, write_span_of(&mut room));
+            let arrived = outcome.as_ref().map_or(room.len(), |completion| completion.bytes as usize);
+            elements.unpack(0, &room[..arrived]);
+            outcome
+        };
+        outcome.map(|completion| Status::new(self, completion)).map_err(self.failed(call))
+    }
+
+    /// Starts a send of elements that go in pieces.
+    pub(super) fn start_scattered_send(
         &self,
         elements: &Elements,
-        source: Source,
-        tag: TagSelector,
-        pattern: Pattern,
-    ) -> Result<Status> {
-        let call = Call::Receive;
-        let mut room = elements.room()?;
-        let span = write_span_of(&mut room);
-        let process = self.process();
-        let engine = process.enter(call, Target::receive(source, tag), pattern.context, span.len());
-        let outcome = process.receive(engine, pattern, span);
-        let arrived = outcome.as_ref().map_or(room.len(), |completion| completion.bytes as usize);
-        elements.unpack(&room[..arrived]);
-        outcome.map(|completion| Status::new(self, completion)).map_err(self.failed(call))
+        peer: u32,
+        target: Target,
+        tag: i32,
+        mode: Mode,
+    ) -> Result<Option<OperationId>> {
+        let (call, len) = (mode.call(), elements.packed_size()?);
+        let mut engine = self.process().enter(call, target, self.context(), len);
+        let data = Box::new(elements.clone());
+        let started = engine.start_scattered_send(peer, self.context(), tag as u32, data, mode.in_engine());
+        drop(engine);
+        started.map_err(self.failed(call))
     }
 
     /// Waits for a message that a receive with these arguments would get (MPI_Probe).
@@ -162,7 +182,7 @@ impl Communicator {
     /// # Errors
     /// Whatever keeps it from being received.
     pub fn start_receive_taken(&self, elements: Elements, message: TakenMessage) -> Result<Request> {
-        Receiving::start(self, elements, |engine, span| engine.start_matched_receive(message.message, span))
+        Request::receiving(self, &elements, |engine, sink| engine.start_matched_receive(message.message, sink))
     }
 
     /// Sends to one and receives from another at the same time (MPI_Sendrecv).

@@ -5,13 +5,12 @@ use std::mem::ManuallyDrop;
 use std::rc::Rc;
 
 use rwmpi_protocol::Pattern;
-use rwmpi_transport::WriteSpan;
 
 use super::buffered::BufferedSend;
-use super::elements::{read_span_of, write_span_of};
+use super::elements::read_span_of;
 use super::{AttachedBuffer, BufferOwner, Elements, Generalized, Mode, Persistent, Status};
 use crate::activity::{Call, Target};
-use crate::engine::{Failure, OperationId};
+use crate::engine::{Failure, OperationId, Sink};
 use crate::error::{Error, ErrorClass};
 use crate::job_engine::JobEngine;
 use crate::process::Process;
@@ -117,7 +116,7 @@ pub(super) enum State {
     /// A send; the packed copy that it reads from.
     Sending { id: OperationId, call: Call, packed: Option<Loan> },
     /// A receive.
-    Receiving(Receiving),
+    Receiving(OperationId),
     /// A receive and a send that belong together.
     Both(Box<[Request; 2]>),
     /// A nonblocking collective; the memory that only it uses.
@@ -144,35 +143,8 @@ impl Loan {
     }
 }
 
-/// A receive in flight.
-pub(super) struct Receiving {
-    id: OperationId,
-    /// Where the message arrives if it has to be unpacked, and what it is unpacked into.
-    staging: Option<Box<(Loan, Elements)>>,
-}
-
-impl Receiving {
-    /// Starts a receive by `start`, into the elements or into memory to unpack from.
-    pub(super) fn start(
-        communicator: &Communicator,
-        elements: Elements,
-        start: impl FnOnce(&mut JobEngine, WriteSpan<'static>) -> std::result::Result<OperationId, Failure>,
-    ) -> Result<Request> {
-        let (span, staging) = match elements.write_span() {
-            Some(span) => (span, None),
-            None => {
-                let mut room = elements.room()?;
-                (write_span_of(&mut room), Some(Box::new((Loan::new(room), elements))))
-            }
-        };
-        let started = start(&mut communicator.process().engine(), span);
-        let id = started.map_err(communicator.failed(Call::Receive))?;
-        Ok(Request::new(communicator, State::Receiving(Receiving { id, staging })))
-    }
-}
-
 impl Communicator {
-    /// Starts a send (MPI_Isend, MPI_Issend, MPI_Irsend).
+    /// Starts a send (MPI_Isend, MPI_Issend, MPI_Irsend); `None`: it has completed already.
     ///
     /// # Errors
     /// As [`Communicator::send_elements`].
@@ -182,25 +154,26 @@ impl Communicator {
         destination: Destination,
         tag: i32,
         mode: Mode,
-    ) -> Result<Request> {
+    ) -> Result<Option<Request>> {
         let call = mode.call();
-        let Some(peer) = self.checked_destination(call, destination, tag)? else {
-            return Ok(Request::done(self, Status::EMPTY));
-        };
+        let Some(peer) = self.checked_destination(call, destination, tag)? else { return Ok(None) };
+        let target = Target::send(destination, tag);
         let (span, packed) = match elements.read_span() {
             Some(span) => (span, None),
+            None if elements.go_in_pieces()? => {
+                let started = self.start_scattered_send(elements, peer, target, tag, mode)?;
+                return Ok(started.map(|id| Request::new(self, State::Sending { id, call, packed: None })));
+            }
             None => {
                 let packed = elements.packed()?;
                 (read_span_of(&packed), Some(Loan::new(packed)))
             }
         };
-        let mut engine = self.process().enter(call, Target::send(destination, tag), self.context(), span.len());
+        let mut engine = self.process().enter(call, target, self.context(), span.len());
         let started = engine.start_send(peer, self.context(), tag as u32, span, mode.in_engine());
         drop(engine);
-        Ok(match started.map_err(self.failed(call))? {
-            Some(id) => Request::new(self, State::Sending { id, call, packed }),
-            None => Request::done(self, Status::EMPTY),
-        })
+        let id = started.map_err(self.failed(call))?;
+        Ok(id.map(|id| Request::new(self, State::Sending { id, call, packed })))
     }
 
     /// Starts a receive (MPI_Irecv).
@@ -212,7 +185,7 @@ impl Communicator {
         let pattern: Option<Pattern> = self.checked_pattern(call, source, tag, self.context())?;
         let Some(pattern) = pattern else { return Ok(Request::done(self, Status::NOBODY)) };
         drop(self.process().enter(call, Target::receive(source, tag), pattern.context, 0));
-        Receiving::start(self, elements, |engine, span| engine.start_receive(pattern, span))
+        Request::receiving(self, &elements, |engine, sink| engine.start_receive(pattern, sink))
     }
 
     /// Starts a send and a receive that complete together (MPI_Isendrecv).
@@ -227,6 +200,7 @@ impl Communicator {
         self.checked_destination(Call::Send, destination, send_tag)?;
         let incoming = self.start_receive_elements(received, source, receive_tag)?;
         let outgoing = self.start_send_elements(sent, destination, send_tag, Mode::Standard)?;
+        let outgoing = outgoing.unwrap_or_else(|| Request::done(self, Status::EMPTY));
         Ok(Request::new(self, State::Both(Box::new([incoming, outgoing]))))
     }
 
@@ -266,6 +240,17 @@ impl Communicator {
 impl Request {
     pub(super) fn new(communicator: &Communicator, state: State) -> Self {
         Request { communicator: communicator.clone(), state }
+    }
+
+    /// A receive into elements, which `start` starts.
+    pub(super) fn receiving(
+        communicator: &Communicator,
+        elements: &Elements,
+        start: impl FnOnce(&mut JobEngine, Sink) -> std::result::Result<OperationId, Failure>,
+    ) -> Result<Self> {
+        let started = start(&mut communicator.process().engine(), elements.sink()?);
+        let id = started.map_err(communicator.failed(Call::Receive))?;
+        Ok(Request::new(communicator, State::Receiving(id)))
     }
 
     /// One that has completed already.
@@ -343,7 +328,7 @@ impl Request {
         };
         match &self.state {
             State::Done(_) => true,
-            State::Sending { id, .. } | State::Receiving(Receiving { id, .. }) => is_done(*id),
+            State::Sending { id, .. } | State::Receiving(id) => is_done(*id),
             State::Both(both) => both.iter().all(Request::is_done),
             State::Collective { id, .. } => process.tasks().is_done(*id),
             State::Persistent(persistent) => persistent.active().is_none_or(Request::is_done),
@@ -362,7 +347,7 @@ impl Request {
         }
         let status = match &self.state {
             State::Done(status) => *status,
-            State::Sending { id, .. } | State::Receiving(Receiving { id, .. }) => {
+            State::Sending { id, .. } | State::Receiving(id) => {
                 let outcome = self.communicator.process().engine().outcome(*id);
                 let completion = outcome.and_then(|outcome| outcome.ok());
                 completion.map_or(Status::EMPTY, |completion| Status::new(&self.communicator, completion))
@@ -397,16 +382,7 @@ impl Request {
                 packed.take().map(Loan::end);
                 Ok(Status::new(communicator, outcome?))
             }
-            State::Receiving(receiving) => {
-                let outcome = collect(receiving.id, Call::Receive);
-                if let Some(staging) = receiving.staging.take() {
-                    let (room, elements) = *staging;
-                    let room = room.end();
-                    let arrived = outcome.as_ref().map_or(room.len(), |completion| completion.bytes as usize);
-                    elements.unpack(&room[..arrived]);
-                }
-                Ok(Status::new(communicator, outcome?))
-            }
+            State::Receiving(id) => Ok(Status::new(communicator, collect(*id, Call::Receive)?)),
             State::Both(both) => {
                 let [incoming, outgoing] = &mut **both;
                 let status = incoming.finish();
@@ -440,7 +416,7 @@ impl Request {
 
     fn awaited(&self) -> Awaited {
         match &self.state {
-            State::Sending { id, .. } | State::Receiving(Receiving { id, .. }) => Awaited::Operation(*id),
+            State::Sending { id, .. } | State::Receiving(id) => Awaited::Operation(*id),
             State::Both(both) => both[0].awaited(),
             State::Persistent(persistent) => persistent.active().map_or(Awaited::Unknown, Request::awaited),
             State::Done(_) | State::Collective { .. } | State::Generalized(_) | State::Flushing(_) => Awaited::Unknown,
@@ -453,7 +429,7 @@ impl Request {
         let process = self.communicator.process();
         match &mut self.state {
             // Waiting on after a failure gives up, or ends the job.
-            State::Sending { id, .. } | State::Receiving(Receiving { id, .. }) => drop(process.wait(*id)),
+            State::Sending { id, .. } | State::Receiving(id) => drop(process.wait(*id)),
             State::Both(both) => both.iter_mut().for_each(Request::give_up),
             State::Persistent(persistent) => {
                 if let Some(mut active) = persistent.take_active() {
@@ -479,8 +455,8 @@ impl Request {
                 let cancelled = self.communicator.process().engine().cancel(*id);
                 cancelled.map_err(self.communicator.failed(*call))
             }
-            State::Receiving(receiving) => {
-                let cancelled = self.communicator.process().engine().cancel(receiving.id);
+            State::Receiving(id) => {
+                let cancelled = self.communicator.process().engine().cancel(*id);
                 cancelled.map_err(self.communicator.failed(Call::Receive))
             }
             State::Persistent(persistent) => match persistent.active_mut() {

@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 
 use rwmpi_transport::{ReadSpan, RemoteAddress, WriteSpan};
 
+use crate::engine::Scattered;
+
 /// Bytes after each buffer that nobody may change.
 const MARGIN: usize = 16;
 /// What lent memory holds before anybody has written it.
@@ -20,6 +22,24 @@ const RETURNED: u8 = 0x5a;
 pub(super) enum Use {
     Send,
     Receive,
+}
+
+/// A buffer that the engine has to take as if its bytes were scattered.
+#[derive(Debug)]
+pub(super) struct Apart(pub(super) WriteSpan<'static>);
+
+impl Scattered for Apart {
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn pack(&self, at: usize, into: &mut [u8]) {
+        self.0.as_read().part(at, into.len()).copy_to(into.into());
+    }
+
+    fn unpack(&self, at: usize, bytes: &[u8]) {
+        ReadSpan::from(bytes).copy_to(self.0.part(at, bytes.len()));
+    }
 }
 
 /// Names a block.

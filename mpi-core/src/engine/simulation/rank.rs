@@ -8,12 +8,12 @@ use rwmpi_protocol::Pattern;
 use rwmpi_transport::{Backoff, Fabric, ReadSpan, Signal, WriteSpan};
 
 use super::fabric::{SimFabric, Turn};
-use super::memory::{BlockId, Use, bytes};
+use super::memory::{Apart, BlockId, Use, bytes};
 use super::network::Network;
 use super::oracle::{Bytes, Got, Message, Receive, Record, contents};
 use super::program::{BARRIERS, FREE, How, MEETING, Mode, Program, Step};
 use crate::engine::Received;
-use crate::engine::{Completion, Engine, Failure, OperationId, Outcome, SendMode};
+use crate::engine::{Completion, Engine, Failure, OperationId, Outcome, SendMode, Sink};
 
 /// What all ranks of a run share.
 pub(super) struct World {
@@ -198,11 +198,16 @@ impl<'run> Rank<'run> {
         mode: Mode,
     ) -> Attempt<Option<OperationId>> {
         let (peer, data) = (dest as u32, span.as_read());
-        match mode {
-            Mode::Standard => self.engine.start_send(peer, context, tag, data, SendMode::Standard),
-            Mode::Synchronous => self.engine.start_send(peer, context, tag, data, SendMode::Synchronous),
-            Mode::Buffered => self.engine.start_buffered_send(peer, context, tag, data),
+        let engine_mode = match mode {
+            Mode::Standard => SendMode::Standard,
+            Mode::Synchronous => SendMode::Synchronous,
+            Mode::Buffered => return self.engine.start_buffered_send(peer, context, tag, data),
+        };
+        if self.chance(25) {
+            let scattered = Box::new(Apart(span));
+            return self.engine.start_scattered_send(peer, context, tag, scattered, engine_mode);
         }
+        self.engine.start_send(peer, context, tag, data, engine_mode)
     }
 
     fn send(&mut self, dest: usize, tag: u32, len: usize, mode: Mode) -> Attempt {
@@ -286,9 +291,15 @@ impl<'run> Rank<'run> {
         (record.receives.len() - 1, block, span)
     }
 
+    /// The buffer, now and then as if its bytes were scattered.
+    fn sink(&mut self, span: WriteSpan<'static>) -> Sink {
+        if self.chance(25) { Sink::scattered(Box::new(Apart(span))) } else { span.into() }
+    }
+
     fn start_receive(&mut self, pattern: Pattern, capacity: usize) -> Attempt {
         let (place, block, span) = self.new_receive(pattern, capacity, None);
-        let started = self.engine.start_receive(pattern, span);
+        let sink = self.sink(span);
+        let started = self.engine.start_receive(pattern, sink);
         let id = self.unless_failed(started, block, span)?;
         self.pending.push(Pending { id, block, span, what: What::Receive(place) });
         Ok(())
@@ -312,7 +323,8 @@ impl<'run> Rank<'run> {
             }
             How::Around { dest, tag, len } => {
                 let (place, block, span) = self.new_receive(pattern, capacity, None);
-                let started = self.engine.start_receive(pattern, span);
+                let sink = self.sink(span);
+                let started = self.engine.start_receive(pattern, sink);
                 let id = self.unless_failed(started, block, span)?;
                 // Should the send fail, the receive is waited for like any other.
                 self.pending.push(Pending { id, block, span, what: What::Receive(place) });
@@ -358,7 +370,8 @@ impl<'run> Rank<'run> {
         let capacity = promised.2.saturating_sub(short * 3);
         let (place, block, span) = self.new_receive(pattern, capacity, Some(promised));
         self.world.record.borrow_mut().receives[place].begun = begun;
-        let started = self.engine.start_matched_receive(message, span);
+        let sink = self.sink(span);
+        let started = self.engine.start_matched_receive(message, sink);
         let id = self.unless_failed(started, block, span)?;
         self.pending.push(Pending { id, block, span, what: What::Receive(place) });
         Ok(())

@@ -1,0 +1,148 @@
+//! Data that do not lie side by side, packed and unpacked piece by piece as their message moves.
+//!
+//! Nowhere is a whole message packed: the sender packs what the next cell or remote write takes, the receiver unpacks what it has
+//! just read. So both work at the same time, on bytes that are still in their caches. Such data have no address that a peer could
+//! be told: they are neither announced nor advertised.
+
+use std::fmt::Debug;
+
+use rwmpi_transport::{ReadSpan, WriteSpan};
+
+/// Bytes that lie scattered in memory and have an order, in which they are packed.
+pub(crate) trait Scattered: Debug {
+    /// How many they are.
+    fn len(&self) -> usize;
+
+    /// Packs those from `at` on until `into` is full. There must be so many.
+    fn pack(&self, at: usize, into: &mut [u8]);
+
+    /// Puts `bytes` where those from `at` on belong. There must be so many.
+    fn unpack(&self, at: usize, bytes: &[u8]);
+}
+
+/// So many bytes at a time where the transport sets no limit.
+const PIECE: usize = 64 << 10;
+
+/// Scattered bytes, and room for a piece of them.
+#[derive(Debug)]
+pub(crate) struct Pieces {
+    bytes: Box<dyn Scattered>,
+    piece: Vec<u8>,
+    /// Where `piece` begins, if it was packed.
+    at: usize,
+}
+
+impl Pieces {
+    fn new(bytes: Box<dyn Scattered>) -> Box<Self> {
+        Box::new(Pieces { bytes, piece: Vec::new(), at: 0 })
+    }
+}
+
+/// What a send sends.
+#[derive(Debug)]
+pub(crate) enum Source {
+    Span(ReadSpan<'static>),
+    Pieces(Box<Pieces>),
+}
+
+impl Source {
+    pub(crate) fn scattered(bytes: Box<dyn Scattered>) -> Self {
+        Source::Pieces(Pieces::new(bytes))
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Source::Span(span) => span.len(),
+            Source::Pieces(pieces) => pieces.bytes.len(),
+        }
+    }
+
+    /// The bytes, if they lie side by side.
+    pub(crate) fn span(&self) -> Option<ReadSpan<'static>> {
+        match self {
+            Source::Span(span) => Some(*span),
+            Source::Pieces(_) => None,
+        }
+    }
+
+    /// How many bytes had better be asked for at a time.
+    pub(crate) fn piece_len(&self) -> usize {
+        self.span().map_or(PIECE, ReadSpan::len)
+    }
+
+    /// `len` bytes from `offset` on. Asked again for the same, it packs nothing.
+    pub(crate) fn part(&mut self, offset: usize, len: usize) -> ReadSpan<'_> {
+        match self {
+            Source::Span(span) => span.part(offset, len),
+            Source::Pieces(pieces) => {
+                if (pieces.at, pieces.piece.len()) != (offset, len) {
+                    pieces.piece.resize(len, 0);
+                    pieces.bytes.pack(offset, &mut pieces.piece);
+                    pieces.at = offset;
+                }
+                pieces.piece.as_slice().into()
+            }
+        }
+    }
+}
+
+impl Default for Source {
+    fn default() -> Self {
+        Source::Span(ReadSpan::EMPTY)
+    }
+}
+
+/// Where a receive puts its message.
+#[derive(Debug)]
+pub(crate) enum Sink {
+    Span(WriteSpan<'static>),
+    Pieces(Box<Pieces>),
+}
+
+impl Sink {
+    pub(crate) fn scattered(bytes: Box<dyn Scattered>) -> Self {
+        Sink::Pieces(Pieces::new(bytes))
+    }
+
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Sink::Span(span) => span.len(),
+            Sink::Pieces(pieces) => pieces.bytes.len(),
+        }
+    }
+
+    /// The memory, if it is one piece.
+    #[inline]
+    pub(crate) fn span(&self) -> Option<WriteSpan<'static>> {
+        match self {
+            Sink::Span(span) => Some(*span),
+            Sink::Pieces(_) => None,
+        }
+    }
+
+    /// How many bytes had better be put there at a time.
+    pub(crate) fn piece_len(&self) -> usize {
+        self.span().map_or(PIECE, WriteSpan::len)
+    }
+
+    /// Puts there what `read` reads: `len` bytes, from `offset` on.
+    #[inline]
+    pub(crate) fn put<R>(&mut self, offset: usize, len: usize, read: impl FnOnce(WriteSpan<'_>) -> R) -> R {
+        match self {
+            Sink::Span(span) => read(span.part(offset, len)),
+            Sink::Pieces(pieces) => {
+                pieces.piece.resize(len, 0);
+                let result = read(pieces.piece.as_mut_slice().into());
+                pieces.bytes.unpack(offset, &pieces.piece);
+                result
+            }
+        }
+    }
+}
+
+impl From<WriteSpan<'static>> for Sink {
+    fn from(span: WriteSpan<'static>) -> Self {
+        Sink::Span(span)
+    }
+}
