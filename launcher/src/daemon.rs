@@ -25,8 +25,10 @@ pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// How often the job's shared page is looked at.
 const LOOK_INTERVAL: Duration = Duration::from_millis(250);
+/// Where ssh says between which addresses a login goes.
+pub(crate) const LOGIN: &str = "SSH_CONNECTION";
 /// Variables that say something about the launcher's host or login, and nothing about the job.
-const NOT_CARRIED: [&str; 4] = ["HOSTNAME", "SSH_CONNECTION", "SSH_CLIENT", "SSH_TTY"];
+const NOT_CARRIED: [&str; 4] = ["HOSTNAME", LOGIN, "SSH_CLIENT", "SSH_TTY"];
 
 /// Whether a variable is to be the same on all hosts.
 pub(crate) fn is_carried(name: &std::ffi::OsStr) -> bool {
@@ -164,7 +166,7 @@ fn prepare(task: Task) -> Result<Host, LaunchError> {
 
 /// The address of this host at which the launcher has reached it by ssh.
 fn address_of_login() -> Option<IpAddr> {
-    let connection = env::var("SSH_CONNECTION").ok()?;
+    let connection = env::var(LOGIN).ok()?;
     let address: IpAddr = connection.split(' ').nth(2)?.parse().ok()?;
     (!address.is_loopback()).then_some(address)
 }

@@ -49,7 +49,8 @@ impl Remote {
         };
         words.extend([program.as_os_str(), OsStr::new(daemon::OPTION)]);
         let mut command = Command::new(words[0]);
-        command.args(&words[1..]);
+        // What the daemon finds there is to be of the agent's login, not of ours.
+        command.args(&words[1..]).env_remove(daemon::LOGIN);
         let failed = |source: io::Error| LaunchError::Agent { host: host.to_owned(), agent: words[0].into(), source };
         let (process, pipes) = spawn::start_agent(command).map_err(failed)?;
         let mut complaints = Sources::new()?;

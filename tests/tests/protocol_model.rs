@@ -104,13 +104,22 @@ fn auto_without_claim_words_matches_as_mpi_says() {
     check_all(triples(NETWORK, BOTH));
 }
 
+/// Programs in which the receive at that place is cancelled.
+fn cancelling(place: usize, programs: Vec<Program>) -> Vec<Program> {
+    let cancels = |mut program: Program| {
+        program.receives[place].cancel = true;
+        program
+    };
+    programs.into_iter().map(cancels).collect()
+}
+
 #[test]
 fn receives_can_be_cancelled_at_any_moment() {
-    for place in 0..3 {
-        check_all(pairs(SHARED, 2, 3, LARGE, &[Some(0), None]).into_iter().map(|mut program| {
-            program.receives[place].cancel = true;
-            program
-        }));
+    for rule in [SHARED, NETWORK, Rule::Sr] {
+        for place in 0..3 {
+            let seen = check_all(cancelling(place, pairs(rule, 2, 3, LARGE, &[Some(0), None])));
+            assert!(seen.writes > 0, "{seen:?}");
+        }
     }
 }
 
@@ -134,5 +143,9 @@ fn broken_variants_are_found_out() {
     must_fail(Fault::ForgetsTheFence, pairs(SHARED, 3, 3, BOTH, &[Some(0)]));
     must_fail(Fault::ForgetsTheFence, pairs(NETWORK, 3, 3, BOTH, &[Some(0), None]));
     must_fail(Fault::ClaimsAreAlwaysGranted, triples(SHARED, LARGE));
+    for rule in [NETWORK, Rule::Sr] {
+        must_fail(Fault::CancelsWithoutAsking, cancelling(0, pairs(rule, 2, 2, LARGE, &[Some(0)])));
+        must_fail(Fault::RemembersWhatWasWithdrawn, cancelling(0, pairs(rule, 2, 2, LARGE, &[Some(0)])));
+    }
     must_fail(Fault::ReceiverDoesNotClaim, pairs(SHARED, 3, 3, LARGE, &[Some(0)]));
 }

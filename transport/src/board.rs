@@ -10,7 +10,7 @@ use crate::pmix::{self, Pmix};
 #[derive(Debug)]
 pub(crate) enum Board {
     Pmi(Pmi),
-    Pmix(Pmix),
+    Pmix(Box<Pmix>),
 }
 
 /// What a launcher that is not ours says about a process.
@@ -48,7 +48,7 @@ impl Board {
     }
 
     fn by_pmix() -> Result<Introduced, JobError> {
-        let pmix = Pmix::new()?;
+        let pmix = Box::new(Pmix::new()?);
         let (me, size) = (pmix.me(), pmix.size()?);
         let here = pmix.here()?.unwrap_or_else(|| vec![me]);
         if here.iter().chain([&me]).any(|&peer| peer >= size) || !here.contains(&me) {

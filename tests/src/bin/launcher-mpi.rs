@@ -17,7 +17,7 @@ fn main() -> rwmpi::Result<()> {
     match behaviour.as_str() {
         "succeed" => return universe.finalize(),
         "exchange" => {
-            exchange(&world)?;
+            exchange(world)?;
             println!("rank {rank}: all in order");
             return universe.finalize();
         }

@@ -34,6 +34,10 @@ pub enum Fault {
     ForgetsTheFence,
     /// The notice leaves before the bytes.
     NoticeBeforeBytes,
+    /// Without claim words: the receiver cancels a receive without having its sender forget the request.
+    CancelsWithoutAsking,
+    /// The sender says that it has forgotten a request, and has not.
+    RemembersWhatWasWithdrawn,
 }
 
 /// A message that a sender sends.

@@ -17,8 +17,19 @@ const CONTEXT: u32 = 0;
 
 #[derive(Clone, Copy, Debug)]
 enum Cell {
-    Message { number: usize, tag: u32, next_request: u32 },
-    Written { receive: ReceiveId, number: usize },
+    Message {
+        number: usize,
+        tag: u32,
+        next_request: u32,
+    },
+    Written {
+        receive: ReceiveId,
+        number: usize,
+    },
+    /// The sender has forgotten the request of that receive.
+    Withdrawn {
+        receive: ReceiveId,
+    },
 }
 
 /// A sender in the middle of a send.
@@ -42,6 +53,8 @@ struct SenderState {
     popped: u64,
     messages: VecDeque<Cell>,
     requests: VecDeque<RequestForSend>,
+    /// Receives whose requests it is asked to forget. They travel with the messages of the other direction, behind those requests.
+    withdrawals: VecDeque<ReceiveId>,
     history: Vec<u8>,
 }
 
@@ -58,8 +71,10 @@ pub(super) enum Step {
     Post,
     /// The receiver deals with the oldest cell from a sender.
     Arrive { sender: usize },
-    /// The receiver cancels a receive.
+    /// The receiver cancels a receive, or asks its sender to forget it.
     Cancel { receive: usize },
+    /// The sender forgets the request of a receive that is to be cancelled, and says so.
+    Forget { sender: usize },
 }
 
 /// What has become of a buffer.
@@ -83,6 +98,8 @@ pub(super) struct World<'a> {
     claimed: Vec<bool>,
     /// Whether a request was ever sent for the receive.
     advertised: Vec<bool>,
+    /// Whether the sender was asked to forget it.
+    withdrawing: Vec<bool>,
     /// Unexpected messages by the protocol's number.
     unexpected: Vec<Option<MessageName>>,
     /// Messages came out of that sender's FIFO since requests were last posted again.
@@ -105,6 +122,7 @@ impl<'a> World<'a> {
             popped: 0,
             messages: VecDeque::new(),
             requests: VecDeque::new(),
+            withdrawals: VecDeque::new(),
             history: Vec::new(),
         };
         World {
@@ -114,6 +132,7 @@ impl<'a> World<'a> {
             buffers: vec![Buffer::NotPosted; count],
             claimed: vec![false; count],
             advertised: vec![false; count],
+            withdrawing: vec![false; count],
             unexpected: Vec::new(),
             refresh: vec![false; program.sends.len()],
             history: Vec::new(),
@@ -161,6 +180,9 @@ impl<'a> World<'a> {
             if !state.messages.is_empty() {
                 steps.push(Step::Arrive { sender });
             }
+            if !state.withdrawals.is_empty() && state.stage == Stage::Idle && room {
+                steps.push(Step::Forget { sender });
+            }
         }
         if self.posted < self.program.receives.len() {
             steps.push(Step::Post);
@@ -168,6 +190,7 @@ impl<'a> World<'a> {
         for (receive, script) in self.program.receives.iter().enumerate() {
             if script.cancel
                 && !self.cancelled[receive]
+                && !self.withdrawing[receive]
                 && self.buffers[receive] == Buffer::Waiting
                 && !self.taken(receive)
             {
@@ -191,6 +214,7 @@ impl<'a> World<'a> {
             Step::Post => self.post(),
             Step::Arrive { sender } => self.arrive(sender),
             Step::Cancel { receive } => self.cancel(receive),
+            Step::Forget { sender } => self.forget(sender),
         }
     }
 
@@ -327,7 +351,7 @@ impl<'a> World<'a> {
 
     fn request(&mut self, place: usize, source: usize, serial: u32) -> bool {
         let state = &mut self.senders[source];
-        let room = state.requests.len() < REQUESTS;
+        let room = state.requests.len() < REQUESTS && !self.withdrawing[place];
         self.history.push(100 + u8::from(room));
         if room {
             self.advertised[place] = true;
@@ -363,6 +387,11 @@ impl<'a> World<'a> {
                 self.buffers[place] = Buffer::Waiting;
                 self.complete(place, (sender, number))?;
             }
+            Cell::Withdrawn { receive } if self.buffers[receive as usize] != Buffer::Done => {
+                self.cancelled_now(receive as usize)?;
+            }
+            // A message was there first.
+            Cell::Withdrawn { .. } => {}
         }
         self.senders[sender].popped += 1;
         if self.senders[sender].messages.is_empty() && std::mem::take(&mut self.refresh[sender]) {
@@ -407,8 +436,35 @@ impl<'a> World<'a> {
 
     fn cancel(&mut self, place: usize) -> Result<(), String> {
         self.history.push(80 + place as u8);
+        if self.advertised[place] && !self.claims() && !self.fault(Fault::CancelsWithoutAsking) {
+            let source = self.program.receives[place].source.ok_or("a receive from anybody was advertised")?;
+            self.withdrawing[place] = true;
+            self.senders[source as usize].withdrawals.push_back(place as ReceiveId);
+            return Ok(());
+        }
         if self.advertised[place] && !self.claim(place) {
             return Ok(());
+        }
+        self.cancelled_now(place)
+    }
+
+    fn forget(&mut self, sender: usize) -> Result<(), String> {
+        self.collect_requests(sender);
+        let remembers = self.fault(Fault::RemembersWhatWasWithdrawn);
+        let state = &mut self.senders[sender];
+        let receive = state.withdrawals.pop_front().ok_or("nothing to forget")?;
+        state.history.push(90 + receive as u8);
+        if !remembers {
+            state.protocol.withdraw(receive, 0);
+        }
+        state.messages.push_back(Cell::Withdrawn { receive });
+        state.pushed += 1;
+        Ok(())
+    }
+
+    fn cancelled_now(&mut self, place: usize) -> Result<(), String> {
+        if self.buffers[place] != Buffer::Waiting {
+            return Err(format!("receive {place} is cancelled while its buffer is {:?}", self.buffers[place]));
         }
         self.receiver.cancel(place as ReceiveId);
         self.buffers[place] = Buffer::Done;
