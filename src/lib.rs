@@ -9,3 +9,8 @@ pub use rwmpi_shared_heap::SharedHeap;
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
+
+/// The book's chapter on types, likewise. The programs in it are the examples, which tests run.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/book/src/types.md")]
+struct Types;

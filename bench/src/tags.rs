@@ -76,7 +76,7 @@ impl Matching {
             Ok(start.elapsed().as_secs_f64())
         })?;
         self.check(&tags)?;
-        self.world.send_value(time * 1e6 / self.count as f64, 0, GO)?;
+        self.world.send_value(&(time * 1e6 / self.count as f64), 0, GO)?;
         Ok(())
     }
 
@@ -98,7 +98,7 @@ impl Matching {
         }
         let time = start.elapsed().as_secs_f64();
         self.check(&tags)?;
-        self.world.send_value(time * 1e6 / self.count as f64, 0, GO)?;
+        self.world.send_value(&(time * 1e6 / self.count as f64), 0, GO)?;
         Ok(())
     }
 }

@@ -4,6 +4,7 @@
 //! arguments are never looked at. Long options may have one dash or two.
 
 use crate::error::exit_code;
+use crate::hosts::{self, HostList};
 use crate::job_spec::{Binding, JobSpec, Section, Transport};
 use clap::builder::PossibleValue;
 use clap::error::ErrorKind;
@@ -23,7 +24,7 @@ pub(crate) struct Request {
     pub(crate) notes: Vec<String>,
 }
 
-/// Starts the ranks of an MPI job on this node, shows their output and ends them together.
+/// Starts the ranks of an MPI job, shows their output and ends them together.
 #[derive(Debug, Parser)]
 #[command(
     name = "mpiexec",
@@ -65,6 +66,21 @@ struct Options {
     /// What carries messages: auto (memory where it can be shared) or tcp [default: auto]
     #[arg(long, value_name = "TRANSPORT")]
     transport: Option<Transport>,
+    /// Run on these hosts, with that many ranks each [default: here]
+    #[arg(long, aliases = ["host", "H"], value_name = "HOST[:RANKS],...", value_parser = hosts::parse_list, conflicts_with = "hostfile")]
+    hosts: Option<HostList>,
+    /// Run on the hosts in FILE: a line each, HOST, HOST:RANKS or HOST slots=RANKS
+    #[arg(short = 'f', long, alias = "machinefile", value_name = "FILE", value_parser = hosts::read_file)]
+    hostfile: Option<HostList>,
+    /// Run N ranks on each host, whatever the list of hosts says
+    #[arg(long = "ppn", alias = "perhost", value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    ranks_per_host: Option<u32>,
+    /// Reach hosts by COMMAND HOST ... rather than by ssh
+    #[arg(long, value_name = "COMMAND")]
+    launch_agent: Option<OsString>,
+    /// Connect ranks of different hosts through the network interface of that name or address
+    #[arg(long, alias = "iface", value_name = "INTERFACE")]
+    interface: Option<String>,
     /// Keep the ranks' shared memory in a file in DIR rather than in anonymous memory
     #[arg(long, value_name = "DIR")]
     segment_dir: Option<PathBuf>,
@@ -111,6 +127,7 @@ fn after_help() -> String {
          {base} + n if signal n killed it, or\n\
          \x20 {left}    a rank left without finalizing while others were running\n\
          \x20 {usage}    these arguments make no sense\n\
+         \x20 {host_lost}  a host, or the way to it, was lost\n\
          \x20 {timeout}  the job took longer than --timeout\n\
          \x20 {not_started}  the job could not be started\n\
          \x20 {not_executable}  the program cannot be executed\n\
@@ -118,6 +135,7 @@ fn after_help() -> String {
          \x20 {base}+n  mpiexec was told to end by signal n (130: Ctrl-C)",
         left = exit_code::LEFT_EARLY,
         usage = exit_code::USAGE,
+        host_lost = exit_code::HOST_LOST,
         timeout = exit_code::TIMEOUT,
         not_started = exit_code::NOT_STARTED,
         not_executable = exit_code::NOT_EXECUTABLE,
@@ -258,6 +276,17 @@ fn apply_global(mut spec: JobSpec, options: &Options) -> JobSpec {
     if let Some(directory) = &options.segment_dir {
         spec = spec.segment_directory(directory);
     }
+    if let Some(HostList(hosts)) = options.hosts.as_ref().or(options.hostfile.as_ref()) {
+        spec.hosts.clone_from(hosts);
+    }
+    if let Some(number) = options.ranks_per_host {
+        spec.ranks_per_host = Some(number as usize);
+    }
+    if let Some(agent) = &options.launch_agent {
+        let words = agent.as_bytes().split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+        spec.launch_agent = words.map(|word| OsStr::from_bytes(word).to_owned()).collect();
+    }
+    spec.interface = options.interface.clone().or(spec.interface);
     spec.prefix |= options.prefix;
     spec.report_bindings |= options.report_bindings;
     spec.explain |= options.explain;
@@ -333,6 +362,18 @@ mod tests {
         assert_eq!(spec.transport, Some(Transport::Tcp));
         assert_eq!(spec.segment_directory, Some("/dev/shm".into()));
         assert!(spec.explain && spec.report_bindings && spec.prefix);
+    }
+
+    #[test]
+    fn hosts_are_understood() {
+        let spec = spec("-hosts a,b:2 -ppn 3 -launch-agent rsh -n 4 a : --interface eth0 b");
+        assert_eq!(spec.hosts.len(), 2);
+        assert_eq!(spec.ranks_per_host, Some(3));
+        assert_eq!(spec.launch_agent, words("rsh"));
+        assert_eq!(spec.interface.as_deref(), Some("eth0"));
+        assert!(refused("-hosts a,,b x").contains("without a name"));
+        assert!(refused("-f /no/such/file x").contains("/no/such/file"));
+        assert!(refused("-ppn 0 x").contains('0'));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The program `mpiexec`: arguments in, exit code out.
 
 use crate::arguments::{self, Request};
+use crate::daemon;
 use crate::error::{LaunchError, exit_code};
 use crate::job_spec::Outcome;
 use std::ffi::OsString;
@@ -9,7 +10,11 @@ use std::process::ExitCode;
 
 /// Does what the arguments (without the program's own name) ask for, and says so on standard output and standard error.
 pub fn command_line(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    match arguments::parse(arguments.into_iter().collect()) {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    if arguments == [daemon::OPTION] {
+        return daemon::serve();
+    }
+    match arguments::parse(arguments) {
         Ok(Request { spec, notes }) => {
             for note in notes {
                 say(&note);

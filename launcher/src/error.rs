@@ -11,6 +11,8 @@ pub mod exit_code {
     pub const LEFT_EARLY: u8 = 1;
     /// The arguments make no sense.
     pub const USAGE: u8 = 2;
+    /// A host of the job was lost.
+    pub const HOST_LOST: u8 = 123;
     /// The job ran longer than allowed.
     pub const TIMEOUT: u8 = 124;
     /// The job could not be started: a directory, shared memory or a system resource was missing.
@@ -73,6 +75,19 @@ pub enum LaunchError {
         /// What to do, or nothing.
         hint: &'static str,
     },
+    /// The agent that reaches a host could not be run.
+    #[error("cannot reach host {host}: {}: {source}", .agent.display())]
+    Agent {
+        /// The host.
+        host: String,
+        /// The program.
+        agent: OsString,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The host has no such network interface.
+    #[error("there is no network interface with the name or address {0} (--interface)")]
+    Interface(String),
     /// The system refused something else.
     #[error("cannot {doing}: {source}")]
     System {
@@ -93,6 +108,8 @@ impl LaunchError {
             LaunchError::Directory { .. }
             | LaunchError::SharedMemory { .. }
             | LaunchError::Start { .. }
+            | LaunchError::Agent { .. }
+            | LaunchError::Interface(_)
             | LaunchError::System { .. } => exit_code::NOT_STARTED,
         }
     }

@@ -26,7 +26,8 @@ fn programs(plan: &Plan) -> impl Iterator<Item = String> {
     plan.sections.iter().map(|section| {
         let directory = section.directory.as_ref().map(|path| format!(", in {}", path.display())).unwrap_or_default();
         let ranks = counted(section.ranks, "rank");
-        format!("program: {} as {ranks}{directory}: {}", section.program.display(), report::command_line(section))
+        let words = report::command_line(&section.name, &section.arguments);
+        format!("program: {} as {ranks}{directory}: {words}", section.program.display())
     })
 }
 
@@ -44,7 +45,7 @@ fn cores(plan: &Plan) -> String {
 }
 
 fn waiting(plan: &Plan) -> String {
-    let ranks = counted(plan.ranks(), "rank");
+    let ranks = counted(plan.ranks.len(), "rank");
     let threads = counted(plan.machine.parallelism, "hardware thread");
     if shared_by_several(plan) {
         format!("waiting: ranks that wait soon let others run, because {ranks} share {threads}")
@@ -59,7 +60,7 @@ fn shared_by_several(plan: &Plan) -> bool {
     let crowded = |mine: &&Vec<usize>| {
         bound.iter().filter(|theirs| theirs.iter().all(|cpu| mine.contains(cpu))).count() > mine.len()
     };
-    plan.ranks() > plan.machine.parallelism || bound.iter().any(crowded)
+    plan.ranks.len() > plan.machine.parallelism || bound.iter().any(crowded)
 }
 
 /// How memory that is not shared moves between ranks, once they have tried it.
@@ -103,7 +104,7 @@ fn bindings(plan: &Plan) -> Vec<String> {
     if plan.placement.cpus.iter().all(Option::is_none) {
         return vec![format!("binding: none, the kernel places the ranks: {reason}")];
     }
-    let each = plan.placement.cpus.iter().enumerate().filter_map(|(rank, cpus)| {
+    let each = plan.ranks.iter().zip(&plan.placement.cpus).filter_map(|(rank, cpus)| {
         cpus.as_ref().map(|cpus| format!("  rank {rank}: hardware threads {}", ranges(cpus)))
     });
     std::iter::once(format!("binding: a core for each thread of each rank: {reason}")).chain(each).collect()

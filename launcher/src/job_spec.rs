@@ -1,16 +1,17 @@
 //! What the caller wants: programs, ranks and how to treat them; and what came of it.
 
 use crate::error::LaunchError;
-use crate::plan::Plan;
+use crate::hosts::HostSlots;
 use crate::watch::Watch;
 use rwmpi_core::Protocol;
 use rwmpi_core::Wait;
+use serde::{Deserialize, Serialize};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// One program of a job, started as several ranks.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Section {
     pub(crate) program: OsString,
     pub(crate) arguments: Vec<OsString>,
@@ -57,7 +58,7 @@ impl Section {
 }
 
 /// Whether each rank is tied to cores of its own.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Binding {
     /// If there is a free core for every thread of every rank; otherwise not.
     #[default]
@@ -69,7 +70,7 @@ pub enum Binding {
 }
 
 /// What carries messages between ranks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Transport {
     /// Memory where it can be shared, TCP elsewhere.
     Auto,
@@ -105,7 +106,7 @@ impl std::str::FromStr for Transport {
 }
 
 /// Where the ranks' output goes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Output {
     /// To the launcher's own standard output and standard error, in whole lines. Rank 0 reads the launcher's standard input.
     #[default]
@@ -123,10 +124,11 @@ pub enum Output {
 /// assert_eq!(outcome.exit_code, 0, "{:?}", outcome.report);
 /// # Ok::<(), rwmpi_launcher::LaunchError>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct JobSpec {
     pub(crate) sections: Vec<Section>,
     pub(crate) environment: Vec<(OsString, OsString)>,
+    #[serde(with = "protocol_name")]
     pub(crate) protocol: Option<Protocol>,
     pub(crate) transport: Option<Transport>,
     pub(crate) binding: Binding,
@@ -134,11 +136,44 @@ pub struct JobSpec {
     pub(crate) prefix: bool,
     pub(crate) output: Output,
     pub(crate) segment_directory: Option<PathBuf>,
+    // Whoever watches the job describes; the daemons of the hosts do not.
+    #[serde(skip, default = "no_activity")]
     pub(crate) describe_activity: fn(&[u64; 8]) -> Option<String>,
+    #[serde(skip, default = "no_wait")]
     pub(crate) describe_wait: fn(&[u64; 8]) -> Option<Wait>,
     pub(crate) forward_signals: bool,
     pub(crate) report_bindings: bool,
     pub(crate) explain: bool,
+    /// Where the ranks run; empty: here.
+    pub(crate) hosts: Vec<HostSlots>,
+    pub(crate) ranks_per_host: Option<usize>,
+    /// The command that runs another on a host; empty: ssh.
+    pub(crate) launch_agent: Vec<OsString>,
+    /// Name or address of the network interface that the ranks are to use between hosts.
+    pub(crate) interface: Option<String>,
+}
+
+fn no_activity() -> fn(&[u64; 8]) -> Option<String> {
+    |_| None
+}
+
+fn no_wait() -> fn(&[u64; 8]) -> Option<Wait> {
+    |_| None
+}
+
+/// A protocol as its name.
+mod protocol_name {
+    use rwmpi_core::Protocol;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(protocol: &Option<Protocol>, serializer: S) -> Result<S::Ok, S::Error> {
+        protocol.map(Protocol::name).serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Protocol>, D::Error> {
+        let name: Option<String> = Option::deserialize(deserializer)?;
+        name.map(|name| name.parse().map_err(serde::de::Error::custom)).transpose()
+    }
 }
 
 impl JobSpec {
@@ -154,11 +189,15 @@ impl JobSpec {
             prefix: false,
             output: Output::Forward,
             segment_directory: None,
-            describe_activity: |_| None,
-            describe_wait: |_| None,
+            describe_activity: no_activity(),
+            describe_wait: no_wait(),
             forward_signals: false,
             report_bindings: false,
             explain: false,
+            hosts: Vec::new(),
+            ranks_per_host: None,
+            launch_agent: Vec::new(),
+            interface: None,
         }
     }
 
@@ -250,8 +289,13 @@ impl JobSpec {
 
     /// Runs the job to its end. Can be called from any thread, and from several at a time; blocks its own.
     pub fn run(&self) -> Result<Outcome, LaunchError> {
-        let plan = Plan::resolve(self)?;
-        Watch::start(self, &plan)?.run_to_end()
+        Watch::start(self)?.run_to_end()
+    }
+
+    /// For each rank, the number of its section.
+    pub(crate) fn section_of(&self) -> Vec<usize> {
+        let sections = self.sections.iter().enumerate();
+        sections.flat_map(|(number, section)| std::iter::repeat_n(number, section.ranks)).collect()
     }
 }
 

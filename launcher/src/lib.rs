@@ -1,34 +1,41 @@
 //! `mpiexec` as a library: places, starts, watches and ends the ranks of a job.
 //!
-//! A job is described by a [`JobSpec`], resolved to a plan before anything runs, and run by [`JobSpec::run`], which returns when
-//! no process of the job is left. The launcher knows peers and processes, not MPI: what a rank is doing it reads from the
+//! A job is described by a [`JobSpec`], resolved to a plan on each of its hosts before anything runs, and run by [`JobSpec::run`], which
+//! returns when no process of the job is left. The launcher knows peers and processes, not MPI: what a rank is doing it reads from the
 //! rank's page in the job's shared memory and turns into words with a function that the caller supplies.
 //!
 //! Invariants:
 //! 1. Nothing outlives the job: every rank leads a process group; all groups are killed before [`JobSpec::run`] returns, and the
-//!    kernel kills them if the launcher itself is killed (see `spawn`).
-//! 2. Whatever can be checked is checked before the first rank starts.
+//!    kernel kills them if the launcher itself, or the daemon on their host, is killed (see `spawn`).
+//! 2. Whatever can be checked is checked on all hosts before the first rank starts.
 //! 3. One report per job, about what happened first. Ranks that die because the launcher ended the job are not reported.
 //! 4. The launcher never blocks on one thing while another could happen, above all not on a reader of its output.
 
 mod arguments;
 mod binding;
 mod command_line;
+mod daemon;
 mod error;
 mod explain;
+mod host;
+mod hosts;
 mod job_spec;
 mod launch;
 mod output;
 mod plan;
 mod pmi;
+mod remote;
 mod report;
 mod shared_heap;
 mod signals;
+mod site;
+mod sources;
 mod spawn;
 mod standard_input;
 mod streams;
 mod waits;
 mod watch;
+mod wire;
 
 pub use command_line::command_line;
 pub use error::{LaunchError, exit_code};

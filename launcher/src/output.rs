@@ -1,106 +1,59 @@
-//! The ranks' output: read from their pipes, cut into lines, written on.
+//! Where the ranks' output goes: the launcher's own standard output and standard error, or memory.
 //!
 //! Nothing here blocks. Before each write the descriptor is asked whether it has room (the launcher's output belongs to others
 //! too, so it is not made non-blocking), and a pipe that has room takes `PIPE_BYTES` without waiting. While too much waits to
 //! be written, the ranks' pipes are left unread, so that the ranks wait instead of our memory growing.
 
-use crate::error::LaunchError;
-use crate::spawn::RankPipes;
-use crate::streams::LineStream;
-use rustix::event::{PollFd, PollFlags, Timespec, epoll};
-use rustix::fs::{FileType, OFlags};
+use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::fs::FileType;
 use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::time::Instant;
+use std::os::fd::BorrowedFd;
 
 /// Most that a pipe with room takes without blocking.
 const PIPE_BYTES: usize = 4096;
 /// Most that is written to a file at once, so that signals are looked at in between.
 const FILE_BYTES: usize = 1 << 20;
 /// Above that much unwritten output the ranks are no longer read.
-const UNWRITTEN_BYTES_MAX: usize = 1 << 20;
-/// Most that is read from a rank at once, so that none starves the others.
-const READ_BYTES: usize = 1 << 16;
+pub(crate) const UNWRITTEN_BYTES_MAX: usize = 1 << 20;
 
 /// Which of the two outputs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Which {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Which {
     Stdout = 0,
     Stderr = 1,
 }
 
-/// One pipe from a rank.
-#[derive(Debug)]
-struct Source {
-    pipe: OwnedFd,
-    lines: LineStream,
-    to: Which,
+impl Which {
+    pub(crate) const BOTH: [Which; 2] = [Which::Stdout, Which::Stderr];
 }
 
-/// All pipes from the ranks, and where they lead.
+/// Both outputs.
 #[derive(Debug)]
 pub(crate) struct Outputs {
-    epoll: OwnedFd,
-    sources: Vec<Option<Source>>,
-    open: usize,
     destinations: [Destination; 2],
-    buffer: Vec<u8>,
-}
-
-/// What one look at the pipes came to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Pumped {
-    /// Something was read.
-    Read,
-    /// There was nothing to read now.
-    Nothing,
 }
 
 impl Outputs {
     /// `capture`: keep everything instead of writing it.
-    pub(crate) fn new(capture: bool) -> Result<Self, LaunchError> {
-        let epoll =
-            epoll::create(epoll::CreateFlags::CLOEXEC).map_err(LaunchError::system("watch the output of the ranks"))?;
+    pub(crate) fn new(capture: bool) -> Self {
         let destination = |which| if capture { Destination::keep() } else { Destination::to(which) };
-        Ok(Outputs {
-            epoll,
-            sources: Vec::new(),
-            open: 0,
-            destinations: [destination(Which::Stdout), destination(Which::Stderr)],
-            buffer: vec![0; READ_BYTES],
-        })
+        Outputs { destinations: Which::BOTH.map(destination) }
     }
 
-    /// Takes over a new rank's pipes; `prefix` goes before each line.
-    pub(crate) fn add(&mut self, pipes: RankPipes, prefix: Option<Vec<u8>>) -> Result<(), LaunchError> {
-        if let Some(pipe) = pipes.stdout {
-            self.add_source(pipe.into(), prefix.clone(), Which::Stdout)?;
+    /// Takes whole lines of a rank; [`Outputs::write`] writes them.
+    pub(crate) fn append(&mut self, which: Which, mut lines: Vec<u8>) {
+        let destination = &mut self.destinations[which as usize];
+        if destination.broken.is_none() {
+            destination.pending.append(&mut lines);
         }
-        self.add_source(pipes.stderr.into(), prefix, Which::Stderr)
-    }
-
-    fn add_source(&mut self, pipe: OwnedFd, prefix: Option<Vec<u8>>, to: Which) -> Result<(), LaunchError> {
-        let key = epoll::EventData::new_u64(self.sources.len() as u64);
-        rustix::fs::fcntl_setfl(&pipe, OFlags::NONBLOCK)
-            .and_then(|()| epoll::add(&self.epoll, &pipe, key, epoll::EventFlags::IN))
-            .map_err(LaunchError::system("watch the output of a rank"))?;
-        self.sources.push(Some(Source { pipe, lines: LineStream::new(prefix), to }));
-        self.open += 1;
-        Ok(())
     }
 
     /// Puts a message of the launcher's own among the ranks' lines on standard error.
     pub(crate) fn note(&mut self, text: &str) {
-        let pending = &mut self.destinations[Which::Stderr as usize].pending;
-        for line in text.lines() {
-            pending.extend_from_slice(format!("mpiexec: {line}\n").as_bytes());
-        }
-    }
-
-    /// Readable when a rank has written something that may be read now; `None`: do not wait for it.
-    pub(crate) fn readable(&self) -> Option<BorrowedFd<'_>> {
-        (self.open > 0 && !self.congested()).then(|| self.epoll.as_fd())
+        let lines: String = text.lines().map(|line| format!("mpiexec: {line}\n")).collect();
+        self.append(Which::Stderr, lines.into_bytes());
     }
 
     /// Those to wait for until they have room again.
@@ -108,19 +61,16 @@ impl Outputs {
         self.destinations.iter().filter(|destination| !destination.is_empty()).filter_map(Destination::descriptor)
     }
 
-    /// When to pump again though nothing becomes readable.
-    pub(crate) fn due(&self) -> Option<Instant> {
-        self.sources.iter().flatten().filter_map(|source| source.lines.due()).min()
-    }
-
-    /// Whether every pipe is at its end.
-    pub(crate) fn all_closed(&self) -> bool {
-        self.open == 0
-    }
-
-    /// Whether everything read was also written.
+    /// Whether everything was written.
     pub(crate) fn all_written(&self) -> bool {
         self.destinations.iter().all(Destination::is_empty)
+    }
+
+    /// Whether so much waits to be written that no more should be read.
+    pub(crate) fn congested(&self) -> bool {
+        self.destinations
+            .iter()
+            .any(|destination| destination.target.is_some() && destination.unwritten().len() > UNWRITTEN_BYTES_MAX)
     }
 
     /// Why the ranks' output can no longer be written, if so.
@@ -128,82 +78,20 @@ impl Outputs {
         self.destinations.iter().find_map(|destination| destination.broken.as_ref())
     }
 
-    /// Reads what there is and writes what can be written, without waiting.
-    pub(crate) fn pump(&mut self, now: Instant) -> Pumped {
-        let mut pumped = Pumped::Nothing;
-        if self.readable().is_some() {
-            let mut events =
-                [epoll::Event { flags: epoll::EventFlags::empty(), data: epoll::EventData::new_u64(0) }; 64];
-            // Interrupted: the next round reads.
-            let count = epoll::wait(&self.epoll, &mut events[..], Some(&Timespec::default())).unwrap_or(0);
-            for event in &events[..count] {
-                let data = event.data;
-                self.read_source(data.u64() as usize, now);
-                pumped = Pumped::Read;
-            }
-        }
-        for source in self.sources.iter_mut().flatten() {
-            source.lines.flush_waiting(&mut self.destinations[source.to as usize].pending, now);
-        }
-        self.write();
-        pumped
-    }
-
-    /// Passes on the beginnings of lines whose ends will never come.
-    pub(crate) fn close_all(&mut self) {
-        for index in 0..self.sources.len() {
-            self.close_source(index);
-        }
-        self.write();
+    /// Writes what can be written without waiting; tells which output has just turned out to be broken.
+    pub(crate) fn write(&mut self) -> impl Iterator<Item = Which> {
+        let broke = self.destinations.each_mut().map(|destination| {
+            let was_whole = destination.broken.is_none();
+            destination.write();
+            was_whole && destination.broken.is_some()
+        });
+        Which::BOTH.into_iter().filter(move |&which| broke[which as usize])
     }
 
     /// What was kept of standard output and standard error.
     pub(crate) fn into_captured(self) -> (String, String) {
         let [stdout, stderr] = self.destinations;
         (stdout.into_text(), stderr.into_text())
-    }
-
-    fn congested(&self) -> bool {
-        self.destinations
-            .iter()
-            .any(|destination| destination.target.is_some() && destination.unwritten().len() > UNWRITTEN_BYTES_MAX)
-    }
-
-    fn read_source(&mut self, index: usize, now: Instant) {
-        let Some(source) = &mut self.sources[index] else { return };
-        match rustix::io::read(&source.pipe, &mut self.buffer) {
-            Ok(length) if length > 0 => {
-                let pending = &mut self.destinations[source.to as usize].pending;
-                source.lines.push(&self.buffer[..length], pending, now);
-            }
-            Err(Errno::AGAIN | Errno::INTR) => {}
-            Ok(_) | Err(_) => self.close_source(index),
-        }
-    }
-
-    fn close_source(&mut self, index: usize) {
-        if let Some(mut source) = self.sources[index].take() {
-            source.lines.flush(&mut self.destinations[source.to as usize].pending);
-            self.open -= 1;
-        }
-    }
-
-    /// Writes what can be written. Where nothing can be any more, the ranks' pipes are closed, so that they learn of it as they
-    /// would without a launcher in between.
-    fn write(&mut self) {
-        for which in [Which::Stdout, Which::Stderr] {
-            let destination = &mut self.destinations[which as usize];
-            let was_whole = destination.broken.is_none();
-            destination.write();
-            if was_whole && destination.broken.is_some() {
-                for source in &mut self.sources {
-                    if source.as_ref().is_some_and(|source| source.to == which) {
-                        *source = None;
-                        self.open -= 1;
-                    }
-                }
-            }
-        }
     }
 }
 

@@ -3,7 +3,7 @@
 
 use crate::binding::{self, Machine, Placement};
 use crate::error::LaunchError;
-use crate::job_spec::{JobSpec, Section};
+use crate::job_spec::JobSpec;
 use rustix::fs::Access;
 use rwmpi_core::Protocol;
 use std::env;
@@ -23,55 +23,59 @@ pub(crate) struct PlannedSection {
     /// What is set beyond the launcher's own environment; later ones win.
     pub(crate) environment: Vec<(OsString, OsString)>,
     pub(crate) directory: Option<PathBuf>,
+    /// Which of the job's sections it is.
+    pub(crate) number: usize,
+    /// How many ranks of it run here.
     pub(crate) ranks: usize,
     /// Threads that each rank announces to run (`OMP_NUM_THREADS`).
     threads: usize,
 }
 
-/// What will be done.
+/// What will be done on one host.
 #[derive(Debug)]
 pub(crate) struct Plan {
+    /// Those that have ranks here.
     pub(crate) sections: Vec<PlannedSection>,
-    /// For each rank, the index of its section.
+    /// The numbers of the ranks here.
+    pub(crate) ranks: Vec<usize>,
+    /// For each of them, which of `sections` it belongs to.
     pub(crate) section_of: Vec<usize>,
-    /// For each rank, the number of its node.
+    /// For each rank of the job, the number of its host.
     pub(crate) nodes: Vec<usize>,
     pub(crate) placement: Placement,
     pub(crate) machine: Machine,
 }
 
 impl Plan {
-    /// Finds and checks everything that `spec` names.
-    pub(crate) fn resolve(spec: &JobSpec) -> Result<Plan, LaunchError> {
-        let sections =
-            spec.sections.iter().map(|section| plan_section(spec, section)).collect::<Result<Vec<_>, _>>()?;
-        let section_of: Vec<usize> = sections
-            .iter()
-            .enumerate()
-            .flat_map(|(index, section)| std::iter::repeat_n(index, section.ranks))
-            .collect();
+    /// Finds and checks everything that `spec` names for these `ranks`, which share a host; `nodes`: the host of each rank of the job.
+    pub(crate) fn resolve(spec: &JobSpec, ranks: Vec<usize>, nodes: Vec<usize>) -> Result<Plan, LaunchError> {
+        let mut sections: Vec<PlannedSection> = Vec::new();
+        let mut section_of = Vec::with_capacity(ranks.len());
+        let all = spec.section_of();
+        for &rank in &ranks {
+            let number = all[rank];
+            let known = sections.iter().position(|section| section.number == number);
+            let index = known.unwrap_or(sections.len());
+            if known.is_none() {
+                sections.push(plan_section(spec, number)?);
+            }
+            sections[index].ranks += 1;
+            section_of.push(index);
+        }
         let threads: Vec<usize> = section_of.iter().map(|&index| sections[index].threads).collect();
         let machine = Machine::look().map_err(LaunchError::system("read the affinity mask"))?;
         let placement = binding::place(spec.binding, &threads, &machine);
-        let nodes = vec![0; section_of.len()];
-        Ok(Plan { sections, section_of, nodes, placement, machine })
+        Ok(Plan { sections, ranks, section_of, nodes, placement, machine })
     }
 
-    /// How many ranks there are.
-    pub(crate) fn ranks(&self) -> usize {
-        self.section_of.len()
-    }
-
-    /// The section of a rank.
-    pub(crate) fn section(&self, rank: usize) -> &PlannedSection {
-        &self.sections[self.section_of[rank]]
+    /// The section of the rank at that place among those here.
+    pub(crate) fn section(&self, place: usize) -> &PlannedSection {
+        &self.sections[self.section_of[place]]
     }
 }
 
-fn plan_section(spec: &JobSpec, section: &Section) -> Result<PlannedSection, LaunchError> {
-    if section.ranks == 0 {
-        return Err(LaunchError::NoRanks(section.program.clone()));
-    }
+fn plan_section(spec: &JobSpec, number: usize) -> Result<PlannedSection, LaunchError> {
+    let section = &spec.sections[number];
     let mut environment = spec.environment.clone();
     environment.extend(section.environment.iter().cloned());
     if let Some(protocol) = spec.protocol {
@@ -92,7 +96,8 @@ fn plan_section(spec: &JobSpec, section: &Section) -> Result<PlannedSection, Lau
         name: section.program.clone(),
         arguments: section.arguments.clone(),
         directory,
-        ranks: section.ranks,
+        number,
+        ranks: 0,
         threads: setting(&environment, "OMP_NUM_THREADS").and_then(|list| threads(&list)).unwrap_or(1),
         environment,
     })
@@ -185,6 +190,12 @@ fn where_it_may_be(program: &OsStr, directory: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::job_spec::Section;
+
+    fn resolve(spec: &JobSpec) -> Result<Plan, LaunchError> {
+        let ranks = spec.section_of().len();
+        Plan::resolve(spec, (0..ranks).collect(), vec![0; ranks])
+    }
 
     #[test]
     fn thread_counts_of_nested_levels_multiply() {
@@ -197,31 +208,31 @@ mod tests {
     #[test]
     fn ranks_are_numbered_across_sections() {
         let spec = JobSpec::new(Section::new("sh").ranks(2)).section(Section::new("true").ranks(1));
-        let plan = Plan::resolve(&spec).unwrap();
+        let plan = resolve(&spec).unwrap();
         assert_eq!(plan.section_of, [0, 0, 1]);
         assert_eq!(plan.section(2).name, "true");
+        let plan = Plan::resolve(&spec, vec![2], vec![0, 0, 1]).unwrap();
+        assert_eq!((plan.section(0).number, plan.sections.len()), (1, 1));
     }
 
     #[test]
     fn what_cannot_run_is_named_with_the_reason() {
-        let resolve = |program: &str| Plan::resolve(&JobSpec::new(Section::new(program))).unwrap_err();
-        assert!(matches!(resolve("no-such-program"), LaunchError::NotFound { .. }));
-        assert!(matches!(resolve("./no/such/program"), LaunchError::NotFound { .. }));
-        assert!(matches!(resolve(""), LaunchError::NotFound { .. }));
-        assert!(matches!(resolve("/"), LaunchError::NotExecutable { .. }));
+        let refused = |program: &str| resolve(&JobSpec::new(Section::new(program))).unwrap_err();
+        assert!(matches!(refused("no-such-program"), LaunchError::NotFound { .. }));
+        assert!(matches!(refused("./no/such/program"), LaunchError::NotFound { .. }));
+        assert!(matches!(refused(""), LaunchError::NotFound { .. }));
+        assert!(matches!(refused("/"), LaunchError::NotExecutable { .. }));
         assert!(matches!(
-            resolve(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")),
+            refused(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")),
             LaunchError::NotExecutable { .. }
         ));
         let spec = JobSpec::new(Section::new("true").directory("/no/such"));
-        assert!(matches!(Plan::resolve(&spec), Err(LaunchError::Directory { .. })));
-        let spec = JobSpec::new(Section::new("true").ranks(0));
-        assert!(matches!(Plan::resolve(&spec), Err(LaunchError::NoRanks(_))));
+        assert!(matches!(resolve(&spec), Err(LaunchError::Directory { .. })));
     }
 
     #[test]
     fn a_path_set_for_the_section_is_the_one_that_counts() {
         let section = Section::new("true").environment("PATH", "/nowhere");
-        assert!(matches!(Plan::resolve(&JobSpec::new(section)), Err(LaunchError::NotFound { .. })));
+        assert!(matches!(resolve(&JobSpec::new(section)), Err(LaunchError::NotFound { .. })));
     }
 }

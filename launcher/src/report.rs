@@ -2,16 +2,17 @@
 
 use crate::binding::ranges;
 use crate::error::exit_code;
-use crate::plan::PlannedSection;
 use crate::signals;
 use crate::waits;
 use rwmpi_core::Wait;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
 use std::fmt::Write;
 use std::time::Duration;
 
 /// How a process ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Ending {
     Exited { code: u8 },
     Killed { signal: i32, core_dumped: bool },
@@ -25,9 +26,13 @@ pub(crate) enum Verdict {
     /// A rank asked for the job to end.
     Aborted { rank: Option<usize>, code: i32, text: String },
     /// The time allowed was over.
-    TimedOut { limit: Duration, states: Vec<RankState> },
+    TimedOut { limit: Duration, running: usize, states: String },
     /// The user, or the system, told the launcher to end.
     Interrupted { signal: i32 },
+    /// The ranks of a host could not be started.
+    NotStarted { host: String, text: String, code: u8 },
+    /// A host, or the way to it, was lost while ranks ran there.
+    HostLost { host: String, ranks: Vec<usize>, what: String },
 }
 
 /// The first rank to fail, as it was at that moment.
@@ -70,30 +75,32 @@ impl Verdict {
             Verdict::Aborted { code, .. } => ((code & 0xff) as u8).max(1),
             Verdict::TimedOut { .. } => exit_code::TIMEOUT,
             Verdict::Interrupted { signal } => signal_code(*signal),
+            Verdict::NotStarted { code, .. } => *code,
+            Verdict::HostLost { .. } => exit_code::HOST_LOST,
         }
     }
 
     /// The report, without the program's name before its lines.
-    pub(crate) fn text(&self, program: impl Fn(usize) -> String) -> String {
+    pub(crate) fn text(&self, program: impl Fn(usize) -> String, host_of: impl Fn(usize) -> String) -> String {
         match self {
-            Verdict::Failed(failure) => failure.text(program),
+            Verdict::Failed(failure) => failure.text(program, host_of),
             Verdict::Aborted { rank, code, text } => {
-                let who = rank.map_or("somebody".to_owned(), |rank| format!("rank {rank} on {}", host()));
+                let who = rank.map_or("somebody".to_owned(), |rank| format!("rank {rank} on {}", host_of(rank)));
                 let mut report = format!("{who} aborted the job with code {code}\n");
                 for line in text.lines() {
                     let _ = writeln!(report, "  {line}");
                 }
                 report
             }
-            Verdict::TimedOut { limit, states } => {
-                let running = counted(states.len(), "rank");
-                format!(
-                    "the job was ended after {} s (--timeout): {running} still ran\n{}",
-                    limit.as_secs_f64(),
-                    table(states)
-                )
+            Verdict::TimedOut { limit, running, states } => {
+                let (seconds, running) = (limit.as_secs_f64(), counted(*running, "rank"));
+                format!("the job was ended after {seconds} s (--timeout): {running} still ran\n{states}")
             }
             Verdict::Interrupted { signal } => format!("the job was ended by {}\n", signals::name(*signal)),
+            Verdict::NotStarted { host, text, .. } => format!("host {host}: {text}\n"),
+            Verdict::HostLost { host, ranks, what } => {
+                format!("host {host} was lost, with {} {}: {what}\n", plural(ranks.len(), "rank"), ranges(ranks))
+            }
         }
     }
 }
@@ -111,8 +118,8 @@ impl Failure {
         }
     }
 
-    fn text(&self, program: impl Fn(usize) -> String) -> String {
-        let mut report = format!("rank {} (pid {} on {}) ", self.rank, self.pid, host());
+    fn text(&self, program: impl Fn(usize) -> String, host_of: impl Fn(usize) -> String) -> String {
+        let mut report = format!("rank {} (pid {} on {}) ", self.rank, self.pid, host_of(self.rank));
         report += &match self.ending {
             Ending::Exited { code: 0 } if self.attached => "exited without finalizing".to_owned(),
             Ending::Exited { code: 0 } => {
@@ -167,11 +174,11 @@ pub(crate) fn table(states: &[RankState]) -> String {
     text + &waits::text(states)
 }
 
-/// The program and arguments of a section, shortened to what fits a line.
-pub(crate) fn command_line(section: &PlannedSection) -> String {
+/// A program and its arguments, shortened to what fits a line.
+pub(crate) fn command_line(program: &OsStr, arguments: &[OsString]) -> String {
     const CHARACTERS_MAX: usize = 200;
-    let mut text = section.name.display().to_string();
-    for argument in &section.arguments {
+    let mut text = program.display().to_string();
+    for argument in arguments {
         let _ = write!(text, " {}", argument.display());
     }
     let text = text.replace('\n', "\\n");
@@ -182,7 +189,7 @@ pub(crate) fn command_line(section: &PlannedSection) -> String {
 }
 
 /// This node's name.
-fn host() -> String {
+pub(crate) fn this_host() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 
@@ -192,7 +199,11 @@ fn signal_code(signal: i32) -> u8 {
 
 /// `1 rank`, `2 ranks`.
 pub(crate) fn counted(number: usize, noun: &str) -> String {
-    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+    format!("{number} {}", plural(number, noun))
+}
+
+fn plural(number: usize, noun: &str) -> String {
+    format!("{noun}{}", if number == 1 { "" } else { "s" })
 }
 
 #[cfg(test)]
@@ -209,8 +220,8 @@ mod tests {
         let mut failure = failure(Ending::Killed { signal: 11, core_dumped: true });
         failure.call = Some("receive from rank 2, tag 7".to_owned());
         let verdict = Verdict::Failed(failure);
-        let text = verdict.text(|_| "./heat 1000".to_owned());
-        assert!(text.starts_with("rank 3 (pid 77 on "), "{text}");
+        let text = verdict.text(|_| "./heat 1000".to_owned(), |_| "node7".to_owned());
+        assert!(text.starts_with("rank 3 (pid 77 on node7) "), "{text}");
         assert!(
             text.contains("SIGSEGV, invalid memory access; core dumped, while 2 other ranks still ran\n"),
             "{text}"
@@ -222,7 +233,7 @@ mod tests {
     #[test]
     fn leaving_early_is_no_success() {
         let verdict = Verdict::Failed(failure(Ending::Exited { code: 0 }));
-        assert!(verdict.text(|_| String::new()).contains("exited without finalizing"));
+        assert!(verdict.text(|_| String::new(), |_| String::new()).contains("exited without finalizing"));
         assert_eq!(verdict.exit_code(), exit_code::LEFT_EARLY);
     }
 

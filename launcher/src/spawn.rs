@@ -15,7 +15,7 @@
 
 use crate::error::LaunchError;
 use crate::job_spec::Output;
-use crate::plan::Plan;
+use crate::plan::{Plan, PlannedSection};
 use crate::shared_heap;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::FdFlags;
@@ -23,7 +23,7 @@ use rustix::pipe::PipeFlags;
 use rustix::process::{Pid, PidfdFlags, Resource, Rlimit, Signal, WaitId, WaitIdOptions, WaitIdStatus};
 use rustix::thread::CpuSet;
 use rwmpi_transport::pmi::{PMI_FD, PMI_NUMBER, PMI_SIZE};
-use rwmpi_transport::{JOB_FD, Job, LIFELINE_FD, RANK, SIZE};
+use rwmpi_transport::{JOB_FD, Job, LIFELINE_FD, NODES, PLACE, RANK, SIZE};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt;
@@ -34,8 +34,8 @@ const DESCRIPTORS_PER_RANK: u64 = 4;
 /// Descriptors that the launcher needs for itself, claimed cores included.
 const DESCRIPTORS_SPARE: u64 = 512;
 
-/// A process of the job. Dropping it kills its group and reaps it.
-pub(crate) struct RankProcess {
+/// A process of the job, or one that reaches another host. Dropping it kills its group and reaps it.
+pub(crate) struct JobProcess {
     child: Child,
     pid: Pid,
     /// Readable once the process has ended.
@@ -47,6 +47,13 @@ pub(crate) struct RankPipes {
     pub(crate) stdin: Option<ChildStdin>,
     pub(crate) stdout: Option<ChildStdout>,
     pub(crate) stderr: ChildStderr,
+}
+
+/// The ends of an agent's pipes that belong to the launcher.
+pub(crate) struct AgentPipes {
+    pub(crate) stdin: OwnedFd,
+    pub(crate) stdout: OwnedFd,
+    pub(crate) stderr: OwnedFd,
 }
 
 /// What the launcher gives rank 0 to read; the others read nothing.
@@ -94,7 +101,7 @@ impl<'a> Spawner<'a> {
             rank_0_input,
             lifeline: Lifeline { _write: write, read },
             launcher: rustix::process::getpid(),
-            file_limit: raise_file_limit(plan.ranks() as u64),
+            file_limit: raise_file_limit(plan.ranks.len() as u64),
         })
     }
 
@@ -103,10 +110,12 @@ impl<'a> Spawner<'a> {
         self.lifeline
     }
 
-    /// Starts one rank, which talks to the launcher over `pmi`; it runs its program when this returns.
-    pub(crate) fn start(&self, rank: usize, pmi: OwnedFd) -> Result<(RankProcess, RankPipes), LaunchError> {
-        let section = self.plan.section(rank);
-        let failed = |source: io::Error| start_error(rank, self.plan, source);
+    /// Starts the rank at that place among those of this host, which talks to the launcher over `pmi`; it runs its program when this
+    /// returns.
+    pub(crate) fn start(&self, place: usize, pmi: OwnedFd) -> Result<(JobProcess, RankPipes), LaunchError> {
+        let section = self.plan.section(place);
+        let (rank, size) = (self.plan.ranks[place], self.plan.nodes.len());
+        let failed = |source: io::Error| start_error(rank, section, source);
         let guard = self.lifeline.guard()?;
         let lifeline = self.lifeline.read.as_raw_fd();
         let mut command = Command::new(&section.program);
@@ -116,12 +125,13 @@ impl<'a> Spawner<'a> {
             .envs(section.environment.iter().map(|(name, value)| (name, value)))
             .envs(shared_heap::variables(&section.environment))
             .env(RANK, rank.to_string())
-            .env(SIZE, self.plan.ranks().to_string())
-            .env("RWMPI_APPNUM", self.plan.section_of[rank].to_string())
+            .env(SIZE, size.to_string())
+            .env(PLACE, place.to_string())
+            .env("RWMPI_APPNUM", section.number.to_string())
             .env(JOB_FD, self.job.as_fd().as_raw_fd().to_string())
             .env(LIFELINE_FD, lifeline.to_string())
             .env(PMI_NUMBER, rank.to_string())
-            .env(PMI_SIZE, self.plan.ranks().to_string())
+            .env(PMI_SIZE, size.to_string())
             .env(PMI_FD, pmi.as_raw_fd().to_string())
             .stdin(match self.rank_0_input {
                 Rank0Input::Inherited if rank == 0 => Stdio::inherit(),
@@ -131,6 +141,10 @@ impl<'a> Spawner<'a> {
             .stdout(if self.output == Output::Capture && rank != 0 { Stdio::null() } else { Stdio::piped() })
             .stderr(Stdio::piped())
             .process_group(0);
+        if self.plan.nodes.iter().any(|&node| node != self.plan.nodes[0]) {
+            let nodes: Vec<String> = self.plan.nodes.iter().map(usize::to_string).collect();
+            command.env(NODES, nodes.join(","));
+        }
         if let Some(directory) = &section.directory {
             command.current_dir(directory);
         }
@@ -138,7 +152,7 @@ impl<'a> Spawner<'a> {
             launcher: self.launcher,
             guard: guard.as_raw_fd(),
             inherited: [self.job.as_fd().as_raw_fd(), lifeline, guard.as_raw_fd(), pmi.as_raw_fd()],
-            cpus: self.plan.placement.cpus[rank].as_deref().map(cpu_set),
+            cpus: self.plan.placement.cpus[place].as_deref().map(cpu_set),
             file_limit: self.file_limit,
         };
         // SAFETY: between fork and exec, `apply` only makes system calls on values it owns: no allocation, no lock.
@@ -149,7 +163,7 @@ impl<'a> Spawner<'a> {
             stdout: child.stdout.take(),
             stderr: child.stderr.take().expect("standard error was asked to be a pipe"),
         };
-        RankProcess::adopt(child).map(|process| (process, pipes)).map_err(failed)
+        JobProcess::adopt(child).map(|process| (process, pipes)).map_err(failed)
     }
 }
 
@@ -162,11 +176,11 @@ impl Lifeline {
     }
 }
 
-impl RankProcess {
-    fn adopt(mut child: Child) -> io::Result<RankProcess> {
+impl JobProcess {
+    fn adopt(mut child: Child) -> io::Result<JobProcess> {
         let pid = Pid::from_child(&child);
         match rustix::process::pidfd_open(pid, PidfdFlags::empty()) {
-            Ok(pidfd) => Ok(RankProcess { child, pid, pidfd }),
+            Ok(pidfd) => Ok(JobProcess { child, pid, pidfd }),
             Err(error) => {
                 let _ = rustix::process::kill_process_group(pid, Signal::KILL);
                 let _ = child.wait();
@@ -192,11 +206,33 @@ impl RankProcess {
     }
 }
 
-impl Drop for RankProcess {
+impl Drop for JobProcess {
     fn drop(&mut self) {
         self.signal(Signal::KILL);
         let _ = self.child.wait();
     }
+}
+
+/// Starts a process that leads a group of its own and dies with this one; it is an agent, which reaches another host.
+pub(crate) fn start_agent(mut command: Command) -> io::Result<(JobProcess, AgentPipes)> {
+    let launcher = rustix::process::getpid();
+    let tie = move || {
+        rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
+        match rustix::process::getppid() == Some(launcher) {
+            true => Ok(()),
+            false => Err(io::Error::from_raw_os_error(libc::ESRCH)),
+        }
+    };
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+    // SAFETY: between fork and exec, `tie` only makes system calls on values it owns: no allocation, no lock.
+    unsafe { command.pre_exec(tie) };
+    let mut child = command.spawn()?;
+    let pipes = AgentPipes {
+        stdin: child.stdin.take().expect("standard input was asked to be a pipe").into(),
+        stdout: child.stdout.take().expect("standard output was asked to be a pipe").into(),
+        stderr: child.stderr.take().expect("standard error was asked to be a pipe").into(),
+    };
+    JobProcess::adopt(child).map(|process| (process, pipes))
 }
 
 /// What the new process does to itself before it becomes the program.
@@ -264,8 +300,7 @@ fn raise_file_limit(ranks: u64) -> Rlimit {
     limit
 }
 
-fn start_error(rank: usize, plan: &Plan, source: io::Error) -> LaunchError {
-    let section = plan.section(rank);
+fn start_error(rank: usize, section: &PlannedSection, source: io::Error) -> LaunchError {
     let program = section.name.clone();
     match source.raw_os_error() {
         Some(libc::ENOENT) => LaunchError::NotExecutable {

@@ -1,19 +1,20 @@
 //! Rank 0's standard input.
 //!
-//! A file or a pipe is simply inherited: rank 0 then takes from it what it needs and no more, as it would without a launcher. A
-//! terminal has to be read by the launcher, since ranks are not in the terminal's foreground process group and would be stopped.
+//! A file or a pipe is simply inherited where rank 0 is a child of the launcher: it then takes from it what it needs and no more, as it
+//! would without a launcher. A terminal has to be read by the launcher, since ranks are not in the terminal's foreground process group and
+//! would be stopped; and so has everything if rank 0 is on another host.
 
 use crate::job_spec::Output;
 use crate::spawn::Rank0Input;
 use rustix::event::{PollFd, PollFlags};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
-use std::process::ChildStdin;
+use std::os::fd::{AsFd, OwnedFd};
 
-/// Most that is read from the terminal at once.
+/// Most that is read at once, and on its way to rank 0.
 const READ_BYTES: usize = 4096;
 
-/// What rank 0 is to read.
+/// What rank 0 is to read if it runs here.
 pub(crate) fn choose(output: Output) -> Rank0Input {
     match output {
         Output::Capture => Rank0Input::Nothing,
@@ -22,57 +23,87 @@ pub(crate) fn choose(output: Output) -> Rank0Input {
     }
 }
 
-/// Passes what the user types on to rank 0, until either side ends.
-#[derive(Debug, Default)]
+/// Reads the launcher's standard input, piece by piece, each once rank 0 has taken the one before.
+#[derive(Debug)]
 pub(crate) struct StandardInput {
-    /// `None`: nothing to pass on, or nobody to pass it to.
-    rank_0: Option<ChildStdin>,
-    /// Typed but not yet taken by rank 0.
-    pending: Vec<u8>,
+    /// Whether rank 0 can take something.
+    wanted: bool,
 }
 
 impl StandardInput {
-    pub(crate) fn new(rank_0: Option<ChildStdin>) -> Self {
-        // If this fails, writing can block; the pipe holds far more than a user types ahead.
-        let _ = rank_0.as_ref().map(|pipe| rustix::fs::fcntl_setfl(pipe, OFlags::NONBLOCK));
-        StandardInput { rank_0, pending: Vec::new() }
+    /// `wanted`: whether rank 0 reads what the launcher reads.
+    pub(crate) fn new(wanted: bool) -> Self {
+        StandardInput { wanted }
     }
 
-    /// What to wait for before the next [`StandardInput::pump`].
-    pub(crate) fn poll(&self) -> Option<PollFd<'_>> {
-        let rank_0 = self.rank_0.as_ref()?;
-        if !self.pending.is_empty() {
-            return Some(PollFd::new(rank_0, PollFlags::OUT));
-        }
+    /// What to wait for before the next [`StandardInput::read`].
+    pub(crate) fn poll(&self) -> Option<PollFd<'static>> {
+        let stdin = rustix::stdio::stdin();
         // Reading a terminal from the background would stop the launcher, and with it the job.
-        let terminal = rustix::stdio::stdin();
-        let foreground = rustix::termios::tcgetpgrp(terminal).is_ok_and(|group| group == rustix::process::getpgrp());
-        foreground.then(|| PollFd::from_borrowed_fd(terminal, PollFlags::IN))
+        let may_read = || {
+            !rustix::termios::isatty(stdin)
+                || rustix::termios::tcgetpgrp(stdin).is_ok_and(|group| group == rustix::process::getpgrp())
+        };
+        (self.wanted && may_read()).then(|| PollFd::from_borrowed_fd(stdin, PollFlags::IN))
     }
 
-    /// Moves what can be moved; called when what [`StandardInput::poll`] named is ready.
-    pub(crate) fn pump(&mut self) {
-        let Some(rank_0) = &self.rank_0 else { return };
-        let mut over = false;
-        if self.pending.is_empty() {
-            let mut typed = [0; READ_BYTES];
-            match rustix::io::read(rustix::stdio::stdin(), &mut typed) {
-                Ok(length) if length > 0 => self.pending.extend_from_slice(&typed[..length]),
-                Err(Errno::AGAIN | Errno::INTR) => {}
-                Ok(_) | Err(_) => over = true,
+    /// The next piece for rank 0, empty at the end; called when what [`StandardInput::poll`] named is ready.
+    pub(crate) fn read(&mut self) -> Option<Vec<u8>> {
+        let mut piece = [0; READ_BYTES];
+        match rustix::io::read(rustix::stdio::stdin(), &mut piece) {
+            Err(Errno::AGAIN | Errno::INTR) => None,
+            read => {
+                self.wanted = false;
+                Some(piece[..read.unwrap_or(0)].to_vec())
             }
         }
-        if !self.pending.is_empty() {
-            match rustix::io::write(rank_0, &self.pending) {
-                Ok(length) => {
-                    self.pending.drain(..length);
-                }
-                Err(Errno::AGAIN | Errno::INTR) => {}
-                Err(_) => over = true,
-            }
+    }
+
+    /// Rank 0 has taken the last piece.
+    pub(crate) fn taken(&mut self) {
+        self.wanted = true;
+    }
+}
+
+/// The pipe that rank 0 reads from.
+#[derive(Debug, Default)]
+pub(crate) struct RankInput {
+    /// `None`: nobody reads, or nothing more will come.
+    pipe: Option<OwnedFd>,
+    /// Not taken yet.
+    pending: Vec<u8>,
+}
+
+impl RankInput {
+    pub(crate) fn new(pipe: Option<OwnedFd>) -> Self {
+        // If this fails, writing can block; the pipe holds more than is ever on its way.
+        let _ = pipe.as_ref().map(|pipe| rustix::fs::fcntl_setfl(pipe, OFlags::NONBLOCK));
+        RankInput { pipe, pending: Vec::new() }
+    }
+
+    /// What to wait for before the next [`RankInput::write`].
+    pub(crate) fn poll(&self) -> Option<PollFd<'_>> {
+        let waits = !self.pending.is_empty();
+        self.pipe.as_ref().filter(|_| waits).map(|pipe| PollFd::from_borrowed_fd(pipe.as_fd(), PollFlags::OUT))
+    }
+
+    /// Takes a piece; nothing: the input is at its end.
+    pub(crate) fn give(&mut self, piece: Vec<u8>) {
+        if piece.is_empty() {
+            self.pipe = None;
+        } else {
+            self.pending = piece;
         }
-        if over {
-            self.rank_0 = None;
+    }
+
+    /// Writes what rank 0 takes; true when it has taken the whole piece.
+    pub(crate) fn write(&mut self) -> bool {
+        let Some(pipe) = self.pipe.as_ref().filter(|_| !self.pending.is_empty()) else { return false };
+        match rustix::io::write(pipe, &self.pending) {
+            Ok(length) => drop(self.pending.drain(..length)),
+            Err(Errno::AGAIN | Errno::INTR) => {}
+            Err(_) => self.pipe = None,
         }
+        self.pipe.is_some() && self.pending.is_empty()
     }
 }

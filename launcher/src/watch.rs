@@ -1,25 +1,22 @@
 //! Watches a job from its start to its end: one loop, one thread, woken by what happens.
 
-use crate::error::LaunchError;
-use crate::explain;
+use crate::daemon::poll;
+use crate::error::{LaunchError, exit_code};
 use crate::job_spec::{JobSpec, Outcome, Output};
-use crate::output::{Outputs, Pumped};
-use crate::plan::Plan;
-use crate::pmi::PmiServer;
+use crate::output::Outputs;
 use crate::report::{self, Ending, Failure, RankState, Verdict};
-use crate::shared_heap;
 use crate::signals::Signals;
-use crate::spawn::{Lifeline, RankProcess, Spawner};
+use crate::site::Site;
+use crate::spawn::Rank0Input;
 use crate::standard_input::{self, StandardInput};
-use rustix::event::{PollFd, PollFlags, Timespec, epoll};
-use rustix::process::{Signal, WaitIdStatus};
+use crate::wire::{Event, Order, RankEnd, RankSeen};
+use rustix::event::{PollFd, PollFlags};
+use rustix::process::Signal;
 use rwmpi_core::Wait;
-use rwmpi_transport::{Job, monotonic_nanoseconds};
 use std::collections::VecDeque;
-use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
-/// How often the job's shared page is looked at.
+/// How often is looked at what only the clock can tell, and a host at its job's shared page.
 const LOOK_INTERVAL: Duration = Duration::from_millis(250);
 /// From SIGTERM to SIGKILL when a rank has failed: all must be over within a second.
 const END_GRACE: Duration = Duration::from_millis(300);
@@ -27,170 +24,361 @@ const END_GRACE: Duration = Duration::from_millis(300);
 const FINALIZED_GRACE: Duration = Duration::from_millis(500);
 /// From SIGINT to SIGTERM, and from there to SIGKILL, when the user interrupts: time to save something.
 const INTERRUPT_GRACE: Duration = Duration::from_secs(2);
-/// How long a pipe that somebody still holds open must be silent to be taken as finished, after the job's end.
-const DRAIN_SILENCE: Duration = Duration::from_millis(100);
-/// How long such a pipe is read at most.
-const DRAIN_MAX: Duration = Duration::from_secs(1);
+/// A rank that gives up may do so because another host is in trouble, of which we have yet to hear.
+const CAUSE_GRACE: Duration = Duration::from_millis(500);
+/// How long a host may take to say what its ranks do.
+const ANSWER_GRACE: Duration = Duration::from_secs(1);
+/// How long a host may take to be done once its ranks have been sent SIGKILL.
+const HOST_GRACE: Duration = Duration::from_secs(2);
 
 /// A job under way. Dropping it ends the job.
 pub(crate) struct Watch<'a> {
     spec: &'a JobSpec,
-    plan: &'a Plan,
-    job: Job,
-    pmi: PmiServer,
-    ranks: Vec<Rank>,
-    running: usize,
-    /// Readable when a rank has ended.
-    exits: OwnedFd,
+    section_of: Vec<usize>,
+    sites: Vec<Site>,
     outputs: Outputs,
     input: StandardInput,
     signals: Signals,
     started: Instant,
-    /// Whether the ranks' ways to copy are still to be explained.
-    explain_copies: bool,
+    /// Whether rank 0 reads what the launcher reads.
+    passes_input: bool,
+    /// Whether the ranks were told to start.
+    running: bool,
+    /// Whether all ranks have ended.
+    finishing: bool,
+    /// Whether the user wants the end more than what is left of the output.
+    impatient: bool,
     /// What happened first, once something has.
     verdict: Option<Verdict>,
+    /// What may be the verdict, unless a cause for it becomes known by then.
+    suspicion: Option<(Instant, Verdict)>,
     /// Signals still to be sent to all ranks, soonest first.
     escalation: VecDeque<(Instant, Signal)>,
-    /// Dropped last: closing it has the kernel kill whatever is left.
-    _lifeline: Lifeline,
+    /// Until when the hosts are waited for.
+    patience: Option<Instant>,
+    question: Option<Question>,
+    /// A rank that has ended and had never joined.
+    absent: Option<RankEnd>,
 }
 
-struct Rank {
-    process: RankProcess,
-    ending: Option<Ending>,
+/// What the ranks do is being asked.
+struct Question {
+    until: Instant,
+    /// Whether the job is to end then.
+    timed_out: bool,
 }
 
 impl<'a> Watch<'a> {
-    /// Starts all ranks.
-    pub(crate) fn start(spec: &'a JobSpec, plan: &'a Plan) -> Result<Self, LaunchError> {
-        let job = create_job(spec, plan.ranks())?;
-        let mut outputs = Outputs::new(spec.output == Output::Capture)?;
-        for line in explain::lines(spec, plan) {
-            outputs.note(&line);
+    /// Prepares everything; starts the ranks if they are to run here.
+    pub(crate) fn start(spec: &'a JobSpec) -> Result<Self, LaunchError> {
+        if let Some(section) = spec.sections.iter().find(|section| section.ranks == 0) {
+            return Err(LaunchError::NoRanks(section.program.clone()));
         }
-        if spec.explain {
-            outputs.note(&shared_heap::explain(&job, &plan.sections[0].environment));
-        }
+        let rank_0_input = standard_input::choose(spec.output);
+        let elsewhere = spec.output == Output::Forward && !spec.hosts.is_empty();
+        // Before anything starts: what reaches us from now on must reach the ranks.
         let signals = if spec.forward_signals { Signals::collect()? } else { Signals::ignored() };
-        let exits = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(LaunchError::system("watch the ranks"))?;
-        let spawner = Spawner::new(plan, &job, spec.output, standard_input::choose(spec.output))?;
         let started = Instant::now();
-        let mut ranks = Vec::with_capacity(plan.ranks());
-        let mut rank_0_input = None;
-        let mut pmi = PmiServer::new(&plan.nodes)?;
-        for rank in 0..plan.ranks() {
-            let (process, mut pipes) = spawner.start(rank, pmi.add(plan.section_of[rank])?)?;
-            epoll::add(&exits, &process.pidfd, epoll::EventData::new_u64(rank as u64), epoll::EventFlags::IN)
-                .map_err(LaunchError::system("watch a rank"))?;
-            ranks.push(Rank { process, ending: None });
-            rank_0_input = rank_0_input.or(pipes.stdin.take());
-            outputs.add(pipes, spec.prefix.then(|| format!("[{rank}] ").into_bytes()))?;
-        }
-        let lifeline = spawner.into_lifeline();
-        Ok(Watch {
+        let mut watch = Watch {
             spec,
-            plan,
-            job,
-            pmi,
-            running: ranks.len(),
-            ranks,
-            exits,
-            outputs,
-            input: StandardInput::new(rank_0_input),
+            section_of: spec.section_of(),
+            sites: Site::prepare_all(spec, rank_0_input)?,
+            outputs: Outputs::new(spec.output == Output::Capture),
+            input: StandardInput::new(false),
+            passes_input: rank_0_input == Rank0Input::Piped || elsewhere,
             signals,
             started,
-            explain_copies: spec.explain && plan.ranks() > 1,
+            running: false,
+            finishing: false,
+            impatient: false,
             verdict: None,
+            suspicion: None,
             escalation: VecDeque::new(),
-            _lifeline: lifeline,
-        })
+            patience: None,
+            question: None,
+            absent: None,
+        };
+        watch.start_if_ready()?;
+        Ok(watch)
     }
 
     /// Watches until no process of the job is left.
     pub(crate) fn run_to_end(mut self) -> Result<Outcome, LaunchError> {
-        while self.running > 0 {
+        let mut wall = None;
+        while !self.is_over() {
             self.wait()?;
             self.take_signals();
-            self.serve_ranks();
-            self.outputs.pump(Instant::now());
-            self.take_exits()?;
-            self.look_at_job();
+            self.hear()?;
+            self.start_if_ready()?;
+            self.look_at_clock();
             self.escalate();
+            if self.finish_if_all_ended() {
+                wall = Some(self.started.elapsed());
+            }
+            for which in self.outputs.write() {
+                self.sites.iter_mut().for_each(|site| site.order(Order::Close(which)));
+            }
         }
-        let wall = self.started.elapsed();
-        // Children that a rank left behind.
-        self.signal_all(Signal::KILL);
-        if self.spec.explain {
-            shared_heap::result(&self.job).iter().for_each(|line| self.outputs.note(line));
-        }
-        self.drain()?;
-        let program = |rank| report::command_line(self.plan.section(rank));
-        let report = self.verdict.as_ref().map(|verdict| verdict.text(program));
+        let program = |rank: usize| {
+            let section = &self.spec.sections[self.section_of[rank]];
+            report::command_line(&section.program, &section.arguments)
+        };
+        let host_of = |rank| self.site_of(rank).map_or_else(report::this_host, Site::host);
+        let report = self.verdict.as_ref().map(|verdict| verdict.text(program, host_of));
         let exit_code = self.verdict.as_ref().map_or(0, Verdict::exit_code);
+        let wall = wall.unwrap_or_else(|| self.started.elapsed());
+        drop(self.sites);
         let (stdout, stderr) = self.outputs.into_captured();
         Ok(Outcome { exit_code, report, stdout, stderr, wall })
+    }
+
+    fn is_over(&self) -> bool {
+        let all_read = self.finishing && self.sites.iter().all(|site| site.over);
+        all_read && (self.outputs.all_written() || self.impatient)
     }
 
     /// Sleeps until something happens or is due; passes typed input on.
     fn wait(&mut self) -> Result<(), LaunchError> {
         let now = Instant::now();
+        let held = self.outputs.congested();
+        self.sites.iter_mut().for_each(|site| site.hold(held));
         let due = [
-            Some(now + LOOK_INTERVAL),
             self.escalation.front().map(|&(when, _)| when),
             self.deadline(),
-            self.outputs.due(),
+            self.patience,
+            self.suspicion.as_ref().map(|&(when, _)| when),
+            self.question.as_ref().map(|question| question.until),
         ];
-        let due = due.into_iter().flatten().min().map_or(Duration::ZERO, |due| due.saturating_duration_since(now));
+        let due = due.into_iter().flatten().map(|due| due.saturating_duration_since(now));
+        let longest = due.chain(self.sites.iter().filter_map(|site| site.due(now))).min();
         let input = self.input.poll();
         let input_waits = input.is_some();
         let mut polled: Vec<PollFd<'_>> = input.into_iter().collect();
-        polled.push(PollFd::new(&self.exits, PollFlags::IN));
-        polled.push(PollFd::from_borrowed_fd(self.pmi.readable(), PollFlags::IN));
-        poll_for(polled, &self.signals, &self.outputs, due).map(|input_ready| {
-            if input_waits && input_ready {
-                self.input.pump();
-            }
-        })
+        self.sites.iter().for_each(|site| site.poll(&mut polled));
+        polled.extend(self.signals.readable().map(|signals| PollFd::from_borrowed_fd(signals, PollFlags::IN)));
+        let outputs = self.outputs.waiting_for_room();
+        polled.extend(outputs.map(|output| PollFd::from_borrowed_fd(output, PollFlags::OUT)));
+        let longest = longest.map_or(LOOK_INTERVAL, |due| due.min(LOOK_INTERVAL));
+        poll(&mut polled, longest).map_err(LaunchError::system("wait for the ranks"))?;
+        let input_ready = input_waits && !polled[0].revents().is_empty();
+        drop(polled);
+        if input_ready
+            && let Some(piece) = self.input.read()
+            && let Some(site) = self.sites.iter_mut().find(|site| site.ranks.contains(&0))
+        {
+            site.order(Order::Input(piece));
+        }
+        Ok(())
     }
 
-    /// Helps the ranks to find each other.
-    fn serve_ranks(&mut self) {
-        if self.pmi.serve().is_some() {
-            self.pmi.release([]);
+    /// Lets the ranks start on all hosts once every host has found everything.
+    fn start_if_ready(&mut self) -> Result<(), LaunchError> {
+        if self.running || self.verdict.is_some() || !self.sites.iter().all(|site| site.ready) {
+            return Ok(());
+        }
+        self.running = true;
+        self.input = StandardInput::new(self.passes_input);
+        self.sites.iter_mut().try_for_each(Site::start)
+    }
+
+    /// Takes in what the hosts have to say.
+    fn hear(&mut self) -> Result<(), LaunchError> {
+        let now = Instant::now();
+        let mut ended = Vec::new();
+        for index in 0..self.sites.len() {
+            for event in self.sites[index].look(now)? {
+                self.take_event(index, event, &mut ended);
+            }
+        }
+        self.judge(ended);
+        if self.sites.iter().all(|site| site.left.is_some()) {
+            let left: Vec<_> = self.sites.iter_mut().filter_map(|site| site.left.take()).flatten().collect();
+            self.sites.iter_mut().for_each(|site| site.order(Order::Release(left.clone())));
+        }
+        if self.question.is_some() && self.sites.iter().all(|site| site.over || site.states.is_some()) {
+            self.answered();
+        }
+        Ok(())
+    }
+
+    fn take_event(&mut self, index: usize, event: Event, ended: &mut Vec<RankEnd>) {
+        let site = &mut self.sites[index];
+        match event {
+            Event::Ready => site.ready = true,
+            Event::Refused { text, code } => {
+                // What was not started will not end.
+                site.running = 0;
+                let host = site.host();
+                self.end_at_once(Verdict::NotStarted { host, text, code });
+            }
+            Event::Note(text) => match &site.name {
+                Some(name) => self.outputs.note(&format!("{name}: {text}")),
+                None => self.outputs.note(&text),
+            },
+            Event::Output(which, lines) => self.outputs.append(which, lines),
+            Event::Left(entries) => site.left = Some(entries),
+            Event::Ended(end) => {
+                site.running = site.running.saturating_sub(1);
+                ended.push(end);
+            }
+            Event::InJob(in_job) => site.in_job = in_job,
+            Event::Aborted { rank, code, text } => self.suspect(Verdict::Aborted { rank, code, text }),
+            Event::States(states) => site.states = Some(states),
+            Event::InputTaken => self.input.taken(),
+            Event::Over => site.over = true,
+            Event::Lost(what) => {
+                let (host, ranks, ran) = (site.host(), site.ranks.clone(), site.running > 0);
+                site.give_up();
+                if ran {
+                    self.end_at_once(Verdict::HostLost { host, ranks, what });
+                } else if !self.running {
+                    self.end_at_once(Verdict::NotStarted { host, text: what, code: exit_code::NOT_STARTED });
+                }
+            }
         }
     }
 
-    /// Whether a rank has joined the job, as a program of this library or of another.
-    fn joined(&self, rank: usize) -> bool {
-        self.job.attached(rank) || self.pmi.joined(rank)
+    /// Judges the first failure among ranks that have ended together.
+    fn judge(&mut self, ended: Vec<RankEnd>) {
+        let failed = ended
+            .iter()
+            .filter(|end| self.is_failure(end))
+            // Of several at once, the one killed by a signal is the cause.
+            .min_by_key(|end| matches!(end.ending, Ending::Exited { .. }));
+        if let Some(verdict) = failed.map(|end| self.failure(end)) {
+            self.suspect(verdict);
+        }
+        self.absent = self.absent.take().or_else(|| ended.into_iter().find(|end| !end.seen.joined));
+        // It has exited without joining the job while others that have joined will wait for it in vain.
+        if let Some(absent) = self.absent.as_ref().filter(|_| self.sites.iter().any(|site| site.in_job)) {
+            let verdict = self.failure(absent);
+            self.suspect(verdict);
+        }
     }
 
-    /// Whether it has left in good order.
-    fn finished(&self, rank: usize) -> bool {
-        self.job.finished(rank) || self.pmi.finished(rank)
+    fn is_failure(&self, end: &RankEnd) -> bool {
+        match end.ending {
+            Ending::Exited { code: 0 } => end.seen.joined && !end.seen.finished && self.ranks_running() > 0,
+            Ending::Exited { .. } | Ending::Killed { .. } => true,
+        }
+    }
+
+    fn ranks_running(&self) -> usize {
+        self.sites.iter().map(|site| site.running).sum()
+    }
+
+    fn failure(&self, end: &RankEnd) -> Verdict {
+        let RankSeen { rank, pid, joined, finished, activity, .. } = end.seen;
+        let activity = activity.filter(|_| joined && !finished);
+        Verdict::Failed(Failure {
+            rank,
+            pid,
+            ending: end.ending,
+            attached: joined,
+            finished,
+            call: activity.and_then(|activity| (self.spec.describe_activity)(&activity)),
+            others: self.ranks_running(),
+            output_broken: self.outputs.broken().map(ToString::to_string),
+        })
+    }
+
+    /// Ends the job for that reason, unless there is one already; if it may be the consequence of something on another host, not at once.
+    fn suspect(&mut self, verdict: Verdict) {
+        let is_cause =
+            matches!(&verdict, Verdict::Failed(Failure { ending, .. }) if matches!(ending, Ending::Killed { .. }));
+        if is_cause || self.sites.len() == 1 {
+            self.end_at_once(verdict);
+        } else if self.suspicion.is_none() {
+            self.suspicion = Some((Instant::now() + CAUSE_GRACE, verdict));
+        }
+    }
+
+    fn end_at_once(&mut self, verdict: Verdict) {
+        let orderly =
+            matches!(&verdict, Verdict::Failed(Failure { finished: true, ending: Ending::Exited { .. }, .. }));
+        let first = Instant::now() + if orderly { FINALIZED_GRACE } else { Duration::ZERO };
+        self.end(verdict, vec![(first, Signal::TERM), (first + END_GRACE, Signal::KILL)]);
+    }
+
+    /// Ends the job, unless it is ending already: the verdict stands, and the signals are sent when they are due.
+    fn end(&mut self, verdict: Verdict, escalation: Vec<(Instant, Signal)>) {
+        if self.verdict.is_some() {
+            return;
+        }
+        let code = verdict.exit_code().into();
+        self.sites.iter_mut().for_each(|site| site.order(Order::Abort(code)));
+        self.verdict = Some(verdict);
+        self.suspicion = None;
+        self.question = None;
+        self.escalation = escalation.into();
+        self.escalate();
+    }
+
+    /// Looks at what only the clock can tell.
+    fn look_at_clock(&mut self) {
+        let now = Instant::now();
+        let is_due = |when: Option<Instant>| when.is_some_and(|when| when <= now);
+        let nobody_left = self.ranks_running() == 0;
+        if let Some((_, verdict)) = self.suspicion.take_if(|&mut (when, _)| when <= now || nobody_left) {
+            self.end_at_once(verdict);
+        }
+        if is_due(self.question.as_ref().map(|question| question.until)) {
+            self.answered();
+        }
+        if is_due(self.deadline()) {
+            self.ask(true);
+        }
+        if is_due(self.patience) {
+            self.patience = None;
+            // One that is here has only ranks that the kernel is slow to end.
+            let unheard = self.sites.iter_mut().filter(|site| !site.over && site.name.is_some());
+            unheard.for_each(Site::give_up);
+        }
     }
 
     /// When the time allowed is over.
     fn deadline(&self) -> Option<Instant> {
-        if self.verdict.is_some() {
+        if self.verdict.is_some() || self.finishing || self.question.as_ref().is_some_and(|question| question.timed_out)
+        {
             return None;
         }
         self.spec.timeout.and_then(|timeout| self.started.checked_add(timeout))
+    }
+
+    fn escalate(&mut self) {
+        let now = Instant::now();
+        while let Some(&(when, signal)) = self.escalation.front()
+            && when <= now
+        {
+            self.escalation.pop_front();
+            self.signal_all(signal);
+            if self.escalation.is_empty() {
+                self.patience = Some(now + HOST_GRACE);
+            }
+        }
+    }
+
+    fn signal_all(&mut self, signal: Signal) {
+        self.sites.iter_mut().for_each(|site| site.order(Order::Signal(signal.as_raw())));
+    }
+
+    /// Lets nothing be left once all ranks have ended; true at that moment.
+    fn finish_if_all_ended(&mut self) -> bool {
+        let all_ended = self.ranks_running() == 0 && (self.running || self.verdict.is_some());
+        if self.finishing || !all_ended || self.suspicion.is_some() {
+            return false;
+        }
+        self.finishing = true;
+        self.patience = Some(Instant::now() + HOST_GRACE);
+        self.sites.iter_mut().for_each(Site::finish);
+        true
     }
 
     fn take_signals(&mut self) {
         for signal in self.signals.take() {
             match signal {
                 Signal::INT | Signal::TERM | Signal::HUP => self.interrupt(signal),
-                Signal::QUIT => {
-                    let text = format!(
-                        "after {:.1} s:\n{}",
-                        self.started.elapsed().as_secs_f64(),
-                        report::table(&self.states())
-                    );
-                    self.outputs.note(&text);
-                }
+                Signal::QUIT => self.ask(false),
                 Signal::TSTP => {
                     self.signal_all(Signal::TSTP);
                     // Stop as well; whoever continues us is heard as SIGCONT.
@@ -204,6 +392,10 @@ impl<'a> Watch<'a> {
     /// The user wants the job to end; the second time, at once.
     fn interrupt(&mut self, signal: Signal) {
         let now = Instant::now();
+        self.impatient = self.finishing || self.verdict.is_some();
+        if self.finishing {
+            return;
+        }
         match &self.verdict {
             None => {
                 let mut escalation = vec![(now, signal), (now + INTERRUPT_GRACE, Signal::TERM)];
@@ -219,242 +411,59 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Notes which ranks have ended, and judges the first failure among them.
-    fn take_exits(&mut self) -> Result<(), LaunchError> {
-        let mut events = [epoll::Event { flags: epoll::EventFlags::empty(), data: epoll::EventData::new_u64(0) }; 64];
-        let count = epoll::wait(&self.exits, &mut events[..], Some(&Timespec::default())).unwrap_or(0);
-        let mut ended = Vec::new();
-        for event in &events[..count] {
-            let data = event.data;
-            let index = data.u64() as usize;
-            let rank = &mut self.ranks[index];
-            let status = rank.process.ended().map_err(LaunchError::system("learn how a rank ended"))?;
-            let Some(ending) = status.as_ref().and_then(ending) else { continue };
-            rank.ending = Some(ending);
-            self.running -= 1;
-            epoll::delete(&self.exits, &rank.process.pidfd).map_err(LaunchError::system("let go of a rank"))?;
-            ended.push((index, ending));
+    /// Asks what the ranks do; the job is to end then if its time is over.
+    fn ask(&mut self, timed_out: bool) {
+        for site in &mut self.sites {
+            site.states = None;
+            site.order(Order::SayStates);
         }
-        self.look_for_abort();
-        if self.verdict.is_none()
-            && let Some(&(rank, ending)) = ended
-                .iter()
-                .filter(|&&(rank, ending)| self.is_failure(rank, ending))
-                // Of several at once, the one killed by a signal is the cause.
-                .min_by_key(|(_, ending)| matches!(ending, Ending::Exited { .. }))
-        {
-            self.fail(rank, ending);
-        }
-        Ok(())
+        self.question = Some(Question { until: Instant::now() + ANSWER_GRACE, timed_out });
     }
 
-    fn is_failure(&self, rank: usize, ending: Ending) -> bool {
-        match ending {
-            Ending::Exited { code: 0 } => self.joined(rank) && !self.finished(rank) && self.running > 0,
-            Ending::Exited { .. } | Ending::Killed { .. } => true,
+    /// The hosts have said what their ranks do, as far as they will.
+    fn answered(&mut self) {
+        let Some(Question { timed_out, .. }) = self.question.take() else { return };
+        let silent = self.sites.iter().filter(|site| !site.over && site.states.is_none());
+        let silent: String = silent.map(|site| format!("  host {} does not answer\n", site.host())).collect();
+        let seen = self.sites.iter_mut().filter_map(|site| site.states.take()).flatten();
+        let mut seen: Vec<RankSeen> = seen.collect();
+        seen.sort_by_key(|seen| seen.rank);
+        let states: Vec<RankState> = seen.iter().map(|seen| self.state(seen)).collect();
+        let text = report::table(&states) + &silent;
+        if timed_out {
+            let limit = self.spec.timeout.unwrap_or_default();
+            self.end_at_once(Verdict::TimedOut { limit, running: self.ranks_running(), states: text });
+        } else {
+            self.outputs.note(&format!("after {:.1} s:\n{text}", self.started.elapsed().as_secs_f64()));
         }
     }
 
-    fn fail(&mut self, rank: usize, ending: Ending) {
-        let attached = self.joined(rank);
-        let finished = self.finished(rank);
-        let in_call = attached && !finished;
-        let failure = Failure {
-            rank,
-            pid: self.ranks[rank].process.pid(),
-            ending,
-            attached,
-            finished,
-            call: in_call.then(|| (self.spec.describe_activity)(&self.job.activity(rank))).flatten(),
-            others: self.running,
-            output_broken: self.outputs.broken().map(ToString::to_string),
-        };
-        let orderly = finished && matches!(ending, Ending::Exited { .. });
-        let first = Instant::now() + if orderly { FINALIZED_GRACE } else { Duration::ZERO };
-        self.end(Verdict::Failed(failure), vec![(first, Signal::TERM), (first + END_GRACE, Signal::KILL)]);
-    }
-
-    /// Looks at what only the shared page and the clock can tell.
-    fn look_at_job(&mut self) {
-        if self.explain_copies
-            && let Some(pairs) = self.job.kernel_pairs()
-        {
-            self.explain_copies = false;
-            self.outputs.note(&explain::kernel_copies(self.plan.ranks(), pairs));
-        }
-        self.look_for_abort();
-        if self.verdict.is_some() {
-            return;
-        }
-        let now = Instant::now();
-        if self.deadline().is_some_and(|deadline| deadline <= now) {
-            let verdict = Verdict::TimedOut { limit: self.spec.timeout.unwrap_or_default(), states: self.states() };
-            self.end(verdict, vec![(now, Signal::TERM), (now + END_GRACE, Signal::KILL)]);
-        } else if let Some((rank, ending)) = self.stayed_away() {
-            self.fail(rank, ending);
-        }
-    }
-
-    fn look_for_abort(&mut self) {
-        if self.verdict.is_none()
-            && let Some(record) = self.job.abort_record()
-        {
-            let now = Instant::now();
-            let verdict = Verdict::Aborted { rank: record.peer, code: record.code, text: record.text };
-            self.end(verdict, vec![(now, Signal::TERM), (now + END_GRACE, Signal::KILL)]);
-        } else if self.verdict.is_none()
-            && let Some((rank, code)) = self.pmi.abort()
-        {
-            let now = Instant::now();
-            let verdict = Verdict::Aborted { rank: Some(rank), code, text: String::new() };
-            self.end(verdict, vec![(now, Signal::TERM), (now + END_GRACE, Signal::KILL)]);
-        }
-    }
-
-    /// A rank that has exited without joining the job while others that have joined will wait for it in vain.
-    fn stayed_away(&self) -> Option<(usize, Ending)> {
-        let mut ranks = self.ranks.iter().enumerate();
-        let (absent, ending) =
-            ranks.find_map(|(index, rank)| Some((index, rank.ending?)).filter(|_| !self.joined(index)))?;
-        let waited_for = self
-            .ranks
-            .iter()
-            .enumerate()
-            .any(|(index, rank)| rank.ending.is_none() && self.joined(index) && !self.finished(index));
-        waited_for.then_some((absent, ending))
-    }
-
-    /// Ends the job: the verdict stands, and the signals are sent when they are due.
-    fn end(&mut self, verdict: Verdict, escalation: Vec<(Instant, Signal)>) {
-        self.job.set_aborted(verdict.exit_code().into(), "the launcher ended the job");
-        self.verdict = Some(verdict);
-        self.escalation = escalation.into();
-        self.escalate();
-    }
-
-    fn escalate(&mut self) {
-        let now = Instant::now();
-        while let Some(&(when, signal)) = self.escalation.front()
-            && when <= now
-        {
-            self.escalation.pop_front();
-            self.signal_all(signal);
-        }
-    }
-
-    fn signal_all(&self, signal: Signal) {
-        for rank in &self.ranks {
-            rank.process.signal(signal);
-        }
-    }
-
-    /// What each rank that still runs is doing.
-    fn states(&self) -> Vec<RankState> {
-        let running = self.ranks.iter().enumerate().filter(|(_, rank)| rank.ending.is_none());
-        let state = |(rank, entry): (usize, &Rank)| RankState {
-            rank,
-            pid: entry.process.pid(),
-            doing: self.doing(rank),
-            wait: self.wait_of(rank),
-            takes_part: !self.finished(rank),
-        };
-        running.map(state).collect()
+    fn state(&self, seen: &RankSeen) -> RankState {
+        let &RankSeen { rank, pid, finished, .. } = seen;
+        RankState { rank, pid, doing: self.doing(seen), wait: self.wait_of(seen), takes_part: !finished }
     }
 
     /// What a rank waits for, and for how long it has.
-    fn wait_of(&self, rank: usize) -> Option<(Wait, Duration)> {
-        if !self.job.attached(rank) || self.job.finished(rank) {
-            return None;
-        }
-        let wait = (self.spec.describe_wait)(&self.job.activity(rank))?;
-        let waited = Duration::from_nanos(monotonic_nanoseconds().saturating_sub(wait.since));
+    fn wait_of(&self, seen: &RankSeen) -> Option<(Wait, Duration)> {
+        let wait = (self.spec.describe_wait)(seen.activity.as_ref().filter(|_| !seen.finished)?)?;
+        let waited = Duration::from_nanos(seen.now.saturating_sub(wait.since));
         Some((wait, waited))
     }
 
-    fn doing(&self, rank: usize) -> String {
-        if !self.joined(rank) {
-            return "running, has not joined the job".to_owned();
-        }
-        if self.finished(rank) {
-            return "running, has left the job".to_owned();
-        }
-        if !self.job.attached(rank) {
-            return "has joined the job by an MPI library that does not say more".to_owned();
-        }
-        match (self.spec.describe_activity)(&self.job.activity(rank)) {
-            Some(call) => format!("last call: {call}"),
-            None => "has made no call yet".to_owned(),
-        }
+    fn doing(&self, seen: &RankSeen) -> String {
+        let words = match (seen.joined, seen.finished, &seen.activity) {
+            (false, ..) => "running, has not joined the job",
+            (_, true, _) => "running, has left the job",
+            (_, _, None) => "has joined the job by an MPI library that does not say more",
+            (_, _, Some(activity)) => match (self.spec.describe_activity)(activity) {
+                Some(call) => return format!("last call: {call}"),
+                None => "has made no call yet",
+            },
+        };
+        words.to_owned()
     }
 
-    /// Passes on what the ranks wrote before they ended. A process that escaped its group may keep a pipe open for ever, so the end
-    /// of the pipes is not waited for; a slow reader of our own output is, unless the user interrupts.
-    fn drain(&mut self) -> Result<(), LaunchError> {
-        let mut last_read = Instant::now();
-        let mut reading = Duration::ZERO;
-        while !self.outputs.all_closed() && last_read.elapsed() < DRAIN_SILENCE && reading < DRAIN_MAX {
-            let before = Instant::now();
-            let congested = self.outputs.readable().is_none();
-            poll_for(Vec::new(), &self.signals, &self.outputs, DRAIN_SILENCE)?;
-            if self.told_to_end() {
-                return Ok(());
-            }
-            if self.outputs.pump(Instant::now()) == Pumped::Read || congested {
-                last_read = Instant::now();
-            }
-            if !congested {
-                reading += before.elapsed();
-            }
-        }
-        self.outputs.close_all();
-        while !self.outputs.all_written() {
-            poll_for(Vec::new(), &self.signals, &self.outputs, LOOK_INTERVAL)?;
-            if self.told_to_end() {
-                return Ok(());
-            }
-            self.outputs.pump(Instant::now());
-        }
-        Ok(())
+    fn site_of(&self, rank: usize) -> Option<&Site> {
+        self.sites.iter().find(|site| site.ranks.contains(&rank))
     }
-
-    fn told_to_end(&mut self) -> bool {
-        self.signals.take().into_iter().any(|signal| matches!(signal, Signal::INT | Signal::TERM | Signal::HUP))
-    }
-}
-
-/// Waits until one of `polled`, a signal or output is ready, at most `longest`; whether the first of `polled` is.
-fn poll_for<'a>(
-    mut polled: Vec<PollFd<'a>>,
-    signals: &'a Signals,
-    outputs: &'a Outputs,
-    longest: Duration,
-) -> Result<bool, LaunchError> {
-    polled.extend(signals.readable().map(|signals| PollFd::from_borrowed_fd(signals, PollFlags::IN)));
-    polled.extend(outputs.readable().map(|pipes| PollFd::from_borrowed_fd(pipes, PollFlags::IN)));
-    polled.extend(outputs.waiting_for_room().map(|output| PollFd::from_borrowed_fd(output, PollFlags::OUT)));
-    // Rounded up, so that what is due is due when we wake.
-    let longest = longest + Duration::from_micros(1);
-    let timeout = Timespec { tv_sec: longest.as_secs() as i64, tv_nsec: i64::from(longest.subsec_nanos()) };
-    match rustix::event::poll(&mut polled, Some(&timeout)) {
-        Ok(_) => Ok(polled.first().is_some_and(|first| !first.revents().is_empty())),
-        Err(rustix::io::Errno::INTR) => Ok(false),
-        Err(error) => Err(LaunchError::system("wait for the ranks")(error)),
-    }
-}
-
-fn create_job(spec: &JobSpec, ranks: usize) -> Result<Job, LaunchError> {
-    let directory = spec.segment_directory.as_deref();
-    Job::create(ranks, directory).map_err(|source| LaunchError::SharedMemory {
-        source,
-        hint: directory
-            .map(|path| format!("; the directory is {} (--segment-dir)", path.display()))
-            .unwrap_or_default(),
-    })
-}
-
-fn ending(status: &WaitIdStatus) -> Option<Ending> {
-    if let Some(signal) = status.terminating_signal() {
-        return Some(Ending::Killed { signal, core_dumped: status.dumped() });
-    }
-    status.exit_status().map(|code| Ending::Exited { code: (code & 0xff) as u8 })
 }

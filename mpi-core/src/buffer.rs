@@ -1,32 +1,33 @@
 //! Where Rust references become spans: the one place of this crate that vouches for the life of a buffer.
 #![allow(unsafe_code)]
 
+use std::cell::RefCell;
 use std::future::Future;
 use std::pin::Pin;
+use std::rc::Rc;
 
 use rwmpi_transport::{ReadSpan, WriteSpan};
 
-use crate::Pod;
 use crate::engine::Failure;
+use crate::staged::Staged;
 use crate::task::Work;
 
 /// The bytes of `data`, for an operation that completes, or is waited for by its scope, before the borrow ends.
 ///
 /// # Safety
 /// The operation must be done before the borrow of `data` ends.
-pub(crate) unsafe fn read_span<T: Pod>(data: &[T]) -> ReadSpan<'static> {
+pub(crate) unsafe fn read_span(data: &[u8]) -> ReadSpan<'static> {
     // SAFETY: the slice is readable for the length of its borrow, and by this function's contract that is long enough.
-    unsafe { ReadSpan::new(data.as_ptr().cast(), size_of_val(data)) }
+    unsafe { ReadSpan::new(data.as_ptr(), data.len()) }
 }
 
 /// The bytes of `buffer`, as [`read_span`].
 ///
 /// # Safety
-/// The operation must be done before the borrow of `buffer` ends, and `buffer` not be touched until then. Any bytes make valid
-/// elements ([`Pod`]).
-pub(crate) unsafe fn write_span<T: Pod>(buffer: &mut [T]) -> WriteSpan<'static> {
+/// The operation must be done before the borrow of `buffer` ends, and `buffer` not be touched until then.
+pub(crate) unsafe fn write_span(buffer: &mut [u8]) -> WriteSpan<'static> {
     // SAFETY: the slice is writable for the length of its borrow, and by this function's contract that is long enough.
-    unsafe { WriteSpan::new(buffer.as_mut_ptr().cast(), size_of_val(buffer)) }
+    unsafe { WriteSpan::new(buffer.as_mut_ptr(), buffer.len()) }
 }
 
 /// The bytes of a vector that the engine keeps, unchanged, as long as the operation.
@@ -43,4 +44,14 @@ pub(crate) unsafe fn work<'a>(future: impl Future<Output = Result<(), Failure>> 
     let boxed: Pin<Box<dyn Future<Output = Result<(), Failure>> + 'a>> = Box::pin(future);
     // SAFETY: only the lifetime changes, and by this function's contract nothing is used after it.
     unsafe { std::mem::transmute(boxed) }
+}
+
+/// What a scope keeps for an operation that borrows for `'a`.
+///
+/// # Safety
+/// The scope must let go of it before `'a` ends.
+pub(crate) unsafe fn staged<'a>(staged: impl Staged + 'a) -> Rc<RefCell<dyn Staged>> {
+    let shared: Rc<RefCell<dyn Staged + 'a>> = Rc::new(RefCell::new(staged));
+    // SAFETY: only the lifetime changes, and by this function's contract nothing is used after it.
+    unsafe { std::mem::transmute(shared) }
 }

@@ -146,6 +146,16 @@ pub(crate) fn describe(failure: &Failure, rank: impl Fn(u32) -> usize) -> (Error
                 rank(source)
             ),
         ),
+        Failure::NoValue { place, of } => (
+            ErrorClass::Datatype,
+            match place {
+                Some(place) => format!(
+                    "what arrived as element {place} of the buffer is no {of}; it and those behind it are as they were. Do \
+                     both sides name the same type?"
+                ),
+                None => format!("what another rank contributed is no {of}. Do all ranks name the same type?"),
+            },
+        ),
         Failure::NoContext => (
             ErrorClass::NoMemory,
             "no communicator contexts are left: this job has made too many communicators".to_string(),

@@ -7,7 +7,9 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use rwmpi_protocol::{Counters, Pattern};
-use rwmpi_transport::{Backoff, ClusterFabric, Fabric, Heap, JobFabric, NodeFabric, ReadSpan, SignalSet, WriteSpan};
+use rwmpi_transport::{
+    Backoff, ClusterFabric, Fabric, Heap, JobFabric, NodeFabric, ReadSpan, RemoteAddress, SignalSet, WriteSpan,
+};
 
 use crate::Protocol;
 use crate::engine::{
@@ -103,6 +105,15 @@ impl JobEngine {
         fn barrier_arrived(&mut self, step: Step) -> bool;
         fn register_group(&mut self, context: u32, peers: Rc<[u32]>);
         fn forget_group(&mut self, context: u32);
+        fn may_publish(&mut self, peers: &[u32]) -> bool;
+        fn published(&mut self, peers: &[u32], span: ReadSpan<'_>) -> Option<RemoteAddress>;
+        fn read_published(
+            &mut self,
+            peer: u32,
+            address: &RemoteAddress,
+            offset: usize,
+            into: WriteSpan<'_>
+        ) -> Result<(), Failure>;
         fn traffic(&mut self) -> Traffic;
         fn traffic_by_peer(&mut self) -> Vec<(u64, u64)>;
         fn counters(&mut self) -> Counters;

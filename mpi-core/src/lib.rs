@@ -1,5 +1,9 @@
 //! MPI semantics over remote memory, and the typed Rust API.
 
+// What the derives write names the crate `rwmpi`.
+#[cfg(test)]
+extern crate self as rwmpi;
+
 mod activity;
 mod attribute;
 mod buffer;
@@ -11,18 +15,23 @@ mod error;
 mod group;
 mod info;
 mod job_engine;
+pub mod message;
 mod persistent;
+mod plain;
 mod point_to_point;
 mod process;
 mod rank;
 pub mod reduction;
 mod request;
 mod shared_buffer;
+mod staged;
 mod status;
 mod task;
+mod threads;
 mod topology;
 mod universe;
 pub mod untyped;
+mod values;
 mod waiting;
 
 pub use activity::describe_activity;
@@ -33,15 +42,30 @@ pub use communicator::{Communicator, SplitType};
 pub use error::{Error, ErrorClass, Result};
 pub use group::{Comparison, Group, RankRange};
 pub use info::Info;
+pub use message::{Message, Serialized};
 pub use persistent::{PersistentReceive, PersistentSend};
-pub use point_to_point::Message;
+pub use plain::{Datatype, Plain};
+pub use point_to_point::MatchedMessage;
 pub use rank::{ANY_SOURCE, ANY_TAG, Destination, PROC_NULL, Source, TAG_MAX, TagSelector};
 pub use request::{Request, Scope, scope, test_all, test_any, test_some, wait_all, wait_any, wait_some};
+/// The derives of [`trait@Datatype`] and [`trait@Message`], and `#[rwmpi::test]`.
+pub use rwmpi_derive::{Datatype, Message, test};
 pub use shared_buffer::Buffer;
 pub use status::Status;
+#[doc(hidden)]
+pub use threads::run_test;
+pub use threads::run_threads;
 pub use topology::{Cartesian, DistributedGraph, Edge, Graph, Neighbours, Topology, balanced_dimensions};
-pub use universe::{Protocol, TrafficCounters, Universe, init, run_threads, wtime};
+pub use universe::{Protocol, TrafficCounters, Universe, init, wtime};
 pub use waiting::{Partner, Wait, describe_wait};
+
+/// What most programs name: `use rwmpi::prelude::*`.
+pub mod prelude {
+    pub use crate::{
+        ANY_SOURCE, ANY_TAG, Communicator, Datatype, Message, PROC_NULL, Parts, Plain, Request, Serialized, Status,
+        Universe, op, scope, wait_all, wait_any,
+    };
+}
 
 /// Reduction operations for the collectives: `op::sum`, `op::max`, … or any closure of the same shape.
 pub mod op {

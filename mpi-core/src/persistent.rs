@@ -9,9 +9,10 @@ use std::ops::DerefMut;
 use crate::activity::{Call, Target};
 use crate::buffer::{read_span, write_span};
 use crate::communicator::Communicator;
-use crate::engine::{OperationId, SendMode};
+use crate::engine::{Failure, OperationId, Outcome, SendMode};
 use crate::error::{Error, ErrorClass};
-use crate::{Buffer, Destination, Pod, Result, Source, Status, TagSelector};
+use crate::plain::{direct, direct_mut, packed, unpack};
+use crate::{Buffer, Datatype, Destination, Result, Source, Status, TagSelector};
 
 /// Owned memory that stays where it is when its owner is moved.
 pub trait OwnedBuffer<T>: DerefMut<Target = [T]> + sealed::Stable {}
@@ -24,7 +25,7 @@ mod sealed {
 }
 
 /// A send that can be started any number of times (MPI_Send_init).
-pub struct PersistentSend<T: Pod, B: OwnedBuffer<T> = Buffer<T>> {
+pub struct PersistentSend<T: Datatype, B: OwnedBuffer<T> = Buffer<T>> {
     exchange: Exchange<T, B>,
     destination: Destination,
     tag: i32,
@@ -32,26 +33,28 @@ pub struct PersistentSend<T: Pod, B: OwnedBuffer<T> = Buffer<T>> {
 }
 
 /// A receive that can be started any number of times (MPI_Recv_init).
-pub struct PersistentReceive<T: Pod, B: OwnedBuffer<T> = Buffer<T>> {
+pub struct PersistentReceive<T: Datatype, B: OwnedBuffer<T> = Buffer<T>> {
     exchange: Exchange<T, B>,
     source: Source,
     tag: TagSelector,
 }
 
 /// What both kinds share.
-struct Exchange<T: Pod, B: OwnedBuffer<T>> {
+struct Exchange<T: Datatype, B: OwnedBuffer<T>> {
     communicator: Communicator,
     call: Call,
     /// `None` only after drop has had to leak it.
     buffer: Option<B>,
+    /// Its elements' bytes, if they do not travel directly. Lives as long as the buffer.
+    packed: Vec<u8>,
     active: Option<OperationId>,
     elements: std::marker::PhantomData<T>,
 }
 
-impl<T: Pod, B: OwnedBuffer<T>> Exchange<T, B> {
+impl<T: Datatype, B: OwnedBuffer<T>> Exchange<T, B> {
     fn new(communicator: &Communicator, call: Call, buffer: B) -> Self {
         let (communicator, elements) = (communicator.clone(), std::marker::PhantomData);
-        Exchange { communicator, call, buffer: Some(buffer), active: None, elements }
+        Exchange { communicator, call, buffer: Some(buffer), packed: Vec::new(), active: None, elements }
     }
 
     fn inactive(&self) -> Result<()> {
@@ -72,9 +75,7 @@ impl<T: Pod, B: OwnedBuffer<T>> Exchange<T, B> {
     fn wait(&mut self) -> Result<Status> {
         let Some(id) = self.active.take() else { return Ok(Status::EMPTY) };
         let outcome = self.communicator.process().wait(id);
-        outcome
-            .map(|completion| Status::new(&self.communicator, completion))
-            .map_err(self.communicator.failed(self.call))
+        self.completed(outcome)
     }
 
     fn test(&mut self) -> Result<Option<Status>> {
@@ -82,25 +83,53 @@ impl<T: Pod, B: OwnedBuffer<T>> Exchange<T, B> {
         let outcome = self.communicator.process().test(id).map_err(self.communicator.failed(self.call))?;
         let Some(outcome) = outcome else { return Ok(None) };
         self.active = None;
-        outcome
-            .map(|completion| Some(Status::new(&self.communicator, completion)))
-            .map_err(self.communicator.failed(self.call))
+        self.completed(outcome).map(Some)
+    }
+
+    /// The bytes to be sent.
+    fn outgoing(&mut self) -> Result<&[u8]> {
+        if !T::DIRECT {
+            self.packed = packed(self.buffer()?);
+        }
+        self.inactive()?;
+        Ok(self.buffer.as_ref().and_then(|buffer| direct(buffer)).unwrap_or(&self.packed))
+    }
+
+    /// The bytes to be received into.
+    fn incoming(&mut self) -> Result<&mut [u8]> {
+        if !T::DIRECT {
+            self.packed = vec![0; self.buffer()?.len() * T::SIZE];
+        }
+        self.inactive()?;
+        Ok(self.buffer.as_mut().and_then(|buffer| direct_mut(buffer)).unwrap_or(&mut self.packed))
+    }
+
+    fn completed(&mut self, outcome: Outcome) -> Result<Status> {
+        let completion = outcome.map_err(self.communicator.failed(self.call))?;
+        if !T::DIRECT
+            && let Some(buffer) = &mut self.buffer
+        {
+            let arrived = &self.packed[..self.packed.len().min(completion.bytes as usize)];
+            let failed = |place| Failure::NoValue { place: Some(place), of: std::any::type_name::<T>() };
+            unpack(arrived, buffer).map_err(failed).map_err(self.communicator.failed(self.call))?;
+        }
+        Ok(Status::new(&self.communicator, completion))
     }
 }
 
-impl<T: Pod, B: OwnedBuffer<T>> Drop for Exchange<T, B> {
+impl<T: Datatype, B: OwnedBuffer<T>> Drop for Exchange<T, B> {
     fn drop(&mut self) {
         let Some(id) = self.active else { return };
         let process = self.communicator.process();
         let _ = process.engine().cancel(id);
         if process.wait(id).is_err() {
             // The transport has failed: whether a peer may still write is not known.
-            std::mem::forget(self.buffer.take());
+            std::mem::forget((self.buffer.take(), std::mem::take(&mut self.packed)));
         }
     }
 }
 
-impl<T: Pod, B: OwnedBuffer<T>> PersistentSend<T, B> {
+impl<T: Datatype, B: OwnedBuffer<T>> PersistentSend<T, B> {
     /// The data of the next start. An error while the request is active.
     pub fn buffer(&mut self) -> Result<&mut B> {
         self.exchange.buffer()
@@ -112,7 +141,7 @@ impl<T: Pod, B: OwnedBuffer<T>> PersistentSend<T, B> {
         let (communicator, call) = (communicator.clone(), *call);
         let Some(peer) = communicator.checked_destination(call, self.destination, self.tag)? else { return Ok(()) };
         // SAFETY: the buffer is not lent out while the request is active, and `Exchange` keeps it until the send has completed.
-        let span = unsafe { read_span(self.exchange.buffer()?) };
+        let span = unsafe { read_span(self.exchange.outgoing()?) };
         if call == Call::BufferedSend {
             return communicator.buffered_send(&self.exchange.buffer()?[..], self.destination, self.tag);
         }
@@ -135,7 +164,7 @@ impl<T: Pod, B: OwnedBuffer<T>> PersistentSend<T, B> {
     }
 }
 
-impl<T: Pod, B: OwnedBuffer<T>> PersistentReceive<T, B> {
+impl<T: Datatype, B: OwnedBuffer<T>> PersistentReceive<T, B> {
     /// The data of the last message. An error while the request is active.
     pub fn buffer(&mut self) -> Result<&mut B> {
         self.exchange.buffer()
@@ -148,7 +177,7 @@ impl<T: Pod, B: OwnedBuffer<T>> PersistentReceive<T, B> {
         let pattern = communicator.checked_pattern(call, self.source, self.tag, communicator.context())?;
         let Some(pattern) = pattern else { return Ok(()) };
         // SAFETY: the buffer is not lent out while the request is active, and `Exchange` keeps it until the receive has completed.
-        let span = unsafe { write_span(self.exchange.buffer()?) };
+        let span = unsafe { write_span(self.exchange.incoming()?) };
         let target = Target::receive(self.source, self.tag);
         let mut engine = communicator.process().enter(call, target, communicator.context(), span.len());
         let started = engine.start_receive(pattern, span.into());
@@ -170,7 +199,7 @@ impl<T: Pod, B: OwnedBuffer<T>> PersistentReceive<T, B> {
 
 impl Communicator {
     /// A send of `buffer` that can be started again and again (MPI_Send_init).
-    pub fn persistent_send<T: Pod, B: OwnedBuffer<T>>(
+    pub fn persistent_send<T: Datatype, B: OwnedBuffer<T>>(
         &self,
         buffer: B,
         destination: impl Into<Destination>,
@@ -180,7 +209,7 @@ impl Communicator {
     }
 
     /// As [`Communicator::persistent_send`], synchronous (MPI_Ssend_init).
-    pub fn persistent_synchronous_send<T: Pod, B: OwnedBuffer<T>>(
+    pub fn persistent_synchronous_send<T: Datatype, B: OwnedBuffer<T>>(
         &self,
         buffer: B,
         destination: impl Into<Destination>,
@@ -190,7 +219,7 @@ impl Communicator {
     }
 
     /// As [`Communicator::persistent_send`], buffered: each start has completed when it returns (MPI_Bsend_init).
-    pub fn persistent_buffered_send<T: Pod, B: OwnedBuffer<T>>(
+    pub fn persistent_buffered_send<T: Datatype, B: OwnedBuffer<T>>(
         &self,
         buffer: B,
         destination: impl Into<Destination>,
@@ -200,7 +229,7 @@ impl Communicator {
     }
 
     /// As [`Communicator::persistent_send`], where the caller knows that the receive has been posted (MPI_Rsend_init).
-    pub fn persistent_ready_send<T: Pod, B: OwnedBuffer<T>>(
+    pub fn persistent_ready_send<T: Datatype, B: OwnedBuffer<T>>(
         &self,
         buffer: B,
         destination: impl Into<Destination>,
@@ -209,7 +238,7 @@ impl Communicator {
         self.persistent_send(buffer, destination, tag)
     }
 
-    fn persistent_send_in_mode<T: Pod, B: OwnedBuffer<T>>(
+    fn persistent_send_in_mode<T: Datatype, B: OwnedBuffer<T>>(
         &self,
         call: Call,
         buffer: B,
@@ -222,7 +251,7 @@ impl Communicator {
     }
 
     /// A receive into `buffer` that can be started again and again (MPI_Recv_init).
-    pub fn persistent_receive<T: Pod, B: OwnedBuffer<T>>(
+    pub fn persistent_receive<T: Datatype, B: OwnedBuffer<T>>(
         &self,
         buffer: B,
         source: impl Into<Source>,

@@ -7,21 +7,22 @@
 use rwmpi_protocol::Pattern;
 
 use crate::activity::{Call, Target};
-use crate::buffer::{read_span, write_span};
-use crate::engine::{MatchedMessage, SendMode};
+use crate::buffer::{read_span, staged, write_span};
+use crate::engine::{self, Outcome, SendMode};
 use crate::error::{Error, ErrorClass};
+use crate::staged::{Incoming, Outgoing, Staged};
 use crate::waiting::Awaited;
-use crate::{Communicator, Destination, Pod, Request, Result, Scope, Source, Status, TagSelector};
+use crate::{Communicator, Datatype, Destination, Request, Result, Scope, Source, Status, TagSelector};
 
 /// A message that [`Communicator::matched_probe`] has taken: nobody but its holder can receive it (MPI-5.0 section 3.8.2).
 #[must_use = "the message is lost unless it is received"]
 #[derive(Debug)]
-pub struct Message {
-    message: MatchedMessage,
+pub struct MatchedMessage {
+    message: engine::MatchedMessage,
     status: Status,
 }
 
-impl Message {
+impl MatchedMessage {
     /// Its envelope and length.
     pub fn status(&self) -> Status {
         self.status
@@ -78,7 +79,7 @@ impl Communicator {
     }
 
     #[inline]
-    fn send_in_mode<T: Pod>(
+    fn send_in_mode<T: Datatype>(
         &self,
         call: Call,
         data: &[T],
@@ -89,8 +90,9 @@ impl Communicator {
     ) -> Result<()> {
         let Some(peer) = self.checked_destination(call, destination, tag)? else { return Ok(()) };
         let target = Target::send(destination, tag);
+        let outgoing = Outgoing::new(data);
         // SAFETY: the send has completed when the call returns, and the slice is borrowed until then.
-        let span = unsafe { read_span(data) };
+        let span = unsafe { read_span(outgoing.bytes()) };
         let engine = self.process().enter(call, target, context, span.len());
         self.process().send(engine, (peer, context, tag as u32), span, mode).map_err(self.failed(call))
     }
@@ -98,26 +100,32 @@ impl Communicator {
     /// Sends `data`; returns when the slice may be used again (MPI_Send). Small messages are buffered; large ones may wait for
     /// their receive.
     #[inline]
-    pub fn send<T: Pod>(&self, data: &[T], destination: impl Into<Destination>, tag: i32) -> Result<()> {
+    pub fn send<T: Datatype>(&self, data: &[T], destination: impl Into<Destination>, tag: i32) -> Result<()> {
         self.send_in_mode(Call::Send, data, destination.into(), tag, SendMode::Standard, self.context())
     }
 
     /// As [`Communicator::send`]; returns only when the receive has been matched (MPI_Ssend).
-    pub fn synchronous_send<T: Pod>(&self, data: &[T], destination: impl Into<Destination>, tag: i32) -> Result<()> {
+    pub fn synchronous_send<T: Datatype>(
+        &self,
+        data: &[T],
+        destination: impl Into<Destination>,
+        tag: i32,
+    ) -> Result<()> {
         let call = Call::SynchronousSend;
         self.send_in_mode(call, data, destination.into(), tag, SendMode::Synchronous, self.context())
     }
 
     /// As [`Communicator::send`], where the caller knows that the receive has been posted (MPI_Rsend).
-    pub fn ready_send<T: Pod>(&self, data: &[T], destination: impl Into<Destination>, tag: i32) -> Result<()> {
+    pub fn ready_send<T: Datatype>(&self, data: &[T], destination: impl Into<Destination>, tag: i32) -> Result<()> {
         self.send(data, destination, tag)
     }
 
     /// Sends a copy of `data` that the library keeps; returns at once (MPI_Bsend). The copy is bounded by memory only.
-    pub fn buffered_send<T: Pod>(&self, data: &[T], destination: impl Into<Destination>, tag: i32) -> Result<()> {
+    pub fn buffered_send<T: Datatype>(&self, data: &[T], destination: impl Into<Destination>, tag: i32) -> Result<()> {
         let (call, destination) = (Call::BufferedSend, destination.into());
         let Some(peer) = self.checked_destination(call, destination, tag)? else { return Ok(()) };
-        let bytes = bytemuck::cast_slice::<T, u8>(data);
+        let outgoing = Outgoing::new(data);
+        let bytes = outgoing.bytes();
         let mut engine = self.process().enter(call, Target::send(destination, tag), self.context(), bytes.len());
         let id = engine.start_buffered_send(peer, self.context(), tag as u32, bytes.into());
         drop(engine);
@@ -129,7 +137,7 @@ impl Communicator {
 
     /// Receives a message of at most `buffer.len()` elements (MPI_Recv).
     #[inline]
-    pub fn recv<T: Pod>(
+    pub fn recv<T: Datatype>(
         &self,
         buffer: &mut [T],
         source: impl Into<Source>,
@@ -137,28 +145,23 @@ impl Communicator {
     ) -> Result<Status> {
         let (call, source, tag) = (Call::Receive, source.into(), tag.into());
         let Some(pattern) = self.checked_pattern(call, source, tag, self.context())? else { return Ok(Status::EMPTY) };
+        let mut incoming = Incoming::new(buffer);
         // SAFETY: the receive has completed when the call returns, and the slice is borrowed until then.
-        let span = unsafe { write_span(buffer) };
+        let span = unsafe { write_span(incoming.bytes()) };
         let engine = self.process().enter(call, Target::receive(source, tag), pattern.context, span.len());
         let outcome = self.process().receive(engine, pattern, span);
-        outcome.map(|completion| Status::new(self, completion)).map_err(self.failed(call))
+        self.arrived(call, outcome, incoming)
     }
 
-    /// Sends one value.
-    #[inline]
-    pub fn send_value<T: Pod>(&self, value: T, destination: impl Into<Destination>, tag: i32) -> Result<()> {
-        self.send(std::slice::from_ref(&value), destination, tag)
+    /// What came of a receive that has completed.
+    #[inline(always)]
+    fn arrived<T: Datatype>(&self, call: Call, outcome: Outcome, mut incoming: Incoming<'_, T>) -> Result<Status> {
+        let completion = outcome.map_err(self.failed(call))?;
+        incoming.arrived(completion.bytes).map_err(self.failed(call))?;
+        Ok(Status::new(self, completion))
     }
 
-    /// Receives one value.
-    #[inline]
-    pub fn recv_value<T: Pod>(&self, source: impl Into<Source>, tag: impl Into<TagSelector>) -> Result<(T, Status)> {
-        let mut value = [T::zeroed()];
-        let status = self.recv(&mut value, source, tag)?;
-        Ok((value[0], status))
-    }
-
-    fn isend_in_mode<'scope, T: Pod>(
+    fn isend_in_mode<'scope, T: Datatype>(
         &self,
         scope: &'scope Scope<'scope, '_>,
         call: Call,
@@ -171,19 +174,21 @@ impl Communicator {
         let Some(peer) = self.checked_destination(call, destination, tag)? else {
             return Ok(Request::done(Status::EMPTY));
         };
+        let outgoing = Outgoing::new(data);
         // SAFETY: the scope completes the send before the borrow of the slice, which lasts as long as the scope, ends.
-        let span = unsafe { read_span(data) };
+        let span = unsafe { read_span(outgoing.bytes()) };
         let mut engine = self.process().enter(call, Target::send(destination, tag), context, span.len());
         let started = engine.start_send(peer, context, tag as u32, span, mode);
         drop(engine);
         Ok(match started.map_err(self.failed(call))? {
-            Some(id) => scope.adopt(self, call, id),
+            // SAFETY: the scope lets go of it when the send has completed.
+            Some(id) => scope.adopt(self, call, id, (!T::DIRECT).then(|| unsafe { staged(outgoing) })),
             None => Request::done(Status::EMPTY),
         })
     }
 
     /// Starts a send (MPI_Isend).
-    pub fn isend<'scope, T: Pod>(
+    pub fn isend<'scope, T: Datatype>(
         &self,
         scope: &'scope Scope<'scope, '_>,
         data: &'scope [T],
@@ -194,7 +199,7 @@ impl Communicator {
     }
 
     /// Starts a synchronous send (MPI_Issend).
-    pub fn synchronous_isend<'scope, T: Pod>(
+    pub fn synchronous_isend<'scope, T: Datatype>(
         &self,
         scope: &'scope Scope<'scope, '_>,
         data: &'scope [T],
@@ -206,7 +211,7 @@ impl Communicator {
     }
 
     /// Starts a send where the caller knows that the receive has been posted (MPI_Irsend).
-    pub fn ready_isend<'scope, T: Pod>(
+    pub fn ready_isend<'scope, T: Datatype>(
         &self,
         scope: &'scope Scope<'scope, '_>,
         data: &'scope [T],
@@ -217,7 +222,7 @@ impl Communicator {
     }
 
     /// Starts a buffered send, which has completed when it returns (MPI_Ibsend).
-    pub fn buffered_isend<'scope, T: Pod>(
+    pub fn buffered_isend<'scope, T: Datatype>(
         &self,
         data: &[T],
         destination: impl Into<Destination>,
@@ -228,7 +233,7 @@ impl Communicator {
     }
 
     /// Starts a receive (MPI_Irecv).
-    pub fn irecv<'scope, T: Pod>(
+    pub fn irecv<'scope, T: Datatype>(
         &self,
         scope: &'scope Scope<'scope, '_>,
         buffer: &'scope mut [T],
@@ -238,7 +243,7 @@ impl Communicator {
         self.irecv_in_context(scope, buffer, source.into(), tag.into(), self.context())
     }
 
-    fn irecv_in_context<'scope, T: Pod>(
+    fn irecv_in_context<'scope, T: Datatype>(
         &self,
         scope: &'scope Scope<'scope, '_>,
         buffer: &'scope mut [T],
@@ -250,16 +255,19 @@ impl Communicator {
         let Some(pattern) = self.checked_pattern(call, source, tag, context)? else {
             return Ok(Request::done(Status::EMPTY));
         };
+        let mut incoming = Incoming::new(buffer);
         // SAFETY: the scope completes or cancels the receive before the borrow of the slice, which lasts as long as the scope, ends.
-        let span = unsafe { write_span(buffer) };
+        let span = unsafe { write_span(incoming.bytes()) };
         let mut engine = self.process().enter(call, Target::receive(source, tag), context, span.len());
         let started = engine.start_receive(pattern, span.into());
         drop(engine);
-        Ok(scope.adopt(self, call, started.map_err(self.failed(call))?))
+        let id = started.map_err(self.failed(call))?;
+        // SAFETY: the scope lets go of it when the receive has completed.
+        Ok(scope.adopt(self, call, id, (!T::DIRECT).then(|| unsafe { staged(incoming) })))
     }
 
     /// Sends to one and receives from another at the same time (MPI_Sendrecv).
-    pub fn sendrecv<S: Pod, R: Pod>(
+    pub fn sendrecv<S: Datatype, R: Datatype>(
         &self,
         data: &[S],
         destination: impl Into<Destination>,
@@ -276,7 +284,7 @@ impl Communicator {
     }
 
     /// As [`Communicator::sendrecv`], the received message taking the place of the sent one (MPI_Sendrecv_replace).
-    pub fn sendrecv_replace<T: Pod>(
+    pub fn sendrecv_replace<T: Datatype>(
         &self,
         data: &mut [T],
         destination: impl Into<Destination>,
@@ -311,7 +319,7 @@ impl Communicator {
     }
 
     /// Waits for a message and takes it, so that only the holder of the result can receive it (MPI_Mprobe).
-    pub fn matched_probe(&self, source: Source, tag: impl Into<TagSelector>) -> Result<Option<Message>> {
+    pub fn matched_probe(&self, source: Source, tag: impl Into<TagSelector>) -> Result<Option<MatchedMessage>> {
         let (call, tag) = (Call::Probe, tag.into());
         let Some(pattern) = self.checked_pattern(call, source, tag, self.context())? else { return Ok(None) };
         drop(self.process().enter(call, Target::receive(source, tag), pattern.context, 0));
@@ -319,26 +327,27 @@ impl Communicator {
             .process()
             .wait_for_awaited(Awaited::Message(pattern), || self.process().engine().matched_probe(&pattern));
         let (message, completion) = found.map_err(self.failed(call))?;
-        Ok(Some(Message { message, status: Status::new(self, completion) }))
+        Ok(Some(MatchedMessage { message, status: Status::new(self, completion) }))
     }
 
     /// As [`Communicator::matched_probe`], without waiting (MPI_Improbe): `None` if there is no such message now.
-    pub fn matched_probe_now(&self, source: Source, tag: impl Into<TagSelector>) -> Result<Option<Message>> {
+    pub fn matched_probe_now(&self, source: Source, tag: impl Into<TagSelector>) -> Result<Option<MatchedMessage>> {
         let (call, tag) = (Call::Probe, tag.into());
         let Some(pattern) = self.checked_pattern(call, source, tag, self.context())? else { return Ok(None) };
         drop(self.process().enter(call, Target::receive(source, tag), pattern.context, 0));
         self.process().progress().map_err(self.failed(call))?;
         let found = self.process().engine().matched_probe(&pattern);
-        Ok(found.map(|(message, completion)| Message { message, status: Status::new(self, completion) }))
+        Ok(found.map(|(message, completion)| MatchedMessage { message, status: Status::new(self, completion) }))
     }
 
     /// Receives a message that a matched probe has taken (MPI_Mrecv).
-    pub fn matched_recv<T: Pod>(&self, buffer: &mut [T], message: Message) -> Result<Status> {
+    pub fn matched_recv<T: Datatype>(&self, buffer: &mut [T], message: MatchedMessage) -> Result<Status> {
         let call = Call::Receive;
+        let mut incoming = Incoming::new(buffer);
         // SAFETY: the receive has completed when the call returns, and the slice is borrowed until then.
-        let span = unsafe { write_span(buffer) };
+        let span = unsafe { write_span(incoming.bytes()) };
         let started = self.process().engine().start_matched_receive(message.message, span.into());
         let outcome = started.and_then(|id| self.process().wait(id));
-        outcome.map(|completion| Status::new(self, completion)).map_err(self.failed(call))
+        self.arrived(call, outcome, incoming)
     }
 }

@@ -3,6 +3,7 @@
 
 use std::cell::RefCell;
 use std::marker::PhantomData;
+use std::rc::Rc;
 
 use rwmpi_transport::Backoff;
 use slab::Slab;
@@ -12,6 +13,7 @@ use crate::buffer::work;
 use crate::communicator::Communicator;
 use crate::engine::{Completion, Failure, OperationId};
 use crate::error::{Error, ErrorClass};
+use crate::staged::Staged;
 use crate::task::TaskId;
 use crate::{Result, Status};
 
@@ -30,6 +32,8 @@ struct Pending {
     communicator: Communicator,
     call: Call,
     flight: Flight,
+    /// Where the buffer's elements are packed meanwhile, if they must be.
+    staged: Option<Rc<RefCell<dyn Staged>>>,
 }
 
 /// What is in flight.
@@ -53,9 +57,15 @@ enum State<'scope> {
 }
 
 impl<'scope, 'env> Scope<'scope, 'env> {
-    /// Takes charge of an operation whose buffer is borrowed for `'scope`.
-    pub(crate) fn adopt(&'scope self, communicator: &Communicator, call: Call, id: OperationId) -> Request<'scope> {
-        self.list(communicator, call, Flight::Operation(id))
+    /// Takes charge of an operation whose buffer, and what is staged for it, is borrowed for `'scope`.
+    pub(crate) fn adopt(
+        &'scope self,
+        communicator: &Communicator,
+        call: Call,
+        id: OperationId,
+        staged: Option<Rc<RefCell<dyn Staged>>>,
+    ) -> Request<'scope> {
+        self.list(Pending { communicator: communicator.clone(), call, flight: Flight::Operation(id), staged })
     }
 
     /// Starts a collective and takes charge of it.
@@ -70,12 +80,14 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         let started = communicator.process().tasks().start(work).map_err(communicator.failed(call))?;
         Ok(match started {
             None => Request::done(Status::EMPTY),
-            Some(id) => self.list(communicator, call, Flight::Collective(id)),
+            Some(id) => {
+                let flight = Flight::Collective(id);
+                self.list(Pending { communicator: communicator.clone(), call, flight, staged: None })
+            }
         })
     }
 
-    fn list(&'scope self, communicator: &Communicator, call: Call, flight: Flight) -> Request<'scope> {
-        let pending = Pending { communicator: communicator.clone(), call, flight };
+    fn list(&'scope self, pending: Pending) -> Request<'scope> {
         let mut list = self.pending.borrow_mut();
         if list.capacity() == 0 {
             list.reserve(USUAL_REQUESTS);
@@ -106,8 +118,13 @@ impl Pending {
     }
 
     fn status(&self, outcome: std::result::Result<Completion, Failure>) -> Result<Status> {
-        let status = |completion| Status::new(&self.communicator, completion);
-        outcome.map(status).map_err(self.communicator.failed(self.call))
+        let status = |completion: Completion| {
+            if let Some(staged) = &self.staged {
+                staged.borrow_mut().arrived(completion.bytes)?;
+            }
+            Ok(Status::new(&self.communicator, completion))
+        };
+        outcome.and_then(status).map_err(self.communicator.failed(self.call))
     }
 
     /// Ends it as far as that can be done at once, at the price of peers that wait in vain; whether it still has to be waited for.
@@ -169,7 +186,7 @@ impl<'scope> Request<'scope> {
     /// Asks for the operation to be cancelled (MPI_Cancel). It still has to be waited for; [`Status::cancelled`] then tells
     /// whether it was. A receive that no message has met yet is always cancelled. A collective can't be.
     pub fn cancel(&mut self) -> Result<()> {
-        let Some(Pending { communicator, call, flight }) = self.pending() else { return Ok(()) };
+        let Some(Pending { communicator, call, flight, .. }) = self.pending() else { return Ok(()) };
         match flight {
             Flight::Operation(id) => communicator.process().engine().cancel(id).map_err(communicator.failed(call)),
             Flight::Collective(_) => {

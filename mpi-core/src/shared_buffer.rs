@@ -26,15 +26,22 @@ unsafe impl<T: Send> Send for Buffer<T> {}
 unsafe impl<T: Sync> Sync for Buffer<T> {}
 
 impl<T: Pod> Buffer<T> {
+    /// Elements that are zero.
     pub(crate) fn new(heap: &Heap, len: usize) -> Self {
+        let buffer = Self::recycled(heap, len);
+        if let Place::Shared { start, len, .. } = buffer.place {
+            // SAFETY: the heap gave a block of `len` elements, suitably aligned, to us alone.
+            unsafe { start.as_ptr().write_bytes(0, len) };
+        }
+        buffer
+    }
+
+    /// Elements that are whatever was there before.
+    pub(crate) fn recycled(heap: &Heap, len: usize) -> Self {
         let block = Layout::array::<T>(len).ok().filter(|layout| layout.size() > 0);
         let place = match block.and_then(|layout| heap.allocate(layout)) {
-            Some(start) => {
-                let start = start.cast::<T>();
-                // SAFETY: the heap gave a block of `len` elements, suitably aligned, to us alone.
-                unsafe { start.as_ptr().write_bytes(0, len) };
-                Place::Shared { start, len, heap: heap.clone() }
-            }
+            // Pages of a file are zero or what was written to them: always some value of plain data.
+            Some(start) => Place::Shared { start: start.cast(), len, heap: heap.clone() },
             None => Place::Ordinary(vec![T::zeroed(); len]),
         };
         Buffer { place }

@@ -1,5 +1,6 @@
 //! What a completed receive or a probe tells about its message.
 
+use crate::Datatype;
 use crate::communicator::Communicator;
 use crate::engine::Completion;
 
@@ -40,8 +41,8 @@ impl Status {
     }
 
     /// Length of the message in elements of `T`; `None` if it is no whole number of them (MPI_UNDEFINED).
-    pub fn count<T>(&self) -> Option<usize> {
-        let size = size_of::<T>() as u64;
+    pub fn count<T: Datatype>(&self) -> Option<usize> {
+        let size = T::SIZE as u64;
         if size == 0 {
             return Some(0);
         }

@@ -8,7 +8,7 @@ use std::str::FromStr;
 use std::sync::OnceLock;
 use std::time::Instant;
 
-use rwmpi_transport::{JobError, JobFabric, Membership, NodeFabric, Starter};
+use rwmpi_transport::{JobError, JobFabric, Membership, Starter};
 
 use crate::activity::{Call, Target};
 use crate::communicator::{Communicator, THIS_RANK, WORLD};
@@ -209,6 +209,11 @@ impl Universe {
         Ok(())
     }
 
+    /// Ends the job of a rank that has panicked; the rank itself is on its way out.
+    pub(crate) fn end_with_panic(&self) {
+        self.world.process().engine().abort(1, "a rank panicked");
+    }
+
     /// Ends the whole job now with exit code `code` (MPI_Abort).
     pub fn abort(&self, code: i32, reason: &str) -> ! {
         self.world.process().engine().abort(code, reason);
@@ -238,33 +243,6 @@ pub fn init() -> Result<Universe> {
     let universe = Universe::new(fabric, protocol);
     *universe.starter.borrow_mut() = starter;
     Ok(universe)
-}
-
-/// Runs `rank_main` in `ranks` threads of this process, each a rank of a job of its own; returns their results in rank order.
-///
-/// # Errors
-/// If the memory for the job can't be had.
-///
-/// # Panics
-/// If a rank panics.
-pub fn run_threads<R: Send>(
-    ranks: usize,
-    protocol: Protocol,
-    rank_main: impl Fn(&Universe) -> R + Sync,
-) -> Result<Vec<R>> {
-    let fabrics = NodeFabric::threads(ranks)
-        .map_err(|error| Error::new(ErrorClass::Other, format!("can't make a job of {ranks} threads: {error}")))?;
-    let run = |fabric: NodeFabric| {
-        let universe = Universe::new(JobFabric::Node(fabric), protocol);
-        let result = rank_main(&universe);
-        drop(universe);
-        result
-    };
-    let run = &run;
-    Ok(std::thread::scope(|scope| {
-        let ranks: Vec<_> = fabrics.into_iter().map(|fabric| scope.spawn(move || run(fabric))).collect();
-        ranks.into_iter().map(|rank| rank.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
-    }))
 }
 
 /// Seconds since some fixed moment, from a clock that never goes back (MPI_Wtime).

@@ -3,7 +3,7 @@
 //! A collective call would post its receives when the data is there, just before the other ranks send theirs. Posted
 //! before the data is computed, they are known to the senders in time, and remote write serves them.
 
-use rwmpi::{Communicator, Pod, Result};
+use rwmpi::{Communicator, Datatype, Result};
 use std::mem::take;
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ const TAG: i32 = 1001;
 
 /// Calls `fill` to compute `outgoing` and sends the range that `parts` has for each rank to that rank; the part of rank `r`
 /// arrives in `incoming[r]`, which must be as long. Collective.
-pub fn exchange<T: Pod>(
+pub fn exchange<T: Datatype>(
     world: &Communicator,
     mut incoming: Vec<&mut [T]>,
     (outgoing, parts): (&mut [T], &[Range<usize>]),

@@ -1,12 +1,12 @@
 //! What was sent in a run: counters of one rank, summed over all, and who sent how much to whom.
 
 use bytemuck::{Pod, Zeroable, cast};
-use rwmpi::{Communicator, Result, Universe};
+use rwmpi::{Communicator, Datatype, Result, Universe};
 use serde::{Deserialize, Serialize};
 use std::array;
 
 /// [`rwmpi::TrafficCounters`] of a stretch of time, of one rank or summed over all.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable, Datatype, Serialize, Deserialize)]
 #[allow(missing_docs)] // the names and meanings are those of `TrafficCounters`
 #[repr(C)]
 pub struct Traffic {

@@ -20,6 +20,8 @@ pub const JOB_FD: &str = "RWMPI_JOB_FD";
 pub const RANK: &str = "RWMPI_RANK";
 /// How many processes the job has.
 pub const SIZE: &str = "RWMPI_SIZE";
+/// The place of this process among those of its node, from 0.
+pub const PLACE: &str = "RWMPI_LOCAL_RANK";
 /// The descriptor of the lifeline; may be absent.
 pub const LIFELINE_FD: &str = "RWMPI_LIFELINE_FD";
 

@@ -13,6 +13,7 @@ use crate::Signal;
 use crate::control::{ABORT_TEXT, MAGIC, VERSION};
 use crate::layout::{Layout, MAX_PEERS};
 use crate::pmi::PmiError;
+use crate::pmix::PmixError;
 use crate::remote_memory::Reach;
 use crate::segment::{self, Segment};
 use crate::signal;
@@ -78,6 +79,9 @@ pub enum JobError {
     /// The launcher did not help the processes to find each other.
     #[error(transparent)]
     Pmi(#[from] PmiError),
+    /// Nor did one that speaks PMIx.
+    #[error(transparent)]
+    Pmix(#[from] PmixError),
     /// No way to other nodes.
     #[error(transparent)]
     Network(#[from] TcpError),

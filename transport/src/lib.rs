@@ -10,6 +10,8 @@ mod attach;
 #[cfg(not(loom))]
 mod blocks;
 #[cfg(not(loom))]
+mod board;
+#[cfg(not(loom))]
 mod clock;
 #[cfg(not(loom))]
 mod cluster;
@@ -34,6 +36,8 @@ mod membership;
 mod node;
 #[cfg(not(loom))]
 pub mod pmi;
+#[cfg(not(loom))]
+mod pmix;
 mod primitive;
 #[cfg(not(loom))]
 mod range_set;
@@ -62,18 +66,20 @@ pub use clock::monotonic_nanoseconds;
 #[cfg(not(loom))]
 pub use cluster::ClusterFabric;
 #[cfg(not(loom))]
-pub use environment::{JOB_FD, LIFELINE_FD, LISTEN, NODES, RANK, SIZE, TRANSPORT};
+pub use environment::{JOB_FD, LIFELINE_FD, LISTEN, NODES, PLACE, RANK, SIZE, TRANSPORT};
 pub use fabric::*;
 #[cfg(not(loom))]
 pub use heap::Heap;
 #[cfg(not(loom))]
-pub use interface::first_to_others;
+pub use interface::{address_of_interface, first_to_others};
 #[cfg(not(loom))]
 pub use job::{Abort, ArenaUse, Job, JobError};
 #[cfg(not(loom))]
 pub use membership::{JobFabric, Membership, Starter};
 #[cfg(not(loom))]
 pub use node::NodeFabric;
+#[cfg(not(loom))]
+pub use pmix::PmixError;
 #[cfg(not(loom))]
 pub use segment::ActivityRecord;
 pub use span::{ReadSpan, WriteSpan};

@@ -11,12 +11,15 @@ use std::fs::{File, OpenOptions};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::fd::{AsRawFd, OwnedFd};
 
+use crate::board::{Board, Introduced};
 use crate::environment::{self, JOB_FD, LISTEN, NODES, RANK, SIZE, TRANSPORT};
 use crate::job::{Job, JobError};
-use crate::pmi::{self, PMI_FD, PMI_NUMBER, PMI_SIZE, Pmi};
+use crate::pmi::{PMI_FD, Pmi};
 use crate::{ActivityRecord, ClusterFabric, JobSecret, NodeFabric, TcpFabric};
 
 const SECRET_KEY: &str = "rwmpi-secret";
+/// Addresses that one process collects: as many as fit into a value, the longest being of IPv6.
+const COLLECTED: usize = 16;
 
 /// The fabric of a job, as far as it concerns one process.
 pub enum JobFabric {
@@ -49,26 +52,27 @@ pub struct Membership {
 pub struct Starter {
     /// Whether it watches over the job.
     pub watches: bool,
-    pmi: Option<Pmi>,
+    board: Option<Board>,
 }
 
 impl Starter {
     /// This process ends in good order.
     pub fn finish(&mut self) {
-        // Whoever does not hear it any more does not mind.
-        let _ = self.pmi.as_mut().map(Pmi::finish);
+        if let Some(board) = &mut self.board {
+            board.finish();
+        }
     }
 
     /// The job is to end.
     pub fn abort(&mut self, code: i32) {
-        if let Some(pmi) = &mut self.pmi {
-            pmi.abort(code);
+        if let Some(board) = &mut self.board {
+            board.abort(code);
         }
     }
 }
 
 impl Membership {
-    /// Joins the job that the environment describes, be it our launcher's or another's that speaks PMI-1; a process that nobody has
+    /// Joins the job that the environment describes, be it our launcher's or another's that speaks PMI-1 or PMIx; a process that nobody has
     /// started is a job of its own. Works once in a process. Returns when all processes of the node have joined.
     ///
     /// # Errors
@@ -77,8 +81,8 @@ impl Membership {
         if environment::number_of(JOB_FD)?.is_some() {
             return Self::of_our_launcher();
         }
-        if environment::number_of(PMI_FD)?.is_some() {
-            return Self::of_another_launcher();
+        if let Some(introduced) = Board::of_environment()? {
+            return Self::of_another_launcher(introduced);
         }
         let alone = NodeFabric::threads(1)?.pop().expect("a job of one");
         Ok(Membership { fabric: JobFabric::Node(alone), starter: Starter::default() })
@@ -104,44 +108,37 @@ impl Membership {
         let place = Place { me, nodes, here };
         if !place.needs_network()? {
             let fabric = JobFabric::Node(NodeFabric::attach(&node, number)?);
-            return Ok(Membership { fabric, starter: Starter { watches: true, pmi: None } });
+            return Ok(Membership { fabric, starter: Starter { watches: true, board: None } });
         }
-        let mut pmi = Pmi::new(environment::inherited(PMI_FD, environment::required(PMI_FD)?)?)?;
-        let fabric = place.join(&mut pmi, || NodeFabric::attach(&node, number))?;
+        let mut board = Board::Pmi(Pmi::new(environment::inherited(PMI_FD, environment::required(PMI_FD)?)?)?);
+        let fabric = place.join(&mut board, || NodeFabric::attach(&node, number))?;
         // Ours learns of the end from the file.
-        Ok(Membership { fabric, starter: Starter { watches: true, pmi: None } })
+        Ok(Membership { fabric, starter: Starter { watches: true, board: None } })
     }
 
-    fn of_another_launcher() -> Result<Membership, JobError> {
-        let (me, size) = (environment::required(PMI_NUMBER)?, environment::required(PMI_SIZE)?);
-        let mut pmi = Pmi::new(environment::inherited(PMI_FD, environment::required(PMI_FD)?)?)?;
-        let mapping = pmi.get(pmi::PROCESS_MAPPING)?;
-        // Without one, nobody is known to share a node.
-        let nodes = mapping.and_then(|mapping| pmi::nodes_of(&mapping, size)).unwrap_or_else(|| (0..size).collect());
-        if me >= size {
-            return Err(JobError::NoSuchPeer { me, peers: size });
-        }
-        let here: Vec<usize> = (0..size).filter(|&peer| nodes[peer] == nodes[me]).collect();
+    fn of_another_launcher(introduced: Introduced) -> Result<Membership, JobError> {
+        let Introduced { mut board, me, nodes } = introduced;
+        let here: Vec<usize> = (0..nodes.len()).filter(|&peer| nodes[peer] == nodes[me]).collect();
         let key = format!("rwmpi-node-{}", nodes[me]);
         let mut made = None;
         if here[0] == me {
             let job = Job::create(here.len(), None)?;
-            pmi.put(&key, &format!("/proc/{}/fd/{}", std::process::id(), job.as_fd().as_raw_fd()))?;
+            board.put(&key, &format!("/proc/{}/fd/{}", std::process::id(), job.as_fd().as_raw_fd()))?;
             made = Some(job);
         }
-        pmi.meet()?;
+        board.meet()?;
         let node = match made {
             Some(job) => job,
-            None => Job::open(file_of_first(&mut pmi, &key)?)?,
+            None => Job::open(file_of_first(&mut board, here[0], &key)?)?,
         };
         let number = here.iter().position(|&peer| peer == me).expect("on its own node");
         let place = Place { me, nodes, here };
         let fabric = if place.needs_network()? {
-            place.join(&mut pmi, || NodeFabric::attach(&node, number))?
+            place.join(&mut board, || NodeFabric::attach(&node, number))?
         } else {
             JobFabric::Node(NodeFabric::attach(&node, number)?)
         };
-        Ok(Membership { fabric, starter: Starter { watches: true, pmi: Some(pmi) } })
+        Ok(Membership { fabric, starter: Starter { watches: true, board: Some(board) } })
     }
 }
 
@@ -160,23 +157,22 @@ impl Place {
         Ok(!is_one_node || (only_network()? && self.nodes.len() > 1))
     }
 
-    fn join(self, pmi: &mut Pmi, attach: impl FnOnce() -> Result<NodeFabric, JobError>) -> Result<JobFabric, JobError> {
+    fn join(
+        self,
+        board: &mut Board,
+        attach: impl FnOnce() -> Result<NodeFabric, JobError>,
+    ) -> Result<JobFabric, JobError> {
         let Place { me, nodes, here } = self;
         let endpoint = TcpFabric::bind(self::interface(here.len() == nodes.len())?)?;
-        pmi.put(&address_key(me), &endpoint.address().to_string())?;
         if me == 0 {
             let secret = JobSecret::random().map_err(JobError::Secret)?;
-            pmi.put(SECRET_KEY, &hexadecimal(&secret.to_bytes()))?;
+            board.put(SECRET_KEY, &hexadecimal(&secret.to_bytes()))?;
         }
         let node = attach()?;
-        pmi.meet()?;
-        let secret = pmi.get(SECRET_KEY)?.and_then(|digits| bytes_of(&digits));
+        let addresses = exchange_addresses(board, me, nodes.len(), endpoint.address())?;
+        let secret = board.get(0, SECRET_KEY)?.and_then(|digits| bytes_of(&digits));
         let secret = secret.map(JobSecret::from_bytes).ok_or(JobError::Silent { peer: 0 })?;
-        let mut addresses = Vec::with_capacity(nodes.len());
-        for peer in 0..nodes.len() {
-            let address = pmi.get(&address_key(peer))?.and_then(|text| text.parse::<SocketAddr>().ok());
-            addresses.push(vec![address.ok_or(JobError::Silent { peer })?]);
-        }
+        let addresses = addresses.into_iter().map(|address| vec![address]).collect();
         let network = endpoint.connect(me, addresses, secret)?;
         let only_network = only_network()?;
         let is_near = |peer: usize| peer == me || (!only_network && nodes[peer] == nodes[me]);
@@ -184,8 +180,34 @@ impl Place {
     }
 }
 
-fn address_key(peer: usize) -> String {
-    format!("rwmpi-address-{peer}")
+/// Has all processes know where each listens. In two steps, so that nobody has to ask for each of the others: first every so many
+/// processes one collects what they have said.
+fn exchange_addresses(
+    board: &mut Board,
+    me: usize,
+    peers: usize,
+    mine: SocketAddr,
+) -> Result<Vec<SocketAddr>, JobError> {
+    let key = |peer: usize| format!("rwmpi-address-{peer}");
+    let collected = |first: usize| format!("rwmpi-addresses-{first}");
+    board.put(&key(me), &mine.to_string())?;
+    board.meet()?;
+    if me.is_multiple_of(COLLECTED) {
+        let mut said = Vec::new();
+        for peer in me..peers.min(me + COLLECTED) {
+            said.push(board.get(peer, &key(peer))?.ok_or(JobError::Silent { peer })?);
+        }
+        board.put(&collected(me), &said.join(","))?;
+    }
+    board.meet()?;
+    let mut addresses = Vec::with_capacity(peers);
+    for first in (0..peers).step_by(COLLECTED) {
+        let said = board.get(first, &collected(first))?.ok_or(JobError::Silent { peer: first })?;
+        for text in said.split(',') {
+            addresses.push(text.parse().map_err(|_| JobError::Silent { peer: addresses.len() })?);
+        }
+    }
+    if addresses.len() == peers { Ok(addresses) } else { Err(JobError::Silent { peer: addresses.len() }) }
 }
 
 /// Whether shared memory is not to be used.
@@ -219,8 +241,8 @@ fn parse_nodes(list: &str, size: usize) -> Result<Vec<usize>, JobError> {
 }
 
 /// The file that the first process of this node has made.
-fn file_of_first(pmi: &mut Pmi, key: &str) -> Result<OwnedFd, JobError> {
-    let path = pmi.get(key)?.ok_or(JobError::NotAJob("the first process of this node has made none"))?;
+fn file_of_first(board: &mut Board, first: usize, key: &str) -> Result<OwnedFd, JobError> {
+    let path = board.get(first, key)?.ok_or(JobError::NotAJob("the first process of this node has made none"))?;
     let open = |path: &str| -> std::io::Result<File> { OpenOptions::new().read(true).write(true).open(path) };
     open(&path).map(OwnedFd::from).map_err(|source| JobError::Create { what: "open that of another process", source })
 }

@@ -7,6 +7,7 @@
 
 use std::fs::File;
 use std::io::{self, Read, Write};
+use std::net::TcpStream;
 use std::os::fd::OwnedFd;
 
 /// The descriptor of the connection to the launcher.
@@ -15,6 +16,10 @@ pub const PMI_FD: &str = "PMI_FD";
 pub const PMI_NUMBER: &str = "PMI_RANK";
 /// How many processes the job has.
 pub const PMI_SIZE: &str = "PMI_SIZE";
+/// Instead of a descriptor: where the launcher listens, as `HOST:PORT`, and by which number it knows this process.
+pub const PMI_PORT: &str = "PMI_PORT";
+/// See [`PMI_PORT`].
+pub const PMI_ID: &str = "PMI_ID";
 /// The key under which a launcher says which process is on which node.
 pub const PROCESS_MAPPING: &str = "PMI_process_mapping";
 
@@ -85,10 +90,36 @@ impl Pmi {
     /// If nobody there speaks PMI-1.
     pub fn new(connection: OwnedFd) -> Result<Pmi, PmiError> {
         let mut pmi = Pmi { connection: File::from(connection), arrived: Vec::new(), space: String::new() };
-        pmi.ask("cmd=init pmi_version=1 pmi_subversion=1", "response_to_init")?;
-        let reply = pmi.ask("cmd=get_my_kvsname", "my_kvsname")?;
-        pmi.space = Message::new(&reply).get("kvsname").unwrap_or_default().to_owned();
+        pmi.introduce()?;
         Ok(pmi)
+    }
+
+    fn introduce(&mut self) -> Result<(), PmiError> {
+        self.ask("cmd=init pmi_version=1 pmi_subversion=1", "response_to_init")?;
+        let reply = self.ask("cmd=get_my_kvsname", "my_kvsname")?;
+        self.space = Message::new(&reply).get("kvsname").unwrap_or_default().to_owned();
+        Ok(())
+    }
+
+    /// Introduces this process to a launcher that listens at `address` and knows it by the number `id`. Also gives the number of the process
+    /// in the job, and how many there are.
+    ///
+    /// # Errors
+    /// If nobody there speaks PMI-1.
+    pub fn reach(address: &str, id: usize) -> Result<(Pmi, usize, usize), PmiError> {
+        let connection = OwnedFd::from(TcpStream::connect(address)?);
+        let mut pmi = Pmi { connection: File::from(connection), arrived: Vec::new(), space: String::new() };
+        let request = format!("cmd=initack pmiid={id}");
+        pmi.ask(&request, "initack")?;
+        let mut told = |what: &str| {
+            let line = pmi.hear()?;
+            let number = Message::new(&line).number(what);
+            number.ok_or_else(|| PmiError::Refused { request: request.clone(), reply: line })
+        };
+        let (size, me) = (told("size")?, told("rank")?);
+        told("debug")?;
+        pmi.introduce()?;
+        Ok((pmi, me, size))
     }
 
     /// Leaves a value for the others, who see it after the next [`Pmi::meet`].
@@ -145,6 +176,10 @@ impl Pmi {
     fn say(&mut self, request: &str) -> Result<String, PmiError> {
         // In one piece: there are launchers that take what one read gives for a line.
         self.connection.write_all(format!("{request}\n").as_bytes())?;
+        self.hear()
+    }
+
+    fn hear(&mut self) -> Result<String, PmiError> {
         loop {
             if let Some(end) = self.arrived.iter().position(|&byte| byte == b'\n') {
                 let line: Vec<u8> = self.arrived.drain(..=end).collect();

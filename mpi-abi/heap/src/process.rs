@@ -18,9 +18,9 @@ use crate::heap::Heap;
 
 /// `off` switches the shared heap off.
 const SWITCH: &CStr = c"RWMPI_SHARED_HEAP";
-/// The descriptor of the job's file, and this process's number in the job, as the launcher says them (`rwmpi_transport::JOB_FD`, `RANK`).
+/// The descriptor of the job's file, and this process's place in it, as the launcher says them (`rwmpi_transport::JOB_FD`, `PLACE`).
 const JOB: &CStr = c"RWMPI_JOB_FD";
-const RANK: &CStr = c"RWMPI_RANK";
+const PLACE: &CStr = c"RWMPI_LOCAL_RANK";
 
 /// Nobody has looked at the environment yet.
 const UNKNOWN: u8 = 0;
@@ -84,7 +84,7 @@ fn job_of_environment() -> Option<(i32, usize)> {
     if switch == "off" {
         return None;
     }
-    Some((variable(JOB)?.parse().ok()?, variable(RANK)?.parse().ok()?))
+    Some((variable(JOB)?.parse().ok()?, variable(PLACE)?.parse().ok()?))
 }
 
 /// A variable of the environment, without the allocations and the lock of the standard library.

@@ -1,8 +1,8 @@
 //! Allgather. Short parts: everybody sends to everybody at once, or, of many ranks, dissemination (Bruck's algorithm), where
-//! what a rank has doubles in each round. Long ones: each rank hands on what it got last around a ring, so that every copy comes from a
-//! neighbour's cache.
+//! what a rank has doubles in each round. Long ones: all read each other's memory, or, where they can't, each rank hands on what it got
+//! last around a ring, so that every copy comes from a neighbour's cache.
 
-use rwmpi_transport::WriteSpan;
+use rwmpi_transport::{ReadSpan, WriteSpan};
 
 use super::scratch::Scratch;
 use super::team::Team;
@@ -10,17 +10,24 @@ use crate::engine::Failure;
 
 /// Up to this length of all parts together, in bytes, messages are few rather than short.
 const SHORT: usize = 32 << 10;
+/// From this length of all parts together on, in bytes, the others' memory is read.
+const READ_FROM: usize = 32 << 10;
 /// Up to this many ranks everybody sends to everybody.
 const DIRECT_RANKS: usize = 16;
 
 /// Each rank's own part stands at its place; afterwards all do.
 pub(crate) async fn allgather<'a>(team: Team<'_>, place: impl Fn(usize) -> WriteSpan<'a>) -> Result<(), Failure> {
     let size = team.size();
+    if size == 1 {
+        return Ok(());
+    }
+    let total: usize = (0..size).map(|rank| place(rank).len()).sum();
+    if total >= READ_FROM && team.may_publish() && Box::pin(read(team, &place)).await? {
+        return Ok(());
+    }
     match size {
-        1 => Ok(()),
         2 => direct(team, place).await,
         _ => {
-            let total: usize = (0..size).map(|rank| place(rank).len()).sum();
             if total > SHORT {
                 ring(team, place).await
             } else if size <= DIRECT_RANKS {
@@ -30,6 +37,18 @@ pub(crate) async fn allgather<'a>(team: Team<'_>, place: impl Fn(usize) -> Write
             }
         }
     }
+}
+
+/// False, on all ranks, if someone's memory can't be read.
+async fn read<'a>(team: Team<'_>, place: impl Fn(usize) -> WriteSpan<'a>) -> Result<bool, Failure> {
+    let (me, size) = (team.rank, team.size());
+    let Some(mut published) = team.publish(|_| [place(me).as_read(), ReadSpan::EMPTY]).await? else { return Ok(false) };
+    for step in 1..size {
+        let rank = (me + step) % size;
+        published.read(rank, 0, 0, place(rank))?;
+    }
+    published.meet().await?;
+    Ok(true)
 }
 
 async fn direct<'a>(team: Team<'_>, place: impl Fn(usize) -> WriteSpan<'a>) -> Result<(), Failure> {
@@ -63,7 +82,7 @@ async fn dissemination<'a>(team: Team<'_>, place: impl Fn(usize) -> WriteSpan<'a
     // The parts from the own one on, in rank order, one behind the other.
     let len = |number: usize| place((me + number) % size).len();
     let total = (0..size).map(len).sum();
-    let mut known = Scratch::new(total);
+    let mut known = Scratch::new(team, total);
     let known = known.span();
     place(me).as_read().copy_to(known);
     let (mut count, mut end) = (1, len(0));

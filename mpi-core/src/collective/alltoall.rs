@@ -1,12 +1,47 @@
-//! All-to-all: all receives posted, then the sends, each rank beginning with its next neighbour so that no one is flooded.
+//! All-to-all: all receives posted, then the sends, each rank beginning with its next neighbour so that no one is flooded. Long parts
+//! are read from each other's memory where that is possible.
 
 use rwmpi_transport::{ReadSpan, WriteSpan};
 
 use super::team::Team;
 use crate::engine::Failure;
 
-/// `sent` and `received` say where the part for and from each rank is.
+/// Parts of at least so many bytes are read.
+const READ_FROM: usize = 8 << 10;
+
+/// `sent` and `received` say where the part for and from each rank is. If they are `even`, all parts of all ranks are equally long.
 pub(crate) async fn alltoall<'s, 'r>(
+    team: Team<'_>,
+    sent: impl Fn(usize) -> ReadSpan<'s>,
+    received: impl Fn(usize) -> WriteSpan<'r>,
+    even: bool,
+) -> Result<(), Failure> {
+    let reads = even && team.size() > 1 && sent(team.rank).len() >= READ_FROM && team.may_publish();
+    if reads && Box::pin(read(team, &sent, &received)).await? {
+        return Ok(());
+    }
+    send_to_all(team, sent, received).await
+}
+
+/// False, on all ranks, if someone's memory can't be read.
+async fn read<'s, 'r>(
+    team: Team<'_>,
+    sent: impl Fn(usize) -> ReadSpan<'s>,
+    received: impl Fn(usize) -> WriteSpan<'r>,
+) -> Result<bool, Failure> {
+    let (me, size) = (team.rank, team.size());
+    let Some(mut published) = team.publish(|rank| [sent(rank), ReadSpan::EMPTY]).await? else { return Ok(false) };
+    for step in 1..size {
+        let rank = (me + step) % size;
+        published.read(rank, 0, 0, received(rank))?;
+    }
+    team.copy(sent(me), received(me))?;
+    published.meet().await?;
+    Ok(true)
+}
+
+/// Every rank sends to every other. The parts may be of any length.
+pub(super) async fn send_to_all<'s, 'r>(
     team: Team<'_>,
     sent: impl Fn(usize) -> ReadSpan<'s>,
     received: impl Fn(usize) -> WriteSpan<'r>,

@@ -5,9 +5,14 @@ use super::team::Team;
 use crate::engine::Failure;
 
 pub(crate) async fn barrier(team: Team<'_>) -> Result<(), Failure> {
+    meet(team, 0).await
+}
+
+/// A barrier whose rounds have numbers from `first_round` on: there may be several in one collective.
+pub(super) async fn meet(team: Team<'_>, first_round: u32) -> Result<(), Failure> {
     let size = team.size();
-    for round in 0..size.next_power_of_two().trailing_zeros() {
-        let distance = 1 << round;
+    for power in 0..size.next_power_of_two().trailing_zeros() {
+        let (round, distance) = (first_round + power, 1 << power);
         if !team.tell(round, (team.rank + distance) % size)? {
             team.hear(round, (team.rank + size - distance) % size).await;
         }

@@ -1,5 +1,5 @@
-//! Broadcast: a binomial tree for short data; for long data the root scatters parts, which all then gather, so that no rank
-//! sends everything more than once.
+//! Broadcast: a binomial tree for short data; for long data all read the root's memory, or, where they can't, the root scatters parts,
+//! which all then gather, so that no rank sends everything more than once.
 
 use rwmpi_transport::WriteSpan;
 
@@ -8,11 +8,16 @@ use super::gather::scatter;
 use super::team::Team;
 use crate::engine::Failure;
 
-/// From this length on, in bytes, and from three ranks on, parts are scattered.
+/// From this length on, in bytes, and from three ranks on, the root's memory is read.
+const READ_FROM: usize = 16 << 10;
+/// From this length on, and from three ranks on, parts are scattered.
 const SCATTER_FROM: usize = 64 << 10;
 
 /// `data` is read at the root and written elsewhere.
 pub(crate) async fn broadcast(team: Team<'_>, data: WriteSpan<'_>, root: usize) -> Result<(), Failure> {
+    if team.size() >= 3 && data.len() >= READ_FROM && team.may_publish() && Box::pin(read(team, data, root)).await? {
+        return Ok(());
+    }
     if team.size() >= 3 && data.len() >= SCATTER_FROM {
         // Apart, so that the state for short data is small.
         Box::pin(parts(team, data, root)).await
@@ -21,7 +26,17 @@ pub(crate) async fn broadcast(team: Team<'_>, data: WriteSpan<'_>, root: usize) 
     }
 }
 
-async fn tree(team: Team<'_>, data: WriteSpan<'_>, root: usize) -> Result<(), Failure> {
+/// False, on all ranks, if the root's memory can't be read.
+async fn read(team: Team<'_>, data: WriteSpan<'_>, root: usize) -> Result<bool, Failure> {
+    let Some(mut published) = team.publish_from(root, data.as_read()).await? else { return Ok(false) };
+    if team.rank != root {
+        published.read(root, 0, 0, data)?;
+    }
+    published.meet().await?;
+    Ok(true)
+}
+
+pub(super) async fn tree(team: Team<'_>, data: WriteSpan<'_>, root: usize) -> Result<(), Failure> {
     let size = team.size();
     let relative = (team.rank + size - root) % size;
     // The lowest set bit says from whom the data come; all lower bits, to whom they go.

@@ -132,7 +132,7 @@ pub(crate) async fn reduce_between(
         Root::Nobody => Ok(()),
         Root::Here => groups.remote.receive(result, 0).await,
         Root::Rank(root) => {
-            let mut combined = Scratch::new(if groups.leads() { data.len() } else { 0 });
+            let mut combined = Scratch::new(groups.local, if groups.leads() { data.len() } else { 0 });
             let combined = combined.span();
             reduce(groups.local, data, combined, op, 0).await?;
             if groups.leads() { groups.remote.send(combined.as_read(), root).await } else { Ok(()) }
@@ -147,7 +147,7 @@ pub(crate) async fn allreduce_between(
     result: WriteSpan<'_>,
     op: &dyn Reduction,
 ) -> Result<(), Failure> {
-    let mut combined = Scratch::new(if groups.leads() { data.len() } else { 0 });
+    let mut combined = Scratch::new(groups.local, if groups.leads() { data.len() } else { 0 });
     let combined = combined.span();
     reduce(groups.local, data, combined, op, 0).await?;
     if groups.leads() {
@@ -165,7 +165,7 @@ pub(crate) async fn combine_between(
     op: &dyn Reduction,
 ) -> Result<(), Failure> {
     let len = if groups.leads() { data.len() } else { 0 };
-    let (mut combined, mut whole) = (Scratch::new(len), Scratch::new(len));
+    let (mut combined, mut whole) = (Scratch::new(groups.local, len), Scratch::new(groups.local, len));
     let (combined, whole) = (combined.span(), whole.span());
     reduce(groups.local, data, combined, op, 0).await?;
     if groups.leads() {

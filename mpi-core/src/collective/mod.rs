@@ -11,17 +11,20 @@ mod alltoall;
 mod barrier;
 mod blocking;
 mod broadcast;
+mod combining;
 mod gather;
 mod inter;
 mod neighbour;
 mod nonblocking;
 mod parts;
 mod plans;
+mod published;
 mod reduce;
 pub(crate) mod reduction;
 mod scan;
 mod scratch;
 mod team;
+mod values;
 
 use std::pin::pin;
 
@@ -73,7 +76,11 @@ impl Communicator {
     }
 
     /// The blocking form of a collective.
-    fn complete(&self, call: Call, plan: impl Plan) -> Result<()> {
+    fn complete<R>(
+        &self,
+        call: Call,
+        plan: impl AsyncFnOnce(Team<'_>) -> std::result::Result<R, Failure>,
+    ) -> Result<R> {
         self.check_one_group(call)?;
         let team = self.team(self.next_collective(), true);
         self.process().drive(pin!(plan(team))).map_err(self.failed(call))

@@ -6,7 +6,7 @@
 
 use super::Parts;
 use crate::activity::Call;
-use crate::{Communicator, Pod, Request, Result, Scope};
+use crate::{Communicator, Datatype, Request, Result, Scope};
 
 impl Communicator {
     /// As [`Communicator::barrier`]: the request completes when all have arrived (MPI_Ibarrier).
@@ -15,7 +15,7 @@ impl Communicator {
     }
 
     /// As [`Communicator::bcast`] (MPI_Ibcast).
-    pub fn ibcast<'scope, T: Pod>(
+    pub fn ibcast<'scope, T: Datatype>(
         &self,
         scope: &'scope Scope<'scope, '_>,
         data: &'scope mut [T],
@@ -25,7 +25,7 @@ impl Communicator {
     }
 
     /// As [`Communicator::reduce`] (MPI_Ireduce).
-    pub fn ireduce<'scope, T: Pod>(
+    pub fn ireduce<'scope, T: Datatype>(
         &self,
         scope: &'scope Scope<'scope, '_>,
         data: &'scope [T],
@@ -37,7 +37,7 @@ impl Communicator {
     }
 
     /// As [`Communicator::reduce_in_place`].
-    pub fn ireduce_in_place<'scope, T: Pod>(
+    pub fn ireduce_in_place<'scope, T: Datatype>(
         &self,
         scope: &'scope Scope<'scope, '_>,
         data: &'scope mut [T],
@@ -48,7 +48,7 @@ impl Communicator {
     }
 
     /// As [`Communicator::allreduce`] (MPI_Iallreduce).
-    pub fn iallreduce<'scope, T: Pod>(
+    pub fn iallreduce<'scope, T: Datatype>(
         &self,
         scope: &'scope Scope<'scope, '_>,
         data: &'scope [T],
@@ -59,7 +59,7 @@ impl Communicator {
     }
 
     /// As [`Communicator::allreduce_in_place`].
-    pub fn iallreduce_in_place<'scope, T: Pod>(
+    pub fn iallreduce_in_place<'scope, T: Datatype>(
         &self,
         scope: &'scope Scope<'scope, '_>,
         data: &'scope mut [T],
@@ -69,7 +69,7 @@ impl Communicator {
     }
 
     /// As [`Communicator::gather`] (MPI_Igather).
-    pub fn igather<'scope, T: Pod>(
+    pub fn igather<'scope, T: Datatype>(
         &self,
         scope: &'scope Scope<'scope, '_>,
         part: &'scope [T],
@@ -80,7 +80,7 @@ impl Communicator {
     }
 
     /// As [`Communicator::gatherv`] (MPI_Igatherv).
-    pub fn igatherv<'scope, T: Pod>(
+    pub fn igatherv<'scope, T: Datatype>(
         &self,
         scope: &'scope Scope<'scope, '_>,
         part: &'scope [T],
@@ -92,7 +92,7 @@ impl Communicator {
     }
 
     /// As [`Communicator::scatter`] (MPI_Iscatter).
-    pub fn iscatter<'scope, T: Pod>(
+    pub fn iscatter<'scope, T: Datatype>(
         &self,
         scope: &'scope Scope<'scope, '_>,
         all: &'scope [T],
@@ -103,7 +103,7 @@ impl Communicator {
     }
 
     /// As [`Communicator::scatterv`] (MPI_Iscatterv).
-    pub fn iscatterv<'scope, T: Pod>(
+    pub fn iscatterv<'scope, T: Datatype>(
         &self,
         scope: &'scope Scope<'scope, '_>,
         all: &'scope [T],
@@ -115,7 +115,7 @@ impl Communicator {
     }
 
     /// As [`Communicator::allgather`] (MPI_Iallgather).
-    pub fn iallgather<'scope, T: Pod>(
+    pub fn iallgather<'scope, T: Datatype>(
         &self,
         scope: &'scope Scope<'scope, '_>,
         part: &'scope [T],
@@ -125,7 +125,7 @@ impl Communicator {
     }
 
     /// As [`Communicator::allgather_in_place`].
-    pub fn iallgather_in_place<'scope, T: Pod>(
+    pub fn iallgather_in_place<'scope, T: Datatype>(
         &self,
         scope: &'scope Scope<'scope, '_>,
         all: &'scope mut [T],
@@ -134,7 +134,7 @@ impl Communicator {
     }
 
     /// As [`Communicator::allgatherv`] (MPI_Iallgatherv).
-    pub fn iallgatherv<'scope, T: Pod>(
+    pub fn iallgatherv<'scope, T: Datatype>(
         &self,
         scope: &'scope Scope<'scope, '_>,
         part: &'scope [T],
@@ -145,7 +145,7 @@ impl Communicator {
     }
 
     /// As [`Communicator::alltoall`] (MPI_Ialltoall).
-    pub fn ialltoall<'scope, T: Pod>(
+    pub fn ialltoall<'scope, T: Datatype>(
         &self,
         scope: &'scope Scope<'scope, '_>,
         data: &'scope [T],
@@ -155,7 +155,7 @@ impl Communicator {
     }
 
     /// As [`Communicator::alltoallv`], counts and starts in pairs (MPI_Ialltoallv).
-    pub fn ialltoallv<'scope, T: Pod>(
+    pub fn ialltoallv<'scope, T: Datatype>(
         &self,
         scope: &'scope Scope<'scope, '_>,
         data: &'scope [T],
@@ -167,7 +167,7 @@ impl Communicator {
     }
 
     /// As [`Communicator::scan`] (MPI_Iscan).
-    pub fn iscan<'scope, T: Pod>(
+    pub fn iscan<'scope, T: Datatype>(
         &self,
         scope: &'scope Scope<'scope, '_>,
         data: &'scope mut [T],
@@ -177,7 +177,7 @@ impl Communicator {
     }
 
     /// As [`Communicator::exscan`] (MPI_Iexscan).
-    pub fn iexscan<'scope, T: Pod>(
+    pub fn iexscan<'scope, T: Datatype>(
         &self,
         scope: &'scope Scope<'scope, '_>,
         data: &'scope [T],
@@ -188,7 +188,7 @@ impl Communicator {
     }
 
     /// As [`Communicator::reduce_scatter`] (MPI_Ireduce_scatter).
-    pub fn ireduce_scatter<'scope, T: Pod>(
+    pub fn ireduce_scatter<'scope, T: Datatype>(
         &self,
         scope: &'scope Scope<'scope, '_>,
         data: &'scope [T],
@@ -200,7 +200,7 @@ impl Communicator {
     }
 
     /// As [`Communicator::reduce_scatter_block`] (MPI_Ireduce_scatter_block).
-    pub fn ireduce_scatter_block<'scope, T: Pod>(
+    pub fn ireduce_scatter_block<'scope, T: Datatype>(
         &self,
         scope: &'scope Scope<'scope, '_>,
         data: &'scope [T],

@@ -1,6 +1,5 @@
 //! The plans of the typed collectives: arguments checked, and which bytes go where.
 
-use bytemuck::{cast_slice, cast_slice_mut};
 use rwmpi_transport::{ReadSpan, WriteSpan};
 
 use super::allgather::allgather;
@@ -15,18 +14,11 @@ use super::scratch::Scratch;
 use super::{Parts, Plan, Team};
 use crate::activity::Call;
 use crate::error::{Error, ErrorClass};
-use crate::{Communicator, Pod, Result};
-
-fn read<T: Pod>(data: &[T]) -> ReadSpan<'_> {
-    cast_slice::<T, u8>(data).into()
-}
-
-fn write<T: Pod>(data: &mut [T]) -> WriteSpan<'_> {
-    cast_slice_mut::<T, u8>(data).into()
-}
+use crate::staged::{Incoming, Outgoing};
+use crate::{Communicator, Datatype, Result};
 
 impl Communicator {
-    fn check_root(&self, call: Call, root: usize) -> Result<()> {
+    pub(super) fn check_root(&self, call: Call, root: usize) -> Result<()> {
         if root < self.size() {
             return Ok(());
         }
@@ -34,7 +26,7 @@ impl Communicator {
         Err(Error::argument(ErrorClass::Root, self, call, what))
     }
 
-    fn check_len(&self, call: Call, what: &str, len: usize, expected: usize) -> Result<()> {
+    pub(super) fn check_len(&self, call: Call, what: &str, len: usize, expected: usize) -> Result<()> {
         if len == expected {
             return Ok(());
         }
@@ -47,15 +39,18 @@ impl Communicator {
         async move |team: Team<'_>| barrier(team).await
     }
 
-    pub(super) fn plan_bcast<'a, T: Pod>(&self, data: &'a mut [T], root: usize) -> Result<impl Plan + use<'a, T>> {
+    pub(super) fn plan_bcast<'a, T: Datatype>(&self, data: &'a mut [T], root: usize) -> Result<impl Plan + use<'a, T>> {
         self.begin(Call::Broadcast, size_of_val(data));
         self.check_root(Call::Broadcast, root)?;
-        let data = write(data);
-        Ok(async move |team: Team<'_>| broadcast(team, data, root).await)
+        let mut data = Incoming::with_values(data);
+        Ok(async move |team: Team<'_>| {
+            broadcast(team, data.bytes().into(), root).await?;
+            data.finish()
+        })
     }
 
     /// `data` is `None` where the root's contribution stands in `result`.
-    pub(super) fn plan_reduce<'a, T: Pod, F: Fn(&T, &T) -> T>(
+    pub(super) fn plan_reduce<'a, T: Datatype, F: Fn(&T, &T) -> T>(
         &self,
         data: Option<&'a [T]>,
         result: &'a mut [T],
@@ -70,14 +65,19 @@ impl Communicator {
         {
             self.check_len(call, "the result", result.len(), data.len())?;
         }
-        let result = write(result);
-        let data = data.map_or(result.as_read(), read);
+        let (data, mut result) = (data.map(Outgoing::new), Incoming::with_values(result));
         let op = Elementwise::new(op);
-        Ok(async move |team: Team<'_>| reduce(team, data, result, &op, root).await)
+        Ok(async move |team: Team<'_>| {
+            let into = WriteSpan::from(result.bytes());
+            let data = data.as_ref().map_or(into.as_read(), |data| data.bytes().into());
+            reduce(team, data, into, &op, root).await?;
+            op.outcome()?;
+            result.finish()
+        })
     }
 
     /// `data` is `None` where the contribution stands in `result`.
-    pub(super) fn plan_allreduce<'a, T: Pod, F: Fn(&T, &T) -> T>(
+    pub(super) fn plan_allreduce<'a, T: Datatype, F: Fn(&T, &T) -> T>(
         &self,
         data: Option<&'a [T]>,
         result: &'a mut [T],
@@ -87,13 +87,19 @@ impl Communicator {
         self.begin(call, size_of_val(result));
         if let Some(data) = data {
             self.check_len(call, "the result", result.len(), data.len())?;
-            result.copy_from_slice(data);
         }
-        let (result, op) = (write(result), Elementwise::new(op));
-        Ok(async move |team: Team<'_>| allreduce(team, result, &op).await)
+        let own = data.map(Outgoing::new);
+        let (mut result, op) = (Incoming::with_values(result), Elementwise::new(op));
+        Ok(async move |team: Team<'_>| {
+            let place = WriteSpan::from(result.bytes());
+            let own = own.as_ref().map_or(place.as_read(), |own| own.bytes().into());
+            allreduce(team, own, place, &op).await?;
+            op.outcome()?;
+            result.finish()
+        })
     }
 
-    pub(super) fn plan_gather<'a, T: Pod>(
+    pub(super) fn plan_gather<'a, T: Datatype>(
         &self,
         part: &'a [T],
         all: &'a mut [T],
@@ -105,12 +111,15 @@ impl Communicator {
         if self.rank() == root {
             self.check_len(call, "the result", all.len(), part.len() * self.size())?;
         }
-        let (part, all) = (read(part), write(all));
-        let place = move |rank| all.part(rank * part.len(), part.len());
-        Ok(async move |team: Team<'_>| gather(team, Some(part), place, root).await)
+        let (part, mut all) = (Outgoing::new(part), Incoming::with_values(all));
+        Ok(async move |team: Team<'_>| {
+            let (part, into) = (ReadSpan::from(part.bytes()), WriteSpan::from(all.bytes()));
+            gather(team, Some(part), |rank| into.part(rank * part.len(), part.len()), root).await?;
+            all.finish()
+        })
     }
 
-    pub(super) fn plan_gatherv<'a, T: Pod>(
+    pub(super) fn plan_gatherv<'a, T: Datatype>(
         &self,
         part: &'a [T],
         all: &'a mut [T],
@@ -124,14 +133,18 @@ impl Communicator {
         if self.rank() == root {
             parts.check_apart(self, call, all.len(), "the result")?;
             self.check_len(call, "the root's own part", part.len(), parts.counts[root])?;
-            places = parts.bytes(size_of::<T>());
+            places = parts.bytes(T::SIZE);
         }
-        let (part, all) = (read(part), write(all));
-        let place = move |rank: usize| all.part(places[rank].0, places[rank].1);
-        Ok(async move |team: Team<'_>| gather(team, Some(part), place, root).await)
+        let (part, mut all) = (Outgoing::new(part), Incoming::with_values(all));
+        Ok(async move |team: Team<'_>| {
+            let into = WriteSpan::from(all.bytes());
+            let place = |rank: usize| into.part(places[rank].0, places[rank].1);
+            gather(team, Some(part.bytes().into()), place, root).await?;
+            all.finish()
+        })
     }
 
-    pub(super) fn plan_scatter<'a, T: Pod>(
+    pub(super) fn plan_scatter<'a, T: Datatype>(
         &self,
         all: &'a [T],
         part: &'a mut [T],
@@ -143,12 +156,15 @@ impl Communicator {
         if self.rank() == root {
             self.check_len(call, "the data", all.len(), part.len() * self.size())?;
         }
-        let (all, part) = (read(all), write(part));
-        let place = move |rank| all.part(rank * part.len(), part.len());
-        Ok(async move |team: Team<'_>| scatter(team, place, Some(part), root).await)
+        let (all, mut part) = (Outgoing::new(all), Incoming::new(part));
+        Ok(async move |team: Team<'_>| {
+            let (all, into) = (ReadSpan::from(all.bytes()), WriteSpan::from(part.bytes()));
+            scatter(team, |rank| all.part(rank * into.len(), into.len()), Some(into), root).await?;
+            part.finish()
+        })
     }
 
-    pub(super) fn plan_scatterv<'a, T: Pod>(
+    pub(super) fn plan_scatterv<'a, T: Datatype>(
         &self,
         all: &'a [T],
         parts: Parts<'_>,
@@ -162,15 +178,19 @@ impl Communicator {
         if self.rank() == root {
             parts.check(self, call, all.len(), "the data")?;
             self.check_len(call, "the root's own part", part.len(), parts.counts[root])?;
-            places = parts.bytes(size_of::<T>());
+            places = parts.bytes(T::SIZE);
         }
-        let (all, part) = (read(all), write(part));
-        let place = move |rank: usize| all.part(places[rank].0, places[rank].1);
-        Ok(async move |team: Team<'_>| scatter(team, place, Some(part), root).await)
+        let (all, mut part) = (Outgoing::new(all), Incoming::with_values(part));
+        Ok(async move |team: Team<'_>| {
+            let all = ReadSpan::from(all.bytes());
+            let place = |rank: usize| all.part(places[rank].0, places[rank].1);
+            scatter(team, place, Some(part.bytes().into()), root).await?;
+            part.finish()
+        })
     }
 
     /// `part` is `None` where it stands in its place already.
-    pub(super) fn plan_allgather<'a, T: Pod>(
+    pub(super) fn plan_allgather<'a, T: Datatype>(
         &self,
         part: Option<&'a [T]>,
         all: &'a mut [T],
@@ -182,11 +202,15 @@ impl Communicator {
         if let Some(part) = part {
             all[self.rank() * len..][..len].copy_from_slice(part);
         }
-        let (all, len) = (write(all), len * size_of::<T>());
-        Ok(async move |team: Team<'_>| allgather(team, |rank| all.part(rank * len, len)).await)
+        let (mut all, len) = (Incoming::with_values(all), len * T::SIZE);
+        Ok(async move |team: Team<'_>| {
+            let into = WriteSpan::from(all.bytes());
+            allgather(team, |rank| into.part(rank * len, len)).await?;
+            all.finish()
+        })
     }
 
-    pub(super) fn plan_allgatherv<'a, T: Pod>(
+    pub(super) fn plan_allgatherv<'a, T: Datatype>(
         &self,
         part: &'a [T],
         all: &'a mut [T],
@@ -197,11 +221,15 @@ impl Communicator {
         parts.check_apart(self, call, all.len(), "the result")?;
         self.check_len(call, "the own part", part.len(), parts.counts[self.rank()])?;
         all[parts.starts[self.rank()]..][..part.len()].copy_from_slice(part);
-        let (all, places) = (write(all), parts.bytes(size_of::<T>()));
-        Ok(async move |team: Team<'_>| allgather(team, |rank| all.part(places[rank].0, places[rank].1)).await)
+        let (mut all, places) = (Incoming::with_values(all), parts.bytes(T::SIZE));
+        Ok(async move |team: Team<'_>| {
+            let into = WriteSpan::from(all.bytes());
+            allgather(team, |rank| into.part(places[rank].0, places[rank].1)).await?;
+            all.finish()
+        })
     }
 
-    pub(super) fn plan_alltoall<'a, T: Pod>(
+    pub(super) fn plan_alltoall<'a, T: Datatype>(
         &self,
         data: &'a [T],
         result: &'a mut [T],
@@ -211,13 +239,15 @@ impl Communicator {
         let part = data.len() / size;
         self.check_len(call, "the data", data.len(), part * size)?;
         self.check_len(call, "the result", result.len(), data.len())?;
-        let (data, result, len) = (read(data), write(result), part * size_of::<T>());
-        let sent = move |rank| data.part(rank * len, len);
-        let received = move |rank| result.part(rank * len, len);
-        Ok(async move |team: Team<'_>| alltoall(team, sent, received).await)
+        let (data, mut result, len) = (Outgoing::new(data), Incoming::new(result), part * T::SIZE);
+        Ok(async move |team: Team<'_>| {
+            let (data, into) = (ReadSpan::from(data.bytes()), WriteSpan::from(result.bytes()));
+            alltoall(team, |rank| data.part(rank * len, len), |rank| into.part(rank * len, len), true).await?;
+            result.finish()
+        })
     }
 
-    pub(super) fn plan_alltoallv<'a, T: Pod>(
+    pub(super) fn plan_alltoallv<'a, T: Datatype>(
         &self,
         data: &'a [T],
         sent: Parts<'_>,
@@ -230,24 +260,32 @@ impl Communicator {
         received.check_apart(self, call, result.len(), "the result")?;
         let me = self.rank();
         self.check_len(call, "the part to oneself", sent.counts[me], received.counts[me])?;
-        let (outgoing, incoming) = (sent.bytes(size_of::<T>()), received.bytes(size_of::<T>()));
-        let (data, result) = (read(data), write(result));
-        let sent = move |rank: usize| data.part(outgoing[rank].0, outgoing[rank].1);
-        let received = move |rank: usize| result.part(incoming[rank].0, incoming[rank].1);
-        Ok(async move |team: Team<'_>| alltoall(team, sent, received).await)
+        let (outgoing, incoming) = (sent.bytes(T::SIZE), received.bytes(T::SIZE));
+        let (data, mut result) = (Outgoing::new(data), Incoming::with_values(result));
+        Ok(async move |team: Team<'_>| {
+            let (data, into) = (ReadSpan::from(data.bytes()), WriteSpan::from(result.bytes()));
+            let sent = |rank: usize| data.part(outgoing[rank].0, outgoing[rank].1);
+            let received = |rank: usize| into.part(incoming[rank].0, incoming[rank].1);
+            alltoall(team, sent, received, false).await?;
+            result.finish()
+        })
     }
 
-    pub(super) fn plan_scan<'a, T: Pod, F: Fn(&T, &T) -> T>(
+    pub(super) fn plan_scan<'a, T: Datatype, F: Fn(&T, &T) -> T>(
         &self,
         data: &'a mut [T],
         op: F,
     ) -> impl Plan + use<'a, T, F> {
         self.begin(Call::Scan, size_of_val(data));
-        let (data, op) = (write(data), Elementwise::new(op));
-        async move |team: Team<'_>| scan(team, data, None, &op).await
+        let (mut data, op) = (Incoming::with_values(data), Elementwise::new(op));
+        async move |team: Team<'_>| {
+            scan(team, data.bytes().into(), None, &op).await?;
+            op.outcome()?;
+            data.finish()
+        }
     }
 
-    pub(super) fn plan_exscan<'a, T: Pod, F: Fn(&T, &T) -> T>(
+    pub(super) fn plan_exscan<'a, T: Datatype, F: Fn(&T, &T) -> T>(
         &self,
         data: &'a [T],
         result: &'a mut [T],
@@ -255,16 +293,19 @@ impl Communicator {
     ) -> Result<impl Plan + use<'a, T, F>> {
         self.begin(Call::Scan, size_of_val(data));
         self.check_len(Call::Scan, "the result", result.len(), data.len())?;
-        let (data, result, op) = (read(data), write(result), Elementwise::new(op));
+        let (data, mut result, op) = (Outgoing::new(data), Incoming::with_values(result), Elementwise::new(op));
         Ok(async move |team: Team<'_>| {
-            let mut inclusive = Scratch::new(data.len());
+            let data = ReadSpan::from(data.bytes());
+            let mut inclusive = Scratch::new(team, data.len());
             let inclusive = inclusive.span();
             data.copy_to(inclusive);
-            scan(team, inclusive, Some(result), &op).await
+            scan(team, inclusive, Some(result.bytes().into()), &op).await?;
+            op.outcome()?;
+            result.finish()
         })
     }
 
-    pub(super) fn plan_reduce_scatter<'a, T: Pod, F: Fn(&T, &T) -> T>(
+    pub(super) fn plan_reduce_scatter<'a, T: Datatype, F: Fn(&T, &T) -> T>(
         &self,
         data: &'a [T],
         counts: &[usize],
@@ -278,12 +319,17 @@ impl Communicator {
         self.check_len(call, "the result", result.len(), counts[self.rank()])?;
         let mut end = 0;
         let place = |&count: &usize| {
-            end += count * size_of::<T>();
-            (end - count * size_of::<T>(), count * size_of::<T>())
+            end += count * T::SIZE;
+            (end - count * T::SIZE, count * T::SIZE)
         };
         let places: Vec<(usize, usize)> = counts.iter().map(place).collect();
-        let (data, result, op) = (read(data), write(result), Elementwise::new(op));
-        let part = move |rank: usize| data.part(places[rank].0, places[rank].1);
-        Ok(async move |team: Team<'_>| combine(team, part, result, &op).await)
+        let (data, mut result, op) = (Outgoing::new(data), Incoming::new(result), Elementwise::new(op));
+        Ok(async move |team: Team<'_>| {
+            let data = ReadSpan::from(data.bytes());
+            let part = |rank: usize| data.part(places[rank].0, places[rank].1);
+            combine(team, part, result.bytes().into(), &op).await?;
+            op.outcome()?;
+            result.finish()
+        })
     }
 }

@@ -1,11 +1,11 @@
 //! Reductions. Short data: binomial tree to one rank, recursive doubling to all. Long data: everybody combines one part of the
-//! whole, taken from all, and the parts are gathered. Always in rank order, so an operation need only be associative, and
-//! all ranks get the same bits.
+//! whole, read from all or, where that can't be, sent by all, and the parts are gathered. Always in rank order, so an operation need
+//! only be associative, and all ranks get the same bits.
 
 use rwmpi_transport::{ReadSpan, WriteSpan};
 
 use super::allgather::allgather;
-use super::alltoall::alltoall;
+use super::alltoall::send_to_all;
 use super::gather::gather;
 use super::reduction::Reduction;
 use super::scratch::{Scratch, append, prepend};
@@ -14,6 +14,8 @@ use crate::engine::Failure;
 
 /// From this length on, in bytes, the data are reduced in parts.
 const PARTS_FROM: usize = 32 << 10;
+/// From this length on the others' memory is read where that is possible.
+const READ_FROM: usize = 16 << 10;
 
 /// `data` is this rank's contribution; the root's `result` may be the same memory. `result` is used at the root only.
 pub(crate) async fn reduce(
@@ -25,6 +27,9 @@ pub(crate) async fn reduce(
 ) -> Result<(), Failure> {
     if team.size() == 1 {
         data.copy_to(result);
+        return Ok(());
+    }
+    if data.len() >= READ_FROM && team.may_publish() && Box::pin(reduce_read(team, data, result, op, root)).await? {
         return Ok(());
     }
     if data.len() >= PARTS_FROM && team.size() > 2 {
@@ -41,6 +46,39 @@ pub(crate) async fn reduce(
     }
 }
 
+/// False, on all ranks, if someone's memory can't be read.
+async fn reduce_read(
+    team: Team<'_>,
+    data: ReadSpan<'_>,
+    result: WriteSpan<'_>,
+    op: &dyn Reduction,
+    root: usize,
+) -> Result<bool, Failure> {
+    let parts = Parts::new(team, data.len(), op);
+    // Of two, one does it alone: to fetch the other's half costs as much.
+    let alone = team.size() == 2;
+    let is_root = team.rank == root;
+    let mut own = Scratch::new(team, if alone || is_root { 0 } else { parts.len(team.rank) });
+    let own = own.span();
+    let Some(mut published) = team.publish(|_| [data, own.as_read()]).await? else { return Ok(false) };
+    if alone {
+        if is_root {
+            published.combine(0, 0, data, result, op)?;
+        }
+    } else {
+        let place = if is_root { parts.place(result, root) } else { own };
+        published.combine(0, parts.start(team.rank), parts.of(data, team.rank), place, op)?;
+        published.meet().await?;
+        if is_root {
+            for rank in (0..team.size()).filter(|&rank| rank != root) {
+                published.read(rank, 1, 0, parts.place(result, rank))?;
+            }
+        }
+    }
+    published.meet().await?;
+    Ok(true)
+}
+
 async fn reduce_parts(
     team: Team<'_>,
     data: ReadSpan<'_>,
@@ -49,7 +87,7 @@ async fn reduce_parts(
     root: usize,
 ) -> Result<(), Failure> {
     let parts = Parts::new(team, data.len(), op);
-    let mut own = Scratch::new(parts.len(team.rank));
+    let mut own = Scratch::new(team, parts.len(team.rank));
     let own = own.span();
     combine(team, |rank| parts.of(data, rank), own, op).await?;
     gather(team, Some(own.as_read()), |rank| parts.place(result, rank), root).await
@@ -67,10 +105,10 @@ async fn tree(
     if rank % 2 == 1 {
         return team.send(data, rank - 1).await;
     }
-    let mut scratch = Scratch::new(if kept.is_some() { 0 } else { data.len() });
+    let mut scratch = Scratch::new(team, if kept.is_some() { 0 } else { data.len() });
     let kept = kept.unwrap_or_else(|| scratch.span());
     data.copy_to(kept);
-    let mut received = Scratch::new(data.len());
+    let mut received = Scratch::new(team, data.len());
     let received = received.span();
     let mut bit = 1;
     while bit < size {
@@ -86,15 +124,52 @@ async fn tree(
     if root == 0 { Ok(()) } else { team.send(kept.as_read(), root).await }
 }
 
-/// `data` is this rank's contribution, afterwards the result.
-pub(crate) async fn allreduce(team: Team<'_>, data: WriteSpan<'_>, op: &dyn Reduction) -> Result<(), Failure> {
+/// `data` is this rank's contribution; `result` may be the same memory.
+pub(crate) async fn allreduce(
+    team: Team<'_>,
+    data: ReadSpan<'_>,
+    result: WriteSpan<'_>,
+    op: &dyn Reduction,
+) -> Result<(), Failure> {
+    team.check_fits(data.len(), result.len())?;
+    if team.size() > 1
+        && data.len() >= READ_FROM
+        && team.may_publish()
+        && Box::pin(allreduce_read(team, data, result, op)).await?
+    {
+        return Ok(());
+    }
+    if data.start() != result.start() {
+        data.copy_to(result);
+    }
     if team.size() == 1 {
         return Ok(());
     }
     if data.len() < PARTS_FROM {
-        return doubling(team, data, op).await;
+        return doubling(team, result, op).await;
     }
-    Box::pin(allreduce_parts(team, data, op)).await
+    Box::pin(allreduce_parts(team, result, op)).await
+}
+
+/// False, on all ranks, if someone's memory can't be read.
+async fn allreduce_read(
+    team: Team<'_>,
+    data: ReadSpan<'_>,
+    result: WriteSpan<'_>,
+    op: &dyn Reduction,
+) -> Result<bool, Failure> {
+    let (me, size) = (team.rank, team.size());
+    let parts = Parts::new(team, data.len(), op);
+    let Some(mut published) = team.publish(|_| [data, result.as_read()]).await? else { return Ok(false) };
+    // This rank's part of its own data is nobody else's to read.
+    published.combine(0, parts.start(me), parts.of(data, me), parts.place(result, me), op)?;
+    published.meet().await?;
+    for step in 1..size {
+        let rank = (me + step) % size;
+        published.read(rank, 1, parts.start(rank), parts.place(result, rank))?;
+    }
+    published.meet().await?;
+    Ok(true)
 }
 
 async fn allreduce_parts(team: Team<'_>, data: WriteSpan<'_>, op: &dyn Reduction) -> Result<(), Failure> {
@@ -109,7 +184,7 @@ async fn doubling(team: Team<'_>, data: WriteSpan<'_>, op: &dyn Reduction) -> Re
     let (rank, size) = (team.rank, team.size());
     let actors = 1 << size.ilog2();
     let pairs = size - actors;
-    let mut received = Scratch::new(data.len());
+    let mut received = Scratch::new(team, data.len());
     let received = received.span();
     let actor = if rank >= 2 * pairs {
         rank - pairs
@@ -146,9 +221,9 @@ pub(crate) async fn combine<'s>(
 ) -> Result<(), Failure> {
     let len = result.len();
     let stride = len.next_multiple_of(size_of::<u128>());
-    let mut received = Scratch::new(stride * team.size());
+    let mut received = Scratch::new(team, stride * team.size());
     let received = received.span();
-    alltoall(team, part, |rank| received.part(rank * stride, len)).await?;
+    send_to_all(team, part, |rank| received.part(rank * stride, len)).await?;
     received.part(0, len).as_read().copy_to(result);
     for rank in 1..team.size() {
         append(op, result, received.part(rank * stride, len).as_read());

@@ -16,7 +16,7 @@ pub(crate) async fn scan(
     op: &dyn Reduction,
 ) -> Result<(), Failure> {
     let (rank, size) = (team.rank, team.size());
-    let mut received = Scratch::new(data.len());
+    let mut received = Scratch::new(team, data.len());
     let received = received.span();
     let mut distance = 1;
     while distance < size {

@@ -4,25 +4,29 @@
 use rwmpi_transport::{ReadSpan, WriteSpan};
 
 use super::reduction::Reduction;
+use super::team::Team;
+use crate::shared_buffer::Buffer;
 
 /// Up to this many words the memory is within the algorithm's own state.
 const INLINE: usize = 8;
 
-/// Zeroed bytes, aligned for every element type.
+/// Bytes of any value, aligned for every element type. Many of them lie in the shared heap, where peers write directly and whose pages
+/// are there since they were first used.
 pub(crate) struct Scratch {
     inline: [u128; INLINE],
-    heap: Vec<u128>,
+    heap: Option<Buffer<u128>>,
     len: usize,
 }
 
 impl Scratch {
-    pub(crate) fn new(len: usize) -> Self {
+    pub(crate) fn new(team: Team<'_>, len: usize) -> Self {
         let words = len.div_ceil(size_of::<u128>());
-        Scratch { inline: [0; INLINE], heap: if words > INLINE { vec![0; words] } else { Vec::new() }, len }
+        let heap = (words > INLINE).then(|| Buffer::recycled(team.process.engine().heap(), words));
+        Scratch { inline: [0; INLINE], heap, len }
     }
 
     pub(crate) fn span(&mut self) -> WriteSpan<'_> {
-        let words = if self.heap.is_empty() { &mut self.inline[..] } else { &mut self.heap[..] };
+        let words = self.heap.as_deref_mut().unwrap_or(&mut self.inline);
         WriteSpan::from(&mut bytemuck::cast_slice_mut(words)[..self.len])
     }
 }

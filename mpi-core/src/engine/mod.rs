@@ -17,6 +17,7 @@ mod poison;
 mod policy;
 mod probe;
 mod progress;
+mod publish;
 mod receive;
 mod send;
 #[cfg(test)]

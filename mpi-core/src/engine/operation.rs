@@ -46,6 +46,8 @@ pub(crate) enum Failure {
     Push(PushError),
     /// Unexpected messages hold more memory than the limit allows.
     UnexpectedLimit { source: u32, bytes: u64, limit: u64 },
+    /// What arrived (at that place of a buffer) is no value of its elements' type.
+    NoValue { place: Option<usize>, of: &'static str },
     /// The rank that gives out a context for a new communicator has none left.
     NoContext,
     /// The job has been aborted.

@@ -129,7 +129,7 @@ impl<'a> Exchange<'a> {
             let incoming =
                 (rank > 0).then(|| self.world.irecv(scope, &mut before, rank - 1, LAST_KEY_TAG)).transpose()?;
             if rank + 1 < ranks {
-                self.world.send_value(*last, rank + 1, LAST_KEY_TAG)?;
+                self.world.send_value(last, rank + 1, LAST_KEY_TAG)?;
             }
             incoming.map(|request| request.wait()).transpose()
         })?;
@@ -140,7 +140,7 @@ impl<'a> Exchange<'a> {
     fn pass_on_last_key(&self) -> Result<()> {
         let (rank, ranks) = (self.world.rank(), self.world.size());
         let before = if rank > 0 { self.world.recv_value::<u32>(rank - 1, LAST_KEY_TAG)?.0 } else { 0 };
-        if rank + 1 < ranks { self.world.send_value(before, rank + 1, LAST_KEY_TAG) } else { Ok(()) }
+        if rank + 1 < ranks { self.world.send_value(&before, rank + 1, LAST_KEY_TAG) } else { Ok(()) }
     }
 }
 

@@ -1,7 +1,10 @@
 //! An MPI program that goes well or wrong as its argument says.
 
-use rwmpi::{ANY_SOURCE, op};
+use rwmpi::{ANY_SOURCE, Communicator, op};
+use std::io::Read;
 use std::process::exit;
+use std::sync::mpsc::channel;
+use std::thread::spawn;
 
 fn main() -> rwmpi::Result<()> {
     let behaviour = std::env::args().nth(1).unwrap_or_default();
@@ -13,6 +16,11 @@ fn main() -> rwmpi::Result<()> {
     let mut buffer = [0_u8; 16];
     match behaviour.as_str() {
         "succeed" => return universe.finalize(),
+        "exchange" => {
+            exchange(&world)?;
+            println!("rank {rank}: all in order");
+            return universe.finalize();
+        }
         "leave" if rank == 1 => exit(0),
         "abort" if rank == 1 => universe.abort(3, "the input makes no sense"),
         "panic" if rank == 1 => panic!("a bug"),
@@ -26,6 +34,35 @@ fn main() -> rwmpi::Result<()> {
         "cycle" => _ = world.recv(&mut buffer, (rank + 1) % size, 7)?,
         _ if rank == 0 => _ = world.recv(&mut buffer, ANY_SOURCE, 9)?,
         _ => world.barrier()?,
+    }
+    Ok(())
+}
+
+/// Sends round, and checks, messages of many lengths until rank 0's standard input is at its end.
+fn exchange(world: &Communicator) -> rwmpi::Result<()> {
+    let (rank, size) = (world.rank(), world.size());
+    let (end, ended) = channel();
+    if rank == 0 {
+        spawn(move || {
+            let _ = std::io::stdin().read_to_end(&mut Vec::new());
+            let _ = end.send(());
+        });
+    }
+    for round in 0_usize.. {
+        let len = [0, 1, 40, 5_000, 300_000][round % 5];
+        let word = |from: usize, index: usize| (round * 31 + from * 7 + index) as u8;
+        let mine: Vec<u8> = (0..len).map(|index| word(rank, index)).collect();
+        let mut theirs = vec![0_u8; len];
+        let from = (rank + size - 1) % size;
+        rwmpi::scope(|scope| {
+            let incoming = world.irecv(scope, &mut theirs, from, 1)?;
+            world.send(&mine, (rank + 1) % size, 1)?;
+            incoming.wait().map(drop)
+        })?;
+        assert!(theirs.iter().enumerate().all(|(index, &byte)| byte == word(from, index)), "round {round}");
+        if world.allreduce_value(u64::from(ended.try_recv().is_ok()), op::sum)? > 0 {
+            break;
+        }
     }
     Ok(())
 }

@@ -114,7 +114,7 @@ fn overlapping_groups_create_at_the_same_time(universe: &Universe) -> Result<()>
     };
     let (up, down) = (up.expect("a member"), down.expect("a member"));
     for tag in 0..3 {
-        up.send_value(rank * 10 + tag as usize, 1, tag)?;
+        up.send_value(&(rank * 10 + tag as usize), 1, tag)?;
     }
     for tag in (0..3).rev() {
         let left = (rank + size - 1) % size;
@@ -213,7 +213,7 @@ fn duplications_overlap_with_each_other_and_with_messages(universe: &Universe) -
         let b = reversed.idup(scope, &mut second, &none)?;
         let c = world.idup(scope, &mut third, &none)?;
         let (right, left) = ((rank + 1) % size, (rank + size - 1) % size);
-        world.send_value(rank, right, 1)?;
+        world.send_value(&rank, right, 1)?;
         world.barrier()?;
         assert_eq!(world.recv_value::<usize>(left, 1)?.0, left);
         for request in [c, b, a] {
@@ -227,9 +227,9 @@ fn duplications_overlap_with_each_other_and_with_messages(universe: &Universe) -
     assert_eq!(third.attributes().get(&key).map(|value| value.word), Some(8));
     // The same message in all of them: none gets another's.
     let place = second.rank();
-    first.send_value(1u8, (rank + 1) % size, 0)?;
-    second.send_value(2u8, (place + 1) % size, 0)?;
-    third.send_value(3u8, (rank + 1) % size, 0)?;
+    first.send_value(&1u8, (rank + 1) % size, 0)?;
+    second.send_value(&2u8, (place + 1) % size, 0)?;
+    third.send_value(&3u8, (rank + 1) % size, 0)?;
     assert_eq!(third.recv_value::<u8>((rank + size - 1) % size, 0)?.0, 3);
     assert_eq!(second.recv_value::<u8>((place + size - 1) % size, 0)?.0, 2);
     assert_eq!(first.recv_value::<u8>((rank + size - 1) % size, 0)?.0, 1);
@@ -249,7 +249,7 @@ fn names_and_hints_are_kept(universe: &Universe) -> Result<()> {
     assert_eq!(copy.name(), "");
     copy.set_name("halo");
     assert_eq!(copy.name(), "halo");
-    let error = copy.send_value(0u8, copy.size(), 0).unwrap_err();
+    let error = copy.send_value(&0u8, copy.size(), 0).unwrap_err();
     assert!(error.to_string().contains("halo"), "{error}");
     let kept = copy.info();
     assert_eq!(kept.get("mpi_assert_no_any_tag")?, Some("true"));
@@ -270,7 +270,7 @@ fn a_dropped_communicator_stays_for_its_requests(universe: &Universe) -> Result<
         // One more, so that the peer's message finds a communicator that its own rank has let go of.
         let sent = copy.clone();
         copy.free()?;
-        sent.send_value(rank, right, 3)?;
+        sent.send_value(&rank, right, 3)?;
         drop(sent);
         request.wait().map(drop)
     })?;

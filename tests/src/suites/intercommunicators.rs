@@ -43,7 +43,7 @@ fn across(universe: &Universe) -> Result<Option<Halves>> {
 fn exchange(inter: &Communicator, universe: &Universe, remote: &[usize]) -> Result<()> {
     let me = universe.world().rank();
     for rank in 0..remote.len() {
-        inter.send_value(me, rank, 4)?;
+        inter.send_value(&me, rank, 4)?;
     }
     for (rank, &expected) in remote.iter().enumerate().skip(1) {
         assert_eq!(inter.recv_value::<usize>(rank, 4)?.0, expected);
@@ -73,7 +73,7 @@ fn messages_cross_to_the_other_group(universe: &Universe) -> Result<()> {
         inter.sendrecv(&sent, partner, 5, &mut long, ANY_SOURCE, 5)?;
         assert!(long.iter().all(|&value| value == remote[partner] as u64));
     }
-    assert!(inter.send_value(0u8, remote.len(), 0).is_err());
+    assert!(inter.send_value(&0u8, remote.len(), 0).is_err());
     Ok(())
 }
 

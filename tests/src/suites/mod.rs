@@ -8,10 +8,12 @@ pub mod collectives;
 pub mod communicators;
 pub mod intercommunicators;
 pub mod nonblocking_collectives;
+pub mod plain_data;
 pub mod point_to_point;
 pub mod topologies;
 pub mod traffic;
 pub mod untyped_collectives;
+pub mod values;
 
 /// Name and body of a check.
 pub type Check = (&'static str, fn(&Universe) -> Result<()>);
@@ -23,10 +25,12 @@ pub fn all() -> impl Iterator<Item = &'static Check> {
         communicators::CHECKS,
         intercommunicators::CHECKS,
         nonblocking_collectives::CHECKS,
+        plain_data::CHECKS,
         point_to_point::CHECKS,
         topologies::CHECKS,
         traffic::CHECKS,
         untyped_collectives::CHECKS,
+        values::CHECKS,
     ]
     .into_iter()
     .flatten()

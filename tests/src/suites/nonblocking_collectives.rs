@@ -221,7 +221,7 @@ fn a_barrier_waits_for_all(universe: &Universe) -> Result<()> {
                 for barrier in &mut barriers[entered..] {
                     assert!(barrier.test()?.is_none(), "a barrier ends that nobody else has entered");
                 }
-                (1..size).try_for_each(|other| world.send_value(0u8, other, 1))?;
+                (1..size).try_for_each(|other| world.send_value(&0u8, other, 1))?;
             }
             wait_all(barriers).map(drop)
         } else {
@@ -259,7 +259,7 @@ fn any_call_that_waits_moves_collectives_on(universe: &Universe) -> Result<()> {
             sum.wait().map(drop)
         } else {
             sum.wait()?;
-            world.send_value(0u8, 0, 2)
+            world.send_value(&0u8, 0, 2)
         }
     })?;
     assert_eq!(data, vec![(0..size as u64).sum::<u64>(); 5_000]);
@@ -285,7 +285,7 @@ fn a_panic_comes_out_where_it_belongs(universe: &Universe) -> Result<()> {
         scope(|s| {
             let refuse = |_: &u64, _: &u64| -> u64 { std::panic::resume_unwind(Box::new("refused")) };
             let failing = pair.iallreduce_in_place(s, &mut data, refuse)?;
-            pair.send_value(0u8, 1, 3)?;
+            pair.send_value(&0u8, 1, 3)?;
             pair.iallreduce_in_place(s, &mut other, op::sum)?.wait()?;
             failing.wait()
         })

@@ -101,7 +101,7 @@ fn receives_posted_first_are_served_too(universe: &Universe) -> Result<()> {
             for (tag, buffer) in buffers.iter_mut().enumerate() {
                 requests.push(world.irecv(s, buffer, other, tag as i32)?);
             }
-            world.send_value(1u8, other, 99)?;
+            world.send_value(&1u8, other, 99)?;
             for (request, len) in requests.into_iter().zip(LENGTHS) {
                 assert_eq!(request.wait()?.bytes(), len as u64);
             }
@@ -130,7 +130,7 @@ fn tags_select_in_any_order(universe: &Universe) -> Result<()> {
         for tag in 0..MESSAGES {
             world.send(&[tag, -tag], other, tag)?;
         }
-        world.send_value(0, other, rwmpi::TAG_MAX)
+        world.send_value(&0, other, rwmpi::TAG_MAX)
     };
     let receive = |other| {
         world.recv_value::<i32>(other, rwmpi::TAG_MAX)?;
@@ -209,7 +209,7 @@ fn wildcards_and_named_sources_mix(universe: &Universe) -> Result<()> {
                     let source = if place % 2 == round % 2 { ANY_SOURCE } else { Source::Rank(other) };
                     requests.push(world.irecv(s, buffer, source, 3)?);
                 }
-                world.send_value(0u8, other, 4)?;
+                world.send_value(&0u8, other, 4)?;
                 wait_all(requests).map(drop)
             })?;
             for (place, buffer) in buffers.iter().enumerate() {
@@ -284,7 +284,7 @@ fn synchronous_sends_wait_for_their_receive(universe: &Universe) -> Result<()> {
                 for _ in 0..1000 {
                     assert!(request.test()?.is_none(), "nobody has received it");
                 }
-                world.send_value(0u8, other, 2)?;
+                world.send_value(&0u8, other, 2)?;
                 request.wait().map(drop)
             })
         };
@@ -310,7 +310,7 @@ fn completion_in_all_its_forms(universe: &Universe) -> Result<()> {
                 requests.push(world.irecv(s, buffer, other, tag as i32)?);
             }
             assert!(test_all(&mut requests)?.is_none() || requests.is_empty());
-            world.send_value(0u8, other, 50)?;
+            world.send_value(&0u8, other, 50)?;
             let mut left: Vec<i32> = (0..12).collect();
             let (place, status) = wait_any(&mut requests)?.expect("twelve are pending");
             assert_eq!(status.tag(), Some(left.remove(place)));
@@ -352,7 +352,7 @@ fn pending_receives_can_be_cancelled(universe: &Universe) -> Result<()> {
                 let second = world.irecv(s, &mut kept, other, 1)?;
                 first.cancel()?;
                 assert!(first.wait()?.cancelled());
-                world.send_value(0u8, other, 2)?;
+                world.send_value(&0u8, other, 2)?;
                 assert!(!second.wait()?.cancelled());
                 Ok(())
             })?;
@@ -513,12 +513,12 @@ fn too_long_a_message_is_reported(universe: &Universe) -> Result<()> {
                 let mut buffer = vec![0u8; capacity + 3];
                 let outcome = scope(|s| {
                     if !posted_first {
-                        world.send_value(0u8, other, 2)?;
+                        world.send_value(&0u8, other, 2)?;
                         world.probe(other, 1)?;
                     }
                     let request = world.irecv(s, &mut buffer[..capacity], other, 1)?;
                     if posted_first {
-                        world.send_value(0u8, other, 2)?;
+                        world.send_value(&0u8, other, 2)?;
                     }
                     request.wait()
                 });

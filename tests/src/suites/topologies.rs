@@ -85,7 +85,7 @@ fn graphs_are_known_everywhere(universe: &Universe) -> Result<()> {
     let neighbours = graph.neighbours(rank)?;
     assert_eq!(neighbours.len(), if rank == 0 { size - 1 } else { 1 });
     for &neighbour in neighbours {
-        star.send_value(rank, neighbour, 0)?;
+        star.send_value(&rank, neighbour, 0)?;
     }
     for &neighbour in neighbours {
         assert_eq!(star.recv_value::<usize>(neighbour, 0)?.0, neighbour);

@@ -4,11 +4,13 @@
 //! `/proc` shows with it.
 #![allow(dead_code)]
 
+pub mod namespaces;
+
 use std::ffi::OsStr;
 use std::fs;
 use std::io::{Read, Write};
 use std::os::unix::process::ExitStatusExt;
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{self, JoinHandle, sleep};
 use std::time::{Duration, Instant};
@@ -16,7 +18,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal};
 
 /// No job here takes that long unless it hangs.
-const WATCHDOG: Duration = Duration::from_secs(30);
+const WATCHDOG: Duration = Duration::from_secs(60);
 /// What was sent SIGKILL takes a moment to disappear.
 const DISAPPEARING: Duration = Duration::from_secs(5);
 const POLL: Duration = Duration::from_millis(10);
@@ -85,6 +87,15 @@ impl Job {
         let stdout = collect(child.stdout.take());
         let stderr = collect(child.stderr.take());
         Running { child, marker: self.marker, stdout, stderr }
+    }
+
+    /// Like [`Job::start`], but leaves standard input to the caller.
+    pub fn start_with_stdin(mut self) -> (Running, ChildStdin) {
+        self.command.stdin(Stdio::piped());
+        let mut child = self.command.spawn().expect("mpiexec starts");
+        let stdin = child.stdin.take().unwrap();
+        let (stdout, stderr) = (collect(child.stdout.take()), collect(child.stderr.take()));
+        (Running { child, marker: self.marker, stdout, stderr }, stdin)
     }
 
     /// Like [`Job::start`], but leaves standard output to the caller.

@@ -142,6 +142,7 @@ fn put(team: Team<'_>, part: &Elements, place: WriteSpan<'_>) -> Outcome {
 
 async fn alltoall(team: Team<'_>, sent: Option<&Blocks>, received: &Blocks) -> Outcome {
     let size = team.size();
+    let even = matches!((sent, received), (Some(Blocks::Even(_)) | None, Blocks::Even(_)));
     let sent = match sent {
         Some(sent) => {
             let staged = Staged::new(sent, size);
@@ -151,7 +152,7 @@ async fn alltoall(team: Team<'_>, sent: Option<&Blocks>, received: &Blocks) -> O
         None => Staged::copies(received, size),
     };
     let received = Staged::new(received, size);
-    collective::alltoall(team, |rank| sent.span(rank).as_read(), |rank| received.span(rank)).await?;
+    collective::alltoall(team, |rank| sent.span(rank).as_read(), |rank| received.span(rank), even).await?;
     received.unpack();
     Ok(())
 }
@@ -185,11 +186,12 @@ async fn reduce(
 
 async fn allreduce(team: Team<'_>, data: Option<&Elements>, result: &Elements, op: &dyn Reduction) -> Outcome {
     let staged = Staged::one(result);
-    match data {
-        Some(data) => put(team, data, staged.span(0))?,
-        None => staged.pack(),
+    let (place, data) = (staged.span(0), data.map(packed));
+    if data.is_none() {
+        staged.pack();
     }
-    collective::allreduce(team, staged.span(0), op).await?;
+    let own = data.as_ref().map_or(place.as_read(), |data| data.span(0).as_read());
+    collective::allreduce(team, own, place, op).await?;
     staged.unpack();
     Ok(())
 }
@@ -211,7 +213,7 @@ async fn scan(
         staged.unpack();
         return Ok(());
     }
-    let mut inclusive = Scratch::new(result.bytes());
+    let mut inclusive = Scratch::new(team, result.bytes());
     let inclusive = inclusive.span();
     put(team, data.unwrap_or(result), inclusive)?;
     collective::scan(team, inclusive, Some(staged.span(0)), op).await?;

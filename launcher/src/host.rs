@@ -1,0 +1,310 @@
+//! The ranks of a job on one host: starts them, looks after them, and tells whoever watches the job what happens.
+//!
+//! It decides nothing: what an ending means and when the job is over is for `watch`, which knows all hosts. In a job on one host both are
+//! in one process; otherwise a daemon has the host, and orders and events go through a link.
+
+use crate::error::LaunchError;
+use crate::explain;
+use crate::job_spec::JobSpec;
+use crate::output::Which;
+use crate::plan::Plan;
+use crate::pmi::PmiServer;
+use crate::report::Ending;
+use crate::shared_heap;
+use crate::sources::{Lines, Sources};
+use crate::spawn::{JobProcess, Lifeline, Rank0Input, Spawner};
+use crate::standard_input::RankInput;
+use crate::wire::{Event, Order, RankEnd, RankSeen};
+use rustix::event::{PollFd, PollFlags, Timespec, epoll};
+use rustix::process::{Signal, WaitIdStatus};
+use rwmpi_transport::{Job, monotonic_nanoseconds};
+use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
+
+/// How long a pipe that somebody still holds open must be silent to be taken as finished, after the job's end.
+const DRAIN_SILENCE: Duration = Duration::from_millis(100);
+/// How long such a pipe is read at most.
+const DRAIN_MAX: Duration = Duration::from_secs(1);
+
+/// The ranks of one host. Dropping it ends them.
+pub(crate) struct Host {
+    spec: JobSpec,
+    plan: Plan,
+    rank_0_input: Rank0Input,
+    job: Job,
+    pmi: PmiServer,
+    ranks: Vec<Rank>,
+    /// Readable when a rank has ended.
+    exits: OwnedFd,
+    sources: Sources,
+    input: RankInput,
+    /// Whether the ranks' output is to be left where it is.
+    held: bool,
+    /// What is to be told.
+    news: Vec<Event>,
+    /// Whether the ranks' ways to copy are still to be explained.
+    explain_copies: bool,
+    told_in_job: bool,
+    told_abort: bool,
+    drain: Option<Drain>,
+    /// Dropped last: closing it has the kernel kill whatever is left.
+    lifeline: Option<Lifeline>,
+}
+
+struct Rank {
+    process: JobProcess,
+    ended: bool,
+}
+
+/// Reading what the ranks wrote before they ended. A process that escaped its group may keep a pipe open for ever, so the end of the
+/// pipes is not waited for.
+struct Drain {
+    begun: Instant,
+    last_read: Instant,
+}
+
+impl Host {
+    /// Finds and checks everything that the ranks need.
+    pub(crate) fn prepare(
+        spec: JobSpec,
+        ranks: Vec<usize>,
+        nodes: Vec<usize>,
+        rank_0_input: Rank0Input,
+    ) -> Result<Host, LaunchError> {
+        let plan = Plan::resolve(&spec, ranks, nodes)?;
+        let job = create_job(&spec, plan.ranks.len())?;
+        let mut news: Vec<Event> = explain::lines(&spec, &plan).into_iter().map(Event::Note).collect();
+        if spec.explain {
+            news.push(Event::Note(shared_heap::explain(&job, &plan.sections[0].environment)));
+        }
+        let exits = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(LaunchError::system("watch the ranks"))?;
+        Ok(Host {
+            explain_copies: spec.explain && plan.ranks.len() > 1,
+            spec,
+            pmi: PmiServer::new(&plan.nodes)?,
+            plan,
+            rank_0_input,
+            job,
+            ranks: Vec::new(),
+            exits,
+            sources: Sources::new()?,
+            input: RankInput::default(),
+            held: false,
+            news,
+            told_in_job: false,
+            told_abort: false,
+            drain: None,
+            lifeline: None,
+        })
+    }
+
+    /// Starts all ranks.
+    pub(crate) fn start(&mut self) -> Result<(), LaunchError> {
+        let spawner = Spawner::new(&self.plan, &self.job, self.spec.output, self.rank_0_input)?;
+        for (place, &number) in self.plan.ranks.iter().enumerate() {
+            let section = self.plan.section(place).number;
+            let (process, pipes) = spawner.start(place, self.pmi.add(section)?)?;
+            epoll::add(&self.exits, &process.pidfd, epoll::EventData::new_u64(place as u64), epoll::EventFlags::IN)
+                .map_err(LaunchError::system("watch a rank"))?;
+            self.ranks.push(Rank { process, ended: false });
+            if let Some(pipe) = pipes.stdin {
+                self.input = RankInput::new(Some(pipe.into()));
+            }
+            let prefix = self.spec.prefix.then(|| format!("[{number}] ").into_bytes());
+            if let Some(pipe) = pipes.stdout {
+                self.sources.add(pipe.into(), prefix.clone(), Which::Stdout)?;
+            }
+            self.sources.add(pipes.stderr.into(), prefix, Which::Stderr)?;
+        }
+        self.lifeline = Some(spawner.into_lifeline());
+        Ok(())
+    }
+
+    /// Does as it is told. What is not for a host that is prepared has no effect.
+    pub(crate) fn obey(&mut self, order: Order) {
+        match order {
+            Order::Signal(signal) => _ = Signal::from_named_raw(signal).map(|signal| self.signal_all(signal)),
+            Order::Release(entries) => self.pmi.release(entries),
+            Order::Abort(code) => self.job.set_aborted(code, "the launcher ended the job"),
+            Order::SayStates => {
+                let running = (0..self.ranks.len()).filter(|&place| !self.ranks[place].ended);
+                self.news.push(Event::States(running.map(|place| self.seen(place)).collect()));
+            }
+            Order::Input(piece) => {
+                self.input.give(piece);
+                self.write_input();
+            }
+            // What is left at the end is little, and to be read in time.
+            Order::Hold(held) => self.held = held && self.drain.is_none(),
+            Order::Close(which) => self.sources.give_up(which),
+            Order::Finish => self.finish(),
+            Order::Prepare(_) | Order::Start => {}
+        }
+    }
+
+    /// What to wait for.
+    pub(crate) fn poll<'a>(&'a self, polled: &mut Vec<PollFd<'a>>) {
+        polled.push(PollFd::new(&self.exits, PollFlags::IN));
+        polled.push(PollFd::from_borrowed_fd(self.pmi.readable(), PollFlags::IN));
+        polled.extend(
+            self.sources.readable().filter(|_| !self.held).map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)),
+        );
+        polled.extend(self.input.poll());
+    }
+
+    /// How long to wait at most.
+    pub(crate) fn due(&self, now: Instant) -> Option<Duration> {
+        let drain = self.drain.as_ref().map(|_| DRAIN_SILENCE / 4);
+        let lines = self.sources.due().map(|due| due.saturating_duration_since(now));
+        [drain, lines, (!self.news.is_empty()).then_some(Duration::ZERO)].into_iter().flatten().min()
+    }
+
+    /// Looks at everything, and says what has happened since the last time.
+    pub(crate) fn look(&mut self, now: Instant) -> Result<Vec<Event>, LaunchError> {
+        if let Some(entries) = self.pmi.serve() {
+            self.news.push(Event::Left(entries));
+        }
+        self.write_input();
+        let mut lines = Lines::default();
+        let read = !self.held && self.sources.pump(now, &mut lines);
+        self.tell_output(&mut lines);
+        self.look_at_exits()?;
+        self.look_at_job();
+        self.go_on_draining(now, read);
+        Ok(std::mem::take(&mut self.news))
+    }
+
+    fn tell_output(&mut self, lines: &mut Lines) {
+        for which in Which::BOTH {
+            let lines = std::mem::take(&mut lines[which as usize]);
+            if !lines.is_empty() {
+                self.news.push(Event::Output(which, lines));
+            }
+        }
+    }
+
+    fn write_input(&mut self) {
+        if self.input.write() {
+            self.news.push(Event::InputTaken);
+        }
+    }
+
+    fn look_at_exits(&mut self) -> Result<(), LaunchError> {
+        let mut events = [epoll::Event { flags: epoll::EventFlags::empty(), data: epoll::EventData::new_u64(0) }; 64];
+        let count = epoll::wait(&self.exits, &mut events[..], Some(&Timespec::default())).unwrap_or(0);
+        let mut ended = Vec::new();
+        for event in &events[..count] {
+            let data = event.data;
+            let place = data.u64() as usize;
+            let rank = &mut self.ranks[place];
+            let status = rank.process.ended().map_err(LaunchError::system("learn how a rank ended"))?;
+            let Some(ending) = status.as_ref().and_then(ending) else { continue };
+            rank.ended = true;
+            epoll::delete(&self.exits, &rank.process.pidfd).map_err(LaunchError::system("let go of a rank"))?;
+            ended.push(Event::Ended(RankEnd { seen: self.seen(place), ending }));
+        }
+        // It explains the endings.
+        self.look_for_abort();
+        self.news.append(&mut ended);
+        Ok(())
+    }
+
+    fn look_at_job(&mut self) {
+        if self.explain_copies
+            && let Some(pairs) = self.job.kernel_pairs()
+        {
+            self.explain_copies = false;
+            self.news.push(Event::Note(explain::kernel_copies(self.plan.ranks.len(), pairs)));
+        }
+        let in_job =
+            (0..self.ranks.len()).any(|place| !self.ranks[place].ended && self.joined(place) && !self.finished(place));
+        if in_job != self.told_in_job {
+            self.told_in_job = in_job;
+            self.news.push(Event::InJob(in_job));
+        }
+    }
+
+    fn look_for_abort(&mut self) {
+        if self.told_abort {
+            return;
+        }
+        let record = self.job.abort_record().map(|record| (record.peer, record.code, record.text));
+        let asked = || self.pmi.abort().map(|(place, code)| (Some(place), code, String::new()));
+        if let Some((place, code, text)) = record.or_else(asked) {
+            self.told_abort = true;
+            let rank = place.and_then(|place| self.plan.ranks.get(place).copied());
+            self.news.push(Event::Aborted { rank, code, text });
+        }
+    }
+
+    /// Whether a rank has joined the job, as a program of this library or of another.
+    fn joined(&self, place: usize) -> bool {
+        self.job.attached(place) || self.pmi.joined(place)
+    }
+
+    /// Whether it has left in good order.
+    fn finished(&self, place: usize) -> bool {
+        self.job.finished(place) || self.pmi.finished(place)
+    }
+
+    fn seen(&self, place: usize) -> RankSeen {
+        RankSeen {
+            rank: self.plan.ranks[place],
+            pid: self.ranks[place].process.pid(),
+            joined: self.joined(place),
+            finished: self.finished(place),
+            activity: self.job.attached(place).then(|| self.job.activity(place)),
+            now: monotonic_nanoseconds(),
+        }
+    }
+
+    fn signal_all(&self, signal: Signal) {
+        for rank in &self.ranks {
+            rank.process.signal(signal);
+        }
+    }
+
+    fn finish(&mut self) {
+        // Children that a rank left behind.
+        self.signal_all(Signal::KILL);
+        if self.spec.explain && !self.ranks.is_empty() {
+            self.news.extend(shared_heap::result(&self.job).into_iter().map(Event::Note));
+        }
+        self.held = false;
+        let now = Instant::now();
+        self.drain.get_or_insert(Drain { begun: now, last_read: now });
+    }
+
+    /// Passes on what the ranks wrote before they ended.
+    fn go_on_draining(&mut self, now: Instant, read: bool) {
+        let Some(drain) = &mut self.drain else { return };
+        if read {
+            drain.last_read = now;
+        }
+        let silent = now.saturating_duration_since(drain.last_read) >= DRAIN_SILENCE;
+        if self.sources.all_closed() || silent || now.saturating_duration_since(drain.begun) >= DRAIN_MAX {
+            let mut lines = Lines::default();
+            self.sources.close_all(&mut lines);
+            self.tell_output(&mut lines);
+            self.news.push(Event::Over);
+            self.drain = None;
+        }
+    }
+}
+
+fn create_job(spec: &JobSpec, ranks: usize) -> Result<Job, LaunchError> {
+    let directory = spec.segment_directory.as_deref();
+    Job::create(ranks, directory).map_err(|source| LaunchError::SharedMemory {
+        source,
+        hint: directory
+            .map(|path| format!("; the directory is {} (--segment-dir)", path.display()))
+            .unwrap_or_default(),
+    })
+}
+
+fn ending(status: &WaitIdStatus) -> Option<Ending> {
+    if let Some(signal) = status.terminating_signal() {
+        return Some(Ending::Killed { signal, core_dumped: status.dumped() });
+    }
+    status.exit_status().map(|code| Ending::Exited { code: (code & 0xff) as u8 })
+}

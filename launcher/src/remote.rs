@@ -1,0 +1,177 @@
+//! A host that is reached through an agent (ssh, or what the user names), on which a daemon looks after the ranks.
+//!
+//! The agent is a child that dies with the launcher. It runs the daemon and joins its standard input and output with ours; when either side
+//! ends, for whatever reason, the other reads the end of its input. What the agent or the daemon says on standard error is
+//! shown as a line of that host.
+
+use crate::daemon;
+use crate::error::LaunchError;
+use crate::output::Which;
+use crate::sources::{Lines, Sources};
+use crate::spawn::{self, JobProcess};
+use crate::wire::{Event, Link, Order};
+use rustix::event::{PollFd, PollFlags, Timespec};
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::process::Command;
+use std::time::Instant;
+
+/// What a login may print before the daemon speaks.
+const CHATTER_BYTES_MAX: usize = 1 << 16;
+/// How long a daemon may take to go once all is over.
+const TO_GO: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
+/// ssh, which is not to ask for anything, and notices a machine that falls silent.
+const SSH: [&str; 9] =
+    ["ssh", "-x", "-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=15", "-o", "ServerAliveInterval=10"];
+
+/// The connection with a host's daemon.
+pub(crate) struct Remote {
+    link: Link,
+    agent: JobProcess,
+    agent_name: OsString,
+    /// The agent's standard error.
+    complaints: Sources,
+    /// What to say once the daemon has said who it is.
+    task: Option<Order>,
+    greeted: bool,
+    over: bool,
+}
+
+impl Remote {
+    /// Has the agent start the daemon on `host`, which will be given `task`. An empty `agent` is ssh; for this machine, none is needed.
+    pub(crate) fn reach(host: &str, agent: &[OsString], task: Order) -> Result<Remote, LaunchError> {
+        let program = env::current_exe().map_err(LaunchError::system("find this program"))?;
+        let mut words: Vec<&OsStr> = match agent {
+            [] if is_this_machine(host) => Vec::new(),
+            [] => SSH.iter().map(OsStr::new).chain([OsStr::new(host)]).collect(),
+            words => words.iter().map(OsString::as_os_str).chain([OsStr::new(host)]).collect(),
+        };
+        words.extend([program.as_os_str(), OsStr::new(daemon::OPTION)]);
+        let mut command = Command::new(words[0]);
+        command.args(&words[1..]);
+        let failed = |source: io::Error| LaunchError::Agent { host: host.to_owned(), agent: words[0].into(), source };
+        let (process, pipes) = spawn::start_agent(command).map_err(failed)?;
+        let mut complaints = Sources::new()?;
+        complaints.add(pipes.stderr, Some(format!("[{host}] ").into_bytes()), Which::Stderr)?;
+        let link = Link::new(pipes.stdout, pipes.stdin).map_err(LaunchError::system("talk with an agent"))?;
+        let agent_name = words[0].to_owned();
+        Ok(Remote { link, agent: process, agent_name, complaints, task: Some(task), greeted: false, over: false })
+    }
+
+    /// Tells the daemon, once it is there. If it is lost, an event says so.
+    pub(crate) fn order(&mut self, order: &Order) {
+        if !self.greeted {
+            return;
+        }
+        // A broken pipe is seen where its other half ends.
+        let _ = self.link.send(order);
+    }
+
+    /// What to wait for.
+    pub(crate) fn poll<'a>(&'a self, polled: &mut Vec<PollFd<'a>>) {
+        if !self.over {
+            self.link.poll(polled);
+            polled.push(PollFd::new(&self.agent.pidfd, PollFlags::IN));
+        }
+        polled.extend(self.complaints.readable().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
+    }
+
+    /// What has happened since the last time.
+    pub(crate) fn look(&mut self, now: Instant) -> Vec<Event> {
+        let mut events = Vec::new();
+        if !self.over {
+            let lost = self.listen(&mut events);
+            self.over = events.iter().any(|event| matches!(event, Event::Over));
+            events.extend(lost.filter(|_| !self.over).map(Event::Lost));
+        }
+        let mut lines = Lines::default();
+        self.complaints.pump(now, &mut lines);
+        if self.over {
+            self.complaints.close_all(&mut lines);
+        }
+        let [_, lines] = lines;
+        if !lines.is_empty() {
+            // Before the news of its end.
+            events.insert(0, Event::Output(Which::Stderr, lines));
+        }
+        events
+    }
+
+    /// Takes in what the daemon says; why it will never say anything again, if so.
+    fn listen(&mut self, events: &mut Vec<Event>) -> Option<String> {
+        // Looked at first, since what was said before it ended is read then.
+        let ended = self.agent_ended();
+        let _ = self.link.flush();
+        let known = self.link.inbox().len();
+        let open = self.link.read().unwrap_or(false);
+        let quiet = self.link.inbox().len() == known;
+        if let Err(error) = self.hear(events) {
+            return Some(format!("its daemon makes no sense: {error}"));
+        }
+        if open {
+            return ended.filter(|_| quiet);
+        }
+        // Why is known in a moment.
+        let _ = rustix::event::poll(&mut [PollFd::new(&self.agent.pidfd, PollFlags::IN)], Some(&TO_GO));
+        Some(self.agent_ended().unwrap_or_else(|| "the connection with its daemon is closed".to_owned()))
+    }
+
+    fn hear(&mut self, events: &mut Vec<Event>) -> io::Result<()> {
+        if !self.greeted {
+            self.greeted = self.is_greeted()?;
+            if self.greeted
+                && let Some(task) = self.task.take()
+            {
+                self.order(&task);
+            }
+        }
+        if self.greeted {
+            events.append(&mut self.link.messages()?);
+        }
+        Ok(())
+    }
+
+    /// Whether the daemon has said who it is; skips what was said before.
+    fn is_greeted(&mut self) -> io::Result<bool> {
+        let said = self.link.inbox();
+        let begin = said.windows(daemon::GREETING.len()).position(|words| words == daemon::GREETING);
+        let Some(begin) = begin else {
+            let too_much = said.len() > CHATTER_BYTES_MAX;
+            return if too_much { Err(io::Error::other("it does not say who it is")) } else { Ok(false) };
+        };
+        let after = begin + daemon::GREETING.len();
+        let Some(length) = said[after..].iter().position(|&byte| byte == b'\n') else { return Ok(false) };
+        let version = String::from_utf8_lossy(&said[after..after + length]).into_owned();
+        said.drain(..=after + length);
+        if version == daemon::VERSION {
+            Ok(true)
+        } else {
+            Err(io::Error::other(format!("it is of rwmpi {version}, this launcher of {}", daemon::VERSION)))
+        }
+    }
+
+    fn agent_ended(&self) -> Option<String> {
+        let status = self.agent.ended().ok()??;
+        let name = self.agent_name.display();
+        Some(match (status.exit_status(), status.terminating_signal()) {
+            (Some(code), _) => format!("{name} exited with code {code}"),
+            (_, Some(signal)) => format!("{name} was killed by {}", crate::signals::name(signal)),
+            _ => format!("{name} ended"),
+        })
+    }
+}
+
+impl Drop for Remote {
+    fn drop(&mut self) {
+        // Given a moment, it goes by itself once nobody speaks to it any more; it is killed otherwise.
+        if self.over {
+            let mut agent = [PollFd::new(&self.agent.pidfd, PollFlags::IN)];
+            let _ = rustix::event::poll(&mut agent, Some(&TO_GO));
+        }
+    }
+}
+
+fn is_this_machine(host: &str) -> bool {
+    host == "localhost" || host == crate::report::this_host()
+}

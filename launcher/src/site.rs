@@ -1,0 +1,164 @@
+//! A host of the job as whoever watches the job sees it: in this process, or behind an agent.
+
+use crate::daemon;
+use crate::error::LaunchError;
+use crate::host::Host;
+use crate::hosts::{self, Share};
+use crate::job_spec::JobSpec;
+use crate::pmi::Entry;
+use crate::remote::Remote;
+use crate::report;
+use crate::spawn::Rank0Input;
+use crate::wire::{Event, Order, RankSeen, Task};
+use rustix::event::PollFd;
+use std::env;
+use std::time::{Duration, Instant};
+
+/// A host and what is known of it.
+pub(crate) struct Site {
+    /// Its name, if the user has named hosts.
+    pub(crate) name: Option<String>,
+    /// The numbers of its ranks.
+    pub(crate) ranks: Vec<usize>,
+    /// `None`: it is lost, or given up.
+    end: Option<End>,
+    pub(crate) ready: bool,
+    /// How many of its ranks run.
+    pub(crate) running: usize,
+    /// Whether one of them takes part in the job.
+    pub(crate) in_job: bool,
+    /// What its ranks have left, if all of them wait for the others.
+    pub(crate) left: Option<Vec<Entry>>,
+    /// Its answer to the last question what the ranks do.
+    pub(crate) states: Option<Vec<RankSeen>>,
+    /// Whether its ranks' output is left where it is.
+    held: bool,
+    /// Whether no process of the job is left there.
+    pub(crate) over: bool,
+}
+
+enum End {
+    Here(Box<Host>),
+    There(Box<Remote>),
+}
+
+impl Site {
+    /// Has every host of the job prepare for it.
+    pub(crate) fn prepare_all(spec: &JobSpec, rank_0_input: Rank0Input) -> Result<Vec<Site>, LaunchError> {
+        let shares = hosts::deal(&spec.hosts, spec.ranks_per_host, spec.section_of().len());
+        let mut nodes = vec![0; spec.section_of().len()];
+        for (index, share) in shares.iter().enumerate() {
+            share.ranks.iter().for_each(|&rank| nodes[rank] = index);
+        }
+        let names: Vec<Option<String>> = shares.iter().map(|share| share.host.clone()).collect();
+        let site = |(index, Share { host, ranks }): (usize, Share)| {
+            let neighbor =
+                names.iter().enumerate().find(|&(other, _)| other != index).and_then(|(_, name)| name.clone());
+            let end = match &host {
+                None => {
+                    let host = Host::prepare(spec.clone(), ranks.clone(), nodes.clone(), rank_0_input)?;
+                    End::Here(Box::new(host))
+                }
+                Some(name) => {
+                    let task = task(spec, ranks.clone(), nodes.clone(), neighbor)?;
+                    let order = Order::Prepare(Box::new(task));
+                    End::There(Box::new(Remote::reach(name, &spec.launch_agent, order)?))
+                }
+            };
+            let ready = matches!(end, End::Here(_));
+            Ok(Site {
+                name: host,
+                ranks,
+                end: Some(end),
+                ready,
+                running: 0,
+                in_job: false,
+                left: None,
+                states: None,
+                held: false,
+                over: false,
+            })
+        };
+        shares.into_iter().enumerate().map(site).collect()
+    }
+
+    /// Starts its ranks.
+    pub(crate) fn start(&mut self) -> Result<(), LaunchError> {
+        self.running = self.ranks.len();
+        match &mut self.end {
+            Some(End::Here(host)) => host.start(),
+            Some(End::There(remote)) => {
+                remote.order(&Order::Start);
+                Ok(())
+            }
+            None => Ok(()),
+        }
+    }
+
+    pub(crate) fn order(&mut self, order: Order) {
+        match &mut self.end {
+            Some(End::Here(host)) => host.obey(order),
+            Some(End::There(remote)) => remote.order(&order),
+            None => {}
+        }
+    }
+
+    /// Whether its ranks' output is to be left where it is.
+    pub(crate) fn hold(&mut self, held: bool) {
+        if self.ready && std::mem::replace(&mut self.held, held) != held {
+            self.order(Order::Hold(held));
+        }
+    }
+
+    /// All ranks of the job have ended.
+    pub(crate) fn finish(&mut self) {
+        if self.ready { self.order(Order::Finish) } else { self.give_up() }
+    }
+
+    /// What to wait for.
+    pub(crate) fn poll<'a>(&'a self, polled: &mut Vec<PollFd<'a>>) {
+        match &self.end {
+            Some(End::Here(host)) => host.poll(polled),
+            Some(End::There(remote)) => remote.poll(polled),
+            None => {}
+        }
+    }
+
+    /// How long to wait at most.
+    pub(crate) fn due(&self, now: Instant) -> Option<Duration> {
+        match &self.end {
+            Some(End::Here(host)) => host.due(now),
+            _ => None,
+        }
+    }
+
+    /// What has happened since the last time.
+    pub(crate) fn look(&mut self, now: Instant) -> Result<Vec<Event>, LaunchError> {
+        match &mut self.end {
+            Some(End::Here(host)) => host.look(now),
+            Some(End::There(remote)) => Ok(remote.look(now)),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    /// Nothing more is expected of it.
+    pub(crate) fn give_up(&mut self) {
+        self.end = None;
+        self.running = 0;
+        self.in_job = false;
+        self.over = true;
+    }
+
+    /// The host's name as a report has it.
+    pub(crate) fn host(&self) -> String {
+        self.name.clone().unwrap_or_else(report::this_host)
+    }
+}
+
+fn task(spec: &JobSpec, ranks: Vec<usize>, nodes: Vec<usize>, neighbor: Option<String>) -> Result<Task, LaunchError> {
+    let directory = env::current_dir().map_err(LaunchError::system("find the working directory"))?;
+    // What other agents understand need not be a name that the network knows.
+    let neighbor = neighbor.filter(|_| spec.launch_agent.is_empty());
+    let environment = env::vars_os().filter(|(name, _)| daemon::is_carried(name)).collect();
+    Ok(Task { spec: spec.clone(), ranks, nodes, directory, environment, neighbor })
+}

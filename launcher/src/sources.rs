@@ -1,0 +1,114 @@
+//! The ranks' pipes: read without blocking and cut into lines.
+
+use crate::error::LaunchError;
+use crate::output::Which;
+use crate::streams::LineStream;
+use rustix::event::{Timespec, epoll};
+use rustix::fs::OFlags;
+use rustix::io::Errno;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::Instant;
+
+/// Most that is read from a rank at once, so that none starves the others.
+const READ_BYTES: usize = 1 << 16;
+
+/// One pipe from a rank.
+#[derive(Debug)]
+struct Source {
+    pipe: OwnedFd,
+    lines: LineStream,
+    to: Which,
+}
+
+/// All pipes from the ranks of a host.
+#[derive(Debug)]
+pub(crate) struct Sources {
+    epoll: OwnedFd,
+    sources: Vec<Option<Source>>,
+    open: usize,
+    buffer: Vec<u8>,
+}
+
+/// Whole lines that were read, for standard output and standard error.
+pub(crate) type Lines = [Vec<u8>; 2];
+
+impl Sources {
+    pub(crate) fn new() -> Result<Self, LaunchError> {
+        let epoll =
+            epoll::create(epoll::CreateFlags::CLOEXEC).map_err(LaunchError::system("watch the output of the ranks"))?;
+        Ok(Sources { epoll, sources: Vec::new(), open: 0, buffer: vec![0; READ_BYTES] })
+    }
+
+    /// Takes over a pipe; `prefix` goes before each line.
+    pub(crate) fn add(&mut self, pipe: OwnedFd, prefix: Option<Vec<u8>>, to: Which) -> Result<(), LaunchError> {
+        let key = epoll::EventData::new_u64(self.sources.len() as u64);
+        rustix::fs::fcntl_setfl(&pipe, OFlags::NONBLOCK)
+            .and_then(|()| epoll::add(&self.epoll, &pipe, key, epoll::EventFlags::IN))
+            .map_err(LaunchError::system("watch the output of a rank"))?;
+        self.sources.push(Some(Source { pipe, lines: LineStream::new(prefix), to }));
+        self.open += 1;
+        Ok(())
+    }
+
+    /// Readable when a rank has written something; `None`: nobody will any more.
+    pub(crate) fn readable(&self) -> Option<BorrowedFd<'_>> {
+        (self.open > 0).then(|| self.epoll.as_fd())
+    }
+
+    /// When to pump again though nothing becomes readable.
+    pub(crate) fn due(&self) -> Option<Instant> {
+        self.sources.iter().flatten().filter_map(|source| source.lines.due()).min()
+    }
+
+    /// Whether every pipe is at its end.
+    pub(crate) fn all_closed(&self) -> bool {
+        self.open == 0
+    }
+
+    /// Reads what there is, without waiting; whether there was anything.
+    pub(crate) fn pump(&mut self, now: Instant, lines: &mut Lines) -> bool {
+        let mut events = [epoll::Event { flags: epoll::EventFlags::empty(), data: epoll::EventData::new_u64(0) }; 64];
+        // Interrupted: the next round reads.
+        let count = epoll::wait(&self.epoll, &mut events[..], Some(&Timespec::default())).unwrap_or(0);
+        for event in &events[..count] {
+            let data = event.data;
+            self.read_source(data.u64() as usize, now, lines);
+        }
+        for source in self.sources.iter_mut().flatten() {
+            source.lines.flush_waiting(&mut lines[source.to as usize], now);
+        }
+        count > 0
+    }
+
+    /// Passes on the beginnings of lines whose ends will never come.
+    pub(crate) fn close_all(&mut self, lines: &mut Lines) {
+        for index in 0..self.sources.len() {
+            self.close_source(index, lines);
+        }
+    }
+
+    /// Closes the pipes whose output nobody takes any more, so that the ranks learn of it as they would without a launcher in between.
+    pub(crate) fn give_up(&mut self, which: Which) {
+        for source in self.sources.iter_mut().filter(|source| source.as_ref().is_some_and(|source| source.to == which))
+        {
+            *source = None;
+            self.open -= 1;
+        }
+    }
+
+    fn read_source(&mut self, index: usize, now: Instant, lines: &mut Lines) {
+        let Some(source) = &mut self.sources[index] else { return };
+        match rustix::io::read(&source.pipe, &mut self.buffer) {
+            Ok(length) if length > 0 => source.lines.push(&self.buffer[..length], &mut lines[source.to as usize], now),
+            Err(Errno::AGAIN | Errno::INTR) => {}
+            Ok(_) | Err(_) => self.close_source(index, lines),
+        }
+    }
+
+    fn close_source(&mut self, index: usize, lines: &mut Lines) {
+        if let Some(mut source) = self.sources[index].take() {
+            source.lines.flush(&mut lines[source.to as usize]);
+            self.open -= 1;
+        }
+    }
+}

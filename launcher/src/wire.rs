@@ -1,0 +1,256 @@
+//! What the launcher and its daemon on a host say to each other: orders one way, events the other, over the agent's standard input and output.
+//!
+//! So nobody listens anywhere, and what passes here, the job's secret included, is as safe from others as the agent makes it.
+
+use crate::job_spec::JobSpec;
+use crate::output::Which;
+use crate::pmi::Entry;
+use crate::report::Ending;
+use rustix::event::{PollFd, PollFlags};
+use rustix::fs::OFlags;
+use rustix::io::Errno;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use std::ffi::OsString;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+
+/// Longest message. The longest there is holds what all ranks have left for each other.
+const MESSAGE_BYTES_MAX: usize = 256 << 20;
+/// Most that is read at once, so that other things get their turn.
+const READ_BYTES: usize = 1 << 18;
+const LENGTH: usize = 4;
+
+/// What a host's daemon is to do.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum Order {
+    /// Find and check everything.
+    Prepare(Box<Task>),
+    /// Start the ranks.
+    Start,
+    /// Send all ranks a signal.
+    Signal(i32),
+    /// All ranks of the job have met, and have left these words.
+    Release(Vec<Entry>),
+    /// Tell the ranks that the job ends with this code.
+    Abort(i32),
+    /// Say what each rank is doing.
+    SayStates,
+    /// Give this to rank 0 to read; nothing: it is at its end.
+    Input(Vec<u8>),
+    /// Leave the ranks' output where it is, or no longer.
+    Hold(bool),
+    /// Nobody takes this output any more.
+    Close(Which),
+    /// All ranks of the job have ended: let nothing be left of those here.
+    Finish,
+}
+
+/// A host's part of a job.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Task {
+    pub(crate) spec: JobSpec,
+    /// The numbers of the ranks of this host.
+    pub(crate) ranks: Vec<usize>,
+    /// For each rank of the job, the number of its host.
+    pub(crate) nodes: Vec<usize>,
+    /// The launcher's working directory and environment.
+    pub(crate) directory: PathBuf,
+    pub(crate) environment: Vec<(OsString, OsString)>,
+    /// Another host of the job, if the name is one by which it can be reached.
+    pub(crate) neighbor: Option<String>,
+}
+
+/// What has happened on a host.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum Event {
+    /// Everything was found and checked.
+    Ready,
+    /// The ranks cannot be started: why, and the exit code for it.
+    Refused { text: String, code: u8 },
+    /// What the user ought to know, or asked for.
+    Note(String),
+    /// Lines that ranks wrote.
+    Output(Which, Vec<u8>),
+    /// All ranks here wait for the others, and have left this.
+    Left(Vec<Entry>),
+    /// A rank has ended.
+    Ended(RankEnd),
+    /// Whether a rank takes part in the job: it has joined and not left it.
+    InJob(bool),
+    /// A rank asked for the end of the job.
+    Aborted { rank: Option<usize>, code: i32, text: String },
+    /// What the ranks that still run are doing.
+    States(Vec<RankSeen>),
+    /// What rank 0 was given to read is read.
+    InputTaken,
+    /// No process of the job is left here.
+    Over,
+    /// The host, or the way to it, is lost.
+    Lost(String),
+}
+
+/// How a rank ended, and how far it had come.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct RankEnd {
+    pub(crate) seen: RankSeen,
+    pub(crate) ending: Ending,
+}
+
+/// What its host knows about a rank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct RankSeen {
+    pub(crate) rank: usize,
+    pub(crate) pid: i32,
+    /// Whether it has joined the job, as a program of this library or of another.
+    pub(crate) joined: bool,
+    /// Whether it has left in good order.
+    pub(crate) finished: bool,
+    /// What its page says, if it is a program of this library.
+    pub(crate) activity: Option<[u64; 8]>,
+    /// The host's monotonic clock, nanoseconds.
+    pub(crate) now: u64,
+}
+
+/// One end of the connection. Nothing here blocks.
+#[derive(Debug)]
+pub(crate) struct Link {
+    reader: OwnedFd,
+    writer: OwnedFd,
+    inbox: Vec<u8>,
+    outbox: Vec<u8>,
+    /// How much of the outbox was written already.
+    written: usize,
+}
+
+impl Link {
+    pub(crate) fn new(reader: OwnedFd, writer: OwnedFd) -> io::Result<Link> {
+        rustix::fs::fcntl_setfl(&reader, OFlags::NONBLOCK)?;
+        rustix::fs::fcntl_setfl(&writer, OFlags::NONBLOCK)?;
+        Ok(Link { reader, writer, inbox: Vec::new(), outbox: Vec::new(), written: 0 })
+    }
+
+    /// What to wait for.
+    pub(crate) fn poll<'a>(&'a self, polled: &mut Vec<PollFd<'a>>) {
+        polled.push(PollFd::new(&self.reader, PollFlags::IN));
+        if self.unwritten() > 0 {
+            polled.push(PollFd::new(&self.writer, PollFlags::OUT));
+        }
+    }
+
+    /// Bytes that wait for the other side to read on.
+    pub(crate) fn unwritten(&self) -> usize {
+        self.outbox.len() - self.written
+    }
+
+    /// Writes what the other side takes now, and keeps the rest.
+    pub(crate) fn send<M: Serialize>(&mut self, message: &M) -> io::Result<()> {
+        let bytes = postcard::to_stdvec(message).map_err(io::Error::other)?;
+        self.outbox.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
+        self.outbox.extend_from_slice(&bytes);
+        self.flush()
+    }
+
+    /// Writes bytes that are no message.
+    pub(crate) fn send_bytes(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.outbox.extend_from_slice(bytes);
+        self.flush()
+    }
+
+    pub(crate) fn flush(&mut self) -> io::Result<()> {
+        while self.unwritten() > 0 {
+            match rustix::io::write(&self.writer, &self.outbox[self.written..]) {
+                Ok(count) => self.written += count,
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => break,
+                Err(error) => return Err(error.into()),
+            }
+        }
+        if self.unwritten() == 0 || self.written > READ_BYTES {
+            self.outbox.drain(..self.written);
+            self.written = 0;
+        }
+        Ok(())
+    }
+
+    /// Reads what there is. False: nothing will come any more.
+    pub(crate) fn read(&mut self) -> io::Result<bool> {
+        let mut bytes = [0; 1 << 14];
+        let before = self.inbox.len();
+        while self.inbox.len() - before < READ_BYTES {
+            match rustix::io::read(&self.reader, &mut bytes) {
+                Ok(0) => return Ok(false),
+                Ok(count) => self.inbox.extend_from_slice(&bytes[..count]),
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => break,
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(true)
+    }
+
+    /// What was read and is no message yet; to be taken from where it is.
+    pub(crate) fn inbox(&mut self) -> &mut Vec<u8> {
+        &mut self.inbox
+    }
+
+    /// The messages that have arrived whole.
+    pub(crate) fn messages<M: DeserializeOwned>(&mut self) -> io::Result<Vec<M>> {
+        let mut messages = Vec::new();
+        let mut rest = &self.inbox[..];
+        while let Some((length, behind)) = rest.split_first_chunk::<LENGTH>() {
+            let length = u32::from_le_bytes(*length) as usize;
+            if length > MESSAGE_BYTES_MAX {
+                return Err(io::ErrorKind::InvalidData.into());
+            }
+            let Some((message, behind)) = behind.split_at_checked(length) else { break };
+            messages.push(postcard::from_bytes(message).map_err(io::Error::other)?);
+            rest = behind;
+        }
+        let taken = self.inbox.len() - rest.len();
+        self.inbox.drain(..taken);
+        Ok(messages)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::net::UnixStream;
+
+    fn pair() -> [Link; 2] {
+        let (one, other) = UnixStream::pair().unwrap();
+        [one, other].map(|end| Link::new(end.try_clone().unwrap().into(), end.into()).unwrap())
+    }
+
+    #[test]
+    fn messages_arrive_whole_and_in_order() {
+        let [mut one, mut other] = pair();
+        let long = vec![7; 1 << 20];
+        one.send(&Order::Signal(3)).unwrap();
+        one.send(&Order::Input(long.clone())).unwrap();
+        one.send(&Order::Finish).unwrap();
+        let mut orders: Vec<Order> = Vec::new();
+        while orders.len() < 3 {
+            one.flush().unwrap();
+            assert!(other.read().unwrap());
+            orders.extend(other.messages().unwrap());
+        }
+        assert!(matches!(&orders[..], [Order::Signal(3), Order::Input(bytes), Order::Finish] if *bytes == long));
+        drop(one);
+        assert!(!other.read().unwrap());
+    }
+
+    #[test]
+    fn nonsense_is_an_error() {
+        let [mut one, mut other] = pair();
+        one.send_bytes(&[0xff; 8]).unwrap();
+        other.read().unwrap();
+        assert!(other.messages::<Order>().is_err());
+        let [mut one, mut other] = pair();
+        one.send_bytes(&[1, 0, 0, 0, 0xff]).unwrap();
+        other.read().unwrap();
+        assert!(other.messages::<Order>().is_err());
+    }
+}

@@ -1,0 +1,191 @@
+//! Reductions of values: of one size, as elements of bytes; of any length, each message behind its length, up a tree in rank order.
+
+use std::any::Any;
+use std::cell::{Cell, RefCell};
+use std::marker::PhantomData;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use rwmpi_transport::ReadSpan;
+
+use super::reduction::Reduction;
+use super::team::{Flights, Team};
+use crate::Message;
+use crate::engine::Failure;
+use crate::message::{CodecError, Writer, decoded, encoded};
+
+/// In place of a length: there is nothing.
+pub(super) const NOTHING: u64 = u64::MAX;
+
+/// A function of two values of one size, on their bytes.
+pub(super) struct Combining<T, F> {
+    function: F,
+    /// Whether some rank's contribution was no value of this type.
+    pub(super) failed: Cell<bool>,
+    values: PhantomData<T>,
+}
+
+impl<T: Message, F: Fn(&T, &T) -> T> Combining<T, F> {
+    pub(super) fn new(function: F) -> Self {
+        Combining { function, failed: Cell::new(false), values: PhantomData }
+    }
+
+    #[inline]
+    fn combine(&self, kept: &mut [u8], other: &[u8], combine: impl Fn(&T, &T) -> T) {
+        for (kept, other) in kept.chunks_exact_mut(self.element()).zip(other.chunks_exact(self.element())) {
+            let combined = decoded(kept).and_then(|kept| encoded(&combine(&kept, &decoded(other)?)));
+            match combined {
+                Ok(bytes) => kept.copy_from_slice(bytes.bytes()),
+                Err(_) => self.failed.set(true),
+            }
+        }
+    }
+}
+
+impl<T: Message, F: Fn(&T, &T) -> T> Reduction for Combining<T, F> {
+    fn append(&self, kept: &mut [u8], later: &[u8]) {
+        self.combine(kept, later, |kept, later| (self.function)(kept, later));
+    }
+
+    fn prepend(&self, earlier: &[u8], kept: &mut [u8]) {
+        self.combine(kept, earlier, |kept, earlier| (self.function)(earlier, kept));
+    }
+
+    fn element(&self) -> usize {
+        T::FIXED_SIZE.unwrap_or(1).max(1)
+    }
+}
+
+/// Why a rank has nothing to pass on.
+pub(super) enum Trouble {
+    /// A value could not be made into bytes, or bytes into a value.
+    Codec(CodecError),
+    /// That rank passed nothing on.
+    Elsewhere(usize),
+    /// The operation panicked.
+    Panic(Box<dyn Any + Send>),
+}
+
+/// A function of two values of any length, and what has gone wrong with it first.
+pub(super) struct AnyLength<T, F> {
+    function: F,
+    trouble: RefCell<Option<Trouble>>,
+    values: PhantomData<T>,
+}
+
+impl<T: Message, F: Fn(&T, &T) -> T> AnyLength<T, F> {
+    pub(super) fn new(function: F) -> Self {
+        AnyLength { function, trouble: RefCell::default(), values: PhantomData }
+    }
+
+    pub(super) fn into_trouble(self) -> Option<Trouble> {
+        self.trouble.into_inner()
+    }
+
+    fn note(&self, trouble: Trouble) {
+        self.trouble.borrow_mut().get_or_insert(trouble);
+    }
+
+    fn combine(&self, earlier: &Option<T>, later: &Option<T>) -> Option<T> {
+        let (earlier, later) = (earlier.as_ref()?, later.as_ref()?);
+        // The others are to learn of a panic before it goes on: `into_trouble` gives it back.
+        let combined = catch_unwind(AssertUnwindSafe(|| (self.function)(earlier, later)));
+        combined.map_err(|panic| self.note(Trouble::Panic(panic))).ok()
+    }
+
+    pub(super) fn encode(&self, value: &T) -> Option<Writer> {
+        encoded(value).map_err(|error| self.note(Trouble::Codec(error))).ok()
+    }
+
+    /// At `root`, the value made of all ranks', if there is one; elsewhere it has no meaning.
+    pub(super) async fn reduce(&self, team: Team<'_>, value: T, root: usize) -> Result<Option<T>, Failure> {
+        let (rank, size) = (team.rank, team.size());
+        let mut combined = Some(value);
+        let mut distance = 1;
+        while distance < size {
+            if !rank.is_multiple_of(2 * distance) {
+                self.pass(team, &combined, rank - distance).await?;
+                break;
+            }
+            if rank + distance < size {
+                let later = self.take(team, rank + distance).await?;
+                combined = self.combine(&combined, &later);
+            }
+            distance *= 2;
+        }
+        // The tree ends at rank 0, so that neighbours are combined in rank order.
+        if root != 0 && rank == 0 {
+            self.pass(team, &combined, root).await?;
+        } else if root != 0 && rank == root {
+            combined = self.take(team, 0).await?;
+        }
+        Ok(combined)
+    }
+
+    /// What is made of the values up to this rank's, and of those before it.
+    pub(super) async fn scan(&self, team: Team<'_>, value: T) -> Result<(Option<T>, Option<T>), Failure> {
+        let (rank, size) = (team.rank, team.size());
+        let (mut inclusive, mut before): (_, Option<T>) = (Some(value), None);
+        let mut distance = 1;
+        while distance < size {
+            let outgoing = Outgoing::new(inclusive.as_ref().and_then(|value| self.encode(value)));
+            let mut sends = team.flights();
+            if rank + distance < size {
+                outgoing.start(&mut sends, rank + distance)?;
+            }
+            if rank >= distance {
+                let received = self.take(team, rank - distance).await?;
+                inclusive = self.combine(&received, &inclusive);
+                before = if distance == 1 { received } else { self.combine(&received, &before) };
+            }
+            sends.await?;
+            distance *= 2;
+        }
+        Ok((inclusive, before))
+    }
+
+    async fn pass(&self, team: Team<'_>, value: &Option<T>, to: usize) -> Result<(), Failure> {
+        let outgoing = Outgoing::new(value.as_ref().and_then(|value| self.encode(value)));
+        let mut sends = team.flights();
+        outgoing.start(&mut sends, to)?;
+        sends.await
+    }
+
+    async fn take(&self, team: Team<'_>, from: usize) -> Result<Option<T>, Failure> {
+        let mut length = [0; size_of::<u64>()];
+        team.receive(length[..].as_mut().into(), from).await?;
+        let length = u64::from_ne_bytes(length);
+        if length == NOTHING {
+            self.note(Trouble::Elsewhere(from));
+            return Ok(None);
+        }
+        let mut bytes = Vec::new();
+        if bytes.try_reserve_exact(length as usize).is_err() {
+            self.note(Trouble::Codec(CodecError::new(format!("there is no memory for {length} bytes"))));
+            return Ok(None);
+        }
+        bytes.resize(length as usize, 0);
+        team.receive(bytes[..].as_mut().into(), from).await?;
+        Ok(decoded(&bytes).map_err(|error| self.note(Trouble::Codec(error))).ok())
+    }
+}
+
+/// A message and its length, which goes before it.
+struct Outgoing {
+    length: [u8; size_of::<u64>()],
+    bytes: Option<Writer>,
+}
+
+impl Outgoing {
+    fn new(bytes: Option<Writer>) -> Self {
+        let length = bytes.as_ref().map_or(NOTHING, |bytes| bytes.bytes().len() as u64);
+        Outgoing { length: length.to_ne_bytes(), bytes }
+    }
+
+    fn start<'a>(&'a self, sends: &mut Flights<'a>, to: usize) -> Result<(), Failure> {
+        sends.send(self.length[..].into(), to)?;
+        match &self.bytes {
+            Some(bytes) => sends.send(ReadSpan::from(bytes.bytes()), to),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! What the ranks of a team let each other read while a collective lasts: for long data on one node.
+//!
+//! Each rank tells the others where its data lie; everybody then copies or combines what it needs straight from there, at its own pace;
+//! and whoever has read waits in a barrier until all have, so that the data may change again. Nothing is copied twice, and nobody
+//! waits for a particular message.
+
+use bytemuck::Zeroable;
+use rwmpi_transport::{ReadSpan, RemoteAddress, WriteSpan};
+use smallvec::SmallVec;
+
+use super::alltoall::send_to_all;
+use super::barrier::meet;
+use super::broadcast::tree;
+use super::reduction::Reduction;
+use super::scratch::{Scratch, append, prepend};
+use super::team::Team;
+use crate::engine::Failure;
+
+/// Data are combined in portions of so many bytes, which stay in the nearest cache.
+const PORTION: usize = 8 << 10;
+/// Rounds of a barrier are fewer.
+const ROUNDS: u32 = 32;
+
+/// One address on the wire. Nothing at all can be told by a length that none has.
+#[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+struct Told {
+    space: u64,
+    place: u64,
+    len: u64,
+}
+
+type Addresses = SmallVec<[[Told; 2]; 8]>;
+
+const UNREADABLE: Told = Told { space: 0, place: 0, len: u64::MAX };
+
+fn all_readable(told: &[[Told; 2]]) -> bool {
+    told.iter().flatten().all(|told| told.len != UNREADABLE.len)
+}
+
+/// Of every rank, two pieces of memory that can be read.
+pub(crate) struct Published<'a> {
+    team: Team<'a>,
+    /// By rank.
+    addresses: SmallVec<[[RemoteAddress; 2]; 8]>,
+    meetings: u32,
+}
+
+impl<'a> Team<'a> {
+    /// Whether it pays to ask for each other's memory. The same on all ranks of a team.
+    pub(crate) fn may_publish(&self) -> bool {
+        self.process.engine().may_publish(self.peers)
+    }
+
+    /// Lets every other rank read what `mine` says for it until [`Published::meet`] has returned for the last time, and learns where
+    /// theirs lies. `None`, on all ranks, where some memory cannot be shared.
+    pub(crate) async fn publish<'s>(
+        self,
+        mine: impl Fn(usize) -> [ReadSpan<'s>; 2],
+    ) -> Result<Option<Published<'a>>, Failure> {
+        let mut told: Addresses = (0..self.size()).map(|rank| mine(rank).map(|span| self.tell_where(span))).collect();
+        if !all_readable(&told) {
+            told.fill([UNREADABLE; 2]);
+        }
+        let mut heard = told.clone();
+        let len = size_of_val(&told[0]);
+        let sent = ReadSpan::from(bytemuck::cast_slice(&told));
+        let received = WriteSpan::from(bytemuck::cast_slice_mut(&mut heard));
+        send_to_all(self, |rank| sent.part(rank * len, len), |rank| received.part(rank * len, len)).await?;
+        Ok(Published::new(self, &heard))
+    }
+
+    /// As [`Team::publish`], only `root`'s memory, as its first piece.
+    pub(crate) async fn publish_from(self, root: usize, data: ReadSpan<'_>) -> Result<Option<Published<'a>>, Failure> {
+        let mut told = if self.rank == root { self.tell_where(data) } else { Told::zeroed() };
+        tree(self, WriteSpan::from(bytemuck::bytes_of_mut(&mut told)), root).await?;
+        let told: Addresses = SmallVec::from_elem([told, Told::zeroed()], self.size());
+        Ok(Published::new(self, &told))
+    }
+
+    fn tell_where(self, span: ReadSpan<'_>) -> Told {
+        let address = self.process.engine().published(self.peers, span);
+        address.map_or(UNREADABLE, |RemoteAddress { space, place, len }| Told { space, place, len })
+    }
+}
+
+impl<'a> Published<'a> {
+    fn new(team: Team<'a>, told: &[[Told; 2]]) -> Option<Self> {
+        let address = |&Told { space, place, len }: &Told| RemoteAddress { space, place, len };
+        let addresses = || told.iter().map(|both| both.each_ref().map(address)).collect();
+        all_readable(told).then(|| Published { team, addresses: addresses(), meetings: 0 })
+    }
+
+    /// Waits until all ranks have come as far.
+    pub(crate) async fn meet(&mut self) -> Result<(), Failure> {
+        let first_round = self.meetings * ROUNDS;
+        self.meetings += 1;
+        meet(self.team, first_round).await
+    }
+
+    /// Copies from `rank`'s piece `which`.
+    pub(crate) fn read(&self, rank: usize, which: usize, offset: usize, into: WriteSpan<'_>) -> Result<(), Failure> {
+        let peer = self.team.peers[rank];
+        self.team.process.engine().read_published(peer, &self.addresses[rank][which], offset, into)
+    }
+
+    /// Combines, in rank order, what all ranks have at `offset` of their piece `which` into `result`. This rank's contribution is
+    /// `own`, which may be the same memory as `result`.
+    pub(crate) fn combine(
+        &self,
+        which: usize,
+        offset: usize,
+        own: ReadSpan<'_>,
+        result: WriteSpan<'_>,
+        op: &dyn Reduction,
+    ) -> Result<(), Failure> {
+        let (me, element) = (self.team.rank, op.element().max(1));
+        let portion = (PORTION / element).max(1) * element;
+        let mut scratch = Scratch::new(self.team, 2 * portion.next_multiple_of(size_of::<u128>()));
+        let scratch = scratch.span();
+        let mut done = 0;
+        while done < result.len() {
+            let len = portion.min(result.len() - done);
+            let (kept, own) = (result.part(done, len), own.part(done, len));
+            let earlier = scratch.part(0, len);
+            let theirs = scratch.part(scratch.len() / 2, len);
+            if me > 0 {
+                self.read(0, which, offset + done, earlier)?;
+            }
+            for rank in 1..me {
+                self.read(rank, which, offset + done, theirs)?;
+                append(op, earlier, theirs.as_read());
+            }
+            if own.start() != kept.start() {
+                own.copy_to(kept);
+            }
+            if me > 0 {
+                prepend(op, earlier.as_read(), kept);
+            }
+            for rank in me + 1..self.team.size() {
+                self.read(rank, which, offset + done, theirs)?;
+                append(op, kept, theirs.as_read());
+            }
+            done += len;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,83 @@
+//! Slices of plain data as the bytes that messages carry: their own where they travel directly, otherwise packed ones.
+
+use crate::Datatype;
+use crate::engine::Failure;
+use crate::plain::{direct, direct_mut, packed, unpack};
+
+/// A slice that is sent.
+pub(crate) struct Outgoing<'a, T> {
+    values: &'a [T],
+    packed: Vec<u8>,
+}
+
+/// A slice that is received into.
+pub(crate) struct Incoming<'a, T> {
+    values: &'a mut [T],
+    packed: Vec<u8>,
+}
+
+/// What an operation in flight needs besides the buffer it was given.
+pub(crate) trait Staged {
+    /// The first `bytes` bytes have been received: makes values of them.
+    fn arrived(&mut self, bytes: u64) -> Result<(), Failure>;
+}
+
+impl<'a, T: Datatype> Outgoing<'a, T> {
+    #[inline(always)]
+    pub(crate) fn new(values: &'a [T]) -> Self {
+        Outgoing { values, packed: if T::DIRECT { Vec::new() } else { packed(values) } }
+    }
+
+    /// Moving `self` leaves them where they are.
+    #[inline(always)]
+    pub(crate) fn bytes(&self) -> &[u8] {
+        direct(self.values).unwrap_or(&self.packed)
+    }
+}
+
+impl<'a, T: Datatype> Incoming<'a, T> {
+    /// Room for as many values.
+    #[inline(always)]
+    pub(crate) fn new(values: &'a mut [T]) -> Self {
+        let packed = if T::DIRECT { Vec::new() } else { vec![0; values.len() * T::SIZE] };
+        Incoming { values, packed }
+    }
+
+    /// The values are read, too, or some of them may stay as they are.
+    pub(crate) fn with_values(values: &'a mut [T]) -> Self {
+        let packed = if T::DIRECT { Vec::new() } else { packed(values) };
+        Incoming { values, packed }
+    }
+
+    /// Moving `self` leaves them where they are.
+    #[inline(always)]
+    pub(crate) fn bytes(&mut self) -> &mut [u8] {
+        match direct_mut(self.values) {
+            Some(memory) => memory,
+            None => &mut self.packed,
+        }
+    }
+
+    /// Makes values of all bytes.
+    pub(crate) fn finish(mut self) -> Result<(), Failure> {
+        self.arrived(u64::MAX)
+    }
+}
+
+impl<T> Staged for Outgoing<'_, T> {
+    fn arrived(&mut self, _: u64) -> Result<(), Failure> {
+        Ok(())
+    }
+}
+
+impl<T: Datatype> Staged for Incoming<'_, T> {
+    #[inline(always)]
+    fn arrived(&mut self, bytes: u64) -> Result<(), Failure> {
+        if T::DIRECT {
+            return Ok(());
+        }
+        let bytes = self.packed.len().min(usize::try_from(bytes).unwrap_or(usize::MAX));
+        unpack(&self.packed[..bytes], self.values)
+            .map_err(|place| Failure::NoValue { place: Some(place), of: std::any::type_name::<T>() })
+    }
+}

@@ -1,0 +1,125 @@
+//! Sending and receiving values, whatever they are ([`Message`]); buffers are for `point_to_point`.
+//!
+//! The receiver of a value of unknown length takes its message first ([`Communicator::matched_probe`]), so that no other receive can
+//! get it in between, and then makes room.
+
+use smallvec::SmallVec;
+
+use crate::activity::Call;
+use crate::error::{Error, ErrorClass};
+use crate::message::{CodecError, Writer, decoded, encoded};
+use crate::{Communicator, Destination, Message, Result, Source, Status, TagSelector};
+
+/// Room for values of a known size; short ones need no memory.
+pub(crate) type Room = SmallVec<[u8; 64]>;
+
+/// Zeroed bytes.
+pub(crate) fn room(size: usize) -> Room {
+    SmallVec::from_elem(0, size)
+}
+
+impl Communicator {
+    pub(crate) fn encode<T: Message>(&self, call: Call, value: &T) -> Result<Writer> {
+        encoded(value).map_err(|error| self.not_encoded::<T>(call, &error))
+    }
+
+    #[cold]
+    pub(crate) fn not_encoded<T>(&self, call: Call, error: &CodecError) -> Error {
+        let what = format!("a {} can't be sent: {error}", std::any::type_name::<T>());
+        Error::argument(ErrorClass::Datatype, self, call, what)
+    }
+
+    pub(crate) fn decode<T: Message>(&self, call: Call, bytes: &[u8], from: Option<usize>) -> Result<T> {
+        decoded(bytes).map_err(|error| self.not_decoded::<T>(call, bytes.len(), from, &error))
+    }
+
+    #[cold]
+    fn not_decoded<T>(&self, call: Call, bytes: usize, from: Option<usize>, error: &CodecError) -> Error {
+        let sender = from.map_or_else(String::new, |rank| format!(" from rank {rank}"));
+        let what = format!(
+            "the {bytes} bytes{sender} are no {}: {error}. Do both sides name the same type?",
+            std::any::type_name::<T>()
+        );
+        Error::argument(ErrorClass::Datatype, self, call, what)
+    }
+
+    /// Sends a value of any type that is a [`Message`]: a number, a string, a vector, a type that derives it. A vector may also be
+    /// received as a slice, and a slice of plain data as a vector.
+    ///
+    /// # Errors
+    /// As [`Communicator::send`], or if the value can't be made into bytes.
+    #[inline]
+    pub fn send_value<T: Message>(&self, value: &T, destination: impl Into<Destination>, tag: i32) -> Result<()> {
+        let bytes = self.encode(Call::Send, value)?;
+        self.send(bytes.bytes(), destination, tag)
+    }
+
+    /// Receives a value, however long its message is.
+    ///
+    /// # Errors
+    /// As [`Communicator::recv`], or if what arrives is no such value: sender and receiver must name the same type. From nobody there is
+    /// none.
+    #[inline]
+    pub fn recv_value<T: Message>(
+        &self,
+        source: impl Into<Source>,
+        tag: impl Into<TagSelector>,
+    ) -> Result<(T, Status)> {
+        let (source, tag) = (source.into(), tag.into());
+        if source == Source::Null {
+            return Err(self.no_value::<T>());
+        }
+        let Some(size) = T::FIXED_SIZE else { return self.recv_value_of_any_length(source, tag) };
+        let mut bytes = room(size);
+        let status = self.recv(&mut bytes, source, tag)?;
+        let value = self.decode(Call::Receive, &bytes[..status.bytes() as usize], status.source())?;
+        Ok((value, status))
+    }
+
+    fn recv_value_of_any_length<T: Message>(&self, source: Source, tag: TagSelector) -> Result<(T, Status)> {
+        let message = self.matched_probe(source, tag)?.ok_or_else(|| self.no_value::<T>())?;
+        let mut bytes = self.room(message.status().bytes())?;
+        let status = self.matched_recv(&mut bytes, message)?;
+        Ok((self.decode(Call::Receive, &bytes, status.source())?, status))
+    }
+
+    /// Memory for a message whose length another rank has named.
+    pub(crate) fn room(&self, bytes: u64) -> Result<Vec<u8>> {
+        let no_memory = || {
+            let what = format!("there is no memory for a message of {bytes} bytes");
+            Error::argument(ErrorClass::NoMemory, self, Call::Receive, what)
+        };
+        let len = usize::try_from(bytes).map_err(|_| no_memory())?;
+        let mut room = Vec::new();
+        room.try_reserve_exact(len).map_err(|_| no_memory())?;
+        room.resize(len, 0);
+        Ok(room)
+    }
+
+    #[cold]
+    fn no_value<T>(&self) -> Error {
+        let what = format!("there is no {} to be had from nobody", std::any::type_name::<T>());
+        Error::argument(ErrorClass::Rank, self, Call::Receive, what)
+    }
+
+    /// Sends a value to one and receives one of the same type from another at the same time.
+    ///
+    /// # Errors
+    /// As [`Communicator::send_value`] and [`Communicator::recv_value`].
+    pub fn sendrecv_value<T: Message>(
+        &self,
+        value: &T,
+        destination: impl Into<Destination>,
+        send_tag: i32,
+        source: impl Into<Source>,
+        receive_tag: impl Into<TagSelector>,
+    ) -> Result<(T, Status)> {
+        let bytes = self.encode(Call::Send, value)?;
+        crate::scope(|scope| {
+            let outgoing = self.isend(scope, bytes.bytes(), destination, send_tag)?;
+            let received = self.recv_value(source, receive_tag)?;
+            outgoing.wait()?;
+            Ok(received)
+        })
+    }
+}

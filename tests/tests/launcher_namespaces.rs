@@ -1,0 +1,117 @@
+//! Jobs on two hosts that have a network of their own between them, which is slow, loses packets, or is cut for a while. The hosts are network
+//! namespaces, two ranks on each.
+
+mod launcher_support;
+
+use launcher_support::namespaces::{AGENT, Hosts};
+use launcher_support::{Job, Running, mpiexec, runs, send};
+use rustix::process::Signal;
+use std::io::{BufRead, BufReader};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_launcher-mpi");
+const SUITE: &str = env!("CARGO_BIN_EXE_suite");
+/// Within that time of a death, the job has to be over on both hosts.
+const OVER: Duration = Duration::from_secs(5);
+
+fn on(hosts: &Hosts, arguments: &[&str]) -> Job {
+    let list = hosts.list();
+    mpiexec(["-hosts", &list, "--launch-agent", AGENT, "-n", "4"].iter().chain(arguments))
+}
+
+fn start_waiting_job(hosts: &Hosts) -> (Running, Vec<i32>) {
+    let (running, stdout) = on(hosts, &[PROGRAM, "hold"]).start_with_stdout();
+    let mut lines = BufReader::new(stdout).lines();
+    (0..4).for_each(|_| drop(lines.next().expect("a line").expect("text")));
+    // Nobody reads on; nothing else is written either.
+    std::mem::forget(lines);
+    let pids = running.processes(4, |pid| runs(pid, "launcher-mpi"));
+    (running, pids)
+}
+
+#[test]
+fn jobs_go_well_under_every_protocol() {
+    let Some(hosts) = Hosts::new() else { return };
+    for protocol in ["sr", "nsr", "auto"] {
+        on(&hosts, &["--protocol", protocol, SUITE]).run().assert_success();
+    }
+}
+
+/// Runs a job that exchanges and checks messages for a while, under every protocol.
+fn exchange(hosts: Option<Hosts>) {
+    let Some(hosts) = hosts else { return };
+    for protocol in ["sr", "nsr", "auto"] {
+        let (running, stdin) = on(&hosts, &["--protocol", protocol, PROGRAM, "exchange"]).start_with_stdin();
+        running.processes(4, |pid| runs(pid, "launcher-mpi"));
+        sleep(Duration::from_secs(2));
+        drop(stdin);
+        let finished = running.wait();
+        finished.assert_success();
+        assert_eq!(finished.stdout.matches("all in order").count(), 4, "{finished:?}");
+    }
+}
+
+#[test]
+fn a_slow_cable_does_a_job_no_harm() {
+    exchange(Hosts::with_bad_cable(5_000, 0, 0));
+}
+
+/// Late by more than the time between packets, they overtake each other.
+#[test]
+fn a_cable_on_which_packets_overtake_each_other_does_a_job_no_harm() {
+    exchange(Hosts::with_bad_cable(200, 3_000, 0));
+}
+
+#[test]
+fn a_cable_that_loses_packets_does_a_job_no_harm() {
+    exchange(Hosts::with_bad_cable(100, 0, 10));
+}
+
+#[test]
+fn a_cable_that_is_cut_and_mended_does_a_job_no_harm() {
+    let Some(hosts) = Hosts::new() else { return };
+    let running = on(&hosts, &[SUITE]).start();
+    running.processes(4, |pid| runs(pid, "suite"));
+    for _ in 0..2 {
+        sleep(Duration::from_millis(300));
+        hosts.connect(false);
+        sleep(Duration::from_millis(700));
+        hosts.connect(true);
+    }
+    running.wait().assert_success();
+}
+
+#[test]
+fn a_stopped_rank_is_waited_for() {
+    let Some(hosts) = Hosts::new() else { return };
+    let running = on(&hosts, &[SUITE]).start();
+    let pids = running.processes(4, |pid| runs(pid, "suite"));
+    for &pid in &pids {
+        send(pid, Signal::STOP);
+        sleep(Duration::from_millis(200));
+        send(pid, Signal::CONT);
+    }
+    running.wait().assert_success();
+}
+
+#[test]
+fn a_death_ends_the_job_even_if_the_cable_is_cut() {
+    let Some(hosts) = Hosts::new() else { return };
+    for cut in [false, true] {
+        let (running, pids) = start_waiting_job(&hosts);
+        hosts.connect(!cut);
+        send(pids[3], Signal::KILL);
+        let killed = Instant::now();
+        running.wait().assert_report(137, &["SIGKILL", "3 other ranks"]);
+        assert!(killed.elapsed() < OVER, "{:?}", killed.elapsed());
+        hosts.connect(true);
+    }
+}
+
+#[test]
+fn a_hang_is_reported() {
+    let Some(hosts) = Hosts::new() else { return };
+    let finished = on(&hosts, &["--timeout", "2", PROGRAM, "cycle"]).run();
+    finished.assert_report(124, &["4 ranks still ran", "deadlock", "receive from rank"]);
+}
