@@ -59,6 +59,7 @@ impl Elements {
     }
 
     /// Where a message for them goes.
+    #[inline]
     pub(crate) fn sink(&self) -> Result<Sink> {
         match self.write_span() {
             Some(span) => Ok(span.into()),
