@@ -131,8 +131,8 @@ static void measure(const char *name, batch_function batch, size_t bytes) {
             continue;
         }
         double after = look(), least = before < after ? before : after, most = before + after - least;
-        int far = after >= 0.150;
-        if (most > 1.25 * least || far != (before >= 0.150)) {
+        int far = after >= 0.200;
+        if (most > 1.25 * least || far != (before >= 0.200)) {
             dropped += fresh_count;
         } else {
             for (int i = 0; i < fresh_count && kept_count[far] < KEPT; i++) kept[far][kept_count[far]++] = fresh[i];

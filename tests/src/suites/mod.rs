@@ -7,6 +7,7 @@ use rwmpi::{Result, Universe};
 pub mod collectives;
 pub mod communicators;
 pub mod intercommunicators;
+pub mod long_collectives;
 pub mod nonblocking_collectives;
 pub mod plain_data;
 pub mod point_to_point;
@@ -24,6 +25,7 @@ pub fn all() -> impl Iterator<Item = &'static Check> {
         collectives::CHECKS,
         communicators::CHECKS,
         intercommunicators::CHECKS,
+        long_collectives::CHECKS,
         nonblocking_collectives::CHECKS,
         plain_data::CHECKS,
         point_to_point::CHECKS,
