@@ -13,6 +13,7 @@ fn main() -> rwmpi::Result<()> {
 
 /// What the darts say.
 pub struct Estimate {
+    /// Of pi.
     pub mean: f64,
     /// One standard deviation.
     pub error: f64,

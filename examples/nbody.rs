@@ -7,16 +7,22 @@ use rwmpi::prelude::*;
 #[derive(Clone, Copy, Debug, PartialEq, Datatype)]
 #[repr(C)]
 pub struct Body {
+    /// In units of its own.
     pub mass: f64,
+    /// Where it is.
     pub position: [f64; 3],
+    /// Where it goes.
     pub velocity: [f64; 3],
 }
 
 /// What is known about a body before it moves.
 #[derive(Clone, Debug, Message)]
 pub struct Entry {
+    /// What it is called.
     pub name: String,
+    /// Where it is at first.
     pub body: Body,
+    /// What its moons are called.
     pub moons: Vec<String>,
 }
 
@@ -59,8 +65,8 @@ pub fn run(world: &Communicator, catalogue: Vec<Entry>, step: f64, steps: usize)
         let mut mine = all[own.clone()].to_vec();
         for body in &mut mine {
             let pull = acceleration(body, &all);
-            for axis in 0..3 {
-                body.velocity[axis] += step * pull[axis];
+            for (axis, pull) in pull.into_iter().enumerate() {
+                body.velocity[axis] += step * pull;
                 body.position[axis] += step * body.velocity[axis];
             }
         }
@@ -75,8 +81,8 @@ fn acceleration(body: &Body, all: &[Body]) -> [f64; 3] {
     for other in all.iter().filter(|other| other.position != body.position) {
         let distance: [f64; 3] = std::array::from_fn(|axis| other.position[axis] - body.position[axis]);
         let square: f64 = distance.iter().map(|part| part * part).sum();
-        for axis in 0..3 {
-            sum[axis] += other.mass * distance[axis] / (square * square.sqrt());
+        for (sum, distance) in sum.iter_mut().zip(distance) {
+            *sum += other.mass * distance / (square * square.sqrt());
         }
     }
     sum
