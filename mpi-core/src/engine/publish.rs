@@ -12,13 +12,12 @@ impl<F: Fabric> Engine<F> {
         matches!(self.rule, Rule::Auto { .. }) && peers.iter().all(|&peer| peer == self.me() || self.claims_with(peer))
     }
 
-    /// Where `span` lies, if each of `peers` can copy from there.
+    /// Where `span` lies, if each of `peers` can copy from there, and that even if this rank gives the memory back in the middle of it, as
+    /// when an operation panics: so it has to lie in the shared file. Memory that threads have in common could be unmapped.
     pub(crate) fn published(&self, peers: &[u32], span: ReadSpan<'_>) -> Option<RemoteAddress> {
         let address = self.fabric.address_of(span);
-        let copies = |&peer: &u32| {
-            let way = self.fabric.way_from(peer as usize, &address);
-            peer == self.me() || matches!(way, Some(Way::SharedHeap | Way::SameProcess))
-        };
+        let copies =
+            |&peer: &u32| peer == self.me() || self.fabric.way_from(peer as usize, &address) == Some(Way::SharedHeap);
         (span.is_empty() || peers.iter().all(copies)).then_some(address)
     }
 
