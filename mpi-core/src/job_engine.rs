@@ -94,6 +94,7 @@ impl JobEngine {
         fn progress(&mut self) -> Result<bool, Failure>;
         fn cancel(&mut self, id: OperationId) -> Result<(), Failure>;
         fn outcome(&mut self, id: OperationId) -> Option<Outcome>;
+        fn completions(&mut self) -> u64;
         fn collect(&mut self, id: OperationId) -> Option<Outcome>;
         fn detach_local(&mut self, id: OperationId);
         fn give_up(&mut self, id: OperationId, failure: Failure) -> Failure;

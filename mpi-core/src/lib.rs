@@ -10,12 +10,15 @@ mod buffer;
 mod collective;
 mod communicator;
 pub mod datatype;
+mod driver;
 mod engine;
 mod error;
 mod group;
 mod info;
 mod job_engine;
 pub mod message;
+mod nonblocking_values;
+mod owned;
 mod persistent;
 mod plain;
 mod point_to_point;
@@ -23,6 +26,8 @@ mod process;
 mod rank;
 pub mod reduction;
 mod request;
+mod scope;
+mod several;
 mod shared_buffer;
 mod staged;
 mod status;
@@ -43,13 +48,16 @@ pub use error::{Error, ErrorClass, Result};
 pub use group::{Comparison, Group, RankRange};
 pub use info::Info;
 pub use message::{Message, Serialized};
+pub use owned::owning;
 pub use persistent::{PersistentReceive, PersistentSend};
 pub use plain::{Datatype, Plain};
 pub use point_to_point::MatchedMessage;
 pub use rank::{ANY_SOURCE, ANY_TAG, Destination, PROC_NULL, Source, TAG_MAX, TagSelector};
-pub use request::{Request, Scope, scope, test_all, test_any, test_some, wait_all, wait_any, wait_some};
+pub use request::Request;
 /// The derives of [`trait@Datatype`] and [`trait@Message`], and `#[rwmpi::test]`.
 pub use rwmpi_derive::{Datatype, Message, test};
+pub use scope::{Scope, scope};
+pub use several::{test_all, test_any, test_some, wait_all, wait_any, wait_some};
 pub use shared_buffer::Buffer;
 pub use status::Status;
 #[doc(hidden)]
@@ -63,7 +71,7 @@ pub use waiting::{Partner, Wait, describe_wait};
 pub mod prelude {
     pub use crate::{
         ANY_SOURCE, ANY_TAG, Communicator, Datatype, Message, PROC_NULL, Parts, Plain, Request, Serialized, Status,
-        Universe, op, scope, wait_all, wait_any,
+        Universe, op, owning, scope, wait_all, wait_any,
     };
 }
 

@@ -172,7 +172,7 @@ impl Communicator {
         context: u32,
     ) -> Result<Request<'scope>> {
         let Some(peer) = self.checked_destination(call, destination, tag)? else {
-            return Ok(Request::done(Status::EMPTY));
+            return Ok(Request::done(Ok(Status::EMPTY)));
         };
         let outgoing = Outgoing::new(data);
         // SAFETY: the scope completes the send before the borrow of the slice, which lasts as long as the scope, ends.
@@ -183,7 +183,7 @@ impl Communicator {
         Ok(match started.map_err(self.failed(call))? {
             // SAFETY: the scope lets go of it when the send has completed.
             Some(id) => scope.adopt(self, call, id, (!T::DIRECT).then(|| unsafe { staged(outgoing) })),
-            None => Request::done(Status::EMPTY),
+            None => Request::done(Ok(Status::EMPTY)),
         })
     }
 
@@ -229,7 +229,7 @@ impl Communicator {
         tag: i32,
     ) -> Result<Request<'scope>> {
         self.buffered_send(data, destination, tag)?;
-        Ok(Request::done(Status::EMPTY))
+        Ok(Request::done(Ok(Status::EMPTY)))
     }
 
     /// Starts a receive (MPI_Irecv).
@@ -253,7 +253,7 @@ impl Communicator {
     ) -> Result<Request<'scope>> {
         let call = Call::Receive;
         let Some(pattern) = self.checked_pattern(call, source, tag, context)? else {
-            return Ok(Request::done(Status::EMPTY));
+            return Ok(Request::done(Ok(Status::EMPTY)));
         };
         let mut incoming = Incoming::new(buffer);
         // SAFETY: the scope completes or cancels the receive before the borrow of the slice, which lasts as long as the scope, ends.

@@ -11,6 +11,7 @@ use rwmpi_transport::{ActivityRecord, Backoff, JobFabric, ReadSpan, Signal, Writ
 
 use crate::Protocol;
 use crate::activity::{self, Call, Target};
+use crate::driver::Wakers;
 use crate::engine::{Completion, Failure, OperationId, Outcome, Received, SendMode};
 use crate::job_engine::JobEngine;
 use crate::task::{TaskId, Tasks};
@@ -29,6 +30,9 @@ pub(crate) struct Process {
     contexts: Cell<u32>,
     /// Buffered sends that nobody waits for; collected when they are done.
     detached: RefCell<Vec<OperationId>>,
+    /// Whatever goes on although nobody holds its request any more; true once it has ended.
+    abandoned: RefCell<Vec<Box<dyn FnMut() -> bool>>>,
+    pub(crate) wakers: Wakers,
     /// What the present wait waits for.
     awaited: Cell<Awaited>,
     finalized: Cell<bool>,
@@ -44,6 +48,8 @@ impl Process {
             tasks: Tasks::default(),
             contexts: Cell::new(0),
             detached: RefCell::default(),
+            abandoned: RefCell::default(),
+            wakers: Wakers::default(),
             awaited: Cell::new(Awaited::Unknown),
             finalized: Cell::new(false),
             left_to_launcher: Cell::new(false),
@@ -168,6 +174,13 @@ impl Process {
         waited.unwrap_or_else(|failure| Err(self.engine().give_up(id, failure)))
     }
 
+    /// Whether an operation has completed, so that waiting for it takes no time. Makes no progress.
+    pub(crate) fn has_completed(&self, id: OperationId) -> bool {
+        let mut engine = self.engine();
+        engine.detach_local(id);
+        engine.outcome(id).is_some()
+    }
+
     /// The result of an operation if it has completed; then it is forgotten. After an error it still has to be waited for.
     pub(crate) fn test(&self, id: OperationId) -> Result<Option<Outcome>, Failure> {
         let mut engine = self.engine();
@@ -185,12 +198,6 @@ impl Process {
         let ended = self.wait_for(|| self.tasks.collect(id));
         // Where even waiting fails, the task must not go on using the caller's memory.
         ended.inspect_err(|_| self.tasks.cancel(id))?.map(|()| Completion::SENT)
-    }
-
-    /// The result of a nonblocking collective if it has come to its end; then it is forgotten.
-    pub(crate) fn test_task(&self, id: TaskId) -> Result<Option<Outcome>, Failure> {
-        self.progress()?;
-        Ok(self.tasks.collect(id).map(|ended| ended.map(|()| Completion::SENT)))
     }
 
     /// Goes on with a send: returns when the buffer may be used again (or, synchronous, when the receive was matched). The
@@ -244,6 +251,25 @@ impl Process {
         detached.push(id);
         let mut engine = self.engine();
         detached.retain(|&id| engine.collect(id).is_none());
+    }
+
+    /// Keeps what goes on by itself until it has ended, which `has_ended` says.
+    pub(crate) fn abandon(&self, has_ended: Box<dyn FnMut() -> bool>) {
+        self.forget_ended();
+        self.abandoned.borrow_mut().push(has_ended);
+    }
+
+    /// Whether nothing goes on by itself any more.
+    fn forget_ended(&self) -> bool {
+        let mut going_on = self.abandoned.take();
+        going_on.retain_mut(|has_ended| !has_ended());
+        self.abandoned.borrow_mut().append(&mut going_on);
+        self.abandoned.borrow().is_empty()
+    }
+
+    /// Waits for all that goes on by itself.
+    pub(crate) fn wait_for_abandoned(&self) -> Result<(), Failure> {
+        self.wait_for(|| self.forget_ended().then_some(()))
     }
 
     /// Waits for all buffered sends.

@@ -1,338 +1,265 @@
-//! Operations in flight. A request borrows its buffer for as long as its scope lasts, so safe code cannot touch it.
-#![allow(unsafe_code)]
+//! Operations in flight, as the program holds them.
+//!
+//! A request either borrows its buffers, then it is listed in the scope that lends them ([`scope`](crate::scope())), or it owns all it
+//! needs, then it may be kept anywhere. Forgetting the first kind leaves it to its scope; forgetting the second leaks what
+//! it owns. Neither lets the program touch memory that the library still uses.
 
 use std::cell::RefCell;
-use std::marker::PhantomData;
-use std::rc::Rc;
+use std::pin::Pin;
+use std::task::{Context, Poll};
 
-use rwmpi_transport::Backoff;
 use slab::Slab;
 
 use crate::activity::Call;
-use crate::buffer::work;
 use crate::communicator::Communicator;
-use crate::engine::{Completion, Failure, OperationId};
 use crate::error::{Error, ErrorClass};
-use crate::staged::Staged;
-use crate::task::TaskId;
+use crate::scope::Pending;
 use crate::{Result, Status};
 
-/// A scope has room for so many requests at once from the first on.
-const USUAL_REQUESTS: usize = 8;
-
-/// Lends buffers to requests: whatever was started in it has completed when [`scope`] returns.
-pub struct Scope<'scope, 'env: 'scope> {
-    pending: RefCell<Slab<Pending>>,
-    lifetimes: PhantomData<(&'scope mut &'scope (), &'env mut &'env ())>,
+/// An operation in flight (MPI-5.0 section 3.7), which gives a `T` when it has completed.
+///
+/// It is waited for ([`Request::wait`]), asked ([`Request::test`]), or awaited: a request is a future for any executor that runs where
+/// the rank does. The library has no thread of its own, so somebody must make progress: polling does, and under a foreign
+/// executor a request that has not completed asks to be polled again at once. [`Communicator::block_on`] sleeps instead.
+///
+/// Dropping a request leaves it to its scope, if it borrows from one. Otherwise a receive is cancelled, and what others wait for, a
+/// send or a collective, goes on by itself.
+///
+/// ```
+/// # extern crate rwmpi_core as rwmpi;
+/// # fn main() -> rwmpi::Result<()> {
+/// # rwmpi::run_threads(2, rwmpi::Protocol::Auto, |universe| {
+/// # let world = universe.world();
+/// let other = world.size() - 1 - world.rank();
+/// let sent = world.isend_value(&"any value".to_string(), other, 0)?;
+/// let received = world.irecv_value::<String>(other, 0)?;
+/// let sum = world.iallreduce_value(1, rwmpi::op::sum)?;
+/// // … while there is something else to do …
+/// let (text, status) = received.wait()?;
+/// assert_eq!((text.as_str(), status.source()), ("any value", Some(other)));
+/// assert_eq!(sum.wait()?, 2);
+/// sent.wait()?;
+/// # Ok(())
+/// # })?.into_iter().collect()
+/// # }
+/// ```
+#[must_use = "wait for it, or let the end of its scope do so"]
+pub struct Request<'scope, T = Status> {
+    state: State<'scope, T>,
 }
 
-/// What is needed to complete an operation.
-#[derive(Clone)]
-struct Pending {
-    communicator: Communicator,
-    call: Call,
-    flight: Flight,
-    /// Where the buffer's elements are packed meanwhile, if they must be.
-    staged: Option<Rc<RefCell<dyn Staged>>>,
+enum State<'scope, T> {
+    /// It has completed.
+    Done(Result<T>),
+    /// It borrows; listed in its scope at `place`.
+    Lent { place: usize, list: &'scope RefCell<Slab<Pending>>, give: fn(Status) -> T },
+    /// It owns what it needs.
+    Whole(Box<dyn InFlight<T> + 'scope>),
+    /// Its result has been given to whoever awaited it.
+    Given,
 }
 
-/// What is in flight.
-#[derive(Clone, Copy)]
-enum Flight {
-    Operation(OperationId),
-    Collective(TaskId),
-}
+/// What owns all it needs. Dropping it ends it, or leaves it to the rank.
+pub(crate) trait InFlight<T> {
+    /// Its result if it has completed; then it is not asked again. Makes no progress.
+    fn take(&mut self) -> Option<Result<T>>;
 
-/// An operation in flight (MPI-5.0 section 3.7). Dropping it leaves the operation to its scope.
-#[must_use = "wait for it, or let the end of the scope do so"]
-pub struct Request<'scope> {
-    state: State<'scope>,
-}
+    /// Where it is waited for; `None` if it has completed.
+    fn place(&self) -> Option<(Communicator, Call)>;
 
-enum State<'scope> {
-    /// Completed when it was started, or collected since.
-    Done(Status),
-    /// In flight; listed in the scope at `place`.
-    Active { place: usize, list: &'scope RefCell<Slab<Pending>> },
-}
-
-impl<'scope, 'env> Scope<'scope, 'env> {
-    /// Takes charge of an operation whose buffer, and what is staged for it, is borrowed for `'scope`.
-    pub(crate) fn adopt(
-        &'scope self,
-        communicator: &Communicator,
-        call: Call,
-        id: OperationId,
-        staged: Option<Rc<RefCell<dyn Staged>>>,
-    ) -> Request<'scope> {
-        self.list(Pending { communicator: communicator.clone(), call, flight: Flight::Operation(id), staged })
-    }
-
-    /// Starts a collective and takes charge of it.
-    pub(crate) fn begin(
-        &'scope self,
-        communicator: &Communicator,
-        call: Call,
-        collective: impl Future<Output = std::result::Result<(), Failure>> + 'scope,
-    ) -> Result<Request<'scope>> {
-        // SAFETY: the scope waits for the task or drops it before `'scope` ends, in any case.
-        let work = unsafe { work(collective) };
-        let started = communicator.process().tasks().start(work).map_err(communicator.failed(call))?;
-        Ok(match started {
-            None => Request::done(Status::EMPTY),
-            Some(id) => {
-                let flight = Flight::Collective(id);
-                self.list(Pending { communicator: communicator.clone(), call, flight, staged: None })
-            }
-        })
-    }
-
-    fn list(&'scope self, pending: Pending) -> Request<'scope> {
-        let mut list = self.pending.borrow_mut();
-        if list.capacity() == 0 {
-            list.reserve(USUAL_REQUESTS);
-        }
-        let place = list.insert(pending);
-        Request { state: State::Active { place, list: &self.pending } }
-    }
-}
-
-impl Pending {
-    fn wait(&self) -> Result<Status> {
-        let process = self.communicator.process();
-        let outcome = match self.flight {
-            Flight::Operation(id) => process.wait(id),
-            Flight::Collective(id) => process.wait_for_task(id),
-        };
-        self.status(outcome)
-    }
-
-    /// An error outside is one of the transport: it is still in flight.
-    fn test(&self) -> Result<Option<Result<Status>>> {
-        let process = self.communicator.process();
-        let outcome = match self.flight {
-            Flight::Operation(id) => process.test(id),
-            Flight::Collective(id) => process.test_task(id),
-        };
-        Ok(outcome.map_err(self.communicator.failed(self.call))?.map(|outcome| self.status(outcome)))
-    }
-
-    fn status(&self, outcome: std::result::Result<Completion, Failure>) -> Result<Status> {
-        let status = |completion: Completion| {
-            if let Some(staged) = &self.staged {
-                staged.borrow_mut().arrived(completion.bytes)?;
-            }
-            Ok(Status::new(&self.communicator, completion))
-        };
-        outcome.and_then(status).map_err(self.communicator.failed(self.call))
-    }
-
-    /// Ends it as far as that can be done at once, at the price of peers that wait in vain; whether it still has to be waited for.
-    fn give_up(&self) -> bool {
-        let process = self.communicator.process();
-        match self.flight {
-            Flight::Operation(id) => {
-                let _ = process.engine().cancel(id);
-                true
-            }
-            Flight::Collective(id) => {
-                process.tasks().cancel(id);
-                false
-            }
-        }
-    }
+    fn cancel(&mut self) -> Result<()>;
 }
 
 impl<'scope> Request<'scope> {
+    /// An operation that is listed in a scope.
+    pub(crate) fn lent(list: &'scope RefCell<Slab<Pending>>, place: usize) -> Self {
+        Request { state: State::Lent { place, list, give: |status| status } }
+    }
+}
+
+impl<'scope, T> Request<'scope, T> {
     /// One that has completed already.
-    pub(crate) fn done(status: Status) -> Self {
-        Request { state: State::Done(status) }
+    pub(crate) fn done(result: Result<T>) -> Self {
+        Request { state: State::Done(result) }
+    }
+
+    pub(crate) fn whole(operation: impl InFlight<T> + 'scope) -> Self {
+        Request { state: State::Whole(Box::new(operation)) }
     }
 
     /// Waits until it has completed (MPI_Wait).
-    pub fn wait(self) -> Result<Status> {
+    pub fn wait(self) -> Result<T> {
         match self.state {
-            State::Done(status) => Ok(status),
-            State::Active { place, list } => {
+            State::Done(result) => result,
+            State::Lent { place, list, give } => {
                 let pending = list.borrow_mut().remove(place);
-                pending.wait()
+                pending.wait().map(give)
             }
+            State::Whole(mut operation) => match operation.place() {
+                Some((communicator, call)) => {
+                    let waited = communicator.process().wait_for(|| operation.take());
+                    waited.map_err(communicator.failed(call))?
+                }
+                None => operation.take().unwrap_or_else(given),
+            },
+            State::Given => given(),
         }
     }
 
-    /// Whether it has completed; if so, this is its result (MPI_Test). Asking again gives the same result.
-    pub fn test(&mut self) -> Result<Option<Status>> {
-        let status = match self.state {
-            State::Done(status) => return Ok(Some(status)),
-            State::Active { place, list } => {
-                let pending = list.borrow()[place].clone();
-                let Some(status) = pending.test()? else { return Ok(None) };
-                list.borrow_mut().remove(place);
-                status
-            }
-        };
-        self.state = State::Done(status.as_ref().copied().unwrap_or(Status::EMPTY));
-        status.map(Some)
-    }
-
-    /// What is needed to complete it; `None` once it has completed.
-    fn pending(&self) -> Option<Pending> {
-        match self.state {
-            State::Done(_) => None,
-            State::Active { place, list } => Some(list.borrow()[place].clone()),
+    /// Whether it has completed (MPI_Test): then [`Request::wait`] gives its result at once.
+    ///
+    /// # Errors
+    /// If the transport has failed. An error of the operation itself comes out of [`Request::wait`].
+    pub fn test(&mut self) -> Result<bool> {
+        if self.is_done() {
+            return Ok(true);
         }
+        if let Some((communicator, call)) = self.place() {
+            communicator.process().progress().map_err(communicator.failed(call))?;
+        }
+        Ok(self.is_done())
     }
 
     /// Asks for the operation to be cancelled (MPI_Cancel). It still has to be waited for; [`Status::cancelled`] then tells
-    /// whether it was. A receive that no message has met yet is always cancelled. A collective can't be.
+    /// whether it was, and what would have given a value gives an error. A receive that no message has met yet is always
+    /// cancelled. A collective can't be.
     pub fn cancel(&mut self) -> Result<()> {
-        let Some(Pending { communicator, call, flight, .. }) = self.pending() else { return Ok(()) };
-        match flight {
-            Flight::Operation(id) => communicator.process().engine().cancel(id).map_err(communicator.failed(call)),
-            Flight::Collective(_) => {
-                let what = "a nonblocking collective can't be cancelled: wait for it".to_string();
-                Err(Error::argument(ErrorClass::Request, &communicator, call, what))
+        match &mut self.state {
+            State::Done(_) | State::Given => Ok(()),
+            State::Lent { place, list, .. } => {
+                let pending = list.borrow()[*place].clone();
+                pending.cancel()
             }
+            State::Whole(operation) => operation.cancel(),
         }
     }
-}
 
-/// Runs `f`, then completes every request that was started in its scope and not waited for. If `f` fails or panics, pending
-/// receives are cancelled first, and collectives end where they stand. The result is `f`'s, or the first error of a request that the scope had to complete.
-///
-/// ```no_run
-/// # fn main() -> rwmpi_core::Result<()> {
-/// let universe = rwmpi_core::init()?;
-/// let world = universe.world();
-/// let (mut ghost, edge) = ([0.0; 8], [1.0; 8]);
-/// let (left, right) = ((world.rank() + world.size() - 1) % world.size(), (world.rank() + 1) % world.size());
-/// rwmpi_core::scope(|s| {
-///     let incoming = world.irecv(s, &mut ghost, left, 7)?;
-///     world.send(&edge, right, 7)?;
-///     incoming.wait()
-/// })?;
-/// assert_eq!(ghost, [1.0; 8]);
-/// # Ok(()) }
-/// ```
-pub fn scope<'env, R>(f: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> Result<R>) -> Result<R> {
-    /// Completes what is left even if `f` panics: buffers must not be given back before.
-    struct Completer<'a> {
-        pending: &'a RefCell<Slab<Pending>>,
-        cancel: bool,
+    /// The same operation, which gives what `f` makes of its result. So requests of different types can be waited for together:
+    ///
+    /// ```
+    /// # extern crate rwmpi_core as rwmpi;
+    /// # fn main() -> rwmpi::Result<()> {
+    /// enum Event { Text(String), Sum(u64) }
+    ///
+    /// # rwmpi::run_threads(1, rwmpi::Protocol::Auto, |universe| {
+    /// # let world = universe.world();
+    /// let mut requests = vec![
+    ///     world.irecv_value(0, 0)?.map(|(text, _)| Event::Text(text)),
+    ///     world.iallreduce_value(1, rwmpi::op::sum)?.map(Event::Sum),
+    /// ];
+    /// world.send_value(&"hello".to_string(), 0, 0)?;
+    /// while let Some((_, event)) = rwmpi::wait_any(&mut requests)? {
+    ///     match event {
+    ///         Event::Text(text) => assert_eq!(text, "hello"),
+    ///         Event::Sum(sum) => assert_eq!(sum, 1),
+    ///     }
+    /// }
+    /// # Ok(())
+    /// # })?.into_iter().collect()
+    /// # }
+    /// ```
+    pub fn map<U>(self, f: impl FnOnce(T) -> U + 'scope) -> Request<'scope, U>
+    where
+        T: 'scope,
+    {
+        Request::whole(Mapped { request: self, f: Some(f) })
     }
-    impl Completer<'_> {
-        fn complete(&mut self) -> Result<()> {
-            if self.cancel {
-                let all: Vec<usize> = self.pending.borrow().iter().map(|(place, _)| place).collect();
-                for place in all {
-                    let pending = self.pending.borrow()[place].clone();
-                    if !pending.give_up() {
-                        self.pending.borrow_mut().remove(place);
-                    }
+
+    /// Whether it has completed, as far as has become known.
+    fn is_done(&mut self) -> bool {
+        match self.take() {
+            Some(result) => {
+                self.state = State::Done(result);
+                true
+            }
+            None => matches!(self.state, State::Given),
+        }
+    }
+
+    /// Its result if it has completed. Makes no progress.
+    pub(crate) fn take(&mut self) -> Option<Result<T>> {
+        match &mut self.state {
+            State::Lent { place, list, give } => {
+                let (place, list, give) = (*place, *list, *give);
+                if !list.borrow()[place].has_completed() {
+                    return None;
                 }
+                // Should its operation have panicked, that comes out here, and nothing of it is left.
+                self.state = State::Given;
+                let pending = list.borrow_mut().remove(place);
+                return Some(pending.wait().map(give));
             }
-            // Taken one at a time: if waiting for one panics, the rest is completed by `drop`.
-            let take = || {
-                let mut pending = self.pending.borrow_mut();
-                let place = pending.iter().next()?.0;
-                Some(pending.remove(place))
-            };
-            let mut result = Ok(());
-            while let Some(pending) = take() {
-                result = result.and(pending.wait().map(drop));
+            State::Whole(operation) => {
+                let result = operation.take()?;
+                self.state = State::Given;
+                return Some(result);
             }
-            result
+            State::Done(_) | State::Given => {}
+        }
+        match std::mem::replace(&mut self.state, State::Given) {
+            State::Done(result) => Some(result),
+            _ => None,
         }
     }
-    impl Drop for Completer<'_> {
-        fn drop(&mut self) {
-            self.cancel = true;
-            let _ = self.complete();
+
+    /// Where it is waited for; `None` once it has completed.
+    pub(crate) fn place(&self) -> Option<(Communicator, Call)> {
+        match &self.state {
+            State::Done(_) | State::Given => None,
+            State::Lent { place, list, .. } => Some(list.borrow()[*place].place()),
+            State::Whole(operation) => operation.place(),
         }
     }
 
-    let scope = Scope { pending: RefCell::default(), lifetimes: PhantomData };
-    let mut completer = Completer { pending: &scope.pending, cancel: true };
-    let result = f(&scope);
-    completer.cancel = result.is_err();
-    let completed = completer.complete();
-    drop(completer);
-    result.and_then(|value| completed.map(|()| value))
-}
-
-/// Waits for all of them (MPI_Waitall).
-pub fn wait_all<'scope>(requests: impl IntoIterator<Item = Request<'scope>>) -> Result<Vec<Status>> {
-    requests.into_iter().map(Request::wait).collect()
-}
-
-/// Waits until one has completed; gives its place and result, and takes it out of the list (MPI_Waitany). `None` for an empty
-/// list.
-pub fn wait_any(requests: &mut Vec<Request<'_>>) -> Result<Option<(usize, Status)>> {
-    let mut backoff = Backoff::default();
-    while !requests.is_empty() {
-        if let Some(completed) = test_any(requests)? {
-            return Ok(Some(completed));
-        }
-        idle(requests, &mut backoff)?;
-    }
-    Ok(None)
-}
-
-/// As [`wait_any`], without waiting (MPI_Testany).
-pub fn test_any(requests: &mut Vec<Request<'_>>) -> Result<Option<(usize, Status)>> {
-    for place in 0..requests.len() {
-        if let Some(status) = requests[place].test()? {
-            let _ = requests.remove(place);
-            return Ok(Some((place, status)));
-        }
-    }
-    Ok(None)
-}
-
-/// Waits until at least one has completed; gives the places (in the list as it was) and results of all that have, and takes them
-/// out of the list (MPI_Waitsome).
-pub fn wait_some(requests: &mut Vec<Request<'_>>) -> Result<Vec<(usize, Status)>> {
-    let mut backoff = Backoff::default();
-    loop {
-        let completed = test_some(requests)?;
-        if !completed.is_empty() || requests.is_empty() {
-            return Ok(completed);
-        }
-        idle(requests, &mut backoff)?;
+    /// Whether it has completed with an error, and that is known.
+    pub(crate) fn has_failed(&self) -> bool {
+        matches!(self.state, State::Done(Err(_)))
     }
 }
 
-/// As [`wait_some`], without waiting (MPI_Testsome).
-pub fn test_some(requests: &mut Vec<Request<'_>>) -> Result<Vec<(usize, Status)>> {
-    let mut completed = Vec::new();
-    for (place, request) in requests.iter_mut().enumerate() {
-        if let Some(status) = request.test()? {
-            completed.push((place, status));
-        }
-    }
-    requests.retain(|request| matches!(request.state, State::Active { .. }));
-    Ok(completed)
+#[cold]
+fn given<T>() -> Result<T> {
+    Err(Error::new(ErrorClass::Request, "the request's result has been taken already"))
 }
 
-/// Whether all have completed; if so their results, in order, and the list is left empty (MPI_Testall).
-pub fn test_all(requests: &mut Vec<Request<'_>>) -> Result<Option<Vec<Status>>> {
-    let mut statuses = Vec::with_capacity(requests.len());
-    for request in requests.iter_mut() {
-        match request.test()? {
-            Some(status) => statuses.push(status),
-            None => return Ok(None),
+/// It is not pinned: where its buffers are, it does not move them.
+impl<T> Unpin for Request<'_, T> {}
+
+impl<T> Future for Request<'_, T> {
+    type Output = Result<T>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<T>> {
+        match self.test() {
+            Err(error) => Poll::Ready(Err(error)),
+            Ok(true) => Poll::Ready(self.take().unwrap_or_else(given)),
+            Ok(false) => {
+                if let Some((communicator, _)) = self.place() {
+                    communicator.process().wake_later(context.waker());
+                }
+                Poll::Pending
+            }
         }
     }
-    requests.clear();
-    Ok(Some(statuses))
 }
 
-/// Waits a little, as long as the transport sees fit.
-fn idle(requests: &[Request<'_>], backoff: &mut Backoff) -> Result<()> {
-    for request in requests {
-        if let Some(Pending { communicator, call, .. }) = request.pending() {
-            return communicator.process().idle(backoff).map_err(communicator.failed(call));
-        }
+/// An operation whose result something is made of.
+struct Mapped<'scope, S, F> {
+    request: Request<'scope, S>,
+    f: Option<F>,
+}
+
+impl<S, T, F: FnOnce(S) -> T> InFlight<T> for Mapped<'_, S, F> {
+    fn take(&mut self) -> Option<Result<T>> {
+        let result = self.request.take()?;
+        let f = self.f.take()?;
+        Some(result.map(f))
     }
-    Ok(())
+
+    fn place(&self) -> Option<(Communicator, Call)> {
+        self.request.place()
+    }
+
+    fn cancel(&mut self) -> Result<()> {
+        self.request.cancel()
+    }
 }

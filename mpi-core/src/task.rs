@@ -108,6 +108,15 @@ impl Tasks {
         Some(result.unwrap_or_else(|panic| resume_unwind(panic)))
     }
 
+    /// Forgets a task that has come to its end, whatever has come of it; false while it runs.
+    pub(crate) fn discard(&self, id: TaskId) -> bool {
+        let is_done = self.is_done(id);
+        if is_done {
+            self.cancel(id);
+        }
+        is_done
+    }
+
     /// Ends a task where it stands: afterwards it uses no memory of anybody.
     pub(crate) fn cancel(&self, id: TaskId) {
         let slot = self.slots.borrow_mut().remove(id.0);

@@ -201,6 +201,9 @@ impl Universe {
         }
         self.delete_attributes()?;
         world.process().collect_detached().map_err(world.failed(Call::Finalize))?;
+        if with_others {
+            world.process().wait_for_abandoned().map_err(world.failed(Call::Finalize))?;
+        }
         drop(world.process().enter(Call::Finalize, Target::NONE, 0, 0));
         let flushed = world.process().wait_until(|engine| engine.is_flushed().then_some(()));
         flushed.map_err(world.failed(Call::Finalize))?;

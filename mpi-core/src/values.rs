@@ -85,19 +85,21 @@ impl Communicator {
 
     /// Memory for a message whose length another rank has named.
     pub(crate) fn room(&self, bytes: u64) -> Result<Vec<u8>> {
-        let no_memory = || {
-            let what = format!("there is no memory for a message of {bytes} bytes");
-            Error::argument(ErrorClass::NoMemory, self, Call::Receive, what)
-        };
-        let len = usize::try_from(bytes).map_err(|_| no_memory())?;
+        let len = usize::try_from(bytes).map_err(|_| self.no_room(bytes))?;
         let mut room = Vec::new();
-        room.try_reserve_exact(len).map_err(|_| no_memory())?;
+        room.try_reserve_exact(len).map_err(|_| self.no_room(bytes))?;
         room.resize(len, 0);
         Ok(room)
     }
 
     #[cold]
-    fn no_value<T>(&self) -> Error {
+    pub(crate) fn no_room(&self, bytes: u64) -> Error {
+        let what = format!("there is no memory for a message of {bytes} bytes");
+        Error::argument(ErrorClass::NoMemory, self, Call::Receive, what)
+    }
+
+    #[cold]
+    pub(crate) fn no_value<T>(&self) -> Error {
         let what = format!("there is no {} to be had from nobody", std::any::type_name::<T>());
         Error::argument(ErrorClass::Rank, self, Call::Receive, what)
     }

@@ -24,6 +24,7 @@ pub(crate) mod reduction;
 mod scan;
 mod scratch;
 mod team;
+mod value_calls;
 mod values;
 
 use std::pin::pin;

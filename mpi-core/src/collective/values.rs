@@ -1,4 +1,4 @@
-//! Collectives of values, whatever they are ([`Message`]).
+//! Collectives of values, whatever they are ([`Message`]): the algorithms. What programs call is in `value_calls`.
 //!
 //! Values whose type has one size are buffers of bytes to the algorithms of all other collectives. Of others the ranks exchange
 //! lengths first; reductions of them go up a tree, in rank order, each message behind its length.
@@ -9,16 +9,24 @@
 use std::any::type_name;
 use std::panic::resume_unwind;
 
-use rwmpi_transport::WriteSpan;
+use rwmpi_transport::{ReadSpan, WriteSpan};
 
 use super::combining::{AnyLength, Combining, NOTHING, Trouble};
-use super::{Parts, Team, allreduce, reduce};
+use super::{Team, allgather, allreduce, alltoall, broadcast, gather, reduce, scatter};
 use crate::activity::Call;
 use crate::engine::Failure;
 use crate::error::{Error, ErrorClass};
 use crate::message::{Writer, encoded};
 use crate::values::{Room, room};
 use crate::{Communicator, Message, Result};
+
+/// One collective of values, of the ranks of a team.
+#[derive(Clone, Copy)]
+pub(super) struct Values<'a> {
+    pub(super) communicator: &'a Communicator,
+    pub(super) call: Call,
+    pub(super) team: Team<'a>,
+}
 
 /// Where parts of these lengths lie, one behind the other.
 struct Lengths {
@@ -42,261 +50,242 @@ impl Lengths {
         self.counts.iter().fold(0_u64, |sum, &count| sum.saturating_add(count as u64))
     }
 
-    fn parts(&self) -> Parts<'_> {
-        Parts { counts: &self.counts, starts: &self.starts }
+    /// Each rank's part of what is sent.
+    fn of<'a>(&self, all: &'a [u8]) -> impl Fn(usize) -> ReadSpan<'a> {
+        let all = ReadSpan::from(all);
+        move |rank| all.part(self.starts[rank], self.counts[rank])
+    }
+
+    /// Each rank's part of what is received.
+    fn place<'a>(&self, all: &'a mut [u8]) -> impl Fn(usize) -> WriteSpan<'a> {
+        let all = WriteSpan::from(all);
+        move |rank| all.part(self.starts[rank], self.counts[rank])
     }
 }
 
-impl Communicator {
-    /// `root`'s value to all; what the others give is ignored.
-    ///
-    /// # Errors
-    /// As [`Communicator::bcast`], or if `root`'s value can't be made into bytes, or these are no such value elsewhere.
-    pub fn bcast_value<T: Message>(&self, value: T, root: usize) -> Result<T> {
-        let call = Call::Broadcast;
-        let at_root = self.rank() == root;
-        let own = if at_root { self.encode(call, &value) } else { Ok(Writer::default()) };
-        let shared = self.share(T::FIXED_SIZE, own.as_ref().ok(), root)?;
+impl Values<'_> {
+    /// A value's bytes. Where they can't be had this rank has nothing to give.
+    fn encoded<T: Message>(&self, value: &T) -> Result<Writer> {
+        self.communicator.encode(self.call, value)
+    }
+
+    fn decoded<T: Message>(&self, bytes: &[u8], from: Option<usize>) -> Result<T> {
+        self.communicator.decode(self.call, bytes, from)
+    }
+
+    fn failed(&self, failure: Failure) -> Error {
+        self.communicator.failed(self.call)(failure)
+    }
+
+    #[cold]
+    fn nothing<T>(&self, rank: usize) -> Error {
+        let what = format!("rank {rank} had no {} to give: it, or a rank before it, says why", type_name::<T>());
+        Error::argument(ErrorClass::Other, self.communicator, self.call, what)
+    }
+
+    pub(super) async fn broadcast<T: Message>(self, value: T, root: usize) -> Result<T> {
+        let at_root = self.team.rank == root;
+        let own = if at_root { self.encoded(&value) } else { Ok(Writer::default()) };
+        let shared = self.share(T::FIXED_SIZE, own.as_ref().ok(), root).await?;
         own?;
         match shared {
-            None => Err(self.nothing::<T>(call, root)),
+            None => Err(self.nothing::<T>(root)),
             Some(_) if at_root => Ok(value),
-            Some(bytes) => self.decode(call, &bytes, Some(root)),
+            Some(bytes) => self.decoded(&bytes, Some(root)),
         }
     }
 
     /// Bytes of `root`, of a length that all know or none, to all, if it has any.
-    fn share(&self, size: Option<usize>, own: Option<&Writer>, root: usize) -> Result<Option<Room>> {
-        let at_root = self.rank() == root;
+    async fn share(&self, size: Option<usize>, own: Option<&Writer>, root: usize) -> Result<Option<Room>> {
         let mut bytes = match size {
             Some(size) => room(size),
             None => {
-                let mut length = [own.map_or(NOTHING, |own| own.bytes().len() as u64)];
-                self.bcast(&mut length, root)?;
-                if length[0] == NOTHING {
+                let mut length = own.map_or(NOTHING, |own| own.bytes().len() as u64);
+                let told = WriteSpan::from(bytemuck::bytes_of_mut(&mut length));
+                broadcast(self.team, told, root).await.map_err(|failure| self.failed(failure))?;
+                if length == NOTHING {
                     return Ok(None);
                 }
-                self.room(length[0])?.into()
+                self.communicator.room(length)?.into()
             }
         };
-        if at_root && let Some(own) = own {
+        if self.team.rank == root
+            && let Some(own) = own
+        {
             bytes.copy_from_slice(own.bytes());
         }
-        self.bcast(&mut bytes, root)?;
+        broadcast(self.team, bytes[..].as_mut().into(), root).await.map_err(|failure| self.failed(failure))?;
         Ok(Some(bytes))
     }
 
-    /// The value that `op` makes of all ranks' values, in rank order, on all.
-    ///
-    /// # Errors
-    /// As [`Communicator::allreduce`], or if some rank's value can't be made into bytes, or these are no such value elsewhere.
-    pub fn allreduce_value<T: Message>(&self, value: T, op: impl Fn(&T, &T) -> T) -> Result<T> {
-        let call = Call::Allreduce;
+    pub(super) async fn allreduce<T: Message>(self, value: T, op: impl Fn(&T, &T) -> T) -> Result<T> {
         if let Some(size) = T::FIXED_SIZE {
-            let mut bytes = self.sized(call, &value, size)?;
+            let mut bytes = self.sized(&value, size)?;
             let op = Combining::new(op);
             let place = WriteSpan::from(&mut bytes[..]);
-            self.complete(call, async |team: Team<'_>| allreduce(team, place.as_read(), place, &op).await)?;
-            return self.combined(call, &bytes, &op);
+            allreduce(self.team, place.as_read(), place, &op).await.map_err(|failure| self.failed(failure))?;
+            return self.combined(&bytes, &op);
         }
-        self.begin(call, size_of::<T>());
         let combining = AnyLength::new(op);
-        let reduced = self.complete(call, async |team: Team<'_>| combining.reduce(team, value, 0).await)?;
+        let reduced = combining.reduce(self.team, value, 0).await.map_err(|failure| self.failed(failure))?;
         let own = reduced.as_ref().map(|value| combining.encode(value)).unwrap_or_default();
-        let shared = self.share(None, own.as_ref(), 0)?;
-        self.outcome(call, combining)?;
+        let shared = self.share(None, own.as_ref(), 0).await?;
+        self.outcome(combining)?;
         match (reduced, shared) {
-            (_, None) => Err(self.nothing::<T>(call, 0)),
-            (Some(value), _) if self.rank() == 0 => Ok(value),
-            (_, Some(bytes)) => self.decode(call, &bytes, Some(0)),
+            (_, None) => Err(self.nothing::<T>(0)),
+            (Some(value), _) if self.team.rank == 0 => Ok(value),
+            (_, Some(bytes)) => self.decoded(&bytes, Some(0)),
         }
     }
 
-    /// As [`Communicator::allreduce_value`], at `root` only.
-    ///
-    /// # Errors
-    /// As [`Communicator::allreduce_value`].
-    pub fn reduce_value<T: Message>(&self, value: T, op: impl Fn(&T, &T) -> T, root: usize) -> Result<Option<T>> {
-        let call = Call::Reduce;
-        self.check_root(call, root)?;
-        let at_root = self.rank() == root;
+    pub(super) async fn reduce<T: Message>(self, value: T, op: impl Fn(&T, &T) -> T, root: usize) -> Result<Option<T>> {
+        let at_root = self.team.rank == root;
         if let Some(size) = T::FIXED_SIZE {
-            let (bytes, mut result) = (self.sized(call, &value, size)?, room(size));
+            let (bytes, mut result) = (self.sized(&value, size)?, room(size));
             let op = Combining::new(op);
-            self.complete(call, async |team: Team<'_>| {
-                reduce(team, bytes[..].as_ref().into(), result[..].as_mut().into(), &op, root).await
-            })?;
-            return at_root.then(|| self.combined(call, &result, &op)).transpose();
+            let place = WriteSpan::from(&mut result[..]);
+            let reduced = reduce(self.team, bytes[..].as_ref().into(), place, &op, root).await;
+            reduced.map_err(|failure| self.failed(failure))?;
+            return at_root.then(|| self.combined(&result, &op)).transpose();
         }
-        self.begin(call, size_of::<T>());
         let combining = AnyLength::new(op);
-        let reduced = self.complete(call, async |team: Team<'_>| combining.reduce(team, value, root).await)?;
-        self.outcome(call, combining)?;
+        let reduced = combining.reduce(self.team, value, root).await.map_err(|failure| self.failed(failure))?;
+        self.outcome(combining)?;
         Ok(reduced.filter(|_| at_root))
     }
 
-    /// The value that `op` makes of the values of the ranks up to this one.
-    ///
-    /// # Errors
-    /// As [`Communicator::allreduce_value`].
-    pub fn scan_value<T: Message>(&self, value: T, op: impl Fn(&T, &T) -> T) -> Result<T> {
-        let both = self.scan_both(value, op)?;
-        both.0.ok_or_else(|| self.nothing::<T>(Call::Scan, self.rank()))
-    }
-
-    /// The value that `op` makes of the values of the ranks before this one; none at rank 0.
-    ///
-    /// # Errors
-    /// As [`Communicator::allreduce_value`].
-    pub fn exscan_value<T: Message>(&self, value: T, op: impl Fn(&T, &T) -> T) -> Result<Option<T>> {
-        Ok(self.scan_both(value, op)?.1)
-    }
-
-    fn scan_both<T: Message>(&self, value: T, op: impl Fn(&T, &T) -> T) -> Result<(Option<T>, Option<T>)> {
-        let call = Call::Scan;
-        self.begin(call, size_of::<T>());
+    /// What is made of the values of the ranks up to this one, and of those before it.
+    pub(super) async fn scan<T: Message>(self, value: T, op: impl Fn(&T, &T) -> T) -> Result<(T, Option<T>)> {
         let combining = AnyLength::new(op);
-        let scanned = self.complete(call, async |team: Team<'_>| combining.scan(team, value).await)?;
-        self.outcome(call, combining)?;
-        Ok(scanned)
+        let scanned = combining.scan(self.team, value).await.map_err(|failure| self.failed(failure))?;
+        self.outcome(combining)?;
+        Ok((scanned.0.ok_or_else(|| self.nothing::<T>(self.team.rank))?, scanned.1))
     }
 
     /// A value's bytes, of which there are `size`.
-    fn sized<T: Message>(&self, call: Call, value: &T, size: usize) -> Result<Room> {
-        self.begin(call, size);
-        let bytes = self.encode(call, value)?;
-        Ok(Room::from_slice(bytes.bytes()))
+    fn sized<T: Message>(&self, value: &T, size: usize) -> Result<Room> {
+        let mut bytes = Room::from_slice(self.encoded(value)?.bytes());
+        bytes.resize(size, 0);
+        Ok(bytes)
     }
 
     /// What a reduction of values of one size has come to.
-    fn combined<T: Message, F>(&self, call: Call, bytes: &[u8], op: &Combining<T, F>) -> Result<T> {
+    fn combined<T: Message, F>(&self, bytes: &[u8], op: &Combining<T, F>) -> Result<T> {
         if op.failed.get() {
-            return Err(Error::failure(self, call, Failure::NoValue { place: None, of: type_name::<T>() }));
+            return Err(self.failed(Failure::NoValue { place: None, of: type_name::<T>() }));
         }
-        self.decode(call, bytes, None)
+        self.decoded(bytes, None)
     }
 
     /// What has gone wrong here in a reduction of values of any length. If the operation has panicked, it does so now.
-    fn outcome<T: Message, F: Fn(&T, &T) -> T>(&self, call: Call, combining: AnyLength<T, F>) -> Result<()> {
+    fn outcome<T: Message, F: Fn(&T, &T) -> T>(&self, combining: AnyLength<T, F>) -> Result<()> {
         match combining.into_trouble() {
             None => Ok(()),
             Some(Trouble::Codec(error)) => {
                 let what = format!("a {} could not be passed on: {error}", type_name::<T>());
-                Err(Error::argument(ErrorClass::Datatype, self, call, what))
+                Err(Error::argument(ErrorClass::Datatype, self.communicator, self.call, what))
             }
-            Some(Trouble::Elsewhere(rank)) => Err(self.nothing::<T>(call, rank)),
+            Some(Trouble::Elsewhere(rank)) => Err(self.nothing::<T>(rank)),
             Some(Trouble::Panic(panic)) => resume_unwind(panic),
         }
     }
 
-    #[cold]
-    fn nothing<T>(&self, call: Call, rank: usize) -> Error {
-        let what = format!("rank {rank} had no {} to give: it, or a rank before it, says why", type_name::<T>());
-        Error::argument(ErrorClass::Other, self, call, what)
+    /// What all ranks' parts have in common where their lengths are known, and what each says otherwise.
+    fn known_lengths<T: Message>(&self) -> Vec<u64> {
+        vec![T::FIXED_SIZE.map_or(NOTHING, |size| size as u64); self.team.size()]
     }
 
-    /// All ranks' values at `root`, in rank order. Gathering vectors gathers parts of any length.
-    ///
-    /// # Errors
-    /// As [`Communicator::gatherv`], or if some rank's value can't be made into bytes, or these are no such value at `root`.
-    pub fn gather_values<T: Message>(&self, value: &T, root: usize) -> Result<Option<Vec<T>>> {
-        let call = Call::Gather;
-        self.check_root(call, root)?;
-        let own = self.encode(call, value);
+    pub(super) async fn gather<T: Message>(self, own: Result<Writer>, root: usize) -> Result<Option<Vec<T>>> {
         let bytes = own.as_ref().map_or(&[][..], Writer::bytes);
-        let at_root = self.rank() == root;
-        let mut lengths = vec![T::FIXED_SIZE.map_or(0, |size| size as u64); if at_root { self.size() } else { 0 }];
+        let at_root = self.team.rank == root;
+        let mut lengths = if at_root { self.known_lengths::<T>() } else { Vec::new() };
         if T::FIXED_SIZE.is_none() {
-            self.gather(&[own.as_ref().map_or(NOTHING, |own| own.bytes().len() as u64)], &mut lengths, root)?;
+            let length = own.as_ref().map_or(NOTHING, |own| own.bytes().len() as u64);
+            let heard = WriteSpan::from(bytemuck::cast_slice_mut(&mut lengths));
+            let each = size_of::<u64>();
+            let told = ReadSpan::from(bytemuck::bytes_of(&length));
+            let gathered = gather(self.team, Some(told), |rank| heard.part(rank * each, each), root).await;
+            gathered.map_err(|failure| self.failed(failure))?;
         }
         let parts = Lengths::new(&lengths);
-        let mut all = self.room(parts.total())?;
-        self.gatherv(bytes, &mut all, parts.parts(), root)?;
+        let mut all = self.communicator.room(parts.total())?;
+        let gathered = gather(self.team, Some(bytes.into()), parts.place(&mut all), root).await;
+        gathered.map_err(|failure| self.failed(failure))?;
         own?;
-        if at_root { self.decode_parts(call, &all, &lengths).map(Some) } else { Ok(None) }
+        if at_root { self.decode_parts(&all, &lengths).map(Some) } else { Ok(None) }
     }
 
-    /// All ranks' values on all, in rank order. Gathering vectors gathers parts of any length.
-    ///
-    /// # Errors
-    /// As [`Communicator::gather_values`].
-    pub fn allgather_values<T: Message>(&self, value: &T) -> Result<Vec<T>> {
-        let call = Call::Allgather;
-        let own = self.encode(call, value);
+    pub(super) async fn allgather<T: Message>(self, own: Result<Writer>) -> Result<Vec<T>> {
         let bytes = own.as_ref().map_or(&[][..], Writer::bytes);
-        let mut lengths = vec![T::FIXED_SIZE.map_or(0, |size| size as u64); self.size()];
+        let mut lengths = self.known_lengths::<T>();
         if T::FIXED_SIZE.is_none() {
-            self.allgather(&[own.as_ref().map_or(NOTHING, |own| own.bytes().len() as u64)], &mut lengths)?;
+            lengths[self.team.rank] = own.as_ref().map_or(NOTHING, |own| own.bytes().len() as u64);
+            let each = size_of::<u64>();
+            let heard = WriteSpan::from(bytemuck::cast_slice_mut(&mut lengths));
+            let gathered = allgather(self.team, |rank| heard.part(rank * each, each)).await;
+            gathered.map_err(|failure| self.failed(failure))?;
         }
         let parts = Lengths::new(&lengths);
-        let mut all = self.room(parts.total())?;
-        self.allgatherv(bytes, &mut all, parts.parts())?;
+        let mut all = self.communicator.room(parts.total())?;
+        let place = parts.place(&mut all);
+        self.team.copy(bytes.into(), place(self.team.rank)).map_err(|failure| self.failed(failure))?;
+        allgather(self.team, place).await.map_err(|failure| self.failed(failure))?;
         own?;
-        self.decode_parts(call, &all, &lengths)
+        self.decode_parts(&all, &lengths)
     }
 
-    /// To each rank the value at its place in `root`'s `values`, which are ignored elsewhere and may be empty there. Scattering vectors
-    /// scatters parts of any length.
-    ///
-    /// # Errors
-    /// As [`Communicator::scatterv`], or if some value can't be made into bytes, or these are no such value where they arrive.
-    pub fn scatter_values<T: Message>(&self, values: &[T], root: usize) -> Result<T> {
-        let call = Call::Scatter;
-        self.check_root(call, root)?;
-        let at_root = self.rank() == root;
-        if at_root {
-            self.check_len(call, "the list of values", values.len(), self.size())?;
-        }
-        let (all, lengths) = encode_parts(if at_root { values } else { &[] });
-        let mut length = [T::FIXED_SIZE.map_or(0, |size| size as u64)];
+    pub(super) async fn scatter<T: Message>(self, all: Writer, lengths: Vec<u64>, root: usize) -> Result<T> {
+        let mut length = T::FIXED_SIZE.map_or(NOTHING, |size| size as u64);
         if T::FIXED_SIZE.is_none() {
-            self.scatter(&lengths, &mut length, root)?;
+            let each = size_of::<u64>();
+            let told = ReadSpan::from(bytemuck::cast_slice(&lengths));
+            let heard = WriteSpan::from(bytemuck::bytes_of_mut(&mut length));
+            let scattered = scatter(self.team, |rank| told.part(rank * each, each), Some(heard), root).await;
+            scattered.map_err(|failure| self.failed(failure))?;
         }
         let parts = Lengths::new(&lengths);
-        let mut part = self.room(if length[0] == NOTHING { 0 } else { length[0] })?;
-        self.scatterv(all.bytes(), parts.parts(), &mut part, root)?;
-        if length[0] == NOTHING {
-            return Err(self.nothing::<T>(call, root));
+        let mut part = self.communicator.room(if length == NOTHING { 0 } else { length })?;
+        let place = WriteSpan::from(&mut part[..]);
+        let scattered = scatter(self.team, parts.of(all.bytes()), Some(place), root).await;
+        scattered.map_err(|failure| self.failed(failure))?;
+        if length == NOTHING {
+            return Err(self.nothing::<T>(root));
         }
-        self.decode(call, &part, Some(root))
+        self.decoded(&part, Some(root))
     }
 
-    /// Value `i` of `values` to rank `i`; the result has at place `j` the one from rank `j`. Exchanging vectors exchanges parts of any
-    /// length.
-    ///
-    /// # Errors
-    /// As [`Communicator::alltoallv`], or if some value can't be made into bytes, or these are no such value where they arrive.
-    pub fn alltoall_values<T: Message>(&self, values: &[T]) -> Result<Vec<T>> {
-        let call = Call::Alltoall;
-        self.check_len(call, "the list of values", values.len(), self.size())?;
-        let (data, sent) = encode_parts(values);
-        let mut received = sent.clone();
+    pub(super) async fn alltoall<T: Message>(self, data: Writer, sent: Vec<u64>) -> Result<Vec<T>> {
+        let mut received = self.known_lengths::<T>();
         if T::FIXED_SIZE.is_none() {
-            self.alltoall(&sent, &mut received)?;
+            let each = size_of::<u64>();
+            let told = ReadSpan::from(bytemuck::cast_slice(&sent));
+            let heard = WriteSpan::from(bytemuck::cast_slice_mut(&mut received));
+            let (told, heard) = (|rank| told.part(rank * each, each), |rank| heard.part(rank * each, each));
+            alltoall(self.team, told, heard, true).await.map_err(|failure| self.failed(failure))?;
         }
         let (outgoing, incoming) = (Lengths::new(&sent), Lengths::new(&received));
-        let mut result = self.room(incoming.total())?;
-        let (from, to) = (outgoing.parts(), incoming.parts());
-        self.alltoallv(data.bytes(), from.counts, from.starts, &mut result, to.counts, to.starts)?;
-        self.decode_parts(call, &result, &received)
+        let mut result = self.communicator.room(incoming.total())?;
+        let exchanged = alltoall(self.team, outgoing.of(data.bytes()), incoming.place(&mut result), false).await;
+        exchanged.map_err(|failure| self.failed(failure))?;
+        self.decode_parts(&result, &received)
     }
 
-    fn decode_parts<T: Message>(&self, call: Call, all: &[u8], lengths: &[u64]) -> Result<Vec<T>> {
+    fn decode_parts<T: Message>(&self, all: &[u8], lengths: &[u64]) -> Result<Vec<T>> {
         let mut rest = all;
         let decode = |(rank, &length): (usize, &u64)| {
             if length == NOTHING {
-                return Err(self.nothing::<T>(call, rank));
+                return Err(self.nothing::<T>(rank));
             }
             let (bytes, behind) = rest.split_at(length as usize);
             rest = behind;
-            self.decode(call, bytes, Some(rank))
+            self.decoded(bytes, Some(rank))
         };
         lengths.iter().enumerate().map(decode).collect()
     }
 }
 
 /// The values' bytes one behind the other, and their lengths.
-fn encode_parts<T: Message>(values: &[T]) -> (Writer, Vec<u64>) {
+pub(super) fn encode_parts<T: Message>(values: &[T]) -> (Writer, Vec<u64>) {
     let mut all = Writer::default();
     let length = |value: &T| match encoded(value) {
         Ok(bytes) => {

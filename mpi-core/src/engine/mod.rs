@@ -131,6 +131,8 @@ pub(crate) struct Engine<F: Fabric> {
     backlog: usize,
     receiver: Receiver,
     operations: Slab<Operation>,
+    /// How many operations have completed in flight.
+    completions: u64,
     unexpected: Slab<Unexpected>,
     /// Where each message of the protocol's unexpected queue is kept.
     bodies: Vec<usize>,
@@ -174,6 +176,7 @@ impl<F: Fabric> Engine<F> {
             backlog: 0,
             receiver: Receiver::new(rule, peers),
             operations: Slab::new(),
+            completions: 0,
             unexpected: Slab::new(),
             bodies: Vec::new(),
             unexpected_bytes: 0,
@@ -275,6 +278,7 @@ impl<F: Fabric> Engine<F> {
     }
 
     fn finish(&mut self, id: OperationId, outcome: Outcome) {
+        self.completions = self.completions.wrapping_add(1);
         self.operations[id as usize] = Operation::Done(outcome);
     }
 
@@ -284,6 +288,11 @@ impl<F: Fabric> Engine<F> {
             Operation::Done(outcome) => Some(outcome),
             _ => None,
         }
+    }
+
+    /// A number that changes whenever an operation that was in flight completes.
+    pub(crate) fn completions(&self) -> u64 {
+        self.completions
     }
 
     /// What an operation waits for, in the words of [`waiting`].

@@ -189,7 +189,7 @@ fn communicators_split_and_do_not_mix(universe: &Universe) -> Result<()> {
     let left = (rank + size - 1) % size;
     rwmpi::scope(|scope| {
         let mut in_copy = [0usize];
-        let _ = copy.irecv(scope, Box::leak(Box::new(in_copy)), left, 0)?;
+        drop(copy.irecv(scope, Box::leak(Box::new(in_copy)), left, 0)?);
         world.send_value(&rank, right, 0)?;
         copy.send_value(&(rank + 100), right, 0)?;
         in_copy[0] = world.recv_value(left, 0)?.0;

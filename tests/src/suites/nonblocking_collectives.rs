@@ -74,9 +74,9 @@ fn nonblocking_parts_find_their_places(universe: &Universe) -> Result<()> {
         let alike = (vec![own.len(); size], vec![0; size]);
         let mut exchanged = vec![0; expected.len()];
         scope(|s| {
-            let _ = world.igatherv(s, &own, &mut gathered, parts, 0)?;
-            let _ = world.iscatterv(s, &expected, parts, &mut part, size - 1)?;
-            let _ = world.iallgatherv(s, &own, &mut everywhere, parts)?;
+            drop(world.igatherv(s, &own, &mut gathered, parts, 0)?);
+            drop(world.iscatterv(s, &expected, parts, &mut part, size - 1)?);
+            drop(world.iallgatherv(s, &own, &mut everywhere, parts)?);
             let sent = Parts { counts: &alike.0, starts: &alike.1 };
             world.ialltoallv(s, &own, sent, &mut exchanged, parts)?.wait()
         })?;
@@ -216,10 +216,10 @@ fn a_barrier_waits_for_all(universe: &Universe) -> Result<()> {
             for entered in 0..3 {
                 // The others have entered `entered` of the three.
                 if entered > 0 {
-                    while barriers[entered - 1].test()?.is_none() {}
+                    while !barriers[entered - 1].test()? {}
                 }
                 for barrier in &mut barriers[entered..] {
-                    assert!(barrier.test()?.is_none(), "a barrier ends that nobody else has entered");
+                    assert!(!barrier.test()?, "a barrier ends that nobody else has entered");
                 }
                 (1..size).try_for_each(|other| world.send_value(&0u8, other, 1))?;
             }
@@ -301,8 +301,8 @@ fn a_scope_that_fails_gives_its_buffers_back(universe: &Universe) -> Result<()> 
     if world.size() > 1 && world.rank() == 0 {
         let mut data = vec![7u64; 5_000];
         let outcome = scope(|s| -> Result<()> {
-            let _ = copy.ibcast(s, &mut data, 1)?;
-            let _ = copy.ibarrier(s)?;
+            drop(copy.ibcast(s, &mut data, 1)?);
+            drop(copy.ibarrier(s)?);
             Err(Error::new(ErrorClass::Other, "given up"))
         });
         assert_eq!(outcome.unwrap_err().to_string(), "given up");

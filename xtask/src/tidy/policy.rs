@@ -74,7 +74,8 @@ pub const UNSAFE_FILES: &[&str] = &[
     // Where the typed API's borrows become spans.
     "mpi-core/src/buffer.rs",
     "mpi-core/src/collective/team.rs",
-    "mpi-core/src/request.rs",
+    "mpi-core/src/scope.rs",
+    "mpi-core/src/owned.rs",
     "mpi-core/src/untyped/collective/staged.rs",
     // Reducing one buffer into another.
     "mpi-core/src/collective/scratch.rs",

@@ -1,0 +1,218 @@
+//! Collectives of values, as programs call them. Each has a blocking form and one that gives a request, which owns all it needs.
+
+use std::pin::pin;
+
+use super::values::{Values, encode_parts};
+use crate::activity::Call;
+use crate::owned::spawn;
+use crate::{Communicator, Message, Request, Result};
+
+/// What a collective of values does: called with the ranks that take part.
+trait ValuePlan<R>: AsyncFnOnce(Values<'_>) -> Result<R> {}
+impl<R, P: AsyncFnOnce(Values<'_>) -> Result<R>> ValuePlan<R> for P {}
+
+impl Communicator {
+    /// The blocking form of a collective of values.
+    fn complete_values<R>(&self, call: Call, size: usize, plan: impl ValuePlan<R>) -> Result<R> {
+        self.check_one_group(call)?;
+        self.begin(call, size);
+        let team = self.team(self.next_collective(), true);
+        let collective = plan(Values { communicator: self, call, team });
+        let mut collective = pin!(collective);
+        let driven =
+            self.process().drive(pin!(std::future::poll_fn(|context| collective.as_mut().poll(context).map(Ok))));
+        driven.map_err(self.failed(call))?
+    }
+
+    /// The nonblocking one.
+    fn start_values<R: 'static>(
+        &self,
+        call: Call,
+        size: usize,
+        plan: impl ValuePlan<R> + 'static,
+    ) -> Result<Request<'static, R>> {
+        self.check_one_group(call)?;
+        self.begin(call, size);
+        let (communicator, tag) = (self.clone(), self.next_nonblocking_collective());
+        spawn(self, call, async move {
+            let team = communicator.team(tag, false);
+            plan(Values { communicator: &communicator, call, team }).await
+        })
+    }
+
+    /// `root`'s value to all; what the others give is ignored.
+    ///
+    /// # Errors
+    /// As [`Communicator::bcast`], or if `root`'s value can't be made into bytes, or these are no such value elsewhere.
+    pub fn bcast_value<T: Message>(&self, value: T, root: usize) -> Result<T> {
+        self.check_root(Call::Broadcast, root)?;
+        self.complete_values(Call::Broadcast, size_of::<T>(), async |all: Values<'_>| all.broadcast(value, root).await)
+    }
+
+    /// As [`Communicator::bcast_value`], without waiting.
+    pub fn ibcast_value<T: Message + 'static>(&self, value: T, root: usize) -> Result<Request<'static, T>> {
+        self.check_root(Call::Broadcast, root)?;
+        self.start_values(Call::Broadcast, size_of::<T>(), async move |all: Values<'_>| {
+            all.broadcast(value, root).await
+        })
+    }
+
+    /// The value that `op` makes of all ranks' values, in rank order, on all.
+    ///
+    /// # Errors
+    /// As [`Communicator::allreduce`], or if some rank's value can't be made into bytes, or these are no such value elsewhere.
+    pub fn allreduce_value<T: Message>(&self, value: T, op: impl Fn(&T, &T) -> T) -> Result<T> {
+        self.complete_values(Call::Allreduce, size_of::<T>(), async |all: Values<'_>| all.allreduce(value, op).await)
+    }
+
+    /// As [`Communicator::allreduce_value`], without waiting.
+    pub fn iallreduce_value<T: Message + 'static>(
+        &self,
+        value: T,
+        op: impl Fn(&T, &T) -> T + 'static,
+    ) -> Result<Request<'static, T>> {
+        self.start_values(Call::Allreduce, size_of::<T>(), async move |all: Values<'_>| all.allreduce(value, op).await)
+    }
+
+    /// As [`Communicator::allreduce_value`], at `root` only.
+    ///
+    /// # Errors
+    /// As [`Communicator::allreduce_value`].
+    pub fn reduce_value<T: Message>(&self, value: T, op: impl Fn(&T, &T) -> T, root: usize) -> Result<Option<T>> {
+        self.check_root(Call::Reduce, root)?;
+        self.complete_values(Call::Reduce, size_of::<T>(), async |all: Values<'_>| all.reduce(value, op, root).await)
+    }
+
+    /// As [`Communicator::reduce_value`], without waiting.
+    pub fn ireduce_value<T: Message + 'static>(
+        &self,
+        value: T,
+        op: impl Fn(&T, &T) -> T + 'static,
+        root: usize,
+    ) -> Result<Request<'static, Option<T>>> {
+        self.check_root(Call::Reduce, root)?;
+        self.start_values(Call::Reduce, size_of::<T>(), async move |all: Values<'_>| all.reduce(value, op, root).await)
+    }
+
+    /// The value that `op` makes of the values of the ranks up to this one.
+    ///
+    /// # Errors
+    /// As [`Communicator::allreduce_value`].
+    pub fn scan_value<T: Message>(&self, value: T, op: impl Fn(&T, &T) -> T) -> Result<T> {
+        let both = async |all: Values<'_>| all.scan(value, op).await;
+        Ok(self.complete_values(Call::Scan, size_of::<T>(), both)?.0)
+    }
+
+    /// As [`Communicator::scan_value`], without waiting.
+    pub fn iscan_value<T: Message + 'static>(
+        &self,
+        value: T,
+        op: impl Fn(&T, &T) -> T + 'static,
+    ) -> Result<Request<'static, T>> {
+        let both = async move |all: Values<'_>| all.scan(value, op).await;
+        Ok(self.start_values(Call::Scan, size_of::<T>(), both)?.map(|both| both.0))
+    }
+
+    /// The value that `op` makes of the values of the ranks before this one; none at rank 0.
+    ///
+    /// # Errors
+    /// As [`Communicator::allreduce_value`].
+    pub fn exscan_value<T: Message>(&self, value: T, op: impl Fn(&T, &T) -> T) -> Result<Option<T>> {
+        let both = async |all: Values<'_>| all.scan(value, op).await;
+        Ok(self.complete_values(Call::Scan, size_of::<T>(), both)?.1)
+    }
+
+    /// As [`Communicator::exscan_value`], without waiting.
+    pub fn iexscan_value<T: Message + 'static>(
+        &self,
+        value: T,
+        op: impl Fn(&T, &T) -> T + 'static,
+    ) -> Result<Request<'static, Option<T>>> {
+        let both = async move |all: Values<'_>| all.scan(value, op).await;
+        Ok(self.start_values(Call::Scan, size_of::<T>(), both)?.map(|both| both.1))
+    }
+
+    /// All ranks' values at `root`, in rank order. Gathering vectors gathers parts of any length.
+    ///
+    /// # Errors
+    /// As [`Communicator::gatherv`], or if some rank's value can't be made into bytes, or these are no such value at `root`.
+    pub fn gather_values<T: Message>(&self, value: &T, root: usize) -> Result<Option<Vec<T>>> {
+        self.check_root(Call::Gather, root)?;
+        let own = self.encode(Call::Gather, value);
+        self.complete_values(Call::Gather, size_of::<T>(), async |all: Values<'_>| all.gather(own, root).await)
+    }
+
+    /// As [`Communicator::gather_values`], without waiting.
+    pub fn igather_values<T: Message + 'static>(
+        &self,
+        value: &T,
+        root: usize,
+    ) -> Result<Request<'static, Option<Vec<T>>>> {
+        self.check_root(Call::Gather, root)?;
+        let own = self.encode(Call::Gather, value);
+        self.start_values(Call::Gather, size_of::<T>(), async move |all: Values<'_>| all.gather(own, root).await)
+    }
+
+    /// All ranks' values on all, in rank order. Gathering vectors gathers parts of any length.
+    ///
+    /// # Errors
+    /// As [`Communicator::gather_values`].
+    pub fn allgather_values<T: Message>(&self, value: &T) -> Result<Vec<T>> {
+        let own = self.encode(Call::Allgather, value);
+        self.complete_values(Call::Allgather, size_of::<T>(), async |all: Values<'_>| all.allgather(own).await)
+    }
+
+    /// As [`Communicator::allgather_values`], without waiting.
+    pub fn iallgather_values<T: Message + 'static>(&self, value: &T) -> Result<Request<'static, Vec<T>>> {
+        let own = self.encode(Call::Allgather, value);
+        self.start_values(Call::Allgather, size_of::<T>(), async move |all: Values<'_>| all.allgather(own).await)
+    }
+
+    /// To each rank the value at its place in `root`'s `values`, which are ignored elsewhere and may be empty there. Scattering vectors
+    /// scatters parts of any length.
+    ///
+    /// # Errors
+    /// As [`Communicator::scatterv`], or if some value can't be made into bytes, or these are no such value where they arrive.
+    pub fn scatter_values<T: Message>(&self, values: &[T], root: usize) -> Result<T> {
+        let (data, lengths) = encode_parts(self.scattered(values, root)?);
+        let plan = async |all: Values<'_>| all.scatter(data, lengths, root).await;
+        self.complete_values(Call::Scatter, size_of::<T>(), plan)
+    }
+
+    /// As [`Communicator::scatter_values`], without waiting.
+    pub fn iscatter_values<T: Message + 'static>(&self, values: &[T], root: usize) -> Result<Request<'static, T>> {
+        let (data, lengths) = encode_parts(self.scattered(values, root)?);
+        let plan = async move |all: Values<'_>| all.scatter(data, lengths, root).await;
+        self.start_values(Call::Scatter, size_of::<T>(), plan)
+    }
+
+    /// What this rank scatters.
+    fn scattered<'a, T>(&self, values: &'a [T], root: usize) -> Result<&'a [T]> {
+        self.check_root(Call::Scatter, root)?;
+        if self.rank() != root {
+            return Ok(&[]);
+        }
+        self.check_len(Call::Scatter, "the list of values", values.len(), self.size())?;
+        Ok(values)
+    }
+
+    /// Value `i` of `values` to rank `i`; the result has at place `j` the one from rank `j`. Exchanging vectors exchanges parts of any
+    /// length.
+    ///
+    /// # Errors
+    /// As [`Communicator::alltoallv`], or if some value can't be made into bytes, or these are no such value where they arrive.
+    pub fn alltoall_values<T: Message>(&self, values: &[T]) -> Result<Vec<T>> {
+        self.check_len(Call::Alltoall, "the list of values", values.len(), self.size())?;
+        let (data, lengths) = encode_parts(values);
+        let plan = async |all: Values<'_>| all.alltoall(data, lengths).await;
+        self.complete_values(Call::Alltoall, size_of_val(values), plan)
+    }
+
+    /// As [`Communicator::alltoall_values`], without waiting.
+    pub fn ialltoall_values<T: Message + 'static>(&self, values: &[T]) -> Result<Request<'static, Vec<T>>> {
+        self.check_len(Call::Alltoall, "the list of values", values.len(), self.size())?;
+        let (data, lengths) = encode_parts(values);
+        let plan = async move |all: Values<'_>| all.alltoall(data, lengths).await;
+        self.start_values(Call::Alltoall, size_of_val(values), plan)
+    }
+}

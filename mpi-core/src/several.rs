@@ -1,0 +1,84 @@
+//! Waiting for several requests at once (MPI-5.0 section 3.7.5).
+
+use rwmpi_transport::Backoff;
+
+use crate::{Request, Result};
+
+/// Waits for all of them (MPI_Waitall). After an error those behind it are dropped.
+pub fn wait_all<'scope, T>(requests: impl IntoIterator<Item = Request<'scope, T>>) -> Result<Vec<T>> {
+    requests.into_iter().map(Request::wait).collect()
+}
+
+/// Waits until one has completed; gives its place and result, and takes it out of the list (MPI_Waitany). `None` for an empty
+/// list. Requests of different types are waited for together by way of [`Request::map`].
+pub fn wait_any<T>(requests: &mut Vec<Request<'_, T>>) -> Result<Option<(usize, T)>> {
+    let mut backoff = Backoff::default();
+    while !requests.is_empty() {
+        if let Some(completed) = test_any(requests)? {
+            return Ok(Some(completed));
+        }
+        idle(requests, &mut backoff)?;
+    }
+    Ok(None)
+}
+
+/// As [`wait_any`], without waiting (MPI_Testany).
+pub fn test_any<T>(requests: &mut Vec<Request<'_, T>>) -> Result<Option<(usize, T)>> {
+    for place in 0..requests.len() {
+        if requests[place].test()? {
+            return requests.remove(place).wait().map(|result| Some((place, result)));
+        }
+    }
+    Ok(None)
+}
+
+/// Waits until at least one has completed; gives the places (in the list as it was) and results of all that have, and takes them
+/// out of the list (MPI_Waitsome). One that has failed stays behind if others have not: the next call tells.
+pub fn wait_some<T>(requests: &mut Vec<Request<'_, T>>) -> Result<Vec<(usize, T)>> {
+    let mut backoff = Backoff::default();
+    loop {
+        let completed = test_some(requests)?;
+        if !completed.is_empty() || requests.is_empty() {
+            return Ok(completed);
+        }
+        idle(requests, &mut backoff)?;
+    }
+}
+
+/// As [`wait_some`], without waiting (MPI_Testsome).
+pub fn test_some<T>(requests: &mut Vec<Request<'_, T>>) -> Result<Vec<(usize, T)>> {
+    let mut ended = Vec::new();
+    for (place, request) in requests.iter_mut().enumerate() {
+        if request.test()? {
+            ended.push(place);
+        }
+    }
+    let all_failed = ended.iter().all(|&place| requests[place].has_failed());
+    let mut completed = Vec::new();
+    // From behind, so that the places of the others stay what they are.
+    for &place in ended.iter().rev() {
+        if all_failed || !requests[place].has_failed() {
+            completed.push((place, requests.remove(place).wait()?));
+        }
+    }
+    completed.reverse();
+    Ok(completed)
+}
+
+/// Whether all have completed; if so their results, in order, and the list is left empty (MPI_Testall).
+pub fn test_all<T>(requests: &mut Vec<Request<'_, T>>) -> Result<Option<Vec<T>>> {
+    for request in requests.iter_mut() {
+        if !request.test()? {
+            return Ok(None);
+        }
+    }
+    requests.drain(..).map(Request::wait).collect::<Result<_>>().map(Some)
+}
+
+/// Waits a little, as long as the transport sees fit.
+fn idle<T>(requests: &[Request<'_, T>], backoff: &mut Backoff) -> Result<()> {
+    match requests.iter().find_map(Request::place) {
+        Some((communicator, call)) => communicator.process().idle(backoff).map_err(communicator.failed(call)),
+        None => Ok(()),
+    }
+}
