@@ -146,6 +146,27 @@ pub(crate) fn describe(failure: &Failure, rank: impl Fn(u32) -> usize) -> (Error
                 rank(source)
             ),
         ),
+        Failure::WrongLength { source, bytes, expected } => (
+            ErrorClass::Truncate,
+            format!(
+                "rank {} takes part with {bytes} bytes where this rank expects {expected}. All ranks must name the same \
+                 type and as many elements",
+                rank(source)
+            ),
+        ),
+        Failure::NotWhole { source, tag, bytes, of, size } => (
+            ErrorClass::Datatype,
+            format!(
+                "the message from rank {} with tag {tag} is {bytes} bytes long, which is no whole number of {of}, of {size} \
+                 bytes each. Do both sides name the same type?",
+                rank(source)
+            ),
+        ),
+        Failure::Nothing { source } => (
+            ErrorClass::Other,
+            format!("rank {} had nothing to pass on: it, or a rank before it, says why", rank(source)),
+        ),
+        Failure::Panicked => (ErrorClass::Operation, "the operation panicked".to_string()),
         Failure::NoValue { place, of } => (
             ErrorClass::Datatype,
             match place {

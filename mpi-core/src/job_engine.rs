@@ -102,8 +102,8 @@ impl JobEngine {
         fn check_alive(&mut self) -> Result<(), Failure>;
         fn awaited(&mut self, id: OperationId) -> [u64; 2];
         fn is_flushed(&mut self) -> bool;
-        fn barrier_signal(&mut self, peer: u32, step: Step) -> Result<(), Failure>;
-        fn barrier_arrived(&mut self, step: Step) -> bool;
+        fn barrier_signal(&mut self, peer: u32, step: Step, in_trouble: bool) -> Result<(), Failure>;
+        fn barrier_arrived(&mut self, step: Step) -> Option<bool>;
         fn register_group(&mut self, context: u32, peers: Rc<[u32]>);
         fn forget_group(&mut self, context: u32);
         fn may_publish(&mut self, peers: &[u32]) -> bool;

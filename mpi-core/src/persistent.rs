@@ -12,6 +12,7 @@ use crate::communicator::Communicator;
 use crate::engine::{Failure, OperationId, Outcome, SendMode};
 use crate::error::{Error, ErrorClass};
 use crate::plain::{direct, direct_mut, packed, unpack};
+use crate::staged::checked;
 use crate::{Buffer, Datatype, Destination, Result, Source, Status, TagSelector};
 
 /// Owned memory that stays where it is when its owner is moved.
@@ -105,7 +106,7 @@ impl<T: Datatype, B: OwnedBuffer<T>> Exchange<T, B> {
     }
 
     fn completed(&mut self, outcome: Outcome) -> Result<Status> {
-        let completion = outcome.map_err(self.communicator.failed(self.call))?;
+        let completion = outcome.and_then(checked::<T>).map_err(self.communicator.failed(self.call))?;
         if !T::DIRECT
             && let Some(buffer) = &mut self.buffer
         {

@@ -10,7 +10,7 @@ use crate::activity::{Call, Target};
 use crate::buffer::{read_span, staged, write_span};
 use crate::engine::{self, Outcome, SendMode};
 use crate::error::{Error, ErrorClass};
-use crate::staged::{Incoming, Outgoing, Staged};
+use crate::staged::{Incoming, Outgoing, Staged, checked};
 use crate::waiting::Awaited;
 use crate::{Communicator, Datatype, Destination, Request, Result, Scope, Source, Status, TagSelector};
 
@@ -156,7 +156,7 @@ impl Communicator {
     /// What came of a receive that has completed.
     #[inline(always)]
     fn arrived<T: Datatype>(&self, call: Call, outcome: Outcome, mut incoming: Incoming<'_, T>) -> Result<Status> {
-        let completion = outcome.map_err(self.failed(call))?;
+        let completion = outcome.and_then(checked::<T>).map_err(self.failed(call))?;
         incoming.arrived(completion.bytes).map_err(self.failed(call))?;
         Ok(Status::new(self, completion))
     }
@@ -182,7 +182,7 @@ impl Communicator {
         drop(engine);
         Ok(match started.map_err(self.failed(call))? {
             // SAFETY: the scope lets go of it when the send has completed.
-            Some(id) => scope.adopt(self, call, id, (!T::DIRECT).then(|| unsafe { staged(outgoing) })),
+            Some(id) => scope.adopt(self, call, id, checked::<T>, (!T::DIRECT).then(|| unsafe { staged(outgoing) })),
             None => Request::done(Ok(Status::EMPTY)),
         })
     }
@@ -263,7 +263,7 @@ impl Communicator {
         drop(engine);
         let id = started.map_err(self.failed(call))?;
         // SAFETY: the scope lets go of it when the receive has completed.
-        Ok(scope.adopt(self, call, id, (!T::DIRECT).then(|| unsafe { staged(incoming) })))
+        Ok(scope.adopt(self, call, id, checked::<T>, (!T::DIRECT).then(|| unsafe { staged(incoming) })))
     }
 
     /// Sends to one and receives from another at the same time (MPI_Sendrecv).

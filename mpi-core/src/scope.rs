@@ -31,9 +31,13 @@ pub(crate) struct Pending {
     communicator: Communicator,
     call: Call,
     flight: Flight,
+    check: Check,
     /// Where the buffer's elements are packed meanwhile, if they must be.
     staged: Option<Rc<RefCell<dyn Staged>>>,
 }
+
+/// Looks at what has arrived.
+pub(crate) type Check = fn(Completion) -> std::result::Result<Completion, Failure>;
 
 /// What is in flight.
 #[derive(Clone, Copy)]
@@ -53,9 +57,10 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         communicator: &Communicator,
         call: Call,
         id: OperationId,
+        check: Check,
         staged: Option<Rc<RefCell<dyn Staged>>>,
     ) -> Request<'scope> {
-        self.list(Pending { communicator: communicator.clone(), call, flight: Flight::Operation(id), staged })
+        self.list(Pending { communicator: communicator.clone(), call, flight: Flight::Operation(id), check, staged })
     }
 
     /// Starts a collective and takes charge of it.
@@ -72,7 +77,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
             None => Request::done(Ok(Status::EMPTY)),
             Some(id) => {
                 let flight = Flight::Collective(id);
-                self.list(Pending { communicator: communicator.clone(), call, flight, staged: None })
+                self.list(Pending { communicator: communicator.clone(), call, flight, check: Ok, staged: None })
             }
         })
     }
@@ -125,7 +130,7 @@ impl Pending {
             }
             Ok(Status::new(&self.communicator, completion))
         };
-        outcome.and_then(status).map_err(self.communicator.failed(self.call))
+        outcome.and_then(self.check).and_then(status).map_err(self.communicator.failed(self.call))
     }
 
     /// Where it is waited for.

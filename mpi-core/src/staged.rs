@@ -1,7 +1,7 @@
 //! Slices of plain data as the bytes that messages carry: their own where they travel directly, otherwise packed ones.
 
 use crate::Datatype;
-use crate::engine::Failure;
+use crate::engine::{Completion, Failure};
 use crate::plain::{direct, direct_mut, packed, unpack};
 
 /// A slice that is sent.
@@ -14,6 +14,16 @@ pub(crate) struct Outgoing<'a, T> {
 pub(crate) struct Incoming<'a, T> {
     values: &'a mut [T],
     packed: Vec<u8>,
+}
+
+/// Whether a message can be elements of `T`.
+#[inline(always)]
+pub(crate) fn checked<T: Datatype>(completion: Completion) -> Result<Completion, Failure> {
+    if T::SIZE > 1 && !completion.bytes.is_multiple_of(T::SIZE as u64) {
+        let Completion { source, tag, bytes, .. } = completion;
+        return Err(Failure::NotWhole { source, tag, bytes, of: std::any::type_name::<T>(), size: T::SIZE });
+    }
+    Ok(completion)
 }
 
 /// What an operation in flight needs besides the buffer it was given.

@@ -13,8 +13,9 @@ pub(super) async fn meet(team: Team<'_>, first_round: u32) -> Result<(), Failure
     let size = team.size();
     for power in 0..size.next_power_of_two().trailing_zeros() {
         let (round, distance) = (first_round + power, 1 << power);
-        if !team.tell(round, (team.rank + distance) % size)? {
-            team.hear(round, (team.rank + size - distance) % size).await;
+        let from = (team.rank + size - distance) % size;
+        if !team.tell(round, (team.rank + distance) % size, from)? {
+            team.hear(round, from).await;
         }
     }
     Ok(())

@@ -1,13 +1,13 @@
 //! Reductions of values: of one size, as elements of bytes; of any length, each message behind its length, up a tree in rank order.
 
-use std::any::Any;
-use std::cell::{Cell, RefCell};
+use std::any::{Any, type_name};
+use std::cell::RefCell;
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use rwmpi_transport::ReadSpan;
 
-use super::reduction::Reduction;
+use super::reduction::{Mishap, Reduction};
 use super::team::{Flights, Team};
 use crate::Message;
 use crate::engine::Failure;
@@ -19,25 +19,31 @@ pub(super) const NOTHING: u64 = u64::MAX;
 /// A function of two values of one size, on their bytes.
 pub(super) struct Combining<T, F> {
     function: F,
-    /// Whether some rank's contribution was no value of this type.
-    pub(super) failed: Cell<bool>,
+    mishap: Mishap,
     values: PhantomData<T>,
 }
 
 impl<T: Message, F: Fn(&T, &T) -> T> Combining<T, F> {
     pub(super) fn new(function: F) -> Self {
-        Combining { function, failed: Cell::new(false), values: PhantomData }
+        Combining { function, mishap: Mishap::default(), values: PhantomData }
+    }
+
+    /// Whether all contributions could be combined.
+    pub(super) fn outcome(&self) -> Result<(), Failure> {
+        self.mishap.outcome(type_name::<T>())
     }
 
     #[inline]
     fn combine(&self, kept: &mut [u8], other: &[u8], combine: impl Fn(&T, &T) -> T) {
-        for (kept, other) in kept.chunks_exact_mut(self.element()).zip(other.chunks_exact(self.element())) {
-            let combined = decoded(kept).and_then(|kept| encoded(&combine(&kept, &decoded(other)?)));
-            match combined {
-                Ok(bytes) => kept.copy_from_slice(bytes.bytes()),
-                Err(_) => self.failed.set(true),
+        self.mishap.guard(|| {
+            let combined = T::decode_sized(kept).and_then(|value| {
+                let other = T::decode_sized(other)?;
+                combine(&value, &other).encode_sized(kept)
+            });
+            if combined.is_err() {
+                self.mishap.no_value.set(true);
             }
-        }
+        });
     }
 }
 
@@ -50,13 +56,18 @@ impl<T: Message, F: Fn(&T, &T) -> T> Reduction for Combining<T, F> {
         self.combine(kept, earlier, |kept, earlier| (self.function)(earlier, kept));
     }
 
+    /// One value is all there is.
     fn element(&self) -> usize {
         T::FIXED_SIZE.unwrap_or(1).max(1)
+    }
+
+    fn failure(&self) -> Option<Failure> {
+        self.mishap.failure(type_name::<T>())
     }
 }
 
 /// Why a rank has nothing to pass on.
-pub(super) enum Trouble {
+pub(super) enum Obstacle {
     /// A value could not be made into bytes, or bytes into a value.
     Codec(CodecError),
     /// That rank passed nothing on.
@@ -68,32 +79,32 @@ pub(super) enum Trouble {
 /// A function of two values of any length, and what has gone wrong with it first.
 pub(super) struct AnyLength<T, F> {
     function: F,
-    trouble: RefCell<Option<Trouble>>,
+    obstacle: RefCell<Option<Obstacle>>,
     values: PhantomData<T>,
 }
 
 impl<T: Message, F: Fn(&T, &T) -> T> AnyLength<T, F> {
     pub(super) fn new(function: F) -> Self {
-        AnyLength { function, trouble: RefCell::default(), values: PhantomData }
+        AnyLength { function, obstacle: RefCell::default(), values: PhantomData }
     }
 
-    pub(super) fn into_trouble(self) -> Option<Trouble> {
-        self.trouble.into_inner()
+    pub(super) fn into_obstacle(self) -> Option<Obstacle> {
+        self.obstacle.into_inner()
     }
 
-    fn note(&self, trouble: Trouble) {
-        self.trouble.borrow_mut().get_or_insert(trouble);
+    fn note(&self, obstacle: Obstacle) {
+        self.obstacle.borrow_mut().get_or_insert(obstacle);
     }
 
     fn combine(&self, earlier: &Option<T>, later: &Option<T>) -> Option<T> {
         let (earlier, later) = (earlier.as_ref()?, later.as_ref()?);
-        // The others are to learn of a panic before it goes on: `into_trouble` gives it back.
+        // The others are to learn of a panic before it goes on: `into_obstacle` gives it back.
         let combined = catch_unwind(AssertUnwindSafe(|| (self.function)(earlier, later)));
-        combined.map_err(|panic| self.note(Trouble::Panic(panic))).ok()
+        combined.map_err(|panic| self.note(Obstacle::Panic(panic))).ok()
     }
 
     pub(super) fn encode(&self, value: &T) -> Option<Writer> {
-        encoded(value).map_err(|error| self.note(Trouble::Codec(error))).ok()
+        encoded(value).map_err(|error| self.note(Obstacle::Codec(error))).ok()
     }
 
     /// At `root`, the value made of all ranks', if there is one; elsewhere it has no meaning.
@@ -155,17 +166,17 @@ impl<T: Message, F: Fn(&T, &T) -> T> AnyLength<T, F> {
         team.receive(length[..].as_mut().into(), from).await?;
         let length = u64::from_ne_bytes(length);
         if length == NOTHING {
-            self.note(Trouble::Elsewhere(from));
+            self.note(Obstacle::Elsewhere(from));
             return Ok(None);
         }
         let mut bytes = Vec::new();
         if bytes.try_reserve_exact(length as usize).is_err() {
-            self.note(Trouble::Codec(CodecError::new(format!("there is no memory for {length} bytes"))));
+            self.note(Obstacle::Codec(CodecError::new(format!("there is no memory for {length} bytes"))));
             return Ok(None);
         }
         bytes.resize(length as usize, 0);
         team.receive(bytes[..].as_mut().into(), from).await?;
-        Ok(decoded(&bytes).map_err(|error| self.note(Trouble::Codec(error))).ok())
+        Ok(decoded(&bytes).map_err(|error| self.note(Obstacle::Codec(error))).ok())
     }
 }
 

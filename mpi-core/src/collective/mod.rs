@@ -50,7 +50,7 @@ pub(crate) use reduce::{allreduce, combine, reduce};
 pub(crate) use reduction::Reduction;
 pub(crate) use scan::scan;
 pub(crate) use scratch::Scratch;
-pub(crate) use team::Team;
+pub(crate) use team::{Team, Trouble};
 
 /// What a collective does once its arguments have been checked: called with the ranks that take part.
 trait Plan: AsyncFnOnce(Team<'_>) -> std::result::Result<(), Failure> {}
@@ -64,7 +64,8 @@ impl Communicator {
 
     pub(crate) fn team(&self, tag: u32, waits: bool) -> Team<'_> {
         let (process, peers) = (self.process(), self.group().peers());
-        Team { process, peers, rank: self.rank(), context: self.context() + context::COLLECTIVE, tag, waits }
+        let context = self.context() + context::COLLECTIVE;
+        Team { process, peers, rank: self.rank(), context, tag, waits, trouble: None, poisons: false }
     }
 
     /// The typed collectives are those within one group.
@@ -83,8 +84,10 @@ impl Communicator {
         plan: impl AsyncFnOnce(Team<'_>) -> std::result::Result<R, Failure>,
     ) -> Result<R> {
         self.check_one_group(call)?;
-        let team = self.team(self.next_collective(), true);
-        self.process().drive(pin!(plan(team))).map_err(self.failed(call))
+        let trouble = Trouble::default();
+        let team = Team { trouble: Some(&trouble), poisons: true, ..self.team(self.next_collective(), true) };
+        let result = self.process().drive(pin!(plan(team)));
+        result.and_then(|result| settled(result, &trouble)).map_err(self.failed(call))
     }
 
     /// The nonblocking form of a collective.
@@ -96,6 +99,15 @@ impl Communicator {
     ) -> Result<Request<'scope>> {
         self.check_one_group(call)?;
         let (communicator, tag) = (self.clone(), self.next_nonblocking_collective());
-        scope.begin(self, call, async move { plan(communicator.team(tag, false)).await })
+        scope.begin(self, call, async move {
+            let trouble = Trouble::default();
+            plan(Team { trouble: Some(&trouble), poisons: true, ..communicator.team(tag, false) }).await?;
+            settled((), &trouble)
+        })
     }
+}
+
+/// The result of a collective that has come to its end, unless something has gone wrong on the way.
+fn settled<R>(result: R, trouble: &Trouble) -> std::result::Result<R, Failure> {
+    trouble.get().map_or(Ok(result), Err)
 }

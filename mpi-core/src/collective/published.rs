@@ -66,16 +66,22 @@ impl<'a> Team<'a> {
         let len = size_of_val(&told[0]);
         let sent = ReadSpan::from(bytemuck::cast_slice(&told));
         let received = WriteSpan::from(bytemuck::cast_slice_mut(&mut heard));
-        send_to_all(self, |rank| sent.part(rank * len, len), |rank| received.part(rank * len, len)).await?;
+        send_to_all(self.always_sends(), |rank| sent.part(rank * len, len), |rank| received.part(rank * len, len))
+            .await?;
         Ok(Published::new(self, &heard))
     }
 
     /// As [`Team::publish`], only `root`'s memory, as its first piece.
     pub(crate) async fn publish_from(self, root: usize, data: ReadSpan<'_>) -> Result<Option<Published<'a>>, Failure> {
         let mut told = if self.rank == root { self.tell_where(data) } else { Told::zeroed() };
-        tree(self, WriteSpan::from(bytemuck::bytes_of_mut(&mut told)), root).await?;
+        tree(self.always_sends(), WriteSpan::from(bytemuck::bytes_of_mut(&mut told)), root).await?;
         let told: Addresses = SmallVec::from_elem([told, Told::zeroed()], self.size());
         Ok(Published::new(self, &told))
+    }
+
+    /// What is told by this team says what happens next, so it is told in any case.
+    fn always_sends(self) -> Self {
+        Team { poisons: false, ..self }
     }
 
     fn tell_where(self, span: ReadSpan<'_>) -> Told {
@@ -129,17 +135,17 @@ impl<'a> Published<'a> {
             }
             for rank in 1..me {
                 self.read(rank, which, offset + done, theirs)?;
-                append(op, earlier, theirs.as_read());
+                append(self.team, op, earlier, theirs.as_read());
             }
             if own.start() != kept.start() {
                 own.copy_to(kept);
             }
             if me > 0 {
-                prepend(op, earlier.as_read(), kept);
+                prepend(self.team, op, earlier.as_read(), kept);
             }
             for rank in me + 1..self.team.size() {
                 self.read(rank, which, offset + done, theirs)?;
-                append(op, kept, theirs.as_read());
+                append(self.team, op, kept, theirs.as_read());
             }
             done += len;
         }

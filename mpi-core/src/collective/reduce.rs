@@ -117,7 +117,7 @@ async fn tree(
         }
         if rank + bit < size {
             team.receive(received, rank + bit).await?;
-            append(op, kept, received.as_read());
+            append(team, op, kept, received.as_read());
         }
         bit <<= 1;
     }
@@ -193,7 +193,7 @@ async fn doubling(team: Team<'_>, data: WriteSpan<'_>, op: &dyn Reduction) -> Re
         return team.receive(data, rank - 1).await;
     } else {
         team.receive(received, rank + 1).await?;
-        append(op, data, received.as_read());
+        append(team, op, data, received.as_read());
         rank / 2
     };
     let rank_of = |actor: usize| if actor < pairs { 2 * actor } else { actor + pairs };
@@ -202,9 +202,9 @@ async fn doubling(team: Team<'_>, data: WriteSpan<'_>, op: &dyn Reduction) -> Re
         let partner = rank_of(actor ^ bit);
         team.exchange(data.as_read(), partner, received, partner).await?;
         if actor & bit == 0 {
-            append(op, data, received.as_read());
+            append(team, op, data, received.as_read());
         } else {
-            prepend(op, received.as_read(), data);
+            prepend(team, op, received.as_read(), data);
         }
         bit <<= 1;
     }
@@ -226,7 +226,7 @@ pub(crate) async fn combine<'s>(
     send_to_all(team, part, |rank| received.part(rank * stride, len)).await?;
     received.part(0, len).as_read().copy_to(result);
     for rank in 1..team.size() {
-        append(op, result, received.part(rank * stride, len).as_read());
+        append(team, op, result, received.part(rank * stride, len).as_read());
     }
     Ok(())
 }

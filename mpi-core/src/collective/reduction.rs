@@ -1,8 +1,9 @@
 //! What reductions do to bytes.
 
-use std::any::type_name;
+use std::any::{Any, type_name};
 use std::cell::Cell;
 use std::marker::PhantomData;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use crate::Datatype;
 use crate::engine::Failure;
@@ -17,27 +18,67 @@ pub(crate) trait Reduction {
     fn prepend(&self, earlier: &[u8], kept: &mut [u8]);
     /// Size of an element, bytes.
     fn element(&self) -> usize;
+    /// Why elements could not be combined, if some could not.
+    fn failure(&self) -> Option<Failure> {
+        None
+    }
+}
+
+/// What has gone wrong with a function of the program's.
+#[derive(Default)]
+pub(crate) struct Mishap {
+    /// Whether some rank's contribution was no value.
+    pub(super) no_value: Cell<bool>,
+    panic: Cell<Option<Box<dyn Any + Send>>>,
+    has_panicked: Cell<bool>,
+}
+
+impl Mishap {
+    /// Calls the function. The other ranks are to learn of a panic before it goes on, by [`Mishap::outcome`].
+    #[inline]
+    pub(super) fn guard(&self, combine: impl FnOnce()) {
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(combine)) {
+            self.panic.set(Some(panic));
+            self.has_panicked.set(true);
+        }
+    }
+
+    #[inline]
+    pub(super) fn failure(&self, of: &'static str) -> Option<Failure> {
+        match (self.has_panicked.get(), self.no_value.get()) {
+            (false, false) => None,
+            (true, _) => Some(Failure::Panicked),
+            (_, true) => Some(Failure::NoValue { place: None, of }),
+        }
+    }
+
+    /// At the end of the collective.
+    ///
+    /// # Panics
+    /// If the function did, with its message.
+    pub(super) fn outcome(&self, of: &'static str) -> Result<(), Failure> {
+        if let Some(panic) = self.panic.take() {
+            resume_unwind(panic);
+        }
+        self.failure(of).map_or(Ok(()), Err)
+    }
 }
 
 /// A function of two elements, applied element by element.
 pub(crate) struct Elementwise<T, F> {
     function: F,
-    /// Whether some rank's contribution was no value of the elements' type.
-    failed: Cell<bool>,
+    mishap: Mishap,
     elements: PhantomData<T>,
 }
 
 impl<T: Datatype, F: Fn(&T, &T) -> T> Elementwise<T, F> {
     pub(crate) fn new(function: F) -> Self {
-        Elementwise { function, failed: Cell::new(false), elements: PhantomData }
+        Elementwise { function, mishap: Mishap::default(), elements: PhantomData }
     }
 
     /// Whether all contributions could be combined.
     pub(crate) fn outcome(&self) -> Result<(), Failure> {
-        match self.failed.get() {
-            false => Ok(()),
-            true => Err(Failure::NoValue { place: None, of: type_name::<T>() }),
-        }
+        self.mishap.outcome(type_name::<T>())
     }
 
     /// `kept = combine(kept, other)`, element by element.
@@ -46,14 +87,17 @@ impl<T: Datatype, F: Fn(&T, &T) -> T> Elementwise<T, F> {
         if T::DIRECT
             && let (Some(kept), Some(other)) = (direct_values_mut::<T>(kept), direct_values::<T>(other))
         {
-            return kept.iter_mut().zip(other).for_each(|(kept, other)| *kept = combine(kept, other));
+            let combine = || kept.iter_mut().zip(other).for_each(|(kept, other)| *kept = combine(kept, other));
+            return self.mishap.guard(combine);
         }
-        for (kept, other) in kept.chunks_exact_mut(self.element()).zip(other.chunks_exact(self.element())) {
-            match (T::unpack(kept), T::unpack(other)) {
-                (Some(value), Some(other)) => combine(&value, &other).pack(kept),
-                _ => self.failed.set(true),
+        self.mishap.guard(|| {
+            for (kept, other) in kept.chunks_exact_mut(self.element()).zip(other.chunks_exact(self.element())) {
+                match (T::unpack(kept), T::unpack(other)) {
+                    (Some(value), Some(other)) => combine(&value, &other).pack(kept),
+                    _ => self.mishap.no_value.set(true),
+                }
             }
-        }
+        });
     }
 }
 
@@ -68,5 +112,9 @@ impl<T: Datatype, F: Fn(&T, &T) -> T> Reduction for Elementwise<T, F> {
 
     fn element(&self) -> usize {
         T::SIZE.max(1)
+    }
+
+    fn failure(&self) -> Option<Failure> {
+        self.mishap.failure(type_name::<T>())
     }
 }

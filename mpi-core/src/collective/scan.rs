@@ -29,10 +29,10 @@ pub(crate) async fn scan(
         }
         flights.await?;
         if rank >= distance {
-            prepend(op, received.as_read(), data);
+            prepend(team, op, received.as_read(), data);
             match before {
                 Some(before) if distance == 1 => received.as_read().copy_to(before),
-                Some(before) => prepend(op, received.as_read(), before),
+                Some(before) => prepend(team, op, received.as_read(), before),
                 None => {}
             }
         }

@@ -32,13 +32,23 @@ impl Scratch {
 }
 
 /// `kept = kept ∘ later`.
-pub(crate) fn append(op: &dyn Reduction, kept: WriteSpan<'_>, later: ReadSpan<'_>) {
-    with_slices(kept, later, |kept, later| op.append(kept, later));
+pub(crate) fn append(team: Team<'_>, op: &dyn Reduction, kept: WriteSpan<'_>, later: ReadSpan<'_>) {
+    reduce(team, op, || with_slices(kept, later, |kept, later| op.append(kept, later)));
 }
 
 /// `kept = earlier ∘ kept`.
-pub(crate) fn prepend(op: &dyn Reduction, earlier: ReadSpan<'_>, kept: WriteSpan<'_>) {
-    with_slices(kept, earlier, |kept, earlier| op.prepend(earlier, kept));
+pub(crate) fn prepend(team: Team<'_>, op: &dyn Reduction, earlier: ReadSpan<'_>, kept: WriteSpan<'_>) {
+    reduce(team, op, || with_slices(kept, earlier, |kept, earlier| op.prepend(earlier, kept)));
+}
+
+/// What is no contribution is not combined, and a rank whose operation fails has none.
+fn reduce(team: Team<'_>, op: &dyn Reduction, combine: impl FnOnce()) {
+    if !team.is_in_trouble() {
+        combine();
+        if let Some(failure) = op.failure() {
+            team.note(failure);
+        }
+    }
 }
 
 fn with_slices(changed: WriteSpan<'_>, read: ReadSpan<'_>, f: impl FnOnce(&mut [u8], &[u8])) {

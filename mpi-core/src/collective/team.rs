@@ -4,6 +4,7 @@
 //! collective, two ranks exchange messages in the order that the algorithm says.
 #![allow(unsafe_code)]
 
+use std::cell::Cell;
 use std::future::{Future, poll_fn};
 use std::marker::PhantomData;
 use std::pin::Pin;
@@ -13,7 +14,7 @@ use rwmpi_protocol::Pattern;
 use rwmpi_transport::{ReadSpan, WriteSpan};
 use smallvec::SmallVec;
 
-use crate::engine::{Failure, OperationId, Received, SendMode};
+use crate::engine::{Completion, Failure, OperationId, Outcome, Received, SendMode};
 use crate::process::Process;
 use crate::waiting::Awaited;
 
@@ -29,19 +30,62 @@ pub(crate) struct Team<'a> {
     pub(crate) tag: u32,
     /// Whether the caller does nothing but wait for the collective: then looking at a queue for a while beats posting a receive.
     pub(crate) waits: bool,
+    /// What has gone wrong here first. `None` where a message of another length than expected is nobody's mistake.
+    pub(crate) trouble: Option<&'a Trouble>,
+    /// Whether a rank that is in trouble sends nothing in place of its data, so that all who depend on them learn of it. Not where
+    /// what is sent says what will be sent next.
+    pub(crate) poisons: bool,
 }
+
+/// What has gone wrong in a collective on this rank, which takes part to its end all the same: otherwise others would wait in vain.
+pub(crate) type Trouble = Cell<Option<Failure>>;
 
 /// Messages in flight that use memory borrowed for `'a`. Dropping it cancels those that can be and waits for the others, so
 /// it must not be forgotten.
 pub(crate) struct Flights<'a> {
     team: Team<'a>,
-    ids: SmallVec<[OperationId; 4]>,
+    /// With the number of bytes expected.
+    ids: SmallVec<[(OperationId, u64); 4]>,
     memory: PhantomData<(&'a [u8], &'a mut [u8])>,
 }
+
+/// In place of a number of bytes expected: it is a send.
+const SENT: u64 = u64::MAX;
 
 impl<'a> Team<'a> {
     pub(crate) fn size(&self) -> usize {
         self.peers.len()
+    }
+
+    /// Something has gone wrong on this rank.
+    #[cold]
+    pub(crate) fn note(&self, failure: Failure) {
+        if let Some(trouble) = self.trouble {
+            trouble.set(trouble.get().or(Some(failure)));
+        }
+    }
+
+    pub(crate) fn is_in_trouble(&self) -> bool {
+        self.trouble.is_some_and(|trouble| trouble.get().is_some())
+    }
+
+    /// Where a message has been received: whether it is what was expected. An error that ends the collective is one of the transport.
+    #[inline]
+    fn check(&self, received: Outcome, expected: u64) -> Result<(), Failure> {
+        match received {
+            Ok(completion) if completion.bytes == expected || expected == SENT => Ok(()),
+            Ok(Completion { source, bytes: 0, .. }) => {
+                self.note(Failure::Nothing { source });
+                Ok(())
+            }
+            Ok(Completion { source, bytes, .. }) | Err(Failure::Truncated { source, bytes, .. })
+                if self.trouble.is_some() =>
+            {
+                self.note(Failure::WrongLength { source, bytes, expected });
+                Ok(())
+            }
+            other => other.map(drop),
+        }
     }
 
     pub(crate) fn flights(self) -> Flights<'a> {
@@ -80,20 +124,30 @@ impl<'a> Team<'a> {
         flights.await
     }
 
-    /// One round of a barrier: tells `to`; whether this rank has been told already by whoever has it as its `to`.
-    pub(crate) fn tell(&self, round: u32, to: usize) -> Result<bool, Failure> {
+    /// One round of a barrier: tells `to`; whether this rank has been told already by `by`, who has it as its `to`. Who is told by a
+    /// rank in trouble is in trouble, too.
+    pub(crate) fn tell(&self, round: u32, to: usize, by: usize) -> Result<bool, Failure> {
         let step = [self.context, self.tag, round];
         let mut engine = self.process.engine();
-        engine.barrier_signal(self.peers[to], step)?;
-        Ok(engine.barrier_arrived(step))
+        engine.barrier_signal(self.peers[to], step, self.is_in_trouble())?;
+        let told = engine.barrier_arrived(step);
+        drop(engine);
+        Ok(told.map(|in_trouble| self.told(in_trouble, by)).is_some())
+    }
+
+    fn told(&self, in_trouble: bool, by: usize) {
+        if in_trouble {
+            self.note(Failure::Nothing { source: self.peers[by] });
+        }
     }
 
     /// Waits to be told by `from`.
     pub(crate) async fn hear(&self, round: u32, from: usize) {
         let step = [self.context, self.tag, round];
         poll_fn(|_| {
-            if self.process.engine().barrier_arrived(step) {
-                return Poll::Ready(());
+            let told = self.process.engine().barrier_arrived(step);
+            if let Some(in_trouble) = told {
+                return Poll::Ready(self.told(in_trouble, from));
             }
             self.process.now_awaits(Awaited::Step(self.peers[from]));
             Poll::Pending
@@ -127,9 +181,11 @@ impl<'a> Flights<'a> {
     #[inline]
     pub(crate) fn send(&mut self, data: ReadSpan<'a>, to: usize) -> Result<(), Failure> {
         let Team { process, peers, context, tag, .. } = self.team;
+        let data = if self.team.poisons && self.team.is_in_trouble() { ReadSpan::EMPTY } else { data };
         // SAFETY: `self` keeps the operation and completes it before `'a`, for which the memory is valid, ends.
         let data = unsafe { ReadSpan::new(data.start(), data.len()) };
-        self.ids.extend(process.engine().start_send(peers[to], context, tag, data, SendMode::Standard)?);
+        let started = process.engine().start_send(peers[to], context, tag, data, SendMode::Standard)?;
+        self.ids.extend(started.map(|id| (id, SENT)));
         Ok(())
     }
 
@@ -138,7 +194,8 @@ impl<'a> Flights<'a> {
     pub(crate) fn receive(&mut self, into: WriteSpan<'a>, from: usize) -> Result<(), Failure> {
         // SAFETY: as in `send`.
         let into = unsafe { WriteSpan::new(into.start(), into.len()) };
-        self.ids.push(self.team.process.engine().start_receive(self.team.pattern(from), into.into())?);
+        let id = self.team.process.engine().start_receive(self.team.pattern(from), into.into())?;
+        self.ids.push((id, into.len() as u64));
         Ok(())
     }
 
@@ -149,15 +206,17 @@ impl<'a> Flights<'a> {
         let into = unsafe { WriteSpan::new(into.start(), into.len()) };
         let mut engine = self.team.process.engine();
         let pattern = self.team.pattern(from);
-        let received = if self.team.waits {
-            engine.receive_patiently(pattern, into)?
-        } else {
-            engine.receive(pattern, into, 1)?
+        let received =
+            if self.team.waits { engine.receive_patiently(pattern, into) } else { engine.receive(pattern, into, 1) };
+        let outcome = match received {
+            Ok(Received::Later(id)) => {
+                self.ids.push((id, into.len() as u64));
+                return Ok(());
+            }
+            Ok(Received::Now(completion)) => Ok(completion),
+            Err(failure) => Err(failure),
         };
-        if let Received::Later(id) = received {
-            self.ids.push(id);
-        }
-        Ok(())
+        self.team.check(outcome, into.len() as u64)
     }
 }
 
@@ -171,13 +230,13 @@ impl Future for Flights<'_> {
             return Poll::Ready(Ok(()));
         }
         let mut engine = self.team.process.engine();
-        while let Some(&id) = self.ids.last() {
+        while let Some(&(id, expected)) = self.ids.last() {
             let Some(outcome) = engine.collect(id) else {
                 self.team.process.now_awaits(Awaited::Operation(id));
                 return Poll::Pending;
             };
             self.ids.pop();
-            outcome?;
+            self.team.check(outcome, expected)?;
         }
         Poll::Ready(Ok(()))
     }
@@ -186,11 +245,11 @@ impl Future for Flights<'_> {
 impl Flights<'_> {
     #[cold]
     fn end(&mut self) {
-        for &id in &self.ids {
+        for &(id, _) in &self.ids {
             // What can't be cancelled is waited for; where even that fails, the transport has, and nothing will come.
             let _ = self.team.process.engine().cancel(id);
         }
-        for id in std::mem::take(&mut self.ids) {
+        for (id, _) in std::mem::take(&mut self.ids) {
             let _ = self.team.process.wait(id);
         }
     }

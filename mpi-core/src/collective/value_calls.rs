@@ -3,6 +3,7 @@
 use std::pin::pin;
 
 use super::values::{Values, encode_parts};
+use super::{Team, Trouble};
 use crate::activity::Call;
 use crate::owned::spawn;
 use crate::{Communicator, Message, Request, Result};
@@ -16,12 +17,13 @@ impl Communicator {
     fn complete_values<R>(&self, call: Call, size: usize, plan: impl ValuePlan<R>) -> Result<R> {
         self.check_one_group(call)?;
         self.begin(call, size);
-        let team = self.team(self.next_collective(), true);
+        let trouble = Trouble::default();
+        let team = Team { trouble: Some(&trouble), ..self.team(self.next_collective(), true) };
         let collective = plan(Values { communicator: self, call, team });
         let mut collective = pin!(collective);
         let driven =
             self.process().drive(pin!(std::future::poll_fn(|context| collective.as_mut().poll(context).map(Ok))));
-        driven.map_err(self.failed(call))?
+        driven.map_err(self.failed(call)).and_then(|result| self.settled(call, result, &trouble))
     }
 
     /// The nonblocking one.
@@ -35,9 +37,16 @@ impl Communicator {
         self.begin(call, size);
         let (communicator, tag) = (self.clone(), self.next_nonblocking_collective());
         spawn(self, call, async move {
-            let team = communicator.team(tag, false);
-            plan(Values { communicator: &communicator, call, team }).await
+            let trouble = Trouble::default();
+            let team = Team { trouble: Some(&trouble), ..communicator.team(tag, false) };
+            let result = plan(Values { communicator: &communicator, call, team }).await;
+            communicator.settled(call, result, &trouble)
         })
+    }
+
+    /// What a collective has come to, unless this rank was sent what it could not expect.
+    fn settled<R>(&self, call: Call, result: Result<R>, trouble: &Trouble) -> Result<R> {
+        result.and_then(|result| trouble.get().map_or(Ok(result), |failure| Err(self.failed(call)(failure))))
     }
 
     /// `root`'s value to all; what the others give is ignored.

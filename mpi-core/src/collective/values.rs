@@ -11,8 +11,8 @@ use std::panic::resume_unwind;
 
 use rwmpi_transport::{ReadSpan, WriteSpan};
 
-use super::combining::{AnyLength, Combining, NOTHING, Trouble};
-use super::{Team, allgather, allreduce, alltoall, broadcast, gather, reduce, scatter};
+use super::combining::{AnyLength, Combining, NOTHING, Obstacle};
+use super::{Team, Trouble, allgather, allreduce, alltoall, broadcast, gather, reduce, scatter};
 use crate::activity::Call;
 use crate::engine::Failure;
 use crate::error::{Error, ErrorClass};
@@ -120,11 +120,13 @@ impl Values<'_> {
 
     pub(super) async fn allreduce<T: Message>(self, value: T, op: impl Fn(&T, &T) -> T) -> Result<T> {
         if let Some(size) = T::FIXED_SIZE {
-            let mut bytes = self.sized(&value, size)?;
+            let (mut bytes, own) = self.sized(&value, size);
             let op = Combining::new(op);
             let place = WriteSpan::from(&mut bytes[..]);
-            allreduce(self.team, place.as_read(), place, &op).await.map_err(|failure| self.failed(failure))?;
-            return self.combined(&bytes, &op);
+            allreduce(self.poisoning(), place.as_read(), place, &op).await.map_err(|failure| self.failed(failure))?;
+            own?;
+            self.settle(op.outcome())?;
+            return self.decoded(&bytes, None);
         }
         let combining = AnyLength::new(op);
         let reduced = combining.reduce(self.team, value, 0).await.map_err(|failure| self.failed(failure))?;
@@ -141,12 +143,14 @@ impl Values<'_> {
     pub(super) async fn reduce<T: Message>(self, value: T, op: impl Fn(&T, &T) -> T, root: usize) -> Result<Option<T>> {
         let at_root = self.team.rank == root;
         if let Some(size) = T::FIXED_SIZE {
-            let (bytes, mut result) = (self.sized(&value, size)?, room(size));
+            let ((bytes, own), mut result) = (self.sized(&value, size), room(size));
             let op = Combining::new(op);
             let place = WriteSpan::from(&mut result[..]);
-            let reduced = reduce(self.team, bytes[..].as_ref().into(), place, &op, root).await;
+            let reduced = reduce(self.poisoning(), bytes[..].as_ref().into(), place, &op, root).await;
             reduced.map_err(|failure| self.failed(failure))?;
-            return at_root.then(|| self.combined(&result, &op)).transpose();
+            own?;
+            self.settle(op.outcome())?;
+            return at_root.then(|| self.decoded(&result, None)).transpose();
         }
         let combining = AnyLength::new(op);
         let reduced = combining.reduce(self.team, value, root).await.map_err(|failure| self.failed(failure))?;
@@ -162,31 +166,37 @@ impl Values<'_> {
         Ok((scanned.0.ok_or_else(|| self.nothing::<T>(self.team.rank))?, scanned.1))
     }
 
-    /// A value's bytes, of which there are `size`.
-    fn sized<T: Message>(&self, value: &T, size: usize) -> Result<Room> {
-        let mut bytes = Room::from_slice(self.encoded(value)?.bytes());
-        bytes.resize(size, 0);
-        Ok(bytes)
+    /// A value's bytes, of which there are `size`. A rank that has none takes part all the same, in trouble.
+    fn sized<T: Message>(&self, value: &T, size: usize) -> (Room, Result<()>) {
+        let mut bytes = room(size);
+        let encoded = value.encode_sized(&mut bytes).map_err(|error| {
+            self.team.note(Failure::Nothing { source: self.team.peers[self.team.rank] });
+            self.communicator.not_encoded::<T>(self.call, &error)
+        });
+        (bytes, encoded)
     }
 
-    /// What a reduction of values of one size has come to.
-    fn combined<T: Message, F>(&self, bytes: &[u8], op: &Combining<T, F>) -> Result<T> {
-        if op.failed.get() {
-            return Err(self.failed(Failure::NoValue { place: None, of: type_name::<T>() }));
-        }
-        self.decoded(bytes, None)
+    /// The ranks where all messages are data.
+    fn poisoning(&self) -> Team<'_> {
+        Team { poisons: true, ..self.team }
+    }
+
+    /// What a reduction of values of one size has come to: what went wrong here, or what this rank was told.
+    fn settle(&self, outcome: std::result::Result<(), Failure>) -> Result<()> {
+        let told = self.team.trouble.and_then(Trouble::get).map_or(Ok(()), Err);
+        outcome.and(told).map_err(|failure| self.failed(failure))
     }
 
     /// What has gone wrong here in a reduction of values of any length. If the operation has panicked, it does so now.
     fn outcome<T: Message, F: Fn(&T, &T) -> T>(&self, combining: AnyLength<T, F>) -> Result<()> {
-        match combining.into_trouble() {
+        match combining.into_obstacle() {
             None => Ok(()),
-            Some(Trouble::Codec(error)) => {
+            Some(Obstacle::Codec(error)) => {
                 let what = format!("a {} could not be passed on: {error}", type_name::<T>());
                 Err(Error::argument(ErrorClass::Datatype, self.communicator, self.call, what))
             }
-            Some(Trouble::Elsewhere(rank)) => Err(self.nothing::<T>(rank)),
-            Some(Trouble::Panic(panic)) => resume_unwind(panic),
+            Some(Obstacle::Elsewhere(rank)) => Err(self.nothing::<T>(rank)),
+            Some(Obstacle::Panic(panic)) => resume_unwind(panic),
         }
     }
 

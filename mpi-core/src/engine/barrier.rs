@@ -10,6 +10,9 @@ use super::{Engine, Failure, wire};
 /// One step: context, number of the barrier, round.
 pub(crate) type Step = [u32; 3];
 
+/// On the wire, in a round: something has gone wrong with what the barrier is for.
+const IN_TROUBLE: u32 = 1 << 31;
+
 /// Steps that have arrived and were not waited for yet. Few: a peer is rarely more than one barrier ahead.
 #[derive(Debug, Default)]
 pub(crate) struct Rounds(Vec<Step>);
@@ -19,22 +22,30 @@ impl Rounds {
         self.0.push(step);
     }
 
-    fn take(&mut self, step: Step) -> bool {
-        let place = self.0.iter().position(|&arrived| arrived == step);
-        place.map(|place| self.0.swap_remove(place)).is_some()
+    /// Whether that step has arrived, and then whether in trouble.
+    fn take(&mut self, [context, number, round]: Step) -> Option<bool> {
+        let is_it = |arrived: &Step| [arrived[0], arrived[1], arrived[2] & !IN_TROUBLE] == [context, number, round];
+        let place = self.0.iter().position(is_it)?;
+        Some(self.0.swap_remove(place)[2] & IN_TROUBLE != 0)
     }
 }
 
 impl<F: Fabric> Engine<F> {
-    /// Tells `peer` that this rank has reached `step`.
-    pub(crate) fn barrier_signal(&mut self, peer: u32, [context, number, round]: Step) -> Result<(), Failure> {
+    /// Tells `peer` that this rank has reached `step`, perhaps in trouble.
+    pub(crate) fn barrier_signal(
+        &mut self,
+        peer: u32,
+        [context, number, round]: Step,
+        in_trouble: bool,
+    ) -> Result<(), Failure> {
         self.check_alive()?;
+        let round = if in_trouble { round | IN_TROUBLE } else { round };
         let header = [wire::BARRIER, context, round, number];
         self.push_cell(peer, header, &[], None).map_err(|failure| self.poisoned(failure))
     }
 
-    /// Whether a peer has said so to this rank; each is told once.
-    pub(crate) fn barrier_arrived(&mut self, step: Step) -> bool {
+    /// Whether a peer has said so to this rank, and then whether in trouble; each is told once.
+    pub(crate) fn barrier_arrived(&mut self, step: Step) -> Option<bool> {
         self.rounds.take(step)
     }
 }

@@ -46,6 +46,14 @@ pub(crate) enum Failure {
     Push(PushError),
     /// Unexpected messages hold more memory than the limit allows.
     UnexpectedLimit { source: u32, bytes: u64, limit: u64 },
+    /// What arrived has another length than all ranks of a collective must agree on.
+    WrongLength { source: u32, bytes: u64, expected: u64 },
+    /// What arrived is no whole number of elements.
+    NotWhole { source: u32, tag: u32, bytes: u64, of: &'static str, size: usize },
+    /// Somebody whose contribution this rank depends on had none.
+    Nothing { source: u32 },
+    /// The program's operation panicked on this rank.
+    Panicked,
     /// What arrived (at that place of a buffer) is no value of its elements' type.
     NoValue { place: Option<usize>, of: &'static str },
     /// The rank that gives out a context for a new communicator has none left.

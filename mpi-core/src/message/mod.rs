@@ -67,6 +67,23 @@ pub trait Message: Sized {
     /// The bytes are none.
     fn decode(from: &mut Reader<'_>) -> Result<Self, CodecError>;
 
+    /// Writes the bytes of a value of a type with a fixed size, which `to` has room for.
+    #[doc(hidden)]
+    fn encode_sized(&self, to: &mut [u8]) -> Result<(), CodecError> {
+        let bytes = encoded(self)?;
+        match bytes.bytes().len() == to.len() {
+            true => to.copy_from_slice(bytes.bytes()),
+            false => return Err(CodecError::new(format!("it has not {} bytes", to.len()))),
+        }
+        Ok(())
+    }
+
+    /// The value that these bytes are, of a type with a fixed size.
+    #[doc(hidden)]
+    fn decode_sized(bytes: &[u8]) -> Result<Self, CodecError> {
+        decoded(bytes)
+    }
+
     /// As [`Message::encode`], where the value is all of the message.
     ///
     /// # Errors

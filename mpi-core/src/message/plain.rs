@@ -17,7 +17,19 @@ pub fn encode<T: Datatype>(value: &T, to: &mut Writer) -> Result<(), CodecError>
 #[inline]
 pub fn decode<T: Datatype>(from: &mut Reader<'_>) -> Result<T, CodecError> {
     let bytes = from.take(T::SIZE)?;
-    T::unpack(bytes).ok_or_else(|| CodecError::new(format!("{bytes:?} are no {}", type_name::<T>())))
+    T::unpack(bytes).ok_or_else(|| no_value::<T>(bytes))
+}
+
+/// The value that is packed in these bytes, and nothing else.
+#[inline]
+pub fn decode_sized<T: Datatype>(bytes: &[u8]) -> Result<T, CodecError> {
+    let value = if bytes.len() == T::SIZE { T::unpack(bytes) } else { None };
+    value.ok_or_else(|| no_value::<T>(bytes))
+}
+
+#[cold]
+fn no_value<T>(bytes: &[u8]) -> CodecError {
+    CodecError::new(format!("{bytes:?} are no {}", type_name::<T>()))
 }
 
 /// Appends packed values: in one piece, if their memory is their packed form.

@@ -26,6 +26,15 @@ macro_rules! message_of_plain_data {
             $crate::message::plain::decode(from)
         }
         #[inline]
+        fn encode_sized(&self, to: &mut [u8]) -> ::core::result::Result<(), $crate::message::CodecError> {
+            $crate::Datatype::pack(self, to);
+            ::core::result::Result::Ok(())
+        }
+        #[inline]
+        fn decode_sized(bytes: &[u8]) -> ::core::result::Result<Self, $crate::message::CodecError> {
+            $crate::message::plain::decode_sized(bytes)
+        }
+        #[inline]
         fn encode_all(
             values: &[Self],
             to: &mut $crate::message::Writer,

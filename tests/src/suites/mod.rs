@@ -8,6 +8,7 @@ pub mod collectives;
 pub mod communicators;
 pub mod intercommunicators;
 pub mod long_collectives;
+pub mod mistakes;
 pub mod nonblocking_collectives;
 pub mod plain_data;
 pub mod point_to_point;
@@ -27,6 +28,7 @@ pub fn all() -> impl Iterator<Item = &'static Check> {
         communicators::CHECKS,
         intercommunicators::CHECKS,
         long_collectives::CHECKS,
+        mistakes::CHECKS,
         nonblocking_collectives::CHECKS,
         plain_data::CHECKS,
         point_to_point::CHECKS,

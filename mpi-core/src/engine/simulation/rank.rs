@@ -104,7 +104,7 @@ impl<'run> Rank<'run> {
             self.receive_blocking(any, WriteSpan::EMPTY).err(),
             self.receive_blocking(Pattern { source: Some(other), ..any }, WriteSpan::EMPTY).err(),
             self.engine.start_receive(any, WriteSpan::EMPTY).err(),
-            self.engine.barrier_signal(other, [BARRIERS, 0, 0]).err(),
+            self.engine.barrier_signal(other, [BARRIERS, 0, 0], false).err(),
         ];
         if reports != [Some(failure); 6] {
             self.violated(format!("after {failure:?} rank {} reports {reports:?}", self.me));
@@ -465,8 +465,8 @@ impl<'run> Rank<'run> {
         let mut round = 0;
         while distance < ranks {
             let step = [BARRIERS, number, round];
-            self.engine.barrier_signal(((self.me + distance) % ranks) as u32, step)?;
-            self.wait_until(|engine| engine.barrier_arrived(step).then_some(()))?;
+            self.engine.barrier_signal(((self.me + distance) % ranks) as u32, step, false)?;
+            self.wait_until(|engine| engine.barrier_arrived(step))?;
             (distance, round) = (distance * 2, round + 1);
         }
         Ok(())

@@ -1,0 +1,134 @@
+//! Mistakes of the program that only show when it runs: an error on the ranks concerned, and nobody waits in vain.
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+use rwmpi::{Error, ErrorClass, Result, Universe, op, owning};
+
+use super::Check;
+
+/// The checks of this suite.
+pub const CHECKS: &[Check] = &[
+    ("a_panic_in_any_reduction_hangs_nobody", a_panic_in_any_reduction_hangs_nobody),
+    ("a_panic_in_any_reduction_of_values_hangs_nobody", a_panic_in_any_reduction_of_values_hangs_nobody),
+    ("lengths_that_differ_are_an_error", lengths_that_differ_are_an_error),
+    ("half_an_element_is_an_error", half_an_element_is_an_error),
+];
+
+/// The sum, unless a value from the last rank meets rank 0's.
+fn touchy(size: usize) -> impl Fn(&u64, &u64) -> u64 + Copy + 'static {
+    move |a, b| {
+        if size > 1 && (*a % 1000 == 0) && *b / 1000 == size as u64 {
+            resume_unwind(Box::new("no more"));
+        }
+        // Of the ranks seen so far the first and the last one.
+        a % 1000 + b / 1000 * 1000
+    }
+}
+
+/// What rank `rank` has: its own number, as first and as last.
+fn own(rank: usize, len: usize) -> Vec<u64> {
+    vec![rank as u64 + 1000 * (rank as u64 + 1); len]
+}
+
+/// How often somebody panicked, and how many were told, of all ranks.
+fn outcomes<R>(universe: &Universe, call: impl FnOnce() -> Result<R>) -> Result<[usize; 2]> {
+    let here = match catch_unwind(AssertUnwindSafe(call)) {
+        Err(panic) => {
+            assert_eq!(panic.downcast_ref(), Some(&"no more"));
+            [1, 0]
+        }
+        Ok(Err(error)) => {
+            assert!(
+                error.to_string().contains("nothing to pass on") || error.to_string().contains("had no"),
+                "{error}"
+            );
+            [0, 1]
+        }
+        Ok(Ok(_)) => [0, 0],
+    };
+    universe.world().allreduce_value(here, |a, b| [a[0] + b[0], a[1] + b[1]])
+}
+
+fn a_panic_in_any_reduction_hangs_nobody(universe: &Universe) -> Result<()> {
+    let world = universe.world();
+    let (rank, size) = (world.rank(), world.size());
+    // By way of a tree, by doubling, by parts, by reading.
+    for len in [1, 100, 3_000, 20_000] {
+        let (data, op) = (own(rank, len), touchy(size));
+        let mut result = vec![0; len];
+        let [panics, told] = outcomes(universe, || world.allreduce(&data, &mut result, op))?;
+        assert!(size == 1 || (panics > 0 && panics + told == size), "{panics} panicked, {told} of {size} were told");
+        let [panics, told] =
+            outcomes(universe, || owning(data.clone(), |s, data| world.iallreduce_in_place(s, data, op))?.wait())?;
+        assert!(size == 1 || (panics > 0 && panics + told == size), "{panics} panicked, {told} of {size} were told");
+        for root in 0..size {
+            let [panics, _] = outcomes(universe, || world.reduce(&data, &mut result, op, root))?;
+            assert!(size == 1 || panics > 0);
+        }
+        let [panics, _] = outcomes(universe, || world.scan(&mut data.clone(), op))?;
+        assert!(size == 1 || panics > 0);
+        outcomes(universe, || world.exscan(&data, &mut result, op))?;
+        let wide = own(rank, len * size);
+        outcomes(universe, || world.reduce_scatter_block(&wide, &mut result, op))?;
+        // The communicator is as good as before.
+        assert_eq!(world.allreduce_value(1, op::sum)?, size);
+    }
+    Ok(())
+}
+
+fn a_panic_in_any_reduction_of_values_hangs_nobody(universe: &Universe) -> Result<()> {
+    let world = universe.world();
+    let (rank, size) = (world.rank(), world.size());
+    let (number, op) = (own(rank, 1)[0], touchy(size));
+    let texts = move |a: &String, b: &String| op(&a.parse().unwrap_or(1), &b.parse().unwrap_or(1)).to_string();
+    let [panics, told] = outcomes(universe, || world.allreduce_value(number, op))?;
+    assert!(size == 1 || (panics > 0 && panics + told == size), "{panics} panicked, {told} of {size} were told");
+    let [panics, told] = outcomes(universe, || world.iallreduce_value(number.to_string(), texts)?.wait())?;
+    assert!(size == 1 || (panics > 0 && panics + told == size), "{panics} panicked, {told} of {size} were told");
+    assert!(size == 1 || outcomes(universe, || world.scan_value(number, op))?[0] > 0);
+    assert!(size == 1 || outcomes(universe, || world.reduce_value(number.to_string(), texts, 0))?[0] > 0);
+    Ok(())
+}
+
+fn lengths_that_differ_are_an_error(universe: &Universe) -> Result<()> {
+    let world = universe.world();
+    let (rank, size) = (world.rank(), world.size());
+    if size == 1 {
+        return Ok(());
+    }
+    let wrong = |error: Error| {
+        let text = error.to_string();
+        assert!(text.contains("where this rank expects") || text.contains("nothing to pass on"), "{text}");
+    };
+    let last = rank + 1 == size;
+    // Fewer and more than the root has.
+    for len in [3, 5] {
+        let mut data = vec![rank as u32; if last { len } else { 4 }];
+        let result = world.bcast(&mut data, 0);
+        assert_eq!(result.is_err(), last);
+        result.err().into_iter().for_each(wrong);
+        let mut sum = data.clone();
+        wrong(world.allreduce(&data, &mut sum, op::sum).unwrap_err());
+        let mut all = vec![0; if rank == 0 { 4 * size } else { 0 }];
+        let result = world.gather(&data, &mut all, 0);
+        assert_eq!(result.is_err(), rank == 0);
+        result.err().into_iter().for_each(wrong);
+        world.barrier()?;
+    }
+    Ok(())
+}
+
+fn half_an_element_is_an_error(universe: &Universe) -> Result<()> {
+    let me = universe.this_rank();
+    let refused = |error: Error| {
+        assert_eq!(error.class(), ErrorClass::Datatype);
+        assert!(error.to_string().contains("no whole number of f64"), "{error}");
+    };
+    let mut buffer = [0.0_f64; 2];
+    me.buffered_send(&[1_u8; 12], 0, 1)?;
+    refused(me.recv(&mut buffer, 0, 1).unwrap_err());
+    let receive = owning(buffer, |s, buffer| me.irecv(s, buffer, 0, 1))?;
+    me.send(&[1_u8; 12], 0, 1)?;
+    refused(receive.wait().unwrap_err());
+    Ok(())
+}
