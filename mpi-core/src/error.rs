@@ -154,6 +154,15 @@ pub(crate) fn describe(failure: &Failure, rank: impl Fn(u32) -> usize) -> (Error
                 rank(source)
             ),
         ),
+        Failure::OtherType { source, sent, of } => (
+            ErrorClass::Datatype,
+            format!(
+                "rank {} has sent {} where this rank expects {of}. Both sides must name the same type (this is checked where \
+                 both are built with debug assertions)",
+                rank(source),
+                sent.name()
+            ),
+        ),
         Failure::NotWhole { source, tag, bytes, of, size } => (
             ErrorClass::Datatype,
             format!(

@@ -11,11 +11,11 @@ use rwmpi_transport::{
     Backoff, ClusterFabric, Fabric, Heap, JobFabric, NodeFabric, ReadSpan, RemoteAddress, SignalSet, WriteSpan,
 };
 
-use crate::Protocol;
 use crate::engine::{
     Completion, Engine, Failure, MatchedMessage, OperationId, Outcome, Received, Scattered, SendMode, Sink, Step,
     Traffic,
 };
+use crate::{Mark, Protocol};
 
 /// How long a rank that gives up waits for others to take what it has sent them.
 const TIME_TO_LEAVE: Duration = Duration::from_millis(500);
@@ -94,6 +94,7 @@ impl JobEngine {
         fn progress(&mut self) -> Result<bool, Failure>;
         fn cancel(&mut self, id: OperationId) -> Result<(), Failure>;
         fn outcome(&mut self, id: OperationId) -> Option<Outcome>;
+        fn mark(&mut self, mark: Mark) -> ();
         fn completions(&mut self) -> u64;
         fn collect(&mut self, id: OperationId) -> Option<Outcome>;
         fn detach_local(&mut self, id: OperationId);

@@ -16,6 +16,7 @@ mod error;
 mod group;
 mod info;
 mod job_engine;
+mod mark;
 pub mod message;
 mod nonblocking_values;
 mod owned;
@@ -47,6 +48,8 @@ pub use communicator::{Communicator, SplitType};
 pub use error::{Error, ErrorClass, Result};
 pub use group::{Comparison, Group, RankRange};
 pub use info::Info;
+#[doc(hidden)]
+pub use mark::{Mark, Signature};
 pub use message::{Message, Serialized};
 pub use owned::owning;
 pub use persistent::{PersistentReceive, PersistentSend};

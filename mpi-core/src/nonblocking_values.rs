@@ -10,6 +10,7 @@ use crate::activity::{Call, Target};
 use crate::engine::{OperationId, Scattered, Sink};
 use crate::error::{Error, ErrorClass};
 use crate::request::InFlight;
+use crate::values::value;
 use crate::{Communicator, Destination, Message, Request, Result, Source, Status, TagSelector};
 
 impl Communicator {
@@ -44,6 +45,7 @@ impl Communicator {
         };
         let (context, target, bytes) = (self.context(), Target::send(destination, tag), bytes.bytes());
         let mut engine = self.process().enter(call, target, context, bytes.len());
+        engine.mark(T::mark());
         let started = engine.start_buffered_send(peer, context, tag as u32, bytes.into());
         drop(engine);
         Ok(match started.map_err(self.failed(call))? {
@@ -129,7 +131,8 @@ struct Receiving<T> {
 impl<T: Message> Receiving<T> {
     fn value(&self, id: OperationId) -> Result<(T, Status)> {
         let (communicator, call) = (&self.communicator, Call::Receive);
-        let completion = communicator.process().wait(id).map_err(communicator.failed(call))?;
+        let outcome = communicator.process().wait(id).and_then(value::<T>);
+        let completion = outcome.map_err(communicator.failed(call))?;
         if completion.cancelled {
             let what = "the receive has been cancelled: there is no value".to_string();
             return Err(Error::argument(ErrorClass::Request, communicator, call, what));

@@ -13,7 +13,7 @@ use crate::engine::{Failure, OperationId, Outcome, SendMode};
 use crate::error::{Error, ErrorClass};
 use crate::plain::{direct, direct_mut, packed, unpack};
 use crate::staged::checked;
-use crate::{Buffer, Datatype, Destination, Result, Source, Status, TagSelector};
+use crate::{Buffer, Datatype, Destination, Mark, Result, Source, Status, TagSelector};
 
 /// Owned memory that stays where it is when its owner is moved.
 pub trait OwnedBuffer<T>: DerefMut<Target = [T]> + sealed::Stable {}
@@ -148,6 +148,7 @@ impl<T: Datatype, B: OwnedBuffer<T>> PersistentSend<T, B> {
         }
         let target = Target::send(self.destination, self.tag);
         let mut engine = communicator.process().enter(call, target, communicator.context(), span.len());
+        engine.mark(Mark::of(T::SIGNATURE));
         let started = engine.start_send(peer, communicator.context(), self.tag as u32, span, self.mode);
         drop(engine);
         self.exchange.active = started.map_err(communicator.failed(call))?;

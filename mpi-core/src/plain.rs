@@ -10,6 +10,8 @@ use std::mem::{MaybeUninit, offset_of};
 
 use bytemuck::{Pod, TransparentWrapper, Zeroable};
 
+use crate::Signature;
+
 /// Plain data: fixed in size, without pointers, copied freely. Derive it:
 ///
 /// ```
@@ -52,6 +54,10 @@ pub unsafe trait Datatype: Copy + 'static {
     const SIZE: usize;
     /// Whether these are the value's memory as it is.
     const DIRECT: bool;
+
+    /// Which basic types it consists of.
+    #[doc(hidden)]
+    const SIGNATURE: Signature = Signature::UNKNOWN;
 
     /// Writes the value to `bytes`, which are `SIZE` bytes.
     fn pack(&self, bytes: &mut [u8]);
@@ -125,11 +131,12 @@ pub(crate) fn unpack<T: Datatype>(bytes: &[u8], values: &mut [T]) -> Result<(), 
 }
 
 macro_rules! numbers {
-    ($($number:ty)*) => {$(
+    ($($signature:ident: $($number:ty)*;)*) => {$($(
         // SAFETY: numbers have no padding, and any bits are one.
         unsafe impl Datatype for $number {
             const SIZE: usize = size_of::<$number>();
             const DIRECT: bool = true;
+            const SIGNATURE: Signature = Signature::$signature(size_of::<$number>());
             #[inline(always)]
             fn pack(&self, bytes: &mut [u8]) {
                 bytes.copy_from_slice(&self.to_ne_bytes());
@@ -139,18 +146,23 @@ macro_rules! numbers {
                 bytes.try_into().ok().map(<$number>::from_ne_bytes)
             }
         }
-    )*};
+    )*)*};
 }
 
-numbers! { u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64 }
+numbers! {
+    unsigned: u8 u16 u32 u64 u128 usize;
+    signed: i8 i16 i32 i64 i128 isize;
+    float: f32 f64;
+}
 
 /// Types that are checked when they arrive: what they travel as, how they become that, and how they come from it.
 macro_rules! checked {
-    ($($checked:ty, $number:ty, $into:expr, $from:expr;)*) => {$(
+    ($($checked:ty, $number:ty, $signature:expr, $into:expr, $from:expr;)*) => {$(
         // SAFETY: it does not travel directly.
         unsafe impl Datatype for $checked {
             const SIZE: usize = size_of::<$number>();
             const DIRECT: bool = false;
+            const SIGNATURE: Signature = $signature;
             #[inline]
             fn pack(&self, bytes: &mut [u8]) {
                 let number: $number = $into(*self);
@@ -165,19 +177,20 @@ macro_rules! checked {
 }
 
 checked! {
-    bool, u8, u8::from, |byte| match byte { 0 => Some(false), 1 => Some(true), _ => None };
-    char, u32, u32::from, char::from_u32;
-    std::num::NonZeroU8, u8, Self::get, Self::new;
-    std::num::NonZeroU16, u16, Self::get, Self::new;
-    std::num::NonZeroU32, u32, Self::get, Self::new;
-    std::num::NonZeroU64, u64, Self::get, Self::new;
-    std::num::NonZeroUsize, usize, Self::get, Self::new;
+    bool, u8, Signature::BOOL, u8::from, |byte| match byte { 0 => Some(false), 1 => Some(true), _ => None };
+    char, u32, Signature::CHAR, u32::from, char::from_u32;
+    std::num::NonZeroU8, u8, u8::SIGNATURE, Self::get, Self::new;
+    std::num::NonZeroU16, u16, u16::SIGNATURE, Self::get, Self::new;
+    std::num::NonZeroU32, u32, u32::SIGNATURE, Self::get, Self::new;
+    std::num::NonZeroU64, u64, u64::SIGNATURE, Self::get, Self::new;
+    std::num::NonZeroUsize, usize, usize::SIGNATURE, Self::get, Self::new;
 }
 
 // SAFETY: an array has no padding between or behind its elements.
 unsafe impl<T: Datatype, const N: usize> Datatype for [T; N] {
     const SIZE: usize = T::SIZE * N;
     const DIRECT: bool = T::DIRECT;
+    const SIGNATURE: Signature = T::SIGNATURE.repeated(N);
 
     #[inline]
     fn pack(&self, bytes: &mut [u8]) {
@@ -208,6 +221,7 @@ macro_rules! tuples {
         // SAFETY: it travels directly only if its fields do and lie side by side, from the first to the last, without padding.
         unsafe impl<$($name: Datatype),*> Datatype for ($($name,)*) {
             const SIZE: usize = 0 $(+ $name::SIZE)*;
+            const SIGNATURE: Signature = Signature::sequence(&[$($name::SIGNATURE),*]);
             #[allow(unused_mut, unused_assignments)]
             const DIRECT: bool = {
                 let (mut direct, mut end) = (true, 0);
@@ -259,6 +273,7 @@ tuples! {
 unsafe impl<T: 'static> Datatype for PhantomData<T> {
     const SIZE: usize = 0;
     const DIRECT: bool = true;
+    const SIGNATURE: Signature = Signature::EMPTY;
 
     fn pack(&self, _: &mut [u8]) {}
 
@@ -271,6 +286,7 @@ unsafe impl<T: 'static> Datatype for PhantomData<T> {
 // SAFETY: in memory it is an array of two.
 unsafe impl<T: Datatype> Datatype for num_complex::Complex<T> {
     const SIZE: usize = <[T; 2]>::SIZE;
+    const SIGNATURE: Signature = <[T; 2]>::SIGNATURE;
     const DIRECT: bool = T::DIRECT;
 
     #[inline]

@@ -10,9 +10,10 @@ use crate::activity::{Call, Target};
 use crate::buffer::{read_span, staged, write_span};
 use crate::engine::{self, Outcome, SendMode};
 use crate::error::{Error, ErrorClass};
+use crate::scope::Check;
 use crate::staged::{Incoming, Outgoing, Staged, checked};
 use crate::waiting::Awaited;
-use crate::{Communicator, Datatype, Destination, Request, Result, Scope, Source, Status, TagSelector};
+use crate::{Communicator, Datatype, Destination, Mark, Request, Result, Scope, Source, Status, TagSelector};
 
 /// A message that [`Communicator::matched_probe`] has taken: nobody but its holder can receive it (MPI-5.0 section 3.8.2).
 #[must_use = "the message is lost unless it is received"]
@@ -79,21 +80,23 @@ impl Communicator {
     }
 
     #[inline]
-    fn send_in_mode<T: Datatype>(
+    pub(crate) fn send_in_mode<T: Datatype>(
         &self,
         call: Call,
         data: &[T],
         destination: Destination,
         tag: i32,
         mode: SendMode,
-        context: u32,
+        mark: Mark,
     ) -> Result<()> {
+        let context = self.context();
         let Some(peer) = self.checked_destination(call, destination, tag)? else { return Ok(()) };
         let target = Target::send(destination, tag);
         let outgoing = Outgoing::new(data);
         // SAFETY: the send has completed when the call returns, and the slice is borrowed until then.
         let span = unsafe { read_span(outgoing.bytes()) };
-        let engine = self.process().enter(call, target, context, span.len());
+        let mut engine = self.process().enter(call, target, context, span.len());
+        engine.mark(mark);
         self.process().send(engine, (peer, context, tag as u32), span, mode).map_err(self.failed(call))
     }
 
@@ -101,7 +104,7 @@ impl Communicator {
     /// their receive.
     #[inline]
     pub fn send<T: Datatype>(&self, data: &[T], destination: impl Into<Destination>, tag: i32) -> Result<()> {
-        self.send_in_mode(Call::Send, data, destination.into(), tag, SendMode::Standard, self.context())
+        self.send_in_mode(Call::Send, data, destination.into(), tag, SendMode::Standard, Mark::of(T::SIGNATURE))
     }
 
     /// As [`Communicator::send`]; returns only when the receive has been matched (MPI_Ssend).
@@ -112,7 +115,7 @@ impl Communicator {
         tag: i32,
     ) -> Result<()> {
         let call = Call::SynchronousSend;
-        self.send_in_mode(call, data, destination.into(), tag, SendMode::Synchronous, self.context())
+        self.send_in_mode(call, data, destination.into(), tag, SendMode::Synchronous, Mark::of(T::SIGNATURE))
     }
 
     /// As [`Communicator::send`], where the caller knows that the receive has been posted (MPI_Rsend).
@@ -127,6 +130,7 @@ impl Communicator {
         let outgoing = Outgoing::new(data);
         let bytes = outgoing.bytes();
         let mut engine = self.process().enter(call, Target::send(destination, tag), self.context(), bytes.len());
+        engine.mark(Mark::of(T::SIGNATURE));
         let id = engine.start_buffered_send(peer, self.context(), tag as u32, bytes.into());
         drop(engine);
         if let Some(id) = id.map_err(self.failed(call))? {
@@ -143,20 +147,32 @@ impl Communicator {
         source: impl Into<Source>,
         tag: impl Into<TagSelector>,
     ) -> Result<Status> {
-        let (call, source, tag) = (Call::Receive, source.into(), tag.into());
+        self.receive(buffer, source.into(), tag.into(), checked::<T>)
+    }
+
+    /// As [`Communicator::recv`], with another look at what has arrived.
+    #[inline(always)]
+    pub(crate) fn receive<T: Datatype>(
+        &self,
+        buffer: &mut [T],
+        source: Source,
+        tag: TagSelector,
+        check: Check,
+    ) -> Result<Status> {
+        let call = Call::Receive;
         let Some(pattern) = self.checked_pattern(call, source, tag, self.context())? else { return Ok(Status::EMPTY) };
         let mut incoming = Incoming::new(buffer);
         // SAFETY: the receive has completed when the call returns, and the slice is borrowed until then.
         let span = unsafe { write_span(incoming.bytes()) };
         let engine = self.process().enter(call, Target::receive(source, tag), pattern.context, span.len());
         let outcome = self.process().receive(engine, pattern, span);
-        self.arrived(call, outcome, incoming)
+        self.arrived(call, outcome.and_then(check), incoming)
     }
 
     /// What came of a receive that has completed.
     #[inline(always)]
     fn arrived<T: Datatype>(&self, call: Call, outcome: Outcome, mut incoming: Incoming<'_, T>) -> Result<Status> {
-        let completion = outcome.and_then(checked::<T>).map_err(self.failed(call))?;
+        let completion = outcome.map_err(self.failed(call))?;
         incoming.arrived(completion.bytes).map_err(self.failed(call))?;
         Ok(Status::new(self, completion))
     }
@@ -169,8 +185,8 @@ impl Communicator {
         destination: Destination,
         tag: i32,
         mode: SendMode,
-        context: u32,
     ) -> Result<Request<'scope>> {
+        let context = self.context();
         let Some(peer) = self.checked_destination(call, destination, tag)? else {
             return Ok(Request::done(Ok(Status::EMPTY)));
         };
@@ -178,6 +194,7 @@ impl Communicator {
         // SAFETY: the scope completes the send before the borrow of the slice, which lasts as long as the scope, ends.
         let span = unsafe { read_span(outgoing.bytes()) };
         let mut engine = self.process().enter(call, Target::send(destination, tag), context, span.len());
+        engine.mark(Mark::of(T::SIGNATURE));
         let started = engine.start_send(peer, context, tag as u32, span, mode);
         drop(engine);
         Ok(match started.map_err(self.failed(call))? {
@@ -195,7 +212,7 @@ impl Communicator {
         destination: impl Into<Destination>,
         tag: i32,
     ) -> Result<Request<'scope>> {
-        self.isend_in_mode(scope, Call::Send, data, destination.into(), tag, SendMode::Standard, self.context())
+        self.isend_in_mode(scope, Call::Send, data, destination.into(), tag, SendMode::Standard)
     }
 
     /// Starts a synchronous send (MPI_Issend).
@@ -207,7 +224,7 @@ impl Communicator {
         tag: i32,
     ) -> Result<Request<'scope>> {
         let call = Call::SynchronousSend;
-        self.isend_in_mode(scope, call, data, destination.into(), tag, SendMode::Synchronous, self.context())
+        self.isend_in_mode(scope, call, data, destination.into(), tag, SendMode::Synchronous)
     }
 
     /// Starts a send where the caller knows that the receive has been posted (MPI_Irsend).
@@ -240,18 +257,7 @@ impl Communicator {
         source: impl Into<Source>,
         tag: impl Into<TagSelector>,
     ) -> Result<Request<'scope>> {
-        self.irecv_in_context(scope, buffer, source.into(), tag.into(), self.context())
-    }
-
-    fn irecv_in_context<'scope, T: Datatype>(
-        &self,
-        scope: &'scope Scope<'scope, '_>,
-        buffer: &'scope mut [T],
-        source: Source,
-        tag: TagSelector,
-        context: u32,
-    ) -> Result<Request<'scope>> {
-        let call = Call::Receive;
+        let (call, context, source, tag) = (Call::Receive, self.context(), source.into(), tag.into());
         let Some(pattern) = self.checked_pattern(call, source, tag, context)? else {
             return Ok(Request::done(Ok(Status::EMPTY)));
         };
@@ -342,12 +348,22 @@ impl Communicator {
 
     /// Receives a message that a matched probe has taken (MPI_Mrecv).
     pub fn matched_recv<T: Datatype>(&self, buffer: &mut [T], message: MatchedMessage) -> Result<Status> {
+        self.receive_matched(buffer, message, checked::<T>)
+    }
+
+    /// As [`Communicator::matched_recv`], with another look at what has arrived.
+    pub(crate) fn receive_matched<T: Datatype>(
+        &self,
+        buffer: &mut [T],
+        message: MatchedMessage,
+        check: Check,
+    ) -> Result<Status> {
         let call = Call::Receive;
         let mut incoming = Incoming::new(buffer);
         // SAFETY: the receive has completed when the call returns, and the slice is borrowed until then.
         let span = unsafe { write_span(incoming.bytes()) };
         let started = self.process().engine().start_matched_receive(message.message, span.into());
         let outcome = started.and_then(|id| self.process().wait(id));
-        self.arrived(call, outcome, incoming)
+        self.arrived(call, outcome.and_then(check), incoming)
     }
 }

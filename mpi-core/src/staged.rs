@@ -1,8 +1,8 @@
 //! Slices of plain data as the bytes that messages carry: their own where they travel directly, otherwise packed ones.
 
-use crate::Datatype;
 use crate::engine::{Completion, Failure};
 use crate::plain::{direct, direct_mut, packed, unpack};
+use crate::{Datatype, Mark};
 
 /// A slice that is sent.
 pub(crate) struct Outgoing<'a, T> {
@@ -19,11 +19,21 @@ pub(crate) struct Incoming<'a, T> {
 /// Whether a message can be elements of `T`.
 #[inline(always)]
 pub(crate) fn checked<T: Datatype>(completion: Completion) -> Result<Completion, Failure> {
+    said(completion, Mark::of(T::SIGNATURE), std::any::type_name::<T>)?;
     if T::SIZE > 1 && !completion.bytes.is_multiple_of(T::SIZE as u64) {
         let Completion { source, tag, bytes, .. } = completion;
         return Err(Failure::NotWhole { source, tag, bytes, of: std::any::type_name::<T>(), size: T::SIZE });
     }
     Ok(completion)
+}
+
+/// Whether a message says of its type what is expected.
+#[inline(always)]
+pub(crate) fn said(completion: Completion, expected: Mark, of: fn() -> &'static str) -> Result<(), Failure> {
+    if completion.mark.contradicts(expected) {
+        return Err(Failure::OtherType { source: completion.source, sent: completion.mark, of: of() });
+    }
+    Ok(())
 }
 
 /// What an operation in flight needs besides the buffer it was given.

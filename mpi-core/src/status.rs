@@ -18,7 +18,7 @@ impl Status {
     pub(crate) const EMPTY: Status = Status { source: None, tag: None, bytes: 0, cancelled: false };
 
     pub(crate) fn new(communicator: &Communicator, completion: Completion) -> Self {
-        let Completion { source, tag, bytes, cancelled } = completion;
+        let Completion { source, tag, bytes, cancelled, .. } = completion;
         if source == Completion::SENT.source {
             return Status { cancelled, ..Status::EMPTY };
         }

@@ -6,8 +6,10 @@
 use smallvec::SmallVec;
 
 use crate::activity::Call;
+use crate::engine::{Completion, Failure, SendMode};
 use crate::error::{Error, ErrorClass};
 use crate::message::{CodecError, Writer, decoded, encoded};
+use crate::staged::said;
 use crate::{Communicator, Destination, Message, Result, Source, Status, TagSelector};
 
 /// Room for values of a known size; short ones need no memory.
@@ -16,6 +18,11 @@ pub(crate) type Room = SmallVec<[u8; 64]>;
 /// Zeroed bytes.
 pub(crate) fn room(size: usize) -> Room {
     SmallVec::from_elem(0, size)
+}
+
+/// Whether a message can be a value of type `T`.
+pub(crate) fn value<T: Message>(completion: Completion) -> std::result::Result<Completion, Failure> {
+    said(completion, T::mark(), std::any::type_name::<T>).map(|()| completion)
 }
 
 impl Communicator {
@@ -51,7 +58,7 @@ impl Communicator {
     #[inline]
     pub fn send_value<T: Message>(&self, value: &T, destination: impl Into<Destination>, tag: i32) -> Result<()> {
         let bytes = self.encode(Call::Send, value)?;
-        self.send(bytes.bytes(), destination, tag)
+        self.send_in_mode(Call::Send, bytes.bytes(), destination.into(), tag, SendMode::Standard, T::mark())
     }
 
     /// Receives a value, however long its message is.
@@ -71,7 +78,7 @@ impl Communicator {
         }
         let Some(size) = T::FIXED_SIZE else { return self.recv_value_of_any_length(source, tag) };
         let mut bytes = room(size);
-        let status = self.recv(&mut bytes, source, tag)?;
+        let status = self.receive(&mut bytes, source, tag, value::<T>)?;
         let value = self.decode(Call::Receive, &bytes[..status.bytes() as usize], status.source())?;
         Ok((value, status))
     }
@@ -79,7 +86,7 @@ impl Communicator {
     fn recv_value_of_any_length<T: Message>(&self, source: Source, tag: TagSelector) -> Result<(T, Status)> {
         let message = self.matched_probe(source, tag)?.ok_or_else(|| self.no_value::<T>())?;
         let mut bytes = self.room(message.status().bytes())?;
-        let status = self.matched_recv(&mut bytes, message)?;
+        let status = self.receive_matched(&mut bytes, message, value::<T>)?;
         Ok((self.decode(Call::Receive, &bytes, status.source())?, status))
     }
 
@@ -116,12 +123,9 @@ impl Communicator {
         source: impl Into<Source>,
         receive_tag: impl Into<TagSelector>,
     ) -> Result<(T, Status)> {
-        let bytes = self.encode(Call::Send, value)?;
-        crate::scope(|scope| {
-            let outgoing = self.isend(scope, bytes.bytes(), destination, send_tag)?;
-            let received = self.recv_value(source, receive_tag)?;
-            outgoing.wait()?;
-            Ok(received)
-        })
+        let outgoing = self.isend_value(value, destination, send_tag)?;
+        let received = self.recv_value(source, receive_tag)?;
+        outgoing.wait()?;
+        Ok(received)
     }
 }

@@ -42,9 +42,11 @@ fn of_struct(shape: &Shape<'_>) -> TokenStream {
             end += ::core::mem::size_of::<#kind>();
         }
     });
+    let signatures = shape.kinds().map(|kind| quote_spanned!(at(kind)=> <#kind as ::rwmpi::Datatype>::SIGNATURE));
     let (pattern, pack, unpack) = (shape.pattern(), pack(shape), unpack(shape));
     quote! {
         const SIZE: usize = #size;
+        const SIGNATURE: ::rwmpi::Signature = ::rwmpi::Signature::sequence(&[#(#signatures),*]);
         #[allow(unused_mut)]
         const DIRECT: bool = {
             let (mut direct, mut end) = (true, 0_usize);

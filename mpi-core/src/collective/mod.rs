@@ -33,7 +33,7 @@ use crate::activity::{Call, Target};
 use crate::communicator::context;
 use crate::engine::Failure;
 use crate::error::{Error, ErrorClass};
-use crate::{Communicator, Request, Result, Scope};
+use crate::{Communicator, Mark, Request, Result, Scope};
 pub(crate) use allgather::allgather;
 pub(crate) use alltoall::alltoall;
 pub(crate) use barrier::barrier;
@@ -65,7 +65,7 @@ impl Communicator {
     pub(crate) fn team(&self, tag: u32, waits: bool) -> Team<'_> {
         let (process, peers) = (self.process(), self.group().peers());
         let context = self.context() + context::COLLECTIVE;
-        Team { process, peers, rank: self.rank(), context, tag, waits, trouble: None, poisons: false }
+        Team { process, peers, rank: self.rank(), context, tag, waits, mark: Mark::NONE, trouble: None, poisons: false }
     }
 
     /// The typed collectives are those within one group.

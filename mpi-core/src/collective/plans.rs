@@ -44,6 +44,7 @@ impl Communicator {
         self.check_root(Call::Broadcast, root)?;
         let mut data = Incoming::with_values(data);
         Ok(async move |team: Team<'_>| {
+            let team = team.of::<T>();
             broadcast(team, data.bytes().into(), root).await?;
             data.finish()
         })
@@ -68,6 +69,7 @@ impl Communicator {
         let (data, mut result) = (data.map(Outgoing::new), Incoming::with_values(result));
         let op = Elementwise::new(op);
         Ok(async move |team: Team<'_>| {
+            let team = team.of::<T>();
             let into = WriteSpan::from(result.bytes());
             let data = data.as_ref().map_or(into.as_read(), |data| data.bytes().into());
             reduce(team, data, into, &op, root).await?;
@@ -91,6 +93,7 @@ impl Communicator {
         let own = data.map(Outgoing::new);
         let (mut result, op) = (Incoming::with_values(result), Elementwise::new(op));
         Ok(async move |team: Team<'_>| {
+            let team = team.of::<T>();
             let place = WriteSpan::from(result.bytes());
             let own = own.as_ref().map_or(place.as_read(), |own| own.bytes().into());
             allreduce(team, own, place, &op).await?;
@@ -113,6 +116,7 @@ impl Communicator {
         }
         let (part, mut all) = (Outgoing::new(part), Incoming::with_values(all));
         Ok(async move |team: Team<'_>| {
+            let team = team.of::<T>();
             let (part, into) = (ReadSpan::from(part.bytes()), WriteSpan::from(all.bytes()));
             gather(team, Some(part), |rank| into.part(rank * part.len(), part.len()), root).await?;
             all.finish()
@@ -137,6 +141,7 @@ impl Communicator {
         }
         let (part, mut all) = (Outgoing::new(part), Incoming::with_values(all));
         Ok(async move |team: Team<'_>| {
+            let team = team.of::<T>();
             let into = WriteSpan::from(all.bytes());
             let place = |rank: usize| into.part(places[rank].0, places[rank].1);
             gather(team, Some(part.bytes().into()), place, root).await?;
@@ -158,6 +163,7 @@ impl Communicator {
         }
         let (all, mut part) = (Outgoing::new(all), Incoming::new(part));
         Ok(async move |team: Team<'_>| {
+            let team = team.of::<T>();
             let (all, into) = (ReadSpan::from(all.bytes()), WriteSpan::from(part.bytes()));
             scatter(team, |rank| all.part(rank * into.len(), into.len()), Some(into), root).await?;
             part.finish()
@@ -182,6 +188,7 @@ impl Communicator {
         }
         let (all, mut part) = (Outgoing::new(all), Incoming::with_values(part));
         Ok(async move |team: Team<'_>| {
+            let team = team.of::<T>();
             let all = ReadSpan::from(all.bytes());
             let place = |rank: usize| all.part(places[rank].0, places[rank].1);
             scatter(team, place, Some(part.bytes().into()), root).await?;
@@ -204,6 +211,7 @@ impl Communicator {
         }
         let (mut all, len) = (Incoming::with_values(all), len * T::SIZE);
         Ok(async move |team: Team<'_>| {
+            let team = team.of::<T>();
             let into = WriteSpan::from(all.bytes());
             allgather(team, |rank| into.part(rank * len, len)).await?;
             all.finish()
@@ -223,6 +231,7 @@ impl Communicator {
         all[parts.starts[self.rank()]..][..part.len()].copy_from_slice(part);
         let (mut all, places) = (Incoming::with_values(all), parts.bytes(T::SIZE));
         Ok(async move |team: Team<'_>| {
+            let team = team.of::<T>();
             let into = WriteSpan::from(all.bytes());
             allgather(team, |rank| into.part(places[rank].0, places[rank].1)).await?;
             all.finish()
@@ -241,6 +250,7 @@ impl Communicator {
         self.check_len(call, "the result", result.len(), data.len())?;
         let (data, mut result, len) = (Outgoing::new(data), Incoming::new(result), part * T::SIZE);
         Ok(async move |team: Team<'_>| {
+            let team = team.of::<T>();
             let (data, into) = (ReadSpan::from(data.bytes()), WriteSpan::from(result.bytes()));
             alltoall(team, |rank| data.part(rank * len, len), |rank| into.part(rank * len, len), true).await?;
             result.finish()
@@ -263,6 +273,7 @@ impl Communicator {
         let (outgoing, incoming) = (sent.bytes(T::SIZE), received.bytes(T::SIZE));
         let (data, mut result) = (Outgoing::new(data), Incoming::with_values(result));
         Ok(async move |team: Team<'_>| {
+            let team = team.of::<T>();
             let (data, into) = (ReadSpan::from(data.bytes()), WriteSpan::from(result.bytes()));
             let sent = |rank: usize| data.part(outgoing[rank].0, outgoing[rank].1);
             let received = |rank: usize| into.part(incoming[rank].0, incoming[rank].1);
@@ -279,6 +290,7 @@ impl Communicator {
         self.begin(Call::Scan, size_of_val(data));
         let (mut data, op) = (Incoming::with_values(data), Elementwise::new(op));
         async move |team: Team<'_>| {
+            let team = team.of::<T>();
             scan(team, data.bytes().into(), None, &op).await?;
             op.outcome()?;
             data.finish()
@@ -295,6 +307,7 @@ impl Communicator {
         self.check_len(Call::Scan, "the result", result.len(), data.len())?;
         let (data, mut result, op) = (Outgoing::new(data), Incoming::with_values(result), Elementwise::new(op));
         Ok(async move |team: Team<'_>| {
+            let team = team.of::<T>();
             let data = ReadSpan::from(data.bytes());
             let mut inclusive = Scratch::new(team, data.len());
             let inclusive = inclusive.span();
@@ -325,6 +338,7 @@ impl Communicator {
         let places: Vec<(usize, usize)> = counts.iter().map(place).collect();
         let (data, mut result, op) = (Outgoing::new(data), Incoming::new(result), Elementwise::new(op));
         Ok(async move |team: Team<'_>| {
+            let team = team.of::<T>();
             let data = ReadSpan::from(data.bytes());
             let part = |rank: usize| data.part(places[rank].0, places[rank].1);
             combine(team, part, result.bytes().into(), &op).await?;

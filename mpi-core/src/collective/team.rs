@@ -17,6 +17,7 @@ use smallvec::SmallVec;
 use crate::engine::{Completion, Failure, OperationId, Outcome, Received, SendMode};
 use crate::process::Process;
 use crate::waiting::Awaited;
+use crate::{Datatype, Mark};
 
 /// The ranks of one group and what is needed to exchange messages with them.
 #[derive(Clone, Copy)]
@@ -30,6 +31,8 @@ pub(crate) struct Team<'a> {
     pub(crate) tag: u32,
     /// Whether the caller does nothing but wait for the collective: then looking at a queue for a while beats posting a receive.
     pub(crate) waits: bool,
+    /// What its messages say about their type.
+    pub(crate) mark: Mark,
     /// What has gone wrong here first. `None` where a message of another length than expected is nobody's mistake.
     pub(crate) trouble: Option<&'a Trouble>,
     /// Whether a rank that is in trouble sends nothing in place of its data, so that all who depend on them learn of it. Not where
@@ -72,6 +75,11 @@ impl<'a> Team<'a> {
     /// Where a message has been received: whether it is what was expected. An error that ends the collective is one of the transport.
     #[inline]
     fn check(&self, received: Outcome, expected: u64) -> Result<(), Failure> {
+        if let Ok(Completion { source, mark, .. }) = received
+            && mark.contradicts(self.mark)
+        {
+            self.note(Failure::OtherType { source, sent: mark, of: self.mark.name() });
+        }
         match received {
             Ok(completion) if completion.bytes == expected || expected == SENT => Ok(()),
             Ok(Completion { source, bytes: 0, .. }) => {
@@ -86,6 +94,11 @@ impl<'a> Team<'a> {
             }
             other => other.map(drop),
         }
+    }
+
+    /// The same ranks, for data of that type.
+    pub(crate) fn of<T: Datatype>(self) -> Self {
+        Team { mark: Mark::of(T::SIGNATURE), ..self }
     }
 
     pub(crate) fn flights(self) -> Flights<'a> {
@@ -184,7 +197,9 @@ impl<'a> Flights<'a> {
         let data = if self.team.poisons && self.team.is_in_trouble() { ReadSpan::EMPTY } else { data };
         // SAFETY: `self` keeps the operation and completes it before `'a`, for which the memory is valid, ends.
         let data = unsafe { ReadSpan::new(data.start(), data.len()) };
-        let started = process.engine().start_send(peers[to], context, tag, data, SendMode::Standard)?;
+        let mut engine = process.engine();
+        engine.mark(self.team.mark);
+        let started = engine.start_send(peers[to], context, tag, data, SendMode::Standard)?;
         self.ids.extend(started.map(|id| (id, SENT)));
         Ok(())
     }

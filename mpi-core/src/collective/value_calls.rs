@@ -55,14 +55,16 @@ impl Communicator {
     /// As [`Communicator::bcast`], or if `root`'s value can't be made into bytes, or these are no such value elsewhere.
     pub fn bcast_value<T: Message>(&self, value: T, root: usize) -> Result<T> {
         self.check_root(Call::Broadcast, root)?;
-        self.complete_values(Call::Broadcast, size_of::<T>(), async |all: Values<'_>| all.broadcast(value, root).await)
+        self.complete_values(Call::Broadcast, size_of::<T>(), async |all: Values<'_>| {
+            all.of::<T>().broadcast(value, root).await
+        })
     }
 
     /// As [`Communicator::bcast_value`], without waiting.
     pub fn ibcast_value<T: Message + 'static>(&self, value: T, root: usize) -> Result<Request<'static, T>> {
         self.check_root(Call::Broadcast, root)?;
         self.start_values(Call::Broadcast, size_of::<T>(), async move |all: Values<'_>| {
-            all.broadcast(value, root).await
+            all.of::<T>().broadcast(value, root).await
         })
     }
 
@@ -71,7 +73,9 @@ impl Communicator {
     /// # Errors
     /// As [`Communicator::allreduce`], or if some rank's value can't be made into bytes, or these are no such value elsewhere.
     pub fn allreduce_value<T: Message>(&self, value: T, op: impl Fn(&T, &T) -> T) -> Result<T> {
-        self.complete_values(Call::Allreduce, size_of::<T>(), async |all: Values<'_>| all.allreduce(value, op).await)
+        self.complete_values(Call::Allreduce, size_of::<T>(), async |all: Values<'_>| {
+            all.of::<T>().allreduce(value, op).await
+        })
     }
 
     /// As [`Communicator::allreduce_value`], without waiting.
@@ -80,7 +84,9 @@ impl Communicator {
         value: T,
         op: impl Fn(&T, &T) -> T + 'static,
     ) -> Result<Request<'static, T>> {
-        self.start_values(Call::Allreduce, size_of::<T>(), async move |all: Values<'_>| all.allreduce(value, op).await)
+        self.start_values(Call::Allreduce, size_of::<T>(), async move |all: Values<'_>| {
+            all.of::<T>().allreduce(value, op).await
+        })
     }
 
     /// As [`Communicator::allreduce_value`], at `root` only.
@@ -89,7 +95,9 @@ impl Communicator {
     /// As [`Communicator::allreduce_value`].
     pub fn reduce_value<T: Message>(&self, value: T, op: impl Fn(&T, &T) -> T, root: usize) -> Result<Option<T>> {
         self.check_root(Call::Reduce, root)?;
-        self.complete_values(Call::Reduce, size_of::<T>(), async |all: Values<'_>| all.reduce(value, op, root).await)
+        self.complete_values(Call::Reduce, size_of::<T>(), async |all: Values<'_>| {
+            all.of::<T>().reduce(value, op, root).await
+        })
     }
 
     /// As [`Communicator::reduce_value`], without waiting.
@@ -100,7 +108,9 @@ impl Communicator {
         root: usize,
     ) -> Result<Request<'static, Option<T>>> {
         self.check_root(Call::Reduce, root)?;
-        self.start_values(Call::Reduce, size_of::<T>(), async move |all: Values<'_>| all.reduce(value, op, root).await)
+        self.start_values(Call::Reduce, size_of::<T>(), async move |all: Values<'_>| {
+            all.of::<T>().reduce(value, op, root).await
+        })
     }
 
     /// The value that `op` makes of the values of the ranks up to this one.
@@ -108,7 +118,7 @@ impl Communicator {
     /// # Errors
     /// As [`Communicator::allreduce_value`].
     pub fn scan_value<T: Message>(&self, value: T, op: impl Fn(&T, &T) -> T) -> Result<T> {
-        let both = async |all: Values<'_>| all.scan(value, op).await;
+        let both = async |all: Values<'_>| all.of::<T>().scan(value, op).await;
         Ok(self.complete_values(Call::Scan, size_of::<T>(), both)?.0)
     }
 
@@ -118,7 +128,7 @@ impl Communicator {
         value: T,
         op: impl Fn(&T, &T) -> T + 'static,
     ) -> Result<Request<'static, T>> {
-        let both = async move |all: Values<'_>| all.scan(value, op).await;
+        let both = async move |all: Values<'_>| all.of::<T>().scan(value, op).await;
         Ok(self.start_values(Call::Scan, size_of::<T>(), both)?.map(|both| both.0))
     }
 
@@ -127,7 +137,7 @@ impl Communicator {
     /// # Errors
     /// As [`Communicator::allreduce_value`].
     pub fn exscan_value<T: Message>(&self, value: T, op: impl Fn(&T, &T) -> T) -> Result<Option<T>> {
-        let both = async |all: Values<'_>| all.scan(value, op).await;
+        let both = async |all: Values<'_>| all.of::<T>().scan(value, op).await;
         Ok(self.complete_values(Call::Scan, size_of::<T>(), both)?.1)
     }
 
@@ -137,7 +147,7 @@ impl Communicator {
         value: T,
         op: impl Fn(&T, &T) -> T + 'static,
     ) -> Result<Request<'static, Option<T>>> {
-        let both = async move |all: Values<'_>| all.scan(value, op).await;
+        let both = async move |all: Values<'_>| all.of::<T>().scan(value, op).await;
         Ok(self.start_values(Call::Scan, size_of::<T>(), both)?.map(|both| both.1))
     }
 
@@ -148,7 +158,9 @@ impl Communicator {
     pub fn gather_values<T: Message>(&self, value: &T, root: usize) -> Result<Option<Vec<T>>> {
         self.check_root(Call::Gather, root)?;
         let own = self.encode(Call::Gather, value);
-        self.complete_values(Call::Gather, size_of::<T>(), async |all: Values<'_>| all.gather(own, root).await)
+        self.complete_values(Call::Gather, size_of::<T>(), async |all: Values<'_>| {
+            all.of::<T>().gather(own, root).await
+        })
     }
 
     /// As [`Communicator::gather_values`], without waiting.
@@ -159,7 +171,9 @@ impl Communicator {
     ) -> Result<Request<'static, Option<Vec<T>>>> {
         self.check_root(Call::Gather, root)?;
         let own = self.encode(Call::Gather, value);
-        self.start_values(Call::Gather, size_of::<T>(), async move |all: Values<'_>| all.gather(own, root).await)
+        self.start_values(Call::Gather, size_of::<T>(), async move |all: Values<'_>| {
+            all.of::<T>().gather(own, root).await
+        })
     }
 
     /// All ranks' values on all, in rank order. Gathering vectors gathers parts of any length.
@@ -168,13 +182,17 @@ impl Communicator {
     /// As [`Communicator::gather_values`].
     pub fn allgather_values<T: Message>(&self, value: &T) -> Result<Vec<T>> {
         let own = self.encode(Call::Allgather, value);
-        self.complete_values(Call::Allgather, size_of::<T>(), async |all: Values<'_>| all.allgather(own).await)
+        self.complete_values(Call::Allgather, size_of::<T>(), async |all: Values<'_>| {
+            all.of::<T>().allgather(own).await
+        })
     }
 
     /// As [`Communicator::allgather_values`], without waiting.
     pub fn iallgather_values<T: Message + 'static>(&self, value: &T) -> Result<Request<'static, Vec<T>>> {
         let own = self.encode(Call::Allgather, value);
-        self.start_values(Call::Allgather, size_of::<T>(), async move |all: Values<'_>| all.allgather(own).await)
+        self.start_values(Call::Allgather, size_of::<T>(), async move |all: Values<'_>| {
+            all.of::<T>().allgather(own).await
+        })
     }
 
     /// To each rank the value at its place in `root`'s `values`, which are ignored elsewhere and may be empty there. Scattering vectors
@@ -184,14 +202,14 @@ impl Communicator {
     /// As [`Communicator::scatterv`], or if some value can't be made into bytes, or these are no such value where they arrive.
     pub fn scatter_values<T: Message>(&self, values: &[T], root: usize) -> Result<T> {
         let (data, lengths) = encode_parts(self.scattered(values, root)?);
-        let plan = async |all: Values<'_>| all.scatter(data, lengths, root).await;
+        let plan = async |all: Values<'_>| all.of::<T>().scatter(data, lengths, root).await;
         self.complete_values(Call::Scatter, size_of::<T>(), plan)
     }
 
     /// As [`Communicator::scatter_values`], without waiting.
     pub fn iscatter_values<T: Message + 'static>(&self, values: &[T], root: usize) -> Result<Request<'static, T>> {
         let (data, lengths) = encode_parts(self.scattered(values, root)?);
-        let plan = async move |all: Values<'_>| all.scatter(data, lengths, root).await;
+        let plan = async move |all: Values<'_>| all.of::<T>().scatter(data, lengths, root).await;
         self.start_values(Call::Scatter, size_of::<T>(), plan)
     }
 
@@ -213,7 +231,7 @@ impl Communicator {
     pub fn alltoall_values<T: Message>(&self, values: &[T]) -> Result<Vec<T>> {
         self.check_len(Call::Alltoall, "the list of values", values.len(), self.size())?;
         let (data, lengths) = encode_parts(values);
-        let plan = async |all: Values<'_>| all.alltoall(data, lengths).await;
+        let plan = async |all: Values<'_>| all.of::<T>().alltoall(data, lengths).await;
         self.complete_values(Call::Alltoall, size_of_val(values), plan)
     }
 
@@ -221,7 +239,7 @@ impl Communicator {
     pub fn ialltoall_values<T: Message + 'static>(&self, values: &[T]) -> Result<Request<'static, Vec<T>>> {
         self.check_len(Call::Alltoall, "the list of values", values.len(), self.size())?;
         let (data, lengths) = encode_parts(values);
-        let plan = async move |all: Values<'_>| all.alltoall(data, lengths).await;
+        let plan = async move |all: Values<'_>| all.of::<T>().alltoall(data, lengths).await;
         self.start_values(Call::Alltoall, size_of_val(values), plan)
     }
 }

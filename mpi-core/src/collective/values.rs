@@ -64,6 +64,11 @@ impl Lengths {
 }
 
 impl Values<'_> {
+    /// The same ranks, for values of that type.
+    pub(super) fn of<T: Message>(self) -> Self {
+        Values { team: Team { mark: T::mark(), ..self.team }, ..self }
+    }
+
     /// A value's bytes. Where they can't be had this rank has nothing to give.
     fn encoded<T: Message>(&self, value: &T) -> Result<Writer> {
         self.communicator.encode(self.call, value)

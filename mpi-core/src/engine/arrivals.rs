@@ -8,6 +8,7 @@ use super::transfer::Transfer;
 use super::{
     Body, Completion, Engine, Failure, Operation, OperationId, Stream, Target, UNEXPECTED_LIMIT, Unexpected, wire,
 };
+use crate::Mark;
 
 fn fault(source: u32, what: &'static str) -> Failure {
     Failure::Fault(PeerFault { peer: source as usize, what })
@@ -19,6 +20,7 @@ impl<F: Fabric> Engine<F> {
         let [_, context, tag, extra] = arrival.header;
         let envelope = Envelope { context, source, tag };
         let kind = wire::kind(&arrival.header);
+        self.heard = Mark::heard(arrival.header[0]);
         if let wire::EAGER | wire::BEGIN | wire::ANNOUNCE = kind {
             if self.peers[source as usize].stream.is_some() {
                 return Err(fault(source, "a message begins inside another"));
@@ -202,7 +204,10 @@ impl<F: Fabric> Engine<F> {
 
     /// A receive whose request a sender has answered is complete.
     fn completed_by_sender(&mut self, source: u32, tag: u32, slot: u32, id: OperationId, len: u64) {
-        let Operation::Receive(receive) = &self.operations[id as usize] else { return };
+        let Operation::Receive(receive) = &mut self.operations[id as usize] else { return };
+        if !receive.matched {
+            receive.mark = self.heard;
+        }
         let outcome = ReceiveOperation::outcome(receive.buffer.len(), source, tag, len);
         // A receive that met an announced message left the posted ones then.
         if !receive.matched {
@@ -225,7 +230,7 @@ impl<F: Fabric> Engine<F> {
     /// A message joins the unexpected ones; returns the key of its body.
     pub(super) fn store(&mut self, envelope: Envelope, len: u64, body: Body) -> usize {
         let message: MessageId = self.receiver.store(envelope);
-        self.keep(message, Unexpected { source: envelope.source, tag: envelope.tag, len, body })
+        self.keep(message, Unexpected { source: envelope.source, tag: envelope.tag, mark: self.heard, len, body })
     }
 
     /// Tells the sender that its message has been matched (and fetched).

@@ -34,8 +34,8 @@ use rwmpi_protocol::{Counters, MessageId, Pattern, Receiver, Rule, Sender};
 use rwmpi_transport::{Fabric, Header, RemoteAddress};
 use slab::Slab;
 
-use crate::Protocol;
 use crate::waiting::{self, Kind};
+use crate::{Mark, Protocol};
 pub(crate) use barrier::{Rounds, Step};
 pub(crate) use operation::{Completion, Failure, Operation, OperationId, Outcome, Received, SendMode};
 pub(crate) use pieces::{Scattered, Sink};
@@ -87,6 +87,7 @@ enum Target {
 struct Unexpected {
     source: u32,
     tag: u32,
+    mark: Mark,
     len: u64,
     body: Body,
 }
@@ -133,6 +134,10 @@ pub(crate) struct Engine<F: Fabric> {
     operations: Slab<Operation>,
     /// How many operations have completed in flight.
     completions: u64,
+    /// What the next message that is sent says about its type.
+    mark: Mark,
+    /// What the message that is being dealt with says.
+    heard: Mark,
     unexpected: Slab<Unexpected>,
     /// Where each message of the protocol's unexpected queue is kept.
     bodies: Vec<usize>,
@@ -177,6 +182,8 @@ impl<F: Fabric> Engine<F> {
             receiver: Receiver::new(rule, peers),
             operations: Slab::new(),
             completions: 0,
+            mark: Mark::NONE,
+            heard: Mark::NONE,
             unexpected: Slab::new(),
             bodies: Vec::new(),
             unexpected_bytes: 0,
@@ -277,8 +284,32 @@ impl<F: Fabric> Engine<F> {
         self.operations.insert(operation) as OperationId
     }
 
+    /// The next send says this about its type.
+    #[inline(always)]
+    pub(crate) fn mark(&mut self, mark: Mark) {
+        self.mark = mark;
+    }
+
+    /// What an operation's message says about its type.
+    fn mark_of(&self, id: OperationId) -> Mark {
+        match &self.operations[id as usize] {
+            Operation::Send(send) => send.mark,
+            Operation::Receive(receive) => receive.mark,
+            Operation::Done(_) => Mark::NONE,
+        }
+    }
+
+    /// A receive has met a message that says this about its type.
+    fn hear(&mut self, id: OperationId, mark: Mark) {
+        if let Operation::Receive(receive) = &mut self.operations[id as usize] {
+            receive.mark = mark;
+        }
+    }
+
     fn finish(&mut self, id: OperationId, outcome: Outcome) {
         self.completions = self.completions.wrapping_add(1);
+        let mark = self.mark_of(id);
+        let outcome = outcome.map(|completion| Completion { mark, ..completion });
         self.operations[id as usize] = Operation::Done(outcome);
     }
 

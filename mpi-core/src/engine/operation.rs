@@ -4,6 +4,7 @@ use rwmpi_protocol::{Fifo, Pattern};
 use rwmpi_transport::{PeerFault, PushError, RemoteError};
 
 use super::pieces::{Sink, Source};
+use crate::Mark;
 
 /// Names an operation in flight.
 pub(crate) type OperationId = u32;
@@ -24,13 +25,17 @@ pub(crate) struct Completion {
     pub(crate) tag: u32,
     pub(crate) bytes: u64,
     pub(crate) cancelled: bool,
+    /// What the message says about its type.
+    pub(crate) mark: Mark,
 }
 
 impl Completion {
     /// Of a send.
-    pub(crate) const SENT: Completion = Completion { source: u32::MAX, tag: 0, bytes: 0, cancelled: false };
+    pub(crate) const SENT: Completion =
+        Completion { source: u32::MAX, tag: 0, bytes: 0, cancelled: false, mark: Mark::NONE };
     /// Of a cancelled operation.
-    pub(crate) const CANCELLED: Completion = Completion { source: u32::MAX, tag: 0, bytes: 0, cancelled: true };
+    pub(crate) const CANCELLED: Completion =
+        Completion { source: u32::MAX, tag: 0, bytes: 0, cancelled: true, mark: Mark::NONE };
 }
 
 /// What may go wrong below the typed API; there it becomes a sentence.
@@ -48,6 +53,8 @@ pub(crate) enum Failure {
     UnexpectedLimit { source: u32, bytes: u64, limit: u64 },
     /// What arrived has another length than all ranks of a collective must agree on.
     WrongLength { source: u32, bytes: u64, expected: u64 },
+    /// Sender and receiver name different types.
+    OtherType { source: u32, sent: Mark, of: &'static str },
     /// What arrived is no whole number of elements.
     NotWhole { source: u32, tag: u32, bytes: u64, of: &'static str, size: usize },
     /// Somebody whose contribution this rank depends on had none.
@@ -102,6 +109,7 @@ pub(crate) struct SendOperation {
     pub(crate) tag: u32,
     pub(crate) data: Source,
     pub(crate) mode: SendMode,
+    pub(crate) mark: Mark,
     /// How far it has come.
     pub(crate) stage: Stage,
     /// Whether the receiver was told where the data are, so that it may read them at any time.
@@ -134,6 +142,8 @@ pub(crate) struct ReceiveOperation {
     pub(crate) matched: bool,
     /// Whether the sender was asked to forget its request.
     pub(crate) withdrawing: bool,
+    /// What the message that it was matched with says about its type.
+    pub(crate) mark: Mark,
 }
 
 impl ReceiveOperation {
@@ -142,7 +152,7 @@ impl ReceiveOperation {
         if bytes > capacity as u64 {
             Err(Failure::Truncated { source, tag, bytes, capacity: capacity as u64 })
         } else {
-            Ok(Completion { source, tag, bytes, cancelled: false })
+            Ok(Completion { source, tag, bytes, cancelled: false, mark: Mark::NONE })
         }
     }
 }

@@ -5,7 +5,8 @@ use rwmpi_transport::Fabric;
 
 use super::operation::ReceiveOperation;
 use super::pieces::Sink;
-use super::{Completion, Engine, Failure, Operation, OperationId};
+use super::{Completion, Engine, Failure, Operation, OperationId, Unexpected};
+use crate::Mark;
 
 /// A message that a matched probe has taken: only its holder can receive it.
 #[derive(Debug)]
@@ -34,7 +35,8 @@ impl<F: Fabric> Engine<F> {
     ) -> Result<OperationId, Failure> {
         let pattern = Pattern { context: 0, source: None, tag: None };
         let buffer = buffer.into();
-        let receive = ReceiveOperation { pattern, buffer, slot: None, matched: true, withdrawing: false };
+        let receive =
+            ReceiveOperation { pattern, buffer, slot: None, matched: true, withdrawing: false, mark: Mark::NONE };
         let id = self.add_operation(Operation::Receive(receive));
         let begun = self.check_alive().and_then(|()| self.meet(id, message.key));
         begun.map(|()| id).map_err(|failure| self.give_up(id, failure))
@@ -42,7 +44,7 @@ impl<F: Fabric> Engine<F> {
 
     fn peek(&mut self, pattern: &Pattern) -> Option<(rwmpi_protocol::MessageId, Completion)> {
         let (message, envelope) = self.receiver.find(pattern)?;
-        let bytes = self.unexpected[self.bodies[message as usize]].len;
-        Some((message, Completion { source: envelope.source, tag: envelope.tag, bytes, cancelled: false }))
+        let Unexpected { len: bytes, mark, .. } = self.unexpected[self.bodies[message as usize]];
+        Some((message, Completion { source: envelope.source, tag: envelope.tag, bytes, cancelled: false, mark }))
     }
 }

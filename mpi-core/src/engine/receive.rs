@@ -11,6 +11,7 @@ use super::{
     Body, Completion, Engine, Failure, LARGE, Operation, OperationId, Outcome, Outgoing, Stream, Target, Unexpected,
     wire,
 };
+use crate::Mark;
 use crate::engine::policy::WRITE_MIN;
 
 /// Receives from any source are advertised to groups of at most this many.
@@ -65,7 +66,9 @@ impl<F: Fabric> Engine<F> {
             let taken = arrival.len.min(buffer.len());
             self.fabric.read(source as usize, Queue::Messages, &arrival, 0, buffer.part(0, taken));
             self.fabric.pop(source as usize, Queue::Messages);
-            return Ok(Some(ReceiveOperation::outcome(buffer.len(), source, tag, arrival.len as u64)));
+            let outcome = ReceiveOperation::outcome(buffer.len(), source, tag, arrival.len as u64);
+            let mark = Mark::heard(arrival.header[0]);
+            return Ok(Some(outcome.map(|completion| Completion { mark, ..completion })));
         }
         Ok(None)
     }
@@ -75,7 +78,8 @@ impl<F: Fabric> Engine<F> {
         self.check_alive()?;
         let buffer = buffer.into();
         let worth = self.prepare_to_post(&pattern, &buffer).map_err(|failure| self.poisoned(failure))?;
-        let receive = ReceiveOperation { pattern, buffer, slot: None, matched: false, withdrawing: false };
+        let receive =
+            ReceiveOperation { pattern, buffer, slot: None, matched: false, withdrawing: false, mark: Mark::NONE };
         let id = self.add_operation(Operation::Receive(receive));
         let begun = match self.receiver.post(id, pattern, worth) {
             Posting::Posted => self.advertise(),
@@ -222,6 +226,7 @@ impl<F: Fabric> Engine<F> {
                 unreachable!("posted operations are receives")
             };
             receive.matched = true;
+            receive.mark = self.heard;
             if let Some(slot) = receive.slot.take() {
                 self.give_back_slot(slot);
                 self.policy.miss(envelope.source);
@@ -252,7 +257,8 @@ impl<F: Fabric> Engine<F> {
 
     /// A receive meets a message that arrived before it, kept under `key`.
     pub(super) fn meet(&mut self, id: OperationId, key: usize) -> Result<(), Failure> {
-        let Unexpected { source, tag, len, body } = self.unexpected.remove(key);
+        let Unexpected { source, tag, mark, len, body } = self.unexpected.remove(key);
+        self.hear(id, mark);
         match body {
             Body::Stored { data, answer } => {
                 self.unexpected_bytes -= len;

@@ -9,6 +9,7 @@ use super::policy::{WRITE_MIN, single_copy_min};
 use super::slots::{claimed, open};
 use super::transfer::{SHARE_MIN, Transfer, claim_word};
 use super::{Body, Completion, Engine, Failure, Operation, OperationId, Outgoing, SendMode, wire};
+use crate::Mark;
 
 /// What became of an attempt to send.
 enum Progress {
@@ -40,12 +41,13 @@ impl<F: Fabric> Engine<F> {
         mode: SendMode,
     ) -> Result<Option<OperationId>, Failure> {
         self.count_message(peer, data.len() as u64);
+        let mark = std::mem::take(&mut self.mark);
         if peer != self.me() && mode == SendMode::Standard && data.len() < self.small_end {
             let state = &mut self.peers[peer as usize];
             if state.queued.is_empty() && self.rule != Rule::Sr && !state.sender.holds_requests() {
                 let envelope = Envelope { context, source: 0, tag };
                 let position = self.fabric.pushed(peer as usize);
-                let header = [wire::EAGER, context, tag, 0];
+                let header = [wire::EAGER | mark.word(), context, tag, 0];
                 match self.fabric.try_push(peer as usize, Queue::Messages, Enqueue::Next, header, data) {
                     Ok(()) => {
                         state.sender.on_fifo(&envelope, position, Fifo::Open);
@@ -59,7 +61,7 @@ impl<F: Fabric> Engine<F> {
                 }
             }
         }
-        self.start_general_send(peer, context, tag, Source::Span(data), mode)
+        self.start_general_send(peer, context, tag, Source::Span(data), mode, mark)
     }
 
     /// As [`Engine::start_send`], of bytes that do not lie side by side.
@@ -72,7 +74,7 @@ impl<F: Fabric> Engine<F> {
         mode: SendMode,
     ) -> Result<Option<OperationId>, Failure> {
         self.count_message(peer, data.len() as u64);
-        self.start_general_send(peer, context, tag, Source::scattered(data), mode)
+        self.start_general_send(peer, context, tag, Source::scattered(data), mode, Mark::NONE)
     }
 
     #[cold]
@@ -83,10 +85,11 @@ impl<F: Fabric> Engine<F> {
         tag: u32,
         data: Source,
         mode: SendMode,
+        mark: Mark,
     ) -> Result<Option<OperationId>, Failure> {
         self.check_alive()?;
         let stage = Stage::Queued { fifo: Fifo::Open };
-        let operation = SendOperation { peer, context, tag, data, mode, stage, exposed: false, owned: None };
+        let operation = SendOperation { peer, context, tag, data, mode, mark, stage, exposed: false, owned: None };
         if peer == self.me() {
             return self.send_to_self(operation);
         }
@@ -212,7 +215,8 @@ impl<F: Fabric> Engine<F> {
         mode: SendMode,
     ) -> (Header, First) {
         let next_request = self.peers[peer as usize].sender.next_request();
-        let header = |kind| [kind, envelope.context, envelope.tag, next_request];
+        let mark = self.mark_of(id).word();
+        let header = |kind: u32| [kind | mark, envelope.context, envelope.tag, next_request];
         let auto = matches!(self.rule, Rule::Auto { .. });
         if auto
             && data.len() as u64 >= WRITE_MIN
@@ -352,7 +356,8 @@ impl<F: Fabric> Engine<F> {
                 written.map_err(|error| Failure::Remote { peer, error })?;
             }
         }
-        self.notify_written(&transfer, tag, Some(id))?;
+        let mark = self.mark_of(id);
+        self.notify_written(&transfer, tag, mark, Some(id))?;
         Ok(Progress::Done)
     }
 
@@ -370,7 +375,7 @@ impl<F: Fabric> Engine<F> {
             return Ok(false);
         }
         let body = wire::Sharing { address: wire::address_words(&address), generation: transfer.generation };
-        let header = [wire::WRITING, transfer.slot, tag, id];
+        let header = [wire::WRITING | self.mark_of(id).word(), transfer.slot, tag, id];
         let invited = self.try_push(peer, Enqueue::Next, header, bytemuck::bytes_of(&body).into())?;
         if invited {
             self.expose(id);
@@ -418,6 +423,7 @@ impl<F: Fabric> Engine<F> {
     /// A message to this rank: one copy if its receive waits, otherwise it waits for its receive where it is.
     fn send_to_self(&mut self, mut send: SendOperation) -> Result<Option<OperationId>, Failure> {
         let envelope = Envelope { context: send.context, source: self.me(), tag: send.tag };
+        self.heard = send.mark;
         if let Some(receive) = self.match_arrival(&envelope) {
             self.count_single_copy(send.data.len() as u64);
             if self.rule != Rule::Nsr {

@@ -8,6 +8,7 @@
 use rwmpi_transport::{Fabric, RemoteAddress, WORDS_PER_LINE};
 
 use super::{Engine, Failure, OperationId, wire};
+use crate::Mark;
 
 /// Messages of at least this many bytes are worth sharing.
 pub(super) const SHARE_MIN: u64 = 64 << 10;
@@ -138,10 +139,11 @@ impl<F: Fabric> Engine<F> {
         &mut self,
         transfer: &Transfer,
         tag: u32,
+        mark: Mark,
         message: Option<OperationId>,
     ) -> Result<(), Failure> {
         let body = wire::Written { len: transfer.len, generation: transfer.generation };
-        let header = [wire::WRITTEN, transfer.slot, tag, 0];
+        let header = [wire::WRITTEN | mark.word(), transfer.slot, tag, 0];
         self.push_cell(transfer.owner, header, bytemuck::bytes_of(&body), message)
     }
 
@@ -154,10 +156,10 @@ impl<F: Fabric> Engine<F> {
         target: &RemoteAddress,
     ) -> Result<(), Failure> {
         let super::Operation::Send(send) = &self.operations[id as usize] else { return Ok(()) };
-        let (Some(data), tag) = (send.data.span(), send.tag) else { return Ok(()) };
+        let (Some(data), tag, mark) = (send.data.span(), send.tag, send.mark) else { return Ok(()) };
         debug_assert_eq!(send.peer, peer);
         if data.len() as u64 == transfer.len && self.write_chunks(transfer, target, data)? {
-            self.notify_written(transfer, tag, None)?;
+            self.notify_written(transfer, tag, mark, None)?;
             self.matched(peer, id)?;
         }
         Ok(())

@@ -17,6 +17,8 @@ mod tests;
 pub use codec::{CodecError, Reader, Writer};
 pub use serialized::Serialized;
 
+use crate::{Mark, Signature};
+
 /// A value that is sent whole, by [`Communicator::send_value`](crate::Communicator::send_value) and its relatives. Derive it:
 ///
 /// ```
@@ -54,6 +56,19 @@ pub use serialized::Serialized;
 pub trait Message: Sized {
     /// Bytes of every value, if all have equally many.
     const FIXED_SIZE: Option<usize> = None;
+
+    /// Which basic types every value consists of, if they are known.
+    #[doc(hidden)]
+    const SIGNATURE: Signature = Signature::UNKNOWN;
+
+    /// What a message of such a value says about its type.
+    #[doc(hidden)]
+    fn mark() -> Mark {
+        match Self::SIGNATURE {
+            Signature::UNKNOWN => Mark::named(std::any::type_name::<Self>()),
+            signature => Mark::of(signature),
+        }
+    }
 
     /// Appends the value's bytes.
     ///

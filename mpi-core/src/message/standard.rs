@@ -8,7 +8,7 @@ use std::hash::{BuildHasher, Hash};
 use std::marker::PhantomData;
 
 use super::{CodecError, Message, Reader, Writer, sum};
-use crate::{Plain, Pod};
+use crate::{Mark, Plain, Pod, Signature};
 
 /// What makes a message of a type that is plain data.
 #[doc(hidden)]
@@ -17,6 +17,7 @@ macro_rules! message_of_plain_data {
     () => {
         const FIXED_SIZE: ::core::option::Option<usize> =
             ::core::option::Option::Some(<Self as $crate::Datatype>::SIZE);
+        const SIGNATURE: $crate::Signature = <Self as $crate::Datatype>::SIGNATURE;
         #[inline]
         fn encode(&self, to: &mut $crate::message::Writer) -> ::core::result::Result<(), $crate::message::CodecError> {
             $crate::message::plain::encode(self, to)
@@ -82,6 +83,7 @@ impl<T: Message, const N: usize> Message for [T; N] {
         Some(size) => Some(size * N),
         None => None,
     };
+    const SIGNATURE: Signature = T::SIGNATURE.repeated(N);
 
     fn encode(&self, to: &mut Writer) -> Result<(), CodecError> {
         T::encode_all(self, to)
@@ -104,6 +106,7 @@ macro_rules! tuples {
     ($($($name:ident $place:tt)*;)*) => {$(
         impl<$($name: Message),*> Message for ($($name,)*) {
             const FIXED_SIZE: Option<usize> = sum(&[$($name::FIXED_SIZE),*]);
+            const SIGNATURE: Signature = Signature::sequence(&[$($name::SIGNATURE),*]);
 
             fn encode(&self, _to: &mut Writer) -> Result<(), CodecError> {
                 $(self.$place.encode(_to)?;)*
@@ -130,6 +133,11 @@ tuples! {
 }
 
 impl Message for String {
+    /// Its bytes may also be received as such.
+    fn mark() -> Mark {
+        Mark::NONE
+    }
+
     fn encode(&self, to: &mut Writer) -> Result<(), CodecError> {
         to.put_count(self.len());
         self.encode_whole(to)
@@ -158,6 +166,13 @@ fn text(bytes: &[u8]) -> Result<String, CodecError> {
 }
 
 impl<T: Message> Message for Vec<T> {
+    fn mark() -> Mark {
+        match T::FIXED_SIZE {
+            Some(1..) => T::mark(),
+            _ => Mark::named(std::any::type_name::<Self>()),
+        }
+    }
+
     fn encode(&self, to: &mut Writer) -> Result<(), CodecError> {
         to.put_count(self.len());
         T::encode_all(self, to)
@@ -214,6 +229,10 @@ impl<T: Message, E: Message> Message for Result<T, E> {
 }
 
 impl<T: Message> Message for Box<T> {
+    fn mark() -> Mark {
+        T::mark()
+    }
+
     fn encode(&self, to: &mut Writer) -> Result<(), CodecError> {
         T::encode(self, to)
     }

@@ -44,7 +44,7 @@ impl Status {
     pub const NOBODY: Status = Status { source: Source::Null, ..Status::EMPTY };
 
     pub(crate) fn new(communicator: &Communicator, completion: Completion) -> Self {
-        let Completion { source, tag, bytes, cancelled } = completion;
+        let Completion { source, tag, bytes, cancelled, .. } = completion;
         if source == Completion::SENT.source {
             return Status { cancelled, ..Status::EMPTY };
         }

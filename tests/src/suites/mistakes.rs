@@ -12,6 +12,7 @@ pub const CHECKS: &[Check] = &[
     ("a_panic_in_any_reduction_of_values_hangs_nobody", a_panic_in_any_reduction_of_values_hangs_nobody),
     ("lengths_that_differ_are_an_error", lengths_that_differ_are_an_error),
     ("half_an_element_is_an_error", half_an_element_is_an_error),
+    ("types_that_differ_are_an_error", types_that_differ_are_an_error),
 ];
 
 /// The sum, unless a value from the last rank meets rank 0's.
@@ -131,4 +132,49 @@ fn half_an_element_is_an_error(universe: &Universe) -> Result<()> {
     me.send(&[1_u8; 12], 0, 1)?;
     refused(receive.wait().unwrap_err());
     Ok(())
+}
+
+fn types_that_differ_are_an_error(universe: &Universe) -> Result<()> {
+    if !cfg!(debug_assertions) {
+        return Ok(());
+    }
+    let world = universe.world();
+    let (rank, size) = (world.rank(), world.size());
+    let refused = |error: Error, words: &str| {
+        assert!(error.class() == ErrorClass::Datatype && error.to_string().contains(words), "{error}");
+    };
+    let (left, right) = ((rank + size - 1) % size, (rank + 1) % size);
+    // Whichever way a message takes, and whoever is first.
+    for (len, early) in [(1, true), (1, false), (900, true), (30_000, true), (30_000, false)] {
+        let receive = || owning(vec![0_f64; len], |s, buffer| world.irecv(s, buffer, left, 1));
+        let posted = if early { Some(receive()?) } else { None };
+        world.barrier()?;
+        let sent = owning(vec![1_i64; len], |s, data| world.isend(s, data, right, 1))?;
+        let posted = posted.map_or_else(receive, Ok)?;
+        refused(posted.wait().unwrap_err(), "has sent i64 where this rank expects f64");
+        sent.wait()?;
+        let sent = world.isend_value(&vec![Some(1_u8); len], right, 1)?;
+        refused(world.recv_value::<Vec<Option<i8>>>(left, 1).unwrap_err(), "where this rank expects alloc::vec::Vec");
+        sent.wait()?;
+        // Raw bytes may be anything, and arrays are their elements.
+        let sent = world.isend_value(&vec![[1_i64; 2]; len], right, 1)?;
+        assert_eq!(world.recv_value::<Vec<i64>>(left, 1)?.0, vec![1; 2 * len]);
+        sent.wait()?;
+        let sent = world.isend_value(&vec![1_i64; len], right, 1)?;
+        assert_eq!(world.recv_value::<Vec<u8>>(left, 1)?.0.len(), 8 * len);
+        sent.wait()?;
+    }
+    if size > 1 {
+        let last = rank + 1 == size;
+        let broadcast = if last { world.bcast(&mut [0_u32; 4], 0) } else { world.bcast(&mut [0_f32; 4], 0) };
+        assert_eq!(broadcast.is_err(), last);
+        broadcast.err().into_iter().for_each(|error| refused(error, "has sent f32 where this rank expects u32"));
+        let sum = if last {
+            world.allreduce_value(1_u32, op::sum).map(drop)
+        } else {
+            world.allreduce_value(1_f32, op::sum).map(drop)
+        };
+        sum.unwrap_err();
+    }
+    world.barrier()
 }
