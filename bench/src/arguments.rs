@@ -34,6 +34,8 @@ pub enum Command {
     Tags(Tags),
     /// A barrier of 2, 4 and 8 ranks.
     Barrier(Barrier),
+    /// What types cost over raw bytes: ping-pong and sums, in several types and by several operations.
+    Abstraction(Sized),
     /// Instructions per eager send and receive, counted by valgrind.
     Instructions(Instructions),
 }
@@ -171,8 +173,14 @@ pub struct Instructions {
 /// Which calls `instructions` counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Calls {
-    /// `send` and `recv`; the message is there before its receive.
+    /// `send` and `recv` of a number; the message is there before its receive.
     Blocking,
+    /// As `blocking`, of bytes.
+    Bytes,
+    /// As `blocking`, of a derived type.
+    Derived,
+    /// `send_value` and `recv_value`.
+    Value,
     /// `isend` and `irecv`, each with its `wait`; the receive is posted before its message is sent.
     Nonblocking,
 }

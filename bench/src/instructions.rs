@@ -10,7 +10,7 @@ use crate::floor::RawLink;
 use crate::floor_watch::open_link;
 use crate::report::{Figure, Report, write_json};
 use anyhow::{Context, Result, bail, ensure};
-use rwmpi::{Communicator, Request, Scope, scope};
+use rwmpi::{Communicator, Datatype, Request, Scope, scope};
 use rwmpi_launcher::{JobSpec, Section};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -27,10 +27,30 @@ const BURST: u32 = 8;
 const WARM_UP: u32 = 4;
 
 /// What is counted: the calls, rank 0's operation and rank 1's, and the functions that callgrind counts in.
-const KINDS: [(&str, [&str; 2], [&str; 2]); 2] = [
+const KINDS: [(&str, [&str; 2], [&str; 2]); 5] = [
+    ("bytes", ["send of bytes", "receive of bytes"], ["*counted_send*", "*counted_receive*"]),
     ("blocking", ["send", "receive"], ["*counted_send*", "*counted_receive*"]),
+    ("derived", ["send of a derived type", "receive of a derived type"], ["*counted_send*", "*counted_receive*"]),
+    ("value", ["send of a value", "receive of a value"], ["*counted_send*", "*counted_receive*"]),
     ("nonblocking", ["isend", "irecv"], ["*counted_start*", "*counted_wait*"]),
 ];
+
+/// Calls with a type, and the same with bytes: the first may take no more instructions than the second but for this share.
+const TYPED: [[&str; 2]; 4] = [
+    ["send", "send of bytes"],
+    ["receive", "receive of bytes"],
+    ["send of a derived type", "send of bytes"],
+    ["receive of a derived type", "receive of bytes"],
+];
+const PENALTY: f64 = 0.01;
+
+/// Eight bytes in two fields.
+#[derive(Clone, Copy, Datatype)]
+#[repr(C)]
+struct Pair {
+    first: u32,
+    second: u32,
+}
 
 /// Counts, or runs what is to be counted.
 pub fn run(options: &Instructions) -> Result<()> {
@@ -111,6 +131,18 @@ fn check(file: &Path, figures: &[Figure]) -> Result<()> {
             file.display()
         );
     }
+    let counted = |operation: &str| {
+        figures
+            .iter()
+            .find(|figure| figure.variant.as_deref() == Some(operation))
+            .and_then(|figure| figure.instructions)
+    };
+    for [typed, bytes] in TYPED {
+        if let (Some(found), Some(limit)) = (counted(typed), counted(bytes)) {
+            let allowed = limit * (1.0 + PENALTY);
+            ensure!(found <= allowed, "a {typed} takes {found:.1} instructions, a {bytes} only {limit:.1}");
+        }
+    }
     Ok(())
 }
 
@@ -135,8 +167,8 @@ fn exchange(world: &Communicator, count: u32, calls: Calls) -> Result<()> {
         let data: Vec<u64> = (0..u64::from(messages)).collect();
         match (world.rank(), calls) {
             (0, _) => send_burst(world, &mut link, &data, calls, warming_up)?,
-            (_, Calls::Blocking) => receive_burst(world, &mut link, &data, warming_up)?,
             (_, Calls::Nonblocking) => meet_burst(world, &mut link, &data, warming_up)?,
+            _ => receive_burst(world, &mut link, &data, calls, warming_up)?,
         }
         burst += 1;
         if !warming_up {
@@ -152,6 +184,9 @@ fn send_burst(world: &Communicator, link: &mut RawLink, data: &[u64], calls: Cal
     for word in data.chunks(1) {
         match (calls, warming_up) {
             (Calls::Blocking, false) => counted_send(world, word)?,
+            (Calls::Bytes, false) => counted_send(world, &word[0].to_ne_bytes())?,
+            (Calls::Derived, false) => counted_send(world, &[Pair { first: word[0] as u32, second: 0 }])?,
+            (Calls::Value, false) => counted_send_value(world, word[0])?,
             (Calls::Nonblocking, false) => {
                 scope(|s| counted_wait(counted_start_send(world, s, word)?))?;
             }
@@ -164,15 +199,28 @@ fn send_burst(world: &Communicator, link: &mut RawLink, data: &[u64], calls: Cal
 }
 
 /// Rank 1: receives what has arrived.
-fn receive_burst(world: &Communicator, link: &mut RawLink, data: &[u64], warming_up: bool) -> Result<()> {
+fn receive_burst(world: &Communicator, link: &mut RawLink, data: &[u64], calls: Calls, warming_up: bool) -> Result<()> {
     let mut found = vec![u64::MAX; data.len()];
     world.send::<u8>(&[], 0, READY)?;
     link.serve()?;
     for word in found.chunks_mut(1) {
         if warming_up {
             world.recv(word, 0, DATA)?;
-        } else {
-            counted_receive(world, word)?;
+            continue;
+        }
+        match calls {
+            Calls::Bytes => {
+                let mut bytes = [0_u8; 8];
+                counted_receive(world, &mut bytes)?;
+                word[0] = u64::from_ne_bytes(bytes);
+            }
+            Calls::Derived => {
+                let mut pair = [Pair { first: 0, second: 0 }];
+                counted_receive(world, &mut pair)?;
+                word[0] = u64::from(pair[0].first) | u64::from(pair[0].second) << 32;
+            }
+            Calls::Value => word[0] = counted_receive_value(world)?,
+            Calls::Blocking | Calls::Nonblocking => counted_receive(world, word)?,
         }
     }
     arrived(world, data, &found)
@@ -213,13 +261,23 @@ fn arrived(world: &Communicator, sent: &[u64], found: &[u64]) -> Result<()> {
 }
 
 #[inline(never)]
-fn counted_send(world: &Communicator, data: &[u64]) -> rwmpi::Result<()> {
+fn counted_send<T: Datatype>(world: &Communicator, data: &[T]) -> rwmpi::Result<()> {
     world.send(data, 1, DATA)
 }
 
 #[inline(never)]
-fn counted_receive(world: &Communicator, data: &mut [u64]) -> rwmpi::Result<()> {
+fn counted_receive<T: Datatype>(world: &Communicator, data: &mut [T]) -> rwmpi::Result<()> {
     world.recv(data, 0, DATA).map(drop)
+}
+
+#[inline(never)]
+fn counted_send_value(world: &Communicator, value: u64) -> rwmpi::Result<()> {
+    world.send_value(&value, 1, DATA)
+}
+
+#[inline(never)]
+fn counted_receive_value(world: &Communicator) -> rwmpi::Result<u64> {
+    Ok(world.recv_value(0, DATA)?.0)
 }
 
 #[inline(never)]

@@ -45,7 +45,7 @@ impl Command {
             Command::Latency(options) => &options.sized.two,
             Command::Bandwidth(options) => &options.sized.two,
             Command::Rate(options) => &options.two,
-            Command::Pingping(options) => &options.two,
+            Command::Pingping(options) | Command::Abstraction(options) => &options.two,
             Command::Tags(options) => &options.two,
             Command::Barrier(options) => return Some((&options.common, options.ranks.clone())),
             Command::Floor(_) | Command::Instructions(_) => return None,

@@ -3,6 +3,7 @@
 //! One program for all: run by hand it starts itself as a job; started by `mpiexec` it is a rank of one. Everything goes through
 //! the typed API, as a user's program would; what the library is compared with ([`floor`]) knows nothing of it.
 
+mod abstraction;
 mod arguments;
 mod bandwidth;
 mod barrier;
@@ -74,7 +75,7 @@ fn measure(command: &Command, common: &Common, universe: &Universe) -> Result<Ve
     let largest = match command {
         Command::Latency(options) => options.sized.sizes.max(),
         Command::Bandwidth(options) => options.sized.sizes.max(),
-        Command::Pingping(options) => options.sizes.max(),
+        Command::Pingping(options) | Command::Abstraction(options) => options.sizes.max(),
         _ => 0,
     };
     let mut session = Session::begin(universe, common, largest)?;
@@ -83,6 +84,7 @@ fn measure(command: &Command, common: &Common, universe: &Universe) -> Result<Ve
         Command::Bandwidth(options) => bandwidth::bandwidth(&mut session, options)?,
         Command::Rate(options) => bandwidth::rate(&mut session, options)?,
         Command::Pingping(options) => latency::ping_ping(&mut session, options)?,
+        Command::Abstraction(options) => abstraction::abstraction(&mut session, options)?,
         Command::Tags(options) => tags::tags(&mut session, options)?,
         Command::Barrier(_) => barrier::barrier(&mut session)?,
         Command::Floor(_) | Command::Instructions(_) => unreachable!("these run by themselves"),

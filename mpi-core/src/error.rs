@@ -163,11 +163,11 @@ pub(crate) fn describe(failure: &Failure, rank: impl Fn(u32) -> usize) -> (Error
                 sent.name()
             ),
         ),
-        Failure::NotWhole { source, tag, bytes, of, size } => (
+        Failure::NotWhole { source, bytes, of } => (
             ErrorClass::Datatype,
             format!(
-                "the message from rank {} with tag {tag} is {bytes} bytes long, which is no whole number of {of}, of {size} \
-                 bytes each. Do both sides name the same type?",
+                "the message from rank {} is {bytes} bytes long, which is no whole number of {of}. Do both sides name the \
+                 same type?",
                 rank(source)
             ),
         ),

@@ -19,6 +19,9 @@ const COMPOSED: u32 = 1 << 23;
 pub struct Mark([u32; WORDS]);
 
 impl Mark {
+    /// Whether there is anything to look at.
+    pub(crate) const CHECKED: bool = WORDS > 0;
+
     pub(crate) const NONE: Mark = Mark([0; WORDS]);
 
     /// Of elements with that signature. Raw bytes may be anything.

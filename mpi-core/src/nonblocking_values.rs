@@ -131,8 +131,8 @@ struct Receiving<T> {
 impl<T: Message> Receiving<T> {
     fn value(&self, id: OperationId) -> Result<(T, Status)> {
         let (communicator, call) = (&self.communicator, Call::Receive);
-        let outcome = communicator.process().wait(id).and_then(value::<T>);
-        let completion = outcome.map_err(communicator.failed(call))?;
+        let completion = communicator.process().wait(id).map_err(communicator.failed(call))?;
+        value::<T>(&completion).map_err(communicator.failed(call))?;
         if completion.cancelled {
             let what = "the receive has been cancelled: there is no value".to_string();
             return Err(Error::argument(ErrorClass::Request, communicator, call, what));

@@ -106,7 +106,8 @@ impl<T: Datatype, B: OwnedBuffer<T>> Exchange<T, B> {
     }
 
     fn completed(&mut self, outcome: Outcome) -> Result<Status> {
-        let completion = outcome.and_then(checked::<T>).map_err(self.communicator.failed(self.call))?;
+        let completion = outcome.map_err(self.communicator.failed(self.call))?;
+        checked::<T>(&completion).map_err(self.communicator.failed(self.call))?;
         if !T::DIRECT
             && let Some(buffer) = &mut self.buffer
         {

@@ -5,10 +5,11 @@
 #![allow(unsafe_code)]
 
 use rwmpi_protocol::Pattern;
+use rwmpi_transport::{ReadSpan, WriteSpan};
 
 use crate::activity::{Call, Target};
 use crate::buffer::{read_span, staged, write_span};
-use crate::engine::{self, Outcome, SendMode};
+use crate::engine::{self, Completion, Outcome, SendMode};
 use crate::error::{Error, ErrorClass};
 use crate::scope::Check;
 use crate::staged::{Incoming, Outgoing, Staged, checked};
@@ -79,7 +80,7 @@ impl Communicator {
         Error::argument(ErrorClass::Rank, self, call, what)
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn send_in_mode<T: Datatype>(
         &self,
         call: Call,
@@ -89,20 +90,33 @@ impl Communicator {
         mode: SendMode,
         mark: Mark,
     ) -> Result<()> {
-        let context = self.context();
-        let Some(peer) = self.checked_destination(call, destination, tag)? else { return Ok(()) };
-        let target = Target::send(destination, tag);
         let outgoing = Outgoing::new(data);
         // SAFETY: the send has completed when the call returns, and the slice is borrowed until then.
         let span = unsafe { read_span(outgoing.bytes()) };
-        let mut engine = self.process().enter(call, target, context, span.len());
+        self.send_span(call, span, destination, tag, mode, mark)
+    }
+
+    /// The same for all types.
+    #[inline(always)]
+    fn send_span(
+        &self,
+        call: Call,
+        span: ReadSpan<'static>,
+        destination: Destination,
+        tag: i32,
+        mode: SendMode,
+        mark: Mark,
+    ) -> Result<()> {
+        let Some(peer) = self.checked_destination(call, destination, tag)? else { return Ok(()) };
+        let context = self.context();
+        let mut engine = self.process().enter(call, Target::send(destination, tag), context, span.len());
         engine.mark(mark);
         self.process().send(engine, (peer, context, tag as u32), span, mode).map_err(self.failed(call))
     }
 
     /// Sends `data`; returns when the slice may be used again (MPI_Send). Small messages are buffered; large ones may wait for
     /// their receive.
-    #[inline]
+    #[inline(always)]
     pub fn send<T: Datatype>(&self, data: &[T], destination: impl Into<Destination>, tag: i32) -> Result<()> {
         self.send_in_mode(Call::Send, data, destination.into(), tag, SendMode::Standard, Mark::of(T::SIGNATURE))
     }
@@ -140,7 +154,7 @@ impl Communicator {
     }
 
     /// Receives a message of at most `buffer.len()` elements (MPI_Recv).
-    #[inline]
+    #[inline(always)]
     pub fn recv<T: Datatype>(
         &self,
         buffer: &mut [T],
@@ -159,22 +173,35 @@ impl Communicator {
         tag: TagSelector,
         check: Check,
     ) -> Result<Status> {
-        let call = Call::Receive;
-        let Some(pattern) = self.checked_pattern(call, source, tag, self.context())? else { return Ok(Status::EMPTY) };
         let mut incoming = Incoming::new(buffer);
         // SAFETY: the receive has completed when the call returns, and the slice is borrowed until then.
         let span = unsafe { write_span(incoming.bytes()) };
+        match self.receive_span(span, source, tag)? {
+            Some(outcome) => self.arrived(outcome, check, incoming),
+            None => Ok(Status::EMPTY),
+        }
+    }
+
+    /// The same for all types; `None`: from nobody.
+    #[inline(always)]
+    fn receive_span(&self, span: WriteSpan<'static>, source: Source, tag: TagSelector) -> Result<Option<Outcome>> {
+        let call = Call::Receive;
+        let Some(pattern) = self.checked_pattern(call, source, tag, self.context())? else { return Ok(None) };
         let engine = self.process().enter(call, Target::receive(source, tag), pattern.context, span.len());
-        let outcome = self.process().receive(engine, pattern, span);
-        self.arrived(call, outcome.and_then(check), incoming)
+        Ok(Some(self.process().receive(engine, pattern, span)))
     }
 
     /// What came of a receive that has completed.
     #[inline(always)]
-    fn arrived<T: Datatype>(&self, call: Call, outcome: Outcome, mut incoming: Incoming<'_, T>) -> Result<Status> {
-        let completion = outcome.map_err(self.failed(call))?;
-        incoming.arrived(completion.bytes).map_err(self.failed(call))?;
-        Ok(Status::new(self, completion))
+    fn arrived<T: Datatype>(&self, outcome: Outcome, check: Check, mut incoming: Incoming<'_, T>) -> Result<Status> {
+        let arrived = |completion: Completion| {
+            check(&completion)?;
+            incoming.arrived(completion.bytes).map(|()| completion)
+        };
+        match outcome.and_then(arrived) {
+            Ok(completion) => Ok(Status::new(self, completion)),
+            Err(failure) => Err(self.failed(Call::Receive)(failure)),
+        }
     }
 
     fn isend_in_mode<'scope, T: Datatype>(
@@ -358,12 +385,11 @@ impl Communicator {
         message: MatchedMessage,
         check: Check,
     ) -> Result<Status> {
-        let call = Call::Receive;
         let mut incoming = Incoming::new(buffer);
         // SAFETY: the receive has completed when the call returns, and the slice is borrowed until then.
         let span = unsafe { write_span(incoming.bytes()) };
         let started = self.process().engine().start_matched_receive(message.message, span.into());
         let outcome = started.and_then(|id| self.process().wait(id));
-        self.arrived(call, outcome.and_then(check), incoming)
+        self.arrived(outcome, check, incoming)
     }
 }

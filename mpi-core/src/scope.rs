@@ -37,7 +37,7 @@ pub(crate) struct Pending {
 }
 
 /// Looks at what has arrived.
-pub(crate) type Check = fn(Completion) -> std::result::Result<Completion, Failure>;
+pub(crate) type Check = fn(&Completion) -> std::result::Result<(), Failure>;
 
 /// What is in flight.
 #[derive(Clone, Copy)]
@@ -77,7 +77,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
             None => Request::done(Ok(Status::EMPTY)),
             Some(id) => {
                 let flight = Flight::Collective(id);
-                self.list(Pending { communicator: communicator.clone(), call, flight, check: Ok, staged: None })
+                self.list(Pending { communicator: communicator.clone(), call, flight, check: |_| Ok(()), staged: None })
             }
         })
     }
@@ -125,12 +125,13 @@ impl Pending {
 
     fn status(&self, outcome: std::result::Result<Completion, Failure>) -> Result<Status> {
         let status = |completion: Completion| {
+            (self.check)(&completion)?;
             if let Some(staged) = &self.staged {
                 staged.borrow_mut().arrived(completion.bytes)?;
             }
             Ok(Status::new(&self.communicator, completion))
         };
-        outcome.and_then(self.check).and_then(status).map_err(self.communicator.failed(self.call))
+        outcome.and_then(status).map_err(self.communicator.failed(self.call))
     }
 
     /// Where it is waited for.

@@ -18,18 +18,18 @@ pub(crate) struct Incoming<'a, T> {
 
 /// Whether a message can be elements of `T`.
 #[inline(always)]
-pub(crate) fn checked<T: Datatype>(completion: Completion) -> Result<Completion, Failure> {
+pub(crate) fn checked<T: Datatype>(completion: &Completion) -> Result<(), Failure> {
     said(completion, Mark::of(T::SIGNATURE), std::any::type_name::<T>)?;
-    if T::SIZE > 1 && !completion.bytes.is_multiple_of(T::SIZE as u64) {
-        let Completion { source, tag, bytes, .. } = completion;
-        return Err(Failure::NotWhole { source, tag, bytes, of: std::any::type_name::<T>(), size: T::SIZE });
+    let Completion { source, bytes, .. } = *completion;
+    if T::SIZE > 1 && !bytes.is_multiple_of(T::SIZE as u64) {
+        return Err(Failure::NotWhole { source, bytes, of: std::any::type_name::<T>() });
     }
-    Ok(completion)
+    Ok(())
 }
 
 /// Whether a message says of its type what is expected.
 #[inline(always)]
-pub(crate) fn said(completion: Completion, expected: Mark, of: fn() -> &'static str) -> Result<(), Failure> {
+pub(crate) fn said(completion: &Completion, expected: Mark, of: fn() -> &'static str) -> Result<(), Failure> {
     if completion.mark.contradicts(expected) {
         return Err(Failure::OtherType { source: completion.source, sent: completion.mark, of: of() });
     }

@@ -21,8 +21,8 @@ pub(crate) fn room(size: usize) -> Room {
 }
 
 /// Whether a message can be a value of type `T`.
-pub(crate) fn value<T: Message>(completion: Completion) -> std::result::Result<Completion, Failure> {
-    said(completion, T::mark(), std::any::type_name::<T>).map(|()| completion)
+pub(crate) fn value<T: Message>(completion: &Completion) -> std::result::Result<(), Failure> {
+    said(completion, T::mark(), std::any::type_name::<T>)
 }
 
 impl Communicator {

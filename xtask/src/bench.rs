@@ -23,6 +23,7 @@ const MEASUREMENTS: &[(&str, &[&str])] = &[
     ("rate", &["rate"]),
     ("tags", &["tags"]),
     ("barrier", &["barrier"]),
+    ("abstraction", &["abstraction", "--sizes", "1-4M"]),
     ("instructions", &["instructions"]),
 ];
 

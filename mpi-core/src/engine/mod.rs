@@ -291,17 +291,20 @@ impl<F: Fabric> Engine<F> {
     }
 
     /// What an operation's message says about its type.
+    #[inline]
     fn mark_of(&self, id: OperationId) -> Mark {
-        match &self.operations[id as usize] {
-            Operation::Send(send) => send.mark,
-            Operation::Receive(receive) => receive.mark,
-            Operation::Done(_) => Mark::NONE,
+        match Mark::CHECKED.then(|| &self.operations[id as usize]) {
+            Some(Operation::Send(send)) => send.mark,
+            Some(Operation::Receive(receive)) => receive.mark,
+            Some(Operation::Done(_)) | None => Mark::NONE,
         }
     }
 
     /// A receive has met a message that says this about its type.
     fn hear(&mut self, id: OperationId, mark: Mark) {
-        if let Operation::Receive(receive) = &mut self.operations[id as usize] {
+        if Mark::CHECKED
+            && let Operation::Receive(receive) = &mut self.operations[id as usize]
+        {
             receive.mark = mark;
         }
     }
@@ -309,7 +312,10 @@ impl<F: Fabric> Engine<F> {
     fn finish(&mut self, id: OperationId, outcome: Outcome) {
         self.completions = self.completions.wrapping_add(1);
         let mark = self.mark_of(id);
-        let outcome = outcome.map(|completion| Completion { mark, ..completion });
+        let outcome = match outcome {
+            Ok(completion) if Mark::CHECKED => Ok(Completion { mark, ..completion }),
+            outcome => outcome,
+        };
         self.operations[id as usize] = Operation::Done(outcome);
     }
 

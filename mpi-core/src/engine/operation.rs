@@ -56,7 +56,7 @@ pub(crate) enum Failure {
     /// Sender and receiver name different types.
     OtherType { source: u32, sent: Mark, of: &'static str },
     /// What arrived is no whole number of elements.
-    NotWhole { source: u32, tag: u32, bytes: u64, of: &'static str, size: usize },
+    NotWhole { source: u32, bytes: u64, of: &'static str },
     /// Somebody whose contribution this rank depends on had none.
     Nothing { source: u32 },
     /// The program's operation panicked on this rank.
