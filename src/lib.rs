@@ -10,7 +10,8 @@ pub use rwmpi_shared_heap::SharedHeap;
 #[doc = include_str!("../README.md")]
 struct Readme;
 
-/// The book's chapter on types, likewise. The programs in it are the examples, which tests run.
+/// The book's chapters with code of their own, likewise. The programs in the others are the examples, which tests run.
 #[cfg(doctest)]
 #[doc = include_str!("../docs/book/src/types.md")]
-struct Types;
+#[doc = include_str!("../docs/book/src/requests.md")]
+struct Book;

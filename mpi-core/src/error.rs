@@ -154,6 +154,11 @@ pub(crate) fn describe(failure: &Failure, rank: impl Fn(u32) -> usize) -> (Error
                 rank(source)
             ),
         ),
+        Failure::Nothing { source } => (
+            ErrorClass::Other,
+            format!("rank {} had nothing to pass on: it, or a rank before it, says why", rank(source)),
+        ),
+        Failure::Panicked => (ErrorClass::Operation, "the operation panicked".to_string()),
         Failure::OtherType { source, sent, of } => (
             ErrorClass::Datatype,
             format!(
@@ -171,26 +176,23 @@ pub(crate) fn describe(failure: &Failure, rank: impl Fn(u32) -> usize) -> (Error
                 rank(source)
             ),
         ),
-        Failure::Nothing { source } => (
-            ErrorClass::Other,
-            format!("rank {} had nothing to pass on: it, or a rank before it, says why", rank(source)),
-        ),
-        Failure::Panicked => (ErrorClass::Operation, "the operation panicked".to_string()),
-        Failure::NoValue { place, of } => (
-            ErrorClass::Datatype,
-            match place {
-                Some(place) => format!(
-                    "what arrived as element {place} of the buffer is no {of}; it and those behind it are as they were. Do \
-                     both sides name the same type?"
-                ),
-                None => format!("what another rank contributed is no {of}. Do all ranks name the same type?"),
-            },
-        ),
+        Failure::NoValue { place, of } => (ErrorClass::Datatype, no_value(place, of)),
         Failure::NoContext => (
             ErrorClass::NoMemory,
             "no communicator contexts are left: this job has made too many communicators".to_string(),
         ),
         Failure::Aborted => (ErrorClass::ProcessFailed, "the job has been aborted".to_string()),
+    }
+}
+
+#[cold]
+fn no_value(place: Option<usize>, of: &str) -> String {
+    match place {
+        Some(place) => format!(
+            "what arrived as element {place} of the buffer is no {of}; it and those behind it are as they were. Do both sides \
+             name the same type?"
+        ),
+        None => format!("what another rank contributed is no {of}. Do all ranks name the same type?"),
     }
 }
 

@@ -9,12 +9,47 @@ mod heat;
 mod hello;
 #[path = "../../examples/monte_carlo.rs"]
 mod monte_carlo;
+#[path = "../../examples/mpi4py.rs"]
+mod mpi4py;
 #[path = "../../examples/nbody.rs"]
 mod nbody;
+#[path = "../../examples/rsmpi.rs"]
+mod rsmpi;
 #[path = "../../examples/sort.rs"]
 mod sort;
 #[path = "../../examples/task_farm.rs"]
 mod task_farm;
+
+/// They assert what they show.
+#[rwmpi::test(ranks = 4)]
+fn what_other_tutorials_show_can_be_shown(universe: &Universe) -> Result<()> {
+    for world in [universe.world(), universe.this_rank()] {
+        if world.size() > 1 {
+            mpi4py::objects(world)?;
+            mpi4py::objects_without_waiting(world)?;
+            mpi4py::arrays(world)?;
+        }
+        mpi4py::broadcast_a_dictionary(world)?;
+        mpi4py::scatter_objects(world)?;
+        mpi4py::gather_objects(world)?;
+        mpi4py::broadcast_an_array(world)?;
+        mpi4py::scatter_an_array(world)?;
+        mpi4py::gather_an_array(world)?;
+        let row = vec![2.0; world.size()];
+        let product = mpi4py::matrix_times_vector(world, &row, &[world.rank() as f64])?;
+        assert_eq!(product, [(0..world.size()).sum::<usize>() as f64 * 2.0]);
+        mpi4py::compute_pi(world, 1000)?;
+        rsmpi::point_to_point(world)?;
+        rsmpi::derived_types(world)?;
+        rsmpi::without_waiting(world)?;
+        rsmpi::collectives(world)?;
+        rsmpi::operations(world)?;
+        rsmpi::parts_of_any_length(world)?;
+        rsmpi::communicators(world)?;
+        rsmpi::grids(world)?;
+    }
+    Ok(())
+}
 
 #[rwmpi::test(ranks = 3)]
 fn hello_greets_everybody(universe: &Universe) -> Result<()> {

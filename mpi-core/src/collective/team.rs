@@ -160,7 +160,8 @@ impl<'a> Team<'a> {
         poll_fn(|_| {
             let told = self.process.engine().barrier_arrived(step);
             if let Some(in_trouble) = told {
-                return Poll::Ready(self.told(in_trouble, from));
+                self.told(in_trouble, from);
+                return Poll::Ready(());
             }
             self.process.now_awaits(Awaited::Step(self.peers[from]));
             Poll::Pending

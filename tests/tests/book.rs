@@ -1,0 +1,73 @@
+//! The book: every chapter is listed, every link and every included program is there, and every example is in it and tested.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+fn chapters() -> PathBuf {
+    root().join("docs/book/src")
+}
+
+fn text(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// The names of the files in a folder that end so.
+fn names(folder: &Path, end: &str) -> BTreeSet<String> {
+    let entries = fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    names.filter(|name| name.ends_with(end)).collect()
+}
+
+/// What stands in `text` between each `before` and the next `after`.
+fn between<'a>(text: &'a str, before: &str, after: &str) -> Vec<&'a str> {
+    text.split(before).skip(1).filter_map(|rest| Some(rest.split_once(after)?.0)).collect()
+}
+
+#[test]
+fn every_chapter_is_listed() {
+    let summary = text(&chapters().join("SUMMARY.md"));
+    let listed: BTreeSet<String> = between(&summary, "](", ")").into_iter().map(str::to_string).collect();
+    let mut there = names(&chapters(), ".md");
+    there.remove("SUMMARY.md");
+    assert_eq!(listed, there);
+}
+
+#[test]
+fn every_link_leads_somewhere() {
+    for name in names(&chapters(), ".md") {
+        for link in between(&text(&chapters().join(&name)), "](", ")") {
+            let file = link.split('#').next().unwrap_or_default();
+            let there = link.starts_with("https://") || file.is_empty() || chapters().join(file).exists();
+            assert!(there, "{name} links to {link}, which is not there");
+        }
+    }
+}
+
+#[test]
+fn every_example_is_in_the_book_and_tested() {
+    let mut included = BTreeSet::new();
+    for name in names(&chapters(), ".md") {
+        for include in between(&text(&chapters().join(&name)), "{{#include ", "}}") {
+            let (file, anchor) = include.split_once(':').map_or((include, None), |(file, anchor)| (file, Some(anchor)));
+            let program = text(&chapters().join(file));
+            if let Some(anchor) = anchor {
+                let ends = format!("ANCHOR_END: {anchor}\n");
+                assert!(
+                    program.contains(&format!("ANCHOR: {anchor}\n")) && program.contains(&ends),
+                    "{name}: {include}"
+                );
+            }
+            included.extend(file.strip_prefix("../../../examples/").map(str::to_string));
+        }
+    }
+    let examples = names(&root().join("examples"), ".rs");
+    assert_eq!(included, examples);
+    let tests = text(&root().join("tests/tests/examples.rs"));
+    let tested: BTreeSet<String> = between(&tests, "examples/", "\"").into_iter().map(str::to_string).collect();
+    assert_eq!(tested, examples);
+}
