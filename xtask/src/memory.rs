@@ -39,8 +39,7 @@ fn valgrind(workspace: &Workspace) -> Result<()> {
     run(workspace.cargo(&["build"]).args(ONLY_PROGRAMS))?;
     let programs = workspace.target().join("debug");
     let mut job = Command::new(programs.join("mpiexec"));
-    // A search for leaks would read the whole of the job's file, most of which has no memory yet, and so have it made.
-    job.args(["-n", "2", "valgrind", "--quiet", "--leak-check=no", "--error-exitcode=9"]);
+    job.args(["-n", "2", "valgrind", "--quiet", "--leak-check=full", "--error-exitcode=9"]);
     run(job.arg(programs.join("npb")).args(["is", "--class", "S"]))
 }
 
