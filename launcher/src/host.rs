@@ -163,9 +163,7 @@ impl Host {
 
     /// Looks at everything, and says what has happened since the last time.
     pub(crate) fn look(&mut self, now: Instant) -> Result<Vec<Event>, LaunchError> {
-        if let Some(entries) = self.pmi.serve() {
-            self.news.push(Event::Left(entries));
-        }
+        self.serve_pmi();
         self.write_input();
         let mut lines = Lines::default();
         let read = !self.held && self.sources.pump(now, &mut lines);
@@ -203,12 +201,21 @@ impl Host {
             let Some(ending) = status.as_ref().and_then(ending) else { continue };
             rank.ended = true;
             epoll::delete(&self.exits, &rank.process.pidfd).map_err(LaunchError::system("let go of a rank"))?;
-            ended.push(Event::Ended(RankEnd { seen: self.seen(place), ending }));
+            ended.push((place, ending));
         }
-        // It explains the endings.
+        // What was said before explains the endings.
+        self.serve_pmi();
         self.look_for_abort();
-        self.news.append(&mut ended);
+        for (place, ending) in ended {
+            self.news.push(Event::Ended(RankEnd { seen: self.seen(place), ending }));
+        }
         Ok(())
+    }
+
+    fn serve_pmi(&mut self) {
+        if let Some(entries) = self.pmi.serve() {
+            self.news.push(Event::Left(entries));
+        }
     }
 
     fn look_at_job(&mut self) {
