@@ -4,6 +4,20 @@
 #[cfg(test)]
 extern crate self as rwmpi;
 
+/// An example of the documentation, as some ranks run it.
+macro_rules! example {
+    ($ranks:literal $($line:literal)*) => {
+        concat!(
+            "```\n# extern crate rwmpi_core as rwmpi;\n# #[allow(unused)] use rwmpi::op;\n# rwmpi::run_threads(",
+            $ranks,
+            ", rwmpi::Protocol::Auto, |universe| -> rwmpi::Result<()> {\n# #[allow(unused)] let world = universe.world();\n",
+            "# #[allow(unused)] let (rank, size) = (world.rank(), world.size());\n",
+            $($line, "\n",)*
+            "# Ok(()) }).unwrap().into_iter().for_each(Result::unwrap);\n```"
+        )
+    };
+}
+
 mod activity;
 mod attribute;
 mod buffer;
@@ -66,7 +80,9 @@ pub use status::Status;
 #[doc(hidden)]
 pub use threads::run_test;
 pub use threads::run_threads;
-pub use topology::{Cartesian, DistributedGraph, Edge, Graph, Neighbours, Topology, balanced_dimensions};
+pub use topology::{
+    Cartesian, Direction, DistributedGraph, Edge, Graph, Grid, Neighbours, Topology, balanced_dimensions,
+};
 pub use universe::{Protocol, TrafficCounters, Universe, init, wtime};
 pub use waiting::{Partner, Wait, describe_wait};
 

@@ -202,6 +202,19 @@ impl<T: Datatype, B: OwnedBuffer<T>> PersistentReceive<T, B> {
 
 impl Communicator {
     /// A send of `buffer` that can be started again and again (MPI_Send_init).
+    #[doc = example!(2
+        "let other = 1 - rank;"
+        "let mut outgoing = world.persistent_send(vec![0; 4], other, 0)?;"
+        "let mut incoming = world.persistent_receive(vec![0; 4], other, 0)?;"
+        "for round in 0..3 {"
+        "    outgoing.buffer()?.fill(round);"
+        "    incoming.start()?;"
+        "    outgoing.start()?;"
+        "    outgoing.wait()?;"
+        "    incoming.wait()?;"
+        "    assert_eq!(incoming.buffer()?[..], [round; 4]);"
+        "}"
+    )]
     pub fn persistent_send<T: Datatype, B: OwnedBuffer<T>>(
         &self,
         buffer: B,

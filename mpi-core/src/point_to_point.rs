@@ -26,6 +26,12 @@ pub struct MatchedMessage {
 
 impl MatchedMessage {
     /// Its envelope and length.
+    #[doc = example!(2
+        "world.buffered_send(&[1_u16, 2], rank, 0)?;"
+        "let message = world.matched_probe(rank.into(), 0)?.expect(\"from somebody\");"
+        "assert_eq!(message.status().count::<u16>(), Some(2));"
+        "world.matched_recv(&mut [0_u16; 2], message)?;"
+    )]
     pub fn status(&self) -> Status {
         self.status
     }
@@ -116,12 +122,28 @@ impl Communicator {
 
     /// Sends `data`; returns when the slice may be used again (MPI_Send). Small messages are buffered; large ones may wait for
     /// their receive.
+    #[doc = example!(2
+        "if rank == 0 {"
+        "    world.send(&[1.5, 2.5], 1, 7)?;"
+        "} else {"
+        "    let mut data = [0.0; 2];"
+        "    world.recv(&mut data, 0, 7)?;"
+        "    assert_eq!(data, [1.5, 2.5]);"
+        "}"
+    )]
     #[inline(always)]
     pub fn send<T: Datatype>(&self, data: &[T], destination: impl Into<Destination>, tag: i32) -> Result<()> {
         self.send_in_mode(Call::Send, data, destination.into(), tag, SendMode::Standard, Mark::of(T::SIGNATURE))
     }
 
     /// As [`Communicator::send`]; returns only when the receive has been matched (MPI_Ssend).
+    #[doc = example!(2
+        "if rank == 0 {"
+        "    world.synchronous_send(&[1.5], 1, 7)?;"
+        "} else {"
+        "    world.recv(&mut [0.0], 0, 7)?;"
+        "}"
+    )]
     pub fn synchronous_send<T: Datatype>(
         &self,
         data: &[T],
@@ -133,11 +155,27 @@ impl Communicator {
     }
 
     /// As [`Communicator::send`], where the caller knows that the receive has been posted (MPI_Rsend).
+    #[doc = example!(2
+        "let (mut data, other) = ([0], 1 - rank);"
+        "rwmpi::scope(|s| {"
+        "    let incoming = world.irecv(s, &mut data, other, 7)?;"
+        "    world.barrier()?;"
+        "    world.ready_send(&[rank], other, 7)?;"
+        "    incoming.wait()"
+        "})?;"
+        "assert_eq!(data, [other]);"
+    )]
     pub fn ready_send<T: Datatype>(&self, data: &[T], destination: impl Into<Destination>, tag: i32) -> Result<()> {
         self.send(data, destination, tag)
     }
 
     /// Sends a copy of `data` that the library keeps; returns at once (MPI_Bsend). The copy is bounded by memory only.
+    #[doc = example!(1
+        "world.buffered_send(&[7], 0, 0)?;"
+        "let mut data = [0];"
+        "world.recv(&mut data, 0, 0)?;"
+        "assert_eq!(data, [7]);"
+    )]
     pub fn buffered_send<T: Datatype>(&self, data: &[T], destination: impl Into<Destination>, tag: i32) -> Result<()> {
         let (call, destination) = (Call::BufferedSend, destination.into());
         let Some(peer) = self.checked_destination(call, destination, tag)? else { return Ok(()) };
@@ -154,6 +192,16 @@ impl Communicator {
     }
 
     /// Receives a message of at most `buffer.len()` elements (MPI_Recv).
+    #[doc = example!(2
+        "use rwmpi::{ANY_SOURCE, ANY_TAG};"
+        "if rank == 0 {"
+        "    world.send(&[1, 2, 3], 1, 7)?;"
+        "} else {"
+        "    let mut data = [0; 8];"
+        "    let status = world.recv(&mut data, ANY_SOURCE, ANY_TAG)?;"
+        "    assert_eq!((status.source(), status.tag(), status.count::<i32>()), (Some(0), Some(7), Some(3)));"
+        "}"
+    )]
     #[inline(always)]
     pub fn recv<T: Datatype>(
         &self,
@@ -232,6 +280,15 @@ impl Communicator {
     }
 
     /// Starts a send (MPI_Isend).
+    #[doc = example!(2
+        "let other = 1 - rank;"
+        "let (data, mut heard) = ([rank; 100], [0_usize; 100]);"
+        "rwmpi::scope(|s| {"
+        "    let sent = world.isend(s, &data, other, 0)?;"
+        "    world.recv(&mut heard, other, 0)?;"
+        "    sent.wait()"
+        "})?;"
+    )]
     pub fn isend<'scope, T: Datatype>(
         &self,
         scope: &'scope Scope<'scope, '_>,
@@ -243,6 +300,15 @@ impl Communicator {
     }
 
     /// Starts a synchronous send (MPI_Issend).
+    #[doc = example!(2
+        "let other = 1 - rank;"
+        "let (data, mut heard) = ([rank; 100], [0_usize; 100]);"
+        "rwmpi::scope(|s| {"
+        "    let sent = world.synchronous_isend(s, &data, other, 0)?;"
+        "    world.recv(&mut heard, other, 0)?;"
+        "    sent.wait()"
+        "})?;"
+    )]
     pub fn synchronous_isend<'scope, T: Datatype>(
         &self,
         scope: &'scope Scope<'scope, '_>,
@@ -255,6 +321,16 @@ impl Communicator {
     }
 
     /// Starts a send where the caller knows that the receive has been posted (MPI_Irsend).
+    #[doc = example!(2
+        "let other = 1 - rank;"
+        "let (data, mut heard) = ([rank], [0_usize]);"
+        "rwmpi::scope(|s| {"
+        "    let incoming = world.irecv(s, &mut heard, other, 0)?;"
+        "    world.barrier()?;"
+        "    world.ready_isend(s, &data, other, 0)?.wait()?;"
+        "    incoming.wait()"
+        "})?;"
+    )]
     pub fn ready_isend<'scope, T: Datatype>(
         &self,
         scope: &'scope Scope<'scope, '_>,
@@ -266,6 +342,10 @@ impl Communicator {
     }
 
     /// Starts a buffered send, which has completed when it returns (MPI_Ibsend).
+    #[doc = example!(1
+        "world.buffered_isend(&[7], 0, 0)?.wait()?;"
+        "world.recv(&mut [0], 0, 0)?;"
+    )]
     pub fn buffered_isend<'scope, T: Datatype>(
         &self,
         data: &[T],
@@ -277,6 +357,16 @@ impl Communicator {
     }
 
     /// Starts a receive (MPI_Irecv).
+    #[doc = example!(2
+        "let other = 1 - rank;"
+        "let mut heard = [0; 100];"
+        "rwmpi::scope(|s| {"
+        "    let incoming = world.irecv(s, &mut heard, other, 0)?;"
+        "    world.send(&[rank; 100], other, 0)?;"
+        "    incoming.wait()"
+        "})?;"
+        "assert_eq!(heard, [other; 100]);"
+    )]
     pub fn irecv<'scope, T: Datatype>(
         &self,
         scope: &'scope Scope<'scope, '_>,
@@ -300,6 +390,12 @@ impl Communicator {
     }
 
     /// Sends to one and receives from another at the same time (MPI_Sendrecv).
+    #[doc = example!(2
+        "let other = 1 - rank;"
+        "let mut heard = [0];"
+        "world.sendrecv(&[rank], other, 0, &mut heard, other, 0)?;"
+        "assert_eq!(heard, [other]);"
+    )]
     pub fn sendrecv<S: Datatype, R: Datatype>(
         &self,
         data: &[S],
@@ -317,6 +413,12 @@ impl Communicator {
     }
 
     /// As [`Communicator::sendrecv`], the received message taking the place of the sent one (MPI_Sendrecv_replace).
+    #[doc = example!(2
+        "let other = 1 - rank;"
+        "let mut data = [rank];"
+        "world.sendrecv_replace(&mut data, other, 0, other, 0)?;"
+        "assert_eq!(data, [other]);"
+    )]
     pub fn sendrecv_replace<T: Datatype>(
         &self,
         data: &mut [T],
@@ -330,6 +432,13 @@ impl Communicator {
     }
 
     /// Waits for a message that a receive with these arguments would get, and tells its envelope and length (MPI_Probe).
+    #[doc = example!(1
+        "world.buffered_send(&[1, 2, 3], 0, 0)?;"
+        "let status = world.probe(0, 0)?;"
+        "let mut data = vec![0; status.count::<i32>().expect(\"whole numbers\")];"
+        "world.recv(&mut data, 0, 0)?;"
+        "assert_eq!(data, [1, 2, 3]);"
+    )]
     pub fn probe(&self, source: impl Into<Source>, tag: impl Into<TagSelector>) -> Result<Status> {
         let (call, source, tag) = (Call::Probe, source.into(), tag.into());
         let Some(pattern) = self.checked_pattern(call, source, tag, self.context())? else { return Ok(Status::EMPTY) };
@@ -340,6 +449,12 @@ impl Communicator {
     }
 
     /// As [`Communicator::probe`], without waiting (MPI_Iprobe).
+    #[doc = example!(1
+        "assert!(world.probe_now(0, 0)?.is_none());"
+        "world.buffered_send(&[7], 0, 0)?;"
+        "assert_eq!(world.probe_now(0, 0)?.expect(\"it is there\").tag(), Some(0));"
+        "world.recv(&mut [0], 0, 0)?;"
+    )]
     pub fn probe_now(&self, source: impl Into<Source>, tag: impl Into<TagSelector>) -> Result<Option<Status>> {
         let (call, source, tag) = (Call::Probe, source.into(), tag.into());
         let Some(pattern) = self.checked_pattern(call, source, tag, self.context())? else {
@@ -352,6 +467,13 @@ impl Communicator {
     }
 
     /// Waits for a message and takes it, so that only the holder of the result can receive it (MPI_Mprobe).
+    #[doc = example!(1
+        "world.buffered_send(&[1, 2, 3], 0, 0)?;"
+        "let message = world.matched_probe(rwmpi::ANY_SOURCE, 0)?.expect(\"from somebody\");"
+        "let mut data = vec![0; message.status().count::<i32>().expect(\"whole numbers\")];"
+        "world.matched_recv(&mut data, message)?;"
+        "assert_eq!(data, [1, 2, 3]);"
+    )]
     pub fn matched_probe(&self, source: Source, tag: impl Into<TagSelector>) -> Result<Option<MatchedMessage>> {
         let (call, tag) = (Call::Probe, tag.into());
         let Some(pattern) = self.checked_pattern(call, source, tag, self.context())? else { return Ok(None) };
@@ -364,6 +486,9 @@ impl Communicator {
     }
 
     /// As [`Communicator::matched_probe`], without waiting (MPI_Improbe): `None` if there is no such message now.
+    #[doc = example!(1
+        "assert!(world.matched_probe_now(rwmpi::ANY_SOURCE, 0)?.is_none());"
+    )]
     pub fn matched_probe_now(&self, source: Source, tag: impl Into<TagSelector>) -> Result<Option<MatchedMessage>> {
         let (call, tag) = (Call::Probe, tag.into());
         let Some(pattern) = self.checked_pattern(call, source, tag, self.context())? else { return Ok(None) };
@@ -374,6 +499,13 @@ impl Communicator {
     }
 
     /// Receives a message that a matched probe has taken (MPI_Mrecv).
+    #[doc = example!(1
+        "world.buffered_send(&[7], 0, 0)?;"
+        "let message = world.matched_probe(0.into(), 0)?.expect(\"from somebody\");"
+        "let mut data = [0];"
+        "world.matched_recv(&mut data, message)?;"
+        "assert_eq!(data, [7]);"
+    )]
     pub fn matched_recv<T: Datatype>(&self, buffer: &mut [T], message: MatchedMessage) -> Result<Status> {
         self.receive_matched(buffer, message, checked::<T>)
     }

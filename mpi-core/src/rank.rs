@@ -39,6 +39,26 @@ pub const ANY_TAG: TagSelector = TagSelector::Any;
 /// The partner that is not there: sends and receives complete at once.
 pub const PROC_NULL: Destination = Destination::Null;
 
+impl Destination {
+    /// The rank, if it is one.
+    pub fn rank(self) -> Option<usize> {
+        match self {
+            Destination::Rank(rank) => Some(rank),
+            Destination::Null => None,
+        }
+    }
+}
+
+impl Source {
+    /// The rank, if it is a certain one.
+    pub fn rank(self) -> Option<usize> {
+        match self {
+            Source::Rank(rank) => Some(rank),
+            Source::Any | Source::Null => None,
+        }
+    }
+}
+
 impl From<usize> for Destination {
     fn from(rank: usize) -> Self {
         Destination::Rank(rank)

@@ -5,12 +5,42 @@ use rwmpi_transport::Backoff;
 use crate::{Request, Result};
 
 /// Waits for all of them (MPI_Waitall). After an error those behind it are dropped.
+#[doc = example!(1
+    "let mut data = [[0; 2]; 2];"
+    "rwmpi::scope(|s| {"
+    "    let mut requests = Vec::new();"
+    "    for (tag, data) in data.iter_mut().enumerate() {"
+    "        requests.push(world.irecv(s, data, 0, tag as i32)?);"
+    "    }"
+    "    world.buffered_send(&[1, 1], 0, 1)?;"
+    "    world.buffered_send(&[2, 2], 0, 0)?;"
+    "    assert_eq!(rwmpi::wait_all(requests)?[1].tag(), Some(1));"
+    "    Ok(())"
+    "})?;"
+    "assert_eq!(data, [[2, 2], [1, 1]]);"
+)]
 pub fn wait_all<'scope, T>(requests: impl IntoIterator<Item = Request<'scope, T>>) -> Result<Vec<T>> {
     requests.into_iter().map(Request::wait).collect()
 }
 
 /// Waits until one has completed; gives its place and result, and takes it out of the list (MPI_Waitany). `None` for an empty
 /// list. Requests of different types are waited for together by way of [`Request::map`].
+#[doc = example!(1
+    "let mut data = [[0; 2]; 2];"
+    "rwmpi::scope(|s| {"
+    "    let mut requests = Vec::new();"
+    "    for (tag, data) in data.iter_mut().enumerate() {"
+    "        requests.push(world.irecv(s, data, 0, tag as i32)?);"
+    "    }"
+    "    world.buffered_send(&[1, 1], 0, 1)?;"
+    "    world.buffered_send(&[2, 2], 0, 0)?;"
+    "    while let Some((_, status)) = rwmpi::wait_any(&mut requests)? {"
+    "        assert_eq!(status.source(), Some(0));"
+    "    }"
+    "    Ok(())"
+    "})?;"
+    "assert_eq!(data, [[2, 2], [1, 1]]);"
+)]
 pub fn wait_any<T>(requests: &mut Vec<Request<'_, T>>) -> Result<Option<(usize, T)>> {
     let mut backoff = Backoff::default();
     while !requests.is_empty() {
@@ -23,6 +53,22 @@ pub fn wait_any<T>(requests: &mut Vec<Request<'_, T>>) -> Result<Option<(usize, 
 }
 
 /// As [`wait_any`], without waiting (MPI_Testany).
+#[doc = example!(1
+    "let mut data = [[0; 2]; 2];"
+    "rwmpi::scope(|s| {"
+    "    let mut requests = Vec::new();"
+    "    for (tag, data) in data.iter_mut().enumerate() {"
+    "        requests.push(world.irecv(s, data, 0, tag as i32)?);"
+    "    }"
+    "    world.buffered_send(&[1, 1], 0, 1)?;"
+    "    world.buffered_send(&[2, 2], 0, 0)?;"
+    "    while !requests.is_empty() {"
+    "        rwmpi::test_any(&mut requests)?;"
+    "    }"
+    "    Ok(())"
+    "})?;"
+    "assert_eq!(data, [[2, 2], [1, 1]]);"
+)]
 pub fn test_any<T>(requests: &mut Vec<Request<'_, T>>) -> Result<Option<(usize, T)>> {
     for place in 0..requests.len() {
         if requests[place].test()? {
@@ -34,6 +80,22 @@ pub fn test_any<T>(requests: &mut Vec<Request<'_, T>>) -> Result<Option<(usize, 
 
 /// Waits until at least one has completed; gives the places (in the list as it was) and results of all that have, and takes them
 /// out of the list (MPI_Waitsome). One that has failed stays behind if others have not: the next call tells.
+#[doc = example!(1
+    "let mut data = [[0; 2]; 2];"
+    "rwmpi::scope(|s| {"
+    "    let mut requests = Vec::new();"
+    "    for (tag, data) in data.iter_mut().enumerate() {"
+    "        requests.push(world.irecv(s, data, 0, tag as i32)?);"
+    "    }"
+    "    world.buffered_send(&[1, 1], 0, 1)?;"
+    "    world.buffered_send(&[2, 2], 0, 0)?;"
+    "    while !requests.is_empty() {"
+    "        assert!(!rwmpi::wait_some(&mut requests)?.is_empty());"
+    "    }"
+    "    Ok(())"
+    "})?;"
+    "assert_eq!(data, [[2, 2], [1, 1]]);"
+)]
 pub fn wait_some<T>(requests: &mut Vec<Request<'_, T>>) -> Result<Vec<(usize, T)>> {
     let mut backoff = Backoff::default();
     loop {
@@ -46,6 +108,22 @@ pub fn wait_some<T>(requests: &mut Vec<Request<'_, T>>) -> Result<Vec<(usize, T)
 }
 
 /// As [`wait_some`], without waiting (MPI_Testsome).
+#[doc = example!(1
+    "let mut data = [[0; 2]; 2];"
+    "rwmpi::scope(|s| {"
+    "    let mut requests = Vec::new();"
+    "    for (tag, data) in data.iter_mut().enumerate() {"
+    "        requests.push(world.irecv(s, data, 0, tag as i32)?);"
+    "    }"
+    "    world.buffered_send(&[1, 1], 0, 1)?;"
+    "    world.buffered_send(&[2, 2], 0, 0)?;"
+    "    while !requests.is_empty() {"
+    "        rwmpi::test_some(&mut requests)?;"
+    "    }"
+    "    Ok(())"
+    "})?;"
+    "assert_eq!(data, [[2, 2], [1, 1]]);"
+)]
 pub fn test_some<T>(requests: &mut Vec<Request<'_, T>>) -> Result<Vec<(usize, T)>> {
     let mut ended = Vec::new();
     for (place, request) in requests.iter_mut().enumerate() {
@@ -66,6 +144,20 @@ pub fn test_some<T>(requests: &mut Vec<Request<'_, T>>) -> Result<Vec<(usize, T)
 }
 
 /// Whether all have completed; if so their results, in order, and the list is left empty (MPI_Testall).
+#[doc = example!(1
+    "let mut data = [[0; 2]; 2];"
+    "rwmpi::scope(|s| {"
+    "    let mut requests = Vec::new();"
+    "    for (tag, data) in data.iter_mut().enumerate() {"
+    "        requests.push(world.irecv(s, data, 0, tag as i32)?);"
+    "    }"
+    "    world.buffered_send(&[1, 1], 0, 1)?;"
+    "    world.buffered_send(&[2, 2], 0, 0)?;"
+    "    while rwmpi::test_all(&mut requests)?.is_none() {}"
+    "    Ok(())"
+    "})?;"
+    "assert_eq!(data, [[2, 2], [1, 1]]);"
+)]
 pub fn test_all<T>(requests: &mut Vec<Request<'_, T>>) -> Result<Option<Vec<T>>> {
     for request in requests.iter_mut() {
         if !request.test()? {

@@ -55,6 +55,13 @@ impl Communicator {
     ///
     /// # Errors
     /// As [`Communicator::send`], or if the value can't be made into bytes.
+    #[doc = example!(2
+        "if rank == 0 {"
+        "    world.send_value(&vec![\"any\", \"value\"].join(\" \"), 1, 0)?;"
+        "} else {"
+        "    assert_eq!(world.recv_value::<String>(0, 0)?.0, \"any value\");"
+        "}"
+    )]
     #[inline]
     pub fn send_value<T: Message>(&self, value: &T, destination: impl Into<Destination>, tag: i32) -> Result<()> {
         let bytes = self.encode(Call::Send, value)?;
@@ -66,6 +73,14 @@ impl Communicator {
     /// # Errors
     /// As [`Communicator::recv`], or if what arrives is no such value: sender and receiver must name the same type. From nobody there is
     /// none.
+    #[doc = example!(2
+        "if rank == 0 {"
+        "    world.send_value(&vec![Some(1.5), None], 1, 0)?;"
+        "} else {"
+        "    let (list, status) = world.recv_value::<Vec<Option<f64>>>(rwmpi::ANY_SOURCE, 0)?;"
+        "    assert_eq!((list, status.source()), (vec![Some(1.5), None], Some(0)));"
+        "}"
+    )]
     #[inline]
     pub fn recv_value<T: Message>(
         &self,
@@ -115,6 +130,11 @@ impl Communicator {
     ///
     /// # Errors
     /// As [`Communicator::send_value`] and [`Communicator::recv_value`].
+    #[doc = example!(2
+        "let other = 1 - rank;"
+        "let (heard, _) = world.sendrecv_value(&format!(\"from {rank}\"), other, 0, other, 0)?;"
+        "assert_eq!(heard, format!(\"from {other}\"));"
+    )]
     pub fn sendrecv_value<T: Message>(
         &self,
         value: &T,

@@ -10,11 +10,19 @@ use crate::{Communicator, Datatype, Request, Result, Scope};
 
 impl Communicator {
     /// As [`Communicator::barrier`]: the request completes when all have arrived (MPI_Ibarrier).
+    #[doc = example!(3
+        "rwmpi::scope(|s| world.ibarrier(s)?.wait())?;"
+    )]
     pub fn ibarrier<'scope>(&self, scope: &'scope Scope<'scope, '_>) -> Result<Request<'scope>> {
         self.start(scope, Call::Barrier, self.plan_barrier())
     }
 
     /// As [`Communicator::bcast`] (MPI_Ibcast).
+    #[doc = example!(3
+        "let mut data = [rank; 2];"
+        "rwmpi::scope(|s| world.ibcast(s, &mut data, 1)?.wait())?;"
+        "assert_eq!(data, [1, 1]);"
+    )]
     pub fn ibcast<'scope, T: Datatype>(
         &self,
         scope: &'scope Scope<'scope, '_>,
@@ -25,6 +33,12 @@ impl Communicator {
     }
 
     /// As [`Communicator::reduce`] (MPI_Ireduce).
+    #[doc = example!(3
+        "let mut sum = [0];"
+        "let own = [rank];"
+        "rwmpi::scope(|s| world.ireduce(s, &own, &mut sum, op::sum, 0)?.wait())?;"
+        "assert_eq!(sum[0], if rank == 0 { 3 } else { 0 });"
+    )]
     pub fn ireduce<'scope, T: Datatype>(
         &self,
         scope: &'scope Scope<'scope, '_>,
@@ -37,6 +51,11 @@ impl Communicator {
     }
 
     /// As [`Communicator::reduce_in_place`].
+    #[doc = example!(3
+        "let mut data = [rank];"
+        "rwmpi::scope(|s| world.ireduce_in_place(s, &mut data, op::max, 0)?.wait())?;"
+        "assert_eq!(data[0], if rank == 0 { 2 } else { rank });"
+    )]
     pub fn ireduce_in_place<'scope, T: Datatype>(
         &self,
         scope: &'scope Scope<'scope, '_>,
@@ -48,6 +67,12 @@ impl Communicator {
     }
 
     /// As [`Communicator::allreduce`] (MPI_Iallreduce).
+    #[doc = example!(3
+        "let mut best = [0];"
+        "let own = [rank];"
+        "rwmpi::scope(|s| world.iallreduce(s, &own, &mut best, |a, b| *a.max(b))?.wait())?;"
+        "assert_eq!(best, [2]);"
+    )]
     pub fn iallreduce<'scope, T: Datatype>(
         &self,
         scope: &'scope Scope<'scope, '_>,
@@ -59,6 +84,11 @@ impl Communicator {
     }
 
     /// As [`Communicator::allreduce_in_place`].
+    #[doc = example!(3
+        "let mut data = [rank, 1];"
+        "rwmpi::scope(|s| world.iallreduce_in_place(s, &mut data, op::sum)?.wait())?;"
+        "assert_eq!(data, [3, 3]);"
+    )]
     pub fn iallreduce_in_place<'scope, T: Datatype>(
         &self,
         scope: &'scope Scope<'scope, '_>,
@@ -69,6 +99,12 @@ impl Communicator {
     }
 
     /// As [`Communicator::gather`] (MPI_Igather).
+    #[doc = example!(3
+        "let mut all = vec![0; if rank == 0 { size } else { 0 }];"
+        "let own = [rank];"
+        "rwmpi::scope(|s| world.igather(s, &own, &mut all, 0)?.wait())?;"
+        "assert!(all.into_iter().eq(0..if rank == 0 { size } else { 0 }));"
+    )]
     pub fn igather<'scope, T: Datatype>(
         &self,
         scope: &'scope Scope<'scope, '_>,
@@ -80,6 +116,13 @@ impl Communicator {
     }
 
     /// As [`Communicator::gatherv`] (MPI_Igatherv).
+    #[doc = example!(3
+        "// Rank r has r elements."
+        "let parts = rwmpi::Parts { counts: &[0, 1, 2], starts: &[0, 0, 1] };"
+        "let (part, mut all) = (vec![rank; rank], [0; 3]);"
+        "rwmpi::scope(|s| world.igatherv(s, &part, &mut all, parts, 0)?.wait())?;"
+        "assert_eq!(all, if rank == 0 { [1, 2, 2] } else { [0; 3] });"
+    )]
     pub fn igatherv<'scope, T: Datatype>(
         &self,
         scope: &'scope Scope<'scope, '_>,
@@ -92,6 +135,12 @@ impl Communicator {
     }
 
     /// As [`Communicator::scatter`] (MPI_Iscatter).
+    #[doc = example!(3
+        "let mut part = [0];"
+        "let own = [5, 6, 7];"
+        "rwmpi::scope(|s| world.iscatter(s, &own, &mut part, 0)?.wait())?;"
+        "assert_eq!(part, [5 + rank]);"
+    )]
     pub fn iscatter<'scope, T: Datatype>(
         &self,
         scope: &'scope Scope<'scope, '_>,
@@ -103,6 +152,12 @@ impl Communicator {
     }
 
     /// As [`Communicator::scatterv`] (MPI_Iscatterv).
+    #[doc = example!(3
+        "let parts = rwmpi::Parts { counts: &[0, 1, 2], starts: &[0, 0, 1] };"
+        "let mut part = vec![0; rank];"
+        "rwmpi::scope(|s| world.iscatterv(s, &[7, 8, 8], parts, &mut part, 0)?.wait())?;"
+        "assert_eq!(part, vec![6 + rank; rank]);"
+    )]
     pub fn iscatterv<'scope, T: Datatype>(
         &self,
         scope: &'scope Scope<'scope, '_>,
@@ -115,6 +170,12 @@ impl Communicator {
     }
 
     /// As [`Communicator::allgather`] (MPI_Iallgather).
+    #[doc = example!(3
+        "let mut all = [0; 3];"
+        "let own = [rank];"
+        "rwmpi::scope(|s| world.iallgather(s, &own, &mut all)?.wait())?;"
+        "assert_eq!(all, [0, 1, 2]);"
+    )]
     pub fn iallgather<'scope, T: Datatype>(
         &self,
         scope: &'scope Scope<'scope, '_>,
@@ -125,6 +186,12 @@ impl Communicator {
     }
 
     /// As [`Communicator::allgather_in_place`].
+    #[doc = example!(3
+        "let mut all = [9; 3];"
+        "all[rank] = rank;"
+        "rwmpi::scope(|s| world.iallgather_in_place(s, &mut all)?.wait())?;"
+        "assert_eq!(all, [0, 1, 2]);"
+    )]
     pub fn iallgather_in_place<'scope, T: Datatype>(
         &self,
         scope: &'scope Scope<'scope, '_>,
@@ -134,6 +201,12 @@ impl Communicator {
     }
 
     /// As [`Communicator::allgatherv`] (MPI_Iallgatherv).
+    #[doc = example!(3
+        "let parts = rwmpi::Parts { counts: &[0, 1, 2], starts: &[0, 0, 1] };"
+        "let (part, mut all) = (vec![rank; rank], [0; 3]);"
+        "rwmpi::scope(|s| world.iallgatherv(s, &part, &mut all, parts)?.wait())?;"
+        "assert_eq!(all, [1, 2, 2]);"
+    )]
     pub fn iallgatherv<'scope, T: Datatype>(
         &self,
         scope: &'scope Scope<'scope, '_>,
@@ -145,6 +218,12 @@ impl Communicator {
     }
 
     /// As [`Communicator::alltoall`] (MPI_Ialltoall).
+    #[doc = example!(3
+        "let mut heard = [0; 3];"
+        "let own = [10 * rank, 10 * rank + 1, 10 * rank + 2];"
+        "rwmpi::scope(|s| world.ialltoall(s, &own, &mut heard)?.wait())?;"
+        "assert_eq!(heard, [rank, 10 + rank, 20 + rank]);"
+    )]
     pub fn ialltoall<'scope, T: Datatype>(
         &self,
         scope: &'scope Scope<'scope, '_>,
@@ -155,6 +234,14 @@ impl Communicator {
     }
 
     /// As [`Communicator::alltoallv`], counts and starts in pairs (MPI_Ialltoallv).
+    #[doc = example!(3
+        "// Rank r sends each rank r elements."
+        "let (data, mut heard) = (vec![rank; 3 * rank], [0; 3]);"
+        "let sent = rwmpi::Parts { counts: &[rank; 3], starts: &[0, rank, 2 * rank] };"
+        "let received = rwmpi::Parts { counts: &[0, 1, 2], starts: &[0, 0, 1] };"
+        "rwmpi::scope(|s| world.ialltoallv(s, &data, sent, &mut heard, received)?.wait())?;"
+        "assert_eq!(heard, [1, 2, 2]);"
+    )]
     pub fn ialltoallv<'scope, T: Datatype>(
         &self,
         scope: &'scope Scope<'scope, '_>,
@@ -167,6 +254,11 @@ impl Communicator {
     }
 
     /// As [`Communicator::scan`] (MPI_Iscan).
+    #[doc = example!(3
+        "let mut data = [rank];"
+        "rwmpi::scope(|s| world.iscan(s, &mut data, op::sum)?.wait())?;"
+        "assert_eq!(data, [(0..=rank).sum()]);"
+    )]
     pub fn iscan<'scope, T: Datatype>(
         &self,
         scope: &'scope Scope<'scope, '_>,
@@ -177,6 +269,12 @@ impl Communicator {
     }
 
     /// As [`Communicator::exscan`] (MPI_Iexscan).
+    #[doc = example!(3
+        "let mut before = [0];"
+        "let own = [rank];"
+        "rwmpi::scope(|s| world.iexscan(s, &own, &mut before, op::sum)?.wait())?;"
+        "assert_eq!(before, [(0..rank).sum()]);"
+    )]
     pub fn iexscan<'scope, T: Datatype>(
         &self,
         scope: &'scope Scope<'scope, '_>,
@@ -188,6 +286,12 @@ impl Communicator {
     }
 
     /// As [`Communicator::reduce_scatter`] (MPI_Ireduce_scatter).
+    #[doc = example!(3
+        "let mut part = vec![0; rank];"
+        "let own = [1, 2, 3];"
+        "rwmpi::scope(|s| world.ireduce_scatter(s, &own, &[0, 1, 2], &mut part, op::sum)?.wait())?;"
+        "assert_eq!(part, [vec![], vec![3], vec![6, 9]][rank]);"
+    )]
     pub fn ireduce_scatter<'scope, T: Datatype>(
         &self,
         scope: &'scope Scope<'scope, '_>,
@@ -200,6 +304,12 @@ impl Communicator {
     }
 
     /// As [`Communicator::reduce_scatter_block`] (MPI_Ireduce_scatter_block).
+    #[doc = example!(3
+        "let mut part = [0];"
+        "let own = [1, 2, 3];"
+        "rwmpi::scope(|s| world.ireduce_scatter_block(s, &own, &mut part, op::sum)?.wait())?;"
+        "assert_eq!(part, [3 * (rank + 1)]);"
+    )]
     pub fn ireduce_scatter_block<'scope, T: Datatype>(
         &self,
         scope: &'scope Scope<'scope, '_>,

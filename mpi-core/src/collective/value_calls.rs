@@ -6,7 +6,7 @@ use super::values::{Values, encode_parts};
 use super::{Team, Trouble};
 use crate::activity::Call;
 use crate::owned::spawn;
-use crate::{Communicator, Message, Request, Result};
+use crate::{Communicator, Message, Neighbours, Request, Result};
 
 /// What a collective of values does: called with the ranks that take part.
 trait ValuePlan<R>: AsyncFnOnce(Values<'_>) -> Result<R> {}
@@ -53,6 +53,10 @@ impl Communicator {
     ///
     /// # Errors
     /// As [`Communicator::bcast`], or if `root`'s value can't be made into bytes, or these are no such value elsewhere.
+    #[doc = example!(3
+        "let text = if rank == 1 { \"any value\".to_string() } else { String::new() };"
+        "assert_eq!(world.bcast_value(text, 1)?, \"any value\");"
+    )]
     pub fn bcast_value<T: Message>(&self, value: T, root: usize) -> Result<T> {
         self.check_root(Call::Broadcast, root)?;
         self.complete_values(Call::Broadcast, size_of::<T>(), async |all: Values<'_>| {
@@ -61,6 +65,11 @@ impl Communicator {
     }
 
     /// As [`Communicator::bcast_value`], without waiting.
+    #[doc = example!(3
+        "let text = if rank == 1 { \"any value\".to_string() } else { String::new() };"
+        "let request = world.ibcast_value(text, 1)?;"
+        "assert_eq!(request.wait()?, \"any value\");"
+    )]
     pub fn ibcast_value<T: Message + 'static>(&self, value: T, root: usize) -> Result<Request<'static, T>> {
         self.check_root(Call::Broadcast, root)?;
         self.start_values(Call::Broadcast, size_of::<T>(), async move |all: Values<'_>| {
@@ -72,6 +81,10 @@ impl Communicator {
     ///
     /// # Errors
     /// As [`Communicator::allreduce`], or if some rank's value can't be made into bytes, or these are no such value elsewhere.
+    #[doc = example!(3
+        "let join = |a: &String, b: &String| a.clone() + b;"
+        "assert_eq!(world.allreduce_value(rank.to_string(), join)?, \"012\");"
+    )]
     pub fn allreduce_value<T: Message>(&self, value: T, op: impl Fn(&T, &T) -> T) -> Result<T> {
         self.complete_values(Call::Allreduce, size_of::<T>(), async |all: Values<'_>| {
             all.of::<T>().allreduce(value, op).await
@@ -79,6 +92,11 @@ impl Communicator {
     }
 
     /// As [`Communicator::allreduce_value`], without waiting.
+    #[doc = example!(3
+        "let join = |a: &String, b: &String| a.clone() + b;"
+        "let request = world.iallreduce_value(rank.to_string(), join)?;"
+        "assert_eq!(request.wait()?, \"012\");"
+    )]
     pub fn iallreduce_value<T: Message + 'static>(
         &self,
         value: T,
@@ -93,6 +111,9 @@ impl Communicator {
     ///
     /// # Errors
     /// As [`Communicator::allreduce_value`].
+    #[doc = example!(3
+        "assert_eq!(world.reduce_value(rank, op::sum, 0)?, (rank == 0).then_some(3));"
+    )]
     pub fn reduce_value<T: Message>(&self, value: T, op: impl Fn(&T, &T) -> T, root: usize) -> Result<Option<T>> {
         self.check_root(Call::Reduce, root)?;
         self.complete_values(Call::Reduce, size_of::<T>(), async |all: Values<'_>| {
@@ -101,6 +122,10 @@ impl Communicator {
     }
 
     /// As [`Communicator::reduce_value`], without waiting.
+    #[doc = example!(3
+        "let request = world.ireduce_value(rank, op::sum, 0)?;"
+        "assert_eq!(request.wait()?, (rank == 0).then_some(3));"
+    )]
     pub fn ireduce_value<T: Message + 'static>(
         &self,
         value: T,
@@ -117,12 +142,19 @@ impl Communicator {
     ///
     /// # Errors
     /// As [`Communicator::allreduce_value`].
+    #[doc = example!(3
+        "assert_eq!(world.scan_value(rank, op::sum)?, [0, 1, 3][rank]);"
+    )]
     pub fn scan_value<T: Message>(&self, value: T, op: impl Fn(&T, &T) -> T) -> Result<T> {
         let both = async |all: Values<'_>| all.of::<T>().scan(value, op).await;
         Ok(self.complete_values(Call::Scan, size_of::<T>(), both)?.0)
     }
 
     /// As [`Communicator::scan_value`], without waiting.
+    #[doc = example!(3
+        "let request = world.iscan_value(rank, op::sum)?;"
+        "assert_eq!(request.wait()?, [0, 1, 3][rank]);"
+    )]
     pub fn iscan_value<T: Message + 'static>(
         &self,
         value: T,
@@ -136,12 +168,19 @@ impl Communicator {
     ///
     /// # Errors
     /// As [`Communicator::allreduce_value`].
+    #[doc = example!(3
+        "assert_eq!(world.exscan_value(rank, op::sum)?, [None, Some(0), Some(1)][rank]);"
+    )]
     pub fn exscan_value<T: Message>(&self, value: T, op: impl Fn(&T, &T) -> T) -> Result<Option<T>> {
         let both = async |all: Values<'_>| all.of::<T>().scan(value, op).await;
         Ok(self.complete_values(Call::Scan, size_of::<T>(), both)?.1)
     }
 
     /// As [`Communicator::exscan_value`], without waiting.
+    #[doc = example!(3
+        "let request = world.iexscan_value(rank, op::sum)?;"
+        "assert_eq!(request.wait()?, [None, Some(0), Some(1)][rank]);"
+    )]
     pub fn iexscan_value<T: Message + 'static>(
         &self,
         value: T,
@@ -155,6 +194,9 @@ impl Communicator {
     ///
     /// # Errors
     /// As [`Communicator::gatherv`], or if some rank's value can't be made into bytes, or these are no such value at `root`.
+    #[doc = example!(3
+        "assert_eq!(world.gather_values(&vec![rank; rank], 0)?, (rank == 0).then(|| vec![vec![], vec![1], vec![2, 2]]));"
+    )]
     pub fn gather_values<T: Message>(&self, value: &T, root: usize) -> Result<Option<Vec<T>>> {
         self.check_root(Call::Gather, root)?;
         let own = self.encode(Call::Gather, value);
@@ -164,6 +206,10 @@ impl Communicator {
     }
 
     /// As [`Communicator::gather_values`], without waiting.
+    #[doc = example!(3
+        "let request = world.igather_values(&vec![rank; rank], 0)?;"
+        "assert_eq!(request.wait()?, (rank == 0).then(|| vec![vec![], vec![1], vec![2, 2]]));"
+    )]
     pub fn igather_values<T: Message + 'static>(
         &self,
         value: &T,
@@ -180,6 +226,9 @@ impl Communicator {
     ///
     /// # Errors
     /// As [`Communicator::gather_values`].
+    #[doc = example!(3
+        "assert_eq!(world.allgather_values(&vec![rank; rank])?, [vec![], vec![1], vec![2, 2]]);"
+    )]
     pub fn allgather_values<T: Message>(&self, value: &T) -> Result<Vec<T>> {
         let own = self.encode(Call::Allgather, value);
         self.complete_values(Call::Allgather, size_of::<T>(), async |all: Values<'_>| {
@@ -188,6 +237,10 @@ impl Communicator {
     }
 
     /// As [`Communicator::allgather_values`], without waiting.
+    #[doc = example!(3
+        "let request = world.iallgather_values(&vec![rank; rank])?;"
+        "assert_eq!(request.wait()?, [vec![], vec![1], vec![2, 2]]);"
+    )]
     pub fn iallgather_values<T: Message + 'static>(&self, value: &T) -> Result<Request<'static, Vec<T>>> {
         let own = self.encode(Call::Allgather, value);
         self.start_values(Call::Allgather, size_of::<T>(), async move |all: Values<'_>| {
@@ -200,6 +253,10 @@ impl Communicator {
     ///
     /// # Errors
     /// As [`Communicator::scatterv`], or if some value can't be made into bytes, or these are no such value where they arrive.
+    #[doc = example!(3
+        "let words = [\"for\", \"each\", \"one\"].map(str::to_string);"
+        "assert_eq!(world.scatter_values(&words, 0)?, words[rank]);"
+    )]
     pub fn scatter_values<T: Message>(&self, values: &[T], root: usize) -> Result<T> {
         let (data, lengths) = encode_parts(self.scattered(values, root)?);
         let plan = async |all: Values<'_>| all.of::<T>().scatter(data, lengths, root).await;
@@ -207,6 +264,11 @@ impl Communicator {
     }
 
     /// As [`Communicator::scatter_values`], without waiting.
+    #[doc = example!(3
+        "let words = [\"for\", \"each\", \"one\"].map(str::to_string);"
+        "let request = world.iscatter_values(&words, 0)?;"
+        "assert_eq!(request.wait()?, words[rank]);"
+    )]
     pub fn iscatter_values<T: Message + 'static>(&self, values: &[T], root: usize) -> Result<Request<'static, T>> {
         let (data, lengths) = encode_parts(self.scattered(values, root)?);
         let plan = async move |all: Values<'_>| all.of::<T>().scatter(data, lengths, root).await;
@@ -228,6 +290,10 @@ impl Communicator {
     ///
     /// # Errors
     /// As [`Communicator::alltoallv`], or if some value can't be made into bytes, or these are no such value where they arrive.
+    #[doc = example!(3
+        "let letters: Vec<String> = (0..size).map(|to| format!(\"{rank} to {to}\")).collect();"
+        "assert_eq!(world.alltoall_values(&letters)?, [0, 1, 2].map(|from| format!(\"{from} to {rank}\")));"
+    )]
     pub fn alltoall_values<T: Message>(&self, values: &[T]) -> Result<Vec<T>> {
         self.check_len(Call::Alltoall, "the list of values", values.len(), self.size())?;
         let (data, lengths) = encode_parts(values);
@@ -235,7 +301,19 @@ impl Communicator {
         self.complete_values(Call::Alltoall, size_of_val(values), plan)
     }
 
+    /// As [`Communicator::alltoall_values`], with neighbours, of which there are as many as values.
+    pub(crate) fn exchange_values<T: Message>(&self, values: &[T], with: &Neighbours) -> Result<Vec<Option<T>>> {
+        let (data, lengths) = encode_parts(values);
+        let plan = async |all: Values<'_>| all.of::<T>().with_neighbours(data, lengths, with).await;
+        self.complete_values(Call::Alltoall, size_of_val(values), plan)
+    }
+
     /// As [`Communicator::alltoall_values`], without waiting.
+    #[doc = example!(3
+        "let letters: Vec<String> = (0..size).map(|to| format!(\"{rank} to {to}\")).collect();"
+        "let request = world.ialltoall_values(&letters)?;"
+        "assert_eq!(request.wait()?, [0, 1, 2].map(|from| format!(\"{from} to {rank}\")));"
+    )]
     pub fn ialltoall_values<T: Message + 'static>(&self, values: &[T]) -> Result<Request<'static, Vec<T>>> {
         self.check_len(Call::Alltoall, "the list of values", values.len(), self.size())?;
         let (data, lengths) = encode_parts(values);

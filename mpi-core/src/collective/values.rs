@@ -12,13 +12,15 @@ use std::panic::resume_unwind;
 use rwmpi_transport::{ReadSpan, WriteSpan};
 
 use super::combining::{AnyLength, Combining, NOTHING, Obstacle};
-use super::{Team, Trouble, allgather, allreduce, alltoall, broadcast, gather, reduce, scatter};
+use super::{
+    Team, Trouble, allgather, allreduce, alltoall, broadcast, exchange_with_neighbours, gather, reduce, scatter,
+};
 use crate::activity::Call;
 use crate::engine::Failure;
 use crate::error::{Error, ErrorClass};
 use crate::message::{Writer, encoded};
 use crate::values::{Room, room};
-use crate::{Communicator, Message, Result};
+use crate::{Communicator, Message, Neighbours, Result};
 
 /// One collective of values, of the ranks of a team.
 #[derive(Clone, Copy)]
@@ -283,6 +285,40 @@ impl Values<'_> {
         let exchanged = alltoall(self.team, outgoing.of(data.bytes()), incoming.place(&mut result), false).await;
         exchanged.map_err(|failure| self.failed(failure))?;
         self.decode_parts(&result, &received)
+    }
+
+    /// Of what a neighbour has sent, at its place; `None` where there is nobody.
+    pub(super) async fn with_neighbours<T: Message>(
+        self,
+        data: Writer,
+        sent: Vec<u64>,
+        with: &Neighbours,
+    ) -> Result<Vec<Option<T>>> {
+        let sources: Vec<Option<usize>> = with.sources.iter().map(|source| source.rank()).collect();
+        let destinations: Vec<Option<usize>> = with.destinations.iter().map(|destination| destination.rank()).collect();
+        let grid = self.communicator.cartesian().is_ok();
+        let mut received = vec![T::FIXED_SIZE.map_or(NOTHING, |size| size as u64); sources.len()];
+        if T::FIXED_SIZE.is_none() {
+            let each = size_of::<u64>();
+            let told = ReadSpan::from(bytemuck::cast_slice(&sent));
+            let heard = WriteSpan::from(bytemuck::cast_slice_mut(&mut received));
+            let (told, heard) = (|place| told.part(place * each, each), |place| heard.part(place * each, each));
+            let exchanged = exchange_with_neighbours(self.team, &sources, &destinations, grid, told, heard).await;
+            exchanged.map_err(|failure| self.failed(failure))?;
+        }
+        let (outgoing, incoming) = (Lengths::new(&sent), Lengths::new(&received));
+        let mut all = self.communicator.room(incoming.total())?;
+        let (from, to) = (outgoing.of(data.bytes()), incoming.place(&mut all));
+        let exchanged = exchange_with_neighbours(self.team, &sources, &destinations, grid, from, to).await;
+        exchanged.map_err(|failure| self.failed(failure))?;
+        let value = |(place, source): (usize, &Option<usize>)| {
+            let Some(rank) = *source else { return Ok(None) };
+            if received[place] == NOTHING {
+                return Err(self.nothing::<T>(rank));
+            }
+            self.decoded(&all[incoming.starts[place]..][..incoming.counts[place]], Some(rank)).map(Some)
+        };
+        sources.iter().enumerate().map(value).collect()
     }
 
     fn decode_parts<T: Message>(&self, all: &[u8], lengths: &[u64]) -> Result<Vec<T>> {

@@ -27,6 +27,11 @@ impl Communicator {
     ///
     /// # Errors
     /// What an attribute's copy function says.
+    #[doc = example!(2
+        "let mine = world.dup()?;"
+        "// Messages of one never meet receives of the other."
+        "assert_eq!((mine.rank(), mine.size()), (rank, size));"
+    )]
     pub fn dup(&self) -> Result<Communicator> {
         self.dup_with_info(&Info::new())
     }
@@ -102,6 +107,10 @@ impl Communicator {
     /// A communicator for each colour, its ranks ordered by `key`, then by their rank here; `None` for those who give no
     /// colour (MPI_Comm_split). Collective. Of an intercommunicator, both groups are split, and a colour that is not given in both
     /// gets no communicator.
+    #[doc = example!(4
+        "let pair = world.split(Some(rank as u32 / 2), 0)?.expect(\"everybody has a colour\");"
+        "assert_eq!((pair.rank(), pair.size()), (rank % 2, 2));"
+    )]
     pub fn split(&self, colour: Option<u32>, key: i32) -> Result<Option<Communicator>> {
         self.begin_creation();
         if self.is_inter() {
@@ -151,6 +160,11 @@ impl Communicator {
     ///
     /// # Errors
     /// If the group has members that do not belong to this communicator.
+    #[doc = example!(3
+        "let group = world.group().incl(&[2, 0])?;"
+        "let some = world.create(&group)?;"
+        "assert_eq!(some.map(|some| some.rank()), [Some(1), None, Some(0)][rank]);"
+    )]
     pub fn create(&self, group: &Group) -> Result<Option<Communicator>> {
         self.begin_creation();
         if self.is_inter() {
@@ -187,6 +201,10 @@ impl Communicator {
 
     /// A communicator of the ranks in `members`, in that order, for which all of this communicator call; `None` for the others
     /// (MPI_Comm_create). Collective.
+    #[doc = example!(3
+        "let some = world.subset(&[2, 0])?;"
+        "assert_eq!(some.map(|some| some.rank()), [Some(1), None, Some(0)][rank]);"
+    )]
     pub fn subset(&self, members: &[usize]) -> Result<Option<Communicator>> {
         let group = self
             .group()

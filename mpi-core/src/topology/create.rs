@@ -10,6 +10,10 @@ impl Communicator {
     ///
     /// # Errors
     /// If the grid has more ranks than this communicator, or this is an intercommunicator.
+    #[doc = example!(4
+        "let grid = world.create_cartesian(&rwmpi::Cartesian::new(&[2, 2], &[true, false])?)?.expect(\"four ranks\");"
+        "assert_eq!(grid.cartesian()?.coordinates(rank)?, [rank / 2, rank % 2]);"
+    )]
     pub fn create_cartesian(&self, grid: &Cartesian) -> Result<Option<Communicator>> {
         self.check_topology_fits(grid.size(), "grid")?;
         self.with_topology(grid.size(), Topology::Cartesian(grid.clone()))
@@ -28,6 +32,11 @@ impl Communicator {
     ///
     /// # Errors
     /// If this communicator has no grid, or there are not as many flags as dimensions.
+    #[doc = example!(4
+        "let grid = world.grid([2, 2], [false; 2])?.expect(\"four ranks\");"
+        "let row = grid.subgrid(&[false, true])?;"
+        "assert_eq!((row.rank(), row.size()), (rank % 2, 2));"
+    )]
     pub fn subgrid(&self, kept: &[bool]) -> Result<Communicator> {
         let (which, number, subgrid) = self.cartesian()?.subgrid(self.rank(), kept)?;
         self.split_with_topology(which as u32, number as i32, Topology::Cartesian(subgrid))

@@ -6,10 +6,12 @@ mod cartesian;
 mod create;
 mod distributed;
 mod graph;
+mod grid;
 
 pub use cartesian::{Cartesian, balanced_dimensions};
 pub use distributed::{DistributedGraph, Edge};
 pub use graph::Graph;
+pub use grid::{Direction, Grid};
 
 use crate::activity::Call;
 use crate::error::{Error, ErrorClass};

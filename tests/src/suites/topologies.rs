@@ -1,6 +1,8 @@
 //! Grids and graphs: who is whose neighbour, and that messages along them arrive.
 
-use rwmpi::{Cartesian, Destination, Edge, ErrorClass, Graph, Result, Source, Universe, balanced_dimensions};
+use rwmpi::{
+    Cartesian, Destination, Direction, Edge, ErrorClass, Graph, Result, Source, Universe, balanced_dimensions,
+};
 
 use super::Check;
 use super::communicators::members;
@@ -9,6 +11,7 @@ use super::communicators::members;
 pub const CHECKS: &[Check] = &[
     ("a_grid_shifts_data_along_its_dimensions", a_grid_shifts_data_along_its_dimensions),
     ("grids_fall_into_subgrids", grids_fall_into_subgrids),
+    ("neighbours_on_a_grid_exchange_values", neighbours_on_a_grid_exchange_values),
     ("grids_may_leave_ranks_over", grids_may_leave_ranks_over),
     ("graphs_are_known_everywhere", graphs_are_known_everywhere),
     ("adjacent_edges_make_a_graph", adjacent_edges_make_a_graph),
@@ -58,6 +61,30 @@ fn grids_fall_into_subgrids(universe: &Universe) -> Result<()> {
     let alone = grid.subgrid(&[false, false])?;
     assert_eq!((alone.size(), alone.cartesian()?.dimensions().len()), (1, 0));
     assert_eq!(grid.subgrid(&[true]).err().map(|error| error.class()), Some(ErrorClass::Argument));
+    Ok(())
+}
+
+fn neighbours_on_a_grid_exchange_values(universe: &Universe) -> Result<()> {
+    let world = universe.world();
+    for periodic in [[true, false], [false, true]] {
+        let grid = world.grid([0, 0], periodic)?.expect("all ranks have a place");
+        let (place, dimensions) = (grid.place(), grid.dimensions()?);
+        assert_eq!((dimensions.iter().product(), grid.rank_at(place)?), (world.size(), grid.rank()));
+        let heard =
+            grid.exchange(|direction| format!("{} {direction:?} {}", grid.rank(), "x".repeat(place[0] * 40)))?;
+        let expected = (0..2).flat_map(|axis| [Direction::Down(axis), Direction::Up(axis)]).filter_map(|direction| {
+            let neighbour = grid.neighbour(direction).unwrap()?;
+            let row = grid.cartesian().unwrap().coordinates(neighbour).unwrap()[0];
+            Some((direction, format!("{neighbour} {:?} {}", direction.opposite(), "x".repeat(row * 40))))
+        });
+        assert_eq!(heard, expected.collect::<Vec<_>>());
+        let plain = grid.exchange(|direction| (grid.rank(), direction.axis()))?;
+        for (direction, (neighbour, axis)) in plain {
+            assert_eq!((Some(neighbour), axis), (grid.neighbour(direction)?, direction.axis()));
+        }
+        assert!(grid.neighbour(Direction::Up(2)).is_err());
+        assert!(grid.neighbour_alltoall_values(&[1]).is_err());
+    }
     Ok(())
 }
 
