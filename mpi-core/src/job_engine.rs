@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use rwmpi_protocol::{Counters, Pattern};
 use rwmpi_transport::{
-    Backoff, ClusterFabric, Fabric, Heap, JobFabric, NodeFabric, ReadSpan, RemoteAddress, SignalSet, WriteSpan,
+    Backoff, ClusterFabric, Fabric, Heap, JobFabric, NodeFabric, ReadSpan, RemoteAddress, SharedWord, SignalSet,
+    WriteSpan,
 };
 
 use crate::engine::{
@@ -116,6 +117,17 @@ impl JobEngine {
             offset: usize,
             into: WriteSpan<'_>
         ) -> Result<(), Failure>;
+        fn write_published(
+            &mut self,
+            address: &RemoteAddress,
+            offset: usize,
+            from: ReadSpan<'_>
+        ) -> Result<(), Failure>;
+        fn shared_word(&mut self, peer: u32, address: &RemoteAddress, offset: usize) -> Option<SharedWord>;
+        fn word(&mut self, word: SharedWord) -> u64;
+        fn set_word(&mut self, word: SharedWord, value: u64, watchers: &[u32]);
+        fn add_to_word(&mut self, word: SharedWord, amount: u64);
+        fn has_word(&mut self, word: SharedWord, value: u64, looks: u32) -> bool;
         fn traffic(&mut self) -> Traffic;
         fn traffic_by_peer(&mut self) -> Vec<(u64, u64)>;
         fn counters(&mut self) -> Counters;
@@ -132,6 +144,12 @@ impl JobEngine {
             let looks = engine.fabric.patience();
             engine.receive(pattern, buffer, looks)
         })
+    }
+
+    /// How often a waiting rank should look before it does anything else.
+    #[inline]
+    pub(crate) fn patience(&self) -> u32 {
+        on!(self, engine => engine.fabric.patience())
     }
 
     /// Waits a little; the signals that have come.

@@ -23,6 +23,7 @@ mod reduce;
 pub(crate) mod reduction;
 mod scan;
 mod scratch;
+mod shelves;
 mod team;
 mod value_calls;
 mod values;
@@ -50,6 +51,7 @@ pub(crate) use reduce::{allreduce, combine, reduce};
 pub(crate) use reduction::Reduction;
 pub(crate) use scan::scan;
 pub(crate) use scratch::Scratch;
+pub(crate) use shelves::{OnceShelves, Retired};
 pub(crate) use team::{Team, Trouble};
 
 /// What a collective does once its arguments have been checked: called with the ranks that take part.
@@ -65,7 +67,18 @@ impl Communicator {
     pub(crate) fn team(&self, tag: u32, waits: bool) -> Team<'_> {
         let (process, peers) = (self.process(), self.group().peers());
         let context = self.context() + context::COLLECTIVE;
-        Team { process, peers, rank: self.rank(), context, tag, waits, mark: Mark::NONE, trouble: None, poisons: false }
+        Team {
+            process,
+            peers,
+            rank: self.rank(),
+            context,
+            tag,
+            waits,
+            shelves: self.shelves(),
+            mark: Mark::NONE,
+            trouble: None,
+            poisons: false,
+        }
     }
 
     /// The typed collectives are those within one group.

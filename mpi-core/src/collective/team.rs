@@ -14,6 +14,7 @@ use rwmpi_protocol::Pattern;
 use rwmpi_transport::{ReadSpan, WriteSpan};
 use smallvec::SmallVec;
 
+use super::shelves::OnceShelves;
 use crate::engine::{Completion, Failure, OperationId, Outcome, Received, SendMode};
 use crate::process::Process;
 use crate::waiting::Awaited;
@@ -38,6 +39,8 @@ pub(crate) struct Team<'a> {
     /// Whether a rank that is in trouble sends nothing in place of its data, so that all who depend on them learn of it. Not where
     /// what is sent says what will be sent next.
     pub(crate) poisons: bool,
+    /// Those of its communicator.
+    pub(crate) shelves: Option<&'a OnceShelves>,
 }
 
 /// What has gone wrong in a collective on this rank, which takes part to its end all the same: otherwise others would wait in vain.
@@ -68,17 +71,23 @@ impl<'a> Team<'a> {
         }
     }
 
+    /// What `source` says about the type of its data.
+    #[inline]
+    pub(super) fn listen(&self, source: u32, mark: Mark) {
+        if mark.contradicts(self.mark) {
+            self.note(Failure::OtherType { source, sent: mark, of: self.mark.name() });
+        }
+    }
+
     pub(crate) fn is_in_trouble(&self) -> bool {
         self.trouble.is_some_and(|trouble| trouble.get().is_some())
     }
 
     /// Where a message has been received: whether it is what was expected. An error that ends the collective is one of the transport.
     #[inline]
-    fn check(&self, received: Outcome, expected: u64) -> Result<(), Failure> {
-        if let Ok(Completion { source, mark, .. }) = received
-            && mark.contradicts(self.mark)
-        {
-            self.note(Failure::OtherType { source, sent: mark, of: self.mark.name() });
+    pub(super) fn check(&self, received: Outcome, expected: u64) -> Result<(), Failure> {
+        if let Ok(Completion { source, mark, .. }) = received {
+            self.listen(source, mark);
         }
         match received {
             Ok(completion) if completion.bytes == expected || expected == SENT => Ok(()),

@@ -96,6 +96,7 @@ impl Creators {
             context: self.context,
             tag: self.tag,
             waits,
+            shelves: None,
             mark: crate::Mark::NONE,
             trouble: None,
             poisons: false,

@@ -13,6 +13,7 @@ pub mod nonblocking_collectives;
 pub mod plain_data;
 pub mod point_to_point;
 pub mod requests;
+pub mod short_collectives;
 pub mod topologies;
 pub mod traffic;
 pub mod untyped_collectives;
@@ -33,6 +34,7 @@ pub fn all() -> impl Iterator<Item = &'static Check> {
         plain_data::CHECKS,
         point_to_point::CHECKS,
         requests::CHECKS,
+        short_collectives::CHECKS,
         topologies::CHECKS,
         traffic::CHECKS,
         untyped_collectives::CHECKS,
