@@ -1,4 +1,4 @@
-// What lends a buffer to a request lends it to nobody else.
+//! What lends a buffer to a request lends it to nobody else.
 fn main() -> rwmpi::Result<()> {
     let universe = rwmpi::init()?;
     let world = universe.world();

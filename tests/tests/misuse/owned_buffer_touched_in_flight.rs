@@ -1,4 +1,4 @@
-// A buffer that a request owns is the program's again when the request has been waited for.
+//! A buffer that a request owns is the program's again when the request has been waited for.
 fn main() -> rwmpi::Result<()> {
     let universe = rwmpi::init()?;
     let world = universe.world();
