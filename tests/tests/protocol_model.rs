@@ -57,7 +57,8 @@ fn triples(rule: Rule, sizes: &[bool]) -> Vec<Program> {
     let mut programs = Vec::new();
     let first = sequences(&sends(sizes), if deep() { 2 } else { 1 });
     let second = sequences(&sends(sizes), 1);
-    let received = sequences(&receives(&[Some(0), Some(1), None], sizes), if deep() && sizes.len() == 1 { 3 } else { 2 });
+    let received =
+        sequences(&receives(&[Some(0), Some(1), None], sizes), if deep() && sizes.len() == 1 { 3 } else { 2 });
     for receives in received {
         for first in &first {
             for second in &second {
