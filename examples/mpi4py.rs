@@ -1,4 +1,4 @@
-//! The examples of mpi4py's tutorial, in its order: <https://mpi4py.readthedocs.io/en/stable/tutorial.html>. None is longer here.
+//! The examples of mpi4py's tutorial, in its order: <https://mpi4py.readthedocs.io/en/stable/tutorial.html>.
 
 use std::collections::BTreeMap;
 use std::f64::consts::PI;

@@ -1,4 +1,4 @@
-//! What the examples of rsmpi show, in a function each: <https://github.com/rsmpi/rsmpi/tree/main/examples>. None is longer here.
+//! What the examples of rsmpi show, in a function each: <https://github.com/rsmpi/rsmpi/tree/main/examples>.
 
 use rwmpi::prelude::*;
 use rwmpi::{Cartesian, Group};
