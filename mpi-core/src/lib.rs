@@ -50,6 +50,7 @@ pub use rank::{ANY_SOURCE, ANY_TAG, Destination, PROC_NULL, Source, TAG_MAX, Tag
 pub use request::{Request, Scope, scope, test_all, test_any, test_some, wait_all, wait_any, wait_some};
 /// The derives of [`trait@Datatype`] and [`trait@Message`], and `#[rwmpi::test]`.
 pub use rwmpi_derive::{Datatype, Message, test};
+pub use rwmpi_transport::{Taken, Turn};
 pub use shared_buffer::Buffer;
 pub use status::Status;
 #[doc(hidden)]

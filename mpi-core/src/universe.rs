@@ -8,7 +8,7 @@ use std::str::FromStr;
 use std::sync::OnceLock;
 use std::time::Instant;
 
-use rwmpi_transport::{JobError, JobFabric, Membership, Starter};
+use rwmpi_transport::{JobError, JobFabric, Membership, Starter, Turn};
 
 use crate::activity::{Call, Target};
 use crate::communicator::{Communicator, THIS_RANK, WORLD};
@@ -117,6 +117,16 @@ impl Universe {
     /// Whether a launcher watches over the job, and says why it ended.
     pub fn has_launcher(&self) -> bool {
         self.starter.borrow().watches
+    }
+
+    /// From now on several threads act as this rank, each while it has the turn, as the present one does now: whatever belongs to the rank
+    /// is only for whoever has it. Calls that wait give it up meanwhile. For front ends with MPI_THREAD_MULTIPLE.
+    ///
+    /// # Errors
+    /// If the system has no descriptor left to wake threads by.
+    pub fn share(&self, turn: &'static Turn) -> Result<()> {
+        let refused = |error| Error::new(ErrorClass::Other, format!("can't have several threads communicate: {error}"));
+        self.world.process().share(turn).map_err(refused)
     }
 
     /// All ranks of the job.

@@ -149,11 +149,8 @@ impl<'a> Flights<'a> {
         let into = unsafe { WriteSpan::new(into.start(), into.len()) };
         let mut engine = self.team.process.engine();
         let pattern = self.team.pattern(from);
-        let received = if self.team.waits {
-            engine.receive_patiently(pattern, into)?
-        } else {
-            engine.receive(pattern, into, 1)?
-        };
+        let looks = if self.team.waits { self.team.process.looks(&engine) } else { 1 };
+        let received = engine.receive(pattern, into, looks)?;
         if let Received::Later(id) = received {
             self.ids.push(id);
         }
