@@ -14,3 +14,8 @@ struct Readme;
 #[cfg(doctest)]
 #[doc = include_str!("../docs/book/src/types.md")]
 struct Types;
+
+/// And that on threads.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/book/src/threads.md")]
+struct Threads;

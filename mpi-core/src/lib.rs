@@ -55,9 +55,9 @@ pub use shared_buffer::Buffer;
 pub use status::Status;
 #[doc(hidden)]
 pub use threads::run_test;
-pub use threads::run_threads;
+pub use threads::{run, run_threads};
 pub use topology::{Cartesian, DistributedGraph, Edge, Graph, Neighbours, Topology, balanced_dimensions};
-pub use universe::{Protocol, TrafficCounters, Universe, init, wtime};
+pub use universe::{Protocol, ThreadLevel, TrafficCounters, Universe, init, wtime};
 pub use waiting::{Partner, Wait, describe_wait};
 
 /// What most programs name: `use rwmpi::prelude::*`.

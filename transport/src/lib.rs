@@ -72,7 +72,7 @@ pub use clock::monotonic_nanoseconds;
 #[cfg(not(loom))]
 pub use cluster::ClusterFabric;
 #[cfg(not(loom))]
-pub use environment::{JOB_FD, LIFELINE_FD, LISTEN, NODES, PLACE, RANK, SIZE, TRANSPORT};
+pub use environment::{JOB_FD, LIFELINE_FD, LISTEN, NODES, PLACE, RANK, SIZE, THREADS, TRANSPORT};
 pub use fabric::*;
 #[cfg(not(loom))]
 pub use heap::Heap;
@@ -81,7 +81,7 @@ pub use interface::{address_of_interface, first_to_others};
 #[cfg(not(loom))]
 pub use job::{Abort, ArenaUse, Job, JobError};
 #[cfg(not(loom))]
-pub use membership::{JobFabric, Membership, Starter};
+pub use membership::{JobFabric, Membership, SharedPlace, Starter};
 #[cfg(not(loom))]
 pub use node::NodeFabric;
 #[cfg(not(loom))]
