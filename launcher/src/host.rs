@@ -7,7 +7,7 @@ use crate::error::LaunchError;
 use crate::explain;
 use crate::job_spec::JobSpec;
 use crate::output::Which;
-use crate::plan::Plan;
+use crate::plan::{Plan, PlannedSection};
 use crate::pmi::PmiServer;
 use crate::report::Ending;
 use crate::shared_heap;
@@ -25,6 +25,8 @@ use std::time::{Duration, Instant};
 const DRAIN_SILENCE: Duration = Duration::from_millis(100);
 /// How long such a pipe is read at most.
 const DRAIN_MAX: Duration = Duration::from_secs(1);
+/// How large a rank's heap is, and its arena, if all memory will be read, bytes.
+const HEAP_UNDER_VALGRIND: usize = 8 << 20;
 
 /// The ranks of one host. Dropping it ends them.
 pub(crate) struct Host {
@@ -72,7 +74,7 @@ impl Host {
         rank_0_input: Rank0Input,
     ) -> Result<Host, LaunchError> {
         let plan = Plan::resolve(&spec, ranks, nodes)?;
-        let job = create_job(&spec, plan.ranks.len())?;
+        let job = create_job(&spec, &plan)?;
         let mut news: Vec<Event> = explain::lines(&spec, &plan).into_iter().map(Event::Note).collect();
         if spec.explain {
             news.push(Event::Note(shared_heap::explain(&job, &plan.sections[0].environment)));
@@ -161,9 +163,7 @@ impl Host {
 
     /// Looks at everything, and says what has happened since the last time.
     pub(crate) fn look(&mut self, now: Instant) -> Result<Vec<Event>, LaunchError> {
-        if let Some(entries) = self.pmi.serve() {
-            self.news.push(Event::Left(entries));
-        }
+        self.serve_pmi();
         self.write_input();
         let mut lines = Lines::default();
         let read = !self.held && self.sources.pump(now, &mut lines);
@@ -201,13 +201,23 @@ impl Host {
             let Some(ending) = status.as_ref().and_then(ending) else { continue };
             process.ended = true;
             epoll::delete(&self.exits, &process.process.pidfd).map_err(LaunchError::system("let go of a rank"))?;
-            let places = self.plan.processes[index].clone();
-            ended.extend(places.map(|place| Event::Ended(RankEnd { seen: self.seen(place), ending })));
+            ended.push((index, ending));
         }
-        // It explains the endings.
+        // What was said before explains the endings.
+        self.serve_pmi();
         self.look_for_abort();
-        self.news.append(&mut ended);
+        for (index, ending) in ended {
+            let places = self.plan.processes[index].clone();
+            let ends = places.map(|place| Event::Ended(RankEnd { seen: self.seen(place), ending }));
+            self.news.extend(ends.collect::<Vec<_>>());
+        }
         Ok(())
+    }
+
+    fn serve_pmi(&mut self) {
+        if let Some(entries) = self.pmi.serve() {
+            self.news.push(Event::Left(entries));
+        }
     }
 
     fn look_at_job(&mut self) {
@@ -304,9 +314,11 @@ impl Host {
     }
 }
 
-fn create_job(spec: &JobSpec, ranks: usize) -> Result<Job, LaunchError> {
+fn create_job(spec: &JobSpec, plan: &Plan) -> Result<Job, LaunchError> {
     let directory = spec.segment_directory.as_deref();
-    Job::create(ranks, directory).map_err(|source| LaunchError::SharedMemory {
+    let reads_all = plan.sections.iter().any(PlannedSection::is_under_valgrind);
+    let heap_limit = if reads_all { HEAP_UNDER_VALGRIND } else { usize::MAX };
+    Job::create_limited(plan.ranks.len(), directory, heap_limit).map_err(|source| LaunchError::SharedMemory {
         source,
         hint: directory
             .map(|path| format!("; the directory is {} (--segment-dir)", path.display()))

@@ -42,16 +42,27 @@ impl Outputs {
         Outputs { destinations: Which::BOTH.map(destination) }
     }
 
-    /// Takes whole lines of a rank; [`Outputs::write`] writes them.
+    /// Takes lines of a rank, whole but for the last that it wrote; [`Outputs::write`] writes them.
     pub(crate) fn append(&mut self, which: Which, mut lines: Vec<u8>) {
         let destination = &mut self.destinations[which as usize];
-        if destination.broken.is_none() {
+        if let Some(&last) = lines.last()
+            && destination.broken.is_none()
+        {
+            destination.in_line = last != b'\n';
             destination.pending.append(&mut lines);
+        }
+    }
+
+    /// Ends a line that a rank left unfinished on standard error, so that what the launcher says next has lines of its own.
+    pub(crate) fn end_line(&mut self) {
+        if self.destinations[Which::Stderr as usize].in_line {
+            self.append(Which::Stderr, b"\n".to_vec());
         }
     }
 
     /// Puts a message of the launcher's own among the ranks' lines on standard error.
     pub(crate) fn note(&mut self, text: &str) {
+        self.end_line();
         let lines: String = text.lines().map(|line| format!("mpiexec: {line}\n")).collect();
         self.append(Which::Stderr, lines.into_bytes());
     }
@@ -103,6 +114,8 @@ struct Destination {
     pending: Vec<u8>,
     /// How much of `pending` was written already.
     written: usize,
+    /// Whether the last line taken is unfinished.
+    in_line: bool,
     broken: Option<io::Error>,
 }
 
@@ -115,7 +128,7 @@ struct Target {
 
 impl Destination {
     fn keep() -> Self {
-        Destination { target: None, pending: Vec::new(), written: 0, broken: None }
+        Destination { target: None, pending: Vec::new(), written: 0, in_line: false, broken: None }
     }
 
     fn to(which: Which) -> Self {

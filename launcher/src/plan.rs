@@ -32,6 +32,14 @@ pub(crate) struct PlannedSection {
     threads: usize,
 }
 
+impl PlannedSection {
+    /// Whether its ranks run under valgrind. The search for leaks of that reads all mapped memory, which gives memory to
+    /// all of it.
+    pub(crate) fn is_under_valgrind(&self) -> bool {
+        self.program.file_name().is_some_and(|name| name == "valgrind")
+    }
+}
+
 /// What will be done on one host.
 #[derive(Debug)]
 pub(crate) struct Plan {

@@ -140,6 +140,10 @@ impl<'a> Watch<'a> {
         };
         let host_of = |rank| self.site_of(rank).map_or_else(report::this_host, Site::host);
         let report = self.verdict.as_ref().map(|verdict| verdict.text(program, host_of));
+        if report.is_some() {
+            self.outputs.end_line();
+            self.outputs.write().for_each(drop);
+        }
         let exit_code = self.verdict.as_ref().map_or(0, Verdict::exit_code);
         let wall = wall.unwrap_or_else(|| self.started.elapsed());
         drop(self.sites);

@@ -257,8 +257,9 @@ impl Universe {
 
     /// Ends the whole job now with exit code `code` (MPI_Abort).
     pub fn abort(&self, code: i32, reason: &str) -> ! {
-        self.world.process().engine().abort(code, reason);
+        // Before the others know: whoever sees them end because of it shall know why.
         self.starter.borrow_mut().abort(code);
+        self.world.process().engine().abort(code, reason);
         std::process::exit(code)
     }
 }

@@ -26,6 +26,12 @@ fn a_line_without_end_is_not_lost() {
 }
 
 #[test]
+fn the_report_begins_a_line() {
+    let finished = mpiexec_sh(&["-n", "2"], "printf 'half a line' >&2; exit 7").run();
+    finished.assert_report(7, &["half a line"]);
+}
+
+#[test]
 fn only_rank_0_reads_standard_input() {
     let finished = mpiexec(["-n", "3", "-l", "cat"]).stdin("one\ntwo\n").run();
     finished.assert_success();

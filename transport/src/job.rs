@@ -142,11 +142,20 @@ impl Job {
     /// # Errors
     /// Says which step failed and why.
     pub fn create(peers: usize, directory: Option<&Path>) -> Result<Job, JobError> {
+        Self::create_limited(peers, directory, usize::MAX)
+    }
+
+    /// The same, with heaps and arenas of at most `heap_limit` bytes (a few megabytes at least): for programs under a tool that
+    /// reads all memory there is.
+    ///
+    /// # Errors
+    /// As for [`Job::create`].
+    pub fn create_limited(peers: usize, directory: Option<&Path>, heap_limit: usize) -> Result<Job, JobError> {
         if !(1..=MAX_PEERS).contains(&peers) {
             return Err(JobError::Peers(peers));
         }
         let file = segment::create_file(directory).map_err(|source| JobError::Create { what: "open", source })?;
-        let segment = Self::size_and_map(file, peers)?;
+        let segment = Self::size_and_map(file, peers, heap_limit)?;
         // All that anybody looks at unasked; the launcher looks at every peer's, whether or not that peer came far enough to attach.
         segment
             .reserve(0, segment.layout().controls_end())
@@ -165,8 +174,8 @@ impl Job {
     }
 
     /// The largest heaps that can be had.
-    fn size_and_map(file: File, peers: usize) -> Result<Segment, JobError> {
-        let mut heap_size = heap_size_wanted(peers);
+    fn size_and_map(file: File, peers: usize, heap_limit: usize) -> Result<Segment, JobError> {
+        let mut heap_size = heap_size_wanted(peers).min(heap_limit.max(SMALLEST_HEAP));
         loop {
             let layout = Layout::new(peers, heap_size);
             let sized = rustix::fs::ftruncate(&file, layout.total() as u64).map_err(io::Error::from);
@@ -360,6 +369,12 @@ mod tests {
         assert!(!job.attached(1) && job.pid(1).is_none());
         job.segment.control(1).activity[5].store(99, Ordering::Relaxed);
         assert_eq!(other.activity(1), [0, 0, 0, 0, 0, 99, 0, 0]);
+    }
+
+    #[test]
+    fn heaps_keep_to_a_limit() {
+        let heap = |limit| Job::create_limited(2, None, limit).unwrap().segment.layout().heap_size;
+        assert_eq!([heap(8 << 20), heap(0)], [8 << 20, SMALLEST_HEAP]);
     }
 
     #[test]

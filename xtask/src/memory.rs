@@ -8,10 +8,15 @@ use crate::process::{run, run_tests, works};
 use crate::report::Report;
 use crate::workspace::{ONLY_PROGRAMS, Workspace};
 
+/// Not those whose programs are compiled by others than cargo, without the sanitizer; nor those of pure state machines.
+const WITH_SANITIZER: &str = "not binary(/^(c_|fortran_|shared_heap|launcher_foreign|misuse|protocol_model)/)";
+
 /// Runs what this machine's tools allow: Miri or AddressSanitizer, and valgrind.
 pub fn check(workspace: &Workspace) -> Result<()> {
     let nightly = works(Command::new("cargo").args(["+nightly", "--version"]));
     ensure!(nightly, "memcheck needs a nightly toolchain beside the stable one: `rustup toolchain install nightly`");
+    let nextest = works(Command::new("cargo").args(["nextest", "--version"]));
+    ensure!(nextest, "memcheck needs nextest: `cargo install --locked cargo-nextest`");
     let mut report = Report::default();
     if works(Command::new("cargo").args(["+nightly", "miri", "--version"])) {
         report.tests("miri", || {
@@ -39,8 +44,7 @@ fn valgrind(workspace: &Workspace) -> Result<()> {
     run(workspace.cargo(&["build"]).args(ONLY_PROGRAMS))?;
     let programs = workspace.target().join("debug");
     let mut job = Command::new(programs.join("mpiexec"));
-    // A search for leaks would read the whole of the job's file, most of which has no memory yet, and so have it made.
-    job.args(["-n", "2", "valgrind", "--quiet", "--leak-check=no", "--error-exitcode=9"]);
+    job.args(["-n", "2", "valgrind", "--quiet", "--leak-check=full", "--error-exitcode=9"]);
     run(job.arg(programs.join("npb")).args(["is", "--class", "S"]))
 }
 
@@ -58,8 +62,10 @@ fn address_sanitizer(workspace: &Workspace, report: &mut Report) {
     };
     report.step("programs", || run(sanitized(&["build"]).args(ONLY_PROGRAMS)));
     report.tests("address sanitizer", || {
-        let mut command =
-            sanitized(&["test", "--workspace", "--exclude", "xtask", "--lib", "--bins", "--tests", "--no-fail-fast"]);
+        let mut command = sanitized(&["nextest", "run", "--workspace", "--exclude", "xtask", "--no-fail-fast"]);
+        command.args(["-E", WITH_SANITIZER]);
+        // Tests leak on purpose what has to live as long as their process.
+        command.env("ASAN_OPTIONS", "detect_leaks=0");
         run_tests(command.env("RWMPI_BIN_DIR", folder.join(target).join("debug")))
     });
 }
