@@ -363,3 +363,6 @@ impl Default for Turn {
         Self::new()
     }
 }
+
+#[cfg(test)]
+mod tests;
