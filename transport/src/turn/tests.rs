@@ -1,3 +1,5 @@
+//! Turns with real threads: never two at a time, and nobody waits for another's wait. None depends on who is faster.
+
 use std::sync::Barrier;
 use std::thread;
 
