@@ -11,6 +11,7 @@ use rwmpi_launcher::Transport;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::OnceLock;
 
 const WRONG_USAGE: u8 = 2;
 
@@ -84,13 +85,17 @@ pub fn main() -> ExitCode {
             alone => alone,
         };
     }
+    let stopped = OnceLock::new();
     let rank_main = |universe: &Universe| match run(&arguments, universe) {
-        Ok(code) => Ok(code),
+        Ok(ExitCode::SUCCESS) => Ok(()),
+        Ok(code) => Ok(_ = stopped.set(code)),
         Err(error) => universe.abort(1, &error.to_string()),
     };
-    match rwmpi::run(rank_main) {
-        Ok(codes) => codes.into_iter().find(|&code| code != ExitCode::SUCCESS).unwrap_or(ExitCode::SUCCESS),
-        Err::<_, rwmpi::Error>(error) => Stop { text: format!("error: {error}"), code: 1 }.say(),
+    match (rwmpi::run(rank_main), stopped.get()) {
+        // The job is over as soon as one rank has left with another code than 0: what the others say then is not worth a word.
+        (_, Some(&code)) => code,
+        (Ok(_), None) => ExitCode::SUCCESS,
+        (Err::<_, rwmpi::Error>(error), None) => Stop { text: format!("error: {error}"), code: 1 }.say(),
     }
 }
 
