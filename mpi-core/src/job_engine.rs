@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use rwmpi_protocol::{Counters, Pattern};
 use rwmpi_transport::{
-    Backoff, Bell, ClusterFabric, Fabric, Heap, JobFabric, NodeFabric, ReadSpan, RemoteAddress, SignalSet, WriteSpan,
+    Backoff, Bell, ClusterFabric, Fabric, Heap, JobFabric, NodeFabric, ReadSpan, RemoteAddress, SharedWord, SignalSet,
+    WriteSpan,
 };
 
 use crate::Protocol;
@@ -114,12 +115,23 @@ impl JobEngine {
             offset: usize,
             into: WriteSpan<'_>
         ) -> Result<(), Failure>;
+        fn write_published(
+            &mut self,
+            address: &RemoteAddress,
+            offset: usize,
+            from: ReadSpan<'_>
+        ) -> Result<(), Failure>;
+        fn shared_word(&mut self, peer: u32, address: &RemoteAddress, offset: usize) -> Option<SharedWord>;
+        fn word(&mut self, word: SharedWord) -> u64;
+        fn set_word(&mut self, word: SharedWord, value: u64, watchers: &[u32]);
+        fn add_to_word(&mut self, word: SharedWord, amount: u64);
+        fn has_word(&mut self, word: SharedWord, value: u64, looks: u32) -> bool;
         fn traffic(&mut self) -> Traffic;
         fn traffic_by_peer(&mut self) -> Vec<(u64, u64)>;
         fn counters(&mut self) -> Counters;
     }
 
-    /// How often a waiting rank should look at a queue.
+    /// How often a waiting rank should look before it does anything else.
     #[inline(always)]
     pub(crate) fn patience(&self) -> u32 {
         on!(self, engine => engine.fabric.patience())

@@ -11,6 +11,7 @@ use rwmpi_transport::{ActivityRecord, Backoff, JobFabric, ReadSpan, Signal, Turn
 
 use crate::Protocol;
 use crate::activity::{self, Call, Target};
+use crate::collective::Retired;
 use crate::engine::{Completion, Failure, OperationId, Outcome, Received, SendMode};
 use crate::job_engine::JobEngine;
 use crate::task::{TaskId, Tasks};
@@ -34,6 +35,8 @@ pub(crate) struct Process {
     contexts: Cell<u32>,
     /// Buffered sends that nobody waits for; collected when they are done.
     detached: RefCell<Vec<OperationId>>,
+    /// Shelves of communicators that are gone, at which others may still look.
+    retired: RefCell<Vec<Retired>>,
     /// What the present wait waits for.
     awaited: Cell<Awaited>,
     finalized: Cell<bool>,
@@ -50,6 +53,7 @@ impl Process {
             tasks: Tasks::default(),
             contexts: Cell::new(0),
             detached: RefCell::default(),
+            retired: RefCell::default(),
             awaited: Cell::new(Awaited::Unknown),
             finalized: Cell::new(false),
             left_to_launcher: Cell::new(false),
@@ -290,6 +294,16 @@ impl Process {
     /// Waits for all buffered sends.
     pub(crate) fn collect_detached(&self) -> Result<(), Failure> {
         self.detached.take().into_iter().try_for_each(|id| self.wait(id).map(drop))
+    }
+
+    /// Keeps a shelf until nobody looks at it any more.
+    pub(crate) fn retire(&self, shelf: Retired) {
+        self.retired.borrow_mut().push(shelf);
+    }
+
+    /// Gives back the memory of shelves at which nobody looks any more.
+    pub(crate) fn reuse_retired(&self) {
+        self.retired.borrow_mut().retain(|shelf| shelf.is_in_use(self));
     }
 
     /// A peer was lost. Whoever started the job learns of its death too, and is about to end the job with one report that says why: only

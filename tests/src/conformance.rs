@@ -98,6 +98,7 @@ pub fn cases<S: Subject>() -> Vec<Case<S>> {
         case("pushes_wake_sleepers", 2, waiting::pushes_wake_sleepers),
         case("pops_wake_who_waits_for_room", 2, waiting::pops_wake_who_waits_for_room),
         case("pops_wake_who_waits_for_acceptance", 2, waiting::pops_wake_who_waits_for_acceptance),
+        case("a_word_wakes_who_watches_it", 2, waiting::a_word_wakes_who_watches_it),
         case("a_ring_of_many_waiters_turns", 6, waiting::a_ring_of_many_waiters_turns),
     ]
 }

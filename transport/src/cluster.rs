@@ -12,7 +12,7 @@ use crate::bell::SocketBell;
 use crate::layout::QUEUES;
 use crate::{
     Arrival, Backoff, Bell, Enqueue, Fabric, Header, NodeFabric, PeerFault, PushError, Queue, ReadSpan, RemoteAddress,
-    RemoteError, Signal, SignalSet, TcpFabric, Way, WriteSpan,
+    RemoteError, SharedWord, Signal, SignalSet, TcpFabric, Way, WriteSpan,
 };
 
 /// A look at the sockets is a system call, so there is one in so many looks at memory only.
@@ -269,6 +269,36 @@ impl Fabric for ClusterFabric {
             Some(number) => self.node.remote_read(number, address, offset, into),
             None => self.network.remote_read(peer, address, offset, into),
         }
+    }
+
+    fn shared_word(&self, peer: usize, address: &RemoteAddress, offset: u64) -> Option<SharedWord> {
+        self.node.shared_word(self.on_node[peer]?, address, offset)
+    }
+
+    #[inline]
+    fn word(&self, word: SharedWord) -> u64 {
+        self.node.word(word)
+    }
+
+    #[inline]
+    fn set_word(&mut self, word: SharedWord, value: u64) {
+        self.node.set_word(word, value);
+    }
+
+    fn add_to_word(&mut self, word: SharedWord, amount: u64) {
+        self.node.add_to_word(word, amount);
+    }
+
+    #[inline]
+    fn wake(&mut self, peer: usize) {
+        if let Some(number) = self.on_node[peer] {
+            self.node.wake(number);
+            self.ring();
+        }
+    }
+
+    fn watch(&mut self, word: SharedWord, value: u64) {
+        self.node.watch(word, value);
     }
 
     /// For those that this peer shares memory with; none if there are none.

@@ -126,6 +126,10 @@ impl RemoteAddress {
     }
 }
 
+/// A word in memory that peers share. Made by [`Fabric::shared_word`], for use with the same fabric.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SharedWord(pub(crate) usize);
+
 /// Why a remote write or read had no effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RemoteError {
@@ -246,6 +250,25 @@ pub trait Fabric {
         offset: u64,
         into: WriteSpan,
     ) -> Result<Way, RemoteError>;
+
+    /// The word `offset` bytes into what `peer`, or this peer itself, handed out, if all who share memory with it can use it. By convention
+    /// only its owner [sets](Fabric::set_word) it.
+    fn shared_word(&self, _peer: usize, _address: &RemoteAddress, _offset: u64) -> Option<SharedWord> {
+        None
+    }
+    /// The value of a shared word (Acquire), or 0.
+    fn word(&self, _word: SharedWord) -> u64 {
+        0
+    }
+    /// Sets a shared word of this peer's (Release: whoever reads it sees what was written before). Peers that may
+    /// [watch](Fabric::watch) it are then to be [woken](Fabric::wake).
+    fn set_word(&mut self, _word: SharedWord, _value: u64) {}
+    /// Adds to a shared word of any peer (AcqRel).
+    fn add_to_word(&mut self, _word: SharedWord, _amount: u64) {}
+    /// Wakes `peer` if it sleeps.
+    fn wake(&mut self, _peer: usize) {}
+    /// The next [`Fabric::idle`] does not sleep if `word` has that value.
+    fn watch(&mut self, _word: SharedWord, _value: u64) {}
 
     /// How many claim words each peer has: 0 where no peers share memory. [`WORDS_PER_LINE`] of them from a multiple of that number
     /// on share a cache line with each other and with nothing else.

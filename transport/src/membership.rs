@@ -21,7 +21,8 @@ const SECRET_KEY: &str = "rwmpi-secret";
 /// Addresses that one process collects: as many as fit into a value, the longest being of IPv6.
 const COLLECTED: usize = 16;
 
-/// The fabric of a job, as far as it concerns one process.
+/// The fabric of a job, as far as it concerns one process, which has one.
+#[allow(clippy::large_enum_variant)]
 pub enum JobFabric {
     /// All processes are on this node.
     Node(NodeFabric),

@@ -15,7 +15,7 @@ use crate::sleep::{self, ASLEEP, ASLEEP_FOR_ROOM, AWAKE};
 use crate::wait::WaitPolicy;
 use crate::{
     Arrival, Backoff, Bell, Enqueue, Fabric, Header, Heap, INLINE_PAYLOAD, PeerFault, PushError, Queue, ReadSpan,
-    RemoteAddress, RemoteError, Signal, SignalSet, Way, WriteSpan, signal,
+    RemoteAddress, RemoteError, SharedWord, Signal, SignalSet, Way, WriteSpan, signal,
 };
 
 /// Most rings that one call of `ready` looks at.
@@ -35,6 +35,8 @@ pub struct NodeFabric {
     inboxes: [Inbox; QUEUES],
     /// `accepted` was asked since the last sleep: pops are of interest.
     watches_pops: bool,
+    /// What ends the next sleep besides.
+    watched: Option<(SharedWord, u64)>,
     /// Peers that were woken but have to be rung to notice.
     to_ring: Vec<usize>,
     /// Peers make their test transfers here, which may be at any time in theory.
@@ -81,6 +83,7 @@ impl NodeFabric {
             links,
             inboxes: Default::default(),
             watches_pops: false,
+            watched: None,
             to_ring: Vec::new(),
             segment,
             _probe_words: probe_words,
@@ -190,7 +193,7 @@ impl NodeFabric {
 
     /// Wakes `peer` if it sleeps, after something was published for it.
     #[inline(always)]
-    fn wake_after_push(&mut self, peer: usize) {
+    fn wake_if_asleep(&mut self, peer: usize) {
         sleep::before_look(self.policy.fences_needed);
         let flag = &self.control(peer).sleeping;
         let how = flag.load(Ordering::Relaxed);
@@ -289,8 +292,10 @@ impl NodeFabric {
     fn announce_sleep(&mut self, backoff: &mut Backoff, ring: u32) -> Option<u32> {
         let watches_pops = std::mem::take(&mut self.watches_pops) || self.producers().any(Producer::is_refused);
         let how = ring | if watches_pops { ASLEEP_FOR_ROOM } else { ASLEEP };
+        let watched = self.watched.take();
         sleep::announce(&self.control(self.me).sleeping, how, self.policy.fences_needed);
-        if !self.has_something_to_do(watches_pops) {
+        let has_come = watched.is_some_and(|(word, value)| self.word(word) == value);
+        if !has_come && !self.has_something_to_do(watches_pops) {
             return Some(how);
         }
         self.has_slept();
@@ -353,7 +358,7 @@ impl Fabric for NodeFabric {
         if self.links.len() > PEERS_WITHOUT_HINTS {
             self.leave_hint(to, queue);
         }
-        self.wake_after_push(to);
+        self.wake_if_asleep(to);
         Ok(())
     }
 
@@ -495,6 +500,34 @@ impl Fabric for NodeFabric {
             (_, place) => remote_memory::kernel_read(self.links[peer].pid, place, into)
                 .map(|()| self.count(Way::Kernel, into.len())),
         }
+    }
+
+    fn shared_word(&self, _: usize, address: &RemoteAddress, offset: u64) -> Option<SharedWord> {
+        let place = self.shared(address, offset, size_of::<u64>())?.ok()?;
+        place.is_multiple_of(size_of::<u64>()).then_some(SharedWord(place))
+    }
+
+    #[inline]
+    fn word(&self, word: SharedWord) -> u64 {
+        self.segment.word(word.0).load(Ordering::Acquire)
+    }
+
+    #[inline]
+    fn set_word(&mut self, word: SharedWord, value: u64) {
+        self.segment.word(word.0).store(value, Ordering::Release);
+    }
+
+    fn add_to_word(&mut self, word: SharedWord, amount: u64) {
+        self.segment.word(word.0).fetch_add(amount, Ordering::AcqRel);
+    }
+
+    #[inline]
+    fn wake(&mut self, peer: usize) {
+        self.wake_if_asleep(peer);
+    }
+
+    fn watch(&mut self, word: SharedWord, value: u64) {
+        self.watched = Some((word, value));
     }
 
     fn claim_words(&self) -> usize {

@@ -226,6 +226,19 @@ impl Segment {
         unsafe { self.at(self.layout.claim(peer, index)).cast().as_ref() }
     }
 
+    /// A word of the heaps and arenas.
+    ///
+    /// # Panics
+    /// If it does not lie there, or is not aligned.
+    #[inline]
+    pub(crate) fn word(&self, offset: usize) -> &AtomicU64 {
+        let size = size_of::<AtomicU64>();
+        assert!(offset >= self.layout.heap(0) && offset + size <= self.layout.total() && offset.is_multiple_of(size));
+        // SAFETY: within the mapping, as just checked; for atomics any bytes are valid. Who lends memory to peers uses atomics for such
+        // words alike.
+        unsafe { self.at(offset).cast().as_ref() }
+    }
+
     /// Puts pages behind the ring from `source` to `owner`: its cells and its counter.
     ///
     /// # Errors

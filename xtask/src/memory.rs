@@ -8,8 +8,10 @@ use crate::process::{run, run_tests, works};
 use crate::report::Report;
 use crate::workspace::{ONLY_PROGRAMS, Workspace};
 
-/// Not those whose programs are compiled by others than cargo, without the sanitizer; nor those of pure state machines.
-const WITH_SANITIZER: &str = "not binary(/^(c_|fortran_|shared_heap|launcher_foreign|misuse|protocol_model)/)";
+/// Not those whose programs are compiled by others than cargo, without the sanitizer; nor jobs across hosts, whose watchdogs know
+/// how long they take without it; nor pure state machines.
+const WITH_SANITIZER: &str =
+    "not binary(/^(c_|fortran_|shared_heap|launcher_(foreign|hosts|namespaces|ssh|strangers)|misuse|protocol_model)/)";
 
 /// Runs what this machine's tools allow: Miri or AddressSanitizer, and valgrind.
 pub fn check(workspace: &Workspace) -> Result<()> {

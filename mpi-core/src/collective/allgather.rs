@@ -2,6 +2,8 @@
 //! what a rank has doubles in each round. Long ones: all read each other's memory, or, where they can't, each rank hands on what it got
 //! last around a ring, so that every copy comes from a neighbour's cache.
 
+use std::iter;
+
 use rwmpi_transport::{ReadSpan, WriteSpan};
 
 use super::scratch::Scratch;
@@ -22,9 +24,20 @@ pub(crate) async fn allgather<'a>(team: Team<'_>, place: impl Fn(usize) -> Write
         return Ok(());
     }
     let total: usize = (0..size).map(|rank| place(rank).len()).sum();
-    if total >= READ_FROM && team.may_publish() && Box::pin(read(team, &place)).await? {
+    if let Some(shelves) = team.shelves(total)? {
+        let turn = shelves.put(team, iter::once(place(team.rank).as_read()))?;
+        let mut others = (0..size).filter(|&rank| rank != team.rank);
+        return others.try_for_each(|rank| turn.take(rank, place(rank).len(), 0, place(rank)));
+    }
+    Box::pin(by_messages(team, total, place)).await
+}
+
+/// `total`: the length of all parts together.
+async fn by_messages<'a>(team: Team<'_>, total: usize, place: impl Fn(usize) -> WriteSpan<'a>) -> Result<(), Failure> {
+    if total >= READ_FROM && team.may_publish() && read(team, &place).await? {
         return Ok(());
     }
+    let size = team.size();
     match size {
         2 => direct(team, place).await,
         _ => {
@@ -33,7 +46,7 @@ pub(crate) async fn allgather<'a>(team: Team<'_>, place: impl Fn(usize) -> Write
             } else if size <= DIRECT_RANKS {
                 direct(team, place).await
             } else {
-                Box::pin(dissemination(team, place)).await
+                dissemination(team, place).await
             }
         }
     }

@@ -16,8 +16,28 @@ pub(crate) async fn alltoall<'s, 'r>(
     received: impl Fn(usize) -> WriteSpan<'r>,
     even: bool,
 ) -> Result<(), Failure> {
+    let len = sent(team.rank).len();
+    let all = if even { len * team.size() } else { usize::MAX };
+    if let Some(shelves) = team.shelves(all)? {
+        let turn = shelves.put(team, (0..team.size()).map(&sent))?;
+        for rank in 0..team.size() {
+            let into = received(rank);
+            team.check_fits(len, into.len())?;
+            turn.take(rank, all, team.rank * len, into.part(0, len))?;
+        }
+        return Ok(());
+    }
+    Box::pin(by_messages(team, sent, received, even)).await
+}
+
+async fn by_messages<'s, 'r>(
+    team: Team<'_>,
+    sent: impl Fn(usize) -> ReadSpan<'s>,
+    received: impl Fn(usize) -> WriteSpan<'r>,
+    even: bool,
+) -> Result<(), Failure> {
     let reads = even && team.size() > 1 && sent(team.rank).len() >= READ_FROM && team.may_publish();
-    if reads && Box::pin(read(team, &sent, &received)).await? {
+    if reads && read(team, &sent, &received).await? {
         return Ok(());
     }
     send_to_all(team, sent, received).await

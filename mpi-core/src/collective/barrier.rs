@@ -1,5 +1,7 @@
-//! Barrier: dissemination. In round `k` each rank tells the one `2^k` ahead and waits for the one `2^k` behind, so after
-//! `log2` rounds everybody has heard, directly or not, of everybody.
+//! Barrier. On one node all see on each other's shelves who has come. Else dissemination: in round `k` each rank tells the one `2^k`
+//! ahead and waits for the one `2^k` behind, so after `log2` rounds everybody has heard, directly or not, of everybody.
+
+use std::iter;
 
 use super::team::Team;
 use crate::engine::Failure;
@@ -10,6 +12,13 @@ pub(crate) async fn barrier(team: Team<'_>) -> Result<(), Failure> {
 
 /// A barrier whose rounds have numbers from `first_round` on: there may be several in one collective.
 pub(super) async fn meet(team: Team<'_>, first_round: u32) -> Result<(), Failure> {
+    if let Some(shelves) = team.shelves(0)? {
+        return shelves.put(team, iter::empty())?.meet();
+    }
+    Box::pin(dissemination(team, first_round)).await
+}
+
+async fn dissemination(team: Team<'_>, first_round: u32) -> Result<(), Failure> {
     let size = team.size();
     for power in 0..size.next_power_of_two().trailing_zeros() {
         let (round, distance) = (first_round + power, 1 << power);

@@ -15,12 +15,19 @@ const SCATTER_FROM: usize = 64 << 10;
 
 /// `data` is read at the root and written elsewhere.
 pub(crate) async fn broadcast(team: Team<'_>, data: WriteSpan<'_>, root: usize) -> Result<(), Failure> {
-    if team.size() >= 3 && data.len() >= READ_FROM && team.may_publish() && Box::pin(read(team, data, root)).await? {
+    if let Some(shelves) = team.shelves(data.len())? {
+        let turn = shelves.put(team, (team.rank == root).then_some(data.as_read()).into_iter())?;
+        return if team.rank == root { Ok(()) } else { turn.take(root, data.len(), 0, data) };
+    }
+    Box::pin(by_messages(team, data, root)).await
+}
+
+async fn by_messages(team: Team<'_>, data: WriteSpan<'_>, root: usize) -> Result<(), Failure> {
+    if team.size() >= 3 && data.len() >= READ_FROM && team.may_publish() && read(team, data, root).await? {
         return Ok(());
     }
     if team.size() >= 3 && data.len() >= SCATTER_FROM {
-        // Apart, so that the state for short data is small.
-        Box::pin(parts(team, data, root)).await
+        parts(team, data, root).await
     } else {
         tree(team, data, root).await
     }

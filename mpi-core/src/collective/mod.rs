@@ -23,6 +23,7 @@ mod reduce;
 pub(crate) mod reduction;
 mod scan;
 mod scratch;
+mod shelves;
 mod team;
 mod values;
 
@@ -49,6 +50,7 @@ pub(crate) use reduce::{allreduce, combine, reduce};
 pub(crate) use reduction::Reduction;
 pub(crate) use scan::scan;
 pub(crate) use scratch::Scratch;
+pub(crate) use shelves::{OnceShelves, Retired};
 pub(crate) use team::Team;
 
 /// What a collective does once its arguments have been checked: called with the ranks that take part.
@@ -63,7 +65,8 @@ impl Communicator {
 
     pub(crate) fn team(&self, tag: u32, waits: bool) -> Team<'_> {
         let (process, peers) = (self.process(), self.group().peers());
-        Team { process, peers, rank: self.rank(), context: self.context() + context::COLLECTIVE, tag, waits }
+        let context = self.context() + context::COLLECTIVE;
+        Team { process, peers, rank: self.rank(), context, tag, waits, shelves: self.shelves() }
     }
 
     /// The typed collectives are those within one group.

@@ -24,7 +24,7 @@ const ROUNDS: u32 = 32;
 /// One address on the wire. Nothing at all can be told by a length that none has.
 #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
-struct Told {
+pub(super) struct Told {
     space: u64,
     place: u64,
     len: u64,
@@ -32,10 +32,16 @@ struct Told {
 
 type Addresses = SmallVec<[[Told; 2]; 8]>;
 
-const UNREADABLE: Told = Told { space: 0, place: 0, len: u64::MAX };
+impl Told {
+    pub(super) const UNREADABLE: Told = Told { space: 0, place: 0, len: u64::MAX };
+
+    pub(super) fn address(self) -> RemoteAddress {
+        RemoteAddress { space: self.space, place: self.place, len: self.len }
+    }
+}
 
 fn all_readable(told: &[[Told; 2]]) -> bool {
-    told.iter().flatten().all(|told| told.len != UNREADABLE.len)
+    told.iter().flatten().all(|told| told.len != Told::UNREADABLE.len)
 }
 
 /// Of every rank, two pieces of memory that can be read.
@@ -60,7 +66,7 @@ impl<'a> Team<'a> {
     ) -> Result<Option<Published<'a>>, Failure> {
         let mut told: Addresses = (0..self.size()).map(|rank| mine(rank).map(|span| self.tell_where(span))).collect();
         if !all_readable(&told) {
-            told.fill([UNREADABLE; 2]);
+            told.fill([Told::UNREADABLE; 2]);
         }
         let mut heard = told.clone();
         let len = size_of_val(&told[0]);
@@ -78,16 +84,15 @@ impl<'a> Team<'a> {
         Ok(Published::new(self, &told))
     }
 
-    fn tell_where(self, span: ReadSpan<'_>) -> Told {
+    pub(super) fn tell_where(self, span: ReadSpan<'_>) -> Told {
         let address = self.process.engine().published(self.peers, span);
-        address.map_or(UNREADABLE, |RemoteAddress { space, place, len }| Told { space, place, len })
+        address.map_or(Told::UNREADABLE, |RemoteAddress { space, place, len }| Told { space, place, len })
     }
 }
 
 impl<'a> Published<'a> {
     fn new(team: Team<'a>, told: &[[Told; 2]]) -> Option<Self> {
-        let address = |&Told { space, place, len }: &Told| RemoteAddress { space, place, len };
-        let addresses = || told.iter().map(|both| both.each_ref().map(address)).collect();
+        let addresses = || told.iter().map(|both| both.map(Told::address)).collect();
         all_readable(told).then(|| Published { team, addresses: addresses(), meetings: 0 })
     }
 

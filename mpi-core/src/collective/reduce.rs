@@ -2,6 +2,8 @@
 //! whole, read from all or, where that can't be, sent by all, and the parts are gathered. Always in rank order, so an operation need
 //! only be associative, and all ranks get the same bits.
 
+use std::iter;
+
 use rwmpi_transport::{ReadSpan, WriteSpan};
 
 use super::allgather::allgather;
@@ -29,12 +31,25 @@ pub(crate) async fn reduce(
         data.copy_to(result);
         return Ok(());
     }
-    if data.len() >= READ_FROM && team.may_publish() && Box::pin(reduce_read(team, data, result, op, root)).await? {
+    if let Some(shelves) = team.shelves(data.len())? {
+        let turn = shelves.put(team, iter::once(data))?;
+        return if team.rank == root { turn.combine(result, op) } else { Ok(()) };
+    }
+    Box::pin(reduce_by_messages(team, data, result, op, root)).await
+}
+
+async fn reduce_by_messages(
+    team: Team<'_>,
+    data: ReadSpan<'_>,
+    result: WriteSpan<'_>,
+    op: &dyn Reduction,
+    root: usize,
+) -> Result<(), Failure> {
+    if data.len() >= READ_FROM && team.may_publish() && reduce_read(team, data, result, op, root).await? {
         return Ok(());
     }
     if data.len() >= PARTS_FROM && team.size() > 2 {
-        // Apart, so that the state for short data is small.
-        return Box::pin(reduce_parts(team, data, result, op, root)).await;
+        return reduce_parts(team, data, result, op, root).await;
     }
     // The tree ends at rank 0, so that neighbours are combined in rank order.
     match team.rank {
@@ -132,23 +147,30 @@ pub(crate) async fn allreduce(
     op: &dyn Reduction,
 ) -> Result<(), Failure> {
     team.check_fits(data.len(), result.len())?;
-    if team.size() > 1
-        && data.len() >= READ_FROM
-        && team.may_publish()
-        && Box::pin(allreduce_read(team, data, result, op)).await?
-    {
+    if let Some(shelves) = team.shelves(data.len())? {
+        return shelves.put(team, iter::once(data))?.combine(result, op);
+    }
+    Box::pin(allreduce_by_messages(team, data, result, op)).await
+}
+
+async fn allreduce_by_messages(
+    team: Team<'_>,
+    data: ReadSpan<'_>,
+    result: WriteSpan<'_>,
+    op: &dyn Reduction,
+) -> Result<(), Failure> {
+    let several = team.size() > 1;
+    if several && data.len() >= READ_FROM && team.may_publish() && allreduce_read(team, data, result, op).await? {
         return Ok(());
     }
     if data.start() != result.start() {
         data.copy_to(result);
     }
-    if team.size() == 1 {
-        return Ok(());
+    match (several, data.len() < PARTS_FROM) {
+        (false, _) => Ok(()),
+        (true, true) => doubling(team, result, op).await,
+        (true, false) => allreduce_parts(team, result, op).await,
     }
-    if data.len() < PARTS_FROM {
-        return doubling(team, result, op).await;
-    }
-    Box::pin(allreduce_parts(team, result, op)).await
 }
 
 /// False, on all ranks, if someone's memory can't be read.

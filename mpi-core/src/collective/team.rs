@@ -13,6 +13,7 @@ use rwmpi_protocol::Pattern;
 use rwmpi_transport::{ReadSpan, WriteSpan};
 use smallvec::SmallVec;
 
+use super::shelves::OnceShelves;
 use crate::engine::{Failure, OperationId, Received, SendMode};
 use crate::process::Process;
 use crate::waiting::Awaited;
@@ -29,6 +30,8 @@ pub(crate) struct Team<'a> {
     pub(crate) tag: u32,
     /// Whether the caller does nothing but wait for the collective: then looking at a queue for a while beats posting a receive.
     pub(crate) waits: bool,
+    /// Those of its communicator.
+    pub(crate) shelves: Option<&'a OnceShelves>,
 }
 
 /// Messages in flight that use memory borrowed for `'a`. Dropping it cancels those that can be and waits for the others, so

@@ -18,6 +18,7 @@ use std::rc::Rc;
 
 use crate::activity::Call;
 use crate::attribute::Attributes;
+use crate::collective::OnceShelves;
 use crate::engine::Failure;
 use crate::error::Error;
 use crate::group::{Comparison, Group};
@@ -53,6 +54,7 @@ struct Shared {
     attributes: Attributes<Communicator>,
     name: RefCell<Option<String>>,
     hints: RefCell<Info>,
+    shelves: OnceShelves,
     mark: Cell<usize>,
 }
 
@@ -67,6 +69,9 @@ impl Drop for Shared {
             let mut engine = self.process.engine();
             engine.forget_group(context);
             engine.forget_group(context + context::COLLECTIVE);
+        }
+        if let Some(shelves) = self.shelves.take().flatten() {
+            shelves.retire(&self.process);
         }
     }
 }
@@ -100,6 +105,7 @@ impl Communicator {
             attributes: Attributes::default(),
             name: RefCell::default(),
             hints: RefCell::default(),
+            shelves: OnceShelves::new(),
             mark: Cell::new(0),
         };
         let communicator = Communicator { shared: Rc::new(shared) };
@@ -161,6 +167,11 @@ impl Communicator {
         let number = self.shared.nonblocking_collectives.get();
         self.shared.nonblocking_collectives.set((number + 1) % COLLECTIVES);
         number | NONBLOCKING
+    }
+
+    /// The shelves of its ranks, if it has one group.
+    pub(crate) fn shelves(&self) -> Option<&OnceShelves> {
+        (!self.is_inter()).then_some(&self.shared.shelves)
     }
 
     /// The rank here of a partner.

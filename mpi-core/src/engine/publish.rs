@@ -1,7 +1,7 @@
 //! Memory that peers read without this rank's help: what collectives on one node stand on.
 
 use rwmpi_protocol::Rule;
-use rwmpi_transport::{Fabric, ReadSpan, RemoteAddress, Way, WriteSpan};
+use rwmpi_transport::{Fabric, ReadSpan, RemoteAddress, SharedWord, Way, WriteSpan};
 
 use super::{Engine, Failure};
 
@@ -31,5 +31,50 @@ impl<F: Fabric> Engine<F> {
     ) -> Result<(), Failure> {
         let read = self.fabric.remote_read(peer as usize, address, offset as u64, into);
         read.map(drop).map_err(|error| Failure::Remote { peer, error })
+    }
+
+    /// Writes to what this rank itself has published.
+    pub(crate) fn write_published(
+        &mut self,
+        address: &RemoteAddress,
+        offset: usize,
+        from: ReadSpan<'_>,
+    ) -> Result<(), Failure> {
+        let written = self.fabric.remote_write(self.fabric.me(), address, offset as u64, from);
+        written.map(drop).map_err(|error| Failure::Remote { peer: self.me(), error })
+    }
+
+    /// A word in what `peer` has published.
+    pub(crate) fn shared_word(&self, peer: u32, address: &RemoteAddress, offset: usize) -> Option<SharedWord> {
+        self.fabric.shared_word(peer as usize, address, offset as u64)
+    }
+
+    /// Sets a word of this rank's, and wakes those of `watchers` that sleep.
+    #[inline]
+    pub(crate) fn set_word(&mut self, word: SharedWord, value: u64, watchers: &[u32]) {
+        self.fabric.set_word(word, value);
+        let me = self.me();
+        for &peer in watchers.iter().filter(|&&peer| peer != me) {
+            self.fabric.wake(peer as usize);
+        }
+    }
+
+    pub(crate) fn add_to_word(&mut self, word: SharedWord, amount: u64) {
+        self.fabric.add_to_word(word, amount);
+    }
+
+    /// Whether `word` has that value. After so many looks in vain, the next time this rank idles it does not sleep if it has it by then.
+    #[inline]
+    pub(crate) fn has_word(&mut self, word: SharedWord, value: u64, looks: u32) -> bool {
+        let has_come = (0..looks.max(1)).any(|_| self.fabric.word(word) == value);
+        if !has_come {
+            self.fabric.watch(word, value);
+        }
+        has_come
+    }
+
+    #[inline]
+    pub(crate) fn word(&self, word: SharedWord) -> u64 {
+        self.fabric.word(word)
     }
 }

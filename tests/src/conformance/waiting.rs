@@ -6,10 +6,10 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use rwmpi_transport::{Backoff, Enqueue, Fabric, Queue, ReadSpan, Signal};
+use rwmpi_transport::{Backoff, Enqueue, Fabric, Queue, ReadSpan, Signal, WriteSpan};
 
 use super::Subject;
-use super::support::{barrier, hear, pull, push, tell, try_pull};
+use super::support::{barrier, hear, hear_address, pattern, pull, push, tell, tell_address, try_pull};
 
 const ROUNDS: u32 = 400;
 
@@ -134,4 +134,48 @@ pub(super) fn a_ring_of_many_waiters_turns<S: Subject>(fabric: &mut S) {
         }
     }
     assert!(try_pull(fabric, previous, Queue::Messages).is_none());
+}
+
+/// Whoever watches a word sees it change even in its sleep, and then sees what was written before.
+pub(super) fn a_word_wakes_who_watches_it<S: Subject>(fabric: &mut S) {
+    const DATA: usize = 64;
+    if fabric.me() == 1 {
+        let block = fabric.shared_block(DATA + 100);
+        let address = block.map(|block| fabric.address_of(block.span().as_read()));
+        let word = address.and_then(|address| fabric.shared_word(1, &address, 0));
+        assert_eq!(word.is_some(), fabric.shares_memory_with(0));
+        tell(fabric, 0, u32::from(word.is_some()));
+        let (Some(address), Some(word)) = (address, word) else { return };
+        assert_eq!(fabric.shared_word(1, &address, DATA as u64 + 100), None, "a word outside");
+        assert_eq!(fabric.shared_word(1, &address, 4), None, "a word that is not aligned");
+        tell_address(fabric, 0, address);
+        for round in 1..=ROUNDS {
+            let_it_sleep(round);
+            let bytes = pattern(round.into(), 100);
+            assert!(fabric.remote_write(1, &address, DATA as u64, ReadSpan::from(&bytes[..])).is_ok());
+            fabric.set_word(word, round.into());
+            fabric.wake(0);
+            hear(fabric, 0, round);
+        }
+        assert_eq!(fabric.word(word), u64::from(ROUNDS) + 5);
+        return;
+    }
+    if pull(fabric, 1, Queue::Requests).0[0] == 0 {
+        return;
+    }
+    let address = hear_address(fabric, 1);
+    let word = fabric.shared_word(1, &address, 0).expect("the owner has one there");
+    for round in 1..=ROUNDS {
+        idle_until(fabric, |fabric| {
+            fabric.watch(word, round.into());
+            fabric.word(word) == round.into()
+        });
+        let mut bytes = [0; 100];
+        assert!(fabric.remote_read(1, &address, DATA as u64, WriteSpan::from(&mut bytes[..])).is_ok());
+        assert_eq!(bytes[..], pattern(round.into(), 100));
+        if round == ROUNDS {
+            fabric.add_to_word(word, 5);
+        }
+        tell(fabric, 1, round);
+    }
 }

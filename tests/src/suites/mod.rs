@@ -11,6 +11,7 @@ pub mod long_collectives;
 pub mod nonblocking_collectives;
 pub mod plain_data;
 pub mod point_to_point;
+pub mod short_collectives;
 pub mod topologies;
 pub mod traffic;
 pub mod untyped_collectives;
@@ -29,6 +30,7 @@ pub fn all() -> impl Iterator<Item = &'static Check> {
         nonblocking_collectives::CHECKS,
         plain_data::CHECKS,
         point_to_point::CHECKS,
+        short_collectives::CHECKS,
         topologies::CHECKS,
         traffic::CHECKS,
         untyped_collectives::CHECKS,

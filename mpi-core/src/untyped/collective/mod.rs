@@ -215,6 +215,9 @@ impl Communicator {
     /// # Errors
     /// Arguments that can't be used; data that do not fit where they go; what the transport reports.
     pub fn collective(&self, collective: Collective) -> Result<()> {
+        if matches!(collective, Collective::Barrier) && !self.is_inter() {
+            return self.barrier();
+        }
         let call = collective.call();
         let prepared = self.prepare(collective)?;
         let ranks = self.ranks(self.next_collective(), true);

@@ -1,0 +1,82 @@
+//! Collectives of short data in quick succession: where each has the memory of the one before the last, nobody may be too early there.
+
+use rwmpi::{Communicator, Result, Universe};
+
+use super::Check;
+
+/// The checks of this suite.
+pub const CHECKS: &[Check] = &[
+    ("short_collectives_in_a_row_do_not_mix", short_collectives_in_a_row_do_not_mix),
+    ("short_collectives_of_all_lengths_are_right", short_collectives_of_all_lengths_are_right),
+    ("communicators_come_and_go", communicators_come_and_go),
+];
+
+/// What a rank has in a round.
+fn value(rank: usize, round: usize) -> u64 {
+    (rank * 1_000_003 + round * 7 + 1) as u64
+}
+
+/// Ranks that only give are ahead of those that only take, by a different rank in each round.
+fn short_collectives_in_a_row_do_not_mix(universe: &Universe) -> Result<()> {
+    let world = universe.world();
+    let (rank, size) = (world.rank(), world.size());
+    for round in 0..2_000 {
+        let root = round / 3 % size;
+        match round % 3 {
+            0 => {
+                let mut data = [if rank == root { value(root, round) } else { 0 }];
+                world.bcast(&mut data, root)?;
+                assert_eq!(data, [value(root, round)], "round {round}");
+            }
+            1 => {
+                let mut sum = [0];
+                world.reduce(&[value(rank, round)], &mut sum, |a, b| a + b, root)?;
+                let expected = if rank == root { (0..size).map(|rank| value(rank, round)).sum() } else { 0 };
+                assert_eq!(sum, [expected], "round {round}");
+            }
+            _ => {
+                let mut all = vec![0; size];
+                world.allgather(&[value(rank, round)], &mut all)?;
+                assert!((0..size).all(|rank| all[rank] == value(rank, round)), "round {round}: {all:?}");
+            }
+        }
+    }
+    Ok(())
+}
+
+/// On both sides of every border between ways to do them.
+fn short_collectives_of_all_lengths_are_right(universe: &Universe) -> Result<()> {
+    let world = universe.world();
+    let (rank, size) = (world.rank(), world.size());
+    let word = |rank: usize, index: usize| value(rank, index) as u32;
+    for len in [0, 1, 11, 12, 13, 500, 2_047, 2_048, 4_095, 4_096, 4_097, 10_000] {
+        let mine: Vec<u32> = (0..len).map(|index| word(rank, index)).collect();
+        let mut highest = vec![0; len];
+        world.allreduce(&mine, &mut highest, |&a, &b| a.max(b))?;
+        let expected = |index| (0..size).map(|rank| word(rank, index)).max();
+        assert!((0..len).all(|index| Some(highest[index]) == expected(index)), "allreduce of {len}");
+
+        let mut all = vec![0; len * size];
+        world.allgather(&mine, &mut all)?;
+        let is_right = |place: usize| all[place] == word(place / len, place % len);
+        assert!((0..len * size).all(is_right), "allgather of {len}");
+
+        let sent: Vec<u32> = (0..len * size).map(|place| word(rank, place)).collect();
+        world.alltoall(&sent, &mut all)?;
+        let is_right = |place: usize| all[place] == word(place / len, rank * len + place % len);
+        assert!((0..len * size).all(is_right), "alltoall of {len}");
+    }
+    Ok(())
+}
+
+/// Memory that a communicator had is used again only when nobody looks at it any more.
+fn communicators_come_and_go(universe: &Universe) -> Result<()> {
+    let world = universe.world();
+    for round in 0..200 {
+        let dup: Communicator = world.dup()?;
+        let mut data = [if dup.rank() == 0 { value(0, round) } else { 0 }; 20];
+        dup.bcast(&mut data, 0)?;
+        assert_eq!(data, [value(0, round); 20]);
+    }
+    Ok(())
+}
