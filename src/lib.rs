@@ -14,4 +14,5 @@ struct Readme;
 #[cfg(doctest)]
 #[doc = include_str!("../docs/book/src/types.md")]
 #[doc = include_str!("../docs/book/src/requests.md")]
+#[doc = include_str!("../docs/book/src/threads.md")]
 struct Book;

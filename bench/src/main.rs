@@ -47,17 +47,19 @@ fn run() -> Result<()> {
         _ => {}
     }
     let (common, ranks) = arguments.command.job().expect("all other benchmarks run as jobs");
-    let universe = rwmpi::init()?;
-    if universe.world().size() == 1 && common.figures.is_none() {
-        universe.finalize()?;
+    let figures = rwmpi::run(|universe| {
+        if universe.world().size() == 1 && common.figures.is_none() {
+            return Ok::<_, anyhow::Error>(None);
+        }
+        // A rank that simply left would leave the others waiting for it.
+        let figures = measure(&arguments.command, common, universe);
+        Ok(Some(figures.unwrap_or_else(|error| universe.abort(1, &format!("{error:#}")))))
+    })?;
+    let Some(figures) = figures.into_iter().collect::<Option<Vec<_>>>() else {
         return launch::run(common, &ranks);
-    }
-    // A rank that simply left would leave the others waiting for it.
-    let figures = match measure(&arguments.command, common, &universe) {
-        Ok(figures) => figures,
-        Err(error) => universe.abort(1, &format!("{error:#}")),
     };
-    universe.finalize()?;
+    // Rank 0 has them.
+    let figures = figures.concat();
     match (&common.figures, &common.output.json) {
         (Some(path), _) if !figures.is_empty() => report::leave(&figures, path),
         (None, Some(target)) if !figures.is_empty() => report::write_json(&figures, target),

@@ -57,6 +57,9 @@ struct Options {
     /// Tie each rank to cores of its own, or none [default: core if there are enough]
     #[arg(long, value_name = "WHAT")]
     bind_to: Option<BindTo>,
+    /// Run T ranks in each process, a thread each: for Rust programs that begin with rwmpi::run [default: 1]
+    #[arg(long, value_name = "T")]
+    threads: Option<usize>,
     /// Say which cores each rank has
     #[arg(long)]
     report_bindings: bool,
@@ -266,6 +269,9 @@ fn apply_global(mut spec: JobSpec, options: &Options) -> JobSpec {
             BindTo::Core => Binding::Core,
             BindTo::None => Binding::None,
         });
+    }
+    if let Some(threads) = options.threads {
+        spec = spec.threads(threads);
     }
     if let Some(ProtocolName(protocol)) = options.protocol {
         spec = spec.protocol(protocol);

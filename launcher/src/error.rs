@@ -31,6 +31,9 @@ pub enum LaunchError {
     /// A section asks for no ranks at all.
     #[error("a job needs at least one rank, but {} is to be started as 0 ranks: give -n a larger number", .0.display())]
     NoRanks(OsString),
+    /// Ranks that are threads of a process, where that cannot be.
+    #[error("--threads: ranks that are threads of a process need memory in common with all others: {0}")]
+    Threads(&'static str),
     /// There is no such program.
     #[error("cannot find the program {}: {hint}", .program.display())]
     NotFound {
@@ -102,7 +105,7 @@ impl LaunchError {
     /// The exit code that belongs to the error.
     pub fn exit_code(&self) -> u8 {
         match self {
-            LaunchError::NoRanks(_) => exit_code::USAGE,
+            LaunchError::NoRanks(_) | LaunchError::Threads(_) => exit_code::USAGE,
             LaunchError::NotFound { .. } => exit_code::NOT_FOUND,
             LaunchError::NotExecutable { .. } => exit_code::NOT_EXECUTABLE,
             LaunchError::Directory { .. }

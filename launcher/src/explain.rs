@@ -2,7 +2,7 @@
 
 use crate::binding::ranges;
 use crate::job_spec::JobSpec;
-use crate::plan::Plan;
+use crate::plan::{Plan, PlannedSection};
 use crate::report::{self, counted};
 use rwmpi_core::Protocol;
 
@@ -25,10 +25,17 @@ pub(crate) fn lines(spec: &JobSpec, plan: &Plan) -> Vec<String> {
 fn programs(plan: &Plan) -> impl Iterator<Item = String> {
     plan.sections.iter().map(|section| {
         let directory = section.directory.as_ref().map(|path| format!(", in {}", path.display())).unwrap_or_default();
-        let ranks = counted(section.ranks, "rank");
+        let ranks = format!("{}{}", counted(section.ranks, "rank"), in_processes(plan, section));
         let words = report::command_line(&section.name, &section.arguments);
         format!("program: {} as {ranks}{directory}: {words}", section.program.display())
     })
+}
+
+/// In how many processes the ranks of a section are, if that is not one each.
+fn in_processes(plan: &Plan, section: &PlannedSection) -> String {
+    let processes = plan.processes.iter().filter(|places| plan.section(places.start).number == section.number).count();
+    let each = processes == section.ranks;
+    if each { String::new() } else { format!(", which are threads of {}", counted(processes, "process")) }
 }
 
 fn cores(plan: &Plan) -> String {
@@ -64,9 +71,11 @@ fn shared_by_several(plan: &Plan) -> bool {
 }
 
 /// How memory that is not shared moves between ranks, once they have tried it.
-pub(crate) fn kernel_copies(ranks: usize, kernel_pairs: usize) -> String {
-    let pairs = ranks * (ranks - 1);
-    if kernel_pairs == pairs {
+pub(crate) fn kernel_copies(plan: &Plan, kernel_pairs: usize) -> String {
+    let pairs: usize = plan.processes.iter().map(|places| places.len() * (plan.ranks.len() - places.len())).sum();
+    if pairs == 0 {
+        "copies: directly, as the ranks are threads of one process".to_owned()
+    } else if kernel_pairs == pairs {
         "copies: shared memory directly; other memory by the kernel, which worked for all pairs of ranks".to_owned()
     } else {
         format!(

@@ -35,8 +35,8 @@ pub(crate) struct Host {
     rank_0_input: Rank0Input,
     job: Job,
     pmi: PmiServer,
-    ranks: Vec<Rank>,
-    /// Readable when a rank has ended.
+    processes: Vec<Process>,
+    /// Readable when a process has ended.
     exits: OwnedFd,
     sources: Sources,
     input: RankInput,
@@ -53,7 +53,7 @@ pub(crate) struct Host {
     lifeline: Option<Lifeline>,
 }
 
-struct Rank {
+struct Process {
     process: JobProcess,
     ended: bool,
 }
@@ -87,7 +87,7 @@ impl Host {
             plan,
             rank_0_input,
             job,
-            ranks: Vec::new(),
+            processes: Vec::new(),
             exits,
             sources: Sources::new()?,
             input: RankInput::default(),
@@ -103,16 +103,16 @@ impl Host {
     /// Starts all ranks.
     pub(crate) fn start(&mut self) -> Result<(), LaunchError> {
         let spawner = Spawner::new(&self.plan, &self.job, self.spec.output, self.rank_0_input)?;
-        for (place, &number) in self.plan.ranks.iter().enumerate() {
-            let section = self.plan.section(place).number;
-            let (process, pipes) = spawner.start(place, self.pmi.add(section)?)?;
-            epoll::add(&self.exits, &process.pidfd, epoll::EventData::new_u64(place as u64), epoll::EventFlags::IN)
+        for (index, places) in self.plan.processes.iter().enumerate() {
+            let section = self.plan.section(places.start).number;
+            let (process, pipes) = spawner.start(index, self.pmi.add(section)?)?;
+            epoll::add(&self.exits, &process.pidfd, epoll::EventData::new_u64(index as u64), epoll::EventFlags::IN)
                 .map_err(LaunchError::system("watch a rank"))?;
-            self.ranks.push(Rank { process, ended: false });
+            self.processes.push(Process { process, ended: false });
             if let Some(pipe) = pipes.stdin {
                 self.input = RankInput::new(Some(pipe.into()));
             }
-            let prefix = self.spec.prefix.then(|| format!("[{number}] ").into_bytes());
+            let prefix = self.spec.prefix.then(|| self.plan.prefix(places).into_bytes());
             if let Some(pipe) = pipes.stdout {
                 self.sources.add(pipe.into(), prefix.clone(), Which::Stdout)?;
             }
@@ -129,8 +129,8 @@ impl Host {
             Order::Release(entries) => self.pmi.release(entries),
             Order::Abort(code) => self.job.set_aborted(code, "the launcher ended the job"),
             Order::SayStates => {
-                let running = (0..self.ranks.len()).filter(|&place| !self.ranks[place].ended);
-                self.news.push(Event::States(running.map(|place| self.seen(place)).collect()));
+                let states = self.running().map(|place| self.seen(place)).collect();
+                self.news.push(Event::States(states));
             }
             Order::Input(piece) => {
                 self.input.give(piece);
@@ -195,19 +195,21 @@ impl Host {
         let mut ended = Vec::new();
         for event in &events[..count] {
             let data = event.data;
-            let place = data.u64() as usize;
-            let rank = &mut self.ranks[place];
-            let status = rank.process.ended().map_err(LaunchError::system("learn how a rank ended"))?;
+            let index = data.u64() as usize;
+            let process = &mut self.processes[index];
+            let status = process.process.ended().map_err(LaunchError::system("learn how a rank ended"))?;
             let Some(ending) = status.as_ref().and_then(ending) else { continue };
-            rank.ended = true;
-            epoll::delete(&self.exits, &rank.process.pidfd).map_err(LaunchError::system("let go of a rank"))?;
-            ended.push((place, ending));
+            process.ended = true;
+            epoll::delete(&self.exits, &process.process.pidfd).map_err(LaunchError::system("let go of a rank"))?;
+            ended.push((index, ending));
         }
         // What was said before explains the endings.
         self.serve_pmi();
         self.look_for_abort();
-        for (place, ending) in ended {
-            self.news.push(Event::Ended(RankEnd { seen: self.seen(place), ending }));
+        for (index, ending) in ended {
+            let places = self.plan.processes[index].clone();
+            let ends = places.map(|place| Event::Ended(RankEnd { seen: self.seen(place), ending }));
+            self.news.extend(ends.collect::<Vec<_>>());
         }
         Ok(())
     }
@@ -223,10 +225,9 @@ impl Host {
             && let Some(pairs) = self.job.kernel_pairs()
         {
             self.explain_copies = false;
-            self.news.push(Event::Note(explain::kernel_copies(self.plan.ranks.len(), pairs)));
+            self.news.push(Event::Note(explain::kernel_copies(&self.plan, pairs)));
         }
-        let in_job =
-            (0..self.ranks.len()).any(|place| !self.ranks[place].ended && self.joined(place) && !self.finished(place));
+        let in_job = self.running().any(|place| self.joined(place) && !self.finished(place));
         if in_job != self.told_in_job {
             self.told_in_job = in_job;
             self.news.push(Event::InJob(in_job));
@@ -238,7 +239,8 @@ impl Host {
             return;
         }
         let record = self.job.abort_record().map(|record| (record.peer, record.code, record.text));
-        let asked = || self.pmi.abort().map(|(place, code)| (Some(place), code, String::new()));
+        let place_of = |process: usize| self.plan.processes.get(process).map(|places| places.start);
+        let asked = || self.pmi.abort().map(|(process, code)| (place_of(process), code, String::new()));
         if let Some((place, code, text)) = record.or_else(asked) {
             self.told_abort = true;
             let rank = place.and_then(|place| self.plan.ranks.get(place).copied());
@@ -246,20 +248,31 @@ impl Host {
         }
     }
 
+    /// The places of ranks whose process runs.
+    fn running(&self) -> impl Iterator<Item = usize> {
+        let processes = self.processes.iter().zip(&self.plan.processes);
+        processes.filter(|(process, _)| !process.ended).flat_map(|(_, places)| places.clone())
+    }
+
+    /// The process of the rank at that place.
+    fn process_of(&self, place: usize) -> usize {
+        self.plan.processes.partition_point(|places| places.end <= place)
+    }
+
     /// Whether a rank has joined the job, as a program of this library or of another.
     fn joined(&self, place: usize) -> bool {
-        self.job.attached(place) || self.pmi.joined(place)
+        self.job.attached(place) || self.pmi.joined(self.process_of(place))
     }
 
     /// Whether it has left in good order.
     fn finished(&self, place: usize) -> bool {
-        self.job.finished(place) || self.pmi.finished(place)
+        self.job.finished(place) || self.pmi.finished(self.process_of(place))
     }
 
     fn seen(&self, place: usize) -> RankSeen {
         RankSeen {
             rank: self.plan.ranks[place],
-            pid: self.ranks[place].process.pid(),
+            pid: self.processes[self.process_of(place)].process.pid(),
             joined: self.joined(place),
             finished: self.finished(place),
             activity: self.job.attached(place).then(|| self.job.activity(place)),
@@ -268,15 +281,15 @@ impl Host {
     }
 
     fn signal_all(&self, signal: Signal) {
-        for rank in &self.ranks {
-            rank.process.signal(signal);
+        for process in &self.processes {
+            process.process.signal(signal);
         }
     }
 
     fn finish(&mut self) {
         // Children that a rank left behind.
         self.signal_all(Signal::KILL);
-        if self.spec.explain && !self.ranks.is_empty() {
+        if self.spec.explain && !self.processes.is_empty() {
             self.news.extend(shared_heap::result(&self.job).into_iter().map(Event::Note));
         }
         self.held = false;

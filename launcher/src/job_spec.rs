@@ -132,6 +132,8 @@ pub struct JobSpec {
     pub(crate) protocol: Option<Protocol>,
     pub(crate) transport: Option<Transport>,
     pub(crate) binding: Binding,
+    /// Ranks in each process.
+    pub(crate) threads: usize,
     pub(crate) timeout: Option<Duration>,
     pub(crate) prefix: bool,
     pub(crate) output: Output,
@@ -185,6 +187,7 @@ impl JobSpec {
             protocol: None,
             transport: None,
             binding: Binding::Auto,
+            threads: 1,
             timeout: None,
             prefix: false,
             output: Output::Forward,
@@ -228,6 +231,13 @@ impl JobSpec {
     /// Whether each rank is tied to cores of its own.
     pub fn binding(mut self, binding: Binding) -> Self {
         self.binding = binding;
+        self
+    }
+
+    /// Starts so many ranks in each process, a thread each: for programs in Rust that begin with `rwmpi::run`, on one host. The last
+    /// process of a section has fewer if they do not come out even.
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = threads;
         self
     }
 

@@ -9,6 +9,7 @@ use rwmpi_core::Protocol;
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::io;
+use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -48,6 +49,8 @@ pub(crate) struct Plan {
     pub(crate) ranks: Vec<usize>,
     /// For each of them, which of `sections` it belongs to.
     pub(crate) section_of: Vec<usize>,
+    /// The processes: for each the places of its ranks among those here, more than one where ranks are threads.
+    pub(crate) processes: Vec<Range<usize>>,
     /// For each rank of the job, the number of its host.
     pub(crate) nodes: Vec<usize>,
     pub(crate) placement: Placement,
@@ -73,13 +76,32 @@ impl Plan {
         let threads: Vec<usize> = section_of.iter().map(|&index| sections[index].threads).collect();
         let machine = Machine::look().map_err(LaunchError::system("read the affinity mask"))?;
         let placement = binding::place(spec.binding, &threads, &machine);
-        Ok(Plan { sections, ranks, section_of, nodes, placement, machine })
+        let processes = group(&section_of, spec.threads);
+        Ok(Plan { sections, ranks, section_of, processes, nodes, placement, machine })
+    }
+
+    /// What stands before lines of a process with these ranks.
+    pub(crate) fn prefix(&self, places: &Range<usize>) -> String {
+        let (first, last) = (self.ranks[places.start], self.ranks[places.end - 1]);
+        if first == last { format!("[{first}] ") } else { format!("[{first}-{last}] ") }
     }
 
     /// The section of the rank at that place among those here.
     pub(crate) fn section(&self, place: usize) -> &PlannedSection {
         &self.sections[self.section_of[place]]
     }
+}
+
+/// Groups ranks of the same section, up to `threads` at a time.
+fn group(section_of: &[usize], threads: usize) -> Vec<Range<usize>> {
+    let mut processes: Vec<Range<usize>> = Vec::new();
+    for (place, section) in section_of.iter().enumerate() {
+        match processes.last_mut().filter(|last| last.len() < threads && section_of[last.start] == *section) {
+            Some(last) => last.end = place + 1,
+            None => processes.push(place..place + 1),
+        }
+    }
+    processes
 }
 
 fn plan_section(spec: &JobSpec, number: usize) -> Result<PlannedSection, LaunchError> {
@@ -211,6 +233,13 @@ mod tests {
         assert_eq!(threads(OsStr::new("4, 2")), Some(8));
         assert_eq!(threads(OsStr::new("0")), None);
         assert_eq!(threads(OsStr::new("many")), None);
+    }
+
+    #[test]
+    fn processes_hold_ranks_of_one_section() {
+        assert_eq!(group(&[0, 0, 0, 1, 1], 2), [0..2, 2..3, 3..5]);
+        assert_eq!(group(&[0, 1], 1), [0..1, 1..2]);
+        assert_eq!(group(&[0, 0, 1], 8), [0..2, 2..3]);
     }
 
     #[test]

@@ -23,7 +23,7 @@ use rustix::pipe::PipeFlags;
 use rustix::process::{Pid, PidfdFlags, Resource, Rlimit, Signal, WaitId, WaitIdOptions, WaitIdStatus};
 use rustix::thread::CpuSet;
 use rwmpi_transport::pmi::{PMI_FD, PMI_NUMBER, PMI_SIZE};
-use rwmpi_transport::{JOB_FD, Job, LIFELINE_FD, NODES, PLACE, RANK, SIZE};
+use rwmpi_transport::{JOB_FD, Job, LIFELINE_FD, NODES, PLACE, RANK, SIZE, THREADS};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt;
@@ -110,9 +110,10 @@ impl<'a> Spawner<'a> {
         self.lifeline
     }
 
-    /// Starts the rank at that place among those of this host, which talks to the launcher over `pmi`; it runs its program when this
-    /// returns.
-    pub(crate) fn start(&self, place: usize, pmi: OwnedFd) -> Result<(JobProcess, RankPipes), LaunchError> {
+    /// Starts that process of those of this host, which talks to the launcher over `pmi`; it runs its program when this returns.
+    pub(crate) fn start(&self, process: usize, pmi: OwnedFd) -> Result<(JobProcess, RankPipes), LaunchError> {
+        let places = self.plan.processes[process].clone();
+        let (place, threads) = (places.start, places.len());
         let section = self.plan.section(place);
         let (rank, size) = (self.plan.ranks[place], self.plan.nodes.len());
         let failed = |source: io::Error| start_error(rank, section, source);
@@ -130,9 +131,6 @@ impl<'a> Spawner<'a> {
             .env("RWMPI_APPNUM", section.number.to_string())
             .env(JOB_FD, self.job.as_fd().as_raw_fd().to_string())
             .env(LIFELINE_FD, lifeline.to_string())
-            .env(PMI_NUMBER, rank.to_string())
-            .env(PMI_SIZE, size.to_string())
-            .env(PMI_FD, pmi.as_raw_fd().to_string())
             .stdin(match self.rank_0_input {
                 Rank0Input::Inherited if rank == 0 => Stdio::inherit(),
                 Rank0Input::Piped if rank == 0 => Stdio::piped(),
@@ -141,6 +139,13 @@ impl<'a> Spawner<'a> {
             .stdout(if self.output == Output::Capture && rank != 0 { Stdio::null() } else { Stdio::piped() })
             .stderr(Stdio::piped())
             .process_group(0);
+        if threads > 1 {
+            command.env(THREADS, threads.to_string());
+        } else {
+            // Others' libraries know only processes.
+            command.env(PMI_NUMBER, rank.to_string()).env(PMI_SIZE, size.to_string());
+            command.env(PMI_FD, pmi.as_raw_fd().to_string());
+        }
         if self.plan.nodes.iter().any(|&node| node != self.plan.nodes[0]) {
             let nodes: Vec<String> = self.plan.nodes.iter().map(usize::to_string).collect();
             command.env(NODES, nodes.join(","));
@@ -152,7 +157,11 @@ impl<'a> Spawner<'a> {
             launcher: self.launcher,
             guard: guard.as_raw_fd(),
             inherited: [self.job.as_fd().as_raw_fd(), lifeline, guard.as_raw_fd(), pmi.as_raw_fd()],
-            cpus: self.plan.placement.cpus[place].as_deref().map(cpu_set),
+            cpus: self.plan.placement.cpus[places]
+                .iter()
+                .map(Option::as_deref)
+                .collect::<Option<Vec<_>>>()
+                .map(|all| cpu_set(&all.concat())),
             file_limit: self.file_limit,
         };
         // SAFETY: between fork and exec, `apply` only makes system calls on values it owns: no allocation, no lock.

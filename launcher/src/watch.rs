@@ -2,8 +2,9 @@
 
 use crate::daemon::poll;
 use crate::error::{LaunchError, exit_code};
-use crate::job_spec::{JobSpec, Outcome, Output};
+use crate::job_spec::{JobSpec, Outcome, Output, Transport};
 use crate::output::Outputs;
+use crate::plan::setting;
 use crate::report::{self, Ending, Failure, RankState, Verdict};
 use crate::signals::Signals;
 use crate::site::Site;
@@ -61,6 +62,19 @@ pub(crate) struct Watch<'a> {
     absent: Option<RankEnd>,
 }
 
+fn check_threads(spec: &JobSpec) -> Result<(), LaunchError> {
+    let asked_for_tcp = || setting(&spec.environment, rwmpi_transport::TRANSPORT).is_some_and(|name| name == "tcp");
+    match spec.threads {
+        0 => Err(LaunchError::Threads("give at least 1")),
+        1 => Ok(()),
+        _ if !spec.hosts.is_empty() => Err(LaunchError::Threads("leave out --hosts and --hostfile")),
+        _ if spec.transport.map_or_else(asked_for_tcp, |transport| transport == Transport::Tcp) => {
+            Err(LaunchError::Threads("leave out the transport tcp"))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// What the ranks do is being asked.
 struct Question {
     until: Instant,
@@ -74,6 +88,7 @@ impl<'a> Watch<'a> {
         if let Some(section) = spec.sections.iter().find(|section| section.ranks == 0) {
             return Err(LaunchError::NoRanks(section.program.clone()));
         }
+        check_threads(spec)?;
         let rank_0_input = standard_input::choose(spec.output);
         let elsewhere = spec.output == Output::Forward && !spec.hosts.is_empty();
         // Before anything starts: what reaches us from now on must reach the ranks.

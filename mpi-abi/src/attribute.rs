@@ -16,6 +16,7 @@ use crate::error::Outcome;
 use crate::error_handling::last_used_code;
 use crate::interface::Abi;
 use crate::rank::{Rank, rank};
+use crate::turn::outside;
 
 /// A datatype or a window, as its attributes' functions know it: the code of its handle.
 #[derive(Clone, Copy, Debug)]
@@ -67,10 +68,11 @@ fn copy_function<A: Abi, O: 'static>(
     let Setting { keyval, extra } = setting.clone();
     Some(Box::new(move |object, value| {
         let (mut word, mut flag) = (std::ptr::null_mut(), 0);
-        let (handle, value_in) = (A::handle(code(object)), value.word as *mut c_void);
+        let (handle, keyval, value_in) = (A::handle(code(object)), keyval.get(), value.word as *mut c_void);
         // SAFETY: as the standard has it, the function gets its extra word and places for its results.
-        let returned =
-            unsafe { function(handle, keyval.get(), extra.address().cast(), value_in, &raw mut word, &raw mut flag) };
+        let returned = outside(|| unsafe {
+            function(handle, keyval, extra.address().cast(), value_in, &raw mut word, &raw mut flag)
+        });
         failed::<A>("copy", returned)?;
         Ok((flag != 0).then_some(AttributeValue { word: word as usize, kind: value.kind }))
     }))
@@ -88,9 +90,9 @@ fn delete_function<A: Abi, O: 'static>(
     let function: CDelete<A> = unsafe { std::mem::transmute(function) };
     let Setting { keyval, extra } = setting.clone();
     Some(Box::new(move |object, value| {
-        let (handle, word) = (A::handle(code(object)), value.word as *mut c_void);
+        let (handle, keyval, word) = (A::handle(code(object)), keyval.get(), value.word as *mut c_void);
         // SAFETY: as the standard has it, the function gets its extra word.
-        failed::<A>("delete", unsafe { function(handle, keyval.get(), word, extra.address().cast()) })
+        failed::<A>("delete", outside(|| unsafe { function(handle, keyval, word, extra.address().cast()) }))
     }))
 }
 

@@ -9,6 +9,7 @@ use rwmpi_core::{Error, ErrorClass};
 
 use crate::interface::Abi;
 use crate::rank;
+use crate::turn::outside;
 
 /// What a body returns.
 pub type Outcome = Result<(), Error>;
@@ -182,7 +183,7 @@ pub(crate) fn invoke<A: Abi>(mut object: Object<A>, handler: &ErrorHandler, code
             // SAFETY: the program gave this address as that of an error handler for objects of that kind.
             unsafe {
                 let function: ErrorFunction = std::mem::transmute(function.address as *const c_void);
-                function(object, &raw mut code);
+                outside(|| function(object, &raw mut code));
             }
             return code;
         }

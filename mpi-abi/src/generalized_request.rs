@@ -12,6 +12,7 @@ use crate::interface::Abi;
 use crate::rank::rank;
 use crate::request::no_request;
 use crate::status::status_of;
+use crate::turn::outside;
 
 type Query<A> = unsafe extern "C" fn(*mut c_void, *mut <A as Abi>::Status) -> c_int;
 type Free = unsafe extern "C" fn(*mut c_void) -> c_int;
@@ -32,7 +33,7 @@ fn generalized<A: Abi>(query: Function, free: Function, cancel: Function, state:
             // SAFETY: the program gave this address as that of a query function, with its state.
             let code = unsafe {
                 let query: Query<A> = std::mem::transmute(query);
-                query(state, &raw mut status)
+                outside(|| query(state, &raw mut status))
             };
             checked::<A>(code).map(|()| status_of::<A>(&A::read_status(&status)))
         },
@@ -40,14 +41,14 @@ fn generalized<A: Abi>(query: Function, free: Function, cancel: Function, state:
             // SAFETY: likewise, of a free function.
             checked::<A>(unsafe {
                 let free: Free = std::mem::transmute(free);
-                free(state)
+                outside(|| free(state))
             })
         },
         move |complete| {
             // SAFETY: likewise, of a cancel function.
             checked::<A>(unsafe {
                 let cancel: Cancel = std::mem::transmute(cancel);
-                cancel(state, complete.into())
+                outside(|| cancel(state, complete.into()))
             })
         },
     )
@@ -67,15 +68,17 @@ pub fn grequest_start<A: Abi>(
     }
     let world = rank.communicator::<A>(A::handle(A::COMM_WORLD))?;
     let generalized = generalized::<A>(query, free, cancel, state.address().cast());
-    rank.give::<A>(Request::generalized(&world.core, Rc::new(generalized)), request)
+    let generalized = Rc::new(generalized);
+    rank.give::<A>(Request::generalized(&world.core, generalized.clone()), request)?;
+    rank.generalized.borrow_mut().insert(A::code(request.get()?), generalized);
+    Ok(())
 }
 
 /// MPI_Grequest_complete (MPI-5.0 section 13.2).
 pub fn grequest_complete<A: Abi>(request: A::Handle) -> Outcome {
     let rank = rank()?;
     let code = A::code(request);
-    // One that the program has freed is known until it is complete.
-    let freed = rank.freed_generalized.borrow_mut().remove(&code).map(Ok);
-    let found = freed.or_else(|| rank.requests.with(code, |request| request.as_generalized().cloned()));
+    let incomplete = rank.generalized.borrow_mut().remove(&code);
+    let found = incomplete.map(Ok).or_else(|| rank.requests.with(code, |request| request.as_generalized().cloned()));
     found.unwrap_or_else(|| Err(no_request::<A>(code)))?.complete()
 }

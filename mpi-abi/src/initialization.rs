@@ -6,14 +6,18 @@ use crate::argument::{Out, c_char, c_int};
 use crate::error::{Outcome, end_job};
 use crate::interface::Abi;
 use crate::rank::{Phase, Rank, peek, phase, rank};
+use crate::turn::settle;
 
-/// Joins the job, which a process can do once.
-pub(crate) fn join<A: Abi>() -> Result<&'static Rank> {
+/// Joins the job, which a process can do once, with that thread level, or the highest below it that there is: what is settled here for
+/// the process is the most that any part of the program gets.
+pub(crate) fn join<A: Abi>(required: c_int) -> Result<&'static Rank> {
     if phase() == Phase::After {
         let what = "MPI_Finalize has left the job, and no session was open: open one before it";
         return Err(Error::new(ErrorClass::Other, what));
     }
-    Ok(Rank::begin::<A>(rwmpi_core::init()?, A::THREAD_SERIALIZED))
+    let universe = rwmpi_core::init()?;
+    let most = settle::<A>(&universe, required)?;
+    Ok(Rank::begin::<A>(universe, most))
 }
 
 /// Leaves the job when all ranks do.
@@ -33,11 +37,11 @@ fn begin<A: Abi>(required: c_int) -> Result<c_int> {
         Phase::Active => return Err(Error::new(ErrorClass::Other, "called a second time")),
         Phase::After => return Err(Error::new(ErrorClass::Other, "called after MPI_Finalize")),
     }
-    let provided = required.clamp(A::THREAD_SINGLE, A::THREAD_SERIALIZED);
     let rank = match peek() {
         Ok(rank) => rank,
-        Err(_) => join::<A>()?,
+        Err(_) => join::<A>(required)?,
     };
+    let provided = required.clamp(A::THREAD_SINGLE, rank.thread_level.get());
     rank.enter_world(provided);
     Ok(provided)
 }

@@ -9,6 +9,7 @@
 //! - [`argument`]: the arguments of C, wrapped so that bodies need no unsafe code.
 //! - [`rank`]: the rank that this process is, with its objects by handle.
 //! - [`error`]: what happens to a call that fails.
+//! - `turn`: which thread of the program may call.
 // The arguments are the standard's.
 #![allow(clippy::too_many_arguments)]
 
@@ -40,6 +41,8 @@ pub mod send;
 pub mod session;
 pub mod status;
 pub mod topology;
+mod turn;
 
 pub use error::{Outcome, Subject, finish, unsupported, unsupported_tool};
 pub use interface::{Abi, Constants, MPICH_UNWEIGHTED, MPICH_WEIGHTS_EMPTY, Mpich, Standard};
+pub use turn::in_turn;

@@ -9,6 +9,7 @@ use crate::argument::{Function, Memory, Out, c_int};
 use crate::error::Outcome;
 use crate::interface::Abi;
 use crate::rank::{self, Rank, rank};
+use crate::turn::outside;
 
 /// A function of the program: both operands, how many elements, their datatype.
 type UserFunction<A> = unsafe extern "C" fn(*mut u8, *mut u8, *mut c_int, *mut <A as Abi>::Handle);
@@ -96,7 +97,7 @@ pub fn op_create<A: Abi>(function: Function, commutative: c_int, handle: Out<A::
                 unsafe {
                     let function: UserFunction<A> = std::mem::transmute(code.0);
                     let (from, inout) = (from.wrapping_offset(offset), inout.wrapping_offset(offset));
-                    function(from.cast_mut(), inout, &raw mut portion, &raw mut handle);
+                    outside(|| function(from.cast_mut(), inout, &raw mut portion, &raw mut handle));
                 }
                 done += c_int::try_from(count - done).unwrap_or(c_int::MAX) as u64;
             }
@@ -113,7 +114,7 @@ pub fn op_create_c<A: Abi>(function: Function, commutative: c_int, handle: Out<A
             // SAFETY: as in `op_create`.
             unsafe {
                 let function: UserFunctionLarge<A> = std::mem::transmute(code.0);
-                function(from.cast_mut(), inout, &raw mut count, &raw mut handle);
+                outside(|| function(from.cast_mut(), inout, &raw mut count, &raw mut handle));
             }
         });
     })

@@ -1,8 +1,7 @@
 //! The rank that this process is: what belongs to it, and the objects that its handles stand for.
 //!
-//! There is one in a process, and this is the only place where it is reached ([`rank`]). Its objects are for one thread at a time,
-//! which the program promises by the thread level that it was given (at most MPI_THREAD_SERIALIZED); a lock for
-//! MPI_THREAD_MULTIPLE would be taken here.
+//! There is one in a process, and this is the only place where it is reached ([`rank`]). Its objects are for one thread at a time: the
+//! one that has the turn ([`crate::turn`]).
 #![allow(unsafe_code)]
 
 use std::cell::{Cell, RefCell};
@@ -24,6 +23,7 @@ use crate::error::{ErrorHandler, Object};
 use crate::handle_table::{Kind, Table};
 use crate::interface::{Abi, DATATYPE_PLACES};
 use crate::session::SessionEntry;
+use crate::turn::{blame, blamed};
 
 /// Everything that the process has of MPI between MPI_Init and MPI_Finalize.
 pub struct Rank {
@@ -55,8 +55,9 @@ pub struct Rank {
     pub(crate) operations: Table<Operation>,
     /// Requests.
     pub(crate) requests: Table<Request>,
-    /// Generalized requests that the program has freed but not completed, by the code of their handle.
-    pub(crate) freed_generalized: RefCell<HashMap<u32, Rc<Generalized>>>,
+    /// Generalized requests that the program has not completed yet, by the code of their handle. It completes or cancels them while it
+    /// waits for them in another thread, or after it has freed them.
+    pub(crate) generalized: RefCell<HashMap<u32, Rc<Generalized>>>,
     /// Messages that matched probes took.
     pub(crate) messages: Table<Taken>,
     /// Untyped communication.
@@ -65,8 +66,6 @@ pub struct Rank {
     pub(crate) file_error_handler: RefCell<ErrorHandler>,
     /// Memory from MPI_Alloc_mem for which the shared heap had no room, by its address.
     private_memory: RefCell<HashMap<usize, Box<[u128]>>>,
-    /// Code of the communicator or session that the present call is about, or [`FILES`]; 0: none. Errors go to its handler.
-    blamed: Cell<u32>,
 }
 
 /// A communicator and what C has to know about it.
@@ -83,7 +82,8 @@ pub(crate) struct Taken {
     pub(crate) message: TakenMessage,
 }
 
-/// Stands for MPI_FILE_NULL where codes of communicators and sessions are; no handle has it.
+/// What the present call is about ([`crate::turn::blamed`]) is the code of a communicator or session, to whose handler errors go, 0 for
+/// nothing, or this: files. No handle has it.
 const FILES: u32 = u32::MAX;
 
 static RANK: AtomicPtr<Rank> = AtomicPtr::new(std::ptr::null_mut());
@@ -116,7 +116,7 @@ pub fn rank() -> Result<&'static Rank> {
     // SAFETY: the pointer is null or one that `begin` has leaked.
     match unsafe { RANK.load(Ordering::Acquire).as_ref() } {
         Some(rank) => {
-            rank.blamed.set(0);
+            blame(0);
             Ok(rank)
         }
         None => Err(not_active()),
@@ -131,9 +131,7 @@ pub(crate) fn peek() -> Result<&'static Rank> {
 
 /// The present call is about no object with an error handler; it may come at any time.
 pub(crate) fn blame_nobody() {
-    if let Ok(rank) = peek() {
-        rank.blamed.set(0);
-    }
+    blame(0);
 }
 
 /// Has `function` called when the process ends by itself.
@@ -213,12 +211,11 @@ impl Rank {
             datatype_records: DatatypeRecords::default(),
             operations: Table::new(Kind::Operation),
             requests: Table::new(Kind::Request),
-            freed_generalized: RefCell::default(),
+            generalized: RefCell::default(),
             messages: Table::new(Kind::Message),
             endpoint,
             file_error_handler: ErrorHandler::Return.into(),
             private_memory: RefCell::default(),
-            blamed: Cell::new(0),
         }));
         RANK.store(std::ptr::from_ref(rank).cast_mut(), Ordering::Release);
         rank
@@ -247,7 +244,7 @@ impl Rank {
     #[inline]
     pub fn communicator<A: Abi>(&self, handle: A::Handle) -> Result<Rc<CommunicatorEntry>> {
         let code = A::code(handle);
-        self.blamed.set(code);
+        blame(code);
         if code == A::COMM_WORLD {
             return Ok(self.predefined[0].clone());
         }
@@ -262,7 +259,7 @@ impl Rank {
         if code == A::COMM_SELF {
             return Ok(self.predefined[1].clone());
         }
-        self.blamed.set(0);
+        blame(0);
         let what = if code == A::COMM_NULL {
             "the communicator is MPI_COMM_NULL".to_string()
         } else {
@@ -304,7 +301,7 @@ impl Rank {
 
     /// The error handler for what went wrong in the present call: that of what it is about, or MPI_COMM_WORLD's.
     pub(crate) fn handler_of_present_call<A: Abi>(&self) -> (Object<A>, ErrorHandler) {
-        let code = self.blamed.get();
+        let code = blamed();
         if code == FILES {
             return (Object::File(A::file(A::FILE_NULL)), self.file_error_handler.borrow().clone());
         }
@@ -323,7 +320,7 @@ impl Rank {
 
     /// Lets errors of the present call go to MPI_FILE_NULL's handler.
     pub(crate) fn blame_files(&self) {
-        self.blamed.set(FILES);
+        blame(FILES);
     }
 
     /// The code of the handle of a new session.
@@ -351,14 +348,14 @@ impl Rank {
             };
             Error::new(ErrorClass::Session, what)
         })?;
-        self.blamed.set(code);
+        blame(code);
         Ok(found)
     }
 
     /// Lets errors of the present call go to that communicator's handler.
     #[inline]
     pub fn blame(&self, communicator: &Communicator) {
-        self.blamed.set(communicator.mark() as u32);
+        blame(communicator.mark() as u32);
     }
 
     /// The datatype with that handle.

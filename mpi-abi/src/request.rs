@@ -405,9 +405,6 @@ pub fn request_free<A: Abi>(handle: Out<A::Handle>) -> Outcome {
     let code = A::code(handle.get()?);
     let request = rank.borrow::<A>(code)?;
     rank.requests.release(code);
-    if let Ok(generalized) = request.as_generalized() {
-        rank.freed_generalized.borrow_mut().insert(code, generalized.clone());
-    }
     handle.set(A::handle(A::REQUEST_NULL))?;
     rank.endpoint.free(request)
 }
@@ -417,8 +414,10 @@ pub fn cancel<A: Abi>(handle: Out<A::Handle>) -> Outcome {
     let rank = rank()?;
     let code = A::code(handle.get()?);
     // The program's function may use the request, which must not be lent out meanwhile.
-    let generalized = rank.requests.with(code, |request| request.as_generalized().ok().cloned());
-    if let Some(generalized) = generalized.flatten() {
+    let incomplete = rank.generalized.borrow().get(&code).cloned();
+    let generalized =
+        incomplete.or_else(|| rank.requests.with(code, |request| request.as_generalized().ok().cloned()).flatten());
+    if let Some(generalized) = generalized {
         return generalized.cancel();
     }
     let mut request = rank.borrow::<A>(code)?;

@@ -16,6 +16,7 @@ use crate::initialization::{join, leave};
 use crate::interface::Abi;
 use crate::number::count;
 use crate::rank::{Phase, Rank, at_exit, peek, phase, rank};
+use crate::turn::in_turn;
 
 /// What is known about a session.
 pub(crate) struct SessionEntry {
@@ -41,12 +42,14 @@ fn members(rank: &Rank, name: &str) -> Result<Group> {
 
 /// Leaves the job at the end of a process that had sessions only, or forgot one after MPI_Finalize.
 extern "C" fn end_of_process() {
-    if let Ok(rank) = peek()
-        && (phase() == Phase::After || phase() == Phase::Before && !rank.has_sessions())
-    {
-        // There is nobody left to tell.
-        let _ = leave(rank);
-    }
+    in_turn(|| {
+        if let Ok(rank) = peek()
+            && (phase() == Phase::After || phase() == Phase::Before && !rank.has_sessions())
+        {
+            // There is nobody left to tell.
+            let _ = leave(rank);
+        }
+    });
 }
 
 /// MPI_Session_init (MPI-5.0 section 11.3.1).
@@ -55,7 +58,8 @@ pub fn session_init<A: Abi>(info: A::Handle, handler: A::Handle, made: Out<A::Ha
     static ONCE: Once = Once::new();
     let rank = match peek() {
         Ok(rank) => rank,
-        Err(_) => join::<A>()?,
+        // Parts of a program that know nothing of each other may use threads.
+        Err(_) => join::<A>(A::THREAD_MULTIPLE)?,
     };
     ONCE.call_once(|| at_exit(end_of_process));
     made.set(A::handle(rank.add_session(SessionEntry { error_handler: handler.into(), info })))

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use rwmpi_protocol::{Counters, Pattern};
 use rwmpi_transport::{
-    Backoff, ClusterFabric, Fabric, Heap, JobFabric, NodeFabric, ReadSpan, RemoteAddress, SharedWord, SignalSet,
+    Backoff, Bell, ClusterFabric, Fabric, Heap, JobFabric, NodeFabric, ReadSpan, RemoteAddress, SharedWord, SignalSet,
     WriteSpan,
 };
 
@@ -133,21 +133,8 @@ impl JobEngine {
         fn counters(&mut self) -> Counters;
     }
 
-    /// As [`Engine::receive`], looking as often as a waiting rank should.
-    #[inline(always)]
-    pub(crate) fn receive_patiently(
-        &mut self,
-        pattern: Pattern,
-        buffer: WriteSpan<'static>,
-    ) -> Result<Received, Failure> {
-        on!(self, engine => {
-            let looks = engine.fabric.patience();
-            engine.receive(pattern, buffer, looks)
-        })
-    }
-
     /// How often a waiting rank should look before it does anything else.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn patience(&self) -> u32 {
         on!(self, engine => engine.fabric.patience())
     }
@@ -158,6 +145,14 @@ impl JobEngine {
             engine.fabric.idle(backoff);
             engine.fabric.take_signals()
         })
+    }
+
+    /// What wakes this rank from any thread.
+    pub(crate) fn bell(&mut self) -> std::io::Result<Bell> {
+        match self {
+            JobEngine::Node(engine) => Ok(engine.fabric.bell()),
+            JobEngine::Cluster(engine) => engine.fabric.bell(),
+        }
     }
 
     pub(crate) fn me_and_peers(&self) -> (u32, u32) {

@@ -73,17 +73,18 @@ pub use rank::{ANY_SOURCE, ANY_TAG, Destination, PROC_NULL, Source, TAG_MAX, Tag
 pub use request::Request;
 /// The derives of [`trait@Datatype`] and [`trait@Message`], and `#[rwmpi::test]`.
 pub use rwmpi_derive::{Datatype, Message, test};
+pub use rwmpi_transport::{Taken, Turn};
 pub use scope::{Scope, scope};
 pub use several::{test_all, test_any, test_some, wait_all, wait_any, wait_some};
 pub use shared_buffer::Buffer;
 pub use status::Status;
 #[doc(hidden)]
 pub use threads::run_test;
-pub use threads::run_threads;
+pub use threads::{run, run_threads};
 pub use topology::{
     Cartesian, Direction, DistributedGraph, Edge, Graph, Grid, Neighbours, Topology, balanced_dimensions,
 };
-pub use universe::{Protocol, TrafficCounters, Universe, init, wtime};
+pub use universe::{Protocol, ThreadLevel, TrafficCounters, Universe, init, wtime};
 pub use waiting::{Partner, Wait, describe_wait};
 
 /// What most programs name: `use rwmpi::prelude::*`.

@@ -1,13 +1,13 @@
 //! One rank: its engine, and what all its communicators share. Every wait of a rank goes through here.
 
-use std::cell::{Cell, RefCell, RefMut};
+use std::cell::{Cell, OnceCell, RefCell, RefMut};
 use std::future::Future;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use rwmpi_protocol::Pattern;
-use rwmpi_transport::{ActivityRecord, Backoff, JobFabric, ReadSpan, Signal, WriteSpan, monotonic_nanoseconds};
+use rwmpi_transport::{ActivityRecord, Backoff, JobFabric, ReadSpan, Signal, Turn, WriteSpan, monotonic_nanoseconds};
 
 use crate::Protocol;
 use crate::activity::{self, Call, Target};
@@ -21,10 +21,15 @@ use crate::waiting::{self, Awaited, Kind, PUBLISHED_AFTER};
 /// How long a lost peer is the launcher's business alone.
 const TIME_TO_REPORT: Duration = Duration::from_secs(1);
 
+/// How often a thread looks for its message while others may want their turn.
+const LOOKS_OF_MANY: u32 = 16;
+
 /// What a rank owns. Communicators, requests and scopes hold it together; it belongs to one thread.
 pub(crate) struct Process {
     engine: RefCell<JobEngine>,
     activity: ActivityRecord,
+    /// Whose turn it is, where several threads take turns at being this rank.
+    turn: OnceCell<&'static Turn>,
     /// Nonblocking collectives in flight.
     tasks: Tasks,
     /// How many blocks of contexts this rank has given out.
@@ -48,6 +53,7 @@ impl Process {
         Process {
             activity: fabric.activity(),
             engine: RefCell::new(JobEngine::new(fabric, protocol)),
+            turn: OnceCell::new(),
             tasks: Tasks::default(),
             contexts: Cell::new(0),
             detached: RefCell::default(),
@@ -85,8 +91,29 @@ impl Process {
         Ok(self.tasks.poll_all() || moved)
     }
 
+    /// From now on several threads act as this rank, each while it has the turn; who waits lets others in.
+    pub(crate) fn share(&self, turn: &'static Turn) -> std::io::Result<()> {
+        turn.share(self.engine().bell()?);
+        // It is shared once, by the front end that has made it.
+        let _ = self.turn.set(turn);
+        Ok(())
+    }
+
+    /// Lets other threads of this rank in, if there are any; true if there were.
+    #[inline]
+    fn let_others_in(&self) -> bool {
+        let Some(turn) = self.turn.get() else { return false };
+        let awaited = self.awaited.get();
+        let was_away = turn.let_others_in();
+        self.awaited.set(awaited);
+        was_away
+    }
+
     /// Waits a little, as long as the transport sees fit. An error if the job has been aborted.
     pub(crate) fn idle(&self, backoff: &mut Backoff) -> Result<(), Failure> {
+        if self.let_others_in() {
+            return self.engine().check_alive();
+        }
         let mut engine = self.engine();
         if engine.idle(backoff).contains(Signal::Abort) {
             return Err(engine.poisoned(Failure::Aborted));
@@ -117,6 +144,9 @@ impl Process {
             }
             if self.progress()? {
                 backoff.reset();
+                if let Some(turn) = self.turn.get() {
+                    turn.tell();
+                }
                 continue;
             }
             idles = idles.saturating_add(1);
@@ -231,11 +261,22 @@ impl Process {
         pattern: Pattern,
         buffer: WriteSpan<'static>,
     ) -> Result<Completion, Failure> {
-        let received = engine.receive_patiently(pattern, buffer)?;
+        let looks = self.looks(&engine);
+        let received = engine.receive(pattern, buffer, looks)?;
         drop(engine);
         match received {
             Received::Now(completion) => Ok(completion),
             Received::Later(id) => self.wait(id),
+        }
+    }
+
+    /// How often a receive that waits looks for its message at once: as often as a waiting rank should, unless other threads may want
+    /// their turn.
+    #[inline(always)]
+    pub(crate) fn looks(&self, engine: &JobEngine) -> u32 {
+        match self.turn.get() {
+            Some(turn) if !turn.is_favoured() => LOOKS_OF_MANY,
+            _ => engine.patience(),
         }
     }
 

@@ -1,4 +1,4 @@
-//! Jobs whose ranks are threads of this process: for tests, and for trying things out.
+//! Ranks that are threads: of a job within this process, or of one whose processes hold several ranks each.
 //!
 //! A rank that panics ends the job: the others' calls fail instead of waiting for it, and its panic, not theirs, is what the caller gets.
 
@@ -6,13 +6,66 @@ use std::any::Any;
 use std::fmt::Display;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::OnceLock;
-use std::thread::Builder;
+use std::thread::{self, Builder};
 
-use rwmpi_transport::{JobFabric, NodeFabric};
+use rwmpi_transport::{JobFabric, NodeFabric, SharedPlace};
 
 use crate::Result;
 use crate::error::{Error, ErrorClass};
-use crate::universe::{Protocol, Universe};
+use crate::universe::{Protocol, ThreadLevel, Universe, init, refused};
+
+/// Bytes of stack of a rank: as many as the main thread of a process usually has.
+const STACK: usize = 8 << 20;
+
+/// Runs `rank_main` as each rank that this process is: one, or, under `mpiexec --threads T`, up to T, a thread each. Returns
+/// their results in rank order, after all ranks of the job have come to their end as in [`Universe::finalize`].
+///
+/// A rank is a value that belongs to its thread. Ranks of a process see each other's memory: what long messages carry between them is
+/// copied once, from buffer to buffer.
+///
+/// ```no_run
+/// # use rwmpi_core as rwmpi;
+/// let sums = rwmpi::run(|universe| {
+///     let world = universe.world();
+///     world.allreduce_value(world.rank(), rwmpi::op::sum)
+/// })?;
+/// # rwmpi::Result::Ok(())
+/// ```
+///
+/// # Errors
+/// If the job can't be joined, or not left in good order; and the first error that a rank of this process returns, which ends the job.
+///
+/// # Panics
+/// If a rank panics: with the first one's message, which names it.
+pub fn run<R: Send, E: From<Error> + Display + Send>(
+    rank_main: impl Fn(&Universe) -> std::result::Result<R, E> + Sync,
+) -> std::result::Result<Vec<R>, E> {
+    let Some(places) = SharedPlace::from_environment().map_err(refused)? else {
+        let universe = init()?;
+        let result = rank_main(&universe)?;
+        universe.finalize()?;
+        return Ok(vec![result]);
+    };
+    let (protocol, ranks) = (Protocol::of_job()?, places.peers());
+    let (first_panic, first_to_fail) = (OnceLock::new(), OnceLock::new());
+    let main = |rank: usize| {
+        let universe = Universe::of_member(places.attach(rank).map_err(refused)?, protocol, ThreadLevel::Filtered);
+        let result = guarded(&universe, (rank, ranks), &first_panic, &rank_main).inspect_err(|error| {
+            // The others' errors will be consequences.
+            let _ = first_to_fail.set(rank);
+            universe.end_with(&error.to_string());
+        })?;
+        universe.finalize()?;
+        Ok(result)
+    };
+    let main = &main;
+    let ended = on_threads(places.members().map(|rank| (rank, move || main(rank))));
+    let mut results = results(ended.map_err(|error| cannot_start(ranks, &error))?, first_panic);
+    if let Some(first) = first_to_fail.get() {
+        results.swap(0, first - places.members().start);
+    }
+    results.into_iter().collect()
+}
 
 /// Runs `rank_main` in `ranks` threads of this process, each a rank of a job of its own; returns their results in rank order.
 ///
@@ -26,33 +79,54 @@ pub fn run_threads<R: Send>(
     protocol: Protocol,
     rank_main: impl Fn(&Universe) -> R + Sync,
 ) -> Result<Vec<R>> {
-    let refused =
-        |error: &dyn Display| Error::new(ErrorClass::Other, format!("can't make a job of {ranks} threads: {error}"));
-    let fabrics = NodeFabric::threads(ranks).map_err(|error| refused(&error))?;
+    let fabrics = NodeFabric::threads(ranks).map_err(|error| cannot_start(ranks, &error))?;
     let first_panic = OnceLock::new();
-    let run = |rank: usize, fabric: NodeFabric| {
-        let universe = Universe::new(JobFabric::Node(fabric), protocol);
-        match catch_unwind(AssertUnwindSafe(|| rank_main(&universe))) {
-            Ok(result) => result,
-            Err(panic) => {
-                let _ = first_panic.set(format!("rank {rank} of {ranks}: {}", message(&*panic)));
-                universe.end_with_panic();
-                resume_unwind(panic)
-            }
-        }
+    let main = |rank: usize, fabric: NodeFabric| {
+        let universe = Universe::new(JobFabric::Node(fabric), protocol, ThreadLevel::Filtered);
+        guarded(&universe, (rank, ranks), &first_panic, &rank_main)
     };
-    let run = &run;
-    let results = std::thread::scope(|scope| {
+    let main = &main;
+    let mains = fabrics.into_iter().enumerate().map(|(rank, fabric)| (rank, move || main(rank, fabric)));
+    let ended = on_threads(mains).map_err(|error| cannot_start(ranks, &error))?;
+    Ok(results(ended, first_panic))
+}
+
+fn cannot_start(ranks: usize, error: &dyn Display) -> Error {
+    Error::new(ErrorClass::Other, format!("can't make a job of {ranks} threads: {error}"))
+}
+
+/// Runs each of `mains` in a thread that is named after its rank, and waits for all.
+fn on_threads<R: Send, M: FnOnce() -> R + Send>(
+    mains: impl Iterator<Item = (usize, M)>,
+) -> std::io::Result<Vec<thread::Result<R>>> {
+    thread::scope(|scope| {
         let start =
-            |(rank, fabric)| Builder::new().name(format!("rank {rank}")).spawn_scoped(scope, move || run(rank, fabric));
-        let started = fabrics.into_iter().enumerate().map(start).collect::<std::io::Result<Vec<_>>>();
-        let threads = started.map_err(|error| refused(&error))?;
-        Ok(threads.into_iter().map(|thread| thread.join()).collect::<Vec<_>>())
-    })?;
-    match first_panic.into_inner() {
-        Some(text) => resume_unwind(Box::new(text)),
-        None => Ok(results.into_iter().map(|result| result.unwrap_or_else(|panic| resume_unwind(panic))).collect()),
+            |(rank, main)| Builder::new().name(format!("rank {rank}")).stack_size(STACK).spawn_scoped(scope, main);
+        let threads = mains.map(start).collect::<std::io::Result<Vec<_>>>()?;
+        Ok(threads.into_iter().map(|thread| thread.join()).collect())
+    })
+}
+
+/// The results of ranks, or the first panic.
+fn results<R>(ended: Vec<thread::Result<R>>, first_panic: OnceLock<String>) -> Vec<R> {
+    if let Some(text) = first_panic.into_inner() {
+        resume_unwind(Box::new(text));
     }
+    ended.into_iter().map(|result| result.unwrap_or_else(|panic| resume_unwind(panic))).collect()
+}
+
+/// Runs a rank; if it panics, that ends the job.
+fn guarded<R>(
+    universe: &Universe,
+    (rank, ranks): (usize, usize),
+    first_panic: &OnceLock<String>,
+    rank_main: impl Fn(&Universe) -> R,
+) -> R {
+    catch_unwind(AssertUnwindSafe(|| rank_main(universe))).unwrap_or_else(|panic| {
+        let _ = first_panic.set(format!("rank {rank} of {ranks}: {}", message(&*panic)));
+        universe.end_with("a rank panicked");
+        resume_unwind(panic)
+    })
 }
 
 /// What a panic says.

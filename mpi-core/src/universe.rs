@@ -8,7 +8,7 @@ use std::str::FromStr;
 use std::sync::OnceLock;
 use std::time::Instant;
 
-use rwmpi_transport::{JobError, JobFabric, Membership, Starter};
+use rwmpi_transport::{JobError, JobFabric, Membership, Starter, Turn};
 
 use crate::activity::{Call, Target};
 use crate::communicator::{Communicator, THIS_RANK, WORLD};
@@ -41,7 +41,7 @@ impl Protocol {
         }
     }
 
-    fn of_job() -> Result<Protocol> {
+    pub(crate) fn of_job() -> Result<Protocol> {
         match std::env::var(Protocol::VARIABLE) {
             Ok(name) => name.parse(),
             Err(_) => Ok(Protocol::Auto),
@@ -91,18 +91,33 @@ pub struct TrafficCounters {
     pub requests_dropped: u64,
 }
 
+/// How the threads of a process may take part in communication.
+///
+/// The typed API enforces it by types: a rank's values stay with its thread. Several threads communicate as several ranks, each a thread
+/// (`mpiexec --threads`, [`crate::run`]); the levels for that are those that the McMPI thesis proposes (section 2.2.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ThreadLevel {
+    /// The process is one rank, and only the thread that joined the job communicates (MPI_THREAD_FUNNELED).
+    Funneled,
+    /// The process is several ranks, and all its threads are ranks (MPI_THREAD_AS_RANK).
+    AsRank,
+    /// The process is several ranks, each a thread, beside which it may have others that do not communicate (MPI_THREAD_FILTERED).
+    Filtered,
+}
+
 /// This process's membership of the job. Dropping it leaves the job; [`Universe::finalize`] also waits for the others, as
 /// MPI_Finalize does.
 pub struct Universe {
     world: Communicator,
     this_rank: Communicator,
     protocol: Protocol,
+    thread_level: ThreadLevel,
     starter: RefCell<Starter>,
 }
 
 impl Universe {
     /// A member of the job that `fabric` belongs to.
-    pub(crate) fn new(fabric: JobFabric, protocol: Protocol) -> Universe {
+    pub(crate) fn new(fabric: JobFabric, protocol: Protocol, thread_level: ThreadLevel) -> Universe {
         let process = Rc::new(Process::new(fabric, protocol));
         let (me, peers) = process.me_and_peers();
         drop(process.enter(Call::Init, Target::NONE, 0, 0));
@@ -110,13 +125,34 @@ impl Universe {
             world: Communicator::new(process.clone(), Group::new((0..peers).collect(), Some(me)), WORLD),
             this_rank: Communicator::new(process, Group::new(vec![me], Some(me)), THIS_RANK),
             protocol,
+            thread_level,
             starter: RefCell::default(),
         }
+    }
+
+    pub(crate) fn of_member(
+        Membership { fabric, starter }: Membership,
+        protocol: Protocol,
+        thread_level: ThreadLevel,
+    ) -> Universe {
+        let universe = Universe::new(fabric, protocol, thread_level);
+        *universe.starter.borrow_mut() = starter;
+        universe
     }
 
     /// Whether a launcher watches over the job, and says why it ended.
     pub fn has_launcher(&self) -> bool {
         self.starter.borrow().watches
+    }
+
+    /// From now on several threads act as this rank, each while it has the turn, as the present one does now: whatever belongs to the rank
+    /// is only for whoever has it. Calls that wait give it up meanwhile. For front ends with MPI_THREAD_MULTIPLE.
+    ///
+    /// # Errors
+    /// If the system has no descriptor left to wake threads by.
+    pub fn share(&self, turn: &'static Turn) -> Result<()> {
+        let refused = |error| Error::new(ErrorClass::Other, format!("can't have several threads communicate: {error}"));
+        self.world.process().share(turn).map_err(refused)
     }
 
     /// All ranks of the job.
@@ -132,6 +168,11 @@ impl Universe {
     /// The protocol of the job.
     pub fn protocol(&self) -> Protocol {
         self.protocol
+    }
+
+    /// How the threads of this process may take part.
+    pub fn thread_level(&self) -> ThreadLevel {
+        self.thread_level
     }
 
     /// What was sent so far.
@@ -212,9 +253,9 @@ impl Universe {
         Ok(())
     }
 
-    /// Ends the job of a rank that has panicked; the rank itself is on its way out.
-    pub(crate) fn end_with_panic(&self) {
-        self.world.process().engine().abort(1, "a rank panicked");
+    /// Ends the job of a rank that is on its way out, for that reason.
+    pub(crate) fn end_with(&self, reason: &str) {
+        self.world.process().engine().abort(1, reason);
     }
 
     /// Ends the whole job now with exit code `code` (MPI_Abort).
@@ -241,12 +282,12 @@ impl Drop for Universe {
 /// # Errors
 /// If the job can't be joined: the text says why.
 pub fn init() -> Result<Universe> {
-    let refused = |error: JobError| Error::new(ErrorClass::Other, format!("can't join the job: {error}"));
     let protocol = Protocol::of_job()?;
-    let Membership { fabric, starter } = Membership::from_environment().map_err(refused)?;
-    let universe = Universe::new(fabric, protocol);
-    *universe.starter.borrow_mut() = starter;
-    Ok(universe)
+    Ok(Universe::of_member(Membership::from_environment().map_err(refused)?, protocol, ThreadLevel::Funneled))
+}
+
+pub(crate) fn refused(error: JobError) -> Error {
+    Error::new(ErrorClass::Other, format!("can't join the job: {error}"))
 }
 
 /// Seconds since some fixed moment, from a clock that never goes back (MPI_Wtime).

@@ -11,6 +11,7 @@ use rwmpi_launcher::Transport;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::OnceLock;
 
 const WRONG_USAGE: u8 = 2;
 
@@ -44,6 +45,7 @@ struct Arguments {
 }
 
 /// What is to be said and the code to exit with, when there is nothing to run.
+#[derive(Clone)]
 struct Stop {
     text: String,
     code: u8,
@@ -83,13 +85,17 @@ pub fn main() -> ExitCode {
             alone => alone,
         };
     }
-    let universe = match rwmpi::init() {
-        Ok(universe) => universe,
-        Err(error) => return Stop { text: format!("error: {error}"), code: 1 }.say(),
-    };
-    match run(arguments, &universe) {
-        Ok(code) => finalize(universe, code),
+    let stopped = OnceLock::new();
+    let rank_main = |universe: &Universe| match run(&arguments, universe) {
+        Ok(ExitCode::SUCCESS) => Ok(()),
+        Ok(code) => Ok(_ = stopped.set(code)),
         Err(error) => universe.abort(1, &error.to_string()),
+    };
+    match (rwmpi::run(rank_main), stopped.get()) {
+        // The job is over as soon as one rank has left with another code than 0: what the others say then is not worth a word.
+        (_, Some(&code)) => code,
+        (Ok(_), None) => ExitCode::SUCCESS,
+        (Err::<_, rwmpi::Error>(error), None) => Stop { text: format!("error: {error}"), code: 1 }.say(),
     }
 }
 
@@ -120,20 +126,12 @@ fn start_job(arguments: Arguments) -> Result<Arguments, Stop> {
     Ok(arguments)
 }
 
-fn finalize(universe: Universe, code: ExitCode) -> ExitCode {
-    match universe.finalize() {
-        Err(error) if code == ExitCode::SUCCESS => Stop { text: format!("error: {error}"), code: 1 }.say(),
-        // The job is over as soon as one rank has left with another code than 0: that is not worth a word more.
-        _ => code,
-    }
-}
-
 /// What every rank of the job does.
-fn run(arguments: Result<Arguments, Stop>, universe: &Universe) -> rwmpi::Result<ExitCode> {
+fn run(arguments: &Result<Arguments, Stop>, universe: &Universe) -> rwmpi::Result<ExitCode> {
     let world = universe.world();
     let checked = match arguments {
-        Ok(arguments) => check(&arguments, universe)?.map(|()| arguments),
-        Err(stop) => Err(stop),
+        Ok(arguments) => check(arguments, universe)?.map(|()| arguments),
+        Err(stop) => Err(stop.clone()),
     };
     let arguments = match checked {
         Ok(arguments) => arguments,

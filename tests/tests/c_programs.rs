@@ -88,6 +88,14 @@ fn libraries_have_the_names_that_programs_ask_for() {
 }
 
 #[test]
+fn a_program_in_c_is_one_rank_for_each_process() {
+    let library = Library::new(Interface::Standard);
+    let program = library.compile(&sources().join("environment.c"), &[]).unwrap();
+    let output = library.run(2, &["--threads".as_ref(), "2".as_ref(), program.as_os_str()], &[]);
+    assert!(!output.status.success() && text(&output).contains("rwmpi::run"), "{}", text(&output));
+}
+
+#[test]
 fn a_preloaded_tool_sees_the_calls() {
     for interface in [Interface::Standard, Interface::Mpich] {
         let library = Library::new(interface);

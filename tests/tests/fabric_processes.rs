@@ -1,4 +1,4 @@
-//! The conformance suite with peers that are processes, with the kernel's copy and without it, and what becomes of a job's file
+//! The conformance suite with peers that are processes, or threads in several processes, with the kernel's copy and without it, and what becomes of a job's file
 //! when its processes are killed.
 //!
 //! The program runs itself once for each peer; the environment then says which case and which peer.
@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use libtest_mimic::{Arguments, Failed, Trial};
 use rustix::io::FdFlags;
 use rwmpi_tests::conformance::cases;
-use rwmpi_transport::{JOB_FD, Job, NodeFabric, RANK, SIZE};
+use rwmpi_transport::{JOB_FD, Job, JobFabric, NodeFabric, RANK, SIZE, SharedPlace, THREADS};
 
 /// Far beyond what any case takes on a busy machine.
 const WATCHDOG: Duration = Duration::from_secs(60);
@@ -29,8 +29,10 @@ fn main() {
     let mut trials = Vec::new();
     for kernel_copy in ["on", "off"] {
         for case in cases::<NodeFabric>() {
-            let run = move || run(case.name, case.peers, kernel_copy);
-            trials.push(Trial::test(format!("{} (kernel copy {kernel_copy})", case.name), run));
+            let run = move |threads: usize| run(case.name, case.peers, threads, kernel_copy);
+            let name = format!("{} (kernel copy {kernel_copy}", case.name);
+            trials.push(Trial::test(format!("{name})"), move || run(1)));
+            trials.push(Trial::test(format!("{name}, two threads to a process)"), move || run(2)));
         }
     }
     trials.push(Trial::test("nothing_is_left_after_a_kill", nothing_is_left_after_a_kill));
@@ -41,7 +43,21 @@ fn main() {
 }
 
 fn play_peer(name: &str) {
-    let mut fabric = NodeFabric::from_environment().expect("a job").expect("an environment");
+    if let Some(places) = SharedPlace::from_environment().expect("an environment") {
+        return thread::scope(|scope| {
+            let places = &places;
+            for member in places.members() {
+                scope.spawn(move || match places.attach(member).expect("a job").fabric {
+                    JobFabric::Node(fabric) => play(name, fabric),
+                    JobFabric::Cluster(_) => unreachable!("a job on one node"),
+                });
+            }
+        });
+    }
+    play(name, NodeFabric::from_environment().expect("a job").expect("an environment"));
+}
+
+fn play(name: &str, mut fabric: NodeFabric) {
     if name == ENDLESS {
         use rwmpi_transport::{Backoff, Fabric};
         let mut backoff = Backoff::default();
@@ -58,16 +74,18 @@ fn play_peer(name: &str) {
 struct Peers(Vec<Child>);
 
 impl Peers {
-    fn start(job: &Job, case: &str, kernel_copy: &str) -> Result<Peers, Failed> {
+    fn start(job: &Job, case: &str, threads: usize, kernel_copy: &str) -> Result<Peers, Failed> {
         rustix::io::fcntl_setfd(job.as_fd(), FdFlags::empty())?;
         let fd = std::os::fd::AsRawFd::as_raw_fd(&job.as_fd());
         let mut peers = Peers(Vec::new());
-        for rank in 0..job.peers() {
+        for rank in (0..job.peers()).step_by(threads) {
+            let threads = threads.min(job.peers() - rank);
             let child = Command::new(env::current_exe()?)
                 .env(CASE, case)
                 .env(JOB_FD, fd.to_string())
                 .env(RANK, rank.to_string())
                 .env(SIZE, job.peers().to_string())
+                .env(THREADS, threads.to_string())
                 .env("RWMPI_KERNEL_COPY", kernel_copy)
                 .spawn()?;
             peers.0.push(child);
@@ -110,9 +128,9 @@ impl Drop for Peers {
     }
 }
 
-fn run(case: &str, peers: usize, kernel_copy: &str) -> Result<(), Failed> {
+fn run(case: &str, peers: usize, threads: usize, kernel_copy: &str) -> Result<(), Failed> {
     let job = Job::create(peers, None)?;
-    Peers::start(&job, case, kernel_copy)?.await_success()?;
+    Peers::start(&job, case, threads, kernel_copy)?.await_success()?;
     for peer in 0..peers {
         if !job.attached(peer) || !job.finished(peer) || job.pid(peer).is_none() {
             return Err(format!("the job does not say that peer {peer} came and went").into());
@@ -133,7 +151,7 @@ fn nothing_is_left_after_a_kill() -> Result<(), Failed> {
     fs::create_dir(&own)?;
     for directory in [None, Some(own.as_path())] {
         let job = Job::create(2, directory)?;
-        let mut peers = Peers::start(&job, ENDLESS, "on")?;
+        let mut peers = Peers::start(&job, ENDLESS, 1, "on")?;
         let deadline = Instant::now() + WATCHDOG;
         while !(0..2).all(|peer| job.attached(peer)) {
             if Instant::now() > deadline {

@@ -1,4 +1,5 @@
-//! The suites with every rank a process, started by the launcher: over shared memory, over TCP, and over a mix of both.
+//! The suites with every rank a process, started by the launcher: over shared memory, over TCP, and over a mix of both; and with
+//! processes that hold several ranks, a thread each.
 
 use std::time::Duration;
 
@@ -29,6 +30,12 @@ fn over_both(protocol: Protocol) {
     run(protocol, &[4], |job, _| job.environment("RWMPI_NODES", "0,1,0,1"));
 }
 
+/// Two ranks to a process, the last alone where they are odd, and all in one.
+fn mixed(protocol: Protocol) {
+    run(protocol, &[2, 3, 4, 8], |job, _| job.threads(2));
+    run(protocol, &[3], |job, _| job.threads(3).environment("RWMPI_KERNEL_COPY", "off"));
+}
+
 #[test]
 fn sr() {
     in_memory(Protocol::Sr, "on");
@@ -52,6 +59,21 @@ fn auto_without_the_kernels_copy() {
 #[test]
 fn sr_without_the_kernels_copy() {
     in_memory(Protocol::Sr, "off");
+}
+
+#[test]
+fn sr_with_threads_in_processes() {
+    mixed(Protocol::Sr);
+}
+
+#[test]
+fn nsr_with_threads_in_processes() {
+    mixed(Protocol::Nsr);
+}
+
+#[test]
+fn auto_with_threads_in_processes() {
+    mixed(Protocol::Auto);
 }
 
 #[test]

@@ -8,9 +8,10 @@
 
 use std::time::Duration;
 
+use crate::bell::SocketBell;
 use crate::layout::QUEUES;
 use crate::{
-    Arrival, Backoff, Enqueue, Fabric, Header, NodeFabric, PeerFault, PushError, Queue, ReadSpan, RemoteAddress,
+    Arrival, Backoff, Bell, Enqueue, Fabric, Header, NodeFabric, PeerFault, PushError, Queue, ReadSpan, RemoteAddress,
     RemoteError, SharedWord, Signal, SignalSet, TcpFabric, Way, WriteSpan,
 };
 
@@ -65,6 +66,15 @@ impl ClusterFabric {
     /// The part between nodes.
     pub fn network(&self) -> &TcpFabric {
         &self.network
+    }
+
+    /// What wakes this peer from any thread.
+    ///
+    /// # Errors
+    /// If the system has no descriptor left.
+    pub fn bell(&mut self) -> std::io::Result<Bell> {
+        let sockets = SocketBell { descriptor: self.network.bell()?, always: self.alone };
+        Ok(self.node.bell_with(Some(sockets)))
     }
 
     /// Ends the job: the peers of this node and those that this one is connected with learn of it by [`Signal::Abort`], and the node's

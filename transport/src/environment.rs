@@ -22,6 +22,8 @@ pub const RANK: &str = "RWMPI_RANK";
 pub const SIZE: &str = "RWMPI_SIZE";
 /// The place of this process among those of its node, from 0.
 pub const PLACE: &str = "RWMPI_LOCAL_RANK";
+/// How many members of the job this process is, a thread each: those with consecutive numbers from [`RANK`] on; absent: one.
+pub const THREADS: &str = "RWMPI_THREADS";
 /// The descriptor of the lifeline; may be absent.
 pub const LIFELINE_FD: &str = "RWMPI_LIFELINE_FD";
 
@@ -47,14 +49,11 @@ impl NodeFabric {
         if number_of(JOB_FD)?.is_none() {
             return Ok(None);
         }
-        let rank = required(RANK)?;
-        let size = required(SIZE)?;
-        let job = inherited_job()?;
-        if job.peers() != size {
-            let what = format!("says {size} processes, but the job has {}", job.peers());
-            return Err(JobError::Environment { name: SIZE, what });
+        if let Some(threads) = several_threads()? {
+            return Err(JobError::NotForThreads(threads));
         }
-        NodeFabric::attach(&job, rank).map(Some)
+        let rank = required(RANK)?;
+        NodeFabric::attach(&whole_job()?, rank).map(Some)
     }
 }
 
@@ -65,6 +64,21 @@ pub(crate) fn inherited_job() -> Result<Job, JobError> {
             .map_err(|error| JobError::Environment { name: LIFELINE_FD, what: error.to_string() })?;
     }
     Job::open_for_life(inherited(JOB_FD, required(JOB_FD)?)?)
+}
+
+/// As [`inherited_job`], which has to be all of the job.
+pub(crate) fn whole_job() -> Result<Job, JobError> {
+    let (size, job) = (required(SIZE)?, inherited_job()?);
+    if job.peers() != size {
+        let what = format!("says {size} processes, but the job has {}", job.peers());
+        return Err(JobError::Environment { name: SIZE, what });
+    }
+    Ok(job)
+}
+
+/// How many members of the job this process is to be, if it is several.
+pub(crate) fn several_threads() -> Result<Option<usize>, JobError> {
+    Ok(number_of(THREADS)?.filter(|&threads| threads != 1))
 }
 
 /// A variable's text, if it is set.

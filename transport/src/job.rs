@@ -68,6 +68,12 @@ pub enum JobError {
     /// Two processes with one number.
     #[error("process {0} of the job has attached already")]
     Twice(usize),
+    /// One member where there are to be several.
+    #[error(
+        "mpiexec --threads: this process is to be {0} members of the job, a thread each; only a program in Rust that begins with rwmpi::run \
+         can be that, and this one does not"
+    )]
+    NotForThreads(usize),
     /// The environment is not as the launcher makes it.
     #[error("environment variable {name}: {what}")]
     Environment {

@@ -8,6 +8,8 @@ mod arena;
 #[cfg(not(loom))]
 mod attach;
 #[cfg(not(loom))]
+mod bell;
+#[cfg(not(loom))]
 mod blocks;
 #[cfg(not(loom))]
 mod board;
@@ -55,10 +57,14 @@ mod span;
 #[cfg(not(loom))]
 mod tcp;
 #[cfg(not(loom))]
+mod turn;
+#[cfg(not(loom))]
 mod wait;
 
 #[cfg(not(loom))]
 pub use arena::{Arena, ArenaRefused};
+#[cfg(not(loom))]
+pub use bell::Bell;
 #[cfg(not(loom))]
 pub use blocks::Blocks;
 #[cfg(not(loom))]
@@ -66,7 +72,7 @@ pub use clock::monotonic_nanoseconds;
 #[cfg(not(loom))]
 pub use cluster::ClusterFabric;
 #[cfg(not(loom))]
-pub use environment::{JOB_FD, LIFELINE_FD, LISTEN, NODES, PLACE, RANK, SIZE, TRANSPORT};
+pub use environment::{JOB_FD, LIFELINE_FD, LISTEN, NODES, PLACE, RANK, SIZE, THREADS, TRANSPORT};
 pub use fabric::*;
 #[cfg(not(loom))]
 pub use heap::Heap;
@@ -75,7 +81,7 @@ pub use interface::{address_of_interface, first_to_others};
 #[cfg(not(loom))]
 pub use job::{Abort, ArenaUse, Job, JobError};
 #[cfg(not(loom))]
-pub use membership::{JobFabric, Membership, Starter};
+pub use membership::{JobFabric, Membership, SharedPlace, Starter};
 #[cfg(not(loom))]
 pub use node::NodeFabric;
 #[cfg(not(loom))]
@@ -85,3 +91,5 @@ pub use segment::ActivityRecord;
 pub use span::{ReadSpan, WriteSpan};
 #[cfg(not(loom))]
 pub use tcp::{JobSecret, TcpEndpoint, TcpError, TcpFabric};
+#[cfg(not(loom))]
+pub use turn::{Taken, Turn};

@@ -12,7 +12,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::fd::{AsRawFd, OwnedFd};
 
 use crate::board::{Board, Introduced};
-use crate::environment::{self, JOB_FD, LISTEN, NODES, RANK, SIZE, TRANSPORT};
+use crate::environment::{self, JOB_FD, LISTEN, NODES, RANK, SIZE, THREADS, TRANSPORT};
 use crate::job::{Job, JobError};
 use crate::pmi::{PMI_FD, Pmi};
 use crate::{ActivityRecord, ClusterFabric, JobSecret, NodeFabric, TcpFabric};
@@ -80,6 +80,9 @@ impl Membership {
     /// Says what is wrong with the environment, the launcher or the job.
     pub fn from_environment() -> Result<Membership, JobError> {
         if environment::number_of(JOB_FD)?.is_some() {
+            if let Some(threads) = environment::several_threads()? {
+                return Err(JobError::NotForThreads(threads));
+            }
             return Self::of_our_launcher();
         }
         if let Some(introduced) = Board::of_environment()? {
@@ -140,6 +143,55 @@ impl Membership {
             JobFabric::Node(NodeFabric::attach(&node, number)?)
         };
         Ok(Membership { fabric, starter: Starter { watches: true, board: Some(board) } })
+    }
+}
+
+/// The places of a process that is several members of its job, a thread each.
+pub struct SharedPlace {
+    job: Job,
+    first: usize,
+    threads: usize,
+}
+
+impl SharedPlace {
+    /// What our launcher says; `None`: this process is one member. Works once in a process.
+    ///
+    /// # Errors
+    /// Says what is wrong with the environment or the job.
+    pub fn from_environment() -> Result<Option<SharedPlace>, JobError> {
+        if environment::number_of(JOB_FD)?.is_none() {
+            return Ok(None);
+        }
+        let Some(threads) = environment::several_threads()? else { return Ok(None) };
+        if only_network()? || environment::text_of(NODES)?.is_some() {
+            let what = "members of a job that are threads need memory in common with all others".to_owned();
+            return Err(JobError::Environment { name: THREADS, what });
+        }
+        let (first, job) = (environment::required(RANK)?, environment::whole_job()?);
+        if threads == 0 || first.checked_add(threads).is_none_or(|end| end > job.peers()) {
+            let what = format!("says {threads} from number {first} on, but the job has {}", job.peers());
+            return Err(JobError::Environment { name: THREADS, what });
+        }
+        Ok(Some(SharedPlace { job, first, threads }))
+    }
+
+    /// The numbers of the members that this process is.
+    pub fn members(&self) -> std::ops::Range<usize> {
+        self.first..self.first + self.threads
+    }
+
+    /// How many members the job has.
+    pub fn peers(&self) -> usize {
+        self.job.peers()
+    }
+
+    /// Takes the place of that member, for the present thread. Returns when all members of the job have taken theirs.
+    ///
+    /// # Errors
+    /// As [`NodeFabric::attach`].
+    pub fn attach(&self, member: usize) -> Result<Membership, JobError> {
+        let fabric = JobFabric::Node(NodeFabric::attach(&self.job, member)?);
+        Ok(Membership { fabric, starter: Starter { watches: true, board: None } })
     }
 }
 

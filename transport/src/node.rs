@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{Ordering, fence};
 
+use crate::bell::SocketBell;
 use crate::control::Control;
 use crate::job::{self, Job};
 use crate::layout::{CELLS, CLAIM_WORDS, MAX_PAYLOAD, PEERS_WITHOUT_HINTS, QUEUES};
@@ -13,7 +14,7 @@ use crate::segment::{ActivityRecord, Segment};
 use crate::sleep::{self, ASLEEP, ASLEEP_FOR_ROOM, AWAKE};
 use crate::wait::WaitPolicy;
 use crate::{
-    Arrival, Backoff, Enqueue, Fabric, Header, Heap, INLINE_PAYLOAD, PeerFault, PushError, Queue, ReadSpan,
+    Arrival, Backoff, Bell, Enqueue, Fabric, Header, Heap, INLINE_PAYLOAD, PeerFault, PushError, Queue, ReadSpan,
     RemoteAddress, RemoteError, SharedWord, Signal, SignalSet, Way, WriteSpan, signal,
 };
 
@@ -92,6 +93,16 @@ impl NodeFabric {
     /// This peer's shared heap.
     pub fn heap(&self) -> &Heap {
         &self.heap
+    }
+
+    /// What wakes this peer from any thread.
+    pub fn bell(&self) -> Bell {
+        self.bell_with(None)
+    }
+
+    /// The same for a peer that sleeps where its sockets are.
+    pub(crate) fn bell_with(&self, sockets: Option<SocketBell>) -> Bell {
+        Bell::new(self.segment.clone(), self.me, sockets)
     }
 
     /// Where this peer says what it is doing.

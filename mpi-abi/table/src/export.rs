@@ -116,11 +116,17 @@ fn expression(form: &Form<'_>, arguments: &[Argument], bodies: &Bodies) -> Strin
             Some(format!("{kind}({})", found.name))
         });
         let subject = subject.unwrap_or("Nothing".to_string());
-        return format!("rwmpi_abi::unsupported::<A>(\"{name}\", rwmpi_abi::Subject::{subject})");
+        return format!(
+            "rwmpi_abi::in_turn(|| rwmpi_abi::unsupported::<A>(\"{name}\", rwmpi_abi::Subject::{subject}))"
+        );
     };
     let passed: Vec<&str> = arguments.iter().map(|argument| argument.passed.as_str()).collect();
     let call = format!("rwmpi_abi{path}::<A>({})", passed.join(", "));
-    if function.result == "int" { format!("rwmpi_abi::finish::<A>(\"{name}\", {call})") } else { call }
+    if function.result == "int" {
+        format!("rwmpi_abi::in_turn(|| rwmpi_abi::finish::<A>(\"{name}\", {call}))")
+    } else {
+        call
+    }
 }
 
 /// Every function of the table under its `MPI_` and `PMPI_` names, as Rust source. It expects in scope the type `A` of the
@@ -155,11 +161,17 @@ mod tests {
         let send: Vec<Function> = functions.into_iter().filter(|function| function.name == "MPI_Send").collect();
         let text = exports(&send, &Bodies::default());
         assert_eq!(
-            text.matches("rwmpi_abi::unsupported::<A>(\"MPI_Send\", rwmpi_abi::Subject::Communicator(comm))").count(),
+            text.matches(
+                "in_turn(|| rwmpi_abi::unsupported::<A>(\"MPI_Send\", rwmpi_abi::Subject::Communicator(comm))"
+            )
+            .count(),
             2
         );
         assert_eq!(
-            text.matches("rwmpi_abi::unsupported::<A>(\"MPI_Send_c\", rwmpi_abi::Subject::Communicator(comm))").count(),
+            text.matches(
+                "in_turn(|| rwmpi_abi::unsupported::<A>(\"MPI_Send_c\", rwmpi_abi::Subject::Communicator(comm))"
+            )
+            .count(),
             2
         );
         assert!(text.contains("fn PMPI_Send_c(buf: *mut c_void, count: i64, datatype: <A as Abi>::Handle"));

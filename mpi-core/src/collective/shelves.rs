@@ -251,7 +251,7 @@ impl Turn<'_> {
         let shelf = &self.shelves.shelves[rank];
         let stamp = shelf.half(number).stamp;
         // Patient once only: later, others are to be served in between.
-        let patience = process.engine().patience();
+        let patience = process.looks(&process.engine());
         if process.engine().has_word(stamp, number, patience) {
             return Ok(());
         }

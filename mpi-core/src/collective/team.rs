@@ -231,9 +231,8 @@ impl<'a> Flights<'a> {
         let into = unsafe { WriteSpan::new(into.start(), into.len()) };
         let mut engine = self.team.process.engine();
         let pattern = self.team.pattern(from);
-        let received =
-            if self.team.waits { engine.receive_patiently(pattern, into) } else { engine.receive(pattern, into, 1) };
-        let outcome = match received {
+        let looks = if self.team.waits { self.team.process.looks(&engine) } else { 1 };
+        let outcome = match engine.receive(pattern, into, looks) {
             Ok(Received::Later(id)) => {
                 self.ids.push((id, into.len() as u64));
                 return Ok(());

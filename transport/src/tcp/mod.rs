@@ -24,6 +24,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustix::event::epoll;
@@ -99,6 +100,7 @@ impl TcpEndpoint {
             links: (0..peers).map(Link::new).collect(),
             book: JobBook { me, addresses, secret },
             epoll,
+            bell: None,
             listener: Some(self.listener),
             strangers: Vec::new(),
             next_stranger: 0,
@@ -126,6 +128,8 @@ pub struct TcpFabric {
     book: JobBook,
     links: Vec<Link>,
     epoll: OwnedFd,
+    /// Readable when another thread wants this peer to wake up.
+    bell: Option<Arc<OwnedFd>>,
     listener: Option<OwnedFd>,
     /// Who has connected and not yet proved who it is, oldest first, each with a number.
     strangers: Vec<(usize, Stranger)>,

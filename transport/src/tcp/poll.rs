@@ -1,11 +1,14 @@
 //! Waiting for sockets: which are watched, and what is done when one of them is ready.
 #![forbid(unsafe_code)]
 
+use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustix::event::epoll::{self, Event, EventData, EventFlags};
+use rustix::event::{EventfdFlags, eventfd};
 use rustix::time::Timespec;
 
 use crate::layout::QUEUES;
@@ -24,6 +27,7 @@ const FEW: usize = 2;
 const LOOK_AT_ALL: u32 = 32;
 
 const LISTENER: u64 = u64::MAX;
+const BELL: u64 = u64::MAX - 1;
 const STRANGERS: u64 = 1 << 32;
 
 /// What is allowed to those who have not proved who they are.
@@ -53,6 +57,24 @@ pub(crate) fn watch_listener(epoll: &OwnedFd, listener: &OwnedFd) {
 }
 
 impl TcpFabric {
+    /// A descriptor that wakes this peer when eight bytes are written to it.
+    pub(crate) fn bell(&mut self) -> io::Result<Arc<OwnedFd>> {
+        if let Some(bell) = &self.bell {
+            return Ok(bell.clone());
+        }
+        let bell = Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?);
+        watch(&self.epoll, &bell, BELL, EventFlags::IN);
+        self.bell = Some(bell.clone());
+        Ok(bell)
+    }
+
+    fn silence_bell(&self) {
+        if let Some(bell) = &self.bell {
+            // Nothing to read: nobody has rung since.
+            let _ = rustix::io::read(&**bell, &mut [0; 8]);
+        }
+    }
+
     /// Takes in what has arrived, without waiting.
     pub(crate) fn look_around(&mut self) {
         self.looks = self.looks.wrapping_add(1);
@@ -86,6 +108,8 @@ impl TcpFabric {
             let (token, flags) = (event.data.u64(), event.flags);
             if token == LISTENER {
                 self.accept_strangers();
+            } else if token == BELL {
+                self.silence_bell();
             } else if token >= STRANGERS {
                 self.hear_stranger((token - STRANGERS) as usize);
             } else if matches!(self.links[token as usize].state, State::Connecting(_)) {

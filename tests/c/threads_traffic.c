@@ -1,0 +1,87 @@
+/* Threads that all communicate, each on a communicator of its own or all on one with tags of their own. ranks: 1 2 4 */
+#include "check.h"
+#include <pthread.h>
+
+enum { THREADS = 4, ROUNDS = 60, LONG = 40000 };
+
+static int rank, size, left, right;
+static MPI_Comm own[THREADS], common;
+
+static void exchange(int me, int round, int *out, int *in)
+{
+    MPI_Request requests[4];
+    int length = round % 10 == 9 ? LONG : 1 + round, small = -1, value = rank * 1000 + me * 100 + round;
+    for (int index = 0; index < length; index++)
+        out[index] = value + index, in[index] = -1;
+    MPI_Irecv(in, length, MPI_INT, left, me, own[me], &requests[0]);
+    MPI_Irecv(&small, 1, MPI_INT, MPI_ANY_SOURCE, me, common, &requests[1]);
+    MPI_Isend(out, length, MPI_INT, right, me, own[me], &requests[2]);
+    MPI_Isend(&value, 1, MPI_INT, right, me, common, &requests[3]);
+    CHECK(MPI_Waitall(4, requests, MPI_STATUSES_IGNORE) == MPI_SUCCESS);
+    int expected = left * 1000 + me * 100 + round;
+    CHECK(small == expected);
+    for (int index = 0; index < length; index++)
+        CHECK(in[index] == expected + index);
+}
+
+static void *communicate(void *number)
+{
+    int me = *(int *)number;
+    int *out = malloc(LONG * sizeof *out), *in = malloc(LONG * sizeof *in);
+    for (int round = 0; round < ROUNDS; round++) {
+        exchange(me, round, out, in);
+        if (round % 7 == me) {
+            int sum = 0, mine = rank + me, flag = 0;
+            MPI_Request request;
+            CHECK(MPI_Iallreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, own[me], &request) == MPI_SUCCESS);
+            while (!flag)
+                MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
+            CHECK(sum == size * (size - 1) / 2 + size * me);
+        }
+        if (round % 20 == me) {
+            /* Communicators that are made at the same time on different ones. */
+            MPI_Comm made;
+            int sum = 0, one = 1;
+            CHECK(MPI_Comm_dup(own[me], &made) == MPI_SUCCESS);
+            CHECK(MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, made) == MPI_SUCCESS && sum == size);
+            CHECK(MPI_Comm_free(&made) == MPI_SUCCESS);
+        }
+        if (round % 15 == me) {
+            MPI_Datatype pair;
+            int pairs[4] = {rank, 0, me, 0}, got[4] = {-1, -1, -1, -1};
+            CHECK(MPI_Type_vector(2, 1, 2, MPI_INT, &pair) == MPI_SUCCESS);
+            CHECK(MPI_Type_commit(&pair) == MPI_SUCCESS);
+            CHECK(MPI_Sendrecv(pairs, 1, pair, right, 99, got, 1, pair, left, 99, own[me], MPI_STATUS_IGNORE) ==
+                  MPI_SUCCESS);
+            CHECK(got[0] == left && got[2] == me && got[1] == -1);
+            CHECK(MPI_Type_free(&pair) == MPI_SUCCESS);
+        }
+    }
+    free(out);
+    free(in);
+    return NULL;
+}
+
+int main(int argc, char **argv)
+{
+    int provided = -1, numbers[THREADS];
+    pthread_t threads[THREADS];
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+    CHECK(provided == MPI_THREAD_MULTIPLE);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    left = (rank + size - 1) % size, right = (rank + 1) % size;
+    MPI_Comm_dup(MPI_COMM_WORLD, &common);
+    for (int index = 0; index < THREADS; index++)
+        MPI_Comm_dup(MPI_COMM_WORLD, &own[index]);
+    for (int index = 0; index < THREADS; index++) {
+        numbers[index] = index;
+        CHECK(pthread_create(&threads[index], NULL, communicate, &numbers[index]) == 0);
+    }
+    for (int index = 0; index < THREADS; index++)
+        pthread_join(threads[index], NULL);
+    for (int index = 0; index < THREADS; index++)
+        MPI_Comm_free(&own[index]);
+    MPI_Comm_free(&common);
+    return MPI_Finalize();
+}

@@ -1,0 +1,368 @@
+//! Several threads that act as one peer, one at a time.
+//!
+//! A peer's end of the fabric, and all that is built on it, belongs to one thread at a time. A [`Turn`] says to which: a thread takes the
+//! turn for a call and gives it back at the end. One that waits in a call lets others in, so that none waits for another's wait:
+//!
+//! - *The watch*: of the threads that wait, the first turns the loop that makes progress, and may fall asleep in the fabric, turn in hand.
+//!   Whoever wants the turn wakes it by a signal ([`Bell`]), and it stands back until one of those who want the turn has had it.
+//! - The others that wait are *parked*: they sleep without the turn until somebody who had it may have done what they wait for.
+//!
+//! A lock costs a message more than all the rest, as its atomic operation waits for the stores of the last message. So the thread
+//! that began is *favoured* as long as no other has come: it says by plain stores that it is inside. The first other thread ends that
+//! for good; the barrier that this takes on the favoured thread's core is run by the kernel, as for sleepers ([`crate::sleep`]).
+
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use crate::bell::Bell;
+use crate::primitive::{self, AtomicU32, AtomicU64, Ordering};
+use crate::wait::register_for_barriers;
+
+/// Rounds that a thread spends on the processor while it waits for others, then offering it to them, before it sleeps.
+const SPINS: u32 = 100;
+const YIELDS: u32 = 20;
+/// How long one who gives the turn back stays away if others want it: so many rounds, then what the system makes of an offer.
+const ROUNDS_AWAY: u32 = 20;
+/// Longest sleep: a safety net, no wake-up depends on it.
+const LONGEST_SLEEP: Duration = Duration::from_secs(1);
+
+const FREE: u32 = 0;
+const TAKEN: u32 = 1;
+/// Taken, and somebody sleeps until it is free.
+const AWAITED: u32 = 2;
+
+const NO: u32 = 0;
+const YES: u32 = 1;
+
+/// No thread.
+const NOBODY: u64 = 0;
+
+/// Whose turn it is. What is only for the thread that has the turn is stored plainly.
+#[derive(Debug)]
+pub struct Turn {
+    /// Whether there are several threads to take turns.
+    shared: AtomicU32,
+    /// The thread that needs no lock.
+    favoured: AtomicU64,
+    /// The thread that has the turn.
+    owner: AtomicU64,
+    /// Whether it has it by the lock.
+    locked: AtomicU32,
+    lock: AtomicU32,
+    /// How many threads are waiting for the turn.
+    wanted: AtomicU32,
+    /// How many turns there have been by the lock.
+    turns: AtomicU32,
+    /// The thread that is on watch.
+    watch: AtomicU64,
+    /// How many are parked: for who has the turn.
+    parked: AtomicU32,
+    /// Changes when something may have happened that they wait for.
+    news: AtomicU32,
+    note: AtomicU32,
+    bell: OnceLock<Bell>,
+}
+
+/// The turn, until this is dropped.
+#[derive(Debug)]
+pub struct Taken<'a>(&'a Turn);
+
+impl Drop for Taken<'_> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        self.0.give();
+    }
+}
+
+fn this_thread() -> u64 {
+    nix::sys::pthread::pthread_self()
+}
+
+/// One round of waiting; true when it is time to sleep.
+fn pass_round(round: &mut u32) -> bool {
+    *round += 1;
+    if *round < SPINS {
+        std::hint::spin_loop();
+    } else if *round < SPINS + YIELDS {
+        rustix::thread::sched_yield();
+    } else {
+        return true;
+    }
+    false
+}
+
+impl Turn {
+    /// One for which any number of threads may come.
+    pub const fn new() -> Self {
+        Turn {
+            shared: AtomicU32::new(YES),
+            favoured: AtomicU64::new(NOBODY),
+            owner: AtomicU64::new(NOBODY),
+            locked: AtomicU32::new(NO),
+            lock: AtomicU32::new(FREE),
+            wanted: AtomicU32::new(0),
+            turns: AtomicU32::new(0),
+            watch: AtomicU64::new(NOBODY),
+            parked: AtomicU32::new(0),
+            news: AtomicU32::new(0),
+            note: AtomicU32::new(0),
+            bell: OnceLock::new(),
+        }
+    }
+
+    /// From now on there is one thread at a time, by the program's promise: turns cost nothing.
+    pub fn trust(&self) {
+        self.shared.store(NO, Ordering::Relaxed);
+    }
+
+    /// Favours the present thread, which must have the turn, until another comes. Whoever waits in the fabric is reached by `bell`.
+    pub fn share(&self, bell: Bell) {
+        // There is one peer for each turn; it has one bell.
+        let _ = self.bell.set(bell);
+        if register_for_barriers() {
+            self.favoured.store(this_thread(), Ordering::Relaxed);
+        }
+    }
+
+    /// Takes the turn; none if the present thread has it already, or threads need no turns.
+    #[inline(always)]
+    pub fn take(&self) -> Option<Taken<'_>> {
+        if self.shared.load(Ordering::Relaxed) == YES { self.take_shared() } else { None }
+    }
+
+    #[inline]
+    fn take_shared(&self) -> Option<Taken<'_>> {
+        let me = this_thread();
+        if self.owner.load(Ordering::Relaxed) == me {
+            return None;
+        }
+        if self.favoured.load(Ordering::Relaxed) == me {
+            self.owner.store(me, Ordering::Relaxed);
+            // Who comes first has the kernel put a barrier here, after it has withdrawn the favour and before it looks at the owner.
+            primitive::keep_program_order();
+            if self.favoured.load(Ordering::Relaxed) == me {
+                return Some(Taken(self));
+            }
+            self.owner.store(NOBODY, Ordering::Release);
+        }
+        self.acquire(me);
+        Some(Taken(self))
+    }
+
+    /// Whether no second thread has come yet.
+    #[inline]
+    pub fn is_favoured(&self) -> bool {
+        self.favoured.load(Ordering::Relaxed) != NOBODY
+    }
+
+    /// A word of whoever has the turn: it finds there what it left, though others have had the turn meanwhile.
+    #[inline]
+    pub fn note(&self) -> u32 {
+        self.note.load(Ordering::Relaxed)
+    }
+
+    /// Sets that word.
+    #[inline]
+    pub fn set_note(&self, note: u32) {
+        self.note.store(note, Ordering::Relaxed);
+    }
+
+    /// Calls a function that may take long, or wait for other threads, without the turn.
+    pub fn outside<R>(&self, function: impl FnOnce() -> R) -> R {
+        let me = this_thread();
+        if self.owner.load(Ordering::Relaxed) != me {
+            return function();
+        }
+        let note = self.note();
+        self.give();
+        let result = function();
+        self.acquire_again(me);
+        self.set_note(note);
+        result
+    }
+
+    /// For a thread that waits, between two rounds of its wait: lets in who wants the turn, or waits for one who makes progress for
+    /// it. True if others may have had the turn.
+    #[inline]
+    pub fn let_others_in(&self) -> bool {
+        let me = self.owner.load(Ordering::Relaxed);
+        let watch = self.watch.load(Ordering::Relaxed);
+        if me == NOBODY {
+            return false;
+        }
+        if watch == NOBODY {
+            // Either who wants the turn sees the watch, and wakes it, or the watch sees that it is wanted.
+            self.watch.store(me, Ordering::SeqCst);
+        } else if watch != me {
+            self.park(me);
+            return true;
+        }
+        if self.wanted.load(Ordering::SeqCst) == 0 {
+            return false;
+        }
+        self.stand_back(me);
+        true
+    }
+
+    /// Something has happened that others may wait for.
+    #[inline]
+    pub fn tell(&self) {
+        if self.parked.load(Ordering::Relaxed) > 0 {
+            self.wake_parked();
+        }
+    }
+
+    #[cold]
+    fn wake_parked(&self) {
+        self.news.store(self.news.load(Ordering::Relaxed).wrapping_add(1), Ordering::Release);
+        primitive::futex_wake(&self.news);
+    }
+
+    /// Waits without the turn for news.
+    #[cold]
+    fn park(&self, me: u64) {
+        let (note, news) = (self.note(), self.news.load(Ordering::Relaxed));
+        self.parked.store(self.parked.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        self.release();
+        let mut round = 0;
+        while self.news.load(Ordering::Acquire) == news {
+            if pass_round(&mut round) {
+                primitive::futex_wait(&self.news, news, LONGEST_SLEEP);
+                break;
+            }
+        }
+        self.acquire_again(me);
+        self.parked.store(self.parked.load(Ordering::Relaxed) - 1, Ordering::Relaxed);
+        self.set_note(note);
+    }
+
+    /// Stays away until one of those who want the turn has had it.
+    #[cold]
+    fn stand_back(&self, me: u64) {
+        let (note, turns) = (self.note(), self.turns.load(Ordering::Relaxed));
+        self.release();
+        let mut round = 0;
+        while self.turns.load(Ordering::Relaxed) == turns && self.wanted.load(Ordering::Relaxed) > 0 {
+            if pass_round(&mut round) {
+                rustix::thread::sched_yield();
+            }
+        }
+        self.acquire(me);
+        self.set_note(note);
+    }
+
+    /// The end of a call.
+    #[inline(always)]
+    fn give(&self) {
+        if self.watch.load(Ordering::Relaxed) == self.owner.load(Ordering::Relaxed) {
+            self.watch.store(NOBODY, Ordering::Relaxed);
+        }
+        self.tell();
+        if self.locked.load(Ordering::Relaxed) == NO {
+            self.owner.store(NOBODY, Ordering::Release);
+            return;
+        }
+        self.release();
+        self.be_fair();
+    }
+
+    /// Others who want the turn are not to lose it again and again to one who calls in a loop.
+    fn be_fair(&self) {
+        if self.wanted.load(Ordering::Relaxed) == 0 {
+            return;
+        }
+        let turns = self.turns.load(Ordering::Relaxed);
+        for _ in 0..ROUNDS_AWAY {
+            if self.turns.load(Ordering::Relaxed) != turns {
+                return;
+            }
+            std::hint::spin_loop();
+        }
+        rustix::thread::sched_yield();
+    }
+
+    fn release(&self) {
+        let locked = self.locked.load(Ordering::Relaxed) == YES;
+        self.owner.store(NOBODY, Ordering::Release);
+        if locked {
+            self.locked.store(NO, Ordering::Relaxed);
+            if self.lock.swap(FREE, Ordering::Release) == AWAITED {
+                primitive::futex_wake(&self.lock);
+            }
+        }
+    }
+
+    /// Takes the turn for a call that goes on.
+    fn acquire_again(&self, me: u64) {
+        // It ends when the call does.
+        if let Some(taken) = self.take_shared() {
+            std::mem::forget(taken);
+        }
+        debug_assert_eq!(self.owner.load(Ordering::Relaxed), me);
+    }
+
+    /// Takes the turn by the lock.
+    #[cold]
+    #[inline(never)]
+    fn acquire(&self, me: u64) {
+        if self.lock.compare_exchange(FREE, TAKEN, Ordering::Acquire, Ordering::Relaxed).is_err() {
+            self.wait_for_lock();
+        }
+        let favoured = self.favoured.load(Ordering::Relaxed);
+        if favoured != NOBODY {
+            self.end_favour(favoured);
+        }
+        self.turns.store(self.turns.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+        self.locked.store(YES, Ordering::Relaxed);
+        self.owner.store(me, Ordering::Relaxed);
+    }
+
+    fn wait_for_lock(&self) {
+        self.want();
+        let mut round = 0;
+        while self.lock.compare_exchange_weak(FREE, TAKEN, Ordering::Acquire, Ordering::Relaxed).is_err() {
+            if pass_round(&mut round) {
+                if self.lock.swap(AWAITED, Ordering::Acquire) == FREE {
+                    break;
+                }
+                primitive::futex_wait(&self.lock, AWAITED, LONGEST_SLEEP);
+            }
+        }
+        self.wanted.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Takes the lock into use, and waits until the thread that needed none is outside.
+    #[cold]
+    fn end_favour(&self, favoured: u64) {
+        self.favoured.store(NOBODY, Ordering::SeqCst);
+        primitive::barrier_on_all_cores();
+        self.want();
+        let mut round = 0;
+        while self.owner.load(Ordering::Acquire) == favoured {
+            if pass_round(&mut round) {
+                // It happens once. Who leaves does not wake us.
+                std::thread::sleep(Duration::from_micros(50));
+            }
+        }
+        self.wanted.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Wants the turn, and wakes who may sleep with it in hand.
+    fn want(&self) {
+        self.wanted.fetch_add(1, Ordering::SeqCst);
+        if self.watch.load(Ordering::SeqCst) != NOBODY
+            && let Some(bell) = self.bell.get()
+        {
+            bell.ring();
+        }
+    }
+}
+
+impl Default for Turn {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+#[cfg(test)]
+mod tests;

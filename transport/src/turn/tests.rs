@@ -1,0 +1,113 @@
+//! Turns with real threads: never two at a time, and nobody waits for another's wait. None depends on who is faster.
+
+use std::sync::Barrier;
+use std::thread;
+
+use super::*;
+use crate::{Backoff, Fabric, NodeFabric};
+
+/// A turn that favours the present thread, and the fabric that it is for.
+fn shared() -> (Turn, NodeFabric) {
+    let turn = Turn::new();
+    let fabric = NodeFabric::threads(1).unwrap().pop().unwrap();
+    let taken = turn.take();
+    turn.share(fabric.bell());
+    drop(taken);
+    (turn, fabric)
+}
+
+#[test]
+fn one_at_a_time() {
+    const EACH: u64 = 20_000;
+    let (turn, _fabric) = shared();
+    // Not counted by one operation: who does it at the same time as another is not counted.
+    let sum = AtomicU64::new(0);
+    let count = || {
+        for _ in 0..EACH {
+            let _taken = turn.take().expect("it is not this thread's already");
+            sum.store(sum.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        }
+    };
+    assert!(turn.is_favoured());
+    thread::scope(|scope| {
+        (0..3).for_each(|_| _ = scope.spawn(count));
+        count();
+    });
+    assert_eq!(sum.load(Ordering::Relaxed), 4 * EACH);
+    assert!(!turn.is_favoured());
+}
+
+#[test]
+fn who_has_it_does_not_take_it_again() {
+    let (turn, _fabric) = shared();
+    let taken = turn.take();
+    assert!(taken.is_some() && turn.take().is_none());
+    drop(taken);
+    assert!(turn.take().is_some());
+}
+
+#[test]
+fn threads_that_are_trusted_need_no_turns() {
+    let turn = Turn::new();
+    turn.trust();
+    assert!(turn.take().is_none() && !turn.let_others_in());
+}
+
+#[test]
+fn outside_others_have_their_turn_and_what_was_noted_stays() {
+    let (turn, _fabric) = shared();
+    let _taken = turn.take();
+    turn.set_note(7);
+    turn.outside(|| {
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                let _taken = turn.take();
+                turn.set_note(8);
+            });
+        });
+    });
+    assert_eq!(turn.note(), 7);
+    assert!(turn.take().is_none(), "it is this thread's again");
+}
+
+/// Waits in a call until `flag` is raised, asleep in the fabric if this thread has it; the note stays.
+fn wait_in_call(turn: &Turn, flag: &AtomicU32, mut fabric: Option<NodeFabric>, note: u32) {
+    let _taken = turn.take();
+    turn.set_note(note);
+    let mut backoff = Backoff::default();
+    while flag.load(Ordering::Relaxed) == NO {
+        if !turn.let_others_in() {
+            match &mut fabric {
+                Some(fabric) => fabric.idle(&mut backoff),
+                None => std::hint::spin_loop(),
+            }
+        }
+    }
+    assert_eq!(turn.note(), note);
+}
+
+#[test]
+fn who_waits_lets_others_in() {
+    for _ in 0..50 {
+        let (turn, fabric) = shared();
+        let flags = [const { AtomicU32::new(NO) }; 3];
+        let all_here = Barrier::new(4);
+        let wait = |flag: usize, fabric: Option<NodeFabric>| {
+            all_here.wait();
+            wait_in_call(&turn, &flags[flag], fabric, flag as u32 + 1);
+            // The next may be waiting for it.
+            let _taken = turn.take();
+            flags[(flag + 1) % 3].store(YES, Ordering::Relaxed);
+        };
+        let wait = &wait;
+        thread::scope(|scope| {
+            // Only one of them ever is in the fabric: the watch without one spins.
+            scope.spawn(move || wait(0, Some(fabric)));
+            scope.spawn(move || wait(1, None));
+            scope.spawn(move || wait(2, None));
+            all_here.wait();
+            let _taken = turn.take();
+            flags[1].store(YES, Ordering::Relaxed);
+        });
+    }
+}
