@@ -68,7 +68,6 @@ fn every_benchmark_verifies_on_one_two_and_four_ranks() {
             assert_eq!(result["ranks"].to_string(), ranks);
             assert_eq!(result["verified"], true);
             assert!(result["seconds"].as_f64() > Some(0.0) && result["mops"].as_f64() > Some(0.0), "{result}");
-            assert!(ranks == "1" || result["messages"].as_u64() > Some(0), "{result}");
         }
     }
 }
@@ -78,6 +77,7 @@ fn the_protocol_is_the_one_asked_for() {
     for protocol in ["sr", "nsr", "auto"] {
         let result = result(&["mg", "--class", "S", "-n", "2", "--protocol", protocol]);
         assert_eq!((&result["protocol"], &result["verified"]), (&protocol.into(), &true.into()));
+        assert!(result["messages"].as_u64() > Some(0), "{result}");
         let remote_written = result["remote_write_messages"].as_u64().unwrap();
         match protocol {
             "nsr" => assert_eq!(remote_written, 0),

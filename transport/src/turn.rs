@@ -42,8 +42,11 @@ const NOBODY: u64 = 0;
 pub struct Turn {
     /// Whether there are several threads to take turns.
     shared: AtomicU32,
-    /// The thread that needs no lock.
+    /// The thread that needs no lock. Withdrawn by who has the lock; read by that thread around [`Turn::inside`].
     favoured: AtomicU64,
+    /// Whether that thread is about to take, or has, the turn without the lock. Written by it alone; who withdraws the favour waits
+    /// until it is not, and only then is the turn's owner.
+    inside: AtomicU32,
     /// The thread that has the turn.
     owner: AtomicU64,
     /// Whether it has it by the lock.
@@ -97,6 +100,7 @@ impl Turn {
         Turn {
             shared: AtomicU32::new(YES),
             favoured: AtomicU64::new(NOBODY),
+            inside: AtomicU32::new(NO),
             owner: AtomicU64::new(NOBODY),
             locked: AtomicU32::new(NO),
             lock: AtomicU32::new(FREE),
@@ -137,13 +141,14 @@ impl Turn {
             return None;
         }
         if self.favoured.load(Ordering::Relaxed) == me {
-            self.owner.store(me, Ordering::Relaxed);
-            // Who comes first has the kernel put a barrier here, after it has withdrawn the favour and before it looks at the owner.
+            self.inside.store(YES, Ordering::Relaxed);
+            // Who comes first has the kernel put a barrier here, after it has withdrawn the favour and before it looks who is inside.
             primitive::keep_program_order();
             if self.favoured.load(Ordering::Relaxed) == me {
+                self.owner.store(me, Ordering::Relaxed);
                 return Some(Taken(self));
             }
-            self.owner.store(NOBODY, Ordering::Release);
+            self.inside.store(NO, Ordering::Release);
         }
         self.acquire(me);
         Some(Taken(self))
@@ -258,12 +263,9 @@ impl Turn {
             self.watch.store(NOBODY, Ordering::Relaxed);
         }
         self.tell();
-        if self.locked.load(Ordering::Relaxed) == NO {
-            self.owner.store(NOBODY, Ordering::Release);
-            return;
+        if self.release() {
+            self.be_fair();
         }
-        self.release();
-        self.be_fair();
     }
 
     /// Others who want the turn are not to lose it again and again to one who calls in a loop.
@@ -281,15 +283,20 @@ impl Turn {
         rustix::thread::sched_yield();
     }
 
-    fn release(&self) {
+    /// Lets go of the turn; whether it was had by the lock.
+    #[inline(always)]
+    fn release(&self) -> bool {
         let locked = self.locked.load(Ordering::Relaxed) == YES;
-        self.owner.store(NOBODY, Ordering::Release);
-        if locked {
-            self.locked.store(NO, Ordering::Relaxed);
-            if self.lock.swap(FREE, Ordering::Release) == AWAITED {
-                primitive::futex_wake(&self.lock);
-            }
+        self.owner.store(NOBODY, Ordering::Relaxed);
+        if !locked {
+            self.inside.store(NO, Ordering::Release);
+            return false;
         }
+        self.locked.store(NO, Ordering::Relaxed);
+        if self.lock.swap(FREE, Ordering::Release) == AWAITED {
+            primitive::futex_wake(&self.lock);
+        }
+        true
     }
 
     /// Takes the turn for a call that goes on.
@@ -308,9 +315,8 @@ impl Turn {
         if self.lock.compare_exchange(FREE, TAKEN, Ordering::Acquire, Ordering::Relaxed).is_err() {
             self.wait_for_lock();
         }
-        let favoured = self.favoured.load(Ordering::Relaxed);
-        if favoured != NOBODY {
-            self.end_favour(favoured);
+        if self.is_favoured() {
+            self.end_favour();
         }
         self.turns.store(self.turns.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
         self.locked.store(YES, Ordering::Relaxed);
@@ -331,14 +337,14 @@ impl Turn {
         self.wanted.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Takes the lock into use, and waits until the thread that needed none is outside.
+    /// Ends the favour, and waits until the thread that needed no lock is outside. For who has the lock.
     #[cold]
-    fn end_favour(&self, favoured: u64) {
+    fn end_favour(&self) {
         self.favoured.store(NOBODY, Ordering::SeqCst);
         primitive::barrier_on_all_cores();
         self.want();
         let mut round = 0;
-        while self.owner.load(Ordering::Acquire) == favoured {
+        while self.inside.load(Ordering::Acquire) == YES {
             if pass_round(&mut round) {
                 // It happens once. Who leaves does not wake us.
                 std::thread::sleep(Duration::from_micros(50));
