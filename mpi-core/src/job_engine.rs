@@ -117,6 +117,13 @@ impl JobEngine {
             offset: usize,
             into: WriteSpan<'_>
         ) -> Result<(), Failure>;
+        fn write_published(
+            &mut self,
+            peer: u32,
+            address: &RemoteAddress,
+            offset: usize,
+            from: ReadSpan<'_>
+        ) -> Result<(), Failure>;
         fn shared_part(&mut self, peer: u32, address: &RemoteAddress) -> Option<SharedPart>;
         fn read_shared(&mut self, part: SharedPart, into: WriteSpan<'_>);
         fn write_shared(&mut self, part: SharedPart, from: ReadSpan<'_>);

@@ -12,7 +12,7 @@ use crate::engine::Failure;
 /// Up to this length of all parts together, in bytes, messages are few rather than short.
 const SHORT: usize = 32 << 10;
 /// From this length of all parts together on, in bytes, the others' memory is read.
-const READ_FROM: usize = 32 << 10;
+const READ_FROM: usize = 16 << 10;
 /// Up to this many ranks everybody sends to everybody.
 const DIRECT_RANKS: usize = 16;
 

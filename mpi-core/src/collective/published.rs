@@ -1,8 +1,8 @@
-//! What the ranks of a team let each other read while a collective lasts: for long data on one node.
+//! What the ranks of a team let each other use while a collective lasts: for long data on one node.
 //!
-//! Each rank tells the others where its data lie; everybody then copies or combines what it needs straight from there, at its own pace;
-//! and whoever has read waits in a barrier until all have, so that the data may change again. Nothing is copied twice, and nobody
-//! waits for a particular message.
+//! Each rank tells the others where its data lie; everybody then copies or combines what it needs straight from there, at its own pace, or
+//! puts it where others want it; and whoever is done waits in a barrier until all are, so that the data may change again. Nothing is copied
+//! twice, and nobody waits for a particular message.
 
 use bytemuck::Zeroable;
 use rwmpi_transport::{ReadSpan, RemoteAddress, WriteSpan};
@@ -44,7 +44,7 @@ fn all_readable(told: &[[Told; 2]]) -> bool {
     told.iter().flatten().all(|told| told.len != Told::UNREADABLE.len)
 }
 
-/// Of every rank, two pieces of memory that can be read.
+/// Of every rank, two pieces of memory that can be read and, as the collective has it, written.
 pub(crate) struct Published<'a> {
     team: Team<'a>,
     /// By rank.
@@ -115,31 +115,33 @@ impl<'a> Published<'a> {
         self.team.process.engine().read_published(peer, &self.addresses[rank][which], offset, into)
     }
 
-    /// Combines, in rank order, what all ranks have at `offset` of their piece `which` into `result`. This rank's contribution is
-    /// `own`, which may be the same memory as `result`.
+    /// Combines, in rank order, what all ranks have at `offset` of their first piece, and puts it at `offset` of the second piece of
+    /// those in `to` and, if there is such a place, into `result`. This rank's contribution is `own`, which may be the same memory as
+    /// `result`.
     pub(crate) fn combine(
         &self,
-        which: usize,
         offset: usize,
         own: ReadSpan<'_>,
-        result: WriteSpan<'_>,
+        result: Option<WriteSpan<'_>>,
         op: &dyn Reduction,
+        to: impl Iterator<Item = usize> + Clone,
     ) -> Result<(), Failure> {
         let (me, element) = (self.team.rank, op.element().max(1));
         let portion = (PORTION / element).max(1) * element;
-        let mut scratch = Scratch::new(self.team, 2 * portion.next_multiple_of(size_of::<u128>()));
+        let stride = portion.next_multiple_of(size_of::<u128>());
+        let mut scratch = Scratch::new(self.team, 3 * stride);
         let scratch = scratch.span();
         let mut done = 0;
-        while done < result.len() {
-            let len = portion.min(result.len() - done);
-            let (kept, own) = (result.part(done, len), own.part(done, len));
-            let earlier = scratch.part(0, len);
-            let theirs = scratch.part(scratch.len() / 2, len);
+        while done < own.len() {
+            let len = portion.min(own.len() - done);
+            let (earlier, theirs) = (scratch.part(0, len), scratch.part(stride, len));
+            let own = own.part(done, len);
+            let kept = result.map_or(scratch.part(2 * stride, len), |result| result.part(done, len));
             if me > 0 {
-                self.read(0, which, offset + done, earlier)?;
+                self.read(0, 0, offset + done, earlier)?;
             }
             for rank in 1..me {
-                self.read(rank, which, offset + done, theirs)?;
+                self.read(rank, 0, offset + done, theirs)?;
                 append(self.team, op, earlier, theirs.as_read());
             }
             if own.start() != kept.start() {
@@ -149,11 +151,18 @@ impl<'a> Published<'a> {
                 prepend(self.team, op, earlier.as_read(), kept);
             }
             for rank in me + 1..self.team.size() {
-                self.read(rank, which, offset + done, theirs)?;
+                self.read(rank, 0, offset + done, theirs)?;
                 append(self.team, op, kept, theirs.as_read());
             }
+            to.clone().try_for_each(|rank| self.write(rank, 1, offset + done, kept.as_read()))?;
             done += len;
         }
         Ok(())
+    }
+
+    /// Copies to `rank`'s piece `which`.
+    fn write(&self, rank: usize, which: usize, offset: usize, from: ReadSpan<'_>) -> Result<(), Failure> {
+        let peer = self.team.peers[rank];
+        self.team.process.engine().write_published(peer, &self.addresses[rank][which], offset, from)
     }
 }

@@ -68,26 +68,13 @@ async fn reduce_read(
     root: usize,
 ) -> Result<bool, Failure> {
     let parts = Parts::new(team, data.len(), op);
-    // Of two, one does it alone: to fetch the other's half costs as much.
-    let alone = team.size() == 2;
-    let is_root = team.rank == root;
-    let mut own = Scratch::new(team, if alone || is_root { 0 } else { parts.len(team.rank) });
-    let own = own.span();
-    let Some(mut published) = team.publish(|_| [data, own.as_read()]).await? else { return Ok(false) };
-    if alone {
-        if is_root {
-            published.combine(0, 0, data, result, op)?;
-        }
-    } else {
-        let place = if is_root { parts.place(result, root) } else { own };
-        published.combine(0, parts.start(team.rank), parts.of(data, team.rank), place, op)?;
-        published.meet().await?;
-        if is_root {
-            for rank in (0..team.size()).filter(|&rank| rank != root) {
-                published.read(rank, 1, 0, parts.place(result, rank))?;
-            }
-        }
-    }
+    let (me, is_root) = (team.rank, team.rank == root);
+    let place = if is_root { result.as_read() } else { ReadSpan::EMPTY };
+    let Some(mut published) = team.publish(|_| [data, place]).await? else { return Ok(false) };
+    // Each part of each rank's data is read by one rank only, so a part of the result may be put where data have been.
+    let own = is_root.then(|| parts.place(result, root));
+    let to = (!is_root).then_some(root).into_iter();
+    published.combine(parts.start(me), parts.of(data, me), own, op, to)?;
     published.meet().await?;
     Ok(true)
 }
@@ -181,13 +168,9 @@ async fn allreduce_read(
     let (me, size) = (team.rank, team.size());
     let parts = Parts::new(team, data.len(), op);
     let Some(mut published) = team.publish(|_| [data, result.as_read()]).await? else { return Ok(false) };
-    // This rank's part of its own data is nobody else's to read.
-    published.combine(0, parts.start(me), parts.of(data, me), parts.place(result, me), op)?;
-    published.meet().await?;
-    for step in 1..size {
-        let rank = (me + step) % size;
-        published.read(rank, 1, parts.start(rank), parts.place(result, rank))?;
-    }
+    // As in `reduce_read`.
+    let others = (1..size).map(|step| (me + step) % size);
+    published.combine(parts.start(me), parts.of(data, me), Some(parts.place(result, me)), op, others)?;
     published.meet().await?;
     Ok(true)
 }

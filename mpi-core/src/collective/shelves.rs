@@ -25,7 +25,7 @@ use crate::process::Process;
 use crate::shared_buffer::Buffer;
 use crate::waiting::Awaited;
 
-/// Most bytes that a rank puts on its shelf.
+/// A rank puts fewer bytes than this on its shelf: from here on, reading each other's memory is faster.
 pub(crate) const CAPACITY: usize = 16 << 10;
 /// With more ranks, everybody looking at everybody costs more than it saves.
 const MOST_RANKS: usize = 16;
@@ -84,7 +84,7 @@ impl<'a> Team<'a> {
     /// The team's shelves, if it has any and `len` bytes of each rank have room there. The same on all ranks.
     #[inline]
     pub(super) fn shelves(self, len: usize) -> Result<Option<&'a Shelves>, Failure> {
-        let Some(shelves) = self.shelves.filter(|_| self.waits && len <= CAPACITY) else { return Ok(None) };
+        let Some(shelves) = self.shelves.filter(|_| self.waits && len < CAPACITY) else { return Ok(None) };
         if shelves.get().is_none() {
             let made = self.process.block_on(self.make_shelves())?;
             let _ = shelves.set(made);

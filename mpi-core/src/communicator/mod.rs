@@ -172,7 +172,7 @@ impl Communicator {
     /// Whether its ranks have shelves, and as far as this one knows already, with room for so many bytes of each.
     #[inline]
     pub(crate) fn has_shelves_for(&self, bytes: usize) -> bool {
-        bytes <= SHELF_CAPACITY && !self.is_inter() && matches!(self.shared.shelves.get(), Some(Some(_)))
+        bytes < SHELF_CAPACITY && !self.is_inter() && matches!(self.shared.shelves.get(), Some(Some(_)))
     }
 
     /// The shelves of its ranks, if it has one group.

@@ -33,6 +33,18 @@ impl<F: Fabric> Engine<F> {
         read.map(drop).map_err(|error| Failure::Remote { peer, error })
     }
 
+    /// Writes to what `peer` has published. It keeps it until all have met again, unless the job ends.
+    pub(crate) fn write_published(
+        &mut self,
+        peer: u32,
+        address: &RemoteAddress,
+        offset: usize,
+        from: ReadSpan<'_>,
+    ) -> Result<(), Failure> {
+        let written = self.fabric.remote_write(peer as usize, address, offset as u64, from);
+        written.map(drop).map_err(|error| Failure::Remote { peer, error })
+    }
+
     /// What `peer` has published, to be used again and again.
     pub(crate) fn shared_part(&self, peer: u32, address: &RemoteAddress) -> Option<SharedPart> {
         self.fabric.shared_part(peer as usize, address)

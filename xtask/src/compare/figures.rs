@@ -6,6 +6,8 @@ use std::fmt::Write;
 use anyhow::{Context, Result};
 use serde::Serialize;
 
+use super::plots::Panel;
+
 /// What is compared, in the order of the tables. The place is that of its first appearance.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Row {
@@ -111,6 +113,27 @@ impl Figures {
             }
         }
         text
+    }
+
+    /// For pictures: what was measured with `ranks` ranks at three sizes or more, in the regime that has the most figures.
+    pub fn panels(&self, ranks: usize, wanted: &[&str]) -> Vec<Panel> {
+        let panel = |&name: &&str| {
+            let rows = |regime: &str| {
+                let rows = self.rows.iter().filter(|(row, _)| row.benchmark == name && row.ranks == ranks);
+                rows.filter(|(row, reached)| row.regime == regime && row.bytes > 0 && reached.len() > 1)
+                    .collect::<Vec<_>>()
+            };
+            let rows = ["near", "far"].map(rows).into_iter().max_by_key(Vec::len).filter(|rows| rows.len() >= 3)?;
+            let curve = |(column, library): (usize, &String)| {
+                let point = |(row, reached): &(&Row, &BTreeMap<usize, Reached>)| {
+                    Some((row.bytes as f64, median(&reached.get(&column)?.medians)))
+                };
+                (library.clone(), rows.iter().filter_map(point).collect())
+            };
+            let title = format!("{name}, {ranks} ranks, cores {}", rows[0].0.regime);
+            Some(Panel { title, curves: self.libraries.iter().enumerate().map(curve).collect() })
+        };
+        wanted.iter().filter_map(panel).collect()
     }
 
     /// For programs.

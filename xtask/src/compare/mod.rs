@@ -6,6 +6,7 @@
 
 mod figures;
 mod libraries;
+mod plots;
 
 use std::fs;
 
@@ -30,14 +31,15 @@ const MEASUREMENTS: &[(usize, &[&str])] = &[
     (2, &["allgather", "8", "1024", "16384", "65536", "1048576"]),
     (2, &["alltoall", "8", "1024", "16384", "65536", "1048576"]),
     (4, &["barrier"]),
-    (4, &["bcast", "8", "65536", "1048576"]),
-    (4, &["reduce", "8", "65536", "1048576"]),
-    (4, &["allreduce", "8", "65536", "1048576"]),
-    (4, &["allgather", "8", "65536", "1048576"]),
-    (4, &["alltoall", "8", "65536", "1048576"]),
+    (4, &["bcast", "8", "4096", "65536", "1048576"]),
+    (4, &["reduce", "8", "4096", "65536", "1048576"]),
+    (4, &["allreduce", "8", "4096", "65536", "1048576"]),
+    (4, &["allgather", "8", "4096", "65536", "1048576"]),
+    (4, &["alltoall", "8", "4096", "65536", "1048576"]),
 ];
 
-/// Measures in `rounds` rounds what contains `wanted`, and writes tables to standard output and `bench/results/compare.{txt,json}`.
+/// Measures in `rounds` rounds what contains `wanted`, and writes tables to standard output and `bench/results/compare.{txt,json}`, and pictures
+/// to `docs/performance`.
 pub fn run(workspace: &Workspace, wanted: &str, rounds: usize) -> Result<()> {
     let cache = Cache::new(workspace.target().join("compare"))?;
     let libraries = libraries::install(workspace, &cache)?;
@@ -68,5 +70,23 @@ pub fn run(workspace: &Workspace, wanted: &str, rounds: usize) -> Result<()> {
     fs::write(folder.join("compare.txt"), &text)?;
     fs::write(folder.join("compare.json"), figures.json()?)?;
     println!("figures in {}", folder.join("compare.json").display());
+    draw(workspace, &figures)
+}
+
+/// What the pictures show, each with its ranks.
+const PICTURES: [(&str, usize, &[&str]); 3] =
+    [("messages", 2, &["latency", "bandwidth"]), ("collectives-2", 2, COLLECTIVES), ("collectives-4", 4, COLLECTIVES)];
+const COLLECTIVES: &[&str] = &["bcast", "reduce", "allreduce", "allgather", "alltoall"];
+
+/// Draws what has been measured into `docs/performance`.
+fn draw(workspace: &Workspace, figures: &Figures) -> Result<()> {
+    let folder = workspace.root.join("docs").join("performance");
+    fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    for (name, ranks, wanted) in PICTURES {
+        let panels = figures.panels(ranks, wanted);
+        if !panels.is_empty() {
+            plots::draw(&folder.join(format!("{name}.svg")), &panels)?;
+        }
+    }
     Ok(())
 }
