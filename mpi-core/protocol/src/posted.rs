@@ -4,6 +4,7 @@
 //! both), so it costs the same however many receives are posted.
 
 use crate::bins::Bins;
+use crate::envelope::PatternKey;
 use crate::lists::Lists;
 use crate::receiver::ReceiveId;
 use crate::{Envelope, Pattern};
@@ -27,7 +28,7 @@ pub(crate) struct Posted {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PostedQueue {
     entries: Vec<Option<Posted>>,
-    by_pattern: Bins<Pattern>,
+    by_pattern: Bins<PatternKey>,
     /// By [`place`].
     by_source: Lists,
     /// Receives in `by_pattern` of each kind: does it name its source, does it name its tag.
@@ -58,7 +59,7 @@ impl PostedQueue {
         self.posts += 1;
         self.entries[id as usize] =
             Some(Posted { pattern, order, worth, advertised: false, serial: 0, matchable: true });
-        self.by_pattern.push(pattern, id);
+        self.by_pattern.push(pattern.into(), id);
         self.by_source.push(place(pattern.source), id);
         *self.kind(&pattern) += 1;
     }
@@ -81,12 +82,12 @@ impl PostedQueue {
         let exact = Pattern { context: e.context, source: Some(e.source), tag: Some(e.tag) };
         let [[any, any_source], [any_tag, _]] = self.kinds;
         if any + any_source + any_tag == 0 {
-            return self.by_pattern.first(exact);
+            return self.by_pattern.first(exact.into());
         }
         let kinds = [(any, None, None), (any_source, None, exact.tag), (any_tag, exact.source, None)];
         let wild = kinds.into_iter().filter(|&(count, ..)| count > 0);
         let wild = wild.map(|(_, source, tag)| Pattern { source, tag, ..exact });
-        let oldest = wild.chain([exact]).filter_map(|pattern| self.by_pattern.first(pattern));
+        let oldest = wild.chain([exact]).filter_map(|pattern| self.by_pattern.first(pattern.into()));
         oldest.min_by_key(|&id| self.get(id).order)
     }
 

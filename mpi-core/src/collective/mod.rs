@@ -17,6 +17,7 @@ mod inter;
 mod neighbour;
 mod nonblocking;
 mod parts;
+mod places;
 mod plans;
 mod published;
 mod reduce;

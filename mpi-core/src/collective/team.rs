@@ -16,9 +16,10 @@ use smallvec::SmallVec;
 
 use super::shelves::OnceShelves;
 use crate::engine::{Completion, Failure, OperationId, Outcome, Received, SendMode};
+use crate::message::{CodecError, Place};
 use crate::process::Process;
 use crate::waiting::Awaited;
-use crate::{Datatype, Mark};
+use crate::{Datatype, Mark, Message};
 
 /// The ranks of one group and what is needed to exchange messages with them.
 #[derive(Clone, Copy)]
@@ -125,6 +126,19 @@ impl<'a> Team<'a> {
         let mut flights = self.flights();
         flights.receive_next(into, from)?;
         flights.await
+    }
+
+    /// Receives a value in its place; none if what has come is not as long as the place.
+    pub(crate) async fn receive_value<T: Message>(
+        self,
+        mut place: Place<T>,
+        from: usize,
+    ) -> Result<Option<Result<T, CodecError>>, Failure> {
+        let span = place.span();
+        let len = span.len();
+        self.receive(span, from).await?;
+        // SAFETY: without trouble the message was as long as the place.
+        Ok((!self.is_in_trouble()).then(|| unsafe { place.value(len) }))
     }
 
     /// Sends and receives at once.

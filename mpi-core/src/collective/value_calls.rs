@@ -2,9 +2,11 @@
 
 use std::pin::pin;
 
-use super::values::{Values, encode_parts};
+use super::places::Parcels;
+use super::values::Values;
 use super::{Team, Trouble};
 use crate::activity::Call;
+use crate::message::Parcel;
 use crate::owned::spawn;
 use crate::{Communicator, Message, Neighbours, Request, Result};
 
@@ -199,7 +201,7 @@ impl Communicator {
     )]
     pub fn gather_values<T: Message>(&self, value: &T, root: usize) -> Result<Option<Vec<T>>> {
         self.check_root(Call::Gather, root)?;
-        let own = self.encode(Call::Gather, value);
+        let own = self.parcel(Call::Gather, value);
         self.complete_values(Call::Gather, size_of::<T>(), async |all: Values<'_>| {
             all.of::<T>().gather(own, root).await
         })
@@ -216,7 +218,7 @@ impl Communicator {
         root: usize,
     ) -> Result<Request<'static, Option<Vec<T>>>> {
         self.check_root(Call::Gather, root)?;
-        let own = self.encode(Call::Gather, value);
+        let own = self.owned_parcel(Call::Gather, value);
         self.start_values(Call::Gather, size_of::<T>(), async move |all: Values<'_>| {
             all.of::<T>().gather(own, root).await
         })
@@ -230,7 +232,7 @@ impl Communicator {
         "assert_eq!(world.allgather_values(&vec![rank; rank])?, [vec![], vec![1], vec![2, 2]]);"
     )]
     pub fn allgather_values<T: Message>(&self, value: &T) -> Result<Vec<T>> {
-        let own = self.encode(Call::Allgather, value);
+        let own = self.parcel(Call::Allgather, value);
         self.complete_values(Call::Allgather, size_of::<T>(), async |all: Values<'_>| {
             all.of::<T>().allgather(own).await
         })
@@ -242,7 +244,7 @@ impl Communicator {
         "assert_eq!(request.wait()?, [vec![], vec![1], vec![2, 2]]);"
     )]
     pub fn iallgather_values<T: Message + 'static>(&self, value: &T) -> Result<Request<'static, Vec<T>>> {
-        let own = self.encode(Call::Allgather, value);
+        let own = self.owned_parcel(Call::Allgather, value);
         self.start_values(Call::Allgather, size_of::<T>(), async move |all: Values<'_>| {
             all.of::<T>().allgather(own).await
         })
@@ -258,8 +260,8 @@ impl Communicator {
         "assert_eq!(world.scatter_values(&words, 0)?, words[rank]);"
     )]
     pub fn scatter_values<T: Message>(&self, values: &[T], root: usize) -> Result<T> {
-        let (data, lengths) = encode_parts(self.scattered(values, root)?);
-        let plan = async |all: Values<'_>| all.of::<T>().scatter(data, lengths, root).await;
+        let data = Parcels::new(self.scattered(values, root)?, Parcel::new);
+        let plan = async |all: Values<'_>| all.of::<T>().scatter(data, root).await;
         self.complete_values(Call::Scatter, size_of::<T>(), plan)
     }
 
@@ -270,8 +272,8 @@ impl Communicator {
         "assert_eq!(request.wait()?, words[rank]);"
     )]
     pub fn iscatter_values<T: Message + 'static>(&self, values: &[T], root: usize) -> Result<Request<'static, T>> {
-        let (data, lengths) = encode_parts(self.scattered(values, root)?);
-        let plan = async move |all: Values<'_>| all.of::<T>().scatter(data, lengths, root).await;
+        let data = Parcels::new(self.scattered(values, root)?, Parcel::owned);
+        let plan = async move |all: Values<'_>| all.of::<T>().scatter(data, root).await;
         self.start_values(Call::Scatter, size_of::<T>(), plan)
     }
 
@@ -296,15 +298,15 @@ impl Communicator {
     )]
     pub fn alltoall_values<T: Message>(&self, values: &[T]) -> Result<Vec<T>> {
         self.check_len(Call::Alltoall, "the list of values", values.len(), self.size())?;
-        let (data, lengths) = encode_parts(values);
-        let plan = async |all: Values<'_>| all.of::<T>().alltoall(data, lengths).await;
+        let data = Parcels::new(values, Parcel::new);
+        let plan = async |all: Values<'_>| all.of::<T>().alltoall(data).await;
         self.complete_values(Call::Alltoall, size_of_val(values), plan)
     }
 
     /// As [`Communicator::alltoall_values`], with neighbours, of which there are as many as values.
     pub(crate) fn exchange_values<T: Message>(&self, values: &[T], with: &Neighbours) -> Result<Vec<Option<T>>> {
-        let (data, lengths) = encode_parts(values);
-        let plan = async |all: Values<'_>| all.of::<T>().with_neighbours(data, lengths, with).await;
+        let data = Parcels::new(values, Parcel::new);
+        let plan = async |all: Values<'_>| all.of::<T>().with_neighbours(data, with).await;
         self.complete_values(Call::Alltoall, size_of_val(values), plan)
     }
 
@@ -316,8 +318,8 @@ impl Communicator {
     )]
     pub fn ialltoall_values<T: Message + 'static>(&self, values: &[T]) -> Result<Request<'static, Vec<T>>> {
         self.check_len(Call::Alltoall, "the list of values", values.len(), self.size())?;
-        let (data, lengths) = encode_parts(values);
-        let plan = async move |all: Values<'_>| all.of::<T>().alltoall(data, lengths).await;
+        let data = Parcels::new(values, Parcel::owned);
+        let plan = async move |all: Values<'_>| all.of::<T>().alltoall(data).await;
         self.start_values(Call::Alltoall, size_of_val(values), plan)
     }
 }
