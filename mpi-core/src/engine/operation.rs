@@ -30,8 +30,7 @@ pub(crate) struct Completion {
 
 impl Completion {
     /// Of a send.
-    pub(crate) const SENT: Completion =
-        Completion { source: u32::MAX, tag: 0, bytes: 0, mark: Mark::NONE };
+    pub(crate) const SENT: Completion = Completion { source: u32::MAX, tag: 0, bytes: 0, mark: Mark::NONE };
     /// Of a cancelled operation.
     pub(crate) const CANCELLED: Completion = Completion { tag: 1, ..Completion::SENT };
 
