@@ -26,12 +26,10 @@ pub(crate) async fn broadcast(team: Team<'_>, data: WriteSpan<'_>, root: usize) 
 }
 
 async fn by_messages(team: Team<'_>, data: WriteSpan<'_>, root: usize) -> Result<(), Failure> {
-    if team.size() < 3 {
-        return tree(team, data, root).await;
-    }
     match team.agrees(data.len())? {
         Some(true) => by_length(team, data, root).await,
         Some(false) => Ok(()),
+        None if team.size() < 3 => tree(team, data, root).await,
         None if is_announced(data.len(), border(team)) => announced(team, data, root).await,
         None => unannounced(team, data, root).await,
     }
