@@ -49,6 +49,19 @@ fn every_link_leads_somewhere() {
 }
 
 #[test]
+fn what_stands_in_chapters_as_code_is_compiled() {
+    let compiled = text(&root().join("src/lib.rs"));
+    for name in names(&chapters(), ".md") {
+        let chapter = text(&chapters().join(&name));
+        let of_its_own = between(&chapter, "```rust", "```").into_iter().any(|block| {
+            let (kind, code) = block.split_once('\n').unwrap_or_default();
+            kind != ",ignore" && !code.starts_with("{{#include")
+        });
+        assert_eq!(of_its_own, compiled.contains(&format!("docs/book/src/{name}")), "{name} and src/lib.rs");
+    }
+}
+
+#[test]
 fn every_example_is_in_the_book_and_tested() {
     let mut included = BTreeSet::new();
     for name in names(&chapters(), ".md") {

@@ -31,9 +31,20 @@ pub fn test(workspace: &Workspace) -> Result<()> {
         let mut doc = workspace.cargo(&["doc", "--quiet", "--workspace", "--no-deps"]);
         run(doc.env("RUSTDOCFLAGS", "-D warnings"))
     });
+    report.step("book", || book(workspace));
     report.tests("loom", || loom_tests(workspace, "3"));
     report.step("instructions per call", || counted_instructions(workspace));
     report.close()
+}
+
+/// The book, as its readers get it.
+fn book(workspace: &Workspace) -> Result<()> {
+    if !works(Command::new("mdbook").arg("--version")) {
+        println!("skipped: mdbook is not installed (cargo install mdbook)");
+        return Ok(());
+    }
+    let (book, pages) = (workspace.root.join("docs/book"), workspace.target().join("book"));
+    run(Command::new("mdbook").arg("build").arg(book).arg("--dest-dir").arg(pages))
 }
 
 /// The instructions of the calls that must stay short, against the limits kept in the repository.

@@ -14,6 +14,23 @@ use crate::{Communicator, Message, Neighbours, Request, Result};
 trait ValuePlan<R>: AsyncFnOnce(Values<'_>) -> Result<R> {}
 impl<R, P: AsyncFnOnce(Values<'_>) -> Result<R>> ValuePlan<R> for P {}
 
+fn broadcast<T: Message>(value: T, root: usize) -> impl ValuePlan<T> {
+    async move |all: Values<'_>| all.of::<T>().broadcast(value, root).await
+}
+
+fn allreduce<T: Message>(value: T, op: impl Fn(&T, &T) -> T) -> impl ValuePlan<T> {
+    async move |all: Values<'_>| all.of::<T>().allreduce(value, op).await
+}
+
+fn reduce<T: Message>(value: T, op: impl Fn(&T, &T) -> T, root: usize) -> impl ValuePlan<Option<T>> {
+    async move |all: Values<'_>| all.of::<T>().reduce(value, op, root).await
+}
+
+/// With this rank's value, and without.
+fn scan<T: Message>(value: T, op: impl Fn(&T, &T) -> T) -> impl ValuePlan<(T, Option<T>)> {
+    async move |all: Values<'_>| all.of::<T>().scan(value, op).await
+}
+
 impl Communicator {
     /// The blocking form of a collective of values.
     fn complete_values<R>(&self, call: Call, size: usize, plan: impl ValuePlan<R>) -> Result<R> {
@@ -61,9 +78,7 @@ impl Communicator {
     )]
     pub fn bcast_value<T: Message>(&self, value: T, root: usize) -> Result<T> {
         self.check_root(Call::Broadcast, root)?;
-        self.complete_values(Call::Broadcast, size_of::<T>(), async |all: Values<'_>| {
-            all.of::<T>().broadcast(value, root).await
-        })
+        self.complete_values(Call::Broadcast, size_of::<T>(), broadcast(value, root))
     }
 
     /// As [`Communicator::bcast_value`], without waiting.
@@ -74,9 +89,7 @@ impl Communicator {
     )]
     pub fn ibcast_value<T: Message + 'static>(&self, value: T, root: usize) -> Result<Request<'static, T>> {
         self.check_root(Call::Broadcast, root)?;
-        self.start_values(Call::Broadcast, size_of::<T>(), async move |all: Values<'_>| {
-            all.of::<T>().broadcast(value, root).await
-        })
+        self.start_values(Call::Broadcast, size_of::<T>(), broadcast(value, root))
     }
 
     /// The value that `op` makes of all ranks' values, in rank order, on all.
@@ -88,9 +101,7 @@ impl Communicator {
         "assert_eq!(world.allreduce_value(rank.to_string(), join)?, \"012\");"
     )]
     pub fn allreduce_value<T: Message>(&self, value: T, op: impl Fn(&T, &T) -> T) -> Result<T> {
-        self.complete_values(Call::Allreduce, size_of::<T>(), async |all: Values<'_>| {
-            all.of::<T>().allreduce(value, op).await
-        })
+        self.complete_values(Call::Allreduce, size_of::<T>(), allreduce(value, op))
     }
 
     /// As [`Communicator::allreduce_value`], without waiting.
@@ -104,9 +115,7 @@ impl Communicator {
         value: T,
         op: impl Fn(&T, &T) -> T + 'static,
     ) -> Result<Request<'static, T>> {
-        self.start_values(Call::Allreduce, size_of::<T>(), async move |all: Values<'_>| {
-            all.of::<T>().allreduce(value, op).await
-        })
+        self.start_values(Call::Allreduce, size_of::<T>(), allreduce(value, op))
     }
 
     /// As [`Communicator::allreduce_value`], at `root` only.
@@ -118,9 +127,7 @@ impl Communicator {
     )]
     pub fn reduce_value<T: Message>(&self, value: T, op: impl Fn(&T, &T) -> T, root: usize) -> Result<Option<T>> {
         self.check_root(Call::Reduce, root)?;
-        self.complete_values(Call::Reduce, size_of::<T>(), async |all: Values<'_>| {
-            all.of::<T>().reduce(value, op, root).await
-        })
+        self.complete_values(Call::Reduce, size_of::<T>(), reduce(value, op, root))
     }
 
     /// As [`Communicator::reduce_value`], without waiting.
@@ -135,9 +142,7 @@ impl Communicator {
         root: usize,
     ) -> Result<Request<'static, Option<T>>> {
         self.check_root(Call::Reduce, root)?;
-        self.start_values(Call::Reduce, size_of::<T>(), async move |all: Values<'_>| {
-            all.of::<T>().reduce(value, op, root).await
-        })
+        self.start_values(Call::Reduce, size_of::<T>(), reduce(value, op, root))
     }
 
     /// The value that `op` makes of the values of the ranks up to this one.
@@ -148,8 +153,7 @@ impl Communicator {
         "assert_eq!(world.scan_value(rank, op::sum)?, [0, 1, 3][rank]);"
     )]
     pub fn scan_value<T: Message>(&self, value: T, op: impl Fn(&T, &T) -> T) -> Result<T> {
-        let both = async |all: Values<'_>| all.of::<T>().scan(value, op).await;
-        Ok(self.complete_values(Call::Scan, size_of::<T>(), both)?.0)
+        Ok(self.complete_values(Call::Scan, size_of::<T>(), scan(value, op))?.0)
     }
 
     /// As [`Communicator::scan_value`], without waiting.
@@ -162,8 +166,7 @@ impl Communicator {
         value: T,
         op: impl Fn(&T, &T) -> T + 'static,
     ) -> Result<Request<'static, T>> {
-        let both = async move |all: Values<'_>| all.of::<T>().scan(value, op).await;
-        Ok(self.start_values(Call::Scan, size_of::<T>(), both)?.map(|both| both.0))
+        Ok(self.start_values(Call::Scan, size_of::<T>(), scan(value, op))?.map(|both| both.0))
     }
 
     /// The value that `op` makes of the values of the ranks before this one; none at rank 0.
@@ -174,8 +177,7 @@ impl Communicator {
         "assert_eq!(world.exscan_value(rank, op::sum)?, [None, Some(0), Some(1)][rank]);"
     )]
     pub fn exscan_value<T: Message>(&self, value: T, op: impl Fn(&T, &T) -> T) -> Result<Option<T>> {
-        let both = async |all: Values<'_>| all.of::<T>().scan(value, op).await;
-        Ok(self.complete_values(Call::Scan, size_of::<T>(), both)?.1)
+        Ok(self.complete_values(Call::Scan, size_of::<T>(), scan(value, op))?.1)
     }
 
     /// As [`Communicator::exscan_value`], without waiting.
@@ -188,8 +190,7 @@ impl Communicator {
         value: T,
         op: impl Fn(&T, &T) -> T + 'static,
     ) -> Result<Request<'static, Option<T>>> {
-        let both = async move |all: Values<'_>| all.of::<T>().scan(value, op).await;
-        Ok(self.start_values(Call::Scan, size_of::<T>(), both)?.map(|both| both.1))
+        Ok(self.start_values(Call::Scan, size_of::<T>(), scan(value, op))?.map(|both| both.1))
     }
 
     /// All ranks' values at `root`, in rank order. Gathering vectors gathers parts of any length.
