@@ -34,6 +34,7 @@ pub fn test(workspace: &Workspace) -> Result<()> {
     report.step("book", || book(workspace));
     report.tests("loom", || loom_tests(workspace, "3"));
     report.step("instructions per call", || counted_instructions(workspace));
+    report.step("debug and release ranks in one job", || mixed_job(workspace));
     report.close()
 }
 
@@ -56,6 +57,16 @@ fn counted_instructions(workspace: &Workspace) -> Result<()> {
     let limits = workspace.root.join("bench/instructions.json");
     let run_bench = ["run", "--quiet", "--release", "--package", "mpi-bench", "--bin", "mpi-bench", "--"];
     run(workspace.cargo(&run_bench).args(["instructions", "--check"]).arg(limits))
+}
+
+/// A rank that says of what type its messages are, and one that does not: all kinds of values, and sums of them.
+fn mixed_job(workspace: &Workspace) -> Result<()> {
+    run(&mut workspace.cargo(&["build", "--quiet", "--release", "--package", "mpi-bench", "--bin", "mpi-bench"]))?;
+    let program = |profile: &str| workspace.target().join(profile).join("mpi-bench");
+    let benchmark = ["abstraction", "--sizes", "8,64K", "--seconds", "0.01"];
+    let mut job = Command::new(workspace.target().join("debug/mpiexec"));
+    job.args(["--timeout", "120", "-n", "1"]).arg(program("debug")).args(benchmark);
+    run(job.args([":", "-n", "1"]).arg(program("release")).args(benchmark))
 }
 
 fn workspace_tests(workspace: &Workspace) -> Command {
