@@ -14,7 +14,7 @@
 use std::cell::{Cell, OnceCell};
 
 use bytemuck::Zeroable;
-use rwmpi_transport::{ReadSpan, RemoteAddress, SharedWord, WriteSpan};
+use rwmpi_transport::{ReadSpan, RemoteAddress, SharedPart, SharedWord, WriteSpan};
 
 use super::alltoall::send_to_all;
 use super::published::Told;
@@ -58,9 +58,11 @@ pub(crate) struct Shelves {
 
 struct Shelf {
     peer: u32,
-    address: RemoteAddress,
+    memory: SharedPart,
     halves: [Half; 2],
     left: SharedWord,
+    /// The last collective for which it has been seen stamped.
+    seen: Cell<u64>,
 }
 
 struct Half {
@@ -76,7 +78,7 @@ pub(crate) struct Retired {
 }
 
 /// One collective's use of the shelves.
-pub(crate) struct Turn<'a> {
+pub(crate) struct Round<'a> {
     team: Team<'a>,
     shelves: &'a Shelves,
     number: u64,
@@ -98,10 +100,10 @@ impl<'a> Team<'a> {
     /// ask; those whose data are short need not ask, and learn it from the shelves. `None`: there are none.
     pub(super) fn agrees(self, len: usize) -> Result<Option<bool>, Failure> {
         let Some(shelves) = self.shelves(0)? else { return Ok(None) };
-        let turn = shelves.announce(self, len as u64)?;
+        let round = shelves.announce(self, len as u64)?;
         let mut other = None;
         for rank in (0..self.size()).filter(|&rank| rank != self.rank) {
-            let said = turn.said(rank)?;
+            let said = round.said(rank)?;
             if other.is_none() && said != (LONG, len as u64) {
                 other = Some((self.peers[rank], said.1));
             }
@@ -141,17 +143,21 @@ impl<'a> Team<'a> {
 impl Shelf {
     /// `None` if the memory is not shared, or not as long as a shelf.
     fn new(team: Team<'_>, peer: u32, address: RemoteAddress) -> Option<Shelf> {
-        if address.len != SHELF as u64 {
-            return None;
-        }
-        let mut engine = team.process.engine();
-        let mut word = |offset| engine.shared_word(peer, &address, offset);
-        let mut half = |which| {
+        let memory = team.process.engine().shared_part(peer, &address).filter(|memory| memory.len() == SHELF)?;
+        let half = |which| {
             let start = Shelves::start(which);
-            Some(Half { stamp: word(start + STAMP)?, len: word(start + LEN)? })
+            Some(Half { stamp: memory.word(start + STAMP)?, len: memory.word(start + LEN)? })
         };
-        let halves = [half(0)?, half(1)?];
-        Some(Shelf { peer, address, halves, left: word(0)? })
+        Some(Shelf { peer, memory, halves: [half(0)?, half(1)?], left: memory.word(0)?, seen: Cell::new(0) })
+    }
+
+    /// A part of it.
+    ///
+    /// # Panics
+    /// If it reaches beyond the end: what has more than [`CAPACITY`] bytes is not put on shelves.
+    #[inline]
+    fn part(&self, place: usize, len: usize) -> SharedPart {
+        self.memory.part(place, len).expect("a part of the shelf")
     }
 
     fn half(&self, number: u64) -> &Half {
@@ -174,9 +180,9 @@ impl Shelves {
         &'a self,
         team: Team<'a>,
         parts: impl Iterator<Item = ReadSpan<'s>> + Clone,
-    ) -> Result<Turn<'a>, Failure> {
-        let turn = self.turn(team)?;
-        let number = turn.number;
+    ) -> Result<Round<'a>, Failure> {
+        let round = self.next_round(team)?;
+        let number = round.number;
         let mine = &self.shelves[team.rank];
         let half = mine.half(number);
         let mut engine = team.process.engine();
@@ -186,39 +192,41 @@ impl Shelves {
             let len = parts.clone().map(|part| part.len()).sum();
             let mut place = Self::data(number, len);
             for part in parts {
-                engine.write_published(&mine.address, place, part)?;
+                engine.write_shared(mine.part(place, part.len()), part);
                 place += part.len();
             }
             len as u64
         };
         engine.set_word(half.len, u64::from(team.mark.word()) << 32 | says, &[]);
         engine.set_word(half.stamp, number, team.peers);
-        Ok(turn)
+        mine.seen.set(number);
+        Ok(round)
     }
 
     /// Says on this rank's shelf how long its data are, which go another way.
-    fn announce<'a>(&'a self, team: Team<'a>, len: u64) -> Result<Turn<'a>, Failure> {
-        let turn = self.turn(team)?;
+    fn announce<'a>(&'a self, team: Team<'a>, len: u64) -> Result<Round<'a>, Failure> {
+        let round = self.next_round(team)?;
         let mine = &self.shelves[team.rank];
-        let half = mine.half(turn.number);
+        let half = mine.half(round.number);
         let mut engine = team.process.engine();
-        let place = Self::data(turn.number, size_of::<u64>());
-        engine.write_published(&mine.address, place, ReadSpan::from(bytemuck::bytes_of(&len)))?;
+        let said = ReadSpan::from(bytemuck::bytes_of(&len));
+        engine.write_shared(mine.part(Self::data(round.number, said.len()), said.len()), said);
         engine.set_word(half.len, LONG, &[]);
-        engine.set_word(half.stamp, turn.number, team.peers);
-        Ok(turn)
+        engine.set_word(half.stamp, round.number, team.peers);
+        mine.seen.set(round.number);
+        Ok(round)
     }
 
     /// The next use of the shelves, once this rank's half for it is free.
     #[inline]
-    fn turn<'a>(&'a self, team: Team<'a>) -> Result<Turn<'a>, Failure> {
+    fn next_round<'a>(&'a self, team: Team<'a>) -> Result<Round<'a>, Failure> {
         let number = self.count.get() + 1;
         self.count.set(number);
-        let turn = Turn { team, shelves: self, number };
+        let round = Round { team, shelves: self, number };
         if number > 2 {
-            (0..team.size()).try_for_each(|rank| turn.wait(rank, number - 1))?;
+            (0..team.size()).try_for_each(|rank| round.wait(rank, number - 1))?;
         }
-        Ok(turn)
+        Ok(round)
     }
 
     /// Leaves the others' shelves, and gives the own one to the process, to be reused when all others have left it.
@@ -241,7 +249,7 @@ impl Retired {
     }
 }
 
-impl Turn<'_> {
+impl Round<'_> {
     /// Waits until `rank` has put its data up; their length, unless it is in trouble.
     pub(super) fn see(&self, rank: usize) -> Result<Option<usize>, Failure> {
         self.wait(rank, self.number)?;
@@ -266,9 +274,9 @@ impl Turn<'_> {
             let (source, tag, bytes, capacity) = (self.team.peers[rank], self.team.tag, put as u64, len as u64);
             return self.team.check(Err(Failure::Truncated { source, tag, bytes, capacity }), capacity);
         }
-        let shelf = &self.shelves.shelves[rank];
-        let place = Shelves::data(self.number, len) + offset;
-        self.team.process.engine().read_published(shelf.peer, &shelf.address, place, into)
+        let part = self.shelves.shelves[rank].part(Shelves::data(self.number, len) + offset, into.len());
+        self.team.process.engine().read_shared(part, into);
+        Ok(())
     }
 
     /// Waits until `rank` has put something up: its word in place of a length, and how long its data are, here or elsewhere.
@@ -280,16 +288,15 @@ impl Turn<'_> {
         let word = engine.word(shelf.half(self.number).len) & NOTHING;
         let mut len = if word == NOTHING { 0 } else { word };
         if word == LONG {
-            let place = Shelves::data(self.number, size_of::<u64>());
             let into = WriteSpan::from(bytemuck::bytes_of_mut(&mut len));
-            engine.read_published(shelf.peer, &shelf.address, place, into)?;
+            engine.read_shared(shelf.part(Shelves::data(self.number, into.len()), into.len()), into);
         }
         Ok((word, len))
     }
 
     /// Waits until all have come as far.
     pub(super) fn meet(&self) -> Result<(), Failure> {
-        (0..self.team.size()).try_for_each(|rank| self.see(rank).map(drop))
+        (0..self.team.size()).filter(|&rank| rank != self.team.rank).try_for_each(|rank| self.see(rank).map(drop))
     }
 
     /// Combines what all ranks have put up, in rank order.
@@ -306,9 +313,19 @@ impl Turn<'_> {
     }
 
     /// Waits until `rank` has stamped its shelf for collective `number`.
+    #[inline]
     fn wait(&self, rank: usize, number: u64) -> Result<(), Failure> {
-        let process = self.team.process;
         let shelf = &self.shelves.shelves[rank];
+        if shelf.seen.get() >= number {
+            return Ok(());
+        }
+        self.look_for(shelf, number)?;
+        shelf.seen.set(number);
+        Ok(())
+    }
+
+    fn look_for(&self, shelf: &Shelf, number: u64) -> Result<(), Failure> {
+        let process = self.team.process;
         let stamp = shelf.half(number).stamp;
         // Patient once only: later, others are to be served in between.
         let patience = process.looks(&process.engine());
