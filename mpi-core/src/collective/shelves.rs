@@ -271,7 +271,7 @@ impl Round<'_> {
         let Some(put) = self.see(rank)? else { return Ok(()) };
         if put != len {
             let put = self.said(rank)?.1;
-            let (source, tag, bytes, capacity) = (self.team.peers[rank], self.team.tag, put as u64, len as u64);
+            let (source, tag, bytes, capacity) = (self.team.peers[rank], self.team.tag, put, len as u64);
             return self.team.check(Err(Failure::Truncated { source, tag, bytes, capacity }), capacity);
         }
         let part = self.shelves.shelves[rank].part(Shelves::data(self.number, len) + offset, into.len());

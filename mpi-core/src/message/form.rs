@@ -113,8 +113,8 @@ impl Form<String> {
             let mut text = String::new();
             text.try_reserve_exact(len).ok().map(|()| text)
         },
-        // SAFETY: what is behind the text is no text yet.
         room: |text| {
+            // SAFETY: what is behind the text is no text yet, and only that is handed out.
             let room = unsafe { text.as_mut_vec() }.spare_capacity_mut();
             // SAFETY: bytes that need not be initialised.
             unsafe { std::slice::from_raw_parts_mut(room.as_mut_ptr().cast(), room.len()) }
