@@ -1,7 +1,7 @@
 //! What the examples of rsmpi show, in a function each: <https://github.com/rsmpi/rsmpi/tree/main/examples>.
 
 use rwmpi::prelude::*;
-use rwmpi::{Cartesian, Group};
+use rwmpi::{Cartesian, Direction, Group};
 
 fn main() -> rwmpi::Result<()> {
     let universe = rwmpi::init()?;
@@ -124,6 +124,16 @@ pub fn communicators(world: &Communicator) -> rwmpi::Result<()> {
 
 /// cartesian.
 pub fn grids(world: &Communicator) -> rwmpi::Result<()> {
+    if world.size() >= 4
+        && let Some(grid) = world.grid([2, 2], [false, true])?
+    {
+        let [x, y] = grid.place();
+        let (column, row) = (grid.subgrid(&[true, false])?, grid.subgrid(&[false, true])?);
+        assert_eq!((column.size(), column.rank(), row.size(), row.rank()), (2, x, 2, y));
+        // The first dimension ends, the second one does not.
+        assert_eq!(grid.neighbour(Direction::Up(0))?, (x == 0).then_some(grid.rank_at([1, y])?));
+        assert_eq!(grid.neighbour(Direction::Up(1))?, Some(grid.rank_at([x, 1 - y])?));
+    }
     let ring = world.create_cartesian(&Cartesian::new(&[world.size()], &[true])?)?.expect("there is room for all");
     let (left, right) = ring.shift(0, 1)?;
     let mut heard = [0];

@@ -36,11 +36,12 @@ const KINDS: [(&str, [&str; 2], [&str; 2]); 5] = [
 ];
 
 /// Calls with a type, and the same with bytes: the first may take no more instructions than the second but for this share.
-const TYPED: [[&str; 2]; 4] = [
+const TYPED: [[&str; 2]; 5] = [
     ["send", "send of bytes"],
     ["receive", "receive of bytes"],
     ["send of a derived type", "send of bytes"],
     ["receive of a derived type", "receive of bytes"],
+    ["send of a value", "send of bytes"],
 ];
 const PENALTY: f64 = 0.01;
 

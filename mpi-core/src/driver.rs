@@ -8,10 +8,10 @@ use std::cell::RefCell;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
-use std::thread;
+use std::thread::{self, ThreadId};
 use std::time::Duration;
 
-use rwmpi_transport::Backoff;
+use rwmpi_transport::{Backoff, Bell};
 
 use crate::Communicator;
 use crate::process::Process;
@@ -60,24 +60,38 @@ impl Drop for Driving<'_> {
 }
 
 /// Whether the future is to be polled.
-#[derive(Default)]
-struct Woken(Mutex<bool>);
+struct Woken {
+    flag: Mutex<bool>,
+    /// The thread that polls; others ring, since it may sleep.
+    driver: ThreadId,
+    bell: Option<Bell>,
+}
 
 impl Woken {
+    fn new(process: &Process) -> Self {
+        // Without a bell, for which there was no descriptor, a sleeping rank looks once in a second.
+        Woken { flag: Mutex::default(), driver: thread::current().id(), bell: process.engine().bell().ok() }
+    }
+
     fn set(&self, woken: bool) -> bool {
-        std::mem::replace(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner), woken)
+        std::mem::replace(&mut *self.flag.lock().unwrap_or_else(PoisonError::into_inner), woken)
     }
 }
 
 impl Wake for Woken {
     fn wake(self: Arc<Self>) {
-        self.set(true);
+        if !self.set(true)
+            && thread::current().id() != self.driver
+            && let Some(bell) = &self.bell
+        {
+            bell.ring();
+        }
     }
 }
 
 impl Communicator {
     /// Runs a future to its end while this rank makes progress: requests, and whatever is made of them. The future may wait for other
-    /// things, too, but a rank that has long had nothing to do looks for these once in a second only.
+    /// things, too: a rank that sleeps is woken by its waker, from any thread.
     ///
     /// ```
     /// # extern crate rwmpi_core as rwmpi;
@@ -97,7 +111,7 @@ impl Communicator {
     /// ```
     pub fn block_on<R>(&self, future: impl Future<Output = R>) -> R {
         let process = self.process();
-        let woken = Arc::new(Woken::default());
+        let woken = Arc::new(Woken::new(process));
         let waker = Waker::from(woken.clone());
         let mut context = Context::from_waker(&waker);
         let mut future = pin!(future);

@@ -35,6 +35,24 @@ pub struct RankRange {
 }
 
 /// An ordered set of processes; a process's place in it is its rank (MPI-5.0 section 7.3). Cheap to clone.
+///
+#[doc = example!(4
+    "use rwmpi::{Comparison, Group, RankRange};"
+    ""
+    "let all = world.group();"
+    "let (front, back) = (all.incl(&[0, 1])?, all.incl(&[3, 2])?);"
+    "assert_eq!((front.size(), front.rank()), (2, (rank < 2).then_some(rank)));"
+    "assert_eq!(back.translate_ranks(&[0, 1], &all)?, [Some(3), Some(2)]);"
+    "assert_eq!(back.translate(0, &front)?, None);"
+    "assert_eq!(front.union(&back).compare(&all), Comparison::Similar);"
+    "assert_eq!(all.intersection(&front), front);"
+    "assert_eq!(all.difference(&front), all.excl(&[0, 1])?);"
+    "assert_eq!(front.intersection(&back), Group::empty());"
+    "let even = [RankRange { first: 0, last: 3, stride: 2 }];"
+    "assert_eq!(all.range_incl(&even)?.union(&all.range_excl(&even)?).compare(all), Comparison::Similar);"
+    "// Those who belong to a group can have a communicator."
+    "assert_eq!(world.create(&front)?.is_some(), rank < 2);"
+)]
 #[derive(Clone, Debug)]
 pub struct Group {
     peers: Rc<[u32]>,

@@ -6,6 +6,23 @@ use crate::Result;
 use crate::error::{Error, ErrorClass};
 
 /// Key-value pairs in the order in which their keys were first set.
+///
+/// ```
+/// # fn main() -> rwmpi_core::Result<()> {
+/// use rwmpi_core::Info;
+///
+/// let mut hints = Info::new();
+/// hints.set("striping_factor", "4")?;
+/// hints.set("access_style", "read_once")?;
+/// assert_eq!(hints.get("striping_factor")?, Some("4"));
+/// assert_eq!((hints.len(), hints.key(1)?), (2, "access_style"));
+/// hints.delete("striping_factor")?;
+/// assert!(hints.iter().eq([("access_style", "read_once")]) && !hints.is_empty());
+/// assert!(hints.set("", "no key").is_err());
+/// // How the program was started.
+/// assert_eq!(Info::environment(Some(4), None).get("maxprocs")?, Some("4"));
+/// # Ok(()) }
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Info {
     pairs: Vec<(String, String)>,

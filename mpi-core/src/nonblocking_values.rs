@@ -9,6 +9,7 @@ use std::rc::Rc;
 use crate::activity::{Call, Target};
 use crate::engine::{OperationId, Scattered, Sink};
 use crate::error::{Error, ErrorClass};
+use crate::message::decoded;
 use crate::request::InFlight;
 use crate::values::value;
 use crate::{Communicator, Destination, Message, Request, Result, Source, Status, TagSelector};
@@ -39,11 +40,11 @@ impl Communicator {
         tag: i32,
     ) -> Result<Request<'static>> {
         let (call, destination) = (Call::Send, destination.into());
-        let bytes = self.encode(call, value)?;
+        let parcel = self.parcel(call, value)?;
         let Some(peer) = self.checked_destination(call, destination, tag)? else {
             return Ok(Request::done(Ok(Status::EMPTY)));
         };
-        let (context, target, bytes) = (self.context(), Target::send(destination, tag), bytes.bytes());
+        let (context, target, bytes) = (self.context(), Target::send(destination, tag), parcel.bytes());
         let mut engine = self.process().enter(call, target, context, bytes.len());
         engine.mark(T::mark());
         let started = engine.start_buffered_send(peer, context, tag as u32, bytes.into());
@@ -133,7 +134,7 @@ impl<T: Message> Receiving<T> {
         let (communicator, call) = (&self.communicator, Call::Receive);
         let completion = communicator.process().wait(id).map_err(communicator.failed(call))?;
         value::<T>(&completion).map_err(communicator.failed(call))?;
-        if completion.cancelled {
+        if completion.is_cancelled() {
             let what = "the receive has been cancelled: there is no value".to_string();
             return Err(Error::argument(ErrorClass::Request, communicator, call, what));
         }
@@ -142,7 +143,10 @@ impl<T: Message> Receiving<T> {
             return Err(communicator.no_room(completion.bytes));
         }
         let status = Status::new(communicator, completion);
-        Ok((communicator.decode(call, &arrived, status.source())?, status))
+        match decoded(&arrived) {
+            Ok(value) => Ok((value, status)),
+            Err(error) => Err(communicator.not_decoded::<T>(call, arrived.len(), status.source(), &error)),
+        }
     }
 }
 

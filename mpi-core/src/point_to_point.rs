@@ -9,12 +9,13 @@ use rwmpi_transport::{ReadSpan, WriteSpan};
 
 use crate::activity::{Call, Target};
 use crate::buffer::{read_span, staged, write_span};
-use crate::engine::{self, Completion, Outcome, SendMode};
+use crate::engine::{self, Completion, SendMode};
 use crate::error::{Error, ErrorClass};
-use crate::scope::Check;
+use crate::message::Place;
 use crate::staged::{Incoming, Outgoing, Staged, checked};
+use crate::values::value;
 use crate::waiting::Awaited;
-use crate::{Communicator, Datatype, Destination, Mark, Request, Result, Scope, Source, Status, TagSelector};
+use crate::{Communicator, Datatype, Destination, Mark, Message, Request, Result, Scope, Source, Status, TagSelector};
 
 /// A message that [`Communicator::matched_probe`] has taken: nobody but its holder can receive it (MPI-5.0 section 3.8.2).
 #[must_use = "the message is lost unless it is received"]
@@ -209,46 +210,78 @@ impl Communicator {
         source: impl Into<Source>,
         tag: impl Into<TagSelector>,
     ) -> Result<Status> {
-        self.receive(buffer, source.into(), tag.into(), checked::<T>)
-    }
-
-    /// As [`Communicator::recv`], with another look at what has arrived.
-    #[inline(always)]
-    pub(crate) fn receive<T: Datatype>(
-        &self,
-        buffer: &mut [T],
-        source: Source,
-        tag: TagSelector,
-        check: Check,
-    ) -> Result<Status> {
         let mut incoming = Incoming::new(buffer);
         // SAFETY: the receive has completed when the call returns, and the slice is borrowed until then.
         let span = unsafe { write_span(incoming.bytes()) };
-        match self.receive_span(span, source, tag)? {
-            Some(outcome) => self.arrived(outcome, check, incoming),
+        match self.receive_span(span, source.into(), tag.into())? {
+            Some(completion) => self.arrived(completion, incoming),
             None => Ok(Status::EMPTY),
         }
     }
 
     /// The same for all types; `None`: from nobody.
     #[inline(always)]
-    fn receive_span(&self, span: WriteSpan<'static>, source: Source, tag: TagSelector) -> Result<Option<Outcome>> {
+    fn receive_span(&self, span: WriteSpan<'static>, source: Source, tag: TagSelector) -> Result<Option<Completion>> {
         let call = Call::Receive;
         let Some(pattern) = self.checked_pattern(call, source, tag, self.context())? else { return Ok(None) };
         let engine = self.process().enter(call, Target::receive(source, tag), pattern.context, span.len());
-        Ok(Some(self.process().receive(engine, pattern, span)))
+        match self.process().receive(engine, pattern, span) {
+            Ok(completion) => Ok(Some(completion)),
+            Err(failure) => Err(self.failed(call)(failure)),
+        }
     }
 
-    /// What came of a receive that has completed.
+    /// A receive of elements has completed.
     #[inline(always)]
-    fn arrived<T: Datatype>(&self, outcome: Outcome, check: Check, mut incoming: Incoming<'_, T>) -> Result<Status> {
-        let arrived = |completion: Completion| {
-            check(&completion)?;
-            incoming.arrived(completion.bytes).map(|()| completion)
-        };
-        match outcome.and_then(arrived) {
-            Ok(completion) => Ok(Status::new(self, completion)),
+    fn arrived<T: Datatype>(&self, completion: Completion, mut incoming: Incoming<'_, T>) -> Result<Status> {
+        match checked::<T>(&completion).and_then(|()| incoming.arrived(completion.bytes)) {
+            Ok(()) => Ok(Status::new(self, completion)),
             Err(failure) => Err(self.failed(Call::Receive)(failure)),
+        }
+    }
+
+    /// Receives a value in its place.
+    #[inline(always)]
+    pub(crate) fn receive_value<T: Message>(
+        &self,
+        mut place: Place<T>,
+        source: Source,
+        tag: TagSelector,
+    ) -> Result<(T, Status)> {
+        let span = place.span();
+        // SAFETY: the receive has completed when the call returns, and the place stays where it is until then.
+        let span = unsafe { WriteSpan::new(span.start(), span.len()) };
+        match self.receive_span(span, source, tag)? {
+            Some(completion) => self.landed(completion, place),
+            None => Err(self.no_value::<T>()),
+        }
+    }
+
+    /// As [`Communicator::receive_value`], of a message that a matched probe has taken.
+    pub(crate) fn receive_matched_value<T: Message>(
+        &self,
+        mut place: Place<T>,
+        message: MatchedMessage,
+    ) -> Result<(T, Status)> {
+        let span = place.span();
+        // SAFETY: as in `receive_value`.
+        let span = unsafe { WriteSpan::new(span.start(), span.len()) };
+        let started = self.process().engine().start_matched_receive(message.message, span.into());
+        let received = started.and_then(|id| self.process().wait(id));
+        self.landed(received.map_err(self.failed(Call::Receive))?, place)
+    }
+
+    /// The value that a receive which has completed has brought.
+    #[inline(always)]
+    fn landed<T: Message>(&self, completion: Completion, place: Place<T>) -> Result<(T, Status)> {
+        if let Err(failure) = value::<T>(&completion) {
+            return Err(self.failed(Call::Receive)(failure));
+        }
+        let (bytes, status) = (completion.bytes as usize, Status::new(self, completion));
+        // SAFETY: a blocking receive that has not failed has written as many bytes as it says.
+        match unsafe { place.value(bytes) } {
+            Ok(value) => Ok((value, status)),
+            Err(error) => Err(self.not_decoded::<T>(Call::Receive, bytes, status.source(), &error)),
         }
     }
 
@@ -507,21 +540,11 @@ impl Communicator {
         "assert_eq!(data, [7]);"
     )]
     pub fn matched_recv<T: Datatype>(&self, buffer: &mut [T], message: MatchedMessage) -> Result<Status> {
-        self.receive_matched(buffer, message, checked::<T>)
-    }
-
-    /// As [`Communicator::matched_recv`], with another look at what has arrived.
-    pub(crate) fn receive_matched<T: Datatype>(
-        &self,
-        buffer: &mut [T],
-        message: MatchedMessage,
-        check: Check,
-    ) -> Result<Status> {
         let mut incoming = Incoming::new(buffer);
         // SAFETY: the receive has completed when the call returns, and the slice is borrowed until then.
         let span = unsafe { write_span(incoming.bytes()) };
         let started = self.process().engine().start_matched_receive(message.message, span.into());
-        let outcome = started.and_then(|id| self.process().wait(id));
-        self.arrived(outcome, check, incoming)
+        let received = started.and_then(|id| self.process().wait(id));
+        self.arrived(received.map_err(self.failed(Call::Receive))?, incoming)
     }
 }

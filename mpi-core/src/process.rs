@@ -202,7 +202,13 @@ impl Process {
     }
 
     /// Waits for an operation and forgets it: whatever the outcome, nobody touches its buffer any more.
+    #[inline]
     pub(crate) fn wait(&self, id: OperationId) -> Outcome {
+        let completed = self.engine().collect(id);
+        completed.unwrap_or_else(|| self.wait_on(id))
+    }
+
+    fn wait_on(&self, id: OperationId) -> Outcome {
         self.engine().detach_local(id);
         let waited = self.wait_for_awaited(Awaited::Operation(id), || self.engine().collect(id));
         waited.unwrap_or_else(|failure| Err(self.engine().give_up(id, failure)))

@@ -52,6 +52,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     }
 
     /// Takes charge of an operation whose buffer, and what is staged for it, is borrowed for `'scope`.
+    #[inline]
     pub(crate) fn adopt(
         &'scope self,
         communicator: &Communicator,
@@ -82,6 +83,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         })
     }
 
+    #[inline]
     fn list(&'scope self, pending: Pending) -> Request<'scope> {
         let mut list = self.pending.borrow_mut();
         if list.capacity() == 0 {
@@ -105,6 +107,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
 
 impl Pending {
     /// Waits for it; then it must be forgotten.
+    #[inline]
     pub(crate) fn wait(&self) -> Result<Status> {
         let process = self.communicator.process();
         let outcome = match self.flight {
@@ -124,14 +127,19 @@ impl Pending {
     }
 
     fn status(&self, outcome: std::result::Result<Completion, Failure>) -> Result<Status> {
-        let status = |completion: Completion| {
-            (self.check)(&completion)?;
-            if let Some(staged) = &self.staged {
-                staged.borrow_mut().arrived(completion.bytes)?;
-            }
-            Ok(Status::new(&self.communicator, completion))
-        };
-        outcome.and_then(status).map_err(self.communicator.failed(self.call))
+        match outcome.and_then(|completion| self.arrived(completion).map(|()| completion)) {
+            Ok(completion) => Ok(Status::new(&self.communicator, completion)),
+            Err(failure) => Err(self.communicator.failed(self.call)(failure)),
+        }
+    }
+
+    #[inline]
+    fn arrived(&self, completion: Completion) -> std::result::Result<(), Failure> {
+        (self.check)(&completion)?;
+        match &self.staged {
+            Some(staged) => staged.borrow_mut().arrived(completion.bytes),
+            None => Ok(()),
+        }
     }
 
     /// Where it is waited for.

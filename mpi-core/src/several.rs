@@ -4,20 +4,29 @@ use rwmpi_transport::Backoff;
 
 use crate::{Request, Result};
 
+/// An example that waits for two receives, in a scope.
+macro_rules! example_of_two {
+    ($($line:literal)*) => {
+        example!(1
+            "let mut data = [[0; 2]; 2];"
+            "rwmpi::scope(|s| {"
+            "    let mut requests = Vec::new();"
+            "    for (tag, data) in data.iter_mut().enumerate() {"
+            "        requests.push(world.irecv(s, data, 0, tag as i32)?);"
+            "    }"
+            "    world.buffered_send(&[1, 1], 0, 1)?;"
+            "    world.buffered_send(&[2, 2], 0, 0)?;"
+            $($line)*
+            "    Ok(())"
+            "})?;"
+            "assert_eq!(data, [[2, 2], [1, 1]]);"
+        )
+    };
+}
+
 /// Waits for all of them (MPI_Waitall). After an error those behind it are dropped.
-#[doc = example!(1
-    "let mut data = [[0; 2]; 2];"
-    "rwmpi::scope(|s| {"
-    "    let mut requests = Vec::new();"
-    "    for (tag, data) in data.iter_mut().enumerate() {"
-    "        requests.push(world.irecv(s, data, 0, tag as i32)?);"
-    "    }"
-    "    world.buffered_send(&[1, 1], 0, 1)?;"
-    "    world.buffered_send(&[2, 2], 0, 0)?;"
+#[doc = example_of_two!(
     "    assert_eq!(rwmpi::wait_all(requests)?[1].tag(), Some(1));"
-    "    Ok(())"
-    "})?;"
-    "assert_eq!(data, [[2, 2], [1, 1]]);"
 )]
 pub fn wait_all<'scope, T>(requests: impl IntoIterator<Item = Request<'scope, T>>) -> Result<Vec<T>> {
     requests.into_iter().map(Request::wait).collect()
@@ -25,21 +34,10 @@ pub fn wait_all<'scope, T>(requests: impl IntoIterator<Item = Request<'scope, T>
 
 /// Waits until one has completed; gives its place and result, and takes it out of the list (MPI_Waitany). `None` for an empty
 /// list. Requests of different types are waited for together by way of [`Request::map`].
-#[doc = example!(1
-    "let mut data = [[0; 2]; 2];"
-    "rwmpi::scope(|s| {"
-    "    let mut requests = Vec::new();"
-    "    for (tag, data) in data.iter_mut().enumerate() {"
-    "        requests.push(world.irecv(s, data, 0, tag as i32)?);"
-    "    }"
-    "    world.buffered_send(&[1, 1], 0, 1)?;"
-    "    world.buffered_send(&[2, 2], 0, 0)?;"
+#[doc = example_of_two!(
     "    while let Some((_, status)) = rwmpi::wait_any(&mut requests)? {"
     "        assert_eq!(status.source(), Some(0));"
     "    }"
-    "    Ok(())"
-    "})?;"
-    "assert_eq!(data, [[2, 2], [1, 1]]);"
 )]
 pub fn wait_any<T>(requests: &mut Vec<Request<'_, T>>) -> Result<Option<(usize, T)>> {
     let mut backoff = Backoff::default();
@@ -53,21 +51,10 @@ pub fn wait_any<T>(requests: &mut Vec<Request<'_, T>>) -> Result<Option<(usize, 
 }
 
 /// As [`wait_any`], without waiting (MPI_Testany).
-#[doc = example!(1
-    "let mut data = [[0; 2]; 2];"
-    "rwmpi::scope(|s| {"
-    "    let mut requests = Vec::new();"
-    "    for (tag, data) in data.iter_mut().enumerate() {"
-    "        requests.push(world.irecv(s, data, 0, tag as i32)?);"
-    "    }"
-    "    world.buffered_send(&[1, 1], 0, 1)?;"
-    "    world.buffered_send(&[2, 2], 0, 0)?;"
+#[doc = example_of_two!(
     "    while !requests.is_empty() {"
     "        rwmpi::test_any(&mut requests)?;"
     "    }"
-    "    Ok(())"
-    "})?;"
-    "assert_eq!(data, [[2, 2], [1, 1]]);"
 )]
 pub fn test_any<T>(requests: &mut Vec<Request<'_, T>>) -> Result<Option<(usize, T)>> {
     for place in 0..requests.len() {
@@ -80,21 +67,10 @@ pub fn test_any<T>(requests: &mut Vec<Request<'_, T>>) -> Result<Option<(usize, 
 
 /// Waits until at least one has completed; gives the places (in the list as it was) and results of all that have, and takes them
 /// out of the list (MPI_Waitsome). One that has failed stays behind if others have not: the next call tells.
-#[doc = example!(1
-    "let mut data = [[0; 2]; 2];"
-    "rwmpi::scope(|s| {"
-    "    let mut requests = Vec::new();"
-    "    for (tag, data) in data.iter_mut().enumerate() {"
-    "        requests.push(world.irecv(s, data, 0, tag as i32)?);"
-    "    }"
-    "    world.buffered_send(&[1, 1], 0, 1)?;"
-    "    world.buffered_send(&[2, 2], 0, 0)?;"
+#[doc = example_of_two!(
     "    while !requests.is_empty() {"
     "        assert!(!rwmpi::wait_some(&mut requests)?.is_empty());"
     "    }"
-    "    Ok(())"
-    "})?;"
-    "assert_eq!(data, [[2, 2], [1, 1]]);"
 )]
 pub fn wait_some<T>(requests: &mut Vec<Request<'_, T>>) -> Result<Vec<(usize, T)>> {
     let mut backoff = Backoff::default();
@@ -108,21 +84,10 @@ pub fn wait_some<T>(requests: &mut Vec<Request<'_, T>>) -> Result<Vec<(usize, T)
 }
 
 /// As [`wait_some`], without waiting (MPI_Testsome).
-#[doc = example!(1
-    "let mut data = [[0; 2]; 2];"
-    "rwmpi::scope(|s| {"
-    "    let mut requests = Vec::new();"
-    "    for (tag, data) in data.iter_mut().enumerate() {"
-    "        requests.push(world.irecv(s, data, 0, tag as i32)?);"
-    "    }"
-    "    world.buffered_send(&[1, 1], 0, 1)?;"
-    "    world.buffered_send(&[2, 2], 0, 0)?;"
+#[doc = example_of_two!(
     "    while !requests.is_empty() {"
     "        rwmpi::test_some(&mut requests)?;"
     "    }"
-    "    Ok(())"
-    "})?;"
-    "assert_eq!(data, [[2, 2], [1, 1]]);"
 )]
 pub fn test_some<T>(requests: &mut Vec<Request<'_, T>>) -> Result<Vec<(usize, T)>> {
     let mut ended = Vec::new();
@@ -144,19 +109,8 @@ pub fn test_some<T>(requests: &mut Vec<Request<'_, T>>) -> Result<Vec<(usize, T)
 }
 
 /// Whether all have completed; if so their results, in order, and the list is left empty (MPI_Testall).
-#[doc = example!(1
-    "let mut data = [[0; 2]; 2];"
-    "rwmpi::scope(|s| {"
-    "    let mut requests = Vec::new();"
-    "    for (tag, data) in data.iter_mut().enumerate() {"
-    "        requests.push(world.irecv(s, data, 0, tag as i32)?);"
-    "    }"
-    "    world.buffered_send(&[1, 1], 0, 1)?;"
-    "    world.buffered_send(&[2, 2], 0, 0)?;"
+#[doc = example_of_two!(
     "    while rwmpi::test_all(&mut requests)?.is_none() {}"
-    "    Ok(())"
-    "})?;"
-    "assert_eq!(data, [[2, 2], [1, 1]]);"
 )]
 pub fn test_all<T>(requests: &mut Vec<Request<'_, T>>) -> Result<Option<Vec<T>>> {
     for request in requests.iter_mut() {

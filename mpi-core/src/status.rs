@@ -18,11 +18,11 @@ impl Status {
     pub(crate) const EMPTY: Status = Status { source: None, tag: None, bytes: 0, cancelled: false };
 
     pub(crate) fn new(communicator: &Communicator, completion: Completion) -> Self {
-        let Completion { source, tag, bytes, cancelled, .. } = completion;
-        if source == Completion::SENT.source {
-            return Status { cancelled, ..Status::EMPTY };
+        if completion.is_of_nobody() {
+            return Status { cancelled: completion.is_cancelled(), ..Status::EMPTY };
         }
-        Status { source: Some(communicator.rank_of(source)), tag: Some(tag as i32), bytes, cancelled }
+        let Completion { source, tag, bytes, .. } = completion;
+        Status { source: Some(communicator.rank_of(source)), tag: Some(tag as i32), bytes, cancelled: false }
     }
 
     /// Rank of the sender in the communicator; `None` for a receive from nobody, a send, or a cancelled operation.

@@ -3,22 +3,12 @@
 //! The receiver of a value of unknown length takes its message first ([`Communicator::matched_probe`]), so that no other receive can
 //! get it in between, and then makes room.
 
-use smallvec::SmallVec;
-
 use crate::activity::Call;
 use crate::engine::{Completion, Failure, SendMode};
 use crate::error::{Error, ErrorClass};
-use crate::message::{CodecError, Writer, decoded, encoded};
+use crate::message::{CodecError, Parcel, Place};
 use crate::staged::said;
 use crate::{Communicator, Destination, Message, Result, Source, Status, TagSelector};
-
-/// Room for values of a known size; short ones need no memory.
-pub(crate) type Room = SmallVec<[u8; 64]>;
-
-/// Zeroed bytes.
-pub(crate) fn room(size: usize) -> Room {
-    SmallVec::from_elem(0, size)
-}
 
 /// Whether a message can be a value of type `T`.
 pub(crate) fn value<T: Message>(completion: &Completion) -> std::result::Result<(), Failure> {
@@ -26,8 +16,15 @@ pub(crate) fn value<T: Message>(completion: &Completion) -> std::result::Result<
 }
 
 impl Communicator {
-    pub(crate) fn encode<T: Message>(&self, call: Call, value: &T) -> Result<Writer> {
-        encoded(value).map_err(|error| self.not_encoded::<T>(call, &error))
+    /// A value's message, from where it lies if it can be.
+    #[inline(always)]
+    pub(crate) fn parcel<'a, T: Message>(&self, call: Call, value: &'a T) -> Result<Parcel<'a>> {
+        Parcel::new(value).map_err(|error| self.not_encoded::<T>(call, &error))
+    }
+
+    /// As [`Communicator::parcel`], for what is sent when the value may be gone.
+    pub(crate) fn owned_parcel<T: Message>(&self, call: Call, value: &T) -> Result<Parcel<'static>> {
+        Parcel::owned(value).map_err(|error| self.not_encoded::<T>(call, &error))
     }
 
     #[cold]
@@ -36,12 +33,8 @@ impl Communicator {
         Error::argument(ErrorClass::Datatype, self, call, what)
     }
 
-    pub(crate) fn decode<T: Message>(&self, call: Call, bytes: &[u8], from: Option<usize>) -> Result<T> {
-        decoded(bytes).map_err(|error| self.not_decoded::<T>(call, bytes.len(), from, &error))
-    }
-
     #[cold]
-    fn not_decoded<T>(&self, call: Call, bytes: usize, from: Option<usize>, error: &CodecError) -> Error {
+    pub(crate) fn not_decoded<T>(&self, call: Call, bytes: usize, from: Option<usize>, error: &CodecError) -> Error {
         let sender = from.map_or_else(String::new, |rank| format!(" from rank {rank}"));
         let what = format!(
             "the {bytes} bytes{sender} are no {}: {error}. Do both sides name the same type?",
@@ -64,8 +57,8 @@ impl Communicator {
     )]
     #[inline]
     pub fn send_value<T: Message>(&self, value: &T, destination: impl Into<Destination>, tag: i32) -> Result<()> {
-        let bytes = self.encode(Call::Send, value)?;
-        self.send_in_mode(Call::Send, bytes.bytes(), destination.into(), tag, SendMode::Standard, T::mark())
+        let parcel = self.parcel(Call::Send, value)?;
+        self.send_in_mode(Call::Send, parcel.bytes(), destination.into(), tag, SendMode::Standard, T::mark())
     }
 
     /// Receives a value, however long its message is.
@@ -91,27 +84,22 @@ impl Communicator {
         if source == Source::Null {
             return Err(self.no_value::<T>());
         }
-        let Some(size) = T::FIXED_SIZE else { return self.recv_value_of_any_length(source, tag) };
-        let mut bytes = room(size);
-        let status = self.receive(&mut bytes, source, tag, value::<T>)?;
-        let value = self.decode(Call::Receive, &bytes[..status.bytes() as usize], status.source())?;
-        Ok((value, status))
+        match T::FIXED_SIZE {
+            Some(size) => self.receive_value(self.place(size as u64)?, source, tag),
+            None => self.recv_value_of_any_length(source, tag),
+        }
     }
 
     fn recv_value_of_any_length<T: Message>(&self, source: Source, tag: TagSelector) -> Result<(T, Status)> {
         let message = self.matched_probe(source, tag)?.ok_or_else(|| self.no_value::<T>())?;
-        let mut bytes = self.room(message.status().bytes())?;
-        let status = self.receive_matched(&mut bytes, message, value::<T>)?;
-        Ok((self.decode(Call::Receive, &bytes, status.source())?, status))
+        let place = self.place(message.status().bytes())?;
+        self.receive_matched_value(place, message)
     }
 
-    /// Memory for a message whose length another rank has named.
-    pub(crate) fn room(&self, bytes: u64) -> Result<Vec<u8>> {
-        let len = usize::try_from(bytes).map_err(|_| self.no_room(bytes))?;
-        let mut room = Vec::new();
-        room.try_reserve_exact(len).map_err(|_| self.no_room(bytes))?;
-        room.resize(len, 0);
-        Ok(room)
+    /// Memory for a message whose length another rank may have named.
+    #[inline(always)]
+    pub(crate) fn place<T: Message>(&self, bytes: u64) -> Result<Place<T>> {
+        usize::try_from(bytes).ok().and_then(Place::new).ok_or_else(|| self.no_room(bytes))
     }
 
     #[cold]

@@ -49,6 +49,52 @@ fn every_link_leads_somewhere() {
 }
 
 #[test]
+fn what_stands_in_chapters_as_code_is_compiled() {
+    let compiled = text(&root().join("src/lib.rs"));
+    for name in names(&chapters(), ".md") {
+        let chapter = text(&chapters().join(&name));
+        let of_its_own = between(&chapter, "```rust", "```").into_iter().any(|block| {
+            let (kind, code) = block.split_once('\n').unwrap_or_default();
+            kind != ",ignore" && !code.starts_with("{{#include")
+        });
+        assert_eq!(of_its_own, compiled.contains(&format!("docs/book/src/{name}")), "{name} and src/lib.rs");
+    }
+}
+
+/// By the rule that the chapters state: an example's lines, from its signature to its end.
+fn lines(program: &str, function: &str) -> usize {
+    let from = program.split_once(&format!("pub fn {function}(")).unwrap_or_else(|| panic!("there is no {function}")).1;
+    let body = from.split_once("\n}").map_or(from, |(body, _)| body);
+    let counts = |line: &&str| {
+        let left_out = ["//", "use ", "Ok(())"].iter().any(|start| line.starts_with(start));
+        !left_out && line.contains(char::is_alphanumeric)
+    };
+    body.lines().map(str::trim).filter(counts).count()
+}
+
+#[test]
+fn ported_examples_are_at_most_as_long_as_the_originals() {
+    for name in ["mpi4py", "rsmpi"] {
+        let program = text(&root().join(format!("examples/{name}.rs")));
+        let chapter = text(&chapters().join(format!("{name}.md")));
+        let rows: Vec<Vec<&str>> = chapter
+            .lines()
+            .filter(|line| line.starts_with("| "))
+            .skip(1)
+            .map(|line| line.split(" | ").collect())
+            .collect();
+        assert!(rows.len() > 5, "{name} has a table");
+        for row in rows {
+            let [function, theirs, ours] = row[..] else { panic!("{row:?}") };
+            let function = function.trim_start_matches("| ").split(' ').next().unwrap_or_default();
+            let [theirs, ours] = [theirs, ours].map(|count| count.trim_end_matches(" |").parse::<usize>().unwrap());
+            assert_eq!(lines(&program, function), ours, "{name}: {function}");
+            assert!(ours <= theirs, "{name}: {function}");
+        }
+    }
+}
+
+#[test]
 fn every_example_is_in_the_book_and_tested() {
     let mut included = BTreeSet::new();
     for name in names(&chapters(), ".md") {

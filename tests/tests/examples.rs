@@ -1,7 +1,7 @@
 //! The examples: each runs at several numbers of ranks, and its result is checked.
 #![allow(dead_code)] // what only their `main` uses
 
-use rwmpi::{Result, Universe};
+use rwmpi::{Communicator, Result, Universe};
 
 #[path = "../../examples/heat.rs"]
 mod heat;
@@ -20,33 +20,39 @@ mod sort;
 #[path = "../../examples/task_farm.rs"]
 mod task_farm;
 
+/// What needs somebody else.
+const FOR_SEVERAL: &[Shown] = &[mpi4py::objects, mpi4py::objects_without_waiting, mpi4py::arrays];
+
+const FOR_ANY: &[Shown] = &[
+    mpi4py::broadcast_a_dictionary,
+    mpi4py::scatter_objects,
+    mpi4py::gather_objects,
+    mpi4py::broadcast_an_array,
+    mpi4py::scatter_an_array,
+    mpi4py::gather_an_array,
+    rsmpi::point_to_point,
+    rsmpi::derived_types,
+    rsmpi::without_waiting,
+    rsmpi::collectives,
+    rsmpi::operations,
+    rsmpi::parts_of_any_length,
+    rsmpi::communicators,
+    rsmpi::grids,
+];
+
+/// What is shown on a communicator.
+type Shown = fn(&Communicator) -> Result<()>;
+
 /// They assert what they show.
 #[rwmpi::test(ranks = 4)]
 fn what_other_tutorials_show_can_be_shown(universe: &Universe) -> Result<()> {
     for world in [universe.world(), universe.this_rank()] {
-        if world.size() > 1 {
-            mpi4py::objects(world)?;
-            mpi4py::objects_without_waiting(world)?;
-            mpi4py::arrays(world)?;
-        }
-        mpi4py::broadcast_a_dictionary(world)?;
-        mpi4py::scatter_objects(world)?;
-        mpi4py::gather_objects(world)?;
-        mpi4py::broadcast_an_array(world)?;
-        mpi4py::scatter_an_array(world)?;
-        mpi4py::gather_an_array(world)?;
+        let for_several = if world.size() > 1 { FOR_SEVERAL } else { &[] };
+        for_several.iter().chain(FOR_ANY).try_for_each(|show| show(world))?;
         let row = vec![2.0; world.size()];
         let product = mpi4py::matrix_times_vector(world, &row, &[world.rank() as f64])?;
         assert_eq!(product, [(0..world.size()).sum::<usize>() as f64 * 2.0]);
         mpi4py::compute_pi(world, 1000)?;
-        rsmpi::point_to_point(world)?;
-        rsmpi::derived_types(world)?;
-        rsmpi::without_waiting(world)?;
-        rsmpi::collectives(world)?;
-        rsmpi::operations(world)?;
-        rsmpi::parts_of_any_length(world)?;
-        rsmpi::communicators(world)?;
-        rsmpi::grids(world)?;
     }
     Ok(())
 }

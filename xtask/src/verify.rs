@@ -31,9 +31,21 @@ pub fn test(workspace: &Workspace) -> Result<()> {
         let mut doc = workspace.cargo(&["doc", "--quiet", "--workspace", "--no-deps"]);
         run(doc.env("RUSTDOCFLAGS", "-D warnings"))
     });
+    report.step("book", || book(workspace));
     report.tests("loom", || loom_tests(workspace, "3"));
     report.step("instructions per call", || counted_instructions(workspace));
+    report.step("debug and release ranks in one job", || mixed_job(workspace));
     report.close()
+}
+
+/// The book, as its readers get it.
+fn book(workspace: &Workspace) -> Result<()> {
+    if !works(Command::new("mdbook").arg("--version")) {
+        println!("skipped: mdbook is not installed (cargo install mdbook)");
+        return Ok(());
+    }
+    let (book, pages) = (workspace.root.join("docs/book"), workspace.target().join("book"));
+    run(Command::new("mdbook").arg("build").arg(book).arg("--dest-dir").arg(pages))
 }
 
 /// The instructions of the calls that must stay short, against the limits kept in the repository.
@@ -45,6 +57,16 @@ fn counted_instructions(workspace: &Workspace) -> Result<()> {
     let limits = workspace.root.join("bench/instructions.json");
     let run_bench = ["run", "--quiet", "--release", "--package", "mpi-bench", "--bin", "mpi-bench", "--"];
     run(workspace.cargo(&run_bench).args(["instructions", "--check"]).arg(limits))
+}
+
+/// A rank that says of what type its messages are, and one that does not: all kinds of values, and sums of them.
+fn mixed_job(workspace: &Workspace) -> Result<()> {
+    run(&mut workspace.cargo(&["build", "--quiet", "--release", "--package", "mpi-bench", "--bin", "mpi-bench"]))?;
+    let program = |profile: &str| workspace.target().join(profile).join("mpi-bench");
+    let benchmark = ["abstraction", "--sizes", "8,64K", "--seconds", "0.01"];
+    let mut job = Command::new(workspace.target().join("debug/mpiexec"));
+    job.args(["--timeout", "120", "-n", "1"]).arg(program("debug")).args(benchmark);
+    run(job.args([":", "-n", "1"]).arg(program("release")).args(benchmark))
 }
 
 fn workspace_tests(workspace: &Workspace) -> Command {

@@ -57,26 +57,28 @@ impl<K: Key> Bins<K> {
         if self.nodes.len() <= id as usize {
             self.nodes.resize(id as usize + 1, alone);
         }
-        match self.first(key) {
+        let bucket = self.bucket(&key);
+        match self.first_in(bucket, key) {
             Some(first) => {
                 let previous = std::mem::replace(&mut self.nodes[first as usize].last, id);
                 self.nodes[previous as usize].next = id;
                 self.nodes[id as usize] = Node { previous, ..alone };
             }
             None => {
+                self.nodes[id as usize] = alone;
                 if self.lists >= self.buckets.len() {
                     self.grow();
+                    self.chain(id, self.bucket(&key));
+                } else {
+                    self.chain(id, bucket);
                 }
-                self.nodes[id as usize] = alone;
-                self.chain(id);
                 self.lists += 1;
             }
         }
     }
 
     /// Puts the first of a list into the chain of its bucket.
-    fn chain(&mut self, first: u32) {
-        let bucket = self.bucket(&self.nodes[first as usize].key);
+    fn chain(&mut self, first: u32, bucket: usize) {
         self.nodes[first as usize].chain = std::mem::replace(&mut self.buckets[bucket], first);
     }
 
@@ -85,8 +87,8 @@ impl<K: Key> Bins<K> {
         let count = (2 * self.buckets.len()).max(FIRST_BUCKETS);
         for mut first in std::mem::replace(&mut self.buckets, vec![NONE; count]) {
             while first != NONE {
-                let next = self.nodes[first as usize].chain;
-                self.chain(first);
+                let Node { key, chain: next, .. } = self.nodes[first as usize];
+                self.chain(first, self.bucket(&key));
                 first = next;
             }
         }
@@ -128,7 +130,12 @@ impl<K: Key> Bins<K> {
     /// The oldest id under `key`.
     #[inline]
     pub(crate) fn first(&self, key: K) -> Option<u32> {
-        let mut first = *self.buckets.get(self.bucket(&key))?;
+        self.first_in(self.bucket(&key), key)
+    }
+
+    #[inline]
+    fn first_in(&self, bucket: usize, key: K) -> Option<u32> {
+        let mut first = *self.buckets.get(bucket)?;
         while first != NONE {
             let node = &self.nodes[first as usize];
             if node.key == key {

@@ -24,14 +24,25 @@ pub struct Pattern {
     pub tag: Option<u32>,
 }
 
-impl Key for Pattern {
+/// A pattern as what is quickly compared and hashed: context and source, and the tag; zero stands for any. There are fewer peers and
+/// tags than numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PatternKey(u64, u32);
+
+impl From<Pattern> for PatternKey {
+    #[inline]
+    fn from(pattern: Pattern) -> Self {
+        let number = |part: Option<u32>| part.map_or(0, |part| part.wrapping_add(1));
+        PatternKey(u64::from(pattern.context) | u64::from(number(pattern.source)) << 32, number(pattern.tag))
+    }
+}
+
+impl Key for PatternKey {
     #[inline]
     fn hash(&self) -> u64 {
         // Any odd number with bits all over spreads what differs in few of them; fits the golden ratio.
         const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
-        let number = |part: Option<u32>| part.map_or(0, |part| u64::from(part) + 1);
-        let first = u64::from(self.context) | number(self.source) << 32;
-        (first.wrapping_mul(SPREAD).rotate_left(32) ^ number(self.tag)).wrapping_mul(SPREAD)
+        (self.0.wrapping_mul(SPREAD).rotate_left(32) ^ u64::from(self.1)).wrapping_mul(SPREAD)
     }
 }
 

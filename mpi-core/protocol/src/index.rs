@@ -3,13 +3,14 @@
 //! A message completes the oldest of at most four lists: those that name its source and tag, one of both, or neither.
 
 use crate::bins::Bins;
+use crate::envelope::PatternKey;
 use crate::lists::Lists;
 use crate::receiver::ReceiveId;
 use crate::{Envelope, Pattern};
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Index {
-    by_pattern: Bins<Pattern>,
+    by_pattern: Bins<PatternKey>,
     /// By [`place`].
     by_source: Lists,
     /// How many of each kind: does it name its source, does it name its tag.
@@ -28,7 +29,7 @@ impl Index {
     }
 
     pub(crate) fn push(&mut self, id: ReceiveId, pattern: Pattern) {
-        self.by_pattern.push(pattern, id);
+        self.by_pattern.push(pattern.into(), id);
         self.by_source.push(place(pattern.source), id);
         *self.kind(&pattern) += 1;
     }
@@ -48,12 +49,12 @@ impl Index {
         let exact = Pattern { context: e.context, source: Some(e.source), tag: Some(e.tag) };
         let [[any, any_source], [any_tag, _]] = self.kinds;
         if any + any_source + any_tag == 0 {
-            return self.by_pattern.first(exact);
+            return self.by_pattern.first(exact.into());
         }
         let kinds = [(any, None, None), (any_source, None, exact.tag), (any_tag, exact.source, None)];
         let wild = kinds.into_iter().filter(|&(count, ..)| count > 0);
         let wild = wild.map(|(_, source, tag)| Pattern { source, tag, ..exact });
-        let oldest = wild.chain([exact]).filter_map(|pattern| self.by_pattern.first(pattern));
+        let oldest = wild.chain([exact]).filter_map(|pattern| self.by_pattern.first(pattern.into()));
         oldest.min_by_key(|&id| order(id))
     }
 

@@ -4,6 +4,7 @@
 //! programs without wildcards do not pay for them.
 
 use crate::bins::Bins;
+use crate::envelope::PatternKey;
 use crate::{Envelope, Pattern};
 
 /// Names a message in the unexpected queue, until it is taken.
@@ -16,8 +17,8 @@ pub(crate) struct UnexpectedQueue {
     free: Vec<MessageId>,
     arrivals: u64,
     len: usize,
-    exact: Bins<Pattern>,
-    wild: [Option<Bins<Pattern>>; 3],
+    exact: Bins<PatternKey>,
+    wild: [Option<Bins<PatternKey>>; 3],
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -65,10 +66,10 @@ impl UnexpectedQueue {
                 self.entries.len() as MessageId - 1
             }
         };
-        self.exact.push(exactly(&envelope), id);
+        self.exact.push(exactly(&envelope).into(), id);
         for (bins, key) in self.wild.iter_mut().zip(WILD) {
             if let Some(bins) = bins {
-                bins.push(key(&envelope), id);
+                bins.push(key(&envelope).into(), id);
             }
         }
         id
@@ -80,12 +81,12 @@ impl UnexpectedQueue {
             return None;
         }
         match kind(pattern) {
-            None => self.exact.first(*pattern),
-            Some(kind) => self.wild_index(kind).first(*pattern),
+            None => self.exact.first((*pattern).into()),
+            Some(kind) => self.wild_index(kind).first((*pattern).into()),
         }
     }
 
-    fn wild_index(&mut self, kind: usize) -> &Bins<Pattern> {
+    fn wild_index(&mut self, kind: usize) -> &Bins<PatternKey> {
         let entries = &self.entries;
         self.wild[kind].get_or_insert_with(|| {
             let mut ids: Vec<_> = (0..entries.len()).filter(|&id| entries[id].is_some()).collect();
@@ -93,7 +94,7 @@ impl UnexpectedQueue {
             let mut bins = Bins::default();
             for id in ids {
                 let entry = entries[id].as_ref().expect("filtered above");
-                bins.push(WILD[kind](&entry.envelope), id as MessageId);
+                bins.push(WILD[kind](&entry.envelope).into(), id as MessageId);
             }
             bins
         })

@@ -4,6 +4,7 @@
 
 use rwmpi_transport::{ReadSpan, WriteSpan};
 
+use super::agreement::{self, Announcement, all_agree};
 use super::at_once;
 use super::scratch::Scratch;
 use super::team::Team;
@@ -31,22 +32,45 @@ pub(crate) async fn allgather<'a>(team: Team<'_>, place: impl Fn(usize) -> Write
 
 /// `total`: the length of all parts together.
 async fn by_messages<'a>(team: Team<'_>, total: usize, place: impl Fn(usize) -> WriteSpan<'a>) -> Result<(), Failure> {
+    if team.size() == 1 || agree(team, total, &place).await? {
+        exchange_parts(team, total, place).await
+    } else {
+        Ok(())
+    }
+}
+
+/// Whether all ranks have as long data, if this one's are long. The announcements go the way of short data.
+async fn agree<'a>(team: Team<'_>, total: usize, place: impl Fn(usize) -> WriteSpan<'a>) -> Result<bool, Failure> {
+    if let Some(agreed) = team.agrees(total)? {
+        return Ok(agreed);
+    }
+    let size = team.size();
+    let as_announcement = || (0..size).any(|rank| place(rank).len() == agreement::LEN);
+    if (size == 2 && !team.may_publish()) || (total < READ_FROM && !as_announcement()) {
+        return Ok(true);
+    }
+    let mut heard = vec![0; size * agreement::LEN];
+    let places = WriteSpan::from(&mut heard[..]);
+    let place = |rank: usize| places.part(rank * agreement::LEN, agreement::LEN);
+    Announcement::new(team, total).read().copy_to(place(team.rank));
+    short(team.announcing(), place).await?;
+    Ok(all_agree(team, &heard, total))
+}
+
+/// Once all agree on the lengths, whose sum is `total`.
+pub(super) async fn exchange_parts<'a>(
+    team: Team<'_>,
+    total: usize,
+    place: impl Fn(usize) -> WriteSpan<'a>,
+) -> Result<(), Failure> {
     if total >= READ_FROM && team.may_publish() && read(team, &place).await? {
         return Ok(());
     }
-    let size = team.size();
-    match size {
-        2 => direct(team, place).await,
-        _ => {
-            if total > SHORT {
-                ring(team, place).await
-            } else if size <= DIRECT_RANKS {
-                direct(team, place).await
-            } else {
-                dissemination(team, place).await
-            }
-        }
-    }
+    if total > SHORT && team.size() > 2 { ring(team, place).await } else { short(team, place).await }
+}
+
+async fn short<'a>(team: Team<'_>, place: impl Fn(usize) -> WriteSpan<'a>) -> Result<(), Failure> {
+    if team.size() <= DIRECT_RANKS { direct(team, place).await } else { dissemination(team, place).await }
 }
 
 /// False, on all ranks, if someone's memory can't be read.

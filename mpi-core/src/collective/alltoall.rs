@@ -3,6 +3,7 @@
 
 use rwmpi_transport::{ReadSpan, WriteSpan};
 
+use super::agreement::{Announcement, LEN, all_agree, is_announced};
 use super::at_once;
 use super::team::Team;
 use crate::engine::Failure;
@@ -29,11 +30,29 @@ async fn by_messages<'s, 'r>(
     received: impl Fn(usize) -> WriteSpan<'r>,
     even: bool,
 ) -> Result<(), Failure> {
+    if even && team.size() > 1 && !agree(team, sent(team.rank).len()).await? {
+        return Ok(());
+    }
     let reads = even && team.size() > 1 && sent(team.rank).len() >= READ_FROM && team.may_publish();
     if reads && read(team, &sent, &received).await? {
         return Ok(());
     }
     send_to_all(team, sent, received).await
+}
+
+/// Whether all ranks have as long parts, if this one's are long. The announcements go the way of short ones.
+async fn agree(team: Team<'_>, part: usize) -> Result<bool, Failure> {
+    if let Some(agreed) = team.agrees(part * team.size())? {
+        return Ok(agreed);
+    }
+    if !team.may_publish() || !is_announced(part, READ_FROM) {
+        return Ok(true);
+    }
+    let own = Announcement::new(team, part);
+    let mut heard = vec![0; team.size() * LEN];
+    let places = WriteSpan::from(&mut heard[..]);
+    send_to_all(team.announcing(), |_| own.read(), |rank| places.part(rank * LEN, LEN)).await?;
+    Ok(all_agree(team, &heard, part))
 }
 
 /// False, on all ranks, if someone's memory can't be read.

@@ -1,12 +1,15 @@
 //! Broadcast: a binomial tree for short data; for long data all read the root's memory, or, where they can't, the root scatters parts,
 //! which all then gather, so that no rank sends everything more than once.
 
-use rwmpi_transport::WriteSpan;
+use rwmpi_transport::{ReadSpan, WriteSpan};
 
-use super::allgather::allgather;
+use super::agreement::{Announcement, LEN, is_announced};
+use super::allgather::exchange_parts;
 use super::at_once;
 use super::gather::scatter;
+use super::scratch::Scratch;
 use super::team::Team;
+use crate::Mark;
 use crate::engine::Failure;
 
 /// From this length on, in bytes, and from three ranks on, the root's memory is read.
@@ -23,6 +26,67 @@ pub(crate) async fn broadcast(team: Team<'_>, data: WriteSpan<'_>, root: usize) 
 }
 
 async fn by_messages(team: Team<'_>, data: WriteSpan<'_>, root: usize) -> Result<(), Failure> {
+    match team.agrees(data.len())? {
+        Some(true) => by_length(team, data, root).await,
+        Some(false) => Ok(()),
+        None if team.size() < 3 => tree(team, data, root).await,
+        None if is_announced(data.len(), border(team)) => announced(team, data, root).await,
+        None => unannounced(team, data, root).await,
+    }
+}
+
+/// From which length on data are announced; the same on all ranks.
+fn border(team: Team<'_>) -> usize {
+    if team.may_publish() { READ_FROM } else { SCATTER_FROM }
+}
+
+/// Long data: the root says first how long they are, along the tree of short data.
+async fn announced(team: Team<'_>, data: WriteSpan<'_>, root: usize) -> Result<(), Failure> {
+    let mut said = if team.rank == root { Announcement::new(team, data.len()) } else { Announcement::none() };
+    let quiet = Team { mark: Mark::NONE, ..team };
+    if let Some(parent) = parent(team, root) {
+        quiet.receive(said.place(), parent).await?;
+        if !said.is_one() {
+            // Short data: who waits for what this rank should pass on is sent nothing.
+            return pass_on(team, ReadSpan::EMPTY, root).await;
+        }
+    }
+    pass_on(quiet.always_sends(), said.read(), root).await?;
+    as_announced(team, data, root, &said).await
+}
+
+/// Short data, unless the root has announced long ones.
+async fn unannounced(team: Team<'_>, data: WriteSpan<'_>, root: usize) -> Result<(), Failure> {
+    if let Some(parent) = parent(team, root) {
+        let mut room = [0; LEN];
+        let room = if data.len() < LEN { WriteSpan::from(&mut room[..]) } else { data };
+        team.receive_expecting(room, data.len(), parent).await?;
+        if team.is_in_trouble()
+            && let Some(said) = Announcement::take(room, data.len())
+        {
+            pass_on(team.always_sends(), said.read(), root).await?;
+            return as_announced(team, data, root, &said).await;
+        }
+        if data.len() < LEN {
+            room.part(0, data.len()).as_read().copy_to(data);
+        }
+    }
+    pass_on(team, data.as_read(), root).await
+}
+
+/// Takes part in what the root has announced, also where other data were expected.
+async fn as_announced(team: Team<'_>, data: WriteSpan<'_>, root: usize, said: &Announcement) -> Result<(), Failure> {
+    let len = said.bytes() as usize;
+    if len == data.len() {
+        return by_length(team, data, root).await;
+    }
+    said.note(team, data.len());
+    let mut room = Scratch::new(team, len);
+    by_length(team, room.span(), root).await
+}
+
+/// Once all go by the same length.
+async fn by_length(team: Team<'_>, data: WriteSpan<'_>, root: usize) -> Result<(), Failure> {
     if team.size() >= 3 && data.len() >= READ_FROM && team.may_publish() && read(team, data, root).await? {
         return Ok(());
     }
@@ -44,18 +108,33 @@ async fn read(team: Team<'_>, data: WriteSpan<'_>, root: usize) -> Result<bool, 
 }
 
 pub(super) async fn tree(team: Team<'_>, data: WriteSpan<'_>, root: usize) -> Result<(), Failure> {
+    if let Some(parent) = parent(team, root) {
+        team.receive(data, parent).await?;
+    }
+    pass_on(team, data.as_read(), root).await
+}
+
+/// This rank's number, counted from the root, and the lowest bit set in it: the bit says from whom the data come, all lower ones to whom
+/// they go.
+fn place(team: Team<'_>, root: usize) -> (usize, usize) {
     let size = team.size();
     let relative = (team.rank + size - root) % size;
-    // The lowest set bit says from whom the data come; all lower bits, to whom they go.
-    let parent_bit = if relative == 0 { size.next_power_of_two() } else { 1 << relative.trailing_zeros() };
-    if relative != 0 {
-        team.receive(data, (relative - parent_bit + root) % size).await?;
-    }
+    (relative, if relative == 0 { size.next_power_of_two() } else { 1 << relative.trailing_zeros() })
+}
+
+/// From whom this rank's data come.
+fn parent(team: Team<'_>, root: usize) -> Option<usize> {
+    let (relative, bit) = place(team, root);
+    (relative != 0).then(|| (relative - bit + root) % team.size())
+}
+
+async fn pass_on(team: Team<'_>, data: ReadSpan<'_>, root: usize) -> Result<(), Failure> {
+    let (size, (relative, bit)) = (team.size(), place(team, root));
     let mut sends = team.flights();
-    let mut bit = parent_bit >> 1;
+    let mut bit = bit >> 1;
     while bit > 0 {
         if relative + bit < size {
-            sends.send(data.as_read(), (relative + bit + root) % size)?;
+            sends.send(data, (relative + bit + root) % size)?;
         }
         bit >>= 1;
     }
@@ -71,5 +150,5 @@ async fn parts(team: Team<'_>, data: WriteSpan<'_>, root: usize) -> Result<(), F
     };
     let own = (team.rank != root).then(|| place(team.rank));
     scatter(team, |rank| place(rank).as_read(), own, root).await?;
-    allgather(team, place).await
+    exchange_parts(team, data.len(), place).await
 }

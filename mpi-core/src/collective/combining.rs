@@ -11,7 +11,7 @@ use super::reduction::{Mishap, Reduction};
 use super::team::{Flights, Team};
 use crate::Message;
 use crate::engine::Failure;
-use crate::message::{CodecError, Writer, decoded, encoded};
+use crate::message::{CodecError, Parcel, Place};
 
 /// In place of a length: there is nothing.
 pub(super) const NOTHING: u64 = u64::MAX;
@@ -36,6 +36,10 @@ impl<T: Message, F: Fn(&T, &T) -> T> Combining<T, F> {
     #[inline]
     fn combine(&self, kept: &mut [u8], other: &[u8], combine: impl Fn(&T, &T) -> T) {
         self.mishap.guard(|| {
+            if let (Some(value), Some(other)) = (T::FORM.at(kept), T::FORM.at(other)) {
+                let combined = combine(value, other);
+                return kept.copy_from_slice(T::FORM.lend(&combined).unwrap_or_default());
+            }
             let combined = T::decode_sized(kept).and_then(|value| {
                 let other = T::decode_sized(other)?;
                 combine(&value, &other).encode_sized(kept)
@@ -103,8 +107,8 @@ impl<T: Message, F: Fn(&T, &T) -> T> AnyLength<T, F> {
         combined.map_err(|panic| self.note(Obstacle::Panic(panic))).ok()
     }
 
-    pub(super) fn encode(&self, value: &T) -> Option<Writer> {
-        encoded(value).map_err(|error| self.note(Obstacle::Codec(error))).ok()
+    pub(super) fn parcel<'v>(&self, value: &'v T) -> Option<Parcel<'v>> {
+        Parcel::new(value).map_err(|error| self.note(Obstacle::Codec(error))).ok()
     }
 
     /// At `root`, the value made of all ranks', if there is one; elsewhere it has no meaning.
@@ -138,24 +142,29 @@ impl<T: Message, F: Fn(&T, &T) -> T> AnyLength<T, F> {
         let (mut inclusive, mut before): (_, Option<T>) = (Some(value), None);
         let mut distance = 1;
         while distance < size {
-            let outgoing = Outgoing::new(inclusive.as_ref().and_then(|value| self.encode(value)));
-            let mut sends = team.flights();
-            if rank + distance < size {
-                outgoing.start(&mut sends, rank + distance)?;
+            let mut received = None;
+            {
+                let outgoing = Outgoing::new(inclusive.as_ref().and_then(|value| self.parcel(value)));
+                let mut sends = team.flights();
+                if rank + distance < size {
+                    outgoing.start(&mut sends, rank + distance)?;
+                }
+                if rank >= distance {
+                    received = self.take(team, rank - distance).await?;
+                }
+                sends.await?;
             }
             if rank >= distance {
-                let received = self.take(team, rank - distance).await?;
                 inclusive = self.combine(&received, &inclusive);
                 before = if distance == 1 { received } else { self.combine(&received, &before) };
             }
-            sends.await?;
             distance *= 2;
         }
         Ok((inclusive, before))
     }
 
     async fn pass(&self, team: Team<'_>, value: &Option<T>, to: usize) -> Result<(), Failure> {
-        let outgoing = Outgoing::new(value.as_ref().and_then(|value| self.encode(value)));
+        let outgoing = Outgoing::new(value.as_ref().and_then(|value| self.parcel(value)));
         let mut sends = team.flights();
         outgoing.start(&mut sends, to)?;
         sends.await
@@ -169,33 +178,34 @@ impl<T: Message, F: Fn(&T, &T) -> T> AnyLength<T, F> {
             self.note(Obstacle::Elsewhere(from));
             return Ok(None);
         }
-        let mut bytes = Vec::new();
-        if bytes.try_reserve_exact(length as usize).is_err() {
+        let Some(place) = Place::new(length as usize) else {
             self.note(Obstacle::Codec(CodecError::new(format!("there is no memory for {length} bytes"))));
             return Ok(None);
-        }
-        bytes.resize(length as usize, 0);
-        team.receive(bytes[..].as_mut().into(), from).await?;
-        Ok(decoded(&bytes).map_err(|error| self.note(Obstacle::Codec(error))).ok())
+        };
+        let value = match team.receive_value(place, from).await? {
+            Some(value) => value.map_err(Obstacle::Codec),
+            None => Err(Obstacle::Elsewhere(from)),
+        };
+        Ok(value.map_err(|obstacle| self.note(obstacle)).ok())
     }
 }
 
 /// A message and its length, which goes before it.
-struct Outgoing {
+struct Outgoing<'v> {
     length: [u8; size_of::<u64>()],
-    bytes: Option<Writer>,
+    parcel: Option<Parcel<'v>>,
 }
 
-impl Outgoing {
-    fn new(bytes: Option<Writer>) -> Self {
-        let length = bytes.as_ref().map_or(NOTHING, |bytes| bytes.bytes().len() as u64);
-        Outgoing { length: length.to_ne_bytes(), bytes }
+impl<'v> Outgoing<'v> {
+    fn new(parcel: Option<Parcel<'v>>) -> Self {
+        let length = parcel.as_ref().map_or(NOTHING, |parcel| parcel.bytes().len() as u64);
+        Outgoing { length: length.to_ne_bytes(), parcel }
     }
 
     fn start<'a>(&'a self, sends: &mut Flights<'a>, to: usize) -> Result<(), Failure> {
         sends.send(self.length[..].into(), to)?;
-        match &self.bytes {
-            Some(bytes) => sends.send(ReadSpan::from(bytes.bytes()), to),
+        match &self.parcel {
+            Some(parcel) => sends.send(ReadSpan::from(parcel.bytes()), to),
             None => Ok(()),
         }
     }

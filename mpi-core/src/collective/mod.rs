@@ -6,6 +6,7 @@
 //! wherever that lets remote write serve them (MPI/MBCF thesis, section 3.2). Reductions combine in rank order, so an operation
 //! need only be associative, and all ranks get the same bits.
 
+mod agreement;
 mod allgather;
 mod alltoall;
 pub(crate) mod at_once;
@@ -18,6 +19,7 @@ mod inter;
 mod neighbour;
 mod nonblocking;
 mod parts;
+mod places;
 mod plans;
 mod published;
 mod reduce;

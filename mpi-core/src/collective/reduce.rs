@@ -3,8 +3,10 @@
 //! only be associative, and all ranks get the same bits.
 
 use rwmpi_transport::{ReadSpan, WriteSpan};
+use smallvec::SmallVec;
 
-use super::allgather::allgather;
+use super::agreement::{self, Announcement, Same, is_announced};
+use super::allgather::exchange_parts;
 use super::alltoall::send_to_all;
 use super::at_once;
 use super::gather::gather;
@@ -43,6 +45,9 @@ async fn reduce_by_messages(
     op: &dyn Reduction,
     root: usize,
 ) -> Result<(), Failure> {
+    if !agree_to_reduce(team, data.len(), root).await? {
+        return Ok(());
+    }
     if data.len() >= READ_FROM && team.may_publish() && reduce_read(team, data, result, op, root).await? {
         return Ok(());
     }
@@ -57,6 +62,64 @@ async fn reduce_by_messages(
             if rank == root { team.receive(result, 0).await } else { Ok(()) }
         }
     }
+}
+
+/// From which length on data are reduced in another way than shorter ones; the same on all ranks.
+fn border(team: Team<'_>) -> usize {
+    if team.may_publish() { READ_FROM } else { PARTS_FROM }
+}
+
+/// Whether all ranks have as long data, if this one's are long. The announcements go up the tree of short data, and the verdict comes down.
+async fn agree_to_reduce(team: Team<'_>, len: usize, root: usize) -> Result<bool, Failure> {
+    if let Some(agreed) = team.agrees(len)? {
+        return Ok(agreed);
+    }
+    let (rank, size) = (team.rank, team.size());
+    if !is_announced(len, border(team)) {
+        return Ok(true);
+    }
+    let team = team.announcing().always_sends();
+    let said = |disagree: bool| Announcement::new(team, if disagree { 0 } else { len });
+    let mut children: SmallVec<[usize; 8]> = SmallVec::new();
+    let mut bit = 1;
+    while bit < size && rank & bit == 0 {
+        if rank + bit < size {
+            let mut heard = Announcement::none();
+            team.receive(heard.place(), rank + bit).await?;
+            if heard.is_one() {
+                children.push(rank + bit);
+                heard.differs(len).into_iter().for_each(|failure| team.note(failure));
+            }
+        }
+        bit <<= 1;
+    }
+    if rank != 0 {
+        team.send(said(team.is_in_trouble()).read(), rank - bit).await?;
+        team.receive(Announcement::none().place(), rank - bit).await?;
+    }
+    let (agreed, verdict) = (!team.is_in_trouble(), said(team.is_in_trouble()));
+    for child in children {
+        team.send(if agreed { verdict.read() } else { ReadSpan::EMPTY }, child).await?;
+    }
+    if !agreed && root != 0 && rank == 0 {
+        // It may have short data, and wait for the result.
+        team.send(ReadSpan::EMPTY, root).await?;
+    } else if !agreed && root != 0 && rank == root {
+        team.receive(WriteSpan::EMPTY, 0).await?;
+    }
+    Ok(agreed)
+}
+
+/// As [`agree_to_reduce`], by doubling, which tells all of all.
+async fn agree_to_allreduce(team: Team<'_>, len: usize) -> Result<bool, Failure> {
+    if let Some(agreed) = team.agrees(len)? {
+        return Ok(agreed);
+    }
+    if !is_announced(len, border(team)) {
+        return Ok(true);
+    }
+    doubling(team.announcing(), Announcement::new(team, len).place(), &Same::new(len)).await?;
+    Ok(!team.is_in_trouble())
 }
 
 /// False, on all ranks, if someone's memory can't be read.
@@ -108,15 +171,21 @@ async fn tree(
     let mut scratch = Scratch::new(team, if kept.is_some() { 0 } else { data.len() });
     let kept = kept.unwrap_or_else(|| scratch.span());
     data.copy_to(kept);
-    let mut received = Scratch::new(team, data.len());
-    let received = received.span();
+    let mut room = Scratch::new(team, data.len().max(agreement::LEN));
+    let room = room.span();
+    let received = room.part(0, data.len());
     let mut bit = 1;
     while bit < size {
         if rank & bit != 0 {
             return team.send(kept.as_read(), rank - bit).await;
         }
         if rank + bit < size {
-            team.receive(received, rank + bit).await?;
+            team.receive_expecting(room, data.len(), rank + bit).await?;
+            if team.is_in_trouble() && Announcement::take(room, data.len()).is_some_and(|it| it.note(team, data.len()))
+            {
+                // It waits for a verdict.
+                team.send(ReadSpan::EMPTY, rank + bit).await?;
+            }
             append(team, op, kept, received.as_read());
         }
         bit <<= 1;
@@ -145,6 +214,9 @@ async fn allreduce_by_messages(
     op: &dyn Reduction,
 ) -> Result<(), Failure> {
     let several = team.size() > 1;
+    if several && !agree_to_allreduce(team, data.len()).await? {
+        return Ok(());
+    }
     if several && data.len() >= READ_FROM && team.may_publish() && allreduce_read(team, data, result, op).await? {
         return Ok(());
     }
@@ -179,7 +251,7 @@ async fn allreduce_parts(team: Team<'_>, data: WriteSpan<'_>, op: &dyn Reduction
     let parts = Parts::new(team, data.len(), op);
     let own = parts.place(data, team.rank);
     combine(team, |rank| parts.of(data.as_read(), rank), own, op).await?;
-    allgather(team, |rank| parts.place(data, rank)).await
+    exchange_parts(team, data.len(), |rank| parts.place(data, rank)).await
 }
 
 /// Recursive doubling. Where the ranks are no power of two, the first ones first join into pairs, each of which acts as one.

@@ -7,7 +7,9 @@
 //! 1. Only the owner writes to its shelf, but for the count of those who have left.
 //! 2. Every rank stamps its shelf once in every such collective, whether or not it has data.
 //! 3. A rank writes to a half again, in collective `n`, once all have stamped `n - 1`: whoever did had finished with `n - 2`.
-//! 4. A shelf's memory is used for something else once all other ranks have left the communicator.
+//! 4. A rank whose data no shelf has room for says on its shelf how long they are, and looks at all others before it goes on by other ways
+//!    ([`Team::agrees`]): so ranks that disagree about the length, and therefore about the way, do not wait for each other.
+//! 5. A shelf's memory is used for something else once all other ranks have left the communicator.
 
 use std::cell::{Cell, OnceCell};
 
@@ -37,6 +39,8 @@ const SHORT_DATA: usize = 16;
 const LONG_DATA: usize = LINE;
 /// In place of a length: its rank is in trouble. In the upper half of the same word is what the data are marked with.
 const NOTHING: u64 = u32::MAX as u64;
+/// In place of a length: the data are elsewhere, and their length is what lies on the shelf.
+const LONG: u64 = NOTHING - 1;
 /// The first line has the count of those who have left.
 const SHELF: usize = LINE + 2 * HALF;
 const HALF: usize = LONG_DATA + CAPACITY;
@@ -90,6 +94,24 @@ impl<'a> Team<'a> {
             let _ = shelves.set(made);
         }
         Ok(shelves.get().and_then(Option::as_ref))
+    }
+
+    /// Before data of `len` bytes, too many for shelves, are exchanged in another way: whether all ranks have as many. The same on all that
+    /// ask; those whose data are short need not ask, and learn it from the shelves. `None`: there are none.
+    pub(super) fn agrees(self, len: usize) -> Result<Option<bool>, Failure> {
+        let Some(shelves) = self.shelves(0)? else { return Ok(None) };
+        let round = shelves.announce(self, len as u64)?;
+        let mut other = None;
+        for rank in (0..self.size()).filter(|&rank| rank != self.rank) {
+            let said = round.said(rank)?;
+            if other.is_none() && said != (LONG, len as u64) {
+                other = Some((self.peers[rank], said.1));
+            }
+        }
+        let Some((source, bytes)) = other else { return Ok(Some(true)) };
+        let differs = Failure::WrongLength { source, bytes, expected: len as u64 };
+        self.note(differs);
+        if self.trouble.is_some() { Ok(Some(false)) } else { Err(differs) }
     }
 
     #[cold]
@@ -159,12 +181,8 @@ impl Shelves {
         team: Team<'a>,
         parts: impl Iterator<Item = ReadSpan<'s>> + Clone,
     ) -> Result<Round<'a>, Failure> {
-        let number = self.count.get() + 1;
-        self.count.set(number);
-        let round = Round { team, shelves: self, number };
-        if number > 2 {
-            (0..team.size()).try_for_each(|rank| round.wait(rank, number - 1))?;
-        }
+        let round = self.next_round(team)?;
+        let number = round.number;
         let mine = &self.shelves[team.rank];
         let half = mine.half(number);
         let mut engine = team.process.engine();
@@ -182,6 +200,32 @@ impl Shelves {
         engine.set_word(half.len, u64::from(team.mark.word()) << 32 | says, &[]);
         engine.set_word(half.stamp, number, team.peers);
         mine.seen.set(number);
+        Ok(round)
+    }
+
+    /// Says on this rank's shelf how long its data are, which go another way.
+    fn announce<'a>(&'a self, team: Team<'a>, len: u64) -> Result<Round<'a>, Failure> {
+        let round = self.next_round(team)?;
+        let mine = &self.shelves[team.rank];
+        let half = mine.half(round.number);
+        let mut engine = team.process.engine();
+        let said = ReadSpan::from(bytemuck::bytes_of(&len));
+        engine.write_shared(mine.part(Self::data(round.number, said.len()), said.len()), said);
+        engine.set_word(half.len, LONG, &[]);
+        engine.set_word(half.stamp, round.number, team.peers);
+        mine.seen.set(round.number);
+        Ok(round)
+    }
+
+    /// The next use of the shelves, once this rank's half for it is free.
+    #[inline]
+    fn next_round<'a>(&'a self, team: Team<'a>) -> Result<Round<'a>, Failure> {
+        let number = self.count.get() + 1;
+        self.count.set(number);
+        let round = Round { team, shelves: self, number };
+        if number > 2 {
+            (0..team.size()).try_for_each(|rank| round.wait(rank, number - 1))?;
+        }
         Ok(round)
     }
 
@@ -226,12 +270,28 @@ impl Round<'_> {
     pub(super) fn take(&self, rank: usize, len: usize, offset: usize, into: WriteSpan<'_>) -> Result<(), Failure> {
         let Some(put) = self.see(rank)? else { return Ok(()) };
         if put != len {
-            let (source, tag, bytes, capacity) = (self.team.peers[rank], self.team.tag, put as u64, len as u64);
+            let put = self.said(rank)?.1;
+            let (source, tag, bytes, capacity) = (self.team.peers[rank], self.team.tag, put, len as u64);
             return self.team.check(Err(Failure::Truncated { source, tag, bytes, capacity }), capacity);
         }
         let part = self.shelves.shelves[rank].part(Shelves::data(self.number, len) + offset, into.len());
         self.team.process.engine().read_shared(part, into);
         Ok(())
+    }
+
+    /// Waits until `rank` has put something up: its word in place of a length, and how long its data are, here or elsewhere.
+    #[cold]
+    fn said(&self, rank: usize) -> Result<(u64, u64), Failure> {
+        self.wait(rank, self.number)?;
+        let shelf = &self.shelves.shelves[rank];
+        let mut engine = self.team.process.engine();
+        let word = engine.word(shelf.half(self.number).len) & NOTHING;
+        let mut len = if word == NOTHING { 0 } else { word };
+        if word == LONG {
+            let into = WriteSpan::from(bytemuck::bytes_of_mut(&mut len));
+            engine.read_shared(shelf.part(Shelves::data(self.number, into.len()), into.len()), into);
+        }
+        Ok((word, len))
     }
 
     /// Waits until all have come as far.

@@ -16,9 +16,10 @@ use smallvec::SmallVec;
 
 use super::shelves::OnceShelves;
 use crate::engine::{Completion, Failure, OperationId, Outcome, Received, SendMode};
+use crate::message::{CodecError, Place};
 use crate::process::Process;
 use crate::waiting::Awaited;
-use crate::{Datatype, Mark};
+use crate::{Datatype, Mark, Message};
 
 /// The ranks of one group and what is needed to exchange messages with them.
 #[derive(Clone, Copy)]
@@ -69,6 +70,12 @@ impl<'a> Team<'a> {
         if let Some(trouble) = self.trouble {
             trouble.set(trouble.get().or(Some(failure)));
         }
+    }
+
+    /// What is really wrong has come out.
+    #[cold]
+    pub(super) fn note_instead(&self, failure: Failure) {
+        self.trouble.into_iter().for_each(|trouble| trouble.set(Some(failure)));
     }
 
     /// What `source` says about the type of its data.
@@ -122,9 +129,32 @@ impl<'a> Team<'a> {
     }
 
     pub(crate) async fn receive(self, into: WriteSpan<'_>, from: usize) -> Result<(), Failure> {
+        self.receive_expecting(into, into.len(), from).await
+    }
+
+    /// As [`Team::receive`], of `expected` bytes where there is room for more.
+    pub(super) async fn receive_expecting(
+        self,
+        into: WriteSpan<'_>,
+        expected: usize,
+        from: usize,
+    ) -> Result<(), Failure> {
         let mut flights = self.flights();
-        flights.receive_next(into, from)?;
+        flights.receive_next(into, expected, from)?;
         flights.await
+    }
+
+    /// Receives a value in its place; none if what has come is not as long as the place.
+    pub(crate) async fn receive_value<T: Message>(
+        self,
+        mut place: Place<T>,
+        from: usize,
+    ) -> Result<Option<Result<T, CodecError>>, Failure> {
+        let span = place.span();
+        let len = span.len();
+        self.receive(span, from).await?;
+        // SAFETY: without trouble the message was as long as the place.
+        Ok((!self.is_in_trouble()).then(|| unsafe { place.value(len) }))
     }
 
     /// Sends and receives at once.
@@ -141,7 +171,7 @@ impl<'a> Team<'a> {
             flights.send(data, to)?;
         } else {
             flights.send(data, to)?;
-            flights.receive_next(into, from)?;
+            flights.receive_next(into, into.len(), from)?;
         }
         flights.await
     }
@@ -224,9 +254,9 @@ impl<'a> Flights<'a> {
         Ok(())
     }
 
-    /// As [`Flights::receive`], for the message that the caller waits for next.
+    /// As [`Flights::receive`], for the message that the caller waits for next, of `expected` bytes.
     #[inline]
-    pub(crate) fn receive_next(&mut self, into: WriteSpan<'a>, from: usize) -> Result<(), Failure> {
+    pub(crate) fn receive_next(&mut self, into: WriteSpan<'a>, expected: usize, from: usize) -> Result<(), Failure> {
         // SAFETY: as in `send`.
         let into = unsafe { WriteSpan::new(into.start(), into.len()) };
         let mut engine = self.team.process.engine();
@@ -234,13 +264,13 @@ impl<'a> Flights<'a> {
         let looks = if self.team.waits { self.team.process.looks(&engine) } else { 1 };
         let outcome = match engine.receive(pattern, into, looks) {
             Ok(Received::Later(id)) => {
-                self.ids.push((id, into.len() as u64));
+                self.ids.push((id, expected as u64));
                 return Ok(());
             }
             Ok(Received::Now(completion)) => Ok(completion),
             Err(failure) => Err(failure),
         };
-        self.team.check(outcome, into.len() as u64)
+        self.team.check(outcome, expected as u64)
     }
 }
 

@@ -2,15 +2,34 @@
 
 use std::pin::pin;
 
-use super::values::{Values, encode_parts};
+use super::places::Parcels;
+use super::values::Values;
 use super::{Team, Trouble};
 use crate::activity::Call;
+use crate::message::Parcel;
 use crate::owned::spawn;
 use crate::{Communicator, Message, Neighbours, Request, Result};
 
 /// What a collective of values does: called with the ranks that take part.
 trait ValuePlan<R>: AsyncFnOnce(Values<'_>) -> Result<R> {}
 impl<R, P: AsyncFnOnce(Values<'_>) -> Result<R>> ValuePlan<R> for P {}
+
+fn broadcast<T: Message>(value: T, root: usize) -> impl ValuePlan<T> {
+    async move |all: Values<'_>| all.of::<T>().broadcast(value, root).await
+}
+
+fn allreduce<T: Message>(value: T, op: impl Fn(&T, &T) -> T) -> impl ValuePlan<T> {
+    async move |all: Values<'_>| all.of::<T>().allreduce(value, op).await
+}
+
+fn reduce<T: Message>(value: T, op: impl Fn(&T, &T) -> T, root: usize) -> impl ValuePlan<Option<T>> {
+    async move |all: Values<'_>| all.of::<T>().reduce(value, op, root).await
+}
+
+/// With this rank's value, and without.
+fn scan<T: Message>(value: T, op: impl Fn(&T, &T) -> T) -> impl ValuePlan<(T, Option<T>)> {
+    async move |all: Values<'_>| all.of::<T>().scan(value, op).await
+}
 
 impl Communicator {
     /// The blocking form of a collective of values.
@@ -59,9 +78,7 @@ impl Communicator {
     )]
     pub fn bcast_value<T: Message>(&self, value: T, root: usize) -> Result<T> {
         self.check_root(Call::Broadcast, root)?;
-        self.complete_values(Call::Broadcast, size_of::<T>(), async |all: Values<'_>| {
-            all.of::<T>().broadcast(value, root).await
-        })
+        self.complete_values(Call::Broadcast, size_of::<T>(), broadcast(value, root))
     }
 
     /// As [`Communicator::bcast_value`], without waiting.
@@ -72,9 +89,7 @@ impl Communicator {
     )]
     pub fn ibcast_value<T: Message + 'static>(&self, value: T, root: usize) -> Result<Request<'static, T>> {
         self.check_root(Call::Broadcast, root)?;
-        self.start_values(Call::Broadcast, size_of::<T>(), async move |all: Values<'_>| {
-            all.of::<T>().broadcast(value, root).await
-        })
+        self.start_values(Call::Broadcast, size_of::<T>(), broadcast(value, root))
     }
 
     /// The value that `op` makes of all ranks' values, in rank order, on all.
@@ -86,9 +101,7 @@ impl Communicator {
         "assert_eq!(world.allreduce_value(rank.to_string(), join)?, \"012\");"
     )]
     pub fn allreduce_value<T: Message>(&self, value: T, op: impl Fn(&T, &T) -> T) -> Result<T> {
-        self.complete_values(Call::Allreduce, size_of::<T>(), async |all: Values<'_>| {
-            all.of::<T>().allreduce(value, op).await
-        })
+        self.complete_values(Call::Allreduce, size_of::<T>(), allreduce(value, op))
     }
 
     /// As [`Communicator::allreduce_value`], without waiting.
@@ -102,9 +115,7 @@ impl Communicator {
         value: T,
         op: impl Fn(&T, &T) -> T + 'static,
     ) -> Result<Request<'static, T>> {
-        self.start_values(Call::Allreduce, size_of::<T>(), async move |all: Values<'_>| {
-            all.of::<T>().allreduce(value, op).await
-        })
+        self.start_values(Call::Allreduce, size_of::<T>(), allreduce(value, op))
     }
 
     /// As [`Communicator::allreduce_value`], at `root` only.
@@ -116,9 +127,7 @@ impl Communicator {
     )]
     pub fn reduce_value<T: Message>(&self, value: T, op: impl Fn(&T, &T) -> T, root: usize) -> Result<Option<T>> {
         self.check_root(Call::Reduce, root)?;
-        self.complete_values(Call::Reduce, size_of::<T>(), async |all: Values<'_>| {
-            all.of::<T>().reduce(value, op, root).await
-        })
+        self.complete_values(Call::Reduce, size_of::<T>(), reduce(value, op, root))
     }
 
     /// As [`Communicator::reduce_value`], without waiting.
@@ -133,9 +142,7 @@ impl Communicator {
         root: usize,
     ) -> Result<Request<'static, Option<T>>> {
         self.check_root(Call::Reduce, root)?;
-        self.start_values(Call::Reduce, size_of::<T>(), async move |all: Values<'_>| {
-            all.of::<T>().reduce(value, op, root).await
-        })
+        self.start_values(Call::Reduce, size_of::<T>(), reduce(value, op, root))
     }
 
     /// The value that `op` makes of the values of the ranks up to this one.
@@ -146,8 +153,7 @@ impl Communicator {
         "assert_eq!(world.scan_value(rank, op::sum)?, [0, 1, 3][rank]);"
     )]
     pub fn scan_value<T: Message>(&self, value: T, op: impl Fn(&T, &T) -> T) -> Result<T> {
-        let both = async |all: Values<'_>| all.of::<T>().scan(value, op).await;
-        Ok(self.complete_values(Call::Scan, size_of::<T>(), both)?.0)
+        Ok(self.complete_values(Call::Scan, size_of::<T>(), scan(value, op))?.0)
     }
 
     /// As [`Communicator::scan_value`], without waiting.
@@ -160,8 +166,7 @@ impl Communicator {
         value: T,
         op: impl Fn(&T, &T) -> T + 'static,
     ) -> Result<Request<'static, T>> {
-        let both = async move |all: Values<'_>| all.of::<T>().scan(value, op).await;
-        Ok(self.start_values(Call::Scan, size_of::<T>(), both)?.map(|both| both.0))
+        Ok(self.start_values(Call::Scan, size_of::<T>(), scan(value, op))?.map(|both| both.0))
     }
 
     /// The value that `op` makes of the values of the ranks before this one; none at rank 0.
@@ -172,8 +177,7 @@ impl Communicator {
         "assert_eq!(world.exscan_value(rank, op::sum)?, [None, Some(0), Some(1)][rank]);"
     )]
     pub fn exscan_value<T: Message>(&self, value: T, op: impl Fn(&T, &T) -> T) -> Result<Option<T>> {
-        let both = async |all: Values<'_>| all.of::<T>().scan(value, op).await;
-        Ok(self.complete_values(Call::Scan, size_of::<T>(), both)?.1)
+        Ok(self.complete_values(Call::Scan, size_of::<T>(), scan(value, op))?.1)
     }
 
     /// As [`Communicator::exscan_value`], without waiting.
@@ -186,8 +190,7 @@ impl Communicator {
         value: T,
         op: impl Fn(&T, &T) -> T + 'static,
     ) -> Result<Request<'static, Option<T>>> {
-        let both = async move |all: Values<'_>| all.of::<T>().scan(value, op).await;
-        Ok(self.start_values(Call::Scan, size_of::<T>(), both)?.map(|both| both.1))
+        Ok(self.start_values(Call::Scan, size_of::<T>(), scan(value, op))?.map(|both| both.1))
     }
 
     /// All ranks' values at `root`, in rank order. Gathering vectors gathers parts of any length.
@@ -199,7 +202,7 @@ impl Communicator {
     )]
     pub fn gather_values<T: Message>(&self, value: &T, root: usize) -> Result<Option<Vec<T>>> {
         self.check_root(Call::Gather, root)?;
-        let own = self.encode(Call::Gather, value);
+        let own = self.parcel(Call::Gather, value);
         self.complete_values(Call::Gather, size_of::<T>(), async |all: Values<'_>| {
             all.of::<T>().gather(own, root).await
         })
@@ -216,7 +219,7 @@ impl Communicator {
         root: usize,
     ) -> Result<Request<'static, Option<Vec<T>>>> {
         self.check_root(Call::Gather, root)?;
-        let own = self.encode(Call::Gather, value);
+        let own = self.owned_parcel(Call::Gather, value);
         self.start_values(Call::Gather, size_of::<T>(), async move |all: Values<'_>| {
             all.of::<T>().gather(own, root).await
         })
@@ -230,7 +233,7 @@ impl Communicator {
         "assert_eq!(world.allgather_values(&vec![rank; rank])?, [vec![], vec![1], vec![2, 2]]);"
     )]
     pub fn allgather_values<T: Message>(&self, value: &T) -> Result<Vec<T>> {
-        let own = self.encode(Call::Allgather, value);
+        let own = self.parcel(Call::Allgather, value);
         self.complete_values(Call::Allgather, size_of::<T>(), async |all: Values<'_>| {
             all.of::<T>().allgather(own).await
         })
@@ -242,7 +245,7 @@ impl Communicator {
         "assert_eq!(request.wait()?, [vec![], vec![1], vec![2, 2]]);"
     )]
     pub fn iallgather_values<T: Message + 'static>(&self, value: &T) -> Result<Request<'static, Vec<T>>> {
-        let own = self.encode(Call::Allgather, value);
+        let own = self.owned_parcel(Call::Allgather, value);
         self.start_values(Call::Allgather, size_of::<T>(), async move |all: Values<'_>| {
             all.of::<T>().allgather(own).await
         })
@@ -258,8 +261,8 @@ impl Communicator {
         "assert_eq!(world.scatter_values(&words, 0)?, words[rank]);"
     )]
     pub fn scatter_values<T: Message>(&self, values: &[T], root: usize) -> Result<T> {
-        let (data, lengths) = encode_parts(self.scattered(values, root)?);
-        let plan = async |all: Values<'_>| all.of::<T>().scatter(data, lengths, root).await;
+        let data = Parcels::new(self.scattered(values, root)?, Parcel::new);
+        let plan = async |all: Values<'_>| all.of::<T>().scatter(data, root).await;
         self.complete_values(Call::Scatter, size_of::<T>(), plan)
     }
 
@@ -270,8 +273,8 @@ impl Communicator {
         "assert_eq!(request.wait()?, words[rank]);"
     )]
     pub fn iscatter_values<T: Message + 'static>(&self, values: &[T], root: usize) -> Result<Request<'static, T>> {
-        let (data, lengths) = encode_parts(self.scattered(values, root)?);
-        let plan = async move |all: Values<'_>| all.of::<T>().scatter(data, lengths, root).await;
+        let data = Parcels::new(self.scattered(values, root)?, Parcel::owned);
+        let plan = async move |all: Values<'_>| all.of::<T>().scatter(data, root).await;
         self.start_values(Call::Scatter, size_of::<T>(), plan)
     }
 
@@ -296,15 +299,15 @@ impl Communicator {
     )]
     pub fn alltoall_values<T: Message>(&self, values: &[T]) -> Result<Vec<T>> {
         self.check_len(Call::Alltoall, "the list of values", values.len(), self.size())?;
-        let (data, lengths) = encode_parts(values);
-        let plan = async |all: Values<'_>| all.of::<T>().alltoall(data, lengths).await;
+        let data = Parcels::new(values, Parcel::new);
+        let plan = async |all: Values<'_>| all.of::<T>().alltoall(data).await;
         self.complete_values(Call::Alltoall, size_of_val(values), plan)
     }
 
     /// As [`Communicator::alltoall_values`], with neighbours, of which there are as many as values.
     pub(crate) fn exchange_values<T: Message>(&self, values: &[T], with: &Neighbours) -> Result<Vec<Option<T>>> {
-        let (data, lengths) = encode_parts(values);
-        let plan = async |all: Values<'_>| all.of::<T>().with_neighbours(data, lengths, with).await;
+        let data = Parcels::new(values, Parcel::new);
+        let plan = async |all: Values<'_>| all.of::<T>().with_neighbours(data, with).await;
         self.complete_values(Call::Alltoall, size_of_val(values), plan)
     }
 
@@ -316,8 +319,8 @@ impl Communicator {
     )]
     pub fn ialltoall_values<T: Message + 'static>(&self, values: &[T]) -> Result<Request<'static, Vec<T>>> {
         self.check_len(Call::Alltoall, "the list of values", values.len(), self.size())?;
-        let (data, lengths) = encode_parts(values);
-        let plan = async move |all: Values<'_>| all.of::<T>().alltoall(data, lengths).await;
+        let data = Parcels::new(values, Parcel::owned);
+        let plan = async move |all: Values<'_>| all.of::<T>().alltoall(data).await;
         self.start_values(Call::Alltoall, size_of_val(values), plan)
     }
 }

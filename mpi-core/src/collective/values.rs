@@ -5,6 +5,7 @@
 //!
 //! A value that can't be made into bytes, bytes that are no value, an operation that panics: the rank concerned goes on taking part, and
 //! what it passes on says that it has nothing, so that every rank whose result depends on it gets an error and none waits in vain.
+#![allow(unsafe_code)]
 
 use std::any::type_name;
 use std::panic::resume_unwind;
@@ -12,14 +13,14 @@ use std::panic::resume_unwind;
 use rwmpi_transport::{ReadSpan, WriteSpan};
 
 use super::combining::{AnyLength, Combining, NOTHING, Obstacle};
+use super::places::{Parcels, Places};
 use super::{
     Team, Trouble, allgather, allreduce, alltoall, broadcast, exchange_with_neighbours, gather, reduce, scatter,
 };
 use crate::activity::Call;
 use crate::engine::Failure;
 use crate::error::{Error, ErrorClass};
-use crate::message::{Writer, encoded};
-use crate::values::{Room, room};
+use crate::message::{CodecError, Parcel, Place};
 use crate::{Communicator, Message, Neighbours, Result};
 
 /// One collective of values, of the ranks of a team.
@@ -30,54 +31,10 @@ pub(super) struct Values<'a> {
     pub(super) team: Team<'a>,
 }
 
-/// Where parts of these lengths lie, one behind the other.
-struct Lengths {
-    counts: Vec<usize>,
-    starts: Vec<usize>,
-}
-
-impl Lengths {
-    fn new(lengths: &[u64]) -> Self {
-        let counts: Vec<usize> =
-            lengths.iter().map(|&length| if length == NOTHING { 0 } else { length as usize }).collect();
-        let start = |end: &mut usize, &count: &usize| {
-            *end = end.saturating_add(count);
-            Some(*end - count)
-        };
-        let starts = counts.iter().scan(0, start).collect();
-        Lengths { counts, starts }
-    }
-
-    fn total(&self) -> u64 {
-        self.counts.iter().fold(0_u64, |sum, &count| sum.saturating_add(count as u64))
-    }
-
-    /// Each rank's part of what is sent.
-    fn of<'a>(&self, all: &'a [u8]) -> impl Fn(usize) -> ReadSpan<'a> {
-        let all = ReadSpan::from(all);
-        move |rank| all.part(self.starts[rank], self.counts[rank])
-    }
-
-    /// Each rank's part of what is received.
-    fn place<'a>(&self, all: &'a mut [u8]) -> impl Fn(usize) -> WriteSpan<'a> {
-        let all = WriteSpan::from(all);
-        move |rank| all.part(self.starts[rank], self.counts[rank])
-    }
-}
-
 impl Values<'_> {
     /// The same ranks, for values of that type.
     pub(super) fn of<T: Message>(self) -> Self {
         Values { team: Team { mark: T::mark(), ..self.team }, ..self }
-    }
-
-    /// A value's bytes. Where they can't be had this rank has nothing to give.
-    fn encoded<T: Message>(&self, value: &T) -> Result<Writer> {
-        self.communicator.encode(self.call, value)
-    }
-
-    fn decoded<T: Message>(&self, bytes: &[u8], from: Option<usize>) -> Result<T> {
-        self.communicator.decode(self.call, bytes, from)
     }
 
     fn failed(&self, failure: Failure) -> Error {
@@ -90,74 +47,104 @@ impl Values<'_> {
         Error::argument(ErrorClass::Other, self.communicator, self.call, what)
     }
 
+    /// This rank has nothing to give.
+    fn note_nothing(&self) {
+        self.team.note(Failure::Nothing { source: self.team.peers[self.team.rank] });
+    }
+
+    /// What went wrong here, or what this rank was told.
+    fn settle(&self, outcome: std::result::Result<(), Failure>) -> Result<()> {
+        let told = self.team.trouble.and_then(Trouble::get).map_or(Ok(()), Err);
+        outcome.and(told).map_err(|failure| self.failed(failure))
+    }
+
+    /// The value that a collective which has come to its end has brought to all of `place`, unless this rank is in trouble.
+    fn landed<T: Message>(&self, place: Place<T>, from: Option<usize>) -> Result<T> {
+        self.settle(Ok(()))?;
+        let len = place.len();
+        // SAFETY: a rank that was sent less than it has room for is in trouble.
+        let value = unsafe { place.value(len) };
+        value.map_err(|error| self.communicator.not_decoded::<T>(self.call, len, from, &error))
+    }
+
     pub(super) async fn broadcast<T: Message>(self, value: T, root: usize) -> Result<T> {
-        let at_root = self.team.rank == root;
-        let own = if at_root { self.encoded(&value) } else { Ok(Writer::default()) };
-        let shared = self.share(T::FIXED_SIZE, own.as_ref().ok(), root).await?;
+        if self.team.rank != root {
+            return self.see(root).await;
+        }
+        let own = self.communicator.parcel(self.call, &value);
+        self.show::<T>(own.as_ref().ok()).await?;
         own?;
-        match shared {
-            None => Err(self.nothing::<T>(root)),
-            Some(_) if at_root => Ok(value),
-            Some(bytes) => self.decoded(&bytes, Some(root)),
+        Ok(value)
+    }
+
+    /// Gives this rank's message to all, if it has any.
+    async fn show<T: Message>(&self, own: Option<&Parcel<'_>>) -> Result<()> {
+        let me = self.team.rank;
+        if T::FIXED_SIZE.is_none() {
+            let mut length = own.map_or(NOTHING, |own| own.bytes().len() as u64);
+            let told = WriteSpan::from(bytemuck::bytes_of_mut(&mut length));
+            broadcast(self.team, told, me).await.map_err(|failure| self.failed(failure))?;
+        }
+        match (own, T::FIXED_SIZE) {
+            (Some(own), _) => broadcast(self.team, own.at_root(), me).await.map_err(|failure| self.failed(failure)),
+            (None, None) => Ok(()),
+            (None, Some(size)) => {
+                self.note_nothing();
+                let mut nothing = Place::<T>::of_zeros(size);
+                broadcast(self.poisoning(), nothing.span(), me).await.map_err(|failure| self.failed(failure))
+            }
         }
     }
 
-    /// Bytes of `root`, of a length that all know or none, to all, if it has any.
-    async fn share(&self, size: Option<usize>, own: Option<&Writer>, root: usize) -> Result<Option<Room>> {
-        let mut bytes = match size {
-            Some(size) => room(size),
-            None => {
-                let mut length = own.map_or(NOTHING, |own| own.bytes().len() as u64);
-                let told = WriteSpan::from(bytemuck::bytes_of_mut(&mut length));
-                broadcast(self.team, told, root).await.map_err(|failure| self.failed(failure))?;
-                if length == NOTHING {
-                    return Ok(None);
-                }
-                self.communicator.room(length)?.into()
+    /// The value that `root` shows.
+    async fn see<T: Message>(&self, root: usize) -> Result<T> {
+        let mut length = T::FIXED_SIZE.map_or(NOTHING, |size| size as u64);
+        if T::FIXED_SIZE.is_none() {
+            let told = WriteSpan::from(bytemuck::bytes_of_mut(&mut length));
+            broadcast(self.team, told, root).await.map_err(|failure| self.failed(failure))?;
+            if length == NOTHING {
+                return Err(self.nothing::<T>(root));
             }
-        };
-        if self.team.rank == root
-            && let Some(own) = own
-        {
-            bytes.copy_from_slice(own.bytes());
         }
-        broadcast(self.team, bytes[..].as_mut().into(), root).await.map_err(|failure| self.failed(failure))?;
-        Ok(Some(bytes))
+        let mut place = self.communicator.place::<T>(length)?;
+        broadcast(self.team, place.span(), root).await.map_err(|failure| self.failed(failure))?;
+        self.landed(place, Some(root))
     }
 
     pub(super) async fn allreduce<T: Message>(self, value: T, op: impl Fn(&T, &T) -> T) -> Result<T> {
         if let Some(size) = T::FIXED_SIZE {
-            let (mut bytes, own) = self.sized(&value, size);
+            let (mut held, own) = self.held(value, size);
             let op = Combining::new(op);
-            let place = WriteSpan::from(&mut bytes[..]);
+            let place = held.span();
             allreduce(self.poisoning(), place.as_read(), place, &op).await.map_err(|failure| self.failed(failure))?;
             own?;
             self.settle(op.outcome())?;
-            return self.decoded(&bytes, None);
+            return self.landed(held, None);
         }
         let combining = AnyLength::new(op);
         let reduced = combining.reduce(self.team, value, 0).await.map_err(|failure| self.failed(failure))?;
-        let own = reduced.as_ref().map(|value| combining.encode(value)).unwrap_or_default();
-        let shared = self.share(None, own.as_ref(), 0).await?;
+        let at_root = self.team.rank == 0;
+        let shared = if at_root {
+            self.show::<T>(reduced.as_ref().and_then(|value| combining.parcel(value)).as_ref()).await?;
+            reduced.ok_or_else(|| self.nothing::<T>(0))
+        } else {
+            self.see(0).await
+        };
         self.outcome(combining)?;
-        match (reduced, shared) {
-            (_, None) => Err(self.nothing::<T>(0)),
-            (Some(value), _) if self.team.rank == 0 => Ok(value),
-            (_, Some(bytes)) => self.decoded(&bytes, Some(0)),
-        }
+        shared
     }
 
     pub(super) async fn reduce<T: Message>(self, value: T, op: impl Fn(&T, &T) -> T, root: usize) -> Result<Option<T>> {
         let at_root = self.team.rank == root;
         if let Some(size) = T::FIXED_SIZE {
-            let ((bytes, own), mut result) = (self.sized(&value, size), room(size));
+            let (mut held, own) = self.held(value, size);
             let op = Combining::new(op);
-            let place = WriteSpan::from(&mut result[..]);
-            let reduced = reduce(self.poisoning(), bytes[..].as_ref().into(), place, &op, root).await;
+            let place = held.span();
+            let reduced = reduce(self.poisoning(), place.as_read(), place, &op, root).await;
             reduced.map_err(|failure| self.failed(failure))?;
             own?;
             self.settle(op.outcome())?;
-            return at_root.then(|| self.decoded(&result, None)).transpose();
+            return at_root.then(|| self.landed(held, None)).transpose();
         }
         let combining = AnyLength::new(op);
         let reduced = combining.reduce(self.team, value, root).await.map_err(|failure| self.failed(failure))?;
@@ -173,25 +160,21 @@ impl Values<'_> {
         Ok((scanned.0.ok_or_else(|| self.nothing::<T>(self.team.rank))?, scanned.1))
     }
 
-    /// A value's bytes, of which there are `size`. A rank that has none takes part all the same, in trouble.
-    fn sized<T: Message>(&self, value: &T, size: usize) -> (Room, Result<()>) {
-        let mut bytes = room(size);
-        let encoded = value.encode_sized(&mut bytes).map_err(|error| {
-            self.team.note(Failure::Nothing { source: self.team.peers[self.team.rank] });
-            self.communicator.not_encoded::<T>(self.call, &error)
-        });
-        (bytes, encoded)
+    /// A value of `size` bytes, where it is to be combined with others. A rank that has none takes part all the same, in trouble.
+    fn held<T: Message>(&self, value: T, size: usize) -> (Place<T>, Result<()>) {
+        match Place::holding(value) {
+            Ok(place) if place.len() == size => (place, Ok(())),
+            other => {
+                self.note_nothing();
+                let error = other.err().unwrap_or_else(|| CodecError::new(format!("it has not {size} bytes")));
+                (Place::of_zeros(size), Err(self.communicator.not_encoded::<T>(self.call, &error)))
+            }
+        }
     }
 
     /// The ranks where all messages are data.
     fn poisoning(&self) -> Team<'_> {
         Team { poisons: true, ..self.team }
-    }
-
-    /// What a reduction of values of one size has come to: what went wrong here, or what this rank was told.
-    fn settle(&self, outcome: std::result::Result<(), Failure>) -> Result<()> {
-        let told = self.team.trouble.and_then(Trouble::get).map_or(Ok(()), Err);
-        outcome.and(told).map_err(|failure| self.failed(failure))
     }
 
     /// What has gone wrong here in a reduction of values of any length. If the operation has panicked, it does so now.
@@ -212,8 +195,22 @@ impl Values<'_> {
         vec![T::FIXED_SIZE.map_or(NOTHING, |size| size as u64); self.team.size()]
     }
 
-    pub(super) async fn gather<T: Message>(self, own: Result<Writer>, root: usize) -> Result<Option<Vec<T>>> {
-        let bytes = own.as_ref().map_or(&[][..], Writer::bytes);
+    /// What has arrived in places of these lengths.
+    fn all_landed<T: Message>(&self, places: Places<T>, lengths: &[u64]) -> Result<Vec<T>> {
+        if let Some(rank) = lengths.iter().position(|&length| length == NOTHING) {
+            return Err(self.nothing::<T>(rank));
+        }
+        places.each(|place, rank| self.landed(place, rank), |together| self.landed(together, None))
+    }
+
+    /// Room for messages of these lengths.
+    fn places<T: Message>(&self, lengths: &[u64]) -> Result<Places<T>> {
+        Places::new(lengths)
+            .ok_or_else(|| self.communicator.no_room(lengths.iter().fold(0, |sum, &length| sum.saturating_add(length))))
+    }
+
+    pub(super) async fn gather<T: Message>(self, own: Result<Parcel<'_>>, root: usize) -> Result<Option<Vec<T>>> {
+        let bytes = own.as_ref().map_or(&[][..], Parcel::bytes);
         let at_root = self.team.rank == root;
         let mut lengths = if at_root { self.known_lengths::<T>() } else { Vec::new() };
         if T::FIXED_SIZE.is_none() {
@@ -224,16 +221,16 @@ impl Values<'_> {
             let gathered = gather(self.team, Some(told), |rank| heard.part(rank * each, each), root).await;
             gathered.map_err(|failure| self.failed(failure))?;
         }
-        let parts = Lengths::new(&lengths);
-        let mut all = self.communicator.room(parts.total())?;
-        let gathered = gather(self.team, Some(bytes.into()), parts.place(&mut all), root).await;
+        let mut places = self.places::<T>(&lengths)?;
+        let spans = places.spans();
+        let gathered = gather(self.team, Some(bytes.into()), |rank| spans[rank], root).await;
         gathered.map_err(|failure| self.failed(failure))?;
         own?;
-        if at_root { self.decode_parts(&all, &lengths).map(Some) } else { Ok(None) }
+        if at_root { self.all_landed(places, &lengths).map(Some) } else { Ok(None) }
     }
 
-    pub(super) async fn allgather<T: Message>(self, own: Result<Writer>) -> Result<Vec<T>> {
-        let bytes = own.as_ref().map_or(&[][..], Writer::bytes);
+    pub(super) async fn allgather<T: Message>(self, own: Result<Parcel<'_>>) -> Result<Vec<T>> {
+        let bytes = own.as_ref().map_or(&[][..], Parcel::bytes);
         let mut lengths = self.known_lengths::<T>();
         if T::FIXED_SIZE.is_none() {
             lengths[self.team.rank] = own.as_ref().map_or(NOTHING, |own| own.bytes().len() as u64);
@@ -242,109 +239,83 @@ impl Values<'_> {
             let gathered = allgather(self.team, |rank| heard.part(rank * each, each)).await;
             gathered.map_err(|failure| self.failed(failure))?;
         }
-        let parts = Lengths::new(&lengths);
-        let mut all = self.communicator.room(parts.total())?;
-        let place = parts.place(&mut all);
-        self.team.copy(bytes.into(), place(self.team.rank)).map_err(|failure| self.failed(failure))?;
-        allgather(self.team, place).await.map_err(|failure| self.failed(failure))?;
+        let mut places = self.places::<T>(&lengths)?;
+        let spans = places.spans();
+        self.team.copy(bytes.into(), spans[self.team.rank]).map_err(|failure| self.failed(failure))?;
+        allgather(self.team, |rank| spans[rank]).await.map_err(|failure| self.failed(failure))?;
         own?;
-        self.decode_parts(&all, &lengths)
+        self.all_landed(places, &lengths)
     }
 
-    pub(super) async fn scatter<T: Message>(self, all: Writer, lengths: Vec<u64>, root: usize) -> Result<T> {
+    pub(super) async fn scatter<T: Message>(self, all: Parcels<'_>, root: usize) -> Result<T> {
         let mut length = T::FIXED_SIZE.map_or(NOTHING, |size| size as u64);
         if T::FIXED_SIZE.is_none() {
             let each = size_of::<u64>();
-            let told = ReadSpan::from(bytemuck::cast_slice(&lengths));
+            let told = ReadSpan::from(bytemuck::cast_slice(all.lengths()));
             let heard = WriteSpan::from(bytemuck::bytes_of_mut(&mut length));
             let scattered = scatter(self.team, |rank| told.part(rank * each, each), Some(heard), root).await;
             scattered.map_err(|failure| self.failed(failure))?;
         }
-        let parts = Lengths::new(&lengths);
-        let mut part = self.communicator.room(if length == NOTHING { 0 } else { length })?;
-        let place = WriteSpan::from(&mut part[..]);
-        let scattered = scatter(self.team, parts.of(all.bytes()), Some(place), root).await;
+        let mut place = self.communicator.place::<T>(if length == NOTHING { 0 } else { length })?;
+        let scattered = scatter(self.team, |rank| all.span(rank), Some(place.span()), root).await;
         scattered.map_err(|failure| self.failed(failure))?;
         if length == NOTHING {
             return Err(self.nothing::<T>(root));
         }
-        self.decoded(&part, Some(root))
+        self.landed(place, Some(root))
     }
 
-    pub(super) async fn alltoall<T: Message>(self, data: Writer, sent: Vec<u64>) -> Result<Vec<T>> {
-        let mut received = self.known_lengths::<T>();
+    pub(super) async fn alltoall<T: Message>(self, data: Parcels<'_>) -> Result<Vec<T>> {
+        let mut lengths = self.known_lengths::<T>();
         if T::FIXED_SIZE.is_none() {
             let each = size_of::<u64>();
-            let told = ReadSpan::from(bytemuck::cast_slice(&sent));
-            let heard = WriteSpan::from(bytemuck::cast_slice_mut(&mut received));
+            let told = ReadSpan::from(bytemuck::cast_slice(data.lengths()));
+            let heard = WriteSpan::from(bytemuck::cast_slice_mut(&mut lengths));
             let (told, heard) = (|rank| told.part(rank * each, each), |rank| heard.part(rank * each, each));
             alltoall(self.team, told, heard, true).await.map_err(|failure| self.failed(failure))?;
         }
-        let (outgoing, incoming) = (Lengths::new(&sent), Lengths::new(&received));
-        let mut result = self.communicator.room(incoming.total())?;
-        let exchanged = alltoall(self.team, outgoing.of(data.bytes()), incoming.place(&mut result), false).await;
+        let mut places = self.places::<T>(&lengths)?;
+        let spans = places.spans();
+        let exchanged = alltoall(self.team, |rank| data.span(rank), |rank| spans[rank], false).await;
         exchanged.map_err(|failure| self.failed(failure))?;
-        self.decode_parts(&result, &received)
+        self.all_landed(places, &lengths)
     }
 
     /// Of what a neighbour has sent, at its place; `None` where there is nobody.
     pub(super) async fn with_neighbours<T: Message>(
         self,
-        data: Writer,
-        sent: Vec<u64>,
+        data: Parcels<'_>,
         with: &Neighbours,
     ) -> Result<Vec<Option<T>>> {
         let sources: Vec<Option<usize>> = with.sources.iter().map(|source| source.rank()).collect();
         let destinations: Vec<Option<usize>> = with.destinations.iter().map(|destination| destination.rank()).collect();
         let grid = self.communicator.cartesian().is_ok();
-        let mut received = vec![T::FIXED_SIZE.map_or(NOTHING, |size| size as u64); sources.len()];
+        let mut lengths = vec![T::FIXED_SIZE.map_or(NOTHING, |size| size as u64); sources.len()];
         if T::FIXED_SIZE.is_none() {
             let each = size_of::<u64>();
-            let told = ReadSpan::from(bytemuck::cast_slice(&sent));
-            let heard = WriteSpan::from(bytemuck::cast_slice_mut(&mut received));
+            let told = ReadSpan::from(bytemuck::cast_slice(data.lengths()));
+            let heard = WriteSpan::from(bytemuck::cast_slice_mut(&mut lengths));
             let (told, heard) = (|place| told.part(place * each, each), |place| heard.part(place * each, each));
             let exchanged = exchange_with_neighbours(self.team, &sources, &destinations, grid, told, heard).await;
             exchanged.map_err(|failure| self.failed(failure))?;
         }
-        let (outgoing, incoming) = (Lengths::new(&sent), Lengths::new(&received));
-        let mut all = self.communicator.room(incoming.total())?;
-        let (from, to) = (outgoing.of(data.bytes()), incoming.place(&mut all));
+        let mut places = sources
+            .iter()
+            .zip(&lengths)
+            .map(|(source, &length)| match (source, length) {
+                (None, _) | (_, NOTHING) => self.communicator.place::<T>(0),
+                (Some(_), length) => self.communicator.place(length),
+            })
+            .collect::<Result<Vec<_>>>()?;
+        let spans: Vec<WriteSpan<'_>> = places.iter_mut().map(Place::span).collect();
+        let (from, to) = (|place| data.span(place), |place: usize| spans[place]);
         let exchanged = exchange_with_neighbours(self.team, &sources, &destinations, grid, from, to).await;
         exchanged.map_err(|failure| self.failed(failure))?;
-        let value = |(place, source): (usize, &Option<usize>)| {
-            let Some(rank) = *source else { return Ok(None) };
-            if received[place] == NOTHING {
-                return Err(self.nothing::<T>(rank));
-            }
-            self.decoded(&all[incoming.starts[place]..][..incoming.counts[place]], Some(rank)).map(Some)
+        let value = |((place, source), length): ((Place<T>, Option<usize>), u64)| match (source, length) {
+            (None, _) => Ok(None),
+            (Some(rank), NOTHING) => Err(self.nothing::<T>(rank)),
+            (Some(_), _) => self.landed(place, source).map(Some),
         };
-        sources.iter().enumerate().map(value).collect()
+        places.into_iter().zip(sources.iter().copied()).zip(lengths).map(value).collect()
     }
-
-    fn decode_parts<T: Message>(&self, all: &[u8], lengths: &[u64]) -> Result<Vec<T>> {
-        let mut rest = all;
-        let decode = |(rank, &length): (usize, &u64)| {
-            if length == NOTHING {
-                return Err(self.nothing::<T>(rank));
-            }
-            let (bytes, behind) = rest.split_at(length as usize);
-            rest = behind;
-            self.decoded(bytes, Some(rank))
-        };
-        lengths.iter().enumerate().map(decode).collect()
-    }
-}
-
-/// The values' bytes one behind the other, and their lengths.
-pub(super) fn encode_parts<T: Message>(values: &[T]) -> (Writer, Vec<u64>) {
-    let mut all = Writer::default();
-    let length = |value: &T| match encoded(value) {
-        Ok(bytes) => {
-            all.put(bytes.bytes());
-            bytes.bytes().len() as u64
-        }
-        Err(_) => NOTHING,
-    };
-    let lengths = values.iter().map(length).collect();
-    (all, lengths)
 }

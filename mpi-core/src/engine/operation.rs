@@ -24,18 +24,25 @@ pub(crate) struct Completion {
     pub(crate) source: u32,
     pub(crate) tag: u32,
     pub(crate) bytes: u64,
-    pub(crate) cancelled: bool,
     /// What the message says about its type.
     pub(crate) mark: Mark,
 }
 
 impl Completion {
     /// Of a send.
-    pub(crate) const SENT: Completion =
-        Completion { source: u32::MAX, tag: 0, bytes: 0, cancelled: false, mark: Mark::NONE };
+    pub(crate) const SENT: Completion = Completion { source: u32::MAX, tag: 0, bytes: 0, mark: Mark::NONE };
     /// Of a cancelled operation.
-    pub(crate) const CANCELLED: Completion =
-        Completion { source: u32::MAX, tag: 0, bytes: 0, cancelled: true, mark: Mark::NONE };
+    pub(crate) const CANCELLED: Completion = Completion { tag: 1, ..Completion::SENT };
+
+    /// Whether it is of an operation that has met no message of anybody's.
+    #[inline]
+    pub(crate) fn is_of_nobody(&self) -> bool {
+        self.source == Completion::SENT.source
+    }
+
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.is_of_nobody() && self.tag == Completion::CANCELLED.tag
+    }
 }
 
 /// What may go wrong below the typed API; there it becomes a sentence.
@@ -152,7 +159,7 @@ impl ReceiveOperation {
         if bytes > capacity as u64 {
             Err(Failure::Truncated { source, tag, bytes, capacity: capacity as u64 })
         } else {
-            Ok(Completion { source, tag, bytes, cancelled: false, mark: Mark::NONE })
+            Ok(Completion { source, tag, bytes, mark: Mark::NONE })
         }
     }
 }

@@ -45,6 +45,6 @@ impl<F: Fabric> Engine<F> {
     fn peek(&mut self, pattern: &Pattern) -> Option<(rwmpi_protocol::MessageId, Completion)> {
         let (message, envelope) = self.receiver.find(pattern)?;
         let Unexpected { len: bytes, mark, .. } = self.unexpected[self.bodies[message as usize]];
-        Some((message, Completion { source: envelope.source, tag: envelope.tag, bytes, cancelled: false, mark }))
+        Some((message, Completion { source: envelope.source, tag: envelope.tag, bytes, mark }))
     }
 }

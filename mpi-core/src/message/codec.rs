@@ -18,6 +18,16 @@ impl CodecError {
     pub fn new(why: impl Into<String>) -> Self {
         CodecError(why.into())
     }
+
+    #[cold]
+    pub(super) fn too_short(needed: usize, left: usize) -> Self {
+        CodecError(format!("they end where {needed} more are needed and {left} are left"))
+    }
+
+    #[cold]
+    pub(super) fn left_over(bytes: usize) -> Self {
+        CodecError(format!("{bytes} bytes are left over"))
+    }
 }
 
 /// The bytes of a message that is being written.
@@ -87,8 +97,7 @@ impl<'a> Reader<'a> {
     #[inline]
     pub fn take(&mut self, len: usize) -> Result<&'a [u8], CodecError> {
         let Some((taken, rest)) = self.bytes.split_at_checked(len) else {
-            let left = self.bytes.len();
-            return Err(CodecError::new(format!("they end where {len} more are needed and {left} are left")));
+            return Err(CodecError::too_short(len, self.bytes.len()));
         };
         self.bytes = rest;
         Ok(taken)

@@ -1,12 +1,13 @@
 //! Messages that are values: anything that can be taken apart into bytes and put together again.
 //!
 //! How a type travels is chosen when the program is compiled, by its implementation of [`Message`]: plain data as its packed
-//! bytes, of a length that both sides know, so that nothing is probed or allocated; other types field by field, runs of plain
-//! data in one piece; types of other crates by `serde`. All of them are self-delimiting, so they nest.
+//! bytes, of a length that both sides know, so that nothing is probed or allocated, and if these are a piece of its memory from there,
+//! as vectors of such data and strings do; other types field by field, runs of plain data in one piece; types of other crates by `serde`. All of them are self-delimiting, so they nest.
 //!
 //! What arrives is checked: bytes that are no value give an error, whatever they are.
 
 mod codec;
+mod form;
 #[doc(hidden)]
 pub mod plain;
 mod serialized;
@@ -15,6 +16,9 @@ mod standard;
 mod tests;
 
 pub use codec::{CodecError, Reader, Writer};
+#[doc(hidden)]
+pub use form::Form;
+pub(crate) use form::{Parcel, Place};
 pub use serialized::Serialized;
 
 use crate::{Mark, Signature};
@@ -60,6 +64,10 @@ pub trait Message: Sized {
     /// Which basic types every value consists of, if they are known.
     #[doc(hidden)]
     const SIGNATURE: Signature = Signature::UNKNOWN;
+
+    /// Which piece of a value's memory its message is.
+    #[doc(hidden)]
+    const FORM: Form<Self> = Form::APART;
 
     /// What a message of such a value says about its type.
     #[doc(hidden)]
@@ -164,6 +172,6 @@ pub(crate) fn decoded<T: Message>(bytes: &[u8]) -> Result<T, CodecError> {
     let value = T::decode_whole(&mut from)?;
     match from.len() {
         0 => Ok(value),
-        rest => Err(CodecError::new(format!("{rest} bytes are left over"))),
+        rest => Err(CodecError::left_over(rest)),
     }
 }

@@ -6,8 +6,9 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::hash::{BuildHasher, Hash};
 use std::marker::PhantomData;
+use std::str::Utf8Error;
 
-use super::{CodecError, Message, Reader, Writer, sum};
+use super::{CodecError, Form, Message, Reader, Writer, sum};
 use crate::{Mark, Plain, Pod, Signature};
 
 /// What makes a message of a type that is plain data.
@@ -18,6 +19,7 @@ macro_rules! message_of_plain_data {
         const FIXED_SIZE: ::core::option::Option<usize> =
             ::core::option::Option::Some(<Self as $crate::Datatype>::SIZE);
         const SIGNATURE: $crate::Signature = <Self as $crate::Datatype>::SIGNATURE;
+        const FORM: $crate::message::Form<Self> = $crate::message::Form::of_plain();
         #[inline]
         fn encode(&self, to: &mut $crate::message::Writer) -> ::core::result::Result<(), $crate::message::CodecError> {
             $crate::message::plain::encode(self, to)
@@ -84,6 +86,7 @@ impl<T: Message, const N: usize> Message for [T; N] {
         None => None,
     };
     const SIGNATURE: Signature = T::SIGNATURE.repeated(N);
+    const FORM: Form<Self> = T::FORM.of_arrays();
 
     fn encode(&self, to: &mut Writer) -> Result<(), CodecError> {
         T::encode_all(self, to)
@@ -133,6 +136,8 @@ tuples! {
 }
 
 impl Message for String {
+    const FORM: Form<Self> = Form::TEXT;
+
     /// Its bytes may also be received as such.
     fn mark() -> Mark {
         Mark::NONE
@@ -161,11 +166,18 @@ impl Message for String {
 fn text(bytes: &[u8]) -> Result<String, CodecError> {
     match std::str::from_utf8(bytes) {
         Ok(text) => Ok(text.to_owned()),
-        Err(error) => Err(CodecError::new(format!("byte {} is no UTF-8", error.valid_up_to()))),
+        Err(error) => Err(no_text(error)),
     }
 }
 
+#[cold]
+pub(super) fn no_text(error: Utf8Error) -> CodecError {
+    CodecError::new(format!("byte {} is no UTF-8", error.valid_up_to()))
+}
+
 impl<T: Message> Message for Vec<T> {
+    const FORM: Form<Self> = T::FORM.of_vectors();
+
     fn mark() -> Mark {
         match T::FIXED_SIZE {
             Some(1..) => T::mark(),

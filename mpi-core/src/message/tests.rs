@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use proptest::prelude::*;
 
-use super::{Reader, decoded, encoded};
+use super::form::received;
+use super::{Parcel, Reader, decoded, encoded};
 use crate::{Datatype, Message, Serialized};
 
 fn bytes(value: &impl Message) -> Vec<u8> {
@@ -105,6 +106,37 @@ fn plain_data_travel_packed_and_alone_as_they_are() {
     assert_eq!(bytes(&vec![1_u16, 2]), [1, 0, 2, 0]);
     assert_eq!(bytes(&"ab".to_string()), b"ab");
     assert_eq!(bytes(&("ab".to_string(), vec![1_u16])), [2, b'a', b'b', 1, 1, 0]);
+}
+
+#[track_caller]
+fn travels_as_it_lies<T: Message + PartialEq + std::fmt::Debug>(value: &T, memory: *const u8) {
+    let Ok(Parcel::Lent(sent)) = Parcel::new(value) else { panic!("{value:?} is packed") };
+    assert_eq!((sent.as_ptr(), sent), (memory, &bytes(value)[..]));
+    assert_eq!(&received::<T>(sent).unwrap(), value);
+}
+
+#[test]
+fn what_lies_as_it_travels_is_neither_packed_nor_unpacked() {
+    let (number, numbers, text) = (7_u64, vec![0.5_f64; 1000], "größer".repeat(100));
+    travels_as_it_lies(&number, (&raw const number).cast());
+    travels_as_it_lies(&numbers, numbers.as_ptr().cast());
+    travels_as_it_lies(&text, text.as_ptr());
+    let nested = [[1_u16, 2], [3, 4]];
+    travels_as_it_lies(&nested, nested.as_ptr().cast());
+    let several = vec![nested; 3];
+    travels_as_it_lies(&several, several.as_ptr().cast());
+    assert!(matches!(Parcel::new(&true), Ok(Parcel::Written(_))));
+    assert!(matches!(Parcel::new(&vec![String::new()]), Ok(Parcel::Written(_))));
+}
+
+#[test]
+fn what_arrives_in_its_place_becomes_a_value_only_if_it_is_one() {
+    assert_eq!(received::<Vec<u16>>(&[1, 0, 2, 0]), Ok(vec![1, 2]));
+    assert!(received::<Vec<u16>>(&[1, 0, 2]).unwrap_err().to_string().contains("1 bytes are left over"));
+    assert!(received::<String>(&[b'a', 0xff]).unwrap_err().to_string().contains("byte 1 is no UTF-8"));
+    assert!(received::<u32>(&[0; 3]).unwrap_err().to_string().contains("4 more are needed and 3 are left"));
+    assert!(received::<bool>(&[2]).unwrap_err().to_string().contains("are no bool"));
+    assert_eq!(received::<Padded>(&bytes(&Padded { flag: true, number: 7, letter: 'x' })).unwrap().number, 7);
 }
 
 #[track_caller]

@@ -44,11 +44,11 @@ impl Status {
     pub const NOBODY: Status = Status { source: Source::Null, ..Status::EMPTY };
 
     pub(crate) fn new(communicator: &Communicator, completion: Completion) -> Self {
-        let Completion { source, tag, bytes, cancelled, .. } = completion;
-        if source == Completion::SENT.source {
-            return Status { cancelled, ..Status::EMPTY };
+        if completion.is_of_nobody() {
+            return Status { cancelled: completion.is_cancelled(), ..Status::EMPTY };
         }
+        let Completion { source, tag, bytes, .. } = completion;
         let source = Source::Rank(communicator.rank_of(source));
-        Status { source, tag: TagSelector::Tag(tag as i32), bytes, cancelled }
+        Status { source, tag: TagSelector::Tag(tag as i32), bytes, cancelled: false }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-use rwmpi::{Error, ErrorClass, Result, Universe, op, owning};
+use rwmpi::{Communicator, Error, ErrorClass, Result, Universe, op, owning};
 
 use super::Check;
 
@@ -11,6 +11,7 @@ pub const CHECKS: &[Check] = &[
     ("a_panic_in_any_reduction_hangs_nobody", a_panic_in_any_reduction_hangs_nobody),
     ("a_panic_in_any_reduction_of_values_hangs_nobody", a_panic_in_any_reduction_of_values_hangs_nobody),
     ("lengths_that_differ_are_an_error", lengths_that_differ_are_an_error),
+    ("lengths_that_take_different_ways_hang_nobody", lengths_that_take_different_ways_hang_nobody),
     ("half_an_element_is_an_error", half_an_element_is_an_error),
     ("types_that_differ_are_an_error", types_that_differ_are_an_error),
 ];
@@ -118,6 +119,69 @@ fn lengths_that_differ_are_an_error(universe: &Universe) -> Result<()> {
     }
     Ok(())
 }
+
+/// One rank has other lengths than all others, on either side of where other algorithms begin.
+fn lengths_that_take_different_ways_hang_nobody(universe: &Universe) -> Result<()> {
+    let world = universe.world();
+    let size = world.size();
+    // The last is as long as what the library itself says in advance.
+    let pairs = [(1, 80_000), (80_000, 1), (10_000, 20_000), (40_000, 20_000), (29, 80_000)];
+    for (one, others) in if size > 1 { &pairs[..] } else { &[] } {
+        for odd in [0, size - 1] {
+            let len = if world.rank() == odd { *one } else { *others };
+            for (name, call) in EVERY_COLLECTIVE {
+                let failed = usize::from(call(world, len).is_err());
+                let failures = world.allreduce_value(failed, op::sum)?;
+                assert!(failures > 0, "{name}: {one} bytes at rank {odd}, {others} elsewhere, and nobody complains");
+            }
+        }
+    }
+    // All of them work where the lengths agree.
+    for len in [28, 29, 30, 20_000, 80_000] {
+        for (name, call) in EVERY_COLLECTIVE {
+            call(world, len).unwrap_or_else(|error| panic!("{name}, {len} bytes: {error}"));
+        }
+    }
+    Ok(())
+}
+
+/// A collective of so many bytes from each rank, or for each.
+type OfLength = (&'static str, fn(&Communicator, usize) -> Result<()>);
+
+const EVERY_COLLECTIVE: &[OfLength] = &[
+    ("bcast", |world, len| world.bcast(&mut vec![1_u8; len], 0)),
+    ("bcast from the last", |world, len| world.bcast(&mut vec![1_u8; len], world.size() - 1)),
+    ("ibcast", |world, len| owning(vec![1_u8; len], |s, data| world.ibcast(s, data, 0))?.wait().map(drop)),
+    ("allreduce", |world, len| world.allreduce(&vec![1_u8; len], &mut vec![0; len], op::max)),
+    ("iallreduce", |world, len| {
+        owning(vec![1_u8; len], |s, data| world.iallreduce_in_place(s, data, op::max))?.wait().map(drop)
+    }),
+    ("reduce", |world, len| world.reduce(&vec![1_u8; len], &mut vec![0; len], op::max, 0)),
+    ("reduce to the last", |world, len| world.reduce(&vec![1_u8; len], &mut vec![0; len], op::max, world.size() - 1)),
+    ("ireduce", |world, len| {
+        let buffers = (vec![1_u8; len], vec![0; len]);
+        owning(buffers, |s, (data, result)| world.ireduce(s, data, result, op::max, world.size() - 1))?.wait().map(drop)
+    }),
+    ("allgather", |world, len| world.allgather(&vec![1_u8; len], &mut vec![0; len * world.size()])),
+    ("iallgather", |world, len| {
+        let buffers = (vec![1_u8; len], vec![0; len * world.size()]);
+        owning(buffers, |s, (data, all)| world.iallgather(s, data, all))?.wait().map(drop)
+    }),
+    ("alltoall", |world, len| {
+        let len = len * world.size();
+        world.alltoall(&vec![1_u8; len], &mut vec![0; len])
+    }),
+    ("ialltoall", |world, len| {
+        let len = len * world.size();
+        owning((vec![1_u8; len], vec![0; len]), |s, (data, all)| world.ialltoall(s, data, all))?.wait().map(drop)
+    }),
+    ("gather", |world, len| world.gather(&vec![1_u8; len], &mut vec![0; len * world.size()], 0)),
+    ("scatter", |world, len| world.scatter(&vec![1_u8; len * world.size()], &mut vec![0; len], 0)),
+    ("reduce_scatter_block", |world, len| {
+        world.reduce_scatter_block(&vec![1_u8; len * world.size()], &mut vec![0; len], op::max)
+    }),
+    ("scan", |world, len| world.scan(&mut vec![1_u8; len], op::max)),
+];
 
 fn half_an_element_is_an_error(universe: &Universe) -> Result<()> {
     let me = universe.this_rank();

@@ -1,10 +1,13 @@
 //! Requests that own what they use: kept, mixed, awaited, dropped, forgotten.
 
 use std::collections::HashMap;
+use std::future::poll_fn;
 use std::pin::pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, mpsc};
 use std::task::{Context, Poll, Wake, Waker};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use rwmpi::{
     ANY_SOURCE, ANY_TAG, ErrorClass, PROC_NULL, Request, Result, Universe, op, owning, scope, wait_all, wait_any,
@@ -20,6 +23,7 @@ pub const CHECKS: &[Check] = &[
     ("requests_of_several_types_are_waited_for_together", requests_of_several_types_are_waited_for_together),
     ("any_executor_completes_requests", any_executor_completes_requests),
     ("a_rank_drives_several_futures", a_rank_drives_several_futures),
+    ("a_sleeping_rank_is_woken_from_any_thread", a_sleeping_rank_is_woken_from_any_thread),
     ("what_others_wait_for_goes_on_without_its_request", what_others_wait_for_goes_on_without_its_request),
     ("a_dropped_receive_takes_no_message", a_dropped_receive_takes_no_message),
     ("forgotten_requests_harm_nobody", forgotten_requests_harm_nobody),
@@ -237,6 +241,44 @@ fn a_rank_drives_several_futures(universe: &Universe) -> Result<()> {
     assert_eq!(received?.0, 3);
     assert_eq!(me.block_on(async { me.block_on(async { 7 }) }), 7);
     world.barrier()
+}
+
+/// Handed to and fro between a rank and a thread that makes it wait long enough to fall asleep. A rank that nobody wakes sleeps a second at
+/// a time: a minute in all.
+fn a_sleeping_rank_is_woken_from_any_thread(universe: &Universe) -> Result<()> {
+    const TURNS: u32 = 60;
+    let (ask, asked) = mpsc::channel::<Waker>();
+    let answers = Arc::new(AtomicU32::new(0));
+    let thread = thread::spawn({
+        let answers = answers.clone();
+        move || {
+            for waker in asked {
+                thread::sleep(Duration::from_millis(5));
+                answers.fetch_add(1, Ordering::Release);
+                waker.wake();
+            }
+        }
+    });
+    let start = Instant::now();
+    universe.this_rank().block_on(async {
+        for turn in 0..TURNS {
+            let mut has_asked = false;
+            poll_fn(|context| {
+                if answers.load(Ordering::Acquire) > turn {
+                    return Poll::Ready(());
+                }
+                if !std::mem::replace(&mut has_asked, true) {
+                    ask.send(context.waker().clone()).expect("the thread listens");
+                }
+                Poll::Pending
+            })
+            .await;
+        }
+    });
+    drop(ask);
+    thread.join().expect("the thread ends");
+    assert!(start.elapsed() < Duration::from_secs(30), "{TURNS} turns took {:?}", start.elapsed());
+    universe.world().barrier()
 }
 
 fn what_others_wait_for_goes_on_without_its_request(universe: &Universe) -> Result<()> {

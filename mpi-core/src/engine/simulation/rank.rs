@@ -380,7 +380,7 @@ impl<'run> Rank<'run> {
     /// Notes what a receive has got. `Err`: the transport has failed.
     fn received(&mut self, place: usize, block: BlockId, span: WriteSpan<'static>, outcome: Outcome) -> Attempt {
         let (source, tag, total) = match outcome {
-            Ok(Completion { cancelled: true, .. }) => {
+            Ok(completion) if completion.is_cancelled() => {
                 self.world.record.borrow_mut().receives[place].got = Got::Cancelled;
                 self.give_back(block, span);
                 return Ok(());
@@ -428,7 +428,7 @@ impl<'run> Rank<'run> {
         match what {
             What::Send(name) => {
                 let outcome = self.unless_failed(outcome, block, span)?;
-                self.world.record.borrow_mut().messages[name].cancelled = outcome.cancelled;
+                self.world.record.borrow_mut().messages[name].cancelled = outcome.is_cancelled();
                 self.sent(name, block, span);
             }
             What::Receive(place) => self.received(place, block, span, outcome)?,
