@@ -60,6 +60,8 @@ mod tcp;
 mod turn;
 #[cfg(not(loom))]
 mod wait;
+#[cfg(not(loom))]
+mod worker;
 
 #[cfg(not(loom))]
 pub use arena::{Arena, ArenaRefused};
@@ -92,4 +94,6 @@ pub use span::{ReadSpan, WriteSpan};
 #[cfg(not(loom))]
 pub use tcp::{JobSecret, TcpEndpoint, TcpError, TcpFabric};
 #[cfg(not(loom))]
-pub use turn::{Taken, Turn};
+pub use turn::{Taken, Turn, Visit};
+#[cfg(not(loom))]
+pub use worker::{Cot, Worker};

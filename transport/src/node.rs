@@ -13,6 +13,7 @@ use crate::ring::{Consumer, Producer, Refused};
 use crate::segment::{ActivityRecord, Segment};
 use crate::sleep::{self, ASLEEP, ASLEEP_FOR_ROOM, AWAKE};
 use crate::wait::WaitPolicy;
+use crate::worker::Cot;
 use crate::{
     Arrival, Backoff, Bell, Enqueue, Fabric, Header, Heap, INLINE_PAYLOAD, PeerFault, PushError, Queue, ReadSpan,
     RemoteAddress, RemoteError, SharedWord, Signal, SignalSet, Way, WriteSpan, signal,
@@ -39,6 +40,8 @@ pub struct NodeFabric {
     watched: Option<(SharedWord, u64)>,
     /// Peers that were woken but have to be rung to notice.
     to_ring: Vec<usize>,
+    /// Where the worker of this peer sleeps, if it has one.
+    worker: Option<Arc<Cot>>,
     /// Peers make their test transfers here, which may be at any time in theory.
     _probe_words: ProbeWords,
 }
@@ -85,6 +88,7 @@ impl NodeFabric {
             watches_pops: false,
             watched: None,
             to_ring: Vec::new(),
+            worker: None,
             segment,
             _probe_words: probe_words,
         }
@@ -217,12 +221,13 @@ impl NodeFabric {
     /// Before the caller sleeps in some other way than here: from now on whoever has something for this peer is told to ring. False, and
     /// nothing of the kind, if there is something to do already. After it, [`NodeFabric::has_slept`].
     pub(crate) fn goes_to_sleep(&mut self, backoff: &mut Backoff) -> bool {
-        self.announce_sleep(backoff, sleep::RING).is_some()
+        self.announce_sleep(backoff, sleep::RING, QUEUES).is_some()
     }
 
     /// The sleep is over.
     pub(crate) fn has_slept(&self) {
         self.control(self.me).sleeping.store(AWAKE, Ordering::Relaxed);
+        self.wake_worker();
     }
 
     /// Leaves a hint for `to` that there is something in our ring.
@@ -283,19 +288,20 @@ impl NodeFabric {
     #[cold]
     #[inline(never)]
     fn sleep(&mut self, backoff: &mut Backoff) {
-        if let Some(how) = self.announce_sleep(backoff, 0) {
+        if let Some(how) = self.announce_sleep(backoff, 0, QUEUES) {
             sleep::sleep(&self.control(self.me).sleeping, how);
+            self.wake_worker();
         }
     }
 
-    /// Raises the sleeping flag, and says to what, unless there is something to do after all.
-    fn announce_sleep(&mut self, backoff: &mut Backoff, ring: u32) -> Option<u32> {
+    /// Raises the sleeping flag, and says to what, unless there is something to do after all; what waits in the first so many queues counts.
+    fn announce_sleep(&mut self, backoff: &mut Backoff, ring: u32, queues: usize) -> Option<u32> {
         let watches_pops = std::mem::take(&mut self.watches_pops) || self.producers().any(Producer::is_refused);
         let how = ring | if watches_pops { ASLEEP_FOR_ROOM } else { ASLEEP };
         let watched = self.watched.take();
         sleep::announce(&self.control(self.me).sleeping, how, self.policy.fences_needed);
         let has_come = watched.is_some_and(|(word, value)| self.word(word) == value);
-        if !has_come && !self.has_something_to_do(watches_pops) {
+        if !has_come && !self.has_something_to_do(watches_pops, queues) {
             return Some(how);
         }
         self.has_slept();
@@ -309,11 +315,11 @@ impl NodeFabric {
     }
 
     /// The last look before sleeping.
-    fn has_something_to_do(&self, watches_pops: bool) -> bool {
+    fn has_something_to_do(&self, watches_pops: bool, queues: usize) -> bool {
         let control = self.control(self.me);
         control.signals.load(Ordering::Acquire) != 0
-            || (0..QUEUES).any(|queue| control.openings[queue].load(Ordering::Acquire) != self.inboxes[queue].openings)
-            || self.links.iter().any(|link| link.incoming.iter().flatten().any(Consumer::is_waiting))
+            || (0..queues).any(|queue| control.openings[queue].load(Ordering::Acquire) != self.inboxes[queue].openings)
+            || self.links.iter().any(|link| link.incoming[..queues].iter().flatten().any(Consumer::is_waiting))
             || (watches_pops && self.producers().any(Producer::has_news))
     }
 }
@@ -352,7 +358,10 @@ impl Fabric for NodeFabric {
         let Some(producer) = &mut self.links[to].outgoing[queue as usize] else { unreachable!("opened above") };
         let reserve = |from, end| segment.reserve(segment.layout().data(to, me) + from, end - from).is_ok();
         producer.try_push(enqueue, header, payload, reserve).map_err(|refused| match refused {
-            Refused::Full => PushError::Full,
+            Refused::Full => {
+                self.miss_room();
+                PushError::Full
+            }
             Refused::NoMemory => PushError::NoMemory { peer: to },
         })?;
         if self.links.len() > PEERS_WITHOUT_HINTS {
@@ -582,3 +591,4 @@ impl Fabric for NodeFabric {
 mod memory;
 #[cfg(test)]
 mod tests;
+mod worker;

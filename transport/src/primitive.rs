@@ -64,6 +64,12 @@ mod real {
         let _ = membarrier(MembarrierCommand::GlobalExpedited);
     }
 
+    /// The same on every core that runs a thread of this process.
+    pub(crate) fn barrier_on_own_cores() {
+        // Cannot fail: it was registered for.
+        let _ = membarrier(MembarrierCommand::PrivateExpedited);
+    }
+
     /// Sleeps while `word` is `value`, at most so long; may return early.
     pub(crate) fn futex_wait(word: &AtomicU32, value: u32, longest: Duration) {
         let longest = Timespec { tv_sec: longest.as_secs() as _, tv_nsec: longest.subsec_nanos() as _ };

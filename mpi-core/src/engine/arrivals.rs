@@ -319,7 +319,7 @@ impl<F: Fabric> Engine<F> {
 
     fn matched_early(&mut self, id: OperationId) {
         if let Operation::Send(send) = &mut self.operations[id as usize] {
-            send.mode = super::SendMode::Standard;
+            send.mode = super::SendMode::InPlace;
         }
     }
 }

@@ -42,7 +42,7 @@ impl<F: Fabric> Engine<F> {
     ) -> Result<Option<OperationId>, Failure> {
         self.count_message(peer, data.len() as u64);
         let mark = std::mem::take(&mut self.mark);
-        if peer != self.me() && mode == SendMode::Standard && data.len() < self.small_end {
+        if peer != self.me() && mode != SendMode::Synchronous && data.len() < self.small_end {
             let state = &mut self.peers[peer as usize];
             if state.queued.is_empty() && self.rule != Rule::Sr && !state.sender.holds_requests() {
                 let envelope = Envelope { context, source: 0, tag };
@@ -106,6 +106,7 @@ impl<F: Fabric> Engine<F> {
             }
         }
         self.queue(peer, Outgoing::Message(id));
+        self.copy_queued(id);
         Ok(Some(id))
     }
 
@@ -120,11 +121,11 @@ impl<F: Fabric> Engine<F> {
         let mut owned = vec![0; data.len()];
         data.copy_to(owned[..].as_mut().into());
         let span = crate::buffer::owned_span(&owned);
-        let id = self.start_send(peer, context, tag, span, SendMode::Standard)?;
+        let id = self.start_send(peer, context, tag, span, SendMode::InPlace)?;
         if let Some(id) = id
             && let Operation::Send(send) = &mut self.operations[id as usize]
         {
-            send.owned = Some(owned);
+            send.owned = Some(owned.into());
         }
         Ok(id)
     }
@@ -181,7 +182,10 @@ impl<F: Fabric> Engine<F> {
             }
         }
         let position = self.fabric.pushed(peer as usize);
-        let (header, payload) = self.first_cell(id, peer, envelope, data, mode);
+        let (mut header, mut payload) = self.first_cell(id, peer, envelope, data, mode);
+        if enqueue == Enqueue::Next && !matches!(payload, First::Whole) && self.copy_to_buffer(id, data, mode) {
+            (header, payload) = self.first_cell(id, peer, envelope, data, mode);
+        }
         let pushed = match &payload {
             First::Whole => self.try_push(peer, enqueue, header, data.part(0, data.len())),
             First::Begin(body) => self.try_push(peer, enqueue, header, bytemuck::bytes_of(body).into()),
@@ -229,7 +233,7 @@ impl<F: Fabric> Engine<F> {
                 return (header(wire::ANNOUNCE), First::Announce(wire::Announce { address, answer: id, reserved: 0 }));
             }
         }
-        if mode == SendMode::Standard && data.len() <= self.fabric.max_payload() {
+        if mode != SendMode::Synchronous && data.len() <= self.fabric.max_payload() {
             return (header(wire::EAGER), First::Whole);
         }
         let answer = if mode == SendMode::Synchronous { id } else { wire::NO_ANSWER };
