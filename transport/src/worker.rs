@@ -170,3 +170,6 @@ impl std::fmt::Debug for Worker {
         f.debug_struct("Worker").field("process", &self.process).finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests;
