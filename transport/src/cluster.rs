@@ -317,6 +317,10 @@ impl Fabric for ClusterFabric {
         self.node.watch(word, value);
     }
 
+    fn miss_room(&mut self) {
+        self.node.miss_room();
+    }
+
     /// For those that this peer shares memory with; none if there are none.
     fn claim_words(&self) -> usize {
         if self.alone { 0 } else { self.node.claim_words() }

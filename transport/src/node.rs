@@ -358,10 +358,7 @@ impl Fabric for NodeFabric {
         let Some(producer) = &mut self.links[to].outgoing[queue as usize] else { unreachable!("opened above") };
         let reserve = |from, end| segment.reserve(segment.layout().data(to, me) + from, end - from).is_ok();
         producer.try_push(enqueue, header, payload, reserve).map_err(|refused| match refused {
-            Refused::Full => {
-                self.miss_room();
-                PushError::Full
-            }
+            Refused::Full => PushError::Full,
             Refused::NoMemory => PushError::NoMemory { peer: to },
         })?;
         if self.links.len() > PEERS_WITHOUT_HINTS {
@@ -537,6 +534,10 @@ impl Fabric for NodeFabric {
 
     fn watch(&mut self, word: SharedWord, value: u64) {
         self.watched = Some((word, value));
+    }
+
+    fn miss_room(&mut self) {
+        self.ask_for_room();
     }
 
     fn claim_words(&self) -> usize {

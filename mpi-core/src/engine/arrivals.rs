@@ -256,7 +256,10 @@ impl<F: Fabric> Engine<F> {
                         self.backlog -= 1;
                     }
                 }
-                Err(PushError::Full) => break,
+                Err(PushError::Full) => {
+                    self.fabric.miss_room();
+                    break;
+                }
                 Err(error) => return Err(Failure::Push(error)),
             }
         }

@@ -422,6 +422,7 @@ impl<F: Fabric> Engine<F> {
             self.backlog += 1;
         }
         state.queued.push_back(outgoing);
+        self.fabric.miss_room();
     }
 
     /// A message to this rank: one copy if its receive waits, otherwise it waits for its receive where it is.

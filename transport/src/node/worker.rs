@@ -54,9 +54,8 @@ impl NodeFabric {
         self.control(self.me).sleeping.store(ASLEEP | RING, Ordering::Relaxed);
     }
 
-    /// What this peer wanted to push found no room: from now on pops are of interest to a worker that listens to pushes only.
-    #[cold]
-    pub(super) fn miss_room(&self) {
+    /// From now on pops are of interest to a worker that listens to pushes only.
+    pub(super) fn ask_for_room(&self) {
         if self.worker.is_some() && self.control(self.me).sleeping.load(Ordering::Relaxed) & !RING == ASLEEP {
             // Awake, it will come when the caller has gone, and know better.
             self.has_slept();
