@@ -56,7 +56,6 @@ mod small_copy;
 mod span;
 #[cfg(not(loom))]
 mod tcp;
-#[cfg(not(loom))]
 mod turn;
 #[cfg(not(loom))]
 mod wait;
@@ -93,7 +92,6 @@ pub use segment::ActivityRecord;
 pub use span::{ReadSpan, WriteSpan};
 #[cfg(not(loom))]
 pub use tcp::{JobSecret, TcpEndpoint, TcpError, TcpFabric};
-#[cfg(not(loom))]
 pub use turn::{Taken, Turn, Visit};
 #[cfg(not(loom))]
 pub use worker::{Cot, Worker};

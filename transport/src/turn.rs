@@ -17,15 +17,17 @@
 use std::sync::OnceLock;
 use std::time::Duration;
 
+#[cfg(not(loom))]
 use crate::bell::Bell;
-use crate::primitive::{self, AtomicU32, AtomicU64, Ordering};
-use crate::wait::register_for_own_barriers;
+use crate::primitive::{self, AtomicU32, AtomicU64, Ordering, this_thread};
+#[cfg(loom)]
+use loom_model::Bell;
 
 /// Rounds that a thread spends on the processor while it waits for others, then offering it to them, before it sleeps.
-const SPINS: u32 = 100;
-const YIELDS: u32 = 20;
+const SPINS: u32 = if cfg!(loom) { 0 } else { 100 };
+const YIELDS: u32 = if cfg!(loom) { 0 } else { 20 };
 /// How long one who gives the turn back stays away if others want it: so many rounds, then what the system makes of an offer.
-const ROUNDS_AWAY: u32 = 20;
+const ROUNDS_AWAY: u32 = if cfg!(loom) { 0 } else { 20 };
 /// Longest sleep: a safety net, no wake-up depends on it.
 const LONGEST_SLEEP: Duration = Duration::from_secs(1);
 
@@ -101,26 +103,22 @@ impl Drop for Visit<'_> {
     }
 }
 
-fn this_thread() -> u64 {
-    nix::sys::pthread::pthread_self()
-}
-
 /// One round of waiting; true when it is time to sleep.
 fn pass_round(round: &mut u32) -> bool {
     *round += 1;
     if *round < SPINS {
         std::hint::spin_loop();
     } else if *round < SPINS + YIELDS {
-        rustix::thread::sched_yield();
+        primitive::yield_now();
     } else {
         return true;
     }
     false
 }
 
-impl Turn {
-    /// One for which any number of threads may come.
-    pub const fn new() -> Self {
+/// A turn that nobody has: loom's atomics are not made at compile time.
+macro_rules! vacant {
+    () => {
         Turn {
             shared: AtomicU32::new(YES),
             favoured: AtomicU64::new(NOBODY),
@@ -136,6 +134,20 @@ impl Turn {
             note: AtomicU32::new(0),
             bell: OnceLock::new(),
         }
+    };
+}
+
+impl Turn {
+    /// One for which any number of threads may come.
+    #[cfg(not(loom))]
+    pub const fn new() -> Self {
+        vacant!()
+    }
+
+    /// One for which any number of threads may come.
+    #[cfg(loom)]
+    pub fn new() -> Self {
+        vacant!()
     }
 
     /// From now on there is one thread at a time, by the program's promise: turns cost nothing.
@@ -147,7 +159,7 @@ impl Turn {
     pub fn share(&self, bell: Bell) {
         // There is one peer for each turn; it has one bell.
         let _ = self.bell.set(bell);
-        if register_for_own_barriers() {
+        if primitive::register_for_own_barriers() {
             self.favoured.store(this_thread(), Ordering::Relaxed);
         }
     }
@@ -167,7 +179,7 @@ impl Turn {
         if self.favoured.load(Ordering::Relaxed) == me {
             self.count_inside(Ordering::Relaxed);
             // Who comes first has the kernel put a barrier here, after it has withdrawn the favour and before it looks who is inside.
-            primitive::keep_program_order();
+            primitive::where_others_put_barriers();
             // Acquire: a visitor may have given it back.
             if self.favoured.load(Ordering::Acquire) == me {
                 self.owner.store(me, Ordering::Relaxed);
@@ -323,7 +335,7 @@ impl Turn {
         let mut round = 0;
         while self.turns.load(Ordering::Relaxed) == turns && self.wanted.load(Ordering::Relaxed) > 0 {
             if pass_round(&mut round) {
-                rustix::thread::sched_yield();
+                primitive::yield_now();
             }
         }
         self.acquire(me);
@@ -354,7 +366,7 @@ impl Turn {
             }
             std::hint::spin_loop();
         }
-        rustix::thread::sched_yield();
+        primitive::yield_now();
     }
 
     /// Lets go of the turn; whether it was had by the lock.
@@ -425,7 +437,7 @@ impl Turn {
         while self.favoured_is_inside(Ordering::Acquire) {
             if pass_round(&mut round) {
                 // It happens once. Who leaves does not wake us.
-                std::thread::sleep(Duration::from_micros(50));
+                primitive::pause(Duration::from_micros(50));
             }
         }
         self.wanted.fetch_sub(1, Ordering::Relaxed);
@@ -454,5 +466,7 @@ impl Default for Turn {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, loom))]
+mod loom_model;
+#[cfg(all(test, not(loom)))]
 mod tests;

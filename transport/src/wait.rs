@@ -95,9 +95,3 @@ pub(crate) fn register_for_barriers() -> bool {
     query.contains_command(MembarrierCommand::GlobalExpedited)
         && membarrier(MembarrierCommand::RegisterGlobalExpedited).is_ok()
 }
-
-/// As [`register_for_barriers`], for those of this process's own threads.
-pub(crate) fn register_for_own_barriers() -> bool {
-    membarrier_query().contains_command(MembarrierCommand::PrivateExpedited)
-        && membarrier(MembarrierCommand::RegisterPrivateExpedited).is_ok()
-}

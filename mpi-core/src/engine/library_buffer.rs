@@ -3,7 +3,7 @@
 //! Only a rank with a worker has one, since somebody has to see to what it holds while the program is elsewhere. What finds no room in it is
 //! sent from where it is.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use rwmpi_transport::Fabric;
@@ -13,20 +13,50 @@ use super::pieces::Source;
 use super::{Engine, Operation, OperationId, SendMode};
 use crate::buffer::owned_span;
 
+/// What a message counts for besides its length: many short ones are not to take more memory than a long one.
+const OVERHEAD: usize = 256;
+/// Shorter memory is not kept.
+const WORTH_KEEPING: usize = 4096;
+
 /// How much it holds.
 #[derive(Debug, Default)]
 pub(crate) struct LibraryBuffer {
     /// Bytes, at most.
-    pub(super) size: usize,
+    size: usize,
     used: Cell<usize>,
+    /// Memory of earlier copies, which the system need not provide again.
+    spare: RefCell<Vec<Vec<u8>>>,
+}
+
+impl LibraryBuffer {
+    fn has_room(&self, len: usize) -> bool {
+        len + OVERHEAD <= self.size - self.used.get()
+    }
+
+    /// Memory for so many bytes, or some more.
+    fn take(self: &Rc<Self>, len: usize) -> OwnedData {
+        self.used.set(self.used.get() + len + OVERHEAD);
+        let mut spare = self.spare.borrow_mut();
+        let fits = spare.iter().position(|bytes| len >= WORTH_KEEPING && bytes.len() >= len);
+        let bytes = fits.map_or_else(|| vec![0; len], |place| spare.swap_remove(place));
+        OwnedData { bytes, counted: Some((self.clone(), len)) }
+    }
+
+    fn give_back(&self, bytes: Vec<u8>, len: usize) {
+        self.used.set(self.used.get() - len - OVERHEAD);
+        let mut spare = self.spare.borrow_mut();
+        if len >= WORTH_KEEPING && spare.iter().map(Vec::len).sum::<usize>() + bytes.len() <= self.size {
+            spare.push(bytes);
+        }
+    }
 }
 
 /// A copy of a message, which its send reads instead of the program's memory.
 #[derive(Debug)]
 pub(crate) struct OwnedData {
     bytes: Vec<u8>,
-    /// Where it counts.
-    counted: Option<Rc<LibraryBuffer>>,
+    /// Where it counts, and for how much.
+    counted: Option<(Rc<LibraryBuffer>, usize)>,
 }
 
 impl From<Vec<u8>> for OwnedData {
@@ -37,8 +67,8 @@ impl From<Vec<u8>> for OwnedData {
 
 impl Drop for OwnedData {
     fn drop(&mut self) {
-        if let Some(buffer) = &self.counted {
-            buffer.used.set(buffer.used.get() - self.bytes.len());
+        if let Some((buffer, len)) = self.counted.take() {
+            buffer.give_back(std::mem::take(&mut self.bytes), len);
         }
     }
 }
@@ -46,32 +76,34 @@ impl Drop for OwnedData {
 impl<F: Fabric> Engine<F> {
     /// Lets sends complete as soon as they are copied, up to so many bytes at a time.
     pub(crate) fn buffer_sends(&mut self, size: usize) {
-        self.buffer = Rc::new(LibraryBuffer { size, used: Cell::new(0) });
+        self.buffer = Rc::new(LibraryBuffer { size, ..LibraryBuffer::default() });
     }
 
-    /// Copies what is sent into the buffer, and has it sent from there; false if there is no room, or the caller does not care.
-    pub(super) fn copy_to_buffer(&mut self, id: OperationId, data: &mut Source, mode: SendMode) -> bool {
-        let (len, buffer) = (data.len(), &self.buffer);
-        if mode != SendMode::Standard || len > buffer.size - buffer.used.get() || self.reads_from_copy(id) {
-            return false;
-        }
-        let Operation::Send(send) = &mut self.operations[id as usize] else { return false };
-        let mut bytes = vec![0; len];
-        data.part(0, len).copy_to(bytes.as_mut_slice().into());
-        *data = Source::Span(owned_span(&bytes));
-        buffer.used.set(buffer.used.get() + len);
-        send.owned = Some(OwnedData { bytes, counted: Some(buffer.clone()) });
-        true
+    /// Whether a send of that length may be copied: its caller would like that, it is not a copy, and there is room.
+    pub(super) fn has_room_for_copy(&self, id: OperationId, len: usize, mode: SendMode) -> bool {
+        mode == SendMode::Standard && self.buffer.has_room(len) && !self.reads_from_copy(id)
     }
 
-    /// The same for a send that has not begun to leave.
-    pub(super) fn copy_queued(&mut self, id: OperationId) {
+    /// Copies what is sent into the buffer, and has it sent from there. There must be room.
+    pub(super) fn copy_to_buffer(&mut self, id: OperationId, data: &mut Source) {
         let Operation::Send(send) = &mut self.operations[id as usize] else { return };
-        if !matches!(send.stage, Stage::Queued { .. }) {
+        let len = data.len();
+        let mut copy = self.buffer.take(len);
+        data.part(0, len).copy_to(copy.bytes[..len].as_mut().into());
+        *data = Source::Span(owned_span(&copy.bytes[..len]));
+        send.owned = Some(copy);
+    }
+
+    /// The same for a send that has not begun to leave, if it may be copied.
+    pub(super) fn copy_queued(&mut self, id: OperationId) {
+        let Operation::Send(send) = &self.operations[id as usize] else { return };
+        let (is_queued, len, mode) = (matches!(send.stage, Stage::Queued { .. }), send.data.len(), send.mode);
+        if !is_queued || !self.has_room_for_copy(id, len, mode) {
             return;
         }
-        let (mut data, mode) = (std::mem::take(&mut send.data), send.mode);
-        self.copy_to_buffer(id, &mut data, mode);
+        let Operation::Send(send) = &mut self.operations[id as usize] else { return };
+        let mut data = std::mem::take(&mut send.data);
+        self.copy_to_buffer(id, &mut data);
         if let Operation::Send(send) = &mut self.operations[id as usize] {
             send.data = data;
         }

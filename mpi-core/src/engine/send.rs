@@ -175,15 +175,17 @@ impl<F: Fabric> Engine<F> {
         mut fifo: Fifo,
         enqueue: Enqueue,
     ) -> Result<Progress, Failure> {
+        let may_copy = enqueue == Enqueue::Next && self.has_room_for_copy(id, data.len(), mode);
         if fifo == Fifo::Open && self.rule != Rule::Nsr {
-            match self.choose(peer, envelope, data.len() as u64)? {
+            match self.choose(peer, envelope, data.len() as u64, may_copy)? {
                 Choice::Write(request) => return self.write(id, peer, envelope.tag, &request, data),
                 Choice::Fifo(chosen) => fifo = chosen,
             }
         }
         let position = self.fabric.pushed(peer as usize);
         let (mut header, mut payload) = self.first_cell(id, peer, envelope, data, mode);
-        if enqueue == Enqueue::Next && !matches!(payload, First::Whole) && self.copy_to_buffer(id, data, mode) {
+        if may_copy && !matches!(payload, First::Whole) {
+            self.copy_to_buffer(id, data);
             (header, payload) = self.first_cell(id, peer, envelope, data, mode);
         }
         let pushed = match &payload {
@@ -274,13 +276,14 @@ impl<F: Fabric> Engine<F> {
         }
     }
 
-    /// Asks the protocol for the way, and takes the claim word where there is one.
-    fn choose(&mut self, peer: u32, envelope: &Envelope, len: u64) -> Result<Choice, Failure> {
+    /// Asks the protocol for the way, and takes the claim word where there is one. What is about to be copied waits as long for a request
+    /// as the copy would take.
+    fn choose(&mut self, peer: u32, envelope: &Envelope, len: u64, may_copy: bool) -> Result<Choice, Failure> {
         let worth = len >= WRITE_MIN;
         if worth || self.rule == Rule::Sr {
             self.collect_requests(peer as usize)?;
         }
-        if worth && self.rule == Rule::Sr && self.claims_with(peer) {
+        if worth && (may_copy || self.rule == Rule::Sr) && self.claims_with(peer) {
             self.await_request(peer, len)?;
         }
         if !self.peers[peer as usize].sender.holds_requests() {

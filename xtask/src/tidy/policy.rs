@@ -136,6 +136,7 @@ pub const UNSAFE_FILES: &[&str] = &[
     "transport/src/node/tests.rs",
     "transport/src/ring.rs",
     "transport/src/ring/loom_model.rs",
+    "transport/src/turn/loom_model.rs",
     "transport/src/ring/tests.rs",
     // Copies of raw memory.
     "transport/src/remote_memory.rs",

@@ -50,7 +50,7 @@ enum What {
 }
 
 /// Bytes that the library's buffer holds, at every third rank or so.
-const BUFFER: usize = 4096;
+const BUFFER: usize = 16384;
 
 pub(super) struct Rank<'run> {
     me: usize,
