@@ -1,5 +1,6 @@
 //! The thread that makes progress while the program computes, if the user has asked for one (`RWMPI_PROGRESS=thread`).
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use rwmpi_core::{Cot, Error, ErrorClass, Progress, Result, Universe, Worker};
@@ -20,9 +21,10 @@ pub(crate) fn employ(universe: &Universe) -> Result<Option<Arc<Cot>>> {
 pub(crate) fn start<A: Abi>(rank: &Rank, cot: Arc<Cot>) -> Result<()> {
     // Its turn at the time of the fork would never end there.
     in_forked_child(end_turns);
-    // When the rank has left, or can't communicate any more, there is nothing to come for.
-    let worker = Worker::start(&TURN, cot, |visit| {
-        peek().is_ok_and(|rank| rank.endpoint.work_aside(visit, may_go_on_with_tasks::<A>(rank)))
+    // When the rank has left there is nothing to come for.
+    let worker = Worker::start(&TURN, cot, |visit| match peek() {
+        Ok(rank) => rank.endpoint.work_aside(visit, may_go_on_with_tasks::<A>(rank)),
+        Err(_) => ControlFlow::Break(()),
     });
     let refused = |error| Error::new(ErrorClass::Other, format!("can't have a thread for progress: {error}"));
     *rank.worker.borrow_mut() = Some(worker.map_err(refused)?);

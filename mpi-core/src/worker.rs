@@ -4,6 +4,7 @@
 //! whose every call takes the turn. The typed API's values belong to one thread, which is why they need no turns
 //! (docs/decisions/0015).
 
+use std::ops::ControlFlow;
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -87,10 +88,11 @@ impl Universe {
 
 impl Endpoint {
     /// What the worker does on a visit: makes progress until there is nothing to do, and has itself rung when there is. Nonblocking
-    /// collectives are gone on with if `with_tasks`: they may call functions of the program. False if the rank can't communicate any more:
-    /// the program's next call will say why.
-    pub fn work_aside(&self, visit: &Visit<'_>, with_tasks: bool) -> bool {
-        self.process().work_aside(visit, with_tasks).is_ok()
+    /// collectives are gone on with if `with_tasks`: they may call functions of the program. Whether anything came of it; `Break` if the
+    /// rank can't communicate any more: the program's next call will say why.
+    pub fn work_aside(&self, visit: &Visit<'_>, with_tasks: bool) -> ControlFlow<(), bool> {
+        let worked = self.process().work_aside(visit, with_tasks);
+        worked.map_or(ControlFlow::Break(()), ControlFlow::Continue)
     }
 }
 
@@ -98,28 +100,28 @@ impl Endpoint {
 const TRIES: u32 = 4;
 
 impl Process {
-    fn work_aside(&self, visit: &Visit<'_>, with_tasks: bool) -> std::result::Result<(), Failure> {
+    fn work_aside(&self, visit: &Visit<'_>, with_tasks: bool) -> std::result::Result<bool, Failure> {
+        let mut any = false;
         for _ in 0..TRIES {
             if self.engine().signals().contains(Signal::Abort) {
                 return Err(self.engine().poisoned(Failure::Aborted));
             }
-            while self.progress_aside(with_tasks)? {
-                if visit.should_end() {
-                    return Ok(());
-                }
+            while !visit.should_end() && self.progress_aside(with_tasks)? {
+                any = true;
             }
             if visit.should_end() {
-                return Ok(());
+                break;
             }
             if self.engine().hang_bell() {
                 // What has come before the bell hung.
                 if !self.progress_aside(with_tasks)? {
-                    return Ok(());
+                    break;
                 }
+                any = true;
                 self.engine().take_bell_down();
             }
         }
-        Ok(())
+        Ok(any)
     }
 
     fn progress_aside(&self, with_tasks: bool) -> std::result::Result<bool, Failure> {

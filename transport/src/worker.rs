@@ -5,6 +5,7 @@
 //! finds the program's threads at work, it is not needed: then it naps, or, if they sleep, sleeps until they are woken.
 
 use std::io;
+use std::ops::ControlFlow;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
@@ -20,9 +21,10 @@ use crate::segment::Segment;
 use crate::sleep::AWAKE;
 use crate::turn::Visit;
 
-/// How long nobody must have called before it comes: so much later may it notice that it is needed, and so seldom does it wake up beside
-/// a program that communicates all the time.
+/// How long nobody must have called before it comes.
 const NAP: Duration = Duration::from_micros(500);
+/// The same where it has come in vain several times, or found the program at work: a wake-up takes time from the program.
+const LONGEST_NAP: Duration = Duration::from_millis(4);
 /// Longest sleep: a safety net, no wake-up depends on it.
 const LONGEST_SLEEP: Duration = Duration::from_secs(1);
 
@@ -56,11 +58,11 @@ impl Cot {
     }
 
     /// Sleeps after a visit, or one that was not to be. Until the peer is rung, if its sleeping flag is raised, by whomever; else for a nap.
-    fn sleep(&self, visited: bool) {
+    fn sleep(&self, visited: bool, nap: Duration) {
         let flag = &self.segment.control(self.me).sleeping;
         if !visited || flag.load(Ordering::Relaxed) == AWAKE {
             // Whoever is at work there may leave for long what would wake us.
-            thread::park_timeout(NAP);
+            thread::park_timeout(nap);
         }
         let how = flag.load(Ordering::Relaxed);
         if how == AWAKE {
@@ -121,30 +123,29 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// Starts one. What it does on each visit is `visit`, which says whether there will be more of them.
+    /// Starts one. What it does on each visit is `visit`, which says whether there was anything to do, or that there will be no more visits.
     ///
     /// # Errors
     /// If the system refuses a thread.
     pub fn start(
         turn: &'static Turn,
         cot: Arc<Cot>,
-        mut visit: impl FnMut(&Visit<'_>) -> bool + Send + 'static,
+        mut visit: impl FnMut(&Visit<'_>) -> ControlFlow<(), bool> + Send + 'static,
     ) -> io::Result<Worker> {
         let its_cot = cot.clone();
         let work = move || {
             let mut before = turn.coming_and_going();
+            let mut nap = NAP;
             while its_cot.over.load(Ordering::Relaxed) == NO {
-                let mut visited = false;
-                if turn.coming_and_going() == before
-                    && let Some(taken) = turn.visit()
-                {
-                    if !visit(&taken) {
-                        return;
-                    }
-                    visited = true;
-                }
+                let is_quiet = turn.coming_and_going() == before;
+                let visited = if is_quiet { turn.visit().map(|taken| visit(&taken)) } else { None };
+                nap = match visited {
+                    Some(ControlFlow::Break(())) => return,
+                    Some(ControlFlow::Continue(true)) => NAP,
+                    Some(ControlFlow::Continue(false)) | None => (2 * nap).min(LONGEST_NAP),
+                };
                 before = turn.coming_and_going();
-                its_cot.sleep(visited);
+                its_cot.sleep(visited.is_some(), nap);
             }
         };
         // Signals are for the program's threads. A new thread inherits the mask.

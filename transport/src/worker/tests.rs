@@ -25,7 +25,7 @@ fn with_worker() -> (&'static Turn, Worker, Arc<AtomicU32>, NodeFabric) {
                 counted.fetch_add(1, Ordering::Relaxed);
             }
             if fabric.hang_bell(false) {
-                return true;
+                return ControlFlow::Continue(true);
             }
         }
     });
@@ -57,7 +57,7 @@ fn it_waits_until_nobody_is_inside() {
     let (turn, worker, count, mut other) = with_worker();
     let taken = turn.take();
     push(&mut other);
-    thread::sleep(4 * NAP);
+    thread::sleep(2 * LONGEST_NAP);
     assert_eq!(count.load(Ordering::Relaxed), 0);
     drop(taken);
     while count.load(Ordering::Relaxed) == 0 {
