@@ -136,7 +136,13 @@ impl<'a, A: Abi> Lent<'a, A> {
     }
 
     fn all_done(&self) -> bool {
-        self.requests.iter().all(|(_, _, request)| request.is_done())
+        self.done_from(0) == self.requests.len()
+    }
+
+    /// Where in the list the first one is that is not done, if all before `start` are.
+    fn done_from(&self, start: usize) -> usize {
+        let not_done = self.requests[start..].iter().position(|(_, _, request)| !request.is_done());
+        not_done.map_or(self.requests.len(), |after| start + after)
     }
 
     /// The place in the list of the first active one that is done.
@@ -249,9 +255,12 @@ pub fn waitall<A: Abi>(count: c_int, handles: OutArray<A::Handle>, statuses: Sta
         return Ok(());
     }
     let lent = Lent::<A>::new(rank, count, handles)?;
-    if !lent.all_done()
-        && let Err(error) = rank.endpoint.wait_for(|| lent.all_done().then_some(()))
-    {
+    let mut done = 0;
+    let all_done = || {
+        done = lent.done_from(done);
+        (done == lent.requests.len()).then_some(())
+    };
+    if let Err(error) = rank.endpoint.wait_for(all_done) {
         lent.put_back();
         return Err(error);
     }

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use rwmpi_protocol::{Counters, Pattern};
 use rwmpi_transport::{
-    Backoff, Bell, ClusterFabric, Cot, Fabric, Heap, JobFabric, NodeFabric, ReadSpan, RemoteAddress, SharedWord,
-    SignalSet, WriteSpan,
+    Backoff, Bell, ClusterFabric, Cot, Fabric, Heap, JobFabric, NodeFabric, ReadSpan, RemoteAddress, SharedPart,
+    SharedWord, SignalSet, WriteSpan,
 };
 
 use crate::engine::{
@@ -120,13 +120,9 @@ impl JobEngine {
             offset: usize,
             into: WriteSpan<'_>
         ) -> Result<(), Failure>;
-        fn write_published(
-            &mut self,
-            address: &RemoteAddress,
-            offset: usize,
-            from: ReadSpan<'_>
-        ) -> Result<(), Failure>;
-        fn shared_word(&mut self, peer: u32, address: &RemoteAddress, offset: usize) -> Option<SharedWord>;
+        fn shared_part(&mut self, peer: u32, address: &RemoteAddress) -> Option<SharedPart>;
+        fn read_shared(&mut self, part: SharedPart, into: WriteSpan<'_>);
+        fn write_shared(&mut self, part: SharedPart, from: ReadSpan<'_>);
         fn word(&mut self, word: SharedWord) -> u64;
         fn set_word(&mut self, word: SharedWord, value: u64, watchers: &[u32]);
         fn add_to_word(&mut self, word: SharedWord, amount: u64);

@@ -15,7 +15,7 @@ use crate::sleep;
 use crate::worker::Cot;
 use crate::{
     Arrival, Backoff, Bell, Enqueue, Fabric, Header, NodeFabric, PeerFault, PushError, Queue, ReadSpan, RemoteAddress,
-    RemoteError, SharedWord, Signal, SignalSet, TcpFabric, Way, WriteSpan,
+    RemoteError, SharedPart, SharedWord, Signal, SignalSet, TcpFabric, Way, WriteSpan,
 };
 
 /// A look at the sockets is a system call, so there is one in so many looks at memory only.
@@ -287,8 +287,18 @@ impl Fabric for ClusterFabric {
         }
     }
 
-    fn shared_word(&self, peer: usize, address: &RemoteAddress, offset: u64) -> Option<SharedWord> {
-        self.node.shared_word(self.on_node[peer]?, address, offset)
+    fn shared_part(&self, peer: usize, address: &RemoteAddress) -> Option<SharedPart> {
+        self.node.shared_part(self.on_node[peer]?, address)
+    }
+
+    #[inline]
+    fn read_shared(&self, part: SharedPart, into: WriteSpan) {
+        self.node.read_shared(part, into);
+    }
+
+    #[inline]
+    fn write_shared(&mut self, part: SharedPart, from: ReadSpan) {
+        self.node.write_shared(part, from);
     }
 
     #[inline]

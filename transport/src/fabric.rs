@@ -126,9 +126,47 @@ impl RemoteAddress {
     }
 }
 
-/// A word in memory that peers share. Made by [`Fabric::shared_word`], for use with the same fabric.
+/// Bytes in memory that peers share. Made by [`Fabric::shared_part`], for use with the same fabric.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SharedPart {
+    pub(crate) place: usize,
+    len: usize,
+}
+
+/// A word in memory that peers share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SharedWord(pub(crate) usize);
+
+impl SharedPart {
+    #[cfg_attr(loom, allow(dead_code))]
+    pub(crate) fn new(place: usize, len: usize) -> Self {
+        SharedPart { place, len }
+    }
+
+    /// How many bytes it has.
+    #[inline]
+    pub fn len(self) -> usize {
+        self.len
+    }
+
+    /// Whether it has none.
+    pub fn is_empty(self) -> bool {
+        self.len == 0
+    }
+
+    /// `len` of its bytes, from `offset` on; `None` if it has not that many.
+    #[inline]
+    pub fn part(self, offset: usize, len: usize) -> Option<SharedPart> {
+        let is_part = offset <= self.len && len <= self.len - offset;
+        is_part.then(|| SharedPart { place: self.place + offset, len })
+    }
+
+    /// The word at `offset`; `None` if it is not wholly within, or not aligned.
+    pub fn word(self, offset: usize) -> Option<SharedWord> {
+        let word = self.part(offset, size_of::<u64>())?;
+        word.place.is_multiple_of(size_of::<u64>()).then_some(SharedWord(word.place))
+    }
+}
 
 /// Why a remote write or read had no effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -251,11 +289,21 @@ pub trait Fabric {
         into: WriteSpan,
     ) -> Result<Way, RemoteError>;
 
-    /// The word `offset` bytes into what `peer`, or this peer itself, handed out, if all who share memory with it can use it. By convention
-    /// only its owner [sets](Fabric::set_word) it.
-    fn shared_word(&self, _peer: usize, _address: &RemoteAddress, _offset: u64) -> Option<SharedWord> {
+    /// What `peer`, or this peer itself, handed out, if all who share memory with it can use it. By convention only its owner
+    /// [writes](Fabric::write_shared) there and [sets](Fabric::set_word) its words.
+    fn shared_part(&self, _peer: usize, _address: &RemoteAddress) -> Option<SharedPart> {
         None
     }
+    /// Copies all bytes of a shared part.
+    ///
+    /// # Panics
+    /// If `into` has another length.
+    fn read_shared(&self, _part: SharedPart, _into: WriteSpan) {}
+    /// Copies to all bytes of a shared part.
+    ///
+    /// # Panics
+    /// If `from` has another length.
+    fn write_shared(&mut self, _part: SharedPart, _from: ReadSpan) {}
     /// The value of a shared word (Acquire), or 0.
     fn word(&self, _word: SharedWord) -> u64 {
         0

@@ -23,6 +23,7 @@ mod control;
 mod environment;
 mod fabric;
 #[cfg(not(loom))]
+mod handover;
 mod heap;
 #[cfg(not(loom))]
 mod interface;

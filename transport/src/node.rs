@@ -16,7 +16,7 @@ use crate::wait::WaitPolicy;
 use crate::worker::Cot;
 use crate::{
     Arrival, Backoff, Bell, Enqueue, Fabric, Header, Heap, INLINE_PAYLOAD, PeerFault, PushError, Queue, ReadSpan,
-    RemoteAddress, RemoteError, SharedWord, Signal, SignalSet, Way, WriteSpan, signal,
+    RemoteAddress, RemoteError, SharedPart, SharedWord, Signal, SignalSet, Way, WriteSpan, signal,
 };
 
 /// Most rings that one call of `ready` looks at.
@@ -508,9 +508,23 @@ impl Fabric for NodeFabric {
         }
     }
 
-    fn shared_word(&self, _: usize, address: &RemoteAddress, offset: u64) -> Option<SharedWord> {
-        let place = self.shared(address, offset, size_of::<u64>())?.ok()?;
-        place.is_multiple_of(size_of::<u64>()).then_some(SharedWord(place))
+    fn shared_part(&self, _: usize, address: &RemoteAddress) -> Option<SharedPart> {
+        let len = usize::try_from(address.len).ok()?;
+        Some(SharedPart::new(self.shared(address, 0, len)?.ok()?, len))
+    }
+
+    #[inline]
+    fn read_shared(&self, part: SharedPart, into: WriteSpan) {
+        assert_eq!(part.len(), into.len(), "a shared part of another length");
+        // SAFETY: `heap_part` has checked that the bytes lie in the heaps; they have had pages since the part was made.
+        unsafe { ReadSpan::new(self.segment.heap_part(part.place, into.len()).as_ptr(), into.len()) }.copy_to(into);
+    }
+
+    #[inline]
+    fn write_shared(&mut self, part: SharedPart, from: ReadSpan) {
+        assert_eq!(part.len(), from.len(), "a shared part of another length");
+        // SAFETY: as in `read_shared`; their owner, by the contract of the part, is who calls.
+        from.copy_to(unsafe { WriteSpan::new(self.segment.heap_part(part.place, from.len()).as_ptr(), from.len()) });
     }
 
     #[inline]

@@ -19,6 +19,7 @@ use std::collections::VecDeque;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
+use crate::handover::copy_for_reader;
 use crate::primitive::{AtomicU32, AtomicU64, Ordering, UnsafeCell, publishing};
 use crate::small_copy::copy_small;
 use crate::{Enqueue, Header, INLINE_PAYLOAD, ReadSpan, WriteSpan};
@@ -27,6 +28,11 @@ use crate::{Enqueue, Header, INLINE_PAYLOAD, ReadSpan, WriteSpan};
 const LINE: usize = 64;
 /// The least amount of the data area that is put to use, bytes.
 const SMALLEST_DATA: usize = 4096;
+/// A payload of at least this many bytes is better written where the consumer has not read lately: its lines have left the
+/// consumer's first cache by then, and are taken from it sooner.
+const LONG: usize = 256;
+/// More of the area is put to use once so many times what is in use has passed in long payloads.
+const LAPS: usize = 16;
 
 /// One message slot: exactly one cache line, written by the producer, read by the consumer.
 #[repr(C, align(64))]
@@ -110,13 +116,16 @@ pub(crate) enum Refused {
 
 /// The bookkeeping of the data area, private to the producer.
 ///
-/// In use are the bytes `tail .. head`, or, if `head < tail`, `tail ..` some end and `0 .. head`.
+/// In use are the bytes `tail .. head`, or, if `head < tail`, `tail ..` some end and `0 .. head`. Payloads go round: a place is used
+/// again as late as possible.
 #[derive(Default)]
 struct DataArea {
     /// How much of the area is put to use; grows when that does not suffice.
     limit: usize,
     head: usize,
     tail: usize,
+    /// Bytes that have passed in long payloads since `limit` was set.
+    passed: usize,
     /// For each payload in flight: the position of its cell, and where the payload ends.
     in_flight: VecDeque<(u64, usize)>,
 }
@@ -130,13 +139,13 @@ impl DataArea {
             self.tail = end;
             self.in_flight.pop_front();
         }
-        if self.in_flight.is_empty() {
-            (self.head, self.tail) = (0, 0);
-        }
     }
 
     /// A place for `len` bytes, a multiple of the line size.
     fn place(&mut self, len: usize) -> Option<usize> {
+        if self.in_flight.is_empty() && len > self.limit - self.head {
+            (self.head, self.tail) = (0, 0);
+        }
         let place = if self.is_wrapped() {
             (len < self.tail - self.head).then_some(self.head)?
         } else if len <= self.limit - self.head {
@@ -233,7 +242,7 @@ impl<const CELLS: usize> Producer<CELLS> {
             // SAFETY: `place_data` gave us room for the payload within the data area, which no cell in flight describes, so the
             // consumer does not read there; the payload is readable by the contract of its span.
             unsafe {
-                ptr::copy_nonoverlapping(payload.start(), self.memory.data.as_ptr().add(place), payload.len());
+                copy_for_reader(self.memory.data.as_ptr().add(place), payload.start(), payload.len());
             }
             let place = (place as u32).to_ne_bytes();
             self.publish(header, payload.len(), ReadSpan::from(&place[..]));
@@ -270,12 +279,17 @@ impl<const CELLS: usize> Producer<CELLS> {
             self.data.release(consumed);
             place = self.data.place(rounded);
         }
-        if place.is_none() && !self.data.is_wrapped() && self.data.limit < self.memory.data_size {
+        if rounded >= LONG {
+            self.data.passed += rounded;
+        }
+        let more = place.is_none() || self.data.passed > LAPS * self.data.limit;
+        if more && !self.data.is_wrapped() && self.data.limit < self.memory.data_size {
+            self.data.passed = 0;
             let limit = (2 * self.data.limit.max(rounded.next_power_of_two()))
                 .clamp(SMALLEST_DATA.min(self.memory.data_size), self.memory.data_size);
             if reserve(self.data.limit, limit) {
                 self.data.limit = limit;
-                place = self.data.place(rounded);
+                place = place.or_else(|| self.data.place(rounded));
             } else if self.data.limit < rounded {
                 return Err(Refused::NoMemory);
             }

@@ -233,10 +233,21 @@ impl Segment {
     #[inline]
     pub(crate) fn word(&self, offset: usize) -> &AtomicU64 {
         let size = size_of::<AtomicU64>();
-        assert!(offset >= self.layout.heap(0) && offset + size <= self.layout.total() && offset.is_multiple_of(size));
-        // SAFETY: within the mapping, as just checked; for atomics any bytes are valid. Who lends memory to peers uses atomics for such
+        assert!(offset.is_multiple_of(size), "a word that is not aligned");
+        // SAFETY: within the mapping, as `heap_part` checks; for atomics any bytes are valid. Who lends memory to peers uses atomics for such
         // words alike.
-        unsafe { self.at(offset).cast().as_ref() }
+        unsafe { self.heap_part(offset, size).cast().as_ref() }
+    }
+
+    /// The address of `len` bytes of the heaps and arenas.
+    ///
+    /// # Panics
+    /// If they do not lie there.
+    #[inline]
+    pub(crate) fn heap_part(&self, offset: usize, len: usize) -> NonNull<u8> {
+        let total = self.layout.total();
+        assert!(offset >= self.layout.heap(0) && offset <= total && len <= total - offset, "not in the heaps");
+        self.at(offset)
     }
 
     /// Puts pages behind the ring from `source` to `owner`: its cells and its counter.

@@ -35,4 +35,4 @@ pub use global::SharedHeap;
 pub use process::{allocate, begin, free, is_own, mapped_over, resize, retreat, usable_size};
 
 /// Blocks of at least this many bytes are shared.
-pub const LARGE: usize = 32 << 10;
+pub const LARGE: usize = 16 << 10;

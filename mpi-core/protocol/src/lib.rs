@@ -19,6 +19,8 @@
 mod bins;
 mod counters;
 mod envelope;
+mod index;
+mod line;
 mod lists;
 mod posted;
 mod receiver;

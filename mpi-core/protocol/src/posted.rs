@@ -1,10 +1,11 @@
 //! Receives that wait for a message: the posted queue.
 //!
-//! A message asks for the oldest receive that matches it: the oldest of at most four lists (exact, any tag, any source, any of
-//! both), so it costs the same however many receives are posted.
+//! A message asks for the oldest receive that matches it. The first few stand in a [`Line`]; those that come while it is full, and
+//! all after them until they are gone, in an [`Index`]. So whoever stands in the line is older than whoever is in the index, and a
+//! message costs the same however many receives are posted.
 
-use crate::bins::Bins;
-use crate::lists::Lists;
+use crate::index::Index;
+use crate::line::Line;
 use crate::receiver::ReceiveId;
 use crate::{Envelope, Pattern};
 
@@ -20,34 +21,36 @@ pub(crate) struct Posted {
     pub(crate) advertised: bool,
     /// Its number in the series of requests (SR).
     pub(crate) serial: u32,
-    /// Whether it may still be matched; not any more once a sender has claimed it.
-    matchable: bool,
+    place: Place,
+}
+
+/// Where a receive waits for its message.
+#[derive(Clone, Copy, Debug)]
+enum Place {
+    Line(u64),
+    Index,
+    /// It has been claimed by a sender, and may not be matched any more.
+    Nowhere,
 }
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PostedQueue {
     entries: Vec<Option<Posted>>,
-    by_pattern: Bins<Pattern>,
-    /// By [`place`].
-    by_source: Lists,
-    /// Receives in `by_pattern` of each kind: does it name its source, does it name its tag.
-    kinds: [[usize; 2]; 2],
+    line: Line,
+    index: Index,
+    /// How many from any source wait.
+    any_source: usize,
     posts: u64,
-}
-
-/// Where the receives that name `source` are listed.
-fn place(source: Option<u32>) -> usize {
-    source.map_or(0, |source| source as usize + 1)
 }
 
 impl PostedQueue {
     pub(crate) fn is_empty(&self) -> bool {
-        self.kinds == [[0; 2]; 2]
+        self.line.is_empty() && self.index.is_empty()
     }
 
     /// Whether a receive from any source waits.
     pub(crate) fn any_source_waits(&self) -> bool {
-        self.kinds[0] != [0; 2]
+        self.any_source > 0
     }
 
     pub(crate) fn push(&mut self, id: ReceiveId, pattern: Pattern, worth: bool) {
@@ -56,15 +59,16 @@ impl PostedQueue {
         }
         let order = self.posts;
         self.posts += 1;
-        self.entries[id as usize] =
-            Some(Posted { pattern, order, worth, advertised: false, serial: 0, matchable: true });
-        self.by_pattern.push(pattern, id);
-        self.by_source.push(place(pattern.source), id);
-        *self.kind(&pattern) += 1;
-    }
-
-    fn kind(&mut self, pattern: &Pattern) -> &mut usize {
-        &mut self.kinds[usize::from(pattern.source.is_some())][usize::from(pattern.tag.is_some())]
+        let in_line = if self.index.is_empty() { self.line.push(id, pattern) } else { None };
+        let place = match in_line {
+            Some(place) => Place::Line(place),
+            None => {
+                self.index.push(id, pattern);
+                Place::Index
+            }
+        };
+        self.entries[id as usize] = Some(Posted { pattern, order, worth, advertised: false, serial: 0, place });
+        self.any_source += usize::from(pattern.source.is_none());
     }
 
     pub(crate) fn get(&self, id: ReceiveId) -> &Posted {
@@ -78,44 +82,96 @@ impl PostedQueue {
     /// The oldest matchable receive that a message with that envelope completes.
     #[inline]
     pub(crate) fn candidate(&self, e: &Envelope) -> Option<ReceiveId> {
-        let exact = Pattern { context: e.context, source: Some(e.source), tag: Some(e.tag) };
-        let [[any, any_source], [any_tag, _]] = self.kinds;
-        if any + any_source + any_tag == 0 {
-            return self.by_pattern.first(exact);
-        }
-        let kinds = [(any, None, None), (any_source, None, exact.tag), (any_tag, exact.source, None)];
-        let wild = kinds.into_iter().filter(|&(count, ..)| count > 0);
-        let wild = wild.map(|(_, source, tag)| Pattern { source, tag, ..exact });
-        let oldest = wild.chain([exact]).filter_map(|pattern| self.by_pattern.first(pattern));
-        oldest.min_by_key(|&id| self.get(id).order)
+        self.line.first(e).or_else(|| self.index.first(e, |id| self.get(id).order))
     }
 
     /// Takes the receive out of matching but remembers it.
     pub(crate) fn unlink(&mut self, id: ReceiveId) {
-        let Posted { pattern, matchable, .. } = *self.get(id);
-        if matchable {
-            self.unlist(id, &pattern);
-            self.get_mut(id).matchable = false;
-        }
+        let posted = self.get_mut(id);
+        let (pattern, place) = (posted.pattern, std::mem::replace(&mut posted.place, Place::Nowhere));
+        self.leave(id, &pattern, place);
     }
 
-    fn unlist(&mut self, id: ReceiveId, pattern: &Pattern) {
-        self.by_pattern.remove(id);
-        self.by_source.remove(place(pattern.source), id);
-        *self.kind(pattern) -= 1;
+    #[inline]
+    fn leave(&mut self, id: ReceiveId, pattern: &Pattern, place: Place) {
+        match place {
+            Place::Line(place) => self.line.remove(place),
+            Place::Index => self.index.remove(id, pattern),
+            Place::Nowhere => return,
+        }
+        self.any_source -= usize::from(pattern.source.is_none());
     }
 
     /// Forgets the receive; returns what was known.
+    #[inline]
     pub(crate) fn remove(&mut self, id: ReceiveId) -> Posted {
         let posted = self.entries[id as usize].take().expect("receive is posted");
-        if posted.matchable {
-            self.unlist(id, &posted.pattern);
-        }
+        self.leave(id, &posted.pattern, posted.place);
         posted
     }
 
     /// The matchable receives that name `source` (`None`: that accept any), oldest first.
     pub(crate) fn naming_source(&self, source: Option<u32>) -> impl Iterator<Item = (ReceiveId, &Posted)> {
-        self.by_source.iter(place(source)).map(|id| (id, self.get(id)))
+        let ids = self.line.naming_source(source).chain(self.index.naming_source(source));
+        ids.map(|id| (id, self.get(id)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Numbers from a seed.
+    struct Random(u64);
+
+    impl Random {
+        fn below(&mut self, limit: u64) -> u32 {
+            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            ((self.0 >> 33) % limit) as u32
+        }
+
+        fn wild(&mut self, limit: u64) -> Option<u32> {
+            (self.below(4) > 0).then(|| self.below(limit))
+        }
+    }
+
+    /// Through the line, the index and both, at lengths up to some hundreds.
+    #[test]
+    fn agrees_with_a_plain_list() {
+        let mut random = Random(1);
+        let mut queue = PostedQueue::default();
+        let mut plain: Vec<(ReceiveId, Pattern)> = Vec::new();
+        let mut free: Vec<ReceiveId> = (0..400).collect();
+        for step in 0..60_000 {
+            // Long phases in which the queue grows, and as long ones in which it shrinks.
+            let growing = step / 1000 % 2 == 0;
+            if random.below(10) < if growing { 6 } else { 3 } {
+                let Some(id) = free.pop() else { continue };
+                let pattern = Pattern { context: random.below(2), source: random.wild(3), tag: random.wild(4) };
+                queue.push(id, pattern, false);
+                plain.push((id, pattern));
+            } else if random.below(8) == 0 && !plain.is_empty() {
+                let (id, _) = plain.remove(random.below(plain.len() as u64) as usize);
+                if random.below(2) == 0 {
+                    queue.unlink(id);
+                }
+                queue.remove(id);
+                free.push(id);
+            } else {
+                let envelope = Envelope { context: random.below(2), source: random.below(3), tag: random.below(4) };
+                let found = plain.iter().position(|(_, pattern)| pattern.matches(&envelope));
+                assert_eq!(queue.candidate(&envelope), found.map(|at| plain[at].0));
+                if let Some(at) = found {
+                    let (id, pattern) = plain.remove(at);
+                    assert_eq!(queue.remove(id).pattern, pattern);
+                    free.push(id);
+                }
+            }
+            assert_eq!(queue.is_empty(), plain.is_empty());
+            let source = random.wild(3);
+            let naming = plain.iter().filter(|(_, pattern)| pattern.source == source).map(|(id, _)| *id);
+            assert!(queue.naming_source(source).map(|(id, _)| id).eq(naming));
+            assert_eq!(queue.any_source_waits(), plain.iter().any(|(_, pattern)| pattern.source.is_none()));
+        }
     }
 }

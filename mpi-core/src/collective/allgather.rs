@@ -2,10 +2,9 @@
 //! what a rank has doubles in each round. Long ones: all read each other's memory, or, where they can't, each rank hands on what it got
 //! last around a ring, so that every copy comes from a neighbour's cache.
 
-use std::iter;
-
 use rwmpi_transport::{ReadSpan, WriteSpan};
 
+use super::at_once;
 use super::scratch::Scratch;
 use super::team::Team;
 use crate::engine::Failure;
@@ -24,10 +23,8 @@ pub(crate) async fn allgather<'a>(team: Team<'_>, place: impl Fn(usize) -> Write
         return Ok(());
     }
     let total: usize = (0..size).map(|rank| place(rank).len()).sum();
-    if let Some(shelves) = team.shelves(total)? {
-        let turn = shelves.put(team, iter::once(place(team.rank).as_read()))?;
-        let mut others = (0..size).filter(|&rank| rank != team.rank);
-        return others.try_for_each(|rank| turn.take(rank, place(rank).len(), 0, place(rank)));
+    if at_once::allgather(team, total, &place)? {
+        return Ok(());
     }
     Box::pin(by_messages(team, total, place)).await
 }

@@ -3,6 +3,7 @@
 
 use rwmpi_transport::{ReadSpan, WriteSpan};
 
+use super::at_once;
 use super::team::Team;
 use crate::engine::Failure;
 
@@ -16,15 +17,7 @@ pub(crate) async fn alltoall<'s, 'r>(
     received: impl Fn(usize) -> WriteSpan<'r>,
     even: bool,
 ) -> Result<(), Failure> {
-    let len = sent(team.rank).len();
-    let all = if even { len * team.size() } else { usize::MAX };
-    if let Some(shelves) = team.shelves(all)? {
-        let turn = shelves.put(team, (0..team.size()).map(&sent))?;
-        for rank in 0..team.size() {
-            let into = received(rank);
-            team.check_fits(len, into.len())?;
-            turn.take(rank, all, team.rank * len, into.part(0, len))?;
-        }
+    if even && at_once::alltoall(team, &sent, &received)? {
         return Ok(());
     }
     Box::pin(by_messages(team, sent, received, even)).await

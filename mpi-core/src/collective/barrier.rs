@@ -1,8 +1,7 @@
 //! Barrier. On one node all see on each other's shelves who has come. Else dissemination: in round `k` each rank tells the one `2^k`
 //! ahead and waits for the one `2^k` behind, so after `log2` rounds everybody has heard, directly or not, of everybody.
 
-use std::iter;
-
+use super::at_once;
 use super::team::Team;
 use crate::engine::Failure;
 
@@ -12,8 +11,8 @@ pub(crate) async fn barrier(team: Team<'_>) -> Result<(), Failure> {
 
 /// A barrier whose rounds have numbers from `first_round` on: there may be several in one collective.
 pub(super) async fn meet(team: Team<'_>, first_round: u32) -> Result<(), Failure> {
-    if let Some(shelves) = team.shelves(0)? {
-        return shelves.put(team, iter::empty())?.meet();
+    if at_once::barrier(team)? {
+        return Ok(());
     }
     Box::pin(dissemination(team, first_round)).await
 }

@@ -4,6 +4,7 @@
 use rwmpi_transport::WriteSpan;
 
 use super::allgather::allgather;
+use super::at_once;
 use super::gather::scatter;
 use super::team::Team;
 use crate::engine::Failure;
@@ -15,9 +16,8 @@ const SCATTER_FROM: usize = 64 << 10;
 
 /// `data` is read at the root and written elsewhere.
 pub(crate) async fn broadcast(team: Team<'_>, data: WriteSpan<'_>, root: usize) -> Result<(), Failure> {
-    if let Some(shelves) = team.shelves(data.len())? {
-        let turn = shelves.put(team, (team.rank == root).then_some(data.as_read()).into_iter())?;
-        return if team.rank == root { Ok(()) } else { turn.take(root, data.len(), 0, data) };
+    if at_once::broadcast(team, data, root)? {
+        return Ok(());
     }
     Box::pin(by_messages(team, data, root)).await
 }

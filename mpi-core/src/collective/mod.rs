@@ -8,6 +8,7 @@
 
 mod allgather;
 mod alltoall;
+pub(crate) mod at_once;
 mod barrier;
 mod blocking;
 mod broadcast;
@@ -51,7 +52,7 @@ pub(crate) use reduce::{allreduce, combine, reduce};
 pub(crate) use reduction::Reduction;
 pub(crate) use scan::scan;
 pub(crate) use scratch::Scratch;
-pub(crate) use shelves::{OnceShelves, Retired};
+pub(crate) use shelves::{CAPACITY as SHELF_CAPACITY, OnceShelves, Retired};
 pub(crate) use team::{Team, Trouble};
 
 /// What a collective does once its arguments have been checked: called with the ranks that take part.

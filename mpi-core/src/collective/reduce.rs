@@ -2,12 +2,11 @@
 //! whole, read from all or, where that can't be, sent by all, and the parts are gathered. Always in rank order, so an operation need
 //! only be associative, and all ranks get the same bits.
 
-use std::iter;
-
 use rwmpi_transport::{ReadSpan, WriteSpan};
 
 use super::allgather::allgather;
 use super::alltoall::send_to_all;
+use super::at_once;
 use super::gather::gather;
 use super::reduction::Reduction;
 use super::scratch::{Scratch, append, prepend};
@@ -31,9 +30,8 @@ pub(crate) async fn reduce(
         data.copy_to(result);
         return Ok(());
     }
-    if let Some(shelves) = team.shelves(data.len())? {
-        let turn = shelves.put(team, iter::once(data))?;
-        return if team.rank == root { turn.combine(result, op) } else { Ok(()) };
+    if at_once::reduce(team, data, result, op, root)? {
+        return Ok(());
     }
     Box::pin(reduce_by_messages(team, data, result, op, root)).await
 }
@@ -147,8 +145,8 @@ pub(crate) async fn allreduce(
     op: &dyn Reduction,
 ) -> Result<(), Failure> {
     team.check_fits(data.len(), result.len())?;
-    if let Some(shelves) = team.shelves(data.len())? {
-        return shelves.put(team, iter::once(data))?.combine(result, op);
+    if at_once::allreduce(team, data, result, op)? {
+        return Ok(());
     }
     Box::pin(allreduce_by_messages(team, data, result, op)).await
 }

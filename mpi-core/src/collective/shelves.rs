@@ -12,7 +12,7 @@
 use std::cell::{Cell, OnceCell};
 
 use bytemuck::Zeroable;
-use rwmpi_transport::{ReadSpan, RemoteAddress, SharedWord, WriteSpan};
+use rwmpi_transport::{ReadSpan, RemoteAddress, SharedPart, SharedWord, WriteSpan};
 
 use super::alltoall::send_to_all;
 use super::published::Told;
@@ -54,9 +54,11 @@ pub(crate) struct Shelves {
 
 struct Shelf {
     peer: u32,
-    address: RemoteAddress,
+    memory: SharedPart,
     halves: [Half; 2],
     left: SharedWord,
+    /// The last collective for which it has been seen stamped.
+    seen: Cell<u64>,
 }
 
 struct Half {
@@ -72,7 +74,7 @@ pub(crate) struct Retired {
 }
 
 /// One collective's use of the shelves.
-pub(crate) struct Turn<'a> {
+pub(crate) struct Round<'a> {
     team: Team<'a>,
     shelves: &'a Shelves,
     number: u64,
@@ -119,17 +121,21 @@ impl<'a> Team<'a> {
 impl Shelf {
     /// `None` if the memory is not shared, or not as long as a shelf.
     fn new(team: Team<'_>, peer: u32, address: RemoteAddress) -> Option<Shelf> {
-        if address.len != SHELF as u64 {
-            return None;
-        }
-        let mut engine = team.process.engine();
-        let mut word = |offset| engine.shared_word(peer, &address, offset);
-        let mut half = |which| {
+        let memory = team.process.engine().shared_part(peer, &address).filter(|memory| memory.len() == SHELF)?;
+        let half = |which| {
             let start = Shelves::start(which);
-            Some(Half { stamp: word(start + STAMP)?, len: word(start + LEN)? })
+            Some(Half { stamp: memory.word(start + STAMP)?, len: memory.word(start + LEN)? })
         };
-        let halves = [half(0)?, half(1)?];
-        Some(Shelf { peer, address, halves, left: word(0)? })
+        Some(Shelf { peer, memory, halves: [half(0)?, half(1)?], left: memory.word(0)?, seen: Cell::new(0) })
+    }
+
+    /// A part of it.
+    ///
+    /// # Panics
+    /// If it reaches beyond the end: what has more than [`CAPACITY`] bytes is not put on shelves.
+    #[inline]
+    fn part(&self, place: usize, len: usize) -> SharedPart {
+        self.memory.part(place, len).expect("a part of the shelf")
     }
 
     fn half(&self, number: u64) -> &Half {
@@ -152,12 +158,12 @@ impl Shelves {
         &'a self,
         team: Team<'a>,
         parts: impl Iterator<Item = ReadSpan<'s>> + Clone,
-    ) -> Result<Turn<'a>, Failure> {
+    ) -> Result<Round<'a>, Failure> {
         let number = self.count.get() + 1;
         self.count.set(number);
-        let turn = Turn { team, shelves: self, number };
+        let round = Round { team, shelves: self, number };
         if number > 2 {
-            (0..team.size()).try_for_each(|rank| turn.wait(rank, number - 1))?;
+            (0..team.size()).try_for_each(|rank| round.wait(rank, number - 1))?;
         }
         let mine = &self.shelves[team.rank];
         let half = mine.half(number);
@@ -168,14 +174,15 @@ impl Shelves {
             let len = parts.clone().map(|part| part.len()).sum();
             let mut place = Self::data(number, len);
             for part in parts {
-                engine.write_published(&mine.address, place, part)?;
+                engine.write_shared(mine.part(place, part.len()), part);
                 place += part.len();
             }
             len as u64
         };
         engine.set_word(half.len, u64::from(team.mark.word()) << 32 | says, &[]);
         engine.set_word(half.stamp, number, team.peers);
-        Ok(turn)
+        mine.seen.set(number);
+        Ok(round)
     }
 
     /// Leaves the others' shelves, and gives the own one to the process, to be reused when all others have left it.
@@ -198,7 +205,7 @@ impl Retired {
     }
 }
 
-impl Turn<'_> {
+impl Round<'_> {
     /// Waits until `rank` has put its data up; their length, unless it is in trouble.
     pub(super) fn see(&self, rank: usize) -> Result<Option<usize>, Failure> {
         self.wait(rank, self.number)?;
@@ -222,14 +229,14 @@ impl Turn<'_> {
             let (source, tag, bytes, capacity) = (self.team.peers[rank], self.team.tag, put as u64, len as u64);
             return self.team.check(Err(Failure::Truncated { source, tag, bytes, capacity }), capacity);
         }
-        let shelf = &self.shelves.shelves[rank];
-        let place = Shelves::data(self.number, len) + offset;
-        self.team.process.engine().read_published(shelf.peer, &shelf.address, place, into)
+        let part = self.shelves.shelves[rank].part(Shelves::data(self.number, len) + offset, into.len());
+        self.team.process.engine().read_shared(part, into);
+        Ok(())
     }
 
     /// Waits until all have come as far.
     pub(super) fn meet(&self) -> Result<(), Failure> {
-        (0..self.team.size()).try_for_each(|rank| self.see(rank).map(drop))
+        (0..self.team.size()).filter(|&rank| rank != self.team.rank).try_for_each(|rank| self.see(rank).map(drop))
     }
 
     /// Combines what all ranks have put up, in rank order.
@@ -246,9 +253,19 @@ impl Turn<'_> {
     }
 
     /// Waits until `rank` has stamped its shelf for collective `number`.
+    #[inline]
     fn wait(&self, rank: usize, number: u64) -> Result<(), Failure> {
-        let process = self.team.process;
         let shelf = &self.shelves.shelves[rank];
+        if shelf.seen.get() >= number {
+            return Ok(());
+        }
+        self.look_for(shelf, number)?;
+        shelf.seen.set(number);
+        Ok(())
+    }
+
+    fn look_for(&self, shelf: &Shelf, number: u64) -> Result<(), Failure> {
+        let process = self.team.process;
         let stamp = shelf.half(number).stamp;
         // Patient once only: later, others are to be served in between.
         let patience = process.looks(&process.engine());

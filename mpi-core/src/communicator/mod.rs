@@ -18,7 +18,7 @@ use std::rc::Rc;
 
 use crate::activity::Call;
 use crate::attribute::Attributes;
-use crate::collective::OnceShelves;
+use crate::collective::{OnceShelves, SHELF_CAPACITY};
 use crate::engine::Failure;
 use crate::error::Error;
 use crate::group::{Comparison, Group};
@@ -167,6 +167,12 @@ impl Communicator {
         let number = self.shared.nonblocking_collectives.get();
         self.shared.nonblocking_collectives.set((number + 1) % COLLECTIVES);
         number | NONBLOCKING
+    }
+
+    /// Whether its ranks have shelves, and as far as this one knows already, with room for so many bytes of each.
+    #[inline]
+    pub(crate) fn has_shelves_for(&self, bytes: usize) -> bool {
+        bytes <= SHELF_CAPACITY && !self.is_inter() && matches!(self.shared.shelves.get(), Some(Some(_)))
     }
 
     /// The shelves of its ranks, if it has one group.

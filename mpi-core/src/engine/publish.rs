@@ -1,7 +1,7 @@
 //! Memory that peers read without this rank's help: what collectives on one node stand on.
 
 use rwmpi_protocol::Rule;
-use rwmpi_transport::{Fabric, ReadSpan, RemoteAddress, SharedWord, Way, WriteSpan};
+use rwmpi_transport::{Fabric, ReadSpan, RemoteAddress, SharedPart, SharedWord, Way, WriteSpan};
 
 use super::{Engine, Failure};
 
@@ -33,20 +33,21 @@ impl<F: Fabric> Engine<F> {
         read.map(drop).map_err(|error| Failure::Remote { peer, error })
     }
 
-    /// Writes to what this rank itself has published.
-    pub(crate) fn write_published(
-        &mut self,
-        address: &RemoteAddress,
-        offset: usize,
-        from: ReadSpan<'_>,
-    ) -> Result<(), Failure> {
-        let written = self.fabric.remote_write(self.fabric.me(), address, offset as u64, from);
-        written.map(drop).map_err(|error| Failure::Remote { peer: self.me(), error })
+    /// What `peer` has published, to be used again and again.
+    pub(crate) fn shared_part(&self, peer: u32, address: &RemoteAddress) -> Option<SharedPart> {
+        self.fabric.shared_part(peer as usize, address)
     }
 
-    /// A word in what `peer` has published.
-    pub(crate) fn shared_word(&self, peer: u32, address: &RemoteAddress, offset: usize) -> Option<SharedWord> {
-        self.fabric.shared_word(peer as usize, address, offset as u64)
+    /// Reads all of a part.
+    #[inline]
+    pub(crate) fn read_shared(&self, part: SharedPart, into: WriteSpan<'_>) {
+        self.fabric.read_shared(part, into);
+    }
+
+    /// Writes all of a part of this rank's.
+    #[inline]
+    pub(crate) fn write_shared(&mut self, part: SharedPart, from: ReadSpan<'_>) {
+        self.fabric.write_shared(part, from);
     }
 
     /// Sets a word of this rank's, and wakes those of `watchers` that sleep.

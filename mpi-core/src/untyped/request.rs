@@ -322,14 +322,10 @@ impl Request {
     #[inline]
     pub fn is_done(&self) -> bool {
         let process = self.communicator.process();
-        let is_done = |id: OperationId| {
-            let mut engine = process.engine();
-            engine.detach_local(id);
-            engine.outcome(id).is_some()
-        };
         match &self.state {
             State::Done(_) => true,
-            State::Sending { id, .. } | State::Receiving(id) => is_done(*id),
+            State::Receiving(id) => process.engine().outcome(*id).is_some(),
+            State::Sending { id, .. } => process.has_completed(*id),
             State::Both(both) => both.iter().all(Request::is_done),
             State::Collective { id, .. } => process.tasks().is_done(*id),
             State::Persistent(persistent) => persistent.active().is_none_or(Request::is_done),

@@ -142,17 +142,20 @@ pub(super) fn a_word_wakes_who_watches_it<S: Subject>(fabric: &mut S) {
     if fabric.me() == 1 {
         let block = fabric.shared_block(DATA + 100);
         let address = block.map(|block| fabric.address_of(block.span().as_read()));
-        let word = address.and_then(|address| fabric.shared_word(1, &address, 0));
-        assert_eq!(word.is_some(), fabric.shares_memory_with(0));
-        tell(fabric, 0, u32::from(word.is_some()));
-        let (Some(address), Some(word)) = (address, word) else { return };
-        assert_eq!(fabric.shared_word(1, &address, DATA as u64 + 100), None, "a word outside");
-        assert_eq!(fabric.shared_word(1, &address, 4), None, "a word that is not aligned");
+        let shared = address.and_then(|address| fabric.shared_part(1, &address));
+        assert_eq!(shared.is_some(), fabric.shares_memory_with(0));
+        tell(fabric, 0, u32::from(shared.is_some()));
+        let (Some(address), Some(shared)) = (address, shared) else { return };
+        assert_eq!(shared.len(), DATA + 100);
+        assert_eq!(shared.word(DATA + 100), None, "a word outside");
+        assert_eq!(shared.word(4), None, "a word that is not aligned");
+        assert_eq!(shared.part(DATA, 101), None, "a part beyond the end");
+        let (word, data) = (shared.word(0).unwrap(), shared.part(DATA, 100).unwrap());
         tell_address(fabric, 0, address);
         for round in 1..=ROUNDS {
             let_it_sleep(round);
             let bytes = pattern(round.into(), 100);
-            assert!(fabric.remote_write(1, &address, DATA as u64, ReadSpan::from(&bytes[..])).is_ok());
+            fabric.write_shared(data, ReadSpan::from(&bytes[..]));
             fabric.set_word(word, round.into());
             fabric.wake(0);
             hear(fabric, 0, round);
@@ -164,14 +167,15 @@ pub(super) fn a_word_wakes_who_watches_it<S: Subject>(fabric: &mut S) {
         return;
     }
     let address = hear_address(fabric, 1);
-    let word = fabric.shared_word(1, &address, 0).expect("the owner has one there");
+    let shared = fabric.shared_part(1, &address).expect("the owner has one there");
+    let (word, data) = (shared.word(0).unwrap(), shared.part(DATA, 100).unwrap());
     for round in 1..=ROUNDS {
         idle_until(fabric, |fabric| {
             fabric.watch(word, round.into());
             fabric.word(word) == round.into()
         });
         let mut bytes = [0; 100];
-        assert!(fabric.remote_read(1, &address, DATA as u64, WriteSpan::from(&mut bytes[..])).is_ok());
+        fabric.read_shared(data, WriteSpan::from(&mut bytes[..]));
         assert_eq!(bytes[..], pattern(round.into(), 100));
         if round == ROUNDS {
             fabric.add_to_word(word, 5);

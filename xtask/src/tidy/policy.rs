@@ -140,6 +140,7 @@ pub const UNSAFE_FILES: &[&str] = &[
     "transport/src/ring/tests.rs",
     // Copies of raw memory.
     "transport/src/remote_memory.rs",
+    "transport/src/handover.rs",
     "transport/src/small_copy.rs",
     "transport/src/span.rs",
     // Spans and sockets.

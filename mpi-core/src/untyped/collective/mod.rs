@@ -4,6 +4,7 @@
 //! A [`Collective`] says what is to be done. [`Communicator::collective`] does it; [`Communicator::start_collective`] starts it;
 //! [`Communicator::persistent_collective`] makes a request that can be started again and again.
 
+mod at_once;
 mod check;
 mod perform;
 mod request;
@@ -217,6 +218,9 @@ impl Communicator {
     pub fn collective(&self, collective: Collective) -> Result<()> {
         if matches!(collective, Collective::Barrier) && !self.is_inter() {
             return self.barrier();
+        }
+        if let Some(done) = self.collective_at_once(&collective) {
+            return done;
         }
         let call = collective.call();
         let prepared = self.prepare(collective)?;
