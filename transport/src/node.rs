@@ -11,7 +11,7 @@ use crate::layout::{CELLS, CLAIM_WORDS, MAX_PAYLOAD, PEERS_WITHOUT_HINTS, QUEUES
 use crate::remote_memory::{self, ProbeWords, Reach};
 use crate::ring::{Consumer, Producer, Refused};
 use crate::segment::{ActivityRecord, Segment};
-use crate::sleep::{self, ASLEEP, ASLEEP_FOR_ROOM, AWAKE};
+use crate::sleep::{self, ASLEEP_FOR_ROOM, AWAKE};
 use crate::wait::WaitPolicy;
 use crate::worker::Cot;
 use crate::{
@@ -218,18 +218,6 @@ impl NodeFabric {
         self.policy.pass_round(backoff)
     }
 
-    /// Before the caller sleeps in some other way than here: from now on whoever has something for this peer is told to ring. False, and
-    /// nothing of the kind, if there is something to do already. After it, [`NodeFabric::has_slept`].
-    pub(crate) fn goes_to_sleep(&mut self, backoff: &mut Backoff) -> bool {
-        self.announce_sleep(backoff, sleep::RING, QUEUES).is_some()
-    }
-
-    /// The sleep is over.
-    pub(crate) fn has_slept(&self) {
-        self.control(self.me).sleeping.store(AWAKE, Ordering::Relaxed);
-        self.wake_worker();
-    }
-
     /// Leaves a hint for `to` that there is something in our ring.
     #[inline(always)]
     fn leave_hint(&self, to: usize, queue: Queue) {
@@ -282,45 +270,6 @@ impl NodeFabric {
             }
         }
         None
-    }
-
-    /// Sleeps, unless there is something to do after all.
-    #[cold]
-    #[inline(never)]
-    fn sleep(&mut self, backoff: &mut Backoff) {
-        if let Some(how) = self.announce_sleep(backoff, 0, QUEUES) {
-            sleep::sleep(&self.control(self.me).sleeping, how);
-            self.wake_worker();
-        }
-    }
-
-    /// Raises the sleeping flag, and says to what, unless there is something to do after all; what waits in the first so many queues counts.
-    fn announce_sleep(&mut self, backoff: &mut Backoff, ring: u32, queues: usize) -> Option<u32> {
-        let watches_pops = std::mem::take(&mut self.watches_pops) || self.producers().any(Producer::is_refused);
-        let how = ring | if watches_pops { ASLEEP_FOR_ROOM } else { ASLEEP };
-        let watched = self.watched.take();
-        sleep::announce(&self.control(self.me).sleeping, how, self.policy.fences_needed);
-        let has_come = watched.is_some_and(|(word, value)| self.word(word) == value);
-        if !has_come && !self.has_something_to_do(watches_pops, queues) {
-            return Some(how);
-        }
-        self.has_slept();
-        // Whatever it is, the caller may not be able to take it now: do not ask the kernel for barriers in a tight loop.
-        self.policy.back_to_yielding(backoff);
-        None
-    }
-
-    fn producers(&self) -> impl Iterator<Item = &Producer<CELLS>> {
-        self.links.iter().flat_map(|link| link.outgoing.iter().flatten())
-    }
-
-    /// The last look before sleeping.
-    fn has_something_to_do(&self, watches_pops: bool, queues: usize) -> bool {
-        let control = self.control(self.me);
-        control.signals.load(Ordering::Acquire) != 0
-            || (0..queues).any(|queue| control.openings[queue].load(Ordering::Acquire) != self.inboxes[queue].openings)
-            || self.links.iter().any(|link| link.incoming[..queues].iter().flatten().any(Consumer::is_waiting))
-            || (watches_pops && self.producers().any(Producer::has_news))
     }
 }
 
@@ -604,6 +553,6 @@ impl Fabric for NodeFabric {
 }
 
 mod memory;
+mod sleeping;
 #[cfg(test)]
 mod tests;
-mod worker;
