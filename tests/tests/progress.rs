@@ -5,6 +5,8 @@ mod c_support;
 
 use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::process::Output;
 
 use c_support::{Library, every_program, sources, text};
@@ -53,6 +55,19 @@ fn sends_return_before_anybody_receives() {
 #[test]
 fn collectives_go_on_while_a_rank_computes() {
     must_run("collective", 4);
+}
+
+/// Two nodes, in the same machine: two ranks of each share memory, and hear their sockets, too.
+#[test]
+fn the_same_goes_for_ranks_on_several_nodes() {
+    let agent = Path::new(env!("CARGO_TARGET_TMPDIR")).join("progress-agent");
+    fs::write(&agent, "#!/bin/sh\nshift\nexec \"$@\"\n").unwrap();
+    fs::set_permissions(&agent, fs::Permissions::from_mode(0o755)).unwrap();
+    let agent = agent.to_str().unwrap();
+    for (what, ranks, hosts) in [("matched", 2, "a,b"), ("collective", 4, "a:2,b:2"), ("idle", 4, "a:2,b:2")] {
+        let output = run(what, ranks, &["-hosts", hosts, "--launch-agent", agent, "--interface", "lo"], &[THREAD]);
+        assert!(output.status.success(), "{what}: {}", text(&output));
+    }
 }
 
 #[test]

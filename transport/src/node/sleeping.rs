@@ -3,10 +3,10 @@
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use super::NodeFabric;
 use crate::layout::{CELLS, QUEUES};
+use crate::primitive::Ordering;
 use crate::ring::{Consumer, Producer};
 use crate::sleep::{self, ASLEEP, ASLEEP_FOR_ROOM, AWAKE, RING};
 use crate::worker::Cot;

@@ -1,4 +1,5 @@
 //! Turns and visits under loom: never two at a time, and whoever has the turn sees what was done before. Run as the model of the ring.
+#![allow(unsafe_code)]
 
 use std::sync::Arc;
 
@@ -22,10 +23,9 @@ struct World {
     count: Cell<u32>,
 }
 
-// SAFETY is loom's to find out: `count` is for who has the turn.
-#[allow(unsafe_code)]
+// SAFETY: `count` is for who has the turn; if two have it, loom notices.
 unsafe impl Sync for World {}
-#[allow(unsafe_code)]
+// SAFETY: as above.
 unsafe impl Send for World {}
 
 impl World {
