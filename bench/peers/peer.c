@@ -7,6 +7,8 @@
  *   mpiexec -n 2 ./peer tags 10000                 posted and unexpected, in order and in reverse
  *   mpiexec -n 2 ./peer calls                      the front end alone
  *   mpiexec -n 2 ./peer pack                       derived datatypes, 1 MB of data
+ *   mpiexec -n 2 ./peer overlap 1048576            what is left to wait for after both sides have computed
+ *   mpiexec -n 2 ./peer late 10 65536              sends whose receiver computes before it asks (FiTMPI's table 1)
  *   mpiexec -n 4 ./peer barrier
  *   mpiexec -n 4 ./peer allreduce 8 65536          also bcast, reduce, allgather, alltoall: bytes that a rank gives to each
  *
@@ -423,6 +425,73 @@ static void tags(int iterations, size_t count) {
     free(requests);
 }
 
+/* overlap: both sides start, compute, and wait; what rank 0 waited. Who is first is settled without MPI, so that nobody makes progress
+ * by it. late: the receiver computes twice as long as the sender and only then asks. */
+enum { COMPUTING_US = 10000 };
+enum { TRANSFER, RECEIVER_WAITS, SENDER_WAITS, RECEIVER_WAITS_LATE, SENDER_WAITS_LATE, OVERLAPS };
+static const char *overlaps[] = {"transfer", "receiver's wait", "sender's wait", "receiver's wait, late", "sender's wait, late"};
+static int overlap, part;
+
+static void compute(double us) {
+    for (double end = now_us() + us; now_us() < end;) {}
+}
+
+/* Starts a send or receive: rank `first` before the other. */
+static void start_in_order(int first, MPI_Request *request, char *data, size_t bytes, int sends) {
+    serial++;
+    if (rank != first) await(&flags->call, serial, 1);
+    if (sends) MPI_Isend(data, (int)bytes, MPI_CHAR, peer, DATA, MPI_COMM_WORLD, request);
+    else MPI_Irecv(data, (int)bytes, MPI_CHAR, peer, DATA, MPI_COMM_WORLD, request);
+    if (rank == first) atomic_store_explicit(&flags->call.word, serial, memory_order_release);
+}
+
+static void overlapped(int iterations, size_t bytes) {
+    int sends = (rank == 0) == (overlap == SENDER_WAITS || overlap == SENDER_WAITS_LATE || overlap == TRANSFER);
+    int late = overlap == RECEIVER_WAITS_LATE || overlap == SENDER_WAITS_LATE, sender = sends ? rank : peer;
+    for (int i = 0; i < iterations; i++) {
+        char *data = messages[!sends][0];
+        MPI_Request request;
+        message_serial++;
+        if (sends) stamp(data, bytes, message_serial);
+        MPI_Barrier(MPI_COMM_WORLD);
+        double start = now_us();
+        start_in_order(late ? sender : 1 - sender, &request, data, bytes, sends);
+        if (overlap != TRANSFER) {
+            compute(COMPUTING_US);
+            start = now_us();
+        }
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        keep(now_us() - start - clock_us);
+        if (!sends) check(data, bytes, message_serial);
+    }
+}
+
+static void late(int iterations, size_t bytes) {
+    for (int i = 0; i < iterations; i++) {
+        char *data = messages[rank][0];
+        message_serial++;
+        if (rank == 0) stamp(data, bytes, message_serial);
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (rank == 1) {
+            compute(2 * COMPUTING_US);
+            receive(data, bytes, DATA);
+            check(data, bytes, message_serial);
+            continue;
+        }
+        MPI_Request request;
+        double start = now_us();
+        if (part == 2) send_to(data, bytes, DATA);
+        else MPI_Isend(data, (int)bytes, MPI_CHAR, peer, DATA, MPI_COMM_WORLD, &request);
+        double started = now_us(), waited = started;
+        if (part != 2) {
+            compute(COMPUTING_US);
+            waited = now_us();
+            MPI_Wait(&request, MPI_STATUS_IGNORE);
+        }
+        keep((part == 1 ? now_us() - waited : started - start) - clock_us);
+    }
+}
+
 int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -433,7 +502,7 @@ int main(int argc, char **argv) {
     for (size_t i = 0; i < sizeof collectives / sizeof *collectives; i++)
         if (!strcmp(what, collectives[i].name)) the_collective = collectives[i].call;
     if (size < 2 || (size > 2 && !barrier && !the_collective)) {
-        fprintf(stderr, "start with -n 2: peer latency|bandwidth|tags SIZES, peer calls, peer pack, or -n 2 or more: peer barrier, peer COLLECTIVE SIZES\n");
+        fprintf(stderr, "start with -n 2: peer latency|bandwidth|overlap|late|tags SIZES, peer calls, peer pack, or -n 2 or more: peer barrier, peer COLLECTIVE SIZES\n");
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
     clock_us = 1e9;
@@ -463,6 +532,13 @@ int main(int argc, char **argv) {
         } else if (!strcmp(what, "bandwidth")) {
             make_messages(bytes, window_of(bytes));
             measure(what, windows, bytes);
+        } else if (!strcmp(what, "overlap")) {
+            make_messages(bytes, 1);
+            for (overlap = 0; overlap < OVERLAPS; overlap++) measure(overlaps[overlap], overlapped, bytes);
+        } else if (!strcmp(what, "late")) {
+            static const char *parts[] = {"Isend, late receiver", "Wait, late receiver", "Send, late receiver"};
+            make_messages(bytes, 1);
+            for (part = 0; part < 3; part++) measure(parts[part], late, bytes);
         } else if (!strcmp(what, "tags")) {
             static const char *names[] = {"unexpected, in order", "unexpected, in reverse", "posted, in order", "posted, in reverse"};
             for (int kind = 0; kind < 4; kind++) {

@@ -4,7 +4,7 @@ use crate::binding::ranges;
 use crate::job_spec::JobSpec;
 use crate::plan::{Plan, PlannedSection};
 use crate::report::{self, counted};
-use rwmpi_core::Protocol;
+use rwmpi_core::{Progress, Protocol};
 
 /// The lines that the user asked for, and warnings, which need no asking.
 pub(crate) fn lines(spec: &JobSpec, plan: &Plan) -> Vec<String> {
@@ -15,6 +15,7 @@ pub(crate) fn lines(spec: &JobSpec, plan: &Plan) -> Vec<String> {
         lines.push(waiting(plan));
         lines.push(memory(spec));
         lines.push(protocol(spec));
+        lines.push(progress());
     }
     if spec.explain || spec.report_bindings {
         lines.extend(bindings(plan));
@@ -105,6 +106,20 @@ fn protocol(spec: &JobSpec) -> String {
             Ok(value) => format!("protocol: {value}, from {}", Protocol::VARIABLE),
             Err(_) => "protocol: auto, the default".to_owned(),
         },
+    }
+}
+
+/// Who makes progress, and what standard sends may leave to it.
+fn progress() -> String {
+    match (Progress::of_job(), Progress::buffer_of_job()) {
+        (Ok(Progress::Calls), _) => "progress: by the program's calls, the default".to_owned(),
+        (Ok(Progress::Thread), Ok(buffer)) => format!(
+            "progress: programs in C and Fortran have a thread for it beside their own, from {}; sends are complete once they are copied, \
+             into a buffer of {buffer} bytes ({})",
+            Progress::VARIABLE,
+            Progress::BUFFER_VARIABLE
+        ),
+        (Err(error), _) | (_, Err(error)) => format!("progress: {error}"),
     }
 }
 

@@ -7,6 +7,7 @@ use crate::error::{Outcome, end_job};
 use crate::interface::Abi;
 use crate::rank::{Phase, Rank, peek, phase, rank};
 use crate::turn::settle;
+use crate::worker;
 
 /// Joins the job, which a process can do once, with that thread level, or the highest below it that there is: what is settled here for
 /// the process is the most that any part of the program gets.
@@ -16,12 +17,18 @@ pub(crate) fn join<A: Abi>(required: c_int) -> Result<&'static Rank> {
         return Err(Error::new(ErrorClass::Other, what));
     }
     let universe = rwmpi_core::init()?;
-    let most = settle::<A>(&universe, required)?;
-    Ok(Rank::begin::<A>(universe, most))
+    let cot = worker::employ(&universe)?;
+    let most = settle::<A>(&universe, required, cot.is_some())?;
+    let rank = Rank::begin::<A>(universe, most);
+    if let Some(cot) = cot {
+        worker::start::<A>(rank, cot)?;
+    }
+    Ok(rank)
 }
 
 /// Leaves the job when all ranks do.
 pub(crate) fn leave(rank: &Rank) -> Outcome {
+    worker::stop(rank);
     rank.endpoint.complete_all()?;
     if let Some(universe) = rank.universe.take() {
         universe.finalize()?;

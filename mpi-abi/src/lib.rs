@@ -42,6 +42,7 @@ pub mod session;
 pub mod status;
 pub mod topology;
 mod turn;
+mod worker;
 
 pub use error::{Outcome, Subject, finish, unsupported, unsupported_tool};
 pub use interface::{Abi, Constants, MPICH_UNWEIGHTED, MPICH_WEIGHTS_EMPTY, Mpich, Standard};

@@ -80,6 +80,7 @@ fn create<A: Abi>(
     }
     // SAFETY: the program vouches for its function.
     let operation = unsafe { UserOperation::new(call, commutative != 0) };
+    rank.has_operations.set(true);
     handle.set(A::handle(rank.operations.insert(Operation::User(operation))))
 }
 

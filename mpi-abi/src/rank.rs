@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicPtr, AtomicU8, Ordering};
 use rwmpi_core::datatype::{Basic, Datatype};
 use rwmpi_core::reduction::Operation;
 use rwmpi_core::untyped::{Elements, Endpoint, Generalized, Request, TakenMessage};
-use rwmpi_core::{Communicator, Error, ErrorClass, Group, Result, Universe};
+use rwmpi_core::{Communicator, Error, ErrorClass, Group, Result, Universe, Worker};
 
 use crate::argument::Memory;
 use crate::attribute::AnyKeyval;
@@ -53,6 +53,8 @@ pub struct Rank {
     pub(crate) datatype_records: DatatypeRecords,
     /// Reduction operations that the program made.
     pub(crate) operations: Table<Operation>,
+    /// Whether the program ever made one.
+    pub(crate) has_operations: Cell<bool>,
     /// Requests.
     pub(crate) requests: Table<Request>,
     /// Generalized requests that the program has not completed yet, by the code of their handle. It completes or cancels them while it
@@ -64,6 +66,8 @@ pub struct Rank {
     pub(crate) endpoint: Endpoint,
     /// What happens to errors of files that are not open: MPI_FILE_NULL's handler.
     pub(crate) file_error_handler: RefCell<ErrorHandler>,
+    /// The thread that makes progress meanwhile.
+    pub(crate) worker: RefCell<Option<Worker>>,
     /// Memory from MPI_Alloc_mem for which the shared heap had no room, by its address.
     private_memory: RefCell<HashMap<usize, Box<[u128]>>>,
 }
@@ -144,6 +148,12 @@ pub(crate) fn at_exit(function: extern "C" fn()) {
     unsafe { atexit(function) };
 }
 
+/// Has `function` called in every child that the process forks. It may only do what a signal handler may.
+pub(crate) fn in_forked_child(function: extern "C" fn()) {
+    // SAFETY: as in `at_exit`; the function promises to do what is allowed there.
+    unsafe { libc::pthread_atfork(None, None, Some(function)) };
+}
+
 #[cold]
 fn no_datatype<A: Abi>(code: u32) -> Error {
     let what = if code == A::DATATYPE_NULL {
@@ -210,11 +220,13 @@ impl Rank {
             datatypes: Table::new(Kind::Datatype),
             datatype_records: DatatypeRecords::default(),
             operations: Table::new(Kind::Operation),
+            has_operations: Cell::new(false),
             requests: Table::new(Kind::Request),
             generalized: RefCell::default(),
             messages: Table::new(Kind::Message),
             endpoint,
             file_error_handler: ErrorHandler::Return.into(),
+            worker: RefCell::default(),
             private_memory: RefCell::default(),
         }));
         RANK.store(std::ptr::from_ref(rank).cast_mut(), Ordering::Release);

@@ -1,6 +1,6 @@
 //! Futures: who polls them, and who makes progress meanwhile.
 //!
-//! The library has no thread that could complete a request behind the program's back, so an executor must keep calling it. One that
+//! In Rust the library has no thread that could complete a request behind the program's back, so an executor must keep calling it. One that
 //! knows nothing of MPI does so because every pending request asks to be polled again at once. [`Communicator::block_on`] knows: it
 //! makes progress itself, sleeps as any call that waits, and polls when an operation has completed.
 

@@ -4,12 +4,13 @@
 //! which it is: a test in every call of the *fabric* would cost a small message several times as much (docs/decisions/0007).
 
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 use rwmpi_protocol::{Counters, Pattern};
 use rwmpi_transport::{
-    Backoff, Bell, ClusterFabric, Fabric, Heap, JobFabric, NodeFabric, ReadSpan, RemoteAddress, SharedPart, SharedWord,
-    SignalSet, WriteSpan,
+    Backoff, Bell, ClusterFabric, Cot, Fabric, Heap, JobFabric, NodeFabric, ReadSpan, RemoteAddress, SharedPart,
+    SharedWord, SignalSet, WriteSpan,
 };
 
 use crate::engine::{
@@ -99,6 +100,8 @@ impl JobEngine {
         fn completions(&mut self) -> u64;
         fn collect(&mut self, id: OperationId) -> Option<Outcome>;
         fn detach_local(&mut self, id: OperationId);
+        fn buffer_sends(&mut self, size: usize);
+        fn reads_from_copy(&mut self, id: OperationId) -> bool;
         fn give_up(&mut self, id: OperationId, failure: Failure) -> Failure;
         fn poisoned(&mut self, failure: Failure) -> Failure;
         fn check_alive(&mut self) -> Result<(), Failure>;
@@ -156,6 +159,29 @@ impl JobEngine {
             JobEngine::Node(engine) => Ok(engine.fabric.bell()),
             JobEngine::Cluster(engine) => engine.fabric.bell(),
         }
+    }
+
+    /// This rank will have a worker, which sleeps there.
+    pub(crate) fn employ(&mut self) -> std::io::Result<Arc<Cot>> {
+        on!(self, engine => engine.fabric.employ())
+    }
+
+    /// Has whoever has something for this rank ring from now on, unless there is something to do already.
+    pub(crate) fn hang_bell(&mut self) -> bool {
+        on!(self, engine => engine.fabric.hang_bell(engine.awaits_answers()))
+    }
+
+    /// Nobody needs to ring.
+    pub(crate) fn take_bell_down(&mut self) {
+        match self {
+            JobEngine::Node(engine) => engine.fabric.take_bell_down(),
+            JobEngine::Cluster(engine) => engine.fabric.node().take_bell_down(),
+        }
+    }
+
+    /// The signals that have come.
+    pub(crate) fn signals(&mut self) -> SignalSet {
+        on!(self, engine => engine.fabric.take_signals())
     }
 
     pub(crate) fn me_and_peers(&self) -> (u32, u32) {

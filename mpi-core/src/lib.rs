@@ -53,6 +53,7 @@ mod universe;
 pub mod untyped;
 mod values;
 mod waiting;
+mod worker;
 
 pub use activity::describe_activity;
 pub use attribute::{AttributeKind, AttributeValue, Attributes, CopyFunction, DeleteFunction, Keyval};
@@ -73,7 +74,7 @@ pub use rank::{ANY_SOURCE, ANY_TAG, Destination, PROC_NULL, Source, TAG_MAX, Tag
 pub use request::Request;
 /// The derives of [`trait@Datatype`] and [`trait@Message`], and `#[rwmpi::test]`.
 pub use rwmpi_derive::{Datatype, Message, test};
-pub use rwmpi_transport::{Taken, Turn};
+pub use rwmpi_transport::{Cot, Taken, Turn, Visit, Worker};
 pub use scope::{Scope, scope};
 pub use several::{test_all, test_any, test_some, wait_all, wait_any, wait_some};
 pub use shared_buffer::Buffer;
@@ -86,6 +87,7 @@ pub use topology::{
 };
 pub use universe::{Protocol, ThreadLevel, TrafficCounters, Universe, init, wtime};
 pub use waiting::{Partner, Wait, describe_wait};
+pub use worker::Progress;
 
 /// What most programs name: `use rwmpi::prelude::*`.
 pub mod prelude {

@@ -255,6 +255,7 @@ impl Process {
         drop(engine);
         match started {
             None => Ok(()),
+            Some(id) if self.leaves_from_copy(id) => Ok(()),
             Some(id) => self.wait(id).map(drop),
         }
     }
@@ -294,6 +295,16 @@ impl Process {
     /// This rank's number in the job, and how many ranks the job has.
     pub(crate) fn me_and_peers(&self) -> (u32, u32) {
         self.engine.borrow().me_and_peers()
+    }
+
+    /// Lets go of a send that needs nothing of the program's any more; false if it does.
+    #[cold]
+    pub(crate) fn leaves_from_copy(&self, id: OperationId) -> bool {
+        let is_copied = self.engine().reads_from_copy(id);
+        if is_copied {
+            self.detach(id);
+        }
+        is_copied
     }
 
     /// Keeps a buffered send until it is done.

@@ -6,57 +6,19 @@
 mod c_support;
 
 use std::ffi::OsStr;
-use std::fs;
-use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use c_support::{Library, sources, text};
+use c_support::{Library, every_program, sources, text};
 use rwmpi_abi_table::{Function, Interface, functions};
-
-/// At how many ranks a program is to be run.
-fn ranks(source: &Path) -> Vec<u32> {
-    let source = fs::read_to_string(source).unwrap();
-    let line = source.lines().take(20).find_map(|line| line.split_once("ranks: "));
-    line.map_or(vec![1, 2, 3, 4], |(_, numbers)| {
-        numbers.split_whitespace().map_while(|word| word.parse().ok()).collect()
-    })
-}
-
-/// Runs every program; says all that failed.
-fn all_programs(interface: Interface) {
-    let library = Library::new(interface);
-    let entries = fs::read_dir(sources()).unwrap().map(|entry| entry.unwrap().path());
-    let mut programs: Vec<PathBuf> = entries.filter(|path| path.extension() == Some(OsStr::new("c"))).collect();
-    programs.sort();
-    assert!(!programs.is_empty(), "no programs in {}", sources().display());
-    let mut failures = Vec::new();
-    for source in programs {
-        let name = source.file_name().unwrap().to_string_lossy().into_owned();
-        let program = match library.compile(&source, &[]) {
-            Ok(program) => program,
-            Err(words) => {
-                failures.push(format!("{name} does not compile: {words}"));
-                continue;
-            }
-        };
-        for ranks in ranks(&source) {
-            let output = library.run(ranks, &[program.as_os_str()], &[]);
-            if !output.status.success() {
-                failures.push(format!("{name} at {ranks} ranks: {}", text(&output)));
-            }
-        }
-    }
-    assert!(failures.is_empty(), "{} failed:\n\n{}", failures.len(), failures.join("\n"));
-}
 
 #[test]
 fn programs_on_the_standard_abi() {
-    all_programs(Interface::Standard);
+    every_program(Interface::Standard, &[]);
 }
 
 #[test]
 fn programs_on_the_mpich_abi() {
-    all_programs(Interface::Mpich);
+    every_program(Interface::Mpich, &[]);
 }
 
 /// The functions that a library exports.

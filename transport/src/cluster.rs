@@ -6,10 +6,13 @@
 //! must hear both of its fabrics: it sleeps where the sockets are, and those of its node who have something for it ring it there, through
 //! a connection that says nothing.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::bell::SocketBell;
 use crate::layout::QUEUES;
+use crate::sleep;
+use crate::worker::Cot;
 use crate::{
     Arrival, Backoff, Bell, Enqueue, Fabric, Header, NodeFabric, PeerFault, PushError, Queue, ReadSpan, RemoteAddress,
     RemoteError, SharedPart, SharedWord, Signal, SignalSet, TcpFabric, Way, WriteSpan,
@@ -75,6 +78,19 @@ impl ClusterFabric {
     pub fn bell(&mut self) -> std::io::Result<Bell> {
         let sockets = SocketBell { descriptor: self.network.bell()?, always: self.alone };
         Ok(self.node.bell_with(Some(sockets)))
+    }
+
+    /// As [`NodeFabric::employ`].
+    ///
+    /// # Errors
+    /// If the system has no descriptor left.
+    pub fn employ(&mut self) -> std::io::Result<Arc<Cot>> {
+        self.node.employ_with(Some(self.network.readiness()?))
+    }
+
+    /// As [`NodeFabric::hang_bell`].
+    pub fn hang_bell(&mut self, heeds_requests: bool) -> bool {
+        self.network.is_settled() && self.node.hang_bell_for(heeds_requests, sleep::RING)
     }
 
     /// Ends the job: the peers of this node and those that this one is connected with learn of it by [`Signal::Abort`], and the node's
@@ -311,6 +327,10 @@ impl Fabric for ClusterFabric {
         self.node.watch(word, value);
     }
 
+    fn miss_room(&mut self) {
+        self.node.miss_room();
+    }
+
     /// For those that this peer shares memory with; none if there are none.
     fn claim_words(&self) -> usize {
         if self.alone { 0 } else { self.node.claim_words() }
@@ -360,8 +380,13 @@ impl Fabric for ClusterFabric {
 
     fn idle(&mut self, backoff: &mut Backoff) {
         if self.alone {
-            // Whoever watches the job, and signals, is heard by the safety net.
-            return self.network.idle(backoff);
+            if self.network.pass_round(backoff) {
+                // Whoever watches the job, and signals, is heard by the safety net.
+                self.node.sleeps_elsewhere();
+                self.network.sleep();
+                self.node.has_slept();
+            }
+            return;
         }
         self.look_at_network();
         if self.network.take_news() {

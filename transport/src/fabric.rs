@@ -318,6 +318,9 @@ pub trait Fabric {
     /// The next [`Fabric::idle`] does not sleep if `word` has that value.
     fn watch(&mut self, _word: SharedWord, _value: u64) {}
 
+    /// Something found no room, and its owner may turn to other things: whoever works for this peer meanwhile is to know.
+    fn miss_room(&mut self) {}
+
     /// How many claim words each peer has: 0 where no peers share memory. [`WORDS_PER_LINE`] of them from a multiple of that number
     /// on share a cache line with each other and with nothing else.
     fn claim_words(&self) -> usize;

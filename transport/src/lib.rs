@@ -57,10 +57,11 @@ mod small_copy;
 mod span;
 #[cfg(not(loom))]
 mod tcp;
-#[cfg(not(loom))]
 mod turn;
 #[cfg(not(loom))]
 mod wait;
+#[cfg(not(loom))]
+mod worker;
 
 #[cfg(not(loom))]
 pub use arena::{Arena, ArenaRefused};
@@ -92,5 +93,6 @@ pub use segment::ActivityRecord;
 pub use span::{ReadSpan, WriteSpan};
 #[cfg(not(loom))]
 pub use tcp::{JobSecret, TcpEndpoint, TcpError, TcpFabric};
+pub use turn::{Taken, Turn, Visit};
 #[cfg(not(loom))]
-pub use turn::{Taken, Turn};
+pub use worker::{Cot, Worker};

@@ -11,8 +11,9 @@ use crate::layout::{CELLS, CLAIM_WORDS, MAX_PAYLOAD, PEERS_WITHOUT_HINTS, QUEUES
 use crate::remote_memory::{self, ProbeWords, Reach};
 use crate::ring::{Consumer, Producer, Refused};
 use crate::segment::{ActivityRecord, Segment};
-use crate::sleep::{self, ASLEEP, ASLEEP_FOR_ROOM, AWAKE};
+use crate::sleep::{self, ASLEEP_FOR_ROOM, AWAKE};
 use crate::wait::WaitPolicy;
+use crate::worker::Cot;
 use crate::{
     Arrival, Backoff, Bell, Enqueue, Fabric, Header, Heap, INLINE_PAYLOAD, PeerFault, PushError, Queue, ReadSpan,
     RemoteAddress, RemoteError, SharedPart, SharedWord, Signal, SignalSet, Way, WriteSpan, signal,
@@ -39,6 +40,8 @@ pub struct NodeFabric {
     watched: Option<(SharedWord, u64)>,
     /// Peers that were woken but have to be rung to notice.
     to_ring: Vec<usize>,
+    /// Where the worker of this peer sleeps, if it has one.
+    worker: Option<Arc<Cot>>,
     /// Peers make their test transfers here, which may be at any time in theory.
     _probe_words: ProbeWords,
 }
@@ -85,6 +88,7 @@ impl NodeFabric {
             watches_pops: false,
             watched: None,
             to_ring: Vec::new(),
+            worker: None,
             segment,
             _probe_words: probe_words,
         }
@@ -214,17 +218,6 @@ impl NodeFabric {
         self.policy.pass_round(backoff)
     }
 
-    /// Before the caller sleeps in some other way than here: from now on whoever has something for this peer is told to ring. False, and
-    /// nothing of the kind, if there is something to do already. After it, [`NodeFabric::has_slept`].
-    pub(crate) fn goes_to_sleep(&mut self, backoff: &mut Backoff) -> bool {
-        self.announce_sleep(backoff, sleep::RING).is_some()
-    }
-
-    /// The sleep is over.
-    pub(crate) fn has_slept(&self) {
-        self.control(self.me).sleeping.store(AWAKE, Ordering::Relaxed);
-    }
-
     /// Leaves a hint for `to` that there is something in our ring.
     #[inline(always)]
     fn leave_hint(&self, to: usize, queue: Queue) {
@@ -277,44 +270,6 @@ impl NodeFabric {
             }
         }
         None
-    }
-
-    /// Sleeps, unless there is something to do after all.
-    #[cold]
-    #[inline(never)]
-    fn sleep(&mut self, backoff: &mut Backoff) {
-        if let Some(how) = self.announce_sleep(backoff, 0) {
-            sleep::sleep(&self.control(self.me).sleeping, how);
-        }
-    }
-
-    /// Raises the sleeping flag, and says to what, unless there is something to do after all.
-    fn announce_sleep(&mut self, backoff: &mut Backoff, ring: u32) -> Option<u32> {
-        let watches_pops = std::mem::take(&mut self.watches_pops) || self.producers().any(Producer::is_refused);
-        let how = ring | if watches_pops { ASLEEP_FOR_ROOM } else { ASLEEP };
-        let watched = self.watched.take();
-        sleep::announce(&self.control(self.me).sleeping, how, self.policy.fences_needed);
-        let has_come = watched.is_some_and(|(word, value)| self.word(word) == value);
-        if !has_come && !self.has_something_to_do(watches_pops) {
-            return Some(how);
-        }
-        self.has_slept();
-        // Whatever it is, the caller may not be able to take it now: do not ask the kernel for barriers in a tight loop.
-        self.policy.back_to_yielding(backoff);
-        None
-    }
-
-    fn producers(&self) -> impl Iterator<Item = &Producer<CELLS>> {
-        self.links.iter().flat_map(|link| link.outgoing.iter().flatten())
-    }
-
-    /// The last look before sleeping.
-    fn has_something_to_do(&self, watches_pops: bool) -> bool {
-        let control = self.control(self.me);
-        control.signals.load(Ordering::Acquire) != 0
-            || (0..QUEUES).any(|queue| control.openings[queue].load(Ordering::Acquire) != self.inboxes[queue].openings)
-            || self.links.iter().any(|link| link.incoming.iter().flatten().any(Consumer::is_waiting))
-            || (watches_pops && self.producers().any(Producer::has_news))
     }
 }
 
@@ -544,6 +499,10 @@ impl Fabric for NodeFabric {
         self.watched = Some((word, value));
     }
 
+    fn miss_room(&mut self) {
+        self.ask_for_room();
+    }
+
     fn claim_words(&self) -> usize {
         CLAIM_WORDS
     }
@@ -594,5 +553,6 @@ impl Fabric for NodeFabric {
 }
 
 mod memory;
+mod sleeping;
 #[cfg(test)]
 mod tests;

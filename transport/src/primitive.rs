@@ -13,7 +13,7 @@ mod real {
     pub(crate) use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
     use std::time::Duration;
 
-    use rustix::thread::{MembarrierCommand, futex, membarrier};
+    use rustix::thread::{MembarrierCommand, futex, membarrier, membarrier_query};
     use rustix::time::Timespec;
 
     /// `std`'s cell with the closure interface of loom's, so that one source serves both.
@@ -53,6 +53,34 @@ mod real {
         std::sync::atomic::compiler_fence(Ordering::SeqCst);
     }
 
+    /// The same, where others have the kernel put barriers on this core.
+    #[inline(always)]
+    pub(crate) fn where_others_put_barriers() {
+        keep_program_order();
+    }
+
+    /// Tells threads of this process apart; not 0.
+    #[inline(always)]
+    pub(crate) fn this_thread() -> u64 {
+        nix::sys::pthread::pthread_self()
+    }
+
+    /// Offers the processor to others.
+    pub(crate) fn yield_now() {
+        rustix::thread::sched_yield();
+    }
+
+    /// Leaves the processor for so long.
+    pub(crate) fn pause(time: Duration) {
+        std::thread::sleep(time);
+    }
+
+    /// Asks to take part in barriers of this process's own threads; whether that was granted.
+    pub(crate) fn register_for_own_barriers() -> bool {
+        membarrier_query().contains_command(MembarrierCommand::PrivateExpedited)
+            && membarrier(MembarrierCommand::RegisterPrivateExpedited).is_ok()
+    }
+
     /// The sleeper's side of the handshake.
     pub(crate) fn fence_of_sleeper() {
         fence(Ordering::SeqCst);
@@ -62,6 +90,12 @@ mod real {
     pub(crate) fn barrier_on_all_cores() {
         // Cannot fail: it was registered for.
         let _ = membarrier(MembarrierCommand::GlobalExpedited);
+    }
+
+    /// The same on every core that runs a thread of this process.
+    pub(crate) fn barrier_on_own_cores() {
+        // Cannot fail: it was registered for.
+        let _ = membarrier(MembarrierCommand::PrivateExpedited);
     }
 
     /// Sleeps while `word` is `value`, at most so long; may return early.
@@ -81,6 +115,7 @@ mod real {
 #[cfg(loom)]
 mod modelled {
     use std::cell::Cell;
+    use std::hash::{DefaultHasher, Hash, Hasher};
     use std::time::Duration;
 
     pub(crate) use loom::cell::UnsafeCell;
@@ -105,6 +140,8 @@ mod modelled {
         Publish,
         /// The sleeper does not fence between its flag and its last look.
         SleeperFence,
+        /// Who withdraws the favour puts no barrier where the favoured thread is.
+        NoBarrier,
     }
 
     /// How a cell is published.
@@ -118,6 +155,37 @@ mod modelled {
     /// Not modelled, as the barrier that it relies on.
     pub(crate) fn keep_program_order() {
         unreachable!("the model runs with fences");
+    }
+
+    /// In the model a fence of its own stands for the barriers of others.
+    pub(crate) fn where_others_put_barriers() {
+        fence(Ordering::SeqCst);
+    }
+
+    /// The other half of that.
+    pub(crate) fn barrier_on_own_cores() {
+        if BROKEN.get() != Broken::NoBarrier {
+            fence(Ordering::SeqCst);
+        }
+    }
+
+    pub(crate) fn register_for_own_barriers() -> bool {
+        true
+    }
+
+    /// Tells threads apart; not 0.
+    pub(crate) fn this_thread() -> u64 {
+        let mut hasher = DefaultHasher::new();
+        loom::thread::current().id().hash(&mut hasher);
+        hasher.finish() | 1
+    }
+
+    pub(crate) fn yield_now() {
+        loom::thread::yield_now();
+    }
+
+    pub(crate) fn pause(_: Duration) {
+        loom::thread::yield_now();
     }
 
     /// The sleeper's side of the handshake.

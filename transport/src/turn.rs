@@ -10,19 +10,24 @@
 //! A lock costs a message more than all the rest, as its atomic operation waits for the stores of the last message. So the thread
 //! that began is *favoured* as long as no other has come: it says by plain stores that it is inside. The first other thread ends that
 //! for good; the barrier that this takes on the favoured thread's core is run by the kernel, as for sleepers ([`crate::sleep`]).
+//!
+//! A thread of the library's own ([`crate::Worker`]) comes on a [`Visit`] only: if nobody is inside or wants to be, and without waiting. The
+//! favour is withdrawn for that long, and given back.
 
 use std::sync::OnceLock;
 use std::time::Duration;
 
+#[cfg(not(loom))]
 use crate::bell::Bell;
-use crate::primitive::{self, AtomicU32, AtomicU64, Ordering};
-use crate::wait::register_for_barriers;
+use crate::primitive::{self, AtomicU32, AtomicU64, Ordering, this_thread};
+#[cfg(loom)]
+use loom_model::Bell;
 
 /// Rounds that a thread spends on the processor while it waits for others, then offering it to them, before it sleeps.
-const SPINS: u32 = 100;
-const YIELDS: u32 = 20;
+const SPINS: u32 = if cfg!(loom) { 0 } else { 100 };
+const YIELDS: u32 = if cfg!(loom) { 0 } else { 20 };
 /// How long one who gives the turn back stays away if others want it: so many rounds, then what the system makes of an offer.
-const ROUNDS_AWAY: u32 = 20;
+const ROUNDS_AWAY: u32 = if cfg!(loom) { 0 } else { 20 };
 /// Longest sleep: a safety net, no wake-up depends on it.
 const LONGEST_SLEEP: Duration = Duration::from_secs(1);
 
@@ -44,8 +49,8 @@ pub struct Turn {
     shared: AtomicU32,
     /// The thread that needs no lock. Withdrawn by who has the lock; read by that thread around [`Turn::inside`].
     favoured: AtomicU64,
-    /// Whether that thread is about to take, or has, the turn without the lock. Written by it alone; who withdraws the favour waits
-    /// until it is not, and only then is the turn's owner.
+    /// Odd while that thread is about to take, or has, the turn without the lock: counted up when it comes, and when it leaves. Written by
+    /// it alone; who withdraws the favour waits until it is even, and only then is the turn's owner.
     inside: AtomicU32,
     /// The thread that has the turn.
     owner: AtomicU64,
@@ -77,8 +82,25 @@ impl Drop for Taken<'_> {
     }
 }
 
-fn this_thread() -> u64 {
-    nix::sys::pthread::pthread_self()
+/// The turn of one that came for a visit, until this is dropped.
+#[derive(Debug)]
+pub struct Visit<'a> {
+    turn: &'a Turn,
+    /// The thread whose favour is withdrawn meanwhile.
+    favoured: u64,
+}
+
+impl Visit<'_> {
+    /// Whether it should end.
+    pub fn should_end(&self) -> bool {
+        self.turn.wanted.load(Ordering::Relaxed) > 0
+    }
+}
+
+impl Drop for Visit<'_> {
+    fn drop(&mut self) {
+        self.turn.end_visit(self.favoured);
+    }
 }
 
 /// One round of waiting; true when it is time to sleep.
@@ -87,20 +109,20 @@ fn pass_round(round: &mut u32) -> bool {
     if *round < SPINS {
         std::hint::spin_loop();
     } else if *round < SPINS + YIELDS {
-        rustix::thread::sched_yield();
+        primitive::yield_now();
     } else {
         return true;
     }
     false
 }
 
-impl Turn {
-    /// One for which any number of threads may come.
-    pub const fn new() -> Self {
+/// A turn that nobody has: loom's atomics are not made at compile time.
+macro_rules! vacant {
+    () => {
         Turn {
             shared: AtomicU32::new(YES),
             favoured: AtomicU64::new(NOBODY),
-            inside: AtomicU32::new(NO),
+            inside: AtomicU32::new(0),
             owner: AtomicU64::new(NOBODY),
             locked: AtomicU32::new(NO),
             lock: AtomicU32::new(FREE),
@@ -112,6 +134,20 @@ impl Turn {
             note: AtomicU32::new(0),
             bell: OnceLock::new(),
         }
+    };
+}
+
+impl Turn {
+    /// One for which any number of threads may come.
+    #[cfg(not(loom))]
+    pub const fn new() -> Self {
+        vacant!()
+    }
+
+    /// One for which any number of threads may come.
+    #[cfg(loom)]
+    pub fn new() -> Self {
+        vacant!()
     }
 
     /// From now on there is one thread at a time, by the program's promise: turns cost nothing.
@@ -123,7 +159,7 @@ impl Turn {
     pub fn share(&self, bell: Bell) {
         // There is one peer for each turn; it has one bell.
         let _ = self.bell.set(bell);
-        if register_for_barriers() {
+        if primitive::register_for_own_barriers() {
             self.favoured.store(this_thread(), Ordering::Relaxed);
         }
     }
@@ -141,17 +177,67 @@ impl Turn {
             return None;
         }
         if self.favoured.load(Ordering::Relaxed) == me {
-            self.inside.store(YES, Ordering::Relaxed);
+            self.count_inside(Ordering::Relaxed);
             // Who comes first has the kernel put a barrier here, after it has withdrawn the favour and before it looks who is inside.
-            primitive::keep_program_order();
-            if self.favoured.load(Ordering::Relaxed) == me {
+            primitive::where_others_put_barriers();
+            // Acquire: a visitor may have given it back.
+            if self.favoured.load(Ordering::Acquire) == me {
                 self.owner.store(me, Ordering::Relaxed);
                 return Some(Taken(self));
             }
-            self.inside.store(NO, Ordering::Release);
+            self.count_inside(Ordering::Release);
         }
         self.acquire(me);
         Some(Taken(self))
+    }
+
+    /// The favoured thread comes, or leaves.
+    #[inline(always)]
+    fn count_inside(&self, order: Ordering) {
+        self.inside.store(self.inside.load(Ordering::Relaxed).wrapping_add(1), order);
+    }
+
+    fn favoured_is_inside(&self, order: Ordering) -> bool {
+        self.inside.load(order) % 2 == 1
+    }
+
+    /// Changes whenever a thread takes the turn, but for visits.
+    pub fn coming_and_going(&self) -> [u32; 2] {
+        [self.inside.load(Ordering::Relaxed), self.turns.load(Ordering::Relaxed)]
+    }
+
+    /// Takes the turn if nobody has it, wants it or waits in a call.
+    pub fn visit(&self) -> Option<Visit<'_>> {
+        let is_busy = self.owner.load(Ordering::Relaxed) != NOBODY
+            || self.favoured_is_inside(Ordering::Relaxed)
+            || self.watch.load(Ordering::Relaxed) != NOBODY
+            || self.wanted.load(Ordering::Relaxed) > 0;
+        if is_busy || self.lock.compare_exchange(FREE, TAKEN, Ordering::Acquire, Ordering::Relaxed).is_err() {
+            return None;
+        }
+        let favoured = self.favoured.load(Ordering::Relaxed);
+        if favoured != NOBODY {
+            self.withdraw_favour();
+            if self.favoured_is_inside(Ordering::Acquire) {
+                self.favoured.store(favoured, Ordering::Release);
+                self.unlock();
+                return None;
+            }
+        }
+        self.locked.store(YES, Ordering::Relaxed);
+        self.owner.store(this_thread(), Ordering::Relaxed);
+        Some(Visit { turn: self, favoured })
+    }
+
+    fn end_visit(&self, favoured: u64) {
+        self.tell();
+        self.owner.store(NOBODY, Ordering::Relaxed);
+        self.locked.store(NO, Ordering::Relaxed);
+        if favoured != NOBODY {
+            // From here on that thread may be inside.
+            self.favoured.store(favoured, Ordering::Release);
+        }
+        self.unlock();
     }
 
     /// Whether no second thread has come yet.
@@ -249,7 +335,7 @@ impl Turn {
         let mut round = 0;
         while self.turns.load(Ordering::Relaxed) == turns && self.wanted.load(Ordering::Relaxed) > 0 {
             if pass_round(&mut round) {
-                rustix::thread::sched_yield();
+                primitive::yield_now();
             }
         }
         self.acquire(me);
@@ -280,7 +366,7 @@ impl Turn {
             }
             std::hint::spin_loop();
         }
-        rustix::thread::sched_yield();
+        primitive::yield_now();
     }
 
     /// Lets go of the turn; whether it was had by the lock.
@@ -289,14 +375,18 @@ impl Turn {
         let locked = self.locked.load(Ordering::Relaxed) == YES;
         self.owner.store(NOBODY, Ordering::Relaxed);
         if !locked {
-            self.inside.store(NO, Ordering::Release);
+            self.count_inside(Ordering::Release);
             return false;
         }
         self.locked.store(NO, Ordering::Relaxed);
+        self.unlock();
+        true
+    }
+
+    fn unlock(&self) {
         if self.lock.swap(FREE, Ordering::Release) == AWAITED {
             primitive::futex_wake(&self.lock);
         }
-        true
     }
 
     /// Takes the turn for a call that goes on.
@@ -315,7 +405,8 @@ impl Turn {
         if self.lock.compare_exchange(FREE, TAKEN, Ordering::Acquire, Ordering::Relaxed).is_err() {
             self.wait_for_lock();
         }
-        if self.is_favoured() {
+        let favoured = self.favoured.load(Ordering::Relaxed);
+        if favoured != NOBODY && favoured != me {
             self.end_favour();
         }
         self.turns.store(self.turns.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
@@ -340,17 +431,22 @@ impl Turn {
     /// Ends the favour, and waits until the thread that needed no lock is outside. For who has the lock.
     #[cold]
     fn end_favour(&self) {
-        self.favoured.store(NOBODY, Ordering::SeqCst);
-        primitive::barrier_on_all_cores();
+        self.withdraw_favour();
         self.want();
         let mut round = 0;
-        while self.inside.load(Ordering::Acquire) == YES {
+        while self.favoured_is_inside(Ordering::Acquire) {
             if pass_round(&mut round) {
                 // It happens once. Who leaves does not wake us.
-                std::thread::sleep(Duration::from_micros(50));
+                primitive::pause(Duration::from_micros(50));
             }
         }
         self.wanted.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// After this the thread that needed no lock takes one, or is seen inside.
+    fn withdraw_favour(&self) {
+        self.favoured.store(NOBODY, Ordering::SeqCst);
+        primitive::barrier_on_own_cores();
     }
 
     /// Wants the turn, and wakes who may sleep with it in hand.
@@ -370,5 +466,7 @@ impl Default for Turn {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, loom))]
+mod loom_model;
+#[cfg(all(test, not(loom)))]
 mod tests;

@@ -239,7 +239,7 @@ impl<'a> Flights<'a> {
         let data = unsafe { ReadSpan::new(data.start(), data.len()) };
         let mut engine = process.engine();
         engine.mark(self.team.mark);
-        let started = engine.start_send(peers[to], context, tag, data, SendMode::Standard)?;
+        let started = engine.start_send(peers[to], context, tag, data, SendMode::InPlace)?;
         self.ids.extend(started.map(|id| (id, SENT)));
         Ok(())
     }

@@ -256,7 +256,10 @@ impl<F: Fabric> Engine<F> {
                         self.backlog -= 1;
                     }
                 }
-                Err(PushError::Full) => break,
+                Err(PushError::Full) => {
+                    self.fabric.miss_room();
+                    break;
+                }
                 Err(error) => return Err(Failure::Push(error)),
             }
         }
@@ -319,7 +322,7 @@ impl<F: Fabric> Engine<F> {
 
     fn matched_early(&mut self, id: OperationId) {
         if let Operation::Send(send) = &mut self.operations[id as usize] {
-            send.mode = super::SendMode::Standard;
+            send.mode = super::SendMode::InPlace;
         }
     }
 }

@@ -11,6 +11,7 @@
 
 mod arrivals;
 mod barrier;
+mod library_buffer;
 mod operation;
 mod pieces;
 mod poison;
@@ -37,6 +38,7 @@ use slab::Slab;
 use crate::waiting::{self, Kind};
 use crate::{Mark, Protocol};
 pub(crate) use barrier::{Rounds, Step};
+use library_buffer::LibraryBuffer;
 pub(crate) use operation::{Completion, Failure, Operation, OperationId, Outcome, Received, SendMode};
 pub(crate) use pieces::{Scattered, Sink};
 use policy::Policy;
@@ -149,6 +151,8 @@ pub(crate) struct Engine<F: Fabric> {
     /// Contexts all of whose members have claim words in common with this rank.
     any_source: FxHashSet<u32>,
     rounds: Rounds,
+    /// Where copies of messages count that could not leave at once.
+    buffer: Rc<LibraryBuffer>,
     traffic: Traffic,
     /// The failure of the transport that has stopped this engine.
     poison: Option<Failure>,
@@ -192,6 +196,7 @@ impl<F: Fabric> Engine<F> {
             groups: FxHashMap::default(),
             any_source: FxHashSet::default(),
             rounds: Rounds::default(),
+            buffer: Rc::default(),
             traffic: Traffic::default(),
             poison: None,
             fabric,

@@ -3,6 +3,7 @@
 use rwmpi_protocol::{Fifo, Pattern};
 use rwmpi_transport::{PeerFault, PushError, RemoteError};
 
+use super::library_buffer::OwnedData;
 use super::pieces::{Sink, Source};
 use crate::Mark;
 
@@ -14,6 +15,8 @@ pub(crate) type OperationId = u32;
 pub(crate) enum SendMode {
     /// Completes when the buffer may be used again.
     Standard,
+    /// The same, of a caller who waits for the message to leave in any case: a copy would not help it.
+    InPlace,
     /// Completes when the receive has been matched.
     Synchronous,
 }
@@ -122,7 +125,7 @@ pub(crate) struct SendOperation {
     /// Whether the receiver was told where the data are, so that it may read them at any time.
     pub(crate) exposed: bool,
     /// The data, where the library keeps them (buffered sends, sends to self that were not matched).
-    pub(crate) owned: Option<Vec<u8>>,
+    pub(crate) owned: Option<OwnedData>,
 }
 
 /// How far a send has come.

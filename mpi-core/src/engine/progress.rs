@@ -108,13 +108,18 @@ impl<F: Fabric> Engine<F> {
     /// done. (A synchronous send really has to wait.)
     pub(crate) fn detach_local(&mut self, id: OperationId) {
         let Operation::Send(send) = &mut self.operations[id as usize] else { return };
-        if let (Stage::Local { key }, SendMode::Standard) = (send.stage, send.mode) {
+        if let (Stage::Local { key }, SendMode::Standard | SendMode::InPlace) = (send.stage, send.mode) {
             let mut data = vec![0; send.data.len()];
             send.data.part(0, data.len()).copy_to(data.as_mut_slice().into());
             self.unexpected_bytes += data.len() as u64;
             self.unexpected[key].body = Body::Stored { data, answer: None };
             self.finish(id, Ok(super::Completion::SENT));
         }
+    }
+
+    /// Whether sends wait for answers of their receivers.
+    pub(crate) fn awaits_answers(&self) -> bool {
+        self.answers_awaited > 0
     }
 
     /// Whether everything this rank has sent has left it.

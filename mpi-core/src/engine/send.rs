@@ -42,7 +42,7 @@ impl<F: Fabric> Engine<F> {
     ) -> Result<Option<OperationId>, Failure> {
         self.count_message(peer, data.len() as u64);
         let mark = std::mem::take(&mut self.mark);
-        if peer != self.me() && mode == SendMode::Standard && data.len() < self.small_end {
+        if peer != self.me() && mode != SendMode::Synchronous && data.len() < self.small_end {
             let state = &mut self.peers[peer as usize];
             if state.queued.is_empty() && self.rule != Rule::Sr && !state.sender.holds_requests() {
                 let envelope = Envelope { context, source: 0, tag };
@@ -106,6 +106,7 @@ impl<F: Fabric> Engine<F> {
             }
         }
         self.queue(peer, Outgoing::Message(id));
+        self.copy_queued(id);
         Ok(Some(id))
     }
 
@@ -120,11 +121,11 @@ impl<F: Fabric> Engine<F> {
         let mut owned = vec![0; data.len()];
         data.copy_to(owned[..].as_mut().into());
         let span = crate::buffer::owned_span(&owned);
-        let id = self.start_send(peer, context, tag, span, SendMode::Standard)?;
+        let id = self.start_send(peer, context, tag, span, SendMode::InPlace)?;
         if let Some(id) = id
             && let Operation::Send(send) = &mut self.operations[id as usize]
         {
-            send.owned = Some(owned);
+            send.owned = Some(owned.into());
         }
         Ok(id)
     }
@@ -174,14 +175,19 @@ impl<F: Fabric> Engine<F> {
         mut fifo: Fifo,
         enqueue: Enqueue,
     ) -> Result<Progress, Failure> {
+        let may_copy = enqueue == Enqueue::Next && self.has_room_for_copy(id, data.len(), mode);
         if fifo == Fifo::Open && self.rule != Rule::Nsr {
-            match self.choose(peer, envelope, data.len() as u64)? {
+            match self.choose(peer, envelope, data.len() as u64, may_copy)? {
                 Choice::Write(request) => return self.write(id, peer, envelope.tag, &request, data),
                 Choice::Fifo(chosen) => fifo = chosen,
             }
         }
         let position = self.fabric.pushed(peer as usize);
-        let (header, payload) = self.first_cell(id, peer, envelope, data, mode);
+        let (mut header, mut payload) = self.first_cell(id, peer, envelope, data, mode);
+        if may_copy && !matches!(payload, First::Whole) {
+            self.copy_to_buffer(id, data);
+            (header, payload) = self.first_cell(id, peer, envelope, data, mode);
+        }
         let pushed = match &payload {
             First::Whole => self.try_push(peer, enqueue, header, data.part(0, data.len())),
             First::Begin(body) => self.try_push(peer, enqueue, header, bytemuck::bytes_of(body).into()),
@@ -229,7 +235,7 @@ impl<F: Fabric> Engine<F> {
                 return (header(wire::ANNOUNCE), First::Announce(wire::Announce { address, answer: id, reserved: 0 }));
             }
         }
-        if mode == SendMode::Standard && data.len() <= self.fabric.max_payload() {
+        if mode != SendMode::Synchronous && data.len() <= self.fabric.max_payload() {
             return (header(wire::EAGER), First::Whole);
         }
         let answer = if mode == SendMode::Synchronous { id } else { wire::NO_ANSWER };
@@ -270,13 +276,14 @@ impl<F: Fabric> Engine<F> {
         }
     }
 
-    /// Asks the protocol for the way, and takes the claim word where there is one.
-    fn choose(&mut self, peer: u32, envelope: &Envelope, len: u64) -> Result<Choice, Failure> {
+    /// Asks the protocol for the way, and takes the claim word where there is one. What is about to be copied waits as long for a request
+    /// as the copy would take.
+    fn choose(&mut self, peer: u32, envelope: &Envelope, len: u64, may_copy: bool) -> Result<Choice, Failure> {
         let worth = len >= WRITE_MIN;
         if worth || self.rule == Rule::Sr {
             self.collect_requests(peer as usize)?;
         }
-        if worth && self.rule == Rule::Sr && self.claims_with(peer) {
+        if worth && (may_copy || self.rule == Rule::Sr) && self.claims_with(peer) {
             self.await_request(peer, len)?;
         }
         if !self.peers[peer as usize].sender.holds_requests() {
@@ -418,6 +425,7 @@ impl<F: Fabric> Engine<F> {
             self.backlog += 1;
         }
         state.queued.push_back(outgoing);
+        self.fabric.miss_room();
     }
 
     /// A message to this rank: one copy if its receive waits, otherwise it waits for its receive where it is.

@@ -55,7 +55,8 @@ impl Communicator {
             Some(span) => span,
             None if elements.go_in_pieces()? => {
                 let started = self.start_scattered_send(elements, peer, Target::send(destination, tag), tag, mode)?;
-                return started.map_or(Ok(()), |id| process.wait(id).map(drop).map_err(self.failed(call)));
+                let Some(id) = started.filter(|&id| !process.leaves_from_copy(id)) else { return Ok(()) };
+                return process.wait(id).map(drop).map_err(self.failed(call));
             }
             None => {
                 packed = elements.packed()?;

@@ -34,7 +34,7 @@ impl Endpoint {
         Endpoint { process, world, buffers: RefCell::default(), freed: RefCell::default() }
     }
 
-    pub(super) fn process(&self) -> &Process {
+    pub(crate) fn process(&self) -> &Process {
         &self.process
     }
 
@@ -162,6 +162,7 @@ impl Communicator {
             Some(span) => (span, None),
             None if elements.go_in_pieces()? => {
                 let started = self.start_scattered_send(elements, peer, target, tag, mode)?;
+                let started = started.filter(|&id| !self.process().leaves_from_copy(id));
                 return Ok(started.map(|id| Request::new(self, State::Sending { id, call, packed: None })));
             }
             None => {
@@ -172,7 +173,7 @@ impl Communicator {
         let mut engine = self.process().enter(call, target, self.context(), span.len());
         let started = engine.start_send(peer, self.context(), tag as u32, span, mode.in_engine());
         drop(engine);
-        let id = started.map_err(self.failed(call))?;
+        let id = started.map_err(self.failed(call))?.filter(|&id| !self.process().leaves_from_copy(id));
         Ok(id.map(|id| Request::new(self, State::Sending { id, call, packed })))
     }
 
@@ -227,7 +228,7 @@ impl Communicator {
                 let mode = Mode::Standard.in_engine();
                 let started = engine.start_send(peer, self.context(), send_tag as u32, span, mode);
                 drop(engine);
-                match started.map_err(self.failed(call))? {
+                match started.map_err(self.failed(call))?.filter(|&id| !self.process().leaves_from_copy(id)) {
                     Some(id) => Request::new(self, State::Sending { id, call, packed: Some(Loan::new(packed)) }),
                     None => Request::done(self, Status::EMPTY),
                 }

@@ -102,3 +102,40 @@ impl Library {
         mpiexec.output().expect("mpiexec starts")
     }
 }
+
+/// At how many ranks a program is to be run.
+fn ranks(source: &Path) -> Vec<u32> {
+    let source = fs::read_to_string(source).unwrap();
+    let line = source.lines().take(20).find_map(|line| line.split_once("ranks: "));
+    line.map_or(vec![1, 2, 3, 4], |(_, numbers)| {
+        numbers.split_whitespace().map_while(|word| word.parse().ok()).collect()
+    })
+}
+
+/// Runs every program, with this environment; says all that failed.
+pub fn every_program(interface: Interface, environment: &[(&str, &str)]) {
+    let environment: Vec<(&str, &OsStr)> = environment.iter().map(|(name, value)| (*name, OsStr::new(value))).collect();
+    let library = Library::new(interface);
+    let entries = fs::read_dir(sources()).unwrap().map(|entry| entry.unwrap().path());
+    let mut programs: Vec<PathBuf> = entries.filter(|path| path.extension() == Some(OsStr::new("c"))).collect();
+    programs.sort();
+    assert!(!programs.is_empty(), "no programs in {}", sources().display());
+    let mut failures = Vec::new();
+    for source in programs {
+        let name = source.file_name().unwrap().to_string_lossy().into_owned();
+        let program = match library.compile(&source, &[]) {
+            Ok(program) => program,
+            Err(words) => {
+                failures.push(format!("{name} does not compile: {words}"));
+                continue;
+            }
+        };
+        for ranks in ranks(&source) {
+            let output = library.run(ranks, &[program.as_os_str()], &environment);
+            if !output.status.success() {
+                failures.push(format!("{name} at {ranks} ranks: {}", text(&output)));
+            }
+        }
+    }
+    assert!(failures.is_empty(), "{} failed:\n\n{}", failures.len(), failures.join("\n"));
+}

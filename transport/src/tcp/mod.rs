@@ -224,6 +224,26 @@ impl TcpFabric {
         std::mem::take(&mut self.news)
     }
 
+    /// One round of a wait, but for the sleep: returns whether it is time for that.
+    pub(crate) fn pass_round(&mut self, backoff: &mut Backoff) -> bool {
+        if backoff.rounds == 0 {
+            self.spin.begin();
+        }
+        let spins = backoff.rounds < self.spin.looks();
+        backoff.rounds = backoff.rounds.saturating_add(1);
+        if spins {
+            self.look_around();
+            self.news = false;
+            return false;
+        }
+        // If there are news, the caller may want to see them first.
+        let sleeps = !self.take_news();
+        if sleeps {
+            self.spin.in_vain();
+        }
+        sleeps
+    }
+
     /// Sleeps until a socket is ready.
     pub(crate) fn sleep(&mut self) {
         self.pay_debts();
@@ -570,17 +590,7 @@ impl Fabric for TcpFabric {
     }
 
     fn idle(&mut self, backoff: &mut Backoff) {
-        if backoff.rounds == 0 {
-            self.spin.begin();
-        }
-        let spins = backoff.rounds < self.spin.looks();
-        backoff.rounds = backoff.rounds.saturating_add(1);
-        if spins {
-            self.look_around();
-            self.news = false;
-        } else if !self.take_news() {
-            // Else the caller may want to see the news first.
-            self.spin.in_vain();
+        if self.pass_round(backoff) {
             self.sleep();
         }
     }

@@ -68,6 +68,19 @@ impl TcpFabric {
         Ok(bell)
     }
 
+    /// A descriptor that is readable when a socket is ready.
+    pub(crate) fn readiness(&self) -> io::Result<OwnedFd> {
+        Ok(rustix::io::fcntl_dupfd_cloexec(&self.epoll, 0)?)
+    }
+
+    /// Takes in what has arrived and pays what is owed; whether there is nothing more to do before a socket is ready again.
+    pub(crate) fn is_settled(&mut self) -> bool {
+        self.pay_debts();
+        self.poll(Duration::ZERO);
+        // Connecting goes by the clock, too.
+        !self.take_news() && self.connecting.is_empty()
+    }
+
     fn silence_bell(&self) {
         if let Some(bell) = &self.bell {
             // Nothing to read: nobody has rung since.

@@ -111,3 +111,43 @@ fn who_waits_lets_others_in() {
         });
     }
 }
+
+#[test]
+fn visits_keep_nobody_away_and_the_favour_comes_back() {
+    const EACH: u64 = 20_000;
+    let (turn, _fabric) = shared();
+    let sum = AtomicU64::new(0);
+    let add = || sum.store(sum.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+    let visits = AtomicU64::new(0);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            // As many as there is time for, and one at least.
+            while visits.load(Ordering::Relaxed) == 0 || sum.load(Ordering::Relaxed) < EACH {
+                if let Some(_visit) = turn.visit() {
+                    add();
+                    visits.store(visits.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+                }
+            }
+        });
+        for _ in 0..EACH {
+            let _taken = turn.take();
+            add();
+        }
+    });
+    assert_eq!(sum.load(Ordering::Relaxed), EACH + visits.load(Ordering::Relaxed));
+    assert!(turn.is_favoured());
+}
+
+#[test]
+fn nobody_visits_who_is_busy() {
+    let (turn, _fabric) = shared();
+    thread::scope(|scope| {
+        let taken = turn.take();
+        scope.spawn(|| assert!(turn.visit().is_none(), "somebody is inside")).join().unwrap();
+        turn.outside(|| scope.spawn(|| assert!(turn.visit().is_some(), "nobody is inside")).join().unwrap());
+        assert!(turn.take().is_none(), "it is this thread's again");
+        drop(taken);
+        scope.spawn(|| assert!(turn.visit().is_some(), "nobody is inside")).join().unwrap();
+    });
+    assert!(turn.is_favoured());
+}

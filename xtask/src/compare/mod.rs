@@ -22,6 +22,8 @@ const MEASUREMENTS: &[(usize, &[&str])] = &[
     (2, &["latency", "0", "8", "64", "256", "1024", "4096", "16384", "65536", "262144", "1048576", "4194304"]),
     (2, &["bandwidth", "8", "4096", "16384", "65536", "262144", "1048576", "4194304"]),
     (2, &["tags", "10000"]),
+    (2, &["overlap", "1048576"]),
+    (2, &["late", "10", "1024", "10240", "65536", "131072", "262144", "524288"]),
     (2, &["calls"]),
     (2, &["pack"]),
     (2, &["barrier"]),
@@ -38,6 +40,9 @@ const MEASUREMENTS: &[(usize, &[&str])] = &[
     (4, &["alltoall", "8", "4096", "65536", "1048576"]),
 ];
 
+/// Of these, those in which ranks compute meanwhile: libraries with a thread for progress are measured besides.
+const COMPUTING: [&str; 2] = ["overlap", "late"];
+
 /// Measures in `rounds` rounds what contains `wanted`, and writes tables to standard output and `bench/results/compare.{txt,json}`, and pictures
 /// to `docs/performance`.
 pub fn run(workspace: &Workspace, wanted: &str, rounds: usize) -> Result<()> {
@@ -48,7 +53,8 @@ pub fn run(workspace: &Workspace, wanted: &str, rounds: usize) -> Result<()> {
     let mut figures = Figures::default();
     for round in 1..=rounds {
         for (ranks, arguments) in &measurements {
-            for Library { name, start, .. } in &libraries {
+            let computes = COMPUTING.contains(&arguments[0]);
+            for Library { name, start, .. } in libraries.iter().filter(|one| computes || !one.has_thread) {
                 println!("round {round} of {rounds}: {name}, {ranks} ranks, {}", arguments[0]);
                 let output = start(*ranks, arguments)
                     .output()

@@ -39,8 +39,9 @@ pub const LAYERS: &[(&str, &[&str])] = &[
 ];
 
 /// What the launcher may take from the layer that knows MPI: the sentences for a rank's present call and for what it waits for, and the
-/// protocol's name.
-pub const LAUNCHER_MAY_USE_OF_CORE: &[&str] = &["describe_activity", "describe_wait", "Partner", "Wait", "Protocol"];
+/// protocol's and progress's names.
+pub const LAUNCHER_MAY_USE_OF_CORE: &[&str] =
+    &["describe_activity", "describe_wait", "Partner", "Wait", "Protocol", "Progress"];
 
 /// Words that belong to the layers above the transport.
 pub const MPI_WORDS: &[&str] =
@@ -138,6 +139,7 @@ pub const UNSAFE_FILES: &[&str] = &[
     "transport/src/node/tests.rs",
     "transport/src/ring.rs",
     "transport/src/ring/loom_model.rs",
+    "transport/src/turn/loom_model.rs",
     "transport/src/ring/tests.rs",
     // Copies of raw memory.
     "transport/src/remote_memory.rs",

@@ -1,0 +1,116 @@
+//! The library's own buffer: copies of messages that could not leave at once, so that their sends are complete.
+//!
+//! Only a rank with a worker has one, since somebody has to see to what it holds while the program is elsewhere. What finds no room in it is
+//! sent from where it is.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use rwmpi_transport::Fabric;
+
+use super::operation::Stage;
+use super::pieces::Source;
+use super::{Engine, Operation, OperationId, SendMode};
+use crate::buffer::owned_span;
+
+/// What a message counts for besides its length: many short ones are not to take more memory than a long one.
+const OVERHEAD: usize = 256;
+/// Shorter memory is not kept.
+const WORTH_KEEPING: usize = 4096;
+
+/// How much it holds.
+#[derive(Debug, Default)]
+pub(crate) struct LibraryBuffer {
+    /// Bytes, at most.
+    size: usize,
+    used: Cell<usize>,
+    /// Memory of earlier copies, which the system need not provide again.
+    spare: RefCell<Vec<Vec<u8>>>,
+}
+
+impl LibraryBuffer {
+    fn has_room(&self, len: usize) -> bool {
+        len + OVERHEAD <= self.size - self.used.get()
+    }
+
+    /// Memory for so many bytes, or some more.
+    fn take(self: &Rc<Self>, len: usize) -> OwnedData {
+        self.used.set(self.used.get() + len + OVERHEAD);
+        let mut spare = self.spare.borrow_mut();
+        let fits = spare.iter().position(|bytes| len >= WORTH_KEEPING && bytes.len() >= len);
+        let bytes = fits.map_or_else(|| vec![0; len], |place| spare.swap_remove(place));
+        OwnedData { bytes, counted: Some((self.clone(), len)) }
+    }
+
+    fn give_back(&self, bytes: Vec<u8>, len: usize) {
+        self.used.set(self.used.get() - len - OVERHEAD);
+        let mut spare = self.spare.borrow_mut();
+        if len >= WORTH_KEEPING && spare.iter().map(Vec::len).sum::<usize>() + bytes.len() <= self.size {
+            spare.push(bytes);
+        }
+    }
+}
+
+/// A copy of a message, which its send reads instead of the program's memory.
+#[derive(Debug)]
+pub(crate) struct OwnedData {
+    bytes: Vec<u8>,
+    /// Where it counts, and for how much.
+    counted: Option<(Rc<LibraryBuffer>, usize)>,
+}
+
+impl From<Vec<u8>> for OwnedData {
+    fn from(bytes: Vec<u8>) -> Self {
+        OwnedData { bytes, counted: None }
+    }
+}
+
+impl Drop for OwnedData {
+    fn drop(&mut self) {
+        if let Some((buffer, len)) = self.counted.take() {
+            buffer.give_back(std::mem::take(&mut self.bytes), len);
+        }
+    }
+}
+
+impl<F: Fabric> Engine<F> {
+    /// Lets sends complete as soon as they are copied, up to so many bytes at a time.
+    pub(crate) fn buffer_sends(&mut self, size: usize) {
+        self.buffer = Rc::new(LibraryBuffer { size, ..LibraryBuffer::default() });
+    }
+
+    /// Whether a send of that length may be copied: its caller would like that, it is not a copy, and there is room.
+    pub(super) fn has_room_for_copy(&self, id: OperationId, len: usize, mode: SendMode) -> bool {
+        mode == SendMode::Standard && self.buffer.has_room(len) && !self.reads_from_copy(id)
+    }
+
+    /// Copies what is sent into the buffer, and has it sent from there. There must be room.
+    pub(super) fn copy_to_buffer(&mut self, id: OperationId, data: &mut Source) {
+        let Operation::Send(send) = &mut self.operations[id as usize] else { return };
+        let len = data.len();
+        let mut copy = self.buffer.take(len);
+        data.part(0, len).copy_to(copy.bytes[..len].as_mut().into());
+        *data = Source::Span(owned_span(&copy.bytes[..len]));
+        send.owned = Some(copy);
+    }
+
+    /// The same for a send that has not begun to leave, if it may be copied.
+    pub(super) fn copy_queued(&mut self, id: OperationId) {
+        let Operation::Send(send) = &self.operations[id as usize] else { return };
+        let (is_queued, len, mode) = (matches!(send.stage, Stage::Queued { .. }), send.data.len(), send.mode);
+        if !is_queued || !self.has_room_for_copy(id, len, mode) {
+            return;
+        }
+        let Operation::Send(send) = &mut self.operations[id as usize] else { return };
+        let mut data = std::mem::take(&mut send.data);
+        self.copy_to_buffer(id, &mut data);
+        if let Operation::Send(send) = &mut self.operations[id as usize] {
+            send.data = data;
+        }
+    }
+
+    /// Whether an operation needs nothing of the program's any more: a send that reads from a copy.
+    pub(crate) fn reads_from_copy(&self, id: OperationId) -> bool {
+        matches!(&self.operations[id as usize], Operation::Send(send) if send.owned.is_some())
+    }
+}

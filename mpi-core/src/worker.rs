@@ -1,0 +1,131 @@
+//! Progress while the program computes: what a rank's worker does, and how a job asks for one.
+//!
+//! The worker is a thread that shares the rank with the program's threads as these do with each other, by turns. So it is for front ends
+//! whose every call takes the turn. The typed API's values belong to one thread, which is why they need no turns
+//! (docs/decisions/0015).
+
+use std::ops::ControlFlow;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use rwmpi_transport::{Cot, Signal, Turn, Visit};
+
+use crate::engine::Failure;
+use crate::error::{Error, ErrorClass};
+use crate::process::Process;
+use crate::untyped::Endpoint;
+use crate::{Result, Universe};
+
+/// Who makes progress.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Progress {
+    /// The program's calls.
+    #[default]
+    Calls,
+    /// Besides, a thread of the library's own, in programs in C and Fortran.
+    Thread,
+}
+
+impl Progress {
+    /// The environment variable that chooses it for a job.
+    pub const VARIABLE: &'static str = "RWMPI_PROGRESS";
+    /// The environment variable that says how large the library's buffer is where there is a thread, in bytes.
+    pub const BUFFER_VARIABLE: &'static str = "RWMPI_SEND_BUFFER";
+    /// Its size without that.
+    pub const BUFFER: usize = 1 << 20;
+
+    /// What the environment says.
+    ///
+    /// # Errors
+    /// If it says something else.
+    pub fn of_job() -> Result<Progress> {
+        std::env::var(Progress::VARIABLE).map_or(Ok(Progress::Calls), |name| name.parse())
+    }
+
+    /// The size of the library's buffer that the environment asks for.
+    ///
+    /// # Errors
+    /// If it is no size.
+    pub fn buffer_of_job() -> Result<usize> {
+        let Ok(text) = std::env::var(Progress::BUFFER_VARIABLE) else { return Ok(Progress::BUFFER) };
+        let no_size = |_| {
+            let what = format!("{}={text:?} is no number of bytes", Progress::BUFFER_VARIABLE);
+            Error::new(ErrorClass::Other, what)
+        };
+        text.parse().map_err(no_size)
+    }
+}
+
+impl FromStr for Progress {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Progress> {
+        match name {
+            "calls" => Ok(Progress::Calls),
+            "thread" => Ok(Progress::Thread),
+            _ => {
+                let what = format!("{}={name:?}: progress is made by calls or by a thread", Progress::VARIABLE);
+                Err(Error::new(ErrorClass::Other, what))
+            }
+        }
+    }
+}
+
+impl Universe {
+    /// Shares this rank as [`Universe::share`] does, with a worker among the threads; where that one is to sleep. Standard sends complete
+    /// as soon as they are copied, for `buffer` bytes at a time.
+    ///
+    /// # Errors
+    /// As those of [`Universe::share`].
+    pub fn employ(&self, turn: &'static Turn, buffer: usize) -> Result<Arc<Cot>> {
+        self.share(turn)?;
+        let mut engine = self.world().process().engine();
+        let cot = engine.employ();
+        engine.buffer_sends(buffer);
+        cot.map_err(|error| Error::new(ErrorClass::Other, format!("can't have a thread for progress: {error}")))
+    }
+}
+
+impl Endpoint {
+    /// What the worker does on a visit: makes progress until there is nothing to do, and has itself rung when there is. Nonblocking
+    /// collectives are gone on with if `with_tasks`: they may call functions of the program. Whether anything came of it; `Break` if the
+    /// rank can't communicate any more: the program's next call will say why.
+    pub fn work_aside(&self, visit: &Visit<'_>, with_tasks: bool) -> ControlFlow<(), bool> {
+        let worked = self.process().work_aside(visit, with_tasks);
+        worked.map_or(ControlFlow::Break(()), ControlFlow::Continue)
+    }
+}
+
+/// How often a visit tries to leave before it does so without being rung: it comes again after a nap.
+const TRIES: u32 = 4;
+
+impl Process {
+    fn work_aside(&self, visit: &Visit<'_>, with_tasks: bool) -> std::result::Result<bool, Failure> {
+        let mut any = false;
+        for _ in 0..TRIES {
+            if self.engine().signals().contains(Signal::Abort) {
+                return Err(self.engine().poisoned(Failure::Aborted));
+            }
+            while !visit.should_end() && self.progress_aside(with_tasks)? {
+                any = true;
+            }
+            if visit.should_end() {
+                break;
+            }
+            if self.engine().hang_bell() {
+                // What has come before the bell hung.
+                if !self.progress_aside(with_tasks)? {
+                    break;
+                }
+                any = true;
+                self.engine().take_bell_down();
+            }
+        }
+        Ok(any)
+    }
+
+    fn progress_aside(&self, with_tasks: bool) -> std::result::Result<bool, Failure> {
+        let moved = self.engine().progress()?;
+        Ok(with_tasks && self.tasks().poll_all() || moved)
+    }
+}
