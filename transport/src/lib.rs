@@ -22,8 +22,8 @@ mod control;
 #[cfg(not(loom))]
 mod environment;
 mod fabric;
-#[cfg(not(loom))]
 mod handover;
+#[cfg(not(loom))]
 mod heap;
 #[cfg(not(loom))]
 mod interface;

@@ -9,6 +9,7 @@ use rwmpi_transport::{ReadSpan, RemoteAddress, WriteSpan};
 use smallvec::SmallVec;
 
 use super::alltoall::send_to_all;
+use super::at_once;
 use super::barrier::meet;
 use super::broadcast::tree;
 use super::reduction::Reduction;
@@ -72,15 +73,21 @@ impl<'a> Team<'a> {
         let len = size_of_val(&told[0]);
         let sent = ReadSpan::from(bytemuck::cast_slice(&told));
         let received = WriteSpan::from(bytemuck::cast_slice_mut(&mut heard));
-        send_to_all(self.always_sends(), |rank| sent.part(rank * len, len), |rank| received.part(rank * len, len))
-            .await?;
+        let (team, part) = (self.always_sends(), |rank| rank * len);
+        let (to, from) = (|rank| sent.part(part(rank), len), |rank| received.part(part(rank), len));
+        if !at_once::alltoall(team, to, from)? {
+            send_to_all(team, to, from).await?;
+        }
         Ok(Published::new(self, &heard))
     }
 
     /// As [`Team::publish`], only `root`'s memory, as its first piece.
     pub(crate) async fn publish_from(self, root: usize, data: ReadSpan<'_>) -> Result<Option<Published<'a>>, Failure> {
         let mut told = if self.rank == root { self.tell_where(data) } else { Told::zeroed() };
-        tree(self.always_sends(), WriteSpan::from(bytemuck::bytes_of_mut(&mut told)), root).await?;
+        let (team, place) = (self.always_sends(), WriteSpan::from(bytemuck::bytes_of_mut(&mut told)));
+        if !at_once::broadcast(team, place, root)? {
+            tree(team, place, root).await?;
+        }
         let told: Addresses = SmallVec::from_elem([told, Told::zeroed()], self.size());
         Ok(Published::new(self, &told))
     }
