@@ -137,7 +137,9 @@ impl Figures {
                 (library.clone(), rows.iter().filter_map(point).collect())
             };
             let title = format!("{name}, {ranks} ranks, cores {}", rows[0].0.regime);
-            Some(Panel { title, curves: self.libraries.iter().enumerate().map(curve).collect() })
+            let curves = self.libraries.iter().enumerate().map(curve);
+            let measured = |(_, points): &(String, Vec<(f64, f64)>)| !points.is_empty();
+            Some(Panel { title, curves: curves.filter(measured).collect() })
         };
         wanted.iter().filter_map(panel).collect()
     }

@@ -9,6 +9,7 @@ mod libraries;
 mod plots;
 
 use std::fs;
+use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
@@ -69,7 +70,7 @@ pub fn run(workspace: &Workspace, wanted: &str, rounds: usize) -> Result<()> {
         }
     }
     let settings = libraries.iter().map(|library| format!("{}: {}", library.name, library.setting));
-    let text = format!("{}\n{}", settings.collect::<Vec<_>>().join("\n"), figures.tables());
+    let text = format!("{}\n{}\n{}", machine(), settings.collect::<Vec<_>>().join("\n"), figures.tables());
     println!("\n{text}");
     let folder = workspace.root.join("bench").join("results");
     fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
@@ -77,6 +78,15 @@ pub fn run(workspace: &Workspace, wanted: &str, rounds: usize) -> Result<()> {
     fs::write(folder.join("compare.json"), figures.json()?)?;
     println!("figures in {}", folder.join("compare.json").display());
     draw(workspace, &figures)
+}
+
+/// Which machine this is, and which day.
+fn machine() -> String {
+    let processors = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let mut models = processors.lines().filter_map(|line| line.strip_prefix("model name")?.split_once(':'));
+    let model = models.next().map_or("unknown processor", |(_, model)| model.trim());
+    let day = Command::new("date").arg("+%F").output().map(|output| output.stdout).unwrap_or_default();
+    format!("{model}, {}", String::from_utf8_lossy(&day).trim())
 }
 
 /// What the pictures show, each with its ranks.

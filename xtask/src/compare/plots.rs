@@ -48,6 +48,7 @@ fn draw_panel(area: &DrawingArea<SVGBackend<'_>, Shift>, panel: &Panel) -> Resul
     let mut chart = ChartBuilder::on(area)
         .caption(&panel.title, ("sans-serif", 16))
         .margin(8)
+        .margin_right(24)
         .x_label_area_size(34)
         .y_label_area_size(54)
         .build_cartesian_2d((first..last).log_scale().base(4.0), (fastest * 0.7..slowest * 1.4).log_scale())
