@@ -35,13 +35,13 @@ impl Communicator {
             }
             Collective::Allgather { part, all: all @ Blocks::Even(first) } => {
                 let len = first.write_span()?.len();
-                let part = part.as_ref().map(|part| part.read_span().filter(|part| part.len() == len));
-                if let Some(None) = part {
-                    return None;
-                }
+                let part = match part {
+                    Some(part) => Some(part.read_span().filter(|part| part.len() == len)?),
+                    None => None,
+                };
                 let all = Staged::new(all, self.size());
                 let team = self.team_at_once(collective, len * self.size())?;
-                if let Some(Some(part)) = part {
+                if let Some(part) = part {
                     part.copy_to(all.span(self.rank()));
                 }
                 at_once::allgather(team, len * self.size(), |rank| all.span(rank))
