@@ -150,5 +150,5 @@ async fn parts(team: Team<'_>, data: WriteSpan<'_>, root: usize) -> Result<(), F
     };
     let own = (team.rank != root).then(|| place(team.rank));
     scatter(team, |rank| place(rank).as_read(), own, root).await?;
-    exchange_parts(team, data.len(), place).await
+    exchange_parts(team, data.len(), place(team.rank).as_read(), place).await
 }

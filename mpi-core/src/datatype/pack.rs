@@ -113,20 +113,18 @@ unsafe fn ends<const PART: usize>(from: *const u8, to: *mut u8, length: usize) {
 #[inline(never)]
 unsafe fn strided<const LENGTH: usize>(count: usize, from: (*mut u8, isize), to: (*mut u8, isize)) {
     let ((mut from, from_step), (mut to, to_step)) = (from, to);
-    let mut block = || {
+    let next = |from: &mut *mut u8, to: &mut *mut u8| {
         // SAFETY: the caller's.
         unsafe { to.cast::<[u8; LENGTH]>().write(from.cast::<[u8; LENGTH]>().read()) };
-        (from, to) = (from.wrapping_offset(from_step), to.wrapping_offset(to_step));
-        (from, to)
+        (*from, *to) = (from.wrapping_offset(from_step), to.wrapping_offset(to_step));
     };
-    let (together, ahead) = (LINE.div_ceil(LENGTH), AHEAD as isize / LENGTH as isize);
+    let (together, ahead) = (LINE.div_ceil(LENGTH), (AHEAD as usize / LENGTH) as isize);
     for _ in 0..count / together {
-        let (mut from, mut to) = block();
-        (1..together).for_each(|_| (from, to) = block());
         prefetch(from.wrapping_offset(from_step.wrapping_mul(ahead)));
         prefetch(to.wrapping_offset(to_step.wrapping_mul(ahead)));
+        (0..together).for_each(|_| next(&mut from, &mut to));
     }
-    (0..count % together).for_each(|_| drop(block()));
+    (0..count % together).for_each(|_| next(&mut from, &mut to));
 }
 
 /// As [`strided`], but in memory the blocks are at the offsets, and in the stream side by side.
