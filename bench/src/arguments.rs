@@ -36,6 +36,8 @@ pub enum Command {
     Barrier(Barrier),
     /// What types cost over raw bytes: ping-pong and sums, in several types and by several operations.
     Abstraction(Sized),
+    /// Ping-pong and ping-ping of ranks as threads, as processes and over TCP, in turn.
+    Ways(Ways),
     /// Instructions per eager send and receive, counted by valgrind.
     Instructions(Instructions),
 }
@@ -49,6 +51,9 @@ pub struct Common {
     /// What carries messages: auto, or tcp for TCP even within a node. In a job that mpiexec started, mpiexec decides.
     #[arg(long)]
     pub transport: Option<Transport>,
+    /// Start the ranks as threads of one process. In a job that mpiexec started, mpiexec decides.
+    #[arg(long, conflicts_with = "transport")]
+    pub threads: bool,
     /// Where the messages lie.
     #[arg(long, value_enum, default_value_t = Memory::Shared)]
     pub memory: Memory,
@@ -153,6 +158,19 @@ pub struct Barrier {
     pub common: Common,
 }
 
+/// Options of `ways`.
+#[derive(Args, Debug)]
+pub struct Ways {
+    /// Message sizes: `0-4M` (0 and each power of two), `8`, `64K`, or several of these with commas.
+    #[arg(long, default_value = "0,8,64,512,4K,16K,64K-4M", value_parser = sizes)]
+    pub sizes: Sizes,
+    /// How often each way has its turn; the time for each figure is shared among them.
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..=100))]
+    pub rounds: u16,
+    #[command(flatten)]
+    pub output: Output,
+}
+
 /// Options of `instructions`.
 #[derive(Args, Debug)]
 pub struct Instructions {
@@ -197,6 +215,13 @@ pub enum Memory {
 /// Message sizes in bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sizes(pub Vec<usize>);
+
+impl std::fmt::Display for Sizes {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        let sizes: Vec<String> = self.0.iter().map(usize::to_string).collect();
+        f.write_str(&sizes.join(","))
+    }
+}
 
 impl Sizes {
     /// The largest.

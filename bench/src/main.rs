@@ -20,6 +20,8 @@ mod report;
 mod session;
 mod statistics;
 mod tags;
+mod way;
+mod ways;
 
 use anyhow::{Result, ensure};
 use arguments::{Arguments, Command, Common};
@@ -44,6 +46,7 @@ fn run() -> Result<()> {
     match &arguments.command {
         Command::Floor(options) => return limits::run(options),
         Command::Instructions(options) => return instructions::run(options),
+        Command::Ways(options) => return ways::run(options),
         _ => {}
     }
     let (common, ranks) = arguments.command.job().expect("all other benchmarks run as jobs");
@@ -89,7 +92,7 @@ fn measure(command: &Command, common: &Common, universe: &Universe) -> Result<Ve
         Command::Abstraction(options) => abstraction::abstraction(&mut session, options)?,
         Command::Tags(options) => tags::tags(&mut session, options)?,
         Command::Barrier(_) => barrier::barrier(&mut session)?,
-        Command::Floor(_) | Command::Instructions(_) => unreachable!("these run by themselves"),
+        Command::Floor(_) | Command::Instructions(_) | Command::Ways(_) => unreachable!("these run by themselves"),
     }
     Ok(session.into_figures())
 }

@@ -2,6 +2,7 @@
 
 use crate::regime::Regime;
 use crate::statistics::Summary;
+use crate::way::Way;
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use std::fs::{File, OpenOptions};
@@ -29,6 +30,9 @@ pub struct Figure {
     /// The sample half of the way up.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub median_us: Option<f64>,
+    /// The sample five sixths of the way up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sextile5_us: Option<f64>,
     /// Bytes by the least time; mega is a million.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub megabytes_per_second: Option<f64>,
@@ -50,6 +54,9 @@ pub struct Figure {
     /// Where messages lay.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<String>,
+    /// What joined the ranks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub way: Option<Way>,
     /// Whether the cores were near or far.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub regime: Option<Regime>,
@@ -70,11 +77,12 @@ impl Figure {
         Figure { benchmark: benchmark.into(), ..Figure::default() }
     }
 
-    /// Takes over the three values of `summary`, and the bandwidth if the message has a length.
+    /// Takes over the values of `summary`, and the bandwidth if the message has a length.
     pub fn time(&mut self, summary: Summary) {
         self.min_us = Some(rounded(summary.min, 5));
         self.sextile1_us = Some(rounded(summary.sextile1, 5));
         self.median_us = Some(rounded(summary.median, 5));
+        self.sextile5_us = Some(rounded(summary.sextile5, 5));
         self.megabytes_per_second =
             self.bytes.filter(|&bytes| bytes > 0).map(|bytes| rounded(bytes as f64 / summary.min.max(1e-6), 1));
     }
@@ -117,7 +125,7 @@ const COLUMNS: &[Column] = &[
 ];
 
 /// A time with about four digits that mean something.
-fn microseconds(time: f64) -> String {
+pub fn microseconds(time: f64) -> String {
     match time {
         t if t < 10.0 => format!("{t:.4}"),
         t if t < 1000.0 => format!("{t:.2}"),
@@ -237,11 +245,11 @@ mod tests {
     #[test]
     fn what_does_not_apply_is_left_out_of_the_json() {
         let mut figure = Figure { bytes: Some(1000), ..Figure::of("latency") };
-        figure.time(Summary { min: 2.0, sextile1: 3.0, median: 4.0 });
+        figure.time(Summary { min: 2.0, sextile1: 3.0, median: 4.0, sextile5: 5.0 });
         assert_eq!(
             serde_json::to_value(&figure).unwrap(),
             serde_json::json!({
-                "benchmark": "latency", "bytes": 1000, "min_us": 2.0, "sextile1_us": 3.0, "median_us": 4.0,
+                "benchmark": "latency", "bytes": 1000, "min_us": 2.0, "sextile1_us": 3.0, "median_us": 4.0, "sextile5_us": 5.0,
                 "megabytes_per_second": 500.0
             })
         );
@@ -250,14 +258,14 @@ mod tests {
     #[test]
     fn a_message_of_no_bytes_has_no_bandwidth() {
         let mut figure = Figure { bytes: Some(0), ..Figure::of("latency") };
-        figure.time(Summary { min: 2.0, sextile1: 3.0, median: 4.0 });
+        figure.time(Summary { min: 2.0, sextile1: 3.0, median: 4.0, sextile5: 5.0 });
         assert_eq!(figure.megabytes_per_second, None);
     }
 
     #[test]
     fn titles_and_cells_are_aligned() {
         let mut figure = Figure { bytes: Some(8), samples: Some(7), ..Figure::of("latency") };
-        figure.time(Summary { min: 0.25, sextile1: 12.5, median: 54321.0 });
+        figure.time(Summary { min: 0.25, sextile1: 12.5, median: 54321.0, sextile5: 6e4 });
         let columns: Vec<&Column> = COLUMNS.iter().filter(|column| shown(column, &figure)).collect();
         let titles = row(&columns, |column| column.title.into());
         let cells = row(&columns, |column| (column.cell)(&figure).unwrap_or_default());

@@ -12,6 +12,7 @@ use crate::message::Message;
 use crate::regime::{Regime, steady};
 use crate::report::{Figure, Report, rounded};
 use crate::statistics::Summary;
+use crate::way::Way;
 use anyhow::{Context, Result, bail, ensure};
 use rwmpi::{Communicator, Universe};
 use std::time::{Duration, Instant};
@@ -105,6 +106,7 @@ pub struct Session<'a> {
     universe: &'a Universe,
     /// The watch on the floor, or why there is none.
     floor: Result<FloorWatch, String>,
+    way: Way,
     memory: Memory,
     seconds: Duration,
     /// Rank 0's only.
@@ -127,6 +129,7 @@ impl<'a> Session<'a> {
         let report = (world.rank() == 0).then(|| Report::new(common.output.json.as_deref()));
         let mut session = Session {
             floor: FloorWatch::open(world, largest)?,
+            way: Way::of_job(world)?,
             memory: common.memory,
             seconds: common.output.seconds,
             report,
@@ -161,6 +164,7 @@ impl<'a> Session<'a> {
             ranks: Some(self.universe.world().size()),
             protocol: Some(self.universe.protocol().name().into()),
             memory: Some(memory_name(self.memory).into()),
+            way: Some(self.way),
             ..Figure::of(benchmark)
         }
     }
@@ -312,8 +316,9 @@ impl Session<'_> {
             }
             Err(reason) => (machine::allowed_cores()?.len(), format!("near or far unknown: {reason}")),
         };
-        let (processor, memory, ranks) = (machine::processor(), memory_name(self.memory), world.size());
-        report.say(&format!("{processor}, {cores} cores; {regime}; protocol {name}, {memory} memory, {ranks} ranks"));
+        let (processor, memory) = (machine::processor(), memory_name(self.memory));
+        let ranks = format!("{} ranks {}", world.size(), self.way.describe());
+        report.say(&format!("{processor}, {cores} cores; {regime}; protocol {name}, {memory} memory, {ranks}"));
         Ok(())
     }
 

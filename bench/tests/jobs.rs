@@ -73,3 +73,30 @@ fn each_number_of_ranks_gives_a_barrier() {
         assert!(figures.iter().any(|figure| figure["ranks"] == ranks), "{ranks} ranks are missing of {figures:?}");
     }
 }
+
+#[test]
+fn every_way_gives_each_size_there_and_back_and_both_ways_at_once() {
+    let figures = figures("ways --sizes 8,3000 --rounds 2");
+    for benchmark in ["latency", "pingping"] {
+        for way in ["threads", "processes", "tcp"] {
+            for bytes in [8, 3000] {
+                let found = figures
+                    .iter()
+                    .any(|figure| figure["benchmark"] == benchmark && figure["way"] == way && figure["bytes"] == bytes);
+                assert!(found, "{benchmark} of {bytes} bytes, {way}, is missing of {figures:?}");
+            }
+        }
+    }
+    for figure in timed(&figures) {
+        let value = |key: &str| figure[key].as_f64().unwrap_or_else(|| panic!("no {key} in {figure}"));
+        assert!(value("sextile1_us") <= value("median_us") && value("median_us") <= value("sextile5_us"), "{figure}");
+    }
+}
+
+#[test]
+fn ranks_are_threads_if_that_is_asked_for() {
+    for (option, way) in [("--threads", "threads"), ("--transport tcp", "tcp"), ("", "processes")] {
+        let figures = figures(&format!("latency --sizes 8 {option}"));
+        assert!(figures.iter().all(|figure| figure["way"] == way), "{option}: {figures:?}");
+    }
+}
