@@ -34,6 +34,11 @@ pub enum Command {
     Tags(Tags),
     /// A barrier of 2, 4 and 8 ranks.
     Barrier(Barrier),
+    /// Ping-pong between every two cores that the ranks may use, and on each alone.
+    Affinity(Affinity),
+    /// How the times of single round trips are distributed.
+    #[command(mut_arg("sizes", |sizes| sizes.default_value("8,512,64K")))]
+    Histogram(Sized),
     /// What types cost over raw bytes: ping-pong and sums, in several types and by several operations.
     Abstraction(Sized),
     /// Ping-pong and ping-ping of ranks as threads, as processes and over TCP, in turn.
@@ -156,6 +161,24 @@ pub struct Barrier {
     pub ranks: Vec<u16>,
     #[command(flatten)]
     pub common: Common,
+}
+
+/// Options of `affinity`.
+#[derive(Args, Debug)]
+#[command(mut_arg("sizes", |sizes| sizes.default_value("8,64K")))]
+pub struct Affinity {
+    #[command(flatten)]
+    pub sized: Sized,
+    /// Where rank 0 and rank 1 of this job run.
+    #[arg(long, hide = true, value_delimiter = ',', num_args = 1)]
+    pub cores: Vec<usize>,
+}
+
+impl Affinity {
+    /// Where rank 0 and rank 1 run, if this is the job of one pair.
+    pub fn pair(&self) -> Option<[usize; 2]> {
+        self.cores.as_slice().try_into().ok()
+    }
 }
 
 /// Options of `ways`.

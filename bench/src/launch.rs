@@ -26,6 +26,18 @@ pub struct Job {
 }
 
 impl Job {
+    /// A job with this program's own arguments.
+    pub fn of(common: &Common, ranks: u16) -> Self {
+        Job {
+            arguments: std::env::args_os().skip(1).collect(),
+            ranks,
+            threads: common.threads,
+            protocol: common.protocol,
+            transport: common.transport,
+            ..Job::default()
+        }
+    }
+
     /// Runs it; returns what its rank 0 found, and what it wrote to standard output if that is captured.
     pub fn run(mut self) -> Result<(Vec<Figure>, String)> {
         let program = std::env::current_exe().context("can't find this program to start it as a job")?;
@@ -61,15 +73,7 @@ impl Job {
 pub fn run(common: &Common, ranks: &[u16]) -> Result<()> {
     let mut figures = Vec::new();
     for &ranks in ranks {
-        let job = Job {
-            arguments: std::env::args_os().skip(1).collect(),
-            ranks,
-            threads: common.threads,
-            protocol: common.protocol,
-            transport: common.transport,
-            ..Job::default()
-        };
-        figures.extend(job.run()?.0);
+        figures.extend(Job::of(common, ranks).run()?.0);
     }
     common.output.json.as_deref().map_or(Ok(()), |target| write_json(&figures, target))
 }
@@ -81,7 +85,8 @@ impl Command {
             Command::Latency(options) => &options.sized.two,
             Command::Bandwidth(options) => &options.sized.two,
             Command::Rate(options) => &options.two,
-            Command::Pingping(options) | Command::Abstraction(options) => &options.two,
+            Command::Pingping(options) | Command::Abstraction(options) | Command::Histogram(options) => &options.two,
+            Command::Affinity(options) => &options.sized.two,
             Command::Tags(options) => &options.two,
             Command::Barrier(options) => return Some((&options.common, options.ranks.clone())),
             Command::Floor(_) | Command::Instructions(_) | Command::Ways(_) => return None,

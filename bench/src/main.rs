@@ -4,9 +4,11 @@
 //! the typed API, as a user's program would; what the library is compared with ([`floor`]) knows nothing of it.
 
 mod abstraction;
+mod affinity;
 mod arguments;
 mod bandwidth;
 mod barrier;
+mod distribution;
 mod floor;
 mod floor_watch;
 mod instructions;
@@ -47,6 +49,7 @@ fn run() -> Result<()> {
         Command::Floor(options) => return limits::run(options),
         Command::Instructions(options) => return instructions::run(options),
         Command::Ways(options) => return ways::run(options),
+        Command::Affinity(options) if options.pair().is_none() => return affinity::run(options),
         _ => {}
     }
     let (common, ranks) = arguments.command.job().expect("all other benchmarks run as jobs");
@@ -81,6 +84,8 @@ fn measure(command: &Command, common: &Common, universe: &Universe) -> Result<Ve
         Command::Latency(options) => options.sized.sizes.max(),
         Command::Bandwidth(options) => options.sized.sizes.max(),
         Command::Pingping(options) | Command::Abstraction(options) => options.sizes.max(),
+        Command::Histogram(options) => options.sizes.max(),
+        Command::Affinity(options) => options.sized.sizes.max(),
         _ => 0,
     };
     let mut session = Session::begin(universe, common, largest)?;
@@ -90,6 +95,8 @@ fn measure(command: &Command, common: &Common, universe: &Universe) -> Result<Ve
         Command::Rate(options) => bandwidth::rate(&mut session, options)?,
         Command::Pingping(options) => latency::ping_ping(&mut session, options)?,
         Command::Abstraction(options) => abstraction::abstraction(&mut session, options)?,
+        Command::Affinity(options) => affinity::pair(&mut session, options)?,
+        Command::Histogram(options) => latency::histogram(&mut session, options)?,
         Command::Tags(options) => tags::tags(&mut session, options)?,
         Command::Barrier(_) => barrier::barrier(&mut session)?,
         Command::Floor(_) | Command::Instructions(_) | Command::Ways(_) => unreachable!("these run by themselves"),

@@ -1,5 +1,6 @@
 //! Telling the figures: a table for people, JSON for programs.
 
+use crate::distribution::Distribution;
 use crate::regime::Regime;
 use crate::statistics::Summary;
 use crate::way::Way;
@@ -57,12 +58,18 @@ pub struct Figure {
     /// What joined the ranks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub way: Option<Way>,
+    /// Where rank 0 and rank 1 ran.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cores: Option<[usize; 2]>,
     /// Whether the cores were near or far.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub regime: Option<Regime>,
     /// The cache line's way from core to core meanwhile.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub regime_ns: Option<f64>,
+    /// How its samples are distributed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub distribution: Option<Distribution>,
     /// How many samples there are.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub samples: Option<usize>,
@@ -114,6 +121,12 @@ const COLUMNS: &[Column] = &[
     Column { title: "min us", width: 10, cell: |f| f.min_us.map(microseconds) },
     Column { title: "sextile us", width: 10, cell: |f| f.sextile1_us.map(microseconds) },
     Column { title: "median us", width: 10, cell: |f| f.median_us.map(microseconds) },
+    Column {
+        title: "99 % us",
+        width: 10,
+        cell: |f| f.distribution.as_ref().map(|it| microseconds(it.percentile99_us)),
+    },
+    Column { title: "max us", width: 10, cell: |f| f.distribution.as_ref().map(|it| microseconds(it.max_us)) },
     Column { title: "MB/s", width: 9, cell: |f| f.megabytes_per_second.map(|rate| format!("{rate:.1}")) },
     Column { title: "messages/s", width: 11, cell: |f| f.messages_per_second.map(|rate| format!("{rate:.0}")) },
     Column { title: "x floor", width: 8, cell: |f| f.floor_ratio.map(|ratio| format!("{ratio:.2}")) },
@@ -164,6 +177,10 @@ impl Report {
             self.titles = titles;
         }
         self.say(&row(&columns, |column| (column.cell)(&figure).unwrap_or_default()));
+        if let Some(distribution) = &figure.distribution {
+            distribution.lines().for_each(|line| self.say(&line));
+            self.titles.clear();
+        }
         self.figures.push(figure);
     }
 
@@ -171,6 +188,11 @@ impl Report {
     pub fn add_dropped(&mut self, figure: Figure, dropped: usize) {
         self.add(Figure { samples: Some(0), dropped: Some(dropped), ..figure });
         self.say("  (the floor never stayed the same; leave the machine alone, or give more --seconds)");
+    }
+
+    /// What was added so far.
+    pub fn figures(&self) -> &[Figure] {
+        &self.figures
     }
 
     /// What was added.

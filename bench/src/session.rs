@@ -5,6 +5,7 @@
 //! the same before and after. Samples of the two regimes are never mixed: each regime gives a figure of its own.
 
 use crate::arguments::{Common, Memory};
+use crate::distribution::Distribution;
 use crate::floor::LINE;
 use crate::floor_watch::FloorWatch;
 use crate::machine;
@@ -158,6 +159,16 @@ impl<'a> Session<'a> {
         }
     }
 
+    /// Moves rank 0 and rank 1 to these cores, and the floor with them. Messages will be `largest` bytes at most. Collective.
+    pub fn move_to(&mut self, cores: [usize; 2], largest: usize) -> Result<()> {
+        let world = self.universe.world();
+        if let Some(&core) = cores.get(world.rank()) {
+            machine::pin(&[core])?;
+        }
+        self.floor = FloorWatch::open(world, largest)?;
+        Ok(())
+    }
+
     /// An empty figure of `benchmark` in this job.
     pub fn figure(&self, benchmark: &str) -> Figure {
         Figure {
@@ -288,6 +299,9 @@ impl<'a> Session<'a> {
             figure.time(summary);
             if figure.benchmark == "rate" {
                 figure.messages_per_second = Some(rounded(1e6 / summary.min.max(1e-6), 0));
+            }
+            if figure.benchmark == "histogram" {
+                figure.distribution = Distribution::of(&bucket.samples);
             }
             if let Some(regime) = bucket.regime {
                 figure.neighbourhood(regime, bucket.line_us);
