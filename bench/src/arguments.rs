@@ -43,6 +43,8 @@ pub enum Command {
     Abstraction(Sized),
     /// Ping-pong and ping-ping of ranks as threads, as processes and over TCP, in turn.
     Ways(Ways),
+    /// What the size of sockets' buffers does to TCP within this machine, beside the library.
+    SocketBuffers(SocketBuffers),
     /// Instructions per eager send and receive, counted by valgrind.
     Instructions(Instructions),
 }
@@ -190,6 +192,19 @@ pub struct Ways {
     /// How often each way has its turn; the time for each figure is shared among them.
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..=100))]
     pub rounds: u16,
+    #[command(flatten)]
+    pub output: Output,
+}
+
+/// Options of `socket-buffers`.
+#[derive(Args, Debug)]
+pub struct SocketBuffers {
+    /// Message sizes: `1-4M` (each power of two), `8`, `64K`, or several of these with commas.
+    #[arg(long, default_value = "8,4K,32K,128K,1M", value_parser = sizes)]
+    pub sizes: Sizes,
+    /// Buffer sizes, besides that which the kernel chooses.
+    #[arg(long, default_value = "8K,32K,64K,256K,1M,4M", value_parser = sizes)]
+    pub buffers: Sizes,
     #[command(flatten)]
     pub output: Output,
 }

@@ -17,9 +17,12 @@ mod launch;
 mod limits;
 mod machine;
 mod message;
+mod raw_socket;
 mod regime;
 mod report;
+mod rounds;
 mod session;
+mod socket_buffers;
 mod statistics;
 mod tags;
 mod way;
@@ -49,6 +52,7 @@ fn run() -> Result<()> {
         Command::Floor(options) => return limits::run(options),
         Command::Instructions(options) => return instructions::run(options),
         Command::Ways(options) => return ways::run(options),
+        Command::SocketBuffers(options) => return socket_buffers::run(options),
         Command::Affinity(options) if options.pair().is_none() => return affinity::run(options),
         _ => {}
     }
@@ -99,7 +103,9 @@ fn measure(command: &Command, common: &Common, universe: &Universe) -> Result<Ve
         Command::Histogram(options) => latency::histogram(&mut session, options)?,
         Command::Tags(options) => tags::tags(&mut session, options)?,
         Command::Barrier(_) => barrier::barrier(&mut session)?,
-        Command::Floor(_) | Command::Instructions(_) | Command::Ways(_) => unreachable!("these run by themselves"),
+        Command::Floor(_) | Command::Instructions(_) | Command::Ways(_) | Command::SocketBuffers(_) => {
+            unreachable!("these run by themselves")
+        }
     }
     Ok(session.into_figures())
 }

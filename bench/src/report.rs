@@ -58,6 +58,9 @@ pub struct Figure {
     /// What joined the ranks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub way: Option<Way>,
+    /// What the sockets' buffers were set to, where it was not left to the kernel.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub buffer_bytes: Option<usize>,
     /// Where rank 0 and rank 1 ran.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cores: Option<[usize; 2]>,
