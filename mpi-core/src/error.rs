@@ -154,6 +154,14 @@ pub(crate) fn describe(failure: &Failure, rank: impl Fn(u32) -> usize) -> (Error
                 rank(source)
             ),
         ),
+        Failure::OtherLength { source, expected } => (
+            ErrorClass::Truncate,
+            format!(
+                "rank {} takes part with more or fewer bytes where this rank expects {expected}. All ranks must \
+                 name the same type and as many elements",
+                rank(source)
+            ),
+        ),
         Failure::Nothing { source } => (
             ErrorClass::Other,
             format!("rank {} had nothing to pass on: it, or a rank before it, says why", rank(source)),
