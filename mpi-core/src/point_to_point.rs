@@ -20,6 +20,12 @@ use crate::waiting::Awaited;
 use crate::{Communicator, Datatype, Destination, Mark, Message, Request, Result, Scope, Source, Status, TagSelector};
 
 /// A message that [`Communicator::matched_probe`] has taken: nobody but its holder can receive it (MPI-5.0 section 3.8.2).
+#[doc = example!(1
+    "world.buffered_send(&[1.5; 3], 0, 0)?;"
+    "let message = world.matched_probe(rwmpi::ANY_SOURCE, rwmpi::ANY_TAG)?.expect(\"from somebody\");"
+    "let mut data = vec![0.0; message.status().count::<f64>().expect(\"whole numbers\")];"
+    "world.matched_recv(&mut data, message)?;"
+)]
 #[must_use = "the message is lost unless it is received"]
 #[derive(Debug)]
 pub struct MatchedMessage {
