@@ -118,7 +118,7 @@ async fn direct<'a>(team: Team<'_>, place: impl Fn(usize) -> WriteSpan<'a>) -> R
     flights.await
 }
 
-async fn ring<'a>(team: Team<'_>, place: impl Fn(usize) -> WriteSpan<'a>) -> Result<(), Failure> {
+pub(super) async fn ring<'a>(team: Team<'_>, place: impl Fn(usize) -> WriteSpan<'a>) -> Result<(), Failure> {
     let (me, size) = (team.rank, team.size());
     let (from, to) = ((me + size - 1) % size, (me + 1) % size);
     for step in 0..size - 1 {
