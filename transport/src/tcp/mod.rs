@@ -27,6 +27,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use nix::unistd::{SysconfVar, sysconf};
 use rustix::event::epoll;
 
 pub use self::handshake::JobSecret;
@@ -95,7 +96,8 @@ impl TcpEndpoint {
         poll::watch_listener(&epoll, &self.listener);
         let is_here = |addresses: &Vec<SocketAddr>| addresses.iter().any(|other| other.ip() == self.address.ip());
         let peers_here = addresses.iter().filter(|addresses| is_here(addresses)).count();
-        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        // Of the machine: this process may be bound to one, and the others to others.
+        let processors = sysconf(SysconfVar::_NPROCESSORS_ONLN).ok().flatten().map_or(1, |count| count as usize);
         Ok(TcpFabric {
             links: (0..peers).map(Link::new).collect(),
             book: JobBook { me, addresses, secret },
