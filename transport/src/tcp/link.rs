@@ -331,8 +331,7 @@ impl Link {
         }
         match frame.kind {
             Kind::Cell(queue) => {
-                self.inboxes[queue as usize].begin(frame.len)?;
-                let cell = Cell::empty(frame.words, frame.len);
+                let cell = self.inboxes[queue as usize].begin(frame.words, frame.len)?;
                 self.incoming = Incoming::Cell { queue, cell, filled: 0 };
                 self.complete();
             }

@@ -33,12 +33,11 @@ use rustix::event::epoll;
 pub use self::handshake::JobSecret;
 
 use self::connect::{JobBook, Stranger};
-use self::credit::Cell;
 use self::frame::{Frame, Kind, MAX_PAYLOAD, MAX_WRITE};
 use self::handed_out::HandedOut;
 use self::link::{Link, MOST_COPIED, SCRATCH, State};
 use self::poll::{LONGEST_SLEEP, Limits};
-use self::spin::Spin;
+use self::spin::{BEGIN_TO_COUNT, Spin};
 use crate::layout::QUEUES;
 use crate::{
     Arrival, Backoff, Enqueue, Fabric, Header, INLINE_PAYLOAD, PeerFault, PushError, Queue, ReadSpan, RemoteAddress,
@@ -232,6 +231,9 @@ impl TcpFabric {
             self.spin.begin();
         }
         let spins = backoff.rounds < self.spin.looks();
+        if backoff.rounds == BEGIN_TO_COUNT {
+            self.spin.count();
+        }
         backoff.rounds = backoff.rounds.saturating_add(1);
         if spins {
             self.look_around();
@@ -298,9 +300,8 @@ impl TcpFabric {
     fn push_to_self(&mut self, queue: Queue, header: Header, payload: ReadSpan) {
         let me = self.book.me;
         let inbox = &mut self.links[me].inboxes[queue as usize];
-        let mut cell = Cell::empty(header, payload.len());
+        let mut cell = inbox.begin(header, payload.len()).expect("the window has said that there is room");
         payload.copy_to(WriteSpan::from(cell.payload_mut()));
-        inbox.begin(payload.len()).expect("the window has said that there is room");
         inbox.arrive(cell);
         self.news = true;
         self.list(me, queue as usize);
@@ -315,10 +316,16 @@ impl TcpFabric {
         (0..QUEUES).for_each(|queue| self.list(peer, queue));
     }
 
-    /// Waits until the socket to `peer` takes more; takes in meanwhile what arrives from anybody. False: it never will.
-    fn await_room(&mut self, peer: usize) -> bool {
-        self.watch_for_room(peer);
-        self.poll(LONGEST_SLEEP);
+    /// One round of waiting until the socket to `peer` takes more; takes in meanwhile what arrives from anybody. False: it never will.
+    fn await_room(&mut self, peer: usize, backoff: &mut Backoff) -> bool {
+        // (Not `pass_round`: what arrives is news for the caller of `idle` still.)
+        if backoff.rounds < self.spin.looks() {
+            backoff.rounds += 1;
+            self.look_around();
+        } else {
+            self.watch_for_room(peer);
+            self.poll(LONGEST_SLEEP);
+        }
         if SignalSet(self.signals).contains(Signal::Abort) {
             self.break_link(peer, "the job was aborted");
         }
@@ -327,6 +334,7 @@ impl TcpFabric {
 
     /// Sends one frame of a remote write.
     fn write_frame(&mut self, peer: usize, words: Header, body: ReadSpan) -> Result<(), RemoteError> {
+        let mut backoff = Backoff::default();
         // Behind everything else, and into the socket as far as possible.
         loop {
             let link = &mut self.links[peer];
@@ -339,7 +347,7 @@ impl TcpFabric {
                 self.watch_for_room(peer);
                 return Ok(());
             }
-            if !self.await_room(peer) {
+            if !self.await_room(peer, &mut backoff) {
                 return Err(RemoteError::PeerLost);
             }
         }
@@ -357,20 +365,24 @@ impl TcpFabric {
     fn write_whole(&mut self, peer: usize, header: &[u8], body: ReadSpan) -> Result<(), RemoteError> {
         let header = ReadSpan::from(header);
         let mut sent = 0;
+        let mut backoff = Backoff::default();
         while sent < header.len() + body.len() {
             let rest_of_header = header.part(sent.min(header.len()), header.len().saturating_sub(sent));
             let sent_of_body = sent.saturating_sub(header.len());
             let rest_of_body = body.part(sent_of_body, body.len() - sent_of_body);
             let Some(socket) = self.links[peer].socket() else { return Err(RemoteError::PeerLost) };
             match socket::send(socket, rest_of_header, rest_of_body) {
-                Ok(count) => sent += count,
+                Ok(count) => {
+                    sent += count;
+                    backoff.reset();
+                }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     if rest_of_body.len() <= MOST_COPIED {
                         self.links[peer].keep(rest_of_header);
                         self.links[peer].keep(rest_of_body);
                         return Ok(());
                     }
-                    if !self.await_room(peer) {
+                    if !self.await_room(peer, &mut backoff) {
                         return Err(RemoteError::PeerLost);
                     }
                 }
@@ -397,7 +409,7 @@ impl Fabric for TcpFabric {
     }
 
     #[inline]
-    fn max_payload(&self) -> usize {
+    fn max_payload(&self, _: usize) -> usize {
         MAX_PAYLOAD
     }
 

@@ -10,18 +10,22 @@
 //! wake-up takes longer; they would never come out of it.
 #![forbid(unsafe_code)]
 
+use std::time::{Duration, Instant};
+
 use nix::sys::resource::{UsageWho, getrusage};
 
 /// Looks of one wait, at most: some 100 µs, several wake-ups.
 const MOST: u32 = 300;
 /// Where peers are known to share processors.
 const MOST_WHEN_CROWDED: u32 = 2;
+/// After so many looks preemptions begin to count: asking the kernel for them is nothing for short waits.
+pub(crate) const BEGIN_TO_COUNT: u32 = 20;
 /// After a preemption so many waits sleep at once, ...
-const REST: u32 = 64;
+const REST: u32 = 4;
 /// ... after several that came soon after each other as many as that.
 const LONGEST_REST: u32 = 4096;
-/// What comes after more waits than that did not come soon.
-const SOON: u32 = 1024;
+/// Where somebody else wants the processor all the time, the next one comes within this time of looking: a few time slices.
+const SOON: Duration = Duration::from_millis(10);
 
 /// The looks of the present wait, and what was learnt from those before.
 #[derive(Debug)]
@@ -31,16 +35,16 @@ pub(crate) struct Spin {
     resting: u32,
     /// How many did so, or will, after the last preemption.
     rest: u32,
-    /// Waits since the last rest.
-    waits: u32,
-    /// Preemptions of this thread, as last seen.
+    /// When that ended.
+    rested: Option<Instant>,
+    /// Preemptions of this thread when the present wait began to count them.
     preemptions: Option<i64>,
 }
 
 impl Spin {
     pub(crate) fn new(crowded: bool) -> Spin {
         let most = if crowded { MOST_WHEN_CROWDED } else { MOST };
-        Spin { most, resting: 0, rest: REST, waits: 0, preemptions: None }
+        Spin { most, resting: 0, rest: REST, rested: None, preemptions: None }
     }
 
     /// How often the present wait looks before it sleeps; at least once.
@@ -51,57 +55,72 @@ impl Spin {
 
     /// A wait begins; the one before is over.
     pub(crate) fn begin(&mut self) {
-        self.waits = self.waits.saturating_add(1);
-        self.resting = self.resting.saturating_sub(1);
+        self.preemptions = None;
+        if self.resting > 0 {
+            self.resting -= 1;
+            if self.resting == 0 {
+                self.rested = Some(Instant::now());
+            }
+        }
+    }
+
+    /// The present wait has got to [`BEGIN_TO_COUNT`].
+    pub(crate) fn count(&mut self) {
+        self.preemptions = preemptions();
     }
 
     /// The present wait comes to sleeping.
     pub(crate) fn in_vain(&mut self) {
-        if self.resting == 0 && self.most > MOST_WHEN_CROWDED {
-            let preemptions =
-                getrusage(UsageWho::RUSAGE_THREAD).map_or(0, |usage| usage.involuntary_context_switches());
-            self.in_vain_after(preemptions);
+        if let Some(before) = self.preemptions.take()
+            && preemptions().is_some_and(|now| now != before)
+        {
+            self.rest(Instant::now());
         }
     }
 
-    fn in_vain_after(&mut self, preemptions: i64) {
-        if self.preemptions.replace(preemptions).is_some_and(|before| before != preemptions) {
-            self.rest = if self.waits <= SOON { (self.rest * 2).min(LONGEST_REST) } else { REST };
-            self.resting = self.rest;
-            self.waits = 0;
-        }
+    /// This thread was preempted while it looked.
+    fn rest(&mut self, now: Instant) {
+        let is_soon = self.rested.is_some_and(|rested| now.saturating_duration_since(rested) < SOON);
+        self.rest = if is_soon { (self.rest * 2).min(LONGEST_REST) } else { REST };
+        self.resting = self.rest;
     }
+}
+
+/// How often this thread had to leave a processor to others.
+fn preemptions() -> Option<i64> {
+    getrusage(UsageWho::RUSAGE_THREAD).ok().map(|usage| usage.involuntary_context_switches())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Waits in vain, as many, of which each finds so many new preemptions; how many of them looked in full.
-    fn in_vain(spin: &mut Spin, waits: i64, preempted: bool) -> usize {
+    /// How many of so many waits look in full, if such a one is always preempted that long after the rest before it.
+    fn looked(spin: &mut Spin, waits: u32, after: Duration) -> usize {
         let mut looked = 0;
-        for wait in 0..waits {
+        for _ in 0..waits {
             spin.begin();
             if spin.looks() == MOST {
                 looked += 1;
-                spin.in_vain_after(if preempted { wait } else { -1 });
+                let now = spin.rested.unwrap_or_else(Instant::now) + after;
+                spin.rest(now);
             }
         }
         looked
     }
 
     #[test]
-    fn who_is_not_preempted_goes_on_looking() {
-        assert_eq!(in_vain(&mut Spin::new(false), 1000, false), 1000);
+    fn who_is_preempted_again_and_again_hardly_looks() {
+        let count = looked(&mut Spin::new(false), 100_000, SOON / 2);
+        assert!((20..100).contains(&count), "{count} of 100000");
     }
 
     #[test]
-    fn who_is_preempted_hardly_looks_and_comes_back_when_that_ends() {
+    fn who_is_preempted_now_and_then_goes_on_looking() {
         let mut spin = Spin::new(false);
-        let looked = in_vain(&mut spin, 100_000, true);
-        assert!((20..100).contains(&looked), "{looked} of 100000");
-        let looked = in_vain(&mut spin, 100_000, false);
-        assert!(looked > 90_000, "{looked} of 100000");
+        looked(&mut spin, 10_000, SOON / 2);
+        let count = looked(&mut spin, 10_000, SOON * 2);
+        assert!(count > 1000, "{count} of 10000");
     }
 
     #[test]
