@@ -289,13 +289,15 @@ impl<F: Fabric> Engine<F> {
         enqueue: Enqueue,
     ) -> Result<Choice, Failure> {
         let worth = len >= WRITE_MIN;
-        if worth || self.rule == Rule::Sr {
+        let near = self.fabric.shares_memory_with(peer as usize);
+        // Receivers far away ask for less only if they expect more: not worth a system call.
+        if self.rule == Rule::Sr || len >= if near { WRITE_MIN } else { single_copy_min(Way::Network) } {
             self.collect_requests(peer as usize)?;
         }
         if worth && (may_copy || self.rule == Rule::Sr) && self.claims_with(peer) {
             self.await_request(peer, len)?;
         }
-        if enqueue == Enqueue::Next && !self.fabric.shares_memory_with(peer as usize) {
+        if enqueue == Enqueue::Next && !near {
             self.await_request_from_afar(peer, len)?;
         }
         if !self.peers[peer as usize].sender.holds_requests() {

@@ -22,8 +22,8 @@ use crate::{Header, Queue, ReadSpan, WriteSpan};
 
 /// Bytes of remote writes that may wait in an outbox. The rest of a write is waited for instead of copied.
 pub(crate) const MOST_COPIED: usize = 64 << 10;
-/// Bytes that are read at once from a connection whose next frame is not known yet.
-pub(crate) const SCRATCH: usize = 4 << 10;
+/// Bytes that are read at once from a connection whose next frame is not known yet: a frame of 8 KiB and what says that it was the last.
+pub(crate) const SCRATCH: usize = (8 << 10) + 2 * HEADER;
 /// How often a connection is read before the others have their turn.
 const MOST_READS: usize = 32;
 
