@@ -42,6 +42,17 @@ pub(crate) enum State {
     Lost(&'static str),
 }
 
+/// What the kernel is to say of a socket to whoever waits for several.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Watched {
+    /// Nothing: it is looked at.
+    Not,
+    /// When something has arrived.
+    ForArrivals,
+    /// And when it takes more.
+    ForRoom,
+}
+
 /// Where the body that is arriving goes.
 #[derive(Debug)]
 enum Incoming {
@@ -65,8 +76,8 @@ pub(crate) struct Link {
     credit_due: bool,
     /// A frame of a remote write is under way: its caller sends the rest itself.
     pub(crate) writing: bool,
-    /// The kernel says when the socket takes more.
-    pub(crate) watches_room: bool,
+    /// What the kernel says of the socket.
+    pub(crate) watched: Watched,
     /// The last frame is in the outbox or sent.
     pub(crate) said_goodbye: bool,
     goodbye_heard: bool,
@@ -92,7 +103,7 @@ impl Link {
             signals_due: 0,
             credit_due: false,
             writing: false,
-            watches_room: false,
+            watched: Watched::Not,
             said_goodbye: false,
             goodbye_heard: false,
             decoder: Decoder::default(),
