@@ -9,14 +9,22 @@
  *   mpiexec -n 2 ./peer pack                       derived datatypes, 1 MB of data
  *   mpiexec -n 2 ./peer overlap 1048576            what is left to wait for after both sides have computed
  *   mpiexec -n 2 ./peer late 10 65536              sends whose receiver computes before it asks (FiTMPI's table 1)
+ *   mpiexec -n 2 ./peer abstraction 8 65536        beside mpi-bench abstraction: messages to and fro in several types, and sums
  *   mpiexec -n 4 ./peer barrier
  *   mpiexec -n 4 ./peer allreduce 8 65536          also bcast, reduce, allgather, alltoall: bytes that a rank gives to each
  *
+ * With PEER_RAW=looking or PEER_RAW=sleeping, latency and bandwidth are those of a raw connection over loopback between the same two
+ * processes: what any library over TCP can reach.
+ *
  * Ranks are to be bound by mpiexec. See bench/README.md for what each figure means. */
 #define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <mpi.h>
+#include <netinet/tcp.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -178,10 +186,41 @@ static void make_messages(size_t bytes, int count) {
         }
 }
 
-static void send_to(const char *data, size_t bytes, int tag) { MPI_Send(data, (int)bytes, MPI_CHAR, peer, tag, MPI_COMM_WORLD); }
+/* The raw connection: its socket, or -1; whether it is looked at again and again instead of slept at. */
+static int raw = -1, raw_looks;
+
+static void open_raw(const char *way) {
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t length = sizeof address;
+    int listener = socket(AF_INET, SOCK_STREAM, 0), one = 1, failed = 0;
+    raw = listener;
+    raw_looks = !strcmp(way, "looking");
+    if (rank == 0) failed = bind(listener, (void *)&address, length) || listen(listener, 1) || getsockname(listener, (void *)&address, &length);
+    MPI_Bcast(&address.sin_port, sizeof address.sin_port, MPI_CHAR, 0, MPI_COMM_WORLD);
+    if (rank == 0) raw = accept(listener, NULL, NULL);
+    else failed = connect(raw, (void *)&address, length);
+    if (failed || raw < 0 || setsockopt(raw, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one)) MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+static void move_raw(char *data, size_t bytes, int writes) {
+    char nothing = 0;
+    if (bytes == 0) data = &nothing, bytes = 1;
+    while (bytes > 0) {
+        int flags = raw_looks ? MSG_DONTWAIT : 0;
+        ssize_t moved = writes ? send(raw, data, bytes, flags | MSG_NOSIGNAL) : recv(raw, data, bytes, flags);
+        if (moved > 0) data += moved, bytes -= moved;
+        else if (moved == 0 || (errno != EAGAIN && errno != EINTR)) MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+}
+
+static void send_to(const char *data, size_t bytes, int tag) {
+    if (raw < 0) MPI_Send(data, (int)bytes, MPI_CHAR, peer, tag, MPI_COMM_WORLD);
+    else move_raw((char *)data, bytes, 1);
+}
 
 static void receive(char *data, size_t bytes, int tag) {
-    MPI_Recv(data, (int)bytes, MPI_CHAR, peer, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (raw < 0) MPI_Recv(data, (int)bytes, MPI_CHAR, peer, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    else move_raw(data, bytes, 0);
 }
 
 static void meet(void) {
@@ -224,10 +263,11 @@ static void windows(int iterations, size_t bytes) {
         meet();
         double start = now_us();
         for (int m = 0; m < window; m++) {
-            if (rank == 0) MPI_Isend(messages[0][m], (int)bytes, MPI_CHAR, 1, DATA, MPI_COMM_WORLD, &requests[m]);
+            if (raw >= 0) move_raw(messages[rank][m], bytes, rank == 0);
+            else if (rank == 0) MPI_Isend(messages[0][m], (int)bytes, MPI_CHAR, 1, DATA, MPI_COMM_WORLD, &requests[m]);
             else MPI_Irecv(messages[1][m], (int)bytes, MPI_CHAR, 0, DATA, MPI_COMM_WORLD, &requests[m]);
         }
-        MPI_Waitall(window, requests, MPI_STATUSES_IGNORE);
+        if (raw < 0) MPI_Waitall(window, requests, MPI_STATUSES_IGNORE);
         if (rank == 0) receive(NULL, 0, DONE);
         else send_to(NULL, 0, DONE);
         keep((now_us() - start - clock_us) / window);
@@ -492,6 +532,66 @@ static void late(int iterations, size_t bytes) {
     }
 }
 
+/* abstraction: the loops of bench/src/abstraction.rs. */
+struct derived { double position, speed; };
+struct padded { double value; _Bool known; };
+static MPI_Datatype element;
+static int element_bytes;
+static MPI_Op operation;
+
+static void exchanges(int iterations, size_t bytes) {
+    int count = (int)(bytes / element_bytes);
+    double start = now_us();
+    for (int i = 0; i < iterations; i++) {
+        if (rank == 0) MPI_Send(messages[0][0], count, element, peer, DATA, MPI_COMM_WORLD);
+        MPI_Recv(messages[1][0], count, element, peer, DATA, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        if (rank == 1) MPI_Send(messages[0][0], count, element, peer, DATA, MPI_COMM_WORLD);
+    }
+    keep((now_us() - start) / (2 * iterations));
+}
+
+static void sums(int iterations, size_t bytes) {
+    double start = now_us();
+    for (int i = 0; i < iterations; i++)
+        MPI_Allreduce(messages[0][0], messages[1][0], (int)(bytes / 8), MPI_DOUBLE, operation, MPI_COMM_WORLD);
+    keep((now_us() - start) / iterations);
+}
+
+static void add(void *in, void *inout, int *count, MPI_Datatype *type) {
+    (void)type;
+    for (int at = 0; at < *count; at++) ((double *)inout)[at] += ((double *)in)[at];
+}
+
+static void abstraction(size_t bytes) {
+    int ones[] = {1, 1};
+    MPI_Aint places[] = {offsetof(struct padded, value), offsetof(struct padded, known)};
+    MPI_Datatype fields[] = {MPI_DOUBLE, MPI_C_BOOL}, pair, tight, padded;
+    MPI_Type_contiguous(2, MPI_DOUBLE, &pair);
+    MPI_Type_create_struct(2, ones, places, fields, &tight);
+    MPI_Type_create_resized(tight, 0, sizeof(struct padded), &padded);
+    MPI_Type_commit(&pair);
+    MPI_Type_commit(&padded);
+    struct { const char *name; MPI_Datatype type; int bytes; } types[] = {
+        {"bytes", MPI_BYTE, 1}, {"plain", MPI_DOUBLE, 8}, {"derived", pair, sizeof(struct derived)}, {"padded", padded, 9}};
+    make_messages(2 * bytes, 1);
+    for (int i = 0; i < 2; i++) memset(messages[i][0], 0, 2 * bytes);
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        element = types[i].type;
+        element_bytes = types[i].bytes;
+        if (bytes >= (size_t)element_bytes) measure(types[i].name, exchanges, bytes);
+    }
+    MPI_Op user;
+    MPI_Op_create(add, 1, &user);
+    operation = MPI_SUM;
+    if (bytes >= 8) measure("sum, named", sums, bytes);
+    operation = user;
+    if (bytes >= 8) measure("sum, user's", sums, bytes);
+    MPI_Op_free(&user);
+    MPI_Type_free(&pair);
+    MPI_Type_free(&tight);
+    MPI_Type_free(&padded);
+}
+
 int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -502,7 +602,7 @@ int main(int argc, char **argv) {
     for (size_t i = 0; i < sizeof collectives / sizeof *collectives; i++)
         if (!strcmp(what, collectives[i].name)) the_collective = collectives[i].call;
     if (size < 2 || (size > 2 && !barrier && !the_collective)) {
-        fprintf(stderr, "start with -n 2: peer latency|bandwidth|overlap|late|tags SIZES, peer calls, peer pack, or -n 2 or more: peer barrier, peer COLLECTIVE SIZES\n");
+        fprintf(stderr, "start with -n 2: peer latency|bandwidth|overlap|late|tags|abstraction SIZES, peer calls, peer pack, or -n 2 or more: peer barrier, peer COLLECTIVE SIZES\n");
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
     clock_us = 1e9;
@@ -512,6 +612,7 @@ int main(int argc, char **argv) {
     }
     if (getenv("PEER_SECONDS")) seconds = atof(getenv("PEER_SECONDS"));
     open_flags();
+    if (getenv("PEER_RAW")) open_raw(getenv("PEER_RAW"));
     if (rank == 0)
         printf("%-24s %9s  %10s  %10s  %10s  %9s  %s  %s  %s  %s\n", "benchmark", "bytes", "min us", "sextile us", "median us",
                "MB/s", "regime", "line", "samples", "dropped");
@@ -526,6 +627,8 @@ int main(int argc, char **argv) {
         if (the_collective) {
             make_messages(bytes * size, 1);
             measure(what, collect, bytes);
+        } else if (!strcmp(what, "abstraction")) {
+            abstraction(bytes);
         } else if (!strcmp(what, "latency")) {
             make_messages(bytes, 1);
             measure(what, ping_pong, bytes);

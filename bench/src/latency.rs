@@ -212,7 +212,7 @@ impl Exchange {
 pub fn measure(session: &mut Session, figure: &Figure, preposted: bool) -> Result<()> {
     let bytes = figure.bytes.unwrap_or(0);
     let mut exchange = Exchange::new(session, bytes);
-    session.measure(figure, Limit::Message, |iterations, samples| match (bytes <= LINE, preposted) {
+    session.measure(figure, Limit::Message { window: 1 }, |iterations, samples| match (bytes <= LINE, preposted) {
         (true, false) => exchange.loops(iterations, samples),
         (true, true) => exchange.loops_preposted(iterations, samples),
         (false, false) => exchange.single(iterations, samples),
@@ -226,7 +226,9 @@ pub fn histogram(session: &mut Session, options: &Sized) -> Result<()> {
         let mut figure = session.figure("histogram");
         figure.bytes = Some(bytes);
         let mut exchange = Exchange::new(session, bytes);
-        session.measure(&figure, Limit::Message, |iterations, samples| exchange.single(iterations, samples))?;
+        session.measure(&figure, Limit::Message { window: 1 }, |iterations, samples| {
+            exchange.single(iterations, samples)
+        })?;
     }
     Ok(())
 }
@@ -248,7 +250,7 @@ pub fn ping_ping(session: &mut Session, options: &Sized) -> Result<()> {
         let mut figure = session.figure("pingping");
         figure.bytes = Some(bytes);
         let mut exchange = Exchange::new(session, bytes);
-        session.measure(&figure, Limit::Message, |iterations, samples| match bytes <= LINE {
+        session.measure(&figure, Limit::Message { window: 1 }, |iterations, samples| match bytes <= LINE {
             true => exchange.pingping_loops(iterations, samples),
             false => exchange.pingping_single(iterations, samples),
         })?;

@@ -25,6 +25,7 @@ mod session;
 mod socket_buffers;
 mod statistics;
 mod tags;
+mod tcp_floor;
 mod way;
 mod ways;
 

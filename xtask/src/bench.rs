@@ -48,6 +48,7 @@ pub fn run_all(workspace: &Workspace, wanted: &str) -> Result<()> {
         let table = run_and_keep(&mut command)?;
         fs::write(folder.join(format!("{name}.txt")), table)?;
     }
+    crate::beside_c::run_beside(workspace, &folder)?;
     println!("figures in {}", folder.display());
     experiments::draw(workspace)
 }

@@ -90,11 +90,7 @@ async fn short<'a>(team: Team<'_>, place: impl Fn(usize) -> WriteSpan<'a>) -> Re
 }
 
 /// False, on all ranks, if someone's memory can't be read.
-async fn read<'a>(
-    team: Team<'_>,
-    own: ReadSpan<'_>,
-    place: impl Fn(usize) -> WriteSpan<'a>,
-) -> Result<bool, Failure> {
+async fn read<'a>(team: Team<'_>, own: ReadSpan<'_>, place: impl Fn(usize) -> WriteSpan<'a>) -> Result<bool, Failure> {
     let (me, size) = (team.rank, team.size());
     let Some(mut published) = team.publish(|_| [own, ReadSpan::EMPTY]).await? else { return Ok(false) };
     for step in 1..size {
@@ -122,7 +118,7 @@ async fn direct<'a>(team: Team<'_>, place: impl Fn(usize) -> WriteSpan<'a>) -> R
     flights.await
 }
 
-async fn ring<'a>(team: Team<'_>, place: impl Fn(usize) -> WriteSpan<'a>) -> Result<(), Failure> {
+pub(super) async fn ring<'a>(team: Team<'_>, place: impl Fn(usize) -> WriteSpan<'a>) -> Result<(), Failure> {
     let (me, size) = (team.rank, team.size());
     let (from, to) = ((me + size - 1) % size, (me + 1) % size);
     for step in 0..size - 1 {

@@ -40,7 +40,7 @@ use crate::{Mark, Protocol};
 pub(crate) use barrier::{Rounds, Step};
 use library_buffer::LibraryBuffer;
 pub(crate) use operation::{Completion, Failure, Operation, OperationId, Outcome, Received, SendMode};
-pub(crate) use pieces::{Scattered, Sink};
+pub(crate) use pieces::{Room, Scattered, Sink};
 use policy::Policy;
 pub(crate) use probe::MatchedMessage;
 use slots::Slots;
@@ -126,7 +126,10 @@ const UNEXPECTED_LIMIT: u64 = 4 << 30;
 pub(crate) struct Engine<F: Fabric> {
     pub(crate) fabric: F,
     rule: Rule,
+    /// Which senders answer requests.
     policy: Policy,
+    /// Which receivers far away ask while a sender waits for it.
+    awaited: Policy,
     /// Messages of fewer bytes than this fit into a cell and are not worth a look for requests.
     small_end: usize,
     peers: Vec<Peer>,
@@ -180,7 +183,8 @@ impl<F: Fabric> Engine<F> {
         Engine {
             rule,
             policy: Policy::new(peers),
-            small_end: (fabric.max_payload() + 1).min(policy::WRITE_MIN as usize),
+            awaited: Policy::new(peers),
+            small_end: (fabric.max_payload(fabric.me()) + 1).min(policy::WRITE_MIN as usize),
             peers: (0..peers).map(peer).collect(),
             backlog: 0,
             receiver: Receiver::new(rule, peers),
