@@ -42,13 +42,15 @@ pub fn run_all(workspace: &Workspace, wanted: &str) -> Result<()> {
     let program = workspace.target().join("release").join("mpi-bench");
     let folder = workspace.root.join("bench").join("results");
     fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
-    for (name, arguments) in measurements {
+    for (name, arguments) in &measurements {
         let mut command = Command::new(&program);
         command.args(*arguments).arg("--json").arg(folder.join(format!("{name}.json")));
         let table = run_and_keep(&mut command)?;
         fs::write(folder.join(format!("{name}.txt")), table)?;
     }
-    crate::beside_c::run_beside(workspace, &folder)?;
+    if measurements.iter().any(|(name, _)| *name == "abstraction") {
+        crate::beside_c::run_beside(workspace, &folder)?;
+    }
     println!("figures in {}", folder.display());
     experiments::draw(workspace)
 }
