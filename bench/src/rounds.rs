@@ -40,6 +40,8 @@ fn middle(rounds: Vec<&Figure>) -> Figure {
         median_us: median(|figure| figure.median_us),
         sextile5_us: median(|figure| figure.sextile5_us),
         megabytes_per_second: sorted(|figure| figure.megabytes_per_second).last().copied(),
+        floor_min_us: least(|figure| figure.floor_min_us),
+        floor_median_us: median(|figure| figure.floor_median_us),
         // Each round's minimum has a limit of the same moment.
         floor_ratio: median(|figure| figure.floor_ratio),
         regime_ns: least(|figure| figure.regime_ns),
