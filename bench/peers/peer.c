@@ -9,6 +9,7 @@
  *   mpiexec -n 2 ./peer pack                       derived datatypes, 1 MB of data
  *   mpiexec -n 2 ./peer overlap 1048576            what is left to wait for after both sides have computed
  *   mpiexec -n 2 ./peer late 10 65536              sends whose receiver computes before it asks (FiTMPI's table 1)
+ *   mpiexec -n 2 ./peer abstraction 8 65536        beside mpi-bench abstraction: messages to and fro in several types, and sums
  *   mpiexec -n 4 ./peer barrier
  *   mpiexec -n 4 ./peer allreduce 8 65536          also bcast, reduce, allgather, alltoall: bytes that a rank gives to each
  *
@@ -23,6 +24,7 @@
 #include <mpi.h>
 #include <netinet/tcp.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -530,6 +532,66 @@ static void late(int iterations, size_t bytes) {
     }
 }
 
+/* abstraction: the loops of bench/src/abstraction.rs. */
+struct derived { double position, speed; };
+struct padded { double value; _Bool known; };
+static MPI_Datatype element;
+static int element_bytes;
+static MPI_Op operation;
+
+static void exchanges(int iterations, size_t bytes) {
+    int count = (int)(bytes / element_bytes);
+    double start = now_us();
+    for (int i = 0; i < iterations; i++) {
+        if (rank == 0) MPI_Send(messages[0][0], count, element, peer, DATA, MPI_COMM_WORLD);
+        MPI_Recv(messages[1][0], count, element, peer, DATA, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        if (rank == 1) MPI_Send(messages[0][0], count, element, peer, DATA, MPI_COMM_WORLD);
+    }
+    keep((now_us() - start) / (2 * iterations));
+}
+
+static void sums(int iterations, size_t bytes) {
+    double start = now_us();
+    for (int i = 0; i < iterations; i++)
+        MPI_Allreduce(messages[0][0], messages[1][0], (int)(bytes / 8), MPI_DOUBLE, operation, MPI_COMM_WORLD);
+    keep((now_us() - start) / iterations);
+}
+
+static void add(void *in, void *inout, int *count, MPI_Datatype *type) {
+    (void)type;
+    for (int at = 0; at < *count; at++) ((double *)inout)[at] += ((double *)in)[at];
+}
+
+static void abstraction(size_t bytes) {
+    int ones[] = {1, 1};
+    MPI_Aint places[] = {offsetof(struct padded, value), offsetof(struct padded, known)};
+    MPI_Datatype fields[] = {MPI_DOUBLE, MPI_C_BOOL}, pair, tight, padded;
+    MPI_Type_contiguous(2, MPI_DOUBLE, &pair);
+    MPI_Type_create_struct(2, ones, places, fields, &tight);
+    MPI_Type_create_resized(tight, 0, sizeof(struct padded), &padded);
+    MPI_Type_commit(&pair);
+    MPI_Type_commit(&padded);
+    struct { const char *name; MPI_Datatype type; int bytes; } types[] = {
+        {"bytes", MPI_BYTE, 1}, {"plain", MPI_DOUBLE, 8}, {"derived", pair, sizeof(struct derived)}, {"padded", padded, 9}};
+    make_messages(2 * bytes, 1);
+    for (int i = 0; i < 2; i++) memset(messages[i][0], 0, 2 * bytes);
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        element = types[i].type;
+        element_bytes = types[i].bytes;
+        if (bytes >= (size_t)element_bytes) measure(types[i].name, exchanges, bytes);
+    }
+    MPI_Op user;
+    MPI_Op_create(add, 1, &user);
+    operation = MPI_SUM;
+    if (bytes >= 8) measure("sum, named", sums, bytes);
+    operation = user;
+    if (bytes >= 8) measure("sum, user's", sums, bytes);
+    MPI_Op_free(&user);
+    MPI_Type_free(&pair);
+    MPI_Type_free(&tight);
+    MPI_Type_free(&padded);
+}
+
 int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -540,7 +602,7 @@ int main(int argc, char **argv) {
     for (size_t i = 0; i < sizeof collectives / sizeof *collectives; i++)
         if (!strcmp(what, collectives[i].name)) the_collective = collectives[i].call;
     if (size < 2 || (size > 2 && !barrier && !the_collective)) {
-        fprintf(stderr, "start with -n 2: peer latency|bandwidth|overlap|late|tags SIZES, peer calls, peer pack, or -n 2 or more: peer barrier, peer COLLECTIVE SIZES\n");
+        fprintf(stderr, "start with -n 2: peer latency|bandwidth|overlap|late|tags|abstraction SIZES, peer calls, peer pack, or -n 2 or more: peer barrier, peer COLLECTIVE SIZES\n");
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
     clock_us = 1e9;
@@ -565,6 +627,8 @@ int main(int argc, char **argv) {
         if (the_collective) {
             make_messages(bytes * size, 1);
             measure(what, collect, bytes);
+        } else if (!strcmp(what, "abstraction")) {
+            abstraction(bytes);
         } else if (!strcmp(what, "latency")) {
             make_messages(bytes, 1);
             measure(what, ping_pong, bytes);

@@ -179,8 +179,10 @@ pub enum Calls {
     Bytes,
     /// As `blocking`, of a derived type.
     Derived,
-    /// `send_value` and `recv_value`.
+    /// `send_value` and `recv_value` of a number.
     Value,
+    /// The same of a vector of one number, of whose length the receiver knows nothing.
+    Vector,
     /// `isend` and `irecv`, each with its `wait`; the receive is posted before its message is sent.
     Nonblocking,
 }

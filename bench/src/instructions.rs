@@ -10,7 +10,7 @@ use crate::floor::RawLink;
 use crate::floor_watch::open_link;
 use crate::report::{Figure, Report, write_json};
 use anyhow::{Context, Result, bail, ensure};
-use rwmpi::{Communicator, Datatype, Request, Scope, scope};
+use rwmpi::{Communicator, Datatype, Message, Request, Scope, scope};
 use rwmpi_launcher::{JobSpec, Section};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -27,21 +27,25 @@ const BURST: u32 = 8;
 const WARM_UP: u32 = 4;
 
 /// What is counted: the calls, rank 0's operation and rank 1's, and the functions that callgrind counts in.
-const KINDS: [(&str, [&str; 2], [&str; 2]); 5] = [
+const KINDS: [(&str, [&str; 2], [&str; 2]); 6] = [
     ("bytes", ["send of bytes", "receive of bytes"], ["*counted_send*", "*counted_receive*"]),
     ("blocking", ["send", "receive"], ["*counted_send*", "*counted_receive*"]),
     ("derived", ["send of a derived type", "receive of a derived type"], ["*counted_send*", "*counted_receive*"]),
     ("value", ["send of a value", "receive of a value"], ["*counted_send*", "*counted_receive*"]),
+    ("vector", ["send of a vector", "receive of a vector"], ["*counted_send*", "*counted_receive*"]),
     ("nonblocking", ["isend", "irecv"], ["*counted_start*", "*counted_wait*"]),
 ];
 
-/// Calls with a type, and the same with bytes: the first may take no more instructions than the second but for this share.
-const TYPED: [[&str; 2]; 5] = [
+/// Calls with a type, and the same with bytes: the first may take no more instructions than the second but for this share. A value that
+/// is returned is held against a number in a buffer, which is held against bytes: moving it out is the caller's business there.
+const TYPED: [[&str; 2]; 7] = [
     ["send", "send of bytes"],
     ["receive", "receive of bytes"],
     ["send of a derived type", "send of bytes"],
     ["receive of a derived type", "receive of bytes"],
     ["send of a value", "send of bytes"],
+    ["receive of a value", "receive"],
+    ["send of a vector", "send of bytes"],
 ];
 const PENALTY: f64 = 0.01;
 
@@ -187,7 +191,8 @@ fn send_burst(world: &Communicator, link: &mut RawLink, data: &[u64], calls: Cal
             (Calls::Blocking, false) => counted_send(world, word)?,
             (Calls::Bytes, false) => counted_send(world, &word[0].to_ne_bytes())?,
             (Calls::Derived, false) => counted_send(world, &[Pair { first: word[0] as u32, second: 0 }])?,
-            (Calls::Value, false) => counted_send_value(world, word[0])?,
+            (Calls::Value, false) => counted_send_value(world, &word[0])?,
+            (Calls::Vector, false) => counted_send_value(world, &word.to_vec())?,
             (Calls::Nonblocking, false) => {
                 scope(|s| counted_wait(counted_start_send(world, s, word)?))?;
             }
@@ -221,6 +226,7 @@ fn receive_burst(world: &Communicator, link: &mut RawLink, data: &[u64], calls: 
                 word[0] = u64::from(pair[0].first) | u64::from(pair[0].second) << 32;
             }
             Calls::Value => word[0] = counted_receive_value(world)?,
+            Calls::Vector => word.copy_from_slice(&counted_receive_value::<Vec<u64>>(world)?),
             Calls::Blocking | Calls::Nonblocking => counted_receive(world, word)?,
         }
     }
@@ -272,12 +278,12 @@ fn counted_receive<T: Datatype>(world: &Communicator, data: &mut [T]) -> rwmpi::
 }
 
 #[inline(never)]
-fn counted_send_value(world: &Communicator, value: u64) -> rwmpi::Result<()> {
-    world.send_value(&value, 1, DATA)
+fn counted_send_value<T: Message>(world: &Communicator, value: &T) -> rwmpi::Result<()> {
+    world.send_value(value, 1, DATA)
 }
 
 #[inline(never)]
-fn counted_receive_value(world: &Communicator) -> rwmpi::Result<u64> {
+fn counted_receive_value<T: Message>(world: &Communicator) -> rwmpi::Result<T> {
     Ok(world.recv_value(0, DATA)?.0)
 }
 

@@ -18,12 +18,22 @@ pub fn launch<T>(ranks: usize, main: impl FnOnce() -> T) -> T {
 }
 
 /// Whether this process was started as a rank of a job.
+///
+/// ```
+/// assert!(!rwmpi_launcher::in_job());
+/// ```
 pub fn in_job() -> bool {
     env::var_os(rwmpi_transport::RANK).is_some()
 }
 
 /// Starts this program again with the same arguments as a job of `ranks` ranks, to which `settings` may add, and exits with the job's exit
 /// code.
+///
+/// ```no_run
+/// if !rwmpi_launcher::in_job() {
+///     rwmpi_launcher::start_self(4, |job| job.timeout(std::time::Duration::from_secs(60)));
+/// }
+/// ```
 pub fn start_self(ranks: usize, settings: impl FnOnce(JobSpec) -> JobSpec) -> ! {
     let program = env::current_exe().unwrap_or_else(|_| "/proc/self/exe".into());
     let section = Section::new(program).arguments(env::args_os().skip(1)).ranks(ranks);

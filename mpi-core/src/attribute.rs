@@ -36,6 +36,23 @@ pub type DeleteFunction<O> = dyn Fn(&O, AttributeValue) -> Result<()>;
 
 /// What names an attribute of objects of the type `O` (MPI-5.0 section 7.7.2). Clones are the same keyval; it lives as long as
 /// a clone or an attribute with it, so freeing it (dropping the clones) while attributes live is harmless.
+#[doc = example!(1
+    "use rwmpi::{AttributeKind, AttributeValue, Attributes, CopyFunction, DeleteFunction, Keyval};"
+    "// A duplicate gets a larger one."
+    "let copy: Box<CopyFunction<&str>> = Box::new(|_, value| Ok(Some(AttributeValue { word: value.word + 1, ..value })));"
+    "let delete: Box<DeleteFunction<&str>> = Box::new(|name, value| {"
+    "    println!(\"{name} loses {}\", value.word);"
+    "    Ok(())"
+    "});"
+    "let (keyval, copied) = (Keyval::new(Some(copy), Some(delete)), Keyval::new(Keyval::copy_as_is(), None));"
+    "assert!(keyval != copied);"
+    "let (first, second) = (Attributes::default(), Attributes::default());"
+    "first.set(&\"first\", &keyval, AttributeValue { word: 7, kind: AttributeKind::Address })?;"
+    "first.copy_to(&\"first\", &second, &\"second\")?;"
+    "assert_eq!(second.get(&keyval).map(|value| value.word), Some(8));"
+    "assert!(first.delete(&\"first\", &keyval)?);"
+    "second.delete_all(&\"second\")?;"
+)]
 pub struct Keyval<O> {
     functions: Rc<Functions<O>>,
 }

@@ -5,6 +5,10 @@ use crate::communicator::Communicator;
 use crate::engine::Failure;
 
 /// The error classes of MPI that this library reports (MPI-5.0 section 9.4).
+#[doc = example!(1
+    "let full = world.buffered_send(&[1, 2, 3], 0, 0).and_then(|()| world.recv(&mut [0; 2], 0, 0));"
+    "assert_eq!(full.unwrap_err().class(), rwmpi::ErrorClass::Truncate);"
+)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorClass {
@@ -83,6 +87,13 @@ pub enum ErrorClass {
 }
 
 /// What went wrong, with all that is known about it.
+#[doc = example!(1
+    "let error = world.send(&[1.5], 7, 0).unwrap_err();"
+    "assert_eq!(error.class(), rwmpi::ErrorClass::Rank);"
+    "assert!(error.to_string().contains(\"destination 7 is out of range\"));"
+    "let own = rwmpi::Error::new(rwmpi::ErrorClass::Other, \"the file has no header\");"
+    "assert_eq!(own.to_string(), \"the file has no header\");"
+)]
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{text}")]
 pub struct Error {
@@ -154,6 +165,14 @@ pub(crate) fn describe(failure: &Failure, rank: impl Fn(u32) -> usize) -> (Error
                 rank(source)
             ),
         ),
+        Failure::OtherLength { source, expected } => (
+            ErrorClass::Truncate,
+            format!(
+                "rank {} takes part with more or fewer bytes where this rank expects {expected}. All ranks must \
+                 name the same type and as many elements",
+                rank(source)
+            ),
+        ),
         Failure::Nothing { source } => (
             ErrorClass::Other,
             format!("rank {} had nothing to pass on: it, or a rank before it, says why", rank(source)),
@@ -197,4 +216,10 @@ fn no_value(place: Option<usize>, of: &str) -> String {
 }
 
 /// The result of a call.
+#[doc = example!(1
+    "fn largest(world: &rwmpi::Communicator, own: f64) -> rwmpi::Result<f64> {"
+    "    world.allreduce_value(own, op::max)"
+    "}"
+    "assert_eq!(largest(world, 1.5)?, 1.5);"
+)]
 pub type Result<T> = std::result::Result<T, Error>;

@@ -11,6 +11,13 @@ use crate::Result;
 use crate::error::{Error, ErrorClass};
 
 /// How two groups or two communicators relate (MPI-5.0 sections 7.3.1 and 7.4.1).
+#[doc = example!(2
+    "use rwmpi::Comparison;"
+    "assert_eq!(world.compare(world), Comparison::Identical);"
+    "assert_eq!(world.compare(&world.dup()?), Comparison::Congruent);"
+    "assert_eq!(world.group().incl(&[1, 0])?.compare(world.group()), Comparison::Similar);"
+    "assert_eq!(world.group().incl(&[1])?.compare(world.group()), Comparison::Unequal);"
+)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Comparison {
     /// Groups: the same members in the same order. Communicators: the same one.
@@ -24,6 +31,11 @@ pub enum Comparison {
 }
 
 /// Every `stride`-th rank from `first` up (or down) to `last`, both included (MPI-5.0 section 7.3.2).
+#[doc = example!(4
+    "let every_other = rwmpi::RankRange { first: 0, last: 3, stride: 2 };"
+    "assert_eq!(world.group().range_incl(&[every_other])?.size(), 2);"
+    "assert_eq!(world.group().range_excl(&[every_other])?.translate(0, world.group())?, Some(1));"
+)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RankRange {
     /// The first rank.

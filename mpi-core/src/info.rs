@@ -30,6 +30,12 @@ pub struct Info {
 
 impl Info {
     /// Longest key, in bytes.
+    #[doc = example!(1
+        "use rwmpi::Info;"
+        "let (key, value) = (\"k\".repeat(Info::KEY_LEN_MAX), \"v\".repeat(Info::VALUE_LEN_MAX));"
+        "Info::new().set(&key, &value)?;"
+        "assert!(Info::new().set(&(key + \"k\"), &value).is_err());"
+    )]
     pub const KEY_LEN_MAX: usize = 255;
     /// Longest value, in bytes.
     pub const VALUE_LEN_MAX: usize = 1023;

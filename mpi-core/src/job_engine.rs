@@ -14,7 +14,7 @@ use rwmpi_transport::{
 };
 
 use crate::engine::{
-    Completion, Engine, Failure, MatchedMessage, OperationId, Outcome, Received, Scattered, SendMode, Sink, Step,
+    Completion, Engine, Failure, MatchedMessage, OperationId, Outcome, Received, Room, Scattered, SendMode, Sink, Step,
     Traffic,
 };
 use crate::{Mark, Protocol};
@@ -76,6 +76,7 @@ impl JobEngine {
             data: ReadSpan<'_>
         ) -> Result<Option<OperationId>, Failure>;
         fn receive(&mut self, pattern: Pattern, buffer: WriteSpan<'static>, looks: u32) -> Result<Received, Failure>;
+        fn receive_next(&mut self, pattern: Pattern, room: &mut dyn Room, looks: u32) -> Result<Option<Outcome>, Failure>;
         fn start_scattered_send(
             &mut self,
             peer: u32,

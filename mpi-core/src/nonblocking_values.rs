@@ -1,17 +1,15 @@
-//! Sending and receiving values without waiting. The requests own everything: the library keeps a sent value's bytes, and a received
-//! one's grow as they arrive, however many they are. So the receive is posted at once, and stands in MPI's order of matching where
-//! it was started.
+//! Sending and receiving values without waiting. The requests own everything: the library keeps a sent value's bytes, and room for a
+//! received one is made when its message comes, however long it is. So the receive is posted at once, and stands in MPI's order of
+//! matching where it was started.
 
 use std::cell::RefCell;
-use std::marker::PhantomData;
 use std::rc::Rc;
 
 use crate::activity::{Call, Target};
-use crate::engine::{OperationId, Scattered, Sink};
+use crate::engine::{Completion, Failure, OperationId, Sink};
 use crate::error::{Error, ErrorClass};
-use crate::message::decoded;
+use crate::message::Arriving;
 use crate::request::InFlight;
-use crate::values::value;
 use crate::{Communicator, Destination, Message, Request, Result, Source, Status, TagSelector};
 
 impl Communicator {
@@ -81,12 +79,12 @@ impl Communicator {
         let (call, source, tag) = (Call::Receive, source.into(), tag.into());
         let pattern = self.checked_pattern(call, source, tag, self.context())?;
         let pattern = pattern.ok_or_else(|| self.no_value::<T>())?;
-        let room = Rc::new(Room { capacity: T::FIXED_SIZE.unwrap_or(usize::MAX), arrived: RefCell::default() });
+        let room = Rc::new(RefCell::new(Arriving::NOTHING));
         let mut engine = self.process().enter(call, Target::receive(source, tag), pattern.context, 0);
-        let started = engine.start_receive(pattern, Sink::scattered(Box::new(room.clone())));
+        let started = engine.start_receive(pattern, Sink::in_room(Box::new(room.clone())));
         drop(engine);
         let operation = Some(started.map_err(self.failed(call))?);
-        Ok(Request::whole(Receiving { communicator: self.clone(), operation, room, value: PhantomData }))
+        Ok(Request::whole(Receiving { communicator: self.clone(), operation, room }))
     }
 }
 
@@ -125,27 +123,23 @@ impl Drop for Sent {
 struct Receiving<T> {
     communicator: Communicator,
     operation: Option<OperationId>,
-    room: Rc<Room>,
-    value: PhantomData<T>,
+    room: Rc<RefCell<Arriving<T>>>,
 }
 
 impl<T: Message> Receiving<T> {
     fn value(&self, id: OperationId) -> Result<(T, Status)> {
         let (communicator, call) = (&self.communicator, Call::Receive);
-        let completion = communicator.process().wait(id).map_err(communicator.failed(call))?;
-        value::<T>(&completion).map_err(communicator.failed(call))?;
-        if completion.is_cancelled() {
-            let what = "the receive has been cancelled: there is no value".to_string();
-            return Err(Error::argument(ErrorClass::Request, communicator, call, what));
-        }
-        let arrived = self.room.arrived.take();
-        if arrived.len() as u64 != completion.bytes {
-            return Err(communicator.no_room(completion.bytes));
-        }
-        let status = Status::new(communicator, completion);
-        match decoded(&arrived) {
-            Ok(value) => Ok((value, status)),
-            Err(error) => Err(communicator.not_decoded::<T>(call, arrived.len(), status.source(), &error)),
+        let completed = communicator.process().wait(id);
+        match (completed, self.room.borrow_mut().take()) {
+            (Ok(completion), _) if completion.is_cancelled() => {
+                let what = "the receive has been cancelled: there is no value".to_string();
+                Err(Error::argument(ErrorClass::Request, communicator, call, what))
+            }
+            (Ok(completion), Some(place)) => communicator.landed(completion, place),
+            (Ok(Completion { bytes, .. }) | Err(Failure::Truncated { bytes, .. }), None) => {
+                Err(communicator.no_room(bytes))
+            }
+            (Err(failure), _) => Err(communicator.failed(call)(failure)),
         }
     }
 }
@@ -179,28 +173,4 @@ impl<T> Drop for Receiving<T> {
 fn cancel(communicator: &Communicator, call: Call, operation: Option<OperationId>) -> Result<()> {
     let cancel = |id| communicator.process().engine().cancel(id).map_err(communicator.failed(call));
     operation.map_or(Ok(()), cancel)
-}
-
-/// Where the bytes of a value gather. What there is no memory for is left out.
-#[derive(Debug)]
-struct Room {
-    capacity: usize,
-    arrived: RefCell<Vec<u8>>,
-}
-
-impl Scattered for Rc<Room> {
-    fn len(&self) -> usize {
-        self.capacity
-    }
-
-    fn pack(&self, _: usize, _: &mut [u8]) {
-        unreachable!("it is received into");
-    }
-
-    fn unpack(&self, at: usize, bytes: &[u8]) {
-        let mut arrived = self.arrived.borrow_mut();
-        if at == arrived.len() && arrived.try_reserve(bytes.len()).is_ok() {
-            arrived.extend_from_slice(bytes);
-        }
-    }
 }

@@ -16,16 +16,37 @@ use crate::staged::checked;
 use crate::{Buffer, Datatype, Destination, Mark, Result, Source, Status, TagSelector};
 
 /// Owned memory that stays where it is when its owner is moved.
+#[doc = example!(1
+    "// A vector, or memory from the shared heap."
+    "let universe_buffer = universe.alloc::<f64>(8);"
+    "let mut sends = (world.persistent_send(vec![0.0; 8], 0, 0)?, world.persistent_send(universe_buffer, 0, 0)?);"
+    "assert_eq!((sends.0.buffer()?.len(), sends.1.buffer()?.len()), (8, 8));"
+)]
 pub trait OwnedBuffer<T>: DerefMut<Target = [T]> + sealed::Stable {}
 impl<T, B: DerefMut<Target = [T]> + sealed::Stable> OwnedBuffer<T> for B {}
 
 mod sealed {
+    #[doc(hidden)]
     pub trait Stable {}
     impl<T> Stable for Vec<T> {}
     impl<T> Stable for crate::Buffer<T> {}
 }
 
 /// A send that can be started any number of times (MPI_Send_init).
+#[doc = example!(2
+    "// Each step sends what the buffer holds by then."
+    "let other = 1 - rank;"
+    "let mut outgoing = world.persistent_send(vec![0; 4], other, 0)?;"
+    "let mut incoming = world.persistent_receive(vec![0; 4], other, 0)?;"
+    "for step in 0..3 {"
+    "    outgoing.buffer()?.fill(step);"
+    "    incoming.start()?;"
+    "    outgoing.start()?;"
+    "    while outgoing.test()?.is_none() {}"
+    "    incoming.wait()?;"
+    "    assert_eq!(incoming.buffer()?, &[step; 4]);"
+    "}"
+)]
 pub struct PersistentSend<T: Datatype, B: OwnedBuffer<T> = Buffer<T>> {
     exchange: Exchange<T, B>,
     destination: Destination,
@@ -34,6 +55,13 @@ pub struct PersistentSend<T: Datatype, B: OwnedBuffer<T> = Buffer<T>> {
 }
 
 /// A receive that can be started any number of times (MPI_Recv_init).
+#[doc = example!(1
+    "let mut incoming = world.persistent_receive(vec![0.0; 2], rwmpi::ANY_SOURCE, 0)?;"
+    "incoming.start()?;"
+    "world.send(&[0.5, 1.5], 0, 0)?;"
+    "assert_eq!(incoming.wait()?.source(), Some(0));"
+    "assert_eq!(incoming.buffer()?, &[0.5, 1.5]);"
+)]
 pub struct PersistentReceive<T: Datatype, B: OwnedBuffer<T> = Buffer<T>> {
     exchange: Exchange<T, B>,
     source: Source,
@@ -225,6 +253,15 @@ impl Communicator {
     }
 
     /// As [`Communicator::persistent_send`], synchronous (MPI_Ssend_init).
+    #[doc = example!(1
+        "let mut incoming = world.persistent_receive(vec![0], 0, 0)?;"
+        "let mut outgoing = world.persistent_synchronous_send(vec![7], 0, 0)?;"
+        "incoming.start()?;"
+        "outgoing.start()?;"
+        "incoming.wait()?;"
+        "outgoing.wait()?;"
+        "assert_eq!(incoming.buffer()?, &[7]);"
+    )]
     pub fn persistent_synchronous_send<T: Datatype, B: OwnedBuffer<T>>(
         &self,
         buffer: B,
@@ -235,6 +272,15 @@ impl Communicator {
     }
 
     /// As [`Communicator::persistent_send`], buffered: each start has completed when it returns (MPI_Bsend_init).
+    #[doc = example!(1
+        "let mut incoming = world.persistent_receive(vec![0], 0, 0)?;"
+        "let mut outgoing = world.persistent_buffered_send(vec![7], 0, 0)?;"
+        "incoming.start()?;"
+        "outgoing.start()?;"
+        "incoming.wait()?;"
+        "outgoing.wait()?;"
+        "assert_eq!(incoming.buffer()?, &[7]);"
+    )]
     pub fn persistent_buffered_send<T: Datatype, B: OwnedBuffer<T>>(
         &self,
         buffer: B,
@@ -245,6 +291,15 @@ impl Communicator {
     }
 
     /// As [`Communicator::persistent_send`], where the caller knows that the receive has been posted (MPI_Rsend_init).
+    #[doc = example!(1
+        "let mut incoming = world.persistent_receive(vec![0], 0, 0)?;"
+        "let mut outgoing = world.persistent_ready_send(vec![7], 0, 0)?;"
+        "incoming.start()?;"
+        "outgoing.start()?;"
+        "incoming.wait()?;"
+        "outgoing.wait()?;"
+        "assert_eq!(incoming.buffer()?, &[7]);"
+    )]
     pub fn persistent_ready_send<T: Datatype, B: OwnedBuffer<T>>(
         &self,
         buffer: B,

@@ -320,6 +320,13 @@ pub struct Plain<T>(pub T);
 
 impl<T> Plain<T> {
     /// A slice of such values.
+    #[doc = example!(1
+        "#[derive(Clone, Copy, PartialEq, rwmpi::Pod, rwmpi::Zeroable)]"
+        "#[repr(transparent)]"
+        "struct Metres(f64);"
+        "world.buffered_send(rwmpi::Plain::of(&[Metres(1.5); 2]), 0, 0)?;"
+        "world.recv(rwmpi::Plain::of_mut(&mut [Metres(0.0); 2]), 0, 0)?;"
+    )]
     pub fn of(values: &[T]) -> &[Self] {
         Self::wrap_slice(values)
     }

@@ -4,6 +4,8 @@
 //! already says so.
 #![allow(unsafe_code)]
 
+use std::mem::MaybeUninit;
+
 use rwmpi_protocol::Pattern;
 use rwmpi_transport::{ReadSpan, WriteSpan};
 
@@ -11,13 +13,19 @@ use crate::activity::{Call, Target};
 use crate::buffer::{read_span, staged, write_span};
 use crate::engine::{self, Completion, SendMode};
 use crate::error::{Error, ErrorClass};
-use crate::message::Place;
+use crate::message::{Arriving, Place};
 use crate::staged::{Incoming, Outgoing, Staged, checked};
-use crate::values::value;
+use crate::values::said_of_value;
 use crate::waiting::Awaited;
 use crate::{Communicator, Datatype, Destination, Mark, Message, Request, Result, Scope, Source, Status, TagSelector};
 
 /// A message that [`Communicator::matched_probe`] has taken: nobody but its holder can receive it (MPI-5.0 section 3.8.2).
+#[doc = example!(1
+    "world.buffered_send(&[1.5; 3], 0, 0)?;"
+    "let message = world.matched_probe(rwmpi::ANY_SOURCE, rwmpi::ANY_TAG)?.expect(\"from somebody\");"
+    "let mut data = vec![0.0; message.status().count::<f64>().expect(\"whole numbers\")];"
+    "world.matched_recv(&mut data, message)?;"
+)]
 #[must_use = "the message is lost unless it is received"]
 #[derive(Debug)]
 pub struct MatchedMessage {
@@ -257,6 +265,42 @@ impl Communicator {
         }
     }
 
+    /// As [`Communicator::receive_value`], where the value is its message: without a place of which nobody knows what it holds, this takes
+    /// no more instructions than a receive of raw bytes.
+    #[inline(always)]
+    pub(crate) fn receive_itself<T: Message>(&self, source: Source, tag: TagSelector) -> Result<(T, Status)> {
+        let mut value = MaybeUninit::<T>::uninit();
+        // SAFETY: as in `receive_value`.
+        let span = unsafe { WriteSpan::new(value.as_mut_ptr().cast(), size_of::<T>()) };
+        let Some(completion) = self.receive_span(span, source, tag)? else { return Err(self.no_value::<T>()) };
+        if let Err(failure) = said_of_value::<T>(&completion) {
+            return Err(self.failed(Call::Receive)(failure));
+        }
+        // SAFETY: a blocking receive that has not failed has written as many bytes as it says.
+        match unsafe { T::FORM.itself(value, completion.bytes as usize) } {
+            Ok(value) => Ok((value, Status::new(self, completion))),
+            Err(error) => {
+                let source = Status::new(self, completion).source();
+                Err(self.not_decoded::<T>(Call::Receive, completion.bytes as usize, source, &error))
+            }
+        }
+    }
+
+    /// As [`Communicator::receive_value`], of a message of any length that is short and the next to arrive: room is made for it when its
+    /// length is known. `None` if it is not like that.
+    pub(crate) fn receive_next_value<T: Message>(
+        &self,
+        source: Source,
+        tag: TagSelector,
+    ) -> Result<Option<(T, Status)>> {
+        let call = Call::Receive;
+        let Some(pattern) = self.checked_pattern(call, source, tag, self.context())? else { return Ok(None) };
+        let mut room = Arriving::NOTHING;
+        let engine = self.process().enter(call, Target::receive(source, tag), pattern.context, 0);
+        let received = self.process().receive_next(engine, pattern, &mut room).map_err(self.failed(call))?;
+        received.zip(room.take()).map(|(completion, place)| self.landed(completion, place)).transpose()
+    }
+
     /// As [`Communicator::receive_value`], of a message that a matched probe has taken.
     pub(crate) fn receive_matched_value<T: Message>(
         &self,
@@ -273,8 +317,8 @@ impl Communicator {
 
     /// The value that a receive which has completed has brought.
     #[inline(always)]
-    fn landed<T: Message>(&self, completion: Completion, place: Place<T>) -> Result<(T, Status)> {
-        if let Err(failure) = value::<T>(&completion) {
+    pub(crate) fn landed<T: Message>(&self, completion: Completion, place: Place<T>) -> Result<(T, Status)> {
+        if let Err(failure) = said_of_value::<T>(&completion) {
             return Err(self.failed(Call::Receive)(failure));
         }
         let (bytes, status) = (completion.bytes as usize, Status::new(self, completion));

@@ -13,7 +13,7 @@ use crate::Protocol;
 use crate::activity::{self, Call, Target};
 use crate::collective::Retired;
 use crate::driver::Wakers;
-use crate::engine::{Completion, Failure, OperationId, Outcome, Received, SendMode};
+use crate::engine::{Completion, Failure, OperationId, Outcome, Received, Room, SendMode};
 use crate::job_engine::JobEngine;
 use crate::task::{TaskId, Tasks};
 use crate::waiting::{self, Awaited, Kind, PUBLISHED_AFTER};
@@ -275,6 +275,19 @@ impl Process {
             Received::Now(completion) => Ok(completion),
             Received::Later(id) => self.wait(id),
         }
+    }
+
+    /// Receives the short message that is the next to arrive, if it is wanted, into `room`, which is made for it. `None`
+    /// if it is not like that, or there is no room: then the message is still to be received.
+    #[inline]
+    pub(crate) fn receive_next(
+        &self,
+        mut engine: RefMut<'_, JobEngine>,
+        pattern: Pattern,
+        room: &mut dyn Room,
+    ) -> Result<Option<Completion>, Failure> {
+        let looks = self.looks(&engine);
+        engine.receive_next(pattern, room, looks)?.transpose()
     }
 
     /// How often a receive that waits looks for its message at once: as often as a waiting rank should, unless other threads may want

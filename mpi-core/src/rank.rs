@@ -4,6 +4,16 @@
 pub const TAG_MAX: i32 = i32::MAX;
 
 /// Where a message goes.
+#[doc = example!(2
+    "use rwmpi::{Destination, PROC_NULL};"
+    "// The last one has nobody to its right."
+    "let right = if rank + 1 < size { Destination::Rank(rank + 1) } else { PROC_NULL };"
+    "world.buffered_send(&[rank], right, 0)?;"
+    "if rank > 0 {"
+    "    world.recv(&mut [0_usize], rank - 1, 0)?;"
+    "}"
+    "assert_eq!((Destination::Rank(1).rank(), PROC_NULL.rank()), (Some(1), None));"
+)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Destination {
     /// The process of that rank in the communicator.
@@ -13,6 +23,13 @@ pub enum Destination {
 }
 
 /// Where a message may come from.
+#[doc = example!(1
+    "use rwmpi::{ANY_SOURCE, Source};"
+    "world.buffered_send(&[7], 0, 0)?;"
+    "let status = world.recv(&mut [0], ANY_SOURCE, 0)?;"
+    "assert_eq!(Source::Rank(0).rank(), status.source());"
+    "assert_eq!((ANY_SOURCE.rank(), Source::from(0)), (None, Source::Rank(0)));"
+)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
     /// The process of that rank in the communicator.
@@ -24,6 +41,12 @@ pub enum Source {
 }
 
 /// Which tag a receive accepts.
+#[doc = example!(1
+    "use rwmpi::{ANY_TAG, TAG_MAX, TagSelector};"
+    "world.buffered_send(&[7], 0, TAG_MAX)?;"
+    "assert_eq!(world.recv(&mut [0], 0, ANY_TAG)?.tag(), Some(TAG_MAX));"
+    "assert_eq!(TagSelector::from(3), TagSelector::Tag(3));"
+)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TagSelector {
     /// That tag only.

@@ -88,6 +88,11 @@ impl<'scope, T> Request<'scope, T> {
     }
 
     /// Waits until it has completed (MPI_Wait).
+    #[doc = example!(1
+        "let received = world.irecv_value::<String>(0, 0)?;"
+        "world.send_value(&\"hello\".to_string(), 0, 0)?;"
+        "assert_eq!(received.wait()?.0, \"hello\");"
+    )]
     pub fn wait(self) -> Result<T> {
         match self.state {
             State::Done(result) => result,
@@ -110,6 +115,15 @@ impl<'scope, T> Request<'scope, T> {
     ///
     /// # Errors
     /// If the transport has failed. An error of the operation itself comes out of [`Request::wait`].
+    #[doc = example!(1
+        "let mut received = world.irecv_value::<u64>(0, 0)?;"
+        "assert!(!received.test()?);"
+        "world.send_value(&7_u64, 0, 0)?;"
+        "while !received.test()? {"
+        "    // Something useful."
+        "}"
+        "assert_eq!(received.wait()?.0, 7);"
+    )]
     pub fn test(&mut self) -> Result<bool> {
         if self.is_done() {
             return Ok(true);
@@ -123,6 +137,15 @@ impl<'scope, T> Request<'scope, T> {
     /// Asks for the operation to be cancelled (MPI_Cancel). It still has to be waited for; [`Status::cancelled`] then tells
     /// whether it was, and what would have given a value gives an error. A receive that no message has met yet is always
     /// cancelled. A collective can't be.
+    #[doc = example!(1
+        "let mut buffer = [0; 4];"
+        "let status = rwmpi::scope(|s| {"
+        "    let mut incoming = world.irecv(s, &mut buffer, 0, 0)?;"
+        "    incoming.cancel()?;"
+        "    incoming.wait()"
+        "})?;"
+        "assert!(status.cancelled());"
+    )]
     pub fn cancel(&mut self) -> Result<()> {
         match &mut self.state {
             State::Done(_) | State::Given => Ok(()),

@@ -20,6 +20,16 @@ use crate::{Request, Result, Status};
 const USUAL_REQUESTS: usize = 8;
 
 /// Lends buffers to requests: whatever was started in it has completed when [`scope`] returns.
+#[doc = example!(2
+    "let other = 1 - rank;"
+    "let (own, mut heard) = ([rank; 8], [0; 8]);"
+    "rwmpi::scope(|s| {"
+    "    // Both buffers are lent until the scope ends; requests that are not waited for end with it."
+    "    world.isend(s, &own, other, 0)?;"
+    "    world.irecv(s, &mut heard, other, 0)?.wait()"
+    "})?;"
+    "assert_eq!(heard, [other; 8]);"
+)]
 pub struct Scope<'scope, 'env: 'scope> {
     pending: RefCell<Slab<Pending>>,
     lifetimes: PhantomData<(&'scope mut &'scope (), &'env mut &'env ())>,

@@ -11,6 +11,12 @@ use crate::Pod;
 
 /// Elements in the shared heap, where peers on the node write directly; a slice in every other respect. Made by
 /// [`crate::Universe::alloc`].
+#[doc = example!(1
+    "let mut field: rwmpi::Buffer<f64> = universe.alloc(1000);"
+    "field[1..].fill(0.5);"
+    "assert_eq!((field.len(), field[0], field[999]), (1000, 0.0, 0.5));"
+    "println!(\"neighbours on this node write straight into it: {}\", field.is_shared());"
+)]
 pub struct Buffer<T> {
     place: Place<T>,
 }

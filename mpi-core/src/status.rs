@@ -5,6 +5,13 @@ use crate::communicator::Communicator;
 use crate::engine::Completion;
 
 /// Envelope and length of a received message (MPI-5.0 section 3.2.5).
+#[doc = example!(1
+    "world.buffered_send(&[0.5, 1.5], 0, 7)?;"
+    "let status = world.recv(&mut [0.0; 8], rwmpi::ANY_SOURCE, rwmpi::ANY_TAG)?;"
+    "assert_eq!((status.source(), status.tag(), status.bytes()), (Some(0), Some(7), 16));"
+    "assert_eq!((status.count::<f64>(), status.count::<[u8; 3]>()), (Some(2), None));"
+    "assert!(!status.cancelled());"
+)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Status {
     source: Option<usize>,

@@ -74,6 +74,11 @@ pub fn run<R: Send, E: From<Error> + Display + Send>(
 ///
 /// # Panics
 /// If a rank panics: with the first one's message, which names it.
+#[doc = example!(1
+    "use rwmpi::{Protocol, run_threads};"
+    "let sums = run_threads(4, Protocol::Auto, |universe| universe.world().allreduce_value(universe.world().rank(), op::sum))?;"
+    "assert!(sums.into_iter().all(|sum| sum.is_ok_and(|sum| sum == 6)));"
+)]
 pub fn run_threads<R: Send>(
     ranks: usize,
     protocol: Protocol,

@@ -18,6 +18,12 @@ use crate::process::Process;
 use crate::{Buffer, Pod, Result};
 
 /// How messages travel (MPI/MBCF thesis, chapter 3 and section 4.1).
+#[doc = example!(1
+    "use rwmpi::Protocol;"
+    "let ranks = rwmpi::run_threads(2, Protocol::Nsr, |universe| universe.protocol())?;"
+    "assert_eq!(ranks, [Protocol::Nsr; 2]);"
+    "assert_eq!((Protocol::Nsr.name(), Protocol::VARIABLE), (\"nsr\", \"RWMPI_PROTOCOL\"));"
+)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Protocol {
     /// Receivers send requests, senders answer them by remote write, as the thesis has it.
@@ -60,6 +66,12 @@ impl FromStr for Protocol {
 }
 
 /// What this rank has sent so far, and by which way.
+#[doc = example!(2
+    "world.sendrecv(&[1.5], 1 - rank, 0, &mut [0.0], 1 - rank, 0)?;"
+    "let rwmpi::TrafficCounters { messages, bytes, .. } = universe.traffic();"
+    "assert!(messages >= 1 && bytes >= 8);"
+    "assert_eq!(universe.traffic_by_peer()[rank], (0, 0));"
+)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TrafficCounters {
     /// Messages sent, collectives' messages included.
@@ -95,6 +107,10 @@ pub struct TrafficCounters {
 ///
 /// The typed API enforces it by types: a rank's values stay with its thread. Several threads communicate as several ranks, each a thread
 /// (`mpiexec --threads`, [`crate::run`]); the levels for that are those that the McMPI thesis proposes (section 2.2.3).
+#[doc = example!(1
+    "// Here ranks are threads among others of the program."
+    "assert_eq!(universe.thread_level(), rwmpi::ThreadLevel::Filtered);"
+)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ThreadLevel {
     /// The process is one rank, and only the thread that joined the job communicates (MPI_THREAD_FUNNELED).
@@ -107,6 +123,13 @@ pub enum ThreadLevel {
 
 /// This process's membership of the job. Dropping it leaves the job; [`Universe::finalize`] also waits for the others, as
 /// MPI_Finalize does.
+#[doc = example!(2
+    "// A program's own comes from `rwmpi::init` or `rwmpi::run`."
+    "let (world, alone) = (universe.world(), universe.this_rank());"
+    "assert_eq!((world.size(), alone.size()), (2, 1));"
+    "let mut shared = universe.alloc::<f64>(100);"
+    "world.bcast(&mut shared, 0)?;"
+)]
 pub struct Universe {
     world: Communicator,
     this_rank: Communicator,
@@ -141,6 +164,9 @@ impl Universe {
     }
 
     /// Whether a launcher watches over the job, and says why it ended.
+    #[doc = example!(1
+        "assert!(!universe.has_launcher());"
+    )]
     pub fn has_launcher(&self) -> bool {
         self.starter.borrow().watches
     }
@@ -150,6 +176,7 @@ impl Universe {
     ///
     /// # Errors
     /// If the system has no descriptor left to wake threads by.
+    #[doc(hidden)]
     pub fn share(&self, turn: &'static Turn) -> Result<()> {
         let refused = |error| Error::new(ErrorClass::Other, format!("can't have several threads communicate: {error}"));
         self.world.process().share(turn).map_err(refused)
@@ -211,6 +238,11 @@ impl Universe {
 
     /// `bytes` bytes of such memory, with arbitrary contents, to be given back by [`Universe::free`]; `None` if the shared heap is
     /// exhausted.
+    #[doc = example!(1
+        "let block = universe.allocate(1 << 20).expect(\"there is room\");"
+        "assert!(universe.free(block));"
+        "assert!(!universe.free(Box::leak(Box::new(0_u8)).into()));"
+    )]
     pub fn allocate(&self, bytes: usize) -> Option<NonNull<u8>> {
         let block = Layout::from_size_align(bytes, 64).ok()?;
         self.world.process().engine().heap().allocate(block)
@@ -278,6 +310,19 @@ impl Drop for Universe {
 }
 
 /// Joins the job that the launcher started this process in (MPI_Init); started by hand, the process is a job of one rank.
+///
+/// ```no_run
+/// # extern crate rwmpi_core as rwmpi;
+/// fn main() -> rwmpi::Result<()> {
+///     let (universe, start) = (rwmpi::init()?, rwmpi::wtime());
+///     let world = universe.world();
+///     if world.size() < 2 {
+///         universe.abort(2, "this takes two ranks at least");
+///     }
+///     println!("rank {} has taken {:.3} s", world.rank(), rwmpi::wtime() - start);
+///     universe.finalize()
+/// }
+/// ```
 ///
 /// # Errors
 /// If the job can't be joined: the text says why.

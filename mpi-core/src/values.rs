@@ -1,7 +1,7 @@
 //! Sending and receiving values, whatever they are ([`Message`]); buffers are for `point_to_point`.
 //!
-//! The receiver of a value of unknown length takes its message first ([`Communicator::matched_probe`]), so that no other receive can
-//! get it in between, and then makes room.
+//! The receiver of a value of unknown length makes room when the length is known: of a short message while it is taken off the queue, of
+//! any other between taking it ([`Communicator::matched_probe`]), so that no other receive can get it, and receiving it.
 
 use crate::activity::Call;
 use crate::engine::{Completion, Failure, SendMode};
@@ -11,7 +11,7 @@ use crate::staged::said;
 use crate::{Communicator, Destination, Message, Result, Source, Status, TagSelector};
 
 /// Whether a message can be a value of type `T`.
-pub(crate) fn value<T: Message>(completion: &Completion) -> std::result::Result<(), Failure> {
+pub(crate) fn said_of_value<T: Message>(completion: &Completion) -> std::result::Result<(), Failure> {
     said(completion, T::mark(), std::any::type_name::<T>)
 }
 
@@ -85,12 +85,16 @@ impl Communicator {
             return Err(self.no_value::<T>());
         }
         match T::FIXED_SIZE {
+            Some(_) if T::FORM.is_itself() => self.receive_itself(source, tag),
             Some(size) => self.receive_value(self.place(size as u64)?, source, tag),
             None => self.recv_value_of_any_length(source, tag),
         }
     }
 
     fn recv_value_of_any_length<T: Message>(&self, source: Source, tag: TagSelector) -> Result<(T, Status)> {
+        if let Some(received) = self.receive_next_value(source, tag)? {
+            return Ok(received);
+        }
         let message = self.matched_probe(source, tag)?.ok_or_else(|| self.no_value::<T>())?;
         let place = self.place(message.status().bytes())?;
         self.receive_matched_value(place, message)

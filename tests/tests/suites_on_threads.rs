@@ -27,3 +27,16 @@ fn nsr() {
 fn auto() {
     run(Protocol::Auto);
 }
+
+/// More ranks than share short data without messages.
+#[test]
+fn lengths_that_differ_among_many_ranks() {
+    let wanted = ["lengths_that_differ_are_an_error", "lengths_that_take_different_ways_hang_nobody"];
+    for (name, check) in suites::all().filter(|(name, _)| wanted.contains(name)) {
+        for protocol in [Protocol::Auto, Protocol::Nsr] {
+            for (rank, result) in run_threads(18, protocol, check).unwrap().into_iter().enumerate() {
+                result.unwrap_or_else(|error| panic!("{name}, {protocol:?}, rank {rank}: {error}"));
+            }
+        }
+    }
+}

@@ -39,6 +39,7 @@ pub fn run_all(workspace: &Workspace) -> Result<()> {
         let table = run_and_keep(&mut command)?;
         fs::write(folder.join(format!("{name}.txt")), table)?;
     }
+    crate::beside_c::run_beside(workspace, &folder)?;
     println!("figures in {}", folder.display());
     Ok(())
 }

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod bench;
+mod beside_c;
 mod compare;
 mod coverage;
 mod foreign;

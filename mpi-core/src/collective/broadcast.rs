@@ -4,10 +4,9 @@
 use rwmpi_transport::{ReadSpan, WriteSpan};
 
 use super::agreement::{Announcement, LEN, is_announced};
-use super::allgather::exchange_parts;
+use super::allgather::ring;
 use super::at_once;
 use super::gather::scatter;
-use super::scratch::Scratch;
 use super::team::Team;
 use crate::Mark;
 use crate::engine::Failure;
@@ -27,7 +26,7 @@ pub(crate) async fn broadcast(team: Team<'_>, data: WriteSpan<'_>, root: usize) 
 
 async fn by_messages(team: Team<'_>, data: WriteSpan<'_>, root: usize) -> Result<(), Failure> {
     match team.agrees(data.len())? {
-        Some(true) => by_length(team, data, root).await,
+        Some(true) => by_length(team, data, data.len(), root).await,
         Some(false) => Ok(()),
         None if team.size() < 3 => tree(team, data, root).await,
         None if is_announced(data.len(), border(team)) => announced(team, data, root).await,
@@ -74,33 +73,29 @@ async fn unannounced(team: Team<'_>, data: WriteSpan<'_>, root: usize) -> Result
     pass_on(team, data.as_read(), root).await
 }
 
-/// Takes part in what the root has announced, also where other data were expected.
+/// Takes part in what the root has announced, also where other data were expected: then with no memory for it, since the length is
+/// another rank's word. Whoever is to have something from this rank is sent nothing.
 async fn as_announced(team: Team<'_>, data: WriteSpan<'_>, root: usize, said: &Announcement) -> Result<(), Failure> {
-    let len = said.bytes() as usize;
+    let len = usize::try_from(said.bytes()).unwrap_or(usize::MAX);
     if len == data.len() {
-        return by_length(team, data, root).await;
+        return by_length(team, data, len, root).await;
     }
     said.note(team, data.len());
-    let mut room = Scratch::new(team, len);
-    by_length(team, room.span(), root).await
+    by_length(team, WriteSpan::EMPTY, len, root).await
 }
 
-/// Once all go by the same length.
-async fn by_length(team: Team<'_>, data: WriteSpan<'_>, root: usize) -> Result<(), Failure> {
-    if team.size() >= 3 && data.len() >= READ_FROM && team.may_publish() && read(team, data, root).await? {
+/// Once all go by the same length. `data` are as long, or nothing.
+async fn by_length(team: Team<'_>, data: WriteSpan<'_>, len: usize, root: usize) -> Result<(), Failure> {
+    if team.size() >= 3 && len >= READ_FROM && team.may_publish() && read(team, data, root).await? {
         return Ok(());
     }
-    if team.size() >= 3 && data.len() >= SCATTER_FROM {
-        parts(team, data, root).await
-    } else {
-        tree(team, data, root).await
-    }
+    if team.size() >= 3 && len >= SCATTER_FROM { parts(team, data, root).await } else { tree(team, data, root).await }
 }
 
 /// False, on all ranks, if the root's memory can't be read.
 async fn read(team: Team<'_>, data: WriteSpan<'_>, root: usize) -> Result<bool, Failure> {
     let Some(mut published) = team.publish_from(root, data.as_read()).await? else { return Ok(false) };
-    if team.rank != root {
+    if team.rank != root && !data.is_empty() {
         published.read(root, 0, 0, data)?;
     }
     published.meet().await?;
@@ -150,5 +145,38 @@ async fn parts(team: Team<'_>, data: WriteSpan<'_>, root: usize) -> Result<(), F
     };
     let own = (team.rank != root).then(|| place(team.rank));
     scatter(team, |rank| place(rank).as_read(), own, root).await?;
-    exchange_parts(team, data.len(), place).await
+    // Where the root's memory can't be read, nothing is gained by asking for that of the others.
+    ring(team, place).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::collective::team::Trouble;
+    use crate::{Protocol, run_threads};
+
+    /// A root that says more than there is memory for, or than a length can be.
+    #[test]
+    fn what_another_rank_announces_takes_no_memory() {
+        for len in [1 << 60, usize::MAX] {
+            let outcomes = run_threads(4, Protocol::Nsr, |universe: &crate::Universe| {
+                let world = universe.world();
+                let trouble = Trouble::default();
+                let team = Team { poisons: true, trouble: Some(&trouble), ..world.team(world.next_collective(), true) };
+                let mut data = [0; 8];
+                world.process().block_on(async {
+                    if team.rank == 0 {
+                        pass_on(team, Announcement::new(team, len).read(), 0).await?;
+                        return parts(team, WriteSpan::EMPTY, 0).await;
+                    }
+                    broadcast(team, WriteSpan::from(&mut data[..]), 0).await
+                })?;
+                Ok::<_, Failure>(trouble.get())
+            });
+            for outcome in &outcomes.unwrap()[1..] {
+                let bytes = len as u64;
+                assert_eq!(*outcome, Ok(Some(Failure::WrongLength { source: 0, bytes, expected: 8 })));
+            }
+        }
+    }
 }

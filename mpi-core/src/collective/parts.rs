@@ -8,6 +8,13 @@ use crate::activity::Call;
 use crate::error::{Error, ErrorClass};
 
 /// The part of each rank in a buffer: counts and starts, in elements.
+#[doc = example!(2
+    "// Rank 0 gives one element, rank 1 two."
+    "let mut all = [0; 3];"
+    "let parts = rwmpi::Parts { counts: &[1, 2], starts: &[0, 1] };"
+    "world.allgatherv(&[rank; 2][..rank + 1], &mut all, parts)?;"
+    "assert_eq!(all, [0, 1, 1]);"
+)]
 #[derive(Clone, Copy, Debug)]
 pub struct Parts<'a> {
     /// How many elements each rank has.

@@ -14,6 +14,7 @@ use rwmpi_protocol::Pattern;
 use rwmpi_transport::{ReadSpan, WriteSpan};
 use smallvec::SmallVec;
 
+use super::agreement;
 use super::shelves::OnceShelves;
 use crate::engine::{Completion, Failure, OperationId, Outcome, Received, SendMode};
 use crate::message::{CodecError, Place};
@@ -105,7 +106,10 @@ impl<'a> Team<'a> {
             Ok(Completion { source, bytes, .. }) | Err(Failure::Truncated { source, bytes, .. })
                 if self.trouble.is_some() =>
             {
-                self.note(Failure::WrongLength { source, bytes, expected });
+                // Nobody's data may be that long: it says that longer ones were to come.
+                let is_announcement = bytes == agreement::LEN as u64;
+                let length = Failure::WrongLength { source, bytes, expected };
+                self.note(if is_announcement { Failure::OtherLength { source, expected } } else { length });
                 Ok(())
             }
             other => other.map(drop),

@@ -12,6 +12,10 @@ use crate::group::Group;
 use crate::{Info, Request, Result, Scope, Topology, untyped};
 
 /// By what [`Communicator::split_type`] groups ranks (MPI-5.0 section 7.4.2).
+#[doc = example!(2
+    "let node = world.split_type(Some(rwmpi::SplitType::Shared), 0, &rwmpi::Info::new())?.expect(\"everybody is on a node\");"
+    "assert_eq!(node.size(), size);"
+)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SplitType {
     /// Who can share memory: the ranks of one node (MPI_COMM_TYPE_SHARED).
@@ -40,6 +44,12 @@ impl Communicator {
     ///
     /// # Errors
     /// As [`Communicator::dup`].
+    #[doc = example!(2
+        "let mut hints = rwmpi::Info::new();"
+        "hints.set(\"mpi_assert_no_any_tag\", \"true\")?;"
+        "let copy = world.dup_with_info(&hints)?;"
+        "assert_eq!(copy.info().get(\"mpi_assert_no_any_tag\")?, Some(\"true\"));"
+    )]
     pub fn dup_with_info(&self, info: &Info) -> Result<Communicator> {
         self.begin_creation();
         let context = self.agree(&self.creators(), &mut [])?;
@@ -53,6 +63,11 @@ impl Communicator {
     ///
     /// # Errors
     /// As [`Communicator::dup`]. The other ranks' requests complete all the same.
+    #[doc = example!(2
+        "let mut copy = None;"
+        "rwmpi::scope(|s| world.idup(s, &mut copy, &rwmpi::Info::new())?.wait())?;"
+        "copy.expect(\"it has been made\").barrier()?;"
+    )]
     pub fn idup<'scope>(
         &self,
         scope: &'scope Scope<'scope, '_>,
@@ -73,6 +88,7 @@ impl Communicator {
     ///
     /// # Errors
     /// As [`Communicator::idup`].
+    #[doc(hidden)]
     pub fn start_duplicate(&self, info: &Info) -> Result<(Communicator, untyped::Request)> {
         let call = Call::CreateCommunicator;
         let (twin, agreement, copied) = self.start_dup(info);
@@ -135,6 +151,11 @@ impl Communicator {
 
     /// As [`Communicator::split`], by what the ranks have in common (MPI_Comm_split_type); `None` where the caller gives no type,
     /// or shares nothing of the kind. Collective.
+    #[doc = example!(2
+        "// Ranks that share memory; none for those that want none."
+        "let by = (rank == 0).then_some(rwmpi::SplitType::Shared);"
+        "assert_eq!(world.split_type(by, 0, &rwmpi::Info::new())?.is_some(), rank == 0);"
+    )]
     pub fn split_type(&self, by: Option<SplitType>, key: i32, info: &Info) -> Result<Option<Communicator>> {
         let (me, _) = self.process().me_and_peers();
         let is_near = |peer: &u32| *peer == me || self.process().engine().shares_memory_with(*peer);
@@ -183,6 +204,14 @@ impl Communicator {
     ///
     /// # Errors
     /// If the group has members that do not belong to this communicator, this is an intercommunicator, or the tag is negative.
+    #[doc = example!(3
+        "// Only its members call."
+        "if rank != 1 {"
+        "    let group = world.group().incl(&[2, 0])?;"
+        "    let pair = world.create_group(&group, 7)?.expect(\"it is a member\");"
+        "    assert_eq!((pair.size(), pair.rank()), (2, usize::from(rank == 0)));"
+        "}"
+    )]
     pub fn create_group(&self, group: &Group, tag: i32) -> Result<Option<Communicator>> {
         let call = Call::CreateCommunicator;
         self.begin_creation();

@@ -16,6 +16,12 @@ const HINTS: [&str; 5] = [
 
 impl Communicator {
     /// Takes the hints that it knows from `info` (MPI_Comm_set_info).
+    #[doc = example!(2
+        "let (copy, mut hints) = (world.dup()?, rwmpi::Info::new());"
+        "hints.set(\"mpi_assert_no_any_source\", \"true\")?;"
+        "copy.set_info(&hints);"
+        "assert_eq!(copy.info().get(\"mpi_assert_no_any_source\")?, Some(\"true\"));"
+    )]
     pub fn set_info(&self, info: &Info) {
         let mut hints = self.shared.hints.borrow_mut();
         for (key, value) in info.iter() {

@@ -22,6 +22,17 @@ impl Communicator {
     /// # Errors
     /// If a rank or tag is out of range, the leader gives no bridge, the groups have common members, or this is an
     /// intercommunicator.
+    #[doc = example!(4
+        "// The first half and the second half, joined by their first ranks."
+        "let half = world.split(Some(rank as u32 / 2), 0)?.expect(\"everybody is in a half\");"
+        "let both = half.create_intercommunicator(0, Some((world, if rank < 2 { 2 } else { 0 })), 7)?;"
+        "both.buffered_send(&[rank], half.rank(), 0)?;"
+        "let mut heard = [0];"
+        "both.recv(&mut heard, half.rank(), 0)?;"
+        "assert_eq!(heard, [(rank + 2) % 4]);"
+        "// The upper half comes last."
+        "assert_eq!(both.merge(rank >= 2)?.rank(), rank);"
+    )]
     pub fn create_intercommunicator(
         &self,
         local_leader: usize,
@@ -88,6 +99,13 @@ impl Communicator {
     ///
     /// # Errors
     /// If the caller is not in `local`, the groups have common members, or one is empty.
+    #[doc = example!(3
+        "let first = world.group().incl(&[0])?;"
+        "let others = world.group().excl(&[0])?;"
+        "let (own, remote) = if rank == 0 { (&first, &others) } else { (&others, &first) };"
+        "let both = world.create_intercommunicator_from_groups(own, remote, \"one and the others\")?;"
+        "assert!(both.is_inter());"
+    )]
     pub fn create_intercommunicator_from_groups(
         &self,
         local: &Group,
@@ -111,6 +129,12 @@ impl Communicator {
     ///
     /// # Errors
     /// If the caller is not in `group`.
+    #[doc = example!(3
+        "if rank > 0 {"
+        "    let upper = world.create_from_group(&world.group().excl(&[0])?, \"the upper ones\")?;"
+        "    assert_eq!((upper.rank(), upper.size()), (rank - 1, 2));"
+        "}"
+    )]
     pub fn create_from_group(&self, group: &Group, text: &str) -> Result<Communicator> {
         self.begin_creation();
         if group.rank().is_none() {

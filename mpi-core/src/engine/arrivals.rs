@@ -69,6 +69,7 @@ impl<F: Fabric> Engine<F> {
         match self.match_arrival(envelope) {
             Some(id) => {
                 let Operation::Receive(receive) = &mut self.operations[id as usize] else { return Ok(()) };
+                receive.buffer.expect(arrival.len as u64);
                 let capacity = receive.buffer.len();
                 let read = |into: WriteSpan<'_>| self.fabric.read(source as usize, Queue::Messages, arrival, 0, into);
                 receive.buffer.put(0, arrival.len.min(capacity), read);
@@ -94,6 +95,9 @@ impl<F: Fabric> Engine<F> {
             Some(id) => {
                 if let Some(answer) = answer {
                     self.answer(source, answer)?;
+                }
+                if let Operation::Receive(receive) = &mut self.operations[id as usize] {
+                    receive.buffer.expect(total);
                 }
                 Target::Receive(id)
             }

@@ -63,6 +63,8 @@ pub(crate) enum Failure {
     UnexpectedLimit { source: u32, bytes: u64, limit: u64 },
     /// What arrived has another length than all ranks of a collective must agree on.
     WrongLength { source: u32, bytes: u64, expected: u64 },
+    /// The same, where nobody knows what length.
+    OtherLength { source: u32, expected: u64 },
     /// Sender and receiver name different types.
     OtherType { source: u32, sent: Mark, of: &'static str },
     /// What arrived is no whole number of elements.

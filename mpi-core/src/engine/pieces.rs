@@ -3,6 +3,8 @@
 //! Nowhere is a whole message packed: the sender packs what the next cell or remote write takes, the receiver unpacks what it has
 //! just read. So both work at the same time, on bytes that are still in their caches. Such data have no address that a peer could
 //! be told: they are neither announced nor advertised.
+//!
+//! Nor has memory that is only made for a message when its length is known.
 
 use std::fmt::Debug;
 
@@ -18,6 +20,15 @@ pub(crate) trait Scattered: Debug {
 
     /// Puts `bytes` where those from `at` on belong. There must be so many.
     fn unpack(&self, at: usize, bytes: &[u8]);
+}
+
+/// Memory for a message, made when it is known how long that is.
+pub(crate) trait Room: Debug {
+    /// How long it may be, at most.
+    fn limit(&self) -> usize;
+
+    /// Room for so many bytes, which stays valid, and where it is, as long as `self` does; `None` if there is no memory.
+    fn make(&mut self, len: usize) -> Option<WriteSpan<'static>>;
 }
 
 /// So many bytes at a time where the transport sets no limit.
@@ -97,9 +108,24 @@ impl Default for Source {
 pub(crate) enum Sink {
     Span(WriteSpan<'static>),
     Pieces(Box<Pieces>),
+    /// A room, and what it has been made to.
+    Room(Box<dyn Room>, Option<WriteSpan<'static>>),
 }
 
 impl Sink {
+    pub(crate) fn in_room(room: Box<dyn Room>) -> Self {
+        Sink::Room(room, None)
+    }
+
+    /// A message of so many bytes comes: makes room, if that is to be done. If there is none, nothing of the message is kept.
+    #[inline]
+    pub(crate) fn expect(&mut self, len: u64) {
+        if let Sink::Room(room, made) = self {
+            let len = usize::try_from(len).unwrap_or(usize::MAX).min(room.limit());
+            *made = Some(room.make(len).unwrap_or(WriteSpan::EMPTY));
+        }
+    }
+
     pub(crate) fn scattered(bytes: Box<dyn Scattered>) -> Self {
         Sink::Pieces(Pieces::new(bytes))
     }
@@ -109,15 +135,17 @@ impl Sink {
         match self {
             Sink::Span(span) => span.len(),
             Sink::Pieces(pieces) => pieces.bytes.len(),
+            Sink::Room(room, made) => made.map_or(room.limit(), WriteSpan::len),
         }
     }
 
-    /// The memory, if it is one piece.
+    /// The memory, if it is one piece and there already.
     #[inline]
     pub(crate) fn span(&self) -> Option<WriteSpan<'static>> {
         match self {
             Sink::Span(span) => Some(*span),
             Sink::Pieces(_) => None,
+            Sink::Room(_, made) => *made,
         }
     }
 
@@ -137,6 +165,7 @@ impl Sink {
                 pieces.bytes.unpack(offset, &pieces.piece);
                 result
             }
+            Sink::Room(_, made) => read(made.unwrap_or(WriteSpan::EMPTY).part(offset, len)),
         }
     }
 }

@@ -4,7 +4,7 @@ use rwmpi_protocol::{Envelope, Fifo, Pattern, Posting, RequestForSend, Rule};
 use rwmpi_transport::{Enqueue, Fabric, Queue, ReadSpan, RemoteAddress, WriteSpan};
 
 use super::operation::{ReceiveOperation, Received, SendOperation, Stage};
-use super::pieces::Sink;
+use super::pieces::{Room, Sink};
 use super::slots::{claimed, open};
 use super::transfer::{SHARE_MIN, Transfer, claim_word};
 use super::{
@@ -31,11 +31,26 @@ impl<F: Fabric> Engine<F> {
             && let Some(source) = pattern.source
             && source != self.me()
             && self.rule != Rule::Sr
-            && let Some(outcome) = self.receive_directly(source, &pattern, buffer, looks)?
+            && let Some(outcome) = self.receive_directly(source, &pattern, move |_| Some(buffer), looks)?
         {
             return outcome.map(Received::Now);
         }
         self.start_receive(pattern, buffer).map(Received::Later)
+    }
+
+    /// Receives the message that is the next to arrive, if it is short and wanted, into `room`, after looking up to `looks` times.
+    pub(crate) fn receive_next(
+        &mut self,
+        pattern: Pattern,
+        room: &mut dyn Room,
+        looks: u32,
+    ) -> Result<Option<Outcome>, Failure> {
+        match pattern.source {
+            Some(source) if source != self.me() && self.rule != Rule::Sr => {
+                self.receive_directly(source, &pattern, |len| room.make(len), looks)
+            }
+            _ => Ok(None),
+        }
     }
 
     #[inline]
@@ -43,7 +58,7 @@ impl<F: Fabric> Engine<F> {
         &mut self,
         source: u32,
         pattern: &Pattern,
-        buffer: WriteSpan<'static>,
+        room: impl FnOnce(usize) -> Option<WriteSpan<'static>>,
         looks: u32,
     ) -> Result<Option<Outcome>, Failure> {
         self.check_alive()?;
@@ -63,6 +78,7 @@ impl<F: Fabric> Engine<F> {
             if wire::kind(&arrival.header) != wire::EAGER || !pattern.matches(&Envelope { context, source, tag }) {
                 break;
             }
+            let Some(buffer) = room(arrival.len) else { break };
             let taken = arrival.len.min(buffer.len());
             self.fabric.read(source as usize, Queue::Messages, &arrival, 0, buffer.part(0, taken));
             self.fabric.pop(source as usize, Queue::Messages);
@@ -249,6 +265,7 @@ impl<F: Fabric> Engine<F> {
     /// Copies a whole message that lies in this rank's memory into a receive, which completes.
     pub(super) fn fill(&mut self, id: OperationId, data: ReadSpan<'_>, source: u32, tag: u32) {
         let Operation::Receive(receive) = &mut self.operations[id as usize] else { return };
+        receive.buffer.expect(data.len() as u64);
         let taken = data.len().min(receive.buffer.len());
         receive.buffer.put(0, taken, |into| data.part(0, taken).copy_to(into));
         let outcome = ReceiveOperation::outcome(receive.buffer.len(), source, tag, data.len() as u64);
@@ -266,7 +283,7 @@ impl<F: Fabric> Engine<F> {
                     self.answer(source, answer)?;
                 }
                 if (data.len() as u64) < len {
-                    self.take_over_stream(id, key, source, &data);
+                    self.take_over_stream(id, key, source, &data, len);
                 } else {
                     self.fill(id, data[..].into(), source, tag);
                 }
@@ -285,9 +302,10 @@ impl<F: Fabric> Engine<F> {
     }
 
     /// The rest of a message that is arriving goes straight into the receive.
-    fn take_over_stream(&mut self, id: OperationId, key: usize, source: u32, arrived: &[u8]) {
+    fn take_over_stream(&mut self, id: OperationId, key: usize, source: u32, arrived: &[u8], total: u64) {
         let Operation::Receive(receive) = &mut self.operations[id as usize] else { return };
         receive.matched = true;
+        receive.buffer.expect(total);
         let taken = arrived.len().min(receive.buffer.len());
         receive.buffer.put(0, taken, |into| ReadSpan::from(&arrived[..taken]).copy_to(into));
         if let Some(Stream { target, .. }) = &mut self.peers[source as usize].stream {
@@ -306,6 +324,7 @@ impl<F: Fabric> Engine<F> {
         answer: u32,
     ) -> Result<(), Failure> {
         let Operation::Receive(receive) = &mut self.operations[id as usize] else { return Ok(()) };
+        receive.buffer.expect(address.len);
         let capacity = receive.buffer.len();
         receive.matched = true;
         if let Some(buffer) = receive.buffer.span()

@@ -31,6 +31,38 @@ impl CodecError {
 }
 
 /// The bytes of a message that is being written.
+#[doc = example!(1
+    "use rwmpi::message::{CodecError, Message, Reader, Writer};"
+    "/// Few bits that are set, of many."
+    "#[derive(Clone, Debug, PartialEq)]"
+    "struct Places { name: String, set: Vec<u32> }"
+    "impl Message for Places {"
+    "    fn encode(&self, to: &mut Writer) -> Result<(), CodecError> {"
+    "        to.put_count(self.name.len());"
+    "        to.put(self.name.as_bytes());"
+    "        to.put_count(self.set.len());"
+    "        to.put_with(4 * self.set.len(), |bytes| {"
+    "            for (bytes, place) in bytes.chunks_exact_mut(4).zip(&self.set) {"
+    "                bytes.copy_from_slice(&place.to_le_bytes());"
+    "            }"
+    "        });"
+    "        assert!(!to.bytes().is_empty());"
+    "        Ok(())"
+    "    }"
+    "    fn decode(from: &mut Reader<'_>) -> Result<Self, CodecError> {"
+    "        let len = from.take_count()?;"
+    "        let name = String::from_utf8(from.take(len)?.to_vec()).map_err(|error| CodecError::new(error.to_string()))?;"
+    "        // A number of things of four bytes each is only believed if so many bytes are left."
+    "        let count = from.take_count_of(Some(4))?;"
+    "        assert!(from.len() >= 4 * count && from.is_empty() == (from.len() == 0));"
+    "        let set = from.nested(|from| (0..count).map(|_| u32::decode(from)).collect())?;"
+    "        Ok(Places { name, set })"
+    "    }"
+    "}"
+    "let places = Places { name: \"full\".into(), set: vec![3, 5, 8] };"
+    "world.send_value(&places, 0, 0)?;"
+    "assert_eq!(world.recv_value::<Places>(0, 0)?.0, places);"
+)]
 #[derive(Debug, Default)]
 pub struct Writer {
     bytes: SmallVec<[u8; SHORT]>,

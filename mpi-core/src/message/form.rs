@@ -5,14 +5,17 @@
 //! [`Message`] can claim more than is true, and the compiler removes all that is not the type's case.
 #![allow(unsafe_code)]
 
+use std::cell::RefCell;
+use std::fmt::{Debug, Formatter};
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
+use std::rc::Rc;
 
 use rwmpi_transport::{ReadSpan, WriteSpan};
 use smallvec::SmallVec;
 
 use super::{CodecError, Message, Writer, decoded, encoded};
-use crate::Datatype;
+use crate::{Datatype, engine};
 
 /// Which piece of a value's memory its message is.
 #[doc(hidden)]
@@ -83,6 +86,20 @@ impl<T> Form<T> {
     /// Whether the message is the value, which any bytes are.
     pub(crate) const fn is_itself(&self) -> bool {
         matches!(self.0, Kind::Itself(_))
+    }
+
+    /// The value that is itself its message, of which `len` bytes have arrived in this memory.
+    ///
+    /// # Safety
+    /// They have been written, and the form [`Form::is_itself`].
+    #[inline(always)]
+    pub(crate) unsafe fn itself(&self, value: MaybeUninit<T>, len: usize) -> Result<T, CodecError> {
+        debug_assert!(self.is_itself());
+        if len != size_of::<T>() {
+            return Err(CodecError::too_short(size_of::<T>(), len));
+        }
+        // SAFETY: all its bytes have been written, and any are a value.
+        Ok(unsafe { value.assume_init() })
     }
 
     /// Where the value's message lies, if it is a piece of its memory.
@@ -232,9 +249,8 @@ impl<T: Message> Place<T> {
     pub(crate) unsafe fn value(self, len: usize) -> Result<T, CodecError> {
         debug_assert!(len <= self.len);
         match (self.room, &T::FORM.0) {
-            // SAFETY: all its bytes have been written, and any are a value.
-            (Room::Itself(value), _) if len == self.len => Ok(unsafe { value.assume_init() }),
-            (Room::Itself(_), _) => Err(CodecError::too_short(self.len, len)),
+            // SAFETY: by the contract of this function.
+            (Room::Itself(value), _) => unsafe { T::FORM.itself(value, len) },
             (Room::Contents(value), Kind::Contents(contents)) => match len % contents.unit {
                 // SAFETY: by the contract of this function.
                 0 => unsafe { (contents.filled)(value, len / contents.unit) },
@@ -247,6 +263,47 @@ impl<T: Message> Place<T> {
             }
             (Room::Contents(_), _) => unreachable!("what has no contents has no room for them"),
         }
+    }
+}
+
+/// A place that is made when the message comes.
+pub(crate) struct Arriving<T>(Option<Place<T>>);
+
+impl<T> Arriving<T> {
+    pub(crate) const NOTHING: Self = Arriving(None);
+
+    /// What has been made; `None` if nothing has come, or there was no memory.
+    pub(crate) fn take(&mut self) -> Option<Place<T>> {
+        self.0.take()
+    }
+}
+
+impl<T: Message> engine::Room for Arriving<T> {
+    fn limit(&self) -> usize {
+        T::FIXED_SIZE.unwrap_or(usize::MAX)
+    }
+
+    fn make(&mut self, len: usize) -> Option<WriteSpan<'static>> {
+        let span = self.0.insert(Place::new(len)?).span();
+        // SAFETY: whoever receives there keeps `self` where it is until the operation has completed.
+        Some(unsafe { WriteSpan::new(span.start(), span.len()) })
+    }
+}
+
+/// One that its request looks at when the operation has completed, and that lives as long as either needs it.
+impl<T: Message> engine::Room for Rc<RefCell<Arriving<T>>> {
+    fn limit(&self) -> usize {
+        self.borrow().limit()
+    }
+
+    fn make(&mut self, len: usize) -> Option<WriteSpan<'static>> {
+        self.borrow_mut().make(len)
+    }
+}
+
+impl<T> Debug for Arriving<T> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Arriving").field(&self.0.as_ref().map(|place| place.len)).finish()
     }
 }
 

@@ -18,7 +18,7 @@ mod tests;
 pub use codec::{CodecError, Reader, Writer};
 #[doc(hidden)]
 pub use form::Form;
-pub(crate) use form::{Parcel, Place};
+pub(crate) use form::{Arriving, Parcel, Place};
 pub use serialized::Serialized;
 
 use crate::{Mark, Signature};

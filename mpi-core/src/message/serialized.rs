@@ -39,6 +39,25 @@ impl<T: Serialize> Serialized<T> {
     ///
     /// # Errors
     /// What its `Serialize` says.
+    #[doc = example!(1
+        "use rwmpi::Serialized;"
+        "use rwmpi::message::{CodecError, Message, Reader, Writer};"
+        "use std::time::Duration;"
+        "#[derive(Debug, PartialEq)]"
+        "struct Lap(u8, Duration);"
+        "impl Message for Lap {"
+        "    fn encode(&self, to: &mut Writer) -> Result<(), CodecError> {"
+        "        self.0.encode(to)?;"
+        "        Serialized::put(&self.1, to)"
+        "    }"
+        "    fn decode(from: &mut Reader<'_>) -> Result<Self, CodecError> {"
+        "        Ok(Lap(u8::decode(from)?, Serialized::take(from)?))"
+        "    }"
+        "}"
+        "let lap = Lap(3, Duration::from_millis(1500));"
+        "world.send_value(&lap, 0, 0)?;"
+        "assert_eq!(world.recv_value::<Lap>(0, 0)?.0, lap);"
+    )]
     pub fn put(value: &T, to: &mut Writer) -> Result<(), CodecError> {
         let refused = |error| CodecError::new(format!("{error}"));
         postcard::serialize_with_flavor(value, Appending(to)).map_err(refused)

@@ -5,6 +5,13 @@ use crate::error::{Error, ErrorClass};
 use crate::{Destination, Result, Source};
 
 /// A grid: rank by coordinates, the last coordinate running fastest.
+#[doc = example!(1
+    "let grid = rwmpi::Cartesian::new(&[3, 4], &[false, true])?;"
+    "assert_eq!((grid.dimensions(), grid.periodic(), grid.size()), (&[3, 4][..], &[false, true][..], 12));"
+    "assert_eq!((grid.coordinates(5)?, grid.rank_at(&[1, -3])?), (vec![1, 1], 5));"
+    "let (from, to) = grid.shift(2, 0, 1)?;"
+    "assert_eq!((from.rank(), to.rank()), (None, Some(6)));"
+)]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cartesian {
     dimensions: Vec<usize>,
@@ -166,6 +173,11 @@ impl Cartesian {
 ///
 /// # Errors
 /// If the extents that are given do not divide `ranks`.
+#[doc = example!(1
+    "let mut dimensions = [0, 0, 2];"
+    "rwmpi::balanced_dimensions(24, &mut dimensions)?;"
+    "assert_eq!(dimensions, [4, 3, 2]);"
+)]
 pub fn balanced_dimensions(ranks: usize, dimensions: &mut [usize]) -> Result<()> {
     let given = dimensions
         .iter()

@@ -23,6 +23,10 @@ impl Communicator {
     ///
     /// # Errors
     /// If the graph has more ranks than this communicator, or this is an intercommunicator.
+    #[doc = example!(3
+        "let star = world.create_graph(&rwmpi::Graph::new(&[2, 3, 4], &[1, 2, 0, 0])?)?.expect(\"it is for all\");"
+        "assert_eq!(star.graph()?.neighbours(star.rank())?.len(), if rank == 0 { 2 } else { 1 });"
+    )]
     pub fn create_graph(&self, graph: &Graph) -> Result<Option<Communicator>> {
         self.check_topology_fits(graph.size(), "graph")?;
         self.with_topology(graph.size(), Topology::Graph(graph.clone()))
@@ -47,6 +51,12 @@ impl Communicator {
     ///
     /// # Errors
     /// If an edge leads nowhere, weights are negative or not as many as edges, or this is an intercommunicator.
+    #[doc = example!(2
+        "// Each names those whom it hears and those who hear it."
+        "let other = [1 - rank];"
+        "let ring = world.create_distributed_graph_adjacent((&other, None), (&other, Some(&[3])))?;"
+        "assert_eq!(ring.distributed_graph()?.destinations(), other);"
+    )]
     pub fn create_distributed_graph_adjacent(
         &self,
         sources: (&[usize], Option<&[i32]>),
@@ -78,6 +88,12 @@ impl Communicator {
     ///
     /// # Errors
     /// If an edge leads nowhere, a weight is negative, or this is an intercommunicator.
+    #[doc = example!(2
+        "// Rank 0 knows all edges."
+        "let edges = [rwmpi::Edge { source: 0, destination: 1, weight: 3 }];"
+        "let graph = world.create_distributed_graph(if rank == 0 { &edges } else { &[] }, true)?;"
+        "assert_eq!(graph.distributed_graph()?.sources().len(), rank);"
+    )]
     pub fn create_distributed_graph(&self, edges: &[Edge], weighted: bool) -> Result<Communicator> {
         self.check_topology_fits(0, "graph")?;
         for edge in edges {

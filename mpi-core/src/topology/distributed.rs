@@ -4,6 +4,13 @@ use super::Neighbours;
 use crate::{Destination, Source};
 
 /// An edge as its origin names it: from one rank to another.
+#[doc = example!(2
+    "let there = rwmpi::Edge { source: 0, destination: 1, weight: 1 };"
+    "let back = rwmpi::Edge { source: 1, destination: 0, ..there };"
+    "let known = if rank == 0 { vec![there, back] } else { vec![] };"
+    "let ring = world.create_distributed_graph(&known, false)?;"
+    "assert_eq!(ring.distributed_graph()?.destinations(), [1 - rank]);"
+)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Edge {
     /// The rank that it leaves.
@@ -15,6 +22,14 @@ pub struct Edge {
 }
 
 /// The edges into and out of one rank.
+#[doc = example!(2
+    "let other = [1 - rank];"
+    "let ring = world.create_distributed_graph_adjacent((&other, Some(&[1])), (&other, Some(&[3])))?;"
+    "let own = ring.distributed_graph()?;"
+    "assert_eq!((own.sources(), own.source_weights()), (&other[..], &[1][..]));"
+    "assert_eq!((own.destinations(), own.destination_weights()), (&other[..], &[3][..]));"
+    "assert!(own.weighted());"
+)]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DistributedGraph {
     pub(super) sources: Vec<usize>,

@@ -5,6 +5,12 @@ use crate::error::{Error, ErrorClass};
 use crate::{Destination, Result, Source};
 
 /// A graph over ranks 0, 1, …: who is a neighbour of whom. Edges have a direction, and may repeat.
+#[doc = example!(1
+    "// 0 beside 1 and 2, these beside 0."
+    "let graph = rwmpi::Graph::new(&[2, 3, 4], &[1, 2, 0, 0])?;"
+    "assert_eq!((graph.size(), graph.index(), graph.edges()), (3, &[2, 3, 4][..], &[1, 2, 0, 0][..]));"
+    "assert_eq!(graph.neighbours(0)?, [1, 2]);"
+)]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Graph {
     /// Where the neighbours of each rank end in `edges`.

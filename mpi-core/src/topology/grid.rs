@@ -8,6 +8,11 @@ use crate::error::{Error, ErrorClass};
 use crate::{Communicator, Message, Result};
 
 /// A step to a neighbour on a grid, along an axis.
+#[doc = example!(1
+    "use rwmpi::Direction;"
+    "assert_eq!(Direction::Up(1).opposite(), Direction::Down(1));"
+    "assert_eq!(Direction::Up(1).axis(), 1);"
+)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Direction {
     /// To the neighbour whose coordinate on that axis is smaller by 1.
@@ -66,6 +71,15 @@ impl Communicator {
     ///
     /// # Errors
     /// As [`Communicator::create_cartesian`], or if the extents that are not 0 do not divide the number of ranks where others are.
+    #[doc = example!(4
+        "let grid = world.grid([2, 2], [false, true])?.expect(\"there are four\");"
+        "let [x, y] = grid.place();"
+        "assert_eq!((grid.dimensions()?, grid.rank_at([x, y])?), ([2, 2], rank));"
+        "let below = grid.neighbour(rwmpi::Direction::Up(0))?;"
+        "assert_eq!(below, (x == 0).then_some(rank + 2));"
+        "let heard = grid.exchange(|_| format!(\"from {rank}\"))?;"
+        "assert_eq!(heard.len(), 3);"
+    )]
     pub fn grid<const N: usize>(&self, mut dimensions: [usize; N], periodic: [bool; N]) -> Result<Option<Grid<N>>> {
         if dimensions.contains(&0) {
             balanced_dimensions(self.size(), &mut dimensions)?;
@@ -132,6 +146,11 @@ impl Communicator {
     ///
     /// # Errors
     /// As [`Communicator::alltoall_values`], or if there is no topology.
+    #[doc = example!(3
+        "let line = world.create_cartesian(&rwmpi::Cartesian::new(&[3], &[false])?)?.expect(\"there is room\");"
+        "let heard = line.neighbour_alltoall_values(&[\"down\", \"up\"].map(|way| format!(\"{way} from {rank}\")))?;"
+        "assert_eq!(heard[0], (rank > 0).then(|| format!(\"up from {}\", rank - 1)));"
+    )]
     pub fn neighbour_alltoall_values<T: Message>(&self, values: &[T]) -> Result<Vec<Option<T>>> {
         let neighbours = self.neighbours()?;
         if values.len() != neighbours.destinations.len() {

@@ -18,6 +18,11 @@ use crate::error::{Error, ErrorClass};
 use crate::{Communicator, Destination, Result, Source};
 
 /// What a communicator knows about neighbours (MPI_Topo_test).
+#[doc = example!(2
+    "let ring = world.create_cartesian(&rwmpi::Cartesian::new(&[2], &[true])?)?.expect(\"there is room\");"
+    "assert!(matches!(ring.topology(), Some(rwmpi::Topology::Cartesian(_))));"
+    "assert_eq!((ring.cartesian()?.size(), ring.graph().is_err()), (2, true));"
+)]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Topology {
     /// A grid.
@@ -33,6 +38,12 @@ pub enum Topology {
 ///
 /// On a grid, what is sent in direction `i` of a dimension arrives at its receiver in the opposite direction's place, `i ^ 1`; this
 /// matters where both neighbours are the same rank.
+#[doc = example!(3
+    "let line = world.create_cartesian(&rwmpi::Cartesian::new(&[3], &[false])?)?.expect(\"there is room\");"
+    "let rwmpi::Neighbours { sources, destinations, .. } = line.neighbours()?;"
+    "assert_eq!(sources.iter().filter(|source| source.rank().is_some()).count(), if rank == 1 { 2 } else { 1 });"
+    "assert_eq!(destinations[1].rank(), line.shift(0, 1)?.1.rank());"
+)]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Neighbours {
     /// From whom.
@@ -68,6 +79,12 @@ impl Communicator {
     ///
     /// # Errors
     /// If it has none.
+    #[doc = example!(1
+        "let own = [0];"
+        "let alone = world.create_distributed_graph_adjacent((&own, None), (&own, None))?;"
+        "assert_eq!(alone.distributed_graph()?.sources(), own);"
+        "assert!(world.distributed_graph().is_err());"
+    )]
     pub fn distributed_graph(&self) -> Result<&DistributedGraph> {
         match self.topology() {
             Some(Topology::Distributed(graph)) => Ok(graph),

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use rwmpi::message::{CodecError, Reader, Writer};
-use rwmpi::{ANY_SOURCE, Datatype, ErrorClass, Message, PROC_NULL, Result, Serialized, Universe, op};
+use rwmpi::{ANY_SOURCE, ANY_TAG, Datatype, ErrorClass, Message, PROC_NULL, Result, Serialized, Universe, op};
 
 use super::Check;
 
@@ -13,6 +13,8 @@ pub const CHECKS: &[Check] = &[
     ("values_of_any_type_arrive", values_of_any_type_arrive),
     ("vectors_and_slices_are_one_message", vectors_and_slices_are_one_message),
     ("values_of_unknown_length_come_from_anywhere", values_of_unknown_length_come_from_anywhere),
+    ("values_of_unknown_length_keep_their_order", values_of_unknown_length_keep_their_order),
+    ("requests_for_values_make_room_when_they_come", requests_for_values_make_room_when_they_come),
     ("neighbours_exchange_long_values", neighbours_exchange_long_values),
     ("the_wrong_type_is_an_error", the_wrong_type_is_an_error),
     ("any_value_is_broadcast", any_value_is_broadcast),
@@ -95,13 +97,92 @@ fn values_of_unknown_length_come_from_anywhere(universe: &Universe) -> Result<()
     }
     let mut heard = vec![[0; 2]; size];
     for _ in 0..9 * (size - 1) {
-        let (received, status) = world.recv_value::<String>(ANY_SOURCE, rwmpi::ANY_TAG)?;
+        let (received, status) = world.recv_value::<String>(ANY_SOURCE, ANY_TAG)?;
         let (source, tag) = (status.source().unwrap(), status.tag().unwrap() as usize);
         let number = heard[source][tag] * 2 + tag;
         heard[source][tag] += 1;
         assert_eq!(received, text(source, number));
     }
     world.barrier()
+}
+
+/// Short ones, which are received as they are taken off the queue, long ones, which are not, and such as are not the next to arrive.
+fn values_of_unknown_length_keep_their_order(universe: &Universe) -> Result<()> {
+    let world = universe.world();
+    let (rank, size) = (world.rank(), world.size());
+    let (left, right) = ((rank + size - 1) % size, (rank + 1) % size);
+    let lengths = [0, 1, 70, 40_000, 3, 900, 200_000, 5];
+    for backwards in [false, true] {
+        let text = |tag: usize, of: usize| format!("{of}").repeat(lengths[tag]);
+        let sent = (0..lengths.len()).map(|tag| world.isend_value(&text(tag, rank), right, tag as i32));
+        let sent = sent.collect::<Result<Vec<_>>>()?;
+        let mut tags: Vec<usize> = (0..lengths.len()).collect();
+        if backwards {
+            tags.reverse();
+        }
+        for tag in tags {
+            let (received, status) =
+                world.recv_value::<String>(left, if backwards { (tag as i32).into() } else { ANY_TAG })?;
+            assert!(received == text(tag, left), "{} bytes from rank {left}", received.len());
+            assert_eq!((status.tag(), status.bytes() as usize), (Some(tag as i32), received.len()));
+        }
+        sent.into_iter().try_for_each(|request| request.wait().map(drop))?;
+    }
+    // What is no value is an error, and gone.
+    world.buffered_send(&[0xff_u8], right, 1)?;
+    world.barrier()?;
+    world.recv_value::<String>(left, 1).unwrap_err();
+    assert!(world.probe_now(left, 1)?.is_none());
+    world.barrier()
+}
+
+/// Whichever way a message takes, and whoever is first.
+fn requests_for_values_make_room_when_they_come(universe: &Universe) -> Result<()> {
+    let world = universe.world();
+    let (rank, size) = (world.rank(), world.size());
+    let (left, right) = ((rank + size - 1) % size, (rank + 1) % size);
+    for early in [true, false] {
+        for len in [0, 1, 7, 900, 30_000, 300_000] {
+            let list = |rank: usize| (0..len).map(|place| (place + rank) as f64).collect::<Vec<_>>();
+            let words = |rank: usize| vec![format!("of {rank}"); len / 10];
+            let receive = || -> Result<_> {
+                let source = if len % 2 == 0 { ANY_SOURCE } else { left.into() };
+                let numbers = world.irecv_value::<Vec<f64>>(source, 1)?;
+                let (texts, three) =
+                    (world.irecv_value::<Vec<String>>(left, 2)?, world.irecv_value::<[usize; 3]>(left, 3)?);
+                Ok((numbers, texts, three))
+            };
+            let posted = if early { Some(receive()?) } else { None };
+            world.barrier()?;
+            let sent = [
+                world.isend_value(&list(rank), right, 1)?,
+                world.isend_value(&words(rank), right, 2)?,
+                world.isend_value(&[rank; 3], right, 3)?,
+            ];
+            if !early {
+                world.barrier()?;
+            }
+            let (numbers, texts, three) = posted.map_or_else(receive, Ok)?;
+            let (received, status) = numbers.wait()?;
+            assert!(received == list(left), "{len} numbers, {} came", received.len());
+            assert_eq!((status.source(), status.bytes()), (Some(left), 8 * len as u64));
+            assert_eq!(texts.wait()?.0, words(left));
+            assert_eq!(three.wait()?.0, [left; 3]);
+            sent.into_iter().try_for_each(|request| request.wait().map(drop))?;
+        }
+    }
+    // A request that nobody waits for keeps its room as long as somebody may write there.
+    drop(world.irecv_value::<Vec<f64>>(left, 4)?);
+    let forgotten = world.irecv_value::<Vec<f64>>(left, 5)?;
+    world.barrier()?;
+    let sent = world.isend_value(&vec![0.5; 300_000], right, 5)?;
+    drop(forgotten);
+    world.sendrecv(&[0_u8], right, 6, &mut [0_u8], left, 6)?;
+    // It has gone to the request, or the request has been cancelled first.
+    if let Some(message) = world.matched_probe_now(left.into(), 5)? {
+        world.matched_recv(&mut vec![0.0; 300_000], message)?;
+    }
+    sent.wait().map(drop)
 }
 
 fn neighbours_exchange_long_values(universe: &Universe) -> Result<()> {

@@ -4,6 +4,7 @@
 //! workspace's `Cargo.toml`); here is what only this project means.
 
 mod code;
+mod examples;
 mod layers;
 mod policy;
 mod references;
@@ -53,6 +54,7 @@ pub fn run(workspace: &Workspace) -> Result<()> {
     }
     for file in &sources {
         code::check(file, &mut found);
+        examples::check(file, &mut found);
     }
     code::stale_lists(&sources, &mut found);
     layers::check(&layers::packages(&workspace.metadata, &workspace.root)?, &mut found);

@@ -60,6 +60,26 @@ pub const MPI_WORD_EXCEPTIONS: &[(&str, &str)] = &[
     ("transport/src/membership.rs", "rank"),
 ];
 
+/// Where the Rust API is, whose public items are shown in examples.
+pub const API_FOLDERS: &[&str] = &["mpi-core/src/", "src/", "launcher/src/launch.rs", "mpi-abi/heap/src/global.rs"];
+
+/// What is public there for other packages of this project, and no program's business.
+pub const WITHOUT_EXAMPLES: &[&str] = &[
+    // MPI as front ends of other languages see it.
+    "mpi-core/src/untyped/",
+    "mpi-core/src/datatype/",
+    "mpi-core/src/reduction/",
+    "mpi-core/src/collective/inter.rs",
+    "mpi-core/src/worker.rs",
+    // What the launcher makes sentences of.
+    "mpi-core/src/activity.rs",
+    "mpi-core/src/waiting.rs",
+    // What derives and macros write into programs.
+    "mpi-core/src/mark.rs",
+    "mpi-core/src/message/form.rs",
+    "mpi-core/src/message/plain.rs",
+];
+
 /// The only files with unsafe code. All others are safe Rust by the compiler's word.
 pub const UNSAFE_FILES: &[&str] = &[
     // Memory that peers write into while a test looks on.
