@@ -13,10 +13,16 @@
  *   mpiexec -n 4 ./peer barrier
  *   mpiexec -n 4 ./peer allreduce 8 65536          also bcast, reduce, allgather, alltoall: bytes that a rank gives to each
  *
+ * With PEER_RAW=looking or PEER_RAW=sleeping, latency and bandwidth are those of a raw connection over loopback between the same two
+ * processes: what any library over TCP can reach.
+ *
  * Ranks are to be bound by mpiexec. See bench/README.md for what each figure means. */
 #define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <mpi.h>
+#include <netinet/tcp.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -180,10 +186,41 @@ static void make_messages(size_t bytes, int count) {
         }
 }
 
-static void send_to(const char *data, size_t bytes, int tag) { MPI_Send(data, (int)bytes, MPI_CHAR, peer, tag, MPI_COMM_WORLD); }
+/* The raw connection: its socket, or -1; whether it is looked at again and again instead of slept at. */
+static int raw = -1, raw_looks;
+
+static void open_raw(const char *way) {
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t length = sizeof address;
+    int listener = socket(AF_INET, SOCK_STREAM, 0), one = 1, failed = 0;
+    raw = listener;
+    raw_looks = !strcmp(way, "looking");
+    if (rank == 0) failed = bind(listener, (void *)&address, length) || listen(listener, 1) || getsockname(listener, (void *)&address, &length);
+    MPI_Bcast(&address.sin_port, sizeof address.sin_port, MPI_CHAR, 0, MPI_COMM_WORLD);
+    if (rank == 0) raw = accept(listener, NULL, NULL);
+    else failed = connect(raw, (void *)&address, length);
+    if (failed || raw < 0 || setsockopt(raw, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one)) MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+static void move_raw(char *data, size_t bytes, int writes) {
+    char nothing = 0;
+    if (bytes == 0) data = &nothing, bytes = 1;
+    while (bytes > 0) {
+        int flags = raw_looks ? MSG_DONTWAIT : 0;
+        ssize_t moved = writes ? send(raw, data, bytes, flags | MSG_NOSIGNAL) : recv(raw, data, bytes, flags);
+        if (moved > 0) data += moved, bytes -= moved;
+        else if (moved == 0 || (errno != EAGAIN && errno != EINTR)) MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+}
+
+static void send_to(const char *data, size_t bytes, int tag) {
+    if (raw < 0) MPI_Send(data, (int)bytes, MPI_CHAR, peer, tag, MPI_COMM_WORLD);
+    else move_raw((char *)data, bytes, 1);
+}
 
 static void receive(char *data, size_t bytes, int tag) {
-    MPI_Recv(data, (int)bytes, MPI_CHAR, peer, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (raw < 0) MPI_Recv(data, (int)bytes, MPI_CHAR, peer, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    else move_raw(data, bytes, 0);
 }
 
 static void meet(void) {
@@ -226,10 +263,11 @@ static void windows(int iterations, size_t bytes) {
         meet();
         double start = now_us();
         for (int m = 0; m < window; m++) {
-            if (rank == 0) MPI_Isend(messages[0][m], (int)bytes, MPI_CHAR, 1, DATA, MPI_COMM_WORLD, &requests[m]);
+            if (raw >= 0) move_raw(messages[rank][m], bytes, rank == 0);
+            else if (rank == 0) MPI_Isend(messages[0][m], (int)bytes, MPI_CHAR, 1, DATA, MPI_COMM_WORLD, &requests[m]);
             else MPI_Irecv(messages[1][m], (int)bytes, MPI_CHAR, 0, DATA, MPI_COMM_WORLD, &requests[m]);
         }
-        MPI_Waitall(window, requests, MPI_STATUSES_IGNORE);
+        if (raw < 0) MPI_Waitall(window, requests, MPI_STATUSES_IGNORE);
         if (rank == 0) receive(NULL, 0, DONE);
         else send_to(NULL, 0, DONE);
         keep((now_us() - start - clock_us) / window);
@@ -574,6 +612,7 @@ int main(int argc, char **argv) {
     }
     if (getenv("PEER_SECONDS")) seconds = atof(getenv("PEER_SECONDS"));
     open_flags();
+    if (getenv("PEER_RAW")) open_raw(getenv("PEER_RAW"));
     if (rank == 0)
         printf("%-24s %9s  %10s  %10s  %10s  %9s  %s  %s  %s  %s\n", "benchmark", "bytes", "min us", "sextile us", "median us",
                "MB/s", "regime", "line", "samples", "dropped");

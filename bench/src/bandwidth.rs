@@ -113,12 +113,18 @@ impl Flow {
     }
 }
 
-fn flow(session: &mut Session, benchmark: &str, bytes: usize, stream: bool, limit: Limit) -> Result<()> {
+fn flow(
+    session: &mut Session,
+    benchmark: &str,
+    bytes: usize,
+    stream: bool,
+    limit: impl Fn(usize) -> Limit,
+) -> Result<()> {
     let mut flow = Flow::new(session, bytes);
     let mut figure = session.figure(benchmark);
     figure.bytes = Some(bytes);
     figure.variant = Some(if stream { "stream".into() } else { format!("{} at once", flow.messages.len()) });
-    session.measure(&figure, limit, |iterations, samples| match stream {
+    session.measure(&figure, limit(flow.messages.len()), |iterations, samples| match stream {
         true => flow.windows(iterations, samples, Flow::stream),
         false => flow.windows(iterations, samples, Flow::at_once),
     })
@@ -127,10 +133,12 @@ fn flow(session: &mut Session, benchmark: &str, bytes: usize, stream: bool, limi
 /// The benchmark `bandwidth`.
 pub fn bandwidth(session: &mut Session, options: &Bandwidth) -> Result<()> {
     let sizes = &options.sized.sizes.0;
-    sizes.iter().try_for_each(|&bytes| flow(session, "bandwidth", bytes, options.stream, Limit::Message))
+    sizes
+        .iter()
+        .try_for_each(|&bytes| flow(session, "bandwidth", bytes, options.stream, |window| Limit::Message { window }))
 }
 
 /// The benchmark `rate`.
 pub fn rate(session: &mut Session, options: &Rate) -> Result<()> {
-    flow(session, "rate", RATE_BYTES, options.stream, Limit::Line)
+    flow(session, "rate", RATE_BYTES, options.stream, |window| Limit::Line { window })
 }

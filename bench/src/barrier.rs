@@ -8,7 +8,7 @@ use std::time::Instant;
 pub fn barrier(session: &mut Session) -> Result<()> {
     let world = session.world();
     let figure = session.figure("barrier");
-    session.measure(&figure, Limit::Line, |iterations, samples| {
+    session.measure(&figure, Limit::Line { window: 1 }, |iterations, samples| {
         let start = Instant::now();
         for _ in 0..iterations {
             world.barrier()?;

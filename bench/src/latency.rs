@@ -214,11 +214,13 @@ pub fn ping_pong(session: &mut Session, options: &Latency) -> Result<()> {
         figure.bytes = Some(bytes);
         figure.variant = options.preposted.then(|| "preposted".into());
         let mut exchange = Exchange::new(session, bytes);
-        session.measure(&figure, Limit::Message, |iterations, samples| match (bytes <= LINE, options.preposted) {
-            (true, false) => exchange.loops(iterations, samples),
-            (true, true) => exchange.loops_preposted(iterations, samples),
-            (false, false) => exchange.single(iterations, samples),
-            (false, true) => exchange.single_preposted(iterations, samples),
+        session.measure(&figure, Limit::Message { window: 1 }, |iterations, samples| {
+            match (bytes <= LINE, options.preposted) {
+                (true, false) => exchange.loops(iterations, samples),
+                (true, true) => exchange.loops_preposted(iterations, samples),
+                (false, false) => exchange.single(iterations, samples),
+                (false, true) => exchange.single_preposted(iterations, samples),
+            }
         })?;
     }
     Ok(())
@@ -230,7 +232,7 @@ pub fn ping_ping(session: &mut Session, options: &Sized) -> Result<()> {
         let mut figure = session.figure("pingping");
         figure.bytes = Some(bytes);
         let mut exchange = Exchange::new(session, bytes);
-        session.measure(&figure, Limit::Message, |iterations, samples| match bytes <= LINE {
+        session.measure(&figure, Limit::Message { window: 1 }, |iterations, samples| match bytes <= LINE {
             true => exchange.pingping_loops(iterations, samples),
             false => exchange.pingping_single(iterations, samples),
         })?;

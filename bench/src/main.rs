@@ -20,6 +20,7 @@ mod report;
 mod session;
 mod statistics;
 mod tags;
+mod tcp_floor;
 
 use anyhow::{Result, ensure};
 use arguments::{Arguments, Command, Common};

@@ -38,6 +38,12 @@ pub struct Figure {
     /// The least time by the physical limit for it in the same regime.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub floor_ratio: Option<f64>,
+    /// The least time on a raw connection, in a job over TCP.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub floor_min_us: Option<f64>,
+    /// The median time on it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub floor_median_us: Option<f64>,
     /// Instructions of one operation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub instructions: Option<f64>,
@@ -109,6 +115,8 @@ const COLUMNS: &[Column] = &[
     Column { title: "MB/s", width: 9, cell: |f| f.megabytes_per_second.map(|rate| format!("{rate:.1}")) },
     Column { title: "messages/s", width: 11, cell: |f| f.messages_per_second.map(|rate| format!("{rate:.0}")) },
     Column { title: "x floor", width: 8, cell: |f| f.floor_ratio.map(|ratio| format!("{ratio:.2}")) },
+    Column { title: "raw us", width: 10, cell: |f| f.floor_min_us.map(microseconds) },
+    Column { title: "raw median", width: 10, cell: |f| f.floor_median_us.map(microseconds) },
     Column { title: "instructions", width: 12, cell: |f| f.instructions.map(|count| format!("{count:.1}")) },
     Column { title: "regime", width: 6, cell: |f| f.regime.map(|regime| regime.name().into()) },
     Column { title: "line ns", width: 7, cell: |f| f.regime_ns.map(|ns| format!("{ns:.0}")) },

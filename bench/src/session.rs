@@ -12,8 +12,10 @@ use crate::message::Message;
 use crate::regime::{Regime, steady};
 use crate::report::{Figure, Report, rounded};
 use crate::statistics::Summary;
+use crate::tcp_floor::{Pattern, RawConnection, Ways};
 use anyhow::{Context, Result, bail, ensure};
 use rwmpi::{Communicator, Universe};
+use rwmpi_launcher::Transport;
 use std::time::{Duration, Instant};
 
 /// How long batches run between two looks at the floor.
@@ -23,18 +25,21 @@ const BATCH: Duration = Duration::from_micros(10);
 /// No batch has more iterations, no window more batches.
 const ITERATIONS_MOST: u64 = 1 << 20;
 const BATCHES_MOST: u128 = 10_000;
+/// How long the raw connection is measured beside each window, in each of its ways.
+const RAW: Duration = Duration::from_millis(5);
 /// The raw copies are measured beside this many windows: one alone may have been interrupted.
 const COPIED: u32 = 5;
 /// With fewer samples than this, the measurement goes on if it may.
 const ENOUGH: usize = 150;
 
-/// What a batch's time is compared with.
+/// What a batch's time is compared with. In a job over TCP it is a raw connection, on which as many messages go one way before the
+/// other answers.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Limit {
     /// A cache line's way, or for longer messages the faster of the two raw copies.
-    Message,
+    Message { window: usize },
     /// A cache line's way.
-    Line,
+    Line { window: usize },
     /// Nothing physical.
     None,
 }
@@ -46,6 +51,8 @@ enum Step {
     Run { iterations: u64, batches: u64 },
     /// Take part in measuring the floor.
     Floor,
+    /// Take part in measuring the raw connection.
+    Connection,
     /// The figure is complete.
     Done,
 }
@@ -56,6 +63,7 @@ impl Step {
             Step::Done => [0, 0, 0],
             Step::Run { iterations, batches } => [1, iterations, batches],
             Step::Floor => [2, 0, 0],
+            Step::Connection => [3, 0, 0],
         }
     }
 
@@ -64,6 +72,7 @@ impl Step {
             [0, ..] => Ok(Step::Done),
             [1, iterations, batches] => Ok(Step::Run { iterations, batches }),
             [2, ..] => Ok(Step::Floor),
+            [3, ..] => Ok(Step::Connection),
             _ => {
                 bail!("rank 0 asks for {words:?}, which no step of a benchmark is: do all ranks run the same program?")
             }
@@ -80,11 +89,20 @@ struct Bucket {
     line_us: f64,
     /// The least of the raw copies' time, µs.
     copy_us: f64,
+    /// What messages took on the raw connection, µs.
+    raw: Ways,
 }
 
 impl Bucket {
     fn of(regime: Option<Regime>) -> Self {
-        Bucket { regime, windows: 0, samples: Vec::new(), line_us: f64::INFINITY, copy_us: f64::INFINITY }
+        Bucket {
+            regime,
+            windows: 0,
+            samples: Vec::new(),
+            line_us: f64::INFINITY,
+            copy_us: f64::INFINITY,
+            raw: Ways::default(),
+        }
     }
 
     fn add(&mut self, samples: &mut Vec<f64>, line_us: impl Iterator<Item = f64>, copy_us: Option<f64>) {
@@ -105,6 +123,8 @@ pub struct Session<'a> {
     universe: &'a Universe,
     /// The watch on the floor, or why there is none.
     floor: Result<FloorWatch, String>,
+    /// In a job of two over TCP.
+    raw: Option<RawConnection>,
     memory: Memory,
     seconds: Duration,
     /// Rank 0's only.
@@ -125,8 +145,11 @@ impl<'a> Session<'a> {
             );
         }
         let report = (world.rank() == 0).then(|| Report::new(common.output.json.as_deref()));
+        let floor = FloorWatch::open(world, largest)?;
+        let has_raw = floor.is_ok() && world.size() == 2 && Transport::of_job() == Transport::Tcp;
         let mut session = Session {
-            floor: FloorWatch::open(world, largest)?,
+            floor,
+            raw: has_raw.then(|| RawConnection::open(world)).transpose()?,
             memory: common.memory,
             seconds: common.output.seconds,
             report,
@@ -192,6 +215,10 @@ impl<'a> Session<'a> {
                     Ok(watch) => watch.follow()?,
                     Err(reason) => bail!("rank 0 measures a floor that this rank has no part in: {reason}"),
                 },
+                Step::Connection => match &mut self.raw {
+                    Some(raw) => raw.serve()?,
+                    None => bail!("rank 0 measures a raw connection that this rank has no part in"),
+                },
                 Step::Run { iterations, batches } => {
                     for _ in 0..batches {
                         batch(iterations, &mut unused)?;
@@ -208,7 +235,14 @@ impl<'a> Session<'a> {
         limit: Limit,
         batch: &mut dyn FnMut(u64, &mut Vec<f64>) -> Result<()>,
     ) -> Result<()> {
-        let copy_bytes = figure.bytes.filter(|&bytes| limit == Limit::Message && bytes > LINE);
+        let pattern = match limit {
+            Limit::Message { window } | Limit::Line { window } => {
+                self.raw.is_some().then(|| Pattern { bytes: figure.bytes.unwrap_or(1).max(1), window })
+            }
+            Limit::None => None,
+        };
+        let is_message = matches!(limit, Limit::Message { .. }) && pattern.is_none();
+        let copy_bytes = figure.bytes.filter(|&bytes| is_message && bytes > LINE);
         let mut buckets: Vec<Bucket> = Vec::new();
         let mut dropped = 0;
         let (mut iterations, mut batches) = (1, 3);
@@ -238,6 +272,9 @@ impl<'a> Session<'a> {
                     _ => None,
                 };
                 buckets[at].add(&mut samples, before.into_iter().chain(after), copy_us);
+                if let Some(pattern) = pattern {
+                    self.raw_step(pattern, &mut buckets[at].raw)?;
+                }
             }
             before = after;
             let found = buckets.iter().map(|bucket| bucket.samples.len()).max().unwrap_or(0);
@@ -287,7 +324,12 @@ impl<'a> Session<'a> {
             }
             if let Some(regime) = bucket.regime {
                 figure.neighbourhood(regime, bucket.line_us);
-                figure.floor_ratio = (limit != Limit::None).then(|| rounded(summary.min / bucket.limit_us(), 3));
+                let ways = bucket.raw.each_mut().map(|way| Summary::of(way));
+                let raw = |of: fn(Summary) -> f64| ways.iter().flatten().map(|way| of(*way)).min_by(f64::total_cmp);
+                figure.floor_min_us = raw(|way| way.min).map(|time| rounded(time, 5));
+                figure.floor_median_us = raw(|way| way.median).map(|time| rounded(time, 5));
+                let limit_us = figure.floor_min_us.unwrap_or(bucket.limit_us());
+                figure.floor_ratio = (limit != Limit::None).then(|| rounded(summary.min / limit_us, 3));
             }
             figure.samples = Some(bucket.samples.len());
             figure.dropped = Some(std::mem::take(&mut dropped));
@@ -312,14 +354,25 @@ impl Session<'_> {
             }
             Err(reason) => (machine::allowed_cores()?.len(), format!("near or far unknown: {reason}")),
         };
+        let over = if Transport::of_job() == Transport::Tcp { " over TCP" } else { "" };
         let (processor, memory, ranks) = (machine::processor(), memory_name(self.memory), world.size());
-        report.say(&format!("{processor}, {cores} cores; {regime}; protocol {name}, {memory} memory, {ranks} ranks"));
+        report.say(&format!(
+            "{processor}, {cores} cores; {regime}; protocol {name}{over}, {memory} memory, {ranks} ranks"
+        ));
         Ok(())
     }
 
     /// Rank 0: the cache line's way at this moment, µs.
     fn look(&mut self) -> Result<Option<f64>> {
         self.floor_step(FloorWatch::line)
+    }
+
+    /// Rank 0: samples of the raw connection.
+    fn raw_step(&mut self, pattern: Pattern, samples: &mut Ways) -> Result<()> {
+        self.tell(Step::Connection)?;
+        let Some(raw) = &mut self.raw else { return Ok(()) };
+        raw.lead(pattern, RAW, samples)?;
+        raw.end()
     }
 
     /// Rank 0: a measurement of the floor, if there is one.

@@ -100,6 +100,9 @@ impl Daemon {
             }
             (Order::Start, Some(host)) => host.start()?,
             (Order::Hold(held), _) => self.held = held,
+            (Order::Answer, _) => {
+                self.link.send(&Event::Answered).map_err(LaunchError::system("talk with the launcher"))?;
+            }
             (Order::Finish, None) => {
                 self.link.send(&Event::Over).map_err(LaunchError::system("talk with the launcher"))?;
             }

@@ -79,7 +79,7 @@ pub enum LaunchError {
         hint: &'static str,
     },
     /// The agent that reaches a host could not be run.
-    #[error("cannot reach host {host}: {}: {source}", .agent.display())]
+    #[error("cannot reach host {host}: {}: {source}{hint}", .agent.display())]
     Agent {
         /// The host.
         host: String,
@@ -87,6 +87,8 @@ pub enum LaunchError {
         agent: OsString,
         /// What the system said.
         source: io::Error,
+        /// What to do, or nothing.
+        hint: &'static str,
     },
     /// The host has no such network interface.
     #[error("there is no network interface with the name or address {0} (--interface)")]
@@ -114,6 +116,15 @@ impl LaunchError {
             | LaunchError::Agent { .. }
             | LaunchError::Interface(_)
             | LaunchError::System { .. } => exit_code::NOT_STARTED,
+        }
+    }
+
+    /// What to do about a process that could not be started.
+    pub(crate) fn hint(source: &io::Error) -> &'static str {
+        match source.raw_os_error() {
+            Some(libc::EAGAIN) => "; the limit on processes (ulimit -u, or the container's) is reached",
+            Some(libc::EMFILE) => "; the limit on open files (ulimit -Hn) is reached",
+            _ => "",
         }
     }
 

@@ -140,7 +140,7 @@ impl Host {
             Order::Hold(held) => self.held = held && self.drain.is_none(),
             Order::Close(which) => self.sources.give_up(which),
             Order::Finish => self.finish(),
-            Order::Prepare(_) | Order::Start => {}
+            Order::Prepare(_) | Order::Start | Order::Answer => {}
         }
     }
 

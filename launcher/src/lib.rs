@@ -24,6 +24,7 @@ mod launch;
 mod output;
 mod plan;
 mod pmi;
+mod pulse;
 mod remote;
 mod report;
 mod shared_heap;

@@ -7,13 +7,17 @@
 use crate::daemon;
 use crate::error::LaunchError;
 use crate::output::Which;
+use crate::pulse::{Diagnosis, LOST_AFTER, Pulse};
 use crate::sources::{Lines, Sources};
 use crate::spawn::{self, JobProcess};
 use crate::wire::{Event, Link, Order};
 use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::process::Rlimit;
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::io;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
@@ -36,28 +40,50 @@ pub(crate) struct Remote {
     task: Option<Order>,
     greeted: bool,
     over: bool,
+    pulse: Pulse,
 }
 
 impl Remote {
     /// Has the agent start the daemon on `host`, which will be given `task`. An empty `agent` is ssh; for this machine, none is needed.
-    pub(crate) fn reach(host: &str, agent: &[OsString], task: Order) -> Result<Remote, LaunchError> {
+    pub(crate) fn reach(
+        host: &str,
+        agent: &[OsString],
+        task: Order,
+        file_limit: Rlimit,
+    ) -> Result<Remote, LaunchError> {
         let program = env::current_exe().map_err(LaunchError::system("find this program"))?;
         let mut words: Vec<&OsStr> = match agent {
             [] if is_this_machine(host) => Vec::new(),
             [] => SSH.iter().map(OsStr::new).chain([OsStr::new(host)]).collect(),
             words => words.iter().map(OsString::as_os_str).chain([OsStr::new(host)]).collect(),
         };
+        // What ssh is told it gives to a shell there.
+        let by_shell = words.first().is_some_and(|agent| Path::new(agent).file_name() == Some(OsStr::new("ssh")));
+        let program = if by_shell { quoted(program.as_os_str()) } else { program.into_os_string() };
         words.extend([program.as_os_str(), OsStr::new(daemon::OPTION)]);
         let mut command = Command::new(words[0]);
         // What the daemon finds there is to be of the agent's login, not of ours.
         command.args(&words[1..]).env_remove(daemon::LOGIN);
-        let failed = |source: io::Error| LaunchError::Agent { host: host.to_owned(), agent: words[0].into(), source };
-        let (process, pipes) = spawn::start_agent(command).map_err(failed)?;
+        let failed = |source: io::Error| {
+            let hint = LaunchError::hint(&source);
+            LaunchError::Agent { host: host.to_owned(), agent: words[0].into(), source, hint }
+        };
+        let (process, pipes) = spawn::start_agent(command, file_limit).map_err(failed)?;
         let mut complaints = Sources::new()?;
         complaints.add(pipes.stderr, Some(format!("[{host}] ").into_bytes()), Which::Stderr)?;
         let link = Link::new(pipes.stdout, pipes.stdin).map_err(LaunchError::system("talk with an agent"))?;
         let agent_name = words[0].to_owned();
-        Ok(Remote { link, agent: process, agent_name, complaints, task: Some(task), greeted: false, over: false })
+        let pulse = Pulse::new(Instant::now());
+        Ok(Remote {
+            link,
+            agent: process,
+            agent_name,
+            complaints,
+            task: Some(task),
+            greeted: false,
+            over: false,
+            pulse,
+        })
     }
 
     /// Tells the daemon, once it is there. If it is lost, an event says so.
@@ -82,7 +108,7 @@ impl Remote {
     pub(crate) fn look(&mut self, now: Instant) -> Vec<Event> {
         let mut events = Vec::new();
         if !self.over {
-            let lost = self.listen(&mut events);
+            let lost = self.listen(now, &mut events);
             self.over = events.iter().any(|event| matches!(event, Event::Over));
             events.extend(lost.filter(|_| !self.over).map(Event::Lost));
         }
@@ -100,7 +126,7 @@ impl Remote {
     }
 
     /// Takes in what the daemon says; why it will never say anything again, if so.
-    fn listen(&mut self, events: &mut Vec<Event>) -> Option<String> {
+    fn listen(&mut self, now: Instant, events: &mut Vec<Event>) -> Option<String> {
         // Looked at first, since what was said before it ended is read then.
         let ended = self.agent_ended();
         let _ = self.link.flush();
@@ -111,11 +137,23 @@ impl Remote {
             return Some(format!("its daemon makes no sense: {error}"));
         }
         if open {
-            return ended.filter(|_| quiet);
+            return ended.filter(|_| quiet).or_else(|| self.feel_pulse(now, !quiet));
         }
         // Why is known in a moment.
         let _ = rustix::event::poll(&mut [PollFd::new(&self.agent.pidfd, PollFlags::IN)], Some(&TO_GO));
         Some(self.agent_ended().unwrap_or_else(|| "the connection with its daemon is closed".to_owned()))
+    }
+
+    /// Asks a daemon that has been silent; why it is lost, if it does not answer. (Until it has said who it is, that is the agent's matter.)
+    fn feel_pulse(&mut self, now: Instant, heard: bool) -> Option<String> {
+        match self.pulse.look(now, heard || !self.greeted) {
+            Diagnosis::Well => None,
+            Diagnosis::Ask => {
+                self.order(&Order::Answer);
+                None
+            }
+            Diagnosis::Lost => Some(format!("its daemon has not answered for {} s", LOST_AFTER.as_secs())),
+        }
     }
 
     fn hear(&mut self, events: &mut Vec<Event>) -> io::Result<()> {
@@ -175,4 +213,35 @@ impl Drop for Remote {
 
 fn is_this_machine(host: &str) -> bool {
     host == "localhost" || host == crate::report::this_host()
+}
+
+/// As one word of a shell.
+fn quoted(word: &OsStr) -> OsString {
+    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"/._-+:,@%=".contains(byte);
+    if word.as_bytes().iter().all(is_plain) {
+        return word.to_owned();
+    }
+    let mut quoted = vec![b'\''];
+    for &byte in word.as_bytes() {
+        match byte {
+            b'\'' => quoted.extend(br"'\''"),
+            _ => quoted.push(byte),
+        }
+    }
+    quoted.push(b'\'');
+    OsString::from_vec(quoted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shell_takes_a_quoted_word_for_what_it_is() {
+        for word in ["/usr/bin/mpiexec", "/opt/my programs/mpiexec", "it's $HOME; `x` \"y\" \\ *", "~x", "a\nb"] {
+            let script = [OsStr::new("printf %s "), &quoted(OsStr::new(word))].into_iter().collect::<OsString>();
+            let said = Command::new("sh").arg("-c").arg(script).output().unwrap().stdout;
+            assert_eq!(String::from_utf8(said).unwrap(), word);
+        }
+    }
 }

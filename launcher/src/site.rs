@@ -8,7 +8,7 @@ use crate::job_spec::JobSpec;
 use crate::pmi::Entry;
 use crate::remote::Remote;
 use crate::report;
-use crate::spawn::Rank0Input;
+use crate::spawn::{self, Rank0Input};
 use crate::wire::{Event, Order, RankSeen, Task};
 use rustix::event::PollFd;
 use std::env;
@@ -50,6 +50,7 @@ impl Site {
         for (index, share) in shares.iter().enumerate() {
             share.ranks.iter().for_each(|&rank| nodes[rank] = index);
         }
+        let file_limit = spawn::make_room_for_agents(shares.iter().filter(|share| share.host.is_some()).count());
         let names: Vec<Option<String>> = shares.iter().map(|share| share.host.clone()).collect();
         let site = |(index, Share { host, ranks }): (usize, Share)| {
             let neighbor =
@@ -62,7 +63,7 @@ impl Site {
                 Some(name) => {
                     let task = task(spec, ranks.clone(), nodes.clone(), neighbor)?;
                     let order = Order::Prepare(Box::new(task));
-                    End::There(Box::new(Remote::reach(name, &spec.launch_agent, order)?))
+                    End::There(Box::new(Remote::reach(name, &spec.launch_agent, order, file_limit)?))
                 }
             };
             let ready = matches!(end, End::Here(_));

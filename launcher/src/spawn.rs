@@ -32,6 +32,8 @@ use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
 /// Descriptors that a rank costs the launcher: two pipes, a process descriptor, and a connection.
 const DESCRIPTORS_PER_RANK: u64 = 4;
 /// Descriptors that the launcher needs for itself, claimed cores included.
+/// An agent's standard streams, and what tells of its end (and one more, lest the arithmetic be too exact).
+const DESCRIPTORS_PER_AGENT: u64 = 5;
 const DESCRIPTORS_SPARE: u64 = 512;
 
 /// A process of the job, or one that reaches another host. Dropping it kills its group and reaps it.
@@ -101,7 +103,7 @@ impl<'a> Spawner<'a> {
             rank_0_input,
             lifeline: Lifeline { _write: write, read },
             launcher: rustix::process::getpid(),
-            file_limit: raise_file_limit(plan.ranks.len() as u64),
+            file_limit: raise_file_limit(plan.ranks.len() as u64 * DESCRIPTORS_PER_RANK),
         })
     }
 
@@ -222,13 +224,18 @@ impl Drop for JobProcess {
     }
 }
 
+/// Makes room for so many agents at once; returns the limit on open files before, which they get back.
+pub(crate) fn make_room_for_agents(agents: usize) -> Rlimit {
+    raise_file_limit(agents as u64 * DESCRIPTORS_PER_AGENT)
+}
+
 /// Starts a process that leads a group of its own and dies with this one; it is an agent, which reaches another host.
-pub(crate) fn start_agent(mut command: Command) -> io::Result<(JobProcess, AgentPipes)> {
+pub(crate) fn start_agent(mut command: Command, file_limit: Rlimit) -> io::Result<(JobProcess, AgentPipes)> {
     let launcher = rustix::process::getpid();
     let tie = move || {
         rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
         match rustix::process::getppid() == Some(launcher) {
-            true => Ok(()),
+            true => Ok(rustix::process::setrlimit(Resource::Nofile, file_limit)?),
             false => Err(io::Error::from_raw_os_error(libc::ESRCH)),
         }
     };
@@ -297,13 +304,13 @@ fn cpu_set(cpus: &[usize]) -> CpuSet {
     set
 }
 
-/// Makes room for the descriptors of `ranks` ranks, as far as the hard limit allows; returns the limit before.
-fn raise_file_limit(ranks: u64) -> Rlimit {
+/// Makes room for so many descriptors, as far as the hard limit allows; returns the limit before.
+fn raise_file_limit(descriptors: u64) -> Rlimit {
     let limit = rustix::process::getrlimit(Resource::Nofile);
-    let needed = ranks * DESCRIPTORS_PER_RANK + DESCRIPTORS_SPARE;
+    let needed = descriptors + DESCRIPTORS_SPARE;
     if limit.current.is_some_and(|current| current < needed) {
         let current = Some(limit.maximum.map_or(needed, |maximum| maximum.min(needed)));
-        // Without it, starting the rank that finds no descriptor fails, and says so.
+        // Without it, starting the rank or agent that finds no descriptor fails, and says so.
         let _ = rustix::process::setrlimit(Resource::Nofile, Rlimit { current, ..limit });
     }
     limit
@@ -322,12 +329,8 @@ fn start_error(rank: usize, section: &PlannedSection, source: io::Error) -> Laun
         Some(libc::EACCES | libc::ETXTBSY | libc::ELIBBAD) => {
             LaunchError::NotExecutable { program, reason: source.to_string() }
         }
-        code => {
-            let hint = match code {
-                Some(libc::EAGAIN) => "; the limit on processes (ulimit -u, or the container's) is reached",
-                Some(libc::EMFILE) => "; the limit on open files (ulimit -Hn) is reached",
-                _ => "",
-            };
+        _ => {
+            let hint = LaunchError::hint(&source);
             LaunchError::Start { rank, program, source, hint }
         }
     }

@@ -62,17 +62,24 @@ pub(crate) struct Watch<'a> {
     absent: Option<RankEnd>,
 }
 
-fn check_threads(spec: &JobSpec) -> Result<(), LaunchError> {
+fn is_over_tcp(spec: &JobSpec) -> bool {
     let asked_for_tcp = || setting(&spec.environment, rwmpi_transport::TRANSPORT).is_some_and(|name| name == "tcp");
+    spec.transport.map_or_else(asked_for_tcp, |transport| transport == Transport::Tcp)
+}
+
+fn check_threads(spec: &JobSpec) -> Result<(), LaunchError> {
     match spec.threads {
         0 => Err(LaunchError::Threads("give at least 1")),
         1 => Ok(()),
         _ if !spec.hosts.is_empty() => Err(LaunchError::Threads("leave out --hosts and --hostfile")),
-        _ if spec.transport.map_or_else(asked_for_tcp, |transport| transport == Transport::Tcp) => {
-            Err(LaunchError::Threads("leave out the transport tcp"))
-        }
+        _ if is_over_tcp(spec) => Err(LaunchError::Threads("leave out the transport tcp")),
         _ => Ok(()),
     }
+}
+
+/// Whether a rank that ended like that was not moved to it by the end of another: who hears of such a one reports an error.
+fn is_cause(ending: Ending) -> bool {
+    matches!(ending, Ending::Killed { .. } | Ending::Exited { code: 0 })
 }
 
 /// What the ranks do is being asked.
@@ -241,8 +248,9 @@ impl<'a> Watch<'a> {
                 ended.push(end);
             }
             Event::InJob(in_job) => site.in_job = in_job,
-            Event::Aborted { rank, code, text } => self.suspect(Verdict::Aborted { rank, code, text }),
+            Event::Aborted { rank, code, text } => self.suspect(Verdict::Aborted { rank, code, text }, false),
             Event::States(states) => site.states = Some(states),
+            Event::Answered => {}
             Event::InputTaken => self.input.taken(),
             Event::Over => site.over = true,
             Event::Lost(what) => {
@@ -262,16 +270,16 @@ impl<'a> Watch<'a> {
         let failed = ended
             .iter()
             .filter(|end| self.is_failure(end))
-            // Of several at once, the one killed by a signal is the cause.
-            .min_by_key(|end| matches!(end.ending, Ending::Exited { .. }));
-        if let Some(verdict) = failed.map(|end| self.failure(end)) {
-            self.suspect(verdict);
+            // Of several at once, the one that no other can have moved to it is the cause.
+            .min_by_key(|end| !is_cause(end.ending));
+        if let Some(end) = failed {
+            self.suspect(self.failure(end), end.seen.activity.is_none());
         }
         self.absent = self.absent.take().or_else(|| ended.into_iter().find(|end| !end.seen.joined));
         // It has exited without joining the job while others that have joined will wait for it in vain.
         if let Some(absent) = self.absent.as_ref().filter(|_| self.sites.iter().any(|site| site.in_job)) {
             let verdict = self.failure(absent);
-            self.suspect(verdict);
+            self.suspect(verdict, false);
         }
     }
 
@@ -301,11 +309,12 @@ impl<'a> Watch<'a> {
         })
     }
 
-    /// Ends the job for that reason, unless there is one already; if it may be the consequence of something on another host, not at once.
-    fn suspect(&mut self, verdict: Verdict) {
-        let is_cause =
-            matches!(&verdict, Verdict::Failed(Failure { ending, .. }) if matches!(ending, Ending::Killed { .. }));
-        if is_cause || self.sites.len() == 1 {
+    /// Ends the job for that reason, unless there is one already; not at once if it may be the consequence of something that another rank, or
+    /// host, did: ranks hear of each other's ends by their connections, before us at times. Whether one does is not known if it `says_nothing`.
+    fn suspect(&mut self, verdict: Verdict, says_nothing: bool) {
+        let is_cause = matches!(&verdict, Verdict::Failed(Failure { ending, .. }) if is_cause(*ending));
+        let hear_of_each_other = says_nothing || self.sites.len() > 1 || is_over_tcp(self.spec);
+        if is_cause || !hear_of_each_other {
             self.end_at_once(verdict);
         } else if self.suspicion.is_none() {
             self.suspicion = Some((Instant::now() + CAUSE_GRACE, verdict));

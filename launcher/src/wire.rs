@@ -37,6 +37,8 @@ pub(crate) enum Order {
     Abort(i32),
     /// Say what each rank is doing.
     SayStates,
+    /// Say that you are there.
+    Answer,
     /// Give this to rank 0 to read; nothing: it is at its end.
     Input(Vec<u8>),
     /// Leave the ranks' output where it is, or no longer.
@@ -83,6 +85,8 @@ pub(crate) enum Event {
     Aborted { rank: Option<usize>, code: i32, text: String },
     /// What the ranks that still run are doing.
     States(Vec<RankSeen>),
+    /// The daemon is there.
+    Answered,
     /// What rank 0 was given to read is read.
     InputTaken,
     /// No process of the job is left here.

@@ -3,7 +3,7 @@
 
 mod launcher_support;
 
-use launcher_support::{Finished, Job, Running, mpiexec, runs, send};
+use launcher_support::{Finished, Job, MPIEXEC, Running, launcher, mpiexec, runs, send};
 use rustix::process::Signal;
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -215,6 +215,33 @@ fn a_stopped_daemon_does_not_keep_a_job_alive() {
     send(daemons[1], Signal::STOP);
     send(victim, Signal::KILL);
     finish_in_time(running).assert_report(137, &["SIGKILL"]);
+}
+
+/// The ranks go on meanwhile: all that could be said of them is not heard.
+#[test]
+fn a_daemon_that_falls_silent_is_lost() {
+    let (running, _) = start_waiting_job("a,b");
+    send(running.processes(2, is_daemon)[1], Signal::STOP);
+    running.wait().assert_report(123, &["was lost, with ranks ", "its daemon has not answered for 30 s"]);
+}
+
+/// Each agent takes some descriptors of the launcher's.
+#[test]
+fn many_agents_need_many_open_files() {
+    let hosts: Vec<String> = (0..30).map(|host| format!("h{host}")).collect();
+    let hosts = hosts.join(",");
+    let limited = |limit: &str| {
+        let script = format!("{limit}; exec \"$0\" \"$@\"");
+        let job =
+            ["-hosts", &hosts, "--launch-agent", agent(), "--interface", "lo", "-n", "30", "sh", "-c", "ulimit -Sn"];
+        launcher("sh", ["-c", &script, MPIEXEC].iter().chain(&job)).run()
+    };
+    let finished = limited("ulimit -Sn 100");
+    finished.assert_success();
+    assert_eq!(finished.stdout, "100\n".repeat(30), "the ranks have the limit that the user set");
+    let finished = limited("ulimit -n 100");
+    assert_eq!(finished.code, 125, "{finished:?}");
+    assert!(finished.stderr.contains("the limit on open files (ulimit -Hn) is reached"), "{finished:?}");
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! Jobs on two hosts that have a network of their own between them, which is slow, loses packets, or is cut for a while. The hosts are network
-//! namespaces, two ranks on each.
+//! Jobs on hosts that have a network of their own between them, which is slow, loses packets, or is cut for a while. The hosts are network
+//! namespaces.
 
 mod launcher_support;
 
@@ -16,8 +16,12 @@ const SUITE: &str = env!("CARGO_BIN_EXE_suite");
 const OVER: Duration = Duration::from_secs(5);
 
 fn on(hosts: &Hosts, arguments: &[&str]) -> Job {
+    ranks_on(hosts, "4", arguments)
+}
+
+fn ranks_on(hosts: &Hosts, ranks: &str, arguments: &[&str]) -> Job {
     let list = hosts.list();
-    let job = mpiexec(["-hosts", &list, "--launch-agent", AGENT, "-n", "4"].iter().chain(arguments));
+    let job = mpiexec(["-hosts", &list, "--launch-agent", AGENT, "-n", ranks].iter().chain(arguments));
     // By which way somebody has come to the launcher says nothing about ways between hosts.
     job.command(|command| _ = command.env("SSH_CONNECTION", "198.51.100.1 50000 198.51.100.2 22"))
 }
@@ -116,4 +120,22 @@ fn a_hang_is_reported() {
     let Some(hosts) = Hosts::new() else { return };
     let finished = on(&hosts, &["--timeout", "2", PROGRAM, "cycle"]).run();
     finished.assert_report(124, &["4 ranks still ran", "deadlock", "receive from rank"]);
+}
+
+/// All of them have added up their numbers by then, for which two ranks in three have nobody to talk to on another host.
+#[test]
+fn many_ranks_connect_only_with_whom_they_talk() {
+    const RANKS: usize = 64;
+    let Some(hosts) = Hosts::many(8) else { return };
+    let begin = Instant::now();
+    let (running, stdout) = ranks_on(&hosts, "64", &["-ppn", "8", PROGRAM, "cycle"]).start_with_stdout();
+    let mut lines = BufReader::new(stdout).lines();
+    (0..RANKS).for_each(|_| assert!(lines.next().expect("a line").expect("text").ends_with("of 64: sum 2016")));
+    println!("{RANKS} ranks on 8 hosts: {:.1} s from the command to the first sum", begin.elapsed().as_secs_f64());
+    let ends = hosts.ends_of_connections();
+    println!("{ends} ends of connections");
+    // Among all there could be 3584.
+    assert!((14..=2 * RANKS).contains(&ends), "{ends} ends of connections");
+    running.signal(Signal::TERM);
+    assert_eq!(running.wait().code, 143);
 }

@@ -2,7 +2,7 @@
 
 mod launcher_support;
 
-use launcher_support::{Job, mpiexec, runs, send};
+use launcher_support::{Job, launcher, runs, send};
 use rustix::process::Signal;
 use std::fs;
 use std::net::{TcpListener, TcpStream};
@@ -54,13 +54,18 @@ impl Ssh {
     }
 
     fn job(&self, arguments: &[&str]) -> Job {
+        self.job_of(launcher_support::MPIEXEC.as_ref(), arguments)
+    }
+
+    /// The same by a launcher that lies elsewhere.
+    fn job_of(&self, mpiexec: &Path, arguments: &[&str]) -> Job {
         let agent = format!(
             "ssh -x -T -p {} -i {}/key -o BatchMode=yes -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR",
             self.port,
             self.directory.display()
         );
         let options = ["-hosts", "127.0.0.1,localhost", "--launch-agent", &agent, "-n", "4"];
-        mpiexec(options.iter().chain(arguments))
+        launcher(mpiexec, options.iter().chain(arguments))
     }
 }
 
@@ -86,6 +91,17 @@ fn a_job_goes_well_and_carries_its_surroundings() {
     let mut expected: Vec<String> = (0..4).map(|rank| format!("[{rank}] a b {directory}")).collect();
     expected.insert(1, "[0] typed".to_owned());
     assert_eq!(finished.sorted_lines(), expected);
+}
+
+/// What ssh is told is read by a shell there.
+#[test]
+fn the_launcher_may_lie_where_names_have_spaces() {
+    let Some(ssh) = Ssh::start("spaces") else { return };
+    let folder = ssh.directory.join("it's my $HOME");
+    fs::create_dir(&folder).unwrap();
+    let mpiexec = folder.join("mpiexec-under-test");
+    fs::copy(launcher_support::MPIEXEC, &mpiexec).unwrap();
+    ssh.job_of(&mpiexec, &[PROGRAM, "succeed"]).run().assert_success();
 }
 
 #[test]

@@ -170,3 +170,24 @@ fn pmi_is_enough() {
         finished.assert_report(1, &["rank 1", "exited without finalizing"]);
     }
 }
+
+/// The others hear of a rank's end by their connections, and give up: perhaps before the launcher, which was stopped meanwhile, looks at any of
+/// them.
+#[test]
+fn who_hears_of_an_end_is_not_blamed_for_it() {
+    for without in [&[][..], &["env", "-u", "RWMPI_JOB_FD"]] {
+        let program = [without, &[PROGRAM, "stop-and-leave"]].concat();
+        let running = mpiexec(["-n", "3", "--transport", "tcp"].iter().chain(&program)).start();
+        let is_stopped = |pid: i32| {
+            let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+            stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('T'))
+        };
+        let stopped = running.processes(1, is_stopped)[0];
+        running.signal(Signal::STOP);
+        send(stopped, Signal::CONT);
+        // Time for the others to give up; if it is too short, nothing is shown, and nothing fails.
+        sleep(Duration::from_millis(500));
+        running.signal(Signal::CONT);
+        running.wait().assert_report(1, &["rank 1", "exited without finalizing"]);
+    }
+}

@@ -146,8 +146,11 @@ impl Fabric for ClusterFabric {
     }
 
     #[inline]
-    fn max_payload(&self) -> usize {
-        self.node.max_payload().min(self.network.max_payload())
+    fn max_payload(&self, to: usize) -> usize {
+        match self.on_node[to] {
+            Some(number) => self.node.max_payload(number),
+            None => self.network.max_payload(to),
+        }
     }
 
     #[inline]

@@ -226,8 +226,8 @@ pub trait Fabric {
     /// How many peers there are; they are numbered from 0.
     fn peers(&self) -> usize;
 
-    /// Longest payload of a cell in [`Queue::Messages`], bytes.
-    fn max_payload(&self) -> usize;
+    /// Longest payload of a cell for `to` in [`Queue::Messages`], bytes.
+    fn max_payload(&self, to: usize) -> usize;
     /// Appends a cell to `queue` at peer `to` (which may be this peer itself).
     fn try_push(
         &mut self,

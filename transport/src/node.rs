@@ -285,7 +285,7 @@ impl Fabric for NodeFabric {
     }
 
     #[inline]
-    fn max_payload(&self) -> usize {
+    fn max_payload(&self, _: usize) -> usize {
         MAX_PAYLOAD
     }
 

@@ -6,8 +6,9 @@ use std::os::fd::BorrowedFd;
 use std::ptr::NonNull;
 
 use rustix::mm::Advice;
-use rustix::process::Pid;
 use rwmpi_transport::{Arena, ArenaRefused, Blocks};
+
+use crate::home::Home;
 
 /// Free memory that is kept in any case, bytes.
 const MOST_WARM: usize = 32 << 20;
@@ -29,7 +30,7 @@ pub(crate) struct Heap {
     /// Bytes in a page, a power of two.
     page: usize,
     /// The process that took the arena.
-    owner: Pid,
+    home: Home,
     /// This is a forked child, which has copies of the blocks and nothing else.
     is_copy: bool,
     /// What the program has mapped to something else.
@@ -47,7 +48,7 @@ impl Heap {
             arena,
             idle: Vec::with_capacity(MOST_IDLE + 1),
             page,
-            owner: rustix::process::getpid(),
+            home: Home::here(),
             is_copy: false,
             foreign: Vec::new(),
         })
@@ -68,7 +69,7 @@ impl Heap {
     /// A block, its contents zero if `zeroed`, otherwise arbitrary; `None` if there is no room.
     pub(crate) fn allocate(&mut self, size: usize, align: usize, zeroed: bool) -> Option<NonNull<u8>> {
         // A child that was made without our handlers looks the same but has no arena.
-        if self.is_copy || rustix::process::getpid() != self.owner {
+        if self.is_copy || !self.home.is_here() {
             return None;
         }
         if size > self.arena.len() || align > self.arena.len() {
@@ -135,7 +136,7 @@ impl Heap {
         if pages == len {
             return true;
         }
-        if self.is_copy || rustix::process::getpid() != self.owner || self.is_foreign(&bytes) {
+        if self.is_copy || !self.home.is_here() || self.is_foreign(&bytes) {
             return pages < len;
         }
         let resized = self.blocks.resize(start, pages) || {

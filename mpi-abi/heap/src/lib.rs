@@ -29,10 +29,11 @@
 mod fork;
 mod global;
 mod heap;
+mod home;
 mod process;
 
 pub use global::SharedHeap;
 pub use process::{allocate, begin, free, is_own, mapped_over, resize, retreat, usable_size};
 
 /// Blocks of at least this many bytes are shared.
-pub const LARGE: usize = 16 << 10;
+pub const LARGE: usize = 8 << 10;

@@ -17,26 +17,40 @@ const READ_FROM: usize = 16 << 10;
 /// Up to this many ranks everybody sends to everybody.
 const DIRECT_RANKS: usize = 16;
 
-/// Each rank's own part stands at its place; afterwards all do.
-pub(crate) async fn allgather<'a>(team: Team<'_>, place: impl Fn(usize) -> WriteSpan<'a>) -> Result<(), Failure> {
+/// `own` is this rank's part, as long as its place, where it may stand already; afterwards all parts stand at theirs.
+pub(crate) async fn allgather<'a>(
+    team: Team<'_>,
+    own: ReadSpan<'_>,
+    place: impl Fn(usize) -> WriteSpan<'a>,
+) -> Result<(), Failure> {
     let size = team.size();
     if size == 1 {
+        settle(own, place(0));
         return Ok(());
     }
     let total: usize = (0..size).map(|rank| place(rank).len()).sum();
-    if at_once::allgather(team, total, &place)? {
+    if at_once::allgather(team, total, own, &place)? {
         return Ok(());
     }
-    Box::pin(by_messages(team, total, place)).await
+    Box::pin(by_messages(team, total, own, place)).await
+}
+
+/// Copies the own part to its place, unless it is there.
+#[inline]
+pub(super) fn settle(own: ReadSpan<'_>, place: WriteSpan<'_>) {
+    if own.start() != place.start() {
+        own.copy_to(place);
+    }
 }
 
 /// `total`: the length of all parts together.
-async fn by_messages<'a>(team: Team<'_>, total: usize, place: impl Fn(usize) -> WriteSpan<'a>) -> Result<(), Failure> {
-    if team.size() == 1 || agree(team, total, &place).await? {
-        exchange_parts(team, total, place).await
-    } else {
-        Ok(())
-    }
+async fn by_messages<'a>(
+    team: Team<'_>,
+    total: usize,
+    own: ReadSpan<'_>,
+    place: impl Fn(usize) -> WriteSpan<'a>,
+) -> Result<(), Failure> {
+    if agree(team, total, &place).await? { exchange_parts(team, total, own, place).await } else { Ok(()) }
 }
 
 /// Whether all ranks have as long data, if this one's are long. The announcements go the way of short data.
@@ -61,11 +75,13 @@ async fn agree<'a>(team: Team<'_>, total: usize, place: impl Fn(usize) -> WriteS
 pub(super) async fn exchange_parts<'a>(
     team: Team<'_>,
     total: usize,
+    own: ReadSpan<'_>,
     place: impl Fn(usize) -> WriteSpan<'a>,
 ) -> Result<(), Failure> {
-    if total >= READ_FROM && team.may_publish() && read(team, &place).await? {
+    if total >= READ_FROM && team.may_publish() && read(team, own, &place).await? {
         return Ok(());
     }
+    settle(own, place(team.rank));
     if total > SHORT && team.size() > 2 { ring(team, place).await } else { short(team, place).await }
 }
 
@@ -74,13 +90,14 @@ async fn short<'a>(team: Team<'_>, place: impl Fn(usize) -> WriteSpan<'a>) -> Re
 }
 
 /// False, on all ranks, if someone's memory can't be read.
-async fn read<'a>(team: Team<'_>, place: impl Fn(usize) -> WriteSpan<'a>) -> Result<bool, Failure> {
+async fn read<'a>(team: Team<'_>, own: ReadSpan<'_>, place: impl Fn(usize) -> WriteSpan<'a>) -> Result<bool, Failure> {
     let (me, size) = (team.rank, team.size());
-    let Some(mut published) = team.publish(|_| [place(me).as_read(), ReadSpan::EMPTY]).await? else { return Ok(false) };
+    let Some(mut published) = team.publish(|_| [own, ReadSpan::EMPTY]).await? else { return Ok(false) };
     for step in 1..size {
         let rank = (me + step) % size;
         published.read(rank, 0, 0, place(rank))?;
     }
+    settle(own, place(me));
     published.meet().await?;
     Ok(true)
 }

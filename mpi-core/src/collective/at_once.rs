@@ -4,6 +4,7 @@ use std::iter;
 
 use rwmpi_transport::{ReadSpan, WriteSpan};
 
+use super::allgather::settle;
 use super::reduction::Reduction;
 use super::team::Team;
 use crate::engine::Failure;
@@ -55,9 +56,15 @@ pub(crate) fn allreduce(team: Team<'_>, data: ReadSpan<'_>, result: WriteSpan<'_
 
 /// As [`super::allgather()`], all parts together having `total` bytes.
 #[inline]
-pub(crate) fn allgather<'a>(team: Team<'_>, total: usize, place: impl Fn(usize) -> WriteSpan<'a>) -> Done {
+pub(crate) fn allgather<'a>(
+    team: Team<'_>,
+    total: usize,
+    own: ReadSpan<'_>,
+    place: impl Fn(usize) -> WriteSpan<'a>,
+) -> Done {
     let Some(shelves) = team.shelves(total)? else { return Ok(false) };
-    let round = shelves.put(team, iter::once(place(team.rank).as_read()))?;
+    let round = shelves.put(team, iter::once(own))?;
+    settle(own, place(team.rank));
     let mut others = (0..team.size()).filter(|&rank| rank != team.rank);
     others.try_for_each(|rank| round.take(rank, place(rank).len(), 0, place(rank)))?;
     Ok(true)

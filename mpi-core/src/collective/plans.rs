@@ -206,14 +206,14 @@ impl Communicator {
         self.begin(call, size_of_val(all));
         let len = part.map_or(all.len() / self.size(), <[T]>::len);
         self.check_len(call, "the result", all.len(), len * self.size())?;
-        if let Some(part) = part {
-            all[self.rank() * len..][..len].copy_from_slice(part);
-        }
+        let part = part.map(Outgoing::new);
         let (mut all, len) = (Incoming::with_values(all), len * T::SIZE);
         Ok(async move |team: Team<'_>| {
             let team = team.of::<T>();
             let into = WriteSpan::from(all.bytes());
-            allgather(team, |rank| into.part(rank * len, len)).await?;
+            let place = |rank: usize| into.part(rank * len, len);
+            let own = part.as_ref().map_or(place(team.rank).as_read(), |part| part.bytes().into());
+            allgather(team, own, place).await?;
             all.finish()
         })
     }
@@ -228,12 +228,12 @@ impl Communicator {
         self.begin(call, size_of_val(all));
         parts.check_apart(self, call, all.len(), "the result")?;
         self.check_len(call, "the own part", part.len(), parts.counts[self.rank()])?;
-        all[parts.starts[self.rank()]..][..part.len()].copy_from_slice(part);
         let (mut all, places) = (Incoming::with_values(all), parts.bytes(T::SIZE));
+        let part = Outgoing::new(part);
         Ok(async move |team: Team<'_>| {
             let team = team.of::<T>();
             let into = WriteSpan::from(all.bytes());
-            allgather(team, |rank| into.part(places[rank].0, places[rank].1)).await?;
+            allgather(team, part.bytes().into(), |rank| into.part(places[rank].0, places[rank].1)).await?;
             all.finish()
         })
     }

@@ -251,7 +251,7 @@ async fn allreduce_parts(team: Team<'_>, data: WriteSpan<'_>, op: &dyn Reduction
     let parts = Parts::new(team, data.len(), op);
     let own = parts.place(data, team.rank);
     combine(team, |rank| parts.of(data.as_read(), rank), own, op).await?;
-    exchange_parts(team, data.len(), |rank| parts.place(data, rank)).await
+    exchange_parts(team, data.len(), own.as_read(), |rank| parts.place(data, rank)).await
 }
 
 /// Recursive doubling. Where the ranks are no power of two, the first ones first join into pairs, each of which acts as one.

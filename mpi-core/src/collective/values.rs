@@ -236,13 +236,15 @@ impl Values<'_> {
             lengths[self.team.rank] = own.as_ref().map_or(NOTHING, |own| own.bytes().len() as u64);
             let each = size_of::<u64>();
             let heard = WriteSpan::from(bytemuck::cast_slice_mut(&mut lengths));
-            let gathered = allgather(self.team, |rank| heard.part(rank * each, each)).await;
+            let place = |rank: usize| heard.part(rank * each, each);
+            let gathered = allgather(self.team, place(self.team.rank).as_read(), place).await;
             gathered.map_err(|failure| self.failed(failure))?;
         }
         let mut places = self.places::<T>(&lengths)?;
         let spans = places.spans();
-        self.team.copy(bytes.into(), spans[self.team.rank]).map_err(|failure| self.failed(failure))?;
-        allgather(self.team, |rank| spans[rank]).await.map_err(|failure| self.failed(failure))?;
+        let place = spans[self.team.rank];
+        self.team.copy(bytes.into(), place).map_err(|failure| self.failed(failure))?;
+        allgather(self.team, place.as_read(), |rank| spans[rank]).await.map_err(|failure| self.failed(failure))?;
         own?;
         self.all_landed(places, &lengths)
     }

@@ -37,6 +37,37 @@ impl Way for Unpack {
     }
 }
 
+/// Bytes of the stream for which memory is asked in advance. The processor itself foresees a walk only to the end of a page, of which
+/// a layout with holes has many.
+const AHEAD: u64 = 1024;
+
+/// The same where each run has a place of its own, in runs.
+const RUNS_AHEAD: usize = 16;
+
+/// Bytes of a cache line.
+const LINE: usize = 64;
+
+/// Blocks of more bytes than this are left to the processor's foresight.
+const LONG: u64 = 2048;
+
+/// Asks for the cache line at an address, which need not be valid.
+#[inline(always)]
+fn prefetch(address: *const u8) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: the instruction is a hint; it has no effect that a program sees, wherever it points.
+    unsafe {
+        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(address.cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = address;
+}
+
+/// As [`prefetch`], for all lines of a block.
+#[inline(always)]
+fn prefetch_block(address: *const u8, length: u64) {
+    (0..length as usize).step_by(LINE).for_each(|line| prefetch(address.wrapping_add(line)));
+}
+
 /// Copies `length` bytes, few of them without a call.
 ///
 /// # Safety
@@ -82,11 +113,18 @@ unsafe fn ends<const PART: usize>(from: *const u8, to: *mut u8, length: usize) {
 #[inline(never)]
 unsafe fn strided<const LENGTH: usize>(count: usize, from: (*mut u8, isize), to: (*mut u8, isize)) {
     let ((mut from, from_step), (mut to, to_step)) = (from, to);
-    for _ in 0..count {
+    let next = |from: &mut *mut u8, to: &mut *mut u8| {
         // SAFETY: the caller's.
         unsafe { to.cast::<[u8; LENGTH]>().write(from.cast::<[u8; LENGTH]>().read()) };
-        (from, to) = (from.wrapping_offset(from_step), to.wrapping_offset(to_step));
+        (*from, *to) = (from.wrapping_offset(from_step), to.wrapping_offset(to_step));
+    };
+    let (together, ahead) = (LINE.div_ceil(LENGTH), (AHEAD as usize / LENGTH) as isize);
+    for _ in 0..count / together {
+        prefetch(from.wrapping_offset(from_step.wrapping_mul(ahead)));
+        prefetch(to.wrapping_offset(to_step.wrapping_mul(ahead)));
+        (0..together).for_each(|_| next(&mut from, &mut to));
     }
+    (0..count % together).for_each(|_| next(&mut from, &mut to));
 }
 
 /// As [`strided`], but in memory the blocks are at the offsets, and in the stream side by side.
@@ -96,7 +134,10 @@ unsafe fn strided<const LENGTH: usize>(count: usize, from: (*mut u8, isize), to:
 #[inline(never)]
 unsafe fn scattered<W: Way, const LENGTH: usize>(offsets: &[i64], memory: *mut u8, stream: *mut u8) {
     let mut stream = stream;
-    for offset in offsets {
+    for (index, offset) in offsets.iter().enumerate() {
+        if let Some(later) = offsets.get(index + RUNS_AHEAD) {
+            prefetch(at(memory, *later));
+        }
         let (from, to) = W::order(at(memory, *offset), stream);
         // SAFETY: the caller's.
         unsafe { to.cast::<[u8; LENGTH]>().write(from.cast::<[u8; LENGTH]>().read()) };
@@ -129,7 +170,12 @@ unsafe fn blocks<W: Way>(count: u64, length: u64, memory: *mut u8, stride: i64, 
     // SAFETY: the caller's.
     unsafe {
         for_length!(length, LENGTH => strided::<LENGTH>(count as usize, from, to), {
+            let ahead = if length <= LONG { AHEAD.div_ceil(length) } else { 0 };
             for index in 0..count {
+                if ahead > 0 && index + ahead < count {
+                    prefetch_block(nth(memory, index + ahead, stride), length);
+                    prefetch_block(stream.wrapping_add(((index + ahead) * apart) as usize), length);
+                }
                 copy::<W>(nth(memory, index, stride), stream.add((index * apart) as usize), length as usize);
             }
         });
@@ -161,7 +207,11 @@ unsafe fn whole<W: Way>(layout: &Layout, memory: *mut u8, stream: *mut u8) {
             Form::Scatter { offsets, body } => whole_scatter::<W>(body, offsets, memory, stream),
             Form::Runs { runs, .. } => {
                 let mut stream = stream;
-                for Run { offset, length } in runs.iter() {
+                for (index, Run { offset, length }) in runs.iter().enumerate() {
+                    if let Some(later) = runs.get(index + RUNS_AHEAD) {
+                        prefetch(at(memory, later.offset.into()));
+                        prefetch(stream.wrapping_add(AHEAD as usize));
+                    }
                     copy::<W>(at(memory, i64::from(*offset)), stream, *length as usize);
                     stream = stream.add(*length as usize);
                 }

@@ -12,7 +12,7 @@ pub(super) fn single_copy_min(way: Way) -> u64 {
         Way::SameProcess | Way::SharedHeap => WRITE_MIN,
         Way::Kernel => 192 << 10,
         // A request is a packet of its own, which a message has to be worth.
-        Way::Network => 16 << 10,
+        Way::Network => 64 << 10,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Sending: which way a message takes, and pushing it there.
 
 use rwmpi_protocol::{Choice, Envelope, Fifo, RequestForSend, Rule};
-use rwmpi_transport::{Backoff, Enqueue, Fabric, Header, PushError, Queue, ReadSpan};
+use rwmpi_transport::{Backoff, Enqueue, Fabric, Header, PushError, Queue, ReadSpan, Way};
 
 use super::operation::{SendOperation, Stage};
 use super::pieces::{Scattered, Source};
@@ -23,6 +23,8 @@ enum Progress {
 
 /// A look for a request takes about as long as copying this many bytes.
 const BYTES_PER_LOOK: u64 = 192;
+/// The same over a network, where a look is a system call.
+const BYTES_PER_LOOK_AT_SOCKET: u64 = 4096;
 /// Most looks for one where ranks share processors: most of them yield.
 const LOOKS_WHEN_CROWDED: u32 = 50;
 
@@ -177,7 +179,7 @@ impl<F: Fabric> Engine<F> {
     ) -> Result<Progress, Failure> {
         let may_copy = enqueue == Enqueue::Next && self.has_room_for_copy(id, data.len(), mode);
         if fifo == Fifo::Open && self.rule != Rule::Nsr {
-            match self.choose(peer, envelope, data.len() as u64, may_copy)? {
+            match self.choose(peer, envelope, data.len() as u64, may_copy, enqueue)? {
                 Choice::Write(request) => return self.write(id, peer, envelope.tag, &request, data),
                 Choice::Fifo(chosen) => fifo = chosen,
             }
@@ -235,7 +237,7 @@ impl<F: Fabric> Engine<F> {
                 return (header(wire::ANNOUNCE), First::Announce(wire::Announce { address, answer: id, reserved: 0 }));
             }
         }
-        if mode != SendMode::Synchronous && data.len() <= self.fabric.max_payload() {
+        if mode != SendMode::Synchronous && data.len() <= self.fabric.max_payload(peer as usize) {
             return (header(wire::EAGER), First::Whole);
         }
         let answer = if mode == SendMode::Synchronous { id } else { wire::NO_ANSWER };
@@ -252,7 +254,7 @@ impl<F: Fabric> Engine<F> {
         mut enqueue: Enqueue,
     ) -> Result<Progress, Failure> {
         while sent < data.len() {
-            let len = (data.len() - sent).min(self.fabric.max_payload());
+            let len = (data.len() - sent).min(self.fabric.max_payload(peer as usize));
             if !self.try_push(peer, enqueue, [wire::CONTINUE, 0, 0, 0], data.part(sent, len))? {
                 return Ok(Progress::Blocked(Stage::Streaming { sent }));
             }
@@ -278,13 +280,25 @@ impl<F: Fabric> Engine<F> {
 
     /// Asks the protocol for the way, and takes the claim word where there is one. What is about to be copied waits as long for a request
     /// as the copy would take.
-    fn choose(&mut self, peer: u32, envelope: &Envelope, len: u64, may_copy: bool) -> Result<Choice, Failure> {
+    fn choose(
+        &mut self,
+        peer: u32,
+        envelope: &Envelope,
+        len: u64,
+        may_copy: bool,
+        enqueue: Enqueue,
+    ) -> Result<Choice, Failure> {
         let worth = len >= WRITE_MIN;
-        if worth || self.rule == Rule::Sr {
+        let near = self.fabric.shares_memory_with(peer as usize);
+        // Receivers far away ask for less only if they expect more: not worth a system call.
+        if self.rule == Rule::Sr || len >= if near { WRITE_MIN } else { single_copy_min(Way::Network) } {
             self.collect_requests(peer as usize)?;
         }
         if worth && (may_copy || self.rule == Rule::Sr) && self.claims_with(peer) {
             self.await_request(peer, len)?;
+        }
+        if enqueue == Enqueue::Next && !near {
+            self.await_request_from_afar(peer, len)?;
         }
         if !self.peers[peer as usize].sender.holds_requests() {
             return Ok(Choice::Fifo(Fifo::Open));
@@ -300,8 +314,8 @@ impl<F: Fabric> Engine<F> {
         }
     }
 
-    /// Gives the receiver a chance to ask (SR): the first of two that exchange messages would never find a request otherwise. Not over a
-    /// network, where each look is a system call. The wait is at most about as long as the additional copy through the FIFO would take, so it can't cost more than it may save.
+    /// Gives the receiver a chance to ask (SR): the first of two that exchange messages would never find a request otherwise. The wait is at
+    /// most about as long as the additional copy through the FIFO would take, so it can't cost more than it may save.
     fn await_request(&mut self, peer: u32, len: u64) -> Result<(), Failure> {
         let crowded = self.fabric.patience() < LOOKS_WHEN_CROWDED;
         let most = if crowded { u64::from(LOOKS_WHEN_CROWDED) } else { u64::MAX };
@@ -317,6 +331,23 @@ impl<F: Fabric> Engine<F> {
             }
             self.collect_requests(peer as usize)?;
         }
+        Ok(())
+    }
+
+    /// The same over a network, in AUTO too, which can't announce a message there: a request that is under way is worth its time. From
+    /// a receiver that keeps being later than that nothing is expected any more, but for a trial now and then.
+    fn await_request_from_afar(&mut self, peer: u32, len: u64) -> Result<(), Failure> {
+        if self.fabric.patience() < LOOKS_WHEN_CROWDED || !self.awaited.worth(peer, len, Some(Way::Network)) {
+            return Ok(());
+        }
+        for _ in 0..len / BYTES_PER_LOOK_AT_SOCKET {
+            if self.peers[peer as usize].sender.holds_requests() {
+                self.awaited.hit(peer);
+                return Ok(());
+            }
+            self.collect_requests(peer as usize)?;
+        }
+        self.awaited.miss(peer);
         Ok(())
     }
 

@@ -11,7 +11,7 @@ use super::{Engine, Failure, OperationId, wire};
 use crate::Mark;
 
 /// Messages of at least this many bytes are worth sharing.
-pub(super) const SHARE_MIN: u64 = 64 << 10;
+pub(super) const SHARE_MIN: u64 = 24 << 10;
 
 /// Bits of the word for the next chunk that hold its number; the generation is above.
 const CHUNK_BITS: u32 = 24;
@@ -36,7 +36,7 @@ fn done_word(slot: u32) -> usize {
 
 /// Both sides cut alike: about eight chunks, none so small that taking it costs more than it brings.
 fn chunk_len(len: u64) -> u64 {
-    (len / 8).next_multiple_of(4096).clamp(16 << 10, 256 << 10).max((len >> CHUNK_BITS) + 1)
+    (len / 8).next_multiple_of(4096).clamp(8 << 10, 256 << 10).max((len >> CHUNK_BITS) + 1)
 }
 
 /// One message on its way: whose slot, and the two ends as seen by the side that copies.

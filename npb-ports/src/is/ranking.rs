@@ -1,6 +1,7 @@
 //! What a rank does alone: sorting its keys into buckets, and ranking the keys that it was given.
 
 use super::problem::Problem;
+use std::hint;
 
 /// Writes to `sizes`, one per bucket, how many of `keys` are in each.
 pub fn count_buckets(keys: &[u32], shift: u32, sizes: &mut [u32]) {
@@ -26,13 +27,15 @@ pub fn sort_into_buckets(keys: &[u32], shift: u32, sizes: &[u32], sorted: &mut [
     let mut ends: Vec<u32> = starts(sizes).collect();
     let mut places = [0_u32; BLOCK];
     for block in keys.chunks(BLOCK) {
-        // In two passes: were a place looked up and written to at once, the next look-up would have to wait until it is
-        // known that it does not read what was just written.
+        // In passes: were a place looked up and written to at once, the next look-up would have to wait until it is known
+        // that it does not read what was just written. And stores wait for their cache lines one after the other, loads
+        // do not: so what will be written is read first.
         for (place, key) in places.iter_mut().zip(block) {
             let end = &mut ends[(key >> shift) as usize];
             *place = *end;
             *end += 1;
         }
+        hint::black_box(places[..block.len()].iter().fold(0, |all, &place| all ^ sorted[place as usize]));
         for (&place, &key) in places.iter().zip(block) {
             sorted[place as usize] = key;
         }

@@ -1,7 +1,8 @@
 //! What the figures of a study say, in words. Every sentence is computed from the records; none is written by hand.
 //!
-//! Two modes are told apart only if the faster one wins at least nine of ten pairings of one of its runs with one of the other's:
-//! that is a rank test, so a single run disturbed by the machine cannot decide it either way.
+//! Two modes are told apart only if the faster one wins more pairings of one of its runs with one of the other's than chance would
+//! explain (the rank test of Mann and Whitney): a single run disturbed by the machine cannot decide it either way, and small gains
+//! show where there are many runs.
 
 use crate::{Benchmark, Traffic};
 
@@ -12,8 +13,8 @@ use super::thesis;
 
 /// Runs that each side needs before the spread says anything.
 const REPEATS_MIN: usize = 3;
-/// Pairings that the faster of two must win.
-const PAIRINGS_WON_MIN: f64 = 0.9;
+/// Two modes are told apart if what was seen would come about by chance at most so often.
+const CHANCE_MAX: f64 = 0.05;
 /// Generous costs of communication, to tell when it cannot matter: seconds per message, and bytes per second.
 const SECONDS_PER_MESSAGE: f64 = 5e-6;
 const BYTES_PER_SECOND: f64 = 2e9;
@@ -63,7 +64,7 @@ impl Comparison {
         let won = if a <= b { wins(&first.repeats, &second.repeats) } else { wins(&second.repeats, &first.repeats) };
         let standing = if first.repeats.len().min(second.repeats.len()) < REPEATS_MIN {
             Standing::Unknown
-        } else if (won as f64) < PAIRINGS_WON_MIN * pairings as f64 || a == b {
+        } else if a == b || chance(first.repeats.len(), second.repeats.len(), pairings - won) > CHANCE_MAX {
             Standing::Level
         } else if a < b {
             Standing::Faster
@@ -94,6 +95,25 @@ impl Comparison {
             ),
         }
     }
+}
+
+/// How often the one of two modes that do not differ would lose at most `lost` of the pairings of its `ours` runs with `theirs` of the
+/// other's: the distribution of the statistic U of Mann and Whitney, by their recurrence on which side has the slowest run.
+fn chance(ours: usize, theirs: usize, lost: usize) -> f64 {
+    let most = ours * theirs;
+    // For each number of their runs, how likely it is to lose just so many pairings; run by run of ours.
+    let mut shares = vec![vec![0.0; most + 1]; theirs + 1];
+    shares.iter_mut().for_each(|share| share[0] = 1.0);
+    for a in 1..=ours {
+        for b in 1..=theirs {
+            let slowest_is_ours = a as f64 / (a + b) as f64;
+            for pairings in (0..=most).rev() {
+                let with_ours = if pairings >= b { shares[b][pairings - b] } else { 0.0 };
+                shares[b][pairings] = slowest_is_ours * with_ours + (1.0 - slowest_is_ours) * shares[b - 1][pairings];
+            }
+        }
+    }
+    shares[theirs][..=lost].iter().sum()
 }
 
 /// What is to be said of one benchmark.
@@ -409,6 +429,16 @@ mod tests {
 
     fn compare(first: &[f64], second: &[f64]) -> Comparison {
         Comparison::of(&record(Mode::Sr, first), &record(Mode::Nsr, second)).unwrap()
+    }
+
+    /// Against the tables of the test: the largest U that counts at 5 %, one side.
+    #[test]
+    fn chance_is_that_of_the_rank_test() {
+        for (ours, theirs, largest) in [(3, 3, 0), (5, 5, 4), (4, 6, 3), (9, 9, 21), (20, 20, 138)] {
+            assert!(chance(ours, theirs, largest) <= 0.05, "{ours} and {theirs}");
+            assert!(chance(ours, theirs, largest + 1) > 0.05, "{ours} and {theirs}");
+        }
+        assert!((chance(7, 4, 28) - 1.0).abs() < 1e-12);
     }
 
     #[test]

@@ -22,6 +22,10 @@ fn main() -> rwmpi::Result<()> {
             return universe.finalize();
         }
         "leave" if rank == 1 => exit(0),
+        "stop-and-leave" if rank == 1 => {
+            rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::STOP).expect("itself");
+            exit(0)
+        }
         "abort" if rank == 1 => universe.abort(3, "the input makes no sense"),
         "panic" if rank == 1 => panic!("a bug"),
         "wait-in-cycle" => rwmpi::scope(|scope| {

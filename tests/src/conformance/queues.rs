@@ -34,7 +34,8 @@ pub(super) fn cells_arrive_in_order_from_everyone<S: Subject>(fabric: &mut S) {
 
 /// Every length up to the longest, on both queues.
 pub(super) fn payloads_of_every_size_arrive_whole<S: Subject>(fabric: &mut S) {
-    let most = fabric.max_payload();
+    // As long for both ends of the pair.
+    let most = fabric.max_payload(usize::from(fabric.me() == 0));
     assert!(most >= INLINE_PAYLOAD);
     let edges = [most / 2, most - 65, most - 64, most - 63, most - 1, most];
     let lens: Vec<usize> = (0..=600.min(most)).chain(edges).collect();
@@ -117,7 +118,8 @@ pub(super) fn a_full_queue_refuses_until_the_retry<S: Subject>(fabric: &mut S) {
 /// meets every state.
 pub(super) fn full_queues_of_long_payloads_lose_nothing<S: Subject>(fabric: &mut S) {
     const COUNT: u32 = 3000;
-    let most = fabric.max_payload();
+    // As long for both ends of the pair.
+    let most = fabric.max_payload(usize::from(fabric.me() == 0));
     let len_of = |number: u32| (number as usize * 2311) % (most + 1);
     if fabric.me() == 0 {
         for number in 0..COUNT {

@@ -55,9 +55,14 @@ pub struct Finished {
 
 /// `mpiexec` with these arguments.
 pub fn mpiexec<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>) -> Job {
+    launcher(MPIEXEC, arguments)
+}
+
+/// What is, or becomes, `mpiexec`, with these arguments.
+pub fn launcher<A: AsRef<OsStr>>(program: impl AsRef<OsStr>, arguments: impl IntoIterator<Item = A>) -> Job {
     static NEXT: AtomicUsize = AtomicUsize::new(0);
     let marker = format!("{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
-    let mut command = Command::new(MPIEXEC);
+    let mut command = Command::new(program);
     command.args(arguments).env(MARKER, &marker).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     Job { command, marker, stdin: None }
 }

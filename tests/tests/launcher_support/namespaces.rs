@@ -1,4 +1,4 @@
-//! Two hosts that are network namespaces of this machine, joined by a cable.
+//! Hosts that are network namespaces of this machine, joined by a cable, or by several that meet at the first of them.
 
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixDatagram;
@@ -10,29 +10,43 @@ pub const AGENT: &str = "ip netns exec";
 /// The end of a bad cable.
 const BAD_CABLE: &str = env!("CARGO_BIN_EXE_bad-cable");
 
-/// Two hosts; they are gone when this is dropped.
+/// Some hosts; they are gone when this is dropped.
 pub struct Hosts {
-    pub names: [String; 2],
+    pub names: Vec<String>,
     ends: Vec<Child>,
 }
 
 impl Hosts {
-    /// Hosts with a good cable between them. `None`, with a word about it, where this user or this machine cannot have network namespaces.
+    /// Two hosts with a good cable between them. `None`, with a word about it, where this user or this machine cannot have network namespaces.
     pub fn new() -> Option<Hosts> {
-        let hosts = Hosts::without_cable()?;
-        let [a, b] = &hosts.names;
+        let hosts = Hosts::without_cable(2)?;
+        let (a, b) = (&hosts.names[0], &hosts.names[1]);
         must(&["-n", a, "link", "add", "cable", "type", "veth", "peer", "name", "cable", "netns", b]);
         hosts.configure();
         Some(hosts)
     }
 
-    /// Hosts with a cable on which packets are late by microseconds, and up to so many more, and of which so many of a thousand are lost.
+    /// So many hosts with good cables; otherwise like [`Hosts::new`].
+    pub fn many(count: usize) -> Option<Hosts> {
+        let hosts = Hosts::without_cable(count)?;
+        let hub = &hosts.names[0];
+        must(&["-n", hub, "link", "add", "cable", "type", "bridge"]);
+        for (number, name) in hosts.names.iter().enumerate().skip(1) {
+            let end = format!("end{number}");
+            must(&["-n", hub, "link", "add", &end, "type", "veth", "peer", "name", "cable", "netns", name]);
+            must(&["-n", hub, "link", "set", &end, "master", "cable", "up"]);
+        }
+        hosts.configure();
+        Some(hosts)
+    }
+
+    /// Two hosts with a cable on which packets are late by microseconds, and up to so many more, and of which so many of a thousand are lost.
     pub fn with_bad_cable(delay: u32, jitter: u32, loss: u32) -> Option<Hosts> {
         if !Path::new("/dev/net/tun").exists() {
             println!("skipped: no tunnels here");
             return None;
         }
-        let mut hosts = Hosts::without_cable()?;
+        let mut hosts = Hosts::without_cable(2)?;
         hosts.names.iter().for_each(|name| must(&["-n", name, "tuntap", "add", "dev", "cable", "mode", "tun"]));
         let (one, other) = UnixDatagram::pair().unwrap();
         for (name, socket) in hosts.names.iter().zip([one, other]) {
@@ -44,9 +58,9 @@ impl Hosts {
         Some(hosts)
     }
 
-    fn without_cable() -> Option<Hosts> {
+    fn without_cable(count: usize) -> Option<Hosts> {
         remove_what_others_left();
-        let names = ["a", "b"].map(|name| format!("rwmpi-{}-{name}", std::process::id()));
+        let names = (0..count).map(|number| format!("rwmpi-{}-{number}", std::process::id())).collect();
         let hosts = Hosts { names, ends: Vec::new() };
         for name in &hosts.names {
             let made = ip(&["netns", "add", name]);
@@ -59,8 +73,9 @@ impl Hosts {
     }
 
     fn configure(&self) {
-        for (name, address) in self.names.iter().zip(["192.0.2.1/24", "192.0.2.2/24"]) {
-            must(&["-n", name, "address", "add", address, "dev", "cable"]);
+        for (number, name) in self.names.iter().enumerate() {
+            let address = format!("192.0.2.{}/24", number + 1);
+            must(&["-n", name, "address", "add", &address, "dev", "cable"]);
             must(&["-n", name, "link", "set", "lo", "up"]);
             must(&["-n", name, "link", "set", "cable", "up"]);
         }
@@ -69,6 +84,16 @@ impl Hosts {
     /// As `-hosts` has them.
     pub fn list(&self) -> String {
         self.names.join(",")
+    }
+
+    /// How many ends of connections stand on all of them.
+    pub fn ends_of_connections(&self) -> usize {
+        let established = |name: &String| {
+            let table = ip(&["netns", "exec", name, "cat", "/proc/net/tcp"]).expect("ip runs").stdout;
+            let state = |line: &str| line.split_whitespace().nth(3) == Some("01");
+            String::from_utf8_lossy(&table).lines().filter(|line| state(line)).count()
+        };
+        self.names.iter().map(established).sum()
     }
 
     /// Pulls the cable, or plugs it in again.

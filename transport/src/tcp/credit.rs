@@ -7,12 +7,17 @@
 
 use std::collections::VecDeque;
 
+use crate::tcp::frame::MAX_PAYLOAD;
 use crate::{Enqueue, Header, INLINE_PAYLOAD};
 
 /// Cells of each queue that may be under way or waiting.
 pub(crate) const CELLS: usize = 256;
 /// Payload bytes of each queue that may be under way or waiting.
 pub(crate) const BYTES: usize = 1 << 20;
+/// Cells of this length and more leave their memory to the next ones.
+const WORTH_KEEPING: usize = MAX_PAYLOAD / 2;
+/// How many may do so.
+const MOST_SPARE: usize = 4;
 
 /// The sender's side of one queue at a peer.
 #[derive(Debug, Default)]
@@ -73,25 +78,19 @@ pub(crate) struct Cell {
     pub(crate) len: usize,
     /// The payload, if it is short.
     pub(crate) short: [u8; INLINE_PAYLOAD],
-    /// The payload, if it is long.
+    /// The payload, if it is long; may be longer than that.
     pub(crate) long: Vec<u8>,
 }
 
 impl Cell {
-    /// A cell whose payload is still to be filled in.
-    pub(crate) fn empty(header: Header, len: usize) -> Cell {
-        let long = if len > INLINE_PAYLOAD { vec![0; len] } else { Vec::new() };
-        Cell { header, len, short: [0; INLINE_PAYLOAD], long }
-    }
-
     /// Where the payload lies.
     pub(crate) fn payload(&self) -> &[u8] {
-        if self.len > INLINE_PAYLOAD { &self.long } else { &self.short[..self.len] }
+        if self.len > INLINE_PAYLOAD { &self.long[..self.len] } else { &self.short[..self.len] }
     }
 
     /// Where the payload goes.
     pub(crate) fn payload_mut(&mut self) -> &mut [u8] {
-        if self.len > INLINE_PAYLOAD { &mut self.long } else { &mut self.short[..self.len] }
+        if self.len > INLINE_PAYLOAD { &mut self.long[..self.len] } else { &mut self.short[..self.len] }
     }
 }
 
@@ -108,6 +107,8 @@ pub(crate) struct Inbox {
     lent_bytes: usize,
     /// How many cells have begun to arrive.
     begun: u64,
+    /// Memory of popped cells for the next ones, [`MAX_PAYLOAD`] bytes each: new memory would have to be cleared.
+    spare: Vec<Vec<u8>>,
 }
 
 impl Inbox {
@@ -120,14 +121,20 @@ impl Inbox {
         self.cells.front()
     }
 
-    /// A cell of that length begins to arrive.
-    pub(crate) fn begin(&mut self, len: usize) -> Result<(), &'static str> {
+    /// A cell of that length begins to arrive: its payload is still to be filled in.
+    pub(crate) fn begin(&mut self, header: Header, len: usize) -> Result<Cell, &'static str> {
         if self.begun - self.announced >= CELLS as u64 || (self.lent_bytes > 0 && self.lent_bytes + len > BYTES) {
             return Err("sent more cells than it has credit for");
         }
         self.begun += 1;
         self.lent_bytes += len;
-        Ok(())
+        let long = match len {
+            // A cell takes no more than twice what it has credit for.
+            WORTH_KEEPING.. => self.spare.pop().unwrap_or_else(|| vec![0; MAX_PAYLOAD]),
+            _ if len > INLINE_PAYLOAD => vec![0; len],
+            _ => Vec::new(),
+        };
+        Ok(Cell { header, len, short: [0; INLINE_PAYLOAD], long })
     }
 
     /// The cell that began to arrive is whole.
@@ -141,6 +148,9 @@ impl Inbox {
         let cell = self.cells.pop_front().expect("pop without an arrival");
         self.popped += 1;
         self.unannounced_bytes += cell.len;
+        if cell.len >= WORTH_KEEPING && self.spare.len() < MOST_SPARE {
+            self.spare.push(cell.long);
+        }
         self.popped - self.announced >= CELLS as u64 / 2 || self.unannounced_bytes >= BYTES / 2
     }
 
@@ -167,7 +177,7 @@ mod tests {
     proptest! {
         /// Whatever the two do in whatever order, a correct sender is never accused, and one that looks finds room in the end.
         #[test]
-        fn both_sides_agree(steps in vec((0..4_u8, 0..40_000_usize), 1..2000)) {
+        fn both_sides_agree(steps in vec((0..4_u8, 0..=MAX_PAYLOAD), 1..2000)) {
             let (mut window, mut inbox) = (Window::default(), Inbox::default());
             let mut on_the_way = VecDeque::new();
             let mut news = VecDeque::new();
@@ -175,8 +185,9 @@ mod tests {
                 match step {
                     0 if window.take(Enqueue::Retry, len) => on_the_way.push_back(len),
                     1 => if let Some(len) = on_the_way.pop_front() {
-                        prop_assert_eq!(inbox.begin(len), Ok(()));
-                        inbox.arrive(Cell::empty([0; 4], len));
+                        let cell = inbox.begin([0; 4], len);
+                        prop_assert!(cell.as_ref().is_ok_and(|cell| cell.payload().len() == len));
+                        inbox.arrive(cell.expect("just seen"));
                     },
                     2 if inbox.front().is_some() && inbox.pop() => news.push_back(inbox.announce()),
                     3 => if let Some(popped) = news.pop_front() {
@@ -188,8 +199,8 @@ mod tests {
             }
             // All arrive and are popped: then there is room, though nobody said anything unasked.
             for len in on_the_way {
-                prop_assert_eq!(inbox.begin(len), Ok(()));
-                inbox.arrive(Cell::empty([0; 4], len));
+                let cell = inbox.begin([0; 4], len);
+                inbox.arrive(cell.expect("there is credit"));
             }
             while inbox.front().is_some() {
                 if inbox.pop() {
@@ -218,11 +229,11 @@ mod tests {
     #[test]
     fn who_takes_more_than_was_lent_is_noticed() {
         let mut inbox = Inbox::default();
-        (0..CELLS).for_each(|_| inbox.begin(0).unwrap());
-        assert!(inbox.begin(0).is_err());
+        (0..CELLS).for_each(|_| drop(inbox.begin([0; 4], 0).unwrap()));
+        assert!(inbox.begin([0; 4], 0).is_err());
         let mut inbox = Inbox::default();
-        inbox.begin(BYTES).unwrap();
-        assert!(inbox.begin(1).is_err());
+        (0..BYTES / MAX_PAYLOAD).for_each(|_| drop(inbox.begin([0; 4], MAX_PAYLOAD).unwrap()));
+        assert!(inbox.begin([0; 4], 1).is_err());
         let mut window = Window::default();
         assert!(window.take(Enqueue::Next, 0));
         assert!(window.give_back(2).is_err());

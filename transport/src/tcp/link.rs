@@ -22,8 +22,8 @@ use crate::{Header, Queue, ReadSpan, WriteSpan};
 
 /// Bytes of remote writes that may wait in an outbox. The rest of a write is waited for instead of copied.
 pub(crate) const MOST_COPIED: usize = 64 << 10;
-/// Bytes that are read at once from a connection whose next frame is not known yet.
-pub(crate) const SCRATCH: usize = 4 << 10;
+/// Bytes that are read at once from a connection whose next frame is not known yet: a frame of 8 KiB and what says that it was the last.
+pub(crate) const SCRATCH: usize = (8 << 10) + 2 * HEADER;
 /// How often a connection is read before the others have their turn.
 const MOST_READS: usize = 32;
 
@@ -40,6 +40,17 @@ pub(crate) enum State {
     Gone,
     /// It broke, and why.
     Lost(&'static str),
+}
+
+/// What the kernel is to say of a socket to whoever waits for several.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Watched {
+    /// Nothing: it is looked at.
+    Not,
+    /// When something has arrived.
+    ForArrivals,
+    /// And when it takes more.
+    ForRoom,
 }
 
 /// Where the body that is arriving goes.
@@ -65,8 +76,8 @@ pub(crate) struct Link {
     credit_due: bool,
     /// A frame of a remote write is under way: its caller sends the rest itself.
     pub(crate) writing: bool,
-    /// The kernel says when the socket takes more.
-    pub(crate) watches_room: bool,
+    /// What the kernel says of the socket.
+    pub(crate) watched: Watched,
     /// The last frame is in the outbox or sent.
     pub(crate) said_goodbye: bool,
     goodbye_heard: bool,
@@ -92,7 +103,7 @@ impl Link {
             signals_due: 0,
             credit_due: false,
             writing: false,
-            watches_room: false,
+            watched: Watched::Not,
             said_goodbye: false,
             goodbye_heard: false,
             decoder: Decoder::default(),
@@ -331,8 +342,7 @@ impl Link {
         }
         match frame.kind {
             Kind::Cell(queue) => {
-                self.inboxes[queue as usize].begin(frame.len)?;
-                let cell = Cell::empty(frame.words, frame.len);
+                let cell = self.inboxes[queue as usize].begin(frame.words, frame.len)?;
                 self.incoming = Incoming::Cell { queue, cell, filled: 0 };
                 self.complete();
             }

@@ -19,6 +19,7 @@ mod socket;
 mod spin;
 #[cfg(test)]
 mod tests;
+mod write;
 
 use std::collections::VecDeque;
 use std::io;
@@ -27,17 +28,17 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use nix::unistd::{SysconfVar, sysconf};
 use rustix::event::epoll;
 
 pub use self::handshake::JobSecret;
 
 use self::connect::{JobBook, Stranger};
-use self::credit::Cell;
 use self::frame::{Frame, Kind, MAX_PAYLOAD, MAX_WRITE};
 use self::handed_out::HandedOut;
-use self::link::{Link, MOST_COPIED, SCRATCH, State};
+use self::link::{Link, SCRATCH, State};
 use self::poll::{LONGEST_SLEEP, Limits};
-use self::spin::Spin;
+use self::spin::{BEGIN_TO_COUNT, Spin};
 use crate::layout::QUEUES;
 use crate::{
     Arrival, Backoff, Enqueue, Fabric, Header, INLINE_PAYLOAD, PeerFault, PushError, Queue, ReadSpan, RemoteAddress,
@@ -95,7 +96,8 @@ impl TcpEndpoint {
         poll::watch_listener(&epoll, &self.listener);
         let is_here = |addresses: &Vec<SocketAddr>| addresses.iter().any(|other| other.ip() == self.address.ip());
         let peers_here = addresses.iter().filter(|addresses| is_here(addresses)).count();
-        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        // Of the machine: this process may be bound to one, and the others to others.
+        let processors = sysconf(SysconfVar::_NPROCESSORS_ONLN).ok().flatten().map_or(1, |count| count as usize);
         Ok(TcpFabric {
             links: (0..peers).map(Link::new).collect(),
             book: JobBook { me, addresses, secret },
@@ -115,6 +117,8 @@ impl TcpEndpoint {
             signals: 0,
             scratch: vec![0; SCRATCH],
             looks: 0,
+            found: 0,
+            all_watched: true,
             looked: false,
             news: false,
             finishing: false,
@@ -150,6 +154,10 @@ pub struct TcpFabric {
     signals: u32,
     scratch: Vec<u8>,
     looks: u32,
+    /// Looks in a row that found something.
+    found: u32,
+    /// The kernel says of every socket when something has arrived.
+    all_watched: bool,
     /// The sockets were looked at for the other queue just now.
     looked: bool,
     /// Something arrived since the last call of `idle`: its caller may not have seen it.
@@ -230,6 +238,9 @@ impl TcpFabric {
             self.spin.begin();
         }
         let spins = backoff.rounds < self.spin.looks();
+        if backoff.rounds == BEGIN_TO_COUNT {
+            self.spin.count();
+        }
         backoff.rounds = backoff.rounds.saturating_add(1);
         if spins {
             self.look_around();
@@ -296,9 +307,8 @@ impl TcpFabric {
     fn push_to_self(&mut self, queue: Queue, header: Header, payload: ReadSpan) {
         let me = self.book.me;
         let inbox = &mut self.links[me].inboxes[queue as usize];
-        let mut cell = Cell::empty(header, payload.len());
+        let mut cell = inbox.begin(header, payload.len()).expect("the window has said that there is room");
         payload.copy_to(WriteSpan::from(cell.payload_mut()));
-        inbox.begin(payload.len()).expect("the window has said that there is room");
         inbox.arrive(cell);
         self.news = true;
         self.list(me, queue as usize);
@@ -311,75 +321,6 @@ impl TcpFabric {
         self.connecting.retain(|&other| other != peer);
         self.news = true;
         (0..QUEUES).for_each(|queue| self.list(peer, queue));
-    }
-
-    /// Waits until the socket to `peer` takes more; takes in meanwhile what arrives from anybody. False: it never will.
-    fn await_room(&mut self, peer: usize) -> bool {
-        self.watch_for_room(peer);
-        self.poll(LONGEST_SLEEP);
-        if SignalSet(self.signals).contains(Signal::Abort) {
-            self.break_link(peer, "the job was aborted");
-        }
-        !self.links[peer].is_over()
-    }
-
-    /// Sends one frame of a remote write.
-    fn write_frame(&mut self, peer: usize, words: Header, body: ReadSpan) -> Result<(), RemoteError> {
-        // Behind everything else, and into the socket as far as possible.
-        loop {
-            let link = &mut self.links[peer];
-            link.flush();
-            if link.socket().is_some() && !link.has_something_to_send() {
-                break;
-            }
-            if link.outbox_len() + body.len() <= MOST_COPIED {
-                link.post(Kind::Write, words, body);
-                self.watch_for_room(peer);
-                return Ok(());
-            }
-            if !self.await_room(peer) {
-                return Err(RemoteError::PeerLost);
-            }
-        }
-        let link = &mut self.links[peer];
-        let header = link.frame(Kind::Write, body.len(), words);
-        link.writing = true;
-        let sent = self.write_whole(peer, &header, body);
-        self.links[peer].writing = false;
-        self.links[peer].flush();
-        self.watch_for_room(peer);
-        sent
-    }
-
-    /// Sends all of these bytes, but for a rest that may be kept in the outbox.
-    fn write_whole(&mut self, peer: usize, header: &[u8], body: ReadSpan) -> Result<(), RemoteError> {
-        let header = ReadSpan::from(header);
-        let mut sent = 0;
-        while sent < header.len() + body.len() {
-            let rest_of_header = header.part(sent.min(header.len()), header.len().saturating_sub(sent));
-            let sent_of_body = sent.saturating_sub(header.len());
-            let rest_of_body = body.part(sent_of_body, body.len() - sent_of_body);
-            let Some(socket) = self.links[peer].socket() else { return Err(RemoteError::PeerLost) };
-            match socket::send(socket, rest_of_header, rest_of_body) {
-                Ok(count) => sent += count,
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    if rest_of_body.len() <= MOST_COPIED {
-                        self.links[peer].keep(rest_of_header);
-                        self.links[peer].keep(rest_of_body);
-                        return Ok(());
-                    }
-                    if !self.await_room(peer) {
-                        return Err(RemoteError::PeerLost);
-                    }
-                }
-                Err(_) => {
-                    self.receive_from(peer);
-                    self.break_link(peer, "its connection broke");
-                    return Err(RemoteError::PeerLost);
-                }
-            }
-        }
-        Ok(())
     }
 }
 
@@ -395,7 +336,7 @@ impl Fabric for TcpFabric {
     }
 
     #[inline]
-    fn max_payload(&self) -> usize {
+    fn max_payload(&self, _: usize) -> usize {
         MAX_PAYLOAD
     }
 

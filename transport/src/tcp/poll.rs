@@ -14,7 +14,7 @@ use rustix::time::Timespec;
 use crate::layout::QUEUES;
 use crate::tcp::TcpFabric;
 use crate::tcp::connect::{Attempt, Progress, Stranger};
-use crate::tcp::link::{Context, State};
+use crate::tcp::link::{Context, State, Watched};
 use crate::tcp::socket;
 
 /// Events that are taken from the kernel at once.
@@ -25,6 +25,8 @@ pub(crate) const LONGEST_SLEEP: Duration = Duration::from_secs(1);
 const FEW: usize = 2;
 /// How often, among looks of that kind, all sockets are looked at.
 const LOOK_AT_ALL: u32 = 32;
+/// After so many looks in a row that found something, without a sleep, the kernel need not say when that happens: it costs time of every arrival.
+const RELIED_UPON: u32 = 8;
 
 const LISTENER: u64 = u64::MAX;
 const BELL: u64 = u64::MAX - 1;
@@ -75,6 +77,7 @@ impl TcpFabric {
 
     /// Takes in what has arrived and pays what is owed; whether there is nothing more to do before a socket is ready again.
     pub(crate) fn is_settled(&mut self) -> bool {
+        self.watch_all();
         self.pay_debts();
         self.poll(Duration::ZERO);
         // Connecting goes by the clock, too.
@@ -91,13 +94,17 @@ impl TcpFabric {
     /// Takes in what has arrived, without waiting.
     pub(crate) fn look_around(&mut self) {
         self.looks = self.looks.wrapping_add(1);
-        let few = (1..=FEW).contains(&self.live.len()) && self.connecting.is_empty() && self.strangers.is_empty();
-        if !few || self.looks.is_multiple_of(LOOK_AT_ALL) {
+        if !self.are_few() || self.looks.is_multiple_of(LOOK_AT_ALL) {
             return self.poll(Duration::ZERO);
         }
         for index in (0..self.live.len()).rev() {
-            self.receive_from(self.live[index]);
+            self.look_into(self.live[index]);
         }
+    }
+
+    /// Whether there are so few sockets that each may be looked at.
+    fn are_few(&self) -> bool {
+        (1..=FEW).contains(&self.live.len()) && self.connecting.is_empty() && self.strangers.is_empty()
     }
 
     /// Takes in what has arrived from one peer, without waiting.
@@ -106,11 +113,46 @@ impl TcpFabric {
         if self.links[peer].socket().is_none() || self.looks.is_multiple_of(LOOK_AT_ALL) {
             return self.poll(Duration::ZERO);
         }
-        self.receive_from(peer);
+        self.look_into(peer);
+    }
+
+    /// Reads from a link that the kernel has said nothing of.
+    fn look_into(&mut self, peer: usize) {
+        if !self.receive_from(peer) || !self.are_few() {
+            return;
+        }
+        self.found = self.found.saturating_add(1);
+        let link = &mut self.links[peer];
+        if self.found > RELIED_UPON
+            && link.watched == Watched::ForArrivals
+            && let State::Up(socket) = &link.state
+            && epoll::delete(&self.epoll, socket).is_ok()
+        {
+            link.watched = Watched::Not;
+            self.all_watched = false;
+        }
+    }
+
+    /// Has the kernel say of every socket when something has arrived.
+    fn watch_all(&mut self) {
+        if !std::mem::replace(&mut self.all_watched, true) {
+            for index in 0..self.live.len() {
+                let peer = self.live[index];
+                if self.links[peer].watched == Watched::Not {
+                    self.watch_link(peer, Watched::ForArrivals);
+                }
+            }
+        }
     }
 
     /// Waits at most so long for any socket to be ready, and does what is to be done then.
     pub(crate) fn poll(&mut self, longest: Duration) {
+        if !longest.is_zero() {
+            self.found = 0;
+        }
+        if !longest.is_zero() || !self.are_few() {
+            self.watch_all();
+        }
         let mut events = [const { MaybeUninit::uninit() }; EVENTS];
         let timeout = self.time_to_wait(longest);
         let timeout = Timespec { tv_sec: timeout.as_secs() as _, tv_nsec: timeout.subsec_nanos() as _ };
@@ -128,7 +170,7 @@ impl TcpFabric {
             } else if matches!(self.links[token as usize].state, State::Connecting(_)) {
                 self.advance_attempt(token as usize, |attempt, book| attempt.advance(book));
             } else if flags != EventFlags::OUT {
-                self.receive_from(token as usize);
+                _ = self.receive_from(token as usize);
             } else {
                 self.links[token as usize].flush();
                 self.watch_for_room(token as usize);
@@ -165,8 +207,8 @@ impl TcpFabric {
         self.turned_away += (before - self.strangers.len()) as u64;
     }
 
-    /// Reads from a link and sees what follows from it.
-    pub(crate) fn receive_from(&mut self, peer: usize) {
+    /// Reads from a link and sees what follows from it; whether there was anything.
+    pub(crate) fn receive_from(&mut self, peer: usize) -> bool {
         let link = &mut self.links[peer];
         let mut context =
             Context { handed_out: &self.handed_out, signals: &mut self.signals, scratch: &mut self.scratch };
@@ -175,7 +217,7 @@ impl TcpFabric {
                 link.flush();
                 self.watch_for_room(peer);
             }
-            return;
+            return false;
         }
         if link.has_something_to_send() {
             link.flush();
@@ -188,6 +230,7 @@ impl TcpFabric {
         for queue in 0..QUEUES {
             self.list(peer, queue);
         }
+        true
     }
 
     /// Has `ready` look at a peer if there is something to see.
@@ -206,14 +249,20 @@ impl TcpFabric {
     /// Has the kernel say when a socket takes more, if there is more.
     pub(crate) fn watch_for_room(&mut self, peer: usize) {
         let link = &mut self.links[peer];
-        let wanted = link.writing || link.has_something_to_send();
-        if wanted == link.watches_room {
-            return;
+        let waits = link.writing || link.has_something_to_send();
+        match (waits, link.watched) {
+            (true, Watched::Not | Watched::ForArrivals) => self.watch_link(peer, Watched::ForRoom),
+            (false, Watched::ForRoom) => self.watch_link(peer, Watched::ForArrivals),
+            _ => {}
         }
+    }
+
+    fn watch_link(&mut self, peer: usize, watched: Watched) {
+        let link = &mut self.links[peer];
         if let State::Up(socket) = &link.state {
-            let flags = if wanted { EventFlags::IN | EventFlags::OUT } else { EventFlags::IN };
-            watch(&self.epoll, socket, peer as u64, flags);
-            link.watches_room = wanted;
+            let room = if watched == Watched::ForRoom { EventFlags::OUT } else { EventFlags::empty() };
+            watch(&self.epoll, socket, peer as u64, EventFlags::IN | room);
+            link.watched = watched;
         }
     }
 
@@ -245,11 +294,10 @@ impl TcpFabric {
     /// A connection stands: use it.
     fn adopt(&mut self, peer: usize, socket: OwnedFd) {
         self.connecting.retain(|&other| other != peer);
-        watch(&self.epoll, &socket, peer as u64, EventFlags::IN);
-        let link = &mut self.links[peer];
-        link.state = State::Up(socket);
-        link.watches_room = false;
+        self.links[peer].state = State::Up(socket);
+        self.watch_link(peer, Watched::ForArrivals);
         self.live.push(peer);
+        let link = &mut self.links[peer];
         if self.finishing && !link.said_goodbye {
             link.say_goodbye();
         }

@@ -78,6 +78,9 @@ pub(crate) fn connected(socket: &OwnedFd) -> io::Result<()> {
     Ok(())
 }
 
+/// Up to so many bytes it is cheaper to put them beside each other than to describe to the kernel where they lie.
+const SHORT: usize = 256;
+
 fn vectors(parts: [(*const u8, usize); 2]) -> [libc::iovec; 2] {
     parts.map(|(start, len)| libc::iovec { iov_base: start.cast_mut().cast(), iov_len: len })
 }
@@ -85,6 +88,19 @@ fn vectors(parts: [(*const u8, usize); 2]) -> [libc::iovec; 2] {
 /// Sends as much of the two parts, one after the other, as the socket takes now: at least a byte if they have any, or
 /// [`io::ErrorKind::WouldBlock`].
 pub(crate) fn send(socket: &OwnedFd, first: ReadSpan, second: ReadSpan) -> io::Result<usize> {
+    let len = first.len() + second.len();
+    if len <= SHORT {
+        let mut bytes = [0; SHORT];
+        let (head, tail) = bytes[..len].split_at_mut(first.len());
+        first.copy_to(head.into());
+        second.copy_to(tail.into());
+        return in_spite_of_interrupts(|| {
+            // SAFETY: `len` bytes of `bytes` are readable.
+            unsafe {
+                libc::send(socket.as_raw_fd(), bytes.as_ptr().cast(), len, libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT)
+            }
+        });
+    }
     let mut vectors = vectors([(first.start(), first.len()), (second.start(), second.len())]);
     // SAFETY: all-zero is a valid `msghdr`: no address, no vectors, no control data.
     let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
@@ -99,6 +115,12 @@ pub(crate) fn send(socket: &OwnedFd, first: ReadSpan, second: ReadSpan) -> io::R
 /// Receives what is there into the two parts, one after the other: 0 bytes only at the end of the stream, or
 /// [`io::ErrorKind::WouldBlock`]. Not both parts may be empty.
 pub(crate) fn receive(socket: &OwnedFd, first: WriteSpan, second: WriteSpan) -> io::Result<usize> {
+    if first.is_empty() {
+        return in_spite_of_interrupts(|| {
+            // SAFETY: the span's bytes are writable by its contract.
+            unsafe { libc::recv(socket.as_raw_fd(), second.start().cast(), second.len(), libc::MSG_DONTWAIT) }
+        });
+    }
     let mut vectors = vectors([(first.start(), first.len()), (second.start(), second.len())]);
     // SAFETY: as in `send`.
     let mut message: libc::msghdr = unsafe { std::mem::zeroed() };

@@ -8,6 +8,9 @@ use serde::Serialize;
 
 use super::plots::Panel;
 
+/// What names of columns begin with that are no libraries.
+pub const FLOOR: &str = "raw";
+
 /// What is compared, in the order of the tables. The place is that of its first appearance.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Row {
@@ -40,6 +43,9 @@ struct Record<'a> {
     median_us: f64,
     /// Its median by the least median of the other libraries.
     ratio_to_best_peer: Option<f64>,
+    /// Its median by the floor's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ratio_to_floor: Option<f64>,
 }
 
 /// All figures so far.
@@ -51,23 +57,24 @@ pub struct Figures {
 }
 
 impl Figures {
-    /// Reads the table that the program wrote under `library`.
-    pub fn read(&mut self, library: &str, ranks: usize, table: &str) -> Result<()> {
+    /// Reads the table that the program wrote under `library`; `mark` is added to the benchmark's name.
+    pub fn read(&mut self, library: &str, ranks: usize, mark: &str, table: &str) -> Result<()> {
         let column = self.libraries.iter().position(|known| known == library).unwrap_or_else(|| {
             self.libraries.push(library.to_owned());
             self.libraries.len() - 1
         });
         for line in table.lines().skip(1).filter(|line| !line.trim().is_empty()) {
-            self.read_line(column, ranks, line).with_context(|| format!("{library} wrote a strange line: {line:?}"))?;
+            self.read_line(column, ranks, mark, line)
+                .with_context(|| format!("{library} wrote a strange line: {line:?}"))?;
         }
         Ok(())
     }
 
     /// The name may have blanks; after it come bytes, minimum, sextile, median, MB/s, regime, line, samples, dropped.
-    fn read_line(&mut self, column: usize, ranks: usize, line: &str) -> Result<()> {
+    fn read_line(&mut self, column: usize, ranks: usize, mark: &str, line: &str) -> Result<()> {
         let words: Vec<&str> = line.split_whitespace().collect();
         let (name, numbers) = words.split_at(words.len().checked_sub(9).context("too few columns")?);
-        let (benchmark, regime) = (name.join(" "), numbers[5].to_owned());
+        let (benchmark, regime) = (name.join(" ") + mark, numbers[5].to_owned());
         let bytes = numbers[0].parse()?;
         let same = |row: &&Row| row.benchmark == benchmark && row.ranks == ranks;
         let place = self.rows.keys().find(same).map_or(self.rows.len(), |row| row.place);
@@ -83,10 +90,24 @@ impl Figures {
         self.libraries[column].starts_with(&self.libraries[0])
     }
 
+    /// Whether it is no library, but what all of them are above.
+    fn is_floor(&self, column: usize) -> bool {
+        self.libraries[column].starts_with(FLOOR)
+    }
+
     /// The least of the other libraries' medians in a row.
     fn best_peer(&self, row: &BTreeMap<usize, Reached>) -> Option<f64> {
+        self.best(row, |column| !self.is_ours(column) && !self.is_floor(column))
+    }
+
+    /// The least of the floor's medians in a row.
+    fn floor(&self, row: &BTreeMap<usize, Reached>) -> Option<f64> {
+        self.best(row, |column| self.is_floor(column))
+    }
+
+    fn best(&self, row: &BTreeMap<usize, Reached>, among: impl Fn(usize) -> bool) -> Option<f64> {
         row.iter()
-            .filter(|(column, _)| !self.is_ours(**column))
+            .filter(|(column, _)| among(**column))
             .map(|(_, reached)| median(&reached.medians))
             .min_by(f64::total_cmp)
     }
@@ -112,11 +133,13 @@ impl Figures {
                 }
             }
             match (reached.get(&0), self.best_peer(reached)) {
-                (Some(ours), Some(best)) => {
-                    writeln!(text, " {:>8.2}", median(&ours.medians) / best).unwrap_or_default()
-                }
-                _ => text.push_str("        -\n"),
+                (Some(ours), Some(best)) => write!(text, " {:>8.2}", median(&ours.medians) / best).unwrap_or_default(),
+                _ => text.push_str("        -"),
             }
+            if let (Some(ours), Some(floor)) = (reached.get(&0), self.floor(reached)) {
+                write!(text, "  {:.2} x raw", median(&ours.medians) / floor).unwrap_or_default();
+            }
+            text.push('\n');
         }
         text
     }
@@ -150,7 +173,7 @@ impl Figures {
             .rows
             .iter()
             .flat_map(|(row, reached)| {
-                let best = self.best_peer(reached);
+                let (best, floor) = (self.best_peer(reached), self.floor(reached));
                 reached.iter().map(move |(&column, reached)| Record {
                     benchmark: &row.benchmark,
                     ranks: row.ranks,
@@ -161,6 +184,7 @@ impl Figures {
                     min_us: reached.minima.iter().copied().fold(f64::INFINITY, f64::min),
                     median_us: median(&reached.medians),
                     ratio_to_best_peer: best.filter(|_| column == 0).map(|best| median(&reached.medians) / best),
+                    ratio_to_floor: floor.filter(|_| column == 0).map(|floor| median(&reached.medians) / floor),
                 })
             })
             .collect();
@@ -187,7 +211,7 @@ mod tests {
         for (library, times) in [("ours", [1.0, 3.0, 2.0]), ("slow", [9.0, 9.0, 9.0]), ("fast", [4.0, 5.0, 3.0])] {
             for time in times {
                 let line = format!("posted, in order 8 0.5 0.6 {time} 7.0 near 50 100 0");
-                figures.read(library, 2, &format!("{HEAD}{line}\n")).unwrap();
+                figures.read(library, 2, "", &format!("{HEAD}{line}\n")).unwrap();
             }
         }
         let text = figures.tables();
@@ -199,8 +223,18 @@ mod tests {
     }
 
     #[test]
+    fn the_floor_is_no_peer() {
+        let mut figures = Figures::default();
+        for (library, time) in [("ours", 5.0), ("fast", 10.0), ("raw TCP", 4.0)] {
+            figures.read(library, 2, ", tcp", &format!("{HEAD}latency 8 0.5 0.6 {time} 7.0 near 50 100 0\n")).unwrap();
+        }
+        let text = figures.tables();
+        assert!(text.contains("latency, tcp, 2 ranks") && text.ends_with("0.50  1.25 x raw\n"), "{text}");
+    }
+
+    #[test]
     fn a_strange_line_is_named() {
-        let error = Figures::default().read("ours", 2, &format!("{HEAD}oops\n")).unwrap_err();
+        let error = Figures::default().read("ours", 2, "", &format!("{HEAD}oops\n")).unwrap_err();
         assert!(error.to_string().contains("oops"));
     }
 }

@@ -15,13 +15,23 @@ const TIME_LIMIT: &str = "300";
 /// How a library starts the program with so many ranks and these arguments.
 type Start = Box<dyn Fn(usize, &[&str]) -> Command>;
 
-/// One MPI library.
+/// In which measurements it takes part.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// Those on shared memory.
+    Memory,
+    /// Those of them in which ranks compute: a thread of the library's makes progress.
+    Thread,
+    /// Those over TCP.
+    Tcp,
+}
+
+/// One MPI library, or the floor.
 pub struct Library {
     pub name: &'static str,
     /// What was set for it, for the reader of its figures.
     pub setting: &'static str,
-    /// Whether a thread of the library's makes progress.
-    pub has_thread: bool,
+    pub part: Part,
     pub start: Start,
 }
 
@@ -47,45 +57,106 @@ pub fn install(workspace: &Workspace, cache: &Cache) -> Result<Vec<Library>> {
     };
     let common = compile(cache.wrapper("mpicc"), &["-abi=mpich"], "peer")?;
     let own = compile(open_mpi.join("bin/mpicc"), &[], "peer-openmpi")?;
-    Ok(vec![
-        Library { name: "rwmpi", setting: "no setting", has_thread: false, start: rwmpi(&prefix, &common) },
-        Library {
-            name: "MPICH",
-            setting: "bound to cores; more ranks than cores: told to yield (MPIR_CVAR_CH4_PROGRESS_THROTTLE)",
-            has_thread: false,
-            start: mpich_start(&mpich, &common),
-        },
-        Library {
-            name: "Intel MPI",
-            setting: "I_MPI_FABRICS=shm, bound to cores",
-            has_thread: false,
-            start: intel_start(&intel, &common),
-        },
-        Library {
-            name: "Open MPI",
-            setting: "bound to cores; more ranks than cores: unbound",
-            has_thread: false,
-            start: open_mpi_start(&open_mpi, &own),
-        },
-        Library {
-            name: "rwmpi, thread",
-            setting: "RWMPI_PROGRESS=thread",
-            has_thread: true,
-            start: with("RWMPI_PROGRESS", "thread", rwmpi(&prefix, &common)),
-        },
-        Library {
-            name: "MPICH, thread",
-            setting: "MPIR_CVAR_ASYNC_PROGRESS=1",
-            has_thread: true,
-            start: with("MPIR_CVAR_ASYNC_PROGRESS", "1", mpich_start(&mpich, &common)),
-        },
-        Library {
-            name: "Intel MPI, thread",
-            setting: "I_MPI_ASYNC_PROGRESS=1",
-            has_thread: true,
-            start: with("I_MPI_ASYNC_PROGRESS", "1", intel_start(&intel, &common)),
-        },
-    ])
+    let places = Places { prefix, mpich, intel, open_mpi, common, own };
+    Ok(places.on_memory().into_iter().chain(places.over_tcp()).collect())
+}
+
+/// Where the libraries lie, and the program: for all but Open MPI, and for that.
+struct Places {
+    prefix: PathBuf,
+    mpich: PathBuf,
+    intel: PathBuf,
+    open_mpi: PathBuf,
+    common: PathBuf,
+    own: PathBuf,
+}
+
+impl Places {
+    fn on_memory(&self) -> Vec<Library> {
+        let Places { prefix, mpich, intel, open_mpi, common, own } = self;
+        vec![
+            Library { name: "rwmpi", setting: "no setting", part: Part::Memory, start: rwmpi(prefix, common) },
+            Library {
+                name: "MPICH",
+                setting: "bound to cores; more ranks than cores: told to yield (MPIR_CVAR_CH4_PROGRESS_THROTTLE)",
+                part: Part::Memory,
+                start: mpich_start(mpich, common),
+            },
+            Library {
+                name: "Intel MPI",
+                setting: "I_MPI_FABRICS=shm, bound to cores",
+                part: Part::Memory,
+                start: intel_start(intel, "shm", common),
+            },
+            Library {
+                name: "Open MPI",
+                setting: "bound to cores; more ranks than cores: unbound",
+                part: Part::Memory,
+                start: open_mpi_start(open_mpi, own),
+            },
+            Library {
+                name: "rwmpi, thread",
+                setting: "RWMPI_PROGRESS=thread",
+                part: Part::Thread,
+                start: with("RWMPI_PROGRESS", "thread", rwmpi(prefix, common)),
+            },
+            Library {
+                name: "MPICH, thread",
+                setting: "MPIR_CVAR_ASYNC_PROGRESS=1",
+                part: Part::Thread,
+                start: with("MPIR_CVAR_ASYNC_PROGRESS", "1", mpich_start(mpich, common)),
+            },
+            Library {
+                name: "Intel MPI, thread",
+                setting: "I_MPI_ASYNC_PROGRESS=1",
+                part: Part::Thread,
+                start: with("I_MPI_ASYNC_PROGRESS", "1", intel_start(intel, "shm", common)),
+            },
+        ]
+    }
+
+    /// Including the floor.
+    fn over_tcp(&self) -> Vec<Library> {
+        let Places { prefix, mpich, intel, open_mpi, common, own } = self;
+        vec![
+            Library {
+                name: "rwmpi",
+                setting: "over TCP: --transport tcp",
+                part: Part::Tcp,
+                start: with("RWMPI_TRANSPORT", "tcp", rwmpi(prefix, common)),
+            },
+            Library {
+                name: "MPICH",
+                setting: "over TCP: UCX_TLS=tcp,self, MPIR_CVAR_NOLOCAL=1",
+                part: Part::Tcp,
+                start: with("UCX_TLS", "tcp,self", with("MPIR_CVAR_NOLOCAL", "1", mpich_start(mpich, common))),
+            },
+            Library {
+                name: "Intel MPI",
+                setting: "over TCP: I_MPI_FABRICS=ofi, FI_PROVIDER=tcp",
+                part: Part::Tcp,
+                start: with("FI_PROVIDER", "tcp", intel_start(intel, "ofi", common)),
+            },
+            Library {
+                name: "Open MPI",
+                setting: "over TCP: --mca pml ob1 --mca btl tcp,self",
+                part: Part::Tcp,
+                start: with("OMPI_MCA_pml", "ob1", with("OMPI_MCA_btl", "tcp,self", open_mpi_start(open_mpi, own))),
+            },
+            Library {
+                name: "raw TCP, looking",
+                setting: "a connection over loopback, no library, non-blocking calls",
+                part: Part::Tcp,
+                start: with("PEER_RAW", "looking", rwmpi(prefix, common)),
+            },
+            Library {
+                name: "raw TCP, sleeping",
+                setting: "the same, blocking calls",
+                part: Part::Tcp,
+                start: with("PEER_RAW", "sleeping", rwmpi(prefix, common)),
+            },
+        ]
+    }
 }
 
 /// A program that is ended when it hangs.
@@ -133,14 +204,14 @@ fn mpich_start(environment: &Path, program: &Path) -> Start {
     })
 }
 
-fn intel_start(environment: &Path, program: &Path) -> Start {
+fn intel_start(environment: &Path, fabrics: &'static str, program: &Path) -> Start {
     let (environment, program) = (environment.to_owned(), program.to_owned());
     Box::new(move |ranks, arguments| {
         let mut command = limited(&environment.join("bin/mpiexec"));
         let libraries = environment.join("lib");
         command.env("LD_LIBRARY_PATH", &libraries).env("FI_PROVIDER_PATH", &libraries);
         command.env("I_MPI_ROOT", &environment);
-        command.args(["-n", &ranks.to_string(), "-genv", "I_MPI_FABRICS", "shm"]).arg(&program).args(arguments);
+        command.args(["-n", &ranks.to_string(), "-genv", "I_MPI_FABRICS", fabrics]).arg(&program).args(arguments);
         command
     })
 }

@@ -16,7 +16,7 @@ use anyhow::{Context, Result, ensure};
 use crate::foreign::Cache;
 use crate::workspace::Workspace;
 use figures::Figures;
-use libraries::Library;
+use libraries::{Library, Part};
 
 /// What is measured: ranks, and the program's arguments.
 const MEASUREMENTS: &[(usize, &[&str])] = &[
@@ -41,27 +41,65 @@ const MEASUREMENTS: &[(usize, &[&str])] = &[
     (4, &["alltoall", "8", "4096", "65536", "1048576"]),
 ];
 
+/// What is measured over TCP, beside a raw connection.
+const OVER_TCP: &[(usize, &[&str])] = &[
+    (2, &["latency", "8", "1024", "4096", "16384", "65536", "262144", "1048576", "4194304"]),
+    (2, &["bandwidth", "8", "4096", "16384", "65536", "262144", "1048576", "4194304"]),
+];
+
 /// Of these, those in which ranks compute meanwhile: libraries with a thread for progress are measured besides.
 const COMPUTING: [&str; 2] = ["overlap", "late"];
 
-/// Measures in `rounds` rounds what contains `wanted`, and writes tables to standard output and `bench/results/compare.{txt,json}`, and pictures
+/// Marks what was measured over TCP.
+const TCP: &str = ", tcp";
+
+/// Ranks, the program's arguments, and the mark.
+type Measurement = (usize, &'static [&'static str], &'static str);
+
+/// Measures in `rounds` rounds what contains `wanted`, and writes tables to standard output and `bench/results/compare.{txt,json}` (`compare-tcp` if that is all), and pictures
 /// to `docs/performance`.
 pub fn run(workspace: &Workspace, wanted: &str, rounds: usize) -> Result<()> {
     let cache = Cache::new(workspace.target().join("compare"))?;
     let libraries = libraries::install(workspace, &cache)?;
-    let measurements: Vec<_> = MEASUREMENTS.iter().filter(|(_, arguments)| arguments[0].contains(wanted)).collect();
+    let marked = |mark: &'static str| move |&(ranks, arguments): &_| (ranks, arguments, mark);
+    let measurements = MEASUREMENTS.iter().map(marked("")).chain(OVER_TCP.iter().map(marked(TCP)));
+    let measurements: Vec<Measurement> =
+        measurements.filter(|(_, arguments, mark)| format!("{}{mark}", arguments[0]).contains(wanted)).collect();
     ensure!(!measurements.is_empty(), "no benchmark's name contains {wanted:?}");
-    let mut figures = Figures::default();
+    let (figures, settings) = measure(&libraries, &measurements, rounds)?;
+    let text = format!("{}\n{}\n{}", machine(), settings.join("\n"), figures.tables());
+    println!("\n{text}");
+    let folder = workspace.root.join("bench").join("results");
+    fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    let only_tcp = measurements.iter().all(|(.., mark)| *mark == TCP);
+    let name = if only_tcp { "compare-tcp" } else { "compare" };
+    fs::write(folder.join(name).with_extension("txt"), &text)?;
+    fs::write(folder.join(name).with_extension("json"), figures.json()?)?;
+    println!("figures in {}", folder.join(name).with_extension("json").display());
+    draw(workspace, &figures)
+}
+
+/// All figures, and what was set for them.
+fn measure(libraries: &[Library], measurements: &[Measurement], rounds: usize) -> Result<(Figures, Vec<String>)> {
+    let (mut figures, mut settings) = (Figures::default(), Vec::new());
     for round in 1..=rounds {
-        for (ranks, arguments) in &measurements {
-            let computes = COMPUTING.contains(&arguments[0]);
-            for Library { name, start, .. } in libraries.iter().filter(|one| computes || !one.has_thread) {
-                println!("round {round} of {rounds}: {name}, {ranks} ranks, {}", arguments[0]);
+        for (ranks, arguments, mark) in measurements {
+            let takes_part = |part: Part| match part {
+                Part::Memory => *mark != TCP,
+                Part::Thread => COMPUTING.contains(&arguments[0]),
+                Part::Tcp => *mark == TCP,
+            };
+            for Library { name, setting, start, .. } in libraries.iter().filter(|one| takes_part(one.part)) {
+                println!("round {round} of {rounds}: {name}, {ranks} ranks, {}{mark}", arguments[0]);
+                let setting = format!("{name}: {setting}");
+                if !settings.contains(&setting) {
+                    settings.push(setting);
+                }
                 let output = start(*ranks, arguments)
                     .output()
                     .with_context(|| format!("cannot start {name}'s mpiexec: is it installed?"))?;
                 if output.status.success() {
-                    figures.read(name, *ranks, &String::from_utf8_lossy(&output.stdout))?;
+                    figures.read(name, *ranks, mark, &String::from_utf8_lossy(&output.stdout))?;
                 } else {
                     // Another library's failure is no reason to lose the figures of the rest.
                     println!("  failed ({}): {}", output.status, String::from_utf8_lossy(&output.stderr).trim());
@@ -69,15 +107,7 @@ pub fn run(workspace: &Workspace, wanted: &str, rounds: usize) -> Result<()> {
             }
         }
     }
-    let settings = libraries.iter().map(|library| format!("{}: {}", library.name, library.setting));
-    let text = format!("{}\n{}\n{}", machine(), settings.collect::<Vec<_>>().join("\n"), figures.tables());
-    println!("\n{text}");
-    let folder = workspace.root.join("bench").join("results");
-    fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
-    fs::write(folder.join("compare.txt"), &text)?;
-    fs::write(folder.join("compare.json"), figures.json()?)?;
-    println!("figures in {}", folder.join("compare.json").display());
-    draw(workspace, &figures)
+    Ok((figures, settings))
 }
 
 /// Which machine this is, and which day.
@@ -90,8 +120,12 @@ fn machine() -> String {
 }
 
 /// What the pictures show, each with its ranks.
-const PICTURES: [(&str, usize, &[&str]); 3] =
-    [("messages", 2, &["latency", "bandwidth"]), ("collectives-2", 2, COLLECTIVES), ("collectives-4", 4, COLLECTIVES)];
+const PICTURES: [(&str, usize, &[&str]); 4] = [
+    ("messages", 2, &["latency", "bandwidth"]),
+    ("messages-tcp", 2, &["latency, tcp", "bandwidth, tcp"]),
+    ("collectives-2", 2, COLLECTIVES),
+    ("collectives-4", 4, COLLECTIVES),
+];
 const COLLECTIVES: &[&str] = &["bcast", "reduce", "allreduce", "allgather", "alltoall"];
 
 /// Draws what has been measured into `docs/performance`.

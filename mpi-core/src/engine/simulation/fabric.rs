@@ -98,7 +98,7 @@ impl Fabric for SimFabric<'_> {
         self.network.borrow().conditions.ranks
     }
 
-    fn max_payload(&self) -> usize {
+    fn max_payload(&self, _: usize) -> usize {
         self.network.borrow().conditions.max_payload
     }
 

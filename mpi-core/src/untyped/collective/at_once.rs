@@ -41,10 +41,8 @@ impl Communicator {
                 };
                 let all = Staged::new(all, self.size());
                 let team = self.team_at_once(collective, len * self.size())?;
-                if let Some(part) = part {
-                    part.copy_to(all.span(self.rank()));
-                }
-                at_once::allgather(team, len * self.size(), |rank| all.span(rank))
+                let own = part.unwrap_or(all.span(self.rank()).as_read());
+                at_once::allgather(team, len * self.size(), own, |rank| all.span(rank))
             }
             Collective::Alltoall { sent: Some(sent @ Blocks::Even(one)), received: received @ Blocks::Even(other) } => {
                 let len = one.write_span()?.len();

@@ -124,11 +124,14 @@ async fn scatter(team: Team<'_>, all: Option<&Blocks>, part: Option<&Elements>, 
 
 async fn allgather(team: Team<'_>, part: Option<&Elements>, all: &Blocks) -> Outcome {
     let all = Staged::new(all, team.size());
+    let place = all.span(team.rank);
+    let in_one_run = part.and_then(Elements::read_span).filter(|run| run.len() == place.len());
     match part {
-        Some(part) => put(team, part, all.span(team.rank))?,
+        Some(part) if in_one_run.is_none() => put(team, part, place)?,
+        Some(_) => {}
         None => all.pack_at(team.rank),
     }
-    collective::allgather(team, |rank| all.span(rank)).await?;
+    collective::allgather(team, in_one_run.unwrap_or(place.as_read()), |rank| all.span(rank)).await?;
     all.unpack();
     Ok(())
 }
