@@ -34,8 +34,17 @@ pub enum Command {
     Tags(Tags),
     /// A barrier of 2, 4 and 8 ranks.
     Barrier(Barrier),
+    /// Ping-pong between every two cores that the ranks may use, and on each alone.
+    Affinity(Affinity),
+    /// How the times of single round trips are distributed.
+    #[command(mut_arg("sizes", |sizes| sizes.default_value("8,512,64K")))]
+    Histogram(Sized),
     /// What types cost over raw bytes: ping-pong and sums, in several types and by several operations.
     Abstraction(Sized),
+    /// Ping-pong and ping-ping of ranks as threads, as processes and over TCP, in turn.
+    Ways(Ways),
+    /// What the size of sockets' buffers does to TCP within this machine, beside the library.
+    SocketBuffers(SocketBuffers),
     /// Instructions per eager send and receive, counted by valgrind.
     Instructions(Instructions),
 }
@@ -49,6 +58,9 @@ pub struct Common {
     /// What carries messages: auto, or tcp for TCP even within a node. In a job that mpiexec started, mpiexec decides.
     #[arg(long)]
     pub transport: Option<Transport>,
+    /// Start the ranks as threads of one process. In a job that mpiexec started, mpiexec decides.
+    #[arg(long, conflicts_with = "transport")]
+    pub threads: bool,
     /// Where the messages lie.
     #[arg(long, value_enum, default_value_t = Memory::Shared)]
     pub memory: Memory,
@@ -153,6 +165,50 @@ pub struct Barrier {
     pub common: Common,
 }
 
+/// Options of `affinity`.
+#[derive(Args, Debug)]
+#[command(mut_arg("sizes", |sizes| sizes.default_value("8,64K")))]
+pub struct Affinity {
+    #[command(flatten)]
+    pub sized: Sized,
+    /// Where rank 0 and rank 1 of this job run.
+    #[arg(long, hide = true, value_delimiter = ',', num_args = 1)]
+    pub cores: Vec<usize>,
+}
+
+impl Affinity {
+    /// Where rank 0 and rank 1 run, if this is the job of one pair.
+    pub fn pair(&self) -> Option<[usize; 2]> {
+        self.cores.as_slice().try_into().ok()
+    }
+}
+
+/// Options of `ways`.
+#[derive(Args, Debug)]
+pub struct Ways {
+    /// Message sizes: `0-4M` (0 and each power of two), `8`, `64K`, or several of these with commas.
+    #[arg(long, default_value = "0,8,64,512,4K,16K,64K-4M", value_parser = sizes)]
+    pub sizes: Sizes,
+    /// How often each way has its turn; the time for each figure is shared among them.
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..=100))]
+    pub rounds: u16,
+    #[command(flatten)]
+    pub output: Output,
+}
+
+/// Options of `socket-buffers`.
+#[derive(Args, Debug)]
+pub struct SocketBuffers {
+    /// Message sizes: `1-4M` (each power of two), `8`, `64K`, or several of these with commas.
+    #[arg(long, default_value = "8,4K,32K,128K,1M", value_parser = sizes)]
+    pub sizes: Sizes,
+    /// Buffer sizes, besides that which the kernel chooses.
+    #[arg(long, default_value = "8K,32K,64K,256K,1M,4M", value_parser = sizes)]
+    pub buffers: Sizes,
+    #[command(flatten)]
+    pub output: Output,
+}
+
 /// Options of `instructions`.
 #[derive(Args, Debug)]
 pub struct Instructions {
@@ -199,6 +255,13 @@ pub enum Memory {
 /// Message sizes in bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sizes(pub Vec<usize>);
+
+impl std::fmt::Display for Sizes {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        let sizes: Vec<String> = self.0.iter().map(usize::to_string).collect();
+        f.write_str(&sizes.join(","))
+    }
+}
 
 impl Sizes {
     /// The largest.

@@ -25,7 +25,7 @@ pub struct FloorWatch {
 impl FloorWatch {
     /// Joins all ranks by a mapping of their own, for copies of up to `largest` bytes. If that can't be, says why. Collective.
     pub fn open(world: &Communicator, largest: usize) -> Result<Result<Self, String>> {
-        let (first_mask, second_mask) = masks(world)?;
+        let [first_mask, second_mask] = masks(world)?;
         let Some((first, second)) = machine::separate_cores(&first_mask, &second_mask) else {
             return Ok(Err(format!("ranks 0 and 1 both run on core {first_mask:?}")));
         };
@@ -79,7 +79,7 @@ impl FloorWatch {
 }
 
 /// The cores that rank 0 and rank 1 may run on.
-fn masks(world: &Communicator) -> Result<(Vec<usize>, Vec<usize>)> {
+fn masks(world: &Communicator) -> Result<[Vec<usize>; 2]> {
     let mut mine = [0_u64; CORES / 64];
     for core in machine::allowed_cores()?.into_iter().filter(|&core| core < CORES) {
         mine[core / 64] |= 1 << (core % 64);
@@ -88,7 +88,7 @@ fn masks(world: &Communicator) -> Result<(Vec<usize>, Vec<usize>)> {
     world.allgather(&mine, &mut all)?;
     let (first, others) = all.split_at(mine.len());
     let cores = |words: &[u64]| (0..CORES).filter(|core| words[core / 64] >> (core % 64) & 1 == 1).collect::<Vec<_>>();
-    Ok((cores(first), cores(&others[..mine.len()])))
+    Ok([cores(first), cores(&others[..mine.len()])])
 }
 
 /// Rank 0 makes the mapping, the others open it. The inner error is one that the rank can live with.

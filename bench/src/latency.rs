@@ -8,6 +8,7 @@
 use crate::arguments::{Latency, Sized};
 use crate::floor::LINE;
 use crate::message::{Message, check, stamp};
+use crate::report::Figure;
 use crate::session::{Limit, Session};
 use anyhow::Result;
 use rwmpi::{Communicator, scope};
@@ -207,21 +208,38 @@ impl Exchange {
     }
 }
 
+/// Measures ping-pong as `figure`, which has the length.
+pub fn measure(session: &mut Session, figure: &Figure, preposted: bool) -> Result<()> {
+    let bytes = figure.bytes.unwrap_or(0);
+    let mut exchange = Exchange::new(session, bytes);
+    session.measure(figure, Limit::Message { window: 1 }, |iterations, samples| match (bytes <= LINE, preposted) {
+        (true, false) => exchange.loops(iterations, samples),
+        (true, true) => exchange.loops_preposted(iterations, samples),
+        (false, false) => exchange.single(iterations, samples),
+        (false, true) => exchange.single_preposted(iterations, samples),
+    })
+}
+
+/// The benchmark `histogram`: each round trip is a sample, whatever its length.
+pub fn histogram(session: &mut Session, options: &Sized) -> Result<()> {
+    for &bytes in &options.sizes.0 {
+        let mut figure = session.figure("histogram");
+        figure.bytes = Some(bytes);
+        let mut exchange = Exchange::new(session, bytes);
+        session.measure(&figure, Limit::Message { window: 1 }, |iterations, samples| {
+            exchange.single(iterations, samples)
+        })?;
+    }
+    Ok(())
+}
+
 /// The benchmark `latency`.
 pub fn ping_pong(session: &mut Session, options: &Latency) -> Result<()> {
     for &bytes in &options.sized.sizes.0 {
         let mut figure = session.figure("latency");
         figure.bytes = Some(bytes);
         figure.variant = options.preposted.then(|| "preposted".into());
-        let mut exchange = Exchange::new(session, bytes);
-        session.measure(&figure, Limit::Message { window: 1 }, |iterations, samples| {
-            match (bytes <= LINE, options.preposted) {
-                (true, false) => exchange.loops(iterations, samples),
-                (true, true) => exchange.loops_preposted(iterations, samples),
-                (false, false) => exchange.single(iterations, samples),
-                (false, true) => exchange.single_preposted(iterations, samples),
-            }
-        })?;
+        measure(session, &figure, options.preposted)?;
     }
     Ok(())
 }

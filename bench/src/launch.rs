@@ -1,40 +1,80 @@
 //! Starting this program as a job, and bringing home what its rank 0 found.
 
 use crate::arguments::{Command, Common};
-use crate::report::{collect, write_json};
+use crate::report::{Figure, collect, write_json};
 use anyhow::{Context, Result, bail};
 use nix::sys::memfd::{MFdFlags, memfd_create};
-use rwmpi_launcher::{JobSpec, Section};
+use rwmpi::Protocol;
+use rwmpi_launcher::{Binding, JobSpec, Output, Section, Transport};
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::Seek;
 use std::os::fd::AsRawFd;
 
-/// Runs a job of this program with its own arguments for each number of ranks, one after the other.
-pub fn run(common: &Common, ranks: &[u16]) -> Result<()> {
-    let program = std::env::current_exe().context("can't find this program to start it as a job")?;
-    let mut figures =
-        File::from(memfd_create("mpi-bench-figures", MFdFlags::MFD_CLOEXEC).context("no memory for the figures")?);
-    let path = format!("/proc/{}/fd/{}", std::process::id(), figures.as_raw_fd());
-    for &ranks in ranks {
-        let arguments = std::env::args_os().skip(1).chain(["--figures".into(), path.clone().into()]);
-        let section = Section::new(&program).arguments(arguments).ranks(usize::from(ranks));
-        let mut job = JobSpec::new(section).forward_signals(true);
-        if let Some(protocol) = common.protocol {
+/// A job of this program.
+#[derive(Default)]
+pub struct Job {
+    /// What follows its name.
+    pub arguments: Vec<OsString>,
+    pub ranks: u16,
+    /// Whether all ranks are threads of one process.
+    pub threads: bool,
+    pub protocol: Option<Protocol>,
+    pub transport: Option<Transport>,
+    pub binding: Binding,
+    pub output: Output,
+}
+
+impl Job {
+    /// A job with this program's own arguments.
+    pub fn of(common: &Common, ranks: u16) -> Self {
+        Job {
+            arguments: std::env::args_os().skip(1).collect(),
+            ranks,
+            threads: common.threads,
+            protocol: common.protocol,
+            transport: common.transport,
+            ..Job::default()
+        }
+    }
+
+    /// Runs it; returns what its rank 0 found, and what it wrote to standard output if that is captured.
+    pub fn run(mut self) -> Result<(Vec<Figure>, String)> {
+        let program = std::env::current_exe().context("can't find this program to start it as a job")?;
+        let mut figures =
+            File::from(memfd_create("mpi-bench-figures", MFdFlags::MFD_CLOEXEC).context("no memory for the figures")?);
+        let path = format!("/proc/{}/fd/{}", std::process::id(), figures.as_raw_fd());
+        self.arguments.extend(["--figures".into(), path.into()]);
+        let ranks = usize::from(self.ranks);
+        let section = Section::new(&program).arguments(self.arguments).ranks(ranks);
+        let mut job = JobSpec::new(section).forward_signals(true).binding(self.binding).output(self.output);
+        if self.threads {
+            job = job.threads(ranks);
+        }
+        if let Some(protocol) = self.protocol {
             job = job.protocol(protocol);
         }
-        if let Some(transport) = common.transport {
+        if let Some(transport) = self.transport {
             job = job.transport(transport);
         }
         let outcome = job.run().context("can't start the job")?;
         if let Some(report) = outcome.report {
-            eprintln!("{report}");
+            eprintln!("{}{report}", outcome.stderr);
         }
         if outcome.exit_code != 0 {
             bail!("the job of {ranks} ranks ended with exit code {}", outcome.exit_code);
         }
+        figures.rewind().context("can't read the figures of the job")?;
+        Ok((collect(figures)?, outcome.stdout))
     }
-    figures.rewind().context("can't read the figures of the job")?;
-    let figures = collect(figures)?;
+}
+
+/// Runs a job of this program with its own arguments for each number of ranks, one after the other.
+pub fn run(common: &Common, ranks: &[u16]) -> Result<()> {
+    let mut figures = Vec::new();
+    for &ranks in ranks {
+        figures.extend(Job::of(common, ranks).run()?.0);
+    }
     common.output.json.as_deref().map_or(Ok(()), |target| write_json(&figures, target))
 }
 
@@ -45,10 +85,11 @@ impl Command {
             Command::Latency(options) => &options.sized.two,
             Command::Bandwidth(options) => &options.sized.two,
             Command::Rate(options) => &options.two,
-            Command::Pingping(options) | Command::Abstraction(options) => &options.two,
+            Command::Pingping(options) | Command::Abstraction(options) | Command::Histogram(options) => &options.two,
+            Command::Affinity(options) => &options.sized.two,
             Command::Tags(options) => &options.two,
             Command::Barrier(options) => return Some((&options.common, options.ranks.clone())),
-            Command::Floor(_) | Command::Instructions(_) => return None,
+            Command::Floor(_) | Command::Instructions(_) | Command::Ways(_) | Command::SocketBuffers(_) => return None,
         };
         Some((&two.common, vec![two.ranks]))
     }

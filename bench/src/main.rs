@@ -4,9 +4,11 @@
 //! the typed API, as a user's program would; what the library is compared with ([`floor`]) knows nothing of it.
 
 mod abstraction;
+mod affinity;
 mod arguments;
 mod bandwidth;
 mod barrier;
+mod distribution;
 mod floor;
 mod floor_watch;
 mod instructions;
@@ -15,12 +17,17 @@ mod launch;
 mod limits;
 mod machine;
 mod message;
+mod raw_socket;
 mod regime;
 mod report;
+mod rounds;
 mod session;
+mod socket_buffers;
 mod statistics;
 mod tags;
 mod tcp_floor;
+mod way;
+mod ways;
 
 use anyhow::{Result, ensure};
 use arguments::{Arguments, Command, Common};
@@ -45,6 +52,9 @@ fn run() -> Result<()> {
     match &arguments.command {
         Command::Floor(options) => return limits::run(options),
         Command::Instructions(options) => return instructions::run(options),
+        Command::Ways(options) => return ways::run(options),
+        Command::SocketBuffers(options) => return socket_buffers::run(options),
+        Command::Affinity(options) if options.pair().is_none() => return affinity::run(options),
         _ => {}
     }
     let (common, ranks) = arguments.command.job().expect("all other benchmarks run as jobs");
@@ -79,6 +89,8 @@ fn measure(command: &Command, common: &Common, universe: &Universe) -> Result<Ve
         Command::Latency(options) => options.sized.sizes.max(),
         Command::Bandwidth(options) => options.sized.sizes.max(),
         Command::Pingping(options) | Command::Abstraction(options) => options.sizes.max(),
+        Command::Histogram(options) => options.sizes.max(),
+        Command::Affinity(options) => options.sized.sizes.max(),
         _ => 0,
     };
     let mut session = Session::begin(universe, common, largest)?;
@@ -88,9 +100,13 @@ fn measure(command: &Command, common: &Common, universe: &Universe) -> Result<Ve
         Command::Rate(options) => bandwidth::rate(&mut session, options)?,
         Command::Pingping(options) => latency::ping_ping(&mut session, options)?,
         Command::Abstraction(options) => abstraction::abstraction(&mut session, options)?,
+        Command::Affinity(options) => affinity::pair(&mut session, options)?,
+        Command::Histogram(options) => latency::histogram(&mut session, options)?,
         Command::Tags(options) => tags::tags(&mut session, options)?,
         Command::Barrier(_) => barrier::barrier(&mut session)?,
-        Command::Floor(_) | Command::Instructions(_) => unreachable!("these run by themselves"),
+        Command::Floor(_) | Command::Instructions(_) | Command::Ways(_) | Command::SocketBuffers(_) => {
+            unreachable!("these run by themselves")
+        }
     }
     Ok(session.into_figures())
 }

@@ -1,7 +1,9 @@
 //! Telling the figures: a table for people, JSON for programs.
 
+use crate::distribution::Distribution;
 use crate::regime::Regime;
 use crate::statistics::Summary;
+use crate::way::Way;
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use std::fs::{File, OpenOptions};
@@ -29,6 +31,9 @@ pub struct Figure {
     /// The sample half of the way up.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub median_us: Option<f64>,
+    /// The sample five sixths of the way up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sextile5_us: Option<f64>,
     /// Bytes by the least time; mega is a million.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub megabytes_per_second: Option<f64>,
@@ -56,12 +61,24 @@ pub struct Figure {
     /// Where messages lay.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<String>,
+    /// What joined the ranks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub way: Option<Way>,
+    /// What the sockets' buffers were set to, where it was not left to the kernel.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub buffer_bytes: Option<usize>,
+    /// Where rank 0 and rank 1 ran.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cores: Option<[usize; 2]>,
     /// Whether the cores were near or far.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub regime: Option<Regime>,
     /// The cache line's way from core to core meanwhile.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub regime_ns: Option<f64>,
+    /// How its samples are distributed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub distribution: Option<Distribution>,
     /// How many samples there are.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub samples: Option<usize>,
@@ -76,11 +93,12 @@ impl Figure {
         Figure { benchmark: benchmark.into(), ..Figure::default() }
     }
 
-    /// Takes over the three values of `summary`, and the bandwidth if the message has a length.
+    /// Takes over the values of `summary`, and the bandwidth if the message has a length.
     pub fn time(&mut self, summary: Summary) {
         self.min_us = Some(rounded(summary.min, 5));
         self.sextile1_us = Some(rounded(summary.sextile1, 5));
         self.median_us = Some(rounded(summary.median, 5));
+        self.sextile5_us = Some(rounded(summary.sextile5, 5));
         self.megabytes_per_second =
             self.bytes.filter(|&bytes| bytes > 0).map(|bytes| rounded(bytes as f64 / summary.min.max(1e-6), 1));
     }
@@ -112,6 +130,12 @@ const COLUMNS: &[Column] = &[
     Column { title: "min us", width: 10, cell: |f| f.min_us.map(microseconds) },
     Column { title: "sextile us", width: 10, cell: |f| f.sextile1_us.map(microseconds) },
     Column { title: "median us", width: 10, cell: |f| f.median_us.map(microseconds) },
+    Column {
+        title: "99 % us",
+        width: 10,
+        cell: |f| f.distribution.as_ref().map(|it| microseconds(it.percentile99_us)),
+    },
+    Column { title: "max us", width: 10, cell: |f| f.distribution.as_ref().map(|it| microseconds(it.max_us)) },
     Column { title: "MB/s", width: 9, cell: |f| f.megabytes_per_second.map(|rate| format!("{rate:.1}")) },
     Column { title: "messages/s", width: 11, cell: |f| f.messages_per_second.map(|rate| format!("{rate:.0}")) },
     Column { title: "x floor", width: 8, cell: |f| f.floor_ratio.map(|ratio| format!("{ratio:.2}")) },
@@ -125,7 +149,7 @@ const COLUMNS: &[Column] = &[
 ];
 
 /// A time with about four digits that mean something.
-fn microseconds(time: f64) -> String {
+pub fn microseconds(time: f64) -> String {
     match time {
         t if t < 10.0 => format!("{t:.4}"),
         t if t < 1000.0 => format!("{t:.2}"),
@@ -164,6 +188,10 @@ impl Report {
             self.titles = titles;
         }
         self.say(&row(&columns, |column| (column.cell)(&figure).unwrap_or_default()));
+        if let Some(distribution) = &figure.distribution {
+            distribution.lines().for_each(|line| self.say(&line));
+            self.titles.clear();
+        }
         self.figures.push(figure);
     }
 
@@ -171,6 +199,11 @@ impl Report {
     pub fn add_dropped(&mut self, figure: Figure, dropped: usize) {
         self.add(Figure { samples: Some(0), dropped: Some(dropped), ..figure });
         self.say("  (the floor never stayed the same; leave the machine alone, or give more --seconds)");
+    }
+
+    /// What was added so far.
+    pub fn figures(&self) -> &[Figure] {
+        &self.figures
     }
 
     /// What was added.
@@ -245,11 +278,11 @@ mod tests {
     #[test]
     fn what_does_not_apply_is_left_out_of_the_json() {
         let mut figure = Figure { bytes: Some(1000), ..Figure::of("latency") };
-        figure.time(Summary { min: 2.0, sextile1: 3.0, median: 4.0 });
+        figure.time(Summary { min: 2.0, sextile1: 3.0, median: 4.0, sextile5: 5.0 });
         assert_eq!(
             serde_json::to_value(&figure).unwrap(),
             serde_json::json!({
-                "benchmark": "latency", "bytes": 1000, "min_us": 2.0, "sextile1_us": 3.0, "median_us": 4.0,
+                "benchmark": "latency", "bytes": 1000, "min_us": 2.0, "sextile1_us": 3.0, "median_us": 4.0, "sextile5_us": 5.0,
                 "megabytes_per_second": 500.0
             })
         );
@@ -258,14 +291,14 @@ mod tests {
     #[test]
     fn a_message_of_no_bytes_has_no_bandwidth() {
         let mut figure = Figure { bytes: Some(0), ..Figure::of("latency") };
-        figure.time(Summary { min: 2.0, sextile1: 3.0, median: 4.0 });
+        figure.time(Summary { min: 2.0, sextile1: 3.0, median: 4.0, sextile5: 5.0 });
         assert_eq!(figure.megabytes_per_second, None);
     }
 
     #[test]
     fn titles_and_cells_are_aligned() {
         let mut figure = Figure { bytes: Some(8), samples: Some(7), ..Figure::of("latency") };
-        figure.time(Summary { min: 0.25, sextile1: 12.5, median: 54321.0 });
+        figure.time(Summary { min: 0.25, sextile1: 12.5, median: 54321.0, sextile5: 6e4 });
         let columns: Vec<&Column> = COLUMNS.iter().filter(|column| shown(column, &figure)).collect();
         let titles = row(&columns, |column| column.title.into());
         let cells = row(&columns, |column| (column.cell)(&figure).unwrap_or_default());

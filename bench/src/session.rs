@@ -5,6 +5,7 @@
 //! the same before and after. Samples of the two regimes are never mixed: each regime gives a figure of its own.
 
 use crate::arguments::{Common, Memory};
+use crate::distribution::Distribution;
 use crate::floor::LINE;
 use crate::floor_watch::FloorWatch;
 use crate::machine;
@@ -13,9 +14,9 @@ use crate::regime::{Regime, steady};
 use crate::report::{Figure, Report, rounded};
 use crate::statistics::Summary;
 use crate::tcp_floor::{Pattern, RawConnection, Ways};
+use crate::way::Way;
 use anyhow::{Context, Result, bail, ensure};
 use rwmpi::{Communicator, Universe};
-use rwmpi_launcher::Transport;
 use std::time::{Duration, Instant};
 
 /// How long batches run between two looks at the floor.
@@ -125,6 +126,7 @@ pub struct Session<'a> {
     floor: Result<FloorWatch, String>,
     /// In a job of two over TCP.
     raw: Option<RawConnection>,
+    way: Way,
     memory: Memory,
     seconds: Duration,
     /// Rank 0's only.
@@ -146,10 +148,12 @@ impl<'a> Session<'a> {
         }
         let report = (world.rank() == 0).then(|| Report::new(common.output.json.as_deref()));
         let floor = FloorWatch::open(world, largest)?;
-        let has_raw = floor.is_ok() && world.size() == 2 && Transport::of_job() == Transport::Tcp;
+        let way = Way::of_job(world)?;
+        let has_raw = floor.is_ok() && world.size() == 2 && way == Way::Tcp;
         let mut session = Session {
             floor,
             raw: has_raw.then(|| RawConnection::open(world)).transpose()?,
+            way,
             memory: common.memory,
             seconds: common.output.seconds,
             report,
@@ -178,12 +182,23 @@ impl<'a> Session<'a> {
         }
     }
 
+    /// Moves rank 0 and rank 1 to these cores, and the floor with them. Messages will be `largest` bytes at most. Collective.
+    pub fn move_to(&mut self, cores: [usize; 2], largest: usize) -> Result<()> {
+        let world = self.universe.world();
+        if let Some(&core) = cores.get(world.rank()) {
+            machine::pin(&[core])?;
+        }
+        self.floor = FloorWatch::open(world, largest)?;
+        Ok(())
+    }
+
     /// An empty figure of `benchmark` in this job.
     pub fn figure(&self, benchmark: &str) -> Figure {
         Figure {
             ranks: Some(self.universe.world().size()),
             protocol: Some(self.universe.protocol().name().into()),
             memory: Some(memory_name(self.memory).into()),
+            way: Some(self.way),
             ..Figure::of(benchmark)
         }
     }
@@ -322,6 +337,9 @@ impl<'a> Session<'a> {
             if figure.benchmark == "rate" {
                 figure.messages_per_second = Some(rounded(1e6 / summary.min.max(1e-6), 0));
             }
+            if figure.benchmark == "histogram" {
+                figure.distribution = Distribution::of(&bucket.samples);
+            }
             if let Some(regime) = bucket.regime {
                 figure.neighbourhood(regime, bucket.line_us);
                 let ways = bucket.raw.each_mut().map(|way| Summary::of(way));
@@ -354,11 +372,9 @@ impl Session<'_> {
             }
             Err(reason) => (machine::allowed_cores()?.len(), format!("near or far unknown: {reason}")),
         };
-        let over = if Transport::of_job() == Transport::Tcp { " over TCP" } else { "" };
-        let (processor, memory, ranks) = (machine::processor(), memory_name(self.memory), world.size());
-        report.say(&format!(
-            "{processor}, {cores} cores; {regime}; protocol {name}{over}, {memory} memory, {ranks} ranks"
-        ));
+        let (processor, memory) = (machine::processor(), memory_name(self.memory));
+        let ranks = format!("{} ranks {}", world.size(), self.way.describe());
+        report.say(&format!("{processor}, {cores} cores; {regime}; protocol {name}, {memory} memory, {ranks}"));
         Ok(())
     }
 
