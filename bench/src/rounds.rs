@@ -1,6 +1,6 @@
 //! One figure out of several rounds in which what is compared takes turns.
 
-use crate::report::{Figure, rounded};
+use crate::report::Figure;
 
 /// How often each has its turn where nobody says otherwise.
 pub const ROUNDS: u32 = 5;
@@ -34,15 +34,14 @@ fn middle(rounds: Vec<&Figure>) -> Figure {
         let values = sorted(value);
         values.get(values.len().saturating_sub(1) / 2).copied()
     };
-    let min_us = least(|figure| figure.min_us);
-    let limit_us = least(|figure| Some(figure.min_us? / figure.floor_ratio?));
     Figure {
-        min_us,
+        min_us: least(|figure| figure.min_us),
         sextile1_us: median(|figure| figure.sextile1_us),
         median_us: median(|figure| figure.median_us),
         sextile5_us: median(|figure| figure.sextile5_us),
         megabytes_per_second: sorted(|figure| figure.megabytes_per_second).last().copied(),
-        floor_ratio: min_us.zip(limit_us).map(|(min, limit)| rounded(min / limit, 3)),
+        // Each round's minimum has a limit of the same moment.
+        floor_ratio: median(|figure| figure.floor_ratio),
         regime_ns: least(|figure| figure.regime_ns),
         samples: rounds.iter().map(|figure| figure.samples).sum(),
         dropped: rounds.iter().map(|figure| figure.dropped).sum(),
@@ -71,16 +70,15 @@ mod tests {
     #[test]
     fn rounds_become_one_figure_for_each_way() {
         let found = [
-            figure(Way::Threads, 2.0, 9.0, 2.0),
+            figure(Way::Threads, 2.0, 9.0, 2.5),
             figure(Way::Tcp, 20.0, 30.0, 10.0),
             figure(Way::Threads, 1.5, 4.0, 1.0),
-            figure(Way::Threads, 3.0, 5.0, 1.0),
+            figure(Way::Threads, 3.0, 5.0, 1.5),
         ];
         let merged = merge(&found);
         assert_eq!(merged.len(), 2);
         let threads = &merged[0];
         assert_eq!((threads.min_us, threads.sextile1_us), (Some(1.5), Some(5.0)));
-        // The least limit of the three rounds is 1 us.
         assert_eq!(threads.floor_ratio, Some(1.5));
         assert_eq!((threads.samples, threads.dropped), (Some(30), Some(3)));
         assert_eq!(merged[1], found[1]);

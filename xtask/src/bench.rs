@@ -1,10 +1,11 @@
-//! `cargo xtask bench`: measures this machine and keeps the figures in `bench/results`, as JSON and as tables.
+//! `cargo xtask bench`: measures this machine and keeps the figures in `bench/results`, as JSON and as tables; part of them as a page.
 
 use std::fs;
 use std::process::Command;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 
+use crate::experiments;
 use crate::process::{run, run_and_keep};
 use crate::workspace::Workspace;
 
@@ -24,22 +25,32 @@ const MEASUREMENTS: &[(&str, &[&str])] = &[
     ("tags", &["tags"]),
     ("barrier", &["barrier"]),
     ("abstraction", &["abstraction", "--sizes", "1-4M"]),
+    ("ways", &["ways"]),
+    ("affinity", &["affinity"]),
+    ("histogram-threads", &["histogram", "--threads"]),
+    ("histogram-processes", &["histogram"]),
+    ("histogram-tcp", &["histogram", "--transport", "tcp"]),
+    ("socket-buffers", &["socket-buffers"]),
     ("instructions", &["instructions"]),
 ];
 
-/// Runs the whole set. Results of a measurement that fails stay as they were.
-pub fn run_all(workspace: &Workspace) -> Result<()> {
+/// Runs those whose names contain `wanted`. Results of a measurement that fails stay as they were.
+pub fn run_all(workspace: &Workspace, wanted: &str) -> Result<()> {
+    let measurements: Vec<_> = MEASUREMENTS.iter().filter(|(name, _)| name.contains(wanted)).collect();
+    ensure!(!measurements.is_empty(), "no measurement is called `{wanted}`, or has it in its name");
     run(&mut workspace.cargo(&["build", "--release", "--package", "mpi-bench"]))?;
     let program = workspace.target().join("release").join("mpi-bench");
     let folder = workspace.root.join("bench").join("results");
     fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
-    for (name, arguments) in MEASUREMENTS {
+    for (name, arguments) in &measurements {
         let mut command = Command::new(&program);
         command.args(*arguments).arg("--json").arg(folder.join(format!("{name}.json")));
         let table = run_and_keep(&mut command)?;
         fs::write(folder.join(format!("{name}.txt")), table)?;
     }
-    crate::beside_c::run_beside(workspace, &folder)?;
+    if measurements.iter().any(|(name, _)| *name == "abstraction") {
+        crate::beside_c::run_beside(workspace, &folder)?;
+    }
     println!("figures in {}", folder.display());
-    Ok(())
+    experiments::draw(workspace)
 }

@@ -8,9 +8,11 @@ mod bench;
 mod beside_c;
 mod compare;
 mod coverage;
+mod experiments;
 mod foreign;
 mod install;
 mod memory;
+mod plots;
 mod process;
 mod report;
 mod tidy;
@@ -47,8 +49,14 @@ enum Command {
     Loom,
     /// Memory errors: Miri if the nightly toolchain has it, else AddressSanitizer; then a small job under valgrind
     Memcheck,
-    /// Measures this machine with mpi-bench and writes bench/results
-    Bench,
+    /// Measures this machine with mpi-bench; writes bench/results, and the page docs/performance/experiments.html
+    Bench {
+        /// Only measurements whose names contain this
+        #[arg(default_value = "")]
+        wanted: String,
+    },
+    /// Draws docs/performance/experiments.html from what lies in bench/results
+    Page,
     /// Measures other MPI libraries and ours side by side, installing them by package name; writes bench/results/compare.json
     Compare {
         /// Only benchmarks whose names contain this
@@ -83,7 +91,8 @@ fn run(command: Command) -> Result<()> {
         Command::Model => verify::model(&workspace),
         Command::Loom => verify::loom(&workspace),
         Command::Memcheck => memory::check(&workspace),
-        Command::Bench => bench::run_all(&workspace),
+        Command::Bench { wanted } => bench::run_all(&workspace, &wanted),
+        Command::Page => experiments::draw(&workspace),
         Command::Compare { wanted, rounds } => compare::run(&workspace, &wanted, rounds),
         Command::Coverage => coverage::write(&workspace),
         Command::Install { prefix } => install::run(&workspace, &prefix, install::Profile::Release),

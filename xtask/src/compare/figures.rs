@@ -6,7 +6,7 @@ use std::fmt::Write;
 use anyhow::{Context, Result};
 use serde::Serialize;
 
-use super::plots::Panel;
+use crate::plots::{Across, Curve, Panel, SeriesLabelPosition};
 
 /// What names of columns begin with that are no libraries.
 pub const FLOOR: &str = "raw";
@@ -157,12 +157,13 @@ impl Figures {
                 let point = |(row, reached): &(&Row, &BTreeMap<usize, Reached>)| {
                     Some((row.bytes as f64, median(&reached.get(&column)?.medians)))
                 };
-                (library.clone(), rows.iter().filter_map(point).collect())
+                Curve::through(library.clone(), rows.iter().filter_map(point).collect())
             };
             let title = format!("{name}, {ranks} ranks, cores {}", rows[0].0.regime);
             let curves = self.libraries.iter().enumerate().map(curve);
-            let measured = |(_, points): &(String, Vec<(f64, f64)>)| !points.is_empty();
-            Some(Panel { title, curves: curves.filter(measured).collect() })
+            let curves = curves.filter(|curve| !curve.points.is_empty()).collect();
+            let names = SeriesLabelPosition::UpperLeft;
+            Some(Panel { title, across: Across::Bytes, up: "µs, median", names, curves })
         };
         wanted.iter().filter_map(panel).collect()
     }

@@ -6,7 +6,6 @@
 
 mod figures;
 mod libraries;
-mod plots;
 
 use std::fs;
 use std::process::Command;
@@ -14,6 +13,7 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 
 use crate::foreign::Cache;
+use crate::plots;
 use crate::workspace::Workspace;
 use figures::Figures;
 use libraries::{Library, Part};
