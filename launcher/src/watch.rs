@@ -273,7 +273,7 @@ impl<'a> Watch<'a> {
             // Of several at once, the one that no other can have moved to it is the cause.
             .min_by_key(|end| !is_cause(end.ending));
         if let Some(end) = failed {
-            self.suspect(self.failure(end), end.seen.activity.is_none());
+            self.suspect(self.failure(end), end.seen.joined && end.seen.activity.is_none());
         }
         self.absent = self.absent.take().or_else(|| ended.into_iter().find(|end| !end.seen.joined));
         // It has exited without joining the job while others that have joined will wait for it in vain.

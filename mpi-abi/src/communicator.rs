@@ -6,7 +6,7 @@ use crate::argument::{Out, Text, TextOut, c_int};
 use crate::error::{ErrorHandler, Outcome};
 use crate::error_handling::error_handler;
 use crate::group::comparison;
-use crate::info::{add_info, hints};
+use crate::info::{add_info, hints, leave};
 use crate::interface::Abi;
 use crate::number::rank_number;
 use crate::rank::{CommunicatorEntry, Rank, rank};
@@ -158,7 +158,12 @@ pub fn comm_split_type<A: Abi>(
         _ if by == A::COMM_TYPE_HW_UNGUIDED => Some(SplitType::Unguided),
         _ => return Err(Error::new(ErrorClass::Argument, format!("{by} is no type to split by"))),
     };
-    made.set(rank.add_made::<A>(entry.core.split_type(by, key, &hints::<A>(info)?)?, &entry))
+    let part = entry.core.split_type(by, key, &hints::<A>(info)?)?;
+    if by == Some(SplitType::Unguided) && part.is_some() {
+        // What its ranks have in common.
+        leave::<A>(info, "mpi_hw_resource_type", "mpi_shared_memory")?;
+    }
+    made.set(rank.add_made::<A>(part, &entry))
 }
 
 /// Deletes attributes, while the handle is still valid, and then the handle.

@@ -80,6 +80,14 @@ pub(crate) fn hints<A: Abi>(handle: A::Handle) -> Result<Info> {
     }
 }
 
+/// Leaves a value in the info object that a call was given, if it can take one.
+pub(crate) fn leave<A: Abi>(handle: A::Handle, key: &str, value: &str) -> Outcome {
+    match A::code(handle) {
+        code if code == A::INFO_NULL || code == A::INFO_ENV => Ok(()),
+        _ => change_info::<A>(handle, |info| info.set(key, value)),
+    }
+}
+
 /// A key, which has to fit into what the interface gives keys.
 fn key_of<A: Abi>(key: Text) -> Result<String> {
     let key = key.get()?;

@@ -157,22 +157,12 @@ pub(crate) fn describe(failure: &Failure, rank: impl Fn(u32) -> usize) -> (Error
                 rank(source)
             ),
         ),
-        Failure::WrongLength { source, bytes, expected } => (
-            ErrorClass::Truncate,
-            format!(
-                "rank {} takes part with {bytes} bytes where this rank expects {expected}. All ranks must name the same \
-                 type and as many elements",
-                rank(source)
-            ),
-        ),
-        Failure::OtherLength { source, expected } => (
-            ErrorClass::Truncate,
-            format!(
-                "rank {} takes part with more or fewer bytes where this rank expects {expected}. All ranks must \
-                 name the same type and as many elements",
-                rank(source)
-            ),
-        ),
+        Failure::WrongLength { source, bytes, expected } => {
+            (ErrorClass::Truncate, other_length(rank(source), &format!("{bytes} bytes"), expected))
+        }
+        Failure::OtherLength { source, expected } => {
+            (ErrorClass::Truncate, other_length(rank(source), "more or fewer bytes", expected))
+        }
         Failure::Nothing { source } => (
             ErrorClass::Other,
             format!("rank {} had nothing to pass on: it, or a rank before it, says why", rank(source)),
@@ -202,6 +192,14 @@ pub(crate) fn describe(failure: &Failure, rank: impl Fn(u32) -> usize) -> (Error
         ),
         Failure::Aborted => (ErrorClass::ProcessFailed, "the job has been aborted".to_string()),
     }
+}
+
+#[cold]
+fn other_length(rank: usize, length: &str, expected: u64) -> String {
+    format!(
+        "rank {rank} takes part with {length} where this rank expects {expected}. All ranks must name the same type and as many \
+         elements"
+    )
 }
 
 #[cold]

@@ -86,10 +86,23 @@ static void parts(void)
     CHECK(MPI_Comm_split(half, MPI_UNDEFINED, 0, &none) == MPI_SUCCESS && none == MPI_COMM_NULL);
     CHECK_ERROR(MPI_Comm_split(half, -7, 0, &none), MPI_ERR_ARG);
     CHECK(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node) == MPI_SUCCESS);
-    CHECK(compare(node, MPI_COMM_WORLD) == MPI_CONGRUENT);
+    /* Over TCP, nobody shares memory. */
+    const char *transport = getenv("RWMPI_TRANSPORT");
+    int alone_by_transport = transport && !strcmp(transport, "tcp");
+    CHECK(compare(node, alone_by_transport ? MPI_COMM_SELF : MPI_COMM_WORLD) == MPI_CONGRUENT);
     CHECK(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_UNDEFINED, 0, MPI_INFO_NULL, &none) == MPI_SUCCESS);
     CHECK(none == MPI_COMM_NULL);
     CHECK_ERROR(MPI_Comm_split_type(MPI_COMM_WORLD, 12345, 0, MPI_INFO_NULL, &none), MPI_ERR_ARG);
+    MPI_Comm part;
+    MPI_Info found;
+    char what[64];
+    int len = sizeof what, flag = 0;
+    MPI_Info_create(&found);
+    CHECK(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_HW_UNGUIDED, 0, found, &part) == MPI_SUCCESS);
+    CHECK(MPI_Info_get_string(found, "mpi_hw_resource_type", &len, what, &flag) == MPI_SUCCESS);
+    CHECK(flag == (part != MPI_COMM_NULL));
+    if (part != MPI_COMM_NULL) MPI_Comm_free(&part);
+    MPI_Info_free(&found);
     MPI_Comm_group(MPI_COMM_WORLD, &world);
     MPI_Group_incl(world, 1, &zero, &first);
     CHECK(MPI_Comm_create(MPI_COMM_WORLD, first, &alone) == MPI_SUCCESS);

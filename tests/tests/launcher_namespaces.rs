@@ -122,7 +122,7 @@ fn a_hang_is_reported() {
     finished.assert_report(124, &["4 ranks still ran", "deadlock", "receive from rank"]);
 }
 
-/// All of them have added up their numbers by then, for which two ranks in three have nobody to talk to on another host.
+/// All of them have added up their numbers by then, for which each has talked to three ranks on other hosts at most.
 #[test]
 fn many_ranks_connect_only_with_whom_they_talk() {
     const RANKS: usize = 64;
@@ -135,7 +135,7 @@ fn many_ranks_connect_only_with_whom_they_talk() {
     let ends = hosts.ends_of_connections();
     println!("{ends} ends of connections");
     // Among all there could be 3584.
-    assert!((14..=2 * RANKS).contains(&ends), "{ends} ends of connections");
+    assert!((14..=3 * RANKS).contains(&ends), "{ends} ends of connections");
     running.signal(Signal::TERM);
     assert_eq!(running.wait().code, 143);
 }

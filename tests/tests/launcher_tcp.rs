@@ -70,6 +70,23 @@ fn a_killed_rank_ends_the_job() {
     finished.assert_report(137, &["SIGKILL", "3 other ranks"]);
 }
 
+/// Wherever in the protocol it is by then, which is each time somewhere else.
+#[test]
+fn a_rank_that_is_killed_amid_messages_ends_the_job() {
+    for protocol in ["sr", "nsr", "auto"] {
+        for victim in 0..3 {
+            let job = over_tcp("3", &["--protocol", protocol], &[PROGRAM, "exchange"]);
+            let (running, _stdin) = job.start_with_stdin();
+            let pids = running.processes(3, |pid| runs(pid, NAME));
+            sleep(Duration::from_millis(20 + 7 * victim as u64));
+            send(pids[victim], Signal::KILL);
+            let killed = Instant::now();
+            running.wait().assert_report(137, &["SIGKILL"]);
+            assert!(killed.elapsed() < OVER, "{protocol}: {:?}", killed.elapsed());
+        }
+    }
+}
+
 #[test]
 fn a_launcher_that_is_killed_takes_its_ranks_along() {
     let (running, _) = start_waiting_job(3);

@@ -104,6 +104,7 @@ fn padding_never_travels(universe: &Universe) -> Result<()> {
     assert!(received == Sample::SIZE && received < size_of::<Sample>(), "{received} bytes");
 
     const { assert!(Point::<f64>::DIRECT && <[Point<f32>; 3]>::DIRECT && !Sample::DIRECT && !<(u8, u32)>::DIRECT) };
+    const { assert!(<(f64, u32, u32)>::DIRECT && !<(u32, f64)>::DIRECT) };
     Ok(())
 }
 

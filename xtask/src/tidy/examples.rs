@@ -13,9 +13,8 @@ const KINDS: &[&str] = &["fn", "struct", "enum", "trait", "type", "const", "stat
 
 /// Checks a file, if users read its documentation.
 pub fn check(file: &SourceFile, found: &mut Findings) {
-    let is_of = |folder: &&str| file.name().starts_with(*folder);
-    if policy::API_FOLDERS.iter().any(|folder| is_of(&folder)) && !policy::WITHOUT_EXAMPLES.iter().any(|it| is_of(&it))
-    {
+    let is_among = |places: &[&str]| places.iter().any(|place| file.name().starts_with(place));
+    if is_among(policy::API_FOLDERS) && !is_among(policy::WITHOUT_EXAMPLES) {
         for (line, name) in without_example(&file.text) {
             found.add(
                 file.name(),

@@ -134,6 +134,7 @@ pub const UNSAFE_FILES: &[&str] = &[
     "mpi-abi/heap/src/fork.rs",
     "mpi-abi/heap/src/global.rs",
     "mpi-abi/heap/src/heap.rs",
+    "mpi-abi/heap/src/home.rs",
     "mpi-abi/heap/src/process.rs",
     "mpi-abi/heap/preload/src/lib.rs",
     "mpi-abi/heap/preload/src/next.rs",
@@ -191,6 +192,8 @@ pub const ATOMICS_FILES: &[&str] = &[
     "transport/src/sleep.rs",
     "transport/src/wait.rs",
     // What a process has one of: its allocator. Between threads only the lock and words that say who has it.
+    // A mark that the kernel takes from children.
+    "mpi-abi/heap/src/home.rs",
     "mpi-abi/heap/src/process.rs",
     "mpi-abi/heap/preload/src/next.rs",
     // Whether the process is a rank: what any thread may ask.
