@@ -66,6 +66,13 @@ pub(crate) struct RankState {
 }
 
 impl Verdict {
+    /// Whether this may be why that happened, though it was heard of later: who hears that another has aborted the job fails, maybe
+    /// on a host whose word is here first.
+    pub(crate) fn explains(&self, other: &Verdict) -> bool {
+        let failed = |failure: &Failure| matches!(failure.ending, Ending::Exited { .. });
+        matches!((self, other), (Verdict::Aborted { .. }, Verdict::Failed(failure)) if failed(failure))
+    }
+
     /// The job's exit code.
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
@@ -241,6 +248,15 @@ mod tests {
     fn abort_codes_keep_success_and_failure_apart() {
         let code = |code| Verdict::Aborted { rank: Some(0), code, text: String::new() }.exit_code();
         assert_eq!([code(0), code(7), code(256), code(-1)], [0, 7, 1, 255]);
+    }
+
+    #[test]
+    fn an_abort_explains_that_others_fail_and_not_the_other_way_round() {
+        let aborted = Verdict::Aborted { rank: Some(1), code: 3, text: String::new() };
+        let exited = Verdict::Failed(failure(Ending::Exited { code: 1 }));
+        let killed = Verdict::Failed(failure(Ending::Killed { signal: 9, core_dumped: false }));
+        assert!(aborted.explains(&exited));
+        assert!(!aborted.explains(&killed) && !aborted.explains(&aborted) && !exited.explains(&aborted));
     }
 
     #[test]

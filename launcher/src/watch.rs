@@ -316,8 +316,12 @@ impl<'a> Watch<'a> {
         let hear_of_each_other = says_nothing || self.sites.len() > 1 || is_over_tcp(self.spec);
         if is_cause || !hear_of_each_other {
             self.end_at_once(verdict);
-        } else if self.suspicion.is_none() {
-            self.suspicion = Some((Instant::now() + CAUSE_GRACE, verdict));
+        } else {
+            match &mut self.suspicion {
+                Some((_, found)) if verdict.explains(found) => *found = verdict,
+                Some(_) => {}
+                none => *none = Some((Instant::now() + CAUSE_GRACE, verdict)),
+            }
         }
     }
 

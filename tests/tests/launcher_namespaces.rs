@@ -134,8 +134,8 @@ fn many_ranks_connect_only_with_whom_they_talk() {
     println!("{RANKS} ranks on 8 hosts: {:.1} s from the command to the first sum", begin.elapsed().as_secs_f64());
     let ends = hosts.ends_of_connections();
     println!("{ends} ends of connections");
-    // Among all there could be 3584.
-    assert!((14..=3 * RANKS).contains(&ends), "{ends} ends of connections");
+    // Among all there could be 3584. (Where two connect with each other at the same time, one of two is given up.)
+    assert!((14..=4 * RANKS).contains(&ends), "{ends} ends of connections");
     running.signal(Signal::TERM);
     assert_eq!(running.wait().code, 143);
 }

@@ -94,10 +94,10 @@ impl ClusterFabric {
     }
 
     /// Ends the job: the peers of this node and those that this one is connected with learn of it by [`Signal::Abort`], and the node's
-    /// launcher by the record.
+    /// launcher by the record, which is there before anybody on another node can end because of it.
     pub fn abort(&mut self, code: i32, text: &str) {
-        self.network.abort();
         self.node.abort(code, text);
+        self.network.abort();
     }
 
     /// Ends in good order, as [`TcpFabric::finish`] does.

@@ -113,7 +113,9 @@ impl Segment {
     /// # Errors
     /// As for [`Segment::map`].
     pub(crate) fn map_for_life(file: File, layout: Layout) -> io::Result<Segment> {
-        let mut segment = match mappings::find(&file, layout.total()) {
+        // To look takes memory, for which an allocator may map the file: whoever has not found it looks again.
+        let find = || mappings::find(&file, layout.total());
+        let mut segment = match find().or_else(find) {
             // Only this function maps an inherited file as a whole, and what it maps stays.
             Some(base) => return Ok(Segment { file, _map: None, base, layout }),
             None => Segment::map(file, layout)?,

@@ -126,10 +126,7 @@ const UNEXPECTED_LIMIT: u64 = 4 << 30;
 pub(crate) struct Engine<F: Fabric> {
     pub(crate) fabric: F,
     rule: Rule,
-    /// Which senders answer requests.
     policy: Policy,
-    /// Which receivers far away ask while a sender waits for it.
-    awaited: Policy,
     /// Messages of fewer bytes than this fit into a cell and are not worth a look for requests.
     small_end: usize,
     peers: Vec<Peer>,
@@ -183,7 +180,6 @@ impl<F: Fabric> Engine<F> {
         Engine {
             rule,
             policy: Policy::new(peers),
-            awaited: Policy::new(peers),
             small_end: (fabric.max_payload(fabric.me()) + 1).min(policy::WRITE_MIN as usize),
             peers: (0..peers).map(peer).collect(),
             backlog: 0,

@@ -1,7 +1,7 @@
 //! Sending: which way a message takes, and pushing it there.
 
 use rwmpi_protocol::{Choice, Envelope, Fifo, RequestForSend, Rule};
-use rwmpi_transport::{Backoff, Enqueue, Fabric, Header, PushError, Queue, ReadSpan, Way};
+use rwmpi_transport::{Backoff, Enqueue, Fabric, Header, PushError, Queue, ReadSpan};
 
 use super::operation::{SendOperation, Stage};
 use super::pieces::{Scattered, Source};
@@ -23,8 +23,6 @@ enum Progress {
 
 /// A look for a request takes about as long as copying this many bytes.
 const BYTES_PER_LOOK: u64 = 192;
-/// The same over a network, where a look is a system call.
-const BYTES_PER_LOOK_AT_SOCKET: u64 = 4096;
 /// Most looks for one where ranks share processors: most of them yield.
 const LOOKS_WHEN_CROWDED: u32 = 50;
 
@@ -54,7 +52,7 @@ impl<F: Fabric> Engine<F> {
                     Ok(()) => {
                         state.sender.on_fifo(&envelope, position, Fifo::Open);
                         if state.sender.unaccepted() >= LOOK_AT_ACCEPTED {
-                            self.look_at_accepted(peer);
+                            self.look_at_accepted(peer).map_err(|failure| self.poisoned(failure))?;
                         }
                         return Ok(None);
                     }
@@ -179,7 +177,7 @@ impl<F: Fabric> Engine<F> {
     ) -> Result<Progress, Failure> {
         let may_copy = enqueue == Enqueue::Next && self.has_room_for_copy(id, data.len(), mode);
         if fifo == Fifo::Open && self.rule != Rule::Nsr {
-            match self.choose(peer, envelope, data.len() as u64, may_copy, enqueue)? {
+            match self.choose(peer, envelope, data.len() as u64, may_copy)? {
                 Choice::Write(request) => return self.write(id, peer, envelope.tag, &request, data),
                 Choice::Fifo(chosen) => fifo = chosen,
             }
@@ -200,7 +198,7 @@ impl<F: Fabric> Engine<F> {
         }
         self.peers[peer as usize].sender.on_fifo(envelope, position, fifo);
         if self.peers[peer as usize].sender.unaccepted() >= LOOK_AT_ACCEPTED {
-            self.look_at_accepted(peer);
+            self.look_at_accepted(peer)?;
         }
         match payload {
             First::Whole => Ok(Progress::Done),
@@ -280,30 +278,18 @@ impl<F: Fabric> Engine<F> {
 
     /// Asks the protocol for the way, and takes the claim word where there is one. What is about to be copied waits as long for a request
     /// as the copy would take.
-    fn choose(
-        &mut self,
-        peer: u32,
-        envelope: &Envelope,
-        len: u64,
-        may_copy: bool,
-        enqueue: Enqueue,
-    ) -> Result<Choice, Failure> {
+    fn choose(&mut self, peer: u32, envelope: &Envelope, len: u64, may_copy: bool) -> Result<Choice, Failure> {
         let worth = len >= WRITE_MIN;
-        let near = self.fabric.shares_memory_with(peer as usize);
-        // Receivers far away ask for less only if they expect more: not worth a system call.
-        if self.rule == Rule::Sr || len >= if near { WRITE_MIN } else { single_copy_min(Way::Network) } {
+        if worth || self.rule == Rule::Sr {
             self.collect_requests(peer as usize)?;
         }
         if worth && (may_copy || self.rule == Rule::Sr) && self.claims_with(peer) {
             self.await_request(peer, len)?;
         }
-        if enqueue == Enqueue::Next && !near {
-            self.await_request_from_afar(peer, len)?;
-        }
         if !self.peers[peer as usize].sender.holds_requests() {
             return Ok(Choice::Fifo(Fifo::Open));
         }
-        self.look_at_accepted(peer);
+        self.look_at_accepted(peer)?;
         loop {
             let choice = self.peers[peer as usize].sender.choose(envelope, len, worth);
             let Choice::Write(request) = choice else { return Ok(choice) };
@@ -334,33 +320,22 @@ impl<F: Fabric> Engine<F> {
         Ok(())
     }
 
-    /// The same over a network, in AUTO too, which can't announce a message there: a request that is under way is worth its time. From
-    /// a receiver that keeps being later than that nothing is expected any more, but for a trial now and then.
-    fn await_request_from_afar(&mut self, peer: u32, len: u64) -> Result<(), Failure> {
-        if self.fabric.patience() < LOOKS_WHEN_CROWDED || !self.awaited.worth(peer, len, Some(Way::Network)) {
-            return Ok(());
-        }
-        for _ in 0..len / BYTES_PER_LOOK_AT_SOCKET {
-            if self.peers[peer as usize].sender.holds_requests() {
-                self.awaited.hit(peer);
-                return Ok(());
-            }
-            self.collect_requests(peer as usize)?;
-        }
-        self.awaited.miss(peer);
-        Ok(())
-    }
-
     /// Takes the claim word of a receive of `peer`.
     pub(super) fn claim(&mut self, peer: u32, slot: u32, generation: u64) -> bool {
         (slot as usize) < Self::slots_with_claims(&self.fabric)
             && self.fabric.swap_claim(peer as usize, claim_word(slot), open(generation), claimed(generation)).is_ok()
     }
 
-    fn look_at_accepted(&mut self, peer: u32) {
+    /// Forgets messages that the receiver has dealt with. Where there are no claim words, not before the requests are known that came
+    /// ahead of this news: one of them may be for a receive that such a message has completed.
+    fn look_at_accepted(&mut self, peer: u32) -> Result<(), Failure> {
         if let Some(accepted) = self.fabric.accepted(peer as usize) {
+            if !self.claims_with(peer) {
+                self.collect_requests(peer as usize)?;
+            }
             self.peers[peer as usize].sender.accepted(accepted);
         }
+        Ok(())
     }
 
     /// Answers a request: writes the data into the receiver's buffer, with its help if they are many, then tells it so.

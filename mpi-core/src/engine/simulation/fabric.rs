@@ -181,9 +181,6 @@ impl Fabric for SimFabric<'_> {
     fn accepted(&mut self, to: usize) -> Option<u64> {
         self.step();
         let mut network = self.network.borrow_mut();
-        if network.conditions.slots == 0 {
-            return None;
-        }
         let fresh = network.chance(50);
         let early = network.conditions.sabotage == Some(Sabotage::AcceptsEarly);
         let line = network.line(to, self.me, Queue::Messages);
