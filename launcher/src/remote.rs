@@ -217,19 +217,8 @@ fn is_this_machine(host: &str) -> bool {
 
 /// As one word of a shell.
 fn quoted(word: &OsStr) -> OsString {
-    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"/._-+:,@%=".contains(byte);
-    if word.as_bytes().iter().all(is_plain) {
-        return word.to_owned();
-    }
-    let mut quoted = vec![b'\''];
-    for &byte in word.as_bytes() {
-        match byte {
-            b'\'' => quoted.extend(br"'\''"),
-            _ => quoted.push(byte),
-        }
-    }
-    quoted.push(b'\'');
-    OsString::from_vec(quoted)
+    // It refuses only what no path contains: a byte 0.
+    shlex::bytes::try_quote(word.as_bytes()).map_or_else(|_| word.to_owned(), |it| OsString::from_vec(it.into_owned()))
 }
 
 #[cfg(test)]

@@ -31,9 +31,9 @@ use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
 
 /// Descriptors that a rank costs the launcher: two pipes, a process descriptor, and a connection.
 const DESCRIPTORS_PER_RANK: u64 = 4;
-/// Descriptors that the launcher needs for itself, claimed cores included.
 /// An agent's standard streams, and what tells of its end (and one more, lest the arithmetic be too exact).
 const DESCRIPTORS_PER_AGENT: u64 = 5;
+/// Descriptors that the launcher needs for itself, claimed cores included.
 const DESCRIPTORS_SPARE: u64 = 512;
 
 /// A process of the job, or one that reaches another host. Dropping it kills its group and reaps it.

@@ -25,23 +25,6 @@ macro_rules! example_of_two {
 }
 
 /// Waits for all of them (MPI_Waitall). After an error those behind it are dropped.
-#[doc = example!(2
-    "let own = [rank];"
-    "let mut heard = vec![size; size];"
-    "rwmpi::scope(|s| {"
-    "    let mut requests = Vec::new();"
-    "    for (from, place) in heard.chunks_mut(1).enumerate() {"
-    "        requests.push(world.irecv(s, place, from, 0)?);"
-    "    }"
-    "    for to in 0..size {"
-    "        world.isend(s, &own, to, 0)?;"
-    "    }"
-    "    let statuses = rwmpi::wait_all(requests)?;"
-    "    assert_eq!(statuses.len(), size);"
-    "    Ok(())"
-    "})?;"
-    "assert!(heard.into_iter().eq(0..size));"
-)]
 #[doc = example_of_two!(
     "    assert_eq!(rwmpi::wait_all(requests)?[1].tag(), Some(1));"
 )]
@@ -51,24 +34,6 @@ pub fn wait_all<'scope, T>(requests: impl IntoIterator<Item = Request<'scope, T>
 
 /// Waits until one has completed; gives its place and result, and takes it out of the list (MPI_Waitany). `None` for an empty
 /// list. Requests of different types are waited for together by way of [`Request::map`].
-#[doc = example!(2
-    "let own = [rank];"
-    "let mut heard = vec![size; size];"
-    "rwmpi::scope(|s| {"
-    "    let mut requests = Vec::new();"
-    "    for (from, place) in heard.chunks_mut(1).enumerate() {"
-    "        requests.push(world.irecv(s, place, from, 0)?);"
-    "    }"
-    "    for to in 0..size {"
-    "        world.isend(s, &own, to, 0)?;"
-    "    }"
-    "    while let Some((_, status)) = rwmpi::wait_any(&mut requests)? {"
-    "        assert_eq!(status.count::<usize>(), Some(1));"
-    "    }"
-    "    Ok(())"
-    "})?;"
-    "assert!(heard.into_iter().eq(0..size));"
-)]
 #[doc = example_of_two!(
     "    while let Some((_, status)) = rwmpi::wait_any(&mut requests)? {"
     "        assert_eq!(status.source(), Some(0));"
@@ -86,26 +51,6 @@ pub fn wait_any<T>(requests: &mut Vec<Request<'_, T>>) -> Result<Option<(usize, 
 }
 
 /// As [`wait_any`], without waiting (MPI_Testany).
-#[doc = example!(2
-    "let own = [rank];"
-    "let mut heard = vec![size; size];"
-    "rwmpi::scope(|s| {"
-    "    let mut requests = Vec::new();"
-    "    for (from, place) in heard.chunks_mut(1).enumerate() {"
-    "        requests.push(world.irecv(s, place, from, 0)?);"
-    "    }"
-    "    for to in 0..size {"
-    "        world.isend(s, &own, to, 0)?;"
-    "    }"
-    "    while !requests.is_empty() {"
-    "        if let Some((_, status)) = rwmpi::test_any(&mut requests)? {"
-    "            assert!(status.source() < Some(size));"
-    "        }"
-    "    }"
-    "    Ok(())"
-    "})?;"
-    "assert!(heard.into_iter().eq(0..size));"
-)]
 #[doc = example_of_two!(
     "    while !requests.is_empty() {"
     "        rwmpi::test_any(&mut requests)?;"
@@ -122,24 +67,6 @@ pub fn test_any<T>(requests: &mut Vec<Request<'_, T>>) -> Result<Option<(usize, 
 
 /// Waits until at least one has completed; gives the places (in the list as it was) and results of all that have, and takes them
 /// out of the list (MPI_Waitsome). One that has failed stays behind if others have not: the next call tells.
-#[doc = example!(2
-    "let own = [rank];"
-    "let mut heard = vec![size; size];"
-    "rwmpi::scope(|s| {"
-    "    let mut requests = Vec::new();"
-    "    for (from, place) in heard.chunks_mut(1).enumerate() {"
-    "        requests.push(world.irecv(s, place, from, 0)?);"
-    "    }"
-    "    for to in 0..size {"
-    "        world.isend(s, &own, to, 0)?;"
-    "    }"
-    "    while !requests.is_empty() {"
-    "        assert!(!rwmpi::wait_some(&mut requests)?.is_empty());"
-    "    }"
-    "    Ok(())"
-    "})?;"
-    "assert!(heard.into_iter().eq(0..size));"
-)]
 #[doc = example_of_two!(
     "    while !requests.is_empty() {"
     "        assert!(!rwmpi::wait_some(&mut requests)?.is_empty());"
@@ -157,26 +84,6 @@ pub fn wait_some<T>(requests: &mut Vec<Request<'_, T>>) -> Result<Vec<(usize, T)
 }
 
 /// As [`wait_some`], without waiting (MPI_Testsome).
-#[doc = example!(2
-    "let own = [rank];"
-    "let mut heard = vec![size; size];"
-    "rwmpi::scope(|s| {"
-    "    let mut requests = Vec::new();"
-    "    for (from, place) in heard.chunks_mut(1).enumerate() {"
-    "        requests.push(world.irecv(s, place, from, 0)?);"
-    "    }"
-    "    for to in 0..size {"
-    "        world.isend(s, &own, to, 0)?;"
-    "    }"
-    "    while !requests.is_empty() {"
-    "        for (_, status) in rwmpi::test_some(&mut requests)? {"
-    "            assert_eq!(status.bytes(), 8);"
-    "        }"
-    "    }"
-    "    Ok(())"
-    "})?;"
-    "assert!(heard.into_iter().eq(0..size));"
-)]
 #[doc = example_of_two!(
     "    while !requests.is_empty() {"
     "        rwmpi::test_some(&mut requests)?;"
@@ -202,27 +109,6 @@ pub fn test_some<T>(requests: &mut Vec<Request<'_, T>>) -> Result<Vec<(usize, T)
 }
 
 /// Whether all have completed; if so their results, in order, and the list is left empty (MPI_Testall).
-#[doc = example!(2
-    "let own = [rank];"
-    "let mut heard = vec![size; size];"
-    "rwmpi::scope(|s| {"
-    "    let mut requests = Vec::new();"
-    "    for (from, place) in heard.chunks_mut(1).enumerate() {"
-    "        requests.push(world.irecv(s, place, from, 0)?);"
-    "    }"
-    "    for to in 0..size {"
-    "        world.isend(s, &own, to, 0)?;"
-    "    }"
-    "    let statuses = loop {"
-    "        if let Some(statuses) = rwmpi::test_all(&mut requests)? {"
-    "            break statuses;"
-    "        }"
-    "    };"
-    "    assert_eq!(statuses.len(), size);"
-    "    Ok(())"
-    "})?;"
-    "assert!(heard.into_iter().eq(0..size));"
-)]
 #[doc = example_of_two!(
     "    while rwmpi::test_all(&mut requests)?.is_none() {}"
 )]

@@ -1,5 +1,6 @@
 //! Running other programs: shown before they start, and named when they fail.
 
+use std::borrow::Cow;
 use std::io::{BufRead, BufReader, Write, pipe};
 use std::process::{Command, Stdio};
 
@@ -17,11 +18,8 @@ pub fn displayed(command: &Command) -> String {
 }
 
 fn quoted(word: &str) -> String {
-    if word.is_empty() || word.contains(|c: char| c.is_whitespace() || "'\"$&;|<>()*?".contains(c)) {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    } else {
-        word.to_string()
-    }
+    // It refuses only what no argument contains: a byte 0.
+    shlex::try_quote(word).map_or_else(|_| word.to_owned(), Cow::into_owned)
 }
 
 /// Runs `command`, its output going where ours goes.
