@@ -14,6 +14,7 @@ mod install;
 mod memory;
 mod plots;
 mod process;
+mod races;
 mod report;
 mod tidy;
 mod verify;
@@ -49,6 +50,8 @@ enum Command {
     Loom,
     /// Memory errors: Miri if the nightly toolchain has it, else AddressSanitizer; then a small job under valgrind
     Memcheck,
+    /// Data races: what has threads, under ThreadSanitizer
+    Races,
     /// Measures this machine with mpi-bench; writes bench/results, and the page docs/performance/experiments.html
     Bench {
         /// Only measurements whose names contain this
@@ -91,6 +94,7 @@ fn run(command: Command) -> Result<()> {
         Command::Model => verify::model(&workspace),
         Command::Loom => verify::loom(&workspace),
         Command::Memcheck => memory::check(&workspace),
+        Command::Races => races::check(&workspace),
         Command::Bench { wanted } => bench::run_all(&workspace, &wanted),
         Command::Page => experiments::draw(&workspace),
         Command::Compare { wanted, rounds } => compare::run(&workspace, &wanted, rounds),
