@@ -69,6 +69,8 @@ enum Command {
         #[arg(long, default_value_t = 3)]
         rounds: usize,
     },
+    /// Starts 2 to 256 ranks under other MPI libraries and ours; writes bench/results/scale.json and docs/performance/scale.svg
+    Scale,
     /// Writes docs/mpi-coverage.md: which functions of MPI are supported, and which test calls them
     Coverage,
     /// Runs programs that others compiled or wrote on our libraries, installing them by package name
@@ -98,6 +100,7 @@ fn run(command: Command) -> Result<()> {
         Command::Bench { wanted } => bench::run_all(&workspace, &wanted),
         Command::Page => experiments::draw(&workspace),
         Command::Compare { wanted, rounds } => compare::run(&workspace, &wanted, rounds),
+        Command::Scale => compare::scale(&workspace),
         Command::Coverage => coverage::write(&workspace),
         Command::Install { prefix } => install::run(&workspace, &prefix, install::Profile::Release),
         Command::Foreign { wanted } => foreign::run(&workspace, &wanted),

