@@ -21,7 +21,7 @@ pub(super) struct Pull {
     len: u64,
     address: RemoteAddress,
     /// Where it comes to first, if its buffer does not lie side by side.
-    beside: Option<Vec<u8>>,
+    beside: Vec<u8>,
 }
 
 /// What a sender is told that waits for it.
@@ -47,11 +47,13 @@ impl<F: Fabric> Engine<F> {
         receive.matched = true;
         receive.buffer.expect(len);
         let taken = (receive.buffer.len() as u64).min(len) as usize;
-        let mut beside = receive.buffer.span().is_none().then(|| vec![0; taken]);
-        let into = match (receive.buffer.span(), &mut beside) {
-            (Some(span), _) => span.part(0, taken),
-            (None, Some(bytes)) => owned_span_mut(bytes),
-            (None, None) => WriteSpan::EMPTY,
+        let mut beside = Vec::new();
+        let into = match receive.buffer.span() {
+            Some(span) => span.part(0, taken),
+            None => {
+                beside.resize(taken, 0);
+                owned_span_mut(&mut beside)
+            }
         };
         let address = self.fabric.hand_out(source as usize, into);
         let pull = Pull { receive: id, source, tag, len, address, beside };
@@ -118,12 +120,10 @@ impl<F: Fabric> Engine<F> {
         let Pull { receive: id, tag, len, address, beside, .. } = self.pulls.remove(key as usize);
         self.fabric.withdraw(source as usize, &address);
         let Operation::Receive(receive) = &mut self.operations[id as usize] else { return Ok(()) };
-        if let Some(bytes) = beside {
-            let piece_len = receive.buffer.piece_len();
-            for (number, piece) in bytes.chunks(piece_len).enumerate() {
-                let read = |into: WriteSpan<'_>| ReadSpan::from(piece).copy_to(into);
-                receive.buffer.put(number * piece_len, piece.len(), read);
-            }
+        let piece_len = receive.buffer.piece_len();
+        for (number, piece) in beside.chunks(piece_len.max(1)).enumerate() {
+            let read = |into: WriteSpan<'_>| ReadSpan::from(piece).copy_to(into);
+            receive.buffer.put(number * piece_len, piece.len(), read);
         }
         let outcome = ReceiveOperation::outcome(receive.buffer.len(), source, tag, len);
         self.finish(id, outcome);

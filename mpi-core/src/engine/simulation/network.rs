@@ -151,7 +151,12 @@ impl Network {
     pub(super) fn append(&mut self, to: usize, from: usize, queue: Queue, header: Header, payload: Vec<u8>) {
         self.kinds[queue as usize][(header[0] & 15) as usize] += 1;
         let delay = self.random.u64(..=self.conditions.delay);
-        let visible = self.now + delay;
+        let mut visible = self.now + delay;
+        if self.conditions.slots == 0 {
+            // Both queues of a pair without common memory are one connection.
+            let before = |queue| self.line(to, from, queue).cells.back().map(|last| last.visible);
+            visible = [Queue::Messages, Queue::Requests].into_iter().filter_map(before).fold(visible, u64::max);
+        }
         let (lost, repeated, swapped) = (
             self.sabotaged(Sabotage::LosesCells),
             self.sabotaged(Sabotage::RepeatsCells),
