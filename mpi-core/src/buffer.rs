@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use rwmpi_transport::{ReadSpan, WriteSpan};
 
-use crate::engine::Failure;
+use crate::engine::{Failure, Scattered};
 use crate::staged::Staged;
 use crate::task::Work;
 
@@ -48,6 +48,16 @@ pub(crate) fn owned_span_mut(data: &mut [u8]) -> WriteSpan<'static> {
 /// It must have come to its end or have been dropped before `'a` ends.
 pub(crate) unsafe fn work<'a>(future: impl Future<Output = Result<(), Failure>> + 'a) -> Work {
     let boxed: Pin<Box<dyn Future<Output = Result<(), Failure>> + 'a>> = Box::pin(future);
+    // SAFETY: only the lifetime changes, and by this function's contract nothing is used after it.
+    unsafe { std::mem::transmute(boxed) }
+}
+
+/// Scattered bytes that are borrowed for `'a`, as what the engine keeps for an operation.
+///
+/// # Safety
+/// The operation must be done before `'a` ends.
+pub(crate) unsafe fn scattered<'a>(bytes: impl Scattered + 'a) -> Box<dyn Scattered> {
+    let boxed: Box<dyn Scattered + 'a> = Box::new(bytes);
     // SAFETY: only the lifetime changes, and by this function's contract nothing is used after it.
     unsafe { std::mem::transmute(boxed) }
 }

@@ -37,6 +37,7 @@ mod owned;
 mod persistent;
 mod plain;
 mod point_to_point;
+mod probe;
 mod process;
 mod rank;
 pub mod reduction;
@@ -52,6 +53,7 @@ mod topology;
 mod universe;
 pub mod untyped;
 mod values;
+mod values_in_pieces;
 mod waiting;
 mod worker;
 
@@ -69,7 +71,7 @@ pub use message::{Message, Serialized};
 pub use owned::owning;
 pub use persistent::{PersistentReceive, PersistentSend};
 pub use plain::{Datatype, Plain};
-pub use point_to_point::MatchedMessage;
+pub use probe::MatchedMessage;
 pub use rank::{ANY_SOURCE, ANY_TAG, Destination, PROC_NULL, Source, TAG_MAX, TagSelector};
 pub use request::Request;
 /// The derives of [`trait@Datatype`] and [`trait@Message`], and `#[rwmpi::test]`.

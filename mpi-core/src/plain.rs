@@ -111,12 +111,17 @@ pub(crate) fn copied<T: Datatype>(bytes: &[u8]) -> Option<Vec<T>> {
     Some(values)
 }
 
-/// The values, packed.
-pub(crate) fn packed<T: Datatype>(values: &[T]) -> Vec<u8> {
-    let mut bytes = vec![0; values.len() * T::SIZE];
+/// Packs the values to `bytes`, which are as many as they need.
+pub(crate) fn pack_all<T: Datatype>(values: &[T], bytes: &mut [u8]) {
     if T::SIZE > 0 {
         values.iter().zip(bytes.chunks_exact_mut(T::SIZE)).for_each(|(value, bytes)| value.pack(bytes));
     }
+}
+
+/// The values, packed.
+pub(crate) fn packed<T: Datatype>(values: &[T]) -> Vec<u8> {
+    let mut bytes = vec![0; values.len() * T::SIZE];
+    pack_all(values, &mut bytes);
     bytes
 }
 

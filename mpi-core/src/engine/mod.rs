@@ -41,7 +41,7 @@ use crate::{Mark, Protocol};
 pub(crate) use barrier::{Rounds, Step};
 use library_buffer::LibraryBuffer;
 pub(crate) use operation::{Completion, Failure, Operation, OperationId, Outcome, Received, SendMode};
-pub(crate) use pieces::{Room, Scattered, Sink};
+pub(crate) use pieces::{PIECES_MIN, Room, Scattered, Sink};
 use policy::Policy;
 pub(crate) use probe::MatchedMessage;
 use pull::{Answer, Pull};

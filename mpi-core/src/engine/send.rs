@@ -74,7 +74,8 @@ impl<F: Fabric> Engine<F> {
         mode: SendMode,
     ) -> Result<Option<OperationId>, Failure> {
         self.count_message(peer, data.len() as u64);
-        self.start_general_send(peer, context, tag, Source::scattered(data), mode, Mark::NONE)
+        let mark = std::mem::take(&mut self.mark);
+        self.start_general_send(peer, context, tag, Source::scattered(data), mode, mark)
     }
 
     #[cold]

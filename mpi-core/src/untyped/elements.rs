@@ -5,12 +5,8 @@ use rwmpi_transport::{ReadSpan, WriteSpan};
 
 use crate::Result;
 use crate::datatype::{Datatype, pack, pack_into, unpack, unpack_from};
-use crate::engine::{Scattered, Sink};
+use crate::engine::{PIECES_MIN, Scattered, Sink};
 use crate::error::{Error, ErrorClass};
-
-/// Elements of at least so many bytes that do not lie side by side go in pieces. Fewer are packed whole: then their message takes
-/// whichever way is the shortest.
-const PIECES_MIN: usize = 64 << 10;
 
 /// `count` elements of a datatype, somewhere in memory.
 #[derive(Clone, Debug)]

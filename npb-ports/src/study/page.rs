@@ -265,8 +265,8 @@ fn method(study: &Study) -> Markup {
                 "Every benchmark ran " (plural(settings.repeats, "time")) " with each of " (list(&titles)) " on each process count, each run a job "
                 "of its own that verified its result. The modes took turns, and which began changed from repeat to repeat, so a machine that gets "
                 "slower or faster meanwhile does so for all of them alike. A time is the fastest of the repeats; the spread is how much longer the "
-                "slowest took. Two modes are told apart only if the faster one wins more pairings of its runs with the other's than would come about by "
-                "chance in one of twenty studies."
+                "slowest took. Two modes are told apart only if the faster one wins more pairings of its runs with the other's than chance alone gives "
+                "to either, but for one comparison in twenty."
             }
             dl {
                 dt { "Processor" } dd { (machine.processor) }

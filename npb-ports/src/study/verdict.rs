@@ -12,8 +12,8 @@ use super::record::{Record, Study};
 use super::thesis;
 
 /// Runs that each side needs before the spread says anything.
-const REPEATS_MIN: usize = 3;
-/// Two modes are told apart if what was seen would come about by chance at most so often.
+const REPEATS_MIN: usize = 4;
+/// Two modes are told apart if chance alone would set one of them, whichever, so far apart from the other at most so often.
 const CHANCE_MAX: f64 = 0.05;
 /// Generous costs of communication, to tell when it cannot matter: seconds per message, and bytes per second.
 const SECONDS_PER_MESSAGE: f64 = 5e-6;
@@ -64,7 +64,7 @@ impl Comparison {
         let won = if a <= b { wins(&first.repeats, &second.repeats) } else { wins(&second.repeats, &first.repeats) };
         let standing = if first.repeats.len().min(second.repeats.len()) < REPEATS_MIN {
             Standing::Unknown
-        } else if a == b || chance(first.repeats.len(), second.repeats.len(), pairings - won) > CHANCE_MAX {
+        } else if a == b || 2.0 * chance(first.repeats.len(), second.repeats.len(), pairings - won) > CHANCE_MAX {
             Standing::Level
         } else if a < b {
             Standing::Faster
@@ -431,29 +431,29 @@ mod tests {
         Comparison::of(&record(Mode::Sr, first), &record(Mode::Nsr, second)).unwrap()
     }
 
-    /// Against the tables of the test: the largest U that counts at 5 %, one side.
+    /// Against the tables of the test: the largest U that counts at 5 %, both sides.
     #[test]
     fn chance_is_that_of_the_rank_test() {
-        for (ours, theirs, largest) in [(3, 3, 0), (5, 5, 4), (4, 6, 3), (9, 9, 21), (20, 20, 138)] {
-            assert!(chance(ours, theirs, largest) <= 0.05, "{ours} and {theirs}");
-            assert!(chance(ours, theirs, largest + 1) > 0.05, "{ours} and {theirs}");
+        for (ours, theirs, largest) in [(4, 4, 0), (5, 5, 2), (4, 6, 2), (9, 9, 17), (20, 20, 127)] {
+            assert!(2.0 * chance(ours, theirs, largest) <= 0.05, "{ours} and {theirs}");
+            assert!(2.0 * chance(ours, theirs, largest + 1) > 0.05, "{ours} and {theirs}");
         }
         assert!((chance(7, 4, 28) - 1.0).abs() < 1e-12);
     }
 
     #[test]
     fn a_difference_counts_only_if_most_pairings_show_it() {
-        assert_eq!(compare(&[1.0, 1.1, 1.2], &[1.3, 1.4, 1.5]).standing, Standing::Faster);
-        assert_eq!(compare(&[1.3, 1.4, 1.5], &[1.0, 1.1, 1.2]).standing, Standing::Slower);
-        assert_eq!(compare(&[1.0, 1.4, 1.5], &[1.1, 1.2, 1.3]).standing, Standing::Level);
+        assert_eq!(compare(&[1.0, 1.1, 1.2, 1.2], &[1.3, 1.4, 1.5, 1.6]).standing, Standing::Faster);
+        assert_eq!(compare(&[1.3, 1.4, 1.5, 1.6], &[1.0, 1.1, 1.2, 1.2]).standing, Standing::Slower);
+        assert_eq!(compare(&[1.0, 1.4, 1.5, 1.6], &[1.1, 1.2, 1.3, 1.3]).standing, Standing::Level);
         // One disturbed run among five decides nothing.
         assert_eq!(compare(&[1.0, 1.1, 1.1, 1.2, 9.0], &[1.3, 1.4, 1.5, 1.3, 1.4]).standing, Standing::Level);
         assert_eq!(compare(&[1.0, 1.1, 1.1, 1.2, 1.35], &[1.3, 1.4, 1.5, 1.4, 1.4]).standing, Standing::Faster);
     }
 
     #[test]
-    fn two_runs_of_each_prove_nothing() {
-        let comparison = compare(&[1.0, 1.0], &[2.0, 2.0]);
+    fn three_runs_of_each_prove_nothing() {
+        let comparison = compare(&[1.0, 1.0, 1.1], &[2.0, 2.0, 2.1]);
         assert_eq!(comparison.standing, Standing::Unknown);
         assert_eq!(comparison.difference(), "50.0\u{a0}% less time");
     }
@@ -480,7 +480,7 @@ mod tests {
 
     #[test]
     fn where_messages_take_no_time_waiting_explains_differences() {
-        let (mut sr, nsr) = (record(Mode::Sr, &[9.0, 9.1, 9.2]), record(Mode::Nsr, &[3.0, 3.1, 3.2]));
+        let (mut sr, nsr) = (record(Mode::Sr, &[9.0, 9.1, 9.2, 9.3]), record(Mode::Nsr, &[3.0, 3.1, 3.2, 3.3]));
         sr.traffic = Traffic { messages: 100, bytes: 1000, ..Traffic::default() };
         let text = reason(&Comparison::of(&sr, &nsr).unwrap(), &sr, &nsr);
         assert!(text.contains("how long processes wait for one another"), "{text}");
