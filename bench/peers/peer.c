@@ -10,10 +10,11 @@
  *   mpiexec -n 2 ./peer overlap 1048576            what is left to wait for after both sides have computed
  *   mpiexec -n 2 ./peer late 10 65536              sends whose receiver computes before it asks (FiTMPI's table 1)
  *   mpiexec -n 2 ./peer abstraction 8 65536        beside mpi-bench abstraction: messages to and fro in several types, and sums
+ *   mpiexec -n 1 ./peer threads 8                  one thread and two, each with a communicator; also -n 2
  *   mpiexec -n 4 ./peer barrier
  *   mpiexec -n 4 ./peer allreduce 8 65536          also bcast, reduce, allgather, alltoall: bytes that a rank gives to each
  *
- * With PEER_RAW=looking or PEER_RAW=sleeping, latency and bandwidth are those of a raw connection over loopback between the same two
+ * With PEER_LEVEL=multiple all that is under MPI_THREAD_MULTIPLE, as `threads` always is. With PEER_RAW=looking or PEER_RAW=sleeping, latency and bandwidth are those of a raw connection over loopback between the same two
  * processes: what any library over TCP can reach.
  *
  * Ranks are to be bound by mpiexec. See bench/README.md for what each figure means. */
@@ -23,6 +24,7 @@
 #include <fcntl.h>
 #include <mpi.h>
 #include <netinet/tcp.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -79,6 +81,7 @@ static void await(struct flag *flag, uint64_t value, int pausing) {
 /* One way of a cache line, us, on all ranks. Only ranks 0 and 1 take part, the others sleep. */
 static double look(void) {
     double least = 1e9;
+    if (size == 1) return 0;
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank > 1) {
         usleep(3000);
@@ -273,6 +276,65 @@ static void windows(int iterations, size_t bytes) {
         keep((now_us() - start - clock_us) / window);
         for (int m = 0; m < window && rank == 1; m++) check(messages[1][m], bytes, message_serial + m);
     }
+}
+
+/* threads: each sends windows to the thread of its number in the other rank, or to itself, on a communicator of its own. */
+enum { MOST_THREADS = 2, WINDOWS = 500 };
+static struct worker { MPI_Comm communicator; double begin, end; int iterations, bytes; char *data; } workers[MOST_THREADS];
+static int threads;
+static pthread_barrier_t start_line;
+
+static void *work(void *mine) {
+    struct worker *me = mine;
+    MPI_Request requests[2 * WINDOW];
+    int receives = size == 1 || rank == 1, sends = size == 1 || rank == 0, other = size == 1 ? 0 : peer;
+    int stride = me->bytes > LINE ? me->bytes : LINE;
+    pthread_barrier_wait(&start_line);
+    me->begin = now_us();
+    for (int i = 0; i < me->iterations * WINDOWS; i++) {
+        int count = 0;
+        for (int m = 0; m < WINDOW && receives; m++)
+            MPI_Irecv(me->data + stride * m, me->bytes, MPI_CHAR, other, DATA, me->communicator, &requests[count++]);
+        for (int m = 0; m < WINDOW && sends; m++)
+            MPI_Isend(me->data + stride * (WINDOW + m), me->bytes, MPI_CHAR, other, DATA, me->communicator, &requests[count++]);
+        MPI_Waitall(count, requests, MPI_STATUSES_IGNORE);
+        if (size == 2 && rank == 0) MPI_Recv(NULL, 0, MPI_CHAR, peer, DONE, me->communicator, MPI_STATUS_IGNORE);
+        if (size == 2 && rank == 1) MPI_Send(NULL, 0, MPI_CHAR, peer, DONE, me->communicator);
+    }
+    me->end = now_us();
+    return NULL;
+}
+
+/* Time for each message of all threads. */
+static void rates(int iterations, size_t bytes) {
+    pthread_t started[MOST_THREADS];
+    double begin = 1e18, end = 0;
+    pthread_barrier_init(&start_line, NULL, threads);
+    for (int t = 0; t < threads; t++) {
+        workers[t].iterations = iterations;
+        workers[t].bytes = (int)bytes;
+        if (t > 0) pthread_create(&started[t], NULL, work, &workers[t]);
+    }
+    work(&workers[0]);
+    for (int t = 0; t < threads; t++) {
+        if (t > 0) pthread_join(started[t], NULL);
+        if (workers[t].begin < begin) begin = workers[t].begin;
+        if (workers[t].end > end) end = workers[t].end;
+    }
+    pthread_barrier_destroy(&start_line);
+    keep((end - begin) / ((double)threads * iterations * WINDOWS * WINDOW));
+}
+
+static void by_threads(size_t bytes) {
+    for (int t = 0; t < MOST_THREADS; t++) {
+        MPI_Comm_dup(MPI_COMM_WORLD, &workers[t].communicator);
+        free(workers[t].data);
+        workers[t].data = calloc(2 * WINDOW, bytes > LINE ? bytes : LINE);
+    }
+    threads = 1;
+    measure("messages of one thread", rates, bytes);
+    threads = 2;
+    measure("messages of two threads", rates, bytes);
 }
 
 static void barriers(int iterations, size_t bytes) {
@@ -472,6 +534,13 @@ enum { TRANSFER, RECEIVER_WAITS, SENDER_WAITS, RECEIVER_WAITS_LATE, SENDER_WAITS
 static const char *overlaps[] = {"transfer", "receiver's wait", "sender's wait", "receiver's wait, late", "sender's wait, late"};
 static int overlap, part;
 
+/* What a wait takes in any case after a computation: that for a message of this rank to itself that is here already, and, without any
+ * library, a look at as many lines of memory as fit into 4 KB, in an order that no prefetcher knows. */
+enum { COLD_LINES = 64 };
+static _Alignas(64) volatile unsigned cold[COLD_LINES][LINE / sizeof(unsigned)];
+static int without_library;
+
+
 static void compute(double us) {
     for (double end = now_us() + us; now_us() < end;) {}
 }
@@ -503,6 +572,27 @@ static void overlapped(int iterations, size_t bytes) {
         MPI_Wait(&request, MPI_STATUS_IGNORE);
         keep(now_us() - start - clock_us);
         if (!sends) check(data, bytes, message_serial);
+    }
+}
+
+static void nothing_left(int iterations, size_t bytes) {
+    (void)bytes;
+    for (unsigned line = 0; line < COLD_LINES; line++) cold[line][0] = (line + 27) % COLD_LINES;
+    for (int i = 0; i < iterations; i++) {
+        unsigned sent = i, received = 0, line = 0;
+        MPI_Request requests[2];
+        MPI_Irecv(&received, 1, MPI_UNSIGNED, rank, DATA, MPI_COMM_WORLD, &requests[0]);
+        MPI_Isend(&sent, 1, MPI_UNSIGNED, rank, DATA, MPI_COMM_WORLD, &requests[1]);
+        MPI_Wait(&requests[1], MPI_STATUS_IGNORE);
+        for (int n = 0; n < COLD_LINES; n++) line = cold[line][0];
+        compute(COMPUTING_US);
+        double start = now_us();
+        if (without_library)
+            for (int n = 0; n < COLD_LINES; n++) line = cold[line][0];
+        else MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+        keep(now_us() - start - clock_us);
+        if (without_library) MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+        if (received != sent || line != 0) MPI_Abort(MPI_COMM_WORLD, 1);
     }
 }
 
@@ -593,16 +683,17 @@ static void abstraction(size_t bytes) {
 }
 
 int main(int argc, char **argv) {
-    MPI_Init(&argc, &argv);
+    const char *what = argc > 1 ? argv[1] : "", *level = getenv("PEER_LEVEL");
+    int barrier = !strcmp(what, "barrier"), threaded = !strcmp(what, "threads"), provided;
+    int required = threaded || (level && !strcmp(level, "multiple")) ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE;
+    MPI_Init_thread(&argc, &argv, required, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     peer = 1 - rank;
-    const char *what = argc > 1 ? argv[1] : "";
-    int barrier = !strcmp(what, "barrier");
     for (size_t i = 0; i < sizeof collectives / sizeof *collectives; i++)
         if (!strcmp(what, collectives[i].name)) the_collective = collectives[i].call;
-    if (size < 2 || (size > 2 && !barrier && !the_collective)) {
-        fprintf(stderr, "start with -n 2: peer latency|bandwidth|overlap|late|tags|abstraction SIZES, peer calls, peer pack, or -n 2 or more: peer barrier, peer COLLECTIVE SIZES\n");
+    if (provided < required || (size < 2 && !threaded) || (size > 2 && !barrier && !the_collective)) {
+        fprintf(stderr, "start with -n 2: peer latency|bandwidth|overlap|late|tags|abstraction SIZES, peer calls, peer pack, or -n 1 or 2: peer threads SIZES, or -n 2 or more: peer barrier, peer COLLECTIVE SIZES\n");
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
     clock_us = 1e9;
@@ -638,6 +729,10 @@ int main(int argc, char **argv) {
         } else if (!strcmp(what, "overlap")) {
             make_messages(bytes, 1);
             for (overlap = 0; overlap < OVERLAPS; overlap++) measure(overlaps[overlap], overlapped, bytes);
+            for (without_library = 0; without_library < 2; without_library++)
+                measure(without_library ? "look at 64 lines" : "wait for nothing", nothing_left, bytes);
+        } else if (threaded) {
+            by_threads(bytes);
         } else if (!strcmp(what, "late")) {
             static const char *parts[] = {"Isend, late receiver", "Wait, late receiver", "Send, late receiver"};
             make_messages(bytes, 1);

@@ -57,6 +57,14 @@ struct Place<T> {
     object: Option<T>,
 }
 
+impl<T> Place<T> {
+    /// Whatever comes here next has another code than what has gone.
+    #[inline]
+    fn renew(&mut self, kind: Kind, index: u32) {
+        self.code = code(kind, generation(self.code) % GENERATION_MAX + 1, index);
+    }
+}
+
 const fn code(kind: Kind, generation: u32, index: u32) -> u32 {
     1 << 31 | (generation >> 6) << 30 | (kind as u32) << 26 | (generation & 63) << INDEX_BITS | index
 }
@@ -114,6 +122,23 @@ impl<T> Table<T> {
         place.object.as_mut().map(|old| std::mem::replace(old, object))
     }
 
+    /// Forgets an object if it has come to its end: then `end` gives its result. `None`: there is no such object. `end` must not use the
+    /// table.
+    #[inline]
+    pub fn remove_if<R>(&self, code: u32, end: impl FnOnce(&T) -> Option<R>) -> Option<Option<R>> {
+        let mut content = self.content.borrow_mut();
+        let index = code & INDEX_MASK;
+        let place = content.places.get_mut(index as usize).filter(|place| place.code == code)?;
+        let Some(result) = end(place.object.as_ref()?) else { return Some(None) };
+        let ended = place.object.take();
+        place.renew(self.kind, index);
+        content.free.push_back(index);
+        // Dropping it may use the table.
+        drop(content);
+        drop(ended);
+        Some(Some(result))
+    }
+
     /// Lends an object out; its place waits for it until [`Table::restore`] or [`Table::release`].
     #[inline]
     pub fn take(&self, code: u32) -> Option<T> {
@@ -136,8 +161,7 @@ impl<T> Table<T> {
         let content = &mut *self.content.borrow_mut();
         let index = code & INDEX_MASK;
         if let Some(place) = content.places.get_mut(index as usize) {
-            // Nothing lent out has this code any more, though no object is here yet.
-            place.code = self::code(self.kind, generation(place.code) % GENERATION_MAX + 1, index);
+            place.renew(self.kind, index);
             content.free.push_back(index);
         }
     }
@@ -208,6 +232,18 @@ mod tests {
         assert_eq!((table.get(code), table.take(code)), (Some('s'), Some('s')));
         table.release(code);
         assert_eq!((table.take(code), table.codes().len()), (None, 0));
+    }
+
+    #[test]
+    fn what_has_come_to_its_end_is_forgotten() {
+        let table = Table::new(Kind::Request);
+        let code = table.insert(7);
+        assert_eq!(table.remove_if(code, |_| None::<i32>), Some(None));
+        assert_eq!(table.remove_if(code, |number| Some(number + 1)), Some(Some(8)));
+        assert_eq!((table.remove_if(code, |number| Some(*number)), table.get(code)), (None, None));
+        let lent = table.insert(9);
+        table.take(lent);
+        assert_eq!(table.remove_if(lent, |number| Some(*number)), None);
     }
 
     #[test]

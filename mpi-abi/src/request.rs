@@ -231,28 +231,64 @@ fn finish_all<A: Abi>(lent: Lent<'_, A>, count: c_int, statuses: StatusArray<A>)
     results.outcome(count)
 }
 
-/// Completes all requests if they are null or such as were complete from the start; says whether they were.
-fn finish_sent<A: Abi>(count: c_int, handles: OutArray<A::Handle>, statuses: StatusArray<A>) -> Result<bool> {
-    let count = length(count)?;
+/// Whether all are null or simple, so that nothing of the program's is called while they complete.
+fn all_simple<A: Abi>(rank: &Rank, count: usize, handles: OutArray<A::Handle>) -> Result<bool> {
     for index in 0..count {
         let code = A::code(handles.get(index)?);
         if code != SENT && code != A::REQUEST_NULL {
-            return Ok(false);
+            let look = |request: &Request| {
+                rank.blame(request.communicator());
+                request.is_simple()
+            };
+            if rank.requests.with(code, look) != Some(true) {
+                return Ok(false);
+            }
         }
     }
-    let empty = value_of::<A>(&Status::EMPTY);
-    for index in 0..count {
-        handles.set(index, A::handle(A::REQUEST_NULL))?;
-        statuses.at(index).set(&empty);
-    }
     Ok(true)
+}
+
+/// Waits for requests that are null or simple, one after the other, in their places.
+fn wait_for_simple<A: Abi>(
+    rank: &Rank,
+    count: usize,
+    handles: OutArray<A::Handle>,
+    statuses: StatusArray<A>,
+) -> Outcome {
+    let mut results = Results::new(statuses);
+    let mut index = 0;
+    let finish = |request: &Request| {
+        let outcome = request.take_simple()?;
+        if outcome.is_err() {
+            rank.blame(request.communicator());
+        }
+        Some(outcome)
+    };
+    let finish_next = || {
+        while index < count {
+            let outcome = match handles.get(index).map(A::code) {
+                Ok(code) if code == SENT || code == A::REQUEST_NULL => Ok(Status::EMPTY),
+                Ok(code) => match rank.requests.remove_if(code, finish) {
+                    Some(finished) => finished?,
+                    None => Err(no_request::<A>(code)),
+                },
+                Err(error) => Err(error),
+            };
+            let outcome = handles.set(index, A::handle(A::REQUEST_NULL)).and(outcome);
+            results.note(index, index, outcome);
+            index += 1;
+        }
+        Some(())
+    };
+    rank.endpoint.wait_for(finish_next)?;
+    results.outcome(count)
 }
 
 /// MPI_Waitall (MPI-5.0 section 3.7.5).
 pub fn waitall<A: Abi>(count: c_int, handles: OutArray<A::Handle>, statuses: StatusArray<A>) -> Outcome {
     let rank = rank()?;
-    if finish_sent::<A>(count, handles, statuses)? {
-        return Ok(());
+    if all_simple::<A>(rank, length(count)?, handles)? {
+        return wait_for_simple(rank, length(count)?, handles, statuses);
     }
     let lent = Lent::<A>::new(rank, count, handles)?;
     let mut done = 0;

@@ -210,6 +210,10 @@ static void all(void)
 
 int main(int argc, char **argv)
 {
+#ifdef __SANITIZE_THREAD__
+    /* It has a malloc of its own, which ends the program where others return an error. */
+    return 0;
+#endif
     unsigned char *early = malloc(MB);
     fill(early, MB, 11);
     all();

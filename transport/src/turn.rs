@@ -26,8 +26,12 @@ use loom_model::Bell;
 /// Rounds that a thread spends on the processor while it waits for others, then offering it to them, before it sleeps.
 const SPINS: u32 = if cfg!(loom) { 0 } else { 100 };
 const YIELDS: u32 = if cfg!(loom) { 0 } else { 20 };
-/// How long one who gives the turn back stays away if others want it: so many rounds, then what the system makes of an offer.
-const ROUNDS_AWAY: u32 = if cfg!(loom) { 0 } else { 20 };
+/// Longest pause between two looks at a lock that another has: each look takes its cache line away from there.
+const LONGEST_PAUSE: u32 = 16;
+/// How many turns one may have in a row that others want: with the turn all that the last one touched has to come from its core.
+const TURNS_IN_A_ROW: u32 = if cfg!(loom) { 1 } else { 64 };
+/// How long it then stays away: so many rounds, then what the system makes of an offer.
+const ROUNDS_AWAY: u32 = if cfg!(loom) { 0 } else { 40 };
 /// Longest sleep: a safety net, no wake-up depends on it.
 const LONGEST_SLEEP: Duration = Duration::from_secs(1);
 
@@ -39,11 +43,17 @@ const AWAITED: u32 = 2;
 const NO: u32 = 0;
 const YES: u32 = 1;
 
+/// Of the news: somebody sleeps until there is more.
+const SLEEPS: u32 = 1;
+
 /// No thread.
 const NOBODY: u64 = 0;
 
 /// Whose turn it is. What is only for the thread that has the turn is stored plainly.
+///
+/// What others look at while they wait begins a cache line of its own, so that looking does not slow down who has the turn.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub struct Turn {
     /// Whether there are several threads to take turns.
     shared: AtomicU32,
@@ -54,21 +64,30 @@ pub struct Turn {
     inside: AtomicU32,
     /// The thread that has the turn.
     owner: AtomicU64,
-    /// Whether it has it by the lock.
+    /// The thread that is on watch.
+    watch: AtomicU64,
+    /// Whether the owner has the turn by the lock.
     locked: AtomicU32,
+    /// How many turns by the lock there have been since somebody had to wait for one. Written by the owner.
+    in_a_row: AtomicU32,
+    /// How many are parked: for who has the turn.
+    parked: AtomicU32,
+    note: AtomicU32,
+    waiting: Waiting,
+    bell: OnceLock<Bell>,
+}
+
+/// What those look at who wait for the turn.
+#[derive(Debug)]
+#[repr(align(64))]
+struct Waiting {
     lock: AtomicU32,
     /// How many threads are waiting for the turn.
     wanted: AtomicU32,
     /// How many turns there have been by the lock.
     turns: AtomicU32,
-    /// The thread that is on watch.
-    watch: AtomicU64,
-    /// How many are parked: for who has the turn.
-    parked: AtomicU32,
-    /// Changes when something may have happened that they wait for.
+    /// Changes when something may have happened that those who are parked wait for.
     news: AtomicU32,
-    note: AtomicU32,
-    bell: OnceLock<Bell>,
 }
 
 /// The turn, until this is dropped.
@@ -93,7 +112,7 @@ pub struct Visit<'a> {
 impl Visit<'_> {
     /// Whether it should end.
     pub fn should_end(&self) -> bool {
-        self.turn.wanted.load(Ordering::Relaxed) > 0
+        self.turn.waiting.wanted.load(Ordering::Relaxed) > 0
     }
 }
 
@@ -124,14 +143,17 @@ macro_rules! vacant {
             favoured: AtomicU64::new(NOBODY),
             inside: AtomicU32::new(0),
             owner: AtomicU64::new(NOBODY),
-            locked: AtomicU32::new(NO),
-            lock: AtomicU32::new(FREE),
-            wanted: AtomicU32::new(0),
-            turns: AtomicU32::new(0),
             watch: AtomicU64::new(NOBODY),
+            locked: AtomicU32::new(NO),
+            in_a_row: AtomicU32::new(0),
             parked: AtomicU32::new(0),
-            news: AtomicU32::new(0),
             note: AtomicU32::new(0),
+            waiting: Waiting {
+                lock: AtomicU32::new(FREE),
+                wanted: AtomicU32::new(0),
+                turns: AtomicU32::new(0),
+                news: AtomicU32::new(0),
+            },
             bell: OnceLock::new(),
         }
     };
@@ -203,7 +225,7 @@ impl Turn {
 
     /// Changes whenever a thread takes the turn, but for visits.
     pub fn coming_and_going(&self) -> [u32; 2] {
-        [self.inside.load(Ordering::Relaxed), self.turns.load(Ordering::Relaxed)]
+        [self.inside.load(Ordering::Relaxed), self.waiting.turns.load(Ordering::Relaxed)]
     }
 
     /// Takes the turn if nobody has it, wants it or waits in a call.
@@ -211,8 +233,8 @@ impl Turn {
         let is_busy = self.owner.load(Ordering::Relaxed) != NOBODY
             || self.favoured_is_inside(Ordering::Relaxed)
             || self.watch.load(Ordering::Relaxed) != NOBODY
-            || self.wanted.load(Ordering::Relaxed) > 0;
-        if is_busy || self.lock.compare_exchange(FREE, TAKEN, Ordering::Acquire, Ordering::Relaxed).is_err() {
+            || self.waiting.wanted.load(Ordering::Relaxed) > 0;
+        if is_busy || !self.try_lock() {
             return None;
         }
         let favoured = self.favoured.load(Ordering::Relaxed);
@@ -288,7 +310,7 @@ impl Turn {
             self.park(me);
             return true;
         }
-        if self.wanted.load(Ordering::SeqCst) == 0 {
+        if self.waiting.wanted.load(Ordering::SeqCst) == 0 {
             return false;
         }
         self.stand_back(me);
@@ -305,20 +327,25 @@ impl Turn {
 
     #[cold]
     fn wake_parked(&self) {
-        self.news.store(self.news.load(Ordering::Relaxed).wrapping_add(1), Ordering::Release);
-        primitive::futex_wake(&self.news);
+        let news = self.waiting.news.load(Ordering::Relaxed);
+        let before = self.waiting.news.swap((news | SLEEPS).wrapping_add(1), Ordering::Release);
+        if before & SLEEPS != 0 {
+            primitive::futex_wake(&self.waiting.news);
+        }
     }
 
     /// Waits without the turn for news.
     #[cold]
     fn park(&self, me: u64) {
-        let (note, news) = (self.note(), self.news.load(Ordering::Relaxed));
+        let (note, news) = (self.note(), self.waiting.news.load(Ordering::Relaxed) & !SLEEPS);
         self.parked.store(self.parked.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
         self.release();
         let mut round = 0;
-        while self.news.load(Ordering::Acquire) == news {
+        while self.waiting.news.load(Ordering::Acquire) & !SLEEPS == news {
             if pass_round(&mut round) {
-                primitive::futex_wait(&self.news, news, LONGEST_SLEEP);
+                // If it fails there is news, or somebody sleeps already.
+                let _ = self.waiting.news.compare_exchange(news, news | SLEEPS, Ordering::Relaxed, Ordering::Relaxed);
+                primitive::futex_wait(&self.waiting.news, news | SLEEPS, LONGEST_SLEEP);
                 break;
             }
         }
@@ -330,10 +357,10 @@ impl Turn {
     /// Stays away until one of those who want the turn has had it.
     #[cold]
     fn stand_back(&self, me: u64) {
-        let (note, turns) = (self.note(), self.turns.load(Ordering::Relaxed));
+        let (note, turns) = (self.note(), self.waiting.turns.load(Ordering::Relaxed));
         self.release();
         let mut round = 0;
-        while self.turns.load(Ordering::Relaxed) == turns && self.wanted.load(Ordering::Relaxed) > 0 {
+        while self.waiting.turns.load(Ordering::Relaxed) == turns && self.waiting.wanted.load(Ordering::Relaxed) > 0 {
             if pass_round(&mut round) {
                 primitive::yield_now();
             }
@@ -356,12 +383,14 @@ impl Turn {
 
     /// Others who want the turn are not to lose it again and again to one who calls in a loop.
     fn be_fair(&self) {
-        if self.wanted.load(Ordering::Relaxed) == 0 {
+        // Once each time: whoever sleeps takes longer to come than is worth waiting for.
+        let had_its_share = self.in_a_row.load(Ordering::Relaxed).wrapping_add(1).is_multiple_of(TURNS_IN_A_ROW);
+        if !had_its_share || self.waiting.wanted.load(Ordering::Relaxed) == 0 {
             return;
         }
-        let turns = self.turns.load(Ordering::Relaxed);
+        let turns = self.waiting.turns.load(Ordering::Relaxed);
         for _ in 0..ROUNDS_AWAY {
-            if self.turns.load(Ordering::Relaxed) != turns {
+            if self.waiting.turns.load(Ordering::Relaxed) != turns {
                 return;
             }
             std::hint::spin_loop();
@@ -384,8 +413,8 @@ impl Turn {
     }
 
     fn unlock(&self) {
-        if self.lock.swap(FREE, Ordering::Release) == AWAITED {
-            primitive::futex_wake(&self.lock);
+        if self.waiting.lock.swap(FREE, Ordering::Release) == AWAITED {
+            primitive::futex_wake(&self.waiting.lock);
         }
     }
 
@@ -402,30 +431,41 @@ impl Turn {
     #[cold]
     #[inline(never)]
     fn acquire(&self, me: u64) {
-        if self.lock.compare_exchange(FREE, TAKEN, Ordering::Acquire, Ordering::Relaxed).is_err() {
+        if self.try_lock() {
+            self.in_a_row.store(self.in_a_row.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+        } else {
             self.wait_for_lock();
+            self.in_a_row.store(0, Ordering::Relaxed);
         }
         let favoured = self.favoured.load(Ordering::Relaxed);
         if favoured != NOBODY && favoured != me {
             self.end_favour();
         }
-        self.turns.store(self.turns.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+        self.waiting.turns.store(self.waiting.turns.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
         self.locked.store(YES, Ordering::Relaxed);
         self.owner.store(me, Ordering::Relaxed);
+    }
+
+    fn try_lock(&self) -> bool {
+        self.waiting.lock.compare_exchange(FREE, TAKEN, Ordering::Acquire, Ordering::Relaxed).is_ok()
     }
 
     fn wait_for_lock(&self) {
         self.want();
         let mut round = 0;
-        while self.lock.compare_exchange_weak(FREE, TAKEN, Ordering::Acquire, Ordering::Relaxed).is_err() {
+        while self.waiting.lock.load(Ordering::Relaxed) != FREE || !self.try_lock() {
+            let pause = round.min(LONGEST_PAUSE);
+            (0..pause).for_each(|_| std::hint::spin_loop());
+            round += if round < SPINS { pause } else { 0 };
             if pass_round(&mut round) {
-                if self.lock.swap(AWAITED, Ordering::Acquire) == FREE {
+                if self.waiting.lock.swap(AWAITED, Ordering::Acquire) == FREE {
                     break;
                 }
-                primitive::futex_wait(&self.lock, AWAITED, LONGEST_SLEEP);
+                primitive::futex_wait(&self.waiting.lock, AWAITED, LONGEST_SLEEP);
+                round = 0;
             }
         }
-        self.wanted.fetch_sub(1, Ordering::Relaxed);
+        self.waiting.wanted.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// Ends the favour, and waits until the thread that needed no lock is outside. For who has the lock.
@@ -440,7 +480,7 @@ impl Turn {
                 primitive::pause(Duration::from_micros(50));
             }
         }
-        self.wanted.fetch_sub(1, Ordering::Relaxed);
+        self.waiting.wanted.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// After this the thread that needed no lock takes one, or is seen inside.
@@ -451,7 +491,7 @@ impl Turn {
 
     /// Wants the turn, and wakes who may sleep with it in hand.
     fn want(&self) {
-        self.wanted.fetch_add(1, Ordering::SeqCst);
+        self.waiting.wanted.fetch_add(1, Ordering::SeqCst);
         if self.watch.load(Ordering::SeqCst) != NOBODY
             && let Some(bell) = self.bell.get()
         {

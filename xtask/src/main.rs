@@ -14,6 +14,7 @@ mod install;
 mod memory;
 mod plots;
 mod process;
+mod races;
 mod report;
 mod tidy;
 mod verify;
@@ -49,6 +50,8 @@ enum Command {
     Loom,
     /// Memory errors: Miri if the nightly toolchain has it, else AddressSanitizer; then a small job under valgrind
     Memcheck,
+    /// Data races: what has threads, under ThreadSanitizer
+    Races,
     /// Measures this machine with mpi-bench; writes bench/results, and the page docs/performance/experiments.html
     Bench {
         /// Only measurements whose names contain this
@@ -66,6 +69,8 @@ enum Command {
         #[arg(long, default_value_t = 3)]
         rounds: usize,
     },
+    /// Starts 2 to 256 ranks under other MPI libraries and ours; writes bench/results/scale.json and docs/performance/scale.svg
+    Scale,
     /// Writes docs/mpi-coverage.md: which functions of MPI are supported, and which test calls them
     Coverage,
     /// Runs programs that others compiled or wrote on our libraries, installing them by package name
@@ -91,9 +96,11 @@ fn run(command: Command) -> Result<()> {
         Command::Model => verify::model(&workspace),
         Command::Loom => verify::loom(&workspace),
         Command::Memcheck => memory::check(&workspace),
+        Command::Races => races::check(&workspace),
         Command::Bench { wanted } => bench::run_all(&workspace, &wanted),
         Command::Page => experiments::draw(&workspace),
         Command::Compare { wanted, rounds } => compare::run(&workspace, &wanted, rounds),
+        Command::Scale => compare::scale(&workspace),
         Command::Coverage => coverage::write(&workspace),
         Command::Install { prefix } => install::run(&workspace, &prefix, install::Profile::Release),
         Command::Foreign { wanted } => foreign::run(&workspace, &wanted),

@@ -23,6 +23,7 @@ pub struct Panel {
 pub enum Across {
     Bytes,
     Microseconds,
+    Ranks,
 }
 
 /// What one of those that are compared reached.
@@ -119,7 +120,7 @@ fn draw_panel(area: &DrawingArea<SVGBackend<'_>, Shift>, panel: &Panel) -> Resul
         let style = colour.stroke_width(if curve.name == panel.curves[0].name { 3 } else { 2 });
         let spread = |&(x, (low, high)): &(f64, (f64, f64))| PathElement::new([(x, low), (x, high)], colour.mix(0.5));
         chart.draw_series(curve.spreads.iter().map(spread)).map_err(failed)?;
-        let points = if panel.across == Across::Bytes { 3 } else { 0 };
+        let points = if panel.across == Across::Microseconds { 0 } else { 3 };
         let line = LineSeries::new(curve.points.iter().copied(), style).point_size(points);
         let key = move |(x, y)| PathElement::new([(x, y), (x + 16, y)], style);
         chart.draw_series(line).map_err(failed)?.label(&curve.name).legend(key);
@@ -137,6 +138,7 @@ impl Across {
     fn base(self) -> f64 {
         match self {
             Across::Bytes => 4.0,
+            Across::Ranks => 2.0,
             Across::Microseconds => 10.0,
         }
     }
@@ -145,13 +147,14 @@ impl Across {
         match self {
             Across::Bytes => "bytes",
             Across::Microseconds => "µs",
+            Across::Ranks => "ranks",
         }
     }
 
     fn in_words(self, value: f64) -> String {
         match self {
             Across::Bytes => size(value.round() as u64),
-            Across::Microseconds => format!("{value}"),
+            Across::Microseconds | Across::Ranks => format!("{value}"),
         }
     }
 }

@@ -54,7 +54,11 @@ impl Line {
     /// The oldest that a message with that envelope completes.
     #[inline]
     pub(crate) fn first(&self, e: &Envelope) -> Option<ReceiveId> {
-        self.waiting().find(|member| member.pattern.matches(e)).map(|member| member.id)
+        // Looked at by itself, the first one, which waits and is the one as a rule, takes a third of the instructions.
+        match self.members.front() {
+            Some(member) if member.pattern.matches(e) => Some(member.id),
+            _ => self.waiting().find(|member| member.pattern.matches(e)).map(|member| member.id),
+        }
     }
 
     /// Those that name `source` (`None`: that accept any), oldest first.

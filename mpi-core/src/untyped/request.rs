@@ -185,8 +185,13 @@ impl Communicator {
         let call = Call::Receive;
         let pattern: Option<Pattern> = self.checked_pattern(call, source, tag, self.context())?;
         let Some(pattern) = pattern else { return Ok(Request::done(self, Status::NOBODY)) };
-        drop(self.process().enter(call, Target::receive(source, tag), pattern.context, 0));
-        Request::receiving(self, &elements, |engine, sink| engine.start_receive(pattern, sink))
+        let mut engine = self.process().enter(call, Target::receive(source, tag), pattern.context, 0);
+        let started = engine.start_receive(pattern, elements.sink()?);
+        drop(engine);
+        match started {
+            Ok(id) => Ok(Request::new(self, State::Receiving(id))),
+            Err(failure) => Err(self.failed(call)(failure)),
+        }
     }
 
     /// Starts a send and a receive that complete together (MPI_Isendrecv).
@@ -332,6 +337,28 @@ impl Request {
             State::Generalized(generalized) => generalized.is_complete(),
             State::Flushing(sends) => sends.iter().all(|sent| sent.has_left(process)),
         }
+    }
+
+    /// Whether it is one send or receive, which comes to its end without anything of the program's being called.
+    #[inline]
+    pub fn is_simple(&self) -> bool {
+        matches!(self.state, State::Done(_) | State::Receiving(_) | State::Sending { packed: None, .. })
+    }
+
+    /// The result of a simple request if it has completed; then it is to be dropped. Makes no progress by itself.
+    #[inline]
+    pub fn take_simple(&self) -> Option<Result<Status>> {
+        let process = self.communicator.process();
+        let (outcome, call) = match &self.state {
+            State::Done(status) => return Some(Ok(*status)),
+            State::Receiving(id) => (process.engine().collect(*id)?, Call::Receive),
+            State::Sending { id, call, .. } if process.has_completed(*id) => (process.engine().collect(*id)?, *call),
+            _ => return None,
+        };
+        Some(match outcome {
+            Ok(completion) => Ok(Status::new(&self.communicator, completion)),
+            Err(failure) => Err(self.communicator.failed(call)(failure)),
+        })
     }
 
     /// The status that [`Request::finish`] will give, if it has completed (MPI_Request_get_status).

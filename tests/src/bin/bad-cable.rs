@@ -8,14 +8,14 @@
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
-use rustix::ioctl::{Setter, ioctl};
+use rustix::ioctl::{Opcode, Setter, ioctl};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
 /// `TUNSETIFF`: which interface a descriptor is.
-const SET_INTERFACE: u32 = 0x4004_54ca;
+const SET_INTERFACE: Opcode = 0x4004_54ca;
 /// `IFF_TUN | IFF_NO_PI`: packets of IP and nothing else.
 const PLAIN_PACKETS: i16 = 0x1001;
 const PACKET_MAX: usize = 1 << 16;

@@ -82,7 +82,7 @@ impl Library {
         self.folder.join(names(self.interface)[2])
     }
 
-    /// Compiles with further options; returns the result, or what the compiler says.
+    /// Compiles with further options, and those in `RWMPI_CC_OPTIONS` (a sanitizer's); returns the result, or what the compiler says.
     pub fn compile(&self, source: &Path, options: &[&str]) -> Result<PathBuf, String> {
         let result = self.folder.join(source.file_stem().unwrap());
         let mut compiler = Command::new("cc");
@@ -90,6 +90,7 @@ impl Library {
         compiler.arg(source).arg("-I").arg(self.folder.join("include")).arg("-I").arg(sources());
         compiler.arg("-o").arg(&result).args(options).arg(self.file()).arg("-lm");
         compiler.arg(format!("-Wl,-rpath,{}", self.folder.display()));
+        compiler.args(std::env::var("RWMPI_CC_OPTIONS").unwrap_or_default().split_whitespace());
         let output = compiler.output().expect("there is a C compiler, cc");
         if output.status.success() { Ok(result) } else { Err(text(&output)) }
     }

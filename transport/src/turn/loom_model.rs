@@ -90,6 +90,19 @@ fn calls_of_two_and_a_visit() {
     assert_eq!(world.count.get(), 2 + visits);
 }
 
+/// One waits asleep for what another does. A wake-up that is lost is a deadlock.
+fn news_for_one_who_sleeps() {
+    let world = World::new();
+    let others = world.clone();
+    let other = thread::spawn(move || others.call());
+    let taken = world.turn.take();
+    while world.count.get() == 0 {
+        world.turn.park(this_thread());
+    }
+    drop(taken);
+    other.join().unwrap();
+}
+
 fn explore(broken: Broken, preemptions: usize, model: fn()) {
     BROKEN.set(broken);
     let mut builder = loom::model::Builder::new();
@@ -110,6 +123,11 @@ fn calls_exclude_each_other() {
 #[test]
 fn three_exclude_each_other() {
     explore(Broken::Nothing, 2, calls_of_two_and_a_visit);
+}
+
+#[test]
+fn who_sleeps_hears_of_news() {
+    explore(Broken::Nothing, 3, news_for_one_who_sleeps);
 }
 
 #[test]

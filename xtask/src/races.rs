@@ -1,0 +1,73 @@
+//! `cargo xtask races`: threads that touch the same memory at the same time, which ThreadSanitizer sees.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+
+use crate::process::{run, run_tests, works};
+use crate::report::Report;
+use crate::workspace::Workspace;
+
+/// Only with a target named are build scripts and macros, which run inside the compiler, left without the sanitizer.
+const TARGET: &str = "x86_64-unknown-linux-gnu";
+
+/// Tests of what has threads: the transport between them, ranks that are threads, the thread that makes progress, threads in one rank.
+const THREADED: &[&str] = &["fabric_threads", "suites_on_threads", "ranks_as_threads", "progress", "c_programs"];
+/// Of the programs in C those of one ABI, as the other is the same code. Not what counts how often a process sleeps: the sanitizer has a
+/// thread of its own.
+const WITH_SANITIZER: &str = "test(programs_on_the_standard_abi) | not (binary(c_programs) | test(on_the_mpich_abi) \
+     | test(it_sleeps_where_nothing_happens) | test(the_same_goes_for_ranks_on_several_nodes))";
+
+/// Runs under ThreadSanitizer what has threads. What ranks in different processes do to each other it can't see; that is loom's part.
+pub fn check(workspace: &Workspace) -> Result<()> {
+    let nightly = works(Command::new("cargo").args(["+nightly", "--version"]));
+    ensure!(nightly, "races needs a nightly toolchain beside the stable one: `rustup toolchain install nightly`");
+    let library = system_root()?.join("lib/rustlib");
+    let std_source = library.join("src/rust/library/std").is_dir();
+    ensure!(std_source, "races needs the sources of std: `rustup component add rust-src --toolchain nightly`");
+    let nextest = works(Command::new("cargo").args(["nextest", "--version"]));
+    ensure!(nextest, "races needs nextest: `cargo install --locked cargo-nextest`");
+
+    let folder = workspace.target().join("thread-sanitizer");
+    let sanitized = |arguments: &[&str]| {
+        let mut command = workspace.cargo(&["+nightly"]);
+        command.args(arguments).args(["-Zbuild-std", "--target", TARGET]).env("CARGO_TARGET_DIR", &folder);
+        // With system calls by way of the C library, where the sanitizer sees what becomes of memory.
+        command.env("RUSTFLAGS", "-Zsanitizer=thread --cfg rustix_use_libc");
+        // A preloaded library with the sanitizer in it would have to be loaded into programs without it.
+        command.env("RWMPI_SHARED_HEAP", "off");
+        command
+    };
+    let mut report = Report::default();
+    report.step("programs", || {
+        run(sanitized(&["build"]).args(["--bins", "--lib", "--package=rwmpi-launcher", "--package=rwmpi-standard"]))
+    });
+    let c_options = c_options(&library.join(TARGET).join("lib"), &folder)?;
+    report.tests("thread sanitizer", || {
+        let mut command = sanitized(&["nextest", "run", "--no-fail-fast", "-E", WITH_SANITIZER]);
+        command.args(["--package=rwmpi-transport", "--package=rwmpi-core", "--package=rwmpi-tests", "--lib"]);
+        command.args(THREADED.iter().map(|test| format!("--test={test}")));
+        command.env("RWMPI_CC_OPTIONS", c_options);
+        run_tests(command.env("RWMPI_BIN_DIR", folder.join(TARGET).join("debug")))
+    });
+    report.close()
+}
+
+/// Where the nightly toolchain is.
+fn system_root() -> Result<PathBuf> {
+    let output = Command::new("rustc").args(["+nightly", "--print", "sysroot"]).output().context("cannot run rustc")?;
+    Ok(PathBuf::from(String::from_utf8_lossy(&output.stdout).trim()))
+}
+
+/// What a C compiler needs to be told: programs and library must have one and the same run-time part of the sanitizer, rustc's. It lies
+/// in `library`; the compiler takes it for its own under that one's name, in `folder`.
+fn c_options(library: &Path, folder: &Path) -> Result<String> {
+    let as_own = folder.join("libtsan.a");
+    let _ = fs::remove_file(&as_own);
+    symlink(library.join("librustc-nightly_rt.tsan.a"), &as_own)
+        .with_context(|| format!("cannot make {}", as_own.display()))?;
+    Ok(format!("-fsanitize=thread -static-libtsan -L{} -rdynamic", folder.display()))
+}
