@@ -36,6 +36,12 @@ pub(crate) fn owned_span(data: &[u8]) -> ReadSpan<'static> {
     unsafe { read_span(data) }
 }
 
+/// The same, to be written to.
+pub(crate) fn owned_span_mut(data: &mut [u8]) -> WriteSpan<'static> {
+    // SAFETY: as above; and while the engine has it, only peers write there.
+    unsafe { write_span(data) }
+}
+
 /// A future that borrows for `'a`, as one that a rank may keep.
 ///
 /// # Safety

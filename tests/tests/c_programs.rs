@@ -21,6 +21,11 @@ fn programs_on_the_mpich_abi() {
     every_program(Interface::Mpich, &[]);
 }
 
+#[test]
+fn programs_over_tcp() {
+    every_program(Interface::Standard, &[("RWMPI_TRANSPORT", "tcp")]);
+}
+
 /// The functions that a library exports.
 fn exported(library: &Library) -> Vec<String> {
     let output = Command::new("nm").args(["-D", "--defined-only"]).arg(library.file()).output().expect("there is nm");

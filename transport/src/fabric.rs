@@ -8,6 +8,7 @@
 //!
 //! Invariants every fabric keeps:
 //! 1. Cells of one queue from one peer arrive in the order in which they were pushed, each exactly once.
+//!    Where peers share no memory this holds for both queues together.
 //! 2. Bytes of a remote write are visible to the peer before any cell that was pushed to it later.
 //! 3. A refused operation has no effect. Lengths and addresses that come from a peer are checked before use.
 //! 4. No method keeps a span beyond its return, except [`Fabric::hand_out`], and none blocks except [`Fabric::idle`] and, where a network is

@@ -124,6 +124,6 @@ impl Communicator {
 }
 
 /// The result of a collective that has come to its end, unless something has gone wrong on the way.
-fn settled<R>(result: R, trouble: &Trouble) -> std::result::Result<R, Failure> {
+pub(crate) fn settled<R>(result: R, trouble: &Trouble) -> std::result::Result<R, Failure> {
     trouble.get().map_or(Ok(result), Err)
 }

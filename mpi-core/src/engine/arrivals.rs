@@ -4,13 +4,14 @@ use rwmpi_protocol::{Envelope, MessageId};
 use rwmpi_transport::{Arrival, Fabric, Header, PeerFault, Queue, ReadSpan, WriteSpan};
 
 use super::operation::ReceiveOperation;
+use super::pull::Answer;
 use super::transfer::Transfer;
 use super::{
     Body, Completion, Engine, Failure, Operation, OperationId, Stream, Target, UNEXPECTED_LIMIT, Unexpected, wire,
 };
 use crate::Mark;
 
-fn fault(source: u32, what: &'static str) -> Failure {
+pub(super) fn fault(source: u32, what: &'static str) -> Failure {
     Failure::Fault(PeerFault { peer: source as usize, what })
 }
 
@@ -36,6 +37,10 @@ impl<F: Fabric> Engine<F> {
             wire::WRITING => self.writing(source, tag, context, extra, arrival)?,
             wire::BARRIER => self.rounds.arrived([context, extra, tag]),
             wire::WITHDRAW => self.forget_request(source, &arrival.header)?,
+            wire::PULLED => {
+                let space: [u8; 8] = self.body(source, Queue::Messages, arrival)?;
+                self.pull_done(source, context, bytemuck::cast(space))?;
+            }
             wire::WITHDRAWN => {
                 let (slot, generation) = wire::withdrawn_slot(&arrival.header);
                 self.forgotten(slot, generation);
@@ -89,12 +94,15 @@ impl<F: Fabric> Engine<F> {
     fn begin(&mut self, envelope: &Envelope, arrival: &Arrival) -> Result<(), Failure> {
         let source = envelope.source;
         let body: [u8; size_of::<wire::Begin>()] = self.body(source, Queue::Messages, arrival)?;
-        let wire::Begin { total, answer, .. } = bytemuck::cast(body);
+        let wire::Begin { total, answer, waits } = bytemuck::cast(body);
+        if waits == 1 {
+            return self.offered(envelope, total, answer);
+        }
         let answer = (answer != wire::NO_ANSWER).then_some(answer);
         let target = match self.match_arrival(envelope) {
             Some(id) => {
                 if let Some(answer) = answer {
-                    self.answer(source, answer)?;
+                    self.answer(source, Answer::Matched(answer))?;
                 }
                 if let Operation::Receive(receive) = &mut self.operations[id as usize] {
                     receive.buffer.expect(total);
@@ -113,6 +121,17 @@ impl<F: Fabric> Engine<F> {
             self.stream_ended(source, stream);
         }
         Ok(())
+    }
+
+    /// A message whose data wait at the sender until they are asked for.
+    fn offered(&mut self, envelope: &Envelope, len: u64, answer: u32) -> Result<(), Failure> {
+        match self.match_arrival(envelope) {
+            Some(id) => self.pull(id, envelope.source, envelope.tag, len, answer),
+            None => {
+                self.store(*envelope, len, Body::Waiting { answer });
+                Ok(())
+            }
+        }
     }
 
     fn continued(&mut self, source: u32, arrival: &Arrival) -> Result<(), Failure> {
@@ -201,7 +220,7 @@ impl<F: Fabric> Engine<F> {
         let transfer = Transfer { owner: self.me(), slot, generation, len: address.len };
         if self.read_chunks(&transfer, source, &address, buffer)? {
             self.completed_by_sender(source, tag, slot, id, address.len);
-            self.answer(source, answer)?;
+            self.answer(source, Answer::Matched(answer))?;
         }
         Ok(())
     }
@@ -238,7 +257,7 @@ impl<F: Fabric> Engine<F> {
     }
 
     /// Tells the sender that its message has been matched (and fetched).
-    pub(super) fn answer(&mut self, source: u32, answer: u32) -> Result<(), Failure> {
+    pub(super) fn answer(&mut self, source: u32, answer: Answer) -> Result<(), Failure> {
         let state = &mut self.peers[source as usize];
         if state.answers.is_empty() {
             self.backlog += 1;
@@ -250,11 +269,18 @@ impl<F: Fabric> Engine<F> {
     /// Sends what answers find room. Returns with `answers` empty or the queue full.
     pub(super) fn flush_answers(&mut self, peer: u32) -> Result<(), Failure> {
         use rwmpi_transport::{Enqueue, PushError};
-        let state = &mut self.peers[peer as usize];
-        while let Some(&answer) = state.answers.front() {
-            let header = [wire::MATCHED, answer, 0, 0];
-            match self.fabric.try_push(peer as usize, Queue::Requests, Enqueue::Retry, header, ReadSpan::EMPTY) {
+        while let Some(&answer) = self.peers[peer as usize].answers.front() {
+            let target;
+            let (header, body) = match answer {
+                Answer::Matched(number) => ([wire::MATCHED, number, 0, 0], ReadSpan::EMPTY),
+                Answer::Pull { number, key } => {
+                    target = wire::address_words(&self.pull_address(key));
+                    ([wire::PULL, number, key, 0], bytemuck::bytes_of(&target).into())
+                }
+            };
+            match self.fabric.try_push(peer as usize, Queue::Requests, Enqueue::Retry, header, body) {
                 Ok(()) => {
+                    let state = &mut self.peers[peer as usize];
                     state.answers.pop_front();
                     if state.answers.is_empty() {
                         self.backlog -= 1;
@@ -286,6 +312,11 @@ impl<F: Fabric> Engine<F> {
                     let body: [u8; size_of::<wire::Sharing>()] = self.body(peer as u32, Queue::Requests, &arrival)?;
                     let [_, id, slot, _] = arrival.header;
                     self.fetching(peer as u32, id, slot, bytemuck::cast(body))?;
+                }
+                wire::PULL => {
+                    let target: [u8; 24] = self.body(peer as u32, Queue::Requests, &arrival)?;
+                    let [_, id, key, _] = arrival.header;
+                    self.pulled(peer as u32, id, key, wire::address(bytemuck::cast(target)))?;
                 }
                 _ => return Err(fault(peer as u32, "a request of unknown kind")),
             }

@@ -19,6 +19,7 @@ mod policy;
 mod probe;
 mod progress;
 mod publish;
+mod pull;
 mod receive;
 mod send;
 #[cfg(test)]
@@ -43,6 +44,7 @@ pub(crate) use operation::{Completion, Failure, Operation, OperationId, Outcome,
 pub(crate) use pieces::{PIECES_MIN, Room, Scattered, Sink};
 use policy::Policy;
 pub(crate) use probe::MatchedMessage;
+use pull::{Answer, Pull};
 use slots::Slots;
 
 /// What is known about one peer, and what waits to be sent to it.
@@ -51,7 +53,7 @@ struct Peer {
     /// Messages and notices that found no room yet, in order.
     queued: VecDeque<Outgoing>,
     /// Answers that found no room in the queue for requests yet.
-    answers: VecDeque<u32>,
+    answers: VecDeque<Answer>,
     /// The message that has begun to arrive from it.
     stream: Option<Stream>,
     /// Whether messages came out of its FIFO since requests were last posted to it (SR).
@@ -99,6 +101,8 @@ enum Body {
     Stored { data: Vec<u8>, answer: Option<u32> },
     /// The data wait at the sender.
     Announced { address: RemoteAddress, answer: u32 },
+    /// The same, until they are asked for by that number.
+    Waiting { answer: u32 },
     /// A send of this rank to itself.
     Local(OperationId),
 }
@@ -147,6 +151,8 @@ pub(crate) struct Engine<F: Fabric> {
     slots: Slots,
     /// Sends that wait for an answer of their receiver.
     answers_awaited: usize,
+    /// Messages that were asked for.
+    pulls: Slab<Pull>,
     groups: FxHashMap<u32, Rc<[u32]>>,
     /// Contexts all of whose members have claim words in common with this rank.
     any_source: FxHashSet<u32>,
@@ -193,6 +199,7 @@ impl<F: Fabric> Engine<F> {
             unexpected_bytes: 0,
             slots: Slots::new(if claims > 0 { claims } else { SLOTS_WITHOUT_CLAIMS }),
             answers_awaited: 0,
+            pulls: Slab::new(),
             groups: FxHashMap::default(),
             any_source: FxHashSet::default(),
             rounds: Rounds::default(),

@@ -53,7 +53,7 @@ impl<F: Fabric> Engine<F> {
         match &self.operations[id as usize] {
             Operation::Done(_) => true,
             Operation::Send(SendOperation { exposed, .. }) => !exposed,
-            Operation::Receive(ReceiveOperation { slot: None, .. }) => true,
+            Operation::Receive(ReceiveOperation { slot: None, .. }) => self.take_back_pull(id),
             Operation::Receive(ReceiveOperation { slot: Some(slot), matched: true, .. }) => {
                 let slot = *slot;
                 self.close_transfer(slot)

@@ -19,6 +19,10 @@ pub(super) fn single_copy_min(way: Way) -> u64 {
 /// The smallest of all [`single_copy_min`]: below it senders do not look for requests.
 pub(super) const WRITE_MIN: u64 = 4096;
 
+/// Messages of at least this many bytes that find no request wait at their sender until they are asked for, where they can't be
+/// fetched: from there on the way to and fro costs less than the copies that it saves.
+pub(super) const PULL_MIN: u64 = 128 << 10;
+
 /// Misses in a row after which a receiver stops advertising to a sender.
 const PATIENCE: i8 = 8;
 /// Then it tries again once in so many receives.

@@ -5,6 +5,7 @@ use rwmpi_transport::{Enqueue, Fabric, Queue, ReadSpan, RemoteAddress, WriteSpan
 
 use super::operation::{ReceiveOperation, Received, SendOperation, Stage};
 use super::pieces::{Room, Sink};
+use super::pull::Answer;
 use super::slots::{claimed, open};
 use super::transfer::{SHARE_MIN, Transfer, claim_word};
 use super::{
@@ -280,7 +281,7 @@ impl<F: Fabric> Engine<F> {
             Body::Stored { data, answer } => {
                 self.unexpected_bytes -= len;
                 if let Some(answer) = answer {
-                    self.answer(source, answer)?;
+                    self.answer(source, Answer::Matched(answer))?;
                 }
                 if (data.len() as u64) < len {
                     self.take_over_stream(id, key, source, &data, len);
@@ -289,6 +290,7 @@ impl<F: Fabric> Engine<F> {
                 }
             }
             Body::Announced { address, answer } => self.fetch(id, source, tag, &address, answer)?,
+            Body::Waiting { answer } => self.pull(id, source, tag, len, answer)?,
             Body::Local(send) => {
                 if let Operation::Send(operation) = &mut self.operations[send as usize] {
                     let mut data = std::mem::take(&mut operation.data);
@@ -342,7 +344,7 @@ impl<F: Fabric> Engine<F> {
             read.map_err(|error| Failure::Remote { peer: source, error })?;
         }
         self.finish(id, ReceiveOperation::outcome(capacity, source, tag, address.len));
-        self.answer(source, answer)
+        self.answer(source, Answer::Matched(answer))
     }
 
     /// Fetches an announced message, asking the sender for help.
@@ -359,7 +361,7 @@ impl<F: Fabric> Engine<F> {
             let read = self.fabric.remote_read(source as usize, from, 0, buffer.part(0, from.len as usize));
             read.map_err(|error| Failure::Remote { peer: source, error })?;
             self.finish(id, ReceiveOperation::outcome(buffer.len(), source, tag, from.len));
-            return self.answer(source, answer);
+            return self.answer(source, Answer::Matched(answer));
         };
         let address = self.fabric.address_of(buffer.as_read());
         if self.fabric.way_from(source as usize, &address).is_some() {
@@ -373,7 +375,7 @@ impl<F: Fabric> Engine<F> {
         if self.read_chunks(&transfer, source, from, buffer)? {
             self.give_back_slot(slot);
             self.finish(id, ReceiveOperation::outcome(buffer.len(), source, tag, from.len));
-            self.answer(source, answer)?;
+            self.answer(source, Answer::Matched(answer))?;
         }
         Ok(())
     }

@@ -1,11 +1,11 @@
 //! Sending: which way a message takes, and pushing it there.
 
 use rwmpi_protocol::{Choice, Envelope, Fifo, RequestForSend, Rule};
-use rwmpi_transport::{Backoff, Enqueue, Fabric, Header, PushError, Queue, ReadSpan};
+use rwmpi_transport::{Backoff, Enqueue, Fabric, Header, PushError, Queue, ReadSpan, Way};
 
 use super::operation::{SendOperation, Stage};
 use super::pieces::{Scattered, Source};
-use super::policy::{WRITE_MIN, single_copy_min};
+use super::policy::{PULL_MIN, WRITE_MIN, single_copy_min};
 use super::slots::{claimed, open};
 use super::transfer::{SHARE_MIN, Transfer, claim_word};
 use super::{Body, Completion, Engine, Failure, Operation, OperationId, Outgoing, SendMode, wire};
@@ -27,7 +27,7 @@ const BYTES_PER_LOOK: u64 = 192;
 const LOOKS_WHEN_CROWDED: u32 = 50;
 
 /// Messages remembered as unaccepted before the sender looks how far the receiver has come.
-const LOOK_AT_ACCEPTED: usize = 256;
+const LOOK_AT_ACCEPTED: usize = if cfg!(test) { 3 } else { 256 };
 
 impl<F: Fabric> Engine<F> {
     /// Starts a send; `None`: it has completed already. The common small message makes no operation.
@@ -176,6 +176,10 @@ impl<F: Fabric> Engine<F> {
         mut fifo: Fifo,
         enqueue: Enqueue,
     ) -> Result<Progress, Failure> {
+        // Not once the message is on its way: its own answer, which may come with what is looked at, is for one that waits.
+        if self.peers[peer as usize].sender.unaccepted() >= LOOK_AT_ACCEPTED {
+            self.look_at_accepted(peer)?;
+        }
         let may_copy = enqueue == Enqueue::Next && self.has_room_for_copy(id, data.len(), mode);
         if fifo == Fifo::Open && self.rule != Rule::Nsr {
             match self.choose(peer, envelope, data.len() as u64, may_copy)? {
@@ -198,11 +202,9 @@ impl<F: Fabric> Engine<F> {
             return Ok(Progress::Blocked(Stage::Queued { fifo }));
         }
         self.peers[peer as usize].sender.on_fifo(envelope, position, fifo);
-        if self.peers[peer as usize].sender.unaccepted() >= LOOK_AT_ACCEPTED {
-            self.look_at_accepted(peer)?;
-        }
         match payload {
             First::Whole => Ok(Progress::Done),
+            First::Begin(wire::Begin { waits: 1, .. }) => Ok(Progress::Waiting),
             First::Begin(_) => self.stream(peer, data, 0, mode, Enqueue::Next),
             First::Announce(_) => {
                 self.expose(id);
@@ -235,12 +237,16 @@ impl<F: Fabric> Engine<F> {
                 let address = wire::address_words(&address);
                 return (header(wire::ANNOUNCE), First::Announce(wire::Announce { address, answer: id, reserved: 0 }));
             }
+            if way == Some(Way::Network) && data.len() as u64 >= PULL_MIN {
+                let begin = wire::Begin { total: data.len() as u64, answer: id, waits: 1 };
+                return (header(wire::BEGIN), First::Begin(begin));
+            }
         }
         if mode != SendMode::Synchronous && data.len() <= self.fabric.max_payload(peer as usize) {
             return (header(wire::EAGER), First::Whole);
         }
         let answer = if mode == SendMode::Synchronous { id } else { wire::NO_ANSWER };
-        (header(wire::BEGIN), First::Begin(wire::Begin { total: data.len() as u64, answer, reserved: 0 }))
+        (header(wire::BEGIN), First::Begin(wire::Begin { total: data.len() as u64, answer, waits: 0 }))
     }
 
     /// Pushes the data of a message that has begun.
@@ -363,12 +369,7 @@ impl<F: Fabric> Engine<F> {
                 return Ok(Progress::Waiting);
             }
         } else {
-            let piece_len = data.piece_len().max(1);
-            for offset in (0..data.len()).step_by(piece_len) {
-                let piece = data.part(offset, piece_len.min(data.len() - offset));
-                let written = self.fabric.remote_write(peer as usize, &target, offset as u64, piece);
-                written.map_err(|error| Failure::Remote { peer, error })?;
-            }
+            self.write_to(peer, &target, data, data.len())?;
         }
         let mark = self.mark_of(id);
         self.notify_written(&transfer, tag, mark, Some(id))?;

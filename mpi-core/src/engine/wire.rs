@@ -9,7 +9,8 @@ use rwmpi_transport::{Header, RemoteAddress};
 
 /// A whole message: `[kind, context, tag, next request number]`, data.
 pub(super) const EAGER: u32 = 1;
-/// The beginning of a message whose data follow in [`CONTINUE`] cells, or that wants an answer: header as [`EAGER`], [`Begin`].
+/// The beginning of a message whose data follow in [`CONTINUE`] cells, or are to be asked for, or that wants an answer: header as
+/// [`EAGER`], [`Begin`].
 pub(super) const BEGIN: u32 = 2;
 /// The next data of the message that has begun.
 pub(super) const CONTINUE: u32 = 3;
@@ -25,6 +26,9 @@ pub(super) const WRITING: u32 = 7;
 pub(super) const WITHDRAW: u32 = 8;
 /// The answer, behind whatever the sender has written before: the request is forgotten. The same words.
 pub(super) const WITHDRAWN: u32 = 9;
+/// The data that were asked for have been written: `[kind, number of the pull, 0, 0]`, the name of the memory that they were
+/// written to.
+pub(super) const PULLED: u32 = 10;
 /// A step of a barrier: `[kind, context, round, number of the barrier]`.
 pub(super) const BARRIER: u32 = 6;
 
@@ -38,6 +42,10 @@ pub(super) const MATCHED: u32 = 2;
 /// data go. In the queue for requests.
 pub(super) const FETCHING: u32 = 3;
 
+/// The receiver asks for a message whose data wait: `[kind, number, number of the pull, 0]`, space, place and length of the memory for
+/// them. In the queue for requests.
+pub(super) const PULL: u32 = 4;
+
 const ANY_TAG: u32 = 1 << 8;
 
 /// "No answer wanted" in [`Begin`].
@@ -50,7 +58,8 @@ pub(super) struct Begin {
     pub(super) total: u64,
     /// The number to answer with, or [`NO_ANSWER`].
     pub(super) answer: u32,
-    pub(super) reserved: u32,
+    /// 1: the data wait until the receiver answers by [`PULL`]; 0: they follow.
+    pub(super) waits: u32,
 }
 
 #[derive(Clone, Copy, Pod, Zeroable)]

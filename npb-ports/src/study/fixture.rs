@@ -37,6 +37,7 @@ pub fn study(limit: usize, repeats: usize, cores: usize) -> Study {
         },
         records,
         missing: 0,
+        beside: None,
     }
 }
 

@@ -5,6 +5,7 @@
 //! as JSON, as text ([`tables`], [`verdict`]) and as a page ([`page`]). Nothing that is told is not computed from the records,
 //! but for the thesis's values ([`thesis`]), which are marked as such wherever they appear.
 
+mod beside;
 #[cfg(test)]
 mod fixture;
 mod format;
@@ -72,6 +73,9 @@ struct Arguments {
     /// What carries messages: auto, or tcp for TCP even within a node.
     #[arg(long, default_value = "auto")]
     transport: Transport,
+    /// Show the study in DIR, made over another transport, beside this one.
+    #[arg(long, value_name = "DIR")]
+    beside: Option<PathBuf>,
     /// Runs of each benchmark with each protocol on each process count.
     #[arg(long, value_name = "COUNT", default_value_t = 5)]
     repeats: usize,
@@ -104,6 +108,8 @@ fn carry_out(arguments: &Arguments) -> Result<ExitCode> {
     let limit = arguments.processes.unwrap_or(machine.cores);
     let selection = select(arguments, limit)?;
     selection.check_memory().map_err(anyhow::Error::msg)?;
+    let load = |directory| beside::load(directory, selection.class, arguments.transport.name());
+    let beside = arguments.beside.as_deref().map(load).transpose()?;
     let store = Store::open(&arguments.out)?;
     let (mut settings, mut records) = begin(arguments, &selection, machine, &store)?;
     let program = std::env::current_exe().context("cannot find this program itself")?;
@@ -125,7 +131,7 @@ fn carry_out(arguments: &Arguments) -> Result<ExitCode> {
         Ending::Complete => 0,
         Ending::Interrupted { missing } => missing,
     };
-    let study = Study { settings, records: records.0, missing };
+    let study = Study { settings, records: records.0, missing, beside };
     store.replace("index.html", page::render(&study).as_bytes())?;
     tell(&study, &store);
     Ok(match ending {
@@ -207,6 +213,10 @@ fn tell(study: &Study, store: &Store) {
     for verdict in &verdicts {
         println!("{}", tables::times(study, verdict.benchmark).text());
         println!("  {}\n", verdict.sentences.join(" "));
+    }
+    if let (Some(other), Some(table)) = (&study.beside, beside::table(study)) {
+        println!("{}", table.text());
+        println!("  Over {}: {}\n", beside::carrier(other), beside::summary(other).join(" "));
     }
     if study.settings.ranks > study.settings.machine.cores {
         println!("{}\n", page::caution(study));

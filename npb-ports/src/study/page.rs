@@ -38,6 +38,7 @@ pub fn render(study: &Study) -> String {
                         h2 { "Benchmark by benchmark" }
                         @for verdict in &verdicts { (benchmark(study, verdict)) }
                     }
+                    (beside(study))
                     (fundamentals(study))
                     (failures(study))
                     (method(study))
@@ -164,6 +165,22 @@ fn badges(verdict: &Verdict) -> Markup {
                 Standing::Slower => span class="badge warn" { "AUTO behind " (better.title()) },
                 Standing::Level => (badge(Mode::Auto, format!("AUTO level with {}", better.title()))),
                 Standing::Unknown => {},
+            }
+        }
+    }
+}
+
+/// The study over another transport.
+fn beside(study: &Study) -> Markup {
+    html! {
+        @if let (Some(other), Some(it)) = (&study.beside, super::beside::table(study)) {
+            section id="beside" {
+                h2 { "Beside " (super::beside::carrier(other)) }
+                @for sentence in super::beside::summary(other) { p { (sentence) } }
+                @if let Some(plot) = plot_modes::relative_times(other) {
+                    figure { figcaption { b { "Time relative to NSR, over " (super::beside::carrier(other)) } } (plot) }
+                }
+                (table(&it))
             }
         }
     }

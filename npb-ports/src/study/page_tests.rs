@@ -49,6 +49,18 @@ fn it_holds_every_benchmark_and_plot() {
 }
 
 #[test]
+fn a_study_over_another_transport_has_a_section() {
+    let mut study = fixture::study(4, 5, 4);
+    assert_eq!(count(&parsed(&page::render(&study)), "section#beside"), 0);
+    let mut other = fixture::study(4, 5, 4);
+    other.settings.transport = "tcp".to_owned();
+    study.beside = Some(Box::new(other));
+    let document = parsed(&page::render(&study));
+    assert_eq!(count(&document, "section#beside svg.plot.bars"), 1);
+    assert!(document.root_element().text().collect::<String>().contains("SR by NSR, TCP"));
+}
+
+#[test]
 fn it_refers_to_nothing_outside_itself() {
     let html = page::render(&fixture::study(4, 5, 4));
     let document = parsed(&html);

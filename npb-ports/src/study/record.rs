@@ -225,6 +225,8 @@ pub struct Study {
     pub records: Vec<Record>,
     /// Runs that the plan still lacks.
     pub missing: usize,
+    /// The same over another transport, to be shown beside it.
+    pub beside: Option<Box<Study>>,
 }
 
 impl Study {
@@ -289,7 +291,12 @@ impl Store {
     pub fn open(directory: &Path) -> Result<Store> {
         fs::create_dir_all(directory)
             .with_context(|| format!("cannot make the directory {}: name another with --out", directory.display()))?;
-        Ok(Store { directory: directory.to_owned() })
+        Ok(Store::at(directory))
+    }
+
+    /// That of an earlier study.
+    pub fn at(directory: &Path) -> Store {
+        Store { directory: directory.to_owned() }
     }
 
     /// Where a file of the study is.

@@ -79,6 +79,42 @@ impl<'run> SimFabric<'run> {
         }
     }
 
+    /// Checks a write through a connection; where it goes.
+    fn reach_by_name(
+        &self,
+        peer: usize,
+        address: &RemoteAddress,
+        offset: u64,
+        len: usize,
+    ) -> Result<WriteSpan<'static>, RemoteError> {
+        self.step();
+        let mut network = self.network.borrow_mut();
+        if network.dead[peer] {
+            return Err(RemoteError::PeerLost);
+        }
+        if network.accident() == Some(Accident::CopiesFail) {
+            return Err(RemoteError::NoWay);
+        }
+        match network.named(peer, self.me, address.space) {
+            Some(span) if offset as usize + len <= span.len() => {
+                let into = span.part(offset as usize, len);
+                if !network.memory.writable(into) {
+                    network.violated(format!("rank {peer} left memory handed out that it has given back"));
+                }
+                Ok(into)
+            }
+            _ if network.conditions.accident.is_some() => Err(RemoteError::PeerLost),
+            _ => {
+                network.violated(format!("rank {} writes to memory that rank {peer} has not handed out", self.me));
+                Err(RemoteError::Refused)
+            }
+        }
+    }
+
+    fn is_over_network(&self) -> bool {
+        self.network.borrow().conditions.over_network
+    }
+
     /// Copies in two halves, between which others may get their turn.
     fn copy(&self, from: ReadSpan<'_>, into: WriteSpan<'_>) {
         let half = from.len() / 2;
@@ -194,6 +230,21 @@ impl Fabric for SimFabric<'_> {
         self.network.borrow().memory.address_of(span)
     }
 
+    fn hand_out(&mut self, peer: usize, span: WriteSpan<'static>) -> RemoteAddress {
+        if self.is_over_network() {
+            return self.network.borrow_mut().hand_out(self.me, peer, span);
+        }
+        self.address_of(span.as_read())
+    }
+
+    fn withdraw(&mut self, _: usize, address: &RemoteAddress) -> bool {
+        let over_network = self.is_over_network();
+        if over_network {
+            self.network.borrow_mut().withdraw(address.space);
+        }
+        over_network
+    }
+
     fn way_from(&self, peer: usize, address: &RemoteAddress) -> Option<Way> {
         self.network.borrow().way(self.me, peer, address.space)
     }
@@ -205,11 +256,19 @@ impl Fabric for SimFabric<'_> {
         offset: u64,
         from: ReadSpan,
     ) -> Result<Way, RemoteError> {
+        let half =
+            |network: &mut Network| network.conditions.sabotage == Some(Sabotage::WritesHalf) && network.chance(10);
+        if self.is_over_network() {
+            let from = if half(&mut self.network.borrow_mut()) { from.part(0, from.len() / 2) } else { from };
+            let middle = from.len() / 2;
+            for (start, len) in [(0, middle), (middle, from.len() - middle)] {
+                let into = self.reach_by_name(peer, address, offset + start as u64, len)?;
+                from.part(start, len).copy_to(into);
+            }
+            return Ok(Way::Network);
+        }
         let (way, into) = self.reach(peer, address, offset, from.len(), Use::Receive)?;
-        let half = {
-            let mut network = self.network.borrow_mut();
-            network.conditions.sabotage == Some(Sabotage::WritesHalf) && network.chance(10)
-        };
+        let half = half(&mut self.network.borrow_mut());
         let from = if half { from.part(0, from.len() / 2) } else { from };
         self.copy(from, into);
         // The second half needs the buffer too.
@@ -224,6 +283,9 @@ impl Fabric for SimFabric<'_> {
         offset: u64,
         into: WriteSpan,
     ) -> Result<Way, RemoteError> {
+        if self.is_over_network() {
+            return Err(RemoteError::NoWay);
+        }
         let (way, from) = self.reach(peer, address, offset, into.len(), Use::Send)?;
         self.copy(from.as_read(), into);
         self.reach(peer, address, offset, into.len(), Use::Send)?;

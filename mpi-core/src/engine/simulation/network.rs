@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use rwmpi_transport::{Header, Queue, Way};
+use rwmpi_transport::{Header, Queue, RemoteAddress, Way, WriteSpan};
 
 use super::memory::Memory;
 
@@ -36,6 +36,9 @@ pub(super) enum Accident {
     Nonsense,
 }
 
+/// Spaces from here on are names of what was handed out.
+const NAMES: u64 = 16;
+
 /// One run's conditions.
 #[derive(Clone, Debug)]
 pub(super) struct Conditions {
@@ -47,6 +50,8 @@ pub(super) struct Conditions {
     pub(super) slots: usize,
     /// By owner, accessor and space (shared heap, other memory).
     pub(super) ways: Vec<[Option<Way>; 2]>,
+    /// Whether all memory is reached through connections instead: written by its owner's doing, where it has been handed out, not read.
+    pub(super) over_network: bool,
     /// How often of a hundred times another rank gets its turn in the middle of something.
     pub(super) switch_percent: u8,
     /// How often of a hundred times a queue is said to be full although it is not.
@@ -85,13 +90,15 @@ pub(super) struct Network {
     lines: Vec<Line>,
     pub(super) claims: Vec<Vec<u64>>,
     pub(super) memory: Memory,
+    /// What is handed out over a network: by whom, to whom.
+    handed_out: Vec<Option<(usize, usize, WriteSpan<'static>)>>,
     pub(super) dead: Vec<bool>,
     /// Whether the ranks have been told that the job is over.
     pub(super) aborted: bool,
     /// Ranks that have ended the job.
     pub(super) ended: Vec<bool>,
     /// How many cells of each kind were pushed: messages, requests.
-    pub(super) kinds: [[u64; 8]; 2],
+    pub(super) kinds: [[u64; 16]; 2],
     /// The first broken promise.
     pub(super) violation: Option<String>,
 }
@@ -105,10 +112,11 @@ impl Network {
             lines: (0..ranks * ranks * 2).map(|_| Line::default()).collect(),
             claims: vec![vec![0; conditions.slots * rwmpi_transport::WORDS_PER_LINE]; ranks],
             memory: Memory::default(),
+            handed_out: Vec::new(),
             dead: vec![false; ranks],
             aborted: false,
             ended: vec![false; ranks],
-            kinds: [[0; 8]; 2],
+            kinds: [[0; 16]; 2],
             violation: None,
             conditions,
         }
@@ -141,9 +149,14 @@ impl Network {
 
     /// Puts a cell into a queue that has room.
     pub(super) fn append(&mut self, to: usize, from: usize, queue: Queue, header: Header, payload: Vec<u8>) {
-        self.kinds[queue as usize][(header[0] & 7) as usize] += 1;
+        self.kinds[queue as usize][(header[0] & 15) as usize] += 1;
         let delay = self.random.u64(..=self.conditions.delay);
-        let visible = self.now + delay;
+        let mut visible = self.now + delay;
+        if self.conditions.slots == 0 {
+            // Both queues of a pair without common memory are one connection.
+            let before = |queue| self.line(to, from, queue).cells.back().map(|last| last.visible);
+            visible = [Queue::Messages, Queue::Requests].into_iter().filter_map(before).fold(visible, u64::max);
+        }
         let (lost, repeated, swapped) = (
             self.sabotaged(Sabotage::LosesCells),
             self.sabotaged(Sabotage::RepeatsCells),
@@ -186,8 +199,29 @@ impl Network {
         line.popped += 1;
     }
 
+    /// A name under which `peer` may write to `span` of `owner`.
+    pub(super) fn hand_out(&mut self, owner: usize, peer: usize, span: WriteSpan<'static>) -> RemoteAddress {
+        self.handed_out.push(Some((owner, peer, span)));
+        let space = NAMES + self.handed_out.len() as u64 - 1;
+        RemoteAddress { space, place: 0, len: span.len() as u64 }
+    }
+
+    /// Ends the use of such a name.
+    pub(super) fn withdraw(&mut self, space: u64) {
+        self.handed_out[(space - NAMES) as usize] = None;
+    }
+
+    /// What `peer` may write to under such a name.
+    pub(super) fn named(&self, owner: usize, peer: usize, space: u64) -> Option<WriteSpan<'static>> {
+        let (given_by, given_to, span) = (*self.handed_out.get(space.checked_sub(NAMES)? as usize)?)?;
+        (owner == given_by && peer == given_to).then_some(span)
+    }
+
     /// How `accessor` reaches memory of `owner` in that space.
     pub(super) fn way(&self, owner: usize, accessor: usize, space: u64) -> Option<Way> {
+        if self.conditions.over_network {
+            return Some(Way::Network);
+        }
         *self.conditions.ways[owner * self.conditions.ranks + accessor].get(space as usize)?
     }
 }

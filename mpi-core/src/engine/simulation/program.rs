@@ -91,7 +91,8 @@ impl Program {
         let heavy = random.bool();
         let max_payload = if heavy { 5000 } else { [40, 64, 200, 1000][random.usize(..4)] };
         let protocol = [Protocol::Auto, Protocol::Auto, Protocol::Sr, Protocol::Nsr][random.usize(..4)];
-        let conditions = conditions(&mut random, ranks, max_payload, wish);
+        let mut conditions = conditions(&mut random, ranks, max_payload, wish);
+        conditions.over_network = conditions.slots == 0 && seed.is_multiple_of(2);
         let large = if heavy { 40 } else { 2 };
         let (tags, contexts) = (random.u32(1..=3), random.usize(1..=FREE.len()));
         let mut maker = Maker { random, ranks, max_payload, tags, contexts, large, heavy };
@@ -124,6 +125,7 @@ fn conditions(random: &mut fastrand::Rng, ranks: usize, max_payload: usize, wish
         max_payload,
         slots: [0, 1, 2, 8][random.usize(..4)],
         ways,
+        over_network: false,
         switch_percent: [2, 10, 40][random.usize(..3)],
         refuse_percent: [0, 10, 50][random.usize(..3)],
         delay: [0, 5, 100][random.usize(..3)],

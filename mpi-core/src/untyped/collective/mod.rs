@@ -203,6 +203,17 @@ struct Prepared {
     neighbourhood: Option<Neighbourhood>,
 }
 
+impl Prepared {
+    /// Whether all ranks have to give or expect as many bytes, so that those who do not are to come to its end, and to hear of it.
+    fn is_of_one_length(&self) -> bool {
+        use Collective::{Allreduce, Broadcast, Reduce, ReduceScatter, Scan};
+        matches!(
+            self.collective,
+            Broadcast { .. } | Reduce { .. } | Allreduce { .. } | ReduceScatter { .. } | Scan { .. }
+        )
+    }
+}
+
 /// The groups that take part.
 #[derive(Clone, Copy)]
 enum Ranks<'a> {

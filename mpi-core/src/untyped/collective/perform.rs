@@ -4,13 +4,18 @@ use rwmpi_transport::{ReadSpan, WriteSpan};
 
 use super::staged::{Blocks, Staged};
 use super::{Collective, Elements, Neighbourhood, Prepared, Ranks};
-use crate::collective::{self, Groups, Reduction, Root, Scratch, Team};
+use crate::collective::{self, Groups, Reduction, Root, Scratch, Team, Trouble};
 use crate::engine::Failure;
 
 type Outcome = Result<(), Failure>;
 
 pub(super) async fn perform(prepared: &Prepared, ranks: Ranks<'_>) -> Outcome {
     match ranks {
+        Ranks::One(team) if prepared.is_of_one_length() => {
+            let trouble = Trouble::default();
+            within(prepared, Team { trouble: Some(&trouble), poisons: true, ..team }).await?;
+            collective::settled((), &trouble)
+        }
         Ranks::One(team) => within(prepared, team).await,
         Ranks::Two(groups) => between(prepared, groups).await,
     }

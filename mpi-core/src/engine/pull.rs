@@ -1,0 +1,141 @@
+//! Pulls: how a large message reaches its receive where nobody can read another's memory.
+//!
+//! It was announced, and waits at its sender. Once its receive is known the receiver hands out the memory for it and says so; the sender
+//! writes there, then says that it has. So it costs a round trip and no copy, and however early it is it takes no memory of the receiver's.
+
+use rwmpi_transport::{Fabric, ReadSpan, RemoteAddress, WriteSpan};
+
+use super::arrivals::fault;
+use super::operation::{ReceiveOperation, Stage};
+use super::pieces::Source;
+use super::{Completion, Engine, Failure, Operation, OperationId, wire};
+use crate::buffer::owned_span_mut;
+
+/// A message that was asked for and is being written.
+#[derive(Debug)]
+pub(super) struct Pull {
+    receive: OperationId,
+    source: u32,
+    tag: u32,
+    /// Length of the message, whether or not all of it has room.
+    len: u64,
+    address: RemoteAddress,
+    /// Where it comes to first, if its buffer does not lie side by side.
+    beside: Vec<u8>,
+}
+
+/// What a sender is told that waits for it.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Answer {
+    /// The message with that number is matched, and fetched if it was announced.
+    Matched(u32),
+    /// It is to be written where that pull says.
+    Pull { number: u32, key: u32 },
+}
+
+impl<F: Fabric> Engine<F> {
+    /// Asks `source` for the message that it has announced with that number.
+    pub(super) fn pull(
+        &mut self,
+        id: OperationId,
+        source: u32,
+        tag: u32,
+        len: u64,
+        number: u32,
+    ) -> Result<(), Failure> {
+        let Operation::Receive(receive) = &mut self.operations[id as usize] else { return Ok(()) };
+        receive.matched = true;
+        receive.buffer.expect(len);
+        let taken = (receive.buffer.len() as u64).min(len) as usize;
+        let mut beside = Vec::new();
+        let into = match receive.buffer.span() {
+            Some(span) => span.part(0, taken),
+            None => {
+                beside.resize(taken, 0);
+                owned_span_mut(&mut beside)
+            }
+        };
+        let address = self.fabric.hand_out(source as usize, into);
+        let pull = Pull { receive: id, source, tag, len, address, beside };
+        let key = self.pulls.insert(pull) as u32;
+        self.answer(source, Answer::Pull { number, key })
+    }
+
+    /// Where the message of a pull is to be written.
+    pub(super) fn pull_address(&self, key: u32) -> RemoteAddress {
+        self.pulls[key as usize].address
+    }
+
+    /// `peer` asks for a message that was announced to it.
+    pub(super) fn pulled(
+        &mut self,
+        peer: u32,
+        id: OperationId,
+        key: u32,
+        target: RemoteAddress,
+    ) -> Result<(), Failure> {
+        let mut data = match self.operations.get_mut(id as usize) {
+            Some(Operation::Send(send)) if send.peer == peer && send.stage == Stage::Waiting && !send.exposed => {
+                std::mem::take(&mut send.data)
+            }
+            _ => return Err(fault(peer, "asks for a message that was not announced")),
+        };
+        let len = data.len().min(usize::try_from(target.len).unwrap_or(usize::MAX));
+        self.count_remote_write(data.len() as u64);
+        self.count_single_copy(data.len() as u64);
+        let written = self.write_to(peer, &target, &mut data, len);
+        if let Operation::Send(send) = &mut self.operations[id as usize] {
+            send.data = data;
+        }
+        written?;
+        self.push_cell(peer, [wire::PULLED, key, 0, 0], bytemuck::bytes_of(&target.space), None)?;
+        self.answers_awaited -= 1;
+        self.finish(id, Ok(Completion::SENT));
+        Ok(())
+    }
+
+    /// Writes the first `len` bytes of `data` into a peer's memory.
+    pub(super) fn write_to(
+        &mut self,
+        peer: u32,
+        target: &RemoteAddress,
+        data: &mut Source,
+        len: usize,
+    ) -> Result<(), Failure> {
+        let piece_len = data.piece_len().max(1);
+        for offset in (0..len).step_by(piece_len) {
+            let piece = data.part(offset, piece_len.min(len - offset));
+            let written = self.fabric.remote_write(peer as usize, target, offset as u64, piece);
+            written.map_err(|error| Failure::Remote { peer, error })?;
+        }
+        Ok(())
+    }
+
+    /// `source` has written what a pull asked for.
+    pub(super) fn pull_done(&mut self, source: u32, key: u32, space: u64) -> Result<(), Failure> {
+        match self.pulls.get(key as usize) {
+            Some(pull) if pull.source == source && pull.address.space == space => {}
+            _ => return Err(fault(source, "wrote a message that nobody has asked for")),
+        }
+        let Pull { receive: id, tag, len, address, beside, .. } = self.pulls.remove(key as usize);
+        self.fabric.withdraw(source as usize, &address);
+        let Operation::Receive(receive) = &mut self.operations[id as usize] else { return Ok(()) };
+        let piece_len = receive.buffer.piece_len();
+        for (number, piece) in beside.chunks(piece_len.max(1)).enumerate() {
+            let read = |into: WriteSpan<'_>| ReadSpan::from(piece).copy_to(into);
+            receive.buffer.put(number * piece_len, piece.len(), read);
+        }
+        let outcome = ReceiveOperation::outcome(receive.buffer.len(), source, tag, len);
+        self.finish(id, outcome);
+        Ok(())
+    }
+
+    /// The buffer of a receive is to be given back: nothing more may be written there. False if that can't be had.
+    pub(super) fn take_back_pull(&mut self, id: OperationId) -> bool {
+        let Some(key) = self.pulls.iter().find_map(|(key, pull)| (pull.receive == id).then_some(key)) else {
+            return true;
+        };
+        let Pull { source, address, .. } = self.pulls.remove(key);
+        self.fabric.withdraw(source as usize, &address)
+    }
+}
