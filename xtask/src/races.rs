@@ -47,7 +47,7 @@ pub fn check(workspace: &Workspace) -> Result<()> {
     });
     let c_options = c_options(&library.join(TARGET).join("lib"), &folder)?;
     report.tests("thread sanitizer", || {
-        let mut command = sanitized(&["nextest", "run", "--no-fail-fast", "-E", WITH_SANITIZER]);
+        let mut command = sanitized(&["nextest", "run", "--profile=races", "--no-fail-fast", "-E", WITH_SANITIZER]);
         command.args(["--package=rwmpi-transport", "--package=rwmpi-core", "--package=rwmpi-tests", "--lib"]);
         command.args(THREADED.iter().map(|test| format!("--test={test}")));
         command.env("RWMPI_CC_OPTIONS", c_options);
