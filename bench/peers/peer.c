@@ -3,7 +3,9 @@
  *
  *   mpicc -O2 -o peer peer.c
  *   mpiexec -n 2 ./peer latency 0 8 1048576        sizes in bytes
+ *   mpiexec -n 2 ./peer static 1048576             latency between arrays of the program instead of memory from malloc
  *   mpiexec -n 2 ./peer bandwidth 65536            64 at once, fewer above 64 KB
+ *   mpiexec -n 2 ./peer bidirectional 65536        as many both ways at once; for each that one rank sends
  *   mpiexec -n 2 ./peer tags 10000                 posted and unexpected, in order and in reverse
  *   mpiexec -n 2 ./peer calls                      the front end alone
  *   mpiexec -n 2 ./peer pack                       derived datatypes, 1 MB of data
@@ -335,6 +337,34 @@ static void by_threads(size_t bytes) {
     measure("messages of one thread", rates, bytes);
     threads = 2;
     measure("messages of two threads", rates, bytes);
+}
+
+static void both_ways(int iterations, size_t bytes) {
+    int window = window_of(bytes);
+    MPI_Request requests[2 * WINDOW];
+    for (int i = 0; i < iterations; i++, message_serial += window) {
+        for (int m = 0; m < window; m++) stamp(messages[0][m], bytes, message_serial + m);
+        MPI_Barrier(MPI_COMM_WORLD);
+        double start = now_us();
+        for (int m = 0; m < window; m++) MPI_Irecv(messages[1][m], (int)bytes, MPI_CHAR, peer, DATA, MPI_COMM_WORLD, &requests[m]);
+        for (int m = 0; m < window; m++) MPI_Isend(messages[0][m], (int)bytes, MPI_CHAR, peer, DATA, MPI_COMM_WORLD, &requests[window + m]);
+        MPI_Waitall(2 * window, requests, MPI_STATUSES_IGNORE);
+        keep((now_us() - start - clock_us) / window);
+        for (int m = 0; m < window; m++) check(messages[1][m], bytes, message_serial + m);
+    }
+}
+
+/* What no library can have allocated. */
+enum { STATIC_MOST = 4 << 20 };
+static _Alignas(4096) char arrays[2][STATIC_MOST];
+
+static void between_arrays(size_t bytes) {
+    if (bytes > STATIC_MOST) bytes = STATIC_MOST;
+    make_messages(0, 1);
+    char *allocated[2] = {messages[0][0], messages[1][0]};
+    for (int side = 0; side < 2; side++) messages[side][0] = arrays[side];
+    measure("latency, static", ping_pong, bytes);
+    for (int side = 0; side < 2; side++) messages[side][0] = allocated[side];
 }
 
 static void barriers(int iterations, size_t bytes) {
@@ -693,7 +723,7 @@ int main(int argc, char **argv) {
     for (size_t i = 0; i < sizeof collectives / sizeof *collectives; i++)
         if (!strcmp(what, collectives[i].name)) the_collective = collectives[i].call;
     if (provided < required || (size < 2 && !threaded) || (size > 2 && !barrier && !the_collective)) {
-        fprintf(stderr, "start with -n 2: peer latency|bandwidth|overlap|late|tags|abstraction SIZES, peer calls, peer pack, or -n 1 or 2: peer threads SIZES, or -n 2 or more: peer barrier, peer COLLECTIVE SIZES\n");
+        fprintf(stderr, "start with -n 2: peer latency|static|bandwidth|bidirectional|overlap|late|tags|abstraction SIZES, peer calls, peer pack, or -n 1 or 2: peer threads SIZES, or -n 2 or more: peer barrier, peer COLLECTIVE SIZES\n");
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
     clock_us = 1e9;
@@ -723,9 +753,11 @@ int main(int argc, char **argv) {
         } else if (!strcmp(what, "latency")) {
             make_messages(bytes, 1);
             measure(what, ping_pong, bytes);
-        } else if (!strcmp(what, "bandwidth")) {
+        } else if (!strcmp(what, "static")) {
+            between_arrays(bytes);
+        } else if (!strcmp(what, "bandwidth") || !strcmp(what, "bidirectional")) {
             make_messages(bytes, window_of(bytes));
-            measure(what, windows, bytes);
+            measure(what, what[1] == 'i' ? both_ways : windows, bytes);
         } else if (!strcmp(what, "overlap")) {
             make_messages(bytes, 1);
             for (overlap = 0; overlap < OVERLAPS; overlap++) measure(overlaps[overlap], overlapped, bytes);

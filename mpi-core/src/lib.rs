@@ -34,6 +34,7 @@ mod mark;
 pub mod message;
 mod nonblocking_values;
 mod owned;
+mod packed_values;
 mod persistent;
 mod plain;
 mod point_to_point;
@@ -53,7 +54,6 @@ mod topology;
 mod universe;
 pub mod untyped;
 mod values;
-mod values_in_pieces;
 mod waiting;
 mod worker;
 

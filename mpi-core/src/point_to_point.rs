@@ -11,12 +11,13 @@ use rwmpi_transport::{ReadSpan, WriteSpan};
 
 use crate::activity::{Call, Target};
 use crate::buffer::{read_span, staged, write_span};
-use crate::engine::{Completion, SendMode};
+use crate::engine::{Completion, Failure, SendMode};
 use crate::error::{Error, ErrorClass};
 use crate::message::{Arriving, Place};
+use crate::packed_values::go_in_pieces;
+use crate::plain::{direct, direct_mut};
 use crate::staged::{Incoming, Outgoing, Staged, checked};
 use crate::values::said_of_value;
-use crate::values_in_pieces::go_in_pieces;
 use crate::{
     Communicator, Datatype, Destination, Mark, MatchedMessage, Message, Request, Result, Scope, Source, Status,
     TagSelector,
@@ -81,18 +82,17 @@ impl Communicator {
         mode: SendMode,
         mark: Mark,
     ) -> Result<()> {
-        if go_in_pieces::<T>(data.len()) {
-            return self.send_in_pieces(call, data, destination, tag, mode, mark);
-        }
-        let outgoing = Outgoing::new(data);
+        let Some(memory) = direct(data) else {
+            return self.send_packed(call, data, destination, tag, mode, mark);
+        };
         // SAFETY: the send has completed when the call returns, and the slice is borrowed until then.
-        let span = unsafe { read_span(outgoing.bytes()) };
+        let span = unsafe { read_span(memory) };
         self.send_span(call, span, destination, tag, mode, mark)
     }
 
     /// The same for all types.
     #[inline(always)]
-    fn send_span(
+    pub(crate) fn send_span(
         &self,
         call: Call,
         span: ReadSpan<'static>,
@@ -197,21 +197,24 @@ impl Communicator {
         source: impl Into<Source>,
         tag: impl Into<TagSelector>,
     ) -> Result<Status> {
-        if go_in_pieces::<T>(buffer.len()) {
-            return crate::scope(|scope| self.irecv(scope, buffer, source, tag)?.wait());
-        }
-        let mut incoming = Incoming::new(buffer);
+        let (source, tag) = (source.into(), tag.into());
+        let Some(memory) = direct_mut(buffer) else { return self.recv_packed(buffer, source, tag) };
         // SAFETY: the receive has completed when the call returns, and the slice is borrowed until then.
-        let span = unsafe { write_span(incoming.bytes()) };
-        match self.receive_span(span, source.into(), tag.into())? {
-            Some(completion) => self.arrived(completion, incoming),
+        let span = unsafe { write_span(memory) };
+        match self.receive_span(span, source, tag)? {
+            Some(completion) => self.arrived::<T>(completion, |_| Ok(())),
             None => Ok(Status::EMPTY),
         }
     }
 
     /// The same for all types; `None`: from nobody.
     #[inline(always)]
-    fn receive_span(&self, span: WriteSpan<'static>, source: Source, tag: TagSelector) -> Result<Option<Completion>> {
+    pub(crate) fn receive_span(
+        &self,
+        span: WriteSpan<'static>,
+        source: Source,
+        tag: TagSelector,
+    ) -> Result<Option<Completion>> {
         let call = Call::Receive;
         let Some(pattern) = self.checked_pattern(call, source, tag, self.context())? else { return Ok(None) };
         let engine = self.process().enter(call, Target::receive(source, tag), pattern.context, span.len());
@@ -221,10 +224,14 @@ impl Communicator {
         }
     }
 
-    /// A receive of elements has completed.
+    /// A receive of elements has completed: what `unpack` makes of so many bytes.
     #[inline(always)]
-    fn arrived<T: Datatype>(&self, completion: Completion, mut incoming: Incoming<'_, T>) -> Result<Status> {
-        match checked::<T>(&completion).and_then(|()| incoming.arrived(completion.bytes)) {
+    pub(crate) fn arrived<T: Datatype>(
+        &self,
+        completion: Completion,
+        unpack: impl FnOnce(u64) -> std::result::Result<(), Failure>,
+    ) -> Result<Status> {
+        match checked::<T>(&completion).and_then(|()| unpack(completion.bytes)) {
             Ok(()) => Ok(Status::new(self, completion)),
             Err(failure) => Err(self.failed(Call::Receive)(failure)),
         }
@@ -510,6 +517,6 @@ impl Communicator {
         let span = unsafe { write_span(incoming.bytes()) };
         let started = self.process().engine().start_matched_receive(message.message, span.into());
         let received = started.and_then(|id| self.process().wait(id));
-        self.arrived(received.map_err(self.failed(Call::Receive))?, incoming)
+        self.arrived::<T>(received.map_err(self.failed(Call::Receive))?, |bytes| incoming.arrived(bytes))
     }
 }

@@ -102,7 +102,7 @@ pub const UNSAFE_FILES: &[&str] = &[
     "mpi-core/src/collective/scratch.rs",
     "mpi-core/src/persistent.rs",
     "mpi-core/src/point_to_point.rs",
-    "mpi-core/src/values_in_pieces.rs",
+    "mpi-core/src/packed_values.rs",
     // Values received in place, where all of it has been written.
     "mpi-core/src/message/form.rs",
     "mpi-core/src/collective/values.rs",

@@ -1,6 +1,8 @@
-//! Long slices of plain data whose memory is not their message: packed and unpacked in pieces, as the message moves.
+//! Slices of plain data whose memory is not their message.
 //!
-//! So no packed copy of all of it is ever made, and both ranks work at once. A piece may end within an element.
+//! Short ones are packed beside the buffer: by blocking calls on the stack, otherwise as [`staged`](crate::staged). Long ones go in pieces, which are packed and
+//! unpacked as the message moves: no packed copy of all of it is ever made, and both ranks work at once. A piece may end within an
+//! element.
 #![allow(unsafe_code)]
 
 use std::cell::RefCell;
@@ -11,11 +13,11 @@ use rwmpi_protocol::Pattern;
 use smallvec::SmallVec;
 
 use crate::activity::{Call, Target};
-use crate::buffer::{scattered, staged};
+use crate::buffer::{read_span, scattered, staged, write_span};
 use crate::engine::{Failure, OperationId, PIECES_MIN, Scattered, SendMode, Sink};
-use crate::plain::pack_all;
+use crate::plain::{pack_all, unpack};
 use crate::staged::{Staged, checked};
-use crate::{Communicator, Datatype, Destination, Mark, Request, Result, Scope, Status};
+use crate::{Communicator, Datatype, Destination, Mark, Request, Result, Scope, Source, Status, TagSelector};
 
 /// Whether so many values go in pieces.
 #[inline(always)]
@@ -24,9 +26,8 @@ pub(crate) fn go_in_pieces<T: Datatype>(values: usize) -> bool {
 }
 
 impl Communicator {
-    /// Sends what goes in pieces.
-    #[cold]
-    pub(crate) fn send_in_pieces<T: Datatype>(
+    /// As [`Communicator::send_in_mode`], of such a slice.
+    pub(crate) fn send_packed<T: Datatype>(
         &self,
         call: Call,
         data: &[T],
@@ -35,12 +36,39 @@ impl Communicator {
         mode: SendMode,
         mark: Mark,
     ) -> Result<()> {
+        if !go_in_pieces::<T>(data.len()) {
+            let mut packed = Short::from_elem(0, data.len() * T::SIZE);
+            pack_all(data, &mut packed);
+            // SAFETY: the send has completed when the call returns, and the memory is there and stays where it is until then.
+            return self.send_span(call, unsafe { read_span(&packed) }, destination, tag, mode, mark);
+        }
         let Some(peer) = self.checked_destination(call, destination, tag)? else { return Ok(()) };
         // SAFETY: the send has completed when the call returns, and the slice is borrowed until then.
         let data = unsafe { scattered(Departing(data)) };
         match self.start_pieces(call, data, (destination, peer), tag, mode, mark)? {
             Some(id) => self.process().wait(id).map(drop).map_err(self.failed(call)),
             None => Ok(()),
+        }
+    }
+
+    /// As [`Communicator::recv`], into such a slice.
+    pub(crate) fn recv_packed<T: Datatype>(
+        &self,
+        buffer: &mut [T],
+        source: Source,
+        tag: TagSelector,
+    ) -> Result<Status> {
+        if go_in_pieces::<T>(buffer.len()) {
+            return crate::scope(|scope| self.irecv(scope, buffer, source, tag)?.wait());
+        }
+        let mut packed = Short::from_elem(0, buffer.len() * T::SIZE);
+        // SAFETY: the receive has completed when the call returns, and the memory is there and stays where it is until then.
+        match self.receive_span(unsafe { write_span(&mut packed) }, source, tag)? {
+            None => Ok(Status::EMPTY),
+            Some(completion) => self.arrived::<T>(completion, |bytes| {
+                let failed = |place| Failure::NoValue { place: Some(place), of: std::any::type_name::<T>() };
+                unpack(&packed[..bytes as usize], buffer).map_err(failed)
+            }),
         }
     }
 
@@ -97,6 +125,9 @@ impl Communicator {
         Ok(scope.adopt(self, call, id, checked::<T>, Some(unsafe { staged(landing) })))
     }
 }
+
+/// A short slice, packed; up to this length without an allocation.
+type Short = SmallVec<[u8; 512]>;
 
 /// An element, packed.
 type Packed = SmallVec<[u8; 64]>;
