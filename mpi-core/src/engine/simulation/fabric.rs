@@ -217,7 +217,7 @@ impl Fabric for SimFabric<'_> {
     fn accepted(&mut self, to: usize) -> Option<u64> {
         self.step();
         let mut network = self.network.borrow_mut();
-        let fresh = network.chance(50);
+        let fresh = network.chance(50) && !network.hides_requests(self.me, to);
         let early = network.conditions.sabotage == Some(Sabotage::AcceptsEarly);
         let line = network.line(to, self.me, Queue::Messages);
         if fresh {

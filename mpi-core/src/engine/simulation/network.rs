@@ -187,6 +187,13 @@ impl Network {
         }
     }
 
+    /// Whether requests are under way on a connection: news of what has been popped can't be faster.
+    pub(super) fn hides_requests(&mut self, to: usize, from: usize) -> bool {
+        let now = self.now;
+        self.conditions.slots == 0
+            && self.line(to, from, Queue::Requests).cells.back().is_some_and(|last| last.visible > now)
+    }
+
     /// The oldest cell that has arrived.
     pub(super) fn front(&mut self, to: usize, from: usize, queue: Queue) -> Option<&Cell> {
         let now = self.now;
