@@ -152,7 +152,8 @@ impl Figures {
                 rows.filter(|(row, reached)| row.regime == regime && row.bytes > 0 && reached.len() > 1)
                     .collect::<Vec<_>>()
             };
-            let rows = ["close", "near", "far"].map(rows).into_iter().max_by_key(Vec::len).filter(|rows| rows.len() >= 3)?;
+            let rows =
+                ["close", "near", "far"].map(rows).into_iter().max_by_key(Vec::len).filter(|rows| rows.len() >= 3)?;
             let curve = |(column, library): (usize, &String)| {
                 let point = |(row, reached): &(&Row, &BTreeMap<usize, Reached>)| {
                     Some((row.bytes as f64, median(&reached.get(&column)?.medians)))
