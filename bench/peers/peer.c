@@ -16,8 +16,8 @@
  *   mpiexec -n 4 ./peer barrier
  *   mpiexec -n 4 ./peer allreduce 8 65536          also bcast, reduce, allgather, alltoall: bytes that a rank gives to each
  *
- * With PEER_LEVEL=multiple all that is under MPI_THREAD_MULTIPLE, as `threads` always is. With PEER_RAW=looking or PEER_RAW=sleeping, latency and bandwidth are those of a raw connection over loopback between the same two
- * processes: what any library over TCP can reach.
+ * With PEER_LEVEL=multiple all that is under MPI_THREAD_MULTIPLE, as `threads` always is. With PEER_RAW=looking or PEER_RAW=sleeping,
+ * latency and bandwidth are those of a raw connection over loopback between the same two processes: what any library over TCP can reach.
  *
  * Ranks are to be bound by mpiexec. See bench/README.md for what each figure means. */
 #define _GNU_SOURCE
@@ -579,7 +579,6 @@ static int overlap, part;
 enum { COLD_LINES = 64 };
 static _Alignas(64) volatile unsigned cold[COLD_LINES][LINE / sizeof(unsigned)];
 static int without_library;
-
 
 static void compute(double us) {
     for (double end = now_us() + us; now_us() < end;) {}

@@ -286,9 +286,9 @@ fn wait_for_simple<A: Abi>(
 
 /// MPI_Waitall (MPI-5.0 section 3.7.5).
 pub fn waitall<A: Abi>(count: c_int, handles: OutArray<A::Handle>, statuses: StatusArray<A>) -> Outcome {
-    let rank = rank()?;
-    if all_simple::<A>(rank, length(count)?, handles)? {
-        return wait_for_simple(rank, length(count)?, handles, statuses);
+    let (rank, length) = (rank()?, length(count)?);
+    if all_simple::<A>(rank, length, handles)? {
+        return wait_for_simple(rank, length, handles, statuses);
     }
     let lent = Lent::<A>::new(rank, count, handles)?;
     let mut done = 0;

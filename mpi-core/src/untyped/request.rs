@@ -185,13 +185,8 @@ impl Communicator {
         let call = Call::Receive;
         let pattern: Option<Pattern> = self.checked_pattern(call, source, tag, self.context())?;
         let Some(pattern) = pattern else { return Ok(Request::done(self, Status::NOBODY)) };
-        let mut engine = self.process().enter(call, Target::receive(source, tag), pattern.context, 0);
-        let started = engine.start_receive(pattern, elements.sink()?);
-        drop(engine);
-        match started {
-            Ok(id) => Ok(Request::new(self, State::Receiving(id))),
-            Err(failure) => Err(self.failed(call)(failure)),
-        }
+        drop(self.process().enter(call, Target::receive(source, tag), pattern.context, 0));
+        Request::receiving(self, &elements, |engine, sink| engine.start_receive(pattern, sink))
     }
 
     /// Starts a send and a receive that complete together (MPI_Isendrecv).
