@@ -339,8 +339,12 @@ pub fn summary(study: &Study, verdicts: &[Verdict]) -> Vec<String> {
     let alone: Vec<String> = verdicts.iter().filter(|it| it.ranks.is_none()).map(|it| title(it.benchmark)).collect();
     if !alone.is_empty() {
         let names = list(&alone);
-        sentences
-            .push(format!("Nothing can be compared for {names}: no run on more than one process that ended well."));
+        let failed = study
+            .failed()
+            .any(|it| it.ranks > 1 && verdicts.iter().any(|v| v.ranks.is_none() && v.benchmark == it.benchmark));
+        let why =
+            if failed { "no run on more than one process ended well" } else { "no run had more than one process" };
+        sentences.push(format!("Nothing can be compared for {names}: {why}."));
     }
     let failures: usize = study.failed().map(|record| record.failures.len()).sum();
     if failures > 0 {
@@ -500,7 +504,7 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("they make 2 slower: MG ("), "{text}");
-        assert!(text.contains("Nothing can be compared for SP and BT"), "{text}");
+        assert!(text.contains("Nothing can be compared for SP and BT: no run had more than one process."), "{text}");
         assert!(text.contains("1 run did not end well.") && text.contains("3 runs still to come"), "{text}");
     }
 }
