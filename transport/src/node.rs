@@ -317,7 +317,7 @@ impl Fabric for NodeFabric {
         Ok(())
     }
 
-    #[inline]
+    #[inline(always)]
     fn front(&mut self, from: usize, queue: Queue) -> Result<Option<Arrival>, PeerFault> {
         if self.links[from].incoming[queue as usize].is_none() {
             self.notice_openings(queue);
@@ -330,7 +330,7 @@ impl Fabric for NodeFabric {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn read(&mut self, from: usize, queue: Queue, arrival: &Arrival, offset: usize, into: WriteSpan) {
         let consumer = self.links[from].incoming[queue as usize].as_ref();
         consumer.expect("read without an arrival").read(arrival.len, arrival.place, offset, into);
@@ -338,8 +338,12 @@ impl Fabric for NodeFabric {
 
     #[inline]
     fn pop(&mut self, from: usize, queue: Queue) {
-        let consumer = self.links[from].incoming[queue as usize].as_mut();
-        consumer.expect("pop without an arrival").pop();
+        let link = &mut self.links[from];
+        link.incoming[queue as usize].as_mut().expect("pop without an arrival").pop();
+        if let Some(producer) = &mut link.outgoing[queue as usize] {
+            // Messages to and fro: no row.
+            producer.end_row();
+        }
         sleep::before_look(self.policy.fences_needed);
         let flag = &self.control(from).sleeping;
         let how = flag.load(Ordering::Relaxed);

@@ -98,7 +98,7 @@ impl<F: Fabric> Engine<F> {
 
     /// How far a send has come; `None`: it is done.
     fn stage(&self, id: OperationId) -> Option<Stage> {
-        match self.operations.get(id as usize) {
+        match self.operations.get(id) {
             Some(Operation::Send(send)) => Some(send.stage),
             _ => None,
         }
@@ -107,7 +107,7 @@ impl<F: Fabric> Engine<F> {
     /// A rank that waits for its own unmatched message would wait for ever: the library keeps a copy instead, so the send is
     /// done. (A synchronous send really has to wait.)
     pub(crate) fn detach_local(&mut self, id: OperationId) {
-        let Operation::Send(send) = &mut self.operations[id as usize] else { return };
+        let Operation::Send(send) = &mut self.operations[id] else { return };
         if let (Stage::Local { key }, SendMode::Standard | SendMode::InPlace) = (send.stage, send.mode) {
             let mut data = vec![0; send.data.len()];
             send.data.part(0, data.len()).copy_to(data.as_mut_slice().into());
