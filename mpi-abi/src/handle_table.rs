@@ -4,7 +4,7 @@
 //! another object has its place now. Places are used again in the order in which they became free, a few always resting: the same
 //! code comes back only after thousands of other objects.
 
-use std::cell::RefCell;
+use std::cell::{RefCell, RefMut};
 use std::collections::VecDeque;
 use std::mem::forget;
 
@@ -171,22 +171,16 @@ impl<T> Table<T> {
         place.object.as_mut().map(|old| std::mem::replace(old, object))
     }
 
-    /// Forgets an object if it has come to its end: then `end` gives its result. `None`: there is no such object. `end` must not use the
-    /// table.
+    /// The object with that code, to be looked at and perhaps forgotten. Meanwhile nobody may use the table.
     #[inline(always)]
-    pub fn remove_if<R>(&self, code: u32, end: impl FnOnce(&T) -> Option<R>) -> Option<Option<R>> {
-        let mut guard = self.content.borrow_mut();
-        let content = &mut *guard;
+    pub fn occupied(&self, code: u32) -> Option<Occupied<'_, T>> {
+        let content = self.content.borrow_mut();
         let index = code & INDEX_MASK;
-        let place = content.places.get_mut(index as usize).filter(|place| place.code == code)?;
-        let Some(result) = end(place.object.as_ref()?) else { return Some(None) };
-        let ended = place.object.take();
-        place.renew(self.kind, index);
-        self.rest(&mut content.free, index);
-        // Dropping it may use the table.
-        drop(guard);
-        drop(ended);
-        Some(Some(result))
+        let place = content.places.get(index as usize)?;
+        if place.code != code || place.object.is_none() {
+            return None;
+        }
+        Some(Occupied { table: self, content, index })
     }
 
     /// Lends an object out; its place waits for it until [`Table::restore`] or [`Table::release`].
@@ -257,8 +251,35 @@ impl<T> Table<T> {
     }
 }
 
+/// An object in its place.
+pub struct Occupied<'a, T> {
+    table: &'a Table<T>,
+    content: RefMut<'a, Content<T>>,
+    index: u32,
+}
+
+impl<T> Occupied<'_, T> {
+    /// The object.
+    #[inline(always)]
+    pub fn get(&self) -> &T {
+        self.content.places[self.index as usize].object.as_ref().expect("has been looked at")
+    }
+
+    /// Takes it out.
+    #[inline(always)]
+    pub fn remove(mut self) -> T {
+        let content = &mut *self.content;
+        let place = &mut content.places[self.index as usize];
+        place.renew(self.table.kind, self.index);
+        self.table.rest(&mut content.free, self.index);
+        place.object.take().expect("has been looked at")
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use super::*;
 
     #[test]
@@ -301,21 +322,37 @@ mod tests {
     }
 
     #[test]
-    fn what_has_come_to_its_end_is_forgotten() {
+    fn what_was_looked_at_can_be_taken_out() {
         let table = Table::new(Kind::Request);
         let code = table.insert(7);
-        assert_eq!(table.remove_if(code, |_| None::<i32>), Some(None));
-        assert_eq!(table.remove_if(code, |number| Some(number + 1)), Some(Some(8)));
-        assert_eq!((table.remove_if(code, |number| Some(*number)), table.get(code)), (None, None));
+        assert_eq!(table.occupied(code).map(|object| *object.get()), Some(7));
+        assert_eq!(table.occupied(code).map(Occupied::remove), Some(7));
+        assert_eq!((table.occupied(code).is_none(), table.get(code)), (true, None));
         let lent = table.insert(9);
         table.take(lent);
-        assert_eq!(table.remove_if(lent, |number| Some(*number)), None);
+        assert!(table.occupied(lent).is_none());
+    }
+
+    #[test]
+    fn objects_with_numbers_stand_there() {
+        let table = Table::placed(Kind::SimpleRequest);
+        let codes = [5, 2].map(|index| table.insert_at(index, index));
+        assert_eq!(codes.map(|code| table.get(code)), [Some(5), Some(2)]);
+        assert_eq!(table.occupied(codes[0]).map(Occupied::remove), Some(5));
+        let mut seen = HashSet::from(codes);
+        for round in 0..126 {
+            let code = table.insert_at(5, round);
+            assert!(is_of(Kind::SimpleRequest, code) && seen.insert(code), "a code came back too soon");
+            assert_eq!((table.get(code), table.get(codes[0])), (Some(round), None));
+            table.remove(code);
+        }
+        assert!(!is_of(Kind::Request, codes[1]) && !is_of(Kind::SimpleRequest, 0));
     }
 
     #[test]
     fn places_are_used_again() {
         let table = Table::new(Kind::Request);
-        let mut seen = std::collections::HashSet::new();
+        let mut seen = HashSet::new();
         for _ in 0..RESTING * 127 {
             let code = table.insert(());
             assert!(seen.insert(code), "a code came back too soon");

@@ -69,19 +69,25 @@ impl Rank {
 }
 
 /// Completes a simple request if it has come to its end. `None`: there is no such request.
-#[inline]
+#[inline(always)]
 fn collect<A: Abi>(rank: &Rank, code: u32, status: StatusOut<A>) -> Option<Option<Outcome>> {
-    rank.requests.simple.remove_if(code, |request| {
-        let outcome = request.collect()?;
-        if outcome.is_err() {
-            rank.blame(request.communicator());
-        }
-        Some(outcome.map(|collected| {
+    let place = rank.requests.simple.occupied(code)?;
+    let request = place.get();
+    let Some(outcome) = request.collect() else { return Some(None) };
+    let outcome = match outcome {
+        Ok(collected) => {
             if !status.is_ignored() {
                 status.set(&value_of::<A>(&collected.status()));
             }
-        }))
-    })
+            Ok(())
+        }
+        Err(error) => {
+            rank.blame(request.communicator());
+            Err(error)
+        }
+    };
+    drop(place.remove());
+    Some(Some(outcome))
 }
 
 /// Completes a request that is null, was complete when it was started, or is simple and has come to its end.
@@ -275,7 +281,7 @@ fn finish_all<A: Abi>(lent: Lent<'_, A>, count: c_int, statuses: StatusArray<A>)
 fn all_simple<A: Abi>(rank: &Rank, count: usize, handles: OutArray<A::Handle>) -> Result<bool> {
     for index in 0..count {
         let code = A::code(handles.get(index)?);
-        if completed::<A>(code).is_none() && !rank.requests.simple.has(code) {
+        if !rank.requests.simple.has(code) && completed::<A>(code).is_none() {
             return Ok(false);
         }
     }
@@ -295,16 +301,15 @@ fn wait_for_simple<A: Abi>(
         while index < count {
             let Ok(code) = handles.get(index).map(A::code) else { break };
             let status = statuses.at(index);
-            if let Some(completed) = completed::<A>(code) {
-                status.set(&value_of::<A>(&completed));
-            } else {
-                match collect(rank, code, status) {
-                    Some(Some(Ok(()))) => {}
-                    Some(Some(Err(error))) => results.note(index, index, Err(error)),
-                    Some(None) => return None,
+            match collect(rank, code, status) {
+                Some(Some(Ok(()))) => {}
+                Some(Some(Err(error))) => results.note(index, index, Err(error)),
+                Some(None) => return None,
+                None => match completed::<A>(code) {
+                    Some(completed) => status.set(&value_of::<A>(&completed)),
                     // Should one stand there twice, it is gone the second time.
                     None => results.note(index, index, Err(no_request::<A>(code))),
-                }
+                },
             }
             handles.set(index, A::handle(A::REQUEST_NULL)).ok()?;
             index += 1;

@@ -50,6 +50,8 @@ pub struct NodeFabric {
 struct Link {
     outgoing: [Option<Producer<CELLS>>; QUEUES],
     incoming: [Option<Consumer<CELLS>>; QUEUES],
+    /// How many messages had been popped when the last cell was pushed.
+    popped_at_push: u64,
     /// How this peer reaches the other's private memory.
     reach: Reach,
     pid: u32,
@@ -68,6 +70,19 @@ struct Inbox {
     hint_cursor: usize,
 }
 
+impl Link {
+    /// A cell was pushed: if nothing has come back since the one before, there may be more.
+    #[inline]
+    fn note_push(&mut self, queue: Queue) {
+        let popped = self.incoming[Queue::Messages as usize].as_ref().map_or(0, Consumer::popped);
+        if std::mem::replace(&mut self.popped_at_push, popped) == popped
+            && let Some(producer) = &self.outgoing[queue as usize]
+        {
+            producer.expect_more();
+        }
+    }
+}
+
 impl NodeFabric {
     /// The fabric of peer `me`. Only when all have probed, and once.
     pub(crate) fn new(me: usize, segment: Arc<Segment>, probe_words: ProbeWords) -> NodeFabric {
@@ -75,6 +90,7 @@ impl NodeFabric {
             .map(|peer| Link {
                 outgoing: [None, None],
                 incoming: [None, None],
+                popped_at_push: 0,
                 reach: segment.reach(me, peer).load(Ordering::Relaxed).into(),
                 pid: segment.control(peer).identity.pid.load(Ordering::Relaxed),
             })
@@ -314,6 +330,7 @@ impl Fabric for NodeFabric {
             self.leave_hint(to, queue);
         }
         self.wake_if_asleep(to);
+        self.links[to].note_push(queue);
         Ok(())
     }
 
@@ -338,17 +355,20 @@ impl Fabric for NodeFabric {
 
     #[inline]
     fn pop(&mut self, from: usize, queue: Queue) {
-        let link = &mut self.links[from];
-        link.incoming[queue as usize].as_mut().expect("pop without an arrival").pop();
-        if let Some(producer) = &mut link.outgoing[queue as usize] {
-            // Messages to and fro: no row.
-            producer.end_row();
-        }
+        let consumer = self.links[from].incoming[queue as usize].as_mut();
+        consumer.expect("pop without an arrival").pop();
         sleep::before_look(self.policy.fences_needed);
         let flag = &self.control(from).sleeping;
         let how = flag.load(Ordering::Relaxed);
         if how & ASLEEP_FOR_ROOM != 0 && sleep::wake(flag, how) {
             self.to_ring.push(from);
+        }
+    }
+
+    #[inline]
+    fn expect_more(&self, from: usize, cells: usize) {
+        if let Some(consumer) = &self.links[from].incoming[Queue::Messages as usize] {
+            consumer.expect_more(cells);
         }
     }
 

@@ -15,7 +15,6 @@
 #![allow(unsafe_code)]
 
 use std::any::Any;
-use std::cell::Cell as Plain;
 use std::collections::VecDeque;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
@@ -32,10 +31,8 @@ const SMALLEST_DATA: usize = 4096;
 /// A payload of at least this many bytes is better written where the consumer has not read lately: its lines have left the
 /// consumer's first cache by then, and are taken from it sooner.
 const LONG: usize = 256;
-/// How far ahead of its cell each end has lines fetched while cells follow each other: what a line takes from core to core is several times
-/// what a cell takes to be dealt with.
-const FETCHED_BY_PRODUCER: u64 = 3;
-const FETCHED_BY_CONSUMER: u64 = 4;
+/// How far ahead of the next cell the producer has lines fetched while cells follow each other.
+const FETCHED_AHEAD: u64 = 3;
 /// More of the area is put to use once so many times what is in use has passed in long payloads.
 const LAPS: usize = 16;
 
@@ -177,8 +174,6 @@ pub(crate) struct Producer<const CELLS: usize> {
     consumed: u64,
     /// The last push was refused and not retried yet.
     refused: bool,
-    /// The last push was not the end of a row of them, as far as is known.
-    in_a_row: bool,
     data: DataArea,
 }
 
@@ -188,7 +183,7 @@ impl<const CELLS: usize> Producer<CELLS> {
     /// # Safety
     /// There must be no other producer for this memory.
     pub(crate) unsafe fn new(memory: RingMemory) -> Self {
-        Producer { memory, pushed: 0, consumed: 0, refused: false, in_a_row: false, data: DataArea::default() }
+        Producer { memory, pushed: 0, consumed: 0, refused: false, data: DataArea::default() }
     }
 
     /// How many cells were pushed so far.
@@ -197,10 +192,11 @@ impl<const CELLS: usize> Producer<CELLS> {
         self.pushed
     }
 
-    /// The next push is the first of a row.
+    /// More cells follow: has the line of a later one fetched. The consumer has read it a lap ago, so to write it means to take it away there,
+    /// which takes several times as long as to fill a cell.
     #[inline]
-    pub(crate) fn end_row(&mut self) {
-        self.in_a_row = false;
+    pub(crate) fn expect_more(&self) {
+        fetch_to_write(ptr::from_ref(self.memory.cell::<CELLS>(self.pushed + FETCHED_AHEAD)).cast());
     }
 
     /// Whether the last push was refused and not retried since.
@@ -279,11 +275,6 @@ impl<const CELLS: usize> Producer<CELLS> {
         });
         cell.stamp.store(stamp_of(self.pushed), publishing());
         self.pushed += 1;
-        if self.in_a_row {
-            // The consumer has read that line a lap ago, so to write it means to take it away there.
-            fetch_to_write(ptr::from_ref(self.memory.cell::<CELLS>(self.pushed + FETCHED_BY_PRODUCER)).cast());
-        }
-        self.in_a_row = true;
     }
 
     /// Room for a payload in the data area.
@@ -332,8 +323,6 @@ pub(crate) struct Consumer<const CELLS: usize> {
     memory: RingMemory,
     /// How many cells were consumed: the position of the front.
     consumed: u64,
-    /// How many were found published one after the other, up to [`FETCHED_BY_CONSUMER`].
-    in_a_row: Plain<u64>,
 }
 
 impl<const CELLS: usize> Consumer<CELLS> {
@@ -342,7 +331,7 @@ impl<const CELLS: usize> Consumer<CELLS> {
     /// # Safety
     /// There must be no other consumer for this memory.
     pub(crate) unsafe fn new(memory: RingMemory) -> Self {
-        Consumer { memory, consumed: 0, in_a_row: Plain::new(0) }
+        Consumer { memory, consumed: 0 }
     }
 
     /// How many cells were popped so far.
@@ -364,15 +353,8 @@ impl<const CELLS: usize> Consumer<CELLS> {
         let cell = self.memory.cell::<CELLS>(self.consumed);
         let stamp = cell.stamp.load(Ordering::Acquire);
         if stamp != stamp_of(self.consumed) {
-            self.in_a_row.set(0);
             return if self.is_vacant(stamp) { Ok(None) } else { Err("a cell with an impossible stamp") };
         }
-        let in_a_row = self.in_a_row.get();
-        if in_a_row > 0 {
-            // Not beyond what the producer is likely to have written: it would have to take the line back.
-            fetch(ptr::from_ref(self.memory.cell::<CELLS>(self.consumed + in_a_row)).cast());
-        }
-        self.in_a_row.set((in_a_row + 1).min(FETCHED_BY_CONSUMER));
         let (len, header, place) = cell.body.with(|body| {
             // SAFETY: the stamp says that the producer has published the body and does not touch it until we pop it. (One that does is
             // broken, and gets us nothing but wrong numbers, which are checked below.)
@@ -393,6 +375,13 @@ impl<const CELLS: usize> Consumer<CELLS> {
     fn is_vacant(&self, stamp: u32) -> bool {
         let previous_lap = if self.consumed < CELLS as u64 { 0 } else { stamp_of(self.consumed - CELLS as u64) };
         stamp == previous_lap
+    }
+
+    /// Has the line of the cell fetched that stands so many behind the front. If the producer has not written it yet, it has to take the line
+    /// back.
+    #[inline]
+    pub(crate) fn expect_more(&self, cells: usize) {
+        fetch(ptr::from_ref(self.memory.cell::<CELLS>(self.consumed + cells as u64)).cast());
     }
 
     /// Copies bytes `offset ..` of the front's payload, as many as `into` holds.

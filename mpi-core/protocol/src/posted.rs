@@ -91,7 +91,10 @@ impl PostedQueue {
     /// The oldest matchable receive that a message with that envelope completes.
     #[inline(always)]
     pub(crate) fn candidate(&self, e: &Envelope) -> Option<ReceiveId> {
-        self.line.first(e).or_else(|| self.index.first(e, |id| self.get(id).order))
+        match self.line.first(e) {
+            None if !self.index.is_empty() => self.index.first(e, |id| self.get(id).order),
+            found => found,
+        }
     }
 
     /// Takes the receive out of matching but remembers it.

@@ -7,6 +7,9 @@ use super::{Body, Engine, Failure, Operation, OperationId, Outgoing, SendMode};
 
 /// Cells of one peer that are dealt with before the others get their turn.
 const BURST: usize = 64;
+/// How far ahead cells are fetched, once some have followed each other: what a line takes from core to core is several times what a message
+/// takes to be dealt with.
+const AHEAD: usize = 4;
 /// Peers that are served in one call.
 const PEERS: usize = 16;
 
@@ -40,6 +43,9 @@ impl<F: Fabric> Engine<F> {
         let mut dealt_with = 0;
         while dealt_with < BURST {
             let Some(arrival) = self.fabric.front(source, Queue::Messages).map_err(Failure::Fault)? else { break };
+            if dealt_with > 0 {
+                self.fabric.expect_more(source, dealt_with.min(AHEAD));
+            }
             let message = super::wire::kind(&arrival.header) <= super::wire::ANNOUNCE;
             self.arrival(source as u32, &arrival)?;
             dealt_with += 1;

@@ -66,7 +66,7 @@ impl<F: Fabric> Engine<F> {
         if !self.receiver.is_idle() || self.peers[source as usize].stream.is_some() || self.backlog > 0 {
             return Ok(None);
         }
-        for _ in 0..looks {
+        for look in 0..looks {
             let arrival = match self.fabric.front(source as usize, Queue::Messages) {
                 Ok(Some(arrival)) => arrival,
                 Ok(None) => {
@@ -78,6 +78,10 @@ impl<F: Fabric> Engine<F> {
             let [_, context, tag, _] = arrival.header;
             if wire::kind(&arrival.header) != wire::EAGER || !pattern.matches(&Envelope { context, source, tag }) {
                 break;
+            }
+            if look == 0 {
+                // It was there already: so may be others.
+                self.fabric.expect_more(source as usize, 2);
             }
             let Some(buffer) = room(arrival.len) else { break };
             let taken = arrival.len.min(buffer.len());

@@ -178,7 +178,7 @@ impl Communicator {
     ///
     /// # Errors
     /// As [`Communicator::receive_elements`], but for what only the message shows.
-    #[inline]
+    #[inline(always)]
     pub fn start_receive(
         &self,
         elements: &Elements,

@@ -45,7 +45,7 @@ impl SimpleRequest {
     }
 
     /// Its result if it has completed; then it is to be dropped. Makes no progress by itself.
-    #[inline]
+    #[inline(always)]
     pub fn collect(&self) -> Option<Result<Collected<'_>>> {
         let communicator = &self.communicator;
         let process = communicator.process();
