@@ -8,7 +8,7 @@ use rwmpi_transport::{ReadSpan, WriteSpan};
 
 use super::staged::Staged;
 use super::{Blocks, Collective, Elements};
-use crate::collective::{Root, Team, Trouble, at_once, gather, scan, scatter, settled};
+use crate::collective::{Root, Team, Trouble, allgather, alltoall, at_once, gather, scan, scatter, settled};
 use crate::{Communicator, Result};
 
 impl Communicator {
@@ -67,7 +67,11 @@ impl Communicator {
                     Some(part) => Some(part.read_span()?),
                     None => None,
                 };
-                let all = self.runs(all.as_ref(), is_root).ok()?;
+                let all = match all {
+                    Some(all) if is_root => Some(self.runs(all)?),
+                    None if is_root => return None,
+                    _ => None,
+                };
                 let team = self.team_of_messages(collective, part.map_or(0, ReadSpan::len));
                 let place = |rank| all.as_ref().map_or(WriteSpan::EMPTY, |all| all.span(rank));
                 self.process().drive(pin!(gather(team, part, place, *root)))
@@ -78,10 +82,31 @@ impl Communicator {
                     Some(part) => Some(part.write_span()?),
                     None => None,
                 };
-                let all = self.runs(all.as_ref(), is_root).ok()?;
+                let all = match all {
+                    Some(all) if is_root => Some(self.runs(all)?),
+                    None if is_root => return None,
+                    _ => None,
+                };
                 let team = self.team_of_messages(collective, part.map_or(0, WriteSpan::len));
                 let place = |rank| all.as_ref().map_or(ReadSpan::EMPTY, |all| all.span(rank).as_read());
                 self.process().drive(pin!(scatter(team, place, part, *root)))
+            }
+            Collective::Allgather { part, all } if !self.is_inter() => {
+                let all = self.runs(all)?;
+                let own = all.span(self.rank());
+                let part = match part {
+                    Some(part) => part.read_span().filter(|part| part.len() == own.len())?,
+                    None => own.as_read(),
+                };
+                let team = self.team_of_messages(collective, part.len());
+                self.process().drive(pin!(allgather(team, part, |rank| all.span(rank))))
+            }
+            Collective::Alltoall { sent: Some(sent), received } if !self.is_inter() => {
+                let even = matches!((sent, received), (Blocks::Even(_), Blocks::Even(_)));
+                let (sent, received) = (self.runs(sent)?, self.runs(received)?);
+                let team = self.team_of_messages(collective, sent.span(self.rank()).len());
+                let parts = |rank| sent.span(rank).as_read();
+                self.process().drive(pin!(alltoall(team, parts, |rank| received.span(rank), even)))
             }
             Collective::Scan { data, result, operation, exclusive: false } if !self.is_inter() => {
                 let (op, place) = (operation.on(result.datatype()).ok()?, result.write_span()?);
@@ -102,13 +127,11 @@ impl Communicator {
         !self.is_inter() && root < self.size()
     }
 
-    /// The root's blocks, none elsewhere; an error if they are not for this way.
-    fn runs(&self, all: Option<&Blocks>, is_root: bool) -> std::result::Result<Option<Staged>, ()> {
-        match all.filter(|_| is_root) {
-            None if is_root => Err(()),
-            None => Ok(None),
-            Some(Blocks::Listed(blocks)) if blocks.len() < self.size() => Err(()),
-            Some(all) => Some(Staged::new(all, self.size())).filter(Staged::are_runs).map(Some).ok_or(()),
+    /// A block for each rank, if all lie side by side.
+    fn runs(&self, blocks: &Blocks) -> Option<Staged> {
+        match blocks {
+            Blocks::Listed(blocks) if blocks.len() < self.size() => None,
+            blocks => Some(Staged::new(blocks, self.size())).filter(Staged::are_runs),
         }
     }
 
