@@ -1,5 +1,5 @@
-//! All-to-all: all receives posted, then the sends, each rank beginning with its next neighbour so that no one is flooded. Long parts
-//! are read from each other's memory where that is possible.
+//! All-to-all: long receives are posted, then everything is sent, then the rest received, each rank beginning with its next neighbour so that
+//! no one is flooded. Long parts are read from each other's memory where that is possible.
 
 use rwmpi_transport::{ReadSpan, WriteSpan};
 
@@ -79,9 +79,10 @@ pub(super) async fn send_to_all<'s, 'r>(
     received: impl Fn(usize) -> WriteSpan<'r>,
 ) -> Result<(), Failure> {
     let (me, size) = (team.rank, team.size());
+    let sources = || (1..size).map(|step| (me + size - step) % size);
+    let is_advertised = |&from: &usize| team.process.engine().advertises(received(from).len());
     let mut flights = team.flights();
-    for step in 1..size {
-        let from = (me + size - step) % size;
+    for from in sources().filter(is_advertised) {
         flights.receive(received(from), from)?;
     }
     for step in 1..size {
@@ -89,5 +90,8 @@ pub(super) async fn send_to_all<'s, 'r>(
         flights.send(sent(to), to)?;
     }
     team.copy(sent(me), received(me))?;
+    for from in sources().filter(|from| !is_advertised(from)) {
+        flights.receive_next(received(from), received(from).len(), from)?;
+    }
     flights.await
 }

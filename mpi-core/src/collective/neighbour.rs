@@ -18,18 +18,22 @@ pub(crate) async fn exchange_with_neighbours<'s, 'r>(
     sent: impl Fn(usize) -> ReadSpan<'s>,
     received: impl Fn(usize) -> WriteSpan<'r>,
 ) -> Result<(), Failure> {
+    // Of each dimension of a grid, first what the rank above has sent down.
+    let places = (0..sources.len()).map(|number| if grid { number ^ 1 } else { number });
+    let incoming = || places.clone().filter_map(|place| sources[place].map(|from| (received(place), from)));
+    // One rank may be a source several times: so all are posted first or none is.
+    let is_advertised = incoming().any(|(into, _)| team.process.engine().advertises(into.len()));
     let mut flights = team.flights();
-    for number in 0..sources.len() {
-        // Of each dimension of a grid, first what the rank above has sent down.
-        let place = if grid { number ^ 1 } else { number };
-        if let Some(from) = sources[place] {
-            flights.receive(received(place), from)?;
-        }
+    if is_advertised {
+        incoming().try_for_each(|(into, from)| flights.receive(into, from))?;
     }
     for (place, destination) in destinations.iter().enumerate() {
         if let Some(to) = *destination {
             flights.send(sent(place), to)?;
         }
+    }
+    if !is_advertised {
+        incoming().try_for_each(|(into, from)| flights.receive_next(into, into.len(), from))?;
     }
     flights.await
 }
