@@ -37,6 +37,7 @@ pub mod point_to_point;
 pub mod probe;
 pub mod rank;
 pub mod request;
+mod requests;
 pub mod send;
 pub mod session;
 pub mod status;

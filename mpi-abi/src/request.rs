@@ -8,13 +8,20 @@ use rwmpi_core::{Error, ErrorClass, Result};
 
 use crate::argument::{Array, Out, OutArray, StatusArray, StatusOut, c_int};
 use crate::error::{Outcome, code_of};
-use crate::handle_table::{Kind, code_without_place};
 use crate::interface::Abi;
 use crate::rank::{Rank, rank};
+use crate::requests::{FROM_NOBODY, SENT};
 use crate::status::value_of;
 
-/// The code of every send that had completed when it was started: there is nothing to keep of it.
-pub(crate) const SENT: u32 = code_without_place(Kind::Request);
+/// The status of a request that was null or had completed when it was started.
+#[inline]
+fn completed<A: Abi>(code: u32) -> Option<Status> {
+    match code {
+        SENT => Some(Status::EMPTY),
+        FROM_NOBODY => Some(Status::NOBODY),
+        code => (code == A::REQUEST_NULL).then_some(Status::EMPTY),
+    }
+}
 
 #[cold]
 pub(crate) fn no_request<A: Abi>(code: u32) -> Error {
@@ -39,8 +46,10 @@ impl Rank {
     }
 
     fn borrow<A: Abi>(&self, code: u32) -> Result<Request> {
-        if code == SENT {
-            return self.request_done::<A>(Status::EMPTY);
+        if code != A::REQUEST_NULL
+            && let Some(status) = completed::<A>(code)
+        {
+            return self.request_done::<A>(status);
         }
         let request = self.requests.take(code).ok_or_else(|| no_request::<A>(code))?;
         self.blame(request.communicator());
@@ -59,14 +68,52 @@ impl Rank {
     }
 }
 
+/// Completes a simple request if it has come to its end. `None`: there is no such request.
+#[inline(always)]
+fn collect<A: Abi>(rank: &Rank, code: u32, status: StatusOut<A>) -> Option<Option<Outcome>> {
+    let place = rank.requests.simple.occupied(code)?;
+    let request = place.get();
+    let Some(outcome) = request.collect() else { return Some(None) };
+    let outcome = match outcome {
+        Ok(collected) => {
+            if !status.is_ignored() {
+                status.set(&value_of::<A>(&collected.status()));
+            }
+            Ok(())
+        }
+        Err(error) => {
+            rank.blame(request.communicator());
+            Err(error)
+        }
+    };
+    drop(place.remove());
+    Some(Some(outcome))
+}
+
+/// Completes a request that is null, was complete when it was started, or is simple and has come to its end.
+#[inline]
+fn complete_at_once<A: Abi>(rank: &Rank, handle: Out<A::Handle>, status: StatusOut<A>) -> Result<Option<Outcome>> {
+    let code = A::code(handle.get()?);
+    let outcome = match completed::<A>(code) {
+        Some(completed) => {
+            status.set(&value_of::<A>(&completed));
+            Some(Ok(()))
+        }
+        None => collect(rank, code, status).flatten(),
+    };
+    if outcome.is_some() {
+        handle.set(A::handle(A::REQUEST_NULL))?;
+    }
+    Ok(outcome)
+}
+
 /// MPI_Wait (MPI-5.0 section 3.7.3).
 pub fn wait<A: Abi>(handle: Out<A::Handle>, status: StatusOut<A>) -> Outcome {
     let rank = rank()?;
-    let code = A::code(handle.get()?);
-    if code == A::REQUEST_NULL || code == SENT {
-        status.set(&value_of::<A>(&Status::EMPTY));
-        return handle.set(A::handle(A::REQUEST_NULL));
+    if let Some(outcome) = complete_at_once(rank, handle, status)? {
+        return outcome;
     }
+    let code = A::code(handle.get()?);
     let mut request = rank.borrow::<A>(code)?;
     let outcome = request.wait(&rank.endpoint);
     rank.blame(request.communicator());
@@ -78,12 +125,11 @@ pub fn wait<A: Abi>(handle: Out<A::Handle>, status: StatusOut<A>) -> Outcome {
 /// MPI_Test (MPI-5.0 section 3.7.3).
 pub fn test<A: Abi>(handle: Out<A::Handle>, flag: Out<c_int>, status: StatusOut<A>) -> Outcome {
     let rank = rank()?;
-    let code = A::code(handle.get()?);
-    if code == A::REQUEST_NULL || code == SENT {
-        status.set(&value_of::<A>(&Status::EMPTY));
-        handle.set(A::handle(A::REQUEST_NULL))?;
-        return flag.set(1);
+    if let Some(outcome) = complete_at_once(rank, handle, status)? {
+        flag.set(1)?;
+        return outcome;
     }
+    let code = A::code(handle.get()?);
     let mut request = rank.borrow::<A>(code)?;
     let progressed = if request.is_done() { Ok(()) } else { rank.endpoint.progress() };
     if progressed.is_err() || !request.is_done() {
@@ -231,24 +277,18 @@ fn finish_all<A: Abi>(lent: Lent<'_, A>, count: c_int, statuses: StatusArray<A>)
     results.outcome(count)
 }
 
-/// Whether all are null or simple, so that nothing of the program's is called while they complete.
+/// Whether all are null, complete or simple, so that nothing of the program's is called while they complete.
 fn all_simple<A: Abi>(rank: &Rank, count: usize, handles: OutArray<A::Handle>) -> Result<bool> {
     for index in 0..count {
         let code = A::code(handles.get(index)?);
-        if code != SENT && code != A::REQUEST_NULL {
-            let look = |request: &Request| {
-                rank.blame(request.communicator());
-                request.is_simple()
-            };
-            if rank.requests.with(code, look) != Some(true) {
-                return Ok(false);
-            }
+        if !rank.requests.simple.has(code) && completed::<A>(code).is_none() {
+            return Ok(false);
         }
     }
     Ok(true)
 }
 
-/// Waits for requests that are null or simple, one after the other, in their places.
+/// Waits for requests that are null, complete or simple, one after the other, in their places.
 fn wait_for_simple<A: Abi>(
     rank: &Rank,
     count: usize,
@@ -257,30 +297,30 @@ fn wait_for_simple<A: Abi>(
 ) -> Outcome {
     let mut results = Results::new(statuses);
     let mut index = 0;
-    let finish = |request: &Request| {
-        let outcome = request.take_simple()?;
-        if outcome.is_err() {
-            rank.blame(request.communicator());
-        }
-        Some(outcome)
-    };
     let finish_next = || {
         while index < count {
-            let outcome = match handles.get(index).map(A::code) {
-                Ok(code) if code == SENT || code == A::REQUEST_NULL => Ok(Status::EMPTY),
-                Ok(code) => match rank.requests.remove_if(code, finish) {
-                    Some(finished) => finished?,
-                    None => Err(no_request::<A>(code)),
+            let Ok(code) = handles.get(index).map(A::code) else { break };
+            let status = statuses.at(index);
+            match collect(rank, code, status) {
+                Some(Some(Ok(()))) => {}
+                Some(Some(Err(error))) => results.note(index, index, Err(error)),
+                Some(None) => return None,
+                None => match completed::<A>(code) {
+                    Some(completed) => status.set(&value_of::<A>(&completed)),
+                    // Should one stand there twice, it is gone the second time.
+                    None => results.note(index, index, Err(no_request::<A>(code))),
                 },
-                Err(error) => Err(error),
-            };
-            let outcome = handles.set(index, A::handle(A::REQUEST_NULL)).and(outcome);
-            results.note(index, index, outcome);
+            }
+            handles.set(index, A::handle(A::REQUEST_NULL)).ok()?;
             index += 1;
         }
         Some(())
     };
-    rank.endpoint.wait_for(finish_next)?;
+    if let Err(error) = rank.endpoint.wait_for(finish_next) {
+        let code = A::code(handles.get(index)?);
+        rank.requests.simple.with(code, |request| rank.blame(request.communicator()));
+        return Err(error);
+    }
     results.outcome(count)
 }
 
@@ -460,8 +500,8 @@ pub fn cancel<A: Abi>(handle: Out<A::Handle>) -> Outcome {
     let code = A::code(handle.get()?);
     // The program's function may use the request, which must not be lent out meanwhile.
     let incomplete = rank.generalized.borrow().get(&code).cloned();
-    let generalized =
-        incomplete.or_else(|| rank.requests.with(code, |request| request.as_generalized().ok().cloned()).flatten());
+    let generalized = incomplete
+        .or_else(|| rank.requests.others.with(code, |request| request.as_generalized().ok().cloned()).flatten());
     if let Some(generalized) = generalized {
         return generalized.cancel();
     }
@@ -485,7 +525,7 @@ fn peek<A: Abi>(rank: &Rank, handle: A::Handle) -> Result<Option<Status>> {
 
 fn is_active<A: Abi>(rank: &Rank, handle: A::Handle) -> bool {
     let code = A::code(handle);
-    code == SENT || rank.requests.with(code, |request| request.is_active()).unwrap_or(false)
+    code != A::REQUEST_NULL && completed::<A>(code).is_some() || rank.requests.is_active(code).unwrap_or(false)
 }
 
 /// MPI_Request_get_status (MPI-5.0 section 3.7.6).

@@ -247,6 +247,10 @@ pub trait Fabric {
     fn read(&mut self, from: usize, queue: Queue, arrival: &Arrival, offset: usize, into: WriteSpan);
     /// Gives the oldest cell's room back to the sender. Only after a `front` that returned it.
     fn pop(&mut self, from: usize, queue: Queue);
+    /// Cells follow each other in the message queue that `from` pushes to: has the one fetched that stands so many behind the oldest,
+    /// should it have been pushed. Only a hint.
+    #[inline]
+    fn expect_more(&self, _from: usize, _cells: usize) {}
     /// A peer with a cell waiting in `queue`, round robin so that none starves; looks at a bounded number of peers a call.
     fn ready(&mut self, queue: Queue) -> Option<usize>;
     /// How many cells this peer has popped from the message queue that `from` pushes to.

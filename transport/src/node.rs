@@ -54,6 +54,8 @@ pub struct NodeFabric {
 struct Link {
     outgoing: [Option<Producer<CELLS>>; QUEUES],
     incoming: [Option<Consumer<CELLS>>; QUEUES],
+    /// How many messages had been popped when the last cell was pushed.
+    popped_at_push: u64,
     /// How this peer reaches the other's private memory.
     reach: Reach,
     pid: u32,
@@ -72,6 +74,19 @@ struct Inbox {
     hint_cursor: usize,
 }
 
+impl Link {
+    /// A cell was pushed: if nothing has come back since the one before, there may be more.
+    #[inline]
+    fn note_push(&mut self, queue: Queue) {
+        let popped = self.incoming[Queue::Messages as usize].as_ref().map_or(0, Consumer::popped);
+        if std::mem::replace(&mut self.popped_at_push, popped) == popped
+            && let Some(producer) = &self.outgoing[queue as usize]
+        {
+            producer.expect_more();
+        }
+    }
+}
+
 impl NodeFabric {
     /// The fabric of peer `me`. Only when all have probed, and once.
     pub(crate) fn new(me: usize, segment: Arc<Segment>, probe_words: ProbeWords) -> NodeFabric {
@@ -79,6 +94,7 @@ impl NodeFabric {
             .map(|peer| Link {
                 outgoing: [None, None],
                 incoming: [None, None],
+                popped_at_push: 0,
                 reach: segment.reach(me, peer).load(Ordering::Relaxed).into(),
                 pid: segment.control(peer).identity.pid.load(Ordering::Relaxed),
             })
@@ -318,10 +334,11 @@ impl Fabric for NodeFabric {
             self.leave_hint(to, queue);
         }
         self.wake_if_asleep(to);
+        self.links[to].note_push(queue);
         Ok(())
     }
 
-    #[inline]
+    #[inline(always)]
     fn front(&mut self, from: usize, queue: Queue) -> Result<Option<Arrival>, PeerFault> {
         if self.links[from].incoming[queue as usize].is_none() {
             self.notice_openings(queue);
@@ -334,7 +351,7 @@ impl Fabric for NodeFabric {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn read(&mut self, from: usize, queue: Queue, arrival: &Arrival, offset: usize, into: WriteSpan) {
         let consumer = self.links[from].incoming[queue as usize].as_ref();
         consumer.expect("read without an arrival").read(arrival.len, arrival.place, offset, into);
@@ -349,6 +366,13 @@ impl Fabric for NodeFabric {
         let how = flag.load(Ordering::Relaxed);
         if how & ASLEEP_FOR_ROOM != 0 && sleep::wake(flag, how) {
             self.to_ring.push(from);
+        }
+    }
+
+    #[inline]
+    fn expect_more(&self, from: usize, cells: usize) {
+        if let Some(consumer) = &self.links[from].incoming[Queue::Messages as usize] {
+            consumer.expect_more(cells);
         }
     }
 

@@ -19,7 +19,7 @@ use std::collections::VecDeque;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
-use crate::handover::copy_for_reader;
+use crate::handover::{copy_for_reader, fetch, fetch_to_write};
 use crate::primitive::{AtomicU32, AtomicU64, Ordering, UnsafeCell, publishing};
 use crate::small_copy::copy_small;
 use crate::{Enqueue, Header, INLINE_PAYLOAD, ReadSpan, WriteSpan};
@@ -31,6 +31,8 @@ const SMALLEST_DATA: usize = 4096;
 /// A payload of at least this many bytes is better written where the consumer has not read lately: its lines have left the
 /// consumer's first cache by then, and are taken from it sooner.
 const LONG: usize = 256;
+/// How far ahead of the next cell the producer has lines fetched while cells follow each other.
+const FETCHED_AHEAD: u64 = 3;
 /// More of the area is put to use once so many times what is in use has passed in long payloads.
 const LAPS: usize = 16;
 
@@ -190,6 +192,13 @@ impl<const CELLS: usize> Producer<CELLS> {
         self.pushed
     }
 
+    /// More cells follow: has the line of a later one fetched. The consumer has read it a lap ago, so to write it means to take it away there,
+    /// which takes several times as long as to fill a cell.
+    #[inline]
+    pub(crate) fn expect_more(&self) {
+        fetch_to_write(ptr::from_ref(self.memory.cell::<CELLS>(self.pushed + FETCHED_AHEAD)).cast());
+    }
+
     /// Whether the last push was refused and not retried since.
     pub(crate) fn is_refused(&self) -> bool {
         self.refused
@@ -339,7 +348,7 @@ impl<const CELLS: usize> Consumer<CELLS> {
     }
 
     /// The oldest cell; `Err` says what is wrong with it.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn front(&self) -> Result<Option<Front>, &'static str> {
         let cell = self.memory.cell::<CELLS>(self.consumed);
         let stamp = cell.stamp.load(Ordering::Acquire);
@@ -368,11 +377,18 @@ impl<const CELLS: usize> Consumer<CELLS> {
         stamp == previous_lap
     }
 
+    /// Has the line of the cell fetched that stands so many behind the front. If the producer has not written it yet, it has to take the line
+    /// back.
+    #[inline]
+    pub(crate) fn expect_more(&self, cells: usize) {
+        fetch(ptr::from_ref(self.memory.cell::<CELLS>(self.consumed + cells as u64)).cast());
+    }
+
     /// Copies bytes `offset ..` of the front's payload, as many as `into` holds.
     ///
     /// # Panics
     /// If the payload has not that many bytes.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn read(&self, len: usize, place: usize, offset: usize, into: WriteSpan) {
         assert!(offset <= len && into.len() <= len - offset, "read beyond the payload of a cell");
         if len <= INLINE_PAYLOAD {

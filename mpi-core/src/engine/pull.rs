@@ -43,7 +43,7 @@ impl<F: Fabric> Engine<F> {
         len: u64,
         number: u32,
     ) -> Result<(), Failure> {
-        let Operation::Receive(receive) = &mut self.operations[id as usize] else { return Ok(()) };
+        let Operation::Receive(receive) = &mut self.operations[id] else { return Ok(()) };
         receive.matched = true;
         receive.buffer.expect(len);
         let taken = (receive.buffer.len() as u64).min(len) as usize;
@@ -74,7 +74,7 @@ impl<F: Fabric> Engine<F> {
         key: u32,
         target: RemoteAddress,
     ) -> Result<(), Failure> {
-        let mut data = match self.operations.get_mut(id as usize) {
+        let mut data = match self.operations.get_mut(id) {
             Some(Operation::Send(send)) if send.peer == peer && send.stage == Stage::Waiting && !send.exposed => {
                 std::mem::take(&mut send.data)
             }
@@ -84,7 +84,7 @@ impl<F: Fabric> Engine<F> {
         self.count_remote_write(data.len() as u64);
         self.count_single_copy(data.len() as u64);
         let written = self.write_to(peer, &target, &mut data, len);
-        if let Operation::Send(send) = &mut self.operations[id as usize] {
+        if let Operation::Send(send) = &mut self.operations[id] {
             send.data = data;
         }
         written?;
@@ -119,7 +119,7 @@ impl<F: Fabric> Engine<F> {
         }
         let Pull { receive: id, tag, len, address, beside, .. } = self.pulls.remove(key as usize);
         self.fabric.withdraw(source as usize, &address);
-        let Operation::Receive(receive) = &mut self.operations[id as usize] else { return Ok(()) };
+        let Operation::Receive(receive) = &mut self.operations[id] else { return Ok(()) };
         let piece_len = receive.buffer.piece_len();
         for (number, piece) in beside.chunks(piece_len.max(1)).enumerate() {
             let read = |into: WriteSpan<'_>| ReadSpan::from(piece).copy_to(into);

@@ -155,7 +155,7 @@ impl<F: Fabric> Engine<F> {
         transfer: &Transfer,
         target: &RemoteAddress,
     ) -> Result<(), Failure> {
-        let super::Operation::Send(send) = &self.operations[id as usize] else { return Ok(()) };
+        let super::Operation::Send(send) = &self.operations[id] else { return Ok(()) };
         let (Some(data), tag, mark) = (send.data.span(), send.tag, send.mark) else { return Ok(()) };
         debug_assert_eq!(send.peer, peer);
         if data.len() as u64 == transfer.len && self.write_chunks(transfer, target, data)? {
