@@ -504,8 +504,8 @@ impl Fabric for NodeFabric {
         // SAFETY: as in `read_shared`; their owner, by the contract of the part, is who calls.
         unsafe {
             match from.len() {
-                ..=LINE => copy_small(into, from.start(), from.len()),
-                ..=HANDED_OVER => copy_for_reader(into, from.start(), from.len()),
+                len if len <= LINE => copy_small(into, from.start(), len),
+                len if len <= HANDED_OVER => copy_for_reader(into, from.start(), len),
                 len => from.copy_to(WriteSpan::new(into, len)),
             }
         }

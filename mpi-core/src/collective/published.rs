@@ -59,6 +59,7 @@ pub(crate) struct Published<'a> {
 }
 
 /// What has come of it that all ranks have said how long their data are, and where.
+#[expect(clippy::large_enum_variant, reason = "it is taken apart where it is made")]
 pub(crate) enum Shown<'a> {
     /// Not equally long everywhere, which has been noted.
     Differing,

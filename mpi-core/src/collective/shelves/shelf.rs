@@ -77,8 +77,8 @@ impl Shelf {
     #[inline]
     pub(super) fn data(number: u64, len: usize) -> (usize, u64) {
         match len {
-            ..=BESIDE => (Self::start(number) + DATA, SLOTS),
-            ..=BEHIND => (Self::start(number) + LINE, SLOTS),
+            _ if len <= BESIDE => (Self::start(number) + DATA, SLOTS),
+            _ if len <= BEHIND => (Self::start(number) + LINE, SLOTS),
             _ => (HALVES + (number % 2) as usize * CAPACITY, 2),
         }
     }
