@@ -7,7 +7,7 @@ use super::agreement::{Announcement, LEN, is_announced};
 use super::allgather::ring;
 use super::at_once;
 use super::gather::scatter;
-use super::published::{Published, Shown, Told};
+use super::published::{Published, Shown};
 use super::team::Team;
 use crate::Mark;
 use crate::engine::Failure;
@@ -27,17 +27,14 @@ pub(crate) async fn broadcast(team: Team<'_>, data: WriteSpan<'_>, root: usize) 
 
 async fn by_messages(team: Team<'_>, data: WriteSpan<'_>, root: usize) -> Result<(), Failure> {
     let len = data.len();
-    // Of two, the message is copied by both sides.
-    let shown = if team.size() < 3 {
-        team.show(len, || [Told::NOTHING; 2])?
-    } else {
-        team.show_from(root, len, data.as_read())?
-    };
-    match shown {
+    if team.size() < 3 {
+        // Both sides copy a message.
+        return if team.agrees(len)? == Some(false) { Ok(()) } else { tree(team, data, root).await };
+    }
+    match team.show_from(root, len, data.as_read())? {
         Some(Shown::Differing) => Ok(()),
-        Some(Shown::All(published)) if team.size() > 2 => read(published, team, data, root).await,
-        Some(_) => otherwise(team, data, len, root).await,
-        None if team.size() < 3 => tree(team, data, root).await,
+        Some(Shown::All(published)) => read(published, team, data, root).await,
+        Some(Shown::Unreadable) => otherwise(team, data, len, root).await,
         None if is_announced(data.len(), border(team)) => announced(team, data, root).await,
         None => unannounced(team, data, root).await,
     }

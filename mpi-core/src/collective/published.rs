@@ -100,11 +100,22 @@ impl<'a> Team<'a> {
         let round = shelves.announce(self, len, mine())?;
         let (mut heard, mut agreed) = (Addresses::new(), true);
         for rank in 0..self.size() {
-            let told = round.agrees(rank, len)?;
-            agreed &= told.is_some();
-            heard.extend(told);
+            agreed &= round.agrees(rank, len)?;
+            heard.push(round.told(rank)?);
         }
         Ok(Some(self.shown(agreed, &heard, round)))
+    }
+
+    /// Before data of `len` bytes, too many for shelves, are exchanged in another way: whether all ranks have as many. The same on all that
+    /// ask. `None`: there are no shelves.
+    pub(super) fn agrees(self, len: usize) -> Result<Option<bool>, Failure> {
+        let Some(shelves) = self.shelves(0)? else { return Ok(None) };
+        let round = shelves.announce(self, len, [Told::UNREADABLE; 2])?;
+        let mut agreed = true;
+        for rank in round.others() {
+            agreed &= round.agrees(rank, len)?;
+        }
+        Ok(Some(agreed))
     }
 
     /// As [`Team::show`], only `root`'s memory, as its first piece. The others need not wait for each other.
@@ -112,12 +123,14 @@ impl<'a> Team<'a> {
         let Some(shelves) = self.shelves(0)? else { return Ok(None) };
         let mine = if self.rank == root { self.tell_where(data) } else { Told::NOTHING };
         let round = shelves.announce(self, len, [mine, Told::NOTHING])?;
-        let Some(told) = round.agrees(root, len)? else { return Ok(Some(Shown::Differing)) };
-        let mut agreed = true;
+        if !round.agrees(root, len)? {
+            return Ok(Some(Shown::Differing));
+        }
+        let (told, mut agreed) = (round.told(root)?, true);
         if !all_readable(&[told]) {
             // What is done instead takes all.
             for rank in round.others() {
-                agreed &= round.agrees(rank, len)?.is_some();
+                agreed &= round.agrees(rank, len)?;
             }
         }
         Ok(Some(self.shown(agreed, &SmallVec::from_elem(told, self.size()), round)))
@@ -195,7 +208,7 @@ impl<'a> Published<'a> {
             return Ok(());
         }
         for rank in round.others() {
-            if round.agrees(rank, len)?.is_some() {
+            if round.agrees(rank, len)? {
                 round.has_left(rank)?;
             }
         }

@@ -53,13 +53,11 @@ pub(crate) struct Retired {
     others: u64,
 }
 
-/// What a rank whose data are elsewhere says about them: their length, where two pieces of memory lie, and whether it has come to
-/// nothing.
+/// What a rank whose data are elsewhere says about them: their length, and whether it has come to nothing.
 #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub(super) struct Announced {
-    pub(super) len: u64,
-    pub(super) told: [Told; 2],
+    len: u64,
     in_trouble: u64,
 }
 
@@ -134,9 +132,11 @@ impl Shelves {
         let number = round.number();
         let mine = &self.shelves[team.rank];
         let in_trouble = u64::from(team.poisons && team.is_in_trouble());
-        let announced = Announced { len: len as u64, told, in_trouble };
+        let announced = Announced { len: len as u64, in_trouble };
         let said = ReadSpan::from(bytemuck::bytes_of(&announced));
         let mut engine = team.process.engine();
+        let told = ReadSpan::from(bytemuck::bytes_of(&told));
+        engine.write_shared(mine.part(Shelf::addresses(number), told.len())?, told);
         engine.write_shared(mine.part(Shelf::announcement(number), said.len())?, said);
         engine.set_word(mine.slot(number).done, 0, &[]);
         drop(engine);

@@ -74,17 +74,25 @@ impl<'a> Round<'a> {
     }
 
     /// What `rank` has said about data that are elsewhere.
-    #[cold]
     fn announced(&self, rank: usize) -> Result<Announced, Failure> {
-        let mut announced: Announced = bytemuck::Zeroable::zeroed();
-        let into = WriteSpan::from(bytemuck::bytes_of_mut(&mut announced));
-        let part = self.shelf(rank).part(Shelf::announcement(self.number), into.len())?;
-        self.team.process.engine().read_shared(part, into);
-        Ok(announced)
+        self.read(rank, Shelf::announcement(self.number))
     }
 
-    /// Waits until `rank` has said how long its data are; if it has announced as many bytes as `len`, where they lie.
-    pub(in crate::collective) fn agrees(&self, rank: usize, len: usize) -> Result<Option<[Told; 2]>, Failure> {
+    /// Where the data lie that `rank` has announced.
+    pub(in crate::collective) fn told(&self, rank: usize) -> Result<[Told; 2], Failure> {
+        self.read(rank, Shelf::addresses(self.number))
+    }
+
+    fn read<T: bytemuck::Pod>(&self, rank: usize, place: usize) -> Result<T, Failure> {
+        let mut value = T::zeroed();
+        let into = WriteSpan::from(bytemuck::bytes_of_mut(&mut value));
+        let part = self.shelf(rank).part(place, into.len())?;
+        self.team.process.engine().read_shared(part, into);
+        Ok(value)
+    }
+
+    /// Waits until `rank` has said how long its data are; whether it has announced as many bytes as `len`.
+    pub(in crate::collective) fn agrees(&self, rank: usize, len: usize) -> Result<bool, Failure> {
         let (said, source) = (self.said(rank)?, self.team.peers[rank]);
         let mut bytes = if said == NOTHING { 0 } else { said };
         if said == LONG {
@@ -93,13 +101,13 @@ impl<'a> Round<'a> {
                 self.team.note(Failure::Nothing { source });
             }
             if announced.len == len as u64 {
-                return Ok(Some(announced.told));
+                return Ok(true);
             }
             bytes = announced.len;
         }
         let differs = Failure::WrongLength { source, bytes, expected: len as u64 };
         self.team.note(differs);
-        if self.team.trouble.is_some() { Ok(None) } else { Err(differs) }
+        if self.team.trouble.is_some() { Ok(false) } else { Err(differs) }
     }
 
     /// Waits until all have come as far.

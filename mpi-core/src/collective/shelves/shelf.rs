@@ -13,15 +13,15 @@ use crate::engine::Failure;
 pub(super) const SLOTS: u64 = 8;
 const LINE: usize = 64;
 /// In the first line of a slot are its stamp, the length of the data, and the data, if they fit; else these are in the lines behind it.
-/// An announcement is there, too, and its owner says in the first line when it is done with the others' data.
+/// An announcement has its length in the first line, too, where its owner says when it is done with the others' data, and addresses behind it.
 const SLOT: usize = LINE + 2048;
 const STAMP: usize = 0;
 const LEN: usize = 8;
 const DATA: usize = 16;
 const BESIDE: usize = LINE - DATA;
 const BEHIND: usize = SLOT - LINE;
-const ANNOUNCEMENT: usize = LINE;
-const _: () = assert!(size_of::<Announced>() <= SLOT - ANNOUNCEMENT);
+const ANNOUNCEMENT: usize = 24;
+const _: () = assert!(ANNOUNCEMENT + size_of::<Announced>() <= LINE);
 /// In place of a length: its rank is in trouble. In the upper half of the same word is what the data are marked with.
 pub(super) const NOTHING: u64 = u32::MAX as u64;
 /// In place of a length: the data are elsewhere, and there is an announcement.
@@ -85,6 +85,10 @@ impl Shelf {
 
     pub(super) fn announcement(number: u64) -> usize {
         Self::start(number) + ANNOUNCEMENT
+    }
+
+    pub(super) fn addresses(number: u64) -> usize {
+        Self::start(number) + LINE
     }
 
     /// A part of it.
