@@ -8,20 +8,10 @@ use rwmpi_core::{Error, ErrorClass, Result};
 
 use crate::argument::{Array, Out, OutArray, StatusArray, StatusOut, c_int};
 use crate::error::{Outcome, code_of};
+use crate::in_place::{InPlace, complete, completed};
 use crate::interface::Abi;
 use crate::rank::{Rank, rank};
-use crate::requests::{FROM_NOBODY, SENT};
 use crate::status::value_of;
-
-/// The status of a request that was null or had completed when it was started.
-#[inline]
-fn completed<A: Abi>(code: u32) -> Option<Status> {
-    match code {
-        SENT => Some(Status::EMPTY),
-        FROM_NOBODY => Some(Status::NOBODY),
-        code => (code == A::REQUEST_NULL).then_some(Status::EMPTY),
-    }
-}
 
 #[cold]
 pub(crate) fn no_request<A: Abi>(code: u32) -> Error {
@@ -46,9 +36,7 @@ impl Rank {
     }
 
     fn borrow<A: Abi>(&self, code: u32) -> Result<Request> {
-        if code != A::REQUEST_NULL
-            && let Some(status) = completed::<A>(code)
-        {
+        if let Some(status) = completed(code) {
             return self.request_done::<A>(status);
         }
         let request = self.requests.take(code).ok_or_else(|| no_request::<A>(code))?;
@@ -68,39 +56,15 @@ impl Rank {
     }
 }
 
-/// Completes a simple request if it has come to its end. `None`: there is no such request.
-#[inline(always)]
-fn collect<A: Abi>(rank: &Rank, code: u32, status: StatusOut<A>) -> Option<Option<Outcome>> {
-    let place = rank.requests.simple.occupied(code)?;
-    let request = place.get();
-    let Some(outcome) = request.collect() else { return Some(None) };
-    let outcome = match outcome {
-        Ok(collected) => {
-            if !status.is_ignored() {
-                status.set(&value_of::<A>(&collected.status()));
-            }
-            Ok(())
-        }
-        Err(error) => {
-            rank.blame(request.communicator());
-            Err(error)
-        }
-    };
-    drop(place.remove());
-    Some(Some(outcome))
-}
-
 /// Completes a request that is null, was complete when it was started, or is simple and has come to its end.
 #[inline]
 fn complete_at_once<A: Abi>(rank: &Rank, handle: Out<A::Handle>, status: StatusOut<A>) -> Result<Option<Outcome>> {
     let code = A::code(handle.get()?);
-    let outcome = match completed::<A>(code) {
-        Some(completed) => {
-            status.set(&value_of::<A>(&completed));
-            Some(Ok(()))
-        }
-        None => collect(rank, code, status).flatten(),
-    };
+    if code == A::REQUEST_NULL {
+        status.set(&value_of::<A>(&Status::EMPTY));
+        return Ok(Some(Ok(())));
+    }
+    let outcome = complete(rank, code, status).flatten();
     if outcome.is_some() {
         handle.set(A::handle(A::REQUEST_NULL))?;
     }
@@ -224,7 +188,7 @@ fn finish<A: Abi>(
 }
 
 /// What a call on several requests says about those that have completed: their statuses, and how they ended.
-struct Results<A: Abi> {
+pub(crate) struct Results<A: Abi> {
     statuses: StatusArray<A>,
     /// Places of the statuses of those that failed, and their error codes.
     codes: Vec<(usize, c_int)>,
@@ -233,12 +197,12 @@ struct Results<A: Abi> {
 }
 
 impl<A: Abi> Results<A> {
-    fn new(statuses: StatusArray<A>) -> Self {
+    pub(crate) fn new(statuses: StatusArray<A>) -> Self {
         Results { statuses, codes: Vec::new(), failure: None }
     }
 
     /// Notes the result of the request at `index`, whose status has place `at`.
-    fn note(&mut self, at: usize, index: usize, outcome: Result<Status>) {
+    pub(crate) fn note(&mut self, at: usize, index: usize, outcome: Result<Status>) {
         let status = outcome.unwrap_or_else(|error| {
             self.codes.push((at, code_of::<A>(error.class())));
             self.failure.get_or_insert((index, error));
@@ -248,7 +212,7 @@ impl<A: Abi> Results<A> {
     }
 
     /// The outcome of the call, which has set `count` statuses; only if a request failed have they error codes.
-    fn outcome(self, count: usize) -> Outcome {
+    pub(crate) fn outcome(self, count: usize) -> Outcome {
         let Some((index, error)) = self.failure else { return Ok(()) };
         let successes = (0..count).map(|at| (at, A::SUCCESS));
         for (at, code) in successes.chain(self.codes) {
@@ -277,58 +241,11 @@ fn finish_all<A: Abi>(lent: Lent<'_, A>, count: c_int, statuses: StatusArray<A>)
     results.outcome(count)
 }
 
-/// Whether all are null, complete or simple, so that nothing of the program's is called while they complete.
-fn all_simple<A: Abi>(rank: &Rank, count: usize, handles: OutArray<A::Handle>) -> Result<bool> {
-    for index in 0..count {
-        let code = A::code(handles.get(index)?);
-        if !rank.requests.simple.has(code) && completed::<A>(code).is_none() {
-            return Ok(false);
-        }
-    }
-    Ok(true)
-}
-
-/// Waits for requests that are null, complete or simple, one after the other, in their places.
-fn wait_for_simple<A: Abi>(
-    rank: &Rank,
-    count: usize,
-    handles: OutArray<A::Handle>,
-    statuses: StatusArray<A>,
-) -> Outcome {
-    let mut results = Results::new(statuses);
-    let mut index = 0;
-    let finish_next = || {
-        while index < count {
-            let Ok(code) = handles.get(index).map(A::code) else { break };
-            let status = statuses.at(index);
-            match collect(rank, code, status) {
-                Some(Some(Ok(()))) => {}
-                Some(Some(Err(error))) => results.note(index, index, Err(error)),
-                Some(None) => return None,
-                None => match completed::<A>(code) {
-                    Some(completed) => status.set(&value_of::<A>(&completed)),
-                    // Should one stand there twice, it is gone the second time.
-                    None => results.note(index, index, Err(no_request::<A>(code))),
-                },
-            }
-            handles.set(index, A::handle(A::REQUEST_NULL)).ok()?;
-            index += 1;
-        }
-        Some(())
-    };
-    if let Err(error) = rank.endpoint.wait_for(finish_next) {
-        let code = A::code(handles.get(index)?);
-        rank.requests.simple.with(code, |request| rank.blame(request.communicator()));
-        return Err(error);
-    }
-    results.outcome(count)
-}
-
 /// MPI_Waitall (MPI-5.0 section 3.7.5).
 pub fn waitall<A: Abi>(count: c_int, handles: OutArray<A::Handle>, statuses: StatusArray<A>) -> Outcome {
     let (rank, length) = (rank()?, length(count)?);
-    if all_simple::<A>(rank, length, handles)? {
-        return wait_for_simple(rank, length, handles, statuses);
+    if let Some(simple) = InPlace::new(rank, length, handles)? {
+        return simple.wait_all(statuses);
     }
     let lent = Lent::<A>::new(rank, count, handles)?;
     let mut done = 0;
@@ -351,6 +268,9 @@ pub fn testall<A: Abi>(
     statuses: StatusArray<A>,
 ) -> Outcome {
     let rank = rank()?;
+    if let Some(simple) = InPlace::new(rank, length(count)?, handles)? {
+        return simple.test_all(flag, statuses);
+    }
     let lent = Lent::<A>::new(rank, count, handles)?;
     let progressed = if lent.all_done() { Ok(()) } else { rank.endpoint.progress() };
     if progressed.is_err() || !lent.all_done() {
@@ -378,6 +298,9 @@ fn finish_first<A: Abi>(mut lent: Lent<'_, A>, index: Out<c_int>, status: Status
 /// MPI_Waitany (MPI-5.0 section 3.7.5).
 pub fn waitany<A: Abi>(count: c_int, handles: OutArray<A::Handle>, index: Out<c_int>, status: StatusOut<A>) -> Outcome {
     let rank = rank()?;
+    if let Some(simple) = InPlace::new(rank, length(count)?, handles)? {
+        return simple.wait_any(index, status);
+    }
     let lent = Lent::<A>::new(rank, count, handles)?;
     if !lent.has_active() {
         lent.put_back();
@@ -402,6 +325,9 @@ pub fn testany<A: Abi>(
     status: StatusOut<A>,
 ) -> Outcome {
     let rank = rank()?;
+    if let Some(simple) = InPlace::new(rank, length(count)?, handles)? {
+        return simple.test_any(index, flag, status);
+    }
     let lent = Lent::<A>::new(rank, count, handles)?;
     if !lent.has_active() {
         lent.put_back();
@@ -449,6 +375,9 @@ pub fn waitsome<A: Abi>(
     statuses: StatusArray<A>,
 ) -> Outcome {
     let rank = rank()?;
+    if let Some(simple) = InPlace::new(rank, length(count)?, handles)? {
+        return simple.wait_some(number, indices, statuses);
+    }
     let lent = Lent::<A>::new(rank, count, handles)?;
     if !lent.has_active() {
         lent.put_back();
@@ -472,6 +401,9 @@ pub fn testsome<A: Abi>(
     statuses: StatusArray<A>,
 ) -> Outcome {
     let rank = rank()?;
+    if let Some(simple) = InPlace::new(rank, length(count)?, handles)? {
+        return simple.test_some(number, indices, statuses);
+    }
     let lent = Lent::<A>::new(rank, count, handles)?;
     if !lent.has_active() {
         lent.put_back();
@@ -525,7 +457,7 @@ fn peek<A: Abi>(rank: &Rank, handle: A::Handle) -> Result<Option<Status>> {
 
 fn is_active<A: Abi>(rank: &Rank, handle: A::Handle) -> bool {
     let code = A::code(handle);
-    code != A::REQUEST_NULL && completed::<A>(code).is_some() || rank.requests.is_active(code).unwrap_or(false)
+    completed(code).is_some() || rank.requests.is_active(code).unwrap_or(false)
 }
 
 /// MPI_Request_get_status (MPI-5.0 section 3.7.6).

@@ -75,15 +75,11 @@ struct Inbox {
 }
 
 impl Link {
-    /// A cell was pushed: if nothing has come back since the one before, there may be more.
+    /// A cell is about to be pushed: whether nothing has come back since the one before, so that they follow each other.
     #[inline]
-    fn note_push(&mut self, queue: Queue) {
+    fn follows(&mut self) -> bool {
         let popped = self.incoming[Queue::Messages as usize].as_ref().map_or(0, Consumer::popped);
-        if std::mem::replace(&mut self.popped_at_push, popped) == popped
-            && let Some(producer) = &self.outgoing[queue as usize]
-        {
-            producer.expect_more();
-        }
+        std::mem::replace(&mut self.popped_at_push, popped) == popped
     }
 }
 
@@ -324,7 +320,10 @@ impl Fabric for NodeFabric {
             self.open(to, queue)?;
         }
         let (segment, me) = (&self.segment, self.me);
-        let Some(producer) = &mut self.links[to].outgoing[queue as usize] else { unreachable!("opened above") };
+        let link = &mut self.links[to];
+        let in_a_row = link.follows();
+        let Some(producer) = &mut link.outgoing[queue as usize] else { unreachable!("opened above") };
+        producer.set_in_a_row(in_a_row);
         let reserve = |from, end| segment.reserve(segment.layout().data(to, me) + from, end - from).is_ok();
         producer.try_push(enqueue, header, payload, reserve).map_err(|refused| match refused {
             Refused::Full => PushError::Full,
@@ -334,7 +333,6 @@ impl Fabric for NodeFabric {
             self.leave_hint(to, queue);
         }
         self.wake_if_asleep(to);
-        self.links[to].note_push(queue);
         Ok(())
     }
 

@@ -174,6 +174,8 @@ pub(crate) struct Producer<const CELLS: usize> {
     consumed: u64,
     /// The last push was refused and not retried yet.
     refused: bool,
+    /// Pushes follow each other.
+    in_a_row: bool,
     data: DataArea,
 }
 
@@ -183,7 +185,7 @@ impl<const CELLS: usize> Producer<CELLS> {
     /// # Safety
     /// There must be no other producer for this memory.
     pub(crate) unsafe fn new(memory: RingMemory) -> Self {
-        Producer { memory, pushed: 0, consumed: 0, refused: false, data: DataArea::default() }
+        Producer { memory, pushed: 0, consumed: 0, refused: false, in_a_row: false, data: DataArea::default() }
     }
 
     /// How many cells were pushed so far.
@@ -192,11 +194,12 @@ impl<const CELLS: usize> Producer<CELLS> {
         self.pushed
     }
 
-    /// More cells follow: has the line of a later one fetched. The consumer has read it a lap ago, so to write it means to take it away there,
-    /// which takes several times as long as to fill a cell.
+    /// Says whether the next push follows others. Then the lines of later cells are fetched meanwhile: the consumer has read them a lap ago, so to
+    /// write them means to take them away there, which takes several times as long as to fill a cell. One that stands alone is
+    /// handed over instead, as its consumer waits for it.
     #[inline]
-    pub(crate) fn expect_more(&self) {
-        fetch_to_write(ptr::from_ref(self.memory.cell::<CELLS>(self.pushed + FETCHED_AHEAD)).cast());
+    pub(crate) fn set_in_a_row(&mut self, in_a_row: bool) {
+        self.in_a_row = in_a_row;
     }
 
     /// Whether the last push was refused and not retried since.
@@ -251,7 +254,16 @@ impl<const CELLS: usize> Producer<CELLS> {
             // SAFETY: `place_data` gave us room for the payload within the data area, which no cell in flight describes, so the
             // consumer does not read there; the payload is readable by the contract of its span.
             unsafe {
-                copy_for_reader(self.memory.data.as_ptr().add(place), payload.start(), payload.len());
+                let place = self.memory.data.as_ptr().add(place);
+                if self.in_a_row {
+                    if payload.len() < LONG {
+                        // Longer ones the processor sees coming by itself.
+                        fetch_to_write(place.wrapping_add(FETCHED_AHEAD as usize * LINE));
+                    }
+                    ptr::copy_nonoverlapping(payload.start(), place, payload.len());
+                } else {
+                    copy_for_reader(place, payload.start(), payload.len());
+                }
             }
             let place = (place as u32).to_ne_bytes();
             self.publish(header, payload.len(), ReadSpan::from(&place[..]));
@@ -275,6 +287,9 @@ impl<const CELLS: usize> Producer<CELLS> {
         });
         cell.stamp.store(stamp_of(self.pushed), publishing());
         self.pushed += 1;
+        if self.in_a_row {
+            fetch_to_write(ptr::from_ref(self.memory.cell::<CELLS>(self.pushed + FETCHED_AHEAD)).cast());
+        }
     }
 
     /// Room for a payload in the data area.
@@ -288,7 +303,7 @@ impl<const CELLS: usize> Producer<CELLS> {
             self.data.release(consumed);
             place = self.data.place(rounded);
         }
-        if rounded >= LONG {
+        if rounded >= LONG || self.in_a_row {
             self.data.passed += rounded;
         }
         let more = place.is_none() || self.data.passed > LAPS * self.data.limit;

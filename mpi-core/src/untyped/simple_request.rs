@@ -44,6 +44,16 @@ impl SimpleRequest {
         &self.communicator
     }
 
+    /// Whether it has completed. Makes no progress by itself.
+    pub fn is_done(&self) -> bool {
+        let process = self.communicator.process();
+        if self.call == Call::Receive {
+            process.engine().outcome(self.id).is_some()
+        } else {
+            process.has_completed(self.id)
+        }
+    }
+
     /// Its result if it has completed; then it is to be dropped. Makes no progress by itself.
     #[inline(always)]
     pub fn collect(&self) -> Option<Result<Collected<'_>>> {
