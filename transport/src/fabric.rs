@@ -320,7 +320,7 @@ pub trait Fabric {
     fn add_to_word(&mut self, _word: SharedWord, _amount: u64) {}
     /// Wakes `peer` if it sleeps.
     fn wake(&mut self, _peer: usize) {}
-    /// The next [`Fabric::idle`] does not sleep if `word` has that value.
+    /// The next [`Fabric::idle`] does not sleep if `word` is at least `value`.
     fn watch(&mut self, _word: SharedWord, _value: u64) {}
 
     /// Something found no room, and its owner may turn to other things: whoever works for this peer meanwhile is to know.

@@ -12,7 +12,7 @@ const PIECE: usize = 256;
 /// Longer copies are not handed over: the hints keep the writer from its own work longer than they save the reader.
 const LONGEST: usize = 8192;
 /// Bytes of a cache line.
-const LINE: usize = 64;
+pub(crate) const LINE: usize = 64;
 
 /// Copies `len` bytes to where another core will read them next.
 ///

@@ -6,12 +6,14 @@ use std::sync::atomic::{Ordering, fence};
 
 use crate::bell::SocketBell;
 use crate::control::Control;
+use crate::handover::{LINE, copy_for_reader};
 use crate::job::{self, Job};
 use crate::layout::{CELLS, CLAIM_WORDS, MAX_PAYLOAD, PEERS_WITHOUT_HINTS, QUEUES};
 use crate::remote_memory::{self, ProbeWords, Reach};
 use crate::ring::{Consumer, Producer, Refused};
 use crate::segment::{ActivityRecord, Segment};
 use crate::sleep::{self, ASLEEP_FOR_ROOM, AWAKE};
+use crate::small_copy::copy_small;
 use crate::wait::WaitPolicy;
 use crate::worker::Cot;
 use crate::{
@@ -23,6 +25,8 @@ use crate::{
 const MOST_LOOKS: usize = 16;
 /// Most rings that one call of `ready` looks at when no hint says that it should.
 const LOOKS_WITHOUT_HINT: usize = 4;
+/// Longer data in shared memory are not handed over to their readers, who may be busy with data of their own meanwhile.
+const HANDED_OVER: usize = 512;
 /// The space of addresses in a peer's private memory; `PRIVATE_SPACE + 1 + peer` is that peer's heap.
 const PRIVATE_SPACE: u64 = 0;
 
@@ -494,8 +498,15 @@ impl Fabric for NodeFabric {
     #[inline]
     fn write_shared(&mut self, part: SharedPart, from: ReadSpan) {
         assert_eq!(part.len(), from.len(), "a shared part of another length");
+        let into = self.segment.heap_part(part.place, from.len()).as_ptr();
         // SAFETY: as in `read_shared`; their owner, by the contract of the part, is who calls.
-        from.copy_to(unsafe { WriteSpan::new(self.segment.heap_part(part.place, from.len()).as_ptr(), from.len()) });
+        unsafe {
+            match from.len() {
+                len if len <= LINE => copy_small(into, from.start(), len),
+                len if len <= HANDED_OVER => copy_for_reader(into, from.start(), len),
+                len => from.copy_to(WriteSpan::new(into, len)),
+            }
+        }
     }
 
     #[inline]

@@ -6,6 +6,7 @@ use rwmpi_transport::{ReadSpan, WriteSpan};
 
 use super::agreement::{self, Announcement, all_agree};
 use super::at_once;
+use super::published::{Published, Shown, Told};
 use super::scratch::Scratch;
 use super::team::Team;
 use crate::engine::Failure;
@@ -28,8 +29,9 @@ pub(crate) async fn allgather<'a>(
         settle(own, place(0));
         return Ok(());
     }
-    let total: usize = (0..size).map(|rank| place(rank).len()).sum();
-    if at_once::allgather(team, total, own, &place)? {
+    let lens = || (0..size).map(|rank| place(rank).len());
+    let total: usize = lens().sum();
+    if at_once::allgather(team, at_once::allgather_bytes(total, lens().max().unwrap_or(0)), own, &place)? {
         return Ok(());
     }
     Box::pin(by_messages(team, total, own, place)).await
@@ -50,14 +52,17 @@ async fn by_messages<'a>(
     own: ReadSpan<'_>,
     place: impl Fn(usize) -> WriteSpan<'a>,
 ) -> Result<(), Failure> {
-    if agree(team, total, &place).await? { exchange_parts(team, total, own, place).await } else { Ok(()) }
+    match team.show(total, || [team.tell_where(own), Told::NOTHING])? {
+        Some(Shown::Differing) => Ok(()),
+        Some(Shown::All(published)) => read(published, team, own, place).await,
+        Some(Shown::Unreadable) => send_parts(team, total, own, place).await,
+        None if agree(team, total, &place).await? => exchange_parts(team, total, own, place).await,
+        None => Ok(()),
+    }
 }
 
 /// Whether all ranks have as long data, if this one's are long. The announcements go the way of short data.
 async fn agree<'a>(team: Team<'_>, total: usize, place: impl Fn(usize) -> WriteSpan<'a>) -> Result<bool, Failure> {
-    if let Some(agreed) = team.agrees(total)? {
-        return Ok(agreed);
-    }
     let size = team.size();
     let as_announcement = || (0..size).any(|rank| place(rank).len() == agreement::LEN);
     if (size == 2 && !team.may_publish()) || (total < READ_FROM && !as_announcement()) {
@@ -78,9 +83,22 @@ pub(super) async fn exchange_parts<'a>(
     own: ReadSpan<'_>,
     place: impl Fn(usize) -> WriteSpan<'a>,
 ) -> Result<(), Failure> {
-    if total >= READ_FROM && team.may_publish() && read(team, own, &place).await? {
-        return Ok(());
+    if total >= READ_FROM
+        && team.may_publish()
+        && let Some(published) = team.publish(|_| [own, ReadSpan::EMPTY]).await?
+    {
+        return read(published, team, own, place).await;
     }
+    send_parts(team, total, own, place).await
+}
+
+/// Where memory is not read.
+async fn send_parts<'a>(
+    team: Team<'_>,
+    total: usize,
+    own: ReadSpan<'_>,
+    place: impl Fn(usize) -> WriteSpan<'a>,
+) -> Result<(), Failure> {
     settle(own, place(team.rank));
     if total > SHORT && team.size() > 2 { ring(team, place).await } else { short(team, place).await }
 }
@@ -89,17 +107,22 @@ async fn short<'a>(team: Team<'_>, place: impl Fn(usize) -> WriteSpan<'a>) -> Re
     if team.size() <= DIRECT_RANKS { direct(team, place).await } else { dissemination(team, place).await }
 }
 
-/// False, on all ranks, if someone's memory can't be read.
-async fn read<'a>(team: Team<'_>, own: ReadSpan<'_>, place: impl Fn(usize) -> WriteSpan<'a>) -> Result<bool, Failure> {
+async fn read<'a>(
+    published: Published<'_>,
+    team: Team<'_>,
+    own: ReadSpan<'_>,
+    place: impl Fn(usize) -> WriteSpan<'a>,
+) -> Result<(), Failure> {
     let (me, size) = (team.rank, team.size());
-    let Some(mut published) = team.publish(|_| [own, ReadSpan::EMPTY]).await? else { return Ok(false) };
     for step in 1..size {
         let rank = (me + step) % size;
         published.read(rank, 0, 0, place(rank))?;
     }
-    settle(own, place(me));
-    published.meet().await?;
-    Ok(true)
+    let rest = || {
+        settle(own, place(me));
+        Ok(())
+    };
+    published.meet_after(rest).await
 }
 
 async fn direct<'a>(team: Team<'_>, place: impl Fn(usize) -> WriteSpan<'a>) -> Result<(), Failure> {

@@ -5,6 +5,7 @@ use rwmpi_transport::{ReadSpan, WriteSpan};
 
 use super::agreement::{Announcement, LEN, all_agree, is_announced};
 use super::at_once;
+use super::published::{Shown, Told};
 use super::team::Team;
 use crate::engine::Failure;
 
@@ -30,21 +31,33 @@ async fn by_messages<'s, 'r>(
     received: impl Fn(usize) -> WriteSpan<'r>,
     even: bool,
 ) -> Result<(), Failure> {
-    if even && team.size() > 1 && !agree(team, sent(team.rank).len()).await? {
-        return Ok(());
+    let (size, part) = (team.size(), sent(team.rank).len());
+    if !even || size == 1 {
+        return send_to_all(team, sent, received).await;
     }
-    let reads = even && team.size() > 1 && sent(team.rank).len() >= READ_FROM && team.may_publish();
-    if reads && read(team, &sent, &received).await? {
-        return Ok(());
+    match team.show(part * size, || [team.tell_row(&sent), Told::NOTHING])? {
+        Some(Shown::Differing) => return Ok(()),
+        Some(Shown::All(published)) => {
+            let read =
+                |rank, into: WriteSpan<'_>| published.read_of_row(rank, part, into.part(0, part.min(into.len())));
+            take_from_all(team, read, &received)?;
+            return published.meet_after(|| team.copy(sent(team.rank), received(team.rank))).await;
+        }
+        Some(Shown::Unreadable) => {}
+        None if !agree(team, part).await? => return Ok(()),
+        None if part >= READ_FROM && team.may_publish() => {
+            if let Some(published) = team.publish(|rank| [sent(rank), ReadSpan::EMPTY]).await? {
+                take_from_all(team, |rank, into| published.read(rank, 0, 0, into), &received)?;
+                return published.meet_after(|| team.copy(sent(team.rank), received(team.rank))).await;
+            }
+        }
+        None => {}
     }
     send_to_all(team, sent, received).await
 }
 
 /// Whether all ranks have as long parts, if this one's are long. The announcements go the way of short ones.
 async fn agree(team: Team<'_>, part: usize) -> Result<bool, Failure> {
-    if let Some(agreed) = team.agrees(part * team.size())? {
-        return Ok(agreed);
-    }
     if !team.may_publish() || !is_announced(part, READ_FROM) {
         return Ok(true);
     }
@@ -55,21 +68,14 @@ async fn agree(team: Team<'_>, part: usize) -> Result<bool, Failure> {
     Ok(all_agree(team, &heard, part))
 }
 
-/// False, on all ranks, if someone's memory can't be read.
-async fn read<'s, 'r>(
+/// `read` brings what a rank has for this one.
+fn take_from_all<'r>(
     team: Team<'_>,
-    sent: impl Fn(usize) -> ReadSpan<'s>,
+    read: impl Fn(usize, WriteSpan<'r>) -> Result<(), Failure>,
     received: impl Fn(usize) -> WriteSpan<'r>,
-) -> Result<bool, Failure> {
+) -> Result<(), Failure> {
     let (me, size) = (team.rank, team.size());
-    let Some(mut published) = team.publish(|rank| [sent(rank), ReadSpan::EMPTY]).await? else { return Ok(false) };
-    for step in 1..size {
-        let rank = (me + step) % size;
-        published.read(rank, 0, 0, received(rank))?;
-    }
-    team.copy(sent(me), received(me))?;
-    published.meet().await?;
-    Ok(true)
+    (1..size).map(|step| (me + step) % size).try_for_each(|rank| read(rank, received(rank)))
 }
 
 /// Every rank sends to every other. The parts may be of any length.

@@ -41,7 +41,7 @@ pub(crate) fn reduce(
     let Some(shelves) = team.shelves(data.len())? else { return Ok(false) };
     let round = shelves.put(team, iter::once(data))?;
     if team.rank == root {
-        round.combine(result, op)?;
+        round.combine(data, result, op)?;
     }
     Ok(true)
 }
@@ -50,24 +50,40 @@ pub(crate) fn reduce(
 #[inline]
 pub(crate) fn allreduce(team: Team<'_>, data: ReadSpan<'_>, result: WriteSpan<'_>, op: &dyn Reduction) -> Done {
     let Some(shelves) = team.shelves(data.len())? else { return Ok(false) };
-    shelves.put(team, iter::once(data))?.combine(result, op)?;
+    shelves.put(team, iter::once(data))?.combine(data, result, op)?;
     Ok(true)
 }
 
-/// As [`super::allgather()`], all parts together having `total` bytes.
+/// Parts of more ranks are no reason against shelves: a rank puts up its own only, and more would have to meet otherwise.
+const SHELVED_PARTS: usize = 3;
+
+/// What is compared with the room on a shelf, if all parts together have `total` bytes, and none has more than `longest`.
+#[inline]
+pub(crate) fn allgather_bytes(total: usize, longest: usize) -> usize {
+    total.min(longest.saturating_mul(SHELVED_PARTS))
+}
+
+/// As [`super::allgather()`], where `bytes` are what [`allgather_bytes`] says.
 #[inline]
 pub(crate) fn allgather<'a>(
     team: Team<'_>,
-    total: usize,
+    bytes: usize,
     own: ReadSpan<'_>,
     place: impl Fn(usize) -> WriteSpan<'a>,
 ) -> Done {
-    let Some(shelves) = team.shelves(total)? else { return Ok(false) };
+    let Some(shelves) = team.shelves(bytes)? else { return Ok(false) };
     let round = shelves.put(team, iter::once(own))?;
     settle(own, place(team.rank));
     let mut others = (0..team.size()).filter(|&rank| rank != team.rank);
     others.try_for_each(|rank| round.take(rank, place(rank).len(), 0, place(rank)))?;
     Ok(true)
+}
+
+/// What is compared with the room on a shelf, if each rank has as many bytes for each of `size` ranks. Its own are not put there, but two
+/// ranks had better read each other's memory than a full shelf.
+#[inline]
+pub(crate) fn alltoall_bytes(part: usize, size: usize) -> usize {
+    part.saturating_mul((size - 1).max(2))
 }
 
 /// As [`super::alltoall()`] of even parts.
@@ -77,14 +93,16 @@ pub(crate) fn alltoall<'s, 'r>(
     sent: impl Fn(usize) -> ReadSpan<'s>,
     received: impl Fn(usize) -> WriteSpan<'r>,
 ) -> Done {
-    let len = sent(team.rank).len();
-    let all = len * team.size();
-    let Some(shelves) = team.shelves(all)? else { return Ok(false) };
-    let round = shelves.put(team, (0..team.size()).map(&sent))?;
-    for rank in 0..team.size() {
+    let (me, size, len) = (team.rank, team.size(), sent(team.rank).len());
+    let Some(shelves) = team.shelves(alltoall_bytes(len, size))? else { return Ok(false) };
+    let round = shelves.put(team, (0..size).filter(|&rank| rank != me).map(&sent))?;
+    team.copy(sent(me), received(me))?;
+    for rank in round.others() {
         let into = received(rank);
         team.check_fits(len, into.len())?;
-        round.take(rank, all, team.rank * len, into.part(0, len))?;
+        // Nobody's own part is there.
+        let before = if me < rank { me } else { me - 1 };
+        round.take(rank, len * (size - 1), before * len, into.part(0, len))?;
     }
     Ok(true)
 }

@@ -6,21 +6,16 @@ use super::team::Team;
 use crate::engine::Failure;
 
 pub(crate) async fn barrier(team: Team<'_>) -> Result<(), Failure> {
-    meet(team, 0).await
-}
-
-/// A barrier whose rounds have numbers from `first_round` on: there may be several in one collective.
-pub(super) async fn meet(team: Team<'_>, first_round: u32) -> Result<(), Failure> {
     if at_once::barrier(team)? {
         return Ok(());
     }
-    Box::pin(dissemination(team, first_round)).await
+    Box::pin(dissemination(team)).await
 }
 
-async fn dissemination(team: Team<'_>, first_round: u32) -> Result<(), Failure> {
+async fn dissemination(team: Team<'_>) -> Result<(), Failure> {
     let size = team.size();
-    for power in 0..size.next_power_of_two().trailing_zeros() {
-        let (round, distance) = (first_round + power, 1 << power);
+    for round in 0..size.next_power_of_two().trailing_zeros() {
+        let distance = 1 << round;
         let from = (team.rank + size - distance) % size;
         if !team.tell(round, (team.rank + distance) % size, from)? {
             team.hear(round, from).await;

@@ -7,6 +7,7 @@ use super::agreement::{Announcement, LEN, is_announced};
 use super::allgather::ring;
 use super::at_once;
 use super::gather::scatter;
+use super::published::{Published, Shown};
 use super::team::Team;
 use crate::Mark;
 use crate::engine::Failure;
@@ -25,10 +26,15 @@ pub(crate) async fn broadcast(team: Team<'_>, data: WriteSpan<'_>, root: usize) 
 }
 
 async fn by_messages(team: Team<'_>, data: WriteSpan<'_>, root: usize) -> Result<(), Failure> {
-    match team.agrees(data.len())? {
-        Some(true) => by_length(team, data, data.len(), root).await,
-        Some(false) => Ok(()),
-        None if team.size() < 3 => tree(team, data, root).await,
+    let len = data.len();
+    if team.size() < 3 {
+        // Both sides copy a message.
+        return if team.agrees(len)? == Some(false) { Ok(()) } else { tree(team, data, root).await };
+    }
+    match team.show_from(root, len, data.as_read())? {
+        Some(Shown::Differing) => Ok(()),
+        Some(Shown::All(published)) => read(published, team, data, root).await,
+        Some(Shown::Unreadable) => otherwise(team, data, len, root).await,
         None if is_announced(data.len(), border(team)) => announced(team, data, root).await,
         None => unannounced(team, data, root).await,
     }
@@ -86,20 +92,26 @@ async fn as_announced(team: Team<'_>, data: WriteSpan<'_>, root: usize, said: &A
 
 /// Once all go by the same length. `data` are as long, or nothing.
 async fn by_length(team: Team<'_>, data: WriteSpan<'_>, len: usize, root: usize) -> Result<(), Failure> {
-    if team.size() >= 3 && len >= READ_FROM && team.may_publish() && read(team, data, root).await? {
-        return Ok(());
+    if team.size() >= 3
+        && len >= READ_FROM
+        && team.may_publish()
+        && let Some(published) = team.publish_from(root, data.as_read()).await?
+    {
+        return read(published, team, data, root).await;
     }
-    if team.size() >= 3 && len >= SCATTER_FROM { parts(team, data, root).await } else { tree(team, data, root).await }
+    otherwise(team, data, len, root).await
 }
 
-/// False, on all ranks, if the root's memory can't be read.
-async fn read(team: Team<'_>, data: WriteSpan<'_>, root: usize) -> Result<bool, Failure> {
-    let Some(mut published) = team.publish_from(root, data.as_read()).await? else { return Ok(false) };
-    if team.rank != root && !data.is_empty() {
+async fn read(published: Published<'_>, team: Team<'_>, data: WriteSpan<'_>, root: usize) -> Result<(), Failure> {
+    if team.rank != root {
         published.read(root, 0, 0, data)?;
     }
-    published.meet().await?;
-    Ok(true)
+    published.meet_at(root, data.len()).await
+}
+
+/// Where the root's memory is not read.
+async fn otherwise(team: Team<'_>, data: WriteSpan<'_>, len: usize, root: usize) -> Result<(), Failure> {
+    if team.size() >= 3 && len >= SCATTER_FROM { parts(team, data, root).await } else { tree(team, data, root).await }
 }
 
 pub(super) async fn tree(team: Team<'_>, data: WriteSpan<'_>, root: usize) -> Result<(), Failure> {

@@ -4,23 +4,20 @@
 //! puts it where others want it; and whoever is done waits in a barrier until all are, so that the data may change again. Nothing is copied
 //! twice, and nobody waits for a particular message.
 
-use bytemuck::Zeroable;
 use rwmpi_transport::{ReadSpan, RemoteAddress, WriteSpan};
 use smallvec::SmallVec;
 
 use super::alltoall::send_to_all;
-use super::at_once;
-use super::barrier::meet;
+use super::barrier::barrier;
 use super::broadcast::tree;
 use super::reduction::Reduction;
 use super::scratch::{Scratch, append, prepend};
+use super::shelves::Round;
 use super::team::Team;
 use crate::engine::Failure;
 
 /// Data are combined in portions of so many bytes, which stay in the nearest cache.
 const PORTION: usize = 8 << 10;
-/// Rounds of a barrier are fewer.
-const ROUNDS: u32 = 32;
 
 /// One address on the wire. Nothing at all can be told by a length that none has.
 #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
@@ -35,10 +32,17 @@ type Addresses = SmallVec<[[Told; 2]; 8]>;
 
 impl Told {
     pub(super) const UNREADABLE: Told = Told { space: 0, place: 0, len: u64::MAX };
+    /// Of one that has nothing there.
+    pub(super) const NOTHING: Told = Told { space: 0, place: 0, len: 0 };
 
     pub(super) fn address(self) -> RemoteAddress {
         RemoteAddress { space: self.space, place: self.place, len: self.len }
     }
+}
+
+/// How far apart the pieces of a row begin.
+fn distance_in_row(whole: u64, piece: u64, pieces: usize) -> u64 {
+    whole.saturating_sub(piece) / (pieces as u64 - 1).max(1)
 }
 
 fn all_readable(told: &[[Told; 2]]) -> bool {
@@ -50,7 +54,19 @@ pub(crate) struct Published<'a> {
     team: Team<'a>,
     /// By rank.
     addresses: SmallVec<[[RemoteAddress; 2]; 8]>,
-    meetings: u32,
+    /// Where all see that a rank has no more use for the others' memory; if nowhere, they meet.
+    round: Option<Round<'a>>,
+}
+
+/// What has come of it that all ranks have said how long their data are, and where.
+#[expect(clippy::large_enum_variant, reason = "it is taken apart where it is made")]
+pub(crate) enum Shown<'a> {
+    /// Not equally long everywhere, which has been noted.
+    Differing,
+    /// All can be used.
+    All(Published<'a>),
+    /// Some can't be read by others.
+    Unreadable,
 }
 
 impl<'a> Team<'a> {
@@ -59,8 +75,7 @@ impl<'a> Team<'a> {
         self.process.engine().may_publish(self.peers)
     }
 
-    /// Lets every other rank read what `mine` says for it until [`Published::meet`] has returned for the last time, and learns where
-    /// theirs lies. `None`, on all ranks, where some memory cannot be shared.
+    /// Lets every other rank read what `mine` says for it until [`Published::meet`] has returned, and learns where theirs lies. `None`, on all ranks, where some memory cannot be shared.
     pub(crate) async fn publish<'s>(
         self,
         mine: impl Fn(usize) -> [ReadSpan<'s>; 2],
@@ -75,26 +90,86 @@ impl<'a> Team<'a> {
         let received = WriteSpan::from(bytemuck::cast_slice_mut(&mut heard));
         let (team, part) = (self.always_sends(), |rank| rank * len);
         let (to, from) = (|rank| sent.part(part(rank), len), |rank| received.part(part(rank), len));
-        if !at_once::alltoall(team, to, from)? {
-            send_to_all(team, to, from).await?;
+        send_to_all(team, to, from).await?;
+        Ok(Published::new(self, &heard, None))
+    }
+
+    /// As [`Team::publish`], `mine` for all, and whether all have `len` bytes; by shelves. `None`, on all ranks: there are none.
+    pub(super) fn show(self, len: usize, mine: impl FnOnce() -> [Told; 2]) -> Result<Option<Shown<'a>>, Failure> {
+        let Some(shelves) = self.shelves(0)? else { return Ok(None) };
+        let round = shelves.announce(self, len, mine())?;
+        let (mut heard, mut agreed) = (Addresses::new(), true);
+        for rank in 0..self.size() {
+            agreed &= round.agrees(rank, len)?;
+            heard.push(round.told(rank)?);
         }
-        Ok(Published::new(self, &heard))
+        Ok(Some(self.shown(agreed, &heard, round)))
+    }
+
+    /// Before data of `len` bytes, too many for shelves, are exchanged in another way: whether all ranks have as many. The same on all that
+    /// ask. `None`: there are no shelves.
+    pub(super) fn agrees(self, len: usize) -> Result<Option<bool>, Failure> {
+        let Some(shelves) = self.shelves(0)? else { return Ok(None) };
+        let round = shelves.announce(self, len, [Told::UNREADABLE; 2])?;
+        let mut agreed = true;
+        for rank in round.others() {
+            agreed &= round.agrees(rank, len)?;
+        }
+        Ok(Some(agreed))
+    }
+
+    /// As [`Team::show`], only `root`'s memory, as its first piece. The others need not wait for each other.
+    pub(crate) fn show_from(self, root: usize, len: usize, data: ReadSpan<'_>) -> Result<Option<Shown<'a>>, Failure> {
+        let Some(shelves) = self.shelves(0)? else { return Ok(None) };
+        let mine = if self.rank == root { self.tell_where(data) } else { Told::NOTHING };
+        let round = shelves.announce(self, len, [mine, Told::NOTHING])?;
+        if !round.agrees(root, len)? {
+            return Ok(Some(Shown::Differing));
+        }
+        let (told, mut agreed) = (round.told(root)?, true);
+        if !all_readable(&[told]) {
+            // What is done instead takes all.
+            for rank in round.others() {
+                agreed &= round.agrees(rank, len)?;
+            }
+        }
+        Ok(Some(self.shown(agreed, &SmallVec::from_elem(told, self.size()), round)))
+    }
+
+    fn shown(self, agreed: bool, heard: &Addresses, round: Round<'a>) -> Shown<'a> {
+        match Published::new(self, heard, Some(round)) {
+            _ if !agreed => Shown::Differing,
+            Some(published) => Shown::All(published),
+            None => Shown::Unreadable,
+        }
     }
 
     /// As [`Team::publish`], only `root`'s memory, as its first piece.
     pub(crate) async fn publish_from(self, root: usize, data: ReadSpan<'_>) -> Result<Option<Published<'a>>, Failure> {
-        let mut told = if self.rank == root { self.tell_where(data) } else { Told::zeroed() };
-        let (team, place) = (self.always_sends(), WriteSpan::from(bytemuck::bytes_of_mut(&mut told)));
-        if !at_once::broadcast(team, place, root)? {
-            tree(team, place, root).await?;
-        }
-        let told: Addresses = SmallVec::from_elem([told, Told::zeroed()], self.size());
-        Ok(Published::new(self, &told))
+        let mut told = if self.rank == root { self.tell_where(data) } else { Told::NOTHING };
+        tree(self.always_sends(), WriteSpan::from(bytemuck::bytes_of_mut(&mut told)), root).await?;
+        let told: Addresses = SmallVec::from_elem([told, Told::NOTHING], self.size());
+        Ok(Published::new(self, &told, None))
     }
 
     /// What is told by this team says what happens next, so it is told in any case.
     pub(super) fn always_sends(self) -> Self {
         Team { poisons: false, ..self }
+    }
+
+    /// Where pieces for all ranks lie, if they lie at equal distances: from where the first begins to where the last ends.
+    pub(super) fn tell_row<'s>(self, piece: impl Fn(usize) -> ReadSpan<'s>) -> Told {
+        let row: SmallVec<[Told; 8]> = (0..self.size()).map(|rank| self.tell_where(piece(rank))).collect();
+        let (first, last) = (row[0], row[row.len() - 1]);
+        let whole = last.place.wrapping_add(last.len).wrapping_sub(first.place);
+        let is_there = |rank: usize, told: &Told| {
+            let distance = distance_in_row(whole, first.len, row.len());
+            told.len != Told::UNREADABLE.len
+                && told.space == first.space
+                && told.place == first.place + rank as u64 * distance
+        };
+        let is_row = last.place >= first.place && row.iter().enumerate().all(|(rank, told)| is_there(rank, told));
+        if is_row { Told { len: whole, ..first } } else { Told::UNREADABLE }
     }
 
     pub(super) fn tell_where(self, span: ReadSpan<'_>) -> Told {
@@ -104,16 +179,40 @@ impl<'a> Team<'a> {
 }
 
 impl<'a> Published<'a> {
-    fn new(team: Team<'a>, told: &[[Told; 2]]) -> Option<Self> {
+    fn new(team: Team<'a>, told: &[[Told; 2]], round: Option<Round<'a>>) -> Option<Self> {
         let addresses = || told.iter().map(|both| both.map(Told::address)).collect();
-        all_readable(told).then(|| Published { team, addresses: addresses(), meetings: 0 })
+        all_readable(told).then(|| Published { team, addresses: addresses(), round })
     }
 
-    /// Waits until all ranks have come as far.
-    pub(crate) async fn meet(&mut self) -> Result<(), Failure> {
-        let first_round = self.meetings * ROUNDS;
-        self.meetings += 1;
-        meet(self.team, first_round).await
+    /// Waits until no rank uses the others' memory any more.
+    pub(crate) async fn meet(self) -> Result<(), Failure> {
+        self.meet_after(|| Ok(())).await
+    }
+
+    /// As [`Published::meet`], doing meanwhile what does not touch the others' memory.
+    pub(crate) async fn meet_after(self, rest: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
+        let Some(round) = self.round else {
+            rest()?;
+            return barrier(self.team).await;
+        };
+        round.leave();
+        rest()?;
+        round.others().try_for_each(|rank| round.has_left(rank))
+    }
+
+    /// As [`Published::meet`], where nobody's memory but `root`'s is used, of `len` bytes: the others need not wait.
+    pub(crate) async fn meet_at(self, root: usize, len: usize) -> Result<(), Failure> {
+        let Some(round) = self.round else { return barrier(self.team).await };
+        if self.team.rank != root {
+            round.leave();
+            return Ok(());
+        }
+        for rank in round.others() {
+            if round.agrees(rank, len)? {
+                round.has_left(rank)?;
+            }
+        }
+        Ok(())
     }
 
     /// Copies from `rank`'s piece `which`. (Where nothing lies, it may lie anywhere.)
@@ -123,6 +222,13 @@ impl<'a> Published<'a> {
         }
         let peer = self.team.peers[rank];
         self.team.process.engine().read_published(peer, &self.addresses[rank][which], offset, into)
+    }
+
+    /// Copies this rank's piece of what `rank` has told by [`Team::tell_row`], where each piece is `len` bytes long.
+    pub(super) fn read_of_row(&self, rank: usize, len: usize, into: WriteSpan<'_>) -> Result<(), Failure> {
+        let distance = distance_in_row(self.addresses[rank][0].len, len as u64, self.team.size());
+        let offset = (self.team.rank as u64).saturating_mul(distance);
+        self.read(rank, 0, usize::try_from(offset).unwrap_or(usize::MAX), into)
     }
 
     /// Combines, in rank order, what all ranks have at `offset` of their first piece, and puts it at `offset` of the second piece of

@@ -10,6 +10,7 @@ use super::allgather::exchange_parts;
 use super::alltoall::send_to_all;
 use super::at_once;
 use super::gather::gather;
+use super::published::{Published, Shown};
 use super::reduction::Reduction;
 use super::scratch::{Scratch, append, prepend};
 use super::team::Team;
@@ -45,11 +46,18 @@ async fn reduce_by_messages(
     op: &dyn Reduction,
     root: usize,
 ) -> Result<(), Failure> {
-    if !agree_to_reduce(team, data.len(), root).await? {
-        return Ok(());
-    }
-    if data.len() >= READ_FROM && team.may_publish() && reduce_read(team, data, result, op, root).await? {
-        return Ok(());
+    let is_root = team.rank == root;
+    let place = || if is_root { result.as_read() } else { ReadSpan::EMPTY };
+    let published = match team.show(data.len(), || [team.tell_where(data), team.tell_where(place())])? {
+        Some(Shown::Differing) => return Ok(()),
+        Some(Shown::All(published)) => Some(published),
+        Some(Shown::Unreadable) => None,
+        None if !agree_to_reduce(team, data.len(), root).await? => return Ok(()),
+        None if data.len() >= READ_FROM && team.may_publish() => team.publish(|_| [data, place()]).await?,
+        None => None,
+    };
+    if let Some(published) = published {
+        return reduce_read(published, team, data, result, op, root).await;
     }
     if data.len() >= PARTS_FROM && team.size() > 2 {
         return reduce_parts(team, data, result, op, root).await;
@@ -71,9 +79,6 @@ fn border(team: Team<'_>) -> usize {
 
 /// Whether all ranks have as long data, if this one's are long. The announcements go up the tree of short data, and the verdict comes down.
 async fn agree_to_reduce(team: Team<'_>, len: usize, root: usize) -> Result<bool, Failure> {
-    if let Some(agreed) = team.agrees(len)? {
-        return Ok(agreed);
-    }
     let (rank, size) = (team.rank, team.size());
     if !is_announced(len, border(team)) {
         return Ok(true);
@@ -112,9 +117,6 @@ async fn agree_to_reduce(team: Team<'_>, len: usize, root: usize) -> Result<bool
 
 /// As [`agree_to_reduce`], by doubling, which tells all of all.
 async fn agree_to_allreduce(team: Team<'_>, len: usize) -> Result<bool, Failure> {
-    if let Some(agreed) = team.agrees(len)? {
-        return Ok(agreed);
-    }
     if !is_announced(len, border(team)) {
         return Ok(true);
     }
@@ -122,24 +124,21 @@ async fn agree_to_allreduce(team: Team<'_>, len: usize) -> Result<bool, Failure>
     Ok(!team.is_in_trouble())
 }
 
-/// False, on all ranks, if someone's memory can't be read.
 async fn reduce_read(
+    published: Published<'_>,
     team: Team<'_>,
     data: ReadSpan<'_>,
     result: WriteSpan<'_>,
     op: &dyn Reduction,
     root: usize,
-) -> Result<bool, Failure> {
+) -> Result<(), Failure> {
     let parts = Parts::new(team, data.len(), op);
     let (me, is_root) = (team.rank, team.rank == root);
-    let place = if is_root { result.as_read() } else { ReadSpan::EMPTY };
-    let Some(mut published) = team.publish(|_| [data, place]).await? else { return Ok(false) };
     // Each part of each rank's data is read by one rank only, so a part of the result may be put where data have been.
     let own = is_root.then(|| parts.place(result, root));
     let to = (!is_root).then_some(root).into_iter();
     published.combine(parts.start(me), parts.of(data, me), own, op, to)?;
-    published.meet().await?;
-    Ok(true)
+    published.meet().await
 }
 
 async fn reduce_parts(
@@ -213,12 +212,17 @@ async fn allreduce_by_messages(
     result: WriteSpan<'_>,
     op: &dyn Reduction,
 ) -> Result<(), Failure> {
-    let several = team.size() > 1;
-    if several && !agree_to_allreduce(team, data.len()).await? {
-        return Ok(());
-    }
-    if several && data.len() >= READ_FROM && team.may_publish() && allreduce_read(team, data, result, op).await? {
-        return Ok(());
+    let (several, mine) = (team.size() > 1, [data, result.as_read()]);
+    let published = match team.show(data.len(), || mine.map(|span| team.tell_where(span)))? {
+        Some(Shown::Differing) => return Ok(()),
+        Some(Shown::All(published)) => Some(published),
+        Some(Shown::Unreadable) => None,
+        None if several && !agree_to_allreduce(team, data.len()).await? => return Ok(()),
+        None if several && data.len() >= READ_FROM && team.may_publish() => team.publish(|_| mine).await?,
+        None => None,
+    };
+    if let Some(published) = published {
+        return allreduce_read(published, team, data, result, op).await;
     }
     if data.start() != result.start() {
         data.copy_to(result);
@@ -230,21 +234,19 @@ async fn allreduce_by_messages(
     }
 }
 
-/// False, on all ranks, if someone's memory can't be read.
 async fn allreduce_read(
+    published: Published<'_>,
     team: Team<'_>,
     data: ReadSpan<'_>,
     result: WriteSpan<'_>,
     op: &dyn Reduction,
-) -> Result<bool, Failure> {
+) -> Result<(), Failure> {
     let (me, size) = (team.rank, team.size());
     let parts = Parts::new(team, data.len(), op);
-    let Some(mut published) = team.publish(|_| [data, result.as_read()]).await? else { return Ok(false) };
     // As in `reduce_read`.
     let others = (1..size).map(|step| (me + step) % size);
     published.combine(parts.start(me), parts.of(data, me), Some(parts.place(result, me)), op, others)?;
-    published.meet().await?;
-    Ok(true)
+    published.meet().await
 }
 
 async fn allreduce_parts(team: Team<'_>, data: WriteSpan<'_>, op: &dyn Reduction) -> Result<(), Failure> {

@@ -76,10 +76,10 @@ impl<F: Fabric> Engine<F> {
         self.fabric.add_to_word(word, amount);
     }
 
-    /// Whether `word` has that value. After so many looks in vain, the next time this rank idles it does not sleep if it has it by then.
+    /// Whether `word` is at least `value`. After so many looks in vain, the next time this rank idles it does not sleep if it is by then.
     #[inline]
     pub(crate) fn has_word(&mut self, word: SharedWord, value: u64, looks: u32) -> bool {
-        let has_come = (0..looks.max(1)).any(|_| self.fabric.word(word) == value);
+        let has_come = (0..looks.max(1)).any(|_| self.fabric.word(word) >= value);
         if !has_come {
             self.fabric.watch(word, value);
         }

@@ -16,28 +16,33 @@ fn value(rank: usize, round: usize) -> u64 {
     (rank * 1_000_003 + round * 7 + 1) as u64
 }
 
-/// Ranks that only give are ahead of those that only take, by a different rank in each round.
+/// Ranks that only give are ahead of those that only take, by a different rank in each round, with data of lengths that lie in different
+/// places.
 fn short_collectives_in_a_row_do_not_mix(universe: &Universe) -> Result<()> {
     let world = universe.world();
     let (rank, size) = (world.rank(), world.size());
+    let lens = [1, 6, 1, 100, 300, 1, 1_900, 2_500];
     for round in 0..2_000 {
+        // Longer ones come in a row, too.
+        let len = lens[if round % 5 == 0 { round / 5 % 4 } else { round / 40 } % lens.len()];
         let root = round / 3 % size;
         match round % 3 {
             0 => {
-                let mut data = [if rank == root { value(root, round) } else { 0 }];
+                let mut data = vec![if rank == root { value(root, round) } else { 0 }; len];
                 world.bcast(&mut data, root)?;
-                assert_eq!(data, [value(root, round)], "round {round}");
+                assert!(data.iter().all(|&word| word == value(root, round)), "broadcast of round {round}");
             }
             1 => {
-                let mut sum = [0];
-                world.reduce(&[value(rank, round)], &mut sum, |a, b| a + b, root)?;
+                let mut sum = vec![0; len];
+                world.reduce(&vec![value(rank, round); len], &mut sum, |a, b| a + b, root)?;
                 let expected = if rank == root { (0..size).map(|rank| value(rank, round)).sum() } else { 0 };
-                assert_eq!(sum, [expected], "round {round}");
+                assert!(sum.iter().all(|&word| word == expected), "sum of round {round}");
             }
             _ => {
-                let mut all = vec![0; size];
-                world.allgather(&[value(rank, round)], &mut all)?;
-                assert!((0..size).all(|rank| all[rank] == value(rank, round)), "round {round}: {all:?}");
+                let mut all = vec![0; len * size];
+                world.allgather(&vec![value(rank, round); len], &mut all)?;
+                let is_right = |place: usize| all[place] == value(place / len, round);
+                assert!((0..len * size).all(is_right), "all of round {round}");
             }
         }
     }

@@ -92,7 +92,7 @@ impl NodeFabric {
         let how = ring | if watches_pops { ASLEEP_FOR_ROOM } else { ASLEEP };
         let watched = self.watched.take();
         sleep::announce(&self.control(self.me).sleeping, how, self.policy.fences_needed);
-        let has_come = watched.is_some_and(|(word, value)| self.word(word) == value);
+        let has_come = watched.is_some_and(|(word, value)| self.word(word) >= value);
         if !has_come && !self.has_something_to_do(watches_pops, queues) {
             return Some(how);
         }

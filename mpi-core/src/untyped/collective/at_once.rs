@@ -42,15 +42,16 @@ impl Communicator {
                     None => None,
                 };
                 let all = Staged::new(all, self.size());
-                let team = self.team_at_once(collective, len * self.size())?;
+                let bytes = at_once::allgather_bytes(len * self.size(), len);
+                let team = self.team_at_once(collective, bytes)?;
                 let own = part.unwrap_or(all.span(self.rank()).as_read());
-                at_once::allgather(team, len * self.size(), own, |rank| all.span(rank))
+                at_once::allgather(team, bytes, own, |rank| all.span(rank))
             }
             Collective::Alltoall { sent: Some(sent @ Blocks::Even(one)), received: received @ Blocks::Even(other) } => {
                 let len = one.write_span()?.len();
                 other.write_span().filter(|other| other.len() == len)?;
                 let (sent, received) = (Staged::new(sent, self.size()), Staged::new(received, self.size()));
-                let team = self.team_at_once(collective, len * self.size())?;
+                let team = self.team_at_once(collective, at_once::alltoall_bytes(len, self.size()))?;
                 at_once::alltoall(team, |rank| sent.span(rank).as_read(), |rank| received.span(rank))
             }
             _ => return self.collective_by_messages(collective),

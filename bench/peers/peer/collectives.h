@@ -1,0 +1,66 @@
+/* barrier and the other collectives. */
+#pragma once
+#include "messages.h"
+
+static void barriers(int iterations, size_t bytes) {
+    (void)bytes;
+    double start = now_us();
+    for (int i = 0; i < iterations; i++) MPI_Barrier(MPI_COMM_WORLD);
+    keep((now_us() - start) / iterations);
+}
+
+/* Collectives: what each rank gives (to each, alltoall) is `bytes` long; roots take turns, so that nobody runs ahead. Up to
+ * SINGLE_MIN bytes a sample is the mean of calls in a row; above, one call from a barrier on, until the last rank has left it. */
+enum { SINGLE_MIN = 4096 };
+typedef void (*collective)(char *out, char *in, int bytes, int root);
+static collective the_collective;
+
+static void bcast(char *out, char *in, int bytes, int root) {
+    MPI_Bcast(rank == root ? out : in, bytes, MPI_CHAR, root, MPI_COMM_WORLD);
+}
+
+static void reduce(char *out, char *in, int bytes, int root) {
+    MPI_Reduce(out, in, bytes / 8, MPI_DOUBLE, MPI_SUM, root, MPI_COMM_WORLD);
+}
+
+static void allreduce(char *out, char *in, int bytes, int root) {
+    (void)root;
+    MPI_Allreduce(out, in, bytes / 8, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+}
+
+static void allgather(char *out, char *in, int bytes, int root) {
+    (void)root;
+    MPI_Allgather(out, bytes, MPI_CHAR, in, bytes, MPI_CHAR, MPI_COMM_WORLD);
+}
+
+static void alltoall(char *out, char *in, int bytes, int root) {
+    (void)root;
+    MPI_Alltoall(out, bytes, MPI_CHAR, in, bytes, MPI_CHAR, MPI_COMM_WORLD);
+}
+
+static const struct { const char *name; collective call; } collectives[] = {
+    {"bcast", bcast}, {"reduce", reduce}, {"allreduce", allreduce}, {"allgather", allgather}, {"alltoall", alltoall}};
+
+static void fill(double *numbers, size_t count) {
+    for (size_t at = 0; at < count; at += LINE / 8) numbers[at] = (double)(++message_serial & 1023);
+}
+
+static void collect(int iterations, size_t bytes) {
+    char *out = messages[0][0], *in = messages[1][0];
+    int single = bytes > SINGLE_MIN;
+    double start = now_us();
+    for (int i = 0; i < iterations; i++) {
+        if (single) {
+            fill((double *)out, bytes / 8);
+            MPI_Barrier(MPI_COMM_WORLD);
+            start = now_us();
+        }
+        the_collective(out, in, (int)bytes, i % size);
+        if (single) {
+            double time = now_us() - start - clock_us, longest = 0;
+            MPI_Reduce(&time, &longest, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+            keep(longest);
+        }
+    }
+    if (!single) keep((now_us() - start) / iterations);
+}

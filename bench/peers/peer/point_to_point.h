@@ -1,0 +1,78 @@
+/* latency, static, bandwidth, bidirectional. */
+#pragma once
+#include "messages.h"
+
+static void ping_pong(int iterations, size_t bytes) {
+    char *out = messages[0][0], *in = messages[1][0];
+    double start = now_us();
+    for (int i = 0; i < iterations; i++) {
+        int single = bytes > LINE;
+        message_serial++;
+        stamp(out, bytes, message_serial);
+        if (single) meet();
+        if (rank == 0) {
+            double begin = single ? now_us() : 0;
+            send_to(out, bytes, DATA);
+            receive(in, bytes, DATA);
+            if (single) keep((now_us() - begin - clock_us) / 2);
+        } else {
+            receive(in, bytes, DATA);
+            send_to(out, bytes, DATA);
+        }
+        check(in, bytes, message_serial);
+    }
+    if (bytes <= LINE) keep((now_us() - start) / (2 * iterations));
+}
+
+static int window_of(size_t bytes) {
+    size_t window = WINDOW_BYTES / (bytes ? bytes : 1);
+    return window > WINDOW ? WINDOW : window < WINDOW_LEAST ? WINDOW_LEAST : (int)window;
+}
+
+static void windows(int iterations, size_t bytes) {
+    int window = window_of(bytes);
+    MPI_Request requests[WINDOW];
+    for (int i = 0; i < iterations; i++, message_serial += window) {
+        for (int m = 0; m < window && rank == 0; m++) stamp(messages[0][m], bytes, message_serial + m);
+        meet();
+        double start = now_us();
+        for (int m = 0; m < window; m++) {
+            if (raw >= 0) move_raw(messages[rank][m], bytes, rank == 0);
+            else if (rank == 0) MPI_Isend(messages[0][m], (int)bytes, MPI_CHAR, 1, DATA, MPI_COMM_WORLD, &requests[m]);
+            else MPI_Irecv(messages[1][m], (int)bytes, MPI_CHAR, 0, DATA, MPI_COMM_WORLD, &requests[m]);
+        }
+        if (raw < 0) MPI_Waitall(window, requests, MPI_STATUSES_IGNORE);
+        if (rank == 0) receive(NULL, 0, DONE);
+        else send_to(NULL, 0, DONE);
+        keep((now_us() - start - clock_us) / window);
+        for (int m = 0; m < window && rank == 1; m++) check(messages[1][m], bytes, message_serial + m);
+    }
+}
+
+static void both_ways(int iterations, size_t bytes) {
+    int window = window_of(bytes);
+    MPI_Request requests[2 * WINDOW];
+    for (int i = 0; i < iterations; i++, message_serial += window) {
+        for (int m = 0; m < window; m++) stamp(messages[0][m], bytes, message_serial + m);
+        MPI_Barrier(MPI_COMM_WORLD);
+        double start = now_us();
+        for (int m = 0; m < window; m++) MPI_Irecv(messages[1][m], (int)bytes, MPI_CHAR, peer, DATA, MPI_COMM_WORLD, &requests[m]);
+        for (int m = 0; m < window; m++) MPI_Isend(messages[0][m], (int)bytes, MPI_CHAR, peer, DATA, MPI_COMM_WORLD, &requests[window + m]);
+        MPI_Waitall(2 * window, requests, MPI_STATUSES_IGNORE);
+        keep((now_us() - start - clock_us) / window);
+        for (int m = 0; m < window; m++) check(messages[1][m], bytes, message_serial + m);
+    }
+}
+
+/* What no library can have allocated. */
+enum { STATIC_MOST = 4 << 20 };
+static _Alignas(4096) char arrays[2][STATIC_MOST];
+
+static void between_arrays(size_t bytes) {
+    if (bytes > STATIC_MOST) bytes = STATIC_MOST;
+    make_messages(0, 1);
+    char *allocated[2] = {messages[0][0], messages[1][0]};
+    for (int side = 0; side < 2; side++) messages[side][0] = arrays[side];
+    measure("latency, static", ping_pong, bytes);
+    for (int side = 0; side < 2; side++) messages[side][0] = allocated[side];
+}

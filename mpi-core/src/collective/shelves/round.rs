@@ -1,0 +1,202 @@
+//! One collective's use of the shelves.
+
+use rwmpi_transport::{ReadSpan, SharedWord, WriteSpan};
+
+use super::shelf::{LONG, NOTHING, Shelf};
+use super::{Announced, Shelves};
+use crate::Mark;
+use crate::collective::published::Told;
+use crate::collective::reduction::Reduction;
+use crate::collective::scratch::append;
+use crate::collective::team::Team;
+use crate::engine::Failure;
+use crate::waiting::Awaited;
+
+/// In the word that says that a rank is done with the others' data: it is in trouble.
+const IN_TROUBLE: u64 = 1 << 63;
+
+#[derive(Clone, Copy)]
+pub(in crate::collective) struct Round<'a> {
+    team: Team<'a>,
+    shelves: &'a Shelves,
+    number: u64,
+}
+
+impl<'a> Round<'a> {
+    pub(super) fn new(team: Team<'a>, shelves: &'a Shelves, number: u64) -> Self {
+        Round { team, shelves, number }
+    }
+
+    pub(super) fn number(&self) -> u64 {
+        self.number
+    }
+
+    fn shelf(&self, rank: usize) -> &'a Shelf {
+        &self.shelves.shelves[rank]
+    }
+
+    /// Waits until `rank` has said something: how long its data are, or one of the words in place of that.
+    #[inline]
+    fn said(&self, rank: usize) -> Result<u64, Failure> {
+        self.wait(rank, self.number)?;
+        let word = self.team.process.engine().word(self.shelf(rank).slot(self.number).len);
+        self.team.listen(self.team.peers[rank], Mark::heard((word >> 32) as u32));
+        Ok(word & NOTHING)
+    }
+
+    /// Waits until `rank` has put its data up; their length, unless it is in trouble.
+    pub(in crate::collective) fn see(&self, rank: usize) -> Result<Option<u64>, Failure> {
+        let said = self.said(rank)?;
+        if said == NOTHING {
+            self.team.note(Failure::Nothing { source: self.team.peers[rank] });
+        }
+        Ok((said != NOTHING).then_some(said))
+    }
+
+    /// Waits until `rank` has put up as many bytes as `len`, of which it takes those from `offset` on.
+    pub(in crate::collective) fn take(
+        &self,
+        rank: usize,
+        len: usize,
+        offset: usize,
+        into: WriteSpan<'_>,
+    ) -> Result<(), Failure> {
+        let Some(put) = self.see(rank)? else { return Ok(()) };
+        if put != len as u64 {
+            let bytes = if put == LONG { self.announced(rank)?.len } else { put };
+            let (source, tag, capacity) = (self.team.peers[rank], self.team.tag, len as u64);
+            return self.team.check(Err(Failure::Truncated { source, tag, bytes, capacity }), capacity);
+        }
+        let (shelf, mut engine) = (self.shelf(rank), self.team.process.engine());
+        let (place, _) = Shelf::data(self.number, len);
+        engine.read_shared(shelf.part(place + offset, into.len())?, into);
+        Ok(())
+    }
+
+    /// What `rank` has said about data that are elsewhere.
+    fn announced(&self, rank: usize) -> Result<Announced, Failure> {
+        self.read(rank, Shelf::announcement(self.number))
+    }
+
+    /// Where the data lie that `rank` has announced.
+    pub(in crate::collective) fn told(&self, rank: usize) -> Result<[Told; 2], Failure> {
+        self.read(rank, Shelf::addresses(self.number))
+    }
+
+    fn read<T: bytemuck::Pod>(&self, rank: usize, place: usize) -> Result<T, Failure> {
+        let mut value = T::zeroed();
+        let into = WriteSpan::from(bytemuck::bytes_of_mut(&mut value));
+        let part = self.shelf(rank).part(place, into.len())?;
+        self.team.process.engine().read_shared(part, into);
+        Ok(value)
+    }
+
+    /// Waits until `rank` has said how long its data are; whether it has announced as many bytes as `len`.
+    pub(in crate::collective) fn agrees(&self, rank: usize, len: usize) -> Result<bool, Failure> {
+        let (said, source) = (self.said(rank)?, self.team.peers[rank]);
+        let mut bytes = if said == NOTHING { 0 } else { said };
+        if said == LONG {
+            let announced = self.announced(rank)?;
+            if announced.in_trouble != 0 {
+                self.team.note(Failure::Nothing { source });
+            }
+            if announced.len == len as u64 {
+                return Ok(true);
+            }
+            bytes = announced.len;
+        }
+        let differs = Failure::WrongLength { source, bytes, expected: len as u64 };
+        self.team.note(differs);
+        if self.team.trouble.is_some() { Ok(false) } else { Err(differs) }
+    }
+
+    /// Waits until all have come as far.
+    pub(in crate::collective) fn meet(&self) -> Result<(), Failure> {
+        self.others().try_for_each(|rank| self.see(rank).map(drop))
+    }
+
+    /// Says, after an announcement, that this rank uses the others' data no more.
+    pub(in crate::collective) fn leave(&self) {
+        let in_trouble = self.team.poisons && self.team.is_in_trouble();
+        let said = self.number | if in_trouble { IN_TROUBLE } else { 0 };
+        let done = self.shelf(self.team.rank).slot(self.number).done;
+        self.team.process.engine().set_word(done, said, self.team.peers);
+    }
+
+    /// Waits until `rank`, which has announced data, uses those of others no more.
+    pub(in crate::collective) fn has_left(&self, rank: usize) -> Result<(), Failure> {
+        let done = self.shelf(rank).slot(self.number).done;
+        self.look_for(rank, done, self.number)?;
+        if self.team.process.engine().word(done) & IN_TROUBLE != 0 {
+            self.team.note(Failure::Nothing { source: self.team.peers[rank] });
+        }
+        Ok(())
+    }
+
+    pub(in crate::collective) fn others(&self) -> impl Iterator<Item = usize> + use<> {
+        let me = self.team.rank;
+        (0..self.team.size()).filter(move |&rank| rank != me)
+    }
+
+    /// Combines what all ranks have put up, in rank order. `own` is what this one has, and may be the same memory as `result`.
+    pub(in crate::collective) fn combine(
+        &self,
+        own: ReadSpan<'_>,
+        result: WriteSpan<'_>,
+        op: &dyn Reduction,
+    ) -> Result<(), Failure> {
+        let (me, len) = (self.team.rank, result.len());
+        let in_place = own.start() == result.start();
+        match (me, in_place) {
+            (0, true) => {}
+            (0, false) => own.copy_to(result),
+            _ => self.take(0, len, 0, result)?,
+        }
+        let mut room = self.shelves.room.take();
+        room.resize(room.len().max(len.div_ceil(size_of::<u128>())), 0);
+        let theirs = WriteSpan::from(bytemuck::cast_slice_mut(&mut room)).part(0, len);
+        for rank in 1..self.team.size() {
+            if rank == me && !in_place {
+                append(self.team, op, result, own);
+            } else {
+                self.take(rank, len, 0, theirs)?;
+                append(self.team, op, result, theirs.as_read());
+            }
+        }
+        self.shelves.room.set(room);
+        Ok(())
+    }
+
+    /// Waits until all have finished with the last collective before this one to have its place, of so many.
+    #[inline]
+    pub(super) fn wait_for_turn(&self, places: u64) -> Result<(), Failure> {
+        match self.number.checked_sub(places) {
+            None | Some(0) => Ok(()),
+            Some(last_user) => (0..self.team.size()).try_for_each(|rank| self.wait(rank, last_user + 1)),
+        }
+    }
+
+    /// Waits until `rank` has stamped its shelf for collective `number`.
+    #[inline]
+    fn wait(&self, rank: usize, number: u64) -> Result<(), Failure> {
+        let shelf = self.shelf(rank);
+        if shelf.is_stamped(number) {
+            return Ok(());
+        }
+        self.look_for(rank, shelf.slot(number).stamp, number)?;
+        shelf.has_stamped(number);
+        Ok(())
+    }
+
+    /// Waits until a word of `rank`'s is at least `number`.
+    fn look_for(&self, rank: usize, word: SharedWord, number: u64) -> Result<(), Failure> {
+        let process = self.team.process;
+        // Patient once only: later, others are to be served in between.
+        let patience = process.looks(&process.engine());
+        if process.engine().has_word(word, number, patience) {
+            return Ok(());
+        }
+        let done = || process.engine().has_word(word, number, 1).then_some(());
+        process.wait_for_awaited(Awaited::Step(self.team.peers[rank]), done)
+    }
+}

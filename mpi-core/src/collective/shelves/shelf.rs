@@ -1,0 +1,111 @@
+//! What lies where on a shelf: a line for the count of those who have left it, the slots, and two halves for data that have no room in a
+//! slot. Who reads them knows where they are before it sees the stamp: so the processor can ask for both at once.
+
+use std::cell::Cell;
+
+use rwmpi_transport::{RemoteAddress, RemoteError, SharedPart, SharedWord};
+
+use super::{Announced, CAPACITY};
+use crate::collective::team::Team;
+use crate::engine::Failure;
+
+/// How many collectives a rank that only gives can be ahead.
+pub(super) const SLOTS: u64 = 8;
+const LINE: usize = 64;
+/// In the first line of a slot are its stamp, the length of the data, and the data, if they fit; else these are in the lines behind it.
+/// An announcement has its length in the first line, too, where its owner says when it is done with the others' data, and addresses behind it.
+const SLOT: usize = LINE + 2048;
+const STAMP: usize = 0;
+const LEN: usize = 8;
+const DATA: usize = 16;
+const BESIDE: usize = LINE - DATA;
+const BEHIND: usize = SLOT - LINE;
+const ANNOUNCEMENT: usize = 24;
+const _: () = assert!(ANNOUNCEMENT + size_of::<Announced>() <= LINE);
+/// In place of a length: its rank is in trouble. In the upper half of the same word is what the data are marked with.
+pub(super) const NOTHING: u64 = u32::MAX as u64;
+/// In place of a length: the data are elsewhere, and there is an announcement.
+pub(super) const LONG: u64 = NOTHING - 1;
+const HALVES: usize = LINE + SLOTS as usize * SLOT;
+pub(super) const SHELF: usize = HALVES + 2 * CAPACITY;
+
+pub(super) struct Shelf {
+    pub(super) peer: u32,
+    memory: SharedPart,
+    slots: [Slot; SLOTS as usize],
+    pub(super) left: SharedWord,
+    /// The last collective for which it has been seen stamped.
+    seen: Cell<u64>,
+}
+
+#[derive(Clone, Copy)]
+pub(super) struct Slot {
+    pub(super) stamp: SharedWord,
+    pub(super) len: SharedWord,
+    /// Of an announcement: its stamp once more, when its owner is done.
+    pub(super) done: SharedWord,
+}
+
+impl Shelf {
+    /// `None` if the memory is not shared, or not as long as a shelf.
+    pub(super) fn new(team: Team<'_>, peer: u32, address: RemoteAddress) -> Option<Shelf> {
+        let memory = team.process.engine().shared_part(peer, &address).filter(|memory| memory.len() == SHELF)?;
+        let left = memory.word(0)?;
+        let mut slots = [Slot { stamp: left, len: left, done: left }; SLOTS as usize];
+        for (number, slot) in slots.iter_mut().enumerate() {
+            let word = |place| memory.word(Self::start(number as u64) + place);
+            *slot = Slot { stamp: word(STAMP)?, len: word(LEN)?, done: word(DATA)? };
+        }
+        Some(Shelf { peer, memory, slots, left, seen: Cell::new(0) })
+    }
+
+    /// Those that must be zero before it is used.
+    pub(super) fn words(&self) -> impl Iterator<Item = SharedWord> {
+        self.slots.iter().map(|slot| slot.stamp).chain([self.left])
+    }
+
+    #[inline]
+    pub(super) fn slot(&self, number: u64) -> &Slot {
+        &self.slots[(number % SLOTS) as usize]
+    }
+
+    fn start(number: u64) -> usize {
+        LINE + (number % SLOTS) as usize * SLOT
+    }
+
+    /// Where the data of collective `number` lie, and how many such places take turns.
+    #[inline]
+    pub(super) fn data(number: u64, len: usize) -> (usize, u64) {
+        match len {
+            _ if len <= BESIDE => (Self::start(number) + DATA, SLOTS),
+            _ if len <= BEHIND => (Self::start(number) + LINE, SLOTS),
+            _ => (HALVES + (number % 2) as usize * CAPACITY, 2),
+        }
+    }
+
+    pub(super) fn announcement(number: u64) -> usize {
+        Self::start(number) + ANNOUNCEMENT
+    }
+
+    pub(super) fn addresses(number: u64) -> usize {
+        Self::start(number) + LINE
+    }
+
+    /// A part of it.
+    #[inline]
+    pub(super) fn part(&self, place: usize, len: usize) -> Result<SharedPart, Failure> {
+        let refused = Failure::Remote { peer: self.peer, error: RemoteError::Refused };
+        self.memory.part(place, len).ok_or(refused)
+    }
+
+    /// Whether it is known to have been stamped for collective `number`.
+    #[inline]
+    pub(super) fn is_stamped(&self, number: u64) -> bool {
+        self.seen.get() >= number
+    }
+
+    #[inline]
+    pub(super) fn has_stamped(&self, number: u64) {
+        self.seen.set(number);
+    }
+}
