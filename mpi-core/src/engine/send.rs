@@ -286,7 +286,7 @@ impl<F: Fabric> Engine<F> {
     /// Asks the protocol for the way, and takes the claim word where there is one. What is about to be copied waits as long for a request
     /// as the copy would take.
     fn choose(&mut self, peer: u32, envelope: &Envelope, len: u64, may_copy: bool) -> Result<Choice, Failure> {
-        let worth = len >= WRITE_MIN;
+        let worth = len >= if self.claims_with(peer) { WRITE_MIN } else { single_copy_min(Way::Network) };
         if worth || self.rule == Rule::Sr {
             self.collect_requests(peer as usize)?;
         }

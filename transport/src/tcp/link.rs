@@ -14,7 +14,7 @@ use std::os::fd::OwnedFd;
 
 use crate::layout::QUEUES;
 use crate::tcp::connect::Attempt;
-use crate::tcp::credit::{Cell, Inbox, Window};
+use crate::tcp::credit::{Cell, Inbox, Rooms, Window};
 use crate::tcp::frame::{Decoder, Event, Frame, HEADER, Kind};
 use crate::tcp::handed_out::HandedOut;
 use crate::tcp::socket;
@@ -23,7 +23,8 @@ use crate::{Header, Queue, ReadSpan, WriteSpan};
 /// Bytes of remote writes that may wait in an outbox. The rest of a write is waited for instead of copied.
 pub(crate) const MOST_COPIED: usize = 64 << 10;
 /// Bytes that are read at once from a connection whose next frame is not known yet: a frame of 8 KiB and what says that it was the last.
-pub(crate) const SCRATCH: usize = (8 << 10) + 2 * HEADER;
+/// Where cells were longer lately, as much as the last one took.
+const AT_ONCE: usize = (8 << 10) + 2 * HEADER;
 /// How often a connection is read before the others have their turn.
 const MOST_READS: usize = 32;
 
@@ -83,13 +84,17 @@ pub(crate) struct Link {
     goodbye_heard: bool,
     decoder: Decoder,
     incoming: Incoming,
+    /// How many bytes to read where no body is arriving.
+    at_once: usize,
 }
 
 /// What a link needs of its fabric to take in what arrives.
 pub(crate) struct Context<'a> {
     pub(crate) handed_out: &'a HandedOut,
     pub(crate) signals: &'a mut u32,
-    pub(crate) scratch: &'a mut [u8],
+    pub(crate) rooms: &'a mut Rooms,
+    /// The room that sockets are read into.
+    pub(crate) room: &'a mut Vec<u8>,
 }
 
 impl Link {
@@ -108,6 +113,7 @@ impl Link {
             goodbye_heard: false,
             decoder: Decoder::default(),
             incoming: Incoming::Nothing,
+            at_once: AT_ONCE,
         }
     }
 
@@ -250,8 +256,8 @@ impl Link {
                 }
             };
             let room = direct.len();
-            let wanted = room + context.scratch.len();
-            let received = match socket::receive(socket, direct, WriteSpan::from(&mut context.scratch[..])) {
+            let wanted = room + self.at_once;
+            let received = match socket::receive(socket, direct, WriteSpan::from(&mut context.room[..self.at_once])) {
                 Ok(0) => Err("its connection was closed, and it had not finished: it has died or was killed"),
                 Ok(count) => Ok(count),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return anything,
@@ -314,26 +320,39 @@ impl Link {
         }
     }
 
-    /// Deals with the first `len` bytes of the scratch memory.
-    fn take_apart(&mut self, len: usize, context: &mut Context) -> Result<(), &'static str> {
-        let mut bytes = &context.scratch[..len];
+    /// Deals with the first `len` bytes of the room. A cell whose payload is longer than what has arrived behind it keeps the room, so that
+    /// the shorter of the two is copied.
+    fn take_apart(&mut self, mut len: usize, context: &mut Context) -> Result<(), &'static str> {
+        let mut done = 0;
         loop {
+            let mut bytes = &context.room[done..len];
             let before = self.decoder.body();
             let event = self.decoder.next(&mut bytes).map_err(|malformed| malformed.0)?;
+            let (start, behind) = (done, bytes.len());
+            done = len - behind;
             match event {
                 None => return Ok(()),
-                Some(Event::Frame(frame)) => self.begin(&frame, context.handed_out, context.signals)?,
+                Some(Event::Frame(frame)) => self.begin(&frame, context)?,
                 Some(Event::Body(part)) => {
-                    let target = Self::target(&mut self.incoming, self.peer, before, context.handed_out)?;
-                    ReadSpan::from(part).copy_to(target);
-                    self.advance(part.len());
+                    let count = part.len();
+                    if behind < count
+                        && let Incoming::Cell { cell, filled: 0, .. } = &mut self.incoming
+                        && cell.keep(context.room, start)
+                    {
+                        context.room[..behind].copy_from_slice(&cell.behind(count)[..behind]);
+                        (done, len) = (0, behind);
+                    } else {
+                        let target = Self::target(&mut self.incoming, self.peer, before, context.handed_out)?;
+                        ReadSpan::from(&context.room[start..][..count]).copy_to(target);
+                    }
+                    self.advance(count);
                 }
             }
         }
     }
 
     /// A frame begins.
-    fn begin(&mut self, frame: &Frame, handed_out: &HandedOut, signals: &mut u32) -> Result<(), &'static str> {
+    fn begin(&mut self, frame: &Frame, context: &mut Context) -> Result<(), &'static str> {
         if self.goodbye_heard {
             return Err("went on after its goodbye");
         }
@@ -342,19 +361,24 @@ impl Link {
         }
         match frame.kind {
             Kind::Cell(queue) => {
-                let cell = self.inboxes[queue as usize].begin(frame.words, frame.len)?;
+                let cell = self.inboxes[queue as usize].begin(frame.words, frame.len, context.rooms)?;
+                if HEADER + frame.len > AT_ONCE {
+                    self.at_once = HEADER + frame.len;
+                }
                 self.incoming = Incoming::Cell { queue, cell, filled: 0 };
                 self.complete();
             }
             Kind::Write => {
                 let (space, place) = frame.target();
                 // Before the first byte, and of no bytes too.
-                handed_out
+                context
+                    .handed_out
                     .find(self.peer, space, place, frame.len)
                     .ok_or("wrote to memory that it had not been given")?;
+                self.at_once = AT_ONCE;
                 self.incoming = Incoming::Write { space, place };
             }
-            Kind::Control => *signals |= frame.words[0],
+            Kind::Control => *context.signals |= frame.words[0],
             Kind::Goodbye => self.goodbye_heard = true,
         }
         Ok(())

@@ -34,9 +34,10 @@ use rustix::event::epoll;
 pub use self::handshake::JobSecret;
 
 use self::connect::{JobBook, Stranger};
+use self::credit::Rooms;
 use self::frame::{Frame, Kind, MAX_PAYLOAD, MAX_WRITE};
 use self::handed_out::HandedOut;
-use self::link::{Link, SCRATCH, State};
+use self::link::{Link, State};
 use self::poll::{LONGEST_SLEEP, Limits};
 use self::spin::{BEGIN_TO_COUNT, Spin};
 use crate::layout::QUEUES;
@@ -115,7 +116,8 @@ impl TcpEndpoint {
             listed: [vec![false; peers], vec![false; peers]],
             handed_out: HandedOut::default(),
             signals: 0,
-            scratch: vec![0; SCRATCH],
+            room: Rooms::default().take(),
+            rooms: Rooms::default(),
             looks: 0,
             found: 0,
             all_watched: true,
@@ -152,7 +154,9 @@ pub struct TcpFabric {
     listed: [Vec<bool>; QUEUES],
     handed_out: HandedOut,
     signals: u32,
-    scratch: Vec<u8>,
+    /// What sockets are read into.
+    room: Vec<u8>,
+    rooms: Rooms,
     looks: u32,
     /// Looks in a row that found something.
     found: u32,
@@ -307,7 +311,8 @@ impl TcpFabric {
     fn push_to_self(&mut self, queue: Queue, header: Header, payload: ReadSpan) {
         let me = self.book.me;
         let inbox = &mut self.links[me].inboxes[queue as usize];
-        let mut cell = inbox.begin(header, payload.len()).expect("the window has said that there is room");
+        let mut cell =
+            inbox.begin(header, payload.len(), &mut self.rooms).expect("the window has said that there is room");
         payload.copy_to(WriteSpan::from(cell.payload_mut()));
         inbox.arrive(cell);
         self.news = true;
@@ -387,7 +392,7 @@ impl Fabric for TcpFabric {
     fn pop(&mut self, from: usize, queue: Queue) {
         let is_me = from == self.book.me;
         let link = &mut self.links[from];
-        let is_due = link.inboxes[queue as usize].pop();
+        let is_due = link.inboxes[queue as usize].pop(&mut self.rooms);
         if is_me {
             let popped = link.inboxes[queue as usize].announce();
             link.windows[queue as usize].give_back(popped).expect("what was popped was pushed");

@@ -210,8 +210,12 @@ impl TcpFabric {
     /// Reads from a link and sees what follows from it; whether there was anything.
     pub(crate) fn receive_from(&mut self, peer: usize) -> bool {
         let link = &mut self.links[peer];
-        let mut context =
-            Context { handed_out: &self.handed_out, signals: &mut self.signals, scratch: &mut self.scratch };
+        let mut context = Context {
+            handed_out: &self.handed_out,
+            signals: &mut self.signals,
+            rooms: &mut self.rooms,
+            room: &mut self.room,
+        };
         if !link.receive(&mut context) {
             if link.has_something_to_send() {
                 link.flush();
