@@ -202,6 +202,15 @@ impl Fabric for ClusterFabric {
     }
 
     #[inline]
+    fn coming(&mut self, from: usize) -> Option<Arrival> {
+        if self.on_node[from].is_some() { None } else { self.network.coming(from) }
+    }
+
+    fn divert(&mut self, from: usize, address: &RemoteAddress, note: Header) {
+        self.network.divert(from, address, note);
+    }
+
+    #[inline]
     fn ready(&mut self, queue: Queue) -> Option<usize> {
         if self.alone {
             // All but what this peer pushes to itself.

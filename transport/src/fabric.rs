@@ -247,7 +247,19 @@ pub trait Fabric {
     fn read(&mut self, from: usize, queue: Queue, arrival: &Arrival, offset: usize, into: WriteSpan);
     /// Gives the oldest cell's room back to the sender. Only after a `front` that returned it.
     fn pop(&mut self, from: usize, queue: Queue);
-    /// A peer with a cell waiting in `queue`, round robin so that none starves; looks at a bounded number of peers a call.
+    /// The cell that has begun to arrive from `from` in [`Queue::Messages`], if most of its payload is still to come and nothing is before it:
+    /// whoever knows where that belongs can have it put there by [`Fabric::divert`]. Each is shown once, and by `front` when it is whole.
+    #[inline]
+    fn coming(&mut self, _from: usize) -> Option<Arrival> {
+        None
+    }
+    /// Pops the cell that [`Fabric::coming`] has just shown: its payload goes to `address`, which must be of the same length and handed out to
+    /// `from`, and is dropped if that is withdrawn. When all of it is there, a cell with header `note` and no payload, which counts for nothing, is
+    /// next in the queue.
+    fn divert(&mut self, _from: usize, _address: &RemoteAddress, _note: Header) {
+        unreachable!("no cell is shown before it is whole")
+    }
+    /// A peer with a cell waiting (or coming) in `queue`, round robin so that none starves; looks at a bounded number of peers a call.
     fn ready(&mut self, queue: Queue) -> Option<usize>;
     /// How many cells this peer has popped from the message queue that `from` pushes to.
     fn popped(&self, from: usize) -> u64;

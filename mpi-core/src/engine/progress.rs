@@ -39,7 +39,14 @@ impl<F: Fabric> Engine<F> {
     pub(super) fn drain(&mut self, source: usize) -> Result<bool, Failure> {
         let mut dealt_with = 0;
         while dealt_with < BURST {
-            let Some(arrival) = self.fabric.front(source, Queue::Messages).map_err(Failure::Fault)? else { break };
+            let Some(arrival) = self.fabric.front(source, Queue::Messages).map_err(Failure::Fault)? else {
+                let Some(coming) = self.fabric.coming(source) else { break };
+                if self.divert(source as u32, &coming) {
+                    dealt_with += 1;
+                    self.peers[source].refresh = true;
+                }
+                continue;
+            };
             let message = super::wire::kind(&arrival.header) <= super::wire::ANNOUNCE;
             self.arrival(source as u32, &arrival)?;
             dealt_with += 1;

@@ -104,6 +104,8 @@ pub(crate) struct Cell {
     /// The payload, if it is long, from `start` on.
     long: Vec<u8>,
     start: usize,
+    /// Stands for one that was popped when its payload was diverted, which is there now.
+    is_note: bool,
 }
 
 impl Cell {
@@ -172,7 +174,7 @@ impl Inbox {
             _ if len > INLINE_PAYLOAD => vec![0; len],
             _ => Vec::new(),
         };
-        Ok(Cell { header, len, short: [0; INLINE_PAYLOAD], long, start: 0 })
+        Ok(Cell { header, len, short: [0; INLINE_PAYLOAD], long, start: 0, is_note: false })
     }
 
     /// The cell that began to arrive is whole.
@@ -184,10 +186,27 @@ impl Inbox {
     /// else to say: early enough that a sender never stands before an empty queue without credit.
     pub(crate) fn pop(&mut self, rooms: &mut Rooms) -> bool {
         let cell = self.cells.pop_front().expect("pop without an arrival");
+        !cell.is_note && self.drop_cell(cell, rooms)
+    }
+
+    /// The same, of one that begins to arrive in front of all others and whose payload goes elsewhere.
+    pub(crate) fn drop_cell(&mut self, cell: Cell, rooms: &mut Rooms) -> bool {
         self.popped += 1;
         self.unannounced_bytes += cell.len;
         rooms.give_back(cell.long);
         self.popped - self.announced >= CELLS as u64 / 2 || self.unannounced_bytes >= BYTES / 2
+    }
+
+    /// The payload of a cell that was dropped as it began to arrive is where it belongs.
+    pub(crate) fn note(&mut self, header: Header) {
+        self.cells.push_back(Cell {
+            header,
+            len: 0,
+            short: [0; INLINE_PAYLOAD],
+            long: Vec::new(),
+            start: 0,
+            is_note: true,
+        });
     }
 
     /// Whether there is credit that the sender does not know of.
@@ -214,7 +233,7 @@ mod tests {
         /// Whatever the two do in whatever order, a correct sender is never accused, and one that looks finds room in the end.
         #[test]
         fn both_sides_agree(steps in vec((0..4_u8, 0..=MAX_PAYLOAD), 1..2000)) {
-            let (mut window, mut inbox) = (Window::default(), Inbox::default());
+            let (mut window, mut inbox, mut rooms) = (Window::default(), Inbox::default(), Rooms::default());
             let mut on_the_way = VecDeque::new();
             let mut news = VecDeque::new();
             for (step, len) in steps {

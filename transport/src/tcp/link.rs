@@ -18,13 +18,14 @@ use crate::tcp::credit::{Cell, Inbox, Rooms, Window};
 use crate::tcp::frame::{Decoder, Event, Frame, HEADER, Kind};
 use crate::tcp::handed_out::HandedOut;
 use crate::tcp::socket;
-use crate::{Header, Queue, ReadSpan, WriteSpan};
+use crate::{Arrival, Header, Queue, ReadSpan, WriteSpan};
 
 /// Bytes of remote writes that may wait in an outbox. The rest of a write is waited for instead of copied.
 pub(crate) const MOST_COPIED: usize = 64 << 10;
 /// Bytes that are read at once from a connection whose next frame is not known yet: a frame of 8 KiB and what says that it was the last.
-/// Where cells were longer lately, as much as the last one took.
 const AT_ONCE: usize = (8 << 10) + 2 * HEADER;
+/// A payload of which at least so much is still to come is worth being diverted: as long as a copy of it takes the look that stops before.
+const WORTH_DIVERTING: usize = 2 << 10;
 /// How often a connection is read before the others have their turn.
 const MOST_READS: usize = 32;
 
@@ -58,8 +59,24 @@ pub(crate) enum Watched {
 #[derive(Debug)]
 enum Incoming {
     Nothing,
-    Cell { queue: Queue, cell: Cell, filled: usize },
-    Write { space: u64, place: u64 },
+    /// `shown`: whether the fabric's user has been asked where the payload belongs.
+    Cell {
+        queue: Queue,
+        cell: Cell,
+        filled: usize,
+        shown: bool,
+    },
+    Write {
+        space: u64,
+        place: u64,
+    },
+    /// The payload of a cell on its way to memory that was handed out; so much is still to come, then that is said.
+    Diverted {
+        space: u64,
+        place: u64,
+        left: usize,
+        note: Header,
+    },
 }
 
 /// One peer's side of a pair.
@@ -84,8 +101,8 @@ pub(crate) struct Link {
     goodbye_heard: bool,
     decoder: Decoder,
     incoming: Incoming,
-    /// How many bytes to read where no body is arriving.
-    at_once: usize,
+    /// The last look has left nothing in the socket.
+    pub(crate) emptied: bool,
 }
 
 /// What a link needs of its fabric to take in what arrives.
@@ -113,7 +130,7 @@ impl Link {
             goodbye_heard: false,
             decoder: Decoder::default(),
             incoming: Incoming::Nothing,
-            at_once: AT_ONCE,
+            emptied: false,
         }
     }
 
@@ -256,14 +273,15 @@ impl Link {
                 }
             };
             let room = direct.len();
-            let wanted = room + self.at_once;
-            let received = match socket::receive(socket, direct, WriteSpan::from(&mut context.room[..self.at_once])) {
+            let wanted = room + AT_ONCE;
+            let received = match socket::receive(socket, direct, WriteSpan::from(&mut context.room[..AT_ONCE])) {
                 Ok(0) => Err("its connection was closed, and it had not finished: it has died or was killed"),
                 Ok(count) => Ok(count),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return anything,
                 Err(error) => Err(words_for(&error)),
             };
             anything = true;
+            self.emptied = false;
             let taken = received.and_then(|count| {
                 let in_place = count.min(room);
                 self.advance(in_place);
@@ -272,7 +290,11 @@ impl Link {
             });
             match taken {
                 // The socket is empty, in all likelihood; if not, the next look finds the rest.
-                Ok(count) if count < wanted => break,
+                Ok(count) if count < wanted => {
+                    self.emptied = true;
+                    break;
+                }
+                Ok(_) if self.is_coming() => break,
                 Ok(_) => {}
                 Err(what) => {
                     self.lose(what);
@@ -281,6 +303,35 @@ impl Link {
             }
         }
         anything
+    }
+
+    /// Whether most of a message's payload is still to come, nothing is before it, and nobody has been asked where it belongs.
+    pub(crate) fn is_coming(&self) -> bool {
+        matches!(&self.incoming, Incoming::Cell { queue: Queue::Messages, cell, filled, shown: false }
+            if cell.len - filled >= WORTH_DIVERTING)
+            && self.inboxes[Queue::Messages as usize].front().is_none()
+    }
+
+    /// The cell of that message, once.
+    pub(crate) fn coming(&mut self) -> Option<Arrival> {
+        if !self.is_coming() {
+            return None;
+        }
+        let Incoming::Cell { cell, shown, .. } = &mut self.incoming else { return None };
+        *shown = true;
+        Some(Arrival { header: cell.header, len: cell.len, place: 0 })
+    }
+
+    /// The cell that is coming is popped, and its payload goes to `place` in `space`. Returns what [`Inbox::pop`] does.
+    pub(crate) fn divert(&mut self, space: u64, place: u64, note: Header, context: &mut Context) -> bool {
+        let Incoming::Cell { queue, cell, filled, .. } = std::mem::replace(&mut self.incoming, Incoming::Nothing)
+        else {
+            panic!("nothing that could be diverted is coming");
+        };
+        let into = context.handed_out.find(self.peer, space, place, cell.len).expect("memory that was handed out");
+        ReadSpan::from(&cell.payload()[..filled]).copy_to(into);
+        self.incoming = Incoming::Diverted { space, place: place + filled as u64, left: cell.len - filled, note };
+        self.inboxes[queue as usize].drop_cell(cell, context.rooms)
     }
 
     /// Where the next bytes of the body belong: nowhere if none is arriving. Writes are checked anew for each portion, as the memory may
@@ -295,6 +346,10 @@ impl Link {
             _ if body == 0 => Ok(WriteSpan::EMPTY),
             Incoming::Nothing => Ok(WriteSpan::EMPTY),
             Incoming::Cell { cell, filled, .. } => Ok(WriteSpan::from(&mut cell.payload_mut()[*filled..])),
+            // What was withdrawn meanwhile is dropped.
+            Incoming::Diverted { space, place, .. } => {
+                Ok(handed_out.find(peer, *space, *place, body).unwrap_or(WriteSpan::EMPTY))
+            }
             Incoming::Write { space, place } => {
                 handed_out.find(peer, *space, *place, body).ok_or("wrote to memory that it had not been given")
             }
@@ -307,12 +362,20 @@ impl Link {
             Incoming::Nothing => {}
             Incoming::Cell { filled, .. } => *filled += count,
             Incoming::Write { place, .. } => *place += count as u64,
+            Incoming::Diverted { place, left, .. } => {
+                *place += count as u64;
+                *left -= count;
+            }
         }
         self.complete();
     }
 
-    /// A cell whose payload is whole goes to its queue.
+    /// A cell whose payload is whole goes to its queue, or what was to be said of it.
     fn complete(&mut self) {
+        if let Incoming::Diverted { left: 0, note, .. } = self.incoming {
+            self.incoming = Incoming::Nothing;
+            self.inboxes[Queue::Messages as usize].note(note);
+        }
         if matches!(&self.incoming, Incoming::Cell { cell, filled, .. } if *filled == cell.len)
             && let Incoming::Cell { queue, cell, .. } = std::mem::replace(&mut self.incoming, Incoming::Nothing)
         {
@@ -343,7 +406,9 @@ impl Link {
                         (done, len) = (0, behind);
                     } else {
                         let target = Self::target(&mut self.incoming, self.peer, before, context.handed_out)?;
-                        ReadSpan::from(&context.room[start..][..count]).copy_to(target);
+                        if !target.is_empty() {
+                            ReadSpan::from(&context.room[start..][..count]).copy_to(target);
+                        }
                     }
                     self.advance(count);
                 }
@@ -362,10 +427,7 @@ impl Link {
         match frame.kind {
             Kind::Cell(queue) => {
                 let cell = self.inboxes[queue as usize].begin(frame.words, frame.len, context.rooms)?;
-                if HEADER + frame.len > AT_ONCE {
-                    self.at_once = HEADER + frame.len;
-                }
-                self.incoming = Incoming::Cell { queue, cell, filled: 0 };
+                self.incoming = Incoming::Cell { queue, cell, filled: 0, shown: false };
                 self.complete();
             }
             Kind::Write => {
@@ -375,7 +437,6 @@ impl Link {
                     .handed_out
                     .find(self.peer, space, place, frame.len)
                     .ok_or("wrote to memory that it had not been given")?;
-                self.at_once = AT_ONCE;
                 self.incoming = Incoming::Write { space, place };
             }
             Kind::Control => *context.signals |= frame.words[0],

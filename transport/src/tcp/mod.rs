@@ -297,6 +297,19 @@ impl TcpFabric {
         }
     }
 
+    /// A cell of `peer` was popped, of which it is to be told, perhaps at once.
+    fn owe(&mut self, peer: usize, is_due: bool) {
+        let link = &mut self.links[peer];
+        if link.socket().is_none() || link.said_goodbye {
+            // Nobody to tell.
+        } else if is_due {
+            link.give_credit();
+            self.watch_for_room(peer);
+        } else if self.debtors.last() != Some(&peer) && !self.debtors.contains(&peer) {
+            self.debtors.push(peer);
+        }
+    }
+
     pub(crate) fn next_waiting(&mut self, queue: usize) -> Option<usize> {
         while let Some(peer) = self.waiting[queue].pop_front() {
             if self.has_something(peer, queue) {
@@ -374,8 +387,13 @@ impl Fabric for TcpFabric {
     }
 
     fn front(&mut self, from: usize, queue: Queue) -> Result<Option<Arrival>, PeerFault> {
-        if self.links[from].inboxes[queue as usize].front().is_none() {
-            self.look_at(from);
+        let link = &mut self.links[from];
+        if link.inboxes[queue as usize].front().is_none() {
+            // Where the socket was found empty just now, not at once again; and not into a payload that may be diverted.
+            let is_known = queue == Queue::Messages && (std::mem::take(&mut link.emptied) || link.is_coming());
+            if !is_known {
+                self.look_at(from);
+            }
         }
         let link = &self.links[from];
         if let Some(cell) = link.inboxes[queue as usize].front() {
@@ -390,20 +408,25 @@ impl Fabric for TcpFabric {
     }
 
     fn pop(&mut self, from: usize, queue: Queue) {
-        let is_me = from == self.book.me;
         let link = &mut self.links[from];
         let is_due = link.inboxes[queue as usize].pop(&mut self.rooms);
-        if is_me {
+        if from == self.book.me {
             let popped = link.inboxes[queue as usize].announce();
             link.windows[queue as usize].give_back(popped).expect("what was popped was pushed");
-        } else if link.socket().is_none() || link.said_goodbye {
-            // Nobody to tell.
-        } else if is_due {
-            link.give_credit();
-            self.watch_for_room(from);
-        } else if self.debtors.last() != Some(&from) && !self.debtors.contains(&from) {
-            self.debtors.push(from);
+        } else {
+            self.owe(from, is_due);
         }
+    }
+
+    fn coming(&mut self, from: usize) -> Option<Arrival> {
+        self.links[from].coming()
+    }
+
+    fn divert(&mut self, from: usize, address: &RemoteAddress, note: Header) {
+        let (link, mut context) = self.link_and_context(from);
+        let is_due = link.divert(address.space, address.place, note, &mut context);
+        self.owe(from, is_due);
+        self.receive_from(from);
     }
 
     fn ready(&mut self, queue: Queue) -> Option<usize> {

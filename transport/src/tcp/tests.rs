@@ -260,6 +260,60 @@ fn writes_go_only_to_memory_that_is_handed_out() {
 }
 
 #[test]
+fn a_payload_goes_where_it_is_wanted_while_it_arrives() {
+    const LEN: usize = 40_000;
+    #[derive(PartialEq, Debug, Clone, Copy)]
+    enum Case {
+        Diverted,
+        Withdrawn,
+        Left,
+    }
+    let cell = |words, payload: &[u8]| {
+        let frame = Frame { kind: Kind::Cell(Queue::Messages), len: payload.len(), popped: [0; 2], words };
+        [&frame.encode()[..], payload].concat()
+    };
+    let payload: Vec<u8> = (0..LEN).map(|at| at as u8 | 1).collect();
+    let long = cell([7; 4], &payload);
+    for case in [Case::Diverted, Case::Withdrawn, Case::Left] {
+        let (mut a, _b) = pair();
+        let mut peer = impostor(&mut a);
+        peer.write_all(&long[..10_000]).unwrap();
+        turn(&mut [&mut a], |fabrics| fabrics[0].ready(Queue::Messages) == Some(1));
+        assert!(a.front(1, Queue::Messages).unwrap().is_none(), "it is not whole");
+        let coming = a.coming(1).unwrap();
+        assert_eq!((coming.header, coming.len), ([7; 4], LEN));
+        assert!(a.coming(1).is_none(), "shown once");
+        let span = WriteSpan::from(&mut *Box::leak(vec![0_u8; LEN].into_boxed_slice()));
+        let address = a.hand_out(1, span);
+        if case != Case::Left {
+            a.divert(1, &address, [9; 4]);
+            assert_eq!(a.popped(1), 1);
+        }
+        if case == Case::Withdrawn {
+            a.withdraw(1, &address);
+        }
+        peer.write_all(&[&long[10_000..], &cell([3; 4], &[])].concat()).unwrap();
+        turn(&mut [&mut a], |fabrics| fabrics[0].front(1, Queue::Messages).unwrap().is_some());
+        let arrival = a.front(1, Queue::Messages).unwrap().unwrap();
+        if case == Case::Left {
+            assert_eq!((arrival.header, arrival.len), ([7; 4], LEN));
+            a.read(1, Queue::Messages, &arrival, 0, span);
+        } else {
+            assert_eq!((arrival.header, arrival.len), ([9; 4], 0));
+        }
+        let mut contents = vec![0; LEN];
+        span.as_read().copy_to(WriteSpan::from(&mut contents[..]));
+        let there = if case == Case::Withdrawn { 10_000 - frame::HEADER } else { LEN };
+        assert!(contents[there..].iter().all(|&byte| byte == 0), "{case:?}");
+        assert!(case == Case::Withdrawn || contents == payload, "{case:?}");
+        a.pop(1, Queue::Messages);
+        assert_eq!(a.popped(1), 1, "the note counts for nothing");
+        turn(&mut [&mut a], |fabrics| fabrics[0].front(1, Queue::Messages).unwrap().is_some());
+        assert_eq!(a.front(1, Queue::Messages).unwrap().unwrap().header, [3; 4]);
+    }
+}
+
+#[test]
 fn who_sends_more_than_its_credit_is_at_fault() {
     let (mut a, _b) = pair();
     let mut peer = impostor(&mut a);

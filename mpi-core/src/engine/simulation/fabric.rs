@@ -190,6 +190,17 @@ impl Fabric for SimFabric<'_> {
         self.step();
     }
 
+    fn coming(&mut self, from: usize) -> Option<Arrival> {
+        let mut network = self.network.borrow_mut();
+        let cell = network.coming(self.me, from)?;
+        Some(Arrival { header: cell.header, len: cell.payload.len(), place: 0 })
+    }
+
+    fn divert(&mut self, from: usize, address: &RemoteAddress, note: Header) {
+        self.network.borrow_mut().divert(self.me, from, address.space, note);
+        self.step();
+    }
+
     fn ready(&mut self, queue: Queue) -> Option<usize> {
         self.step();
         let peers = self.peers();
@@ -199,7 +210,8 @@ impl Fabric for SimFabric<'_> {
             let peer = self.next[queue as usize] % peers;
             self.next[queue as usize] += 1;
             let gone = network.dead[peer] && network.chance(5);
-            if network.front(self.me, peer, queue).is_some() || gone {
+            let coming = queue == Queue::Messages && network.is_coming(self.me, peer);
+            if network.front(self.me, peer, queue).is_some() || coming || gone {
                 return Some(peer);
             }
         }
