@@ -22,8 +22,11 @@ use crate::{Arrival, Header, Queue, ReadSpan, WriteSpan};
 
 /// Bytes of remote writes that may wait in an outbox. The rest of a write is waited for instead of copied.
 pub(crate) const MOST_COPIED: usize = 64 << 10;
-/// Bytes that are read at once from a connection whose next frame is not known yet: a frame of 8 KiB and what says that it was the last.
-const AT_ONCE: usize = (8 << 10) + 2 * HEADER;
+/// Bytes that are read at once from a connection whose next frame is not known yet: a frame of 16 KiB and what says that it was the last.
+/// To read such a one in two goes costs more than a copy of it.
+const AT_ONCE: usize = (16 << 10) + 2 * HEADER;
+/// The same, where frames have lately been longer than that: most of them goes where it belongs without a copy.
+const AT_ONCE_OF_LONG: usize = (2 << 10) + HEADER;
 /// A payload of which at least so much is still to come is worth being diverted: as long as a copy of it takes the look that stops before.
 const WORTH_DIVERTING: usize = 2 << 10;
 /// How often a connection is read before the others have their turn.
@@ -101,6 +104,8 @@ pub(crate) struct Link {
     goodbye_heard: bool,
     decoder: Decoder,
     incoming: Incoming,
+    /// How many bytes to read where the next frame is not known.
+    at_once: usize,
     /// The last look has left nothing in the socket.
     pub(crate) emptied: bool,
 }
@@ -130,6 +135,7 @@ impl Link {
             goodbye_heard: false,
             decoder: Decoder::default(),
             incoming: Incoming::Nothing,
+            at_once: AT_ONCE,
             emptied: false,
         }
     }
@@ -273,8 +279,8 @@ impl Link {
                 }
             };
             let room = direct.len();
-            let wanted = room + AT_ONCE;
-            let received = match socket::receive(socket, direct, WriteSpan::from(&mut context.room[..AT_ONCE])) {
+            let wanted = room + self.at_once;
+            let received = match socket::receive(socket, direct, WriteSpan::from(&mut context.room[..self.at_once])) {
                 Ok(0) => Err("its connection was closed, and it had not finished: it has died or was killed"),
                 Ok(count) => Ok(count),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return anything,
@@ -420,6 +426,9 @@ impl Link {
     fn begin(&mut self, frame: &Frame, context: &mut Context) -> Result<(), &'static str> {
         if self.goodbye_heard {
             return Err("went on after its goodbye");
+        }
+        if frame.len > AT_ONCE_OF_LONG {
+            self.at_once = if HEADER + frame.len <= AT_ONCE { AT_ONCE } else { AT_ONCE_OF_LONG };
         }
         for (window, popped) in self.windows.iter_mut().zip(frame.popped) {
             window.give_back(popped)?;
