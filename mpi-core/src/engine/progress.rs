@@ -62,6 +62,9 @@ impl<F: Fabric> Engine<F> {
     fn flush(&mut self) -> Result<bool, Failure> {
         let mut any = false;
         for peer in 0..self.peers.len() as u32 {
+            if !self.peers[peer as usize].asked_for.is_empty() {
+                any |= self.flush_asked_for(peer)?;
+            }
             if !self.peers[peer as usize].queued.is_empty() {
                 any |= self.flush_queued(peer)?;
             }
@@ -104,7 +107,7 @@ impl<F: Fabric> Engine<F> {
     }
 
     /// How far a send has come; `None`: it is done.
-    fn stage(&self, id: OperationId) -> Option<Stage> {
+    pub(super) fn stage(&self, id: OperationId) -> Option<Stage> {
         match self.operations.get(id as usize) {
             Some(Operation::Send(send)) => Some(send.stage),
             _ => None,

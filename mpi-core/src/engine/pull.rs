@@ -9,9 +9,8 @@ use rwmpi_protocol::Envelope;
 use rwmpi_transport::{Arrival, Fabric, ReadSpan, RemoteAddress, WriteSpan};
 
 use super::arrivals::fault;
-use super::operation::{ReceiveOperation, Stage};
-use super::pieces::Source;
-use super::{Completion, Engine, Failure, Operation, OperationId, wire};
+use super::operation::{Notice, ReceiveOperation, Stage, Writing};
+use super::{Engine, Failure, Operation, OperationId, wire};
 use crate::Mark;
 use crate::buffer::owned_span_mut;
 
@@ -107,39 +106,21 @@ impl<F: Fabric> Engine<F> {
         key: u32,
         target: RemoteAddress,
     ) -> Result<(), Failure> {
-        let mut data = match self.operations.get_mut(id as usize) {
-            Some(Operation::Send(send)) if send.peer == peer && send.stage == Stage::Waiting && !send.exposed => {
-                std::mem::take(&mut send.data)
-            }
+        let send = match self.operations.get_mut(id as usize) {
+            Some(Operation::Send(send)) if send.peer == peer && send.stage == Stage::Waiting && !send.exposed => send,
             _ => return Err(fault(peer, "asks for a message that was not announced")),
         };
-        let len = data.len().min(usize::try_from(target.len).unwrap_or(usize::MAX));
-        self.count_remote_write(data.len() as u64);
-        self.count_single_copy(data.len() as u64);
-        let written = self.write_to(peer, &target, &mut data, len);
-        if let Operation::Send(send) = &mut self.operations[id as usize] {
-            send.data = data;
-        }
-        written?;
-        self.push_cell(peer, [wire::PULLED, key, 0, 0], bytemuck::bytes_of(&target.space), None)?;
+        let whole = send.data.len();
+        let len = whole.min(usize::try_from(target.len).unwrap_or(usize::MAX));
+        send.stage = Stage::Writing(Writing { target, written: 0, len, notice: Notice::Pull(key) });
         self.answers_awaited -= 1;
-        self.finish(id, Ok(Completion::SENT));
-        Ok(())
-    }
-
-    /// Writes the first `len` bytes of `data` into a peer's memory.
-    pub(super) fn write_to(
-        &mut self,
-        peer: u32,
-        target: &RemoteAddress,
-        data: &mut Source,
-        len: usize,
-    ) -> Result<(), Failure> {
-        let piece_len = data.piece_len().max(1);
-        for offset in (0..len).step_by(piece_len) {
-            let piece = data.part(offset, piece_len.min(len - offset));
-            let written = self.fabric.remote_write(peer as usize, target, offset as u64, piece);
-            written.map_err(|error| Failure::Remote { peer, error })?;
+        self.count_remote_write(whole as u64);
+        self.count_single_copy(whole as u64);
+        let asked_for = &mut self.peers[peer as usize].asked_for;
+        asked_for.push_back(id);
+        if asked_for.len() == 1 {
+            self.backlog += 1;
+            self.flush_asked_for(peer)?;
         }
         Ok(())
     }

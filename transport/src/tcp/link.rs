@@ -1,8 +1,9 @@
 //! A link: all that a peer has to do with one other over their connection.
 //!
 //! Invariants:
-//! 1. Bytes leave in the order of the calls that made them: straight to the socket only while nothing waits in `outbox`.
-//! 2. `outbox` is bounded: by the credit of both queues, by [`MOST_COPIED`] for writes; of what is due to be said (credit, signals) only the
+//! 1. Bytes leave in the order of the calls that made them: straight to the socket only while nothing waits in `outbox`, and no frame in the
+//!    middle of another.
+//! 2. `outbox` is bounded: by the credit of both queues, by `MOST_COPIED` for writes; of what is due to be said (credit, signals) only the
 //!    state is kept, and a frame made of it when there is room.
 //! 3. What arrives is taken off the socket at once: cells within the credit that was lent, writes into memory that is handed out. So two
 //!    peers that send to each other cannot block each other.
@@ -18,10 +19,9 @@ use crate::tcp::credit::{Cell, Inbox, Rooms, Window};
 use crate::tcp::frame::{Decoder, Event, Frame, HEADER, Kind};
 use crate::tcp::handed_out::HandedOut;
 use crate::tcp::socket;
+use crate::tcp::write::UnderWay;
 use crate::{Arrival, Header, Queue, ReadSpan, WriteSpan};
 
-/// Bytes of remote writes that may wait in an outbox. The rest of a write is waited for instead of copied.
-pub(crate) const MOST_COPIED: usize = 64 << 10;
 /// Bytes that are read at once from a connection whose next frame is not known yet: a frame of 16 KiB and what says that it was the last.
 /// To read such a one in two goes costs more than a copy of it.
 const AT_ONCE: usize = (16 << 10) + 2 * HEADER;
@@ -95,8 +95,8 @@ pub(crate) struct Link {
     signals_due: u32,
     /// Credit is due to be given back even if there is nothing else to say.
     credit_due: bool,
-    /// A frame of a remote write is under way: its caller sends the rest itself.
-    pub(crate) writing: bool,
+    /// A remote write whose caller still has to come with the rest.
+    pub(crate) under_way: Option<UnderWay>,
     /// What the kernel says of the socket.
     pub(crate) watched: Watched,
     /// The last frame is in the outbox or sent.
@@ -129,7 +129,7 @@ impl Link {
             outbox: VecDeque::new(),
             signals_due: 0,
             credit_due: false,
-            writing: false,
+            under_way: None,
             watched: Watched::Not,
             said_goodbye: false,
             goodbye_heard: false,
@@ -195,6 +195,7 @@ impl Link {
         let header = self.frame(kind, body.len(), words);
         let mut sent = 0;
         if self.outbox.is_empty()
+            && self.under_way.is_none()
             && let Some(socket) = self.socket()
         {
             match socket::send(socket, header[..].into(), body) {
@@ -212,7 +213,7 @@ impl Link {
     }
 
     /// Puts a copy of `bytes` behind what waits in the outbox.
-    pub(crate) fn keep(&mut self, bytes: ReadSpan) {
+    fn keep(&mut self, bytes: ReadSpan) {
         let mut piece = [0; 4096];
         let mut kept = 0;
         while kept < bytes.len() {
@@ -248,7 +249,7 @@ impl Link {
 
     /// Sends what waits, as much as the socket takes.
     pub(crate) fn flush(&mut self) {
-        if self.writing {
+        if self.under_way.is_some() {
             return;
         }
         while !self.outbox.is_empty() {

@@ -35,7 +35,7 @@ pub use self::handshake::JobSecret;
 
 use self::connect::{JobBook, Stranger};
 use self::credit::Rooms;
-use self::frame::{Frame, Kind, MAX_PAYLOAD, MAX_WRITE};
+use self::frame::{Kind, MAX_PAYLOAD};
 use self::handed_out::HandedOut;
 use self::link::{Link, State};
 use self::poll::{LONGEST_SLEEP, Limits};
@@ -43,7 +43,7 @@ use self::spin::{BEGIN_TO_COUNT, Spin};
 use crate::layout::QUEUES;
 use crate::{
     Arrival, Backoff, Enqueue, Fabric, Header, INLINE_PAYLOAD, PeerFault, PushError, Queue, ReadSpan, RemoteAddress,
-    RemoteError, Signal, SignalSet, Way, WriteSpan,
+    RemoteError, Signal, SignalSet, Way, WriteSpan, Written,
 };
 
 /// Why a peer could not take its place.
@@ -271,7 +271,10 @@ impl TcpFabric {
         self.finishing = true;
         for peer in 0..self.links.len() {
             let link = &mut self.links[peer];
-            if matches!(link.state, State::Up(_) | State::Connecting(_)) && !link.said_goodbye {
+            if link.under_way.is_some() {
+                // Nobody comes with the rest any more, and nothing else can follow.
+                self.break_link(peer, "a write to it was given up");
+            } else if matches!(link.state, State::Up(_) | State::Connecting(_)) && !link.said_goodbye {
                 link.say_goodbye();
                 self.watch_for_room(peer);
             }
@@ -481,27 +484,23 @@ impl Fabric for TcpFabric {
         address: &RemoteAddress,
         offset: u64,
         from: ReadSpan,
-    ) -> Result<Way, RemoteError> {
+    ) -> Result<Written, RemoteError> {
         let place = address.part(offset, from.len()).ok_or(RemoteError::Refused)?;
+        let whole = Written { way: Way::Network, len: from.len() };
         if !HandedOut::is_name(address.space) {
             return Err(RemoteError::Refused);
         }
         if peer == self.book.me {
             let span = self.handed_out.find(peer, address.space, place, from.len());
             from.copy_to(span.ok_or(RemoteError::Refused)?);
-            return Ok(Way::Network);
+            return Ok(whole);
         }
         if self.links[peer].is_over() {
             return Err(RemoteError::PeerLost);
         }
         self.reach_out(peer);
-        let mut done = 0;
-        while done < from.len() {
-            let part = from.part(done, (from.len() - done).min(MAX_WRITE));
-            self.write_frame(peer, Frame::target_words(address.space, place + done as u64), part)?;
-            done += part.len();
-        }
-        Ok(Way::Network)
+        let len = self.write(peer, address.space, place, from)?;
+        Ok(Written { len, ..whole })
     }
 
     fn remote_read(

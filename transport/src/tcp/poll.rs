@@ -175,6 +175,8 @@ impl TcpFabric {
             } else {
                 self.links[token as usize].flush();
                 self.watch_for_room(token as usize);
+                // Whoever has a write under way is to come again.
+                self.news = true;
             }
         }
         if !self.connecting.is_empty() || !self.strangers.is_empty() {
@@ -262,7 +264,7 @@ impl TcpFabric {
     /// Has the kernel say when a socket takes more, if there is more.
     pub(crate) fn watch_for_room(&mut self, peer: usize) {
         let link = &mut self.links[peer];
-        let waits = link.writing || link.has_something_to_send();
+        let waits = link.under_way.is_some() || link.has_something_to_send();
         match (waits, link.watched) {
             (true, Watched::Not | Watched::ForArrivals) => self.watch_link(peer, Watched::ForRoom),
             (false, Watched::ForRoom) => self.watch_link(peer, Watched::ForArrivals),

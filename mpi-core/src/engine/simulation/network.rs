@@ -106,6 +106,8 @@ pub(super) struct Network {
     pub(super) memory: Memory,
     /// What is handed out over a network: by whom, to whom.
     handed_out: Vec<Option<(usize, usize, WriteSpan<'static>)>>,
+    /// By owner and writer: the write that a connection has taken a part of, and where its rest belongs.
+    under_way: Vec<Option<(u64, u64)>>,
     pub(super) dead: Vec<bool>,
     /// Whether the ranks have been told that the job is over.
     pub(super) aborted: bool,
@@ -127,6 +129,7 @@ impl Network {
             claims: vec![vec![0; conditions.slots * rwmpi_transport::WORDS_PER_LINE]; ranks],
             memory: Memory::default(),
             handed_out: Vec::new(),
+            under_way: vec![None; ranks * ranks],
             dead: vec![false; ranks],
             aborted: false,
             ended: vec![false; ranks],
@@ -298,6 +301,19 @@ impl Network {
     pub(super) fn named(&self, owner: usize, peer: usize, space: u64) -> Option<WriteSpan<'static>> {
         let (given_by, given_to, span) = (*self.handed_out.get(space.checked_sub(NAMES)? as usize)?)?;
         (owner == given_by && peer == given_to).then_some(span)
+    }
+
+    /// How many bytes of a write a connection takes now. Once it has begun with one, it takes nothing but the rest of that.
+    pub(super) fn take_write(&mut self, owner: usize, writer: usize, space: u64, offset: u64, len: usize) -> usize {
+        let pair = owner * self.conditions.ranks + writer;
+        if self.under_way[pair].is_some_and(|rest| rest != (space, offset)) {
+            return 0;
+        }
+        let percent = self.conditions.refuse_percent;
+        let taken = if self.chance(percent) { self.below(len + 1) } else { len };
+        let has_begun = taken > 0 || self.under_way[pair].is_some() || self.chance(50);
+        self.under_way[pair] = (taken < len && has_begun).then_some((space, offset + taken as u64));
+        taken
     }
 
     /// How `accessor` reaches memory of `owner` in that space.
