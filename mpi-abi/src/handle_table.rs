@@ -4,8 +4,9 @@
 //! another object has its place now. Places are used again in the order in which they became free, a few always resting: the same
 //! code comes back only after thousands of other objects.
 
-use std::cell::RefCell;
+use std::cell::{RefCell, RefMut};
 use std::collections::VecDeque;
+use std::mem::forget;
 
 /// What a handle stands for; its number is part of the code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +32,8 @@ pub enum Kind {
     Message = 10,
     /// A request.
     Request = 11,
+    /// A request that is one send or receive.
+    SimpleRequest = 12,
     /// A session.
     Session = 14,
 }
@@ -38,12 +41,18 @@ pub enum Kind {
 const INDEX_BITS: u32 = 20;
 const INDEX_MASK: u32 = (1 << INDEX_BITS) - 1;
 const GENERATION_MAX: u32 = 127;
+/// Those bits of the generation that stand beside the index.
+const LOW_GENERATIONS: u32 = 63 << INDEX_BITS;
 /// Free places that rest before one is used again.
 const RESTING: usize = 32;
+
+const TOO_MANY: &str = "a million objects of one kind: that is more than handles can tell apart";
 
 /// Objects of one kind.
 pub struct Table<T> {
     kind: Kind,
+    /// Whether those who insert objects say where.
+    is_placed: bool,
     content: RefCell<Content<T>>,
 }
 
@@ -61,17 +70,28 @@ impl<T> Place<T> {
     /// Whatever comes here next has another code than what has gone.
     #[inline]
     fn renew(&mut self, kind: Kind, index: u32) {
-        self.code = code(kind, generation(self.code) % GENERATION_MAX + 1, index);
+        // As a rule the lower bits of the generation have not come to their end.
+        self.code = match self.code.wrapping_add(1 << INDEX_BITS) {
+            next if next & LOW_GENERATIONS != 0 => next,
+            _ => code(kind, generation(self.code) % GENERATION_MAX + 1, index),
+        };
     }
 }
 
 const fn code(kind: Kind, generation: u32, index: u32) -> u32 {
-    1 << 31 | (generation >> 6) << 30 | (kind as u32) << 26 | (generation & 63) << INDEX_BITS | index
+    1 << 31 | (generation >> 6) << 30 | (kind as u32) << 26 | (generation << INDEX_BITS) & LOW_GENERATIONS | index
 }
 
 /// A code of that kind at which no table ever has an object: for what needs no place.
 pub const fn code_without_place(kind: Kind) -> u32 {
     code(kind, 0, INDEX_MASK)
+}
+
+/// Whether it is a code of that kind.
+#[inline]
+pub const fn is_of(kind: Kind, code: u32) -> bool {
+    const MASK: u32 = 1 << 31 | 0xf << 26;
+    code & MASK == 1 << 31 | (kind as u32) << 26
 }
 
 fn generation(code: u32) -> u32 {
@@ -81,7 +101,36 @@ fn generation(code: u32) -> u32 {
 impl<T> Table<T> {
     /// An empty table.
     pub fn new(kind: Kind) -> Self {
-        Table { kind, content: RefCell::new(Content { places: Vec::new(), free: VecDeque::new() }) }
+        Table { kind, is_placed: false, content: RefCell::new(Content { places: Vec::new(), free: VecDeque::new() }) }
+    }
+
+    /// An empty table for objects that have numbers of their own: only for [`Table::insert_at`].
+    pub fn placed(kind: Kind) -> Self {
+        Table { is_placed: true, ..Table::new(kind) }
+    }
+
+    /// Takes the object with that number in, which no other has, and returns the code of its handle.
+    ///
+    /// # Panics
+    /// If there are a million objects of the kind.
+    #[inline(always)]
+    pub fn insert_at(&self, index: u32, object: T) -> u32 {
+        let content = &mut *self.content.borrow_mut();
+        if index as usize >= content.places.len() {
+            self.make_room(content, index);
+        }
+        let place = &mut content.places[index as usize];
+        assert!(place.object.is_none(), "two objects with one number");
+        // So there is nothing to drop, which the compiler does not see.
+        forget(place.object.replace(object));
+        place.code
+    }
+
+    #[cold]
+    fn make_room(&self, content: &mut Content<T>, index: u32) {
+        assert!(index < INDEX_MASK, "{TOO_MANY}");
+        let first = content.places.len() as u32;
+        content.places.extend((first..=index).map(|index| Place { code: code(self.kind, 1, index), object: None }));
     }
 
     /// Takes an object in, and returns the code of its handle.
@@ -98,7 +147,7 @@ impl<T> Table<T> {
             return place.code;
         }
         let index = content.places.len() as u32;
-        assert!(index < INDEX_MASK, "{} objects of one kind: that is more than handles can tell apart", index);
+        assert!(index < INDEX_MASK, "{TOO_MANY}");
         let code = code(self.kind, 1, index);
         content.places.push(Place { code, object: Some(object) });
         code
@@ -122,21 +171,16 @@ impl<T> Table<T> {
         place.object.as_mut().map(|old| std::mem::replace(old, object))
     }
 
-    /// Forgets an object if it has come to its end: then `end` gives its result. `None`: there is no such object. `end` must not use the
-    /// table.
-    #[inline]
-    pub fn remove_if<R>(&self, code: u32, end: impl FnOnce(&T) -> Option<R>) -> Option<Option<R>> {
-        let mut content = self.content.borrow_mut();
+    /// The object with that code, to be looked at and perhaps forgotten. Meanwhile nobody may use the table.
+    #[inline(always)]
+    pub fn occupied(&self, code: u32) -> Option<Occupied<'_, T>> {
+        let content = self.content.borrow_mut();
         let index = code & INDEX_MASK;
-        let place = content.places.get_mut(index as usize).filter(|place| place.code == code)?;
-        let Some(result) = end(place.object.as_ref()?) else { return Some(None) };
-        let ended = place.object.take();
-        place.renew(self.kind, index);
-        content.free.push_back(index);
-        // Dropping it may use the table.
-        drop(content);
-        drop(ended);
-        Some(Some(result))
+        let place = content.places.get(index as usize)?;
+        if place.code != code || place.object.is_none() {
+            return None;
+        }
+        Some(Occupied { table: self, content, index })
     }
 
     /// Lends an object out; its place waits for it until [`Table::restore`] or [`Table::release`].
@@ -162,7 +206,15 @@ impl<T> Table<T> {
         let index = code & INDEX_MASK;
         if let Some(place) = content.places.get_mut(index as usize) {
             place.renew(self.kind, index);
-            content.free.push_back(index);
+            self.rest(&mut content.free, index);
+        }
+    }
+
+    /// A place has become free.
+    #[inline]
+    fn rest(&self, free: &mut VecDeque<u32>, index: u32) {
+        if !self.is_placed {
+            free.push_back(index);
         }
     }
 
@@ -175,6 +227,14 @@ impl<T> Table<T> {
         let content = self.content.borrow();
         let place = content.places.get((code & INDEX_MASK) as usize)?;
         if place.code == code { place.object.clone() } else { None }
+    }
+
+    /// Whether there is an object with that code.
+    #[inline]
+    pub fn has(&self, code: u32) -> bool {
+        let content = self.content.borrow();
+        let place = content.places.get((code & INDEX_MASK) as usize);
+        place.is_some_and(|place| place.code == code && place.object.is_some())
     }
 
     /// Looks at the object with that code. `look` must not use the table.
@@ -191,8 +251,35 @@ impl<T> Table<T> {
     }
 }
 
+/// An object in its place.
+pub struct Occupied<'a, T> {
+    table: &'a Table<T>,
+    content: RefMut<'a, Content<T>>,
+    index: u32,
+}
+
+impl<T> Occupied<'_, T> {
+    /// The object.
+    #[inline(always)]
+    pub fn get(&self) -> &T {
+        self.content.places[self.index as usize].object.as_ref().expect("has been looked at")
+    }
+
+    /// Takes it out.
+    #[inline(always)]
+    pub fn remove(mut self) -> T {
+        let content = &mut *self.content;
+        let place = &mut content.places[self.index as usize];
+        place.renew(self.table.kind, self.index);
+        self.table.rest(&mut content.free, self.index);
+        place.object.take().expect("has been looked at")
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use super::*;
 
     #[test]
@@ -235,21 +322,37 @@ mod tests {
     }
 
     #[test]
-    fn what_has_come_to_its_end_is_forgotten() {
+    fn what_was_looked_at_can_be_taken_out() {
         let table = Table::new(Kind::Request);
         let code = table.insert(7);
-        assert_eq!(table.remove_if(code, |_| None::<i32>), Some(None));
-        assert_eq!(table.remove_if(code, |number| Some(number + 1)), Some(Some(8)));
-        assert_eq!((table.remove_if(code, |number| Some(*number)), table.get(code)), (None, None));
+        assert_eq!(table.occupied(code).map(|object| *object.get()), Some(7));
+        assert_eq!(table.occupied(code).map(Occupied::remove), Some(7));
+        assert_eq!((table.occupied(code).is_none(), table.get(code)), (true, None));
         let lent = table.insert(9);
         table.take(lent);
-        assert_eq!(table.remove_if(lent, |number| Some(*number)), None);
+        assert!(table.occupied(lent).is_none());
+    }
+
+    #[test]
+    fn objects_with_numbers_stand_there() {
+        let table = Table::placed(Kind::SimpleRequest);
+        let codes = [5, 2].map(|index| table.insert_at(index, index));
+        assert_eq!(codes.map(|code| table.get(code)), [Some(5), Some(2)]);
+        assert_eq!(table.occupied(codes[0]).map(Occupied::remove), Some(5));
+        let mut seen = HashSet::from(codes);
+        for round in 0..126 {
+            let code = table.insert_at(5, round);
+            assert!(is_of(Kind::SimpleRequest, code) && seen.insert(code), "a code came back too soon");
+            assert_eq!((table.get(code), table.get(codes[0])), (Some(round), None));
+            table.remove(code);
+        }
+        assert!(!is_of(Kind::Request, codes[1]) && !is_of(Kind::SimpleRequest, 0));
     }
 
     #[test]
     fn places_are_used_again() {
         let table = Table::new(Kind::Request);
-        let mut seen = std::collections::HashSet::new();
+        let mut seen = HashSet::new();
         for _ in 0..RESTING * 127 {
             let code = table.insert(());
             assert!(seen.insert(code), "a code came back too soon");

@@ -7,6 +7,7 @@ use crate::argument::{Memory, Out, StatusOut, c_int};
 use crate::error::Outcome;
 use crate::interface::Abi;
 use crate::rank::{Rank, rank};
+use crate::requests::FROM_NOBODY;
 use crate::status::value_of;
 
 /// Where a message goes.
@@ -41,11 +42,16 @@ fn no_rank(role: &str, number: c_int) -> Error {
     Error::new(ErrorClass::Rank, format!("{role} {number} is no rank"))
 }
 
+#[cold]
+fn no_place() -> Error {
+    Error::new(ErrorClass::Argument, "the place for the request is a null pointer")
+}
+
 impl Rank {
     /// Gives the program a handle of a request.
     pub(crate) fn give<A: Abi>(&self, request: Request, handle: Out<A::Handle>) -> Outcome {
         if handle.is_null() {
-            return Err(Error::new(ErrorClass::Argument, "the place for the request is a null pointer"));
+            return Err(no_place());
         }
         handle.set(A::handle(self.requests.insert(request)))
     }
@@ -118,6 +124,7 @@ pub fn sendrecv_replace<A: Abi>(
 }
 
 /// MPI_Irecv (MPI-5.0 section 3.7.2).
+#[inline(always)]
 pub fn irecv<A: Abi>(
     memory: Memory,
     count: i64,
@@ -130,8 +137,14 @@ pub fn irecv<A: Abi>(
     let rank = rank()?;
     let communicator = rank.communicator::<A>(communicator)?;
     let elements = rank.elements::<A>(memory, count, datatype)?;
-    let started = communicator.core.start_receive_elements(elements, source::<A>(from)?, tag_selector::<A>(tag))?;
-    rank.give::<A>(started, request)
+    if request.is_null() {
+        return Err(no_place());
+    }
+    let code = match communicator.core.start_receive(&elements, source::<A>(from)?, tag_selector::<A>(tag))? {
+        Some(started) => rank.requests.insert_simple(started),
+        None => FROM_NOBODY,
+    };
+    request.set(A::handle(code))
 }
 
 /// MPI_Isendrecv (MPI-5.0 section 3.10).

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicPtr, AtomicU8, Ordering};
 
 use rwmpi_core::datatype::{Basic, Datatype};
 use rwmpi_core::reduction::Operation;
-use rwmpi_core::untyped::{Elements, Endpoint, Generalized, Request, TakenMessage};
+use rwmpi_core::untyped::{Elements, Endpoint, Generalized, TakenMessage};
 use rwmpi_core::{Communicator, Error, ErrorClass, Group, Result, Universe, Worker};
 
 use crate::argument::Memory;
@@ -22,6 +22,7 @@ use crate::datatype::DatatypeRecords;
 use crate::error::{ErrorHandler, Object};
 use crate::handle_table::{Kind, Table};
 use crate::interface::{Abi, DATATYPE_PLACES};
+use crate::requests::Requests;
 use crate::session::SessionEntry;
 use crate::turn::{blame, blamed};
 
@@ -56,7 +57,7 @@ pub struct Rank {
     /// Whether the program ever made one.
     pub(crate) has_operations: Cell<bool>,
     /// Requests.
-    pub(crate) requests: Table<Request>,
+    pub(crate) requests: Requests,
     /// Generalized requests that the program has not completed yet, by the code of their handle. It completes or cancels them while it
     /// waits for them in another thread, or after it has freed them.
     pub(crate) generalized: RefCell<HashMap<u32, Rc<Generalized>>>,
@@ -221,7 +222,7 @@ impl Rank {
             datatype_records: DatatypeRecords::default(),
             operations: Table::new(Kind::Operation),
             has_operations: Cell::new(false),
-            requests: Table::new(Kind::Request),
+            requests: Requests::new(),
             generalized: RefCell::default(),
             messages: Table::new(Kind::Message),
             endpoint,

@@ -8,13 +8,10 @@ use rwmpi_core::{Error, ErrorClass, Result};
 
 use crate::argument::{Array, Out, OutArray, StatusArray, StatusOut, c_int};
 use crate::error::{Outcome, code_of};
-use crate::handle_table::{Kind, code_without_place};
+use crate::in_place::{InPlace, complete, completed};
 use crate::interface::Abi;
 use crate::rank::{Rank, rank};
 use crate::status::value_of;
-
-/// The code of every send that had completed when it was started: there is nothing to keep of it.
-pub(crate) const SENT: u32 = code_without_place(Kind::Request);
 
 #[cold]
 pub(crate) fn no_request<A: Abi>(code: u32) -> Error {
@@ -39,8 +36,8 @@ impl Rank {
     }
 
     fn borrow<A: Abi>(&self, code: u32) -> Result<Request> {
-        if code == SENT {
-            return self.request_done::<A>(Status::EMPTY);
+        if let Some(status) = completed(code) {
+            return self.request_done::<A>(status);
         }
         let request = self.requests.take(code).ok_or_else(|| no_request::<A>(code))?;
         self.blame(request.communicator());
@@ -59,14 +56,28 @@ impl Rank {
     }
 }
 
+/// Completes a request that is null, was complete when it was started, or is simple and has come to its end.
+#[inline]
+fn complete_at_once<A: Abi>(rank: &Rank, handle: Out<A::Handle>, status: StatusOut<A>) -> Result<Option<Outcome>> {
+    let code = A::code(handle.get()?);
+    if code == A::REQUEST_NULL {
+        status.set(&value_of::<A>(&Status::EMPTY));
+        return Ok(Some(Ok(())));
+    }
+    let outcome = complete(rank, code, status).flatten();
+    if outcome.is_some() {
+        handle.set(A::handle(A::REQUEST_NULL))?;
+    }
+    Ok(outcome)
+}
+
 /// MPI_Wait (MPI-5.0 section 3.7.3).
 pub fn wait<A: Abi>(handle: Out<A::Handle>, status: StatusOut<A>) -> Outcome {
     let rank = rank()?;
-    let code = A::code(handle.get()?);
-    if code == A::REQUEST_NULL || code == SENT {
-        status.set(&value_of::<A>(&Status::EMPTY));
-        return handle.set(A::handle(A::REQUEST_NULL));
+    if let Some(outcome) = complete_at_once(rank, handle, status)? {
+        return outcome;
     }
+    let code = A::code(handle.get()?);
     let mut request = rank.borrow::<A>(code)?;
     let outcome = request.wait(&rank.endpoint);
     rank.blame(request.communicator());
@@ -78,12 +89,11 @@ pub fn wait<A: Abi>(handle: Out<A::Handle>, status: StatusOut<A>) -> Outcome {
 /// MPI_Test (MPI-5.0 section 3.7.3).
 pub fn test<A: Abi>(handle: Out<A::Handle>, flag: Out<c_int>, status: StatusOut<A>) -> Outcome {
     let rank = rank()?;
-    let code = A::code(handle.get()?);
-    if code == A::REQUEST_NULL || code == SENT {
-        status.set(&value_of::<A>(&Status::EMPTY));
-        handle.set(A::handle(A::REQUEST_NULL))?;
-        return flag.set(1);
+    if let Some(outcome) = complete_at_once(rank, handle, status)? {
+        flag.set(1)?;
+        return outcome;
     }
+    let code = A::code(handle.get()?);
     let mut request = rank.borrow::<A>(code)?;
     let progressed = if request.is_done() { Ok(()) } else { rank.endpoint.progress() };
     if progressed.is_err() || !request.is_done() {
@@ -178,7 +188,7 @@ fn finish<A: Abi>(
 }
 
 /// What a call on several requests says about those that have completed: their statuses, and how they ended.
-struct Results<A: Abi> {
+pub(crate) struct Results<A: Abi> {
     statuses: StatusArray<A>,
     /// Places of the statuses of those that failed, and their error codes.
     codes: Vec<(usize, c_int)>,
@@ -187,12 +197,12 @@ struct Results<A: Abi> {
 }
 
 impl<A: Abi> Results<A> {
-    fn new(statuses: StatusArray<A>) -> Self {
+    pub(crate) fn new(statuses: StatusArray<A>) -> Self {
         Results { statuses, codes: Vec::new(), failure: None }
     }
 
     /// Notes the result of the request at `index`, whose status has place `at`.
-    fn note(&mut self, at: usize, index: usize, outcome: Result<Status>) {
+    pub(crate) fn note(&mut self, at: usize, index: usize, outcome: Result<Status>) {
         let status = outcome.unwrap_or_else(|error| {
             self.codes.push((at, code_of::<A>(error.class())));
             self.failure.get_or_insert((index, error));
@@ -202,7 +212,7 @@ impl<A: Abi> Results<A> {
     }
 
     /// The outcome of the call, which has set `count` statuses; only if a request failed have they error codes.
-    fn outcome(self, count: usize) -> Outcome {
+    pub(crate) fn outcome(self, count: usize) -> Outcome {
         let Some((index, error)) = self.failure else { return Ok(()) };
         let successes = (0..count).map(|at| (at, A::SUCCESS));
         for (at, code) in successes.chain(self.codes) {
@@ -231,64 +241,11 @@ fn finish_all<A: Abi>(lent: Lent<'_, A>, count: c_int, statuses: StatusArray<A>)
     results.outcome(count)
 }
 
-/// Whether all are null or simple, so that nothing of the program's is called while they complete.
-fn all_simple<A: Abi>(rank: &Rank, count: usize, handles: OutArray<A::Handle>) -> Result<bool> {
-    for index in 0..count {
-        let code = A::code(handles.get(index)?);
-        if code != SENT && code != A::REQUEST_NULL {
-            let look = |request: &Request| {
-                rank.blame(request.communicator());
-                request.is_simple()
-            };
-            if rank.requests.with(code, look) != Some(true) {
-                return Ok(false);
-            }
-        }
-    }
-    Ok(true)
-}
-
-/// Waits for requests that are null or simple, one after the other, in their places.
-fn wait_for_simple<A: Abi>(
-    rank: &Rank,
-    count: usize,
-    handles: OutArray<A::Handle>,
-    statuses: StatusArray<A>,
-) -> Outcome {
-    let mut results = Results::new(statuses);
-    let mut index = 0;
-    let finish = |request: &Request| {
-        let outcome = request.take_simple()?;
-        if outcome.is_err() {
-            rank.blame(request.communicator());
-        }
-        Some(outcome)
-    };
-    let finish_next = || {
-        while index < count {
-            let outcome = match handles.get(index).map(A::code) {
-                Ok(code) if code == SENT || code == A::REQUEST_NULL => Ok(Status::EMPTY),
-                Ok(code) => match rank.requests.remove_if(code, finish) {
-                    Some(finished) => finished?,
-                    None => Err(no_request::<A>(code)),
-                },
-                Err(error) => Err(error),
-            };
-            let outcome = handles.set(index, A::handle(A::REQUEST_NULL)).and(outcome);
-            results.note(index, index, outcome);
-            index += 1;
-        }
-        Some(())
-    };
-    rank.endpoint.wait_for(finish_next)?;
-    results.outcome(count)
-}
-
 /// MPI_Waitall (MPI-5.0 section 3.7.5).
 pub fn waitall<A: Abi>(count: c_int, handles: OutArray<A::Handle>, statuses: StatusArray<A>) -> Outcome {
     let (rank, length) = (rank()?, length(count)?);
-    if all_simple::<A>(rank, length, handles)? {
-        return wait_for_simple(rank, length, handles, statuses);
+    if let Some(simple) = InPlace::new(rank, length, handles)? {
+        return simple.wait_all(statuses);
     }
     let lent = Lent::<A>::new(rank, count, handles)?;
     let mut done = 0;
@@ -311,6 +268,9 @@ pub fn testall<A: Abi>(
     statuses: StatusArray<A>,
 ) -> Outcome {
     let rank = rank()?;
+    if let Some(simple) = InPlace::new(rank, length(count)?, handles)? {
+        return simple.test_all(flag, statuses);
+    }
     let lent = Lent::<A>::new(rank, count, handles)?;
     let progressed = if lent.all_done() { Ok(()) } else { rank.endpoint.progress() };
     if progressed.is_err() || !lent.all_done() {
@@ -338,6 +298,9 @@ fn finish_first<A: Abi>(mut lent: Lent<'_, A>, index: Out<c_int>, status: Status
 /// MPI_Waitany (MPI-5.0 section 3.7.5).
 pub fn waitany<A: Abi>(count: c_int, handles: OutArray<A::Handle>, index: Out<c_int>, status: StatusOut<A>) -> Outcome {
     let rank = rank()?;
+    if let Some(simple) = InPlace::new(rank, length(count)?, handles)? {
+        return simple.wait_any(index, status);
+    }
     let lent = Lent::<A>::new(rank, count, handles)?;
     if !lent.has_active() {
         lent.put_back();
@@ -362,6 +325,9 @@ pub fn testany<A: Abi>(
     status: StatusOut<A>,
 ) -> Outcome {
     let rank = rank()?;
+    if let Some(simple) = InPlace::new(rank, length(count)?, handles)? {
+        return simple.test_any(index, flag, status);
+    }
     let lent = Lent::<A>::new(rank, count, handles)?;
     if !lent.has_active() {
         lent.put_back();
@@ -409,6 +375,9 @@ pub fn waitsome<A: Abi>(
     statuses: StatusArray<A>,
 ) -> Outcome {
     let rank = rank()?;
+    if let Some(simple) = InPlace::new(rank, length(count)?, handles)? {
+        return simple.wait_some(number, indices, statuses);
+    }
     let lent = Lent::<A>::new(rank, count, handles)?;
     if !lent.has_active() {
         lent.put_back();
@@ -432,6 +401,9 @@ pub fn testsome<A: Abi>(
     statuses: StatusArray<A>,
 ) -> Outcome {
     let rank = rank()?;
+    if let Some(simple) = InPlace::new(rank, length(count)?, handles)? {
+        return simple.test_some(number, indices, statuses);
+    }
     let lent = Lent::<A>::new(rank, count, handles)?;
     if !lent.has_active() {
         lent.put_back();
@@ -460,8 +432,8 @@ pub fn cancel<A: Abi>(handle: Out<A::Handle>) -> Outcome {
     let code = A::code(handle.get()?);
     // The program's function may use the request, which must not be lent out meanwhile.
     let incomplete = rank.generalized.borrow().get(&code).cloned();
-    let generalized =
-        incomplete.or_else(|| rank.requests.with(code, |request| request.as_generalized().ok().cloned()).flatten());
+    let generalized = incomplete
+        .or_else(|| rank.requests.others.with(code, |request| request.as_generalized().ok().cloned()).flatten());
     if let Some(generalized) = generalized {
         return generalized.cancel();
     }
@@ -485,7 +457,7 @@ fn peek<A: Abi>(rank: &Rank, handle: A::Handle) -> Result<Option<Status>> {
 
 fn is_active<A: Abi>(rank: &Rank, handle: A::Handle) -> bool {
     let code = A::code(handle);
-    code == SENT || rank.requests.with(code, |request| request.is_active()).unwrap_or(false)
+    completed(code).is_some() || rank.requests.is_active(code).unwrap_or(false)
 }
 
 /// MPI_Request_get_status (MPI-5.0 section 3.7.6).

@@ -211,6 +211,13 @@ impl Fabric for ClusterFabric {
     }
 
     #[inline]
+    fn expect_more(&self, from: usize, cells: usize) {
+        if let Some(number) = self.on_node[from] {
+            self.node.expect_more(number, cells);
+        }
+    }
+
+    #[inline]
     fn ready(&mut self, queue: Queue) -> Option<usize> {
         if self.alone {
             // All but what this peer pushes to itself.

@@ -267,6 +267,10 @@ pub trait Fabric {
     fn divert(&mut self, _from: usize, _address: &RemoteAddress, _note: Header) {
         unreachable!("no cell is shown before it is whole")
     }
+    /// Cells follow each other in the message queue that `from` pushes to: has the one fetched that stands so many behind the oldest,
+    /// should it have been pushed. Only a hint.
+    #[inline]
+    fn expect_more(&self, _from: usize, _cells: usize) {}
     /// A peer with a cell waiting (or coming) in `queue`, round robin so that none starves; looks at a bounded number of peers a call.
     fn ready(&mut self, queue: Queue) -> Option<usize>;
     /// How many cells this peer has popped from the message queue that `from` pushes to.

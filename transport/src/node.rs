@@ -50,6 +50,8 @@ pub struct NodeFabric {
 struct Link {
     outgoing: [Option<Producer<CELLS>>; QUEUES],
     incoming: [Option<Consumer<CELLS>>; QUEUES],
+    /// How many messages had been popped when the last cell was pushed.
+    popped_at_push: u64,
     /// How this peer reaches the other's private memory.
     reach: Reach,
     pid: u32,
@@ -68,6 +70,15 @@ struct Inbox {
     hint_cursor: usize,
 }
 
+impl Link {
+    /// A cell is about to be pushed: whether nothing has come back since the one before, so that they follow each other.
+    #[inline]
+    fn follows(&mut self) -> bool {
+        let popped = self.incoming[Queue::Messages as usize].as_ref().map_or(0, Consumer::popped);
+        std::mem::replace(&mut self.popped_at_push, popped) == popped
+    }
+}
+
 impl NodeFabric {
     /// The fabric of peer `me`. Only when all have probed, and once.
     pub(crate) fn new(me: usize, segment: Arc<Segment>, probe_words: ProbeWords) -> NodeFabric {
@@ -75,6 +86,7 @@ impl NodeFabric {
             .map(|peer| Link {
                 outgoing: [None, None],
                 incoming: [None, None],
+                popped_at_push: 0,
                 reach: segment.reach(me, peer).load(Ordering::Relaxed).into(),
                 pid: segment.control(peer).identity.pid.load(Ordering::Relaxed),
             })
@@ -304,7 +316,9 @@ impl Fabric for NodeFabric {
             self.open(to, queue)?;
         }
         let (segment, me) = (&self.segment, self.me);
+        let in_a_row = self.links[to].follows();
         let Some(producer) = &mut self.links[to].outgoing[queue as usize] else { unreachable!("opened above") };
+        producer.set_in_a_row(in_a_row);
         let reserve = |from, end| segment.reserve(segment.layout().data(to, me) + from, end - from).is_ok();
         producer.try_push(enqueue, header, payload, reserve).map_err(|refused| match refused {
             Refused::Full => PushError::Full,
@@ -317,7 +331,7 @@ impl Fabric for NodeFabric {
         Ok(())
     }
 
-    #[inline]
+    #[inline(always)]
     fn front(&mut self, from: usize, queue: Queue) -> Result<Option<Arrival>, PeerFault> {
         if self.links[from].incoming[queue as usize].is_none() {
             self.notice_openings(queue);
@@ -330,7 +344,7 @@ impl Fabric for NodeFabric {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn read(&mut self, from: usize, queue: Queue, arrival: &Arrival, offset: usize, into: WriteSpan) {
         let consumer = self.links[from].incoming[queue as usize].as_ref();
         consumer.expect("read without an arrival").read(arrival.len, arrival.place, offset, into);
@@ -345,6 +359,13 @@ impl Fabric for NodeFabric {
         let how = flag.load(Ordering::Relaxed);
         if how & ASLEEP_FOR_ROOM != 0 && sleep::wake(flag, how) {
             self.to_ring.push(from);
+        }
+    }
+
+    #[inline]
+    fn expect_more(&self, from: usize, cells: usize) {
+        if let Some(consumer) = &self.links[from].incoming[Queue::Messages as usize] {
+            consumer.expect_more(cells);
         }
     }
 

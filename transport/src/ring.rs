@@ -19,7 +19,7 @@ use std::collections::VecDeque;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
-use crate::handover::copy_for_reader;
+use crate::handover::{copy_for_reader, fetch, fetch_to_write};
 use crate::primitive::{AtomicU32, AtomicU64, Ordering, UnsafeCell, publishing};
 use crate::small_copy::copy_small;
 use crate::{Enqueue, Header, INLINE_PAYLOAD, ReadSpan, WriteSpan};
@@ -31,6 +31,8 @@ const SMALLEST_DATA: usize = 4096;
 /// A payload of at least this many bytes is better written where the consumer has not read lately: its lines have left the
 /// consumer's first cache by then, and are taken from it sooner.
 const LONG: usize = 256;
+/// How far ahead of the next cell the producer has lines fetched while cells follow each other.
+const FETCHED_AHEAD: u64 = 3;
 /// More of the area is put to use once so many times what is in use has passed in long payloads.
 const LAPS: usize = 16;
 
@@ -172,6 +174,8 @@ pub(crate) struct Producer<const CELLS: usize> {
     consumed: u64,
     /// The last push was refused and not retried yet.
     refused: bool,
+    /// Pushes follow each other.
+    in_a_row: bool,
     data: DataArea,
 }
 
@@ -181,13 +185,21 @@ impl<const CELLS: usize> Producer<CELLS> {
     /// # Safety
     /// There must be no other producer for this memory.
     pub(crate) unsafe fn new(memory: RingMemory) -> Self {
-        Producer { memory, pushed: 0, consumed: 0, refused: false, data: DataArea::default() }
+        Producer { memory, pushed: 0, consumed: 0, refused: false, in_a_row: false, data: DataArea::default() }
     }
 
     /// How many cells were pushed so far.
     #[inline]
     pub(crate) fn pushed(&self) -> u64 {
         self.pushed
+    }
+
+    /// Says whether the next push follows others. Then the lines of later cells are fetched meanwhile: the consumer has read them a lap ago, so to
+    /// write them means to take them away there, which takes several times as long as to fill a cell. One that stands alone is
+    /// handed over instead, as its consumer waits for it.
+    #[inline]
+    pub(crate) fn set_in_a_row(&mut self, in_a_row: bool) {
+        self.in_a_row = in_a_row;
     }
 
     /// Whether the last push was refused and not retried since.
@@ -242,7 +254,16 @@ impl<const CELLS: usize> Producer<CELLS> {
             // SAFETY: `place_data` gave us room for the payload within the data area, which no cell in flight describes, so the
             // consumer does not read there; the payload is readable by the contract of its span.
             unsafe {
-                copy_for_reader(self.memory.data.as_ptr().add(place), payload.start(), payload.len());
+                let place = self.memory.data.as_ptr().add(place);
+                if self.in_a_row {
+                    if payload.len() < LONG {
+                        // Longer ones the processor sees coming by itself.
+                        fetch_to_write(place.wrapping_add(FETCHED_AHEAD as usize * LINE));
+                    }
+                    ptr::copy_nonoverlapping(payload.start(), place, payload.len());
+                } else {
+                    copy_for_reader(place, payload.start(), payload.len());
+                }
             }
             let place = (place as u32).to_ne_bytes();
             self.publish(header, payload.len(), ReadSpan::from(&place[..]));
@@ -266,6 +287,9 @@ impl<const CELLS: usize> Producer<CELLS> {
         });
         cell.stamp.store(stamp_of(self.pushed), publishing());
         self.pushed += 1;
+        if self.in_a_row {
+            fetch_to_write(ptr::from_ref(self.memory.cell::<CELLS>(self.pushed + FETCHED_AHEAD)).cast());
+        }
     }
 
     /// Room for a payload in the data area.
@@ -279,7 +303,7 @@ impl<const CELLS: usize> Producer<CELLS> {
             self.data.release(consumed);
             place = self.data.place(rounded);
         }
-        if rounded >= LONG {
+        if rounded >= LONG || self.in_a_row {
             self.data.passed += rounded;
         }
         let more = place.is_none() || self.data.passed > LAPS * self.data.limit;
@@ -339,7 +363,7 @@ impl<const CELLS: usize> Consumer<CELLS> {
     }
 
     /// The oldest cell; `Err` says what is wrong with it.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn front(&self) -> Result<Option<Front>, &'static str> {
         let cell = self.memory.cell::<CELLS>(self.consumed);
         let stamp = cell.stamp.load(Ordering::Acquire);
@@ -368,11 +392,18 @@ impl<const CELLS: usize> Consumer<CELLS> {
         stamp == previous_lap
     }
 
+    /// Has the line of the cell fetched that stands so many behind the front. If the producer has not written it yet, it has to take the line
+    /// back.
+    #[inline]
+    pub(crate) fn expect_more(&self, cells: usize) {
+        fetch(ptr::from_ref(self.memory.cell::<CELLS>(self.consumed + cells as u64)).cast());
+    }
+
     /// Copies bytes `offset ..` of the front's payload, as many as `into` holds.
     ///
     /// # Panics
     /// If the payload has not that many bytes.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn read(&self, len: usize, place: usize, offset: usize, into: WriteSpan) {
         assert!(offset <= len && into.len() <= len - offset, "read beyond the payload of a cell");
         if len <= INLINE_PAYLOAD {

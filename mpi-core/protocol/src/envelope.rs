@@ -48,6 +48,7 @@ impl Key for PatternKey {
 
 impl Pattern {
     /// Whether a message with that envelope may complete such a receive.
+    #[inline]
     pub fn matches(&self, envelope: &Envelope) -> bool {
         self.context == envelope.context
             && self.source.is_none_or(|source| source == envelope.source)

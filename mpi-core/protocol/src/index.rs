@@ -15,6 +15,8 @@ pub(crate) struct Index {
     by_source: Lists,
     /// How many of each kind: does it name its source, does it name its tag.
     kinds: [[usize; 2]; 2],
+    /// How many in all.
+    len: usize,
 }
 
 /// Where the receives that name `source` are listed.
@@ -25,19 +27,21 @@ fn place(source: Option<u32>) -> usize {
 impl Index {
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
-        self.kinds == [[0; 2]; 2]
+        self.len == 0
     }
 
     pub(crate) fn push(&mut self, id: ReceiveId, pattern: Pattern) {
         self.by_pattern.push(pattern.into(), id);
         self.by_source.push(place(pattern.source), id);
         *self.kind(&pattern) += 1;
+        self.len += 1;
     }
 
     pub(crate) fn remove(&mut self, id: ReceiveId, pattern: &Pattern) {
         self.by_pattern.remove(id);
         self.by_source.remove(place(pattern.source), id);
         *self.kind(pattern) -= 1;
+        self.len -= 1;
     }
 
     fn kind(&mut self, pattern: &Pattern) -> &mut usize {

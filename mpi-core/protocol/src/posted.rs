@@ -44,6 +44,7 @@ pub(crate) struct PostedQueue {
 }
 
 impl PostedQueue {
+    #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.line.is_empty() && self.index.is_empty()
     }
@@ -53,9 +54,10 @@ impl PostedQueue {
         self.any_source > 0
     }
 
+    #[inline(always)]
     pub(crate) fn push(&mut self, id: ReceiveId, pattern: Pattern, worth: bool) {
         if self.entries.len() <= id as usize {
-            self.entries.resize(id as usize + 1, None);
+            self.make_room(id);
         }
         let order = self.posts;
         self.posts += 1;
@@ -71,18 +73,28 @@ impl PostedQueue {
         self.any_source += usize::from(pattern.source.is_none());
     }
 
+    #[cold]
+    fn make_room(&mut self, id: ReceiveId) {
+        self.entries.resize(id as usize + 1, None);
+    }
+
+    #[inline]
     pub(crate) fn get(&self, id: ReceiveId) -> &Posted {
         self.entries[id as usize].as_ref().expect("receive is posted")
     }
 
+    #[inline]
     pub(crate) fn get_mut(&mut self, id: ReceiveId) -> &mut Posted {
         self.entries[id as usize].as_mut().expect("receive is posted")
     }
 
     /// The oldest matchable receive that a message with that envelope completes.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn candidate(&self, e: &Envelope) -> Option<ReceiveId> {
-        self.line.first(e).or_else(|| self.index.first(e, |id| self.get(id).order))
+        match self.line.first(e) {
+            None if !self.index.is_empty() => self.index.first(e, |id| self.get(id).order),
+            found => found,
+        }
     }
 
     /// Takes the receive out of matching but remembers it.
@@ -92,7 +104,7 @@ impl PostedQueue {
         self.leave(id, &pattern, place);
     }
 
-    #[inline]
+    #[inline(always)]
     fn leave(&mut self, id: ReceiveId, pattern: &Pattern, place: Place) {
         match place {
             Place::Line(place) => self.line.remove(place),
@@ -103,7 +115,7 @@ impl PostedQueue {
     }
 
     /// Forgets the receive; returns what was known.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn remove(&mut self, id: ReceiveId) -> Posted {
         let posted = self.entries[id as usize].take().expect("receive is posted");
         self.leave(id, &posted.pattern, posted.place);

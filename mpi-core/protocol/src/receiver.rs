@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::posted::PostedQueue;
+use crate::posted::{Posted, PostedQueue};
 use crate::unexpected::{MessageId, UnexpectedQueue};
 use crate::{Counters, Envelope, Pattern, Rule};
 
@@ -53,7 +53,7 @@ pub struct Receiver {
     posted: PostedQueue,
     unexpected: UnexpectedQueue,
     series: Vec<Series>,
-    /// Pending receives that were not advertised (AUTO).
+    /// Pending receives that were not advertised; counted for AUTO.
     unadvertised: usize,
     /// Pending receives that are worth advertising but held back (AUTO), receives from any source included.
     held: usize,
@@ -82,44 +82,49 @@ impl Receiver {
     }
 
     /// Whether neither a receive nor a message waits.
+    #[inline]
     pub fn is_idle(&self) -> bool {
         self.posted.is_empty() && self.unexpected.is_empty()
     }
 
     /// Whether no unexpected message waits.
+    #[inline]
     pub fn no_unexpected(&self) -> bool {
         self.unexpected.is_empty()
     }
 
     /// A receive begins. `worth`: advertise it if the rules allow (ignored in SR, where all are, and in NSR).
+    #[inline(always)]
     pub fn post(&mut self, receive: ReceiveId, pattern: Pattern, worth: bool) -> Posting {
-        if let Some(message) = self.unexpected.find(&pattern) {
+        if !self.unexpected.is_empty()
+            && let Some(message) = self.unexpected.find(&pattern)
+        {
             let envelope = self.unexpected.remove(message);
             return Posting::Matched(message, envelope);
         }
         let wildcard_waits = self.posted.any_source_waits();
         self.posted.push(receive, pattern, worth);
-        match self.rule {
-            Rule::Nsr => {}
-            Rule::Sr => {
-                if let Some(source) = pattern.source {
-                    let series = &mut self.series[source as usize];
-                    series.gap |= wildcard_waits;
-                    if !series.gap {
-                        self.advertise_in_series(receive, source);
-                    }
-                }
-            }
-            Rule::Auto { .. } => {
-                self.unadvertised += 1;
-                if worth && !self.fenced(receive) {
-                    self.advertise(receive);
-                } else if worth {
-                    self.hold(pattern.source, 1);
-                }
-            }
+        self.unadvertised += 1;
+        if worth || self.rule == Rule::Sr {
+            self.consider(receive, pattern, wildcard_waits);
         }
         Posting::Posted
+    }
+
+    /// Advertises a receive that has been posted, if it may be. `wildcard_waits`: an earlier one from any source waits.
+    fn consider(&mut self, receive: ReceiveId, pattern: Pattern, wildcard_waits: bool) {
+        match (self.rule, pattern.source) {
+            (Rule::Sr, Some(source)) => {
+                let series = &mut self.series[source as usize];
+                series.gap |= wildcard_waits;
+                if !series.gap {
+                    self.advertise_in_series(receive, source);
+                }
+            }
+            (Rule::Auto { .. }, _) if self.fenced(receive) => self.hold(pattern.source, 1),
+            (Rule::Auto { .. }, _) => self.advertise(receive),
+            (Rule::Sr, None) | (Rule::Nsr, _) => {}
+        }
     }
 
     /// Whether there may be a request to send.
@@ -158,11 +163,13 @@ impl Receiver {
     }
 
     /// The receive that a message which has just come out of the FIFO completes, if nobody else has claimed it.
+    #[inline(always)]
     pub fn candidate(&self, envelope: &Envelope) -> Option<ReceiveId> {
         self.posted.candidate(envelope)
     }
 
     /// That receive is completed by a message from the FIFO.
+    #[inline(always)]
     pub fn deliver(&mut self, receive: ReceiveId) {
         self.forget(receive);
     }
@@ -207,6 +214,7 @@ impl Receiver {
     }
 
     /// A message from the FIFO of `source` carried its *next request number* (SR).
+    #[inline]
     pub fn next_request(&mut self, source: u32, number: u32) {
         let series = &mut self.series[source as usize];
         if (number.wrapping_sub(series.base) as i32) > 0 {
@@ -281,29 +289,34 @@ impl Receiver {
         }
     }
 
+    #[inline(always)]
     fn forget(&mut self, receive: ReceiveId) {
-        if matches!(self.rule, Rule::Auto { .. }) {
-            let posted = self.posted.remove(receive);
-            if posted.worth && !posted.advertised {
-                self.hold(posted.pattern.source, -1);
-            }
-            if !posted.advertised {
-                self.unadvertised -= 1;
+        let posted = self.posted.remove(receive);
+        self.unadvertised -= usize::from(!posted.advertised);
+        if self.held > 0 || self.rule == Rule::Sr || !self.outgoing.is_empty() {
+            self.forgotten(receive, &posted);
+        }
+    }
+
+    /// What the end of a receive means to others.
+    fn forgotten(&mut self, receive: ReceiveId, posted: &Posted) {
+        match self.rule {
+            Rule::Auto { .. } if !posted.advertised => {
+                if posted.worth {
+                    self.hold(posted.pattern.source, -1);
+                }
                 self.release(posted.pattern.source);
             }
-        } else {
-            let wildcard = self.posted.remove(receive).pattern.source.is_none();
-            if self.rule == Rule::Sr && wildcard && !self.posted.any_source_waits() {
+            Rule::Sr if posted.pattern.source.is_none() && !self.posted.any_source_waits() => {
                 for source in 0..self.series.len() as u32 {
                     if self.series[source as usize].gap {
                         self.drained(source);
                     }
                 }
             }
+            _ => {}
         }
-        if !self.outgoing.is_empty() {
-            self.outgoing.retain(|advertisement| advertisement.receive != receive);
-        }
+        self.outgoing.retain(|advertisement| advertisement.receive != receive);
     }
 
     /// A receive that was not advertised is gone: those it held back may be advertised now (AUTO).

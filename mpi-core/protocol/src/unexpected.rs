@@ -48,6 +48,7 @@ fn exactly(e: &Envelope) -> Pattern {
 }
 
 impl UnexpectedQueue {
+    #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.len == 0
     }

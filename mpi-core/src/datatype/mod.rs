@@ -195,6 +195,7 @@ impl Datatype {
     }
 
     /// If the bytes of `count` elements lie side by side: where they begin, from the buffer's address, and how many they are.
+    #[inline]
     pub fn run(&self, count: u64) -> Option<(i64, u64)> {
         let layout = self.layout();
         match layout.form {

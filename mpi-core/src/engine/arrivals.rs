@@ -17,22 +17,25 @@ pub(super) fn fault(source: u32, what: &'static str) -> Failure {
 
 impl<F: Fabric> Engine<F> {
     /// Deals with one cell of `source`'s message queue and pops it.
+    #[inline(always)]
     pub(super) fn arrival(&mut self, source: u32, arrival: &Arrival) -> Result<(), Failure> {
         let [_, context, tag, extra] = arrival.header;
         let envelope = Envelope { context, source, tag };
-        let kind = wire::kind(&arrival.header);
         self.heard = Mark::heard(arrival.header[0]);
-        if let wire::EAGER | wire::BEGIN | wire::ANNOUNCE = kind {
-            if self.peers[source as usize].stream.is_some() {
-                return Err(fault(source, "a message begins inside another"));
-            }
-            self.receiver.next_request(source, extra);
+        match wire::kind(&arrival.header) {
+            wire::EAGER => self.eager(&envelope, extra, arrival)?,
+            _ => self.not_eager(&envelope, extra, arrival)?,
         }
-        match kind {
-            wire::EAGER => self.eager(&envelope, arrival)?,
-            wire::BEGIN => self.begin(&envelope, arrival)?,
+        self.fabric.pop(source as usize, Queue::Messages);
+        Ok(())
+    }
+
+    fn not_eager(&mut self, envelope: &Envelope, extra: u32, arrival: &Arrival) -> Result<(), Failure> {
+        let Envelope { context, source, tag } = *envelope;
+        match wire::kind(&arrival.header) {
+            wire::BEGIN => self.begin(envelope, extra, arrival)?,
             wire::CONTINUE => self.continued(source, arrival)?,
-            wire::ANNOUNCE => self.announced(&envelope, arrival)?,
+            wire::ANNOUNCE => self.announced(envelope, extra, arrival)?,
             wire::WRITTEN => self.written(source, tag, context, arrival)?,
             wire::WRITING => self.writing(source, tag, context, extra, arrival)?,
             wire::BARRIER => self.rounds.arrived([context, extra, tag]),
@@ -48,7 +51,16 @@ impl<F: Fabric> Engine<F> {
             }
             _ => return Err(fault(source, "a cell of unknown kind")),
         }
-        self.fabric.pop(source as usize, Queue::Messages);
+        Ok(())
+    }
+
+    /// A message begins to arrive, with its sender's *next request number*.
+    #[inline]
+    fn message_begins(&mut self, source: u32, next_request: u32) -> Result<(), Failure> {
+        if self.peers[source as usize].stream.is_some() {
+            return Err(fault(source, "a message begins inside another"));
+        }
+        self.receiver.next_request(source, next_request);
         Ok(())
     }
 
@@ -70,11 +82,13 @@ impl<F: Fabric> Engine<F> {
         Ok(body)
     }
 
-    fn eager(&mut self, envelope: &Envelope, arrival: &Arrival) -> Result<(), Failure> {
+    #[inline(always)]
+    fn eager(&mut self, envelope: &Envelope, next_request: u32, arrival: &Arrival) -> Result<(), Failure> {
         let source = envelope.source;
+        self.message_begins(source, next_request)?;
         match self.match_arrival(envelope) {
             Some(id) => {
-                let Operation::Receive(receive) = &mut self.operations[id as usize] else { return Ok(()) };
+                let Operation::Receive(receive) = &mut self.operations[id] else { return Ok(()) };
                 receive.buffer.expect(arrival.len as u64);
                 let capacity = receive.buffer.len();
                 let read = |into: WriteSpan<'_>| self.fabric.read(source as usize, Queue::Messages, arrival, 0, into);
@@ -82,18 +96,23 @@ impl<F: Fabric> Engine<F> {
                 let outcome = ReceiveOperation::outcome(capacity, source, envelope.tag, arrival.len as u64);
                 self.finish(id, outcome);
             }
-            None => {
-                let mut data = vec![0; arrival.len];
-                self.fabric.read(source as usize, Queue::Messages, arrival, 0, data.as_mut_slice().into());
-                self.account(source, arrival.len as u64)?;
-                self.store(*envelope, arrival.len as u64, Body::Stored { data, answer: None });
-            }
+            None => self.eager_unexpected(envelope, arrival)?,
         }
         Ok(())
     }
 
-    fn begin(&mut self, envelope: &Envelope, arrival: &Arrival) -> Result<(), Failure> {
+    fn eager_unexpected(&mut self, envelope: &Envelope, arrival: &Arrival) -> Result<(), Failure> {
         let source = envelope.source;
+        let mut data = vec![0; arrival.len];
+        self.fabric.read(source as usize, Queue::Messages, arrival, 0, data.as_mut_slice().into());
+        self.account(source, arrival.len as u64)?;
+        self.store(*envelope, arrival.len as u64, Body::Stored { data, answer: None });
+        Ok(())
+    }
+
+    fn begin(&mut self, envelope: &Envelope, next_request: u32, arrival: &Arrival) -> Result<(), Failure> {
+        let source = envelope.source;
+        self.message_begins(source, next_request)?;
         let body: [u8; size_of::<wire::Begin>()] = self.body(source, Queue::Messages, arrival)?;
         let wire::Begin { total, answer, waits } = bytemuck::cast(body);
         if waits == 1 {
@@ -105,7 +124,7 @@ impl<F: Fabric> Engine<F> {
                 if let Some(answer) = answer {
                     self.answer(source, Answer::Matched(answer))?;
                 }
-                if let Operation::Receive(receive) = &mut self.operations[id as usize] {
+                if let Operation::Receive(receive) = &mut self.operations[id] {
                     receive.buffer.expect(total);
                 }
                 Target::Receive(id)
@@ -145,7 +164,7 @@ impl<F: Fabric> Engine<F> {
         }
         match stream.target {
             Target::Receive(id) => {
-                if let Operation::Receive(receive) = &mut self.operations[id as usize] {
+                if let Operation::Receive(receive) = &mut self.operations[id] {
                     let capacity = receive.buffer.len();
                     let taken = len.min(capacity.saturating_sub(arrived));
                     if taken > 0 {
@@ -174,15 +193,16 @@ impl<F: Fabric> Engine<F> {
     fn stream_ended(&mut self, source: u32, stream: Stream) {
         self.peers[source as usize].stream = None;
         if let Target::Receive(id) = stream.target
-            && let Operation::Receive(receive) = &self.operations[id as usize]
+            && let Operation::Receive(receive) = &self.operations[id]
         {
             let outcome = ReceiveOperation::outcome(receive.buffer.len(), source, stream.tag, stream.total);
             self.finish(id, outcome);
         }
     }
 
-    fn announced(&mut self, envelope: &Envelope, arrival: &Arrival) -> Result<(), Failure> {
+    fn announced(&mut self, envelope: &Envelope, next_request: u32, arrival: &Arrival) -> Result<(), Failure> {
         let source = envelope.source;
+        self.message_begins(source, next_request)?;
         let body: [u8; size_of::<wire::Announce>()] = self.body(source, Queue::Messages, arrival)?;
         let wire::Announce { address, answer, .. } = bytemuck::cast(body);
         let address = wire::address(address);
@@ -213,7 +233,7 @@ impl<F: Fabric> Engine<F> {
         let Some(id) = self.slots.receive(slot, generation) else {
             return Err(fault(source, "a transfer to a receive that is not advertised"));
         };
-        let Operation::Receive(receive) = &self.operations[id as usize] else { return Ok(()) };
+        let Operation::Receive(receive) = &self.operations[id] else { return Ok(()) };
         let Some(buffer) = receive.buffer.span() else { return Ok(()) };
         if address.len > buffer.len() as u64 {
             return Err(fault(source, "a transfer longer than the receive"));
@@ -228,7 +248,7 @@ impl<F: Fabric> Engine<F> {
 
     /// A receive whose request a sender has answered is complete.
     fn completed_by_sender(&mut self, source: u32, tag: u32, slot: u32, id: OperationId, len: u64) {
-        let Operation::Receive(receive) = &mut self.operations[id as usize] else { return };
+        let Operation::Receive(receive) = &mut self.operations[id] else { return };
         if !receive.matched {
             receive.mark = self.heard;
         }
@@ -328,7 +348,7 @@ impl<F: Fabric> Engine<F> {
 
     /// A receiver is fetching a message, and this rank can help.
     fn fetching(&mut self, peer: u32, id: OperationId, slot: u32, sharing: wire::Sharing) -> Result<(), Failure> {
-        let len = match self.operations.get(id as usize) {
+        let len = match self.operations.get(id) {
             Some(Operation::Send(send)) if send.peer == peer => send.data.len() as u64,
             _ => return Err(fault(peer, "a transfer of a message that was not sent")),
         };
@@ -341,7 +361,7 @@ impl<F: Fabric> Engine<F> {
 
     /// The receiver has matched this send.
     pub(super) fn matched(&mut self, peer: u32, id: OperationId) -> Result<(), Failure> {
-        match self.operations.get(id as usize) {
+        match self.operations.get(id) {
             Some(Operation::Send(send)) if send.peer == peer && send.stage == super::operation::Stage::Waiting => {
                 self.answers_awaited -= 1;
                 self.finish(id, Ok(Completion::SENT));
@@ -357,7 +377,7 @@ impl<F: Fabric> Engine<F> {
     }
 
     fn matched_early(&mut self, id: OperationId) {
-        if let Operation::Send(send) = &mut self.operations[id as usize] {
+        if let Operation::Send(send) = &mut self.operations[id] {
             send.mode = super::SendMode::InPlace;
         }
     }

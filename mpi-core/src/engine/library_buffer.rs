@@ -86,7 +86,7 @@ impl<F: Fabric> Engine<F> {
 
     /// Copies what is sent into the buffer, and has it sent from there. There must be room.
     pub(super) fn copy_to_buffer(&mut self, id: OperationId, data: &mut Source) {
-        let Operation::Send(send) = &mut self.operations[id as usize] else { return };
+        let Operation::Send(send) = &mut self.operations[id] else { return };
         let len = data.len();
         let mut copy = self.buffer.take(len);
         data.part(0, len).copy_to(copy.bytes[..len].as_mut().into());
@@ -96,21 +96,21 @@ impl<F: Fabric> Engine<F> {
 
     /// The same for a send that has not begun to leave, if it may be copied.
     pub(super) fn copy_queued(&mut self, id: OperationId) {
-        let Operation::Send(send) = &self.operations[id as usize] else { return };
+        let Operation::Send(send) = &self.operations[id] else { return };
         let (is_queued, len, mode) = (matches!(send.stage, Stage::Queued { .. }), send.data.len(), send.mode);
         if !is_queued || !self.has_room_for_copy(id, len, mode) {
             return;
         }
-        let Operation::Send(send) = &mut self.operations[id as usize] else { return };
+        let Operation::Send(send) = &mut self.operations[id] else { return };
         let mut data = std::mem::take(&mut send.data);
         self.copy_to_buffer(id, &mut data);
-        if let Operation::Send(send) = &mut self.operations[id as usize] {
+        if let Operation::Send(send) = &mut self.operations[id] {
             send.data = data;
         }
     }
 
     /// Whether an operation needs nothing of the program's any more: a send that reads from a copy.
     pub(crate) fn reads_from_copy(&self, id: OperationId) -> bool {
-        matches!(&self.operations[id as usize], Operation::Send(send) if send.owned.is_some())
+        matches!(&self.operations[id], Operation::Send(send) if send.owned.is_some())
     }
 }

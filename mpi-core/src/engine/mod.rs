@@ -13,6 +13,7 @@ mod arrivals;
 mod barrier;
 mod library_buffer;
 mod operation;
+mod operations;
 mod pieces;
 mod poison;
 mod policy;
@@ -41,6 +42,7 @@ use crate::{Mark, Protocol};
 pub(crate) use barrier::{Rounds, Step};
 use library_buffer::LibraryBuffer;
 pub(crate) use operation::{Completion, Failure, Operation, OperationId, Outcome, Received, SendMode};
+use operations::Operations;
 pub(crate) use pieces::{PIECES_MIN, Room, Scattered, Sink};
 use policy::Policy;
 pub(crate) use probe::MatchedMessage;
@@ -139,7 +141,7 @@ pub(crate) struct Engine<F: Fabric> {
     /// How often a peer has something in `queued`, `answers` or `asked_for`.
     backlog: usize,
     receiver: Receiver,
-    operations: Slab<Operation>,
+    operations: Operations,
     /// How many operations have completed in flight.
     completions: u64,
     /// What the next message that is sent says about its type.
@@ -193,7 +195,7 @@ impl<F: Fabric> Engine<F> {
             peers: (0..peers).map(peer).collect(),
             backlog: 0,
             receiver: Receiver::new(rule, peers),
-            operations: Slab::new(),
+            operations: Operations::default(),
             completions: 0,
             mark: Mark::NONE,
             heard: Mark::NONE,
@@ -295,8 +297,9 @@ impl<F: Fabric> Engine<F> {
         key
     }
 
+    #[inline]
     fn add_operation(&mut self, operation: Operation) -> OperationId {
-        self.operations.insert(operation) as OperationId
+        self.operations.insert(operation)
     }
 
     /// The next send says this about its type.
@@ -308,7 +311,7 @@ impl<F: Fabric> Engine<F> {
     /// What an operation's message says about its type.
     #[inline]
     fn mark_of(&self, id: OperationId) -> Mark {
-        match Mark::CHECKED.then(|| &self.operations[id as usize]) {
+        match Mark::CHECKED.then(|| &self.operations[id]) {
             Some(Operation::Send(send)) => send.mark,
             Some(Operation::Receive(receive)) => receive.mark,
             Some(Operation::Done(_)) | None => Mark::NONE,
@@ -316,18 +319,19 @@ impl<F: Fabric> Engine<F> {
     }
 
     fn tag_of(&self, id: OperationId) -> u32 {
-        if let Operation::Send(send) = &self.operations[id as usize] { send.tag } else { 0 }
+        if let Operation::Send(send) = &self.operations[id] { send.tag } else { 0 }
     }
 
     /// A receive has met a message that says this about its type.
     fn hear(&mut self, id: OperationId, mark: Mark) {
         if Mark::CHECKED
-            && let Operation::Receive(receive) = &mut self.operations[id as usize]
+            && let Operation::Receive(receive) = &mut self.operations[id]
         {
             receive.mark = mark;
         }
     }
 
+    #[inline]
     fn finish(&mut self, id: OperationId, outcome: Outcome) {
         self.completions = self.completions.wrapping_add(1);
         let mark = self.mark_of(id);
@@ -335,12 +339,12 @@ impl<F: Fabric> Engine<F> {
             Ok(completion) if Mark::CHECKED => Ok(Completion { mark, ..completion }),
             outcome => outcome,
         };
-        self.operations[id as usize] = Operation::Done(outcome);
+        self.operations.finish(id, outcome);
     }
 
     /// The result of an operation, which stays to be collected; `None` while it is in flight.
     pub(crate) fn outcome(&self, id: OperationId) -> Option<Outcome> {
-        match self.operations[id as usize] {
+        match self.operations[id] {
             Operation::Done(outcome) => Some(outcome),
             _ => None,
         }
@@ -354,7 +358,7 @@ impl<F: Fabric> Engine<F> {
     /// What an operation waits for, in the words of [`waiting`].
     #[cold]
     pub(crate) fn awaited(&self, id: OperationId) -> [u64; 2] {
-        match self.operations.get(id as usize) {
+        match self.operations.get(id) {
             Some(Operation::Send(send)) => {
                 waiting::words(Kind::Send, Some(Some(send.peer)), Some(send.tag), send.data.len() as u64)
             }
@@ -366,13 +370,8 @@ impl<F: Fabric> Engine<F> {
     }
 
     /// The result of an operation, which is then forgotten; `None` while it is in flight.
+    #[inline]
     pub(crate) fn collect(&mut self, id: OperationId) -> Option<Outcome> {
-        match self.operations[id as usize] {
-            Operation::Done(outcome) => {
-                self.operations.remove(id as usize);
-                Some(outcome)
-            }
-            _ => None,
-        }
+        self.operations.take_outcome(id)
     }
 }

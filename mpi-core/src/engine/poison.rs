@@ -44,13 +44,13 @@ impl<F: Fabric> Engine<F> {
             let what = format!("{what}. A buffer could not be taken back from its peers, so the job ends here");
             self.fabric.end_job(EXIT_CODE, &what);
         }
-        self.operations.remove(id as usize);
+        self.operations.remove(id);
         failure
     }
 
     /// Makes sure that no peer touches an operation's buffer from now on; false if that can't be done.
     fn take_back(&mut self, id: OperationId) -> bool {
-        match &self.operations[id as usize] {
+        match &self.operations[id] {
             Operation::Done(_) => true,
             Operation::Send(SendOperation { exposed, .. }) => !exposed,
             Operation::Receive(ReceiveOperation { slot: None, .. }) => self.take_back_pull(id),

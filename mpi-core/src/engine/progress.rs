@@ -7,6 +7,9 @@ use super::{Body, Engine, Failure, Operation, OperationId, Outgoing, SendMode};
 
 /// Cells of one peer that are dealt with before the others get their turn.
 const BURST: usize = 64;
+/// How far ahead cells are fetched, once some have followed each other: what a line takes from core to core is several times what a message
+/// takes to be dealt with.
+const AHEAD: usize = 4;
 /// Peers that are served in one call.
 const PEERS: usize = 16;
 
@@ -47,6 +50,9 @@ impl<F: Fabric> Engine<F> {
                 }
                 continue;
             };
+            if dealt_with > 0 {
+                self.fabric.expect_more(source, dealt_with.min(AHEAD));
+            }
             let message = super::wire::kind(&arrival.header) <= super::wire::ANNOUNCE;
             self.arrival(source as u32, &arrival)?;
             dealt_with += 1;
@@ -108,7 +114,7 @@ impl<F: Fabric> Engine<F> {
 
     /// How far a send has come; `None`: it is done.
     pub(super) fn stage(&self, id: OperationId) -> Option<Stage> {
-        match self.operations.get(id as usize) {
+        match self.operations.get(id) {
             Some(Operation::Send(send)) => Some(send.stage),
             _ => None,
         }
@@ -117,7 +123,7 @@ impl<F: Fabric> Engine<F> {
     /// A rank that waits for its own unmatched message would wait for ever: the library keeps a copy instead, so the send is
     /// done. (A synchronous send really has to wait.)
     pub(crate) fn detach_local(&mut self, id: OperationId) {
-        let Operation::Send(send) = &mut self.operations[id as usize] else { return };
+        let Operation::Send(send) = &mut self.operations[id] else { return };
         if let (Stage::Local { key }, SendMode::Standard | SendMode::InPlace) = (send.stage, send.mode) {
             let mut data = vec![0; send.data.len()];
             send.data.part(0, data.len()).copy_to(data.as_mut_slice().into());

@@ -46,7 +46,7 @@ impl<F: Fabric> Engine<F> {
         len: u64,
         number: u32,
     ) -> Result<(), Failure> {
-        let Operation::Receive(receive) = &mut self.operations[id as usize] else { return Ok(()) };
+        let Operation::Receive(receive) = &mut self.operations[id] else { return Ok(()) };
         receive.buffer.expect(len);
         let taken = (receive.buffer.len() as u64).min(len) as usize;
         let key = self.make_room(id, source, tag, len, taken);
@@ -62,7 +62,7 @@ impl<F: Fabric> Engine<F> {
         self.heard = Mark::heard(arrival.header[0]);
         self.receiver.next_request(source, extra);
         let Some(id) = self.match_arrival(&Envelope { context, source, tag }) else { return false };
-        if let Operation::Receive(receive) = &mut self.operations[id as usize] {
+        if let Operation::Receive(receive) = &mut self.operations[id] {
             receive.buffer.expect(arrival.len as u64);
         }
         let key = self.make_room(id, source, tag, arrival.len as u64, arrival.len);
@@ -75,7 +75,7 @@ impl<F: Fabric> Engine<F> {
     /// Hands out memory for `taken` bytes of a message to a receive: its buffer's, or such as lies beside.
     fn make_room(&mut self, id: OperationId, source: u32, tag: u32, len: u64, taken: usize) -> u32 {
         let mut beside = Vec::new();
-        let span = match &mut self.operations[id as usize] {
+        let span = match &mut self.operations[id] {
             Operation::Receive(receive) => {
                 receive.matched = true;
                 receive.buffer.span().filter(|span| span.len() >= taken)
@@ -106,7 +106,7 @@ impl<F: Fabric> Engine<F> {
         key: u32,
         target: RemoteAddress,
     ) -> Result<(), Failure> {
-        let send = match self.operations.get_mut(id as usize) {
+        let send = match self.operations.get_mut(id) {
             Some(Operation::Send(send)) if send.peer == peer && send.stage == Stage::Waiting && !send.exposed => send,
             _ => return Err(fault(peer, "asks for a message that was not announced")),
         };
@@ -133,7 +133,7 @@ impl<F: Fabric> Engine<F> {
         }
         let Pull { receive: id, tag, len, address, beside, .. } = self.pulls.remove(key as usize);
         self.fabric.withdraw(source as usize, &address);
-        let Operation::Receive(receive) = &mut self.operations[id as usize] else { return Ok(()) };
+        let Operation::Receive(receive) = &mut self.operations[id] else { return Ok(()) };
         let piece_len = receive.buffer.piece_len();
         let taken = beside.len().min(receive.buffer.len());
         for (number, piece) in beside[..taken].chunks(piece_len.max(1)).enumerate() {

@@ -66,7 +66,7 @@ impl<F: Fabric> Engine<F> {
         if !self.receiver.is_idle() || self.peers[source as usize].stream.is_some() || self.backlog > 0 {
             return Ok(None);
         }
-        for _ in 0..looks {
+        for look in 0..looks {
             let arrival = match self.fabric.front(source as usize, Queue::Messages) {
                 Ok(Some(arrival)) => arrival,
                 Ok(None) => {
@@ -78,6 +78,10 @@ impl<F: Fabric> Engine<F> {
             let [_, context, tag, _] = arrival.header;
             if wire::kind(&arrival.header) != wire::EAGER || !pattern.matches(&Envelope { context, source, tag }) {
                 break;
+            }
+            if look == 0 {
+                // It was there already: so may be others.
+                self.fabric.expect_more(source as usize, 2);
             }
             let Some(buffer) = room(arrival.len) else { break };
             let taken = arrival.len.min(buffer.len());
@@ -91,15 +95,29 @@ impl<F: Fabric> Engine<F> {
     }
 
     /// Starts a receive.
+    #[inline(always)]
     pub(crate) fn start_receive(&mut self, pattern: Pattern, buffer: impl Into<Sink>) -> Result<OperationId, Failure> {
         self.check_alive()?;
         let buffer = buffer.into();
-        let worth = self.prepare_to_post(&pattern, &buffer).map_err(|failure| self.poisoned(failure))?;
+        let worth = match buffer.span() {
+            Some(span) if self.advertises(span.len()) => {
+                self.prepare_to_post(&pattern, span).map_err(|failure| self.poisoned(failure))?
+            }
+            _ => false,
+        };
         let receive =
             ReceiveOperation { pattern, buffer, slot: None, matched: false, withdrawing: false, mark: Mark::NONE };
         let id = self.add_operation(Operation::Receive(receive));
-        let begun = match self.receiver.post(id, pattern, worth) {
-            Posting::Posted => self.advertise(),
+        match self.receiver.post(id, pattern, worth) {
+            Posting::Posted if !self.receiver.has_advertisements() => Ok(id),
+            posting => self.posted(id, posting),
+        }
+    }
+
+    /// Goes on with a receive that has been posted, or has met a message.
+    fn posted(&mut self, id: OperationId, posting: Posting) -> Result<OperationId, Failure> {
+        let begun = match posting {
+            Posting::Posted => self.send_advertisements(),
             Posting::Matched(message, _) => {
                 let key = self.bodies[message as usize];
                 self.meet(id, key)
@@ -109,6 +127,7 @@ impl<F: Fabric> Engine<F> {
     }
 
     /// Whether receives of up to `capacity` bytes may be advertised, so that it pays to post them before the message is sent.
+    #[inline]
     pub(crate) fn advertises(&self, capacity: usize) -> bool {
         match self.rule {
             Rule::Nsr => false,
@@ -117,13 +136,9 @@ impl<F: Fabric> Engine<F> {
         }
     }
 
-    /// Before a receive is posted that might be advertised, what has arrived is dealt with, so that the request is fresh.
-    fn prepare_to_post(&mut self, pattern: &Pattern, buffer: &Sink) -> Result<bool, Failure> {
-        let Some(buffer) = buffer.span() else { return Ok(false) };
-        let capacity = buffer.len() as u64;
-        if !self.advertises(buffer.len()) {
-            return Ok(false);
-        }
+    /// Before a receive is posted that might be advertised, what has arrived is dealt with, so that the request is fresh. Whether it is
+    /// worth it.
+    fn prepare_to_post(&mut self, pattern: &Pattern, buffer: WriteSpan<'static>) -> Result<bool, Failure> {
         match pattern.source {
             Some(source) if source == self.me() => return Ok(false),
             Some(source) => self.drain(source as usize)?,
@@ -136,7 +151,7 @@ impl<F: Fabric> Engine<F> {
         Ok(match pattern.source {
             Some(source) => {
                 let way = self.fabric.way_from(source as usize, &address);
-                self.policy.worth(source, capacity, way)
+                self.policy.worth(source, buffer.len() as u64, way)
             }
             None => {
                 self.claims_with_sources(pattern)
@@ -167,7 +182,7 @@ impl<F: Fabric> Engine<F> {
 
     /// Sends a request to one source; false if that can't be done.
     fn request_from(&mut self, id: OperationId, source: u32, serial: u32) -> bool {
-        let Operation::Receive(receive) = &self.operations[id as usize] else { return false };
+        let Operation::Receive(receive) = &self.operations[id] else { return false };
         let (pattern, Some(buffer)) = (receive.pattern, receive.buffer.span()) else { return false };
         if receive.withdrawing {
             return false;
@@ -199,7 +214,7 @@ impl<F: Fabric> Engine<F> {
     }
 
     fn request_from_all(&mut self, id: OperationId) -> bool {
-        let Operation::Receive(receive) = &self.operations[id as usize] else { return false };
+        let Operation::Receive(receive) = &self.operations[id] else { return false };
         let Some(group) = self.groups.get(&receive.pattern.context).cloned() else { return false };
         let me = self.me();
         let mut sent_to_all = true;
@@ -211,7 +226,7 @@ impl<F: Fabric> Engine<F> {
 
     /// The slot of a receive, taken on first use.
     fn slot_of(&mut self, id: OperationId) -> Option<(u32, u64)> {
-        let Operation::Receive(receive) = &mut self.operations[id as usize] else { return None };
+        let Operation::Receive(receive) = &mut self.operations[id] else { return None };
         if let Some(slot) = receive.slot {
             return Some((slot, self.slots.generation(slot)));
         }
@@ -232,6 +247,7 @@ impl<F: Fabric> Engine<F> {
     }
 
     /// The receive that a message from the FIFO completes; it is no longer posted, and nobody else can complete it.
+    #[inline(always)]
     pub(super) fn match_arrival(&mut self, envelope: &Envelope) -> Option<OperationId> {
         loop {
             let id = self.receiver.candidate(envelope)?;
@@ -239,7 +255,7 @@ impl<F: Fabric> Engine<F> {
                 self.receiver.reserve(id);
                 continue;
             }
-            let Operation::Receive(receive) = &mut self.operations[id as usize] else {
+            let Operation::Receive(receive) = &mut self.operations[id] else {
                 unreachable!("posted operations are receives")
             };
             receive.matched = true;
@@ -254,18 +270,26 @@ impl<F: Fabric> Engine<F> {
     }
 
     /// Takes the claim word of an own receive, if it has one: false if a sender was faster.
+    #[inline]
     pub(super) fn take_own_claim(&mut self, id: OperationId) -> bool {
-        let Operation::Receive(ReceiveOperation { slot: Some(slot), .. }) = &self.operations[id as usize] else {
-            return true;
-        };
-        let (slot, me) = (*slot, self.fabric.me());
+        match &self.operations[id] {
+            Operation::Receive(ReceiveOperation { slot: Some(slot), .. }) => {
+                let slot = *slot;
+                self.take_claim(slot)
+            }
+            _ => true,
+        }
+    }
+
+    fn take_claim(&mut self, slot: u32) -> bool {
+        let me = self.fabric.me();
         let generation = self.slots.generation(slot);
         !self.claims() || self.fabric.swap_claim(me, claim_word(slot), open(generation), claimed(generation)).is_ok()
     }
 
     /// Copies a whole message that lies in this rank's memory into a receive, which completes.
     pub(super) fn fill(&mut self, id: OperationId, data: ReadSpan<'_>, source: u32, tag: u32) {
-        let Operation::Receive(receive) = &mut self.operations[id as usize] else { return };
+        let Operation::Receive(receive) = &mut self.operations[id] else { return };
         receive.buffer.expect(data.len() as u64);
         let taken = data.len().min(receive.buffer.len());
         receive.buffer.put(0, taken, |into| data.part(0, taken).copy_to(into));
@@ -292,7 +316,7 @@ impl<F: Fabric> Engine<F> {
             Body::Announced { address, answer } => self.fetch(id, source, tag, &address, answer)?,
             Body::Waiting { answer } => self.pull(id, source, tag, len, answer)?,
             Body::Local(send) => {
-                if let Operation::Send(operation) = &mut self.operations[send as usize] {
+                if let Operation::Send(operation) = &mut self.operations[send] {
                     let mut data = std::mem::take(&mut operation.data);
                     self.count_single_copy(len);
                     self.fill(id, data.part(0, data.len()), source, tag);
@@ -305,7 +329,7 @@ impl<F: Fabric> Engine<F> {
 
     /// The rest of a message that is arriving goes straight into the receive.
     fn take_over_stream(&mut self, id: OperationId, key: usize, source: u32, arrived: &[u8], total: u64) {
-        let Operation::Receive(receive) = &mut self.operations[id as usize] else { return };
+        let Operation::Receive(receive) = &mut self.operations[id] else { return };
         receive.matched = true;
         receive.buffer.expect(total);
         let taken = arrived.len().min(receive.buffer.len());
@@ -325,7 +349,7 @@ impl<F: Fabric> Engine<F> {
         address: &RemoteAddress,
         answer: u32,
     ) -> Result<(), Failure> {
-        let Operation::Receive(receive) = &mut self.operations[id as usize] else { return Ok(()) };
+        let Operation::Receive(receive) = &mut self.operations[id] else { return Ok(()) };
         receive.buffer.expect(address.len);
         let capacity = receive.buffer.len();
         receive.matched = true;
@@ -335,7 +359,7 @@ impl<F: Fabric> Engine<F> {
         {
             return self.fetch_together(id, source, tag, address, answer, buffer);
         }
-        let Operation::Receive(receive) = &mut self.operations[id as usize] else { return Ok(()) };
+        let Operation::Receive(receive) = &mut self.operations[id] else { return Ok(()) };
         let taken = capacity.min(address.len as usize);
         let piece_len = receive.buffer.piece_len().max(1);
         for offset in (0..taken).step_by(piece_len) {
@@ -384,7 +408,7 @@ impl<F: Fabric> Engine<F> {
     /// claim words to look at is asked first to forget the receive's request: then it is cancelled when the answer comes.
     pub(crate) fn cancel(&mut self, id: OperationId) -> Result<(), Failure> {
         self.check_alive()?;
-        match &self.operations[id as usize] {
+        match &self.operations[id] {
             Operation::Receive(receive) if !receive.matched => {
                 let (slot, source) = (receive.slot, receive.pattern.source);
                 let is_local = slot.is_none() || self.claims_with_sources(&receive.pattern);
@@ -409,7 +433,7 @@ impl<F: Fabric> Engine<F> {
     }
 
     fn ask_to_forget(&mut self, id: OperationId, slot: u32, source: u32) -> Result<(), Failure> {
-        let Operation::Receive(receive) = &mut self.operations[id as usize] else { return Ok(()) };
+        let Operation::Receive(receive) = &mut self.operations[id] else { return Ok(()) };
         if std::mem::replace(&mut receive.withdrawing, true) {
             return Ok(());
         }
@@ -420,9 +444,7 @@ impl<F: Fabric> Engine<F> {
     /// The sender has forgotten the request of a receive that is to be cancelled.
     pub(super) fn forgotten(&mut self, slot: u32, generation: u64) {
         let Some(id) = self.slots.receive(slot, generation) else { return };
-        if let Operation::Receive(ReceiveOperation { withdrawing: true, matched: false, .. }) =
-            self.operations[id as usize]
-        {
+        if let Operation::Receive(ReceiveOperation { withdrawing: true, matched: false, .. }) = self.operations[id] {
             self.receiver.cancel(id);
             self.give_back_slot(slot);
             self.finish(id, Ok(Completion::CANCELLED));

@@ -102,7 +102,7 @@ impl<F: Fabric> Engine<F> {
             if let Some(outcome) = self.collect(id) {
                 return outcome.map(|_| None);
             }
-            if matches!(&self.operations[id as usize], Operation::Send(send) if send.stage == Stage::Waiting) {
+            if matches!(&self.operations[id], Operation::Send(send) if send.stage == Stage::Waiting) {
                 return Ok(Some(id));
             }
         }
@@ -124,7 +124,7 @@ impl<F: Fabric> Engine<F> {
         let span = crate::buffer::owned_span(&owned);
         let id = self.start_send(peer, context, tag, span, SendMode::InPlace)?;
         if let Some(id) = id
-            && let Operation::Send(send) = &mut self.operations[id as usize]
+            && let Operation::Send(send) = &mut self.operations[id]
         {
             send.owned = Some(owned.into());
         }
@@ -133,7 +133,7 @@ impl<F: Fabric> Engine<F> {
 
     /// Goes on with a send from wherever it stands. Afterwards it is done, waiting, or still to be gone on with.
     pub(super) fn advance_send(&mut self, id: OperationId, enqueue: Enqueue) -> Result<(), Failure> {
-        let Operation::Send(send) = &mut self.operations[id as usize] else { return Ok(()) };
+        let Operation::Send(send) = &mut self.operations[id] else { return Ok(()) };
         let (peer, mode, stage) = (send.peer, send.mode, send.stage);
         if let Stage::Waiting | Stage::Local { .. } = stage {
             return Ok(());
@@ -146,7 +146,7 @@ impl<F: Fabric> Engine<F> {
             Stage::Queued { fifo } => self.dispatch(id, peer, &envelope, &mut data, mode, fifo, enqueue),
             Stage::Waiting | Stage::Local { .. } => return Ok(()),
         };
-        if let Operation::Send(send) = &mut self.operations[id as usize] {
+        if let Operation::Send(send) = &mut self.operations[id] {
             send.data = data;
         }
         let stage = match progress? {
@@ -160,7 +160,7 @@ impl<F: Fabric> Engine<F> {
             }
             Progress::Blocked(stage) => stage,
         };
-        if let Operation::Send(send) = &mut self.operations[id as usize] {
+        if let Operation::Send(send) = &mut self.operations[id] {
             send.stage = stage;
         }
         Ok(())
@@ -444,7 +444,7 @@ impl<F: Fabric> Engine<F> {
 
     /// The receiver has been told where the data of a send are.
     fn expose(&mut self, id: OperationId) {
-        if let Operation::Send(send) = &mut self.operations[id as usize] {
+        if let Operation::Send(send) = &mut self.operations[id] {
             send.exposed = true;
         }
     }
@@ -496,7 +496,7 @@ impl<F: Fabric> Engine<F> {
         let len = send.data.len() as u64;
         let id = self.add_operation(Operation::Send(send));
         let key = self.store(envelope, len, Body::Local(id));
-        if let Operation::Send(send) = &mut self.operations[id as usize] {
+        if let Operation::Send(send) = &mut self.operations[id] {
             send.stage = Stage::Local { key };
         }
         Ok(Some(id))

@@ -153,7 +153,7 @@ impl<F: Fabric> Engine<F> {
         transfer: &Transfer,
         target: &RemoteAddress,
     ) -> Result<(), Failure> {
-        let super::Operation::Send(send) = &self.operations[id as usize] else { return Ok(()) };
+        let super::Operation::Send(send) = &self.operations[id] else { return Ok(()) };
         let Some(data) = send.data.span() else { return Ok(()) };
         debug_assert_eq!(send.peer, peer);
         if data.len() as u64 == transfer.len && self.write_chunks(transfer, target, data)? {

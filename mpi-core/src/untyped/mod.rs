@@ -13,6 +13,7 @@ mod generalized;
 mod persistent;
 mod point_to_point;
 mod request;
+mod simple_request;
 
 pub use buffered::{AttachedBuffer, BufferOwner};
 pub use elements::Elements;
@@ -20,6 +21,7 @@ pub use generalized::Generalized;
 pub use persistent::Persistent;
 pub use point_to_point::{Mode, TakenMessage};
 pub use request::{Endpoint, Request};
+pub use simple_request::{Collected, SimpleRequest};
 
 use crate::engine::Completion;
 use crate::{Communicator, Source, TagSelector};

@@ -82,9 +82,7 @@ impl Persistent {
                 endpoint.buffered_send(communicator, elements, *destination, *tag, *overhead)?;
                 Request::done(communicator, super::Status::EMPTY)
             }
-            What::Receive { elements, source, tag } => {
-                communicator.start_receive_elements(elements.clone(), *source, *tag)?
-            }
+            What::Receive { elements, source, tag } => communicator.start_receive_elements(elements, *source, *tag)?,
             What::Collective(collective) => collective.start()?,
         });
         Ok(())

@@ -3,7 +3,7 @@
 use rwmpi_protocol::Pattern;
 
 use super::elements::{read_span_of, write_span_of};
-use super::{Elements, Endpoint, Request, Status};
+use super::{Elements, Endpoint, Request, SimpleRequest, Status};
 use crate::activity::{Call, Target};
 use crate::engine::{Completion, MatchedMessage, OperationId, Scattered, SendMode};
 use crate::waiting::Awaited;
@@ -183,7 +183,9 @@ impl Communicator {
     /// # Errors
     /// Whatever keeps it from being received.
     pub fn start_receive_taken(&self, elements: Elements, message: TakenMessage) -> Result<Request> {
-        Request::receiving(self, &elements, |engine, sink| engine.start_matched_receive(message.message, sink))
+        let started = self.process().engine().start_matched_receive(message.message, elements.sink()?);
+        let id = started.map_err(self.failed(Call::Receive))?;
+        Ok(SimpleRequest::new(self, id, Call::Receive).into())
     }
 
     /// Sends to one and receives from another at the same time (MPI_Sendrecv).
@@ -197,7 +199,7 @@ impl Communicator {
         (received, source, receive_tag): (Elements, Source, TagSelector),
     ) -> Result<Status> {
         self.checked_destination(Call::Send, destination, send_tag)?;
-        let mut incoming = self.start_receive_elements(received, source, receive_tag)?;
+        let mut incoming = self.start_receive_elements(&received, source, receive_tag)?;
         let outcome = self.send_elements(sent, destination, send_tag, Mode::Standard);
         if outcome.is_err() {
             incoming.cancel()?;

@@ -4,15 +4,12 @@ use std::cell::RefCell;
 use std::mem::ManuallyDrop;
 use std::rc::Rc;
 
-use rwmpi_protocol::Pattern;
-
 use super::buffered::BufferedSend;
 use super::elements::read_span_of;
-use super::{AttachedBuffer, BufferOwner, Elements, Generalized, Mode, Persistent, Status};
+use super::{AttachedBuffer, BufferOwner, Elements, Generalized, Mode, Persistent, SimpleRequest, Status};
 use crate::activity::{Call, Target};
-use crate::engine::{Failure, OperationId, Sink};
+use crate::engine::{Failure, OperationId};
 use crate::error::{Error, ErrorClass};
-use crate::job_engine::JobEngine;
 use crate::process::Process;
 use crate::task::TaskId;
 use crate::waiting::Awaited;
@@ -177,16 +174,39 @@ impl Communicator {
         Ok(id.map(|id| Request::new(self, State::Sending { id, call, packed })))
     }
 
-    /// Starts a receive (MPI_Irecv).
+    /// Starts a receive (MPI_Irecv); `None`: it is one from nobody, which has completed.
     ///
     /// # Errors
     /// As [`Communicator::receive_elements`], but for what only the message shows.
-    pub fn start_receive_elements(&self, elements: Elements, source: Source, tag: TagSelector) -> Result<Request> {
+    #[inline(always)]
+    pub fn start_receive(
+        &self,
+        elements: &Elements,
+        source: Source,
+        tag: TagSelector,
+    ) -> Result<Option<SimpleRequest>> {
         let call = Call::Receive;
-        let pattern: Option<Pattern> = self.checked_pattern(call, source, tag, self.context())?;
-        let Some(pattern) = pattern else { return Ok(Request::done(self, Status::NOBODY)) };
-        drop(self.process().enter(call, Target::receive(source, tag), pattern.context, 0));
-        Request::receiving(self, &elements, |engine, sink| engine.start_receive(pattern, sink))
+        let Some(pattern) = self.checked_pattern(call, source, tag, self.context())? else { return Ok(None) };
+        let sink = elements.sink()?;
+        let mut engine = self.process().enter(call, Target::receive(source, tag), pattern.context, 0);
+        match engine.start_receive(pattern, sink) {
+            Ok(id) => Ok(Some(SimpleRequest::new(self, id, call))),
+            Err(failure) => {
+                drop(engine);
+                Err(self.failed(call)(failure))
+            }
+        }
+    }
+
+    /// As [`Communicator::start_receive`].
+    pub(super) fn start_receive_elements(
+        &self,
+        elements: &Elements,
+        source: Source,
+        tag: TagSelector,
+    ) -> Result<Request> {
+        let started = self.start_receive(elements, source, tag)?;
+        Ok(started.map_or_else(|| Request::done(self, Status::NOBODY), Request::from))
     }
 
     /// Starts a send and a receive that complete together (MPI_Isendrecv).
@@ -199,7 +219,7 @@ impl Communicator {
         (received, source, receive_tag): (Elements, Source, TagSelector),
     ) -> Result<Request> {
         self.checked_destination(Call::Send, destination, send_tag)?;
-        let incoming = self.start_receive_elements(received, source, receive_tag)?;
+        let incoming = self.start_receive_elements(&received, source, receive_tag)?;
         let outgoing = self.start_send_elements(sent, destination, send_tag, Mode::Standard)?;
         let outgoing = outgoing.unwrap_or_else(|| Request::done(self, Status::EMPTY));
         Ok(Request::new(self, State::Both(Box::new([incoming, outgoing]))))
@@ -218,7 +238,7 @@ impl Communicator {
     ) -> Result<Request> {
         let peer = self.checked_destination(Call::Send, destination, send_tag)?;
         let packed = elements.packed()?;
-        let incoming = self.start_receive_elements(elements, source, receive_tag)?;
+        let incoming = self.start_receive_elements(&elements, source, receive_tag)?;
         let outgoing = match peer {
             None => Request::done(self, Status::EMPTY),
             Some(peer) => {
@@ -238,20 +258,20 @@ impl Communicator {
     }
 }
 
+impl From<SimpleRequest> for Request {
+    fn from(simple: SimpleRequest) -> Self {
+        let SimpleRequest { communicator, id, call } = simple;
+        let state = match call {
+            Call::Receive => State::Receiving(id),
+            _ => State::Sending { id, call, packed: None },
+        };
+        Request { communicator, state }
+    }
+}
+
 impl Request {
     pub(super) fn new(communicator: &Communicator, state: State) -> Self {
         Request { communicator: communicator.clone(), state }
-    }
-
-    /// A receive into elements, which `start` starts.
-    pub(super) fn receiving(
-        communicator: &Communicator,
-        elements: &Elements,
-        start: impl FnOnce(&mut JobEngine, Sink) -> std::result::Result<OperationId, Failure>,
-    ) -> Result<Self> {
-        let started = start(&mut communicator.process().engine(), elements.sink()?);
-        let id = started.map_err(communicator.failed(Call::Receive))?;
-        Ok(Request::new(communicator, State::Receiving(id)))
     }
 
     /// One that has completed already.
@@ -334,26 +354,14 @@ impl Request {
         }
     }
 
-    /// Whether it is one send or receive, which comes to its end without anything of the program's being called.
-    #[inline]
-    pub fn is_simple(&self) -> bool {
-        matches!(self.state, State::Done(_) | State::Receiving(_) | State::Sending { packed: None, .. })
-    }
-
-    /// The result of a simple request if it has completed; then it is to be dropped. Makes no progress by itself.
-    #[inline]
-    pub fn take_simple(&self) -> Option<Result<Status>> {
-        let process = self.communicator.process();
-        let (outcome, call) = match &self.state {
-            State::Done(status) => return Some(Ok(*status)),
-            State::Receiving(id) => (process.engine().collect(*id)?, Call::Receive),
-            State::Sending { id, call, .. } if process.has_completed(*id) => (process.engine().collect(*id)?, *call),
-            _ => return None,
-        };
-        Some(match outcome {
-            Ok(completion) => Ok(Status::new(&self.communicator, completion)),
-            Err(failure) => Err(self.communicator.failed(call)(failure)),
-        })
+    /// The simple request that it is, if it is one.
+    pub fn into_simple(self) -> std::result::Result<SimpleRequest, Request> {
+        let Request { communicator, state } = self;
+        match state {
+            State::Receiving(id) => Ok(SimpleRequest { communicator, id, call: Call::Receive }),
+            State::Sending { id, call, packed: None } => Ok(SimpleRequest { communicator, id, call }),
+            state => Err(Request { communicator, state }),
+        }
     }
 
     /// The status that [`Request::finish`] will give, if it has completed (MPI_Request_get_status).

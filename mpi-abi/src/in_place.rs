@@ -1,0 +1,221 @@
+//! Completing requests where they stand.
+//!
+//! If all requests of an array are null, were complete when they were started, or are simple, nothing of the program's is called while they
+//! complete. So none has to be lent out, and those that do not complete are not touched.
+
+use rwmpi_core::Result;
+use rwmpi_core::untyped::{SimpleRequest, Status};
+
+use crate::argument::{Out, OutArray, StatusArray, StatusOut, c_int};
+use crate::error::Outcome;
+use crate::interface::Abi;
+use crate::rank::Rank;
+use crate::request::{Results, no_request};
+use crate::requests::{FROM_NOBODY, SENT};
+use crate::status::value_of;
+
+/// The status of a request that was complete when it was started.
+#[inline]
+pub(crate) fn completed(code: u32) -> Option<Status> {
+    match code {
+        SENT => Some(Status::EMPTY),
+        FROM_NOBODY => Some(Status::NOBODY),
+        _ => None,
+    }
+}
+
+/// Completes a request that was complete when it was started, or is simple and has come to its end. `None`: it has not, `Some(None)`: it is no
+/// such request.
+#[inline(always)]
+pub(crate) fn complete<A: Abi>(rank: &Rank, code: u32, status: StatusOut<A>) -> Option<Option<Outcome>> {
+    let Some(place) = rank.requests.simple.occupied(code) else {
+        return Some(completed(code).map(|completed| {
+            status.set(&value_of::<A>(&completed));
+            Ok(())
+        }));
+    };
+    let request = place.get();
+    let outcome = match request.collect()? {
+        Ok(collected) => {
+            if !status.is_ignored() {
+                status.set(&value_of::<A>(&collected.status()));
+            }
+            Ok(())
+        }
+        Err(error) => {
+            rank.blame(request.communicator());
+            Err(error)
+        }
+    };
+    drop(place.remove());
+    Some(Some(outcome))
+}
+
+/// An array of such requests.
+pub(crate) struct InPlace<'a, A: Abi> {
+    rank: &'a Rank,
+    count: usize,
+    handles: OutArray<A::Handle>,
+}
+
+impl<'a, A: Abi> InPlace<'a, A> {
+    /// The array, if all in it are such requests.
+    ///
+    /// # Errors
+    /// MPI_ERR_ARG if the program passed no array.
+    #[inline]
+    pub(crate) fn new(rank: &'a Rank, count: usize, handles: OutArray<A::Handle>) -> Result<Option<Self>> {
+        for index in 0..count {
+            let code = A::code(handles.get(index)?);
+            if !rank.requests.simple.has(code) && code != A::REQUEST_NULL && completed(code).is_none() {
+                return Ok(None);
+            }
+        }
+        Ok(Some(InPlace { rank, count, handles }))
+    }
+
+    fn code(&self, index: usize) -> u32 {
+        self.handles.get(index).map_or(A::REQUEST_NULL, A::code)
+    }
+
+    /// Whether all are null.
+    fn is_empty(&self) -> bool {
+        (0..self.count).all(|index| self.code(index) == A::REQUEST_NULL)
+    }
+
+    /// Completes the request at `index` if it has come to its end and is not null.
+    #[inline]
+    fn complete(&self, index: usize, status: StatusOut<A>) -> Option<Outcome> {
+        let code = self.code(index);
+        if code == A::REQUEST_NULL {
+            return None;
+        }
+        // Should one stand there twice, it is gone the second time.
+        let outcome = complete(self.rank, code, status)?.unwrap_or_else(|| Err(no_request::<A>(code)));
+        Some(self.handles.set(index, A::handle(A::REQUEST_NULL)).and(outcome))
+    }
+
+    /// As [`InPlace::complete`], of the first that has come to its end: its index, too.
+    fn complete_first(&self, status: StatusOut<A>) -> Option<(usize, Outcome)> {
+        (0..self.count).find_map(|index| Some((index, self.complete(index, status)?)))
+    }
+
+    /// As [`InPlace::complete`], of all that have come to their end: how many, and the outcome of the call.
+    fn complete_some(&self, indices: OutArray<c_int>, statuses: StatusArray<A>) -> Result<Option<(usize, Outcome)>> {
+        let mut results = Results::new(statuses);
+        let mut found = 0;
+        for index in 0..self.count {
+            let Some(outcome) = self.complete(index, statuses.at(found)) else { continue };
+            indices.set(found, index as c_int)?;
+            if let Err(error) = outcome {
+                results.note(found, index, Err(error));
+            }
+            found += 1;
+        }
+        Ok((found > 0).then(|| (found, results.outcome(found))))
+    }
+
+    /// Makes progress until `done` has a result.
+    fn wait_for<R>(&self, done: impl FnMut() -> Option<R>) -> Result<R> {
+        self.rank.endpoint.wait_for(done).inspect_err(|_| {
+            let waits = (0..self.count).map(|index| self.code(index)).find(|&code| self.rank.requests.simple.has(code));
+            waits.map(|code| self.rank.requests.simple.with(code, |request| self.rank.blame(request.communicator())));
+        })
+    }
+
+    /// MPI_Waitall.
+    pub(crate) fn wait_all(&self, statuses: StatusArray<A>) -> Outcome {
+        let mut results = Results::new(statuses);
+        let mut index = 0;
+        let complete_next = || {
+            while index < self.count {
+                let status = statuses.at(index);
+                match self.complete(index, status) {
+                    Some(Ok(())) => {}
+                    Some(Err(error)) => results.note(index, index, Err(error)),
+                    None if self.code(index) == A::REQUEST_NULL => status.set(&value_of::<A>(&Status::EMPTY)),
+                    None => return None,
+                }
+                index += 1;
+            }
+            Some(())
+        };
+        self.wait_for(complete_next)?;
+        results.outcome(self.count)
+    }
+
+    /// MPI_Testall.
+    pub(crate) fn test_all(&self, flag: Out<c_int>, statuses: StatusArray<A>) -> Outcome {
+        let is_done = |index| {
+            let code = self.code(index);
+            self.rank.requests.simple.with(code, SimpleRequest::is_done).unwrap_or(true)
+        };
+        let mut first = 0;
+        for progresses in [true, false] {
+            while first < self.count && is_done(first) {
+                first += 1;
+            }
+            if first == self.count {
+                flag.set(1)?;
+                return self.wait_all(statuses);
+            }
+            if progresses {
+                self.rank.endpoint.progress()?;
+            }
+        }
+        flag.set(0)
+    }
+
+    /// MPI_Waitany.
+    pub(crate) fn wait_any(&self, index: Out<c_int>, status: StatusOut<A>) -> Outcome {
+        if self.is_empty() {
+            status.set(&value_of::<A>(&Status::EMPTY));
+            return index.set(A::UNDEFINED);
+        }
+        let (found, outcome) = self.wait_for(|| self.complete_first(status))?;
+        index.set(found as c_int)?;
+        outcome
+    }
+
+    /// MPI_Testany.
+    pub(crate) fn test_any(&self, index: Out<c_int>, flag: Out<c_int>, status: StatusOut<A>) -> Outcome {
+        if self.is_empty() {
+            status.set(&value_of::<A>(&Status::EMPTY));
+            index.set(A::UNDEFINED)?;
+            return flag.set(1);
+        }
+        let mut found = self.complete_first(status);
+        if found.is_none() {
+            self.rank.endpoint.progress()?;
+            found = self.complete_first(status);
+        }
+        let (found, outcome) = match found {
+            Some((found, outcome)) => (found as c_int, Some(outcome)),
+            None => (A::UNDEFINED, None),
+        };
+        index.set(found)?;
+        flag.set(outcome.is_some().into())?;
+        outcome.unwrap_or(Ok(()))
+    }
+
+    /// MPI_Waitsome.
+    pub(crate) fn wait_some(&self, number: Out<c_int>, indices: OutArray<c_int>, statuses: StatusArray<A>) -> Outcome {
+        if self.is_empty() {
+            return number.set(A::UNDEFINED);
+        }
+        let (found, outcome) = self.wait_for(|| self.complete_some(indices, statuses).transpose())??;
+        number.set(found as c_int)?;
+        outcome
+    }
+
+    /// MPI_Testsome.
+    pub(crate) fn test_some(&self, number: Out<c_int>, indices: OutArray<c_int>, statuses: StatusArray<A>) -> Outcome {
+        if self.is_empty() {
+            return number.set(A::UNDEFINED);
+        }
+        self.rank.endpoint.progress()?;
+        let (found, outcome) = self.complete_some(indices, statuses)?.unwrap_or((0, Ok(())));
+        number.set(found as c_int)?;
+        outcome
+    }
+}

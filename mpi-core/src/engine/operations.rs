@@ -1,0 +1,137 @@
+//! The operations in flight, by their number.
+//!
+//! Every message that is not received at once has its operation come and go here. So nothing is moved that need not be: an operation is
+//! made where it stays, ends there, and its place is used again first, while it is warm.
+
+use std::mem::{forget, replace};
+use std::ops::{Index, IndexMut};
+
+use super::operation::{Operation, OperationId, Outcome};
+use super::pieces::Sink;
+
+/// No place.
+const NOWHERE: u32 = u32::MAX;
+
+#[derive(Debug)]
+enum Place {
+    Taken(Operation),
+    /// Nobody's; the place that became free before it.
+    Free {
+        next: u32,
+    },
+}
+
+/// The operations of one rank.
+#[derive(Debug)]
+pub(super) struct Operations {
+    places: Vec<Place>,
+    /// The place that became free last.
+    free: u32,
+}
+
+impl Default for Operations {
+    fn default() -> Self {
+        Operations { places: Vec::new(), free: NOWHERE }
+    }
+}
+
+impl Operations {
+    /// Takes an operation in: its number from now on.
+    #[inline(always)]
+    pub(super) fn insert(&mut self, operation: Operation) -> OperationId {
+        let id = self.free;
+        match self.places.get_mut(id as usize) {
+            Some(place) => {
+                let Place::Free { next } = *place else { unreachable!("a place that is taken is not free") };
+                self.free = next;
+                // There is nothing to drop, which is worth saying: to find that out takes as long as all the rest.
+                forget(replace(place, Place::Taken(operation)));
+                id
+            }
+            None => self.insert_at_end(operation),
+        }
+    }
+
+    #[cold]
+    fn insert_at_end(&mut self, operation: Operation) -> OperationId {
+        self.places.push(Place::Taken(operation));
+        self.places.len() as OperationId - 1
+    }
+
+    /// The operation with that number, if there is one.
+    #[inline]
+    pub(super) fn get(&self, id: OperationId) -> Option<&Operation> {
+        match self.places.get(id as usize) {
+            Some(Place::Taken(operation)) => Some(operation),
+            _ => None,
+        }
+    }
+
+    /// As [`Operations::get`].
+    #[inline]
+    pub(super) fn get_mut(&mut self, id: OperationId) -> Option<&mut Operation> {
+        match self.places.get_mut(id as usize) {
+            Some(Place::Taken(operation)) => Some(operation),
+            _ => None,
+        }
+    }
+
+    /// An operation has completed with that outcome, which stays to be taken.
+    #[inline(always)]
+    pub(super) fn finish(&mut self, id: OperationId, outcome: Outcome) {
+        let operation = &mut self[id];
+        let done = Operation::Done(outcome);
+        match operation {
+            // Has nothing to drop, as in `insert`.
+            Operation::Receive(receive) if matches!(receive.buffer, Sink::Span(_)) => forget(replace(operation, done)),
+            _ => *operation = done,
+        }
+    }
+
+    /// The outcome of an operation that has completed: then it is forgotten.
+    #[inline(always)]
+    pub(super) fn take_outcome(&mut self, id: OperationId) -> Option<Outcome> {
+        let Operation::Done(outcome) = self[id] else { return None };
+        forget(replace(&mut self.places[id as usize], Place::Free { next: self.free }));
+        self.free = id;
+        Some(outcome)
+    }
+
+    /// Forgets an operation.
+    pub(super) fn remove(&mut self, id: OperationId) {
+        self.places[id as usize] = Place::Free { next: self.free };
+        self.free = id;
+    }
+
+    /// Takes all out.
+    pub(super) fn drain(&mut self) -> impl Iterator<Item = Operation> {
+        self.free = NOWHERE;
+        std::mem::take(&mut self.places).into_iter().filter_map(|place| match place {
+            Place::Taken(operation) => Some(operation),
+            Place::Free { .. } => None,
+        })
+    }
+
+    /// How many there are.
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.places.iter().filter(|place| matches!(place, Place::Taken(_))).count()
+    }
+}
+
+/// That of an operation in flight or not collected yet; others have no number.
+impl Index<OperationId> for Operations {
+    type Output = Operation;
+
+    #[inline]
+    fn index(&self, id: OperationId) -> &Operation {
+        self.get(id).expect("operation is in flight")
+    }
+}
+
+impl IndexMut<OperationId> for Operations {
+    #[inline]
+    fn index_mut(&mut self, id: OperationId) -> &mut Operation {
+        self.get_mut(id).expect("operation is in flight")
+    }
+}
