@@ -59,7 +59,7 @@ fn exchange(world: &Communicator) -> rwmpi::Result<()> {
         });
     }
     for round in 0_usize.. {
-        let len = [0, 1, 40, 5_000, 300_000][round % 5];
+        let len = [0, 1, 40, 5_000, 60_000, 300_000][round % 6];
         let word = |from: usize, index: usize| (round * 31 + from * 7 + index) as u8;
         let mine: Vec<u8> = (0..len).map(|index| word(rank, index)).collect();
         let mut theirs = vec![0_u8; len];
