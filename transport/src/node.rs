@@ -316,8 +316,9 @@ impl Fabric for NodeFabric {
             self.open(to, queue)?;
         }
         let (segment, me) = (&self.segment, self.me);
-        let in_a_row = self.links[to].follows();
-        let Some(producer) = &mut self.links[to].outgoing[queue as usize] else { unreachable!("opened above") };
+        let link = &mut self.links[to];
+        let in_a_row = link.follows();
+        let Some(producer) = &mut link.outgoing[queue as usize] else { unreachable!("opened above") };
         producer.set_in_a_row(in_a_row);
         let reserve = |from, end| segment.reserve(segment.layout().data(to, me) + from, end - from).is_ok();
         producer.try_push(enqueue, header, payload, reserve).map_err(|refused| match refused {

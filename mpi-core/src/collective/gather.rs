@@ -1,4 +1,4 @@
-//! Gather and scatter: the root exchanges directly with everybody, all receives posted first.
+//! Gather and scatter: the root exchanges directly with everybody, long receives all posted first.
 
 use rwmpi_transport::{ReadSpan, WriteSpan};
 
@@ -15,12 +15,17 @@ pub(crate) async fn gather<'a>(
     if team.rank != root {
         return team.send(part.unwrap_or(ReadSpan::EMPTY), root).await;
     }
+    let others = || (0..team.size()).filter(|&rank| rank != root);
+    let is_advertised = |&rank: &usize| team.process.engine().advertises(place(rank).len());
     let mut receives = team.flights();
-    for rank in (0..team.size()).filter(|&rank| rank != root) {
+    for rank in others().filter(is_advertised) {
         receives.receive(place(rank), rank)?;
     }
     if let Some(part) = part {
         team.copy(part, place(root))?;
+    }
+    for rank in others().filter(|rank| !is_advertised(rank)) {
+        receives.receive_next(place(rank), place(rank).len(), rank)?;
     }
     receives.await
 }

@@ -21,11 +21,15 @@ pub(crate) async fn scan(
     let mut distance = 1;
     while distance < size {
         let mut flights = team.flights();
-        if rank >= distance {
+        let is_advertised = team.process.engine().advertises(data.len());
+        if rank >= distance && is_advertised {
             flights.receive(received, rank - distance)?;
         }
         if rank + distance < size {
             flights.send(data.as_read(), rank + distance)?;
+        }
+        if rank >= distance && !is_advertised {
+            flights.receive_next(received, data.len(), rank - distance)?;
         }
         flights.await?;
         if rank >= distance {

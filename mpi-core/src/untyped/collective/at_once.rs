@@ -1,12 +1,14 @@
-//! The short way: blocking collectives of one group, on data that lie side by side and that shelves have room for.
+//! The short way: blocking collectives of one group, on data that lie side by side, and that shelves have room for where these are the way.
 //!
 //! What is wrong with arguments is for the long way to say.
+
+use std::pin::pin;
 
 use rwmpi_transport::{ReadSpan, WriteSpan};
 
 use super::staged::Staged;
 use super::{Blocks, Collective, Elements};
-use crate::collective::{Root, Team, at_once};
+use crate::collective::{Root, Team, Trouble, allgather, alltoall, at_once, gather, scan, scatter, settled};
 use crate::{Communicator, Result};
 
 impl Communicator {
@@ -51,9 +53,92 @@ impl Communicator {
                 let team = self.team_at_once(collective, len * self.size())?;
                 at_once::alltoall(team, |rank| sent.span(rank).as_read(), |rank| received.span(rank))
             }
-            _ => return None,
+            _ => return self.collective_by_messages(collective),
         };
         Some(done.map(drop).map_err(self.failed(collective.call())))
+    }
+
+    /// Those for which messages are the way: whoever only gives need not wait for the others.
+    fn collective_by_messages(&self, collective: &Collective) -> Option<Result<()>> {
+        let done = match collective {
+            Collective::Gather { part, all, root: Root::Rank(root) } if self.is_root_here(*root) => {
+                let is_root = *root == self.rank();
+                let part = match part {
+                    Some(part) => Some(part.read_span()?),
+                    None => None,
+                };
+                let all = match all {
+                    Some(all) if is_root => Some(self.runs(all)?),
+                    None if is_root => return None,
+                    _ => None,
+                };
+                let team = self.team_of_messages(collective, part.map_or(0, ReadSpan::len));
+                let place = |rank| all.as_ref().map_or(WriteSpan::EMPTY, |all| all.span(rank));
+                self.process().drive(pin!(gather(team, part, place, *root)))
+            }
+            Collective::Scatter { all, part, root: Root::Rank(root) } if self.is_root_here(*root) => {
+                let is_root = *root == self.rank();
+                let part = match part {
+                    Some(part) => Some(part.write_span()?),
+                    None => None,
+                };
+                let all = match all {
+                    Some(all) if is_root => Some(self.runs(all)?),
+                    None if is_root => return None,
+                    _ => None,
+                };
+                let team = self.team_of_messages(collective, part.map_or(0, WriteSpan::len));
+                let place = |rank| all.as_ref().map_or(ReadSpan::EMPTY, |all| all.span(rank).as_read());
+                self.process().drive(pin!(scatter(team, place, part, *root)))
+            }
+            Collective::Allgather { part, all } if !self.is_inter() => {
+                let all = self.runs(all)?;
+                let own = all.span(self.rank());
+                let part = match part {
+                    Some(part) => part.read_span().filter(|part| part.len() == own.len())?,
+                    None => own.as_read(),
+                };
+                let team = self.team_of_messages(collective, part.len());
+                self.process().drive(pin!(allgather(team, part, |rank| all.span(rank))))
+            }
+            Collective::Alltoall { sent: Some(sent), received } if !self.is_inter() => {
+                let even = matches!((sent, received), (Blocks::Even(_), Blocks::Even(_)));
+                let (sent, received) = (self.runs(sent)?, self.runs(received)?);
+                let team = self.team_of_messages(collective, sent.span(self.rank()).len());
+                let parts = |rank| sent.span(rank).as_read();
+                self.process().drive(pin!(alltoall(team, parts, |rank| received.span(rank), even)))
+            }
+            Collective::Scan { data, result, operation, exclusive: false } if !self.is_inter() => {
+                let (op, place) = (operation.on(result.datatype()).ok()?, result.write_span()?);
+                let data = data_or(data, place).filter(|data| data.len() == place.len())?;
+                let trouble = Trouble::default();
+                let team = self.team_of_messages(collective, data.len());
+                let team = Team { trouble: Some(&trouble), poisons: true, ..team };
+                data.copy_to(place);
+                let done = self.process().drive(pin!(scan(team, place, None, &op)));
+                done.and_then(|()| settled((), &trouble))
+            }
+            _ => return None,
+        };
+        Some(done.map_err(self.failed(collective.call())))
+    }
+
+    fn is_root_here(&self, root: usize) -> bool {
+        !self.is_inter() && root < self.size()
+    }
+
+    /// A block for each rank, if all lie side by side.
+    fn runs(&self, blocks: &Blocks) -> Option<Staged> {
+        match blocks {
+            Blocks::Listed(blocks) if blocks.len() < self.size() => None,
+            blocks => Some(Staged::new(blocks, self.size())).filter(Staged::are_runs),
+        }
+    }
+
+    /// The team for it, which is going to exchange messages.
+    fn team_of_messages(&self, collective: &Collective, bytes: usize) -> Team<'_> {
+        self.begin(collective.call(), bytes);
+        self.team(self.next_collective(), true)
     }
 
     /// The team for it, if that has shelves with room for so many bytes. There is no way back then.
