@@ -1,29 +1,19 @@
-//! A TCP connection of this machine with itself, without the library: buffers of a chosen size, and what a message takes.
+//! A TCP connection of this machine with itself, with buffers of a chosen size: what a message takes, as [`RawConnection`] measures it.
 //!
-//! The *follower*, a thread on another core where there is one, does what the leader asks for until the leader hangs up.
+//! The follower is a thread on another core where there is one.
 
 use crate::machine;
+use crate::tcp_floor::{Pattern, RawConnection};
 use anyhow::{Context, Result};
 use nix::sys::socket::{self, AddressFamily, Backlog, SockFlag, SockType, SockaddrIn, sockopt};
-use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, TcpStream};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::thread::{self, JoinHandle};
-use std::time::Instant;
-
-/// How messages go.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pattern {
-    /// To and fro.
-    PingPong,
-    /// Many one after the other, and a byte back.
-    Stream,
-}
 
 /// The leader's end.
 pub struct RawSocket {
-    stream: TcpStream,
-    follower: Option<JoinHandle<Result<()>>>,
+    connection: RawConnection,
+    follower: JoinHandle<Result<()>>,
 }
 
 impl RawSocket {
@@ -38,35 +28,22 @@ impl RawSocket {
         let connecting = endpoint(buffer)?;
         socket::connect(connecting.as_raw_fd(), &address).context("can't connect this machine with itself")?;
         let (stream, (other, _)) = (TcpStream::from(connecting), listener.accept()?);
-        for end in [&stream, &other] {
-            end.set_nodelay(true)?;
-        }
-        let follower = Some(thread::spawn(move || follow(other, core)));
-        Ok(RawSocket { stream, follower })
+        let follower = thread::spawn(move || {
+            machine::pin(&[core])?;
+            RawConnection::over(other)?.serve()
+        });
+        Ok(RawSocket { connection: RawConnection::over(stream)?, follower })
     }
 
-    /// What a message takes in one exchange, in µs: half of a round trip, or a part of a stream of `window`.
-    pub fn exchange(&mut self, pattern: Pattern, message: &mut [u8], window: usize) -> Result<f64> {
-        let (messages, answer, ways) = match pattern {
-            Pattern::PingPong => (1, message.len(), 2),
-            Pattern::Stream => (window, 1, window),
-        };
-        let order = [pattern as u64, message.len() as u64, messages as u64];
-        self.stream.write_all(order.map(u64::to_le_bytes).as_flattened())?;
-        self.stream.read_exact(&mut [0])?;
-        let start = Instant::now();
-        for _ in 0..messages {
-            self.stream.write_all(message)?;
-        }
-        self.stream.read_exact(&mut message[..answer])?;
-        Ok(start.elapsed().as_secs_f64() * 1e6 / ways as f64)
+    /// Adds to `samples` what a message takes, µs, in one exchange whose ends sleep.
+    pub fn exchange(&mut self, pattern: Pattern, samples: &mut Vec<f64>) -> Result<()> {
+        self.connection.lead_rounds(false, pattern, 1, samples)
     }
 
-    /// Hangs up, and waits for the follower.
+    /// Ends the connection, and waits for the follower.
     pub fn close(mut self) -> Result<()> {
-        drop(self.stream);
-        let follower = self.follower.take().expect("set by `open`, taken here only");
-        follower.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        self.connection.end()?;
+        self.follower.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }
 }
 
@@ -89,26 +66,6 @@ fn endpoint(buffer: Option<usize>) -> Result<OwnedFd> {
     Ok(socket)
 }
 
-fn follow(mut stream: TcpStream, core: usize) -> Result<()> {
-    machine::pin(&[core])?;
-    let mut message = Vec::new();
-    let mut order = [[0; 8]; 3];
-    loop {
-        match stream.read_exact(order.as_flattened_mut()) {
-            Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(()),
-            read => read?,
-        }
-        let [pattern, len, messages] = order.map(u64::from_le_bytes);
-        message.resize(len as usize, 0);
-        stream.write_all(&[1])?;
-        for _ in 0..messages {
-            stream.read_exact(&mut message)?;
-        }
-        let answer = if pattern == Pattern::PingPong as u64 { &message[..] } else { &[1] };
-        stream.write_all(answer)?;
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -117,9 +74,11 @@ mod tests {
     fn messages_longer_than_the_buffers_arrive_in_both_patterns() {
         let core = machine::allowed_cores().unwrap()[0];
         let mut socket = RawSocket::open(Some(4096), core).unwrap();
-        for pattern in [Pattern::PingPong, Pattern::Stream] {
-            for len in [1, 8, 100_000] {
-                assert!(socket.exchange(pattern, &mut vec![7; len], 3).unwrap() > 0.0, "{pattern:?} of {len}");
+        for window in [1, 3] {
+            for bytes in [1, 8, 100_000] {
+                let mut samples = Vec::new();
+                socket.exchange(Pattern { bytes, window }, &mut samples).unwrap();
+                assert!(!samples.is_empty() && samples.iter().all(|&sample| sample > 0.0), "{window} of {bytes}");
             }
         }
         socket.close().unwrap();

@@ -6,10 +6,11 @@
 use crate::arguments::SocketBuffers;
 use crate::launch::Job;
 use crate::machine::{self, Pinned};
-use crate::raw_socket::{Pattern, RawSocket, can_have};
+use crate::raw_socket::{RawSocket, can_have};
 use crate::report::{Figure, Report, microseconds, write_json};
 use crate::rounds::{ROUNDS, merge};
 use crate::statistics::Summary;
+use crate::tcp_floor;
 use crate::way::Way;
 use anyhow::{Context, Result};
 use rwmpi_launcher::{Output, Transport};
@@ -18,6 +19,15 @@ use std::time::{Duration, Instant};
 const BENCHMARK: &str = "socket-buffers";
 const RAW: &str = "raw socket";
 const LIBRARY: &str = "rwmpi";
+/// How messages go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Pattern {
+    /// To and fro.
+    PingPong,
+    /// Many one after the other, and a byte back.
+    Stream,
+}
+
 /// The patterns: titles, and what the library's benchmark is called and told.
 const PATTERNS: [(Pattern, &str, &[&str]); 2] =
     [(Pattern::PingPong, "ping-pong", &["latency"]), (Pattern::Stream, "stream", &["bandwidth", "--stream"])];
@@ -82,12 +92,14 @@ fn raw(
     bytes: usize,
     time: Duration,
 ) -> Result<Figure> {
-    let window = (WINDOW_BYTES / bytes.max(1)).clamp(WINDOW_LEAST, WINDOW);
-    let mut message = vec![0; bytes.max(1)];
+    let window = match pattern {
+        Pattern::PingPong => 1,
+        Pattern::Stream => (WINDOW_BYTES / bytes.max(1)).clamp(WINDOW_LEAST, WINDOW),
+    };
     let mut samples = Vec::new();
     let begin = Instant::now();
     while samples.is_empty() || begin.elapsed() < time {
-        samples.push(socket.exchange(pattern, &mut message, window).context("the raw TCP connection broke")?);
+        socket.exchange(tcp_floor::Pattern { bytes: bytes.max(1), window }, &mut samples)?;
     }
     let mut figure = Figure { bytes: Some(bytes), samples: Some(samples.len()), ..figure(RAW, pattern, buffer) };
     figure.time(Summary::of(&mut samples).context("no sample")?);

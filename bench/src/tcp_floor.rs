@@ -1,6 +1,6 @@
-//! The physical limit of a job over TCP: two processes, one connection over loopback, no library in between.
+//! The physical limit over TCP: one connection over loopback, no library in between.
 //!
-//! The connection joins the very processes that are measured, on the same cores and in the same minute. Each pattern runs in two ways, and
+//! Beside a job the connection joins the very processes that are measured, on the same cores and in the same minute. Each pattern runs in two ways, and
 //! the limit is the best of both: *looking*, which never sleeps and pays with system calls in vain, and *sleeping*, which pays with being
 //! woken up. One process *leads* and times; the other *serves*.
 
@@ -28,7 +28,7 @@ pub struct Pattern {
 /// Samples by looking and by sleeping.
 pub type Ways = [Vec<f64>; 2];
 
-/// One process's end of the connection.
+/// One end of the connection.
 pub struct RawConnection {
     stream: TcpStream,
     looking: bool,
@@ -58,6 +58,11 @@ impl RawConnection {
             world.send(&[stream.local_addr()?.port()], 0, 0)?;
             stream
         };
+        RawConnection::over(stream)
+    }
+
+    /// One end of a connection that stands.
+    pub fn over(stream: TcpStream) -> Result<Self> {
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(PATIENCE))?;
         stream.set_write_timeout(Some(PATIENCE))?;
@@ -69,24 +74,29 @@ impl RawConnection {
         for (looking, samples) in [true, false].into_iter().zip(samples) {
             let begin = Instant::now();
             while begin.elapsed() < time {
-                self.order(looking, pattern)?;
-                self.wait_by(looking)?;
-                self.rounds(pattern, true, samples)?;
-                self.wait_by(false)?;
+                self.lead_rounds(looking, pattern, ROUNDS, samples)?;
             }
         }
         Ok(())
     }
 
+    /// The same, of one way and so many times.
+    pub fn lead_rounds(&mut self, looking: bool, pattern: Pattern, rounds: u64, samples: &mut Vec<f64>) -> Result<()> {
+        self.order(looking, pattern, rounds)?;
+        self.wait_by(looking)?;
+        (0..rounds).try_for_each(|_| self.round(pattern, true, samples))?;
+        self.wait_by(false)
+    }
+
     /// Leader: lets the follower go on.
     pub fn end(&mut self) -> Result<()> {
-        self.order(false, Pattern { bytes: 0, window: 0 })
+        self.order(false, Pattern { bytes: 0, window: 0 }, 0)
     }
 
     /// Follower: does what the leader asks for until it ends the measurement.
     pub fn serve(&mut self) -> Result<()> {
         loop {
-            let mut order = [0; 24];
+            let mut order = [0; 32];
             self.read(&mut order)?;
             let word = |at: usize| u64::from_le_bytes(order[8 * at..][..8].try_into().expect("eight bytes"));
             let pattern = Pattern { bytes: word(1) as usize, window: word(2) as usize };
@@ -94,13 +104,13 @@ impl RawConnection {
                 return Ok(());
             }
             self.wait_by(word(0) == 1)?;
-            self.rounds(pattern, false, &mut Vec::new())?;
+            (0..word(3)).try_for_each(|_| self.round(pattern, false, &mut Vec::new()))?;
             self.wait_by(false)?;
         }
     }
 
-    fn order(&mut self, looking: bool, Pattern { bytes, window }: Pattern) -> Result<()> {
-        let words = [u64::from(looking), bytes as u64, window as u64];
+    fn order(&mut self, looking: bool, Pattern { bytes, window }: Pattern, rounds: u64) -> Result<()> {
+        let words = [u64::from(looking), bytes as u64, window as u64, rounds];
         self.write(words.map(u64::to_le_bytes).as_flattened())
     }
 
@@ -110,7 +120,7 @@ impl RawConnection {
     }
 
     /// As in the benchmarks of the library: every message changes, and is looked at, outside of the time.
-    fn rounds(&mut self, Pattern { bytes, window }: Pattern, leads: bool, samples: &mut Vec<f64>) -> Result<()> {
+    fn round(&mut self, Pattern { bytes, window }: Pattern, leads: bool, samples: &mut Vec<f64>) -> Result<()> {
         let (mut out, mut incoming) = (std::mem::take(&mut self.out), std::mem::take(&mut self.incoming));
         let (outgoing, expected) = if leads { (window, 1) } else { (1, window) };
         for (side, count) in [(&mut out, outgoing), (&mut incoming, expected)] {
@@ -118,24 +128,22 @@ impl RawConnection {
             side.iter_mut().for_each(|message| message.resize(bytes, 0));
         }
         let answer = if window == 1 { bytes } else { 1 };
-        for _ in 0..ROUNDS {
-            let first = self.serial;
-            self.serial += window as u64;
-            if leads {
-                (first..).zip(&mut out).for_each(|(serial, message)| stamp(message, serial));
-                self.read(&mut [0])?;
-                let start = Instant::now();
-                out.iter().try_for_each(|message| self.write(message))?;
-                self.read(&mut incoming[0][..answer])?;
-                let time = start.elapsed().as_secs_f64() * 1e6;
-                samples.push(if window == 1 { time / 2.0 } else { time / window as f64 });
-            } else {
-                stamp(&mut out[0], first);
-                self.write(&[0])?;
-                incoming.iter_mut().try_for_each(|message| self.read(message))?;
-                self.write(&out[0][..answer])?;
-                (first..).zip(&incoming).try_for_each(|(serial, message)| check(message, serial))?;
-            }
+        let first = self.serial;
+        self.serial += window as u64;
+        if leads {
+            (first..).zip(&mut out).for_each(|(serial, message)| stamp(message, serial));
+            self.read(&mut [0])?;
+            let start = Instant::now();
+            out.iter().try_for_each(|message| self.write(message))?;
+            self.read(&mut incoming[0][..answer])?;
+            let time = start.elapsed().as_secs_f64() * 1e6;
+            samples.push(if window == 1 { time / 2.0 } else { time / window as f64 });
+        } else {
+            stamp(&mut out[0], first);
+            self.write(&[0])?;
+            incoming.iter_mut().try_for_each(|message| self.read(message))?;
+            self.write(&out[0][..answer])?;
+            (first..).zip(&incoming).try_for_each(|(serial, message)| check(message, serial))?;
         }
         (self.out, self.incoming) = (out, incoming);
         Ok(())

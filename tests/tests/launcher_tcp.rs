@@ -109,6 +109,17 @@ fn a_stopped_rank_is_waited_for() {
     running.wait().assert_success();
 }
 
+/// Who writes to a rank that does not read is not kept from others.
+#[test]
+fn nobody_is_kept_by_a_stopped_rank() {
+    for protocol in ["sr", "auto"] {
+        let finished =
+            over_tcp("3", &["--protocol", protocol, "--timeout", "60"], &[PROGRAM, "write-to-stopped"]).run();
+        finished.assert_success();
+        assert_eq!(finished.sorted_lines().iter().filter(|line| line.contains("all in order")).count(), 3);
+    }
+}
+
 /// The ports on loopback at which these processes listen.
 fn listeners(pids: &[i32]) -> Vec<SocketAddr> {
     let sockets: HashSet<String> = pids

@@ -15,7 +15,7 @@ use crate::sleep;
 use crate::worker::Cot;
 use crate::{
     Arrival, Backoff, Bell, Enqueue, Fabric, Header, NodeFabric, PeerFault, PushError, Queue, ReadSpan, RemoteAddress,
-    RemoteError, SharedPart, SharedWord, Signal, SignalSet, TcpFabric, Way, WriteSpan,
+    RemoteError, SharedPart, SharedWord, Signal, SignalSet, TcpFabric, Way, WriteSpan, Written,
 };
 
 /// A look at the sockets is a system call, so there is one in so many looks at memory only.
@@ -202,6 +202,15 @@ impl Fabric for ClusterFabric {
     }
 
     #[inline]
+    fn coming(&mut self, from: usize) -> Option<Arrival> {
+        if self.on_node[from].is_some() { None } else { self.network.coming(from) }
+    }
+
+    fn divert(&mut self, from: usize, address: &RemoteAddress, note: Header) {
+        self.network.divert(from, address, note);
+    }
+
+    #[inline]
     fn expect_more(&self, from: usize, cells: usize) {
         if let Some(number) = self.on_node[from] {
             self.node.expect_more(number, cells);
@@ -277,7 +286,7 @@ impl Fabric for ClusterFabric {
         address: &RemoteAddress,
         offset: u64,
         from: ReadSpan,
-    ) -> Result<Way, RemoteError> {
+    ) -> Result<Written, RemoteError> {
         match self.on_node[peer] {
             Some(number) => self.node.remote_write(number, address, offset, from),
             None => self.network.remote_write(peer, address, offset, from),

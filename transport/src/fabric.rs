@@ -11,8 +11,7 @@
 //!    Where peers share no memory this holds for both queues together.
 //! 2. Bytes of a remote write are visible to the peer before any cell that was pushed to it later.
 //! 3. A refused operation has no effect. Lengths and addresses that come from a peer are checked before use.
-//! 4. No method keeps a span beyond its return, except [`Fabric::hand_out`], and none blocks except [`Fabric::idle`] and, where a network is
-//!    slower than its sender, [`Fabric::remote_write`].
+//! 4. No method keeps a span beyond its return, except [`Fabric::hand_out`], and none blocks except [`Fabric::idle`].
 
 use crate::{ReadSpan, WriteSpan};
 
@@ -104,6 +103,15 @@ impl Way {
     pub fn reads(self) -> bool {
         self != Way::Network
     }
+}
+
+/// What a remote write has done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Written {
+    /// By which way.
+    pub way: Way,
+    /// How many bytes: fewer than wanted only through a network.
+    pub len: usize,
 }
 
 /// Memory of one peer as another may name it. Made by [`Fabric::hand_out`], or by [`Fabric::address_of`]; three words on the wire.
@@ -247,11 +255,23 @@ pub trait Fabric {
     fn read(&mut self, from: usize, queue: Queue, arrival: &Arrival, offset: usize, into: WriteSpan);
     /// Gives the oldest cell's room back to the sender. Only after a `front` that returned it.
     fn pop(&mut self, from: usize, queue: Queue);
+    /// The cell that has begun to arrive from `from` in [`Queue::Messages`], if most of its payload is still to come and nothing is before it:
+    /// whoever knows where that belongs can have it put there by [`Fabric::divert`]. Each is shown once, and by `front` when it is whole.
+    #[inline]
+    fn coming(&mut self, _from: usize) -> Option<Arrival> {
+        None
+    }
+    /// Pops the cell that [`Fabric::coming`] has just shown: its payload goes to `address`, which must be of the same length and handed out to
+    /// `from`, and is dropped if that is withdrawn. When all of it is there, a cell with header `note` and no payload, which counts for nothing, is
+    /// next in the queue.
+    fn divert(&mut self, _from: usize, _address: &RemoteAddress, _note: Header) {
+        unreachable!("no cell is shown before it is whole")
+    }
     /// Cells follow each other in the message queue that `from` pushes to: has the one fetched that stands so many behind the oldest,
     /// should it have been pushed. Only a hint.
     #[inline]
     fn expect_more(&self, _from: usize, _cells: usize) {}
-    /// A peer with a cell waiting in `queue`, round robin so that none starves; looks at a bounded number of peers a call.
+    /// A peer with a cell waiting (or coming) in `queue`, round robin so that none starves; looks at a bounded number of peers a call.
     fn ready(&mut self, queue: Queue) -> Option<usize>;
     /// How many cells this peer has popped from the message queue that `from` pushes to.
     fn popped(&self, from: usize) -> u64;
@@ -276,15 +296,18 @@ pub trait Fabric {
     }
     /// How `peer` can reach memory of this peer at `address`; `None`: not at all. Known from a real test transfer at wire-up.
     fn way_from(&self, peer: usize, address: &RemoteAddress) -> Option<Way>;
-    /// Writes `from` into `peer`'s memory, `offset` bytes into `address`. Over a network, success means that the bytes are on their way, in
+    /// Writes `from` into `peer`'s memory, `offset` bytes into `address`. Over a network, that means that the bytes are on their way, in
     /// front of all later cells; an address that the peer has not handed out is a fault there, and breaks the connection.
+    ///
+    /// Where a network takes no more at present, only the first bytes are written, or none. Whoever has begun has to come again with the rest, or
+    /// the connection is of no more use: other writes to that peer find no room until then, and cells wait behind.
     fn remote_write(
         &mut self,
         peer: usize,
         address: &RemoteAddress,
         offset: u64,
         from: ReadSpan,
-    ) -> Result<Way, RemoteError>;
+    ) -> Result<Written, RemoteError>;
     /// Reads from `peer`'s memory, `offset` bytes into `address`; [`RemoteError::NoWay`] where the way does not [read](Way::reads).
     fn remote_read(
         &mut self,

@@ -18,7 +18,7 @@ use crate::wait::WaitPolicy;
 use crate::worker::Cot;
 use crate::{
     Arrival, Backoff, Bell, Enqueue, Fabric, Header, Heap, INLINE_PAYLOAD, PeerFault, PushError, Queue, ReadSpan,
-    RemoteAddress, RemoteError, SharedPart, SharedWord, Signal, SignalSet, Way, WriteSpan, signal,
+    RemoteAddress, RemoteError, SharedPart, SharedWord, Signal, SignalSet, Way, WriteSpan, Written, signal,
 };
 
 /// Most rings that one call of `ready` looks at.
@@ -443,20 +443,21 @@ impl Fabric for NodeFabric {
         address: &RemoteAddress,
         offset: u64,
         from: ReadSpan,
-    ) -> Result<Way, RemoteError> {
+    ) -> Result<Written, RemoteError> {
+        let whole = |way| Written { way, len: from.len() };
         if let Some(place) = self.shared(address, offset, from.len()) {
             // SAFETY: checked to lie in the part of a heap that has pages; the owner handed it out to be written.
             from.copy_to(unsafe { WriteSpan::new(self.segment.at(place?).as_ptr(), from.len()) });
-            return Ok(self.count(self.way_of_copy(peer), from.len()));
+            return Ok(whole(self.count(self.way_of_copy(peer), from.len())));
         }
         match self.private(peer, address, offset, from.len())? {
             (Reach::SameProcess, place) => {
                 // SAFETY: the owner, in this address space, handed these bytes out to be written.
                 from.copy_to(unsafe { WriteSpan::new(place as *mut u8, from.len()) });
-                Ok(Way::SameProcess)
+                Ok(whole(Way::SameProcess))
             }
             (_, place) => remote_memory::kernel_write(self.links[peer].pid, place, from)
-                .map(|()| self.count(Way::Kernel, from.len())),
+                .map(|()| whole(self.count(Way::Kernel, from.len()))),
         }
     }
 

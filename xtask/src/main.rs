@@ -78,6 +78,9 @@ enum Command {
         /// Only programs whose names contain this
         #[arg(default_value = "")]
         wanted: String,
+        /// What carries messages: as for mpiexec
+        #[arg(long)]
+        transport: Option<String>,
     },
     /// Builds for release and installs programs, compiler wrappers, libraries and headers
     Install {
@@ -103,7 +106,7 @@ fn run(command: Command) -> Result<()> {
         Command::Scale => compare::scale(&workspace),
         Command::Coverage => coverage::write(&workspace),
         Command::Install { prefix } => install::run(&workspace, &prefix, install::Profile::Release),
-        Command::Foreign { wanted } => foreign::run(&workspace, &wanted),
+        Command::Foreign { wanted, transport } => foreign::run(&workspace, &wanted, transport),
     }
 }
 

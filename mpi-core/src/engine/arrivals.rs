@@ -44,6 +44,7 @@ impl<F: Fabric> Engine<F> {
                 let space: [u8; 8] = self.body(source, Queue::Messages, arrival)?;
                 self.pull_done(source, context, bytemuck::cast(space))?;
             }
+            wire::DIVERTED => self.pull_done(source, context, u64::from(extra) << 32 | u64::from(tag))?,
             wire::WITHDRAWN => {
                 let (slot, generation) = wire::withdrawn_slot(&arrival.header);
                 self.forgotten(slot, generation);

@@ -56,6 +56,8 @@ struct Peer {
     queued: VecDeque<Outgoing>,
     /// Answers that found no room in the queue for requests yet.
     answers: VecDeque<Answer>,
+    /// Messages that the peer has asked for and that are being written, one after the other.
+    asked_for: VecDeque<OperationId>,
     /// The message that has begun to arrive from it.
     stream: Option<Stream>,
     /// Whether messages came out of its FIFO since requests were last posted to it (SR).
@@ -136,7 +138,7 @@ pub(crate) struct Engine<F: Fabric> {
     /// Messages of fewer bytes than this fit into a cell and are not worth a look for requests.
     small_end: usize,
     peers: Vec<Peer>,
-    /// Peers with something in `queued` or `answers`.
+    /// How often a peer has something in `queued`, `answers` or `asked_for`.
     backlog: usize,
     receiver: Receiver,
     operations: Operations,
@@ -180,6 +182,7 @@ impl<F: Fabric> Engine<F> {
             sender: Sender::new(rule_between(claims > 0 && fabric.shares_memory_with(peer))),
             queued: VecDeque::new(),
             answers: VecDeque::new(),
+            asked_for: VecDeque::new(),
             stream: None,
             refresh: false,
             messages: 0,
@@ -313,6 +316,10 @@ impl<F: Fabric> Engine<F> {
             Some(Operation::Receive(receive)) => receive.mark,
             Some(Operation::Done(_)) | None => Mark::NONE,
         }
+    }
+
+    fn tag_of(&self, id: OperationId) -> u32 {
+        if let Operation::Send(send) = &self.operations[id] { send.tag } else { 0 }
     }
 
     /// A receive has met a message that says this about its type.

@@ -1,10 +1,11 @@
 //! Operations in flight: what the engine remembers about a send or receive until the caller has collected its result.
 
 use rwmpi_protocol::{Fifo, Pattern};
-use rwmpi_transport::{PeerFault, PushError, RemoteError};
+use rwmpi_transport::{PeerFault, PushError, RemoteAddress, RemoteError};
 
 use super::library_buffer::OwnedData;
 use super::pieces::{Sink, Source};
+use super::transfer::Transfer;
 use crate::Mark;
 
 /// Names an operation in flight.
@@ -137,10 +138,31 @@ pub(crate) enum Stage {
     Queued { fifo: Fifo },
     /// Bytes up to here have left; the rest follows.
     Streaming { sent: usize },
+    /// It is being written into its receiver's memory, through a connection that takes no more at present. Nobody but this rank reads its
+    /// buffer, and only while it makes progress.
+    Writing(Writing),
     /// All that can be done here is done; the receiver answers when it has matched (and fetched) the message.
     Waiting,
     /// A message to this rank itself that waits for its receive, under that key among the unexpected ones.
     Local { key: usize },
+}
+
+/// How far a remote write has come, and what is to be said when it is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Writing {
+    pub(crate) target: RemoteAddress,
+    pub(crate) written: usize,
+    pub(crate) len: usize,
+    pub(crate) notice: Notice,
+}
+
+/// Whom a remote write is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Notice {
+    /// A receive that was advertised.
+    Request(Transfer),
+    /// A pull of that number.
+    Pull(u32),
 }
 
 /// A receive that has not completed.

@@ -11,8 +11,8 @@ pub(super) fn single_copy_min(way: Way) -> u64 {
     match way {
         Way::SameProcess | Way::SharedHeap => WRITE_MIN,
         Way::Kernel => 192 << 10,
-        // A request is a packet of its own, which a message has to be worth.
-        Way::Network => 64 << 10,
+        // A request is a packet of its own, and whole messages find their receives without one.
+        Way::Network => PULL_MIN,
     }
 }
 
@@ -21,7 +21,7 @@ pub(super) const WRITE_MIN: u64 = 4096;
 
 /// Messages of at least this many bytes that find no request wait at their sender until they are asked for, where they can't be
 /// fetched: from there on the way to and fro costs less than the copies that it saves.
-pub(super) const PULL_MIN: u64 = 128 << 10;
+pub(super) const PULL_MIN: u64 = (128 << 10) + 1;
 
 /// Misses in a row after which a receiver stops advertising to a sender.
 const PATIENCE: i8 = 8;

@@ -42,7 +42,14 @@ impl<F: Fabric> Engine<F> {
     pub(super) fn drain(&mut self, source: usize) -> Result<bool, Failure> {
         let mut dealt_with = 0;
         while dealt_with < BURST {
-            let Some(arrival) = self.fabric.front(source, Queue::Messages).map_err(Failure::Fault)? else { break };
+            let Some(arrival) = self.fabric.front(source, Queue::Messages).map_err(Failure::Fault)? else {
+                let Some(coming) = self.fabric.coming(source) else { break };
+                if self.divert(source as u32, &coming) {
+                    dealt_with += 1;
+                    self.peers[source].refresh = true;
+                }
+                continue;
+            };
             if dealt_with > 0 {
                 self.fabric.expect_more(source, dealt_with.min(AHEAD));
             }
@@ -61,6 +68,9 @@ impl<F: Fabric> Engine<F> {
     fn flush(&mut self) -> Result<bool, Failure> {
         let mut any = false;
         for peer in 0..self.peers.len() as u32 {
+            if !self.peers[peer as usize].asked_for.is_empty() {
+                any |= self.flush_asked_for(peer)?;
+            }
             if !self.peers[peer as usize].queued.is_empty() {
                 any |= self.flush_queued(peer)?;
             }
@@ -103,7 +113,7 @@ impl<F: Fabric> Engine<F> {
     }
 
     /// How far a send has come; `None`: it is done.
-    fn stage(&self, id: OperationId) -> Option<Stage> {
+    pub(super) fn stage(&self, id: OperationId) -> Option<Stage> {
         match self.operations.get(id) {
             Some(Operation::Send(send)) => Some(send.stage),
             _ => None,

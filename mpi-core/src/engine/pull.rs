@@ -2,16 +2,19 @@
 //!
 //! It was announced, and waits at its sender. Once its receive is known the receiver hands out the memory for it and says so; the sender
 //! writes there, then says that it has. So it costs a round trip and no copy, and however early it is it takes no memory of the receiver's.
+//!
+//! Diverted messages end alike: they were sent as a whole, but when they began to arrive their receive was known.
 
-use rwmpi_transport::{Fabric, ReadSpan, RemoteAddress, WriteSpan};
+use rwmpi_protocol::Envelope;
+use rwmpi_transport::{Arrival, Fabric, ReadSpan, RemoteAddress, WriteSpan};
 
 use super::arrivals::fault;
-use super::operation::{ReceiveOperation, Stage};
-use super::pieces::Source;
-use super::{Completion, Engine, Failure, Operation, OperationId, wire};
+use super::operation::{Notice, ReceiveOperation, Stage, Writing};
+use super::{Engine, Failure, Operation, OperationId, wire};
+use crate::Mark;
 use crate::buffer::owned_span_mut;
 
-/// A message that was asked for and is being written.
+/// A message that was asked for, or diverted, and is being written.
 #[derive(Debug)]
 pub(super) struct Pull {
     receive: OperationId,
@@ -44,21 +47,50 @@ impl<F: Fabric> Engine<F> {
         number: u32,
     ) -> Result<(), Failure> {
         let Operation::Receive(receive) = &mut self.operations[id] else { return Ok(()) };
-        receive.matched = true;
         receive.buffer.expect(len);
         let taken = (receive.buffer.len() as u64).min(len) as usize;
+        let key = self.make_room(id, source, tag, len, taken);
+        self.answer(source, Answer::Pull { number, key })
+    }
+
+    /// A message has begun to arrive as a whole: if its receive is known, it goes straight there. False if not.
+    pub(super) fn divert(&mut self, source: u32, arrival: &Arrival) -> bool {
+        let [_, context, tag, extra] = arrival.header;
+        if wire::kind(&arrival.header) != wire::EAGER || self.peers[source as usize].stream.is_some() {
+            return false;
+        }
+        self.heard = Mark::heard(arrival.header[0]);
+        self.receiver.next_request(source, extra);
+        let Some(id) = self.match_arrival(&Envelope { context, source, tag }) else { return false };
+        if let Operation::Receive(receive) = &mut self.operations[id] {
+            receive.buffer.expect(arrival.len as u64);
+        }
+        let key = self.make_room(id, source, tag, arrival.len as u64, arrival.len);
+        let address = self.pull_address(key);
+        let [low, high] = [address.space as u32, (address.space >> 32) as u32];
+        self.fabric.divert(source as usize, &address, [wire::DIVERTED, key, low, high]);
+        true
+    }
+
+    /// Hands out memory for `taken` bytes of a message to a receive: its buffer's, or such as lies beside.
+    fn make_room(&mut self, id: OperationId, source: u32, tag: u32, len: u64, taken: usize) -> u32 {
         let mut beside = Vec::new();
-        let into = match receive.buffer.span() {
-            Some(span) => span.part(0, taken),
-            None => {
+        let span = match &mut self.operations[id] {
+            Operation::Receive(receive) => {
+                receive.matched = true;
+                receive.buffer.span().filter(|span| span.len() >= taken)
+            }
+            _ => None,
+        };
+        let into = span.map_or_else(
+            || {
                 beside.resize(taken, 0);
                 owned_span_mut(&mut beside)
-            }
-        };
+            },
+            |span| span.part(0, taken),
+        );
         let address = self.fabric.hand_out(source as usize, into);
-        let pull = Pull { receive: id, source, tag, len, address, beside };
-        let key = self.pulls.insert(pull) as u32;
-        self.answer(source, Answer::Pull { number, key })
+        self.pulls.insert(Pull { receive: id, source, tag, len, address, beside }) as u32
     }
 
     /// Where the message of a pull is to be written.
@@ -74,39 +106,21 @@ impl<F: Fabric> Engine<F> {
         key: u32,
         target: RemoteAddress,
     ) -> Result<(), Failure> {
-        let mut data = match self.operations.get_mut(id) {
-            Some(Operation::Send(send)) if send.peer == peer && send.stage == Stage::Waiting && !send.exposed => {
-                std::mem::take(&mut send.data)
-            }
+        let send = match self.operations.get_mut(id) {
+            Some(Operation::Send(send)) if send.peer == peer && send.stage == Stage::Waiting && !send.exposed => send,
             _ => return Err(fault(peer, "asks for a message that was not announced")),
         };
-        let len = data.len().min(usize::try_from(target.len).unwrap_or(usize::MAX));
-        self.count_remote_write(data.len() as u64);
-        self.count_single_copy(data.len() as u64);
-        let written = self.write_to(peer, &target, &mut data, len);
-        if let Operation::Send(send) = &mut self.operations[id] {
-            send.data = data;
-        }
-        written?;
-        self.push_cell(peer, [wire::PULLED, key, 0, 0], bytemuck::bytes_of(&target.space), None)?;
+        let whole = send.data.len();
+        let len = whole.min(usize::try_from(target.len).unwrap_or(usize::MAX));
+        send.stage = Stage::Writing(Writing { target, written: 0, len, notice: Notice::Pull(key) });
         self.answers_awaited -= 1;
-        self.finish(id, Ok(Completion::SENT));
-        Ok(())
-    }
-
-    /// Writes the first `len` bytes of `data` into a peer's memory.
-    pub(super) fn write_to(
-        &mut self,
-        peer: u32,
-        target: &RemoteAddress,
-        data: &mut Source,
-        len: usize,
-    ) -> Result<(), Failure> {
-        let piece_len = data.piece_len().max(1);
-        for offset in (0..len).step_by(piece_len) {
-            let piece = data.part(offset, piece_len.min(len - offset));
-            let written = self.fabric.remote_write(peer as usize, target, offset as u64, piece);
-            written.map_err(|error| Failure::Remote { peer, error })?;
+        self.count_remote_write(whole as u64);
+        self.count_single_copy(whole as u64);
+        let asked_for = &mut self.peers[peer as usize].asked_for;
+        asked_for.push_back(id);
+        if asked_for.len() == 1 {
+            self.backlog += 1;
+            self.flush_asked_for(peer)?;
         }
         Ok(())
     }
@@ -121,7 +135,8 @@ impl<F: Fabric> Engine<F> {
         self.fabric.withdraw(source as usize, &address);
         let Operation::Receive(receive) = &mut self.operations[id] else { return Ok(()) };
         let piece_len = receive.buffer.piece_len();
-        for (number, piece) in beside.chunks(piece_len.max(1)).enumerate() {
+        let taken = beside.len().min(receive.buffer.len());
+        for (number, piece) in beside[..taken].chunks(piece_len.max(1)).enumerate() {
             let read = |into: WriteSpan<'_>| ReadSpan::from(piece).copy_to(into);
             receive.buffer.put(number * piece_len, piece.len(), read);
         }

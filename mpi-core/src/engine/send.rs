@@ -3,7 +3,7 @@
 use rwmpi_protocol::{Choice, Envelope, Fifo, RequestForSend, Rule};
 use rwmpi_transport::{Backoff, Enqueue, Fabric, Header, PushError, Queue, ReadSpan, Way};
 
-use super::operation::{SendOperation, Stage};
+use super::operation::{Notice, SendOperation, Stage, Writing};
 use super::pieces::{Scattered, Source};
 use super::policy::{PULL_MIN, WRITE_MIN, single_copy_min};
 use super::slots::{claimed, open};
@@ -142,6 +142,7 @@ impl<F: Fabric> Engine<F> {
         let mut data = std::mem::take(&mut send.data);
         let progress = match stage {
             Stage::Streaming { sent } => self.stream(peer, &mut data, sent, mode, enqueue),
+            Stage::Writing(writing) => self.go_on_writing(id, peer, writing, &mut data),
             Stage::Queued { fifo } => self.dispatch(id, peer, &envelope, &mut data, mode, fifo, enqueue),
             Stage::Waiting | Stage::Local { .. } => return Ok(()),
         };
@@ -183,7 +184,7 @@ impl<F: Fabric> Engine<F> {
         let may_copy = enqueue == Enqueue::Next && self.has_room_for_copy(id, data.len(), mode);
         if fifo == Fifo::Open && self.rule != Rule::Nsr {
             match self.choose(peer, envelope, data.len() as u64, may_copy)? {
-                Choice::Write(request) => return self.write(id, peer, envelope.tag, &request, data),
+                Choice::Write(request) => return self.write(id, peer, &request, data),
                 Choice::Fifo(chosen) => fifo = chosen,
             }
         }
@@ -286,7 +287,7 @@ impl<F: Fabric> Engine<F> {
     /// Asks the protocol for the way, and takes the claim word where there is one. What is about to be copied waits as long for a request
     /// as the copy would take.
     fn choose(&mut self, peer: u32, envelope: &Envelope, len: u64, may_copy: bool) -> Result<Choice, Failure> {
-        let worth = len >= WRITE_MIN;
+        let worth = len >= if self.claims_with(peer) { WRITE_MIN } else { single_copy_min(Way::Network) };
         if worth || self.rule == Rule::Sr {
             self.collect_requests(peer as usize)?;
         }
@@ -350,7 +351,6 @@ impl<F: Fabric> Engine<F> {
         &mut self,
         id: OperationId,
         peer: u32,
-        tag: u32,
         request: &RequestForSend,
         data: &mut Source,
     ) -> Result<Progress, Failure> {
@@ -363,17 +363,62 @@ impl<F: Fabric> Engine<F> {
         if let Some(data) = data.span()
             && len >= SHARE_MIN
             && self.claims_with(peer)
-            && self.invite(id, peer, tag, &transfer, data)?
+            && self.invite(id, peer, &transfer, data)?
         {
             if !self.write_chunks(&transfer, &target, data)? {
                 return Ok(Progress::Waiting);
             }
-        } else {
-            self.write_to(peer, &target, data, data.len())?;
+            self.notify_written(&transfer, id, Some(id))?;
+            return Ok(Progress::Done);
         }
-        let mark = self.mark_of(id);
-        self.notify_written(&transfer, tag, mark, Some(id))?;
+        let writing = Writing { target, written: 0, len: data.len(), notice: Notice::Request(transfer) };
+        self.go_on_writing(id, peer, writing, data)
+    }
+
+    /// Goes on with a remote write by this rank alone, as far as there is room; says so when it is done.
+    fn go_on_writing(
+        &mut self,
+        id: OperationId,
+        peer: u32,
+        mut writing: Writing,
+        data: &mut Source,
+    ) -> Result<Progress, Failure> {
+        let (piece_len, target) = (data.piece_len().max(1), writing.target);
+        while writing.written < writing.len {
+            let offset = writing.written;
+            let piece = data.part(offset, piece_len.min(writing.len - offset));
+            let written = self.fabric.remote_write(peer as usize, &target, offset as u64, piece);
+            let written = written.map_err(|error| Failure::Remote { peer, error })?.len;
+            writing.written += written;
+            if written < piece.len() {
+                return Ok(Progress::Blocked(Stage::Writing(writing)));
+            }
+        }
+        match writing.notice {
+            Notice::Request(transfer) => self.notify_written(&transfer, id, Some(id))?,
+            Notice::Pull(key) => {
+                self.push_cell(peer, [wire::PULLED, key, 0, 0], bytemuck::bytes_of(&target.space), None)?;
+            }
+        }
         Ok(Progress::Done)
+    }
+
+    /// Goes on with what `peer` has asked for, one message after the other: what one has begun to write another cannot go on with.
+    pub(super) fn flush_asked_for(&mut self, peer: u32) -> Result<bool, Failure> {
+        let mut any = false;
+        while let Some(&id) = self.peers[peer as usize].asked_for.front() {
+            let before = self.stage(id);
+            self.advance_send(id, Enqueue::Retry)?;
+            let after = self.stage(id);
+            any |= before != after;
+            if after.is_some() {
+                break;
+            }
+            let asked_for = &mut self.peers[peer as usize].asked_for;
+            asked_for.pop_front();
+            self.backlog -= usize::from(asked_for.is_empty());
+        }
+        Ok(any)
     }
 
     /// Tells the receiver that it may help to write into its buffer; false if it can't.
@@ -381,7 +426,6 @@ impl<F: Fabric> Engine<F> {
         &mut self,
         id: OperationId,
         peer: u32,
-        tag: u32,
         transfer: &Transfer,
         data: ReadSpan<'static>,
     ) -> Result<bool, Failure> {
@@ -390,7 +434,7 @@ impl<F: Fabric> Engine<F> {
             return Ok(false);
         }
         let body = wire::Sharing { address: wire::address_words(&address), generation: transfer.generation };
-        let header = [wire::WRITING | self.mark_of(id).word(), transfer.slot, tag, id];
+        let header = [wire::WRITING | self.mark_of(id).word(), transfer.slot, self.tag_of(id), id];
         let invited = self.try_push(peer, Enqueue::Next, header, bytemuck::bytes_of(&body).into())?;
         if invited {
             self.expose(id);

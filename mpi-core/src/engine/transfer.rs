@@ -8,7 +8,6 @@
 use rwmpi_transport::{Fabric, RemoteAddress, WORDS_PER_LINE};
 
 use super::{Engine, Failure, OperationId, wire};
-use crate::Mark;
 
 /// Messages of at least this many bytes are worth sharing.
 pub(super) const SHARE_MIN: u64 = 24 << 10;
@@ -40,8 +39,8 @@ fn chunk_len(len: u64) -> u64 {
 }
 
 /// One message on its way: whose slot, and the two ends as seen by the side that copies.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Transfer {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Transfer {
     pub(super) owner: u32,
     pub(super) slot: u32,
     pub(super) generation: u64,
@@ -134,17 +133,16 @@ impl<F: Fabric> Engine<F> {
         })
     }
 
-    /// Tells the receiver that its buffer is complete. `message`: the send that is just leaving.
+    /// Tells the receiver that its buffer is complete, by the message of that send. `after`: if it is just leaving.
     pub(super) fn notify_written(
         &mut self,
         transfer: &Transfer,
-        tag: u32,
-        mark: Mark,
-        message: Option<OperationId>,
+        id: OperationId,
+        after: Option<OperationId>,
     ) -> Result<(), Failure> {
         let body = wire::Written { len: transfer.len, generation: transfer.generation };
-        let header = [wire::WRITTEN | mark.word(), transfer.slot, tag, 0];
-        self.push_cell(transfer.owner, header, bytemuck::bytes_of(&body), message)
+        let header = [wire::WRITTEN | self.mark_of(id).word(), transfer.slot, self.tag_of(id), 0];
+        self.push_cell(transfer.owner, header, bytemuck::bytes_of(&body), after)
     }
 
     /// The receiver has met an announced message and asks its sender to help.
@@ -156,10 +154,10 @@ impl<F: Fabric> Engine<F> {
         target: &RemoteAddress,
     ) -> Result<(), Failure> {
         let super::Operation::Send(send) = &self.operations[id] else { return Ok(()) };
-        let (Some(data), tag, mark) = (send.data.span(), send.tag, send.mark) else { return Ok(()) };
+        let Some(data) = send.data.span() else { return Ok(()) };
         debug_assert_eq!(send.peer, peer);
         if data.len() as u64 == transfer.len && self.write_chunks(transfer, target, data)? {
-            self.notify_written(transfer, tag, mark, None)?;
+            self.notify_written(transfer, id, None)?;
             self.matched(peer, id)?;
         }
         Ok(())

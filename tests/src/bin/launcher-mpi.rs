@@ -1,5 +1,6 @@
 //! An MPI program that goes well or wrong as its argument says.
 
+use rustix::process::{Pid, Signal, getpid, kill_process};
 use rwmpi::{ANY_SOURCE, Communicator, op};
 use std::io::Read;
 use std::process::exit;
@@ -21,9 +22,14 @@ fn main() -> rwmpi::Result<()> {
             println!("rank {rank}: all in order");
             return universe.finalize();
         }
+        "write-to-stopped" => {
+            write_to_stopped(world)?;
+            println!("rank {rank}: all in order");
+            return universe.finalize();
+        }
         "leave" if rank == 1 => exit(0),
         "stop-and-leave" if rank == 1 => {
-            rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::STOP).expect("itself");
+            kill_process(getpid(), Signal::STOP).expect("itself");
             exit(0)
         }
         "abort" if rank == 1 => universe.abort(3, "the input makes no sense"),
@@ -53,7 +59,7 @@ fn exchange(world: &Communicator) -> rwmpi::Result<()> {
         });
     }
     for round in 0_usize.. {
-        let len = [0, 1, 40, 5_000, 300_000][round % 5];
+        let len = [0, 1, 40, 5_000, 60_000, 300_000][round % 6];
         let word = |from: usize, index: usize| (round * 31 + from * 7 + index) as u8;
         let mine: Vec<u8> = (0..len).map(|index| word(rank, index)).collect();
         let mut theirs = vec![0_u8; len];
@@ -67,6 +73,47 @@ fn exchange(world: &Communicator) -> rwmpi::Result<()> {
         if world.allreduce_value(u64::from(ended.try_recv().is_ok()), op::sum)? > 0 {
             break;
         }
+    }
+    Ok(())
+}
+
+/// More than sockets take.
+const MUCH: usize = 48 << 20;
+
+/// Rank 1 stops itself when it has asked rank 0 for a long message; rank 0 wakes it only when it has heard from rank 2. Who were kept by the
+/// write would wait for ever.
+fn write_to_stopped(world: &Communicator) -> rwmpi::Result<()> {
+    for announced in [false, true] {
+        let message: Vec<u32> = (0..MUCH as u32 / 4).collect();
+        let mut received = vec![0_u32; message.len()];
+        rwmpi::scope(|scope| match world.rank() {
+            0 => {
+                let early = announced.then(|| world.isend(scope, &message, 1, 1)).transpose()?;
+                world.send(&[1_u8], 1, 2)?;
+                let pid: i32 = world.recv_value(1, 3)?.0;
+                let stopped = format!("/proc/{pid}/stat");
+                while !std::fs::read_to_string(&stopped).is_ok_and(|stat| stat.contains(") T ")) {
+                    std::thread::yield_now();
+                }
+                let sending = early.map_or_else(|| world.isend(scope, &message, 1, 1), Ok)?;
+                world.send(&[1_u8], 2, 4)?;
+                world.recv(&mut [0_u8], 2, 4)?;
+                kill_process(Pid::from_raw(pid).expect("a process"), Signal::CONT).expect("a rank");
+                sending.wait().map(drop)
+            }
+            1 => {
+                world.recv(&mut [0_u8], 0, 2)?;
+                let receiving = world.irecv(scope, &mut received, 0, 1)?;
+                world.send_value(&getpid().as_raw_nonzero().get(), 0, 3)?;
+                kill_process(getpid(), Signal::STOP).expect("itself");
+                receiving.wait().map(drop)
+            }
+            _ => {
+                world.recv(&mut [0_u8], 0, 4)?;
+                world.send(&[1_u8], 0, 4)
+            }
+        })?;
+        assert!(world.rank() != 1 || received == message);
     }
     Ok(())
 }

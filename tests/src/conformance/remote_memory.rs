@@ -1,6 +1,6 @@
 //! Remote Write, remote read, claim words.
 
-use rwmpi_transport::{Queue, ReadSpan, RemoteAddress, RemoteError, Way, WriteSpan};
+use rwmpi_transport::{Backoff, Fabric, Queue, ReadSpan, RemoteAddress, RemoteError, Way, WriteSpan, Written};
 
 use super::Subject;
 use super::support::{Block, barrier, hear, hear_address, pattern, pull, push, tell, tell_address};
@@ -40,6 +40,21 @@ fn exchange_reachable<S: Subject>(
     (0..count).map(|_| (hear_address(fabric, 1), None)).collect()
 }
 
+/// Writes all of `bytes`, however often that takes; by which way.
+fn write<F: Fabric>(fabric: &mut F, peer: usize, address: &RemoteAddress, offset: u64, bytes: &[u8]) -> Way {
+    let mut backoff = Backoff::default();
+    let mut done = 0;
+    loop {
+        let rest = ReadSpan::from(&bytes[done..]);
+        let written = fabric.remote_write(peer, address, offset + done as u64, rest).expect("a way");
+        done += written.len;
+        if done == bytes.len() {
+            return written.way;
+        }
+        fabric.idle(&mut backoff);
+    }
+}
+
 /// A cell pushed after a write is never seen before the written bytes.
 pub(super) fn writes_are_visible_before_later_cells<S: Subject>(fabric: &mut S) {
     const ROUNDS: u64 = 300;
@@ -52,8 +67,7 @@ pub(super) fn writes_are_visible_before_later_cells<S: Subject>(fabric: &mut S) 
                 assert_eq!(block.contents()[7..], bytes, "round {round}");
                 tell(fabric, 0, 1);
             } else {
-                let way = fabric.remote_write(1, &address, 7, ReadSpan::from(&bytes[..]));
-                assert!(way.is_ok(), "{way:?}");
+                write(fabric, 1, &address, 7, &bytes);
                 push(fabric, 1, Queue::Messages, [0; 4], &[]);
                 hear(fabric, 1, 1);
             }
@@ -110,7 +124,7 @@ pub(super) fn transfers_outside_are_refused_without_effect<S: Subject>(fabric: &
         tell(fabric, 1, 1);
         hear(fabric, 1, 1);
         let bytes = vec![1_u8; 1000];
-        assert!(fabric.remote_write(1, &address, 0, ReadSpan::from(&bytes[..])).is_ok());
+        write(fabric, 1, &address, 0, &bytes);
         assert!(fabric.remote_write(1, &address, 1000, ReadSpan::EMPTY).is_ok());
         tell(fabric, 1, 2);
     }
@@ -160,13 +174,13 @@ pub(super) fn ways_are_as_announced<S: Subject>(fabric: &mut S) {
             let mut back = [0_u8; 10];
             let read = fabric.remote_read(peer, &address, me as u64 * 10, WriteSpan::from(&mut back[..]));
             match written {
-                Ok(way) => {
-                    assert_eq!(format!("{:?}", Some(way)).as_bytes(), announced);
-                    assert_eq!(read, if way.reads() { written } else { Err(RemoteError::NoWay) });
+                Ok(Written { way, len }) => {
+                    assert_eq!((format!("{:?}", Some(way)).as_bytes(), len), (&announced[..], bytes.len()));
+                    assert_eq!(read, if way.reads() { Ok(way) } else { Err(RemoteError::NoWay) });
                     assert_eq!(back, if way.reads() { bytes } else { [0; 10] });
                 }
                 Err(error) => {
-                    assert_eq!((error, read), (RemoteError::NoWay, written));
+                    assert_eq!((error, read), (RemoteError::NoWay, Err(RemoteError::NoWay)));
                     assert_eq!(announced, b"None");
                 }
             }
@@ -186,7 +200,7 @@ pub(super) fn large_transfers_arrive_whole<S: Subject>(fabric: &mut S) {
             continue;
         }
         let bytes = pattern(1, LEN);
-        let way = fabric.remote_write(1, &address, 0, ReadSpan::from(&bytes[..])).expect("a way");
+        let way = write(fabric, 1, &address, 0, &bytes);
         tell(fabric, 1, 1);
         if way.reads() {
             let mut back = vec![0; LEN];

@@ -86,7 +86,10 @@ fn memory_beyond_what_the_heap_has_pages_for_is_refused() {
     let bytes = [0; 4096];
     assert_eq!(a.remote_write(1, &beyond, 0, ReadSpan::from(&bytes[..])), Err(RemoteError::Refused));
     let last = RemoteAddress { place: reserved - 4096, ..address };
-    assert_eq!(a.remote_write(1, &last, 0, ReadSpan::from(&bytes[..])), Ok(Way::SameProcess));
+    assert_eq!(
+        a.remote_write(1, &last, 0, ReadSpan::from(&bytes[..])),
+        Ok(Written { way: Way::SameProcess, len: bytes.len() })
+    );
 }
 
 #[test]

@@ -7,17 +7,40 @@
 
 use std::collections::VecDeque;
 
-use crate::tcp::frame::MAX_PAYLOAD;
+use crate::tcp::frame::{HEADER, MAX_PAYLOAD};
 use crate::{Enqueue, Header, INLINE_PAYLOAD};
 
 /// Cells of each queue that may be under way or waiting.
 pub(crate) const CELLS: usize = 256;
 /// Payload bytes of each queue that may be under way or waiting.
 pub(crate) const BYTES: usize = 1 << 20;
-/// Cells of this length and more leave their memory to the next ones.
-const WORTH_KEEPING: usize = MAX_PAYLOAD / 2;
-/// How many may do so.
-const MOST_SPARE: usize = 4;
+/// Cells of this length and more have a room, whatever else waits: they take no more than twice what they have credit for.
+const WORTH_A_ROOM: usize = MAX_PAYLOAD / 2;
+/// Shorter ones, but not those below this length, have one if few cells wait before them.
+const WORTH_SHARING: usize = 1 << 10;
+/// So many are few.
+const FEW: usize = 4;
+/// Rooms that are kept for the next cells.
+const MOST_SPARE: usize = 8;
+/// Bytes of a room: what a connection is read into, a payload of any length and the headers around it.
+const ROOM: usize = MAX_PAYLOAD + 2 * HEADER;
+
+/// Memory into which sockets are read and which a cell can keep: new memory would have to be cleared.
+#[derive(Debug, Default)]
+pub(crate) struct Rooms(Vec<Vec<u8>>);
+
+impl Rooms {
+    pub(crate) fn take(&mut self) -> Vec<u8> {
+        self.0.pop().unwrap_or_else(|| vec![0; ROOM])
+    }
+
+    /// Takes back the memory of a cell, if it is a room.
+    fn give_back(&mut self, memory: Vec<u8>) {
+        if memory.len() == ROOM && self.0.len() < MOST_SPARE {
+            self.0.push(memory);
+        }
+    }
+}
 
 /// The sender's side of one queue at a peer.
 #[derive(Debug, Default)]
@@ -78,19 +101,38 @@ pub(crate) struct Cell {
     pub(crate) len: usize,
     /// The payload, if it is short.
     pub(crate) short: [u8; INLINE_PAYLOAD],
-    /// The payload, if it is long; may be longer than that.
-    pub(crate) long: Vec<u8>,
+    /// The payload, if it is long, from `start` on.
+    long: Vec<u8>,
+    start: usize,
+    /// Stands for one that was popped when its payload was diverted, which is there now.
+    is_note: bool,
 }
 
 impl Cell {
     /// Where the payload lies.
     pub(crate) fn payload(&self) -> &[u8] {
-        if self.len > INLINE_PAYLOAD { &self.long[..self.len] } else { &self.short[..self.len] }
+        if self.len > INLINE_PAYLOAD { &self.long[self.start..][..self.len] } else { &self.short[..self.len] }
     }
 
     /// Where the payload goes.
     pub(crate) fn payload_mut(&mut self) -> &mut [u8] {
-        if self.len > INLINE_PAYLOAD { &mut self.long[..self.len] } else { &mut self.short[..self.len] }
+        if self.len > INLINE_PAYLOAD { &mut self.long[self.start..][..self.len] } else { &mut self.short[..self.len] }
+    }
+
+    /// Keeps the room in which its payload has begun to arrive, at `start`, and leaves its own instead; false if it has none, or there is
+    /// no place for the rest of the payload.
+    pub(crate) fn keep(&mut self, room: &mut Vec<u8>, start: usize) -> bool {
+        let fits = self.long.len() == ROOM && room.len() == ROOM && self.len <= ROOM - start;
+        if fits {
+            std::mem::swap(&mut self.long, room);
+            self.start = start;
+        }
+        fits
+    }
+
+    /// What lies behind the first `count` bytes of the payload in a room that it has kept.
+    pub(crate) fn behind(&self, count: usize) -> &[u8] {
+        &self.long[self.start + count..]
     }
 }
 
@@ -107,8 +149,6 @@ pub(crate) struct Inbox {
     lent_bytes: usize,
     /// How many cells have begun to arrive.
     begun: u64,
-    /// Memory of popped cells for the next ones, [`MAX_PAYLOAD`] bytes each: new memory would have to be cleared.
-    spare: Vec<Vec<u8>>,
 }
 
 impl Inbox {
@@ -122,19 +162,19 @@ impl Inbox {
     }
 
     /// A cell of that length begins to arrive: its payload is still to be filled in.
-    pub(crate) fn begin(&mut self, header: Header, len: usize) -> Result<Cell, &'static str> {
+    pub(crate) fn begin(&mut self, header: Header, len: usize, rooms: &mut Rooms) -> Result<Cell, &'static str> {
         if self.begun - self.announced >= CELLS as u64 || (self.lent_bytes > 0 && self.lent_bytes + len > BYTES) {
             return Err("sent more cells than it has credit for");
         }
         self.begun += 1;
         self.lent_bytes += len;
         let long = match len {
-            // A cell takes no more than twice what it has credit for.
-            WORTH_KEEPING.. => self.spare.pop().unwrap_or_else(|| vec![0; MAX_PAYLOAD]),
+            WORTH_A_ROOM.. => rooms.take(),
+            WORTH_SHARING.. if self.cells.len() < FEW => rooms.take(),
             _ if len > INLINE_PAYLOAD => vec![0; len],
             _ => Vec::new(),
         };
-        Ok(Cell { header, len, short: [0; INLINE_PAYLOAD], long })
+        Ok(Cell { header, len, short: [0; INLINE_PAYLOAD], long, start: 0, is_note: false })
     }
 
     /// The cell that began to arrive is whole.
@@ -144,14 +184,29 @@ impl Inbox {
 
     /// Drops the oldest cell. Returns whether so much credit has come together that the sender should be told even if there is nothing
     /// else to say: early enough that a sender never stands before an empty queue without credit.
-    pub(crate) fn pop(&mut self) -> bool {
+    pub(crate) fn pop(&mut self, rooms: &mut Rooms) -> bool {
         let cell = self.cells.pop_front().expect("pop without an arrival");
+        !cell.is_note && self.drop_cell(cell, rooms)
+    }
+
+    /// The same, of one that begins to arrive in front of all others and whose payload goes elsewhere.
+    pub(crate) fn drop_cell(&mut self, cell: Cell, rooms: &mut Rooms) -> bool {
         self.popped += 1;
         self.unannounced_bytes += cell.len;
-        if cell.len >= WORTH_KEEPING && self.spare.len() < MOST_SPARE {
-            self.spare.push(cell.long);
-        }
+        rooms.give_back(cell.long);
         self.popped - self.announced >= CELLS as u64 / 2 || self.unannounced_bytes >= BYTES / 2
+    }
+
+    /// The payload of a cell that was dropped as it began to arrive is where it belongs.
+    pub(crate) fn note(&mut self, header: Header) {
+        self.cells.push_back(Cell {
+            header,
+            len: 0,
+            short: [0; INLINE_PAYLOAD],
+            long: Vec::new(),
+            start: 0,
+            is_note: true,
+        });
     }
 
     /// Whether there is credit that the sender does not know of.
@@ -178,18 +233,18 @@ mod tests {
         /// Whatever the two do in whatever order, a correct sender is never accused, and one that looks finds room in the end.
         #[test]
         fn both_sides_agree(steps in vec((0..4_u8, 0..=MAX_PAYLOAD), 1..2000)) {
-            let (mut window, mut inbox) = (Window::default(), Inbox::default());
+            let (mut window, mut inbox, mut rooms) = (Window::default(), Inbox::default(), Rooms::default());
             let mut on_the_way = VecDeque::new();
             let mut news = VecDeque::new();
             for (step, len) in steps {
                 match step {
                     0 if window.take(Enqueue::Retry, len) => on_the_way.push_back(len),
                     1 => if let Some(len) = on_the_way.pop_front() {
-                        let cell = inbox.begin([0; 4], len);
+                        let cell = inbox.begin([0; 4], len, &mut rooms);
                         prop_assert!(cell.as_ref().is_ok_and(|cell| cell.payload().len() == len));
                         inbox.arrive(cell.expect("just seen"));
                     },
-                    2 if inbox.front().is_some() && inbox.pop() => news.push_back(inbox.announce()),
+                    2 if inbox.front().is_some() && inbox.pop(&mut rooms) => news.push_back(inbox.announce()),
                     3 => if let Some(popped) = news.pop_front() {
                         prop_assert_eq!(window.give_back(popped), Ok(()));
                     },
@@ -199,11 +254,11 @@ mod tests {
             }
             // All arrive and are popped: then there is room, though nobody said anything unasked.
             for len in on_the_way {
-                let cell = inbox.begin([0; 4], len);
+                let cell = inbox.begin([0; 4], len, &mut rooms);
                 inbox.arrive(cell.expect("there is credit"));
             }
             while inbox.front().is_some() {
-                if inbox.pop() {
+                if inbox.pop(&mut rooms) {
                     news.push_back(inbox.announce());
                 }
             }
@@ -228,12 +283,12 @@ mod tests {
 
     #[test]
     fn who_takes_more_than_was_lent_is_noticed() {
+        let (mut inbox, mut rooms) = (Inbox::default(), Rooms::default());
+        (0..CELLS).for_each(|_| drop(inbox.begin([0; 4], 0, &mut rooms).unwrap()));
+        assert!(inbox.begin([0; 4], 0, &mut rooms).is_err());
         let mut inbox = Inbox::default();
-        (0..CELLS).for_each(|_| drop(inbox.begin([0; 4], 0).unwrap()));
-        assert!(inbox.begin([0; 4], 0).is_err());
-        let mut inbox = Inbox::default();
-        (0..BYTES / MAX_PAYLOAD).for_each(|_| drop(inbox.begin([0; 4], MAX_PAYLOAD).unwrap()));
-        assert!(inbox.begin([0; 4], 1).is_err());
+        (0..BYTES / MAX_PAYLOAD).for_each(|_| drop(inbox.begin([0; 4], MAX_PAYLOAD, &mut rooms).unwrap()));
+        assert!(inbox.begin([0; 4], 1, &mut rooms).is_err());
         let mut window = Window::default();
         assert!(window.take(Enqueue::Next, 0));
         assert!(window.give_back(2).is_err());

@@ -14,7 +14,7 @@ use crate::{Header, INLINE_PAYLOAD, Queue, Signal};
 /// Bytes of a header.
 pub(crate) const HEADER: usize = 32;
 /// Longest payload of a message's cell. Long enough that its system calls and its header are small beside its copies.
-pub(crate) const MAX_PAYLOAD: usize = 64 << 10;
+pub(crate) const MAX_PAYLOAD: usize = 128 << 10;
 /// Longest body of a remote write; longer ones take several frames.
 pub(crate) const MAX_WRITE: usize = 1 << 30;
 /// All signals there are.

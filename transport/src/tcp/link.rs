@@ -1,8 +1,9 @@
 //! A link: all that a peer has to do with one other over their connection.
 //!
 //! Invariants:
-//! 1. Bytes leave in the order of the calls that made them: straight to the socket only while nothing waits in `outbox`.
-//! 2. `outbox` is bounded: by the credit of both queues, by [`MOST_COPIED`] for writes; of what is due to be said (credit, signals) only the
+//! 1. Bytes leave in the order of the calls that made them: straight to the socket only while nothing waits in `outbox`, and no frame in the
+//!    middle of another.
+//! 2. `outbox` is bounded: by the credit of both queues, by `MOST_COPIED` for writes; of what is due to be said (credit, signals) only the
 //!    state is kept, and a frame made of it when there is room.
 //! 3. What arrives is taken off the socket at once: cells within the credit that was lent, writes into memory that is handed out. So two
 //!    peers that send to each other cannot block each other.
@@ -14,16 +15,20 @@ use std::os::fd::OwnedFd;
 
 use crate::layout::QUEUES;
 use crate::tcp::connect::Attempt;
-use crate::tcp::credit::{Cell, Inbox, Window};
+use crate::tcp::credit::{Cell, Inbox, Rooms, Window};
 use crate::tcp::frame::{Decoder, Event, Frame, HEADER, Kind};
 use crate::tcp::handed_out::HandedOut;
 use crate::tcp::socket;
-use crate::{Header, Queue, ReadSpan, WriteSpan};
+use crate::tcp::write::UnderWay;
+use crate::{Arrival, Header, Queue, ReadSpan, WriteSpan};
 
-/// Bytes of remote writes that may wait in an outbox. The rest of a write is waited for instead of copied.
-pub(crate) const MOST_COPIED: usize = 64 << 10;
-/// Bytes that are read at once from a connection whose next frame is not known yet: a frame of 8 KiB and what says that it was the last.
-pub(crate) const SCRATCH: usize = (8 << 10) + 2 * HEADER;
+/// Bytes that are read at once from a connection whose next frame is not known yet: a frame of 16 KiB and what says that it was the last.
+/// To read such a one in two goes costs more than a copy of it.
+const AT_ONCE: usize = (16 << 10) + 2 * HEADER;
+/// The same, where frames have lately been longer than that: most of them goes where it belongs without a copy.
+const AT_ONCE_OF_LONG: usize = (2 << 10) + HEADER;
+/// A payload of which at least so much is still to come is worth being diverted: as long as a copy of it takes the look that stops before.
+const WORTH_DIVERTING: usize = 2 << 10;
 /// How often a connection is read before the others have their turn.
 const MOST_READS: usize = 32;
 
@@ -57,8 +62,24 @@ pub(crate) enum Watched {
 #[derive(Debug)]
 enum Incoming {
     Nothing,
-    Cell { queue: Queue, cell: Cell, filled: usize },
-    Write { space: u64, place: u64 },
+    /// `shown`: whether the fabric's user has been asked where the payload belongs.
+    Cell {
+        queue: Queue,
+        cell: Cell,
+        filled: usize,
+        shown: bool,
+    },
+    Write {
+        space: u64,
+        place: u64,
+    },
+    /// The payload of a cell on its way to memory that was handed out; so much is still to come, then that is said.
+    Diverted {
+        space: u64,
+        place: u64,
+        left: usize,
+        note: Header,
+    },
 }
 
 /// One peer's side of a pair.
@@ -74,8 +95,8 @@ pub(crate) struct Link {
     signals_due: u32,
     /// Credit is due to be given back even if there is nothing else to say.
     credit_due: bool,
-    /// A frame of a remote write is under way: its caller sends the rest itself.
-    pub(crate) writing: bool,
+    /// A remote write whose caller still has to come with the rest.
+    pub(crate) under_way: Option<UnderWay>,
     /// What the kernel says of the socket.
     pub(crate) watched: Watched,
     /// The last frame is in the outbox or sent.
@@ -83,13 +104,19 @@ pub(crate) struct Link {
     goodbye_heard: bool,
     decoder: Decoder,
     incoming: Incoming,
+    /// How many bytes to read where the next frame is not known.
+    at_once: usize,
+    /// The last look has left nothing in the socket.
+    pub(crate) emptied: bool,
 }
 
 /// What a link needs of its fabric to take in what arrives.
 pub(crate) struct Context<'a> {
     pub(crate) handed_out: &'a HandedOut,
     pub(crate) signals: &'a mut u32,
-    pub(crate) scratch: &'a mut [u8],
+    pub(crate) rooms: &'a mut Rooms,
+    /// The room that sockets are read into.
+    pub(crate) room: &'a mut Vec<u8>,
 }
 
 impl Link {
@@ -102,12 +129,14 @@ impl Link {
             outbox: VecDeque::new(),
             signals_due: 0,
             credit_due: false,
-            writing: false,
+            under_way: None,
             watched: Watched::Not,
             said_goodbye: false,
             goodbye_heard: false,
             decoder: Decoder::default(),
             incoming: Incoming::Nothing,
+            at_once: AT_ONCE,
+            emptied: false,
         }
     }
 
@@ -166,6 +195,7 @@ impl Link {
         let header = self.frame(kind, body.len(), words);
         let mut sent = 0;
         if self.outbox.is_empty()
+            && self.under_way.is_none()
             && let Some(socket) = self.socket()
         {
             match socket::send(socket, header[..].into(), body) {
@@ -183,7 +213,7 @@ impl Link {
     }
 
     /// Puts a copy of `bytes` behind what waits in the outbox.
-    pub(crate) fn keep(&mut self, bytes: ReadSpan) {
+    fn keep(&mut self, bytes: ReadSpan) {
         let mut piece = [0; 4096];
         let mut kept = 0;
         while kept < bytes.len() {
@@ -219,7 +249,7 @@ impl Link {
 
     /// Sends what waits, as much as the socket takes.
     pub(crate) fn flush(&mut self) {
-        if self.writing {
+        if self.under_way.is_some() {
             return;
         }
         while !self.outbox.is_empty() {
@@ -250,14 +280,15 @@ impl Link {
                 }
             };
             let room = direct.len();
-            let wanted = room + context.scratch.len();
-            let received = match socket::receive(socket, direct, WriteSpan::from(&mut context.scratch[..])) {
+            let wanted = room + self.at_once;
+            let received = match socket::receive(socket, direct, WriteSpan::from(&mut context.room[..self.at_once])) {
                 Ok(0) => Err("its connection was closed, and it had not finished: it has died or was killed"),
                 Ok(count) => Ok(count),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return anything,
                 Err(error) => Err(words_for(&error)),
             };
             anything = true;
+            self.emptied = false;
             let taken = received.and_then(|count| {
                 let in_place = count.min(room);
                 self.advance(in_place);
@@ -266,7 +297,11 @@ impl Link {
             });
             match taken {
                 // The socket is empty, in all likelihood; if not, the next look finds the rest.
-                Ok(count) if count < wanted => break,
+                Ok(count) if count < wanted => {
+                    self.emptied = true;
+                    break;
+                }
+                Ok(_) if self.is_coming() => break,
                 Ok(_) => {}
                 Err(what) => {
                     self.lose(what);
@@ -275,6 +310,35 @@ impl Link {
             }
         }
         anything
+    }
+
+    /// Whether most of a message's payload is still to come, nothing is before it, and nobody has been asked where it belongs.
+    pub(crate) fn is_coming(&self) -> bool {
+        matches!(&self.incoming, Incoming::Cell { queue: Queue::Messages, cell, filled, shown: false }
+            if cell.len - filled >= WORTH_DIVERTING)
+            && self.inboxes[Queue::Messages as usize].front().is_none()
+    }
+
+    /// The cell of that message, once.
+    pub(crate) fn coming(&mut self) -> Option<Arrival> {
+        if !self.is_coming() {
+            return None;
+        }
+        let Incoming::Cell { cell, shown, .. } = &mut self.incoming else { return None };
+        *shown = true;
+        Some(Arrival { header: cell.header, len: cell.len, place: 0 })
+    }
+
+    /// The cell that is coming is popped, and its payload goes to `place` in `space`. Returns what [`Inbox::pop`] does.
+    pub(crate) fn divert(&mut self, space: u64, place: u64, note: Header, context: &mut Context) -> bool {
+        let Incoming::Cell { queue, cell, filled, .. } = std::mem::replace(&mut self.incoming, Incoming::Nothing)
+        else {
+            panic!("nothing that could be diverted is coming");
+        };
+        let into = context.handed_out.find(self.peer, space, place, cell.len).expect("memory that was handed out");
+        ReadSpan::from(&cell.payload()[..filled]).copy_to(into);
+        self.incoming = Incoming::Diverted { space, place: place + filled as u64, left: cell.len - filled, note };
+        self.inboxes[queue as usize].drop_cell(cell, context.rooms)
     }
 
     /// Where the next bytes of the body belong: nowhere if none is arriving. Writes are checked anew for each portion, as the memory may
@@ -289,6 +353,10 @@ impl Link {
             _ if body == 0 => Ok(WriteSpan::EMPTY),
             Incoming::Nothing => Ok(WriteSpan::EMPTY),
             Incoming::Cell { cell, filled, .. } => Ok(WriteSpan::from(&mut cell.payload_mut()[*filled..])),
+            // What was withdrawn meanwhile is dropped.
+            Incoming::Diverted { space, place, .. } => {
+                Ok(handed_out.find(peer, *space, *place, body).unwrap_or(WriteSpan::EMPTY))
+            }
             Incoming::Write { space, place } => {
                 handed_out.find(peer, *space, *place, body).ok_or("wrote to memory that it had not been given")
             }
@@ -301,12 +369,20 @@ impl Link {
             Incoming::Nothing => {}
             Incoming::Cell { filled, .. } => *filled += count,
             Incoming::Write { place, .. } => *place += count as u64,
+            Incoming::Diverted { place, left, .. } => {
+                *place += count as u64;
+                *left -= count;
+            }
         }
         self.complete();
     }
 
-    /// A cell whose payload is whole goes to its queue.
+    /// A cell whose payload is whole goes to its queue, or what was to be said of it.
     fn complete(&mut self) {
+        if let Incoming::Diverted { left: 0, note, .. } = self.incoming {
+            self.incoming = Incoming::Nothing;
+            self.inboxes[Queue::Messages as usize].note(note);
+        }
         if matches!(&self.incoming, Incoming::Cell { cell, filled, .. } if *filled == cell.len)
             && let Incoming::Cell { queue, cell, .. } = std::mem::replace(&mut self.incoming, Incoming::Nothing)
         {
@@ -314,47 +390,66 @@ impl Link {
         }
     }
 
-    /// Deals with the first `len` bytes of the scratch memory.
-    fn take_apart(&mut self, len: usize, context: &mut Context) -> Result<(), &'static str> {
-        let mut bytes = &context.scratch[..len];
+    /// Deals with the first `len` bytes of the room. A cell whose payload is longer than what has arrived behind it keeps the room, so that
+    /// the shorter of the two is copied.
+    fn take_apart(&mut self, mut len: usize, context: &mut Context) -> Result<(), &'static str> {
+        let mut done = 0;
         loop {
+            let mut bytes = &context.room[done..len];
             let before = self.decoder.body();
             let event = self.decoder.next(&mut bytes).map_err(|malformed| malformed.0)?;
+            let (start, behind) = (done, bytes.len());
+            done = len - behind;
             match event {
                 None => return Ok(()),
-                Some(Event::Frame(frame)) => self.begin(&frame, context.handed_out, context.signals)?,
+                Some(Event::Frame(frame)) => self.begin(&frame, context)?,
                 Some(Event::Body(part)) => {
-                    let target = Self::target(&mut self.incoming, self.peer, before, context.handed_out)?;
-                    ReadSpan::from(part).copy_to(target);
-                    self.advance(part.len());
+                    let count = part.len();
+                    if behind < count
+                        && let Incoming::Cell { cell, filled: 0, .. } = &mut self.incoming
+                        && cell.keep(context.room, start)
+                    {
+                        context.room[..behind].copy_from_slice(&cell.behind(count)[..behind]);
+                        (done, len) = (0, behind);
+                    } else {
+                        let target = Self::target(&mut self.incoming, self.peer, before, context.handed_out)?;
+                        if !target.is_empty() {
+                            ReadSpan::from(&context.room[start..][..count]).copy_to(target);
+                        }
+                    }
+                    self.advance(count);
                 }
             }
         }
     }
 
     /// A frame begins.
-    fn begin(&mut self, frame: &Frame, handed_out: &HandedOut, signals: &mut u32) -> Result<(), &'static str> {
+    fn begin(&mut self, frame: &Frame, context: &mut Context) -> Result<(), &'static str> {
         if self.goodbye_heard {
             return Err("went on after its goodbye");
+        }
+        if frame.len > AT_ONCE_OF_LONG {
+            self.at_once = if HEADER + frame.len <= AT_ONCE { AT_ONCE } else { AT_ONCE_OF_LONG };
         }
         for (window, popped) in self.windows.iter_mut().zip(frame.popped) {
             window.give_back(popped)?;
         }
         match frame.kind {
             Kind::Cell(queue) => {
-                let cell = self.inboxes[queue as usize].begin(frame.words, frame.len)?;
-                self.incoming = Incoming::Cell { queue, cell, filled: 0 };
+                let cell = self.inboxes[queue as usize].begin(frame.words, frame.len, context.rooms)?;
+                self.incoming = Incoming::Cell { queue, cell, filled: 0, shown: false };
                 self.complete();
             }
             Kind::Write => {
                 let (space, place) = frame.target();
                 // Before the first byte, and of no bytes too.
-                handed_out
+                context
+                    .handed_out
                     .find(self.peer, space, place, frame.len)
                     .ok_or("wrote to memory that it had not been given")?;
                 self.incoming = Incoming::Write { space, place };
             }
-            Kind::Control => *signals |= frame.words[0],
+            Kind::Control => *context.signals |= frame.words[0],
             Kind::Goodbye => self.goodbye_heard = true,
         }
         Ok(())

@@ -34,15 +34,16 @@ use rustix::event::epoll;
 pub use self::handshake::JobSecret;
 
 use self::connect::{JobBook, Stranger};
-use self::frame::{Frame, Kind, MAX_PAYLOAD, MAX_WRITE};
+use self::credit::Rooms;
+use self::frame::{Kind, MAX_PAYLOAD};
 use self::handed_out::HandedOut;
-use self::link::{Link, SCRATCH, State};
+use self::link::{Link, State};
 use self::poll::{LONGEST_SLEEP, Limits};
 use self::spin::{BEGIN_TO_COUNT, Spin};
 use crate::layout::QUEUES;
 use crate::{
     Arrival, Backoff, Enqueue, Fabric, Header, INLINE_PAYLOAD, PeerFault, PushError, Queue, ReadSpan, RemoteAddress,
-    RemoteError, Signal, SignalSet, Way, WriteSpan,
+    RemoteError, Signal, SignalSet, Way, WriteSpan, Written,
 };
 
 /// Why a peer could not take its place.
@@ -115,7 +116,8 @@ impl TcpEndpoint {
             listed: [vec![false; peers], vec![false; peers]],
             handed_out: HandedOut::default(),
             signals: 0,
-            scratch: vec![0; SCRATCH],
+            room: Rooms::default().take(),
+            rooms: Rooms::default(),
             looks: 0,
             found: 0,
             all_watched: true,
@@ -152,7 +154,9 @@ pub struct TcpFabric {
     listed: [Vec<bool>; QUEUES],
     handed_out: HandedOut,
     signals: u32,
-    scratch: Vec<u8>,
+    /// What sockets are read into.
+    room: Vec<u8>,
+    rooms: Rooms,
     looks: u32,
     /// Looks in a row that found something.
     found: u32,
@@ -267,7 +271,10 @@ impl TcpFabric {
         self.finishing = true;
         for peer in 0..self.links.len() {
             let link = &mut self.links[peer];
-            if matches!(link.state, State::Up(_) | State::Connecting(_)) && !link.said_goodbye {
+            if link.under_way.is_some() {
+                // Nobody comes with the rest any more, and nothing else can follow.
+                self.break_link(peer, "a write to it was given up");
+            } else if matches!(link.state, State::Up(_) | State::Connecting(_)) && !link.said_goodbye {
                 link.say_goodbye();
                 self.watch_for_room(peer);
             }
@@ -293,6 +300,19 @@ impl TcpFabric {
         }
     }
 
+    /// A cell of `peer` was popped, of which it is to be told, perhaps at once.
+    fn owe(&mut self, peer: usize, is_due: bool) {
+        let link = &mut self.links[peer];
+        if link.socket().is_none() || link.said_goodbye {
+            // Nobody to tell.
+        } else if is_due {
+            link.give_credit();
+            self.watch_for_room(peer);
+        } else if self.debtors.last() != Some(&peer) && !self.debtors.contains(&peer) {
+            self.debtors.push(peer);
+        }
+    }
+
     pub(crate) fn next_waiting(&mut self, queue: usize) -> Option<usize> {
         while let Some(peer) = self.waiting[queue].pop_front() {
             if self.has_something(peer, queue) {
@@ -307,7 +327,8 @@ impl TcpFabric {
     fn push_to_self(&mut self, queue: Queue, header: Header, payload: ReadSpan) {
         let me = self.book.me;
         let inbox = &mut self.links[me].inboxes[queue as usize];
-        let mut cell = inbox.begin(header, payload.len()).expect("the window has said that there is room");
+        let mut cell =
+            inbox.begin(header, payload.len(), &mut self.rooms).expect("the window has said that there is room");
         payload.copy_to(WriteSpan::from(cell.payload_mut()));
         inbox.arrive(cell);
         self.news = true;
@@ -369,8 +390,13 @@ impl Fabric for TcpFabric {
     }
 
     fn front(&mut self, from: usize, queue: Queue) -> Result<Option<Arrival>, PeerFault> {
-        if self.links[from].inboxes[queue as usize].front().is_none() {
-            self.look_at(from);
+        let link = &mut self.links[from];
+        if link.inboxes[queue as usize].front().is_none() {
+            // Where the socket was found empty just now, not at once again; and not into a payload that may be diverted.
+            let is_known = queue == Queue::Messages && (std::mem::take(&mut link.emptied) || link.is_coming());
+            if !is_known {
+                self.look_at(from);
+            }
         }
         let link = &self.links[from];
         if let Some(cell) = link.inboxes[queue as usize].front() {
@@ -385,20 +411,25 @@ impl Fabric for TcpFabric {
     }
 
     fn pop(&mut self, from: usize, queue: Queue) {
-        let is_me = from == self.book.me;
         let link = &mut self.links[from];
-        let is_due = link.inboxes[queue as usize].pop();
-        if is_me {
+        let is_due = link.inboxes[queue as usize].pop(&mut self.rooms);
+        if from == self.book.me {
             let popped = link.inboxes[queue as usize].announce();
             link.windows[queue as usize].give_back(popped).expect("what was popped was pushed");
-        } else if link.socket().is_none() || link.said_goodbye {
-            // Nobody to tell.
-        } else if is_due {
-            link.give_credit();
-            self.watch_for_room(from);
-        } else if self.debtors.last() != Some(&from) && !self.debtors.contains(&from) {
-            self.debtors.push(from);
+        } else {
+            self.owe(from, is_due);
         }
+    }
+
+    fn coming(&mut self, from: usize) -> Option<Arrival> {
+        self.links[from].coming()
+    }
+
+    fn divert(&mut self, from: usize, address: &RemoteAddress, note: Header) {
+        let (link, mut context) = self.link_and_context(from);
+        let is_due = link.divert(address.space, address.place, note, &mut context);
+        self.owe(from, is_due);
+        self.receive_from(from);
     }
 
     fn ready(&mut self, queue: Queue) -> Option<usize> {
@@ -453,27 +484,23 @@ impl Fabric for TcpFabric {
         address: &RemoteAddress,
         offset: u64,
         from: ReadSpan,
-    ) -> Result<Way, RemoteError> {
+    ) -> Result<Written, RemoteError> {
         let place = address.part(offset, from.len()).ok_or(RemoteError::Refused)?;
+        let whole = Written { way: Way::Network, len: from.len() };
         if !HandedOut::is_name(address.space) {
             return Err(RemoteError::Refused);
         }
         if peer == self.book.me {
             let span = self.handed_out.find(peer, address.space, place, from.len());
             from.copy_to(span.ok_or(RemoteError::Refused)?);
-            return Ok(Way::Network);
+            return Ok(whole);
         }
         if self.links[peer].is_over() {
             return Err(RemoteError::PeerLost);
         }
         self.reach_out(peer);
-        let mut done = 0;
-        while done < from.len() {
-            let part = from.part(done, (from.len() - done).min(MAX_WRITE));
-            self.write_frame(peer, Frame::target_words(address.space, place + done as u64), part)?;
-            done += part.len();
-        }
-        Ok(Way::Network)
+        let len = self.write(peer, address.space, place, from)?;
+        Ok(Written { len, ..whole })
     }
 
     fn remote_read(

@@ -11,10 +11,11 @@ use rustix::event::epoll::{self, Event, EventData, EventFlags};
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::time::Timespec;
 
+use crate::Queue;
 use crate::layout::QUEUES;
 use crate::tcp::TcpFabric;
 use crate::tcp::connect::{Attempt, Progress, Stranger};
-use crate::tcp::link::{Context, State, Watched};
+use crate::tcp::link::{Context, Link, State, Watched};
 use crate::tcp::socket;
 
 /// Events that are taken from the kernel at once.
@@ -174,6 +175,8 @@ impl TcpFabric {
             } else {
                 self.links[token as usize].flush();
                 self.watch_for_room(token as usize);
+                // Whoever has a write under way is to come again.
+                self.news = true;
             }
         }
         if !self.connecting.is_empty() || !self.strangers.is_empty() {
@@ -209,10 +212,10 @@ impl TcpFabric {
 
     /// Reads from a link and sees what follows from it; whether there was anything.
     pub(crate) fn receive_from(&mut self, peer: usize) -> bool {
+        let (link, mut context) = self.link_and_context(peer);
+        let anything = link.receive(&mut context);
         let link = &mut self.links[peer];
-        let mut context =
-            Context { handed_out: &self.handed_out, signals: &mut self.signals, scratch: &mut self.scratch };
-        if !link.receive(&mut context) {
+        if !anything {
             if link.has_something_to_send() {
                 link.flush();
                 self.watch_for_room(peer);
@@ -233,6 +236,17 @@ impl TcpFabric {
         true
     }
 
+    /// A link and what it needs to take in what arrives.
+    pub(crate) fn link_and_context(&mut self, peer: usize) -> (&mut Link, Context<'_>) {
+        let context = Context {
+            handed_out: &self.handed_out,
+            signals: &mut self.signals,
+            rooms: &mut self.rooms,
+            room: &mut self.room,
+        };
+        (&mut self.links[peer], context)
+    }
+
     /// Has `ready` look at a peer if there is something to see.
     pub(crate) fn list(&mut self, peer: usize, queue: usize) {
         if !self.listed[queue][peer] && self.has_something(peer, queue) {
@@ -243,13 +257,14 @@ impl TcpFabric {
 
     pub(crate) fn has_something(&self, peer: usize, queue: usize) -> bool {
         let link = &self.links[peer];
-        link.inboxes[queue].front().is_some() || link.fault().is_some()
+        let is_coming = queue == Queue::Messages as usize && link.is_coming();
+        link.inboxes[queue].front().is_some() || is_coming || link.fault().is_some()
     }
 
     /// Has the kernel say when a socket takes more, if there is more.
     pub(crate) fn watch_for_room(&mut self, peer: usize) {
         let link = &mut self.links[peer];
-        let waits = link.writing || link.has_something_to_send();
+        let waits = link.under_way.is_some() || link.has_something_to_send();
         match (waits, link.watched) {
             (true, Watched::Not | Watched::ForArrivals) => self.watch_link(peer, Watched::ForRoom),
             (false, Watched::ForRoom) => self.watch_link(peer, Watched::ForArrivals),

@@ -4,6 +4,7 @@ use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
 use std::time::{Duration, Instant};
 
+use super::frame::Frame;
 use super::handshake::{CHALLENGE, HELLO, Introduction, VERDICT};
 use super::*;
 
@@ -260,6 +261,60 @@ fn writes_go_only_to_memory_that_is_handed_out() {
 }
 
 #[test]
+fn a_payload_goes_where_it_is_wanted_while_it_arrives() {
+    const LEN: usize = 40_000;
+    #[derive(PartialEq, Debug, Clone, Copy)]
+    enum Case {
+        Diverted,
+        Withdrawn,
+        Left,
+    }
+    let cell = |words, payload: &[u8]| {
+        let frame = Frame { kind: Kind::Cell(Queue::Messages), len: payload.len(), popped: [0; 2], words };
+        [&frame.encode()[..], payload].concat()
+    };
+    let payload: Vec<u8> = (0..LEN).map(|at| at as u8 | 1).collect();
+    let long = cell([7; 4], &payload);
+    for case in [Case::Diverted, Case::Withdrawn, Case::Left] {
+        let (mut a, _b) = pair();
+        let mut peer = impostor(&mut a);
+        peer.write_all(&long[..10_000]).unwrap();
+        turn(&mut [&mut a], |fabrics| fabrics[0].ready(Queue::Messages) == Some(1));
+        assert!(a.front(1, Queue::Messages).unwrap().is_none(), "it is not whole");
+        let coming = a.coming(1).unwrap();
+        assert_eq!((coming.header, coming.len), ([7; 4], LEN));
+        assert!(a.coming(1).is_none(), "shown once");
+        let span = WriteSpan::from(&mut *Box::leak(vec![0_u8; LEN].into_boxed_slice()));
+        let address = a.hand_out(1, span);
+        if case != Case::Left {
+            a.divert(1, &address, [9; 4]);
+            assert_eq!(a.popped(1), 1);
+        }
+        if case == Case::Withdrawn {
+            a.withdraw(1, &address);
+        }
+        peer.write_all(&[&long[10_000..], &cell([3; 4], &[])].concat()).unwrap();
+        turn(&mut [&mut a], |fabrics| fabrics[0].front(1, Queue::Messages).unwrap().is_some());
+        let arrival = a.front(1, Queue::Messages).unwrap().unwrap();
+        if case == Case::Left {
+            assert_eq!((arrival.header, arrival.len), ([7; 4], LEN));
+            a.read(1, Queue::Messages, &arrival, 0, span);
+        } else {
+            assert_eq!((arrival.header, arrival.len), ([9; 4], 0));
+        }
+        let mut contents = vec![0; LEN];
+        span.as_read().copy_to(WriteSpan::from(&mut contents[..]));
+        let there = if case == Case::Withdrawn { 10_000 - frame::HEADER } else { LEN };
+        assert!(contents[there..].iter().all(|&byte| byte == 0), "{case:?}");
+        assert!(case == Case::Withdrawn || contents == payload, "{case:?}");
+        a.pop(1, Queue::Messages);
+        assert_eq!(a.popped(1), 1, "the note counts for nothing");
+        turn(&mut [&mut a], |fabrics| fabrics[0].front(1, Queue::Messages).unwrap().is_some());
+        assert_eq!(a.front(1, Queue::Messages).unwrap().unwrap().header, [3; 4]);
+    }
+}
+
+#[test]
 fn who_sends_more_than_its_credit_is_at_fault() {
     let (mut a, _b) = pair();
     let mut peer = impostor(&mut a);
@@ -297,6 +352,17 @@ fn a_peer_that_goes_without_goodbye_is_lost_and_one_that_says_it_is_not() {
     }
 }
 
+/// Writes all of `bytes`, taking in meanwhile what arrives.
+fn write_all(fabric: &mut TcpFabric, peer: usize, address: &RemoteAddress, bytes: &[u8]) -> Result<(), RemoteError> {
+    let mut done = 0;
+    while done < bytes.len() {
+        let written = fabric.remote_write(peer, address, done as u64, ReadSpan::from(&bytes[done..]))?;
+        done += written.len;
+        fabric.poll(if written.len == 0 { Duration::from_millis(1) } else { Duration::ZERO });
+    }
+    Ok(())
+}
+
 #[test]
 fn a_write_to_a_peer_that_dies_meanwhile_ends() {
     let (mut a, mut b) = pair();
@@ -309,10 +375,59 @@ fn a_write_to_a_peer_that_dies_meanwhile_ends() {
         b.poll(Duration::from_millis(100));
         drop(b);
     });
-    let bytes = vec![1; 64 << 20];
-    assert_eq!(a.remote_write(1, &address, 0, ReadSpan::from(&bytes[..])), Err(RemoteError::PeerLost));
+    assert_eq!(write_all(&mut a, 1, &address, &vec![1; 64 << 20]), Err(RemoteError::PeerLost));
     assert!(a.front(1, Queue::Messages).is_ok(), "the first cell");
     other.join().unwrap();
+}
+
+#[test]
+fn a_writer_is_not_kept_by_a_peer_that_does_not_look() {
+    // More than any socket takes.
+    const LEN: usize = 64 << 20;
+    let (mut a, mut b) = pair();
+    let span = WriteSpan::from(&mut *Box::leak(vec![0_u8; 2 * LEN].into_boxed_slice()));
+    let address = b.hand_out(0, span);
+    push(&mut b, 0, 1);
+    turn(&mut [&mut a, &mut b], |fabrics| fabrics[0].connections() == 1 && fabrics[1].connections() == 1);
+    let bytes: Vec<u8> = (0..2 * LEN).map(|at| (at / 1000) as u8 | 1).collect();
+    let (first, second) = bytes.split_at(LEN);
+    let begun = a.remote_write(1, &address, 0, ReadSpan::from(first)).unwrap().len;
+    assert!(begun < LEN, "that should have been too much");
+    // What comes from elsewhere finds no room in the middle of it, and what is pushed waits behind.
+    let other = a.remote_write(1, &address, LEN as u64, ReadSpan::from(second));
+    assert_eq!(other.unwrap().len, 0);
+    push(&mut a, 1, 2);
+    let (mut done, mut other) = (begun, 0);
+    turn(&mut [&mut a, &mut b], |fabrics| {
+        assert!(done == LEN || fabrics[1].front(0, Queue::Messages).unwrap().is_none(), "it has overtaken");
+        let mut go_on = |offset, bytes: &[u8]| {
+            fabrics[0].remote_write(1, &address, offset as u64, ReadSpan::from(bytes)).unwrap().len
+        };
+        done += go_on(done, &first[done..]);
+        other += go_on(LEN + other, &second[other..]);
+        done + other == 2 * LEN
+    });
+    push(&mut a, 1, 3);
+    for number in [2, 3] {
+        turn(&mut [&mut a, &mut b], |fabrics| fabrics[1].front(0, Queue::Messages).unwrap().is_some());
+        assert_eq!(b.front(0, Queue::Messages).unwrap().unwrap().header, [number; 4]);
+        b.pop(0, Queue::Messages);
+    }
+    let mut contents = vec![0; 2 * LEN];
+    span.as_read().copy_to(WriteSpan::from(&mut contents[..]));
+    assert!(contents == bytes);
+}
+
+#[test]
+fn a_write_that_is_given_up_ends_the_connection() {
+    let (mut a, mut b) = pair();
+    let address = a.hand_out(1, WriteSpan::from(&mut *Box::leak(vec![0_u8; 64 << 20].into_boxed_slice())));
+    push(&mut a, 1, 1);
+    turn(&mut [&mut a, &mut b], |fabrics| fabrics[0].connections() == 1 && fabrics[1].connections() == 1);
+    let written = b.remote_write(0, &address, 0, ReadSpan::from(&vec![1; 64 << 20][..])).unwrap();
+    assert!(written.len < 64 << 20);
+    b.finish();
+    assert!(fault_of(&mut a).contains("had not finished"));
 }
 
 #[test]
@@ -322,8 +437,7 @@ fn peers_that_write_to_each_other_do_not_block_each_other() {
     let block = || WriteSpan::from(&mut *Box::leak(vec![0_u8; LEN].into_boxed_slice()));
     let (first, second) = (a.hand_out(1, block()), b.hand_out(0, block()));
     let write = move |fabric: &mut TcpFabric, peer, address: &RemoteAddress| {
-        let bytes = vec![1; LEN];
-        fabric.remote_write(peer, address, 0, ReadSpan::from(&bytes[..])).unwrap();
+        write_all(fabric, peer, address, &vec![1; LEN]).unwrap();
         push(fabric, peer, 9);
         fabric.finish();
         assert!(fabric.front(peer, Queue::Messages).unwrap().is_some());

@@ -70,7 +70,7 @@ type Measurement = (usize, &'static [&'static str], &'static str);
 /// Measures in `rounds` rounds what contains `wanted`, and writes tables to standard output and `bench/results/compare.{txt,json}` (`compare-tcp` if that is all), and pictures
 /// to `docs/performance`.
 pub fn run(workspace: &Workspace, wanted: &str, rounds: usize) -> Result<()> {
-    let cache = Cache::new(workspace.target().join("compare"))?;
+    let cache = Cache::new(workspace.target().join("compare"), None)?;
     let libraries = libraries::install(workspace, &cache, "peer.c")?;
     let marked = |mark: &'static str| move |&(ranks, arguments): &_| (ranks, arguments, mark);
     let measurements = MEASUREMENTS.iter().map(marked(""));

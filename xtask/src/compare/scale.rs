@@ -41,7 +41,7 @@ const COLUMNS: [Column; 3] = [
 
 /// Measures, and writes `bench/results/scale.{txt,json}` and `docs/performance/scale.svg`.
 pub fn run(workspace: &Workspace) -> Result<()> {
-    let cache = Cache::new(workspace.target().join("compare"))?;
+    let cache = Cache::new(workspace.target().join("compare"), None)?;
     let libraries = libraries::install(workspace, &cache, "scale.c")?;
     let mut costs = Vec::new();
     for ranks in RANKS {

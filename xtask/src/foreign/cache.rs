@@ -16,12 +16,13 @@ const TAIL_LINES: usize = 40;
 /// A folder with one subfolder for each program.
 pub struct Cache {
     root: PathBuf,
+    transport: Option<String>,
 }
 
 impl Cache {
-    pub fn new(root: PathBuf) -> Result<Self> {
+    pub fn new(root: PathBuf, transport: Option<String>) -> Result<Self> {
         fs::create_dir_all(&root).with_context(|| format!("cannot make {}", root.display()))?;
-        Ok(Cache { root })
+        Ok(Cache { root, transport })
     }
 
     /// Our own installation.
@@ -94,6 +95,9 @@ impl Cache {
     pub fn mpiexec(&self, ranks: usize) -> Command {
         let mut command = Command::new(self.prefix().join("bin/mpiexec"));
         command.args(["--timeout", TIME_LIMIT, "-n", &ranks.to_string()]);
+        if let Some(transport) = &self.transport {
+            command.args(["--transport", transport]);
+        }
         command.env("LD_LIBRARY_PATH", self.prefix().join("lib"));
         command
     }

@@ -31,9 +31,9 @@ impl Case {
     }
 }
 
-/// Runs the programs whose names contain `wanted`, and prints a table of what passed.
-pub fn run(workspace: &Workspace, wanted: &str) -> Result<()> {
-    let cache = Cache::new(workspace.target().join("foreign"))?;
+/// Runs the programs whose names contain `wanted`, and prints a table of what passed. `transport`: what `mpiexec` is told of it.
+pub fn run(workspace: &Workspace, wanted: &str, transport: Option<String>) -> Result<()> {
+    let cache = Cache::new(workspace.target().join("foreign"), transport)?;
     install::run(workspace, &cache.prefix(), install::Profile::Dev)?;
     let mut lines = Vec::new();
     let mut failed = 0;

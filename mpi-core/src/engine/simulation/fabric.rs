@@ -6,7 +6,7 @@ use std::rc::Rc;
 use corosensei::Yielder;
 use rwmpi_transport::{
     Arrival, Backoff, Enqueue, Fabric, Header, PeerFault, PushError, Queue, ReadSpan, RemoteAddress, RemoteError,
-    Signal, SignalSet, WORDS_PER_LINE, Way, WriteSpan,
+    Signal, SignalSet, WORDS_PER_LINE, Way, WriteSpan, Written,
 };
 
 use super::memory::{Use, bytes};
@@ -190,6 +190,17 @@ impl Fabric for SimFabric<'_> {
         self.step();
     }
 
+    fn coming(&mut self, from: usize) -> Option<Arrival> {
+        let mut network = self.network.borrow_mut();
+        let cell = network.coming(self.me, from)?;
+        Some(Arrival { header: cell.header, len: cell.payload.len(), place: 0 })
+    }
+
+    fn divert(&mut self, from: usize, address: &RemoteAddress, note: Header) {
+        self.network.borrow_mut().divert(self.me, from, address.space, note);
+        self.step();
+    }
+
     fn ready(&mut self, queue: Queue) -> Option<usize> {
         self.step();
         let peers = self.peers();
@@ -199,7 +210,8 @@ impl Fabric for SimFabric<'_> {
             let peer = self.next[queue as usize] % peers;
             self.next[queue as usize] += 1;
             let gone = network.dead[peer] && network.chance(5);
-            if network.front(self.me, peer, queue).is_some() || gone {
+            let coming = queue == Queue::Messages && network.is_coming(self.me, peer);
+            if network.front(self.me, peer, queue).is_some() || coming || gone {
                 return Some(peer);
             }
         }
@@ -255,25 +267,28 @@ impl Fabric for SimFabric<'_> {
         address: &RemoteAddress,
         offset: u64,
         from: ReadSpan,
-    ) -> Result<Way, RemoteError> {
+    ) -> Result<Written, RemoteError> {
         let half =
             |network: &mut Network| network.conditions.sabotage == Some(Sabotage::WritesHalf) && network.chance(10);
         if self.is_over_network() {
-            let from = if half(&mut self.network.borrow_mut()) { from.part(0, from.len() / 2) } else { from };
+            let len = self.network.borrow_mut().take_write(peer, self.me, address.space, offset, from.len());
+            let from = from.part(0, len);
+            let from = if half(&mut self.network.borrow_mut()) { from.part(0, len / 2) } else { from };
             let middle = from.len() / 2;
             for (start, len) in [(0, middle), (middle, from.len() - middle)] {
                 let into = self.reach_by_name(peer, address, offset + start as u64, len)?;
                 from.part(start, len).copy_to(into);
             }
-            return Ok(Way::Network);
+            return Ok(Written { way: Way::Network, len });
         }
-        let (way, into) = self.reach(peer, address, offset, from.len(), Use::Receive)?;
+        let len = from.len();
+        let (way, into) = self.reach(peer, address, offset, len, Use::Receive)?;
         let half = half(&mut self.network.borrow_mut());
         let from = if half { from.part(0, from.len() / 2) } else { from };
         self.copy(from, into);
         // The second half needs the buffer too.
         self.reach(peer, address, offset, from.len(), Use::Receive)?;
-        Ok(way)
+        Ok(Written { way, len })
     }
 
     fn remote_read(

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use rwmpi_transport::{Header, Queue, RemoteAddress, Way, WriteSpan};
+use rwmpi_transport::{Header, Queue, ReadSpan, RemoteAddress, Way, WriteSpan};
 
 use super::memory::Memory;
 
@@ -68,6 +68,20 @@ pub(super) struct Cell {
     pub(super) payload: Vec<u8>,
     /// From when on the receiver sees it.
     visible: u64,
+    arriving: Arriving,
+}
+
+/// How a cell arrives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Arriving {
+    /// As a whole, as far as anybody knows.
+    Whole,
+    /// It was shown before it is whole.
+    Shown,
+    /// Its payload goes to memory of that name; the second half is still to come.
+    Diverted(u64),
+    /// Its payload is there; it counts for nothing.
+    Note,
 }
 
 /// One queue of one ordered pair of peers.
@@ -92,6 +106,8 @@ pub(super) struct Network {
     pub(super) memory: Memory,
     /// What is handed out over a network: by whom, to whom.
     handed_out: Vec<Option<(usize, usize, WriteSpan<'static>)>>,
+    /// By owner and writer: the write that a connection has taken a part of, and where its rest belongs.
+    under_way: Vec<Option<(u64, u64)>>,
     pub(super) dead: Vec<bool>,
     /// Whether the ranks have been told that the job is over.
     pub(super) aborted: bool,
@@ -113,6 +129,7 @@ impl Network {
             claims: vec![vec![0; conditions.slots * rwmpi_transport::WORDS_PER_LINE]; ranks],
             memory: Memory::default(),
             handed_out: Vec::new(),
+            under_way: vec![None; ranks * ranks],
             dead: vec![false; ranks],
             aborted: false,
             ended: vec![false; ranks],
@@ -169,9 +186,9 @@ impl Network {
             return;
         }
         if repeated {
-            line.cells.push_back(Cell { header, payload: payload.clone(), visible });
+            line.cells.push_back(Cell { header, payload: payload.clone(), visible, arriving: Arriving::Whole });
         }
-        line.cells.push_back(Cell { header, payload, visible });
+        line.cells.push_back(Cell { header, payload, visible, arriving: Arriving::Whole });
         let len = line.cells.len();
         if swapped && len > 2 {
             // Never the oldest: the receiver may be looking at it.
@@ -196,14 +213,76 @@ impl Network {
 
     /// The oldest cell that has arrived.
     pub(super) fn front(&mut self, to: usize, from: usize, queue: Queue) -> Option<&Cell> {
+        if queue == Queue::Messages {
+            self.end_diversion(to, from);
+        }
         let now = self.now;
         self.line(to, from, queue).cells.front().filter(|cell| cell.visible <= now)
     }
 
+    /// Whether the oldest message has begun to arrive and is not whole: now and then, over a network.
+    pub(super) fn is_coming(&mut self, to: usize, from: usize) -> bool {
+        let now = self.now;
+        let request = self.line(to, from, Queue::Requests).cells.front().map_or(0, |cell| cell.visible);
+        let message = self.line(to, from, Queue::Messages).cells.front();
+        let is_coming = message.is_some_and(|cell| {
+            // What was sent before it on the same connection has arrived.
+            let is_next = request <= now || request > cell.visible;
+            cell.visible > now && is_next && cell.payload.len() > 1 && cell.arriving == Arriving::Whole
+        });
+        is_coming && self.conditions.over_network && self.chance(50)
+    }
+
+    /// Shows that message.
+    pub(super) fn coming(&mut self, to: usize, from: usize) -> Option<&Cell> {
+        if !self.is_coming(to, from) {
+            return None;
+        }
+        let cell = self.line(to, from, Queue::Messages).cells.front_mut()?;
+        cell.arriving = Arriving::Shown;
+        Some(cell)
+    }
+
+    /// Puts half of what is coming there, and the rest later.
+    pub(super) fn divert(&mut self, to: usize, from: usize, space: u64, note: Header) {
+        let line = self.line(to, from, Queue::Messages);
+        line.popped += 1;
+        let cell = line.cells.front_mut().expect("it was shown");
+        assert_eq!(cell.arriving, Arriving::Shown, "shown and not diverted yet");
+        (cell.header, cell.arriving) = (note, Arriving::Diverted(space));
+        let half = cell.payload.len() / 2;
+        let rest = cell.payload.split_off(half);
+        let first = std::mem::replace(&mut cell.payload, rest);
+        self.put(to, from, space, 0, &first);
+    }
+
+    /// The rest of a diverted payload arrives.
+    fn end_diversion(&mut self, to: usize, from: usize) {
+        let now = self.now;
+        let Some(cell) = self.line(to, from, Queue::Messages).cells.front_mut() else { return };
+        if let Arriving::Diverted(space) = cell.arriving
+            && cell.visible <= now
+        {
+            cell.arriving = Arriving::Note;
+            let rest = std::mem::take(&mut cell.payload);
+            self.put(to, from, space, usize::MAX, &rest);
+        }
+    }
+
+    /// Writes to memory that `to` has handed out to `from`, if it still is: at `offset`, or at its end.
+    fn put(&mut self, to: usize, from: usize, space: u64, offset: usize, bytes: &[u8]) {
+        let Some(span) = self.named(to, from, space) else { return };
+        let into = span.part(offset.min(span.len() - bytes.len()), bytes.len());
+        if !self.memory.writable(into) {
+            self.violated(format!("rank {to} left memory handed out that it has given back"));
+        }
+        ReadSpan::from(bytes).copy_to(into);
+    }
+
     pub(super) fn pop(&mut self, to: usize, from: usize, queue: Queue) {
         let line = self.line(to, from, queue);
-        line.cells.pop_front().expect("only after a front");
-        line.popped += 1;
+        let cell = line.cells.pop_front().expect("only after a front");
+        line.popped += u64::from(cell.arriving != Arriving::Note);
     }
 
     /// A name under which `peer` may write to `span` of `owner`.
@@ -222,6 +301,19 @@ impl Network {
     pub(super) fn named(&self, owner: usize, peer: usize, space: u64) -> Option<WriteSpan<'static>> {
         let (given_by, given_to, span) = (*self.handed_out.get(space.checked_sub(NAMES)? as usize)?)?;
         (owner == given_by && peer == given_to).then_some(span)
+    }
+
+    /// How many bytes of a write a connection takes now. Once it has begun with one, it takes nothing but the rest of that.
+    pub(super) fn take_write(&mut self, owner: usize, writer: usize, space: u64, offset: u64, len: usize) -> usize {
+        let pair = owner * self.conditions.ranks + writer;
+        if self.under_way[pair].is_some_and(|rest| rest != (space, offset)) {
+            return 0;
+        }
+        let percent = self.conditions.refuse_percent;
+        let taken = if self.chance(percent) { self.below(len + 1) } else { len };
+        let has_begun = taken > 0 || self.under_way[pair].is_some() || self.chance(50);
+        self.under_way[pair] = (taken < len && has_begun).then_some((space, offset + taken as u64));
+        taken
     }
 
     /// How `accessor` reaches memory of `owner` in that space.
