@@ -91,7 +91,7 @@ impl<F: Fabric> Engine<F> {
         let mut copy = self.buffer.take(len);
         data.part(0, len).copy_to(copy.bytes[..len].as_mut().into());
         *data = Source::Span(owned_span(&copy.bytes[..len]));
-        send.owned = Some(copy);
+        send.owned = Some(Box::new(copy));
     }
 
     /// The same for a send that has not begun to leave, if it may be copied.

@@ -105,7 +105,7 @@ pub(crate) enum Received {
     Later(OperationId),
 }
 
-/// One send or receive.
+/// One send or receive. Kept small, as most come and go with a message of a few bytes: what few need is behind a pointer.
 #[derive(Debug)]
 pub(crate) enum Operation {
     Send(SendOperation),
@@ -128,11 +128,11 @@ pub(crate) struct SendOperation {
     /// Whether the receiver was told where the data are, so that it may read them at any time.
     pub(crate) exposed: bool,
     /// The data, where the library keeps them (buffered sends, sends to self that were not matched).
-    pub(crate) owned: Option<OwnedData>,
+    pub(crate) owned: Option<Box<OwnedData>>,
 }
 
 /// How far a send has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
     /// Nothing left yet. Unless `fifo` is open its way stands.
     Queued { fifo: Fifo },
@@ -140,7 +140,7 @@ pub(crate) enum Stage {
     Streaming { sent: usize },
     /// It is being written into its receiver's memory, through a connection that takes no more at present. Nobody but this rank reads its
     /// buffer, and only while it makes progress.
-    Writing(Writing),
+    Writing(Box<Writing>),
     /// All that can be done here is done; the receiver answers when it has matched (and fetched) the message.
     Waiting,
     /// A message to this rank itself that waits for its receive, under that key among the unexpected ones.

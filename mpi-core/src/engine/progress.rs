@@ -115,7 +115,7 @@ impl<F: Fabric> Engine<F> {
     /// How far a send has come; `None`: it is done.
     pub(super) fn stage(&self, id: OperationId) -> Option<Stage> {
         match self.operations.get(id) {
-            Some(Operation::Send(send)) => Some(send.stage),
+            Some(Operation::Send(send)) => Some(send.stage.clone()),
             _ => None,
         }
     }
@@ -124,7 +124,7 @@ impl<F: Fabric> Engine<F> {
     /// done. (A synchronous send really has to wait.)
     pub(crate) fn detach_local(&mut self, id: OperationId) {
         let Operation::Send(send) = &mut self.operations[id] else { return };
-        if let (Stage::Local { key }, SendMode::Standard | SendMode::InPlace) = (send.stage, send.mode) {
+        if let (&Stage::Local { key }, SendMode::Standard | SendMode::InPlace) = (&send.stage, send.mode) {
             let mut data = vec![0; send.data.len()];
             send.data.part(0, data.len()).copy_to(data.as_mut_slice().into());
             self.unexpected_bytes += data.len() as u64;

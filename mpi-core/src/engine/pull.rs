@@ -112,7 +112,7 @@ impl<F: Fabric> Engine<F> {
         };
         let whole = send.data.len();
         let len = whole.min(usize::try_from(target.len).unwrap_or(usize::MAX));
-        send.stage = Stage::Writing(Writing { target, written: 0, len, notice: Notice::Pull(key) });
+        send.stage = Stage::Writing(Box::new(Writing { target, written: 0, len, notice: Notice::Pull(key) }));
         self.answers_awaited -= 1;
         self.count_remote_write(whole as u64);
         self.count_single_copy(whole as u64);

@@ -126,7 +126,7 @@ impl<F: Fabric> Engine<F> {
         if let Some(id) = id
             && let Operation::Send(send) = &mut self.operations[id]
         {
-            send.owned = Some(owned.into());
+            send.owned = Some(Box::new(owned.into()));
         }
         Ok(id)
     }
@@ -134,7 +134,7 @@ impl<F: Fabric> Engine<F> {
     /// Goes on with a send from wherever it stands. Afterwards it is done, waiting, or still to be gone on with.
     pub(super) fn advance_send(&mut self, id: OperationId, enqueue: Enqueue) -> Result<(), Failure> {
         let Operation::Send(send) = &mut self.operations[id] else { return Ok(()) };
-        let (peer, mode, stage) = (send.peer, send.mode, send.stage);
+        let (peer, mode, stage) = (send.peer, send.mode, send.stage.clone());
         if let Stage::Waiting | Stage::Local { .. } = stage {
             return Ok(());
         }
@@ -142,7 +142,7 @@ impl<F: Fabric> Engine<F> {
         let mut data = std::mem::take(&mut send.data);
         let progress = match stage {
             Stage::Streaming { sent } => self.stream(peer, &mut data, sent, mode, enqueue),
-            Stage::Writing(writing) => self.go_on_writing(id, peer, writing, &mut data),
+            Stage::Writing(writing) => self.go_on_writing(id, peer, *writing, &mut data),
             Stage::Queued { fifo } => self.dispatch(id, peer, &envelope, &mut data, mode, fifo, enqueue),
             Stage::Waiting | Stage::Local { .. } => return Ok(()),
         };
@@ -391,7 +391,7 @@ impl<F: Fabric> Engine<F> {
             let written = written.map_err(|error| Failure::Remote { peer, error })?.len;
             writing.written += written;
             if written < piece.len() {
-                return Ok(Progress::Blocked(Stage::Writing(writing)));
+                return Ok(Progress::Blocked(Stage::Writing(Box::new(writing))));
             }
         }
         match writing.notice {
