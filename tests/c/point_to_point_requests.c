@@ -234,6 +234,69 @@ static void complete_from_the_start(void)
     CHECK(mixed[0] == MPI_REQUEST_NULL && mixed[1] == MPI_REQUEST_NULL);
 }
 
+/* Receives from nobody are complete from the start, too, and say so however they are completed. */
+static void from_nobody(void)
+{
+    MPI_Request receive[6], mixed[2];
+    MPI_Status status;
+    int value = 7, arrived = 0, flag = 0, index = -1, number = 0, indices[6], i;
+    for (i = 0; i < 6; i++)
+        CHECK(MPI_Irecv(&value, 1, MPI_INT, MPI_PROC_NULL, i, MPI_COMM_WORLD, &receive[i]) == MPI_SUCCESS && receive[i] != MPI_REQUEST_NULL);
+    CHECK(MPI_Request_get_status(receive[0], &flag, &status) == MPI_SUCCESS && flag && status.MPI_SOURCE == MPI_PROC_NULL);
+    CHECK_ERROR(MPI_Start(&receive[0]), MPI_ERR_REQUEST);
+    CHECK(MPI_Cancel(&receive[0]) == MPI_SUCCESS && MPI_Wait(&receive[0], &status) == MPI_SUCCESS && status.MPI_SOURCE == MPI_PROC_NULL);
+    CHECK(MPI_Request_free(&receive[1]) == MPI_SUCCESS && receive[1] == MPI_REQUEST_NULL);
+    flag = 0;
+    CHECK(MPI_Test(&receive[2], &flag, &status) == MPI_SUCCESS && flag && status.MPI_SOURCE == MPI_PROC_NULL && receive[2] == MPI_REQUEST_NULL);
+    CHECK(MPI_Waitany(6, receive, &index, &status) == MPI_SUCCESS && index == 3 && status.MPI_SOURCE == MPI_PROC_NULL);
+    CHECK(MPI_Testsome(6, receive, &number, indices, statuses) == MPI_SUCCESS && number == 2 && indices[0] == 4 && indices[1] == 5);
+    CHECK(statuses[1].MPI_SOURCE == MPI_PROC_NULL && receive[4] == MPI_REQUEST_NULL && receive[5] == MPI_REQUEST_NULL);
+    CHECK(MPI_Irecv(&arrived, 1, MPI_INT, left, 71, MPI_COMM_WORLD, &mixed[0]) == MPI_SUCCESS);
+    CHECK(MPI_Irecv(&value, 1, MPI_INT, MPI_PROC_NULL, 71, MPI_COMM_WORLD, &mixed[1]) == MPI_SUCCESS);
+    CHECK(MPI_Testany(2, mixed, &index, &flag, &status) == MPI_SUCCESS && flag && index == 1);
+    CHECK(MPI_Testall(2, mixed, &flag, statuses) == MPI_SUCCESS && !flag && mixed[0] != MPI_REQUEST_NULL);
+    CHECK(MPI_Barrier(MPI_COMM_WORLD) == MPI_SUCCESS);
+    CHECK(MPI_Send(&value, 1, MPI_INT, right, 71, MPI_COMM_WORLD) == MPI_SUCCESS);
+    do
+        CHECK(MPI_Testall(2, mixed, &flag, statuses) == MPI_SUCCESS);
+    while (!flag);
+    CHECK(arrived == 7 && statuses[0].MPI_SOURCE == left && statuses[1].MPI_SOURCE == MPI_ANY_SOURCE && mixed[0] == MPI_REQUEST_NULL);
+}
+
+/* One of two fails: whoever completes it says so, and the other is as it was. */
+static void mistakes_among_several(void)
+{
+    int values[2] = {1, 2}, arrived[2] = {0, 0}, number, index, indices[2], done;
+    MPI_Request pair[2], stale;
+    MPI_Status two[2];
+    CHECK(MPI_Irecv(&arrived[0], 1, MPI_INT, left, 64, MPI_COMM_WORLD, &pair[0]) == MPI_SUCCESS);
+    CHECK(MPI_Irecv(&arrived[1], 1, MPI_INT, left, 65, MPI_COMM_WORLD, &pair[1]) == MPI_SUCCESS);
+    CHECK(MPI_Send(values, 2, MPI_INT, right, 64, MPI_COMM_WORLD) == MPI_SUCCESS);
+    CHECK_ERROR(MPI_Waitany(2, pair, &index, two), MPI_ERR_TRUNCATE);
+    CHECK(index == 0 && pair[0] == MPI_REQUEST_NULL && pair[1] != MPI_REQUEST_NULL);
+    CHECK(MPI_Irecv(&arrived[0], 1, MPI_INT, left, 66, MPI_COMM_WORLD, &pair[0]) == MPI_SUCCESS);
+    CHECK(MPI_Send(values, 2, MPI_INT, right, 66, MPI_COMM_WORLD) == MPI_SUCCESS);
+    CHECK_ERROR(MPI_Waitsome(2, pair, &number, indices, two), MPI_ERR_IN_STATUS);
+    CHECK(number == 1 && indices[0] == 0 && two[0].MPI_ERROR == MPI_ERR_TRUNCATE && pair[1] != MPI_REQUEST_NULL);
+    CHECK(MPI_Barrier(MPI_COMM_WORLD) == MPI_SUCCESS);
+    CHECK(MPI_Send(values, 1, MPI_INT, right, 65, MPI_COMM_WORLD) == MPI_SUCCESS);
+    for (done = 0; !done;)
+        CHECK(MPI_Testall(2, pair, &done, two) == MPI_SUCCESS);
+    CHECK(arrived[1] == 1 && two[1].MPI_TAG == 65 && two[0].MPI_TAG == MPI_ANY_TAG);
+    /* A handle that is no request any more spoils the call, and nothing else. */
+    CHECK(MPI_Irecv(&arrived[0], 1, MPI_INT, left, 67, MPI_COMM_WORLD, &pair[0]) == MPI_SUCCESS);
+    stale = pair[0];
+    CHECK(MPI_Sendrecv(values, 1, MPI_INT, right, 67, NULL, 0, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    CHECK(MPI_Wait(&pair[0], MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    CHECK(MPI_Irecv(&arrived[0], 1, MPI_INT, left, 68, MPI_COMM_WORLD, &pair[0]) == MPI_SUCCESS);
+    pair[1] = stale;
+    CHECK_ERROR(MPI_Waitany(2, pair, &index, two), MPI_ERR_REQUEST);
+    CHECK_ERROR(MPI_Testall(2, pair, &done, two), MPI_ERR_REQUEST);
+    CHECK(pair[0] != MPI_REQUEST_NULL);
+    CHECK(MPI_Send(values, 1, MPI_INT, right, 68, MPI_COMM_WORLD) == MPI_SUCCESS);
+    CHECK(MPI_Wait(&pair[0], MPI_STATUS_IGNORE) == MPI_SUCCESS);
+}
+
 static void mistakes(void)
 {
     int values[2] = {1, 2}, arrived[2] = {0, 0};
@@ -281,7 +344,9 @@ int main(int argc, char **argv)
     cancelling();
     freeing();
     complete_from_the_start();
+    from_nobody();
     mistakes();
+    mistakes_among_several();
     MPI_Finalize();
     return 0;
 }
