@@ -11,7 +11,7 @@ use crate::error::Outcome;
 use crate::interface::Abi;
 use crate::rank::Rank;
 use crate::request::{Results, no_request};
-use crate::requests::{FROM_NOBODY, SENT};
+use crate::request_table::{FROM_NOBODY, SENT};
 use crate::status::value_of;
 
 /// The status of a request that was complete when it was started.

@@ -38,7 +38,7 @@ pub mod point_to_point;
 pub mod probe;
 pub mod rank;
 pub mod request;
-mod requests;
+mod request_table;
 pub mod send;
 pub mod session;
 pub mod status;

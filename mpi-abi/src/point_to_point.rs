@@ -7,7 +7,7 @@ use crate::argument::{Memory, Out, StatusOut, c_int};
 use crate::error::Outcome;
 use crate::interface::Abi;
 use crate::rank::{Rank, rank};
-use crate::requests::FROM_NOBODY;
+use crate::request_table::FROM_NOBODY;
 use crate::status::value_of;
 
 /// Where a message goes.

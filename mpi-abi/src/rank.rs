@@ -22,7 +22,7 @@ use crate::datatype::DatatypeRecords;
 use crate::error::{ErrorHandler, Object};
 use crate::handle_table::{Kind, Table};
 use crate::interface::{Abi, DATATYPE_PLACES};
-use crate::requests::Requests;
+use crate::request_table::RequestTable;
 use crate::session::SessionEntry;
 use crate::turn::{blame, blamed};
 
@@ -56,8 +56,8 @@ pub struct Rank {
     pub(crate) operations: Table<Operation>,
     /// Whether the program ever made one.
     pub(crate) has_operations: Cell<bool>,
-    /// Requests.
-    pub(crate) requests: Requests,
+    /// RequestTable.
+    pub(crate) requests: RequestTable,
     /// Generalized requests that the program has not completed yet, by the code of their handle. It completes or cancels them while it
     /// waits for them in another thread, or after it has freed them.
     pub(crate) generalized: RefCell<HashMap<u32, Rc<Generalized>>>,
@@ -222,7 +222,7 @@ impl Rank {
             datatype_records: DatatypeRecords::default(),
             operations: Table::new(Kind::Operation),
             has_operations: Cell::new(false),
-            requests: Requests::new(),
+            requests: RequestTable::new(),
             generalized: RefCell::default(),
             messages: Table::new(Kind::Message),
             endpoint,

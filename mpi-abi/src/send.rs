@@ -11,7 +11,7 @@ use crate::error::Outcome;
 use crate::interface::Abi;
 use crate::point_to_point::destination;
 use crate::rank::{CommunicatorEntry, Rank, rank};
-use crate::requests::SENT;
+use crate::request_table::SENT;
 
 /// How a message leaves.
 #[derive(Clone, Copy)]

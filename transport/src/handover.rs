@@ -31,40 +31,30 @@ pub(crate) unsafe fn copy_for_reader(to: *mut u8, from: *const u8, len: usize) {
     }
 }
 
-/// Has the line with this byte fetched, to be read soon.
-#[inline(always)]
-pub(crate) fn fetch(line: *const u8) {
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
-    // SAFETY: a hint, which changes no register, no flag and no memory, wherever it points.
-    unsafe {
-        std::arch::asm!("prefetcht0 [{}]", in(reg) line, options(nostack, preserves_flags));
-    }
-    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
-    let _ = line;
+/// Declares hints to the processor about the line with a byte. One that it does not know is no operation.
+macro_rules! hints {
+    ($($(#[$documentation:meta])* $visibility:vis fn $name:ident = $instruction:literal;)*) => { $(
+        $(#[$documentation])*
+        #[inline(always)]
+        $visibility fn $name(line: *const u8) {
+            #[cfg(all(target_arch = "x86_64", not(miri)))]
+            // SAFETY: a hint, which changes no register, no flag and no memory, wherever it points.
+            unsafe {
+                std::arch::asm!(concat!($instruction, " [{}]"), in(reg) line, options(nostack, preserves_flags));
+            }
+            #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+            let _ = line;
+        }
+    )* };
 }
 
-/// Has the line with this byte fetched, to be written soon.
-#[inline(always)]
-pub(crate) fn fetch_to_write(line: *const u8) {
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
-    // SAFETY: as in `fetch`; processors without it take it for no operation.
-    unsafe {
-        std::arch::asm!("prefetchw [{}]", in(reg) line, options(nostack, preserves_flags));
-    }
-    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
-    let _ = line;
-}
-
-/// Tells the processor that another core will want the line with this byte.
-#[inline(always)]
-fn hand_over(line: *const u8) {
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
-    // SAFETY: a hint, which changes no register, no flag and no memory; processors without it take it for no operation.
-    unsafe {
-        std::arch::asm!("cldemote [{}]", in(reg) line, options(nostack, preserves_flags));
-    }
-    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
-    let _ = line;
+hints! {
+    /// It will be read here soon.
+    pub(crate) fn fetch = "prefetcht0";
+    /// It will be written here soon.
+    pub(crate) fn fetch_to_write = "prefetchw";
+    /// Another core will want it.
+    fn hand_over = "cldemote";
 }
 
 #[cfg(test)]

@@ -54,8 +54,6 @@ pub struct NodeFabric {
 struct Link {
     outgoing: [Option<Producer<CELLS>>; QUEUES],
     incoming: [Option<Consumer<CELLS>>; QUEUES],
-    /// How many messages had been popped when the last cell was pushed.
-    popped_at_push: u64,
     /// How this peer reaches the other's private memory.
     reach: Reach,
     pid: u32,
@@ -74,15 +72,6 @@ struct Inbox {
     hint_cursor: usize,
 }
 
-impl Link {
-    /// A cell is about to be pushed: whether nothing has come back since the one before, so that they follow each other.
-    #[inline]
-    fn follows(&mut self) -> bool {
-        let popped = self.incoming[Queue::Messages as usize].as_ref().map_or(0, Consumer::popped);
-        std::mem::replace(&mut self.popped_at_push, popped) == popped
-    }
-}
-
 impl NodeFabric {
     /// The fabric of peer `me`. Only when all have probed, and once.
     pub(crate) fn new(me: usize, segment: Arc<Segment>, probe_words: ProbeWords) -> NodeFabric {
@@ -90,7 +79,6 @@ impl NodeFabric {
             .map(|peer| Link {
                 outgoing: [None, None],
                 incoming: [None, None],
-                popped_at_push: 0,
                 reach: segment.reach(me, peer).load(Ordering::Relaxed).into(),
                 pid: segment.control(peer).identity.pid.load(Ordering::Relaxed),
             })
@@ -320,10 +308,9 @@ impl Fabric for NodeFabric {
             self.open(to, queue)?;
         }
         let (segment, me) = (&self.segment, self.me);
-        let link = &mut self.links[to];
-        let in_a_row = link.follows();
-        let Some(producer) = &mut link.outgoing[queue as usize] else { unreachable!("opened above") };
-        producer.set_in_a_row(in_a_row);
+        let Link { outgoing, incoming, .. } = &mut self.links[to];
+        let Some(producer) = &mut outgoing[queue as usize] else { unreachable!("opened above") };
+        producer.note_answers(incoming[Queue::Messages as usize].as_ref().map_or(0, Consumer::popped));
         let reserve = |from, end| segment.reserve(segment.layout().data(to, me) + from, end - from).is_ok();
         producer.try_push(enqueue, header, payload, reserve).map_err(|refused| match refused {
             Refused::Full => PushError::Full,

@@ -19,13 +19,11 @@ use std::collections::VecDeque;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
-use crate::handover::{copy_for_reader, fetch, fetch_to_write};
+use crate::handover::{LINE, copy_for_reader, fetch, fetch_to_write};
 use crate::primitive::{AtomicU32, AtomicU64, Ordering, UnsafeCell, publishing};
 use crate::small_copy::copy_small;
 use crate::{Enqueue, Header, INLINE_PAYLOAD, ReadSpan, WriteSpan};
 
-/// Bytes of a cache line: payloads in the data area start on one.
-const LINE: usize = 64;
 /// The least amount of the data area that is put to use, bytes.
 const SMALLEST_DATA: usize = 4096;
 /// A payload of at least this many bytes is better written where the consumer has not read lately: its lines have left the
@@ -174,8 +172,10 @@ pub(crate) struct Producer<const CELLS: usize> {
     consumed: u64,
     /// The last push was refused and not retried yet.
     refused: bool,
-    /// Pushes follow each other.
+    /// Pushes follow each other: nothing has come back since the last one.
     in_a_row: bool,
+    /// What had come back by then.
+    answers: u64,
     data: DataArea,
 }
 
@@ -185,7 +185,15 @@ impl<const CELLS: usize> Producer<CELLS> {
     /// # Safety
     /// There must be no other producer for this memory.
     pub(crate) unsafe fn new(memory: RingMemory) -> Self {
-        Producer { memory, pushed: 0, consumed: 0, refused: false, in_a_row: false, data: DataArea::default() }
+        Producer {
+            memory,
+            pushed: 0,
+            consumed: 0,
+            refused: false,
+            in_a_row: false,
+            answers: u64::MAX,
+            data: DataArea::default(),
+        }
     }
 
     /// How many cells were pushed so far.
@@ -194,12 +202,15 @@ impl<const CELLS: usize> Producer<CELLS> {
         self.pushed
     }
 
-    /// Says whether the next push follows others. Then the lines of later cells are fetched meanwhile: the consumer has read them a lap ago, so to
-    /// write them means to take them away there, which takes several times as long as to fill a cell. One that stands alone is
-    /// handed over instead, as its consumer waits for it.
+    /// Before a push: how many messages have come back from the consumer so far. If there is none since the last push, this one follows it.
+    ///
+    /// Then the lines of later cells are fetched meanwhile: the consumer has read them a lap ago, so to write them means to take them
+    /// away there, which takes several times as long as to fill a cell. One that stands alone is handed over instead, as its consumer
+    /// waits for it.
     #[inline]
-    pub(crate) fn set_in_a_row(&mut self, in_a_row: bool) {
-        self.in_a_row = in_a_row;
+    pub(crate) fn note_answers(&mut self, answers: u64) {
+        self.in_a_row = self.answers == answers;
+        self.answers = answers;
     }
 
     /// Whether the last push was refused and not retried since.

@@ -98,7 +98,11 @@ impl Operations {
     }
 
     /// Forgets an operation.
+    ///
+    /// # Panics
+    /// If there is none.
     pub(super) fn remove(&mut self, id: OperationId) {
+        assert!(self.get(id).is_some(), "operation is in flight");
         self.places[id as usize] = Place::Free { next: self.free };
         self.free = id;
     }
@@ -133,5 +137,52 @@ impl IndexMut<OperationId> for Operations {
     #[inline]
     fn index_mut(&mut self, id: OperationId) -> &mut Operation {
         self.get_mut(id).expect("operation is in flight")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rwmpi_transport::WriteSpan;
+
+    use super::*;
+    use crate::Mark;
+    use crate::engine::Completion;
+    use crate::engine::operation::ReceiveOperation;
+
+    fn receive(tag: u32) -> Operation {
+        let pattern = rwmpi_protocol::Pattern { context: 0, source: None, tag: Some(tag) };
+        let buffer = WriteSpan::EMPTY.into();
+        Operation::Receive(ReceiveOperation {
+            pattern,
+            buffer,
+            slot: None,
+            matched: false,
+            withdrawing: false,
+            mark: Mark::NONE,
+        })
+    }
+
+    fn tag(operations: &Operations, id: OperationId) -> Option<u32> {
+        match operations.get(id) {
+            Some(Operation::Receive(receive)) => receive.pattern.tag,
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn places_are_used_again_however_an_operation_has_ended() {
+        let mut operations = Operations::default();
+        let ids = [0, 1, 2].map(|tag| operations.insert(receive(tag)));
+        assert_eq!(ids, [0, 1, 2]);
+        assert_eq!(operations.take_outcome(ids[1]), None);
+        operations.finish(ids[1], Ok(Completion::SENT));
+        assert_eq!(operations.take_outcome(ids[1]), Some(Ok(Completion::SENT)));
+        operations.remove(ids[0]);
+        assert_eq!((operations.len(), operations.get(ids[0]).is_none(), tag(&operations, ids[2])), (1, true, Some(2)));
+        // The last one to become free first, and no new place.
+        assert_eq!([3, 4, 5].map(|tag| operations.insert(receive(tag))), [0, 1, 3]);
+        assert_eq!([0, 1, 2, 3].map(|id| tag(&operations, id)), [Some(3), Some(4), Some(2), Some(5)]);
+        assert_eq!((operations.drain().count(), operations.len()), (4, 0));
+        assert_eq!(operations.insert(receive(6)), 0);
     }
 }

@@ -63,31 +63,21 @@ impl Communicator {
     fn collective_by_messages(&self, collective: &Collective) -> Option<Result<()>> {
         let done = match collective {
             Collective::Gather { part, all, root: Root::Rank(root) } if self.is_root_here(*root) => {
-                let is_root = *root == self.rank();
                 let part = match part {
                     Some(part) => Some(part.read_span()?),
                     None => None,
                 };
-                let all = match all {
-                    Some(all) if is_root => Some(self.runs(all)?),
-                    None if is_root => return None,
-                    _ => None,
-                };
+                let all = if *root == self.rank() { Some(self.runs(all.as_ref()?)?) } else { None };
                 let team = self.team_of_messages(collective, part.map_or(0, ReadSpan::len));
                 let place = |rank| all.as_ref().map_or(WriteSpan::EMPTY, |all| all.span(rank));
                 self.process().drive(pin!(gather(team, part, place, *root)))
             }
             Collective::Scatter { all, part, root: Root::Rank(root) } if self.is_root_here(*root) => {
-                let is_root = *root == self.rank();
                 let part = match part {
                     Some(part) => Some(part.write_span()?),
                     None => None,
                 };
-                let all = match all {
-                    Some(all) if is_root => Some(self.runs(all)?),
-                    None if is_root => return None,
-                    _ => None,
-                };
+                let all = if *root == self.rank() { Some(self.runs(all.as_ref()?)?) } else { None };
                 let team = self.team_of_messages(collective, part.map_or(0, WriteSpan::len));
                 let place = |rank| all.as_ref().map_or(ReadSpan::EMPTY, |all| all.span(rank).as_read());
                 self.process().drive(pin!(scatter(team, place, part, *root)))

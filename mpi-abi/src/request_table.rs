@@ -14,7 +14,7 @@ pub(crate) const SENT: u32 = code_without_place(Kind::Request);
 pub(crate) const FROM_NOBODY: u32 = code_without_place(Kind::SimpleRequest);
 
 /// All requests of a rank.
-pub(crate) struct Requests {
+pub(crate) struct RequestTable {
     pub(crate) simple: Table<SimpleRequest>,
     pub(crate) others: Table<Request>,
 }
@@ -25,9 +25,9 @@ pub(crate) fn is_simple(code: u32) -> bool {
     is_of(Kind::SimpleRequest, code)
 }
 
-impl Requests {
+impl RequestTable {
     pub(crate) fn new() -> Self {
-        Requests { simple: Table::placed(Kind::SimpleRequest), others: Table::new(Kind::Request) }
+        RequestTable { simple: Table::placed(Kind::SimpleRequest), others: Table::new(Kind::Request) }
     }
 
     /// Takes a request in, and returns the code of its handle.
@@ -38,13 +38,13 @@ impl Requests {
         }
     }
 
-    /// As [`Requests::insert`].
+    /// As [`RequestTable::insert`].
     #[inline]
     pub(crate) fn insert_simple(&self, simple: SimpleRequest) -> u32 {
         self.simple.insert_at(simple.number(), simple)
     }
 
-    /// Lends a request out, until [`Requests::restore`] or [`Requests::release`].
+    /// Lends a request out, until [`RequestTable::restore`] or [`RequestTable::release`].
     pub(crate) fn take(&self, code: u32) -> Option<Request> {
         if is_simple(code) { self.simple.take(code).map(Request::from) } else { self.others.take(code) }
     }
