@@ -25,6 +25,9 @@ const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(5);
 const KEEP_ALIVE_PROBES: u32 = 6;
 /// Bytes that were sent and not acknowledged for so long mean the same.
 const UNACKNOWLEDGED: Duration = Duration::from_secs(40);
+/// The congestion control of connections within a machine, where nothing is congested. Others send by the clock, at the rate that they
+/// believe the network has (BBR): then data wait for no reason. Every kernel has this one, and lets everybody choose it.
+const WITHOUT_CLOCK: &str = "reno";
 
 /// A socket that listens at `address`.
 pub(crate) fn listen(address: SocketAddr) -> io::Result<OwnedFd> {
@@ -69,7 +72,18 @@ pub(crate) fn prepare(socket: &OwnedFd) -> io::Result<()> {
     sockopt::set_tcp_keepintvl(socket, KEEP_ALIVE_INTERVAL)?;
     sockopt::set_tcp_keepcnt(socket, KEEP_ALIVE_PROBES)?;
     sockopt::set_tcp_user_timeout(socket, UNACKNOWLEDGED.as_millis() as u32)?;
+    if is_within_machine(socket)? {
+        // Where the kernel does not have it or does not let us, its own choice is slower, not wrong.
+        let _ = sockopt::set_tcp_congestion(socket, WITHOUT_CLOCK);
+    }
     Ok(())
+}
+
+/// Whether both ends have one address: no network lies between.
+fn is_within_machine(socket: &OwnedFd) -> io::Result<bool> {
+    let here = SocketAddr::try_from(rustix::net::getsockname(socket)?)?;
+    let there = rustix::net::getpeername(socket)?.map(SocketAddr::try_from).transpose()?;
+    Ok(there.is_some_and(|there| there.ip() == here.ip()))
 }
 
 /// Whether a connection that was being made stands now.
