@@ -293,6 +293,21 @@ impl Fabric for ClusterFabric {
         }
     }
 
+    fn write_and_tell(
+        &mut self,
+        peer: usize,
+        address: &RemoteAddress,
+        offset: u64,
+        from: ReadSpan,
+        header: Header,
+        payload: ReadSpan,
+    ) -> Result<(Written, bool), RemoteError> {
+        match self.on_node[peer] {
+            Some(number) => self.node.write_and_tell(number, address, offset, from, header, payload),
+            None => self.network.write_and_tell(peer, address, offset, from, header, payload),
+        }
+    }
+
     fn remote_read(
         &mut self,
         peer: usize,

@@ -308,6 +308,19 @@ pub trait Fabric {
         offset: u64,
         from: ReadSpan,
     ) -> Result<Written, RemoteError>;
+    /// As [`Fabric::remote_write`], and a cell for the queue of messages behind the last byte, where both can leave together: whether it has
+    /// been pushed, too. If not, all is as if it had not been mentioned. Whoever has begun so has to come again so.
+    fn write_and_tell(
+        &mut self,
+        peer: usize,
+        address: &RemoteAddress,
+        offset: u64,
+        from: ReadSpan,
+        _header: Header,
+        _payload: ReadSpan,
+    ) -> Result<(Written, bool), RemoteError> {
+        self.remote_write(peer, address, offset, from).map(|written| (written, false))
+    }
     /// Reads from `peer`'s memory, `offset` bytes into `address`; [`RemoteError::NoWay`] where the way does not [read](Way::reads).
     fn remote_read(
         &mut self,

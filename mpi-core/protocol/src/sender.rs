@@ -90,6 +90,11 @@ impl Sender {
         !self.requests.is_empty()
     }
 
+    /// Whether one of them is for such a message.
+    pub fn holds_request_for(&self, envelope: &Envelope) -> bool {
+        self.requests.iter().any(|request| request.matches(envelope))
+    }
+
     /// How many messages are remembered until the receiver is known to have dealt with them.
     pub fn unaccepted(&self) -> usize {
         self.unaccepted.len()

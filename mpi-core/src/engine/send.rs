@@ -288,7 +288,7 @@ impl<F: Fabric> Engine<F> {
     /// as the copy would take.
     fn choose(&mut self, peer: u32, envelope: &Envelope, len: u64, may_copy: bool) -> Result<Choice, Failure> {
         let worth = len >= if self.claims_with(peer) { WRITE_MIN } else { single_copy_min(Way::Network) };
-        if worth || self.rule == Rule::Sr {
+        if self.rule == Rule::Sr || (worth && !self.holds_answerable(peer, envelope)) {
             self.collect_requests(peer as usize)?;
         }
         if worth && (may_copy || self.rule == Rule::Sr) && self.claims_with(peer) {
@@ -297,7 +297,9 @@ impl<F: Fabric> Engine<F> {
         if !self.peers[peer as usize].sender.holds_requests() {
             return Ok(Choice::Fifo(Fifo::Open));
         }
-        self.look_at_accepted(peer)?;
+        if self.claims_with(peer) {
+            self.look_at_accepted(peer)?;
+        }
         loop {
             let choice = self.peers[peer as usize].sender.choose(envelope, len, worth);
             let Choice::Write(request) = choice else { return Ok(choice) };
@@ -306,6 +308,12 @@ impl<F: Fabric> Engine<F> {
             }
             self.peers[peer as usize].sender.claim_lost(&request);
         }
+    }
+
+    /// Whether a request is held that this message would answer whatever a look would find. Where there are claim words, looks are cheap,
+    /// and what was accepted meanwhile counts.
+    fn holds_answerable(&self, peer: u32, envelope: &Envelope) -> bool {
+        !self.claims_with(peer) && self.peers[peer as usize].sender.holds_request_for(envelope)
     }
 
     /// Gives the receiver a chance to ask (SR): the first of two that exchange messages would never find a request otherwise. The wait is at
@@ -384,23 +392,43 @@ impl<F: Fabric> Engine<F> {
         data: &mut Source,
     ) -> Result<Progress, Failure> {
         let (piece_len, target) = (data.piece_len().max(1), writing.target);
+        // Nothing that is to come before it is queued: this is the first in the queue, or a pull, and pulls end in any order.
+        let (header, payload, len) = self.notice_cell(id, &writing);
         while writing.written < writing.len {
             let offset = writing.written;
             let piece = data.part(offset, piece_len.min(writing.len - offset));
-            let written = self.fabric.remote_write(peer as usize, &target, offset as u64, piece);
-            let written = written.map_err(|error| Failure::Remote { peer, error })?.len;
-            writing.written += written;
-            if written < piece.len() {
+            let written = if offset + piece.len() == writing.len {
+                let payload = payload[..len].into();
+                self.fabric.write_and_tell(peer as usize, &target, offset as u64, piece, header, payload)
+            } else {
+                let written = self.fabric.remote_write(peer as usize, &target, offset as u64, piece);
+                written.map(|written| (written, false))
+            };
+            let (written, told) = written.map_err(|error| Failure::Remote { peer, error })?;
+            writing.written += written.len;
+            if written.len < piece.len() {
                 return Ok(Progress::Blocked(Stage::Writing(Box::new(writing))));
             }
-        }
-        match writing.notice {
-            Notice::Request(transfer) => self.notify_written(&transfer, id, Some(id))?,
-            Notice::Pull(key) => {
-                self.push_cell(peer, [wire::PULLED, key, 0, 0], bytemuck::bytes_of(&target.space), None)?;
+            if told {
+                return Ok(Progress::Done);
             }
         }
+        self.push_cell(peer, header, &payload[..len], Some(id))?;
         Ok(Progress::Done)
+    }
+
+    /// What tells the receiver that a write is complete.
+    fn notice_cell(&self, id: OperationId, writing: &Writing) -> (Header, [u8; 16], usize) {
+        match &writing.notice {
+            Notice::Request(transfer) => {
+                let (header, written) = self.written_cell(transfer, id);
+                (header, bytemuck::cast(written), size_of::<wire::Written>())
+            }
+            Notice::Pull(key) => {
+                let space = [writing.target.space, 0];
+                ([wire::PULLED, *key, 0, 0], bytemuck::cast(space), size_of::<u64>())
+            }
+        }
     }
 
     /// Goes on with what `peer` has asked for, one message after the other: what one has begun to write another cannot go on with.

@@ -5,7 +5,7 @@
 //! generation so that a late look at a slot in new use takes nothing, and how many chunks are done. Whoever does the last one tells
 //! the other; before, the slot cannot be given back.
 
-use rwmpi_transport::{Fabric, RemoteAddress, WORDS_PER_LINE};
+use rwmpi_transport::{Fabric, Header, RemoteAddress, WORDS_PER_LINE};
 
 use super::{Engine, Failure, OperationId, wire};
 
@@ -140,9 +140,14 @@ impl<F: Fabric> Engine<F> {
         id: OperationId,
         after: Option<OperationId>,
     ) -> Result<(), Failure> {
-        let body = wire::Written { len: transfer.len, generation: transfer.generation };
-        let header = [wire::WRITTEN | self.mark_of(id).word(), transfer.slot, self.tag_of(id), 0];
+        let (header, body) = self.written_cell(transfer, id);
         self.push_cell(transfer.owner, header, bytemuck::bytes_of(&body), after)
+    }
+
+    /// The notice that a transfer is complete.
+    pub(super) fn written_cell(&self, transfer: &Transfer, id: OperationId) -> (Header, wire::Written) {
+        let header = [wire::WRITTEN | self.mark_of(id).word(), transfer.slot, self.tag_of(id), 0];
+        (header, wire::Written { len: transfer.len, generation: transfer.generation })
     }
 
     /// The receiver has met an announced message and asks its sender to help.

@@ -14,9 +14,9 @@ use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
+use crate::WriteSpan;
 use crate::tcp::handshake::{self, CHALLENGE, HELLO, Introduction, JobSecret, VERDICT};
 use crate::tcp::socket;
-use crate::{ReadSpan, WriteSpan};
 
 /// How long a kernel may take to accept a connection before the next address is tried.
 const TO_CONNECT: Duration = Duration::from_secs(10);
@@ -62,7 +62,7 @@ impl<const LEN: usize> Exactly<LEN> {
 
 /// Sends a few bytes to a socket that has room for them: it is new.
 fn send_whole(to: &OwnedFd, bytes: &[u8]) -> io::Result<()> {
-    match socket::send(to, bytes.into(), ReadSpan::EMPTY)? {
+    match socket::send(to, [bytes.into()])? {
         sent if sent == bytes.len() => Ok(()),
         _ => Err(io::ErrorKind::WriteZero.into()),
     }

@@ -198,7 +198,7 @@ impl Link {
             && self.under_way.is_none()
             && let Some(socket) = self.socket()
         {
-            match socket::send(socket, header[..].into(), body) {
+            match socket::send(socket, [header[..].into(), body]) {
                 Ok(count) => sent = count,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 // The reading side finds out what the matter is.
@@ -222,6 +222,11 @@ impl Link {
             self.outbox.extend(&piece[..part.len()]);
             kept += part.len();
         }
+    }
+
+    /// The rest of a frame that has begun to leave goes before all others.
+    pub(crate) fn put_in_front(&mut self, rest: &[u8]) {
+        rest.iter().rev().for_each(|&byte| self.outbox.push_front(byte));
     }
 
     /// Credit is to be given back as soon as possible.
@@ -255,7 +260,7 @@ impl Link {
         while !self.outbox.is_empty() {
             let State::Up(socket) = &self.state else { return };
             let (first, second) = self.outbox.as_slices();
-            match socket::send(socket, first.into(), second.into()) {
+            match socket::send(socket, [first.into(), second.into()]) {
                 Ok(count) => drop(self.outbox.drain(..count)),
                 // If it is an error, the reading side finds out which.
                 Err(_) => return,

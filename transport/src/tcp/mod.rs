@@ -485,22 +485,19 @@ impl Fabric for TcpFabric {
         offset: u64,
         from: ReadSpan,
     ) -> Result<Written, RemoteError> {
-        let place = address.part(offset, from.len()).ok_or(RemoteError::Refused)?;
-        let whole = Written { way: Way::Network, len: from.len() };
-        if !HandedOut::is_name(address.space) {
-            return Err(RemoteError::Refused);
-        }
-        if peer == self.book.me {
-            let span = self.handed_out.find(peer, address.space, place, from.len());
-            from.copy_to(span.ok_or(RemoteError::Refused)?);
-            return Ok(whole);
-        }
-        if self.links[peer].is_over() {
-            return Err(RemoteError::PeerLost);
-        }
-        self.reach_out(peer);
-        let len = self.write(peer, address.space, place, from)?;
-        Ok(Written { len, ..whole })
+        self.write(peer, address, offset, from, None).map(|(written, _)| written)
+    }
+
+    fn write_and_tell(
+        &mut self,
+        peer: usize,
+        address: &RemoteAddress,
+        offset: u64,
+        from: ReadSpan,
+        header: Header,
+        payload: ReadSpan,
+    ) -> Result<(Written, bool), RemoteError> {
+        self.write(peer, address, offset, from, Some((header, payload)))
     }
 
     fn remote_read(

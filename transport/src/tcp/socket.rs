@@ -95,19 +95,22 @@ pub(crate) fn connected(socket: &OwnedFd) -> io::Result<()> {
 /// Up to so many bytes it is cheaper to put them beside each other than to describe to the kernel where they lie.
 const SHORT: usize = 256;
 
-fn vectors(parts: [(*const u8, usize); 2]) -> [libc::iovec; 2] {
+fn vectors<const N: usize>(parts: [(*const u8, usize); N]) -> [libc::iovec; N] {
     parts.map(|(start, len)| libc::iovec { iov_base: start.cast_mut().cast(), iov_len: len })
 }
 
-/// Sends as much of the two parts, one after the other, as the socket takes now: at least a byte if they have any, or
+/// Sends as much of the parts, one after the other, as the socket takes now: at least a byte if they have any, or
 /// [`io::ErrorKind::WouldBlock`].
-pub(crate) fn send(socket: &OwnedFd, first: ReadSpan, second: ReadSpan) -> io::Result<usize> {
-    let len = first.len() + second.len();
+pub(crate) fn send<const N: usize>(socket: &OwnedFd, parts: [ReadSpan; N]) -> io::Result<usize> {
+    let len = parts.iter().map(|part| part.len()).sum();
     if len <= SHORT {
         let mut bytes = [0; SHORT];
-        let (head, tail) = bytes[..len].split_at_mut(first.len());
-        first.copy_to(head.into());
-        second.copy_to(tail.into());
+        let mut rest = &mut bytes[..len];
+        for part in parts {
+            let (head, tail) = rest.split_at_mut(part.len());
+            part.copy_to(head.into());
+            rest = tail;
+        }
         return in_spite_of_interrupts(|| {
             // SAFETY: `len` bytes of `bytes` are readable.
             unsafe {
@@ -115,7 +118,7 @@ pub(crate) fn send(socket: &OwnedFd, first: ReadSpan, second: ReadSpan) -> io::R
             }
         });
     }
-    let mut vectors = vectors([(first.start(), first.len()), (second.start(), second.len())]);
+    let mut vectors = vectors(parts.map(|part| (part.start(), part.len())));
     // SAFETY: all-zero is a valid `msghdr`: no address, no vectors, no control data.
     let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
     message.msg_iov = vectors.as_mut_ptr();

@@ -3,77 +3,118 @@
 //! What the socket does not take stays the caller's, who comes again with it. So nothing here knows the program's memory beyond a call. But
 //! a frame whose header has left must be finished before anything else leaves: while one is *under way*, all other frames wait in the
 //! outbox, and other writes are told that there is no room.
+//!
+//! A cell that says of a write that it is complete leaves in the same system call, if there is credit for it when the write begins.
 #![forbid(unsafe_code)]
 
 use std::io;
 
 use crate::tcp::TcpFabric;
 use crate::tcp::frame::{Frame, HEADER, Kind, MAX_WRITE};
+use crate::tcp::handed_out::HandedOut;
 use crate::tcp::link::Link;
 use crate::tcp::socket;
-use crate::{ReadSpan, RemoteError};
+use crate::{Enqueue, Header, INLINE_PAYLOAD, Queue, ReadSpan, RemoteAddress, RemoteError, Way, Written};
 
 /// Bytes of remote writes that may wait in an outbox.
 const MOST_COPIED: usize = 64 << 10;
 
-/// The frame of a remote write that the socket has not taken as a whole.
+/// A cell that is to follow a write.
+type Notice<'a> = (Header, ReadSpan<'a>);
+
+/// The frame of a remote write that the socket has not taken as a whole, and the cell behind it.
 #[derive(Debug)]
 pub(crate) struct UnderWay {
     header: [u8; HEADER],
-    /// How many bytes of the frame have left.
+    /// How many bytes of both have left.
     sent: usize,
     space: u64,
     place: u64,
     len: usize,
+    /// The frame of the cell, and its length: 0 if there is none.
+    notice: [u8; HEADER + INLINE_PAYLOAD],
+    notice_len: usize,
 }
 
 impl UnderWay {
     fn sent_of_body(&self) -> usize {
-        self.sent.saturating_sub(HEADER)
+        self.sent.saturating_sub(HEADER).min(self.len)
     }
 
     /// Whether what comes next is what belongs to `place` in `space`.
     fn goes_on_at(&self, space: u64, place: u64) -> bool {
         self.space == space && self.place + self.sent_of_body() as u64 == place
     }
+
+    /// Has a cell follow.
+    fn add_notice(&mut self, header: &[u8; HEADER], payload: ReadSpan) {
+        self.notice_len = HEADER + payload.len();
+        self.notice[..HEADER].copy_from_slice(header);
+        payload.copy_to((&mut self.notice[HEADER..self.notice_len]).into());
+    }
 }
 
 impl Link {
-    /// Sends as much of a write as goes now; returns how many of its bytes are on their way.
-    fn write(&mut self, space: u64, place: u64, body: ReadSpan) -> io::Result<usize> {
+    /// Sends as much of a write as goes now; returns how many of its bytes are on their way, and whether the notice is.
+    fn write(
+        &mut self,
+        space: u64,
+        place: u64,
+        body: ReadSpan,
+        notice: Option<Notice<'_>>,
+    ) -> io::Result<(usize, bool)> {
         if self.under_way.is_none() {
             self.flush();
             if self.socket().is_none() || self.has_something_to_send() {
-                return Ok(self.write_behind(space, place, body));
+                return Ok((self.write_behind(space, place, body), false));
             }
-            let header = self.frame(Kind::Write, body.len(), Frame::target_words(space, place));
-            self.under_way = Some(UnderWay { header, sent: 0, space, place, len: body.len() });
+            self.begin_write(space, place, body.len(), notice);
         }
-        let (Some(frame), Some(socket)) = (&self.under_way, self.socket()) else { return Ok(0) };
+        let (Some(frame), Some(socket)) = (&self.under_way, self.socket()) else { return Ok((0, false)) };
         if !frame.goes_on_at(space, place) {
-            return Ok(0);
+            return Ok((0, false));
         }
         let before = frame.sent_of_body();
         let header = &frame.header[frame.sent.min(HEADER)..];
         let body = body.part(0, body.len().min(frame.len - before));
-        let sent = match socket::send(socket, header.into(), body) {
+        // Behind all of the body, or not yet.
+        let notice = if before + body.len() == frame.len { &frame.notice[..frame.notice_len] } else { &[] };
+        let sent = match socket::send(socket, [header.into(), body, notice.into()]) {
             Ok(count) => frame.sent + count,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => frame.sent,
             Err(error) => return Err(error),
         };
-        Ok(self.advance_write(sent) - before)
+        let (of_body, notified) = self.advance_write(sent);
+        Ok((of_body - before, notified))
     }
 
-    /// So much of the frame that is under way has left; returns how much of its body that is.
-    fn advance_write(&mut self, sent: usize) -> usize {
-        let Some(frame) = &mut self.under_way else { return 0 };
+    fn begin_write(&mut self, space: u64, place: u64, len: usize, notice: Option<Notice<'_>>) {
+        let header = self.frame(Kind::Write, len, Frame::target_words(space, place));
+        let mut frame =
+            UnderWay { header, sent: 0, space, place, len, notice: [0; HEADER + INLINE_PAYLOAD], notice_len: 0 };
+        if let Some((words, payload)) = notice
+            && self.windows[Queue::Messages as usize].take(Enqueue::Next, payload.len())
+        {
+            frame.add_notice(&self.frame(Kind::Cell(Queue::Messages), payload.len(), words), payload);
+        }
+        self.under_way = Some(frame);
+    }
+
+    /// So much of what is under way has left; returns how much of the body that is, and whether the notice follows it by itself.
+    fn advance_write(&mut self, sent: usize) -> (usize, bool) {
+        let Some(frame) = &mut self.under_way else { return (0, false) };
         frame.sent = sent;
         let of_body = frame.sent_of_body();
-        if sent == HEADER + frame.len {
-            self.under_way = None;
-            self.flush();
+        if of_body < frame.len || sent < HEADER {
+            return (of_body, false);
         }
-        of_body
+        let rest = frame.notice;
+        let rest = &rest[sent - HEADER - frame.len..frame.notice_len];
+        let notified = frame.notice_len > 0;
+        self.under_way = None;
+        self.put_in_front(rest);
+        self.flush();
+        (of_body, notified)
     }
 
     /// The same where other frames have to leave before: as much as may be copied.
@@ -87,14 +128,37 @@ impl Link {
 }
 
 impl TcpFabric {
-    /// Sends as much of a remote write as goes now.
-    pub(crate) fn write(&mut self, peer: usize, space: u64, place: u64, from: ReadSpan) -> Result<usize, RemoteError> {
-        let mut written = 0;
-        while written < from.len() {
-            let part = from.part(written, (from.len() - written).min(MAX_WRITE));
-            match self.links[peer].write(space, place + written as u64, part) {
-                Ok(0) => break,
-                Ok(count) => written += count,
+    /// Sends as much of a remote write as goes now, and with its end a notice, if there is credit.
+    pub(super) fn write(
+        &mut self,
+        peer: usize,
+        address: &RemoteAddress,
+        offset: u64,
+        from: ReadSpan,
+        notice: Option<Notice<'_>>,
+    ) -> Result<(Written, bool), RemoteError> {
+        let place = address.part(offset, from.len()).ok_or(RemoteError::Refused)?;
+        let written = |len| Written { way: Way::Network, len };
+        if !HandedOut::is_name(address.space) {
+            return Err(RemoteError::Refused);
+        }
+        if peer == self.book.me {
+            let span = self.handed_out.find(peer, address.space, place, from.len());
+            from.copy_to(span.ok_or(RemoteError::Refused)?);
+            return Ok((written(from.len()), false));
+        }
+        if self.links[peer].is_over() {
+            return Err(RemoteError::PeerLost);
+        }
+        self.reach_out(peer);
+        let mut done = 0;
+        let mut notified = false;
+        while done < from.len() {
+            let part = from.part(done, (from.len() - done).min(MAX_WRITE));
+            let notice = notice.filter(|_| done + part.len() == from.len());
+            match self.links[peer].write(address.space, place + done as u64, part, notice) {
+                Ok((0, _)) => break,
+                Ok((count, is_notified)) => (done, notified) = (done + count, is_notified),
                 Err(_) => {
                     // What had arrived before comes first.
                     _ = self.receive_from(peer);
@@ -104,6 +168,6 @@ impl TcpFabric {
             }
         }
         self.watch_for_room(peer);
-        Ok(written)
+        Ok((written(done), notified))
     }
 }

@@ -291,6 +291,21 @@ impl Fabric for SimFabric<'_> {
         Ok(Written { way, len })
     }
 
+    fn write_and_tell(
+        &mut self,
+        peer: usize,
+        address: &RemoteAddress,
+        offset: u64,
+        from: ReadSpan,
+        header: Header,
+        payload: ReadSpan,
+    ) -> Result<(Written, bool), RemoteError> {
+        let written = self.remote_write(peer, address, offset, from)?;
+        let together = written.len == from.len() && self.is_over_network() && self.network.borrow_mut().chance(50);
+        let told = together && self.try_push(peer, Queue::Messages, Enqueue::Next, header, payload).is_ok();
+        Ok((written, told))
+    }
+
     fn remote_read(
         &mut self,
         peer: usize,
