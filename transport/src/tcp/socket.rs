@@ -26,7 +26,8 @@ const KEEP_ALIVE_PROBES: u32 = 6;
 /// Bytes that were sent and not acknowledged for so long mean the same.
 const UNACKNOWLEDGED: Duration = Duration::from_secs(40);
 /// The congestion control of connections within a machine, where nothing is congested. Others send by the clock, at the rate that they
-/// believe the network has (BBR): then data wait for no reason. Every kernel has this one, and lets everybody choose it.
+/// believe the network has (BBR), and data wait for no reason. Every kernel has this one, and lets everybody choose it. A connection that
+/// has once stood under a control with a clock keeps the clock under any other: so this one comes first.
 const WITHOUT_CLOCK: &str = "reno";
 
 /// A socket that listens at `address`.
@@ -60,7 +61,16 @@ pub(crate) fn accept(listener: &OwnedFd) -> io::Result<OwnedFd> {
 fn stream_socket(address: SocketAddr) -> io::Result<OwnedFd> {
     let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-    Ok(rustix::net::socket_with(family, SocketType::STREAM, flags, None)?)
+    let socket = rustix::net::socket_with(family, SocketType::STREAM, flags, None)?;
+    // Where the kernel does not let us, its own choice is slower, not wrong. What is accepted begins with what the listener has.
+    let _ = sockopt::set_tcp_congestion(&socket, WITHOUT_CLOCK);
+    Ok(socket)
+}
+
+/// The congestion control that connections have of which nobody says anything.
+fn usual_control() -> io::Result<String> {
+    let untouched = rustix::net::socket(AddressFamily::INET, SocketType::STREAM, None)?;
+    Ok(sockopt::tcp_congestion(untouched)?)
 }
 
 /// Options of every connection.
@@ -72,9 +82,8 @@ pub(crate) fn prepare(socket: &OwnedFd) -> io::Result<()> {
     sockopt::set_tcp_keepintvl(socket, KEEP_ALIVE_INTERVAL)?;
     sockopt::set_tcp_keepcnt(socket, KEEP_ALIVE_PROBES)?;
     sockopt::set_tcp_user_timeout(socket, UNACKNOWLEDGED.as_millis() as u32)?;
-    if is_within_machine(socket)? {
-        // Where the kernel does not have it or does not let us, its own choice is slower, not wrong.
-        let _ = sockopt::set_tcp_congestion(socket, WITHOUT_CLOCK);
+    if !is_within_machine(socket)? {
+        let _ = sockopt::set_tcp_congestion(socket, &usual_control()?);
     }
     Ok(())
 }
@@ -159,6 +168,39 @@ fn in_spite_of_interrupts(mut call: impl FnMut() -> isize) -> io::Result<usize> 
                     return Err(error);
                 }
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ip(last: u8) -> SocketAddr {
+        SocketAddr::from(([127, 0, 0, last], 0))
+    }
+
+    /// Both ends of a connection from `from`, ready for use.
+    fn connection(from: SocketAddr) -> [OwnedFd; 2] {
+        let listener = listen(ip(1)).unwrap();
+        let there = SocketAddr::try_from(rustix::net::getsockname(&listener).unwrap()).unwrap();
+        let opened = stream_socket(there).unwrap();
+        rustix::net::bind(&opened, &from).unwrap();
+        rustix::io::ioctl_fionbio(&opened, false).unwrap();
+        rustix::net::connect(&opened, &there).unwrap();
+        let ends = [opened, accept(&listener).unwrap()];
+        ends.iter().for_each(|end| prepare(end).unwrap());
+        ends
+    }
+
+    #[test]
+    fn only_connections_within_the_machine_are_freed_of_the_clock() {
+        for end in connection(ip(1)) {
+            assert_eq!(sockopt::tcp_congestion(&end).unwrap(), WITHOUT_CLOCK);
+        }
+        // Two addresses stand for two machines.
+        for end in connection(ip(2)) {
+            assert_eq!(sockopt::tcp_congestion(&end).unwrap(), usual_control().unwrap());
         }
     }
 }
