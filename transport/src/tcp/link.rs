@@ -108,6 +108,8 @@ pub(crate) struct Link {
     at_once: usize,
     /// The last look has left nothing in the socket.
     pub(crate) emptied: bool,
+    /// The requests that are there were all that the last look for requests has found.
+    pub(crate) has_no_more_requests: bool,
 }
 
 /// What a link needs of its fabric to take in what arrives.
@@ -137,6 +139,7 @@ impl Link {
             incoming: Incoming::Nothing,
             at_once: AT_ONCE,
             emptied: false,
+            has_no_more_requests: false,
         }
     }
 
@@ -289,7 +292,10 @@ impl Link {
             let received = match socket::receive(socket, direct, WriteSpan::from(&mut context.room[..self.at_once])) {
                 Ok(0) => Err("its connection was closed, and it had not finished: it has died or was killed"),
                 Ok(count) => Ok(count),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return anything,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    self.emptied |= anything;
+                    return anything;
+                }
                 Err(error) => Err(words_for(&error)),
             };
             anything = true;
@@ -301,8 +307,8 @@ impl Link {
                 self.take_apart(count - in_place, context).map(|()| count)
             });
             match taken {
-                // The socket is empty, in all likelihood; if not, the next look finds the rest.
-                Ok(count) if count < wanted => {
+                // The socket is empty, in all likelihood; if not, the next look finds the rest. More of a body comes at once.
+                Ok(count) if count < wanted && self.decoder.body() == 0 => {
                     self.emptied = true;
                     break;
                 }

@@ -122,6 +122,7 @@ impl TcpEndpoint {
             found: 0,
             all_watched: true,
             looked: false,
+            served: false,
             news: false,
             finishing: false,
             spin: Spin::new(peers_here > processors),
@@ -164,6 +165,8 @@ pub struct TcpFabric {
     all_watched: bool,
     /// The sockets were looked at for the other queue just now.
     looked: bool,
+    /// The last call of `ready` has named a peer with messages, and whoever serves one looks whether there are more.
+    served: bool,
     /// Something arrived since the last call of `idle`: its caller may not have seen it.
     news: bool,
     finishing: bool,
@@ -393,9 +396,15 @@ impl Fabric for TcpFabric {
         let link = &mut self.links[from];
         if link.inboxes[queue as usize].front().is_none() {
             // Where the socket was found empty just now, not at once again; and not into a payload that may be diverted.
-            let is_known = queue == Queue::Messages && (std::mem::take(&mut link.emptied) || link.is_coming());
+            let is_known = match queue {
+                Queue::Messages => std::mem::take(&mut link.emptied) || link.is_coming(),
+                Queue::Requests => std::mem::take(&mut link.has_no_more_requests),
+            };
             if !is_known {
                 self.look_at(from);
+                let link = &mut self.links[from];
+                link.has_no_more_requests =
+                    queue == Queue::Requests && link.emptied && link.inboxes[queue as usize].front().is_some();
             }
         }
         let link = &self.links[from];
@@ -433,16 +442,19 @@ impl Fabric for TcpFabric {
     }
 
     fn ready(&mut self, queue: Queue) -> Option<usize> {
-        let looked = std::mem::take(&mut self.looked);
-        if let Some(peer) = self.next_waiting(queue as usize) {
-            return Some(peer);
+        let is_fresh = match queue {
+            Queue::Messages => std::mem::take(&mut self.served),
+            Queue::Requests => std::mem::take(&mut self.looked),
+        };
+        let mut found = self.next_waiting(queue as usize);
+        if found.is_none() && !is_fresh {
+            self.look_around();
+            found = self.next_waiting(queue as usize);
         }
-        if looked && queue == Queue::Requests {
-            return None;
+        if queue == Queue::Messages {
+            (self.looked, self.served) = (found.is_none(), found.is_some());
         }
-        self.look_around();
-        self.looked = queue == Queue::Messages;
-        self.next_waiting(queue as usize)
+        found
     }
 
     #[inline]
