@@ -36,6 +36,8 @@ static void open_raw(const char *way) {
     socklen_t length = sizeof address;
     int listener = socket(AF_INET, SOCK_STREAM, 0), one = 1, failed = 0;
     raw = listener;
+    /* Within a machine nothing is congested: the limit is what goes without a control that sends by the clock (decision 0022). */
+    setsockopt(listener, IPPROTO_TCP, TCP_CONGESTION, "reno", 4);
     raw_looks = !strcmp(way, "looking");
     if (rank == 0) failed = bind(listener, (void *)&address, length) || listen(listener, 1) || getsockname(listener, (void *)&address, &length);
     MPI_Bcast(&address.sin_port, sizeof address.sin_port, MPI_CHAR, 0, MPI_COMM_WORLD);

@@ -1,5 +1,6 @@
 //! Hosts that are network namespaces of this machine, joined by a cable, or by several that meet at the first of them.
 
+use std::fs;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixDatagram;
 use std::path::Path;
@@ -86,20 +87,30 @@ impl Hosts {
         self.names.join(",")
     }
 
-    /// How many ends of connections stand on all of them.
-    pub fn ends_of_connections(&self) -> usize {
-        let established = |name: &String| {
-            let table = ip(&["netns", "exec", name, "cat", "/proc/net/tcp"]).expect("ip runs").stdout;
-            let state = |line: &str| line.split_whitespace().nth(3) == Some("01");
-            String::from_utf8_lossy(&table).lines().filter(|line| state(line)).count()
+    /// The processes on each of them.
+    pub fn processes(&self) -> Vec<Vec<i32>> {
+        let on = |name: &String| {
+            let list = ip(&["netns", "pids", name]).expect("ip runs").stdout;
+            String::from_utf8_lossy(&list).lines().map(|pid| pid.parse().expect("a number")).collect()
         };
-        self.names.iter().map(established).sum()
+        self.names.iter().map(on).collect()
     }
 
     /// Pulls the cable, or plugs it in again.
     pub fn connect(&self, connected: bool) {
         must(&["-n", &self.names[1], "link", "set", "cable", if connected { "up" } else { "down" }]);
     }
+}
+
+/// How many ends of connections that stand are a process's.
+pub fn ends_of_connections(pid: i32) -> usize {
+    let table = fs::read_to_string(format!("/proc/{pid}/net/tcp")).expect("a process");
+    let established =
+        table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>()).filter(|line| line[3] == "01");
+    let established: Vec<_> = established.map(|line| format!("socket:[{}]", line[9])).collect();
+    let open = fs::read_dir(format!("/proc/{pid}/fd")).expect("a process");
+    let names = open.filter_map(|file| fs::read_link(file.ok()?.path()).ok());
+    names.filter(|name| established.iter().any(|socket| name == Path::new(socket))).count()
 }
 
 impl Drop for Hosts {

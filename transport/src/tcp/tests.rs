@@ -419,6 +419,65 @@ fn a_writer_is_not_kept_by_a_peer_that_does_not_look() {
 }
 
 #[test]
+fn a_notice_comes_right_behind_its_write() {
+    const LEN: usize = 64 << 20;
+    let (mut a, mut b) = pair();
+    let span = WriteSpan::from(&mut *Box::leak(vec![0_u8; LEN].into_boxed_slice()));
+    let address = b.hand_out(0, span);
+    push(&mut b, 0, 1);
+    turn(&mut [&mut a, &mut b], |fabrics| fabrics[0].connections() == 1 && fabrics[1].connections() == 1);
+    let bytes: Vec<u8> = (0..LEN).map(|at| (at / 1000) as u8 | 1).collect();
+    let write = |fabric: &mut TcpFabric, done: usize| {
+        let rest = ReadSpan::from(&bytes[done..]);
+        let (written, told) =
+            fabric.write_and_tell(1, &address, done as u64, rest, [2; 4], ReadSpan::from(&b"written"[..])).unwrap();
+        assert_eq!(told, done + written.len == LEN);
+        done + written.len
+    };
+    let mut done = write(&mut a, 0);
+    assert!(done < LEN, "that should have been too much");
+    // Pushed later than the write has begun.
+    push(&mut a, 1, 3);
+    turn(&mut [&mut a, &mut b], |fabrics| {
+        done = if done < LEN { write(fabrics[0], done) } else { LEN };
+        fabrics[1].front(0, Queue::Messages).unwrap().is_some()
+    });
+    let mut contents = vec![0; LEN];
+    span.as_read().copy_to(WriteSpan::from(&mut contents[..]));
+    assert!(contents == bytes);
+    let notice = b.front(0, Queue::Messages).unwrap().unwrap();
+    let mut payload = [0; 7];
+    b.read(0, Queue::Messages, &notice, 0, WriteSpan::from(&mut payload[..]));
+    assert_eq!((notice.header, notice.len, &payload), ([2; 4], 7, b"written"));
+    b.pop(0, Queue::Messages);
+    turn(&mut [&mut a, &mut b], |fabrics| fabrics[1].front(0, Queue::Messages).unwrap().is_some());
+    assert_eq!(b.front(0, Queue::Messages).unwrap().unwrap().header, [3; 4]);
+    b.pop(0, Queue::Messages);
+}
+
+#[test]
+fn a_notice_without_credit_is_left_to_the_caller() {
+    let (mut a, mut b) = pair();
+    let span = WriteSpan::from(&mut *Box::leak(vec![0_u8; 10].into_boxed_slice()));
+    let address = b.hand_out(0, span);
+    (0..credit::CELLS).for_each(|number| push(&mut a, 1, number as u32));
+    turn(&mut [&mut a, &mut b], |fabrics| !fabrics[0].links[1].has_something_to_send());
+    let written = a.write_and_tell(1, &address, 0, ReadSpan::from(&[7; 10][..]), [9; 4], ReadSpan::EMPTY);
+    assert_eq!(written, Ok((Written { way: Way::Network, len: 10 }, false)));
+    for number in 0..credit::CELLS {
+        turn(&mut [&mut a, &mut b], |fabrics| fabrics[1].front(0, Queue::Messages).unwrap().is_some());
+        assert_eq!(b.front(0, Queue::Messages).unwrap().unwrap().header, [number as u32; 4]);
+        b.pop(0, Queue::Messages);
+    }
+    turn(&mut [&mut a, &mut b], |_| {
+        let mut contents = [0; 10];
+        span.as_read().copy_to(WriteSpan::from(&mut contents[..]));
+        contents == [7; 10]
+    });
+    assert!(b.front(0, Queue::Messages).unwrap().is_none());
+}
+
+#[test]
 fn a_write_that_is_given_up_ends_the_connection() {
     let (mut a, mut b) = pair();
     let address = a.hand_out(1, WriteSpan::from(&mut *Box::leak(vec![0_u8; 64 << 20].into_boxed_slice())));
