@@ -11,6 +11,8 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_launcher-mpi");
+/// What the kernel keeps of a daemon's name.
+const DAEMON: &str = "mpiexec-under-t";
 const SUITE: &str = env!("CARGO_BIN_EXE_suite");
 /// Within that time of a death, the job has to be over on both hosts.
 const OVER: Duration = Duration::from_secs(5);
@@ -138,11 +140,11 @@ fn many_ranks_connect_only_with_whom_they_talk() {
     let mut ends = 0;
     for processes in hosts.processes() {
         let count = |name| processes.iter().filter(|&&pid| runs(pid, name)).count();
-        assert_eq!((count("mpiexec"), count("launcher-mpi")), (1, RANKS / HOSTS));
+        assert_eq!((count(DAEMON), count("launcher-mpi")), (1, RANKS / HOSTS));
         for pid in processes {
             let of_process = ends_of_connections(pid);
             // Where two connect with each other at the same time, one of two is given up; the daemon has no part in it.
-            let most = if runs(pid, "mpiexec") { 0 } else { 2 * TALKED_TO };
+            let most = if runs(pid, DAEMON) { 0 } else { 2 * TALKED_TO };
             assert!(of_process <= most, "{of_process} ends of connections at one process");
             ends += of_process;
         }
