@@ -346,6 +346,18 @@ impl Fabric for ClusterFabric {
         self.node.watch(word, value);
     }
 
+    fn is_crowded(&self) -> bool {
+        self.node.is_crowded()
+    }
+
+    fn is_beside(&self, peer: usize) -> bool {
+        self.on_node[peer].is_some_and(|number| self.node.is_beside(number))
+    }
+
+    fn give_way(&mut self) {
+        self.node.give_way();
+    }
+
     fn miss_room(&mut self) {
         self.node.miss_room();
     }

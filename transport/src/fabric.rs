@@ -346,6 +346,18 @@ pub trait Fabric {
     /// The next [`Fabric::idle`] does not sleep if `word` is at least `value`.
     fn watch(&mut self, _word: SharedWord, _value: u64) {}
 
+    /// Whether peers share processors.
+    fn is_crowded(&self) -> bool {
+        false
+    }
+    /// Whether `peer` has to run on the processor on which this one does, and so comes no further before this one [gives
+    /// way](Fabric::give_way). Only a hint; false where each peer has a processor.
+    fn is_beside(&self, _peer: usize) -> bool {
+        false
+    }
+    /// Offers the processor to others.
+    fn give_way(&mut self) {}
+
     /// Something found no room, and its owner may turn to other things: whoever works for this peer meanwhile is to know.
     fn miss_room(&mut self) {}
 

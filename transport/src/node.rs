@@ -219,7 +219,11 @@ impl NodeFabric {
     /// One round of a wait, but for the sleep: returns whether it is time for that.
     #[inline]
     pub(crate) fn pass_round(&self, backoff: &mut Backoff) -> bool {
-        self.policy.pass_round(backoff)
+        let sleeps = self.policy.pass_round(backoff);
+        if backoff.rounds > self.policy.spins() {
+            self.note_processor();
+        }
+        sleeps
     }
 
     /// Leaves a hint for `to` that there is something in our ring.
@@ -520,6 +524,18 @@ impl Fabric for NodeFabric {
         self.watched = Some((word, value));
     }
 
+    fn is_crowded(&self) -> bool {
+        self.policy.crowded
+    }
+
+    fn is_beside(&self, peer: usize) -> bool {
+        self.shares_processor_with(peer)
+    }
+
+    fn give_way(&mut self) {
+        self.yield_processor();
+    }
+
     fn miss_room(&mut self) {
         self.ask_for_room();
     }
@@ -567,12 +583,13 @@ impl Fabric for NodeFabric {
 
     #[inline]
     fn idle(&mut self, backoff: &mut Backoff) {
-        if self.policy.pass_round(backoff) {
+        if self.pass_round(backoff) {
             self.sleep(backoff);
         }
     }
 }
 
+mod beside;
 mod memory;
 mod sleeping;
 #[cfg(test)]

@@ -98,6 +98,7 @@ impl<'a> Team<'a> {
     pub(super) fn show(self, len: usize, mine: impl FnOnce() -> [Told; 2]) -> Result<Option<Shown<'a>>, Failure> {
         let Some(shelves) = self.shelves(0)? else { return Ok(None) };
         let round = shelves.announce(self, len, mine())?;
+        round.let_all_come()?;
         let (mut heard, mut agreed) = (Addresses::new(), true);
         for rank in 0..self.size() {
             agreed &= round.agrees(rank, len)?;
@@ -197,7 +198,7 @@ impl<'a> Published<'a> {
         };
         round.leave();
         rest()?;
-        round.others().try_for_each(|rank| round.has_left(rank))
+        round.all_leave()
     }
 
     /// As [`Published::meet`], where nobody's memory but `root`'s is used, of `len` bytes: the others need not wait.

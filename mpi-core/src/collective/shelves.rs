@@ -44,6 +44,8 @@ pub(crate) struct Shelves {
     count: Cell<u64>,
     /// Memory for what is combined, kept from one reduction to the next.
     room: Cell<Vec<u128>>,
+    /// Ranks share processors.
+    crowded: bool,
 }
 
 /// A shelf that its owner uses no more.
@@ -94,8 +96,8 @@ impl<'a> Team<'a> {
         let shelves = heard.iter().zip(self.peers);
         let shelves: Option<Box<[Shelf]>> =
             shelves.map(|(told, &peer)| Shelf::new(self, peer, told.address())).collect();
-        let (count, room) = (Cell::new(0), Cell::default());
-        Ok(shelves.map(|shelves| Shelves { mine, shelves, count, room }))
+        let (count, room, crowded) = (Cell::new(0), Cell::default(), self.process.engine().is_crowded());
+        Ok(shelves.map(|shelves| Shelves { mine, shelves, count, room, crowded }))
     }
 }
 

@@ -90,4 +90,19 @@ impl<F: Fabric> Engine<F> {
     pub(crate) fn word(&self, word: SharedWord) -> u64 {
         self.fabric.word(word)
     }
+
+    /// Whether ranks share processors.
+    pub(crate) fn is_crowded(&self) -> bool {
+        self.fabric.is_crowded()
+    }
+
+    /// Whether `peer` can come no further before this rank [gives way](Self::give_way).
+    pub(crate) fn is_beside(&self, peer: u32) -> bool {
+        self.fabric.is_beside(peer as usize)
+    }
+
+    /// Offers the processor to other ranks.
+    pub(crate) fn give_way(&mut self) {
+        self.fabric.give_way();
+    }
 }

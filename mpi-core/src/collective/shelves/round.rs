@@ -10,10 +10,16 @@ use crate::collective::reduction::Reduction;
 use crate::collective::scratch::append;
 use crate::collective::team::Team;
 use crate::engine::Failure;
+use crate::job_engine::JobEngine;
 use crate::waiting::Awaited;
 
 /// In the word that says that a rank is done with the others' data: it is in trouble.
 const IN_TROUBLE: u64 = 1 << 63;
+
+/// How often a rank on another processor is looked for, where ranks share processors.
+const LOOKS: u32 = 1000;
+/// How often a rank gives way to one on its own processor, before it does what else there is.
+const TIMES: u32 = 20;
 
 #[derive(Clone, Copy)]
 pub(in crate::collective) struct Round<'a> {
@@ -112,6 +118,7 @@ impl<'a> Round<'a> {
 
     /// Waits until all have come as far.
     pub(in crate::collective) fn meet(&self) -> Result<(), Failure> {
+        self.let_all_come()?;
         self.others().try_for_each(|rank| self.see(rank).map(drop))
     }
 
@@ -133,6 +140,14 @@ impl<'a> Round<'a> {
         Ok(())
     }
 
+    /// The same of all.
+    pub(in crate::collective) fn all_leave(&self) -> Result<(), Failure> {
+        if self.shelves.crowded {
+            self.beside().try_for_each(|rank| self.has_left(rank))?;
+        }
+        self.others().try_for_each(|rank| self.has_left(rank))
+    }
+
     pub(in crate::collective) fn others(&self) -> impl Iterator<Item = usize> + use<> {
         let me = self.team.rank;
         (0..self.team.size()).filter(move |&rank| rank != me)
@@ -145,6 +160,7 @@ impl<'a> Round<'a> {
         result: WriteSpan<'_>,
         op: &dyn Reduction,
     ) -> Result<(), Failure> {
+        self.let_all_come()?;
         let (me, len) = (self.team.rank, result.len());
         let in_place = own.start() == result.start();
         match (me, in_place) {
@@ -190,13 +206,47 @@ impl<'a> Round<'a> {
 
     /// Waits until a word of `rank`'s is at least `number`.
     fn look_for(&self, rank: usize, word: SharedWord, number: u64) -> Result<(), Failure> {
-        let process = self.team.process;
+        let (process, peer) = (self.team.process, self.team.peers[rank]);
         // Patient once only: later, others are to be served in between.
         let patience = process.looks(&process.engine());
-        if process.engine().has_word(word, number, patience) {
+        let has_come = if self.shelves.crowded {
+            look_where_crowded(&mut process.engine(), peer, word, number)
+        } else {
+            process.engine().has_word(word, number, patience)
+        };
+        if has_come {
             return Ok(());
         }
         let done = || process.engine().has_word(word, number, 1).then_some(());
-        process.wait_for_awaited(Awaited::Step(self.team.peers[rank]), done)
+        process.wait_for_awaited(Awaited::Step(peer), done)
     }
+
+    /// Where ranks share processors and all are needed: waits first for those that cannot come before this one gives way.
+    #[inline]
+    pub(in crate::collective) fn let_all_come(&self) -> Result<(), Failure> {
+        if self.shelves.crowded { self.wait_for_those_beside() } else { Ok(()) }
+    }
+
+    #[cold]
+    fn wait_for_those_beside(&self) -> Result<(), Failure> {
+        self.beside().try_for_each(|rank| self.wait(rank, self.number))
+    }
+
+    /// Those that can come no further before this rank gives way.
+    fn beside(&self) -> impl Iterator<Item = usize> {
+        self.others().filter(|&rank| self.team.process.engine().is_beside(self.team.peers[rank]))
+    }
+}
+
+/// Looks a while for a word of `peer`'s, where ranks share processors.
+fn look_where_crowded(engine: &mut JobEngine, peer: u32, word: SharedWord, number: u64) -> bool {
+    if !engine.is_beside(peer) {
+        return engine.has_word(word, number, LOOKS);
+    }
+    (0..TIMES).any(|_| {
+        engine.has_word(word, number, 1) || {
+            engine.give_way();
+            false
+        }
+    })
 }
