@@ -438,13 +438,13 @@ impl Fabric for NodeFabric {
         let whole = |way| Written { way, len: from.len() };
         if let Some(place) = self.shared(address, offset, from.len()) {
             // SAFETY: checked to lie in the part of a heap that has pages; the owner handed it out to be written.
-            from.copy_to(unsafe { WriteSpan::new(self.segment.at(place?).as_ptr(), from.len()) });
+            from.copy_long_to(unsafe { WriteSpan::new(self.segment.at(place?).as_ptr(), from.len()) });
             return Ok(whole(self.count(self.way_of_copy(peer), from.len())));
         }
         match self.private(peer, address, offset, from.len())? {
             (Reach::SameProcess, place) => {
                 // SAFETY: the owner, in this address space, handed these bytes out to be written.
-                from.copy_to(unsafe { WriteSpan::new(place as *mut u8, from.len()) });
+                from.copy_long_to(unsafe { WriteSpan::new(place as *mut u8, from.len()) });
                 Ok(whole(Way::SameProcess))
             }
             (_, place) => remote_memory::kernel_write(self.links[peer].pid, place, from)
@@ -461,13 +461,13 @@ impl Fabric for NodeFabric {
     ) -> Result<Way, RemoteError> {
         if let Some(place) = self.shared(address, offset, into.len()) {
             // SAFETY: checked to lie in the part of a heap that has pages; the owner handed it out to be read.
-            unsafe { ReadSpan::new(self.segment.at(place?).as_ptr(), into.len()) }.copy_to(into);
+            unsafe { ReadSpan::new(self.segment.at(place?).as_ptr(), into.len()) }.copy_long_to(into);
             return Ok(self.count(self.way_of_copy(peer), into.len()));
         }
         match self.private(peer, address, offset, into.len())? {
             (Reach::SameProcess, place) => {
                 // SAFETY: the owner, in this address space, handed these bytes out to be read.
-                unsafe { ReadSpan::new(place as *const u8, into.len()) }.copy_to(into);
+                unsafe { ReadSpan::new(place as *const u8, into.len()) }.copy_long_to(into);
                 Ok(Way::SameProcess)
             }
             (_, place) => remote_memory::kernel_read(self.links[peer].pid, place, into)

@@ -94,10 +94,17 @@ impl<'a> Team<'a> {
         Ok(Published::new(self, &heard, None))
     }
 
-    /// As [`Team::publish`], `mine` for all, and whether all have `len` bytes; by shelves. `None`, on all ranks: there are none.
-    pub(super) fn show(self, len: usize, mine: impl FnOnce() -> [Told; 2]) -> Result<Option<Shown<'a>>, Failure> {
+    /// As [`Team::publish`], `mine` for all, and whether all have `len` bytes; by shelves. `None`, on all ranks: there are none. Does
+    /// `meanwhile`, once the others can know.
+    pub(super) fn show(
+        self,
+        len: usize,
+        mine: impl FnOnce() -> [Told; 2],
+        meanwhile: impl FnOnce() -> Result<(), Failure>,
+    ) -> Result<Option<Shown<'a>>, Failure> {
         let Some(shelves) = self.shelves(0)? else { return Ok(None) };
         let round = shelves.announce(self, len, mine())?;
+        meanwhile()?;
         round.let_all_come()?;
         let (mut heard, mut agreed) = (Addresses::new(), true);
         for rank in 0..self.size() {
@@ -187,17 +194,8 @@ impl<'a> Published<'a> {
 
     /// Waits until no rank uses the others' memory any more.
     pub(crate) async fn meet(self) -> Result<(), Failure> {
-        self.meet_after(|| Ok(())).await
-    }
-
-    /// As [`Published::meet`], doing meanwhile what does not touch the others' memory.
-    pub(crate) async fn meet_after(self, rest: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
-        let Some(round) = self.round else {
-            rest()?;
-            return barrier(self.team).await;
-        };
+        let Some(round) = self.round else { return barrier(self.team).await };
         round.leave();
-        rest()?;
         round.all_leave()
     }
 
@@ -208,6 +206,7 @@ impl<'a> Published<'a> {
             round.leave();
             return Ok(());
         }
+        round.let_all_come()?;
         for rank in round.others() {
             if round.agrees(rank, len)? {
                 round.has_left(rank)?;

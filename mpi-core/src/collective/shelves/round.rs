@@ -188,7 +188,10 @@ impl<'a> Round<'a> {
     pub(super) fn wait_for_turn(&self, places: u64) -> Result<(), Failure> {
         match self.number.checked_sub(places) {
             None | Some(0) => Ok(()),
-            Some(last_user) => (0..self.team.size()).try_for_each(|rank| self.wait(rank, last_user + 1)),
+            Some(last_user) => {
+                self.let_all_stamp(last_user + 1)?;
+                self.others().try_for_each(|rank| self.wait(rank, last_user + 1))
+            }
         }
     }
 
@@ -209,7 +212,7 @@ impl<'a> Round<'a> {
         let (process, peer) = (self.team.process, self.team.peers[rank]);
         // Patient once only: later, others are to be served in between.
         let patience = process.looks(&process.engine());
-        let has_come = if self.shelves.crowded {
+        let has_come = if self.shelves.crowded && !process.others_may_want_turn() {
             look_where_crowded(&mut process.engine(), peer, word, number)
         } else {
             process.engine().has_word(word, number, patience)
@@ -224,12 +227,16 @@ impl<'a> Round<'a> {
     /// Where ranks share processors and all are needed: waits first for those that cannot come before this one gives way.
     #[inline]
     pub(in crate::collective) fn let_all_come(&self) -> Result<(), Failure> {
-        if self.shelves.crowded { self.wait_for_those_beside() } else { Ok(()) }
+        self.let_all_stamp(self.number)
     }
 
-    #[cold]
-    fn wait_for_those_beside(&self) -> Result<(), Failure> {
-        self.beside().try_for_each(|rank| self.wait(rank, self.number))
+    /// The same of collective `number`.
+    #[inline]
+    fn let_all_stamp(&self, number: u64) -> Result<(), Failure> {
+        if self.shelves.crowded {
+            self.beside().try_for_each(|rank| self.wait(rank, number))?;
+        }
+        Ok(())
     }
 
     /// Those that can come no further before this rank gives way.
