@@ -330,8 +330,8 @@ impl Fabric for ClusterFabric {
         self.node.set_word(word, value);
     }
 
-    fn add_to_word(&mut self, word: SharedWord, amount: u64) {
-        self.node.add_to_word(word, amount);
+    fn add_to_word(&mut self, word: SharedWord, amount: u64) -> u64 {
+        self.node.add_to_word(word, amount)
     }
 
     #[inline]

@@ -339,8 +339,10 @@ pub trait Fabric {
     /// Sets a shared word of this peer's (Release: whoever reads it sees what was written before). Peers that may
     /// [watch](Fabric::watch) it are then to be [woken](Fabric::wake).
     fn set_word(&mut self, _word: SharedWord, _value: u64) {}
-    /// Adds to a shared word of any peer (AcqRel).
-    fn add_to_word(&mut self, _word: SharedWord, _amount: u64) {}
+    /// Adds to a shared word of any peer (AcqRel); gives the value before, or 0.
+    fn add_to_word(&mut self, _word: SharedWord, _amount: u64) -> u64 {
+        0
+    }
     /// Wakes `peer` if it sleeps.
     fn wake(&mut self, _peer: usize) {}
     /// The next [`Fabric::idle`] does not sleep if `word` is at least `value`.

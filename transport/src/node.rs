@@ -511,8 +511,8 @@ impl Fabric for NodeFabric {
         self.segment.word(word.0).store(value, Ordering::Release);
     }
 
-    fn add_to_word(&mut self, word: SharedWord, amount: u64) {
-        self.segment.word(word.0).fetch_add(amount, Ordering::AcqRel);
+    fn add_to_word(&mut self, word: SharedWord, amount: u64) -> u64 {
+        self.segment.word(word.0).fetch_add(amount, Ordering::AcqRel)
     }
 
     #[inline]

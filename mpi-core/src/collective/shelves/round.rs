@@ -148,6 +148,29 @@ impl<'a> Round<'a> {
         self.others().try_for_each(|rank| self.has_left(rank))
     }
 
+    /// Whether `rank` is known to have come.
+    pub(in crate::collective) fn has_come(&self, rank: usize) -> bool {
+        let shelf = self.shelf(rank);
+        shelf.is_stamped(self.number) || self.team.process.engine().word(shelf.slot(self.number).stamp) >= self.number
+    }
+
+    /// Of the chunks that are to be put where `rank` has announced, the next that nobody has taken.
+    pub(in crate::collective) fn take_chunk(&self, rank: usize) -> u64 {
+        self.team.process.engine().add_to_word(self.shelf(rank).slot(self.number).taken, 1)
+    }
+
+    /// Says that this rank has put one there.
+    pub(in crate::collective) fn has_helped(&self, rank: usize) {
+        let mut engine = self.team.process.engine();
+        engine.add_to_word(self.shelf(rank).slot(self.number).helped, 1);
+        engine.wake(self.team.peers[rank]);
+    }
+
+    /// Waits until `helper` has put so many here.
+    pub(in crate::collective) fn wait_for_help(&self, helper: usize, chunks: u64) -> Result<(), Failure> {
+        self.look_for(helper, self.shelf(self.team.rank).slot(self.number).helped, chunks)
+    }
+
     pub(in crate::collective) fn others(&self) -> impl Iterator<Item = usize> + use<> {
         let me = self.team.rank;
         (0..self.team.size()).filter(move |&rank| rank != me)
@@ -207,7 +230,7 @@ impl<'a> Round<'a> {
         Ok(())
     }
 
-    /// Waits until a word of `rank`'s is at least `number`.
+    /// Waits until a word that `rank` sets is at least `number`.
     fn look_for(&self, rank: usize, word: SharedWord, number: u64) -> Result<(), Failure> {
         let (process, peer) = (self.team.process, self.team.peers[rank]);
         // Patient once only: later, others are to be served in between.
