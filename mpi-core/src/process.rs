@@ -88,7 +88,11 @@ impl Process {
     /// happened that may let a wait end.
     pub(crate) fn progress(&self) -> Result<bool, Failure> {
         let moved = self.engine().progress()?;
-        Ok(self.tasks.poll_all() || moved)
+        let moved = self.tasks.poll_all() || moved;
+        if let Some(turn) = self.turn.get() {
+            turn.found(moved);
+        }
+        Ok(moved)
     }
 
     /// From now on several threads act as this rank, each while it has the turn; who waits lets others in.

@@ -59,7 +59,7 @@ mod real {
         keep_program_order();
     }
 
-    /// Tells threads of this process apart; not 0.
+    /// Tells threads of this process apart; not 0, and a multiple of 8: the address of what is kept for the thread.
     #[inline(always)]
     pub(crate) fn this_thread() -> u64 {
         nix::sys::pthread::pthread_self()
@@ -147,6 +147,13 @@ mod modelled {
         SleeperFence,
         /// Who withdraws the favour puts no barrier where the favoured thread is.
         NoBarrier,
+        /// Who gives up the favour does so after it has left.
+        GivenUpOutside,
+    }
+
+    /// Whether this is broken.
+    pub(crate) fn is_broken(how: Broken) -> bool {
+        BROKEN.get() == how
     }
 
     /// How a cell is published.
@@ -178,11 +185,11 @@ mod modelled {
         true
     }
 
-    /// Tells threads apart; not 0.
+    /// Tells threads apart; not 0, and a multiple of 8.
     pub(crate) fn this_thread() -> u64 {
         let mut hasher = DefaultHasher::new();
         loom::thread::current().id().hash(&mut hasher);
-        hasher.finish() | 1
+        (hasher.finish() & !7) | 8
     }
 
     pub(crate) fn yield_now() {

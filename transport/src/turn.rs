@@ -8,30 +8,39 @@
 //! - The others that wait are *parked*: they sleep without the turn until somebody who had it may have done what they wait for.
 //!
 //! A lock costs a message more than all the rest, as its atomic operation waits for the stores of the last message. So the thread
-//! that began is *favoured* as long as no other has come: it says by plain stores that it is inside. The first other thread ends that
-//! for good; the barrier that this takes on the favoured thread's core is run by the kernel, as for sleepers ([`crate::sleep`]).
+//! that began is *favoured*: it says by plain stores that it is inside. The first other thread ends that; the barrier that this takes on
+//! the favoured thread's core is run by the kernel, as for sleepers ([`crate::sleep`]). Then the favour is for whoever has called so
+//! often in a row that what it saves is worth such a barrier; it gives the favour up of itself when another has waited long enough.
 //!
 //! A thread of the library's own ([`crate::Worker`]) comes on a [`Visit`] only: if nobody is inside or wants to be, and without waiting. The
 //! favour is withdrawn for that long, and given back.
 
 use std::sync::OnceLock;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 #[cfg(not(loom))]
 use crate::bell::Bell;
 use crate::primitive::{self, AtomicU32, AtomicU64, Ordering, this_thread};
+use favour::{Favour, Favoured};
 #[cfg(loom)]
 use loom_model::Bell;
 
 /// Rounds that a thread spends on the processor while it waits for others, then offering it to them, before it sleeps.
 const SPINS: u32 = if cfg!(loom) { 0 } else { 100 };
 const YIELDS: u32 = if cfg!(loom) { 0 } else { 20 };
-/// Longest pause between two looks at a lock that another has: each look takes its cache line away from there.
-const LONGEST_PAUSE: u32 = 16;
-/// How many turns one may have in a row that others want: with the turn all that the last one touched has to come from its core.
-const TURNS_IN_A_ROW: u32 = if cfg!(loom) { 1 } else { 64 };
-/// How long it then stays away: so many rounds, then what the system makes of an offer.
-const ROUNDS_AWAY: u32 = if cfg!(loom) { 0 } else { 40 };
+/// Rounds between two looks at a turn that another has, and at that of one who calls in a row: each look takes its cache lines away.
+const ROUNDS_BETWEEN_LOOKS: u32 = 5;
+const ROUNDS_BETWEEN_RARE_LOOKS: u32 = 40;
+/// How long one does nothing else who wants the turn, then offering the processor to others, before it sleeps through a call that
+/// takes so long.
+const LONGEST_SPINNING: Duration = Duration::from_micros(4);
+const LONGEST_LOOKING: Duration = Duration::from_micros(60);
+/// How long one may have turn after turn that others want: with the turn all that the last one touched has to come from its core.
+const SHARE: Duration = Duration::from_micros(200);
+/// After so many turns by the lock, none of them another's, a thread is favoured: half that many cost as much as the barrier that ends it.
+const FAVOURED_AFTER: u32 = if cfg!(loom) { 0 } else { 200 };
+/// How long it then stays away: so many rounds, in which who waits looks twice, then what the system makes of an offer.
+const ROUNDS_AWAY: u32 = if cfg!(loom) { 0 } else { 8 * ROUNDS_BETWEEN_LOOKS };
 /// Longest sleep: a safety net, no wake-up depends on it.
 const LONGEST_SLEEP: Duration = Duration::from_secs(1);
 
@@ -48,6 +57,8 @@ const SLEEPS: u32 = 1;
 
 /// No thread.
 const NOBODY: u64 = 0;
+/// Not by the favour.
+const BY_LOCK: u32 = u32::MAX;
 
 /// Whose turn it is. What is only for the thread that has the turn is stored plainly.
 ///
@@ -57,22 +68,21 @@ const NOBODY: u64 = 0;
 pub struct Turn {
     /// Whether there are several threads to take turns.
     shared: AtomicU32,
-    /// The thread that needs no lock. Withdrawn by who has the lock; read by that thread around [`Turn::inside`].
-    favoured: AtomicU64,
-    /// Odd while that thread is about to take, or has, the turn without the lock: counted up when it comes, and when it leaves. Written by
-    /// it alone; who withdraws the favour waits until it is even, and only then is the turn's owner.
-    inside: AtomicU32,
     /// The thread that has the turn.
     owner: AtomicU64,
     /// The thread that is on watch.
     watch: AtomicU64,
-    /// Whether the owner has the turn by the lock.
-    locked: AtomicU32,
-    /// How many turns by the lock there have been since somebody had to wait for one. Written by the owner.
+    /// Whether the owner has the turn by the lock: [`BY_LOCK`], or its place among the favoured.
+    by: AtomicU32,
+    /// The last thread that had the turn by the lock, and how often it had it in a row. Written by the owner.
+    latest: AtomicU64,
     in_a_row: AtomicU32,
+    /// Whether the present call has found nothing to do. Written by the owner.
+    in_vain: AtomicU32,
     /// How many are parked: for who has the turn.
     parked: AtomicU32,
     note: AtomicU32,
+    favour: Favour,
     waiting: Waiting,
     bell: OnceLock<Bell>,
 }
@@ -84,6 +94,8 @@ struct Waiting {
     lock: AtomicU32,
     /// How many threads are waiting for the turn.
     wanted: AtomicU32,
+    /// Whether somebody has waited for its share of the time. Written by who waits, withdrawn by who comes.
+    due: AtomicU32,
     /// How many turns there have been by the lock.
     turns: AtomicU32,
     /// Changes when something may have happened that those who are parked wait for.
@@ -105,8 +117,8 @@ impl Drop for Taken<'_> {
 #[derive(Debug)]
 pub struct Visit<'a> {
     turn: &'a Turn,
-    /// The thread whose favour is withdrawn meanwhile.
-    favoured: u64,
+    /// Whose favour is withdrawn meanwhile.
+    favoured: Favoured,
 }
 
 impl Visit<'_> {
@@ -140,17 +152,19 @@ macro_rules! vacant {
     () => {
         Turn {
             shared: AtomicU32::new(YES),
-            favoured: AtomicU64::new(NOBODY),
-            inside: AtomicU32::new(0),
             owner: AtomicU64::new(NOBODY),
             watch: AtomicU64::new(NOBODY),
-            locked: AtomicU32::new(NO),
+            by: AtomicU32::new(BY_LOCK),
+            latest: AtomicU64::new(NOBODY),
             in_a_row: AtomicU32::new(0),
+            in_vain: AtomicU32::new(NO),
             parked: AtomicU32::new(0),
             note: AtomicU32::new(0),
+            favour: Favour::new(),
             waiting: Waiting {
                 lock: AtomicU32::new(FREE),
                 wanted: AtomicU32::new(0),
+                due: AtomicU32::new(NO),
                 turns: AtomicU32::new(0),
                 news: AtomicU32::new(0),
             },
@@ -177,13 +191,12 @@ impl Turn {
         self.shared.store(NO, Ordering::Relaxed);
     }
 
-    /// Favours the present thread, which must have the turn, until another comes. Whoever waits in the fabric is reached by `bell`.
+    /// Favours the present thread, which must have the turn. Whoever waits in the fabric is reached by `bell`.
     pub fn share(&self, bell: Bell) {
         // There is one peer for each turn; it has one bell.
         let _ = self.bell.set(bell);
-        if primitive::register_for_own_barriers() {
-            self.favoured.store(this_thread(), Ordering::Relaxed);
-        }
+        self.favour.enable();
+        self.favour.give(this_thread());
     }
 
     /// Takes the turn; none if the present thread has it already, or threads need no turns.
@@ -198,74 +211,57 @@ impl Turn {
         if self.owner.load(Ordering::Relaxed) == me {
             return None;
         }
-        if self.favoured.load(Ordering::Relaxed) == me {
-            self.count_inside(Ordering::Relaxed);
-            // Who comes first has the kernel put a barrier here, after it has withdrawn the favour and before it looks who is inside.
-            primitive::where_others_put_barriers();
-            // Acquire: a visitor may have given it back.
-            if self.favoured.load(Ordering::Acquire) == me {
-                self.owner.store(me, Ordering::Relaxed);
-                return Some(Taken(self));
-            }
-            self.count_inside(Ordering::Release);
+        if let Some(place) = self.favour.enter(me) {
+            self.by.store(place, Ordering::Relaxed);
+            self.owner.store(me, Ordering::Relaxed);
+            return Some(Taken(self));
         }
         self.acquire(me);
         Some(Taken(self))
     }
 
-    /// The favoured thread comes, or leaves.
-    #[inline(always)]
-    fn count_inside(&self, order: Ordering) {
-        self.inside.store(self.inside.load(Ordering::Relaxed).wrapping_add(1), order);
-    }
-
-    fn favoured_is_inside(&self, order: Ordering) -> bool {
-        self.inside.load(order) % 2 == 1
-    }
-
     /// Changes whenever a thread takes the turn, but for visits.
     pub fn coming_and_going(&self) -> [u32; 2] {
-        [self.inside.load(Ordering::Relaxed), self.waiting.turns.load(Ordering::Relaxed)]
+        [self.favour.coming_and_going(), self.waiting.turns.load(Ordering::Relaxed)]
     }
 
     /// Takes the turn if nobody has it, wants it or waits in a call.
     pub fn visit(&self) -> Option<Visit<'_>> {
         let is_busy = self.owner.load(Ordering::Relaxed) != NOBODY
-            || self.favoured_is_inside(Ordering::Relaxed)
+            || self.favour.is_inside(self.favour.favoured())
             || self.watch.load(Ordering::Relaxed) != NOBODY
             || self.waiting.wanted.load(Ordering::Relaxed) > 0;
         if is_busy || !self.try_lock() {
             return None;
         }
-        let favoured = self.favoured.load(Ordering::Relaxed);
-        if favoured != NOBODY {
-            self.withdraw_favour();
-            if self.favoured_is_inside(Ordering::Acquire) {
-                self.favoured.store(favoured, Ordering::Release);
+        let favoured = self.favour.favoured();
+        if favoured.is_somebody() {
+            self.favour.withdraw();
+            if self.favour.is_inside(favoured) {
+                self.favour.give_back(favoured);
                 self.unlock();
                 return None;
             }
         }
-        self.locked.store(YES, Ordering::Relaxed);
+        self.by.store(BY_LOCK, Ordering::Relaxed);
         self.owner.store(this_thread(), Ordering::Relaxed);
         Some(Visit { turn: self, favoured })
     }
 
-    fn end_visit(&self, favoured: u64) {
+    fn end_visit(&self, favoured: Favoured) {
         self.tell();
         self.owner.store(NOBODY, Ordering::Relaxed);
-        self.locked.store(NO, Ordering::Relaxed);
-        if favoured != NOBODY {
+        if favoured.is_somebody() {
             // From here on that thread may be inside.
-            self.favoured.store(favoured, Ordering::Release);
+            self.favour.give_back(favoured);
         }
         self.unlock();
     }
 
-    /// Whether no second thread has come yet.
+    /// Whether one thread is favoured, as no other has come for some time.
     #[inline]
     pub fn is_favoured(&self) -> bool {
-        self.favoured.load(Ordering::Relaxed) != NOBODY
+        self.favour.favoured().is_somebody()
     }
 
     /// A word of whoever has the turn: it finds there what it left, though others have had the turn meanwhile.
@@ -339,7 +335,7 @@ impl Turn {
     fn park(&self, me: u64) {
         let (note, news) = (self.note(), self.waiting.news.load(Ordering::Relaxed) & !SLEEPS);
         self.parked.store(self.parked.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
-        self.release();
+        self.release(true);
         let mut round = 0;
         while self.waiting.news.load(Ordering::Acquire) & !SLEEPS == news {
             if pass_round(&mut round) {
@@ -358,7 +354,7 @@ impl Turn {
     #[cold]
     fn stand_back(&self, me: u64) {
         let (note, turns) = (self.note(), self.waiting.turns.load(Ordering::Relaxed));
-        self.release();
+        self.release(true);
         let mut round = 0;
         while self.waiting.turns.load(Ordering::Relaxed) == turns && self.waiting.wanted.load(Ordering::Relaxed) > 0 {
             if pass_round(&mut round) {
@@ -369,6 +365,12 @@ impl Turn {
         self.set_note(note);
     }
 
+    /// Whether the present call has just found anything to do: after one that ends in vain others who want the turn come first.
+    #[inline]
+    pub fn found(&self, anything: bool) {
+        self.in_vain.store(if anything { NO } else { YES }, Ordering::Relaxed);
+    }
+
     /// The end of a call.
     #[inline(always)]
     fn give(&self) {
@@ -376,19 +378,23 @@ impl Turn {
             self.watch.store(NOBODY, Ordering::Relaxed);
         }
         self.tell();
-        if self.release() {
-            self.be_fair();
+        let in_vain = self.in_vain.load(Ordering::Relaxed) == YES;
+        if in_vain {
+            self.in_vain.store(NO, Ordering::Relaxed);
+        }
+        let is_for_others = (in_vain || self.waiting.due.load(Ordering::Relaxed) == YES)
+            && self.waiting.wanted.load(Ordering::Relaxed) > 0;
+        self.release(is_for_others);
+        if is_for_others {
+            self.stay_away();
         }
     }
 
     /// Others who want the turn are not to lose it again and again to one who calls in a loop.
-    fn be_fair(&self) {
-        // Once each time: whoever sleeps takes longer to come than is worth waiting for.
-        let had_its_share = self.in_a_row.load(Ordering::Relaxed).wrapping_add(1).is_multiple_of(TURNS_IN_A_ROW);
-        if !had_its_share || self.waiting.wanted.load(Ordering::Relaxed) == 0 {
-            return;
-        }
+    #[cold]
+    fn stay_away(&self) {
         let turns = self.waiting.turns.load(Ordering::Relaxed);
+        // Once each time: whoever sleeps takes longer to come than is worth waiting for.
         for _ in 0..ROUNDS_AWAY {
             if self.waiting.turns.load(Ordering::Relaxed) != turns {
                 return;
@@ -398,18 +404,16 @@ impl Turn {
         primitive::yield_now();
     }
 
-    /// Lets go of the turn; whether it was had by the lock.
+    /// Lets go of the turn, and of the favour if others are to have it.
     #[inline(always)]
-    fn release(&self) -> bool {
-        let locked = self.locked.load(Ordering::Relaxed) == YES;
+    fn release(&self, is_for_others: bool) {
+        let by = self.by.load(Ordering::Relaxed);
         self.owner.store(NOBODY, Ordering::Relaxed);
-        if !locked {
-            self.count_inside(Ordering::Release);
-            return false;
+        if by == BY_LOCK {
+            self.unlock();
+        } else {
+            self.favour.leave(by, is_for_others);
         }
-        self.locked.store(NO, Ordering::Relaxed);
-        self.unlock();
-        true
     }
 
     fn unlock(&self) {
@@ -431,62 +435,95 @@ impl Turn {
     #[cold]
     #[inline(never)]
     fn acquire(&self, me: u64) {
-        if self.try_lock() {
-            self.in_a_row.store(self.in_a_row.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
-        } else {
+        let waited = self.latest.load(Ordering::Relaxed) != me || !self.try_lock();
+        if waited {
             self.wait_for_lock();
-            self.in_a_row.store(0, Ordering::Relaxed);
         }
-        let favoured = self.favoured.load(Ordering::Relaxed);
-        if favoured != NOBODY && favoured != me {
-            self.end_favour();
+        let favoured = self.favour.favoured();
+        if favoured.is_somebody() && !favoured.is(me) {
+            self.end_favour(favoured);
         }
         self.waiting.turns.store(self.waiting.turns.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
-        self.locked.store(YES, Ordering::Relaxed);
+        self.by.store(BY_LOCK, Ordering::Relaxed);
         self.owner.store(me, Ordering::Relaxed);
+        self.count_in_a_row(me, waited);
+    }
+
+    fn count_in_a_row(&self, me: u64, waited: bool) {
+        let goes_on = !waited && self.latest.load(Ordering::Relaxed) == me;
+        let in_a_row = if goes_on { self.in_a_row.load(Ordering::Relaxed).wrapping_add(1) } else { 0 };
+        self.latest.store(me, Ordering::Relaxed);
+        self.in_a_row.store(in_a_row, Ordering::Relaxed);
+        if in_a_row == FAVOURED_AFTER {
+            self.favour.give(me);
+        }
     }
 
     fn try_lock(&self) -> bool {
         self.waiting.lock.compare_exchange(FREE, TAKEN, Ordering::Acquire, Ordering::Relaxed).is_ok()
     }
 
+    /// Takes the lock that was another's.
     fn wait_for_lock(&self) {
         self.want();
-        let mut round = 0;
-        while self.waiting.lock.load(Ordering::Relaxed) != FREE || !self.try_lock() {
-            let pause = round.min(LONGEST_PAUSE);
-            (0..pause).for_each(|_| std::hint::spin_loop());
-            round += if round < SPINS { pause } else { 0 };
-            if pass_round(&mut round) {
-                if self.waiting.lock.swap(AWAITED, Ordering::Acquire) == FREE {
-                    break;
-                }
-                primitive::futex_wait(&self.waiting.lock, AWAITED, LONGEST_SLEEP);
-                round = 0;
+        let since = Instant::now();
+        while !self.look_for_lock(since) && self.waiting.lock.swap(AWAITED, Ordering::Acquire) != FREE {
+            primitive::futex_wait(&self.waiting.lock, AWAITED, LONGEST_SLEEP);
+        }
+        self.waiting.due.store(NO, Ordering::Relaxed);
+        self.waiting.wanted.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Takes the lock if it is to be had soon, for one who has been waiting `since` then. One who calls in a loop is left its share of
+    /// the time: between two of its calls the lock is free, but not to be had.
+    fn look_for_lock(&self, since: Instant) -> bool {
+        // In the model all that matters comes after this.
+        if cfg!(loom) {
+            return false;
+        }
+        let (mut turns, mut changed) = (self.coming_and_going(), Instant::now());
+        let (mut is_in_a_row, mut is_due) = (false, false);
+        loop {
+            let rounds = if is_in_a_row && !is_due { ROUNDS_BETWEEN_RARE_LOOKS } else { ROUNDS_BETWEEN_LOOKS };
+            (0..rounds).for_each(|_| std::hint::spin_loop());
+            let now = Instant::now();
+            let before = std::mem::replace(&mut turns, self.coming_and_going());
+            if turns != before {
+                (changed, is_in_a_row) = (now, true);
+            }
+            is_due = now - since >= SHARE;
+            if is_due && self.waiting.due.load(Ordering::Relaxed) == NO {
+                self.waiting.due.store(YES, Ordering::Relaxed);
+            }
+            // The favoured thread gives the turn up of itself when another is due; until then it costs a barrier to take it from there.
+            let favoured = self.favour.favoured();
+            let is_idle = turns == before && !self.favour.is_inside(favoured);
+            let is_free = is_idle || (is_due && !favoured.is_somebody());
+            if is_free && self.waiting.lock.load(Ordering::Relaxed) == FREE && self.try_lock() {
+                return true;
+            }
+            if now - changed >= LONGEST_LOOKING {
+                return false;
+            }
+            if now - since >= LONGEST_SPINNING {
+                primitive::yield_now();
             }
         }
-        self.waiting.wanted.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// Ends the favour, and waits until the thread that needed no lock is outside. For who has the lock.
     #[cold]
-    fn end_favour(&self) {
-        self.withdraw_favour();
+    fn end_favour(&self, favoured: Favoured) {
+        self.favour.withdraw();
         self.want();
         let mut round = 0;
-        while self.favoured_is_inside(Ordering::Acquire) {
+        while self.favour.is_inside(favoured) {
             if pass_round(&mut round) {
-                // It happens once. Who leaves does not wake us.
+                // Who leaves does not wake us.
                 primitive::pause(Duration::from_micros(50));
             }
         }
         self.waiting.wanted.fetch_sub(1, Ordering::Relaxed);
-    }
-
-    /// After this the thread that needed no lock takes one, or is seen inside.
-    fn withdraw_favour(&self) {
-        self.favoured.store(NOBODY, Ordering::SeqCst);
-        primitive::barrier_on_own_cores();
     }
 
     /// Wants the turn, and wakes who may sleep with it in hand.
@@ -506,6 +543,7 @@ impl Default for Turn {
     }
 }
 
+mod favour;
 #[cfg(all(test, loom))]
 mod loom_model;
 #[cfg(all(test, not(loom)))]

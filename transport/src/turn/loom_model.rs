@@ -77,6 +77,21 @@ fn calls_of_two() {
     assert_eq!(world.count.get(), 3);
 }
 
+/// The favour goes to one who calls in a row, given up by another who found nothing.
+fn calls_in_a_row() {
+    let world = World::new();
+    let others = world.clone();
+    let other = thread::spawn(move || (0..2).for_each(|_| others.call()));
+    let taken = world.turn.take();
+    world.count.set(world.count.get() + 1);
+    world.turn.found(false);
+    drop(taken);
+    world.call();
+    other.join().unwrap();
+    let _taken = world.turn.take();
+    assert_eq!(world.count.get(), 4);
+}
+
 /// Both, and a visitor.
 fn calls_of_two_and_a_visit() {
     let world = World::new();
@@ -118,6 +133,23 @@ fn visits_exclude_calls() {
 #[test]
 fn calls_exclude_each_other() {
     explore(Broken::Nothing, 3, calls_of_two);
+}
+
+#[test]
+fn the_favour_is_one_threads() {
+    explore(Broken::Nothing, 2, calls_in_a_row);
+}
+
+#[test]
+#[should_panic]
+fn without_the_barrier_the_next_is_disturbed() {
+    explore(Broken::NoBarrier, 2, calls_in_a_row);
+}
+
+#[test]
+#[should_panic]
+fn who_gives_it_up_outside_takes_it_from_the_next() {
+    explore(Broken::GivenUpOutside, 2, calls_in_a_row);
 }
 
 #[test]

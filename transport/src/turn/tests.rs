@@ -34,7 +34,27 @@ fn one_at_a_time() {
         count();
     });
     assert_eq!(sum.load(Ordering::Relaxed), 4 * EACH);
-    assert!(!turn.is_favoured());
+}
+
+#[test]
+fn the_favour_goes_to_who_calls_in_a_row() {
+    let (turn, _fabric) = shared();
+    let call = |times: u32| (0..times).for_each(|_| drop(turn.take().expect("it is not this thread's already")));
+    thread::scope(|scope| {
+        scope.spawn(|| call(1)).join().unwrap();
+        assert!(!turn.is_favoured(), "another has come");
+        call(FAVOURED_AFTER);
+        assert!(!turn.is_favoured(), "not often enough");
+        call(1);
+        assert!(turn.is_favoured());
+        // More threads than can ever be favoured: the last ones do without.
+        for _ in 0..3 {
+            let threads: Vec<_> = (0..4).map(|_| scope.spawn(|| call(FAVOURED_AFTER + 10))).collect();
+            threads.into_iter().for_each(|thread| thread.join().unwrap());
+        }
+        call(FAVOURED_AFTER + 1);
+        assert!(turn.is_favoured());
+    });
 }
 
 #[test]
