@@ -54,7 +54,7 @@ struct Options {
     /// End the job after SECONDS, saying what each rank was doing
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     timeout: Option<Duration>,
-    /// Tie each rank to cores, or to none [default: core if there are enough, or they can be shared evenly]
+    /// Tie each rank to cores of its own, or none [default: core if there are enough]
     #[arg(long, value_name = "WHAT")]
     bind_to: Option<BindTo>,
     /// Run T ranks in each process, a thread each: for Rust programs that begin with rwmpi::run [default: 1]

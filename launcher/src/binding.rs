@@ -88,15 +88,6 @@ pub(crate) fn place(wish: Binding, threads: &[usize], machine: &Machine) -> Plac
         Binding::None => unbound("as asked".to_owned()),
         Binding::Core => share_cores(threads, machine),
         Binding::Auto if ranks == 1 => unbound("one rank has nobody to keep away from its core".to_owned()),
-        Binding::Auto if can_share_evenly(needed, machine) => match claim(machine, usable) {
-            Some((cores, claims)) => Placement {
-                cpus: deal(threads, cores.into_iter().cycle()),
-                reason: format!("the ranks need {}, and {usable} can be shared evenly", counted(needed, "core")),
-                warnings: too_many_threads(threads, machine),
-                _claims: claims,
-            },
-            None => unbound(format!("the ranks need {}, and other jobs hold some", counted(needed, "core"))),
-        },
         Binding::Auto if needed > usable => {
             unbound(format!("the ranks need {} and {usable} can be used", counted(needed, "core")))
         }
@@ -110,13 +101,6 @@ pub(crate) fn place(wish: Binding, threads: &[usize], machine: &Machine) -> Plac
             None => unbound("other jobs hold cores, and too few are left".to_owned()),
         },
     }
-}
-
-/// Whether there are too few cores, but each can have as many ranks. Left to itself, the kernel gathers on one core what hardly computes
-/// and mostly gives way: to it, nobody is kept waiting there.
-fn can_share_evenly(needed: usize, machine: &Machine) -> bool {
-    let cores = machine.cores.len();
-    machine.usable_cores() == cores && needed > cores && needed.is_multiple_of(cores)
 }
 
 /// Deals out cores in order, beginning again when they run out.
@@ -249,17 +233,6 @@ mod tests {
     fn a_quota_below_the_mask_counts_as_too_few_cores() {
         let machine = Machine { parallelism: 1, ..machine(2, 6, 1) };
         assert_eq!(place(Binding::Auto, &[1, 1], &machine).cpus, [None, None]);
-    }
-
-    #[test]
-    fn too_few_cores_are_shared_if_that_is_even() {
-        let machine = machine(4, 2, 1);
-        let placement = place(Binding::Auto, &[1; 4], &machine);
-        assert_ne!(placement.cpus[0], placement.cpus[1], "{}", placement.reason);
-        assert_eq!(placement.cpus[..2], placement.cpus[2..]);
-        assert_eq!(place(Binding::Auto, &[1; 4], &machine).cpus, [const { None }; 4], "another job has them");
-        drop(placement);
-        assert_eq!(place(Binding::Auto, &[1; 3], &machine).cpus, [const { None }; 3]);
     }
 
     #[test]

@@ -57,10 +57,10 @@ impl Section {
     }
 }
 
-/// Whether each rank is tied to cores.
+/// Whether each rank is tied to cores of its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Binding {
-    /// If there is a free core for every thread of every rank, or all cores are free and can be shared evenly; otherwise not.
+    /// If there is a free core for every thread of every rank; otherwise not.
     #[default]
     Auto,
     /// Always, sharing cores if there are too few.
