@@ -133,8 +133,12 @@ impl JobEngine {
         fn write_shared(&mut self, part: SharedPart, from: ReadSpan<'_>);
         fn word(&mut self, word: SharedWord) -> u64;
         fn set_word(&mut self, word: SharedWord, value: u64, watchers: &[u32]);
-        fn add_to_word(&mut self, word: SharedWord, amount: u64);
+        fn add_to_word(&mut self, word: SharedWord, amount: u64) -> u64;
+        fn wake(&mut self, peer: u32);
         fn has_word(&mut self, word: SharedWord, value: u64, looks: u32) -> bool;
+        fn is_crowded(&mut self) -> bool;
+        fn is_beside(&mut self, peer: u32) -> bool;
+        fn give_way(&mut self);
         fn traffic(&mut self) -> Traffic;
         fn traffic_by_peer(&mut self) -> Vec<(u64, u64)>;
         fn counters(&mut self) -> Counters;

@@ -298,10 +298,13 @@ impl Process {
     /// their turn.
     #[inline(always)]
     pub(crate) fn looks(&self, engine: &JobEngine) -> u32 {
-        match self.turn.get() {
-            Some(turn) if !turn.is_favoured() => LOOKS_OF_MANY,
-            _ => engine.patience(),
-        }
+        if self.others_may_want_turn() { LOOKS_OF_MANY } else { engine.patience() }
+    }
+
+    /// Whether other threads of this rank may want their turn.
+    #[inline(always)]
+    pub(crate) fn others_may_want_turn(&self) -> bool {
+        self.turn.get().is_some_and(|turn| !turn.is_favoured())
     }
 
     /// How many blocks of contexts this rank has given out; [`crate::communicator`] gives them.

@@ -345,8 +345,8 @@ impl Fabric for ClusterFabric {
         self.node.set_word(word, value);
     }
 
-    fn add_to_word(&mut self, word: SharedWord, amount: u64) {
-        self.node.add_to_word(word, amount);
+    fn add_to_word(&mut self, word: SharedWord, amount: u64) -> u64 {
+        self.node.add_to_word(word, amount)
     }
 
     #[inline]
@@ -359,6 +359,18 @@ impl Fabric for ClusterFabric {
 
     fn watch(&mut self, word: SharedWord, value: u64) {
         self.node.watch(word, value);
+    }
+
+    fn is_crowded(&self) -> bool {
+        self.node.is_crowded()
+    }
+
+    fn is_beside(&self, peer: usize) -> bool {
+        self.on_node[peer].is_some_and(|number| self.node.is_beside(number))
+    }
+
+    fn give_way(&mut self) {
+        self.node.give_way();
     }
 
     fn miss_room(&mut self) {

@@ -15,7 +15,7 @@ pub(crate) const AFFINITY_WORDS: usize = 16;
 /// "RWMPIJOB".
 pub(crate) const MAGIC: u64 = u64::from_be_bytes(*b"RWMPIJOB");
 /// Changes whenever the layout does.
-pub(crate) const VERSION: u32 = 3;
+pub(crate) const VERSION: u32 = 4;
 
 /// The first bytes of the job's file.
 #[repr(C)]
@@ -64,6 +64,9 @@ pub(crate) struct Control {
     /// How many senders have registered in the `opened` bitmap of each queue. Counted up (AcqRel) by a sender after it has set
     /// its bit; loaded (Acquire) by the owner.
     pub(crate) openings: CachePadded<[AtomicU32; 2]>,
+    /// On which processor the owner ran when it last gave way, plus 1. Written by the owner where peers share processors; read by those who
+    /// wait for it (Relaxed: it is a hint).
+    pub(crate) processor: CachePadded<AtomicU32>,
     /// What the owner is doing, in the words of the layer above. Written by the owner, read by the launcher; each word for
     /// itself (Relaxed).
     pub(crate) activity: CachePadded<[AtomicU64; 8]>,

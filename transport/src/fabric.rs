@@ -352,12 +352,26 @@ pub trait Fabric {
     /// Sets a shared word of this peer's (Release: whoever reads it sees what was written before). Peers that may
     /// [watch](Fabric::watch) it are then to be [woken](Fabric::wake).
     fn set_word(&mut self, _word: SharedWord, _value: u64) {}
-    /// Adds to a shared word of any peer (AcqRel).
-    fn add_to_word(&mut self, _word: SharedWord, _amount: u64) {}
+    /// Adds to a shared word of any peer (AcqRel); gives the value before, or 0.
+    fn add_to_word(&mut self, _word: SharedWord, _amount: u64) -> u64 {
+        0
+    }
     /// Wakes `peer` if it sleeps.
     fn wake(&mut self, _peer: usize) {}
     /// The next [`Fabric::idle`] does not sleep if `word` is at least `value`.
     fn watch(&mut self, _word: SharedWord, _value: u64) {}
+
+    /// Whether peers share processors.
+    fn is_crowded(&self) -> bool {
+        false
+    }
+    /// Whether `peer` has to run on the processor on which this one does, and so comes no further before this one [gives
+    /// way](Fabric::give_way). Only a hint; false where each peer has a processor.
+    fn is_beside(&self, _peer: usize) -> bool {
+        false
+    }
+    /// Offers the processor to others.
+    fn give_way(&mut self) {}
 
     /// Something found no room, and its owner may turn to other things: whoever works for this peer meanwhile is to know.
     fn miss_room(&mut self) {}

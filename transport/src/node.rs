@@ -219,7 +219,11 @@ impl NodeFabric {
     /// One round of a wait, but for the sleep: returns whether it is time for that.
     #[inline]
     pub(crate) fn pass_round(&self, backoff: &mut Backoff) -> bool {
-        self.policy.pass_round(backoff)
+        let sleeps = self.policy.pass_round(backoff);
+        if backoff.rounds > self.policy.spins() {
+            self.note_processor();
+        }
+        sleeps
     }
 
     /// Leaves a hint for `to` that there is something in our ring.
@@ -434,13 +438,13 @@ impl Fabric for NodeFabric {
         let whole = |way| Written { way, len: from.len() };
         if let Some(place) = self.shared(address, offset, from.len()) {
             // SAFETY: checked to lie in the part of a heap that has pages; the owner handed it out to be written.
-            from.copy_to(unsafe { WriteSpan::new(self.segment.at(place?).as_ptr(), from.len()) });
+            from.copy_long_to(unsafe { WriteSpan::new(self.segment.at(place?).as_ptr(), from.len()) });
             return Ok(whole(self.count(self.way_of_copy(peer), from.len())));
         }
         match self.private(peer, address, offset, from.len())? {
             (Reach::SameProcess, place) => {
                 // SAFETY: the owner, in this address space, handed these bytes out to be written.
-                from.copy_to(unsafe { WriteSpan::new(place as *mut u8, from.len()) });
+                from.copy_long_to(unsafe { WriteSpan::new(place as *mut u8, from.len()) });
                 Ok(whole(Way::SameProcess))
             }
             (_, place) => remote_memory::kernel_write(self.links[peer].pid, place, from)
@@ -457,13 +461,13 @@ impl Fabric for NodeFabric {
     ) -> Result<Way, RemoteError> {
         if let Some(place) = self.shared(address, offset, into.len()) {
             // SAFETY: checked to lie in the part of a heap that has pages; the owner handed it out to be read.
-            unsafe { ReadSpan::new(self.segment.at(place?).as_ptr(), into.len()) }.copy_to(into);
+            unsafe { ReadSpan::new(self.segment.at(place?).as_ptr(), into.len()) }.copy_long_to(into);
             return Ok(self.count(self.way_of_copy(peer), into.len()));
         }
         match self.private(peer, address, offset, into.len())? {
             (Reach::SameProcess, place) => {
                 // SAFETY: the owner, in this address space, handed these bytes out to be read.
-                unsafe { ReadSpan::new(place as *const u8, into.len()) }.copy_to(into);
+                unsafe { ReadSpan::new(place as *const u8, into.len()) }.copy_long_to(into);
                 Ok(Way::SameProcess)
             }
             (_, place) => remote_memory::kernel_read(self.links[peer].pid, place, into)
@@ -507,8 +511,8 @@ impl Fabric for NodeFabric {
         self.segment.word(word.0).store(value, Ordering::Release);
     }
 
-    fn add_to_word(&mut self, word: SharedWord, amount: u64) {
-        self.segment.word(word.0).fetch_add(amount, Ordering::AcqRel);
+    fn add_to_word(&mut self, word: SharedWord, amount: u64) -> u64 {
+        self.segment.word(word.0).fetch_add(amount, Ordering::AcqRel)
     }
 
     #[inline]
@@ -518,6 +522,18 @@ impl Fabric for NodeFabric {
 
     fn watch(&mut self, word: SharedWord, value: u64) {
         self.watched = Some((word, value));
+    }
+
+    fn is_crowded(&self) -> bool {
+        self.policy.crowded
+    }
+
+    fn is_beside(&self, peer: usize) -> bool {
+        self.shares_processor_with(peer)
+    }
+
+    fn give_way(&mut self) {
+        self.yield_processor();
     }
 
     fn miss_room(&mut self) {
@@ -567,12 +583,13 @@ impl Fabric for NodeFabric {
 
     #[inline]
     fn idle(&mut self, backoff: &mut Backoff) {
-        if self.policy.pass_round(backoff) {
+        if self.pass_round(backoff) {
             self.sleep(backoff);
         }
     }
 }
 
+mod beside;
 mod memory;
 mod sleeping;
 #[cfg(test)]

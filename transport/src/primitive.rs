@@ -70,6 +70,11 @@ mod real {
         rustix::thread::sched_yield();
     }
 
+    /// The processor on which this thread runs.
+    pub(crate) fn processor() -> u32 {
+        rustix::thread::sched_getcpu() as u32
+    }
+
     /// Leaves the processor for so long.
     pub(crate) fn pause(time: Duration) {
         std::thread::sleep(time);

@@ -6,7 +6,17 @@
 #![allow(unsafe_code)]
 
 use std::marker::PhantomData;
+use std::ops::RangeInclusive;
 use std::ptr;
+
+use crate::handover::{LINE, fetch_to_write};
+
+/// Of how many bytes the places are fetched ahead: shorter data fit the nearest cache, longer ones had better not push each other out of the next.
+const FETCHED_AHEAD: RangeInclusive<usize> = 8 << 10..=256 << 10;
+/// How far ahead.
+const AHEAD: usize = 1024;
+/// How much is copied at a time.
+const PIECE: usize = 512;
 
 /// Bytes that may be read until the operation they were given to has completed.
 #[derive(Clone, Copy, Debug)]
@@ -77,6 +87,23 @@ impl<'a> ReadSpan<'a> {
         // SAFETY: both are valid for `self.len` bytes by their contracts; `copy` allows any overlap.
         unsafe { ptr::copy(self.start, into.start, self.len) }
     }
+
+    /// As [`ReadSpan::copy_to`], for what may be long: lines that this core has written before, but not in its nearest cache any more, are
+    /// asked for ahead. Each store would wait for its own, since stores leave a core in order.
+    ///
+    /// # Panics
+    /// If `into` is shorter.
+    pub fn copy_long_to(self, into: WriteSpan<'_>) {
+        if !FETCHED_AHEAD.contains(&self.len) {
+            return self.copy_to(into);
+        }
+        for start in (0..self.len).step_by(PIECE) {
+            let next = start + AHEAD..self.len.min(start + AHEAD + PIECE);
+            next.step_by(LINE).for_each(|line| fetch_to_write(into.start.wrapping_add(line)));
+            let len = PIECE.min(self.len - start);
+            self.part(start, len).copy_to(into.part(start, len));
+        }
+    }
 }
 
 impl<'a> WriteSpan<'a> {
@@ -132,5 +159,22 @@ impl<'a> From<&'a [u8]> for ReadSpan<'a> {
 impl<'a> From<&'a mut [u8]> for WriteSpan<'a> {
     fn from(bytes: &'a mut [u8]) -> Self {
         WriteSpan { start: bytes.as_mut_ptr(), len: bytes.len(), valid: PhantomData }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_fetched_ahead_is_copied_exactly() {
+        let (least, most) = (*FETCHED_AHEAD.start(), *FETCHED_AHEAD.end());
+        for len in [0, 1, least - 1, least, least + 1, least + PIECE + 1, least + AHEAD + 1, most - 1, most, most + 1] {
+            let source: Vec<u8> = (0..len).map(|index| (index % 251) as u8 + 1).collect();
+            let mut target = vec![0_u8; len + 2];
+            ReadSpan::from(&source[..]).copy_long_to(WriteSpan::from(&mut target[1..]));
+            assert_eq!(&target[1..=len], &source[..]);
+            assert_eq!((target[0], target[len + 1]), (0, 0), "wrote beyond {len} bytes");
+        }
     }
 }

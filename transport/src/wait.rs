@@ -15,6 +15,8 @@ pub(crate) struct WaitPolicy {
     spins: u32,
     /// Rounds after these in which the processor is offered to others.
     yields: u32,
+    /// Peers share processors.
+    pub(crate) crowded: bool,
     /// Senders must fence before they look at the sleeping flag.
     pub(crate) fences_needed: bool,
 }
@@ -28,9 +30,10 @@ impl WaitPolicy {
 
     /// The policy of `me`. Only when all peers have attached.
     pub(crate) fn for_peer(segment: &Segment, me: usize) -> WaitPolicy {
-        let (spins, yields) = if is_crowded(segment, me) { Self::CROWDED } else { Self::DEDICATED };
+        let crowded = is_crowded(segment, me);
+        let (spins, yields) = if crowded { Self::CROWDED } else { Self::DEDICATED };
         let fences_needed = segment.header().fences_needed.load(Ordering::Acquire) != 0;
-        WaitPolicy { spins, yields, fences_needed }
+        WaitPolicy { spins, yields, crowded, fences_needed }
     }
 
     /// Rounds of idling spent on the processor.

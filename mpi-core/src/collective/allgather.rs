@@ -41,7 +41,7 @@ pub(crate) async fn allgather<'a>(
 #[inline]
 pub(super) fn settle(own: ReadSpan<'_>, place: WriteSpan<'_>) {
     if own.start() != place.start() {
-        own.copy_to(place);
+        own.copy_long_to(place);
     }
 }
 
@@ -52,9 +52,14 @@ async fn by_messages<'a>(
     own: ReadSpan<'_>,
     place: impl Fn(usize) -> WriteSpan<'a>,
 ) -> Result<(), Failure> {
-    match team.show(total, || [team.tell_where(own), Told::NOTHING])? {
+    // What has just been written is copied best while it is in no other core's cache.
+    let settled = || {
+        settle(own, place(team.rank));
+        Ok(())
+    };
+    match team.show(total, || [team.tell_where(own), Told::NOTHING], settled)? {
         Some(Shown::Differing) => Ok(()),
-        Some(Shown::All(published)) => read(published, team, own, place).await,
+        Some(Shown::All(published)) => read(published, team, place).await,
         Some(Shown::Unreadable) => send_parts(team, total, own, place).await,
         None if agree(team, total, &place).await? => exchange_parts(team, total, own, place).await,
         None => Ok(()),
@@ -87,7 +92,8 @@ pub(super) async fn exchange_parts<'a>(
         && team.may_publish()
         && let Some(published) = team.publish(|_| [own, ReadSpan::EMPTY]).await?
     {
-        return read(published, team, own, place).await;
+        settle(own, place(team.rank));
+        return read(published, team, place).await;
     }
     send_parts(team, total, own, place).await
 }
@@ -110,7 +116,6 @@ async fn short<'a>(team: Team<'_>, place: impl Fn(usize) -> WriteSpan<'a>) -> Re
 async fn read<'a>(
     published: Published<'_>,
     team: Team<'_>,
-    own: ReadSpan<'_>,
     place: impl Fn(usize) -> WriteSpan<'a>,
 ) -> Result<(), Failure> {
     let (me, size) = (team.rank, team.size());
@@ -118,11 +123,7 @@ async fn read<'a>(
         let rank = (me + step) % size;
         published.read(rank, 0, 0, place(rank))?;
     }
-    let rest = || {
-        settle(own, place(me));
-        Ok(())
-    };
-    published.meet_after(rest).await
+    published.meet().await
 }
 
 async fn direct<'a>(team: Team<'_>, place: impl Fn(usize) -> WriteSpan<'a>) -> Result<(), Failure> {

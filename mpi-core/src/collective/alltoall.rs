@@ -35,20 +35,22 @@ async fn by_messages<'s, 'r>(
     if !even || size == 1 {
         return send_to_all(team, sent, received).await;
     }
-    match team.show(part * size, || [team.tell_row(&sent), Told::NOTHING])? {
+    let own = || team.copy(sent(team.rank), received(team.rank));
+    match team.show(part * size, || [team.tell_row(&sent), Told::NOTHING], own)? {
         Some(Shown::Differing) => return Ok(()),
         Some(Shown::All(published)) => {
             let read =
                 |rank, into: WriteSpan<'_>| published.read_of_row(rank, part, into.part(0, part.min(into.len())));
             take_from_all(team, read, &received)?;
-            return published.meet_after(|| team.copy(sent(team.rank), received(team.rank))).await;
+            return published.meet().await;
         }
         Some(Shown::Unreadable) => {}
         None if !agree(team, part).await? => return Ok(()),
         None if part >= READ_FROM && team.may_publish() => {
             if let Some(published) = team.publish(|rank| [sent(rank), ReadSpan::EMPTY]).await? {
+                own()?;
                 take_from_all(team, |rank, into| published.read(rank, 0, 0, into), &received)?;
-                return published.meet_after(|| team.copy(sent(team.rank), received(team.rank))).await;
+                return published.meet().await;
             }
         }
         None => {}

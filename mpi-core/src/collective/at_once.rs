@@ -74,6 +74,7 @@ pub(crate) fn allgather<'a>(
     let Some(shelves) = team.shelves(bytes)? else { return Ok(false) };
     let round = shelves.put(team, iter::once(own))?;
     settle(own, place(team.rank));
+    round.let_all_come()?;
     let mut others = (0..team.size()).filter(|&rank| rank != team.rank);
     others.try_for_each(|rank| round.take(rank, place(rank).len(), 0, place(rank)))?;
     Ok(true)
@@ -97,6 +98,7 @@ pub(crate) fn alltoall<'s, 'r>(
     let Some(shelves) = team.shelves(alltoall_bytes(len, size))? else { return Ok(false) };
     let round = shelves.put(team, (0..size).filter(|&rank| rank != me).map(&sent))?;
     team.copy(sent(me), received(me))?;
+    round.let_all_come()?;
     for rank in round.others() {
         let into = received(rank);
         team.check_fits(len, into.len())?;

@@ -7,7 +7,7 @@ use super::agreement::{Announcement, LEN, is_announced};
 use super::allgather::ring;
 use super::at_once;
 use super::gather::scatter;
-use super::published::{Published, Shown};
+use super::published::Shown;
 use super::team::Team;
 use crate::Mark;
 use crate::engine::Failure;
@@ -33,7 +33,7 @@ async fn by_messages(team: Team<'_>, data: WriteSpan<'_>, root: usize) -> Result
     }
     match team.show_from(root, len, data.as_read())? {
         Some(Shown::Differing) => Ok(()),
-        Some(Shown::All(published)) => read(published, team, data, root).await,
+        Some(Shown::All(published)) => published.spread(root, data).await,
         Some(Shown::Unreadable) => otherwise(team, data, len, root).await,
         None if is_announced(data.len(), border(team)) => announced(team, data, root).await,
         None => unannounced(team, data, root).await,
@@ -97,16 +97,9 @@ async fn by_length(team: Team<'_>, data: WriteSpan<'_>, len: usize, root: usize)
         && team.may_publish()
         && let Some(published) = team.publish_from(root, data.as_read()).await?
     {
-        return read(published, team, data, root).await;
+        return published.spread(root, data).await;
     }
     otherwise(team, data, len, root).await
-}
-
-async fn read(published: Published<'_>, team: Team<'_>, data: WriteSpan<'_>, root: usize) -> Result<(), Failure> {
-    if team.rank != root {
-        published.read(root, 0, 0, data)?;
-    }
-    published.meet_at(root, data.len()).await
 }
 
 /// Where the root's memory is not read.

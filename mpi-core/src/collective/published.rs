@@ -18,6 +18,10 @@ use crate::engine::Failure;
 
 /// Data are combined in portions of so many bytes, which stay in the nearest cache.
 const PORTION: usize = 8 << 10;
+/// Into so many chunks data are cut that two ranks bring to one place,
+const CHUNKS: usize = 8;
+/// of a multiple of so many bytes.
+const LEAST_CHUNK: usize = 64 << 10;
 
 /// One address on the wire. Nothing at all can be told by a length that none has.
 #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
@@ -35,6 +39,10 @@ impl Told {
     /// Of one that has nothing there.
     pub(super) const NOTHING: Told = Told { space: 0, place: 0, len: 0 };
 
+    fn is_readable(self) -> bool {
+        self.len != Told::UNREADABLE.len
+    }
+
     pub(super) fn address(self) -> RemoteAddress {
         RemoteAddress { space: self.space, place: self.place, len: self.len }
     }
@@ -46,7 +54,7 @@ fn distance_in_row(whole: u64, piece: u64, pieces: usize) -> u64 {
 }
 
 fn all_readable(told: &[[Told; 2]]) -> bool {
-    told.iter().flatten().all(|told| told.len != Told::UNREADABLE.len)
+    told.iter().flatten().all(|told| told.is_readable())
 }
 
 /// Of every rank, two pieces of memory that can be read and, as the collective has it, written.
@@ -94,10 +102,18 @@ impl<'a> Team<'a> {
         Ok(Published::new(self, &heard, None))
     }
 
-    /// As [`Team::publish`], `mine` for all, and whether all have `len` bytes; by shelves. `None`, on all ranks: there are none.
-    pub(super) fn show(self, len: usize, mine: impl FnOnce() -> [Told; 2]) -> Result<Option<Shown<'a>>, Failure> {
+    /// As [`Team::publish`], `mine` for all, and whether all have `len` bytes; by shelves. `None`, on all ranks: there are none. Does
+    /// `meanwhile`, once the others can know.
+    pub(super) fn show(
+        self,
+        len: usize,
+        mine: impl FnOnce() -> [Told; 2],
+        meanwhile: impl FnOnce() -> Result<(), Failure>,
+    ) -> Result<Option<Shown<'a>>, Failure> {
         let Some(shelves) = self.shelves(0)? else { return Ok(None) };
         let round = shelves.announce(self, len, mine())?;
+        meanwhile()?;
+        round.let_all_come()?;
         let (mut heard, mut agreed) = (Addresses::new(), true);
         for rank in 0..self.size() {
             agreed &= round.agrees(rank, len)?;
@@ -118,11 +134,12 @@ impl<'a> Team<'a> {
         Ok(Some(agreed))
     }
 
-    /// As [`Team::show`], only `root`'s memory, as its first piece. The others need not wait for each other.
+    /// As [`Team::show`], only `root`'s memory, as its first piece; the others tell where they want it, if they can. They need not wait for each
+    /// other.
     pub(crate) fn show_from(self, root: usize, len: usize, data: ReadSpan<'_>) -> Result<Option<Shown<'a>>, Failure> {
         let Some(shelves) = self.shelves(0)? else { return Ok(None) };
-        let mine = if self.rank == root { self.tell_where(data) } else { Told::NOTHING };
-        let round = shelves.announce(self, len, [mine, Told::NOTHING])?;
+        let (mine, nothing) = (self.tell_where(data), Told::NOTHING);
+        let round = shelves.announce(self, len, if self.rank == root { [mine, nothing] } else { [nothing, mine] })?;
         if !round.agrees(root, len)? {
             return Ok(Some(Shown::Differing));
         }
@@ -164,9 +181,7 @@ impl<'a> Team<'a> {
         let whole = last.place.wrapping_add(last.len).wrapping_sub(first.place);
         let is_there = |rank: usize, told: &Told| {
             let distance = distance_in_row(whole, first.len, row.len());
-            told.len != Told::UNREADABLE.len
-                && told.space == first.space
-                && told.place == first.place + rank as u64 * distance
+            told.is_readable() && told.space == first.space && told.place == first.place + rank as u64 * distance
         };
         let is_row = last.place >= first.place && row.iter().enumerate().all(|(rank, told)| is_there(rank, told));
         if is_row { Told { len: whole, ..first } } else { Told::UNREADABLE }
@@ -186,29 +201,61 @@ impl<'a> Published<'a> {
 
     /// Waits until no rank uses the others' memory any more.
     pub(crate) async fn meet(self) -> Result<(), Failure> {
-        self.meet_after(|| Ok(())).await
+        let Some(round) = self.round else { return barrier(self.team).await };
+        round.leave();
+        round.all_leave()
     }
 
-    /// As [`Published::meet`], doing meanwhile what does not touch the others' memory.
-    pub(crate) async fn meet_after(self, rest: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
+    /// Copies `root`'s first piece to the `data` of all others, and waits until nobody uses this rank's memory any more. Each reads it in
+    /// chunks; the root, which would only wait, puts there what its owner has not come to yet.
+    pub(crate) async fn spread(self, root: usize, data: WriteSpan<'_>) -> Result<(), Failure> {
         let Some(round) = self.round else {
-            rest()?;
+            if self.team.rank != root {
+                self.read(root, 0, 0, data)?;
+            }
             return barrier(self.team).await;
         };
+        let chunk = data.len().div_ceil(CHUNKS).next_multiple_of(LEAST_CHUNK);
+        let taken = |rank: usize| {
+            let start = usize::try_from(round.take_chunk(rank)).ok()?.checked_mul(chunk)?;
+            (start < data.len()).then(|| (start, data.part(start, chunk.min(data.len() - start))))
+        };
+        if self.team.rank == root {
+            return self.help_all(round, data.len(), &taken);
+        }
+        let mut left = data.len().div_ceil(chunk) as u64;
+        while let Some((start, part)) = taken(self.team.rank) {
+            self.read(root, 0, start, part)?;
+            left = left.saturating_sub(1);
+        }
         round.leave();
-        rest()?;
-        round.others().try_for_each(|rank| round.has_left(rank))
+        round.wait_for_help(root, left)
     }
 
-    /// As [`Published::meet`], where nobody's memory but `root`'s is used, of `len` bytes: the others need not wait.
-    pub(crate) async fn meet_at(self, root: usize, len: usize) -> Result<(), Failure> {
-        let Some(round) = self.round else { return barrier(self.team).await };
-        if self.team.rank != root {
-            round.leave();
-            return Ok(());
-        }
+    /// Puts this rank's data where the others want them, chunk by chunk, as `taken` says, and waits until all have them.
+    fn help_all<'s>(
+        &self,
+        round: Round<'_>,
+        len: usize,
+        taken: &dyn Fn(usize) -> Option<(usize, WriteSpan<'s>)>,
+    ) -> Result<(), Failure> {
+        let help = |rank: usize| -> Result<bool, Failure> {
+            if !round.agrees(rank, len)? {
+                return Ok(false);
+            }
+            let [_, into] = round.told(rank)?;
+            while into.is_readable()
+                && let Some((start, part)) = taken(rank)
+            {
+                self.write_to(rank, &into.address(), start, part.as_read())?;
+                round.has_helped(rank);
+            }
+            Ok(true)
+        };
+        round.let_all_come()?;
+        round.others().filter(|&rank| round.has_come(rank)).try_for_each(|rank| help(rank).map(drop))?;
         for rank in round.others() {
-            if round.agrees(rank, len)? {
+            if help(rank)? {
                 round.has_left(rank)?;
             }
         }
@@ -278,7 +325,10 @@ impl<'a> Published<'a> {
 
     /// Copies to `rank`'s piece `which`.
     fn write(&self, rank: usize, which: usize, offset: usize, from: ReadSpan<'_>) -> Result<(), Failure> {
-        let peer = self.team.peers[rank];
-        self.team.process.engine().write_published(peer, &self.addresses[rank][which], offset, from)
+        self.write_to(rank, &self.addresses[rank][which], offset, from)
+    }
+
+    fn write_to(&self, rank: usize, address: &RemoteAddress, offset: usize, from: ReadSpan<'_>) -> Result<(), Failure> {
+        self.team.process.engine().write_published(self.team.peers[rank], address, offset, from)
     }
 }

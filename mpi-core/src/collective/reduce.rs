@@ -48,7 +48,7 @@ async fn reduce_by_messages(
 ) -> Result<(), Failure> {
     let is_root = team.rank == root;
     let place = || if is_root { result.as_read() } else { ReadSpan::EMPTY };
-    let published = match team.show(data.len(), || [team.tell_where(data), team.tell_where(place())])? {
+    let published = match team.show(data.len(), || [team.tell_where(data), team.tell_where(place())], || Ok(()))? {
         Some(Shown::Differing) => return Ok(()),
         Some(Shown::All(published)) => Some(published),
         Some(Shown::Unreadable) => None,
@@ -213,7 +213,7 @@ async fn allreduce_by_messages(
     op: &dyn Reduction,
 ) -> Result<(), Failure> {
     let (several, mine) = (team.size() > 1, [data, result.as_read()]);
-    let published = match team.show(data.len(), || mine.map(|span| team.tell_where(span)))? {
+    let published = match team.show(data.len(), || mine.map(|span| team.tell_where(span)), || Ok(()))? {
         Some(Shown::Differing) => return Ok(()),
         Some(Shown::All(published)) => Some(published),
         Some(Shown::Unreadable) => None,

@@ -4,7 +4,7 @@
 //!
 //! A shelf has some slots, used in turn by the blocking collectives that use shelves at all, so that who only gives may be as many
 //! collectives ahead. In each slot a stamp says which of them the data belong to. Invariants:
-//! 1. Only the owner writes to its shelf, but for the count of those who have left.
+//! 1. Only the owner writes to its shelf, but for counts: of those who have left, and of chunks that others put where it wants them.
 //! 2. Every rank stamps its shelf once in every such collective, whether or not it has data.
 //! 3. A rank writes to where the data of collective `n` were once all have stamped `n + 1`: whoever did had finished with `n`.
 //! 4. A rank whose data no shelf has room for says on its shelf how long they are, and looks whether those on whom it will depend say the
@@ -26,7 +26,7 @@ use crate::engine::Failure;
 use crate::process::Process;
 use crate::shared_buffer::Buffer;
 pub(super) use round::Round;
-use shelf::{LONG, NOTHING, SHELF, SLOTS, Shelf};
+use shelf::{LONG, NOTHING, SHELF, SLOTS, Shelf, Slot};
 
 /// A rank puts fewer bytes than this on its shelf: from here on, reading each other's memory is faster.
 pub(crate) const CAPACITY: usize = 16 << 10;
@@ -44,6 +44,8 @@ pub(crate) struct Shelves {
     count: Cell<u64>,
     /// Memory for what is combined, kept from one reduction to the next.
     room: Cell<Vec<u128>>,
+    /// Ranks share processors.
+    crowded: bool,
 }
 
 /// A shelf that its owner uses no more.
@@ -94,8 +96,8 @@ impl<'a> Team<'a> {
         let shelves = heard.iter().zip(self.peers);
         let shelves: Option<Box<[Shelf]>> =
             shelves.map(|(told, &peer)| Shelf::new(self, peer, told.address())).collect();
-        let (count, room) = (Cell::new(0), Cell::default());
-        Ok(shelves.map(|shelves| Shelves { mine, shelves, count, room }))
+        let (count, room, crowded) = (Cell::new(0), Cell::default(), self.process.engine().is_crowded());
+        Ok(shelves.map(|shelves| Shelves { mine, shelves, count, room, crowded }))
     }
 }
 
@@ -138,7 +140,8 @@ impl Shelves {
         let told = ReadSpan::from(bytemuck::bytes_of(&told));
         engine.write_shared(mine.part(Shelf::addresses(number), told.len())?, told);
         engine.write_shared(mine.part(Shelf::announcement(number), said.len())?, said);
-        engine.set_word(mine.slot(number).done, 0, &[]);
+        let &Slot { done, taken, helped, .. } = mine.slot(number);
+        [done, taken, helped].into_iter().for_each(|word| engine.set_word(word, 0, &[]));
         drop(engine);
         self.stamp(team, number, LONG);
         Ok(round)
@@ -169,7 +172,9 @@ impl Shelves {
         let (me, others) = (process.me_and_peers().0, self.shelves.len() as u64 - 1);
         let mut engine = process.engine();
         let theirs = self.shelves.iter().filter(|shelf| shelf.peer != me);
-        theirs.for_each(|shelf| engine.add_to_word(shelf.left, 1));
+        for shelf in theirs {
+            engine.add_to_word(shelf.left, 1);
+        }
         drop(engine);
         if let Some(mine) = self.shelves.iter().find(|shelf| shelf.peer == me) {
             process.retire(Retired { _memory: self.mine, left: mine.left, others });

@@ -224,7 +224,7 @@ impl<'a> Team<'a> {
     /// Copies this rank's own data to where they go.
     pub(crate) fn copy(self, data: ReadSpan<'_>, into: WriteSpan<'_>) -> Result<(), Failure> {
         self.check_fits(data.len(), into.len())?;
-        data.copy_to(into);
+        data.copy_long_to(into);
         Ok(())
     }
 

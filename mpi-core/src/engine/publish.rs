@@ -72,8 +72,14 @@ impl<F: Fabric> Engine<F> {
         }
     }
 
-    pub(crate) fn add_to_word(&mut self, word: SharedWord, amount: u64) {
-        self.fabric.add_to_word(word, amount);
+    /// Adds to a word of any rank's; gives the value before.
+    pub(crate) fn add_to_word(&mut self, word: SharedWord, amount: u64) -> u64 {
+        self.fabric.add_to_word(word, amount)
+    }
+
+    /// Wakes `peer` if it sleeps: for who has added to a word that it watches.
+    pub(crate) fn wake(&mut self, peer: u32) {
+        self.fabric.wake(peer as usize);
     }
 
     /// Whether `word` is at least `value`. After so many looks in vain, the next time this rank idles it does not sleep if it is by then.
@@ -89,5 +95,20 @@ impl<F: Fabric> Engine<F> {
     #[inline]
     pub(crate) fn word(&self, word: SharedWord) -> u64 {
         self.fabric.word(word)
+    }
+
+    /// Whether ranks share processors.
+    pub(crate) fn is_crowded(&self) -> bool {
+        self.fabric.is_crowded()
+    }
+
+    /// Whether `peer` can come no further before this rank [gives way](Self::give_way).
+    pub(crate) fn is_beside(&self, peer: u32) -> bool {
+        self.fabric.is_beside(peer as usize)
+    }
+
+    /// Offers the processor to other ranks.
+    pub(crate) fn give_way(&mut self) {
+        self.fabric.give_way();
     }
 }

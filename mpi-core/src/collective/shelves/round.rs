@@ -10,10 +10,16 @@ use crate::collective::reduction::Reduction;
 use crate::collective::scratch::append;
 use crate::collective::team::Team;
 use crate::engine::Failure;
+use crate::job_engine::JobEngine;
 use crate::waiting::Awaited;
 
 /// In the word that says that a rank is done with the others' data: it is in trouble.
 const IN_TROUBLE: u64 = 1 << 63;
+
+/// How often a rank on another processor is looked for, where ranks share processors.
+const LOOKS: u32 = 1000;
+/// How often a rank gives way to one on its own processor, before it does what else there is.
+const TIMES: u32 = 20;
 
 #[derive(Clone, Copy)]
 pub(in crate::collective) struct Round<'a> {
@@ -112,6 +118,7 @@ impl<'a> Round<'a> {
 
     /// Waits until all have come as far.
     pub(in crate::collective) fn meet(&self) -> Result<(), Failure> {
+        self.let_all_come()?;
         self.others().try_for_each(|rank| self.see(rank).map(drop))
     }
 
@@ -133,6 +140,37 @@ impl<'a> Round<'a> {
         Ok(())
     }
 
+    /// The same of all.
+    pub(in crate::collective) fn all_leave(&self) -> Result<(), Failure> {
+        if self.shelves.crowded {
+            self.beside().try_for_each(|rank| self.has_left(rank))?;
+        }
+        self.others().try_for_each(|rank| self.has_left(rank))
+    }
+
+    /// Whether `rank` is known to have come.
+    pub(in crate::collective) fn has_come(&self, rank: usize) -> bool {
+        let shelf = self.shelf(rank);
+        shelf.is_stamped(self.number) || self.team.process.engine().word(shelf.slot(self.number).stamp) >= self.number
+    }
+
+    /// Of the chunks that are to be put where `rank` has announced, the next that nobody has taken.
+    pub(in crate::collective) fn take_chunk(&self, rank: usize) -> u64 {
+        self.team.process.engine().add_to_word(self.shelf(rank).slot(self.number).taken, 1)
+    }
+
+    /// Says that this rank has put one there.
+    pub(in crate::collective) fn has_helped(&self, rank: usize) {
+        let mut engine = self.team.process.engine();
+        engine.add_to_word(self.shelf(rank).slot(self.number).helped, 1);
+        engine.wake(self.team.peers[rank]);
+    }
+
+    /// Waits until `helper` has put so many here.
+    pub(in crate::collective) fn wait_for_help(&self, helper: usize, chunks: u64) -> Result<(), Failure> {
+        self.look_for(helper, self.shelf(self.team.rank).slot(self.number).helped, chunks)
+    }
+
     pub(in crate::collective) fn others(&self) -> impl Iterator<Item = usize> + use<> {
         let me = self.team.rank;
         (0..self.team.size()).filter(move |&rank| rank != me)
@@ -145,6 +183,7 @@ impl<'a> Round<'a> {
         result: WriteSpan<'_>,
         op: &dyn Reduction,
     ) -> Result<(), Failure> {
+        self.let_all_come()?;
         let (me, len) = (self.team.rank, result.len());
         let in_place = own.start() == result.start();
         match (me, in_place) {
@@ -172,7 +211,10 @@ impl<'a> Round<'a> {
     pub(super) fn wait_for_turn(&self, places: u64) -> Result<(), Failure> {
         match self.number.checked_sub(places) {
             None | Some(0) => Ok(()),
-            Some(last_user) => (0..self.team.size()).try_for_each(|rank| self.wait(rank, last_user + 1)),
+            Some(last_user) => {
+                self.let_all_stamp(last_user + 1)?;
+                self.others().try_for_each(|rank| self.wait(rank, last_user + 1))
+            }
         }
     }
 
@@ -188,15 +230,53 @@ impl<'a> Round<'a> {
         Ok(())
     }
 
-    /// Waits until a word of `rank`'s is at least `number`.
+    /// Waits until a word that `rank` sets is at least `number`.
     fn look_for(&self, rank: usize, word: SharedWord, number: u64) -> Result<(), Failure> {
-        let process = self.team.process;
+        let (process, peer) = (self.team.process, self.team.peers[rank]);
         // Patient once only: later, others are to be served in between.
         let patience = process.looks(&process.engine());
-        if process.engine().has_word(word, number, patience) {
+        let has_come = if self.shelves.crowded && !process.others_may_want_turn() {
+            look_where_crowded(&mut process.engine(), peer, word, number)
+        } else {
+            process.engine().has_word(word, number, patience)
+        };
+        if has_come {
             return Ok(());
         }
         let done = || process.engine().has_word(word, number, 1).then_some(());
-        process.wait_for_awaited(Awaited::Step(self.team.peers[rank]), done)
+        process.wait_for_awaited(Awaited::Step(peer), done)
     }
+
+    /// Where ranks share processors and all are needed: waits first for those that cannot come before this one gives way.
+    #[inline]
+    pub(in crate::collective) fn let_all_come(&self) -> Result<(), Failure> {
+        self.let_all_stamp(self.number)
+    }
+
+    /// The same of collective `number`.
+    #[inline]
+    fn let_all_stamp(&self, number: u64) -> Result<(), Failure> {
+        if self.shelves.crowded {
+            self.beside().try_for_each(|rank| self.wait(rank, number))?;
+        }
+        Ok(())
+    }
+
+    /// Those that can come no further before this rank gives way.
+    fn beside(&self) -> impl Iterator<Item = usize> {
+        self.others().filter(|&rank| self.team.process.engine().is_beside(self.team.peers[rank]))
+    }
+}
+
+/// Looks a while for a word of `peer`'s, where ranks share processors.
+fn look_where_crowded(engine: &mut JobEngine, peer: u32, word: SharedWord, number: u64) -> bool {
+    if !engine.is_beside(peer) {
+        return engine.has_word(word, number, LOOKS);
+    }
+    (0..TIMES).any(|_| {
+        engine.has_word(word, number, 1) || {
+            engine.give_way();
+            false
+        }
+    })
 }

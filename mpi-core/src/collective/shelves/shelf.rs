@@ -21,7 +21,9 @@ const DATA: usize = 16;
 const BESIDE: usize = LINE - DATA;
 const BEHIND: usize = SLOT - LINE;
 const ANNOUNCEMENT: usize = 24;
-const _: () = assert!(ANNOUNCEMENT + size_of::<Announced>() <= LINE);
+const TAKEN: usize = ANNOUNCEMENT + size_of::<Announced>();
+const HELPED: usize = TAKEN + 8;
+const _: () = assert!(HELPED + 8 <= LINE);
 /// In place of a length: its rank is in trouble. In the upper half of the same word is what the data are marked with.
 pub(super) const NOTHING: u64 = u32::MAX as u64;
 /// In place of a length: the data are elsewhere, and there is an announcement.
@@ -44,6 +46,10 @@ pub(super) struct Slot {
     pub(super) len: SharedWord,
     /// Of an announcement: its stamp once more, when its owner is done.
     pub(super) done: SharedWord,
+    /// Of an announcement of where data are to be put: how many chunks of them somebody has taken upon itself, and how many others than the
+    /// owner have put there.
+    pub(super) taken: SharedWord,
+    pub(super) helped: SharedWord,
 }
 
 impl Shelf {
@@ -51,10 +57,11 @@ impl Shelf {
     pub(super) fn new(team: Team<'_>, peer: u32, address: RemoteAddress) -> Option<Shelf> {
         let memory = team.process.engine().shared_part(peer, &address).filter(|memory| memory.len() == SHELF)?;
         let left = memory.word(0)?;
-        let mut slots = [Slot { stamp: left, len: left, done: left }; SLOTS as usize];
+        let mut slots = [Slot { stamp: left, len: left, done: left, taken: left, helped: left }; SLOTS as usize];
         for (number, slot) in slots.iter_mut().enumerate() {
             let word = |place| memory.word(Self::start(number as u64) + place);
-            *slot = Slot { stamp: word(STAMP)?, len: word(LEN)?, done: word(DATA)? };
+            let (taken, helped) = (word(TAKEN)?, word(HELPED)?);
+            *slot = Slot { stamp: word(STAMP)?, len: word(LEN)?, done: word(DATA)?, taken, helped };
         }
         Some(Shelf { peer, memory, slots, left, seen: Cell::new(0) })
     }
