@@ -89,7 +89,7 @@ impl<'a> ReadSpan<'a> {
     }
 
     /// As [`ReadSpan::copy_to`], for what may be long: lines that this core has written before, but not in its nearest cache any more, are
-    /// asked for ahead. Each store would wait for its own, since stores leave a core in order.
+    /// asked for ahead. Each store would wait for its own, since stores leave a core in order. What overlaps arrives in no certain form.
     ///
     /// # Panics
     /// If `into` is shorter.
