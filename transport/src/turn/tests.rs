@@ -58,6 +58,34 @@ fn the_favour_goes_to_who_calls_in_a_row() {
 }
 
 #[test]
+fn who_calls_in_a_loop_lets_others_in() {
+    const EACH: u64 = 20;
+    for finds_anything in [true, false] {
+        let (turn, _fabric) = shared();
+        let (sum, of_others) = (AtomicU64::new(0), AtomicU64::new(0));
+        let add = |to: &AtomicU64| to.store(to.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        let call = || {
+            let _taken = turn.take();
+            turn.found(finds_anything);
+            add(&sum);
+        };
+        let call_as_other = || {
+            let _taken = turn.take();
+            [&sum, &of_others].into_iter().for_each(add);
+        };
+        let mut own = 0;
+        thread::scope(|scope| {
+            (0..2).for_each(|_| _ = scope.spawn(|| (0..EACH).for_each(|_| call_as_other())));
+            while of_others.load(Ordering::Relaxed) < 2 * EACH {
+                call();
+                own += 1;
+            }
+        });
+        assert_eq!(sum.load(Ordering::Relaxed), own + 2 * EACH);
+    }
+}
+
+#[test]
 fn who_has_it_does_not_take_it_again() {
     let (turn, _fabric) = shared();
     let taken = turn.take();
