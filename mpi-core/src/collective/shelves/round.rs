@@ -142,10 +142,7 @@ impl<'a> Round<'a> {
 
     /// The same of all.
     pub(in crate::collective) fn all_leave(&self) -> Result<(), Failure> {
-        if self.shelves.crowded {
-            self.beside().try_for_each(|rank| self.has_left(rank))?;
-        }
-        self.others().try_for_each(|rank| self.has_left(rank))
+        self.wait_for_others(|rank| self.has_left(rank))
     }
 
     /// Whether `rank` is known to have come.
@@ -211,10 +208,7 @@ impl<'a> Round<'a> {
     pub(super) fn wait_for_turn(&self, places: u64) -> Result<(), Failure> {
         match self.number.checked_sub(places) {
             None | Some(0) => Ok(()),
-            Some(last_user) => {
-                self.let_all_stamp(last_user + 1)?;
-                self.others().try_for_each(|rank| self.wait(rank, last_user + 1))
-            }
+            Some(last_user) => self.wait_for_others(|rank| self.wait(rank, last_user + 1)),
         }
     }
 
@@ -250,16 +244,19 @@ impl<'a> Round<'a> {
     /// Where ranks share processors and all are needed: waits first for those that cannot come before this one gives way.
     #[inline]
     pub(in crate::collective) fn let_all_come(&self) -> Result<(), Failure> {
-        self.let_all_stamp(self.number)
+        self.wait_for_those_beside(|rank| self.wait(rank, self.number))
     }
 
-    /// The same of collective `number`.
+    /// As `wait` waits for each other rank, first those that cannot come before this one gives way.
     #[inline]
-    fn let_all_stamp(&self, number: u64) -> Result<(), Failure> {
-        if self.shelves.crowded {
-            self.beside().try_for_each(|rank| self.wait(rank, number))?;
-        }
-        Ok(())
+    fn wait_for_others(&self, wait: impl Fn(usize) -> Result<(), Failure>) -> Result<(), Failure> {
+        self.wait_for_those_beside(&wait)?;
+        self.others().try_for_each(wait)
+    }
+
+    #[inline]
+    fn wait_for_those_beside(&self, wait: impl Fn(usize) -> Result<(), Failure>) -> Result<(), Failure> {
+        if self.shelves.crowded { self.beside().try_for_each(wait) } else { Ok(()) }
     }
 
     /// Those that can come no further before this rank gives way.
