@@ -18,6 +18,8 @@ mod poll;
 mod socket;
 mod spin;
 #[cfg(test)]
+mod stingy;
+#[cfg(test)]
 mod tests;
 mod write;
 

@@ -1,8 +1,13 @@
 //! What only the inside can show: strangers, peers that go wrong, memory that was withdrawn.
 
+mod cuts;
+mod random;
+
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
 use std::time::{Duration, Instant};
+
+pub(crate) use self::random::Random;
 
 use super::frame::Frame;
 use super::handshake::{CHALLENGE, HELLO, Introduction, VERDICT};
