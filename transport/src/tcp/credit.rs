@@ -222,6 +222,19 @@ impl Inbox {
     }
 }
 
+/// Bytes that an inbox keeps at most, whatever a peer sends.
+#[cfg(test)]
+pub(crate) const MOST_KEPT: usize = 2 * BYTES + FEW * ROOM;
+
+#[cfg(test)]
+impl Inbox {
+    /// Bytes that it keeps for payloads, and no more cells than were lent.
+    pub(crate) fn kept(&self) -> usize {
+        assert!(self.cells.len() <= CELLS);
+        self.cells.iter().map(|cell| cell.long.len()).sum()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::collection::vec;

@@ -2,6 +2,7 @@
 
 mod cuts;
 mod random;
+mod spoilt;
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
