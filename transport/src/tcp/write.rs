@@ -171,3 +171,50 @@ impl TcpFabric {
         Ok((written(done), notified))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+    use std::os::unix::net::UnixStream;
+
+    use super::*;
+    use crate::ReadSpan;
+    use crate::tcp::link::State;
+
+    const BODY: [u8; 100] = [7; 100];
+    const TOLD: &[u8] = b"it is there";
+
+    /// Wherever a socket stops taking bytes of a write and its notice, what follows on the wire is the rest of that, and only then what was
+    /// said meanwhile.
+    #[test]
+    fn the_rest_of_a_notice_leaves_before_all_others() {
+        let all = HEADER + BODY.len() + HEADER + TOLD.len();
+        for cut in 0..=all {
+            let mut link = Link::new(1);
+            link.begin_write(1 << 32, 5000, BODY.len(), Some(([3; 4], TOLD.into())));
+            let write =
+                Frame { kind: Kind::Write, len: 100, popped: [0; 2], words: Frame::target_words(1 << 32, 5000) };
+            let told = Frame { kind: Kind::Cell(Queue::Messages), len: TOLD.len(), popped: [0; 2], words: [3; 4] };
+            let meanwhile = Frame { kind: Kind::Cell(Queue::Messages), len: 3, popped: [0; 2], words: [4; 4] };
+            link.post(meanwhile.kind, meanwhile.words, ReadSpan::from(&b"and"[..]));
+            let (of_body, is_told) = link.advance_write(cut);
+            assert_eq!(of_body, cut.saturating_sub(HEADER).min(BODY.len()), "cut at {cut}");
+            assert_eq!(is_told, cut >= HEADER + BODY.len(), "cut at {cut}");
+            let (ours, mut theirs) = UnixStream::pair().unwrap();
+            link.state = State::Up(ours.into());
+            link.flush();
+            if !is_told {
+                assert!(link.under_way.is_some() && link.outbox_len() > 0, "cut at {cut}: others wait");
+                let place = 5000 + of_body as u64;
+                let rest = ReadSpan::from(&BODY[of_body..]);
+                assert_eq!(link.write(1 << 32, place + 1, rest, None).unwrap(), (0, false), "not its rest");
+                assert_eq!(link.write(1 << 32, place, rest, None).unwrap(), (BODY.len() - of_body, true));
+            }
+            drop(link);
+            let mut said = Vec::new();
+            theirs.read_to_end(&mut said).unwrap();
+            let whole = [&write.encode()[..], &BODY, &told.encode(), TOLD, &meanwhile.encode(), b"and"].concat();
+            assert!(said == whole[cut..], "cut at {cut}: {said:?}");
+        }
+    }
+}
