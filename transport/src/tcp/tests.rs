@@ -353,7 +353,7 @@ fn a_peer_that_goes_without_goodbye_is_lost_and_one_that_says_it_is_not() {
         let pushed = a.try_push(1, Queue::Messages, Enqueue::Next, [0; 4], ReadSpan::EMPTY);
         assert_eq!(pushed, Err(PushError::PeerLost { peer: 1 }));
         let address = RemoteAddress { space: 1 << 32, place: 1, len: 1 };
-        assert_eq!(a.remote_write(1, &address, 0, ReadSpan::from(&[0][..])), Err(RemoteError::PeerLost));
+        assert_eq!(a.remote_write(1, &address, 0, ReadSpan::from(&[0][..]), None), Err(RemoteError::PeerLost));
         a.finish();
     }
 }
@@ -362,7 +362,7 @@ fn a_peer_that_goes_without_goodbye_is_lost_and_one_that_says_it_is_not() {
 fn write_all(fabric: &mut TcpFabric, peer: usize, address: &RemoteAddress, bytes: &[u8]) -> Result<(), RemoteError> {
     let mut done = 0;
     while done < bytes.len() {
-        let written = fabric.remote_write(peer, address, done as u64, ReadSpan::from(&bytes[done..]))?;
+        let written = fabric.remote_write(peer, address, done as u64, ReadSpan::from(&bytes[done..]), None)?;
         done += written.len;
         fabric.poll(if written.len == 0 { Duration::from_millis(1) } else { Duration::ZERO });
     }
@@ -397,17 +397,17 @@ fn a_writer_is_not_kept_by_a_peer_that_does_not_look() {
     turn(&mut [&mut a, &mut b], |fabrics| fabrics[0].connections() == 1 && fabrics[1].connections() == 1);
     let bytes: Vec<u8> = (0..2 * LEN).map(|at| (at / 1000) as u8 | 1).collect();
     let (first, second) = bytes.split_at(LEN);
-    let begun = a.remote_write(1, &address, 0, ReadSpan::from(first)).unwrap().len;
+    let begun = a.remote_write(1, &address, 0, ReadSpan::from(first), None).unwrap().len;
     assert!(begun < LEN, "that should have been too much");
     // What comes from elsewhere finds no room in the middle of it, and what is pushed waits behind.
-    let other = a.remote_write(1, &address, LEN as u64, ReadSpan::from(second));
+    let other = a.remote_write(1, &address, LEN as u64, ReadSpan::from(second), None);
     assert_eq!(other.unwrap().len, 0);
     push(&mut a, 1, 2);
     let (mut done, mut other) = (begun, 0);
     turn(&mut [&mut a, &mut b], |fabrics| {
         assert!(done == LEN || fabrics[1].front(0, Queue::Messages).unwrap().is_none(), "it has overtaken");
         let mut go_on = |offset, bytes: &[u8]| {
-            fabrics[0].remote_write(1, &address, offset as u64, ReadSpan::from(bytes)).unwrap().len
+            fabrics[0].remote_write(1, &address, offset as u64, ReadSpan::from(bytes), None).unwrap().len
         };
         done += go_on(done, &first[done..]);
         other += go_on(LEN + other, &second[other..]);
@@ -435,9 +435,9 @@ fn a_notice_comes_right_behind_its_write() {
     let bytes: Vec<u8> = (0..LEN).map(|at| (at / 1000) as u8 | 1).collect();
     let write = |fabric: &mut TcpFabric, done: usize| {
         let rest = ReadSpan::from(&bytes[done..]);
-        let (written, told) =
-            fabric.write_and_tell(1, &address, done as u64, rest, [2; 4], ReadSpan::from(&b"written"[..])).unwrap();
-        assert_eq!(told, done + written.len == LEN);
+        let notice = Notice { header: [2; 4], payload: ReadSpan::from(&b"written"[..]) };
+        let written = fabric.remote_write(1, &address, done as u64, rest, Some(notice)).unwrap();
+        assert_eq!(written.told, done + written.len == LEN);
         done + written.len
     };
     let mut done = write(&mut a, 0);
@@ -468,8 +468,9 @@ fn a_notice_without_credit_is_left_to_the_caller() {
     let address = b.hand_out(0, span);
     (0..credit::CELLS).for_each(|number| push(&mut a, 1, number as u32));
     turn(&mut [&mut a, &mut b], |fabrics| !fabrics[0].links[1].has_something_to_send());
-    let written = a.write_and_tell(1, &address, 0, ReadSpan::from(&[7; 10][..]), [9; 4], ReadSpan::EMPTY);
-    assert_eq!(written, Ok((Written { way: Way::Network, len: 10 }, false)));
+    let notice = Notice { header: [9; 4], payload: ReadSpan::EMPTY };
+    let written = a.remote_write(1, &address, 0, ReadSpan::from(&[7; 10][..]), Some(notice));
+    assert_eq!(written, Ok(Written { way: Way::Network, len: 10, told: false }));
     for number in 0..credit::CELLS {
         turn(&mut [&mut a, &mut b], |fabrics| fabrics[1].front(0, Queue::Messages).unwrap().is_some());
         assert_eq!(b.front(0, Queue::Messages).unwrap().unwrap().header, [number as u32; 4]);
@@ -489,7 +490,7 @@ fn a_write_that_is_given_up_ends_the_connection() {
     let address = a.hand_out(1, WriteSpan::from(&mut *Box::leak(vec![0_u8; 64 << 20].into_boxed_slice())));
     push(&mut a, 1, 1);
     turn(&mut [&mut a, &mut b], |fabrics| fabrics[0].connections() == 1 && fabrics[1].connections() == 1);
-    let written = b.remote_write(0, &address, 0, ReadSpan::from(&vec![1; 64 << 20][..])).unwrap();
+    let written = b.remote_write(0, &address, 0, ReadSpan::from(&vec![1; 64 << 20][..]), None).unwrap();
     assert!(written.len < 64 << 20);
     b.finish();
     assert!(fault_of(&mut a).contains("had not finished"));

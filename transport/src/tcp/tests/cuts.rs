@@ -147,33 +147,31 @@ impl End {
         }
     }
 
-    /// Goes on with one of the writes.
-    fn write(&mut self, which: usize, met: &mut Met) {
+    /// Goes on with one of the writes, with at most so many bytes, unless its end was announced.
+    fn write(&mut self, which: usize, most: usize, met: &mut Met) {
         let (peer, mut writing) = (self.peer(), self.writings[which]);
         let pushed = self.fabric.pushed(peer);
-        let (start, len) = (writing.start + writing.done, writing.len - writing.done);
+        let (start, rest) = (writing.start + writing.done, writing.len - writing.done);
+        let len = if writing.is_announced { rest } else { rest.min(most) };
         let bytes = bytes_of(0, start, len);
-        let rest = ReadSpan::from(&bytes[..]);
         let header = [self.number, NOTICE, 0, 0];
-        let (written, told) = if writing.notifies {
-            let payload = bytes_of(self.number, 0, 5);
-            let payload = ReadSpan::from(&payload[..]);
-            self.fabric.write_and_tell(peer, &self.target, start as u64, rest, header, payload).unwrap()
-        } else {
-            (self.fabric.remote_write(peer, &self.target, start as u64, rest).unwrap(), false)
-        };
+        let payload = bytes_of(self.number, 0, 5);
+        let notice = Notice { header, payload: ReadSpan::from(&payload[..]) };
+        let notice = Some(notice).filter(|_| writing.notifies && len == rest);
+        let bytes = ReadSpan::from(&bytes[..]);
+        let written = self.fabric.remote_write(peer, &self.target, start as u64, bytes, notice).unwrap();
         if self.fabric.pushed(peer) > pushed {
             assert!(!std::mem::replace(&mut writing.is_announced, true), "announced twice");
             self.note(Queue::Messages, header, 5, Some((writing.start, writing.len)));
         }
         self.parts.push((start, written.len));
         writing.done += written.len;
-        met.halted_writes += usize::from(written.len > 0 && writing.done < writing.len);
+        met.halted_writes += usize::from((1..len).contains(&written.len));
         self.writings[which] = writing;
-        assert_eq!(told, writing.is_announced && writing.done == writing.len);
+        assert_eq!(written.told, writing.is_announced && writing.done == writing.len);
         if writing.done == writing.len {
-            met.notices += usize::from(told);
-            met.notices_without_credit += usize::from(writing.notifies && !told);
+            met.notices += usize::from(written.told);
+            met.notices_without_credit += usize::from(writing.notifies && !written.told);
             self.writings.swap_remove(which);
         }
     }
@@ -264,7 +262,10 @@ impl End {
                 (0..random.pick(&[1, 3, 300])).for_each(|_| self.push(Queue::Requests, len, met));
             }
             5 | 6 => self.begin_to_write(random.pick(&[1, 100, 3000, 70_000, 200_000]), random.chance(60)),
-            7..9 if !self.writings.is_empty() => self.write(random.below(self.writings.len()), met),
+            7..9 if !self.writings.is_empty() => {
+                let most = random.pick(&[10, 5000, 150_000, AREA]);
+                self.write(random.below(self.writings.len()), most, met);
+            }
             9 => self.send_signal(random.pick(&[Signal::Wake, Signal::Cancel, Signal::Abort]), met),
             10 => self.fabric.pay_debts(),
             11 => self.fabric.poll(Duration::ZERO),
@@ -281,7 +282,7 @@ impl End {
 
     /// Does what is left to do; whether anything was.
     fn wind_up(&mut self, other: &mut End, met: &mut Met) -> bool {
-        (0..self.writings.len()).rev().for_each(|which| self.write(which, met));
+        (0..self.writings.len()).rev().for_each(|which| self.write(which, AREA, met));
         self.fabric.pay_debts();
         self.signals_heard |= self.fabric.take_signals().0;
         let mut any = false;
