@@ -321,6 +321,37 @@ fn a_payload_goes_where_it_is_wanted_while_it_arrives() {
 }
 
 #[test]
+fn credit_comes_back_for_payloads_that_went_elsewhere() {
+    let (mut a, _b) = pair();
+    let mut peer = impostor(&mut a);
+    let span = WriteSpan::from(&mut *Box::leak(vec![0_u8; MAX_PAYLOAD].into_boxed_slice()));
+    let address = a.hand_out(1, span);
+    let cell = Frame { kind: Kind::Cell(Queue::Messages), len: MAX_PAYLOAD, popped: [0; 2], words: [7; 4] }.encode();
+    let half = credit::BYTES / MAX_PAYLOAD / 2;
+    for _ in 0..half {
+        peer.write_all(&[&cell[..], &[1; 1000]].concat()).unwrap();
+        turn(&mut [&mut a], |fabrics| fabrics[0].coming(1).is_some());
+        a.divert(1, &address, [9; 4]);
+        peer.write_all(&[1; MAX_PAYLOAD - 1000]).unwrap();
+        turn(&mut [&mut a], |fabrics| fabrics[0].front(1, Queue::Messages).unwrap().is_some());
+        a.pop(1, Queue::Messages);
+    }
+    // Unasked.
+    let mut said = [0; frame::HEADER];
+    peer.read_exact(&mut said).unwrap();
+    assert_eq!(said, Frame { kind: Kind::Control, len: 0, popped: [half as u32, 0], words: [0; 4] }.encode());
+}
+
+#[test]
+fn who_goes_on_after_its_goodbye_is_at_fault() {
+    let (mut a, _b) = pair();
+    let mut peer = impostor(&mut a);
+    let frame = |kind| Frame { kind, len: 0, popped: [0; 2], words: [0; 4] }.encode();
+    peer.write_all(&[frame(Kind::Goodbye), frame(Kind::Cell(Queue::Messages))].concat()).unwrap();
+    assert!(fault_of(&mut a).contains("goodbye"));
+}
+
+#[test]
 fn who_sends_more_than_its_credit_is_at_fault() {
     let (mut a, _b) = pair();
     let mut peer = impostor(&mut a);

@@ -218,4 +218,29 @@ mod tests {
             assert!(said == whole[cut..], "cut at {cut}: {said:?}");
         }
     }
+    #[test]
+    fn what_may_be_copied_is_limited() {
+        let mut link = Link::new(1);
+        let body = vec![7; 3 * MOST_COPIED];
+        let mut write = || link.write(1 << 32, 0, ReadSpan::from(&body[..]), None).unwrap();
+        assert_eq!([write(), write()], [(MOST_COPIED, false), (0, false)]);
+        assert_eq!(link.outbox_len(), HEADER + MOST_COPIED);
+    }
+
+    #[test]
+    fn signals_leave_before_the_goodbye() {
+        let mut link = Link::new(1);
+        link.send_signal(2);
+        link.send_signal(4);
+        link.say_goodbye();
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        link.state = State::Up(ours.into());
+        link.flush();
+        drop(link);
+        let mut said = Vec::new();
+        theirs.read_to_end(&mut said).unwrap();
+        let [signals, goodbye] = [(Kind::Control, 6), (Kind::Goodbye, 0)]
+            .map(|(kind, signals)| Frame { kind, len: 0, popped: [0; 2], words: [signals, 0, 0, 0] }.encode());
+        assert_eq!(said, [signals, goodbye].concat());
+    }
 }

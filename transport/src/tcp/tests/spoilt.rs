@@ -274,6 +274,7 @@ fn a_spoilt_stream_does_no_harm_and_is_found_out() {
         "popped more cells than it was sent",
         "sent more cells than it has credit for",
         "wrote to memory that it had not been given",
+        "went on after its goodbye",
         "its connection was closed, and it had not finished: it has died or was killed",
     ];
     assert!(!are_enough || all.iter().all(|&fault| faults.contains_key(&Some(fault))), "{faults:?}");
