@@ -49,6 +49,7 @@ fn push(fabric: &mut TcpFabric, to: usize, number: u32) {
 fn impostor(fabric: &mut TcpFabric) -> TcpStream {
     let me = fabric.me();
     let mut stream = TcpStream::connect(fabric.book.addresses[me][0]).unwrap();
+    stream.set_read_timeout(Some(WATCHDOG)).unwrap();
     turn(&mut [fabric], |fabrics| !fabrics[0].strangers.is_empty());
     let mut challenge = [0; CHALLENGE];
     stream.read_exact(&mut challenge).unwrap();
@@ -247,6 +248,45 @@ fn credit_comes_back_for_payloads_that_went_elsewhere() {
     let mut said = [0; frame::HEADER];
     peer.read_exact(&mut said).unwrap();
     assert_eq!(said, Frame { kind: Kind::Control, len: 0, popped: [half as u32, 0], words: [0; 4] }.encode());
+}
+
+/// Whoever asks for one queue of one peer only hears of all that comes, and what it has popped is said when debts are paid.
+#[test]
+fn whoever_asks_hears_of_all_that_comes() {
+    for (index, queue) in [Queue::Messages, Queue::Requests].into_iter().enumerate() {
+        let (mut a, _b) = pair();
+        let mut peer = impostor(&mut a);
+        for number in 1..=3 {
+            let cell = Frame { kind: Kind::Cell(queue), len: 0, popped: [0; 2], words: [number; 4] };
+            peer.write_all(&cell.encode()).unwrap();
+            let start = Instant::now();
+            while a.front(1, queue).unwrap().is_none() {
+                assert!(start.elapsed() < WATCHDOG, "{number} is not heard of");
+            }
+            a.pop(1, queue);
+            a.pay_debts();
+            let mut popped = [0; 2];
+            popped[index] = number;
+            let mut said = [0; frame::HEADER];
+            peer.read_exact(&mut said).unwrap();
+            assert_eq!(said, Frame { kind: Kind::Control, len: 0, popped, words: [0; 4] }.encode());
+            assert!(a.front(1, queue).unwrap().is_none());
+        }
+    }
+}
+
+#[test]
+fn a_full_queue_of_one_that_has_said_goodbye_has_no_room_ever() {
+    let (mut a, _b) = pair();
+    let mut peer = impostor(&mut a);
+    (0..credit::CELLS).for_each(|number| push(&mut a, 1, number as u32));
+    let try_push = |fabric: &mut TcpFabric| {
+        fabric.try_push(1, Queue::Messages, Enqueue::Retry, [0; 4], ReadSpan::EMPTY).unwrap_err()
+    };
+    assert_eq!(try_push(&mut a), PushError::Full);
+    peer.write_all(&Frame { kind: Kind::Goodbye, len: 0, popped: [0; 2], words: [0; 4] }.encode()).unwrap();
+    turn(&mut [&mut a], |fabrics| fabrics[0].links[1].is_closed_by_peer());
+    assert_eq!(try_push(&mut a), PushError::PeerLost { peer: 1 });
 }
 
 #[test]
