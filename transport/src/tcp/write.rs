@@ -228,11 +228,13 @@ mod tests {
     }
 
     #[test]
-    fn signals_leave_before_the_goodbye() {
+    fn the_goodbye_leaves_behind_all_signals_and_is_the_last() {
         let mut link = Link::new(1);
         link.send_signal(2);
         link.send_signal(4);
         link.say_goodbye();
+        // Nothing comes behind it.
+        link.give_credit();
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         link.state = State::Up(ours.into());
         link.flush();
