@@ -17,6 +17,7 @@ mod combining;
 mod gather;
 mod inter;
 mod neighbour;
+mod nodes;
 mod nonblocking;
 mod parts;
 mod places;
@@ -49,8 +50,9 @@ pub(crate) use inter::{
     reduce_between, scatter_between,
 };
 pub(crate) use neighbour::exchange_with_neighbours;
+pub(crate) use nodes::OnceNodes;
 pub use parts::Parts;
-pub(crate) use reduce::{allreduce, combine, reduce};
+pub(crate) use reduce::{allreduce, reduce, reduce_scatter};
 pub(crate) use reduction::Reduction;
 pub(crate) use scan::scan;
 pub(crate) use scratch::Scratch;
@@ -78,6 +80,7 @@ impl Communicator {
             tag,
             waits,
             shelves: self.shelves(),
+            nodes: self.nodes(),
             mark: Mark::NONE,
             trouble: None,
             poisons: false,
