@@ -24,9 +24,9 @@ fn over_tcp(protocol: Protocol) {
     run(protocol, &[1, 2, 3, 4], |job, _| job.transport(Transport::Tcp));
 }
 
-/// The ranks of a node have consecutive numbers, every other one, or any.
+/// The ranks of a node follow each other, or not.
 fn over_both(protocol: Protocol) {
-    for nodes in ["0,0,1", "0,0,1,1", "0,1,0,1", "0,0,0,1,2,2", "1,0,0,1,2,2,0"] {
+    for nodes in ["0,0,1,1", "0,0,0,1,2,2", "1,0,0,1,2"] {
         run(protocol, &[nodes.split(',').count()], |job, _| job.environment("RWMPI_NODES", nodes));
     }
 }

@@ -85,8 +85,12 @@ pub(in crate::collective) async fn allgather<'s>(
             };
             crate::collective::allgather(between, of_node(nodes.here).as_read(), of_node).await?;
         }
-        if !nodes.is_alone() {
-            crate::collective::broadcast(node, whole, leaders.place).await?;
+        // The ranks of this node have each other's parts.
+        let ours = nodes.block(&starts, nodes.here);
+        let (before, after) = ((0, ours.0), (ours.0 + ours.1, whole.len() - ours.0 - ours.1));
+        let remote = [(nodes.here > 0).then_some(before), (nodes.here + 1 < nodes.count()).then_some(after)];
+        for (start, len) in remote.into_iter().flatten().filter(|_| !nodes.is_alone()) {
+            crate::collective::broadcast(node, whole.part(start, len), leaders.place).await?;
         }
         if as_one.is_none() {
             for (position, &rank) in nodes.order.iter().enumerate() {
