@@ -1,15 +1,13 @@
 //! What crosses from one node to another in collectives, where a communicator has several nodes and more ranks than those.
-#![allow(unsafe_code)]
 
 use std::collections::BTreeSet;
 
 use rwmpi::{Communicator, Info, Result, SplitType, Universe, op, owning};
-use rwmpi_core::datatype::{Basic, Datatype};
 use rwmpi_core::reduction::{Operation, Predefined};
-use rwmpi_core::untyped::Elements;
 use rwmpi_core::untyped::collective::Collective;
 
 use super::Check;
+use super::untyped_collectives::shapes;
 
 /// The checks of this suite.
 pub const CHECKS: &[Check] = &[("only_leaders_send_to_other_nodes", only_leaders_send_to_other_nodes)];
@@ -73,9 +71,9 @@ const CASES: &[Case] = &[
         world.allreduce(&vec![1_u8; len], &mut vec![0; len], op::max)
     }),
     case("allreduce of an operation that commutes", Leader::First, false, rounds, |world, len| {
-        let mut data = vec![1_u8; len];
-        // SAFETY: the memory has that many bytes, and is left alone until the collective is over.
-        let result = unsafe { Elements::new(data.as_mut_ptr(), len as u64, Datatype::basic(Basic::UnsignedChar)) };
+        let [dense, _] = shapes();
+        let mut data = vec![1; len.div_ceil(16) * 2];
+        let result = dense.all(&mut data);
         let operation = Operation::Predefined(Predefined::Max);
         world.collective(Collective::Allreduce { data: None, result, operation })
     }),

@@ -24,7 +24,7 @@ pub const CHECKS: &[Check] = &[
 ];
 
 /// Elements of two numbers each, one behind the other or with gaps.
-struct Shape {
+pub(super) struct Shape {
     datatype: Datatype,
     /// Words of memory that an element takes, and in which of them the second number is.
     words: usize,
@@ -34,7 +34,7 @@ struct Shape {
 const GAP: i64 = -7;
 const COUNTS: [usize; 3] = [0, 5, 2_500];
 
-fn shapes() -> [Shape; 2] {
+pub(super) fn shapes() -> [Shape; 2] {
     let word = Datatype::basic(Basic::Int64);
     let dense = Datatype::contiguous(2, &word).unwrap();
     let sparse = Datatype::resized(&Datatype::vector(2, 1, 2, &word).unwrap(), 0, 32).unwrap();
@@ -73,7 +73,7 @@ impl Shape {
         unsafe { Elements::new(start.cast(), count as u64, self.datatype.clone()) }
     }
 
-    fn all(&self, memory: &mut [i64]) -> Elements {
+    pub(super) fn all(&self, memory: &mut [i64]) -> Elements {
         let count = memory.len() / self.words;
         self.elements(memory, 0, count)
     }
