@@ -4,7 +4,7 @@ use rwmpi_transport::{ReadSpan, WriteSpan};
 
 use super::Nodes;
 use crate::collective::barrier::dissemination;
-use crate::collective::{Reduction, Scratch, Team};
+use crate::collective::{self, Reduction, Scratch, Team};
 use crate::engine::Failure;
 
 /// What goes through the ranks of a node in a barrier: that they have come.
@@ -24,16 +24,16 @@ impl Reduction for Coming {
 pub(in crate::collective) async fn barrier(team: Team<'_>, nodes: &Nodes) -> Result<(), Failure> {
     let leaders = nodes.led_by(team, None);
     let node = nodes.team(team);
-    // Of one byte: nothing would say that something has gone wrong.
+    // One byte: whoever is in trouble sends none.
     let (mut own, mut all) = ([0u8], [0u8]);
     let (own, all) = (WriteSpan::from(&mut own[..]), WriteSpan::from(&mut all[..]));
     if !nodes.is_alone() {
-        crate::collective::reduce(node, own.as_read(), all, &Coming, leaders.place).await?;
+        collective::reduce(node, own.as_read(), all, &Coming, leaders.place).await?;
     }
     if let Some(between) = leaders.team(team) {
         dissemination(between).await?;
     }
-    if nodes.is_alone() { Ok(()) } else { crate::collective::broadcast(node, all, leaders.place).await }
+    if nodes.is_alone() { Ok(()) } else { collective::broadcast(node, all, leaders.place).await }
 }
 
 /// As [`crate::collective::allreduce()`].
@@ -49,13 +49,13 @@ pub(in crate::collective) async fn allreduce(
     let mut ours = data;
     if !nodes.is_alone() {
         let combined = if between.is_some() { result } else { WriteSpan::EMPTY };
-        crate::collective::reduce(node, data, combined, op, leaders.place).await?;
+        collective::reduce(node, data, combined, op, leaders.place).await?;
         ours = combined.as_read();
     }
     if let Some(between) = between {
-        crate::collective::allreduce(between, ours, result, op).await?;
+        collective::allreduce(between, ours, result, op).await?;
     }
-    if nodes.is_alone() { Ok(()) } else { crate::collective::broadcast(node, result, leaders.place).await }
+    if nodes.is_alone() { Ok(()) } else { collective::broadcast(node, result, leaders.place).await }
 }
 
 /// As [`crate::collective::allgather()`].
@@ -77,20 +77,20 @@ pub(in crate::collective) async fn allgather<'s>(
             let start = starts[first + member];
             whole.part(start, starts[first + member + 1] - start)
         };
-        crate::collective::allgather(node, own, of_member).await?;
+        collective::allgather(node, own, of_member).await?;
         if let Some(between) = leaders.team(team) {
             let of_node = |node: usize| {
                 let (start, len) = nodes.block(&starts, node);
                 whole.part(start, len)
             };
-            crate::collective::allgather(between, of_node(nodes.here).as_read(), of_node).await?;
+            collective::allgather(between, of_node(nodes.here).as_read(), of_node).await?;
         }
         // The ranks of this node have each other's parts.
         let ours = nodes.block(&starts, nodes.here);
         let (before, after) = ((0, ours.0), (ours.0 + ours.1, whole.len() - ours.0 - ours.1));
         let remote = [(nodes.here > 0).then_some(before), (nodes.here + 1 < nodes.count()).then_some(after)];
         for (start, len) in remote.into_iter().flatten().filter(|_| !nodes.is_alone()) {
-            crate::collective::broadcast(node, whole.part(start, len), leaders.place).await?;
+            collective::broadcast(node, whole.part(start, len), leaders.place).await?;
         }
         if as_one.is_none() {
             for (position, &rank) in nodes.order.iter().enumerate() {

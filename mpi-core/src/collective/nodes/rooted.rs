@@ -4,7 +4,7 @@ use rwmpi_transport::{ReadSpan, WriteSpan};
 
 use super::Nodes;
 use crate::collective::gather::{directly_from_all, directly_to_all};
-use crate::collective::{Reduction, Scratch, Team};
+use crate::collective::{self, Reduction, Scratch, Team};
 use crate::engine::Failure;
 
 /// As [`crate::collective::broadcast()`].
@@ -16,9 +16,9 @@ pub(in crate::collective) async fn broadcast(
 ) -> Result<(), Failure> {
     let leaders = nodes.led_by(team, Some(root));
     if let Some(between) = leaders.team(team) {
-        crate::collective::broadcast(between, data, nodes.node_of[root]).await?;
+        collective::broadcast(between, data, nodes.node_of[root]).await?;
     }
-    if nodes.is_alone() { Ok(()) } else { crate::collective::broadcast(nodes.team(team), data, leaders.place).await }
+    if nodes.is_alone() { Ok(()) } else { collective::broadcast(nodes.team(team), data, leaders.place).await }
 }
 
 /// As [`crate::collective::reduce()`].
@@ -33,7 +33,7 @@ pub(in crate::collective) async fn reduce(
     let leaders = nodes.led_by(team, Some(root));
     let node = nodes.team(team);
     let Some(between) = leaders.team(team) else {
-        return crate::collective::reduce(node, data, WriteSpan::EMPTY, op, leaders.place).await;
+        return collective::reduce(node, data, WriteSpan::EMPTY, op, leaders.place).await;
     };
     let is_root = team.rank == root;
     let mut scratch = Scratch::new(team, if is_root || nodes.is_alone() { 0 } else { data.len() });
@@ -41,10 +41,10 @@ pub(in crate::collective) async fn reduce(
     let mut ours = data;
     if !nodes.is_alone() {
         let combined = if is_root { result } else { scratch.span() };
-        crate::collective::reduce(node, data, combined, op, leaders.place).await?;
+        collective::reduce(node, data, combined, op, leaders.place).await?;
         ours = combined.as_read();
     }
-    crate::collective::reduce(between, ours, result, op, nodes.node_of[root]).await
+    collective::reduce(between, ours, result, op, nodes.node_of[root]).await
 }
 
 /// As [`crate::collective::gather()`] of even parts.

@@ -6,7 +6,7 @@ use super::Nodes;
 use crate::collective::gather::directly_to_all;
 use crate::collective::reduce::combine;
 use crate::collective::scratch::prepend;
-use crate::collective::{Reduction, Scratch, Team};
+use crate::collective::{self, Reduction, Scratch, Team};
 use crate::engine::Failure;
 
 /// As [`crate::collective::scan()`]. The last rank of each node leads it: it knows what all of them give.
@@ -19,20 +19,20 @@ pub(in crate::collective) async fn scan(
 ) -> Result<(), Failure> {
     let leaders = nodes.leaders(team, |node| nodes.members(node).len() - 1);
     let node = nodes.team(team);
-    crate::collective::scan(node, data, before, op).await?;
+    collective::scan(node, data, before, op).await?;
     let mut earlier = Scratch::new(team, data.len());
     let earlier = earlier.span();
     if let Some(between) = leaders.team(team) {
         let mut ours = Scratch::new(team, data.len());
         let ours = ours.span();
         data.as_read().copy_to(ours);
-        crate::collective::scan(between, ours, Some(earlier), op).await?;
+        collective::scan(between, ours, Some(earlier), op).await?;
     }
     if nodes.here == 0 {
         return Ok(());
     }
     if !nodes.is_alone() {
-        crate::collective::broadcast(node, earlier, leaders.place).await?;
+        collective::broadcast(node, earlier, leaders.place).await?;
     }
     prepend(team, op, earlier.as_read(), data);
     match before {
@@ -61,7 +61,7 @@ pub(in crate::collective) async fn reduce_scatter(
     };
     let (start, len) = of_node(nodes.here);
     let Some(between) = leaders.team(team) else {
-        crate::collective::reduce(node, data, WriteSpan::EMPTY, op, leaders.place).await?;
+        collective::reduce(node, data, WriteSpan::EMPTY, op, leaders.place).await?;
         return directly_to_all(node, |_| ReadSpan::EMPTY, Some(result), leaders.place).await;
     };
     let alone = nodes.is_alone();
@@ -70,7 +70,7 @@ pub(in crate::collective) async fn reduce_scatter(
     let (combined, ours) = (combined.span(), if alone { result } else { ours.span() });
     let mut given = data;
     if !alone {
-        crate::collective::reduce(node, data, combined, op, leaders.place).await?;
+        collective::reduce(node, data, combined, op, leaders.place).await?;
         given = combined.as_read();
     }
     let part = |node: usize| {
