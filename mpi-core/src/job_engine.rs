@@ -198,6 +198,11 @@ impl JobEngine {
         on!(self, engine => engine.fabric.shares_memory_with(peer as usize))
     }
 
+    /// Which node `peer` is on: the same number at every rank.
+    pub(crate) fn node_of(&self, peer: u32) -> usize {
+        on!(self, engine => engine.fabric.node_of(peer as usize))
+    }
+
     pub(crate) fn heap(&self) -> &Heap {
         match self {
             JobEngine::Node(engine) => engine.fabric.heap(),

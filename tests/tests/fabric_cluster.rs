@@ -24,13 +24,19 @@ enum Placement {
 }
 
 impl Placement {
-    /// The peers of either node.
-    fn nodes(self, peers: usize) -> Vec<Vec<usize>> {
+    /// The node of each peer.
+    fn node_numbers(self, peers: usize) -> Vec<usize> {
         let node_of = |peer: usize| match self {
             Placement::RoundRobin => peer % 2,
             Placement::Blocks => peer / 2 % 2,
         };
-        let on = |node| (0..peers).filter(|&peer| node_of(peer) == node).collect::<Vec<_>>();
+        (0..peers).map(node_of).collect()
+    }
+
+    /// The peers of either node.
+    fn nodes(self, peers: usize) -> Vec<Vec<usize>> {
+        let node_of = self.node_numbers(peers);
+        let on = |node| (0..peers).filter(|&peer| node_of[peer] == node).collect::<Vec<_>>();
         [on(0), on(1)].into_iter().filter(|peers| !peers.is_empty()).collect()
     }
 }
@@ -58,7 +64,7 @@ fn fabrics(peers: usize, placement: Placement) -> Result<Vec<ClusterFabric>, Fai
         for (node, &me) in NodeFabric::threads(in_job.len())?.into_iter().zip(&in_job) {
             let endpoint = endpoints[me].take().expect("each peer is on one node");
             let network = endpoint.connect(me, addresses.clone(), secret.clone())?;
-            fabrics.push(ClusterFabric::new(node, network, in_job.clone(), |_| true));
+            fabrics.push(ClusterFabric::new(node, network, in_job.clone(), placement.node_numbers(peers)));
         }
     }
     Ok(fabrics)

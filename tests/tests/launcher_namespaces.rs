@@ -125,7 +125,7 @@ fn a_hang_is_reported() {
 }
 
 /// What a start takes is one daemon for each host, and connections only between those who talk. All ranks have added up their numbers by
-/// then, for which each has talked to three ranks on other hosts at most.
+/// then, for which one rank of each host has talked to one of three others.
 #[test]
 fn many_ranks_connect_only_with_whom_they_talk() {
     const RANKS: usize = 64;
@@ -137,21 +137,13 @@ fn many_ranks_connect_only_with_whom_they_talk() {
     let mut lines = BufReader::new(stdout).lines();
     (0..RANKS).for_each(|_| assert!(lines.next().expect("a line").expect("text").ends_with("of 64: sum 2016")));
     println!("{RANKS} ranks on 8 hosts: {:.1} s from the command to the first sum", begin.elapsed().as_secs_f64());
-    let mut ends = 0;
     for processes in hosts.processes() {
         let count = |name| processes.iter().filter(|&&pid| runs(pid, name)).count();
         assert_eq!((count(DAEMON), count("launcher-mpi")), (1, RANKS / HOSTS));
-        for pid in processes {
-            let of_process = ends_of_connections(pid);
-            // Where two connect with each other at the same time, one of two is given up; the daemon has no part in it.
-            let most = if runs(pid, DAEMON) { 0 } else { 2 * TALKED_TO };
-            assert!(of_process <= most, "{of_process} ends of connections at one process");
-            ends += of_process;
-        }
+        let ends: Vec<usize> = processes.iter().map(|&pid| ends_of_connections(pid)).filter(|&ends| ends > 0).collect();
+        // Where two connect with each other at the same time, one of two is given up; the daemon has no part in it.
+        assert!(ends.len() == 1 && (TALKED_TO..=2 * TALKED_TO).contains(&ends[0]), "ends of connections: {ends:?}");
     }
-    println!("{ends} ends of connections");
-    // It takes a tree at least; among all there could be 3584.
-    assert!((2 * (HOSTS - 1)..=4 * RANKS).contains(&ends), "{ends} ends of connections");
     running.signal(Signal::TERM);
     assert_eq!(running.wait().code, 143);
 }

@@ -24,10 +24,11 @@ fn over_tcp(protocol: Protocol) {
     run(protocol, &[1, 2, 3, 4], |job, _| job.transport(Transport::Tcp));
 }
 
-/// The ranks of a node have consecutive numbers, or every other one.
+/// The ranks of a node follow each other, or not.
 fn over_both(protocol: Protocol) {
-    run(protocol, &[3, 4], |job, ranks| job.environment("RWMPI_NODES", ["0,0,1", "0,0,1,1"][ranks - 3]));
-    run(protocol, &[4], |job, _| job.environment("RWMPI_NODES", "0,1,0,1"));
+    for nodes in ["0,0,1,1", "0,0,0,1,2,2", "1,0,0,1,2"] {
+        run(protocol, &[nodes.split(',').count()], |job, _| job.environment("RWMPI_NODES", nodes));
+    }
 }
 
 /// Two ranks to a process, the last alone where they are odd, and all in one.

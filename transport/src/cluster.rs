@@ -25,6 +25,8 @@ const LOOKS_PER_CALL: u32 = 16;
 pub struct ClusterFabric {
     node: NodeFabric,
     network: TcpFabric,
+    /// Of each peer, the number of the group that shares memory.
+    nodes: Vec<usize>,
     /// For each peer that this one shares memory with, its number on this node.
     on_node: Vec<Option<usize>>,
     /// For each peer of this node its number in the job.
@@ -38,27 +40,23 @@ pub struct ClusterFabric {
 
 impl ClusterFabric {
     /// Joins the fabric of this node with that between the nodes; `in_job` says for each peer of the node which number it has in the
-    /// whole job, `is_near` with whom of them memory is shared, by that number.
+    /// whole job, `nodes` for each peer of the job which group it belongs to: those of one group share memory. All peers are told the same.
     ///
     /// # Panics
-    /// If the two fabrics do not belong to the same peer, or `in_job` does not name each peer of the node once.
-    pub fn new(
-        node: NodeFabric,
-        network: TcpFabric,
-        in_job: Vec<usize>,
-        is_near: impl Fn(usize) -> bool,
-    ) -> ClusterFabric {
+    /// If the two fabrics do not belong to the same peer, `nodes` does not name each peer's group, or `in_job` does not name each peer of the
+    /// node once.
+    pub fn new(node: NodeFabric, network: TcpFabric, in_job: Vec<usize>, nodes: Vec<usize>) -> ClusterFabric {
+        assert_eq!(nodes.len(), network.peers(), "every peer belongs to a group");
         let mut on_node = vec![None; network.peers()];
         for (number, &peer) in in_job.iter().enumerate() {
             assert!(on_node[peer].replace(number).is_none(), "peer {peer} is named twice");
         }
         assert!(in_job.len() == node.peers() && in_job[node.me()] == network.me(), "fabrics of different peers");
         for (peer, number) in on_node.iter_mut().enumerate() {
-            *number = number.filter(|_| is_near(peer));
+            *number = number.filter(|_| nodes[peer] == nodes[network.me()]);
         }
-        assert!(on_node[network.me()].is_some(), "everybody is near to itself");
         let alone = on_node.iter().flatten().count() == 1;
-        ClusterFabric { node, network, on_node, in_job, alone, looks: 0, network_first: [false; QUEUES] }
+        ClusterFabric { node, network, nodes, on_node, in_job, alone, looks: 0, network_first: [false; QUEUES] }
     }
 
     /// The part within the node: its shared heap, its launcher.
@@ -366,6 +364,10 @@ impl Fabric for ClusterFabric {
     /// For those that this peer shares memory with; none if there are none.
     fn claim_words(&self) -> usize {
         if self.alone { 0 } else { self.node.claim_words() }
+    }
+
+    fn node_of(&self, peer: usize) -> usize {
+        self.nodes[peer]
     }
 
     #[inline]

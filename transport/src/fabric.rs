@@ -381,6 +381,10 @@ pub trait Fabric {
     /// How many claim words each peer has: 0 where no peers share memory. [`WORDS_PER_LINE`] of them from a multiple of that number
     /// on share a cache line with each other and with nothing else.
     fn claim_words(&self) -> usize;
+    /// Which node `peer` is on, numbered in the same way at every peer: those of one node have memory in common, if any have.
+    fn node_of(&self, _peer: usize) -> usize {
+        0
+    }
     /// Whether this peer and `peer` have memory in common: each can use the other's claim words, if there are any.
     fn shares_memory_with(&self, _peer: usize) -> bool {
         self.claim_words() > 0

@@ -215,7 +215,7 @@ impl Place {
         board: &mut Board,
         attach: impl FnOnce() -> Result<NodeFabric, JobError>,
     ) -> Result<JobFabric, JobError> {
-        let Place { me, nodes, here } = self;
+        let Place { me, mut nodes, here } = self;
         let endpoint = TcpFabric::bind(self::interface(here.len() == nodes.len())?)?;
         if me == 0 {
             let secret = JobSecret::random().map_err(JobError::Secret)?;
@@ -227,9 +227,10 @@ impl Place {
         let secret = secret.map(JobSecret::from_bytes).ok_or(JobError::Silent { peer: 0 })?;
         let addresses = addresses.into_iter().map(|address| vec![address]).collect();
         let network = endpoint.connect(me, addresses, secret)?;
-        let only_network = only_network()?;
-        let is_near = |peer: usize| peer == me || (!only_network && nodes[peer] == nodes[me]);
-        Ok(JobFabric::Cluster(Box::new(ClusterFabric::new(node, network, here, is_near))))
+        if only_network()? {
+            nodes = (0..nodes.len()).collect();
+        }
+        Ok(JobFabric::Cluster(Box::new(ClusterFabric::new(node, network, here, nodes))))
     }
 }
 

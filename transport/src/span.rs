@@ -78,6 +78,21 @@ impl<'a> ReadSpan<'a> {
         unsafe { ReadSpan::new(self.start.add(offset), len) }
     }
 
+    /// The spans as one, if each begins where the one before it ends.
+    ///
+    /// # Safety
+    /// Those that follow each other must lie in one allocation.
+    pub unsafe fn joined(spans: impl IntoIterator<Item = ReadSpan<'a>>) -> Option<Self> {
+        spans.into_iter().filter(|span| !span.is_empty()).try_fold(ReadSpan::EMPTY, |joined, span| {
+            if joined.is_empty() {
+                return Some(span);
+            }
+            let follows = joined.start.wrapping_add(joined.len) == span.start;
+            // SAFETY: both are valid by their contracts, which carry over, and lie side by side in one allocation.
+            follows.then(|| unsafe { ReadSpan::new(joined.start, joined.len + span.len) })
+        })
+    }
+
     /// Copies the whole span to the beginning of `into`. The two may be the same place but not overlap otherwise.
     ///
     /// # Panics
@@ -144,6 +159,18 @@ impl<'a> WriteSpan<'a> {
         unsafe { WriteSpan::new(self.start.add(offset), len) }
     }
 
+    /// As [`ReadSpan::joined`].
+    ///
+    /// # Safety
+    /// As there.
+    pub unsafe fn joined(spans: impl IntoIterator<Item = WriteSpan<'a>>) -> Option<Self> {
+        // SAFETY: the caller's; what is joined is writable since each of the spans is.
+        unsafe {
+            let joined = ReadSpan::joined(spans.into_iter().map(WriteSpan::as_read))?;
+            Some(WriteSpan::new(joined.start.cast_mut(), joined.len))
+        }
+    }
+
     /// The same bytes, to be read.
     pub const fn as_read(self) -> ReadSpan<'a> {
         ReadSpan { start: self.start, len: self.len, valid: PhantomData }
@@ -165,6 +192,23 @@ impl<'a> From<&'a mut [u8]> for WriteSpan<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn spans_are_one_only_if_they_follow_each_other() {
+        let mut bytes = [0; 8];
+        let whole = WriteSpan::from(&mut bytes[..]);
+        let joined = |parts: &[(usize, usize)]| {
+            // SAFETY: parts of one array.
+            let joined = unsafe { WriteSpan::joined(parts.iter().map(|&(start, len)| whole.part(start, len))) };
+            joined.map(|span| (span.start().addr() - whole.start().addr(), span.len()))
+        };
+        assert_eq!(joined(&[(1, 2), (5, 0), (3, 4)]), Some((1, 6)));
+        assert_eq!(joined(&[(1, 2), (4, 2)]), None);
+        assert_eq!(joined(&[(4, 2), (2, 2)]), None);
+        assert_eq!(joined(&[(2, 2), (3, 2)]), None);
+        // SAFETY: there are none.
+        assert!(unsafe { WriteSpan::joined([WriteSpan::EMPTY]) }.is_some_and(WriteSpan::is_empty));
+    }
 
     #[test]
     fn what_is_fetched_ahead_is_copied_exactly() {

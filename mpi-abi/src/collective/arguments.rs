@@ -149,38 +149,50 @@ impl<A: Abi> Call<A> {
         Ok(Collective::Broadcast { data, root })
     }
 
-    fn gather_blocks(&self, part: Even<A>, root: c_int, all: impl FnOnce() -> Result<Blocks>) -> Result<Collective> {
+    fn gather_blocks(
+        &self,
+        part: Even<A>,
+        root: c_int,
+        even: bool,
+        all: impl FnOnce() -> Result<Blocks>,
+    ) -> Result<Collective> {
         let root = self.root(root)?;
         let all = self.is_root(root).then(all).transpose()?;
-        Ok(Collective::Gather { part: self.part(part, root)?, all, root })
+        Ok(Collective::Gather { part: self.part(part, root)?, all, root, even })
     }
 
     pub(super) fn gather(&self, part: Even<A>, all: Even<A>, root: c_int) -> Result<Collective> {
-        self.gather_blocks(part, root, || {
+        self.gather_blocks(part, root, true, || {
             apart(part.0, all.0, [part.1, all.1])?;
             self.elements(all).map(Blocks::Even)
         })
     }
 
     pub(super) fn gatherv(&self, part: Even<A>, all: Varying<A>, root: c_int) -> Result<Collective> {
-        self.gather_blocks(part, root, || self.varying(all, self.partners()))
+        self.gather_blocks(part, root, false, || self.varying(all, self.partners()))
     }
 
-    fn scatter_blocks(&self, part: Even<A>, root: c_int, all: impl FnOnce() -> Result<Blocks>) -> Result<Collective> {
+    fn scatter_blocks(
+        &self,
+        part: Even<A>,
+        root: c_int,
+        even: bool,
+        all: impl FnOnce() -> Result<Blocks>,
+    ) -> Result<Collective> {
         let root = self.root(root)?;
         let all = self.is_root(root).then(all).transpose()?;
-        Ok(Collective::Scatter { all, part: self.part(part, root)?, root })
+        Ok(Collective::Scatter { all, part: self.part(part, root)?, root, even })
     }
 
     pub(super) fn scatter(&self, all: Even<A>, part: Even<A>, root: c_int) -> Result<Collective> {
-        self.scatter_blocks(part, root, || {
+        self.scatter_blocks(part, root, true, || {
             apart(part.0, all.0, [part.1, all.1])?;
             self.elements(all).map(Blocks::Even)
         })
     }
 
     pub(super) fn scatterv(&self, all: Varying<A>, part: Even<A>, root: c_int) -> Result<Collective> {
-        self.scatter_blocks(part, root, || self.varying(all, self.partners()))
+        self.scatter_blocks(part, root, false, || self.varying(all, self.partners()))
     }
 
     pub(super) fn allgather(&self, part: Even<A>, all: Even<A>) -> Result<Collective> {

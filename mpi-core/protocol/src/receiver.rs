@@ -208,7 +208,13 @@ impl Receiver {
         Some((message, self.unexpected.envelope(message)))
     }
 
-    /// Takes an unexpected message out of the queue (matched probe).
+    /// Whether there are unexpected messages.
+    #[inline]
+    pub fn has_unexpected(&self) -> bool {
+        !self.unexpected.is_empty()
+    }
+
+    /// Takes an unexpected message out of the queue.
     pub fn take(&mut self, message: MessageId) -> Envelope {
         self.unexpected.remove(message)
     }

@@ -5,10 +5,10 @@
 use rwmpi_transport::{ReadSpan, WriteSpan};
 
 use super::agreement::{self, Announcement, all_agree};
-use super::at_once;
 use super::published::{Published, Shown, Told};
 use super::scratch::Scratch;
 use super::team::Team;
+use super::{at_once, nodes};
 use crate::engine::Failure;
 
 /// Up to this length of all parts together, in bytes, messages are few rather than short.
@@ -18,7 +18,8 @@ const READ_FROM: usize = 16 << 10;
 /// Up to this many ranks everybody sends to everybody.
 const DIRECT_RANKS: usize = 16;
 
-/// `own` is this rank's part, as long as its place, where it may stand already; afterwards all parts stand at theirs.
+/// `own` is this rank's part, as long as its place, where it may stand already; afterwards all parts stand at theirs. If the team has nodes, all
+/// places lie in one buffer.
 pub(crate) async fn allgather<'a>(
     team: Team<'_>,
     own: ReadSpan<'_>,
@@ -52,6 +53,9 @@ async fn by_messages<'a>(
     own: ReadSpan<'_>,
     place: impl Fn(usize) -> WriteSpan<'a>,
 ) -> Result<(), Failure> {
+    if let Some(by) = team.nodes() {
+        return nodes::allgather(team, by, own, &place).await;
+    }
     // What has just been written is copied best while it is in no other core's cache.
     let settled = || {
         settle(own, place(team.rank));

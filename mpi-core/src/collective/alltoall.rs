@@ -4,9 +4,9 @@
 use rwmpi_transport::{ReadSpan, WriteSpan};
 
 use super::agreement::{Announcement, LEN, all_agree, is_announced};
-use super::at_once;
 use super::published::{Shown, Told};
 use super::team::Team;
+use super::{at_once, nodes};
 use crate::engine::Failure;
 
 /// Parts of at least so many bytes are read.
@@ -34,6 +34,10 @@ async fn by_messages<'s, 'r>(
     let (size, part) = (team.size(), sent(team.rank).len());
     if !even || size == 1 {
         return send_to_all(team, sent, received).await;
+    }
+    if let Some(by) = team.nodes() {
+        let done = nodes::alltoall(team, by, &sent, &received).await? || team.is_in_trouble();
+        return if done { Ok(()) } else { send_to_all(team, sent, received).await };
     }
     let own = || team.copy(sent(team.rank), received(team.rank));
     match team.show(part * size, || [team.tell_row(&sent), Told::NOTHING], own)? {

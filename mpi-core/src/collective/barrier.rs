@@ -1,7 +1,8 @@
-//! Barrier. On one node all see on each other's shelves who has come. Else dissemination: in round `k` each rank tells the one `2^k`
-//! ahead and waits for the one `2^k` behind, so after `log2` rounds everybody has heard, directly or not, of everybody.
+//! Barrier. On one node all see on each other's shelves who has come. On several, their leaders meet for them. Else dissemination: in round `k`
+//! each rank tells the one `2^k` ahead and waits for the one `2^k` behind, so after `log2` rounds everybody has heard, directly or not, of everybody.
 
 use super::at_once;
+use super::nodes;
 use super::team::Team;
 use crate::engine::Failure;
 
@@ -9,10 +10,13 @@ pub(crate) async fn barrier(team: Team<'_>) -> Result<(), Failure> {
     if at_once::barrier(team)? {
         return Ok(());
     }
-    Box::pin(dissemination(team)).await
+    match team.nodes() {
+        Some(by) => Box::pin(nodes::barrier(team, by)).await,
+        None => Box::pin(dissemination(team)).await,
+    }
 }
 
-async fn dissemination(team: Team<'_>) -> Result<(), Failure> {
+pub(super) async fn dissemination(team: Team<'_>) -> Result<(), Failure> {
     let size = team.size();
     for round in 0..size.next_power_of_two().trailing_zeros() {
         let distance = 1 << round;

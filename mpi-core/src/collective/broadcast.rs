@@ -6,7 +6,8 @@ use rwmpi_transport::{ReadSpan, WriteSpan};
 use super::agreement::{Announcement, LEN, is_announced};
 use super::allgather::ring;
 use super::at_once;
-use super::gather::scatter;
+use super::gather::directly_to_all;
+use super::nodes;
 use super::published::Shown;
 use super::team::Team;
 use crate::Mark;
@@ -26,6 +27,9 @@ pub(crate) async fn broadcast(team: Team<'_>, data: WriteSpan<'_>, root: usize) 
 }
 
 async fn by_messages(team: Team<'_>, data: WriteSpan<'_>, root: usize) -> Result<(), Failure> {
+    if let Some(by) = team.nodes() {
+        return nodes::broadcast(team, by, data, root).await;
+    }
     let len = data.len();
     if team.size() < 3 {
         // Both sides copy a message.
@@ -149,7 +153,7 @@ async fn parts(team: Team<'_>, data: WriteSpan<'_>, root: usize) -> Result<(), F
         data.part(start, part.min(data.len() - start))
     };
     let own = (team.rank != root).then(|| place(team.rank));
-    scatter(team, |rank| place(rank).as_read(), own, root).await?;
+    directly_to_all(team, |rank| place(rank).as_read(), own, root).await?;
     // Where the root's memory can't be read, nothing is gained by asking for that of the others.
     ring(team, place).await
 }

@@ -1,12 +1,44 @@
-//! Gather and scatter: the root exchanges directly with everybody, long receives all posted first.
+//! Gather and scatter: the root exchanges directly with everybody, long receives all posted first. On several nodes it exchanges even parts
+//! with the leaders.
 
 use rwmpi_transport::{ReadSpan, WriteSpan};
 
+use super::nodes;
 use super::team::Team;
 use crate::engine::Failure;
 
-/// `place` says where each rank's part belongs; it is asked at the root only. `part` is `None` where it stands there already.
+/// `place` says where each rank's part belongs; it is asked at the root only. `part` is `None` where it stands there already. If they are
+/// `even`, all parts are equally long, and their places lie in one buffer.
 pub(crate) async fn gather<'a>(
+    team: Team<'_>,
+    part: Option<ReadSpan<'_>>,
+    place: impl Fn(usize) -> WriteSpan<'a>,
+    root: usize,
+    even: bool,
+) -> Result<(), Failure> {
+    match team.nodes().filter(|_| even) {
+        Some(by) => Box::pin(nodes::gather(team, by, part, &place, root)).await,
+        None => directly_from_all(team, part, place, root).await,
+    }
+}
+
+/// `place` says where each rank's part is; it is asked at the root only. `part` is `None` where it stays there. If they are `even`, all
+/// parts are equally long.
+pub(crate) async fn scatter<'a>(
+    team: Team<'_>,
+    place: impl Fn(usize) -> ReadSpan<'a>,
+    part: Option<WriteSpan<'_>>,
+    root: usize,
+    even: bool,
+) -> Result<(), Failure> {
+    match team.nodes().filter(|_| even) {
+        Some(by) => Box::pin(nodes::scatter(team, by, &place, part, root)).await,
+        None => directly_to_all(team, place, part, root).await,
+    }
+}
+
+/// As [`gather`], from everybody to the root.
+pub(super) async fn directly_from_all<'a>(
     team: Team<'_>,
     part: Option<ReadSpan<'_>>,
     place: impl Fn(usize) -> WriteSpan<'a>,
@@ -30,8 +62,8 @@ pub(crate) async fn gather<'a>(
     receives.await
 }
 
-/// `place` says where each rank's part is; it is asked at the root only. `part` is `None` where it stays there.
-pub(crate) async fn scatter<'a>(
+/// As [`scatter`], from the root to everybody.
+pub(super) async fn directly_to_all<'a>(
     team: Team<'_>,
     place: impl Fn(usize) -> ReadSpan<'a>,
     part: Option<WriteSpan<'_>>,

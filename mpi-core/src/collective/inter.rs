@@ -7,7 +7,7 @@ use rwmpi_transport::{ReadSpan, WriteSpan};
 
 use super::barrier::barrier;
 use super::broadcast::broadcast;
-use super::gather::scatter;
+use super::gather::directly_to_all;
 use super::reduce::reduce;
 use super::reduction::Reduction;
 use super::scratch::Scratch;
@@ -175,5 +175,5 @@ pub(crate) async fn combine_between(
         let (start, len) = place(rank);
         whole.as_read().part(start, len)
     };
-    scatter(groups.local, part, Some(result), 0).await
+    directly_to_all(groups.local, part, Some(result), 0).await
 }

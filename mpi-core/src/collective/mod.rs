@@ -4,7 +4,8 @@
 //! collective drives it in place; the nonblocking one makes a task of it, which every call that waits moves on. What a
 //! collective does with its typed arguments, whatever its form, is its *plan* (`plans`). Receives are posted before sends
 //! wherever that lets remote write serve them (MPI/MBCF thesis, section 3.2). Reductions combine in rank order, so an operation
-//! need only be associative, and all ranks get the same bits.
+//! need only be associative, and all ranks get the same bits; only on several nodes those of operations that commute may be combined node by
+//! node (`nodes`).
 
 mod agreement;
 mod allgather;
@@ -17,6 +18,7 @@ mod combining;
 mod gather;
 mod inter;
 mod neighbour;
+mod nodes;
 mod nonblocking;
 mod parts;
 mod places;
@@ -49,8 +51,9 @@ pub(crate) use inter::{
     reduce_between, scatter_between,
 };
 pub(crate) use neighbour::exchange_with_neighbours;
+pub(crate) use nodes::OnceNodes;
 pub use parts::Parts;
-pub(crate) use reduce::{allreduce, combine, reduce};
+pub(crate) use reduce::{allreduce, reduce, reduce_scatter};
 pub(crate) use reduction::Reduction;
 pub(crate) use scan::scan;
 pub(crate) use scratch::Scratch;
@@ -78,6 +81,7 @@ impl Communicator {
             tag,
             waits,
             shelves: self.shelves(),
+            nodes: self.nodes(),
             mark: Mark::NONE,
             trouble: None,
             poisons: false,

@@ -7,7 +7,7 @@ use super::alltoall::alltoall;
 use super::barrier::barrier;
 use super::broadcast::broadcast;
 use super::gather::{gather, scatter};
-use super::reduce::{allreduce, combine, reduce};
+use super::reduce::{allreduce, reduce, reduce_scatter};
 use super::reduction::Elementwise;
 use super::scan::scan;
 use super::scratch::Scratch;
@@ -118,7 +118,7 @@ impl Communicator {
         Ok(async move |team: Team<'_>| {
             let team = team.of::<T>();
             let (part, into) = (ReadSpan::from(part.bytes()), WriteSpan::from(all.bytes()));
-            gather(team, Some(part), |rank| into.part(rank * part.len(), part.len()), root).await?;
+            gather(team, Some(part), |rank| into.part(rank * part.len(), part.len()), root, true).await?;
             all.finish()
         })
     }
@@ -144,7 +144,7 @@ impl Communicator {
             let team = team.of::<T>();
             let into = WriteSpan::from(all.bytes());
             let place = |rank: usize| into.part(places[rank].0, places[rank].1);
-            gather(team, Some(part.bytes().into()), place, root).await?;
+            gather(team, Some(part.bytes().into()), place, root, false).await?;
             all.finish()
         })
     }
@@ -165,7 +165,7 @@ impl Communicator {
         Ok(async move |team: Team<'_>| {
             let team = team.of::<T>();
             let (all, into) = (ReadSpan::from(all.bytes()), WriteSpan::from(part.bytes()));
-            scatter(team, |rank| all.part(rank * into.len(), into.len()), Some(into), root).await?;
+            scatter(team, |rank| all.part(rank * into.len(), into.len()), Some(into), root, true).await?;
             part.finish()
         })
     }
@@ -191,7 +191,7 @@ impl Communicator {
             let team = team.of::<T>();
             let all = ReadSpan::from(all.bytes());
             let place = |rank: usize| all.part(places[rank].0, places[rank].1);
-            scatter(team, place, Some(part.bytes().into()), root).await?;
+            scatter(team, place, Some(part.bytes().into()), root, false).await?;
             part.finish()
         })
     }
@@ -340,8 +340,7 @@ impl Communicator {
         Ok(async move |team: Team<'_>| {
             let team = team.of::<T>();
             let data = ReadSpan::from(data.bytes());
-            let part = |rank: usize| data.part(places[rank].0, places[rank].1);
-            combine(team, part, result.bytes().into(), &op).await?;
+            reduce_scatter(team, data, |rank| places[rank], result.bytes().into(), &op).await?;
             op.outcome()?;
             result.finish()
         })

@@ -9,7 +9,8 @@ use super::agreement::{self, Announcement, Same, is_announced};
 use super::allgather::exchange_parts;
 use super::alltoall::send_to_all;
 use super::at_once;
-use super::gather::gather;
+use super::gather::directly_from_all;
+use super::nodes;
 use super::published::{Published, Shown};
 use super::reduction::Reduction;
 use super::scratch::{Scratch, append, prepend};
@@ -46,6 +47,9 @@ async fn reduce_by_messages(
     op: &dyn Reduction,
     root: usize,
 ) -> Result<(), Failure> {
+    if let Some(by) = team.nodes_to_reduce(op) {
+        return nodes::reduce(team, by, data, result, op, root).await;
+    }
     let is_root = team.rank == root;
     let place = || if is_root { result.as_read() } else { ReadSpan::EMPTY };
     let published = match team.show(data.len(), || [team.tell_where(data), team.tell_where(place())], || Ok(()))? {
@@ -152,7 +156,7 @@ async fn reduce_parts(
     let mut own = Scratch::new(team, parts.len(team.rank));
     let own = own.span();
     combine(team, |rank| parts.of(data, rank), own, op).await?;
-    gather(team, Some(own.as_read()), |rank| parts.place(result, rank), root).await
+    directly_from_all(team, Some(own.as_read()), |rank| parts.place(result, rank), root).await
 }
 
 /// Combines towards rank 0, which hands the result to the root. `kept` is where partial results may be kept.
@@ -212,6 +216,9 @@ async fn allreduce_by_messages(
     result: WriteSpan<'_>,
     op: &dyn Reduction,
 ) -> Result<(), Failure> {
+    if let Some(by) = team.nodes_to_reduce(op) {
+        return nodes::allreduce(team, by, data, result, op).await;
+    }
     let (several, mine) = (team.size() > 1, [data, result.as_read()]);
     let published = match team.show(data.len(), || mine.map(|span| team.tell_where(span)), || Ok(()))? {
         Some(Shown::Differing) => return Ok(()),
@@ -288,9 +295,28 @@ async fn doubling(team: Team<'_>, data: WriteSpan<'_>, op: &dyn Reduction) -> Re
     if rank < 2 * pairs { team.send(data.as_read(), rank + 1).await } else { Ok(()) }
 }
 
+/// `data` is this rank's contribution, all ranks' parts one behind the other, and `place` says where in it each begins and how long it is;
+/// `result` becomes this rank's part of what all give, and may be the same memory as its contribution to that.
+pub(crate) async fn reduce_scatter(
+    team: Team<'_>,
+    data: ReadSpan<'_>,
+    place: impl Fn(usize) -> (usize, usize),
+    result: WriteSpan<'_>,
+    op: &dyn Reduction,
+) -> Result<(), Failure> {
+    if let Some(by) = team.nodes_in_order() {
+        return Box::pin(nodes::reduce_scatter(team, by, data, &place, result, op)).await;
+    }
+    let part = |rank: usize| {
+        let (start, len) = place(rank);
+        data.part(start, len)
+    };
+    combine(team, part, result, op).await
+}
+
 /// `part` says where this rank's contribution to each rank's part of the result is; `result` becomes its own, and may be
 /// the same memory as that contribution.
-pub(crate) async fn combine<'s>(
+pub(super) async fn combine<'s>(
     team: Team<'_>,
     part: impl Fn(usize) -> ReadSpan<'s>,
     result: WriteSpan<'_>,

@@ -18,6 +18,10 @@ pub(crate) trait Reduction {
     fn prepend(&self, earlier: &[u8], kept: &mut [u8]);
     /// Size of an element, bytes.
     fn element(&self) -> usize;
+    /// Whether the order of operands makes no difference.
+    fn commutes(&self) -> bool {
+        false
+    }
     /// Why elements could not be combined, if some could not.
     fn failure(&self) -> Option<Failure> {
         None

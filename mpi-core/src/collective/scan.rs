@@ -2,6 +2,7 @@
 
 use rwmpi_transport::WriteSpan;
 
+use super::nodes;
 use super::reduction::Reduction;
 use super::scratch::{Scratch, prepend};
 use super::team::Team;
@@ -10,6 +11,18 @@ use crate::engine::Failure;
 /// `data` is this rank's contribution, afterwards that of all ranks up to this one; `before`, if asked for, becomes that of
 /// the ranks before this one and is left alone at rank 0.
 pub(crate) async fn scan(
+    team: Team<'_>,
+    data: WriteSpan<'_>,
+    before: Option<WriteSpan<'_>>,
+    op: &dyn Reduction,
+) -> Result<(), Failure> {
+    match team.nodes_in_order() {
+        Some(by) => Box::pin(nodes::scan(team, by, data, before, op)).await,
+        None => by_messages(team, data, before, op).await,
+    }
+}
+
+async fn by_messages(
     team: Team<'_>,
     data: WriteSpan<'_>,
     before: Option<WriteSpan<'_>>,

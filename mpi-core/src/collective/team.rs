@@ -15,6 +15,7 @@ use rwmpi_transport::{ReadSpan, WriteSpan};
 use smallvec::SmallVec;
 
 use super::agreement;
+use super::nodes::OnceNodes;
 use super::shelves::OnceShelves;
 use crate::engine::{Completion, Failure, OperationId, Outcome, Received, SendMode};
 use crate::message::{CodecError, Place};
@@ -43,6 +44,8 @@ pub(crate) struct Team<'a> {
     pub(crate) poisons: bool,
     /// Those of its communicator.
     pub(crate) shelves: Option<&'a OnceShelves>,
+    /// Those of its communicator; `None`: its collectives do not go by nodes.
+    pub(crate) nodes: Option<&'a OnceNodes>,
 }
 
 /// What has gone wrong in a collective on this rank, which takes part to its end all the same: otherwise others would wait in vain.

@@ -218,12 +218,12 @@ impl Values<'_> {
             let heard = WriteSpan::from(bytemuck::cast_slice_mut(&mut lengths));
             let each = size_of::<u64>();
             let told = ReadSpan::from(bytemuck::bytes_of(&length));
-            let gathered = gather(self.team, Some(told), |rank| heard.part(rank * each, each), root).await;
+            let gathered = gather(self.team, Some(told), |rank| heard.part(rank * each, each), root, true).await;
             gathered.map_err(|failure| self.failed(failure))?;
         }
         let mut places = self.places::<T>(&lengths)?;
         let spans = places.spans();
-        let gathered = gather(self.team, Some(bytes.into()), |rank| spans[rank], root).await;
+        let gathered = gather(self.team, Some(bytes.into()), |rank| spans[rank], root, false).await;
         gathered.map_err(|failure| self.failed(failure))?;
         own?;
         if at_root { self.all_landed(places, &lengths).map(Some) } else { Ok(None) }
@@ -241,10 +241,12 @@ impl Values<'_> {
             gathered.map_err(|failure| self.failed(failure))?;
         }
         let mut places = self.places::<T>(&lengths)?;
+        let places_are_one = matches!(places, Places::Together(..));
         let spans = places.spans();
         let place = spans[self.team.rank];
         self.team.copy(bytes.into(), place).map_err(|failure| self.failed(failure))?;
-        allgather(self.team, place.as_read(), |rank| spans[rank]).await.map_err(|failure| self.failed(failure))?;
+        let team = Team { nodes: self.team.nodes.filter(|_| places_are_one), ..self.team };
+        allgather(team, place.as_read(), |rank| spans[rank]).await.map_err(|failure| self.failed(failure))?;
         own?;
         self.all_landed(places, &lengths)
     }
@@ -255,11 +257,11 @@ impl Values<'_> {
             let each = size_of::<u64>();
             let told = ReadSpan::from(bytemuck::cast_slice(all.lengths()));
             let heard = WriteSpan::from(bytemuck::bytes_of_mut(&mut length));
-            let scattered = scatter(self.team, |rank| told.part(rank * each, each), Some(heard), root).await;
+            let scattered = scatter(self.team, |rank| told.part(rank * each, each), Some(heard), root, true).await;
             scattered.map_err(|failure| self.failed(failure))?;
         }
         let mut place = self.communicator.place::<T>(if length == NOTHING { 0 } else { length })?;
-        let scattered = scatter(self.team, |rank| all.span(rank), Some(place.span()), root).await;
+        let scattered = scatter(self.team, |rank| all.span(rank), Some(place.span()), root, false).await;
         scattered.map_err(|failure| self.failed(failure))?;
         if length == NOTHING {
             return Err(self.nothing::<T>(root));

@@ -97,6 +97,7 @@ impl Creators {
             tag: self.tag,
             waits,
             shelves: None,
+            nodes: None,
             mark: crate::Mark::NONE,
             trouble: None,
             poisons: false,

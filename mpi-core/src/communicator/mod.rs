@@ -18,7 +18,7 @@ use std::rc::Rc;
 
 use crate::activity::Call;
 use crate::attribute::Attributes;
-use crate::collective::{OnceShelves, SHELF_CAPACITY};
+use crate::collective::{OnceNodes, OnceShelves, SHELF_CAPACITY};
 use crate::engine::Failure;
 use crate::error::Error;
 use crate::group::{Comparison, Group};
@@ -55,6 +55,7 @@ struct Shared {
     name: RefCell<Option<String>>,
     hints: RefCell<Info>,
     shelves: OnceShelves,
+    nodes: OnceNodes,
     mark: Cell<usize>,
 }
 
@@ -72,6 +73,9 @@ impl Drop for Shared {
         }
         if let Some(shelves) = self.shelves.take().flatten() {
             shelves.retire(&self.process);
+        }
+        if let Some(nodes) = self.nodes.take().flatten() {
+            nodes.retire(&self.process);
         }
     }
 }
@@ -106,6 +110,7 @@ impl Communicator {
             name: RefCell::default(),
             hints: RefCell::default(),
             shelves: OnceShelves::new(),
+            nodes: OnceNodes::new(),
             mark: Cell::new(0),
         };
         let communicator = Communicator { shared: Rc::new(shared) };
@@ -178,6 +183,11 @@ impl Communicator {
     /// The shelves of its ranks, if it has one group.
     pub(crate) fn shelves(&self) -> Option<&OnceShelves> {
         (!self.is_inter()).then_some(&self.shared.shelves)
+    }
+
+    /// The nodes of its ranks, if it has one group.
+    pub(crate) fn nodes(&self) -> Option<&OnceNodes> {
+        (!self.is_inter()).then_some(&self.shared.nodes)
     }
 
     /// The rank here of a partner.

@@ -36,7 +36,33 @@ impl<F: Fabric> Engine<F> {
         {
             return outcome.map(Received::Now);
         }
+        if self.receiver.has_unexpected()
+            && let Some(outcome) = self.receive_stored(&pattern, buffer)?
+        {
+            return outcome.map(Received::Now);
+        }
         self.start_receive(pattern, buffer).map(Received::Later)
+    }
+
+    /// Receives the message that has arrived before all others it wants, if that is here as a whole and nobody waits for an answer.
+    #[inline(never)]
+    fn receive_stored(&mut self, pattern: &Pattern, buffer: WriteSpan<'static>) -> Result<Option<Outcome>, Failure> {
+        self.check_alive()?;
+        let Some((message, _)) = self.receiver.find(pattern) else { return Ok(None) };
+        let key = self.bodies[message as usize];
+        let Unexpected { len, body: Body::Stored { data, answer: None }, .. } = &self.unexpected[key] else {
+            return Ok(None);
+        };
+        if (data.len() as u64) < *len {
+            return Ok(None);
+        }
+        let taken = data.len().min(buffer.len());
+        ReadSpan::from(&data[..taken]).copy_to(buffer);
+        self.receiver.take(message);
+        let Unexpected { source, tag, mark, len, .. } = self.unexpected.remove(key);
+        self.unexpected_bytes -= len;
+        let outcome = ReceiveOperation::outcome(buffer.len(), source, tag, len);
+        Ok(Some(outcome.map(|completion| Completion { mark, ..completion })))
     }
 
     /// Receives the message that is the next to arrive, if it is short and wanted, into `room`, after looking up to `looks` times.

@@ -81,6 +81,10 @@ impl Reduction for Applied {
     fn element(&self) -> usize {
         self.element
     }
+
+    fn commutes(&self) -> bool {
+        self.commutative
+    }
 }
 
 /// `inout[i] = from[i] ∘ inout[i]` for `count` elements (`MPI_Reduce_local`, MPI-5.0 section 6.9.7).

@@ -9,6 +9,7 @@ pub mod communicators;
 pub mod intercommunicators;
 pub mod long_collectives;
 pub mod mistakes;
+pub mod nodes;
 pub mod nonblocking_collectives;
 pub mod plain_data;
 pub mod point_to_point;
@@ -30,6 +31,7 @@ pub fn all() -> impl Iterator<Item = &'static Check> {
         intercommunicators::CHECKS,
         long_collectives::CHECKS,
         mistakes::CHECKS,
+        nodes::CHECKS,
         nonblocking_collectives::CHECKS,
         plain_data::CHECKS,
         point_to_point::CHECKS,

@@ -24,7 +24,7 @@ pub const CHECKS: &[Check] = &[
 ];
 
 /// Elements of two numbers each, one behind the other or with gaps.
-struct Shape {
+pub(super) struct Shape {
     datatype: Datatype,
     /// Words of memory that an element takes, and in which of them the second number is.
     words: usize,
@@ -34,7 +34,7 @@ struct Shape {
 const GAP: i64 = -7;
 const COUNTS: [usize; 3] = [0, 5, 2_500];
 
-fn shapes() -> [Shape; 2] {
+pub(super) fn shapes() -> [Shape; 2] {
     let word = Datatype::basic(Basic::Int64);
     let dense = Datatype::contiguous(2, &word).unwrap();
     let sparse = Datatype::resized(&Datatype::vector(2, 1, 2, &word).unwrap(), 0, 32).unwrap();
@@ -73,7 +73,7 @@ impl Shape {
         unsafe { Elements::new(start.cast(), count as u64, self.datatype.clone()) }
     }
 
-    fn all(&self, memory: &mut [i64]) -> Elements {
+    pub(super) fn all(&self, memory: &mut [i64]) -> Elements {
         let count = memory.len() / self.words;
         self.elements(memory, 0, count)
     }
@@ -150,7 +150,7 @@ fn elements_find_their_places(universe: &Universe) -> Result<()> {
 
         let (part, mut all) = (Some(sent.all(&mut own)), received.room(count * size));
         let blocks = Blocks::Even(received.elements(&mut all, 0, count));
-        run(Collective::Gather { part: part.clone(), all: (rank == last).then(|| blocks.clone()), root })?;
+        run(Collective::Gather { part: part.clone(), all: (rank == last).then(|| blocks.clone()), root, even: true })?;
         let expected = if rank == last { from_all(size, 0, count) } else { vec![-1; count * size * 2] };
         assert_eq!(received.read(&all), expected);
         run(Collective::Allgather { part, all: blocks })?;
@@ -159,7 +159,7 @@ fn elements_find_their_places(universe: &Universe) -> Result<()> {
         let (mut every, mut part) = (sent.lay(&to_all(rank, size, count)), received.room(count));
         let blocks = Blocks::Even(sent.elements(&mut every, 0, count));
         let at_root = (rank == last).then(|| blocks.clone());
-        run(Collective::Scatter { all: at_root, part: Some(received.all(&mut part)), root })?;
+        run(Collective::Scatter { all: at_root, part: Some(received.all(&mut part)), root, even: true })?;
         assert_eq!(received.read(&part), numbers(last, rank, count));
         let mut all = received.room(count * size);
         let incoming = Blocks::Even(received.elements(&mut all, 0, count));
@@ -181,7 +181,7 @@ fn elements_in_place_find_their_places(universe: &Universe) -> Result<()> {
         let (mut part, mut all) = (sent.lay(&own), received.lay(&prepared));
         let blocks = Blocks::Even(received.elements(&mut all, 0, count));
         let given = (rank != 0).then(|| sent.all(&mut part));
-        run(Collective::Gather { part: given, all: (rank == 0).then(|| blocks.clone()), root })?;
+        run(Collective::Gather { part: given, all: (rank == 0).then(|| blocks.clone()), root, even: true })?;
         assert_eq!(received.read(&all), if rank == 0 { from_all(size, 0, count) } else { prepared });
         run(Collective::Allgather { part: None, all: blocks })?;
         assert_eq!(received.read(&all), from_all(size, 0, count));
@@ -189,7 +189,7 @@ fn elements_in_place_find_their_places(universe: &Universe) -> Result<()> {
         let (mut every, mut part) = (sent.lay(&to_all(rank, size, count)), received.room(count));
         let blocks = Blocks::Even(sent.elements(&mut every, 0, count));
         let taken = (rank != 0).then(|| received.all(&mut part));
-        run(Collective::Scatter { all: (rank == 0).then(|| blocks.clone()), part: taken, root })?;
+        run(Collective::Scatter { all: (rank == 0).then(|| blocks.clone()), part: taken, root, even: true })?;
         assert_eq!(received.read(&part), if rank == 0 { vec![-1; count * 2] } else { numbers(0, rank, count) });
         run(Collective::Alltoall { sent: None, received: blocks })?;
         assert_eq!(sent.read(&every), from_all(size, rank, count));
@@ -220,7 +220,7 @@ fn listed_elements_find_their_places(universe: &Universe) -> Result<()> {
         let mut all = received.room(total);
         let blocks = listed(received, &mut all);
         let part = Some(sent.all(&mut own));
-        run(Collective::Gather { part: part.clone(), all: is_root.then(|| blocks.clone()), root })?;
+        run(Collective::Gather { part: part.clone(), all: is_root.then(|| blocks.clone()), root, even: false })?;
         let everything = expected(&|rank| numbers(rank, 0, count(rank)));
         assert_eq!(received.read(&all), if is_root { everything.clone() } else { vec![-1; total * 2] });
         run(Collective::Allgather { part, all: blocks })?;
@@ -228,7 +228,7 @@ fn listed_elements_find_their_places(universe: &Universe) -> Result<()> {
 
         let (mut every, mut part) = (sent.lay(&everything), received.room(count(rank)));
         let given = is_root.then(|| listed(sent, &mut every));
-        run(Collective::Scatter { all: given, part: Some(received.all(&mut part)), root })?;
+        run(Collective::Scatter { all: given, part: Some(received.all(&mut part)), root, even: false })?;
         assert_eq!(received.read(&part), numbers(rank, 0, count(rank)));
 
         // To rank t go count(t) elements, so every rank gets equally long parts.
@@ -408,7 +408,7 @@ fn two_groups_exchange_data(universe: &Universe) -> Result<()> {
         let mut all = received.room(count * others.len());
         let blocks = Blocks::Even(received.elements(&mut all, 0, count));
         let (given_part, at_root) = (part.clone().filter(|_| !odd), is_root.then(|| blocks.clone()));
-        run(Collective::Gather { part: given_part, all: at_root, root })?;
+        run(Collective::Gather { part: given_part, all: at_root, root, even: true })?;
         assert_eq!(
             received.read(&all),
             if is_root { given(&others, 0) } else { vec![-1; all.len() / received.words * 2] }
@@ -420,7 +420,7 @@ fn two_groups_exchange_data(universe: &Universe) -> Result<()> {
         let blocks = Blocks::Even(sent.elements(&mut every, 0, count));
         let mut part = received.room(count);
         let taken = (!odd).then(|| received.all(&mut part));
-        run(Collective::Scatter { all: is_root.then(|| blocks.clone()), part: taken, root })?;
+        run(Collective::Scatter { all: is_root.then(|| blocks.clone()), part: taken, root, even: true })?;
         assert_eq!(received.read(&part), if odd { vec![-1; count * 2] } else { numbers(root_in_world, me, count) });
         let mut all = received.room(count * others.len());
         let incoming = Blocks::Even(received.elements(&mut all, 0, count));

@@ -102,11 +102,12 @@ impl Hosts {
     }
 }
 
-/// How many ends of connections that stand are a process's.
+/// How many ends of connections with other hosts are a process's. (By those within a host, ranks wake each other.)
 pub fn ends_of_connections(pid: i32) -> usize {
     let table = fs::read_to_string(format!("/proc/{pid}/net/tcp")).expect("a process");
-    let established =
-        table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>()).filter(|line| line[3] == "01");
+    let address = |end: &str| end.split(':').next().map(str::to_owned);
+    let is_outward = |line: &Vec<&str>| line[3] == "01" && address(line[1]) != address(line[2]);
+    let established = table.lines().map(|line| line.split_whitespace().collect()).filter(is_outward);
     let established: Vec<_> = established.map(|line| format!("socket:[{}]", line[9])).collect();
     let open = fs::read_dir(format!("/proc/{pid}/fd")).expect("a process");
     let names = open.filter_map(|file| fs::read_link(file.ok()?.path()).ok());

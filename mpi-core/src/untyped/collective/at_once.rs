@@ -62,7 +62,7 @@ impl Communicator {
     /// Those for which messages are the way: whoever only gives need not wait for the others.
     fn collective_by_messages(&self, collective: &Collective) -> Option<Result<()>> {
         let done = match collective {
-            Collective::Gather { part, all, root: Root::Rank(root) } if self.is_root_here(*root) => {
+            Collective::Gather { part, all, root: Root::Rank(root), even } if self.is_root_here(*root) => {
                 let part = match part {
                     Some(part) => Some(part.read_span()?),
                     None => None,
@@ -70,9 +70,9 @@ impl Communicator {
                 let all = if *root == self.rank() { Some(self.runs(all.as_ref()?)?) } else { None };
                 let team = self.team_of_messages(collective, part.map_or(0, ReadSpan::len));
                 let place = |rank| all.as_ref().map_or(WriteSpan::EMPTY, |all| all.span(rank));
-                self.process().drive(pin!(gather(team, part, place, *root)))
+                self.process().drive(pin!(gather(team, part, place, *root, *even)))
             }
-            Collective::Scatter { all, part, root: Root::Rank(root) } if self.is_root_here(*root) => {
+            Collective::Scatter { all, part, root: Root::Rank(root), even } if self.is_root_here(*root) => {
                 let part = match part {
                     Some(part) => Some(part.write_span()?),
                     None => None,
@@ -80,7 +80,7 @@ impl Communicator {
                 let all = if *root == self.rank() { Some(self.runs(all.as_ref()?)?) } else { None };
                 let team = self.team_of_messages(collective, part.map_or(0, WriteSpan::len));
                 let place = |rank| all.as_ref().map_or(ReadSpan::EMPTY, |all| all.span(rank).as_read());
-                self.process().drive(pin!(scatter(team, place, part, *root)))
+                self.process().drive(pin!(scatter(team, place, part, *root, *even)))
             }
             Collective::Allgather { part, all } if !self.is_inter() => {
                 let all = self.runs(all)?;

@@ -43,6 +43,8 @@ pub enum Collective {
         all: Option<Blocks>,
         /// Who gathers.
         root: Root,
+        /// Whether all ranks give as much (MPI_Gather): the same on all.
+        even: bool,
     },
     /// MPI_Scatter, MPI_Scatterv.
     Scatter {
@@ -52,6 +54,8 @@ pub enum Collective {
         part: Option<Elements>,
         /// Who scatters.
         root: Root,
+        /// Whether all ranks get as much (MPI_Scatter): the same on all.
+        even: bool,
     },
     /// MPI_Allgather, MPI_Allgatherv.
     Allgather {

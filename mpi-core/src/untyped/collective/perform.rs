@@ -27,11 +27,11 @@ async fn within(prepared: &Prepared, team: Team<'_>) -> Outcome {
     let op = prepared.operation.as_ref().map(|operation| operation as &dyn Reduction);
     match (&prepared.collective, op, &prepared.neighbourhood) {
         (Collective::Broadcast { data, root: Root::Rank(root) }, ..) => broadcast(team, data, *root).await,
-        (Collective::Gather { part, all, root: Root::Rank(root) }, ..) => {
-            gather(team, part.as_ref(), all.as_ref(), *root).await
+        (Collective::Gather { part, all, root: Root::Rank(root), even }, ..) => {
+            gather(team, part.as_ref(), all.as_ref(), *root, *even).await
         }
-        (Collective::Scatter { all, part, root: Root::Rank(root) }, ..) => {
-            scatter(team, all.as_ref(), part.as_ref(), *root).await
+        (Collective::Scatter { all, part, root: Root::Rank(root), even }, ..) => {
+            scatter(team, all.as_ref(), part.as_ref(), *root, *even).await
         }
         (Collective::Allgather { part, all }, ..) => allgather(team, part.as_ref(), all).await,
         (Collective::Alltoall { sent, received }, ..) => alltoall(team, sent.as_ref(), received).await,
@@ -42,8 +42,8 @@ async fn within(prepared: &Prepared, team: Team<'_>) -> Outcome {
         (Collective::ReduceScatter { data, result, counts, .. }, Some(op), _) => {
             let (data, result) = (packed(data), Staged::one(result));
             let places = places(counts, prepared);
-            let part = |rank: usize| data.span(0).as_read().part(places[rank].0, places[rank].1);
-            collective::combine(team, part, result.span(0), op).await?;
+            let data = data.span(0).as_read();
+            collective::reduce_scatter(team, data, |rank| places[rank], result.span(0), op).await?;
             result.unpack();
             Ok(())
         }
@@ -95,30 +95,30 @@ async fn broadcast(team: Team<'_>, data: &Elements, root: usize) -> Outcome {
     Ok(())
 }
 
-async fn gather(team: Team<'_>, part: Option<&Elements>, all: Option<&Blocks>, root: usize) -> Outcome {
+async fn gather(team: Team<'_>, part: Option<&Elements>, all: Option<&Blocks>, root: usize, even: bool) -> Outcome {
     let part = part.map(packed);
     let part = part.as_ref().map(|part| part.span(0).as_read());
     let Some(all) = all.filter(|_| team.rank == root) else {
-        return collective::gather(team, part, |_| WriteSpan::EMPTY, root).await;
+        return collective::gather(team, part, |_| WriteSpan::EMPTY, root, even).await;
     };
     let all = Staged::new(all, team.size());
     if part.is_none() {
         all.pack_at(root);
     }
-    collective::gather(team, part, |rank| all.span(rank), root).await?;
+    collective::gather(team, part, |rank| all.span(rank), root, even).await?;
     all.unpack();
     Ok(())
 }
 
-async fn scatter(team: Team<'_>, all: Option<&Blocks>, part: Option<&Elements>, root: usize) -> Outcome {
+async fn scatter(team: Team<'_>, all: Option<&Blocks>, part: Option<&Elements>, root: usize, even: bool) -> Outcome {
     let part = part.map(Staged::one);
     let span = part.as_ref().map(|part| part.span(0));
     match all.filter(|_| team.rank == root) {
-        None => collective::scatter(team, |_| ReadSpan::EMPTY, span, root).await?,
+        None => collective::scatter(team, |_| ReadSpan::EMPTY, span, root, even).await?,
         Some(all) => {
             let all = Staged::new(all, team.size());
             all.pack();
-            collective::scatter(team, |rank| all.span(rank).as_read(), span, root).await?;
+            collective::scatter(team, |rank| all.span(rank).as_read(), span, root, even).await?;
         }
     }
     if let Some(part) = part {
@@ -264,7 +264,7 @@ async fn between(prepared: &Prepared, groups: Groups<'_>) -> Outcome {
             }
             Ok(())
         }
-        (Collective::Gather { part, all, root }, _) => {
+        (Collective::Gather { part, all, root, .. }, _) => {
             let part = part.as_ref().map(packed);
             let part = part.as_ref().map_or(ReadSpan::EMPTY, |part| part.span(0).as_read());
             let all = all.as_ref().map(|all| Staged::new(all, remote));
@@ -273,7 +273,7 @@ async fn between(prepared: &Prepared, groups: Groups<'_>) -> Outcome {
             all.iter().for_each(Staged::unpack);
             Ok(())
         }
-        (Collective::Scatter { all, part, root }, _) => {
+        (Collective::Scatter { all, part, root, .. }, _) => {
             let part = part.as_ref().map(Staged::one);
             let span = part.as_ref().map_or(WriteSpan::EMPTY, |part| part.span(0));
             let all = all.as_ref().map(|all| Staged::new(all, remote));

@@ -88,8 +88,9 @@ impl Staged {
         };
         let mut places: Vec<Place> = blocks.map(place).collect();
         let room = |place: &Place| if place.packed.is_some() { place.len.div_ceil(size_of::<u128>()) } else { 0 };
-        let mut packed = vec![0u128; places.iter().map(room).sum()];
-        let mut start = packed.as_mut_ptr();
+        // With a word on either side, so that nothing packed borders on memory of the program's.
+        let mut packed = vec![0u128; places.iter().map(room).sum::<usize>() + 2];
+        let mut start = packed.as_mut_ptr().wrapping_add(1);
         for place in places.iter_mut().filter(|place| place.packed.is_some()) {
             place.start = start.cast();
             start = start.wrapping_add(room(place));
