@@ -122,11 +122,16 @@ impl<'a> Team<'a> {
         Ok(Some(self.shown(agreed, &heard, round)))
     }
 
+    /// Says that data of `len` bytes, too many for shelves, go another way; `None`: there are no shelves.
+    pub(super) fn announce_len(self, len: usize) -> Result<Option<Round<'a>>, Failure> {
+        let Some(shelves) = self.shelves(0)? else { return Ok(None) };
+        shelves.announce(self, len, [Told::UNREADABLE; 2]).map(Some)
+    }
+
     /// Before data of `len` bytes, too many for shelves, are exchanged in another way: whether all ranks have as many. The same on all that
     /// ask. `None`: there are no shelves.
     pub(super) fn agrees(self, len: usize) -> Result<Option<bool>, Failure> {
-        let Some(shelves) = self.shelves(0)? else { return Ok(None) };
-        let round = shelves.announce(self, len, [Told::UNREADABLE; 2])?;
+        let Some(round) = self.announce_len(len)? else { return Ok(None) };
         let mut agreed = true;
         for rank in round.others() {
             agreed &= round.agrees(rank, len)?;

@@ -26,7 +26,7 @@ use crate::engine::Failure;
 use crate::process::Process;
 use crate::shared_buffer::Buffer;
 pub(super) use round::Round;
-use shelf::{LONG, NOTHING, SHELF, SLOTS, Shelf, Slot};
+use shelf::{FETCHED_AHEAD, LONG, NOTHING, PLACES, SHELF, SLOTS, Shelf, Slot};
 
 /// A rank puts fewer bytes than this on its shelf: from here on, reading each other's memory is faster.
 pub(crate) const CAPACITY: usize = 16 << 10;
@@ -42,6 +42,10 @@ pub(crate) struct Shelves {
     shelves: Box<[Shelf]>,
     /// How many collectives have used them.
     count: Cell<u64>,
+    /// All are known to have stamped their shelves for this one.
+    all_at: Cell<u64>,
+    /// The last one in which this rank has looked at another's shelf.
+    looked_in: Cell<u64>,
     /// Memory for what is combined, kept from one reduction to the next.
     room: Cell<Vec<u128>>,
     /// Ranks share processors.
@@ -96,8 +100,17 @@ impl<'a> Team<'a> {
         let shelves = heard.iter().zip(self.peers);
         let shelves: Option<Box<[Shelf]>> =
             shelves.map(|(told, &peer)| Shelf::new(self, peer, told.address())).collect();
-        let (count, room, crowded) = (Cell::new(0), Cell::default(), self.process.engine().is_crowded());
-        Ok(shelves.map(|shelves| Shelves { mine, shelves, count, room, crowded }))
+        let (count, all_at, looked_in, room) = (Cell::new(0), Cell::new(1), Cell::new(0), Cell::default());
+        let crowded = self.process.engine().is_crowded();
+        Ok(shelves.map(|shelves| Shelves {
+            mine,
+            shelves,
+            count,
+            all_at,
+            looked_in,
+            room,
+            crowded,
+        }))
     }
 }
 
@@ -111,10 +124,10 @@ impl Shelves {
         let round = self.next_round(team)?;
         let number = round.number();
         let mine = &self.shelves[team.rank];
+        let len = parts.clone().map(|part| part.len()).sum();
         let says = if team.poisons && team.is_in_trouble() {
             NOTHING
         } else {
-            let len = parts.clone().map(|part| part.len()).sum();
             let (mut place, places) = Shelf::data(number, len);
             round.wait_for_turn(places)?;
             let mut engine = team.process.engine();
@@ -125,12 +138,13 @@ impl Shelves {
             len as u64
         };
         self.stamp(team, number, says);
-        Ok(round)
+        Ok(round.giving(len > 0))
     }
 
     /// Says on this rank's shelf how long its data are, and where.
     pub(super) fn announce<'a>(&'a self, team: Team<'a>, len: usize, told: [Told; 2]) -> Result<Round<'a>, Failure> {
         let round = self.next_round(team)?;
+        round.wait_for_turn(PLACES)?;
         let number = round.number();
         let mine = &self.shelves[team.rank];
         let in_trouble = u64::from(team.poisons && team.is_in_trouble());
@@ -154,6 +168,10 @@ impl Shelves {
         let mut engine = team.process.engine();
         engine.set_word(slot.len, u64::from(team.mark.word()) << 32 | says, &[]);
         engine.set_word(slot.stamp, number, team.peers);
+        if self.looked_in.get() + 1 < number {
+            // Who only gives, several times in a row, needs lines that others have read a lap ago.
+            engine.fetch_word(mine.slot(number + FETCHED_AHEAD).stamp, true);
+        }
         mine.has_stamped(number);
     }
 
