@@ -32,6 +32,8 @@ use shelf::{FETCHED_AHEAD, LONG, NOTHING, PLACES, SHELF, SLOTS, Shelf, Slot};
 pub(crate) const CAPACITY: usize = 16 << 10;
 /// With more ranks, everybody looking at everybody costs more than it saves.
 const MOST_RANKS: usize = 16;
+/// By how many long broadcasts a root can be ahead.
+const ASIDES: usize = 4;
 
 /// The shelves of a communicator, once they are known; `None` inside: there are none.
 pub(crate) type OnceShelves = OnceCell<Option<Shelves>>;
@@ -46,15 +48,24 @@ pub(crate) struct Shelves {
     all_at: Cell<u64>,
     /// The last one in which this rank has looked at another's shelf.
     looked_in: Cell<u64>,
+    /// Copies of what this rank has broadcast, used in turn.
+    asides: [Cell<Option<Aside>>; ASIDES],
     /// Memory for what is combined, kept from one reduction to the next.
     room: Cell<Vec<u128>>,
     /// Ranks share processors.
     crowded: bool,
 }
 
+/// A copy of long data, which others may read until all have stamped the collective after that.
+struct Aside {
+    memory: Buffer<u128>,
+    last_used_in: u64,
+}
+
 /// A shelf that its owner uses no more.
 pub(crate) struct Retired {
     _memory: Buffer<u128>,
+    _asides: [Cell<Option<Aside>>; ASIDES],
     left: SharedWord,
     others: u64,
 }
@@ -108,6 +119,7 @@ impl<'a> Team<'a> {
             count,
             all_at,
             looked_in,
+            asides: Default::default(),
             room,
             crowded,
         }))
@@ -161,6 +173,36 @@ impl Shelves {
         Ok(round)
     }
 
+    /// Announces a copy of `data`, so that this rank need not wait until the others have read them; false: nothing has happened, since there is
+    /// no memory for it that they could read.
+    pub(super) fn announce_copy(&self, team: Team<'_>, data: ReadSpan<'_>) -> Result<bool, Failure> {
+        let number = self.count.get() + 1;
+        let place = &self.asides[number as usize % ASIDES];
+        let words = data.len().div_ceil(size_of::<u128>());
+        let kept = place.take();
+        if let Some(aside) = &kept {
+            Round::new(team, self, aside.last_used_in + 1).wait_for_all()?;
+        }
+        let mut memory = match kept {
+            Some(aside) if aside.memory.len() >= words => aside.memory,
+            _ => Buffer::recycled(team.process.engine().heap(), words),
+        };
+        if !memory.is_shared() {
+            return Ok(false);
+        }
+        let copy = WriteSpan::from(bytemuck::cast_slice_mut(&mut memory)).part(0, data.len());
+        data.copy_long_to(copy);
+        let told = team.tell_where(copy.as_read());
+        place.set(Some(Aside { memory, last_used_in: number }));
+        self.announce(team, data.len(), [told, Told::NOTHING])?;
+        Ok(true)
+    }
+
+    /// Whether ranks share processors.
+    pub(super) fn is_crowded(&self) -> bool {
+        self.crowded
+    }
+
     #[inline]
     fn stamp(&self, team: Team<'_>, number: u64, says: u64) {
         let mine = &self.shelves[team.rank];
@@ -195,7 +237,7 @@ impl Shelves {
         }
         drop(engine);
         if let Some(mine) = self.shelves.iter().find(|shelf| shelf.peer == me) {
-            process.retire(Retired { _memory: self.mine, left: mine.left, others });
+            process.retire(Retired { _memory: self.mine, _asides: self.asides, left: mine.left, others });
         }
     }
 }

@@ -230,6 +230,11 @@ impl<'a> Round<'a> {
         }
     }
 
+    /// Waits until all others have stamped their shelves for this collective.
+    pub(super) fn wait_for_all(&self) -> Result<(), Failure> {
+        self.wait_for_others(|rank| self.wait(rank, self.number))
+    }
+
     /// Waits until `rank` has stamped its shelf for collective `number`.
     #[inline]
     fn wait(&self, rank: usize, number: u64) -> Result<(), Failure> {
