@@ -131,6 +131,7 @@ impl JobEngine {
         fn shared_part(&mut self, peer: u32, address: &RemoteAddress) -> Option<SharedPart>;
         fn read_shared(&mut self, part: SharedPart, into: WriteSpan<'_>);
         fn write_shared(&mut self, part: SharedPart, from: ReadSpan<'_>);
+        fn fetch_word(&mut self, word: SharedWord, to_write: bool);
         fn word(&mut self, word: SharedWord) -> u64;
         fn set_word(&mut self, word: SharedWord, value: u64, watchers: &[u32]);
         fn add_to_word(&mut self, word: SharedWord, amount: u64) -> u64;

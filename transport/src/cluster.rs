@@ -329,6 +329,11 @@ impl Fabric for ClusterFabric {
         self.node.set_word(word, value);
     }
 
+    #[inline]
+    fn fetch_word(&self, word: SharedWord, to_write: bool) {
+        self.node.fetch_word(word, to_write);
+    }
+
     fn add_to_word(&mut self, word: SharedWord, amount: u64) -> u64 {
         self.node.add_to_word(word, amount)
     }

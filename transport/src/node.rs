@@ -512,6 +512,10 @@ impl Fabric for NodeFabric {
         self.segment.word(word.0).store(value, Ordering::Release);
     }
 
+    fn fetch_word(&self, word: SharedWord, to_write: bool) {
+        self.segment.fetch_word(word.0, to_write);
+    }
+
     fn add_to_word(&mut self, word: SharedWord, amount: u64) -> u64 {
         self.segment.word(word.0).fetch_add(amount, Ordering::AcqRel)
     }

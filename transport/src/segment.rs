@@ -15,7 +15,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
-use std::ptr::NonNull;
+use std::ptr::{self, NonNull};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
@@ -24,6 +24,7 @@ use rustix::fs::{FallocateFlags, MemfdFlags, Mode, OFlags};
 
 use crate::Queue;
 use crate::control::{Control, DirtyWord, JobHeader};
+use crate::handover::{fetch, fetch_to_write};
 use crate::layout::{CLAIM_WORDS, DATA_SIZE, Layout};
 use crate::mappings;
 use crate::ring::{Cell, RingMemory};
@@ -239,6 +240,13 @@ impl Segment {
         // SAFETY: within the mapping, as `heap_part` checks; for atomics any bytes are valid. Who lends memory to peers uses atomics for such
         // words alike.
         unsafe { self.heap_part(offset, size).cast().as_ref() }
+    }
+
+    /// Has the line of such a word fetched.
+    #[inline]
+    pub(crate) fn fetch_word(&self, offset: usize, to_write: bool) {
+        let line = ptr::from_ref(self.word(offset)).cast();
+        if to_write { fetch_to_write(line) } else { fetch(line) }
     }
 
     /// The address of `len` bytes of the heaps and arenas.

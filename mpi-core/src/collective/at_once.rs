@@ -9,7 +9,7 @@ use super::reduction::Reduction;
 use super::team::Team;
 use crate::engine::Failure;
 
-type Done = Result<bool, Failure>;
+pub(crate) type Done = Result<bool, Failure>;
 
 #[inline]
 pub(crate) fn barrier(team: Team<'_>) -> Done {
@@ -41,7 +41,7 @@ pub(crate) fn reduce(
     let Some(shelves) = team.shelves(data.len())? else { return Ok(false) };
     let round = shelves.put(team, iter::once(data))?;
     if team.rank == root {
-        round.combine(data, result, op)?;
+        round.combine(data, result, op, team.size())?;
     }
     Ok(true)
 }
@@ -50,7 +50,40 @@ pub(crate) fn reduce(
 #[inline]
 pub(crate) fn allreduce(team: Team<'_>, data: ReadSpan<'_>, result: WriteSpan<'_>, op: &dyn Reduction) -> Done {
     let Some(shelves) = team.shelves(data.len())? else { return Ok(false) };
-    shelves.put(team, iter::once(data))?.combine(data, result, op)?;
+    shelves.put(team, iter::once(data))?.combine(data, result, op, team.size())?;
+    Ok(true)
+}
+
+/// As [`super::gather()`] of even parts.
+#[inline]
+pub(crate) fn gather<'a>(
+    team: Team<'_>,
+    part: Option<ReadSpan<'_>>,
+    place: impl Fn(usize) -> WriteSpan<'a>,
+    root: usize,
+) -> Done {
+    let is_root = team.rank == root;
+    let len = if is_root { place(root).len() } else { part.map_or(0, ReadSpan::len) };
+    let Some(shelves) = team.shelves(len)? else { return Ok(false) };
+    let round = shelves.put(team, part.filter(|_| !is_root).into_iter())?;
+    if is_root {
+        if let Some(part) = part {
+            team.copy(part, place(root))?;
+        }
+        round.let_all_come()?;
+        round.others().try_for_each(|rank| round.take(rank, len, 0, place(rank)))?;
+    }
+    Ok(true)
+}
+
+/// Of the ranks before `end`, which is this one or the next: as [`super::exscan()`] or [`super::scan()`].
+#[inline]
+pub(crate) fn scan(team: Team<'_>, data: ReadSpan<'_>, result: WriteSpan<'_>, op: &dyn Reduction, end: usize) -> Done {
+    let Some(shelves) = team.shelves(data.len())? else { return Ok(false) };
+    let round = shelves.put(team, iter::once(data))?;
+    if end > 0 {
+        round.combine(data, result, op, end)?;
+    }
     Ok(true)
 }
 

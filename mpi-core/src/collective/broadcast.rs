@@ -1,5 +1,8 @@
-//! Broadcast: a binomial tree for short data; for long data all read the root's memory, or, where they can't, the root scatters parts,
+//! Broadcast: a binomial tree for short data; for long data all read the root's memory or a copy, or, where they can't, the root scatters parts,
 //! which all then gather, so that no rank sends everything more than once.
+
+use std::future::{Future, ready};
+use std::pin::Pin;
 
 use rwmpi_transport::{ReadSpan, WriteSpan};
 
@@ -18,30 +21,39 @@ const READ_FROM: usize = 16 << 10;
 /// From this length on, and from three ranks on, parts are scattered.
 const SCATTER_FROM: usize = 64 << 10;
 
+/// What is left to be done of a broadcast.
+type Rest<'f> = Pin<Box<dyn Future<Output = Result<(), Failure>> + 'f>>;
+
 /// `data` is read at the root and written elsewhere.
 pub(crate) async fn broadcast(team: Team<'_>, data: WriteSpan<'_>, root: usize) -> Result<(), Failure> {
     if at_once::broadcast(team, data, root)? {
         return Ok(());
     }
-    Box::pin(by_messages(team, data, root)).await
+    let rest = otherwise(team, data, root)?;
+    rest.await
 }
 
-async fn by_messages(team: Team<'_>, data: WriteSpan<'_>, root: usize) -> Result<(), Failure> {
+/// The long way. What is left has a box of its own size, since a nonblocking broadcast of a few bytes spends most on moving its state.
+fn otherwise<'f>(team: Team<'f>, data: WriteSpan<'f>, root: usize) -> Result<Rest<'f>, Failure> {
     if let Some(by) = team.nodes() {
-        return nodes::broadcast(team, by, data, root).await;
+        return Ok(Box::pin(nodes::broadcast(team, by, data, root)));
     }
     let len = data.len();
     if team.size() < 3 {
         // Both sides copy a message.
-        return if team.agrees(len)? == Some(false) { Ok(()) } else { tree(team, data, root).await };
+        let differs = team.agrees(len)? == Some(false);
+        return Ok(if differs { Box::pin(ready(Ok(()))) } else { Box::pin(tree(team, data, root)) });
     }
-    match team.show_from(root, len, data.as_read())? {
-        Some(Shown::Differing) => Ok(()),
-        Some(Shown::All(published)) => published.spread(root, data).await,
-        Some(Shown::Unreadable) => otherwise(team, data, len, root).await,
-        None if is_announced(data.len(), border(team)) => announced(team, data, root).await,
-        None => unannounced(team, data, root).await,
+    if team.rank == root && team.spread_copy(data.as_read())? {
+        return Ok(Box::pin(ready(Ok(()))));
     }
+    Ok(match team.show_from(root, len, data.as_read())? {
+        Some(Shown::Differing) => Box::pin(ready(Ok(()))),
+        Some(Shown::All(published)) => Box::pin(published.spread(root, data)),
+        Some(Shown::Unreadable) => Box::pin(unread(team, data, len, root)),
+        None if is_announced(len, border(team)) => Box::pin(announced(team, data, root)),
+        None => Box::pin(unannounced(team, data, root)),
+    })
 }
 
 /// From which length on data are announced; the same on all ranks.
@@ -74,7 +86,7 @@ async fn unannounced(team: Team<'_>, data: WriteSpan<'_>, root: usize) -> Result
             && let Some(said) = Announcement::take(room, data.len())
         {
             pass_on(team.always_sends(), said.read(), root).await?;
-            return as_announced(team, data, root, &said).await;
+            return Box::pin(as_announced(team, data, root, &said)).await;
         }
         if data.len() < LEN {
             room.part(0, data.len()).as_read().copy_to(data);
@@ -103,12 +115,16 @@ async fn by_length(team: Team<'_>, data: WriteSpan<'_>, len: usize, root: usize)
     {
         return published.spread(root, data).await;
     }
-    otherwise(team, data, len, root).await
+    unread(team, data, len, root).await
 }
 
 /// Where the root's memory is not read.
-async fn otherwise(team: Team<'_>, data: WriteSpan<'_>, len: usize, root: usize) -> Result<(), Failure> {
-    if team.size() >= 3 && len >= SCATTER_FROM { parts(team, data, root).await } else { tree(team, data, root).await }
+async fn unread(team: Team<'_>, data: WriteSpan<'_>, len: usize, root: usize) -> Result<(), Failure> {
+    if team.size() >= 3 && len >= SCATTER_FROM {
+        Box::pin(parts(team, data, root)).await
+    } else {
+        tree(team, data, root).await
+    }
 }
 
 pub(super) async fn tree(team: Team<'_>, data: WriteSpan<'_>, root: usize) -> Result<(), Failure> {

@@ -1,8 +1,11 @@
-//! Gather and scatter: the root exchanges directly with everybody, long receives all posted first. On several nodes it exchanges even parts
-//! with the leaders.
+//! Gather and scatter: the root exchanges directly with everybody, long receives all posted first. Short even parts are gathered by shelves on
+//! one node; on several the root exchanges even parts with the leaders.
 
 use rwmpi_transport::{ReadSpan, WriteSpan};
 
+use smallvec::SmallVec;
+
+use super::at_once;
 use super::nodes;
 use super::team::Team;
 use crate::engine::Failure;
@@ -16,10 +19,16 @@ pub(crate) async fn gather<'a>(
     root: usize,
     even: bool,
 ) -> Result<(), Failure> {
-    match team.nodes().filter(|_| even) {
-        Some(by) => Box::pin(nodes::gather(team, by, part, &place, root)).await,
-        None => directly_from_all(team, part, place, root).await,
+    if !even {
+        return directly_from_all(team, part, place, root).await;
     }
+    if at_once::gather(team, part, &place, root)? {
+        return Ok(());
+    }
+    if let Some(by) = team.nodes() {
+        return Box::pin(nodes::gather(team, by, part, &place, root)).await;
+    }
+    agreed(team, part, place, root).await
 }
 
 /// `place` says where each rank's part is; it is asked at the root only. `part` is `None` where it stays there. If they are `even`, all
@@ -37,6 +46,24 @@ pub(crate) async fn scatter<'a>(
     }
 }
 
+/// Even parts that no shelf has room for. Others may have put shorter ones there, so root and giver ask each other first.
+async fn agreed<'a>(
+    team: Team<'_>,
+    part: Option<ReadSpan<'_>>,
+    place: impl Fn(usize) -> WriteSpan<'a>,
+    root: usize,
+) -> Result<(), Failure> {
+    let len = if team.rank == root { place(root).len() } else { part.map_or(0, ReadSpan::len) };
+    let Some(round) = team.announce_len(len)? else { return directly_from_all(team, part, place, root).await };
+    let agrees = |rank| match rank {
+        _ if rank == team.rank => Ok(true),
+        _ if team.rank == root || rank == root => round.agrees(rank, len),
+        _ => Ok(false),
+    };
+    let agreeing: SmallVec<[bool; 16]> = (0..team.size()).map(agrees).collect::<Result<_, _>>()?;
+    from(team, part, place, root, |rank| agreeing[rank]).await
+}
+
 /// As [`gather`], from everybody to the root.
 pub(super) async fn directly_from_all<'a>(
     team: Team<'_>,
@@ -44,10 +71,21 @@ pub(super) async fn directly_from_all<'a>(
     place: impl Fn(usize) -> WriteSpan<'a>,
     root: usize,
 ) -> Result<(), Failure> {
+    from(team, part, place, root, |_| true).await
+}
+
+/// The root gathers from those of which it is so.
+async fn from<'a>(
+    team: Team<'_>,
+    part: Option<ReadSpan<'_>>,
+    place: impl Fn(usize) -> WriteSpan<'a>,
+    root: usize,
+    is_so: impl Fn(usize) -> bool,
+) -> Result<(), Failure> {
     if team.rank != root {
-        return team.send(part.unwrap_or(ReadSpan::EMPTY), root).await;
+        return if is_so(root) { team.send(part.unwrap_or(ReadSpan::EMPTY), root).await } else { Ok(()) };
     }
-    let others = || (0..team.size()).filter(|&rank| rank != root);
+    let others = || (0..team.size()).filter(|&rank| rank != root && is_so(rank));
     let is_advertised = |&rank: &usize| team.process.engine().advertises(place(rank).len());
     let mut receives = team.flights();
     for rank in others().filter(is_advertised) {

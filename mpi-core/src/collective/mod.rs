@@ -55,7 +55,7 @@ pub(crate) use nodes::OnceNodes;
 pub use parts::Parts;
 pub(crate) use reduce::{allreduce, reduce, reduce_scatter};
 pub(crate) use reduction::Reduction;
-pub(crate) use scan::scan;
+pub(crate) use scan::{exscan, scan};
 pub(crate) use scratch::Scratch;
 pub(crate) use shelves::{CAPACITY as SHELF_CAPACITY, OnceShelves, Retired};
 pub(crate) use team::{Team, Trouble};

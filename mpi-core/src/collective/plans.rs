@@ -9,8 +9,7 @@ use super::broadcast::broadcast;
 use super::gather::{gather, scatter};
 use super::reduce::{allreduce, reduce, reduce_scatter};
 use super::reduction::Elementwise;
-use super::scan::scan;
-use super::scratch::Scratch;
+use super::scan::{exscan, scan};
 use super::{Parts, Plan, Team};
 use crate::activity::Call;
 use crate::error::{Error, ErrorClass};
@@ -291,7 +290,8 @@ impl Communicator {
         let (mut data, op) = (Incoming::with_values(data), Elementwise::new(op));
         async move |team: Team<'_>| {
             let team = team.of::<T>();
-            scan(team, data.bytes().into(), None, &op).await?;
+            let place = WriteSpan::from(data.bytes());
+            scan(team, place.as_read(), place, &op).await?;
             op.outcome()?;
             data.finish()
         }
@@ -308,11 +308,7 @@ impl Communicator {
         let (data, mut result, op) = (Outgoing::new(data), Incoming::with_values(result), Elementwise::new(op));
         Ok(async move |team: Team<'_>| {
             let team = team.of::<T>();
-            let data = ReadSpan::from(data.bytes());
-            let mut inclusive = Scratch::new(team, data.len());
-            let inclusive = inclusive.span();
-            data.copy_to(inclusive);
-            scan(team, inclusive, Some(result.bytes().into()), &op).await?;
+            exscan(team, data.bytes().into(), result.bytes().into(), &op).await?;
             op.outcome()?;
             result.finish()
         })

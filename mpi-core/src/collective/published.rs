@@ -23,6 +23,9 @@ const CHUNKS: usize = 8;
 /// of a multiple of so many bytes.
 const LEAST_CHUNK: usize = 64 << 10;
 
+/// Up to so many bytes a root of a broadcast copies aside.
+const LONGEST_ASIDE: usize = 256 << 10;
+
 /// One address on the wire. Nothing at all can be told by a length that none has.
 #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
@@ -122,11 +125,16 @@ impl<'a> Team<'a> {
         Ok(Some(self.shown(agreed, &heard, round)))
     }
 
+    /// Says that data of `len` bytes, too many for shelves, go another way; `None`: there are no shelves.
+    pub(super) fn announce_len(self, len: usize) -> Result<Option<Round<'a>>, Failure> {
+        let Some(shelves) = self.shelves(0)? else { return Ok(None) };
+        shelves.announce(self, len, [Told::UNREADABLE; 2]).map(Some)
+    }
+
     /// Before data of `len` bytes, too many for shelves, are exchanged in another way: whether all ranks have as many. The same on all that
     /// ask. `None`: there are no shelves.
     pub(super) fn agrees(self, len: usize) -> Result<Option<bool>, Failure> {
-        let Some(shelves) = self.shelves(0)? else { return Ok(None) };
-        let round = shelves.announce(self, len, [Told::UNREADABLE; 2])?;
+        let Some(round) = self.announce_len(len)? else { return Ok(None) };
         let mut agreed = true;
         for rank in round.others() {
             agreed &= round.agrees(rank, len)?;
@@ -151,6 +159,15 @@ impl<'a> Team<'a> {
             }
         }
         Ok(Some(self.shown(agreed, &SmallVec::from_elem(told, self.size()), round)))
+    }
+
+    /// As [`Team::show_from`] and [`Published::spread`] at the root, where it pays to copy the data aside and go: readers come later than that where
+    /// they share processors. False: nothing has happened.
+    pub(super) fn spread_copy(self, data: ReadSpan<'_>) -> Result<bool, Failure> {
+        match self.shelves(0)? {
+            Some(shelves) if shelves.is_crowded() && data.len() <= LONGEST_ASIDE => shelves.announce_copy(self, data),
+            _ => Ok(false),
+        }
     }
 
     fn shown(self, agreed: bool, heard: &Addresses, round: Round<'a>) -> Shown<'a> {

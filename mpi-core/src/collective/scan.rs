@@ -1,33 +1,61 @@
-//! Prefix reductions: in round `k` each rank passes what it has combined so far to the rank `2^k` ahead.
+//! Prefix reductions. Short data on one node: each rank combines what the ranks up to it have on their shelves. Else in rounds: in round `k`
+//! each rank passes what it has combined so far to the rank `2^k` ahead.
 
-use rwmpi_transport::WriteSpan;
+use rwmpi_transport::{ReadSpan, WriteSpan};
 
+use super::at_once;
 use super::nodes;
 use super::reduction::Reduction;
 use super::scratch::{Scratch, prepend};
 use super::team::Team;
 use crate::engine::Failure;
 
-/// `data` is this rank's contribution, afterwards that of all ranks up to this one; `before`, if asked for, becomes that of
-/// the ranks before this one and is left alone at rank 0.
+/// `data` is this rank's contribution; `result`, which may be the same memory, becomes that of all ranks up to this one.
 pub(crate) async fn scan(
     team: Team<'_>,
-    data: WriteSpan<'_>,
-    before: Option<WriteSpan<'_>>,
+    data: ReadSpan<'_>,
+    result: WriteSpan<'_>,
     op: &dyn Reduction,
 ) -> Result<(), Failure> {
-    match team.nodes_in_order() {
-        Some(by) => Box::pin(nodes::scan(team, by, data, before, op)).await,
-        None => by_messages(team, data, before, op).await,
+    if at_once::scan(team, data, result, op, team.rank + 1)? {
+        return Ok(());
     }
+    if data.start() != result.start() {
+        team.copy(data, result)?;
+    }
+    Box::pin(by_messages(team, result, None, op)).await
 }
 
+/// As [`scan`], of the ranks before this one: rank 0's `result` is left alone.
+pub(crate) async fn exscan(
+    team: Team<'_>,
+    data: ReadSpan<'_>,
+    result: WriteSpan<'_>,
+    op: &dyn Reduction,
+) -> Result<(), Failure> {
+    if at_once::scan(team, data, result, op, team.rank)? {
+        return Ok(());
+    }
+    let mut inclusive = Scratch::new(team, result.len());
+    let inclusive = inclusive.span();
+    team.copy(data, inclusive)?;
+    Box::pin(by_messages(team, inclusive, Some(result), op)).await
+}
+
+/// `data` is this rank's contribution, afterwards that of all ranks up to this one, unless `before` is asked for: that becomes the one of the
+/// ranks before this one and is left alone at rank 0.
 async fn by_messages(
     team: Team<'_>,
     data: WriteSpan<'_>,
     before: Option<WriteSpan<'_>>,
     op: &dyn Reduction,
 ) -> Result<(), Failure> {
+    if let Some(by) = team.nodes_in_order() {
+        return nodes::scan(team, by, data, before, op).await;
+    }
+    // Others may have put data of another length on shelves, so each two ask each other first.
+    let round = team.announce_len(data.len())?;
+    let agrees = |rank| round.map_or(Ok(true), |round| round.agrees(rank, data.len()));
     let (rank, size) = (team.rank, team.size());
     let mut received = Scratch::new(team, data.len());
     let received = received.span();
@@ -35,18 +63,22 @@ async fn by_messages(
     while distance < size {
         let mut flights = team.flights();
         let is_advertised = team.process.engine().advertises(data.len());
-        if rank >= distance && is_advertised {
+        let receives = rank >= distance && agrees(rank - distance)?;
+        if receives && is_advertised {
             flights.receive(received, rank - distance)?;
         }
-        if rank + distance < size {
+        if rank + distance < size && agrees(rank + distance)? {
             flights.send(data.as_read(), rank + distance)?;
         }
-        if rank >= distance && !is_advertised {
+        if receives && !is_advertised {
             flights.receive_next(received, data.len(), rank - distance)?;
         }
         flights.await?;
-        if rank >= distance {
-            prepend(team, op, received.as_read(), data);
+        if receives {
+            // What no rank will be sent is of use to this one only.
+            if before.is_none() || rank + 2 * distance < size {
+                prepend(team, op, received.as_read(), data);
+            }
             match before {
                 Some(before) if distance == 1 => received.as_read().copy_to(before),
                 Some(before) => prepend(team, op, received.as_read(), before),

@@ -26,12 +26,14 @@ use crate::engine::Failure;
 use crate::process::Process;
 use crate::shared_buffer::Buffer;
 pub(super) use round::Round;
-use shelf::{LONG, NOTHING, SHELF, SLOTS, Shelf, Slot};
+use shelf::{FETCHED_AHEAD, LONG, NOTHING, PLACES, SHELF, SLOTS, Shelf, Slot};
 
 /// A rank puts fewer bytes than this on its shelf: from here on, reading each other's memory is faster.
 pub(crate) const CAPACITY: usize = 16 << 10;
 /// With more ranks, everybody looking at everybody costs more than it saves.
 const MOST_RANKS: usize = 16;
+/// By how many long broadcasts a root can be ahead.
+const ASIDES: usize = 4;
 
 /// The shelves of a communicator, once they are known; `None` inside: there are none.
 pub(crate) type OnceShelves = OnceCell<Option<Shelves>>;
@@ -42,15 +44,28 @@ pub(crate) struct Shelves {
     shelves: Box<[Shelf]>,
     /// How many collectives have used them.
     count: Cell<u64>,
+    /// All are known to have stamped their shelves for this one.
+    all_at: Cell<u64>,
+    /// The last one in which this rank has looked at another's shelf.
+    looked_in: Cell<u64>,
+    /// Copies of what this rank has broadcast, used in turn.
+    asides: [Cell<Option<Aside>>; ASIDES],
     /// Memory for what is combined, kept from one reduction to the next.
     room: Cell<Vec<u128>>,
     /// Ranks share processors.
     crowded: bool,
 }
 
+/// A copy of long data, which others may read until all have stamped the collective after that.
+struct Aside {
+    memory: Buffer<u128>,
+    last_used_in: u64,
+}
+
 /// A shelf that its owner uses no more.
 pub(crate) struct Retired {
     _memory: Buffer<u128>,
+    _asides: [Cell<Option<Aside>>; ASIDES],
     left: SharedWord,
     others: u64,
 }
@@ -96,8 +111,18 @@ impl<'a> Team<'a> {
         let shelves = heard.iter().zip(self.peers);
         let shelves: Option<Box<[Shelf]>> =
             shelves.map(|(told, &peer)| Shelf::new(self, peer, told.address())).collect();
-        let (count, room, crowded) = (Cell::new(0), Cell::default(), self.process.engine().is_crowded());
-        Ok(shelves.map(|shelves| Shelves { mine, shelves, count, room, crowded }))
+        let (count, all_at, looked_in, room) = (Cell::new(0), Cell::new(1), Cell::new(0), Cell::default());
+        let crowded = self.process.engine().is_crowded();
+        Ok(shelves.map(|shelves| Shelves {
+            mine,
+            shelves,
+            count,
+            all_at,
+            looked_in,
+            asides: Default::default(),
+            room,
+            crowded,
+        }))
     }
 }
 
@@ -111,10 +136,10 @@ impl Shelves {
         let round = self.next_round(team)?;
         let number = round.number();
         let mine = &self.shelves[team.rank];
+        let len = parts.clone().map(|part| part.len()).sum();
         let says = if team.poisons && team.is_in_trouble() {
             NOTHING
         } else {
-            let len = parts.clone().map(|part| part.len()).sum();
             let (mut place, places) = Shelf::data(number, len);
             round.wait_for_turn(places)?;
             let mut engine = team.process.engine();
@@ -125,12 +150,13 @@ impl Shelves {
             len as u64
         };
         self.stamp(team, number, says);
-        Ok(round)
+        Ok(round.giving(len > 0))
     }
 
     /// Says on this rank's shelf how long its data are, and where.
     pub(super) fn announce<'a>(&'a self, team: Team<'a>, len: usize, told: [Told; 2]) -> Result<Round<'a>, Failure> {
         let round = self.next_round(team)?;
+        round.wait_for_turn(PLACES)?;
         let number = round.number();
         let mine = &self.shelves[team.rank];
         let in_trouble = u64::from(team.poisons && team.is_in_trouble());
@@ -147,6 +173,36 @@ impl Shelves {
         Ok(round)
     }
 
+    /// Announces a copy of `data`, so that this rank need not wait until the others have read them; false: nothing has happened, since there is
+    /// no memory for it that they could read.
+    pub(super) fn announce_copy(&self, team: Team<'_>, data: ReadSpan<'_>) -> Result<bool, Failure> {
+        let number = self.count.get() + 1;
+        let place = &self.asides[number as usize % ASIDES];
+        let words = data.len().div_ceil(size_of::<u128>());
+        let kept = place.take();
+        if let Some(aside) = &kept {
+            Round::new(team, self, aside.last_used_in + 1).wait_for_all()?;
+        }
+        let mut memory = match kept {
+            Some(aside) if aside.memory.len() >= words => aside.memory,
+            _ => Buffer::recycled(team.process.engine().heap(), words),
+        };
+        if !memory.is_shared() {
+            return Ok(false);
+        }
+        let copy = WriteSpan::from(bytemuck::cast_slice_mut(&mut memory)).part(0, data.len());
+        data.copy_long_to(copy);
+        let told = team.tell_where(copy.as_read());
+        place.set(Some(Aside { memory, last_used_in: number }));
+        self.announce(team, data.len(), [told, Told::NOTHING])?;
+        Ok(true)
+    }
+
+    /// Whether ranks share processors.
+    pub(super) fn is_crowded(&self) -> bool {
+        self.crowded
+    }
+
     #[inline]
     fn stamp(&self, team: Team<'_>, number: u64, says: u64) {
         let mine = &self.shelves[team.rank];
@@ -154,6 +210,10 @@ impl Shelves {
         let mut engine = team.process.engine();
         engine.set_word(slot.len, u64::from(team.mark.word()) << 32 | says, &[]);
         engine.set_word(slot.stamp, number, team.peers);
+        if self.looked_in.get() + 1 < number {
+            // Who only gives, several times in a row, needs lines that others have read a lap ago.
+            engine.fetch_word(mine.slot(number + FETCHED_AHEAD).stamp, true);
+        }
         mine.has_stamped(number);
     }
 
@@ -177,7 +237,7 @@ impl Shelves {
         }
         drop(engine);
         if let Some(mine) = self.shelves.iter().find(|shelf| shelf.peer == me) {
-            process.retire(Retired { _memory: self.mine, left: mine.left, others });
+            process.retire(Retired { _memory: self.mine, _asides: self.asides, left: mine.left, others });
         }
     }
 }

@@ -92,6 +92,12 @@ impl<F: Fabric> Engine<F> {
         has_come
     }
 
+    /// Has the line of a word fetched, which is going to be read here, or, if it is this rank's, written.
+    #[inline]
+    pub(crate) fn fetch_word(&self, word: SharedWord, to_write: bool) {
+        self.fabric.fetch_word(word, to_write);
+    }
+
     #[inline]
     pub(crate) fn word(&self, word: SharedWord) -> u64 {
         self.fabric.word(word)

@@ -181,11 +181,15 @@ const EVERY_COLLECTIVE: &[OfLength] = &[
         owning((vec![1_u8; len], vec![0; len]), |s, (data, all)| world.ialltoall(s, data, all))?.wait().map(drop)
     }),
     ("gather", |world, len| world.gather(&vec![1_u8; len], &mut vec![0; len * world.size()], 0)),
+    ("gather to the last", |world, len| {
+        world.gather(&vec![1_u8; len], &mut vec![0; len * world.size()], world.size() - 1)
+    }),
     ("scatter", |world, len| world.scatter(&vec![1_u8; len * world.size()], &mut vec![0; len], 0)),
     ("reduce_scatter_block", |world, len| {
         world.reduce_scatter_block(&vec![1_u8; len * world.size()], &mut vec![0; len], op::max)
     }),
     ("scan", |world, len| world.scan(&mut vec![1_u8; len], op::max)),
+    ("exscan", |world, len| world.exscan(&vec![1_u8; len], &mut vec![0; len], op::max)),
 ];
 
 fn half_an_element_is_an_error(universe: &Universe) -> Result<()> {

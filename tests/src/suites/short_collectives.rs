@@ -8,6 +8,7 @@ use super::Check;
 pub const CHECKS: &[Check] = &[
     ("short_collectives_in_a_row_do_not_mix", short_collectives_in_a_row_do_not_mix),
     ("short_collectives_of_all_lengths_are_right", short_collectives_of_all_lengths_are_right),
+    ("who_only_gives_is_ahead_and_not_too_far", who_only_gives_is_ahead_and_not_too_far),
     ("communicators_come_and_go", communicators_come_and_go),
 ];
 
@@ -26,7 +27,7 @@ fn short_collectives_in_a_row_do_not_mix(universe: &Universe) -> Result<()> {
         // Longer ones come in a row, too.
         let len = lens[if round % 5 == 0 { round / 5 % 4 } else { round / 40 } % lens.len()];
         let root = round / 3 % size;
-        match round % 3 {
+        match round % 5 {
             0 => {
                 let mut data = vec![if rank == root { value(root, round) } else { 0 }; len];
                 world.bcast(&mut data, root)?;
@@ -38,12 +39,44 @@ fn short_collectives_in_a_row_do_not_mix(universe: &Universe) -> Result<()> {
                 let expected = if rank == root { (0..size).map(|rank| value(rank, round)).sum() } else { 0 };
                 assert!(sum.iter().all(|&word| word == expected), "sum of round {round}");
             }
+            2 => {
+                let mut all = vec![0; if rank == root { len * size } else { 0 }];
+                world.gather(&vec![value(rank, round); len], &mut all, root)?;
+                let is_right = |place: usize| all[place] == value(place / len, round);
+                assert!((0..all.len()).all(is_right), "what the root has gathered in round {round}");
+            }
+            3 => {
+                let mut sum = vec![value(rank, round); len];
+                world.scan(&mut sum, |a, b| a + b)?;
+                let expected = (0..rank + 1).map(|rank| value(rank, round)).sum();
+                assert!(sum.iter().all(|&word| word == expected), "prefix sum of round {round}");
+            }
             _ => {
                 let mut all = vec![0; len * size];
                 world.allgather(&vec![value(rank, round); len], &mut all)?;
                 let is_right = |place: usize| all[place] == value(place / len, round);
                 assert!((0..len * size).all(is_right), "all of round {round}");
             }
+        }
+    }
+    Ok(())
+}
+
+/// More collectives of one kind in a row than a shelf has slots, so that all of them are used again, with the same giver, or the same taker.
+fn who_only_gives_is_ahead_and_not_too_far(universe: &Universe) -> Result<()> {
+    let world = universe.world();
+    let (rank, size) = (world.rank(), world.size());
+    for len in [1, 40, 1_000] {
+        for round in 0..150 {
+            let mut data = vec![if rank == 0 { value(0, round) } else { 0 }; len];
+            world.bcast(&mut data, 0)?;
+            assert!(data.iter().all(|&word| word == value(0, round)), "broadcast {round} of {len}");
+        }
+        for round in 0..150 {
+            let mut all = vec![0; if rank == 0 { len * size } else { 0 }];
+            world.gather(&vec![value(rank, round); len], &mut all, 0)?;
+            let is_right = |place: usize| all[place] == value(place / len, round);
+            assert!((0..all.len()).all(is_right), "gather {round} of {len}");
         }
     }
     Ok(())
@@ -65,6 +98,16 @@ fn short_collectives_of_all_lengths_are_right(universe: &Universe) -> Result<()>
         world.allgather(&mine, &mut all)?;
         let is_right = |place: usize| all[place] == word(place / len, place % len);
         assert!((0..len * size).all(is_right), "allgather of {len}");
+
+        let mut gathered = vec![0; if rank + 1 == size { len * size } else { 0 }];
+        world.gather(&mine, &mut gathered, size - 1)?;
+        assert!(rank + 1 != size || gathered == all, "gather of {len}");
+
+        let mut before = vec![0; len];
+        let ends = |a: u32, b: u32| a >> 16 << 16 | b & 0xffff;
+        world.exscan(&mine, &mut before, |&a, &b| ends(a, b))?;
+        let expected = |index| (0..rank).map(|rank| word(rank, index)).reduce(ends);
+        assert!((0..len).all(|index| before[index] == expected(index).unwrap_or(0)), "exscan of {len}");
 
         let sent: Vec<u32> = (0..len * size).map(|place| word(rank, place)).collect();
         world.alltoall(&sent, &mut all)?;

@@ -9,7 +9,8 @@ use crate::collective::scratch::prepend;
 use crate::collective::{self, Reduction, Scratch, Team};
 use crate::engine::Failure;
 
-/// As [`crate::collective::scan()`]. The last rank of each node leads it: it knows what all of them give.
+/// As [`collective::scan()`], in place, and [`collective::exscan()`], if `before` is asked for. The last rank of each node leads it: it knows
+/// what all of them give.
 pub(in crate::collective) async fn scan(
     team: Team<'_>,
     nodes: &Nodes,
@@ -19,14 +20,19 @@ pub(in crate::collective) async fn scan(
 ) -> Result<(), Failure> {
     let leaders = nodes.leaders(team, |node| nodes.members(node).len() - 1);
     let node = nodes.team(team);
-    collective::scan(node, data, before, op).await?;
+    match before {
+        Some(before) => {
+            collective::exscan(node, data.as_read(), before, op).await?;
+            if nodes.place > 0 {
+                prepend(team, op, before.as_read(), data);
+            }
+        }
+        None => collective::scan(node, data.as_read(), data, op).await?,
+    }
     let mut earlier = Scratch::new(team, data.len());
     let earlier = earlier.span();
     if let Some(between) = leaders.team(team) {
-        let mut ours = Scratch::new(team, data.len());
-        let ours = ours.span();
-        data.as_read().copy_to(ours);
-        collective::scan(between, ours, Some(earlier), op).await?;
+        collective::exscan(between, data.as_read(), earlier, op).await?;
     }
     if nodes.here == 0 {
         return Ok(());

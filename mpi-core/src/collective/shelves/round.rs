@@ -2,7 +2,7 @@
 
 use rwmpi_transport::{ReadSpan, SharedWord, WriteSpan};
 
-use super::shelf::{LONG, NOTHING, Shelf};
+use super::shelf::{FETCHED_AHEAD, LONG, NOTHING, Shelf};
 use super::{Announced, Shelves};
 use crate::Mark;
 use crate::collective::published::Told;
@@ -26,11 +26,17 @@ pub(in crate::collective) struct Round<'a> {
     team: Team<'a>,
     shelves: &'a Shelves,
     number: u64,
+    /// Whether others may take data from this rank.
+    gives: bool,
 }
 
 impl<'a> Round<'a> {
     pub(super) fn new(team: Team<'a>, shelves: &'a Shelves, number: u64) -> Self {
-        Round { team, shelves, number }
+        Round { team, shelves, number, gives: true }
+    }
+
+    pub(super) fn giving(self, gives: bool) -> Self {
+        Round { gives, ..self }
     }
 
     pub(super) fn number(&self) -> u64 {
@@ -45,6 +51,7 @@ impl<'a> Round<'a> {
     #[inline]
     fn said(&self, rank: usize) -> Result<u64, Failure> {
         self.wait(rank, self.number)?;
+        self.shelves.looked_in.set(self.number);
         let word = self.team.process.engine().word(self.shelf(rank).slot(self.number).len);
         self.team.listen(self.team.peers[rank], Mark::heard((word >> 32) as u32));
         Ok(word & NOTHING)
@@ -76,6 +83,9 @@ impl<'a> Round<'a> {
         let (shelf, mut engine) = (self.shelf(rank), self.team.process.engine());
         let (place, _) = Shelf::data(self.number, len);
         engine.read_shared(shelf.part(place + offset, into.len())?, into);
+        if !self.gives && shelf.taken_in.replace(self.number) + 1 == self.number {
+            engine.fetch_word(shelf.slot(self.number + FETCHED_AHEAD).stamp, false);
+        }
         Ok(())
     }
 
@@ -173,14 +183,16 @@ impl<'a> Round<'a> {
         (0..self.team.size()).filter(move |&rank| rank != me)
     }
 
-    /// Combines what all ranks have put up, in rank order. `own` is what this one has, and may be the same memory as `result`.
+    /// Combines what the ranks before `end`, at least one, have put up, in rank order. `own` is what this one has, and may be the same
+    /// memory as `result`.
     pub(in crate::collective) fn combine(
         &self,
         own: ReadSpan<'_>,
         result: WriteSpan<'_>,
         op: &dyn Reduction,
+        end: usize,
     ) -> Result<(), Failure> {
-        self.let_all_come()?;
+        self.wait_for_those_beside(|rank| if rank < end { self.wait(rank, self.number) } else { Ok(()) })?;
         let (me, len) = (self.team.rank, result.len());
         let in_place = own.start() == result.start();
         match (me, in_place) {
@@ -191,7 +203,7 @@ impl<'a> Round<'a> {
         let mut room = self.shelves.room.take();
         room.resize(room.len().max(len.div_ceil(size_of::<u128>())), 0);
         let theirs = WriteSpan::from(bytemuck::cast_slice_mut(&mut room)).part(0, len);
-        for rank in 1..self.team.size() {
+        for rank in 1..end {
             if rank == me && !in_place {
                 append(self.team, op, result, own);
             } else {
@@ -203,13 +215,24 @@ impl<'a> Round<'a> {
         Ok(())
     }
 
-    /// Waits until all have finished with the last collective before this one to have its place, of so many.
+    /// Waits until all have finished with the last collective before this one to have its place, of so many. Who has to wait lets them come
+    /// half as far again, so that it looks at their shelves, and may have to give way to them, only now and then.
     #[inline]
     pub(super) fn wait_for_turn(&self, places: u64) -> Result<(), Failure> {
         match self.number.checked_sub(places) {
-            None | Some(0) => Ok(()),
-            Some(last_user) => self.wait_for_others(|rank| self.wait(rank, last_user + 1)),
+            Some(last_user) if last_user >= self.shelves.all_at.get() => {
+                let number = last_user + places / 2;
+                self.wait_for_others(|rank| self.wait(rank, number))?;
+                self.shelves.all_at.set(number);
+                Ok(())
+            }
+            _ => Ok(()),
         }
+    }
+
+    /// Waits until all others have stamped their shelves for this collective.
+    pub(super) fn wait_for_all(&self) -> Result<(), Failure> {
+        self.wait_for_others(|rank| self.wait(rank, self.number))
     }
 
     /// Waits until `rank` has stamped its shelf for collective `number`.

@@ -1,5 +1,6 @@
-//! What lies where on a shelf: a line for the count of those who have left it, the slots, and two halves for data that have no room in a
-//! slot. Who reads them knows where they are before it sees the stamp: so the processor can ask for both at once.
+//! What lies where on a shelf: a line for the count of those who have left it, the slots, of a line each, and, fewer, places for what has no
+//! room in a slot, and two halves for what has none there. Who reads data knows where they are before it sees the stamp: so the processor
+//! can ask for both at once.
 
 use std::cell::Cell;
 
@@ -9,17 +10,18 @@ use super::{Announced, CAPACITY};
 use crate::collective::team::Team;
 use crate::engine::Failure;
 
-/// How many collectives a rank that only gives can be ahead.
-pub(super) const SLOTS: u64 = 8;
+/// How many collectives a rank that only gives a little can be ahead. Where ranks share processors, that many fit between two changes of
+/// process.
+pub(super) const SLOTS: u64 = 64;
+/// How far ahead lines are fetched where collectives follow each other in which this rank only gives, or only takes.
+pub(super) const FETCHED_AHEAD: u64 = 3;
 const LINE: usize = 64;
-/// In the first line of a slot are its stamp, the length of the data, and the data, if they fit; else these are in the lines behind it.
-/// An announcement has its length in the first line, too, where its owner says when it is done with the others' data, and addresses behind it.
-const SLOT: usize = LINE + 2048;
+/// In a slot are its stamp, the length of the data, and the data, if they fit. An announcement has its length there, where its owner says
+/// when it is done with the others' data, too, and addresses in a place.
 const STAMP: usize = 0;
 const LEN: usize = 8;
 const DATA: usize = 16;
 const BESIDE: usize = LINE - DATA;
-const BEHIND: usize = SLOT - LINE;
 const ANNOUNCEMENT: usize = 24;
 const TAKEN: usize = ANNOUNCEMENT + size_of::<Announced>();
 const HELPED: usize = TAKEN + 8;
@@ -28,7 +30,10 @@ const _: () = assert!(HELPED + 8 <= LINE);
 pub(super) const NOTHING: u64 = u32::MAX as u64;
 /// In place of a length: the data are elsewhere, and there is an announcement.
 pub(super) const LONG: u64 = NOTHING - 1;
-const HALVES: usize = LINE + SLOTS as usize * SLOT;
+pub(super) const PLACES: u64 = 32;
+const PLACE: usize = 2048;
+const FIRST_PLACE: usize = LINE + SLOTS as usize * LINE;
+const HALVES: usize = FIRST_PLACE + PLACES as usize * PLACE;
 pub(super) const SHELF: usize = HALVES + 2 * CAPACITY;
 
 pub(super) struct Shelf {
@@ -36,6 +41,8 @@ pub(super) struct Shelf {
     memory: SharedPart,
     slots: [Slot; SLOTS as usize],
     pub(super) left: SharedWord,
+    /// The last collective in which this rank has taken data from here without giving any.
+    pub(super) taken_in: Cell<u64>,
     /// The last collective for which it has been seen stamped.
     seen: Cell<u64>,
 }
@@ -63,7 +70,7 @@ impl Shelf {
             let (taken, helped) = (word(TAKEN)?, word(HELPED)?);
             *slot = Slot { stamp: word(STAMP)?, len: word(LEN)?, done: word(DATA)?, taken, helped };
         }
-        Some(Shelf { peer, memory, slots, left, seen: Cell::new(0) })
+        Some(Shelf { peer, memory, slots, left, taken_in: Cell::new(0), seen: Cell::new(0) })
     }
 
     /// Those that must be zero before it is used.
@@ -77,7 +84,7 @@ impl Shelf {
     }
 
     fn start(number: u64) -> usize {
-        LINE + (number % SLOTS) as usize * SLOT
+        LINE + (number % SLOTS) as usize * LINE
     }
 
     /// Where the data of collective `number` lie, and how many such places take turns.
@@ -85,7 +92,7 @@ impl Shelf {
     pub(super) fn data(number: u64, len: usize) -> (usize, u64) {
         match len {
             _ if len <= BESIDE => (Self::start(number) + DATA, SLOTS),
-            _ if len <= BEHIND => (Self::start(number) + LINE, SLOTS),
+            _ if len <= PLACE => (Self::place(number), PLACES),
             _ => (HALVES + (number % 2) as usize * CAPACITY, 2),
         }
     }
@@ -94,8 +101,13 @@ impl Shelf {
         Self::start(number) + ANNOUNCEMENT
     }
 
+    /// Where the addresses of an announcement lie, which take turns with data.
     pub(super) fn addresses(number: u64) -> usize {
-        Self::start(number) + LINE
+        Self::place(number)
+    }
+
+    fn place(number: u64) -> usize {
+        FIRST_PLACE + (number % PLACES) as usize * PLACE
     }
 
     /// A part of it.

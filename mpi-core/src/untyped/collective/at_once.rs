@@ -8,7 +8,8 @@ use rwmpi_transport::{ReadSpan, WriteSpan};
 
 use super::staged::Staged;
 use super::{Blocks, Collective, Elements};
-use crate::collective::{Root, Team, Trouble, allgather, alltoall, at_once, gather, scan, scatter, settled};
+use crate::collective::at_once::Done;
+use crate::collective::{Root, Team, allgather, alltoall, at_once, gather, scatter};
 use crate::{Communicator, Result};
 
 impl Communicator {
@@ -35,6 +36,12 @@ impl Communicator {
                 let data = data_or(data, place).filter(|data| data.len() == place.len())?;
                 at_once::allreduce(self.team_at_once(collective, data.len())?, data, place, &op)
             }
+            Collective::Scan { data, result, operation, exclusive } => {
+                let (op, place) = (operation.on(result.datatype()).ok()?, result.write_span()?);
+                let data = data_or(data, place).filter(|data| data.len() == place.len())?;
+                let end = self.rank() + usize::from(!exclusive);
+                at_once::scan(self.team_at_once(collective, data.len())?, data, place, &op, end)
+            }
             Collective::Allgather { part, all: all @ Blocks::Even(first) } => {
                 let len = first.write_span()?.len();
                 let part = match part {
@@ -54,24 +61,39 @@ impl Communicator {
                 let team = self.team_at_once(collective, at_once::alltoall_bytes(len, self.size()))?;
                 at_once::alltoall(team, |rank| sent.span(rank).as_read(), |rank| received.span(rank))
             }
+            Collective::Gather { part, all, root: Root::Rank(root), even } if self.is_root_here(*root) => {
+                self.gather_at_once(collective, part, all, *root, *even)?
+            }
             _ => return self.collective_by_messages(collective),
         };
         Some(done.map(drop).map_err(self.failed(collective.call())))
     }
 
-    /// Those for which messages are the way: whoever only gives need not wait for the others.
+    fn gather_at_once(
+        &self,
+        collective: &Collective,
+        part: &Option<Elements>,
+        all: &Option<Blocks>,
+        root: usize,
+        even: bool,
+    ) -> Option<Done> {
+        let part = match part {
+            Some(part) => Some(part.read_span()?),
+            None => None,
+        };
+        let all = if root == self.rank() { Some(self.runs(all.as_ref()?)?) } else { None };
+        let place = |rank| all.as_ref().map_or(WriteSpan::EMPTY, |all| all.span(rank));
+        let len = if root == self.rank() { place(root).len() } else { part.map_or(0, ReadSpan::len) };
+        if even {
+            return Some(at_once::gather(self.team_at_once(collective, len)?, part, place, root));
+        }
+        let team = self.team_of_messages(collective, len);
+        Some(self.process().drive(pin!(gather(team, part, place, root, even))).map(|()| true))
+    }
+
+    /// Those for which messages are the way.
     fn collective_by_messages(&self, collective: &Collective) -> Option<Result<()>> {
         let done = match collective {
-            Collective::Gather { part, all, root: Root::Rank(root), even } if self.is_root_here(*root) => {
-                let part = match part {
-                    Some(part) => Some(part.read_span()?),
-                    None => None,
-                };
-                let all = if *root == self.rank() { Some(self.runs(all.as_ref()?)?) } else { None };
-                let team = self.team_of_messages(collective, part.map_or(0, ReadSpan::len));
-                let place = |rank| all.as_ref().map_or(WriteSpan::EMPTY, |all| all.span(rank));
-                self.process().drive(pin!(gather(team, part, place, *root, *even)))
-            }
             Collective::Scatter { all, part, root: Root::Rank(root), even } if self.is_root_here(*root) => {
                 let part = match part {
                     Some(part) => Some(part.write_span()?),
@@ -98,16 +120,6 @@ impl Communicator {
                 let team = self.team_of_messages(collective, sent.span(self.rank()).len());
                 let parts = |rank| sent.span(rank).as_read();
                 self.process().drive(pin!(alltoall(team, parts, |rank| received.span(rank), even)))
-            }
-            Collective::Scan { data, result, operation, exclusive: false } if !self.is_inter() => {
-                let (op, place) = (operation.on(result.datatype()).ok()?, result.write_span()?);
-                let data = data_or(data, place).filter(|data| data.len() == place.len())?;
-                let trouble = Trouble::default();
-                let team = self.team_of_messages(collective, data.len());
-                let team = Team { trouble: Some(&trouble), poisons: true, ..team };
-                data.copy_to(place);
-                let done = self.process().drive(pin!(scan(team, place, None, &op)));
-                done.and_then(|()| settled((), &trouble))
             }
             _ => return None,
         };

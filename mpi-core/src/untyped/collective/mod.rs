@@ -210,11 +210,12 @@ struct Prepared {
 impl Prepared {
     /// Whether all ranks have to give or expect as many bytes, so that those who do not are to come to its end, and to hear of it.
     fn is_of_one_length(&self) -> bool {
-        use Collective::{Allreduce, Broadcast, Reduce, ReduceScatter, Scan};
-        matches!(
-            self.collective,
-            Broadcast { .. } | Reduce { .. } | Allreduce { .. } | ReduceScatter { .. } | Scan { .. }
-        )
+        use Collective::{Allreduce, Broadcast, Gather, Reduce, ReduceScatter, Scan};
+        match self.collective {
+            Broadcast { .. } | Reduce { .. } | Allreduce { .. } | ReduceScatter { .. } | Scan { .. } => true,
+            Gather { even, .. } => even,
+            _ => false,
+        }
     }
 }
 

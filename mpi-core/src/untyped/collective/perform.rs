@@ -11,13 +11,13 @@ type Outcome = Result<(), Failure>;
 
 pub(super) async fn perform(prepared: &Prepared, ranks: Ranks<'_>) -> Outcome {
     match ranks {
-        Ranks::One(team) if prepared.is_of_one_length() => {
-            let trouble = Trouble::default();
-            within(prepared, Team { trouble: Some(&trouble), poisons: true, ..team }).await?;
+        Ranks::One(team) => {
+            let (trouble, one_length) = (Trouble::default(), prepared.is_of_one_length());
+            let trouble_of = one_length.then_some(&trouble);
+            within(prepared, Team { trouble: trouble_of, poisons: one_length, ..team }).await?;
             collective::settled((), &trouble)
         }
-        Ranks::One(team) => within(prepared, team).await,
-        Ranks::Two(groups) => between(prepared, groups).await,
+        Ranks::Two(groups) => Box::pin(between(prepared, groups)).await,
     }
 }
 
@@ -28,10 +28,10 @@ async fn within(prepared: &Prepared, team: Team<'_>) -> Outcome {
     match (&prepared.collective, op, &prepared.neighbourhood) {
         (Collective::Broadcast { data, root: Root::Rank(root) }, ..) => broadcast(team, data, *root).await,
         (Collective::Gather { part, all, root: Root::Rank(root), even }, ..) => {
-            gather(team, part.as_ref(), all.as_ref(), *root, *even).await
+            Box::pin(gather(team, part.as_ref(), all.as_ref(), *root, *even)).await
         }
         (Collective::Scatter { all, part, root: Root::Rank(root), even }, ..) => {
-            scatter(team, all.as_ref(), part.as_ref(), *root, *even).await
+            Box::pin(scatter(team, all.as_ref(), part.as_ref(), *root, *even)).await
         }
         (Collective::Allgather { part, all }, ..) => allgather(team, part.as_ref(), all).await,
         (Collective::Alltoall { sent, received }, ..) => alltoall(team, sent.as_ref(), received).await,
@@ -43,21 +43,21 @@ async fn within(prepared: &Prepared, team: Team<'_>) -> Outcome {
             let (data, result) = (packed(data), Staged::one(result));
             let places = places(counts, prepared);
             let data = data.span(0).as_read();
-            collective::reduce_scatter(team, data, |rank| places[rank], result.span(0), op).await?;
+            Box::pin(collective::reduce_scatter(team, data, |rank| places[rank], result.span(0), op)).await?;
             result.unpack();
             Ok(())
         }
         (Collective::Scan { data, result, exclusive, .. }, Some(op), _) => {
-            scan(team, data.as_ref(), result, op, *exclusive).await
+            Box::pin(scan(team, data.as_ref(), result, op, *exclusive)).await
         }
         (Collective::NeighbourAllgather { part, all }, _, Some(neighbourhood)) => {
             let part = packed(part);
-            exchange(team, neighbourhood, |_| part.span(0).as_read(), all).await
+            Box::pin(exchange(team, neighbourhood, |_| part.span(0).as_read(), all)).await
         }
         (Collective::NeighbourAlltoall { sent, received }, _, Some(neighbourhood)) => {
             let sent = Staged::new(sent, neighbourhood.destinations.len());
             sent.pack();
-            exchange(team, neighbourhood, |place| sent.span(place).as_read(), received).await
+            Box::pin(exchange(team, neighbourhood, |place| sent.span(place).as_read(), received)).await
         }
         (Collective::Barrier, ..) => collective::barrier(team).await,
         // `prepare` lets nothing else through.
@@ -217,14 +217,20 @@ async fn scan(
             Some(data) => put(team, data, staged.span(0))?,
             None => staged.pack(),
         }
-        collective::scan(team, staged.span(0), None, op).await?;
+        collective::scan(team, staged.span(0).as_read(), staged.span(0), op).await?;
         staged.unpack();
         return Ok(());
     }
-    let mut inclusive = Scratch::new(team, result.bytes());
-    let inclusive = inclusive.span();
-    put(team, data.unwrap_or(result), inclusive)?;
-    collective::scan(team, inclusive, Some(staged.span(0)), op).await?;
+    let own = data.unwrap_or(result);
+    match own.read_span().filter(|run| run.len() == result.bytes()) {
+        Some(run) => collective::exscan(team, run, staged.span(0), op).await?,
+        None => {
+            let mut packed = Scratch::new(team, result.bytes());
+            let packed = packed.span();
+            put(team, own, packed)?;
+            collective::exscan(team, packed.as_read(), staged.span(0), op).await?;
+        }
+    }
     // Rank 0 has nobody before it: its buffer stays as it is.
     if team.rank > 0 {
         staged.unpack();
