@@ -19,6 +19,8 @@ use std::os::unix::net::UnixStream;
 const SPACE: &str = "rwmpi";
 /// Bytes that the ranks of a host may leave in all.
 const STORED_MAX: usize = 64 << 20;
+/// What an entry takes beside its words.
+const ENTRY: usize = 128;
 
 /// What a rank left: key and value.
 pub(crate) type Entry = (String, String);
@@ -202,10 +204,11 @@ impl PmiServer {
         let (Some(key), Some(value)) = (message.get("key"), message.get("value")) else {
             return "cmd=put_result rc=-1 msg=no_key".to_owned();
         };
-        if self.stored + key.len() + value.len() > STORED_MAX {
+        let len = ENTRY + key.len() + value.len();
+        if self.stored + len > STORED_MAX {
             return "cmd=put_result rc=-1 msg=no_room".to_owned();
         }
-        self.stored += key.len() + value.len();
+        self.stored += len;
         self.store.insert(key.to_owned(), value.to_owned());
         self.fresh.push((key.to_owned(), value.to_owned()));
         "cmd=put_result rc=0 msg=success".to_owned()
@@ -223,6 +226,8 @@ impl PmiServer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::collection::vec;
+    use proptest::prelude::*;
     use rwmpi_transport::pmi::Pmi;
     use std::io::Read;
 
@@ -277,6 +282,63 @@ mod tests {
         });
         assert!(!server.joined(0) && !server.finished(1));
         assert_eq!(server.abort(), Some((1, 7)));
+    }
+
+    #[test]
+    fn empty_words_take_room_too() {
+        let mut server = PmiServer::new(&[0]).unwrap();
+        let fits = (0..1_000_000).take_while(|_| server.put(&Message::new("key= value=")).contains("rc=0")).count();
+        assert_eq!(fits, STORED_MAX / ENTRY);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+        /// Words of the language and bytes of none, in any order and pieces: the others are served all the same.
+        #[test]
+        fn whatever_a_rank_says_others_are_served(said in vec(words(), 0..60), piece in 1..100_usize) {
+            let mut server = PmiServer::new(&[0, 0]).unwrap();
+            let [mut wild, mut other] = [0, 0].map(|section| UnixStream::from(server.add(section).unwrap()));
+            for piece in said.concat().chunks(piece) {
+                // It may have been hung up on.
+                let _ = wild.write_all(piece);
+                if server.serve().is_some() {
+                    server.release([]);
+                }
+            }
+            drop(wild);
+            other.write_all(b"cmd=put key=mine value=7\ncmd=get key=mine\n").unwrap();
+            (0..3).for_each(|_| drop(server.serve()));
+            let mut replies = [0; 200];
+            let count = other.read(&mut replies).unwrap();
+            let replies = String::from_utf8_lossy(&replies[..count]);
+            prop_assert!(replies.ends_with("cmd=get_result rc=0 msg=success value=7\n"), "{replies:?}");
+            prop_assert!(server.clients[0].arrived.len() <= 2 * LINE_MAX);
+        }
+    }
+
+    fn words() -> impl Strategy<Value = Vec<u8>> {
+        let known = [
+            "cmd=init pmi_version=1",
+            "cmd=put",
+            "cmd=get",
+            "cmd=barrier_in",
+            "cmd=finalize",
+            "cmd=abort",
+            "cmd=get_maxes",
+            "cmd=spawn",
+            " key=",
+            " value=",
+            " exitcode=-99999999999",
+            "x",
+            "=",
+            "\n",
+            "\n",
+            "\n",
+            "\r\n",
+            "PMI_process_mapping",
+        ];
+        let known = prop::sample::select(known.map(|word| word.as_bytes().to_vec()).to_vec());
+        prop_oneof![8 => known, 1 => vec(any::<u8>(), 0..40), 1 => (0..3 * LINE_MAX).prop_map(|len| vec![b'y'; len])]
     }
 
     #[test]

@@ -23,6 +23,8 @@ use std::time::Instant;
 
 /// What a login may print before the daemon speaks.
 const CHATTER_BYTES_MAX: usize = 1 << 16;
+/// Longest name of a version.
+const VERSION_BYTES_MAX: usize = 100;
 /// How long a daemon may take to go once all is over.
 const TO_GO: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
 /// ssh, which is not to ask for anything, and notices a machine that falls silent.
@@ -158,7 +160,7 @@ impl Remote {
 
     fn hear(&mut self, events: &mut Vec<Event>) -> io::Result<()> {
         if !self.greeted {
-            self.greeted = self.is_greeted()?;
+            self.greeted = is_greeting(self.link.inbox())?;
             if self.greeted
                 && let Some(task) = self.task.take()
             {
@@ -169,25 +171,6 @@ impl Remote {
             events.append(&mut self.link.messages()?);
         }
         Ok(())
-    }
-
-    /// Whether the daemon has said who it is; skips what was said before.
-    fn is_greeted(&mut self) -> io::Result<bool> {
-        let said = self.link.inbox();
-        let begin = said.windows(daemon::GREETING.len()).position(|words| words == daemon::GREETING);
-        let Some(begin) = begin else {
-            let too_much = said.len() > CHATTER_BYTES_MAX;
-            return if too_much { Err(io::Error::other("it does not say who it is")) } else { Ok(false) };
-        };
-        let after = begin + daemon::GREETING.len();
-        let Some(length) = said[after..].iter().position(|&byte| byte == b'\n') else { return Ok(false) };
-        let version = String::from_utf8_lossy(&said[after..after + length]).into_owned();
-        said.drain(..=after + length);
-        if version == daemon::VERSION {
-            Ok(true)
-        } else {
-            Err(io::Error::other(format!("it is of rwmpi {version}, this launcher of {}", daemon::VERSION)))
-        }
     }
 
     fn agent_ended(&self) -> Option<String> {
@@ -211,6 +194,27 @@ impl Drop for Remote {
     }
 }
 
+/// Whether the daemon has said who it is; takes that away, and what was said before.
+fn is_greeting(said: &mut Vec<u8>) -> io::Result<bool> {
+    let begin = said.windows(daemon::GREETING.len()).position(|words| words == daemon::GREETING);
+    let Some(begin) = begin else {
+        let too_much = said.len() > CHATTER_BYTES_MAX;
+        return if too_much { Err(io::Error::other("it does not say who it is")) } else { Ok(false) };
+    };
+    let after = begin + daemon::GREETING.len();
+    let Some(length) = said[after..].iter().take(VERSION_BYTES_MAX).position(|&byte| byte == b'\n') else {
+        let too_much = said.len() - after >= VERSION_BYTES_MAX;
+        return if too_much { Err(io::Error::other("it does not say of which version it is")) } else { Ok(false) };
+    };
+    let version = String::from_utf8_lossy(&said[after..after + length]).into_owned();
+    said.drain(..=after + length);
+    if version == daemon::VERSION {
+        Ok(true)
+    } else {
+        Err(io::Error::other(format!("it is of rwmpi {version}, this launcher of {}", daemon::VERSION)))
+    }
+}
+
 fn is_this_machine(host: &str) -> bool {
     host == "localhost" || host == crate::report::this_host()
 }
@@ -224,6 +228,23 @@ fn quoted(word: &OsStr) -> OsString {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_greeting_is_found_and_waited_for_with_patience_but_not_for_ever() {
+        let greeting = [daemon::GREETING, daemon::VERSION.as_bytes(), b"\n"].concat();
+        let said = [b"welcome\n", &greeting[..], b"more"].concat();
+        for cut in 0..said.len() {
+            let mut some = said[..cut].to_vec();
+            assert_eq!(is_greeting(&mut some).unwrap(), cut >= said.len() - 4, "cut at {cut}");
+        }
+        let mut whole = said;
+        assert!(is_greeting(&mut whole).unwrap() && whole == b"more");
+        for nonsense in [vec![b'x'; CHATTER_BYTES_MAX + 1], [daemon::GREETING, &[b'x'; 200]].concat()] {
+            assert!(is_greeting(&mut nonsense.clone()).unwrap_err().to_string().starts_with("it does not say"));
+        }
+        let other = [daemon::GREETING, b"9.9\n"].concat();
+        assert!(is_greeting(&mut other.clone()).unwrap_err().to_string().contains("9.9"));
+    }
 
     #[test]
     fn a_shell_takes_a_quoted_word_for_what_it_is() {

@@ -137,7 +137,14 @@ impl Site {
     pub(crate) fn look(&mut self, now: Instant) -> Result<Vec<Event>, LaunchError> {
         match &mut self.end {
             Some(End::Here(host)) => host.look(now),
-            Some(End::There(remote)) => Ok(remote.look(now)),
+            Some(End::There(remote)) => {
+                let mut events = remote.look(now);
+                if let Some(wrong) = events.iter().position(|event| !event.is_of(&self.ranks)) {
+                    events.truncate(wrong);
+                    events.push(Event::Lost("its daemon makes no sense: it speaks of ranks of others".to_owned()));
+                }
+                Ok(events)
+            }
             None => Ok(Vec::new()),
         }
     }

@@ -95,6 +95,18 @@ pub(crate) enum Event {
     Lost(String),
 }
 
+impl Event {
+    /// Whether all the ranks that it names are among these.
+    pub(crate) fn is_of(&self, ranks: &[usize]) -> bool {
+        match self {
+            Event::Ended(end) => ranks.contains(&end.seen.rank),
+            Event::Aborted { rank: Some(rank), .. } => ranks.contains(rank),
+            Event::States(states) => states.iter().all(|seen| ranks.contains(&seen.rank)),
+            _ => true,
+        }
+    }
+}
+
 /// How a rank ended, and how far it had come.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct RankEnd {
@@ -206,10 +218,15 @@ impl Link {
         while let Some((length, behind)) = rest.split_first_chunk::<LENGTH>() {
             let length = u32::from_le_bytes(*length) as usize;
             if length > MESSAGE_BYTES_MAX {
-                return Err(io::ErrorKind::InvalidData.into());
+                return Err(io::Error::other(format!("a message of {length} bytes, longer than any there is")));
             }
             let Some((message, behind)) = behind.split_at_checked(length) else { break };
-            messages.push(postcard::from_bytes(message).map_err(io::Error::other)?);
+            let (message, unread) = postcard::take_from_bytes(message)
+                .map_err(|error| io::Error::other(format!("no message that there is: {error}")))?;
+            if !unread.is_empty() {
+                return Err(io::Error::other("a message longer than what it says"));
+            }
+            messages.push(message);
             rest = behind;
         }
         let taken = self.inbox.len() - rest.len();
@@ -221,6 +238,8 @@ impl Link {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::collection::vec;
+    use proptest::prelude::*;
     use std::os::unix::net::UnixStream;
 
     fn pair() -> [Link; 2] {
@@ -247,14 +266,79 @@ mod tests {
     }
 
     #[test]
+    fn a_host_speaks_of_its_own_ranks() {
+        assert!(events().iter().all(|event| event.is_of(&[2, 3])));
+        assert_eq!(events().iter().filter(|event| event.is_of(&[])).count(), 4);
+    }
+
+    #[test]
     fn nonsense_is_an_error() {
+        for (nonsense, what) in [
+            (&[0xff; 8][..], "a message of 4294967295 bytes"),
+            (&[1, 0, 0, 0, 0xff], "no message that there is"),
+            // `Start`, and a byte.
+            (&[2, 0, 0, 0, 1, 0], "a message longer than what it says"),
+        ] {
+            let [mut one, mut other] = pair();
+            one.send_bytes(nonsense).unwrap();
+            other.read().unwrap();
+            let error = other.messages::<Order>().unwrap_err().to_string();
+            assert!(error.contains(what), "{error}");
+        }
+    }
+
+    fn events() -> Vec<Event> {
+        let seen = RankSeen { rank: 3, pid: 7, joined: true, finished: false, activity: Some([1; 8]), now: 9 };
+        vec![
+            Event::Note("a".repeat(300)),
+            Event::Output(Which::Stderr, vec![b'\n'; 1000]),
+            Event::Left(vec![("key".to_owned(), "value".to_owned()); 20]),
+            Event::Ended(RankEnd { seen, ending: Ending::Exited { code: 3 } }),
+            Event::Aborted { rank: Some(2), code: -1, text: "why".to_owned() },
+            Event::States(vec![seen; 4]),
+            Event::Over,
+        ]
+    }
+
+    /// What arrives of `bytes` in pieces, as text; an error ends it.
+    fn arrivals(bytes: &[u8], piece: usize) -> (Vec<String>, Option<String>) {
         let [mut one, mut other] = pair();
-        one.send_bytes(&[0xff; 8]).unwrap();
-        other.read().unwrap();
-        assert!(other.messages::<Order>().is_err());
-        let [mut one, mut other] = pair();
-        one.send_bytes(&[1, 0, 0, 0, 0xff]).unwrap();
-        other.read().unwrap();
-        assert!(other.messages::<Order>().is_err());
+        let mut heard = Vec::new();
+        for piece in bytes.chunks(piece) {
+            one.send_bytes(piece).unwrap();
+            other.read().unwrap();
+            match other.messages::<Event>() {
+                Ok(events) => heard.extend(events.iter().map(|event| format!("{event:?}"))),
+                Err(error) => return (heard, Some(error.to_string())),
+            }
+        }
+        (heard, None)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+        #[test]
+        fn messages_survive_any_cut_and_spoilt_ones_are_an_error_at_most(
+            piece in 1..400_usize, spoilt in vec((any::<prop::sample::Index>(), any::<u8>()), 0..4)
+        ) {
+            let mut bytes = Vec::new();
+            let mut ends = Vec::new();
+            for event in events() {
+                let message = postcard::to_stdvec(&event).unwrap();
+                bytes.extend((message.len() as u32).to_le_bytes());
+                bytes.extend(message);
+                ends.push(bytes.len());
+            }
+            let places: Vec<usize> = spoilt.iter().map(|(place, _)| place.index(bytes.len())).collect();
+            places.iter().zip(&spoilt).for_each(|(&place, (_, byte))| bytes[place] = *byte);
+            let intact = places.iter().copied().min().unwrap_or(bytes.len());
+            let (heard, error) = arrivals(&bytes, piece);
+            let before = ends.iter().filter(|&&end| end <= intact).count();
+            // Those that came in one piece with an error are lost with it.
+            let expected: Vec<String> = events().iter().take(before).map(|event| format!("{event:?}")).collect();
+            prop_assert!(error.is_some() || heard.len() >= before);
+            prop_assert!(heard.iter().zip(&expected).all(|(heard, expected)| heard == expected));
+            prop_assert!(!spoilt.is_empty() || (heard.len(), error) == (ends.len(), None));
+        }
     }
 }

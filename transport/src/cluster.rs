@@ -14,8 +14,8 @@ use crate::layout::QUEUES;
 use crate::sleep;
 use crate::worker::Cot;
 use crate::{
-    Arrival, Backoff, Bell, Enqueue, Fabric, Header, NodeFabric, PeerFault, PushError, Queue, ReadSpan, RemoteAddress,
-    RemoteError, SharedPart, SharedWord, Signal, SignalSet, TcpFabric, Way, WriteSpan, Written,
+    Arrival, Backoff, Bell, Enqueue, Fabric, Header, NodeFabric, Notice, PeerFault, PushError, Queue, ReadSpan,
+    RemoteAddress, RemoteError, SharedPart, SharedWord, Signal, SignalSet, TcpFabric, Way, WriteSpan, Written,
 };
 
 /// A look at the sockets is a system call, so there is one in so many looks at memory only.
@@ -284,25 +284,11 @@ impl Fabric for ClusterFabric {
         address: &RemoteAddress,
         offset: u64,
         from: ReadSpan,
+        notice: Option<Notice>,
     ) -> Result<Written, RemoteError> {
         match self.on_node[peer] {
-            Some(number) => self.node.remote_write(number, address, offset, from),
-            None => self.network.remote_write(peer, address, offset, from),
-        }
-    }
-
-    fn write_and_tell(
-        &mut self,
-        peer: usize,
-        address: &RemoteAddress,
-        offset: u64,
-        from: ReadSpan,
-        header: Header,
-        payload: ReadSpan,
-    ) -> Result<(Written, bool), RemoteError> {
-        match self.on_node[peer] {
-            Some(number) => self.node.write_and_tell(number, address, offset, from, header, payload),
-            None => self.network.write_and_tell(peer, address, offset, from, header, payload),
+            Some(number) => self.node.remote_write(number, address, offset, from, notice),
+            None => self.network.remote_write(peer, address, offset, from, notice),
         }
     }
 

@@ -105,6 +105,15 @@ impl Way {
     }
 }
 
+/// The cell that tells a peer that a remote write is complete, for its queue of messages.
+#[derive(Clone, Copy, Debug)]
+pub struct Notice<'a> {
+    /// Its header.
+    pub header: Header,
+    /// Its payload, up to [`INLINE_PAYLOAD`] bytes.
+    pub payload: ReadSpan<'a>,
+}
+
 /// What a remote write has done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Written {
@@ -112,6 +121,8 @@ pub struct Written {
     pub way: Way,
     /// How many bytes: fewer than wanted only through a network.
     pub len: usize,
+    /// The notice was pushed behind the last of them.
+    pub told: bool,
 }
 
 /// Memory of one peer as another may name it. Made by [`Fabric::hand_out`], or by [`Fabric::address_of`]; three words on the wire.
@@ -301,26 +312,17 @@ pub trait Fabric {
     ///
     /// Where a network takes no more at present, only the first bytes are written, or none. Whoever has begun has to come again with the rest, or
     /// the connection is of no more use: other writes to that peer find no room until then, and cells wait behind.
+    ///
+    /// A notice is pushed behind the last byte where both can leave together; if it is not, all is as if it had not been mentioned. Whoever
+    /// has begun with one has to come again with it.
     fn remote_write(
         &mut self,
         peer: usize,
         address: &RemoteAddress,
         offset: u64,
         from: ReadSpan,
+        notice: Option<Notice>,
     ) -> Result<Written, RemoteError>;
-    /// As [`Fabric::remote_write`], and a cell for the queue of messages behind the last byte, where both can leave together: whether it has
-    /// been pushed, too. If not, all is as if it had not been mentioned. Whoever has begun so has to come again so.
-    fn write_and_tell(
-        &mut self,
-        peer: usize,
-        address: &RemoteAddress,
-        offset: u64,
-        from: ReadSpan,
-        _header: Header,
-        _payload: ReadSpan,
-    ) -> Result<(Written, bool), RemoteError> {
-        self.remote_write(peer, address, offset, from).map(|written| (written, false))
-    }
     /// Reads from `peer`'s memory, `offset` bytes into `address`; [`RemoteError::NoWay`] where the way does not [read](Way::reads).
     fn remote_read(
         &mut self,

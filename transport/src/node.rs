@@ -17,8 +17,8 @@ use crate::small_copy::copy_small;
 use crate::wait::WaitPolicy;
 use crate::worker::Cot;
 use crate::{
-    Arrival, Backoff, Bell, Enqueue, Fabric, Header, Heap, INLINE_PAYLOAD, PeerFault, PushError, Queue, ReadSpan,
-    RemoteAddress, RemoteError, SharedPart, SharedWord, Signal, SignalSet, Way, WriteSpan, Written, signal,
+    Arrival, Backoff, Bell, Enqueue, Fabric, Header, Heap, INLINE_PAYLOAD, Notice, PeerFault, PushError, Queue,
+    ReadSpan, RemoteAddress, RemoteError, SharedPart, SharedWord, Signal, SignalSet, Way, WriteSpan, Written, signal,
 };
 
 /// Most rings that one call of `ready` looks at.
@@ -434,8 +434,9 @@ impl Fabric for NodeFabric {
         address: &RemoteAddress,
         offset: u64,
         from: ReadSpan,
+        _: Option<Notice>,
     ) -> Result<Written, RemoteError> {
-        let whole = |way| Written { way, len: from.len() };
+        let whole = |way| Written { way, len: from.len(), told: false };
         if let Some(place) = self.shared(address, offset, from.len()) {
             // SAFETY: checked to lie in the part of a heap that has pages; the owner handed it out to be written.
             from.copy_long_to(unsafe { WriteSpan::new(self.segment.at(place?).as_ptr(), from.len()) });

@@ -210,7 +210,7 @@ pub fn nodes_of(mapping: &str, processes: usize) -> Option<Vec<usize>> {
         let numbers = block.trim_start_matches(',').strip_prefix('(')?.strip_suffix(')')?;
         let numbers: Vec<usize> = numbers.split(',').map(|number| number.trim().parse().ok()).collect::<Option<_>>()?;
         let &[first, nodes, each] = &numbers[..] else { return None };
-        if nodes == 0 || each == 0 || nodes > processes || each > processes {
+        if nodes == 0 || each == 0 || nodes > processes || each > processes || first.checked_add(nodes).is_none() {
             return None;
         }
         parsed.push((first, nodes, each));
@@ -239,6 +239,8 @@ pub fn mapping_of(nodes: &[usize]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::collection::vec;
+    use proptest::prelude::*;
     use std::io::{BufRead, BufReader};
     use std::os::unix::net::UnixStream;
 
@@ -267,6 +269,30 @@ mod tests {
         for nonsense in ["", "(vector,)", "(vector,(0,1))", "(vector,(0,0,1))", "(vector,(0,1,0))", "(vector,(0,9,1))"]
         {
             assert_eq!(nodes_of(nonsense, 4), None, "{nonsense}");
+        }
+        assert_eq!(nodes_of(&format!("(vector,({},1,1))", usize::MAX), 4), None, "beyond all numbers");
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+        #[test]
+        fn no_mapping_makes_it_panic(blocks in vec((any::<usize>(), 0..6_usize, 0..6_usize), 0..4), noise in "[(),0-9 ]{0,6}") {
+            let blocks: Vec<String> = blocks.iter().map(|(a, b, c)| format!("({a},{b},{c})")).collect();
+            let mapping = format!("(vector,{}{noise})", blocks.join(","));
+            prop_assert!(nodes_of(&mapping, 5).is_none_or(|nodes| nodes.len() == 5), "{mapping}");
+        }
+
+        /// Whatever a launcher answers, and however it is cut.
+        #[test]
+        fn no_answer_makes_it_panic(answer in vec(prop_oneof![Just(b'\n'), Just(b'='), Just(b' '), any::<u8>()], 0..200)) {
+            let (ours, mut theirs) = UnixStream::pair().unwrap();
+            theirs.write_all(b"cmd=response_to_init rc=0\ncmd=my_kvsname kvsname=x\n").unwrap();
+            theirs.write_all(&answer).unwrap();
+            theirs.shutdown(std::net::Shutdown::Write).unwrap();
+            let mut pmi = Pmi::new(ours.into()).unwrap();
+            for _ in 0..5 {
+                let _ = (pmi.get("key"), pmi.meet());
+            }
         }
     }
 

@@ -41,7 +41,7 @@ impl<F: Fabric> Engine<F> {
         offset: usize,
         from: ReadSpan<'_>,
     ) -> Result<(), Failure> {
-        let written = self.fabric.remote_write(peer as usize, address, offset as u64, from);
+        let written = self.fabric.remote_write(peer as usize, address, offset as u64, from, None);
         written.map(drop).map_err(|error| Failure::Remote { peer, error })
     }
 

@@ -397,19 +397,15 @@ impl<F: Fabric> Engine<F> {
         while writing.written < writing.len {
             let offset = writing.written;
             let piece = data.part(offset, piece_len.min(writing.len - offset));
-            let written = if offset + piece.len() == writing.len {
-                let payload = payload[..len].into();
-                self.fabric.write_and_tell(peer as usize, &target, offset as u64, piece, header, payload)
-            } else {
-                let written = self.fabric.remote_write(peer as usize, &target, offset as u64, piece);
-                written.map(|written| (written, false))
-            };
-            let (written, told) = written.map_err(|error| Failure::Remote { peer, error })?;
+            let notice = rwmpi_transport::Notice { header, payload: payload[..len].into() };
+            let notice = Some(notice).filter(|_| offset + piece.len() == writing.len);
+            let written = self.fabric.remote_write(peer as usize, &target, offset as u64, piece, notice);
+            let written = written.map_err(|error| Failure::Remote { peer, error })?;
             writing.written += written.len;
             if written.len < piece.len() {
                 return Ok(Progress::Blocked(Stage::Writing(Box::new(writing))));
             }
-            if told {
+            if written.told {
                 return Ok(Progress::Done);
             }
         }

@@ -113,7 +113,7 @@ impl<F: Fabric> Engine<F> {
         let peer = transfer.owner;
         self.copy_chunks(transfer, |fabric, offset, len| {
             let part = data.part(offset as usize, len);
-            let written = fabric.remote_write(peer as usize, target, offset, part);
+            let written = fabric.remote_write(peer as usize, target, offset, part, None);
             written.map(drop).map_err(|error| Failure::Remote { peer, error })
         })
     }

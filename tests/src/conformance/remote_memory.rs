@@ -1,6 +1,6 @@
 //! Remote Write, remote read, claim words.
 
-use rwmpi_transport::{Backoff, Fabric, Queue, ReadSpan, RemoteAddress, RemoteError, Way, WriteSpan, Written};
+use rwmpi_transport::{Backoff, Fabric, Notice, Queue, ReadSpan, RemoteAddress, RemoteError, Way, WriteSpan, Written};
 
 use super::Subject;
 use super::support::{Block, barrier, hear, hear_address, pattern, pull, push, tell, tell_address};
@@ -46,7 +46,7 @@ fn write<F: Fabric>(fabric: &mut F, peer: usize, address: &RemoteAddress, offset
     let mut done = 0;
     loop {
         let rest = ReadSpan::from(&bytes[done..]);
-        let written = fabric.remote_write(peer, address, offset + done as u64, rest).expect("a way");
+        let written = fabric.remote_write(peer, address, offset + done as u64, rest, None).expect("a way");
         done += written.len;
         if done == bytes.len() {
             return written.way;
@@ -61,11 +61,11 @@ fn write_and_push<F: Fabric>(fabric: &mut F, peer: usize, address: &RemoteAddres
     let mut done = 0;
     loop {
         let rest = ReadSpan::from(&bytes[done..]);
-        let written = fabric.write_and_tell(peer, address, offset + done as u64, rest, [0; 4], ReadSpan::EMPTY);
-        let (written, told) = written.expect("a way");
+        let notice = Notice { header: [0; 4], payload: ReadSpan::EMPTY };
+        let written = fabric.remote_write(peer, address, offset + done as u64, rest, Some(notice)).expect("a way");
         done += written.len;
-        assert!(!told || done == bytes.len());
-        if told {
+        assert!(!written.told || done == bytes.len());
+        if written.told {
             return;
         }
         if done == bytes.len() {
@@ -139,7 +139,7 @@ pub(super) fn transfers_outside_are_refused_without_effect<S: Subject>(fabric: &
         }
         for (offset, len) in [(0, 1001), (1, 1000), (1000, 1), (1001, 0), (u64::MAX, 1), (u64::MAX - 1, 2)] {
             let mut bytes = vec![1_u8; len];
-            let written = fabric.remote_write(1, &address, offset, ReadSpan::from(&bytes[..]));
+            let written = fabric.remote_write(1, &address, offset, ReadSpan::from(&bytes[..]), None);
             assert_eq!(written, Err(RemoteError::Refused), "write of {len} at {offset}");
             let read = fabric.remote_read(1, &address, offset, WriteSpan::from(&mut bytes[..]));
             assert_eq!(read, Err(RemoteError::Refused), "read of {len} at {offset}");
@@ -149,7 +149,7 @@ pub(super) fn transfers_outside_are_refused_without_effect<S: Subject>(fabric: &
         hear(fabric, 1, 1);
         let bytes = vec![1_u8; 1000];
         write(fabric, 1, &address, 0, &bytes);
-        assert!(fabric.remote_write(1, &address, 1000, ReadSpan::EMPTY).is_ok());
+        assert!(fabric.remote_write(1, &address, 1000, ReadSpan::EMPTY, None).is_ok());
         tell(fabric, 1, 2);
     }
 }
@@ -172,7 +172,7 @@ pub(super) fn made_up_addresses_are_refused<S: Subject>(fabric: &mut S) {
     }
     for address in made_up {
         let mut bytes = [0_u8; 16];
-        let written = fabric.remote_write(peer, &address, 0, ReadSpan::from(&bytes[..]));
+        let written = fabric.remote_write(peer, &address, 0, ReadSpan::from(&bytes[..]), None);
         assert_eq!(written, Err(RemoteError::Refused), "{address:?}");
         let read = fabric.remote_read(peer, &address, 0, WriteSpan::from(&mut bytes[..]));
         assert_eq!(read, Err(RemoteError::Refused), "{address:?}");
@@ -194,11 +194,11 @@ pub(super) fn ways_are_as_announced<S: Subject>(fabric: &mut S) {
             let address = hear_address(fabric, peer);
             let (_, announced) = pull(fabric, peer, Queue::Requests);
             let bytes = [me as u8; 10];
-            let written = fabric.remote_write(peer, &address, me as u64 * 10, ReadSpan::from(&bytes[..]));
+            let written = fabric.remote_write(peer, &address, me as u64 * 10, ReadSpan::from(&bytes[..]), None);
             let mut back = [0_u8; 10];
             let read = fabric.remote_read(peer, &address, me as u64 * 10, WriteSpan::from(&mut back[..]));
             match written {
-                Ok(Written { way, len }) => {
+                Ok(Written { way, len, .. }) => {
                     assert_eq!((format!("{:?}", Some(way)).as_bytes(), len), (&announced[..], bytes.len()));
                     assert_eq!(read, if way.reads() { Ok(way) } else { Err(RemoteError::NoWay) });
                     assert_eq!(back, if way.reads() { bytes } else { [0; 10] });

@@ -84,11 +84,11 @@ fn memory_beyond_what_the_heap_has_pages_for_is_refused() {
     let reserved = b.control(1).identity.heap_reserved.load(Ordering::Relaxed);
     let beyond = RemoteAddress { place: reserved - 4095, ..address };
     let bytes = [0; 4096];
-    assert_eq!(a.remote_write(1, &beyond, 0, ReadSpan::from(&bytes[..])), Err(RemoteError::Refused));
+    assert_eq!(a.remote_write(1, &beyond, 0, ReadSpan::from(&bytes[..]), None), Err(RemoteError::Refused));
     let last = RemoteAddress { place: reserved - 4096, ..address };
     assert_eq!(
-        a.remote_write(1, &last, 0, ReadSpan::from(&bytes[..])),
-        Ok(Written { way: Way::SameProcess, len: bytes.len() })
+        a.remote_write(1, &last, 0, ReadSpan::from(&bytes[..]), None),
+        Ok(Written { way: Way::SameProcess, len: bytes.len(), told: false })
     );
 }
 

@@ -222,6 +222,19 @@ impl Inbox {
     }
 }
 
+/// Bytes that an inbox keeps at most, whatever a peer sends.
+#[cfg(test)]
+pub(crate) const MOST_KEPT: usize = 2 * BYTES + FEW * ROOM;
+
+#[cfg(test)]
+impl Inbox {
+    /// Bytes that it keeps for payloads, and no more cells than were lent.
+    pub(crate) fn kept(&self) -> usize {
+        assert!(self.cells.len() <= CELLS);
+        self.cells.iter().map(|cell| cell.long.len()).sum()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::collection::vec;
@@ -282,6 +295,25 @@ mod tests {
     }
 
     #[test]
+    fn credit_for_empty_cells_comes_back_in_time() {
+        let (mut inbox, mut rooms) = (Inbox::default(), Rooms::default());
+        for _ in 0..CELLS {
+            let cell = inbox.begin([0; 4], 0, &mut rooms).unwrap();
+            inbox.arrive(cell);
+        }
+        let due = (1..=CELLS).find(|_| inbox.pop(&mut rooms));
+        assert_eq!(due, Some(CELLS / 2));
+    }
+
+    #[test]
+    fn few_rooms_are_kept() {
+        let mut rooms = Rooms::default();
+        let taken: Vec<_> = (0..3 * MOST_SPARE).map(|_| rooms.take()).collect();
+        taken.into_iter().for_each(|room| rooms.give_back(room));
+        assert_eq!(rooms.0.len(), MOST_SPARE);
+    }
+
+    #[test]
     fn who_takes_more_than_was_lent_is_noticed() {
         let (mut inbox, mut rooms) = (Inbox::default(), Rooms::default());
         (0..CELLS).for_each(|_| drop(inbox.begin([0; 4], 0, &mut rooms).unwrap()));
@@ -289,6 +321,9 @@ mod tests {
         let mut inbox = Inbox::default();
         (0..BYTES / MAX_PAYLOAD).for_each(|_| drop(inbox.begin([0; 4], MAX_PAYLOAD, &mut rooms).unwrap()));
         assert!(inbox.begin([0; 4], 1, &mut rooms).is_err());
+        let mut window = Window::default();
+        (0..BYTES / MAX_PAYLOAD).for_each(|_| assert!(window.take(Enqueue::Next, MAX_PAYLOAD)));
+        assert!(!window.take(Enqueue::Next, 1), "as the receiver sees it");
         let mut window = Window::default();
         assert!(window.take(Enqueue::Next, 0));
         assert!(window.give_back(2).is_err());

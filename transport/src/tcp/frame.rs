@@ -304,6 +304,26 @@ mod tests {
     }
 
     #[test]
+    fn every_bit_that_means_nothing_is_zero() {
+        for kind in (1..=5).map(|byte| Kind::from_byte(byte).expect("five kinds")) {
+            let header = Frame { kind, len: 0, popped: [3, 4], words: [0; 4] }.encode();
+            let meant = match kind {
+                Kind::Cell(_) | Kind::Write => 16,
+                Kind::Control => 4,
+                Kind::Goodbye => 0,
+            };
+            // Behind the kind, and behind the words that it has.
+            for byte in (1..4).chain(HEADER - 16 + meant..HEADER) {
+                for bit in 0..8 {
+                    let mut header = header;
+                    header[byte] ^= 1 << bit;
+                    assert!(Frame::decode(&header).is_err(), "{kind:?}, bit {bit} of byte {byte}");
+                }
+            }
+        }
+    }
+
+    #[test]
     fn targets_travel_whole() {
         let words = Frame::target_words(0x0123_4567_89ab_cdef, u64::MAX - 3);
         let frame = Frame { kind: Kind::Write, len: 0, popped: [0; 2], words };

@@ -109,4 +109,18 @@ mod tests {
         table.remove(1, first.space);
         assert!(table.find(1, second.space, second.place, 1).is_some());
     }
+
+    #[test]
+    fn places_are_used_again_and_no_name_is_zero() {
+        let mut table = HandedOut::default();
+        let span = span();
+        for _ in 0..100 {
+            let address = table.add(1, span);
+            assert!(HandedOut::is_name(address.space));
+            table.remove(1, address.space);
+        }
+        assert_eq!(table.entries.len(), 1);
+        table.entries[0].generation = u32::MAX;
+        assert!(HandedOut::is_name(table.add(1, span).space), "the generations begin again");
+    }
 }

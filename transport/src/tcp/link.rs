@@ -178,10 +178,15 @@ impl Link {
         self.inboxes.iter().any(Inbox::owes)
     }
 
-    /// Ends the link with an error, once.
+    /// The connection is over, with an error unless the peer has said goodbye.
     pub(crate) fn lose(&mut self, what: &'static str) {
+        self.end(if self.goodbye_heard { State::Gone } else { State::Lost(what) });
+    }
+
+    /// Ends the link, once.
+    fn end(&mut self, state: State) {
         if !matches!(self.state, State::Gone | State::Lost(_)) {
-            self.state = if self.goodbye_heard { State::Gone } else { State::Lost(what) };
+            self.state = state;
             self.outbox = VecDeque::new();
             (self.signals_due, self.credit_due) = (0, false);
         }
@@ -283,39 +288,43 @@ impl Link {
             let direct = match Self::target(&mut self.incoming, self.peer, self.decoder.body(), context.handed_out) {
                 Ok(direct) => direct,
                 Err(what) => {
-                    self.lose(what);
+                    self.end(State::Lost(what));
                     return true;
                 }
             };
             let room = direct.len();
             let wanted = room + self.at_once;
-            let received = match socket::receive(socket, direct, WriteSpan::from(&mut context.room[..self.at_once])) {
-                Ok(0) => Err("its connection was closed, and it had not finished: it has died or was killed"),
-                Ok(count) => Ok(count),
+            let count = match socket::receive(socket, direct, WriteSpan::from(&mut context.room[..self.at_once])) {
+                Ok(0) => {
+                    self.lose("its connection was closed, and it had not finished: it has died or was killed");
+                    return true;
+                }
+                Ok(count) => count,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     self.emptied |= anything;
                     return anything;
                 }
-                Err(error) => Err(words_for(&error)),
+                Err(error) => {
+                    self.lose(words_for(&error));
+                    return true;
+                }
             };
             anything = true;
             self.emptied = false;
-            let taken = received.and_then(|count| {
-                let in_place = count.min(room);
-                self.advance(in_place);
-                self.decoder.skip_body(in_place);
-                self.take_apart(count - in_place, context).map(|()| count)
-            });
-            match taken {
+            let in_place = count.min(room);
+            self.advance(in_place);
+            self.decoder.skip_body(in_place);
+            match self.take_apart(count - in_place, context) {
                 // The socket is empty, in all likelihood; if not, the next look finds the rest. More of a body comes at once.
-                Ok(count) if count < wanted && self.decoder.body() == 0 => {
+                Ok(()) if count < wanted && self.decoder.body() == 0 => {
                     self.emptied = true;
                     break;
                 }
-                Ok(_) if self.is_coming() => break,
-                Ok(_) => {}
+                Ok(()) if self.is_coming() => break,
+                Ok(()) => {}
+                // A fault of its own, even after its goodbye.
                 Err(what) => {
-                    self.lose(what);
+                    self.end(State::Lost(what));
                     break;
                 }
             }

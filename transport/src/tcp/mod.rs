@@ -18,6 +18,8 @@ mod poll;
 mod socket;
 mod spin;
 #[cfg(test)]
+mod stingy;
+#[cfg(test)]
 mod tests;
 mod write;
 
@@ -42,8 +44,8 @@ use self::poll::{LONGEST_SLEEP, Limits};
 use self::spin::{BEGIN_TO_COUNT, Spin};
 use crate::layout::QUEUES;
 use crate::{
-    Arrival, Backoff, Enqueue, Fabric, Header, INLINE_PAYLOAD, PeerFault, PushError, Queue, ReadSpan, RemoteAddress,
-    RemoteError, Signal, SignalSet, Way, WriteSpan, Written,
+    Arrival, Backoff, Enqueue, Fabric, Header, INLINE_PAYLOAD, Notice, PeerFault, PushError, Queue, ReadSpan,
+    RemoteAddress, RemoteError, Signal, SignalSet, Way, WriteSpan, Written,
 };
 
 /// Why a peer could not take its place.
@@ -496,20 +498,9 @@ impl Fabric for TcpFabric {
         address: &RemoteAddress,
         offset: u64,
         from: ReadSpan,
+        notice: Option<Notice>,
     ) -> Result<Written, RemoteError> {
-        self.write(peer, address, offset, from, None).map(|(written, _)| written)
-    }
-
-    fn write_and_tell(
-        &mut self,
-        peer: usize,
-        address: &RemoteAddress,
-        offset: u64,
-        from: ReadSpan,
-        header: Header,
-        payload: ReadSpan,
-    ) -> Result<(Written, bool), RemoteError> {
-        self.write(peer, address, offset, from, Some((header, payload)))
+        self.write(peer, address, offset, from, notice)
     }
 
     fn remote_read(

@@ -307,7 +307,7 @@ impl TcpFabric {
     }
 
     /// A connection stands: use it.
-    fn adopt(&mut self, peer: usize, socket: OwnedFd) {
+    pub(super) fn adopt(&mut self, peer: usize, socket: OwnedFd) {
         self.connecting.retain(|&other| other != peer);
         self.links[peer].state = State::Up(socket);
         self.watch_link(peer, Watched::ForArrivals);

@@ -11,6 +11,8 @@ use std::time::Duration;
 use nix::libc;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, sockopt};
 
+#[cfg(test)]
+use crate::tcp::stingy;
 use crate::{ReadSpan, WriteSpan};
 
 /// Connections that may wait until this peer looks.
@@ -111,6 +113,8 @@ fn vectors<const N: usize>(parts: [(*const u8, usize); N]) -> [libc::iovec; N] {
 /// Sends as much of the parts, one after the other, as the socket takes now: at least a byte if they have any, or
 /// [`io::ErrorKind::WouldBlock`].
 pub(crate) fn send<const N: usize>(socket: &OwnedFd, parts: [ReadSpan; N]) -> io::Result<usize> {
+    #[cfg(test)]
+    let parts = stingy::first_of(parts)?;
     let len = parts.iter().map(|part| part.len()).sum();
     if len <= SHORT {
         let mut bytes = [0; SHORT];
@@ -141,6 +145,8 @@ pub(crate) fn send<const N: usize>(socket: &OwnedFd, parts: [ReadSpan; N]) -> io
 /// Receives what is there into the two parts, one after the other: 0 bytes only at the end of the stream, or
 /// [`io::ErrorKind::WouldBlock`]. Not both parts may be empty.
 pub(crate) fn receive(socket: &OwnedFd, first: WriteSpan, second: WriteSpan) -> io::Result<usize> {
+    #[cfg(test)]
+    let (first, second) = stingy::first_places(first, second)?;
     if first.is_empty() {
         return in_spite_of_interrupts(|| {
             // SAFETY: the span's bytes are writable by its contract.

@@ -1,11 +1,18 @@
-//! What only the inside can show: strangers, peers that go wrong, memory that was withdrawn.
+//! What only the inside can show: peers that go wrong, memory that was withdrawn.
+
+mod cuts;
+mod random;
+mod spoilt;
+mod strangers;
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
 use std::time::{Duration, Instant};
 
+pub(crate) use self::random::Random;
+
 use super::frame::Frame;
-use super::handshake::{CHALLENGE, HELLO, Introduction, VERDICT};
+use super::handshake::{CHALLENGE, Introduction, VERDICT};
 use super::*;
 
 const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
@@ -42,6 +49,7 @@ fn push(fabric: &mut TcpFabric, to: usize, number: u32) {
 fn impostor(fabric: &mut TcpFabric) -> TcpStream {
     let me = fabric.me();
     let mut stream = TcpStream::connect(fabric.book.addresses[me][0]).unwrap();
+    stream.set_read_timeout(Some(WATCHDOG)).unwrap();
     turn(&mut [fabric], |fabrics| !fabrics[0].strangers.is_empty());
     let mut challenge = [0; CHALLENGE];
     stream.read_exact(&mut challenge).unwrap();
@@ -95,100 +103,6 @@ fn simultaneous_openings_leave_one_connection() {
         b.begin_to_finish();
         turn(&mut [&mut a, &mut b], |fabrics| fabrics.iter().all(|fabric| fabric.has_finished()));
     }
-}
-
-#[test]
-fn another_secret_opens_no_door() {
-    let secrets = [JobSecret::random().unwrap(), JobSecret::random().unwrap()];
-    let [mut a, mut b] = <[TcpFabric; 2]>::try_from(fabrics(&secrets)).ok().unwrap();
-    push(&mut a, 1, 0);
-    turn(&mut [&mut a, &mut b], |fabrics| fabrics[0].links[1].fault().is_some());
-    assert!(a.front(1, Queue::Messages).unwrap_err().what.contains("one secret"));
-    assert!(b.turned_away() > 0 && b.connections() == 0 && b.ready(Queue::Messages).is_none());
-}
-
-#[test]
-fn a_replayed_hello_is_turned_away() {
-    let (mut a, _b) = pair();
-    let address = a.book.addresses[0][0];
-    let mut challenge = [0; CHALLENGE];
-    let mut first = TcpStream::connect(address).unwrap();
-    turn(&mut [&mut a], |fabrics| !fabrics[0].strangers.is_empty());
-    first.read_exact(&mut challenge).unwrap();
-    let introduction = Introduction { from: 1, to: 0, peers: 2 };
-    let recorded: [u8; HELLO] = handshake::hello(&a.book.secret, &challenge, introduction, &[1; 32]);
-    let mut second = TcpStream::connect(address).unwrap();
-    second.write_all(&recorded).unwrap();
-    turn(&mut [&mut a], |fabrics| fabrics[0].turned_away() == 1);
-    second.read_exact(&mut challenge).unwrap();
-    assert!(matches!(second.read(&mut [0; 1]), Ok(0) | Err(_)), "more than a challenge was said");
-    assert_eq!(a.connections(), 0);
-    // It was the challenge that did not fit, not the hello.
-    first.write_all(&recorded).unwrap();
-    turn(&mut [&mut a], |fabrics| fabrics[0].connections() == 1);
-}
-
-#[test]
-fn an_impostor_acceptor_gets_nothing() {
-    let endpoint = TcpFabric::bind(LOOPBACK).unwrap();
-    let trap = std::net::TcpListener::bind((LOOPBACK, 0)).unwrap();
-    let addresses = vec![vec![endpoint.address()], vec![trap.local_addr().unwrap()]];
-    let mut a = endpoint.connect(0, addresses, JobSecret::random().unwrap()).unwrap();
-    push(&mut a, 1, 0);
-    let (mut caught, _) = trap.accept().unwrap();
-    caught.write_all(&[1; CHALLENGE]).unwrap();
-    turn(&mut [&mut a], |fabrics| match &fabrics[0].links[1].state {
-        State::Connecting(attempt) => attempt.has_said_hello(),
-        _ => false,
-    });
-    let mut hello = [0; HELLO];
-    caught.read_exact(&mut hello).unwrap();
-    caught.write_all(&hello[HELLO - VERDICT..]).unwrap();
-    assert!(fault_of(&mut a).contains("does not know the job's secret"));
-    let mut rest = Vec::new();
-    let _ = caught.read_to_end(&mut rest);
-    assert!(rest.is_empty());
-}
-
-#[test]
-fn strangers_are_limited_in_number_and_time() {
-    let (mut a, mut b) = pair();
-    a.limits = Limits { strangers: 3, time: Duration::from_secs(3600) };
-    let address = a.book.addresses[0][0];
-    let mut strangers = Vec::new();
-    for count in 1..=40 {
-        strangers.push(TcpStream::connect(address).unwrap());
-        turn(&mut [&mut a], |fabrics| fabrics[0].strangers.len() as u64 + fabrics[0].turned_away() == count);
-        assert!(a.strangers.len() <= 3 + 2);
-    }
-    assert_eq!(a.turned_away(), 35);
-    // A peer gets in all the same.
-    push(&mut b, 0, 7);
-    turn(&mut [&mut a, &mut b], |fabrics| fabrics[0].ready(Queue::Messages) == Some(1));
-    a.limits.time = Duration::ZERO;
-    turn(&mut [&mut a], |fabrics| fabrics[0].strangers.is_empty());
-    assert_eq!(a.turned_away(), 40);
-}
-
-#[test]
-fn noise_from_strangers_does_not_disturb() {
-    let (mut a, mut b) = pair();
-    let address = a.book.addresses[0][0];
-    let noise: Vec<u8> = random_noise(1 << 20);
-    let start = Instant::now();
-    for (number, piece) in noise.chunks(4096).enumerate() {
-        let mut stranger = TcpStream::connect(address).unwrap();
-        // It may be thrown out in the middle.
-        let _ = stranger.write_all(&piece[..piece.len() - number % 200 * 20]);
-        push(&mut b, 0, number as u32);
-        turn(&mut [&mut a, &mut b], |fabrics| fabrics[0].front(1, Queue::Messages).unwrap().is_some());
-        assert_eq!(a.front(1, Queue::Messages).unwrap().unwrap().header, [number as u32; 4]);
-        a.pop(1, Queue::Messages);
-        a.pay_debts();
-        assert!(start.elapsed() < WATCHDOG);
-    }
-    turn(&mut [&mut a], |fabrics| fabrics[0].turned_away() > 200);
-    assert_eq!((a.connections(), b.turned_away()), (1, 0));
 }
 
 fn random_noise(len: usize) -> Vec<u8> {
@@ -315,6 +229,76 @@ fn a_payload_goes_where_it_is_wanted_while_it_arrives() {
 }
 
 #[test]
+fn credit_comes_back_for_payloads_that_went_elsewhere() {
+    let (mut a, _b) = pair();
+    let mut peer = impostor(&mut a);
+    let span = WriteSpan::from(&mut *Box::leak(vec![0_u8; MAX_PAYLOAD].into_boxed_slice()));
+    let address = a.hand_out(1, span);
+    let cell = Frame { kind: Kind::Cell(Queue::Messages), len: MAX_PAYLOAD, popped: [0; 2], words: [7; 4] }.encode();
+    let half = credit::BYTES / MAX_PAYLOAD / 2;
+    for _ in 0..half {
+        peer.write_all(&[&cell[..], &[1; 1000]].concat()).unwrap();
+        turn(&mut [&mut a], |fabrics| fabrics[0].coming(1).is_some());
+        a.divert(1, &address, [9; 4]);
+        peer.write_all(&[1; MAX_PAYLOAD - 1000]).unwrap();
+        turn(&mut [&mut a], |fabrics| fabrics[0].front(1, Queue::Messages).unwrap().is_some());
+        a.pop(1, Queue::Messages);
+    }
+    // Unasked.
+    let mut said = [0; frame::HEADER];
+    peer.read_exact(&mut said).unwrap();
+    assert_eq!(said, Frame { kind: Kind::Control, len: 0, popped: [half as u32, 0], words: [0; 4] }.encode());
+}
+
+/// Whoever asks for one queue of one peer only hears of all that comes, and what it has popped is said when debts are paid.
+#[test]
+fn whoever_asks_hears_of_all_that_comes() {
+    for (index, queue) in [Queue::Messages, Queue::Requests].into_iter().enumerate() {
+        let (mut a, _b) = pair();
+        let mut peer = impostor(&mut a);
+        for number in 1..=3 {
+            let cell = Frame { kind: Kind::Cell(queue), len: 0, popped: [0; 2], words: [number; 4] };
+            peer.write_all(&cell.encode()).unwrap();
+            let start = Instant::now();
+            while a.front(1, queue).unwrap().is_none() {
+                assert!(start.elapsed() < WATCHDOG, "{number} is not heard of");
+            }
+            a.pop(1, queue);
+            a.pay_debts();
+            let mut popped = [0; 2];
+            popped[index] = number;
+            let mut said = [0; frame::HEADER];
+            peer.read_exact(&mut said).unwrap();
+            assert_eq!(said, Frame { kind: Kind::Control, len: 0, popped, words: [0; 4] }.encode());
+            assert!(a.front(1, queue).unwrap().is_none());
+        }
+    }
+}
+
+#[test]
+fn a_full_queue_of_one_that_has_said_goodbye_has_no_room_ever() {
+    let (mut a, _b) = pair();
+    let mut peer = impostor(&mut a);
+    (0..credit::CELLS).for_each(|number| push(&mut a, 1, number as u32));
+    let try_push = |fabric: &mut TcpFabric| {
+        fabric.try_push(1, Queue::Messages, Enqueue::Retry, [0; 4], ReadSpan::EMPTY).unwrap_err()
+    };
+    assert_eq!(try_push(&mut a), PushError::Full);
+    peer.write_all(&Frame { kind: Kind::Goodbye, len: 0, popped: [0; 2], words: [0; 4] }.encode()).unwrap();
+    turn(&mut [&mut a], |fabrics| fabrics[0].links[1].is_closed_by_peer());
+    assert_eq!(try_push(&mut a), PushError::PeerLost { peer: 1 });
+}
+
+#[test]
+fn who_goes_on_after_its_goodbye_is_at_fault() {
+    let (mut a, _b) = pair();
+    let mut peer = impostor(&mut a);
+    let frame = |kind| Frame { kind, len: 0, popped: [0; 2], words: [0; 4] }.encode();
+    peer.write_all(&[frame(Kind::Goodbye), frame(Kind::Cell(Queue::Messages))].concat()).unwrap();
+    assert!(fault_of(&mut a).contains("goodbye"));
+}
+
+#[test]
 fn who_sends_more_than_its_credit_is_at_fault() {
     let (mut a, _b) = pair();
     let mut peer = impostor(&mut a);
@@ -347,7 +331,7 @@ fn a_peer_that_goes_without_goodbye_is_lost_and_one_that_says_it_is_not() {
         let pushed = a.try_push(1, Queue::Messages, Enqueue::Next, [0; 4], ReadSpan::EMPTY);
         assert_eq!(pushed, Err(PushError::PeerLost { peer: 1 }));
         let address = RemoteAddress { space: 1 << 32, place: 1, len: 1 };
-        assert_eq!(a.remote_write(1, &address, 0, ReadSpan::from(&[0][..])), Err(RemoteError::PeerLost));
+        assert_eq!(a.remote_write(1, &address, 0, ReadSpan::from(&[0][..]), None), Err(RemoteError::PeerLost));
         a.finish();
     }
 }
@@ -356,7 +340,7 @@ fn a_peer_that_goes_without_goodbye_is_lost_and_one_that_says_it_is_not() {
 fn write_all(fabric: &mut TcpFabric, peer: usize, address: &RemoteAddress, bytes: &[u8]) -> Result<(), RemoteError> {
     let mut done = 0;
     while done < bytes.len() {
-        let written = fabric.remote_write(peer, address, done as u64, ReadSpan::from(&bytes[done..]))?;
+        let written = fabric.remote_write(peer, address, done as u64, ReadSpan::from(&bytes[done..]), None)?;
         done += written.len;
         fabric.poll(if written.len == 0 { Duration::from_millis(1) } else { Duration::ZERO });
     }
@@ -391,17 +375,17 @@ fn a_writer_is_not_kept_by_a_peer_that_does_not_look() {
     turn(&mut [&mut a, &mut b], |fabrics| fabrics[0].connections() == 1 && fabrics[1].connections() == 1);
     let bytes: Vec<u8> = (0..2 * LEN).map(|at| (at / 1000) as u8 | 1).collect();
     let (first, second) = bytes.split_at(LEN);
-    let begun = a.remote_write(1, &address, 0, ReadSpan::from(first)).unwrap().len;
+    let begun = a.remote_write(1, &address, 0, ReadSpan::from(first), None).unwrap().len;
     assert!(begun < LEN, "that should have been too much");
     // What comes from elsewhere finds no room in the middle of it, and what is pushed waits behind.
-    let other = a.remote_write(1, &address, LEN as u64, ReadSpan::from(second));
+    let other = a.remote_write(1, &address, LEN as u64, ReadSpan::from(second), None);
     assert_eq!(other.unwrap().len, 0);
     push(&mut a, 1, 2);
     let (mut done, mut other) = (begun, 0);
     turn(&mut [&mut a, &mut b], |fabrics| {
         assert!(done == LEN || fabrics[1].front(0, Queue::Messages).unwrap().is_none(), "it has overtaken");
         let mut go_on = |offset, bytes: &[u8]| {
-            fabrics[0].remote_write(1, &address, offset as u64, ReadSpan::from(bytes)).unwrap().len
+            fabrics[0].remote_write(1, &address, offset as u64, ReadSpan::from(bytes), None).unwrap().len
         };
         done += go_on(done, &first[done..]);
         other += go_on(LEN + other, &second[other..]);
@@ -429,9 +413,9 @@ fn a_notice_comes_right_behind_its_write() {
     let bytes: Vec<u8> = (0..LEN).map(|at| (at / 1000) as u8 | 1).collect();
     let write = |fabric: &mut TcpFabric, done: usize| {
         let rest = ReadSpan::from(&bytes[done..]);
-        let (written, told) =
-            fabric.write_and_tell(1, &address, done as u64, rest, [2; 4], ReadSpan::from(&b"written"[..])).unwrap();
-        assert_eq!(told, done + written.len == LEN);
+        let notice = Notice { header: [2; 4], payload: ReadSpan::from(&b"written"[..]) };
+        let written = fabric.remote_write(1, &address, done as u64, rest, Some(notice)).unwrap();
+        assert_eq!(written.told, done + written.len == LEN);
         done + written.len
     };
     let mut done = write(&mut a, 0);
@@ -462,8 +446,9 @@ fn a_notice_without_credit_is_left_to_the_caller() {
     let address = b.hand_out(0, span);
     (0..credit::CELLS).for_each(|number| push(&mut a, 1, number as u32));
     turn(&mut [&mut a, &mut b], |fabrics| !fabrics[0].links[1].has_something_to_send());
-    let written = a.write_and_tell(1, &address, 0, ReadSpan::from(&[7; 10][..]), [9; 4], ReadSpan::EMPTY);
-    assert_eq!(written, Ok((Written { way: Way::Network, len: 10 }, false)));
+    let notice = Notice { header: [9; 4], payload: ReadSpan::EMPTY };
+    let written = a.remote_write(1, &address, 0, ReadSpan::from(&[7; 10][..]), Some(notice));
+    assert_eq!(written, Ok(Written { way: Way::Network, len: 10, told: false }));
     for number in 0..credit::CELLS {
         turn(&mut [&mut a, &mut b], |fabrics| fabrics[1].front(0, Queue::Messages).unwrap().is_some());
         assert_eq!(b.front(0, Queue::Messages).unwrap().unwrap().header, [number as u32; 4]);
@@ -483,7 +468,7 @@ fn a_write_that_is_given_up_ends_the_connection() {
     let address = a.hand_out(1, WriteSpan::from(&mut *Box::leak(vec![0_u8; 64 << 20].into_boxed_slice())));
     push(&mut a, 1, 1);
     turn(&mut [&mut a, &mut b], |fabrics| fabrics[0].connections() == 1 && fabrics[1].connections() == 1);
-    let written = b.remote_write(0, &address, 0, ReadSpan::from(&vec![1; 64 << 20][..])).unwrap();
+    let written = b.remote_write(0, &address, 0, ReadSpan::from(&vec![1; 64 << 20][..]), None).unwrap();
     assert!(written.len < 64 << 20);
     b.finish();
     assert!(fault_of(&mut a).contains("had not finished"));

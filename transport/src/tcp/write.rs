@@ -14,13 +14,10 @@ use crate::tcp::frame::{Frame, HEADER, Kind, MAX_WRITE};
 use crate::tcp::handed_out::HandedOut;
 use crate::tcp::link::Link;
 use crate::tcp::socket;
-use crate::{Enqueue, Header, INLINE_PAYLOAD, Queue, ReadSpan, RemoteAddress, RemoteError, Way, Written};
+use crate::{Enqueue, INLINE_PAYLOAD, Notice, Queue, ReadSpan, RemoteAddress, RemoteError, Way, Written};
 
 /// Bytes of remote writes that may wait in an outbox.
 const MOST_COPIED: usize = 64 << 10;
-
-/// A cell that is to follow a write.
-type Notice<'a> = (Header, ReadSpan<'a>);
 
 /// The frame of a remote write that the socket has not taken as a whole, and the cell behind it.
 #[derive(Debug)]
@@ -92,7 +89,7 @@ impl Link {
         let header = self.frame(Kind::Write, len, Frame::target_words(space, place));
         let mut frame =
             UnderWay { header, sent: 0, space, place, len, notice: [0; HEADER + INLINE_PAYLOAD], notice_len: 0 };
-        if let Some((words, payload)) = notice
+        if let Some(Notice { header: words, payload }) = notice
             && self.windows[Queue::Messages as usize].take(Enqueue::Next, payload.len())
         {
             frame.add_notice(&self.frame(Kind::Cell(Queue::Messages), payload.len(), words), payload);
@@ -136,29 +133,27 @@ impl TcpFabric {
         offset: u64,
         from: ReadSpan,
         notice: Option<Notice<'_>>,
-    ) -> Result<(Written, bool), RemoteError> {
+    ) -> Result<Written, RemoteError> {
         let place = address.part(offset, from.len()).ok_or(RemoteError::Refused)?;
-        let written = |len| Written { way: Way::Network, len };
         if !HandedOut::is_name(address.space) {
             return Err(RemoteError::Refused);
         }
         if peer == self.book.me {
             let span = self.handed_out.find(peer, address.space, place, from.len());
             from.copy_to(span.ok_or(RemoteError::Refused)?);
-            return Ok((written(from.len()), false));
+            return Ok(Written { way: Way::Network, len: from.len(), told: false });
         }
         if self.links[peer].is_over() {
             return Err(RemoteError::PeerLost);
         }
         self.reach_out(peer);
-        let mut done = 0;
-        let mut notified = false;
+        let (mut done, mut told) = (0, false);
         while done < from.len() {
             let part = from.part(done, (from.len() - done).min(MAX_WRITE));
             let notice = notice.filter(|_| done + part.len() == from.len());
             match self.links[peer].write(address.space, place + done as u64, part, notice) {
                 Ok((0, _)) => break,
-                Ok((count, is_notified)) => (done, notified) = (done + count, is_notified),
+                Ok((count, is_told)) => (done, told) = (done + count, is_told),
                 Err(_) => {
                     // What had arrived before comes first.
                     _ = self.receive_from(peer);
@@ -168,6 +163,86 @@ impl TcpFabric {
             }
         }
         self.watch_for_room(peer);
-        Ok((written(done), notified))
+        Ok(Written { way: Way::Network, len: done, told })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+    use std::os::unix::net::UnixStream;
+
+    use super::*;
+    use crate::ReadSpan;
+    use crate::tcp::link::State;
+
+    const BODY: [u8; 100] = [7; 100];
+    const TOLD: &[u8] = b"it is there";
+
+    /// Wherever a socket stops taking bytes of a write and its notice, what follows on the wire is the rest of that, and only then what was
+    /// said meanwhile.
+    #[test]
+    fn the_rest_of_a_notice_leaves_before_all_others() {
+        let all = HEADER + BODY.len() + HEADER + TOLD.len();
+        for cut in 0..=all {
+            let mut link = Link::new(1);
+            link.begin_write(1 << 32, 5000, BODY.len(), Some(Notice { header: [3; 4], payload: TOLD.into() }));
+            let write =
+                Frame { kind: Kind::Write, len: 100, popped: [0; 2], words: Frame::target_words(1 << 32, 5000) };
+            let told = Frame { kind: Kind::Cell(Queue::Messages), len: TOLD.len(), popped: [0; 2], words: [3; 4] };
+            let meanwhile = Frame { kind: Kind::Cell(Queue::Messages), len: 3, popped: [0; 2], words: [4; 4] };
+            link.post(meanwhile.kind, meanwhile.words, ReadSpan::from(&b"and"[..]));
+            let (of_body, is_told) = link.advance_write(cut);
+            assert_eq!(of_body, cut.saturating_sub(HEADER).min(BODY.len()), "cut at {cut}");
+            assert_eq!(is_told, cut >= HEADER + BODY.len(), "cut at {cut}");
+            let (ours, mut theirs) = UnixStream::pair().unwrap();
+            link.state = State::Up(ours.into());
+            link.flush();
+            if !is_told {
+                assert!(link.under_way.is_some() && link.outbox_len() > 0, "cut at {cut}: others wait");
+                let place = 5000 + of_body as u64;
+                let rest = ReadSpan::from(&BODY[of_body..]);
+                let mut write = |space, place, part| link.write(space, place, part, None).unwrap();
+                assert_eq!(write(1 << 32, place + 1, rest), (0, false), "another place");
+                assert_eq!(write(2 << 32, place, rest), (0, false), "in other memory");
+                // In two goes, the second of which has more to write than belongs to the frame.
+                let half = rest.len() / 2;
+                assert_eq!(write(1 << 32, place, rest.part(0, half)), (half, false));
+                let longer = [7; 2 * BODY.len()];
+                assert_eq!(write(1 << 32, place + half as u64, longer[..].into()), (rest.len() - half, true));
+            }
+            drop(link);
+            let mut said = Vec::new();
+            theirs.read_to_end(&mut said).unwrap();
+            let whole = [&write.encode()[..], &BODY, &told.encode(), TOLD, &meanwhile.encode(), b"and"].concat();
+            assert!(said == whole[cut..], "cut at {cut}: {said:?}");
+        }
+    }
+    #[test]
+    fn what_may_be_copied_is_limited() {
+        let mut link = Link::new(1);
+        let body = vec![7; 3 * MOST_COPIED];
+        let mut write = || link.write(1 << 32, 0, ReadSpan::from(&body[..]), None).unwrap();
+        assert_eq!([write(), write()], [(MOST_COPIED, false), (0, false)]);
+        assert_eq!(link.outbox_len(), HEADER + MOST_COPIED);
+    }
+
+    #[test]
+    fn the_goodbye_leaves_behind_all_signals_and_is_the_last() {
+        let mut link = Link::new(1);
+        link.send_signal(2);
+        link.send_signal(4);
+        link.say_goodbye();
+        // Nothing comes behind it.
+        link.give_credit();
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        link.state = State::Up(ours.into());
+        link.flush();
+        drop(link);
+        let mut said = Vec::new();
+        theirs.read_to_end(&mut said).unwrap();
+        let [signals, goodbye] = [(Kind::Control, 6), (Kind::Goodbye, 0)]
+            .map(|(kind, signals)| Frame { kind, len: 0, popped: [0; 2], words: [signals, 0, 0, 0] }.encode());
+        assert_eq!(said, [signals, goodbye].concat());
     }
 }

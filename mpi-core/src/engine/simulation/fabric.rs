@@ -5,8 +5,8 @@ use std::rc::Rc;
 
 use corosensei::Yielder;
 use rwmpi_transport::{
-    Arrival, Backoff, Enqueue, Fabric, Header, PeerFault, PushError, Queue, ReadSpan, RemoteAddress, RemoteError,
-    Signal, SignalSet, WORDS_PER_LINE, Way, WriteSpan, Written,
+    Arrival, Backoff, Enqueue, Fabric, Header, Notice, PeerFault, PushError, Queue, ReadSpan, RemoteAddress,
+    RemoteError, Signal, SignalSet, WORDS_PER_LINE, Way, WriteSpan, Written,
 };
 
 use super::memory::{Use, bytes};
@@ -267,7 +267,9 @@ impl Fabric for SimFabric<'_> {
         address: &RemoteAddress,
         offset: u64,
         from: ReadSpan,
+        notice: Option<Notice>,
     ) -> Result<Written, RemoteError> {
+        let wanted = from.len();
         let half =
             |network: &mut Network| network.conditions.sabotage == Some(Sabotage::WritesHalf) && network.chance(10);
         if self.is_over_network() {
@@ -279,7 +281,11 @@ impl Fabric for SimFabric<'_> {
                 let into = self.reach_by_name(peer, address, offset + start as u64, len)?;
                 from.part(start, len).copy_to(into);
             }
-            return Ok(Written { way: Way::Network, len });
+            let together = notice.filter(|_| len == wanted && self.network.borrow_mut().chance(50));
+            let told = together.is_some_and(|Notice { header, payload }| {
+                self.try_push(peer, Queue::Messages, Enqueue::Next, header, payload).is_ok()
+            });
+            return Ok(Written { way: Way::Network, len, told });
         }
         let len = from.len();
         let (way, into) = self.reach(peer, address, offset, len, Use::Receive)?;
@@ -288,22 +294,7 @@ impl Fabric for SimFabric<'_> {
         self.copy(from, into);
         // The second half needs the buffer too.
         self.reach(peer, address, offset, from.len(), Use::Receive)?;
-        Ok(Written { way, len })
-    }
-
-    fn write_and_tell(
-        &mut self,
-        peer: usize,
-        address: &RemoteAddress,
-        offset: u64,
-        from: ReadSpan,
-        header: Header,
-        payload: ReadSpan,
-    ) -> Result<(Written, bool), RemoteError> {
-        let written = self.remote_write(peer, address, offset, from)?;
-        let together = written.len == from.len() && self.is_over_network() && self.network.borrow_mut().chance(50);
-        let told = together && self.try_push(peer, Queue::Messages, Enqueue::Next, header, payload).is_ok();
-        Ok((written, told))
+        Ok(Written { way, len, told: false })
     }
 
     fn remote_read(
