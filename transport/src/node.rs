@@ -579,11 +579,7 @@ impl Fabric for NodeFabric {
 
     #[inline]
     fn take_signals(&mut self) -> SignalSet {
-        let word = &self.control(self.me).signals;
-        if word.load(Ordering::Relaxed) == 0 {
-            return SignalSet::default();
-        }
-        SignalSet(word.swap(0, Ordering::AcqRel))
+        signal::take(&self.segment, self.me)
     }
 
     #[inline]

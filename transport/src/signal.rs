@@ -33,6 +33,16 @@ pub(crate) fn send(segment: &Segment, peer: usize, signal: Signal) -> bool {
     must_ring
 }
 
+/// The signals of `peer`, which takes them.
+#[inline]
+pub(crate) fn take(segment: &Segment, peer: usize) -> SignalSet {
+    let word = &segment.control(peer).signals;
+    if word.load(Ordering::Relaxed) == 0 {
+        return SignalSet::default();
+    }
+    SignalSet(word.swap(0, Ordering::AcqRel))
+}
+
 /// What the handler of this thread needs. Never freed: a signal may be on its way at any time.
 struct Interrupt {
     segment: Arc<Segment>,
