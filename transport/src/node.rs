@@ -462,13 +462,13 @@ impl Fabric for NodeFabric {
     ) -> Result<Way, RemoteError> {
         if let Some(place) = self.shared(address, offset, into.len()) {
             // SAFETY: checked to lie in the part of a heap that has pages; the owner handed it out to be read.
-            unsafe { ReadSpan::new(self.segment.at(place?).as_ptr(), into.len()) }.copy_long_to(into);
+            unsafe { ReadSpan::new(self.segment.at(place?).as_ptr(), into.len()) }.copy_to(into);
             return Ok(self.count(self.way_of_copy(peer), into.len()));
         }
         match self.private(peer, address, offset, into.len())? {
             (Reach::SameProcess, place) => {
                 // SAFETY: the owner, in this address space, handed these bytes out to be read.
-                unsafe { ReadSpan::new(place as *const u8, into.len()) }.copy_long_to(into);
+                unsafe { ReadSpan::new(place as *const u8, into.len()) }.copy_to(into);
                 Ok(Way::SameProcess)
             }
             (_, place) => remote_memory::kernel_read(self.links[peer].pid, place, into)

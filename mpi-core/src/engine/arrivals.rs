@@ -356,13 +356,19 @@ impl<F: Fabric> Engine<F> {
         if target.len < len || !self.claims_with(peer) || slot as usize >= Self::slots_with_claims(&self.fabric) {
             return Err(fault(peer, "a transfer to a receive that does not fit"));
         }
+        if self.policy.leaves(peer, len) {
+            return Ok(());
+        }
         self.help(peer, id, &Transfer { owner: peer, slot, generation: sharing.generation, len }, &target)
     }
 
     /// The receiver has matched this send.
     pub(super) fn matched(&mut self, peer: u32, id: OperationId) -> Result<(), Failure> {
         match self.operations.get(id) {
-            Some(Operation::Send(send)) if send.peer == peer && send.stage == super::operation::Stage::Waiting => {
+            Some(Operation::Send(send)) if send.peer == peer && send.stage.is_with_receiver() => {
+                if matches!(send.stage, super::operation::Stage::Left(_)) {
+                    self.is_fetched(id);
+                }
                 self.answers_awaited -= 1;
                 self.finish(id, Ok(Completion::SENT));
                 Ok(())

@@ -155,6 +155,10 @@ pub(crate) struct Engine<F: Fabric> {
     slots: Slots,
     /// Sends that wait for an answer of their receiver.
     answers_awaited: usize,
+    /// Those of them that were left to their receivers, in order.
+    left: VecDeque<OperationId>,
+    /// How often this rank has looked in vain since it heard of one of these.
+    looks_for_receiver: u32,
     /// Messages that were asked for.
     pulls: Slab<Pull>,
     groups: FxHashMap<u32, Rc<[u32]>>,
@@ -204,6 +208,8 @@ impl<F: Fabric> Engine<F> {
             unexpected_bytes: 0,
             slots: Slots::new(if claims > 0 { claims } else { SLOTS_WITHOUT_CLAIMS }),
             answers_awaited: 0,
+            left: VecDeque::new(),
+            looks_for_receiver: 0,
             pulls: Slab::new(),
             groups: FxHashMap::default(),
             any_source: FxHashSet::default(),

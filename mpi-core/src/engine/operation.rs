@@ -143,8 +143,24 @@ pub(crate) enum Stage {
     Writing(Box<Writing>),
     /// All that can be done here is done; the receiver answers when it has matched (and fetched) the message.
     Waiting,
+    /// The same, but if the receiver is long in coming this rank writes the message itself.
+    Left(Box<Left>),
     /// A message to this rank itself that waits for its receive, under that key among the unexpected ones.
     Local { key: usize },
+}
+
+impl Stage {
+    /// Whether it is for the receiver to go on.
+    pub(crate) fn is_with_receiver(&self) -> bool {
+        matches!(self, Stage::Waiting | Stage::Left(_))
+    }
+}
+
+/// A message whose receive is known, and which its receiver may fetch: what a remote write of it would be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Left {
+    pub(crate) transfer: Transfer,
+    pub(crate) target: RemoteAddress,
 }
 
 /// How far a remote write has come, and what is to be said when it is done.

@@ -1,6 +1,7 @@
 //! When a request for send pays, and when a large message had better wait for its receive (mode AUTO).
 //!
-//! The sizes are measured (docs/decisions/); the score keeps a receiver from advertising to a sender that is always faster.
+//! The sizes are measured (docs/decisions/); the score keeps a receiver from advertising to a sender that is always faster. Who of the two
+//! copies a long message is settled by who is faster.
 
 use rwmpi_transport::Way;
 
@@ -35,15 +36,41 @@ struct Score {
     skipped: u32,
 }
 
-/// What was learnt about each sender.
+/// So many messages are left to a receiver that was much faster in copying one of about their length, before its sender tries again.
+const LEFT_IN_A_ROW: u8 = 31;
+/// Lengths with the same number of bits are about the same; those with fewer than this, or many more, are taken together.
+const LEAST_BITS: u32 = 14;
+const LENGTHS: usize = 8;
+
+/// What was learnt about each peer.
 #[derive(Debug)]
 pub(super) struct Policy {
     scores: Vec<Score>,
+    /// How many more messages are left to a receiver, by length.
+    left: Vec<[u8; LENGTHS]>,
+}
+
+fn place_of(len: u64) -> usize {
+    ((u64::BITS - len.leading_zeros()).saturating_sub(LEAST_BITS) as usize).min(LENGTHS - 1)
 }
 
 impl Policy {
     pub(super) fn new(peers: usize) -> Self {
-        Policy { scores: vec![Score::default(); peers] }
+        Policy { scores: vec![Score::default(); peers], left: vec![[0; LENGTHS]; peers] }
+    }
+
+    /// The receiver of a message of `len` bytes was much faster in copying it than its sender.
+    pub(super) fn outpaced(&mut self, receiver: u32, len: u64) {
+        self.left[receiver as usize][place_of(len)] = LEFT_IN_A_ROW;
+    }
+
+    /// Whether copying a message of `len` bytes is for its receiver alone.
+    pub(super) fn leaves(&mut self, receiver: u32, len: u64) -> bool {
+        let left = &mut self.left[receiver as usize][place_of(len)];
+        *left > 0 && {
+            *left -= 1;
+            true
+        }
     }
 
     /// Whether a receive of `capacity` bytes from `source` should be advertised, if `source` can write by `way`.

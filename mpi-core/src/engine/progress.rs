@@ -35,6 +35,9 @@ impl<F: Fabric> Engine<F> {
                 any |= self.collect_requests(peer)?;
             }
         }
+        if !any && !self.left.is_empty() {
+            any = self.take_over()?;
+        }
         Ok(any)
     }
 
@@ -92,7 +95,7 @@ impl<F: Fabric> Engine<F> {
                     self.advance_send(id, Enqueue::Retry)?;
                     let after = self.stage(id);
                     any |= before != after;
-                    matches!(after, None | Some(Stage::Waiting))
+                    after.is_none_or(|stage| stage.is_with_receiver())
                 }
                 Outgoing::Cell { header, payload, len } => {
                     let (header, payload, len) = (*header, *payload, *len);

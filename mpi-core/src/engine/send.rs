@@ -3,7 +3,7 @@
 use rwmpi_protocol::{Choice, Envelope, Fifo, RequestForSend, Rule};
 use rwmpi_transport::{Backoff, Enqueue, Fabric, Header, PushError, Queue, ReadSpan, Way};
 
-use super::operation::{Notice, SendOperation, Stage, Writing};
+use super::operation::{Left, Notice, SendOperation, Stage, Writing};
 use super::pieces::{Scattered, Source};
 use super::policy::{PULL_MIN, WRITE_MIN, single_copy_min};
 use super::slots::{claimed, open};
@@ -17,6 +17,8 @@ enum Progress {
     Done,
     /// The receiver will answer.
     Waiting,
+    /// The same, unless it is long in coming.
+    Left(Left),
     /// No room; go on later from this stage.
     Blocked(Stage),
 }
@@ -102,7 +104,7 @@ impl<F: Fabric> Engine<F> {
             if let Some(outcome) = self.collect(id) {
                 return outcome.map(|_| None);
             }
-            if matches!(&self.operations[id], Operation::Send(send) if send.stage == Stage::Waiting) {
+            if matches!(&self.operations[id], Operation::Send(send) if send.stage.is_with_receiver()) {
                 return Ok(Some(id));
             }
         }
@@ -144,7 +146,7 @@ impl<F: Fabric> Engine<F> {
             Stage::Streaming { sent } => self.stream(peer, &mut data, sent, mode, enqueue),
             Stage::Writing(writing) => self.go_on_writing(id, peer, *writing, &mut data),
             Stage::Queued { fifo } => self.dispatch(id, peer, &envelope, &mut data, mode, fifo, enqueue),
-            Stage::Waiting | Stage::Local { .. } => return Ok(()),
+            Stage::Waiting | Stage::Left(_) | Stage::Local { .. } => return Ok(()),
         };
         if let Operation::Send(send) = &mut self.operations[id] {
             send.data = data;
@@ -157,6 +159,11 @@ impl<F: Fabric> Engine<F> {
             Progress::Waiting => {
                 self.answers_awaited += 1;
                 Stage::Waiting
+            }
+            Progress::Left(left) => {
+                self.answers_awaited += 1;
+                self.left.push_back(id);
+                Stage::Left(Box::new(left))
             }
             Progress::Blocked(stage) => stage,
         };
@@ -369,10 +376,13 @@ impl<F: Fabric> Engine<F> {
         let transfer = Transfer { owner: peer, slot, generation, len };
         let target = wire::address(request.target);
         if let Some(data) = data.span()
-            && len >= SHARE_MIN
             && self.claims_with(peer)
+            && (len >= SHARE_MIN || self.may_leave(peer, data))
             && self.invite(id, peer, &transfer, data)?
         {
+            if len < SHARE_MIN || self.policy.leaves(peer, len) {
+                return Ok(Progress::Left(Left { transfer, target }));
+            }
             if !self.write_chunks(&transfer, &target, data)? {
                 return Ok(Progress::Waiting);
             }
@@ -443,6 +453,13 @@ impl<F: Fabric> Engine<F> {
             self.backlog -= usize::from(asked_for.is_empty());
         }
         Ok(any)
+    }
+
+    /// Whether a message is better fetched by a receiver that waits than written to it: its data are long enough to be worth another
+    /// passage, and lie where the receiver reads them as it reads its own.
+    fn may_leave(&self, peer: u32, data: ReadSpan<'static>) -> bool {
+        let way = || self.fabric.way_from(peer as usize, &self.fabric.address_of(data));
+        data.len() as u64 >= WRITE_MIN && !self.fabric.is_crowded() && way().is_some_and(|way| way != Way::Kernel)
     }
 
     /// Tells the receiver that it may help to write into its buffer; false if it can't.

@@ -7,13 +7,21 @@
 
 use rwmpi_transport::{Fabric, Header, RemoteAddress, WORDS_PER_LINE};
 
-use super::{Engine, Failure, OperationId, wire};
+use super::operation::{Left, Stage};
+use super::{Engine, Failure, Operation, OperationId, wire};
 
 /// Messages of at least this many bytes are worth sharing.
 pub(super) const SHARE_MIN: u64 = 24 << 10;
 
+/// How often a sender looks for other things before it no longer leaves a message to its receiver.
+const LOOKS_FOR_RECEIVER: u32 = 64;
+
 /// Bits of the word for the next chunk that hold its number; the generation is above.
 const CHUNK_BITS: u32 = 24;
+
+/// A sender that is so many times slower than its receiver leaves the rest to it: what one core wrote and another has read is
+/// written again much more slowly than it is read, unless it has left their caches.
+const WRITERS_LEAD: u64 = 2;
 
 /// More than any number of chunks.
 const CHUNKS_END: u64 = (1 << CHUNK_BITS) - 1;
@@ -35,7 +43,7 @@ fn done_word(slot: u32) -> usize {
 
 /// Both sides cut alike: about eight chunks, none so small that taking it costs more than it brings.
 fn chunk_len(len: u64) -> u64 {
-    (len / 8).next_multiple_of(4096).clamp(8 << 10, 256 << 10).max((len >> CHUNK_BITS) + 1)
+    (len / 8).next_multiple_of(4096).clamp(4 << 10, 64 << 10).max((len >> CHUNK_BITS) + 1)
 }
 
 /// One message on its way: whose slot, and the two ends as seen by the side that copies.
@@ -45,6 +53,14 @@ pub(crate) struct Transfer {
     pub(super) slot: u32,
     pub(super) generation: u64,
     pub(super) len: u64,
+}
+
+/// How a side's part of a transfer ended.
+struct Copied {
+    /// It did the last chunk, so that the transfer is complete.
+    complete: bool,
+    /// The other side was so much faster that the rest is left to it.
+    outpaced: bool,
 }
 
 impl<F: Fabric> Engine<F> {
@@ -70,13 +86,13 @@ impl<F: Fabric> Engine<F> {
         self.fabric.add_to_claim(me, done_word(slot), 0) == begun
     }
 
-    /// The number of the next chunk, which is then the caller's.
-    fn take_chunk(&mut self, transfer: &Transfer, chunks: u64) -> Option<u64> {
+    /// The number of the next chunk below `end`, which is then the caller's.
+    fn take_chunk(&mut self, transfer: &Transfer, end: u64) -> Option<u64> {
         let tag = transfer.generation << CHUNK_BITS;
         let mut expected = tag;
         loop {
             let chunk = expected.wrapping_sub(tag);
-            if chunk >= chunks {
+            if chunk >= end {
                 return None;
             }
             match self.fabric.swap_claim(transfer.owner as usize, next_word(transfer.slot), expected, expected + 1) {
@@ -86,24 +102,26 @@ impl<F: Fabric> Engine<F> {
         }
     }
 
-    /// Copies chunks until none is left; true if the caller did the last one, so that the transfer is complete.
-    pub(super) fn copy_chunks(
+    /// Copies chunks until none is left, or until the other side takes more than `lead` of them while this one copies one.
+    fn copy_chunks(
         &mut self,
         transfer: &Transfer,
+        lead: u64,
         mut copy: impl FnMut(&mut F, u64, usize) -> Result<(), Failure>,
-    ) -> Result<bool, Failure> {
+    ) -> Result<Copied, Failure> {
         let chunk_len = chunk_len(transfer.len);
         let chunks = transfer.len.div_ceil(chunk_len);
-        let mut complete = false;
-        while let Some(chunk) = self.take_chunk(transfer, chunks) {
+        let (mut complete, mut end) = (false, chunks);
+        while let Some(chunk) = self.take_chunk(transfer, end) {
             let offset = chunk * chunk_len;
+            end = chunks.min(chunk.saturating_add(lead).saturating_add(2));
             copy(&mut self.fabric, offset, chunk_len.min(transfer.len - offset) as usize)?;
             complete = self.fabric.add_to_claim(transfer.owner as usize, done_word(transfer.slot), 1) + 1 == chunks;
         }
-        Ok(complete)
+        Ok(Copied { complete, outpaced: end < chunks && !complete })
     }
 
-    /// Writes chunks of `data` into the receiver's buffer.
+    /// Writes chunks of `data` into the receiver's buffer; true if that completes the transfer.
     pub(super) fn write_chunks(
         &mut self,
         transfer: &Transfer,
@@ -111,14 +129,18 @@ impl<F: Fabric> Engine<F> {
         data: rwmpi_transport::ReadSpan<'static>,
     ) -> Result<bool, Failure> {
         let peer = transfer.owner;
-        self.copy_chunks(transfer, |fabric, offset, len| {
+        let copied = self.copy_chunks(transfer, WRITERS_LEAD, |fabric, offset, len| {
             let part = data.part(offset as usize, len);
             let written = fabric.remote_write(peer as usize, target, offset, part, None);
             written.map(drop).map_err(|error| Failure::Remote { peer, error })
-        })
+        })?;
+        if copied.outpaced {
+            self.policy.outpaced(peer, transfer.len);
+        }
+        Ok(copied.complete)
     }
 
-    /// Reads chunks out of the sender's memory into an own buffer.
+    /// Reads chunks out of the sender's memory into an own buffer; true if that completes the transfer.
     pub(super) fn read_chunks(
         &mut self,
         transfer: &Transfer,
@@ -126,11 +148,12 @@ impl<F: Fabric> Engine<F> {
         from: &RemoteAddress,
         buffer: rwmpi_transport::WriteSpan<'static>,
     ) -> Result<bool, Failure> {
-        self.copy_chunks(transfer, |fabric, offset, len| {
+        let copied = self.copy_chunks(transfer, u64::MAX, |fabric, offset, len| {
             let part = buffer.part(offset as usize, len);
             let read = fabric.remote_read(source as usize, from, offset, part);
             read.map(drop).map_err(|error| Failure::Remote { peer: source, error })
-        })
+        })?;
+        Ok(copied.complete)
     }
 
     /// Tells the receiver that its buffer is complete, by the message of that send. `after`: if it is just leaving.
@@ -150,6 +173,32 @@ impl<F: Fabric> Engine<F> {
         (header, wire::Written { len: transfer.len, generation: transfer.generation })
     }
 
+    /// Nothing happens: after some time this rank itself writes the first message that it has left to its receiver. Whether it has.
+    #[cold]
+    pub(super) fn take_over(&mut self) -> Result<bool, Failure> {
+        self.looks_for_receiver += 1;
+        if self.looks_for_receiver < LOOKS_FOR_RECEIVER {
+            return Ok(false);
+        }
+        self.looks_for_receiver = 0;
+        let Some(id) = self.left.pop_front() else { return Ok(false) };
+        let Operation::Send(send) = &mut self.operations[id] else { return Ok(false) };
+        let Stage::Left(left) = std::mem::replace(&mut send.stage, Stage::Waiting) else { return Ok(false) };
+        let Left { transfer, target } = *left;
+        self.help(transfer.owner, id, &transfer, &target)?;
+        Ok(true)
+    }
+
+    /// The receiver has fetched a message that was left to it.
+    pub(super) fn is_fetched(&mut self, id: OperationId) {
+        self.looks_for_receiver = 0;
+        if self.left.front() == Some(&id) {
+            self.left.pop_front();
+        } else {
+            self.left.retain(|&left| left != id);
+        }
+    }
+
     /// The receiver has met an announced message and asks its sender to help.
     pub(super) fn help(
         &mut self,
@@ -158,7 +207,7 @@ impl<F: Fabric> Engine<F> {
         transfer: &Transfer,
         target: &RemoteAddress,
     ) -> Result<(), Failure> {
-        let super::Operation::Send(send) = &self.operations[id] else { return Ok(()) };
+        let Operation::Send(send) = &self.operations[id] else { return Ok(()) };
         let Some(data) = send.data.span() else { return Ok(()) };
         debug_assert_eq!(send.peer, peer);
         if data.len() as u64 == transfer.len && self.write_chunks(transfer, target, data)? {

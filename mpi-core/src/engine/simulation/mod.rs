@@ -49,6 +49,7 @@ impl<F: rwmpi_transport::Fabric> Engine<F> {
             ("backlog", self.backlog),
             ("awaited answers", self.answers_awaited),
             ("pulls", self.pulls.len()),
+            ("messages left to receivers", self.left.len()),
             ("half messages", self.peers.iter().filter(|peer| peer.stream.is_some()).count()),
             ("posted receives", usize::from(!self.receiver.is_idle())),
         ];
