@@ -31,6 +31,16 @@ pub(crate) unsafe fn copy_for_reader(to: *mut u8, from: *const u8, len: usize) {
     }
 }
 
+/// Whether this processor can be told to hand lines over.
+pub(crate) fn hands_over() -> bool {
+    /// Of leaf 7, in ECX.
+    const CLDEMOTE: u32 = 1 << 25;
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    return std::arch::x86_64::__cpuid_count(7, 0).ecx & CLDEMOTE != 0;
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    return CLDEMOTE == 0;
+}
+
 /// Declares hints to the processor about the line with a byte. One that it does not know is no operation.
 macro_rules! hints {
     ($($(#[$documentation:meta])* $visibility:vis fn $name:ident = $instruction:literal;)*) => { $(

@@ -3,7 +3,7 @@
 //! All of it is computed from two numbers, how many peers there are and how large their heaps are, so that whoever maps
 //! the file agrees on it. Sizes are generous: untouched pages cost nothing.
 //!
-//! Parts of a kind lie together: the header, every peer's control part, the rings' counters, their cells, their data areas, the
+//! Parts of a kind lie together: the header, every peer's control part, the rings' counters, their cells, their data areas, batons, the
 //! heaps, each peer's arena right behind its heap. What a peer touches of others is then close together, and needs few page tables: a process with hundreds of
 //! peers would otherwise spend more memory on page tables than on everything else.
 
@@ -13,6 +13,7 @@ use crate::Queue;
 use crate::WORDS_PER_LINE;
 use crate::control::{Control, DirtyWord, JobHeader};
 use crate::ring::Cell;
+use crate::ring::batons::BATONS_SIZE;
 
 /// Cells of each ring.
 pub(crate) const CELLS: usize = 128;
@@ -60,6 +61,7 @@ pub(crate) struct Layout {
     consumed: usize,
     cells: usize,
     data: usize,
+    batons: usize,
     heaps: usize,
 }
 
@@ -78,7 +80,8 @@ impl Layout {
         let consumed = controls + peers * control_len;
         let cells = (consumed + rings * size_of::<Counter>()).next_multiple_of(PAGE);
         let data = cells + rings * RING_SIZE;
-        let heaps = (data + peers * peers * DATA_SIZE).next_multiple_of(HEAP_ALIGNMENT);
+        let batons = data + peers * peers * DATA_SIZE;
+        let heaps = (batons + peers * peers * BATONS_SIZE).next_multiple_of(HEAP_ALIGNMENT);
         let heap_size = heap_size.next_multiple_of(HEAP_ALIGNMENT);
         Layout {
             peers,
@@ -93,6 +96,7 @@ impl Layout {
             consumed,
             cells,
             data,
+            batons,
             heaps,
         }
     }
@@ -160,6 +164,11 @@ impl Layout {
         self.data + (peer * self.peers + source) * DATA_SIZE
     }
 
+    /// The batons of two peers, in whichever order. (Half of the part is never touched.)
+    pub(crate) fn batons(&self, one: usize, other: usize) -> usize {
+        self.batons + (one.min(other) * self.peers + one.max(other)) * BATONS_SIZE
+    }
+
     /// `peer`'s heap.
     #[inline]
     pub(crate) fn heap(&self, peer: usize) -> usize {
@@ -209,6 +218,9 @@ mod tests {
             all().for_each(|(peer, queue, source)| part(layout.consumed(peer, queue, source), 128, 128));
             all().for_each(|(peer, queue, source)| part(layout.cells(peer, queue, source), RING_SIZE, 64));
             rings(Queue::Messages).for_each(|(peer, _, source)| part(layout.data(peer, source), DATA_SIZE, 64));
+            for (peer, other) in (0..peers).flat_map(|peer| (peer..peers).map(move |other| (peer, other))) {
+                part(layout.batons(other, peer), BATONS_SIZE, 64);
+            }
             for peer in 0..peers {
                 part(layout.heap(peer), layout.heap_size, HEAP_ALIGNMENT);
                 part(layout.arena(peer), layout.heap_size, HEAP_ALIGNMENT);

@@ -6,11 +6,12 @@ use std::sync::atomic::{Ordering, fence};
 
 use crate::bell::SocketBell;
 use crate::control::Control;
-use crate::handover::{LINE, copy_for_reader};
+use crate::handover::{LINE, copy_for_reader, hands_over};
 use crate::job::{self, Job};
 use crate::layout::{CELLS, CLAIM_WORDS, MAX_PAYLOAD, PEERS_WITHOUT_HINTS, QUEUES};
 use crate::remote_memory::{self, ProbeWords, Reach};
-use crate::ring::{Consumer, Producer, Refused};
+use crate::ring::batons::Batons;
+use crate::ring::{Area, Consumer, Producer, Refused};
 use crate::segment::{ActivityRecord, Segment};
 use crate::sleep::{self, ASLEEP_FOR_ROOM, AWAKE};
 use crate::small_copy::copy_small;
@@ -44,6 +45,8 @@ pub struct NodeFabric {
     watched: Option<(SharedWord, u64)>,
     /// Peers that were woken but have to be rung to notice.
     to_ring: Vec<usize>,
+    /// Payloads go by batons, as lines can't be handed over to the core that will read them.
+    passes_batons: bool,
     /// Where the worker of this peer sleeps, if it has one.
     worker: Option<Arc<Cot>>,
     /// Peers make their test transfers here, which may be at any time in theory.
@@ -54,6 +57,8 @@ pub struct NodeFabric {
 struct Link {
     outgoing: [Option<Producer<CELLS>>; QUEUES],
     incoming: [Option<Consumer<CELLS>>; QUEUES],
+    /// What this peer holds of those that it has in common with the other.
+    batons: Batons,
     /// How this peer reaches the other's private memory.
     reach: Reach,
     pid: u32,
@@ -79,6 +84,7 @@ impl NodeFabric {
             .map(|peer| Link {
                 outgoing: [None, None],
                 incoming: [None, None],
+                batons: Batons::new(me < peer),
                 reach: segment.reach(me, peer).load(Ordering::Relaxed).into(),
                 pid: segment.control(peer).identity.pid.load(Ordering::Relaxed),
             })
@@ -92,6 +98,7 @@ impl NodeFabric {
             watches_pops: false,
             watched: None,
             to_ring: Vec::new(),
+            passes_batons: !hands_over(),
             worker: None,
             segment,
             _probe_words: probe_words,
@@ -312,11 +319,18 @@ impl Fabric for NodeFabric {
             self.open(to, queue)?;
         }
         let (segment, me) = (&self.segment, self.me);
-        let Link { outgoing, incoming, .. } = &mut self.links[to];
+        let Link { outgoing, incoming, batons, .. } = &mut self.links[to];
         let Some(producer) = &mut outgoing[queue as usize] else { unreachable!("opened above") };
         producer.note_answers(incoming[Queue::Messages as usize].as_ref().map_or(0, Consumer::popped));
-        let reserve = |from, end| segment.reserve(segment.layout().data(to, me) + from, end - from).is_ok();
-        producer.try_push(enqueue, header, payload, reserve).map_err(|refused| match refused {
+        let reserve = |area, from, end| {
+            let start = match area {
+                Area::Data => segment.layout().data(to, me),
+                Area::Batons => segment.layout().batons(to, me),
+            };
+            segment.reserve(start + from, end - from).is_ok()
+        };
+        let batons = self.passes_batons.then_some(batons);
+        producer.try_push(enqueue, header, payload, batons, reserve).map_err(|refused| match refused {
             Refused::Full => PushError::Full,
             Refused::NoMemory => PushError::NoMemory { peer: to },
         })?;
@@ -349,7 +363,9 @@ impl Fabric for NodeFabric {
     #[inline]
     fn pop(&mut self, from: usize, queue: Queue) {
         let consumer = self.links[from].incoming[queue as usize].as_mut();
-        consumer.expect("pop without an arrival").pop();
+        if let Some(baton) = consumer.expect("pop without an arrival").pop() {
+            self.links[from].batons.take(baton);
+        }
         sleep::before_look(self.policy.fences_needed);
         let flag = &self.control(from).sleeping;
         let how = flag.load(Ordering::Relaxed);

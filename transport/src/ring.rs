@@ -2,7 +2,7 @@
 //!
 //! A cell is exactly one cache line: stamp, length, header and up to 40 bytes of payload. The producer fills the line and
 //! publishes it by a Release store of the stamp, so a small message moves one line and nothing else. Longer payloads lie in the
-//! *data area* beside the cells; the cell says where. The consumer publishes one number, how many cells it has consumed, on a line
+//! *data area* beside the cells, or in a *baton* that passes to the consumer ([`batons`]); the cell says where. The consumer publishes one number, how many cells it has consumed, on a line
 //! of its own, which the producer reads only when its last knowledge says "full". Neither side takes a lock, does a
 //! read-modify-write or makes a system call.
 //!
@@ -10,7 +10,7 @@
 //! 1. The cell of position `p` (counted from 0) is published if and only if its stamp is `p + 1` modulo 2^32. Before that it has the
 //!    stamp of the previous lap, or 0 in memory never written: an old lap is never mistaken for a new one.
 //! 2. The producer writes the cell of position `p` only after it has seen `consumed > p - CELLS` (Acquire), and bytes of the data area
-//!    only after it has seen that the cell which described them was consumed.
+//!    only after it has seen that the cell which described them was consumed, and a baton only while it holds it.
 //! 3. The consumer trusts no length or place before it was checked, and the producer no counter that runs backwards or ahead.
 #![allow(unsafe_code)]
 
@@ -23,6 +23,7 @@ use crate::handover::{LINE, copy_for_reader, fetch, fetch_to_write};
 use crate::primitive::{AtomicU32, AtomicU64, Ordering, UnsafeCell, publishing};
 use crate::small_copy::copy_small;
 use crate::{Enqueue, Header, INLINE_PAYLOAD, ReadSpan, WriteSpan};
+use batons::{BATON_SIZE, Batons};
 
 /// The least amount of the data area that is put to use, bytes.
 const SMALLEST_DATA: usize = 4096;
@@ -62,6 +63,8 @@ pub(crate) struct RingMemory {
     consumed: NonNull<AtomicU64>,
     data: NonNull<u8>,
     data_size: usize,
+    /// Those of producer and consumer, if they have any.
+    batons: Option<NonNull<u8>>,
     _owner: Arc<dyn Any + Send + Sync>,
 }
 
@@ -74,15 +77,26 @@ impl RingMemory {
     ///
     /// # Safety
     /// While `owner` lives, `cells` must point to as many cells as the producer and the consumer are compiled for, `consumed` to a
-    /// counter, and `data` to `data_size` bytes, all of them readable and writable, zero at first, and used for nothing else.
+    /// counter, and `data` to `data_size` bytes, all of them readable and writable, zero at first, and used for nothing else; and
+    /// `batons`, if there are any, to [`batons::BATONS_SIZE`] such bytes, which the ring in the other direction may use too.
     pub(crate) unsafe fn new(
         cells: NonNull<Cell>,
         consumed: NonNull<AtomicU64>,
-        data: NonNull<u8>,
-        data_size: usize,
+        (data, data_size): (NonNull<u8>, usize),
+        batons: Option<NonNull<u8>>,
         owner: Arc<dyn Any + Send + Sync>,
     ) -> Self {
-        RingMemory { cells, consumed, data, data_size, _owner: owner }
+        RingMemory { cells, consumed, data, data_size, batons, _owner: owner }
+    }
+
+    /// Where a baton with a payload of `len` bytes begins, if that is what `place` says: `Err` if there is none such.
+    #[inline(always)]
+    fn baton(&self, place: usize, len: usize) -> Option<Result<NonNull<u8>, &'static str>> {
+        let number = batons::number_of(place, len)?;
+        let known = self.batons.zip(number.ok());
+        // SAFETY: there are as many batons as numbers, by the contract of `new`.
+        let start = known.map(|(start, number)| unsafe { start.add(number * BATON_SIZE) });
+        Some(start.ok_or("a cell whose payload lies in no baton"))
     }
 
     #[inline(always)]
@@ -103,6 +117,15 @@ impl RingMemory {
 #[inline(always)]
 fn stamp_of(position: u64) -> u32 {
     (position as u32).wrapping_add(1)
+}
+
+/// Memory of a ring besides its cells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Area {
+    /// The data area.
+    Data,
+    /// The batons.
+    Batons,
 }
 
 /// Why a push had no effect.
@@ -234,7 +257,7 @@ impl<const CELLS: usize> Producer<CELLS> {
         self.memory.consumed().load(Ordering::Acquire) != self.consumed
     }
 
-    /// Appends a cell. `reserve(from, to)` makes sure that there are pages behind these bytes of the data area.
+    /// Appends a cell. `reserve(area, from, to)` makes sure that there are pages behind these bytes. A payload goes by a baton if there is one.
     ///
     /// The payload must not be longer than half the data area.
     #[inline]
@@ -243,7 +266,8 @@ impl<const CELLS: usize> Producer<CELLS> {
         enqueue: Enqueue,
         header: Header,
         payload: ReadSpan,
-        reserve: impl FnMut(usize, usize) -> bool,
+        batons: Option<&mut Batons>,
+        mut reserve: impl FnMut(Area, usize, usize) -> bool,
     ) -> Result<(), Refused> {
         if self.refused && enqueue == Enqueue::Next {
             return Err(Refused::Full);
@@ -254,8 +278,15 @@ impl<const CELLS: usize> Producer<CELLS> {
         }
         if payload.len() <= INLINE_PAYLOAD {
             self.publish(header, payload.len(), payload);
+        } else if let Some(baton) = batons.and_then(|batons| batons.give(|from, to| reserve(Area::Batons, from, to)))
+            && let place = batons::place_of(baton)
+            && let Some(Ok(start)) = self.memory.baton(place, payload.len())
+        {
+            // SAFETY: the baton, which is this long (just checked), is held here; the payload is readable by the contract of its span.
+            unsafe { ptr::copy_nonoverlapping(payload.start(), start.as_ptr(), payload.len()) };
+            self.publish(header, payload.len(), ReadSpan::from(&(place as u32).to_ne_bytes()[..]));
         } else {
-            let place = match self.place_data(payload.len(), reserve) {
+            let place = match self.place_data(payload.len(), |from, to| reserve(Area::Data, from, to)) {
                 Ok(place) => place,
                 Err(refused) => {
                     self.refused = true;
@@ -340,7 +371,7 @@ impl<const CELLS: usize> Producer<CELLS> {
 pub(crate) struct Front {
     pub(crate) header: Header,
     pub(crate) len: usize,
-    /// Where the payload lies in the data area, if it does not lie in the cell.
+    /// Where the payload lies in the data area or which baton it is in, if it does not lie in the cell.
     pub(crate) place: usize,
 }
 
@@ -390,6 +421,9 @@ impl<const CELLS: usize> Consumer<CELLS> {
             return Ok(Some(Front { header, len, place: 0 }));
         }
         let place = place as usize;
+        if let Some(baton) = self.memory.baton(place, len) {
+            return baton.map(|_| Some(Front { header, len, place }));
+        }
         if len > self.memory.data_size || place > self.memory.data_size - len {
             return Err("a cell whose payload lies outside its queue");
         }
@@ -427,21 +461,36 @@ impl<const CELLS: usize> Consumer<CELLS> {
             });
             return;
         }
-        assert!(place <= self.memory.data_size && len <= self.memory.data_size - place, "not an arrival of this queue");
-        // SAFETY: the bytes lie within the data area (just checked); the producer leaves them alone until the front is popped.
+        let start = match self.memory.baton(place, len) {
+            Some(baton) => baton.expect("not an arrival of this queue"),
+            None => {
+                let within = place <= self.memory.data_size && len <= self.memory.data_size - place;
+                assert!(within, "not an arrival of this queue");
+                // SAFETY: within the data area (just checked).
+                unsafe { self.memory.data.add(place) }
+            }
+        };
+        // SAFETY: so many bytes are there, as has been checked; the producer leaves them alone until the front is popped.
         unsafe {
-            ptr::copy_nonoverlapping(self.memory.data.as_ptr().add(place + offset), into.start(), into.len());
+            ptr::copy_nonoverlapping(start.as_ptr().add(offset), into.start(), into.len());
         }
     }
 
-    /// Gives the front's room back to the producer. Only after a `front` that returned it.
+    /// Gives the front's room back to the producer. Only after a `front` that returned it. The baton that has come with it, if any, is
+    /// held by this side from now on.
     #[inline]
-    pub(crate) fn pop(&mut self) {
+    pub(crate) fn pop(&mut self) -> Option<usize> {
+        let (len, place) = self.memory.cell::<CELLS>(self.consumed).body.with(|body| {
+            // SAFETY: as in `front`.
+            unsafe { ((*body).len as usize, (&raw const (*body).inline).cast::<u32>().read() as usize) }
+        });
         self.consumed += 1;
         self.memory.consumed().store(self.consumed, Ordering::Release);
+        if len <= INLINE_PAYLOAD { None } else { batons::number_of(place, len)?.ok() }
     }
 }
 
+pub(crate) mod batons;
 #[cfg(all(test, loom))]
 mod loom_model;
 #[cfg(all(test, not(loom)))]

@@ -274,12 +274,16 @@ impl Segment {
         assert!(owner < self.layout.peers && source < self.layout.peers);
         let cells = self.at(self.layout.cells(owner, queue, source)).cast::<Cell>();
         let consumed = self.at(self.layout.consumed(owner, queue, source)).cast();
-        let (data, data_size) = match queue {
-            Queue::Messages => (self.at(self.layout.data(owner, source)), DATA_SIZE),
-            Queue::Requests => (NonNull::dangling(), 0),
+        let (data, batons) = match queue {
+            Queue::Messages => {
+                let batons = self.at(self.layout.batons(owner, source));
+                ((self.at(self.layout.data(owner, source)), DATA_SIZE), Some(batons))
+            }
+            Queue::Requests => ((NonNull::dangling(), 0), None),
         };
-        // SAFETY: the layout gives each ring bytes of its own in the mapping, which the `Arc` keeps; a new file is zero.
-        unsafe { RingMemory::new(cells, consumed, data, data_size, self.clone()) }
+        // SAFETY: the layout gives each ring bytes of its own in the mapping, and each two peers batons, which the `Arc` keeps; a new file is
+        // zero.
+        unsafe { RingMemory::new(cells, consumed, data, batons, self.clone()) }
     }
 
     /// Takes over a descriptor that this process inherited.

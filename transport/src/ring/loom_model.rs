@@ -39,7 +39,7 @@ fn world() -> Ends {
     let memory = || {
         let cells = NonNull::from(&*world.cells).cast();
         // SAFETY: as many cells as the ends are compiled for, kept by the `Arc`; there is no data area.
-        unsafe { RingMemory::new(cells, NonNull::from(&world.consumed), NonNull::dangling(), 0, world.clone()) }
+        unsafe { RingMemory::new(cells, NonNull::from(&world.consumed), (NonNull::dangling(), 0), None, world.clone()) }
     };
     // SAFETY: one pair of ends for each world.
     let (producer, consumer) = unsafe { (Producer::new(memory()), Consumer::new(memory())) };
@@ -48,7 +48,7 @@ fn world() -> Ends {
 
 fn try_push(producer: &mut Producer<CELLS>, number: u32) -> bool {
     let payload = [number as u8; 8];
-    producer.try_push(Enqueue::Retry, [number; 4], ReadSpan::from(&payload[..]), |_, _| true).is_ok()
+    producer.try_push(Enqueue::Retry, [number; 4], ReadSpan::from(&payload[..]), None, |_, _, _| true).is_ok()
 }
 
 /// Pops the front, if there is one; it must be message `number`.

@@ -3,6 +3,7 @@
 
 use std::cell::Cell as Plain;
 
+use super::batons::{BATON_SIZE, BATONS, BATONS_SIZE};
 use super::*;
 
 const CELLS: usize = 4;
@@ -13,6 +14,7 @@ struct Memory {
     cells: Box<[Cell]>,
     consumed: AtomicU64,
     data: Box<[Plain<u8>]>,
+    batons: Box<[Plain<u8>]>,
 }
 
 // SAFETY: used through atomics and raw pointers only, in the order that the ring keeps.
@@ -28,14 +30,16 @@ impl Memory {
             cells: (0..CELLS).map(|_| vacant()).collect(),
             consumed: AtomicU64::new(0),
             data: (0..DATA).map(|_| Plain::new(0)).collect(),
+            batons: (0..BATONS_SIZE).map(|_| Plain::new(0)).collect(),
         })
     }
 
     fn describe(self: &Arc<Self>) -> RingMemory {
         let cells = NonNull::from(&*self.cells).cast();
         let data = NonNull::new(self.data.as_ptr().cast_mut().cast::<u8>()).unwrap();
-        // SAFETY: as many cells and bytes as `CELLS` and `DATA` say, which the `Arc` keeps.
-        unsafe { RingMemory::new(cells, NonNull::from(&self.consumed), data, DATA, self.clone()) }
+        let batons = NonNull::new(self.batons.as_ptr().cast_mut().cast::<u8>());
+        // SAFETY: as many cells and bytes as `CELLS`, `DATA` and `BATONS_SIZE` say, which the `Arc` keeps.
+        unsafe { RingMemory::new(cells, NonNull::from(&self.consumed), (data, DATA), batons, self.clone()) }
     }
 
     fn ends(self: &Arc<Self>) -> (Producer<CELLS>, Consumer<CELLS>) {
@@ -51,18 +55,53 @@ fn payload(number: u32, len: usize) -> Vec<u8> {
 
 fn push(producer: &mut Producer<CELLS>, number: u32, len: usize) -> Result<(), Refused> {
     let bytes = payload(number, len);
-    producer.try_push(Enqueue::Retry, [number, 1, 2, 3], ReadSpan::from(&bytes[..]), |_, _| true)
+    producer.try_push(Enqueue::Retry, [number, 1, 2, 3], ReadSpan::from(&bytes[..]), None, |_, _, _| true)
 }
 
-/// Pops the front and checks that it is message `number`.
-fn expect(consumer: &mut Consumer<CELLS>, number: u32, len: usize) {
+/// Pops the front and checks that it is message `number`; the baton that came with it.
+fn expect(consumer: &mut Consumer<CELLS>, number: u32, len: usize) -> Option<usize> {
     let front = consumer.front().unwrap().expect("a cell is waiting");
     assert_eq!((front.header, front.len), ([number, 1, 2, 3], len));
     let mut bytes = vec![0; len];
     // SAFETY: `bytes` outlives the call.
     consumer.read(front.len, front.place, 0, unsafe { WriteSpan::new(bytes.as_mut_ptr(), len) });
     assert_eq!(bytes, payload(number, len), "payload of message {number}");
-    consumer.pop();
+    consumer.pop()
+}
+
+#[test]
+fn payloads_go_by_batons_while_there_are_any() {
+    let (memory, mut batons) = (Memory::new(), Batons::new(true));
+    let (mut producer, mut consumer) = memory.ends();
+    let mut theirs = Batons::new(false);
+    for number in 0..2 * BATONS as u32 {
+        let len = [INLINE_PAYLOAD, INLINE_PAYLOAD + 1, DATA / 2][number as usize % 3];
+        let bytes = payload(number, len);
+        let pushed = producer.try_push(
+            Enqueue::Retry,
+            [number, 1, 2, 3],
+            ReadSpan::from(&bytes[..]),
+            Some(&mut batons),
+            |_, _, _| true,
+        );
+        assert_eq!(pushed, Ok(()));
+        if let Some(baton) = expect(&mut consumer, number, len) {
+            theirs.take(baton);
+        }
+    }
+    // They all came to the consumer, and the rest went by the data area.
+    assert_eq!((batons.give(|_, _| true), theirs.held()), (None, BATONS));
+}
+
+#[test]
+fn a_baton_that_is_none_is_found_out() {
+    for (place, len) in [(BATONS, 64), (0, BATON_SIZE + 1)] {
+        let memory = Memory::new();
+        let (mut producer, consumer) = memory.ends();
+        let place = batons::place_of(place) as u32;
+        producer.publish([0; 4], len, ReadSpan::from(&place.to_ne_bytes()[..]));
+        assert!(consumer.front().is_err());
+    }
 }
 
 #[test]
@@ -108,8 +147,9 @@ fn after_a_refusal_only_the_retry_gets_through() {
     for number in 0..CELLS as u32 {
         push(&mut producer, number, 0).unwrap();
     }
-    let next =
-        |producer: &mut Producer<CELLS>, enqueue| producer.try_push(enqueue, [7; 4], ReadSpan::EMPTY, |_, _| true);
+    let next = |producer: &mut Producer<CELLS>, enqueue| {
+        producer.try_push(enqueue, [7; 4], ReadSpan::EMPTY, None, |_, _, _| true)
+    };
     assert_eq!(next(&mut producer, Enqueue::Next), Err(Refused::Full));
     expect(&mut consumer, 0, 0);
     assert_eq!(next(&mut producer, Enqueue::Next), Err(Refused::Full), "there is room, but order must hold");
@@ -141,7 +181,7 @@ fn without_pages_a_long_payload_is_refused() {
     let memory = Memory::new();
     let (mut producer, mut consumer) = memory.ends();
     let bytes = payload(0, 100);
-    let refused = producer.try_push(Enqueue::Next, [0, 1, 2, 3], ReadSpan::from(&bytes[..]), |_, _| false);
+    let refused = producer.try_push(Enqueue::Next, [0, 1, 2, 3], ReadSpan::from(&bytes[..]), None, |_, _, _| false);
     assert_eq!(refused, Err(Refused::NoMemory));
     push(&mut producer, 0, 100).unwrap();
     expect(&mut consumer, 0, 100);
