@@ -18,10 +18,16 @@ pub(crate) fn barrier(team: Team<'_>) -> Done {
     Ok(true)
 }
 
+/// What is compared with the room on a shelf, if `len` bytes are broadcast: from half of it on they had better be read where they lie.
+#[inline]
+pub(crate) fn broadcast_bytes(len: usize) -> usize {
+    len.saturating_mul(2)
+}
+
 /// As [`super::broadcast()`].
 #[inline]
 pub(crate) fn broadcast(team: Team<'_>, data: WriteSpan<'_>, root: usize) -> Done {
-    let Some(shelves) = team.shelves(data.len())? else { return Ok(false) };
+    let Some(shelves) = team.shelves(broadcast_bytes(data.len()))? else { return Ok(false) };
     let round = shelves.put(team, (team.rank == root).then_some(data.as_read()).into_iter())?;
     if team.rank != root {
         round.take(root, data.len(), 0, data)?;

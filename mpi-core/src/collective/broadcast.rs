@@ -16,7 +16,7 @@ use super::team::Team;
 use crate::Mark;
 use crate::engine::Failure;
 
-/// From this length on, in bytes, and from three ranks on, the root's memory is read.
+/// From this length on, in bytes, and from three ranks on, the root's memory is read where that is not settled on shelves.
 const READ_FROM: usize = 16 << 10;
 /// From this length on, and from three ranks on, parts are scattered.
 const SCATTER_FROM: usize = 64 << 10;
@@ -39,11 +39,6 @@ fn otherwise<'f>(team: Team<'f>, data: WriteSpan<'f>, root: usize) -> Result<Res
         return Ok(Box::pin(nodes::broadcast(team, by, data, root)));
     }
     let len = data.len();
-    if team.size() < 3 {
-        // Both sides copy a message.
-        let differs = team.agrees(len)? == Some(false);
-        return Ok(if differs { Box::pin(ready(Ok(()))) } else { Box::pin(tree(team, data, root)) });
-    }
     if team.rank == root && team.spread_copy(data.as_read())? {
         return Ok(Box::pin(ready(Ok(()))));
     }
@@ -51,7 +46,7 @@ fn otherwise<'f>(team: Team<'f>, data: WriteSpan<'f>, root: usize) -> Result<Res
         Some(Shown::Differing) => Box::pin(ready(Ok(()))),
         Some(Shown::All(published)) => Box::pin(published.spread(root, data)),
         Some(Shown::Unreadable) => Box::pin(unread(team, data, len, root)),
-        None if is_announced(len, border(team)) => Box::pin(announced(team, data, root)),
+        None if team.size() > 2 && is_announced(len, border(team)) => Box::pin(announced(team, data, root)),
         None => Box::pin(unannounced(team, data, root)),
     })
 }

@@ -131,17 +131,6 @@ impl<'a> Team<'a> {
         shelves.announce(self, len, [Told::UNREADABLE; 2]).map(Some)
     }
 
-    /// Before data of `len` bytes, too many for shelves, are exchanged in another way: whether all ranks have as many. The same on all that
-    /// ask. `None`: there are no shelves.
-    pub(super) fn agrees(self, len: usize) -> Result<Option<bool>, Failure> {
-        let Some(round) = self.announce_len(len)? else { return Ok(None) };
-        let mut agreed = true;
-        for rank in round.others() {
-            agreed &= round.agrees(rank, len)?;
-        }
-        Ok(Some(agreed))
-    }
-
     /// As [`Team::show`], only `root`'s memory, as its first piece; the others tell where they want it, if they can. They need not wait for each
     /// other.
     pub(crate) fn show_from(self, root: usize, len: usize, data: ReadSpan<'_>) -> Result<Option<Shown<'a>>, Failure> {

@@ -76,7 +76,8 @@ pub(super) fn place_of(number: usize) -> usize {
 #[inline]
 pub(super) fn number_of(place: usize, len: usize) -> Option<Result<usize, ()>> {
     let number = place & !IN_BATON;
-    (place & IN_BATON != 0).then(|| if number < BATONS && len <= BATON_SIZE { Ok(number) } else { Err(()) })
+    let exists = number < BATONS && len <= BATON_SIZE;
+    (place & IN_BATON != 0).then_some(exists.then_some(number).ok_or(()))
 }
 
 #[cfg(test)]

@@ -19,7 +19,10 @@ impl Communicator {
         let done = match collective {
             Collective::Broadcast { data, root: Root::Rank(root) } if *root < self.size() => {
                 let data = data.write_span()?;
-                at_once::broadcast(self.team_at_once(collective, data.len())?, data, *root)
+                {
+                    let bytes = at_once::broadcast_bytes(data.len());
+                    at_once::broadcast(self.team_at_once(collective, bytes)?, data, *root)
+                }
             }
             Collective::Reduce { data, result, operation, root: Root::Rank(root) } if *root < self.size() => {
                 let op = operation.on(data.as_ref().or(result.as_ref())?.datatype()).ok()?;
