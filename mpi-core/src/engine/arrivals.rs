@@ -7,7 +7,7 @@ use super::operation::ReceiveOperation;
 use super::pull::Answer;
 use super::transfer::Transfer;
 use super::{
-    Body, Completion, Engine, Failure, Operation, OperationId, Stream, Target, UNEXPECTED_LIMIT, Unexpected, wire,
+    Body, Completion, Engine, Failure, Kept, Operation, OperationId, Stream, Target, UNEXPECTED_LIMIT, Unexpected, wire,
 };
 use crate::Mark;
 
@@ -103,7 +103,7 @@ impl<F: Fabric> Engine<F> {
 
     fn eager_unexpected(&mut self, envelope: &Envelope, arrival: &Arrival) -> Result<(), Failure> {
         let source = envelope.source;
-        let mut data = vec![0; arrival.len];
+        let mut data = Kept::from_elem(0, arrival.len);
         self.fabric.read(source as usize, Queue::Messages, arrival, 0, data.as_mut_slice().into());
         self.account(source, arrival.len as u64)?;
         self.store(*envelope, arrival.len as u64, Body::Stored { data, answer: None });
@@ -131,7 +131,7 @@ impl<F: Fabric> Engine<F> {
             }
             None => {
                 self.account(source, total)?;
-                let data = Vec::with_capacity(total as usize);
+                let data = Kept::with_capacity(total as usize);
                 Target::Unexpected(self.store(*envelope, total, Body::Stored { data, answer }))
             }
         };

@@ -36,6 +36,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use rwmpi_protocol::{Counters, MessageId, Pattern, Receiver, Rule, Sender};
 use rwmpi_transport::{Fabric, Header, RemoteAddress};
 use slab::Slab;
+use smallvec::SmallVec;
 
 use crate::waiting::{self, Kind};
 use crate::{Mark, Protocol};
@@ -100,9 +101,12 @@ struct Unexpected {
     body: Body,
 }
 
+/// The data of a message that came before its receive: short ones, of which there may be many, need no memory of their own.
+type Kept = SmallVec<[u8; 32]>;
+
 enum Body {
     /// The data, as far as they have arrived; the answer that the sender waits for.
-    Stored { data: Vec<u8>, answer: Option<u32> },
+    Stored { data: Kept, answer: Option<u32> },
     /// The data wait at the sender.
     Announced { address: RemoteAddress, answer: u32 },
     /// The same, until they are asked for by that number.

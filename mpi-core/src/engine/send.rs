@@ -380,7 +380,7 @@ impl<F: Fabric> Engine<F> {
             && (len >= SHARE_MIN || self.may_leave(peer, data))
             && self.invite(id, peer, &transfer, data)?
         {
-            if len < SHARE_MIN || self.policy.leaves(peer, len) {
+            if len < SHARE_MIN || (!self.fabric.is_crowded() && self.policy.leaves(peer, len)) {
                 return Ok(Progress::Left(Left { transfer, target }));
             }
             if !self.write_chunks(&transfer, &target, data)? {

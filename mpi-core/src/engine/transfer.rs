@@ -1,5 +1,6 @@
 //! Transfers by both sides: a large message is cut into chunks, and sender and receiver, as far as they are here, each take the
-//! next chunk until none is left. So both cores copy, neither waits for the other to come, and one alone does it all.
+//! next chunk until none is left. So both cores copy, neither waits for the other to come, and one alone does it all. A sender that is much
+//! slower leaves the rest to the receiver, and a message of a few pages it leaves to it from the beginning, for a while.
 //!
 //! The slot of the receive carries, on the line of its claim word, the number of the next chunk, tagged with the slot's
 //! generation so that a late look at a slot in new use takes nothing, and how many chunks are done. Whoever does the last one tells
@@ -19,8 +20,8 @@ const LOOKS_FOR_RECEIVER: u32 = 64;
 /// Bits of the word for the next chunk that hold its number; the generation is above.
 const CHUNK_BITS: u32 = 24;
 
-/// A sender that is so many times slower than its receiver leaves the rest to it: what one core wrote and another has read is
-/// written again much more slowly than it is read, unless it has left their caches.
+/// A sender whose receiver takes more chunks than this while it copies one leaves the rest to it: some processors write what another
+/// core has read much more slowly than they read what it has written (docs/decisions/0027).
 const WRITERS_LEAD: u64 = 2;
 
 /// More than any number of chunks.

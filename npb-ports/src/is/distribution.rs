@@ -2,7 +2,7 @@
 
 use super::keys;
 use super::problem::{Problem, TEST_KEYS};
-use super::ranking::{Ranking, count_buckets, sort_into_buckets, starts};
+use super::ranking::{Ranking, Way, count_buckets, sort_into_buckets, starts};
 use crate::all_to_all;
 use rwmpi::{Buffer, Communicator, Result, Universe, op};
 use std::ops::Range;
@@ -50,6 +50,8 @@ pub struct Exchange<'a> {
     received: Buffer<u32>,
     /// How many of them there are.
     received_count: usize,
+    /// How keys are sorted; found out in the first iteration, which is not timed.
+    way: Option<Way>,
 }
 
 impl<'a> Exchange<'a> {
@@ -57,7 +59,7 @@ impl<'a> Exchange<'a> {
     pub fn new(world: &'a Communicator, universe: &'a Universe, problem: &'a Problem, keys_per_rank: usize) -> Self {
         let received = universe.alloc(receive_capacity(keys_per_rank, world.size()));
         let sorted = universe.alloc(keys_per_rank);
-        Exchange { world, universe, problem, keys_per_rank, sorted, received, received_count: 0 }
+        Exchange { world, universe, problem, keys_per_rank, sorted, received, received_count: 0, way: None }
     }
 
     /// One iteration: ranks all keys into `ranking`; returns how many test keys this rank found to have the right rank.
@@ -80,7 +82,12 @@ impl<'a> Exchange<'a> {
         let (totals, test_keys) = totals.split_at(buckets);
         let assignment = Assignment::new(totals, ranks, self.keys_per_rank);
         let sizes = &sizes[..buckets];
-        self.exchange(sizes, &assignment, |sorted| sort_into_buckets(own_keys, shift, sizes, sorted))?;
+        let mut way = self.way;
+        self.exchange(sizes, &assignment, |sorted| match way {
+            Some(way) => sort_into_buckets(own_keys, shift, sizes, sorted, way),
+            None => way = Some(Way::faster(own_keys, shift, sizes, sorted)),
+        })?;
+        self.way = way;
 
         let own = &assignment.buckets[rank];
         let values = (own.start << shift) as u32..(own.end << shift) as u32;
