@@ -2,9 +2,9 @@
 //!
 //! A cell is exactly one cache line: stamp, length, header and up to 40 bytes of payload. The producer fills the line and
 //! publishes it by a Release store of the stamp, so a small message moves one line and nothing else. Longer payloads lie in the
-//! *data area* beside the cells, or in a *baton* that passes to the consumer ([`batons`]); the cell says where. The consumer publishes one number, how many cells it has consumed, on a line
-//! of its own, which the producer reads only when its last knowledge says "full". Neither side takes a lock, does a
-//! read-modify-write or makes a system call.
+//! *data area* beside the cells, or in a *baton* that passes to the consumer ([`batons`]); the cell says where. The consumer publishes
+//! one number, how many cells it has consumed, on a line of its own, which the producer reads only when its last knowledge says "full".
+//! Neither side takes a lock, does a read-modify-write or makes a system call.
 //!
 //! Invariants:
 //! 1. The cell of position `p` (counted from 0) is published if and only if its stamp is `p + 1` modulo 2^32. Before that it has the

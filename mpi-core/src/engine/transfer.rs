@@ -174,7 +174,8 @@ impl<F: Fabric> Engine<F> {
         (header, wire::Written { len: transfer.len, generation: transfer.generation })
     }
 
-    /// Nothing happens: after some time this rank itself writes the first message that it has left to its receiver. Whether it has.
+    /// Nothing happens: after some time this rank itself writes the first message that it has left to its receiver, if that has not begun to
+    /// fetch it. Whether it has.
     #[cold]
     pub(super) fn take_over(&mut self) -> Result<bool, Failure> {
         self.looks_for_receiver += 1;
@@ -186,8 +187,19 @@ impl<F: Fabric> Engine<F> {
         let Operation::Send(send) = &mut self.operations[id] else { return Ok(false) };
         let Stage::Left(left) = std::mem::replace(&mut send.stage, Stage::Waiting) else { return Ok(false) };
         let Left { transfer, target } = *left;
-        self.help(transfer.owner, id, &transfer, &target)?;
-        Ok(true)
+        let is_needed = !self.has_begun(&transfer);
+        if is_needed {
+            self.help(transfer.owner, id, &transfer, &target)?;
+        }
+        Ok(is_needed)
+    }
+
+    /// Whether anybody has taken a chunk, and so is about to take all that others leave.
+    fn has_begun(&mut self, transfer: &Transfer) -> bool {
+        // No word ever has this value.
+        const NEVER: u64 = u64::MAX;
+        let found = self.fabric.swap_claim(transfer.owner as usize, next_word(transfer.slot), NEVER, NEVER);
+        found != Err(transfer.generation << CHUNK_BITS)
     }
 
     /// The receiver has fetched a message that was left to it.

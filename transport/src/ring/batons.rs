@@ -27,6 +27,8 @@ const IN_BATON: usize = 1 << 31;
 pub(crate) struct Batons {
     /// Their numbers; the one that came last is given first.
     held: Vec<usize>,
+    /// The same, a bit each.
+    is_held: u32,
     /// Those that this side has made sure to have pages, a bit each.
     reserved: u32,
 }
@@ -35,9 +37,9 @@ impl Batons {
     /// Those of two peers of which this side holds one half before there was any message: the first, if it `is_first`.
     pub(crate) fn new(is_first: bool) -> Batons {
         let first = if is_first { 0 } else { BATONS / 2 };
-        let mut held = Vec::with_capacity(BATONS);
-        held.extend(first..first + BATONS / 2);
-        Batons { held, reserved: 0 }
+        let mut batons = Batons { held: Vec::with_capacity(BATONS), is_held: 0, reserved: 0 };
+        (first..first + BATONS / 2).for_each(|number| batons.take(number));
+        batons
     }
 
     /// Gives one away, with pages behind it, if this side holds one. `reserve(from, to)` makes sure that there are pages behind these bytes
@@ -50,6 +52,7 @@ impl Batons {
             }
             self.reserved |= 1 << number;
         }
+        self.is_held &= !(1 << number);
         self.held.pop()
     }
 
@@ -61,7 +64,8 @@ impl Batons {
 
     /// Takes one that has come with a message. One that this side holds already has not come from a correct peer.
     pub(crate) fn take(&mut self, number: usize) {
-        if !self.held.contains(&number) {
+        if self.is_held & 1 << number == 0 {
+            self.is_held |= 1 << number;
             self.held.push(number);
         }
     }
