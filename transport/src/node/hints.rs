@@ -1,9 +1,8 @@
 //! Hints: with many peers, a sender says in the receiver's memory that it has sent something, so that not all rings have to be looked at.
 
-use std::sync::atomic::{Ordering, fence};
-
 use super::{MOST_LOOKS, NodeFabric};
 use crate::Queue;
+use crate::primitive::{Ordering, fence};
 
 impl NodeFabric {
     /// Leaves a hint for `to` that there is something in our ring.
