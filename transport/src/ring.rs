@@ -15,6 +15,7 @@
 #![allow(unsafe_code)]
 
 use std::any::Any;
+use std::cell::Cell as Plain;
 use std::collections::VecDeque;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
@@ -380,6 +381,8 @@ pub(crate) struct Consumer<const CELLS: usize> {
     memory: RingMemory,
     /// How many cells were consumed: the position of the front.
     consumed: u64,
+    /// The place of the front's payload, if it was found to be in a baton, else 0.
+    by_baton: Plain<usize>,
 }
 
 impl<const CELLS: usize> Consumer<CELLS> {
@@ -388,7 +391,7 @@ impl<const CELLS: usize> Consumer<CELLS> {
     /// # Safety
     /// There must be no other consumer for this memory.
     pub(crate) unsafe fn new(memory: RingMemory) -> Self {
-        Consumer { memory, consumed: 0 }
+        Consumer { memory, consumed: 0, by_baton: Plain::new(0) }
     }
 
     /// How many cells were popped so far.
@@ -422,7 +425,9 @@ impl<const CELLS: usize> Consumer<CELLS> {
         }
         let place = place as usize;
         if let Some(baton) = self.memory.baton(place, len) {
-            return baton.map(|_| Some(Front { header, len, place }));
+            baton?;
+            self.by_baton.set(place);
+            return Ok(Some(Front { header, len, place }));
         }
         if len > self.memory.data_size || place > self.memory.data_size - len {
             return Err("a cell whose payload lies outside its queue");
@@ -480,13 +485,15 @@ impl<const CELLS: usize> Consumer<CELLS> {
     /// held by this side from now on.
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<usize> {
-        let (len, place) = self.memory.cell::<CELLS>(self.consumed).body.with(|body| {
-            // SAFETY: as in `front`.
-            unsafe { ((*body).len as usize, (&raw const (*body).inline).cast::<u32>().read() as usize) }
-        });
         self.consumed += 1;
         self.memory.consumed().store(self.consumed, Ordering::Release);
-        if len <= INLINE_PAYLOAD { None } else { batons::number_of(place, len)?.ok() }
+        match self.by_baton.get() {
+            0 => None,
+            place => {
+                self.by_baton.set(0);
+                Some(batons::number_at(place))
+            }
+        }
     }
 }
 

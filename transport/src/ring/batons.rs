@@ -10,12 +10,10 @@
 //! 1. A baton is held by one of the two, or by nobody while a cell that names it is in the ring.
 //! 2. Only its holder touches its bytes; besides, the consumer of the cell that names it, which holds it once it has popped the cell.
 
-use crate::layout::MAX_PAYLOAD;
-
 /// How many there are for each two peers.
 pub(crate) const BATONS: usize = 32;
-/// Bytes of each.
-pub(crate) const BATON_SIZE: usize = MAX_PAYLOAD;
+/// Bytes of each: as many as the longest payload has.
+pub(crate) const BATON_SIZE: usize = 8 << 10;
 /// Bytes of all of two peers.
 pub(crate) const BATONS_SIZE: usize = BATONS * BATON_SIZE;
 
@@ -63,6 +61,7 @@ impl Batons {
     }
 
     /// Takes one that has come with a message. One that this side holds already has not come from a correct peer.
+    #[inline(never)]
     pub(crate) fn take(&mut self, number: usize) {
         if self.is_held & 1 << number == 0 {
             self.is_held |= 1 << number;
@@ -76,10 +75,16 @@ pub(super) fn place_of(number: usize) -> usize {
     IN_BATON | number
 }
 
+/// The number in what a cell has been found to say.
+#[inline]
+pub(super) fn number_at(place: usize) -> usize {
+    place & !IN_BATON
+}
+
 /// The baton in which a payload of `len` bytes lies, if it is in one: `Err` if there is none such.
 #[inline]
 pub(super) fn number_of(place: usize, len: usize) -> Option<Result<usize, ()>> {
-    let number = place & !IN_BATON;
+    let number = number_at(place);
     let exists = number < BATONS && len <= BATON_SIZE;
     (place & IN_BATON != 0).then_some(exists.then_some(number).ok_or(()))
 }

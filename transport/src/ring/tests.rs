@@ -1,8 +1,6 @@
 //! The ring alone, in ordinary memory, so that Miri can watch it.
 #![allow(unsafe_code)]
 
-use std::cell::Cell as Plain;
-
 use super::batons::{BATON_SIZE, BATONS, BATONS_SIZE};
 use super::*;
 
