@@ -5,9 +5,10 @@ use rwmpi_transport::{Arrival, Fabric, Header, PeerFault, Queue, ReadSpan, Write
 
 use super::operation::ReceiveOperation;
 use super::pull::Answer;
+use super::spare::Kept;
 use super::transfer::Transfer;
 use super::{
-    Body, Completion, Engine, Failure, Kept, Operation, OperationId, Stream, Target, UNEXPECTED_LIMIT, Unexpected, wire,
+    Body, Completion, Engine, Failure, Operation, OperationId, Stream, Target, UNEXPECTED_LIMIT, Unexpected, wire,
 };
 use crate::Mark;
 
@@ -103,8 +104,8 @@ impl<F: Fabric> Engine<F> {
 
     fn eager_unexpected(&mut self, envelope: &Envelope, arrival: &Arrival) -> Result<(), Failure> {
         let source = envelope.source;
-        let mut data = Kept::from_elem(0, arrival.len);
-        self.fabric.read(source as usize, Queue::Messages, arrival, 0, data.as_mut_slice().into());
+        let mut data = Kept::with_room(arrival.len, &mut self.spare);
+        self.fabric.read(source as usize, Queue::Messages, arrival, 0, data.arrive(arrival.len).into());
         self.account(source, arrival.len as u64)?;
         self.store(*envelope, arrival.len as u64, Body::Stored { data, answer: None });
         Ok(())
@@ -131,7 +132,7 @@ impl<F: Fabric> Engine<F> {
             }
             None => {
                 self.account(source, total)?;
-                let data = Kept::with_capacity(total as usize);
+                let data = Kept::with_room(total as usize, &mut self.spare);
                 Target::Unexpected(self.store(*envelope, total, Body::Stored { data, answer }))
             }
         };
@@ -176,9 +177,7 @@ impl<F: Fabric> Engine<F> {
             }
             Target::Unexpected(key) => {
                 if let Body::Stored { data, .. } = &mut self.unexpected[key].body {
-                    data.resize(arrived + len, 0);
-                    let into = data[arrived..].as_mut().into();
-                    self.fabric.read(source as usize, Queue::Messages, arrival, 0, into);
+                    self.fabric.read(source as usize, Queue::Messages, arrival, 0, data.arrive(len).into());
                 }
             }
         }

@@ -10,44 +10,44 @@ use rwmpi_transport::Fabric;
 
 use super::operation::Stage;
 use super::pieces::Source;
+use super::spare::Spare;
 use super::{Engine, Operation, OperationId, SendMode};
 use crate::buffer::owned_span;
 
 /// What a message counts for besides its length: many short ones are not to take more memory than a long one.
 const OVERHEAD: usize = 256;
-/// Shorter memory is not kept.
-const WORTH_KEEPING: usize = 4096;
 
 /// How much it holds.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct LibraryBuffer {
     /// Bytes, at most.
     size: usize,
     used: Cell<usize>,
-    /// Memory of earlier copies, which the system need not provide again.
-    spare: RefCell<Vec<Vec<u8>>>,
+    /// Memory of earlier copies.
+    spare: RefCell<Spare>,
 }
 
 impl LibraryBuffer {
+    /// One that holds so many bytes.
+    pub(super) fn new(size: usize) -> LibraryBuffer {
+        LibraryBuffer { size, used: Cell::new(0), spare: RefCell::new(Spare::new(size)) }
+    }
+
     fn has_room(&self, len: usize) -> bool {
         len + OVERHEAD <= self.size - self.used.get()
     }
 
-    /// Memory for so many bytes, or some more.
+    /// Memory of so many bytes, or some more.
     fn take(self: &Rc<Self>, len: usize) -> OwnedData {
         self.used.set(self.used.get() + len + OVERHEAD);
-        let mut spare = self.spare.borrow_mut();
-        let fits = spare.iter().position(|bytes| len >= WORTH_KEEPING && bytes.len() >= len);
-        let bytes = fits.map_or_else(|| vec![0; len], |place| spare.swap_remove(place));
+        let mut bytes = self.spare.borrow_mut().take(len);
+        bytes.resize(bytes.len().max(len), 0);
         OwnedData { bytes, counted: Some((self.clone(), len)) }
     }
 
     fn give_back(&self, bytes: Vec<u8>, len: usize) {
         self.used.set(self.used.get() - len - OVERHEAD);
-        let mut spare = self.spare.borrow_mut();
-        if len >= WORTH_KEEPING && spare.iter().map(Vec::len).sum::<usize>() + bytes.len() <= self.size {
-            spare.push(bytes);
-        }
+        self.spare.borrow_mut().give_back(bytes);
     }
 }
 
@@ -76,7 +76,7 @@ impl Drop for OwnedData {
 impl<F: Fabric> Engine<F> {
     /// Lets sends complete as soon as they are copied, up to so many bytes at a time.
     pub(crate) fn buffer_sends(&mut self, size: usize) {
-        self.buffer = Rc::new(LibraryBuffer { size, ..LibraryBuffer::default() });
+        self.buffer = Rc::new(LibraryBuffer::new(size));
     }
 
     /// Whether a send of that length may be copied: its caller would like that, it is not a copy, and there is room.

@@ -26,6 +26,7 @@ mod send;
 #[cfg(test)]
 mod simulation;
 mod slots;
+mod spare;
 mod transfer;
 mod wire;
 
@@ -36,7 +37,6 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use rwmpi_protocol::{Counters, MessageId, Pattern, Receiver, Rule, Sender};
 use rwmpi_transport::{Fabric, Header, RemoteAddress};
 use slab::Slab;
-use smallvec::SmallVec;
 
 use crate::waiting::{self, Kind};
 use crate::{Mark, Protocol};
@@ -49,6 +49,7 @@ use policy::Policy;
 pub(crate) use probe::MatchedMessage;
 use pull::{Answer, Pull};
 use slots::Slots;
+use spare::{Kept, Spare};
 
 /// What is known about one peer, and what waits to be sent to it.
 struct Peer {
@@ -101,9 +102,6 @@ struct Unexpected {
     body: Body,
 }
 
-/// The data of a message that came before its receive: short ones, of which there may be many, need no memory of their own.
-type Kept = SmallVec<[u8; 32]>;
-
 enum Body {
     /// The data, as far as they have arrived; the answer that the sender waits for.
     Stored { data: Kept, answer: Option<u32> },
@@ -133,6 +131,8 @@ const SLOTS_WITHOUT_CLAIMS: usize = 1024;
 
 /// Unexpected messages may hold this many bytes at a rank before the library gives up.
 const UNEXPECTED_LIMIT: u64 = 4 << 30;
+/// So many bytes of memory for them are kept when they have found their receives.
+const UNEXPECTED_SPARE: usize = 4 << 20;
 
 /// The progress engine of one rank over the transport `F`.
 pub(crate) struct Engine<F: Fabric> {
@@ -156,6 +156,8 @@ pub(crate) struct Engine<F: Fabric> {
     /// Where each message of the protocol's unexpected queue is kept.
     bodies: Vec<usize>,
     unexpected_bytes: u64,
+    /// Memory for their data.
+    spare: Spare,
     slots: Slots,
     /// Sends that wait for an answer of their receiver.
     answers_awaited: usize,
@@ -210,6 +212,7 @@ impl<F: Fabric> Engine<F> {
             unexpected: Slab::new(),
             bodies: Vec::new(),
             unexpected_bytes: 0,
+            spare: Spare::new(UNEXPECTED_SPARE),
             slots: Slots::new(if claims > 0 { claims } else { SLOTS_WITHOUT_CLAIMS }),
             answers_awaited: 0,
             left: VecDeque::new(),
@@ -218,7 +221,7 @@ impl<F: Fabric> Engine<F> {
             groups: FxHashMap::default(),
             any_source: FxHashSet::default(),
             rounds: Rounds::default(),
-            buffer: Rc::default(),
+            buffer: Rc::new(LibraryBuffer::new(0)),
             traffic: Traffic::default(),
             poison: None,
             fabric,

@@ -3,7 +3,8 @@
 use rwmpi_transport::{Enqueue, Fabric, Queue};
 
 use super::operation::Stage;
-use super::{Body, Engine, Failure, Kept, Operation, OperationId, Outgoing, SendMode};
+use super::spare::Kept;
+use super::{Body, Engine, Failure, Operation, OperationId, Outgoing, SendMode};
 
 /// Cells of one peer that are dealt with before the others get their turn.
 const BURST: usize = 64;
@@ -128,9 +129,10 @@ impl<F: Fabric> Engine<F> {
     pub(crate) fn detach_local(&mut self, id: OperationId) {
         let Operation::Send(send) = &mut self.operations[id] else { return };
         if let (&Stage::Local { key }, SendMode::Standard | SendMode::InPlace) = (&send.stage, send.mode) {
-            let mut data = Kept::from_elem(0, send.data.len());
-            send.data.part(0, data.len()).copy_to(data.as_mut_slice().into());
-            self.unexpected_bytes += data.len() as u64;
+            let len = send.data.len();
+            let mut data = Kept::with_room(len, &mut self.spare);
+            send.data.part(0, len).copy_to(data.arrive(len).into());
+            self.unexpected_bytes += len as u64;
             self.unexpected[key].body = Body::Stored { data, answer: None };
             self.finish(id, Ok(super::Completion::SENT));
         }

@@ -53,14 +53,18 @@ impl<F: Fabric> Engine<F> {
         let Unexpected { len, body: Body::Stored { data, answer: None }, .. } = &self.unexpected[key] else {
             return Ok(None);
         };
+        let data = data.data();
         if (data.len() as u64) < *len {
             return Ok(None);
         }
         let taken = data.len().min(buffer.len());
         ReadSpan::from(&data[..taken]).copy_to(buffer);
         self.receiver.take(message);
-        let Unexpected { source, tag, mark, len, .. } = self.unexpected.remove(key);
+        let Unexpected { source, tag, mark, len, body } = self.unexpected.remove(key);
         self.unexpected_bytes -= len;
+        if let Body::Stored { data, .. } = body {
+            data.clear(&mut self.spare);
+        }
         let outcome = ReceiveOperation::outcome(buffer.len(), source, tag, len);
         Ok(Some(outcome.map(|completion| Completion { mark, ..completion })))
     }
@@ -333,11 +337,12 @@ impl<F: Fabric> Engine<F> {
                 if let Some(answer) = answer {
                     self.answer(source, Answer::Matched(answer))?;
                 }
-                if (data.len() as u64) < len {
-                    self.take_over_stream(id, key, source, &data, len);
+                if (data.data().len() as u64) < len {
+                    self.take_over_stream(id, key, source, data.data(), len);
                 } else {
-                    self.fill(id, data[..].into(), source, tag);
+                    self.fill(id, data.data().into(), source, tag);
                 }
+                data.clear(&mut self.spare);
             }
             Body::Announced { address, answer } => self.fetch(id, source, tag, &address, answer)?,
             Body::Waiting { answer } => self.pull(id, source, tag, len, answer)?,
