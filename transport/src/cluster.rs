@@ -14,8 +14,9 @@ use crate::layout::QUEUES;
 use crate::sleep;
 use crate::worker::Cot;
 use crate::{
-    Arrival, Backoff, Bell, Enqueue, Fabric, Header, NodeFabric, Notice, PeerFault, PushError, Queue, ReadSpan,
-    RemoteAddress, RemoteError, SharedPart, SharedWord, Signal, SignalSet, TcpFabric, Way, WriteSpan, Written,
+    Arrival, Backoff, Bell, Enqueue, Fabric, Header, NodeFabric, Notice, Passable, PeerFault, PushError, Queue,
+    ReadSpan, RemoteAddress, RemoteError, SharedPart, SharedWord, Signal, SignalSet, TcpFabric, Way, WriteSpan,
+    Written,
 };
 
 /// A look at the sockets is a system call, so there is one in so many looks at memory only.
@@ -206,6 +207,10 @@ impl Fabric for ClusterFabric {
 
     fn divert(&mut self, from: usize, address: &RemoteAddress, note: Header) {
         self.network.divert(from, address, note);
+    }
+
+    fn passable(&self, to: usize) -> Passable {
+        self.on_node[to].map_or_else(Passable::default, |number| self.node.passable(number))
     }
 
     #[inline]

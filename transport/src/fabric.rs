@@ -85,6 +85,15 @@ pub struct Arrival {
     pub place: usize,
 }
 
+/// Bytes that can be pushed to a peer into lines that the pusher has read last.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Passable {
+    /// So many now.
+    pub now: usize,
+    /// So many if all of them were here.
+    pub most: usize,
+}
+
 /// The way by which bytes reach a peer's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
@@ -282,6 +291,11 @@ pub trait Fabric {
     /// should it have been pushed. Only a hint.
     #[inline]
     fn expect_more(&self, _from: usize, _cells: usize) {}
+    /// How many bytes of payload this peer can push to `to` into lines that it has read last. None where it does not matter who has read a
+    /// line, or nothing is shared.
+    fn passable(&self, _to: usize) -> Passable {
+        Passable::default()
+    }
     /// A peer with a cell waiting (or coming) in `queue`, round robin so that none starves; looks at a bounded number of peers a call.
     fn ready(&mut self, queue: Queue) -> Option<usize>;
     /// How many cells this peer has popped from the message queue that `from` pushes to.

@@ -3,6 +3,9 @@
 //! A line that one core has just written reaches the other through the cache they share, if any: the reader's request goes there, from
 //! there to the writer's own cache, and back. A processor can be told to move the line towards the shared cache as soon as it is
 //! written (`CLDEMOTE`), so that the request finds it. This is a hint: processors that do not know it do nothing.
+//!
+//! A line that the reader has read before costs its writer more than that: it has to be taken away there first. On processors without the hint a
+//! long payload is sooner written to memory, past all caches (docs/decisions/0028).
 #![allow(unsafe_code)]
 
 use std::ptr;
@@ -29,6 +32,30 @@ pub(crate) unsafe fn copy_for_reader(to: *mut u8, from: *const u8, len: usize) {
             (start..end).step_by(LINE).for_each(|line| hand_over(to.wrapping_add(line)));
         }
     }
+}
+
+/// Copies `len` bytes past the caches, so that the lines need not be taken away from the core that has read them last: it will read them from
+/// memory. They are written when this returns.
+///
+/// # Safety
+/// As for [`copy_for_reader`]; `to` must be a multiple of 16.
+pub(crate) unsafe fn copy_past_caches(to: *mut u8, from: *const u8, len: usize) {
+    let streamed = if cfg!(all(target_arch = "x86_64", not(miri))) { len / LINE * LINE } else { 0 };
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    // SAFETY: whole lines of `len` bytes, aligned to 16 at `to`; every processor of this kind has these instructions.
+    unsafe {
+        use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_sfence, _mm_stream_si128};
+        for line in (0..streamed).step_by(LINE) {
+            let (from, to) = (from.add(line).cast::<__m128i>(), to.add(line).cast::<__m128i>());
+            // All of a line at once: halves of it would be written to memory one by one.
+            let bytes: [__m128i; 4] = std::array::from_fn(|part| _mm_loadu_si128(from.add(part)));
+            bytes.into_iter().enumerate().for_each(|(part, bytes)| _mm_stream_si128(to.add(part), bytes));
+        }
+        // Such stores are in no order with later ones.
+        _mm_sfence();
+    }
+    // SAFETY: the rest of `len`.
+    unsafe { ptr::copy_nonoverlapping(from.add(streamed), to.add(streamed), len - streamed) };
 }
 
 /// Whether this processor can be told to hand lines over.
@@ -80,6 +107,12 @@ mod tests {
             unsafe { copy_for_reader(target.as_mut_ptr().add(1), source.as_ptr(), len) };
             assert_eq!(&target[1..=len], &source[..]);
             assert_eq!((target[0], target[len + 1]), (0, 0), "wrote beyond {len} bytes");
+            let mut target = vec![0_u128; len / 16 + 3];
+            // SAFETY: longer than `len` from its second element on, which is a multiple of 16.
+            unsafe { copy_past_caches(target.as_mut_ptr().add(1).cast(), source.as_ptr(), len) };
+            let target: Vec<u8> = target.into_iter().flat_map(u128::to_ne_bytes).collect();
+            assert_eq!(&target[16..16 + len], &source[..]);
+            assert!(target[..16].iter().chain(&target[16 + len..]).all(|&byte| byte == 0), "wrote beyond {len} bytes");
         }
     }
 }

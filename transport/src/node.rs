@@ -18,8 +18,9 @@ use crate::small_copy::copy_small;
 use crate::wait::WaitPolicy;
 use crate::worker::Cot;
 use crate::{
-    Arrival, Backoff, Bell, Enqueue, Fabric, Header, Heap, INLINE_PAYLOAD, Notice, PeerFault, PushError, Queue,
-    ReadSpan, RemoteAddress, RemoteError, SharedPart, SharedWord, Signal, SignalSet, Way, WriteSpan, Written, signal,
+    Arrival, Backoff, Bell, Enqueue, Fabric, Header, Heap, INLINE_PAYLOAD, Notice, Passable, PeerFault, PushError,
+    Queue, ReadSpan, RemoteAddress, RemoteError, SharedPart, SharedWord, Signal, SignalSet, Way, WriteSpan, Written,
+    signal,
 };
 
 /// Most rings that one call of `ready` looks at.
@@ -322,6 +323,10 @@ impl Fabric for NodeFabric {
         if how & ASLEEP_FOR_ROOM != 0 && sleep::wake(flag, how) {
             self.to_ring.push(from);
         }
+    }
+
+    fn passable(&self, to: usize) -> Passable {
+        if self.passes_batons { self.links[to].batons.passable() } else { Passable::default() }
     }
 
     #[inline]

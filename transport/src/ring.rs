@@ -2,7 +2,8 @@
 //!
 //! A cell is exactly one cache line: stamp, length, header and up to 40 bytes of payload. The producer fills the line and
 //! publishes it by a Release store of the stamp, so a small message moves one line and nothing else. Longer payloads lie in the
-//! *data area* beside the cells, or in a *baton* that passes to the consumer ([`batons`]); the cell says where. The consumer publishes
+//! *data area* beside the cells, or in a *baton* that passes to the consumer ([`batons`]); the cell says where. Where there are batons and the
+//! producer has none left, traffic goes one way: then what is long is written past the caches. The consumer publishes
 //! one number, how many cells it has consumed, on a line of its own, which the producer reads only when its last knowledge says "full".
 //! Neither side takes a lock, does a read-modify-write or makes a system call.
 //!
@@ -20,7 +21,7 @@ use std::collections::VecDeque;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
-use crate::handover::{LINE, copy_for_reader, fetch, fetch_to_write};
+use crate::handover::{LINE, copy_for_reader, copy_past_caches, fetch, fetch_to_write};
 use crate::primitive::{AtomicU32, AtomicU64, Ordering, UnsafeCell, publishing};
 use crate::small_copy::copy_small;
 use crate::{Enqueue, Header, INLINE_PAYLOAD, ReadSpan, WriteSpan};
@@ -31,6 +32,9 @@ const SMALLEST_DATA: usize = 4096;
 /// A payload of at least this many bytes is better written where the consumer has not read lately: its lines have left the
 /// consumer's first cache by then, and are taken from it sooner.
 const LONG: usize = 256;
+/// Payloads of at least so many bytes are written past the caches where all batons are with the consumer: the first where pushes follow each
+/// other, else the second.
+const PAST_CACHES: [usize; 2] = [2048, 4096];
 /// How far ahead of the next cell the producer has lines fetched while cells follow each other.
 const FETCHED_AHEAD: u64 = 3;
 /// More of the area is put to use once so many times what is in use has passed in long payloads.
@@ -78,8 +82,8 @@ impl RingMemory {
     ///
     /// # Safety
     /// While `owner` lives, `cells` must point to as many cells as the producer and the consumer are compiled for, `consumed` to a
-    /// counter, and `data` to `data_size` bytes, all of them readable and writable, zero at first, and used for nothing else; and
-    /// `batons`, if there are any, to [`batons::BATONS_SIZE`] such bytes, which the ring in the other direction may use too.
+    /// counter, and `data` to `data_size` bytes at a multiple of 16, all of them readable and writable, zero at first, and used for nothing
+    /// else; and `batons`, if there are any, to [`batons::BATONS_SIZE`] such bytes, which the ring in the other direction may use too.
     pub(crate) unsafe fn new(
         cells: NonNull<Cell>,
         consumed: NonNull<AtomicU64>,
@@ -277,6 +281,7 @@ impl<const CELLS: usize> Producer<CELLS> {
             self.refused = true;
             return Err(Refused::Full);
         }
+        let goes_past_caches = batons.is_some() && payload.len() >= PAST_CACHES[usize::from(!self.in_a_row)];
         if payload.len() <= INLINE_PAYLOAD {
             self.publish(header, payload.len(), payload);
         } else if let Some(baton) = batons.and_then(|batons| batons.give(|from, to| reserve(Area::Batons, from, to)))
@@ -294,11 +299,13 @@ impl<const CELLS: usize> Producer<CELLS> {
                     return Err(refused);
                 }
             };
-            // SAFETY: `place_data` gave us room for the payload within the data area, which no cell in flight describes, so the
-            // consumer does not read there; the payload is readable by the contract of its span.
+            // SAFETY: `place_data` gave us room for the payload within the data area, at whole lines of it, which no cell in flight
+            // describes, so the consumer does not read there; the payload is readable by the contract of its span.
             unsafe {
                 let place = self.memory.data.as_ptr().add(place);
-                if self.in_a_row {
+                if goes_past_caches {
+                    copy_past_caches(place, payload.start(), payload.len());
+                } else if self.in_a_row {
                     if payload.len() < LONG {
                         // Longer ones the processor sees coming by itself.
                         fetch_to_write(place.wrapping_add(FETCHED_AHEAD as usize * LINE));

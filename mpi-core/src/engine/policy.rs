@@ -3,7 +3,7 @@
 //! The sizes are measured (docs/decisions/); the score keeps a receiver from advertising to a sender that is always faster. Who of the two
 //! copies a long message is settled by who is faster.
 
-use rwmpi_transport::Way;
+use rwmpi_transport::{Passable, Way};
 
 /// Messages of at least this many bytes are copied once, by the way that there is: receivers advertise, and senders that find no
 /// request leave the message where it is and announce it. The kernel's copy costs a system call and page look-ups, so up to
@@ -15,6 +15,12 @@ pub(super) fn single_copy_min(way: Way) -> u64 {
         // A request is a packet of its own, and whole messages find their receives without one.
         Way::Network => PULL_MIN,
     }
+}
+
+/// Whether a message of `len` bytes had better be pushed than copied once by the kernel: most of it goes by lines that this rank has read last,
+/// and next time the receiver has them (docs/decisions/0028).
+pub(super) fn is_passed(len: u64, passable: Passable) -> bool {
+    len <= passable.most as u64 && len <= 2 * passable.now as u64
 }
 
 /// The smallest of all [`single_copy_min`]: below it senders do not look for requests.
@@ -74,8 +80,10 @@ impl Policy {
     }
 
     /// Whether a receive of `capacity` bytes from `source` should be advertised, if `source` can write by `way`.
-    pub(super) fn worth(&mut self, source: u32, capacity: u64, way: Option<Way>) -> bool {
-        if way.is_none_or(|way| capacity < single_copy_min(way)) {
+    pub(super) fn worth(&mut self, source: u32, capacity: u64, way: Option<Way>, passable: Passable) -> bool {
+        // What the source would rather pass is not asked for.
+        let by_kernel = way == Some(Way::Kernel);
+        if way.is_none_or(|way| capacity < single_copy_min(way)) || (by_kernel && capacity <= passable.most as u64) {
             return false;
         }
         let score = &mut self.scores[source as usize];

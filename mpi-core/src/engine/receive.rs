@@ -181,7 +181,7 @@ impl<F: Fabric> Engine<F> {
         Ok(match pattern.source {
             Some(source) => {
                 let way = self.fabric.way_from(source as usize, &address);
-                self.policy.worth(source, buffer.len() as u64, way)
+                self.policy.worth(source, buffer.len() as u64, way, self.fabric.passable(source as usize))
             }
             None => {
                 self.claims_with_sources(pattern)

@@ -5,7 +5,7 @@ use rwmpi_transport::{Backoff, Enqueue, Fabric, Header, PushError, Queue, ReadSp
 
 use super::operation::{Left, Notice, SendOperation, Stage, Writing};
 use super::pieces::{Scattered, Source};
-use super::policy::{PULL_MIN, WRITE_MIN, single_copy_min};
+use super::policy::{PULL_MIN, WRITE_MIN, is_passed, single_copy_min};
 use super::slots::{claimed, open};
 use super::transfer::{SHARE_MIN, Transfer, claim_word};
 use super::{Body, Completion, Engine, Failure, Operation, OperationId, Outgoing, SendMode, wire};
@@ -241,12 +241,14 @@ impl<F: Fabric> Engine<F> {
         {
             let address = self.fabric.address_of(span);
             let way = self.fabric.way_from(peer as usize, &address);
-            if way.is_some_and(|way| way.reads() && data.len() as u64 >= single_copy_min(way)) {
+            let len = data.len() as u64;
+            let is_passed = way == Some(Way::Kernel) && is_passed(len, self.fabric.passable(peer as usize));
+            if !is_passed && way.is_some_and(|way| way.reads() && len >= single_copy_min(way)) {
                 let address = wire::address_words(&address);
                 return (header(wire::ANNOUNCE), First::Announce(wire::Announce { address, answer: id, reserved: 0 }));
             }
-            if way == Some(Way::Network) && data.len() as u64 >= PULL_MIN {
-                let begin = wire::Begin { total: data.len() as u64, answer: id, waits: 1 };
+            if way == Some(Way::Network) && len >= PULL_MIN {
+                let begin = wire::Begin { total: len, answer: id, waits: 1 };
                 return (header(wire::BEGIN), First::Begin(begin));
             }
         }

@@ -4,14 +4,16 @@
 //! exchange each writes lines that it has read last, which lie in its own cache. Lines that one side always writes and the other always
 //! reads have to be taken away from the reader before each writing, one after the other, which takes four times as long as reading them
 //! once they do not fit the nearest cache (docs/decisions/0027). Where traffic goes one way all batons end up at the receiver, and payloads
-//! take the data area of the ring.
+//! take the data area of the ring, past the caches.
 //!
 //! Invariants:
 //! 1. A baton is held by one of the two, or by nobody while a cell that names it is in the ring.
 //! 2. Only its holder touches its bytes; besides, the consumer of the cell that names it, which holds it once it has popped the cell.
 
+use crate::Passable;
+
 /// How many there are for each two peers.
-pub(crate) const BATONS: usize = 32;
+pub(crate) const BATONS: usize = 64;
 /// Bytes of each: as many as the longest payload has.
 pub(crate) const BATON_SIZE: usize = 8 << 10;
 /// Bytes of all of two peers.
@@ -23,19 +25,20 @@ const IN_BATON: usize = 1 << 31;
 /// The batons that one of two peers holds.
 #[derive(Debug)]
 pub(crate) struct Batons {
-    /// Their numbers; the one that came last is given first.
-    held: Vec<usize>,
+    /// Their numbers, as many as `is_held` has bits; the one that came last is given first. Not on the heap: every link has batons, and
+    /// most links no messages.
+    held: [u8; BATONS],
     /// The same, a bit each.
-    is_held: u32,
+    is_held: u64,
     /// Those that this side has made sure to have pages, a bit each.
-    reserved: u32,
+    reserved: u64,
 }
 
 impl Batons {
     /// Those of two peers of which this side holds one half before there was any message: the first, if it `is_first`.
     pub(crate) fn new(is_first: bool) -> Batons {
         let first = if is_first { 0 } else { BATONS / 2 };
-        let mut batons = Batons { held: Vec::with_capacity(BATONS), is_held: 0, reserved: 0 };
+        let mut batons = Batons { held: [0; BATONS], is_held: 0, reserved: 0 };
         (first..first + BATONS / 2).for_each(|number| batons.take(number));
         batons
     }
@@ -43,7 +46,10 @@ impl Batons {
     /// Gives one away, with pages behind it, if this side holds one. `reserve(from, to)` makes sure that there are pages behind these bytes
     /// of all batons.
     pub(crate) fn give(&mut self, mut reserve: impl FnMut(usize, usize) -> bool) -> Option<usize> {
-        let &number = self.held.last()?;
+        if self.is_held == 0 {
+            return None;
+        }
+        let number = usize::from(self.held[self.held() - 1]);
         if self.reserved & 1 << number == 0 {
             if !reserve(number * BATON_SIZE, (number + 1) * BATON_SIZE) {
                 return None;
@@ -51,21 +57,25 @@ impl Batons {
             self.reserved |= 1 << number;
         }
         self.is_held &= !(1 << number);
-        self.held.pop()
+        Some(number)
+    }
+
+    /// How much goes by them.
+    pub(crate) fn passable(&self) -> Passable {
+        Passable { now: self.held() * BATON_SIZE, most: BATONS_SIZE }
     }
 
     /// How many this side holds.
-    #[cfg(test)]
     pub(crate) fn held(&self) -> usize {
-        self.held.len()
+        self.is_held.count_ones() as usize
     }
 
     /// Takes one that has come with a message. One that this side holds already has not come from a correct peer.
     #[inline(never)]
     pub(crate) fn take(&mut self, number: usize) {
         if self.is_held & 1 << number == 0 {
+            self.held[self.held()] = number as u8;
             self.is_held |= 1 << number;
-            self.held.push(number);
         }
     }
 }
@@ -112,9 +122,9 @@ mod tests {
         while let Some(number) = one.give(&mut reserve) {
             other.take(number);
         }
-        let mut all = other.held.clone();
+        let mut all = other.held;
         all.sort_unstable();
-        assert_eq!(all, (0..BATONS).collect::<Vec<_>>());
+        assert!(all.into_iter().eq(0..BATONS as u8));
         other.take(first);
         assert_eq!(other.held(), BATONS, "one came twice");
         assert_eq!(reserved.iter().filter(|&&(from, _)| from == first * BATON_SIZE).count(), 2, "once by each side");
