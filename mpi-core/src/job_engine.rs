@@ -119,8 +119,10 @@ impl JobEngine {
             peer: u32,
             address: &RemoteAddress,
             offset: usize,
-            into: WriteSpan<'_>
+            into: WriteSpan<'_>,
+            past_caches: bool
         ) -> Result<(), Failure>;
+        fn exceeds_caches(&mut self, bytes: u64) -> bool;
         fn write_published(
             &mut self,
             peer: u32,

@@ -310,6 +310,23 @@ impl Fabric for ClusterFabric {
         }
     }
 
+    fn remote_read_past_caches(
+        &mut self,
+        peer: usize,
+        address: &RemoteAddress,
+        offset: u64,
+        into: WriteSpan,
+    ) -> Result<Way, RemoteError> {
+        match self.on_node[peer] {
+            Some(number) => self.node.remote_read_past_caches(number, address, offset, into),
+            None => self.network.remote_read(peer, address, offset, into),
+        }
+    }
+
+    fn exceeds_caches(&self, bytes: u64) -> bool {
+        self.node.exceeds_caches(bytes)
+    }
+
     fn shared_part(&self, peer: usize, address: &RemoteAddress) -> Option<SharedPart> {
         self.node.shared_part(self.on_node[peer]?, address)
     }

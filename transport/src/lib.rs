@@ -14,6 +14,8 @@ mod blocks;
 #[cfg(not(loom))]
 mod board;
 #[cfg(not(loom))]
+mod caches;
+#[cfg(not(loom))]
 mod clock;
 #[cfg(not(loom))]
 mod cluster;

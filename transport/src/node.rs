@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use crate::bell::SocketBell;
+use crate::caches::Caches;
 use crate::control::Control;
 use crate::handover::{LINE, copy_for_reader, hands_over};
 use crate::job::{self, Job};
@@ -48,6 +49,7 @@ pub struct NodeFabric {
     to_ring: Vec<usize>,
     /// Payloads go by batons, as lines can't be handed over to the core that will read them.
     passes_batons: bool,
+    caches: Caches,
     /// Where the worker of this peer sleeps, if it has one.
     worker: Option<Arc<Cot>>,
     /// Peers make their test transfers here, which may be at any time in theory.
@@ -100,6 +102,7 @@ impl NodeFabric {
             watched: None,
             to_ring: Vec::new(),
             passes_batons: !hands_over(),
+            caches: Caches::default(),
             worker: None,
             segment,
             _probe_words: probe_words,
@@ -236,6 +239,32 @@ impl NodeFabric {
 
     fn is_waiting(&self, from: usize, queue: Queue) -> bool {
         self.links[from].incoming[queue as usize].as_ref().is_some_and(Consumer::is_waiting)
+    }
+
+    /// A remote read, by `copy` where memory is shared.
+    #[inline(always)]
+    fn read_by(
+        &mut self,
+        copy: impl Fn(ReadSpan<'_>, WriteSpan<'_>),
+        peer: usize,
+        address: &RemoteAddress,
+        offset: u64,
+        into: WriteSpan,
+    ) -> Result<Way, RemoteError> {
+        if let Some(place) = self.shared(address, offset, into.len()) {
+            // SAFETY: checked to lie in the part of a heap that has pages; the owner handed it out to be read.
+            copy(unsafe { ReadSpan::new(self.segment.at(place?).as_ptr(), into.len()) }, into);
+            return Ok(self.count(self.way_of_copy(peer), into.len()));
+        }
+        match self.private(peer, address, offset, into.len())? {
+            (Reach::SameProcess, place) => {
+                // SAFETY: the owner, in this address space, handed these bytes out to be read.
+                copy(unsafe { ReadSpan::new(place as *const u8, into.len()) }, into);
+                Ok(Way::SameProcess)
+            }
+            (_, place) => remote_memory::kernel_read(self.links[peer].pid, place, into)
+                .map(|()| self.count(Way::Kernel, into.len())),
+        }
     }
 }
 
@@ -431,20 +460,21 @@ impl Fabric for NodeFabric {
         offset: u64,
         into: WriteSpan,
     ) -> Result<Way, RemoteError> {
-        if let Some(place) = self.shared(address, offset, into.len()) {
-            // SAFETY: checked to lie in the part of a heap that has pages; the owner handed it out to be read.
-            unsafe { ReadSpan::new(self.segment.at(place?).as_ptr(), into.len()) }.copy_to(into);
-            return Ok(self.count(self.way_of_copy(peer), into.len()));
-        }
-        match self.private(peer, address, offset, into.len())? {
-            (Reach::SameProcess, place) => {
-                // SAFETY: the owner, in this address space, handed these bytes out to be read.
-                unsafe { ReadSpan::new(place as *const u8, into.len()) }.copy_to(into);
-                Ok(Way::SameProcess)
-            }
-            (_, place) => remote_memory::kernel_read(self.links[peer].pid, place, into)
-                .map(|()| self.count(Way::Kernel, into.len())),
-        }
+        self.read_by(|from, into| from.copy_to(into), peer, address, offset, into)
+    }
+
+    fn remote_read_past_caches(
+        &mut self,
+        peer: usize,
+        address: &RemoteAddress,
+        offset: u64,
+        into: WriteSpan,
+    ) -> Result<Way, RemoteError> {
+        self.read_by(|from, into| from.copy_past_caches_to(into), peer, address, offset, into)
+    }
+
+    fn exceeds_caches(&self, bytes: u64) -> bool {
+        self.caches.are_exceeded_by(bytes)
     }
 
     fn shared_part(&self, _: usize, address: &RemoteAddress) -> Option<SharedPart> {

@@ -9,7 +9,7 @@ use std::marker::PhantomData;
 use std::ops::RangeInclusive;
 use std::ptr;
 
-use crate::handover::{LINE, fetch_to_write};
+use crate::handover::{LINE, copy_past_caches, fetch_to_write};
 
 /// Of how many bytes the places are fetched ahead: shorter data fit the nearest cache, longer ones had better not push each other out of the next.
 const FETCHED_AHEAD: RangeInclusive<usize> = 8 << 10..=256 << 10;
@@ -119,6 +119,22 @@ impl<'a> ReadSpan<'a> {
             self.part(start, len).copy_to(into.part(start, len));
         }
     }
+
+    /// As [`ReadSpan::copy_to`], for what no cache holds until it is used: it need not push out what they hold, and `into` is not read before it is
+    /// written.
+    ///
+    /// # Panics
+    /// If `into` is shorter.
+    pub fn copy_past_caches_to(self, into: WriteSpan<'_>) {
+        assert!(self.len <= into.len, "copy into a shorter span");
+        if self.start.addr().abs_diff(into.start.addr()) < self.len {
+            return self.copy_to(into);
+        }
+        let head = self.len.min(into.start.align_offset(LINE));
+        self.part(0, head).copy_to(into);
+        // SAFETY: both are valid for `self.len` bytes by their contracts, and do not overlap; the place is aligned, or nothing is left.
+        unsafe { copy_past_caches(into.start.add(head), self.start.add(head), self.len - head) };
+    }
 }
 
 impl<'a> WriteSpan<'a> {
@@ -214,11 +230,27 @@ mod tests {
     fn what_is_fetched_ahead_is_copied_exactly() {
         let (least, most) = (*FETCHED_AHEAD.start(), *FETCHED_AHEAD.end());
         for len in [0, 1, least - 1, least, least + 1, least + PIECE + 1, least + AHEAD + 1, most - 1, most, most + 1] {
-            let source: Vec<u8> = (0..len).map(|index| (index % 251) as u8 + 1).collect();
-            let mut target = vec![0_u8; len + 2];
-            ReadSpan::from(&source[..]).copy_long_to(WriteSpan::from(&mut target[1..]));
-            assert_eq!(&target[1..=len], &source[..]);
-            assert_eq!((target[0], target[len + 1]), (0, 0), "wrote beyond {len} bytes");
+            copies_exactly(len, ReadSpan::copy_long_to);
         }
+    }
+
+    #[test]
+    fn what_goes_past_the_caches_is_copied_exactly() {
+        for len in [0, 1, 62, 63, 64, 65, 127, 128, 1000, 5000] {
+            copies_exactly(len, ReadSpan::copy_past_caches_to);
+        }
+        let mut bytes: Vec<u8> = (0..200).collect();
+        let whole = WriteSpan::from(&mut bytes[..]);
+        whole.part(0, 150).as_read().copy_past_caches_to(whole.part(50, 150));
+        assert!(bytes[50..].iter().copied().eq(0..150), "spans that overlap");
+    }
+
+    fn copies_exactly(len: usize, copy: fn(ReadSpan<'static>, WriteSpan<'static>)) {
+        let source: Vec<u8> = (0..len).map(|index| (index % 251) as u8 + 1).collect();
+        let mut target = vec![0_u8; len + 2];
+        // SAFETY: both live until the end of this function, and the target is longer than `len` from its second byte on.
+        unsafe { copy(ReadSpan::new(source.as_ptr(), len), WriteSpan::new(target.as_mut_ptr().add(1), len)) };
+        assert_eq!(&target[1..=len], &source[..]);
+        assert_eq!((target[0], target[len + 1]), (0, 0), "wrote beyond {len} bytes");
     }
 }

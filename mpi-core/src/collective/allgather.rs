@@ -63,7 +63,7 @@ async fn by_messages<'a>(
     };
     match team.show(total, || [team.tell_where(own), Told::NOTHING], settled)? {
         Some(Shown::Differing) => Ok(()),
-        Some(Shown::All(published)) => read(published, team, place).await,
+        Some(Shown::All(published)) => read(published, team, total, place).await,
         Some(Shown::Unreadable) => send_parts(team, total, own, place).await,
         None if agree(team, total, &place).await? => exchange_parts(team, total, own, place).await,
         None => Ok(()),
@@ -97,7 +97,7 @@ pub(super) async fn exchange_parts<'a>(
         && let Some(published) = team.publish(|_| [own, ReadSpan::EMPTY]).await?
     {
         settle(own, place(team.rank));
-        return read(published, team, place).await;
+        return read(published, team, total, place).await;
     }
     send_parts(team, total, own, place).await
 }
@@ -120,9 +120,11 @@ async fn short<'a>(team: Team<'_>, place: impl Fn(usize) -> WriteSpan<'a>) -> Re
 async fn read<'a>(
     published: Published<'_>,
     team: Team<'_>,
+    total: usize,
     place: impl Fn(usize) -> WriteSpan<'a>,
 ) -> Result<(), Failure> {
     let (me, size) = (team.rank, team.size());
+    let published = published.that_goes_through(total.saturating_mul(size + 1));
     for step in 1..size {
         let rank = (me + step) % size;
         published.read(rank, 0, 0, place(rank))?;

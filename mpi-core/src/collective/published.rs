@@ -67,6 +67,8 @@ pub(crate) struct Published<'a> {
     addresses: SmallVec<[[RemoteAddress; 2]; 8]>,
     /// Where all see that a rank has no more use for the others' memory; if nowhere, they meet.
     round: Option<Round<'a>>,
+    /// What is read goes past the caches, which can't hold it until it is used.
+    past_caches: bool,
 }
 
 /// What has come of it that all ranks have said how long their data are, and where.
@@ -202,7 +204,13 @@ impl<'a> Team<'a> {
 impl<'a> Published<'a> {
     fn new(team: Team<'a>, told: &[[Told; 2]], round: Option<Round<'a>>) -> Option<Self> {
         let addresses = || told.iter().map(|both| both.map(Told::address)).collect();
-        all_readable(told).then(|| Published { team, addresses: addresses(), round })
+        all_readable(told).then(|| Published { team, addresses: addresses(), round, past_caches: false })
+    }
+
+    /// For a collective that goes through so many bytes of memory in all ranks together.
+    pub(super) fn that_goes_through(mut self, bytes: usize) -> Self {
+        self.past_caches = self.team.process.engine().exceeds_caches(bytes as u64);
+        self
     }
 
     /// Waits until no rank uses the others' memory any more.
@@ -215,6 +223,11 @@ impl<'a> Published<'a> {
     /// Copies `root`'s first piece to the `data` of all others, and waits until nobody uses this rank's memory any more. Each reads it in
     /// chunks; the root, which would only wait, puts there what its owner has not come to yet.
     pub(crate) async fn spread(self, root: usize, data: WriteSpan<'_>) -> Result<(), Failure> {
+        let all = self.team.size().saturating_mul(data.len());
+        self.that_goes_through(all).spread_chunks(root, data).await
+    }
+
+    async fn spread_chunks(self, root: usize, data: WriteSpan<'_>) -> Result<(), Failure> {
         let Some(round) = self.round else {
             if self.team.rank != root {
                 self.read(root, 0, 0, data)?;
@@ -274,7 +287,7 @@ impl<'a> Published<'a> {
             return Ok(());
         }
         let peer = self.team.peers[rank];
-        self.team.process.engine().read_published(peer, &self.addresses[rank][which], offset, into)
+        self.team.process.engine().read_published(peer, &self.addresses[rank][which], offset, into, self.past_caches)
     }
 
     /// Copies this rank's piece of what `rank` has told by [`Team::tell_row`], where each piece is `len` bytes long.

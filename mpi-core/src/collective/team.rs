@@ -224,6 +224,16 @@ impl<'a> Team<'a> {
         Err(Failure::Truncated { source, tag: self.tag, bytes, capacity })
     }
 
+    /// As [`Team::copy`], in a collective that goes through so many bytes of memory in all ranks together.
+    pub(crate) fn copy_of(self, all: usize, data: ReadSpan<'_>, into: WriteSpan<'_>) -> Result<(), Failure> {
+        if !self.process.engine().exceeds_caches(all as u64) {
+            return self.copy(data, into);
+        }
+        self.check_fits(data.len(), into.len())?;
+        data.copy_past_caches_to(into);
+        Ok(())
+    }
+
     /// Copies this rank's own data to where they go.
     pub(crate) fn copy(self, data: ReadSpan<'_>, into: WriteSpan<'_>) -> Result<(), Failure> {
         self.check_fits(data.len(), into.len())?;

@@ -28,9 +28,16 @@ impl<F: Fabric> Engine<F> {
         address: &RemoteAddress,
         offset: usize,
         into: WriteSpan<'_>,
+        past_caches: bool,
     ) -> Result<(), Failure> {
-        let read = self.fabric.remote_read(peer as usize, address, offset as u64, into);
+        let way = if past_caches { F::remote_read_past_caches } else { F::remote_read };
+        let read = way(&mut self.fabric, peer as usize, address, offset as u64, into);
         read.map(drop).map_err(|error| Failure::Remote { peer, error })
+    }
+
+    /// Whether the caches can't hold what a collective goes through.
+    pub(crate) fn exceeds_caches(&self, bytes: u64) -> bool {
+        self.fabric.exceeds_caches(bytes)
     }
 
     /// Writes to what `peer` has published. It keeps it until all have met again, unless the job ends.

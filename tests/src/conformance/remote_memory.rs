@@ -111,10 +111,12 @@ pub(super) fn reads_see_what_was_written_before_the_cell<S: Subject>(fabric: &mu
                 hear(fabric, 0, 1);
             } else {
                 pull(fabric, 1, Queue::Messages);
-                let mut read = vec![0; LEN - 100];
-                let way = fabric.remote_read(1, &address, 100, WriteSpan::from(&mut read[..]));
-                assert!(way.is_ok(), "{way:?}");
-                assert_eq!(read, bytes[100..], "round {round}");
+                for read_from in [S::remote_read, S::remote_read_past_caches] {
+                    let mut read = vec![0; LEN - 100];
+                    let way = read_from(fabric, 1, &address, 100, WriteSpan::from(&mut read[..]));
+                    assert!(way.is_ok(), "{way:?}");
+                    assert_eq!(read, bytes[100..], "round {round}");
+                }
                 tell(fabric, 1, 1);
             }
         }
