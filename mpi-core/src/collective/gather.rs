@@ -2,7 +2,6 @@
 //! one node; on several the root exchanges even parts with the leaders.
 
 use rwmpi_transport::{ReadSpan, WriteSpan};
-
 use smallvec::SmallVec;
 
 use super::at_once;
