@@ -1,12 +1,13 @@
 //! Five numbers for every point of a block and of the ghost points around it.
 
 use super::mesh::{Block, State};
+use crate::lanes::LANES;
 
 /// Ghost points on either side of a block: fourth differences reach two points far.
 pub const GHOST: usize = 2;
 
-/// How many doubles a loop along a row may overshoot the row's last point by (less one), so that it can go in whole vectors.
-const VECTOR: usize = 8;
+/// How many doubles a loop along a row may read beyond the row's last point (less one), so that it can go in whole vectors.
+const VECTOR: usize = 4;
 
 /// Five numbers per point, stored row after row: the first component of a row, its second component, and so on.
 ///
@@ -163,9 +164,9 @@ pub fn whole_vectors(points: usize) -> usize {
     points.next_multiple_of(VECTOR)
 }
 
-/// Long enough for whole vectors from any point on, ghosts included.
+/// Long enough for [`LANES`] doubles from any point on, ghosts included.
 fn row_stride(extent: usize) -> usize {
-    whole_vectors(extent + 2 * GHOST + VECTOR - 1)
+    (extent + 2 * GHOST + LANES - 1).next_multiple_of(LANES)
 }
 
 #[cfg(test)]

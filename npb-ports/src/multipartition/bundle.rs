@@ -2,23 +2,28 @@
 //!
 //! A solver sees a line as a sequence of points, whatever its axis, and always several lines at once: point by point five
 //! unknowns, each for [`LANES`] lines. Along y and z the lines of a bundle are neighbours in x, so their numbers are
-//! neighbours in memory; along x they are neighbours in y, and taking them out transposes.
+//! neighbours in memory; along x they are neighbours in y, and taking them out transposes. A bundle may begin in one row of
+//! lines and go on in the next: were it to end with the row, the lanes of a row's last bundle would be idle work, which in
+//! cells of a few points makes a third of all.
 
 use crate::cfd::{Block, Field, GHOST};
 use crate::lanes::{LANES, Lanes, Unknowns};
 use multiversion::multiversion;
+use std::ops::Range;
 
 /// Some lines of a cell, of the points off the mesh's boundary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bundle {
     /// The axis of the lines.
     pub axis: usize,
-    /// Which row of the cell's face they belong to, and place in it of the first line.
-    pub face: [usize; 2],
+    /// Number of the first line, counted over all rows of the cell's face.
+    pub number: usize,
     /// How many of the lanes are lines; the others repeat lines or hold numbers without meaning.
     pub lines: usize,
-    /// First point of the first line, counted from the first ghost.
-    first: [usize; 3],
+    /// Whether all lines are of one row.
+    in_one_row: bool,
+    /// Each line's first point, counted from the first ghost; beyond the last line that of the last.
+    firsts: [[usize; 3]; LANES],
 }
 
 /// The lines along one axis of a block's points off the boundary.
@@ -31,9 +36,9 @@ pub struct Face {
     /// Index in the mesh of a line's first point.
     pub start: usize,
     /// Lines in a row.
-    pub width: usize,
+    width: usize,
     /// Rows.
-    pub rows: usize,
+    rows: usize,
     /// First point of the first line, counted from the first ghost.
     first: [usize; 3],
 }
@@ -58,20 +63,37 @@ impl Face {
         self.width * self.rows
     }
 
-    /// All lines, in bundles: row by row.
-    pub fn bundles(self) -> impl Iterator<Item = Bundle> {
-        (0..self.rows).flat_map(move |row| self.bundles_of_row(row))
+    /// All lines, in bundles, of which only the last may be short: a bundle may go on in the next row.
+    pub fn bundles(self) -> impl ExactSizeIterator<Item = Bundle> {
+        self.bundles_of(0..self.lines())
     }
 
     /// The lines of one row. Along x and y these are the lines in a plane across z.
-    pub fn bundles_of_row(self, row: usize) -> impl Iterator<Item = Bundle> {
+    pub fn bundles_of_row(self, row: usize) -> impl ExactSizeIterator<Item = Bundle> {
+        self.bundles_of(row * self.width..(row + 1) * self.width)
+    }
+
+    fn bundles_of(self, lines: Range<usize>) -> impl ExactSizeIterator<Item = Bundle> {
+        let end = lines.end;
+        lines.step_by(LANES).map(move |number| self.bundle(number, LANES.min(end - number)))
+    }
+
+    fn bundle(&self, number: usize, lines: usize) -> Bundle {
         let (across, over) = across(self.axis);
-        (0..self.width).step_by(LANES).map(move |line| {
-            let mut first = self.first;
-            first[over] += row;
-            first[across] += line;
-            Bundle { axis: self.axis, face: [row, line], lines: LANES.min(self.width - line), first }
-        })
+        let [mut row, mut place] = [number / self.width, number % self.width];
+        let in_one_row = place + lines <= self.width;
+        let mut firsts = [self.first; LANES];
+        for lane in 0..LANES {
+            firsts[lane][over] += row;
+            firsts[lane][across] += place;
+            if lane + 1 < lines {
+                place += 1;
+                if place == self.width {
+                    (row, place) = (row + 1, 0);
+                }
+            }
+        }
+        Bundle { axis: self.axis, number, lines, in_one_row, firsts }
     }
 }
 
@@ -86,64 +108,62 @@ fn across(axis: usize) -> (usize, usize) {
 
 /// Takes as many points of the bundle's lines as `line` is long out of `field`, beginning `before` points before the first.
 pub fn gather(field: &Field, bundle: &Bundle, before: usize, line: &mut [Unknowns]) {
-    let mut first = bundle.first;
-    first[bundle.axis] -= before;
-    let place = Place::new(field, first, bundle);
+    let place = Place::new(field, bundle, before);
     match bundle.axis {
-        0 => gather_transposing(field.data(), place, bundle.lines, line),
-        _ => gather_rows(field.data(), place, line),
+        0 => gather_transposing(field.data(), place, line),
+        _ if bundle.in_one_row => gather_rows(field.data(), place, line),
+        _ => gather_each(field.data(), place, line),
     }
 }
 
 /// Puts the points of the bundle's lines into `field`.
 pub fn scatter(field: &mut Field, bundle: &Bundle, line: &[Unknowns]) {
-    let place = Place::new(field, bundle.first, bundle);
+    let place = Place::new(field, bundle, 0);
     match bundle.axis {
         0 => scatter_transposing(field.data_mut(), place, bundle.lines, line),
-        _ => scatter_rows(field.data_mut(), place, bundle.lines, line),
+        _ if bundle.in_one_row => scatter_rows(field.data_mut(), place, bundle.lines, line),
+        _ => scatter_each(field.data_mut(), place, bundle.lines, line),
     }
 }
 
 /// Adds the points of the bundle's lines, which run along y or z, to those in `field`.
 pub fn scatter_add(field: &mut Field, bundle: &Bundle, line: &[Unknowns]) {
     debug_assert_ne!(bundle.axis, 0);
-    let place = Place::new(field, bundle.first, bundle);
-    add_rows(field.data_mut(), place, bundle.lines, line);
+    let place = Place::new(field, bundle, 0);
+    if bundle.in_one_row {
+        add_rows(field.data_mut(), place, bundle.lines, line);
+    } else {
+        add_each(field.data_mut(), place, bundle.lines, line);
+    }
 }
 
 /// Where a bundle's numbers are in a field's data.
 #[derive(Clone, Copy)]
 struct Place {
-    /// Those of the first line's first point: first component.
-    first: usize,
+    /// Those of each line's first point: first component.
+    firsts: [usize; LANES],
     /// From a component to the next.
     component: usize,
     /// From a point of a line to the next.
     point: usize,
-    /// From a line to the next.
-    line: usize,
 }
 
 impl Place {
-    fn new(field: &Field, first: [usize; 3], bundle: &Bundle) -> Self {
-        let step = |axis: usize| {
-            let mut next = first;
-            next[axis] += 1;
-            field.index(next) - field.index(first)
-        };
-        Place {
-            first: field.index(first),
-            component: field.component_stride(),
-            point: step(bundle.axis),
-            line: step(across(bundle.axis).0),
-        }
+    /// From `before` points before the lines' first ones on.
+    fn new(field: &Field, bundle: &Bundle, before: usize) -> Self {
+        let first = bundle.firsts[0];
+        let mut next = first;
+        next[bundle.axis] += 1;
+        let point = field.index(next) - field.index(first);
+        let firsts = bundle.firsts.map(|first| field.index(first) - before * point);
+        Place { firsts, component: field.component_stride(), point }
     }
 }
 
 #[multiversion(targets("x86_64+avx2+fma"))]
 fn gather_rows(data: &[f64], place: Place, line: &mut [Unknowns]) {
     for (t, unknowns) in line.iter_mut().enumerate() {
-        let point = &data[place.first + t * place.point..];
+        let point = &data[place.firsts[0] + t * place.point..];
         for (m, lanes) in unknowns.iter_mut().enumerate() {
             lanes.0.copy_from_slice(&point[m * place.component..][..LANES]);
         }
@@ -151,13 +171,19 @@ fn gather_rows(data: &[f64], place: Place, line: &mut [Unknowns]) {
 }
 
 #[multiversion(targets("x86_64+avx2+fma"))]
-fn gather_transposing(data: &[f64], place: Place, lines: usize, line: &mut [Unknowns]) {
+fn gather_each(data: &[f64], place: Place, line: &mut [Unknowns]) {
+    for (t, unknowns) in line.iter_mut().enumerate() {
+        for (m, lanes) in unknowns.iter_mut().enumerate() {
+            let offset = t * place.point + m * place.component;
+            *lanes = Lanes(place.firsts.map(|first| data[first + offset]));
+        }
+    }
+}
+
+#[multiversion(targets("x86_64+avx2+fma"))]
+fn gather_transposing(data: &[f64], place: Place, line: &mut [Unknowns]) {
     for m in 0..5 {
-        // Lanes beyond the last line repeat it.
-        let rows: [&[f64]; LANES] = std::array::from_fn(|lane| {
-            let first = place.first + lane.min(lines - 1) * place.line + m * place.component;
-            &data[first..first + line.len()]
-        });
+        let rows = place.firsts.map(|first| &data[first + m * place.component..][..line.len()]);
         for (t, unknowns) in line.iter_mut().enumerate() {
             unknowns[m] = Lanes(rows.map(|row| row[t]));
         }
@@ -167,7 +193,7 @@ fn gather_transposing(data: &[f64], place: Place, lines: usize, line: &mut [Unkn
 #[multiversion(targets("x86_64+avx2+fma"))]
 fn scatter_rows(data: &mut [f64], place: Place, lines: usize, line: &[Unknowns]) {
     for (t, unknowns) in line.iter().enumerate() {
-        let point = &mut data[place.first + t * place.point..];
+        let point = &mut data[place.firsts[0] + t * place.point..];
         for (m, lanes) in unknowns.iter().enumerate() {
             if lines == LANES {
                 point[m * place.component..][..LANES].copy_from_slice(&lanes.0);
@@ -179,9 +205,21 @@ fn scatter_rows(data: &mut [f64], place: Place, lines: usize, line: &[Unknowns])
 }
 
 #[multiversion(targets("x86_64+avx2+fma"))]
+fn scatter_each(data: &mut [f64], place: Place, lines: usize, line: &[Unknowns]) {
+    for (t, unknowns) in line.iter().enumerate() {
+        for (m, lanes) in unknowns.iter().enumerate() {
+            let offset = t * place.point + m * place.component;
+            for (first, number) in place.firsts.iter().zip(lanes.0).take(lines) {
+                data[first + offset] = number;
+            }
+        }
+    }
+}
+
+#[multiversion(targets("x86_64+avx2+fma"))]
 fn add_rows(data: &mut [f64], place: Place, lines: usize, line: &[Unknowns]) {
     for (t, unknowns) in line.iter().enumerate() {
-        let point = &mut data[place.first + t * place.point..];
+        let point = &mut data[place.firsts[0] + t * place.point..];
         for (m, lanes) in unknowns.iter().enumerate() {
             let numbers = &mut point[m * place.component..][..lines];
             for (number, change) in numbers.iter_mut().zip(lanes.0) {
@@ -192,10 +230,22 @@ fn add_rows(data: &mut [f64], place: Place, lines: usize, line: &[Unknowns]) {
 }
 
 #[multiversion(targets("x86_64+avx2+fma"))]
+fn add_each(data: &mut [f64], place: Place, lines: usize, line: &[Unknowns]) {
+    for (t, unknowns) in line.iter().enumerate() {
+        for (m, lanes) in unknowns.iter().enumerate() {
+            let offset = t * place.point + m * place.component;
+            for (first, change) in place.firsts.iter().zip(lanes.0).take(lines) {
+                data[first + offset] += change;
+            }
+        }
+    }
+}
+
+#[multiversion(targets("x86_64+avx2+fma"))]
 fn scatter_transposing(data: &mut [f64], place: Place, lines: usize, line: &[Unknowns]) {
     for m in 0..5 {
         for lane in 0..lines {
-            let first = place.first + lane * place.line + m * place.component;
+            let first = place.firsts[lane] + m * place.component;
             for (number, unknowns) in data[first..first + line.len()].iter_mut().zip(line) {
                 *number = unknowns[m].0[lane];
             }

@@ -141,7 +141,7 @@ impl<S: LineSolver> Sweep<S> {
         let stages: Vec<_> = stages::<S>(partition, axis).collect();
         let load = |lines: &mut Vec<Vec<Lines<S::Kept>>>, stage: &Stage| {
             let bundles = &mut lines[stage.cell];
-            bundles.resize_with(stage.face.bundles().count().max(bundles.len()), Lines::default);
+            bundles.resize_with(stage.face.bundles().len().max(bundles.len()), Lines::default);
             for (bundle, lines) in stage.face.bundles().zip(bundles) {
                 lines.load(stage.face.points, &bundle, &u[stage.cell], &r[stage.cell]);
                 solver.prepare(axis, lines);
@@ -151,9 +151,9 @@ impl<S: LineSolver> Sweep<S> {
         let work = |lines: &mut Vec<Vec<Lines<_>>>, stage: usize, arrived: &[f64], outgoing: &mut [f64]| {
             let Stage { cell, face, .. } = &stages[stage];
             for (bundle, lines) in face.bundles().zip(&mut lines[*cell]) {
-                let mut carry = unpack(arrived, face, &bundle);
+                let mut carry = unpack(arrived, &bundle);
                 solver.eliminate(axis, face.start, lines, &mut carry);
-                pack(&carry, outgoing, face, &bundle);
+                pack(&carry, outgoing, &bundle);
             }
         };
         passages[axis][0].run(lines, work, |lines, stage| {
@@ -169,9 +169,9 @@ impl<S: LineSolver> Sweep<S> {
         let work = |lines: &mut Vec<Vec<Lines<_>>>, stage: usize, arrived: &[f64], outgoing: &mut [f64]| {
             let Stage { cell, face, .. } = &stages[stage];
             for (bundle, lines) in face.bundles().zip(&mut lines[*cell]) {
-                let mut carry = unpack(arrived, face, &bundle);
+                let mut carry = unpack(arrived, &bundle);
                 solver.substitute(lines, &mut carry);
-                pack(&carry, outgoing, face, &bundle);
+                pack(&carry, outgoing, &bundle);
             }
         };
         passages[axis][1].run(lines, work, |lines, stage| {
@@ -207,31 +207,28 @@ fn stages<S: LineSolver>(partition: &Multipartition, axis: usize) -> impl Iterat
     })
 }
 
-/// Puts what a bundle carries into a message: row by row of the face, number by number, line by line.
-fn pack<C: Carry>(carry: &C, message: &mut [f64], face: &Face, bundle: &Bundle) {
+/// Puts what a bundle carries into a message: bundle by bundle, number by number, line by line.
+fn pack<C: Carry>(carry: &C, message: &mut [f64], bundle: &Bundle) {
     if message.is_empty() {
         return;
     }
-    let [row, line] = bundle.face;
     let numbers = carry.as_ref();
-    for (m, lanes) in numbers.iter().enumerate() {
-        let first = (row * numbers.len() + m) * face.width + line;
-        message[first..first + bundle.lines].copy_from_slice(&lanes.0[..bundle.lines]);
+    let message = &mut message[numbers.len() * bundle.number..][..numbers.len() * bundle.lines];
+    for (lines, lanes) in message.chunks_exact_mut(bundle.lines).zip(numbers) {
+        lines.copy_from_slice(&lanes.0[..bundle.lines]);
     }
 }
 
 /// The reverse of [`pack`]; zero from an empty message.
-fn unpack<C: Carry>(message: &[f64], face: &Face, bundle: &Bundle) -> C {
+fn unpack<C: Carry>(message: &[f64], bundle: &Bundle) -> C {
     let mut carry = C::default();
     if message.is_empty() {
         return carry;
     }
-    let [row, line] = bundle.face;
     let numbers = carry.as_mut();
-    let count = numbers.len();
-    for (m, lanes) in numbers.iter_mut().enumerate() {
-        let first = (row * count + m) * face.width + line;
-        lanes.0[..bundle.lines].copy_from_slice(&message[first..first + bundle.lines]);
+    let message = &message[numbers.len() * bundle.number..][..numbers.len() * bundle.lines];
+    for (lines, lanes) in message.chunks_exact(bundle.lines).zip(numbers) {
+        lanes.0[..bundle.lines].copy_from_slice(lines);
     }
     carry
 }
