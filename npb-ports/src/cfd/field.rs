@@ -12,8 +12,9 @@ const VECTOR: usize = 4;
 /// Five numbers per point, stored row after row: the first component of a row, its second component, and so on.
 ///
 /// Rows follow the x axis ([`Field::new`]) or the anti-diagonals i + j of a plane ([`Field::skewed`]). Indices count from
-/// the first ghost point, so the block's point (i, j, k) is (i + [`GHOST`], j + [`GHOST`], k + [`GHOST`]) here. A row is
-/// longer than its points: whole vectors may be read beyond them, and what stands there means nothing.
+/// the first ghost point, so the block's point (i, j, k) is (i + [`GHOST`], j + [`GHOST`], k + [`GHOST`]) here. Up to
+/// [`LANES`] doubles may be read from any point on, but what stands beyond the row's points means nothing. Rows along
+/// anti-diagonals have room for writing as many, too.
 #[derive(Clone, Debug)]
 pub struct Field {
     skewed: bool,
@@ -47,8 +48,11 @@ impl Field {
     }
 
     fn with_rows(skewed: bool, rows: usize, length: usize, planes: usize) -> Self {
-        let (rows, stride) = (rows + 2 * GHOST, row_stride(length));
-        Field { skewed, planes: usize::MAX, rows, stride, data: vec![0.0; 5 * stride * rows * (planes + 2 * GHOST)] }
+        let rows = rows + 2 * GHOST;
+        // Rows that are not written to in whole vectors lie close together: there is less to keep in the cache.
+        let stride = if skewed { row_stride(length) } else { whole_vectors(length + 2 * GHOST) };
+        let data = vec![0.0; 5 * stride * rows * (planes + 2 * GHOST) + LANES];
+        Field { skewed, planes: usize::MAX, rows, stride, data }
     }
 
     /// Computes the value of every point of `block` (not of its ghosts) from its indices in the mesh.
@@ -126,9 +130,11 @@ impl Field {
     #[inline(always)]
     pub fn points_mut(&mut self, first: [usize; 3], count: usize) -> [&mut [f64]; 5] {
         let at = self.index(first);
-        let end = at + 4 * self.stride + count;
-        let mut components = self.data[at..end].chunks_mut(self.stride);
-        std::array::from_fn(|_| &mut components.next().expect("five components fit before the end")[..count])
+        let (a, rest) = self.data[at..].split_at_mut(self.stride);
+        let (b, rest) = rest.split_at_mut(self.stride);
+        let (c, rest) = rest.split_at_mut(self.stride);
+        let (d, e) = rest.split_at_mut(self.stride);
+        [&mut a[..count], &mut b[..count], &mut c[..count], &mut d[..count], &mut e[..count]]
     }
 }
 

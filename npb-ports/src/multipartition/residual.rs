@@ -48,9 +48,7 @@ impl Residual {
                 let first = [i, row + GHOST, plane + GHOST];
                 let forcing = self.forcing.points(first, width);
                 let results = result.points_mut(first, width);
-                for ((result, forcing), change) in results.into_iter().zip(forcing).zip(self.row.components()) {
-                    combine(factor, &change[..width], forcing, result);
-                }
+                combine(factor, self.row.components(), forcing, results);
             }
             then(number, result);
         }
@@ -58,9 +56,11 @@ impl Residual {
 }
 
 #[multiversion(targets("x86_64+avx2+fma"))]
-fn combine(factor: f64, change: &[f64], forcing: &[f64], result: &mut [f64]) {
-    for ((result, change), forcing) in result.iter_mut().zip(change).zip(forcing) {
-        *result = factor * (change + forcing);
+fn combine(factor: f64, changes: [&[f64]; 5], forcing: [&[f64]; 5], results: [&mut [f64]; 5]) {
+    for ((result, forcing), change) in results.into_iter().zip(forcing).zip(changes) {
+        for ((result, change), forcing) in result.iter_mut().zip(change).zip(forcing) {
+            *result = factor * (change + forcing);
+        }
     }
 }
 
