@@ -2,8 +2,9 @@
 //! on whether the neighbour shares a face, an edge or a corner with the point.
 //!
 //! All but prolongation work row by row in two steps. First, for every place along the row, the four neighbouring rows that
-//! share a face with it are added up, and the four that share an edge. Then the weighted sum needs these two sums and the
-//! row itself at three places each, instead of 27 points.
+//! share a face with it are added up, and the four that share an edge. These two sums and the row itself are weighted in two
+//! ways: as what they give to the point at that place, and to the points one place beside it. Then a point's result is the
+//! sum of three numbers.
 //!
 //! Of a grid that is read, an operator gets everything; of one that it changes, only the planes that are not ghosts
 //! ([`Shape::inside`]). So the ghosts' planes can be received meanwhile.
@@ -25,33 +26,51 @@ pub struct Smoother {
     pub edge: f64,
 }
 
-/// Room for the sums over neighbouring rows, and for a row of results.
+/// Room for the weighted sums of a row and those around it.
 #[derive(Debug)]
 pub struct RowSums {
-    faces: Vec<f64>,
-    edges: Vec<f64>,
-    weighted: Vec<f64>,
+    here: Vec<f64>,
+    beside: Vec<f64>,
 }
 
 impl RowSums {
     /// Room for rows of `shape` and all smaller ones.
     pub fn new(shape: Shape) -> Self {
         let row = || vec![0.0; shape.extents()[0]];
-        RowSums { faces: row(), edges: row(), weighted: row() }
+        RowSums { here: row(), beside: row() }
+    }
+
+    /// The whole weighted sums, of the interior points of a row.
+    #[inline(always)]
+    fn totals(&self, length: usize) -> impl Iterator<Item = f64> {
+        let beside = self.beside[..length].windows(3);
+        self.here[1..length - 1].iter().zip(beside).map(|(here, beside)| here + (beside[0] + beside[2]))
     }
 }
 
-/// Adds up the rows around row `(y, z)` of `grid`: those that share a face with it, and those that share an edge.
+/// Adds up what row `(y, z)` of `grid` and the rows around it give to the points at each place along the row, `here`, and to
+/// those one place `beside`. Both functions get the row's own value, the sum of the four rows that share a face with it, and that
+/// of the four that share an edge.
 #[inline(always)]
-fn add_rows_around(shape: Shape, grid: &[f64], y: usize, z: usize, faces: &mut [f64], edges: &mut [f64]) {
+fn add_rows(
+    shape: Shape,
+    grid: &[f64],
+    (y, z): (usize, usize),
+    sums: &mut RowSums,
+    here: impl Fn(f64, f64, f64) -> f64,
+    beside: impl Fn(f64, f64, f64) -> f64,
+) {
     let length = shape.extents()[0];
     let row = |y, z| &grid[shape.row(y, z)][..length];
-    let (faces, edges) = (&mut faces[..length], &mut edges[..length]);
-    let beside = [row(y - 1, z), row(y + 1, z), row(y, z - 1), row(y, z + 1)];
-    let diagonal = [row(y - 1, z - 1), row(y + 1, z - 1), row(y - 1, z + 1), row(y + 1, z + 1)];
+    let (sums_here, sums_beside) = (&mut sums.here[..length], &mut sums.beside[..length]);
+    let centres = row(y, z);
+    let faces = [row(y - 1, z), row(y + 1, z), row(y, z - 1), row(y, z + 1)];
+    let edges = [row(y - 1, z - 1), row(y + 1, z - 1), row(y - 1, z + 1), row(y + 1, z + 1)];
     for x in 0..length {
-        faces[x] = beside[0][x] + beside[1][x] + beside[2][x] + beside[3][x];
-        edges[x] = diagonal[0][x] + diagonal[1][x] + diagonal[2][x] + diagonal[3][x];
+        let face = (faces[0][x] + faces[1][x]) + (faces[2][x] + faces[3][x]);
+        let edge = (edges[0][x] + edges[1][x]) + (edges[2][x] + edges[3][x]);
+        sums_here[x] = here(centres[x], face, edge);
+        sums_beside[x] = beside(centres[x], face, edge);
     }
 }
 
@@ -59,9 +78,11 @@ fn add_rows_around(shape: Shape, grid: &[f64], y: usize, z: usize, faces: &mut [
 #[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl+avx2+fma", "x86_64+avx2+fma"))]
 pub fn residual(shape: Shape, planes: Range<usize>, u: &[f64], v: &[f64], r: &mut [f64], sums: &mut RowSums) {
     for (y, z) in shape.interior_rows_of(planes) {
+        let totals = operator_a(shape, u, (y, z), sums);
         let results = r[shape.interior_row(y, z - 1)].iter_mut();
-        let targets = results.zip(&v[shape.interior_row(y, z)]).map(|(r, &v)| (r, v));
-        subtract_operator(shape, u, y, z, targets, sums);
+        for ((r, v), total) in results.zip(&v[shape.interior_row(y, z)]).zip(totals) {
+            *r = v - total;
+        }
     }
 }
 
@@ -69,65 +90,51 @@ pub fn residual(shape: Shape, planes: Range<usize>, u: &[f64], v: &[f64], r: &mu
 #[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl+avx2+fma", "x86_64+avx2+fma"))]
 pub fn residual_in_place(shape: Shape, planes: Range<usize>, u: &[f64], r: &mut [f64], sums: &mut RowSums) {
     for (y, z) in shape.interior_rows_of(planes) {
-        let targets = r[shape.interior_row(y, z - 1)].iter_mut().map(|r| {
-            let v = *r;
-            (r, v)
-        });
-        subtract_operator(shape, u, y, z, targets, sums);
+        let totals = operator_a(shape, u, (y, z), sums);
+        r[shape.interior_row(y, z - 1)].iter_mut().zip(totals).for_each(|(r, total)| *r -= total);
     }
 }
 
-/// Sets the first of each pair of `targets`, the interior of row `(y, z)`, to the second less A u.
+/// A u of the interior of row `(y, z)`.
 #[inline(always)]
-fn subtract_operator<'a>(
+fn operator_a<'a>(
     shape: Shape,
     u: &[f64],
-    y: usize,
-    z: usize,
-    targets: impl Iterator<Item = (&'a mut f64, f64)>,
-    sums: &mut RowSums,
-) {
-    let RowSums { faces, edges, .. } = sums;
-    add_rows_around(shape, u, y, z, faces, edges);
-    let centres = &u[shape.interior_row(y, z)];
-    let places = faces.windows(3).zip(edges.windows(3)).zip(centres);
-    for ((r, v), ((faces, edges), centre)) in targets.zip(places) {
-        let (edges, corners) = (edges[1] + faces[0] + faces[2], edges[0] + edges[2]);
-        *r = v - CENTRE_OF_A * centre - EDGE_OF_A * edges - CORNER_OF_A * corners;
-    }
+    row: (usize, usize),
+    sums: &'a mut RowSums,
+) -> impl Iterator<Item = f64> + use<'a> {
+    let here = |centre, _, edge| CENTRE_OF_A * centre + EDGE_OF_A * edge;
+    let beside = |_, face, edge| EDGE_OF_A * face + CORNER_OF_A * edge;
+    add_rows(shape, u, row, sums, here, beside);
+    sums.totals(shape.extents()[0])
 }
 
 /// u = u + S r.
 #[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl+avx2+fma", "x86_64+avx2+fma"))]
 pub fn smooth(shape: Shape, smoother: Smoother, r: &[f64], u: &mut [f64], sums: &mut RowSums) {
+    let here = |centre, face, edge| smoother.centre * centre + smoother.face * face + smoother.edge * edge;
+    let beside = |centre, face, _| smoother.face * centre + smoother.edge * face;
     for (y, z) in shape.interior_rows() {
-        let RowSums { faces, edges, .. } = &mut *sums;
-        add_rows_around(shape, r, y, z, faces, edges);
-        let places = r[shape.row(y, z)].windows(3).zip(faces.windows(3)).zip(&edges[1..]);
-        for (u, ((row, faces), edge)) in u[shape.interior_row(y, z - 1)].iter_mut().zip(places) {
-            let (faces, edges) = (row[0] + row[2] + faces[1], edge + faces[0] + faces[2]);
-            *u += smoother.centre * row[1] + smoother.face * faces + smoother.edge * edges;
-        }
+        add_rows(shape, r, (y, z), sums, here, beside);
+        let totals = sums.totals(shape.extents()[0]);
+        u[shape.interior_row(y, z - 1)].iter_mut().zip(totals).for_each(|(u, total)| *u += total);
     }
 }
 
 /// Coarse = P fine: each coarse point sits on the fine point with twice its index.
 #[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl+avx2+fma", "x86_64+avx2+fma"))]
 pub fn restrict(fine_shape: Shape, fine: &[f64], coarse_shape: Shape, coarse: &mut [f64], sums: &mut RowSums) {
+    let here = |centre, face, edge| 0.5 * centre + 0.25 * face + 0.125 * edge;
+    let beside = |centre, face, edge| 0.5 * here(centre, face, edge);
     for (y, z) in coarse_shape.interior_rows() {
-        let RowSums { faces, edges, weighted } = &mut *sums;
-        add_rows_around(fine_shape, fine, 2 * y, 2 * z, faces, edges);
-        let weighted = &mut weighted[..fine_shape.interior[0]];
-        // For all fine points, which is faster than to step over every second.
-        let places = fine[fine_shape.row(2 * y, 2 * z)].windows(3).zip(faces.windows(3)).zip(edges.windows(3));
-        for (weighted, ((row, faces), edges)) in weighted.iter_mut().zip(places) {
-            *weighted = 0.5 * row[1]
-                + 0.25 * (row[0] + row[2] + faces[1])
-                + 0.125 * (faces[0] + faces[2] + edges[1])
-                + 0.0625 * (edges[0] + edges[2]);
-        }
+        add_rows(fine_shape, fine, (2 * y, 2 * z), sums, here, beside);
+        let length = fine_shape.extents()[0];
         let coarse = &mut coarse[coarse_shape.interior_row(y, z - 1)];
-        coarse.iter_mut().zip(weighted.as_chunks::<2>().0).for_each(|(coarse, [_, weighted])| *coarse = *weighted);
+        let here = sums.here[2..length].as_chunks::<2>().0;
+        let beside = sums.beside[1..length].windows(3).step_by(2);
+        for ((coarse, [here, _]), beside) in coarse.iter_mut().zip(here).zip(beside) {
+            *coarse = here + (beside[0] + beside[2]);
+        }
     }
 }
 
@@ -143,7 +150,7 @@ pub fn prolongate<const ADD: bool>(
     sums: &mut RowSums,
 ) {
     let [length, rows, _] = coarse_shape.extents();
-    let sum = &mut sums.faces[..length];
+    let sum = &mut sums.here[..length];
     for y in 0..rows - 1 {
         let row = |y, z| &coarse[coarse_shape.row(y, z)];
         let (here, north, above, both) = (row(y, z), row(y + 1, z), row(y, z + 1), row(y + 1, z + 1));
