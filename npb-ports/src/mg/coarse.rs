@@ -36,7 +36,7 @@ impl<'a> Collected<'a> {
     /// ghosts included, that the coarser levels amount to.
     pub fn correct(&mut self, shape: Shape, r: &[f64], u: &mut [f64]) -> Result<()> {
         let length = shape.interior[0];
-        for ((y, z), row) in shape.interior_rows().zip(self.own.chunks_exact_mut(length)) {
+        for ((y, z), row) in shape.interior_rows().ascending().zip(self.own.chunks_exact_mut(length)) {
             row.copy_from_slice(&r[shape.interior_row(y, z)]);
         }
         self.world.allgather(&self.own, &mut self.all)?;
@@ -44,7 +44,7 @@ impl<'a> Collected<'a> {
         let points = collected.shape.interior[0];
         for (rank, residuals) in self.all.chunks_exact(self.own.len()).enumerate() {
             let start = self.decomposition.part(rank, points).start;
-            for ((y, z), row) in shape.interior_rows().zip(residuals.chunks_exact(length)) {
+            for ((y, z), row) in shape.interior_rows().ascending().zip(residuals.chunks_exact(length)) {
                 let whole_row = collected.shape.row(y + start[1], z + start[2]);
                 collected.r[whole_row][start[0] + 1..][..length].copy_from_slice(row);
             }

@@ -3,6 +3,7 @@
 use super::boundary::Boundary;
 use super::shape::Shape;
 use super::stencil::{RowSums, Smoother, prolongate, residual, residual_in_place, restrict, smooth};
+use super::wave;
 use rwmpi::Result;
 use std::ops::{DerefMut, Range};
 
@@ -67,7 +68,7 @@ impl<M: DerefMut<Target = [f64]>, B: Boundary> Hierarchy<M, B> {
             let [coarse, Level { shape, u, r }] = pair(&mut self.levels, level);
             self.boundary.refresh(*shape, r, |r| {
                 prolongate_then::<false>((coarse.shape, &coarse.u), (*shape, u), &mut self.sums, |u, planes, sums| {
-                    residual_in_place(*shape, planes, u, r, sums);
+                    residual_in_place(*shape, shape.interior_rows().of(planes), u, r, sums);
                 });
             })?;
             self.smooth(level)?;
@@ -75,16 +76,21 @@ impl<M: DerefMut<Target = [f64]>, B: Boundary> Hierarchy<M, B> {
         Ok(())
     }
 
-    /// Corrects the solution on the finest level, the coarser ones having been corrected.
+    /// On the finest level, corrects the solution, the coarser ones having been corrected, smooths it and computes the residual.
     pub fn finish(&mut self, v: &[f64]) -> Result<()> {
         let finest = self.levels.len() - 1;
+        if !self.boundary.is_divided(0) {
+            let [coarse, fine] = pair(&mut self.levels, finest);
+            return wave::finish(coarse, fine, v, self.smoother, &mut self.boundary, &mut self.sums);
+        }
         let [coarse, Level { shape, u, r }] = pair(&mut self.levels, finest);
         self.boundary.refresh(*shape, r, |r| {
             prolongate_then::<true>((coarse.shape, &coarse.u), (*shape, u), &mut self.sums, |u, planes, sums| {
-                residual(*shape, planes, u, v, r, sums);
+                residual(*shape, shape.interior_rows().of(planes), u, v, r, sums);
             });
         })?;
-        self.smooth(finest)
+        self.smooth(finest)?;
+        self.evaluate(v)
     }
 
     /// Makes the correction of the second finest level that of the finest.
@@ -98,20 +104,22 @@ impl<M: DerefMut<Target = [f64]>, B: Boundary> Hierarchy<M, B> {
     pub fn relax(&mut self, level: usize) -> Result<()> {
         let Level { shape, u, r } = &mut self.levels[level];
         self.boundary.refresh(*shape, r, |r| {
-            residual_in_place(*shape, shape.interior_planes(), u, r, &mut self.sums);
+            residual_in_place(*shape, shape.interior_rows(), u, r, &mut self.sums);
         })?;
         self.smooth(level)
     }
 
     fn smooth(&mut self, level: usize) -> Result<()> {
         let Level { shape, u, r } = &mut self.levels[level];
-        self.boundary.refresh(*shape, u, |u| smooth(*shape, self.smoother, r, u, &mut self.sums))
+        self.boundary.refresh(*shape, u, |u| {
+            smooth(*shape, shape.interior_rows(), self.smoother, (r, 0), u, &mut self.sums);
+        })
     }
 
     /// On the finest level, r = v − A u.
     pub fn evaluate(&mut self, v: &[f64]) -> Result<()> {
         let Level { shape, u, r } = self.levels.last_mut().expect("at least one level");
-        self.boundary.refresh(*shape, r, |r| residual(*shape, shape.interior_planes(), u, v, r, &mut self.sums))
+        self.boundary.refresh(*shape, r, |r| residual(*shape, shape.interior_rows(), u, v, r, &mut self.sums))
     }
 }
 
@@ -122,11 +130,11 @@ fn pair<M>(levels: &mut [Level<M>], fine: usize) -> &mut [Level<M>; 2] {
 
 /// Makes the correction of a level that of the next coarser one, or adds it to that if `ADD`, and does `then` in every plane
 /// for which that and the planes around it are done, while they are still in the cache.
-fn prolongate_then<const ADD: bool>(
+pub fn prolongate_then<const ADD: bool>(
     (coarse_shape, coarse): (Shape, &[f64]),
     (fine_shape, fine): (Shape, &mut [f64]),
     sums: &mut RowSums,
-    mut then: impl FnMut(&[f64], Range<usize>, &mut RowSums),
+    mut then: impl FnMut(&mut [f64], Range<usize>, &mut RowSums),
 ) {
     let mut done = fine_shape.interior_planes().start;
     for z in 0..=coarse_shape.interior[2] {

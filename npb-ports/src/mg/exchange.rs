@@ -41,6 +41,11 @@ impl<'a> Exchange<'a> {
 }
 
 impl Boundary for Exchange<'_> {
+    fn is_divided(&self, axis: usize) -> bool {
+        let Neighbours { world, ranks, .. } = &self.neighbours;
+        ranks[axis] != [world.rank(); 2]
+    }
+
     fn refresh(&mut self, shape: Shape, grid: &mut [f64], compute: impl FnOnce(&mut [f64])) -> Result<()> {
         let Exchange { neighbours, outgoing, incoming: [along_x, along_y] } = self;
         let plane = shape.plane(0).len();
@@ -79,19 +84,17 @@ impl Neighbours<'_> {
         incoming: &mut [Buffer<f64>; 2],
         before: impl FnOnce(&mut [f64], &mut [Buffer<f64>; 2]) -> Result<()>,
     ) -> Result<()> {
-        let (last, count) = (shape.interior[axis], layer_points(shape, axis));
+        let count = layer_points(shape, axis);
         let [from_above, from_below] = incoming;
         rwmpi::scope(|scope| {
             let requests = self.receive(scope, axis, [&mut from_above[..count], &mut from_below[..count]])?;
             before(inside, outgoing)?;
             let [down, up] = outgoing;
-            copy_out(shape, axis, 1, inside, down);
-            copy_out(shape, axis, last, inside, up);
+            copy_out(shape, axis, inside, [down, up]);
             self.send(axis, [&down[..count], &up[..count]])?;
             rwmpi::wait_all(requests).map(drop)
         })?;
-        copy_in(shape, axis, last + 1, from_above, inside);
-        copy_in(shape, axis, 0, from_below, inside);
+        copy_in(shape, axis, [from_below, from_above], inside);
         Ok(())
     }
 
@@ -130,31 +133,36 @@ fn layer_points(shape: Shape, axis: usize) -> usize {
     if axis == 0 { rows * planes } else { length * planes }
 }
 
-/// Copies the layer `index` across x or y to `buffer`.
-fn copy_out(shape: Shape, axis: usize, index: usize, inside: &[f64], buffer: &mut [f64]) {
-    let [length, _, _] = shape.extents();
-    let [_, rows, planes] = shape.interior;
+/// Copies the outermost layers across x or y to buffers: both at once, as the end of a row is beside the next one's beginning.
+fn copy_out(shape: Shape, axis: usize, inside: &[f64], [first, last]: [&mut [f64]; 2]) {
+    let ([length, ..], [columns, rows, planes]) = (shape.extents(), shape.interior);
     if axis == 0 {
-        for (points, z) in buffer.chunks_exact_mut(rows).zip(0..planes) {
-            points.iter_mut().zip(1..=rows).for_each(|(point, y)| *point = inside[shape.row(y, z)][index]);
+        let points = first.iter_mut().zip(last);
+        for ((first, last), (y, z)) in points.zip(shape.interior_rows().of(0..planes).ascending()) {
+            let row = &inside[shape.row(y, z)];
+            (*first, *last) = (row[1], row[columns]);
         }
     } else {
-        let pieces = buffer.chunks_exact_mut(length).zip(0..planes);
-        pieces.for_each(|(piece, z)| piece.copy_from_slice(&inside[shape.row(index, z)]));
+        for ((first, last), z) in first.chunks_exact_mut(length).zip(last.chunks_exact_mut(length)).zip(0..planes) {
+            first.copy_from_slice(&inside[shape.row(1, z)]);
+            last.copy_from_slice(&inside[shape.row(rows, z)]);
+        }
     }
 }
 
-/// Copies `buffer` to the layer `index` across x or y.
-fn copy_in(shape: Shape, axis: usize, index: usize, buffer: &[f64], inside: &mut [f64]) {
-    let [length, _, _] = shape.extents();
-    let [_, rows, planes] = shape.interior;
+/// Copies buffers to the layers of ghosts across x or y.
+fn copy_in(shape: Shape, axis: usize, [below, above]: [&[f64]; 2], inside: &mut [f64]) {
+    let ([length, ..], [columns, rows, planes]) = (shape.extents(), shape.interior);
     if axis == 0 {
-        for (points, z) in buffer.chunks_exact(rows).zip(0..planes) {
-            points.iter().zip(1..=rows).for_each(|(point, y)| inside[shape.row(y, z)][index] = *point);
+        for ((below, above), (y, z)) in below.iter().zip(above).zip(shape.interior_rows().of(0..planes).ascending()) {
+            let row = &mut inside[shape.row(y, z)];
+            (row[0], row[columns + 1]) = (*below, *above);
         }
     } else {
-        let pieces = buffer.chunks_exact(length).zip(0..planes);
-        pieces.for_each(|(piece, z)| inside[shape.row(index, z)].copy_from_slice(piece));
+        for ((below, above), z) in below.chunks_exact(length).zip(above.chunks_exact(length)).zip(0..planes) {
+            inside[shape.row(0, z)].copy_from_slice(below);
+            inside[shape.row(rows + 1, z)].copy_from_slice(above);
+        }
     }
 }
 
@@ -163,16 +171,17 @@ mod tests {
     use super::{Shape, copy_in, copy_out, layer_points};
 
     #[test]
-    fn layers_are_put_back_where_they_came_from() {
+    fn layers_end_in_the_ghosts_on_the_same_side() {
         let shape = Shape { interior: [2, 3, 4] };
         let inside: Vec<f64> = shape.inside().map(|point| point as f64).collect();
-        for (axis, points) in [(0, 3 * 4), (1, 4 * 4)] {
+        for (axis, points, step) in [(0, 3 * 4, 1.0), (1, 4 * 4, 4.0)] {
             assert_eq!(layer_points(shape, axis), points);
-            let (mut copy, mut buffer) = (vec![-1.0; inside.len()], vec![0.0; 64]);
-            copy_out(shape, axis, 1, &inside, &mut buffer);
-            copy_in(shape, axis, 1, &buffer, &mut copy);
-            let touched = copy.iter().zip(&inside).filter(|(copy, original)| copy == original);
-            assert_eq!(touched.count(), points);
+            let (mut copy, mut layers) = (vec![-1.0; inside.len()], [vec![0.0; points], vec![0.0; points]]);
+            copy_out(shape, axis, &inside, layers.each_mut().map(|layer| &mut layer[..]));
+            copy_in(shape, axis, layers.each_ref().map(|layer| &layer[..]), &mut copy);
+            let touched: Vec<_> = copy.iter().zip(&inside).filter(|(copy, _)| **copy >= 0.0).collect();
+            assert_eq!(touched.len(), 2 * points);
+            assert!(touched.iter().all(|(copy, original)| (*copy - *original).abs() == step));
         }
     }
 

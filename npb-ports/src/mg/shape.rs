@@ -53,15 +53,37 @@ impl Shape {
         1..self.interior[2] + 1
     }
 
-    /// `(y, z)` of all rows in `planes`, without ghosts.
-    pub fn interior_rows_of(&self, planes: Range<usize>) -> impl Iterator<Item = (usize, usize)> + use<> {
-        let rows = self.interior[1];
-        planes.flat_map(move |z| (1..=rows).map(move |y| (y, z)))
+    /// All rows without those of ghosts.
+    pub fn interior_rows(&self) -> Rows {
+        Rows { y: 1..self.interior[1] + 1, z: self.interior_planes() }
+    }
+}
+
+/// The rows of some planes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rows {
+    /// Which rows of each plane.
+    pub y: Range<usize>,
+    /// Which planes.
+    pub z: Range<usize>,
+}
+
+impl Rows {
+    /// The same rows, of other planes.
+    pub fn of(&self, planes: Range<usize>) -> Self {
+        Rows { z: planes, ..self.clone() }
     }
 
-    /// `(y, z)` of all rows, without ghosts.
-    pub fn interior_rows(&self) -> impl Iterator<Item = (usize, usize)> + use<> {
-        self.interior_rows_of(self.interior_planes())
+    /// `(y, z)` of each, plane by plane.
+    pub fn ascending(&self) -> impl Iterator<Item = (usize, usize)> + use<> {
+        let y = self.y.clone();
+        self.z.clone().flat_map(move |z| y.clone().map(move |y| (y, z)))
+    }
+
+    /// `(y, z)` of each, last plane first.
+    pub fn descending(&self) -> impl Iterator<Item = (usize, usize)> + use<> {
+        let y = self.y.clone();
+        self.z.clone().rev().flat_map(move |z| y.clone().map(move |y| (y, z)))
     }
 }
 
@@ -77,7 +99,7 @@ mod tests {
         assert_eq!(shape.interior_row(1, 0), 5..7);
         assert_eq!(shape.plane(5), 100..120);
         assert_eq!(shape.inside(), 20..100);
-        assert_eq!(shape.interior_rows().count(), 12);
-        assert_eq!(shape.interior_rows().last(), Some((3, 4)));
+        assert_eq!(shape.interior_rows().ascending().count(), 12);
+        assert_eq!(shape.interior_rows().ascending().last(), Some((3, 4)));
     }
 }

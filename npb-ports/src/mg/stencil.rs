@@ -7,11 +7,11 @@
 //! sum of three numbers.
 //!
 //! Of a grid that is read, an operator gets everything; of one that it changes, only the planes that are not ghosts
-//! ([`Shape::inside`]). So the ghosts' planes can be received meanwhile.
+//! ([`Shape::inside`]). So the ghosts' planes can be received meanwhile. Some of the operators go through the planes
+//! backwards, to begin with what the one before has left in the cache.
 
-use super::shape::Shape;
+use super::shape::{Rows, Shape};
 use multiversion::multiversion;
-use std::ops::Range;
 
 /// Weights of the operator A; those of faces are zero.
 const CENTRE_OF_A: f64 = -8.0 / 3.0;
@@ -55,7 +55,7 @@ impl RowSums {
 fn add_rows(
     shape: Shape,
     grid: &[f64],
-    (y, z): (usize, usize),
+    [y, z]: [usize; 2],
     sums: &mut RowSums,
     here: impl Fn(f64, f64, f64) -> f64,
     beside: impl Fn(f64, f64, f64) -> f64,
@@ -74,11 +74,11 @@ fn add_rows(
     }
 }
 
-/// In `planes`, r = v − A u.
+/// In `rows`, r = v − A u.
 #[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl+avx2+fma", "x86_64+avx2+fma"))]
-pub fn residual(shape: Shape, planes: Range<usize>, u: &[f64], v: &[f64], r: &mut [f64], sums: &mut RowSums) {
-    for (y, z) in shape.interior_rows_of(planes) {
-        let totals = operator_a(shape, u, (y, z), sums);
+pub fn residual(shape: Shape, rows: Rows, u: &[f64], v: &[f64], r: &mut [f64], sums: &mut RowSums) {
+    for (y, z) in rows.ascending() {
+        let totals = operator_a(shape, u, [y, z], sums);
         let results = r[shape.interior_row(y, z - 1)].iter_mut();
         for ((r, v), total) in results.zip(&v[shape.interior_row(y, z)]).zip(totals) {
             *r = v - total;
@@ -86,21 +86,21 @@ pub fn residual(shape: Shape, planes: Range<usize>, u: &[f64], v: &[f64], r: &mu
     }
 }
 
-/// In `planes`, r = r − A u.
+/// In `rows`, r = r − A u.
 #[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl+avx2+fma", "x86_64+avx2+fma"))]
-pub fn residual_in_place(shape: Shape, planes: Range<usize>, u: &[f64], r: &mut [f64], sums: &mut RowSums) {
-    for (y, z) in shape.interior_rows_of(planes) {
-        let totals = operator_a(shape, u, (y, z), sums);
+pub fn residual_in_place(shape: Shape, rows: Rows, u: &[f64], r: &mut [f64], sums: &mut RowSums) {
+    for (y, z) in rows.ascending() {
+        let totals = operator_a(shape, u, [y, z], sums);
         r[shape.interior_row(y, z - 1)].iter_mut().zip(totals).for_each(|(r, total)| *r -= total);
     }
 }
 
-/// A u of the interior of row `(y, z)`.
+/// A u of the interior of a row.
 #[inline(always)]
 fn operator_a<'a>(
     shape: Shape,
     u: &[f64],
-    row: (usize, usize),
+    row: [usize; 2],
     sums: &'a mut RowSums,
 ) -> impl Iterator<Item = f64> + use<'a> {
     let here = |centre, _, edge| CENTRE_OF_A * centre + EDGE_OF_A * edge;
@@ -109,13 +109,20 @@ fn operator_a<'a>(
     sums.totals(shape.extents()[0])
 }
 
-/// u = u + S r.
+/// In `rows`, u = u + S r, where `r` begins with its plane `first`.
 #[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl+avx2+fma", "x86_64+avx2+fma"))]
-pub fn smooth(shape: Shape, smoother: Smoother, r: &[f64], u: &mut [f64], sums: &mut RowSums) {
+pub fn smooth(
+    shape: Shape,
+    rows: Rows,
+    smoother: Smoother,
+    (r, first): (&[f64], usize),
+    u: &mut [f64],
+    sums: &mut RowSums,
+) {
     let here = |centre, face, edge| smoother.centre * centre + smoother.face * face + smoother.edge * edge;
     let beside = |centre, face, _| smoother.face * centre + smoother.edge * face;
-    for (y, z) in shape.interior_rows() {
-        add_rows(shape, r, (y, z), sums, here, beside);
+    for (y, z) in rows.descending() {
+        add_rows(shape, r, [y, z - first], sums, here, beside);
         let totals = sums.totals(shape.extents()[0]);
         u[shape.interior_row(y, z - 1)].iter_mut().zip(totals).for_each(|(u, total)| *u += total);
     }
@@ -126,8 +133,8 @@ pub fn smooth(shape: Shape, smoother: Smoother, r: &[f64], u: &mut [f64], sums: 
 pub fn restrict(fine_shape: Shape, fine: &[f64], coarse_shape: Shape, coarse: &mut [f64], sums: &mut RowSums) {
     let here = |centre, face, edge| 0.5 * centre + 0.25 * face + 0.125 * edge;
     let beside = |centre, face, edge| 0.5 * here(centre, face, edge);
-    for (y, z) in coarse_shape.interior_rows() {
-        add_rows(fine_shape, fine, (2 * y, 2 * z), sums, here, beside);
+    for (y, z) in coarse_shape.interior_rows().descending() {
+        add_rows(fine_shape, fine, [2 * y, 2 * z], sums, here, beside);
         let length = fine_shape.extents()[0];
         let coarse = &mut coarse[coarse_shape.interior_row(y, z - 1)];
         let here = sums.here[2..length].as_chunks::<2>().0;
@@ -178,7 +185,7 @@ fn interpolate<const ADD: bool>(coarse: &[f64], weight: f64, fine: &mut [f64]) {
 pub fn squares_and_maximum(shape: Shape, grid: &[f64]) -> (f64, f64) {
     // In eight parts, so that the additions do not wait for one another.
     let (mut squares, mut maxima) = ([0.0; 8], [0.0; 8]);
-    for (y, z) in shape.interior_rows() {
+    for (y, z) in shape.interior_rows().ascending() {
         for group in grid[shape.interior_row(y, z)].chunks(8) {
             for ((square, maximum), value) in squares.iter_mut().zip(&mut maxima).zip(group) {
                 *square += value * value;
@@ -216,7 +223,7 @@ mod tests {
     }
 
     fn interior_points(shape: Shape) -> impl Iterator<Item = [usize; 3]> {
-        shape.interior_rows().flat_map(move |(y, z)| (1..=shape.interior[0]).map(move |x| [x, y, z]))
+        shape.interior_rows().ascending().flat_map(move |(y, z)| (1..=shape.interior[0]).map(move |x| [x, y, z]))
     }
 
     #[test]
@@ -224,8 +231,8 @@ mod tests {
         let (u, v) = (values(FINE, 1), values(FINE, 2));
         let mut r = vec![f64::NAN; FINE.points()];
         let mut in_place = v.clone();
-        residual(FINE, 1..9, &u, &v, &mut r[FINE.inside()], &mut RowSums::new(FINE));
-        residual_in_place(FINE, 1..9, &u, &mut in_place[FINE.inside()], &mut RowSums::new(FINE));
+        residual(FINE, FINE.interior_rows(), &u, &v, &mut r[FINE.inside()], &mut RowSums::new(FINE));
+        residual_in_place(FINE, FINE.interior_rows(), &u, &mut in_place[FINE.inside()], &mut RowSums::new(FINE));
         for point in interior_points(FINE) {
             let index = FINE.row(point[1], point[2]).start + point[0];
             let expected = v[index] - weighted(FINE, &u, point, [-8.0 / 3.0, 0.0, 1.0 / 6.0, 1.0 / 12.0]);
@@ -239,7 +246,7 @@ mod tests {
         let (r, before) = (values(FINE, 3), values(FINE, 4));
         let mut u = before.clone();
         let smoother = Smoother { centre: -0.375, face: 0.03125, edge: -0.015625 };
-        smooth(FINE, smoother, &r, &mut u[FINE.inside()], &mut RowSums::new(FINE));
+        smooth(FINE, FINE.interior_rows(), smoother, (&r, 0), &mut u[FINE.inside()], &mut RowSums::new(FINE));
         for point in interior_points(FINE) {
             let index = FINE.row(point[1], point[2]).start + point[0];
             let expected = before[index] + weighted(FINE, &r, point, [-0.375, 0.03125, -0.015625, 0.0]);
@@ -287,7 +294,7 @@ mod tests {
     fn the_norms_leave_ghosts_out() {
         let shape = Shape { interior: [3, 1, 2] };
         let mut grid = vec![100.0; shape.points()];
-        for (y, z) in shape.interior_rows() {
+        for (y, z) in shape.interior_rows().ascending() {
             grid[shape.interior_row(y, z)].copy_from_slice(&[1.0, -3.0, 2.0]);
         }
         assert_eq!(squares_and_maximum(shape, &grid), (28.0, 3.0));
