@@ -46,7 +46,9 @@ pub struct Exchange<'a> {
     keys_per_rank: usize,
     /// This rank's keys, bucket after bucket.
     sorted: Buffer<u32>,
-    /// The keys of this rank's buckets, from all ranks; not used by a rank that is alone.
+    /// Which of them are of its own buckets.
+    kept: Range<usize>,
+    /// The keys of this rank's buckets from other ranks.
     received: Buffer<u32>,
     /// How many of them there are.
     received_count: usize,
@@ -59,7 +61,7 @@ impl<'a> Exchange<'a> {
     pub fn new(world: &'a Communicator, universe: &'a Universe, problem: &'a Problem, keys_per_rank: usize) -> Self {
         let received = universe.alloc(receive_capacity(keys_per_rank, world.size()));
         let sorted = universe.alloc(keys_per_rank);
-        Exchange { world, universe, problem, keys_per_rank, sorted, received, received_count: 0, way: None }
+        Exchange { world, universe, problem, keys_per_rank, sorted, kept: 0..0, received, received_count: 0, way: None }
     }
 
     /// One iteration: ranks all keys into `ranking`; returns how many test keys this rank found to have the right rank.
@@ -101,7 +103,7 @@ impl<'a> Exchange<'a> {
     /// Sends every key to the owner of its bucket. `sort` puts this rank's keys into the order of their buckets.
     fn exchange(&mut self, sizes: &[u32], assignment: &Assignment, sort: impl FnOnce(&mut [u32])) -> Result<()> {
         if self.world.size() == 1 {
-            self.received_count = self.keys_per_rank;
+            self.kept = 0..self.keys_per_rank;
             sort(&mut self.sorted);
             return Ok(());
         }
@@ -109,17 +111,19 @@ impl<'a> Exchange<'a> {
         let send_counts: Vec<u32> = assignment.buckets.iter().map(keys_in).collect();
         let mut receive_counts = vec![0; send_counts.len()];
         self.world.alltoall(&send_counts, &mut receive_counts)?;
+        receive_counts[self.world.rank()] = 0;
         self.received_count = receive_counts.iter().map(|&count| count as usize).sum();
         if self.received_count > self.received.len() {
             self.received = self.universe.alloc(self.received_count);
         }
-        let incoming = parts_mut(&mut self.received, &receive_counts);
-        all_to_all::exchange(self.world, incoming, (&mut self.sorted, &parts(&send_counts)), sort)
+        let (incoming, outgoing) = (parts_mut(&mut self.received, &receive_counts), parts(&send_counts));
+        self.kept = outgoing[self.world.rank()].clone();
+        all_to_all::exchange(self.world, incoming, (&mut self.sorted, &outgoing), sort)
     }
 
     /// The keys of this rank's buckets.
-    fn ranked_keys(&self) -> &[u32] {
-        if self.world.size() == 1 { &self.sorted } else { &self.received[..self.received_count] }
+    fn ranked_keys(&self) -> [&[u32]; 2] {
+        [&self.sorted[self.kept.clone()], &self.received[..self.received_count]]
     }
 
     /// Sorts the keys by their ranks; returns whether that puts them in order, here and across the border to the rank

@@ -96,11 +96,13 @@ impl Ranking {
     }
 
     /// Ranks `keys`, all of which lie in `values`; `keys_below` keys are lower and elsewhere.
-    pub fn rank(&mut self, keys: &[u32], values: std::ops::Range<u32>, keys_below: u64) {
+    pub fn rank(&mut self, keys: [&[u32]; 2], values: std::ops::Range<u32>, keys_below: u64) {
         let counts = &mut self.cumulative[..values.len()];
         counts.fill(0);
-        for key in keys {
-            counts[(key - values.start) as usize] += 1;
+        for keys in keys {
+            for key in keys {
+                counts[(key - values.start) as usize] += 1;
+            }
         }
         let mut sum = 0;
         for count in counts {
@@ -122,10 +124,10 @@ impl Ranking {
     ///
     /// # Panics
     /// If the ranks are not those of these keys.
-    pub fn sort(&self, keys: &[u32]) -> Vec<u32> {
+    pub fn sort(&self, keys: [&[u32]; 2]) -> Vec<u32> {
         let mut places = self.cumulative[..self.values.len()].to_vec();
-        let mut sorted = vec![0; keys.len()];
-        for &key in keys {
+        let mut sorted = vec![0; keys.iter().map(|keys| keys.len()).sum()];
+        for &key in keys.into_iter().flatten() {
             let place = &mut places[(key - self.values.start) as usize];
             *place -= 1;
             sorted[*place as usize] = key;
@@ -152,8 +154,8 @@ mod tests {
             count_buckets(&keys, problem.bucket_shift(), &mut sizes);
             let way = if iteration % 2 == 0 { Way::Straight } else { Way::InPasses };
             sort_into_buckets(&keys, problem.bucket_shift(), &sizes, &mut sorted, way);
-            ranking.rank(&sorted, 0..problem.key_values() as u32, 0);
-            let in_order = ranking.sort(&sorted).is_sorted();
+            ranking.rank([&sorted, &[]], 0..problem.key_values() as u32, 0);
+            let in_order = ranking.sort([&sorted, &[]]).is_sorted();
             in_order
                 && (0..5).all(|test| ranking.keys_below(test_keys[test]) == Some(problem.test_rank(test, iteration)))
         })
