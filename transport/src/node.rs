@@ -30,6 +30,8 @@ const MOST_LOOKS: usize = 16;
 const LOOKS_WITHOUT_HINT: usize = 4;
 /// Longer data in shared memory are not handed over to their readers, who may be busy with data of their own meanwhile.
 const HANDED_OVER: usize = 512;
+/// Where lines can't be handed over, remote writes of at least so many bytes do not take them away from the peer, but go past the caches.
+const WRITTEN_PAST_CACHES: usize = 4096;
 /// The space of addresses in a peer's private memory; `PRIVATE_SPACE + 1 + peer` is that peer's heap.
 const PRIVATE_SPACE: u64 = 0;
 
@@ -241,6 +243,15 @@ impl NodeFabric {
         self.links[from].incoming[queue as usize].as_ref().is_some_and(Consumer::is_waiting)
     }
 
+    /// Copies to memory that a peer has used last.
+    fn copy_to_peer(&self, from: ReadSpan<'_>, into: WriteSpan<'_>) {
+        if self.passes_batons && from.len() >= WRITTEN_PAST_CACHES {
+            from.copy_past_caches_to(into);
+        } else {
+            from.copy_long_to(into);
+        }
+    }
+
     /// A remote read, by `copy` where memory is shared.
     #[inline(always)]
     fn read_by(
@@ -439,13 +450,13 @@ impl Fabric for NodeFabric {
         let whole = |way| Written { way, len: from.len(), told: false };
         if let Some(place) = self.shared(address, offset, from.len()) {
             // SAFETY: checked to lie in the part of a heap that has pages; the owner handed it out to be written.
-            from.copy_long_to(unsafe { WriteSpan::new(self.segment.at(place?).as_ptr(), from.len()) });
+            self.copy_to_peer(from, unsafe { WriteSpan::new(self.segment.at(place?).as_ptr(), from.len()) });
             return Ok(whole(self.count(self.way_of_copy(peer), from.len())));
         }
         match self.private(peer, address, offset, from.len())? {
             (Reach::SameProcess, place) => {
                 // SAFETY: the owner, in this address space, handed these bytes out to be written.
-                from.copy_long_to(unsafe { WriteSpan::new(place as *mut u8, from.len()) });
+                self.copy_to_peer(from, unsafe { WriteSpan::new(place as *mut u8, from.len()) });
                 Ok(whole(Way::SameProcess))
             }
             (_, place) => remote_memory::kernel_write(self.links[peer].pid, place, from)
