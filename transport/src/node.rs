@@ -10,7 +10,7 @@ use crate::control::Control;
 use crate::handover::{LINE, copy_for_reader, hands_over};
 use crate::job::{self, Job};
 use crate::layout::{CELLS, CLAIM_WORDS, MAX_PAYLOAD, PEERS_WITHOUT_HINTS, QUEUES};
-use crate::remote_memory::{self, ProbeWords, Reach};
+use crate::remote_memory::{ProbeWords, Reach};
 use crate::ring::batons::Batons;
 use crate::ring::{Area, Consumer, Producer, Refused};
 use crate::segment::{ActivityRecord, Segment};
@@ -30,8 +30,6 @@ const MOST_LOOKS: usize = 16;
 const LOOKS_WITHOUT_HINT: usize = 4;
 /// Longer data in shared memory are not handed over to their readers, who may be busy with data of their own meanwhile.
 const HANDED_OVER: usize = 512;
-/// Where lines can't be handed over, remote writes of at least so many bytes do not take them away from the peer, but go past the caches.
-const WRITTEN_PAST_CACHES: usize = 4096;
 /// The space of addresses in a peer's private memory; `PRIVATE_SPACE + 1 + peer` is that peer's heap.
 const PRIVATE_SPACE: u64 = 0;
 
@@ -242,41 +240,6 @@ impl NodeFabric {
     fn is_waiting(&self, from: usize, queue: Queue) -> bool {
         self.links[from].incoming[queue as usize].as_ref().is_some_and(Consumer::is_waiting)
     }
-
-    /// Copies to memory that a peer has used last.
-    fn copy_to_peer(&self, from: ReadSpan<'_>, into: WriteSpan<'_>) {
-        if self.passes_batons && from.len() >= WRITTEN_PAST_CACHES {
-            from.copy_past_caches_to(into);
-        } else {
-            from.copy_long_to(into);
-        }
-    }
-
-    /// A remote read, by `copy` where memory is shared.
-    #[inline(always)]
-    fn read_by(
-        &mut self,
-        copy: impl Fn(ReadSpan<'_>, WriteSpan<'_>),
-        peer: usize,
-        address: &RemoteAddress,
-        offset: u64,
-        into: WriteSpan,
-    ) -> Result<Way, RemoteError> {
-        if let Some(place) = self.shared(address, offset, into.len()) {
-            // SAFETY: checked to lie in the part of a heap that has pages; the owner handed it out to be read.
-            copy(unsafe { ReadSpan::new(self.segment.at(place?).as_ptr(), into.len()) }, into);
-            return Ok(self.count(self.way_of_copy(peer), into.len()));
-        }
-        match self.private(peer, address, offset, into.len())? {
-            (Reach::SameProcess, place) => {
-                // SAFETY: the owner, in this address space, handed these bytes out to be read.
-                copy(unsafe { ReadSpan::new(place as *const u8, into.len()) }, into);
-                Ok(Way::SameProcess)
-            }
-            (_, place) => remote_memory::kernel_read(self.links[peer].pid, place, into)
-                .map(|()| self.count(Way::Kernel, into.len())),
-        }
-    }
 }
 
 impl Fabric for NodeFabric {
@@ -447,21 +410,7 @@ impl Fabric for NodeFabric {
         from: ReadSpan,
         _: Option<Notice>,
     ) -> Result<Written, RemoteError> {
-        let whole = |way| Written { way, len: from.len(), told: false };
-        if let Some(place) = self.shared(address, offset, from.len()) {
-            // SAFETY: checked to lie in the part of a heap that has pages; the owner handed it out to be written.
-            self.copy_to_peer(from, unsafe { WriteSpan::new(self.segment.at(place?).as_ptr(), from.len()) });
-            return Ok(whole(self.count(self.way_of_copy(peer), from.len())));
-        }
-        match self.private(peer, address, offset, from.len())? {
-            (Reach::SameProcess, place) => {
-                // SAFETY: the owner, in this address space, handed these bytes out to be written.
-                self.copy_to_peer(from, unsafe { WriteSpan::new(place as *mut u8, from.len()) });
-                Ok(whole(Way::SameProcess))
-            }
-            (_, place) => remote_memory::kernel_write(self.links[peer].pid, place, from)
-                .map(|()| whole(self.count(Way::Kernel, from.len()))),
-        }
+        self.write(peer, address, offset, from)
     }
 
     fn remote_read(
@@ -603,6 +552,7 @@ impl Fabric for NodeFabric {
 }
 
 mod beside;
+mod copying;
 mod hints;
 mod memory;
 mod sleeping;

@@ -160,6 +160,7 @@ pub const UNSAFE_FILES: &[&str] = &[
     // The mapped file and what lies in it.
     "transport/src/segment.rs",
     "transport/src/node.rs",
+    "transport/src/node/copying.rs",
     "transport/src/node/tests.rs",
     "transport/src/ring.rs",
     "transport/src/ring/loom_model.rs",

@@ -1,0 +1,73 @@
+//! Copying between this peer's memory and another's.
+//!
+//! Invariant: an address is looked up ([`super::memory`]) before a span is made of it.
+#![allow(unsafe_code)]
+
+use super::NodeFabric;
+use crate::remote_memory::{self, Reach};
+use crate::{ReadSpan, RemoteAddress, RemoteError, Way, WriteSpan, Written};
+
+/// Where lines can't be handed over, remote writes of at least so many bytes do not take them away from the peer, but go past the caches.
+const WRITTEN_PAST_CACHES: usize = 4096;
+
+impl NodeFabric {
+    /// A remote write.
+    pub(super) fn write(
+        &mut self,
+        peer: usize,
+        address: &RemoteAddress,
+        offset: u64,
+        from: ReadSpan,
+    ) -> Result<Written, RemoteError> {
+        let whole = |way| Written { way, len: from.len(), told: false };
+        if let Some(place) = self.shared(address, offset, from.len()) {
+            // SAFETY: checked to lie in the part of a heap that has pages; the owner handed it out to be written.
+            self.copy_to_peer(from, unsafe { WriteSpan::new(self.segment.at(place?).as_ptr(), from.len()) });
+            return Ok(whole(self.count(self.way_of_copy(peer), from.len())));
+        }
+        match self.private(peer, address, offset, from.len())? {
+            (Reach::SameProcess, place) => {
+                // SAFETY: the owner, in this address space, handed these bytes out to be written.
+                self.copy_to_peer(from, unsafe { WriteSpan::new(place as *mut u8, from.len()) });
+                Ok(whole(Way::SameProcess))
+            }
+            (_, place) => remote_memory::kernel_write(self.links[peer].pid, place, from)
+                .map(|()| whole(self.count(Way::Kernel, from.len()))),
+        }
+    }
+
+    /// Copies to memory that a peer has used last.
+    fn copy_to_peer(&self, from: ReadSpan<'_>, into: WriteSpan<'_>) {
+        if self.passes_batons && from.len() >= WRITTEN_PAST_CACHES {
+            from.copy_past_caches_to(into);
+        } else {
+            from.copy_long_to(into);
+        }
+    }
+
+    /// A remote read, by `copy` where memory is shared.
+    #[inline(always)]
+    pub(super) fn read_by(
+        &mut self,
+        copy: impl Fn(ReadSpan<'_>, WriteSpan<'_>),
+        peer: usize,
+        address: &RemoteAddress,
+        offset: u64,
+        into: WriteSpan,
+    ) -> Result<Way, RemoteError> {
+        if let Some(place) = self.shared(address, offset, into.len()) {
+            // SAFETY: checked to lie in the part of a heap that has pages; the owner handed it out to be read.
+            copy(unsafe { ReadSpan::new(self.segment.at(place?).as_ptr(), into.len()) }, into);
+            return Ok(self.count(self.way_of_copy(peer), into.len()));
+        }
+        match self.private(peer, address, offset, into.len())? {
+            (Reach::SameProcess, place) => {
+                // SAFETY: the owner, in this address space, handed these bytes out to be read.
+                copy(unsafe { ReadSpan::new(place as *const u8, into.len()) }, into);
+                Ok(Way::SameProcess)
+            }
+            (_, place) => remote_memory::kernel_read(self.links[peer].pid, place, into)
+                .map(|()| self.count(Way::Kernel, into.len())),
+        }
+    }
+}
