@@ -17,7 +17,7 @@ use crate::standard_input::RankInput;
 use crate::wire::{Event, Order, RankEnd, RankSeen};
 use rustix::event::{PollFd, PollFlags, Timespec, epoll};
 use rustix::process::{Signal, WaitIdStatus};
-use rwmpi_transport::{Job, monotonic_nanoseconds};
+use rwmpi_transport::{Job, JobShape, monotonic_nanoseconds};
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
@@ -318,7 +318,8 @@ fn create_job(spec: &JobSpec, plan: &Plan) -> Result<Job, LaunchError> {
     let directory = spec.segment_directory.as_deref();
     let reads_all = plan.sections.iter().any(PlannedSection::is_under_valgrind);
     let heap_limit = if reads_all { HEAP_UNDER_VALGRIND } else { usize::MAX };
-    Job::create_limited(plan.ranks.len(), directory, heap_limit).map_err(|source| LaunchError::SharedMemory {
+    let shape = JobShape { heap_limit, ..JobShape::of(plan.ranks.len()) };
+    Job::create_shaped(&shape, directory).map_err(|source| LaunchError::SharedMemory {
         source,
         hint: directory
             .map(|path| format!("; the directory is {} (--segment-dir)", path.display()))

@@ -154,7 +154,7 @@ impl Universe {
     }
 
     pub(crate) fn of_member(
-        Membership { fabric, starter }: Membership,
+        Membership { fabric, starter, .. }: Membership,
         protocol: Protocol,
         thread_level: ThreadLevel,
     ) -> Universe {

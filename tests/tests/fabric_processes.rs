@@ -1,5 +1,5 @@
-//! The conformance suite with peers that are processes, or threads in several processes, with the kernel's copy and without it, and what becomes of a job's file
-//! when its processes are killed.
+//! The conformance suite with peers that are processes, or threads in several processes, with the kernel's copy and without it, and in the second lane of
+//! two; and what becomes of a job's file when its processes are killed.
 //!
 //! The program runs itself once for each peer; the environment then says which case and which peer.
 
@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use libtest_mimic::{Arguments, Failed, Trial};
 use rustix::io::FdFlags;
 use rwmpi_tests::conformance::cases;
-use rwmpi_transport::{JOB_FD, Job, JobFabric, NodeFabric, RANK, SIZE, SharedPlace, THREADS};
+use rwmpi_transport::{JOB_FD, Job, JobFabric, JobShape, Membership, NodeFabric, RANK, SIZE, SharedPlace, THREADS};
 
 /// Far beyond what any case takes on a busy machine.
 const WATCHDOG: Duration = Duration::from_secs(60);
@@ -29,10 +29,11 @@ fn main() {
     let mut trials = Vec::new();
     for kernel_copy in ["on", "off"] {
         for case in cases::<NodeFabric>() {
-            let run = move |threads: usize| run(case.name, case.peers, threads, kernel_copy);
+            let run = move |threads: usize, lanes: usize| run(case.name, case.peers, threads, lanes, kernel_copy);
             let name = format!("{} (kernel copy {kernel_copy}", case.name);
-            trials.push(Trial::test(format!("{name})"), move || run(1)));
-            trials.push(Trial::test(format!("{name}, two threads to a process)"), move || run(2)));
+            trials.push(Trial::test(format!("{name})"), move || run(1, 1)));
+            trials.push(Trial::test(format!("{name}, two threads to a process)"), move || run(2, 1)));
+            trials.push(Trial::test(format!("{name}, second lane)"), move || run(1, 2)));
         }
     }
     trials.push(Trial::test("nothing_is_left_after_a_kill", nothing_is_left_after_a_kill));
@@ -54,7 +55,17 @@ fn play_peer(name: &str) {
             }
         });
     }
-    play(name, NodeFabric::from_environment().expect("a job").expect("an environment"));
+    let Membership { fabric: JobFabric::Node(first), mut lanes, .. } = Membership::from_environment().expect("a job")
+    else {
+        unreachable!("a job on one node")
+    };
+    match lanes.pop() {
+        None => play(name, first),
+        Some(last) => {
+            play(name, last);
+            first.finish();
+        }
+    }
 }
 
 fn play(name: &str, mut fabric: NodeFabric) {
@@ -128,8 +139,8 @@ impl Drop for Peers {
     }
 }
 
-fn run(case: &str, peers: usize, threads: usize, kernel_copy: &str) -> Result<(), Failed> {
-    let job = Job::create(peers, None)?;
+fn run(case: &str, peers: usize, threads: usize, lanes: usize, kernel_copy: &str) -> Result<(), Failed> {
+    let job = Job::create_shaped(&JobShape { lanes, ..JobShape::of(peers) }, None)?;
     Peers::start(&job, case, threads, kernel_copy)?.await_success()?;
     for peer in 0..peers {
         if !job.attached(peer) || !job.finished(peer) || job.pid(peer).is_none() {

@@ -1,4 +1,4 @@
-//! The conformance suite with peers that are threads of one process.
+//! The conformance suite with peers that are threads of one process, in a job of one lane and in the second of two.
 
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
@@ -12,17 +12,25 @@ use rwmpi_transport::NodeFabric;
 const WATCHDOG: Duration = Duration::from_secs(60);
 
 fn main() {
-    let trials = cases::<NodeFabric>().into_iter().map(|case| Trial::test(case.name, move || run(&case))).collect();
+    let trials = |lanes: usize, remark: &'static str| {
+        let trial = move |case: Case<NodeFabric>| {
+            Trial::test(format!("{}{remark}", case.name), move || {
+                run(&case, NodeFabric::threads_with_lanes(case.peers, lanes)?)
+            })
+        };
+        cases::<NodeFabric>().into_iter().map(trial)
+    };
+    let trials = trials(1, "").chain(trials(2, " (second lane)")).collect();
     let mut arguments = Arguments::from_args();
     // A case waits, and those of others would wait with it.
     arguments.test_threads.get_or_insert(1);
     libtest_mimic::run(&arguments, trials).exit();
 }
 
-/// Runs a case; fails as soon as one peer does, and leaves the rest of its threads behind.
-fn run(case: &Case<NodeFabric>) -> Result<(), Failed> {
+/// Runs a case in the last lane of all peers; fails as soon as one peer does, and leaves the rest of its threads behind.
+fn run(case: &Case<NodeFabric>, fabrics: Vec<Vec<NodeFabric>>) -> Result<(), Failed> {
     let (report, reports) = channel();
-    for mut fabric in NodeFabric::threads(case.peers)? {
+    for mut fabric in fabrics.into_iter().filter_map(|mut lanes| lanes.pop()) {
         let (report, run) = (report.clone(), case.run);
         thread::spawn(move || {
             let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run(&mut fabric)));

@@ -67,10 +67,11 @@ impl Arena {
         let duplicate = rustix::io::fcntl_dupfd_cloexec(fd, SMALLEST_DESCRIPTOR)
             .or_else(|_| rustix::io::fcntl_dupfd_cloexec(fd, 3))
             .map_err(io::Error::from)?;
-        let segment = Job::open_for_life(duplicate)?.segment;
-        if owner >= segment.layout().peers {
-            return Err(JobError::NoSuchPeer { me: owner, peers: segment.layout().peers }.into());
+        let job = Job::open_for_life(duplicate)?;
+        if owner >= job.peers() {
+            return Err(JobError::NoSuchPeer { me: owner, peers: job.peers() }.into());
         }
+        let segment = job.segment;
         let arena = Arena { file_key: key(segment.as_fd())?, segment, owner };
         arena.claim()?;
         arena.give_back(0..arena.len())?;

@@ -7,10 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use crate::job::{Job, JobError};
+use crate::job::{Job, JobError, JobShape};
 use crate::node::NodeFabric;
 use crate::remote_memory::{self, ProbeWords, Reach};
-use crate::segment::Segment;
 use crate::{primitive, wait};
 
 /// How often a peer that waits for the others looks whether the job was aborted.
@@ -24,12 +23,16 @@ impl NodeFabric {
     /// # Errors
     /// If there is no such place, or somebody else has taken it, or the job is aborted meanwhile.
     pub fn attach(job: &Job, me: usize) -> Result<NodeFabric, JobError> {
-        let joined = Joined::new(job, me)?;
-        let segment = joined.segment.clone();
-        await_all(&segment, &segment.header().attached)?;
-        joined.probe();
-        await_all(&segment, &segment.header().probed)?;
-        Ok(NodeFabric::new(me, joined.segment, joined.probe_words))
+        let joined = Joined::meet(job, me)?;
+        Ok(joined.into_lanes().next().expect("every job has a lane"))
+    }
+
+    /// The same in all lanes of the job: one fabric for each.
+    ///
+    /// # Errors
+    /// As for [`NodeFabric::attach`].
+    pub fn attach_lanes(job: &Job, me: usize) -> Result<Vec<NodeFabric>, JobError> {
+        Ok(Joined::meet(job, me)?.into_lanes().collect())
     }
 
     /// A job of its own within this process: one fabric for each of `peers` threads.
@@ -37,25 +40,47 @@ impl NodeFabric {
     /// # Errors
     /// As for [`Job::create`].
     pub fn threads(peers: usize) -> Result<Vec<NodeFabric>, JobError> {
-        let job = Job::create(peers, None)?;
+        Ok(Self::threads_with_lanes(peers, 1)?.into_iter().flatten().collect())
+    }
+
+    /// The same with so many lanes: for each thread, its fabric in each lane.
+    ///
+    /// # Errors
+    /// As for [`Job::create`].
+    pub fn threads_with_lanes(peers: usize, lanes: usize) -> Result<Vec<Vec<NodeFabric>>, JobError> {
+        let job = Job::create_shaped(&JobShape { lanes, ..JobShape::of(peers) }, None)?;
         let joined: Vec<Joined> = (0..peers).map(|me| Joined::new(&job, me)).collect::<Result<_, _>>()?;
         joined.iter().for_each(Joined::probe);
-        Ok(joined.into_iter().map(|peer| NodeFabric::new(peer.me, peer.segment, peer.probe_words)).collect())
+        Ok(joined.into_iter().map(|peer| peer.into_lanes().collect()).collect())
     }
 }
 
 /// A peer that has taken its place but does not know the others yet.
 struct Joined {
     me: usize,
-    segment: Arc<Segment>,
+    job: Job,
     probe_words: ProbeWords,
 }
 
 impl Joined {
-    /// Fills in the control block and counts itself in.
+    /// Takes the place of `me`. Returns when all peers have attached and have probed.
+    fn meet(job: &Job, me: usize) -> Result<Joined, JobError> {
+        let joined = Joined::new(job, me)?;
+        await_all(job, &job.segment.header().attached)?;
+        joined.probe();
+        await_all(job, &job.segment.header().probed)?;
+        Ok(joined)
+    }
+
+    /// The fabrics of this peer, by lane. Only when all have probed.
+    fn into_lanes(self) -> impl Iterator<Item = NodeFabric> {
+        let probe_words = Arc::new(self.probe_words);
+        (0..self.job.lanes()).map(move |lane| NodeFabric::new(self.me, lane, &self.job, probe_words.clone()))
+    }
+
+    /// Fills in the control blocks, one in each lane, and counts itself in.
     fn new(job: &Job, me: usize) -> Result<Joined, JobError> {
-        let segment = job.segment.clone();
-        let peers = segment.layout().peers;
+        let (segment, peers) = (&job.segment, job.peers());
         if me >= peers {
             return Err(JobError::NoSuchPeer { me, peers });
         }
@@ -76,17 +101,23 @@ impl Joined {
         if !wait::register_for_barriers() {
             segment.header().fences_needed.store(1, Ordering::Release);
         }
-        identity.attached.store(1, Ordering::Release);
+        for lane in 0..job.lanes() {
+            let identity = &segment.control(job.end(lane, me)).identity;
+            identity.pid.store(std::process::id(), Ordering::Relaxed);
+            identity.attached.store(1, Ordering::Release);
+        }
         count_in(&segment.header().attached, peers);
-        Ok(Joined { me, segment, probe_words })
+        Ok(Joined { me, job: job.clone(), probe_words })
     }
 
-    /// Finds out how to reach each peer's memory. Only when all have joined.
+    /// Finds out how to reach each peer's memory: it is the same in all lanes, and kept where the first has its control blocks. Only when all
+    /// have joined.
     fn probe(&self) {
-        let identity = |peer: usize| &self.segment.control(peer).identity;
+        let segment = &self.job.segment;
+        let identity = |peer: usize| &segment.control(peer).identity;
         let allowed = kernel_copy_allowed();
         let own_space = identity(self.me).address_space.load(Ordering::Relaxed);
-        for peer in 0..self.segment.layout().peers {
+        for peer in 0..self.job.peers() {
             let reach = if identity(peer).address_space.load(Ordering::Relaxed) == own_space {
                 Reach::SameProcess
             } else {
@@ -95,9 +126,9 @@ impl Joined {
                 let works = allowed && remote_memory::probe(self.me, peer, pid, address);
                 if works { Reach::Kernel } else { Reach::None }
             };
-            self.segment.reach(self.me, peer).store(reach as u8, Ordering::Relaxed);
+            segment.reach(self.me, peer).store(reach as u8, Ordering::Relaxed);
         }
-        count_in(&self.segment.header().probed, self.segment.layout().peers);
+        count_in(&segment.header().probed, self.job.peers());
     }
 }
 
@@ -113,13 +144,13 @@ fn count_in(counter: &AtomicU32, peers: usize) {
 }
 
 /// Waits until all peers have counted themselves in.
-fn await_all(segment: &Segment, counter: &AtomicU32) -> Result<(), JobError> {
+fn await_all(job: &Job, counter: &AtomicU32) -> Result<(), JobError> {
     loop {
         let count = counter.load(Ordering::Acquire);
-        if count >= segment.layout().peers as u32 {
+        if count >= job.peers() as u32 {
             return Ok(());
         }
-        if segment.header().abort.state.load(Ordering::Acquire) != 0 {
+        if job.segment.header().abort.state.load(Ordering::Acquire) != 0 {
             return Err(JobError::Aborted);
         }
         primitive::futex_wait(counter, count, ABORT_CHECK);

@@ -15,16 +15,18 @@ pub(crate) const AFFINITY_WORDS: usize = 16;
 /// "RWMPIJOB".
 pub(crate) const MAGIC: u64 = u64::from_be_bytes(*b"RWMPIJOB");
 /// Changes whenever the layout does.
-pub(crate) const VERSION: u32 = 6;
+pub(crate) const VERSION: u32 = 7;
 
 /// The first bytes of the job's file.
 #[repr(C)]
 pub(crate) struct JobHeader {
     /// Written last by the creator (Release); loaded (Acquire) by whoever opens the file.
     pub(crate) magic: AtomicU64,
-    /// Written by the creator before `magic`, as are the next four.
+    /// Written by the creator before `magic`, as are the next five.
     pub(crate) version: AtomicU32,
     pub(crate) peers: AtomicU32,
+    /// In each of them every peer has a control block of its own.
+    pub(crate) lanes: AtomicU32,
     pub(crate) total_size: AtomicU64,
     pub(crate) heap_size: AtomicU64,
     /// How many processors the creator may use: its affinity and its share by cgroup.
@@ -77,7 +79,7 @@ pub(crate) struct Control {
     pub(crate) arena: CachePadded<ArenaRecord>,
 }
 
-/// Who a peer is.
+/// Who a peer is. Its blocks in the further lanes only have what the lane needs: `pid`, `attached`, `heap_reserved`, `interrupt_thread`.
 #[repr(C)]
 pub(crate) struct Identity {
     /// Written by the owner before it counts itself in `attached`, as are all but the last four.

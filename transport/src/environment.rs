@@ -12,6 +12,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use nix::libc;
 
 use crate::job::{Job, JobError};
+use crate::layout::MOST_LANES;
 use crate::node::NodeFabric;
 
 /// The descriptor of the job's file.
@@ -24,6 +25,8 @@ pub const SIZE: &str = "RWMPI_SIZE";
 pub const PLACE: &str = "RWMPI_LOCAL_RANK";
 /// How many members of the job this process is, a thread each: those with consecutive numbers from [`RANK`] on; absent: one.
 pub const THREADS: &str = "RWMPI_THREADS";
+/// How many lanes the job is to have; absent: one. For whoever makes the job's file: others find the number there.
+pub const LANES: &str = "RWMPI_LANES";
 /// The descriptor of the lifeline; may be absent.
 pub const LIFELINE_FD: &str = "RWMPI_LIFELINE_FD";
 
@@ -79,6 +82,15 @@ pub(crate) fn whole_job() -> Result<Job, JobError> {
 /// How many members of the job this process is to be, if it is several.
 pub(crate) fn several_threads() -> Result<Option<usize>, JobError> {
     Ok(number_of(THREADS)?.filter(|&threads| threads != 1))
+}
+
+/// How many lanes a job is to have that this process makes.
+pub(crate) fn lanes() -> Result<usize, JobError> {
+    let lanes = number_of(LANES)?.unwrap_or(1);
+    if (1..=MOST_LANES).contains(&lanes) {
+        return Ok(lanes);
+    }
+    Err(JobError::Environment { name: LANES, what: format!("a job can have 1 to {MOST_LANES} lanes, not {lanes}") })
 }
 
 /// A variable's text, if it is set.

@@ -11,7 +11,7 @@ use rustix::process::Resource;
 
 use crate::Signal;
 use crate::control::{ABORT_TEXT, MAGIC, VERSION};
-use crate::layout::{Layout, MAX_PEERS};
+use crate::layout::{Layout, MAX_PEERS, MOST_LANES};
 use crate::pmi::PmiError;
 use crate::pmix::PmixError;
 use crate::remote_memory::Reach;
@@ -34,6 +34,16 @@ pub enum JobError {
     /// An impossible number of peers.
     #[error("a job on one node can have 1 to {MAX_PEERS} processes, not {0}")]
     Peers(usize),
+    /// An impossible number of lanes, or of peers for so many.
+    #[error(
+        "a job on one node can have 1 to {MOST_LANES} lanes, and {MAX_PEERS} ends, which are a process's places in its lanes: not {lanes} lanes for {peers} processes"
+    )]
+    Lanes {
+        /// How many lanes.
+        lanes: usize,
+        /// How many peers.
+        peers: usize,
+    },
     /// No file to share.
     #[error("cannot create the file that the processes of the job share ({what}): {source}")]
     Create {
@@ -129,10 +139,42 @@ pub struct ArenaUse {
     pub exhausted: bool,
 }
 
+/// What a job on one node is to be like.
+#[derive(Clone, Copy, Debug)]
+pub struct JobShape {
+    /// How many peers it has.
+    pub peers: usize,
+    /// How many lanes: fabrics that all peers have in common and that know nothing of each other, so that threads of a peer need no lock
+    /// between them if each has a lane to itself. 1 to [`MOST_LANES`].
+    pub lanes: usize,
+    /// Most bytes of each heap and arena (a few megabytes at least): for programs under a tool that reads all memory there is.
+    pub heap_limit: usize,
+}
+
+impl JobShape {
+    /// So many peers with one lane, and heaps as large as can be had.
+    pub fn of(peers: usize) -> JobShape {
+        JobShape { peers, lanes: 1, heap_limit: usize::MAX }
+    }
+
+    /// How many ends there are in all lanes.
+    fn ends(&self) -> Result<usize, JobError> {
+        let JobShape { peers, lanes, .. } = *self;
+        if !(1..=MAX_PEERS).contains(&peers) {
+            return Err(JobError::Peers(peers));
+        }
+        if !(1..=MOST_LANES).contains(&lanes) || peers * lanes > MAX_PEERS {
+            return Err(JobError::Lanes { lanes, peers });
+        }
+        Ok(peers * lanes)
+    }
+}
+
 /// A job's shared file, mapped.
 #[derive(Clone)]
 pub struct Job {
     pub(crate) segment: Arc<Segment>,
+    pub(crate) peers: usize,
 }
 
 impl Job {
@@ -142,20 +184,17 @@ impl Job {
     /// # Errors
     /// Says which step failed and why.
     pub fn create(peers: usize, directory: Option<&Path>) -> Result<Job, JobError> {
-        Self::create_limited(peers, directory, usize::MAX)
+        Self::create_shaped(&JobShape::of(peers), directory)
     }
 
-    /// The same, with heaps and arenas of at most `heap_limit` bytes (a few megabytes at least): for programs under a tool that
-    /// reads all memory there is.
+    /// The same for a job of that shape.
     ///
     /// # Errors
     /// As for [`Job::create`].
-    pub fn create_limited(peers: usize, directory: Option<&Path>, heap_limit: usize) -> Result<Job, JobError> {
-        if !(1..=MAX_PEERS).contains(&peers) {
-            return Err(JobError::Peers(peers));
-        }
+    pub fn create_shaped(shape: &JobShape, directory: Option<&Path>) -> Result<Job, JobError> {
+        let ends = shape.ends()?;
         let file = segment::create_file(directory).map_err(|source| JobError::Create { what: "open", source })?;
-        let segment = Self::size_and_map(file, peers, heap_limit)?;
+        let segment = Self::size_and_map(file, ends, shape.heap_limit)?;
         // All that anybody looks at unasked; the launcher looks at every peer's, whether or not that peer came far enough to attach.
         segment
             .reserve(0, segment.layout().controls_end())
@@ -165,19 +204,20 @@ impl Job {
         let layout = segment.layout();
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         header.version.store(VERSION, Ordering::Relaxed);
-        header.peers.store(peers as u32, Ordering::Relaxed);
+        header.peers.store(shape.peers as u32, Ordering::Relaxed);
+        header.lanes.store(shape.lanes as u32, Ordering::Relaxed);
         header.total_size.store(layout.total() as u64, Ordering::Relaxed);
         header.heap_size.store(layout.heap_size as u64, Ordering::Relaxed);
         header.processors.store(processors as u32, Ordering::Relaxed);
         header.magic.store(MAGIC, Ordering::Release);
-        Ok(Job { segment: Arc::new(segment) })
+        Ok(Job { segment: Arc::new(segment), peers: shape.peers })
     }
 
     /// The largest heaps that can be had.
-    fn size_and_map(file: File, peers: usize, heap_limit: usize) -> Result<Segment, JobError> {
-        let mut heap_size = heap_size_wanted(peers).min(heap_limit.max(SMALLEST_HEAP));
+    fn size_and_map(file: File, ends: usize, heap_limit: usize) -> Result<Segment, JobError> {
+        let mut heap_size = heap_size_wanted(ends).min(heap_limit.max(SMALLEST_HEAP));
         loop {
-            let layout = Layout::new(peers, heap_size);
+            let layout = Layout::new(ends, heap_size);
             let sized = rustix::fs::ftruncate(&file, layout.total() as u64).map_err(io::Error::from);
             let handle = file.try_clone().map_err(|source| JobError::Create { what: "descriptor", source })?;
             match sized.and_then(|()| Segment::map(handle, layout)) {
@@ -208,7 +248,7 @@ impl Job {
         if len < probe_layout.total() as u64 {
             return Err(JobError::NotAJob("it is too short"));
         }
-        let (peers, heap_size, total_size) = {
+        let (shape, heap_size, total_size) = {
             let head = Segment::map(file.try_clone().map_err(map_error)?, probe_layout).map_err(map_error)?;
             let header = head.header();
             if header.magic.load(Ordering::Acquire) != MAGIC {
@@ -217,21 +257,21 @@ impl Job {
             if header.version.load(Ordering::Relaxed) != VERSION {
                 return Err(JobError::NotAJob("another version made it"));
             }
+            let peers = header.peers.load(Ordering::Relaxed) as usize;
+            let lanes = header.lanes.load(Ordering::Relaxed) as usize;
             (
-                header.peers.load(Ordering::Relaxed) as usize,
+                JobShape { lanes, ..JobShape::of(peers) },
                 header.heap_size.load(Ordering::Relaxed) as usize,
                 header.total_size.load(Ordering::Relaxed) as usize,
             )
         };
-        if !(1..=MAX_PEERS).contains(&peers) || !(SMALLEST_HEAP..=MOST_ADDRESS_SPACE).contains(&heap_size) {
-            return Err(JobError::NotAJob("impossible sizes"));
-        }
-        let layout = Layout::new(peers, heap_size);
+        let ends = shape.ends().ok().filter(|_| (SMALLEST_HEAP..=MOST_ADDRESS_SPACE).contains(&heap_size));
+        let layout = Layout::new(ends.ok_or(JobError::NotAJob("impossible sizes"))?, heap_size);
         if layout.total() != total_size || (layout.total() as u64) > len {
             return Err(JobError::NotAJob("its parts do not fit together"));
         }
         let segment = map(file, layout).map_err(|source| JobError::Map { bytes: layout.total(), source })?;
-        Ok(Job { segment: Arc::new(segment) })
+        Ok(Job { segment: Arc::new(segment), peers: shape.peers })
     }
 
     /// The file's descriptor, for the processes that shall inherit it.
@@ -241,7 +281,17 @@ impl Job {
 
     /// How many peers the job has.
     pub fn peers(&self) -> usize {
-        self.segment.layout().peers
+        self.peers
+    }
+
+    /// How many lanes it has.
+    pub fn lanes(&self) -> usize {
+        self.segment.layout().ends / self.peers
+    }
+
+    /// The number of a peer's end in a lane.
+    pub(crate) fn end(&self, lane: usize, peer: usize) -> usize {
+        lane * self.peers + peer
     }
 
     /// Whether `peer` has attached.
@@ -280,8 +330,8 @@ impl Job {
 
     /// How many bytes the peers have copied to and from each other's memory: through memory that they share, and by the kernel.
     pub fn copied(&self) -> [u64; 2] {
-        let of = |peer, way: usize| self.segment.control(peer).copied[way].load(Ordering::Relaxed);
-        [0, 1].map(|way| (0..self.peers()).map(|peer| of(peer, way)).sum())
+        let of = |end, way: usize| self.segment.control(end).copied[way].load(Ordering::Relaxed);
+        [0, 1].map(|way| (0..self.segment.layout().ends).map(|end| of(end, way)).sum())
     }
 
     /// How the arena of `peer` was used.
@@ -316,7 +366,7 @@ impl Job {
     }
 }
 
-/// Writes the abort record, unless there is one, and signals every peer.
+/// Writes the abort record, unless there is one, and signals every peer in every lane.
 pub(crate) fn record_abort(segment: &Segment, peer: Option<usize>, code: i32, text: &str) {
     let record = &segment.header().abort;
     if record.state.compare_exchange(0, 1, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
@@ -332,22 +382,22 @@ pub(crate) fn record_abort(segment: &Segment, peer: Option<usize>, code: i32, te
         record.text_len.store(len as u32, Ordering::Relaxed);
         record.state.store(2, Ordering::Release);
     }
-    for peer in 0..segment.layout().peers {
-        if segment.control(peer).identity.attached.load(Ordering::Acquire) != 0 {
-            signal::send(segment, peer, Signal::Abort);
+    for end in 0..segment.layout().ends {
+        if segment.control(end).identity.attached.load(Ordering::Acquire) != 0 {
+            signal::send(segment, end, Signal::Abort);
         }
     }
 }
 
-/// How large each peer's heap should be, and its arena: half the physical memory each, unless address space or file size are limited.
+/// How large the heap of each end should be, and its arena: half the physical memory each, unless address space or file size are limited.
 /// More would leave programs under valgrind, which has 128 GB of addresses, no room for a second peer.
-fn heap_size_wanted(peers: usize) -> usize {
+fn heap_size_wanted(ends: usize) -> usize {
     let system = rustix::system::sysinfo();
     let physical = (system.totalram as usize).saturating_mul(system.mem_unit as usize);
     let limit = |resource| rustix::process::getrlimit(resource).current.map_or(usize::MAX, |bytes| bytes as usize);
     let most = MOST_ADDRESS_SPACE.min(limit(Resource::As) / SHARE_OF_LIMIT).min(limit(Resource::Fsize));
     // The heap, and the arena behind it.
-    let share = most.saturating_sub(Layout::new(peers, 0).total()) / (2 * peers);
+    let share = most.saturating_sub(Layout::new(ends, 0).total()) / (2 * ends);
     // Rounded down: a file even a byte beyond the limit would cost us a signal.
     ((physical / 2).min(share) / SMALLEST_HEAP * SMALLEST_HEAP).max(SMALLEST_HEAP)
 }
@@ -373,7 +423,13 @@ mod tests {
 
     #[test]
     fn heaps_keep_to_a_limit() {
-        let heap = |limit| Job::create_limited(2, None, limit).unwrap().segment.layout().heap_size;
+        let heap = |limit| {
+            Job::create_shaped(&JobShape { heap_limit: limit, ..JobShape::of(2) }, None)
+                .unwrap()
+                .segment
+                .layout()
+                .heap_size
+        };
         assert_eq!([heap(8 << 20), heap(0)], [8 << 20, SMALLEST_HEAP]);
     }
 
@@ -385,10 +441,14 @@ mod tests {
         zeros.set_len(1 << 30).unwrap();
         assert!(matches!(Job::open(zeros.into()), Err(JobError::NotAJob(_))));
         type Damage = fn(&crate::control::JobHeader);
-        let damages: [Damage; 5] = [
+        let damages: [Damage; 9] = [
             |header| header.version.store(VERSION + 1, Ordering::Relaxed),
             |header| header.peers.store(0, Ordering::Relaxed),
             |header| header.peers.store(u32::MAX, Ordering::Relaxed),
+            |header| header.lanes.store(0, Ordering::Relaxed),
+            |header| header.lanes.store(2, Ordering::Relaxed),
+            |header| header.lanes.store(MOST_LANES as u32 + 1, Ordering::Relaxed),
+            |header| header.lanes.store(u32::MAX, Ordering::Relaxed),
             |header| header.heap_size.store(u64::MAX, Ordering::Relaxed),
             |header| header.total_size.store(4096, Ordering::Relaxed),
         ];
@@ -403,6 +463,10 @@ mod tests {
     fn impossible_numbers_are_turned_down() {
         assert!(matches!(Job::create(0, None), Err(JobError::Peers(0))));
         assert!(matches!(Job::create(MAX_PEERS + 1, None), Err(JobError::Peers(_))));
+        for (peers, lanes) in [(1, 0), (1, MOST_LANES + 1), (MAX_PEERS / 2 + 1, 2)] {
+            let refused = Job::create_shaped(&JobShape { lanes, ..JobShape::of(peers) }, None);
+            assert!(matches!(refused, Err(JobError::Lanes { .. })), "{lanes} lanes for {peers} peers");
+        }
         let job = Job::create(1, None).unwrap();
         assert!(matches!(NodeFabric::attach(&job, 1), Err(JobError::NoSuchPeer { me: 1, peers: 1 })));
         let _fabric = NodeFabric::attach(&job, 0).unwrap();

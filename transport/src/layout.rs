@@ -6,6 +6,9 @@
 //! Parts of a kind lie together: the header, every peer's control part, the rings' counters, their cells, their data areas, batons, the
 //! heaps, each peer's arena right behind its heap. What a peer touches of others is then close together, and needs few page tables: a process with hundreds of
 //! peers would otherwise spend more memory on page tables than on everything else.
+//!
+//! In a job of several lanes a process has an *end* in each, and the file is laid out as if every end were a peer: a peer's number, here and in the
+//! [segment](crate::segment), is that of an end. End `lane * peers + peer` is that of `peer` in `lane`, so in lane 0 the two numbers are the same.
 
 use crossbeam_utils::CachePadded;
 
@@ -26,8 +29,10 @@ pub(crate) const MAX_PAYLOAD: usize = BATON_SIZE;
 /// Claim words of each peer: 256 lines of them.
 pub(crate) const CLAIM_WORDS: usize = 256 * WORDS_PER_LINE;
 const CLAIMS_SIZE: usize = CLAIM_WORDS * size_of::<u64>();
-/// Most peers on a node.
+/// Most peers on a node, and most ends of them in all lanes.
 pub(crate) const MAX_PEERS: usize = 4096;
+/// Most lanes of a job.
+pub const MOST_LANES: usize = 8;
 /// With more peers than this, a producer leaves a hint in the receiver's dirty bitmap.
 pub(crate) const PEERS_WITHOUT_HINTS: usize = 32;
 
@@ -45,9 +50,9 @@ pub(crate) const QUEUES: usize = 2;
 /// Offsets into the job's file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Layout {
-    pub(crate) peers: usize,
+    pub(crate) ends: usize,
     pub(crate) heap_size: usize,
-    /// Words of a bitmap over all peers.
+    /// Words of a bitmap over all ends.
     pub(crate) bitmap_words: usize,
     /// Within a peer's control part.
     opened: usize,
@@ -66,25 +71,25 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
-    /// The layout for so many peers with heaps of at least so many bytes each.
-    pub(crate) fn new(peers: usize, heap_size: usize) -> Layout {
-        let bitmap_words = peers.div_ceil(64);
+    /// The layout for so many ends with heaps of at least so many bytes each.
+    pub(crate) fn new(ends: usize, heap_size: usize) -> Layout {
+        let bitmap_words = ends.div_ceil(64);
         let opened = size_of::<Control>();
         let dirty = (opened + QUEUES * bitmap_words * 8).next_multiple_of(128);
         let reach = dirty + QUEUES * bitmap_words * size_of::<DirtyWord>();
-        let claims = (reach + peers).next_multiple_of(64);
+        let claims = (reach + ends).next_multiple_of(64);
         let control_len = (claims + CLAIMS_SIZE).next_multiple_of(PAGE);
 
-        let rings = QUEUES * peers * peers;
+        let rings = QUEUES * ends * ends;
         let controls = size_of::<JobHeader>().next_multiple_of(PAGE);
-        let consumed = controls + peers * control_len;
+        let consumed = controls + ends * control_len;
         let cells = (consumed + rings * size_of::<Counter>()).next_multiple_of(PAGE);
         let data = cells + rings * RING_SIZE;
-        let batons = data + peers * peers * DATA_SIZE;
-        let heaps = (batons + peers * peers * BATONS_SIZE).next_multiple_of(HEAP_ALIGNMENT);
+        let batons = data + ends * ends * DATA_SIZE;
+        let heaps = (batons + ends * ends * BATONS_SIZE).next_multiple_of(HEAP_ALIGNMENT);
         let heap_size = heap_size.next_multiple_of(HEAP_ALIGNMENT);
         Layout {
-            peers,
+            ends,
             heap_size,
             bitmap_words,
             opened,
@@ -103,7 +108,7 @@ impl Layout {
 
     /// Bytes of the whole file.
     pub(crate) fn total(&self) -> usize {
-        self.heap(self.peers)
+        self.heap(self.ends)
     }
 
     /// `peer`'s control part, which begins with its control block.
@@ -114,7 +119,7 @@ impl Layout {
 
     /// Bytes of the header and all control parts, with which the file begins.
     pub(crate) fn controls_end(&self) -> usize {
-        self.control(self.peers)
+        self.control(self.ends)
     }
 
     /// A word of the bitmap in which senders register with `peer`.
@@ -141,7 +146,7 @@ impl Layout {
 
     /// The number of the ring from `source` to `peer` among all rings: a receiver's rings of one queue are neighbours.
     fn ring(&self, peer: usize, queue: Queue, source: usize) -> usize {
-        (queue as usize * self.peers + peer) * self.peers + source
+        (queue as usize * self.ends + peer) * self.ends + source
     }
 
     /// The counter in which `peer` says how many cells from `source` it consumed.
@@ -161,12 +166,12 @@ impl Layout {
 
     /// The data area of the message ring from `source` to `peer`.
     pub(crate) fn data(&self, peer: usize, source: usize) -> usize {
-        self.data + (peer * self.peers + source) * DATA_SIZE
+        self.data + (peer * self.ends + source) * DATA_SIZE
     }
 
     /// The batons of two peers, in whichever order. (Half of the part is never touched.)
     pub(crate) fn batons(&self, one: usize, other: usize) -> usize {
-        self.batons + (one.min(other) * self.peers + one.max(other)) * BATONS_SIZE
+        self.batons + (one.min(other) * self.ends + one.max(other)) * BATONS_SIZE
     }
 
     /// `peer`'s heap.
@@ -185,7 +190,7 @@ impl Layout {
         let offset = offset.checked_sub(self.heaps)?;
         let both = 2 * self.heap_size;
         let owner = offset / both;
-        (owner < self.peers).then_some((owner, offset % both))
+        (owner < self.ends).then_some((owner, offset % both))
     }
 }
 

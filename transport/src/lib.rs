@@ -76,14 +76,16 @@ pub use clock::monotonic_nanoseconds;
 #[cfg(not(loom))]
 pub use cluster::ClusterFabric;
 #[cfg(not(loom))]
-pub use environment::{JOB_FD, LIFELINE_FD, LISTEN, NODES, PLACE, RANK, SIZE, THREADS, TRANSPORT};
+pub use environment::{JOB_FD, LANES, LIFELINE_FD, LISTEN, NODES, PLACE, RANK, SIZE, THREADS, TRANSPORT};
 pub use fabric::*;
 #[cfg(not(loom))]
 pub use heap::Heap;
 #[cfg(not(loom))]
 pub use interface::{address_of_interface, first_to_others};
 #[cfg(not(loom))]
-pub use job::{Abort, ArenaUse, Job, JobError};
+pub use job::{Abort, ArenaUse, Job, JobError, JobShape};
+#[cfg(not(loom))]
+pub use layout::MOST_LANES;
 #[cfg(not(loom))]
 pub use membership::{JobFabric, Membership, SharedPlace, Starter};
 #[cfg(not(loom))]

@@ -13,7 +13,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 
 use crate::board::{Board, Introduced};
 use crate::environment::{self, JOB_FD, LISTEN, NODES, RANK, SIZE, THREADS, TRANSPORT};
-use crate::job::{Job, JobError};
+use crate::job::{Job, JobError, JobShape};
 use crate::pmi::{PMI_FD, Pmi};
 use crate::{ActivityRecord, ClusterFabric, JobSecret, NodeFabric, TcpFabric};
 
@@ -44,6 +44,8 @@ impl JobFabric {
 pub struct Membership {
     /// The way to the others.
     pub fabric: JobFabric,
+    /// Further ways, those of the job's lanes after the first, if it has any. A job that needs the network has none.
+    pub lanes: Vec<NodeFabric>,
     /// Who is to be told of the end.
     pub starter: Starter,
 }
@@ -88,8 +90,14 @@ impl Membership {
         if let Some(introduced) = Board::of_environment()? {
             return Self::of_another_launcher(introduced);
         }
-        let alone = NodeFabric::threads(1)?.pop().expect("a job of one");
-        Ok(Membership { fabric: JobFabric::Node(alone), starter: Starter::default() })
+        let alone = NodeFabric::threads_with_lanes(1, environment::lanes()?)?.pop().expect("a job of one");
+        Ok(Self::on_node(alone, Starter::default()))
+    }
+
+    /// All processes are on this node, which this one has joined in all of these lanes.
+    fn on_node(mut lanes: Vec<NodeFabric>, starter: Starter) -> Membership {
+        let first = lanes.remove(0);
+        Membership { fabric: JobFabric::Node(first), lanes, starter }
     }
 
     fn of_our_launcher() -> Result<Membership, JobError> {
@@ -111,38 +119,45 @@ impl Membership {
         };
         let place = Place { me, nodes, here };
         if !place.needs_network()? {
-            let fabric = JobFabric::Node(NodeFabric::attach(&node, number)?);
-            return Ok(Membership { fabric, starter: Starter { watches: true, board: None } });
+            let starter = Starter { watches: true, board: None };
+            return Ok(Self::on_node(NodeFabric::attach_lanes(&node, number)?, starter));
         }
         let mut board = Board::Pmi(Pmi::new(environment::inherited(PMI_FD, environment::required(PMI_FD)?)?)?);
         let fabric = place.join(&mut board, || NodeFabric::attach(&node, number))?;
         // Ours learns of the end from the file.
-        Ok(Membership { fabric, starter: Starter { watches: true, board: None } })
+        Ok(Membership { fabric, lanes: Vec::new(), starter: Starter { watches: true, board: None } })
     }
 
     fn of_another_launcher(introduced: Introduced) -> Result<Membership, JobError> {
         let Introduced { mut board, me, nodes } = introduced;
         let here: Vec<usize> = (0..nodes.len()).filter(|&peer| nodes[peer] == nodes[me]).collect();
         let key = format!("rwmpi-node-{}", nodes[me]);
+        let number = here.iter().position(|&peer| peer == me).expect("on its own node");
+        let place = Place { me, nodes, here };
+        let needs_network = place.needs_network()?;
         let mut made = None;
-        if here[0] == me {
-            let job = Job::create(here.len(), None)?;
+        if number == 0 {
+            let lanes = environment::lanes()?;
+            let lanes = if needs_network { 1 } else { lanes };
+            let job = Job::create_shaped(&JobShape { lanes, ..JobShape::of(place.here.len()) }, None)?;
             board.put(&key, &format!("/proc/{}/fd/{}", std::process::id(), job.as_fd().as_raw_fd()))?;
             made = Some(job);
         }
         board.meet()?;
         let node = match made {
             Some(job) => job,
-            None => Job::open(file_of_first(&mut board, here[0], &key)?)?,
+            None => Job::open(file_of_first(&mut board, place.here[0], &key)?)?,
         };
-        let number = here.iter().position(|&peer| peer == me).expect("on its own node");
-        let place = Place { me, nodes, here };
-        let fabric = if place.needs_network()? {
-            place.join(&mut board, || NodeFabric::attach(&node, number))?
-        } else {
-            JobFabric::Node(NodeFabric::attach(&node, number)?)
-        };
-        Ok(Membership { fabric, starter: Starter { watches: true, board: Some(board) } })
+        if needs_network {
+            let fabric = place.join(&mut board, || NodeFabric::attach(&node, number))?;
+            return Ok(Membership {
+                fabric,
+                lanes: Vec::new(),
+                starter: Starter { watches: true, board: Some(board) },
+            });
+        }
+        let starter = Starter { watches: true, board: Some(board) };
+        Ok(Self::on_node(NodeFabric::attach_lanes(&node, number)?, starter))
     }
 }
 
@@ -190,8 +205,8 @@ impl SharedPlace {
     /// # Errors
     /// As [`NodeFabric::attach`].
     pub fn attach(&self, member: usize) -> Result<Membership, JobError> {
-        let fabric = JobFabric::Node(NodeFabric::attach(&self.job, member)?);
-        Ok(Membership { fabric, starter: Starter { watches: true, board: None } })
+        let starter = Starter { watches: true, board: None };
+        Ok(Membership::on_node(NodeFabric::attach_lanes(&self.job, member)?, starter))
     }
 }
 

@@ -30,12 +30,14 @@ const MOST_LOOKS: usize = 16;
 const LOOKS_WITHOUT_HINT: usize = 4;
 /// Longer data in shared memory are not handed over to their readers, who may be busy with data of their own meanwhile.
 const HANDED_OVER: usize = 512;
-/// The space of addresses in a peer's private memory; `PRIVATE_SPACE + 1 + peer` is that peer's heap.
+/// The space of addresses in a peer's private memory; `PRIVATE_SPACE + 1 + end` is the heap of that end, of whichever lane.
 const PRIVATE_SPACE: u64 = 0;
 
-/// One peer's end of the fabric of its node.
+/// One peer's end of the fabric of its node, or of one lane of it.
 pub struct NodeFabric {
     me: usize,
+    /// The lane's first end: what a peer has in this lane is at its number from here on.
+    first_end: usize,
     segment: Arc<Segment>,
     heap: Heap,
     policy: WaitPolicy,
@@ -53,7 +55,7 @@ pub struct NodeFabric {
     /// Where the worker of this peer sleeps, if it has one.
     worker: Option<Arc<Cot>>,
     /// Peers make their test transfers here, which may be at any time in theory.
-    _probe_words: ProbeWords,
+    _probe_words: Arc<ProbeWords>,
 }
 
 /// What this peer has to do with another one.
@@ -81,21 +83,24 @@ struct Inbox {
 }
 
 impl NodeFabric {
-    /// The fabric of peer `me`. Only when all have probed, and once.
-    pub(crate) fn new(me: usize, segment: Arc<Segment>, probe_words: ProbeWords) -> NodeFabric {
-        let links = (0..segment.layout().peers)
+    /// The fabric of peer `me` in that lane. Only when all have probed, and once.
+    pub(crate) fn new(me: usize, lane: usize, job: &Job, probe_words: Arc<ProbeWords>) -> NodeFabric {
+        let segment = job.segment.clone();
+        let links = (0..job.peers())
             .map(|peer| Link {
                 outgoing: [None, None],
                 incoming: [None, None],
                 batons: Batons::new(me < peer),
+                // Found out by all in the first lane.
                 reach: segment.reach(me, peer).load(Ordering::Relaxed).into(),
                 pid: segment.control(peer).identity.pid.load(Ordering::Relaxed),
             })
             .collect();
         NodeFabric {
             me,
-            heap: Heap::new(segment.clone(), me),
-            policy: WaitPolicy::for_peer(&segment, me),
+            first_end: job.end(lane, 0),
+            heap: Heap::new(segment.clone(), job.end(lane, me)),
+            policy: WaitPolicy::for_peer(job, me),
             links,
             inboxes: Default::default(),
             watches_pops: false,
@@ -121,17 +126,17 @@ impl NodeFabric {
 
     /// The same for a peer that sleeps where its sockets are.
     pub(crate) fn bell_with(&self, sockets: Option<SocketBell>) -> Bell {
-        Bell::new(self.segment.clone(), self.me, sockets)
+        Bell::new(self.segment.clone(), self.end(self.me), sockets)
     }
 
     /// Where this peer says what it is doing.
     pub fn activity(&self) -> ActivityRecord {
-        ActivityRecord::of(&self.segment, self.me)
+        ActivityRecord::of(&self.segment, self.end(self.me))
     }
 
     /// The job that this peer belongs to.
     pub fn job(&self) -> Job {
-        Job { segment: self.segment.clone() }
+        Job { segment: self.segment.clone(), peers: self.links.len() }
     }
 
     /// Ends the job: every peer learns of it by [`Signal::Abort`], and the launcher by the record, unless somebody was first.
@@ -145,7 +150,7 @@ impl NodeFabric {
         self.segment.header().abort.state.load(Ordering::Acquire) != 0
     }
 
-    /// Says that this peer ends in good order.
+    /// Says that this peer ends in good order. For its process the first lane speaks.
     pub fn finish(&self) {
         self.control(self.me).identity.finished.store(1, Ordering::Release);
     }
@@ -159,23 +164,36 @@ impl NodeFabric {
     /// # Errors
     /// If the system refuses the handler.
     pub fn on_signal(&self, handler: fn(SignalSet)) -> std::io::Result<()> {
-        signal::interrupt_this_thread(&self.segment, self.me, handler)
+        signal::interrupt_this_thread(&self.segment, self.end(self.me), handler)
+    }
+
+    /// The number of a peer's end in this lane.
+    #[inline(always)]
+    fn end(&self, peer: usize) -> usize {
+        debug_assert!(peer < self.links.len());
+        self.first_end + peer
     }
 
     #[inline(always)]
     fn control(&self, peer: usize) -> &Control {
-        self.segment.control(peer)
+        self.segment.control(self.end(peer))
+    }
+
+    /// Words of a bitmap over the peers of this lane.
+    fn bitmap_words(&self) -> usize {
+        self.links.len().div_ceil(64)
     }
 
     /// Creates the ring to `to` and registers with it.
     #[cold]
     #[inline(never)]
     fn open(&mut self, to: usize, queue: Queue) -> Result<(), PushError> {
-        self.segment.reserve_ring(to, queue, self.me).map_err(|_| PushError::NoMemory { peer: to })?;
-        let memory = self.segment.ring(to, queue, self.me);
-        // SAFETY: only the fabric of peer `me` makes this producer, there is only one (`Joined::new`), and makes it once.
+        let (here, there) = (self.end(self.me), self.end(to));
+        self.segment.reserve_ring(there, queue, here).map_err(|_| PushError::NoMemory { peer: to })?;
+        let memory = self.segment.ring(there, queue, here);
+        // SAFETY: only the fabric of peer `me` in this lane makes this producer, there is only one (`Joined::new`), and makes it once.
         self.links[to].outgoing[queue as usize] = Some(unsafe { Producer::new(memory) });
-        self.segment.opened(to, queue, self.me / 64).fetch_or(1 << (self.me % 64), Ordering::AcqRel);
+        self.segment.opened(there, queue, self.me / 64).fetch_or(1 << (self.me % 64), Ordering::AcqRel);
         self.control(to).openings[queue as usize].fetch_add(1, Ordering::AcqRel);
         Ok(())
     }
@@ -192,17 +210,17 @@ impl NodeFabric {
     #[cold]
     #[inline(never)]
     fn welcome_senders(&mut self, queue: Queue, openings: u32) {
-        let peers = self.links.len();
-        for word in 0..self.segment.layout().bitmap_words {
-            let mut registered = self.segment.opened(self.me, queue, word).load(Ordering::Acquire);
+        let (peers, here) = (self.links.len(), self.end(self.me));
+        for word in 0..self.bitmap_words() {
+            let mut registered = self.segment.opened(here, queue, word).load(Ordering::Acquire);
             while registered != 0 {
                 let source = word * 64 + registered.trailing_zeros() as usize;
                 registered &= registered - 1;
                 if source >= peers || self.links[source].incoming[queue as usize].is_some() {
                     continue;
                 }
-                let memory = self.segment.ring(self.me, queue, source);
-                // SAFETY: only the fabric of peer `me` makes this consumer, there is only one, and makes it once.
+                let memory = self.segment.ring(here, queue, self.end(source));
+                // SAFETY: only the fabric of peer `me` in this lane makes this consumer, there is only one, and makes it once.
                 self.links[source].incoming[queue as usize] = Some(unsafe { Consumer::new(memory) });
                 self.inboxes[queue as usize].senders.push(source);
             }
@@ -272,14 +290,14 @@ impl Fabric for NodeFabric {
         if self.links[to].outgoing[queue as usize].is_none() {
             self.open(to, queue)?;
         }
-        let (segment, me) = (&self.segment, self.me);
+        let (segment, here, there) = (&self.segment, self.end(self.me), self.end(to));
         let Link { outgoing, incoming, batons, .. } = &mut self.links[to];
         let Some(producer) = &mut outgoing[queue as usize] else { unreachable!("opened above") };
         producer.note_answers(incoming[Queue::Messages as usize].as_ref().map_or(0, Consumer::popped));
         let reserve = |area, from, end| {
             let start = match area {
-                Area::Data => segment.layout().data(to, me),
-                Area::Batons => segment.layout().batons(to, me),
+                Area::Data => segment.layout().data(there, here),
+                Area::Batons => segment.layout().batons(there, here),
             };
             segment.reserve(start + from, end - from).is_ok()
         };
@@ -511,20 +529,20 @@ impl Fabric for NodeFabric {
     }
 
     fn set_claim(&mut self, index: usize, value: u64) {
-        self.segment.claim(self.me, index).store(value, Ordering::Release);
+        self.segment.claim(self.end(self.me), index).store(value, Ordering::Release);
     }
 
     fn swap_claim(&mut self, peer: usize, index: usize, expected: u64, new: u64) -> Result<(), u64> {
-        let word = self.segment.claim(peer, index);
+        let word = self.segment.claim(self.end(peer), index);
         word.compare_exchange(expected, new, Ordering::SeqCst, Ordering::SeqCst).map(|_| ())
     }
 
     fn add_to_claim(&mut self, peer: usize, index: usize, amount: u64) -> u64 {
-        self.segment.claim(peer, index).fetch_add(amount, Ordering::AcqRel)
+        self.segment.claim(self.end(peer), index).fetch_add(amount, Ordering::AcqRel)
     }
 
     fn signal(&mut self, peer: usize, signal: Signal) {
-        if signal::send(&self.segment, peer, signal) {
+        if signal::send(&self.segment, self.end(peer), signal) {
             self.to_ring.push(peer);
         }
     }
@@ -540,7 +558,7 @@ impl Fabric for NodeFabric {
 
     #[inline]
     fn take_signals(&mut self) -> SignalSet {
-        signal::take(&self.segment, self.me)
+        signal::take(&self.segment, self.end(self.me))
     }
 
     #[inline]

@@ -189,7 +189,7 @@ impl Segment {
     /// A peer's control block.
     #[inline(always)]
     pub(crate) fn control(&self, peer: usize) -> &Control {
-        debug_assert!(peer < self.layout.peers);
+        debug_assert!(peer < self.layout.ends);
         // SAFETY: each control part begins with one; it consists of atomics, for which any bytes are valid.
         unsafe { self.at(self.layout.control(peer)).cast().as_ref() }
     }
@@ -213,7 +213,7 @@ impl Segment {
     /// How `peer` reaches `target`'s private memory. Written by `peer` before it counts itself in `probed`; loaded by all
     /// after that.
     pub(crate) fn reach(&self, peer: usize, target: usize) -> &AtomicU8 {
-        debug_assert!(target < self.layout.peers);
+        debug_assert!(target < self.layout.ends);
         // SAFETY: as for `opened`.
         unsafe { self.at(self.layout.reach(peer, target)).cast().as_ref() }
     }
@@ -224,7 +224,7 @@ impl Segment {
     /// If there is no such word.
     #[inline]
     pub(crate) fn claim(&self, peer: usize, index: usize) -> &AtomicU64 {
-        assert!(peer < self.layout.peers && index < CLAIM_WORDS, "no such claim word");
+        assert!(peer < self.layout.ends && index < CLAIM_WORDS, "no such claim word");
         // SAFETY: as for `opened`.
         unsafe { self.at(self.layout.claim(peer, index)).cast().as_ref() }
     }
@@ -271,7 +271,7 @@ impl Segment {
 
     /// The ring from `source` to `owner`. Only after its pages were reserved.
     pub(crate) fn ring(self: &Arc<Self>, owner: usize, queue: Queue, source: usize) -> RingMemory {
-        assert!(owner < self.layout.peers && source < self.layout.peers);
+        assert!(owner < self.layout.ends && source < self.layout.ends);
         let cells = self.at(self.layout.cells(owner, queue, source)).cast::<Cell>();
         let consumed = self.at(self.layout.consumed(owner, queue, source)).cast();
         let (data, batons) = match queue {

@@ -6,7 +6,7 @@ use rustix::thread::{MembarrierCommand, membarrier, membarrier_query};
 
 use crate::Backoff;
 use crate::control::AFFINITY_WORDS;
-use crate::segment::Segment;
+use crate::job::Job;
 
 /// How a peer waits, settled when all have attached.
 #[derive(Clone, Copy, Debug)]
@@ -29,10 +29,10 @@ impl WaitPolicy {
     const CROWDED: (u32, u32) = (8, 50);
 
     /// The policy of `me`. Only when all peers have attached.
-    pub(crate) fn for_peer(segment: &Segment, me: usize) -> WaitPolicy {
-        let crowded = is_crowded(segment, me);
+    pub(crate) fn for_peer(job: &Job, me: usize) -> WaitPolicy {
+        let crowded = is_crowded(job, me);
         let (spins, yields) = if crowded { Self::CROWDED } else { Self::DEDICATED };
-        let fences_needed = segment.header().fences_needed.load(Ordering::Acquire) != 0;
+        let fences_needed = job.segment.header().fences_needed.load(Ordering::Acquire) != 0;
         WaitPolicy { spins, yields, crowded, fences_needed }
     }
 
@@ -64,8 +64,8 @@ impl WaitPolicy {
 }
 
 /// Whether several peers must share a processor of those that `me` may use.
-fn is_crowded(segment: &Segment, me: usize) -> bool {
-    let peers = segment.layout().peers;
+fn is_crowded(job: &Job, me: usize) -> bool {
+    let (peers, segment) = (job.peers(), &job.segment);
     if peers > segment.header().processors.load(Ordering::Relaxed) as usize {
         return true;
     }

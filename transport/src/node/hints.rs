@@ -8,7 +8,7 @@ impl NodeFabric {
     /// Leaves a hint for `to` that there is something in our ring.
     #[inline(always)]
     pub(super) fn leave_hint(&self, to: usize, queue: Queue) {
-        let word = self.segment.dirty(to, queue, self.me / 64);
+        let word = self.segment.dirty(self.end(to), queue, self.me / 64);
         let bit = 1 << (self.me % 64);
         if word.load(Ordering::Relaxed) & bit == 0 {
             word.fetch_or(bit, Ordering::AcqRel);
@@ -20,13 +20,13 @@ impl NodeFabric {
     #[cold]
     #[inline(never)]
     pub(super) fn ready_by_hint(&mut self, queue: Queue) -> Option<usize> {
-        let words = self.segment.layout().bitmap_words;
+        let words = self.bitmap_words();
         let mut looks = 0;
         let first = self.inboxes[queue as usize].hint_cursor;
         // The first word is visited twice: from the cursor on, and at the end up to the cursor.
         for step in 0..=words {
             let index = (first / 64 + step) % words;
-            let word = self.segment.dirty(self.me, queue, index);
+            let word = self.segment.dirty(self.end(self.me), queue, index);
             let mut bits = word.load(Ordering::Acquire);
             if step == 0 {
                 bits &= u64::MAX << (first % 64);

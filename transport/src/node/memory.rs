@@ -17,20 +17,23 @@ impl NodeFabric {
         len: usize,
     ) -> Option<Result<usize, RemoteError>> {
         let owner = address.space.checked_sub(PRIVATE_SPACE + 1)? as usize;
-        if owner >= self.links.len() {
+        let layout = self.segment.layout();
+        if owner >= layout.ends {
             return Some(Err(RemoteError::Refused));
         }
-        let heap_size = self.segment.layout().heap_size as u64;
+        // Of that end, which may be one of another lane.
+        let control = self.segment.control(owner);
+        let heap_size = layout.heap_size as u64;
         let has_pages = if address.place < heap_size {
-            self.control(owner).identity.heap_reserved.load(Ordering::Acquire).min(heap_size)
+            control.identity.heap_reserved.load(Ordering::Acquire).min(heap_size)
         } else {
-            heap_size + self.control(owner).arena.end.load(Ordering::Acquire).min(heap_size)
+            heap_size + control.arena.end.load(Ordering::Acquire).min(heap_size)
         };
         let in_bounds = address.place.checked_add(address.len).is_some_and(|end| end <= has_pages);
         if !in_bounds || !is_part(address, offset, len) {
             return Some(Err(RemoteError::Refused));
         }
-        Some(Ok(self.segment.layout().heap(owner) + (address.place + offset) as usize))
+        Some(Ok(layout.heap(owner) + (address.place + offset) as usize))
     }
 
     /// Whether peers see these bytes of a heap or arena as this process does.
@@ -39,7 +42,7 @@ impl NodeFabric {
         let heap_size = self.segment.layout().heap_size;
         match place.checked_sub(heap_size) {
             None => len <= heap_size - place,
-            Some(place) => len <= heap_size - place && !arena::is_foreign(self.control(owner), place, len),
+            Some(place) => len <= heap_size - place && !arena::is_foreign(self.segment.control(owner), place, len),
         }
     }
 

@@ -23,7 +23,7 @@ impl NodeFabric {
 
     /// The same for a peer that sleeps where its sockets are; the descriptor is readable when one of them has something.
     pub(crate) fn employ_with(&mut self, sockets: Option<OwnedFd>) -> io::Result<Arc<Cot>> {
-        let cot = Arc::new(Cot::new(self.segment.clone(), self.me, sockets)?);
+        let cot = Arc::new(Cot::new(self.segment.clone(), self.end(self.me), sockets)?);
         self.worker = Some(cot.clone());
         Ok(cot)
     }

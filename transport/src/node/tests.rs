@@ -4,6 +4,8 @@
 use super::*;
 use crate::layout::DATA_SIZE;
 
+mod lanes;
+
 fn pair() -> (NodeFabric, NodeFabric) {
     let mut fabrics = NodeFabric::threads(2).unwrap();
     let second = fabrics.pop().unwrap();
@@ -13,6 +15,12 @@ fn pair() -> (NodeFabric, NodeFabric) {
 fn push(fabric: &mut NodeFabric, to: usize, len: usize) {
     let payload = vec![1; len];
     fabric.try_push(to, Queue::Messages, Enqueue::Next, [0; 4], ReadSpan::from(&payload[..])).unwrap();
+}
+
+/// What `fabric` hands out for a block.
+fn address(fabric: &NodeFabric, start: std::ptr::NonNull<u8>, len: usize) -> RemoteAddress {
+    // SAFETY: the span is gone before anybody looks at the bytes.
+    fabric.address_of(unsafe { ReadSpan::new(start.as_ptr(), len) })
 }
 
 #[test]
@@ -79,8 +87,7 @@ fn a_lost_hint_costs_time_only() {
 fn memory_beyond_what_the_heap_has_pages_for_is_refused() {
     let (mut a, b) = pair();
     let block = b.heap().allocate(std::alloc::Layout::new::<[u8; 4096]>()).unwrap();
-    // SAFETY: the block is ours.
-    let address = b.address_of(unsafe { ReadSpan::new(block.as_ptr(), 4096) });
+    let address = address(&b, block, 4096);
     let reserved = b.control(1).identity.heap_reserved.load(Ordering::Relaxed);
     let beyond = RemoteAddress { place: reserved - 4095, ..address };
     let bytes = [0; 4096];
