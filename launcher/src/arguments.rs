@@ -60,6 +60,10 @@ struct Options {
     /// Run T ranks in each process, a thread each: for Rust programs that begin with rwmpi::run [default: 1]
     #[arg(long, value_name = "T")]
     threads: Option<usize>,
+    /// Give the ranks L lanes: for programs whose threads communicate at the same time on different communicators (MPI_THREAD_MULTIPLE)
+    /// [default: 1]
+    #[arg(long, value_name = "L")]
+    lanes: Option<usize>,
     /// Say which cores each rank has
     #[arg(long)]
     report_bindings: bool,
@@ -273,6 +277,9 @@ fn apply_global(mut spec: JobSpec, options: &Options) -> JobSpec {
     if let Some(threads) = options.threads {
         spec = spec.threads(threads);
     }
+    if let Some(lanes) = options.lanes {
+        spec = spec.lanes(lanes);
+    }
     if let Some(ProtocolName(protocol)) = options.protocol {
         spec = spec.protocol(protocol);
     }
@@ -361,11 +368,12 @@ mod tests {
     #[test]
     fn settings_are_understood() {
         let spec = spec(
-            "-bind-to none --report-bindings -protocol nsr -transport tcp -segment-dir /dev/shm -explain -tag-output a",
+            "-bind-to none --report-bindings -protocol nsr -transport tcp -lanes 3 -segment-dir /dev/shm -explain -tag-output a",
         );
         assert_eq!(spec.binding, Binding::None);
         assert_eq!(spec.protocol, Some(Protocol::Nsr));
         assert_eq!(spec.transport, Some(Transport::Tcp));
+        assert_eq!(spec.lanes, Some(3));
         assert_eq!(spec.segment_directory, Some("/dev/shm".into()));
         assert!(spec.explain && spec.report_bindings && spec.prefix);
     }

@@ -34,6 +34,14 @@ pub enum LaunchError {
     /// Ranks that are threads of a process, where that cannot be.
     #[error("--threads: ranks that are threads of a process need memory in common with all others: {0}")]
     Threads(&'static str),
+    /// A number of lanes that the job cannot have.
+    #[error("{by}: {what}")]
+    Lanes {
+        /// The option or variable that asks for it.
+        by: &'static str,
+        /// Why not.
+        what: String,
+    },
     /// There is no such program.
     #[error("cannot find the program {}: {hint}", .program.display())]
     NotFound {
@@ -107,7 +115,7 @@ impl LaunchError {
     /// The exit code that belongs to the error.
     pub fn exit_code(&self) -> u8 {
         match self {
-            LaunchError::NoRanks(_) | LaunchError::Threads(_) => exit_code::USAGE,
+            LaunchError::NoRanks(_) | LaunchError::Threads(_) | LaunchError::Lanes { .. } => exit_code::USAGE,
             LaunchError::NotFound { .. } => exit_code::NOT_FOUND,
             LaunchError::NotExecutable { .. } => exit_code::NOT_EXECUTABLE,
             LaunchError::Directory { .. }

@@ -2,6 +2,7 @@
 
 use crate::binding::ranges;
 use crate::job_spec::JobSpec;
+use crate::lanes;
 use crate::plan::{Plan, PlannedSection};
 use crate::report::{self, counted};
 use rwmpi_core::{Progress, Protocol};
@@ -16,6 +17,7 @@ pub(crate) fn lines(spec: &JobSpec, plan: &Plan) -> Vec<String> {
         lines.push(memory(spec));
         lines.push(protocol(spec));
         lines.push(progress());
+        lines.extend(lanes::explain(spec, plan.lanes));
     }
     if spec.explain || spec.report_bindings {
         lines.extend(bindings(plan));

@@ -318,7 +318,7 @@ fn create_job(spec: &JobSpec, plan: &Plan) -> Result<Job, LaunchError> {
     let directory = spec.segment_directory.as_deref();
     let reads_all = plan.sections.iter().any(PlannedSection::is_under_valgrind);
     let heap_limit = if reads_all { HEAP_UNDER_VALGRIND } else { usize::MAX };
-    let shape = JobShape { heap_limit, ..JobShape::of(plan.ranks.len()) };
+    let shape = JobShape { peers: plan.ranks.len(), lanes: plan.lanes, heap_limit };
     Job::create_shaped(&shape, directory).map_err(|source| LaunchError::SharedMemory {
         source,
         hint: directory

@@ -2,6 +2,7 @@
 
 use crate::error::LaunchError;
 use crate::hosts::HostSlots;
+use crate::plan::setting;
 use crate::watch::Watch;
 use rwmpi_core::Protocol;
 use rwmpi_core::Wait;
@@ -134,6 +135,7 @@ pub struct JobSpec {
     pub(crate) binding: Binding,
     /// Ranks in each process.
     pub(crate) threads: usize,
+    pub(crate) lanes: Option<usize>,
     pub(crate) timeout: Option<Duration>,
     pub(crate) prefix: bool,
     pub(crate) output: Output,
@@ -188,6 +190,7 @@ impl JobSpec {
             transport: None,
             binding: Binding::Auto,
             threads: 1,
+            lanes: None,
             timeout: None,
             prefix: false,
             output: Output::Forward,
@@ -238,6 +241,13 @@ impl JobSpec {
     /// process of a section has fewer if they do not come out even.
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = threads;
+        self
+    }
+
+    /// Gives the ranks so many lanes, 1 to 8: for programs whose threads communicate at the same time on different communicators. Without it, what
+    /// `RWMPI_LANES` says, or one. There is one only between hosts and over TCP, and where ranks are threads.
+    pub fn lanes(mut self, lanes: usize) -> Self {
+        self.lanes = Some(lanes);
         self
     }
 
@@ -300,6 +310,12 @@ impl JobSpec {
     /// Runs the job to its end. Can be called from any thread, and from several at a time; blocks its own.
     pub fn run(&self) -> Result<Outcome, LaunchError> {
         Watch::start(self)?.run_to_end()
+    }
+
+    /// Whether messages go over TCP even within a host.
+    pub(crate) fn is_over_tcp(&self) -> bool {
+        let asked_for_tcp = || setting(&self.environment, rwmpi_transport::TRANSPORT).is_some_and(|name| name == "tcp");
+        self.transport.map_or_else(asked_for_tcp, |transport| transport == Transport::Tcp)
     }
 
     /// For each rank, the number of its section.

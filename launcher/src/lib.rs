@@ -20,6 +20,7 @@ mod explain;
 mod host;
 mod hosts;
 mod job_spec;
+mod lanes;
 mod launch;
 mod output;
 mod plan;

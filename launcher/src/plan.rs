@@ -4,6 +4,7 @@
 use crate::binding::{self, Machine, Placement};
 use crate::error::LaunchError;
 use crate::job_spec::JobSpec;
+use crate::lanes;
 use rustix::fs::Access;
 use rwmpi_core::Protocol;
 use std::env;
@@ -53,6 +54,7 @@ pub(crate) struct Plan {
     pub(crate) processes: Vec<Range<usize>>,
     /// For each rank of the job, the number of its host.
     pub(crate) nodes: Vec<usize>,
+    pub(crate) lanes: usize,
     pub(crate) placement: Placement,
     pub(crate) machine: Machine,
 }
@@ -60,6 +62,7 @@ pub(crate) struct Plan {
 impl Plan {
     /// Finds and checks everything that `spec` names for these `ranks`, which share a host; `nodes`: the host of each rank of the job.
     pub(crate) fn resolve(spec: &JobSpec, ranks: Vec<usize>, nodes: Vec<usize>) -> Result<Plan, LaunchError> {
+        let lanes = lanes::of_job(spec, &nodes)?;
         let mut sections: Vec<PlannedSection> = Vec::new();
         let mut section_of = Vec::with_capacity(ranks.len());
         let all = spec.section_of();
@@ -77,7 +80,7 @@ impl Plan {
         let machine = Machine::look().map_err(LaunchError::system("read the affinity mask"))?;
         let placement = binding::place(spec.binding, &threads, &machine);
         let processes = group(&section_of, spec.threads);
-        Ok(Plan { sections, ranks, section_of, processes, nodes, placement, machine })
+        Ok(Plan { sections, ranks, section_of, processes, nodes, lanes, placement, machine })
     }
 
     /// What stands before lines of a process with these ranks.

@@ -2,9 +2,9 @@
 
 use crate::daemon::poll;
 use crate::error::{LaunchError, exit_code};
-use crate::job_spec::{JobSpec, Outcome, Output, Transport};
+use crate::job_spec::{JobSpec, Outcome, Output};
+use crate::lanes;
 use crate::output::Outputs;
-use crate::plan::setting;
 use crate::report::{self, Ending, Failure, RankState, Verdict};
 use crate::signals::Signals;
 use crate::site::Site;
@@ -62,17 +62,12 @@ pub(crate) struct Watch<'a> {
     absent: Option<RankEnd>,
 }
 
-fn is_over_tcp(spec: &JobSpec) -> bool {
-    let asked_for_tcp = || setting(&spec.environment, rwmpi_transport::TRANSPORT).is_some_and(|name| name == "tcp");
-    spec.transport.map_or_else(asked_for_tcp, |transport| transport == Transport::Tcp)
-}
-
 fn check_threads(spec: &JobSpec) -> Result<(), LaunchError> {
     match spec.threads {
         0 => Err(LaunchError::Threads("give at least 1")),
         1 => Ok(()),
         _ if !spec.hosts.is_empty() => Err(LaunchError::Threads("leave out --hosts and --hostfile")),
-        _ if is_over_tcp(spec) => Err(LaunchError::Threads("leave out the transport tcp")),
+        _ if spec.is_over_tcp() => Err(LaunchError::Threads("leave out the transport tcp")),
         _ => Ok(()),
     }
 }
@@ -96,6 +91,7 @@ impl<'a> Watch<'a> {
             return Err(LaunchError::NoRanks(section.program.clone()));
         }
         check_threads(spec)?;
+        lanes::check(spec)?;
         let rank_0_input = standard_input::choose(spec.output);
         let elsewhere = spec.output == Output::Forward && !spec.hosts.is_empty();
         // Before anything starts: what reaches us from now on must reach the ranks.
@@ -313,7 +309,7 @@ impl<'a> Watch<'a> {
     /// host, did: ranks hear of each other's ends by their connections, before us at times. Whether one does is not known if it `says_nothing`.
     fn suspect(&mut self, verdict: Verdict, says_nothing: bool) {
         let is_cause = matches!(&verdict, Verdict::Failed(Failure { ending, .. }) if is_cause(*ending));
-        let hear_of_each_other = says_nothing || self.sites.len() > 1 || is_over_tcp(self.spec);
+        let hear_of_each_other = says_nothing || self.sites.len() > 1 || self.spec.is_over_tcp();
         if is_cause || !hear_of_each_other {
             self.end_at_once(verdict);
         } else {

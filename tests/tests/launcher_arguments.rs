@@ -115,6 +115,26 @@ fn decisions_are_explained() {
 }
 
 #[test]
+fn lanes_are_explained_where_there_are_several() {
+    let explained = |options: &[&str]| {
+        let finished = mpiexec_sh(&[&["-n", "2", "--explain"], options].concat(), "true").run();
+        assert_eq!(finished.code, 0, "{finished:?}");
+        finished.stderr
+    };
+    assert!(!explained(&[]).contains("lanes:"));
+    assert!(explained(&["--lanes", "3"]).contains("lanes: 3, as asked"));
+    assert!(explained(&["-genv", "RWMPI_LANES", "2"]).contains("lanes: 2, from RWMPI_LANES"));
+    assert!(explained(&["--lanes", "3", "--transport", "tcp"]).contains("lanes: 1 rather than 3"));
+}
+
+#[test]
+fn impossible_lanes_are_usage_errors() {
+    mpiexec(["-n", "2", "--lanes", "9", "true"]).run().assert_report(2, &["--lanes", "1 to 8"]);
+    mpiexec(["-n", "2", "-genv", "RWMPI_LANES", "0", "true"]).run().assert_report(2, &["RWMPI_LANES", "1 to 8"]);
+    mpiexec(["-n", "2", "--lanes", "2", "--threads", "2", "true"]).run().assert_report(2, &["leave out --threads"]);
+}
+
+#[test]
 fn ranks_run_on_the_cores_that_the_launcher_names() {
     let finished =
         mpiexec(["-n", "2", "-bind-to", "core", "--report-bindings", "grep", "Cpus_allowed_list", "/proc/self/status"])
