@@ -36,7 +36,7 @@ pub enum JobError {
     Peers(usize),
     /// An impossible number of lanes, or of peers for so many.
     #[error(
-        "a job on one node can have 1 to {MOST_LANES} lanes, and {MAX_PEERS} ends, which are a process's places in its lanes: not {lanes} lanes for {peers} processes"
+        "a job on one node can have 1 to {MOST_LANES} lanes, and at most {MAX_PEERS} processes times lanes: not {peers} processes with {lanes}"
     )]
     Lanes {
         /// How many lanes.
