@@ -120,9 +120,8 @@ impl JobEngine {
             address: &RemoteAddress,
             offset: usize,
             into: WriteSpan<'_>,
-            past_caches: bool
+            working_set: usize
         ) -> Result<(), Failure>;
-        fn exceeds_caches(&mut self, bytes: u64) -> bool;
         fn write_published(
             &mut self,
             peer: u32,

@@ -1,24 +1,28 @@
 //! How much the caches of this machine hold.
 
-use std::cell::OnceCell;
 use std::fs;
+use std::sync::LazyLock;
 
 /// Where the kernel says nothing about them.
 const USUAL: u64 = 32 << 20;
 /// So many bytes they hold anyway.
 const LEAST: u64 = 4 << 20;
 
-/// Bytes of the largest cache of a core, once somebody has asked.
-#[derive(Debug, Default)]
-pub(crate) struct Caches(OnceCell<u64>);
+/// So many they do not hold, found out when somebody goes through more than [`LEAST`].
+static TOO_MANY: LazyLock<u64> = LazyLock::new(|| too_many_for(largest()));
 
-impl Caches {
-    /// Whether so many bytes had better not go through them: the largest keeps three quarters of itself at best for who uses it evenly.
-    pub(crate) fn are_exceeded_by(&self, bytes: u64) -> bool {
-        bytes > LEAST && bytes / 3 >= self.0.get_or_init(largest) / 4
-    }
+/// Whether they hold so many bytes until they are used again: else these had better not go through them.
+#[inline]
+pub(crate) fn hold(bytes: u64) -> bool {
+    bytes <= LEAST || bytes < *TOO_MANY
 }
 
+/// The largest keeps three quarters of itself at best for who uses it evenly.
+fn too_many_for(largest: u64) -> u64 {
+    largest / 4 * 3
+}
+
+/// Bytes of the largest cache of a core.
 fn largest() -> u64 {
     let of_place = |place: u32| {
         let said = fs::read_to_string(format!("/sys/devices/system/cpu/cpu0/cache/index{place}/size")).ok()?;
@@ -49,10 +53,8 @@ mod tests {
 
     #[test]
     fn three_quarters_are_held() {
-        let caches = Caches(OnceCell::from(32 << 20));
-        let exceeded = [0, 5 << 20, (24 << 20) - 3, 24 << 20, u64::MAX].map(|bytes| caches.are_exceeded_by(bytes));
-        assert_eq!(exceeded, [false, false, false, true, true]);
-        assert!(!Caches::default().are_exceeded_by(LEAST));
-        assert!(Caches::default().are_exceeded_by(1 << 50));
+        assert_eq!(too_many_for(32 << 20), 24 << 20);
+        let least = (LEAST + 1).max(*TOO_MANY);
+        assert_eq!([0, LEAST, least - 1, least, u64::MAX].map(hold), [true, true, true, false, false]);
     }
 }

@@ -303,28 +303,12 @@ impl Fabric for ClusterFabric {
         address: &RemoteAddress,
         offset: u64,
         into: WriteSpan,
+        working_set: u64,
     ) -> Result<Way, RemoteError> {
         match self.on_node[peer] {
-            Some(number) => self.node.remote_read(number, address, offset, into),
-            None => self.network.remote_read(peer, address, offset, into),
+            Some(number) => self.node.remote_read(number, address, offset, into, working_set),
+            None => self.network.remote_read(peer, address, offset, into, working_set),
         }
-    }
-
-    fn remote_read_past_caches(
-        &mut self,
-        peer: usize,
-        address: &RemoteAddress,
-        offset: u64,
-        into: WriteSpan,
-    ) -> Result<Way, RemoteError> {
-        match self.on_node[peer] {
-            Some(number) => self.node.remote_read_past_caches(number, address, offset, into),
-            None => self.network.remote_read(peer, address, offset, into),
-        }
-    }
-
-    fn exceeds_caches(&self, bytes: u64) -> bool {
-        self.node.exceeds_caches(bytes)
     }
 
     fn shared_part(&self, peer: usize, address: &RemoteAddress) -> Option<SharedPart> {

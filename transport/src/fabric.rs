@@ -338,27 +338,17 @@ pub trait Fabric {
         notice: Option<Notice>,
     ) -> Result<Written, RemoteError>;
     /// Reads from `peer`'s memory, `offset` bytes into `address`; [`RemoteError::NoWay`] where the way does not [read](Way::reads).
+    ///
+    /// `working_set`: how many bytes of memory the operation that this is part of goes through in all, before what is read is used. What no
+    /// cache holds until then is read past them.
     fn remote_read(
         &mut self,
         peer: usize,
         address: &RemoteAddress,
         offset: u64,
         into: WriteSpan,
+        working_set: u64,
     ) -> Result<Way, RemoteError>;
-    /// As [`Fabric::remote_read`], where [`Fabric::exceeds_caches`] what is copied before it is used.
-    fn remote_read_past_caches(
-        &mut self,
-        peer: usize,
-        address: &RemoteAddress,
-        offset: u64,
-        into: WriteSpan,
-    ) -> Result<Way, RemoteError> {
-        self.remote_read(peer, address, offset, into)
-    }
-    /// Whether the caches can't hold so many bytes, where that makes a difference.
-    fn exceeds_caches(&self, _bytes: u64) -> bool {
-        false
-    }
 
     /// What `peer`, or this peer itself, handed out, if all who share memory with it can use it. By convention only its owner
     /// [writes](Fabric::write_shared) there and [sets](Fabric::set_word) its words.

@@ -13,7 +13,6 @@ mod bell;
 mod blocks;
 #[cfg(not(loom))]
 mod board;
-#[cfg(not(loom))]
 mod caches;
 #[cfg(not(loom))]
 mod clock;

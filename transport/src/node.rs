@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use crate::bell::SocketBell;
-use crate::caches::Caches;
 use crate::control::Control;
 use crate::handover::{LINE, copy_for_reader, hands_over};
 use crate::job::{self, Job};
@@ -51,7 +50,6 @@ pub struct NodeFabric {
     to_ring: Vec<usize>,
     /// Payloads go by batons, as lines can't be handed over to the core that will read them.
     passes_batons: bool,
-    caches: Caches,
     /// Where the worker of this peer sleeps, if it has one.
     worker: Option<Arc<Cot>>,
     /// Peers make their test transfers here, which may be at any time in theory.
@@ -107,7 +105,6 @@ impl NodeFabric {
             watched: None,
             to_ring: Vec::new(),
             passes_batons: !hands_over(),
-            caches: Caches::default(),
             worker: None,
             segment,
             _probe_words: probe_words,
@@ -437,22 +434,9 @@ impl Fabric for NodeFabric {
         address: &RemoteAddress,
         offset: u64,
         into: WriteSpan,
+        working_set: u64,
     ) -> Result<Way, RemoteError> {
-        self.read_by(|from, into| from.copy_to(into), peer, address, offset, into)
-    }
-
-    fn remote_read_past_caches(
-        &mut self,
-        peer: usize,
-        address: &RemoteAddress,
-        offset: u64,
-        into: WriteSpan,
-    ) -> Result<Way, RemoteError> {
-        self.read_by(|from, into| from.copy_past_caches_to(into), peer, address, offset, into)
-    }
-
-    fn exceeds_caches(&self, bytes: u64) -> bool {
-        self.caches.are_exceeded_by(bytes)
+        self.read_from(peer, address, offset, into, working_set)
     }
 
     fn shared_part(&self, _: usize, address: &RemoteAddress) -> Option<SharedPart> {

@@ -9,6 +9,7 @@ use std::marker::PhantomData;
 use std::ops::RangeInclusive;
 use std::ptr;
 
+use crate::caches;
 use crate::handover::{LINE, copy_past_caches, fetch_to_write};
 
 /// Of how many bytes the places are fetched ahead: shorter data fit the nearest cache, longer ones had better not push each other out of the next.
@@ -120,12 +121,23 @@ impl<'a> ReadSpan<'a> {
         }
     }
 
-    /// As [`ReadSpan::copy_to`], for what no cache holds until it is used: it need not push out what they hold, and `into` is not read before it is
-    /// written.
+    /// As [`ReadSpan::copy_long_to`], for what belongs to an operation that goes through `working_set` bytes of memory in all: past the
+    /// caches if they can't hold so many.
     ///
     /// # Panics
     /// If `into` is shorter.
-    pub fn copy_past_caches_to(self, into: WriteSpan<'_>) {
+    pub fn copy_of_working_set_to(self, into: WriteSpan<'_>, working_set: u64) {
+        if caches::hold(working_set) { self.copy_long_to(into) } else { self.copy_past_caches_to(into) }
+    }
+
+    /// As [`ReadSpan::copy_to`], for lines of `into` that no cache holds until they are used, or that a peer used last: they are neither read
+    /// before they are written nor taken away from that peer's core, and push nothing out.
+    ///
+    /// # Panics
+    /// If `into` is shorter.
+    pub(crate) fn copy_past_caches_to(self, into: WriteSpan<'_>) {
+        #[cfg(test)]
+        tests::PAST_CACHES.set(tests::PAST_CACHES.get() + 1);
         assert!(self.len <= into.len, "copy into a shorter span");
         if self.start.addr().abs_diff(into.start.addr()) < self.len {
             return self.copy_to(into);
@@ -206,8 +218,24 @@ impl<'a> From<&'a mut [u8]> for WriteSpan<'a> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
+    use std::cell::Cell;
+
     use super::*;
+
+    thread_local! {
+        /// How many copies were to go past the caches.
+        pub(crate) static PAST_CACHES: Cell<u32> = const { Cell::new(0) };
+    }
+
+    #[test]
+    fn what_no_cache_holds_goes_past_them() {
+        for (working_set, past_caches) in [(100, 0), (u64::MAX, 1)] {
+            PAST_CACHES.set(0);
+            copies_exactly(100, |from, into| from.copy_of_working_set_to(into, working_set));
+            assert_eq!(PAST_CACHES.get(), past_caches, "of {working_set}");
+        }
+    }
 
     #[test]
     fn spans_are_one_only_if_they_follow_each_other() {
@@ -245,7 +273,7 @@ mod tests {
         assert!(bytes[50..].iter().copied().eq(0..150), "spans that overlap");
     }
 
-    fn copies_exactly(len: usize, copy: fn(ReadSpan<'static>, WriteSpan<'static>)) {
+    fn copies_exactly(len: usize, copy: impl Fn(ReadSpan<'static>, WriteSpan<'static>)) {
         let source: Vec<u8> = (0..len).map(|index| (index % 251) as u8 + 1).collect();
         let mut target = vec![0_u8; len + 2];
         // SAFETY: both live until the end of this function, and the target is longer than `len` from its second byte on.

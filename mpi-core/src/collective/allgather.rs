@@ -124,10 +124,10 @@ async fn read<'a>(
     place: impl Fn(usize) -> WriteSpan<'a>,
 ) -> Result<(), Failure> {
     let (me, size) = (team.rank, team.size());
-    let published = published.that_goes_through(total.saturating_mul(size + 1));
+    let working_set = total.saturating_mul(size + 1);
     for step in 1..size {
         let rank = (me + step) % size;
-        published.read(rank, 0, 0, place(rank))?;
+        published.read(rank, 0, 0, place(rank), working_set)?;
     }
     published.meet().await
 }

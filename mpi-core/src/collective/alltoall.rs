@@ -39,14 +39,14 @@ async fn by_messages<'s, 'r>(
         let done = nodes::alltoall(team, by, &sent, &received).await? || team.is_in_trouble();
         return if done { Ok(()) } else { send_to_all(team, sent, received).await };
     }
-    let gone_through = part.saturating_mul(2 * size * size);
-    let own = || team.copy_of(gone_through, sent(team.rank), received(team.rank));
+    let working_set = part.saturating_mul(2 * size * size);
+    let own = || team.copy_of(working_set, sent(team.rank), received(team.rank));
     match team.show(part * size, || [team.tell_row(&sent), Told::NOTHING], own)? {
         Some(Shown::Differing) => return Ok(()),
         Some(Shown::All(published)) => {
-            let published = published.that_goes_through(gone_through);
-            let read =
-                |rank, into: WriteSpan<'_>| published.read_of_row(rank, part, into.part(0, part.min(into.len())));
+            let read = |rank, into: WriteSpan<'_>| {
+                published.read_of_row(rank, part, into.part(0, part.min(into.len())), working_set)
+            };
             take_from_all(team, read, &received)?;
             return published.meet().await;
         }
@@ -55,8 +55,7 @@ async fn by_messages<'s, 'r>(
         None if part >= READ_FROM && team.may_publish() => {
             if let Some(published) = team.publish(|rank| [sent(rank), ReadSpan::EMPTY]).await? {
                 own()?;
-                let published = published.that_goes_through(gone_through);
-                take_from_all(team, |rank, into| published.read(rank, 0, 0, into), &received)?;
+                take_from_all(team, |rank, into| published.read(rank, 0, 0, into, working_set), &received)?;
                 return published.meet().await;
             }
         }

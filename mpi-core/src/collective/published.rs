@@ -67,8 +67,6 @@ pub(crate) struct Published<'a> {
     addresses: SmallVec<[[RemoteAddress; 2]; 8]>,
     /// Where all see that a rank has no more use for the others' memory; if nowhere, they meet.
     round: Option<Round<'a>>,
-    /// What is read goes past the caches, which can't hold it until it is used.
-    past_caches: bool,
 }
 
 /// What has come of it that all ranks have said how long their data are, and where.
@@ -204,13 +202,7 @@ impl<'a> Team<'a> {
 impl<'a> Published<'a> {
     fn new(team: Team<'a>, told: &[[Told; 2]], round: Option<Round<'a>>) -> Option<Self> {
         let addresses = || told.iter().map(|both| both.map(Told::address)).collect();
-        all_readable(told).then(|| Published { team, addresses: addresses(), round, past_caches: false })
-    }
-
-    /// For a collective that goes through so many bytes of memory in all ranks together.
-    pub(super) fn that_goes_through(mut self, bytes: usize) -> Self {
-        self.past_caches = self.team.process.engine().exceeds_caches(bytes as u64);
-        self
+        all_readable(told).then(|| Published { team, addresses: addresses(), round })
     }
 
     /// Waits until no rank uses the others' memory any more.
@@ -223,14 +215,10 @@ impl<'a> Published<'a> {
     /// Copies `root`'s first piece to the `data` of all others, and waits until nobody uses this rank's memory any more. Each reads it in
     /// chunks; the root, which would only wait, puts there what its owner has not come to yet.
     pub(crate) async fn spread(self, root: usize, data: WriteSpan<'_>) -> Result<(), Failure> {
-        let all = self.team.size().saturating_mul(data.len());
-        self.that_goes_through(all).spread_chunks(root, data).await
-    }
-
-    async fn spread_chunks(self, root: usize, data: WriteSpan<'_>) -> Result<(), Failure> {
+        let working_set = self.team.size().saturating_mul(data.len());
         let Some(round) = self.round else {
             if self.team.rank != root {
-                self.read(root, 0, 0, data)?;
+                self.read(root, 0, 0, data, working_set)?;
             }
             return barrier(self.team).await;
         };
@@ -244,7 +232,7 @@ impl<'a> Published<'a> {
         }
         let mut left = data.len().div_ceil(chunk) as u64;
         while let Some((start, part)) = taken(self.team.rank) {
-            self.read(root, 0, start, part)?;
+            self.read(root, 0, start, part, working_set)?;
             left = left.saturating_sub(1);
         }
         round.leave();
@@ -281,20 +269,34 @@ impl<'a> Published<'a> {
         Ok(())
     }
 
-    /// Copies from `rank`'s piece `which`. (Where nothing lies, it may lie anywhere.)
-    pub(crate) fn read(&self, rank: usize, which: usize, offset: usize, into: WriteSpan<'_>) -> Result<(), Failure> {
+    /// Copies from `rank`'s piece `which`, in a collective that goes through `working_set` bytes of memory in all ranks together. (Where nothing
+    /// lies, it may lie anywhere.)
+    pub(crate) fn read(
+        &self,
+        rank: usize,
+        which: usize,
+        offset: usize,
+        into: WriteSpan<'_>,
+        working_set: usize,
+    ) -> Result<(), Failure> {
         if into.is_empty() {
             return Ok(());
         }
         let peer = self.team.peers[rank];
-        self.team.process.engine().read_published(peer, &self.addresses[rank][which], offset, into, self.past_caches)
+        self.team.process.engine().read_published(peer, &self.addresses[rank][which], offset, into, working_set)
     }
 
     /// Copies this rank's piece of what `rank` has told by [`Team::tell_row`], where each piece is `len` bytes long.
-    pub(super) fn read_of_row(&self, rank: usize, len: usize, into: WriteSpan<'_>) -> Result<(), Failure> {
+    pub(super) fn read_of_row(
+        &self,
+        rank: usize,
+        len: usize,
+        into: WriteSpan<'_>,
+        working_set: usize,
+    ) -> Result<(), Failure> {
         let distance = distance_in_row(self.addresses[rank][0].len, len as u64, self.team.size());
         let offset = (self.team.rank as u64).saturating_mul(distance);
-        self.read(rank, 0, usize::try_from(offset).unwrap_or(usize::MAX), into)
+        self.read(rank, 0, usize::try_from(offset).unwrap_or(usize::MAX), into, working_set)
     }
 
     /// Combines, in rank order, what all ranks have at `offset` of their first piece, and puts it at `offset` of the second piece of
@@ -320,10 +322,10 @@ impl<'a> Published<'a> {
             let own = own.part(done, len);
             let kept = result.map_or(scratch.part(2 * stride, len), |result| result.part(done, len));
             if me > 0 {
-                self.read(0, 0, offset + done, earlier)?;
+                self.read(0, 0, offset + done, earlier, scratch.len())?;
             }
             for rank in 1..me {
-                self.read(rank, 0, offset + done, theirs)?;
+                self.read(rank, 0, offset + done, theirs, scratch.len())?;
                 append(self.team, op, earlier, theirs.as_read());
             }
             if own.start() != kept.start() {
@@ -333,7 +335,7 @@ impl<'a> Published<'a> {
                 prepend(self.team, op, earlier.as_read(), kept);
             }
             for rank in me + 1..self.team.size() {
-                self.read(rank, 0, offset + done, theirs)?;
+                self.read(rank, 0, offset + done, theirs, scratch.len())?;
                 append(self.team, op, kept, theirs.as_read());
             }
             to.clone().try_for_each(|rank| self.write(rank, 1, offset + done, kept.as_read()))?;

@@ -224,13 +224,10 @@ impl<'a> Team<'a> {
         Err(Failure::Truncated { source, tag: self.tag, bytes, capacity })
     }
 
-    /// As [`Team::copy`], in a collective that goes through so many bytes of memory in all ranks together.
-    pub(crate) fn copy_of(self, all: usize, data: ReadSpan<'_>, into: WriteSpan<'_>) -> Result<(), Failure> {
-        if !self.process.engine().exceeds_caches(all as u64) {
-            return self.copy(data, into);
-        }
+    /// As [`Team::copy`], in a collective that goes through `working_set` bytes of memory in all ranks together.
+    pub(crate) fn copy_of(self, working_set: usize, data: ReadSpan<'_>, into: WriteSpan<'_>) -> Result<(), Failure> {
         self.check_fits(data.len(), into.len())?;
-        data.copy_past_caches_to(into);
+        data.copy_of_working_set_to(into, working_set as u64);
         Ok(())
     }
 

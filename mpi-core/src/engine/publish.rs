@@ -21,23 +21,17 @@ impl<F: Fabric> Engine<F> {
         (span.is_empty() || peers.iter().all(copies)).then_some(address)
     }
 
-    /// Reads from what `peer` has published.
+    /// Reads from what `peer` has published, in a collective that goes through `working_set` bytes of memory in all ranks together.
     pub(crate) fn read_published(
         &mut self,
         peer: u32,
         address: &RemoteAddress,
         offset: usize,
         into: WriteSpan<'_>,
-        past_caches: bool,
+        working_set: usize,
     ) -> Result<(), Failure> {
-        let way = if past_caches { F::remote_read_past_caches } else { F::remote_read };
-        let read = way(&mut self.fabric, peer as usize, address, offset as u64, into);
+        let read = self.fabric.remote_read(peer as usize, address, offset as u64, into, working_set as u64);
         read.map(drop).map_err(|error| Failure::Remote { peer, error })
-    }
-
-    /// Whether the caches can't hold what a collective goes through.
-    pub(crate) fn exceeds_caches(&self, bytes: u64) -> bool {
-        self.fabric.exceeds_caches(bytes)
     }
 
     /// Writes to what `peer` has published. It keeps it until all have met again, unless the job ends.

@@ -394,7 +394,10 @@ impl<F: Fabric> Engine<F> {
         let taken = capacity.min(address.len as usize);
         let piece_len = receive.buffer.piece_len().max(1);
         for offset in (0..taken).step_by(piece_len) {
-            let read = |into: WriteSpan<'_>| self.fabric.remote_read(source as usize, address, offset as u64, into);
+            let read = |into: WriteSpan<'_>| {
+                // What comes in pieces is unpacked piece by piece.
+                self.fabric.remote_read(source as usize, address, offset as u64, into, 2 * into.len() as u64)
+            };
             let read = receive.buffer.put(offset, piece_len.min(taken - offset), read);
             read.map_err(|error| Failure::Remote { peer: source, error })?;
         }
@@ -413,7 +416,8 @@ impl<F: Fabric> Engine<F> {
         buffer: WriteSpan<'static>,
     ) -> Result<(), Failure> {
         let Some((slot, generation)) = self.slot_of(id) else {
-            let read = self.fabric.remote_read(source as usize, from, 0, buffer.part(0, from.len as usize));
+            let part = buffer.part(0, from.len as usize);
+            let read = self.fabric.remote_read(source as usize, from, 0, part, 2 * from.len);
             read.map_err(|error| Failure::Remote { peer: source, error })?;
             self.finish(id, ReceiveOperation::outcome(buffer.len(), source, tag, from.len));
             return self.answer(source, Answer::Matched(answer));

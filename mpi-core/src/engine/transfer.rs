@@ -150,11 +150,10 @@ impl<F: Fabric> Engine<F> {
         buffer: rwmpi_transport::WriteSpan<'static>,
     ) -> Result<bool, Failure> {
         // Both where it is and where it goes.
-        let past_caches = self.fabric.exceeds_caches(transfer.len.saturating_mul(2));
+        let working_set = transfer.len.saturating_mul(2);
         let copied = self.copy_chunks(transfer, u64::MAX, |fabric, offset, len| {
             let part = buffer.part(offset as usize, len);
-            let way = if past_caches { F::remote_read_past_caches } else { F::remote_read };
-            let read = way(fabric, source as usize, from, offset, part);
+            let read = fabric.remote_read(source as usize, from, offset, part, working_set);
             read.map(drop).map_err(|error| Failure::Remote { peer: source, error })
         })?;
         Ok(copied.complete)

@@ -111,9 +111,10 @@ pub(super) fn reads_see_what_was_written_before_the_cell<S: Subject>(fabric: &mu
                 hear(fabric, 0, 1);
             } else {
                 pull(fabric, 1, Queue::Messages);
-                for read_from in [S::remote_read, S::remote_read_past_caches] {
+                // One that caches hold, and one that none can.
+                for working_set in [0, u64::MAX] {
                     let mut read = vec![0; LEN - 100];
-                    let way = read_from(fabric, 1, &address, 100, WriteSpan::from(&mut read[..]));
+                    let way = fabric.remote_read(1, &address, 100, WriteSpan::from(&mut read[..]), working_set);
                     assert!(way.is_ok(), "{way:?}");
                     assert_eq!(read, bytes[100..], "round {round}");
                 }
@@ -143,7 +144,7 @@ pub(super) fn transfers_outside_are_refused_without_effect<S: Subject>(fabric: &
             let mut bytes = vec![1_u8; len];
             let written = fabric.remote_write(1, &address, offset, ReadSpan::from(&bytes[..]), None);
             assert_eq!(written, Err(RemoteError::Refused), "write of {len} at {offset}");
-            let read = fabric.remote_read(1, &address, offset, WriteSpan::from(&mut bytes[..]));
+            let read = fabric.remote_read(1, &address, offset, WriteSpan::from(&mut bytes[..]), 0);
             assert_eq!(read, Err(RemoteError::Refused), "read of {len} at {offset}");
             assert_eq!(bytes, vec![1; len], "a refused read had an effect");
         }
@@ -176,7 +177,7 @@ pub(super) fn made_up_addresses_are_refused<S: Subject>(fabric: &mut S) {
         let mut bytes = [0_u8; 16];
         let written = fabric.remote_write(peer, &address, 0, ReadSpan::from(&bytes[..]), None);
         assert_eq!(written, Err(RemoteError::Refused), "{address:?}");
-        let read = fabric.remote_read(peer, &address, 0, WriteSpan::from(&mut bytes[..]));
+        let read = fabric.remote_read(peer, &address, 0, WriteSpan::from(&mut bytes[..]), 0);
         assert_eq!(read, Err(RemoteError::Refused), "{address:?}");
     }
     barrier(fabric);
@@ -198,7 +199,7 @@ pub(super) fn ways_are_as_announced<S: Subject>(fabric: &mut S) {
             let bytes = [me as u8; 10];
             let written = fabric.remote_write(peer, &address, me as u64 * 10, ReadSpan::from(&bytes[..]), None);
             let mut back = [0_u8; 10];
-            let read = fabric.remote_read(peer, &address, me as u64 * 10, WriteSpan::from(&mut back[..]));
+            let read = fabric.remote_read(peer, &address, me as u64 * 10, WriteSpan::from(&mut back[..]), 0);
             match written {
                 Ok(Written { way, len, .. }) => {
                     assert_eq!((format!("{:?}", Some(way)).as_bytes(), len), (&announced[..], bytes.len()));
@@ -230,7 +231,7 @@ pub(super) fn large_transfers_arrive_whole<S: Subject>(fabric: &mut S) {
         tell(fabric, 1, 1);
         if way.reads() {
             let mut back = vec![0; LEN];
-            fabric.remote_read(1, &address, 0, WriteSpan::from(&mut back[..])).expect("a way");
+            fabric.remote_read(1, &address, 0, WriteSpan::from(&mut back[..]), 2 * LEN as u64).expect("a way");
             assert!(back == bytes);
         }
         tell(fabric, 1, 2);

@@ -3,6 +3,7 @@
 
 use super::*;
 use crate::layout::DATA_SIZE;
+use crate::span::tests::PAST_CACHES;
 
 mod lanes;
 
@@ -97,6 +98,20 @@ fn memory_beyond_what_the_heap_has_pages_for_is_refused() {
         a.remote_write(1, &last, 0, ReadSpan::from(&bytes[..]), None),
         Ok(Written { way: Way::SameProcess, len: bytes.len(), told: false })
     );
+}
+
+#[test]
+fn what_no_cache_holds_is_read_past_them() {
+    let (mut a, b) = pair();
+    let block = b.heap().allocate(std::alloc::Layout::new::<[u8; 64]>()).unwrap();
+    let private = [1; 64];
+    for address in [address(&b, block, 64), b.address_of(ReadSpan::from(&private[..]))] {
+        for (working_set, past_caches) in [(128, 0), (u64::MAX, 1)] {
+            PAST_CACHES.set(0);
+            let read = a.remote_read(1, &address, 0, WriteSpan::from(&mut [0; 64][..]), working_set);
+            assert_eq!((read, PAST_CACHES.get()), (Ok(Way::SameProcess), past_caches), "of {working_set}");
+        }
+    }
 }
 
 #[test]

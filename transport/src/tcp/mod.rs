@@ -509,6 +509,7 @@ impl Fabric for TcpFabric {
         address: &RemoteAddress,
         offset: u64,
         into: WriteSpan,
+        _: u64,
     ) -> Result<Way, RemoteError> {
         address.part(offset, into.len()).ok_or(RemoteError::Refused)?;
         Err(RemoteError::NoWay)

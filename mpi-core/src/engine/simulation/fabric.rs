@@ -303,6 +303,7 @@ impl Fabric for SimFabric<'_> {
         address: &RemoteAddress,
         offset: u64,
         into: WriteSpan,
+        _: u64,
     ) -> Result<Way, RemoteError> {
         if self.is_over_network() {
             return Err(RemoteError::NoWay);
