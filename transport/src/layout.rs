@@ -16,7 +16,7 @@ use crate::Queue;
 use crate::WORDS_PER_LINE;
 use crate::control::{Control, DirtyWord, JobHeader};
 use crate::ring::Cell;
-use crate::ring::batons::{BATON_SIZE, BATONS_SIZE};
+use crate::ring::batons::{BATON_SIZE, batons_of_two};
 
 /// Cells of each ring.
 pub(crate) const CELLS: usize = 128;
@@ -67,6 +67,8 @@ pub(crate) struct Layout {
     cells: usize,
     data: usize,
     batons: usize,
+    /// How many batons each two ends have.
+    pub(crate) batons_of_two: usize,
     heaps: usize,
 }
 
@@ -86,7 +88,8 @@ impl Layout {
         let cells = (consumed + rings * size_of::<Counter>()).next_multiple_of(PAGE);
         let data = cells + rings * RING_SIZE;
         let batons = data + ends * ends * DATA_SIZE;
-        let heaps = (batons + ends * ends * BATONS_SIZE).next_multiple_of(HEAP_ALIGNMENT);
+        let batons_of_two = batons_of_two(ends);
+        let heaps = (batons + ends * ends * batons_of_two * BATON_SIZE).next_multiple_of(HEAP_ALIGNMENT);
         let heap_size = heap_size.next_multiple_of(HEAP_ALIGNMENT);
         Layout {
             ends,
@@ -102,6 +105,7 @@ impl Layout {
             cells,
             data,
             batons,
+            batons_of_two,
             heaps,
         }
     }
@@ -171,7 +175,7 @@ impl Layout {
 
     /// The batons of two peers, in whichever order. (Half of the part is never touched.)
     pub(crate) fn batons(&self, one: usize, other: usize) -> usize {
-        self.batons + (one.min(other) * self.ends + one.max(other)) * BATONS_SIZE
+        self.batons + (one.min(other) * self.ends + one.max(other)) * self.batons_of_two * BATON_SIZE
     }
 
     /// `peer`'s heap.
@@ -224,7 +228,7 @@ mod tests {
             all().for_each(|(peer, queue, source)| part(layout.cells(peer, queue, source), RING_SIZE, 64));
             rings(Queue::Messages).for_each(|(peer, _, source)| part(layout.data(peer, source), DATA_SIZE, 64));
             for (peer, other) in (0..peers).flat_map(|peer| (peer..peers).map(move |other| (peer, other))) {
-                part(layout.batons(other, peer), BATONS_SIZE, 64);
+                part(layout.batons(other, peer), layout.batons_of_two * BATON_SIZE, 64);
             }
             for peer in 0..peers {
                 part(layout.heap(peer), layout.heap_size, HEAP_ALIGNMENT);

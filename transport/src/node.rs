@@ -88,7 +88,7 @@ impl NodeFabric {
             .map(|peer| Link {
                 outgoing: [None, None],
                 incoming: [None, None],
-                batons: Batons::new(me < peer),
+                batons: Batons::new(segment.layout().batons_of_two, me < peer),
                 // Found out by all in the first lane.
                 reach: segment.reach(me, peer).load(Ordering::Relaxed).into(),
                 pid: segment.control(peer).identity.pid.load(Ordering::Relaxed),

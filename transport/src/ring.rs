@@ -68,8 +68,8 @@ pub(crate) struct RingMemory {
     consumed: NonNull<AtomicU64>,
     data: NonNull<u8>,
     data_size: usize,
-    /// Those of producer and consumer, if they have any.
-    batons: Option<NonNull<u8>>,
+    /// Those of producer and consumer, and how many, if they have any.
+    batons: Option<(NonNull<u8>, usize)>,
     _owner: Arc<dyn Any + Send + Sync>,
 }
 
@@ -83,12 +83,12 @@ impl RingMemory {
     /// # Safety
     /// While `owner` lives, `cells` must point to as many cells as the producer and the consumer are compiled for, `consumed` to a
     /// counter, and `data` to `data_size` bytes at a multiple of 16, all of them readable and writable, zero at first, and used for nothing
-    /// else; and `batons`, if there are any, to [`batons::BATONS_SIZE`] such bytes, which the ring in the other direction may use too.
+    /// else; and `batons`, if there are any, to so many times [`BATON_SIZE`] such bytes, which the ring in the other direction may use too.
     pub(crate) unsafe fn new(
         cells: NonNull<Cell>,
         consumed: NonNull<AtomicU64>,
         (data, data_size): (NonNull<u8>, usize),
-        batons: Option<NonNull<u8>>,
+        batons: Option<(NonNull<u8>, usize)>,
         owner: Arc<dyn Any + Send + Sync>,
     ) -> Self {
         RingMemory { cells, consumed, data, data_size, batons, _owner: owner }
@@ -97,11 +97,11 @@ impl RingMemory {
     /// Where a baton with a payload of `len` bytes begins, if that is what `place` says: `Err` if there is none such.
     #[inline(always)]
     fn baton(&self, place: usize, len: usize) -> Option<Result<NonNull<u8>, &'static str>> {
-        let number = batons::number_of(place, len)?;
-        let known = self.batons.zip(number.ok());
+        let (start, all) = self.batons.unwrap_or((NonNull::dangling(), 0));
+        let number = batons::number_of(place, len, all)?;
         // SAFETY: there are as many batons as numbers, by the contract of `new`.
-        let start = known.map(|(start, number)| unsafe { start.add(number * BATON_SIZE) });
-        Some(start.ok_or("a cell whose payload lies in no baton"))
+        let start = number.map(|number| unsafe { start.add(number * BATON_SIZE) });
+        Some(start.map_err(|()| "a cell whose payload lies in no baton"))
     }
 
     #[inline(always)]

@@ -277,7 +277,8 @@ impl Segment {
         let (data, batons) = match queue {
             Queue::Messages => {
                 let batons = self.at(self.layout.batons(owner, source));
-                ((self.at(self.layout.data(owner, source)), DATA_SIZE), Some(batons))
+                let batons = Some((batons, self.layout.batons_of_two));
+                ((self.at(self.layout.data(owner, source)), DATA_SIZE), batons)
             }
             Queue::Requests => ((NonNull::dangling(), 0), None),
         };

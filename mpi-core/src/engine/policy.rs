@@ -81,9 +81,10 @@ impl Policy {
 
     /// Whether a receive of `capacity` bytes from `source` should be advertised, if `source` can write by `way`.
     pub(super) fn worth(&mut self, source: u32, capacity: u64, way: Option<Way>, passable: Passable) -> bool {
-        // What the source would rather pass is not asked for.
-        let by_kernel = way == Some(Way::Kernel);
-        if way.is_none_or(|way| capacity < single_copy_min(way)) || (by_kernel && capacity <= passable.most as u64) {
+        // What the source would rather pass is not asked for: what is not here now, it has.
+        let theirs = Passable { now: passable.most - passable.now, ..passable };
+        let is_passed = way == Some(Way::Kernel) && is_passed(capacity, theirs);
+        if is_passed || way.is_none_or(|way| capacity < single_copy_min(way)) {
             return false;
         }
         let score = &mut self.scores[source as usize];

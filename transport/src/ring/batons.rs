@@ -12,70 +12,100 @@
 
 use crate::Passable;
 
-/// How many there are for each two peers.
-pub(crate) const BATONS: usize = 64;
 /// Bytes of each: as many as the longest payload has.
 pub(crate) const BATON_SIZE: usize = 8 << 10;
-/// Bytes of all of two peers.
-pub(crate) const BATONS_SIZE: usize = BATONS * BATON_SIZE;
+/// How many there are for each two peers: no more than pay, which few peers have, and no fewer than these.
+const MOST: usize = 512;
+const LEAST: usize = 64;
+/// So many each peer has in common with all others, as long as [`LEAST`] allows: the memory behind them is used by whoever exchanges long messages.
+const OF_A_PEER: usize = 4096;
 
 /// In a cell, instead of a place in the data area: the payload is in the baton whose number the lower bits are.
 const IN_BATON: usize = 1 << 31;
 
+/// How many batons each two of so many peers have.
+pub(crate) fn batons_of_two(peers: usize) -> usize {
+    (OF_A_PEER / peers.max(1)).clamp(LEAST, MOST)
+}
+
+/// What one of two peers knows about a baton.
+#[derive(Clone, Copy, Debug, Default)]
+struct Baton {
+    is_held: bool,
+    /// This side has made sure that it has pages.
+    is_reserved: bool,
+}
+
 /// The batons that one of two peers holds.
 #[derive(Debug)]
 pub(crate) struct Batons {
-    /// Their numbers, as many as `is_held` has bits; the one that came last is given first. Not on the heap: every link has batons, and
-    /// most links no messages.
-    held: [u8; BATONS],
-    /// The same, a bit each.
-    is_held: u64,
-    /// Those that this side has made sure to have pages, a bit each.
-    reserved: u64,
+    /// How many the two have.
+    all: u16,
+    /// Whether it has the first half of them in the beginning, or the second.
+    is_first: bool,
+    /// The numbers of those that it holds; the one that came last is given first. Empty until one is given or taken: most links never are used.
+    held: Vec<u16>,
+    /// By number; likewise.
+    batons: Vec<Baton>,
 }
 
 impl Batons {
-    /// Those of two peers of which this side holds one half before there was any message: the first, if it `is_first`.
-    pub(crate) fn new(is_first: bool) -> Batons {
-        let first = if is_first { 0 } else { BATONS / 2 };
-        let mut batons = Batons { held: [0; BATONS], is_held: 0, reserved: 0 };
-        (first..first + BATONS / 2).for_each(|number| batons.take(number));
-        batons
+    /// Those of two peers with so many of them, of which this side holds one half before there was any message: the first, if it `is_first`.
+    pub(crate) fn new(all: usize, is_first: bool) -> Batons {
+        Batons { all: all as u16, is_first, held: Vec::new(), batons: Vec::new() }
+    }
+
+    #[cold]
+    fn begin(&mut self) {
+        let half = self.all / 2;
+        let first = if self.is_first { 0 } else { half };
+        self.held = Vec::with_capacity(self.all.into());
+        self.batons = vec![Baton::default(); self.all.into()];
+        (first..first + half).for_each(|number| self.hold(number));
+    }
+
+    fn hold(&mut self, number: u16) {
+        self.held.push(number);
+        self.batons[usize::from(number)].is_held = true;
     }
 
     /// Gives one away, with pages behind it, if this side holds one. `reserve(from, to)` makes sure that there are pages behind these bytes
     /// of all batons.
     pub(crate) fn give(&mut self, mut reserve: impl FnMut(usize, usize) -> bool) -> Option<usize> {
-        if self.is_held == 0 {
-            return None;
+        if self.batons.is_empty() {
+            self.begin();
         }
-        let number = usize::from(self.held[self.held() - 1]);
-        if self.reserved & 1 << number == 0 {
+        let number = usize::from(*self.held.last()?);
+        let baton = &mut self.batons[number];
+        if !baton.is_reserved {
             if !reserve(number * BATON_SIZE, (number + 1) * BATON_SIZE) {
                 return None;
             }
-            self.reserved |= 1 << number;
+            baton.is_reserved = true;
         }
-        self.is_held &= !(1 << number);
+        baton.is_held = false;
+        self.held.pop();
         Some(number)
     }
 
     /// How much goes by them.
     pub(crate) fn passable(&self) -> Passable {
-        Passable { now: self.held() * BATON_SIZE, most: BATONS_SIZE }
+        Passable { now: self.held() * BATON_SIZE, most: usize::from(self.all) * BATON_SIZE }
     }
 
     /// How many this side holds.
     pub(crate) fn held(&self) -> usize {
-        self.is_held.count_ones() as usize
+        if self.batons.is_empty() { usize::from(self.all / 2) } else { self.held.len() }
     }
 
     /// Takes one that has come with a message. One that this side holds already has not come from a correct peer.
     #[inline(never)]
     pub(crate) fn take(&mut self, number: usize) {
-        if self.is_held & 1 << number == 0 {
-            self.held[self.held()] = number as u8;
-            self.is_held |= 1 << number;
+        if self.batons.is_empty() {
+            self.begin();
+        }
+        if !self.batons[number].is_held {
+            self.hold(number as u16);
         }
     }
 }
@@ -91,11 +121,11 @@ pub(super) fn number_at(place: usize) -> usize {
     place & !IN_BATON
 }
 
-/// The baton in which a payload of `len` bytes lies, if it is in one: `Err` if there is none such.
+/// Which of so many batons a payload of `len` bytes lies in, if it is in one: `Err` if there is none such.
 #[inline]
-pub(super) fn number_of(place: usize, len: usize) -> Option<Result<usize, ()>> {
+pub(super) fn number_of(place: usize, len: usize, all: usize) -> Option<Result<usize, ()>> {
     let number = number_at(place);
-    let exists = number < BATONS && len <= BATON_SIZE;
+    let exists = number < all && len <= BATON_SIZE;
     (place & IN_BATON != 0).then_some(exists.then_some(number).ok_or(()))
 }
 
@@ -103,9 +133,11 @@ pub(super) fn number_of(place: usize, len: usize) -> Option<Result<usize, ()>> {
 mod tests {
     use super::*;
 
+    const BATONS: usize = 64;
+
     #[test]
     fn each_is_held_by_one_of_two() {
-        let (mut one, mut other) = (Batons::new(true), Batons::new(false));
+        let (mut one, mut other) = (Batons::new(BATONS, true), Batons::new(BATONS, false));
         let mut reserved = Vec::new();
         let mut reserve = |from, to| {
             reserved.push((from, to));
@@ -122,26 +154,33 @@ mod tests {
         while let Some(number) = one.give(&mut reserve) {
             other.take(number);
         }
-        let mut all = other.held;
+        let mut all = other.held.clone();
         all.sort_unstable();
-        assert!(all.into_iter().eq(0..BATONS as u8));
+        assert!(all.into_iter().eq(0..BATONS as u16));
         other.take(first);
         assert_eq!(other.held(), BATONS, "one came twice");
         assert_eq!(reserved.iter().filter(|&&(from, _)| from == first * BATON_SIZE).count(), 2, "once by each side");
     }
 
     #[test]
+    fn few_peers_have_more_of_them() {
+        assert_eq!([0, 1, 2, 8, 16, 64, 4096].map(batons_of_two), [512, 512, 512, 512, 256, 64, 64]);
+        let unused = Batons::new(512, true);
+        assert_eq!((unused.held(), unused.passable().most), (256, 4 << 20));
+    }
+
+    #[test]
     fn without_pages_none_is_given() {
-        let mut batons = Batons::new(true);
+        let mut batons = Batons::new(BATONS, true);
         assert_eq!(batons.give(|_, _| false), None);
         assert!(batons.give(|_, _| true).is_some());
     }
 
     #[test]
     fn what_a_cell_says_is_checked() {
-        assert_eq!(number_of(64, 100), None);
-        assert_eq!(number_of(place_of(3), BATON_SIZE), Some(Ok(3)));
-        assert_eq!(number_of(place_of(3), BATON_SIZE + 1), Some(Err(())));
-        assert_eq!(number_of(place_of(BATONS), 100), Some(Err(())));
+        assert_eq!(number_of(BATONS, 100, BATONS), None);
+        assert_eq!(number_of(place_of(3), BATON_SIZE, 4), Some(Ok(3)));
+        assert_eq!(number_of(place_of(3), BATON_SIZE + 1, 4), Some(Err(())));
+        assert_eq!(number_of(place_of(BATONS), 100, BATONS), Some(Err(())));
     }
 }

@@ -1,11 +1,12 @@
 //! The ring alone, in ordinary memory, so that Miri can watch it.
 #![allow(unsafe_code)]
 
-use super::batons::{BATON_SIZE, BATONS, BATONS_SIZE};
+use super::batons::BATON_SIZE;
 use super::*;
 
 const CELLS: usize = 4;
 const DATA: usize = 1024;
+const BATONS: usize = 64;
 
 /// Ordinary memory for one ring.
 struct Memory {
@@ -28,15 +29,15 @@ impl Memory {
             cells: (0..CELLS).map(|_| vacant()).collect(),
             consumed: AtomicU64::new(0),
             data: (0..DATA).map(|_| Plain::new(0)).collect(),
-            batons: (0..BATONS_SIZE).map(|_| Plain::new(0)).collect(),
+            batons: (0..BATONS * BATON_SIZE).map(|_| Plain::new(0)).collect(),
         })
     }
 
     fn describe(self: &Arc<Self>) -> RingMemory {
         let cells = NonNull::from(&*self.cells).cast();
         let data = NonNull::new(self.data.as_ptr().cast_mut().cast::<u8>()).unwrap();
-        let batons = NonNull::new(self.batons.as_ptr().cast_mut().cast::<u8>());
-        // SAFETY: as many cells and bytes as `CELLS`, `DATA` and `BATONS_SIZE` say, which the `Arc` keeps.
+        let batons = NonNull::new(self.batons.as_ptr().cast_mut().cast::<u8>()).map(|start| (start, BATONS));
+        // SAFETY: as many cells, bytes and batons as `CELLS`, `DATA` and `BATONS` say, which the `Arc` keeps.
         unsafe { RingMemory::new(cells, NonNull::from(&self.consumed), (data, DATA), batons, self.clone()) }
     }
 
@@ -69,9 +70,9 @@ fn expect(consumer: &mut Consumer<CELLS>, number: u32, len: usize) -> Option<usi
 
 #[test]
 fn payloads_go_by_batons_while_there_are_any() {
-    let (memory, mut batons) = (Memory::new(), Batons::new(true));
+    let (memory, mut batons) = (Memory::new(), Batons::new(BATONS, true));
     let (mut producer, mut consumer) = memory.ends();
-    let mut theirs = Batons::new(false);
+    let mut theirs = Batons::new(BATONS, false);
     for number in 0..2 * BATONS as u32 {
         let len = [INLINE_PAYLOAD, INLINE_PAYLOAD + 1, DATA / 2][number as usize % 3];
         let bytes = payload(number, len);
