@@ -6,6 +6,7 @@
 use crate::error::LaunchError;
 use crate::explain;
 use crate::job_spec::JobSpec;
+use crate::lanes;
 use crate::output::Which;
 use crate::plan::{Plan, PlannedSection};
 use crate::pmi::PmiServer;
@@ -275,7 +276,7 @@ impl Host {
             pid: self.processes[self.process_of(place)].process.pid(),
             joined: self.joined(place),
             finished: self.finished(place),
-            activity: self.job.attached(place).then(|| self.job.activity(place)),
+            activity: lanes::most_telling(self.job.activities(place)).filter(|_| self.job.attached(place)),
             now: monotonic_nanoseconds(),
         }
     }

@@ -6,6 +6,7 @@
 use crate::error::LaunchError;
 use crate::job_spec::JobSpec;
 use crate::plan::setting;
+use rwmpi_core::describe_wait;
 use rwmpi_transport::{LANES, MOST_LANES};
 
 const OPTION: &str = "--lanes";
@@ -71,6 +72,11 @@ pub(crate) fn explain(spec: &JobSpec, lanes: usize) -> Option<String> {
     })
 }
 
+/// What to tell of a rank that does this in its lanes: what has waited longest, as it may be why the job hangs; else what the first lane does.
+pub(crate) fn most_telling(activities: impl Iterator<Item = [u64; 8]>) -> Option<[u64; 8]> {
+    activities.min_by_key(|activity| describe_wait(activity).map_or(u64::MAX, |wait| wait.since))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -103,6 +109,17 @@ mod tests {
         assert!(refusal(&spec().environment(LANES, "many")).contains("\"many\" is not a number"));
         assert!(refusal(&spec().lanes(2).threads(2)).contains("leave out --threads"));
         assert_eq!(of_job(&spec().lanes(1).threads(2), &[0, 0]).unwrap(), 1);
+    }
+
+    #[test]
+    fn the_longest_wait_tells_most() {
+        let told = |waits: &[u64]| {
+            let of_lane = |(lane, &since): (usize, &u64)| [lane as u64, 0, since, 0, 0, 0, 0, 0];
+            most_telling(waits.iter().enumerate().map(of_lane)).map(|[lane, ..]| lane)
+        };
+        assert_eq!(told(&[0, 0, 0]), Some(0));
+        assert_eq!(told(&[0, 9, 5]), Some(2));
+        assert_eq!(told(&[5, 9, 0]), Some(0));
     }
 
     #[test]

@@ -309,9 +309,10 @@ impl Job {
         self.attached(peer).then(|| self.segment.control(peer).identity.pid.load(Ordering::Relaxed))
     }
 
-    /// What `peer` is doing, in the words of the layer above.
-    pub fn activity(&self, peer: usize) -> [u64; 8] {
-        std::array::from_fn(|word| self.segment.control(peer).activity[word].load(Ordering::Relaxed))
+    /// What `peer` is doing in each of its lanes, the first one first, in the words of the layer above.
+    pub fn activities(&self, peer: usize) -> impl Iterator<Item = [u64; 8]> {
+        let records = (0..self.lanes()).map(move |lane| &self.segment.control(self.end(lane, peer)).activity);
+        records.map(|record| std::array::from_fn(|word| record[word].load(Ordering::Relaxed)))
     }
 
     /// For how many ordered pairs of different peers the kernel copies between their private memories, as tried by each; `None` until
@@ -413,12 +414,12 @@ mod tests {
 
     #[test]
     fn an_opened_job_is_the_created_one() {
-        let job = Job::create(3, None).unwrap();
+        let job = Job::create_shaped(&JobShape { lanes: 2, ..JobShape::of(3) }, None).unwrap();
         let other = reopened(&job).unwrap();
         assert_eq!(other.segment.layout(), job.segment.layout());
         assert!(!job.attached(1) && job.pid(1).is_none());
-        job.segment.control(1).activity[5].store(99, Ordering::Relaxed);
-        assert_eq!(other.activity(1), [0, 0, 0, 0, 0, 99, 0, 0]);
+        job.segment.control(job.end(1, 1)).activity[5].store(99, Ordering::Relaxed);
+        assert_eq!(other.activities(1).collect::<Vec<_>>(), [[0; 8], [0, 0, 0, 0, 0, 99, 0, 0]]);
     }
 
     #[test]
