@@ -19,6 +19,17 @@ type UserFunctionLarge<A> = unsafe extern "C" fn(*mut u8, *mut u8, *mut i64, *mu
 /// What the program gave as the address of its function.
 struct UserCode(Function);
 
+// SAFETY: an address of code, which nobody changes.
+unsafe impl Send for UserCode {}
+// SAFETY: as above.
+unsafe impl Sync for UserCode {}
+
+impl UserCode {
+    fn address(&self) -> Function {
+        self.0
+    }
+}
+
 fn predefined<A: Abi>(code: u32) -> Option<Predefined> {
     let codes = [
         (A::SUM, Predefined::Sum),
@@ -72,7 +83,7 @@ fn create<A: Abi>(
     function: Function,
     commutative: c_int,
     handle: Out<A::Handle>,
-    call: impl Fn(*const u8, *mut u8, u64, &Datatype) + 'static,
+    call: impl Fn(*const u8, *mut u8, u64, &Datatype) + Send + Sync + 'static,
 ) -> Outcome {
     let rank = rank()?;
     if function.is_null() {
@@ -96,7 +107,7 @@ pub fn op_create<A: Abi>(function: Function, commutative: c_int, handle: Out<A::
                 let offset = (done as i64).wrapping_mul(datatype.extent()) as isize;
                 // SAFETY: the program gave this address as that of such a function; the elements are the core's to give.
                 unsafe {
-                    let function: UserFunction<A> = std::mem::transmute(code.0);
+                    let function: UserFunction<A> = std::mem::transmute(code.address());
                     let (from, inout) = (from.wrapping_offset(offset), inout.wrapping_offset(offset));
                     outside(|| function(from.cast_mut(), inout, &raw mut portion, &raw mut handle));
                 }
@@ -114,7 +125,7 @@ pub fn op_create_c<A: Abi>(function: Function, commutative: c_int, handle: Out<A
             let mut count = count as i64;
             // SAFETY: as in `op_create`.
             unsafe {
-                let function: UserFunctionLarge<A> = std::mem::transmute(code.0);
+                let function: UserFunctionLarge<A> = std::mem::transmute(code.address());
                 outside(|| function(from.cast_mut(), inout, &raw mut count, &raw mut handle));
             }
         });

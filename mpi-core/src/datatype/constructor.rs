@@ -97,6 +97,28 @@ impl Constructor {
     }
 }
 
+impl Constructor {
+    /// The same of other datatypes, which `of` makes of those it is made of.
+    pub(super) fn with(mut self, of: impl Fn(&Datatype) -> Datatype) -> Constructor {
+        match &mut self {
+            Constructor::Named(_) | Constructor::Fortran(_) => {}
+            Constructor::Struct { old, .. } => old.iter_mut().for_each(|old| *old = of(old)),
+            Constructor::Dup { old }
+            | Constructor::Contiguous { old, .. }
+            | Constructor::Vector { old, .. }
+            | Constructor::Hvector { old, .. }
+            | Constructor::Indexed { old, .. }
+            | Constructor::Hindexed { old, .. }
+            | Constructor::IndexedBlock { old, .. }
+            | Constructor::HindexedBlock { old, .. }
+            | Constructor::Subarray { old, .. }
+            | Constructor::Darray { old, .. }
+            | Constructor::Resized { old, .. } => *old = of(old),
+        }
+        self
+    }
+}
+
 fn count(what: &str, value: i64) -> Result<i64> {
     if value < 0 {
         return Err(Error::new(ErrorClass::Count, format!("{what} is {value}: it must not be negative")));

@@ -7,7 +7,7 @@
 //! Invariants: no part is empty unless the whole is; the parts of a layout begin where their offsets say, and the bodies of loops and
 //! scatters have the offset 0; in [`Form::Runs`] and [`Form::Parts`], `starts` says where in the packed bytes each begins.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use super::basic::Basic;
 use super::shape::Shape;
@@ -32,13 +32,13 @@ pub(super) enum Form {
     /// Side by side.
     Run,
     /// `count` times the same, `stride` apart.
-    Loop { count: u64, stride: i64, body: Rc<Layout> },
+    Loop { count: u64, stride: i64, body: Arc<Layout> },
     /// The same at each of the offsets.
-    Scatter { offsets: Rc<[i64]>, body: Rc<Layout> },
+    Scatter { offsets: Arc<[i64]>, body: Arc<Layout> },
     /// Runs of different lengths, all near.
-    Runs { runs: Rc<[Run]>, starts: Rc<[u64]> },
+    Runs { runs: Arc<[Run]>, starts: Arc<[u64]> },
     /// Different things.
-    Parts { parts: Rc<[Layout]>, starts: Rc<[u64]> },
+    Parts { parts: Arc<[Layout]>, starts: Arc<[u64]> },
 }
 
 /// Bytes side by side. Small, since packing many short runs is bound by memory, and the list of them is read, too.
@@ -77,7 +77,7 @@ impl Layout {
             Form::Loop { count: inner, stride: step, body } if step.checked_mul(*inner as i64) == Some(stride) => {
                 Form::Loop { count: inner * count, stride: *step, body: body.clone() }
             }
-            _ => Form::Loop { count, stride, body: Rc::new(Layout { offset: 0, ..self.clone() }) },
+            _ => Form::Loop { count, stride, body: Arc::new(Layout { offset: 0, ..self.clone() }) },
         };
         Layout { offset: self.offset, size, form }
     }
@@ -191,12 +191,12 @@ impl List {
         }
         let size = body.size * count;
         let offsets = places.map(|place| place.wrapping_sub(first)).collect();
-        Layout { offset: first, size, form: Form::Scatter { offsets, body: Rc::new(body) } }
+        Layout { offset: first, size, form: Form::Scatter { offsets, body: Arc::new(body) } }
     }
 }
 
 /// Where each of parts of these lengths begins, and where the last ends.
-fn starts(lengths: impl Iterator<Item = u64>) -> (Rc<[u64]>, u64) {
+fn starts(lengths: impl Iterator<Item = u64>) -> (Arc<[u64]>, u64) {
     let mut end = 0;
     let starts = lengths
         .map(|length| {

@@ -91,6 +91,20 @@ impl Datatype {
         copy
     }
 
+    /// The same datatype, so far as communication goes, but no clone: another thread may use it at the same time.
+    #[must_use]
+    pub fn detached(&self) -> Datatype {
+        let Inner { constructor, bounds, element, .. } = &*self.0;
+        let constructor = constructor.clone().with(Datatype::detached);
+        let copy = Datatype::new(constructor, bounds.clone(), *element, self.is_committed());
+        copy.0.large.set(self.0.large.get());
+        copy.0.handle.set(self.0.handle.get());
+        if let Some(layout) = self.0.layout.get() {
+            copy.0.layout.get_or_init(|| layout.clone());
+        }
+        copy
+    }
+
     fn new(constructor: Constructor, bounds: Bounds, element: Option<Basic>, committed: bool) -> Datatype {
         Datatype(Rc::new(Inner {
             constructor,

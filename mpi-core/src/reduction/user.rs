@@ -1,12 +1,12 @@
 //! Functions of the program as operations (MPI-5.0 section 6.9.5).
 #![allow(unsafe_code)]
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::datatype::{Datatype, pack, unpack};
 
 /// What a program's function is: `inout[i] = in[i] ∘ inout[i]` for so many elements of that datatype, as they lie in memory.
-pub type UserFunction = dyn Fn(*const u8, *mut u8, u64, &Datatype);
+pub type UserFunction = dyn Fn(*const u8, *mut u8, u64, &Datatype) + Send + Sync;
 
 /// Elements that have to be unpacked are given to the function in portions of about so many bytes.
 const PORTION: u64 = 64 << 10;
@@ -14,7 +14,8 @@ const PORTION: u64 = 64 << 10;
 /// A function of the program, as an operation.
 #[derive(Clone)]
 pub struct UserOperation {
-    function: Rc<UserFunction>,
+    /// Counted for threads: whoever has the turn of one lane of a rank may drop an operation that another lane has too.
+    function: Arc<UserFunction>,
     commutative: bool,
 }
 
@@ -57,8 +58,11 @@ impl UserOperation {
     /// # Safety
     /// The function must accept pointers to as many elements of the datatype as it is told, and must neither read nor write anything
     /// else through them.
-    pub unsafe fn new(function: impl Fn(*const u8, *mut u8, u64, &Datatype) + 'static, commutative: bool) -> Self {
-        UserOperation { function: Rc::new(function), commutative }
+    pub unsafe fn new(
+        function: impl Fn(*const u8, *mut u8, u64, &Datatype) + Send + Sync + 'static,
+        commutative: bool,
+    ) -> Self {
+        UserOperation { function: Arc::new(function), commutative }
     }
 
     /// Whether the order of operands makes no difference.
