@@ -76,8 +76,10 @@ impl Plan {
             sections[index].ranks += 1;
             section_of.push(index);
         }
-        let threads: Vec<usize> = section_of.iter().map(|&index| sections[index].threads).collect();
         let machine = Machine::look().map_err(LaunchError::system("read the affinity mask"))?;
+        // Who asks for lanes has a thread for each, but perhaps not at the same time.
+        let least = lanes.min(machine.parallelism);
+        let threads: Vec<usize> = section_of.iter().map(|&index| sections[index].threads.max(least)).collect();
         let placement = binding::place(spec.binding, &threads, &machine);
         let processes = group(&section_of, spec.threads);
         Ok(Plan { sections, ranks, section_of, processes, nodes, lanes, placement, machine })

@@ -1,4 +1,4 @@
-//! Buffers for buffered sends (MPI-5.0 section 3.6).
+//! Buffers for buffered sends (MPI-5.0 section 3.6). The first lane keeps them for all.
 
 use rwmpi_core::untyped::{AttachedBuffer, BufferOwner};
 use rwmpi_core::{Communicator, Error, ErrorClass};
@@ -13,12 +13,12 @@ fn attach<A: Abi>(rank: &Rank, owner: BufferOwner, memory: Memory, size: i64) ->
     let bytes = bytes.map_err(|_| Error::new(ErrorClass::Argument, format!("the size {size} is negative")))?;
     let automatic = memory.is(A::BUFFER_AUTOMATIC);
     let buffer = AttachedBuffer::new(memory.address() as usize, (!automatic).then_some(bytes));
-    rank.endpoint.attach_buffer(owner, buffer)
+    rank.lane(0).endpoint.attach_buffer(owner, buffer)
 }
 
 fn detach(rank: &Rank, owner: BufferOwner, address: Out<*mut c_void>, size: IntegerOut) -> Outcome {
     let nothing = || Error::new(ErrorClass::Buffer, "no buffer is attached");
-    let buffer = rank.endpoint.detach_buffer(owner)?.ok_or_else(nothing)?;
+    let buffer = rank.lane(0).endpoint.detach_buffer(owner)?.ok_or_else(nothing)?;
     address.set(buffer.address as *mut c_void)?;
     size.set(buffer.size.unwrap_or(0) as i64)
 }
@@ -35,14 +35,14 @@ pub fn buffer_detach<A: Abi>(address: Out<*mut c_void>, size: IntegerOut) -> Out
 
 /// MPI_Buffer_flush (MPI-5.0 section 3.6).
 pub fn buffer_flush<A: Abi>() -> Outcome {
-    rank()?.endpoint.flush_buffer(BufferOwner::Process)
+    rank()?.lane(0).endpoint.flush_buffer(BufferOwner::Process)
 }
 
 /// MPI_Buffer_iflush (MPI-5.0 section 3.6).
 pub fn buffer_iflush<A: Abi>(request: Out<A::Handle>) -> Outcome {
     let rank = rank()?;
     let world = rank.communicator::<A>(A::handle(A::COMM_WORLD))?;
-    rank.give::<A>(rank.endpoint.start_flush(&world.core, BufferOwner::Process), request)
+    rank.give::<A>(rank.lane(0).endpoint.start_flush(&world.core, BufferOwner::Process), request)
 }
 
 fn owner(communicator: &Communicator) -> BufferOwner {
@@ -67,13 +67,13 @@ pub fn comm_detach_buffer<A: Abi>(communicator: A::Handle, address: Out<*mut c_v
 pub fn comm_flush_buffer<A: Abi>(communicator: A::Handle) -> Outcome {
     let rank = rank()?;
     let communicator = rank.communicator::<A>(communicator)?;
-    rank.endpoint.flush_buffer(owner(&communicator.core))
+    rank.lane(0).endpoint.flush_buffer(owner(&communicator.core))
 }
 
 /// MPI_Comm_iflush_buffer (MPI-5.0 section 3.6).
 pub fn comm_iflush_buffer<A: Abi>(communicator: A::Handle, request: Out<A::Handle>) -> Outcome {
     let rank = rank()?;
     let communicator = rank.communicator::<A>(communicator)?;
-    let flushing = rank.endpoint.start_flush(&communicator.core, owner(&communicator.core));
+    let flushing = rank.lane(0).endpoint.start_flush(&communicator.core, owner(&communicator.core));
     rank.give::<A>(flushing, request)
 }

@@ -9,7 +9,7 @@ use rwmpi_core::{Error, ErrorClass};
 
 use crate::interface::Abi;
 use crate::rank;
-use crate::turn::outside;
+use crate::turn::{outside, with_all};
 
 /// What a body returns.
 pub type Outcome = Result<(), Error>;
@@ -159,10 +159,10 @@ fn raise<A: Abi>(name: &str, error: &Error) -> c_int {
     let code = code_of::<A>(error.class());
     let text = format!("{name}: {error}");
     match rank::peek() {
-        Ok(rank) => {
+        Ok(rank) => with_all(|| {
             let (object, handler) = rank.handler_of_present_call::<A>();
             invoke::<A>(object, &handler, code, &text)
-        }
+        }),
         // Before MPI_Init and after MPI_Finalize nobody can have set another handler.
         Err(_) => end_process(code, &text),
     }

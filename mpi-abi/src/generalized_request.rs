@@ -79,7 +79,8 @@ pub fn grequest_complete<A: Abi>(request: A::Handle) -> Outcome {
     let rank = rank()?;
     let code = A::code(request);
     let incomplete = rank.generalized.borrow_mut().remove(&code);
-    let found =
-        incomplete.map(Ok).or_else(|| rank.requests.others.with(code, |request| request.as_generalized().cloned()));
+    let found = incomplete
+        .map(Ok)
+        .or_else(|| rank.lane_of(code).requests.others.with(code, |request| request.as_generalized().cloned()));
     found.unwrap_or_else(|| Err(no_request::<A>(code)))?.complete()
 }

@@ -3,10 +3,14 @@
 //! A code carries the generation of its place in the table, so that the handle of an object that was freed is known as such even if
 //! another object has its place now. Places are used again in the order in which they became free, a few always resting: the same
 //! code comes back only after thousands of other objects.
+//!
+//! Where the rank has several lanes, codes of what belongs to a lane name it, in the upper bits of the place.
 
 use std::cell::{RefCell, RefMut};
 use std::collections::VecDeque;
 use std::mem::forget;
+
+use rwmpi_core::MOST_LANES;
 
 /// What a handle stands for; its number is part of the code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,13 +50,24 @@ const LOW_GENERATIONS: u32 = 63 << INDEX_BITS;
 /// Free places that rest before one is used again.
 const RESTING: usize = 32;
 
-const TOO_MANY: &str = "a million objects of one kind: that is more than handles can tell apart";
+/// Where a lane stands in the code of what belongs to it.
+const LANE_SHIFT: u32 = 17;
+/// The places of such a table.
+const LANE_INDEX_MASK: u32 = (1 << LANE_SHIFT) - 1;
+const _: () = assert!(MOST_LANES << LANE_SHIFT <= 1 << INDEX_BITS);
+
+const TOO_MANY: &str =
+    "more objects of one kind than handles can tell apart: a million, or 131,071 in each of several lanes";
 
 /// Objects of one kind.
 pub struct Table<T> {
     kind: Kind,
     /// Whether those who insert objects say where.
     is_placed: bool,
+    /// What of a code is the place.
+    index_mask: u32,
+    /// What stands above it.
+    lane: u32,
     content: RefCell<Content<T>>,
 }
 
@@ -94,6 +109,12 @@ pub const fn is_of(kind: Kind, code: u32) -> bool {
     code & MASK == 1 << 31 | (kind as u32) << 26
 }
 
+/// The lane that a code names, of so many: the first, if it names none.
+pub fn lane_of(code: u32, lanes: usize) -> usize {
+    let lane = ((code & INDEX_MASK) >> LANE_SHIFT) as usize;
+    if code >> 31 == 1 && lane < lanes { lane } else { 0 }
+}
+
 fn generation(code: u32) -> u32 {
     (code >> 30 & 1) << 6 | (code >> INDEX_BITS & 63)
 }
@@ -101,7 +122,16 @@ fn generation(code: u32) -> u32 {
 impl<T> Table<T> {
     /// An empty table.
     pub fn new(kind: Kind) -> Self {
-        Table { kind, is_placed: false, content: RefCell::new(Content { places: Vec::new(), free: VecDeque::new() }) }
+        let content = RefCell::new(Content { places: Vec::new(), free: VecDeque::new() });
+        Table { kind, is_placed: false, index_mask: INDEX_MASK, lane: 0, content }
+    }
+
+    /// The same for what belongs to that one of so many lanes.
+    pub fn in_lane(self, lane: usize, lanes: usize) -> Self {
+        if lanes == 1 {
+            return self;
+        }
+        Table { index_mask: LANE_INDEX_MASK, lane: (lane as u32) << LANE_SHIFT, ..self }
     }
 
     /// An empty table for objects that have numbers of their own: only for [`Table::insert_at`].
@@ -112,7 +142,7 @@ impl<T> Table<T> {
     /// Takes the object with that number in, which no other has, and returns the code of its handle.
     ///
     /// # Panics
-    /// If there are a million objects of the kind.
+    /// If there are a million objects of the kind, or an eighth of that in a lane.
     #[inline(always)]
     pub fn insert_at(&self, index: u32, object: T) -> u32 {
         let content = &mut *self.content.borrow_mut();
@@ -128,15 +158,16 @@ impl<T> Table<T> {
 
     #[cold]
     fn make_room(&self, content: &mut Content<T>, index: u32) {
-        assert!(index < INDEX_MASK, "{TOO_MANY}");
+        assert!(index < self.index_mask, "{TOO_MANY}");
         let first = content.places.len() as u32;
-        content.places.extend((first..=index).map(|index| Place { code: code(self.kind, 1, index), object: None }));
+        let place = |index| Place { code: code(self.kind, 1, self.lane | index), object: None };
+        content.places.extend((first..=index).map(place));
     }
 
     /// Takes an object in, and returns the code of its handle.
     ///
     /// # Panics
-    /// If there are a million objects of the kind.
+    /// If there are a million objects of the kind, or an eighth of that in a lane.
     pub fn insert(&self, object: T) -> u32 {
         let content = &mut *self.content.borrow_mut();
         if content.free.len() > RESTING
@@ -147,8 +178,8 @@ impl<T> Table<T> {
             return place.code;
         }
         let index = content.places.len() as u32;
-        assert!(index < INDEX_MASK, "{TOO_MANY}");
-        let code = code(self.kind, 1, index);
+        assert!(index < self.index_mask, "{TOO_MANY}");
+        let code = code(self.kind, 1, self.lane | index);
         content.places.push(Place { code, object: Some(object) });
         code
     }
@@ -156,7 +187,7 @@ impl<T> Table<T> {
     /// Forgets an object.
     pub fn remove(&self, code: u32) -> Option<T> {
         let mut content = self.content.borrow_mut();
-        let index = code & INDEX_MASK;
+        let index = code & self.index_mask;
         let place = content.places.get_mut(index as usize).filter(|place| place.code == code)?;
         let object = place.object.take()?;
         drop(content);
@@ -167,7 +198,7 @@ impl<T> Table<T> {
     /// Puts another object where one is.
     pub fn replace(&self, code: u32, object: T) -> Option<T> {
         let content = &mut *self.content.borrow_mut();
-        let place = content.places.get_mut((code & INDEX_MASK) as usize).filter(|place| place.code == code)?;
+        let place = content.places.get_mut((code & self.index_mask) as usize).filter(|place| place.code == code)?;
         place.object.as_mut().map(|old| std::mem::replace(old, object))
     }
 
@@ -175,7 +206,7 @@ impl<T> Table<T> {
     #[inline(always)]
     pub fn occupied(&self, code: u32) -> Option<Occupied<'_, T>> {
         let content = self.content.borrow_mut();
-        let index = code & INDEX_MASK;
+        let index = code & self.index_mask;
         let place = content.places.get(index as usize)?;
         if place.code != code || place.object.is_none() {
             return None;
@@ -187,14 +218,14 @@ impl<T> Table<T> {
     #[inline]
     pub fn take(&self, code: u32) -> Option<T> {
         let content = &mut *self.content.borrow_mut();
-        let place = content.places.get_mut((code & INDEX_MASK) as usize).filter(|place| place.code == code)?;
+        let place = content.places.get_mut((code & self.index_mask) as usize).filter(|place| place.code == code)?;
         place.object.take()
     }
 
     /// Puts back what was lent out.
     #[inline]
     pub fn restore(&self, code: u32, object: T) {
-        if let Some(place) = self.content.borrow_mut().places.get_mut((code & INDEX_MASK) as usize) {
+        if let Some(place) = self.content.borrow_mut().places.get_mut((code & self.index_mask) as usize) {
             place.object = Some(object);
         }
     }
@@ -203,9 +234,9 @@ impl<T> Table<T> {
     #[inline]
     pub fn release(&self, code: u32) {
         let content = &mut *self.content.borrow_mut();
-        let index = code & INDEX_MASK;
+        let index = code & self.index_mask;
         if let Some(place) = content.places.get_mut(index as usize) {
-            place.renew(self.kind, index);
+            place.renew(self.kind, self.lane | index);
             self.rest(&mut content.free, index);
         }
     }
@@ -225,7 +256,7 @@ impl<T> Table<T> {
         T: Clone,
     {
         let content = self.content.borrow();
-        let place = content.places.get((code & INDEX_MASK) as usize)?;
+        let place = content.places.get((code & self.index_mask) as usize)?;
         if place.code == code { place.object.clone() } else { None }
     }
 
@@ -233,14 +264,14 @@ impl<T> Table<T> {
     #[inline]
     pub fn has(&self, code: u32) -> bool {
         let content = self.content.borrow();
-        let place = content.places.get((code & INDEX_MASK) as usize);
+        let place = content.places.get((code & self.index_mask) as usize);
         place.is_some_and(|place| place.code == code && place.object.is_some())
     }
 
     /// Looks at the object with that code. `look` must not use the table.
     pub fn with<R>(&self, code: u32, look: impl FnOnce(&T) -> R) -> Option<R> {
         let content = self.content.borrow();
-        let place = content.places.get((code & INDEX_MASK) as usize).filter(|place| place.code == code)?;
+        let place = content.places.get((code & self.index_mask) as usize).filter(|place| place.code == code)?;
         place.object.as_ref().map(look)
     }
 
@@ -270,7 +301,7 @@ impl<T> Occupied<'_, T> {
     pub fn remove(mut self) -> T {
         let content = &mut *self.content;
         let place = &mut content.places[self.index as usize];
-        place.renew(self.table.kind, self.index);
+        place.renew(self.table.kind, self.table.lane | self.index);
         self.table.rest(&mut content.free, self.index);
         place.object.take().expect("has been looked at")
     }
@@ -347,6 +378,23 @@ mod tests {
             table.remove(code);
         }
         assert!(!is_of(Kind::Request, codes[1]) && !is_of(Kind::SimpleRequest, 0));
+    }
+
+    #[test]
+    fn codes_name_their_lane() {
+        let tables: Vec<_> = (0..3).map(|lane| Table::placed(Kind::SimpleRequest).in_lane(lane, 3)).collect();
+        for (lane, table) in tables.iter().enumerate() {
+            for round in 0..300 {
+                let code = table.insert_at(LANE_INDEX_MASK - 1, round);
+                assert_eq!((lane_of(code, 3), lane_of(code, lane.max(1))), (lane, if lane == 0 { lane } else { 0 }));
+                let found: Vec<_> = tables.iter().map(|table| table.get(code)).collect();
+                assert!(found.iter().enumerate().all(|(other, found)| found.is_some() == (other == lane)));
+                assert_eq!(table.occupied(code).map(Occupied::remove), Some(round));
+            }
+        }
+        let everybodys = Table::new(Kind::Group);
+        assert_eq!(lane_of(everybodys.insert(()), 8), 0);
+        assert_eq!(lane_of(0x4400_0000, 8), 0);
     }
 
     #[test]

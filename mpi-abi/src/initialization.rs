@@ -6,7 +6,7 @@ use crate::argument::{Out, c_char, c_int};
 use crate::error::{Outcome, end_job};
 use crate::interface::Abi;
 use crate::rank::{Phase, Rank, peek, phase, rank};
-use crate::turn::settle;
+use crate::turn::{settle, with_all};
 use crate::worker;
 
 /// Joins the job, which a process can do once, with that thread level, or the highest below it that there is: what is settled here for
@@ -16,12 +16,12 @@ pub(crate) fn join<A: Abi>(required: c_int) -> Result<&'static Rank> {
         let what = "MPI_Finalize has left the job, and no session was open: open one before it";
         return Err(Error::new(ErrorClass::Other, what));
     }
-    let universe = rwmpi_core::init()?;
-    let cot = worker::employ(&universe)?;
-    let most = settle::<A>(&universe, required, cot.is_some())?;
+    let universe = rwmpi_core::init_with_lanes()?;
+    let cots = worker::employ(&universe)?;
+    let most = settle::<A>(&universe, required, !cots.is_empty())?;
     let rank = Rank::begin::<A>(universe, most);
-    if let Some(cot) = cot {
-        worker::start::<A>(rank, cot)?;
+    if !cots.is_empty() {
+        worker::start::<A>(rank, cots)?;
     }
     Ok(rank)
 }
@@ -29,7 +29,7 @@ pub(crate) fn join<A: Abi>(required: c_int) -> Result<&'static Rank> {
 /// Leaves the job when all ranks do.
 pub(crate) fn leave(rank: &Rank) -> Outcome {
     worker::stop(rank);
-    rank.endpoint.complete_all()?;
+    rank.lanes().iter().try_for_each(|lane| lane.endpoint.complete_all())?;
     if let Some(universe) = rank.universe.take() {
         universe.finalize()?;
     }
@@ -49,7 +49,8 @@ fn begin<A: Abi>(required: c_int) -> Result<c_int> {
         Err(_) => join::<A>(required)?,
     };
     let provided = required.clamp(A::THREAD_SINGLE, rank.thread_level.get());
-    rank.enter_world(provided);
+    // If the rank has just got several lanes, this call has the first one's turn, and workers have begun.
+    with_all(|| rank.enter_world(provided));
     Ok(provided)
 }
 

@@ -48,4 +48,4 @@ mod worker;
 
 pub use error::{Outcome, Subject, finish, unsupported, unsupported_tool};
 pub use interface::{Abi, Constants, MPICH_UNWEIGHTED, MPICH_WEIGHTS_EMPTY, Mpich, Standard};
-pub use turn::in_turn;
+pub use turn::{Place, in_turn, in_turn_at};

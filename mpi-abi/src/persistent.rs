@@ -28,11 +28,12 @@ pub fn recv_init<A: Abi>(
 
 fn start_one<A: Abi>(rank: &Rank, handle: A::Handle) -> Outcome {
     let code = A::code(handle);
-    let mut request = rank.requests.take(code).ok_or_else(|| no_request::<A>(code))?;
+    let mut request = rank.lane_of(code).requests.take(code).ok_or_else(|| no_request::<A>(code))?;
     let communicator = request.communicator().clone();
     rank.blame(&communicator);
-    let started = request.as_persistent().and_then(|persistent| persistent.start(&communicator, &rank.endpoint));
-    rank.requests.restore(code, request);
+    let started =
+        request.as_persistent().and_then(|persistent| persistent.start(&communicator, &rank.lane(0).endpoint));
+    rank.lane_of(code).requests.restore(code, request);
     started
 }
 

@@ -128,7 +128,7 @@ pub fn imrecv<A: Abi>(
     let rank = rank()?;
     let elements = rank.elements::<A>(memory, count, datatype)?;
     let started = match take::<A>(rank, message)? {
-        None => rank.request_done::<A>(Status::NOBODY)?,
+        None => rank.request_done(Status::NOBODY)?,
         Some(Taken { communicator, message }) => communicator.start_receive_taken(elements, message)?,
     };
     rank.give::<A>(started, request)

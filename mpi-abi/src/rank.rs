@@ -4,9 +4,10 @@
 //! one that has the turn ([`crate::turn`]).
 #![allow(unsafe_code)]
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
 use std::ffi::c_int;
+use std::ops::Deref;
 use std::ptr::NonNull;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicPtr, AtomicU8, Ordering};
@@ -14,30 +15,52 @@ use std::sync::atomic::{AtomicPtr, AtomicU8, Ordering};
 use rwmpi_core::datatype::{Basic, Datatype};
 use rwmpi_core::reduction::Operation;
 use rwmpi_core::untyped::{Elements, Endpoint, Generalized, TakenMessage};
-use rwmpi_core::{Communicator, Error, ErrorClass, Group, Result, Universe, Worker};
+use rwmpi_core::{Communicator, Error, ErrorClass, Group, MOST_LANES, Result, Turn, Universe, Worker};
 
 use crate::argument::Memory;
 use crate::attribute::AnyKeyval;
 use crate::datatype::DatatypeRecords;
 use crate::error::{ErrorHandler, Object};
-use crate::handle_table::{Kind, Table};
+use crate::handle_table::{Kind, Table, lane_of};
 use crate::interface::{Abi, DATATYPE_PLACES};
 use crate::request_table::RequestTable;
 use crate::session::SessionEntry;
-use crate::turn::{blame, blamed};
+use crate::turn::{self, TURNS};
 
-/// Everything that the process has of MPI between MPI_Init and MPI_Finalize.
+/// Everything that the process has of MPI between MPI_Init and MPI_Finalize, as one of the rank's lanes sees it: its own, for who has its turn,
+/// and through it what belongs to no lane, for who has all turns.
+// Lanes share no cache line.
+#[repr(align(128))]
 pub struct Rank {
+    common: &'static Common,
+    lane: usize,
+    turn: &'static Turn,
+    /// MPI_COMM_WORLD and MPI_COMM_SELF, which are in the first lane.
+    predefined: [Rc<CommunicatorEntry>; 2],
+    /// The lane's other communicators.
+    communicators: Table<Rc<CommunicatorEntry>>,
+    /// Predefined datatypes, each at the place that its code gives it ([`Abi::datatype_place`]).
+    predefined_datatypes: Vec<Option<(u32, Datatype)>>,
+    /// What other lanes than the first use of the program's datatypes.
+    datatype_copies: RefCell<HashMap<u32, Datatype>>,
+    /// The lane's requests.
+    pub(crate) requests: RequestTable,
+    /// Messages that matched probes took.
+    pub(crate) messages: Table<Taken>,
+    /// Untyped communication.
+    pub(crate) endpoint: Endpoint,
+}
+
+/// What belongs to no lane.
+pub struct Common {
+    /// The rank, by lane.
+    lanes: OnceCell<Box<[Rank]>>,
     /// The membership of the job; none once the rank has left.
     pub(crate) universe: RefCell<Option<Universe>>,
     /// Thread level that was given, as the interface's constant.
     pub(crate) thread_level: Cell<i32>,
     /// The thread that called MPI_Init.
     pub(crate) main_thread: std::thread::ThreadId,
-    /// MPI_COMM_WORLD and MPI_COMM_SELF.
-    predefined: [Rc<CommunicatorEntry>; 2],
-    /// All other communicators.
-    communicators: Table<Rc<CommunicatorEntry>>,
     /// Groups.
     pub(crate) groups: Table<Group>,
     /// Sessions.
@@ -46,8 +69,6 @@ pub struct Rank {
     pub(crate) keyvals: Table<AnyKeyval>,
     /// Where programs find the values of predefined attributes.
     pub(crate) predefined_attributes: [Cell<i32>; 7],
-    /// Predefined datatypes, each at the place that its code gives it ([`Abi::datatype_place`]).
-    predefined_datatypes: Vec<Option<(u32, Datatype)>>,
     /// All other datatypes.
     pub(crate) datatypes: Table<Datatype>,
     /// What C knows about some of them besides.
@@ -56,21 +77,23 @@ pub struct Rank {
     pub(crate) operations: Table<Operation>,
     /// Whether the program ever made one.
     pub(crate) has_operations: Cell<bool>,
-    /// RequestTable.
-    pub(crate) requests: RequestTable,
     /// Generalized requests that the program has not completed yet, by the code of their handle. It completes or cancels them while it
     /// waits for them in another thread, or after it has freed them.
     pub(crate) generalized: RefCell<HashMap<u32, Rc<Generalized>>>,
-    /// Messages that matched probes took.
-    pub(crate) messages: Table<Taken>,
-    /// Untyped communication.
-    pub(crate) endpoint: Endpoint,
     /// What happens to errors of files that are not open: MPI_FILE_NULL's handler.
     pub(crate) file_error_handler: RefCell<ErrorHandler>,
-    /// The thread that makes progress meanwhile.
-    pub(crate) worker: RefCell<Option<Worker>>,
+    /// The threads that make progress meanwhile.
+    pub(crate) workers: RefCell<Vec<Worker>>,
     /// Memory from MPI_Alloc_mem for which the shared heap had no room, by its address.
     private_memory: RefCell<HashMap<usize, Box<[u128]>>>,
+}
+
+impl Deref for Rank {
+    type Target = Common;
+
+    fn deref(&self) -> &Common {
+        self.common
+    }
 }
 
 /// A communicator and what C has to know about it.
@@ -87,11 +110,12 @@ pub(crate) struct Taken {
     pub(crate) message: TakenMessage,
 }
 
-/// What the present call is about ([`crate::turn::blamed`]) is the code of a communicator or session, to whose handler errors go, 0 for
+/// What the present call is about ([`Turn::note`]) is the code of a communicator or session, to whose handler errors go, 0 for
 /// nothing, or this: files. No handle has it.
 const FILES: u32 = u32::MAX;
 
-static RANK: AtomicPtr<Rank> = AtomicPtr::new(std::ptr::null_mut());
+/// The rank, by lane. Written by the thread that makes the rank (Release), read by all (Acquire).
+static RANK: [AtomicPtr<Rank>; MOST_LANES] = [const { AtomicPtr::new(std::ptr::null_mut()) }; MOST_LANES];
 /// How far the process has come with the world model: 0 before MPI_Init, 1 after it, 2 after MPI_Finalize. With a session the
 /// process is a rank in any of them.
 static PHASE: AtomicU8 = AtomicU8::new(0);
@@ -118,25 +142,22 @@ pub(crate) fn phase() -> Phase {
 /// If the program has not called MPI_Init, or has called MPI_Finalize.
 #[inline]
 pub fn rank() -> Result<&'static Rank> {
-    // SAFETY: the pointer is null or one that `begin` has leaked.
-    match unsafe { RANK.load(Ordering::Acquire).as_ref() } {
-        Some(rank) => {
-            blame(0);
-            Ok(rank)
-        }
-        None => Err(not_active()),
-    }
+    let rank = peek()?;
+    rank.turn.set_note(0);
+    Ok(rank)
 }
 
 /// The rank, by a call that is about no communicator of its own: what the present call is about is not forgotten.
+#[inline]
 pub(crate) fn peek() -> Result<&'static Rank> {
-    // SAFETY: as in `rank`.
-    unsafe { RANK.load(Ordering::Acquire).as_ref() }.ok_or_else(not_active)
+    let lane = if TURNS.are_several() { turn::lane() } else { 0 };
+    // SAFETY: the pointer is null or one that `begin` has leaked.
+    unsafe { RANK[lane].load(Ordering::Acquire).as_ref() }.ok_or_else(not_active)
 }
 
 /// The present call is about no object with an error handler; it may come at any time.
 pub(crate) fn blame_nobody() {
-    blame(0);
+    TURNS.of(turn::lane()).set_note(0);
 }
 
 /// Has `function` called when the process ends by itself.
@@ -206,32 +227,62 @@ impl Rank {
             Rc::new(CommunicatorEntry { core: core.clone(), error_handler: ErrorHandler::Fatal.into() })
         };
         let predefined = [entry(universe.world(), A::COMM_WORLD), entry(universe.this_rank(), A::COMM_SELF)];
-        let endpoint = Endpoint::new(&universe);
-        let rank: &'static Rank = Box::leak(Box::new(Rank {
+        let lanes = universe.lanes();
+        let endpoint = |lane| {
+            universe.in_lane(lane).set_mark(A::COMM_WORLD as usize);
+            Endpoint::in_lane(&universe, lane)
+        };
+        let endpoints: Vec<Endpoint> = (0..lanes).map(endpoint).collect();
+        let common: &'static Common = Box::leak(Box::new(Common {
+            lanes: OnceCell::new(),
             universe: RefCell::new(Some(universe)),
             thread_level: Cell::new(thread_level),
             main_thread: std::thread::current().id(),
-            predefined,
-            communicators: Table::new(Kind::Communicator),
             groups: Table::new(Kind::Group),
             sessions: Table::new(Kind::Session),
             keyvals: Table::new(Kind::Keyval),
             predefined_attributes: Default::default(),
-            predefined_datatypes: predefined_datatypes::<A>(),
             datatypes: Table::new(Kind::Datatype),
             datatype_records: DatatypeRecords::default(),
             operations: Table::new(Kind::Operation),
             has_operations: Cell::new(false),
-            requests: RequestTable::new(),
             generalized: RefCell::default(),
-            messages: Table::new(Kind::Message),
-            endpoint,
             file_error_handler: ErrorHandler::Return.into(),
-            worker: RefCell::default(),
+            workers: RefCell::default(),
             private_memory: RefCell::default(),
         }));
-        RANK.store(std::ptr::from_ref(rank).cast_mut(), Ordering::Release);
-        rank
+        let in_lane = |(lane, endpoint)| Rank {
+            common,
+            lane,
+            turn: TURNS.of(lane),
+            predefined: predefined.clone(),
+            communicators: Table::new(Kind::Communicator).in_lane(lane, lanes),
+            predefined_datatypes: predefined_datatypes::<A>(),
+            datatype_copies: RefCell::default(),
+            requests: RequestTable::new(lane, lanes),
+            messages: Table::new(Kind::Message).in_lane(lane, lanes),
+            endpoint,
+        };
+        let ranks = common.lanes.get_or_init(|| endpoints.into_iter().enumerate().map(in_lane).collect());
+        for (rank, place) in ranks.iter().zip(&RANK) {
+            place.store(std::ptr::from_ref(rank).cast_mut(), Ordering::Release);
+        }
+        &ranks[0]
+    }
+
+    /// The same rank, in that lane.
+    pub(crate) fn lane(&self, lane: usize) -> &'static Rank {
+        &self.common.lanes.get().expect("the lanes are made with the rank")[lane]
+    }
+
+    /// The same rank, in all its lanes.
+    pub(crate) fn lanes(&self) -> &'static [Rank] {
+        self.common.lanes.get().map_or(&[], |lanes| lanes)
+    }
+
+    /// The same rank, in the lane to which belongs what has that code. If it is another, for who has all turns.
+    pub(crate) fn lane_of(&self, code: u32) -> &Rank {
+        if TURNS.are_several() { self.lane(lane_of(code, self.lanes().len())) } else { self }
     }
 
     /// The program has called MPI_Init.
@@ -247,7 +298,7 @@ impl Rank {
 
     /// The process is no rank any more. What it had is not given back: the process is about to end.
     pub(crate) fn end(&self) {
-        RANK.store(std::ptr::null_mut(), Ordering::Release);
+        RANK.iter().for_each(|rank| rank.store(std::ptr::null_mut(), Ordering::Release));
     }
 
     /// The communicator with that handle. Errors of the call go to its error handler from now on.
@@ -257,7 +308,7 @@ impl Rank {
     #[inline]
     pub fn communicator<A: Abi>(&self, handle: A::Handle) -> Result<Rc<CommunicatorEntry>> {
         let code = A::code(handle);
-        blame(code);
+        self.turn.set_note(code);
         if code == A::COMM_WORLD {
             return Ok(self.predefined[0].clone());
         }
@@ -272,7 +323,10 @@ impl Rank {
         if code == A::COMM_SELF {
             return Ok(self.predefined[1].clone());
         }
-        blame(0);
+        if let Some(entry) = self.lane_of(code).communicators.get(code) {
+            return Ok(entry);
+        }
+        self.turn.set_note(0);
         let what = if code == A::COMM_NULL {
             "the communicator is MPI_COMM_NULL".to_string()
         } else {
@@ -290,7 +344,7 @@ impl Rank {
     /// A handle for a new communicator.
     pub(crate) fn add_entry<A: Abi>(&self, entry: CommunicatorEntry) -> A::Handle {
         let core = entry.core.clone();
-        let code = self.communicators.insert(Rc::new(entry));
+        let code = self.lane(core.lane()).communicators.insert(Rc::new(entry));
         core.set_mark(code as usize);
         A::handle(code)
     }
@@ -309,19 +363,22 @@ impl Rank {
         if code == A::COMM_WORLD || code == A::COMM_SELF {
             return Err(Error::new(ErrorClass::Communicator, "MPI_COMM_WORLD and MPI_COMM_SELF can't be freed"));
         }
-        self.communicators.remove(code).map_or_else(|| self.other_communicator::<A>(code), Ok)
+        self.lane_of(code).communicators.remove(code).map_or_else(|| self.other_communicator::<A>(code), Ok)
     }
 
     /// The error handler for what went wrong in the present call: that of what it is about, or MPI_COMM_WORLD's.
     pub(crate) fn handler_of_present_call<A: Abi>(&self) -> (Object<A>, ErrorHandler) {
-        let code = blamed();
+        let code = self.turn.note();
         if code == FILES {
             return (Object::File(A::file(A::FILE_NULL)), self.file_error_handler.borrow().clone());
         }
         if let Some(session) = self.sessions.get(code) {
             return (Object::Handle(A::handle(code)), session.error_handler.borrow().clone());
         }
-        let entry = if code == A::COMM_SELF { Some(self.predefined[1].clone()) } else { self.communicators.get(code) };
+        let entry = match code {
+            _ if code == A::COMM_SELF => Some(self.predefined[1].clone()),
+            _ => self.lane_of(code).communicators.get(code),
+        };
         match entry {
             Some(entry) => (Object::Handle(A::handle(code)), entry.error_handler.borrow().clone()),
             None => {
@@ -333,7 +390,7 @@ impl Rank {
 
     /// Lets errors of the present call go to MPI_FILE_NULL's handler.
     pub(crate) fn blame_files(&self) {
-        blame(FILES);
+        self.turn.set_note(FILES);
     }
 
     /// The code of the handle of a new session.
@@ -361,14 +418,14 @@ impl Rank {
             };
             Error::new(ErrorClass::Session, what)
         })?;
-        blame(code);
+        self.turn.set_note(code);
         Ok(found)
     }
 
     /// Lets errors of the present call go to that communicator's handler.
     #[inline]
     pub fn blame(&self, communicator: &Communicator) {
-        blame(communicator.mark() as u32);
+        self.turn.set_note(communicator.mark() as u32);
     }
 
     /// The datatype with that handle.
@@ -393,7 +450,29 @@ impl Rank {
     #[inline]
     pub fn committed_datatype<A: Abi>(&self, handle: A::Handle) -> Result<Datatype> {
         let datatype = self.datatype::<A>(handle)?;
-        if datatype.is_committed() { Ok(datatype) } else { Err(not_committed()) }
+        if !datatype.is_committed() {
+            return Err(not_committed());
+        }
+        Ok(if self.lane == 0 { datatype } else { self.copy_of(datatype) })
+    }
+
+    /// What this lane uses of a datatype that the first one has.
+    fn copy_of(&self, datatype: Datatype) -> Datatype {
+        if datatype.named().is_some() {
+            // It is from this lane's own table.
+            return datatype;
+        }
+        let mut copies = self.datatype_copies.borrow_mut();
+        copies.entry(datatype.handle()).or_insert_with(|| datatype.detached()).clone()
+    }
+
+    /// The program has no datatype with that handle any more.
+    pub(crate) fn forget_copies(&self, code: u32) {
+        for lane in self.lanes() {
+            if let Some(copy) = lane.datatype_copies.borrow_mut().remove(&code) {
+                copy.set_handle(0);
+            }
+        }
     }
 
     /// The handle of a predefined datatype.

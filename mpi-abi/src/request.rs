@@ -30,16 +30,15 @@ pub(crate) fn length(count: c_int) -> Result<usize> {
 
 impl Rank {
     /// A request that has completed already and belongs to no communicator of the program.
-    pub(crate) fn request_done<A: Abi>(&self, status: Status) -> Result<Request> {
-        let world = self.communicator::<A>(A::handle(A::COMM_WORLD))?;
-        Ok(Request::done(&world.core, status))
+    pub(crate) fn request_done(&self, status: Status) -> Result<Request> {
+        Ok(Request::done(self.endpoint.communicator(), status))
     }
 
     fn borrow<A: Abi>(&self, code: u32) -> Result<Request> {
         if let Some(status) = completed(code) {
-            return self.request_done::<A>(status);
+            return self.request_done(status);
         }
-        let request = self.requests.take(code).ok_or_else(|| no_request::<A>(code))?;
+        let request = self.lane_of(code).requests.take(code).ok_or_else(|| no_request::<A>(code))?;
         self.blame(request.communicator());
         Ok(request)
     }
@@ -47,10 +46,10 @@ impl Rank {
     /// Puts a request back that has completed: it stays only if it is persistent. Returns the code of its handle then.
     fn put_back_done<A: Abi>(&self, code: u32, request: Request) -> u32 {
         if request.is_persistent() {
-            self.requests.restore(code, request);
+            self.lane_of(code).requests.restore(code, request);
             code
         } else {
-            self.requests.release(code);
+            self.lane_of(code).requests.release(code);
             A::REQUEST_NULL
         }
     }
@@ -97,7 +96,7 @@ pub fn test<A: Abi>(handle: Out<A::Handle>, flag: Out<c_int>, status: StatusOut<
     let mut request = rank.borrow::<A>(code)?;
     let progressed = if request.is_done() { Ok(()) } else { rank.endpoint.progress() };
     if progressed.is_err() || !request.is_done() {
-        rank.requests.restore(code, request);
+        rank.lane_of(code).requests.restore(code, request);
         progressed?;
         return flag.set(0);
     }
@@ -138,7 +137,9 @@ impl<'a, A: Abi> Lent<'a, A> {
 
     /// Puts all that are still lent out back as they are.
     fn put_back(self) {
-        self.requests.into_iter().for_each(|(_, code, request)| self.rank.requests.restore(code, request));
+        self.requests
+            .into_iter()
+            .for_each(|(_, code, request)| self.rank.lane_of(code).requests.restore(code, request));
     }
 
     fn has_active(&self) -> bool {
@@ -421,7 +422,7 @@ pub fn request_free<A: Abi>(handle: Out<A::Handle>) -> Outcome {
     let rank = rank()?;
     let code = A::code(handle.get()?);
     let request = rank.borrow::<A>(code)?;
-    rank.requests.release(code);
+    rank.lane_of(code).requests.release(code);
     handle.set(A::handle(A::REQUEST_NULL))?;
     rank.endpoint.free(request)
 }
@@ -432,14 +433,15 @@ pub fn cancel<A: Abi>(handle: Out<A::Handle>) -> Outcome {
     let code = A::code(handle.get()?);
     // The program's function may use the request, which must not be lent out meanwhile.
     let incomplete = rank.generalized.borrow().get(&code).cloned();
-    let generalized = incomplete
-        .or_else(|| rank.requests.others.with(code, |request| request.as_generalized().ok().cloned()).flatten());
+    let generalized = incomplete.or_else(|| {
+        rank.lane_of(code).requests.others.with(code, |request| request.as_generalized().ok().cloned()).flatten()
+    });
     if let Some(generalized) = generalized {
         return generalized.cancel();
     }
     let mut request = rank.borrow::<A>(code)?;
     let cancelled = request.cancel();
-    rank.requests.restore(code, request);
+    rank.lane_of(code).requests.restore(code, request);
     cancelled
 }
 
@@ -451,13 +453,13 @@ fn peek<A: Abi>(rank: &Rank, handle: A::Handle) -> Result<Option<Status>> {
     }
     let request = rank.borrow::<A>(code)?;
     let status = request.peek();
-    rank.requests.restore(code, request);
+    rank.lane_of(code).requests.restore(code, request);
     status
 }
 
 fn is_active<A: Abi>(rank: &Rank, handle: A::Handle) -> bool {
     let code = A::code(handle);
-    completed(code).is_some() || rank.requests.is_active(code).unwrap_or(false)
+    completed(code).is_some() || rank.lane_of(code).requests.is_active(code).unwrap_or(false)
 }
 
 /// MPI_Request_get_status (MPI-5.0 section 3.7.6).

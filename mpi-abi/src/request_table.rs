@@ -13,7 +13,7 @@ pub(crate) const SENT: u32 = code_without_place(Kind::Request);
 /// The same for every receive from nobody.
 pub(crate) const FROM_NOBODY: u32 = code_without_place(Kind::SimpleRequest);
 
-/// All requests of a rank.
+/// All requests of a rank's lane.
 pub(crate) struct RequestTable {
     pub(crate) simple: Table<SimpleRequest>,
     pub(crate) others: Table<Request>,
@@ -26,8 +26,10 @@ pub(crate) fn is_simple(code: u32) -> bool {
 }
 
 impl RequestTable {
-    pub(crate) fn new() -> Self {
-        RequestTable { simple: Table::placed(Kind::SimpleRequest), others: Table::new(Kind::Request) }
+    /// Those of that one of so many lanes.
+    pub(crate) fn new(lane: usize, lanes: usize) -> Self {
+        let simple = Table::placed(Kind::SimpleRequest).in_lane(lane, lanes);
+        RequestTable { simple, others: Table::new(Kind::Request).in_lane(lane, lanes) }
     }
 
     /// Takes a request in, and returns the code of its handle.

@@ -49,7 +49,7 @@ impl Send {
     /// Copies the data into the attached buffer.
     fn buffer<A: Abi>(&self) -> Outcome {
         let core = &self.communicator.core;
-        self.rank.endpoint.buffered_send(core, &self.elements, self.to, self.tag, overhead::<A>())
+        self.rank.lane(0).endpoint.buffered_send(core, &self.elements, self.to, self.tag, overhead::<A>())
     }
 }
 

@@ -1,52 +1,135 @@
-//! Threads of the program, of which one at a time is the rank.
+//! Threads of the program, of which one at a time is the rank, or one of its lanes.
 //!
-//! Every call takes the turn, and gives it back at its end; one that waits lets others in meanwhile ([`rwmpi_core::Turn`] says how). Where the
+//! Every call takes the turn, and gives it back at its end; one that waits lets others in meanwhile ([`rwmpi_core::Turns`] says how). Where the
 //! program has promised that one thread at a time calls (below MPI_THREAD_MULTIPLE), and the library has none of its own
 //! ([`crate::worker`]), that costs one test. Until a thread level
 //! is settled, any thread may call: then turns are taken too.
 //!
+//! Where the rank has several lanes, each has a turn. A call that touches nothing but what belongs to one lane takes that lane's turn
+//! ([`Place`]); all others take all turns.
+//!
 //! The program's functions run [`outside`]: they may take as long as they like, wait for threads that are in a call themselves, and
 //! call MPI.
 
-use rwmpi_core::{Result, Turn, Universe};
+use std::cell::Cell;
 
-use crate::argument::c_int;
+use rwmpi_core::{Result, Turns, Universe};
+
+use crate::argument::{Out, OutArray, c_int};
+use crate::handle_table::lane_of;
+use crate::in_place::completed;
 use crate::interface::Abi;
+use crate::request_table::is_simple;
 
-pub(crate) static TURN: Turn = Turn::new();
+pub(crate) static TURNS: Turns = Turns::new();
 
-/// Runs the body of a call.
+thread_local! {
+    /// The lane whose objects the present call is about.
+    static LANE: Cell<usize> = const { Cell::new(0) };
+}
+
+/// What a call is about, where the rank has several lanes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    lane: usize,
+    /// Nothing that belongs to no lane is touched.
+    is_alone: bool,
+}
+
+impl Place {
+    /// Things that belong to no lane.
+    pub const ANYWHERE: Place = Place { lane: 0, is_alone: false };
+
+    fn in_lane(lane: usize, is_alone: bool) -> Place {
+        Place { lane, is_alone }
+    }
+
+    /// A communicator or a request, and other things besides.
+    pub fn of<A: Abi>(handle: A::Handle) -> Place {
+        Place::in_lane(lane_of(A::code(handle), TURNS.lanes()), false)
+    }
+
+    /// A communicator and predefined datatypes and operations, if these are such.
+    pub fn alone_with<A: Abi>(communicator: A::Handle, others: &[A::Handle]) -> Place {
+        // What the program makes has the uppermost bit. Of the predefined, what has it too only takes more turns than it needs.
+        let is_alone = others.iter().all(|&other| A::code(other) >> 31 == 0);
+        Place { is_alone, ..Place::of::<A>(communicator) }
+    }
+
+    /// The request or message whose handle stands there, and other things besides.
+    pub fn at<A: Abi>(handle: Out<A::Handle>) -> Place {
+        handle.get().map_or(Place::ANYWHERE, Place::of::<A>)
+    }
+
+    /// Requests that are to complete, all in one lane if they are like that.
+    pub fn completing<A: Abi>(count: c_int, requests: OutArray<A::Handle>) -> Place {
+        let mut place = None;
+        for index in 0..usize::try_from(count).unwrap_or(0) {
+            let Ok(code) = requests.get(index).map(A::code) else { break };
+            if code == A::REQUEST_NULL || completed(code).is_some() {
+                continue;
+            }
+            // Only sends and receives complete without the program's functions, its datatypes and other lanes.
+            let own = Place::in_lane(lane_of(code, TURNS.lanes()), is_simple(code));
+            if place.is_some_and(|place| place != own) {
+                return Place { is_alone: false, ..own };
+            }
+            place = Some(own);
+        }
+        place.unwrap_or(Place::in_lane(0, true))
+    }
+}
+
+/// The lane whose objects the present call is about.
+pub(crate) fn lane() -> usize {
+    LANE.get()
+}
+
+/// Runs the body of a call that is about no lane.
 #[inline(always)]
 pub fn in_turn<R>(body: impl FnOnce() -> R) -> R {
-    let _turn = TURN.take();
+    in_turn_at(|| Place::ANYWHERE, body)
+}
+
+/// Runs the body of a call that is about that place.
+#[inline(always)]
+pub fn in_turn_at<R>(place: impl FnOnce() -> Place, body: impl FnOnce() -> R) -> R {
+    let _held = TURNS.take_of(|| {
+        let Place { lane, is_alone } = place();
+        LANE.set(lane);
+        is_alone.then_some(lane)
+    });
     body()
 }
 
 /// Calls a function of the program.
 pub(crate) fn outside<R>(function: impl FnOnce() -> R) -> R {
-    TURN.outside(function)
+    let lane = LANE.get();
+    let result = TURNS.outside(function);
+    LANE.set(lane);
+    result
+}
+
+/// Calls a function that is about what belongs to no lane, in a call that may have one lane's turn. Others may have it in between.
+pub(crate) fn with_all<R>(function: impl FnOnce() -> R) -> R {
+    let lane = LANE.get();
+    let note = TURNS.of(lane).note();
+    TURNS.with_all(|| {
+        TURNS.of(lane).set_note(note);
+        function()
+    })
 }
 
 /// Settles, for as long as the process is a rank, whether it takes turns; the thread level that it gets.
-pub(crate) fn settle<A: Abi>(universe: &Universe, required: c_int, has_worker: bool) -> Result<c_int> {
+pub(crate) fn settle<A: Abi>(universe: &Universe, required: c_int, has_workers: bool) -> Result<c_int> {
     if required >= A::THREAD_MULTIPLE {
-        universe.share(&TURN)?;
+        if !has_workers {
+            universe.share(&TURNS)?;
+        }
         return Ok(A::THREAD_MULTIPLE);
     }
-    if !has_worker {
-        TURN.trust();
+    if !has_workers {
+        TURNS.trust();
     }
     Ok(A::THREAD_SERIALIZED)
-}
-
-/// What the present call is about, as [`crate::rank::Rank`] notes it for the error handler.
-#[inline]
-pub(crate) fn blamed() -> u32 {
-    TURN.note()
-}
-
-/// Notes what the present call is about.
-#[inline]
-pub(crate) fn blame(code: u32) {
-    TURN.set_note(code);
 }

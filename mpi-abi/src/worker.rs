@@ -1,4 +1,5 @@
-//! The thread that makes progress while the program computes, if the user has asked for one (`RWMPI_PROGRESS=thread`).
+//! The threads that make progress while the program computes, one for each lane: if the user has asked for it (`RWMPI_PROGRESS=thread`), and
+//! where the rank has several lanes, as a thread that waits in one makes no progress in the others.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -7,40 +8,43 @@ use rwmpi_core::{Cot, Error, ErrorClass, Progress, Result, Universe, Worker};
 
 use crate::interface::Abi;
 use crate::rank::{Rank, in_forked_child, peek};
-use crate::turn::{TURN, outside};
+use crate::turn::{TURNS, outside};
 
-/// Prepares the rank for its worker, if it is to have one.
-pub(crate) fn employ(universe: &Universe) -> Result<Option<Arc<Cot>>> {
+/// Prepares the rank for its workers, if it is to have any; where they are to sleep.
+pub(crate) fn employ(universe: &Universe) -> Result<Vec<Arc<Cot>>> {
     match Progress::of_job()? {
-        Progress::Calls => Ok(None),
-        Progress::Thread => universe.employ(&TURN, Progress::buffer_of_job()?).map(Some),
+        Progress::Thread => universe.employ(&TURNS, Progress::buffer_of_job()?),
+        Progress::Calls if universe.lanes() > 1 => universe.employ(&TURNS, 0),
+        Progress::Calls => Ok(Vec::new()),
     }
 }
 
-/// Starts the worker.
-pub(crate) fn start<A: Abi>(rank: &Rank, cot: Arc<Cot>) -> Result<()> {
-    // Its turn at the time of the fork would never end there.
+/// Starts the workers.
+pub(crate) fn start<A: Abi>(rank: &Rank, cots: Vec<Arc<Cot>>) -> Result<()> {
+    // Their turns at the time of the fork would never end there.
     in_forked_child(end_turns);
-    // When the rank has left there is nothing to come for.
-    let worker = Worker::start(&TURN, cot, |visit| match peek() {
-        Ok(rank) => rank.endpoint.work_aside(visit, may_go_on_with_tasks::<A>(rank)),
-        Err(_) => ControlFlow::Break(()),
-    });
-    let refused = |error| Error::new(ErrorClass::Other, format!("can't have a thread for progress: {error}"));
-    *rank.worker.borrow_mut() = Some(worker.map_err(refused)?);
+    for (lane, cot) in cots.into_iter().enumerate() {
+        // When the rank has left there is nothing to come for.
+        let worker = Worker::start(TURNS.of(lane), cot, move |visit| match peek() {
+            Ok(rank) => rank.lane(lane).endpoint.work_aside(visit, may_go_on_with_tasks::<A>(rank)),
+            Err(_) => ControlFlow::Break(()),
+        });
+        let refused = |error| Error::new(ErrorClass::Other, format!("can't have a thread for progress: {error}"));
+        rank.workers.borrow_mut().push(worker.map_err(refused)?);
+    }
     Ok(())
 }
 
-/// Ends the worker, if there is one.
+/// Ends the workers, if there are any.
 pub(crate) fn stop(rank: &Rank) {
-    if let Some(worker) = rank.worker.take() {
+    for worker in rank.workers.take() {
         // It may be in a function of the program, after which it wants the turn.
         outside(|| worker.stop());
     }
 }
 
 extern "C" fn end_turns() {
-    TURN.trust();
+    TURNS.trust();
 }
 
 /// A program that did not reckon with threads does not expect one to call its operations.

@@ -91,6 +91,11 @@ impl Group {
         Group { peers: peers.into(), ranks, rank }
     }
 
+    /// An equal one that shares nothing with this one, for another lane of the rank.
+    pub(crate) fn detached(&self) -> Self {
+        Group::new(self.peers.to_vec(), self.rank.map(|rank| self.peers[rank]))
+    }
+
     /// The group without members (MPI_GROUP_EMPTY).
     pub fn empty() -> Self {
         Group::new(Vec::new(), None)

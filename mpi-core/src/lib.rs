@@ -30,6 +30,7 @@ mod error;
 mod group;
 mod info;
 mod job_engine;
+mod lanes;
 mod mark;
 pub mod message;
 mod nonblocking_values;
@@ -76,7 +77,7 @@ pub use rank::{ANY_SOURCE, ANY_TAG, Destination, PROC_NULL, Source, TAG_MAX, Tag
 pub use request::Request;
 /// The derives of [`trait@Datatype`] and [`trait@Message`], and `#[rwmpi::test]`.
 pub use rwmpi_derive::{Datatype, Message, test};
-pub use rwmpi_transport::{Cot, Taken, Turn, Visit, Worker};
+pub use rwmpi_transport::{Cot, Held, MOST_LANES, Turn, Turns, Visit, Worker};
 pub use scope::{Scope, scope};
 pub use several::{test_all, test_any, test_some, wait_all, wait_any, wait_some};
 pub use shared_buffer::Buffer;
@@ -87,6 +88,8 @@ pub use threads::{run, run_threads};
 pub use topology::{
     Cartesian, Direction, DistributedGraph, Edge, Graph, Grid, Neighbours, Topology, balanced_dimensions,
 };
+#[doc(hidden)]
+pub use universe::init_with_lanes;
 pub use universe::{Protocol, ThreadLevel, TrafficCounters, Universe, init, wtime};
 pub use waiting::{Partner, Wait, describe_wait};
 pub use worker::Progress;

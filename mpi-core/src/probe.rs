@@ -63,7 +63,7 @@ impl Communicator {
             return Ok(Some(Status::EMPTY));
         };
         drop(self.process().enter(call, Target::receive(source, tag), pattern.context, 0));
-        self.process().progress().map_err(self.failed(call))?;
+        self.process().progress_all().map_err(self.failed(call))?;
         let found = self.process().engine().probe(&pattern);
         Ok(found.map(|completion| Status::new(self, completion)))
     }
@@ -95,7 +95,7 @@ impl Communicator {
         let (call, tag) = (Call::Probe, tag.into());
         let Some(pattern) = self.checked_pattern(call, source, tag, self.context())? else { return Ok(None) };
         drop(self.process().enter(call, Target::receive(source, tag), pattern.context, 0));
-        self.process().progress().map_err(self.failed(call))?;
+        self.process().progress_all().map_err(self.failed(call))?;
         let found = self.process().engine().matched_probe(&pattern);
         Ok(found.map(|(message, completion)| MatchedMessage { message, status: Status::new(self, completion) }))
     }

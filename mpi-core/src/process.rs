@@ -1,13 +1,16 @@
-//! One rank: its engine, and what all its communicators share. Every wait of a rank goes through here.
+//! One rank, or one lane of it: its engine, and what all its communicators share. Every wait of a rank goes through here.
 
 use std::cell::{Cell, OnceCell, RefCell, RefMut};
 use std::future::Future;
 use std::pin::{Pin, pin};
+use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use rwmpi_protocol::Pattern;
-use rwmpi_transport::{ActivityRecord, Backoff, JobFabric, ReadSpan, Signal, Turn, WriteSpan, monotonic_nanoseconds};
+use rwmpi_transport::{
+    ActivityRecord, Backoff, JobFabric, ReadSpan, Signal, Turn, Turns, WriteSpan, monotonic_nanoseconds,
+};
 
 use crate::Protocol;
 use crate::activity::{self, Call, Target};
@@ -15,6 +18,7 @@ use crate::collective::Retired;
 use crate::driver::Wakers;
 use crate::engine::{Completion, Failure, OperationId, Outcome, Received, Room, SendMode};
 use crate::job_engine::JobEngine;
+use crate::lanes::Lanes;
 use crate::task::{TaskId, Tasks};
 use crate::waiting::{self, Awaited, Kind, PUBLISHED_AFTER};
 
@@ -24,16 +28,18 @@ const TIME_TO_REPORT: Duration = Duration::from_secs(1);
 /// How often a thread looks for its message while others may want their turn.
 const LOOKS_OF_MANY: u32 = 16;
 
-/// What a rank owns. Communicators, requests and scopes hold it together; it belongs to one thread.
+/// What a rank owns, or a lane of it ([`crate::lanes`]). Communicators, requests and scopes hold it together; it belongs to one thread.
 pub(crate) struct Process {
     engine: RefCell<JobEngine>,
     activity: ActivityRecord,
     /// Whose turn it is, where several threads take turns at being this rank.
     turn: OnceCell<&'static Turn>,
+    /// Those of all lanes, if there are several: whoever waits may have them all.
+    turns: OnceCell<&'static Turns>,
+    lanes: Rc<Lanes>,
+    lane: usize,
     /// Nonblocking collectives in flight.
     tasks: Tasks,
-    /// How many blocks of contexts this rank has given out.
-    contexts: Cell<u32>,
     /// Buffered sends that nobody waits for; collected when they are done.
     detached: RefCell<Vec<OperationId>>,
     /// Whatever goes on although nobody holds its request any more; true once it has ended.
@@ -49,13 +55,16 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    pub(crate) fn new(fabric: JobFabric, protocol: Protocol) -> Self {
+    /// That one of these lanes.
+    pub(crate) fn new(fabric: JobFabric, protocol: Protocol, lanes: Rc<Lanes>, lane: usize) -> Self {
         Process {
             activity: fabric.activity(),
             engine: RefCell::new(JobEngine::new(fabric, protocol)),
             turn: OnceCell::new(),
+            turns: OnceCell::new(),
+            lanes,
+            lane,
             tasks: Tasks::default(),
-            contexts: Cell::new(0),
             detached: RefCell::default(),
             abandoned: RefCell::default(),
             wakers: Wakers::default(),
@@ -95,11 +104,15 @@ impl Process {
         Ok(moved)
     }
 
-    /// From now on several threads act as this rank, each while it has the turn; who waits lets others in.
-    pub(crate) fn share(&self, turn: &'static Turn) -> std::io::Result<()> {
+    /// From now on several threads act as this lane, each while it has that turn; who waits lets others in.
+    pub(crate) fn share(&self, turns: &'static Turns, lane: usize) -> std::io::Result<()> {
+        let turn = turns.of(lane);
         turn.share(self.engine().bell()?);
         // It is shared once, by the front end that has made it.
         let _ = self.turn.set(turn);
+        if self.lanes.are_several() {
+            let _ = self.turns.set(turns);
+        }
         Ok(())
     }
 
@@ -113,8 +126,40 @@ impl Process {
         was_away
     }
 
+    /// The turns of all lanes, if there are several and this thread has them all.
+    #[inline]
+    fn turns_of_all(&self) -> Option<&'static Turns> {
+        self.turns.get().copied().filter(|turns| turns.has_all())
+    }
+
+    /// The same where this thread has all lanes: what it waits for may be any lane's.
+    #[inline]
+    fn stand_aside(&self, backoff: &mut Backoff) -> bool {
+        let Some(turns) = self.turns_of_all() else { return false };
+        let awaited = self.awaited.get();
+        turns.stand_aside(backoff);
+        self.awaited.set(awaited);
+        true
+    }
+
+    /// As [`Process::progress`], in all lanes that this thread has.
+    #[inline]
+    pub(crate) fn progress_all(&self) -> Result<bool, Failure> {
+        match self.turns_of_all().is_some() {
+            true => self.lanes.all().try_fold(false, |moved, process| Ok(process.progress()? || moved)),
+            false => self.progress(),
+        }
+    }
+
     /// Waits a little, as long as the transport sees fit. An error if the job has been aborted.
     pub(crate) fn idle(&self, backoff: &mut Backoff) -> Result<(), Failure> {
+        if self.stand_aside(backoff) {
+            let mut engine = self.engine();
+            return match engine.signals().contains(Signal::Abort) {
+                true => Err(engine.poisoned(Failure::Aborted)),
+                false => engine.check_alive(),
+            };
+        }
         if self.let_others_in() {
             return self.engine().check_alive();
         }
@@ -146,7 +191,7 @@ impl Process {
                 }
                 return Ok(result);
             }
-            if self.progress()? {
+            if self.progress_all()? {
                 backoff.reset();
                 if let Some(turn) = self.turn.get() {
                     turn.tell();
@@ -233,7 +278,7 @@ impl Process {
         }
         engine.detach_local(id);
         drop(engine);
-        self.progress()?;
+        self.progress_all()?;
         Ok(self.engine().collect(id))
     }
 
@@ -307,9 +352,14 @@ impl Process {
         self.turn.get().is_some_and(|turn| !turn.is_favoured())
     }
 
-    /// How many blocks of contexts this rank has given out; [`crate::communicator`] gives them.
-    pub(crate) fn contexts(&self) -> &Cell<u32> {
-        &self.contexts
+    /// The number of this lane.
+    pub(crate) fn lane(&self) -> usize {
+        self.lane
+    }
+
+    /// What it has in common with the rank's other lanes.
+    pub(crate) fn lanes(&self) -> &Rc<Lanes> {
+        &self.lanes
     }
 
     /// This rank's number in the job, and how many ranks the job has.

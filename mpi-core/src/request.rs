@@ -129,7 +129,7 @@ impl<'scope, T> Request<'scope, T> {
             return Ok(true);
         }
         if let Some((communicator, call)) = self.place() {
-            communicator.process().progress().map_err(communicator.failed(call))?;
+            communicator.process().progress_all().map_err(communicator.failed(call))?;
         }
         Ok(self.is_done())
     }

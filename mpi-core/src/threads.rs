@@ -49,7 +49,8 @@ pub fn run<R: Send, E: From<Error> + Display + Send>(
     let (protocol, ranks) = (Protocol::of_job()?, places.peers());
     let (first_panic, first_to_fail) = (OnceLock::new(), OnceLock::new());
     let main = |rank: usize| {
-        let universe = Universe::of_member(places.attach(rank).map_err(refused)?, protocol, ThreadLevel::Filtered);
+        let universe =
+            Universe::of_member(places.attach(rank).map_err(refused)?, protocol, ThreadLevel::Filtered, false)?;
         let result = guarded(&universe, (rank, ranks), &first_panic, &rank_main).inspect_err(|error| {
             // The others' errors will be consequences.
             let _ = first_to_fail.set(rank);

@@ -8,12 +8,13 @@ use std::str::FromStr;
 use std::sync::OnceLock;
 use std::time::Instant;
 
-use rwmpi_transport::{JobError, JobFabric, Membership, Starter, Turn};
+use rwmpi_transport::{JobError, JobFabric, Membership, NodeFabric, Starter, Turns};
 
 use crate::activity::{Call, Target};
 use crate::communicator::{Communicator, THIS_RANK, WORLD};
 use crate::error::{Error, ErrorClass};
 use crate::group::Group;
+use crate::lanes::Lanes;
 use crate::process::Process;
 use crate::{Buffer, Pod, Result};
 
@@ -133,6 +134,8 @@ pub enum ThreadLevel {
 pub struct Universe {
     world: Communicator,
     this_rank: Communicator,
+    /// This rank alone, in each of its other lanes.
+    other_lanes: Vec<Communicator>,
     protocol: Protocol,
     thread_level: ThreadLevel,
     starter: RefCell<Starter>,
@@ -141,26 +144,39 @@ pub struct Universe {
 impl Universe {
     /// A member of the job that `fabric` belongs to.
     pub(crate) fn new(fabric: JobFabric, protocol: Protocol, thread_level: ThreadLevel) -> Universe {
-        let process = Rc::new(Process::new(fabric, protocol));
+        let process = Rc::new(Process::new(fabric, protocol, Rc::default(), 0));
         let (me, peers) = process.me_and_peers();
         drop(process.enter(Call::Init, Target::NONE, 0, 0));
         Universe {
             world: Communicator::new(process.clone(), Group::new((0..peers).collect(), Some(me)), WORLD),
             this_rank: Communicator::new(process, Group::new(vec![me], Some(me)), THIS_RANK),
+            other_lanes: Vec::new(),
             protocol,
             thread_level,
             starter: RefCell::default(),
         }
     }
 
+    /// A member that has taken its place; `with_lanes` if its threads can use several lanes. They have them if all members can.
     pub(crate) fn of_member(
-        Membership { fabric, starter, .. }: Membership,
+        Membership { fabric, lanes, starter }: Membership,
         protocol: Protocol,
         thread_level: ThreadLevel,
-    ) -> Universe {
-        let universe = Universe::new(fabric, protocol, thread_level);
+        with_lanes: bool,
+    ) -> Result<Universe> {
+        let mut universe = Universe::new(fabric, protocol, thread_level);
         *universe.starter.borrow_mut() = starter;
-        universe
+        if !lanes.is_empty() && universe.world.allreduce_value(with_lanes, |one, other| *one && *other)? {
+            universe.add_lanes(lanes);
+        }
+        Ok(universe)
+    }
+
+    /// Gives the rank further lanes, as all others do. No communicator has been made yet.
+    pub(crate) fn add_lanes(&mut self, fabrics: Vec<NodeFabric>) {
+        let alone = |process| Communicator::new(process, self.this_rank.group().detached(), THIS_RANK);
+        let lanes = Lanes::add(self.world.process(), fabrics, self.protocol);
+        self.other_lanes = lanes.into_iter().map(alone).collect();
     }
 
     /// Whether a launcher watches over the job, and says why it ended.
@@ -171,15 +187,36 @@ impl Universe {
         self.starter.borrow().watches
     }
 
-    /// From now on several threads act as this rank, each while it has the turn, as the present one does now: whatever belongs to the rank
-    /// is only for whoever has it. Calls that wait give it up meanwhile. For front ends with MPI_THREAD_MULTIPLE.
+    /// How many lanes it has: ends of the fabric for threads that use different communicators.
+    #[doc(hidden)]
+    pub fn lanes(&self) -> usize {
+        1 + self.other_lanes.len()
+    }
+
+    /// This rank alone, or, in the first lane, with all others, for whatever is about a lane and no other communicator.
+    ///
+    /// # Panics
+    /// If there is no such lane.
+    #[doc(hidden)]
+    pub fn in_lane(&self, lane: usize) -> &Communicator {
+        if lane == 0 { &self.world } else { &self.other_lanes[lane - 1] }
+    }
+
+    /// From now on several threads act as this rank, each while it has the turn, as the present one does now: whatever belongs to a lane
+    /// of the rank is only for whoever has its turn, and the rest for who has all. Calls that wait give them up meanwhile. For front ends with
+    /// MPI_THREAD_MULTIPLE.
     ///
     /// # Errors
     /// If the system has no descriptor left to wake threads by.
     #[doc(hidden)]
-    pub fn share(&self, turn: &'static Turn) -> Result<()> {
+    pub fn share(&self, turns: &'static Turns) -> Result<()> {
         let refused = |error| Error::new(ErrorClass::Other, format!("can't have several threads communicate: {error}"));
-        self.world.process().share(turn).map_err(refused)
+        for lane in 0..self.lanes() {
+            let _turn = turns.of(lane).take();
+            self.in_lane(lane).process().share(turns, lane).map_err(refused)?;
+        }
+        turns.divide(self.lanes());
+        Ok(())
     }
 
     /// All ranks of the job.
@@ -273,13 +310,15 @@ impl Universe {
             return Ok(());
         }
         self.delete_attributes()?;
-        world.process().collect_detached().map_err(world.failed(Call::Finalize))?;
-        if with_others {
-            world.process().wait_for_abandoned().map_err(world.failed(Call::Finalize))?;
+        for process in (0..self.lanes()).map(|lane| self.in_lane(lane).process()) {
+            process.collect_detached().map_err(world.failed(Call::Finalize))?;
+            if with_others {
+                process.wait_for_abandoned().map_err(world.failed(Call::Finalize))?;
+            }
+            drop(process.enter(Call::Finalize, Target::NONE, 0, 0));
+            let flushed = process.wait_until(|engine| engine.is_flushed().then_some(()));
+            flushed.map_err(world.failed(Call::Finalize))?;
         }
-        drop(world.process().enter(Call::Finalize, Target::NONE, 0, 0));
-        let flushed = world.process().wait_until(|engine| engine.is_flushed().then_some(()));
-        flushed.map_err(world.failed(Call::Finalize))?;
         world.process().engine().finish(with_others);
         self.starter.borrow_mut().finish();
         Ok(())
@@ -327,8 +366,22 @@ impl Drop for Universe {
 /// # Errors
 /// If the job can't be joined: the text says why.
 pub fn init() -> Result<Universe> {
+    init_member(false)
+}
+
+/// As [`init`], for front ends whose threads can use several lanes, if the job has them.
+///
+/// # Errors
+/// As for [`init`].
+#[doc(hidden)]
+pub fn init_with_lanes() -> Result<Universe> {
+    init_member(true)
+}
+
+fn init_member(with_lanes: bool) -> Result<Universe> {
     let protocol = Protocol::of_job()?;
-    Ok(Universe::of_member(Membership::from_environment().map_err(refused)?, protocol, ThreadLevel::Funneled))
+    let membership = Membership::from_environment().map_err(refused)?;
+    Universe::of_member(membership, protocol, ThreadLevel::Funneled, with_lanes)
 }
 
 pub(crate) fn refused(error: JobError) -> Error {

@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use rwmpi_transport::{Cot, Signal, Turn, Visit};
+use rwmpi_transport::{Cot, Signal, Turns, Visit};
 
 use crate::engine::Failure;
 use crate::error::{Error, ErrorClass};
@@ -72,17 +72,20 @@ impl FromStr for Progress {
 }
 
 impl Universe {
-    /// Shares this rank as [`Universe::share`] does, with a worker among the threads; where that one is to sleep. Standard sends complete
-    /// as soon as they are copied, for `buffer` bytes at a time.
+    /// Shares this rank as [`Universe::share`] does, with a worker for each lane among the threads; where each is to sleep. Standard sends
+    /// complete as soon as they are copied, for `buffer` bytes of a lane at a time.
     ///
     /// # Errors
     /// As those of [`Universe::share`].
-    pub fn employ(&self, turn: &'static Turn, buffer: usize) -> Result<Arc<Cot>> {
-        self.share(turn)?;
-        let mut engine = self.world().process().engine();
-        let cot = engine.employ();
-        engine.buffer_sends(buffer);
-        cot.map_err(|error| Error::new(ErrorClass::Other, format!("can't have a thread for progress: {error}")))
+    pub fn employ(&self, turns: &'static Turns, buffer: usize) -> Result<Vec<Arc<Cot>>> {
+        self.share(turns)?;
+        let refused = |error| Error::new(ErrorClass::Other, format!("can't have a thread for progress: {error}"));
+        let employ = |lane| {
+            let mut engine = self.in_lane(lane).process().engine();
+            engine.buffer_sends(buffer);
+            engine.employ().map_err(refused)
+        };
+        (0..self.lanes()).map(employ).collect()
     }
 }
 

@@ -26,6 +26,22 @@ fn programs_over_tcp() {
     every_program(Interface::Standard, &[("RWMPI_TRANSPORT", "tcp")]);
 }
 
+#[test]
+fn programs_in_several_lanes() {
+    every_program(Interface::Standard, &[("RWMPI_LANES", "3")]);
+}
+
+#[test]
+fn a_deadlock_in_any_lane_is_shown() {
+    let library = Library::new(Interface::Standard);
+    let program = library.compile(&sources().join("tools/deadlock.c"), &[]).unwrap();
+    let mut mpiexec = Command::new(rwmpi_tests::binary("mpiexec"));
+    let output = mpiexec.args(["-n", "2", "--timeout", "2", "--lanes", "2"]).arg(program).output().unwrap();
+    assert_eq!(output.status.code(), Some(124), "{}", text(&output));
+    let deadlock = "deadlock: rank 0 waits for rank 1 (receive, tag 7), rank 1 waits for rank 0 (receive, tag 7)";
+    assert!(text(&output).contains(deadlock), "{}", text(&output));
+}
+
 /// The functions that a library exports.
 fn exported(library: &Library) -> Vec<String> {
     let output = Command::new("nm").args(["-D", "--defined-only"]).arg(library.file()).output().expect("there is nm");

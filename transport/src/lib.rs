@@ -96,6 +96,8 @@ pub use segment::ActivityRecord;
 pub use span::{ReadSpan, WriteSpan};
 #[cfg(not(loom))]
 pub use tcp::{JobSecret, TcpEndpoint, TcpError, TcpFabric};
+#[cfg(not(loom))]
+pub use turn::lanes::{Held, Turns};
 pub use turn::{Taken, Turn, Visit};
 #[cfg(not(loom))]
 pub use worker::{Cot, Worker};

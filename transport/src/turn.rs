@@ -66,8 +66,6 @@ const BY_LOCK: u32 = u32::MAX;
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub struct Turn {
-    /// Whether there are several threads to take turns.
-    shared: AtomicU32,
     /// The thread that has the turn.
     owner: AtomicU64,
     /// The thread that is on watch.
@@ -151,7 +149,6 @@ fn pass_round(round: &mut u32) -> bool {
 macro_rules! vacant {
     () => {
         Turn {
-            shared: AtomicU32::new(YES),
             owner: AtomicU64::new(NOBODY),
             watch: AtomicU64::new(NOBODY),
             by: AtomicU32::new(BY_LOCK),
@@ -186,11 +183,6 @@ impl Turn {
         vacant!()
     }
 
-    /// From now on there is one thread at a time, by the program's promise: turns cost nothing.
-    pub fn trust(&self) {
-        self.shared.store(NO, Ordering::Relaxed);
-    }
-
     /// Favours the present thread, which must have the turn. Whoever waits in the fabric is reached by `bell`.
     pub fn share(&self, bell: Bell) {
         // There is one peer for each turn; it has one bell.
@@ -199,14 +191,9 @@ impl Turn {
         self.favour.give(this_thread());
     }
 
-    /// Takes the turn; none if the present thread has it already, or threads need no turns.
-    #[inline(always)]
-    pub fn take(&self) -> Option<Taken<'_>> {
-        if self.shared.load(Ordering::Relaxed) == YES { self.take_shared() } else { None }
-    }
-
+    /// Takes the turn; none if the present thread has it already.
     #[inline]
-    fn take_shared(&self) -> Option<Taken<'_>> {
+    pub fn take(&self) -> Option<Taken<'_>> {
         let me = this_thread();
         if self.owner.load(Ordering::Relaxed) == me {
             return None;
@@ -425,7 +412,7 @@ impl Turn {
     /// Takes the turn for a call that goes on.
     fn acquire_again(&self, me: u64) {
         // It ends when the call does.
-        if let Some(taken) = self.take_shared() {
+        if let Some(taken) = self.take() {
             std::mem::forget(taken);
         }
         debug_assert_eq!(self.owner.load(Ordering::Relaxed), me);
@@ -544,6 +531,8 @@ impl Default for Turn {
 }
 
 mod favour;
+#[cfg(not(loom))]
+pub(crate) mod lanes;
 #[cfg(all(test, loom))]
 mod loom_model;
 #[cfg(all(test, not(loom)))]

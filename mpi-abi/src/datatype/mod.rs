@@ -10,6 +10,7 @@ pub mod removed;
 
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::rc::Rc;
 
 use rwmpi_core::Attributes;
@@ -19,6 +20,7 @@ use rwmpi_core::{Error, ErrorClass, Result};
 use crate::attribute::Coded;
 use crate::interface::Abi;
 use crate::rank::Rank;
+use crate::turn::with_all;
 
 /// What C knows about datatypes beyond what they are; most have none of it.
 #[derive(Default)]
@@ -27,6 +29,14 @@ pub(crate) struct DatatypeRecords {
     by_parameters: RefCell<HashMap<Parameters, u32>>,
     /// Names and attributes, by code.
     records: RefCell<HashMap<u32, Rc<Record>>>,
+    /// Those whose handles the program's operations have for as long as they run, by code.
+    lent: RefCell<HashMap<u32, Lent>>,
+}
+
+struct Lent {
+    times: u32,
+    /// The program has no such datatype any more.
+    is_freed: bool,
 }
 
 /// What the program has attached to a datatype.
@@ -72,23 +82,44 @@ impl Rank {
             record.attributes.delete_all(&Coded(code))?;
         }
         self.datatype_records.records.borrow_mut().remove(&code);
-        self.datatypes.remove(code);
+        match self.datatype_records.lent.borrow_mut().get_mut(&code) {
+            Some(lent) => lent.is_freed = true,
+            None => drop(self.datatypes.remove(code)),
+        }
         // It may have further handles, from asking for the contents of what was made of it.
         if datatype.handle() == code {
             datatype.set_handle(0);
+            self.forget_copies(code);
         }
         Ok(())
     }
 
-    /// Calls `with` with a handle of a datatype: its own, or if it has been freed, one for as long as the call lasts.
+    /// Calls `with` with a handle of a datatype: its own, or if it has been freed, one for as long as the call lasts. Should another thread
+    /// free it meanwhile, that takes effect after the call.
     pub(crate) fn with_handle_of<A: Abi>(&self, datatype: &Datatype, with: impl FnOnce(A::Handle)) {
-        match datatype.handle() {
-            0 => {
-                let code = self.datatypes.insert(datatype.clone());
-                with(A::handle(code));
+        if datatype.is_predefined() {
+            return with(A::handle(datatype.handle()));
+        }
+        let code = with_all(|| self.lend_handle_of(datatype));
+        with(A::handle(code));
+        with_all(|| self.take_handle_back(code));
+    }
+
+    fn lend_handle_of(&self, datatype: &Datatype) -> u32 {
+        let is_freed = datatype.handle() == 0;
+        let code = if is_freed { self.datatypes.insert(datatype.clone()) } else { datatype.handle() };
+        let mut lent = self.datatype_records.lent.borrow_mut();
+        lent.entry(code).or_insert(Lent { times: 0, is_freed }).times += 1;
+        code
+    }
+
+    fn take_handle_back(&self, code: u32) {
+        let mut all = self.datatype_records.lent.borrow_mut();
+        if let Entry::Occupied(mut lent) = all.entry(code) {
+            lent.get_mut().times -= 1;
+            if lent.get().times == 0 && lent.remove().is_freed {
                 self.datatypes.remove(code);
             }
-            code => with(A::handle(code)),
         }
     }
 

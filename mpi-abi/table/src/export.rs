@@ -21,6 +21,7 @@ use std::fmt::Write;
 
 use crate::bodies::Bodies;
 use crate::function::{Base, Form, Function, Parameter};
+use crate::place::place;
 
 const KEYWORDS: &[&str] = &["type", "in", "ref", "fn", "match", "loop", "move", "use"];
 
@@ -123,7 +124,11 @@ fn expression(form: &Form<'_>, arguments: &[Argument], bodies: &Bodies) -> Strin
     let passed: Vec<&str> = arguments.iter().map(|argument| argument.passed.as_str()).collect();
     let call = format!("rwmpi_abi{path}::<A>({})", passed.join(", "));
     if function.result == "int" {
-        format!("rwmpi_abi::in_turn(|| rwmpi_abi::finish::<A>(\"{name}\", {call}))")
+        let body = format!("|| rwmpi_abi::finish::<A>(\"{name}\", {call})");
+        match place(function, arguments) {
+            Some(place) => format!("rwmpi_abi::in_turn_at(|| rwmpi_abi::Place::{place}, {body})"),
+            None => format!("rwmpi_abi::in_turn({body})"),
+        }
     } else {
         call
     }

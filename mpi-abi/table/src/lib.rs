@@ -28,6 +28,7 @@ mod export;
 mod fortran;
 mod function;
 mod header;
+mod place;
 
 pub use bodies::Bodies;
 pub use constant::{Constant, Section, rust_constants, sections};

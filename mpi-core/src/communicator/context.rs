@@ -27,6 +27,8 @@ pub(crate) const THIS_RANK: u32 = BLOCK;
 /// For the creation of communicators from groups; tags come from the program's text.
 pub(super) const FROM_GROUPS: u32 = THIS_RANK + SOME_MEMBERS;
 
+/// Blocks that nobody gives out.
+const PREDEFINED: u32 = 2;
 /// Said instead of a context by a rank that has no more of them.
 const NONE_LEFT: u32 = u32::MAX;
 /// The context of a communicator whose members are still agreeing on it.
@@ -40,15 +42,11 @@ pub(super) fn known(context: u32) -> Option<u32> {
 impl Process {
     /// The first context of a block that nobody else has, or [`NONE_LEFT`].
     fn new_context(&self, me: u32, peers: u32) -> u32 {
-        let given = self.contexts().get();
-        let block = given.checked_mul(peers).and_then(|block| block.checked_add(me + 2));
-        match block.and_then(|block| block.checked_mul(BLOCK)).filter(|&context| context <= NONE_LEFT - BLOCK) {
-            Some(context) => {
-                self.contexts().set(given + 1);
-                context
-            }
-            None => NONE_LEFT,
-        }
+        let context = |given: u32| {
+            let block = given.checked_mul(peers)?.checked_add(me + PREDEFINED)?;
+            block.checked_mul(BLOCK).filter(|&context| context <= NONE_LEFT - BLOCK)
+        };
+        self.lanes().give_block(context).unwrap_or(NONE_LEFT)
     }
 
     /// A new block, given out by this rank.
@@ -62,6 +60,12 @@ impl Process {
         let (me, job) = self.me_and_peers();
         if peers.first() == Some(&me) { self.new_context(me, job) } else { 0 }
     }
+}
+
+/// To which of so many lanes the communicator with that context belongs, in a job of so many ranks: what one rank gives out goes round.
+pub(crate) fn lane_of(context: u32, peers: u32, lanes: usize) -> usize {
+    let given = (context / BLOCK).checked_sub(PREDEFINED).map(|block| block / peers);
+    given.map_or(0, |given| (given as usize + 1) % lanes)
 }
 
 /// A context as it was announced, if there was one left.

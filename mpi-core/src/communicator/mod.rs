@@ -129,13 +129,25 @@ impl Communicator {
         engine.register_group(context + context::COLLECTIVE, partners.peers().clone());
     }
 
-    /// A new one of the same process.
+    /// A new one of the same rank.
     fn child(&self, local: Group, remote: Option<Group>, context: u32, topology: Option<Topology>) -> Self {
-        Communicator::build(self.process().clone(), local, remote, context, topology)
+        let process = self.process();
+        if !process.lanes().are_several() {
+            return Communicator::build(process.clone(), local, remote, context, topology);
+        }
+        let lane = context::known(context).and_then(|context| process.lanes().of(context, process.me_and_peers().1));
+        let process = lane.unwrap_or_else(|| process.clone());
+        Communicator::build(process, local.detached(), remote.map(|remote| remote.detached()), context, topology)
     }
 
     pub(crate) fn process(&self) -> &Rc<Process> {
         &self.shared.process
+    }
+
+    /// The number of its lane.
+    #[doc(hidden)]
+    pub fn lane(&self) -> usize {
+        self.process().lane()
     }
 
     /// The group that the caller belongs to (MPI_Comm_group).

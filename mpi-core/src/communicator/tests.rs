@@ -61,7 +61,7 @@ fn running_out_of_contexts_is_an_error_for_all_members() {
     run_threads(2, Protocol::Auto, |universe| {
         let world = universe.world();
         if world.rank() == 0 {
-            world.process().contexts().set(u32::MAX / (2 * context::BLOCK) - 1);
+            world.process().lanes().set_given(u32::MAX / (2 * context::BLOCK) - 1);
         }
         let mut made = 0;
         let error = loop {

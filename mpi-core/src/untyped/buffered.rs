@@ -30,7 +30,6 @@ impl BufferOwner {
 }
 
 /// A buffer for buffered sends.
-#[derive(Debug)]
 pub struct AttachedBuffer {
     /// Its address, which only the program uses.
     pub address: usize,
@@ -41,8 +40,9 @@ pub struct AttachedBuffer {
 }
 
 /// A message that was copied.
-#[derive(Debug)]
 pub(super) struct BufferedSend {
+    /// Whose engine it is in: a buffer is for all lanes.
+    process: Rc<Process>,
     id: OperationId,
     /// How many bytes of the buffer it counts for.
     bytes: u64,
@@ -51,18 +51,18 @@ pub(super) struct BufferedSend {
 }
 
 impl BufferedSend {
-    pub(super) fn has_left(&self, process: &Process) -> bool {
+    pub(super) fn has_left(&self) -> bool {
         if self.collected.get() {
             return true;
         }
-        let mut engine = process.engine();
+        let mut engine = self.process.engine();
         engine.detach_local(self.id);
         engine.outcome(self.id).is_some()
     }
 
     /// Collects it if it has left.
-    fn collect(&self, process: &Process) -> bool {
-        if !self.collected.get() && process.engine().collect(self.id).is_some() {
+    fn collect(&self) -> bool {
+        if !self.collected.get() && self.process.engine().collect(self.id).is_some() {
             self.collected.set(true);
         }
         self.collected.get()
@@ -110,8 +110,8 @@ impl Endpoint {
     /// Whatever keeps the messages from leaving.
     pub fn flush_buffer(&self, owner: BufferOwner) -> Result<()> {
         for sent in self.in_flight(owner) {
-            self.wait_for(|| sent.has_left(self.process()).then_some(()))?;
-            sent.collect(self.process());
+            self.wait_for(|| sent.has_left().then_some(()))?;
+            sent.collect();
         }
         Ok(())
     }
@@ -151,7 +151,8 @@ impl Endpoint {
         if let Some(id) = started.map_err(communicator.failed(call))?
             && let Some((_, buffer)) = self.buffers.borrow_mut().iter_mut().find(|(other, _)| *other == owner)
         {
-            buffer.in_flight.push(Rc::new(BufferedSend { id, bytes: needed, collected: Cell::new(false) }));
+            let process = communicator.process().clone();
+            buffer.in_flight.push(Rc::new(BufferedSend { process, id, bytes: needed, collected: Cell::new(false) }));
         }
         Ok(())
     }
@@ -171,8 +172,8 @@ impl Endpoint {
         let is_full = |buffer: &AttachedBuffer| buffer.size.is_some_and(|size| used(buffer) + needed > size);
         if is_full(buffer) || buffer.in_flight.len() >= COLLECT_FROM {
             // What has left meanwhile no longer counts.
-            self.process().engine().progress().map_err(|failure| self.failed(failure))?;
-            buffer.in_flight.retain(|sent| !sent.collect(self.process()));
+            communicator.process().engine().progress().map_err(|failure| self.failed(failure))?;
+            buffer.in_flight.retain(|sent| !sent.collect());
         }
         if !is_full(buffer) {
             return Ok(*owner);

@@ -145,7 +145,7 @@ impl Communicator {
         let call = Call::Probe;
         let Some(pattern) = self.checked_pattern(call, source, tag, self.context())? else { return Ok(None) };
         drop(self.process().enter(call, Target::receive(source, tag), pattern.context, 0));
-        self.process().progress().map_err(self.failed(call))?;
+        self.process().progress_all().map_err(self.failed(call))?;
         Ok(Some(pattern))
     }
 

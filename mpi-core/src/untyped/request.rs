@@ -15,7 +15,8 @@ use crate::task::TaskId;
 use crate::waiting::Awaited;
 use crate::{Communicator, Destination, Result, Source, TagSelector, Universe};
 
-/// What the untyped calls of a rank share: buffers for buffered sends, and requests that were freed while they were active.
+/// What the untyped calls of a rank share, or of one of its lanes: buffers for buffered sends, and requests that were freed while they were
+/// active.
 pub struct Endpoint {
     process: Rc<Process>,
     world: Communicator,
@@ -26,13 +27,23 @@ pub struct Endpoint {
 impl Endpoint {
     /// That of this rank. There should be only one.
     pub fn new(universe: &Universe) -> Self {
-        let world = universe.world().clone();
+        Endpoint::in_lane(universe, 0)
+    }
+
+    /// That of this rank in one of its lanes.
+    pub fn in_lane(universe: &Universe, lane: usize) -> Self {
+        let world = universe.in_lane(lane).clone();
         let process = world.process().clone();
         Endpoint { process, world, buffers: RefCell::default(), freed: RefCell::default() }
     }
 
     pub(crate) fn process(&self) -> &Process {
         &self.process
+    }
+
+    /// The communicator for what belongs to none of the program's.
+    pub fn communicator(&self) -> &Communicator {
+        &self.world
     }
 
     pub(super) fn failed(&self, failure: Failure) -> Error {
@@ -44,7 +55,7 @@ impl Endpoint {
     /// # Errors
     /// Whatever keeps the rank from communicating.
     pub fn progress(&self) -> Result<()> {
-        self.process.progress().map(drop).map_err(|failure| self.failed(failure))
+        self.process.progress_all().map(drop).map_err(|failure| self.failed(failure))
     }
 
     /// Makes progress until `done` has a result.
@@ -350,7 +361,7 @@ impl Request {
             State::Collective { id, .. } => process.tasks().is_done(*id),
             State::Persistent(persistent) => persistent.active().is_none_or(Request::is_done),
             State::Generalized(generalized) => generalized.is_complete(),
-            State::Flushing(sends) => sends.iter().all(|sent| sent.has_left(process)),
+            State::Flushing(sends) => sends.iter().all(|sent| sent.has_left()),
         }
     }
 

@@ -95,13 +95,6 @@ fn who_has_it_does_not_take_it_again() {
 }
 
 #[test]
-fn threads_that_are_trusted_need_no_turns() {
-    let turn = Turn::new();
-    turn.trust();
-    assert!(turn.take().is_none() && !turn.let_others_in());
-}
-
-#[test]
 fn outside_others_have_their_turn_and_what_was_noted_stays() {
     let (turn, _fabric) = shared();
     let _taken = turn.take();

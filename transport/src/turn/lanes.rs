@@ -1,0 +1,208 @@
+//! The turns of a peer that is divided into lanes: ends of the fabric, and engines on them, that have nothing in common.
+//!
+//! A call that is about one lane only takes that lane's turn, so that calls on different lanes run at the same time. All other calls take
+//! all turns, and whatever does not belong to a lane is for who has them all. Nobody waits for a turn with another in hand, except
+//! who takes all, and those take them in one order.
+
+use std::time::Duration;
+
+use super::{NOBODY, Taken, Turn};
+use crate::Backoff;
+use crate::layout::MOST_LANES;
+use crate::primitive::{self, AtomicU32, AtomicU64, Ordering, this_thread};
+
+/// How a peer's threads take turns: not at all, one turn, or one of each lane.
+const TRUSTED: u32 = 0;
+const SHARED: u32 = 1;
+const DIVIDED: u32 = 2;
+
+/// Rounds of a wait that stands aside with all turns: on the processor, then offering it to others; after these it naps, as nobody knows what
+/// it waits for.
+const SPINS: u32 = 100;
+const YIELDS: u32 = 500;
+const NAP: Duration = Duration::from_micros(200);
+
+/// One turn for each lane of a peer.
+#[derive(Debug)]
+#[repr(C, align(128))]
+pub struct Turns {
+    /// How turns are taken, and how many lanes there are. Written by the thread that makes the peer, before it has others call (Relaxed).
+    how: AtomicU32,
+    lanes: AtomicU32,
+    /// The thread that has all turns. Written by it; what others read there is never their own number (Relaxed).
+    all: AtomicU64,
+    turns: Apart<[Turn; MOST_LANES]>,
+}
+
+/// What is written for each call is not on a line with what each call reads.
+#[derive(Debug)]
+#[repr(align(128))]
+struct Apart<T>(T);
+
+/// What a call has taken, until this is dropped.
+#[derive(Debug)]
+pub enum Held<'a> {
+    /// It needed nothing, or the thread had it already.
+    Nothing,
+    /// One lane's turn.
+    One(Taken<'a>),
+    /// All turns.
+    All(&'a Turns),
+}
+
+impl Drop for Held<'_> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        if let Held::All(turns) = self {
+            turns.give_all();
+        }
+    }
+}
+
+impl Turns {
+    /// Those of a peer with one lane, for which any number of threads may come.
+    pub const fn new() -> Self {
+        Turns {
+            how: AtomicU32::new(SHARED),
+            lanes: AtomicU32::new(1),
+            all: AtomicU64::new(NOBODY),
+            turns: Apart([const { Turn::new() }; MOST_LANES]),
+        }
+    }
+
+    /// From now on the peer has so many lanes. The caller has the turn of the first.
+    ///
+    /// # Panics
+    /// If that are too many.
+    pub fn divide(&self, lanes: usize) {
+        assert!((1..=MOST_LANES).contains(&lanes), "{lanes} lanes");
+        self.lanes.store(lanes as u32, Ordering::Relaxed);
+        if lanes > 1 {
+            self.how.store(DIVIDED, Ordering::Relaxed);
+        }
+    }
+
+    /// From now on there is one thread at a time, by the program's promise, or as it is the only one of a forked child: turns cost nothing.
+    pub fn trust(&self) {
+        self.how.store(TRUSTED, Ordering::Relaxed);
+    }
+
+    /// Whether there are several lanes.
+    #[inline]
+    pub fn are_several(&self) -> bool {
+        self.how.load(Ordering::Relaxed) == DIVIDED
+    }
+
+    /// How many lanes there are.
+    pub fn lanes(&self) -> usize {
+        self.lanes.load(Ordering::Relaxed) as usize
+    }
+
+    /// The turn of a lane.
+    pub fn of(&self, lane: usize) -> &Turn {
+        &self.turns.0[lane]
+    }
+
+    fn all(&self) -> &[Turn] {
+        &self.turns.0[..self.lanes()]
+    }
+
+    /// Takes the turn, of all lanes if there are several.
+    #[inline(always)]
+    pub fn take(&self) -> Held<'_> {
+        self.take_of(|| None)
+    }
+
+    /// Takes the turn of the lane that `lane` names, or of all if it names none. Where there is one lane, it is not asked.
+    #[inline(always)]
+    pub fn take_of(&self, lane: impl FnOnce() -> Option<usize>) -> Held<'_> {
+        match self.how.load(Ordering::Relaxed) {
+            TRUSTED => Held::Nothing,
+            SHARED => Held::of(self.of(0).take()),
+            _ => match lane() {
+                Some(lane) if !self.has_all() => Held::of(self.of(lane).take()),
+                _ => self.take_all(),
+            },
+        }
+    }
+
+    #[cold]
+    fn take_all(&self) -> Held<'_> {
+        let me = this_thread();
+        if self.all().iter().any(|turn| turn.owner.load(Ordering::Relaxed) == me) {
+            return Held::Nothing;
+        }
+        self.acquire_all(me);
+        Held::All(self)
+    }
+
+    fn acquire_all(&self, me: u64) {
+        self.all().iter().for_each(|turn| turn.acquire_again(me));
+        self.all.store(me, Ordering::Relaxed);
+    }
+
+    fn give_all(&self) {
+        self.all.store(NOBODY, Ordering::Relaxed);
+        self.all().iter().rev().for_each(Turn::give);
+    }
+
+    /// Whether the present thread has all turns of several.
+    pub fn has_all(&self) -> bool {
+        self.all.load(Ordering::Relaxed) == this_thread()
+    }
+
+    /// Calls a function that may take long, or wait for other threads, without any turn.
+    pub fn outside<R>(&self, function: impl FnOnce() -> R) -> R {
+        let me = this_thread();
+        if self.all.load(Ordering::Relaxed) == me {
+            let notes = self.turns.0.each_ref().map(Turn::note);
+            self.give_all();
+            let result = function();
+            self.acquire_all(me);
+            self.turns.0.iter().zip(notes).for_each(|(turn, note)| turn.set_note(note));
+            return result;
+        }
+        match self.all().iter().find(|turn| turn.owner.load(Ordering::Relaxed) == me) {
+            Some(turn) => turn.outside(function),
+            None => function(),
+        }
+    }
+
+    /// Calls a function with all turns, by a thread that may have one of them. Others may have it in between.
+    pub fn with_all<R>(&self, function: impl FnOnce() -> R) -> R {
+        if !self.are_several() || self.has_all() {
+            return function();
+        }
+        self.outside(|| {
+            let _all = self.take_all();
+            function()
+        })
+    }
+
+    /// For a thread that waits with all turns, between two rounds of its wait: lets others in, whether or not they want to.
+    pub fn stand_aside(&self, backoff: &mut Backoff) {
+        let round = backoff.rounds;
+        backoff.rounds = round.saturating_add(1);
+        self.outside(|| match round {
+            _ if round < SPINS => std::hint::spin_loop(),
+            _ if round < SPINS + YIELDS => primitive::yield_now(),
+            _ => primitive::pause(NAP),
+        });
+    }
+}
+
+impl<'a> Held<'a> {
+    #[inline(always)]
+    fn of(taken: Option<Taken<'a>>) -> Self {
+        taken.map_or(Held::Nothing, Held::One)
+    }
+}
+
+impl Default for Turns {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+#[cfg(test)]
+mod tests;
