@@ -11,6 +11,8 @@ use crate::{install, process};
 
 /// No run takes that many seconds unless it hangs.
 const TIME_LIMIT: &str = "300";
+/// How many threads a rank has at most where it has several, each with a communicator.
+const THREADS: usize = 2;
 
 /// How a library starts the program with so many ranks and these arguments.
 type Start = Box<dyn Fn(usize, &[&str]) -> Command>;
@@ -43,6 +45,11 @@ fn cores() -> usize {
 /// Whether threads of one rank are to run at the same time.
 fn have_threads(arguments: &[&str]) -> bool {
     arguments.first() == Some(&"threads")
+}
+
+/// Whether a rank has several threads, and not all of them have a core.
+fn have_crowded_threads(ranks: usize, arguments: &[&str]) -> bool {
+    have_threads(arguments) && ranks * THREADS > cores()
 }
 
 /// Whether each rank gets a core.
@@ -87,25 +94,27 @@ impl Places {
         vec![
             Library {
                 name: "rwmpi",
-                setting: "no setting; threads: unbound, as in all others",
+                setting: "no setting; threads: unbound, as in all others, --lanes 2",
                 part: Part::Memory,
                 start: rwmpi(prefix, common),
             },
             Library {
                 name: "MPICH",
-                setting: "bound to cores; more ranks than cores: told to yield (MPIR_CVAR_CH4_PROGRESS_THROTTLE)",
+                setting: "bound to cores; more ranks than cores: told to yield (MPIR_CVAR_CH4_PROGRESS_THROTTLE); threads: no setting, \
+                          as MPIR_CVAR_CH4_NUM_VCIS=2 gains nothing",
                 part: Part::Memory,
                 start: mpich_start(mpich, common),
             },
             Library {
                 name: "Intel MPI",
-                setting: "I_MPI_FABRICS=shm, bound to cores",
+                setting: "I_MPI_FABRICS=shm, bound to cores; threads: not I_MPI_THREAD_SPLIT, which the program would have to be made for; \
+                          more of them than cores: I_MPI_THREAD_YIELD=2",
                 part: Part::Memory,
                 start: intel_start(intel, "shm", common),
             },
             Library {
                 name: "Open MPI",
-                setting: "bound to cores; more ranks than cores: unbound",
+                setting: "bound to cores; more ranks than cores: unbound; more threads than cores: mpi_yield_when_idle",
                 part: Part::Memory,
                 start: open_mpi_start(open_mpi, own),
             },
@@ -198,6 +207,9 @@ fn rwmpi(prefix: &Path, program: &Path) -> Start {
         if are_bound(ranks, arguments) {
             command.args(["--bind-to", "core"]);
         }
+        if have_threads(arguments) {
+            command.args(["--lanes", &THREADS.to_string()]);
+        }
         command.arg(&program).args(arguments);
         command
     })
@@ -230,6 +242,9 @@ fn intel_start(environment: &Path, fabrics: &'static str, program: &Path) -> Sta
         if have_threads(arguments) {
             command.env("I_MPI_PIN", "0");
         }
+        if have_crowded_threads(ranks, arguments) {
+            command.env("I_MPI_THREAD_YIELD", "2");
+        }
         command.args(["-n", &ranks.to_string(), "-genv", "I_MPI_FABRICS", fabrics]).arg(&program).args(arguments);
         command
     })
@@ -241,6 +256,9 @@ fn open_mpi_start(environment: &Path, program: &Path) -> Start {
         let mut command = limited(&environment.join("bin/mpiexec"));
         command.args(["--allow-run-as-root", "--oversubscribe", "-n", &ranks.to_string()]);
         command.args(["--bind-to", if are_bound(ranks, arguments) { "core" } else { "none" }]);
+        if have_crowded_threads(ranks, arguments) {
+            command.env("OMPI_MCA_mpi_yield_when_idle", "1");
+        }
         command.arg(&program).args(arguments);
         command
     })
