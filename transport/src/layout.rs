@@ -60,7 +60,7 @@ pub(crate) struct Layout {
     reach: usize,
     claims: usize,
     /// Bytes of a peer's control part.
-    control_len: usize,
+    pub(crate) control_len: usize,
     /// Where each kind of part starts.
     controls: usize,
     consumed: usize,

@@ -12,7 +12,7 @@ use crate::layout::{CELLS, CLAIM_WORDS, MAX_PAYLOAD, PEERS_WITHOUT_HINTS, QUEUES
 use crate::remote_memory::{ProbeWords, Reach};
 use crate::ring::batons::Batons;
 use crate::ring::{Area, Consumer, Producer, Refused};
-use crate::segment::{ActivityRecord, Segment};
+use crate::segment::{ActivityRecord, ControlsPlace, Segment};
 use crate::sleep::{self, ASLEEP_FOR_ROOM, AWAKE};
 use crate::small_copy::copy_small;
 use crate::wait::WaitPolicy;
@@ -37,6 +37,7 @@ pub struct NodeFabric {
     me: usize,
     /// The lane's first end: what a peer has in this lane is at its number from here on.
     first_end: usize,
+    controls: ControlsPlace,
     segment: Arc<Segment>,
     heap: Heap,
     policy: WaitPolicy,
@@ -97,6 +98,7 @@ impl NodeFabric {
         NodeFabric {
             me,
             first_end: job.end(lane, 0),
+            controls: segment.controls_from(job.end(lane, 0)),
             heap: Heap::new(segment.clone(), job.end(lane, me)),
             policy: WaitPolicy::for_peer(job, me),
             links,
@@ -173,7 +175,8 @@ impl NodeFabric {
 
     #[inline(always)]
     fn control(&self, peer: usize) -> &Control {
-        self.segment.control(self.end(peer))
+        debug_assert!(peer < self.links.len());
+        self.segment.control_of(self.controls, peer)
     }
 
     /// Words of a bitmap over the peers of this lane.
@@ -287,11 +290,13 @@ impl Fabric for NodeFabric {
         if self.links[to].outgoing[queue as usize].is_none() {
             self.open(to, queue)?;
         }
-        let (segment, here, there) = (&self.segment, self.end(self.me), self.end(to));
+        // By reference: only a ring that grows needs them.
+        let (segment, first_end, me) = (&self.segment, &self.first_end, &self.me);
         let Link { outgoing, incoming, batons, .. } = &mut self.links[to];
         let Some(producer) = &mut outgoing[queue as usize] else { unreachable!("opened above") };
         producer.note_answers(incoming[Queue::Messages as usize].as_ref().map_or(0, Consumer::popped));
         let reserve = |area, from, end| {
+            let (here, there) = (first_end + me, first_end + to);
             let start = match area {
                 Area::Data => segment.layout().data(there, here),
                 Area::Batons => segment.layout().batons(there, here),

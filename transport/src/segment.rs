@@ -52,6 +52,10 @@ impl ActivityRecord {
     }
 }
 
+/// Where the control blocks of a lane lie in a segment.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ControlsPlace(usize);
+
 /// The mapped file.
 pub(crate) struct Segment {
     file: File,
@@ -192,6 +196,20 @@ impl Segment {
         debug_assert!(peer < self.layout.ends);
         // SAFETY: each control part begins with one; it consists of atomics, for which any bytes are valid.
         unsafe { self.at(self.layout.control(peer)).cast().as_ref() }
+    }
+
+    /// Where the control blocks of the ends from that one on lie, for [`Segment::control_of`].
+    pub(crate) fn controls_from(&self, end: usize) -> ControlsPlace {
+        ControlsPlace(self.layout.control(end))
+    }
+
+    /// As [`Segment::control`], of the end that comes so many after the first of these. That end must exist.
+    #[inline(always)]
+    pub(crate) fn control_of(&self, controls: ControlsPlace, after: usize) -> &Control {
+        let place = controls.0 + after * self.layout.control_len;
+        debug_assert!(place < self.layout.controls_end());
+        // SAFETY: as in `control`.
+        unsafe { self.at(place).cast().as_ref() }
     }
 
     /// A word of the bitmap in which senders register with `peer`. Bits are set (AcqRel) by the sender they stand for, before it
