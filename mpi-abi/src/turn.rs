@@ -61,8 +61,8 @@ impl Place {
         handle.get().map_or(Place::ANYWHERE, Place::of::<A>)
     }
 
-    /// Requests that are to complete, all in one lane if they are like that.
-    pub fn completing<A: Abi>(count: c_int, requests: OutArray<A::Handle>) -> Place {
+    /// Requests: of one lane, and nothing else, if all of them are sends and receives in that.
+    pub fn of_requests<A: Abi>(count: c_int, requests: OutArray<A::Handle>) -> Place {
         let mut place = None;
         for index in 0..usize::try_from(count).unwrap_or(0) {
             let Ok(code) = requests.get(index).map(A::code) else { break };

@@ -37,8 +37,11 @@ const WITHIN_COMMUNICATOR: &[&str] = &[
     "Ssend",
 ];
 
-/// These complete requests.
-const COMPLETING: &[&str] = &["Test", "Testall", "Testany", "Testsome", "Wait", "Waitall", "Waitany", "Waitsome"];
+/// These are about requests that the program has, and nothing else.
+const WITH_REQUESTS: &[&str] =
+    &["Startall", "Test", "Testall", "Testany", "Testsome", "Wait", "Waitall", "Waitany", "Waitsome"];
+/// These have a pointer to such a request. What others have one to is a place for a request, where anything may stand.
+const WITH_REQUEST: &[&str] = &["Cancel", "Request_free", "Start"];
 
 fn is_value(parameter: &Parameter, base: &str) -> bool {
     parameter.base == base && parameter.pointers == 0 && parameter.array.is_empty()
@@ -50,9 +53,9 @@ pub(crate) fn place(function: &Function, arguments: &[Argument]) -> Option<Strin
     let named = || function.parameters.iter().zip(arguments.iter().map(|argument| &argument.name));
     let values = |base: &'static str| named().filter(move |one| is_value(one.0, base)).map(|one| one.1.as_str());
     let pointer = |base: &str| named().find(|one| one.0.base == base && !is_value(one.0, base)).map(|one| one.1);
-    if COMPLETING.contains(&short) {
+    if WITH_REQUESTS.contains(&short) {
         let count = values("int").next().unwrap_or("1");
-        return Some(format!("completing::<A>({count}, OutArray::new({}))", pointer("Request")?));
+        return Some(format!("of_requests::<A>({count}, OutArray::new({}))", pointer("Request")?));
     }
     if WITHIN_COMMUNICATOR.contains(&short) {
         let others: Vec<&str> = values("Datatype").chain(values("Op")).collect();
@@ -61,7 +64,8 @@ pub(crate) fn place(function: &Function, arguments: &[Argument]) -> Option<Strin
     if let Some(handle) = values("Comm").chain(values("Request")).next() {
         return Some(format!("of::<A>({handle})"));
     }
-    Some(format!("at::<A>(Out::new({}))", pointer("Request").or_else(|| pointer("Message"))?))
+    let base = if WITH_REQUEST.contains(&short) { "Request" } else { "Message" };
+    Some(format!("at::<A>(Out::new({}))", pointer(base)?))
 }
 
 #[cfg(test)]
@@ -82,12 +86,15 @@ mod tests {
             ("MPI_Send", Some("alone_with::<A>(comm, &[datatype])")),
             ("MPI_Reduce", Some("alone_with::<A>(comm, &[datatype, op])")),
             ("MPI_Barrier", Some("alone_with::<A>(comm, &[])")),
-            ("MPI_Waitall", Some("completing::<A>(count, OutArray::new(array_of_requests))")),
-            ("MPI_Wait", Some("completing::<A>(1, OutArray::new(request))")),
+            ("MPI_Waitall", Some("of_requests::<A>(count, OutArray::new(array_of_requests))")),
+            ("MPI_Wait", Some("of_requests::<A>(1, OutArray::new(request))")),
             ("MPI_Comm_dup", Some("of::<A>(comm)")),
             ("MPI_Request_get_status", Some("of::<A>(request)")),
             ("MPI_Start", Some("at::<A>(Out::new(request))")),
             ("MPI_Mrecv", Some("at::<A>(Out::new(message))")),
+            ("MPI_Imrecv", Some("at::<A>(Out::new(message))")),
+            ("MPI_Grequest_start", None),
+            ("MPI_Buffer_iflush", None),
             ("MPI_Type_commit", None),
         ];
         for (name, place) in expected {
@@ -97,8 +104,8 @@ mod tests {
 
     #[test]
     fn all_that_are_named_are_there() {
-        for name in WITHIN_COMMUNICATOR.iter().chain(COMPLETING) {
-            assert!(place_of(&format!("MPI_{name}")).is_some_and(|place| !place.starts_with("of")), "{name}");
+        for name in WITHIN_COMMUNICATOR.iter().chain(WITH_REQUESTS).chain(WITH_REQUEST) {
+            assert!(place_of(&format!("MPI_{name}")).is_some_and(|place| !place.starts_with("of::")), "{name}");
         }
     }
 }
