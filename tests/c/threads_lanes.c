@@ -1,12 +1,8 @@
 /* Threads on communicators of their own, which are in different lanes if the job has several: what they do at the same time, and what
  * one thread does with several communicators. ranks: 1 2 3 */
-#include "check.h"
-#include <pthread.h>
+#include "threads.h"
 
-enum { THREADS = 4, ROUNDS = 40, LONG = 300000 };
-
-static int rank, size, left, right;
-static MPI_Comm own[THREADS];
+enum { ROUNDS = 40, LONG = 300000 };
 
 static void add(void *in, void *inout, int *count, MPI_Datatype *datatype)
 {
@@ -173,26 +169,9 @@ static void buffered(void)
 
 int main(int argc, char **argv)
 {
-    int provided = -1, numbers[THREADS];
-    pthread_t threads[THREADS];
-    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
-    CHECK(provided == MPI_THREAD_MULTIPLE);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
-    left = (rank + size - 1) % size, right = (rank + 1) % size;
-    for (int index = 0; index < THREADS; index++) {
-        MPI_Comm_dup(MPI_COMM_WORLD, &own[index]);
-        MPI_Comm_set_errhandler(own[index], MPI_ERRORS_RETURN);
-    }
+    initialize(argc, argv);
     buffered();
-    for (int index = 0; index < THREADS; index++) {
-        numbers[index] = index;
-        CHECK(pthread_create(&threads[index], NULL, communicate, &numbers[index]) == 0);
-    }
-    for (int index = 0; index < THREADS; index++)
-        pthread_join(threads[index], NULL);
+    run_threads(communicate);
     buffered();
-    for (int index = 0; index < THREADS; index++)
-        MPI_Comm_free(&own[index]);
-    return MPI_Finalize();
+    return finalize();
 }

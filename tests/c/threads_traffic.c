@@ -1,11 +1,9 @@
 /* Threads that all communicate, each on a communicator of its own or all on one with tags of their own. ranks: 1 2 4 */
-#include "check.h"
-#include <pthread.h>
+#include "threads.h"
 
-enum { THREADS = 4, ROUNDS = 60, LONG = 40000 };
+enum { ROUNDS = 60, LONG = 40000 };
 
-static int rank, size, left, right;
-static MPI_Comm own[THREADS], common;
+static MPI_Comm common;
 
 static void exchange(int me, int round, int *out, int *in)
 {
@@ -64,24 +62,9 @@ static void *communicate(void *number)
 
 int main(int argc, char **argv)
 {
-    int provided = -1, numbers[THREADS];
-    pthread_t threads[THREADS];
-    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
-    CHECK(provided == MPI_THREAD_MULTIPLE);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
-    left = (rank + size - 1) % size, right = (rank + 1) % size;
+    initialize(argc, argv);
     MPI_Comm_dup(MPI_COMM_WORLD, &common);
-    for (int index = 0; index < THREADS; index++)
-        MPI_Comm_dup(MPI_COMM_WORLD, &own[index]);
-    for (int index = 0; index < THREADS; index++) {
-        numbers[index] = index;
-        CHECK(pthread_create(&threads[index], NULL, communicate, &numbers[index]) == 0);
-    }
-    for (int index = 0; index < THREADS; index++)
-        pthread_join(threads[index], NULL);
-    for (int index = 0; index < THREADS; index++)
-        MPI_Comm_free(&own[index]);
+    run_threads(communicate);
     MPI_Comm_free(&common);
-    return MPI_Finalize();
+    return finalize();
 }
