@@ -76,44 +76,39 @@ pub enum Constructor {
     },
 }
 
+/// The pattern of what is made of one other datatype.
+macro_rules! one_old {
+    ($old:ident) => {
+        Constructor::Dup { $old }
+            | Constructor::Contiguous { $old, .. }
+            | Constructor::Vector { $old, .. }
+            | Constructor::Hvector { $old, .. }
+            | Constructor::Indexed { $old, .. }
+            | Constructor::Hindexed { $old, .. }
+            | Constructor::IndexedBlock { $old, .. }
+            | Constructor::HindexedBlock { $old, .. }
+            | Constructor::Subarray { $old, .. }
+            | Constructor::Darray { $old, .. }
+            | Constructor::Resized { $old, .. }
+    };
+}
+
 impl Constructor {
     /// The datatypes it is made of.
     pub fn old(&self) -> &[Datatype] {
         match self {
             Constructor::Named(_) | Constructor::Fortran(_) => &[],
             Constructor::Struct { old, .. } => old,
-            Constructor::Dup { old }
-            | Constructor::Contiguous { old, .. }
-            | Constructor::Vector { old, .. }
-            | Constructor::Hvector { old, .. }
-            | Constructor::Indexed { old, .. }
-            | Constructor::Hindexed { old, .. }
-            | Constructor::IndexedBlock { old, .. }
-            | Constructor::HindexedBlock { old, .. }
-            | Constructor::Subarray { old, .. }
-            | Constructor::Darray { old, .. }
-            | Constructor::Resized { old, .. } => std::slice::from_ref(old),
+            one_old!(old) => std::slice::from_ref(old),
         }
     }
-}
 
-impl Constructor {
     /// The same of other datatypes, which `of` makes of those it is made of.
     pub(super) fn with(mut self, of: impl Fn(&Datatype) -> Datatype) -> Constructor {
         match &mut self {
             Constructor::Named(_) | Constructor::Fortran(_) => {}
             Constructor::Struct { old, .. } => old.iter_mut().for_each(|old| *old = of(old)),
-            Constructor::Dup { old }
-            | Constructor::Contiguous { old, .. }
-            | Constructor::Vector { old, .. }
-            | Constructor::Hvector { old, .. }
-            | Constructor::Indexed { old, .. }
-            | Constructor::Hindexed { old, .. }
-            | Constructor::IndexedBlock { old, .. }
-            | Constructor::HindexedBlock { old, .. }
-            | Constructor::Subarray { old, .. }
-            | Constructor::Darray { old, .. }
-            | Constructor::Resized { old, .. } => *old = of(old),
+            one_old!(old) => *old = of(old),
         }
         self
     }
