@@ -22,10 +22,10 @@ use crate::ring::batons::{BATON_SIZE, batons_of_two};
 pub(crate) const CELLS: usize = 128;
 /// Bytes of the data area of each message ring, at most.
 pub(crate) const DATA_SIZE: usize = 256 << 10;
-/// Longest payload of a cell in a message ring, bytes. A message longer than this travels in several cells, and then the receiver copies
-/// out one while the sender copies in the next: in one piece, 16 KiB take a third longer than in two; cells of 2 KiB
+/// Longest payload of a cell in a message ring where payloads don't go by batons, bytes. A message longer than this travels in several cells,
+/// and then the receiver copies out one while the sender copies in the next: in one piece, 16 KiB take a third longer than in two; cells of 2 KiB
 /// cost more than they gain.
-pub(crate) const MAX_PAYLOAD: usize = BATON_SIZE;
+pub(crate) const MAX_PAYLOAD: usize = 8 << 10;
 /// Claim words of each peer: 256 lines of them.
 pub(crate) const CLAIM_WORDS: usize = 256 * WORDS_PER_LINE;
 const CLAIMS_SIZE: usize = CLAIM_WORDS * size_of::<u64>();

@@ -10,7 +10,7 @@ use crate::handover::{LINE, copy_for_reader, hands_over};
 use crate::job::{self, Job};
 use crate::layout::{CELLS, CLAIM_WORDS, MAX_PAYLOAD, PEERS_WITHOUT_HINTS, QUEUES};
 use crate::remote_memory::{ProbeWords, Reach};
-use crate::ring::batons::Batons;
+use crate::ring::batons::{BATON_SIZE, Batons};
 use crate::ring::{Area, Consumer, Producer, Refused};
 use crate::segment::{ActivityRecord, ControlsPlace, Segment};
 use crate::sleep::{self, ASLEEP_FOR_ROOM, AWAKE};
@@ -273,7 +273,7 @@ impl Fabric for NodeFabric {
 
     #[inline]
     fn max_payload(&self, _: usize) -> usize {
-        MAX_PAYLOAD
+        if self.passes_batons { BATON_SIZE } else { MAX_PAYLOAD }
     }
 
     #[inline]
@@ -285,7 +285,7 @@ impl Fabric for NodeFabric {
         header: Header,
         payload: ReadSpan,
     ) -> Result<(), PushError> {
-        let most = if queue == Queue::Messages { MAX_PAYLOAD } else { INLINE_PAYLOAD };
+        let most = if queue == Queue::Messages { self.max_payload(to) } else { INLINE_PAYLOAD };
         assert!(payload.len() <= most, "payload longer than the queue takes");
         if self.links[to].outgoing[queue as usize].is_none() {
             self.open(to, queue)?;

@@ -284,7 +284,8 @@ impl<const CELLS: usize> Producer<CELLS> {
         let goes_past_caches = batons.is_some() && payload.len() >= PAST_CACHES[usize::from(!self.in_a_row)];
         if payload.len() <= INLINE_PAYLOAD {
             self.publish(header, payload.len(), payload);
-        } else if let Some(baton) = batons.and_then(|batons| batons.give(|from, to| reserve(Area::Batons, from, to)))
+        } else if let Some(baton) =
+            batons.and_then(|batons| batons.give(payload.len(), |from, to| reserve(Area::Batons, from, to)))
             && let place = batons::place_of(baton)
             && let Some(Ok(start)) = self.memory.baton(place, payload.len())
         {

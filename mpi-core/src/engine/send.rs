@@ -252,11 +252,18 @@ impl<F: Fabric> Engine<F> {
                 return (header(wire::BEGIN), First::Begin(begin));
             }
         }
-        if mode != SendMode::Synchronous && data.len() <= self.fabric.max_payload(peer as usize) {
+        if mode != SendMode::Synchronous && data.len() <= self.longest_piece(peer, 0) {
             return (header(wire::EAGER), First::Whole);
         }
         let answer = if mode == SendMode::Synchronous { id } else { wire::NO_ANSWER };
         (header(wire::BEGIN), First::Begin(wire::Begin { total: data.len() as u64, answer, waits: 0 }))
+    }
+
+    /// How much the next cell of a message carries at most, after so many bytes of it. Where payloads are passed, each cell costs as much as
+    /// several KiB, so they are long; but the first is shorter: the receiver has nothing to do until it comes.
+    fn longest_piece(&self, peer: u32, sent: usize) -> usize {
+        let most = self.fabric.max_payload(peer as usize);
+        if sent == 0 && self.fabric.passable(peer as usize).most > 0 { most / 2 } else { most }
     }
 
     /// Pushes the data of a message that has begun.
@@ -269,7 +276,7 @@ impl<F: Fabric> Engine<F> {
         mut enqueue: Enqueue,
     ) -> Result<Progress, Failure> {
         while sent < data.len() {
-            let len = (data.len() - sent).min(self.fabric.max_payload(peer as usize));
+            let len = (data.len() - sent).min(self.longest_piece(peer, sent));
             if !self.try_push(peer, enqueue, [wire::CONTINUE, 0, 0, 0], data.part(sent, len))? {
                 return Ok(Progress::Blocked(Stage::Streaming { sent }));
             }

@@ -13,12 +13,14 @@
 use crate::Passable;
 
 /// Bytes of each: as many as the longest payload has.
-pub(crate) const BATON_SIZE: usize = 8 << 10;
+pub(crate) const BATON_SIZE: usize = 32 << 10;
+/// Pages are put behind so many bytes of a baton at once: most payloads are short.
+const RESERVED_AT_ONCE: usize = 8 << 10;
 /// How many there are for each two peers: no more than pay, which few peers have, and no fewer than these.
-const MOST: usize = 512;
-const LEAST: usize = 64;
+const MOST: usize = 128;
+const LEAST: usize = 16;
 /// So many each peer has in common with all others, as long as [`LEAST`] allows: the memory behind them is used by whoever exchanges long messages.
-const OF_A_PEER: usize = 4096;
+const OF_A_PEER: usize = 1024;
 
 /// In a cell, instead of a place in the data area: the payload is in the baton whose number the lower bits are.
 const IN_BATON: usize = 1 << 31;
@@ -32,8 +34,8 @@ pub(crate) fn batons_of_two(peers: usize) -> usize {
 #[derive(Clone, Copy, Debug, Default)]
 struct Baton {
     is_held: bool,
-    /// This side has made sure that it has pages.
-    is_reserved: bool,
+    /// This side has made sure that so many bytes from its start have pages.
+    reserved: u16,
 }
 
 /// The batons that one of two peers holds.
@@ -43,8 +45,11 @@ pub(crate) struct Batons {
     all: u16,
     /// Whether it has the first half of them in the beginning, or the second.
     is_first: bool,
-    /// The numbers of those that it holds; the one that came last is given first. Empty until one is given or taken: most links never are used.
+    /// The numbers of those that it holds, the next to be given last. Empty until one is given or taken: most links never are used.
     held: Vec<u16>,
+    /// How many have come since the last was given: they are given before all others, in the order in which they came, so that an answer that
+    /// is cut like its message finds in each baton as many lines as it writes.
+    come: usize,
     /// By number; likewise.
     batons: Vec<Baton>,
 }
@@ -52,7 +57,7 @@ pub(crate) struct Batons {
 impl Batons {
     /// Those of two peers with so many of them, of which this side holds one half before there was any message: the first, if it `is_first`.
     pub(crate) fn new(all: usize, is_first: bool) -> Batons {
-        Batons { all: all as u16, is_first, held: Vec::new(), batons: Vec::new() }
+        Batons { all: all as u16, is_first, held: Vec::new(), come: 0, batons: Vec::new() }
     }
 
     #[cold]
@@ -61,30 +66,29 @@ impl Batons {
         let first = if self.is_first { 0 } else { half };
         self.held = Vec::with_capacity(self.all.into());
         self.batons = vec![Baton::default(); self.all.into()];
-        (first..first + half).for_each(|number| self.hold(number));
+        self.held.extend((first..first + half).rev());
+        (first..first + half).for_each(|number| self.batons[usize::from(number)].is_held = true);
     }
 
-    fn hold(&mut self, number: u16) {
-        self.held.push(number);
-        self.batons[usize::from(number)].is_held = true;
-    }
-
-    /// Gives one away, with pages behind it, if this side holds one. `reserve(from, to)` makes sure that there are pages behind these bytes
-    /// of all batons.
-    pub(crate) fn give(&mut self, mut reserve: impl FnMut(usize, usize) -> bool) -> Option<usize> {
+    /// Gives one away, with pages behind `len` bytes of it, if this side holds one. `reserve(from, to)` makes sure that there are pages behind
+    /// these bytes of all batons.
+    pub(crate) fn give(&mut self, len: usize, mut reserve: impl FnMut(usize, usize) -> bool) -> Option<usize> {
         if self.batons.is_empty() {
             self.begin();
         }
         let number = usize::from(*self.held.last()?);
         let baton = &mut self.batons[number];
-        if !baton.is_reserved {
-            if !reserve(number * BATON_SIZE, (number + 1) * BATON_SIZE) {
+        let reserved = usize::from(baton.reserved);
+        if len > reserved {
+            let needed = len.next_multiple_of(RESERVED_AT_ONCE);
+            if !reserve(number * BATON_SIZE + reserved, number * BATON_SIZE + needed) {
                 return None;
             }
-            baton.is_reserved = true;
+            baton.reserved = needed as u16;
         }
         baton.is_held = false;
         self.held.pop();
+        self.come = 0;
         Some(number)
     }
 
@@ -104,8 +108,9 @@ impl Batons {
         if self.batons.is_empty() {
             self.begin();
         }
-        if !self.batons[number].is_held {
-            self.hold(number as u16);
+        if !std::mem::replace(&mut self.batons[number].is_held, true) {
+            self.held.insert(self.held.len() - self.come, number as u16);
+            self.come += 1;
         }
     }
 }
@@ -144,14 +149,14 @@ mod tests {
             true
         };
         // To and fro, it is the same one.
-        let first = one.give(&mut reserve).unwrap();
+        let first = one.give(9000, &mut reserve).unwrap();
         other.take(first);
-        assert_eq!(other.give(&mut reserve), Some(first));
+        assert_eq!(other.give(9000, &mut reserve), Some(first));
         one.take(first);
-        assert_eq!(one.give(&mut reserve), Some(first));
+        assert_eq!(one.give(9000, &mut reserve), Some(first));
         other.take(first);
         // One way, they come to an end.
-        while let Some(number) = one.give(&mut reserve) {
+        while let Some(number) = one.give(9000, &mut reserve) {
             other.take(number);
         }
         let mut all = other.held.clone();
@@ -159,21 +164,53 @@ mod tests {
         assert!(all.into_iter().eq(0..BATONS as u16));
         other.take(first);
         assert_eq!(other.held(), BATONS, "one came twice");
-        assert_eq!(reserved.iter().filter(|&&(from, _)| from == first * BATON_SIZE).count(), 2, "once by each side");
+        let behind_first = (first * BATON_SIZE, first * BATON_SIZE + 2 * RESERVED_AT_ONCE);
+        assert_eq!(reserved.iter().filter(|&&pages| pages == behind_first).count(), 2, "once by each side");
+    }
+
+    #[test]
+    fn what_has_come_together_goes_in_the_same_order() {
+        let (mut one, mut other) = (Batons::new(BATONS, true), Batons::new(BATONS, false));
+        let pass = |from: &mut Batons, to: &mut Batons, number: usize| -> Vec<usize> {
+            (0..number).map(|_| from.give(1, |_, _| true).unwrap()).inspect(|&given| to.take(given)).collect()
+        };
+        let message = pass(&mut one, &mut other, 3);
+        assert_eq!(pass(&mut other, &mut one, 3), message);
+        assert_eq!(pass(&mut one, &mut other, 2), message[..2]);
+        // A longer answer begins with what has come last, then goes on with what this side has not given yet.
+        let answer = pass(&mut other, &mut one, 5);
+        assert_eq!(answer[..2], message[..2]);
+        assert_eq!(pass(&mut one, &mut other, 6), [&answer[..], &message[2..]].concat());
+    }
+
+    #[test]
+    fn pages_are_put_behind_what_is_used() {
+        let mut batons = Batons::new(BATONS, true);
+        let mut pages = Vec::new();
+        for len in [1, RESERVED_AT_ONCE, RESERVED_AT_ONCE + 1, 100, BATON_SIZE] {
+            let number = batons
+                .give(len, |from, to| {
+                    pages.push((from, to));
+                    true
+                })
+                .unwrap();
+            batons.take(number);
+        }
+        assert_eq!(pages, [(0, 1), (1, 2), (2, 4)].map(|(from, to)| (from * RESERVED_AT_ONCE, to * RESERVED_AT_ONCE)));
     }
 
     #[test]
     fn few_peers_have_more_of_them() {
-        assert_eq!([0, 1, 2, 8, 16, 64, 4096].map(batons_of_two), [512, 512, 512, 512, 256, 64, 64]);
-        let unused = Batons::new(512, true);
-        assert_eq!((unused.held(), unused.passable().most), (256, 4 << 20));
+        assert_eq!([0, 1, 2, 8, 16, 64, 4096].map(batons_of_two), [128, 128, 128, 128, 64, 16, 16]);
+        let unused = Batons::new(128, true);
+        assert_eq!((unused.held(), unused.passable().most), (64, 4 << 20));
     }
 
     #[test]
     fn without_pages_none_is_given() {
         let mut batons = Batons::new(BATONS, true);
-        assert_eq!(batons.give(|_, _| false), None);
-        assert!(batons.give(|_, _| true).is_some());
+        assert_eq!(batons.give(1, |_, _| false), None);
+        assert!(batons.give(1, |_, _| true).is_some());
     }
 
     #[test]

@@ -90,7 +90,7 @@ fn payloads_go_by_batons_while_there_are_any() {
         baton.into_iter().for_each(|baton| theirs.take(baton));
     }
     // They all came to the consumer, and the rest went by the data area.
-    assert_eq!((batons.give(|_, _| true), theirs.held()), (None, BATONS));
+    assert_eq!((batons.give(1, |_, _| true), theirs.held()), (None, BATONS));
 }
 
 #[test]
