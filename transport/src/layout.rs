@@ -10,6 +10,8 @@
 //! In a job of several lanes a process has an *end* in each, and the file is laid out as if every end were a peer: a peer's number, here and in the
 //! [segment](crate::segment), is that of an end. End `lane * peers + peer` is that of `peer` in `lane`, so in lane 0 the two numbers are the same.
 
+use std::ops::RangeInclusive;
+
 use crossbeam_utils::CachePadded;
 
 use crate::Queue;
@@ -20,8 +22,11 @@ use crate::ring::batons::{BATON_SIZE, batons_of_two};
 
 /// Cells of each ring.
 pub(crate) const CELLS: usize = 128;
-/// Bytes of the data area of each message ring, at most.
-pub(crate) const DATA_SIZE: usize = 256 << 10;
+/// Bytes of the data area of each message ring: more than two cores' own caches hold, so that lines have left the reader's when they are written again; and
+/// less among many.
+const DATA_SIZES: RangeInclusive<usize> = 256 << 10..=4 << 20;
+/// So many a process has for all others, as far as that allows.
+const DATA_OF_A_PEER: usize = 16 << 20;
 /// Longest payload of a cell in a message ring where payloads don't go by batons, bytes. A message longer than this travels in several cells,
 /// and then the receiver copies out one while the sender copies in the next: in one piece, 16 KiB take a third longer than in two; cells of 2 KiB
 /// cost more than they gain.
@@ -66,6 +71,8 @@ pub(crate) struct Layout {
     consumed: usize,
     cells: usize,
     data: usize,
+    /// Bytes of the data area of each message ring.
+    pub(crate) data_size: usize,
     batons: usize,
     /// How many batons each two ends have.
     pub(crate) batons_of_two: usize,
@@ -87,7 +94,8 @@ impl Layout {
         let consumed = controls + ends * control_len;
         let cells = (consumed + rings * size_of::<Counter>()).next_multiple_of(PAGE);
         let data = cells + rings * RING_SIZE;
-        let batons = data + ends * ends * DATA_SIZE;
+        let data_size = (DATA_OF_A_PEER / ends.next_power_of_two()).clamp(*DATA_SIZES.start(), *DATA_SIZES.end());
+        let batons = data + ends * ends * data_size;
         let batons_of_two = batons_of_two(ends);
         let heaps = (batons + ends * ends * batons_of_two * BATON_SIZE).next_multiple_of(HEAP_ALIGNMENT);
         let heap_size = heap_size.next_multiple_of(HEAP_ALIGNMENT);
@@ -104,6 +112,7 @@ impl Layout {
             consumed,
             cells,
             data,
+            data_size,
             batons,
             batons_of_two,
             heaps,
@@ -170,7 +179,7 @@ impl Layout {
 
     /// The data area of the message ring from `source` to `peer`.
     pub(crate) fn data(&self, peer: usize, source: usize) -> usize {
-        self.data + (peer * self.ends + source) * DATA_SIZE
+        self.data + (peer * self.ends + source) * self.data_size
     }
 
     /// The batons of two peers, in whichever order. (Half of the part is never touched.)
@@ -226,7 +235,7 @@ mod tests {
             let all = || rings(Queue::Messages).chain(rings(Queue::Requests));
             all().for_each(|(peer, queue, source)| part(layout.consumed(peer, queue, source), 128, 128));
             all().for_each(|(peer, queue, source)| part(layout.cells(peer, queue, source), RING_SIZE, 64));
-            rings(Queue::Messages).for_each(|(peer, _, source)| part(layout.data(peer, source), DATA_SIZE, 64));
+            rings(Queue::Messages).for_each(|(peer, _, source)| part(layout.data(peer, source), layout.data_size, 64));
             for (peer, other) in (0..peers).flat_map(|peer| (peer..peers).map(move |other| (peer, other))) {
                 part(layout.batons(other, peer), layout.batons_of_two * BATON_SIZE, 64);
             }

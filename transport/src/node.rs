@@ -285,7 +285,7 @@ impl Fabric for NodeFabric {
         header: Header,
         payload: ReadSpan,
     ) -> Result<(), PushError> {
-        let most = if queue == Queue::Messages { self.max_payload(to) } else { INLINE_PAYLOAD };
+        let most = if queue == Queue::Messages { BATON_SIZE } else { INLINE_PAYLOAD };
         assert!(payload.len() <= most, "payload longer than the queue takes");
         if self.links[to].outgoing[queue as usize].is_none() {
             self.open(to, queue)?;

@@ -3,7 +3,7 @@
 //! A cell is exactly one cache line: stamp, length, header and up to 40 bytes of payload. The producer fills the line and
 //! publishes it by a Release store of the stamp, so a small message moves one line and nothing else. Longer payloads lie in the
 //! *data area* beside the cells, or in a *baton* that passes to the consumer ([`batons`]); the cell says where. Where there are batons and the
-//! producer has none left, traffic goes one way: then what is long is written past the caches. The consumer publishes
+//! producer has none left, traffic goes one way: then what is long goes round in the area if the consumer is [near](distance), else past the caches. The consumer publishes
 //! one number, how many cells it has consumed, on a line of its own, which the producer reads only when its last knowledge says "full".
 //! Neither side takes a lock, does a read-modify-write or makes a system call.
 //!
@@ -26,15 +26,18 @@ use crate::primitive::{AtomicU32, AtomicU64, Ordering, UnsafeCell, publishing};
 use crate::small_copy::copy_small;
 use crate::{Enqueue, Header, INLINE_PAYLOAD, ReadSpan, WriteSpan};
 use batons::{BATON_SIZE, Batons};
+use distance::Distance;
 
 /// The least amount of the data area that is put to use, bytes.
 const SMALLEST_DATA: usize = 4096;
 /// A payload of at least this many bytes is better written where the consumer has not read lately: its lines have left the
 /// consumer's first cache by then, and are taken from it sooner.
 const LONG: usize = 256;
-/// Payloads of at least so many bytes are written past the caches where all batons are with the consumer: the first where pushes follow each
-/// other, else the second.
-const PAST_CACHES: [usize; 2] = [2048, 4096];
+/// Payloads of at least so many bytes are written past the caches where all batons are with the consumer and that is not near: the first where
+/// pushes follow each other, else the second.
+const PAST_CACHES: [usize; 2] = [512, 4096];
+/// The most of the data area that is put to use unless the consumer is near.
+const USED_AT_A_DISTANCE: usize = 256 << 10;
 /// How far ahead of the next cell the producer has lines fetched while cells follow each other.
 const FETCHED_AHEAD: u64 = 3;
 /// More of the area is put to use once so many times what is in use has passed in long payloads.
@@ -205,6 +208,7 @@ pub(crate) struct Producer<const CELLS: usize> {
     /// What had come back by then.
     answers: u64,
     data: DataArea,
+    distance: Distance,
 }
 
 impl<const CELLS: usize> Producer<CELLS> {
@@ -221,6 +225,7 @@ impl<const CELLS: usize> Producer<CELLS> {
             in_a_row: false,
             answers: u64::MAX,
             data: DataArea::default(),
+            distance: Distance::default(),
         }
     }
 
@@ -257,6 +262,24 @@ impl<const CELLS: usize> Producer<CELLS> {
         self.consumed
     }
 
+    /// Refreshes as there is no room for a payload of `len` bytes.
+    #[cold]
+    #[inline(never)]
+    fn look_again(&mut self, len: usize) {
+        if len >= PAST_CACHES[0] {
+            self.measure_distance();
+        } else {
+            self.refresh();
+        }
+    }
+
+    /// Refreshes, and notes how long that takes.
+    fn measure_distance(&mut self) {
+        let (before, mut distance) = (self.consumed, std::mem::take(&mut self.distance));
+        distance.measure(|| self.refresh() != before);
+        self.distance = distance;
+    }
+
     /// Whether the consumer has consumed anything since we last looked.
     pub(crate) fn has_news(&self) -> bool {
         self.memory.consumed().load(Ordering::Acquire) != self.consumed
@@ -277,11 +300,14 @@ impl<const CELLS: usize> Producer<CELLS> {
         if self.refused && enqueue == Enqueue::Next {
             return Err(Refused::Full);
         }
-        if self.pushed - self.consumed >= CELLS as u64 && self.pushed - self.refresh() >= CELLS as u64 {
-            self.refused = true;
-            return Err(Refused::Full);
+        if self.pushed - self.consumed >= CELLS as u64 {
+            self.look_again(payload.len());
+            if self.pushed - self.consumed >= CELLS as u64 {
+                self.refused = true;
+                return Err(Refused::Full);
+            }
         }
-        let goes_past_caches = batons.is_some() && payload.len() >= PAST_CACHES[usize::from(!self.in_a_row)];
+        let passes_batons = batons.is_some();
         if payload.len() <= INLINE_PAYLOAD {
             self.publish(header, payload.len(), payload);
         } else if let Some(baton) =
@@ -304,7 +330,8 @@ impl<const CELLS: usize> Producer<CELLS> {
             // describes, so the consumer does not read there; the payload is readable by the contract of its span.
             unsafe {
                 let place = self.memory.data.as_ptr().add(place);
-                if goes_past_caches {
+                let is_long = payload.len() >= PAST_CACHES[usize::from(!self.in_a_row)];
+                if passes_batons && is_long && !self.distance.is_near() {
                     copy_past_caches(place, payload.start(), payload.len());
                 } else if self.in_a_row {
                     if payload.len() < LONG {
@@ -350,18 +377,18 @@ impl<const CELLS: usize> Producer<CELLS> {
         self.data.release(self.consumed);
         let mut place = self.data.place(rounded);
         if place.is_none() {
-            let consumed = self.refresh();
-            self.data.release(consumed);
+            self.measure_distance();
+            self.data.release(self.consumed);
             place = self.data.place(rounded);
         }
         if rounded >= LONG || self.in_a_row {
             self.data.passed += rounded;
         }
         let more = place.is_none() || self.data.passed > LAPS * self.data.limit;
-        if more && !self.data.is_wrapped() && self.data.limit < self.memory.data_size {
+        let most = if self.distance.is_near() { usize::MAX } else { USED_AT_A_DISTANCE }.min(self.memory.data_size);
+        if more && !self.data.is_wrapped() && self.data.limit < most {
             self.data.passed = 0;
-            let limit = (2 * self.data.limit.max(rounded.next_power_of_two()))
-                .clamp(SMALLEST_DATA.min(self.memory.data_size), self.memory.data_size);
+            let limit = (2 * self.data.limit.max(rounded.next_power_of_two())).clamp(SMALLEST_DATA.min(most), most);
             if reserve(self.data.limit, limit) {
                 self.data.limit = limit;
                 place = place.or_else(|| self.data.place(rounded));
@@ -506,6 +533,7 @@ impl<const CELLS: usize> Consumer<CELLS> {
 }
 
 pub(crate) mod batons;
+mod distance;
 #[cfg(all(test, loom))]
 mod loom_model;
 #[cfg(all(test, not(loom)))]

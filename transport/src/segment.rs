@@ -25,7 +25,7 @@ use rustix::fs::{FallocateFlags, MemfdFlags, Mode, OFlags};
 use crate::Queue;
 use crate::control::{Control, DirtyWord, JobHeader};
 use crate::handover::{fetch, fetch_to_write};
-use crate::layout::{CLAIM_WORDS, DATA_SIZE, Layout};
+use crate::layout::{CLAIM_WORDS, Layout};
 use crate::mappings;
 use crate::ring::{Cell, RingMemory};
 
@@ -296,7 +296,7 @@ impl Segment {
             Queue::Messages => {
                 let batons = self.at(self.layout.batons(owner, source));
                 let batons = Some((batons, self.layout.batons_of_two));
-                ((self.at(self.layout.data(owner, source)), DATA_SIZE), batons)
+                ((self.at(self.layout.data(owner, source)), self.layout.data_size), batons)
             }
             Queue::Requests => ((NonNull::dangling(), 0), None),
         };

@@ -21,6 +21,10 @@ unsafe impl Sync for Memory {}
 
 impl Memory {
     fn new() -> Arc<Memory> {
+        Memory::with_data(DATA)
+    }
+
+    fn with_data(len: usize) -> Arc<Memory> {
         let vacant = || Cell {
             stamp: AtomicU32::new(0),
             body: UnsafeCell::new(Body { len: 0, header: [0; 4], inline: [0; INLINE_PAYLOAD] }),
@@ -28,7 +32,7 @@ impl Memory {
         Arc::new(Memory {
             cells: (0..CELLS).map(|_| vacant()).collect(),
             consumed: AtomicU64::new(0),
-            data: (0..DATA).map(|_| Plain::new(0)).collect(),
+            data: (0..len).map(|_| Plain::new(0)).collect(),
             batons: (0..BATONS * BATON_SIZE).map(|_| Plain::new(0)).collect(),
         })
     }
@@ -37,8 +41,9 @@ impl Memory {
         let cells = NonNull::from(&*self.cells).cast();
         let data = NonNull::new(self.data.as_ptr().cast_mut().cast::<u8>()).unwrap();
         let batons = NonNull::new(self.batons.as_ptr().cast_mut().cast::<u8>()).map(|start| (start, BATONS));
-        // SAFETY: as many cells, bytes and batons as `CELLS`, `DATA` and `BATONS` say, which the `Arc` keeps.
-        unsafe { RingMemory::new(cells, NonNull::from(&self.consumed), (data, DATA), batons, self.clone()) }
+        let data = (data, self.data.len());
+        // SAFETY: as many cells and batons as `CELLS` and `BATONS` say, and all bytes, which the `Arc` keeps.
+        unsafe { RingMemory::new(cells, NonNull::from(&self.consumed), data, batons, self.clone()) }
     }
 
     fn ends(self: &Arc<Self>) -> (Producer<CELLS>, Consumer<CELLS>) {
@@ -91,6 +96,29 @@ fn payloads_go_by_batons_while_there_are_any() {
     }
     // They all came to the consumer, and the rest went by the data area.
     assert_eq!((batons.give(1, |_, _| true), theirs.held()), (None, BATONS));
+}
+
+#[test]
+fn what_goes_to_a_near_core_goes_round_in_more_of_the_area() {
+    const AREA: usize = 2 * USED_AT_A_DISTANCE;
+    for (distance, used) in [(Distance::default(), USED_AT_A_DISTANCE), (Distance::near(), AREA)] {
+        let memory = Memory::with_data(AREA);
+        let (mut producer, mut consumer) = memory.ends();
+        producer.distance = distance;
+        let bytes = payload(0, AREA / 4);
+        let mut reserved = 0;
+        for _ in 0..40 {
+            let reserve = |area, _, end| {
+                assert_eq!(area, Area::Data);
+                reserved = end;
+                true
+            };
+            producer.try_push(Enqueue::Next, [0, 1, 2, 3], ReadSpan::from(&bytes[..]), None, reserve).unwrap();
+            expect(&mut consumer, 0, bytes.len());
+            producer.refresh();
+        }
+        assert_eq!(reserved, used);
+    }
 }
 
 #[test]

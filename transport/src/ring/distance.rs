@@ -1,0 +1,81 @@
+//! How far the consumer's core is from the producer's: as far as a line takes to come from there.
+//!
+//! The lines of a data area are always written by one core and read by another. Where the two share a cache, and the area is larger than what
+//! each has for itself, they are in that cache when they are written again; elsewhere they have to be taken away from the reader, which takes ten
+//! times as long, and are better written past the caches. No system says for certain where cores are, as a virtual machine may move them at any time, so
+//! the producer measures it: it has to look at the consumer's counter now and then anyway (docs/decisions/0030).
+
+use std::time::{Duration, Instant};
+
+/// Cores from which a line takes no longer than this, clock included, are near: some take 40 to 80 ns, those of another cache 200 and more.
+const NEAR: Duration = Duration::from_nanos(120);
+/// So many looks in a row that say otherwise change the mind: one may be long for any reason.
+const CERTAIN: u8 = 3;
+
+/// What a producer believes.
+#[derive(Debug, Default)]
+pub(super) struct Distance {
+    is_near: bool,
+    /// How many looks in a row have said otherwise.
+    doubts: u8,
+}
+
+impl Distance {
+    /// Whether lines come from the consumer soon. Not until that is certain.
+    #[inline]
+    pub(super) fn is_near(&self) -> bool {
+        self.is_near
+    }
+
+    /// Looks at what the consumer may have written since; `look` says whether it has, so that its line had to come from there.
+    pub(super) fn measure(&mut self, look: impl FnOnce() -> bool) {
+        let start = Instant::now();
+        if look() {
+            self.note(start.elapsed());
+        }
+    }
+
+    #[cfg(test)]
+    pub(super) fn near() -> Distance {
+        Distance { is_near: true, doubts: 0 }
+    }
+
+    fn note(&mut self, took: Duration) {
+        if (took <= NEAR) == self.is_near {
+            self.doubts = 0;
+            return;
+        }
+        self.doubts += 1;
+        if self.doubts == CERTAIN {
+            (self.is_near, self.doubts) = (!self.is_near, 0);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_look_changes_nothing() {
+        let mut distance = Distance::default();
+        let mut after = |took: &[u64]| {
+            took.iter().for_each(|&took| distance.note(Duration::from_nanos(took)));
+            distance.is_near()
+        };
+        assert!(!after(&[50, 60, 300, 70, 80]));
+        assert!(after(&[45]));
+        assert!(after(&[250, 100_000, 50, 250, 250]));
+        assert!(!after(&[240]));
+    }
+
+    #[test]
+    fn a_line_that_was_here_says_nothing() {
+        let mut distance = Distance { is_near: true, doubts: CERTAIN - 1 };
+        distance.measure(|| {
+            std::thread::sleep(10 * NEAR);
+            false
+        });
+        assert!(distance.is_near());
+    }
+}
