@@ -321,20 +321,30 @@ impl<'a> Published<'a> {
             let (earlier, theirs) = (scratch.part(0, len), scratch.part(stride, len));
             let own = own.part(done, len);
             let kept = result.map_or(scratch.part(2 * stride, len), |result| result.part(done, len));
-            if me > 0 {
-                self.read(0, 0, offset + done, earlier, scratch.len())?;
-            }
-            for rank in 1..me {
-                self.read(rank, 0, offset + done, theirs, scratch.len())?;
-                append(self.team, op, earlier, theirs.as_read());
-            }
-            if own.start() != kept.start() {
+            let in_place = (own.start() as usize).abs_diff(kept.start() as usize) < len;
+            let mut next = me + 1;
+            if in_place && own.start() != kept.start() {
                 own.copy_to(kept);
             }
+            // Where the place of the result holds nothing yet, what comes first is read right into it.
             if me > 0 {
-                prepend(self.team, op, earlier.as_read(), kept);
+                let before = if in_place { earlier } else { kept };
+                self.read(0, 0, offset + done, before, scratch.len())?;
+                for rank in 1..me {
+                    self.read(rank, 0, offset + done, theirs, scratch.len())?;
+                    append(self.team, op, before, theirs.as_read());
+                }
+                if in_place {
+                    prepend(self.team, op, before.as_read(), kept);
+                } else {
+                    append(self.team, op, kept, own);
+                }
+            } else if !in_place {
+                self.read(1, 0, offset + done, kept, scratch.len())?;
+                prepend(self.team, op, own, kept);
+                next = 2;
             }
-            for rank in me + 1..self.team.size() {
+            for rank in next..self.team.size() {
                 self.read(rank, 0, offset + done, theirs, scratch.len())?;
                 append(self.team, op, kept, theirs.as_read());
             }

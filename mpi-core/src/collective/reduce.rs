@@ -136,7 +136,9 @@ async fn reduce_read(
     op: &dyn Reduction,
     root: usize,
 ) -> Result<(), Failure> {
-    let parts = Parts::new(team, data.len(), op);
+    // The root alone need not put its part anywhere else.
+    let favoured = (team.size() == 2).then_some(root);
+    let parts = Parts { favoured, ..Parts::new(team, data.len(), op) };
     let (me, is_root) = (team.rank, team.rank == root);
     // Each part of each rank's data is read by one rank only, so a part of the result may be put where data have been.
     let own = is_root.then(|| parts.place(result, root));
@@ -338,6 +340,8 @@ pub(super) async fn combine<'s>(
 #[derive(Clone, Copy)]
 struct Parts {
     ranks: usize,
+    /// The rank whose part is half as long again.
+    favoured: Option<usize>,
     elements: usize,
     /// Bytes.
     element: usize,
@@ -346,11 +350,12 @@ struct Parts {
 impl Parts {
     fn new(team: Team<'_>, len: usize, op: &dyn Reduction) -> Self {
         let element = op.element().max(1);
-        Parts { ranks: team.size(), elements: len / element, element }
+        Parts { ranks: team.size(), favoured: None, elements: len / element, element }
     }
 
     fn start(self, rank: usize) -> usize {
-        (rank as u128 * self.elements as u128 / self.ranks as u128) as usize * self.element
+        let halves = |ranks: usize| 2 * ranks + usize::from(self.favoured.is_some_and(|favoured| favoured < ranks));
+        (halves(rank) as u128 * self.elements as u128 / halves(self.ranks) as u128) as usize * self.element
     }
 
     fn len(self, rank: usize) -> usize {
