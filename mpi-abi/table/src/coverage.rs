@@ -24,7 +24,7 @@ impl Program {
     }
 }
 
-/// The programs in a folder and its `tools`.
+/// The programs in a folder and its `tools`, and headers that they share.
 fn programs(folder: &Path) -> io::Result<Vec<Program>> {
     let mut programs = Vec::new();
     for folder in [folder.to_path_buf(), folder.join("tools")] {
@@ -32,7 +32,7 @@ fn programs(folder: &Path) -> io::Result<Vec<Program>> {
             let path = entry?.path();
             let extension = path.extension().unwrap_or_default().to_string_lossy().into_owned();
             let is_fortran = ["f90", "f"].contains(&extension.as_str());
-            if is_fortran || extension == "c" {
+            if is_fortran || ["c", "h"].contains(&extension.as_str()) {
                 let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
                 let text = fs::read_to_string(&path)?;
                 programs.push(Program { name, text: if is_fortran { text.to_lowercase() } else { text }, is_fortran });
@@ -59,7 +59,7 @@ pub fn coverage(functions: &[Function], bodies: &Bodies, tests: &Path) -> io::Re
     let _ = writeln!(text, "- MPI-1.2: {first_done} of {first_all} functions\n- MPI-5.0: {done} of {all} functions\n");
     text += "`+c`: the large-count form too. A function that is not supported returns MPI_ERR_UNSUPPORTED_OPERATION through the \
              error handler, with a text that names it. Fortran has it where that says so, through `mpif.h` and the module `mpi`. Tests are the programs of `tests/c` and \
-             `tests/fortran`, run under both ABIs.\n";
+             `tests/fortran`, with their headers, run under both ABIs.\n";
     let mut chapter = "";
     for function in functions.iter().filter(|function| !is_listed_form(function)) {
         if function.chapter != chapter {
