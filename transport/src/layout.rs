@@ -248,6 +248,12 @@ mod tests {
     }
 
     #[test]
+    fn few_peers_have_larger_data_areas() {
+        let kib = [1, 4, 5, 16, 64, 300].map(|peers| Layout::new(peers, 1).data_size >> 10);
+        assert_eq!(kib, [4096, 4096, 2048, 1024, 256, 256]);
+    }
+
+    #[test]
     fn heaps_are_found_by_offset() {
         let layout = Layout::new(3, 4 << 20);
         assert_eq!(layout.in_heap(layout.heap(0) - 1), None);

@@ -73,6 +73,7 @@ fn who_has_turns_does_not_take_them_again() {
         let _all = turns.take();
         assert!(is_nothing(&turns.take()) && is_nothing(&turns.take_of(|| Some(1))));
         assert!(turns.has_all());
+        assert!((0..LANES).all(|lane| turns.of(lane).owner.load(Ordering::Relaxed) == this_thread()));
     }
     assert!(!turns.has_all());
     let _one = turns.take_of(|| Some(1));
