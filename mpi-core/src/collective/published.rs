@@ -310,7 +310,7 @@ impl<'a> Published<'a> {
         op: &dyn Reduction,
         to: impl Iterator<Item = usize> + Clone,
     ) -> Result<(), Failure> {
-        let (me, element) = (self.team.rank, op.element().max(1));
+        let element = op.element().max(1);
         let portion = (PORTION / element).max(1) * element;
         let stride = portion.next_multiple_of(size_of::<u128>());
         let mut scratch = Scratch::new(self.team, 3 * stride);
@@ -318,38 +318,54 @@ impl<'a> Published<'a> {
         let mut done = 0;
         while done < own.len() {
             let len = portion.min(own.len() - done);
-            let (earlier, theirs) = (scratch.part(0, len), scratch.part(stride, len));
             let own = own.part(done, len);
             let kept = result.map_or(scratch.part(2 * stride, len), |result| result.part(done, len));
-            let in_place = (own.start() as usize).abs_diff(kept.start() as usize) < len;
-            let mut next = me + 1;
-            if in_place && own.start() != kept.start() {
-                own.copy_to(kept);
-            }
-            // Where the place of the result holds nothing yet, what comes first is read right into it.
-            if me > 0 {
-                let before = if in_place { earlier } else { kept };
-                self.read(0, 0, offset + done, before, scratch.len())?;
-                for rank in 1..me {
-                    self.read(rank, 0, offset + done, theirs, scratch.len())?;
-                    append(self.team, op, before, theirs.as_read());
-                }
-                if in_place {
-                    prepend(self.team, op, before.as_read(), kept);
-                } else {
-                    append(self.team, op, kept, own);
-                }
-            } else if !in_place {
-                self.read(1, 0, offset + done, kept, scratch.len())?;
-                prepend(self.team, op, own, kept);
-                next = 2;
-            }
-            for rank in next..self.team.size() {
-                self.read(rank, 0, offset + done, theirs, scratch.len())?;
-                append(self.team, op, kept, theirs.as_read());
-            }
+            let spare = [scratch.part(0, len), scratch.part(stride, len)];
+            self.combine_portion(offset + done, own, kept, op, spare, scratch.len())?;
             to.clone().try_for_each(|rank| self.write(rank, 1, offset + done, kept.as_read()))?;
             done += len;
+        }
+        Ok(())
+    }
+
+    /// Combines, in rank order, what all ranks have at `offset`, this one `own`, which may be the same memory as `kept`, where the result goes.
+    fn combine_portion(
+        &self,
+        offset: usize,
+        own: ReadSpan<'_>,
+        kept: WriteSpan<'_>,
+        op: &dyn Reduction,
+        [earlier, theirs]: [WriteSpan<'_>; 2],
+        working_set: usize,
+    ) -> Result<(), Failure> {
+        let me = self.team.rank;
+        let read = |rank, into| self.read(rank, 0, offset, into, working_set);
+        let is_in_place = (own.start() as usize).abs_diff(kept.start() as usize) < own.len();
+        if is_in_place && own.start() != kept.start() {
+            own.copy_to(kept);
+        }
+        // Where the place of the result holds nothing yet, what comes first is read right into it.
+        let mut next = me + 1;
+        if me > 0 {
+            let before = if is_in_place { earlier } else { kept };
+            read(0, before)?;
+            for rank in 1..me {
+                read(rank, theirs)?;
+                append(self.team, op, before, theirs.as_read());
+            }
+            if is_in_place {
+                prepend(self.team, op, before.as_read(), kept);
+            } else {
+                append(self.team, op, kept, own);
+            }
+        } else if !is_in_place {
+            read(1, kept)?;
+            prepend(self.team, op, own, kept);
+            next = 2;
+        }
+        for rank in next..self.team.size() {
+            read(rank, theirs)?;
+            append(self.team, op, kept, theirs.as_read());
         }
         Ok(())
     }
