@@ -262,19 +262,14 @@ impl<const CELLS: usize> Producer<CELLS> {
         self.consumed
     }
 
-    /// Refreshes as there is no room for a payload of `len` bytes.
+    /// Refreshes as there is no room for a payload, and notes how long that takes if the payload might go past the caches.
     #[cold]
     #[inline(never)]
-    fn look_again(&mut self, len: usize) {
-        if len >= PAST_CACHES[0] {
-            self.measure_distance();
-        } else {
+    fn look_again(&mut self, may_pass_caches: bool) {
+        if !may_pass_caches {
             self.refresh();
+            return;
         }
-    }
-
-    /// Refreshes, and notes how long that takes.
-    fn measure_distance(&mut self) {
         let (before, mut distance) = (self.consumed, std::mem::take(&mut self.distance));
         distance.measure(|| self.refresh() != before);
         self.distance = distance;
@@ -301,7 +296,7 @@ impl<const CELLS: usize> Producer<CELLS> {
             return Err(Refused::Full);
         }
         if self.pushed - self.consumed >= CELLS as u64 {
-            self.look_again(payload.len());
+            self.look_again(batons.is_some() && payload.len() >= PAST_CACHES[0]);
             if self.pushed - self.consumed >= CELLS as u64 {
                 self.refused = true;
                 return Err(Refused::Full);
@@ -319,7 +314,7 @@ impl<const CELLS: usize> Producer<CELLS> {
             unsafe { ptr::copy_nonoverlapping(payload.start(), start.as_ptr(), payload.len()) };
             self.publish(header, payload.len(), ReadSpan::from(&(place as u32).to_ne_bytes()[..]));
         } else {
-            let place = match self.place_data(payload.len(), |from, to| reserve(Area::Data, from, to)) {
+            let place = match self.place_data(payload.len(), passes_batons, |from, to| reserve(Area::Data, from, to)) {
                 Ok(place) => place,
                 Err(refused) => {
                     self.refused = true;
@@ -370,14 +365,19 @@ impl<const CELLS: usize> Producer<CELLS> {
         }
     }
 
-    /// Room for a payload in the data area.
-    fn place_data(&mut self, len: usize, mut reserve: impl FnMut(usize, usize) -> bool) -> Result<usize, Refused> {
+    /// Room for a payload in the data area, which might go past the caches.
+    fn place_data(
+        &mut self,
+        len: usize,
+        may_pass_caches: bool,
+        mut reserve: impl FnMut(usize, usize) -> bool,
+    ) -> Result<usize, Refused> {
         assert!(len <= self.memory.data_size / 2, "payload longer than the queue takes");
         let rounded = len.next_multiple_of(LINE);
         self.data.release(self.consumed);
         let mut place = self.data.place(rounded);
         if place.is_none() {
-            self.measure_distance();
+            self.look_again(may_pass_caches);
             self.data.release(self.consumed);
             place = self.data.place(rounded);
         }

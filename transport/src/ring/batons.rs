@@ -45,7 +45,7 @@ pub(crate) struct Batons {
     all: u16,
     /// Whether it has the first half of them in the beginning, or the second.
     is_first: bool,
-    /// The numbers of those that it holds, the next to be given last. Empty until one is given or taken: most links never are used.
+    /// The numbers of those that it holds; the next to be given stands last. Empty until one is given or taken: most links never are used.
     held: Vec<u16>,
     /// How many have come since the last was given: they are given before all others, in the order in which they came, so that an answer that
     /// is cut like its message finds in each baton as many lines as it writes.

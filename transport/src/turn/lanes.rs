@@ -120,8 +120,8 @@ impl Turns {
             TRUSTED => Held::Nothing,
             SHARED => Held::of(self.of(0).take()),
             _ => match lane() {
-                Some(lane) if !self.has_all() => Held::of(self.of(lane).take()),
-                _ => self.take_all(),
+                Some(lane) => Held::of(self.of(lane).take()),
+                None => self.take_all(),
             },
         }
     }
