@@ -1,6 +1,7 @@
 //! The fabric of one node: peers are processes that share a mapped file, threads of one process, or both mixed.
 #![allow(unsafe_code)]
 
+use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -41,6 +42,8 @@ pub struct NodeFabric {
     segment: Arc<Segment>,
     heap: Heap,
     policy: WaitPolicy,
+    /// How often this peer has given way since it last looked whether it should move.
+    given_way: Cell<u32>,
     links: Vec<Link>,
     inboxes: [Inbox; QUEUES],
     /// `accepted` was asked since the last sleep: pops are of interest.
@@ -101,6 +104,7 @@ impl NodeFabric {
             controls: segment.controls_from(job.end(lane, 0)),
             heap: Heap::new(segment.clone(), job.end(lane, me)),
             policy: WaitPolicy::for_peer(job, me),
+            given_way: Cell::new(0),
             links,
             inboxes: Default::default(),
             watches_pops: false,

@@ -1,8 +1,19 @@
 //! Peers that share a processor. Who waits for one on its own processor waits in vain until it gives way, and then had better not look
 //! first; who waits for one on another processor loses a change of process, and its place, by giving way at once.
+//!
+//! The kernel may leave more peers on one processor than on another for seconds: who gives way again and again is never kept waiting there, so
+//! nothing seems to be gained by moving it. The last of too many therefore moves itself (docs/decisions/0031).
+
+use std::fs;
+
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use super::NodeFabric;
 use crate::primitive::{self, Ordering};
+use crate::sleep::AWAKE;
+
+/// A peer looks whether it should move every so many times that it has given way: some milliseconds.
+const GIVEN_WAY: u32 = 4096;
 
 impl NodeFabric {
     /// Gives way to whoever else is to run on this processor.
@@ -11,20 +22,97 @@ impl NodeFabric {
         self.note_processor();
     }
 
-    /// Tells the others where this peer runs.
+    /// Tells the others where this peer runs, and moves it now and then.
     pub(super) fn note_processor(&self) {
-        if self.policy.crowded {
-            let noted = &self.control(self.me).processor;
-            let processor = primitive::processor() + 1;
-            if noted.load(Ordering::Relaxed) != processor {
-                noted.store(processor, Ordering::Relaxed);
-            }
+        if !self.policy.crowded {
+            return;
+        }
+        let noted = &self.control(self.me).processor;
+        let processor = primitive::processor() + 1;
+        if noted.load(Ordering::Relaxed) != processor {
+            noted.store(processor, Ordering::Relaxed);
+        }
+        self.given_way.set(self.given_way.get() + 1);
+        if self.given_way.get() == GIVEN_WAY {
+            self.given_way.set(0);
+            self.spread();
         }
     }
 
     /// Whether that peer was last seen on the processor on which this one was.
     pub(super) fn shares_processor_with(&self, peer: usize) -> bool {
-        let noted = |peer| self.control(peer).processor.load(Ordering::Relaxed);
-        self.policy.crowded && noted(peer) != 0 && noted(peer) == noted(self.me)
+        self.policy.crowded && self.noted(peer).is_some() && self.noted(peer) == self.noted(self.me)
+    }
+
+    /// Where a peer was when it last gave way.
+    fn noted(&self, peer: usize) -> Option<usize> {
+        self.control(peer).processor.load(Ordering::Relaxed).checked_sub(1).map(|processor| processor as usize)
+    }
+
+    /// Moves this peer to a processor with fewer peers, if it is the one to go and nobody but peers wants to run.
+    #[cold]
+    fn spread(&self) {
+        let Ok(allowed) = sched_getaffinity(None) else { return };
+        let places: Vec<Option<usize>> = (0..self.links.len()).map(|peer| self.noted(peer)).collect();
+        let there = place_to_move_to(self.me, &places, |processor| allowed.is_set(processor));
+        let is_awake = |&peer: &usize| self.control(peer).sleeping.load(Ordering::Relaxed) == AWAKE;
+        if let Some(there) = there
+            && running().is_some_and(|running| running <= (0..self.links.len()).filter(is_awake).count())
+        {
+            let mut only = CpuSet::new();
+            only.set(there);
+            // If it may not go, it stays. Having gone, it may be moved on as before.
+            if sched_setaffinity(None, &only).is_ok() {
+                let _ = sched_setaffinity(None, &allowed);
+            }
+        }
+    }
+}
+
+/// Where peer `me` should go, if `places` is where the peers are: to the processor with the fewest, if it is the last on one that has at least two
+/// more.
+fn place_to_move_to(me: usize, places: &[Option<usize>], may_use: impl Fn(usize) -> bool) -> Option<usize> {
+    let here = places[me]?;
+    if places[me + 1..].contains(&Some(here)) {
+        return None;
+    }
+    let mut peers = [0_u32; CpuSet::MAX_CPU];
+    for &place in places.iter().flatten() {
+        *peers.get_mut(place)? += 1;
+    }
+    let there =
+        (0..CpuSet::MAX_CPU).filter(|&processor| may_use(processor)).min_by_key(|&processor| peers[processor])?;
+    (peers[there] + 2 <= peers[here]).then_some(there)
+}
+
+/// How many threads of this machine run or want to.
+fn running() -> Option<usize> {
+    let load = fs::read_to_string("/proc/loadavg").ok()?;
+    load.split(['/', ' ']).nth(3)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_of_too_many_moves_to_where_the_fewest_are() {
+        let to = |me, places: &[usize]| {
+            let places: Vec<_> = places.iter().map(|&place| place.checked_sub(1)).collect();
+            place_to_move_to(me, &places, |processor| processor < 3)
+        };
+        assert_eq!(to(3, &[1, 1, 2, 1]), Some(2));
+        assert_eq!(to(1, &[1, 1, 2, 1]), None, "it is not the last");
+        assert_eq!(to(2, &[1, 1, 2, 1]), None, "there are no more where it is");
+        assert_eq!(to(3, &[1, 2, 3, 1]), None, "nowhere are two less");
+        assert_eq!(to(4, &[1, 2, 3, 1, 1]), Some(1));
+        assert_eq!(to(1, &[4, 4, 4]), None, "it is not the last");
+        assert_eq!(to(2, &[4, 4, 4]), Some(0), "where it was it may be no more");
+        assert_eq!(to(1, &[0, 0, 0]), None, "nobody knows anything");
+    }
+
+    #[test]
+    fn somebody_runs() {
+        assert!(running().unwrap() > 0);
     }
 }
