@@ -6,6 +6,7 @@ use rwmpi_transport::{ReadSpan, WriteSpan};
 
 use super::allgather::settle;
 use super::reduction::Reduction;
+use super::shelves::{CAPACITY, HALF};
 use super::team::Team;
 use crate::engine::Failure;
 
@@ -95,10 +96,15 @@ pub(crate) fn scan(team: Team<'_>, data: ReadSpan<'_>, result: WriteSpan<'_>, op
 
 /// Parts of more ranks are no reason against shelves: a rank puts up its own only, and more would have to meet otherwise.
 const SHELVED_PARTS: usize = 3;
+/// From so many ranks on, meeting once more costs more than a copy of a rank's own part, as long as that half of a shelf has room for it.
+const MANY: usize = 5;
 
 /// What is compared with the room on a shelf, if all parts together have `total` bytes, and none has more than `longest`.
 #[inline]
 pub(crate) fn allgather_bytes(total: usize, longest: usize) -> usize {
+    if total >= longest.saturating_mul(MANY) {
+        return longest.saturating_mul(CAPACITY) / HALF;
+    }
     total.min(longest.saturating_mul(SHELVED_PARTS))
 }
 

@@ -26,6 +26,7 @@ use crate::engine::Failure;
 use crate::process::Process;
 use crate::shared_buffer::Buffer;
 pub(super) use round::Round;
+pub(super) use shelf::HALF;
 use shelf::{FETCHED_AHEAD, LONG, NOTHING, PLACES, SHELF, SLOTS, Shelf, Slot};
 
 /// A rank puts fewer bytes than this on its shelf: from here on, reading each other's memory is faster.

@@ -6,7 +6,7 @@ use std::cell::Cell;
 
 use rwmpi_transport::{RemoteAddress, RemoteError, SharedPart, SharedWord};
 
-use super::{Announced, CAPACITY};
+use super::Announced;
 use crate::collective::team::Team;
 use crate::engine::Failure;
 
@@ -34,7 +34,9 @@ pub(super) const PLACES: u64 = 32;
 const PLACE: usize = 2048;
 const FIRST_PLACE: usize = LINE + SLOTS as usize * LINE;
 const HALVES: usize = FIRST_PLACE + PLACES as usize * PLACE;
-pub(super) const SHELF: usize = HALVES + 2 * CAPACITY;
+/// More than the data for which [`super::CAPACITY`] speaks, as some count for less than they are.
+pub(in crate::collective) const HALF: usize = 24 << 10;
+pub(super) const SHELF: usize = HALVES + 2 * HALF;
 
 pub(super) struct Shelf {
     pub(super) peer: u32,
@@ -93,7 +95,7 @@ impl Shelf {
         match len {
             _ if len <= BESIDE => (Self::start(number) + DATA, SLOTS),
             _ if len <= PLACE => (Self::place(number), PLACES),
-            _ => (HALVES + (number % 2) as usize * CAPACITY, 2),
+            _ => (HALVES + (number % 2) as usize * HALF, 2),
         }
     }
 
