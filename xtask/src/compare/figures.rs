@@ -1,6 +1,6 @@
 //! The figures of a comparison: read from the program's tables, held against one another, written down.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use anyhow::{Context, Result};
@@ -57,32 +57,43 @@ pub struct Figures {
 }
 
 impl Figures {
-    /// Reads the table that the program wrote under `library`; `mark` is added to the benchmark's name.
-    pub fn read(&mut self, library: &str, ranks: usize, mark: &str, table: &str) -> Result<()> {
+    /// Reads the table that the program wrote under `library`; `mark` is added to the benchmarks' names, which are the result.
+    pub fn read(&mut self, library: &str, ranks: usize, mark: &str, table: &str) -> Result<BTreeSet<String>> {
+        let mut benchmarks = BTreeSet::new();
         let column = self.libraries.iter().position(|known| known == library).unwrap_or_else(|| {
             self.libraries.push(library.to_owned());
             self.libraries.len() - 1
         });
         for line in table.lines().skip(1).filter(|line| !line.trim().is_empty()) {
-            self.read_line(column, ranks, mark, line)
-                .with_context(|| format!("{library} wrote a strange line: {line:?}"))?;
+            let benchmark = self.read_line(column, ranks, mark, line);
+            benchmarks.insert(benchmark.with_context(|| format!("{library} wrote a strange line: {line:?}"))?);
         }
-        Ok(())
+        Ok(benchmarks)
+    }
+
+    /// Whether each library has figures of a benchmark in a regime in which ours has some, at each size that both have.
+    pub fn have_met(&self, benchmark: &str, ranks: usize) -> bool {
+        let rows = || self.rows.iter().filter(|(row, _)| row.benchmark == benchmark && row.ranks == ranks);
+        let have = |bytes: u64, columns: &[usize]| {
+            rows().any(|(row, reached)| row.bytes == bytes && columns.iter().all(|column| reached.contains_key(column)))
+        };
+        rows()
+            .all(|(row, reached)| reached.keys().all(|&column| have(row.bytes, &[column, 0]) || !have(row.bytes, &[0])))
     }
 
     /// The name may have blanks; after it come bytes, minimum, sextile, median, MB/s, regime, line, samples, dropped.
-    fn read_line(&mut self, column: usize, ranks: usize, mark: &str, line: &str) -> Result<()> {
+    fn read_line(&mut self, column: usize, ranks: usize, mark: &str, line: &str) -> Result<String> {
         let words: Vec<&str> = line.split_whitespace().collect();
         let (name, numbers) = words.split_at(words.len().checked_sub(9).context("too few columns")?);
         let (benchmark, regime) = (name.join(" ") + mark, numbers[5].to_owned());
         let bytes = numbers[0].parse()?;
         let same = |row: &&Row| row.benchmark == benchmark && row.ranks == ranks;
         let place = self.rows.keys().find(same).map_or(self.rows.len(), |row| row.place);
-        let reached = self.rows.entry(Row { place, benchmark, ranks, bytes, regime }).or_default();
+        let reached = self.rows.entry(Row { place, benchmark: benchmark.clone(), ranks, bytes, regime }).or_default();
         let reached = reached.entry(column).or_default();
         reached.minima.push(numbers[1].parse()?);
         reached.medians.push(numbers[3].parse()?);
-        Ok(())
+        Ok(benchmark)
     }
 
     /// Ours is the first, and whatever is called after it.
@@ -232,6 +243,22 @@ mod tests {
         }
         let text = figures.tables();
         assert!(text.contains("latency, tcp, 2 ranks") && text.ends_with("0.50  1.25 x raw\n"), "{text}");
+    }
+
+    #[test]
+    fn libraries_meet_in_a_regime_at_each_size() {
+        let mut figures = Figures::default();
+        let mut met_after = |library, size, regime| {
+            let line = format!("{HEAD}latency {size} 0.5 0.6 1.0 7.0 {regime} 50 100 0\n");
+            assert!(figures.read(library, 2, "", &line).unwrap().contains("latency"));
+            figures.have_met("latency", 2)
+        };
+        assert!(met_after("ours", 8, "near"));
+        assert!(!met_after("theirs", 8, "far"));
+        assert!(met_after("theirs", 8, "near"));
+        assert!(met_after("theirs", 64, "near"), "ours has nothing at this size");
+        assert!(!met_after("ours", 64, "far"));
+        assert!(met_after("ours", 64, "near"));
     }
 
     #[test]
