@@ -29,7 +29,7 @@ use program::{Program, Wish};
 use rank::{Rank, World};
 
 /// Turns after which a run is taken to go on for ever.
-const TURNS_MAX: u64 = 400_000;
+const TURNS_MAX: u64 = 2_000_000;
 
 /// Runs in the ordinary test run.
 const RUNS: u64 = 800;
