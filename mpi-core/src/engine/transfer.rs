@@ -2,9 +2,10 @@
 //! next chunk until none is left. So both cores copy, neither waits for the other to come, and one alone does it all. A sender that is much
 //! slower leaves the rest to the receiver, and a message of a few pages it leaves to it from the beginning, for a while.
 //!
-//! The slot of the receive carries, on the line of its claim word, the number of the next chunk, tagged with the slot's
-//! generation so that a late look at a slot in new use takes nothing, and how many chunks are done. Whoever does the last one tells
-//! the other; before, the slot cannot be given back.
+//! The slot of the receive carries, on the line of its claim word, how many chunks are taken and how many are done, tagged with the slot's
+//! generation so that a late look at a slot in new use takes nothing. All of that is one word, as each side has to fetch its line from the
+//! other: to say that a chunk is done and to take the next is one exchange. Whoever does the last one tells the other; before, the slot
+//! cannot be given back.
 
 use rwmpi_transport::{Fabric, Header, RemoteAddress, WORDS_PER_LINE};
 
@@ -17,34 +18,60 @@ pub(super) const SHARE_MIN: u64 = 24 << 10;
 /// How often a sender looks for other things before it no longer leaves a message to its receiver.
 const LOOKS_FOR_RECEIVER: u32 = 64;
 
-/// Bits of the word for the next chunk that hold its number; the generation is above.
-const CHUNK_BITS: u32 = 24;
+/// Bits of the word for the chunks that say how many are taken, and above these how many are done; the generation is above both.
+const COUNT_BITS: u32 = 12;
 
 /// A sender whose receiver takes more chunks than this while it copies one leaves the rest to it: some processors write what another
 /// core has read much more slowly than they read what it has written (docs/decisions/0027).
 const WRITERS_LEAD: u64 = 2;
 
-/// More than any number of chunks.
-const CHUNKS_END: u64 = (1 << CHUNK_BITS) - 1;
+/// As many as can be counted: no message has so many chunks, and no more can be taken.
+const ALL_TAKEN: u64 = (1 << COUNT_BITS) - 1;
 
 /// The claim word of a slot.
 pub(super) fn claim_word(slot: u32) -> usize {
     slot as usize * WORDS_PER_LINE
 }
 
-/// The word for the number of the next chunk.
-fn next_word(slot: u32) -> usize {
+/// The word for its chunks.
+fn chunks_word(slot: u32) -> usize {
     claim_word(slot) + 1
 }
 
-/// The word for how many chunks are done.
-fn done_word(slot: u32) -> usize {
-    claim_word(slot) + 2
+/// What that word says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Chunks(u64);
+
+impl Chunks {
+    fn none_taken(generation: u64) -> Chunks {
+        Chunks(generation << (2 * COUNT_BITS))
+    }
+
+    fn are_of(self, generation: u64) -> bool {
+        self.0 >> (2 * COUNT_BITS) == Chunks::none_taken(generation).0 >> (2 * COUNT_BITS)
+    }
+
+    fn taken(self) -> u64 {
+        self.0 & ALL_TAKEN
+    }
+
+    fn done(self) -> u64 {
+        self.0 >> COUNT_BITS & ALL_TAKEN
+    }
+
+    fn after(self, taken: bool, done: bool) -> Chunks {
+        Chunks(self.0.wrapping_add(u64::from(taken)).wrapping_add(u64::from(done) << COUNT_BITS))
+    }
+
+    fn all_taken(self) -> Chunks {
+        Chunks(self.0 | ALL_TAKEN)
+    }
 }
 
-/// Both sides cut alike: about eight chunks, none so small that taking it costs more than it brings.
+/// Both sides cut alike: four chunks, as each costs both a passage of its line, or more if they were so long that the slower side keeps the other
+/// waiting.
 fn chunk_len(len: u64) -> u64 {
-    (len / 8).next_multiple_of(4096).clamp(4 << 10, 64 << 10).max((len >> CHUNK_BITS) + 1)
+    (len / 4).clamp(1, 64 << 10).max(len / (ALL_TAKEN / 2)).next_multiple_of(4096)
 }
 
 /// One message on its way: whose slot, and the two ends as seen by the side that copies.
@@ -60,7 +87,7 @@ pub(crate) struct Transfer {
 struct Copied {
     /// It did the last chunk, so that the transfer is complete.
     complete: bool,
-    /// The other side was so much faster that the rest is left to it.
+    /// The other side was so much faster that the rest, if there is one, is left to it.
     outpaced: bool,
 }
 
@@ -72,35 +99,17 @@ impl<F: Fabric> Engine<F> {
 
     /// Makes an own slot ready for a transfer.
     pub(super) fn prepare_transfer(&mut self, slot: u32, generation: u64) {
-        self.fabric.set_claim(done_word(slot), 0);
-        self.fabric.set_claim(next_word(slot), generation << CHUNK_BITS);
+        self.fabric.set_claim(chunks_word(slot), Chunks::none_taken(generation).0);
     }
 
     /// Takes all chunks of an own slot that nobody has begun; true if those begun are done, so that nobody copies any more.
     pub(super) fn close_transfer(&mut self, slot: u32) -> bool {
-        let (me, tag) = (self.fabric.me(), self.slots.generation(slot) << CHUNK_BITS);
-        let mut expected = tag;
-        while let Err(found) = self.fabric.swap_claim(me, next_word(slot), expected, tag | CHUNKS_END) {
-            expected = found;
+        let me = self.fabric.me();
+        let mut seen = Chunks::none_taken(self.slots.generation(slot));
+        while let Err(found) = self.fabric.swap_claim(me, chunks_word(slot), seen.0, seen.all_taken().0) {
+            seen = Chunks(found);
         }
-        let begun = expected & CHUNKS_END;
-        self.fabric.add_to_claim(me, done_word(slot), 0) == begun
-    }
-
-    /// The number of the next chunk below `end`, which is then the caller's.
-    fn take_chunk(&mut self, transfer: &Transfer, end: u64) -> Option<u64> {
-        let tag = transfer.generation << CHUNK_BITS;
-        let mut expected = tag;
-        loop {
-            let chunk = expected.wrapping_sub(tag);
-            if chunk >= end {
-                return None;
-            }
-            match self.fabric.swap_claim(transfer.owner as usize, next_word(transfer.slot), expected, expected + 1) {
-                Ok(()) => return Some(chunk),
-                Err(found) => expected = found,
-            }
-        }
+        seen.taken() == seen.done()
     }
 
     /// Copies chunks until none is left, or until the other side takes more than `lead` of them while this one copies one.
@@ -112,14 +121,32 @@ impl<F: Fabric> Engine<F> {
     ) -> Result<Copied, Failure> {
         let chunk_len = chunk_len(transfer.len);
         let chunks = transfer.len.div_ceil(chunk_len);
-        let (mut complete, mut end) = (false, chunks);
-        while let Some(chunk) = self.take_chunk(transfer, end) {
+        let (mut limit, mut has_done) = (chunks, false);
+        let mut seen = Chunks::none_taken(transfer.generation);
+        while seen.are_of(transfer.generation) {
+            let takes = seen.taken() < chunks.min(limit);
+            if !takes && !has_done {
+                break;
+            }
+            let next = seen.after(takes, has_done);
+            if let Err(found) =
+                self.fabric.swap_claim(transfer.owner as usize, chunks_word(transfer.slot), seen.0, next.0)
+            {
+                seen = Chunks(found);
+                continue;
+            }
+            let chunk = seen.taken();
+            seen = next;
+            if !takes {
+                break;
+            }
             let offset = chunk * chunk_len;
-            end = chunks.min(chunk.saturating_add(lead).saturating_add(2));
+            limit = chunk.saturating_add(lead).saturating_add(2);
             copy(&mut self.fabric, offset, chunk_len.min(transfer.len - offset) as usize)?;
-            complete = self.fabric.add_to_claim(transfer.owner as usize, done_word(transfer.slot), 1) + 1 == chunks;
+            has_done = true;
         }
-        Ok(Copied { complete, outpaced: end < chunks && !complete })
+        let complete = has_done && seen.done() == chunks;
+        Ok(Copied { complete, outpaced: has_done && !complete && seen.taken() >= limit })
     }
 
     /// Writes chunks of `data` into the receiver's buffer; true if that completes the transfer.
@@ -200,8 +227,8 @@ impl<F: Fabric> Engine<F> {
     fn has_begun(&mut self, transfer: &Transfer) -> bool {
         // No word ever has this value.
         const NEVER: u64 = u64::MAX;
-        let found = self.fabric.swap_claim(transfer.owner as usize, next_word(transfer.slot), NEVER, NEVER);
-        found != Err(transfer.generation << CHUNK_BITS)
+        let found = self.fabric.swap_claim(transfer.owner as usize, chunks_word(transfer.slot), NEVER, NEVER);
+        found != Err(Chunks::none_taken(transfer.generation).0)
     }
 
     /// The receiver has fetched a message that was left to it.
@@ -230,5 +257,29 @@ impl<F: Fabric> Engine<F> {
             self.matched(peer, id)?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunks_of_any_length_can_be_counted() {
+        for len in (0..64).map(|bits| u64::MAX >> 2 >> bits).chain([SHARE_MIN, 64 << 10, 1 << 20]) {
+            let chunk_len = chunk_len(len);
+            assert!(len.div_ceil(chunk_len) < ALL_TAKEN && chunk_len.is_multiple_of(4096), "{len}");
+        }
+        assert_eq!([SHARE_MIN, 64 << 10, 1 << 20].map(|len| len.div_ceil(chunk_len(len))), [3, 4, 16]);
+    }
+
+    #[test]
+    fn what_is_taken_and_done_is_told_apart() {
+        let begun = Chunks::none_taken(7).after(true, false).after(true, true);
+        assert_eq!((begun.taken(), begun.done()), (2, 1));
+        let closed = begun.all_taken();
+        assert_eq!((closed.taken(), closed.done()), (ALL_TAKEN, 1));
+        let over = closed.after(false, true);
+        assert_eq!((over.taken(), over.done(), over.are_of(7), over.are_of(8)), (ALL_TAKEN, 2, true, false));
     }
 }
