@@ -63,10 +63,10 @@ impl<'run> SimFabric<'run> {
         if network.dead[peer] {
             return Err(RemoteError::PeerLost);
         }
-        if network.accident() == Some(Accident::CopiesFail) {
-            return Err(RemoteError::NoWay);
-        }
         match network.memory.at(address, offset, len) {
+            Ok((_, lent)) if lent == wanted && network.accident() == Some(Accident::CopiesFail) => {
+                Err(RemoteError::NoWay)
+            }
             Ok((span, lent)) if lent == wanted => Ok((way, span)),
             Ok(_) => {
                 network.violated(format!("rank {} touches a buffer of rank {peer} the wrong way", self.me));
