@@ -86,25 +86,32 @@ pub fn run(workspace: &Workspace, wanted: &str, rounds: usize) -> Result<()> {
     let measurements: Vec<Measurement> =
         measurements.filter(|(_, arguments, mark)| format!("{}{mark}", arguments[0]).contains(wanted)).collect();
     ensure!(!measurements.is_empty(), "no benchmark's name contains {wanted:?}");
-    let (figures, settings) = measure(&libraries, &measurements, rounds)?;
-    let text = format!("{}\n{}\n{}", machine(), settings.join("\n"), figures.tables());
-    println!("\n{text}");
     let folder = workspace.root.join("bench").join("results");
     fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
     let only_tcp = measurements.iter().all(|(.., mark)| *mark == TCP);
-    let name = if only_tcp { "compare-tcp" } else { "compare" };
-    fs::write(folder.join(name).with_extension("txt"), &text)?;
-    fs::write(folder.join(name).with_extension("json"), figures.json()?)?;
-    println!("figures in {}", folder.join(name).with_extension("json").display());
-    draw(workspace, &figures)
+    let file = folder.join(if only_tcp { "compare-tcp" } else { "compare" });
+    let text = measure(&libraries, &measurements, rounds, |figures, settings| {
+        let text = format!("{}\n{}\n{}", machine(), settings.join("\n"), figures.tables());
+        fs::write(file.with_extension("txt"), &text)?;
+        fs::write(file.with_extension("json"), figures.json()?)?;
+        draw(workspace, figures)?;
+        Ok(text)
+    })?;
+    println!("\n{text}\nfigures in {}", file.with_extension("json").display());
+    Ok(())
 }
 
 /// Most rounds that follow for those that have met the libraries in different regimes.
 const MORE_ROUNDS: usize = 3;
 
-/// All figures, and what was set for them.
-fn measure(libraries: &[Library], measurements: &[Measurement], rounds: usize) -> Result<(Figures, Vec<String>)> {
-    let (mut figures, mut settings) = (Figures::default(), Vec::new());
+/// Gives `write` all figures so far, and what was set for them, after each round, so that who ends it earlier has those; what it makes of the last.
+fn measure(
+    libraries: &[Library],
+    measurements: &[Measurement],
+    rounds: usize,
+    write: impl Fn(&Figures, &[String]) -> Result<String>,
+) -> Result<String> {
+    let (mut figures, mut settings, mut text) = (Figures::default(), Vec::new(), String::new());
     let mut benchmarks = vec![BTreeSet::<String>::new(); measurements.len()];
     for round in 1..=rounds + MORE_ROUNDS {
         for ((ranks, arguments, mark), benchmarks) in measurements.iter().zip(&mut benchmarks) {
@@ -136,8 +143,9 @@ fn measure(libraries: &[Library], measurements: &[Measurement], rounds: usize) -
                 }
             }
         }
+        text = write(&figures, &settings)?;
     }
-    Ok((figures, settings))
+    Ok(text)
 }
 
 /// Which machine this is, and which day.
