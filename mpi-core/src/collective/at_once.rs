@@ -96,7 +96,8 @@ pub(crate) fn scan(team: Team<'_>, data: ReadSpan<'_>, result: WriteSpan<'_>, op
 
 /// Parts of more ranks are no reason against shelves: a rank puts up its own only, and more would have to meet otherwise.
 const SHELVED_PARTS: usize = 3;
-/// From so many ranks on, meeting once more costs more than a copy of a rank's own part, as long as that half of a shelf has room for it.
+/// From so many ranks on, meeting once more costs more than a copy of a rank's own part, if there is room for that on a shelf at all: below the
+/// length of a half.
 const MANY: usize = 5;
 
 /// What is compared with the room on a shelf, if all parts together have `total` bytes, and none has more than `longest`.

@@ -73,7 +73,7 @@ impl NodeFabric {
 fn move_to(there: usize, allowed: &CpuSet) {
     let mut only = CpuSet::new();
     only.set(there);
-    // If it may not go, it stays.
+    // If it may not go, it stays. What it could use a moment ago it can use again.
     if sched_setaffinity(None, &only).is_ok() {
         let _ = sched_setaffinity(None, allowed);
     }

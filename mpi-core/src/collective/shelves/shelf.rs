@@ -34,7 +34,8 @@ pub(super) const PLACES: u64 = 32;
 const PLACE: usize = 2048;
 const FIRST_PLACE: usize = LINE + SLOTS as usize * LINE;
 const HALVES: usize = FIRST_PLACE + PLACES as usize * PLACE;
-/// More than the data for which [`super::CAPACITY`] speaks, as some count for less than they are.
+/// Room for the data of one collective: more than [`super::CAPACITY`], since among many ranks a part of an allgather counts for two thirds of
+/// its length.
 pub(in crate::collective) const HALF: usize = 24 << 10;
 pub(super) const SHELF: usize = HALVES + 2 * HALF;
 
