@@ -65,7 +65,7 @@ enum Command {
         /// Only benchmarks whose names contain this
         #[arg(default_value = "")]
         wanted: String,
-        /// How often each is run; the libraries take turns
+        /// How often each is run; the libraries take turns. What has met them in different regimes is run up to three times more
         #[arg(long, default_value_t = 3)]
         rounds: usize,
     },
