@@ -12,8 +12,8 @@ use super::NodeFabric;
 use crate::primitive::{self, Ordering};
 use crate::sleep::AWAKE;
 
-/// A peer looks whether it should move every so many times that it has given way: some milliseconds.
-const GIVEN_WAY: u32 = 4096;
+/// A peer looks whether it should move every so many times that it has given way: some milliseconds, since most waits give way once or twice.
+const GIVEN_WAY: u32 = 512;
 
 impl NodeFabric {
     /// Gives way to whoever else is to run on this processor.
