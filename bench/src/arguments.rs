@@ -47,6 +47,8 @@ pub enum Command {
     SocketBuffers(SocketBuffers),
     /// Instructions per eager send and receive, counted by valgrind.
     Instructions(Instructions),
+    /// Other MPI libraries and ours, side by side: `cargo xtask compare`, in the sources of this program.
+    Compare(Compare),
 }
 
 /// What every benchmark that runs as a job knows.
@@ -224,6 +226,14 @@ pub struct Instructions {
     /// Run the messages, to be counted from outside.
     #[arg(long, hide = true)]
     pub counted: Option<Calls>,
+}
+
+/// Options of `compare`.
+#[derive(Args, Debug)]
+pub struct Compare {
+    /// What `cargo xtask compare` takes: part of a benchmark's name, `--rounds N`.
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub arguments: Vec<String>,
 }
 
 /// Which calls `instructions` counts.

@@ -89,7 +89,11 @@ impl Command {
             Command::Affinity(options) => &options.sized.two,
             Command::Tags(options) => &options.two,
             Command::Barrier(options) => return Some((&options.common, options.ranks.clone())),
-            Command::Floor(_) | Command::Instructions(_) | Command::Ways(_) | Command::SocketBuffers(_) => return None,
+            Command::Floor(_)
+            | Command::Instructions(_)
+            | Command::Compare(_)
+            | Command::Ways(_)
+            | Command::SocketBuffers(_) => return None,
         };
         Some((&two.common, vec![two.ranks]))
     }

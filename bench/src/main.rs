@@ -8,6 +8,7 @@ mod affinity;
 mod arguments;
 mod bandwidth;
 mod barrier;
+mod compare;
 mod distribution;
 mod floor;
 mod floor_watch;
@@ -52,6 +53,7 @@ fn run() -> Result<()> {
     match &arguments.command {
         Command::Floor(options) => return limits::run(options),
         Command::Instructions(options) => return instructions::run(options),
+        Command::Compare(options) => return compare::run(options),
         Command::Ways(options) => return ways::run(options),
         Command::SocketBuffers(options) => return socket_buffers::run(options),
         Command::Affinity(options) if options.pair().is_none() => return affinity::run(options),
@@ -104,7 +106,11 @@ fn measure(command: &Command, common: &Common, universe: &Universe) -> Result<Ve
         Command::Histogram(options) => latency::histogram(&mut session, options)?,
         Command::Tags(options) => tags::tags(&mut session, options)?,
         Command::Barrier(_) => barrier::barrier(&mut session)?,
-        Command::Floor(_) | Command::Instructions(_) | Command::Ways(_) | Command::SocketBuffers(_) => {
+        Command::Floor(_)
+        | Command::Instructions(_)
+        | Command::Compare(_)
+        | Command::Ways(_)
+        | Command::SocketBuffers(_) => {
             unreachable!("these run by themselves")
         }
     }

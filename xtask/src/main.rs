@@ -12,6 +12,7 @@ mod experiments;
 mod foreign;
 mod install;
 mod memory;
+mod page;
 mod plots;
 mod process;
 mod races;
@@ -58,9 +59,10 @@ enum Command {
         #[arg(default_value = "")]
         wanted: String,
     },
-    /// Draws docs/performance/experiments.html from what lies in bench/results
+    /// Draws docs/performance/experiments.html and compare.html from what lies in bench/results
     Page,
-    /// Measures other MPI libraries and ours side by side, installing them by package name; writes bench/results/compare.json
+    /// Measures other MPI libraries and ours side by side, installing them by package name; writes bench/results/compare.json, and the page
+    /// docs/performance/compare.html
     Compare {
         /// Only benchmarks whose names contain this
         #[arg(default_value = "")]
@@ -101,7 +103,7 @@ fn run(command: Command) -> Result<()> {
         Command::Memcheck => memory::check(&workspace),
         Command::Races => races::check(&workspace),
         Command::Bench { wanted } => bench::run_all(&workspace, &wanted),
-        Command::Page => experiments::draw(&workspace),
+        Command::Page => experiments::draw(&workspace).and_then(|()| compare::draw_page(&workspace)),
         Command::Compare { wanted, rounds } => compare::run(&workspace, &wanted, rounds),
         Command::Scale => compare::scale(&workspace),
         Command::Coverage => coverage::write(&workspace),

@@ -43,8 +43,8 @@ impl Curve {
 
 const PANEL: (u32, u32) = (460, 320);
 const COLUMNS: usize = 2;
-/// Told apart with any kind of sight (Okabe and Ito); ours is the first.
-const COLOURS: [RGBColor; 8] = [
+/// Told apart with any kind of sight (Okabe and Ito, and one for whatever is ninth); ours is the first.
+const COLOURS: [RGBColor; 9] = [
     RGBColor(213, 94, 0),
     RGBColor(0, 114, 178),
     RGBColor(0, 158, 115),
@@ -53,6 +53,7 @@ const COLOURS: [RGBColor; 8] = [
     RGBColor(230, 159, 0),
     RGBColor(86, 180, 233),
     RGBColor(0, 0, 0),
+    RGBColor(146, 108, 60),
 ];
 
 /// One panel as an SVG element.
@@ -116,7 +117,9 @@ fn draw_panel(area: &DrawingArea<SVGBackend<'_>, Shift>, panel: &Panel) -> Resul
         .x_label_formatter(&|value| panel.across.in_words(*value))
         .draw()
         .map_err(failed)?;
-    for (curve, colour) in panel.curves.iter().zip(COLOURS.into_iter().cycle()) {
+    // One without points keeps its colour for other panels.
+    let curves = panel.curves.iter().zip(COLOURS.into_iter().cycle()).filter(|(curve, _)| !curve.points.is_empty());
+    for (curve, colour) in curves {
         let style = colour.stroke_width(if curve.name == panel.curves[0].name { 3 } else { 2 });
         let spread = |&(x, (low, high)): &(f64, (f64, f64))| PathElement::new([(x, low), (x, high)], colour.mix(0.5));
         chart.draw_series(curve.spreads.iter().map(spread)).map_err(failed)?;

@@ -4,12 +4,30 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use anyhow::{Context, Result};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::plots::{Across, Curve, Panel, SeriesLabelPosition};
 
 /// What names of columns begin with that are no libraries.
 pub const FLOOR: &str = "raw";
+
+/// How far the cores are from each other.
+pub const REGIMES: [&str; 3] = ["close", "near", "far"];
+
+/// What was reached in one benchmark.
+pub struct Table<'a> {
+    pub libraries: Vec<&'a str>,
+    pub lines: Vec<Line<'a>>,
+}
+
+/// What was reached at one size in one regime.
+pub struct Line<'a> {
+    pub bytes: u64,
+    pub regime: &'a str,
+    /// By library.
+    pub medians: Vec<Option<f64>>,
+    pub ratio: Option<f64>,
+}
 
 /// What is compared, in the order of the tables. The place is that of its first appearance.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -30,14 +48,24 @@ struct Reached {
     medians: Vec<f64>,
 }
 
+/// What one run of a benchmark found.
+#[derive(Debug, PartialEq)]
+pub struct Found {
+    pub benchmark: String,
+    pub bytes: u64,
+    pub regime: String,
+    pub min_us: f64,
+    pub median_us: f64,
+}
+
 /// One line of the JSON.
-#[derive(Serialize)]
-struct Record<'a> {
-    benchmark: &'a str,
+#[derive(Serialize, Deserialize)]
+struct Record {
+    benchmark: String,
     ranks: usize,
     bytes: u64,
-    regime: &'a str,
-    library: &'a str,
+    regime: String,
+    library: String,
     rounds: usize,
     min_us: f64,
     median_us: f64,
@@ -57,18 +85,39 @@ pub struct Figures {
 }
 
 impl Figures {
+    /// What an earlier run wrote by [`Figures::json`]: of its rounds, one.
+    pub fn from_json(text: &str) -> Result<Figures> {
+        let records: Vec<Record> = serde_json::from_str(text)?;
+        let mut figures = Figures::default();
+        for Record { benchmark, ranks, bytes, regime, library, min_us, median_us, .. } in records {
+            figures.add(&library, ranks, Found { benchmark, bytes, regime, min_us, median_us });
+        }
+        Ok(figures)
+    }
+
     /// Reads the table that the program wrote under `library`; `mark` is added to the benchmarks' names, which are the result.
     pub fn read(&mut self, library: &str, ranks: usize, mark: &str, table: &str) -> Result<BTreeSet<String>> {
         let mut benchmarks = BTreeSet::new();
+        for line in table.lines().skip(1).filter(|line| !line.trim().is_empty()) {
+            let found = found(mark, line).with_context(|| format!("{library} wrote a strange line: {line:?}"))?;
+            benchmarks.insert(found.benchmark.clone());
+            self.add(library, ranks, found);
+        }
+        Ok(benchmarks)
+    }
+
+    pub fn add(&mut self, library: &str, ranks: usize, found: Found) {
         let column = self.libraries.iter().position(|known| known == library).unwrap_or_else(|| {
             self.libraries.push(library.to_owned());
             self.libraries.len() - 1
         });
-        for line in table.lines().skip(1).filter(|line| !line.trim().is_empty()) {
-            let benchmark = self.read_line(column, ranks, mark, line);
-            benchmarks.insert(benchmark.with_context(|| format!("{library} wrote a strange line: {line:?}"))?);
-        }
-        Ok(benchmarks)
+        let Found { benchmark, bytes, regime, min_us, median_us } = found;
+        let same = |row: &&Row| row.benchmark == benchmark && row.ranks == ranks;
+        let place = self.rows.keys().find(same).map_or(self.rows.len(), |row| row.place);
+        let reached = self.rows.entry(Row { place, benchmark, ranks, bytes, regime }).or_default();
+        let reached = reached.entry(column).or_default();
+        reached.minima.push(min_us);
+        reached.medians.push(median_us);
     }
 
     /// Whether each library has figures of a benchmark in a regime in which ours has some, at each size that both have.
@@ -79,21 +128,6 @@ impl Figures {
         };
         rows()
             .all(|(row, reached)| reached.keys().all(|&column| have(row.bytes, &[column, 0]) || !have(row.bytes, &[0])))
-    }
-
-    /// The name may have blanks; after it come bytes, minimum, sextile, median, MB/s, regime, line, samples, dropped.
-    fn read_line(&mut self, column: usize, ranks: usize, mark: &str, line: &str) -> Result<String> {
-        let words: Vec<&str> = line.split_whitespace().collect();
-        let (name, numbers) = words.split_at(words.len().checked_sub(9).context("too few columns")?);
-        let (benchmark, regime) = (name.join(" ") + mark, numbers[5].to_owned());
-        let bytes = numbers[0].parse()?;
-        let same = |row: &&Row| row.benchmark == benchmark && row.ranks == ranks;
-        let place = self.rows.keys().find(same).map_or(self.rows.len(), |row| row.place);
-        let reached = self.rows.entry(Row { place, benchmark: benchmark.clone(), ranks, bytes, regime }).or_default();
-        let reached = reached.entry(column).or_default();
-        reached.minima.push(numbers[1].parse()?);
-        reached.medians.push(numbers[3].parse()?);
-        Ok(benchmark)
     }
 
     /// Ours is the first, and whatever is called after it.
@@ -155,44 +189,69 @@ impl Figures {
         text
     }
 
+    /// What was measured, in the order of the tables: benchmarks, each with its ranks.
+    pub fn benchmarks(&self) -> Vec<(&str, usize)> {
+        let mut benchmarks: Vec<_> = self.rows.keys().map(|row| (row.benchmark.as_str(), row.ranks)).collect();
+        benchmarks.dedup();
+        benchmarks
+    }
+
+    /// Of a benchmark: the libraries that have figures, ours first, and for each size and regime what they reached, their medians in
+    /// microseconds, and ours by the best of the others.
+    pub fn table(&self, benchmark: &str, ranks: usize) -> Table<'_> {
+        let rows = || self.rows.iter().filter(|(row, _)| row.benchmark == benchmark && row.ranks == ranks);
+        let columns: BTreeSet<usize> = rows().flat_map(|(_, reached)| reached.keys().copied()).collect();
+        let lines = rows().map(|(row, reached)| Line {
+            bytes: row.bytes,
+            regime: &row.regime,
+            medians: columns.iter().map(|column| Some(median(&reached.get(column)?.medians))).collect(),
+            ratio: self.best_peer(reached).zip(reached.get(&0)).map(|(best, ours)| median(&ours.medians) / best),
+        });
+        Table {
+            libraries: columns.iter().map(|&column| self.libraries[column].as_str()).collect(),
+            lines: lines.collect(),
+        }
+    }
+
     /// For pictures: what was measured with `ranks` ranks at three sizes or more, in the regime that has the most figures.
     pub fn panels(&self, ranks: usize, wanted: &[&str]) -> Vec<Panel> {
         let panel = |&name: &&str| {
-            let rows = |regime: &str| {
-                let rows = self.rows.iter().filter(|(row, _)| row.benchmark == name && row.ranks == ranks);
-                rows.filter(|(row, reached)| row.regime == regime && row.bytes > 0 && reached.len() > 1)
-                    .collect::<Vec<_>>()
-            };
-            let rows =
-                ["close", "near", "far"].map(rows).into_iter().max_by_key(Vec::len).filter(|rows| rows.len() >= 3)?;
-            let curve = |(column, library): (usize, &String)| {
-                let point = |(row, reached): &(&Row, &BTreeMap<usize, Reached>)| {
-                    Some((row.bytes as f64, median(&reached.get(&column)?.medians)))
-                };
-                Curve::through(library.clone(), rows.iter().filter_map(point).collect())
-            };
-            let title = format!("{name}, {ranks} ranks, cores {}", rows[0].0.regime);
-            let curves = self.libraries.iter().enumerate().map(curve);
-            let curves = curves.filter(|curve| !curve.points.is_empty()).collect();
-            let names = SeriesLabelPosition::UpperLeft;
-            Some(Panel { title, across: Across::Bytes, up: "µs, median", names, curves })
+            REGIMES.into_iter().rev().filter_map(|regime| self.panel(name, ranks, regime)).max_by_key(points)
         };
         wanted.iter().filter_map(panel).collect()
     }
 
+    /// A picture of what ours and others reached in one regime, if that was measured at three sizes or more.
+    pub fn panel(&self, name: &str, ranks: usize, regime: &str) -> Option<Panel> {
+        let rows =
+            self.rows.iter().filter(|(row, _)| row.benchmark == name && row.ranks == ranks && row.regime == regime);
+        let is_compared = |reached: &BTreeMap<usize, Reached>| reached.contains_key(&0) && reached.len() > 1;
+        let rows: Vec<_> = rows.filter(|(row, reached)| row.bytes > 0 && is_compared(reached)).collect();
+        let curve = |(column, library): (usize, &String)| {
+            let point = |(row, reached): &(&Row, &BTreeMap<usize, Reached>)| {
+                Some((row.bytes as f64, median(&reached.get(&column)?.medians)))
+            };
+            Curve::through(library.clone(), rows.iter().filter_map(point).collect())
+        };
+        let title = format!("{name}, {ranks} ranks, cores {regime}");
+        let curves = self.libraries.iter().enumerate().map(curve).collect();
+        let names = SeriesLabelPosition::UpperLeft;
+        (rows.len() >= 3).then_some(Panel { title, across: Across::Bytes, up: "µs, median", names, curves })
+    }
+
     /// For programs.
     pub fn json(&self) -> Result<String> {
-        let records: Vec<Record<'_>> = self
+        let records: Vec<Record> = self
             .rows
             .iter()
             .flat_map(|(row, reached)| {
                 let (best, floor) = (self.best_peer(reached), self.floor(reached));
                 reached.iter().map(move |(&column, reached)| Record {
-                    benchmark: &row.benchmark,
+                    benchmark: row.benchmark.clone(),
                     ranks: row.ranks,
                     bytes: row.bytes,
-                    regime: &row.regime,
-                    library: &self.libraries[column],
+                    regime: row.regime.clone(),
+                    library: self.libraries[column].clone(),
                     rounds: reached.medians.len(),
                     min_us: reached.minima.iter().copied().fold(f64::INFINITY, f64::min),
                     median_us: median(&reached.medians),
@@ -203,6 +262,30 @@ impl Figures {
             .collect();
         Ok(serde_json::to_string_pretty(&records)? + "\n")
     }
+}
+
+/// What a line of the program's table says. The benchmark's name may have blanks; after it come bytes, minimum, sextile, median, MB/s, regime,
+/// line, samples, dropped.
+fn found(mark: &str, line: &str) -> Result<Found> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let (name, numbers) = words.split_at(words.len().checked_sub(9).context("too few columns")?);
+    Ok(Found {
+        benchmark: name.join(" ") + mark,
+        bytes: numbers[0].parse()?,
+        regime: numbers[5].to_owned(),
+        min_us: numbers[1].parse()?,
+        median_us: numbers[3].parse()?,
+    })
+}
+
+/// How near the cores were, as the first line of the program's table says.
+pub fn regime(table: &str) -> Result<String> {
+    Ok(found("", table.lines().nth(1).context("the table is empty")?)?.regime)
+}
+
+/// How many points the curve has that has the most.
+fn points(panel: &Panel) -> usize {
+    panel.curves.iter().map(|curve| curve.points.len()).max().unwrap_or(0)
 }
 
 /// The middle one; of an even number the lower of the two.

@@ -5,6 +5,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
+use super::intel_benchmarks::OPTIONS;
 use crate::foreign::Cache;
 use crate::workspace::Workspace;
 use crate::{install, process};
@@ -26,6 +27,8 @@ pub enum Part {
     Thread,
     /// Those over TCP.
     Tcp,
+    /// Those by Intel's MPI Benchmarks.
+    IntelBenchmarks,
 }
 
 /// One MPI library, or the floor.
@@ -75,7 +78,7 @@ pub fn install(workspace: &Workspace, cache: &Cache, program: &str) -> Result<Ve
     let common = compile(cache.wrapper("mpicc"), &["-abi=mpich"], "common")?;
     let own = compile(open_mpi.join("bin/mpicc"), &[], "openmpi")?;
     let places = Places { prefix, mpich, intel, open_mpi, common, own };
-    Ok(places.on_memory().into_iter().chain(places.over_tcp()).collect())
+    Ok(places.on_memory().into_iter().chain(places.over_tcp()).chain(places.with_intel_benchmarks()).collect())
 }
 
 /// Where the libraries lie, and the program: for all but Open MPI, and for that.
@@ -181,6 +184,22 @@ impl Places {
             },
         ]
     }
+
+    /// All that have the ABI for which Intel's benchmarks were compiled.
+    fn with_intel_benchmarks(&self) -> Vec<Library> {
+        let program = self.intel.join("bin/IMB-MPI1");
+        let library = |name, start: Start| Library {
+            name,
+            setting: "Intel's benchmarks (IMB): as in the others",
+            part: Part::IntelBenchmarks,
+            start: intel_benchmarks(start),
+        };
+        vec![
+            library("rwmpi", rwmpi(&self.prefix, &program)),
+            library("MPICH", mpich_start(&self.mpich, &program)),
+            library("Intel MPI", intel_start(&self.intel, "shm", &program)),
+        ]
+    }
 }
 
 /// A program that is ended when it hangs.
@@ -195,6 +214,15 @@ fn with(variable: &'static str, value: &'static str, start: Start) -> Start {
     Box::new(move |ranks, arguments| {
         let mut command = start(ranks, arguments);
         command.env(variable, value);
+        command
+    })
+}
+
+/// Intel's benchmarks with their options.
+fn intel_benchmarks(start: Start) -> Start {
+    Box::new(move |ranks, arguments| {
+        let mut command = start(ranks, arguments);
+        command.args(OPTIONS).args(["-npmin", &ranks.to_string()]);
         command
     })
 }

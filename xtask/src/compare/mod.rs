@@ -5,20 +5,23 @@
 //! file. Figures are only held against those of the same regime (see bench/README.md).
 
 mod figures;
+mod intel_benchmarks;
 mod libraries;
+mod page;
 mod scale;
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::process::Command;
+use std::{fs, iter};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 
 use crate::foreign::Cache;
 use crate::plots;
 use crate::workspace::Workspace;
 use figures::Figures;
 use libraries::{Library, Part};
+pub use page::draw as draw_page;
 pub use scale::run as scale;
 
 /// What is measured: ranks, and the program's arguments.
@@ -63,19 +66,41 @@ const OVER_TCP: &[(usize, &[&str])] = &[
 /// What is measured under MPI_THREAD_MULTIPLE, by one thread.
 const MULTIPLE_LEVEL: &[(usize, &[&str])] = &[(2, &["latency", "8"]), (2, &["bandwidth", "8"])];
 
+/// What is measured by Intel's MPI Benchmarks.
+const BY_INTEL_BENCHMARKS: &[(usize, &[&str])] = &[
+    (2, &["PingPong"]),
+    (2, &["PingPing"]),
+    (2, &["Sendrecv"]),
+    (2, &["Exchange"]),
+    (2, &["Bcast"]),
+    (2, &["Reduce"]),
+    (2, &["Allreduce"]),
+    (2, &["Allgather"]),
+    (2, &["Alltoall"]),
+    (2, &["Barrier"]),
+    (4, &["Bcast"]),
+    (4, &["Reduce"]),
+    (4, &["Allreduce"]),
+    (4, &["Allgather"]),
+    (4, &["Alltoall"]),
+    (4, &["Barrier"]),
+];
+
 /// Of these, those in which ranks compute meanwhile: libraries with a thread for progress are measured besides.
 const COMPUTING: [&str; 2] = ["overlap", "late"];
 
 /// Marks what was measured over TCP.
 const TCP: &str = ", tcp";
+/// Marks what Intel's MPI Benchmarks measured.
+const IMB: &str = ", IMB";
 /// Marks what was measured under MPI_THREAD_MULTIPLE.
 const MULTIPLE: &str = ", multiple";
 
 /// Ranks, the program's arguments, and the mark.
 type Measurement = (usize, &'static [&'static str], &'static str);
 
-/// Measures in `rounds` rounds what contains `wanted`, and writes tables to standard output and `bench/results/compare.{txt,json}` (`compare-tcp` if that is all), and pictures
-/// to `docs/performance`.
+/// Measures in `rounds` rounds what contains `wanted`, and writes tables to standard output and `bench/results/compare.{txt,json}`, and pictures and a page
+/// to `docs/performance`; what is only a part of all, to `bench/results/compare-WANTED.{txt,json}` alone.
 pub fn run(workspace: &Workspace, wanted: &str, rounds: usize) -> Result<()> {
     let cache = Cache::new(workspace.target().join("compare"), None)?;
     let libraries = libraries::install(workspace, &cache, "peer.c")?;
@@ -83,18 +108,23 @@ pub fn run(workspace: &Workspace, wanted: &str, rounds: usize) -> Result<()> {
     let measurements = MEASUREMENTS.iter().map(marked(""));
     let measurements = measurements.chain(MULTIPLE_LEVEL.iter().map(marked(MULTIPLE)));
     let measurements = measurements.chain(OVER_TCP.iter().map(marked(TCP)));
+    let measurements = measurements.chain(BY_INTEL_BENCHMARKS.iter().map(marked(IMB)));
     let measurements: Vec<Measurement> =
         measurements.filter(|(_, arguments, mark)| format!("{}{mark}", arguments[0]).contains(wanted)).collect();
     ensure!(!measurements.is_empty(), "no benchmark's name contains {wanted:?}");
     let folder = workspace.root.join("bench").join("results");
     fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
-    let only_tcp = measurements.iter().all(|(.., mark)| *mark == TCP);
-    let file = folder.join(if only_tcp { "compare-tcp" } else { "compare" });
+    let is_all = wanted.is_empty();
+    let words = wanted.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty());
+    let file = folder.join(iter::once("compare").chain(words).collect::<Vec<_>>().join("-"));
     let text = measure(&libraries, &measurements, rounds, |figures, settings| {
         let text = format!("{}\n{}\n{}", machine(), settings.join("\n"), figures.tables());
         fs::write(file.with_extension("txt"), &text)?;
         fs::write(file.with_extension("json"), figures.json()?)?;
-        draw(workspace, figures)?;
+        if is_all {
+            draw(workspace, figures)?;
+            draw_page(workspace)?;
+        }
         Ok(text)
     })?;
     println!("\n{text}\nfigures in {}", file.with_extension("json").display());
@@ -119,33 +149,78 @@ fn measure(
                 continue;
             }
             let takes_part = |part: Part| match part {
-                Part::Memory => *mark != TCP,
+                Part::Memory => ![TCP, IMB].contains(mark),
                 Part::Thread => COMPUTING.contains(&arguments[0]),
                 Part::Tcp => *mark == TCP,
+                Part::IntelBenchmarks => *mark == IMB,
             };
-            for Library { name, setting, start, .. } in libraries.iter().filter(|one| takes_part(one.part)) {
-                println!("round {round} ({rounds} asked for): {name}, {ranks} ranks, {}{mark}", arguments[0]);
-                let setting = format!("{name}: {setting}");
+            for library in libraries.iter().filter(|one| takes_part(one.part)) {
+                println!("round {round} ({rounds} asked for): {}, {ranks} ranks, {}{mark}", library.name, arguments[0]);
+                let setting = format!("{}: {}", library.name, library.setting);
                 if !settings.contains(&setting) {
                     settings.push(setting);
                 }
-                let mut command = start(*ranks, arguments);
-                if *mark == MULTIPLE {
-                    command.env("PEER_LEVEL", "multiple");
-                }
-                let output =
-                    command.output().with_context(|| format!("cannot start {name}'s mpiexec: is it installed?"))?;
-                if output.status.success() {
-                    benchmarks.extend(figures.read(name, *ranks, mark, &String::from_utf8_lossy(&output.stdout))?);
-                } else {
+                let measured = match *mark {
+                    IMB => with_intel_benchmarks(&libraries[0], library, *ranks, arguments, &mut figures),
+                    _ => with_ours(library, *ranks, arguments, mark, &mut figures),
+                };
+                match measured {
+                    Ok(measured) => benchmarks.extend(measured),
                     // Another library's failure is no reason to lose the figures of the rest.
-                    println!("  failed ({}): {}", output.status, String::from_utf8_lossy(&output.stderr).trim());
+                    Err(error) => println!("  failed: {error:#}"),
                 }
             }
         }
         text = write(&figures, &settings)?;
     }
     Ok(text)
+}
+
+/// Runs our program once; the benchmarks of which there are new figures.
+fn with_ours(
+    library: &Library,
+    ranks: usize,
+    arguments: &[&str],
+    mark: &str,
+    figures: &mut Figures,
+) -> Result<BTreeSet<String>> {
+    let mut command = (library.start)(ranks, arguments);
+    if mark == MULTIPLE {
+        command.env("PEER_LEVEL", "multiple");
+    }
+    figures.read(library.name, ranks, mark, &table(&mut command)?)
+}
+
+/// How often Intel's benchmark is run at most until the cores stay as near as they were.
+const TRIES: usize = 5;
+
+/// As [`with_ours`], of Intel's benchmarks. `ours` says how near the cores are.
+fn with_intel_benchmarks(
+    ours: &Library,
+    library: &Library,
+    ranks: usize,
+    arguments: &[&str],
+    figures: &mut Figures,
+) -> Result<BTreeSet<String>> {
+    let regime = || figures::regime(&table(&mut (ours.start)(2, &["latency", "8"]))?);
+    for _ in 0..TRIES {
+        let before = regime()?;
+        let output = table(&mut (library.start)(ranks, arguments))?;
+        if regime()? == before {
+            let all = intel_benchmarks::read(&output, &before, IMB)?;
+            let benchmarks = all.iter().map(|found| found.benchmark.clone()).collect();
+            all.into_iter().for_each(|found| figures.add(library.name, ranks, found));
+            return Ok(benchmarks);
+        }
+    }
+    bail!("the cores did not stay as near as they were")
+}
+
+/// What a program wrote.
+fn table(command: &mut Command) -> Result<String> {
+    let output = command.output().context("cannot start mpiexec: is the library installed?")?;
+    ensure!(output.status.success(), "{}: {}", output.status, String::from_utf8_lossy(&output.stderr).trim());
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
 /// Which machine this is, and which day.

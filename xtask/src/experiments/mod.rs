@@ -7,13 +7,13 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use maud::{Markup, html};
 
+use crate::page;
 use crate::plots::{self, Across, Panel, SeriesLabelPosition};
 use crate::workspace::Workspace;
 use figures::{Figure, Value, curve, outline, panel, read};
 
-const STYLE: &str = include_str!("page.css");
 const WAYS: [&str; 3] = ["threads", "processes", "tcp"];
 /// Longer ones are held against raw copies.
 const LINE: u64 = 64;
@@ -21,45 +21,32 @@ const LINE: u64 = 64;
 /// Draws the page from what lies in `bench/results`.
 pub fn draw(workspace: &Workspace) -> Result<()> {
     let target = workspace.root.join("docs").join("performance").join("experiments.html");
-    let page = page(&workspace.root.join("bench").join("results"))?;
+    let page = page_of(&workspace.root.join("bench").join("results"))?;
     fs::write(&target, page.into_string()).with_context(|| format!("cannot write {}", target.display()))?;
     println!("page {}", target.display());
     Ok(())
 }
 
-fn page(results: &Path) -> Result<Markup> {
+fn page_of(results: &Path) -> Result<Markup> {
     let table = fs::read_to_string(results.join("ways.txt")).unwrap_or_default();
     let machine = table.lines().next().unwrap_or_default().split("; protocol").next().unwrap_or_default();
-    Ok(html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                title { "The McMPI thesis's experiments, on rwmpi" }
-                style { (PreEscaped(STYLE)) }
-            }
-            body {
-                h1 { "The McMPI thesis's experiments, on rwmpi" }
-                p class="machine" { (machine) }
-                p {
-                    "Points are first sextiles, the thesis's “most frequent minimum”: a sixth of the samples was faster. Lines through them reach "
-                    "to the fifth sextile; a sixth was slower. Figures were taken while the cores were near or while they were far, whichever "
-                    "was the case for longer."
-                }
-                (ways(&read(results, "ways")?)?)
-                (affinity(&read(results, "affinity")?))
-                (histograms(results)?)
-                (socket_buffers(&read(results, "socket-buffers")?)?)
-                (tags(&read(results, "tags")?))
-            }
+    let body = html! {
+        p {
+            "Points are first sextiles, the thesis's “most frequent minimum”: a sixth of the samples was faster. Lines through them reach "
+            "to the fifth sextile; a sixth was slower. Figures were taken while the cores were near or while they were far, whichever "
+            "was the case for longer."
         }
-    })
+        (ways(&read(results, "ways")?)?)
+        (affinity(&read(results, "affinity")?))
+        (histograms(results)?)
+        (socket_buffers(&read(results, "socket-buffers")?)?)
+        (tags(&read(results, "tags")?))
+    };
+    Ok(page::page("The McMPI thesis's experiments, on rwmpi", machine, &body))
 }
 
 fn drawn(panels: impl IntoIterator<Item = Option<Panel>>) -> Result<Markup> {
-    let drawings: Vec<String> = panels.into_iter().flatten().map(|panel| plots::svg(&panel)).collect::<Result<_>>()?;
-    Ok(html! { div class="panels" { @for drawing in drawings { (PreEscaped(drawing)) } } })
+    page::drawn(panels.into_iter().flatten())
 }
 
 fn ways(all: &[Figure]) -> Result<Markup> {
@@ -262,21 +249,21 @@ mod tests {
     #[test]
     fn what_was_measured_last_makes_a_page_that_stands_alone() {
         let results = Path::new(env!("CARGO_MANIFEST_DIR")).join("../bench/results");
-        let page = page(&results).unwrap().into_string();
+        let page = page_of(&results).unwrap().into_string();
         for section in SECTIONS {
             assert!(page.contains(&format!("<section id=\"{section}\">")), "{section}");
         }
         // Four of the ways, two of the buffers, and at least one histogram.
         assert!(page.matches("<svg").count() >= 7, "{} plots", page.matches("<svg").count());
         assert!(page.matches("core 0").count() >= 2, "no matrix of cores");
-        for loading in ["<script", "<link", "<img", " src=", " href=", "url(", "@import"] {
+        for loading in page::LOADING {
             assert!(!page.contains(loading), "{loading}");
         }
     }
 
     #[test]
     fn where_nothing_was_measured_the_page_is_empty_but_whole() {
-        let page = page(Path::new("no such folder")).unwrap().into_string();
+        let page = page_of(Path::new("no such folder")).unwrap().into_string();
         assert!(!page.contains("<svg") && page.ends_with("</html>"));
     }
 }
