@@ -83,7 +83,7 @@ pub struct TrafficCounters {
     pub remote_write_messages: u64,
     /// Bytes in them.
     pub remote_write_bytes: u64,
-    /// Messages of at least 4 KiB.
+    /// Messages of at least 8 KiB.
     pub large_messages: u64,
     /// Bytes in them.
     pub large_bytes: u64,

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use rwmpi::{Result, Universe, scope};
 
 /// Of messages that the receiver would fetch if it were there, that both would copy, and that are pages long.
-const LENGTHS: [usize; 4] = [5000, 16 << 10, 30_000, 1 << 20];
+const LENGTHS: [usize; 4] = [9000, 16 << 10, 30_000, 1 << 20];
 
 #[rwmpi::test(ranks = 2)]
 fn a_receive_that_was_posted_needs_nothing_of_its_rank(universe: &Universe) -> Result<()> {

@@ -123,8 +123,8 @@ pub(crate) struct Traffic {
     pub(crate) large_single_copy_bytes: u64,
 }
 
-/// Messages of at least this many bytes count as large in [`Traffic`].
-const LARGE: u64 = 4096;
+/// Messages of at least this many bytes count as large in [`Traffic`]: those that may be copied once.
+const LARGE: u64 = policy::WRITE_MIN;
 
 /// Slots where there are no claim words to bound their number.
 const SLOTS_WITHOUT_CLAIMS: usize = 1024;

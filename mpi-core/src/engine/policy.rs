@@ -23,8 +23,9 @@ pub(super) fn is_passed(len: u64, passable: Passable) -> bool {
     len <= passable.most as u64 && len <= 2 * passable.now as u64
 }
 
-/// The smallest of all [`single_copy_min`]: below it senders do not look for requests.
-pub(super) const WRITE_MIN: u64 = 4096;
+/// The smallest of all [`single_copy_min`]: below it senders do not look for requests. Shorter ones go through the FIFO faster, above all both ways at
+/// once (docs/decisions/0033).
+pub(super) const WRITE_MIN: u64 = 8 << 10;
 
 /// Messages of at least this many bytes that find no request wait at their sender until they are asked for, where they can't be
 /// fetched: from there on the way to and fro costs less than the copies that it saves.

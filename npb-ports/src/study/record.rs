@@ -186,7 +186,7 @@ impl Traffic {
         (self.messages > 0).then(|| self.remote_write_messages as f64 / self.messages as f64)
     }
 
-    /// Bytes in messages of at least 4 KiB that were copied once only, of all bytes in such messages; none if there were none.
+    /// Bytes in messages of at least 8 KiB that were copied once only, of all bytes in such messages; none if there were none.
     pub fn copied_once(&self) -> Option<f64> {
         (self.large_bytes > 0).then(|| self.large_single_copy_bytes as f64 / self.large_bytes as f64)
     }

@@ -306,7 +306,7 @@ fn ways_of_auto(traffic: &Traffic) -> String {
     let written = format!(" It wrote {} of the bytes directly", percent(written));
     match traffic.copied_once() {
         Some(once) => {
-            format!("{written}; of those in messages of 4 KB and more, {} were copied once only.", percent(once))
+            format!("{written}; of those in messages of 8 KB and more, {} were copied once only.", percent(once))
         }
         None => format!("{written}; no message had 4 KB or more."),
     }
@@ -479,7 +479,7 @@ mod tests {
         assert!(text(Benchmark::Ep).contains("It hardly communicates: 12 messages of 80 B"), "{}", text(Benchmark::Ep));
         assert!(sort.contains("In 1999, SR took 22.0 % less time than NSR on 8 workstations, with 99.2 %"), "{sort}");
         assert!(text(Benchmark::Bt).contains("It wants a square number of processes and ran on one only"));
-        assert!(text(Benchmark::Cg).contains("copied once only"), "{}", text(Benchmark::Cg));
+        assert!(text(Benchmark::Ft).contains("copied once only"), "{}", text(Benchmark::Ft));
     }
 
     #[test]

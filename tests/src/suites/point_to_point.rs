@@ -30,7 +30,7 @@ pub const CHECKS: &[Check] = &[
 
 /// Bytes: around a line, a cell's payload, the thresholds of the protocol, and far beyond a ring.
 pub(super) const LENGTHS: [usize; 17] =
-    [0, 1, 8, 39, 40, 41, 64, 1000, 4095, 4096, 4097, 16_384, 16_385, 65_536, 262_144, 1_000_003, 3_000_000];
+    [0, 1, 8, 39, 40, 41, 64, 1000, 8191, 8192, 8193, 16_384, 16_385, 65_536, 262_144, 1_000_003, 3_000_000];
 
 /// Recognisable contents.
 pub(super) fn pattern(seed: usize, len: usize) -> Vec<u8> {
@@ -453,7 +453,7 @@ fn exchanges_around_a_ring(universe: &Universe) -> Result<()> {
     let world = universe.world();
     let (rank, size) = (world.rank(), world.size());
     let (left, right) = ((rank + size - 1) % size, (rank + 1) % size);
-    for len in [1usize, 5_000, 300_000] {
+    for len in [1usize, 9_000, 300_000] {
         let mut buffer = vec![0; len];
         world.sendrecv(&pattern(rank, len), right, 1, &mut buffer, left, 1)?;
         assert!(buffer == pattern(left, len));

@@ -152,13 +152,13 @@ impl Maker {
     }
 
     fn len(&mut self) -> usize {
-        let border = [self.max_payload, self.max_payload, 4096, 8192, 65536][self.random.usize(..5)];
+        let border = [self.max_payload, self.max_payload, 8192, 24 << 10, 65536][self.random.usize(..5)];
         let kind = if self.heavy { self.random.usize(4..14) } else { self.random.usize(..10) };
         let len = match kind {
             0 => 0,
             1..=3 => self.random.usize(..64),
             4..=5 => border + self.random.usize(..4) - 2,
-            6..=7 | 10..=12 => self.random.usize(4000..20_000),
+            6..=7 | 10..=12 => self.random.usize(7000..20_000),
             8 => self.random.usize(..3 * self.max_payload),
             _ => self.random.usize(60_000..250_000),
         };
