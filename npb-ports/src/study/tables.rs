@@ -162,7 +162,7 @@ pub fn characteristics(study: &Study) -> Table {
         row("  posted again", origin, &records, &|it| count(it.traffic.requests_reposted));
     }
     for mode in modes.iter().copied() {
-        let name = format!("{}: 4 KB and more, copied once", mode.title());
+        let name = format!("{}: 8 KB and more, copied once", mode.title());
         row(&name, Origin::Mode(mode), &of(mode), &|it| or_none(it.traffic.copied_once(), percent));
     }
     rows.extend(thesis_characteristics(&benchmarks));

@@ -308,7 +308,7 @@ fn ways_of_auto(traffic: &Traffic) -> String {
         Some(once) => {
             format!("{written}; of those in messages of 8 KB and more, {} were copied once only.", percent(once))
         }
-        None => format!("{written}; no message had 4 KB or more."),
+        None => format!("{written}; no message had 8 KB or more."),
     }
 }
 
