@@ -477,10 +477,12 @@ impl Communicator {
         source: impl Into<Source>,
         receive_tag: impl Into<TagSelector>,
     ) -> Result<Status> {
+        let (source, receive_tag) = (source.into(), receive_tag.into());
+        self.checked_pattern(Call::Receive, source, receive_tag, self.context())?;
         crate::scope(|scope| {
-            let incoming = self.irecv(scope, buffer, source, receive_tag)?;
-            self.send(data, destination, send_tag)?;
-            incoming.wait()
+            let outgoing = self.isend(scope, data, destination, send_tag)?;
+            let status = self.recv(buffer, source, receive_tag);
+            outgoing.wait().and(status)
         })
     }
 

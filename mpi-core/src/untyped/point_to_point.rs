@@ -198,13 +198,11 @@ impl Communicator {
         (sent, destination, send_tag): (&Elements, Destination, i32),
         (received, source, receive_tag): (Elements, Source, TagSelector),
     ) -> Result<Status> {
-        self.checked_destination(Call::Send, destination, send_tag)?;
-        let mut incoming = self.start_receive_elements(&received, source, receive_tag)?;
-        let outcome = self.send_elements(sent, destination, send_tag, Mode::Standard);
-        if outcome.is_err() {
-            incoming.cancel()?;
-        }
-        let status = incoming.wait(endpoint);
+        self.checked_pattern(Call::Receive, source, receive_tag, self.context())?;
+        // The send first (docs/decisions/0034): what it announces the other side reads, and a receive that waits needs no request.
+        let outgoing = self.start_send_elements(sent, destination, send_tag, Mode::Standard)?;
+        let status = self.receive_elements(&received, source, receive_tag);
+        let outcome = outgoing.map_or(Ok(()), |mut outgoing| outgoing.wait(endpoint).map(drop));
         outcome.and(status)
     }
 }
