@@ -8,7 +8,7 @@
 //! long payload is sooner written to memory, past all caches (docs/decisions/0028).
 #![allow(unsafe_code)]
 
-use std::ptr;
+use crate::copy::copy;
 
 /// Lines are handed over in pieces of this many bytes: the first are on their way while the next are written.
 const PIECE: usize = 256;
@@ -27,7 +27,7 @@ pub(crate) unsafe fn copy_for_reader(to: *mut u8, from: *const u8, len: usize) {
     for start in (0..len).step_by(piece) {
         let end = len.min(start + piece);
         // SAFETY: `start .. end` lies within `len`.
-        unsafe { ptr::copy_nonoverlapping(from.add(start), to.add(start), end - start) };
+        unsafe { copy(to.add(start), from.add(start), end - start) };
         if len <= LONGEST {
             (start..end).step_by(LINE).for_each(|line| hand_over(to.wrapping_add(line)));
         }
@@ -55,7 +55,7 @@ pub(crate) unsafe fn copy_past_caches(to: *mut u8, from: *const u8, len: usize) 
         _mm_sfence();
     }
     // SAFETY: the rest of `len`.
-    unsafe { ptr::copy_nonoverlapping(from.add(streamed), to.add(streamed), len - streamed) };
+    unsafe { copy(to.add(streamed), from.add(streamed), len - streamed) };
 }
 
 /// Whether this processor can be told to hand lines over.

@@ -20,6 +20,7 @@ mod clock;
 mod cluster;
 #[cfg(not(loom))]
 mod control;
+mod copy;
 #[cfg(not(loom))]
 mod environment;
 mod fabric;

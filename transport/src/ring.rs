@@ -21,6 +21,7 @@ use std::collections::VecDeque;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
+use crate::copy::copy;
 use crate::handover::{LINE, copy_for_reader, copy_past_caches, fetch, fetch_to_write};
 use crate::primitive::{AtomicU32, AtomicU64, Ordering, UnsafeCell, publishing};
 use crate::small_copy::copy_small;
@@ -311,7 +312,7 @@ impl<const CELLS: usize> Producer<CELLS> {
             && let Some(Ok(start)) = self.memory.baton(place, payload.len())
         {
             // SAFETY: the baton, which is this long (just checked), is held here; the payload is readable by the contract of its span.
-            unsafe { ptr::copy_nonoverlapping(payload.start(), start.as_ptr(), payload.len()) };
+            unsafe { copy(start.as_ptr(), payload.start(), payload.len()) };
             self.publish(header, payload.len(), ReadSpan::from(&(place as u32).to_ne_bytes()[..]));
         } else {
             let place = match self.place_data(payload.len(), passes_batons, |from, to| reserve(Area::Data, from, to)) {
@@ -333,7 +334,7 @@ impl<const CELLS: usize> Producer<CELLS> {
                         // Longer ones the processor sees coming by itself.
                         fetch_to_write(place.wrapping_add(FETCHED_AHEAD as usize * LINE));
                     }
-                    ptr::copy_nonoverlapping(payload.start(), place, payload.len());
+                    copy(place, payload.start(), payload.len());
                 } else {
                     copy_for_reader(place, payload.start(), payload.len());
                 }
@@ -511,9 +512,7 @@ impl<const CELLS: usize> Consumer<CELLS> {
             }
         };
         // SAFETY: so many bytes are there, as has been checked; the producer leaves them alone until the front is popped.
-        unsafe {
-            ptr::copy_nonoverlapping(start.as_ptr().add(offset), into.start(), into.len());
-        }
+        unsafe { copy(into.start(), start.as_ptr().add(offset), into.len()) };
     }
 
     /// Gives the front's room back to the producer. Only after a `front` that returned it. The baton that has come with it, if any, is

@@ -10,6 +10,7 @@ use std::ops::RangeInclusive;
 use std::ptr;
 
 use crate::caches;
+use crate::copy::copy;
 use crate::handover::{LINE, copy_past_caches, fetch_to_write};
 
 /// Of how many bytes the places are fetched ahead: shorter data fit the nearest cache, longer ones had better not push each other out of the next.
@@ -100,8 +101,8 @@ impl<'a> ReadSpan<'a> {
     /// If `into` is shorter.
     pub fn copy_to(self, into: WriteSpan<'_>) {
         assert!(self.len <= into.len, "copy into a shorter span");
-        // SAFETY: both are valid for `self.len` bytes by their contracts; `copy` allows any overlap.
-        unsafe { ptr::copy(self.start, into.start, self.len) }
+        // SAFETY: both are valid for `self.len` bytes by their contracts.
+        unsafe { copy(into.start, self.start, self.len) }
     }
 
     /// As [`ReadSpan::copy_to`], for what may be long: lines that this core has written before, but not in its nearest cache any more, are

@@ -170,6 +170,7 @@ pub const UNSAFE_FILES: &[&str] = &[
     "transport/src/remote_memory.rs",
     "transport/src/handover.rs",
     "transport/src/small_copy.rs",
+    "transport/src/copy.rs",
     "transport/src/span.rs",
     // Spans and sockets.
     "transport/src/tcp/socket.rs",
