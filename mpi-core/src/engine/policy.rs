@@ -17,10 +17,15 @@ pub(super) fn single_copy_min(way: Way) -> u64 {
     }
 }
 
-/// Whether a message of `len` bytes had better be pushed than copied once by the kernel: most of it goes by lines that this rank has read last,
-/// and next time the receiver has them (docs/decisions/0028).
-pub(super) fn is_passed(len: u64, passable: Passable) -> bool {
-    len <= passable.most as u64 && len <= 2 * passable.now as u64
+/// Messages of up to so many bytes are pushed wherever they lie, as long as they go by lines that their sender has read last. Lines of the program that the
+/// receiver has read would take their time when the program writes them again (docs/decisions/0036).
+const PASSED_ANYWHERE: u64 = 16 << 10;
+
+/// Whether a message of `len` bytes that may be copied once by `way` had better be pushed by a sender that could pass so much: most of it goes by lines
+/// that this has read last, and next time the receiver has them (docs/decisions/0028).
+pub(super) fn is_passed(len: u64, way: Option<Way>, sender: Passable) -> bool {
+    let most = if way == Some(Way::Kernel) { sender.most as u64 } else { PASSED_ANYWHERE };
+    len <= most && len <= 2 * sender.now as u64
 }
 
 /// The smallest of all [`single_copy_min`]: below it senders do not look for requests. Shorter ones go through the FIFO faster, above all both ways at
@@ -80,12 +85,9 @@ impl Policy {
         }
     }
 
-    /// Whether a receive of `capacity` bytes from `source` should be advertised, if `source` can write by `way`.
-    pub(super) fn worth(&mut self, source: u32, capacity: u64, way: Option<Way>, passable: Passable) -> bool {
-        // What the source would rather pass is not asked for: what is not here now, it has.
-        let theirs = Passable { now: passable.most - passable.now, ..passable };
-        let is_passed = way == Some(Way::Kernel) && is_passed(capacity, theirs);
-        if is_passed || way.is_none_or(|way| capacity < single_copy_min(way)) {
+    /// Whether a receive of `capacity` bytes from `source` should be advertised, if `source` can write by `way`, or pass as much as `theirs`.
+    pub(super) fn worth(&mut self, source: u32, capacity: u64, way: Option<Way>, theirs: Passable) -> bool {
+        if is_passed(capacity, way, theirs) || way.is_none_or(|way| capacity < single_copy_min(way)) {
             return false;
         }
         let score = &mut self.scores[source as usize];
@@ -106,5 +108,33 @@ impl Policy {
     pub(super) fn miss(&mut self, source: u32) {
         let score = &mut self.scores[source as usize];
         score.value = (score.value - 1).max(-PATIENCE);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_its_sender_can_pass_is_pushed_and_not_asked_for() {
+        let heap = Some(Way::SharedHeap);
+        let most = 1 << 20;
+        let sender = |now| Passable { now, most };
+        for (len, way, now, is_pushed) in [
+            (PASSED_ANYWHERE, heap, most / 2, true),
+            (PASSED_ANYWHERE, heap, PASSED_ANYWHERE as usize / 2 - 1, false),
+            (PASSED_ANYWHERE + 1, heap, most / 2, false),
+            (PASSED_ANYWHERE, heap, 0, false),
+            (most as u64 / 2, Some(Way::Kernel), most / 4, true),
+            (most as u64 / 2, Some(Way::Kernel), 0, false),
+        ] {
+            assert_eq!(is_passed(len, way, sender(now)), is_pushed, "{len} bytes by {way:?}, {now} at hand");
+            assert_eq!(
+                Policy::new(1).worth(0, len, way, sender(now)),
+                !is_pushed,
+                "{len} bytes by {way:?}, {now} at hand"
+            );
+        }
+        assert!(!is_passed(WRITE_MIN, heap, Passable::default()), "where nothing is passed");
     }
 }

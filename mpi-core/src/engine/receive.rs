@@ -1,7 +1,7 @@
 //! Receiving: posting, advertising, and what happens when a receive meets a message.
 
 use rwmpi_protocol::{Envelope, Fifo, Pattern, Posting, RequestForSend, Rule};
-use rwmpi_transport::{Enqueue, Fabric, Queue, ReadSpan, RemoteAddress, WriteSpan};
+use rwmpi_transport::{Enqueue, Fabric, Passable, Queue, ReadSpan, RemoteAddress, WriteSpan};
 
 use super::operation::{ReceiveOperation, Received, SendOperation, Stage};
 use super::pieces::{Room, Sink};
@@ -13,7 +13,7 @@ use super::{
     wire,
 };
 use crate::Mark;
-use crate::engine::policy::WRITE_MIN;
+use crate::engine::policy::{WRITE_MIN, is_passed};
 
 /// Receives from any source are advertised to groups of at most this many.
 const ADVERTISE_TO_ALL: usize = 16;
@@ -28,10 +28,10 @@ impl<F: Fabric> Engine<F> {
         buffer: WriteSpan<'static>,
         looks: u32,
     ) -> Result<Received, Failure> {
-        if ((buffer.len() as u64) < WRITE_MIN || self.rule == Rule::Nsr)
-            && let Some(source) = pattern.source
+        if let Some(source) = pattern.source
             && source != self.me()
             && self.rule != Rule::Sr
+            && self.comes_by_fifo(source, buffer.len() as u64)
             && let Some(outcome) = self.receive_directly(source, &pattern, move |_| Some(buffer), looks)?
         {
             return outcome.map(Received::Now);
@@ -42,6 +42,17 @@ impl<F: Fabric> Engine<F> {
             return outcome.map(Received::Now);
         }
         self.start_receive(pattern, buffer).map(Received::Later)
+    }
+
+    /// Whether `source` pushes what a receive of `capacity` bytes can take.
+    fn comes_by_fifo(&self, source: u32, capacity: u64) -> bool {
+        capacity < WRITE_MIN || self.rule == Rule::Nsr || is_passed(capacity, None, self.passable_from(source))
+    }
+
+    /// How much `source` may pass to this rank: what is not here, it has.
+    fn passable_from(&self, source: u32) -> Passable {
+        let here = self.fabric.passable(source as usize);
+        Passable { now: here.most - here.now, ..here }
     }
 
     /// Receives the message that has arrived before all others it wants, if that is here as a whole and nobody waits for an answer.
@@ -166,28 +177,30 @@ impl<F: Fabric> Engine<F> {
         }
     }
 
-    /// Before a receive is posted that might be advertised, what has arrived is dealt with, so that the request is fresh. Whether it is
-    /// worth it.
+    /// Whether it is worth it to advertise a receive that might be. If so, what has arrived is dealt with before it is posted, so that the request is
+    /// fresh; if not, it is left in the queue, as it may be for this very receive, which can take it from there.
     fn prepare_to_post(&mut self, pattern: &Pattern, buffer: WriteSpan<'static>) -> Result<bool, Failure> {
-        match pattern.source {
-            Some(source) if source == self.me() => return Ok(false),
-            Some(source) => self.drain(source as usize)?,
-            None => self.progress()?,
-        };
-        if !matches!(self.rule, Rule::Auto { .. }) {
-            return Ok(true);
+        if pattern.source == Some(self.me()) {
+            return Ok(false);
         }
-        let address = self.fabric.address_of(buffer.as_read());
-        Ok(match pattern.source {
-            Some(source) => {
-                let way = self.fabric.way_from(source as usize, &address);
-                self.policy.worth(source, buffer.len() as u64, way, self.fabric.passable(source as usize))
-            }
-            None => {
-                self.claims_with_sources(pattern)
-                    && self.groups.get(&pattern.context).is_some_and(|group| group.len() <= ADVERTISE_TO_ALL)
-            }
-        })
+        let worth = !matches!(self.rule, Rule::Auto { .. })
+            || match pattern.source {
+                Some(source) => {
+                    let way = self.fabric.way_from(source as usize, &self.fabric.address_of(buffer.as_read()));
+                    self.policy.worth(source, buffer.len() as u64, way, self.passable_from(source))
+                }
+                None => {
+                    self.claims_with_sources(pattern)
+                        && self.groups.get(&pattern.context).is_some_and(|group| group.len() <= ADVERTISE_TO_ALL)
+                }
+            };
+        if worth {
+            match pattern.source {
+                Some(source) => self.drain(source as usize)?,
+                None => self.progress()?,
+            };
+        }
+        Ok(worth)
     }
 
     /// Sends the requests that the protocol has decided on.

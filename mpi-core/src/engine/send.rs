@@ -242,7 +242,7 @@ impl<F: Fabric> Engine<F> {
             let address = self.fabric.address_of(span);
             let way = self.fabric.way_from(peer as usize, &address);
             let len = data.len() as u64;
-            let is_passed = way == Some(Way::Kernel) && is_passed(len, self.fabric.passable(peer as usize));
+            let is_passed = is_passed(len, way, self.fabric.passable(peer as usize));
             if !is_passed && way.is_some_and(|way| way.reads() && len >= single_copy_min(way)) {
                 let address = wire::address_words(&address);
                 return (header(wire::ANNOUNCE), First::Announce(wire::Announce { address, answer: id, reserved: 0 }));
@@ -303,7 +303,9 @@ impl<F: Fabric> Engine<F> {
     /// Asks the protocol for the way, and takes the claim word where there is one. What is about to be copied waits as long for a request
     /// as the copy would take.
     fn choose(&mut self, peer: u32, envelope: &Envelope, len: u64, may_copy: bool) -> Result<Choice, Failure> {
-        let worth = len >= if self.claims_with(peer) { WRITE_MIN } else { single_copy_min(Way::Network) };
+        let least = if self.claims_with(peer) { WRITE_MIN } else { single_copy_min(Way::Network) };
+        let is_passed = || self.rule != Rule::Sr && is_passed(len, None, self.fabric.passable(peer as usize));
+        let worth = len >= least && !is_passed();
         if self.rule == Rule::Sr || (worth && !self.holds_answerable(peer, envelope)) {
             self.collect_requests(peer as usize)?;
         }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use corosensei::Yielder;
 use rwmpi_transport::{
-    Arrival, Backoff, Enqueue, Fabric, Header, Notice, PeerFault, PushError, Queue, ReadSpan, RemoteAddress,
+    Arrival, Backoff, Enqueue, Fabric, Header, Notice, Passable, PeerFault, PushError, Queue, ReadSpan, RemoteAddress,
     RemoteError, Signal, SignalSet, WORDS_PER_LINE, Way, WriteSpan, Written,
 };
 
@@ -136,6 +136,16 @@ impl Fabric for SimFabric<'_> {
 
     fn max_payload(&self, _: usize) -> usize {
         self.network.borrow().conditions.max_payload
+    }
+
+    /// Anything: what two peers know of each other need not be the same.
+    fn passable(&self, _: usize) -> Passable {
+        let mut network = self.network.borrow_mut();
+        if network.conditions.over_network {
+            return Passable::default();
+        }
+        let most = 32 << 10;
+        Passable { now: network.below(3) * most / 2, most }
     }
 
     fn try_push(
