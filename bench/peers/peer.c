@@ -4,6 +4,7 @@
  *   mpicc -O2 -o peer peer.c
  *   mpiexec -n 2 ./peer latency 0 8 1048576        sizes in bytes
  *   mpiexec -n 2 ./peer static 1048576             latency between arrays of the program instead of memory from malloc
+ *   mpiexec -n 2 ./peer whole 16384                messages to and fro, and both ways at once, with the writing and reading of their data
  *   mpiexec -n 2 ./peer bandwidth 65536            64 at once, fewer above 64 KB
  *   mpiexec -n 2 ./peer bidirectional 65536        as many both ways at once; for each that one rank sends
  *   mpiexec -n 2 ./peer tags 10000                 posted and unexpected, in order and in reverse
@@ -44,7 +45,7 @@ int main(int argc, char **argv) {
     for (size_t i = 0; i < sizeof collectives / sizeof *collectives; i++)
         if (!strcmp(what, collectives[i].name)) the_collective = collectives[i].call;
     if (provided < required || (size < 2 && !threaded) || (size > 2 && !barrier && !the_collective)) {
-        fprintf(stderr, "start with -n 2: peer latency|static|bandwidth|bidirectional|overlap|late|tags|abstraction SIZES, peer calls, peer pack, or -n 1 or 2: peer threads SIZES, or -n 2 or more: peer barrier, peer COLLECTIVE SIZES\n");
+        fprintf(stderr, "start with -n 2: peer latency|static|whole|bandwidth|bidirectional|overlap|late|tags|abstraction SIZES, peer calls, peer pack, or -n 1 or 2: peer threads SIZES, or -n 2 or more: peer barrier, peer COLLECTIVE SIZES\n");
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
     clock_us = 1e9;
@@ -76,6 +77,9 @@ int main(int argc, char **argv) {
             measure(what, ping_pong, bytes);
         } else if (!strcmp(what, "static")) {
             between_arrays(bytes);
+        } else if (!strcmp(what, "whole")) {
+            make_messages(bytes, 1);
+            for (at_once = 0; at_once < 2; at_once++) measure(at_once ? "whole, both ways" : "whole, to and fro", wholly, bytes);
         } else if (!strcmp(what, "bandwidth") || !strcmp(what, "bidirectional")) {
             make_messages(bytes, window_of(bytes));
             measure(what, what[1] == 'i' ? both_ways : windows, bytes);
