@@ -213,6 +213,10 @@ impl Fabric for ClusterFabric {
         self.on_node[to].map_or_else(Passable::default, |number| self.node.passable(number))
     }
 
+    fn passable_from(&self, from: usize) -> Passable {
+        self.on_node[from].map_or_else(Passable::default, |number| self.node.passable_from(number))
+    }
+
     #[inline]
     fn expect_more(&self, from: usize, cells: usize) {
         if let Some(number) = self.on_node[from] {

@@ -296,6 +296,10 @@ pub trait Fabric {
     fn passable(&self, _to: usize) -> Passable {
         Passable::default()
     }
+    /// As [`Fabric::passable`], what `from` can push to this peer, as far as that is known here.
+    fn passable_from(&self, _from: usize) -> Passable {
+        Passable::default()
+    }
     /// A peer with a cell waiting (or coming) in `queue`, round robin so that none starves; looks at a bounded number of peers a call.
     fn ready(&mut self, queue: Queue) -> Option<usize>;
     /// How many cells this peer has popped from the message queue that `from` pushes to.

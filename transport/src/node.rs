@@ -356,6 +356,10 @@ impl Fabric for NodeFabric {
         if self.passes_batons { self.links[to].batons.passable() } else { Passable::default() }
     }
 
+    fn passable_from(&self, from: usize) -> Passable {
+        if self.passes_batons { self.links[from].batons.passable_from() } else { Passable::default() }
+    }
+
     #[inline]
     fn expect_more(&self, from: usize, cells: usize) {
         if let Some(consumer) = &self.links[from].incoming[Queue::Messages as usize] {

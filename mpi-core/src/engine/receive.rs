@@ -1,7 +1,7 @@
 //! Receiving: posting, advertising, and what happens when a receive meets a message.
 
 use rwmpi_protocol::{Envelope, Fifo, Pattern, Posting, RequestForSend, Rule};
-use rwmpi_transport::{Enqueue, Fabric, Passable, Queue, ReadSpan, RemoteAddress, WriteSpan};
+use rwmpi_transport::{Enqueue, Fabric, Queue, ReadSpan, RemoteAddress, WriteSpan};
 
 use super::operation::{ReceiveOperation, Received, SendOperation, Stage};
 use super::pieces::{Room, Sink};
@@ -46,13 +46,9 @@ impl<F: Fabric> Engine<F> {
 
     /// Whether `source` pushes what a receive of `capacity` bytes can take.
     fn comes_by_fifo(&self, source: u32, capacity: u64) -> bool {
-        capacity < WRITE_MIN || self.rule == Rule::Nsr || is_passed(capacity, None, self.passable_from(source))
-    }
-
-    /// How much `source` may pass to this rank: what is not here, it has.
-    fn passable_from(&self, source: u32) -> Passable {
-        let here = self.fabric.passable(source as usize);
-        Passable { now: here.most - here.now, ..here }
+        capacity < WRITE_MIN
+            || self.rule == Rule::Nsr
+            || is_passed(capacity, None, self.fabric.passable_from(source as usize))
     }
 
     /// Receives the message that has arrived before all others it wants, if that is here as a whole and nobody waits for an answer.
@@ -187,7 +183,7 @@ impl<F: Fabric> Engine<F> {
             || match pattern.source {
                 Some(source) => {
                     let way = self.fabric.way_from(source as usize, &self.fabric.address_of(buffer.as_read()));
-                    self.policy.worth(source, buffer.len() as u64, way, self.passable_from(source))
+                    self.policy.worth(source, buffer.len() as u64, way, self.fabric.passable_from(source as usize))
                 }
                 None => {
                     self.claims_with_sources(pattern)

@@ -3,8 +3,8 @@
 //! Whoever holds a baton may write a payload into it, and hands it over with the message; having read that, the other holds it. So in an
 //! exchange each writes lines that it has read last, which lie in its own cache. Lines that one side always writes and the other always
 //! reads have to be taken away from the reader before each writing, one after the other, which takes four times as long as reading them
-//! once they do not fit the nearest cache (docs/decisions/0027). Where traffic goes one way all batons end up at the receiver, and payloads
-//! take the data area of the ring, past the caches.
+//! once they do not fit the nearest cache (docs/decisions/0027). Where traffic goes one way batons do not come back, and payloads take the data area of
+//! the ring, past the caches. To put pages behind a baton takes longer than many messages, so before some come back only a few are put to use (docs/decisions/0037).
 //!
 //! Invariants:
 //! 1. A baton is held by one of the two, or by nobody while a cell that names it is in the ring.
@@ -16,6 +16,10 @@ use crate::Passable;
 pub(crate) const BATON_SIZE: usize = 32 << 10;
 /// Pages are put behind so many bytes of a baton at once: most payloads are short.
 const RESERVED_AT_ONCE: usize = 8 << 10;
+/// So many that were never used one side gives in a row, before it has got another.
+const UNUSED_IN_A_ROW: u16 = 4;
+/// Longer payloads are parts of a message, which goes on by batons once it has begun to.
+const LONGEST_ALONE: usize = BATON_SIZE / 2;
 /// How many there are for each two peers: no more than pay, which few peers have, and no fewer than these.
 const MOST: usize = 128;
 const LEAST: usize = 16;
@@ -34,8 +38,30 @@ pub(crate) fn batons_of_two(peers: usize) -> usize {
 #[derive(Clone, Copy, Debug, Default)]
 struct Baton {
     is_held: bool,
+    is_used: bool,
     /// This side has made sure that so many bytes from its start have pages.
     reserved: u16,
+}
+
+/// What one of two peers holds that was never used.
+#[derive(Clone, Copy, Debug)]
+struct Unused {
+    batons: u16,
+    /// How many of them it has given since it last got one.
+    in_a_row: u16,
+}
+
+impl Unused {
+    /// One is given.
+    fn give(&mut self) {
+        self.batons -= 1;
+        self.in_a_row += 1;
+    }
+
+    /// Whether a side that holds so many, with those that were used, gives one for a payload that stands alone.
+    fn allow(&self, held: usize) -> bool {
+        held > self.batons.into() || (held > 0 && self.in_a_row < UNUSED_IN_A_ROW)
+    }
 }
 
 /// The batons that one of two peers holds.
@@ -52,12 +78,15 @@ pub(crate) struct Batons {
     come: usize,
     /// By number; likewise.
     batons: Vec<Baton>,
+    mine: Unused,
+    theirs: Unused,
 }
 
 impl Batons {
     /// Those of two peers with so many of them, of which this side holds one half before there was any message: the first, if it `is_first`.
     pub(crate) fn new(all: usize, is_first: bool) -> Batons {
-        Batons { all: all as u16, is_first, held: Vec::new(), come: 0, batons: Vec::new() }
+        let half = Unused { batons: all as u16 / 2, in_a_row: 0 };
+        Batons { all: all as u16, is_first, held: Vec::new(), come: 0, batons: Vec::new(), mine: half, theirs: half }
     }
 
     #[cold]
@@ -70,8 +99,8 @@ impl Batons {
         (first..first + half).for_each(|number| self.batons[usize::from(number)].is_held = true);
     }
 
-    /// Gives one away, with pages behind `len` bytes of it, if this side holds one. `reserve(from, to)` makes sure that there are pages behind
-    /// these bytes of all batons.
+    /// Gives one away, with pages behind `len` bytes of it, if this side holds one that may be put to use. `reserve(from, to)` makes sure that there are
+    /// pages behind these bytes of all batons.
     pub(crate) fn give(&mut self, len: usize, mut reserve: impl FnMut(usize, usize) -> bool) -> Option<usize> {
         if self.batons.is_empty() {
             self.begin();
@@ -80,21 +109,38 @@ impl Batons {
         let baton = &mut self.batons[number];
         let reserved = usize::from(baton.reserved);
         if len > reserved {
+            if len <= LONGEST_ALONE && !self.mine.allow(self.held.len()) {
+                return None;
+            }
             let needed = len.next_multiple_of(RESERVED_AT_ONCE);
             if !reserve(number * BATON_SIZE + reserved, number * BATON_SIZE + needed) {
                 return None;
             }
             baton.reserved = needed as u16;
+            if !std::mem::replace(&mut baton.is_used, true) {
+                self.mine.give();
+            }
         }
         baton.is_held = false;
         self.held.pop();
         self.come = 0;
+        self.theirs.in_a_row = 0;
         Some(number)
     }
 
     /// How much goes by them.
     pub(crate) fn passable(&self) -> Passable {
-        Passable { now: self.held() * BATON_SIZE, most: usize::from(self.all) * BATON_SIZE }
+        self.passable_by(self.mine, self.held())
+    }
+
+    /// How much comes by them: what is not held here, the other side holds.
+    pub(crate) fn passable_from(&self) -> Passable {
+        self.passable_by(self.theirs, usize::from(self.all) - self.held())
+    }
+
+    fn passable_by(&self, unused: Unused, held: usize) -> Passable {
+        let now = if unused.allow(held) { held } else { 0 };
+        Passable { now: now * BATON_SIZE, most: usize::from(self.all) * BATON_SIZE }
     }
 
     /// How many this side holds.
@@ -108,7 +154,12 @@ impl Batons {
         if self.batons.is_empty() {
             self.begin();
         }
-        if !std::mem::replace(&mut self.batons[number].is_held, true) {
+        let baton = &mut self.batons[number];
+        if !std::mem::replace(&mut baton.is_held, true) {
+            if !std::mem::replace(&mut baton.is_used, true) {
+                self.theirs.give();
+            }
+            self.mine.in_a_row = 0;
             self.held.insert(self.held.len() - self.come, number as u16);
             self.come += 1;
         }
@@ -156,7 +207,7 @@ mod tests {
         assert_eq!(one.give(9000, &mut reserve), Some(first));
         other.take(first);
         // One way, they come to an end.
-        while let Some(number) = one.give(9000, &mut reserve) {
+        while let Some(number) = one.give(BATON_SIZE, &mut reserve) {
             other.take(number);
         }
         let mut all = other.held.clone();
@@ -166,6 +217,25 @@ mod tests {
         assert_eq!(other.held(), BATONS, "one came twice");
         let behind_first = (first * BATON_SIZE, first * BATON_SIZE + 2 * RESERVED_AT_ONCE);
         assert_eq!(reserved.iter().filter(|&&pages| pages == behind_first).count(), 2, "once by each side");
+    }
+
+    #[test]
+    fn few_are_put_to_use_before_any_come_back() {
+        let (mut one, mut other) = (Batons::new(BATONS, true), Batons::new(BATONS, false));
+        let window = |from: &mut Batons, to: &mut Batons, len: usize| {
+            let given: Vec<usize> = (0..BATONS).map_while(|_| from.give(len, |_, _| true)).collect();
+            given.iter().for_each(|&given| to.take(given));
+            assert_eq!((from.passable(), to.passable_from()), (to.passable_from(), from.passable()));
+            given.len()
+        };
+        let few = usize::from(UNUSED_IN_A_ROW);
+        assert_eq!([window(&mut one, &mut other, 100), window(&mut one, &mut other, 100)], [few, 0]);
+        assert_eq!(one.passable().now, 0);
+        // Where windows come back, so do batons, and more are put to use.
+        assert_eq!(window(&mut other, &mut one, LONGEST_ALONE), 2 * few);
+        assert_eq!(window(&mut one, &mut other, LONGEST_ALONE), 3 * few);
+        // A message of several parts goes on by batons.
+        assert_eq!(window(&mut one, &mut other, LONGEST_ALONE + 1), BATONS / 2 - 2 * few);
     }
 
     #[test]

@@ -89,13 +89,14 @@ fn payloads_go_by_batons_while_there_are_any() {
             |_, _, _| true,
         );
         assert_eq!(pushed, Ok(()));
-        let is_left = theirs.held() < BATONS;
+        let is_left = theirs.passable_from().now > 0;
         let baton = expect(&mut consumer, number, len);
         assert_eq!(baton.is_some(), is_left && len > INLINE_PAYLOAD, "message {number}");
         baton.into_iter().for_each(|baton| theirs.take(baton));
     }
-    // They all came to the consumer, and the rest went by the data area.
-    assert_eq!((batons.give(1, |_, _| true), theirs.held()), (None, BATONS));
+    // Some came to the consumer, and the rest went by the data area.
+    assert_eq!(batons.give(1, |_, _| true), None);
+    assert!(theirs.held() > BATONS / 2);
 }
 
 #[test]

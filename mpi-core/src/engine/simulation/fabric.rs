@@ -148,6 +148,10 @@ impl Fabric for SimFabric<'_> {
         Passable { now: network.below(3) * most / 2, most }
     }
 
+    fn passable_from(&self, from: usize) -> Passable {
+        self.passable(from)
+    }
+
     fn try_push(
         &mut self,
         to: usize,
