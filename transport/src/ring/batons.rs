@@ -222,20 +222,21 @@ mod tests {
     #[test]
     fn few_are_put_to_use_before_any_come_back() {
         let (mut one, mut other) = (Batons::new(BATONS, true), Batons::new(BATONS, false));
-        let window = |from: &mut Batons, to: &mut Batons, len: usize| {
-            let given: Vec<usize> = (0..BATONS).map_while(|_| from.give(len, |_, _| true)).collect();
+        let window = |from: &mut Batons, to: &mut Batons, len: usize, most: usize| {
+            let given: Vec<usize> = (0..most).map_while(|_| from.give(len, |_, _| true)).collect();
             given.iter().for_each(|&given| to.take(given));
-            assert_eq!((from.passable(), to.passable_from()), (to.passable_from(), from.passable()));
+            assert_eq!((from.passable(), from.passable_from()), (to.passable_from(), to.passable()));
             given.len()
         };
         let few = usize::from(UNUSED_IN_A_ROW);
-        assert_eq!([window(&mut one, &mut other, 100), window(&mut one, &mut other, 100)], [few, 0]);
+        assert_eq!([window(&mut one, &mut other, 100, BATONS), window(&mut one, &mut other, 100, BATONS)], [few, 0]);
         assert_eq!(one.passable().now, 0);
         // Where windows come back, so do batons, and more are put to use.
-        assert_eq!(window(&mut other, &mut one, LONGEST_ALONE), 2 * few);
-        assert_eq!(window(&mut one, &mut other, LONGEST_ALONE), 3 * few);
+        assert_eq!(window(&mut other, &mut one, LONGEST_ALONE, BATONS), 2 * few);
+        assert_eq!([window(&mut one, &mut other, 100, 1), window(&mut other, &mut one, 100, 1)], [1, 1]);
+        assert_eq!(window(&mut one, &mut other, LONGEST_ALONE, BATONS), 3 * few);
         // A message of several parts goes on by batons.
-        assert_eq!(window(&mut one, &mut other, LONGEST_ALONE + 1), BATONS / 2 - 2 * few);
+        assert_eq!(window(&mut one, &mut other, LONGEST_ALONE + 1, BATONS), BATONS / 2 - 2 * few);
     }
 
     #[test]
