@@ -113,7 +113,7 @@ fn draw_panel(area: &DrawingArea<SVGBackend<'_>, Shift>, panel: &Panel) -> Resul
         .light_line_style(WHITE)
         .x_desc(panel.across.name())
         .y_desc(panel.up)
-        .y_label_formatter(&|value| value.to_string())
+        .y_label_formatter(&|value| number(*value))
         .x_label_formatter(&|value| panel.across.in_words(*value))
         .draw()
         .map_err(failed)?;
@@ -157,9 +157,14 @@ impl Across {
     fn in_words(self, value: f64) -> String {
         match self {
             Across::Bytes => size(value.round() as u64),
-            Across::Microseconds | Across::Ranks => format!("{value}"),
+            Across::Microseconds | Across::Ranks => number(value),
         }
     }
+}
+
+/// A number at an axis, without what its computation has left behind the sixth decimal place.
+fn number(value: f64) -> String {
+    ((value * 1e6).round() / 1e6).to_string()
 }
 
 /// A number of bytes as people write it.
@@ -168,5 +173,15 @@ pub fn size(bytes: u64) -> String {
         bytes if bytes >= 1 << 20 => format!("{} MiB", bytes >> 20),
         bytes if bytes >= 1 << 10 => format!("{} KiB", bytes >> 10),
         bytes => bytes.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_at_axes_are_short() {
+        assert_eq!([0.1 + 0.2, 0.05, 1000.0, 1e6 / 3.0 * 3.0].map(number), ["0.3", "0.05", "1000", "1000000"]);
     }
 }
