@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use rwmpi_protocol::{Counters, Pattern};
 use rwmpi_transport::{
-    Backoff, Bell, ClusterFabric, Cot, Fabric, Heap, JobFabric, NodeFabric, ReadSpan, RemoteAddress, SharedPart,
-    SharedWord, SignalSet, WriteSpan,
+    Backoff, Bell, ClusterFabric, Cot, Distance, Fabric, Heap, JobFabric, NodeFabric, ReadSpan, RemoteAddress,
+    SharedPart, SharedWord, SignalSet, WriteSpan,
 };
 
 use crate::engine::{
@@ -131,13 +131,14 @@ impl JobEngine {
         ) -> Result<(), Failure>;
         fn shared_part(&mut self, peer: u32, address: &RemoteAddress) -> Option<SharedPart>;
         fn read_shared(&mut self, part: SharedPart, into: WriteSpan<'_>);
-        fn write_shared(&mut self, part: SharedPart, from: ReadSpan<'_>);
+        fn write_shared(&mut self, part: SharedPart, from: ReadSpan<'_>, far: bool);
         fn fetch_word(&mut self, word: SharedWord, to_write: bool);
         fn word(&mut self, word: SharedWord) -> u64;
         fn set_word(&mut self, word: SharedWord, value: u64, watchers: &[u32]);
         fn add_to_word(&mut self, word: SharedWord, amount: u64) -> u64;
         fn wake(&mut self, peer: u32);
         fn has_word(&mut self, word: SharedWord, value: u64, looks: u32) -> bool;
+        fn measure_word(&mut self, word: SharedWord, value: u64, looks: u32, distance: &mut Distance) -> bool;
         fn is_crowded(&mut self) -> bool;
         fn is_beside(&mut self, peer: u32) -> bool;
         fn give_way(&mut self);

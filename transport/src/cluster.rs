@@ -325,8 +325,8 @@ impl Fabric for ClusterFabric {
     }
 
     #[inline]
-    fn write_shared(&mut self, part: SharedPart, from: ReadSpan) {
-        self.node.write_shared(part, from);
+    fn write_shared(&mut self, part: SharedPart, from: ReadSpan, far: bool) {
+        self.node.write_shared(part, from, far);
     }
 
     #[inline]

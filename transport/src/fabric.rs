@@ -364,11 +364,11 @@ pub trait Fabric {
     /// # Panics
     /// If `into` has another length.
     fn read_shared(&self, _part: SharedPart, _into: WriteSpan) {}
-    /// Copies to all bytes of a shared part.
+    /// Copies to all bytes of a shared part, which others read next; are some of them [not near](crate::Distance)?
     ///
     /// # Panics
     /// If `from` has another length.
-    fn write_shared(&mut self, _part: SharedPart, _from: ReadSpan) {}
+    fn write_shared(&mut self, _part: SharedPart, _from: ReadSpan, _far: bool) {}
     /// The value of a shared word (Acquire), or 0.
     fn word(&self, _word: SharedWord) -> u64 {
         0

@@ -21,6 +21,7 @@ mod cluster;
 #[cfg(not(loom))]
 mod control;
 mod copy;
+mod distance;
 #[cfg(not(loom))]
 mod environment;
 mod fabric;
@@ -75,6 +76,7 @@ pub use blocks::Blocks;
 pub use clock::monotonic_nanoseconds;
 #[cfg(not(loom))]
 pub use cluster::ClusterFabric;
+pub use distance::Distance;
 #[cfg(not(loom))]
 pub use environment::{JOB_FD, LANES, LIFELINE_FD, LISTEN, NODES, PLACE, RANK, SIZE, THREADS, TRANSPORT};
 pub use fabric::*;

@@ -30,6 +30,8 @@ const MOST_LOOKS: usize = 16;
 const LOOKS_WITHOUT_HINT: usize = 4;
 /// Longer data in shared memory are not handed over to their readers, who may be busy with data of their own meanwhile.
 const HANDED_OVER: usize = 512;
+/// From this length on what others read far away is written past the caches.
+const SHARED_PAST_CACHES: usize = 512;
 /// The space of addresses in a peer's private memory; `PRIVATE_SPACE + 1 + end` is the heap of that end, of whichever lane.
 const PRIVATE_SPACE: u64 = 0;
 
@@ -465,15 +467,18 @@ impl Fabric for NodeFabric {
     }
 
     #[inline]
-    fn write_shared(&mut self, part: SharedPart, from: ReadSpan) {
+    fn write_shared(&mut self, part: SharedPart, from: ReadSpan, far: bool) {
         assert_eq!(part.len(), from.len(), "a shared part of another length");
         let into = self.segment.heap_part(part.place, from.len()).as_ptr();
         // SAFETY: as in `read_shared`; their owner, by the contract of the part, is who calls.
         unsafe {
             match from.len() {
                 len if len <= LINE => copy_small(into, from.start(), len),
+                len if far && self.passes_batons && len >= SHARED_PAST_CACHES => {
+                    from.copy_past_caches_to(WriteSpan::new(into, len));
+                }
                 len if len <= HANDED_OVER => copy_for_reader(into, from.start(), len),
-                len => from.copy_to(WriteSpan::new(into, len)),
+                len => from.copy_long_to(WriteSpan::new(into, len)),
             }
         }
     }

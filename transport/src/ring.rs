@@ -3,7 +3,7 @@
 //! A cell is exactly one cache line: stamp, length, header and up to 40 bytes of payload. The producer fills the line and
 //! publishes it by a Release store of the stamp, so a small message moves one line and nothing else. Longer payloads lie in the
 //! *data area* beside the cells, or in a *baton* that passes to the consumer ([`batons`]); the cell says where. Where there are batons and the
-//! producer has none left, traffic goes one way: then what is long goes round in the area if the consumer is [near](distance), else past the caches. The consumer publishes
+//! producer has none left, traffic goes one way: then what is long goes round in the area if the consumer is [near](crate::distance), else past the caches. The consumer publishes
 //! one number, how many cells it has consumed, on a line of its own, which the producer reads only when its last knowledge says "full".
 //! Neither side takes a lock, does a read-modify-write or makes a system call.
 //!
@@ -22,12 +22,12 @@ use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
 use crate::copy::copy;
+use crate::distance::Distance;
 use crate::handover::{LINE, copy_for_reader, copy_past_caches, fetch, fetch_to_write};
 use crate::primitive::{AtomicU32, AtomicU64, Ordering, UnsafeCell, publishing};
 use crate::small_copy::copy_small;
 use crate::{Enqueue, Header, INLINE_PAYLOAD, ReadSpan, WriteSpan};
 use batons::{BATON_SIZE, Batons};
-use distance::Distance;
 
 /// The least amount of the data area that is put to use, bytes.
 const SMALLEST_DATA: usize = 4096;
@@ -532,7 +532,6 @@ impl<const CELLS: usize> Consumer<CELLS> {
 }
 
 pub(crate) mod batons;
-mod distance;
 #[cfg(all(test, loom))]
 mod loom_model;
 #[cfg(all(test, not(loom)))]

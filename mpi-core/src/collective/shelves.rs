@@ -17,7 +17,7 @@ mod shelf;
 use std::cell::{Cell, OnceCell};
 
 use bytemuck::Zeroable;
-use rwmpi_transport::{ReadSpan, SharedWord, WriteSpan};
+use rwmpi_transport::{Distance, ReadSpan, SharedWord, WriteSpan};
 
 use super::alltoall::send_to_all;
 use super::published::Told;
@@ -55,6 +55,8 @@ pub(crate) struct Shelves {
     room: Cell<Vec<u128>>,
     /// Ranks share processors.
     crowded: bool,
+    /// Lines take long to some of the others, as far as this rank knows.
+    far: Cell<bool>,
 }
 
 /// A copy of long data, which others may read until all have stamped the collective after that.
@@ -123,6 +125,7 @@ impl<'a> Team<'a> {
             asides: Default::default(),
             room,
             crowded,
+            far: Cell::new(false),
         }))
     }
 }
@@ -145,7 +148,7 @@ impl Shelves {
             round.wait_for_turn(places)?;
             let mut engine = team.process.engine();
             for part in parts {
-                engine.write_shared(mine.part(place, part.len())?, part);
+                engine.write_shared(mine.part(place, part.len())?, part, self.far.get());
                 place += part.len();
             }
             len as u64
@@ -165,8 +168,8 @@ impl Shelves {
         let said = ReadSpan::from(bytemuck::bytes_of(&announced));
         let mut engine = team.process.engine();
         let told = ReadSpan::from(bytemuck::bytes_of(&told));
-        engine.write_shared(mine.part(Shelf::addresses(number), told.len())?, told);
-        engine.write_shared(mine.part(Shelf::announcement(number), said.len())?, said);
+        engine.write_shared(mine.part(Shelf::addresses(number), told.len())?, told, false);
+        engine.write_shared(mine.part(Shelf::announcement(number), said.len())?, said, false);
         let &Slot { done, taken, helped, .. } = mine.slot(number);
         [done, taken, helped].into_iter().for_each(|word| engine.set_word(word, 0, &[]));
         drop(engine);
@@ -184,19 +187,31 @@ impl Shelves {
         if let Some(aside) = &kept {
             Round::new(team, self, aside.last_used_in + 1).wait_for_all()?;
         }
-        let mut memory = match kept {
+        let memory = match kept {
             Some(aside) if aside.memory.len() >= words => aside.memory,
             _ => Buffer::recycled(team.process.engine().heap(), words),
         };
         if !memory.is_shared() {
             return Ok(false);
         }
-        let copy = WriteSpan::from(bytemuck::cast_slice_mut(&mut memory)).part(0, data.len());
-        data.copy_long_to(copy);
-        let told = team.tell_where(copy.as_read());
+        let told = team.tell_where(ReadSpan::from(bytemuck::cast_slice(&memory)).part(0, data.len()));
+        let mut engine = team.process.engine();
+        let Some(part) = engine.shared_part(team.peers[team.rank], &told.address()) else { return Ok(false) };
+        engine.write_shared(part, data, self.far.get());
+        drop(engine);
         place.set(Some(Aside { memory, last_used_in: number }));
         self.announce(team, data.len(), [told, Told::NOTHING])?;
         Ok(true)
+    }
+
+    /// Has `measure` measure how far away `rank` is.
+    fn measure(&self, rank: usize, measure: impl FnOnce(&mut Distance) -> bool) -> bool {
+        let known = &self.shelves[rank].distance;
+        let mut distance = known.get();
+        let has_come = measure(&mut distance);
+        known.set(distance);
+        self.far.set(self.shelves.iter().any(|shelf| !shelf.distance.get().is_near()));
+        has_come
     }
 
     /// Whether ranks share processors.

@@ -1,9 +1,12 @@
 //! Memory that peers read without this rank's help: what collectives on one node stand on.
 
 use rwmpi_protocol::Rule;
-use rwmpi_transport::{Fabric, ReadSpan, RemoteAddress, SharedPart, SharedWord, Way, WriteSpan};
+use rwmpi_transport::{Distance, Fabric, ReadSpan, RemoteAddress, SharedPart, SharedWord, Way, WriteSpan};
 
 use super::{Engine, Failure};
+
+/// How many looks take as long as one with a clock.
+const LOOKS_IN_A_TIMED_ONE: u32 = 16;
 
 impl<F: Fabric> Engine<F> {
     /// Whether collectives among `peers` may stand on memory that all can read. Not under SR and NSR, which say how every message
@@ -59,8 +62,8 @@ impl<F: Fabric> Engine<F> {
 
     /// Writes all of a part of this rank's.
     #[inline]
-    pub(crate) fn write_shared(&mut self, part: SharedPart, from: ReadSpan<'_>) {
-        self.fabric.write_shared(part, from);
+    pub(crate) fn write_shared(&mut self, part: SharedPart, from: ReadSpan<'_>, far: bool) {
+        self.fabric.write_shared(part, from, far);
     }
 
     /// Sets a word of this rank's, and wakes those of `watchers` that sleep.
@@ -91,6 +94,14 @@ impl<F: Fabric> Engine<F> {
             self.fabric.watch(word, value);
         }
         has_come
+    }
+
+    /// As [`Engine::has_word`], for about as long, and measures how far away the peer is that sets the word. Not by the first look, which has to
+    /// find the memory, too.
+    #[cold]
+    pub(crate) fn measure_word(&mut self, word: SharedWord, value: u64, looks: u32, distance: &mut Distance) -> bool {
+        self.has_word(word, value, 1)
+            || (0..looks / LOOKS_IN_A_TIMED_ONE).any(|_| distance.measure(|| self.fabric.word(word) >= value))
     }
 
     /// Has the line of a word fetched, which is going to be read here, or, if it is this rank's, written.

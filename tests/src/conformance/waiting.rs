@@ -155,7 +155,7 @@ pub(super) fn a_word_wakes_who_watches_it<S: Subject>(fabric: &mut S) {
         for round in 1..=ROUNDS {
             let_it_sleep(round);
             let bytes = pattern(round.into(), 100);
-            fabric.write_shared(data, ReadSpan::from(&bytes[..]));
+            fabric.write_shared(data, ReadSpan::from(&bytes[..]), round % 2 == 0);
             fabric.set_word(word, round.into());
             fabric.wake(0);
             hear(fabric, 0, round);

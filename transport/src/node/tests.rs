@@ -115,6 +115,24 @@ fn what_no_cache_holds_is_read_past_them() {
 }
 
 #[test]
+fn what_others_read_far_away_is_written_past_the_caches() {
+    let (mut a, _b) = pair();
+    let passes_batons = a.passes_batons;
+    let block = a.heap().allocate(std::alloc::Layout::new::<[u8; 1024]>()).unwrap();
+    let address = address(&a, block, 1024);
+    let shared = a.shared_part(0, &address).unwrap();
+    for (len, far, past_caches) in [(1024, false, false), (1024, true, passes_batons), (100, true, false)] {
+        PAST_CACHES.set(0);
+        let bytes = vec![len as u8 ^ u8::from(far); len];
+        a.write_shared(shared.part(0, len).unwrap(), ReadSpan::from(&bytes[..]), far);
+        assert_eq!(PAST_CACHES.get(), u32::from(past_caches), "{len} bytes, far: {far}");
+        let mut read = vec![0; len];
+        a.read_shared(shared.part(0, len).unwrap(), WriteSpan::from(&mut read[..]));
+        assert_eq!(read, bytes);
+    }
+}
+
+#[test]
 fn a_heap_belongs_to_whoever_hands_it_out() {
     let (a, b) = pair();
     let block = a.heap().allocate(std::alloc::Layout::new::<[u8; 64]>()).unwrap();

@@ -10,7 +10,6 @@ use crate::collective::reduction::Reduction;
 use crate::collective::scratch::append;
 use crate::collective::team::Team;
 use crate::engine::Failure;
-use crate::job_engine::JobEngine;
 use crate::waiting::Awaited;
 
 /// In the word that says that a rank is done with the others' data: it is in trouble.
@@ -20,6 +19,8 @@ const IN_TROUBLE: u64 = 1 << 63;
 const LOOKS: u32 = 1000;
 /// How often a rank gives way to one on its own processor, before it does what else there is.
 const TIMES: u32 = 20;
+/// In one collective of so many it is measured how far away the others are. Odd, so that it meets all places that are used in turn.
+const MEASURED: u64 = 31;
 
 #[derive(Clone, Copy)]
 pub(in crate::collective) struct Round<'a> {
@@ -253,15 +254,40 @@ impl<'a> Round<'a> {
         // Patient once only: later, others are to be served in between.
         let patience = process.looks(&process.engine());
         let has_come = if self.shelves.crowded && !process.others_may_want_turn() {
-            look_where_crowded(&mut process.engine(), peer, word, number)
+            self.look_where_crowded(rank, word, number)
         } else {
-            process.engine().has_word(word, number, patience)
+            self.look(rank, word, number, patience)
         };
         if has_come {
             return Ok(());
         }
         let done = || process.engine().has_word(word, number, 1).then_some(());
         process.wait_for_awaited(Awaited::Step(peer), done)
+    }
+
+    /// Looks so often for a word that `rank` sets.
+    #[inline]
+    fn look(&self, rank: usize, word: SharedWord, number: u64, looks: u32) -> bool {
+        let mut engine = self.team.process.engine();
+        if !self.number.is_multiple_of(MEASURED) {
+            return engine.has_word(word, number, looks);
+        }
+        self.shelves.measure(rank, |distance| engine.measure_word(word, number, looks, distance))
+    }
+
+    /// Looks a while for a word that `rank` sets, where ranks share processors.
+    fn look_where_crowded(&self, rank: usize, word: SharedWord, number: u64) -> bool {
+        let (process, peer) = (self.team.process, self.team.peers[rank]);
+        if !process.engine().is_beside(peer) {
+            return self.look(rank, word, number, LOOKS);
+        }
+        let mut engine = process.engine();
+        (0..TIMES).any(|_| {
+            engine.has_word(word, number, 1) || {
+                engine.give_way();
+                false
+            }
+        })
     }
 
     /// Where ranks share processors and all are needed: waits first for those that cannot come before this one gives way.
@@ -286,17 +312,4 @@ impl<'a> Round<'a> {
     fn beside(&self) -> impl Iterator<Item = usize> {
         self.others().filter(|&rank| self.team.process.engine().is_beside(self.team.peers[rank]))
     }
-}
-
-/// Looks a while for a word of `peer`'s, where ranks share processors.
-fn look_where_crowded(engine: &mut JobEngine, peer: u32, word: SharedWord, number: u64) -> bool {
-    if !engine.is_beside(peer) {
-        return engine.has_word(word, number, LOOKS);
-    }
-    (0..TIMES).any(|_| {
-        engine.has_word(word, number, 1) || {
-            engine.give_way();
-            false
-        }
-    })
 }

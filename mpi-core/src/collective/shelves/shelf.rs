@@ -4,7 +4,7 @@
 
 use std::cell::Cell;
 
-use rwmpi_transport::{RemoteAddress, RemoteError, SharedPart, SharedWord};
+use rwmpi_transport::{Distance, RemoteAddress, RemoteError, SharedPart, SharedWord};
 
 use super::Announced;
 use crate::collective::team::Team;
@@ -46,6 +46,8 @@ pub(super) struct Shelf {
     pub(super) left: SharedWord,
     /// The last collective in which this rank has taken data from here without giving any.
     pub(super) taken_in: Cell<u64>,
+    /// Of the owner, as far as this rank knows.
+    pub(super) distance: Cell<Distance>,
     /// The last collective for which it has been seen stamped.
     seen: Cell<u64>,
 }
@@ -73,7 +75,15 @@ impl Shelf {
             let (taken, helped) = (word(TAKEN)?, word(HELPED)?);
             *slot = Slot { stamp: word(STAMP)?, len: word(LEN)?, done: word(DATA)?, taken, helped };
         }
-        Some(Shelf { peer, memory, slots, left, taken_in: Cell::new(0), seen: Cell::new(0) })
+        Some(Shelf {
+            peer,
+            memory,
+            slots,
+            left,
+            taken_in: Cell::new(0),
+            distance: Cell::new(Distance::near()),
+            seen: Cell::new(0),
+        })
     }
 
     /// Those that must be zero before it is used.

@@ -1,9 +1,9 @@
-//! How far the consumer's core is from the producer's: as far as a line takes to come from there.
+//! How far a reader's core is from the writer's: as far as a line takes to come from there.
 //!
-//! The lines of a data area are always written by one core and read by another. Where the two share a cache, and the area is larger than what
-//! each has for itself, they are in that cache when they are written again; elsewhere they have to be taken away from the reader, which takes ten
-//! times as long, and are better written past the caches. No system says for certain where cores are, as a virtual machine may move them at any time, so
-//! the producer measures it: it has to look at the consumer's counter now and then anyway (docs/decisions/0030).
+//! The lines of a ring's data area, or of a shelf of a collective, are always written by one core and read by others. Where these share a cache, they
+//! are soon taken back to be written again; elsewhere that takes ten times as long, and they are better written past the caches. No system says for
+//! certain where cores are, as a virtual machine may move them at any time, so the writer measures it: it has to look at what the reader writes
+//! now and then anyway (docs/decisions/0030 and 0038).
 
 use std::time::{Duration, Instant};
 
@@ -12,32 +12,34 @@ const NEAR: Duration = Duration::from_nanos(120);
 /// So many looks in a row that say otherwise change the mind: one may be long for any reason.
 const CERTAIN: u8 = 3;
 
-/// What a producer believes.
-#[derive(Debug, Default)]
-pub(super) struct Distance {
+/// What a writer believes of a reader: by default that it is not near.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct Distance {
     is_near: bool,
     /// How many looks in a row have said otherwise.
     doubts: u8,
 }
 
 impl Distance {
-    /// Whether lines come from the consumer soon. Not until that is certain.
+    /// Believed to be near until the contrary is certain.
+    pub const fn near() -> Distance {
+        Distance { is_near: true, doubts: 0 }
+    }
+
+    /// Whether lines come from the reader soon.
     #[inline]
-    pub(super) fn is_near(&self) -> bool {
+    pub fn is_near(&self) -> bool {
         self.is_near
     }
 
-    /// Looks at what the consumer may have written since; `look` says whether it has, so that its line had to come from there.
-    pub(super) fn measure(&mut self, look: impl FnOnce() -> bool) {
+    /// Looks at what the reader may have written since; `look` says whether it has, so that its line had to come from there. Says so, too.
+    pub fn measure(&mut self, look: impl FnOnce() -> bool) -> bool {
         let start = Instant::now();
-        if look() {
+        let has_come = look();
+        if has_come {
             self.note(start.elapsed());
         }
-    }
-
-    #[cfg(test)]
-    pub(super) fn near() -> Distance {
-        Distance { is_near: true, doubts: 0 }
+        has_come
     }
 
     fn note(&mut self, took: Duration) {
@@ -72,10 +74,10 @@ mod tests {
     #[test]
     fn a_line_that_was_here_says_nothing() {
         let mut distance = Distance { is_near: true, doubts: CERTAIN - 1 };
-        distance.measure(|| {
+        let has_come = distance.measure(|| {
             std::thread::sleep(10 * NEAR);
             false
         });
-        assert!(distance.is_near());
+        assert!(!has_come && distance.is_near());
     }
 }
