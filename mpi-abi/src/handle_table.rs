@@ -139,12 +139,12 @@ impl<T> Table<T> {
         Table { is_placed: true, ..Table::new(kind) }
     }
 
-    /// Takes the object with that number in, which no other has, and returns the code of its handle.
+    /// Takes the object with that number in, which no other has, and returns the code of its handle. `make` makes it where it stays.
     ///
     /// # Panics
     /// If there are a million objects of the kind, or an eighth of that in a lane.
     #[inline(always)]
-    pub fn insert_at(&self, index: u32, object: T) -> u32 {
+    pub fn insert_at(&self, index: u32, make: impl FnOnce() -> T) -> u32 {
         let content = &mut *self.content.borrow_mut();
         if index as usize >= content.places.len() {
             self.make_room(content, index);
@@ -152,7 +152,7 @@ impl<T> Table<T> {
         let place = &mut content.places[index as usize];
         assert!(place.object.is_none(), "two objects with one number");
         // So there is nothing to drop, which the compiler does not see.
-        forget(place.object.replace(object));
+        forget(place.object.replace(make()));
         place.code
     }
 
@@ -367,12 +367,12 @@ mod tests {
     #[test]
     fn objects_with_numbers_stand_there() {
         let table = Table::placed(Kind::SimpleRequest);
-        let codes = [5, 2].map(|index| table.insert_at(index, index));
+        let codes = [5, 2].map(|index| table.insert_at(index, || index));
         assert_eq!(codes.map(|code| table.get(code)), [Some(5), Some(2)]);
         assert_eq!(table.occupied(codes[0]).map(Occupied::remove), Some(5));
         let mut seen = HashSet::from(codes);
         for round in 0..126 {
-            let code = table.insert_at(5, round);
+            let code = table.insert_at(5, || round);
             assert!(is_of(Kind::SimpleRequest, code) && seen.insert(code), "a code came back too soon");
             assert_eq!((table.get(code), table.get(codes[0])), (Some(round), None));
             table.remove(code);
@@ -385,7 +385,7 @@ mod tests {
         let tables: Vec<_> = (0..3).map(|lane| Table::placed(Kind::SimpleRequest).in_lane(lane, 3)).collect();
         for (lane, table) in tables.iter().enumerate() {
             for round in 0..300 {
-                let code = table.insert_at(LANE_INDEX_MASK - 1, round);
+                let code = table.insert_at(LANE_INDEX_MASK - 1, || round);
                 assert_eq!((lane_of(code, 3), lane_of(code, lane.max(1))), (lane, if lane == 0 { lane } else { 0 }));
                 let found: Vec<_> = tables.iter().map(|table| table.get(code)).collect();
                 assert!(found.iter().enumerate().all(|(other, found)| found.is_some() == (other == lane)));

@@ -35,18 +35,14 @@ pub(crate) fn complete<A: Abi>(rank: &Rank, code: u32, status: StatusOut<A>) -> 
         }));
     };
     let request = place.get();
-    let outcome = match request.collect()? {
-        Ok(collected) => {
-            if !status.is_ignored() {
-                status.set(&value_of::<A>(&collected.status()));
-            }
-            Ok(())
+    let outcome = request.collect(|collected| {
+        if !status.is_ignored() {
+            status.set(&value_of::<A>(&collected.status()));
         }
-        Err(error) => {
-            rank.blame(request.communicator());
-            Err(error)
-        }
-    };
+    })?;
+    if outcome.is_err() {
+        rank.blame(request.communicator());
+    }
     drop(place.remove());
     Some(Some(outcome))
 }

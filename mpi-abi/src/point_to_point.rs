@@ -141,7 +141,7 @@ pub fn irecv<A: Abi>(
         return Err(no_place());
     }
     let code = match communicator.core.start_receive(&elements, source::<A>(from)?, tag_selector::<A>(tag))? {
-        Some(started) => rank.requests.insert_simple(started),
+        Some(started) => rank.requests.insert_receive(&communicator.core, started),
         None => FROM_NOBODY,
     };
     request.set(A::handle(code))

@@ -496,10 +496,12 @@ impl Rank {
         {
             return Ok(memory.elements(count as u64, datatype.clone()));
         }
-        self.other_elements::<A>(memory, count, datatype)
+        let datatype = self.checked_datatype::<A>(memory, count, datatype)?;
+        Ok(memory.elements(count as u64, datatype))
     }
 
-    fn other_elements<A: Abi>(&self, memory: Memory, count: i64, datatype: A::Handle) -> Result<Elements> {
+    /// The datatype of so many elements there, if there can be any.
+    fn checked_datatype<A: Abi>(&self, memory: Memory, count: i64, datatype: A::Handle) -> Result<Datatype> {
         let datatype = self.committed_datatype::<A>(datatype)?;
         let Ok(number) = u64::try_from(count) else { return Err(negative_count(count)) };
         // Absolute addresses come with derived datatypes only.
@@ -509,7 +511,7 @@ impl Rank {
         if memory.is(A::IN_PLACE) {
             return Err(Error::new(ErrorClass::Buffer, "the buffer is MPI_IN_PLACE, which is for collectives only"));
         }
-        Ok(memory.elements(number, datatype))
+        Ok(datatype)
     }
 
     /// `bytes` bytes that other ranks can copy to and from directly, if there is room for them.

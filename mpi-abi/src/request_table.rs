@@ -3,7 +3,8 @@
 //! A request that is one send or receive in flight stands at the number of its operation, all others in a table of their own. The kind in
 //! the code of a handle says where.
 
-use rwmpi_core::untyped::{Request, SimpleRequest};
+use rwmpi_core::Communicator;
+use rwmpi_core::untyped::{Request, SimpleRequest, StartedReceive};
 
 use crate::handle_table::{Kind, Table, code_without_place, is_of};
 
@@ -35,15 +36,15 @@ impl RequestTable {
     /// Takes a request in, and returns the code of its handle.
     pub(crate) fn insert(&self, request: Request) -> u32 {
         match request.into_simple() {
-            Ok(simple) => self.insert_simple(simple),
+            Ok(simple) => self.simple.insert_at(simple.number(), || simple),
             Err(request) => self.others.insert(request),
         }
     }
 
     /// As [`RequestTable::insert`].
     #[inline]
-    pub(crate) fn insert_simple(&self, simple: SimpleRequest) -> u32 {
-        self.simple.insert_at(simple.number(), simple)
+    pub(crate) fn insert_receive(&self, communicator: &Communicator, started: StartedReceive) -> u32 {
+        self.simple.insert_at(started.number(), || SimpleRequest::receive(communicator, started))
     }
 
     /// Lends a request out, until [`RequestTable::restore`] or [`RequestTable::release`].

@@ -1,16 +1,14 @@
 //! Sends: four modes (MPI-5.0 section 3.4) in three forms each, blocking, nonblocking and persistent. All have the same arguments, and
 //! what they mean does not depend on the form.
 
-use std::rc::Rc;
-
 use rwmpi_core::untyped::{Elements, Mode, Persistent, Request};
-use rwmpi_core::{Destination, Result};
+use rwmpi_core::{Communicator, Destination};
 
 use crate::argument::{Memory, Out, c_int};
 use crate::error::Outcome;
 use crate::interface::Abi;
 use crate::point_to_point::destination;
-use crate::rank::{CommunicatorEntry, Rank, rank};
+use crate::rank::{Rank, rank};
 use crate::request_table::SENT;
 
 /// How a message leaves.
@@ -27,67 +25,70 @@ type Data<A> = (Memory, i64, <A as Abi>::Handle);
 /// Destination, tag, communicator.
 type Envelope<A> = (c_int, c_int, <A as Abi>::Handle);
 
-/// A send whose arguments are translated.
-struct Send {
+/// A send whose arguments are translated: nothing but references and numbers, so that what they refer to stays where it was made.
+struct Send<'a> {
     rank: &'static Rank,
-    communicator: Rc<CommunicatorEntry>,
-    elements: Elements,
+    communicator: &'a Communicator,
+    elements: &'a Elements,
     to: Destination,
     tag: c_int,
 }
 
-impl Send {
-    // Part of its callers, so that nothing of it goes through memory.
+impl Send<'_> {
+    /// Translates the arguments, and has the send leave.
     #[inline(always)]
-    fn new<A: Abi>((memory, count, datatype): Data<A>, (to, tag, communicator): Envelope<A>) -> Result<Send> {
+    fn with<A: Abi>(
+        (memory, count, datatype): Data<A>,
+        (to, tag, communicator): Envelope<A>,
+        leave: impl FnOnce(Send<'_>) -> Outcome,
+    ) -> Outcome {
         let rank = rank()?;
         let communicator = rank.communicator::<A>(communicator)?;
         let elements = rank.elements::<A>(memory, count, datatype)?;
-        Ok(Send { rank, communicator, elements, to: destination::<A>(to)?, tag })
+        leave(Send { rank, communicator: &communicator.core, elements: &elements, to: destination::<A>(to)?, tag })
     }
 
     /// Copies the data into the attached buffer.
     fn buffer<A: Abi>(&self) -> Outcome {
-        let core = &self.communicator.core;
-        self.rank.lane(0).endpoint.buffered_send(core, &self.elements, self.to, self.tag, overhead::<A>())
+        let endpoint = &self.rank.lane(0).endpoint;
+        endpoint.buffered_send(self.communicator, self.elements, self.to, self.tag, overhead::<A>())
     }
 }
 
 /// The blocking form.
 fn run<A: Abi>(data: Data<A>, envelope: Envelope<A>, leaving: Leaving) -> Outcome {
-    let send = Send::new::<A>(data, envelope)?;
-    match leaving {
-        Leaving::Directly(mode) => send.communicator.core.send_elements(&send.elements, send.to, send.tag, mode),
+    Send::with::<A>(data, envelope, |send| match leaving {
+        Leaving::Directly(mode) => send.communicator.send_elements(send.elements, send.to, send.tag, mode),
         Leaving::Buffered => send.buffer::<A>(),
-    }
+    })
 }
 
 /// The nonblocking form.
 fn start<A: Abi>(data: Data<A>, envelope: Envelope<A>, leaving: Leaving, request: Out<A::Handle>) -> Outcome {
-    let send = Send::new::<A>(data, envelope)?;
-    let core = &send.communicator.core;
-    let started = match leaving {
-        Leaving::Directly(mode) => core.start_send_elements(&send.elements, send.to, send.tag, mode)?,
-        Leaving::Buffered => {
-            send.buffer::<A>()?;
-            None
+    Send::with::<A>(data, envelope, |send| {
+        let started = match leaving {
+            Leaving::Directly(mode) => send.communicator.start_send_elements(send.elements, send.to, send.tag, mode),
+            Leaving::Buffered => send.buffer::<A>().map(|()| None),
+        };
+        // Told apart at once: as a rule there is no request, and so none to be moved.
+        match started {
+            Ok(None) => request.set(A::handle(SENT)),
+            Ok(Some(started)) => send.rank.give::<A>(started, request),
+            Err(error) => Err(error),
         }
-    };
-    match started {
-        Some(started) => send.rank.give::<A>(started, request),
-        None => request.set(A::handle(SENT)),
-    }
+    })
 }
 
 /// The persistent form.
 fn prepare<A: Abi>(data: Data<A>, envelope: Envelope<A>, leaving: Leaving, request: Out<A::Handle>) -> Outcome {
-    let Send { rank, communicator, elements, to, tag } = Send::new::<A>(data, envelope)?;
-    let core = &communicator.core;
-    let prepared = match leaving {
-        Leaving::Directly(mode) => Persistent::send(core, elements, to, tag, mode)?,
-        Leaving::Buffered => Persistent::buffered_send(core, elements, to, tag, overhead::<A>())?,
-    };
-    rank.give::<A>(Request::persistent(core, prepared), request)
+    Send::with::<A>(data, envelope, |Send { rank, communicator, elements, to, tag }| {
+        let elements = elements.clone();
+        let prepared = match leaving {
+            Leaving::Directly(mode) => Persistent::send(communicator, elements, to, tag, mode)?,
+            Leaving::Buffered => Persistent::buffered_send(communicator, elements, to, tag, overhead::<A>())?,
+        };
+        rank.give::<A>(Request::persistent(communicator, prepared), request)
+    })
 }
 
 /// What a buffered send counts for besides its data.

@@ -86,6 +86,7 @@ impl JobEngine {
             mode: SendMode
         ) -> Result<Option<OperationId>, Failure>;
         fn start_receive(&mut self, pattern: Pattern, buffer: Sink) -> Result<OperationId, Failure>;
+        fn start_span_receive(&mut self, pattern: Pattern, span: WriteSpan<'static>) -> Result<OperationId, Failure>;
         fn start_matched_receive(
             &mut self,
             message: MatchedMessage,
@@ -96,7 +97,7 @@ impl JobEngine {
         fn matched_probe(&mut self, pattern: &Pattern) -> Option<(MatchedMessage, Completion)>;
         fn progress(&mut self) -> Result<bool, Failure>;
         fn cancel(&mut self, id: OperationId) -> Result<(), Failure>;
-        fn outcome(&mut self, id: OperationId) -> Option<Outcome>;
+        fn outcome(&mut self, id: OperationId) -> Option<&Outcome>;
         fn mark(&mut self, mark: Mark) -> ();
         fn completions(&mut self) -> u64;
         fn collect(&mut self, id: OperationId) -> Option<Outcome>;

@@ -211,7 +211,7 @@ impl<T: Datatype, B: OwnedBuffer<T>> PersistentReceive<T, B> {
         let span = unsafe { write_span(self.exchange.incoming()?) };
         let target = Target::receive(self.source, self.tag);
         let mut engine = communicator.process().enter(call, target, communicator.context(), span.len());
-        let started = engine.start_receive(pattern, span.into());
+        let started = engine.start_span_receive(pattern, span);
         drop(engine);
         self.exchange.active = Some(started.map_err(communicator.failed(call))?);
         Ok(())

@@ -454,7 +454,7 @@ impl Communicator {
         // SAFETY: the scope completes or cancels the receive before the borrow of the slice, which lasts as long as the scope, ends.
         let span = unsafe { write_span(incoming.bytes()) };
         let mut engine = self.process().enter(call, Target::receive(source, tag), context, span.len());
-        let started = engine.start_receive(pattern, span.into());
+        let started = engine.start_span_receive(pattern, span);
         drop(engine);
         let id = started.map_err(self.failed(call))?;
         // SAFETY: the scope lets go of it when the receive has completed.

@@ -355,7 +355,11 @@ impl<const CELLS: usize> Producer<CELLS> {
             // `inline` has at most `INLINE_PAYLOAD` bytes.
             unsafe {
                 (*body).len = len as u32;
-                (*body).header = header;
+                // Word by word, as it was made just before: to load at once what several stores have written means to wait until they are
+                // done, and before them those to the last cell, whose line may be far away.
+                for (index, word) in header.into_iter().enumerate() {
+                    (&raw mut (*body).header[index]).write_volatile(word);
+                }
                 copy_small((&raw mut (*body).inline).cast(), inline.start(), inline.len());
             }
         });

@@ -263,7 +263,7 @@ impl<'a> Flights<'a> {
     pub(crate) fn receive(&mut self, into: WriteSpan<'a>, from: usize) -> Result<(), Failure> {
         // SAFETY: as in `send`.
         let into = unsafe { WriteSpan::new(into.start(), into.len()) };
-        let id = self.team.process.engine().start_receive(self.team.pattern(from), into.into())?;
+        let id = self.team.process.engine().start_span_receive(self.team.pattern(from), into)?;
         self.ids.push((id, into.len() as u64));
         Ok(())
     }

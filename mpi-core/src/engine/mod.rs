@@ -312,7 +312,7 @@ impl<F: Fabric> Engine<F> {
 
     #[inline]
     fn add_operation(&mut self, operation: Operation) -> OperationId {
-        self.operations.insert(operation)
+        self.operations.insert(|| operation)
     }
 
     /// The next send says this about its type.
@@ -356,8 +356,9 @@ impl<F: Fabric> Engine<F> {
     }
 
     /// The result of an operation, which stays to be collected; `None` while it is in flight.
-    pub(crate) fn outcome(&self, id: OperationId) -> Option<Outcome> {
-        match self.operations[id] {
+    #[inline]
+    pub(crate) fn outcome(&self, id: OperationId) -> Option<&Outcome> {
+        match &self.operations[id] {
             Operation::Done(outcome) => Some(outcome),
             _ => None,
         }

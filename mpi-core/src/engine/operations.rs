@@ -36,26 +36,26 @@ impl Default for Operations {
 }
 
 impl Operations {
-    /// Takes an operation in: its number from now on.
+    /// Takes in the operation that `make` makes: its number from now on.
     #[inline(always)]
-    pub(super) fn insert(&mut self, operation: Operation) -> OperationId {
-        let id = self.free;
-        match self.places.get_mut(id as usize) {
-            Some(place) => {
-                let Place::Free { next } = *place else { unreachable!("a place that is taken is not free") };
-                self.free = next;
-                // There is nothing to drop, which is worth saying: to find that out takes as long as all the rest.
-                forget(replace(place, Place::Taken(operation)));
-                id
-            }
-            None => self.insert_at_end(operation),
+    pub(super) fn insert(&mut self, make: impl FnOnce() -> Operation) -> OperationId {
+        if self.free == NOWHERE {
+            self.add_place();
         }
+        let id = self.free;
+        let place = &mut self.places[id as usize];
+        let Place::Free { next } = *place else { unreachable!("a place that is taken is not free") };
+        self.free = next;
+        // Made when nothing can fail any more, it is made right here. There is nothing to drop, which is worth saying: to find that out
+        // takes as long as all the rest.
+        forget(replace(place, Place::Taken(make())));
+        id
     }
 
     #[cold]
-    fn insert_at_end(&mut self, operation: Operation) -> OperationId {
-        self.places.push(Place::Taken(operation));
-        self.places.len() as OperationId - 1
+    fn add_place(&mut self) {
+        self.free = self.places.len() as OperationId;
+        self.places.push(Place::Free { next: NOWHERE });
     }
 
     /// The operation with that number, if there is one.
@@ -172,7 +172,7 @@ mod tests {
     #[test]
     fn places_are_used_again_however_an_operation_has_ended() {
         let mut operations = Operations::default();
-        let ids = [0, 1, 2].map(|tag| operations.insert(receive(tag)));
+        let ids = [0, 1, 2].map(|tag| operations.insert(|| receive(tag)));
         assert_eq!(ids, [0, 1, 2]);
         assert_eq!(operations.take_outcome(ids[1]), None);
         operations.finish(ids[1], Ok(Completion::SENT));
@@ -180,9 +180,9 @@ mod tests {
         operations.remove(ids[0]);
         assert_eq!((operations.len(), operations.get(ids[0]).is_none(), tag(&operations, ids[2])), (1, true, Some(2)));
         // The last one to become free first, and no new place.
-        assert_eq!([3, 4, 5].map(|tag| operations.insert(receive(tag))), [0, 1, 3]);
+        assert_eq!([3, 4, 5].map(|tag| operations.insert(|| receive(tag))), [0, 1, 3]);
         assert_eq!([0, 1, 2, 3].map(|id| tag(&operations, id)), [Some(3), Some(4), Some(2), Some(5)]);
         assert_eq!((operations.drain().count(), operations.len()), (4, 0));
-        assert_eq!(operations.insert(receive(6)), 0);
+        assert_eq!(operations.insert(|| receive(6)), 0);
     }
 }

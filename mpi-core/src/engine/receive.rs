@@ -41,7 +41,7 @@ impl<F: Fabric> Engine<F> {
         {
             return outcome.map(Received::Now);
         }
-        self.start_receive(pattern, buffer).map(Received::Later)
+        self.start_span_receive(pattern, buffer).map(Received::Later)
     }
 
     /// Whether `source` pushes what a receive of `capacity` bytes can take.
@@ -132,19 +132,42 @@ impl<F: Fabric> Engine<F> {
     }
 
     /// Starts a receive.
+    pub(crate) fn start_receive(&mut self, pattern: Pattern, buffer: Sink) -> Result<OperationId, Failure> {
+        self.start_receive_into(pattern, buffer.span(), || buffer)
+    }
+
+    /// As [`Engine::start_receive`], into a span.
     #[inline(always)]
-    pub(crate) fn start_receive(&mut self, pattern: Pattern, buffer: impl Into<Sink>) -> Result<OperationId, Failure> {
+    pub(crate) fn start_span_receive(
+        &mut self,
+        pattern: Pattern,
+        span: WriteSpan<'static>,
+    ) -> Result<OperationId, Failure> {
+        self.start_receive_into(pattern, Some(span), || Sink::Span(span))
+    }
+
+    /// Starts a receive into what `buffer` gives: the span, if it is one.
+    #[inline(always)]
+    fn start_receive_into(
+        &mut self,
+        pattern: Pattern,
+        span: Option<WriteSpan<'static>>,
+        buffer: impl FnOnce() -> Sink,
+    ) -> Result<OperationId, Failure> {
         self.check_alive()?;
-        let buffer = buffer.into();
-        let worth = match buffer.span() {
+        let worth = match span {
             Some(span) if self.advertises(span.len()) => {
-                self.prepare_to_post(&pattern, span).map_err(|failure| self.poisoned(failure))?
+                self.prepare_to_post(pattern, span).map_err(|failure| self.poisoned(failure))?
             }
             _ => false,
         };
-        let receive =
-            ReceiveOperation { pattern, buffer, slot: None, matched: false, withdrawing: false, mark: Mark::NONE };
-        let id = self.add_operation(Operation::Receive(receive));
+        // By its parts: they have just been written, one by one.
+        let Pattern { context, source, tag } = pattern;
+        let id = self.operations.insert(|| {
+            let (pattern, buffer) = (Pattern { context, source, tag }, buffer());
+            let (slot, mark) = (None, Mark::NONE);
+            Operation::Receive(ReceiveOperation { pattern, buffer, slot, matched: false, withdrawing: false, mark })
+        });
         match self.receiver.post(id, pattern, worth) {
             Posting::Posted if !self.receiver.has_advertisements() => Ok(id),
             posting => self.posted(id, posting),
@@ -175,7 +198,7 @@ impl<F: Fabric> Engine<F> {
 
     /// Whether it is worth it to advertise a receive that might be. If so, what has arrived is dealt with before it is posted, so that the request is
     /// fresh; if not, it is left in the queue, as it may be for this very receive, which can take it from there.
-    fn prepare_to_post(&mut self, pattern: &Pattern, buffer: WriteSpan<'static>) -> Result<bool, Failure> {
+    fn prepare_to_post(&mut self, pattern: Pattern, buffer: WriteSpan<'static>) -> Result<bool, Failure> {
         if pattern.source == Some(self.me()) {
             return Ok(false);
         }
@@ -186,7 +209,7 @@ impl<F: Fabric> Engine<F> {
                     self.policy.worth(source, buffer.len() as u64, way, self.fabric.passable_from(source as usize))
                 }
                 None => {
-                    self.claims_with_sources(pattern)
+                    self.claims_with_sources(&pattern)
                         && self.groups.get(&pattern.context).is_some_and(|group| group.len() <= ADVERTISE_TO_ALL)
                 }
             };

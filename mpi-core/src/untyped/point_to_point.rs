@@ -3,7 +3,7 @@
 use rwmpi_protocol::Pattern;
 
 use super::elements::{read_span_of, write_span_of};
-use super::{Elements, Endpoint, Request, SimpleRequest, Status};
+use super::{Elements, Endpoint, Request, SimpleRequest, StartedReceive, Status};
 use crate::activity::{Call, Target};
 use crate::engine::{Completion, MatchedMessage, OperationId, Scattered, SendMode};
 use crate::waiting::Awaited;
@@ -185,7 +185,7 @@ impl Communicator {
     pub fn start_receive_taken(&self, elements: Elements, message: TakenMessage) -> Result<Request> {
         let started = self.process().engine().start_matched_receive(message.message, elements.sink()?);
         let id = started.map_err(self.failed(Call::Receive))?;
-        Ok(SimpleRequest::new(self, id, Call::Receive).into())
+        Ok(SimpleRequest::receive(self, StartedReceive(id)).into())
     }
 
     /// Sends to one and receives from another at the same time (MPI_Sendrecv).

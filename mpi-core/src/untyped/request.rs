@@ -4,9 +4,13 @@ use std::cell::RefCell;
 use std::mem::ManuallyDrop;
 use std::rc::Rc;
 
+use rwmpi_protocol::Pattern;
+
 use super::buffered::BufferedSend;
 use super::elements::read_span_of;
-use super::{AttachedBuffer, BufferOwner, Elements, Generalized, Mode, Persistent, SimpleRequest, Status};
+use super::{
+    AttachedBuffer, BufferOwner, Elements, Generalized, Mode, Persistent, SimpleRequest, StartedReceive, Status,
+};
 use crate::activity::{Call, Target};
 use crate::engine::{Failure, OperationId};
 use crate::error::{Error, ErrorClass};
@@ -195,18 +199,32 @@ impl Communicator {
         elements: &Elements,
         source: Source,
         tag: TagSelector,
-    ) -> Result<Option<SimpleRequest>> {
-        let call = Call::Receive;
-        let Some(pattern) = self.checked_pattern(call, source, tag, self.context())? else { return Ok(None) };
-        let sink = elements.sink()?;
-        let mut engine = self.process().enter(call, Target::receive(source, tag), pattern.context, 0);
-        match engine.start_receive(pattern, sink) {
-            Ok(id) => Ok(Some(SimpleRequest::new(self, id, call))),
+    ) -> Result<Option<StartedReceive>> {
+        let Some(pattern) = self.checked_pattern(Call::Receive, source, tag, self.context())? else { return Ok(None) };
+        let target = Target::receive(source, tag);
+        let Some(span) = elements.write_span() else { return self.start_scattered_receive(elements, target, pattern) };
+        let mut engine = self.process().enter(Call::Receive, target, pattern.context, 0);
+        match engine.start_span_receive(pattern, span) {
+            Ok(id) => Ok(Some(StartedReceive(id))),
             Err(failure) => {
                 drop(engine);
-                Err(self.failed(call)(failure))
+                Err(self.failed(Call::Receive)(failure))
             }
         }
+    }
+
+    #[cold]
+    fn start_scattered_receive(
+        &self,
+        elements: &Elements,
+        target: Target,
+        pattern: Pattern,
+    ) -> Result<Option<StartedReceive>> {
+        let sink = elements.sink()?;
+        let mut engine = self.process().enter(Call::Receive, target, pattern.context, 0);
+        let started = engine.start_receive(pattern, sink);
+        drop(engine);
+        started.map(|id| Some(StartedReceive(id))).map_err(self.failed(Call::Receive))
     }
 
     /// As [`Communicator::start_receive`].
@@ -217,7 +235,8 @@ impl Communicator {
         tag: TagSelector,
     ) -> Result<Request> {
         let started = self.start_receive(elements, source, tag)?;
-        Ok(started.map_or_else(|| Request::done(self, Status::NOBODY), Request::from))
+        let done = || Request::done(self, Status::NOBODY);
+        Ok(started.map_or_else(done, |started| SimpleRequest::receive(self, started).into()))
     }
 
     /// Starts a send and a receive that complete together (MPI_Isendrecv).
@@ -386,7 +405,7 @@ impl Request {
         let status = match &self.state {
             State::Done(status) => *status,
             State::Sending { id, .. } | State::Receiving(id) => {
-                let outcome = self.communicator.process().engine().outcome(*id);
+                let outcome = self.communicator.process().engine().outcome(*id).copied();
                 let completion = outcome.and_then(|outcome| outcome.ok());
                 completion.map_or(Status::EMPTY, |completion| Status::new(&self.communicator, completion))
             }

@@ -14,23 +14,36 @@ pub struct SimpleRequest {
     pub(super) call: Call,
 }
 
+/// A receive in flight of which no request has been made yet. It has to be.
+#[derive(Clone, Copy)]
+pub struct StartedReceive(pub(super) OperationId);
+
+impl StartedReceive {
+    /// What will be [`SimpleRequest::number`].
+    #[inline]
+    pub fn number(self) -> u32 {
+        self.0
+    }
+}
+
 /// One that has completed.
 pub struct Collected<'a> {
     communicator: &'a Communicator,
-    completion: Completion,
+    completion: &'a Completion,
 }
 
 impl Collected<'_> {
     /// What it tells.
     pub fn status(&self) -> Status {
-        Status::new(self.communicator, self.completion)
+        Status::new(self.communicator, *self.completion)
     }
 }
 
 impl SimpleRequest {
+    /// That of a receive.
     #[inline]
-    pub(super) fn new(communicator: &Communicator, id: OperationId, call: Call) -> Self {
-        SimpleRequest { communicator: communicator.clone(), id, call }
+    pub fn receive(communicator: &Communicator, StartedReceive(id): StartedReceive) -> Self {
+        SimpleRequest { communicator: communicator.clone(), id, call: Call::Receive }
     }
 
     /// A small number that no other request of the rank has at the same time.
@@ -54,18 +67,28 @@ impl SimpleRequest {
         }
     }
 
-    /// Its result if it has completed; then it is to be dropped. Makes no progress by itself.
+    /// If it has completed, has `look` look at what it tells; then it is to be dropped. Makes no progress by itself.
+    ///
+    /// # Errors
+    /// What went wrong with the operation; `look` has seen nothing.
     #[inline(always)]
-    pub fn collect(&self) -> Option<Result<Collected<'_>>> {
+    pub fn collect(&self, look: impl FnOnce(Collected<'_>)) -> Option<Result<()>> {
         let communicator = &self.communicator;
         let process = communicator.process();
         if self.call != Call::Receive && !process.has_completed(self.id) {
             return None;
         }
-        let outcome = process.engine().collect(self.id)?;
-        Some(match outcome {
-            Ok(completion) => Ok(Collected { communicator, completion }),
-            Err(failure) => Err(communicator.failed(self.call)(failure)),
-        })
+        let mut engine = process.engine();
+        // It is looked at where it lies, and not moved: as a rule nobody wants to know.
+        let failure = match engine.outcome(self.id)? {
+            Ok(completion) => {
+                look(Collected { communicator, completion });
+                None
+            }
+            Err(failure) => Some(*failure),
+        };
+        engine.collect(self.id);
+        drop(engine);
+        Some(failure.map_or(Ok(()), |failure| Err(communicator.failed(self.call)(failure))))
     }
 }

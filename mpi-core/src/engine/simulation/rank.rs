@@ -109,7 +109,7 @@ impl<'run> Rank<'run> {
             self.engine.start_send(other, FREE[0], 0, ReadSpan::EMPTY, SendMode::Standard).err(),
             self.receive_blocking(any, WriteSpan::EMPTY).err(),
             self.receive_blocking(Pattern { source: Some(other), ..any }, WriteSpan::EMPTY).err(),
-            self.engine.start_receive(any, WriteSpan::EMPTY).err(),
+            self.engine.start_span_receive(any, WriteSpan::EMPTY).err(),
             self.engine.barrier_signal(other, [BARRIERS, 0, 0], false).err(),
         ];
         if reports != [Some(failure); 6] {
