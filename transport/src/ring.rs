@@ -41,6 +41,8 @@ const PAST_CACHES: [usize; 2] = [512, 4096];
 const USED_AT_A_DISTANCE: usize = 256 << 10;
 /// How far ahead of the next cell the producer has lines fetched while cells follow each other.
 const FETCHED_AHEAD: u64 = 3;
+/// So many cells' lines the producer takes back at a time, where it has to write to them for that.
+const TAKEN_BACK: u64 = 4;
 /// More of the area is put to use once so many times what is in use has passed in long payloads.
 const LAPS: usize = 16;
 
@@ -304,8 +306,10 @@ impl<const CELLS: usize> Producer<CELLS> {
             }
         }
         let passes_batons = batons.is_some();
+        let is_near = || payload.len() >= PAST_CACHES[0] && self.distance.is_near();
+        let takes_back = passes_batons && (payload.len() <= INLINE_PAYLOAD || is_near());
         if payload.len() <= INLINE_PAYLOAD {
-            self.publish(header, payload.len(), payload);
+            self.publish(header, payload.len(), payload, takes_back);
         } else if let Some(baton) =
             batons.and_then(|batons| batons.give(payload.len(), |from, to| reserve(Area::Batons, from, to)))
             && let place = batons::place_of(baton)
@@ -313,7 +317,7 @@ impl<const CELLS: usize> Producer<CELLS> {
         {
             // SAFETY: the baton, which is this long (just checked), is held here; the payload is readable by the contract of its span.
             unsafe { copy(start.as_ptr(), payload.start(), payload.len()) };
-            self.publish(header, payload.len(), ReadSpan::from(&(place as u32).to_ne_bytes()[..]));
+            self.publish(header, payload.len(), ReadSpan::from(&(place as u32).to_ne_bytes()[..]), takes_back);
         } else {
             let place = match self.place_data(payload.len(), passes_batons, |from, to| reserve(Area::Data, from, to)) {
                 Ok(place) => place,
@@ -340,7 +344,7 @@ impl<const CELLS: usize> Producer<CELLS> {
                 }
             }
             let place = (place as u32).to_ne_bytes();
-            self.publish(header, payload.len(), ReadSpan::from(&place[..]));
+            self.publish(header, payload.len(), ReadSpan::from(&place[..]), takes_back);
         }
         self.refused = false;
         Ok(())
@@ -348,7 +352,7 @@ impl<const CELLS: usize> Producer<CELLS> {
 
     /// Fills the next cell, which is free, and publishes it.
     #[inline(always)]
-    fn publish(&mut self, header: Header, len: usize, inline: ReadSpan) {
+    fn publish(&mut self, header: Header, len: usize, inline: ReadSpan, takes_back: bool) {
         let cell = self.memory.cell::<CELLS>(self.pushed);
         cell.body.with_mut(|body| {
             // SAFETY: the consumer has left this cell (invariant 2), so we alone use the body until the stamp is stored;
@@ -365,8 +369,24 @@ impl<const CELLS: usize> Producer<CELLS> {
         });
         cell.stamp.store(stamp_of(self.pushed), publishing());
         self.pushed += 1;
-        if self.in_a_row {
+        if self.in_a_row && takes_back {
+            self.take_lines_back();
+        } else if self.in_a_row {
             fetch_to_write(ptr::from_ref(self.memory.cell::<CELLS>(self.pushed + FETCHED_AHEAD)).cast());
+        }
+    }
+
+    /// Takes the lines of the next cells back from the consumer, all at once, so that they come together: by writing to them, as processors on which
+    /// batons are passed do not heed a request for the right to write to a line that they still have to read.
+    #[inline(always)]
+    fn take_lines_back(&self) {
+        if self.pushed.is_multiple_of(TAKEN_BACK) && self.pushed + TAKEN_BACK <= self.consumed + CELLS as u64 {
+            for position in self.pushed..self.pushed + TAKEN_BACK {
+                self.memory.cell::<CELLS>(position).body.with_mut(|body| {
+                    // SAFETY: the consumer has left this cell (just looked), so we alone use the body until its stamp is stored.
+                    unsafe { (&raw mut (*body).len).write_volatile(0) };
+                });
+            }
         }
     }
 

@@ -128,7 +128,7 @@ fn a_baton_that_is_none_is_found_out() {
         let memory = Memory::new();
         let (mut producer, consumer) = memory.ends();
         let place = batons::place_of(place) as u32;
-        producer.publish([0; 4], len, ReadSpan::from(&place.to_ne_bytes()[..]));
+        producer.publish([0; 4], len, ReadSpan::from(&place.to_ne_bytes()[..]), false);
         assert!(consumer.front().is_err());
     }
 }
@@ -152,6 +152,30 @@ fn keeps_order_and_payload_over_many_laps() {
     }
     assert!(consumer.front().unwrap().is_none());
     assert_eq!(producer.refresh(), u64::from(count));
+}
+
+#[test]
+fn lines_that_are_taken_back_are_those_of_vacant_cells() {
+    for in_flight in 1..=CELLS as u32 {
+        let memory = Memory::new();
+        let (mut producer, mut consumer) = memory.ends();
+        let mut batons = Batons::new(BATONS, true);
+        for number in 0..100 {
+            // Nothing comes back: one follows the other.
+            producer.note_answers(0);
+            let bytes = payload(number, 8);
+            let header = [number, 1, 2, 3];
+            let reserve = |_, _, _| true;
+            producer.try_push(Enqueue::Retry, header, ReadSpan::from(&bytes[..]), Some(&mut batons), reserve).unwrap();
+            if number + 1 >= in_flight {
+                expect(&mut consumer, number + 1 - in_flight, 8);
+            }
+            // So each number of cells is known to be vacant at each place.
+            if number % 7 == 0 {
+                producer.refresh();
+            }
+        }
+    }
 }
 
 #[test]
