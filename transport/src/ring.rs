@@ -377,7 +377,7 @@ impl<const CELLS: usize> Producer<CELLS> {
     }
 
     /// Takes the lines of the next cells back from the consumer, all at once, so that they come together: by writing to them, as processors on which
-    /// batons are passed do not heed a request for the right to write to a line that they still have to read.
+    /// batons are passed do not heed a mere request for the right to write to a line that they hold together with its reader.
     #[inline(always)]
     fn take_lines_back(&self) {
         if self.pushed.is_multiple_of(TAKEN_BACK) && self.pushed + TAKEN_BACK <= self.consumed + CELLS as u64 {
