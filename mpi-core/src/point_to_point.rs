@@ -341,7 +341,7 @@ impl Communicator {
         engine.mark(Mark::of(T::SIGNATURE));
         let started = engine.start_send(peer, context, tag as u32, span, mode);
         drop(engine);
-        Ok(match started.map_err(self.failed(call))? {
+        Ok(match started.map_err(self.failed(call))?.filter(|&id| !self.process().leaves_from_copy(id)) {
             // SAFETY: the scope lets go of it when the send has completed.
             Some(id) => scope.adopt(self, call, id, checked::<T>, (!T::DIRECT).then(|| unsafe { staged(outgoing) })),
             None => Request::done(Ok(Status::EMPTY)),

@@ -32,7 +32,7 @@ impl Progress {
     /// The environment variable that says how large the library's buffer is where there is a thread, in bytes.
     pub const BUFFER_VARIABLE: &'static str = "RWMPI_SEND_BUFFER";
     /// Its size without that.
-    pub const BUFFER: usize = 1 << 20;
+    pub const BUFFER: usize = crate::engine::USUAL_SIZE;
 
     /// What the environment says.
     ///

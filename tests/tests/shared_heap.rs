@@ -58,6 +58,15 @@ fn messages_between_blocks_of_malloc_are_copied_without_the_kernel() {
 }
 
 #[test]
+fn a_receiver_that_was_late_is_not_waited_for() {
+    if is_off() {
+        return;
+    }
+    let program = compile("late_receiver.c", &[]);
+    pair(&[program.as_os_str()], &[]);
+}
+
+#[test]
 fn limits_of_memory_do_no_harm() {
     if is_off() {
         return;

@@ -369,6 +369,7 @@ impl<F: Fabric> Engine<F> {
                     self.is_fetched(id);
                 }
                 self.answers_awaited -= 1;
+                self.looks_in_vain = 0;
                 self.finish(id, Ok(Completion::SENT));
                 Ok(())
             }

@@ -1,7 +1,8 @@
 //! The library's own buffer: copies of messages that could not leave at once, so that their sends are complete.
 //!
-//! Only a rank with a worker has one, since somebody has to see to what it holds while the program is elsewhere. What finds no room in it is
-//! sent from where it is.
+//! A rank with a worker copies whatever can't leave, since somebody sees to it while the program is elsewhere. Others copy only what they announce to
+//! a receiver that was late before: that needs nobody here, as the receiver fetches it from the buffer as it would from the program's memory. What
+//! finds no room is sent from where it is.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -16,6 +17,12 @@ use crate::buffer::owned_span;
 
 /// What a message counts for besides its length: many short ones are not to take more memory than a long one.
 const OVERHEAD: usize = 256;
+
+/// Bytes of copies that a rank keeps at a time, at most, unless it is told otherwise.
+pub(crate) const USUAL_SIZE: usize = 1 << 20;
+
+/// So many looks in vain, some 50 µs of them, make the receiver of a message that waits to be fetched a late one.
+const LATE: u32 = if cfg!(test) { 3 } else { 1000 };
 
 /// How much it holds.
 #[derive(Debug)]
@@ -74,14 +81,40 @@ impl Drop for OwnedData {
 }
 
 impl<F: Fabric> Engine<F> {
-    /// Lets sends complete as soon as they are copied, up to so many bytes at a time.
+    /// Lets all sends complete as soon as they are copied, up to so many bytes at a time.
     pub(crate) fn buffer_sends(&mut self, size: usize) {
         self.buffer = Rc::new(LibraryBuffer::new(size));
+        self.copies_all = true;
     }
 
     /// Whether a send of that length may be copied: its caller would like that, it is not a copy, and there is room.
-    pub(super) fn has_room_for_copy(&self, id: OperationId, len: usize, mode: SendMode) -> bool {
+    fn has_room_for_copy(&self, id: OperationId, len: usize, mode: SendMode) -> bool {
         mode == SendMode::Standard && self.buffer.has_room(len) && !self.reads_from_copy(id)
+    }
+
+    /// Whether a send to `peer` is copied if it can't leave at once.
+    pub(super) fn may_copy(&self, id: OperationId, peer: u32, len: usize, mode: SendMode) -> bool {
+        (self.copies_all || self.policy.is_late(peer)) && self.has_room_for_copy(id, len, mode)
+    }
+
+    /// Something waits for its receiver, and nothing has happened. After some time of that, whoever has not fetched what was announced to it is
+    /// late: until it has come, this rank could have gone on with a copy.
+    #[cold]
+    pub(super) fn look_in_vain(&mut self) {
+        self.looks_in_vain += 1;
+        if self.looks_in_vain < LATE {
+            return;
+        }
+        self.looks_in_vain = 0;
+        for operation in self.operations.iter() {
+            if let Operation::Send(send) = operation
+                && send.mode == SendMode::Standard
+                && send.stage == Stage::Waiting
+                && send.exposed
+            {
+                self.policy.was_late(send.peer);
+            }
+        }
     }
 
     /// Copies what is sent into the buffer, and has it sent from there. There must be room.
@@ -98,7 +131,7 @@ impl<F: Fabric> Engine<F> {
     pub(super) fn copy_queued(&mut self, id: OperationId) {
         let Operation::Send(send) = &self.operations[id] else { return };
         let (is_queued, len, mode) = (matches!(send.stage, Stage::Queued { .. }), send.data.len(), send.mode);
-        if !is_queued || !self.has_room_for_copy(id, len, mode) {
+        if !is_queued || !self.copies_all || !self.has_room_for_copy(id, len, mode) {
             return;
         }
         let Operation::Send(send) = &mut self.operations[id] else { return };

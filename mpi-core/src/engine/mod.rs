@@ -42,6 +42,7 @@ use crate::waiting::{self, Kind};
 use crate::{Mark, Protocol};
 pub(crate) use barrier::{Rounds, Step};
 use library_buffer::LibraryBuffer;
+pub(crate) use library_buffer::USUAL_SIZE;
 pub(crate) use operation::{Completion, Failure, Operation, OperationId, Outcome, Received, SendMode};
 use operations::Operations;
 pub(crate) use pieces::{PIECES_MIN, Room, Scattered, Sink};
@@ -171,8 +172,12 @@ pub(crate) struct Engine<F: Fabric> {
     /// Contexts all of whose members have claim words in common with this rank.
     any_source: FxHashSet<u32>,
     rounds: Rounds,
+    /// How often this rank has looked in vain since one of them came.
+    looks_in_vain: u32,
     /// Where copies of messages count that could not leave at once.
     buffer: Rc<LibraryBuffer>,
+    /// Whether everything is copied that can't leave.
+    copies_all: bool,
     traffic: Traffic,
     /// The failure of the transport that has stopped this engine.
     poison: Option<Failure>,
@@ -221,7 +226,9 @@ impl<F: Fabric> Engine<F> {
             groups: FxHashMap::default(),
             any_source: FxHashSet::default(),
             rounds: Rounds::default(),
-            buffer: Rc::new(LibraryBuffer::new(0)),
+            looks_in_vain: 0,
+            buffer: Rc::new(LibraryBuffer::new(USUAL_SIZE)),
+            copies_all: false,
             traffic: Traffic::default(),
             poison: None,
             fabric,

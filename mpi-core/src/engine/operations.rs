@@ -107,6 +107,14 @@ impl Operations {
         self.free = id;
     }
 
+    /// All of them.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Operation> {
+        self.places.iter().filter_map(|place| match place {
+            Place::Taken(operation) => Some(operation),
+            Place::Free { .. } => None,
+        })
+    }
+
     /// Takes all out.
     pub(super) fn drain(&mut self) -> impl Iterator<Item = Operation> {
         self.free = NOWHERE;
@@ -119,7 +127,7 @@ impl Operations {
     /// How many there are.
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {
-        self.places.iter().filter(|place| matches!(place, Place::Taken(_))).count()
+        self.iter().count()
     }
 }
 

@@ -48,6 +48,9 @@ struct Score {
     skipped: u32,
 }
 
+/// So many messages are copied for a receiver that was late, before one waits for it again.
+const COPIED_IN_A_ROW: u8 = 31;
+
 /// So many messages are left to a receiver that was much faster in copying one of about their length, before its sender tries again.
 const LEFT_IN_A_ROW: u8 = 31;
 /// Lengths with the same number of bits are about the same; those with fewer than this, or many more, are taken together.
@@ -60,6 +63,8 @@ pub(super) struct Policy {
     scores: Vec<Score>,
     /// How many more messages are left to a receiver, by length.
     left: Vec<[u8; LENGTHS]>,
+    /// How many more are copied for it.
+    copied: Vec<u8>,
 }
 
 fn place_of(len: u64) -> usize {
@@ -68,7 +73,7 @@ fn place_of(len: u64) -> usize {
 
 impl Policy {
     pub(super) fn new(peers: usize) -> Self {
-        Policy { scores: vec![Score::default(); peers], left: vec![[0; LENGTHS]; peers] }
+        Policy { scores: vec![Score::default(); peers], left: vec![[0; LENGTHS]; peers], copied: vec![0; peers] }
     }
 
     /// The receiver of a message of `len` bytes was much faster in copying it than its sender.
@@ -83,6 +88,22 @@ impl Policy {
             *left -= 1;
             true
         }
+    }
+
+    /// A message waited long until `receiver` fetched it.
+    pub(super) fn was_late(&mut self, receiver: u32) {
+        self.copied[receiver as usize] = COPIED_IN_A_ROW;
+    }
+
+    /// Whether what is announced to `receiver` had better be a copy, with which its sender is done.
+    pub(super) fn is_late(&self, receiver: u32) -> bool {
+        self.copied[receiver as usize] > 0
+    }
+
+    /// A copy was announced to `receiver`.
+    pub(super) fn copied(&mut self, receiver: u32) {
+        let left = &mut self.copied[receiver as usize];
+        *left = left.saturating_sub(1);
     }
 
     /// Whether a receive of `capacity` bytes from `source` should be advertised, if `source` can write by `way`, or pass as much as `theirs`.
@@ -136,5 +157,16 @@ mod tests {
             );
         }
         assert!(!is_passed(WRITE_MIN, heap, Passable::default()), "where nothing is passed");
+    }
+
+    #[test]
+    fn who_was_late_is_waited_for_now_and_then() {
+        let mut policy = Policy::new(2);
+        policy.was_late(1);
+        for _ in 0..COPIED_IN_A_ROW {
+            assert_eq!([0, 1].map(|receiver| policy.is_late(receiver)), [false, true]);
+            policy.copied(1);
+        }
+        assert!(!policy.is_late(1));
     }
 }

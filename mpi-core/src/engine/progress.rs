@@ -39,6 +39,9 @@ impl<F: Fabric> Engine<F> {
         if !any && !self.left.is_empty() {
             any = self.take_over()?;
         }
+        if !any && self.answers_awaited > 0 {
+            self.look_in_vain();
+        }
         Ok(any)
     }
 

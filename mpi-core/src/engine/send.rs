@@ -27,6 +27,8 @@ enum Progress {
 const BYTES_PER_LOOK: u64 = 192;
 /// Most looks for one where ranks share processors: most of them yield.
 const LOOKS_WHEN_CROWDED: u32 = 50;
+/// Most looks for one of a receiver that was late: in case it waits by now.
+const LOOKS_WHEN_LATE: u64 = 16;
 
 /// Messages remembered as unaccepted before the sender looks how far the receiver has come.
 const LOOK_AT_ACCEPTED: usize = if cfg!(test) { 3 } else { 256 };
@@ -188,7 +190,7 @@ impl<F: Fabric> Engine<F> {
         if self.peers[peer as usize].sender.unaccepted() >= LOOK_AT_ACCEPTED {
             self.look_at_accepted(peer)?;
         }
-        let may_copy = enqueue == Enqueue::Next && self.has_room_for_copy(id, data.len(), mode);
+        let may_copy = enqueue == Enqueue::Next && self.may_copy(id, peer, data.len(), mode);
         if fifo == Fifo::Open && self.rule != Rule::Nsr {
             match self.choose(peer, envelope, data.len() as u64, may_copy)? {
                 Choice::Write(request) => return self.write(id, peer, &request, data),
@@ -197,8 +199,14 @@ impl<F: Fabric> Engine<F> {
         }
         let position = self.fabric.pushed(peer as usize);
         let (mut header, mut payload) = self.first_cell(id, peer, envelope, data, mode);
-        if may_copy && !matches!(payload, First::Whole) {
+        let would_wait = match payload {
+            First::Whole => false,
+            First::Begin(_) => self.copies_all,
+            First::Announce(_) => true,
+        };
+        if may_copy && would_wait {
             self.copy_to_buffer(id, data);
+            self.policy.copied(peer);
             (header, payload) = self.first_cell(id, peer, envelope, data, mode);
         }
         let pushed = match &payload {
@@ -339,6 +347,7 @@ impl<F: Fabric> Engine<F> {
     fn await_request(&mut self, peer: u32, len: u64) -> Result<(), Failure> {
         let crowded = self.fabric.patience() < LOOKS_WHEN_CROWDED;
         let most = if crowded { u64::from(LOOKS_WHEN_CROWDED) } else { u64::MAX };
+        let most = if self.policy.is_late(peer) { LOOKS_WHEN_LATE } else { most };
         let mut backoff = Backoff::default();
         for _ in 0..most.min(len / BYTES_PER_LOOK) {
             if self.peers[peer as usize].sender.holds_requests() {

@@ -73,6 +73,7 @@ struct Seen {
     cancelled_sends: usize,
     truncated: usize,
     probed: usize,
+    copied: usize,
     /// Ranks that saw the transport fail and got all buffers back.
     failed: usize,
     /// Ranks that could not get one back and ended the job.
@@ -90,6 +91,7 @@ impl std::ops::AddAssign for Seen {
         self.cancelled_sends += other.cancelled_sends;
         self.truncated += other.truncated;
         self.probed += other.probed;
+        self.copied += other.copied;
         self.failed += other.failed;
         self.ended += other.ended;
     }
@@ -184,6 +186,7 @@ impl Run {
     fn count(&self) {
         let (mut seen, record) = (self.seen.borrow_mut(), self.world.record.borrow());
         seen.kinds = self.world.network.borrow().kinds;
+        seen.copied = record.copied;
         seen.cancelled_sends = record.messages.iter().filter(|message| message.cancelled).count();
         for receive in &record.receives {
             seen.probed += usize::from(receive.promised.is_some());
@@ -252,7 +255,7 @@ fn random_programs_match_as_mpi_says() {
         assert!(seen.kinds[1][1..=4].iter().all(|&count| count > 0), "every kind of request: {seen:?}");
         assert!(seen.used > 0 && seen.stale > 0, "{seen:?}");
         assert!(seen.cancelled_receives > 0 && seen.cancelled_sends > 0, "{seen:?}");
-        assert!(seen.truncated > 0 && seen.probed > 0, "{seen:?}");
+        assert!(seen.truncated > 0 && seen.probed > 0 && seen.copied > 0, "{seen:?}");
     }
 }
 

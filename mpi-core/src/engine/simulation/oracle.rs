@@ -61,6 +61,8 @@ pub(super) struct Record {
     clock: u64,
     pub(super) messages: Vec<Message>,
     pub(super) receives: Vec<Receive>,
+    /// How many messages were copied as their receivers had been late.
+    pub(super) copied: usize,
 }
 
 /// The bytes of message number `name`.

@@ -56,6 +56,8 @@ pub(super) struct Rank<'run> {
     me: usize,
     world: Rc<World>,
     engine: Engine<SimFabric<'run>>,
+    /// Whether it copies whatever can't leave.
+    copies_all: bool,
     pending: Vec<Pending>,
     /// How many barriers it has begun.
     barriers: u32,
@@ -72,10 +74,11 @@ impl<'run> Rank<'run> {
         for context in FREE.into_iter().chain([MEETING]) {
             engine.register_group(context, all.clone());
         }
-        if world.program.steps[me].len().is_multiple_of(3) {
+        let copies_all = world.program.steps[me].len().is_multiple_of(3);
+        if copies_all {
             engine.buffer_sends(BUFFER);
         }
-        Rank { me, world, engine, pending: Vec::new(), barriers: 0 }
+        Rank { me, world, engine, copies_all, pending: Vec::new(), barriers: 0 }
     }
 
     /// All of it. `Err`: the transport has failed; all buffers have been given back.
@@ -185,6 +188,7 @@ impl<'run> Rank<'run> {
         match self.unless_failed(started, block, span)? {
             Some(id) if self.engine.reads_from_copy(id) => {
                 // The engine has a copy; what becomes of it is looked at all the same.
+                self.world.record.borrow_mut().copied += usize::from(!self.copies_all && mode != Mode::Buffered);
                 self.give_back(block, span);
                 let (block, span) = self.world.network.borrow_mut().memory.lend(0, Use::Send);
                 self.pending.push(Pending { id, block, span, what: What::Send(name) });
