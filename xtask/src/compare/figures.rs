@@ -11,8 +11,8 @@ use crate::plots::{Across, Curve, Panel, SeriesLabelPosition};
 /// What names of columns begin with that are no libraries.
 pub const FLOOR: &str = "raw";
 
-/// How far the cores are from each other.
-pub const REGIMES: [&str; 3] = ["close", "near", "far"];
+/// How far the cores are from each other; of several that were met equally often, the first is drawn. *Halves* are of one core.
+pub const REGIMES: [&str; 4] = ["close", "near", "far", "halves"];
 
 /// What was reached in one benchmark.
 pub struct Table<'a> {
