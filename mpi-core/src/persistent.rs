@@ -180,7 +180,8 @@ impl<T: Datatype, B: OwnedBuffer<T>> PersistentSend<T, B> {
         engine.mark(Mark::of(T::SIGNATURE));
         let started = engine.start_send(peer, communicator.context(), self.tag as u32, span, self.mode);
         drop(engine);
-        self.exchange.active = started.map_err(communicator.failed(call))?;
+        let started = started.map_err(communicator.failed(call))?;
+        self.exchange.active = started.filter(|&id| !communicator.process().leaves_from_copy(id));
         Ok(())
     }
 

@@ -37,6 +37,12 @@ fn all_ranks_in_one_process() {
     assert_eq!(outcome.stdout, "results [0, 10, 20]\n");
 }
 
+#[test]
+fn a_receiver_that_was_late_is_not_waited_for() {
+    let outcome = run("late", 2, 2);
+    assert_eq!(outcome.exit_code, 0, "{:?} {}", outcome.report, outcome.stderr);
+}
+
 /// A rank that goes wrong ends the job, those that wait in its own process and in others included.
 #[test]
 fn a_rank_that_fails_ends_the_job() {

@@ -3,7 +3,7 @@
 use rwmpi_protocol::{Envelope, MessageId};
 use rwmpi_transport::{Arrival, Fabric, Header, PeerFault, Queue, ReadSpan, WriteSpan};
 
-use super::operation::ReceiveOperation;
+use super::operation::{ReceiveOperation, Stage};
 use super::pull::Answer;
 use super::spare::Kept;
 use super::transfer::Transfer;
@@ -347,8 +347,13 @@ impl<F: Fabric> Engine<F> {
 
     /// A receiver is fetching a message, and this rank can help.
     fn fetching(&mut self, peer: u32, id: OperationId, slot: u32, sharing: wire::Sharing) -> Result<(), Failure> {
-        let len = match self.operations.get(id) {
-            Some(Operation::Send(send)) if send.peer == peer => send.data.len() as u64,
+        let len = match self.operations.get_mut(id) {
+            Some(Operation::Send(send)) if send.peer == peer => {
+                if send.stage == Stage::Announced {
+                    send.stage = Stage::Waiting;
+                }
+                send.data.len() as u64
+            }
             _ => return Err(fault(peer, "a transfer of a message that was not sent")),
         };
         let target = wire::address(sharing.address);
@@ -365,7 +370,7 @@ impl<F: Fabric> Engine<F> {
     pub(super) fn matched(&mut self, peer: u32, id: OperationId) -> Result<(), Failure> {
         match self.operations.get(id) {
             Some(Operation::Send(send)) if send.peer == peer && send.stage.is_with_receiver() => {
-                if matches!(send.stage, super::operation::Stage::Left(_)) {
+                if matches!(send.stage, Stage::Left(_)) {
                     self.is_fetched(id);
                 }
                 self.answers_awaited -= 1;

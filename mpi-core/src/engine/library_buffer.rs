@@ -21,8 +21,8 @@ const OVERHEAD: usize = 256;
 /// Bytes of copies that a rank keeps at a time, at most, unless it is told otherwise.
 pub(crate) const USUAL_SIZE: usize = 1 << 20;
 
-/// So many looks in vain, some 50 µs of them, make the receiver of a message that waits to be fetched a late one.
-const LATE: u32 = if cfg!(test) { 3 } else { 1000 };
+/// So many looks in vain, some 50 µs of them, make the receiver of a message that has been announced a late one.
+pub(super) const LATE: u32 = if cfg!(test) { 3 } else { 1000 };
 
 /// How much it holds.
 #[derive(Debug)]
@@ -97,20 +97,15 @@ impl<F: Fabric> Engine<F> {
         (self.copies_all || self.policy.is_late(peer)) && self.has_room_for_copy(id, len, mode)
     }
 
-    /// Something waits for its receiver, and nothing has happened. After some time of that, whoever has not fetched what was announced to it is
-    /// late: until it has come, this rank could have gone on with a copy.
+    /// Nothing has happened for [`LATE`] looks: whoever has not come for what was announced to it is late, and this rank could have gone on with a
+    /// copy instead of waiting.
     #[cold]
-    pub(super) fn look_in_vain(&mut self) {
-        self.looks_in_vain += 1;
-        if self.looks_in_vain < LATE {
-            return;
-        }
+    pub(super) fn note_late_receivers(&mut self) {
         self.looks_in_vain = 0;
         for operation in self.operations.iter() {
             if let Operation::Send(send) = operation
                 && send.mode == SendMode::Standard
-                && send.stage == Stage::Waiting
-                && send.exposed
+                && send.stage == Stage::Announced
             {
                 self.policy.was_late(send.peer);
             }

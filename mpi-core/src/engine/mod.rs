@@ -172,7 +172,7 @@ pub(crate) struct Engine<F: Fabric> {
     /// Contexts all of whose members have claim words in common with this rank.
     any_source: FxHashSet<u32>,
     rounds: Rounds,
-    /// How often this rank has looked in vain since one of them came.
+    /// How often this rank has looked in vain since one of them came, or the last was announced.
     looks_in_vain: u32,
     /// Where copies of messages count that could not leave at once.
     buffer: Rc<LibraryBuffer>,

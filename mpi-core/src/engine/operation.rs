@@ -143,7 +143,9 @@ pub(crate) enum Stage {
     Writing(Box<Writing>),
     /// All that can be done here is done; the receiver answers when it has matched (and fetched) the message.
     Waiting,
-    /// The same, but if the receiver is long in coming this rank writes the message itself.
+    /// The same, and the receiver has been told where the data are, but has not said that it has begun to fetch them.
+    Announced,
+    /// The same as waiting, but if the receiver is long in coming this rank writes the message itself.
     Left(Box<Left>),
     /// A message to this rank itself that waits for its receive, under that key among the unexpected ones.
     Local { key: usize },
@@ -152,7 +154,7 @@ pub(crate) enum Stage {
 impl Stage {
     /// Whether it is for the receiver to go on.
     pub(crate) fn is_with_receiver(&self) -> bool {
-        matches!(self, Stage::Waiting | Stage::Left(_))
+        matches!(self, Stage::Waiting | Stage::Announced | Stage::Left(_))
     }
 }
 

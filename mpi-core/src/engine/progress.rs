@@ -2,6 +2,7 @@
 
 use rwmpi_transport::{Enqueue, Fabric, Queue};
 
+use super::library_buffer::LATE;
 use super::operation::Stage;
 use super::spare::Kept;
 use super::{Body, Engine, Failure, Operation, OperationId, Outgoing, SendMode};
@@ -40,7 +41,10 @@ impl<F: Fabric> Engine<F> {
             any = self.take_over()?;
         }
         if !any && self.answers_awaited > 0 {
-            self.look_in_vain();
+            self.looks_in_vain += 1;
+            if self.looks_in_vain == LATE {
+                self.note_late_receivers();
+            }
         }
         Ok(any)
     }

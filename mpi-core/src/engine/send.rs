@@ -17,6 +17,8 @@ enum Progress {
     Done,
     /// The receiver will answer.
     Waiting,
+    /// The same, once it has fetched the data.
+    Announced,
     /// The same, unless it is long in coming.
     Left(Left),
     /// No room; go on later from this stage.
@@ -28,7 +30,7 @@ const BYTES_PER_LOOK: u64 = 192;
 /// Most looks for one where ranks share processors: most of them yield.
 const LOOKS_WHEN_CROWDED: u32 = 50;
 /// Most looks for one of a receiver that was late: in case it waits by now.
-const LOOKS_WHEN_LATE: u64 = 16;
+const LOOKS_WHEN_LATE: u32 = 16;
 
 /// Messages remembered as unaccepted before the sender looks how far the receiver has come.
 const LOOK_AT_ACCEPTED: usize = if cfg!(test) { 3 } else { 256 };
@@ -139,7 +141,7 @@ impl<F: Fabric> Engine<F> {
     pub(super) fn advance_send(&mut self, id: OperationId, enqueue: Enqueue) -> Result<(), Failure> {
         let Operation::Send(send) = &mut self.operations[id] else { return Ok(()) };
         let (peer, mode, stage) = (send.peer, send.mode, send.stage.clone());
-        if let Stage::Waiting | Stage::Local { .. } = stage {
+        if let Stage::Waiting | Stage::Announced | Stage::Local { .. } = stage {
             return Ok(());
         }
         let envelope = Envelope { context: send.context, source: 0, tag: send.tag };
@@ -148,7 +150,7 @@ impl<F: Fabric> Engine<F> {
             Stage::Streaming { sent } => self.stream(peer, &mut data, sent, mode, enqueue),
             Stage::Writing(writing) => self.go_on_writing(id, peer, *writing, &mut data),
             Stage::Queued { fifo } => self.dispatch(id, peer, &envelope, &mut data, mode, fifo, enqueue),
-            Stage::Waiting | Stage::Left(_) | Stage::Local { .. } => return Ok(()),
+            Stage::Waiting | Stage::Announced | Stage::Left(_) | Stage::Local { .. } => return Ok(()),
         };
         if let Operation::Send(send) = &mut self.operations[id] {
             send.data = data;
@@ -161,6 +163,11 @@ impl<F: Fabric> Engine<F> {
             Progress::Waiting => {
                 self.answers_awaited += 1;
                 Stage::Waiting
+            }
+            Progress::Announced => {
+                self.answers_awaited += 1;
+                self.looks_in_vain = 0;
+                Stage::Announced
             }
             Progress::Left(left) => {
                 self.answers_awaited += 1;
@@ -199,12 +206,13 @@ impl<F: Fabric> Engine<F> {
         }
         let position = self.fabric.pushed(peer as usize);
         let (mut header, mut payload) = self.first_cell(id, peer, envelope, data, mode);
-        let would_wait = match payload {
+        let pays = match payload {
             First::Whole => false,
+            // Its data leave piece by piece, which somebody has to see to.
             First::Begin(_) => self.copies_all,
             First::Announce(_) => true,
         };
-        if may_copy && would_wait {
+        if may_copy && pays {
             self.copy_to_buffer(id, data);
             self.policy.copied(peer);
             (header, payload) = self.first_cell(id, peer, envelope, data, mode);
@@ -225,7 +233,7 @@ impl<F: Fabric> Engine<F> {
             First::Announce(_) => {
                 self.expose(id);
                 self.count_single_copy(data.len() as u64);
-                Ok(Progress::Waiting)
+                Ok(Progress::Announced)
             }
         }
     }
@@ -346,10 +354,13 @@ impl<F: Fabric> Engine<F> {
     /// most about as long as the additional copy through the FIFO would take, so it can't cost more than it may save.
     fn await_request(&mut self, peer: u32, len: u64) -> Result<(), Failure> {
         let crowded = self.fabric.patience() < LOOKS_WHEN_CROWDED;
-        let most = if crowded { u64::from(LOOKS_WHEN_CROWDED) } else { u64::MAX };
-        let most = if self.policy.is_late(peer) { LOOKS_WHEN_LATE } else { most };
+        let most = match (self.policy.is_late(peer), crowded) {
+            (true, _) => LOOKS_WHEN_LATE,
+            (false, true) => LOOKS_WHEN_CROWDED,
+            (false, false) => u32::MAX,
+        };
         let mut backoff = Backoff::default();
-        for _ in 0..most.min(len / BYTES_PER_LOOK) {
+        for _ in 0..u64::from(most).min(len / BYTES_PER_LOOK) {
             if self.peers[peer as usize].sender.holds_requests() {
                 break;
             }
