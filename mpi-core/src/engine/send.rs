@@ -141,7 +141,7 @@ impl<F: Fabric> Engine<F> {
     pub(super) fn advance_send(&mut self, id: OperationId, enqueue: Enqueue) -> Result<(), Failure> {
         let Operation::Send(send) = &mut self.operations[id] else { return Ok(()) };
         let (peer, mode, stage) = (send.peer, send.mode, send.stage.clone());
-        if let Stage::Waiting | Stage::Announced | Stage::Local { .. } = stage {
+        if stage.is_with_receiver() || matches!(stage, Stage::Local { .. }) {
             return Ok(());
         }
         let envelope = Envelope { context: send.context, source: 0, tag: send.tag };
