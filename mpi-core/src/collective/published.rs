@@ -16,8 +16,10 @@ use super::shelves::Round;
 use super::team::Team;
 use crate::engine::Failure;
 
-/// Data are combined in portions of so many bytes, which stay in the nearest cache.
+/// Data are combined in portions of so many bytes, which stay in the nearest cache,
 const PORTION: usize = 8 << 10;
+/// or of so many, which stay in the second, where those of other ranks are far away: the first lines of each piece take longest.
+const PORTION_FROM_FAR: usize = 128 << 10;
 /// Into so many chunks data are cut that two ranks bring to one place,
 const CHUNKS: usize = 8;
 /// of a multiple of so many bytes.
@@ -311,7 +313,8 @@ impl<'a> Published<'a> {
         to: impl Iterator<Item = usize> + Clone,
     ) -> Result<(), Failure> {
         let element = op.element().max(1);
-        let portion = (PORTION / element).max(1) * element;
+        let portion = if self.round.is_some_and(|round| round.is_far()) { PORTION_FROM_FAR } else { PORTION };
+        let portion = (portion.min(own.len()) / element).max(1) * element;
         let stride = portion.next_multiple_of(size_of::<u128>());
         let mut scratch = Scratch::new(self.team, 3 * stride);
         let scratch = scratch.span();

@@ -44,6 +44,11 @@ impl<'a> Round<'a> {
         self.number
     }
 
+    /// Whether lines take long to some of the others, as far as this rank knows.
+    pub(in crate::collective) fn is_far(&self) -> bool {
+        self.shelves.far.get()
+    }
+
     fn shelf(&self, rank: usize) -> &'a Shelf {
         &self.shelves.shelves[rank]
     }
