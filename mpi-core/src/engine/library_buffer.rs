@@ -87,14 +87,14 @@ impl<F: Fabric> Engine<F> {
         self.copies_all = true;
     }
 
-    /// Whether a send of that length may be copied: its caller would like that, it is not a copy, and there is room.
-    fn has_room_for_copy(&self, id: OperationId, len: usize, mode: SendMode) -> bool {
-        mode == SendMode::Standard && self.buffer.has_room(len) && !self.reads_from_copy(id)
+    /// Whether there is room for a copy of so many bytes.
+    pub(super) fn has_room_for_copy(&self, len: usize) -> bool {
+        self.buffer.has_room(len)
     }
 
-    /// Whether a send to `peer` is copied if it can't leave at once.
-    pub(super) fn may_copy(&self, id: OperationId, peer: u32, len: usize, mode: SendMode) -> bool {
-        (self.copies_all || self.policy.is_late(peer)) && self.has_room_for_copy(id, len, mode)
+    /// Whether a send to `peer` had better be copied if it can't leave at once: its caller would like that, and it is not a copy.
+    pub(super) fn wants_copy(&self, id: OperationId, peer: u32, mode: SendMode) -> bool {
+        (self.copies_all || self.policy.is_late(peer)) && mode == SendMode::Standard && !self.reads_from_copy(id)
     }
 
     /// Nothing has happened for [`LATE`] looks: whoever has not come for what was announced to it is late, and this rank could have gone on with a
@@ -125,8 +125,9 @@ impl<F: Fabric> Engine<F> {
     /// The same for a send that has not begun to leave, if it may be copied.
     pub(super) fn copy_queued(&mut self, id: OperationId) {
         let Operation::Send(send) = &self.operations[id] else { return };
-        let (is_queued, len, mode) = (matches!(send.stage, Stage::Queued { .. }), send.data.len(), send.mode);
-        if !is_queued || !self.copies_all || !self.has_room_for_copy(id, len, mode) {
+        let (is_queued, len) = (matches!(send.stage, Stage::Queued { .. }), send.data.len());
+        if !is_queued || !self.copies_all || !self.wants_copy(id, send.peer, send.mode) || !self.has_room_for_copy(len)
+        {
             return;
         }
         let Operation::Send(send) = &mut self.operations[id] else { return };

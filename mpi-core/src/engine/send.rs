@@ -197,9 +197,9 @@ impl<F: Fabric> Engine<F> {
         if self.peers[peer as usize].sender.unaccepted() >= LOOK_AT_ACCEPTED {
             self.look_at_accepted(peer)?;
         }
-        let may_copy = enqueue == Enqueue::Next && self.may_copy(id, peer, data.len(), mode);
+        let wants_copy = enqueue == Enqueue::Next && self.wants_copy(id, peer, mode);
         if fifo == Fifo::Open && self.rule != Rule::Nsr {
-            match self.choose(peer, envelope, data.len() as u64, may_copy)? {
+            match self.choose(peer, envelope, data.len() as u64, wants_copy)? {
                 Choice::Write(request) => return self.write(id, peer, &request, data),
                 Choice::Fifo(chosen) => fifo = chosen,
             }
@@ -212,7 +212,8 @@ impl<F: Fabric> Engine<F> {
             First::Begin(_) => self.copies_all,
             First::Announce(_) => true,
         };
-        if may_copy && pays {
+        // Asked now, as what was looked at may have told that earlier copies are fetched.
+        if wants_copy && pays && self.has_room_for_copy(data.len()) {
             self.copy_to_buffer(id, data);
             self.policy.copied(peer);
             (header, payload) = self.first_cell(id, peer, envelope, data, mode);
@@ -318,14 +319,14 @@ impl<F: Fabric> Engine<F> {
 
     /// Asks the protocol for the way, and takes the claim word where there is one. What is about to be copied waits as long for a request
     /// as the copy would take.
-    fn choose(&mut self, peer: u32, envelope: &Envelope, len: u64, may_copy: bool) -> Result<Choice, Failure> {
+    fn choose(&mut self, peer: u32, envelope: &Envelope, len: u64, wants_copy: bool) -> Result<Choice, Failure> {
         let least = if self.claims_with(peer) { WRITE_MIN } else { single_copy_min(Way::Network) };
         let is_passed = || self.rule != Rule::Sr && is_passed(len, None, self.fabric.passable(peer as usize));
         let worth = len >= least && !is_passed();
         if self.rule == Rule::Sr || (worth && !self.holds_answerable(peer, envelope)) {
             self.collect_requests(peer as usize)?;
         }
-        if worth && (may_copy || self.rule == Rule::Sr) && self.claims_with(peer) {
+        if worth && (wants_copy || self.rule == Rule::Sr) && self.claims_with(peer) {
             self.await_request(peer, len)?;
         }
         if !self.peers[peer as usize].sender.holds_requests() {
