@@ -18,7 +18,7 @@ use crate::engine::Failure;
 
 /// Data are combined in portions of so many bytes, which stay in the nearest cache,
 const PORTION: usize = 8 << 10;
-/// or of so many, which stay in the second, where those of other ranks are far away: the first lines of each piece take longest.
+/// or of so many where other ranks' data are far away (docs/decisions/0038).
 const PORTION_FROM_FAR: usize = 128 << 10;
 /// Into so many chunks data are cut that two ranks bring to one place,
 const CHUNKS: usize = 8;

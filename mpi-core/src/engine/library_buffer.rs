@@ -40,7 +40,8 @@ impl LibraryBuffer {
         LibraryBuffer { size, used: Cell::new(0), spare: RefCell::new(Spare::new(size)) }
     }
 
-    fn has_room(&self, len: usize) -> bool {
+    /// Whether there is room for a copy of so many bytes.
+    pub(super) fn has_room(&self, len: usize) -> bool {
         len + OVERHEAD <= self.size - self.used.get()
     }
 
@@ -87,11 +88,6 @@ impl<F: Fabric> Engine<F> {
         self.copies_all = true;
     }
 
-    /// Whether there is room for a copy of so many bytes.
-    pub(super) fn has_room_for_copy(&self, len: usize) -> bool {
-        self.buffer.has_room(len)
-    }
-
     /// Whether a send to `peer` had better be copied if it can't leave at once: its caller would like that, and it is not a copy.
     pub(super) fn wants_copy(&self, id: OperationId, peer: u32, mode: SendMode) -> bool {
         (self.copies_all || self.policy.is_late(peer)) && mode == SendMode::Standard && !self.reads_from_copy(id)
@@ -125,9 +121,9 @@ impl<F: Fabric> Engine<F> {
     /// The same for a send that has not begun to leave, if it may be copied.
     pub(super) fn copy_queued(&mut self, id: OperationId) {
         let Operation::Send(send) = &self.operations[id] else { return };
-        let (is_queued, len) = (matches!(send.stage, Stage::Queued { .. }), send.data.len());
-        if !is_queued || !self.copies_all || !self.wants_copy(id, send.peer, send.mode) || !self.has_room_for_copy(len)
-        {
+        let is_queued = matches!(send.stage, Stage::Queued { .. });
+        let is_copied = self.copies_all && self.wants_copy(id, send.peer, send.mode);
+        if !is_queued || !is_copied || !self.buffer.has_room(send.data.len()) {
             return;
         }
         let Operation::Send(send) = &mut self.operations[id] else { return };

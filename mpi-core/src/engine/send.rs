@@ -213,7 +213,7 @@ impl<F: Fabric> Engine<F> {
             First::Announce(_) => true,
         };
         // Asked now, as what was looked at may have told that earlier copies are fetched.
-        if wants_copy && pays && self.has_room_for_copy(data.len()) {
+        if wants_copy && pays && self.buffer.has_room(data.len()) {
             self.copy_to_buffer(id, data);
             self.policy.copied(peer);
             (header, payload) = self.first_cell(id, peer, envelope, data, mode);
