@@ -18,7 +18,8 @@
  *   mpiexec -n 4 ./peer allreduce 8 65536          also bcast, reduce, allgather, alltoall: bytes that a rank gives to each
  *
  * With PEER_LEVEL=multiple all that is under MPI_THREAD_MULTIPLE, as `threads` always is. With PEER_RAW=looking or PEER_RAW=sleeping,
- * latency and bandwidth are those of a raw connection over loopback between the same two processes: what any library over TCP can reach.
+ * latency and bandwidth are those of a raw connection over loopback between the same two processes: what any library over TCP can reach; with
+ * PEER_RAW=passed, read or both, latency, static and collectives are those of two processes that do nothing but copy (raw_memory.h).
  *
  * Ranks are to be bound by mpiexec. See bench/README.md for what each figure means. Each benchmark is in a file of its own beside this
  * one, all on measure.h. */
@@ -34,6 +35,12 @@
 #include "peer/tags.h"
 #include "peer/threads.h"
 
+/* Whether data of a benchmark can go the way that was chosen: once only memory that is shared, and nothing that a line holds, or that call after call sends. */
+static int has_way(const char *what, size_t bytes) {
+    int is_once = way == READ || way == BOTH, is_row = the_collective && bytes <= SINGLE_MIN;
+    return is_once ? bytes > SHORT_MOST && !is_row && strcmp(what, "static") : way != PASSED || !the_collective || is_row;
+}
+
 int main(int argc, char **argv) {
     const char *what = argc > 1 ? argv[1] : "", *level = getenv("PEER_LEVEL");
     int barrier = !strcmp(what, "barrier"), threaded = !strcmp(what, "threads"), provided;
@@ -42,8 +49,10 @@ int main(int argc, char **argv) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     peer = 1 - rank;
+    const char *raw_way = getenv("PEER_RAW");
+    if (raw_way) way = !strcmp(raw_way, "passed") ? PASSED : !strcmp(raw_way, "read") ? READ : !strcmp(raw_way, "both") ? BOTH : BY_SOCKET;
     for (size_t i = 0; i < sizeof collectives / sizeof *collectives; i++)
-        if (!strcmp(what, collectives[i].name)) the_collective = collectives[i].call;
+        if (!strcmp(what, collectives[i].name)) the_collective = is_memory() ? collectives[i].by_memory : collectives[i].call;
     if (provided < required || (size < 2 && !threaded) || (size > 2 && !barrier && !the_collective)) {
         fprintf(stderr, "start with -n 2: peer latency|static|whole|bandwidth|bidirectional|overlap|late|tags|abstraction SIZES, peer calls, peer pack, or -n 1 or 2: peer threads SIZES, or -n 2 or more: peer barrier, peer COLLECTIVE SIZES\n");
         MPI_Abort(MPI_COMM_WORLD, 2);
@@ -54,12 +63,13 @@ int main(int argc, char **argv) {
         if (cost < clock_us) clock_us = cost;
     }
     if (getenv("PEER_SECONDS")) seconds = atof(getenv("PEER_SECONDS"));
-    open_flags();
-    if (getenv("PEER_RAW")) open_raw(getenv("PEER_RAW"));
+    flags = shared_mapping(sizeof *flags);
+    if (way == BY_SOCKET) open_socket(!strcmp(raw_way, "looking"));
+    if (is_memory()) open_memory();
     if (rank == 0)
         printf("%-24s %9s  %10s  %10s  %10s  %9s  %s  %s  %s  %s\n", "benchmark", "bytes", "min us", "sextile us", "median us",
                "MB/s", "regime", "line", "samples", "dropped");
-    if (barrier) measure("barrier", barriers, 0);
+    if (barrier && has_way(what, 0)) measure("barrier", barriers, 0);
     if (!strcmp(what, "calls")) {
         measure("MPI_Comm_rank", comm_ranks, 0);
         measure("MPI_Send to nobody", sends_to_nobody, 0);
@@ -67,6 +77,7 @@ int main(int argc, char **argv) {
     if (!strcmp(what, "pack")) packs();
     for (int i = 2; i < argc && !barrier; i++) {
         size_t bytes = strtoull(argv[i], NULL, 10);
+        if (!has_way(what, bytes)) continue;
         if (the_collective) {
             make_messages(bytes * size, 1);
             measure(what, collect, bytes);

@@ -5,7 +5,9 @@
 static void barriers(int iterations, size_t bytes) {
     (void)bytes;
     double start = now_us();
-    for (int i = 0; i < iterations; i++) MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = 0; i < iterations; i++)
+        if (is_memory()) meet_by_memory();
+        else MPI_Barrier(MPI_COMM_WORLD);
     keep((now_us() - start) / iterations);
 }
 
@@ -38,8 +40,12 @@ static void alltoall(char *out, char *in, int bytes, int root) {
     MPI_Alltoall(out, bytes, MPI_CHAR, in, bytes, MPI_CHAR, MPI_COMM_WORLD);
 }
 
-static const struct { const char *name; collective call; } collectives[] = {
-    {"bcast", bcast}, {"reduce", reduce}, {"allreduce", allreduce}, {"allgather", allgather}, {"alltoall", alltoall}};
+static const struct { const char *name; collective call, by_memory; } collectives[] = {
+    {"bcast", bcast, bcast_by_memory},
+    {"reduce", reduce, reduce_by_memory},
+    {"allreduce", allreduce, allreduce_by_memory},
+    {"allgather", allgather, allgather_by_memory},
+    {"alltoall", alltoall, alltoall_by_memory}};
 
 static void fill(double *numbers, size_t count) {
     for (size_t at = 0; at < count; at += LINE / 8) numbers[at] = (double)(++message_serial & 1023);

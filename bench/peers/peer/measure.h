@@ -37,19 +37,21 @@ struct flag { _Alignas(128) _Atomic uint64_t word; };
 static struct { struct flag call, answer; } *flags;
 static uint64_t serial;
 
-static void open_flags(void) {
+/* Zeroed memory that all ranks have mapped. */
+static void *shared_mapping(size_t bytes) {
     char path[64] = "";
     int fd = -1;
     if (rank == 0) {
         fd = memfd_create("peer-floor", 0);
-        if (fd < 0 || ftruncate(fd, 4096)) MPI_Abort(MPI_COMM_WORLD, 1);
+        if (fd < 0 || ftruncate(fd, bytes)) MPI_Abort(MPI_COMM_WORLD, 1);
         snprintf(path, sizeof path, "/proc/%d/fd/%d", getpid(), fd);
     }
     MPI_Bcast(path, sizeof path, MPI_CHAR, 0, MPI_COMM_WORLD);
     if (rank != 0) fd = open(path, O_RDWR);
-    flags = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (flags == MAP_FAILED) MPI_Abort(MPI_COMM_WORLD, 1);
+    void *mapping = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (mapping == MAP_FAILED) MPI_Abort(MPI_COMM_WORLD, 1);
     MPI_Barrier(MPI_COMM_WORLD);
+    return mapping;
 }
 
 static void await(struct flag *flag, uint64_t value, int pausing) {

@@ -63,11 +63,11 @@ static void windows(int iterations, size_t bytes) {
         meet();
         double start = now_us();
         for (int m = 0; m < window; m++) {
-            if (raw >= 0) move_raw(messages[rank][m], bytes, rank == 0);
+            if (way == BY_SOCKET) move_by_socket(messages[rank][m], bytes, rank == 0);
             else if (rank == 0) MPI_Isend(messages[0][m], (int)bytes, MPI_CHAR, 1, DATA, MPI_COMM_WORLD, &requests[m]);
             else MPI_Irecv(messages[1][m], (int)bytes, MPI_CHAR, 0, DATA, MPI_COMM_WORLD, &requests[m]);
         }
-        if (raw < 0) MPI_Waitall(window, requests, MPI_STATUSES_IGNORE);
+        if (way == BY_LIBRARY) MPI_Waitall(window, requests, MPI_STATUSES_IGNORE);
         if (rank == 0) receive(NULL, 0, DONE);
         else send_to(NULL, 0, DONE);
         keep((now_us() - start - clock_us) / window);
