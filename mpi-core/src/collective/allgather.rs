@@ -5,7 +5,7 @@
 use rwmpi_transport::{ReadSpan, WriteSpan};
 
 use super::agreement::{self, Announcement, all_agree};
-use super::published::{Published, Shown, Told};
+use super::published::{Published, Told, Way};
 use super::scratch::Scratch;
 use super::team::Team;
 use super::{at_once, nodes};
@@ -35,7 +35,20 @@ pub(crate) async fn allgather<'a>(
     if at_once::allgather(team, at_once::allgather_bytes(total, lens().max().unwrap_or(0)), own, &place)? {
         return Ok(());
     }
-    Box::pin(by_messages(team, total, own, place)).await
+    if let Some(by) = team.nodes() {
+        return Box::pin(nodes::allgather(team, by, own, &place)).await;
+    }
+    // What has just been written is copied best while it is in no other core's cache.
+    let settled = || {
+        settle(own, place(team.rank));
+        Ok(())
+    };
+    let with = |published: &Published<'_>| read(published, team, total, &place);
+    match team.show(total, || [team.tell_where(own), Told::NOTHING], settled, with)? {
+        Way::Done => Ok(()),
+        Way::Messages => Box::pin(send_parts(team, total, own, place)).await,
+        Way::Unsettled => Box::pin(unsettled(team, total, own, place)).await,
+    }
 }
 
 /// Copies the own part to its place, unless it is there.
@@ -47,27 +60,13 @@ pub(super) fn settle(own: ReadSpan<'_>, place: WriteSpan<'_>) {
 }
 
 /// `total`: the length of all parts together.
-async fn by_messages<'a>(
+async fn unsettled<'a>(
     team: Team<'_>,
     total: usize,
     own: ReadSpan<'_>,
     place: impl Fn(usize) -> WriteSpan<'a>,
 ) -> Result<(), Failure> {
-    if let Some(by) = team.nodes() {
-        return nodes::allgather(team, by, own, &place).await;
-    }
-    // What has just been written is copied best while it is in no other core's cache.
-    let settled = || {
-        settle(own, place(team.rank));
-        Ok(())
-    };
-    match team.show(total, || [team.tell_where(own), Told::NOTHING], settled)? {
-        Some(Shown::Differing) => Ok(()),
-        Some(Shown::All(published)) => read(published, team, total, place).await,
-        Some(Shown::Unreadable) => send_parts(team, total, own, place).await,
-        None if agree(team, total, &place).await? => exchange_parts(team, total, own, place).await,
-        None => Ok(()),
-    }
+    if agree(team, total, &place).await? { exchange_parts(team, total, own, place).await } else { Ok(()) }
 }
 
 /// Whether all ranks have as long data, if this one's are long. The announcements go the way of short data.
@@ -97,7 +96,8 @@ pub(super) async fn exchange_parts<'a>(
         && let Some(published) = team.publish(|_| [own, ReadSpan::EMPTY]).await?
     {
         settle(own, place(team.rank));
-        return read(published, team, total, place).await;
+        read(&published, team, total, place)?;
+        return published.meet().await;
     }
     send_parts(team, total, own, place).await
 }
@@ -117,19 +117,16 @@ async fn short<'a>(team: Team<'_>, place: impl Fn(usize) -> WriteSpan<'a>) -> Re
     if team.size() <= DIRECT_RANKS { direct(team, place).await } else { dissemination(team, place).await }
 }
 
-async fn read<'a>(
-    published: Published<'_>,
+fn read<'a>(
+    published: &Published<'_>,
     team: Team<'_>,
     total: usize,
     place: impl Fn(usize) -> WriteSpan<'a>,
 ) -> Result<(), Failure> {
     let (me, size) = (team.rank, team.size());
     let working_set = total.saturating_mul(size + 1);
-    for step in 1..size {
-        let rank = (me + step) % size;
-        published.read(rank, 0, 0, place(rank), working_set)?;
-    }
-    published.meet().await
+    let mut others = (1..size).map(|step| (me + step) % size);
+    others.try_for_each(|rank| published.read(rank, 0, 0, place(rank), working_set))
 }
 
 async fn direct<'a>(team: Team<'_>, place: impl Fn(usize) -> WriteSpan<'a>) -> Result<(), Failure> {

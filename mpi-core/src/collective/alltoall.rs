@@ -4,7 +4,7 @@
 use rwmpi_transport::{ReadSpan, WriteSpan};
 
 use super::agreement::{Announcement, LEN, all_agree, is_announced};
-use super::published::{Shown, Told};
+use super::published::{Published, Told, Way};
 use super::team::Team;
 use super::{at_once, nodes};
 use crate::engine::Failure;
@@ -22,44 +22,51 @@ pub(crate) async fn alltoall<'s, 'r>(
     if even && at_once::alltoall(team, &sent, &received)? {
         return Ok(());
     }
-    Box::pin(by_messages(team, sent, received, even)).await
+    let (size, part) = (team.size(), sent(team.rank).len());
+    if !even || size == 1 {
+        return Box::pin(send_to_all(team, sent, received)).await;
+    }
+    if let Some(by) = team.nodes() {
+        let done = Box::pin(nodes::alltoall(team, by, &sent, &received)).await? || team.is_in_trouble();
+        return if done { Ok(()) } else { Box::pin(send_to_all(team, sent, received)).await };
+    }
+    let working_set = working_set(part, size);
+    let own = || team.copy_of(working_set, sent(team.rank), received(team.rank));
+    let with = |published: &Published<'_>| {
+        let read = |rank, into: WriteSpan<'_>| {
+            published.read_of_row(rank, part, into.part(0, part.min(into.len())), working_set)
+        };
+        take_from_all(team, read, &received)
+    };
+    match team.show(part * size, || [team.tell_row(&sent), Told::NOTHING], own, with)? {
+        Way::Done => Ok(()),
+        Way::Messages => Box::pin(send_to_all(team, sent, received)).await,
+        Way::Unsettled => Box::pin(unsettled(team, sent, received)).await,
+    }
 }
 
-async fn by_messages<'s, 'r>(
+/// Memory that even parts of all ranks go through, sent and received.
+fn working_set(part: usize, size: usize) -> usize {
+    part.saturating_mul(2 * size * size)
+}
+
+async fn unsettled<'s, 'r>(
     team: Team<'_>,
     sent: impl Fn(usize) -> ReadSpan<'s>,
     received: impl Fn(usize) -> WriteSpan<'r>,
-    even: bool,
 ) -> Result<(), Failure> {
-    let (size, part) = (team.size(), sent(team.rank).len());
-    if !even || size == 1 {
-        return send_to_all(team, sent, received).await;
+    let (me, part) = (team.rank, sent(team.rank).len());
+    if !agree(team, part).await? {
+        return Ok(());
     }
-    if let Some(by) = team.nodes() {
-        let done = nodes::alltoall(team, by, &sent, &received).await? || team.is_in_trouble();
-        return if done { Ok(()) } else { send_to_all(team, sent, received).await };
-    }
-    let working_set = part.saturating_mul(2 * size * size);
-    let own = || team.copy_of(working_set, sent(team.rank), received(team.rank));
-    match team.show(part * size, || [team.tell_row(&sent), Told::NOTHING], own)? {
-        Some(Shown::Differing) => return Ok(()),
-        Some(Shown::All(published)) => {
-            let read = |rank, into: WriteSpan<'_>| {
-                published.read_of_row(rank, part, into.part(0, part.min(into.len())), working_set)
-            };
-            take_from_all(team, read, &received)?;
-            return published.meet().await;
-        }
-        Some(Shown::Unreadable) => {}
-        None if !agree(team, part).await? => return Ok(()),
-        None if part >= READ_FROM && team.may_publish() => {
-            if let Some(published) = team.publish(|rank| [sent(rank), ReadSpan::EMPTY]).await? {
-                own()?;
-                take_from_all(team, |rank, into| published.read(rank, 0, 0, into, working_set), &received)?;
-                return published.meet().await;
-            }
-        }
-        None => {}
+    if part >= READ_FROM
+        && team.may_publish()
+        && let Some(published) = team.publish(|rank| [sent(rank), ReadSpan::EMPTY]).await?
+    {
+        let working_set = working_set(part, team.size());
+        team.copy_of(working_set, sent(me), received(me))?;
+        take_from_all(team, |rank, into| published.read(rank, 0, 0, into, working_set), &received)?;
+        return published.meet().await;
     }
     send_to_all(team, sent, received).await
 }

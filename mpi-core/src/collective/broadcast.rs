@@ -1,7 +1,7 @@
 //! Broadcast: a binomial tree for short data; for long data all read the root's memory or a copy, or, where they can't, the root scatters parts,
 //! which all then gather, so that no rank sends everything more than once.
 
-use std::future::{Future, ready};
+use std::future::Future;
 use std::pin::Pin;
 
 use rwmpi_transport::{ReadSpan, WriteSpan};
@@ -11,7 +11,7 @@ use super::allgather::ring;
 use super::at_once;
 use super::gather::directly_to_all;
 use super::nodes;
-use super::published::Shown;
+use super::published::Way;
 use super::team::Team;
 use crate::Mark;
 use crate::engine::Failure;
@@ -29,25 +29,28 @@ pub(crate) async fn broadcast(team: Team<'_>, data: WriteSpan<'_>, root: usize) 
     if at_once::broadcast(team, data, root)? {
         return Ok(());
     }
-    let rest = otherwise(team, data, root)?;
-    rest.await
+    match otherwise(team, data, root)? {
+        Some(rest) => rest.await,
+        None => Ok(()),
+    }
 }
 
-/// The long way. What is left has a box of its own size, since a nonblocking broadcast of a few bytes spends most on moving its state.
-fn otherwise<'f>(team: Team<'f>, data: WriteSpan<'f>, root: usize) -> Result<Rest<'f>, Failure> {
+/// The long way. What is left, if anything is, has a box of its own size, since a nonblocking broadcast of a few bytes spends most on moving its state.
+fn otherwise<'f>(team: Team<'f>, data: WriteSpan<'f>, root: usize) -> Result<Option<Rest<'f>>, Failure> {
     if let Some(by) = team.nodes() {
-        return Ok(Box::pin(nodes::broadcast(team, by, data, root)));
+        return Ok(Some(Box::pin(nodes::broadcast(team, by, data, root))));
     }
     let len = data.len();
     if team.rank == root && team.spread_copy(data.as_read())? {
-        return Ok(Box::pin(ready(Ok(()))));
+        return Ok(None);
     }
-    Ok(match team.show_from(root, len, data.as_read())? {
-        Some(Shown::Differing) => Box::pin(ready(Ok(()))),
-        Some(Shown::All(published)) => Box::pin(published.spread(root, data)),
-        Some(Shown::Unreadable) => Box::pin(unread(team, data, len, root)),
-        None if team.size() > 2 && is_announced(len, border(team)) => Box::pin(announced(team, data, root)),
-        None => Box::pin(unannounced(team, data, root)),
+    Ok(match team.show_from(root, data)? {
+        Way::Done => return Ok(None),
+        Way::Messages => Some(Box::pin(unread(team, data, len, root))),
+        Way::Unsettled if team.size() > 2 && is_announced(len, border(team)) => {
+            Some(Box::pin(announced(team, data, root)))
+        }
+        Way::Unsettled => Some(Box::pin(unannounced(team, data, root))),
     })
 }
 
@@ -108,7 +111,7 @@ async fn by_length(team: Team<'_>, data: WriteSpan<'_>, len: usize, root: usize)
         && team.may_publish()
         && let Some(published) = team.publish_from(root, data.as_read()).await?
     {
-        return published.spread(root, data).await;
+        return published.read_from(root, data).await;
     }
     unread(team, data, len, root).await
 }

@@ -98,7 +98,7 @@ impl Communicator {
     }
 
     /// The blocking form of a collective.
-    fn complete<R>(
+    pub(crate) fn complete<R>(
         &self,
         call: Call,
         plan: impl AsyncFnOnce(Team<'_>) -> std::result::Result<R, Failure>,

@@ -12,7 +12,7 @@ use super::barrier::barrier;
 use super::broadcast::tree;
 use super::reduction::Reduction;
 use super::scratch::{Scratch, append, prepend};
-use super::shelves::Round;
+use super::shelves::{Round, Shelves};
 use super::team::Team;
 use crate::engine::Failure;
 
@@ -66,20 +66,19 @@ fn all_readable(told: &[[Told; 2]]) -> bool {
 pub(crate) struct Published<'a> {
     team: Team<'a>,
     /// By rank.
-    addresses: SmallVec<[[RemoteAddress; 2]; 8]>,
-    /// Where all see that a rank has no more use for the others' memory; if nowhere, they meet.
-    round: Option<Round<'a>>,
+    told: Addresses,
+    /// By which they were told, if not by messages.
+    shelves: Option<&'a Shelves>,
 }
 
-/// What has come of it that all ranks have said how long their data are, and where.
-#[expect(clippy::large_enum_variant, reason = "it is taken apart where it is made")]
-pub(crate) enum Shown<'a> {
-    /// Not equally long everywhere, which has been noted.
-    Differing,
-    /// All can be used.
-    All(Published<'a>),
-    /// Some can't be read by others.
-    Unreadable,
+/// How a collective on long data goes on, once ranks have looked at each other's shelves.
+pub(super) enum Way {
+    /// It does not: all is done, or not all have as long data, which has been noted.
+    Done,
+    /// By messages: some memory can't be read by others.
+    Messages,
+    /// By messages, and nobody knows yet how long the others' data are: there are no shelves.
+    Unsettled,
 }
 
 impl<'a> Team<'a> {
@@ -104,27 +103,36 @@ impl<'a> Team<'a> {
         let (team, part) = (self.always_sends(), |rank| rank * len);
         let (to, from) = (|rank| sent.part(part(rank), len), |rank| received.part(part(rank), len));
         send_to_all(team, to, from).await?;
-        Ok(Published::new(self, &heard, None))
+        Ok(Published::new(self, heard, None))
     }
 
-    /// As [`Team::publish`], `mine` for all, and whether all have `len` bytes; by shelves. `None`, on all ranks: there are none. Does
-    /// `meanwhile`, once the others can know.
+    /// As [`Team::publish`], `mine` for all, by shelves, if all have `len` bytes. Does `meanwhile` once the others can know, then `with` all that has been
+    /// told, and returns when no rank uses the others' memory any more.
+    #[inline]
     pub(super) fn show(
         self,
         len: usize,
         mine: impl FnOnce() -> [Told; 2],
         meanwhile: impl FnOnce() -> Result<(), Failure>,
-    ) -> Result<Option<Shown<'a>>, Failure> {
-        let Some(shelves) = self.shelves(0)? else { return Ok(None) };
+        with: impl FnOnce(&Published<'a>) -> Result<(), Failure>,
+    ) -> Result<Way, Failure> {
+        let Some(shelves) = self.shelves(0)? else { return Ok(Way::Unsettled) };
         let round = shelves.announce(self, len, mine())?;
         meanwhile()?;
         round.let_all_come()?;
-        let (mut heard, mut agreed) = (Addresses::new(), true);
+        let (mut told, mut agreed) = (Addresses::new(), true);
         for rank in 0..self.size() {
             agreed &= round.agrees(rank, len)?;
-            heard.push(round.told(rank)?);
+            told.push(round.told(rank)?);
         }
-        Ok(Some(self.shown(agreed, &heard, round)))
+        if !agreed {
+            return Ok(Way::Done);
+        }
+        let Some(published) = Published::new(self, told, Some(shelves)) else { return Ok(Way::Messages) };
+        with(&published)?;
+        round.leave();
+        round.all_leave()?;
+        Ok(Way::Done)
     }
 
     /// Says that data of `len` bytes, too many for shelves, go another way; `None`: there are no shelves.
@@ -133,26 +141,28 @@ impl<'a> Team<'a> {
         shelves.announce(self, len, [Told::UNREADABLE; 2]).map(Some)
     }
 
-    /// As [`Team::show`], only `root`'s memory, as its first piece; the others tell where they want it, if they can. They need not wait for each
-    /// other.
-    pub(crate) fn show_from(self, root: usize, len: usize, data: ReadSpan<'_>) -> Result<Option<Shown<'a>>, Failure> {
-        let Some(shelves) = self.shelves(0)? else { return Ok(None) };
-        let (mine, nothing) = (self.tell_where(data), Told::NOTHING);
+    /// As [`Team::show`], only `root`'s memory, which is copied to the `data` of all others. They need not wait for each other.
+    pub(super) fn show_from(self, root: usize, data: WriteSpan<'_>) -> Result<Way, Failure> {
+        let Some(shelves) = self.shelves(0)? else { return Ok(Way::Unsettled) };
+        let (mine, nothing, len) = (self.tell_where(data.as_read()), Told::NOTHING, data.len());
         let round = shelves.announce(self, len, if self.rank == root { [mine, nothing] } else { [nothing, mine] })?;
         if !round.agrees(root, len)? {
-            return Ok(Some(Shown::Differing));
+            return Ok(Way::Done);
         }
-        let (told, mut agreed) = (round.told(root)?, true);
-        if !all_readable(&[told]) {
-            // What is done instead takes all.
-            for rank in round.others() {
-                agreed &= round.agrees(rank, len)?;
-            }
+        let told = round.told(root)?;
+        if let Some(published) = Published::new(self, SmallVec::from_elem(told, self.size()), Some(shelves)) {
+            published.spread(round, root, data)?;
+            return Ok(Way::Done);
         }
-        Ok(Some(self.shown(agreed, &SmallVec::from_elem(told, self.size()), round)))
+        // What is done instead takes all.
+        let mut agreed = true;
+        for rank in round.others() {
+            agreed &= round.agrees(rank, len)?;
+        }
+        Ok(if agreed { Way::Messages } else { Way::Done })
     }
 
-    /// As [`Team::show_from`] and [`Published::spread`] at the root, where it pays to copy the data aside and go: readers come later than that where
+    /// As [`Team::show_from`] at the root, where it pays to copy the data aside and go: readers come later than that where
     /// they share processors. False: nothing has happened.
     pub(super) fn spread_copy(self, data: ReadSpan<'_>) -> Result<bool, Failure> {
         match self.shelves(0)? {
@@ -161,20 +171,12 @@ impl<'a> Team<'a> {
         }
     }
 
-    fn shown(self, agreed: bool, heard: &Addresses, round: Round<'a>) -> Shown<'a> {
-        match Published::new(self, heard, Some(round)) {
-            _ if !agreed => Shown::Differing,
-            Some(published) => Shown::All(published),
-            None => Shown::Unreadable,
-        }
-    }
-
     /// As [`Team::publish`], only `root`'s memory, as its first piece.
     pub(crate) async fn publish_from(self, root: usize, data: ReadSpan<'_>) -> Result<Option<Published<'a>>, Failure> {
         let mut told = if self.rank == root { self.tell_where(data) } else { Told::NOTHING };
         tree(self.always_sends(), WriteSpan::from(bytemuck::bytes_of_mut(&mut told)), root).await?;
         let told: Addresses = SmallVec::from_elem([told, Told::NOTHING], self.size());
-        Ok(Published::new(self, &told, None))
+        Ok(Published::new(self, told, None))
     }
 
     /// What is told by this team says what happens next, so it is told in any case.
@@ -202,28 +204,27 @@ impl<'a> Team<'a> {
 }
 
 impl<'a> Published<'a> {
-    fn new(team: Team<'a>, told: &[[Told; 2]], round: Option<Round<'a>>) -> Option<Self> {
-        let addresses = || told.iter().map(|both| both.map(Told::address)).collect();
-        all_readable(told).then(|| Published { team, addresses: addresses(), round })
+    fn new(team: Team<'a>, told: Addresses, shelves: Option<&'a Shelves>) -> Option<Self> {
+        all_readable(&told).then_some(Published { team, told, shelves })
     }
 
-    /// Waits until no rank uses the others' memory any more.
+    /// Waits until no rank uses the others' memory any more, where it was told by messages.
     pub(crate) async fn meet(self) -> Result<(), Failure> {
-        let Some(round) = self.round else { return barrier(self.team).await };
-        round.leave();
-        round.all_leave()
+        barrier(self.team).await
+    }
+
+    /// As [`Published::spread`], where it was told by messages.
+    pub(crate) async fn read_from(self, root: usize, data: WriteSpan<'_>) -> Result<(), Failure> {
+        if self.team.rank != root {
+            self.read(root, 0, 0, data, self.team.size().saturating_mul(data.len()))?;
+        }
+        self.meet().await
     }
 
     /// Copies `root`'s first piece to the `data` of all others, and waits until nobody uses this rank's memory any more. Each reads it in
     /// chunks; the root, which would only wait, puts there what its owner has not come to yet.
-    pub(crate) async fn spread(self, root: usize, data: WriteSpan<'_>) -> Result<(), Failure> {
+    fn spread(&self, round: Round<'a>, root: usize, data: WriteSpan<'_>) -> Result<(), Failure> {
         let working_set = self.team.size().saturating_mul(data.len());
-        let Some(round) = self.round else {
-            if self.team.rank != root {
-                self.read(root, 0, 0, data, working_set)?;
-            }
-            return barrier(self.team).await;
-        };
         let chunk = data.len().div_ceil(CHUNKS).next_multiple_of(LEAST_CHUNK);
         let taken = |rank: usize| {
             let start = usize::try_from(round.take_chunk(rank)).ok()?.checked_mul(chunk)?;
@@ -285,7 +286,7 @@ impl<'a> Published<'a> {
             return Ok(());
         }
         let peer = self.team.peers[rank];
-        self.team.process.engine().read_published(peer, &self.addresses[rank][which], offset, into, working_set)
+        self.team.process.engine().read_published(peer, &self.told[rank][which].address(), offset, into, working_set)
     }
 
     /// Copies this rank's piece of what `rank` has told by [`Team::tell_row`], where each piece is `len` bytes long.
@@ -296,7 +297,7 @@ impl<'a> Published<'a> {
         into: WriteSpan<'_>,
         working_set: usize,
     ) -> Result<(), Failure> {
-        let distance = distance_in_row(self.addresses[rank][0].len, len as u64, self.team.size());
+        let distance = distance_in_row(self.told[rank][0].len, len as u64, self.team.size());
         let offset = (self.team.rank as u64).saturating_mul(distance);
         self.read(rank, 0, usize::try_from(offset).unwrap_or(usize::MAX), into, working_set)
     }
@@ -313,22 +314,26 @@ impl<'a> Published<'a> {
         to: impl Iterator<Item = usize> + Clone,
     ) -> Result<(), Failure> {
         let element = op.element().max(1);
-        let portion = if self.round.is_some_and(|round| round.is_far()) { PORTION_FROM_FAR } else { PORTION };
+        let portion = if self.shelves.is_some_and(Shelves::is_far) { PORTION_FROM_FAR } else { PORTION };
         let portion = (portion.min(own.len()) / element).max(1) * element;
         let stride = portion.next_multiple_of(size_of::<u128>());
-        let mut scratch = Scratch::new(self.team, 3 * stride);
-        let scratch = scratch.span();
-        let mut done = 0;
-        while done < own.len() {
-            let len = portion.min(own.len() - done);
-            let own = own.part(done, len);
-            let kept = result.map_or(scratch.part(2 * stride, len), |result| result.part(done, len));
-            let spare = [scratch.part(0, len), scratch.part(stride, len)];
-            self.combine_portion(offset + done, own, kept, op, spare, scratch.len())?;
-            to.clone().try_for_each(|rank| self.write(rank, 1, offset + done, kept.as_read()))?;
-            done += len;
+        let combine = |room: WriteSpan<'_>| -> Result<(), Failure> {
+            let mut done = 0;
+            while done < own.len() {
+                let len = portion.min(own.len() - done);
+                let own = own.part(done, len);
+                let kept = result.map_or(room.part(2 * stride, len), |result| result.part(done, len));
+                let spare = [room.part(0, len), room.part(stride, len)];
+                self.combine_portion(offset + done, own, kept, op, spare, room.len())?;
+                to.clone().try_for_each(|rank| self.write(rank, 1, offset + done, kept.as_read()))?;
+                done += len;
+            }
+            Ok(())
+        };
+        match self.shelves {
+            Some(shelves) => shelves.with_room(3 * stride, combine),
+            None => combine(Scratch::new(self.team, 3 * stride).span()),
         }
-        Ok(())
     }
 
     /// Combines, in rank order, what all ranks have at `offset`, this one `own`, which may be the same memory as `kept`, where the result goes.
@@ -375,7 +380,7 @@ impl<'a> Published<'a> {
 
     /// Copies to `rank`'s piece `which`.
     fn write(&self, rank: usize, which: usize, offset: usize, from: ReadSpan<'_>) -> Result<(), Failure> {
-        self.write_to(rank, &self.addresses[rank][which], offset, from)
+        self.write_to(rank, &self.told[rank][which].address(), offset, from)
     }
 
     fn write_to(&self, rank: usize, address: &RemoteAddress, offset: usize, from: ReadSpan<'_>) -> Result<(), Failure> {

@@ -11,7 +11,7 @@ use super::alltoall::send_to_all;
 use super::at_once;
 use super::gather::directly_from_all;
 use super::nodes;
-use super::published::{Published, Shown};
+use super::published::{Published, Way};
 use super::reduction::Reduction;
 use super::scratch::{Scratch, append, prepend};
 use super::team::Team;
@@ -37,7 +37,16 @@ pub(crate) async fn reduce(
     if at_once::reduce(team, data, result, op, root)? {
         return Ok(());
     }
-    Box::pin(reduce_by_messages(team, data, result, op, root)).await
+    if let Some(by) = team.nodes_to_reduce(op) {
+        return Box::pin(nodes::reduce(team, by, data, result, op, root)).await;
+    }
+    let place = if team.rank == root { result.as_read() } else { ReadSpan::EMPTY };
+    let mine = || [data, place].map(|span| team.tell_where(span));
+    let with = |published: &Published<'_>| reduce_read(published, team, data, result, op, root);
+    match team.show(data.len(), mine, || Ok(()), with)? {
+        Way::Done => Ok(()),
+        way => Box::pin(reduce_by_messages(team, data, result, op, root, way)).await,
+    }
 }
 
 async fn reduce_by_messages(
@@ -46,22 +55,20 @@ async fn reduce_by_messages(
     result: WriteSpan<'_>,
     op: &dyn Reduction,
     root: usize,
+    way: Way,
 ) -> Result<(), Failure> {
-    if let Some(by) = team.nodes_to_reduce(op) {
-        return nodes::reduce(team, by, data, result, op, root).await;
-    }
-    let is_root = team.rank == root;
-    let place = || if is_root { result.as_read() } else { ReadSpan::EMPTY };
-    let published = match team.show(data.len(), || [team.tell_where(data), team.tell_where(place())], || Ok(()))? {
-        Some(Shown::Differing) => return Ok(()),
-        Some(Shown::All(published)) => Some(published),
-        Some(Shown::Unreadable) => None,
-        None if !agree_to_reduce(team, data.len(), root).await? => return Ok(()),
-        None if data.len() >= READ_FROM && team.may_publish() => team.publish(|_| [data, place()]).await?,
-        None => None,
-    };
-    if let Some(published) = published {
-        return reduce_read(published, team, data, result, op, root).await;
+    if matches!(way, Way::Unsettled) {
+        if !agree_to_reduce(team, data.len(), root).await? {
+            return Ok(());
+        }
+        let place = if team.rank == root { result.as_read() } else { ReadSpan::EMPTY };
+        if data.len() >= READ_FROM
+            && team.may_publish()
+            && let Some(published) = team.publish(|_| [data, place]).await?
+        {
+            reduce_read(&published, team, data, result, op, root)?;
+            return published.meet().await;
+        }
     }
     if data.len() >= PARTS_FROM && team.size() > 2 {
         return reduce_parts(team, data, result, op, root).await;
@@ -128,8 +135,8 @@ async fn agree_to_allreduce(team: Team<'_>, len: usize) -> Result<bool, Failure>
     Ok(!team.is_in_trouble())
 }
 
-async fn reduce_read(
-    published: Published<'_>,
+fn reduce_read(
+    published: &Published<'_>,
     team: Team<'_>,
     data: ReadSpan<'_>,
     result: WriteSpan<'_>,
@@ -143,8 +150,7 @@ async fn reduce_read(
     // Each part of each rank's data is read by one rank only, so a part of the result may be put where data have been.
     let own = is_root.then(|| parts.place(result, root));
     let to = (!is_root).then_some(root).into_iter();
-    published.combine(parts.start(me), parts.of(data, me), own, op, to)?;
-    published.meet().await
+    published.combine(parts.start(me), parts.of(data, me), own, op, to)
 }
 
 async fn reduce_parts(
@@ -209,7 +215,15 @@ pub(crate) async fn allreduce(
     if at_once::allreduce(team, data, result, op)? {
         return Ok(());
     }
-    Box::pin(allreduce_by_messages(team, data, result, op)).await
+    if let Some(by) = team.nodes_to_reduce(op) {
+        return Box::pin(nodes::allreduce(team, by, data, result, op)).await;
+    }
+    let mine = || [data, result.as_read()].map(|span| team.tell_where(span));
+    let with = |published: &Published<'_>| allreduce_read(published, team, data, result, op);
+    match team.show(data.len(), mine, || Ok(()), with)? {
+        Way::Done => Ok(()),
+        way => Box::pin(allreduce_by_messages(team, data, result, op, way)).await,
+    }
 }
 
 async fn allreduce_by_messages(
@@ -217,21 +231,20 @@ async fn allreduce_by_messages(
     data: ReadSpan<'_>,
     result: WriteSpan<'_>,
     op: &dyn Reduction,
+    way: Way,
 ) -> Result<(), Failure> {
-    if let Some(by) = team.nodes_to_reduce(op) {
-        return nodes::allreduce(team, by, data, result, op).await;
-    }
-    let (several, mine) = (team.size() > 1, [data, result.as_read()]);
-    let published = match team.show(data.len(), || mine.map(|span| team.tell_where(span)), || Ok(()))? {
-        Some(Shown::Differing) => return Ok(()),
-        Some(Shown::All(published)) => Some(published),
-        Some(Shown::Unreadable) => None,
-        None if several && !agree_to_allreduce(team, data.len()).await? => return Ok(()),
-        None if several && data.len() >= READ_FROM && team.may_publish() => team.publish(|_| mine).await?,
-        None => None,
-    };
-    if let Some(published) = published {
-        return allreduce_read(published, team, data, result, op).await;
+    let several = team.size() > 1;
+    if several && matches!(way, Way::Unsettled) {
+        if !agree_to_allreduce(team, data.len()).await? {
+            return Ok(());
+        }
+        if data.len() >= READ_FROM
+            && team.may_publish()
+            && let Some(published) = team.publish(|_| [data, result.as_read()]).await?
+        {
+            allreduce_read(&published, team, data, result, op)?;
+            return published.meet().await;
+        }
     }
     if data.start() != result.start() {
         data.copy_to(result);
@@ -243,8 +256,8 @@ async fn allreduce_by_messages(
     }
 }
 
-async fn allreduce_read(
-    published: Published<'_>,
+fn allreduce_read(
+    published: &Published<'_>,
     team: Team<'_>,
     data: ReadSpan<'_>,
     result: WriteSpan<'_>,
@@ -254,8 +267,7 @@ async fn allreduce_read(
     let parts = Parts::new(team, data.len(), op);
     // As in `reduce_read`.
     let others = (1..size).map(|step| (me + step) % size);
-    published.combine(parts.start(me), parts.of(data, me), Some(parts.place(result, me)), op, others)?;
-    published.meet().await
+    published.combine(parts.start(me), parts.of(data, me), Some(parts.place(result, me)), op, others)
 }
 
 async fn allreduce_parts(team: Team<'_>, data: WriteSpan<'_>, op: &dyn Reduction) -> Result<(), Failure> {

@@ -214,6 +214,20 @@ impl Shelves {
         has_come
     }
 
+    /// Has `use_it` use memory of so many bytes, which is kept for the next time.
+    pub(super) fn with_room<R>(&self, len: usize, use_it: impl FnOnce(WriteSpan<'_>) -> R) -> R {
+        let mut room = self.room.take();
+        room.resize(room.len().max(len.div_ceil(size_of::<u128>())), 0);
+        let result = use_it(WriteSpan::from(bytemuck::cast_slice_mut(&mut room)).part(0, len));
+        self.room.set(room);
+        result
+    }
+
+    /// Whether lines take long to some of the others, as far as this rank knows.
+    pub(super) fn is_far(&self) -> bool {
+        self.far.get()
+    }
+
     /// Whether ranks share processors.
     pub(super) fn is_crowded(&self) -> bool {
         self.crowded

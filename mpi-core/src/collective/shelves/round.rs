@@ -44,11 +44,6 @@ impl<'a> Round<'a> {
         self.number
     }
 
-    /// Whether lines take long to some of the others, as far as this rank knows.
-    pub(in crate::collective) fn is_far(&self) -> bool {
-        self.shelves.far.get()
-    }
-
     fn shelf(&self, rank: usize) -> &'a Shelf {
         &self.shelves.shelves[rank]
     }
@@ -206,19 +201,17 @@ impl<'a> Round<'a> {
             (0, false) => own.copy_to(result),
             _ => self.take(0, len, 0, result)?,
         }
-        let mut room = self.shelves.room.take();
-        room.resize(room.len().max(len.div_ceil(size_of::<u128>())), 0);
-        let theirs = WriteSpan::from(bytemuck::cast_slice_mut(&mut room)).part(0, len);
-        for rank in 1..end {
-            if rank == me && !in_place {
-                append(self.team, op, result, own);
-            } else {
-                self.take(rank, len, 0, theirs)?;
-                append(self.team, op, result, theirs.as_read());
+        self.shelves.with_room(len, |theirs| {
+            for rank in 1..end {
+                if rank == me && !in_place {
+                    append(self.team, op, result, own);
+                } else {
+                    self.take(rank, len, 0, theirs)?;
+                    append(self.team, op, result, theirs.as_read());
+                }
             }
-        }
-        self.shelves.room.set(room);
-        Ok(())
+            Ok(())
+        })
     }
 
     /// Waits until all have finished with the last collective before this one to have its place, of so many. Who has to wait lets them come

@@ -9,7 +9,8 @@ use rwmpi_transport::{ReadSpan, WriteSpan};
 use super::staged::Staged;
 use super::{Blocks, Collective, Elements};
 use crate::collective::at_once::Done;
-use crate::collective::{Root, Team, allgather, alltoall, at_once, gather, scatter};
+use crate::collective::{Root, Team, allgather, allreduce, alltoall, at_once, broadcast, gather, reduce, scatter};
+use crate::engine::Failure;
 use crate::{Communicator, Result};
 
 impl Communicator {
@@ -19,9 +20,11 @@ impl Communicator {
         let done = match collective {
             Collective::Broadcast { data, root: Root::Rank(root) } if *root < self.size() => {
                 let data = data.write_span()?;
-                {
-                    let bytes = at_once::broadcast_bytes(data.len());
-                    at_once::broadcast(self.team_at_once(collective, bytes)?, data, *root)
+                match self.team_at_once(collective, at_once::broadcast_bytes(data.len())) {
+                    Some(team) => at_once::broadcast(team, data, *root),
+                    None => {
+                        return self.otherwise(collective, data.len(), async |team| broadcast(team, data, *root).await);
+                    }
                 }
             }
             Collective::Reduce { data, result, operation, root: Root::Rank(root) } if *root < self.size() => {
@@ -31,13 +34,24 @@ impl Communicator {
                     _ => WriteSpan::EMPTY,
                 };
                 let data = data_or(data, place)?;
-                let team = self.team_at_once(collective, data.len())?;
-                at_once::reduce(team, data, place, &op, *root)
+                match self.team_at_once(collective, data.len()) {
+                    Some(team) => at_once::reduce(team, data, place, &op, *root),
+                    None => {
+                        let plan = async |team: Team<'_>| reduce(team, data, place, &op, *root).await;
+                        return self.otherwise(collective, data.len(), plan);
+                    }
+                }
             }
             Collective::Allreduce { data, result, operation } => {
                 let (op, place) = (operation.on(result.datatype()).ok()?, result.write_span()?);
                 let data = data_or(data, place).filter(|data| data.len() == place.len())?;
-                at_once::allreduce(self.team_at_once(collective, data.len())?, data, place, &op)
+                match self.team_at_once(collective, data.len()) {
+                    Some(team) => at_once::allreduce(team, data, place, &op),
+                    None => {
+                        let plan = async |team: Team<'_>| allreduce(team, data, place, &op).await;
+                        return self.otherwise(collective, data.len(), plan);
+                    }
+                }
             }
             Collective::Scan { data, result, operation, exclusive } => {
                 let (op, place) = (operation.on(result.datatype()).ok()?, result.write_span()?);
@@ -51,17 +65,21 @@ impl Communicator {
                     Some(part) => Some(part.read_span().filter(|part| part.len() == len)?),
                     None => None,
                 };
-                let all = Staged::new(all, self.size());
                 let bytes = at_once::allgather_bytes(len * self.size(), len);
-                let team = self.team_at_once(collective, bytes)?;
+                let Some(team) = self.team_at_once(collective, bytes) else {
+                    return self.collective_by_messages(collective);
+                };
+                let all = Staged::new(all, self.size());
                 let own = part.unwrap_or(all.span(self.rank()).as_read());
                 at_once::allgather(team, bytes, own, |rank| all.span(rank))
             }
             Collective::Alltoall { sent: Some(sent @ Blocks::Even(one)), received: received @ Blocks::Even(other) } => {
                 let len = one.write_span()?.len();
                 other.write_span().filter(|other| other.len() == len)?;
+                let Some(team) = self.team_at_once(collective, at_once::alltoall_bytes(len, self.size())) else {
+                    return self.collective_by_messages(collective);
+                };
                 let (sent, received) = (Staged::new(sent, self.size()), Staged::new(received, self.size()));
-                let team = self.team_at_once(collective, at_once::alltoall_bytes(len, self.size()))?;
                 at_once::alltoall(team, |rank| sent.span(rank).as_read(), |rank| received.span(rank))
             }
             Collective::Gather { part, all, root: Root::Rank(root), even } if self.is_root_here(*root) => {
@@ -92,6 +110,19 @@ impl Communicator {
         }
         let team = self.team_of_messages(collective, len);
         Some(self.process().drive(pin!(gather(team, part, place, root, even))).map(|()| true))
+    }
+
+    /// What shelves have no room for, or where there are none, of one group.
+    fn otherwise(
+        &self,
+        collective: &Collective,
+        bytes: usize,
+        plan: impl AsyncFnOnce(Team<'_>) -> std::result::Result<(), Failure>,
+    ) -> Option<Result<()>> {
+        (!self.is_inter()).then(|| {
+            self.begin(collective.call(), bytes);
+            self.complete(collective.call(), plan)
+        })
     }
 
     /// Those for which messages are the way.
