@@ -1,14 +1,16 @@
 //! The Memory-Based FIFO: a bounded ring of cache lines in the receiver's memory, one producer, one consumer.
 //!
 //! A cell is exactly one cache line: stamp, length, header and up to 40 bytes of payload. The producer fills the line and
-//! publishes it by a Release store of the stamp, so a small message moves one line and nothing else. Longer payloads lie in the
+//! publishes it by a Release store of the stamp, so a small message moves one line and nothing else. What is a little too long for that goes on in
+//! the next cell: the two are one *wide* cell, whose second line who waits for the first asks for at the same time. Longer payloads lie in the
 //! *data area* beside the cells, or in a *baton* that passes to the consumer ([`batons`]); the cell says where. Where there are batons and the
 //! producer has none left, traffic goes one way: then what is long goes round in the area if the consumer is [near](crate::distance), else past the caches. The consumer publishes
 //! one number, how many cells it has consumed, on a line of its own, which the producer reads only when its last knowledge says "full".
 //! Neither side takes a lock, does a read-modify-write or makes a system call.
 //!
 //! Invariants:
-//! 1. The cell of position `p` (counted from 0) is published if and only if its stamp is `p + 1` modulo 2^32. Before that it has the
+//! 1. The cell of position `p` (counted from 0) is published if and only if its stamp is `p + 1` modulo 2^32, and the second half of a wide
+//!    cell if and only if the first is. Before that it has the
 //!    stamp of the previous lap, or 0 in memory never written: an old lap is never mistaken for a new one.
 //! 2. The producer writes the cell of position `p` only after it has seen `consumed > p - CELLS` (Acquire), and bytes of the data area
 //!    only after it has seen that the cell which described them was consumed, and a baton only while it holds it.
@@ -29,6 +31,10 @@ use crate::small_copy::copy_small;
 use crate::{Enqueue, Header, INLINE_PAYLOAD, ReadSpan, WriteSpan};
 use batons::{BATON_SIZE, Batons};
 
+/// What the second half of a wide cell holds: all of it but the stamp.
+const SECOND_HALF: usize = size_of::<Body>();
+/// The longest payload of a wide cell.
+const WIDE: usize = INLINE_PAYLOAD + SECOND_HALF;
 /// The least amount of the data area that is put to use, bytes.
 const SMALLEST_DATA: usize = 4096;
 /// A payload of at least this many bytes is better written where the consumer has not read lately: its lines have left the
@@ -298,18 +304,22 @@ impl<const CELLS: usize> Producer<CELLS> {
         if self.refused && enqueue == Enqueue::Next {
             return Err(Refused::Full);
         }
-        if self.pushed - self.consumed >= CELLS as u64 {
+        let is_wide = payload.len().wrapping_sub(INLINE_PAYLOAD + 1) < SECOND_HALF;
+        let last = self.pushed + u64::from(is_wide);
+        if last - self.consumed >= CELLS as u64 {
             self.look_again(batons.is_some() && payload.len() >= PAST_CACHES[0]);
-            if self.pushed - self.consumed >= CELLS as u64 {
+            if last - self.consumed >= CELLS as u64 {
                 self.refused = true;
                 return Err(Refused::Full);
             }
         }
         let passes_batons = batons.is_some();
         let is_near = || payload.len() >= PAST_CACHES[0] && self.distance.is_near();
-        let takes_back = passes_batons && (payload.len() <= INLINE_PAYLOAD || is_near());
+        let takes_back = passes_batons && (payload.len() <= WIDE || is_near());
         if payload.len() <= INLINE_PAYLOAD {
-            self.publish(header, payload.len(), payload, takes_back);
+            self.publish(1, header, payload.len(), payload, takes_back);
+        } else if is_wide {
+            self.publish_wide(header, payload, takes_back);
         } else if let Some(baton) =
             batons.and_then(|batons| batons.give(payload.len(), |from, to| reserve(Area::Batons, from, to)))
             && let place = batons::place_of(baton)
@@ -317,7 +327,7 @@ impl<const CELLS: usize> Producer<CELLS> {
         {
             // SAFETY: the baton, which is this long (just checked), is held here; the payload is readable by the contract of its span.
             unsafe { copy(start.as_ptr(), payload.start(), payload.len()) };
-            self.publish(header, payload.len(), ReadSpan::from(&(place as u32).to_ne_bytes()[..]), takes_back);
+            self.publish(1, header, payload.len(), ReadSpan::from(&(place as u32).to_ne_bytes()[..]), takes_back);
         } else {
             let place = match self.place_data(payload.len(), passes_batons, |from, to| reserve(Area::Data, from, to)) {
                 Ok(place) => place,
@@ -344,15 +354,29 @@ impl<const CELLS: usize> Producer<CELLS> {
                 }
             }
             let place = (place as u32).to_ne_bytes();
-            self.publish(header, payload.len(), ReadSpan::from(&place[..]), takes_back);
+            self.publish(1, header, payload.len(), ReadSpan::from(&place[..]), takes_back);
         }
         self.refused = false;
         Ok(())
     }
 
-    /// Fills the next cell, which is free, and publishes it.
+    /// Fills the next two cells, which are free, and publishes them as one.
+    #[inline]
+    fn publish_wide(&mut self, header: Header, payload: ReadSpan, takes_back: bool) {
+        let second = self.pushed + 1;
+        let (inline, rest) =
+            (payload.part(0, INLINE_PAYLOAD), payload.part(INLINE_PAYLOAD, payload.len() - INLINE_PAYLOAD));
+        let cell = self.memory.cell::<CELLS>(second);
+        // SAFETY: the consumer has left this cell, too, and looks into it only once the first is published; all of a body may hold bytes.
+        cell.body.with_mut(|body| unsafe { copy_small(body.cast(), rest.start(), rest.len()) });
+        // As after any lap. Nobody looks at it before the next.
+        cell.stamp.store(stamp_of(second), Ordering::Relaxed);
+        self.publish(2, header, payload.len(), inline, takes_back);
+    }
+
+    /// Fills the next cell, which is free, and publishes it; so many are published in all.
     #[inline(always)]
-    fn publish(&mut self, header: Header, len: usize, inline: ReadSpan, takes_back: bool) {
+    fn publish(&mut self, cells: u64, header: Header, len: usize, inline: ReadSpan, takes_back: bool) {
         let cell = self.memory.cell::<CELLS>(self.pushed);
         cell.body.with_mut(|body| {
             // SAFETY: the consumer has left this cell (invariant 2), so we alone use the body until the stamp is stored;
@@ -368,9 +392,10 @@ impl<const CELLS: usize> Producer<CELLS> {
             }
         });
         cell.stamp.store(stamp_of(self.pushed), publishing());
-        self.pushed += 1;
+        let before = self.pushed;
+        self.pushed += cells;
         if self.in_a_row && takes_back {
-            self.take_lines_back();
+            self.take_lines_back(before);
         } else if self.in_a_row {
             fetch_to_write(ptr::from_ref(self.memory.cell::<CELLS>(self.pushed + FETCHED_AHEAD)).cast());
         }
@@ -379,8 +404,8 @@ impl<const CELLS: usize> Producer<CELLS> {
     /// Takes the lines of the next cells back from the consumer, all at once, so that they come together: by writing to them, as processors on which
     /// batons are passed do not heed a mere request for the right to write to a line that they hold together with its reader.
     #[inline(always)]
-    fn take_lines_back(&self) {
-        if self.pushed.is_multiple_of(TAKEN_BACK) && self.pushed + TAKEN_BACK <= self.consumed + CELLS as u64 {
+    fn take_lines_back(&self, before: u64) {
+        if before / TAKEN_BACK < self.pushed / TAKEN_BACK && self.pushed + TAKEN_BACK <= self.consumed + CELLS as u64 {
             for position in self.pushed..self.pushed + TAKEN_BACK {
                 self.memory.cell::<CELLS>(position).body.with_mut(|body| {
                     // SAFETY: the consumer has left this cell (just looked), so we alone use the body until its stamp is stored.
@@ -436,13 +461,23 @@ pub(crate) struct Front {
     pub(crate) place: usize,
 }
 
+/// What belongs to a cell.
+#[derive(Clone, Copy)]
+enum Beyond {
+    Nothing,
+    /// The next cell.
+    Cell,
+    /// The baton at this place.
+    Baton(usize),
+}
+
 /// The receiving end of a ring.
 pub(crate) struct Consumer<const CELLS: usize> {
     memory: RingMemory,
     /// How many cells were consumed: the position of the front.
     consumed: u64,
-    /// The place of the front's payload, if it was found to be in a baton, else 0.
-    by_baton: Plain<usize>,
+    /// What belongs to the front.
+    beyond: Plain<Beyond>,
 }
 
 impl<const CELLS: usize> Consumer<CELLS> {
@@ -451,7 +486,7 @@ impl<const CELLS: usize> Consumer<CELLS> {
     /// # Safety
     /// There must be no other consumer for this memory.
     pub(crate) unsafe fn new(memory: RingMemory) -> Self {
-        Consumer { memory, consumed: 0, by_baton: Plain::new(0) }
+        Consumer { memory, consumed: 0, beyond: Plain::new(Beyond::Nothing) }
     }
 
     /// How many cells were popped so far.
@@ -483,10 +518,14 @@ impl<const CELLS: usize> Consumer<CELLS> {
         if len <= INLINE_PAYLOAD {
             return Ok(Some(Front { header, len, place: 0 }));
         }
+        if len <= WIDE {
+            self.beyond.set(Beyond::Cell);
+            return Ok(Some(Front { header, len, place: 0 }));
+        }
         let place = place as usize;
         if let Some(baton) = self.memory.baton(place, len) {
             baton?;
-            self.by_baton.set(place);
+            self.beyond.set(Beyond::Baton(place));
             return Ok(Some(Front { header, len, place }));
         }
         if len > self.memory.data_size || place > self.memory.data_size - len {
@@ -526,6 +565,9 @@ impl<const CELLS: usize> Consumer<CELLS> {
             });
             return;
         }
+        if len <= WIDE {
+            return self.read_wide(offset, into);
+        }
         let start = match self.memory.baton(place, len) {
             Some(baton) => baton.expect("not an arrival of this queue"),
             None => {
@@ -539,19 +581,32 @@ impl<const CELLS: usize> Consumer<CELLS> {
         unsafe { copy(into.start(), start.as_ptr().add(offset), into.len()) };
     }
 
+    /// As [`Consumer::read`] of a wide cell, which has checked that it has so many bytes.
+    #[inline]
+    fn read_wide(&self, offset: usize, into: WriteSpan) {
+        let in_first = INLINE_PAYLOAD.saturating_sub(offset).min(into.len());
+        let (first, second) = (into.part(0, in_first), into.part(in_first, into.len() - in_first));
+        self.memory.cell::<CELLS>(self.consumed).body.with(|body| {
+            // SAFETY: the bytes lie within `inline`, or there are none; for the rest as in `read`.
+            unsafe {
+                copy_small(first.start(), (&raw const (*body).inline).cast::<u8>().wrapping_add(offset), first.len());
+            }
+        });
+        let offset = (offset + in_first).saturating_sub(INLINE_PAYLOAD);
+        self.memory.cell::<CELLS>(self.consumed + 1).body.with(|body| {
+            // SAFETY: the bytes lie within the body; for the rest as in `read`.
+            unsafe { copy_small(second.start(), body.cast::<u8>().wrapping_add(offset), second.len()) };
+        });
+    }
+
     /// Gives the front's room back to the producer. Only after a `front` that returned it. The baton that has come with it, if any, is
     /// held by this side from now on.
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<usize> {
-        self.consumed += 1;
+        let beyond = self.beyond.replace(Beyond::Nothing);
+        self.consumed += if matches!(beyond, Beyond::Cell) { 2 } else { 1 };
         self.memory.consumed().store(self.consumed, Ordering::Release);
-        match self.by_baton.get() {
-            0 => None,
-            place => {
-                self.by_baton.set(0);
-                Some(batons::number_at(place))
-            }
-        }
+        if let Beyond::Baton(place) = beyond { Some(batons::number_at(place)) } else { None }
     }
 }
 

@@ -107,6 +107,8 @@ impl<F: Fabric> Engine<F> {
             let arrival = match self.fabric.front(source as usize, Queue::Messages) {
                 Ok(Some(arrival)) => arrival,
                 Ok(None) => {
+                    // The second line of a wide cell is asked for with the first.
+                    self.fabric.expect_more(source as usize, 1);
                     std::hint::spin_loop();
                     continue;
                 }

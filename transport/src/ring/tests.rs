@@ -4,7 +4,7 @@
 use super::batons::BATON_SIZE;
 use super::*;
 
-const CELLS: usize = 4;
+const CELLS: usize = 8;
 const DATA: usize = 1024;
 const BATONS: usize = 64;
 
@@ -79,7 +79,7 @@ fn payloads_go_by_batons_while_there_are_any() {
     let (mut producer, mut consumer) = memory.ends();
     let mut theirs = Batons::new(BATONS, false);
     for number in 0..2 * BATONS as u32 {
-        let len = [INLINE_PAYLOAD, INLINE_PAYLOAD + 1, DATA / 2][number as usize % 3];
+        let len = [WIDE, WIDE + 1, DATA / 2][number as usize % 3];
         let bytes = payload(number, len);
         let pushed = producer.try_push(
             Enqueue::Retry,
@@ -91,7 +91,7 @@ fn payloads_go_by_batons_while_there_are_any() {
         assert_eq!(pushed, Ok(()));
         let is_left = theirs.passable_from().now > 0;
         let baton = expect(&mut consumer, number, len);
-        assert_eq!(baton.is_some(), is_left && len > INLINE_PAYLOAD, "message {number}");
+        assert_eq!(baton.is_some(), is_left && len > WIDE, "message {number}");
         baton.into_iter().for_each(|baton| theirs.take(baton));
     }
     // Some came to the consumer, and the rest went by the data area.
@@ -124,11 +124,11 @@ fn what_goes_to_a_near_core_goes_round_in_more_of_the_area() {
 
 #[test]
 fn a_baton_that_is_none_is_found_out() {
-    for (place, len) in [(BATONS, 64), (0, BATON_SIZE + 1)] {
+    for (place, len) in [(BATONS, WIDE + 1), (0, BATON_SIZE + 1)] {
         let memory = Memory::new();
         let (mut producer, consumer) = memory.ends();
         let place = batons::place_of(place) as u32;
-        producer.publish([0; 4], len, ReadSpan::from(&place.to_ne_bytes()[..]), false);
+        producer.publish(1, [0; 4], len, ReadSpan::from(&place.to_ne_bytes()[..]), false);
         assert!(consumer.front().is_err());
     }
 }
@@ -139,7 +139,7 @@ fn keeps_order_and_payload_over_many_laps() {
     let (mut producer, mut consumer) = memory.ends();
     let count = if cfg!(miri) { 20 } else { 200 };
     let mut popped = 0;
-    let len_of = |number: u32| [0, 8, 40, 41, 64, 65, 200, 512][number as usize * 7 % 8];
+    let len_of = |number: u32| [0, 8, 40, 41, 64, WIDE, WIDE + 1, 512][number as usize * 7 % 8];
     for number in 0..count {
         while push(&mut producer, number, len_of(number)).is_err() {
             expect(&mut consumer, popped, len_of(popped));
@@ -151,29 +151,49 @@ fn keeps_order_and_payload_over_many_laps() {
         popped += 1;
     }
     assert!(consumer.front().unwrap().is_none());
-    assert_eq!(producer.refresh(), u64::from(count));
+    // A wide cell counts twice.
+    let cells = |number| if (41..=WIDE).contains(&len_of(number)) { 2 } else { 1 };
+    assert_eq!(producer.refresh(), (0..count).map(cells).sum::<u64>());
 }
 
 #[test]
 fn lines_that_are_taken_back_are_those_of_vacant_cells() {
-    for in_flight in 1..=CELLS as u32 {
+    let lens = |cells| if cells == 1 { 8 } else { WIDE };
+    for (in_flight, len) in
+        [1, 2].into_iter().flat_map(|cells| (1..=CELLS as u32 / cells).map(move |all| (all, lens(cells))))
+    {
         let memory = Memory::new();
         let (mut producer, mut consumer) = memory.ends();
         let mut batons = Batons::new(BATONS, true);
         for number in 0..100 {
             // Nothing comes back: one follows the other.
             producer.note_answers(0);
-            let bytes = payload(number, 8);
+            let bytes = payload(number, len);
             let header = [number, 1, 2, 3];
             let reserve = |_, _, _| true;
             producer.try_push(Enqueue::Retry, header, ReadSpan::from(&bytes[..]), Some(&mut batons), reserve).unwrap();
             if number + 1 >= in_flight {
-                expect(&mut consumer, number + 1 - in_flight, 8);
+                expect(&mut consumer, number + 1 - in_flight, len);
             }
             // So each number of cells is known to be vacant at each place.
             if number % 7 == 0 {
                 producer.refresh();
             }
+        }
+    }
+}
+
+#[test]
+fn a_wide_payload_is_read_from_any_place_on() {
+    let memory = Memory::new();
+    let (mut producer, consumer) = memory.ends();
+    push(&mut producer, 7, WIDE).unwrap();
+    let (front, all) = (consumer.front().unwrap().unwrap(), payload(7, WIDE));
+    for offset in 0..=WIDE {
+        for len in 0..=WIDE - offset {
+            let mut bytes = vec![0; len];
+            consumer.read(front.len, front.place, offset, WriteSpan::from(&mut bytes[..]));
+            assert_eq!(bytes, all[offset..][..len]);
         }
     }
 }
@@ -233,11 +253,11 @@ fn data_area_wraps_at_every_edge() {
 fn without_pages_a_long_payload_is_refused() {
     let memory = Memory::new();
     let (mut producer, mut consumer) = memory.ends();
-    let bytes = payload(0, 100);
+    let bytes = payload(0, 200);
     let refused = producer.try_push(Enqueue::Next, [0, 1, 2, 3], ReadSpan::from(&bytes[..]), None, |_, _, _| false);
     assert_eq!(refused, Err(Refused::NoMemory));
-    push(&mut producer, 0, 100).unwrap();
-    expect(&mut consumer, 0, 100);
+    push(&mut producer, 0, 200).unwrap();
+    expect(&mut consumer, 0, 200);
 }
 
 #[test]
@@ -246,12 +266,12 @@ fn corrupt_cells_are_noticed() {
     let damages: [(Damage, &str); 3] = [
         (|cell| cell.stamp.store(77, Ordering::Release), "stamp"),
         (|cell| cell.body.with_mut(|body| scribble(body, u32::MAX, 0)), "length"),
-        (|cell| cell.body.with_mut(|body| scribble(body, 100, DATA as u32 - 99)), "place"),
+        (|cell| cell.body.with_mut(|body| scribble(body, 200, DATA as u32 - 199)), "place"),
     ];
     for (damage, what) in damages {
         let memory = Memory::new();
         let (mut producer, consumer) = memory.ends();
-        push(&mut producer, 0, 100).unwrap();
+        push(&mut producer, 0, 200).unwrap();
         damage(&memory.cells[0]);
         assert!(consumer.front().is_err(), "damaged {what} went unnoticed");
         assert!(consumer.is_waiting(), "a damaged cell must be found by polling");
