@@ -19,7 +19,6 @@
 
 use std::any::Any;
 use std::cell::Cell as Plain;
-use std::collections::VecDeque;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
@@ -30,6 +29,7 @@ use crate::primitive::{AtomicU32, AtomicU64, Ordering, UnsafeCell, publishing};
 use crate::small_copy::copy_small;
 use crate::{Enqueue, Header, INLINE_PAYLOAD, ReadSpan, WriteSpan};
 use batons::{BATON_SIZE, Batons};
+use data_area::DataArea;
 
 /// What the second half of a wide cell holds: all of it but the stamp.
 const SECOND_HALF: usize = size_of::<Body>();
@@ -154,55 +154,6 @@ pub(crate) enum Refused {
     NoMemory,
 }
 
-/// The bookkeeping of the data area, private to the producer.
-///
-/// In use are the bytes `tail .. head`, or, if `head < tail`, `tail ..` some end and `0 .. head`. Payloads go round: a place is used
-/// again as late as possible.
-#[derive(Default)]
-struct DataArea {
-    /// How much of the area is put to use; grows when that does not suffice.
-    limit: usize,
-    head: usize,
-    tail: usize,
-    /// Bytes that have passed in long payloads since `limit` was set.
-    passed: usize,
-    /// For each payload in flight: the position of its cell, and where the payload ends.
-    in_flight: VecDeque<(u64, usize)>,
-}
-
-impl DataArea {
-    /// Takes back what the consumer has left behind: payloads of cells before `consumed`.
-    fn release(&mut self, consumed: u64) {
-        while let Some(&(position, end)) = self.in_flight.front()
-            && position < consumed
-        {
-            self.tail = end;
-            self.in_flight.pop_front();
-        }
-    }
-
-    /// A place for `len` bytes, a multiple of the line size.
-    fn place(&mut self, len: usize) -> Option<usize> {
-        if self.in_flight.is_empty() && len > self.limit - self.head {
-            (self.head, self.tail) = (0, 0);
-        }
-        let place = if self.is_wrapped() {
-            (len < self.tail - self.head).then_some(self.head)?
-        } else if len <= self.limit - self.head {
-            self.head
-        } else {
-            // Strictly less: `head == tail` means that nothing is in use.
-            (len < self.tail).then_some(0)?
-        };
-        self.head = place + len;
-        Some(place)
-    }
-
-    fn is_wrapped(&self) -> bool {
-        self.head < self.tail
-    }
-}
-
 /// The sending end of a ring.
 pub(crate) struct Producer<const CELLS: usize> {
     memory: RingMemory,
@@ -299,28 +250,53 @@ impl<const CELLS: usize> Producer<CELLS> {
         header: Header,
         payload: ReadSpan,
         batons: Option<&mut Batons>,
-        mut reserve: impl FnMut(Area, usize, usize) -> bool,
+        reserve: impl FnMut(Area, usize, usize) -> bool,
     ) -> Result<(), Refused> {
         if self.refused && enqueue == Enqueue::Next {
             return Err(Refused::Full);
         }
-        let is_wide = payload.len().wrapping_sub(INLINE_PAYLOAD + 1) < SECOND_HALF;
-        let last = self.pushed + u64::from(is_wide);
-        if last - self.consumed >= CELLS as u64 {
-            self.look_again(batons.is_some() && payload.len() >= PAST_CACHES[0]);
-            if last - self.consumed >= CELLS as u64 {
-                self.refused = true;
-                return Err(Refused::Full);
-            }
+        if payload.len() > INLINE_PAYLOAD {
+            self.try_push_beyond(header, payload, batons, reserve).inspect_err(|_| self.refused = true)?;
+        } else if self.has_room(1, false) {
+            self.publish(1, header, payload.len(), payload, batons.is_some());
+        } else {
+            self.refused = true;
+            return Err(Refused::Full);
         }
-        let passes_batons = batons.is_some();
-        let is_near = || payload.len() >= PAST_CACHES[0] && self.distance.is_near();
-        let takes_back = passes_batons && (payload.len() <= WIDE || is_near());
-        if payload.len() <= INLINE_PAYLOAD {
-            self.publish(1, header, payload.len(), payload, takes_back);
-        } else if is_wide {
-            self.publish_wide(header, payload, takes_back);
-        } else if let Some(baton) =
+        self.refused = false;
+        Ok(())
+    }
+
+    /// Whether so many cells are free.
+    #[inline]
+    fn has_room(&mut self, cells: u64, may_pass_caches: bool) -> bool {
+        let last_user = self.pushed + cells - 1;
+        last_user - self.consumed < CELLS as u64 || {
+            self.look_again(may_pass_caches);
+            last_user - self.consumed < CELLS as u64
+        }
+    }
+
+    /// As [`Producer::try_push`] of a payload that goes on beyond its cell.
+    #[inline(never)]
+    fn try_push_beyond(
+        &mut self,
+        header: Header,
+        payload: ReadSpan,
+        batons: Option<&mut Batons>,
+        mut reserve: impl FnMut(Area, usize, usize) -> bool,
+    ) -> Result<(), Refused> {
+        let (passes_batons, may_pass_caches) = (batons.is_some(), payload.len() >= PAST_CACHES[0]);
+        let is_wide = payload.len() <= WIDE;
+        if !self.has_room(if is_wide { 2 } else { 1 }, passes_batons && may_pass_caches) {
+            return Err(Refused::Full);
+        }
+        if is_wide {
+            self.publish_wide(header, payload, passes_batons);
+            return Ok(());
+        }
+        let takes_back = passes_batons && may_pass_caches && self.distance.is_near();
+        if let Some(baton) =
             batons.and_then(|batons| batons.give(payload.len(), |from, to| reserve(Area::Batons, from, to)))
             && let place = batons::place_of(baton)
             && let Some(Ok(start)) = self.memory.baton(place, payload.len())
@@ -328,35 +304,27 @@ impl<const CELLS: usize> Producer<CELLS> {
             // SAFETY: the baton, which is this long (just checked), is held here; the payload is readable by the contract of its span.
             unsafe { copy(start.as_ptr(), payload.start(), payload.len()) };
             self.publish(1, header, payload.len(), ReadSpan::from(&(place as u32).to_ne_bytes()[..]), takes_back);
-        } else {
-            let place = match self.place_data(payload.len(), passes_batons, |from, to| reserve(Area::Data, from, to)) {
-                Ok(place) => place,
-                Err(refused) => {
-                    self.refused = true;
-                    return Err(refused);
-                }
-            };
-            // SAFETY: `place_data` gave us room for the payload within the data area, at whole lines of it, which no cell in flight
-            // describes, so the consumer does not read there; the payload is readable by the contract of its span.
-            unsafe {
-                let place = self.memory.data.as_ptr().add(place);
-                let is_long = payload.len() >= PAST_CACHES[usize::from(!self.in_a_row)];
-                if passes_batons && is_long && !self.distance.is_near() {
-                    copy_past_caches(place, payload.start(), payload.len());
-                } else if self.in_a_row {
-                    if payload.len() < LONG {
-                        // Longer ones the processor sees coming by itself.
-                        fetch_to_write(place.wrapping_add(FETCHED_AHEAD as usize * LINE));
-                    }
-                    copy(place, payload.start(), payload.len());
-                } else {
-                    copy_for_reader(place, payload.start(), payload.len());
-                }
-            }
-            let place = (place as u32).to_ne_bytes();
-            self.publish(1, header, payload.len(), ReadSpan::from(&place[..]), takes_back);
+            return Ok(());
         }
-        self.refused = false;
+        let place = self.place_data(payload.len(), passes_batons, |from, to| reserve(Area::Data, from, to))?;
+        // SAFETY: `place_data` gave us room for the payload within the data area, at whole lines of it, which no cell in flight
+        // describes, so the consumer does not read there; the payload is readable by the contract of its span.
+        unsafe {
+            let place = self.memory.data.as_ptr().add(place);
+            let is_long = payload.len() >= PAST_CACHES[usize::from(!self.in_a_row)];
+            if passes_batons && is_long && !self.distance.is_near() {
+                copy_past_caches(place, payload.start(), payload.len());
+            } else if self.in_a_row {
+                if payload.len() < LONG {
+                    // Longer ones the processor sees coming by itself.
+                    fetch_to_write(place.wrapping_add(FETCHED_AHEAD as usize * LINE));
+                }
+                copy(place, payload.start(), payload.len());
+            } else {
+                copy_for_reader(place, payload.start(), payload.len());
+            }
+        }
+        self.publish(1, header, payload.len(), ReadSpan::from(&(place as u32).to_ne_bytes()[..]), takes_back);
         Ok(())
     }
 
@@ -392,10 +360,9 @@ impl<const CELLS: usize> Producer<CELLS> {
             }
         });
         cell.stamp.store(stamp_of(self.pushed), publishing());
-        let before = self.pushed;
         self.pushed += cells;
         if self.in_a_row && takes_back {
-            self.take_lines_back(before);
+            self.take_lines_back(cells);
         } else if self.in_a_row {
             fetch_to_write(ptr::from_ref(self.memory.cell::<CELLS>(self.pushed + FETCHED_AHEAD)).cast());
         }
@@ -404,8 +371,8 @@ impl<const CELLS: usize> Producer<CELLS> {
     /// Takes the lines of the next cells back from the consumer, all at once, so that they come together: by writing to them, as processors on which
     /// batons are passed do not heed a mere request for the right to write to a line that they hold together with its reader.
     #[inline(always)]
-    fn take_lines_back(&self, before: u64) {
-        if before / TAKEN_BACK < self.pushed / TAKEN_BACK && self.pushed + TAKEN_BACK <= self.consumed + CELLS as u64 {
+    fn take_lines_back(&self, just_pushed: u64) {
+        if self.pushed % TAKEN_BACK < just_pushed && self.pushed + TAKEN_BACK <= self.consumed + CELLS as u64 {
             for position in self.pushed..self.pushed + TAKEN_BACK {
                 self.memory.cell::<CELLS>(position).body.with_mut(|body| {
                     // SAFETY: the consumer has left this cell (just looked), so we alone use the body until its stamp is stored.
@@ -603,14 +570,19 @@ impl<const CELLS: usize> Consumer<CELLS> {
     /// held by this side from now on.
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<usize> {
-        let beyond = self.beyond.replace(Beyond::Nothing);
-        self.consumed += if matches!(beyond, Beyond::Cell) { 2 } else { 1 };
+        let beyond = self.beyond.get();
+        self.consumed += 1;
+        if !matches!(beyond, Beyond::Nothing) {
+            self.beyond.set(Beyond::Nothing);
+            self.consumed += u64::from(matches!(beyond, Beyond::Cell));
+        }
         self.memory.consumed().store(self.consumed, Ordering::Release);
         if let Beyond::Baton(place) = beyond { Some(batons::number_at(place)) } else { None }
     }
 }
 
 pub(crate) mod batons;
+mod data_area;
 #[cfg(all(test, loom))]
 mod loom_model;
 #[cfg(all(test, not(loom)))]

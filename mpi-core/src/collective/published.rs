@@ -22,8 +22,10 @@ const PORTION: usize = 8 << 10;
 const PORTION_FROM_FAR: usize = 128 << 10;
 /// Into so many chunks data are cut that two ranks bring to one place,
 const CHUNKS: usize = 8;
-/// of a multiple of so many bytes.
+/// of so many bytes at least,
 const LEAST_CHUNK: usize = 64 << 10;
+/// in whole cache lines.
+const LINE: usize = 64;
 
 /// Up to so many bytes a root of a broadcast copies aside.
 const LONGEST_ASIDE: usize = 256 << 10;
@@ -225,7 +227,9 @@ impl<'a> Published<'a> {
     /// chunks; the root, which would only wait, puts there what its owner has not come to yet.
     fn spread(&self, round: Round<'a>, root: usize, data: WriteSpan<'_>) -> Result<(), Failure> {
         let working_set = self.team.size().saturating_mul(data.len());
-        let chunk = data.len().div_ceil(CHUNKS).next_multiple_of(LEAST_CHUNK);
+        // Of two ranks each brings half of what is not long.
+        let least = if self.team.size() == 2 { data.len().div_ceil(2).min(LEAST_CHUNK) } else { LEAST_CHUNK };
+        let chunk = data.len().div_ceil(CHUNKS).max(least).next_multiple_of(LINE);
         let taken = |rank: usize| {
             let start = usize::try_from(round.take_chunk(rank)).ok()?.checked_mul(chunk)?;
             (start < data.len()).then(|| (start, data.part(start, chunk.min(data.len() - start))))

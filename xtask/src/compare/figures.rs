@@ -27,6 +27,7 @@ pub struct Line<'a> {
     /// By library.
     pub medians: Vec<Option<f64>>,
     pub ratio: Option<f64>,
+    pub floor_ratio: Option<f64>,
 }
 
 /// What is compared, in the order of the tables. The place is that of its first appearance.
@@ -161,18 +162,21 @@ impl Figures {
     pub fn tables(&self) -> String {
         let mut text =
             String::from("median times in microseconds; the last column is ours by the best of the others\n");
-        let mut benchmark = None;
+        let (mut benchmark, mut columns) = (None, Vec::new());
         let width = self.libraries.iter().map(String::len).max().unwrap_or(0).max(11);
         for (row, reached) in &self.rows {
             if benchmark != Some((&row.benchmark, row.ranks)) {
                 benchmark = Some((&row.benchmark, row.ranks));
                 let _ = write!(text, "\n{}, {} ranks\n{:>10} {:>6}", row.benchmark, row.ranks, "bytes", "cores");
-                self.libraries.iter().for_each(|library| write!(text, " {library:>width$}").unwrap_or_default());
+                columns = self.columns(&row.benchmark, row.ranks).into_iter().collect();
+                for &column in &columns {
+                    write!(text, " {:>width$}", self.libraries[column]).unwrap_or_default();
+                }
                 text.push_str("    ratio\n");
             }
             let _ = write!(text, "{:>10} {:>6}", row.bytes, row.regime);
-            for column in 0..self.libraries.len() {
-                match reached.get(&column) {
+            for column in &columns {
+                match reached.get(column) {
                     Some(reached) => write!(text, " {:>width$.3}", median(&reached.medians)).unwrap_or_default(),
                     None => write!(text, " {:>width$}", "-").unwrap_or_default(),
                 }
@@ -196,16 +200,26 @@ impl Figures {
         benchmarks
     }
 
+    /// Those that have figures of a benchmark.
+    fn columns(&self, benchmark: &str, ranks: usize) -> BTreeSet<usize> {
+        let rows = self.rows.iter().filter(|(row, _)| row.benchmark == benchmark && row.ranks == ranks);
+        rows.flat_map(|(_, reached)| reached.keys().copied()).collect()
+    }
+
     /// Of a benchmark: the libraries that have figures, ours first, and for each size and regime what they reached, their medians in
-    /// microseconds, and ours by the best of the others.
+    /// microseconds, and ours by the best of the others and by the floor.
     pub fn table(&self, benchmark: &str, ranks: usize) -> Table<'_> {
         let rows = || self.rows.iter().filter(|(row, _)| row.benchmark == benchmark && row.ranks == ranks);
-        let columns: BTreeSet<usize> = rows().flat_map(|(_, reached)| reached.keys().copied()).collect();
+        let ours_by = |reached: &BTreeMap<usize, Reached>, other: Option<f64>| {
+            reached.get(&0).zip(other).map(|(ours, other)| median(&ours.medians) / other)
+        };
+        let columns = self.columns(benchmark, ranks);
         let lines = rows().map(|(row, reached)| Line {
             bytes: row.bytes,
             regime: &row.regime,
             medians: columns.iter().map(|column| Some(median(&reached.get(column)?.medians))).collect(),
-            ratio: self.best_peer(reached).zip(reached.get(&0)).map(|(best, ours)| median(&ours.medians) / best),
+            ratio: ours_by(reached, self.best_peer(reached)),
+            floor_ratio: ours_by(reached, self.floor(reached)),
         });
         Table {
             libraries: columns.iter().map(|&column| self.libraries[column].as_str()).collect(),

@@ -25,6 +25,8 @@ pub enum Part {
     Memory,
     /// Those of them in which ranks compute: a thread of the library's makes progress.
     Thread,
+    /// Those on shared memory that can be done without any library, by two ranks: the machine alone.
+    Floor,
     /// Those over TCP.
     Tcp,
     /// Those by Intel's MPI Benchmarks.
@@ -78,7 +80,8 @@ pub fn install(workspace: &Workspace, cache: &Cache, program: &str) -> Result<Ve
     let common = compile(cache.wrapper("mpicc"), &["-abi=mpich"], "common")?;
     let own = compile(open_mpi.join("bin/mpicc"), &[], "openmpi")?;
     let places = Places { prefix, mpich, intel, open_mpi, common, own };
-    Ok(places.on_memory().into_iter().chain(places.over_tcp()).chain(places.with_intel_benchmarks()).collect())
+    let on_memory = places.on_memory().into_iter().chain(places.floor_of_memory());
+    Ok(on_memory.chain(places.over_tcp()).chain(places.with_intel_benchmarks()).collect())
 }
 
 /// Where the libraries lie, and the program: for all but Open MPI, and for that.
@@ -139,6 +142,26 @@ impl Places {
                 part: Part::Thread,
                 start: with("I_MPI_ASYNC_PROGRESS", "1", intel_start(intel, "shm", common)),
             },
+        ]
+    }
+
+    /// Two processes that do nothing but pass lines and copy, in each way.
+    fn floor_of_memory(&self) -> Vec<Library> {
+        let Places { prefix, common, .. } = self;
+        let by = |name, setting, way| Library {
+            name,
+            setting,
+            part: Part::Floor,
+            start: with("PEER_RAW", way, rwmpi(prefix, common)),
+        };
+        vec![
+            by(
+                "raw, passed",
+                "no library: into shared memory by one rank, out of it by the other, both at once",
+                "passed",
+            ),
+            by("raw, read", "no library: copied once, by the rank that wants it", "read"),
+            by("raw, both", "no library: copied once, half by each", "both"),
         ]
     }
 

@@ -90,6 +90,10 @@ const BY_INTEL_BENCHMARKS: &[(usize, &[&str])] = &[
 /// Of these, those in which ranks compute meanwhile: libraries with a thread for progress are measured besides.
 const COMPUTING: [&str; 2] = ["overlap", "late"];
 
+/// Of these, those that two processes can do without any library.
+const WITHOUT_LIBRARY: [&str; 8] =
+    ["latency", "static", "barrier", "bcast", "reduce", "allreduce", "allgather", "alltoall"];
+
 /// Marks what was measured over TCP.
 const TCP: &str = ", tcp";
 /// Marks what Intel's MPI Benchmarks measured.
@@ -151,6 +155,7 @@ fn measure(
             }
             let takes_part = |part: Part| match part {
                 Part::Memory => ![TCP, IMB].contains(mark),
+                Part::Floor => mark.is_empty() && *ranks == 2 && WITHOUT_LIBRARY.contains(&arguments[0]),
                 Part::Thread => COMPUTING.contains(&arguments[0]),
                 Part::Tcp => *mark == TCP,
                 Part::IntelBenchmarks => *mark == IMB,

@@ -36,8 +36,8 @@ fn page_of(results: &Path) -> Result<Markup> {
     }
     let body = html! {
         p {
-            "Median times in microseconds; of windows and rates, of one message. The last column is rwmpi's time by the best of the other libraries, "
-            "bold where rwmpi took less. How near the two cores are is measured beside every figure: figures of different regimes are never "
+            "Median times in microseconds; of windows and rates, of one message. The ratio is rwmpi's time by the best of the other libraries, "
+            "bold where rwmpi took less; by raw, by the least that was measured without any library. How near the two cores are is measured beside every figure: figures of different regimes are never "
             "held against each other."
         }
         ul { @for setting in settings { li { (setting) } } }
@@ -50,19 +50,20 @@ fn section(figures: &Figures, benchmark: &str, ranks: usize) -> Result<Markup> {
     let table = figures.table(benchmark, ranks);
     let panels = REGIMES.into_iter().filter_map(|regime| figures.panel(benchmark, ranks, regime));
     let drawings = page::drawn(panels)?;
+    let has_floor = table.lines.iter().any(|line| line.floor_ratio.is_some());
     Ok(html! {
         section {
             h2 { (benchmark) ", " (ranks) @if ranks == 1 { " rank" } @else { " ranks" } }
             (drawings)
             table {
-                thead { tr { th { "bytes" } th { "cores" } @for library in &table.libraries { th { (library) } } th { "ratio" } } }
-                tbody { @for line in &table.lines { (row(line)) } }
+                thead { tr { th { "bytes" } th { "cores" } @for library in &table.libraries { th { (library) } } th { "ratio" } @if has_floor { th { "by raw" } } } }
+                tbody { @for line in &table.lines { (row(line, has_floor)) } }
             }
         }
     })
 }
 
-fn row(line: &Line<'_>) -> Markup {
+fn row(line: &Line<'_>, has_floor: bool) -> Markup {
     html! {
         tr {
             th { (plots::size(line.bytes)) }
@@ -73,6 +74,7 @@ fn row(line: &Line<'_>) -> Markup {
                 Some(ratio) => (format!("{ratio:.2}")),
                 None => "–",
             } }
+            @if has_floor { td { (line.floor_ratio.map_or("–".into(), |ratio| format!("{ratio:.2}"))) } }
         }
     }
 }

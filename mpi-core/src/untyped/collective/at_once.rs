@@ -27,6 +27,44 @@ impl Communicator {
                     }
                 }
             }
+            Collective::Reduce { .. } | Collective::Allreduce { .. } | Collective::Scan { .. } => {
+                return self.reduction_at_once(collective);
+            }
+            Collective::Allgather { part, all: all @ Blocks::Even(first) } => {
+                let len = first.write_span()?.len();
+                let part = match part {
+                    Some(part) => Some(part.read_span().filter(|part| part.len() == len)?),
+                    None => None,
+                };
+                let bytes = at_once::allgather_bytes(len * self.size(), len);
+                let Some(team) = self.team_at_once(collective, bytes) else {
+                    return self.collective_by_messages(collective);
+                };
+                let all = Staged::new(all, self.size());
+                let own = part.unwrap_or(all.span(self.rank()).as_read());
+                at_once::allgather(team, bytes, own, |rank| all.span(rank))
+            }
+            Collective::Alltoall { sent: Some(sent @ Blocks::Even(one)), received: received @ Blocks::Even(other) } => {
+                let len = one.write_span()?.len();
+                other.write_span().filter(|other| other.len() == len)?;
+                let Some(team) = self.team_at_once(collective, at_once::alltoall_bytes(len, self.size())) else {
+                    return self.collective_by_messages(collective);
+                };
+                let (sent, received) = (Staged::new(sent, self.size()), Staged::new(received, self.size()));
+                at_once::alltoall(team, |rank| sent.span(rank).as_read(), |rank| received.span(rank))
+            }
+            Collective::Gather { part, all, root: Root::Rank(root), even } if self.is_root_here(*root) => {
+                self.gather_at_once(collective, part, all, *root, *even)?
+            }
+            _ => return self.collective_by_messages(collective),
+        };
+        Some(done.map(drop).map_err(self.failed(collective.call())))
+    }
+
+    /// The same of reductions.
+    #[inline]
+    fn reduction_at_once(&self, collective: &Collective) -> Option<Result<()>> {
+        let done = match collective {
             Collective::Reduce { data, result, operation, root: Root::Rank(root) } if *root < self.size() => {
                 let op = operation.on(data.as_ref().or(result.as_ref())?.datatype()).ok()?;
                 let place = match result {
@@ -59,33 +97,7 @@ impl Communicator {
                 let end = self.rank() + usize::from(!exclusive);
                 at_once::scan(self.team_at_once(collective, data.len())?, data, place, &op, end)
             }
-            Collective::Allgather { part, all: all @ Blocks::Even(first) } => {
-                let len = first.write_span()?.len();
-                let part = match part {
-                    Some(part) => Some(part.read_span().filter(|part| part.len() == len)?),
-                    None => None,
-                };
-                let bytes = at_once::allgather_bytes(len * self.size(), len);
-                let Some(team) = self.team_at_once(collective, bytes) else {
-                    return self.collective_by_messages(collective);
-                };
-                let all = Staged::new(all, self.size());
-                let own = part.unwrap_or(all.span(self.rank()).as_read());
-                at_once::allgather(team, bytes, own, |rank| all.span(rank))
-            }
-            Collective::Alltoall { sent: Some(sent @ Blocks::Even(one)), received: received @ Blocks::Even(other) } => {
-                let len = one.write_span()?.len();
-                other.write_span().filter(|other| other.len() == len)?;
-                let Some(team) = self.team_at_once(collective, at_once::alltoall_bytes(len, self.size())) else {
-                    return self.collective_by_messages(collective);
-                };
-                let (sent, received) = (Staged::new(sent, self.size()), Staged::new(received, self.size()));
-                at_once::alltoall(team, |rank| sent.span(rank).as_read(), |rank| received.span(rank))
-            }
-            Collective::Gather { part, all, root: Root::Rank(root), even } if self.is_root_here(*root) => {
-                self.gather_at_once(collective, part, all, *root, *even)?
-            }
-            _ => return self.collective_by_messages(collective),
+            _ => return None,
         };
         Some(done.map(drop).map_err(self.failed(collective.call())))
     }
