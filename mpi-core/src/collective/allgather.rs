@@ -59,7 +59,7 @@ pub(super) fn settle(own: ReadSpan<'_>, place: WriteSpan<'_>) {
     }
 }
 
-/// `total`: the length of all parts together.
+/// Where nobody knows yet how long the others' parts are. `total`: the length of all parts together.
 async fn unsettled<'a>(
     team: Team<'_>,
     total: usize,

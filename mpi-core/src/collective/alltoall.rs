@@ -50,6 +50,7 @@ fn working_set(part: usize, size: usize) -> usize {
     part.saturating_mul(2 * size * size)
 }
 
+/// Even parts, where nobody knows yet how long the others' are.
 async fn unsettled<'s, 'r>(
     team: Team<'_>,
     sent: impl Fn(usize) -> ReadSpan<'s>,
