@@ -304,7 +304,7 @@ pub trait Fabric {
     fn ready(&mut self, queue: Queue) -> Option<usize>;
     /// How many cells this peer has popped from the message queue that `from` pushes to.
     fn popped(&self, from: usize) -> u64;
-    /// How many cells this peer has pushed to `to`'s message queue so far.
+    /// How many cells this peer has pushed to `to`'s message queue so far; a payload may take several.
     fn pushed(&self, to: usize) -> u64;
     /// How many of them `to` has popped, read from memory that both share (`None` where nothing is shared). Never more than
     /// the truth.

@@ -26,10 +26,10 @@ fn address(fabric: &NodeFabric, start: std::ptr::NonNull<u8>, len: usize) -> Rem
 #[test]
 fn a_scribbling_peer_is_a_fault_of_that_peer() {
     let (mut a, mut b) = pair();
-    push(&mut a, 1, 100);
+    push(&mut a, 1, 200);
     let cells = b.segment.layout().cells(1, Queue::Messages, 0);
     let data_size = b.segment.layout().data_size as u32;
-    for (word, value) in [(1, data_size + 1), (6, data_size - 99), (0, 9)] {
+    for (word, value) in [(1, data_size + 1), (6, data_size - 199), (0, 9)] {
         let place = b.segment.at(cells + word * 4).cast::<u32>();
         // SAFETY: a word of the first cell, which nobody else uses in this test.
         let good = unsafe { place.read() };
