@@ -86,10 +86,16 @@ impl<F: Fabric> Engine<F> {
         self.fabric.wake(peer as usize);
     }
 
-    /// Whether `word` is at least `value`. After so many looks in vain, the next time this rank idles it does not sleep if it is by then.
+    /// Whether `word` is at least `value`. After so many looks in vain, the next time this rank idles it does not sleep if it is by then. The line of
+    /// `next`, which is going to be read then, is asked for at the same time: once it has been written, it comes together with the word's.
     #[inline]
-    pub(crate) fn has_word(&mut self, word: SharedWord, value: u64, looks: u32) -> bool {
-        let has_come = (0..looks.max(1)).any(|_| self.fabric.word(word) >= value);
+    pub(crate) fn has_word(&mut self, word: SharedWord, value: u64, looks: u32, next: Option<SharedWord>) -> bool {
+        let has_come = (0..looks.max(1)).any(|_| {
+            self.fabric.word(word) >= value || {
+                next.into_iter().for_each(|next| self.fabric.fetch_word(next, false));
+                false
+            }
+        });
         if !has_come {
             self.fabric.watch(word, value);
         }
@@ -100,7 +106,7 @@ impl<F: Fabric> Engine<F> {
     /// find the memory, too.
     #[cold]
     pub(crate) fn measure_word(&mut self, word: SharedWord, value: u64, looks: u32, distance: &mut Distance) -> bool {
-        self.has_word(word, value, 1)
+        self.has_word(word, value, 1, None)
             || (0..looks / LOOKS_IN_A_TIMED_ONE).any(|_| distance.measure(|| self.fabric.word(word) >= value))
     }
 

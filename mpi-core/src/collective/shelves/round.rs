@@ -50,8 +50,8 @@ impl<'a> Round<'a> {
 
     /// Waits until `rank` has said something: how long its data are, or one of the words in place of that.
     #[inline]
-    fn said(&self, rank: usize) -> Result<u64, Failure> {
-        self.wait(rank, self.number)?;
+    fn said(&self, rank: usize, next: Option<SharedWord>) -> Result<u64, Failure> {
+        self.wait_and_fetch(rank, self.number, next)?;
         self.shelves.looked_in.set(self.number);
         let word = self.team.process.engine().word(self.shelf(rank).slot(self.number).len);
         self.team.listen(self.team.peers[rank], Mark::heard((word >> 32) as u32));
@@ -59,8 +59,8 @@ impl<'a> Round<'a> {
     }
 
     /// Waits until `rank` has put its data up; their length, unless it is in trouble.
-    pub(in crate::collective) fn see(&self, rank: usize) -> Result<Option<u64>, Failure> {
-        let said = self.said(rank)?;
+    fn see(&self, rank: usize, next: Option<SharedWord>) -> Result<Option<u64>, Failure> {
+        let said = self.said(rank, next)?;
         if said == NOTHING {
             self.team.note(Failure::Nothing { source: self.team.peers[rank] });
         }
@@ -75,7 +75,8 @@ impl<'a> Round<'a> {
         offset: usize,
         into: WriteSpan<'_>,
     ) -> Result<(), Failure> {
-        let Some(put) = self.see(rank)? else { return Ok(()) };
+        let next = self.shelf(rank).next_line(self.number, len, offset);
+        let Some(put) = self.see(rank, next)? else { return Ok(()) };
         if put != len as u64 {
             let bytes = if put == LONG { self.announced(rank)?.len } else { put };
             let (source, tag, capacity) = (self.team.peers[rank], self.team.tag, len as u64);
@@ -110,7 +111,7 @@ impl<'a> Round<'a> {
 
     /// Waits until `rank` has said how long its data are; whether it has announced as many bytes as `len`.
     pub(in crate::collective) fn agrees(&self, rank: usize, len: usize) -> Result<bool, Failure> {
-        let (said, source) = (self.said(rank)?, self.team.peers[rank]);
+        let (said, source) = (self.said(rank, None)?, self.team.peers[rank]);
         let mut bytes = if said == NOTHING { 0 } else { said };
         if said == LONG {
             let announced = self.announced(rank)?;
@@ -130,7 +131,7 @@ impl<'a> Round<'a> {
     /// Waits until all have come as far.
     pub(in crate::collective) fn meet(&self) -> Result<(), Failure> {
         self.let_all_come()?;
-        self.others().try_for_each(|rank| self.see(rank).map(drop))
+        self.others().try_for_each(|rank| self.see(rank, None).map(drop))
     }
 
     /// Says, after an announcement, that this rank uses the others' data no more.
@@ -144,7 +145,7 @@ impl<'a> Round<'a> {
     /// Waits until `rank`, which has announced data, uses those of others no more.
     pub(in crate::collective) fn has_left(&self, rank: usize) -> Result<(), Failure> {
         let done = self.shelf(rank).slot(self.number).done;
-        self.look_for(rank, done, self.number)?;
+        self.look_for(rank, done, self.number, None)?;
         if self.team.process.engine().word(done) & IN_TROUBLE != 0 {
             self.team.note(Failure::Nothing { source: self.team.peers[rank] });
         }
@@ -176,7 +177,7 @@ impl<'a> Round<'a> {
 
     /// Waits until `helper` has put so many here.
     pub(in crate::collective) fn wait_for_help(&self, helper: usize, chunks: u64) -> Result<(), Failure> {
-        self.look_for(helper, self.shelf(self.team.rank).slot(self.number).helped, chunks)
+        self.look_for(helper, self.shelf(self.team.rank).slot(self.number).helped, chunks, None)
     }
 
     pub(in crate::collective) fn others(&self) -> impl Iterator<Item = usize> + use<> {
@@ -237,38 +238,44 @@ impl<'a> Round<'a> {
     /// Waits until `rank` has stamped its shelf for collective `number`.
     #[inline]
     fn wait(&self, rank: usize, number: u64) -> Result<(), Failure> {
+        self.wait_and_fetch(rank, number, None)
+    }
+
+    /// The same, after which `next` is read.
+    #[inline]
+    fn wait_and_fetch(&self, rank: usize, number: u64, next: Option<SharedWord>) -> Result<(), Failure> {
         let shelf = self.shelf(rank);
         if shelf.is_stamped(number) {
             return Ok(());
         }
-        self.look_for(rank, shelf.slot(number).stamp, number)?;
+        self.look_for(rank, shelf.slot(number).stamp, number, next)?;
         shelf.has_stamped(number);
         Ok(())
     }
 
     /// Waits until a word that `rank` sets is at least `number`.
-    fn look_for(&self, rank: usize, word: SharedWord, number: u64) -> Result<(), Failure> {
+    fn look_for(&self, rank: usize, word: SharedWord, number: u64, next: Option<SharedWord>) -> Result<(), Failure> {
         let (process, peer) = (self.team.process, self.team.peers[rank]);
         // Patient once only: later, others are to be served in between.
         let patience = process.looks(&process.engine());
         let has_come = if self.shelves.crowded && !process.others_may_want_turn() {
             self.look_where_crowded(rank, word, number)
         } else {
-            self.look(rank, word, number, patience)
+            self.look(rank, word, number, patience, next)
         };
         if has_come {
             return Ok(());
         }
-        let done = || process.engine().has_word(word, number, 1).then_some(());
+        let done = || process.engine().has_word(word, number, 1, None).then_some(());
         process.wait_for_awaited(Awaited::Step(peer), done)
     }
 
     /// Looks so often for a word that `rank` sets.
     #[inline]
-    fn look(&self, rank: usize, word: SharedWord, number: u64, looks: u32) -> bool {
+    fn look(&self, rank: usize, word: SharedWord, number: u64, looks: u32, next: Option<SharedWord>) -> bool {
         let mut engine = self.team.process.engine();
         if !self.number.is_multiple_of(MEASURED) {
-            return engine.has_word(word, number, looks);
+            return engine.has_word(word, number, looks, next);
         }
         self.shelves.measure(rank, |distance| engine.measure_word(word, number, looks, distance))
     }
@@ -277,11 +284,11 @@ impl<'a> Round<'a> {
     fn look_where_crowded(&self, rank: usize, word: SharedWord, number: u64) -> bool {
         let (process, peer) = (self.team.process, self.team.peers[rank]);
         if !process.engine().is_beside(peer) {
-            return self.look(rank, word, number, LOOKS);
+            return self.look(rank, word, number, LOOKS, None);
         }
         let mut engine = process.engine();
         (0..TIMES).any(|_| {
-            engine.has_word(word, number, 1) || {
+            engine.has_word(word, number, 1, None) || {
                 engine.give_way();
                 false
             }

@@ -130,6 +130,15 @@ impl Shelf {
         self.memory.part(place, len).ok_or(refused)
     }
 
+    /// A word in the line where data of so many bytes lie from `offset` on, if that is another than the slot's and there are hardly more. (It gains
+    /// nothing to have one of many fetched before the others.)
+    #[inline]
+    pub(super) fn next_line(&self, number: u64, len: usize, offset: usize) -> Option<SharedWord> {
+        let (place, _) = Self::data(number, len);
+        let is_next = len > BESIDE && len <= 2 * LINE;
+        if is_next { self.memory.word((place + offset) / LINE * LINE) } else { None }
+    }
+
     /// Whether it is known to have been stamped for collective `number`.
     #[inline]
     pub(super) fn is_stamped(&self, number: u64) -> bool {
