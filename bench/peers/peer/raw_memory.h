@@ -1,5 +1,5 @@
-/* The machine alone: what two processes take that share memory and do nothing but pass lines and copy. A library that copies the same bytes can be no
- * faster, and which way of copying is the fastest depends on the machine, so there are three:
+/* The machine alone: what two processes take that share memory and do nothing but pass lines and copy. A library that copies in the same
+ * way can be no faster; one that mixes the ways well can, where data are long. Which is the fastest depends on the machine, so there are three:
  *
  *   PASSED   into shared memory by one rank, out of it by the other, chunk by chunk, both at once
  *   READ     once, by the rank that wants it
