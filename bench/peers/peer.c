@@ -35,10 +35,13 @@
 #include "peer/tags.h"
 #include "peer/threads.h"
 
-/* Whether data of a benchmark can go the way that was chosen: once only memory that is shared, and nothing that a line holds, or that call after call sends. */
+/* Whether data of a benchmark can go the way that was chosen. What is copied once lies in shared memory, which static arrays do not, and is more than a
+ * line holds; collectives that follow each other pass their data, all others copy them once. */
 static int has_way(const char *what, size_t bytes) {
-    int is_once = way == READ || way == BOTH, is_row = the_collective && bytes <= SINGLE_MIN;
-    return is_once ? bytes > SHORT_MOST && !is_row && strcmp(what, "static") : way != PASSED || !the_collective || is_row;
+    int in_a_row = the_collective && bytes <= SINGLE_MIN;
+    if (way == PASSED) return !the_collective || in_a_row;
+    if (way == READ || way == BOTH) return bytes > SHORT_MOST && !in_a_row && strcmp(what, "static");
+    return 1;
 }
 
 int main(int argc, char **argv) {

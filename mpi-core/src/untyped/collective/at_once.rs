@@ -1,4 +1,4 @@
-//! The short way: blocking collectives of one group, on data that lie side by side, and that shelves have room for where these are the way.
+//! The short way: blocking collectives of one group, on data that lie side by side, so that nothing has to be staged. By shelves, if these have room.
 //!
 //! What is wrong with arguments is for the long way to say.
 
