@@ -1,8 +1,8 @@
-//! Transfers by both sides: a large message is cut into chunks, and sender and receiver, as far as they are here, each take the
-//! next chunk until none is left. So both cores copy, neither waits for the other to come, and one alone does it all. A sender that is much
-//! slower leaves the rest to the receiver, and a message of a few pages it leaves to it from the beginning, for a while.
+//! Transfers by both sides: a large message is cut into chunks, and sender and receiver, as far as they are here, each take
+//! chunks from an end of their own until none is left. So both cores copy, neither waits for the other to come, and one alone does it all. A sender
+//! that is much slower leaves the rest to the receiver, and a message of a few pages it leaves to it from the beginning, for a while.
 //!
-//! The slot of the receive carries, on the line of its claim word, how many chunks are taken and how many are done, tagged with the slot's
+//! The slot of the receive carries, on the line of its claim word, how many chunks each side has taken and how many are done, tagged with the slot's
 //! generation so that a late look at a slot in new use takes nothing. All of that is one word, as each side has to fetch its line from the
 //! other: to say that a chunk is done and to take the next is one exchange. Whoever does the last one tells the other; before, the slot
 //! cannot be given back.
@@ -18,7 +18,8 @@ pub(super) const SHARE_MIN: u64 = 24 << 10;
 /// How often a sender looks for other things before it no longer leaves a message to its receiver.
 const LOOKS_FOR_RECEIVER: u32 = 64;
 
-/// Bits of the word for the chunks that say how many are taken, and above these how many are done; the generation is above both.
+/// Bits of the word for each number of chunks: those that the sender has taken, those that the receiver has, and those that are done. The generation is
+/// above them.
 const COUNT_BITS: u32 = 12;
 
 /// A sender whose receiver takes more chunks than this while it copies one leaves the rest to it: some processors write what another
@@ -38,29 +39,55 @@ fn chunks_word(slot: u32) -> usize {
     claim_word(slot) + 1
 }
 
+/// Who copies. As each has an end of its own, in messages that follow each other between the same buffers a line is written by the core that wrote it
+/// last, which has not to be taken from the other's caches (docs/decisions/0044).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Side {
+    /// From the first on.
+    Sender,
+    /// From the last on.
+    Receiver,
+}
+
+impl Side {
+    /// Which of so many chunks a side takes that has taken so many.
+    fn next(self, taken: u64, chunks: u64) -> u64 {
+        match self {
+            Side::Sender => taken,
+            Side::Receiver => chunks - 1 - taken,
+        }
+    }
+}
+
 /// What that word says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Chunks(u64);
 
 impl Chunks {
     fn none_taken(generation: u64) -> Chunks {
-        Chunks(generation << (2 * COUNT_BITS))
+        Chunks(generation << (3 * COUNT_BITS))
     }
 
     fn are_of(self, generation: u64) -> bool {
-        self.0 >> (2 * COUNT_BITS) == Chunks::none_taken(generation).0 >> (2 * COUNT_BITS)
+        self.0 >> (3 * COUNT_BITS) == Chunks::none_taken(generation).0 >> (3 * COUNT_BITS)
+    }
+
+    fn taken_by(self, side: Side) -> u64 {
+        self.0 >> (COUNT_BITS * side as u32) & ALL_TAKEN
     }
 
     fn taken(self) -> u64 {
-        self.0 & ALL_TAKEN
+        self.taken_by(Side::Sender) + self.taken_by(Side::Receiver)
     }
 
     fn done(self) -> u64 {
-        self.0 >> COUNT_BITS & ALL_TAKEN
+        self.0 >> (2 * COUNT_BITS) & ALL_TAKEN
     }
 
-    fn after(self, taken: bool, done: bool) -> Chunks {
-        Chunks(self.0.wrapping_add(u64::from(taken)).wrapping_add(u64::from(done) << COUNT_BITS))
+    /// After that side has done a chunk, if it `has_done` one, and has taken the next, if it `takes` one.
+    fn after(self, side: Side, takes: bool, has_done: bool) -> Chunks {
+        let taken = u64::from(takes) << (COUNT_BITS * side as u32);
+        Chunks(self.0.wrapping_add(taken).wrapping_add(u64::from(has_done) << (2 * COUNT_BITS)))
     }
 
     fn all_taken(self) -> Chunks {
@@ -116,6 +143,7 @@ impl<F: Fabric> Engine<F> {
     fn copy_chunks(
         &mut self,
         transfer: &Transfer,
+        side: Side,
         lead: u64,
         mut copy: impl FnMut(&mut F, u64, usize) -> Result<(), Failure>,
     ) -> Result<Copied, Failure> {
@@ -128,20 +156,20 @@ impl<F: Fabric> Engine<F> {
             if !takes && !has_done {
                 break;
             }
-            let next = seen.after(takes, has_done);
+            let next = seen.after(side, takes, has_done);
             if let Err(found) =
                 self.fabric.swap_claim(transfer.owner as usize, chunks_word(transfer.slot), seen.0, next.0)
             {
                 seen = Chunks(found);
                 continue;
             }
-            let chunk = seen.taken();
+            let (taken, taken_here) = (seen.taken(), seen.taken_by(side));
             seen = next;
             if !takes {
                 break;
             }
-            let offset = chunk * chunk_len;
-            limit = chunk.saturating_add(lead).saturating_add(2);
+            limit = taken.saturating_add(lead).saturating_add(2);
+            let offset = side.next(taken_here, chunks) * chunk_len;
             copy(&mut self.fabric, offset, chunk_len.min(transfer.len - offset) as usize)?;
             has_done = true;
         }
@@ -157,7 +185,7 @@ impl<F: Fabric> Engine<F> {
         data: rwmpi_transport::ReadSpan<'static>,
     ) -> Result<bool, Failure> {
         let peer = transfer.owner;
-        let copied = self.copy_chunks(transfer, WRITERS_LEAD, |fabric, offset, len| {
+        let copied = self.copy_chunks(transfer, Side::Sender, WRITERS_LEAD, |fabric, offset, len| {
             let part = data.part(offset as usize, len);
             let written = fabric.remote_write(peer as usize, target, offset, part, None);
             written.map(drop).map_err(|error| Failure::Remote { peer, error })
@@ -178,7 +206,7 @@ impl<F: Fabric> Engine<F> {
     ) -> Result<bool, Failure> {
         // Both where it is and where it goes.
         let working_set = transfer.len.saturating_mul(2);
-        let copied = self.copy_chunks(transfer, u64::MAX, |fabric, offset, len| {
+        let copied = self.copy_chunks(transfer, Side::Receiver, u64::MAX, |fabric, offset, len| {
             let part = buffer.part(offset as usize, len);
             let read = fabric.remote_read(source as usize, from, offset, part, working_set);
             read.map(drop).map_err(|error| Failure::Remote { peer: source, error })
@@ -275,11 +303,31 @@ mod tests {
 
     #[test]
     fn what_is_taken_and_done_is_told_apart() {
-        let begun = Chunks::none_taken(7).after(true, false).after(true, true);
-        assert_eq!((begun.taken(), begun.done()), (2, 1));
+        use Side::{Receiver, Sender};
+        let begun =
+            Chunks::none_taken(7).after(Receiver, true, false).after(Sender, true, false).after(Receiver, true, true);
+        assert_eq!([begun.taken_by(Sender), begun.taken_by(Receiver), begun.taken(), begun.done()], [1, 2, 3, 1]);
         let closed = begun.all_taken();
-        assert_eq!((closed.taken(), closed.done()), (ALL_TAKEN, 1));
-        let over = closed.after(false, true);
-        assert_eq!((over.taken(), over.done(), over.are_of(7), over.are_of(8)), (ALL_TAKEN, 2, true, false));
+        assert!(closed.taken() >= ALL_TAKEN && closed.done() == 1);
+        let over = closed.after(Sender, false, true);
+        assert_eq!((over.taken(), over.done(), over.are_of(7), over.are_of(8)), (closed.taken(), 2, true, false));
+    }
+
+    #[test]
+    fn whoever_is_faster_each_chunk_is_taken_once() {
+        const CHUNKS: u64 = 7;
+        for by_receiver in 0..1 << CHUNKS {
+            let mut word = Chunks::none_taken(7);
+            let mut taken: Vec<u64> = (0..CHUNKS)
+                .map(|turn| {
+                    let side = if by_receiver >> turn & 1 == 1 { Side::Receiver } else { Side::Sender };
+                    let next = side.next(word.taken_by(side), CHUNKS);
+                    word = word.after(side, true, false);
+                    next
+                })
+                .collect();
+            taken.sort_unstable();
+            assert!(taken.into_iter().eq(0..CHUNKS), "{by_receiver:b}");
+        }
     }
 }
