@@ -131,7 +131,6 @@ impl JobEngine {
             from: ReadSpan<'_>
         ) -> Result<(), Failure>;
         fn shared_part(&mut self, peer: u32, address: &RemoteAddress) -> Option<SharedPart>;
-        fn read_shared(&mut self, part: SharedPart, into: WriteSpan<'_>);
         fn write_shared(&mut self, part: SharedPart, from: ReadSpan<'_>, far: bool);
         fn fetch_word(&mut self, word: SharedWord, to_write: bool);
         fn word(&mut self, word: SharedWord) -> u64;
@@ -152,6 +151,12 @@ impl JobEngine {
     #[inline(always)]
     pub(crate) fn patience(&self) -> u32 {
         on!(self, engine => engine.fabric.patience())
+    }
+
+    /// The bytes of a part that peers share.
+    #[inline]
+    pub(crate) fn shared_span(&self, part: SharedPart) -> ReadSpan<'_> {
+        on!(self, engine => engine.shared_span(part))
     }
 
     /// Waits a little; the signals that have come.

@@ -320,8 +320,8 @@ impl Fabric for ClusterFabric {
     }
 
     #[inline]
-    fn read_shared(&self, part: SharedPart, into: WriteSpan) {
-        self.node.read_shared(part, into);
+    fn shared_span(&self, part: SharedPart) -> ReadSpan<'_> {
+        self.node.shared_span(part)
     }
 
     #[inline]

@@ -359,11 +359,10 @@ pub trait Fabric {
     fn shared_part(&self, _peer: usize, _address: &RemoteAddress) -> Option<SharedPart> {
         None
     }
-    /// Copies all bytes of a shared part.
-    ///
-    /// # Panics
-    /// If `into` has another length.
-    fn read_shared(&self, _part: SharedPart, _into: WriteSpan) {}
+    /// The bytes of a shared part, to be read. Peers may write there meanwhile.
+    fn shared_span(&self, _part: SharedPart) -> ReadSpan<'_> {
+        unreachable!("nothing is shared")
+    }
     /// Copies to all bytes of a shared part, which others read next; are some of them [not near](crate::Distance)?
     ///
     /// # Panics

@@ -460,17 +460,16 @@ impl Fabric for NodeFabric {
     }
 
     #[inline]
-    fn read_shared(&self, part: SharedPart, into: WriteSpan) {
-        assert_eq!(part.len(), into.len(), "a shared part of another length");
+    fn shared_span(&self, part: SharedPart) -> ReadSpan<'_> {
         // SAFETY: `heap_part` has checked that the bytes lie in the heaps; they have had pages since the part was made.
-        unsafe { ReadSpan::new(self.segment.heap_part(part.place, into.len()).as_ptr(), into.len()) }.copy_to(into);
+        unsafe { ReadSpan::new(self.segment.heap_part(part.place, part.len()).as_ptr(), part.len()) }
     }
 
     #[inline]
     fn write_shared(&mut self, part: SharedPart, from: ReadSpan, far: bool) {
         assert_eq!(part.len(), from.len(), "a shared part of another length");
         let into = self.segment.heap_part(part.place, from.len()).as_ptr();
-        // SAFETY: as in `read_shared`; their owner, by the contract of the part, is who calls.
+        // SAFETY: as in `shared_span`; their owner, by the contract of the part, is who calls.
         unsafe {
             match from.len() {
                 len if len <= LINE => copy_small(into, from.start(), len),

@@ -4,22 +4,20 @@
 //! puts it where others want it; and whoever is done waits in a barrier until all are, so that the data may change again. Nothing is copied
 //! twice, and nobody waits for a particular message.
 
-use rwmpi_transport::{ReadSpan, RemoteAddress, WriteSpan};
+use rwmpi_transport::{ReadSpan, RemoteAddress, RemoteError, WriteSpan};
 use smallvec::SmallVec;
 
 use super::alltoall::send_to_all;
 use super::barrier::barrier;
 use super::broadcast::tree;
 use super::reduction::Reduction;
-use super::scratch::{Scratch, append, prepend};
+use super::scratch::{Scratch, combine};
 use super::shelves::{Round, Shelves};
 use super::team::Team;
 use crate::engine::Failure;
 
-/// Data are combined in portions of so many bytes, which stay in the nearest cache,
-const PORTION: usize = 8 << 10;
-/// or of so many where other ranks' data are far away (docs/decisions/0038).
-const PORTION_FROM_FAR: usize = 128 << 10;
+/// Data are combined in portions of so many bytes (docs/decisions/0045).
+const PORTION: usize = 128 << 10;
 /// Into so many chunks data are cut that two ranks bring to one place,
 const CHUNKS: usize = 8;
 /// of so many bytes at least,
@@ -318,68 +316,76 @@ impl<'a> Published<'a> {
         to: impl Iterator<Item = usize> + Clone,
     ) -> Result<(), Failure> {
         let element = op.element().max(1);
-        let portion = if self.shelves.is_some_and(Shelves::is_far) { PORTION_FROM_FAR } else { PORTION };
-        let portion = (portion.min(own.len()) / element).max(1) * element;
+        let portion = (PORTION.min(own.len()) / element).max(1) * element;
         let stride = portion.next_multiple_of(size_of::<u128>());
         let combine = |room: WriteSpan<'_>| -> Result<(), Failure> {
             let mut done = 0;
             while done < own.len() {
                 let len = portion.min(own.len() - done);
-                let own = own.part(done, len);
-                let kept = result.map_or(room.part(2 * stride, len), |result| result.part(done, len));
-                let spare = [room.part(0, len), room.part(stride, len)];
-                self.combine_portion(offset + done, own, kept, op, spare, room.len())?;
+                let kept = result.map_or(room.part(0, len), |result| result.part(done, len));
+                self.combine_portion(offset + done, own.part(done, len), kept, op, room, stride)?;
                 to.clone().try_for_each(|rank| self.write(rank, 1, offset + done, kept.as_read()))?;
                 done += len;
             }
             Ok(())
         };
+        let strides = if op.where_it_lies().is_some() { 1 } else { 2 };
         match self.shelves {
-            Some(shelves) => shelves.with_room(3 * stride, combine),
-            None => combine(Scratch::new(self.team, 3 * stride).span()),
+            Some(shelves) => shelves.with_room(strides * stride, combine),
+            None => combine(Scratch::new(self.team, strides * stride).span()),
         }
     }
 
-    /// Combines, in rank order, what all ranks have at `offset`, this one `own`, which may be the same memory as `kept`, where the result goes.
-    fn combine_portion(
+    /// Combines, in rank order, what all ranks have at `offset`, this one `own`, which may be the same memory as `kept`, where the result goes; if it
+    /// is, what comes before it is kept where `room` begins. One `stride` on there is room for what has to be copied to be combined.
+    fn combine_portion<'s>(
         &self,
         offset: usize,
-        own: ReadSpan<'_>,
-        kept: WriteSpan<'_>,
+        own: ReadSpan<'s>,
+        kept: WriteSpan<'s>,
         op: &dyn Reduction,
-        [earlier, theirs]: [WriteSpan<'_>; 2],
-        working_set: usize,
-    ) -> Result<(), Failure> {
-        let me = self.team.rank;
-        let read = |rank, into| self.read(rank, 0, offset, into, working_set);
-        let is_in_place = (own.start() as usize).abs_diff(kept.start() as usize) < own.len();
-        if is_in_place && own.start() != kept.start() {
+        room: WriteSpan<'s>,
+        stride: usize,
+    ) -> Result<(), Failure>
+    where
+        'a: 's,
+    {
+        let (me, len) = (self.team.rank, own.len());
+        let is_in_place = own.start().addr().abs_diff(kept.start().addr()) < len;
+        let own = if is_in_place && own.start() != kept.start().cast_const() {
             own.copy_to(kept);
-        }
-        // Where the place of the result holds nothing yet, what comes first is read right into it.
-        let mut next = me + 1;
-        if me > 0 {
-            let before = if is_in_place { earlier } else { kept };
-            read(0, before)?;
-            for rank in 1..me {
-                read(rank, theirs)?;
-                append(self.team, op, before, theirs.as_read());
+            kept.as_read()
+        } else {
+            own
+        };
+        let place = |rank| if is_in_place && rank < me { room.part(0, len) } else { kept };
+        // What has to be copied goes where the result will be, unless something is there.
+        let given = |rank, earlier: ReadSpan<'s>| -> Result<ReadSpan<'s>, Failure> {
+            if rank == me {
+                return Ok(own);
             }
-            if is_in_place {
-                prepend(self.team, op, before.as_read(), kept);
-            } else {
-                append(self.team, op, kept, own);
+            if op.where_it_lies().is_some() {
+                return self.part_of(rank, offset, len);
             }
-        } else if !is_in_place {
-            read(1, kept)?;
-            prepend(self.team, op, own, kept);
-            next = 2;
-        }
-        for rank in next..self.team.size() {
-            read(rank, theirs)?;
-            append(self.team, op, kept, theirs.as_read());
+            let is_free = earlier.start() != place(rank).start().cast_const();
+            let into = if is_free { place(rank) } else { room.part(stride, len) };
+            self.read(rank, 0, offset, into, 3 * len)?;
+            Ok(into.as_read())
+        };
+        let mut earlier = given(0, ReadSpan::EMPTY)?;
+        for rank in 1..self.team.size() {
+            combine(self.team, op, earlier, given(rank, earlier)?, place(rank));
+            earlier = place(rank).as_read();
         }
         Ok(())
+    }
+
+    /// So many bytes from `offset` on of `rank`'s first piece, where they lie.
+    fn part_of(&self, rank: usize, offset: usize, len: usize) -> Result<ReadSpan<'a>, Failure> {
+        let (peer, address) = (self.team.peers[rank], self.told[rank][0].address());
+        let part = self.team.process.engine().shared_part(peer, &address).and_then(|whole| whole.part(offset, len));
+        let part = part.ok_or(Failure::Remote { peer, error: RemoteError::Refused })?;
+        Ok(self.team.shared_span(part))
     }
 
     /// Copies to `rank`'s piece `which`.

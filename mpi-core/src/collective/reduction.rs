@@ -8,6 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use crate::Datatype;
 use crate::engine::Failure;
 use crate::plain::{direct_values, direct_values_mut};
+use crate::reduction::Arithmetic;
 
 /// An associative operation on runs of elements, given as bytes. Both runs are equally long and, unless empty, aligned for the
 /// elements.
@@ -16,6 +17,10 @@ pub(crate) trait Reduction {
     fn append(&self, kept: &mut [u8], later: &[u8]);
     /// `kept = earlier ∘ kept`.
     fn prepend(&self, earlier: &[u8], kept: &mut [u8]);
+    /// The same on memory that others may write to meanwhile, if it can be done there.
+    fn where_it_lies(&self) -> Option<Arithmetic> {
+        None
+    }
     /// Size of an element, bytes.
     fn element(&self) -> usize;
     /// Whether the order of operands makes no difference.

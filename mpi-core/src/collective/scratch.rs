@@ -33,21 +33,41 @@ impl Scratch {
 
 /// `kept = kept ∘ later`.
 pub(crate) fn append(team: Team<'_>, op: &dyn Reduction, kept: WriteSpan<'_>, later: ReadSpan<'_>) {
-    reduce(team, op, || with_slices(kept, later, |kept, later| op.append(kept, later)));
+    combine(team, op, kept.as_read(), later, kept);
 }
 
 /// `kept = earlier ∘ kept`.
 pub(crate) fn prepend(team: Team<'_>, op: &dyn Reduction, earlier: ReadSpan<'_>, kept: WriteSpan<'_>) {
-    reduce(team, op, || with_slices(kept, earlier, |kept, earlier| op.prepend(earlier, kept)));
+    combine(team, op, earlier, kept.as_read(), kept);
 }
 
+/// `kept = earlier ∘ later`, of which either may be the same memory as `kept`, and others may write only where the operation
+/// [can be done](Reduction::where_it_lies).
+///
 /// What is no contribution is not combined, and a rank whose operation fails has none.
-fn reduce(team: Team<'_>, op: &dyn Reduction, combine: impl FnOnce()) {
-    if !team.is_in_trouble() {
-        combine();
-        if let Some(failure) = op.failure() {
-            team.note(failure);
+pub(crate) fn combine(
+    team: Team<'_>,
+    op: &dyn Reduction,
+    earlier: ReadSpan<'_>,
+    later: ReadSpan<'_>,
+    kept: WriteSpan<'_>,
+) {
+    if team.is_in_trouble() {
+        return;
+    }
+    if let Some(arithmetic) = op.where_it_lies() {
+        return arithmetic.combine(earlier, later, kept);
+    }
+    if later.start() == kept.start() {
+        with_slices(kept, earlier, |kept, earlier| op.prepend(earlier, kept));
+    } else {
+        if earlier.start() != kept.start() {
+            earlier.copy_to(kept);
         }
+        with_slices(kept, later, |kept, later| op.append(kept, later));
+    }
+    if let Some(failure) = op.failure() {
+        team.note(failure);
     }
 }
 

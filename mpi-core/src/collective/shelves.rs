@@ -223,11 +223,6 @@ impl Shelves {
         result
     }
 
-    /// Whether lines take long to some of the others, as far as this rank knows.
-    pub(super) fn is_far(&self) -> bool {
-        self.far.get()
-    }
-
     /// Whether ranks share processors.
     pub(super) fn is_crowded(&self) -> bool {
         self.crowded

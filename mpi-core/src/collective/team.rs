@@ -11,7 +11,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use rwmpi_protocol::Pattern;
-use rwmpi_transport::{ReadSpan, WriteSpan};
+use rwmpi_transport::{ReadSpan, SharedPart, WriteSpan};
 use smallvec::SmallVec;
 
 use super::agreement;
@@ -122,6 +122,15 @@ impl<'a> Team<'a> {
     /// The same ranks, for data of that type.
     pub(crate) fn of<T: Datatype>(self) -> Self {
         Team { mark: Mark::of(T::SIGNATURE), ..self }
+    }
+
+    /// The bytes of a part that its ranks share.
+    #[inline]
+    pub(super) fn shared_span(self, part: SharedPart) -> ReadSpan<'a> {
+        let engine = self.process.engine();
+        let span = engine.shared_span(part);
+        // SAFETY: the memory stays mapped as long as the process has its engine, which is for its life, and the team borrows it.
+        unsafe { ReadSpan::new(span.start(), span.len()) }
     }
 
     pub(crate) fn flights(self) -> Flights<'a> {

@@ -54,10 +54,10 @@ impl<F: Fabric> Engine<F> {
         self.fabric.shared_part(peer as usize, address)
     }
 
-    /// Reads all of a part.
+    /// The bytes of a part.
     #[inline]
-    pub(crate) fn read_shared(&self, part: SharedPart, into: WriteSpan<'_>) {
-        self.fabric.read_shared(part, into);
+    pub(crate) fn shared_span(&self, part: SharedPart) -> ReadSpan<'_> {
+        self.fabric.shared_span(part)
     }
 
     /// Writes all of a part of this rank's.

@@ -1,7 +1,7 @@
 //! An operation bound to a datatype.
 #![allow(unsafe_code)]
 
-use super::{Operation, Predefined, UserOperation};
+use super::{Arithmetic, Operation, Predefined, UserOperation};
 use crate::collective::reduction::Reduction;
 use crate::datatype::{Basic, Datatype, pack, unpack};
 use crate::{Error, ErrorClass, Result};
@@ -75,6 +75,13 @@ impl Reduction for Applied {
         match &self.operation {
             Bound::Predefined(operation, basic) => operation.prepend(*basic, earlier, kept),
             Bound::User(operation, datatype) => operation.prepend(datatype, earlier, kept),
+        }
+    }
+
+    fn where_it_lies(&self) -> Option<Arithmetic> {
+        match &self.operation {
+            Bound::Predefined(operation, basic) => operation.arithmetic(*basic),
+            Bound::User(..) => None,
         }
     }
 

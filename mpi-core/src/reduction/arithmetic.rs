@@ -7,6 +7,7 @@ use std::ops::{BitAnd, BitOr, BitXor};
 use multiversion::multiversion;
 use rustc_apfloat::Float;
 use rustc_apfloat::ieee::{BFloat, Half, Quad};
+use rwmpi_transport::{ReadSpan, WriteSpan};
 
 use super::extended::Extended;
 use super::predefined::Predefined;
@@ -140,94 +141,132 @@ impl Real<16> for Extended {
     }
 }
 
-/// `kept = kept ∘ other` or, with `other` as the `earlier` operand, `kept = other ∘ kept`.
-///
-/// The two differ where numbers are equal but not the same (zeros with signs), or are no numbers: there the order of the operands makes
-/// sure that all ranks come to the same result.
-///
+/// One of the predefined operations on one kind of number, whose elements may lie where others write: they are read once, and whatever is
+/// there is a number.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arithmetic {
+    operation: Predefined,
+    number: Number,
+}
+
+impl Arithmetic {
+    /// The operation must be defined for such numbers.
+    pub(super) fn new(operation: Predefined, number: Number) -> Self {
+        Arithmetic { operation, number }
+    }
+
+    /// `kept = earlier ∘ later`, of which either may be the same memory as `kept`, but must not overlap it otherwise.
+    ///
+    /// Where numbers are equal but not the same (zeros with signs), or are no numbers, the order of the operands makes sure that all ranks come
+    /// to the same result.
+    pub(crate) fn combine(self, earlier: ReadSpan<'_>, later: ReadSpan<'_>, kept: WriteSpan<'_>) {
+        combine(self.operation, self.number, Operands { earlier, later, kept });
+    }
+}
+
+/// So many bytes are combined at a time: a cache line.
+const BLOCK: usize = 64;
+
+#[derive(Clone, Copy)]
+struct Operands<'a> {
+    earlier: ReadSpan<'a>,
+    later: ReadSpan<'a>,
+    kept: WriteSpan<'a>,
+}
+
 /// Wider registers make long reductions shorter by an eighth; they do the same to each element.
 #[multiversion(targets("x86_64+avx2"))]
-pub(super) fn combine(operation: Predefined, number: Number, kept: &mut [u8], other: &[u8], earlier: bool) {
+fn combine<'a>(operation: Predefined, number: Number, operands: Operands<'a>) {
     match number {
         Number::Nothing => {}
-        Number::Int8 => integer::<i8, 1>(operation, kept, other),
-        Number::Int16 => integer::<i16, 2>(operation, kept, other),
-        Number::Int32 => integer::<i32, 4>(operation, kept, other),
-        Number::Int64 => integer::<i64, 8>(operation, kept, other),
-        Number::Int128 => integer::<i128, 16>(operation, kept, other),
-        Number::Uint8 => integer::<u8, 1>(operation, kept, other),
-        Number::Uint16 => integer::<u16, 2>(operation, kept, other),
-        Number::Uint32 => integer::<u32, 4>(operation, kept, other),
-        Number::Uint64 => integer::<u64, 8>(operation, kept, other),
-        Number::Half => real::<Half, 2>(operation, kept, other, earlier),
-        Number::BrainHalf => real::<BFloat, 2>(operation, kept, other, earlier),
-        Number::Single => real::<f32, 4>(operation, kept, other, earlier),
-        Number::Double => real::<f64, 8>(operation, kept, other, earlier),
-        Number::Extended => real::<Extended, 16>(operation, kept, other, earlier),
-        Number::Quadruple => real::<Quad, 16>(operation, kept, other, earlier),
-        Number::ComplexHalf => complex::<Half, 2>(operation, kept, other),
-        Number::ComplexSingle => complex::<f32, 4>(operation, kept, other),
-        Number::ComplexDouble => complex::<f64, 8>(operation, kept, other),
-        Number::ComplexExtended => complex::<Extended, 16>(operation, kept, other),
-        Number::ComplexQuadruple => complex::<Quad, 16>(operation, kept, other),
+        Number::Int8 => integer::<i8, 1>(operation, operands),
+        Number::Int16 => integer::<i16, 2>(operation, operands),
+        Number::Int32 => integer::<i32, 4>(operation, operands),
+        Number::Int64 => integer::<i64, 8>(operation, operands),
+        Number::Int128 => integer::<i128, 16>(operation, operands),
+        Number::Uint8 => integer::<u8, 1>(operation, operands),
+        Number::Uint16 => integer::<u16, 2>(operation, operands),
+        Number::Uint32 => integer::<u32, 4>(operation, operands),
+        Number::Uint64 => integer::<u64, 8>(operation, operands),
+        Number::Half => real::<Half, 2>(operation, operands),
+        Number::BrainHalf => real::<BFloat, 2>(operation, operands),
+        Number::Single => real::<f32, 4>(operation, operands),
+        Number::Double => real::<f64, 8>(operation, operands),
+        Number::Extended => real::<Extended, 16>(operation, operands),
+        Number::Quadruple => real::<Quad, 16>(operation, operands),
+        Number::ComplexHalf => complex::<Half, 2, 4>(operation, operands),
+        Number::ComplexSingle => complex::<f32, 4, 8>(operation, operands),
+        Number::ComplexDouble => complex::<f64, 8, 16>(operation, operands),
+        Number::ComplexExtended => complex::<Extended, 16, 32>(operation, operands),
+        Number::ComplexQuadruple => complex::<Quad, 16, 32>(operation, operands),
     }
 }
 
+/// Applies a function to elements of `N` bytes: to those of a block at once, then to what is left.
 #[inline(always)]
-fn each<T: Bits<N>, const N: usize>(kept: &mut [u8], other: &[u8], function: impl Fn(T, T) -> T) {
-    let (kept, other) = (kept.as_chunks_mut::<N>().0, other.as_chunks::<N>().0);
-    for (kept, other) in kept.iter_mut().zip(other) {
-        *kept = function(T::load(*kept), T::load(*other)).store();
-    }
-}
-
-#[inline(always)]
-fn integer<T: Integer<N>, const N: usize>(operation: Predefined, kept: &mut [u8], other: &[u8]) {
-    match operation {
-        Predefined::Max => each::<T, N>(kept, other, T::max),
-        Predefined::Min => each::<T, N>(kept, other, T::min),
-        Predefined::Sum => each::<T, N>(kept, other, T::sum),
-        Predefined::Product => each::<T, N>(kept, other, T::product),
-        Predefined::LogicalAnd => each::<T, N>(kept, other, |a, b| T::from(a.truth() & b.truth())),
-        Predefined::LogicalOr => each::<T, N>(kept, other, |a, b| T::from(a.truth() | b.truth())),
-        Predefined::LogicalXor => each::<T, N>(kept, other, |a, b| T::from(a.truth() ^ b.truth())),
-        Predefined::BitwiseAnd => each::<T, N>(kept, other, |a, b| a & b),
-        Predefined::BitwiseOr => each::<T, N>(kept, other, |a, b| a | b),
-        Predefined::BitwiseXor => each::<T, N>(kept, other, |a, b| a ^ b),
-        _ => undefined(operation),
-    }
-}
-
-#[inline(always)]
-fn real<T: Real<N>, const N: usize>(operation: Predefined, kept: &mut [u8], other: &[u8], earlier: bool) {
-    let larger = |a, b| if a < b { b } else { a };
-    let smaller = |a, b| if b < a { b } else { a };
-    match operation {
-        Predefined::Max if earlier => each::<T, N>(kept, other, |a, b| larger(b, a)),
-        Predefined::Max => each::<T, N>(kept, other, larger),
-        Predefined::Min if earlier => each::<T, N>(kept, other, |a, b| smaller(b, a)),
-        Predefined::Min => each::<T, N>(kept, other, smaller),
-        Predefined::Sum => each::<T, N>(kept, other, T::sum),
-        Predefined::Product => each::<T, N>(kept, other, T::product),
-        _ => undefined(operation),
-    }
-}
-
-#[inline(always)]
-fn complex<T: Real<N>, const N: usize>(operation: Predefined, kept: &mut [u8], other: &[u8]) {
-    match operation {
-        Predefined::Sum => each::<T, N>(kept, other, T::sum),
-        Predefined::Product => {
-            let kept = kept.as_chunks_mut::<N>().0.as_chunks_mut::<2>().0;
-            let other = other.as_chunks::<N>().0.as_chunks::<2>().0;
-            for (kept, other) in kept.iter_mut().zip(other) {
-                let [(a, b), (c, d)] = [&*kept, other].map(|[real, imaginary]| (T::load(*real), T::load(*imaginary)));
-                *kept = [
-                    a.product(c).difference(b.product(d)).store(), //
-                    a.product(d).sum(b.product(c)).store(),
-                ];
-            }
+fn each_bytes<const N: usize>(operands: Operands<'_>, function: impl Fn([u8; N], [u8; N]) -> [u8; N]) {
+    let Operands { earlier, later, kept } = operands;
+    let done = earlier.zip_to::<BLOCK>(later, kept, |earlier, later| {
+        let mut kept = [0; BLOCK];
+        let operands = earlier.as_chunks::<N>().0.iter().zip(later.as_chunks::<N>().0);
+        for (kept, (earlier, later)) in kept.as_chunks_mut::<N>().0.iter_mut().zip(operands) {
+            *kept = function(*earlier, *later);
         }
+        kept
+    });
+    let left = earlier.len() - done;
+    earlier.part(done, left).zip_to::<N>(later.part(done, left), kept.part(done, left), function);
+}
+
+#[inline(always)]
+fn each<T: Bits<N>, const N: usize>(operands: Operands<'_>, function: impl Fn(T, T) -> T) {
+    each_bytes::<N>(operands, |earlier, later| function(T::load(earlier), T::load(later)).store());
+}
+
+#[inline(always)]
+fn integer<T: Integer<N>, const N: usize>(operation: Predefined, operands: Operands<'_>) {
+    match operation {
+        Predefined::Max => each::<T, N>(operands, T::max),
+        Predefined::Min => each::<T, N>(operands, T::min),
+        Predefined::Sum => each::<T, N>(operands, T::sum),
+        Predefined::Product => each::<T, N>(operands, T::product),
+        Predefined::LogicalAnd => each::<T, N>(operands, |a, b| T::from(a.truth() & b.truth())),
+        Predefined::LogicalOr => each::<T, N>(operands, |a, b| T::from(a.truth() | b.truth())),
+        Predefined::LogicalXor => each::<T, N>(operands, |a, b| T::from(a.truth() ^ b.truth())),
+        Predefined::BitwiseAnd => each::<T, N>(operands, |a, b| a & b),
+        Predefined::BitwiseOr => each::<T, N>(operands, |a, b| a | b),
+        Predefined::BitwiseXor => each::<T, N>(operands, |a, b| a ^ b),
+        _ => undefined(operation),
+    }
+}
+
+#[inline(always)]
+fn real<T: Real<N>, const N: usize>(operation: Predefined, operands: Operands<'_>) {
+    match operation {
+        Predefined::Max => each::<T, N>(operands, |a, b| if a < b { b } else { a }),
+        Predefined::Min => each::<T, N>(operands, |a, b| if b < a { b } else { a }),
+        Predefined::Sum => each::<T, N>(operands, T::sum),
+        Predefined::Product => each::<T, N>(operands, T::product),
+        _ => undefined(operation),
+    }
+}
+
+/// `M`: twice `N`.
+#[inline(always)]
+fn complex<T: Real<N>, const N: usize, const M: usize>(operation: Predefined, operands: Operands<'_>) {
+    match operation {
+        Predefined::Sum => each::<T, N>(operands, T::sum),
+        Predefined::Product => each_bytes::<M>(operands, |earlier, later| {
+            let [(a, b), (c, d)] = [earlier, later].map(|number| {
+                let parts = number.as_chunks::<N>().0;
+                (T::load(parts[0]), T::load(parts[1]))
+            });
+            let mut product = [0; M];
+            let parts = product.as_chunks_mut::<N>().0;
+            parts[0] = a.product(c).difference(b.product(d)).store();
+            parts[1] = a.product(d).sum(b.product(c)).store();
+            product
+        }),
         _ => undefined(operation),
     }
 }

@@ -1,6 +1,8 @@
 //! MPI's own operations and what they are defined for.
 
-use super::{arithmetic, location};
+use rwmpi_transport::WriteSpan;
+
+use super::{Arithmetic, location};
 use crate::datatype::{Basic, Group, Number};
 
 /// A predefined operation (MPI-5.0 sections 6.9.2, 6.9.4 and 12.3.4).
@@ -109,7 +111,10 @@ impl Predefined {
         match self {
             Predefined::Replace => kept.copy_from_slice(later),
             Predefined::NoOperation => {}
-            _ => self.combine(basic, kept, later, false),
+            _ => match (self.arithmetic(basic), WriteSpan::from(&mut *kept)) {
+                (Some(arithmetic), kept) => arithmetic.combine(kept.as_read(), later.into(), kept),
+                (None, _) => self.combine_locations(basic, kept, later, false),
+            },
         }
     }
 
@@ -118,14 +123,22 @@ impl Predefined {
         match self {
             Predefined::Replace => {}
             Predefined::NoOperation => kept.copy_from_slice(earlier),
-            _ => self.combine(basic, kept, earlier, true),
+            _ => match (self.arithmetic(basic), WriteSpan::from(&mut *kept)) {
+                (Some(arithmetic), kept) => arithmetic.combine(earlier.into(), kept.as_read(), kept),
+                (None, _) => self.combine_locations(basic, kept, earlier, true),
+            },
         }
     }
 
-    fn combine(self, basic: Basic, kept: &mut [u8], other: &[u8], earlier: bool) {
-        match basic.pair() {
-            Some(pair) => location::combine(self == Predefined::MaxLocation, pair, kept, other, earlier),
-            None => arithmetic::combine(self, basic.number(), kept, other, earlier),
+    /// The arithmetic that it is on elements that it is defined for, if it is nothing else.
+    pub(super) fn arithmetic(self, basic: Basic) -> Option<Arithmetic> {
+        let is_arithmetic = basic.pair().is_none() && !matches!(self, Predefined::Replace | Predefined::NoOperation);
+        is_arithmetic.then(|| Arithmetic::new(self, basic.number()))
+    }
+
+    fn combine_locations(self, basic: Basic, kept: &mut [u8], other: &[u8], earlier: bool) {
+        if let Some(pair) = basic.pair() {
+            location::combine(self == Predefined::MaxLocation, pair, kept, other, earlier);
         }
     }
 }

@@ -5,6 +5,7 @@ use bytemuck::{Pod, bytes_of, cast_slice, cast_slice_mut, pod_read_unaligned};
 use proptest::prelude::*;
 use rustc_apfloat::Float;
 use rustc_apfloat::ieee::{Quad, X87DoubleExtended};
+use rwmpi_transport::{ReadSpan, WriteSpan};
 
 use super::*;
 use crate::ErrorClass;
@@ -15,7 +16,7 @@ fn applied(operation: Predefined, basic: Basic) -> Applied {
     Operation::Predefined(operation).on(&Datatype::basic(basic)).unwrap()
 }
 
-/// `a ∘ b` by the operation, both ways round.
+/// `a ∘ b` by the operation: both ways round, and into another place.
 fn combine<T: Pod>(operation: Predefined, basic: Basic, a: &[T], b: &[T]) -> Vec<T> {
     let applied = applied(operation, basic);
     let mut kept = a.to_vec();
@@ -24,6 +25,15 @@ fn combine<T: Pod>(operation: Predefined, basic: Basic, a: &[T], b: &[T]) -> Vec
     applied.prepend(cast_slice(a), cast_slice_mut(&mut other));
     let (appended, prepended): (&[u8], &[u8]) = (cast_slice(&kept), cast_slice(&other));
     assert_eq!(appended, prepended, "append and prepend differ");
+    if let Some(arithmetic) = applied.where_it_lies() {
+        let mut apart = vec![0; appended.len()];
+        arithmetic.combine(
+            ReadSpan::from(cast_slice(a)),
+            ReadSpan::from(cast_slice(b)),
+            WriteSpan::from(&mut apart[..]),
+        );
+        assert_eq!(appended, apart, "in another place");
+    }
     kept
 }
 

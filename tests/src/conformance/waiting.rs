@@ -175,7 +175,7 @@ pub(super) fn a_word_wakes_who_watches_it<S: Subject>(fabric: &mut S) {
             fabric.word(word) == round.into()
         });
         let mut bytes = [0; 100];
-        fabric.read_shared(data, WriteSpan::from(&mut bytes[..]));
+        fabric.shared_span(data).copy_to(WriteSpan::from(&mut bytes[..]));
         assert_eq!(bytes[..], pattern(round.into(), 100));
         if round == ROUNDS {
             fabric.add_to_word(word, 5);

@@ -7,7 +7,7 @@ use super::{Announced, Shelves};
 use crate::Mark;
 use crate::collective::published::Told;
 use crate::collective::reduction::Reduction;
-use crate::collective::scratch::append;
+use crate::collective::scratch::{append, combine};
 use crate::collective::team::Team;
 use crate::engine::Failure;
 use crate::waiting::Awaited;
@@ -75,20 +75,33 @@ impl<'a> Round<'a> {
         offset: usize,
         into: WriteSpan<'_>,
     ) -> Result<(), Failure> {
+        if self.has_put(rank, len, offset)? {
+            self.data_of(rank, len, offset, into.len())?.copy_to(into);
+            let shelf = self.shelf(rank);
+            if !self.gives && shelf.taken_in.replace(self.number) + 1 == self.number {
+                self.team.process.engine().fetch_word(shelf.slot(self.number + FETCHED_AHEAD).stamp, false);
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits until `rank` has put its data up; whether there are as many bytes as `len`, of which those from `offset` on are read next.
+    fn has_put(&self, rank: usize, len: usize, offset: usize) -> Result<bool, Failure> {
         let next = self.shelf(rank).next_line(self.number, len, offset);
-        let Some(put) = self.see(rank, next)? else { return Ok(()) };
+        let Some(put) = self.see(rank, next)? else { return Ok(false) };
         if put != len as u64 {
             let bytes = if put == LONG { self.announced(rank)?.len } else { put };
             let (source, tag, capacity) = (self.team.peers[rank], self.team.tag, len as u64);
-            return self.team.check(Err(Failure::Truncated { source, tag, bytes, capacity }), capacity);
+            self.team.check(Err(Failure::Truncated { source, tag, bytes, capacity }), capacity)?;
+            return Ok(false);
         }
-        let (shelf, mut engine) = (self.shelf(rank), self.team.process.engine());
+        Ok(true)
+    }
+
+    /// Of the `len` bytes that `rank` has put up, so many from `offset` on.
+    fn data_of(&self, rank: usize, len: usize, offset: usize, part: usize) -> Result<ReadSpan<'a>, Failure> {
         let (place, _) = Shelf::data(self.number, len);
-        engine.read_shared(shelf.part(place + offset, into.len())?, into);
-        if !self.gives && shelf.taken_in.replace(self.number) + 1 == self.number {
-            engine.fetch_word(shelf.slot(self.number + FETCHED_AHEAD).stamp, false);
-        }
-        Ok(())
+        Ok(self.team.shared_span(self.shelf(rank).part(place + offset, part)?))
     }
 
     /// What `rank` has said about data that are elsewhere.
@@ -105,7 +118,7 @@ impl<'a> Round<'a> {
         let mut value = T::zeroed();
         let into = WriteSpan::from(bytemuck::bytes_of_mut(&mut value));
         let part = self.shelf(rank).part(place, into.len())?;
-        self.team.process.engine().read_shared(part, into);
+        self.team.shared_span(part).copy_to(into);
         Ok(value)
     }
 
@@ -196,15 +209,32 @@ impl<'a> Round<'a> {
     ) -> Result<(), Failure> {
         self.wait_for_those_beside(|rank| if rank < end { self.wait(rank, self.number) } else { Ok(()) })?;
         let (me, len) = (self.team.rank, result.len());
-        let in_place = own.start() == result.start();
-        match (me, in_place) {
-            (0, true) => {}
-            (0, false) => own.copy_to(result),
-            _ => self.take(0, len, 0, result)?,
+        // Later, what lies in the place of the result is there on the shelf only.
+        let is_here = |rank| rank == me && (me == 0 || own.start() != result.start());
+        if op.where_it_lies().is_some() && end > 1 {
+            // What has not come is trouble, and nothing is combined.
+            let given = |rank| -> Result<ReadSpan<'_>, Failure> {
+                if is_here(rank) {
+                    return Ok(own);
+                }
+                self.has_put(rank, len, 0)?;
+                self.data_of(rank, len, 0, len)
+            };
+            let mut earlier = given(0)?;
+            for rank in 1..end {
+                combine(self.team, op, earlier, given(rank)?, result);
+                earlier = result.as_read();
+            }
+            return Ok(());
+        }
+        if is_here(0) {
+            own.copy_to(result)
+        } else {
+            self.take(0, len, 0, result)?
         }
         self.shelves.with_room(len, |theirs| {
             for rank in 1..end {
-                if rank == me && !in_place {
+                if is_here(rank) {
                     append(self.team, op, result, own);
                 } else {
                     self.take(rank, len, 0, theirs)?;
