@@ -36,6 +36,13 @@ pub(crate) fn broadcast(team: Team<'_>, data: WriteSpan<'_>, root: usize) -> Don
     Ok(true)
 }
 
+/// What is compared with the room on a shelf, if each of `size` ranks has `len` bytes for a reduction. Two ranks had better read half of each
+/// other's data where they lie than all of it on a full shelf; more would have to meet once more for that.
+#[inline]
+pub(crate) fn reduction_bytes(len: usize, size: usize) -> usize {
+    if size == 2 { len.saturating_mul(2) } else { len }
+}
+
 /// As [`super::reduce()`].
 #[inline]
 pub(crate) fn reduce(
@@ -45,7 +52,7 @@ pub(crate) fn reduce(
     op: &dyn Reduction,
     root: usize,
 ) -> Done {
-    let Some(shelves) = team.shelves(data.len())? else { return Ok(false) };
+    let Some(shelves) = team.shelves(reduction_bytes(data.len(), team.size()))? else { return Ok(false) };
     let round = shelves.put(team, iter::once(data))?;
     if team.rank == root {
         round.combine(data, result, op, team.size())?;
@@ -56,7 +63,7 @@ pub(crate) fn reduce(
 /// As [`super::allreduce()`].
 #[inline]
 pub(crate) fn allreduce(team: Team<'_>, data: ReadSpan<'_>, result: WriteSpan<'_>, op: &dyn Reduction) -> Done {
-    let Some(shelves) = team.shelves(data.len())? else { return Ok(false) };
+    let Some(shelves) = team.shelves(reduction_bytes(data.len(), team.size()))? else { return Ok(false) };
     shelves.put(team, iter::once(data))?.combine(data, result, op, team.size())?;
     Ok(true)
 }

@@ -72,7 +72,7 @@ impl Communicator {
                     _ => WriteSpan::EMPTY,
                 };
                 let data = data_or(data, place)?;
-                match self.team_at_once(collective, data.len()) {
+                match self.team_at_once(collective, at_once::reduction_bytes(data.len(), self.size())) {
                     Some(team) => at_once::reduce(team, data, place, &op, *root),
                     None => {
                         let plan = async |team: Team<'_>| reduce(team, data, place, &op, *root).await;
@@ -83,7 +83,7 @@ impl Communicator {
             Collective::Allreduce { data, result, operation } => {
                 let (op, place) = (operation.on(result.datatype()).ok()?, result.write_span()?);
                 let data = data_or(data, place).filter(|data| data.len() == place.len())?;
-                match self.team_at_once(collective, data.len()) {
+                match self.team_at_once(collective, at_once::reduction_bytes(data.len(), self.size())) {
                     Some(team) => at_once::allreduce(team, data, place, &op),
                     None => {
                         let plan = async |team: Team<'_>| allreduce(team, data, place, &op).await;
