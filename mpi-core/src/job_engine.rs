@@ -134,7 +134,7 @@ impl JobEngine {
         fn write_shared(&mut self, part: SharedPart, from: ReadSpan<'_>, far: bool);
         fn fetch_word(&mut self, word: SharedWord, to_write: bool);
         fn word(&mut self, word: SharedWord) -> u64;
-        fn set_word(&mut self, word: SharedWord, value: u64, watchers: &[u32]);
+        fn set_words(&mut self, words: &[(SharedWord, u64)], watchers: &[u32]);
         fn add_to_word(&mut self, word: SharedWord, amount: u64) -> u64;
         fn wake(&mut self, peer: u32);
         fn has_word(&mut self, word: SharedWord, value: u64, looks: u32, next: Option<SharedWord>) -> bool;

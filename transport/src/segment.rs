@@ -63,6 +63,8 @@ pub(crate) struct Segment {
     _map: Option<MmapRaw>,
     base: NonNull<u8>,
     layout: Layout,
+    /// Where all heaps and arenas begin, and how long they are together.
+    heaps: (usize, usize),
 }
 
 // SAFETY: `base` points into a mapping, which is both; all access to mapped memory is by atomics, or by raw copies that the
@@ -96,6 +98,11 @@ fn create_file_in(directory: &Path) -> io::Result<File> {
     Ok(fd.into())
 }
 
+fn heaps_of(layout: &Layout) -> (usize, usize) {
+    let start = layout.heap(0);
+    (start, layout.total() - start)
+}
+
 impl Segment {
     /// Maps a file that is laid out as `layout` says.
     ///
@@ -110,7 +117,7 @@ impl Segment {
         // A core dump would put a page behind every byte of it. Where this is refused, so be it.
         // SAFETY: changes nothing but what a dump has.
         let _ = unsafe { rustix::mm::madvise(base.as_ptr().cast(), layout.total(), rustix::mm::Advice::LinuxDontDump) };
-        Ok(Segment { file, _map: Some(map), base, layout })
+        Ok(Segment { file, _map: Some(map), base, layout, heaps: heaps_of(&layout) })
     }
 
     /// The mapping of this file that the process has for its life; made now if there is none yet.
@@ -122,7 +129,7 @@ impl Segment {
         let find = || mappings::find(&file, layout.total());
         let mut segment = match find().or_else(find) {
             // Only this function maps an inherited file as a whole, and what it maps stays.
-            Some(base) => return Ok(Segment { file, _map: None, base, layout }),
+            Some(base) => return Ok(Segment { file, _map: None, base, layout, heaps: heaps_of(&layout) }),
             None => Segment::map(file, layout)?,
         };
         std::mem::forget(segment._map.take());
@@ -273,8 +280,9 @@ impl Segment {
     /// If they do not lie there.
     #[inline]
     pub(crate) fn heap_part(&self, offset: usize, len: usize) -> NonNull<u8> {
-        let total = self.layout.total();
-        assert!(offset >= self.layout.heap(0) && offset <= total && len <= total - offset, "not in the heaps");
+        let (start, all) = self.heaps;
+        let place = offset.wrapping_sub(start);
+        assert!(place <= all && len <= all - place, "not in the heaps");
         self.at(offset)
     }
 

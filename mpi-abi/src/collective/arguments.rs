@@ -41,6 +41,13 @@ fn elements_of(memory: Memory, displacement: i64, count: i64, datatype: &Datatyp
     Ok(place.elements(count, datatype.clone()))
 }
 
+fn refuse_in_place<A: Abi>(memory: Memory) -> Result<()> {
+    if memory.is(A::IN_PLACE) {
+        return buffer_error("MPI_IN_PLACE is not allowed for this buffer");
+    }
+    Ok(())
+}
+
 /// Refuses one buffer for two purposes. Buffers of no elements may be anywhere.
 fn apart(one: Memory, other: Memory, counts: [i64; 2]) -> Result<()> {
     if one == other && !one.address().is_null() && !counts.contains(&0) {
@@ -68,9 +75,7 @@ impl<A: Abi> Call<A> {
     }
 
     fn elements(&self, (memory, count, datatype): Even<A>) -> Result<Elements> {
-        if Self::in_place(memory) {
-            return buffer_error("MPI_IN_PLACE is not allowed for this buffer");
-        }
+        refuse_in_place::<A>(memory)?;
         elements_of(memory, 0, count, &self.datatype(datatype)?)
     }
 
@@ -85,9 +90,7 @@ impl<A: Abi> Call<A> {
     }
 
     fn varying(&self, (memory, counts, displacements, datatype): Varying<A>, ranks: usize) -> Result<Blocks> {
-        if Self::in_place(memory) {
-            return buffer_error("MPI_IN_PLACE is not allowed for this buffer");
-        }
+        refuse_in_place::<A>(memory)?;
         let datatype = self.datatype(datatype)?;
         let (counts, displacements) = (counts.to_vec(ranks)?, displacements.to_vec(ranks)?);
         let block = |(count, displacement): (i64, i64)| {
@@ -97,9 +100,7 @@ impl<A: Abi> Call<A> {
     }
 
     fn mixed(&self, (memory, counts, displacements, datatypes): Mixed<A>, ranks: usize) -> Result<Blocks> {
-        if Self::in_place(memory) {
-            return buffer_error("MPI_IN_PLACE is not allowed for this buffer");
-        }
+        refuse_in_place::<A>(memory)?;
         let (counts, displacements) = (counts.to_vec(ranks)?, displacements.to_vec(ranks)?);
         let block = |((count, displacement), &datatype): ((i64, i64), &A::Handle)| {
             elements_of(memory, displacement, count, &self.datatype(datatype)?)
@@ -234,20 +235,27 @@ impl<A: Abi> Call<A> {
         Ok(Collective::Reduce { data: self.part(data, root)?, result: result.transpose()?, operation, root })
     }
 
+    /// What every rank gives, unless that is in place, and as many elements for the result.
+    fn given_and_result(&self, data: Even<A>, result: Memory) -> Result<(Option<Elements>, Elements)> {
+        let (given, count, datatype) = data;
+        apart(given, result, [count; 2])?;
+        refuse_in_place::<A>(result)?;
+        let datatype = self.datatype(datatype)?;
+        let result = elements_of(result, 0, count, &datatype)?;
+        let is_given = !Self::in_place(given);
+        Ok((is_given.then(|| elements_of(given, 0, count, &datatype)).transpose()?, result))
+    }
+
     pub(super) fn allreduce(&self, data: Even<A>, result: Memory, op: A::Handle) -> Result<Collective> {
-        apart(data.0, result, [data.1; 2])?;
         let operation = self.rank.operation::<A>(op)?;
-        let (_, count, datatype) = data;
-        let result = self.elements((result, count, datatype))?;
-        Ok(Collective::Allreduce { data: self.unless_in_place(data)?, result, operation })
+        let (data, result) = self.given_and_result(data, result)?;
+        Ok(Collective::Allreduce { data, result, operation })
     }
 
     pub(super) fn scan(&self, data: Even<A>, result: Memory, op: A::Handle, exclusive: bool) -> Result<Collective> {
-        apart(data.0, result, [data.1; 2])?;
         let operation = self.rank.operation::<A>(op)?;
-        let (_, count, datatype) = data;
-        let result = self.elements((result, count, datatype))?;
-        Ok(Collective::Scan { data: self.unless_in_place(data)?, result, operation, exclusive })
+        let (data, result) = self.given_and_result(data, result)?;
+        Ok(Collective::Scan { data, result, operation, exclusive })
     }
 
     fn scatter_reduced(

@@ -49,7 +49,7 @@ pub(super) use collectives;
 /// The blocking form.
 pub(super) fn run<A: Abi>(communicator: A::Handle, arguments: impl FnOnce(&Call<A>) -> Result<Collective>) -> Outcome {
     let call = Call::<A>::new(communicator)?;
-    call.core().collective(arguments(&call)?)
+    call.core().collective(&arguments(&call)?)
 }
 
 /// Refuses to start what nobody could wait for.

@@ -15,7 +15,7 @@ pub(crate) type Done = Result<bool, Failure>;
 #[inline]
 pub(crate) fn barrier(team: Team<'_>) -> Done {
     let Some(shelves) = team.shelves(0)? else { return Ok(false) };
-    shelves.put(team, iter::empty())?.meet()?;
+    shelves.put(&team, iter::empty())?.meet()?;
     Ok(true)
 }
 
@@ -29,7 +29,7 @@ pub(crate) fn broadcast_bytes(len: usize) -> usize {
 #[inline]
 pub(crate) fn broadcast(team: Team<'_>, data: WriteSpan<'_>, root: usize) -> Done {
     let Some(shelves) = team.shelves(broadcast_bytes(data.len()))? else { return Ok(false) };
-    let round = shelves.put(team, (team.rank == root).then_some(data.as_read()).into_iter())?;
+    let round = shelves.put(&team, (team.rank == root).then_some(data.as_read()).into_iter())?;
     if team.rank != root {
         round.take(root, data.len(), 0, data)?;
     }
@@ -53,7 +53,7 @@ pub(crate) fn reduce(
     root: usize,
 ) -> Done {
     let Some(shelves) = team.shelves(reduction_bytes(data.len(), team.size()))? else { return Ok(false) };
-    let round = shelves.put(team, iter::once(data))?;
+    let round = shelves.put(&team, iter::once(data))?;
     if team.rank == root {
         round.combine(data, result, op, team.size())?;
     }
@@ -64,7 +64,7 @@ pub(crate) fn reduce(
 #[inline]
 pub(crate) fn allreduce(team: Team<'_>, data: ReadSpan<'_>, result: WriteSpan<'_>, op: &dyn Reduction) -> Done {
     let Some(shelves) = team.shelves(reduction_bytes(data.len(), team.size()))? else { return Ok(false) };
-    shelves.put(team, iter::once(data))?.combine(data, result, op, team.size())?;
+    shelves.put(&team, iter::once(data))?.combine(data, result, op, team.size())?;
     Ok(true)
 }
 
@@ -79,7 +79,7 @@ pub(crate) fn gather<'a>(
     let is_root = team.rank == root;
     let len = if is_root { place(root).len() } else { part.map_or(0, ReadSpan::len) };
     let Some(shelves) = team.shelves(len)? else { return Ok(false) };
-    let round = shelves.put(team, part.filter(|_| !is_root).into_iter())?;
+    let round = shelves.put(&team, part.filter(|_| !is_root).into_iter())?;
     if is_root {
         if let Some(part) = part {
             team.copy(part, place(root))?;
@@ -94,7 +94,7 @@ pub(crate) fn gather<'a>(
 #[inline]
 pub(crate) fn scan(team: Team<'_>, data: ReadSpan<'_>, result: WriteSpan<'_>, op: &dyn Reduction, end: usize) -> Done {
     let Some(shelves) = team.shelves(data.len())? else { return Ok(false) };
-    let round = shelves.put(team, iter::once(data))?;
+    let round = shelves.put(&team, iter::once(data))?;
     if end > 0 {
         round.combine(data, result, op, end)?;
     }
@@ -125,7 +125,7 @@ pub(crate) fn allgather<'a>(
     place: impl Fn(usize) -> WriteSpan<'a>,
 ) -> Done {
     let Some(shelves) = team.shelves(bytes)? else { return Ok(false) };
-    let round = shelves.put(team, iter::once(own))?;
+    let round = shelves.put(&team, iter::once(own))?;
     settle(own, place(team.rank));
     round.let_all_come()?;
     let mut others = (0..team.size()).filter(|&rank| rank != team.rank);
@@ -149,7 +149,7 @@ pub(crate) fn alltoall<'s, 'r>(
 ) -> Done {
     let (me, size, len) = (team.rank, team.size(), sent(team.rank).len());
     let Some(shelves) = team.shelves(alltoall_bytes(len, size))? else { return Ok(false) };
-    let round = shelves.put(team, (0..size).filter(|&rank| rank != me).map(&sent))?;
+    let round = shelves.put(&team, (0..size).filter(|&rank| rank != me).map(&sent))?;
     team.copy(sent(me), received(me))?;
     round.let_all_come()?;
     for rank in round.others() {

@@ -117,7 +117,7 @@ impl<'a> Team<'a> {
         with: impl FnOnce(&Published<'a>) -> Result<(), Failure>,
     ) -> Result<Way, Failure> {
         let Some(shelves) = self.shelves(0)? else { return Ok(Way::Unsettled) };
-        let round = shelves.announce(self, len, mine())?;
+        let round = shelves.announce(&self, len, mine())?;
         meanwhile()?;
         round.let_all_come()?;
         let (mut told, mut agreed) = (Addresses::new(), true);
@@ -136,7 +136,7 @@ impl<'a> Team<'a> {
     }
 
     /// Says that data of `len` bytes, too many for shelves, go another way; `None`: there are no shelves.
-    pub(super) fn announce_len(self, len: usize) -> Result<Option<Round<'a>>, Failure> {
+    pub(super) fn announce_len(&self, len: usize) -> Result<Option<Round<'_>>, Failure> {
         let Some(shelves) = self.shelves(0)? else { return Ok(None) };
         shelves.announce(self, len, [Told::UNREADABLE; 2]).map(Some)
     }
@@ -145,7 +145,7 @@ impl<'a> Team<'a> {
     pub(super) fn show_from(self, root: usize, data: WriteSpan<'_>) -> Result<Way, Failure> {
         let Some(shelves) = self.shelves(0)? else { return Ok(Way::Unsettled) };
         let (mine, nothing, len) = (self.tell_where(data.as_read()), Told::NOTHING, data.len());
-        let round = shelves.announce(self, len, if self.rank == root { [mine, nothing] } else { [nothing, mine] })?;
+        let round = shelves.announce(&self, len, if self.rank == root { [mine, nothing] } else { [nothing, mine] })?;
         if !round.agrees(root, len)? {
             return Ok(Way::Done);
         }
@@ -166,7 +166,7 @@ impl<'a> Team<'a> {
     /// they share processors. False: nothing has happened.
     pub(super) fn spread_copy(self, data: ReadSpan<'_>) -> Result<bool, Failure> {
         match self.shelves(0)? {
-            Some(shelves) if shelves.is_crowded() && data.len() <= LONGEST_ASIDE => shelves.announce_copy(self, data),
+            Some(shelves) if shelves.is_crowded() && data.len() <= LONGEST_ASIDE => shelves.announce_copy(&self, data),
             _ => Ok(false),
         }
     }
@@ -223,7 +223,7 @@ impl<'a> Published<'a> {
 
     /// Copies `root`'s first piece to the `data` of all others, and waits until nobody uses this rank's memory any more. Each reads it in
     /// chunks; the root, which would only wait, puts there what its owner has not come to yet.
-    fn spread(&self, round: Round<'a>, root: usize, data: WriteSpan<'_>) -> Result<(), Failure> {
+    fn spread(&self, round: Round<'_>, root: usize, data: WriteSpan<'_>) -> Result<(), Failure> {
         let working_set = self.team.size().saturating_mul(data.len());
         // Of two ranks each brings half of what is not long.
         let least = if self.team.size() == 2 { data.len().div_ceil(2).min(LEAST_CHUNK) } else { LEAST_CHUNK };

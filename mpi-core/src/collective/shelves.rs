@@ -104,7 +104,7 @@ impl<'a> Team<'a> {
         let shelf = Shelf::new(self, self.peers[self.rank], told.address());
         if let Some(shelf) = shelf.as_ref().filter(|_| mine.is_shared()) {
             let mut engine = self.process.engine();
-            shelf.words().for_each(|word| engine.set_word(word, 0, &[]));
+            shelf.words().for_each(|word| engine.set_words(&[(word, 0)], &[]));
         }
         let told = if mine.is_shared() && shelf.is_some() { told } else { Told::UNREADABLE };
         let mut heard = vec![Told::zeroed(); self.size()];
@@ -134,7 +134,7 @@ impl Shelves {
     /// Puts `parts`, one behind the other, on this rank's shelf.
     pub(super) fn put<'a, 's>(
         &'a self,
-        team: Team<'a>,
+        team: &'a Team<'a>,
         parts: impl Iterator<Item = ReadSpan<'s>> + Clone,
     ) -> Result<Round<'a>, Failure> {
         let round = self.next_round(team)?;
@@ -158,7 +158,7 @@ impl Shelves {
     }
 
     /// Says on this rank's shelf how long its data are, and where.
-    pub(super) fn announce<'a>(&'a self, team: Team<'a>, len: usize, told: [Told; 2]) -> Result<Round<'a>, Failure> {
+    pub(super) fn announce<'a>(&'a self, team: &'a Team<'a>, len: usize, told: [Told; 2]) -> Result<Round<'a>, Failure> {
         let round = self.next_round(team)?;
         round.wait_for_turn(PLACES)?;
         let number = round.number();
@@ -171,7 +171,7 @@ impl Shelves {
         engine.write_shared(mine.part(Shelf::addresses(number), told.len())?, told, false);
         engine.write_shared(mine.part(Shelf::announcement(number), said.len())?, said, false);
         let &Slot { done, taken, helped, .. } = mine.slot(number);
-        [done, taken, helped].into_iter().for_each(|word| engine.set_word(word, 0, &[]));
+        engine.set_words(&[done, taken, helped].map(|word| (word, 0)), &[]);
         drop(engine);
         self.stamp(team, number, LONG);
         Ok(round)
@@ -179,7 +179,7 @@ impl Shelves {
 
     /// Announces a copy of `data`, so that this rank need not wait until the others have read them; false: nothing has happened, since there is
     /// no memory for it that they could read.
-    pub(super) fn announce_copy(&self, team: Team<'_>, data: ReadSpan<'_>) -> Result<bool, Failure> {
+    pub(super) fn announce_copy(&self, team: &Team<'_>, data: ReadSpan<'_>) -> Result<bool, Failure> {
         let number = self.count.get() + 1;
         let place = &self.asides[number as usize % ASIDES];
         let words = data.len().div_ceil(size_of::<u128>());
@@ -229,12 +229,12 @@ impl Shelves {
     }
 
     #[inline]
-    fn stamp(&self, team: Team<'_>, number: u64, says: u64) {
+    fn stamp(&self, team: &Team<'_>, number: u64, says: u64) {
         let mine = &self.shelves[team.rank];
         let slot = mine.slot(number);
         let mut engine = team.process.engine();
-        engine.set_word(slot.len, u64::from(team.mark.word()) << 32 | says, &[]);
-        engine.set_word(slot.stamp, number, team.peers);
+        let says = u64::from(team.mark.word()) << 32 | says;
+        engine.set_words(&[(slot.len, says), (slot.stamp, number)], team.peers);
         if self.looked_in.get() + 1 < number {
             // Who only gives, several times in a row, needs lines that others have read a lap ago.
             engine.fetch_word(mine.slot(number + FETCHED_AHEAD).stamp, true);
@@ -244,7 +244,7 @@ impl Shelves {
 
     /// The next use of the shelves, once this rank's slot for it is free.
     #[inline]
-    fn next_round<'a>(&'a self, team: Team<'a>) -> Result<Round<'a>, Failure> {
+    fn next_round<'a>(&'a self, team: &'a Team<'a>) -> Result<Round<'a>, Failure> {
         let number = self.count.get() + 1;
         self.count.set(number);
         let round = Round::new(team, self, number);

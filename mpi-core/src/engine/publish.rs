@@ -66,10 +66,10 @@ impl<F: Fabric> Engine<F> {
         self.fabric.write_shared(part, from, far);
     }
 
-    /// Sets a word of this rank's, and wakes those of `watchers` that sleep.
+    /// Sets words of this rank's, one after the other, and wakes those of `watchers` that sleep.
     #[inline]
-    pub(crate) fn set_word(&mut self, word: SharedWord, value: u64, watchers: &[u32]) {
-        self.fabric.set_word(word, value);
+    pub(crate) fn set_words(&mut self, words: &[(SharedWord, u64)], watchers: &[u32]) {
+        words.iter().for_each(|&(word, value)| self.fabric.set_word(word, value));
         let me = self.me();
         for &peer in watchers.iter().filter(|&&peer| peer != me) {
             self.fabric.wake(peer as usize);

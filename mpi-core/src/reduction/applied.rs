@@ -1,6 +1,8 @@
 //! An operation bound to a datatype.
 #![allow(unsafe_code)]
 
+use rwmpi_transport::WriteSpan;
+
 use super::{Arithmetic, Operation, Predefined, UserOperation};
 use crate::collective::reduction::Reduction;
 use crate::datatype::{Basic, Datatype, pack, unpack};
@@ -19,6 +21,7 @@ pub struct Applied {
 
 #[derive(Clone, Debug)]
 enum Bound {
+    Arithmetic(Arithmetic),
     Predefined(Predefined, Basic),
     User(UserOperation, Datatype),
 }
@@ -29,8 +32,10 @@ impl Operation {
     /// # Errors
     /// It is not defined for them.
     pub fn on(&self, datatype: &Datatype) -> Result<Applied> {
-        let operation = match self {
-            Operation::User(operation) => Bound::User(operation.clone(), datatype.clone()),
+        let (operation, element) = match self {
+            Operation::User(operation) => {
+                (Bound::User(operation.clone(), datatype.clone()), datatype.size().max(1))
+            }
             Operation::Predefined(operation) => {
                 let basic = datatype.element().ok_or_else(|| {
                     let text = format!(
@@ -44,13 +49,13 @@ impl Operation {
                     let text = format!("{} is not defined for elements of {}", operation.name(), basic.name());
                     return Err(Error::new(ErrorClass::Operation, text));
                 }
-                Bound::Predefined(*operation, basic)
+                let bound = match operation.arithmetic(basic) {
+                    Some(arithmetic) => Bound::Arithmetic(arithmetic),
+                    None => Bound::Predefined(*operation, basic),
+                };
+                // What is split between ranks is split at basic elements.
+                (bound, basic.size())
             }
-        };
-        let element = match &operation {
-            // What is split between ranks is split at basic elements.
-            Bound::Predefined(_, basic) => basic.size(),
-            Bound::User(_, datatype) => datatype.size().max(1),
         };
         Ok(Applied { operation, element: element as usize, commutative: self.is_commutative() })
     }
@@ -66,6 +71,10 @@ impl Applied {
 impl Reduction for Applied {
     fn append(&self, kept: &mut [u8], later: &[u8]) {
         match &self.operation {
+            Bound::Arithmetic(arithmetic) => {
+                let kept = WriteSpan::from(kept);
+                arithmetic.combine(kept.as_read(), later.into(), kept);
+            }
             Bound::Predefined(operation, basic) => operation.append(*basic, kept, later),
             Bound::User(operation, datatype) => operation.append(datatype, kept, later),
         }
@@ -73,15 +82,19 @@ impl Reduction for Applied {
 
     fn prepend(&self, earlier: &[u8], kept: &mut [u8]) {
         match &self.operation {
+            Bound::Arithmetic(arithmetic) => {
+                let kept = WriteSpan::from(kept);
+                arithmetic.combine(earlier.into(), kept.as_read(), kept);
+            }
             Bound::Predefined(operation, basic) => operation.prepend(*basic, earlier, kept),
             Bound::User(operation, datatype) => operation.prepend(datatype, earlier, kept),
         }
     }
 
     fn where_it_lies(&self) -> Option<Arithmetic> {
-        match &self.operation {
-            Bound::Predefined(operation, basic) => operation.arithmetic(*basic),
-            Bound::User(..) => None,
+        match self.operation {
+            Bound::Arithmetic(arithmetic) => Some(arithmetic),
+            Bound::Predefined(..) | Bound::User(..) => None,
         }
     }
 

@@ -1,7 +1,5 @@
 //! MPI's own operations and what they are defined for.
 
-use rwmpi_transport::WriteSpan;
-
 use super::{Arithmetic, location};
 use crate::datatype::{Basic, Group, Number};
 
@@ -106,27 +104,21 @@ impl Predefined {
         }
     }
 
-    /// `kept = kept ∘ later` of packed elements that the operation is defined for.
+    /// `kept = kept ∘ later` of packed elements that the operation is defined for, and no [arithmetic](Predefined::arithmetic) on.
     pub(super) fn append(self, basic: Basic, kept: &mut [u8], later: &[u8]) {
         match self {
             Predefined::Replace => kept.copy_from_slice(later),
             Predefined::NoOperation => {}
-            _ => match (self.arithmetic(basic), WriteSpan::from(&mut *kept)) {
-                (Some(arithmetic), kept) => arithmetic.combine(kept.as_read(), later.into(), kept),
-                (None, _) => self.combine_locations(basic, kept, later, false),
-            },
+            _ => self.combine_locations(basic, kept, later, false),
         }
     }
 
-    /// `kept = earlier ∘ kept` of packed elements that the operation is defined for.
+    /// `kept = earlier ∘ kept` of such elements.
     pub(super) fn prepend(self, basic: Basic, earlier: &[u8], kept: &mut [u8]) {
         match self {
             Predefined::Replace => {}
             Predefined::NoOperation => kept.copy_from_slice(earlier),
-            _ => match (self.arithmetic(basic), WriteSpan::from(&mut *kept)) {
-                (Some(arithmetic), kept) => arithmetic.combine(earlier.into(), kept.as_read(), kept),
-                (None, _) => self.combine_locations(basic, kept, earlier, true),
-            },
+            _ => self.combine_locations(basic, kept, earlier, true),
         }
     }
 

@@ -24,7 +24,7 @@ const MEASURED: u64 = 31;
 
 #[derive(Clone, Copy)]
 pub(in crate::collective) struct Round<'a> {
-    team: Team<'a>,
+    team: &'a Team<'a>,
     shelves: &'a Shelves,
     number: u64,
     /// Whether others may take data from this rank.
@@ -32,7 +32,7 @@ pub(in crate::collective) struct Round<'a> {
 }
 
 impl<'a> Round<'a> {
-    pub(super) fn new(team: Team<'a>, shelves: &'a Shelves, number: u64) -> Self {
+    pub(super) fn new(team: &'a Team<'a>, shelves: &'a Shelves, number: u64) -> Self {
         Round { team, shelves, number, gives: true }
     }
 
@@ -59,6 +59,7 @@ impl<'a> Round<'a> {
     }
 
     /// Waits until `rank` has put its data up; their length, unless it is in trouble.
+    #[inline(always)]
     fn see(&self, rank: usize, next: Option<SharedWord>) -> Result<Option<u64>, Failure> {
         let said = self.said(rank, next)?;
         if said == NOTHING {
@@ -86,6 +87,7 @@ impl<'a> Round<'a> {
     }
 
     /// Waits until `rank` has put its data up; whether there are as many bytes as `len`, of which those from `offset` on are read next.
+    #[inline(always)]
     fn has_put(&self, rank: usize, len: usize, offset: usize) -> Result<bool, Failure> {
         let next = self.shelf(rank).next_line(self.number, len, offset);
         let Some(put) = self.see(rank, next)? else { return Ok(false) };
@@ -99,6 +101,7 @@ impl<'a> Round<'a> {
     }
 
     /// Of the `len` bytes that `rank` has put up, so many from `offset` on.
+    #[inline(always)]
     fn data_of(&self, rank: usize, len: usize, offset: usize, part: usize) -> Result<ReadSpan<'a>, Failure> {
         let (place, _) = Shelf::data(self.number, len);
         Ok(self.team.shared_span(self.shelf(rank).part(place + offset, part)?))
@@ -152,7 +155,7 @@ impl<'a> Round<'a> {
         let in_trouble = self.team.poisons && self.team.is_in_trouble();
         let said = self.number | if in_trouble { IN_TROUBLE } else { 0 };
         let done = self.shelf(self.team.rank).slot(self.number).done;
-        self.team.process.engine().set_word(done, said, self.team.peers);
+        self.team.process.engine().set_words(&[(done, said)], self.team.peers);
     }
 
     /// Waits until `rank`, which has announced data, uses those of others no more.
@@ -222,7 +225,7 @@ impl<'a> Round<'a> {
             };
             let mut earlier = given(0)?;
             for rank in 1..end {
-                combine(self.team, op, earlier, given(rank)?, result);
+                combine(*self.team, op, earlier, given(rank)?, result);
                 earlier = result.as_read();
             }
             return Ok(());
@@ -235,10 +238,10 @@ impl<'a> Round<'a> {
         self.shelves.with_room(len, |theirs| {
             for rank in 1..end {
                 if is_here(rank) {
-                    append(self.team, op, result, own);
+                    append(*self.team, op, result, own);
                 } else {
                     self.take(rank, len, 0, theirs)?;
-                    append(self.team, op, result, theirs.as_read());
+                    append(*self.team, op, result, theirs.as_read());
                 }
             }
             Ok(())
@@ -249,15 +252,15 @@ impl<'a> Round<'a> {
     /// half as far again, so that it looks at their shelves, and may have to give way to them, only now and then.
     #[inline]
     pub(super) fn wait_for_turn(&self, places: u64) -> Result<(), Failure> {
-        match self.number.checked_sub(places) {
-            Some(last_user) if last_user >= self.shelves.all_at.get() => {
-                let number = last_user + places / 2;
-                self.wait_for_others(|rank| self.wait(rank, number))?;
-                self.shelves.all_at.set(number);
-                Ok(())
-            }
-            _ => Ok(()),
-        }
+        let last_user = self.number.saturating_sub(places);
+        if last_user < self.shelves.all_at.get() { Ok(()) } else { self.let_all_reach(last_user + places / 2) }
+    }
+
+    #[cold]
+    fn let_all_reach(&self, number: u64) -> Result<(), Failure> {
+        self.wait_for_others(|rank| self.wait(rank, number))?;
+        self.shelves.all_at.set(number);
+        Ok(())
     }
 
     /// Waits until all others have stamped their shelves for this collective.

@@ -231,15 +231,15 @@ impl Communicator {
     ///
     /// # Errors
     /// Arguments that can't be used; data that do not fit where they go; what the transport reports.
-    pub fn collective(&self, collective: Collective) -> Result<()> {
+    pub fn collective(&self, collective: &Collective) -> Result<()> {
         if matches!(collective, Collective::Barrier) && !self.is_inter() {
             return self.barrier();
         }
-        if let Some(done) = self.collective_at_once(&collective) {
+        if let Some(done) = self.collective_at_once(collective) {
             return done;
         }
         let call = collective.call();
-        let prepared = self.prepare(collective)?;
+        let prepared = self.prepare(collective.clone())?;
         let ranks = self.ranks(self.next_collective(), true);
         self.process().drive(pin!(perform::perform(&prepared, ranks))).map_err(self.failed(call))
     }
