@@ -137,7 +137,7 @@ impl JobEngine {
         fn set_words(&mut self, words: &[(SharedWord, u64)], watchers: &[u32]);
         fn add_to_word(&mut self, word: SharedWord, amount: u64) -> u64;
         fn wake(&mut self, peer: u32);
-        fn has_word(&mut self, word: SharedWord, value: u64, looks: u32, next: Option<SharedWord>) -> bool;
+        fn has_word(&mut self, word: SharedWord, value: u64, looks: u32, next: Option<SharedPart>) -> bool;
         fn measure_word(&mut self, word: SharedWord, value: u64, looks: u32, distance: &mut Distance) -> bool;
         fn is_crowded(&mut self) -> bool;
         fn is_beside(&mut self, peer: u32) -> bool;

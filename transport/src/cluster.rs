@@ -340,6 +340,11 @@ impl Fabric for ClusterFabric {
     }
 
     #[inline]
+    fn fetch_part(&self, part: SharedPart) {
+        self.node.fetch_part(part);
+    }
+
+    #[inline]
     fn fetch_word(&self, word: SharedWord, to_write: bool) {
         self.node.fetch_word(word, to_write);
     }

@@ -375,6 +375,8 @@ pub trait Fabric {
     /// Sets a shared word of this peer's (Release: whoever reads it sees what was written before). Peers that may
     /// [watch](Fabric::watch) it are then to be [woken](Fabric::wake).
     fn set_word(&mut self, _word: SharedWord, _value: u64) {}
+    /// Has the lines of a shared part fetched, which is going to be read here. Only a hint.
+    fn fetch_part(&self, _part: SharedPart) {}
     /// Has the line of a shared word fetched, which is going to be read here, or, if it is this peer's, written.
     fn fetch_word(&self, _word: SharedWord, _to_write: bool) {}
     /// Adds to a shared word of any peer (AcqRel); gives the value before, or 0.

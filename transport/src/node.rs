@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 
 use crate::bell::SocketBell;
 use crate::control::Control;
-use crate::handover::{LINE, copy_for_reader, hands_over};
+use crate::handover::{LINE, copy_for_reader, fetch, hands_over};
 use crate::job::{self, Job};
 use crate::layout::{CELLS, CLAIM_WORDS, MAX_PAYLOAD, PEERS_WITHOUT_HINTS, QUEUES};
 use crate::remote_memory::{ProbeWords, Reach};
@@ -490,6 +490,12 @@ impl Fabric for NodeFabric {
     #[inline]
     fn set_word(&mut self, word: SharedWord, value: u64) {
         self.segment.word(word.0).store(value, Ordering::Release);
+    }
+
+    #[inline]
+    fn fetch_part(&self, part: SharedPart) {
+        let start = self.segment.heap_part(part.place, part.len()).as_ptr();
+        (0..part.len()).step_by(LINE).for_each(|line| fetch(start.wrapping_add(line)));
     }
 
     fn fetch_word(&self, word: SharedWord, to_write: bool) {

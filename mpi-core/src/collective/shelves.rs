@@ -47,8 +47,6 @@ pub(crate) struct Shelves {
     count: Cell<u64>,
     /// All are known to have stamped their shelves for this one.
     all_at: Cell<u64>,
-    /// The last one in which this rank has looked at another's shelf.
-    looked_in: Cell<u64>,
     /// Copies of what this rank has broadcast, used in turn.
     asides: [Cell<Option<Aside>>; ASIDES],
     /// Memory for what is combined, kept from one reduction to the next.
@@ -114,14 +112,13 @@ impl<'a> Team<'a> {
         let shelves = heard.iter().zip(self.peers);
         let shelves: Option<Box<[Shelf]>> =
             shelves.map(|(told, &peer)| Shelf::new(self, peer, told.address())).collect();
-        let (count, all_at, looked_in, room) = (Cell::new(0), Cell::new(1), Cell::new(0), Cell::default());
+        let (count, all_at, room) = (Cell::new(0), Cell::new(1), Cell::default());
         let crowded = self.process.engine().is_crowded();
         Ok(shelves.map(|shelves| Shelves {
             mine,
             shelves,
             count,
             all_at,
-            looked_in,
             asides: Default::default(),
             room,
             crowded,
@@ -158,7 +155,12 @@ impl Shelves {
     }
 
     /// Says on this rank's shelf how long its data are, and where.
-    pub(super) fn announce<'a>(&'a self, team: &'a Team<'a>, len: usize, told: [Told; 2]) -> Result<Round<'a>, Failure> {
+    pub(super) fn announce<'a>(
+        &'a self,
+        team: &'a Team<'a>,
+        len: usize,
+        told: [Told; 2],
+    ) -> Result<Round<'a>, Failure> {
         let round = self.next_round(team)?;
         round.wait_for_turn(PLACES)?;
         let number = round.number();
@@ -235,10 +237,8 @@ impl Shelves {
         let mut engine = team.process.engine();
         let says = u64::from(team.mark.word()) << 32 | says;
         engine.set_words(&[(slot.len, says), (slot.stamp, number)], team.peers);
-        if self.looked_in.get() + 1 < number {
-            // Who only gives, several times in a row, needs lines that others have read a lap ago.
-            engine.fetch_word(mine.slot(number + FETCHED_AHEAD).stamp, true);
-        }
+        // The others have read that line a lap ago.
+        engine.fetch_word(mine.slot(number + FETCHED_AHEAD).stamp, true);
         mine.has_stamped(number);
     }
 

@@ -86,13 +86,13 @@ impl<F: Fabric> Engine<F> {
         self.fabric.wake(peer as usize);
     }
 
-    /// Whether `word` is at least `value`. After so many looks in vain, the next time this rank idles it does not sleep if it is by then. The line of
-    /// `next`, which is going to be read then, is asked for at the same time: once it has been written, it comes together with the word's.
+    /// Whether `word` is at least `value`. After so many looks in vain, the next time this rank idles it does not sleep if it is by then. The lines of
+    /// `next`, which is going to be read then, are asked for at the same time: once they have been written, they come together with the word's.
     #[inline]
-    pub(crate) fn has_word(&mut self, word: SharedWord, value: u64, looks: u32, next: Option<SharedWord>) -> bool {
+    pub(crate) fn has_word(&mut self, word: SharedWord, value: u64, looks: u32, next: Option<SharedPart>) -> bool {
         let has_come = (0..looks.max(1)).any(|_| {
             self.fabric.word(word) >= value || {
-                next.into_iter().for_each(|next| self.fabric.fetch_word(next, false));
+                next.into_iter().for_each(|next| self.fabric.fetch_part(next));
                 false
             }
         });

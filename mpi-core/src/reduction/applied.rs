@@ -33,9 +33,7 @@ impl Operation {
     /// It is not defined for them.
     pub fn on(&self, datatype: &Datatype) -> Result<Applied> {
         let (operation, element) = match self {
-            Operation::User(operation) => {
-                (Bound::User(operation.clone(), datatype.clone()), datatype.size().max(1))
-            }
+            Operation::User(operation) => (Bound::User(operation.clone(), datatype.clone()), datatype.size().max(1)),
             Operation::Predefined(operation) => {
                 let basic = datatype.element().ok_or_else(|| {
                     let text = format!(

@@ -1,6 +1,6 @@
 //! One collective's use of the shelves.
 
-use rwmpi_transport::{ReadSpan, SharedWord, WriteSpan};
+use rwmpi_transport::{ReadSpan, SharedPart, SharedWord, WriteSpan};
 
 use super::shelf::{FETCHED_AHEAD, LONG, NOTHING, Shelf};
 use super::{Announced, Shelves};
@@ -50,9 +50,8 @@ impl<'a> Round<'a> {
 
     /// Waits until `rank` has said something: how long its data are, or one of the words in place of that.
     #[inline]
-    fn said(&self, rank: usize, next: Option<SharedWord>) -> Result<u64, Failure> {
+    fn said(&self, rank: usize, next: Option<SharedPart>) -> Result<u64, Failure> {
         self.wait_and_fetch(rank, self.number, next)?;
-        self.shelves.looked_in.set(self.number);
         let word = self.team.process.engine().word(self.shelf(rank).slot(self.number).len);
         self.team.listen(self.team.peers[rank], Mark::heard((word >> 32) as u32));
         Ok(word & NOTHING)
@@ -60,7 +59,7 @@ impl<'a> Round<'a> {
 
     /// Waits until `rank` has put its data up; their length, unless it is in trouble.
     #[inline(always)]
-    fn see(&self, rank: usize, next: Option<SharedWord>) -> Result<Option<u64>, Failure> {
+    fn see(&self, rank: usize, next: Option<SharedPart>) -> Result<Option<u64>, Failure> {
         let said = self.said(rank, next)?;
         if said == NOTHING {
             self.team.note(Failure::Nothing { source: self.team.peers[rank] });
@@ -76,7 +75,7 @@ impl<'a> Round<'a> {
         offset: usize,
         into: WriteSpan<'_>,
     ) -> Result<(), Failure> {
-        if self.has_put(rank, len, offset)? {
+        if self.has_put(rank, len, offset, into.len())? {
             self.data_of(rank, len, offset, into.len())?.copy_to(into);
             let shelf = self.shelf(rank);
             if !self.gives && shelf.taken_in.replace(self.number) + 1 == self.number {
@@ -86,10 +85,10 @@ impl<'a> Round<'a> {
         Ok(())
     }
 
-    /// Waits until `rank` has put its data up; whether there are as many bytes as `len`, of which those from `offset` on are read next.
+    /// Waits until `rank` has put its data up; whether there are as many bytes as `len`, of which a `part` from `offset` on is read next.
     #[inline(always)]
-    fn has_put(&self, rank: usize, len: usize, offset: usize) -> Result<bool, Failure> {
-        let next = self.shelf(rank).next_line(self.number, len, offset);
+    fn has_put(&self, rank: usize, len: usize, offset: usize, part: usize) -> Result<bool, Failure> {
+        let next = self.shelf(rank).next(self.number, len, offset, part);
         let Some(put) = self.see(rank, next)? else { return Ok(false) };
         if put != len as u64 {
             let bytes = if put == LONG { self.announced(rank)?.len } else { put };
@@ -220,7 +219,7 @@ impl<'a> Round<'a> {
                 if is_here(rank) {
                     return Ok(own);
                 }
-                self.has_put(rank, len, 0)?;
+                self.has_put(rank, len, 0, len)?;
                 self.data_of(rank, len, 0, len)
             };
             let mut earlier = given(0)?;
@@ -276,7 +275,7 @@ impl<'a> Round<'a> {
 
     /// The same, after which `next` is read.
     #[inline]
-    fn wait_and_fetch(&self, rank: usize, number: u64, next: Option<SharedWord>) -> Result<(), Failure> {
+    fn wait_and_fetch(&self, rank: usize, number: u64, next: Option<SharedPart>) -> Result<(), Failure> {
         let shelf = self.shelf(rank);
         if shelf.is_stamped(number) {
             return Ok(());
@@ -287,7 +286,7 @@ impl<'a> Round<'a> {
     }
 
     /// Waits until a word that `rank` sets is at least `number`.
-    fn look_for(&self, rank: usize, word: SharedWord, number: u64, next: Option<SharedWord>) -> Result<(), Failure> {
+    fn look_for(&self, rank: usize, word: SharedWord, number: u64, next: Option<SharedPart>) -> Result<(), Failure> {
         let (process, peer) = (self.team.process, self.team.peers[rank]);
         // Patient once only: later, others are to be served in between.
         let patience = process.looks(&process.engine());
@@ -305,7 +304,7 @@ impl<'a> Round<'a> {
 
     /// Looks so often for a word that `rank` sets.
     #[inline]
-    fn look(&self, rank: usize, word: SharedWord, number: u64, looks: u32, next: Option<SharedWord>) -> bool {
+    fn look(&self, rank: usize, word: SharedWord, number: u64, looks: u32, next: Option<SharedPart>) -> bool {
         let mut engine = self.team.process.engine();
         if !self.number.is_multiple_of(MEASURED) {
             return engine.has_word(word, number, looks, next);

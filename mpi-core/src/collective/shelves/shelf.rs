@@ -13,8 +13,11 @@ use crate::engine::Failure;
 /// How many collectives a rank that only gives a little can be ahead. Where ranks share processors, that many fit between two changes of
 /// process.
 pub(super) const SLOTS: u64 = 64;
-/// How far ahead lines are fetched where collectives follow each other in which this rank only gives, or only takes.
+/// How far ahead lines are fetched: the own ones, and others' where collectives follow each other in which this rank only takes.
 pub(super) const FETCHED_AHEAD: u64 = 3;
+/// Data of up to so many bytes are asked for while their stamp is awaited: of more, near cores lose lines that they have not written yet.
+const ASKED_FOR: usize = 512;
+const ASKED_FOR_FROM_FAR: usize = PLACE;
 const LINE: usize = 64;
 /// In a slot are its stamp, the length of the data, and the data, if they fit. An announcement has its length there, where its owner says
 /// when it is done with the others' data, too, and addresses in a place.
@@ -130,13 +133,17 @@ impl Shelf {
         self.memory.part(place, len).ok_or(refused)
     }
 
-    /// A word in the line where data of so many bytes lie from `offset` on, if that is another than the slot's and there are hardly more. (It gains
-    /// nothing to have one of many fetched before the others.)
+    /// The lines in which the `part` of so many bytes of data lies that begins at `offset`, if these are others than the slot's, and so few that it
+    /// pays to ask for them with each look at the stamp.
     #[inline]
-    pub(super) fn next_line(&self, number: u64, len: usize, offset: usize) -> Option<SharedWord> {
-        let (place, _) = Self::data(number, len);
-        let is_next = len > BESIDE && len <= 2 * LINE;
-        if is_next { self.memory.word((place + offset) / LINE * LINE) } else { None }
+    pub(super) fn next(&self, number: u64, len: usize, offset: usize, part: usize) -> Option<SharedPart> {
+        let most = if self.distance.get().is_near() { ASKED_FOR } else { ASKED_FOR_FROM_FAR };
+        if len <= BESIDE || part > most {
+            return None;
+        }
+        let start = Self::data(number, len).0 + offset;
+        let line = start / LINE * LINE;
+        self.memory.part(line, start + part - line)
     }
 
     /// Whether it is known to have been stamped for collective `number`.
