@@ -88,7 +88,7 @@ impl<'a> Round<'a> {
     /// Waits until `rank` has put its data up; whether there are as many bytes as `len`, of which a `part` from `offset` on is read next.
     #[inline(always)]
     fn has_put(&self, rank: usize, len: usize, offset: usize, part: usize) -> Result<bool, Failure> {
-        let next = self.shelf(rank).next(self.number, len, offset, part);
+        let next = self.shelf(rank).lines_ahead(self.number, len, offset, part);
         let Some(put) = self.see(rank, next)? else { return Ok(false) };
         if put != len as u64 {
             let bytes = if put == LONG { self.announced(rank)?.len } else { put };

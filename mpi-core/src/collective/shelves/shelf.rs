@@ -136,7 +136,7 @@ impl Shelf {
     /// The lines in which the `part` of so many bytes of data lies that begins at `offset`, if these are others than the slot's, and so few that it
     /// pays to ask for them with each look at the stamp.
     #[inline]
-    pub(super) fn next(&self, number: u64, len: usize, offset: usize, part: usize) -> Option<SharedPart> {
+    pub(super) fn lines_ahead(&self, number: u64, len: usize, offset: usize, part: usize) -> Option<SharedPart> {
         let most = if self.distance.get().is_near() { ASKED_FOR } else { ASKED_FOR_FROM_FAR };
         if len <= BESIDE || part > most {
             return None;
