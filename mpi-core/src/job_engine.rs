@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use rwmpi_protocol::{Counters, Pattern};
 use rwmpi_transport::{
-    Backoff, Bell, ClusterFabric, Cot, Distance, Fabric, Heap, JobFabric, NodeFabric, ReadSpan, RemoteAddress,
-    SharedPart, SharedWord, SignalSet, WriteSpan,
+    Backoff, Bell, ClusterFabric, Cot, Distance, Fabric, Heap, JobFabric, LentSpan, NodeFabric, ReadSpan,
+    RemoteAddress, SharedPart, SharedWord, SignalSet, WriteSpan,
 };
 
 use crate::engine::{
@@ -155,7 +155,7 @@ impl JobEngine {
 
     /// The bytes of a part that peers share.
     #[inline]
-    pub(crate) fn shared_span(&self, part: SharedPart) -> ReadSpan<'_> {
+    pub(crate) fn shared_span(&self, part: SharedPart) -> LentSpan<'_> {
         on!(self, engine => engine.shared_span(part))
     }
 

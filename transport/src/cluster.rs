@@ -14,8 +14,8 @@ use crate::layout::QUEUES;
 use crate::sleep;
 use crate::worker::Cot;
 use crate::{
-    Arrival, Backoff, Bell, Enqueue, Fabric, Header, NodeFabric, Notice, Passable, PeerFault, PushError, Queue,
-    ReadSpan, RemoteAddress, RemoteError, SharedPart, SharedWord, Signal, SignalSet, TcpFabric, Way, WriteSpan,
+    Arrival, Backoff, Bell, Enqueue, Fabric, Header, LentSpan, NodeFabric, Notice, Passable, PeerFault, PushError,
+    Queue, ReadSpan, RemoteAddress, RemoteError, SharedPart, SharedWord, Signal, SignalSet, TcpFabric, Way, WriteSpan,
     Written,
 };
 
@@ -320,7 +320,7 @@ impl Fabric for ClusterFabric {
     }
 
     #[inline]
-    fn shared_span(&self, part: SharedPart) -> ReadSpan<'_> {
+    fn shared_span(&self, part: SharedPart) -> LentSpan<'_> {
         self.node.shared_span(part)
     }
 

@@ -13,7 +13,7 @@
 //! 3. A refused operation has no effect. Lengths and addresses that come from a peer are checked before use.
 //! 4. No method keeps a span beyond its return, except [`Fabric::hand_out`], and none blocks except [`Fabric::idle`].
 
-use crate::{ReadSpan, WriteSpan};
+use crate::{LentSpan, ReadSpan, WriteSpan};
 
 /// The four words that travel in every cell beside its payload; their meaning belongs to the layer above.
 pub type Header = [u32; 4];
@@ -359,8 +359,8 @@ pub trait Fabric {
     fn shared_part(&self, _peer: usize, _address: &RemoteAddress) -> Option<SharedPart> {
         None
     }
-    /// The bytes of a shared part, to be read. Peers may write there meanwhile.
-    fn shared_span(&self, _part: SharedPart) -> ReadSpan<'_> {
+    /// The bytes of a shared part, to be read. Nobody may write there meanwhile but a broken peer.
+    fn shared_span(&self, _part: SharedPart) -> LentSpan<'_> {
         unreachable!("nothing is shared")
     }
     /// Copies to all bytes of a shared part, which others read next; are some of them [not near](crate::Distance)?

@@ -68,6 +68,19 @@ pub(crate) fn hands_over() -> bool {
     return CLDEMOTE == 0;
 }
 
+/// Whether a core of this processor goes on owning lines that it has written and another has read, and takes them back one by one: so do those of AMD and their
+/// descendants.
+pub(crate) fn owns_what_others_read() -> bool {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    {
+        let vendor = std::arch::x86_64::__cpuid(0);
+        let name = [vendor.ebx, vendor.edx, vendor.ecx].map(u32::to_le_bytes);
+        [b"AuthenticAMD", b"HygonGenuine"].contains(&name.as_flattened().try_into().expect("twelve bytes"))
+    }
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    false
+}
+
 /// Declares hints to the processor about the line with a byte. One that it does not know is no operation.
 macro_rules! hints {
     ($($(#[$documentation:meta])* $visibility:vis fn $name:ident = $instruction:literal;)*) => { $(

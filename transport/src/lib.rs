@@ -34,6 +34,7 @@ mod interface;
 mod job;
 #[cfg(not(loom))]
 mod layout;
+mod lent;
 #[cfg(not(loom))]
 mod mappings;
 #[cfg(not(loom))]
@@ -88,6 +89,7 @@ pub use interface::{address_of_interface, first_to_others};
 pub use job::{Abort, ArenaUse, Job, JobError, JobShape};
 #[cfg(not(loom))]
 pub use layout::MOST_LANES;
+pub use lent::LentSpan;
 #[cfg(not(loom))]
 pub use membership::{JobFabric, Membership, SharedPlace, Starter};
 #[cfg(not(loom))]

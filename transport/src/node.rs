@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 
 use crate::bell::SocketBell;
 use crate::control::Control;
-use crate::handover::{LINE, copy_for_reader, fetch, hands_over};
+use crate::handover::{LINE, copy_for_reader, fetch, hands_over, owns_what_others_read};
 use crate::job::{self, Job};
 use crate::layout::{CELLS, CLAIM_WORDS, MAX_PAYLOAD, PEERS_WITHOUT_HINTS, QUEUES};
 use crate::remote_memory::{ProbeWords, Reach};
@@ -19,9 +19,9 @@ use crate::small_copy::copy_small;
 use crate::wait::WaitPolicy;
 use crate::worker::Cot;
 use crate::{
-    Arrival, Backoff, Bell, Enqueue, Fabric, Header, Heap, INLINE_PAYLOAD, Notice, Passable, PeerFault, PushError,
-    Queue, ReadSpan, RemoteAddress, RemoteError, SharedPart, SharedWord, Signal, SignalSet, Way, WriteSpan, Written,
-    signal,
+    Arrival, Backoff, Bell, Enqueue, Fabric, Header, Heap, INLINE_PAYLOAD, LentSpan, Notice, Passable, PeerFault,
+    PushError, Queue, ReadSpan, RemoteAddress, RemoteError, SharedPart, SharedWord, Signal, SignalSet, Way, WriteSpan,
+    Written, signal,
 };
 
 /// Most rings that one call of `ready` looks at.
@@ -56,6 +56,8 @@ pub struct NodeFabric {
     to_ring: Vec<usize>,
     /// Payloads go by batons, as lines can't be handed over to the core that will read them.
     passes_batons: bool,
+    /// What other peers lend is [written back](crate::LentSpan): all are other processes.
+    writes_back: bool,
     /// Where the worker of this peer sleeps, if it has one.
     worker: Option<Arc<Cot>>,
     /// Peers make their test transfers here, which may be at any time in theory.
@@ -90,7 +92,7 @@ impl NodeFabric {
     /// The fabric of peer `me` in that lane. Only when all have probed, and once.
     pub(crate) fn new(me: usize, lane: usize, job: &Job, probe_words: Arc<ProbeWords>) -> NodeFabric {
         let segment = job.segment.clone();
-        let links = (0..job.peers())
+        let links: Vec<Link> = (0..job.peers())
             .map(|peer| Link {
                 outgoing: [None, None],
                 incoming: [None, None],
@@ -100,6 +102,7 @@ impl NodeFabric {
                 pid: segment.control(peer).identity.pid.load(Ordering::Relaxed),
             })
             .collect();
+        let is_other = |(peer, link): (usize, &Link)| peer == me || link.reach != Reach::SameProcess;
         NodeFabric {
             me,
             first_end: job.end(lane, 0),
@@ -107,6 +110,7 @@ impl NodeFabric {
             heap: Heap::new(segment.clone(), job.end(lane, me)),
             policy: WaitPolicy::for_peer(job, me),
             given_way: Cell::new(0),
+            writes_back: owns_what_others_read() && links.iter().enumerate().all(is_other),
             links,
             inboxes: Default::default(),
             watches_pops: false,
@@ -460,9 +464,11 @@ impl Fabric for NodeFabric {
     }
 
     #[inline]
-    fn shared_span(&self, part: SharedPart) -> ReadSpan<'_> {
-        // SAFETY: `heap_part` has checked that the bytes lie in the heaps; they have had pages since the part was made.
-        unsafe { ReadSpan::new(self.segment.heap_part(part.place, part.len()).as_ptr(), part.len()) }
+    fn shared_span(&self, part: SharedPart) -> LentSpan<'_> {
+        let start = self.segment.heap_part(part.place, part.len()).as_ptr();
+        // SAFETY: `heap_part` has checked that the bytes lie in the heaps; they have had pages since the part was made. What is written back belongs to
+        // other processes.
+        unsafe { LentSpan::new(ReadSpan::new(start, part.len()), self.writes_back) }
     }
 
     #[inline]

@@ -105,30 +105,6 @@ impl<'a> ReadSpan<'a> {
         unsafe { copy(into.start, self.start, self.len) }
     }
 
-    /// Puts `function` of this span's bytes and of `other`'s into `into`, `N` bytes at a time, as often as there are so many; how many bytes that
-    /// were. Each of the three may be the same place as another but not overlap it otherwise. A peer may write to what is read: it is read once.
-    ///
-    /// # Panics
-    /// If the spans differ in length.
-    #[inline(always)]
-    pub fn zip_to<const N: usize>(
-        self,
-        other: ReadSpan<'_>,
-        into: WriteSpan<'_>,
-        function: impl Fn([u8; N], [u8; N]) -> [u8; N],
-    ) -> usize {
-        assert!(self.len == other.len && self.len == into.len, "spans of different lengths");
-        for step in 0..self.len / N {
-            // SAFETY: within all three, which are valid for as many bytes by their contracts; arrays of bytes may lie anywhere.
-            unsafe {
-                let one = self.start.add(step * N).cast::<[u8; N]>().read();
-                let other = other.start.add(step * N).cast::<[u8; N]>().read();
-                into.start.add(step * N).cast::<[u8; N]>().write(function(one, other));
-            }
-        }
-        self.len / N * N
-    }
-
     /// As [`ReadSpan::copy_to`], for what may be long: lines that this core has written before, but not in its nearest cache any more, are
     /// asked for ahead. Each store would wait for its own, since stores leave a core in order. What overlaps arrives in no certain form.
     ///
@@ -277,17 +253,6 @@ pub(crate) mod tests {
         assert_eq!(joined(&[(2, 2), (3, 2)]), None);
         // SAFETY: there are none.
         assert!(unsafe { WriteSpan::joined([WriteSpan::EMPTY]) }.is_some_and(WriteSpan::is_empty));
-    }
-
-    #[test]
-    fn what_is_left_over_is_not_zipped() {
-        let (one, mut other) = ([1_u8, 2, 3, 4, 5, 6, 7], [10_u8; 7]);
-        let other = WriteSpan::from(&mut other[..]);
-        let subtract = |[a, b, c]: [u8; 3], [d, e, f]: [u8; 3]| [d - a, e - b, f - c];
-        assert_eq!(ReadSpan::from(&one[..]).zip_to(other.as_read(), other, subtract), 6);
-        let mut result = [0; 7];
-        other.as_read().copy_to(WriteSpan::from(&mut result[..]));
-        assert_eq!(result, [9, 8, 7, 6, 5, 4, 10]);
     }
 
     #[test]

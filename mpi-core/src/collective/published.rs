@@ -4,7 +4,7 @@
 //! puts it where others want it; and whoever is done waits in a barrier until all are, so that the data may change again. Nothing is copied
 //! twice, and nobody waits for a particular message.
 
-use rwmpi_transport::{ReadSpan, RemoteAddress, RemoteError, WriteSpan};
+use rwmpi_transport::{LentSpan, ReadSpan, RemoteAddress, RemoteError, WriteSpan};
 use smallvec::SmallVec;
 
 use super::alltoall::send_to_all;
@@ -360,28 +360,28 @@ impl<'a> Published<'a> {
         };
         let place = |rank| if is_in_place && rank < me { room.part(0, len) } else { kept };
         // What has to be copied goes where the result will be, unless something is there.
-        let given = |rank, earlier: ReadSpan<'s>| -> Result<ReadSpan<'s>, Failure> {
+        let given = |rank, earlier: LentSpan<'s>| -> Result<LentSpan<'s>, Failure> {
             if rank == me {
-                return Ok(own);
+                return Ok(own.into());
             }
             if op.where_it_lies().is_some() {
                 return self.part_of(rank, offset, len);
             }
-            let is_free = earlier.start() != place(rank).start().cast_const();
+            let is_free = earlier.as_read().start() != place(rank).start().cast_const();
             let into = if is_free { place(rank) } else { room.part(stride, len) };
             self.read(rank, 0, offset, into, 3 * len)?;
-            Ok(into.as_read())
+            Ok(into.as_read().into())
         };
-        let mut earlier = given(0, ReadSpan::EMPTY)?;
+        let mut earlier = given(0, ReadSpan::EMPTY.into())?;
         for rank in 1..self.team.size() {
             combine(self.team, op, earlier, given(rank, earlier)?, place(rank));
-            earlier = place(rank).as_read();
+            earlier = place(rank).as_read().into();
         }
         Ok(())
     }
 
     /// So many bytes from `offset` on of `rank`'s first piece, where they lie.
-    fn part_of(&self, rank: usize, offset: usize, len: usize) -> Result<ReadSpan<'a>, Failure> {
+    fn part_of(&self, rank: usize, offset: usize, len: usize) -> Result<LentSpan<'a>, Failure> {
         let (peer, address) = (self.team.peers[rank], self.told[rank][0].address());
         let part = self.team.process.engine().shared_part(peer, &address).and_then(|whole| whole.part(offset, len));
         let part = part.ok_or(Failure::Remote { peer, error: RemoteError::Refused })?;

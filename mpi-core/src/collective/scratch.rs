@@ -1,7 +1,7 @@
 //! Memory of an algorithm's own, and reducing one span into another.
 #![allow(unsafe_code)]
 
-use rwmpi_transport::{ReadSpan, WriteSpan};
+use rwmpi_transport::{LentSpan, ReadSpan, WriteSpan};
 
 use super::reduction::Reduction;
 use super::team::Team;
@@ -33,12 +33,12 @@ impl Scratch {
 
 /// `kept = kept ∘ later`.
 pub(crate) fn append(team: Team<'_>, op: &dyn Reduction, kept: WriteSpan<'_>, later: ReadSpan<'_>) {
-    combine(team, op, kept.as_read(), later, kept);
+    combine(team, op, kept.as_read().into(), later.into(), kept);
 }
 
 /// `kept = earlier ∘ kept`.
 pub(crate) fn prepend(team: Team<'_>, op: &dyn Reduction, earlier: ReadSpan<'_>, kept: WriteSpan<'_>) {
-    combine(team, op, earlier, kept.as_read(), kept);
+    combine(team, op, earlier.into(), kept.as_read().into(), kept);
 }
 
 /// `kept = earlier ∘ later`, of which either may be the same memory as `kept`, and others may write only where the operation
@@ -48,8 +48,8 @@ pub(crate) fn prepend(team: Team<'_>, op: &dyn Reduction, earlier: ReadSpan<'_>,
 pub(crate) fn combine(
     team: Team<'_>,
     op: &dyn Reduction,
-    earlier: ReadSpan<'_>,
-    later: ReadSpan<'_>,
+    earlier: LentSpan<'_>,
+    later: LentSpan<'_>,
     kept: WriteSpan<'_>,
 ) {
     if team.is_in_trouble() {
@@ -58,6 +58,7 @@ pub(crate) fn combine(
     if let Some(arithmetic) = op.where_it_lies() {
         return arithmetic.combine(earlier, later, kept);
     }
+    let (earlier, later) = (earlier.as_read(), later.as_read());
     if later.start() == kept.start() {
         with_slices(kept, earlier, |kept, earlier| op.prepend(earlier, kept));
     } else {

@@ -11,7 +11,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use rwmpi_protocol::Pattern;
-use rwmpi_transport::{ReadSpan, SharedPart, WriteSpan};
+use rwmpi_transport::{LentSpan, ReadSpan, SharedPart, WriteSpan};
 use smallvec::SmallVec;
 
 use super::agreement;
@@ -126,11 +126,10 @@ impl<'a> Team<'a> {
 
     /// The bytes of a part that its ranks share.
     #[inline]
-    pub(super) fn shared_span(self, part: SharedPart) -> ReadSpan<'a> {
+    pub(super) fn shared_span(self, part: SharedPart) -> LentSpan<'a> {
         let engine = self.process.engine();
-        let span = engine.shared_span(part);
         // SAFETY: the memory stays mapped as long as the process has its engine, which is for its life, and the team borrows it.
-        unsafe { ReadSpan::new(span.start(), span.len()) }
+        unsafe { engine.shared_span(part).extended() }
     }
 
     pub(crate) fn flights(self) -> Flights<'a> {

@@ -1,7 +1,7 @@
 //! Memory that peers read without this rank's help: what collectives on one node stand on.
 
 use rwmpi_protocol::Rule;
-use rwmpi_transport::{Distance, Fabric, ReadSpan, RemoteAddress, SharedPart, SharedWord, Way, WriteSpan};
+use rwmpi_transport::{Distance, Fabric, LentSpan, ReadSpan, RemoteAddress, SharedPart, SharedWord, Way, WriteSpan};
 
 use super::{Engine, Failure};
 
@@ -56,7 +56,7 @@ impl<F: Fabric> Engine<F> {
 
     /// The bytes of a part.
     #[inline]
-    pub(crate) fn shared_span(&self, part: SharedPart) -> ReadSpan<'_> {
+    pub(crate) fn shared_span(&self, part: SharedPart) -> LentSpan<'_> {
         self.fabric.shared_span(part)
     }
 

@@ -1,7 +1,7 @@
 //! An operation bound to a datatype.
 #![allow(unsafe_code)]
 
-use rwmpi_transport::WriteSpan;
+use rwmpi_transport::{ReadSpan, WriteSpan};
 
 use super::{Arithmetic, Operation, Predefined, UserOperation};
 use crate::collective::reduction::Reduction;
@@ -71,7 +71,7 @@ impl Reduction for Applied {
         match &self.operation {
             Bound::Arithmetic(arithmetic) => {
                 let kept = WriteSpan::from(kept);
-                arithmetic.combine(kept.as_read(), later.into(), kept);
+                arithmetic.combine(kept.as_read(), ReadSpan::from(later), kept);
             }
             Bound::Predefined(operation, basic) => operation.append(*basic, kept, later),
             Bound::User(operation, datatype) => operation.append(datatype, kept, later),
@@ -82,7 +82,7 @@ impl Reduction for Applied {
         match &self.operation {
             Bound::Arithmetic(arithmetic) => {
                 let kept = WriteSpan::from(kept);
-                arithmetic.combine(earlier.into(), kept.as_read(), kept);
+                arithmetic.combine(ReadSpan::from(earlier), kept.as_read(), kept);
             }
             Bound::Predefined(operation, basic) => operation.prepend(*basic, earlier, kept),
             Bound::User(operation, datatype) => operation.prepend(datatype, earlier, kept),

@@ -7,7 +7,7 @@ use std::ops::{BitAnd, BitOr, BitXor};
 use multiversion::multiversion;
 use rustc_apfloat::Float;
 use rustc_apfloat::ieee::{BFloat, Half, Quad};
-use rwmpi_transport::{ReadSpan, WriteSpan};
+use rwmpi_transport::{LentSpan, WriteSpan};
 
 use super::extended::Extended;
 use super::predefined::Predefined;
@@ -159,7 +159,13 @@ impl Arithmetic {
     ///
     /// Where numbers are equal but not the same (zeros with signs), or are no numbers, the order of the operands makes sure that all ranks come
     /// to the same result.
-    pub(crate) fn combine(self, earlier: ReadSpan<'_>, later: ReadSpan<'_>, kept: WriteSpan<'_>) {
+    pub(crate) fn combine<'a>(
+        self,
+        earlier: impl Into<LentSpan<'a>>,
+        later: impl Into<LentSpan<'a>>,
+        kept: WriteSpan<'a>,
+    ) {
+        let (earlier, later) = (earlier.into(), later.into());
         combine(self.operation, self.number, Operands { earlier, later, kept });
     }
 }
@@ -169,8 +175,8 @@ const BLOCK: usize = 64;
 
 #[derive(Clone, Copy)]
 struct Operands<'a> {
-    earlier: ReadSpan<'a>,
-    later: ReadSpan<'a>,
+    earlier: LentSpan<'a>,
+    later: LentSpan<'a>,
     kept: WriteSpan<'a>,
 }
 
@@ -214,7 +220,7 @@ fn each_bytes<const N: usize>(operands: Operands<'_>, function: impl Fn([u8; N],
         }
         kept
     });
-    let left = earlier.len() - done;
+    let left = kept.len() - done;
     earlier.part(done, left).zip_to::<N>(later.part(done, left), kept.part(done, left), function);
 }
 

@@ -5,7 +5,7 @@
 
 use super::NodeFabric;
 use crate::remote_memory::{self, Reach};
-use crate::{ReadSpan, RemoteAddress, RemoteError, Way, WriteSpan, Written, caches};
+use crate::{LentSpan, ReadSpan, RemoteAddress, RemoteError, Way, WriteSpan, Written, caches};
 
 /// Where lines can't be handed over, remote writes of at least so many bytes do not take them away from the peer, but go past the caches.
 const WRITTEN_PAST_CACHES: usize = 4096;
@@ -54,18 +54,20 @@ impl NodeFabric {
         into: WriteSpan,
         working_set: u64,
     ) -> Result<Way, RemoteError> {
-        let copy = |from: ReadSpan<'_>| {
-            if caches::hold(working_set) { from.copy_to(into) } else { from.copy_past_caches_to(into) }
+        let copy = |from: LentSpan<'_>| {
+            if caches::hold(working_set) { from.copy_to(into) } else { from.as_read().copy_past_caches_to(into) }
         };
         if let Some(place) = self.shared(address, offset, into.len()) {
-            // SAFETY: checked to lie in the part of a heap that has pages; the owner handed it out to be read.
-            copy(unsafe { ReadSpan::new(self.segment.at(place?).as_ptr(), into.len()) });
+            // SAFETY: checked to lie in the part of a heap that has pages; the owner, which keeps the bytes as they are, handed it out to be read.
+            copy(unsafe {
+                LentSpan::new(ReadSpan::new(self.segment.at(place?).as_ptr(), into.len()), self.writes_back)
+            });
             return Ok(self.count(self.way_of_copy(peer), into.len()));
         }
         match self.private(peer, address, offset, into.len())? {
             (Reach::SameProcess, place) => {
                 // SAFETY: the owner, in this address space, handed these bytes out to be read.
-                copy(unsafe { ReadSpan::new(place as *const u8, into.len()) });
+                copy(unsafe { ReadSpan::new(place as *const u8, into.len()) }.into());
                 Ok(Way::SameProcess)
             }
             (_, place) => remote_memory::kernel_read(self.links[peer].pid, place, into)

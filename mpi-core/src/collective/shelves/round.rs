@@ -1,6 +1,6 @@
 //! One collective's use of the shelves.
 
-use rwmpi_transport::{ReadSpan, SharedPart, SharedWord, WriteSpan};
+use rwmpi_transport::{LentSpan, ReadSpan, SharedPart, SharedWord, WriteSpan};
 
 use super::shelf::{FETCHED_AHEAD, LONG, NOTHING, Shelf};
 use super::{Announced, Shelves};
@@ -101,9 +101,11 @@ impl<'a> Round<'a> {
 
     /// Of the `len` bytes that `rank` has put up, so many from `offset` on.
     #[inline(always)]
-    fn data_of(&self, rank: usize, len: usize, offset: usize, part: usize) -> Result<ReadSpan<'a>, Failure> {
+    fn data_of(&self, rank: usize, len: usize, offset: usize, part: usize) -> Result<LentSpan<'a>, Failure> {
         let (place, _) = Shelf::data(self.number, len);
-        Ok(self.team.shared_span(self.shelf(rank).part(place + offset, part)?))
+        let data = self.team.shared_span(self.shelf(rank).part(place + offset, part)?);
+        // What several read need not go back and forth between them.
+        Ok(if self.team.size() == 2 { data } else { data.as_read().into() })
     }
 
     /// What `rank` has said about data that are elsewhere.
@@ -215,9 +217,9 @@ impl<'a> Round<'a> {
         let is_here = |rank| rank == me && (me == 0 || own.start() != result.start());
         if op.where_it_lies().is_some() && end > 1 {
             // What has not come is trouble, and nothing is combined.
-            let given = |rank| -> Result<ReadSpan<'_>, Failure> {
+            let given = |rank| -> Result<LentSpan<'_>, Failure> {
                 if is_here(rank) {
-                    return Ok(own);
+                    return Ok(own.into());
                 }
                 self.has_put(rank, len, 0, len)?;
                 self.data_of(rank, len, 0, len)
@@ -225,7 +227,7 @@ impl<'a> Round<'a> {
             let mut earlier = given(0)?;
             for rank in 1..end {
                 combine(*self.team, op, earlier, given(rank)?, result);
-                earlier = result.as_read();
+                earlier = result.as_read().into();
             }
             return Ok(());
         }
