@@ -8,6 +8,8 @@
 //! long payload is sooner written to memory, past all caches (docs/decisions/0028).
 #![allow(unsafe_code)]
 
+use std::sync::LazyLock;
+
 use crate::copy::copy;
 
 /// Lines are handed over in pieces of this many bytes: the first are on their way while the next are written.
@@ -71,14 +73,18 @@ pub(crate) fn hands_over() -> bool {
 /// Whether a core of this processor goes on owning lines that it has written and another has read, and takes them back one by one: so do those of AMD and their
 /// descendants.
 pub(crate) fn owns_what_others_read() -> bool {
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
-    {
-        let vendor = std::arch::x86_64::__cpuid(0);
-        let name = [vendor.ebx, vendor.edx, vendor.ecx].map(u32::to_le_bytes);
-        [b"AuthenticAMD", b"HygonGenuine"].contains(&name.as_flattened().try_into().expect("twelve bytes"))
-    }
-    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
-    false
+    /// To ask takes a virtual machine microseconds.
+    static SAID: LazyLock<bool> = LazyLock::new(|| {
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
+        {
+            let vendor = std::arch::x86_64::__cpuid(0);
+            let name = [vendor.ebx, vendor.edx, vendor.ecx].map(u32::to_le_bytes);
+            [b"AuthenticAMD", b"HygonGenuine"].iter().any(|maker| name.as_flattened() == *maker)
+        }
+        #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+        false
+    });
+    *SAID
 }
 
 /// Declares hints to the processor about the line with a byte. One that it does not know is no operation.

@@ -34,6 +34,7 @@ mod interface;
 mod job;
 #[cfg(not(loom))]
 mod layout;
+#[cfg_attr(loom, allow(dead_code))]
 mod lent;
 #[cfg(not(loom))]
 mod mappings;

@@ -24,10 +24,10 @@ use std::sync::Arc;
 
 use crate::copy::copy;
 use crate::distance::Distance;
-use crate::handover::{LINE, copy_for_reader, copy_past_caches, fetch, fetch_to_write};
+use crate::handover::{LINE, copy_for_reader, copy_past_caches, fetch, fetch_to_write, owns_what_others_read};
 use crate::primitive::{AtomicU32, AtomicU64, Ordering, UnsafeCell, publishing};
 use crate::small_copy::copy_small;
-use crate::{Enqueue, Header, INLINE_PAYLOAD, ReadSpan, WriteSpan};
+use crate::{Enqueue, Header, INLINE_PAYLOAD, LentSpan, ReadSpan, WriteSpan};
 use batons::{BATON_SIZE, Batons};
 use data_area::DataArea;
 
@@ -49,6 +49,9 @@ const USED_AT_A_DISTANCE: usize = 256 << 10;
 const FETCHED_AHEAD: u64 = 3;
 /// So many cells' lines the producer takes back at a time, where it has to write to them for that.
 const TAKEN_BACK: u64 = 4;
+/// In a cell, besides a place in the data area, which begins a line: its payload was written through the caches, and its reader had better
+/// [write it back](LentSpan).
+const TO_WRITE_BACK: usize = 1;
 /// More of the area is put to use once so many times what is in use has passed in long payloads.
 const LAPS: usize = 16;
 
@@ -306,13 +309,14 @@ impl<const CELLS: usize> Producer<CELLS> {
             self.publish(1, header, payload.len(), ReadSpan::from(&(place as u32).to_ne_bytes()[..]), takes_back);
             return Ok(());
         }
-        let place = self.place_data(payload.len(), passes_batons, |from, to| reserve(Area::Data, from, to))?;
+        let mut place = self.place_data(payload.len(), passes_batons, |from, to| reserve(Area::Data, from, to))?;
+        let is_long = payload.len() >= PAST_CACHES[usize::from(!self.in_a_row)];
+        let passes_caches = passes_batons && is_long && !self.distance.is_near();
         // SAFETY: `place_data` gave us room for the payload within the data area, at whole lines of it, which no cell in flight
         // describes, so the consumer does not read there; the payload is readable by the contract of its span.
         unsafe {
             let place = self.memory.data.as_ptr().add(place);
-            let is_long = payload.len() >= PAST_CACHES[usize::from(!self.in_a_row)];
-            if passes_batons && is_long && !self.distance.is_near() {
+            if passes_caches {
                 copy_past_caches(place, payload.start(), payload.len());
             } else if self.in_a_row {
                 if payload.len() < LONG {
@@ -323,6 +327,9 @@ impl<const CELLS: usize> Producer<CELLS> {
             } else {
                 copy_for_reader(place, payload.start(), payload.len());
             }
+        }
+        if !passes_caches && owns_what_others_read() {
+            place |= TO_WRITE_BACK;
         }
         self.publish(1, header, payload.len(), ReadSpan::from(&(place as u32).to_ne_bytes()[..]), takes_back);
         Ok(())
@@ -495,7 +502,8 @@ impl<const CELLS: usize> Consumer<CELLS> {
             self.beyond.set(Beyond::Baton(place));
             return Ok(Some(Front { header, len, place }));
         }
-        if len > self.memory.data_size || place > self.memory.data_size - len {
+        let start = place & !TO_WRITE_BACK;
+        if len > self.memory.data_size || start > self.memory.data_size - len || !start.is_multiple_of(LINE) {
             return Err("a cell whose payload lies outside its queue");
         }
         Ok(Some(Front { header, len, place }))
@@ -535,17 +543,20 @@ impl<const CELLS: usize> Consumer<CELLS> {
         if len <= WIDE {
             return self.read_wide(offset, into);
         }
-        let start = match self.memory.baton(place, len) {
-            Some(baton) => baton.expect("not an arrival of this queue"),
+        let (start, is_written_back) = match self.memory.baton(place, len) {
+            // Which this side writes to next.
+            Some(baton) => (baton.expect("not an arrival of this queue"), false),
             None => {
+                let (place, is_written_back) = (place & !TO_WRITE_BACK, place & TO_WRITE_BACK != 0);
                 let within = place <= self.memory.data_size && len <= self.memory.data_size - place;
                 assert!(within, "not an arrival of this queue");
                 // SAFETY: within the data area (just checked).
-                unsafe { self.memory.data.add(place) }
+                (unsafe { self.memory.data.add(place) }, is_written_back)
             }
         };
-        // SAFETY: so many bytes are there, as has been checked; the producer leaves them alone until the front is popped.
-        unsafe { copy(into.start(), start.as_ptr().add(offset), into.len()) };
+        // SAFETY: so many bytes are there, as has been checked; until the front is popped they are the consumer's alone.
+        let from = unsafe { LentSpan::new(ReadSpan::new(start.as_ptr().add(offset), into.len()), is_written_back) };
+        from.copy_to(into);
     }
 
     /// As [`Consumer::read`] of a wide cell, which has checked that it has so many bytes.

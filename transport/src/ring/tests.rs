@@ -263,10 +263,12 @@ fn without_pages_a_long_payload_is_refused() {
 #[test]
 fn corrupt_cells_are_noticed() {
     type Damage = fn(&Cell);
-    let damages: [(Damage, &str); 3] = [
+    let damages: [(Damage, &str); 5] = [
         (|cell| cell.stamp.store(77, Ordering::Release), "stamp"),
         (|cell| cell.body.with_mut(|body| scribble(body, u32::MAX, 0)), "length"),
-        (|cell| cell.body.with_mut(|body| scribble(body, 200, DATA as u32 - 199)), "place"),
+        (|cell| cell.body.with_mut(|body| scribble(body, 200, DATA as u32 - 192)), "place"),
+        (|cell| cell.body.with_mut(|body| scribble(body, 200, (DATA as u32 - 192) | TO_WRITE_BACK as u32)), "place"),
+        (|cell| cell.body.with_mut(|body| scribble(body, 200, 2)), "place within a line"),
     ];
     for (damage, what) in damages {
         let memory = Memory::new();
