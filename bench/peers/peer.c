@@ -4,7 +4,7 @@
  *   mpicc -O2 -o peer peer.c
  *   mpiexec -n 2 ./peer latency 0 8 1048576        sizes in bytes
  *   mpiexec -n 2 ./peer static 1048576             latency between arrays of the program instead of memory from malloc
- *   mpiexec -n 2 ./peer whole 16384                messages to and fro, and both ways at once, with the writing and reading of their data
+ *   mpiexec -n 2 ./peer whole 16384                messages to and fro, both ways at once, and MPI_Allreduce, with the writing and reading of their data
  *   mpiexec -n 2 ./peer bandwidth 65536            64 at once, fewer above 64 KB
  *   mpiexec -n 2 ./peer bidirectional 65536        as many both ways at once; for each that one rank sends
  *   mpiexec -n 2 ./peer tags 10000                 posted and unexpected, in order and in reverse
@@ -94,6 +94,7 @@ int main(int argc, char **argv) {
         } else if (!strcmp(what, "whole")) {
             make_messages(bytes, 1);
             for (at_once = 0; at_once < 2; at_once++) measure(at_once ? "whole, both ways" : "whole, to and fro", wholly, bytes);
+            measure("whole, allreduce", allreduce_wholly, bytes);
         } else if (!strcmp(what, "bandwidth") || !strcmp(what, "bidirectional")) {
             make_messages(bytes, window_of(bytes));
             measure(what, what[1] == 'i' ? both_ways : windows, bytes);

@@ -60,6 +60,18 @@ static void consume(const double *numbers, size_t count) {
     last_sum = sum;
 }
 
+/* As `wholly`: what a collective costs a program in all. */
+static void allreduce_wholly(int iterations, size_t bytes) {
+    char *out = messages[0][0], *in = messages[1][0];
+    double start = now_us();
+    for (int i = 0; i < iterations; i++) {
+        fill((double *)out, bytes / 8);
+        allreduce(out, in, (int)bytes, 0);
+        consume((double *)in, bytes / 8);
+    }
+    keep((now_us() - start) / iterations);
+}
+
 static void collect(int iterations, size_t bytes) {
     char *out = messages[0][0], *in = messages[1][0];
     int single = bytes > SINGLE_MIN;

@@ -7,7 +7,7 @@ use super::operation::{ReceiveOperation, Received, SendOperation, Stage};
 use super::pieces::{Room, Sink};
 use super::pull::Answer;
 use super::slots::{claimed, open};
-use super::transfer::{SHARE_MIN, Transfer, claim_word};
+use super::transfer::{SHARE_MIN, SHARED_BOTH_WAYS, Transfer, claim_word};
 use super::{
     Body, Completion, Engine, Failure, LARGE, Operation, OperationId, Outcome, Outgoing, Stream, Target, Unexpected,
     wire,
@@ -418,8 +418,10 @@ impl<F: Fabric> Engine<F> {
         receive.buffer.expect(address.len);
         let capacity = receive.buffer.len();
         receive.matched = true;
+        // Who waits for an answer itself has data fetched from it: then the sender has no time to help.
+        let shared_from = if self.answers_awaited > 0 { SHARED_BOTH_WAYS } else { SHARE_MIN };
         if let Some(buffer) = receive.buffer.span()
-            && (SHARE_MIN..=capacity as u64).contains(&address.len)
+            && (shared_from..=capacity as u64).contains(&address.len)
             && self.claims_with(source)
         {
             return self.fetch_together(id, source, tag, address, answer, buffer);

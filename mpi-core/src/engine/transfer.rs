@@ -14,6 +14,8 @@ use super::{Engine, Failure, Operation, OperationId, wire};
 
 /// Messages of at least this many bytes are worth sharing.
 pub(super) const SHARE_MIN: u64 = 24 << 10;
+/// The same where messages go both ways at once, and both sides have their hands full.
+pub(super) const SHARED_BOTH_WAYS: u64 = 256 << 10;
 
 /// How often a sender looks for other things before it no longer leaves a message to its receiver.
 const LOOKS_FOR_RECEIVER: u32 = 64;
