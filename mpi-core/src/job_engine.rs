@@ -121,7 +121,8 @@ impl JobEngine {
             address: &RemoteAddress,
             offset: usize,
             into: WriteSpan<'_>,
-            working_set: usize
+            working_set: usize,
+            others: bool
         ) -> Result<(), Failure>;
         fn write_published(
             &mut self,

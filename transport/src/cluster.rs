@@ -315,6 +315,20 @@ impl Fabric for ClusterFabric {
         }
     }
 
+    fn read_with_others(
+        &mut self,
+        peer: usize,
+        address: &RemoteAddress,
+        offset: u64,
+        into: WriteSpan,
+        working_set: u64,
+    ) -> Result<Way, RemoteError> {
+        match self.on_node[peer] {
+            Some(number) => self.node.read_with_others(number, address, offset, into, working_set),
+            None => self.network.read_with_others(peer, address, offset, into, working_set),
+        }
+    }
+
     fn shared_part(&self, peer: usize, address: &RemoteAddress) -> Option<SharedPart> {
         self.node.shared_part(self.on_node[peer]?, address)
     }

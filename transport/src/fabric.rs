@@ -354,6 +354,18 @@ pub trait Fabric {
         working_set: u64,
     ) -> Result<Way, RemoteError>;
 
+    /// As [`Fabric::remote_read`], of bytes that others read, too: they do not go back and forth between them.
+    fn read_with_others(
+        &mut self,
+        peer: usize,
+        address: &RemoteAddress,
+        offset: u64,
+        into: WriteSpan,
+        working_set: u64,
+    ) -> Result<Way, RemoteError> {
+        self.remote_read(peer, address, offset, into, working_set)
+    }
+
     /// What `peer`, or this peer itself, handed out, if all who share memory with it can use it. By convention only its owner
     /// [writes](Fabric::write_shared) there and [sets](Fabric::set_word) its words.
     fn shared_part(&self, _peer: usize, _address: &RemoteAddress) -> Option<SharedPart> {

@@ -165,30 +165,47 @@ impl<'a> LentSpan<'a> {
         let len = self.bytes.len();
         assert!(len == other.bytes.len() && len == into.len(), "spans of different lengths");
         let end = len / N * N;
-        let mut trial = Trial::new(end, self.is_written_back || other.is_written_back);
+        if !self.is_written_back && !other.is_written_back {
+            self.zip_piece_to(other, into, 0..end, &function, [false; 2]);
+            return end;
+        }
+        let mut trial = Trial::new(end, true);
         while let Some((piece, is_written_back)) = trial.next() {
             let written_back = [self, other].map(|lent| is_written_back && lent.is_written_back);
             for (lent, _) in [self, other].into_iter().zip(written_back).filter(|(_, is_written_back)| *is_written_back)
             {
                 lent.make_up_for_first(&piece);
             }
-            for start in piece.step_by(N) {
-                let (one, other) = (self.bytes.start().wrapping_add(start), other.bytes.start().wrapping_add(start));
-                // SAFETY: within all three, which are valid for as many bytes by their contracts; arrays of bytes may lie anywhere. For the rest the
-                // contract of `new`.
-                unsafe {
-                    let result = function(one.cast::<[u8; N]>().read(), other.cast::<[u8; N]>().read());
-                    into.start().add(start).cast::<[u8; N]>().write(result);
-                    if written_back[0] {
-                        write_back(one.cast_mut(), N);
-                    }
-                    if written_back[1] {
-                        write_back(other.cast_mut(), N);
-                    }
+            self.zip_piece_to(other, into, piece, &function, written_back);
+        }
+        end
+    }
+
+    /// A piece of what [`LentSpan::zip_to`] does, within all three spans.
+    #[inline(always)]
+    fn zip_piece_to<const N: usize>(
+        self,
+        other: LentSpan<'_>,
+        into: WriteSpan<'_>,
+        piece: Range<usize>,
+        function: &impl Fn([u8; N], [u8; N]) -> [u8; N],
+        written_back: [bool; 2],
+    ) {
+        for start in piece.step_by(N) {
+            let (one, other) = (self.bytes.start().wrapping_add(start), other.bytes.start().wrapping_add(start));
+            // SAFETY: within all three, which are valid for as many bytes by their contracts; arrays of bytes may lie anywhere. For the rest the
+            // contract of `new`.
+            unsafe {
+                let result = function(one.cast::<[u8; N]>().read(), other.cast::<[u8; N]>().read());
+                into.start().add(start).cast::<[u8; N]>().write(result);
+                if written_back[0] {
+                    write_back(one.cast_mut(), N);
+                }
+                if written_back[1] {
+                    write_back(other.cast_mut(), N);
                 }
             }
         }
-        end
     }
 
     /// Writes the first piece back, which was only read, once that is known to pay.

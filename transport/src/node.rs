@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 
 use crate::bell::SocketBell;
 use crate::control::Control;
-use crate::handover::{LINE, copy_for_reader, fetch, hands_over, owns_what_others_read};
+use crate::handover::{LINE, copy_for_reader, fetch, hands_over};
 use crate::job::{self, Job};
 use crate::layout::{CELLS, CLAIM_WORDS, MAX_PAYLOAD, PEERS_WITHOUT_HINTS, QUEUES};
 use crate::remote_memory::{ProbeWords, Reach};
@@ -102,7 +102,6 @@ impl NodeFabric {
                 pid: segment.control(peer).identity.pid.load(Ordering::Relaxed),
             })
             .collect();
-        let is_other = |(peer, link): (usize, &Link)| peer == me || link.reach != Reach::SameProcess;
         NodeFabric {
             me,
             first_end: job.end(lane, 0),
@@ -110,7 +109,7 @@ impl NodeFabric {
             heap: Heap::new(segment.clone(), job.end(lane, me)),
             policy: WaitPolicy::for_peer(job, me),
             given_way: Cell::new(0),
-            writes_back: owns_what_others_read() && links.iter().enumerate().all(is_other),
+            writes_back: copying::writes_back(me, &links),
             links,
             inboxes: Default::default(),
             watches_pops: false,
@@ -455,7 +454,18 @@ impl Fabric for NodeFabric {
         into: WriteSpan,
         working_set: u64,
     ) -> Result<Way, RemoteError> {
-        self.read_from(peer, address, offset, into, working_set)
+        self.read_from(peer, address, offset, into, working_set, self.writes_back)
+    }
+
+    fn read_with_others(
+        &mut self,
+        peer: usize,
+        address: &RemoteAddress,
+        offset: u64,
+        into: WriteSpan,
+        working_set: u64,
+    ) -> Result<Way, RemoteError> {
+        self.read_from(peer, address, offset, into, working_set, false)
     }
 
     fn shared_part(&self, _: usize, address: &RemoteAddress) -> Option<SharedPart> {
@@ -466,8 +476,7 @@ impl Fabric for NodeFabric {
     #[inline]
     fn shared_span(&self, part: SharedPart) -> LentSpan<'_> {
         let start = self.segment.heap_part(part.place, part.len()).as_ptr();
-        // SAFETY: `heap_part` has checked that the bytes lie in the heaps; they have had pages since the part was made. What is written back belongs to
-        // other processes.
+        // SAFETY: `heap_part` has checked that the bytes lie in the heaps; they have had pages since the part was made.
         unsafe { LentSpan::new(ReadSpan::new(start, part.len()), self.writes_back) }
     }
 

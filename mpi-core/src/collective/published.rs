@@ -287,8 +287,9 @@ impl<'a> Published<'a> {
         if into.is_empty() {
             return Ok(());
         }
-        let peer = self.team.peers[rank];
-        self.team.process.engine().read_published(peer, &self.told[rank][which].address(), offset, into, working_set)
+        let (peer, address) = (self.team.peers[rank], self.told[rank][which].address());
+        let others = self.team.size() > 2;
+        self.team.process.engine().read_published(peer, &address, offset, into, working_set, others)
     }
 
     /// Copies this rank's piece of what `rank` has told by [`Team::tell_row`], where each piece is `len` bytes long.

@@ -24,7 +24,7 @@ impl<F: Fabric> Engine<F> {
         (span.is_empty() || peers.iter().all(copies)).then_some(address)
     }
 
-    /// Reads from what `peer` has published, in a collective that goes through `working_set` bytes of memory in all ranks together.
+    /// Reads from what `peer` has published, as do `others`, in a collective that goes through `working_set` bytes of memory in all ranks together.
     pub(crate) fn read_published(
         &mut self,
         peer: u32,
@@ -32,8 +32,14 @@ impl<F: Fabric> Engine<F> {
         offset: usize,
         into: WriteSpan<'_>,
         working_set: usize,
+        others: bool,
     ) -> Result<(), Failure> {
-        let read = self.fabric.remote_read(peer as usize, address, offset as u64, into, working_set as u64);
+        let (from, offset, working_set) = (peer as usize, offset as u64, working_set as u64);
+        let read = if others {
+            self.fabric.read_with_others(from, address, offset, into, working_set)
+        } else {
+            self.fabric.remote_read(from, address, offset, into, working_set)
+        };
         read.map(drop).map_err(|error| Failure::Remote { peer, error })
     }
 

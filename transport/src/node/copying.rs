@@ -3,12 +3,19 @@
 //! Invariant: an address is looked up ([`super::memory`]) before a span is made of it.
 #![allow(unsafe_code)]
 
-use super::NodeFabric;
+use super::{Link, NodeFabric};
+use crate::handover::owns_what_others_read;
 use crate::remote_memory::{self, Reach};
 use crate::{LentSpan, ReadSpan, RemoteAddress, RemoteError, Way, WriteSpan, Written, caches};
 
 /// Where lines can't be handed over, remote writes of at least so many bytes do not take them away from the peer, but go past the caches.
 const WRITTEN_PAST_CACHES: usize = 4096;
+
+/// Whether what other peers lend is written back: where that pays, and all of them are other processes.
+pub(super) fn writes_back(me: usize, links: &[Link]) -> bool {
+    let is_other = |(peer, link): (usize, &Link)| peer == me || link.reach != Reach::SameProcess;
+    owns_what_others_read() && links.iter().enumerate().all(is_other)
+}
 
 impl NodeFabric {
     /// A remote write.
@@ -45,7 +52,7 @@ impl NodeFabric {
         }
     }
 
-    /// A remote read.
+    /// A remote read, which writes back what lies in another process's memory if it is so told.
     pub(super) fn read_from(
         &mut self,
         peer: usize,
@@ -53,15 +60,14 @@ impl NodeFabric {
         offset: u64,
         into: WriteSpan,
         working_set: u64,
+        writes_back: bool,
     ) -> Result<Way, RemoteError> {
         let copy = |from: LentSpan<'_>| {
             if caches::hold(working_set) { from.copy_to(into) } else { from.as_read().copy_past_caches_to(into) }
         };
         if let Some(place) = self.shared(address, offset, into.len()) {
             // SAFETY: checked to lie in the part of a heap that has pages; the owner, which keeps the bytes as they are, handed it out to be read.
-            copy(unsafe {
-                LentSpan::new(ReadSpan::new(self.segment.at(place?).as_ptr(), into.len()), self.writes_back)
-            });
+            copy(unsafe { LentSpan::new(ReadSpan::new(self.segment.at(place?).as_ptr(), into.len()), writes_back) });
             return Ok(self.count(self.way_of_copy(peer), into.len()));
         }
         match self.private(peer, address, offset, into.len())? {
