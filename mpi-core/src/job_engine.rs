@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use rwmpi_protocol::{Counters, Pattern};
 use rwmpi_transport::{
-    Backoff, Bell, ClusterFabric, Cot, Distance, Fabric, Heap, JobFabric, LentSpan, NodeFabric, ReadSpan,
+    Backoff, Bell, ClusterFabric, Cot, Distance, Fabric, Heap, JobFabric, LentSpan, NodeFabric, ReadSpan, Reading,
     RemoteAddress, SharedPart, SharedWord, SignalSet, WriteSpan,
 };
 
@@ -121,8 +121,7 @@ impl JobEngine {
             address: &RemoteAddress,
             offset: usize,
             into: WriteSpan<'_>,
-            working_set: usize,
-            others: bool
+            reading: Reading
         ) -> Result<(), Failure>;
         fn write_published(
             &mut self,

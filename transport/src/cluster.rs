@@ -15,8 +15,8 @@ use crate::sleep;
 use crate::worker::Cot;
 use crate::{
     Arrival, Backoff, Bell, Enqueue, Fabric, Header, LentSpan, NodeFabric, Notice, Passable, PeerFault, PushError,
-    Queue, ReadSpan, RemoteAddress, RemoteError, SharedPart, SharedWord, Signal, SignalSet, TcpFabric, Way, WriteSpan,
-    Written,
+    Queue, ReadSpan, Reading, RemoteAddress, RemoteError, SharedPart, SharedWord, Signal, SignalSet, TcpFabric, Way,
+    WriteSpan, Written,
 };
 
 /// A look at the sockets is a system call, so there is one in so many looks at memory only.
@@ -307,25 +307,11 @@ impl Fabric for ClusterFabric {
         address: &RemoteAddress,
         offset: u64,
         into: WriteSpan,
-        working_set: u64,
+        reading: Reading,
     ) -> Result<Way, RemoteError> {
         match self.on_node[peer] {
-            Some(number) => self.node.remote_read(number, address, offset, into, working_set),
-            None => self.network.remote_read(peer, address, offset, into, working_set),
-        }
-    }
-
-    fn read_with_others(
-        &mut self,
-        peer: usize,
-        address: &RemoteAddress,
-        offset: u64,
-        into: WriteSpan,
-        working_set: u64,
-    ) -> Result<Way, RemoteError> {
-        match self.on_node[peer] {
-            Some(number) => self.node.read_with_others(number, address, offset, into, working_set),
-            None => self.network.read_with_others(peer, address, offset, into, working_set),
+            Some(number) => self.node.remote_read(number, address, offset, into, reading),
+            None => self.network.remote_read(peer, address, offset, into, reading),
         }
     }
 

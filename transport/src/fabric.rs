@@ -155,6 +155,22 @@ impl RemoteAddress {
     }
 }
 
+/// The operation that a remote read is part of.
+#[derive(Clone, Copy, Debug)]
+pub struct Reading {
+    /// How many bytes of memory it goes through in all, before what is read is used. What no cache holds until then is read past them.
+    pub working_set: u64,
+    /// Whether other peers read the same: then it is not [written back](LentSpan), so as not to go back and forth between them.
+    pub with_others: bool,
+}
+
+impl Reading {
+    /// By this peer alone.
+    pub const fn alone(working_set: u64) -> Reading {
+        Reading { working_set, with_others: false }
+    }
+}
+
 /// Bytes in memory that peers share. Made by [`Fabric::shared_part`], for use with the same fabric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SharedPart {
@@ -342,29 +358,14 @@ pub trait Fabric {
         notice: Option<Notice>,
     ) -> Result<Written, RemoteError>;
     /// Reads from `peer`'s memory, `offset` bytes into `address`; [`RemoteError::NoWay`] where the way does not [read](Way::reads).
-    ///
-    /// `working_set`: how many bytes of memory the operation that this is part of goes through in all, before what is read is used. What no
-    /// cache holds until then is read past them.
     fn remote_read(
         &mut self,
         peer: usize,
         address: &RemoteAddress,
         offset: u64,
         into: WriteSpan,
-        working_set: u64,
+        reading: Reading,
     ) -> Result<Way, RemoteError>;
-
-    /// As [`Fabric::remote_read`], of bytes that others read, too: they do not go back and forth between them.
-    fn read_with_others(
-        &mut self,
-        peer: usize,
-        address: &RemoteAddress,
-        offset: u64,
-        into: WriteSpan,
-        working_set: u64,
-    ) -> Result<Way, RemoteError> {
-        self.remote_read(peer, address, offset, into, working_set)
-    }
 
     /// What `peer`, or this peer itself, handed out, if all who share memory with it can use it. By convention only its owner
     /// [writes](Fabric::write_shared) there and [sets](Fabric::set_word) its words.

@@ -87,16 +87,6 @@ pub(crate) fn owns_what_others_read() -> bool {
     *SAID
 }
 
-/// A clock that takes a few cycles to read, or 0.
-#[inline(always)]
-pub(crate) fn ticks() -> u64 {
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
-    // SAFETY: every processor of this kind has it.
-    return unsafe { std::arch::x86_64::_rdtsc() };
-    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
-    0
-}
-
 /// Declares hints to the processor about the line with a byte. One that it does not know is no operation.
 macro_rules! hints {
     ($($(#[$documentation:meta])* $visibility:vis fn $name:ident = $instruction:literal;)*) => { $(

@@ -13,8 +13,8 @@
 
 use std::ops::Range;
 
+use crate::clock::ticks;
 use crate::copy::{copy, copy_writing_back, write_back};
-use crate::handover::ticks;
 use crate::{ReadSpan, WriteSpan};
 
 /// Shorter data lie in the nearest cache of their owner, who takes them back fast enough.
@@ -41,8 +41,8 @@ struct Trial {
 
 impl Trial {
     #[inline(always)]
-    fn new(len: usize, pays: bool) -> Trial {
-        Trial { len, next: 0, piece: 0, read: None, began: 0, pays }
+    fn new(len: usize) -> Trial {
+        Trial { len, next: 0, piece: 0, read: None, began: 0, pays: true }
     }
 
     /// The next piece, and whether it is to be written back. The one before has been dealt with by now.
@@ -135,7 +135,7 @@ impl<'a> LentSpan<'a> {
         }
         assert!(self.bytes.len() <= into.len(), "copy into a shorter span");
         let (to, from) = (into.start(), self.bytes.start().cast_mut());
-        let mut trial = Trial::new(self.bytes.len(), true);
+        let mut trial = Trial::new(self.bytes.len());
         while let Some((piece, is_written_back)) = trial.next() {
             if is_written_back {
                 self.make_up_for_first(&piece);
@@ -166,17 +166,16 @@ impl<'a> LentSpan<'a> {
         assert!(len == other.bytes.len() && len == into.len(), "spans of different lengths");
         let end = len / N * N;
         if !self.is_written_back && !other.is_written_back {
-            self.zip_piece_to(other, into, 0..end, &function, [false; 2]);
+            self.zip_piece_to(other, into, 0..end, &function, false);
             return end;
         }
-        let mut trial = Trial::new(end, true);
+        let mut trial = Trial::new(end);
         while let Some((piece, is_written_back)) = trial.next() {
-            let written_back = [self, other].map(|lent| is_written_back && lent.is_written_back);
-            for (lent, _) in [self, other].into_iter().zip(written_back).filter(|(_, is_written_back)| *is_written_back)
-            {
-                lent.make_up_for_first(&piece);
+            if is_written_back {
+                self.make_up_for_first(&piece);
+                other.make_up_for_first(&piece);
             }
-            self.zip_piece_to(other, into, piece, &function, written_back);
+            self.zip_piece_to(other, into, piece, &function, is_written_back);
         }
         end
     }
@@ -189,8 +188,9 @@ impl<'a> LentSpan<'a> {
         into: WriteSpan<'_>,
         piece: Range<usize>,
         function: &impl Fn([u8; N], [u8; N]) -> [u8; N],
-        written_back: [bool; 2],
+        is_written_back: bool,
     ) {
+        let written_back = [self, other].map(|lent| is_written_back && lent.is_written_back);
         for start in piece.step_by(N) {
             let (one, other) = (self.bytes.start().wrapping_add(start), other.bytes.start().wrapping_add(start));
             // SAFETY: within all three, which are valid for as many bytes by their contracts; arrays of bytes may lie anywhere. For the rest the
@@ -211,7 +211,7 @@ impl<'a> LentSpan<'a> {
     /// Writes the first piece back, which was only read, once that is known to pay.
     #[inline]
     fn make_up_for_first(self, piece: &Range<usize>) {
-        if piece.start == 2 * FIRST {
+        if self.is_written_back && piece.start == 2 * FIRST {
             // SAFETY: what is tried is longer; for the rest the contract of `new`.
             unsafe { write_back(self.bytes.start().cast_mut(), FIRST) };
         }
@@ -235,7 +235,7 @@ mod tests {
 
     /// How long each piece is, and whether it is written back, if each 4 KiB take so long.
     fn pieces(len: usize, took: impl Fn(usize) -> u64) -> Vec<(usize, bool)> {
-        let (mut trial, mut now, mut pieces) = (Trial::new(len, true), 0, Vec::new());
+        let (mut trial, mut now, mut pieces) = (Trial::new(len), 0, Vec::new());
         while let Some((piece, is_written_back)) = trial.judge(now) {
             now += took(piece.start) * piece.len().div_ceil(FIRST) as u64;
             pieces.push((piece.len(), is_written_back));

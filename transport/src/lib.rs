@@ -14,7 +14,7 @@ mod blocks;
 #[cfg(not(loom))]
 mod board;
 mod caches;
-#[cfg(not(loom))]
+#[cfg_attr(loom, allow(dead_code))]
 mod clock;
 #[cfg(not(loom))]
 mod cluster;

@@ -20,8 +20,8 @@ use crate::wait::WaitPolicy;
 use crate::worker::Cot;
 use crate::{
     Arrival, Backoff, Bell, Enqueue, Fabric, Header, Heap, INLINE_PAYLOAD, LentSpan, Notice, Passable, PeerFault,
-    PushError, Queue, ReadSpan, RemoteAddress, RemoteError, SharedPart, SharedWord, Signal, SignalSet, Way, WriteSpan,
-    Written, signal,
+    PushError, Queue, ReadSpan, Reading, RemoteAddress, RemoteError, SharedPart, SharedWord, Signal, SignalSet, Way,
+    WriteSpan, Written, signal,
 };
 
 /// Most rings that one call of `ready` looks at.
@@ -452,20 +452,9 @@ impl Fabric for NodeFabric {
         address: &RemoteAddress,
         offset: u64,
         into: WriteSpan,
-        working_set: u64,
+        reading: Reading,
     ) -> Result<Way, RemoteError> {
-        self.read_from(peer, address, offset, into, working_set, self.writes_back)
-    }
-
-    fn read_with_others(
-        &mut self,
-        peer: usize,
-        address: &RemoteAddress,
-        offset: u64,
-        into: WriteSpan,
-        working_set: u64,
-    ) -> Result<Way, RemoteError> {
-        self.read_from(peer, address, offset, into, working_set, false)
+        self.read_from(peer, address, offset, into, reading)
     }
 
     fn shared_part(&self, _: usize, address: &RemoteAddress) -> Option<SharedPart> {

@@ -4,7 +4,7 @@
 //! puts it where others want it; and whoever is done waits in a barrier until all are, so that the data may change again. Nothing is copied
 //! twice, and nobody waits for a particular message.
 
-use rwmpi_transport::{LentSpan, ReadSpan, RemoteAddress, RemoteError, WriteSpan};
+use rwmpi_transport::{LentSpan, ReadSpan, Reading, RemoteAddress, RemoteError, WriteSpan};
 use smallvec::SmallVec;
 
 use super::alltoall::send_to_all;
@@ -288,8 +288,10 @@ impl<'a> Published<'a> {
             return Ok(());
         }
         let (peer, address) = (self.team.peers[rank], self.told[rank][which].address());
-        let others = self.team.size() > 2;
-        self.team.process.engine().read_published(peer, &address, offset, into, working_set, others)
+        // But for all-to-alls, whose parts have one reader each: of more than two ranks on two cores they gain nothing.
+        let with_others = self.team.size() > 2;
+        let reading = Reading { working_set: working_set as u64, with_others };
+        self.team.process.engine().read_published(peer, &address, offset, into, reading)
     }
 
     /// Copies this rank's piece of what `rank` has told by [`Team::tell_row`], where each piece is `len` bytes long.

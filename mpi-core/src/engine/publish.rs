@@ -1,7 +1,9 @@
 //! Memory that peers read without this rank's help: what collectives on one node stand on.
 
 use rwmpi_protocol::Rule;
-use rwmpi_transport::{Distance, Fabric, LentSpan, ReadSpan, RemoteAddress, SharedPart, SharedWord, Way, WriteSpan};
+use rwmpi_transport::{
+    Distance, Fabric, LentSpan, ReadSpan, Reading, RemoteAddress, SharedPart, SharedWord, Way, WriteSpan,
+};
 
 use super::{Engine, Failure};
 
@@ -24,22 +26,16 @@ impl<F: Fabric> Engine<F> {
         (span.is_empty() || peers.iter().all(copies)).then_some(address)
     }
 
-    /// Reads from what `peer` has published, as do `others`, in a collective that goes through `working_set` bytes of memory in all ranks together.
+    /// Reads from what `peer` has published.
     pub(crate) fn read_published(
         &mut self,
         peer: u32,
         address: &RemoteAddress,
         offset: usize,
         into: WriteSpan<'_>,
-        working_set: usize,
-        others: bool,
+        reading: Reading,
     ) -> Result<(), Failure> {
-        let (from, offset, working_set) = (peer as usize, offset as u64, working_set as u64);
-        let read = if others {
-            self.fabric.read_with_others(from, address, offset, into, working_set)
-        } else {
-            self.fabric.remote_read(from, address, offset, into, working_set)
-        };
+        let read = self.fabric.remote_read(peer as usize, address, offset as u64, into, reading);
         read.map(drop).map_err(|error| Failure::Remote { peer, error })
     }
 

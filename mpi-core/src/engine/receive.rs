@@ -1,7 +1,7 @@
 //! Receiving: posting, advertising, and what happens when a receive meets a message.
 
 use rwmpi_protocol::{Envelope, Fifo, Pattern, Posting, RequestForSend, Rule};
-use rwmpi_transport::{Enqueue, Fabric, Queue, ReadSpan, RemoteAddress, WriteSpan};
+use rwmpi_transport::{Enqueue, Fabric, Queue, ReadSpan, Reading, RemoteAddress, WriteSpan};
 
 use super::operation::{ReceiveOperation, Received, SendOperation, Stage};
 use super::pieces::{Room, Sink};
@@ -432,7 +432,13 @@ impl<F: Fabric> Engine<F> {
         for offset in (0..taken).step_by(piece_len) {
             let read = |into: WriteSpan<'_>| {
                 // What comes in pieces is unpacked piece by piece.
-                self.fabric.remote_read(source as usize, address, offset as u64, into, 2 * into.len() as u64)
+                self.fabric.remote_read(
+                    source as usize,
+                    address,
+                    offset as u64,
+                    into,
+                    Reading::alone(2 * into.len() as u64),
+                )
             };
             let read = receive.buffer.put(offset, piece_len.min(taken - offset), read);
             read.map_err(|error| Failure::Remote { peer: source, error })?;
@@ -453,7 +459,7 @@ impl<F: Fabric> Engine<F> {
     ) -> Result<(), Failure> {
         let Some((slot, generation)) = self.slot_of(id) else {
             let part = buffer.part(0, from.len as usize);
-            let read = self.fabric.remote_read(source as usize, from, 0, part, 2 * from.len);
+            let read = self.fabric.remote_read(source as usize, from, 0, part, Reading::alone(2 * from.len));
             read.map_err(|error| Failure::Remote { peer: source, error })?;
             self.finish(id, ReceiveOperation::outcome(buffer.len(), source, tag, from.len));
             return self.answer(source, Answer::Matched(answer));

@@ -7,7 +7,7 @@
 //! other: to say that a chunk is done and to take the next is one exchange. Whoever does the last one tells the other; before, the slot
 //! cannot be given back.
 
-use rwmpi_transport::{Fabric, Header, RemoteAddress, WORDS_PER_LINE};
+use rwmpi_transport::{Fabric, Header, Reading, RemoteAddress, WORDS_PER_LINE};
 
 use super::operation::{Left, Stage};
 use super::{Engine, Failure, Operation, OperationId, wire};
@@ -207,10 +207,10 @@ impl<F: Fabric> Engine<F> {
         buffer: rwmpi_transport::WriteSpan<'static>,
     ) -> Result<bool, Failure> {
         // Both where it is and where it goes.
-        let working_set = transfer.len.saturating_mul(2);
+        let reading = Reading::alone(transfer.len.saturating_mul(2));
         let copied = self.copy_chunks(transfer, Side::Receiver, u64::MAX, |fabric, offset, len| {
             let part = buffer.part(offset as usize, len);
-            let read = fabric.remote_read(source as usize, from, offset, part, working_set);
+            let read = fabric.remote_read(source as usize, from, offset, part, reading);
             read.map(drop).map_err(|error| Failure::Remote { peer: source, error })
         })?;
         Ok(copied.complete)

@@ -1,6 +1,8 @@
 //! Remote Write, remote read, claim words.
 
-use rwmpi_transport::{Backoff, Fabric, Notice, Queue, ReadSpan, RemoteAddress, RemoteError, Way, WriteSpan, Written};
+use rwmpi_transport::{
+    Backoff, Fabric, Notice, Queue, ReadSpan, Reading, RemoteAddress, RemoteError, Way, WriteSpan, Written,
+};
 
 use super::Subject;
 use super::support::{Block, barrier, hear, hear_address, pattern, pull, push, tell, tell_address};
@@ -109,12 +111,19 @@ pub(super) fn reads_see_what_was_written_before_the_cell<S: Subject>(fabric: &mu
                 block.fill(&bytes);
                 push(fabric, 0, Queue::Messages, [0; 4], &[]);
                 hear(fabric, 0, 1);
+                assert_eq!(block.contents(), bytes, "changed by who has read it in round {round}");
             } else {
                 pull(fabric, 1, Queue::Messages);
                 // One that caches hold, and one that none can.
                 for working_set in [0, u64::MAX] {
                     let mut read = vec![0; LEN - 100];
-                    let way = fabric.remote_read(1, &address, 100, WriteSpan::from(&mut read[..]), working_set);
+                    let way = fabric.remote_read(
+                        1,
+                        &address,
+                        100,
+                        WriteSpan::from(&mut read[..]),
+                        Reading::alone(working_set),
+                    );
                     assert!(way.is_ok(), "{way:?}");
                     assert_eq!(read, bytes[100..], "round {round}");
                 }
@@ -144,7 +153,7 @@ pub(super) fn transfers_outside_are_refused_without_effect<S: Subject>(fabric: &
             let mut bytes = vec![1_u8; len];
             let written = fabric.remote_write(1, &address, offset, ReadSpan::from(&bytes[..]), None);
             assert_eq!(written, Err(RemoteError::Refused), "write of {len} at {offset}");
-            let read = fabric.remote_read(1, &address, offset, WriteSpan::from(&mut bytes[..]), 0);
+            let read = fabric.remote_read(1, &address, offset, WriteSpan::from(&mut bytes[..]), Reading::alone(0));
             assert_eq!(read, Err(RemoteError::Refused), "read of {len} at {offset}");
             assert_eq!(bytes, vec![1; len], "a refused read had an effect");
         }
@@ -177,7 +186,7 @@ pub(super) fn made_up_addresses_are_refused<S: Subject>(fabric: &mut S) {
         let mut bytes = [0_u8; 16];
         let written = fabric.remote_write(peer, &address, 0, ReadSpan::from(&bytes[..]), None);
         assert_eq!(written, Err(RemoteError::Refused), "{address:?}");
-        let read = fabric.remote_read(peer, &address, 0, WriteSpan::from(&mut bytes[..]), 0);
+        let read = fabric.remote_read(peer, &address, 0, WriteSpan::from(&mut bytes[..]), Reading::alone(0));
         assert_eq!(read, Err(RemoteError::Refused), "{address:?}");
     }
     barrier(fabric);
@@ -199,7 +208,8 @@ pub(super) fn ways_are_as_announced<S: Subject>(fabric: &mut S) {
             let bytes = [me as u8; 10];
             let written = fabric.remote_write(peer, &address, me as u64 * 10, ReadSpan::from(&bytes[..]), None);
             let mut back = [0_u8; 10];
-            let read = fabric.remote_read(peer, &address, me as u64 * 10, WriteSpan::from(&mut back[..]), 0);
+            let read =
+                fabric.remote_read(peer, &address, me as u64 * 10, WriteSpan::from(&mut back[..]), Reading::alone(0));
             match written {
                 Ok(Written { way, len, .. }) => {
                     assert_eq!((format!("{:?}", Some(way)).as_bytes(), len), (&announced[..], bytes.len()));
@@ -224,6 +234,7 @@ pub(super) fn large_transfers_arrive_whole<S: Subject>(fabric: &mut S) {
             hear(fabric, 0, 1);
             assert!(block.contents() == pattern(1, LEN));
             hear(fabric, 0, 2);
+            assert!(block.contents() == pattern(1, LEN), "changed by who has read it");
             continue;
         }
         let bytes = pattern(1, LEN);
@@ -231,7 +242,9 @@ pub(super) fn large_transfers_arrive_whole<S: Subject>(fabric: &mut S) {
         tell(fabric, 1, 1);
         if way.reads() {
             let mut back = vec![0; LEN];
-            fabric.remote_read(1, &address, 0, WriteSpan::from(&mut back[..]), 2 * LEN as u64).expect("a way");
+            fabric
+                .remote_read(1, &address, 0, WriteSpan::from(&mut back[..]), Reading::alone(2 * LEN as u64))
+                .expect("a way");
             assert!(back == bytes);
         }
         tell(fabric, 1, 2);

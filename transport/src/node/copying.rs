@@ -6,7 +6,7 @@
 use super::{Link, NodeFabric};
 use crate::handover::owns_what_others_read;
 use crate::remote_memory::{self, Reach};
-use crate::{LentSpan, ReadSpan, RemoteAddress, RemoteError, Way, WriteSpan, Written, caches};
+use crate::{LentSpan, ReadSpan, Reading, RemoteAddress, RemoteError, Way, WriteSpan, Written, caches};
 
 /// Where lines can't be handed over, remote writes of at least so many bytes do not take them away from the peer, but go past the caches.
 const WRITTEN_PAST_CACHES: usize = 4096;
@@ -52,22 +52,26 @@ impl NodeFabric {
         }
     }
 
-    /// A remote read, which writes back what lies in another process's memory if it is so told.
+    /// A remote read.
     pub(super) fn read_from(
         &mut self,
         peer: usize,
         address: &RemoteAddress,
         offset: u64,
         into: WriteSpan,
-        working_set: u64,
-        writes_back: bool,
+        reading: Reading,
     ) -> Result<Way, RemoteError> {
         let copy = |from: LentSpan<'_>| {
-            if caches::hold(working_set) { from.copy_to(into) } else { from.as_read().copy_past_caches_to(into) }
+            if caches::hold(reading.working_set) {
+                from.copy_to(into)
+            } else {
+                from.as_read().copy_past_caches_to(into)
+            }
         };
         if let Some(place) = self.shared(address, offset, into.len()) {
+            let pays = self.writes_back && !reading.with_others;
             // SAFETY: checked to lie in the part of a heap that has pages; the owner, which keeps the bytes as they are, handed it out to be read.
-            copy(unsafe { LentSpan::new(ReadSpan::new(self.segment.at(place?).as_ptr(), into.len()), writes_back) });
+            copy(unsafe { LentSpan::new(ReadSpan::new(self.segment.at(place?).as_ptr(), into.len()), pays) });
             return Ok(self.count(self.way_of_copy(peer), into.len()));
         }
         match self.private(peer, address, offset, into.len())? {

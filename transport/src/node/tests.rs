@@ -108,10 +108,18 @@ fn what_no_cache_holds_is_read_past_them() {
     for address in [address(&b, block, 64), b.address_of(ReadSpan::from(&private[..]))] {
         for (working_set, past_caches) in [(128, 0), (u64::MAX, 1)] {
             PAST_CACHES.set(0);
-            let read = a.remote_read(1, &address, 0, WriteSpan::from(&mut [0; 64][..]), working_set);
+            let read = a.remote_read(1, &address, 0, WriteSpan::from(&mut [0; 64][..]), Reading::alone(working_set));
             assert_eq!((read, PAST_CACHES.get()), (Ok(Way::SameProcess), past_caches), "of {working_set}");
         }
     }
+}
+
+#[test]
+fn threads_write_nothing_back() {
+    let (a, b) = pair();
+    assert!(!a.writes_back && !b.writes_back);
+    let others_elsewhere = copying::writes_back(a.me, &a.links[..1]);
+    assert_eq!(others_elsewhere, crate::handover::owns_what_others_read());
 }
 
 #[test]

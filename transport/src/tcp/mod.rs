@@ -44,7 +44,7 @@ use self::poll::{LONGEST_SLEEP, Limits};
 use self::spin::{BEGIN_TO_COUNT, Spin};
 use crate::layout::QUEUES;
 use crate::{
-    Arrival, Backoff, Enqueue, Fabric, Header, INLINE_PAYLOAD, Notice, PeerFault, PushError, Queue, ReadSpan,
+    Arrival, Backoff, Enqueue, Fabric, Header, INLINE_PAYLOAD, Notice, PeerFault, PushError, Queue, ReadSpan, Reading,
     RemoteAddress, RemoteError, Signal, SignalSet, Way, WriteSpan, Written,
 };
 
@@ -509,7 +509,7 @@ impl Fabric for TcpFabric {
         address: &RemoteAddress,
         offset: u64,
         into: WriteSpan,
-        _: u64,
+        _: Reading,
     ) -> Result<Way, RemoteError> {
         address.part(offset, into.len()).ok_or(RemoteError::Refused)?;
         Err(RemoteError::NoWay)

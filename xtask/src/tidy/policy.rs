@@ -174,6 +174,8 @@ pub const UNSAFE_FILES: &[&str] = &[
     "transport/src/span.rs",
     // Bytes of peers, written back.
     "transport/src/lent.rs",
+    // The processor's time stamps.
+    "transport/src/clock.rs",
     // Spans and sockets.
     "transport/src/tcp/socket.rs",
     // Interrupting a thread of another process.

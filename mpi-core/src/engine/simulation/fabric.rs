@@ -5,8 +5,8 @@ use std::rc::Rc;
 
 use corosensei::Yielder;
 use rwmpi_transport::{
-    Arrival, Backoff, Enqueue, Fabric, Header, Notice, Passable, PeerFault, PushError, Queue, ReadSpan, RemoteAddress,
-    RemoteError, Signal, SignalSet, WORDS_PER_LINE, Way, WriteSpan, Written,
+    Arrival, Backoff, Enqueue, Fabric, Header, Notice, Passable, PeerFault, PushError, Queue, ReadSpan, Reading,
+    RemoteAddress, RemoteError, Signal, SignalSet, WORDS_PER_LINE, Way, WriteSpan, Written,
 };
 
 use super::memory::{Use, bytes};
@@ -317,7 +317,7 @@ impl Fabric for SimFabric<'_> {
         address: &RemoteAddress,
         offset: u64,
         into: WriteSpan,
-        _: u64,
+        _: Reading,
     ) -> Result<Way, RemoteError> {
         if self.is_over_network() {
             return Err(RemoteError::NoWay);

@@ -86,7 +86,7 @@ fn a_block_is_reached_in_every_lane() {
         let bytes = [7; 64];
         a[user].remote_write(1, &address, 0, ReadSpan::from(&bytes[..]), None).unwrap();
         let mut read = [0; 64];
-        a[1 - user].remote_read(1, &address, 0, WriteSpan::from(&mut read[..]), 0).unwrap();
+        a[1 - user].remote_read(1, &address, 0, WriteSpan::from(&mut read[..]), Reading::alone(0)).unwrap();
         assert_eq!(read, bytes);
         assert_eq!(b[0].job().copied(), [128, 0], "counted in whichever lane");
         let nobodys = RemoteAddress { space: PRIVATE_SPACE + 1 + 4, ..address };
@@ -108,7 +108,7 @@ fn the_arena_is_reached_in_every_lane() {
     assert_eq!(address.space, PRIVATE_SPACE + 1 + 1);
     a[1].remote_write(1, &address, 8, ReadSpan::from(&[9; 8][..]), None).unwrap();
     let mut read = [0; 10];
-    a[0].remote_read(1, &address, 7, WriteSpan::from(&mut read[..]), 0).unwrap();
+    a[0].remote_read(1, &address, 7, WriteSpan::from(&mut read[..]), Reading::alone(0)).unwrap();
     assert_eq!(read, [0, 9, 9, 9, 9, 9, 9, 9, 9, 0]);
 }
 
