@@ -232,10 +232,12 @@ fn table(command: &mut Command) -> Result<String> {
 /// Which machine this is, and which day.
 fn machine() -> String {
     let processors = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let mut models = processors.lines().filter_map(|line| line.strip_prefix("model name")?.split_once(':'));
-    let model = models.next().map_or("unknown processor", |(_, model)| model.trim());
+    let entries = || processors.lines().filter_map(|line| line.split_once(':'));
+    let entry = |key| entries().find(|(found, _)| found.trim() == key).map_or("unknown", |(_, value)| value.trim());
+    // A virtual machine's name for its processor may leave out which generation it is.
+    let [name, family, model] = ["model name", "cpu family", "model"].map(entry);
     let day = Command::new("date").arg("+%F").output().map(|output| output.stdout).unwrap_or_default();
-    format!("{model}, {}", String::from_utf8_lossy(&day).trim())
+    format!("{name} (family {family}, model {model}), {}", String::from_utf8_lossy(&day).trim())
 }
 
 /// What the pictures show, each with its ranks.
