@@ -288,7 +288,7 @@ impl<'a> Published<'a> {
             return Ok(());
         }
         let (peer, address) = (self.team.peers[rank], self.told[rank][which].address());
-        // But for all-to-alls, whose parts have one reader each: of more than two ranks on two cores they gain nothing.
+        // The parts of an all-to-all have one reader each, but to write them back gains nothing where more than two ranks have two cores.
         let with_others = self.team.size() > 2;
         let reading = Reading { working_set: working_set as u64, with_others };
         self.team.process.engine().read_published(peer, &address, offset, into, reading)

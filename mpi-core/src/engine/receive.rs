@@ -432,13 +432,8 @@ impl<F: Fabric> Engine<F> {
         for offset in (0..taken).step_by(piece_len) {
             let read = |into: WriteSpan<'_>| {
                 // What comes in pieces is unpacked piece by piece.
-                self.fabric.remote_read(
-                    source as usize,
-                    address,
-                    offset as u64,
-                    into,
-                    Reading::alone(2 * into.len() as u64),
-                )
+                let reading = Reading::alone(2 * into.len() as u64);
+                self.fabric.remote_read(source as usize, address, offset as u64, into, reading)
             };
             let read = receive.buffer.put(offset, piece_len.min(taken - offset), read);
             read.map_err(|error| Failure::Remote { peer: source, error })?;
