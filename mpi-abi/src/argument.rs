@@ -10,7 +10,7 @@ pub use std::ffi::{c_char, c_int, c_void};
 use std::marker::PhantomData;
 
 use rwmpi_core::datatype::Datatype;
-use rwmpi_core::untyped::Elements;
+use rwmpi_core::untyped::{Elements, Run, Runs};
 use rwmpi_core::{Error, ErrorClass, Result};
 
 use crate::error::Outcome;
@@ -64,6 +64,13 @@ impl Memory {
         // SAFETY: the memory is valid for that, by the contract of `new`.
         unsafe { self.address().copy_from(bytes.as_ptr(), bytes.len()) };
         Ok(())
+    }
+
+    /// Such blocks of elements there: as many as the standard gives this argument.
+    #[inline]
+    pub fn runs(self, run: Run) -> Runs {
+        // SAFETY: as in `elements`.
+        unsafe { Runs::new(self.address(), run) }
     }
 
     /// The elements there: as many as the standard gives this argument.

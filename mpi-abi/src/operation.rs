@@ -1,6 +1,8 @@
 //! Reduction operations (MPI-5.0 sections 6.9.2 to 6.9.7).
 #![allow(unsafe_code)]
 
+use std::marker::PhantomData;
+
 use rwmpi_core::datatype::Datatype;
 use rwmpi_core::reduction::{Operation, Predefined, UserOperation, reduce_local as combine};
 use rwmpi_core::{Error, ErrorClass, Result};
@@ -30,8 +32,11 @@ impl UserCode {
     }
 }
 
-fn predefined<A: Abi>(code: u32) -> Option<Predefined> {
-    let codes = [
+/// The codes of an interface.
+struct Codes<A>(PhantomData<A>);
+
+impl<A: Abi> Codes<A> {
+    const ALL: [(u32, Predefined); 14] = [
         (A::SUM, Predefined::Sum),
         (A::MAX, Predefined::Max),
         (A::MIN, Predefined::Min),
@@ -47,7 +52,12 @@ fn predefined<A: Abi>(code: u32) -> Option<Predefined> {
         (A::REPLACE, Predefined::Replace),
         (A::NO_OP, Predefined::NoOperation),
     ];
-    codes.into_iter().find(|(known, _)| *known == code).map(|(_, operation)| operation)
+}
+
+/// The predefined operation with that code.
+#[inline]
+pub(crate) fn predefined<A: Abi>(code: u32) -> Option<Predefined> {
+    const { &Codes::<A>::ALL }.iter().find(|(known, _)| *known == code).map(|(_, operation)| *operation)
 }
 
 impl Rank {

@@ -434,13 +434,18 @@ impl Rank {
     /// MPI_ERR_TYPE if there is none.
     #[inline]
     pub fn datatype<A: Abi>(&self, handle: A::Handle) -> Result<Datatype> {
-        let code = A::code(handle);
-        if let Some(Some((found, datatype))) = self.predefined_datatypes.get(A::datatype_place(code))
-            && *found == code
-        {
-            return Ok(datatype.clone());
+        match self.predefined_datatype::<A>(handle) {
+            Some(datatype) => Ok(datatype.clone()),
+            None => self.datatypes.get(A::code(handle)).ok_or_else(|| no_datatype::<A>(A::code(handle))),
         }
-        self.datatypes.get(code).ok_or_else(|| no_datatype::<A>(code))
+    }
+
+    /// The same of a predefined one.
+    #[inline]
+    pub fn predefined_datatype<A: Abi>(&self, handle: A::Handle) -> Option<&Datatype> {
+        let code = A::code(handle);
+        let (found, datatype) = self.predefined_datatypes.get(A::datatype_place(code))?.as_ref()?;
+        (*found == code).then_some(datatype)
     }
 
     /// The datatype with that handle, which must be committed.
@@ -487,9 +492,7 @@ impl Rank {
     /// MPI_ERR_COUNT, MPI_ERR_TYPE or MPI_ERR_BUFFER for what can't be communicated.
     #[inline(always)]
     pub fn elements<A: Abi>(&self, memory: Memory, count: i64, datatype: A::Handle) -> Result<Elements> {
-        let code = A::code(datatype);
-        if let Some(Some((found, datatype))) = self.predefined_datatypes.get(A::datatype_place(code))
-            && *found == code
+        if let Some(datatype) = self.predefined_datatype::<A>(datatype)
             && count >= 0
             && !memory.address().is_null()
             && !memory.is(A::IN_PLACE)

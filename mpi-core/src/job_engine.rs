@@ -134,7 +134,6 @@ impl JobEngine {
         fn write_shared(&mut self, part: SharedPart, from: ReadSpan<'_>, far: bool);
         fn fetch_word(&mut self, word: SharedWord, to_write: bool);
         fn word(&mut self, word: SharedWord) -> u64;
-        fn set_words(&mut self, words: &[(SharedWord, u64)], watchers: &[u32]);
         fn add_to_word(&mut self, word: SharedWord, amount: u64) -> u64;
         fn wake(&mut self, peer: u32);
         fn has_word(&mut self, word: SharedWord, value: u64, looks: u32, next: Option<SharedPart>) -> bool;
@@ -145,6 +144,11 @@ impl JobEngine {
         fn traffic(&mut self) -> Traffic;
         fn traffic_by_peer(&mut self) -> Vec<(u64, u64)>;
         fn counters(&mut self) -> Counters;
+    }
+
+    #[inline(always)]
+    pub(crate) fn set_words<const N: usize>(&mut self, words: [(SharedWord, u64); N], watchers: &[u32]) {
+        on!(self, engine => engine.set_words(words, watchers));
     }
 
     /// How often a waiting rank should look before it does anything else.

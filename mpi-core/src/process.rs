@@ -84,8 +84,14 @@ impl Process {
     /// The engine, after telling the watchers what it will be doing.
     #[inline(always)]
     pub(crate) fn enter(&self, call: Call, target: Target, context: u32, bytes: usize) -> RefMut<'_, JobEngine> {
-        self.activity.publish(0, activity::words(call, target, context, bytes));
+        self.tell(call, target, context, bytes);
         self.engine.borrow_mut()
+    }
+
+    /// Tells the watchers what this rank will be doing.
+    #[inline(always)]
+    pub(crate) fn tell(&self, call: Call, target: Target, context: u32, bytes: usize) {
+        self.activity.publish(0, activity::words(call, target, context, bytes));
     }
 
     /// The nonblocking collectives in flight.

@@ -66,7 +66,7 @@ impl<A: Abi> Call<A> {
         &self.communicator.core
     }
 
-    fn in_place(memory: Memory) -> bool {
+    pub(super) fn in_place(memory: Memory) -> bool {
         memory.is(A::IN_PLACE)
     }
 

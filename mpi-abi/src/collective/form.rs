@@ -11,7 +11,7 @@ use crate::error::Outcome;
 use crate::interface::Abi;
 
 /// Declares collectives, each as `pub fn blocking, nonblocking, persistent<A: Abi>(arguments) { translation }`: the arguments that all
-/// forms have, up to the communicator, and what makes a `Collective` of them. The documentation is that of the blocking form; the
+/// forms have, up to the communicator, and what makes a `Collective` of them; `if short:` what does the blocking form without one ([`super::short`]). The documentation is that of the blocking form; the
 /// other forms add the section of the standard that is named first. `rwmpi-abi-table` reads the names off the source, too.
 macro_rules! collectives {
     (
@@ -19,13 +19,13 @@ macro_rules! collectives {
         $(
             $(#[$documentation:meta])*
             pub fn $blocking:ident, $nonblocking:ident, $persistent:ident<A: Abi>($($argument:ident: $kind:ty),* $(,)?) {
-                $translation:expr
+                $translation:expr $(; if short: $short:expr)?
             }
         )*
     ) => { $(
         $(#[$documentation])*
         pub fn $blocking<A: Abi>($($argument: $kind,)* comm: A::Handle) -> Outcome {
-            form::run::<A>(comm, $translation)
+            form::run::<A>(comm, form::short!($($short)?), $translation)
         }
 
         #[doc = concat!("The nonblocking form of [`", stringify!($blocking), "`] (MPI-5.0 section ", $nonblocking_section, ").")]
@@ -46,10 +46,34 @@ macro_rules! collectives {
 }
 pub(super) use collectives;
 
-/// The blocking form.
-pub(super) fn run<A: Abi>(communicator: A::Handle, arguments: impl FnOnce(&Call<A>) -> Result<Collective>) -> Outcome {
+/// The short way of a blocking collective, if it has one.
+macro_rules! short {
+    () => {
+        |_| None
+    };
+    ($short:expr) => {
+        $short
+    };
+}
+pub(super) use short;
+
+/// The blocking form: the short way, if that does it.
+#[inline(always)]
+pub(super) fn run<A: Abi>(
+    communicator: A::Handle,
+    short: impl FnOnce(&Call<A>) -> Option<Result<()>>,
+    arguments: impl FnOnce(&Call<A>) -> Result<Collective>,
+) -> Outcome {
     let call = Call::<A>::new(communicator)?;
-    call.core().collective(&arguments(&call)?)
+    match short(&call) {
+        Some(done) => done,
+        None => run_long(&call, arguments),
+    }
+}
+
+#[inline(never)]
+fn run_long<A: Abi>(call: &Call<A>, arguments: impl FnOnce(&Call<A>) -> Result<Collective>) -> Outcome {
+    call.core().collective(&arguments(call)?)
 }
 
 /// Refuses to start what nobody could wait for.

@@ -4,6 +4,7 @@
 mod arguments;
 mod form;
 pub mod neighbour;
+mod short;
 
 use arguments::Call;
 use form::collectives;
@@ -16,11 +17,12 @@ collectives! {
     nonblocking: "6.12", persistent: "6.13";
 
     /// MPI_Barrier: no rank leaves it before all have come (MPI-5.0 section 6.3).
-    pub fn barrier, ibarrier, barrier_init<A: Abi>() { Call::barrier }
+    pub fn barrier, ibarrier, barrier_init<A: Abi>() { Call::barrier; if short: Call::short_barrier }
 
     /// MPI_Bcast: all get what the root has (MPI-5.0 section 6.4).
     pub fn bcast, ibcast, bcast_init<A: Abi>(buffer: Memory, count: i64, datatype: A::Handle, root: c_int) {
-        |call| call.broadcast((buffer, count, datatype), root)
+        |call| call.broadcast((buffer, count, datatype), root);
+        if short: |call| call.short_broadcast((buffer, count, datatype), root)
     }
 
     /// MPI_Gather: the root gets a block from each (MPI-5.0 section 6.5).
@@ -64,7 +66,8 @@ collectives! {
         sendbuf: Memory, sendcount: i64, sendtype: A::Handle,
         recvbuf: Memory, recvcount: i64, recvtype: A::Handle,
     ) {
-        |call| call.allgather((sendbuf, sendcount, sendtype), (recvbuf, recvcount, recvtype))
+        |call| call.allgather((sendbuf, sendcount, sendtype), (recvbuf, recvcount, recvtype));
+        if short: |call| call.short_allgather((sendbuf, sendcount, sendtype), (recvbuf, recvcount, recvtype))
     }
 
     /// MPI_Allgatherv: all get a block of any size from each (MPI-5.0 section 6.7).
@@ -80,7 +83,8 @@ collectives! {
         sendbuf: Memory, sendcount: i64, sendtype: A::Handle,
         recvbuf: Memory, recvcount: i64, recvtype: A::Handle,
     ) {
-        |call| call.alltoall((sendbuf, sendcount, sendtype), (recvbuf, recvcount, recvtype))
+        |call| call.alltoall((sendbuf, sendcount, sendtype), (recvbuf, recvcount, recvtype));
+        if short: |call| call.short_alltoall((sendbuf, sendcount, sendtype), (recvbuf, recvcount, recvtype))
     }
 
     /// MPI_Alltoallv: each has a block of any size for each (MPI-5.0 section 6.8).
@@ -103,14 +107,16 @@ collectives! {
     pub fn reduce, ireduce, reduce_init<A: Abi>(
         sendbuf: Memory, recvbuf: Memory, count: i64, datatype: A::Handle, op: A::Handle, root: c_int,
     ) {
-        |call| call.reduce((sendbuf, count, datatype), recvbuf, op, root)
+        |call| call.reduce((sendbuf, count, datatype), recvbuf, op, root);
+        if short: |call| call.short_reduce((sendbuf, count, datatype), recvbuf, op, root)
     }
 
     /// MPI_Allreduce: all get the combination of what all have (MPI-5.0 section 6.9.6).
     pub fn allreduce, iallreduce, allreduce_init<A: Abi>(
         sendbuf: Memory, recvbuf: Memory, count: i64, datatype: A::Handle, op: A::Handle,
     ) {
-        |call| call.allreduce((sendbuf, count, datatype), recvbuf, op)
+        |call| call.allreduce((sendbuf, count, datatype), recvbuf, op);
+        if short: |call| call.short_allreduce((sendbuf, count, datatype), recvbuf, op)
     }
 
     /// MPI_Reduce_scatter_block: each gets its block of the combination (MPI-5.0 section 6.10).

@@ -32,8 +32,8 @@ pub(crate) async fn allgather<'a>(
     }
     let lens = || (0..size).map(|rank| place(rank).len());
     let total: usize = lens().sum();
-    if at_once::allgather(team, at_once::allgather_bytes(total, lens().max().unwrap_or(0)), own, &place)? {
-        return Ok(());
+    if let Some(shelves) = team.shelves(at_once::allgather_bytes(total, lens().max().unwrap_or(0)))? {
+        return at_once::allgather(shelves, team, own, place);
     }
     if let Some(by) = team.nodes() {
         return Box::pin(nodes::allgather(team, by, own, &place)).await;

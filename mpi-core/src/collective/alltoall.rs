@@ -19,10 +19,10 @@ pub(crate) async fn alltoall<'s, 'r>(
     received: impl Fn(usize) -> WriteSpan<'r>,
     even: bool,
 ) -> Result<(), Failure> {
-    if even && at_once::alltoall(team, &sent, &received)? {
-        return Ok(());
-    }
     let (size, part) = (team.size(), sent(team.rank).len());
+    if even && let Some(shelves) = team.shelves(at_once::alltoall_bytes(part, size))? {
+        return at_once::alltoall(shelves, team, sent, received);
+    }
     if !even || size == 1 {
         return Box::pin(send_to_all(team, sent, received)).await;
     }

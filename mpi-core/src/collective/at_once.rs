@@ -1,4 +1,4 @@
-//! Collectives on shelves: no messages, so nothing to await. Each says whether it has been done; if not, nothing has happened.
+//! Collectives on shelves, which have to have room for what the function of the like name says: no messages, so nothing to await.
 
 use std::iter;
 
@@ -6,17 +6,13 @@ use rwmpi_transport::{ReadSpan, WriteSpan};
 
 use super::allgather::settle;
 use super::reduction::Reduction;
-use super::shelves::{CAPACITY, HALF};
+use super::shelves::{CAPACITY, HALF, Shelves};
 use super::team::Team;
 use crate::engine::Failure;
 
-pub(crate) type Done = Result<bool, Failure>;
-
 #[inline]
-pub(crate) fn barrier(team: Team<'_>) -> Done {
-    let Some(shelves) = team.shelves(0)? else { return Ok(false) };
-    shelves.put(&team, iter::empty())?.meet()?;
-    Ok(true)
+pub(crate) fn barrier(shelves: &Shelves, team: Team<'_>) -> Result<(), Failure> {
+    shelves.put(&team, iter::empty())?.meet()
 }
 
 /// What is compared with the room on a shelf, if `len` bytes are broadcast: from half of it on they had better be read where they lie.
@@ -27,13 +23,12 @@ pub(crate) fn broadcast_bytes(len: usize) -> usize {
 
 /// As [`super::broadcast()`].
 #[inline]
-pub(crate) fn broadcast(team: Team<'_>, data: WriteSpan<'_>, root: usize) -> Done {
-    let Some(shelves) = team.shelves(broadcast_bytes(data.len()))? else { return Ok(false) };
+pub(crate) fn broadcast(shelves: &Shelves, team: Team<'_>, data: WriteSpan<'_>, root: usize) -> Result<(), Failure> {
     let round = shelves.put(&team, (team.rank == root).then_some(data.as_read()).into_iter())?;
     if team.rank != root {
         round.take(root, data.len(), 0, data)?;
     }
-    Ok(true)
+    Ok(())
 }
 
 /// What is compared with the room on a shelf, if each of `size` ranks has `len` bytes for a reduction. Two ranks had better read half of each
@@ -46,39 +41,43 @@ pub(crate) fn reduction_bytes(len: usize, size: usize) -> usize {
 /// As [`super::reduce()`].
 #[inline]
 pub(crate) fn reduce(
+    shelves: &Shelves,
     team: Team<'_>,
     data: ReadSpan<'_>,
     result: WriteSpan<'_>,
-    op: &dyn Reduction,
+    op: &(impl Reduction + ?Sized),
     root: usize,
-) -> Done {
-    let Some(shelves) = team.shelves(reduction_bytes(data.len(), team.size()))? else { return Ok(false) };
+) -> Result<(), Failure> {
     let round = shelves.put(&team, iter::once(data))?;
     if team.rank == root {
         round.combine(data, result, op, team.size())?;
     }
-    Ok(true)
+    Ok(())
 }
 
 /// As [`super::allreduce()`].
 #[inline]
-pub(crate) fn allreduce(team: Team<'_>, data: ReadSpan<'_>, result: WriteSpan<'_>, op: &dyn Reduction) -> Done {
-    let Some(shelves) = team.shelves(reduction_bytes(data.len(), team.size()))? else { return Ok(false) };
-    shelves.put(&team, iter::once(data))?.combine(data, result, op, team.size())?;
-    Ok(true)
+pub(crate) fn allreduce(
+    shelves: &Shelves,
+    team: Team<'_>,
+    data: ReadSpan<'_>,
+    result: WriteSpan<'_>,
+    op: &(impl Reduction + ?Sized),
+) -> Result<(), Failure> {
+    shelves.put(&team, iter::once(data))?.combine(data, result, op, team.size())
 }
 
 /// As [`super::gather()`] of even parts.
 #[inline]
 pub(crate) fn gather<'a>(
+    shelves: &Shelves,
     team: Team<'_>,
     part: Option<ReadSpan<'_>>,
     place: impl Fn(usize) -> WriteSpan<'a>,
     root: usize,
-) -> Done {
+) -> Result<(), Failure> {
     let is_root = team.rank == root;
     let len = if is_root { place(root).len() } else { part.map_or(0, ReadSpan::len) };
-    let Some(shelves) = team.shelves(len)? else { return Ok(false) };
     let round = shelves.put(&team, part.filter(|_| !is_root).into_iter())?;
     if is_root {
         if let Some(part) = part {
@@ -87,18 +86,24 @@ pub(crate) fn gather<'a>(
         round.let_all_come()?;
         round.others().try_for_each(|rank| round.take(rank, len, 0, place(rank)))?;
     }
-    Ok(true)
+    Ok(())
 }
 
 /// Of the ranks before `end`, which is this one or the next: as [`super::exscan()`] or [`super::scan()`].
 #[inline]
-pub(crate) fn scan(team: Team<'_>, data: ReadSpan<'_>, result: WriteSpan<'_>, op: &dyn Reduction, end: usize) -> Done {
-    let Some(shelves) = team.shelves(data.len())? else { return Ok(false) };
+pub(crate) fn scan(
+    shelves: &Shelves,
+    team: Team<'_>,
+    data: ReadSpan<'_>,
+    result: WriteSpan<'_>,
+    op: &dyn Reduction,
+    end: usize,
+) -> Result<(), Failure> {
     let round = shelves.put(&team, iter::once(data))?;
     if end > 0 {
         round.combine(data, result, op, end)?;
     }
-    Ok(true)
+    Ok(())
 }
 
 /// Parts of more ranks are no reason against shelves: a rank puts up its own only, and more would have to meet otherwise.
@@ -116,21 +121,20 @@ pub(crate) fn allgather_bytes(total: usize, longest: usize) -> usize {
     total.min(longest.saturating_mul(SHELVED_PARTS))
 }
 
-/// As [`super::allgather()`], where `bytes` are what [`allgather_bytes`] says.
+/// As [`super::allgather()`].
 #[inline]
 pub(crate) fn allgather<'a>(
+    shelves: &Shelves,
     team: Team<'_>,
-    bytes: usize,
     own: ReadSpan<'_>,
     place: impl Fn(usize) -> WriteSpan<'a>,
-) -> Done {
-    let Some(shelves) = team.shelves(bytes)? else { return Ok(false) };
+) -> Result<(), Failure> {
     let round = shelves.put(&team, iter::once(own))?;
     settle(own, place(team.rank));
     round.let_all_come()?;
     let mut others = (0..team.size()).filter(|&rank| rank != team.rank);
     others.try_for_each(|rank| round.take(rank, place(rank).len(), 0, place(rank)))?;
-    Ok(true)
+    Ok(())
 }
 
 /// What is compared with the room on a shelf, if each rank has as many bytes for each of `size` ranks. Its own are not put there, but two
@@ -143,12 +147,12 @@ pub(crate) fn alltoall_bytes(part: usize, size: usize) -> usize {
 /// As [`super::alltoall()`] of even parts.
 #[inline]
 pub(crate) fn alltoall<'s, 'r>(
+    shelves: &Shelves,
     team: Team<'_>,
     sent: impl Fn(usize) -> ReadSpan<'s>,
     received: impl Fn(usize) -> WriteSpan<'r>,
-) -> Done {
+) -> Result<(), Failure> {
     let (me, size, len) = (team.rank, team.size(), sent(team.rank).len());
-    let Some(shelves) = team.shelves(alltoall_bytes(len, size))? else { return Ok(false) };
     let round = shelves.put(&team, (0..size).filter(|&rank| rank != me).map(&sent))?;
     team.copy(sent(me), received(me))?;
     round.let_all_come()?;
@@ -159,5 +163,5 @@ pub(crate) fn alltoall<'s, 'r>(
         let before = if me < rank { me } else { me - 1 };
         round.take(rank, len * (size - 1), before * len, into.part(0, len))?;
     }
-    Ok(true)
+    Ok(())
 }

@@ -7,8 +7,8 @@ use super::team::Team;
 use crate::engine::Failure;
 
 pub(crate) async fn barrier(team: Team<'_>) -> Result<(), Failure> {
-    if at_once::barrier(team)? {
-        return Ok(());
+    if let Some(shelves) = team.shelves(0)? {
+        return at_once::barrier(shelves, team);
     }
     match team.nodes() {
         Some(by) => Box::pin(nodes::barrier(team, by)).await,

@@ -26,8 +26,8 @@ type Rest<'f> = Pin<Box<dyn Future<Output = Result<(), Failure>> + 'f>>;
 
 /// `data` is read at the root and written elsewhere.
 pub(crate) async fn broadcast(team: Team<'_>, data: WriteSpan<'_>, root: usize) -> Result<(), Failure> {
-    if at_once::broadcast(team, data, root)? {
-        return Ok(());
+    if let Some(shelves) = team.shelves(at_once::broadcast_bytes(data.len()))? {
+        return at_once::broadcast(shelves, team, data, root);
     }
     match otherwise(team, data, root)? {
         Some(rest) => rest.await,

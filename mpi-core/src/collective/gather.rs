@@ -21,8 +21,9 @@ pub(crate) async fn gather<'a>(
     if !even {
         return directly_from_all(team, part, place, root).await;
     }
-    if at_once::gather(team, part, &place, root)? {
-        return Ok(());
+    let len = if team.rank == root { place(root).len() } else { part.map_or(0, ReadSpan::len) };
+    if let Some(shelves) = team.shelves(len)? {
+        return at_once::gather(shelves, team, part, place, root);
     }
     if let Some(by) = team.nodes() {
         return Box::pin(nodes::gather(team, by, part, &place, root)).await;

@@ -57,7 +57,7 @@ pub(crate) use reduce::{allreduce, reduce, reduce_scatter};
 pub(crate) use reduction::Reduction;
 pub(crate) use scan::{exscan, scan};
 pub(crate) use scratch::Scratch;
-pub(crate) use shelves::{CAPACITY as SHELF_CAPACITY, OnceShelves, Retired};
+pub(crate) use shelves::{CAPACITY as SHELF_CAPACITY, OnceShelves, Retired, Shelves};
 pub(crate) use team::{Team, Trouble};
 
 /// What a collective does once its arguments have been checked: called with the ranks that take part.
@@ -67,7 +67,7 @@ impl<P: AsyncFnOnce(Team<'_>) -> std::result::Result<(), Failure>> Plan for P {}
 impl Communicator {
     /// Tells the watchers.
     pub(crate) fn begin(&self, call: Call, bytes: usize) {
-        drop(self.process().enter(call, Target::NONE, self.context() + context::COLLECTIVE, bytes));
+        self.process().tell(call, Target::NONE, self.context() + context::COLLECTIVE, bytes);
     }
 
     pub(crate) fn team(&self, tag: u32, waits: bool) -> Team<'_> {

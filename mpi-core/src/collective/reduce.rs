@@ -34,8 +34,8 @@ pub(crate) async fn reduce(
         data.copy_to(result);
         return Ok(());
     }
-    if at_once::reduce(team, data, result, op, root)? {
-        return Ok(());
+    if let Some(shelves) = team.shelves(at_once::reduction_bytes(data.len(), team.size()))? {
+        return at_once::reduce(shelves, team, data, result, op, root);
     }
     if let Some(by) = team.nodes_to_reduce(op) {
         return Box::pin(nodes::reduce(team, by, data, result, op, root)).await;
@@ -212,8 +212,8 @@ pub(crate) async fn allreduce(
     op: &dyn Reduction,
 ) -> Result<(), Failure> {
     team.check_fits(data.len(), result.len())?;
-    if at_once::allreduce(team, data, result, op)? {
-        return Ok(());
+    if let Some(shelves) = team.shelves(at_once::reduction_bytes(data.len(), team.size()))? {
+        return at_once::allreduce(shelves, team, data, result, op);
     }
     if let Some(by) = team.nodes_to_reduce(op) {
         return Box::pin(nodes::allreduce(team, by, data, result, op)).await;

@@ -17,8 +17,8 @@ pub(crate) async fn scan(
     result: WriteSpan<'_>,
     op: &dyn Reduction,
 ) -> Result<(), Failure> {
-    if at_once::scan(team, data, result, op, team.rank + 1)? {
-        return Ok(());
+    if let Some(shelves) = team.shelves(data.len())? {
+        return at_once::scan(shelves, team, data, result, op, team.rank + 1);
     }
     if data.start() != result.start() {
         team.copy(data, result)?;
@@ -33,8 +33,8 @@ pub(crate) async fn exscan(
     result: WriteSpan<'_>,
     op: &dyn Reduction,
 ) -> Result<(), Failure> {
-    if at_once::scan(team, data, result, op, team.rank)? {
-        return Ok(());
+    if let Some(shelves) = team.shelves(data.len())? {
+        return at_once::scan(shelves, team, data, result, op, team.rank);
     }
     let mut inclusive = Scratch::new(team, result.len());
     let inclusive = inclusive.span();

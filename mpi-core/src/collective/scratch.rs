@@ -32,7 +32,7 @@ impl Scratch {
 }
 
 /// `kept = kept ∘ later`.
-pub(crate) fn append(team: Team<'_>, op: &dyn Reduction, kept: WriteSpan<'_>, later: ReadSpan<'_>) {
+pub(crate) fn append(team: Team<'_>, op: &(impl Reduction + ?Sized), kept: WriteSpan<'_>, later: ReadSpan<'_>) {
     combine(team, op, kept.as_read().into(), later.into(), kept);
 }
 
@@ -47,7 +47,7 @@ pub(crate) fn prepend(team: Team<'_>, op: &dyn Reduction, earlier: ReadSpan<'_>,
 /// What is no contribution is not combined, and a rank whose operation fails has none.
 pub(crate) fn combine(
     team: Team<'_>,
-    op: &dyn Reduction,
+    op: &(impl Reduction + ?Sized),
     earlier: LentSpan<'_>,
     later: LentSpan<'_>,
     kept: WriteSpan<'_>,

@@ -23,11 +23,12 @@ use super::alltoall::send_to_all;
 use super::published::Told;
 use super::team::Team;
 use crate::engine::Failure;
+use crate::job_engine::JobEngine;
 use crate::process::Process;
 use crate::shared_buffer::Buffer;
 pub(super) use round::Round;
 pub(super) use shelf::HALF;
-use shelf::{FETCHED_AHEAD, LONG, NOTHING, PLACES, SHELF, SLOTS, Shelf, Slot};
+use shelf::{FETCHED_AHEAD, LONG, NOTHING, PLACES, SHELF, Shelf, Slot};
 
 /// A rank puts fewer bytes than this on its shelf: from here on, reading each other's memory is faster.
 pub(crate) const CAPACITY: usize = 16 << 10;
@@ -102,7 +103,7 @@ impl<'a> Team<'a> {
         let shelf = Shelf::new(self, self.peers[self.rank], told.address());
         if let Some(shelf) = shelf.as_ref().filter(|_| mine.is_shared()) {
             let mut engine = self.process.engine();
-            shelf.words().for_each(|word| engine.set_words(&[(word, 0)], &[]));
+            shelf.words().for_each(|word| engine.set_words([(word, 0)], &[]));
         }
         let told = if mine.is_shared() && shelf.is_some() { told } else { Told::UNREADABLE };
         let mut heard = vec![Told::zeroed(); self.size()];
@@ -134,23 +135,22 @@ impl Shelves {
         team: &'a Team<'a>,
         parts: impl Iterator<Item = ReadSpan<'s>> + Clone,
     ) -> Result<Round<'a>, Failure> {
-        let round = self.next_round(team)?;
-        let number = round.number();
-        let mine = &self.shelves[team.rank];
         let len = parts.clone().map(|part| part.len()).sum();
+        let number = self.count.get() + 1;
+        let (mut place, places) = Shelf::data(number, len);
+        let round = self.next_round(team, places)?;
+        let mine = &self.shelves[team.rank];
+        let mut engine = team.process.engine();
         let says = if team.poisons && team.is_in_trouble() {
             NOTHING
         } else {
-            let (mut place, places) = Shelf::data(number, len);
-            round.wait_for_turn(places)?;
-            let mut engine = team.process.engine();
             for part in parts {
                 engine.write_shared(mine.part(place, part.len())?, part, self.far.get());
                 place += part.len();
             }
             len as u64
         };
-        self.stamp(team, number, says);
+        self.stamp(team, &mut engine, number, says);
         Ok(round.giving(len > 0))
     }
 
@@ -161,8 +161,7 @@ impl Shelves {
         len: usize,
         told: [Told; 2],
     ) -> Result<Round<'a>, Failure> {
-        let round = self.next_round(team)?;
-        round.wait_for_turn(PLACES)?;
+        let round = self.next_round(team, PLACES)?;
         let number = round.number();
         let mine = &self.shelves[team.rank];
         let in_trouble = u64::from(team.poisons && team.is_in_trouble());
@@ -173,9 +172,8 @@ impl Shelves {
         engine.write_shared(mine.part(Shelf::addresses(number), told.len())?, told, false);
         engine.write_shared(mine.part(Shelf::announcement(number), said.len())?, said, false);
         let &Slot { done, taken, helped, .. } = mine.slot(number);
-        engine.set_words(&[done, taken, helped].map(|word| (word, 0)), &[]);
-        drop(engine);
-        self.stamp(team, number, LONG);
+        engine.set_words([done, taken, helped].map(|word| (word, 0)), &[]);
+        self.stamp(team, &mut engine, number, LONG);
         Ok(round)
     }
 
@@ -231,24 +229,23 @@ impl Shelves {
     }
 
     #[inline]
-    fn stamp(&self, team: &Team<'_>, number: u64, says: u64) {
+    fn stamp(&self, team: &Team<'_>, engine: &mut JobEngine, number: u64, says: u64) {
         let mine = &self.shelves[team.rank];
         let slot = mine.slot(number);
-        let mut engine = team.process.engine();
         let says = u64::from(team.mark.word()) << 32 | says;
-        engine.set_words(&[(slot.len, says), (slot.stamp, number)], team.peers);
+        engine.set_words([(slot.len, says), (slot.stamp, number)], team.peers);
         // The others have read that line a lap ago.
         engine.fetch_word(mine.slot(number + FETCHED_AHEAD).stamp, true);
         mine.has_stamped(number);
     }
 
-    /// The next use of the shelves, once this rank's slot for it is free.
+    /// The next use of the shelves, once this rank's slot for it is free, and that one of so many places, no more than slots.
     #[inline]
-    fn next_round<'a>(&'a self, team: &'a Team<'a>) -> Result<Round<'a>, Failure> {
+    fn next_round<'a>(&'a self, team: &'a Team<'a>, places: u64) -> Result<Round<'a>, Failure> {
         let number = self.count.get() + 1;
         self.count.set(number);
         let round = Round::new(team, self, number);
-        round.wait_for_turn(SLOTS)?;
+        round.wait_for_turn(places)?;
         Ok(round)
     }
 

@@ -18,7 +18,7 @@ use std::rc::Rc;
 
 use crate::activity::Call;
 use crate::attribute::Attributes;
-use crate::collective::{OnceNodes, OnceShelves, SHELF_CAPACITY};
+use crate::collective::{OnceNodes, OnceShelves, SHELF_CAPACITY, Shelves};
 use crate::engine::Failure;
 use crate::error::Error;
 use crate::group::{Comparison, Group};
@@ -186,10 +186,10 @@ impl Communicator {
         number | NONBLOCKING
     }
 
-    /// Whether its ranks have shelves, and as far as this one knows already, with room for so many bytes of each.
+    /// The shelves of its ranks, if it has one group and they are known already, and have room for so many bytes of each.
     #[inline]
-    pub(crate) fn has_shelves_for(&self, bytes: usize) -> bool {
-        bytes < SHELF_CAPACITY && !self.is_inter() && matches!(self.shared.shelves.get(), Some(Some(_)))
+    pub(crate) fn shelves_for(&self, bytes: usize) -> Option<&Shelves> {
+        if bytes < SHELF_CAPACITY { self.shelves()?.get()?.as_ref() } else { None }
     }
 
     /// The shelves of its ranks, if it has one group.

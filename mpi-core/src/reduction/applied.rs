@@ -1,8 +1,6 @@
 //! An operation bound to a datatype.
 #![allow(unsafe_code)]
 
-use rwmpi_transport::{ReadSpan, WriteSpan};
-
 use super::{Arithmetic, Operation, Predefined, UserOperation};
 use crate::collective::reduction::Reduction;
 use crate::datatype::{Basic, Datatype, pack, unpack};
@@ -51,7 +49,6 @@ impl Operation {
                     Some(arithmetic) => Bound::Arithmetic(arithmetic),
                     None => Bound::Predefined(*operation, basic),
                 };
-                // What is split between ranks is split at basic elements.
                 (bound, basic.size())
             }
         };
@@ -69,10 +66,7 @@ impl Applied {
 impl Reduction for Applied {
     fn append(&self, kept: &mut [u8], later: &[u8]) {
         match &self.operation {
-            Bound::Arithmetic(arithmetic) => {
-                let kept = WriteSpan::from(kept);
-                arithmetic.combine(kept.as_read(), ReadSpan::from(later), kept);
-            }
+            Bound::Arithmetic(arithmetic) => arithmetic.append(kept, later),
             Bound::Predefined(operation, basic) => operation.append(*basic, kept, later),
             Bound::User(operation, datatype) => operation.append(datatype, kept, later),
         }
@@ -80,10 +74,7 @@ impl Reduction for Applied {
 
     fn prepend(&self, earlier: &[u8], kept: &mut [u8]) {
         match &self.operation {
-            Bound::Arithmetic(arithmetic) => {
-                let kept = WriteSpan::from(kept);
-                arithmetic.combine(ReadSpan::from(earlier), kept.as_read(), kept);
-            }
+            Bound::Arithmetic(arithmetic) => arithmetic.prepend(earlier, kept),
             Bound::Predefined(operation, basic) => operation.prepend(*basic, earlier, kept),
             Bound::User(operation, datatype) => operation.prepend(datatype, earlier, kept),
         }

@@ -7,11 +7,12 @@ use std::ops::{BitAnd, BitOr, BitXor};
 use multiversion::multiversion;
 use rustc_apfloat::Float;
 use rustc_apfloat::ieee::{BFloat, Half, Quad};
-use rwmpi_transport::{LentSpan, WriteSpan};
+use rwmpi_transport::{LentSpan, ReadSpan, WriteSpan};
 
 use super::extended::Extended;
 use super::predefined::Predefined;
-use crate::datatype::Number;
+use crate::collective::Reduction;
+use crate::datatype::{Basic, Number};
 
 /// What lies in `N` bytes of memory.
 pub(super) trait Bits<const N: usize>: Copy {
@@ -147,12 +148,14 @@ impl Real<16> for Extended {
 pub(crate) struct Arithmetic {
     operation: Predefined,
     number: Number,
+    /// Bytes. What is split between ranks is split at basic elements.
+    element: u8,
 }
 
 impl Arithmetic {
-    /// The operation must be defined for such numbers.
-    pub(super) fn new(operation: Predefined, number: Number) -> Self {
-        Arithmetic { operation, number }
+    /// The operation must be defined for such elements.
+    pub(super) const fn new(operation: Predefined, basic: Basic) -> Self {
+        Arithmetic { operation, number: basic.number(), element: basic.size() as u8 }
     }
 
     /// `kept = earlier ∘ later`, of which either may be the same memory as `kept`, but must not overlap it otherwise.
@@ -167,6 +170,30 @@ impl Arithmetic {
     ) {
         let (earlier, later) = (earlier.into(), later.into());
         combine(self.operation, self.number, Operands { earlier, later, kept });
+    }
+}
+
+impl Reduction for Arithmetic {
+    fn append(&self, kept: &mut [u8], later: &[u8]) {
+        let kept = WriteSpan::from(kept);
+        self.combine(kept.as_read(), ReadSpan::from(later), kept);
+    }
+
+    fn prepend(&self, earlier: &[u8], kept: &mut [u8]) {
+        let kept = WriteSpan::from(kept);
+        self.combine(ReadSpan::from(earlier), kept.as_read(), kept);
+    }
+
+    fn where_it_lies(&self) -> Option<Arithmetic> {
+        Some(*self)
+    }
+
+    fn element(&self) -> usize {
+        self.element.into()
+    }
+
+    fn commutes(&self) -> bool {
+        true
     }
 }
 

@@ -1,7 +1,7 @@
 //! MPI's own operations and what they are defined for.
 
 use super::{Arithmetic, location};
-use crate::datatype::{Basic, Group, Number};
+use crate::datatype::{Basic, Datatype, Group, Number};
 
 /// A predefined operation (MPI-5.0 sections 6.9.2, 6.9.4 and 12.3.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -35,6 +35,26 @@ pub enum Predefined {
     /// The first.
     NoOperation,
 }
+
+/// The arithmetic that each operation is on each kind of elements, by their numbers: looked up in every reduction.
+static ARITHMETIC: [[Option<Arithmetic>; Predefined::ALL.len()]; Basic::ALL.len()] = {
+    let mut all = [[None; Predefined::ALL.len()]; Basic::ALL.len()];
+    let mut place = 0;
+    while place < Basic::ALL.len() * Predefined::ALL.len() {
+        let (kind, number) = (place / Predefined::ALL.len(), place % Predefined::ALL.len());
+        let (basic, operation) = (Basic::ALL[kind], Predefined::ALL[number]);
+        assert!(basic as usize == kind && operation as usize == number, "in the order of their numbers");
+        let is_arithmetic = !matches!(
+            operation,
+            Predefined::MaxLocation | Predefined::MinLocation | Predefined::Replace | Predefined::NoOperation
+        );
+        if is_arithmetic && operation.supports(basic) {
+            all[kind][number] = Some(Arithmetic::new(operation, basic));
+        }
+        place += 1;
+    }
+    all
+};
 
 impl Predefined {
     /// All of them.
@@ -82,9 +102,9 @@ impl Predefined {
 
     /// Whether it is defined for these elements: what the standard demands, and characters as the small integers that they are in
     /// C, and truth of the integers of all languages.
-    pub fn supports(self, basic: Basic) -> bool {
+    pub const fn supports(self, basic: Basic) -> bool {
         let group = basic.group();
-        if group == Group::Marker {
+        if matches!(group, Group::Marker) {
             return false;
         }
         if matches!(basic.number(), Number::Extended | Number::ComplexExtended) && !cfg!(target_arch = "x86_64") {
@@ -93,13 +113,15 @@ impl Predefined {
         let integer =
             matches!(group, Group::CInteger | Group::FortranInteger | Group::MultiLanguage | Group::Character);
         match self {
-            Predefined::Max | Predefined::Min => integer || group == Group::Floating,
+            Predefined::Max | Predefined::Min => integer || matches!(group, Group::Floating),
             Predefined::Sum | Predefined::Product => integer || matches!(group, Group::Floating | Group::Complex),
             Predefined::LogicalAnd | Predefined::LogicalOr | Predefined::LogicalXor => {
-                integer || group == Group::Logical
+                integer || matches!(group, Group::Logical)
             }
-            Predefined::BitwiseAnd | Predefined::BitwiseOr | Predefined::BitwiseXor => integer || group == Group::Byte,
-            Predefined::MaxLocation | Predefined::MinLocation => group == Group::Pair,
+            Predefined::BitwiseAnd | Predefined::BitwiseOr | Predefined::BitwiseXor => {
+                integer || matches!(group, Group::Byte)
+            }
+            Predefined::MaxLocation | Predefined::MinLocation => matches!(group, Group::Pair),
             Predefined::Replace | Predefined::NoOperation => true,
         }
     }
@@ -122,10 +144,16 @@ impl Predefined {
         }
     }
 
-    /// The arithmetic that it is on elements that it is defined for, if it is nothing else.
+    /// The arithmetic that it is on elements of that datatype, if it is nothing else, and defined for them.
+    #[inline]
+    pub(crate) fn arithmetic_on(self, datatype: &Datatype) -> Option<Arithmetic> {
+        datatype.element().and_then(|basic| self.arithmetic(basic))
+    }
+
+    /// The arithmetic that it is on such elements, if it is nothing else, and defined for them.
+    #[inline]
     pub(super) fn arithmetic(self, basic: Basic) -> Option<Arithmetic> {
-        let is_arithmetic = basic.pair().is_none() && !matches!(self, Predefined::Replace | Predefined::NoOperation);
-        is_arithmetic.then(|| Arithmetic::new(self, basic.number()))
+        ARITHMETIC[basic as usize][self as usize]
     }
 
     fn combine_locations(self, basic: Basic, kept: &mut [u8], other: &[u8], earlier: bool) {

@@ -16,6 +16,58 @@ pub struct Elements {
     datatype: Datatype,
 }
 
+/// Where the bytes of a block of elements lie, if they lie side by side, and from there those of the next.
+#[derive(Clone, Copy, Debug)]
+pub struct Run {
+    /// From where the elements are said to be.
+    offset: isize,
+    len: usize,
+    stride: isize,
+}
+
+impl Run {
+    /// Of `count` elements; `None` if their bytes do not lie side by side.
+    #[inline]
+    pub fn of(count: u64, datatype: &Datatype) -> Option<Self> {
+        let (offset, len) = datatype.run(count)?;
+        let stride = (count as i64).wrapping_mul(datatype.extent()) as isize;
+        Some(Run { offset: offset as isize, len: len as usize, stride })
+    }
+}
+
+/// Such blocks somewhere in memory, one behind the other.
+#[derive(Clone, Copy, Debug)]
+pub struct Runs {
+    first: *mut u8,
+    len: usize,
+    stride: isize,
+}
+
+impl Runs {
+    /// The elements of the first are at `start`.
+    ///
+    /// # Safety
+    /// As of [`Elements::new`], for every block that is [asked for](Runs::block).
+    #[inline]
+    pub unsafe fn new(start: *mut u8, Run { offset, len, stride }: Run) -> Self {
+        Runs { first: start.wrapping_offset(offset), len, stride }
+    }
+
+    /// Bytes of a block.
+    #[inline]
+    pub(super) fn len(self) -> usize {
+        self.len
+    }
+
+    /// The bytes of that block.
+    #[inline]
+    pub(super) fn block(self, number: usize) -> WriteSpan<'static> {
+        let start = self.first.wrapping_offset(self.stride.wrapping_mul(number as isize));
+        // SAFETY: by the contract of `new` the bytes are valid until the operation has completed.
+        unsafe { WriteSpan::new(start, self.len) }
+    }
+}
+
 impl Elements {
     /// The elements at `start`, which is null if the datatype has absolute displacements.
     ///
@@ -36,6 +88,13 @@ impl Elements {
     /// Their datatype.
     pub fn datatype(&self) -> &Datatype {
         &self.datatype
+    }
+
+    /// Blocks of so many elements, of which these are the first.
+    pub(super) fn runs(&self) -> Option<Runs> {
+        let run = Run::of(self.count, &self.datatype)?;
+        // SAFETY: by the contract of `new` for these, and whoever uses others vouches for those.
+        Some(unsafe { Runs::new(self.start, run) })
     }
 
     /// Their bytes, if these lie side by side.

@@ -16,7 +16,7 @@ mod request;
 mod simple_request;
 
 pub use buffered::{AttachedBuffer, BufferOwner};
-pub use elements::Elements;
+pub use elements::{Elements, Run, Runs};
 pub use generalized::Generalized;
 pub use persistent::Persistent;
 pub use point_to_point::{Mode, TakenMessage};

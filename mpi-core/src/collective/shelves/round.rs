@@ -7,7 +7,7 @@ use super::{Announced, Shelves};
 use crate::Mark;
 use crate::collective::published::Told;
 use crate::collective::reduction::Reduction;
-use crate::collective::scratch::{append, combine};
+use crate::collective::scratch::append;
 use crate::collective::team::Team;
 use crate::engine::Failure;
 use crate::waiting::Awaited;
@@ -49,7 +49,7 @@ impl<'a> Round<'a> {
     }
 
     /// Waits until `rank` has said something: how long its data are, or one of the words in place of that.
-    #[inline]
+    #[inline(always)]
     fn said(&self, rank: usize, next: Option<SharedPart>) -> Result<u64, Failure> {
         self.wait_and_fetch(rank, self.number, next)?;
         let word = self.team.process.engine().word(self.shelf(rank).slot(self.number).len);
@@ -156,7 +156,7 @@ impl<'a> Round<'a> {
         let in_trouble = self.team.poisons && self.team.is_in_trouble();
         let said = self.number | if in_trouble { IN_TROUBLE } else { 0 };
         let done = self.shelf(self.team.rank).slot(self.number).done;
-        self.team.process.engine().set_words(&[(done, said)], self.team.peers);
+        self.team.process.engine().set_words([(done, said)], self.team.peers);
     }
 
     /// Waits until `rank`, which has announced data, uses those of others no more.
@@ -208,29 +208,52 @@ impl<'a> Round<'a> {
         &self,
         own: ReadSpan<'_>,
         result: WriteSpan<'_>,
-        op: &dyn Reduction,
+        op: &(impl Reduction + ?Sized),
         end: usize,
     ) -> Result<(), Failure> {
         self.wait_for_those_beside(|rank| if rank < end { self.wait(rank, self.number) } else { Ok(()) })?;
-        let (me, len) = (self.team.rank, result.len());
         // Later, what lies in the place of the result is there on the shelf only.
-        let is_here = |rank| rank == me && (me == 0 || own.start() != result.start());
-        if op.where_it_lies().is_some() && end > 1 {
-            // What has not come is trouble, and nothing is combined.
-            let given = |rank| -> Result<LentSpan<'_>, Failure> {
-                if is_here(rank) {
-                    return Ok(own.into());
+        let is_here = |rank| rank == self.team.rank && (rank == 0 || own.start() != result.start());
+        match op.where_it_lies() {
+            Some(arithmetic) if end > 1 => {
+                let mut earlier = self.all_of(0, result.len(), is_here(0).then_some(own))?;
+                for rank in 1..end {
+                    let later = self.all_of(rank, result.len(), is_here(rank).then_some(own))?;
+                    // What has not come is trouble, and nothing is combined.
+                    if !self.team.is_in_trouble() {
+                        arithmetic.combine(earlier, later, result);
+                    }
+                    earlier = result.as_read().into();
                 }
-                self.has_put(rank, len, 0, len)?;
-                self.data_of(rank, len, 0, len)
-            };
-            let mut earlier = given(0)?;
-            for rank in 1..end {
-                combine(*self.team, op, earlier, given(rank)?, result);
-                earlier = result.as_read().into();
+                Ok(())
             }
-            return Ok(());
+            _ => self.combine_copies(own, result, op, end, is_here),
         }
+    }
+
+    /// What `rank` has put up, unless that is `here`: as many bytes as `len`, or there is trouble.
+    #[inline(always)]
+    fn all_of<'d>(&self, rank: usize, len: usize, here: Option<ReadSpan<'d>>) -> Result<LentSpan<'d>, Failure>
+    where
+        'a: 'd,
+    {
+        if let Some(here) = here {
+            return Ok(here.into());
+        }
+        self.has_put(rank, len, 0, len)?;
+        self.data_of(rank, len, 0, len)
+    }
+
+    /// As [`Round::combine`], of copies of the others' data.
+    fn combine_copies(
+        &self,
+        own: ReadSpan<'_>,
+        result: WriteSpan<'_>,
+        op: &(impl Reduction + ?Sized),
+        end: usize,
+        is_here: impl Fn(usize) -> bool,
+    ) -> Result<(), Failure> {
+        let len = result.len();
         if is_here(0) {
             own.copy_to(result)
         } else {
@@ -276,7 +299,7 @@ impl<'a> Round<'a> {
     }
 
     /// The same, after which `next` is read.
-    #[inline]
+    #[inline(always)]
     fn wait_and_fetch(&self, rank: usize, number: u64, next: Option<SharedPart>) -> Result<(), Failure> {
         let shelf = self.shelf(rank);
         if shelf.is_stamped(number) {

@@ -12,7 +12,7 @@ use crate::engine::Failure;
 
 /// How many collectives a rank that only gives a little can be ahead. Where ranks share processors, that many fit between two changes of
 /// process.
-pub(super) const SLOTS: u64 = 64;
+const SLOTS: u64 = 64;
 /// How far ahead lines are fetched: the own ones, and others' where collectives follow each other in which this rank only takes.
 pub(super) const FETCHED_AHEAD: u64 = 3;
 /// Data of up to so many bytes are asked for while their stamp is awaited: of more, near cores lose lines that they have not written yet.
@@ -34,6 +34,7 @@ pub(super) const NOTHING: u64 = u32::MAX as u64;
 /// In place of a length: the data are elsewhere, and there is an announcement.
 pub(super) const LONG: u64 = NOTHING - 1;
 pub(super) const PLACES: u64 = 32;
+const _: () = assert!(PLACES <= SLOTS);
 const PLACE: usize = 2048;
 const FIRST_PLACE: usize = LINE + SLOTS as usize * LINE;
 const HALVES: usize = FIRST_PLACE + PLACES as usize * PLACE;

@@ -1,4 +1,4 @@
-//! The short way: blocking collectives of one group, on data that lie side by side, so that nothing has to be staged. By shelves, if these have room.
+//! Blocking collectives of one group, on data that lie side by side, so that nothing has to be staged.
 //!
 //! What is wrong with arguments is for the long way to say.
 
@@ -8,8 +8,7 @@ use rwmpi_transport::{ReadSpan, WriteSpan};
 
 use super::staged::Staged;
 use super::{Blocks, Collective, Elements};
-use crate::collective::at_once::Done;
-use crate::collective::{Root, Team, allgather, allreduce, alltoall, at_once, broadcast, gather, reduce, scatter};
+use crate::collective::{Root, Team, allgather, allreduce, alltoall, broadcast, exscan, gather, reduce, scan, scatter};
 use crate::engine::Failure;
 use crate::{Communicator, Result};
 
@@ -17,54 +16,25 @@ impl Communicator {
     /// Does it, if this is the way for it; `None`: nothing has happened.
     #[inline]
     pub(super) fn collective_at_once(&self, collective: &Collective) -> Option<Result<()>> {
-        let done = match collective {
+        match collective {
             Collective::Broadcast { data, root: Root::Rank(root) } if *root < self.size() => {
                 let data = data.write_span()?;
-                match self.team_at_once(collective, at_once::broadcast_bytes(data.len())) {
-                    Some(team) => at_once::broadcast(team, data, *root),
-                    None => {
-                        return self.otherwise(collective, data.len(), async |team| broadcast(team, data, *root).await);
-                    }
-                }
+                self.drive_plan(collective, data.len(), async |team| broadcast(team, data, *root).await)
             }
             Collective::Reduce { .. } | Collective::Allreduce { .. } | Collective::Scan { .. } => {
-                return self.reduction_at_once(collective);
-            }
-            Collective::Allgather { part, all: all @ Blocks::Even(first) } => {
-                let len = first.write_span()?.len();
-                let part = match part {
-                    Some(part) => Some(part.read_span().filter(|part| part.len() == len)?),
-                    None => None,
-                };
-                let bytes = at_once::allgather_bytes(len * self.size(), len);
-                let Some(team) = self.team_at_once(collective, bytes) else {
-                    return self.collective_by_messages(collective);
-                };
-                let all = Staged::new(all, self.size());
-                let own = part.unwrap_or(all.span(self.rank()).as_read());
-                at_once::allgather(team, bytes, own, |rank| all.span(rank))
-            }
-            Collective::Alltoall { sent: Some(sent @ Blocks::Even(one)), received: received @ Blocks::Even(other) } => {
-                let len = one.write_span()?.len();
-                other.write_span().filter(|other| other.len() == len)?;
-                let Some(team) = self.team_at_once(collective, at_once::alltoall_bytes(len, self.size())) else {
-                    return self.collective_by_messages(collective);
-                };
-                let (sent, received) = (Staged::new(sent, self.size()), Staged::new(received, self.size()));
-                at_once::alltoall(team, |rank| sent.span(rank).as_read(), |rank| received.span(rank))
+                self.reduction_at_once(collective)
             }
             Collective::Gather { part, all, root: Root::Rank(root), even } if self.is_root_here(*root) => {
-                self.gather_at_once(collective, part, all, *root, *even)?
+                self.gather_at_once(collective, part, all, *root, *even)
             }
-            _ => return self.collective_by_messages(collective),
-        };
-        Some(done.map(drop).map_err(self.failed(collective.call())))
+            _ => self.collective_by_messages(collective),
+        }
     }
 
     /// The same of reductions.
     #[inline]
     fn reduction_at_once(&self, collective: &Collective) -> Option<Result<()>> {
-        let done = match collective {
+        match collective {
             Collective::Reduce { data, result, operation, root: Root::Rank(root) } if *root < self.size() => {
                 let op = operation.on(data.as_ref().or(result.as_ref())?.datatype()).ok()?;
                 let place = match result {
@@ -72,34 +42,25 @@ impl Communicator {
                     _ => WriteSpan::EMPTY,
                 };
                 let data = data_or(data, place)?;
-                match self.team_at_once(collective, at_once::reduction_bytes(data.len(), self.size())) {
-                    Some(team) => at_once::reduce(team, data, place, &op, *root),
-                    None => {
-                        let plan = async |team: Team<'_>| reduce(team, data, place, &op, *root).await;
-                        return self.otherwise(collective, data.len(), plan);
-                    }
-                }
+                let plan = async |team: Team<'_>| reduce(team, data, place, &op, *root).await;
+                self.drive_plan(collective, data.len(), plan)
             }
             Collective::Allreduce { data, result, operation } => {
                 let (op, place) = (operation.on(result.datatype()).ok()?, result.write_span()?);
                 let data = data_or(data, place).filter(|data| data.len() == place.len())?;
-                match self.team_at_once(collective, at_once::reduction_bytes(data.len(), self.size())) {
-                    Some(team) => at_once::allreduce(team, data, place, &op),
-                    None => {
-                        let plan = async |team: Team<'_>| allreduce(team, data, place, &op).await;
-                        return self.otherwise(collective, data.len(), plan);
-                    }
-                }
+                let plan = async |team: Team<'_>| allreduce(team, data, place, &op).await;
+                self.drive_plan(collective, data.len(), plan)
             }
             Collective::Scan { data, result, operation, exclusive } => {
                 let (op, place) = (operation.on(result.datatype()).ok()?, result.write_span()?);
                 let data = data_or(data, place).filter(|data| data.len() == place.len())?;
-                let end = self.rank() + usize::from(!exclusive);
-                at_once::scan(self.team_at_once(collective, data.len())?, data, place, &op, end)
+                self.drive_plan(collective, data.len(), async |team| match exclusive {
+                    true => exscan(team, data, place, &op).await,
+                    false => scan(team, data, place, &op).await,
+                })
             }
-            _ => return None,
-        };
-        Some(done.map(drop).map_err(self.failed(collective.call())))
+            _ => None,
+        }
     }
 
     fn gather_at_once(
@@ -109,7 +70,7 @@ impl Communicator {
         all: &Option<Blocks>,
         root: usize,
         even: bool,
-    ) -> Option<Done> {
+    ) -> Option<Result<()>> {
         let part = match part {
             Some(part) => Some(part.read_span()?),
             None => None,
@@ -118,14 +79,15 @@ impl Communicator {
         let place = |rank| all.as_ref().map_or(WriteSpan::EMPTY, |all| all.span(rank));
         let len = if root == self.rank() { place(root).len() } else { part.map_or(0, ReadSpan::len) };
         if even {
-            return Some(at_once::gather(self.team_at_once(collective, len)?, part, place, root));
+            return self.drive_plan(collective, len, async |team| gather(team, part, place, root, even).await);
         }
         let team = self.team_of_messages(collective, len);
-        Some(self.process().drive(pin!(gather(team, part, place, root, even))).map(|()| true))
+        let done = self.process().drive(pin!(gather(team, part, place, root, even)));
+        Some(done.map_err(self.failed(collective.call())))
     }
 
-    /// What shelves have no room for, or where there are none, of one group.
-    fn otherwise(
+    /// Those of one group whose ranks have to agree on the length, so that all of them come to the end.
+    fn drive_plan(
         &self,
         collective: &Collective,
         bytes: usize,
@@ -188,15 +150,6 @@ impl Communicator {
     fn team_of_messages(&self, collective: &Collective, bytes: usize) -> Team<'_> {
         self.begin(collective.call(), bytes);
         self.team(self.next_collective(), true)
-    }
-
-    /// The team for it, if that has shelves with room for so many bytes. There is no way back then.
-    fn team_at_once(&self, collective: &Collective, bytes: usize) -> Option<Team<'_>> {
-        if !self.has_shelves_for(bytes) {
-            return None;
-        }
-        self.begin(collective.call(), bytes);
-        Some(self.team(self.next_collective(), true))
     }
 }
 

@@ -8,6 +8,7 @@ mod at_once;
 mod check;
 mod perform;
 mod request;
+mod short;
 mod staged;
 
 use std::pin::pin;
@@ -15,7 +16,7 @@ use std::pin::pin;
 pub use request::PersistentCollective;
 pub use staged::Blocks;
 
-use super::Elements;
+use super::{Elements, Runs};
 use crate::activity::Call;
 pub use crate::collective::Root;
 use crate::collective::{Groups, Team};

@@ -6,7 +6,7 @@
 
 use rwmpi_transport::WriteSpan;
 
-use super::Elements;
+use super::{Elements, Runs};
 
 /// Elements by rank.
 #[derive(Clone, Debug)]
@@ -42,7 +42,7 @@ pub(super) struct Staged {
 }
 
 enum Places {
-    Even { start: *mut u8, stride: isize, len: usize },
+    Even(Runs),
     Listed(Vec<Place>),
 }
 
@@ -56,13 +56,13 @@ struct Place {
 impl Staged {
     /// Of one block.
     pub(super) fn one(elements: &Elements) -> Self {
-        Staged::even(elements, 0).unwrap_or_else(|| Staged::listed(std::iter::once(elements.clone()), false))
+        Staged::even(elements).unwrap_or_else(|| Staged::listed(std::iter::once(elements.clone()), false))
     }
 
     /// Of `number` blocks.
     pub(super) fn new(blocks: &Blocks, number: usize) -> Self {
         let even = match blocks {
-            Blocks::Even(first) => Staged::even(first, first.stride()),
+            Blocks::Even(first) => Staged::even(first),
             Blocks::Listed(_) => None,
         };
         even.unwrap_or_else(|| Staged::listed((0..number).map(|place| blocks.at(place)), false))
@@ -75,10 +75,8 @@ impl Staged {
         copies
     }
 
-    fn even(first: &Elements, stride: isize) -> Option<Self> {
-        let run = first.write_span()?;
-        let places = Places::Even { start: run.start(), stride, len: run.len() };
-        Some(Staged { places, _packed: Vec::new() })
+    fn even(first: &Elements) -> Option<Self> {
+        Some(Staged { places: Places::Even(first.runs()?), _packed: Vec::new() })
     }
 
     fn listed(blocks: impl Iterator<Item = Elements>, copied: bool) -> Self {
@@ -101,7 +99,7 @@ impl Staged {
     /// The bytes that stand for block `place`.
     pub(super) fn span(&self, place: usize) -> WriteSpan<'_> {
         let (start, len) = match &self.places {
-            Places::Even { start, stride, len } => (start.wrapping_offset(stride.wrapping_mul(place as isize)), *len),
+            Places::Even(runs) => return runs.block(place),
             Places::Listed(places) => (places[place].start, places[place].len),
         };
         // SAFETY: either the program's memory, valid by the contract of `Elements`, or a part of `packed`, which lives as
@@ -112,14 +110,14 @@ impl Staged {
     /// Whether all travel from and to where they are.
     pub(super) fn are_runs(&self) -> bool {
         match &self.places {
-            Places::Even { .. } => true,
+            Places::Even(_) => true,
             Places::Listed(places) => places.iter().all(|place| place.packed.is_none()),
         }
     }
 
     fn packed(&self, place: usize) -> Option<&Elements> {
         match &self.places {
-            Places::Even { .. } => None,
+            Places::Even(_) => None,
             Places::Listed(places) => places[place].packed.as_ref(),
         }
     }
@@ -150,7 +148,7 @@ impl Staged {
 
     fn all(&self) -> std::ops::Range<usize> {
         match &self.places {
-            Places::Even { .. } => 0..0,
+            Places::Even(_) => 0..0,
             Places::Listed(places) => 0..places.len(),
         }
     }

@@ -1,0 +1,91 @@
+//! From the arguments of C to the core's short collectives: of calls whose datatypes and operations are predefined.
+//!
+//! What is out of the ordinary, and so all that could be wrong, is `None`: the long way ([`super::arguments`]) deals with it, and says what it
+//! does not like.
+
+use rwmpi_core::Result;
+use rwmpi_core::datatype::Datatype;
+use rwmpi_core::untyped::{Run, Runs};
+
+use super::arguments::{Call, Even};
+use crate::argument::{Memory, c_int};
+use crate::interface::Abi;
+use crate::operation::predefined;
+
+/// Such elements there, if there can be any.
+#[inline]
+fn runs<A: Abi>(memory: Memory, run: Run) -> Option<Runs> {
+    if memory.address().is_null() || memory.is(A::IN_PLACE) { None } else { Some(memory.runs(run)) }
+}
+
+/// The same of what may be in place.
+#[inline]
+fn unless_in_place<A: Abi>(memory: Memory, run: Run) -> Option<Option<Runs>> {
+    if memory.is(A::IN_PLACE) { Some(None) } else { runs::<A>(memory, run).map(Some) }
+}
+
+impl<A: Abi> Call<A> {
+    #[inline]
+    fn run(&self, count: i64, datatype: A::Handle) -> Option<(Run, &Datatype)> {
+        let datatype = self.rank.predefined_datatype::<A>(datatype)?;
+        Some((Run::of(count.try_into().ok()?, datatype)?, datatype))
+    }
+
+    pub(super) fn short_barrier(&self) -> Option<Result<()>> {
+        self.core().short_barrier()
+    }
+
+    pub(super) fn short_broadcast(&self, (memory, count, datatype): Even<A>, root: c_int) -> Option<Result<()>> {
+        let (run, _) = self.run(count, datatype)?;
+        self.core().short_broadcast(runs::<A>(memory, run)?, root.try_into().ok()?)
+    }
+
+    pub(super) fn short_reduce(
+        &self,
+        (given, count, datatype): Even<A>,
+        result: Memory,
+        op: A::Handle,
+        root: c_int,
+    ) -> Option<Result<()>> {
+        let (operation, root) = (predefined::<A>(A::code(op))?, usize::try_from(root).ok()?);
+        let (run, datatype) = self.run(count, datatype)?;
+        let (data, result) = match root == self.core().rank() {
+            true if given == result => return None,
+            true => (unless_in_place::<A>(given, run)?, Some(runs::<A>(result, run)?)),
+            false => (Some(runs::<A>(given, run)?), None),
+        };
+        self.core().short_reduce(data, result, operation, datatype, root)
+    }
+
+    pub(super) fn short_allreduce(
+        &self,
+        (given, count, datatype): Even<A>,
+        result: Memory,
+        op: A::Handle,
+    ) -> Option<Result<()>> {
+        if given == result {
+            return None;
+        }
+        let operation = predefined::<A>(A::code(op))?;
+        let (run, datatype) = self.run(count, datatype)?;
+        let (data, result) = (unless_in_place::<A>(given, run)?, runs::<A>(result, run)?);
+        self.core().short_allreduce(data, result, operation, datatype)
+    }
+
+    pub(super) fn short_allgather(&self, part: Even<A>, all: Even<A>) -> Option<Result<()>> {
+        if part.0 == all.0 {
+            return None;
+        }
+        let own = if Self::in_place(part.0) { None } else { Some(runs::<A>(part.0, self.run(part.1, part.2)?.0)?) };
+        self.core().short_allgather(own, runs::<A>(all.0, self.run(all.1, all.2)?.0)?)
+    }
+
+    pub(super) fn short_alltoall(&self, sent: Even<A>, received: Even<A>) -> Option<Result<()>> {
+        if sent.0 == received.0 {
+            return None;
+        }
+        let [sent, received] =
+            [sent, received].map(|(memory, count, datatype)| runs::<A>(memory, self.run(count, datatype)?.0));
+        self.core().short_alltoall(sent?, received?)
+    }
+}

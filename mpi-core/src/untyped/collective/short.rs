@@ -1,0 +1,123 @@
+//! The shortest way: blocking collectives of one group whose ranks have shelves, on data that lie side by side and have room there. No value is
+//! made of the arguments, which would have to be moved and dropped: for 8 bytes that took longer than the data take from core to core.
+//!
+//! Each is `None` if it is not the way for these arguments, or if something is wrong with them: then nothing has happened, and the call is
+//! [`Communicator::collective`]'s to make.
+
+use rwmpi_transport::{ReadSpan, WriteSpan};
+
+use super::Runs;
+use crate::activity::Call;
+use crate::collective::{Shelves, Team, at_once};
+use crate::datatype::Datatype;
+use crate::engine::Failure;
+use crate::reduction::Predefined;
+use crate::{Communicator, Result};
+
+impl Communicator {
+    /// MPI_Barrier.
+    pub fn short_barrier(&self) -> Option<Result<()>> {
+        self.shortly(Call::Barrier, 0, 0, at_once::barrier)
+    }
+
+    /// MPI_Bcast.
+    pub fn short_broadcast(&self, data: Runs, root: usize) -> Option<Result<()>> {
+        let data = data.block(0);
+        let shelved = at_once::broadcast_bytes(data.len());
+        self.shortly_to(root, Call::Broadcast, data.len(), shelved, |shelves, team| {
+            at_once::broadcast(shelves, team, data, root)
+        })
+    }
+
+    /// MPI_Reduce. Where `data` are `None`, they stand where the root's `result` goes, which has a meaning there only.
+    pub fn short_reduce(
+        &self,
+        data: Option<Runs>,
+        result: Option<Runs>,
+        operation: Predefined,
+        datatype: &Datatype,
+        root: usize,
+    ) -> Option<Result<()>> {
+        let arithmetic = operation.arithmetic_on(datatype)?;
+        let place = match result {
+            Some(result) if root == self.rank() => result.block(0),
+            _ => WriteSpan::EMPTY,
+        };
+        let data = data.map_or(place.as_read(), first_of);
+        let shelved = at_once::reduction_bytes(data.len(), self.size());
+        self.shortly_to(root, Call::Reduce, data.len(), shelved, |shelves, team| {
+            at_once::reduce(shelves, team, data, place, &arithmetic, root)
+        })
+    }
+
+    /// MPI_Allreduce. Where `data` are `None`, they stand where the result goes.
+    pub fn short_allreduce(
+        &self,
+        data: Option<Runs>,
+        result: Runs,
+        operation: Predefined,
+        datatype: &Datatype,
+    ) -> Option<Result<()>> {
+        let arithmetic = operation.arithmetic_on(datatype)?;
+        let place = result.block(0);
+        let data = data.map_or(place.as_read(), first_of);
+        let shelved = at_once::reduction_bytes(data.len(), self.size());
+        self.shortly(Call::Allreduce, data.len(), shelved, |shelves, team| {
+            at_once::allreduce(shelves, team, data, place, &arithmetic)
+        })
+    }
+
+    /// MPI_Allgather. Where `part` is `None`, it stands in its place.
+    pub fn short_allgather(&self, part: Option<Runs>, all: Runs) -> Option<Result<()>> {
+        let own = part.map_or(all.block(self.rank()).as_read(), first_of);
+        if own.len() != all.len() {
+            return None;
+        }
+        let shelved = at_once::allgather_bytes(own.len().saturating_mul(self.size()), own.len());
+        let place = |rank| all.block(rank);
+        self.shortly(Call::Allgather, own.len(), shelved, |shelves, team| at_once::allgather(shelves, team, own, place))
+    }
+
+    /// MPI_Alltoall.
+    pub fn short_alltoall(&self, sent: Runs, received: Runs) -> Option<Result<()>> {
+        if sent.len() != received.len() {
+            return None;
+        }
+        let shelved = at_once::alltoall_bytes(sent.len(), self.size());
+        self.shortly(Call::Alltoall, sent.len(), shelved, |shelves, team| {
+            at_once::alltoall(shelves, team, |rank| sent.block(rank).as_read(), |rank| received.block(rank))
+        })
+    }
+
+    /// With a root, which there must be.
+    #[inline(always)]
+    fn shortly_to(
+        &self,
+        root: usize,
+        call: Call,
+        bytes: usize,
+        shelved: usize,
+        collective: impl FnOnce(&Shelves, Team<'_>) -> std::result::Result<(), Failure>,
+    ) -> Option<Result<()>> {
+        if root < self.size() { self.shortly(call, bytes, shelved, collective) } else { None }
+    }
+
+    /// Does it, if there is room for so many bytes on the shelves. There is no way back then.
+    #[inline(always)]
+    fn shortly(
+        &self,
+        call: Call,
+        bytes: usize,
+        shelved: usize,
+        collective: impl FnOnce(&Shelves, Team<'_>) -> std::result::Result<(), Failure>,
+    ) -> Option<Result<()>> {
+        let shelves = self.shelves_for(shelved)?;
+        self.begin(call, bytes);
+        Some(collective(shelves, self.team(self.next_collective(), true)).map_err(self.failed(call)))
+    }
+}
+
+#[inline]
+fn first_of(runs: Runs) -> ReadSpan<'static> {
+    runs.block(0).as_read()
+}
