@@ -80,7 +80,7 @@ impl<'a, A: Abi> InPlace<'a, A> {
     }
 
     /// Completes the request at `index` if it has come to its end and is not null.
-    #[inline]
+    #[inline(always)]
     fn complete(&self, index: usize, status: StatusOut<A>) -> Option<Outcome> {
         let code = self.code(index);
         if code == A::REQUEST_NULL {

@@ -147,6 +147,15 @@ impl JobEngine {
     }
 
     #[inline(always)]
+    pub(crate) fn collect_seen(
+        &mut self,
+        id: OperationId,
+        look: impl FnOnce(&Completion),
+    ) -> Option<Result<(), Failure>> {
+        on!(self, engine => engine.collect_seen(id, look))
+    }
+
+    #[inline(always)]
     pub(crate) fn set_words<const N: usize>(&mut self, words: [(SharedWord, u64); N], watchers: &[u32]) {
         on!(self, engine => engine.set_words(words, watchers));
     }

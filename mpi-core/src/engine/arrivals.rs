@@ -87,7 +87,7 @@ impl<F: Fabric> Engine<F> {
     fn eager(&mut self, envelope: &Envelope, next_request: u32, arrival: &Arrival) -> Result<(), Failure> {
         let source = envelope.source;
         self.message_begins(source, next_request)?;
-        match self.match_arrival(envelope) {
+        match self.match_at_once(envelope) {
             Some(id) => {
                 let Operation::Receive(receive) = &mut self.operations[id] else { return Ok(()) };
                 receive.buffer.expect(arrival.len as u64);

@@ -352,13 +352,13 @@ impl<F: Fabric> Engine<F> {
     }
 
     #[inline]
-    fn finish(&mut self, id: OperationId, outcome: Outcome) {
+    fn finish(&mut self, id: OperationId, mut outcome: Outcome) {
         self.completions = self.completions.wrapping_add(1);
-        let mark = self.mark_of(id);
-        let outcome = match outcome {
-            Ok(completion) if Mark::CHECKED => Ok(Completion { mark, ..completion }),
-            outcome => outcome,
-        };
+        if Mark::CHECKED
+            && let Ok(completion) = &mut outcome
+        {
+            completion.mark = self.mark_of(id);
+        }
         self.operations.finish(id, outcome);
     }
 
@@ -388,6 +388,23 @@ impl<F: Fabric> Engine<F> {
             }
             _ => waiting::words(Kind::Unknown, None, None, 0),
         }
+    }
+
+    /// Has `look` look at the result of an operation, which is then forgotten; `None` while it is in flight. It is looked at where it lies: as a
+    /// rule nobody wants to know.
+    #[inline(always)]
+    pub(crate) fn collect_seen(
+        &mut self,
+        id: OperationId,
+        look: impl FnOnce(&Completion),
+    ) -> Option<Result<(), Failure>> {
+        self.operations.forget_done(id, |outcome| match outcome {
+            Ok(completion) => {
+                look(completion);
+                Ok(())
+            }
+            Err(failure) => Err(*failure),
+        })
     }
 
     /// The result of an operation, which is then forgotten; `None` while it is in flight.

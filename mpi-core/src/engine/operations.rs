@@ -9,6 +9,9 @@ use std::ops::{Index, IndexMut};
 use super::operation::{Operation, OperationId, Outcome};
 use super::pieces::Sink;
 
+/// What every operation that is asked for is.
+const ABSENT: &str = "operation is in flight";
+
 /// No place.
 const NOWHERE: u32 = u32::MAX;
 
@@ -91,10 +94,21 @@ impl Operations {
     /// The outcome of an operation that has completed: then it is forgotten.
     #[inline(always)]
     pub(super) fn take_outcome(&mut self, id: OperationId) -> Option<Outcome> {
-        let Operation::Done(outcome) = self[id] else { return None };
-        forget(replace(&mut self.places[id as usize], Place::Free { next: self.free }));
+        self.forget_done(id, |outcome| *outcome)
+    }
+
+    /// Forgets an operation that has completed, after `look` has looked at its outcome.
+    #[inline(always)]
+    pub(super) fn forget_done<R>(&mut self, id: OperationId, look: impl FnOnce(&Outcome) -> R) -> Option<R> {
+        let place = &mut self.places[id as usize];
+        let result = match place {
+            Place::Taken(Operation::Done(outcome)) => look(outcome),
+            Place::Taken(_) => return None,
+            Place::Free { .. } => unreachable!("{ABSENT}"),
+        };
+        forget(replace(place, Place::Free { next: self.free }));
         self.free = id;
-        Some(outcome)
+        Some(result)
     }
 
     /// Forgets an operation.
@@ -102,7 +116,7 @@ impl Operations {
     /// # Panics
     /// If there is none.
     pub(super) fn remove(&mut self, id: OperationId) {
-        assert!(self.get(id).is_some(), "operation is in flight");
+        assert!(self.get(id).is_some(), "{ABSENT}");
         self.places[id as usize] = Place::Free { next: self.free };
         self.free = id;
     }
@@ -137,14 +151,14 @@ impl Index<OperationId> for Operations {
 
     #[inline]
     fn index(&self, id: OperationId) -> &Operation {
-        self.get(id).expect("operation is in flight")
+        self.get(id).expect(ABSENT)
     }
 }
 
 impl IndexMut<OperationId> for Operations {
     #[inline]
     fn index_mut(&mut self, id: OperationId) -> &mut Operation {
-        self.get_mut(id).expect("operation is in flight")
+        self.get_mut(id).expect(ABSENT)
     }
 }
 

@@ -311,25 +311,41 @@ impl<F: Fabric> Engine<F> {
     }
 
     /// The receive that a message from the FIFO completes; it is no longer posted, and nobody else can complete it.
-    #[inline(always)]
     pub(super) fn match_arrival(&mut self, envelope: &Envelope) -> Option<OperationId> {
-        loop {
+        let id = self.match_at_once(envelope)?;
+        self.posted_receive(id).matched = true;
+        Some(id)
+    }
+
+    /// As [`Engine::match_arrival`], where the message is here as a whole, so that the receive completes before anything else happens.
+    #[inline(always)]
+    pub(super) fn match_at_once(&mut self, envelope: &Envelope) -> Option<OperationId> {
+        let id = loop {
             let id = self.receiver.candidate(envelope)?;
-            if !self.take_own_claim(id) {
-                self.receiver.reserve(id);
-                continue;
+            let slot = self.posted_receive(id).slot;
+            match slot {
+                Some(slot) if !self.take_claim(slot) => self.receiver.reserve(id),
+                Some(slot) => {
+                    self.posted_receive(id).slot = None;
+                    self.give_back_slot(slot);
+                    self.policy.miss(envelope.source);
+                    break id;
+                }
+                None => break id,
             }
-            let Operation::Receive(receive) = &mut self.operations[id] else {
-                unreachable!("posted operations are receives")
-            };
-            receive.matched = true;
-            receive.mark = self.heard;
-            if let Some(slot) = receive.slot.take() {
-                self.give_back_slot(slot);
-                self.policy.miss(envelope.source);
-            }
-            self.receiver.deliver(id);
-            return Some(id);
+        };
+        if Mark::CHECKED {
+            self.posted_receive(id).mark = self.heard;
+        }
+        self.receiver.deliver(id);
+        Some(id)
+    }
+
+    #[inline]
+    fn posted_receive(&mut self, id: OperationId) -> &mut ReceiveOperation {
+        match &mut self.operations[id] {
+            Operation::Receive(receive) => receive,
+            _ => unreachable!("posted operations are receives"),
         }
     }
 

@@ -78,17 +78,8 @@ impl SimpleRequest {
         if self.call != Call::Receive && !process.has_completed(self.id) {
             return None;
         }
-        let mut engine = process.engine();
-        // It is looked at where it lies, and not moved: as a rule nobody wants to know.
-        let failure = match engine.outcome(self.id)? {
-            Ok(completion) => {
-                look(Collected { communicator, completion });
-                None
-            }
-            Err(failure) => Some(*failure),
-        };
-        engine.collect(self.id);
-        drop(engine);
-        Some(failure.map_or(Ok(()), |failure| Err(communicator.failed(self.call)(failure))))
+        let look = |completion: &Completion| look(Collected { communicator, completion });
+        let outcome = process.engine().collect_seen(self.id, look)?;
+        Some(outcome.map_err(communicator.failed(self.call)))
     }
 }
