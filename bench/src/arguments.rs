@@ -251,6 +251,10 @@ pub enum Calls {
     Vector,
     /// `isend` and `irecv`, each with its `wait`; the receive is posted before its message is sent.
     Nonblocking,
+    /// `bcast` of a number by rank 0, which is there before rank 1 asks for it.
+    Broadcast,
+    /// `reduce` of numbers at rank 1, to which rank 0 has given its own already.
+    Reduce,
 }
 
 /// Where messages lie.

@@ -1,4 +1,4 @@
-//! Instructions per eager 8-byte send and receive, counted by valgrind: figures that neither the other users of the machine nor
+//! Instructions per 8-byte send, receive, broadcast and reduction, counted by valgrind: figures that neither the other users of the machine nor
 //! the neighbourhood of the cores can change, so a regression of a few instructions shows.
 //!
 //! Two ranks run under callgrind. Rank 0 sends a few messages that fit into any queue; only when they lie there does rank 1 look
@@ -27,13 +27,15 @@ const BURST: u32 = 8;
 const WARM_UP: u32 = 4;
 
 /// What is counted: the calls, rank 0's operation and rank 1's, and the functions that callgrind counts in.
-const KINDS: [(&str, [&str; 2], [&str; 2]); 6] = [
+const KINDS: [(&str, [&str; 2], [&str; 2]); 8] = [
     ("bytes", ["send of bytes", "receive of bytes"], ["*counted_send*", "*counted_receive*"]),
     ("blocking", ["send", "receive"], ["*counted_send*", "*counted_receive*"]),
     ("derived", ["send of a derived type", "receive of a derived type"], ["*counted_send*", "*counted_receive*"]),
     ("value", ["send of a value", "receive of a value"], ["*counted_send*", "*counted_receive*"]),
     ("vector", ["send of a vector", "receive of a vector"], ["*counted_send*", "*counted_receive*"]),
     ("nonblocking", ["isend", "irecv"], ["*counted_start*", "*counted_wait*"]),
+    ("broadcast", ["bcast at the root", "bcast elsewhere"], ["*counted_broadcast*"; 2]),
+    ("reduce", ["reduce elsewhere", "reduce at the root"], ["*counted_reduce*"; 2]),
 ];
 
 /// Calls with a type, and the same with bytes: the first may take no more instructions than the second but for so many. A value that
@@ -196,6 +198,10 @@ fn send_burst(world: &Communicator, link: &mut RawLink, data: &[u64], calls: Cal
             (Calls::Nonblocking, false) => {
                 scope(|s| counted_wait(counted_start_send(world, s, word)?))?;
             }
+            (Calls::Broadcast, false) => counted_broadcast(world, &mut [word[0]])?,
+            (Calls::Reduce, false) => counted_reduce(world, &[word[0]], &mut [0])?,
+            (Calls::Broadcast, true) => world.bcast(&mut [word[0]], 0)?,
+            (Calls::Reduce, true) => world.reduce(word, &mut [0], rwmpi::op::sum, 1)?,
             (_, true) => world.send(word, 1, DATA)?,
         }
     }
@@ -210,11 +216,12 @@ fn receive_burst(world: &Communicator, link: &mut RawLink, data: &[u64], calls: 
     world.send::<u8>(&[], 0, READY)?;
     link.serve()?;
     for word in found.chunks_mut(1) {
-        if warming_up {
-            world.recv(word, 0, DATA)?;
-            continue;
-        }
         match calls {
+            Calls::Broadcast if warming_up => world.bcast(word, 0)?,
+            Calls::Reduce if warming_up => world.reduce(&[0], word, rwmpi::op::sum, 1)?,
+            _ if warming_up => drop(world.recv(word, 0, DATA)?),
+            Calls::Broadcast => counted_broadcast(world, word)?,
+            Calls::Reduce => counted_reduce(world, &[0], word)?,
             Calls::Bytes => {
                 let mut bytes = [0_u8; 8];
                 counted_receive(world, &mut bytes)?;
@@ -270,6 +277,16 @@ fn arrived(world: &Communicator, sent: &[u64], found: &[u64]) -> Result<()> {
 #[inline(never)]
 fn counted_send<T: Datatype>(world: &Communicator, data: &[T]) -> rwmpi::Result<()> {
     world.send(data, 1, DATA)
+}
+
+#[inline(never)]
+fn counted_broadcast(world: &Communicator, data: &mut [u64]) -> rwmpi::Result<()> {
+    world.bcast(data, 0)
+}
+
+#[inline(never)]
+fn counted_reduce(world: &Communicator, data: &[u64], result: &mut [u64]) -> rwmpi::Result<()> {
+    world.reduce(data, result, rwmpi::op::sum, 1)
 }
 
 #[inline(never)]

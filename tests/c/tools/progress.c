@@ -231,8 +231,9 @@ static void idle(void)
         CHECK(of_worker(&sleeps[1], &ticks[1]) == 1);
     }
     printf("rank %d: %ld sleeps, %ld ticks\n", rank, sleeps[1] - sleeps[0], ticks[1] - ticks[0]);
-    /* As long as the waiting rank looks about before it sleeps itself, a nap follows the other. */
-    CHECK(sleeps[1] - sleeps[0] <= 40 && ticks[1] - ticks[0] <= 1);
+    /* As long as the waiting rank looks about before it sleeps itself, a nap follows the other: longer on a busy machine. A thread that went on
+       napping would do so thousands of times. */
+    CHECK(sleeps[1] - sleeps[0] <= 400 && ticks[1] - ticks[0] <= 1);
 }
 
 /* Children that end in good order, born while messages come. */

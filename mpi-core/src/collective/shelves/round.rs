@@ -305,7 +305,10 @@ impl<'a> Round<'a> {
         if shelf.is_stamped(number) {
             return Ok(());
         }
-        self.look_for(rank, shelf.slot(number).stamp, number, next)?;
+        let stamp = shelf.slot(number).stamp;
+        if self.team.process.engine().word(stamp) < number {
+            self.look_for(rank, stamp, number, next)?;
+        }
         shelf.has_stamped(number);
         Ok(())
     }
