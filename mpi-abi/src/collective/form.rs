@@ -11,8 +11,9 @@ use crate::error::Outcome;
 use crate::interface::Abi;
 
 /// Declares collectives, each as `pub fn blocking, nonblocking, persistent<A: Abi>(arguments) { translation }`: the arguments that all
-/// forms have, up to the communicator, and what makes a `Collective` of them; `if short:` what does the blocking form without one ([`super::short`]). The documentation is that of the blocking form; the
-/// other forms add the section of the standard that is named first. `rwmpi-abi-table` reads the names off the source, too.
+/// forms have, up to the communicator, and what makes a `Collective` of them; behind `; if short:` may stand what does the blocking form
+/// without one ([`super::short`]). The documentation is that of the blocking form; the other forms add the section of the standard that is named
+/// first. `rwmpi-abi-table` reads the names off the source, too.
 macro_rules! collectives {
     (
         nonblocking: $nonblocking_section:literal, persistent: $persistent_section:literal;
