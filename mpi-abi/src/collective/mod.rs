@@ -31,7 +31,8 @@ collectives! {
         recvbuf: Memory, recvcount: i64, recvtype: A::Handle,
         root: c_int,
     ) {
-        |call| call.gather((sendbuf, sendcount, sendtype), (recvbuf, recvcount, recvtype), root)
+        |call| call.gather((sendbuf, sendcount, sendtype), (recvbuf, recvcount, recvtype), root);
+        if short: |call| call.short_gather((sendbuf, sendcount, sendtype), (recvbuf, recvcount, recvtype), root)
     }
 
     /// MPI_Gatherv: the root gets a block of any size from each (MPI-5.0 section 6.5).
@@ -137,13 +138,15 @@ collectives! {
     pub fn scan, iscan, scan_init<A: Abi>(
         sendbuf: Memory, recvbuf: Memory, count: i64, datatype: A::Handle, op: A::Handle,
     ) {
-        |call| call.scan((sendbuf, count, datatype), recvbuf, op, false)
+        |call| call.scan((sendbuf, count, datatype), recvbuf, op, false);
+        if short: |call| call.short_scan((sendbuf, count, datatype), recvbuf, op, false)
     }
 
     /// MPI_Exscan: each gets the combination of what the ranks before it have (MPI-5.0 section 6.11).
     pub fn exscan, iexscan, exscan_init<A: Abi>(
         sendbuf: Memory, recvbuf: Memory, count: i64, datatype: A::Handle, op: A::Handle,
     ) {
-        |call| call.scan((sendbuf, count, datatype), recvbuf, op, true)
+        |call| call.scan((sendbuf, count, datatype), recvbuf, op, true);
+        if short: |call| call.short_scan((sendbuf, count, datatype), recvbuf, op, true)
     }
 }

@@ -5,6 +5,7 @@
 
 use rwmpi_core::Result;
 use rwmpi_core::datatype::Datatype;
+use rwmpi_core::reduction::Predefined;
 use rwmpi_core::untyped::{Run, Runs};
 
 use super::arguments::{Call, Even};
@@ -57,19 +58,35 @@ impl<A: Abi> Call<A> {
         self.core().short_reduce(data, result, operation, datatype, root)
     }
 
-    pub(super) fn short_allreduce(
+    /// What all ranks give, unless that is in place, and where the result goes; with the operation, and on what.
+    fn operands(
         &self,
         (given, count, datatype): Even<A>,
         result: Memory,
         op: A::Handle,
-    ) -> Option<Result<()>> {
+    ) -> Option<(Option<Runs>, Runs, Predefined, &Datatype)> {
         if given == result {
             return None;
         }
         let operation = predefined::<A>(A::code(op))?;
         let (run, datatype) = self.run(count, datatype)?;
-        let (data, result) = (unless_in_place::<A>(given, run)?, runs::<A>(result, run)?);
+        Some((unless_in_place::<A>(given, run)?, runs::<A>(result, run)?, operation, datatype))
+    }
+
+    pub(super) fn short_allreduce(&self, data: Even<A>, result: Memory, op: A::Handle) -> Option<Result<()>> {
+        let (data, result, operation, datatype) = self.operands(data, result, op)?;
         self.core().short_allreduce(data, result, operation, datatype)
+    }
+
+    pub(super) fn short_scan(
+        &self,
+        data: Even<A>,
+        result: Memory,
+        op: A::Handle,
+        exclusive: bool,
+    ) -> Option<Result<()>> {
+        let (data, result, operation, datatype) = self.operands(data, result, op)?;
+        self.core().short_scan(data, result, operation, datatype, exclusive)
     }
 
     pub(super) fn short_allgather(&self, part: Even<A>, all: Even<A>) -> Option<Result<()>> {
@@ -78,6 +95,18 @@ impl<A: Abi> Call<A> {
         }
         let own = if Self::in_place(part.0) { None } else { Some(runs::<A>(part.0, self.run(part.1, part.2)?.0)?) };
         self.core().short_allgather(own, runs::<A>(all.0, self.run(all.1, all.2)?.0)?)
+    }
+
+    pub(super) fn short_gather(&self, part: Even<A>, all: Even<A>, root: c_int) -> Option<Result<()>> {
+        let root = usize::try_from(root).ok()?;
+        let is_root = root == self.core().rank();
+        let own = match is_root {
+            true if part.0 == all.0 => return None,
+            true if Self::in_place(part.0) => None,
+            _ => Some(runs::<A>(part.0, self.run(part.1, part.2)?.0)?),
+        };
+        let all = if is_root { Some(runs::<A>(all.0, self.run(all.1, all.2)?.0)?) } else { None };
+        self.core().short_gather(own, all, root)
     }
 
     pub(super) fn short_alltoall(&self, sent: Even<A>, received: Even<A>) -> Option<Result<()>> {

@@ -78,6 +78,37 @@ impl Communicator {
         self.shortly(Call::Allgather, own.len(), shelved, |shelves, team| at_once::allgather(shelves, team, own, place))
     }
 
+    /// MPI_Gather. `all` has a meaning at the root only, where `part` is `None` if it stands in its place.
+    pub fn short_gather(&self, part: Option<Runs>, all: Option<Runs>, root: usize) -> Option<Result<()>> {
+        let all = all.filter(|_| root == self.rank());
+        let len = all.or(part)?.len();
+        if part.is_some_and(|part| part.len() != len) {
+            return None;
+        }
+        let place = |rank| all.map_or(WriteSpan::EMPTY, |all| all.block(rank));
+        self.shortly_to(root, Call::Gather, len, len, |shelves, team| {
+            at_once::gather(shelves, team, part.map(first_of), place, root)
+        })
+    }
+
+    /// MPI_Scan, or MPI_Exscan, which is `exclusive`. Where `data` are `None`, they stand where the result goes.
+    pub fn short_scan(
+        &self,
+        data: Option<Runs>,
+        result: Runs,
+        operation: Predefined,
+        datatype: &Datatype,
+        exclusive: bool,
+    ) -> Option<Result<()>> {
+        let arithmetic = operation.arithmetic_on(datatype)?;
+        let place = result.block(0);
+        let data = data.map_or(place.as_read(), first_of);
+        let end = self.rank() + usize::from(!exclusive);
+        self.shortly(Call::Scan, data.len(), data.len(), |shelves, team| {
+            at_once::scan(shelves, team, data, place, &arithmetic, end)
+        })
+    }
+
     /// MPI_Alltoall.
     pub fn short_alltoall(&self, sent: Runs, received: Runs) -> Option<Result<()>> {
         if sent.len() != received.len() {
