@@ -1,17 +1,11 @@
 /* What can be said against the arguments of a collective by one rank alone. */
 #include "check.h"
 
-int main(int argc, char **argv)
+static void mistakes(const MPI_Comm comm, int rank, int size)
 {
-    int rank, size, data[8] = {0}, result[8], negative[64], starts[64] = {0}, i;
+    int data[8] = {0}, result[8], negative[64], starts[64] = {0}, i;
     MPI_Request request = MPI_REQUEST_NULL;
     MPI_Datatype fresh;
-    const MPI_Comm comm = MPI_COMM_WORLD;
-    MPI_Init(&argc, &argv);
-    MPI_Comm_rank(comm, &rank);
-    MPI_Comm_size(comm, &size);
-    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
-    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
     for (i = 0; i < 64; i++)
         negative[i] = -1;
     CHECK_ERROR(MPI_Bcast(data, 1, MPI_INT, size, comm), MPI_ERR_ROOT);
@@ -23,9 +17,21 @@ int main(int argc, char **argv)
     CHECK_ERROR(MPI_Bcast(MPI_IN_PLACE, 1, MPI_INT, 0, comm), MPI_ERR_BUFFER);
     CHECK_ERROR(MPI_Barrier(MPI_COMM_NULL), MPI_ERR_COMM);
     CHECK_ERROR(MPI_Allreduce(data, data, 1, MPI_INT, MPI_SUM, comm), MPI_ERR_BUFFER);
+    CHECK_ERROR(MPI_Allreduce(data, MPI_IN_PLACE, 1, MPI_INT, MPI_SUM, comm), MPI_ERR_BUFFER);
+    CHECK_ERROR(MPI_Allreduce(data, NULL, 1, MPI_INT, MPI_SUM, comm), MPI_ERR_BUFFER);
+    CHECK_ERROR(MPI_Allreduce(data, result, -1, MPI_INT, MPI_SUM, comm), MPI_ERR_COUNT);
+    CHECK_ERROR(MPI_Allreduce(data, result, 1, MPI_DATATYPE_NULL, MPI_SUM, comm), MPI_ERR_TYPE);
     CHECK_ERROR(MPI_Allreduce(data, result, 1, MPI_INT, MPI_OP_NULL, comm), MPI_ERR_OP);
     CHECK_ERROR(MPI_Allreduce(data, result, 1, MPI_FLOAT, MPI_BAND, comm), MPI_ERR_OP);
     CHECK_ERROR(MPI_Iallreduce(data, result, 1, MPI_INT, MPI_MINLOC, comm, &request), MPI_ERR_OP);
+    CHECK_ERROR(MPI_Reduce(data, result, 1, MPI_INT, MPI_SUM, size, comm), MPI_ERR_ROOT);
+    CHECK_ERROR(MPI_Reduce(rank == 0 ? data : MPI_IN_PLACE, data, 1, MPI_INT, MPI_SUM, 0, comm), MPI_ERR_BUFFER);
+    CHECK_ERROR(MPI_Gather(data, 1, MPI_INT, result, 1, MPI_INT, size, comm), MPI_ERR_ROOT);
+    CHECK_ERROR(MPI_Gather(data, 1, MPI_INT, data, 1, MPI_INT, 0, MPI_COMM_SELF), MPI_ERR_BUFFER);
+    CHECK_ERROR(MPI_Scan(data, data, 1, MPI_INT, MPI_SUM, comm), MPI_ERR_BUFFER);
+    CHECK_ERROR(MPI_Exscan(data, result, 1, MPI_FLOAT, MPI_BOR, comm), MPI_ERR_OP);
+    CHECK_ERROR(MPI_Allgather(data, 1, MPI_INT, data, 1, MPI_INT, comm), MPI_ERR_BUFFER);
+    CHECK_ERROR(MPI_Alltoall(data, 1, MPI_INT, data, 1, MPI_INT, comm), MPI_ERR_BUFFER);
     CHECK_ERROR(MPI_Ibarrier(comm, NULL), MPI_ERR_ARG);
     CHECK_ERROR(MPI_Allgatherv(data, 1, MPI_INT, result, negative, starts, MPI_INT, comm), MPI_ERR_COUNT);
     CHECK_ERROR(MPI_Allgatherv(data, 1, MPI_INT, result, NULL, starts, MPI_INT, comm), MPI_ERR_ARG);
@@ -35,6 +41,21 @@ int main(int argc, char **argv)
     MPI_Type_contiguous(2, MPI_INT, &fresh);
     CHECK_ERROR(MPI_Bcast(data, 1, fresh, 0, comm), MPI_ERR_TYPE);
     MPI_Type_free(&fresh);
+}
+
+int main(int argc, char **argv)
+{
+    int rank, size, data[8] = {0};
+    const MPI_Comm comm = MPI_COMM_WORLD;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &size);
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    /* Short collectives find another way once there has been one. */
+    mistakes(comm, rank, size);
+    CHECK(MPI_Barrier(comm) == MPI_SUCCESS);
+    mistakes(comm, rank, size);
     /* A message that does not fit. */
     if (size > 1) {
         if (rank == 0)
