@@ -101,6 +101,7 @@ impl JobEngine {
         fn mark(&mut self, mark: Mark) -> ();
         fn completions(&mut self) -> u64;
         fn collect(&mut self, id: OperationId) -> Option<Outcome>;
+        fn collect_seen(&mut self, id: OperationId, look: impl FnOnce(&Completion)) -> Option<Result<(), Failure>>;
         fn detach_local(&mut self, id: OperationId);
         fn buffer_sends(&mut self, size: usize);
         fn reads_from_copy(&mut self, id: OperationId) -> bool;
@@ -134,6 +135,7 @@ impl JobEngine {
         fn write_shared(&mut self, part: SharedPart, from: ReadSpan<'_>, far: bool);
         fn fetch_word(&mut self, word: SharedWord, to_write: bool);
         fn word(&mut self, word: SharedWord) -> u64;
+        fn set_words(&mut self, words: impl IntoIterator<Item = (SharedWord, u64)>, watchers: &[u32]);
         fn add_to_word(&mut self, word: SharedWord, amount: u64) -> u64;
         fn wake(&mut self, peer: u32);
         fn has_word(&mut self, word: SharedWord, value: u64, looks: u32, next: Option<SharedPart>) -> bool;
@@ -144,20 +146,6 @@ impl JobEngine {
         fn traffic(&mut self) -> Traffic;
         fn traffic_by_peer(&mut self) -> Vec<(u64, u64)>;
         fn counters(&mut self) -> Counters;
-    }
-
-    #[inline(always)]
-    pub(crate) fn collect_seen(
-        &mut self,
-        id: OperationId,
-        look: impl FnOnce(&Completion),
-    ) -> Option<Result<(), Failure>> {
-        on!(self, engine => engine.collect_seen(id, look))
-    }
-
-    #[inline(always)]
-    pub(crate) fn set_words<const N: usize>(&mut self, words: [(SharedWord, u64); N], watchers: &[u32]) {
-        on!(self, engine => engine.set_words(words, watchers));
     }
 
     /// How often a waiting rank should look before it does anything else.

@@ -32,13 +32,17 @@ impl<A: Abi> Call<A> {
         Some((Run::of(count.try_into().ok()?, datatype)?, datatype))
     }
 
+    #[inline]
+    fn runs(&self, (memory, count, datatype): Even<A>) -> Option<Runs> {
+        runs::<A>(memory, self.run(count, datatype)?.0)
+    }
+
     pub(super) fn short_barrier(&self) -> Option<Result<()>> {
         self.core().short_barrier()
     }
 
-    pub(super) fn short_broadcast(&self, (memory, count, datatype): Even<A>, root: c_int) -> Option<Result<()>> {
-        let (run, _) = self.run(count, datatype)?;
-        self.core().short_broadcast(runs::<A>(memory, run)?, root.try_into().ok()?)
+    pub(super) fn short_broadcast(&self, data: Even<A>, root: c_int) -> Option<Result<()>> {
+        self.core().short_broadcast(self.runs(data)?, root.try_into().ok()?)
     }
 
     pub(super) fn short_reduce(
@@ -93,8 +97,8 @@ impl<A: Abi> Call<A> {
         if part.0 == all.0 {
             return None;
         }
-        let own = if Self::in_place(part.0) { None } else { Some(runs::<A>(part.0, self.run(part.1, part.2)?.0)?) };
-        self.core().short_allgather(own, runs::<A>(all.0, self.run(all.1, all.2)?.0)?)
+        let own = if Self::in_place(part.0) { None } else { Some(self.runs(part)?) };
+        self.core().short_allgather(own, self.runs(all)?)
     }
 
     pub(super) fn short_gather(&self, part: Even<A>, all: Even<A>, root: c_int) -> Option<Result<()>> {
@@ -103,9 +107,9 @@ impl<A: Abi> Call<A> {
         let own = match is_root {
             true if part.0 == all.0 => return None,
             true if Self::in_place(part.0) => None,
-            _ => Some(runs::<A>(part.0, self.run(part.1, part.2)?.0)?),
+            _ => Some(self.runs(part)?),
         };
-        let all = if is_root { Some(runs::<A>(all.0, self.run(all.1, all.2)?.0)?) } else { None };
+        let all = if is_root { Some(self.runs(all)?) } else { None };
         self.core().short_gather(own, all, root)
     }
 
@@ -113,8 +117,6 @@ impl<A: Abi> Call<A> {
         if sent.0 == received.0 {
             return None;
         }
-        let [sent, received] =
-            [sent, received].map(|(memory, count, datatype)| runs::<A>(memory, self.run(count, datatype)?.0));
-        self.core().short_alltoall(sent?, received?)
+        self.core().short_alltoall(self.runs(sent)?, self.runs(received)?)
     }
 }

@@ -67,17 +67,17 @@ pub(crate) fn allreduce(
     shelves.put(&team, iter::once(data))?.combine(data, result, op, team.size())
 }
 
-/// As [`super::gather()`] of even parts.
+/// As [`super::gather()`] of even parts, of `len` bytes.
 #[inline]
 pub(crate) fn gather<'a>(
     shelves: &Shelves,
     team: Team<'_>,
+    len: usize,
     part: Option<ReadSpan<'_>>,
     place: impl Fn(usize) -> WriteSpan<'a>,
     root: usize,
 ) -> Result<(), Failure> {
     let is_root = team.rank == root;
-    let len = if is_root { place(root).len() } else { part.map_or(0, ReadSpan::len) };
     let round = shelves.put(&team, part.filter(|_| !is_root).into_iter())?;
     if is_root {
         if let Some(part) = part {
@@ -96,7 +96,7 @@ pub(crate) fn scan(
     team: Team<'_>,
     data: ReadSpan<'_>,
     result: WriteSpan<'_>,
-    op: &dyn Reduction,
+    op: &(impl Reduction + ?Sized),
     end: usize,
 ) -> Result<(), Failure> {
     let round = shelves.put(&team, iter::once(data))?;

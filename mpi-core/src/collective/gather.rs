@@ -23,7 +23,7 @@ pub(crate) async fn gather<'a>(
     }
     let len = if team.rank == root { place(root).len() } else { part.map_or(0, ReadSpan::len) };
     if let Some(shelves) = team.shelves(len)? {
-        return at_once::gather(shelves, team, part, place, root);
+        return at_once::gather(shelves, team, len, part, place, root);
     }
     if let Some(by) = team.nodes() {
         return Box::pin(nodes::gather(team, by, part, &place, root)).await;

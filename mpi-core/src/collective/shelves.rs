@@ -135,10 +135,12 @@ impl Shelves {
         team: &'a Team<'a>,
         parts: impl Iterator<Item = ReadSpan<'s>> + Clone,
     ) -> Result<Round<'a>, Failure> {
+        let round = self.next_round(team);
+        let number = round.number();
         let len = parts.clone().map(|part| part.len()).sum();
-        let number = self.count.get() + 1;
         let (mut place, places) = Shelf::data(number, len);
-        let round = self.next_round(team, places)?;
+        // There are as many slots, or more: the own one is free, too.
+        round.wait_for_turn(places)?;
         let mine = &self.shelves[team.rank];
         let mut engine = team.process.engine();
         let says = if team.poisons && team.is_in_trouble() {
@@ -161,7 +163,8 @@ impl Shelves {
         len: usize,
         told: [Told; 2],
     ) -> Result<Round<'a>, Failure> {
-        let round = self.next_round(team, PLACES)?;
+        let round = self.next_round(team);
+        round.wait_for_turn(PLACES)?;
         let number = round.number();
         let mine = &self.shelves[team.rank];
         let in_trouble = u64::from(team.poisons && team.is_in_trouble());
@@ -239,14 +242,12 @@ impl Shelves {
         mine.has_stamped(number);
     }
 
-    /// The next use of the shelves, once this rank's slot for it is free, and that one of so many places, no more than slots.
+    /// The next use of the shelves, whose turn has to be waited for.
     #[inline]
-    fn next_round<'a>(&'a self, team: &'a Team<'a>, places: u64) -> Result<Round<'a>, Failure> {
+    fn next_round<'a>(&'a self, team: &'a Team<'a>) -> Round<'a> {
         let number = self.count.get() + 1;
         self.count.set(number);
-        let round = Round::new(team, self, number);
-        round.wait_for_turn(places)?;
-        Ok(round)
+        Round::new(team, self, number)
     }
 
     /// Leaves the others' shelves, and gives the own one to the process, to be reused when all others have left it.

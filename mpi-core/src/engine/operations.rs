@@ -9,8 +9,8 @@ use std::ops::{Index, IndexMut};
 use super::operation::{Operation, OperationId, Outcome};
 use super::pieces::Sink;
 
-/// What every operation that is asked for is.
-const ABSENT: &str = "operation is in flight";
+/// What is true of every operation that is asked for.
+const IN_FLIGHT: &str = "operation is in flight";
 
 /// No place.
 const NOWHERE: u32 = u32::MAX;
@@ -104,7 +104,7 @@ impl Operations {
         let result = match place {
             Place::Taken(Operation::Done(outcome)) => look(outcome),
             Place::Taken(_) => return None,
-            Place::Free { .. } => unreachable!("{ABSENT}"),
+            Place::Free { .. } => unreachable!("{IN_FLIGHT}"),
         };
         forget(replace(place, Place::Free { next: self.free }));
         self.free = id;
@@ -116,7 +116,7 @@ impl Operations {
     /// # Panics
     /// If there is none.
     pub(super) fn remove(&mut self, id: OperationId) {
-        assert!(self.get(id).is_some(), "{ABSENT}");
+        assert!(self.get(id).is_some(), "{IN_FLIGHT}");
         self.places[id as usize] = Place::Free { next: self.free };
         self.free = id;
     }
@@ -151,14 +151,14 @@ impl Index<OperationId> for Operations {
 
     #[inline]
     fn index(&self, id: OperationId) -> &Operation {
-        self.get(id).expect(ABSENT)
+        self.get(id).expect(IN_FLIGHT)
     }
 }
 
 impl IndexMut<OperationId> for Operations {
     #[inline]
     fn index_mut(&mut self, id: OperationId) -> &mut Operation {
-        self.get_mut(id).expect(ABSENT)
+        self.get_mut(id).expect(IN_FLIGHT)
     }
 }
 

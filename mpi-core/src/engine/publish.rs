@@ -70,7 +70,7 @@ impl<F: Fabric> Engine<F> {
 
     /// Sets words of this rank's, one after the other, and wakes those of `watchers` that sleep.
     #[inline]
-    pub(crate) fn set_words<const N: usize>(&mut self, words: [(SharedWord, u64); N], watchers: &[u32]) {
+    pub(crate) fn set_words(&mut self, words: impl IntoIterator<Item = (SharedWord, u64)>, watchers: &[u32]) {
         words.into_iter().for_each(|(word, value)| self.fabric.set_word(word, value));
         let me = self.me();
         for &peer in watchers.iter().filter(|&&peer| peer != me) {

@@ -334,9 +334,7 @@ impl<F: Fabric> Engine<F> {
                 None => break id,
             }
         };
-        if Mark::CHECKED {
-            self.posted_receive(id).mark = self.heard;
-        }
+        self.hear(id, self.heard);
         self.receiver.deliver(id);
         Some(id)
     }

@@ -4,12 +4,12 @@
 //! A [`Collective`] says what is to be done. [`Communicator::collective`] does it; [`Communicator::start_collective`] starts it;
 //! [`Communicator::persistent_collective`] makes a request that can be started again and again.
 
-mod at_once;
 mod check;
 mod perform;
 mod request;
 mod short;
 mod staged;
+mod unstaged;
 
 use std::pin::pin;
 
@@ -236,7 +236,7 @@ impl Communicator {
         if matches!(collective, Collective::Barrier) && !self.is_inter() {
             return self.barrier();
         }
-        if let Some(done) = self.collective_at_once(collective) {
+        if let Some(done) = self.collective_unstaged(collective) {
             return done;
         }
         let call = collective.call();

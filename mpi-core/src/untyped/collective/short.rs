@@ -87,7 +87,7 @@ impl Communicator {
         }
         let place = |rank| all.map_or(WriteSpan::EMPTY, |all| all.block(rank));
         self.shortly_to(root, Call::Gather, len, len, |shelves, team| {
-            at_once::gather(shelves, team, part.map(first_of), place, root)
+            at_once::gather(shelves, team, len, part.map(first_of), place, root)
         })
     }
 

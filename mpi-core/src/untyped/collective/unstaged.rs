@@ -15,17 +15,17 @@ use crate::{Communicator, Result};
 impl Communicator {
     /// Does it, if this is the way for it; `None`: nothing has happened.
     #[inline]
-    pub(super) fn collective_at_once(&self, collective: &Collective) -> Option<Result<()>> {
+    pub(super) fn collective_unstaged(&self, collective: &Collective) -> Option<Result<()>> {
         match collective {
             Collective::Broadcast { data, root: Root::Rank(root) } if *root < self.size() => {
                 let data = data.write_span()?;
                 self.drive_plan(collective, data.len(), async |team| broadcast(team, data, *root).await)
             }
             Collective::Reduce { .. } | Collective::Allreduce { .. } | Collective::Scan { .. } => {
-                self.reduction_at_once(collective)
+                self.reduction_unstaged(collective)
             }
             Collective::Gather { part, all, root: Root::Rank(root), even } if self.is_root_here(*root) => {
-                self.gather_at_once(collective, part, all, *root, *even)
+                self.gather_unstaged(collective, part, all, *root, *even)
             }
             _ => self.collective_by_messages(collective),
         }
@@ -33,7 +33,7 @@ impl Communicator {
 
     /// The same of reductions.
     #[inline]
-    fn reduction_at_once(&self, collective: &Collective) -> Option<Result<()>> {
+    fn reduction_unstaged(&self, collective: &Collective) -> Option<Result<()>> {
         match collective {
             Collective::Reduce { data, result, operation, root: Root::Rank(root) } if *root < self.size() => {
                 let op = operation.on(data.as_ref().or(result.as_ref())?.datatype()).ok()?;
@@ -63,7 +63,7 @@ impl Communicator {
         }
     }
 
-    fn gather_at_once(
+    fn gather_unstaged(
         &self,
         collective: &Collective,
         part: &Option<Elements>,
