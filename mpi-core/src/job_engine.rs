@@ -101,7 +101,7 @@ impl JobEngine {
         fn mark(&mut self, mark: Mark) -> ();
         fn completions(&mut self) -> u64;
         fn collect(&mut self, id: OperationId) -> Option<Outcome>;
-        fn collect_seen(&mut self, id: OperationId, look: impl FnOnce(&Completion)) -> Option<Result<(), Failure>>;
+        fn collect_seen(&mut self, id: OperationId, look: impl FnOnce(&Outcome)) -> Option<()>;
         fn detach_local(&mut self, id: OperationId);
         fn buffer_sends(&mut self, size: usize);
         fn reads_from_copy(&mut self, id: OperationId) -> bool;

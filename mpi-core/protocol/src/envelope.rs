@@ -24,9 +24,10 @@ pub struct Pattern {
     pub tag: Option<u32>,
 }
 
-/// A pattern as what is quickly compared and hashed: context and source, and the tag; zero stands for any. There are fewer peers and
-/// tags than numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A pattern as what is quickly compared, hashed and kept: context and source, and the tag; zero stands for any. There are fewer peers
+/// and tags than numbers. It is two numbers, so it is handed on in registers: the parts of a pattern are often written one by one just
+/// before they are copied, and a processor waits for all that it has written before if it reads what several of its writes have made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PatternKey(u64, u32);
 
 impl From<Pattern> for PatternKey {
@@ -34,6 +35,35 @@ impl From<Pattern> for PatternKey {
     fn from(pattern: Pattern) -> Self {
         let number = |part: Option<u32>| part.map_or(0, |part| part.wrapping_add(1));
         PatternKey(u64::from(pattern.context) | u64::from(number(pattern.source)) << 32, number(pattern.tag))
+    }
+}
+
+/// The key of the patterns that name all of it.
+impl From<&Envelope> for PatternKey {
+    #[inline]
+    fn from(envelope: &Envelope) -> Self {
+        let Envelope { context, source, tag } = *envelope;
+        Pattern { context, source: Some(source), tag: Some(tag) }.into()
+    }
+}
+
+impl From<PatternKey> for Pattern {
+    fn from(PatternKey(place, tag): PatternKey) -> Self {
+        Pattern { context: place as u32, source: PatternKey(place, tag).source(), tag: tag.checked_sub(1) }
+    }
+}
+
+impl PatternKey {
+    /// Whether a message may complete such a receive; its key names all of it.
+    #[inline]
+    pub(crate) fn accepts(self, message: PatternKey) -> bool {
+        let of_any_source = u64::from(message.0 as u32);
+        (self.0 == message.0 || self.0 == of_any_source) && (self.1 == message.1 || self.1 == 0)
+    }
+
+    #[inline]
+    pub(crate) fn source(self) -> Option<u32> {
+        ((self.0 >> 32) as u32).checked_sub(1)
     }
 }
 

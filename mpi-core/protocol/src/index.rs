@@ -30,17 +30,17 @@ impl Index {
         self.len == 0
     }
 
-    pub(crate) fn push(&mut self, id: ReceiveId, pattern: Pattern) {
-        self.by_pattern.push(pattern.into(), id);
-        self.by_source.push(place(pattern.source), id);
-        *self.kind(&pattern) += 1;
+    pub(crate) fn push(&mut self, id: ReceiveId, key: PatternKey) {
+        self.by_pattern.push(key, id);
+        self.by_source.push(place(key.source()), id);
+        *self.kind(&key.into()) += 1;
         self.len += 1;
     }
 
-    pub(crate) fn remove(&mut self, id: ReceiveId, pattern: &Pattern) {
+    pub(crate) fn remove(&mut self, id: ReceiveId, key: PatternKey) {
         self.by_pattern.remove(id);
-        self.by_source.remove(place(pattern.source), id);
-        *self.kind(pattern) -= 1;
+        self.by_source.remove(place(key.source()), id);
+        *self.kind(&key.into()) -= 1;
         self.len -= 1;
     }
 

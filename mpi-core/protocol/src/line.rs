@@ -3,20 +3,18 @@
 //! Most programs have few receives posted at a time, or take messages in the order of their receives: then the first that is looked at is the
 //! one, and neither hash nor links have to be kept.
 
+use crate::envelope::PatternKey;
 use crate::receiver::ReceiveId;
-use crate::{Envelope, Pattern};
 
 /// Most receives in a line, those that have left from its middle included: beyond, a search costs more than an index.
 const LONGEST: usize = 64;
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Member {
-    pattern: Pattern,
+    key: PatternKey,
     id: ReceiveId,
     has_left: bool,
 }
-
-const NOBODY: Member = Member { pattern: Pattern { context: 0, source: None, tag: None }, id: 0, has_left: true };
 
 #[derive(Clone, Debug)]
 pub(crate) struct Line {
@@ -29,7 +27,7 @@ pub(crate) struct Line {
 
 impl Default for Line {
     fn default() -> Self {
-        Line { members: Box::new([NOBODY; LONGEST]), first: 0, end: 0 }
+        Line { members: Box::new([Member::default(); LONGEST]), first: 0, end: 0 }
     }
 }
 
@@ -46,12 +44,12 @@ impl Line {
 
     /// Appends a receive, if there is room: where it stands from now on.
     #[inline(always)]
-    pub(crate) fn push(&mut self, id: ReceiveId, pattern: Pattern) -> Option<u64> {
+    pub(crate) fn push(&mut self, id: ReceiveId, key: PatternKey) -> Option<u64> {
         let place = self.end;
         if place - self.first >= LONGEST as u64 {
             return None;
         }
-        self.members[place as usize % LONGEST] = Member { pattern, id, has_left: false };
+        self.members[place as usize % LONGEST] = Member { key, id, has_left: false };
         self.end += 1;
         Some(place)
     }
@@ -65,21 +63,21 @@ impl Line {
         }
     }
 
-    /// The oldest that a message with that envelope completes.
+    /// The oldest that accepts a message with that key.
     #[inline(always)]
-    pub(crate) fn first(&self, e: &Envelope) -> Option<ReceiveId> {
+    pub(crate) fn first(&self, message: PatternKey) -> Option<ReceiveId> {
         // The first one, which waits, is the one as a rule.
         let first = self.at(self.first);
-        if !self.is_empty() && first.pattern.matches(e) { Some(first.id) } else { self.first_behind(e) }
+        if !self.is_empty() && first.key.accepts(message) { Some(first.id) } else { self.first_behind(message) }
     }
 
-    fn first_behind(&self, e: &Envelope) -> Option<ReceiveId> {
-        self.waiting().find(|member| member.pattern.matches(e)).map(|member| member.id)
+    fn first_behind(&self, message: PatternKey) -> Option<ReceiveId> {
+        self.waiting().find(|member| member.key.accepts(message)).map(|member| member.id)
     }
 
     /// Those that name `source` (`None`: that accept any), oldest first.
     pub(crate) fn naming_source(&self, source: Option<u32>) -> impl Iterator<Item = ReceiveId> {
-        self.waiting().filter(move |member| member.pattern.source == source).map(|member| member.id)
+        self.waiting().filter(move |member| member.key.source() == source).map(|member| member.id)
     }
 
     fn waiting(&self) -> impl Iterator<Item = &Member> {

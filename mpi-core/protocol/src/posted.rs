@@ -4,6 +4,7 @@
 //! all after them until they are gone, in an [`Index`]. So whoever stands in the line is older than whoever is in the index, and a
 //! message costs the same however many receives are posted.
 
+use crate::envelope::PatternKey;
 use crate::index::Index;
 use crate::line::Line;
 use crate::receiver::ReceiveId;
@@ -12,7 +13,7 @@ use crate::{Envelope, Pattern};
 /// What the receiver knows about one pending receive.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Posted {
-    pub(crate) pattern: Pattern,
+    pub(crate) key: PatternKey,
     /// Place in the order of posting.
     pub(crate) order: u64,
     /// Whether it should be advertised, if the rules allow it.
@@ -61,16 +62,17 @@ impl PostedQueue {
         }
         let order = self.posts;
         self.posts += 1;
-        let in_line = if self.index.is_empty() { self.line.push(id, pattern) } else { None };
+        let key = PatternKey::from(pattern);
+        let in_line = if self.index.is_empty() { self.line.push(id, key) } else { None };
         let place = match in_line {
             Some(place) => Place::Line(place),
             None => {
-                self.index.push(id, pattern);
+                self.index.push(id, key);
                 Place::Index
             }
         };
-        self.entries[id as usize] = Some(Posted { pattern, order, worth, advertised: false, serial: 0, place });
-        self.any_source += usize::from(pattern.source.is_none());
+        self.entries[id as usize] = Some(Posted { key, order, worth, advertised: false, serial: 0, place });
+        self.any_source += usize::from(key.source().is_none());
     }
 
     #[cold]
@@ -91,7 +93,8 @@ impl PostedQueue {
     /// The oldest matchable receive that a message with that envelope completes.
     #[inline(always)]
     pub(crate) fn candidate(&self, e: &Envelope) -> Option<ReceiveId> {
-        match self.line.first(e) {
+        let message = PatternKey::from(e);
+        match self.line.first(message) {
             None if !self.index.is_empty() => self.index.first(e, |id| self.get(id).order),
             found => found,
         }
@@ -100,25 +103,25 @@ impl PostedQueue {
     /// Takes the receive out of matching but remembers it.
     pub(crate) fn unlink(&mut self, id: ReceiveId) {
         let posted = self.get_mut(id);
-        let (pattern, place) = (posted.pattern, std::mem::replace(&mut posted.place, Place::Nowhere));
-        self.leave(id, &pattern, place);
+        let (key, place) = (posted.key, std::mem::replace(&mut posted.place, Place::Nowhere));
+        self.leave(id, key, place);
     }
 
     #[inline(always)]
-    fn leave(&mut self, id: ReceiveId, pattern: &Pattern, place: Place) {
+    fn leave(&mut self, id: ReceiveId, key: PatternKey, place: Place) {
         match place {
             Place::Line(place) => self.line.remove(place),
-            Place::Index => self.index.remove(id, pattern),
+            Place::Index => self.index.remove(id, key),
             Place::Nowhere => return,
         }
-        self.any_source -= usize::from(pattern.source.is_none());
+        self.any_source -= usize::from(key.source().is_none());
     }
 
     /// Forgets the receive; returns what was known.
     #[inline(always)]
     pub(crate) fn remove(&mut self, id: ReceiveId) -> Posted {
         let posted = self.entries[id as usize].take().expect("receive is posted");
-        self.leave(id, &posted.pattern, posted.place);
+        self.leave(id, posted.key, posted.place);
         posted
     }
 
@@ -175,7 +178,7 @@ mod tests {
                 assert_eq!(queue.candidate(&envelope), found.map(|at| plain[at].0));
                 if let Some(at) = found {
                     let (id, pattern) = plain.remove(at);
-                    assert_eq!(queue.remove(id).pattern, pattern);
+                    assert_eq!(Pattern::from(queue.remove(id).key), pattern);
                     free.push(id);
                 }
             }

@@ -143,7 +143,7 @@ impl Receiver {
             }
             let posted = self.posted.get_mut(receive);
             posted.advertised = false;
-            let source = posted.pattern.source;
+            let source = posted.key.source();
             self.unadvertised += 1;
             self.counters.posted -= 1;
             self.hold(source, 1);
@@ -190,7 +190,7 @@ impl Receiver {
 
     /// That receive is withdrawn. Only once no sender can use its request any more.
     pub fn cancel(&mut self, receive: ReceiveId) {
-        if let (Rule::Sr, Some(source)) = (self.rule, self.posted.get(receive).pattern.source) {
+        if let (Rule::Sr, Some(source)) = (self.rule, self.posted.get(receive).key.source()) {
             // The sender will find a request missing, and all later ones useless until they are posted again.
             self.series[source as usize].gap = true;
         }
@@ -263,7 +263,7 @@ impl Receiver {
         if self.unadvertised == usize::from(!posted.advertised) {
             return false;
         }
-        let Some(source) = posted.pattern.source else {
+        let Some(source) = posted.key.source() else {
             // Several sources are concerned: not worth a search.
             return true;
         };
@@ -272,7 +272,7 @@ impl Receiver {
             let conflict = earlier
                 .by_ref()
                 .take(LOOK_BACK)
-                .any(|(_, other)| !other.advertised && other.pattern.overlaps(&posted.pattern));
+                .any(|(_, other)| !other.advertised && Pattern::from(other.key).overlaps(&posted.key.into()));
             conflict || earlier.next().is_some()
         })
     }
@@ -280,7 +280,7 @@ impl Receiver {
     fn advertise(&mut self, receive: ReceiveId) {
         let posted = self.posted.get_mut(receive);
         posted.advertised = true;
-        let source = posted.pattern.source;
+        let source = posted.key.source();
         self.unadvertised -= 1;
         self.counters.posted += 1;
         self.outgoing.push_back(Advertisement { receive, source, serial: 0 });
@@ -309,11 +309,11 @@ impl Receiver {
         match self.rule {
             Rule::Auto { .. } if !posted.advertised => {
                 if posted.worth {
-                    self.hold(posted.pattern.source, -1);
+                    self.hold(posted.key.source(), -1);
                 }
-                self.release(posted.pattern.source);
+                self.release(posted.key.source());
             }
-            Rule::Sr if posted.pattern.source.is_none() && !self.posted.any_source_waits() => {
+            Rule::Sr if posted.key.source().is_none() && !self.posted.any_source_waits() => {
                 for source in 0..self.series.len() as u32 {
                     if self.series[source as usize].gap {
                         self.drained(source);

@@ -393,18 +393,8 @@ impl<F: Fabric> Engine<F> {
     /// Has `look` look at the result of an operation, which is then forgotten; `None` while it is in flight. It is looked at where it lies: as a
     /// rule nobody wants to know.
     #[inline(always)]
-    pub(crate) fn collect_seen(
-        &mut self,
-        id: OperationId,
-        look: impl FnOnce(&Completion),
-    ) -> Option<Result<(), Failure>> {
-        self.operations.forget_done(id, |outcome| match outcome {
-            Ok(completion) => {
-                look(completion);
-                Ok(())
-            }
-            Err(failure) => Err(*failure),
-        })
+    pub(crate) fn collect_seen(&mut self, id: OperationId, look: impl FnOnce(&Outcome)) -> Option<()> {
+        self.operations.forget_done(id, look)
     }
 
     /// The result of an operation, which is then forgotten; `None` while it is in flight.

@@ -78,8 +78,12 @@ impl SimpleRequest {
         if self.call != Call::Receive && !process.has_completed(self.id) {
             return None;
         }
-        let look = |completion: &Completion| look(Collected { communicator, completion });
-        let outcome = process.engine().collect_seen(self.id, look)?;
-        Some(outcome.map_err(communicator.failed(self.call)))
+        // A failure is copied only if there is one.
+        let mut failed = None;
+        process.engine().collect_seen(self.id, |outcome| match outcome {
+            Ok(completion) => look(Collected { communicator, completion }),
+            Err(failure) => failed = Some(*failure),
+        })?;
+        Some(failed.map_or(Ok(()), |failure| Err(communicator.failed(self.call)(failure))))
     }
 }
