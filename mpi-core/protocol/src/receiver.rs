@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::posted::{Posted, PostedQueue};
+use crate::posted::PostedQueue;
 use crate::unexpected::{MessageId, UnexpectedQueue};
 use crate::{Counters, Envelope, Pattern, Rule};
 
@@ -300,20 +300,20 @@ impl Receiver {
         let posted = self.posted.remove(receive);
         self.unadvertised -= usize::from(!posted.advertised);
         if self.held > 0 || self.rule == Rule::Sr || !self.outgoing.is_empty() {
-            self.forgotten(receive, &posted);
+            self.forgotten(receive, posted.key.source(), posted.advertised, posted.worth);
         }
     }
 
     /// What the end of a receive means to others.
-    fn forgotten(&mut self, receive: ReceiveId, posted: &Posted) {
+    fn forgotten(&mut self, receive: ReceiveId, source: Option<u32>, advertised: bool, worth: bool) {
         match self.rule {
-            Rule::Auto { .. } if !posted.advertised => {
-                if posted.worth {
-                    self.hold(posted.key.source(), -1);
+            Rule::Auto { .. } if !advertised => {
+                if worth {
+                    self.hold(source, -1);
                 }
-                self.release(posted.key.source());
+                self.release(source);
             }
-            Rule::Sr if posted.key.source().is_none() && !self.posted.any_source_waits() => {
+            Rule::Sr if source.is_none() && !self.posted.any_source_waits() => {
                 for source in 0..self.series.len() as u32 {
                     if self.series[source as usize].gap {
                         self.drained(source);

@@ -42,6 +42,8 @@ pub struct Datatype(Rc<Inner>);
 struct Inner {
     constructor: Constructor,
     bounds: Bounds,
+    /// Bytes from one element to the next, which every call asks for.
+    extent: i64,
     /// What its elements are, if all are the same; its true elements: a vector of pairs has pairs.
     element: Option<Basic>,
     committed: Cell<bool>,
@@ -108,6 +110,7 @@ impl Datatype {
     fn new(constructor: Constructor, bounds: Bounds, element: Option<Basic>, committed: bool) -> Datatype {
         Datatype(Rc::new(Inner {
             constructor,
+            extent: bounds.extent(),
             bounds,
             element,
             committed: Cell::new(committed),
@@ -190,7 +193,7 @@ impl Datatype {
 
     /// Bytes from one element to the next.
     pub fn extent(&self) -> i64 {
-        self.0.bounds.extent()
+        self.0.extent
     }
 
     /// The first byte of data, from the buffer's address (MPI-5.0 section 5.1.8).

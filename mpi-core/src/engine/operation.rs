@@ -200,11 +200,18 @@ pub(crate) struct ReceiveOperation {
 
 impl ReceiveOperation {
     /// The result of having received a message of `bytes` bytes.
+    #[inline]
     pub(crate) fn outcome(capacity: usize, source: u32, tag: u32, bytes: u64) -> Outcome {
-        if bytes > capacity as u64 {
-            Err(Failure::Truncated { source, tag, bytes, capacity: capacity as u64 })
+        let capacity = capacity as u64;
+        if bytes > capacity {
+            truncated(capacity, source, tag, bytes)
         } else {
             Ok(Completion { source, tag, bytes, mark: Mark::NONE })
         }
     }
+}
+
+#[cold]
+fn truncated(capacity: u64, source: u32, tag: u32, bytes: u64) -> Outcome {
+    Err(Failure::Truncated { source, tag, bytes, capacity })
 }
