@@ -63,6 +63,7 @@ impl<A: Abi> Call<A> {
     }
 
     /// What all ranks give, unless that is in place, and where the result goes; with the operation, and on what.
+    #[inline(always)]
     fn operands(
         &self,
         (given, count, datatype): Even<A>,

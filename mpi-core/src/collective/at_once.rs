@@ -12,7 +12,9 @@ use crate::engine::Failure;
 
 #[inline]
 pub(crate) fn barrier(shelves: &Shelves, team: Team<'_>) -> Result<(), Failure> {
-    shelves.put(&team, iter::empty())?.meet()
+    let mut round = shelves.next_round(&team);
+    round.put(iter::empty())?;
+    round.meet()
 }
 
 /// What is compared with the room on a shelf, if `len` bytes are broadcast: from half of it on they had better be read where they lie.
@@ -24,7 +26,8 @@ pub(crate) fn broadcast_bytes(len: usize) -> usize {
 /// As [`super::broadcast()`].
 #[inline]
 pub(crate) fn broadcast(shelves: &Shelves, team: Team<'_>, data: WriteSpan<'_>, root: usize) -> Result<(), Failure> {
-    let round = shelves.put(&team, (team.rank == root).then_some(data.as_read()).into_iter())?;
+    let mut round = shelves.next_round(&team);
+    round.put((team.rank == root).then_some(data.as_read()).into_iter())?;
     if team.rank != root {
         round.take(root, data.len(), 0, data)?;
     }
@@ -48,7 +51,8 @@ pub(crate) fn reduce(
     op: &(impl Reduction + ?Sized),
     root: usize,
 ) -> Result<(), Failure> {
-    let round = shelves.put(&team, iter::once(data))?;
+    let mut round = shelves.next_round(&team);
+    round.put(iter::once(data))?;
     if team.rank == root {
         round.combine(data, result, op, team.size())?;
     }
@@ -64,7 +68,9 @@ pub(crate) fn allreduce(
     result: WriteSpan<'_>,
     op: &(impl Reduction + ?Sized),
 ) -> Result<(), Failure> {
-    shelves.put(&team, iter::once(data))?.combine(data, result, op, team.size())
+    let mut round = shelves.next_round(&team);
+    round.put(iter::once(data))?;
+    round.combine(data, result, op, team.size())
 }
 
 /// As [`super::gather()`] of even parts, of `len` bytes.
@@ -78,7 +84,8 @@ pub(crate) fn gather<'a>(
     root: usize,
 ) -> Result<(), Failure> {
     let is_root = team.rank == root;
-    let round = shelves.put(&team, part.filter(|_| !is_root).into_iter())?;
+    let mut round = shelves.next_round(&team);
+    round.put(part.filter(|_| !is_root).into_iter())?;
     if is_root {
         if let Some(part) = part {
             team.copy(part, place(root))?;
@@ -99,7 +106,8 @@ pub(crate) fn scan(
     op: &(impl Reduction + ?Sized),
     end: usize,
 ) -> Result<(), Failure> {
-    let round = shelves.put(&team, iter::once(data))?;
+    let mut round = shelves.next_round(&team);
+    round.put(iter::once(data))?;
     if end > 0 {
         round.combine(data, result, op, end)?;
     }
@@ -129,7 +137,8 @@ pub(crate) fn allgather<'a>(
     own: ReadSpan<'_>,
     place: impl Fn(usize) -> WriteSpan<'a>,
 ) -> Result<(), Failure> {
-    let round = shelves.put(&team, iter::once(own))?;
+    let mut round = shelves.next_round(&team);
+    round.put(iter::once(own))?;
     settle(own, place(team.rank));
     round.let_all_come()?;
     let mut others = (0..team.size()).filter(|&rank| rank != team.rank);
@@ -153,7 +162,8 @@ pub(crate) fn alltoall<'s, 'r>(
     received: impl Fn(usize) -> WriteSpan<'r>,
 ) -> Result<(), Failure> {
     let (me, size, len) = (team.rank, team.size(), sent(team.rank).len());
-    let round = shelves.put(&team, (0..size).filter(|&rank| rank != me).map(&sent))?;
+    let mut round = shelves.next_round(&team);
+    round.put((0..size).filter(|&rank| rank != me).map(&sent))?;
     team.copy(sent(me), received(me))?;
     round.let_all_come()?;
     for rank in round.others() {

@@ -28,7 +28,7 @@ use crate::process::Process;
 use crate::shared_buffer::Buffer;
 pub(super) use round::Round;
 pub(super) use shelf::HALF;
-use shelf::{FETCHED_AHEAD, LONG, NOTHING, PLACES, SHELF, Shelf, Slot};
+use shelf::{FETCHED_AHEAD, LONG, PLACES, SHELF, Shelf, Slot};
 
 /// A rank puts fewer bytes than this on its shelf: from here on, reading each other's memory is faster.
 pub(crate) const CAPACITY: usize = 16 << 10;
@@ -129,33 +129,6 @@ impl<'a> Team<'a> {
 }
 
 impl Shelves {
-    /// Puts `parts`, one behind the other, on this rank's shelf.
-    pub(super) fn put<'a, 's>(
-        &'a self,
-        team: &'a Team<'a>,
-        parts: impl Iterator<Item = ReadSpan<'s>> + Clone,
-    ) -> Result<Round<'a>, Failure> {
-        let round = self.next_round(team);
-        let number = round.number();
-        let len = parts.clone().map(|part| part.len()).sum();
-        let (mut place, places) = Shelf::data(number, len);
-        // There are as many slots, or more: the own one is free, too.
-        round.wait_for_turn(places)?;
-        let mine = &self.shelves[team.rank];
-        let mut engine = team.process.engine();
-        let says = if team.poisons && team.is_in_trouble() {
-            NOTHING
-        } else {
-            for part in parts {
-                engine.write_shared(mine.part(place, part.len())?, part, self.far.get());
-                place += part.len();
-            }
-            len as u64
-        };
-        self.stamp(team, &mut engine, number, says);
-        Ok(round.giving(len > 0))
-    }
-
     /// Says on this rank's shelf how long its data are, and where.
     pub(super) fn announce<'a>(
         &'a self,
@@ -242,9 +215,9 @@ impl Shelves {
         mine.has_stamped(number);
     }
 
-    /// The next use of the shelves, whose turn has to be waited for.
+    /// The next use of the shelves. Data are put up in it, or announced.
     #[inline]
-    fn next_round<'a>(&'a self, team: &'a Team<'a>) -> Round<'a> {
+    pub(super) fn next_round<'a>(&'a self, team: &'a Team<'a>) -> Round<'a> {
         let number = self.count.get() + 1;
         self.count.set(number);
         Round::new(team, self, number)

@@ -36,16 +36,39 @@ impl<'a> Round<'a> {
         Round { team, shelves, number, gives: true }
     }
 
-    pub(super) fn giving(self, gives: bool) -> Self {
-        Round { gives, ..self }
-    }
-
     pub(super) fn number(&self) -> u64 {
         self.number
     }
 
     fn shelf(&self, rank: usize) -> &'a Shelf {
         &self.shelves.shelves[rank]
+    }
+
+    /// Puts `parts`, one behind the other, on this rank's shelf. Nothing is returned that would have to be copied: behind the stamp, which takes
+    /// a line from the others, a processor waits for that before it reads what several writes have made.
+    pub(in crate::collective) fn put<'s>(
+        &mut self,
+        parts: impl Iterator<Item = ReadSpan<'s>> + Clone,
+    ) -> Result<(), Failure> {
+        let (team, number) = (self.team, self.number);
+        let len = parts.clone().map(|part| part.len()).sum();
+        let (mut place, places) = Shelf::data(number, len);
+        // There are as many slots, or more: the own one is free, too.
+        self.wait_for_turn(places)?;
+        let mine = self.shelf(team.rank);
+        let mut engine = team.process.engine();
+        let says = if team.poisons && team.is_in_trouble() {
+            NOTHING
+        } else {
+            for part in parts {
+                engine.write_shared(mine.part(place, part.len())?, part, self.shelves.far.get());
+                place += part.len();
+            }
+            len as u64
+        };
+        self.shelves.stamp(team, &mut engine, number, says);
+        self.gives = len > 0;
+        Ok(())
     }
 
     /// Waits until `rank` has said something: how long its data are, or one of the words in place of that.
