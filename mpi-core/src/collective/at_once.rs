@@ -54,7 +54,7 @@ pub(crate) fn reduce(
     let mut round = shelves.next_round(&team);
     round.put(iter::once(data))?;
     if team.rank == root {
-        round.combine(data, result, op, team.size())?;
+        round.combine(data, result.len(), 0, result, op, team.size())?;
     }
     Ok(())
 }
@@ -70,7 +70,29 @@ pub(crate) fn allreduce(
 ) -> Result<(), Failure> {
     let mut round = shelves.next_round(&team);
     round.put(iter::once(data))?;
-    round.combine(data, result, op, team.size())
+    round.combine(data, result.len(), 0, result, op, team.size())
+}
+
+/// What is compared with the room on a shelf, if each rank gives `total` bytes of which each gets the combination of a part: its own part, too, is
+/// read on the shelf where the result goes to its place.
+#[inline]
+pub(crate) fn reduce_scatter_bytes(total: usize) -> usize {
+    total
+}
+
+/// As [`super::reduce_scatter()`]; this rank's part begins at `start`.
+#[inline]
+pub(crate) fn reduce_scatter(
+    shelves: &Shelves,
+    team: Team<'_>,
+    data: ReadSpan<'_>,
+    start: usize,
+    result: WriteSpan<'_>,
+    op: &(impl Reduction + ?Sized),
+) -> Result<(), Failure> {
+    let mut round = shelves.next_round(&team);
+    round.put(iter::once(data))?;
+    round.combine(data.part(start, result.len()), data.len(), start, result, op, team.size())
 }
 
 /// As [`super::gather()`] of even parts, of `len` bytes.
@@ -109,7 +131,7 @@ pub(crate) fn scan(
     let mut round = shelves.next_round(&team);
     round.put(iter::once(data))?;
     if end > 0 {
-        round.combine(data, result, op, end)?;
+        round.combine(data, result.len(), 0, result, op, end)?;
     }
     Ok(())
 }

@@ -155,11 +155,7 @@ impl<'a> Team<'a> {
             return Ok(Way::Done);
         }
         // What is done instead takes all.
-        let mut agreed = true;
-        for rank in round.others() {
-            agreed &= round.agrees(rank, len)?;
-        }
-        Ok(if agreed { Way::Messages } else { Way::Done })
+        Ok(if round.all_agree(len)? { Way::Messages } else { Way::Done })
     }
 
     /// As [`Team::show_from`] at the root, where it pays to copy the data aside and go: readers come later than that where

@@ -1,6 +1,7 @@
 //! Reductions. Short data: binomial tree to one rank, recursive doubling to all. Long data: everybody combines one part of the
-//! whole, read from all or, where that can't be, sent by all, and the parts are gathered. Always in rank order, so an operation need
-//! only be associative, and all ranks get the same bits.
+//! whole, read from all or, where that can't be, sent by all, and the parts are gathered. Where each rank is to have a part only, all send it
+//! theirs. On one node short data lie on shelves instead. Always in rank order, so an operation need only be associative, and all ranks get the
+//! same bits.
 
 use rwmpi_transport::{ReadSpan, WriteSpan};
 use smallvec::SmallVec;
@@ -310,7 +311,7 @@ async fn doubling(team: Team<'_>, data: WriteSpan<'_>, op: &dyn Reduction) -> Re
 }
 
 /// `data` is this rank's contribution, all ranks' parts one behind the other, and `place` says where in it each begins and how long it is;
-/// `result` becomes this rank's part of what all give, and may be the same memory as its contribution to that.
+/// `result` becomes this rank's part of what all give, and may be memory of `data`: where its part is, or at the beginning.
 pub(crate) async fn reduce_scatter(
     team: Team<'_>,
     data: ReadSpan<'_>,
@@ -318,14 +319,23 @@ pub(crate) async fn reduce_scatter(
     result: WriteSpan<'_>,
     op: &dyn Reduction,
 ) -> Result<(), Failure> {
+    if let Some(shelves) = team.shelves(at_once::reduce_scatter_bytes(data.len()))? {
+        return at_once::reduce_scatter(shelves, team, data, place(team.rank).0, result, op);
+    }
     if let Some(by) = team.nodes_in_order() {
         return Box::pin(nodes::reduce_scatter(team, by, data, &place, result, op)).await;
+    }
+    // Others may have put data of another length on shelves.
+    if let Some(round) = team.announce_len(data.len())?
+        && !round.all_agree(data.len())?
+    {
+        return Ok(());
     }
     let part = |rank: usize| {
         let (start, len) = place(rank);
         data.part(start, len)
     };
-    combine(team, part, result, op).await
+    Box::pin(combine(team, part, result, op)).await
 }
 
 /// `part` says where this rank's contribution to each rank's part of the result is; `result` becomes its own, and may be

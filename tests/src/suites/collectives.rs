@@ -8,6 +8,7 @@ use super::Check;
 pub const CHECKS: &[Check] = &[
     ("broadcast_reaches_all_from_any_root", broadcast_reaches_all_from_any_root),
     ("reductions_combine_in_rank_order", reductions_combine_in_rank_order),
+    ("parts_of_a_result_reach_their_ranks", parts_of_a_result_reach_their_ranks),
     ("gather_and_scatter_place_every_part", gather_and_scatter_place_every_part),
     ("parts_of_differing_lengths_find_their_places", parts_of_differing_lengths_find_their_places),
     ("alltoall_transposes", alltoall_transposes),
@@ -89,6 +90,26 @@ fn reductions_combine_in_rank_order(universe: &Universe) -> Result<()> {
         assert_eq!(part, product(0..size, len * size)[rank * len..(rank + 1) * len]);
     }
     assert_eq!(world.allreduce_value(rank as f64, op::max)?, size as f64 - 1.0);
+    Ok(())
+}
+
+fn parts_of_a_result_reach_their_ranks(universe: &Universe) -> Result<()> {
+    let world = universe.world();
+    let (rank, size) = (world.rank(), world.size());
+    // Up to what shelves have room for, and more.
+    for total in (0..20).chain([63, 64, 65, 300]).chain(509..515).chain([2_000]) {
+        let expected = product(0..size, total);
+        for share in [|rank: usize, _: usize| rank, |rank, _| rank % 2, |rank, size| usize::from(rank + 1 == size)] {
+            let shares: usize = (0..size).map(|rank| share(rank, size)).sum();
+            let mut counts: Vec<usize> = (0..size).map(|rank| total * share(rank, size) / shares.max(1)).collect();
+            // The rest is the first rank's.
+            counts[0] += total - counts.iter().sum::<usize>();
+            let start: usize = counts[..rank].iter().sum();
+            let mut part = vec![[0; 4]; counts[rank]];
+            world.reduce_scatter(&matrices(rank, total), &counts, &mut part, multiply)?;
+            assert_eq!(part, expected[start..start + counts[rank]], "{total} in parts of {counts:?}");
+        }
+    }
     Ok(())
 }
 

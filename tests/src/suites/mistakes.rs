@@ -114,6 +114,8 @@ fn lengths_that_differ_are_an_error(universe: &Universe) -> Result<()> {
         result.err().into_iter().for_each(wrong);
         let mut sum = data.clone();
         wrong(world.allreduce(&data, &mut sum, op::sum).unwrap_err());
+        let wide = data.repeat(size);
+        wrong(world.reduce_scatter_block(&wide, &mut sum, op::sum).unwrap_err());
         let mut all = vec![0; if rank == 0 { 4 * size } else { 0 }];
         let result = world.gather(&data, &mut all, 0);
         assert!(result.is_err() == (rank == 0) || rank != 0 && some_pass_on, "{result:?}");
@@ -187,6 +189,15 @@ const EVERY_COLLECTIVE: &[OfLength] = &[
     ("scatter", |world, len| world.scatter(&vec![1_u8; len * world.size()], &mut vec![0; len], 0)),
     ("reduce_scatter_block", |world, len| {
         world.reduce_scatter_block(&vec![1_u8; len * world.size()], &mut vec![0; len], op::max)
+    }),
+    ("reduce_scatter to the last", |world, len| {
+        let last = |rank| if rank + 1 == world.size() { len } else { 0 };
+        let counts: Vec<usize> = (0..world.size()).map(last).collect();
+        world.reduce_scatter(&vec![1_u8; len], &counts, &mut vec![0; last(world.rank())], op::max)
+    }),
+    ("ireduce_scatter_block", |world, len| {
+        let buffers = (vec![1_u8; len * world.size()], vec![0; len]);
+        owning(buffers, |s, (data, part)| world.ireduce_scatter_block(s, data, part, op::max))?.wait().map(drop)
     }),
     ("scan", |world, len| world.scan(&mut vec![1_u8; len], op::max)),
     ("exscan", |world, len| world.exscan(&vec![1_u8; len], &mut vec![0; len], op::max)),

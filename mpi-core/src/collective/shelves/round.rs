@@ -168,6 +168,17 @@ impl<'a> Round<'a> {
         if self.team.trouble.is_some() { Ok(false) } else { Err(differs) }
     }
 
+    /// Waits until all others have said how long their data are; whether they have announced as many bytes as `len`. The same on all ranks
+    /// that have announced theirs.
+    pub(in crate::collective) fn all_agree(&self, len: usize) -> Result<bool, Failure> {
+        self.let_all_come()?;
+        let mut agreed = true;
+        for rank in self.others() {
+            agreed &= self.agrees(rank, len)?;
+        }
+        Ok(agreed)
+    }
+
     /// Waits until all have come as far.
     pub(in crate::collective) fn meet(&self) -> Result<(), Failure> {
         self.let_all_come()?;
@@ -225,23 +236,27 @@ impl<'a> Round<'a> {
         (0..self.team.size()).filter(move |&rank| rank != me)
     }
 
-    /// Combines what the ranks before `end`, at least one, have put up, in rank order. `own` is what this one has, and may be the same
-    /// memory as `result`.
+    /// Combines what the ranks before `end`, at least one, have put up, in rank order: of `len` bytes each those from `offset` on, as many as
+    /// `result` has. `own` are these of this rank, where they were before it put them up; `result` may lie there, too.
     pub(in crate::collective) fn combine(
         &self,
         own: ReadSpan<'_>,
+        len: usize,
+        offset: usize,
         result: WriteSpan<'_>,
         op: &(impl Reduction + ?Sized),
         end: usize,
     ) -> Result<(), Failure> {
         self.wait_for_those_beside(|rank| if rank < end { self.wait(rank, self.number) } else { Ok(()) })?;
-        // Later, what lies in the place of the result is there on the shelf only.
-        let is_here = |rank| rank == self.team.rank && (rank == 0 || own.start() != result.start());
+        // Later, what lies where the result goes is there on the shelf only.
+        let stays = (own.start() as usize).abs_diff(result.start() as usize) >= result.len();
+        let here = |rank| (rank == self.team.rank && (rank == 0 || stays)).then_some(own);
         match op.where_it_lies() {
             Some(arithmetic) if end > 1 => {
-                let mut earlier = self.all_of(0, result.len(), is_here(0).then_some(own))?;
+                let part = result.len();
+                let mut earlier = self.part_of(0, len, offset, part, here(0))?;
                 for rank in 1..end {
-                    let later = self.all_of(rank, result.len(), is_here(rank).then_some(own))?;
+                    let later = self.part_of(rank, len, offset, part, here(rank))?;
                     // What has not come is trouble, and nothing is combined.
                     if !self.team.is_in_trouble() {
                         arithmetic.combine(earlier, later, result);
@@ -250,44 +265,50 @@ impl<'a> Round<'a> {
                 }
                 Ok(())
             }
-            _ => self.combine_copies(own, result, op, end, is_here),
+            _ => self.combine_copies(len, offset, result, op, end, here),
         }
     }
 
-    /// What `rank` has put up, unless that is `here`: as many bytes as `len`, or there is trouble.
+    /// Of what `rank` has put up, unless that is `here`, a `part` from `offset` on: there are as many bytes as `len`, or there is trouble.
     #[inline(always)]
-    fn all_of<'d>(&self, rank: usize, len: usize, here: Option<ReadSpan<'d>>) -> Result<LentSpan<'d>, Failure>
+    fn part_of<'d>(
+        &self,
+        rank: usize,
+        len: usize,
+        offset: usize,
+        part: usize,
+        here: Option<ReadSpan<'d>>,
+    ) -> Result<LentSpan<'d>, Failure>
     where
         'a: 'd,
     {
         if let Some(here) = here {
             return Ok(here.into());
         }
-        self.has_put(rank, len, 0, len)?;
-        self.data_of(rank, len, 0, len)
+        self.has_put(rank, len, offset, part)?;
+        self.data_of(rank, len, offset, part)
     }
 
-    /// As [`Round::combine`], of copies of the others' data.
-    fn combine_copies(
+    /// As [`Round::combine`], of copies of the others' data. `here` is what this rank has, at its own number.
+    fn combine_copies<'d>(
         &self,
-        own: ReadSpan<'_>,
+        len: usize,
+        offset: usize,
         result: WriteSpan<'_>,
         op: &(impl Reduction + ?Sized),
         end: usize,
-        is_here: impl Fn(usize) -> bool,
+        here: impl Fn(usize) -> Option<ReadSpan<'d>>,
     ) -> Result<(), Failure> {
-        let len = result.len();
-        if is_here(0) {
-            own.copy_to(result)
-        } else {
-            self.take(0, len, 0, result)?
+        match here(0) {
+            Some(own) => own.copy_to(result),
+            None => self.take(0, len, offset, result)?,
         }
-        self.shelves.with_room(len, |theirs| {
+        self.shelves.with_room(result.len(), |theirs| {
             for rank in 1..end {
-                if is_here(rank) {
+                if let Some(own) = here(rank) {
                     append(*self.team, op, result, own);
                 } else {
-                    self.take(rank, len, 0, theirs)?;
+                    self.take(rank, len, offset, theirs)?;
                     append(*self.team, op, result, theirs.as_read());
                 }
             }
