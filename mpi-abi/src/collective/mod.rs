@@ -50,7 +50,8 @@ collectives! {
         recvbuf: Memory, recvcount: i64, recvtype: A::Handle,
         root: c_int,
     ) {
-        |call| call.scatter((sendbuf, sendcount, sendtype), (recvbuf, recvcount, recvtype), root)
+        |call| call.scatter((sendbuf, sendcount, sendtype), (recvbuf, recvcount, recvtype), root);
+        if short: |call| call.short_scatter((sendbuf, sendcount, sendtype), (recvbuf, recvcount, recvtype), root)
     }
 
     /// MPI_Scatterv: each gets a block of any size from the root (MPI-5.0 section 6.6).
@@ -124,7 +125,8 @@ collectives! {
     pub fn reduce_scatter_block, ireduce_scatter_block, reduce_scatter_block_init<A: Abi>(
         sendbuf: Memory, recvbuf: Memory, recvcount: i64, datatype: A::Handle, op: A::Handle,
     ) {
-        |call| call.reduce_scatter_block(sendbuf, (recvbuf, recvcount, datatype), op)
+        |call| call.reduce_scatter_block(sendbuf, (recvbuf, recvcount, datatype), op);
+        if short: |call| call.short_reduce_scatter_block(sendbuf, (recvbuf, recvcount, datatype), op)
     }
 
     /// MPI_Reduce_scatter: each gets its block, of any size, of the combination (MPI-5.0 section 6.10).

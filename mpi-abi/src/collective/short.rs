@@ -83,6 +83,16 @@ impl<A: Abi> Call<A> {
         self.core().short_allreduce(data, result, operation, datatype)
     }
 
+    pub(super) fn short_reduce_scatter_block(
+        &self,
+        data: Memory,
+        (result, count, datatype): Even<A>,
+        op: A::Handle,
+    ) -> Option<Result<()>> {
+        let (data, result, operation, datatype) = self.operands((data, count, datatype), result, op)?;
+        self.core().short_reduce_scatter_block(data, result, operation, datatype)
+    }
+
     pub(super) fn short_scan(
         &self,
         data: Even<A>,
@@ -102,16 +112,27 @@ impl<A: Abi> Call<A> {
         self.core().short_allgather(own, self.runs(all)?)
     }
 
-    pub(super) fn short_gather(&self, part: Even<A>, all: Even<A>, root: c_int) -> Option<Result<()>> {
-        let root = usize::try_from(root).ok()?;
+    /// What a rank gives the root or gets from it, unless that is in place, and the blocks of all, which the root has.
+    fn rooted(&self, part: Even<A>, all: Even<A>, root: usize) -> Option<(Option<Runs>, Option<Runs>)> {
         let is_root = root == self.core().rank();
         let own = match is_root {
             true if part.0 == all.0 => return None,
             true if Self::in_place(part.0) => None,
             _ => Some(self.runs(part)?),
         };
-        let all = if is_root { Some(self.runs(all)?) } else { None };
-        self.core().short_gather(own, all, root)
+        Some((own, if is_root { Some(self.runs(all)?) } else { None }))
+    }
+
+    pub(super) fn short_gather(&self, part: Even<A>, all: Even<A>, root: c_int) -> Option<Result<()>> {
+        let root = root.try_into().ok()?;
+        let (part, all) = self.rooted(part, all, root)?;
+        self.core().short_gather(part, all, root)
+    }
+
+    pub(super) fn short_scatter(&self, all: Even<A>, part: Even<A>, root: c_int) -> Option<Result<()>> {
+        let root = root.try_into().ok()?;
+        let (part, all) = self.rooted(part, all, root)?;
+        self.core().short_scatter(all, part, root)
     }
 
     pub(super) fn short_alltoall(&self, sent: Even<A>, received: Even<A>) -> Option<Result<()>> {

@@ -1,6 +1,6 @@
 //! What can be said against a collective's arguments by one rank alone.
 
-use super::{Blocks, Collective, Neighbourhood, Prepared, Root};
+use super::{Blocks, Collective, Elements, Neighbourhood, Prepared, Root};
 use crate::activity::Call;
 use crate::error::{Error, ErrorClass};
 use crate::{Communicator, Destination, Result, Source, Topology};
@@ -85,16 +85,19 @@ impl Communicator {
                 sent.as_ref().is_none_or(|sent| enough(sent, ranks)) && enough(received, ranks)
             }
             Collective::NeighbourAlltoall { sent, received } => enough(sent, destinations) && enough(received, sources),
-            Collective::ReduceScatter { data, result, counts, .. } => {
-                let sum = counts.iter().try_fold(0u64, |sum, &count| sum.checked_add(count));
-                counts.len() == self.size() && sum == Some(data.count()) && counts[self.rank()] == result.count()
-            }
+            Collective::ReduceScatter { data, result, counts, .. } => self.counts_fit(counts, data, result),
             _ => true,
         };
         if complete {
             return Ok(());
         }
         self.refuse_collective(ErrorClass::Count, collective, "the counts don't fit the ranks or the data")
+    }
+
+    /// Whether such counts divide `data` between all ranks, with `result` for this one.
+    pub(super) fn counts_fit(&self, counts: &[u64], data: &Elements, result: &Elements) -> bool {
+        let sum = counts.iter().try_fold(0u64, |sum, &count| sum.checked_add(count));
+        counts.len() == self.size() && sum == Some(data.count()) && counts[self.rank()] == result.count()
     }
 
     fn neighbourhood(&self) -> Result<Neighbourhood> {

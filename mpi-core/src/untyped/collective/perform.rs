@@ -40,8 +40,8 @@ async fn within(prepared: &Prepared, team: Team<'_>) -> Outcome {
         }
         (Collective::Allreduce { data, result, .. }, Some(op), _) => allreduce(team, data.as_ref(), result, op).await,
         (Collective::ReduceScatter { data, result, counts, .. }, Some(op), _) => {
+            let places = places(counts, result);
             let (data, result) = (packed(data), Staged::one(result));
-            let places = places(counts, prepared);
             let data = data.span(0).as_read();
             Box::pin(collective::reduce_scatter(team, data, |rank| places[rank], result.span(0), op)).await?;
             result.unpack();
@@ -72,9 +72,9 @@ fn packed(elements: &Elements) -> Staged {
     staged
 }
 
-/// Start and length in bytes of each rank's part of a result with that many elements each.
-fn places(counts: &[u64], prepared: &Prepared) -> Vec<(usize, usize)> {
-    let size = prepared.collective.reduction().map_or(0, |(_, elements)| elements.datatype().size() as usize);
+/// Start and length in bytes of each rank's part of a result with that many elements each, as `result` are.
+pub(super) fn places(counts: &[u64], result: &Elements) -> Vec<(usize, usize)> {
+    let size = result.datatype().size() as usize;
     let place = |end: &mut usize, &count: &u64| {
         let (start, len) = (*end, count as usize * size);
         *end += len;
@@ -330,8 +330,8 @@ async fn combine_between(prepared: &Prepared, groups: Groups<'_>, op: &dyn Reduc
             Ok(())
         }
         Collective::ReduceScatter { data, result, counts, .. } => {
+            let places = places(counts, result);
             let (data, result) = (packed(data), Staged::one(result));
-            let places = places(counts, prepared);
             let data = data.span(0).as_read();
             collective::combine_between(groups, data, |rank| places[rank], result.span(0), op).await?;
             result.unpack();

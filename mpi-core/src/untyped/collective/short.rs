@@ -1,14 +1,17 @@
 //! The shortest way: blocking collectives of one group whose ranks have shelves, on data that lie side by side and have room there. No value is
-//! made of the arguments, which would have to be moved and dropped: for 8 bytes that took longer than the data take from core to core.
+//! made of the arguments, which would have to be moved and dropped: for 8 bytes that took longer than the data take from core to core. A scatter
+//! goes by messages, with or without shelves (docs/decisions/0026).
 //!
 //! Each is `None` if it is not the way for these arguments, or if something is wrong with them: then nothing has happened, and the call is
 //! [`Communicator::collective`]'s to make.
+
+use std::pin::pin;
 
 use rwmpi_transport::{ReadSpan, WriteSpan};
 
 use super::Runs;
 use crate::activity::Call;
-use crate::collective::{Shelves, Team, at_once};
+use crate::collective::{Shelves, Team, at_once, scatter};
 use crate::datatype::Datatype;
 use crate::engine::Failure;
 use crate::reduction::Predefined;
@@ -91,6 +94,19 @@ impl Communicator {
         })
     }
 
+    /// MPI_Scatter. `all` has a meaning at the root only, where `part` is `None` if it stays in its place.
+    pub fn short_scatter(&self, all: Option<Runs>, part: Option<Runs>, root: usize) -> Option<Result<()>> {
+        let all = all.filter(|_| root == self.rank());
+        let len = all.or(part)?.len();
+        if !self.is_root_here(root) || part.is_some_and(|part| part.len() != len) {
+            return None;
+        }
+        let place = |rank| all.map_or(ReadSpan::EMPTY, |all| all.block(rank).as_read());
+        let team = self.team_of_messages(Call::Scatter, len);
+        let done = self.process().drive(pin!(scatter(team, place, part.map(|part| part.block(0)), root, true)));
+        Some(done.map_err(self.failed(Call::Scatter)))
+    }
+
     /// MPI_Scan, or MPI_Exscan, which is `exclusive`. Where `data` are `None`, they stand where the result goes.
     pub fn short_scan(
         &self,
@@ -106,6 +122,22 @@ impl Communicator {
         let end = self.rank() + usize::from(!exclusive);
         self.shortly(Call::Scan, data.len(), data.len(), |shelves, team| {
             at_once::scan(shelves, team, data, place, &arithmetic, end)
+        })
+    }
+
+    /// MPI_Reduce_scatter_block. Where `data` are `None`, they begin where the result goes.
+    pub fn short_reduce_scatter_block(
+        &self,
+        data: Option<Runs>,
+        result: Runs,
+        operation: Predefined,
+        datatype: &Datatype,
+    ) -> Option<Result<()>> {
+        let arithmetic = operation.arithmetic_on(datatype)?;
+        let (data, place) = (data.unwrap_or(result).blocks(self.size())?.as_read(), result.block(0));
+        let (shelved, start) = (at_once::reduce_scatter_bytes(data.len()), self.rank() * place.len());
+        self.shortly(Call::ReduceScatter, data.len(), shelved, |shelves, team| {
+            at_once::reduce_scatter(shelves, team, data, start, place, &arithmetic)
         })
     }
 

@@ -6,9 +6,13 @@ use std::pin::pin;
 
 use rwmpi_transport::{ReadSpan, WriteSpan};
 
+use super::perform::places;
 use super::staged::Staged;
 use super::{Blocks, Collective, Elements};
-use crate::collective::{Root, Team, allgather, allreduce, alltoall, broadcast, exscan, gather, reduce, scan, scatter};
+use crate::activity::Call;
+use crate::collective::{
+    Root, Team, allgather, allreduce, alltoall, broadcast, exscan, gather, reduce, reduce_scatter, scan, scatter,
+};
 use crate::engine::Failure;
 use crate::{Communicator, Result};
 
@@ -21,9 +25,10 @@ impl Communicator {
                 let data = data.write_span()?;
                 self.drive_plan(collective, data.len(), async |team| broadcast(team, data, *root).await)
             }
-            Collective::Reduce { .. } | Collective::Allreduce { .. } | Collective::Scan { .. } => {
-                self.reduction_unstaged(collective)
-            }
+            Collective::Reduce { .. }
+            | Collective::Allreduce { .. }
+            | Collective::ReduceScatter { .. }
+            | Collective::Scan { .. } => self.reduction_unstaged(collective),
             Collective::Gather { part, all, root: Root::Rank(root), even } if self.is_root_here(*root) => {
                 self.gather_unstaged(collective, part, all, *root, *even)
             }
@@ -49,6 +54,12 @@ impl Communicator {
                 let (op, place) = (operation.on(result.datatype()).ok()?, result.write_span()?);
                 let data = data_or(data, place).filter(|data| data.len() == place.len())?;
                 let plan = async |team: Team<'_>| allreduce(team, data, place, &op).await;
+                self.drive_plan(collective, data.len(), plan)
+            }
+            Collective::ReduceScatter { data, result, counts, operation } if self.counts_fit(counts, data, result) => {
+                let (op, places) = (operation.on(result.datatype()).ok()?, places(counts, result));
+                let (data, place) = (data.read_span()?, result.write_span()?);
+                let plan = async |team: Team<'_>| reduce_scatter(team, data, |rank| places[rank], place, &op).await;
                 self.drive_plan(collective, data.len(), plan)
             }
             Collective::Scan { data, result, operation, exclusive } => {
@@ -81,7 +92,7 @@ impl Communicator {
         if even {
             return self.drive_plan(collective, len, async |team| gather(team, part, place, root, even).await);
         }
-        let team = self.team_of_messages(collective, len);
+        let team = self.team_of_messages(collective.call(), len);
         let done = self.process().drive(pin!(gather(team, part, place, root, even)));
         Some(done.map_err(self.failed(collective.call())))
     }
@@ -108,7 +119,7 @@ impl Communicator {
                     None => None,
                 };
                 let all = if *root == self.rank() { Some(self.runs(all.as_ref()?)?) } else { None };
-                let team = self.team_of_messages(collective, part.map_or(0, WriteSpan::len));
+                let team = self.team_of_messages(collective.call(), part.map_or(0, WriteSpan::len));
                 let place = |rank| all.as_ref().map_or(ReadSpan::EMPTY, |all| all.span(rank).as_read());
                 self.process().drive(pin!(scatter(team, place, part, *root, *even)))
             }
@@ -119,13 +130,13 @@ impl Communicator {
                     Some(part) => part.read_span().filter(|part| part.len() == own.len())?,
                     None => own.as_read(),
                 };
-                let team = self.team_of_messages(collective, part.len());
+                let team = self.team_of_messages(collective.call(), part.len());
                 self.process().drive(pin!(allgather(team, part, |rank| all.span(rank))))
             }
             Collective::Alltoall { sent: Some(sent), received } if !self.is_inter() => {
                 let even = matches!((sent, received), (Blocks::Even(_), Blocks::Even(_)));
                 let (sent, received) = (self.runs(sent)?, self.runs(received)?);
-                let team = self.team_of_messages(collective, sent.span(self.rank()).len());
+                let team = self.team_of_messages(collective.call(), sent.span(self.rank()).len());
                 let parts = |rank| sent.span(rank).as_read();
                 self.process().drive(pin!(alltoall(team, parts, |rank| received.span(rank), even)))
             }
@@ -134,7 +145,7 @@ impl Communicator {
         Some(done.map_err(self.failed(collective.call())))
     }
 
-    fn is_root_here(&self, root: usize) -> bool {
+    pub(super) fn is_root_here(&self, root: usize) -> bool {
         !self.is_inter() && root < self.size()
     }
 
@@ -147,8 +158,8 @@ impl Communicator {
     }
 
     /// The team for it, which is going to exchange messages.
-    fn team_of_messages(&self, collective: &Collective, bytes: usize) -> Team<'_> {
-        self.begin(collective.call(), bytes);
+    pub(super) fn team_of_messages(&self, call: Call, bytes: usize) -> Team<'_> {
+        self.begin(call, bytes);
         self.team(self.next_collective(), true)
     }
 }
