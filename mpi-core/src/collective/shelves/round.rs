@@ -115,11 +115,17 @@ impl<'a> Round<'a> {
         let Some(put) = self.see(rank, next)? else { return Ok(false) };
         if put != len as u64 {
             let bytes = if put == LONG { self.announced(rank)?.len } else { put };
-            let (source, tag, capacity) = (self.team.peers[rank], self.team.tag, len as u64);
-            self.team.check(Err(Failure::Truncated { source, tag, bytes, capacity }), capacity)?;
-            return Ok(false);
+            return self.differs(rank, bytes, len);
         }
         Ok(true)
+    }
+
+    /// `rank` has another length than this one expects: false, or an error where that ends the collective.
+    #[cold]
+    fn differs(&self, rank: usize, bytes: u64, expected: usize) -> Result<bool, Failure> {
+        let differs = Failure::WrongLength { source: self.team.peers[rank], bytes, expected: expected as u64 };
+        self.team.note(differs);
+        if self.team.trouble.is_some() { Ok(false) } else { Err(differs) }
     }
 
     /// Of the `len` bytes that `rank` has put up, so many from `offset` on.
@@ -163,9 +169,7 @@ impl<'a> Round<'a> {
             }
             bytes = announced.len;
         }
-        let differs = Failure::WrongLength { source, bytes, expected: len as u64 };
-        self.team.note(differs);
-        if self.team.trouble.is_some() { Ok(false) } else { Err(differs) }
+        self.differs(rank, bytes, len)
     }
 
     /// Waits until all others have said how long their data are; whether they have announced as many bytes as `len`. The same on all ranks
