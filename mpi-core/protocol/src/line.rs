@@ -3,6 +3,7 @@
 //! Most programs have few receives posted at a time, or take messages in the order of their receives: then the first that is looked at is the
 //! one, and neither hash nor links have to be kept.
 
+use crate::Envelope;
 use crate::envelope::PatternKey;
 use crate::receiver::ReceiveId;
 
@@ -63,12 +64,15 @@ impl Line {
         }
     }
 
-    /// The oldest that accepts a message with that key.
+    /// The oldest that a message with that envelope completes.
     #[inline(always)]
-    pub(crate) fn first(&self, message: PatternKey) -> Option<ReceiveId> {
+    pub(crate) fn first(&self, e: &Envelope) -> Option<ReceiveId> {
+        if self.is_empty() {
+            return None;
+        }
         // The first one, which waits, is the one as a rule.
-        let first = self.at(self.first);
-        if !self.is_empty() && first.key.accepts(message) { Some(first.id) } else { self.first_behind(message) }
+        let (first, message) = (self.at(self.first), PatternKey::from(e));
+        if first.key.accepts(message) { Some(first.id) } else { self.first_behind(message) }
     }
 
     fn first_behind(&self, message: PatternKey) -> Option<ReceiveId> {

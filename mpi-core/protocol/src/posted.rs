@@ -93,8 +93,7 @@ impl PostedQueue {
     /// The oldest matchable receive that a message with that envelope completes.
     #[inline(always)]
     pub(crate) fn candidate(&self, e: &Envelope) -> Option<ReceiveId> {
-        let message = PatternKey::from(e);
-        match self.line.first(message) {
+        match self.line.first(e) {
             None if !self.index.is_empty() => self.index.first(e, |id| self.get(id).order),
             found => found,
         }

@@ -10,7 +10,7 @@ impl Communicator {
         "world.barrier()?;"
     )]
     pub fn barrier(&self) -> Result<()> {
-        self.complete(Call::Barrier, self.plan_barrier())
+        self.short_barrier().unwrap_or_else(|| self.complete(Call::Barrier, self.plan_barrier()))
     }
 
     /// `root`'s `data` to all (MPI_Bcast).
@@ -20,7 +20,7 @@ impl Communicator {
         "assert_eq!(data, [1, 1]);"
     )]
     pub fn bcast<T: Datatype>(&self, data: &mut [T], root: usize) -> Result<()> {
-        self.complete(Call::Broadcast, self.plan_bcast(data, root)?)
+        self.bcast_at_once(data, root).unwrap_or_else(|| self.complete(Call::Broadcast, self.plan_bcast(data, root)?))
     }
 
     /// Combines all `data`, element by element, into `root`'s `result`, which is ignored elsewhere and may be empty there
@@ -37,7 +37,8 @@ impl Communicator {
         op: impl Fn(&T, &T) -> T,
         root: usize,
     ) -> Result<()> {
-        self.complete(Call::Reduce, self.plan_reduce(Some(data), result, op, root)?)
+        self.reduce_at_once(Some(data), result, &op, root)
+            .unwrap_or_else(|| self.complete(Call::Reduce, self.plan_reduce(Some(data), result, op, root)?))
     }
 
     /// As [`Communicator::reduce`], in place: `root`'s `data` is replaced by the result; elsewhere it stays as it is.
@@ -47,7 +48,8 @@ impl Communicator {
         "assert_eq!(data[0], if rank == 0 { 2 } else { rank });"
     )]
     pub fn reduce_in_place<T: Datatype>(&self, data: &mut [T], op: impl Fn(&T, &T) -> T, root: usize) -> Result<()> {
-        self.complete(Call::Reduce, self.plan_reduce(None, data, op, root)?)
+        self.reduce_at_once(None, data, &op, root)
+            .unwrap_or_else(|| self.complete(Call::Reduce, self.plan_reduce(None, data, op, root)?))
     }
 
     /// As [`Communicator::reduce`], the result everywhere (MPI_Allreduce).
@@ -57,7 +59,8 @@ impl Communicator {
         "assert_eq!(best, [2]);"
     )]
     pub fn allreduce<T: Datatype>(&self, data: &[T], result: &mut [T], op: impl Fn(&T, &T) -> T) -> Result<()> {
-        self.complete(Call::Allreduce, self.plan_allreduce(Some(data), result, op)?)
+        self.allreduce_at_once(Some(data), result, &op)
+            .unwrap_or_else(|| self.complete(Call::Allreduce, self.plan_allreduce(Some(data), result, op)?))
     }
 
     /// In place: `data` is replaced by the result.
@@ -67,7 +70,8 @@ impl Communicator {
         "assert_eq!(data, [3, 3]);"
     )]
     pub fn allreduce_in_place<T: Datatype>(&self, data: &mut [T], op: impl Fn(&T, &T) -> T) -> Result<()> {
-        self.complete(Call::Allreduce, self.plan_allreduce(None, data, op)?)
+        self.allreduce_at_once(None, data, &op)
+            .unwrap_or_else(|| self.complete(Call::Allreduce, self.plan_allreduce(None, data, op)?))
     }
 
     /// Equal parts of all ranks to `root`'s `all`, in rank order; `all` is ignored elsewhere and may be empty there (MPI_Gather).
@@ -77,7 +81,8 @@ impl Communicator {
         "assert!(all.into_iter().eq(0..if rank == 0 { size } else { 0 }));"
     )]
     pub fn gather<T: Datatype>(&self, part: &[T], all: &mut [T], root: usize) -> Result<()> {
-        self.complete(Call::Gather, self.plan_gather(part, all, root)?)
+        self.gather_at_once(part, all, root)
+            .unwrap_or_else(|| self.complete(Call::Gather, self.plan_gather(part, all, root)?))
     }
 
     /// As [`Communicator::gather`] with parts of any length, which `root` knows (MPI_Gatherv). Elsewhere `parts` is ignored.
@@ -120,7 +125,8 @@ impl Communicator {
         "assert_eq!(all, [0, 1, 2]);"
     )]
     pub fn allgather<T: Datatype>(&self, part: &[T], all: &mut [T]) -> Result<()> {
-        self.complete(Call::Allgather, self.plan_allgather(Some(part), all)?)
+        self.allgather_at_once(part, all)
+            .unwrap_or_else(|| self.complete(Call::Allgather, self.plan_allgather(Some(part), all)?))
     }
 
     /// As [`Communicator::allgather`], each rank's part standing in its place in `all` already.
@@ -152,7 +158,8 @@ impl Communicator {
         "assert_eq!(heard, [rank, 10 + rank, 20 + rank]);"
     )]
     pub fn alltoall<T: Datatype>(&self, data: &[T], result: &mut [T]) -> Result<()> {
-        self.complete(Call::Alltoall, self.plan_alltoall(data, result)?)
+        self.alltoall_at_once(data, result)
+            .unwrap_or_else(|| self.complete(Call::Alltoall, self.plan_alltoall(data, result)?))
     }
 
     /// As [`Communicator::alltoall`] with parts of any length: `send_counts[i]` elements from `send_starts[i]` to rank `i`,

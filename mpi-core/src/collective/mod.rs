@@ -2,7 +2,7 @@
 //!
 //! Each algorithm is written once, as an `async fn` on spans of bytes whose awaits are messages. The blocking form of a
 //! collective drives it in place; the nonblocking one makes a task of it, which every call that waits moves on. What a
-//! collective does with its typed arguments, whatever its form, is its *plan* (`plans`). Receives are posted before sends
+//! collective does with its typed arguments, whatever its form, is its *plan* (`plans`); short blocking ones need none (`short`). Receives are posted before sends
 //! wherever that lets remote write serve them (MPI/MBCF thesis, section 3.2). Reductions combine in rank order, so an operation
 //! need only be associative, and all ranks get the same bits; only on several nodes those of operations that commute may be combined node by
 //! node (`nodes`).
@@ -29,6 +29,7 @@ pub(crate) mod reduction;
 mod scan;
 mod scratch;
 mod shelves;
+mod short;
 mod team;
 mod value_calls;
 mod values;

@@ -1,5 +1,7 @@
 //! Operations in flight: what the engine remembers about a send or receive until the caller has collected its result.
 
+use std::hint::cold_path;
+
 use rwmpi_protocol::{Fifo, Pattern};
 use rwmpi_transport::{PeerFault, PushError, RemoteAddress, RemoteError};
 
@@ -204,14 +206,9 @@ impl ReceiveOperation {
     pub(crate) fn outcome(capacity: usize, source: u32, tag: u32, bytes: u64) -> Outcome {
         let capacity = capacity as u64;
         if bytes > capacity {
-            truncated(capacity, source, tag, bytes)
-        } else {
-            Ok(Completion { source, tag, bytes, mark: Mark::NONE })
+            cold_path();
+            return Err(Failure::Truncated { source, tag, bytes, capacity });
         }
+        Ok(Completion { source, tag, bytes, mark: Mark::NONE })
     }
-}
-
-#[cold]
-fn truncated(capacity: u64, source: u32, tag: u32, bytes: u64) -> Outcome {
-    Err(Failure::Truncated { source, tag, bytes, capacity })
 }

@@ -1,0 +1,142 @@
+//! The short way of the typed collectives: blocking ones, on values that travel as they lie and have room on shelves that the ranks have
+//! already. No plan is made, whose state would be moved from call to call ([`super::plans`]).
+//!
+//! Each is `None` if it is not the way for these arguments, or if something is wrong with them: then nothing has happened, and the plan goes on,
+//! or says what is wrong.
+
+use rwmpi_transport::{ReadSpan, WriteSpan};
+
+use super::at_once;
+use super::reduction::Elementwise;
+use super::settled;
+use super::shelves::Shelves;
+use super::team::{Team, Trouble};
+use crate::activity::Call;
+use crate::engine::Failure;
+use crate::plain::{direct, direct_mut};
+use crate::{Communicator, Datatype, Result};
+
+type Outcome = std::result::Result<(), Failure>;
+
+impl Communicator {
+    pub(super) fn bcast_at_once<T: Datatype>(&self, data: &mut [T], root: usize) -> Option<Result<()>> {
+        let data = WriteSpan::from(direct_mut(data)?);
+        let shelved = at_once::broadcast_bytes(data.len());
+        self.at_once_with_root::<T>(root, Call::Broadcast, data.len(), shelved, |shelves, team| {
+            at_once::broadcast(shelves, team, data, root)
+        })
+    }
+
+    /// `data` is `None` where the root's contribution stands in `result`.
+    pub(super) fn reduce_at_once<T: Datatype>(
+        &self,
+        data: Option<&[T]>,
+        result: &mut [T],
+        op: impl Fn(&T, &T) -> T,
+        root: usize,
+    ) -> Option<Result<()>> {
+        let (data, place) = operands(data, result)?;
+        if self.rank() == root && data.len() != place.len() {
+            return None;
+        }
+        let (op, shelved) = (Elementwise::new(op), at_once::reduction_bytes(data.len(), self.size()));
+        self.at_once_with_root::<T>(root, Call::Reduce, data.len(), shelved, |shelves, team| {
+            at_once::reduce(shelves, team, data, place, &op, root)?;
+            op.outcome()
+        })
+    }
+
+    /// `data` is `None` where the contribution stands in `result`.
+    pub(super) fn allreduce_at_once<T: Datatype>(
+        &self,
+        data: Option<&[T]>,
+        result: &mut [T],
+        op: impl Fn(&T, &T) -> T,
+    ) -> Option<Result<()>> {
+        let (data, place) = operands(data, result)?;
+        if data.len() != place.len() {
+            return None;
+        }
+        let (op, shelved) = (Elementwise::new(op), at_once::reduction_bytes(data.len(), self.size()));
+        self.at_once::<T>(Call::Allreduce, data.len(), shelved, |shelves, team| {
+            at_once::allreduce(shelves, team, data, place, &op)?;
+            op.outcome()
+        })
+    }
+
+    pub(super) fn gather_at_once<T: Datatype>(&self, part: &[T], all: &mut [T], root: usize) -> Option<Result<()>> {
+        let (part, all) = (ReadSpan::from(direct(part)?), WriteSpan::from(direct_mut(all)?));
+        let len = part.len();
+        if self.rank() == root && all.len() != len * self.size() {
+            return None;
+        }
+        self.at_once_with_root::<T>(root, Call::Gather, len, len, |shelves, team| {
+            at_once::gather(shelves, team, len, Some(part), |rank| all.part(rank * len, len), root)
+        })
+    }
+
+    pub(super) fn allgather_at_once<T: Datatype>(&self, part: &[T], all: &mut [T]) -> Option<Result<()>> {
+        let (part, all) = (ReadSpan::from(direct(part)?), WriteSpan::from(direct_mut(all)?));
+        let len = part.len();
+        if all.len() != len * self.size() {
+            return None;
+        }
+        let shelved = at_once::allgather_bytes(all.len(), len);
+        self.at_once::<T>(Call::Allgather, all.len(), shelved, |shelves, team| {
+            at_once::allgather(shelves, team, part, |rank| all.part(rank * len, len))
+        })
+    }
+
+    pub(super) fn alltoall_at_once<T: Datatype>(&self, data: &[T], result: &mut [T]) -> Option<Result<()>> {
+        let (data, result) = (ReadSpan::from(direct(data)?), WriteSpan::from(direct_mut(result)?));
+        let len = data.len() / self.size();
+        if data.len() != len * self.size() || result.len() != data.len() || !len.is_multiple_of(T::SIZE.max(1)) {
+            return None;
+        }
+        let (sent, received) = (|rank| data.part(rank * len, len), |rank| result.part(rank * len, len));
+        let shelved = at_once::alltoall_bytes(len, self.size());
+        self.at_once::<T>(Call::Alltoall, data.len(), shelved, |shelves, team| {
+            at_once::alltoall(shelves, team, sent, received)
+        })
+    }
+
+    /// With a root, which there must be.
+    #[inline(always)]
+    fn at_once_with_root<T: Datatype>(
+        &self,
+        root: usize,
+        call: Call,
+        bytes: usize,
+        shelved: usize,
+        collective: impl FnOnce(&Shelves, Team<'_>) -> Outcome,
+    ) -> Option<Result<()>> {
+        if root < self.size() { self.at_once::<T>(call, bytes, shelved, collective) } else { None }
+    }
+
+    /// Does it, if there is room for so many bytes on the shelves. There is no way back then.
+    #[inline(always)]
+    fn at_once<T: Datatype>(
+        &self,
+        call: Call,
+        bytes: usize,
+        shelved: usize,
+        collective: impl FnOnce(&Shelves, Team<'_>) -> Outcome,
+    ) -> Option<Result<()>> {
+        let shelves = self.shelves_for(shelved)?;
+        self.begin(call, bytes);
+        let trouble = Trouble::default();
+        let team = Team { trouble: Some(&trouble), poisons: true, ..self.team(self.next_collective(), true) };
+        let done = collective(shelves, team.of::<T>()).and_then(|()| settled((), &trouble));
+        Some(done.map_err(self.failed(call)))
+    }
+}
+
+/// What is combined, and where the result goes.
+fn operands<'a, T: Datatype>(data: Option<&'a [T]>, result: &'a mut [T]) -> Option<(ReadSpan<'a>, WriteSpan<'a>)> {
+    let place = WriteSpan::from(direct_mut(result)?);
+    let data = match data {
+        Some(data) => direct(data)?.into(),
+        None => place.as_read(),
+    };
+    Some((data, place))
+}
