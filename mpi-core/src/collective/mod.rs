@@ -108,7 +108,7 @@ impl Communicator {
         let trouble = Trouble::default();
         let team = Team { trouble: Some(&trouble), poisons: true, ..self.team(self.next_collective(), true) };
         let result = self.process().drive(pin!(plan(team)));
-        result.and_then(|result| settled(result, &trouble)).map_err(self.failed(call))
+        result.and_then(|result| trouble.outcome().map(|()| result)).map_err(self.failed(call))
     }
 
     /// The nonblocking form of a collective.
@@ -123,12 +123,7 @@ impl Communicator {
         scope.begin(self, call, async move {
             let trouble = Trouble::default();
             plan(Team { trouble: Some(&trouble), poisons: true, ..communicator.team(tag, false) }).await?;
-            settled((), &trouble)
+            trouble.outcome()
         })
     }
-}
-
-/// The result of a collective that has come to its end, unless something has gone wrong on the way.
-pub(crate) fn settled<R>(result: R, trouble: &Trouble) -> std::result::Result<R, Failure> {
-    trouble.get().map_or(Ok(result), Err)
 }

@@ -18,9 +18,9 @@ use std::cell::OnceCell;
 use rwmpi_transport::{ReadSpan, WriteSpan};
 use smallvec::SmallVec;
 
+use super::Reduction;
 use super::shelves::OnceShelves;
 use super::team::{Team, Trouble};
-use super::{Reduction, settled};
 use crate::engine::Failure;
 use crate::process::Process;
 pub(super) use alltoall::alltoall;
@@ -81,7 +81,7 @@ impl<'a> Team<'a> {
         }
         let trouble = Trouble::default();
         let done = steps(Team { trouble: Some(&trouble), poisons: true, ..self }).await?;
-        settled(done, &trouble)
+        trouble.outcome().map(|()| done)
     }
 }
 

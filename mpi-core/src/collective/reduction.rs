@@ -2,6 +2,7 @@
 
 use std::any::{Any, type_name};
 use std::cell::Cell;
+use std::hint::cold_path;
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
@@ -66,6 +67,10 @@ impl Mishap {
     /// # Panics
     /// If the function did, with its message.
     pub(super) fn outcome(&self, of: &'static str) -> Result<(), Failure> {
+        if !self.has_panicked.get() && !self.no_value.get() {
+            return Ok(());
+        }
+        cold_path();
         if let Some(panic) = self.panic.take() {
             resume_unwind(panic);
         }

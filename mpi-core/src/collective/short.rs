@@ -8,7 +8,6 @@ use rwmpi_transport::{ReadSpan, WriteSpan};
 
 use super::at_once;
 use super::reduction::Elementwise;
-use super::settled;
 use super::shelves::Shelves;
 use super::team::{Team, Trouble};
 use crate::activity::Call;
@@ -126,7 +125,7 @@ impl Communicator {
         self.begin(call, bytes);
         let trouble = Trouble::default();
         let team = Team { trouble: Some(&trouble), poisons: true, ..self.team(self.next_collective(), true) };
-        let done = collective(shelves, team.of::<T>()).and_then(|()| settled((), &trouble));
+        let done = collective(shelves, team.of::<T>()).and_then(|()| trouble.outcome());
         Some(done.map_err(self.failed(call)))
     }
 }

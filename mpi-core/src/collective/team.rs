@@ -6,6 +6,7 @@
 
 use std::cell::Cell;
 use std::future::{Future, poll_fn};
+use std::hint::cold_path;
 use std::marker::PhantomData;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -49,7 +50,33 @@ pub(crate) struct Team<'a> {
 }
 
 /// What has gone wrong in a collective on this rank, which takes part to its end all the same: otherwise others would wait in vain.
-pub(crate) type Trouble = Cell<Option<Failure>>;
+#[derive(Default)]
+pub(crate) struct Trouble {
+    /// Asked first: to copy a failure that is none takes long where little of it has been written (docs/decisions/0049).
+    is_there: Cell<bool>,
+    failure: Cell<Option<Failure>>,
+}
+
+impl Trouble {
+    pub(super) fn get(&self) -> Option<Failure> {
+        self.failure.get()
+    }
+
+    /// At the end of the collective, which has a result of its own.
+    #[inline]
+    pub(crate) fn outcome(&self) -> Result<(), Failure> {
+        if !self.is_there.get() {
+            return Ok(());
+        }
+        cold_path();
+        self.failure.get().map_or(Ok(()), Err)
+    }
+
+    fn set(&self, failure: Failure) {
+        self.is_there.set(true);
+        self.failure.set(Some(failure));
+    }
+}
 
 /// Messages in flight that use memory borrowed for `'a`. Dropping it cancels those that can be and waits for the others, so
 /// it must not be forgotten.
@@ -72,14 +99,14 @@ impl<'a> Team<'a> {
     #[cold]
     pub(crate) fn note(&self, failure: Failure) {
         if let Some(trouble) = self.trouble {
-            trouble.set(trouble.get().or(Some(failure)));
+            trouble.set(trouble.get().unwrap_or(failure));
         }
     }
 
     /// What is really wrong has come out.
     #[cold]
     pub(super) fn note_instead(&self, failure: Failure) {
-        self.trouble.into_iter().for_each(|trouble| trouble.set(Some(failure)));
+        self.trouble.into_iter().for_each(|trouble| trouble.set(failure));
     }
 
     /// What `source` says about the type of its data.
@@ -91,7 +118,7 @@ impl<'a> Team<'a> {
     }
 
     pub(crate) fn is_in_trouble(&self) -> bool {
-        self.trouble.is_some_and(|trouble| trouble.get().is_some())
+        self.trouble.is_some_and(|trouble| trouble.is_there.get())
     }
 
     /// Where a message has been received: whether it is what was expected. An error that ends the collective is one of the transport.

@@ -65,7 +65,7 @@ impl Communicator {
 
     /// What a collective has come to, unless this rank was sent what it could not expect.
     fn settled<R>(&self, call: Call, result: Result<R>, trouble: &Trouble) -> Result<R> {
-        result.and_then(|result| trouble.get().map_or(Ok(result), |failure| Err(self.failed(call)(failure))))
+        result.and_then(|result| trouble.outcome().map(|()| result).map_err(self.failed(call)))
     }
 
     /// `root`'s value to all; what the others give is ignored.

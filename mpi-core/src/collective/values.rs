@@ -54,7 +54,7 @@ impl Values<'_> {
 
     /// What went wrong here, or what this rank was told.
     fn settle(&self, outcome: std::result::Result<(), Failure>) -> Result<()> {
-        let told = self.team.trouble.and_then(Trouble::get).map_or(Ok(()), Err);
+        let told = self.team.trouble.map_or(Ok(()), Trouble::outcome);
         outcome.and(told).map_err(|failure| self.failed(failure))
     }
 

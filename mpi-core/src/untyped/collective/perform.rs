@@ -15,7 +15,7 @@ pub(super) async fn perform(prepared: &Prepared, ranks: Ranks<'_>) -> Outcome {
             let (trouble, one_length) = (Trouble::default(), prepared.is_of_one_length());
             let trouble_of = one_length.then_some(&trouble);
             within(prepared, Team { trouble: trouble_of, poisons: one_length, ..team }).await?;
-            collective::settled((), &trouble)
+            trouble.outcome()
         }
         Ranks::Two(groups) => Box::pin(between(prepared, groups)).await,
     }
