@@ -1,5 +1,6 @@
 //! The short way of the typed collectives: blocking ones, on values that travel as they lie and have room on shelves that the ranks have
-//! already. No plan is made, whose state would be moved from call to call ([`super::plans`]).
+//! already. No plan is made, whose state would be moved from call to call ([`super::plans`]). Those on elements of datatypes
+//! ([`crate::untyped`]) go it too.
 //!
 //! Each is `None` if it is not the way for these arguments, or if something is wrong with them: then nothing has happened, and the plan goes on,
 //! or says what is wrong.
@@ -21,9 +22,8 @@ impl Communicator {
     pub(super) fn bcast_at_once<T: Datatype>(&self, data: &mut [T], root: usize) -> Option<Result<()>> {
         let data = WriteSpan::from(direct_mut(data)?);
         let shelved = at_once::broadcast_bytes(data.len());
-        self.at_once_with_root::<T>(root, Call::Broadcast, data.len(), shelved, |shelves, team| {
-            at_once::broadcast(shelves, team, data, root)
-        })
+        let collective = typed::<T>(|shelves, team| at_once::broadcast(shelves, team, data, root));
+        self.shortly_to(root, Call::Broadcast, data.len(), shelved, collective)
     }
 
     /// `data` is `None` where the root's contribution stands in `result`.
@@ -39,10 +39,11 @@ impl Communicator {
             return None;
         }
         let (op, shelved) = (Elementwise::new(op), at_once::reduction_bytes(data.len(), self.size()));
-        self.at_once_with_root::<T>(root, Call::Reduce, data.len(), shelved, |shelves, team| {
+        let collective = typed::<T>(|shelves, team| {
             at_once::reduce(shelves, team, data, place, &op, root)?;
             op.outcome()
-        })
+        });
+        self.shortly_to(root, Call::Reduce, data.len(), shelved, collective)
     }
 
     /// `data` is `None` where the contribution stands in `result`.
@@ -57,10 +58,11 @@ impl Communicator {
             return None;
         }
         let (op, shelved) = (Elementwise::new(op), at_once::reduction_bytes(data.len(), self.size()));
-        self.at_once::<T>(Call::Allreduce, data.len(), shelved, |shelves, team| {
+        let collective = typed::<T>(|shelves, team| {
             at_once::allreduce(shelves, team, data, place, &op)?;
             op.outcome()
-        })
+        });
+        self.shortly(Call::Allreduce, data.len(), shelved, collective)
     }
 
     pub(super) fn gather_at_once<T: Datatype>(&self, part: &[T], all: &mut [T], root: usize) -> Option<Result<()>> {
@@ -69,9 +71,9 @@ impl Communicator {
         if self.rank() == root && all.len() != len * self.size() {
             return None;
         }
-        self.at_once_with_root::<T>(root, Call::Gather, len, len, |shelves, team| {
-            at_once::gather(shelves, team, len, Some(part), |rank| all.part(rank * len, len), root)
-        })
+        let place = |rank| all.part(rank * len, len);
+        let collective = typed::<T>(|shelves, team| at_once::gather(shelves, team, len, Some(part), place, root));
+        self.shortly_to(root, Call::Gather, len, len, collective)
     }
 
     pub(super) fn allgather_at_once<T: Datatype>(&self, part: &[T], all: &mut [T]) -> Option<Result<()>> {
@@ -81,9 +83,9 @@ impl Communicator {
             return None;
         }
         let shelved = at_once::allgather_bytes(all.len(), len);
-        self.at_once::<T>(Call::Allgather, all.len(), shelved, |shelves, team| {
-            at_once::allgather(shelves, team, part, |rank| all.part(rank * len, len))
-        })
+        let place = |rank| all.part(rank * len, len);
+        let collective = typed::<T>(|shelves, team| at_once::allgather(shelves, team, part, place));
+        self.shortly(Call::Allgather, all.len(), shelved, collective)
     }
 
     pub(super) fn alltoall_at_once<T: Datatype>(&self, data: &[T], result: &mut [T]) -> Option<Result<()>> {
@@ -94,14 +96,13 @@ impl Communicator {
         }
         let (sent, received) = (|rank| data.part(rank * len, len), |rank| result.part(rank * len, len));
         let shelved = at_once::alltoall_bytes(len, self.size());
-        self.at_once::<T>(Call::Alltoall, data.len(), shelved, |shelves, team| {
-            at_once::alltoall(shelves, team, sent, received)
-        })
+        let collective = typed::<T>(|shelves, team| at_once::alltoall(shelves, team, sent, received));
+        self.shortly(Call::Alltoall, data.len(), shelved, collective)
     }
 
     /// With a root, which there must be.
     #[inline(always)]
-    fn at_once_with_root<T: Datatype>(
+    pub(crate) fn shortly_to(
         &self,
         root: usize,
         call: Call,
@@ -109,12 +110,12 @@ impl Communicator {
         shelved: usize,
         collective: impl FnOnce(&Shelves, Team<'_>) -> Outcome,
     ) -> Option<Result<()>> {
-        if root < self.size() { self.at_once::<T>(call, bytes, shelved, collective) } else { None }
+        if root < self.size() { self.shortly(call, bytes, shelved, collective) } else { None }
     }
 
     /// Does it, if there is room for so many bytes on the shelves. There is no way back then.
     #[inline(always)]
-    fn at_once<T: Datatype>(
+    pub(crate) fn shortly(
         &self,
         call: Call,
         bytes: usize,
@@ -123,10 +124,19 @@ impl Communicator {
     ) -> Option<Result<()>> {
         let shelves = self.shelves_for(shelved)?;
         self.begin(call, bytes);
+        Some(collective(shelves, self.team(self.next_collective(), true)).map_err(self.failed(call)))
+    }
+}
+
+/// The same of elements of that type: its team says so, and what goes wrong on one rank all learn.
+#[inline(always)]
+fn typed<T: Datatype>(
+    collective: impl FnOnce(&Shelves, Team<'_>) -> Outcome,
+) -> impl FnOnce(&Shelves, Team<'_>) -> Outcome {
+    |shelves, team| {
         let trouble = Trouble::default();
-        let team = Team { trouble: Some(&trouble), poisons: true, ..self.team(self.next_collective(), true) };
-        let done = collective(shelves, team.of::<T>()).and_then(|()| trouble.outcome());
-        Some(done.map_err(self.failed(call)))
+        collective(shelves, Team { trouble: Some(&trouble), poisons: true, ..team.of::<T>() })?;
+        trouble.outcome()
     }
 }
 

@@ -11,9 +11,8 @@ use rwmpi_transport::{ReadSpan, WriteSpan};
 
 use super::Runs;
 use crate::activity::Call;
-use crate::collective::{Shelves, Team, at_once, scatter};
+use crate::collective::{at_once, scatter};
 use crate::datatype::Datatype;
-use crate::engine::Failure;
 use crate::reduction::Predefined;
 use crate::{Communicator, Result};
 
@@ -150,33 +149,6 @@ impl Communicator {
         self.shortly(Call::Alltoall, sent.len(), shelved, |shelves, team| {
             at_once::alltoall(shelves, team, |rank| sent.block(rank).as_read(), |rank| received.block(rank))
         })
-    }
-
-    /// With a root, which there must be.
-    #[inline(always)]
-    fn shortly_to(
-        &self,
-        root: usize,
-        call: Call,
-        bytes: usize,
-        shelved: usize,
-        collective: impl FnOnce(&Shelves, Team<'_>) -> std::result::Result<(), Failure>,
-    ) -> Option<Result<()>> {
-        if root < self.size() { self.shortly(call, bytes, shelved, collective) } else { None }
-    }
-
-    /// Does it, if there is room for so many bytes on the shelves. There is no way back then.
-    #[inline(always)]
-    fn shortly(
-        &self,
-        call: Call,
-        bytes: usize,
-        shelved: usize,
-        collective: impl FnOnce(&Shelves, Team<'_>) -> std::result::Result<(), Failure>,
-    ) -> Option<Result<()>> {
-        let shelves = self.shelves_for(shelved)?;
-        self.begin(call, bytes);
-        Some(collective(shelves, self.team(self.next_collective(), true)).map_err(self.failed(call)))
     }
 }
 
