@@ -73,6 +73,12 @@ impl Memory {
         unsafe { Runs::new(self.address(), run) }
     }
 
+    /// As [`Memory::runs`], if the address is one.
+    #[inline(always)]
+    pub(crate) fn runs_unless_special<A: Abi>(self, run: Run) -> Option<Runs> {
+        if self.0.is_null() || self.is(A::IN_PLACE) { None } else { Some(self.runs(run)) }
+    }
+
     /// The elements there: as many as the standard gives this argument.
     #[inline]
     pub fn elements(self, count: u64, datatype: Datatype) -> Elements {

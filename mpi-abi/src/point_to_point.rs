@@ -43,7 +43,7 @@ fn no_rank(role: &str, number: c_int) -> Error {
 }
 
 #[cold]
-fn no_place() -> Error {
+pub(crate) fn no_place() -> Error {
     Error::new(ErrorClass::Argument, "the place for the request is a null pointer")
 }
 
@@ -58,6 +58,7 @@ impl Rank {
 }
 
 /// MPI_Recv (MPI-5.0 section 3.2.4).
+#[inline(always)]
 pub fn recv<A: Abi>(
     memory: Memory,
     count: i64,
@@ -69,8 +70,11 @@ pub fn recv<A: Abi>(
 ) -> Outcome {
     let rank = rank()?;
     let communicator = rank.communicator::<A>(communicator)?;
-    let elements = rank.elements::<A>(memory, count, datatype)?;
-    let received = communicator.core.receive_elements(&elements, source::<A>(from)?, tag_selector::<A>(tag))?;
+    let (core, source, tag) = (&communicator.core, source::<A>(from)?, tag_selector::<A>(tag));
+    let received = match rank.runs::<A>(memory, count, datatype) {
+        Some(runs) => core.receive_runs(runs, source, tag)?,
+        None => core.receive_elements(&rank.elements::<A>(memory, count, datatype)?, source, tag)?,
+    };
     status.set(&value_of::<A>(&received));
     Ok(())
 }
@@ -92,11 +96,18 @@ pub fn sendrecv<A: Abi>(
 ) -> Outcome {
     let rank = rank()?;
     let communicator = rank.communicator::<A>(communicator)?;
-    let sent = rank.elements::<A>(sent, sent_count, sent_datatype)?;
-    let received = rank.elements::<A>(received, received_count, received_datatype)?;
-    let outgoing = (&sent, destination::<A>(to)?, send_tag);
-    let incoming = (received, source::<A>(from)?, tag_selector::<A>(receive_tag));
-    let result = communicator.core.send_and_receive(&rank.endpoint, outgoing, incoming)?;
+    let (to, from, receive_tag) = (destination::<A>(to)?, source::<A>(from)?, tag_selector::<A>(receive_tag));
+    let runs =
+        (rank.runs::<A>(sent, sent_count, sent_datatype), rank.runs::<A>(received, received_count, received_datatype));
+    let result = if let (Some(sent), Some(received)) = runs {
+        let (outgoing, incoming) = ((sent, to, send_tag), (received, from, receive_tag));
+        communicator.core.send_and_receive_runs(&rank.endpoint, outgoing, incoming)?
+    } else {
+        let sent = rank.elements::<A>(sent, sent_count, sent_datatype)?;
+        let received = rank.elements::<A>(received, received_count, received_datatype)?;
+        let (outgoing, incoming) = ((&sent, to, send_tag), (&received, from, receive_tag));
+        communicator.core.send_and_receive(&rank.endpoint, outgoing, incoming)?
+    };
     status.set(&value_of::<A>(&result));
     Ok(())
 }
@@ -136,14 +147,15 @@ pub fn irecv<A: Abi>(
 ) -> Outcome {
     let rank = rank()?;
     let communicator = rank.communicator::<A>(communicator)?;
-    let elements = rank.elements::<A>(memory, count, datatype)?;
+    let (core, source, tag) = (&communicator.core, source::<A>(from)?, tag_selector::<A>(tag));
     if request.is_null() {
         return Err(no_place());
     }
-    let code = match communicator.core.start_receive(&elements, source::<A>(from)?, tag_selector::<A>(tag))? {
-        Some(started) => rank.requests.insert_receive(&communicator.core, started),
-        None => FROM_NOBODY,
+    let started = match rank.runs::<A>(memory, count, datatype) {
+        Some(runs) => core.start_runs_receive(runs, source, tag)?,
+        None => core.start_receive(&rank.elements::<A>(memory, count, datatype)?, source, tag)?,
     };
+    let code = started.map_or(FROM_NOBODY, |started| rank.requests.insert_started(core, started));
     request.set(A::handle(code))
 }
 

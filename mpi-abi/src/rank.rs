@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicPtr, AtomicU8, Ordering};
 
 use rwmpi_core::datatype::{Basic, Datatype};
 use rwmpi_core::reduction::Operation;
-use rwmpi_core::untyped::{Elements, Endpoint, Generalized, TakenMessage};
+use rwmpi_core::untyped::{Elements, Endpoint, Generalized, Run, Runs, TakenMessage};
 use rwmpi_core::{Communicator, Error, ErrorClass, Group, MOST_LANES, Result, Turn, Universe, Worker};
 
 use crate::argument::Memory;
@@ -486,19 +486,24 @@ impl Rank {
         A::handle(A::DATATYPES.iter().find(|known| known.1 == name).map_or(A::DATATYPE_NULL, |known| known.0))
     }
 
+    /// How so many elements of a predefined datatype lie, and the datatype; `None` if anything is out of the ordinary.
+    #[inline(always)]
+    pub(crate) fn run<A: Abi>(&self, count: i64, datatype: A::Handle) -> Option<(Run, &Datatype)> {
+        let datatype = self.predefined_datatype::<A>(datatype)?;
+        Some((Run::of(count.try_into().ok()?, datatype)?, datatype))
+    }
+
+    /// The same elements there.
+    #[inline(always)]
+    pub(crate) fn runs<A: Abi>(&self, memory: Memory, count: i64, datatype: A::Handle) -> Option<Runs> {
+        memory.runs_unless_special::<A>(self.run::<A>(count, datatype)?.0)
+    }
+
     /// The elements that a call is about.
     ///
     /// # Errors
     /// MPI_ERR_COUNT, MPI_ERR_TYPE or MPI_ERR_BUFFER for what can't be communicated.
-    #[inline(always)]
     pub fn elements<A: Abi>(&self, memory: Memory, count: i64, datatype: A::Handle) -> Result<Elements> {
-        if let Some(datatype) = self.predefined_datatype::<A>(datatype)
-            && count >= 0
-            && !memory.address().is_null()
-            && !memory.is(A::IN_PLACE)
-        {
-            return Ok(memory.elements(count as u64, datatype.clone()));
-        }
         let datatype = self.checked_datatype::<A>(memory, count, datatype)?;
         Ok(memory.elements(count as u64, datatype))
     }

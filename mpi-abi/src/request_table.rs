@@ -4,7 +4,7 @@
 //! the code of a handle says where.
 
 use rwmpi_core::Communicator;
-use rwmpi_core::untyped::{Request, SimpleRequest, StartedReceive};
+use rwmpi_core::untyped::{Request, SimpleRequest, Started};
 
 use crate::handle_table::{Kind, Table, code_without_place, is_of};
 
@@ -41,10 +41,10 @@ impl RequestTable {
         }
     }
 
-    /// As [`RequestTable::insert`].
-    #[inline]
-    pub(crate) fn insert_receive(&self, communicator: &Communicator, started: StartedReceive) -> u32 {
-        self.simple.insert_at(started.number(), || SimpleRequest::receive(communicator, started))
+    /// As [`RequestTable::insert`], of what has been started.
+    #[inline(always)]
+    pub(crate) fn insert_started(&self, communicator: &Communicator, started: Started) -> u32 {
+        self.simple.insert_at(started.number(), || SimpleRequest::new(communicator, started))
     }
 
     /// Lends a request out, until [`RequestTable::restore`] or [`RequestTable::release`].

@@ -1,14 +1,16 @@
 //! Sends: four modes (MPI-5.0 section 3.4) in three forms each, blocking, nonblocking and persistent. All have the same arguments, and
 //! what they mean does not depend on the form.
 
-use rwmpi_core::untyped::{Elements, Mode, Persistent, Request};
-use rwmpi_core::{Communicator, Destination};
+use std::rc::Rc;
+
+use rwmpi_core::untyped::{Elements, Mode, Persistent, Request, Runs};
+use rwmpi_core::{Communicator, Destination, Result};
 
 use crate::argument::{Memory, Out, c_int};
 use crate::error::Outcome;
 use crate::interface::Abi;
-use crate::point_to_point::destination;
-use crate::rank::{Rank, rank};
+use crate::point_to_point::{destination, no_place};
+use crate::rank::{CommunicatorEntry, Rank, rank};
 use crate::request_table::SENT;
 
 /// How a message leaves.
@@ -25,70 +27,88 @@ type Data<A> = (Memory, i64, <A as Abi>::Handle);
 /// Destination, tag, communicator.
 type Envelope<A> = (c_int, c_int, <A as Abi>::Handle);
 
-/// A send whose arguments are translated: nothing but references and numbers, so that what they refer to stays where it was made.
-struct Send<'a> {
+/// A send whose envelope is translated.
+struct Send {
     rank: &'static Rank,
-    communicator: &'a Communicator,
-    elements: &'a Elements,
+    communicator: Rc<CommunicatorEntry>,
     to: Destination,
     tag: c_int,
 }
 
-impl Send<'_> {
-    /// Translates the arguments, and has the send leave.
+impl Send {
     #[inline(always)]
-    fn with<A: Abi>(
-        (memory, count, datatype): Data<A>,
-        (to, tag, communicator): Envelope<A>,
-        leave: impl FnOnce(Send<'_>) -> Outcome,
-    ) -> Outcome {
+    fn new<A: Abi>((to, tag, communicator): Envelope<A>) -> Result<Self> {
         let rank = rank()?;
         let communicator = rank.communicator::<A>(communicator)?;
-        let elements = rank.elements::<A>(memory, count, datatype)?;
-        leave(Send { rank, communicator: &communicator.core, elements: &elements, to: destination::<A>(to)?, tag })
+        Ok(Send { rank, communicator, to: destination::<A>(to)?, tag })
+    }
+
+    #[inline(always)]
+    fn core(&self) -> &Communicator {
+        &self.communicator.core
+    }
+
+    /// The data, if nothing is to be made of them ([`Rank::runs`]).
+    #[inline(always)]
+    fn runs<A: Abi>(&self, (memory, count, datatype): Data<A>) -> Option<Runs> {
+        self.rank.runs::<A>(memory, count, datatype)
+    }
+
+    fn elements<A: Abi>(&self, (memory, count, datatype): Data<A>) -> Result<Elements> {
+        self.rank.elements::<A>(memory, count, datatype)
     }
 
     /// Copies the data into the attached buffer.
-    fn buffer<A: Abi>(&self) -> Outcome {
-        let endpoint = &self.rank.lane(0).endpoint;
-        endpoint.buffered_send(self.communicator, self.elements, self.to, self.tag, overhead::<A>())
+    fn buffer<A: Abi>(&self, data: Data<A>) -> Outcome {
+        let (elements, endpoint) = (self.elements::<A>(data)?, &self.rank.lane(0).endpoint);
+        endpoint.buffered_send(self.core(), &elements, self.to, self.tag, overhead::<A>())
     }
 }
 
 /// The blocking form.
+#[inline(always)]
 fn run<A: Abi>(data: Data<A>, envelope: Envelope<A>, leaving: Leaving) -> Outcome {
-    Send::with::<A>(data, envelope, |send| match leaving {
-        Leaving::Directly(mode) => send.communicator.send_elements(send.elements, send.to, send.tag, mode),
-        Leaving::Buffered => send.buffer::<A>(),
-    })
+    let send = Send::new::<A>(envelope)?;
+    let Leaving::Directly(mode) = leaving else { return send.buffer::<A>(data) };
+    match send.runs::<A>(data) {
+        Some(runs) => send.core().send_runs(runs, send.to, send.tag, mode),
+        None => send.core().send_elements(&send.elements::<A>(data)?, send.to, send.tag, mode),
+    }
 }
 
 /// The nonblocking form.
+#[inline(always)]
 fn start<A: Abi>(data: Data<A>, envelope: Envelope<A>, leaving: Leaving, request: Out<A::Handle>) -> Outcome {
-    Send::with::<A>(data, envelope, |send| {
-        let started = match leaving {
-            Leaving::Directly(mode) => send.communicator.start_send_elements(send.elements, send.to, send.tag, mode),
-            Leaving::Buffered => send.buffer::<A>().map(|()| None),
-        };
-        // Told apart at once: as a rule there is no request, and so none to be moved.
-        match started {
-            Ok(None) => request.set(A::handle(SENT)),
-            Ok(Some(started)) => send.rank.give::<A>(started, request),
-            Err(error) => Err(error),
-        }
-    })
+    let send = Send::new::<A>(envelope)?;
+    if request.is_null() {
+        return Err(no_place());
+    }
+    let (to, tag, requests) = (send.to, send.tag, &send.rank.requests);
+    let code = match leaving {
+        Leaving::Buffered => send.buffer::<A>(data).map(|()| None)?,
+        Leaving::Directly(mode) => match send.runs::<A>(data) {
+            Some(runs) => {
+                let started = send.core().start_runs_send(runs, to, tag, mode)?;
+                started.map(|started| requests.insert_started(send.core(), started))
+            }
+            None => {
+                let started = send.core().start_send_elements(&send.elements::<A>(data)?, to, tag, mode)?;
+                started.map(|request| requests.insert(request))
+            }
+        },
+    };
+    request.set(A::handle(code.unwrap_or(SENT)))
 }
 
 /// The persistent form.
 fn prepare<A: Abi>(data: Data<A>, envelope: Envelope<A>, leaving: Leaving, request: Out<A::Handle>) -> Outcome {
-    Send::with::<A>(data, envelope, |Send { rank, communicator, elements, to, tag }| {
-        let elements = elements.clone();
-        let prepared = match leaving {
-            Leaving::Directly(mode) => Persistent::send(communicator, elements, to, tag, mode)?,
-            Leaving::Buffered => Persistent::buffered_send(communicator, elements, to, tag, overhead::<A>())?,
-        };
-        rank.give::<A>(Request::persistent(communicator, prepared), request)
-    })
+    let send = Send::new::<A>(envelope)?;
+    let elements = send.elements::<A>(data)?;
+    let prepared = match leaving {
+        Leaving::Directly(mode) => Persistent::send(send.core(), elements, send.to, send.tag, mode)?,
+        Leaving::Buffered => Persistent::buffered_send(send.core(), elements, send.to, send.tag, overhead::<A>())?,
+    };
+    send.rank.give::<A>(Request::persistent(send.core(), prepared), request)
 }
 
 /// What a buffered send counts for besides its data.

@@ -13,28 +13,21 @@ use crate::argument::{Memory, c_int};
 use crate::interface::Abi;
 use crate::operation::predefined;
 
-/// Such elements there, if there can be any.
-#[inline]
-fn runs<A: Abi>(memory: Memory, run: Run) -> Option<Runs> {
-    if memory.address().is_null() || memory.is(A::IN_PLACE) { None } else { Some(memory.runs(run)) }
-}
-
-/// The same of what may be in place.
+/// Such elements there, which may be in place, if there can be any.
 #[inline]
 fn unless_in_place<A: Abi>(memory: Memory, run: Run) -> Option<Option<Runs>> {
-    if memory.is(A::IN_PLACE) { Some(None) } else { runs::<A>(memory, run).map(Some) }
+    if memory.is(A::IN_PLACE) { Some(None) } else { memory.runs_unless_special::<A>(run).map(Some) }
 }
 
 impl<A: Abi> Call<A> {
     #[inline]
     fn run(&self, count: i64, datatype: A::Handle) -> Option<(Run, &Datatype)> {
-        let datatype = self.rank.predefined_datatype::<A>(datatype)?;
-        Some((Run::of(count.try_into().ok()?, datatype)?, datatype))
+        self.rank.run::<A>(count, datatype)
     }
 
     #[inline]
     fn runs(&self, (memory, count, datatype): Even<A>) -> Option<Runs> {
-        runs::<A>(memory, self.run(count, datatype)?.0)
+        self.rank.runs::<A>(memory, count, datatype)
     }
 
     pub(super) fn short_barrier(&self) -> Option<Result<()>> {
@@ -56,8 +49,8 @@ impl<A: Abi> Call<A> {
         let (run, datatype) = self.run(count, datatype)?;
         let (data, result) = match root == self.core().rank() {
             true if given == result => return None,
-            true => (unless_in_place::<A>(given, run)?, Some(runs::<A>(result, run)?)),
-            false => (Some(runs::<A>(given, run)?), None),
+            true => (unless_in_place::<A>(given, run)?, Some(result.runs_unless_special::<A>(run)?)),
+            false => (Some(given.runs_unless_special::<A>(run)?), None),
         };
         self.core().short_reduce(data, result, operation, datatype, root)
     }
@@ -75,7 +68,7 @@ impl<A: Abi> Call<A> {
         }
         let operation = predefined::<A>(A::code(op))?;
         let (run, datatype) = self.run(count, datatype)?;
-        Some((unless_in_place::<A>(given, run)?, runs::<A>(result, run)?, operation, datatype))
+        Some((unless_in_place::<A>(given, run)?, result.runs_unless_special::<A>(run)?, operation, datatype))
     }
 
     pub(super) fn short_allreduce(&self, data: Even<A>, result: Memory, op: A::Handle) -> Option<Result<()>> {

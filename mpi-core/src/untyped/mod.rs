@@ -21,7 +21,7 @@ pub use generalized::Generalized;
 pub use persistent::Persistent;
 pub use point_to_point::{Mode, TakenMessage};
 pub use request::{Endpoint, Request};
-pub use simple_request::{Collected, SimpleRequest, StartedReceive};
+pub use simple_request::{Collected, SimpleRequest, Started};
 
 use crate::engine::Completion;
 use crate::{Communicator, Source, TagSelector};

@@ -1,13 +1,14 @@
 //! Blocking point-to-point calls and probes (MPI-5.0 sections 3.2, 3.4, 3.8 and 3.10).
 
 use rwmpi_protocol::Pattern;
+use rwmpi_transport::{ReadSpan, WriteSpan};
 
 use super::elements::{read_span_of, write_span_of};
-use super::{Elements, Endpoint, Request, SimpleRequest, StartedReceive, Status};
+use super::{Elements, Endpoint, Request, Runs, SimpleRequest, Started, Status};
 use crate::activity::{Call, Target};
 use crate::engine::{Completion, MatchedMessage, OperationId, Scattered, SendMode};
 use crate::waiting::Awaited;
-use crate::{Communicator, Destination, Result, Source, TagSelector};
+use crate::{Communicator, Destination, Mark, Result, Source, TagSelector};
 
 /// How a send relates to its receive (MPI-5.0 section 3.4). A *ready* send is a standard one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,42 +46,64 @@ impl Communicator {
     ///
     /// # Errors
     /// A rank or tag that does not exist; whatever keeps the message from being sent.
-    #[inline]
     pub fn send_elements(&self, elements: &Elements, destination: Destination, tag: i32, mode: Mode) -> Result<()> {
-        let call = mode.call();
+        if let Some(span) = elements.read_span() {
+            return self.send_block(span, destination, tag, mode);
+        }
+        if !elements.go_in_pieces()? {
+            let packed = elements.packed()?;
+            return self.send_block(read_span_of(&packed), destination, tag, mode);
+        }
+        let (call, process) = (mode.call(), self.process());
         let Some(peer) = self.checked_destination(call, destination, tag)? else { return Ok(()) };
-        let process = self.process();
-        let packed;
-        let span = match elements.read_span() {
-            Some(span) => span,
-            None if elements.go_in_pieces()? => {
-                let started = self.start_scattered_send(elements, peer, Target::send(destination, tag), tag, mode)?;
-                let Some(id) = started.filter(|&id| !process.leaves_from_copy(id)) else { return Ok(()) };
-                return process.wait(id).map(drop).map_err(self.failed(call));
-            }
-            None => {
-                packed = elements.packed()?;
-                read_span_of(&packed)
-            }
-        };
-        let engine = process.enter(call, Target::send(destination, tag), self.context(), span.len());
-        process.send(engine, (peer, self.context(), tag as u32), span, mode.in_engine()).map_err(self.failed(call))
+        let started = self.start_scattered_send(elements, peer, Target::send(destination, tag), tag, mode)?;
+        let Some(id) = started.filter(|&id| !process.leaves_from_copy(id)) else { return Ok(()) };
+        process.wait(id).map(drop).map_err(self.failed(call))
+    }
+
+    /// As [`Communicator::send_elements`], of elements that lie side by side: the first block.
+    ///
+    /// # Errors
+    /// As there.
+    #[inline(always)]
+    pub fn send_runs(&self, data: Runs, destination: Destination, tag: i32, mode: Mode) -> Result<()> {
+        self.send_block(data.block(0).as_read(), destination, tag, mode)
+    }
+
+    #[inline(always)]
+    fn send_block(&self, block: ReadSpan<'static>, destination: Destination, tag: i32, mode: Mode) -> Result<()> {
+        self.send_span(mode.call(), block, destination, tag, mode.in_engine(), Mark::NONE)
     }
 
     /// Receives elements (MPI_Recv).
     ///
     /// # Errors
     /// A rank or tag that does not exist; a message that is longer than the elements; whatever keeps it from being received.
-    #[inline]
     pub fn receive_elements(&self, elements: &Elements, source: Source, tag: TagSelector) -> Result<Status> {
-        let call = Call::Receive;
-        let Some(pattern) = self.checked_pattern(call, source, tag, self.context())? else { return Ok(Status::NOBODY) };
-        let target = Target::receive(source, tag);
-        let Some(span) = elements.write_span() else { return self.receive_and_unpack(elements, target, pattern) };
-        let process = self.process();
-        let engine = process.enter(call, target, pattern.context, span.len());
-        let completion = process.receive(engine, pattern, span).map_err(self.failed(call))?;
-        Ok(Status::new(self, completion))
+        if let Some(span) = elements.write_span() {
+            return self.receive_block(span, source, tag);
+        }
+        match self.checked_pattern(Call::Receive, source, tag, self.context())? {
+            Some(pattern) => self.receive_and_unpack(elements, Target::receive(source, tag), pattern),
+            None => Ok(Status::NOBODY),
+        }
+    }
+
+    /// As [`Communicator::receive_elements`], of elements that lie side by side: the first block.
+    ///
+    /// # Errors
+    /// As there.
+    #[inline(always)]
+    pub fn receive_runs(&self, data: Runs, source: Source, tag: TagSelector) -> Result<Status> {
+        self.receive_block(data.block(0), source, tag)
+    }
+
+    #[inline(always)]
+    fn receive_block(&self, block: WriteSpan<'static>, source: Source, tag: TagSelector) -> Result<Status> {
+        match self.receive_span(block, source, tag)? {
+            Some(completion) => Ok(Status::new(self, completion)),
+            None => Ok(Status::NOBODY),
+        }
     }
 
     fn receive_and_unpack(&self, elements: &Elements, target: Target, pattern: Pattern) -> Result<Status> {
@@ -185,7 +208,7 @@ impl Communicator {
     pub fn start_receive_taken(&self, elements: Elements, message: TakenMessage) -> Result<Request> {
         let started = self.process().engine().start_matched_receive(message.message, elements.sink()?);
         let id = started.map_err(self.failed(Call::Receive))?;
-        Ok(SimpleRequest::receive(self, StartedReceive(id)).into())
+        Ok(SimpleRequest::new(self, Started::receive(id)).into())
     }
 
     /// Sends to one and receives from another at the same time (MPI_Sendrecv).
@@ -196,13 +219,29 @@ impl Communicator {
         &self,
         endpoint: &Endpoint,
         (sent, destination, send_tag): (&Elements, Destination, i32),
-        (received, source, receive_tag): (Elements, Source, TagSelector),
+        (received, source, receive_tag): (&Elements, Source, TagSelector),
     ) -> Result<Status> {
         self.checked_pattern(Call::Receive, source, receive_tag, self.context())?;
         // The send first (docs/decisions/0034): what it announces the other side reads, and a receive that waits needs no request.
         let outgoing = self.start_send_elements(sent, destination, send_tag, Mode::Standard)?;
-        let status = self.receive_elements(&received, source, receive_tag);
-        let outcome = outgoing.map_or(Ok(()), |mut outgoing| outgoing.wait(endpoint).map(drop));
-        outcome.and(status)
+        let status = self.receive_elements(received, source, receive_tag);
+        outgoing.map_or(Ok(()), |mut outgoing| outgoing.wait(endpoint).map(drop)).and(status)
+    }
+
+    /// As [`Communicator::send_and_receive`], of elements that lie side by side: the first block of each.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn send_and_receive_runs(
+        &self,
+        endpoint: &Endpoint,
+        (sent, destination, send_tag): (Runs, Destination, i32),
+        (received, source, receive_tag): (Runs, Source, TagSelector),
+    ) -> Result<Status> {
+        self.checked_pattern(Call::Receive, source, receive_tag, self.context())?;
+        let outgoing = self.start_runs_send(sent, destination, send_tag, Mode::Standard)?;
+        let status = self.receive_runs(received, source, receive_tag);
+        let Some(outgoing) = outgoing else { return status };
+        Request::from(SimpleRequest::new(self, outgoing)).wait(endpoint).and(status)
     }
 }

@@ -4,12 +4,12 @@ use std::cell::RefCell;
 use std::mem::ManuallyDrop;
 use std::rc::Rc;
 
-use rwmpi_protocol::Pattern;
+use rwmpi_transport::{ReadSpan, WriteSpan};
 
 use super::buffered::BufferedSend;
 use super::elements::read_span_of;
 use super::{
-    AttachedBuffer, BufferOwner, Elements, Generalized, Mode, Persistent, SimpleRequest, StartedReceive, Status,
+    AttachedBuffer, BufferOwner, Elements, Generalized, Mode, Persistent, Runs, SimpleRequest, Started, Status,
 };
 use crate::activity::{Call, Target};
 use crate::engine::{Failure, OperationId};
@@ -167,45 +167,92 @@ impl Communicator {
         tag: i32,
         mode: Mode,
     ) -> Result<Option<Request>> {
-        let call = mode.call();
+        if let Some(span) = elements.read_span() {
+            let started = self.start_block_send(span, destination, tag, mode)?;
+            return Ok(started.map(|started| SimpleRequest::new(self, started).into()));
+        }
+        if !elements.go_in_pieces()? {
+            return self.start_packed_send(elements.packed()?, destination, tag, mode);
+        }
+        let (call, target) = (mode.call(), Target::send(destination, tag));
         let Some(peer) = self.checked_destination(call, destination, tag)? else { return Ok(None) };
-        let target = Target::send(destination, tag);
-        let (span, packed) = match elements.read_span() {
-            Some(span) => (span, None),
-            None if elements.go_in_pieces()? => {
-                let started = self.start_scattered_send(elements, peer, target, tag, mode)?;
-                let started = started.filter(|&id| !self.process().leaves_from_copy(id));
-                return Ok(started.map(|id| Request::new(self, State::Sending { id, call, packed: None })));
-            }
-            None => {
-                let packed = elements.packed()?;
-                (read_span_of(&packed), Some(Loan::new(packed)))
-            }
-        };
-        let mut engine = self.process().enter(call, target, self.context(), span.len());
-        let started = engine.start_send(peer, self.context(), tag as u32, span, mode.in_engine());
-        drop(engine);
-        let id = started.map_err(self.failed(call))?.filter(|&id| !self.process().leaves_from_copy(id));
-        Ok(id.map(|id| Request::new(self, State::Sending { id, call, packed })))
+        let started = self.start_scattered_send(elements, peer, target, tag, mode)?;
+        let started = started.filter(|&id| !self.process().leaves_from_copy(id));
+        Ok(started.map(|id| Request::new(self, State::Sending { id, call, packed: None })))
     }
 
-    /// Starts a receive (MPI_Irecv); `None`: it is one from nobody, which has completed.
+    /// Starts a send of a packed copy.
+    fn start_packed_send(
+        &self,
+        packed: Vec<u8>,
+        destination: Destination,
+        tag: i32,
+        mode: Mode,
+    ) -> Result<Option<Request>> {
+        let packed = Loan::new(packed);
+        let Some(Started { id, call }) = self.start_block_send(read_span_of(&packed.0), destination, tag, mode)? else {
+            packed.end();
+            return Ok(None);
+        };
+        Ok(Some(Request::new(self, State::Sending { id, call, packed: Some(packed) })))
+    }
+
+    /// As [`Communicator::start_send_elements`], of elements that lie side by side: the first block.
     ///
     /// # Errors
-    /// As [`Communicator::receive_elements`], but for what only the message shows.
+    /// As there.
     #[inline(always)]
-    pub fn start_receive(
+    pub fn start_runs_send(
         &self,
-        elements: &Elements,
+        data: Runs,
+        destination: Destination,
+        tag: i32,
+        mode: Mode,
+    ) -> Result<Option<Started>> {
+        self.start_block_send(data.block(0).as_read(), destination, tag, mode)
+    }
+
+    #[inline(always)]
+    fn start_block_send(
+        &self,
+        span: ReadSpan<'static>,
+        destination: Destination,
+        tag: i32,
+        mode: Mode,
+    ) -> Result<Option<Started>> {
+        let call = mode.call();
+        let Some(peer) = self.checked_destination(call, destination, tag)? else { return Ok(None) };
+        let mut engine = self.process().enter(call, Target::send(destination, tag), self.context(), span.len());
+        let started = engine.start_send(peer, self.context(), tag as u32, span, mode.in_engine());
+        drop(engine);
+        match started {
+            Ok(None) => Ok(None),
+            Ok(Some(id)) if self.process().leaves_from_copy(id) => Ok(None),
+            Ok(Some(id)) => Ok(Some(Started { id, call })),
+            Err(failure) => Err(self.failed(call)(failure)),
+        }
+    }
+
+    /// As [`Communicator::start_receive`], of elements that lie side by side: the first block.
+    ///
+    /// # Errors
+    /// As there.
+    #[inline(always)]
+    pub fn start_runs_receive(&self, data: Runs, source: Source, tag: TagSelector) -> Result<Option<Started>> {
+        self.start_block_receive(data.block(0), source, tag)
+    }
+
+    #[inline(always)]
+    fn start_block_receive(
+        &self,
+        span: WriteSpan<'static>,
         source: Source,
         tag: TagSelector,
-    ) -> Result<Option<StartedReceive>> {
+    ) -> Result<Option<Started>> {
         let Some(pattern) = self.checked_pattern(Call::Receive, source, tag, self.context())? else { return Ok(None) };
-        let target = Target::receive(source, tag);
-        let Some(span) = elements.write_span() else { return self.start_scattered_receive(elements, target, pattern) };
-        let mut engine = self.process().enter(Call::Receive, target, pattern.context, 0);
+        let mut engine = self.process().enter(Call::Receive, Target::receive(source, tag), pattern.context, 0);
         match engine.start_span_receive(pattern, span) {
-            Ok(id) => Ok(Some(StartedReceive(id))),
+            Ok(id) => Ok(Some(Started::receive(id))),
             Err(failure) => {
                 drop(engine);
                 Err(self.failed(Call::Receive)(failure))
@@ -213,18 +260,20 @@ impl Communicator {
         }
     }
 
-    #[cold]
-    fn start_scattered_receive(
-        &self,
-        elements: &Elements,
-        target: Target,
-        pattern: Pattern,
-    ) -> Result<Option<StartedReceive>> {
+    /// Starts a receive (MPI_Irecv); `None`: it is one from nobody, which has completed.
+    ///
+    /// # Errors
+    /// As [`Communicator::receive_elements`], but for what only the message shows.
+    pub fn start_receive(&self, elements: &Elements, source: Source, tag: TagSelector) -> Result<Option<Started>> {
+        if let Some(span) = elements.write_span() {
+            return self.start_block_receive(span, source, tag);
+        }
+        let Some(pattern) = self.checked_pattern(Call::Receive, source, tag, self.context())? else { return Ok(None) };
         let sink = elements.sink()?;
-        let mut engine = self.process().enter(Call::Receive, target, pattern.context, 0);
+        let mut engine = self.process().enter(Call::Receive, Target::receive(source, tag), pattern.context, 0);
         let started = engine.start_receive(pattern, sink);
         drop(engine);
-        started.map(|id| Some(StartedReceive(id))).map_err(self.failed(Call::Receive))
+        started.map(|id| Some(Started::receive(id))).map_err(self.failed(Call::Receive))
     }
 
     /// As [`Communicator::start_receive`].
@@ -236,7 +285,7 @@ impl Communicator {
     ) -> Result<Request> {
         let started = self.start_receive(elements, source, tag)?;
         let done = || Request::done(self, Status::NOBODY);
-        Ok(started.map_or_else(done, |started| SimpleRequest::receive(self, started).into()))
+        Ok(started.map_or_else(done, |started| SimpleRequest::new(self, started).into()))
     }
 
     /// Starts a send and a receive that complete together (MPI_Isendrecv).
@@ -266,24 +315,11 @@ impl Communicator {
         (destination, send_tag): (Destination, i32),
         (source, receive_tag): (Source, TagSelector),
     ) -> Result<Request> {
-        let peer = self.checked_destination(Call::Send, destination, send_tag)?;
+        self.checked_destination(Call::Send, destination, send_tag)?;
         let packed = elements.packed()?;
         let incoming = self.start_receive_elements(&elements, source, receive_tag)?;
-        let outgoing = match peer {
-            None => Request::done(self, Status::EMPTY),
-            Some(peer) => {
-                let (call, span) = (Call::Send, read_span_of(&packed));
-                let target = Target::send(destination, send_tag);
-                let mut engine = self.process().enter(call, target, self.context(), span.len());
-                let mode = Mode::Standard.in_engine();
-                let started = engine.start_send(peer, self.context(), send_tag as u32, span, mode);
-                drop(engine);
-                match started.map_err(self.failed(call))?.filter(|&id| !self.process().leaves_from_copy(id)) {
-                    Some(id) => Request::new(self, State::Sending { id, call, packed: Some(Loan::new(packed)) }),
-                    None => Request::done(self, Status::EMPTY),
-                }
-            }
-        };
+        let outgoing = self.start_packed_send(packed, destination, send_tag, Mode::Standard)?;
+        let outgoing = outgoing.unwrap_or_else(|| Request::done(self, Status::EMPTY));
         Ok(Request::new(self, State::Both(Box::new([incoming, outgoing]))))
     }
 }

@@ -14,15 +14,24 @@ pub struct SimpleRequest {
     pub(super) call: Call,
 }
 
-/// A receive in flight of which no request has been made yet. It has to be.
+/// A send or a receive in flight of which no request has been made yet. It has to be.
 #[derive(Clone, Copy)]
-pub struct StartedReceive(pub(super) OperationId);
+pub struct Started {
+    pub(super) id: OperationId,
+    pub(super) call: Call,
+}
 
-impl StartedReceive {
+impl Started {
+    /// A receive.
+    #[inline(always)]
+    pub(super) fn receive(id: OperationId) -> Self {
+        Started { id, call: Call::Receive }
+    }
+
     /// What will be [`SimpleRequest::number`].
     #[inline]
     pub fn number(self) -> u32 {
-        self.0
+        self.id
     }
 }
 
@@ -40,10 +49,10 @@ impl Collected<'_> {
 }
 
 impl SimpleRequest {
-    /// That of a receive.
+    /// That of what has been started.
     #[inline]
-    pub fn receive(communicator: &Communicator, StartedReceive(id): StartedReceive) -> Self {
-        SimpleRequest { communicator: communicator.clone(), id, call: Call::Receive }
+    pub fn new(communicator: &Communicator, Started { id, call }: Started) -> Self {
+        SimpleRequest { communicator: communicator.clone(), id, call }
     }
 
     /// A small number that no other request of the rank has at the same time.
