@@ -285,7 +285,7 @@ impl Fabric for NodeFabric {
         if self.passes_batons { BATON_SIZE } else { MAX_PAYLOAD }
     }
 
-    #[inline]
+    #[inline(always)]
     fn try_push(
         &mut self,
         to: usize,
@@ -343,7 +343,7 @@ impl Fabric for NodeFabric {
         consumer.expect("read without an arrival").read(arrival.len, arrival.place, offset, into);
     }
 
-    #[inline]
+    #[inline(always)]
     fn pop(&mut self, from: usize, queue: Queue) {
         let consumer = self.links[from].incoming[queue as usize].as_mut();
         if let Some(baton) = consumer.expect("pop without an arrival").pop() {
@@ -365,7 +365,7 @@ impl Fabric for NodeFabric {
         if self.passes_batons { self.links[from].batons.passable_from() } else { Passable::default() }
     }
 
-    #[inline]
+    #[inline(always)]
     fn expect_more(&self, from: usize, cells: usize) {
         if let Some(consumer) = &self.links[from].incoming[Queue::Messages as usize] {
             consumer.expect_more(cells);
@@ -404,7 +404,7 @@ impl Fabric for NodeFabric {
         self.policy.spins()
     }
 
-    #[inline]
+    #[inline(always)]
     fn pushed(&self, to: usize) -> u64 {
         self.links[to].outgoing[Queue::Messages as usize].as_ref().map_or(0, Producer::pushed)
     }

@@ -25,10 +25,12 @@ use std::sync::Arc;
 use crate::copy::copy;
 use crate::distance::Distance;
 use crate::handover::{LINE, copy_for_reader, copy_past_caches, fetch, fetch_to_write, owns_what_others_read};
-use crate::primitive::{AtomicU32, AtomicU64, Ordering, UnsafeCell, publishing};
+use crate::primitive::{AtomicU64, Ordering, publishing};
 use crate::small_copy::copy_small;
 use crate::{Enqueue, Header, INLINE_PAYLOAD, LentSpan, ReadSpan, WriteSpan};
 use batons::{BATON_SIZE, Batons};
+pub(crate) use cell::Cell;
+use cell::{Body, stamp_of};
 use data_area::DataArea;
 
 /// What the second half of a wide cell holds: all of it but the stamp.
@@ -54,27 +56,6 @@ const TAKEN_BACK: u64 = 4;
 const TO_WRITE_BACK: usize = 1;
 /// More of the area is put to use once so many times what is in use has passed in long payloads.
 const LAPS: usize = 16;
-
-/// One message slot: exactly one cache line, written by the producer, read by the consumer.
-#[repr(C, align(64))]
-pub(crate) struct Cell {
-    /// Stored (Release) by the producer in `try_push`; loaded (Acquire) by the consumer in `front`.
-    stamp: AtomicU32,
-    /// Written by the producer before the stamp; read by the consumer after it.
-    body: UnsafeCell<Body>,
-}
-
-/// All of a cell but its stamp.
-#[repr(C)]
-struct Body {
-    len: u32,
-    header: Header,
-    /// The payload, or, if that is longer, where it lies in the data area (the first four bytes).
-    inline: [u8; INLINE_PAYLOAD],
-}
-
-#[cfg(not(loom))]
-const _: () = assert!(size_of::<Cell>() == LINE && align_of::<Cell>() == LINE);
 
 /// Where one ring lies. Keeps the memory alive.
 pub(crate) struct RingMemory {
@@ -131,12 +112,6 @@ impl RingMemory {
         // SAFETY: valid by the contract of `new`.
         unsafe { self.consumed.as_ref() }
     }
-}
-
-/// The stamp that says "the cell of `position` is published".
-#[inline(always)]
-fn stamp_of(position: u64) -> u32 {
-    (position as u32).wrapping_add(1)
 }
 
 /// Memory of a ring besides its cells.
@@ -246,7 +221,7 @@ impl<const CELLS: usize> Producer<CELLS> {
     /// Appends a cell. `reserve(area, from, to)` makes sure that there are pages behind these bytes. A payload goes by a baton if there is one.
     ///
     /// The payload must not be longer than half the data area.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn try_push(
         &mut self,
         enqueue: Enqueue,
@@ -353,19 +328,9 @@ impl<const CELLS: usize> Producer<CELLS> {
     #[inline(always)]
     fn publish(&mut self, cells: u64, header: Header, len: usize, inline: ReadSpan, takes_back: bool) {
         let cell = self.memory.cell::<CELLS>(self.pushed);
-        cell.body.with_mut(|body| {
-            // SAFETY: the consumer has left this cell (invariant 2), so we alone use the body until the stamp is stored;
-            // `inline` has at most `INLINE_PAYLOAD` bytes.
-            unsafe {
-                (*body).len = len as u32;
-                // Word by word, as it was made just before: to load at once what several stores have written means to wait until they are
-                // done, and before them those to the last cell, whose line may be far away.
-                for (index, word) in header.into_iter().enumerate() {
-                    (&raw mut (*body).header[index]).write_volatile(word);
-                }
-                copy_small((&raw mut (*body).inline).cast(), inline.start(), inline.len());
-            }
-        });
+        // SAFETY: the consumer has left this cell (invariant 2), so we alone use the body until the stamp is stored; `inline` has at most
+        // `INLINE_PAYLOAD` bytes.
+        cell.body.with_mut(|body| unsafe { Body::fill(body, header, len, inline) });
         cell.stamp.store(stamp_of(self.pushed), publishing());
         self.pushed += cells;
         if self.in_a_row && takes_back {
@@ -579,7 +544,7 @@ impl<const CELLS: usize> Consumer<CELLS> {
 
     /// Gives the front's room back to the producer. Only after a `front` that returned it. The baton that has come with it, if any, is
     /// held by this side from now on.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn pop(&mut self) -> Option<usize> {
         let beyond = self.beyond.get();
         self.consumed += 1;
@@ -593,6 +558,7 @@ impl<const CELLS: usize> Consumer<CELLS> {
 }
 
 pub(crate) mod batons;
+mod cell;
 mod data_area;
 #[cfg(all(test, loom))]
 mod loom_model;

@@ -75,6 +75,12 @@ impl Line {
         if first.key.accepts(message) { Some(first.id) } else { self.first_behind(message) }
     }
 
+    /// Whether a message with that envelope completes the oldest, if there is one.
+    #[inline]
+    pub(crate) fn is_for_first(&self, e: &Envelope) -> bool {
+        !self.is_empty() && self.at(self.first).key.accepts(PatternKey::from(e))
+    }
+
     fn first_behind(&self, message: PatternKey) -> Option<ReceiveId> {
         self.waiting().find(|member| member.key.accepts(message)).map(|member| member.id)
     }

@@ -99,6 +99,12 @@ impl PostedQueue {
         }
     }
 
+    /// Whether a message with that envelope completes the oldest receive; perhaps not if there are many.
+    #[inline]
+    pub(crate) fn is_for_oldest(&self, e: &Envelope) -> bool {
+        self.line.is_for_first(e)
+    }
+
     /// Takes the receive out of matching but remembers it.
     pub(crate) fn unlink(&mut self, id: ReceiveId) {
         let posted = self.get_mut(id);

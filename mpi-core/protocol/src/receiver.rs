@@ -168,6 +168,13 @@ impl Receiver {
         self.posted.candidate(envelope)
     }
 
+    /// Whether it is the oldest posted receive that a message which has just come out of the FIFO completes. If there are many, it may be said that
+    /// it is not.
+    #[inline]
+    pub fn is_for_oldest(&self, envelope: &Envelope) -> bool {
+        self.posted.is_for_oldest(envelope)
+    }
+
     /// That receive is completed by a message from the FIFO.
     #[inline(always)]
     pub fn deliver(&mut self, receive: ReceiveId) {

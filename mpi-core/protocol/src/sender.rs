@@ -62,8 +62,8 @@ pub struct Sender {
     next_request: u32,
     /// SR: where in the FIFO the cell after the latest message stands.
     sent_up_to: u64,
-    /// AUTO: messages in the FIFO whose receive is not known.
-    unaccepted: VecDeque<Unaccepted>,
+    /// AUTO: messages in the FIFO whose receive is not known, in order. Every short message is added here, and they leave by the hundred.
+    unaccepted: Vec<Unaccepted>,
     counters: Counters,
 }
 
@@ -75,7 +75,7 @@ impl Sender {
             requests: VecDeque::new(),
             next_request: 0,
             sent_up_to: 0,
-            unaccepted: VecDeque::new(),
+            unaccepted: Vec::new(),
             counters: Counters::default(),
         }
     }
@@ -107,9 +107,8 @@ impl Sender {
 
     /// The receiver has dealt with the first `accepted` cells of the FIFO.
     pub fn accepted(&mut self, accepted: u64) {
-        while self.unaccepted.front().is_some_and(|message| message.position < accepted) {
-            self.unaccepted.pop_front();
-        }
+        let dealt_with = self.unaccepted.partition_point(|message| message.position < accepted);
+        self.unaccepted.drain(..dealt_with);
     }
 
     /// A request has arrived.
@@ -200,7 +199,7 @@ impl Sender {
             Rule::Auto { .. } if fifo == Fifo::Settled => {}
             Rule::Auto { .. } => {
                 let Envelope { context, tag, .. } = *envelope;
-                self.unaccepted.push_back(Unaccepted { position, context, tag });
+                self.unaccepted.push(Unaccepted { position, context, tag });
             }
         }
     }

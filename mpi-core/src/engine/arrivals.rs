@@ -298,7 +298,7 @@ impl<F: Fabric> Engine<F> {
                     ([wire::PULL, number, key, 0], bytemuck::bytes_of(&target).into())
                 }
             };
-            match self.fabric.try_push(peer as usize, Queue::Requests, Enqueue::Retry, header, body) {
+            match self.push(peer, Queue::Requests, Enqueue::Retry, header, body) {
                 Ok(()) => {
                     let state = &mut self.peers[peer as usize];
                     state.answers.pop_front();

@@ -11,6 +11,7 @@
 
 mod arrivals;
 mod barrier;
+mod directly;
 mod library_buffer;
 mod operation;
 mod operations;

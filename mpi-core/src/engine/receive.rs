@@ -3,154 +3,42 @@
 use rwmpi_protocol::{Envelope, Fifo, Pattern, Posting, RequestForSend, Rule};
 use rwmpi_transport::{Enqueue, Fabric, Queue, ReadSpan, Reading, RemoteAddress, WriteSpan};
 
-use super::operation::{ReceiveOperation, Received, SendOperation, Stage};
-use super::pieces::{Room, Sink};
+use super::operation::{ReceiveOperation, SendOperation, Stage};
+use super::pieces::Sink;
 use super::pull::Answer;
 use super::slots::{claimed, open};
 use super::transfer::{SHARE_MIN, SHARED_BOTH_WAYS, Transfer, claim_word};
 use super::{
-    Body, Completion, Engine, Failure, LARGE, Operation, OperationId, Outcome, Outgoing, Stream, Target, Unexpected,
-    wire,
+    Body, Completion, Engine, Failure, LARGE, Operation, OperationId, Outgoing, Stream, Target, Unexpected, wire,
 };
 use crate::Mark;
-use crate::engine::policy::{WRITE_MIN, is_passed};
+use crate::engine::policy::WRITE_MIN;
 
 /// Receives from any source are advertised to groups of at most this many.
 const ADVERTISE_TO_ALL: usize = 16;
 
 impl<F: Fabric> Engine<F> {
-    /// Starts a receive, after looking up to `looks` times whether the message it wants is the next to arrive: then there is no
-    /// operation.
-    #[inline]
-    pub(crate) fn receive(
-        &mut self,
-        pattern: Pattern,
-        buffer: WriteSpan<'static>,
-        looks: u32,
-    ) -> Result<Received, Failure> {
-        if let Some(source) = pattern.source
-            && source != self.me()
-            && self.rule != Rule::Sr
-            && self.comes_by_fifo(source, buffer.len() as u64)
-            && let Some(outcome) = self.receive_directly(source, &pattern, move |_| Some(buffer), looks)?
-        {
-            return outcome.map(Received::Now);
-        }
-        if self.receiver.has_unexpected()
-            && let Some(outcome) = self.receive_stored(&pattern, buffer)?
-        {
-            return outcome.map(Received::Now);
-        }
-        self.start_span_receive(pattern, buffer).map(Received::Later)
-    }
-
-    /// Whether `source` pushes what a receive of `capacity` bytes can take.
-    fn comes_by_fifo(&self, source: u32, capacity: u64) -> bool {
-        capacity < WRITE_MIN
-            || self.rule == Rule::Nsr
-            || is_passed(capacity, None, self.fabric.passable_from(source as usize))
-    }
-
-    /// Receives the message that has arrived before all others it wants, if that is here as a whole and nobody waits for an answer.
-    #[inline(never)]
-    fn receive_stored(&mut self, pattern: &Pattern, buffer: WriteSpan<'static>) -> Result<Option<Outcome>, Failure> {
-        self.check_alive()?;
-        let Some((message, _)) = self.receiver.find(pattern) else { return Ok(None) };
-        let key = self.bodies[message as usize];
-        let Unexpected { len, body: Body::Stored { data, answer: None }, .. } = &self.unexpected[key] else {
-            return Ok(None);
-        };
-        let data = data.data();
-        if (data.len() as u64) < *len {
-            return Ok(None);
-        }
-        let taken = data.len().min(buffer.len());
-        ReadSpan::from(&data[..taken]).copy_to(buffer);
-        self.receiver.take(message);
-        let Unexpected { source, tag, mark, len, body } = self.unexpected.remove(key);
-        self.unexpected_bytes -= len;
-        if let Body::Stored { data, .. } = body {
-            data.clear(&mut self.spare);
-        }
-        let outcome = ReceiveOperation::outcome(buffer.len(), source, tag, len);
-        Ok(Some(outcome.map(|completion| Completion { mark, ..completion })))
-    }
-
-    /// Receives the message that is the next to arrive, if it is short and wanted, into `room`, after looking up to `looks` times.
-    pub(crate) fn receive_next(
-        &mut self,
-        pattern: Pattern,
-        room: &mut dyn Room,
-        looks: u32,
-    ) -> Result<Option<Outcome>, Failure> {
-        match pattern.source {
-            Some(source) if source != self.me() && self.rule != Rule::Sr => {
-                self.receive_directly(source, &pattern, |len| room.make(len), looks)
-            }
-            _ => Ok(None),
-        }
-    }
-
-    #[inline]
-    fn receive_directly(
-        &mut self,
-        source: u32,
-        pattern: &Pattern,
-        room: impl FnOnce(usize) -> Option<WriteSpan<'static>>,
-        looks: u32,
-    ) -> Result<Option<Outcome>, Failure> {
-        self.check_alive()?;
-        if !self.receiver.is_idle() || self.peers[source as usize].stream.is_some() || self.backlog > 0 {
-            return Ok(None);
-        }
-        for look in 0..looks {
-            let arrival = match self.fabric.front(source as usize, Queue::Messages) {
-                Ok(Some(arrival)) => arrival,
-                Ok(None) => {
-                    // The second line of a wide cell is asked for with the first.
-                    self.fabric.expect_more(source as usize, 1);
-                    std::hint::spin_loop();
-                    continue;
-                }
-                Err(fault) => return Err(self.poisoned(Failure::Fault(fault))),
-            };
-            let [_, context, tag, _] = arrival.header;
-            if wire::kind(&arrival.header) != wire::EAGER || !pattern.matches(&Envelope { context, source, tag }) {
-                break;
-            }
-            if look == 0 {
-                // It was there already: so may be others.
-                self.fabric.expect_more(source as usize, 2);
-            }
-            let Some(buffer) = room(arrival.len) else { break };
-            let taken = arrival.len.min(buffer.len());
-            self.fabric.read(source as usize, Queue::Messages, &arrival, 0, buffer.part(0, taken));
-            self.fabric.pop(source as usize, Queue::Messages);
-            let outcome = ReceiveOperation::outcome(buffer.len(), source, tag, arrival.len as u64);
-            let mark = Mark::heard(arrival.header[0]);
-            return Ok(Some(outcome.map(|completion| Completion { mark, ..completion })));
-        }
-        Ok(None)
-    }
-
     /// Starts a receive.
     pub(crate) fn start_receive(&mut self, pattern: Pattern, buffer: Sink) -> Result<OperationId, Failure> {
-        self.start_receive_into(pattern, buffer.span(), || buffer)
+        match buffer {
+            Sink::Span(span) => self.start_span_receive(pattern, span),
+            _ => self.post_receive(pattern, buffer.span(), || buffer),
+        }
     }
 
-    /// As [`Engine::start_receive`], into a span.
+    /// Posts a receive into a span.
     #[inline(always)]
-    pub(crate) fn start_span_receive(
+    pub(super) fn post_span_receive(
         &mut self,
         pattern: Pattern,
         span: WriteSpan<'static>,
     ) -> Result<OperationId, Failure> {
-        self.start_receive_into(pattern, Some(span), || Sink::Span(span))
+        self.post_receive(pattern, Some(span), || Sink::Span(span))
     }
 
-    /// Starts a receive into what `buffer` gives: the span, if it is one.
+    /// Posts a receive into what `buffer` gives: the span, if it is one.
     #[inline(always)]
-    fn start_receive_into(
+    fn post_receive(
         &mut self,
         pattern: Pattern,
         span: Option<WriteSpan<'static>>,
@@ -272,9 +160,7 @@ impl<F: Fabric> Engine<F> {
             target: wire::address_words(&address),
         };
         let (header, body) = wire::encode_request(&request);
-        self.fabric
-            .try_push(source as usize, Queue::Requests, Enqueue::Retry, header, ReadSpan::from(&body[..]))
-            .is_ok()
+        self.push(source, Queue::Requests, Enqueue::Retry, header, ReadSpan::from(&body[..])).is_ok()
     }
 
     fn request_from_all(&mut self, id: OperationId) -> bool {
@@ -479,7 +365,7 @@ impl<F: Fabric> Engine<F> {
             let body = bytemuck::bytes_of(&body).into();
             let header = [wire::FETCHING, answer, slot, 0];
             // Without room for the invitation this side does it alone.
-            let _ = self.fabric.try_push(source as usize, Queue::Requests, Enqueue::Retry, header, body);
+            let _ = self.push(source, Queue::Requests, Enqueue::Retry, header, body);
         }
         let transfer = Transfer { owner: self.me(), slot, generation, len: from.len };
         if self.read_chunks(&transfer, source, from, buffer)? {

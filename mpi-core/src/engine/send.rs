@@ -37,7 +37,7 @@ const LOOK_AT_ACCEPTED: usize = if cfg!(test) { 3 } else { 256 };
 
 impl<F: Fabric> Engine<F> {
     /// Starts a send; `None`: it has completed already. The common small message makes no operation.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn start_send(
         &mut self,
         peer: u32,
@@ -303,6 +303,20 @@ impl<F: Fabric> Engine<F> {
         Ok(if mode == SendMode::Synchronous { Progress::Waiting } else { Progress::Done })
     }
 
+    /// Pushes a cell. All but the common small message go through here, as the fabric's own is made part of whoever calls it.
+    #[inline(never)]
+    pub(super) fn push(
+        &mut self,
+        peer: u32,
+        queue: Queue,
+        enqueue: Enqueue,
+        header: Header,
+        payload: ReadSpan<'_>,
+    ) -> Result<(), PushError> {
+        self.fabric.try_push(peer as usize, queue, enqueue, header, payload)
+    }
+
+    /// Pushes a cell of the queue of messages; false if there is no room.
     pub(super) fn try_push(
         &mut self,
         peer: u32,
@@ -310,7 +324,7 @@ impl<F: Fabric> Engine<F> {
         header: Header,
         payload: ReadSpan<'_>,
     ) -> Result<bool, Failure> {
-        match self.fabric.try_push(peer as usize, Queue::Messages, enqueue, header, payload) {
+        match self.push(peer, Queue::Messages, enqueue, header, payload) {
             Ok(()) => Ok(true),
             Err(PushError::Full) => Ok(false),
             Err(error) => Err(Failure::Push(error)),

@@ -5,7 +5,7 @@
 use loom::thread;
 
 use super::*;
-use crate::primitive::{BROKEN, Broken};
+use crate::primitive::{AtomicU32, BROKEN, Broken};
 use crate::sleep::{self, ASLEEP, ASLEEP_FOR_ROOM, AWAKE};
 
 const CELLS: usize = 2;
@@ -26,12 +26,8 @@ unsafe impl Send for World {}
 type Ends = (Arc<World>, Producer<CELLS>, Consumer<CELLS>);
 
 fn world() -> Ends {
-    let vacant = || Cell {
-        stamp: AtomicU32::new(0),
-        body: UnsafeCell::new(Body { len: 0, header: [0; 4], inline: [0; INLINE_PAYLOAD] }),
-    };
     let world = Arc::new(World {
-        cells: (0..CELLS).map(|_| vacant()).collect(),
+        cells: (0..CELLS).map(|_| Cell::vacant()).collect(),
         consumed: AtomicU64::new(0),
         receiver_sleeps: AtomicU32::new(AWAKE),
         sender_sleeps: AtomicU32::new(AWAKE),

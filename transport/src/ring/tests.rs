@@ -25,12 +25,8 @@ impl Memory {
     }
 
     fn with_data(len: usize) -> Arc<Memory> {
-        let vacant = || Cell {
-            stamp: AtomicU32::new(0),
-            body: UnsafeCell::new(Body { len: 0, header: [0; 4], inline: [0; INLINE_PAYLOAD] }),
-        };
         Arc::new(Memory {
-            cells: (0..CELLS).map(|_| vacant()).collect(),
+            cells: (0..CELLS).map(|_| Cell::vacant()).collect(),
             consumed: AtomicU64::new(0),
             data: (0..len).map(|_| Plain::new(0)).collect(),
             batons: (0..BATONS * BATON_SIZE).map(|_| Plain::new(0)).collect(),

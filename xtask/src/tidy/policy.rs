@@ -163,6 +163,7 @@ pub const UNSAFE_FILES: &[&str] = &[
     "transport/src/node/copying.rs",
     "transport/src/node/tests.rs",
     "transport/src/ring.rs",
+    "transport/src/ring/cell.rs",
     "transport/src/ring/loom_model.rs",
     "transport/src/turn/loom_model.rs",
     "transport/src/ring/tests.rs",
