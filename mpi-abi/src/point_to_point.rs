@@ -152,7 +152,7 @@ pub fn irecv<A: Abi>(
         return Err(no_place());
     }
     let started = match rank.runs::<A>(memory, count, datatype) {
-        Some(runs) => core.start_runs_receive(runs, source, tag)?,
+        Some(runs) => core.start_receive_runs(runs, source, tag)?,
         None => core.start_receive(&rank.elements::<A>(memory, count, datatype)?, source, tag)?,
     };
     let code = started.map_or(FROM_NOBODY, |started| rank.requests.insert_started(core, started));

@@ -88,7 +88,7 @@ fn start<A: Abi>(data: Data<A>, envelope: Envelope<A>, leaving: Leaving, request
         Leaving::Buffered => send.buffer::<A>(data).map(|()| None)?,
         Leaving::Directly(mode) => match send.runs::<A>(data) {
             Some(runs) => {
-                let started = send.core().start_runs_send(runs, to, tag, mode)?;
+                let started = send.core().start_send_runs(runs, to, tag, mode)?;
                 started.map(|started| requests.insert_started(send.core(), started))
             }
             None => {

@@ -239,7 +239,7 @@ impl Communicator {
         (received, source, receive_tag): (Runs, Source, TagSelector),
     ) -> Result<Status> {
         self.checked_pattern(Call::Receive, source, receive_tag, self.context())?;
-        let outgoing = self.start_runs_send(sent, destination, send_tag, Mode::Standard)?;
+        let outgoing = self.start_send_runs(sent, destination, send_tag, Mode::Standard)?;
         let status = self.receive_runs(received, source, receive_tag);
         let Some(outgoing) = outgoing else { return status };
         Request::from(SimpleRequest::new(self, outgoing)).wait(endpoint).and(status)

@@ -168,7 +168,7 @@ impl Communicator {
         mode: Mode,
     ) -> Result<Option<Request>> {
         if let Some(span) = elements.read_span() {
-            let started = self.start_block_send(span, destination, tag, mode)?;
+            let started = self.start_send_block(span, destination, tag, mode)?;
             return Ok(started.map(|started| SimpleRequest::new(self, started).into()));
         }
         if !elements.go_in_pieces()? {
@@ -190,7 +190,7 @@ impl Communicator {
         mode: Mode,
     ) -> Result<Option<Request>> {
         let packed = Loan::new(packed);
-        let Some(Started { id, call }) = self.start_block_send(read_span_of(&packed.0), destination, tag, mode)? else {
+        let Some(Started { id, call }) = self.start_send_block(read_span_of(&packed.0), destination, tag, mode)? else {
             packed.end();
             return Ok(None);
         };
@@ -202,28 +202,28 @@ impl Communicator {
     /// # Errors
     /// As there.
     #[inline(always)]
-    pub fn start_runs_send(
+    pub fn start_send_runs(
         &self,
         data: Runs,
         destination: Destination,
         tag: i32,
         mode: Mode,
     ) -> Result<Option<Started>> {
-        self.start_block_send(data.block(0).as_read(), destination, tag, mode)
+        self.start_send_block(data.block(0).as_read(), destination, tag, mode)
     }
 
     #[inline(always)]
-    fn start_block_send(
+    fn start_send_block(
         &self,
-        span: ReadSpan<'static>,
+        block: ReadSpan<'static>,
         destination: Destination,
         tag: i32,
         mode: Mode,
     ) -> Result<Option<Started>> {
         let call = mode.call();
         let Some(peer) = self.checked_destination(call, destination, tag)? else { return Ok(None) };
-        let mut engine = self.process().enter(call, Target::send(destination, tag), self.context(), span.len());
-        let started = engine.start_send(peer, self.context(), tag as u32, span, mode.in_engine());
+        let mut engine = self.process().enter(call, Target::send(destination, tag), self.context(), block.len());
+        let started = engine.start_send(peer, self.context(), tag as u32, block, mode.in_engine());
         drop(engine);
         match started {
             Ok(None) => Ok(None),
@@ -238,20 +238,20 @@ impl Communicator {
     /// # Errors
     /// As there.
     #[inline(always)]
-    pub fn start_runs_receive(&self, data: Runs, source: Source, tag: TagSelector) -> Result<Option<Started>> {
-        self.start_block_receive(data.block(0), source, tag)
+    pub fn start_receive_runs(&self, data: Runs, source: Source, tag: TagSelector) -> Result<Option<Started>> {
+        self.start_receive_block(data.block(0), source, tag)
     }
 
     #[inline(always)]
-    fn start_block_receive(
+    fn start_receive_block(
         &self,
-        span: WriteSpan<'static>,
+        block: WriteSpan<'static>,
         source: Source,
         tag: TagSelector,
     ) -> Result<Option<Started>> {
         let Some(pattern) = self.checked_pattern(Call::Receive, source, tag, self.context())? else { return Ok(None) };
         let mut engine = self.process().enter(Call::Receive, Target::receive(source, tag), pattern.context, 0);
-        match engine.start_span_receive(pattern, span) {
+        match engine.start_span_receive(pattern, block) {
             Ok(id) => Ok(Some(Started::receive(id))),
             Err(failure) => {
                 drop(engine);
@@ -266,7 +266,7 @@ impl Communicator {
     /// As [`Communicator::receive_elements`], but for what only the message shows.
     pub fn start_receive(&self, elements: &Elements, source: Source, tag: TagSelector) -> Result<Option<Started>> {
         if let Some(span) = elements.write_span() {
-            return self.start_block_receive(span, source, tag);
+            return self.start_receive_block(span, source, tag);
         }
         let Some(pattern) = self.checked_pattern(Call::Receive, source, tag, self.context())? else { return Ok(None) };
         let sink = elements.sink()?;
