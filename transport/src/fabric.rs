@@ -291,6 +291,12 @@ pub trait Fabric {
     fn read(&mut self, from: usize, queue: Queue, arrival: &Arrival, offset: usize, into: WriteSpan);
     /// Gives the oldest cell's room back to the sender. Only after a `front` that returned it.
     fn pop(&mut self, from: usize, queue: Queue);
+    /// [`Fabric::read`] from the beginning and [`Fabric::pop`].
+    #[inline]
+    fn take(&mut self, from: usize, queue: Queue, arrival: &Arrival, into: WriteSpan) {
+        self.read(from, queue, arrival, 0, into);
+        self.pop(from, queue);
+    }
     /// The cell that has begun to arrive from `from` in [`Queue::Messages`], if most of its payload is still to come and nothing is before it:
     /// whoever knows where that belongs can have it put there by [`Fabric::divert`]. Each is shown once, and by `front` when it is whole.
     #[inline]

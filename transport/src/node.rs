@@ -75,6 +75,32 @@ struct Link {
     pid: u32,
 }
 
+impl Link {
+    /// The oldest cell of a queue, which has been opened.
+    #[inline(always)]
+    fn front(consumer: &Consumer<CELLS>, from: usize) -> Result<Option<Arrival>, PeerFault> {
+        match consumer.front() {
+            Ok(None) => Ok(None),
+            Ok(Some(front)) => Ok(Some(Arrival { header: front.header, len: front.len, place: front.place })),
+            Err(what) => Err(PeerFault { peer: from, what }),
+        }
+    }
+
+    #[inline(always)]
+    fn read(&mut self, queue: Queue, arrival: &Arrival, offset: usize, into: WriteSpan) {
+        let consumer = self.incoming[queue as usize].as_ref().expect("read without an arrival");
+        consumer.read(arrival.len, arrival.place, offset, into);
+    }
+
+    #[inline(always)]
+    fn pop(&mut self, queue: Queue) {
+        let consumer = self.incoming[queue as usize].as_mut().expect("pop without an arrival");
+        if let Some(baton) = consumer.pop() {
+            self.batons.take(baton);
+        }
+    }
+}
+
 /// Who sends to one queue of this peer.
 #[derive(Default)]
 struct Inbox {
@@ -248,6 +274,24 @@ impl NodeFabric {
         }
     }
 
+    /// The same after something was popped.
+    #[inline(always)]
+    fn wake_if_asleep_for_room(&mut self, peer: usize) {
+        sleep::before_look(self.policy.fences_needed);
+        let flag = &self.control(peer).sleeping;
+        let how = flag.load(Ordering::Relaxed);
+        if how & ASLEEP_FOR_ROOM != 0 && sleep::wake(flag, how) {
+            self.to_ring.push(peer);
+        }
+    }
+
+    /// As [`Fabric::front`], of a queue that was not seen to be open yet.
+    #[inline(never)]
+    fn first_front(&mut self, from: usize, queue: Queue) -> Result<Option<Arrival>, PeerFault> {
+        self.notice_openings(queue);
+        self.links[from].incoming[queue as usize].as_ref().map_or(Ok(None), |consumer| Link::front(consumer, from))
+    }
+
     /// A peer that waits for sockets, and has to be rung there as something was done here that it wants to know.
     #[inline]
     pub(crate) fn next_to_ring(&mut self) -> Option<usize> {
@@ -326,35 +370,29 @@ impl Fabric for NodeFabric {
 
     #[inline(always)]
     fn front(&mut self, from: usize, queue: Queue) -> Result<Option<Arrival>, PeerFault> {
-        if self.links[from].incoming[queue as usize].is_none() {
-            self.notice_openings(queue);
-        }
-        let Some(consumer) = &self.links[from].incoming[queue as usize] else { return Ok(None) };
-        match consumer.front() {
-            Ok(None) => Ok(None),
-            Ok(Some(front)) => Ok(Some(Arrival { header: front.header, len: front.len, place: front.place })),
-            Err(what) => Err(PeerFault { peer: from, what }),
+        match &self.links[from].incoming[queue as usize] {
+            Some(consumer) => Link::front(consumer, from),
+            None => self.first_front(from, queue),
         }
     }
 
     #[inline(always)]
     fn read(&mut self, from: usize, queue: Queue, arrival: &Arrival, offset: usize, into: WriteSpan) {
-        let consumer = self.links[from].incoming[queue as usize].as_ref();
-        consumer.expect("read without an arrival").read(arrival.len, arrival.place, offset, into);
+        self.links[from].read(queue, arrival, offset, into);
+    }
+
+    #[inline(always)]
+    fn take(&mut self, from: usize, queue: Queue, arrival: &Arrival, into: WriteSpan) {
+        let link = &mut self.links[from];
+        link.read(queue, arrival, 0, into);
+        link.pop(queue);
+        self.wake_if_asleep_for_room(from);
     }
 
     #[inline(always)]
     fn pop(&mut self, from: usize, queue: Queue) {
-        let consumer = self.links[from].incoming[queue as usize].as_mut();
-        if let Some(baton) = consumer.expect("pop without an arrival").pop() {
-            self.links[from].batons.take(baton);
-        }
-        sleep::before_look(self.policy.fences_needed);
-        let flag = &self.control(from).sleeping;
-        let how = flag.load(Ordering::Relaxed);
-        if how & ASLEEP_FOR_ROOM != 0 && sleep::wake(flag, how) {
-            self.to_ring.push(from);
-        }
+        self.links[from].pop(queue);
+        self.wake_if_asleep_for_room(from);
     }
 
     fn passable(&self, to: usize) -> Passable {

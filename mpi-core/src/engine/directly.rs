@@ -5,7 +5,7 @@
 //! (docs/decisions/0050).
 
 use rwmpi_protocol::{Envelope, Pattern, Rule};
-use rwmpi_transport::{Fabric, Queue, ReadSpan, WriteSpan};
+use rwmpi_transport::{Arrival, Fabric, Queue, ReadSpan, WriteSpan};
 
 use super::operation::{ReceiveOperation, Received};
 use super::pieces::Room;
@@ -95,97 +95,131 @@ impl<F: Fabric> Engine<F> {
         looks: u32,
     ) -> Result<Option<Outcome>, Failure> {
         self.check_alive()?;
-        if !self.receiver.is_idle() || self.peers[source as usize].stream.is_some() || self.backlog > 0 {
+        if !self.may_take(source) {
             return Ok(None);
         }
         for look in 0..looks {
-            let arrival = match self.fabric.front(source as usize, Queue::Messages) {
-                Ok(Some(arrival)) => arrival,
-                Ok(None) => {
-                    // The second line of a wide cell is asked for with the first.
-                    self.fabric.expect_more(source as usize, 1);
-                    std::hint::spin_loop();
-                    continue;
-                }
-                Err(fault) => return Err(self.poisoned(Failure::Fault(fault))),
+            let Some(arrival) = self.next_message(source)? else {
+                // The second line of a wide cell is asked for with the first.
+                self.fabric.expect_more(source as usize, 1);
+                std::hint::spin_loop();
+                continue;
             };
-            let [_, context, tag, _] = arrival.header;
-            if wire::kind(&arrival.header) != wire::EAGER || !pattern.matches(&Envelope { context, source, tag }) {
-                break;
-            }
             if look == 0 {
                 // It was there already: so may be others.
                 self.fabric.expect_more(source as usize, 2);
             }
-            let Some(buffer) = room(arrival.len) else { break };
-            let taken = arrival.len.min(buffer.len());
-            self.fabric.read(source as usize, Queue::Messages, &arrival, 0, buffer.part(0, taken));
-            self.fabric.pop(source as usize, Queue::Messages);
-            let outcome = ReceiveOperation::outcome(buffer.len(), source, tag, arrival.len as u64);
-            let mark = Mark::heard(arrival.header[0]);
-            return Ok(Some(outcome.map(|completion| Completion { mark, ..completion })));
+            return Ok(self.take(source, pattern, &arrival, room));
         }
         Ok(None)
     }
 
-    /// As [`Engine::start_receive`], into a span. If its message is here, and short, the receive has completed. Only memory is looked at: a look at
+    /// Whether the next message of `source` may be taken from its queue: nobody else wants it, and nothing comes before it.
+    #[inline(always)]
+    fn may_take(&self, source: u32) -> bool {
+        self.receiver.is_idle() && self.peers[source as usize].stream.is_none() && self.backlog == 0
+    }
+
+    /// What is at the front of `source`'s queue.
+    #[inline(always)]
+    fn next_message(&mut self, source: u32) -> Result<Option<Arrival>, Failure> {
+        self.fabric.front(source as usize, Queue::Messages).map_err(|fault| self.poisoned(Failure::Fault(fault)))
+    }
+
+    /// Receives the message at the front of `source`'s queue, if it is short and wanted and there is room for it.
+    #[inline(always)]
+    fn take(
+        &mut self,
+        source: u32,
+        pattern: &Pattern,
+        arrival: &Arrival,
+        room: impl FnOnce(usize) -> Option<WriteSpan<'static>>,
+    ) -> Option<Outcome> {
+        let [_, context, tag, _] = arrival.header;
+        if wire::kind(&arrival.header) != wire::EAGER || !pattern.matches(&Envelope { context, source, tag }) {
+            return None;
+        }
+        let buffer = room(arrival.len)?;
+        let taken = arrival.len.min(buffer.len());
+        self.fabric.take(source as usize, Queue::Messages, arrival, buffer.part(0, taken));
+        let outcome = ReceiveOperation::outcome(buffer.len(), source, tag, arrival.len as u64);
+        let mark = Mark::heard(arrival.header[0]);
+        Some(outcome.map(|completion| Completion { mark, ..completion }))
+    }
+
+    /// Starts a receive into a span. If its message is here, and short, the receive has completed. Only memory is looked at: a look at
     /// a connection takes a system call, and reads what would find its receive on arrival (docs/decisions/0021).
+    #[inline(always)]
+    pub(crate) fn begin_receive(&mut self, pattern: Pattern, span: WriteSpan<'static>) -> Result<Received, Failure> {
+        if let Some(source) = pattern.source
+            && source != self.me()
+            && self.fabric.shares_memory_with(source as usize)
+            && let Some(arrival) = self.next_message(source)?
+            && let Some(outcome) = self.receive_arrived(source, arrival, &pattern, span)?
+        {
+            return Ok(match outcome {
+                Ok(completion) => Received::Now(completion),
+                // For whoever completes it.
+                Err(_) => Received::Later(self.operations.insert(|| Operation::Done(outcome))),
+            });
+        }
+        self.post_span_receive(pattern, span).map(Received::Later)
+    }
+
+    /// As [`Engine::begin_receive`], for whoever needs an operation.
     #[inline(always)]
     pub(crate) fn start_span_receive(
         &mut self,
         pattern: Pattern,
         span: WriteSpan<'static>,
     ) -> Result<OperationId, Failure> {
-        if let Some(source) = pattern.source
-            && source != self.me()
-            && self.fabric.shares_memory_with(source as usize)
-            && self.has_cell(source)
-            && let Some(outcome) = self.receive_at_once(source, &pattern, span)?
-        {
-            return Ok(self.operations.insert(|| Operation::Done(outcome)));
-        }
-        self.post_span_receive(pattern, span)
+        Ok(match self.begin_receive(pattern, span)? {
+            Received::Now(completion) => self.operations.insert(|| Operation::Done(Ok(completion))),
+            Received::Later(id) => id,
+        })
     }
 
-    /// Whether there is a cell of `source`'s, be it a correct one or not.
+    /// Receives the next message of `source`, which is here, if it is short and this receive's, after those that receives wait for.
     #[inline(always)]
-    fn has_cell(&mut self, source: u32) -> bool {
-        !matches!(self.fabric.front(source as usize, Queue::Messages), Ok(None))
-    }
-
-    /// Receives the message whose cell is here, if it is short and this receive's, after those that receives wait for.
-    #[inline(always)]
-    fn receive_at_once(
+    fn receive_arrived(
         &mut self,
         source: u32,
+        mut arrival: Arrival,
         pattern: &Pattern,
         span: WriteSpan<'static>,
     ) -> Result<Option<Outcome>, Failure> {
+        self.check_alive()?;
         if self.rule == Rule::Sr || self.receiver.has_unexpected() || !self.comes_by_fifo(source, span.len() as u64) {
             return Ok(None);
         }
         if !self.receiver.is_idle() {
-            self.complete_oldest(source)?;
+            match self.complete_oldest(source, arrival)? {
+                Some(next) => arrival = next,
+                None => return Ok(None),
+            }
         }
-        self.receive_directly(source, pattern, move |_| Some(span), 1)
+        if !self.may_take(source) {
+            return Ok(None);
+        }
+        self.fabric.expect_more(source as usize, 2);
+        Ok(self.take(source, pattern, &arrival, move |_| Some(span)))
     }
 
-    /// Completes the receives that wait, oldest first, as long as the next message of `source` is theirs.
-    fn complete_oldest(&mut self, source: u32) -> Result<(), Failure> {
-        self.check_alive()?;
-        self.complete_while_oldest(source).map_err(|failure| self.poisoned(failure))
-    }
-
-    fn complete_while_oldest(&mut self, source: u32) -> Result<(), Failure> {
-        while let Some(arrival) = self.fabric.front(source as usize, Queue::Messages).map_err(Failure::Fault)? {
+    /// Completes the receives that wait, oldest first, as long as the next message of `source` is theirs: the first that is not.
+    #[inline(never)]
+    fn complete_oldest(&mut self, source: u32, first: Arrival) -> Result<Option<Arrival>, Failure> {
+        let mut next = Some(first);
+        while let Some(arrival) = next {
             let [_, context, tag, _] = arrival.header;
             let is_short = wire::kind(&arrival.header) == wire::EAGER;
             if !is_short || !self.receiver.is_for_oldest(&Envelope { context, source, tag }) {
                 break;
             }
             self.fabric.expect_more(source as usize, 2);
-            self.arrival(source, &arrival)?;
+            self.arrival(source, &arrival).map_err(|failure| self.poisoned(failure))?;
+            next = self.next_message(source)?;
         }
-        self.advertise()
+        self.advertise().map_err(|failure| self.poisoned(failure))?;
+        Ok(next)
     }
 }
