@@ -7,7 +7,6 @@
 //! Where the rank has several lanes, codes of what belongs to a lane name it, in the upper bits of the place.
 
 use std::cell::{RefCell, RefMut};
-use std::collections::VecDeque;
 use std::mem::forget;
 
 use rwmpi_core::MOST_LANES;
@@ -38,6 +37,8 @@ pub enum Kind {
     Request = 11,
     /// A request that is one send or receive.
     SimpleRequest = 12,
+    /// A request of a receive that had completed when it was started.
+    CompletedReceive = 13,
     /// A session.
     Session = 14,
 }
@@ -73,12 +74,33 @@ pub struct Table<T> {
 
 struct Content<T> {
     places: Vec<Place<T>>,
-    free: VecDeque<u32>,
+    /// How many of them are free.
+    free: usize,
+    /// The one that has been free for longest, if any is.
+    longest: u32,
+    /// The one that became free last, if any is.
+    last: u32,
 }
 
 struct Place<T> {
     code: u32,
+    /// Of a free place: the one that became free after it, if any has.
+    next: u32,
     object: Option<T>,
+}
+
+impl<T> Content<T> {
+    /// A place has become free.
+    #[inline]
+    fn rest(&mut self, index: u32) {
+        if self.free == 0 {
+            self.longest = index;
+        } else {
+            self.places[self.last as usize].next = index;
+        }
+        self.last = index;
+        self.free += 1;
+    }
 }
 
 impl<T> Place<T> {
@@ -122,8 +144,8 @@ fn generation(code: u32) -> u32 {
 impl<T> Table<T> {
     /// An empty table.
     pub fn new(kind: Kind) -> Self {
-        let content = RefCell::new(Content { places: Vec::new(), free: VecDeque::new() });
-        Table { kind, is_placed: false, index_mask: INDEX_MASK, lane: 0, content }
+        let content = Content { places: Vec::new(), free: 0, longest: 0, last: 0 };
+        Table { kind, is_placed: false, index_mask: INDEX_MASK, lane: 0, content: RefCell::new(content) }
     }
 
     /// The same for what belongs to that one of so many lanes.
@@ -160,39 +182,40 @@ impl<T> Table<T> {
     fn make_room(&self, content: &mut Content<T>, index: u32) {
         assert!(index < self.index_mask, "{TOO_MANY}");
         let first = content.places.len() as u32;
-        let place = |index| Place { code: code(self.kind, 1, self.lane | index), object: None };
+        let place = |index| self.new_place(index);
         content.places.extend((first..=index).map(place));
+    }
+
+    fn new_place(&self, index: u32) -> Place<T> {
+        Place { code: code(self.kind, 1, self.lane | index), next: 0, object: None }
     }
 
     /// Takes an object in, and returns the code of its handle.
     ///
     /// # Panics
     /// If there are a million objects of the kind, or an eighth of that in a lane.
+    #[inline]
     pub fn insert(&self, object: T) -> u32 {
         let content = &mut *self.content.borrow_mut();
-        if content.free.len() > RESTING
-            && let Some(index) = content.free.pop_front()
-        {
-            let place = &mut content.places[index as usize];
-            place.object = Some(object);
-            return place.code;
-        }
-        let index = content.places.len() as u32;
-        assert!(index < self.index_mask, "{TOO_MANY}");
-        let code = code(self.kind, 1, self.lane | index);
-        content.places.push(Place { code, object: Some(object) });
-        code
+        let place = if content.free > RESTING {
+            let place = &mut content.places[content.longest as usize];
+            content.longest = place.next;
+            content.free -= 1;
+            place
+        } else {
+            let index = content.places.len() as u32;
+            self.make_room(content, index);
+            &mut content.places[index as usize]
+        };
+        // As in `insert_at`.
+        forget(place.object.replace(object));
+        place.code
     }
 
     /// Forgets an object.
+    #[inline]
     pub fn remove(&self, code: u32) -> Option<T> {
-        let mut content = self.content.borrow_mut();
-        let index = code & self.index_mask;
-        let place = content.places.get_mut(index as usize).filter(|place| place.code == code)?;
-        let object = place.object.take()?;
-        drop(content);
-        self.release(code);
-        Some(object)
+        self.occupied(code).map(Occupied::remove)
     }
 
     /// Puts another object where one is.
@@ -237,15 +260,9 @@ impl<T> Table<T> {
         let index = code & self.index_mask;
         if let Some(place) = content.places.get_mut(index as usize) {
             place.renew(self.kind, self.lane | index);
-            self.rest(&mut content.free, index);
-        }
-    }
-
-    /// A place has become free.
-    #[inline]
-    fn rest(&self, free: &mut VecDeque<u32>, index: u32) {
-        if !self.is_placed {
-            free.push_back(index);
+            if !self.is_placed {
+                content.rest(index);
+            }
         }
     }
 
@@ -302,8 +319,11 @@ impl<T> Occupied<'_, T> {
         let content = &mut *self.content;
         let place = &mut content.places[self.index as usize];
         place.renew(self.table.kind, self.table.lane | self.index);
-        self.table.rest(&mut content.free, self.index);
-        place.object.take().expect("has been looked at")
+        let object = place.object.take().expect("has been looked at");
+        if !self.table.is_placed {
+            content.rest(self.index);
+        }
+        object
     }
 }
 
