@@ -1,6 +1,6 @@
 //! Completing requests where they stand.
 //!
-//! If all requests of an array are null, were complete when they were started, or are simple, nothing of the program's is called while they
+//! If all requests of an array are null, had completed when they were started, or are simple, nothing of the program's is called while they
 //! complete. So none has to be lent out, and those that do not complete are not touched.
 
 use rwmpi_core::Result;
@@ -11,40 +11,39 @@ use crate::error::Outcome;
 use crate::interface::Abi;
 use crate::rank::Rank;
 use crate::request::{Results, no_request};
-use crate::request_table::{FROM_NOBODY, SENT};
 use crate::status::value_of;
 
-/// The status of a request that was complete when it was started.
-#[inline]
-pub(crate) fn completed(code: u32) -> Option<Status> {
-    match code {
-        SENT => Some(Status::EMPTY),
-        FROM_NOBODY => Some(Status::NOBODY),
-        _ => None,
-    }
+/// Why a request has not been completed.
+pub(crate) enum Incomplete {
+    /// It has not come to its end.
+    InFlight,
+    /// It is no such request.
+    Elsewhere,
 }
 
-/// Completes a request that was complete when it was started, or is simple and has come to its end. `None`: it has not, `Some(None)`: it is no
-/// such request.
+/// Completes a request that had completed when it was started, or is simple and has come to its end.
 #[inline(always)]
-pub(crate) fn complete<A: Abi>(rank: &Rank, code: u32, status: StatusOut<A>) -> Option<Option<Outcome>> {
-    let Some(place) = rank.requests.simple.occupied(code) else {
-        return Some(completed(code).map(|completed| {
-            status.set(&value_of::<A>(&completed));
-            Ok(())
-        }));
-    };
-    let request = place.get();
-    let outcome = request.collect(|collected| {
+pub(crate) fn complete<A: Abi>(
+    rank: &Rank,
+    code: u32,
+    status: StatusOut<A>,
+) -> std::result::Result<Outcome, Incomplete> {
+    let look = |completed: &Status| {
         if !status.is_ignored() {
-            status.set(&value_of::<A>(&collected.status()));
+            status.set(&value_of::<A>(completed));
         }
-    })?;
+    };
+    if rank.requests.remove_completed(code, look).is_some() {
+        return Ok(Ok(()));
+    }
+    let place = rank.requests.simple.occupied(code).ok_or(Incomplete::Elsewhere)?;
+    let request = place.get();
+    let outcome = request.collect(|collected| look(&collected.status())).ok_or(Incomplete::InFlight)?;
     if outcome.is_err() {
         rank.blame(request.communicator());
     }
     drop(place.remove());
-    Some(Some(outcome))
+    Ok(outcome)
 }
 
 /// An array of such requests.
@@ -55,19 +54,31 @@ pub(crate) struct InPlace<'a, A: Abi> {
 }
 
 impl<'a, A: Abi> InPlace<'a, A> {
+    /// An array in which may be others, too.
+    ///
+    /// # Errors
+    /// MPI_ERR_ARG if the program passed none.
+    #[inline]
+    pub(crate) fn mixed(rank: &'a Rank, count: usize, handles: OutArray<A::Handle>) -> Result<Self> {
+        if count > 0 {
+            handles.get(0)?;
+        }
+        Ok(InPlace { rank, count, handles })
+    }
+
     /// The array, if all in it are such requests.
     ///
     /// # Errors
-    /// MPI_ERR_ARG if the program passed no array.
-    #[inline]
+    /// As [`InPlace::mixed`].
     pub(crate) fn new(rank: &'a Rank, count: usize, handles: OutArray<A::Handle>) -> Result<Option<Self>> {
-        for index in 0..count {
-            let code = A::code(handles.get(index)?);
-            if !rank.requests.simple.has(code) && code != A::REQUEST_NULL && completed(code).is_none() {
-                return Ok(None);
-            }
-        }
-        Ok(Some(InPlace { rank, count, handles }))
+        let array = InPlace::mixed(rank, count, handles)?;
+        Ok(array.are_in_place(0).then_some(array))
+    }
+
+    /// Whether all from that one on are such requests.
+    pub(crate) fn are_in_place(&self, first: usize) -> bool {
+        let mut codes = (first..self.count).map(|index| self.code(index));
+        codes.all(|code| code == A::REQUEST_NULL || self.rank.requests.has_in_place(code))
     }
 
     fn code(&self, index: usize) -> u32 {
@@ -86,9 +97,40 @@ impl<'a, A: Abi> InPlace<'a, A> {
         if code == A::REQUEST_NULL {
             return None;
         }
-        // Should one stand there twice, it is gone the second time.
-        let outcome = complete(self.rank, code, status)?.unwrap_or_else(|| Err(no_request::<A>(code)));
-        Some(self.handles.set(index, A::handle(A::REQUEST_NULL)).and(outcome))
+        let outcome = match complete(self.rank, code, status) {
+            Ok(outcome) => outcome,
+            Err(Incomplete::InFlight) => return None,
+            // Should one stand there twice, it is gone the second time.
+            Err(Incomplete::Elsewhere) => Err(no_request::<A>(code)),
+        };
+        Some(self.forget(index).and(outcome))
+    }
+
+    /// The request at `index` is no more.
+    fn forget(&self, index: usize) -> Outcome {
+        self.handles.set(index, A::handle(A::REQUEST_NULL))
+    }
+
+    /// Completes the requests from `next` on, up to the first that cannot be, where `next` stays.
+    #[inline(always)]
+    pub(crate) fn complete_from(
+        &self,
+        next: &mut usize,
+        results: &mut Results<A>,
+    ) -> std::result::Result<(), Incomplete> {
+        while *next < self.count {
+            let (code, status) = (self.code(*next), results.status(*next));
+            if code == A::REQUEST_NULL {
+                status.set(&value_of::<A>(&Status::EMPTY));
+            } else {
+                let outcome = complete(self.rank, code, status)?;
+                if let Err(error) = self.forget(*next).and(outcome) {
+                    results.note(*next, *next, Err(error));
+                }
+            }
+            *next += 1;
+        }
+        Ok(())
     }
 
     /// As [`InPlace::complete`], of the first that has come to its end: its index, too.
@@ -119,22 +161,16 @@ impl<'a, A: Abi> InPlace<'a, A> {
         })
     }
 
-    /// MPI_Waitall.
-    pub(crate) fn wait_all(&self, statuses: StatusArray<A>) -> Outcome {
-        let mut results = Results::new(statuses);
-        let mut index = 0;
-        let complete_next = || {
-            while index < self.count {
-                let status = statuses.at(index);
-                match self.complete(index, status) {
-                    Some(Ok(())) => {}
-                    Some(Err(error)) => results.note(index, index, Err(error)),
-                    None if self.code(index) == A::REQUEST_NULL => status.set(&value_of::<A>(&Status::EMPTY)),
-                    None => return None,
-                }
-                index += 1;
+    /// MPI_Waitall, from `next` on.
+    pub(crate) fn wait_all(&self, mut next: usize, mut results: Results<A>) -> Outcome {
+        let complete_next = || loop {
+            match self.complete_from(&mut next, &mut results) {
+                Ok(()) => return Some(()),
+                Err(Incomplete::InFlight) => return None,
+                // As in `complete`.
+                Err(Incomplete::Elsewhere) => results.note(next, next, Err(no_request::<A>(self.code(next)))),
             }
-            Some(())
+            next += 1;
         };
         self.wait_for(complete_next)?;
         results.outcome(self.count)
@@ -153,7 +189,7 @@ impl<'a, A: Abi> InPlace<'a, A> {
             }
             if first == self.count {
                 flag.set(1)?;
-                return self.wait_all(statuses);
+                return self.wait_all(0, Results::new(statuses));
             }
             if progresses {
                 self.rank.endpoint.progress()?;

@@ -7,7 +7,6 @@ use crate::error::Outcome;
 use crate::interface::Abi;
 use crate::point_to_point::{source, tag_selector};
 use crate::rank::{Rank, rank};
-use crate::request::no_request;
 
 /// MPI_Recv_init (MPI-5.0 section 3.9).
 pub fn recv_init<A: Abi>(
@@ -28,9 +27,8 @@ pub fn recv_init<A: Abi>(
 
 fn start_one<A: Abi>(rank: &Rank, handle: A::Handle) -> Outcome {
     let code = A::code(handle);
-    let mut request = rank.lane_of(code).requests.take(code).ok_or_else(|| no_request::<A>(code))?;
+    let mut request = rank.borrow::<A>(code)?;
     let communicator = request.communicator().clone();
-    rank.blame(&communicator);
     let started =
         request.as_persistent().and_then(|persistent| persistent.start(&communicator, &rank.lane(0).endpoint));
     rank.lane_of(code).requests.restore(code, request);

@@ -7,7 +7,6 @@ use crate::argument::{Memory, Out, StatusOut, c_int};
 use crate::error::Outcome;
 use crate::interface::Abi;
 use crate::rank::{Rank, rank};
-use crate::request_table::FROM_NOBODY;
 use crate::status::value_of;
 
 /// Where a message goes.
@@ -151,11 +150,13 @@ pub fn irecv<A: Abi>(
     if request.is_null() {
         return Err(no_place());
     }
-    let started = match rank.runs::<A>(memory, count, datatype) {
-        Some(runs) => core.start_receive_runs(runs, source, tag)?,
-        None => core.start_receive(&rank.elements::<A>(memory, count, datatype)?, source, tag)?,
+    let code = match rank.runs::<A>(memory, count, datatype) {
+        Some(runs) => rank.requests.insert_receive(core, core.start_receive_runs(runs, source, tag)?),
+        None => {
+            let elements = rank.elements::<A>(memory, count, datatype)?;
+            rank.requests.insert_receive(core, core.start_receive(&elements, source, tag)?)
+        }
     };
-    let code = started.map_or(FROM_NOBODY, |started| rank.requests.insert_started(core, started));
     request.set(A::handle(code))
 }
 

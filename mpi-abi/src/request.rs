@@ -3,12 +3,14 @@
 //! A call lends the requests out of the table, so that whatever the program does in a callback meanwhile cannot touch them, and puts
 //! back those that stay.
 
+use std::ops::Range;
+
 use rwmpi_core::untyped::{Request, Status};
 use rwmpi_core::{Error, ErrorClass, Result};
 
 use crate::argument::{Array, Out, OutArray, StatusArray, StatusOut, c_int};
 use crate::error::{Outcome, code_of};
-use crate::in_place::{InPlace, complete, completed};
+use crate::in_place::{InPlace, complete};
 use crate::interface::Abi;
 use crate::rank::{Rank, rank};
 use crate::status::value_of;
@@ -34,11 +36,13 @@ impl Rank {
         Ok(Request::done(self.endpoint.communicator(), status))
     }
 
-    fn borrow<A: Abi>(&self, code: u32) -> Result<Request> {
-        if let Some(status) = completed(code) {
+    /// Lends a request out of its table.
+    pub(crate) fn borrow<A: Abi>(&self, code: u32) -> Result<Request> {
+        let requests = &self.lane_of(code).requests;
+        if let Some(status) = requests.take_completed(code) {
             return self.request_done(status);
         }
-        let request = self.lane_of(code).requests.take(code).ok_or_else(|| no_request::<A>(code))?;
+        let request = requests.take(code).ok_or_else(|| no_request::<A>(code))?;
         self.blame(request.communicator());
         Ok(request)
     }
@@ -63,11 +67,9 @@ fn complete_at_once<A: Abi>(rank: &Rank, handle: Out<A::Handle>, status: StatusO
         status.set(&value_of::<A>(&Status::EMPTY));
         return Ok(Some(Ok(())));
     }
-    let outcome = complete(rank, code, status).flatten();
-    if outcome.is_some() {
-        handle.set(A::handle(A::REQUEST_NULL))?;
-    }
-    Ok(outcome)
+    let Ok(outcome) = complete(rank, code, status) else { return Ok(None) };
+    handle.set(A::handle(A::REQUEST_NULL))?;
+    Ok(Some(outcome))
 }
 
 /// MPI_Wait (MPI-5.0 section 3.7.3).
@@ -108,7 +110,7 @@ pub fn test<A: Abi>(handle: Out<A::Handle>, flag: Out<c_int>, status: StatusOut<
     Ok(())
 }
 
-/// Requests of an array that were lent out: all that are not null.
+/// Requests of a part of an array that were lent out: all that are not null.
 struct Lent<'a, A: Abi> {
     rank: &'a Rank,
     handles: OutArray<A::Handle>,
@@ -116,10 +118,9 @@ struct Lent<'a, A: Abi> {
 }
 
 impl<'a, A: Abi> Lent<'a, A> {
-    fn new(rank: &'a Rank, count: c_int, handles: OutArray<A::Handle>) -> Result<Self> {
-        let count = length(count)?;
-        let mut lent = Lent { rank, handles, requests: Vec::with_capacity(count) };
-        for index in 0..count {
+    fn new(rank: &'a Rank, range: Range<usize>, handles: OutArray<A::Handle>) -> Result<Self> {
+        let mut lent = Lent { rank, handles, requests: Vec::with_capacity(range.len()) };
+        for index in range {
             let code = A::code(handles.get(index)?);
             if code != A::REQUEST_NULL {
                 match rank.borrow::<A>(code) {
@@ -202,6 +203,12 @@ impl<A: Abi> Results<A> {
         Results { statuses, codes: Vec::new(), failure: None }
     }
 
+    /// Where that status goes.
+    #[inline]
+    pub(crate) fn status(&self, at: usize) -> StatusOut<A> {
+        self.statuses.at(at)
+    }
+
     /// Notes the result of the request at `index`, whose status has place `at`.
     pub(crate) fn note(&mut self, at: usize, index: usize, outcome: Result<Status>) {
         let status = outcome.unwrap_or_else(|error| {
@@ -226,13 +233,12 @@ impl<A: Abi> Results<A> {
     }
 }
 
-/// Completes all requests, which are done.
-fn finish_all<A: Abi>(lent: Lent<'_, A>, count: c_int, statuses: StatusArray<A>) -> Outcome {
-    let count = length(count)?;
+/// Completes all requests, which are done, and those that stand between them.
+fn finish_all<A: Abi>(lent: Lent<'_, A>, range: Range<usize>, mut results: Results<A>) -> Outcome {
+    let count = range.end;
     let Lent { rank, handles, requests } = lent;
     let mut requests = requests.into_iter().peekable();
-    let mut results = Results::new(statuses);
-    for index in 0..count {
+    for index in range {
         let outcome = match requests.next_if(|(place, ..)| *place == index) {
             Some((_, code, request)) => finish::<A>(rank, handles, index, code, request),
             None => Ok(Status::EMPTY),
@@ -245,10 +251,16 @@ fn finish_all<A: Abi>(lent: Lent<'_, A>, count: c_int, statuses: StatusArray<A>)
 /// MPI_Waitall (MPI-5.0 section 3.7.5).
 pub fn waitall<A: Abi>(count: c_int, handles: OutArray<A::Handle>, statuses: StatusArray<A>) -> Outcome {
     let (rank, length) = (rank()?, length(count)?);
-    if let Some(simple) = InPlace::new(rank, length, handles)? {
-        return simple.wait_all(statuses);
+    let array = InPlace::mixed(rank, length, handles)?;
+    let (mut completed, mut results) = (0, Results::new(statuses));
+    // As a rule all have come to their end.
+    if array.complete_from(&mut completed, &mut results).is_ok() {
+        return results.outcome(length);
     }
-    let lent = Lent::<A>::new(rank, count, handles)?;
+    if array.are_in_place(completed) {
+        return array.wait_all(completed, results);
+    }
+    let lent = Lent::<A>::new(rank, completed..length, handles)?;
     let mut done = 0;
     let all_done = || {
         done = lent.done_from(done);
@@ -258,7 +270,7 @@ pub fn waitall<A: Abi>(count: c_int, handles: OutArray<A::Handle>, statuses: Sta
         lent.put_back();
         return Err(error);
     }
-    finish_all(lent, count, statuses)
+    finish_all(lent, completed..length, results)
 }
 
 /// MPI_Testall (MPI-5.0 section 3.7.5).
@@ -268,11 +280,11 @@ pub fn testall<A: Abi>(
     flag: Out<c_int>,
     statuses: StatusArray<A>,
 ) -> Outcome {
-    let rank = rank()?;
-    if let Some(simple) = InPlace::new(rank, length(count)?, handles)? {
+    let (rank, length) = (rank()?, length(count)?);
+    if let Some(simple) = InPlace::new(rank, length, handles)? {
         return simple.test_all(flag, statuses);
     }
-    let lent = Lent::<A>::new(rank, count, handles)?;
+    let lent = Lent::<A>::new(rank, 0..length, handles)?;
     let progressed = if lent.all_done() { Ok(()) } else { rank.endpoint.progress() };
     if progressed.is_err() || !lent.all_done() {
         lent.put_back();
@@ -280,7 +292,7 @@ pub fn testall<A: Abi>(
         return flag.set(0);
     }
     flag.set(1)?;
-    finish_all(lent, count, statuses)
+    finish_all(lent, 0..length, Results::new(statuses))
 }
 
 /// Completes the first one that is done.
@@ -298,11 +310,11 @@ fn finish_first<A: Abi>(mut lent: Lent<'_, A>, index: Out<c_int>, status: Status
 
 /// MPI_Waitany (MPI-5.0 section 3.7.5).
 pub fn waitany<A: Abi>(count: c_int, handles: OutArray<A::Handle>, index: Out<c_int>, status: StatusOut<A>) -> Outcome {
-    let rank = rank()?;
-    if let Some(simple) = InPlace::new(rank, length(count)?, handles)? {
+    let (rank, length) = (rank()?, length(count)?);
+    if let Some(simple) = InPlace::new(rank, length, handles)? {
         return simple.wait_any(index, status);
     }
-    let lent = Lent::<A>::new(rank, count, handles)?;
+    let lent = Lent::<A>::new(rank, 0..length, handles)?;
     if !lent.has_active() {
         lent.put_back();
         status.set(&value_of::<A>(&Status::EMPTY));
@@ -325,11 +337,11 @@ pub fn testany<A: Abi>(
     flag: Out<c_int>,
     status: StatusOut<A>,
 ) -> Outcome {
-    let rank = rank()?;
-    if let Some(simple) = InPlace::new(rank, length(count)?, handles)? {
+    let (rank, length) = (rank()?, length(count)?);
+    if let Some(simple) = InPlace::new(rank, length, handles)? {
         return simple.test_any(index, flag, status);
     }
-    let lent = Lent::<A>::new(rank, count, handles)?;
+    let lent = Lent::<A>::new(rank, 0..length, handles)?;
     if !lent.has_active() {
         lent.put_back();
         status.set(&value_of::<A>(&Status::EMPTY));
@@ -375,11 +387,11 @@ pub fn waitsome<A: Abi>(
     indices: OutArray<c_int>,
     statuses: StatusArray<A>,
 ) -> Outcome {
-    let rank = rank()?;
-    if let Some(simple) = InPlace::new(rank, length(count)?, handles)? {
+    let (rank, length) = (rank()?, length(count)?);
+    if let Some(simple) = InPlace::new(rank, length, handles)? {
         return simple.wait_some(number, indices, statuses);
     }
-    let lent = Lent::<A>::new(rank, count, handles)?;
+    let lent = Lent::<A>::new(rank, 0..length, handles)?;
     if !lent.has_active() {
         lent.put_back();
         return number.set(A::UNDEFINED);
@@ -401,11 +413,11 @@ pub fn testsome<A: Abi>(
     indices: OutArray<c_int>,
     statuses: StatusArray<A>,
 ) -> Outcome {
-    let rank = rank()?;
-    if let Some(simple) = InPlace::new(rank, length(count)?, handles)? {
+    let (rank, length) = (rank()?, length(count)?);
+    if let Some(simple) = InPlace::new(rank, length, handles)? {
         return simple.test_some(number, indices, statuses);
     }
-    let lent = Lent::<A>::new(rank, count, handles)?;
+    let lent = Lent::<A>::new(rank, 0..length, handles)?;
     if !lent.has_active() {
         lent.put_back();
         return number.set(A::UNDEFINED);
@@ -459,7 +471,7 @@ fn peek<A: Abi>(rank: &Rank, handle: A::Handle) -> Result<Option<Status>> {
 
 fn is_active<A: Abi>(rank: &Rank, handle: A::Handle) -> bool {
     let code = A::code(handle);
-    completed(code).is_some() || rank.lane_of(code).requests.is_active(code).unwrap_or(false)
+    rank.lane_of(code).requests.is_active(code).unwrap_or(false)
 }
 
 /// MPI_Request_get_status (MPI-5.0 section 3.7.6).

@@ -1,36 +1,47 @@
 //! The requests of the program, by handle.
 //!
-//! A request that is one send or receive in flight stands at the number of its operation, all others in a table of their own. The kind in
-//! the code of a handle says where.
+//! A request that is one send or receive in flight stands at the number of its operation. Of a receive that had completed when it was
+//! started only the status is kept, of such a send nothing. All others have a table of their own. The kind in the code of a handle says where.
 
 use rwmpi_core::Communicator;
-use rwmpi_core::untyped::{Request, SimpleRequest, Started};
+use rwmpi_core::untyped::{Request, SimpleRequest, Started, StartedReceive, Status};
 
 use crate::handle_table::{Kind, Table, code_without_place, is_of};
 
-/// The code of every send that had completed when it was started: there is nothing to keep of it.
+/// The code of every send that had completed when it was started.
 pub(crate) const SENT: u32 = code_without_place(Kind::Request);
-
-/// The same for every receive from nobody.
-pub(crate) const FROM_NOBODY: u32 = code_without_place(Kind::SimpleRequest);
 
 /// All requests of a rank's lane.
 pub(crate) struct RequestTable {
     pub(crate) simple: Table<SimpleRequest>,
+    completed: Table<Status>,
     pub(crate) others: Table<Request>,
 }
 
-/// Whether it is the code of a request that is one send or receive.
+/// Whether it is the code of a request that is one send or receive in flight.
 #[inline]
-pub(crate) fn is_simple(code: u32) -> bool {
+fn is_simple(code: u32) -> bool {
     is_of(Kind::SimpleRequest, code)
+}
+
+/// Whether it is the code of a receive that had completed when it was started.
+#[inline]
+fn is_completed_receive(code: u32) -> bool {
+    is_of(Kind::CompletedReceive, code)
+}
+
+/// Whether a request with that code has a place, and completes without the program's functions, its datatypes and other lanes.
+#[inline]
+pub(crate) fn completes_alone(code: u32) -> bool {
+    is_simple(code) || is_completed_receive(code)
 }
 
 impl RequestTable {
     /// Those of that one of so many lanes.
     pub(crate) fn new(lane: usize, lanes: usize) -> Self {
         let simple = Table::placed(Kind::SimpleRequest).in_lane(lane, lanes);
-        RequestTable { simple, others: Table::new(Kind::Request).in_lane(lane, lanes) }
+        let completed = Table::new(Kind::CompletedReceive).in_lane(lane, lanes);
+        RequestTable { simple, completed, others: Table::new(Kind::Request).in_lane(lane, lanes) }
     }
 
     /// Takes a request in, and returns the code of its handle.
@@ -47,13 +58,49 @@ impl RequestTable {
         self.simple.insert_at(started.number(), || SimpleRequest::new(communicator, started))
     }
 
-    /// Lends a request out, until [`RequestTable::restore`] or [`RequestTable::release`].
+    /// As [`RequestTable::insert`], of a receive.
+    #[inline(always)]
+    pub(crate) fn insert_receive(&self, communicator: &Communicator, started: StartedReceive) -> u32 {
+        match started {
+            StartedReceive::Completed(status) => self.completed.insert(status),
+            StartedReceive::InFlight(started) => self.insert_started(communicator, started),
+        }
+    }
+
+    /// Whether there is a request with that code that is simple or had completed when it was started.
+    #[inline]
+    pub(crate) fn has_in_place(&self, code: u32) -> bool {
+        if is_completed_receive(code) { self.completed.has(code) } else { code == SENT || self.simple.has(code) }
+    }
+
+    /// Forgets a request that had completed when it was started, after `look` has looked at its status.
+    #[inline(always)]
+    pub(crate) fn remove_completed(&self, code: u32, look: impl FnOnce(&Status)) -> Option<()> {
+        if code == SENT {
+            look(&Status::EMPTY);
+        } else {
+            let place = self.completed.occupied(code)?;
+            look(place.get());
+            place.remove();
+        }
+        Some(())
+    }
+
+    /// Lends such a request out.
+    pub(crate) fn take_completed(&self, code: u32) -> Option<Status> {
+        if code == SENT { Some(Status::EMPTY) } else { self.completed.take(code) }
+    }
+
+    /// Lends one of the others out, until [`RequestTable::restore`] or [`RequestTable::release`].
     pub(crate) fn take(&self, code: u32) -> Option<Request> {
         if is_simple(code) { self.simple.take(code).map(Request::from) } else { self.others.take(code) }
     }
 
     /// Puts back what was lent out.
     pub(crate) fn restore(&self, code: u32, request: Request) {
+        if is_completed_receive(code) {
+            return self.completed.restore(code, request.peek().ok().flatten().unwrap_or(Status::EMPTY));
+        }
         if !is_simple(code) {
             return self.others.restore(code, request);
         }
@@ -66,7 +113,9 @@ impl RequestTable {
 
     /// Gives up the handle of what was lent out.
     pub(crate) fn release(&self, code: u32) {
-        if is_simple(code) {
+        if is_completed_receive(code) {
+            self.completed.release(code);
+        } else if is_simple(code) {
             self.simple.release(code);
         } else {
             self.others.release(code);
@@ -75,8 +124,8 @@ impl RequestTable {
 
     /// Whether waiting for the request means anything; `None` if there is none.
     pub(crate) fn is_active(&self, code: u32) -> Option<bool> {
-        match is_simple(code) {
-            true => self.simple.with(code, |_| true),
+        match self.has_in_place(code) {
+            true => Some(true),
             false => self.others.with(code, Request::is_active),
         }
     }

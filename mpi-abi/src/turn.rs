@@ -17,9 +17,8 @@ use rwmpi_core::{Result, Turns, Universe};
 
 use crate::argument::{Out, OutArray, c_int};
 use crate::handle_table::lane_of;
-use crate::in_place::completed;
 use crate::interface::Abi;
-use crate::request_table::is_simple;
+use crate::request_table::{SENT, completes_alone};
 
 pub(crate) static TURNS: Turns = Turns::new();
 
@@ -66,11 +65,11 @@ impl Place {
         let mut place = None;
         for index in 0..usize::try_from(count).unwrap_or(0) {
             let Ok(code) = requests.get(index).map(A::code) else { break };
-            if code == A::REQUEST_NULL || completed(code).is_some() {
+            if code == A::REQUEST_NULL || code == SENT {
                 continue;
             }
             // Only sends and receives complete without the program's functions, its datatypes and other lanes.
-            let own = Place::in_lane(lane_of(code, TURNS.lanes()), is_simple(code));
+            let own = Place::in_lane(lane_of(code, TURNS.lanes()), completes_alone(code));
             if place.is_some_and(|place| place != own) {
                 return Place { is_alone: false, ..own };
             }

@@ -86,6 +86,7 @@ impl JobEngine {
             mode: SendMode
         ) -> Result<Option<OperationId>, Failure>;
         fn start_receive(&mut self, pattern: Pattern, buffer: Sink) -> Result<OperationId, Failure>;
+        fn begin_receive(&mut self, pattern: Pattern, span: WriteSpan<'static>) -> Result<Received, Failure>;
         fn start_span_receive(&mut self, pattern: Pattern, span: WriteSpan<'static>) -> Result<OperationId, Failure>;
         fn start_matched_receive(
             &mut self,

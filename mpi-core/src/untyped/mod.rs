@@ -21,7 +21,7 @@ pub use generalized::Generalized;
 pub use persistent::Persistent;
 pub use point_to_point::{Mode, TakenMessage};
 pub use request::{Endpoint, Request};
-pub use simple_request::{Collected, SimpleRequest, Started};
+pub use simple_request::{Collected, SimpleRequest, Started, StartedReceive};
 
 use crate::engine::Completion;
 use crate::{Communicator, Source, TagSelector};
@@ -45,6 +45,7 @@ impl Status {
     /// Of a receive from nobody.
     pub const NOBODY: Status = Status { source: Source::Null, ..Status::EMPTY };
 
+    #[inline]
     pub(crate) fn new(communicator: &Communicator, completion: Completion) -> Self {
         if completion.is_of_nobody() {
             return Status { cancelled: completion.is_cancelled(), ..Status::EMPTY };

@@ -9,10 +9,11 @@ use rwmpi_transport::{ReadSpan, WriteSpan};
 use super::buffered::BufferedSend;
 use super::elements::read_span_of;
 use super::{
-    AttachedBuffer, BufferOwner, Elements, Generalized, Mode, Persistent, Runs, SimpleRequest, Started, Status,
+    AttachedBuffer, BufferOwner, Elements, Generalized, Mode, Persistent, Runs, SimpleRequest, Started, StartedReceive,
+    Status,
 };
 use crate::activity::{Call, Target};
-use crate::engine::{Failure, OperationId};
+use crate::engine::{Failure, OperationId, Received};
 use crate::error::{Error, ErrorClass};
 use crate::process::Process;
 use crate::task::TaskId;
@@ -238,7 +239,7 @@ impl Communicator {
     /// # Errors
     /// As there.
     #[inline(always)]
-    pub fn start_receive_runs(&self, data: Runs, source: Source, tag: TagSelector) -> Result<Option<Started>> {
+    pub fn start_receive_runs(&self, data: Runs, source: Source, tag: TagSelector) -> Result<StartedReceive> {
         self.start_receive_block(data.block(0), source, tag)
     }
 
@@ -248,11 +249,14 @@ impl Communicator {
         block: WriteSpan<'static>,
         source: Source,
         tag: TagSelector,
-    ) -> Result<Option<Started>> {
-        let Some(pattern) = self.checked_pattern(Call::Receive, source, tag, self.context())? else { return Ok(None) };
+    ) -> Result<StartedReceive> {
+        let Some(pattern) = self.checked_pattern(Call::Receive, source, tag, self.context())? else {
+            return Ok(StartedReceive::Completed(Status::NOBODY));
+        };
         let mut engine = self.process().enter(Call::Receive, Target::receive(source, tag), pattern.context, 0);
-        match engine.start_span_receive(pattern, block) {
-            Ok(id) => Ok(Some(Started::receive(id))),
+        match engine.begin_receive(pattern, block) {
+            Ok(Received::Now(completion)) => Ok(StartedReceive::Completed(Status::new(self, completion))),
+            Ok(Received::Later(id)) => Ok(StartedReceive::InFlight(Started::receive(id))),
             Err(failure) => {
                 drop(engine);
                 Err(self.failed(Call::Receive)(failure))
@@ -260,20 +264,23 @@ impl Communicator {
         }
     }
 
-    /// Starts a receive (MPI_Irecv); `None`: it is one from nobody, which has completed.
+    /// Starts a receive (MPI_Irecv).
     ///
     /// # Errors
     /// As [`Communicator::receive_elements`], but for what only the message shows.
-    pub fn start_receive(&self, elements: &Elements, source: Source, tag: TagSelector) -> Result<Option<Started>> {
+    pub fn start_receive(&self, elements: &Elements, source: Source, tag: TagSelector) -> Result<StartedReceive> {
         if let Some(span) = elements.write_span() {
             return self.start_receive_block(span, source, tag);
         }
-        let Some(pattern) = self.checked_pattern(Call::Receive, source, tag, self.context())? else { return Ok(None) };
+        let Some(pattern) = self.checked_pattern(Call::Receive, source, tag, self.context())? else {
+            return Ok(StartedReceive::Completed(Status::NOBODY));
+        };
         let sink = elements.sink()?;
         let mut engine = self.process().enter(Call::Receive, Target::receive(source, tag), pattern.context, 0);
         let started = engine.start_receive(pattern, sink);
         drop(engine);
-        started.map(|id| Some(Started::receive(id))).map_err(self.failed(Call::Receive))
+        let id = started.map_err(self.failed(Call::Receive))?;
+        Ok(StartedReceive::InFlight(Started::receive(id)))
     }
 
     /// As [`Communicator::start_receive`].
@@ -283,9 +290,10 @@ impl Communicator {
         source: Source,
         tag: TagSelector,
     ) -> Result<Request> {
-        let started = self.start_receive(elements, source, tag)?;
-        let done = || Request::done(self, Status::NOBODY);
-        Ok(started.map_or_else(done, |started| SimpleRequest::new(self, started).into()))
+        Ok(match self.start_receive(elements, source, tag)? {
+            StartedReceive::Completed(status) => Request::done(self, status),
+            StartedReceive::InFlight(started) => SimpleRequest::new(self, started).into(),
+        })
     }
 
     /// Starts a send and a receive that complete together (MPI_Isendrecv).

@@ -35,6 +35,15 @@ impl Started {
     }
 }
 
+/// What became of a receive at its start.
+#[derive(Clone, Copy)]
+pub enum StartedReceive {
+    /// It has completed: its message was there, or it is one from nobody.
+    Completed(Status),
+    /// It is in flight.
+    InFlight(Started),
+}
+
 /// One that has completed.
 pub struct Collected<'a> {
     communicator: &'a Communicator,
