@@ -9,7 +9,7 @@ use crate::bell::SocketBell;
 use crate::control::Control;
 use crate::handover::{LINE, copy_for_reader, fetch, hands_over};
 use crate::job::{self, Job};
-use crate::layout::{CELLS, CLAIM_WORDS, MAX_PAYLOAD, PEERS_WITHOUT_HINTS, QUEUES};
+use crate::layout::{CLAIM_WORDS, MAX_PAYLOAD, PEERS_WITHOUT_HINTS, QUEUES};
 use crate::remote_memory::{ProbeWords, Reach};
 use crate::ring::batons::{BATON_SIZE, Batons};
 use crate::ring::{Area, Consumer, Producer, Refused};
@@ -23,6 +23,8 @@ use crate::{
     PushError, Queue, ReadSpan, Reading, RemoteAddress, RemoteError, SharedPart, SharedWord, Signal, SignalSet, Way,
     WriteSpan, Written, signal,
 };
+
+use link::Link;
 
 /// Most rings that one call of `ready` looks at.
 const MOST_LOOKS: usize = 16;
@@ -62,43 +64,6 @@ pub struct NodeFabric {
     worker: Option<Arc<Cot>>,
     /// Peers make their test transfers here, which may be at any time in theory.
     _probe_words: Arc<ProbeWords>,
-}
-
-/// What this peer has to do with another one.
-struct Link {
-    outgoing: [Option<Producer<CELLS>>; QUEUES],
-    incoming: [Option<Consumer<CELLS>>; QUEUES],
-    /// What this peer holds of those that it has in common with the other.
-    batons: Batons,
-    /// How this peer reaches the other's private memory.
-    reach: Reach,
-    pid: u32,
-}
-
-impl Link {
-    /// The oldest cell of a queue, which has been opened.
-    #[inline(always)]
-    fn front(consumer: &Consumer<CELLS>, from: usize) -> Result<Option<Arrival>, PeerFault> {
-        match consumer.front() {
-            Ok(None) => Ok(None),
-            Ok(Some(front)) => Ok(Some(Arrival { header: front.header, len: front.len, place: front.place })),
-            Err(what) => Err(PeerFault { peer: from, what }),
-        }
-    }
-
-    #[inline(always)]
-    fn read(&mut self, queue: Queue, arrival: &Arrival, offset: usize, into: WriteSpan) {
-        let consumer = self.incoming[queue as usize].as_ref().expect("read without an arrival");
-        consumer.read(arrival.len, arrival.place, offset, into);
-    }
-
-    #[inline(always)]
-    fn pop(&mut self, queue: Queue) {
-        let consumer = self.incoming[queue as usize].as_mut().expect("pop without an arrival");
-        if let Some(baton) = consumer.pop() {
-            self.batons.take(baton);
-        }
-    }
 }
 
 /// Who sends to one queue of this peer.
@@ -289,7 +254,7 @@ impl NodeFabric {
     #[inline(never)]
     fn first_front(&mut self, from: usize, queue: Queue) -> Result<Option<Arrival>, PeerFault> {
         self.notice_openings(queue);
-        self.links[from].incoming[queue as usize].as_ref().map_or(Ok(None), |consumer| Link::front(consumer, from))
+        self.links[from].front(from, queue).unwrap_or(Ok(None))
     }
 
     /// A peer that waits for sockets, and has to be rung there as something was done here that it wants to know.
@@ -370,8 +335,8 @@ impl Fabric for NodeFabric {
 
     #[inline(always)]
     fn front(&mut self, from: usize, queue: Queue) -> Result<Option<Arrival>, PeerFault> {
-        match &self.links[from].incoming[queue as usize] {
-            Some(consumer) => Link::front(consumer, from),
+        match self.links[from].front(from, queue) {
+            Some(front) => front,
             None => self.first_front(from, queue),
         }
     }
@@ -621,6 +586,7 @@ impl Fabric for NodeFabric {
 mod beside;
 mod copying;
 mod hints;
+mod link;
 mod memory;
 mod sleeping;
 #[cfg(test)]

@@ -3,7 +3,8 @@
 //! Invariant: an address is looked up ([`super::memory`]) before a span is made of it.
 #![allow(unsafe_code)]
 
-use super::{Link, NodeFabric};
+use super::NodeFabric;
+use super::link::Link;
 use crate::handover::owns_what_others_read;
 use crate::remote_memory::{self, Reach};
 use crate::{LentSpan, ReadSpan, Reading, RemoteAddress, RemoteError, Way, WriteSpan, Written, caches};
