@@ -50,7 +50,7 @@ const TYPED: [[&str; 2]; 7] = [
     ["send of a vector", "send of bytes"],
 ];
 /// Whether what has come is a whole number of elements has to be looked at, what is known of it being kept until then, and whether it is a value.
-const PENALTY: f64 = 10.5;
+const PENALTY: f64 = 5.5;
 
 /// Eight bytes in two fields.
 #[derive(Clone, Copy, Datatype)]

@@ -78,11 +78,14 @@ impl RequestTable {
     pub(crate) fn remove_completed(&self, code: u32, look: impl FnOnce(&Status)) -> Option<()> {
         if code == SENT {
             look(&Status::EMPTY);
-        } else {
-            let place = self.completed.occupied(code)?;
-            look(place.get());
-            place.remove();
+            return Some(());
         }
+        if !is_completed_receive(code) {
+            return None;
+        }
+        let place = self.completed.occupied(code)?;
+        look(place.get());
+        place.remove();
         Some(())
     }
 

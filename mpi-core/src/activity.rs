@@ -8,7 +8,7 @@ use crate::{Destination, Source, TagSelector};
 
 /// The calls that are told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
+#[repr(u32)]
 pub(crate) enum Call {
     Init = 1,
     Finalize,

@@ -250,13 +250,6 @@ impl NodeFabric {
         }
     }
 
-    /// As [`Fabric::front`], of a queue that was not seen to be open yet.
-    #[inline(never)]
-    fn first_front(&mut self, from: usize, queue: Queue) -> Result<Option<Arrival>, PeerFault> {
-        self.notice_openings(queue);
-        self.links[from].front(from, queue).unwrap_or(Ok(None))
-    }
-
     /// A peer that waits for sockets, and has to be rung there as something was done here that it wants to know.
     #[inline]
     pub(crate) fn next_to_ring(&mut self) -> Option<usize> {
@@ -335,10 +328,11 @@ impl Fabric for NodeFabric {
 
     #[inline(always)]
     fn front(&mut self, from: usize, queue: Queue) -> Result<Option<Arrival>, PeerFault> {
-        match self.links[from].front(from, queue) {
-            Some(front) => front,
-            None => self.first_front(from, queue),
+        if let Some(front) = self.links[from].front(from, queue) {
+            return front;
         }
+        self.notice_openings(queue);
+        self.links[from].front(from, queue).unwrap_or(Ok(None))
     }
 
     #[inline(always)]

@@ -4,6 +4,7 @@ use rwmpi_protocol::{Envelope, MessageId};
 use rwmpi_transport::{Arrival, Fabric, Header, PeerFault, Queue, ReadSpan, WriteSpan};
 
 use super::operation::{ReceiveOperation, Stage};
+use super::pieces::Sink;
 use super::pull::Answer;
 use super::spare::Kept;
 use super::transfer::Transfer;
@@ -90,10 +91,22 @@ impl<F: Fabric> Engine<F> {
         match self.match_at_once(envelope) {
             Some(id) => {
                 let Operation::Receive(receive) = &mut self.operations[id] else { return Ok(()) };
-                receive.buffer.expect(arrival.len as u64);
-                let capacity = receive.buffer.len();
-                let read = |into: WriteSpan<'_>| self.fabric.read(source as usize, Queue::Messages, arrival, 0, into);
-                receive.buffer.put(0, arrival.len.min(capacity), read);
+                let mut read = |into: WriteSpan<'_>| {
+                    self.fabric.read(source as usize, Queue::Messages, arrival, 0, into);
+                };
+                let capacity = match &mut receive.buffer {
+                    // What most receives have.
+                    Sink::Span(span) => {
+                        read(span.part(0, arrival.len.min(span.len())));
+                        span.len()
+                    }
+                    buffer => {
+                        buffer.expect(arrival.len as u64);
+                        let capacity = buffer.len();
+                        buffer.put(0, arrival.len.min(capacity), read);
+                        capacity
+                    }
+                };
                 let outcome = ReceiveOperation::outcome(capacity, source, envelope.tag, arrival.len as u64);
                 self.finish(id, outcome);
             }
