@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use crate::job::{Job, JobError, JobShape};
+use crate::job::{Job, JobError, JobShape, is_aborted};
 use crate::node::NodeFabric;
 use crate::remote_memory::{self, ProbeWords, Reach};
 use crate::{primitive, wait};
@@ -150,7 +150,7 @@ fn await_all(job: &Job, counter: &AtomicU32) -> Result<(), JobError> {
         if count >= job.peers() as u32 {
             return Ok(());
         }
-        if job.segment.header().abort.state.load(Ordering::Acquire) != 0 {
+        if is_aborted(&job.segment) {
             return Err(JobError::Aborted);
         }
         primitive::futex_wait(counter, count, ABORT_CHECK);

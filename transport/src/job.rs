@@ -6,11 +6,12 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use rustix::process::Resource;
 
 use crate::Signal;
-use crate::control::{ABORT_TEXT, MAGIC, VERSION};
+use crate::control::{ABORT_TEXT, AbortRecord, MAGIC, VERSION};
 use crate::layout::{Layout, MAX_PEERS, MOST_LANES};
 use crate::pmi::PmiError;
 use crate::pmix::PmixError;
@@ -27,6 +28,10 @@ const SHARE_OF_LIMIT: usize = 4;
 const SMALLEST_HEAP: usize = 2 << 20;
 /// The peer in an abort record that the launcher wrote.
 const NOT_A_PEER: u32 = u32::MAX;
+/// The state of an abort record that is there.
+const RECORDED: u32 = 2;
+/// How often, a millisecond each, a peer waits for the reason of an end that somebody is writing.
+const MOST_WAITS_FOR_REASON: u32 = 1000;
 
 /// Why a job could not be set up or joined.
 #[derive(Debug, thiserror::Error)]
@@ -348,7 +353,7 @@ impl Job {
     /// How the job was ended, if it was.
     pub fn abort_record(&self) -> Option<Abort> {
         let record = &self.segment.header().abort;
-        if record.state.load(Ordering::Acquire) != 2 {
+        if record.state.load(Ordering::Acquire) != RECORDED {
             return None;
         }
         let peer = record.peer.load(Ordering::Relaxed);
@@ -367,7 +372,30 @@ impl Job {
     }
 }
 
-/// Writes the abort record, unless there is one, and signals every peer in every lane.
+/// Whether the job has been ended.
+#[inline]
+pub(crate) fn is_aborted(segment: &Segment) -> bool {
+    let record = &segment.header().abort;
+    match record.state.load(Ordering::Acquire) {
+        0 => return false,
+        RECORDED => {}
+        _ => wait_for_reason(record),
+    }
+    true
+}
+
+/// Waits for the reason that somebody is writing: who ends now must not be seen to end before it is there. Whoever writes it may have been killed.
+#[cold]
+fn wait_for_reason(record: &AbortRecord) {
+    for _ in 0..MOST_WAITS_FOR_REASON {
+        if record.state.load(Ordering::Acquire) == RECORDED {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Writes the abort record, unless there is one, and signals every peer in every lane. The record is there afterwards.
 pub(crate) fn record_abort(segment: &Segment, peer: Option<usize>, code: i32, text: &str) {
     let record = &segment.header().abort;
     if record.state.compare_exchange(0, 1, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
@@ -381,7 +409,9 @@ pub(crate) fn record_abort(segment: &Segment, peer: Option<usize>, code: i32, te
             place.store(byte, Ordering::Relaxed);
         }
         record.text_len.store(len as u32, Ordering::Relaxed);
-        record.state.store(2, Ordering::Release);
+        record.state.store(RECORDED, Ordering::Release);
+    } else {
+        wait_for_reason(record);
     }
     for end in 0..segment.layout().ends {
         if segment.control(end).identity.attached.load(Ordering::Acquire) != 0 {
@@ -490,6 +520,25 @@ mod tests {
         for fabric in &mut fabrics {
             assert!(fabric.job_aborted());
             assert_eq!(fabric.take_signals(), SignalSet(Signal::Abort as u32));
+        }
+    }
+
+    #[test]
+    fn nobody_ends_before_the_reason_is_there() {
+        let fabrics = NodeFabric::threads(2).unwrap();
+        let job = fabrics[0].job();
+        let state = &job.segment.header().abort.state;
+        for ends in [|job: &Job| job.set_aborted(1, "too late"), |job: &Job| assert!(is_aborted(&job.segment))] {
+            // Somebody is writing it.
+            state.store(1, Ordering::Relaxed);
+            std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    std::thread::sleep(Duration::from_millis(20));
+                    state.store(RECORDED, Ordering::Release);
+                });
+                ends(&job);
+                assert_eq!(state.load(Ordering::Acquire), RECORDED);
+            });
         }
     }
 

@@ -146,7 +146,7 @@ impl NodeFabric {
     /// Whether somebody has ended the job.
     #[inline]
     pub fn job_aborted(&self) -> bool {
-        self.segment.header().abort.state.load(Ordering::Acquire) != 0
+        job::is_aborted(&self.segment)
     }
 
     /// Says that this peer ends in good order. For its process the first lane speaks.
