@@ -418,6 +418,37 @@ mod tests {
     }
 
     #[test]
+    fn objects_come_and_go_in_any_order() {
+        let table = Table::new(Kind::CompletedReceive);
+        let (mut living, mut gone) = (Vec::new(), HashSet::new());
+        let mut random = 1_u32;
+        for object in 0..4000 {
+            random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            let comes = match object / 1000 {
+                0 => random >> 30 != 0,
+                1 => random >> 30 == 0,
+                2 => random >> 31 == 0,
+                _ => false,
+            };
+            if comes {
+                let code = table.insert(object);
+                assert!(!gone.contains(&code), "a code came back too soon");
+                living.push((code, object));
+            } else if !living.is_empty() {
+                let (code, object) = living.swap_remove(random as usize / 2 % living.len());
+                assert_eq!(if random.is_multiple_of(3) { table.take(code) } else { table.remove(code) }, Some(object));
+                if random.is_multiple_of(3) {
+                    table.release(code);
+                }
+                gone.insert(code);
+            }
+            assert!(living.iter().all(|&(code, object)| table.get(code) == Some(object)));
+            assert!(gone.iter().all(|&code| table.get(code).is_none()));
+        }
+        assert!(living.is_empty() && gone.len() > 1000, "{} came and went", gone.len());
+    }
+
+    #[test]
     fn places_are_used_again() {
         let table = Table::new(Kind::Request);
         let mut seen = HashSet::new();
