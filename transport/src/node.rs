@@ -14,7 +14,7 @@ use crate::remote_memory::{ProbeWords, Reach};
 use crate::ring::batons::{BATON_SIZE, Batons};
 use crate::ring::{Area, Consumer, Producer, Refused};
 use crate::segment::{ActivityRecord, ControlsPlace, Segment};
-use crate::sleep::{self, ASLEEP_FOR_ROOM, AWAKE};
+use crate::sleep::{self, ASLEEP, ASLEEP_FOR_ROOM, AWAKE};
 use crate::small_copy::copy_small;
 use crate::wait::WaitPolicy;
 use crate::worker::Cot;
@@ -228,24 +228,13 @@ impl NodeFabric {
         self.inboxes[queue as usize].openings = openings;
     }
 
-    /// Wakes `peer` if it sleeps, after something was published for it.
+    /// Wakes `peer` if it sleeps in one of these ways, after something was published for it or popped.
     #[inline(always)]
-    fn wake_if_asleep(&mut self, peer: usize) {
+    fn wake_if_asleep(&mut self, peer: usize, ways: u32) {
         sleep::before_look(self.policy.fences_needed);
         let flag = &self.control(peer).sleeping;
         let how = flag.load(Ordering::Relaxed);
-        if how != AWAKE && sleep::wake(flag, how) {
-            self.to_ring.push(peer);
-        }
-    }
-
-    /// The same after something was popped.
-    #[inline(always)]
-    fn wake_if_asleep_for_room(&mut self, peer: usize) {
-        sleep::before_look(self.policy.fences_needed);
-        let flag = &self.control(peer).sleeping;
-        let how = flag.load(Ordering::Relaxed);
-        if how & ASLEEP_FOR_ROOM != 0 && sleep::wake(flag, how) {
+        if how & ways != AWAKE && sleep::wake(flag, how) {
             self.to_ring.push(peer);
         }
     }
@@ -322,7 +311,7 @@ impl Fabric for NodeFabric {
         if self.links.len() > PEERS_WITHOUT_HINTS {
             self.leave_hint(to, queue);
         }
-        self.wake_if_asleep(to);
+        self.wake_if_asleep(to, ASLEEP | ASLEEP_FOR_ROOM);
         Ok(())
     }
 
@@ -345,13 +334,13 @@ impl Fabric for NodeFabric {
         let link = &mut self.links[from];
         link.read(queue, arrival, 0, into);
         link.pop(queue);
-        self.wake_if_asleep_for_room(from);
+        self.wake_if_asleep(from, ASLEEP_FOR_ROOM);
     }
 
     #[inline(always)]
     fn pop(&mut self, from: usize, queue: Queue) {
         self.links[from].pop(queue);
-        self.wake_if_asleep_for_room(from);
+        self.wake_if_asleep(from, ASLEEP_FOR_ROOM);
     }
 
     fn passable(&self, to: usize) -> Passable {
@@ -509,7 +498,7 @@ impl Fabric for NodeFabric {
 
     #[inline]
     fn wake(&mut self, peer: usize) {
-        self.wake_if_asleep(peer);
+        self.wake_if_asleep(peer, ASLEEP | ASLEEP_FOR_ROOM);
     }
 
     fn watch(&mut self, word: SharedWord, value: u64) {
