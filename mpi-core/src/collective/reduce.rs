@@ -1,7 +1,8 @@
 //! Reductions. Short data: binomial tree to one rank, recursive doubling to all. Long data: everybody combines one part of the
-//! whole, read from all or, where that can't be, sent by all, and the parts are gathered. Where each rank is to have a part only, all send it
-//! theirs. On one node short data lie on shelves instead. Always in rank order, so an operation need only be associative, and all ranks get the
-//! same bits.
+//! whole, read from all or, where that can't be, sent by all, and the parts are gathered, unless each rank is to have its part only. On one
+//! node short data lie on shelves instead. Always in rank order, so an operation need only be associative, and all ranks get the same bits.
+
+use std::iter;
 
 use rwmpi_transport::{ReadSpan, WriteSpan};
 use smallvec::SmallVec;
@@ -12,7 +13,7 @@ use super::alltoall::send_to_all;
 use super::at_once;
 use super::gather::directly_from_all;
 use super::nodes;
-use super::published::{Published, Way};
+use super::published::{Published, Told, Way};
 use super::reduction::Reduction;
 use super::scratch::{Scratch, append, prepend};
 use super::team::Team;
@@ -325,17 +326,27 @@ pub(crate) async fn reduce_scatter(
     if let Some(by) = team.nodes_in_order() {
         return Box::pin(nodes::reduce_scatter(team, by, data, &place, result, op)).await;
     }
-    // Others may have put data of another length on shelves.
-    if let Some(round) = team.announce_len(data.len())?
-        && !round.all_agree(data.len())?
-    {
-        return Ok(());
-    }
     let part = |rank: usize| {
         let (start, len) = place(rank);
         data.part(start, len)
     };
-    Box::pin(combine(team, part, result, op)).await
+    let own = part(team.rank);
+    // Where the result goes to data that another rank reads, that has to be done first.
+    let is_free = result.start().cast_const() == own.start() || !overlap(data, result);
+    let mut aside = Scratch::new(team, if is_free { 0 } else { result.len() });
+    let kept = if is_free { result } else { aside.span() };
+    let mine = || [team.tell_where(data), Told::NOTHING];
+    let with = |published: &Published<'_>| published.combine(place(team.rank).0, own, Some(kept), op, iter::empty());
+    match team.show(data.len(), mine, || Ok(()), with)? {
+        Way::Done if is_free || team.is_in_trouble() => Ok(()),
+        Way::Done => team.copy(kept.as_read(), result),
+        Way::Messages | Way::Unsettled => Box::pin(combine(team, part, result, op)).await,
+    }
+}
+
+fn overlap(data: ReadSpan<'_>, result: WriteSpan<'_>) -> bool {
+    let (data_start, result_start) = (data.start().addr(), result.start().addr());
+    data_start < result_start + result.len() && result_start < data_start + data.len()
 }
 
 /// `part` says where this rank's contribution to each rank's part of the result is; `result` becomes its own, and may be
