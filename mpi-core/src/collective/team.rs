@@ -84,6 +84,8 @@ pub(crate) struct Flights<'a> {
     team: Team<'a>,
     /// With the number of bytes expected.
     ids: SmallVec<[(OperationId, u64); 4]>,
+    /// The first message that there was no room for. The others are received all the same: whoever sends them waits for that.
+    too_long: Option<Failure>,
     memory: PhantomData<(&'a [u8], &'a mut [u8])>,
 }
 
@@ -160,7 +162,7 @@ impl<'a> Team<'a> {
     }
 
     pub(crate) fn flights(self) -> Flights<'a> {
-        Flights { team: self, ids: SmallVec::new(), memory: PhantomData }
+        Flights { team: self, ids: SmallVec::new(), too_long: None, memory: PhantomData }
     }
 
     /// Returns when `data` may be used again.
@@ -319,18 +321,38 @@ impl<'a> Flights<'a> {
             Ok(Received::Now(completion)) => Ok(completion),
             Err(failure) => Err(failure),
         };
-        self.team.check(outcome, expected as u64)
+        self.settle(outcome, expected as u64)
+    }
+
+    #[inline]
+    fn settle(&mut self, outcome: Outcome, expected: u64) -> Result<(), Failure> {
+        match self.team.check(outcome, expected) {
+            Err(failure @ Failure::Truncated { .. }) => {
+                self.too_long.get_or_insert(failure);
+                Ok(())
+            }
+            settled => settled,
+        }
+    }
+
+    #[inline]
+    fn outcome(&self) -> Result<(), Failure> {
+        if self.too_long.is_none() {
+            return Ok(());
+        }
+        cold_path();
+        self.too_long.map_or(Ok(()), Err)
     }
 }
 
-/// Ends when all have completed. After an error the others are ended too.
+/// Ends when all have completed. After an error of the transport the others are ended too.
 impl Future for Flights<'_> {
     type Output = Result<(), Failure>;
 
     #[inline]
     fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Self::Output> {
         if self.ids.is_empty() {
-            return Poll::Ready(Ok(()));
+            return Poll::Ready(self.outcome());
         }
         let mut engine = self.team.process.engine();
         while let Some(&(id, expected)) = self.ids.last() {
@@ -339,9 +361,9 @@ impl Future for Flights<'_> {
                 return Poll::Pending;
             };
             self.ids.pop();
-            self.team.check(outcome, expected)?;
+            self.settle(outcome, expected)?;
         }
-        Poll::Ready(Ok(()))
+        Poll::Ready(self.outcome())
     }
 }
 
