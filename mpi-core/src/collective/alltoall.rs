@@ -1,11 +1,13 @@
 //! All-to-all: long receives are posted, then everything is sent, then the rest received, each rank beginning with its next neighbour so that
-//! no one is flooded. Long parts are read from each other's memory where that is possible.
+//! no one is flooded. On one node short parts lie on shelves, and long ones are read from each other's memory where that is possible.
 
 use rwmpi_transport::{ReadSpan, WriteSpan};
+use smallvec::SmallVec;
 
 use super::agreement::{Announcement, LEN, all_agree, is_announced};
 use super::published::{Published, Told, Way};
 use super::team::Team;
+use super::uneven::{self, Left};
 use super::{at_once, nodes};
 use crate::engine::Failure;
 
@@ -22,6 +24,14 @@ pub(crate) async fn alltoall<'s, 'r>(
     let (size, part) = (team.size(), sent(team.rank).len());
     if even && let Some(shelves) = team.shelves(at_once::alltoall_bytes(part, size))? {
         return at_once::alltoall(shelves, team, sent, received);
+    }
+    if !even && let Some(shelves) = team.shelves(0)? {
+        let own = || team.copy(sent(team.rank), received(team.rank));
+        let left = uneven::exchange(shelves, team, &sent, &received, own)?;
+        if left.is_nothing() {
+            return left.outcome;
+        }
+        return left.outcome.and(Box::pin(send(team, sent, received, &left)).await);
     }
     if !even || size == 1 {
         return Box::pin(send_to_all(team, sent, received)).await;
@@ -100,18 +110,30 @@ pub(super) async fn send_to_all<'s, 'r>(
     sent: impl Fn(usize) -> ReadSpan<'s>,
     received: impl Fn(usize) -> WriteSpan<'r>,
 ) -> Result<(), Failure> {
+    let left = Left { gives: true, gets: SmallVec::from_elem(true, team.size()), outcome: Ok(()) };
+    send(team, sent, received, &left).await
+}
+
+/// Sends and receives what is left; of a rank's own part, if that is to be copied.
+async fn send<'s, 'r>(
+    team: Team<'_>,
+    sent: impl Fn(usize) -> ReadSpan<'s>,
+    received: impl Fn(usize) -> WriteSpan<'r>,
+    left: &Left,
+) -> Result<(), Failure> {
     let (me, size) = (team.rank, team.size());
-    let sources = || (1..size).map(|step| (me + size - step) % size);
+    let sources = || (1..size).map(|step| (me + size - step) % size).filter(|&from| left.gets[from]);
     let is_advertised = |&from: &usize| team.process.engine().advertises(received(from).len());
     let mut flights = team.flights();
     for from in sources().filter(is_advertised) {
         flights.receive(received(from), from)?;
     }
-    for step in 1..size {
-        let to = (me + step) % size;
+    for to in (1..size).map(|step| (me + step) % size).filter(|_| left.gives) {
         flights.send(sent(to), to)?;
     }
-    team.copy(sent(me), received(me))?;
+    if left.gets[me] {
+        team.copy(sent(me), received(me))?;
+    }
     for from in sources().filter(|from| !is_advertised(from)) {
         flights.receive_next(received(from), received(from).len(), from)?;
     }

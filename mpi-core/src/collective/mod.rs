@@ -31,6 +31,7 @@ mod scratch;
 mod shelves;
 mod short;
 mod team;
+mod uneven;
 mod value_calls;
 mod values;
 

@@ -44,7 +44,7 @@ impl Told {
     /// Of one that has nothing there.
     pub(super) const NOTHING: Told = Told { space: 0, place: 0, len: 0 };
 
-    fn is_readable(self) -> bool {
+    pub(super) fn is_readable(self) -> bool {
         self.len != Told::UNREADABLE.len
     }
 
@@ -117,7 +117,7 @@ impl<'a> Team<'a> {
         with: impl FnOnce(&Published<'a>) -> Result<(), Failure>,
     ) -> Result<Way, Failure> {
         let Some(shelves) = self.shelves(0)? else { return Ok(Way::Unsettled) };
-        let round = shelves.announce(&self, len, mine())?;
+        let round = shelves.announce(&self, len, &mine())?;
         meanwhile()?;
         round.let_all_come()?;
         let (mut told, mut agreed) = (Addresses::new(), true);
@@ -138,14 +138,14 @@ impl<'a> Team<'a> {
     /// Says that data of `len` bytes, too many for shelves, go another way; `None`: there are no shelves.
     pub(super) fn announce_len(&self, len: usize) -> Result<Option<Round<'_>>, Failure> {
         let Some(shelves) = self.shelves(0)? else { return Ok(None) };
-        shelves.announce(self, len, [Told::UNREADABLE; 2]).map(Some)
+        shelves.announce(self, len, &[Told::UNREADABLE; 2]).map(Some)
     }
 
     /// As [`Team::show`], only `root`'s memory, which is copied to the `data` of all others. They need not wait for each other.
     pub(super) fn show_from(self, root: usize, data: WriteSpan<'_>) -> Result<Way, Failure> {
         let Some(shelves) = self.shelves(0)? else { return Ok(Way::Unsettled) };
         let (mine, nothing, len) = (self.tell_where(data.as_read()), Told::NOTHING, data.len());
-        let round = shelves.announce(&self, len, if self.rank == root { [mine, nothing] } else { [nothing, mine] })?;
+        let round = shelves.announce(&self, len, &if self.rank == root { [mine, nothing] } else { [nothing, mine] })?;
         if !round.agrees(root, len)? {
             return Ok(Way::Done);
         }

@@ -8,9 +8,11 @@
 //! 2. Every rank stamps its shelf once in every such collective, whether or not it has data.
 //! 3. A rank writes to where the data of collective `n` were once all have stamped `n + 1`: whoever did had finished with `n`.
 //! 4. A rank whose data no shelf has room for says on its shelf how long they are, and looks whether those on whom it will depend say the
-//!    same ([`Round::agrees`]): so ranks that disagree about the length, and therefore about the way, do not wait for each other.
+//!    same ([`Round::agrees`]): so ranks that disagree about the length, and therefore about the way, do not wait for each other. Parts of any
+//!    length are the exception: each rank goes its own way with those that it gives ([`parts`]).
 //! 5. A shelf's memory is used for something else once all other ranks have left the communicator.
 
+mod parts;
 mod round;
 mod shelf;
 
@@ -26,6 +28,7 @@ use crate::engine::Failure;
 use crate::job_engine::JobEngine;
 use crate::process::Process;
 use crate::shared_buffer::Buffer;
+pub(super) use parts::{Comes, have_room};
 pub(super) use round::Round;
 pub(super) use shelf::HALF;
 use shelf::{FETCHED_AHEAD, LONG, PLACES, SHELF, Shelf, Slot};
@@ -130,12 +133,7 @@ impl<'a> Team<'a> {
 
 impl Shelves {
     /// Says on this rank's shelf how long its data are, and where.
-    pub(super) fn announce<'a>(
-        &'a self,
-        team: &'a Team<'a>,
-        len: usize,
-        told: [Told; 2],
-    ) -> Result<Round<'a>, Failure> {
+    pub(super) fn announce<'a>(&'a self, team: &'a Team<'a>, len: usize, told: &[Told]) -> Result<Round<'a>, Failure> {
         let round = self.next_round(team);
         round.wait_for_turn(PLACES)?;
         let number = round.number();
@@ -144,7 +142,7 @@ impl Shelves {
         let announced = Announced { len: len as u64, in_trouble };
         let said = ReadSpan::from(bytemuck::bytes_of(&announced));
         let mut engine = team.process.engine();
-        let told = ReadSpan::from(bytemuck::bytes_of(&told));
+        let told = ReadSpan::from(bytemuck::cast_slice(told));
         engine.write_shared(mine.part(Shelf::addresses(number), told.len())?, told, false);
         engine.write_shared(mine.part(Shelf::announcement(number), said.len())?, said, false);
         let &Slot { done, taken, helped, .. } = mine.slot(number);
@@ -176,7 +174,7 @@ impl Shelves {
         engine.write_shared(part, data, self.far.get());
         drop(engine);
         place.set(Some(Aside { memory, last_used_in: number }));
-        self.announce(team, data.len(), [told, Told::NOTHING])?;
+        self.announce(team, data.len(), &[told, Told::NOTHING])?;
         Ok(true)
     }
 

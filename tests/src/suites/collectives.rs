@@ -174,20 +174,22 @@ fn alltoall_transposes(universe: &Universe) -> Result<()> {
         world.alltoall(&sent, &mut received)?;
         assert_eq!(received, expected);
     }
-    // To rank t go (from + 1) * t elements.
-    let sent_counts: Vec<usize> = (0..size).map(|to| (rank + 1) * to).collect();
-    let received_counts: Vec<usize> = (0..size).map(|from| (from + 1) * rank).collect();
-    let starts = |counts: &[usize]| -> Vec<usize> {
-        counts.iter().scan(0, |end, count| Some(std::mem::replace(end, *end + count))).collect()
-    };
-    let sent = contribution(rank, sent_counts.iter().sum());
-    let mut received = vec![0; received_counts.iter().sum()];
-    let (sent_starts, received_starts) = (starts(&sent_counts), starts(&received_counts));
-    world.alltoallv(&sent, &sent_counts, &sent_starts, &mut received, &received_counts, &received_starts)?;
-    for from in 0..size {
-        let first: usize = (0..rank).map(|to| (from + 1) * to).sum();
-        let expected = &contribution(from, first + received_counts[from])[first..];
-        assert_eq!(&received[received_starts[from]..][..received_counts[from]], expected);
+    for scale in [0, 1, 50, 1_500] {
+        // To rank t go (from + 1) * t * scale elements.
+        let sent_counts: Vec<usize> = (0..size).map(|to| (rank + 1) * to * scale).collect();
+        let received_counts: Vec<usize> = (0..size).map(|from| (from + 1) * rank * scale).collect();
+        let starts = |counts: &[usize]| -> Vec<usize> {
+            counts.iter().scan(0, |end, count| Some(std::mem::replace(end, *end + count))).collect()
+        };
+        let sent = contribution(rank, sent_counts.iter().sum());
+        let mut received = vec![0; received_counts.iter().sum()];
+        let (sent_starts, received_starts) = (starts(&sent_counts), starts(&received_counts));
+        world.alltoallv(&sent, &sent_counts, &sent_starts, &mut received, &received_counts, &received_starts)?;
+        for from in 0..size {
+            let first: usize = (0..rank).map(|to| (from + 1) * to * scale).sum();
+            let expected = &contribution(from, first + received_counts[from])[first..];
+            assert_eq!(&received[received_starts[from]..][..received_counts[from]], expected);
+        }
     }
     Ok(())
 }

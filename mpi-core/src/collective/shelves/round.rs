@@ -24,7 +24,7 @@ const MEASURED: u64 = 31;
 
 #[derive(Clone, Copy)]
 pub(in crate::collective) struct Round<'a> {
-    team: &'a Team<'a>,
+    pub(super) team: &'a Team<'a>,
     shelves: &'a Shelves,
     number: u64,
     /// Whether others may take data from this rank.
@@ -40,7 +40,7 @@ impl<'a> Round<'a> {
         self.number
     }
 
-    fn shelf(&self, rank: usize) -> &'a Shelf {
+    pub(super) fn shelf(&self, rank: usize) -> &'a Shelf {
         &self.shelves.shelves[rank]
     }
 
@@ -73,7 +73,7 @@ impl<'a> Round<'a> {
 
     /// Waits until `rank` has said something: how long its data are, or one of the words in place of that.
     #[inline(always)]
-    fn said(&self, rank: usize, next: Option<SharedPart>) -> Result<u64, Failure> {
+    pub(super) fn said(&self, rank: usize, next: Option<SharedPart>) -> Result<u64, Failure> {
         self.wait_and_fetch(rank, self.number, next)?;
         let word = self.team.process.engine().word(self.shelf(rank).slot(self.number).len);
         self.team.listen(self.team.peers[rank], Mark::heard((word >> 32) as u32));
@@ -132,13 +132,18 @@ impl<'a> Round<'a> {
     #[inline(always)]
     fn data_of(&self, rank: usize, len: usize, offset: usize, part: usize) -> Result<LentSpan<'a>, Failure> {
         let (place, _) = Shelf::data(self.number, len);
-        let data = self.team.shared_span(self.shelf(rank).part(place + offset, part)?);
-        // What several read need not go back and forth between them.
-        Ok(if self.team.size() == 2 { data } else { data.as_read().into() })
+        Ok(self.given(self.shelf(rank).part(place + offset, part)?))
+    }
+
+    /// The bytes of a part of somebody's shelf. What several read need not go back and forth between them.
+    #[inline(always)]
+    pub(super) fn given(&self, part: SharedPart) -> LentSpan<'a> {
+        let data = self.team.shared_span(part);
+        if self.team.size() == 2 { data } else { data.as_read().into() }
     }
 
     /// What `rank` has said about data that are elsewhere.
-    fn announced(&self, rank: usize) -> Result<Announced, Failure> {
+    pub(super) fn announced(&self, rank: usize) -> Result<Announced, Failure> {
         self.read(rank, Shelf::announcement(self.number))
     }
 
@@ -147,7 +152,7 @@ impl<'a> Round<'a> {
         self.read(rank, Shelf::addresses(self.number))
     }
 
-    fn read<T: bytemuck::Pod>(&self, rank: usize, place: usize) -> Result<T, Failure> {
+    pub(super) fn read<T: bytemuck::Pod>(&self, rank: usize, place: usize) -> Result<T, Failure> {
         let mut value = T::zeroed();
         let into = WriteSpan::from(bytemuck::bytes_of_mut(&mut value));
         let part = self.shelf(rank).part(place, into.len())?;

@@ -1,0 +1,112 @@
+//! Parts of any length, which only those know who give and who get them. On a shelf they lie behind a table that says where each begins; who has no
+//! room for them there says where they lie, or that they come by messages. Each rank goes its own way, and the others see which.
+
+use rwmpi_transport::{ReadSpan, Reading, RemoteError, WriteSpan};
+use smallvec::SmallVec;
+
+use super::CAPACITY;
+use super::round::Round;
+use super::shelf::{LONG, NOTHING, Shelf};
+use crate::collective::published::Told;
+use crate::engine::{Completion, Failure};
+
+/// Left free where the data begin: in a slot they would cover the word by which their owner says that it is done with the others' data.
+const HOLE: usize = size_of::<u64>();
+/// An entry of the table: where the part of a rank begins, and that of the rank before it ends, counted from the end of the table.
+type Border = u16;
+const _: () = assert!(CAPACITY <= 1 << Border::BITS);
+
+/// How a part comes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(in crate::collective) enum Comes {
+    /// It was on a shelf.
+    FromShelf,
+    /// It was read where it lies, so its owner waits until others have left.
+    FromThere,
+    /// By a message.
+    Later,
+}
+
+/// What is compared with the room on a shelf, if a rank's parts for so many ranks have so many bytes in all.
+fn len_of(bytes: usize, ranks: usize) -> usize {
+    bytes.saturating_add(HOLE + (ranks + 1) * size_of::<Border>())
+}
+
+/// Whether a rank's parts for so many ranks, of so many bytes in all, have room on its shelf.
+pub(in crate::collective) fn have_room(bytes: usize, ranks: usize) -> bool {
+    len_of(bytes, ranks) < CAPACITY
+}
+
+impl Round<'_> {
+    /// Puts what this rank has for all, by rank, on its shelf, which [has room](have_room) for it.
+    pub(in crate::collective) fn put_parts(&mut self, parts: &[ReadSpan<'_>]) -> Result<(), Failure> {
+        let mut borders: SmallVec<[Border; 17]> = SmallVec::from_elem(0, 1);
+        let mut end = 0;
+        for part in parts {
+            end += part.len();
+            borders.push(end as Border);
+        }
+        let (_, places) = Shelf::data(self.number(), len_of(end, parts.len()));
+        self.wait_for_turn(places)?;
+        let done = self.shelf(self.team.rank).slot(self.number()).done;
+        self.team.process.engine().set_words([(done, 0)], &[]);
+        let hole = [0; HOLE];
+        let before = [ReadSpan::from(&hole[..]), ReadSpan::from(bytemuck::cast_slice(&borders))];
+        self.put(before.into_iter().chain(parts.iter().copied()))
+    }
+
+    /// Waits until `rank` has put up or announced its parts, and takes this rank's, unless it comes later. The collective goes through `working_set` bytes
+    /// of memory in all ranks together.
+    pub(in crate::collective) fn take_part(
+        &self,
+        rank: usize,
+        into: WriteSpan<'_>,
+        working_set: usize,
+    ) -> Result<Comes, Failure> {
+        let me = self.team.rank;
+        match self.said(rank, None)? {
+            NOTHING => self.team.note(Failure::Nothing { source: self.team.peers[rank] }),
+            LONG => return self.take_announced(rank, into, working_set),
+            len => {
+                let (place, _) = Shelf::data(self.number(), len as usize);
+                let table = place + HOLE;
+                let [start, end]: [Border; 2] = self.read(rank, table + me * size_of::<Border>())?;
+                let peer = self.team.peers[rank];
+                let bytes = end.checked_sub(start).ok_or(Failure::Remote { peer, error: RemoteError::Refused })?;
+                let parts = table + (self.team.size() + 1) * size_of::<Border>();
+                let taken = self.fitting(rank, u64::from(bytes), into)?;
+                let part = self.shelf(rank).part(parts + start as usize, taken.len())?;
+                self.given(part).copy_to(taken);
+            }
+        }
+        Ok(Comes::FromShelf)
+    }
+
+    fn take_announced(&self, rank: usize, into: WriteSpan<'_>, working_set: usize) -> Result<Comes, Failure> {
+        let (me, peer) = (self.team.rank, self.team.peers[rank]);
+        if self.announced(rank)?.in_trouble != 0 {
+            self.team.note(Failure::Nothing { source: peer });
+        }
+        let told: Told = self.read(rank, Shelf::addresses(self.number()) + me * size_of::<Told>())?;
+        if !told.is_readable() {
+            return Ok(Comes::Later);
+        }
+        let taken = self.fitting(rank, told.address().len, into)?;
+        if !taken.is_empty() {
+            let reading = Reading { working_set: working_set as u64, with_others: self.team.size() > 2 };
+            self.team.process.engine().read_published(peer, &told.address(), 0, taken, reading)?;
+        }
+        Ok(Comes::FromThere)
+    }
+
+    /// As much of `into` as `bytes` bytes of `rank` take up, if it may be so many.
+    fn fitting<'w>(&self, rank: usize, bytes: u64, into: WriteSpan<'w>) -> Result<WriteSpan<'w>, Failure> {
+        let (source, tag, capacity, mark) = (self.team.peers[rank], self.team.tag, into.len() as u64, self.team.mark);
+        let outcome = match bytes <= capacity {
+            true => Ok(Completion { source, tag, bytes, mark }),
+            false => Err(Failure::Truncated { source, tag, bytes, capacity }),
+        };
+        self.team.check(outcome, capacity)?;
+        Ok(into.part(0, bytes.min(capacity) as usize))
+    }
+}

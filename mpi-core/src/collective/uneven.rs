@@ -1,0 +1,74 @@
+//! Parts of which only two ranks know how long they are: the one that gives them and the one that gets them. Where there are shelves they lie
+//! there, or where their owner has them, without any message.
+
+use rwmpi_transport::{ReadSpan, WriteSpan};
+use smallvec::SmallVec;
+
+use super::published::Told;
+use super::shelves::{Comes, Shelves, have_room};
+use super::team::Team;
+use crate::engine::Failure;
+
+/// What is to go by messages. The giver and the one who gets it agree.
+pub(super) struct Left {
+    /// Whether all does that this rank gives.
+    pub(super) gives: bool,
+    /// By rank, whether that does which this rank gets from it.
+    pub(super) gets: SmallVec<[bool; 16]>,
+    /// What has become of the rest.
+    pub(super) outcome: Result<(), Failure>,
+}
+
+impl Left {
+    pub(super) fn is_nothing(&self) -> bool {
+        !self.gives && !self.gets.contains(&true)
+    }
+}
+
+/// Exchanges parts: `sent` and `received` say where those are that this rank gives and gets. Does `meanwhile` once the others can take theirs. What
+/// has no room on a shelf, and lies where others can't read it, is left.
+pub(super) fn exchange<'s, 'r>(
+    shelves: &Shelves,
+    team: Team<'_>,
+    sent: impl Fn(usize) -> ReadSpan<'s>,
+    received: impl Fn(usize) -> WriteSpan<'r>,
+    meanwhile: impl FnOnce() -> Result<(), Failure>,
+) -> Result<Left, Failure> {
+    let (me, size) = (team.rank, team.size());
+    let part = |rank| if rank == me { ReadSpan::EMPTY } else { sent(rank) };
+    let parts: SmallVec<[ReadSpan<'s>; 16]> = (0..size).map(part).collect();
+    let bytes = parts.iter().fold(0_usize, |sum, part| sum.saturating_add(part.len()));
+    let (mut lends, mut gives) = (false, false);
+    let round = if have_room(bytes, size) {
+        let mut round = shelves.next_round(&team);
+        round.put_parts(&parts)?;
+        round
+    } else {
+        let tell = |&part: &ReadSpan<'_>| if part.is_empty() { Told::NOTHING } else { team.tell_where(part) };
+        let mut told: SmallVec<[Told; 16]> = parts.iter().map(tell).collect();
+        lends = told.iter().all(|told| told.is_readable());
+        gives = !lends;
+        if gives {
+            told.fill(Told::UNREADABLE);
+        }
+        shelves.announce(&team, bytes, &told)?
+    };
+    // If something is wrong here, others wait for this rank all the same.
+    let mut outcome = meanwhile();
+    round.let_all_come()?;
+    let working_set = bytes.saturating_mul(2 * size);
+    let (mut reads, mut gets) = (false, SmallVec::from_elem(false, size));
+    for rank in (1..size).map(|step| (me + step) % size) {
+        match round.take_part(rank, received(rank), working_set) {
+            Ok(comes) => (reads, gets[rank]) = (reads || comes == Comes::FromThere, comes == Comes::Later),
+            Err(failure) => (reads, outcome) = (true, outcome.and(Err(failure))),
+        }
+    }
+    if reads {
+        round.leave();
+    }
+    if lends {
+        round.all_leave()?;
+    }
+    Ok(Left { gives, gets, outcome })
+}
