@@ -306,6 +306,15 @@ impl Integers {
         Integers::Wide(unsafe { Array::new(start) })
     }
 
+    /// Element `index`, which must be one that the standard gives this argument, unless it is a null pointer.
+    #[inline]
+    pub(crate) fn get(self, index: usize) -> Option<i64> {
+        match self {
+            Integers::Narrow(array) => Some(i64::from(array.slice(index + 1).ok()?[index])),
+            Integers::Wide(array) => Some(array.slice(index + 1).ok()?[index]),
+        }
+    }
+
     /// All `len` elements: as many as the standard gives this argument.
     ///
     /// # Errors

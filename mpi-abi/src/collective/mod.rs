@@ -41,7 +41,8 @@ collectives! {
         recvbuf: Memory, recvcounts: Integers, displs: Integers, recvtype: A::Handle,
         root: c_int,
     ) {
-        |call| call.gatherv((sendbuf, sendcount, sendtype), (recvbuf, recvcounts, displs, recvtype), root)
+        |call| call.gatherv((sendbuf, sendcount, sendtype), (recvbuf, recvcounts, displs, recvtype), root);
+        if short: |call| call.short_gatherv((sendbuf, sendcount, sendtype), (recvbuf, recvcounts, displs, recvtype), root)
     }
 
     /// MPI_Scatter: each gets a block from the root (MPI-5.0 section 6.6).
@@ -60,7 +61,8 @@ collectives! {
         recvbuf: Memory, recvcount: i64, recvtype: A::Handle,
         root: c_int,
     ) {
-        |call| call.scatterv((sendbuf, sendcounts, displs, sendtype), (recvbuf, recvcount, recvtype), root)
+        |call| call.scatterv((sendbuf, sendcounts, displs, sendtype), (recvbuf, recvcount, recvtype), root);
+        if short: |call| call.short_scatterv((sendbuf, sendcounts, displs, sendtype), (recvbuf, recvcount, recvtype), root)
     }
 
     /// MPI_Allgather: all get a block from each (MPI-5.0 section 6.7).
@@ -77,7 +79,8 @@ collectives! {
         sendbuf: Memory, sendcount: i64, sendtype: A::Handle,
         recvbuf: Memory, recvcounts: Integers, displs: Integers, recvtype: A::Handle,
     ) {
-        |call| call.allgatherv((sendbuf, sendcount, sendtype), (recvbuf, recvcounts, displs, recvtype))
+        |call| call.allgatherv((sendbuf, sendcount, sendtype), (recvbuf, recvcounts, displs, recvtype));
+        if short: |call| call.short_allgatherv((sendbuf, sendcount, sendtype), (recvbuf, recvcounts, displs, recvtype))
     }
 
     /// MPI_Alltoall: each has a block for each (MPI-5.0 section 6.8).
@@ -94,7 +97,8 @@ collectives! {
         sendbuf: Memory, sendcounts: Integers, sdispls: Integers, sendtype: A::Handle,
         recvbuf: Memory, recvcounts: Integers, rdispls: Integers, recvtype: A::Handle,
     ) {
-        |call| call.alltoallv((sendbuf, sendcounts, sdispls, sendtype), (recvbuf, recvcounts, rdispls, recvtype))
+        |call| call.alltoallv((sendbuf, sendcounts, sdispls, sendtype), (recvbuf, recvcounts, rdispls, recvtype));
+        if short: |call| call.short_alltoallv((sendbuf, sendcounts, sdispls, sendtype), (recvbuf, recvcounts, rdispls, recvtype))
     }
 
     /// MPI_Alltoallw: each has a block of any size and datatype for each (MPI-5.0 section 6.8).
@@ -133,7 +137,8 @@ collectives! {
     pub fn reduce_scatter, ireduce_scatter, reduce_scatter_init<A: Abi>(
         sendbuf: Memory, recvbuf: Memory, recvcounts: Integers, datatype: A::Handle, op: A::Handle,
     ) {
-        |call| call.reduce_scatter(sendbuf, recvbuf, recvcounts, datatype, op)
+        |call| call.reduce_scatter(sendbuf, recvbuf, recvcounts, datatype, op);
+        if short: |call| call.short_reduce_scatter(sendbuf, recvbuf, recvcounts, datatype, op)
     }
 
     /// MPI_Scan: each gets the combination of what it and the ranks before it have (MPI-5.0 section 6.11).

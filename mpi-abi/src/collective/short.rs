@@ -8,8 +8,8 @@ use rwmpi_core::datatype::Datatype;
 use rwmpi_core::reduction::Predefined;
 use rwmpi_core::untyped::{Run, Runs};
 
-use super::arguments::{Call, Even};
-use crate::argument::{Memory, c_int};
+use super::arguments::{Call, Even, Varying};
+use crate::argument::{Integers, Memory, c_int};
 use crate::interface::Abi;
 use crate::operation::predefined;
 
@@ -28,6 +28,17 @@ impl<A: Abi> Call<A> {
     #[inline]
     fn runs(&self, (memory, count, datatype): Even<A>) -> Option<Runs> {
         self.rank.runs::<A>(memory, count, datatype)
+    }
+
+    /// Blocks of which each has a length of its own, by rank.
+    fn listed(&self, (memory, counts, displacements, datatype): Varying<A>) -> Option<impl Fn(usize) -> Option<Runs>> {
+        let (first, datatype) = self.run(0, datatype)?;
+        memory.runs_unless_special::<A>(first)?;
+        let block = move |rank| {
+            let run = Run::of(counts.get(rank)?.try_into().ok()?, datatype)?;
+            Some(memory.after(displacements.get(rank)?.wrapping_mul(datatype.extent())).runs(run))
+        };
+        (!self.core().is_inter() && (0..self.core().size()).all(|rank| block(rank).is_some())).then_some(block)
     }
 
     pub(super) fn short_barrier(&self) -> Option<Result<()>> {
@@ -82,8 +93,41 @@ impl<A: Abi> Call<A> {
         (result, count, datatype): Even<A>,
         op: A::Handle,
     ) -> Option<Result<()>> {
-        let (data, result, operation, datatype) = self.operands((data, count, datatype), result, op)?;
-        self.core().short_reduce_scatter_block(data, result, operation, datatype)
+        let before = count.checked_mul(self.core().rank() as i64)?;
+        let total = count.checked_mul(self.core().size() as i64)?;
+        self.scatter_shortly(data, result, [before, count, total], datatype, op)
+    }
+
+    pub(super) fn short_reduce_scatter(
+        &self,
+        data: Memory,
+        result: Memory,
+        counts: Integers,
+        datatype: A::Handle,
+        op: A::Handle,
+    ) -> Option<Result<()>> {
+        let (me, mut before, mut total) = (self.core().rank(), 0, 0_i64);
+        for rank in 0..self.core().size() {
+            if rank == me {
+                before = total;
+            }
+            total = total.checked_add(counts.get(rank).filter(|&count| count >= 0)?)?;
+        }
+        self.scatter_shortly(data, result, [before, counts.get(me)?, total], datatype, op)
+    }
+
+    /// Reduces `total` elements, of which this rank gets `own`, so many `before` them.
+    fn scatter_shortly(
+        &self,
+        data: Memory,
+        result: Memory,
+        [before, own, total]: [i64; 3],
+        datatype: A::Handle,
+        op: A::Handle,
+    ) -> Option<Result<()>> {
+        let (data, all, operation, datatype) = self.operands((data, total, datatype), result, op)?;
+        let place = result.runs(Run::of(own.try_into().ok()?, datatype)?);
+        self.core().short_reduce_scatter(data.unwrap_or(all), before.try_into().ok()?, place, operation, datatype)
     }
 
     pub(super) fn short_scan(
@@ -126,6 +170,29 @@ impl<A: Abi> Call<A> {
         let root = root.try_into().ok()?;
         let (part, all) = self.rooted(part, all, root)?;
         self.core().short_scatter(all, part, root)
+    }
+
+    pub(super) fn short_allgatherv(&self, part: Even<A>, all: Varying<A>) -> Option<Result<()>> {
+        let own = if Self::in_place(part.0) { None } else { Some(self.runs(part)?) };
+        self.core().short_allgatherv(own, self.listed(all)?)
+    }
+
+    pub(super) fn short_gatherv(&self, part: Even<A>, all: Varying<A>, root: c_int) -> Option<Result<()>> {
+        let root = root.try_into().ok()?;
+        let is_root = root == self.core().rank();
+        let own = if is_root && Self::in_place(part.0) { None } else { Some(self.runs(part)?) };
+        self.core().short_gatherv(own, if is_root { Some(self.listed(all)?) } else { None }, root)
+    }
+
+    pub(super) fn short_scatterv(&self, all: Varying<A>, part: Even<A>, root: c_int) -> Option<Result<()>> {
+        let root = root.try_into().ok()?;
+        let is_root = root == self.core().rank();
+        let own = if is_root && Self::in_place(part.0) { None } else { Some(self.runs(part)?) };
+        self.core().short_scatterv(if is_root { Some(self.listed(all)?) } else { None }, own, root)
+    }
+
+    pub(super) fn short_alltoallv(&self, sent: Varying<A>, received: Varying<A>) -> Option<Result<()>> {
+        self.core().short_alltoallv(self.listed(sent)?, self.listed(received)?)
     }
 
     pub(super) fn short_alltoall(&self, sent: Even<A>, received: Even<A>) -> Option<Result<()>> {

@@ -66,14 +66,6 @@ impl Runs {
         // SAFETY: by the contract of `new` the bytes are valid until the operation has completed.
         unsafe { WriteSpan::new(start, self.len) }
     }
-
-    /// The bytes of the first so many blocks, if these lie side by side.
-    #[inline]
-    pub(super) fn blocks(self, number: usize) -> Option<WriteSpan<'static>> {
-        let len = self.len.checked_mul(number).filter(|_| self.stride == self.len as isize)?;
-        // SAFETY: as in `block`, of all of them.
-        Some(unsafe { WriteSpan::new(self.first, len) })
-    }
 }
 
 impl Elements {

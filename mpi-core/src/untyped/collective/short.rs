@@ -1,6 +1,6 @@
 //! The shortest way: blocking collectives of one group whose ranks have shelves, on data that lie side by side and have room there. No value is
 //! made of the arguments, which would have to be moved and dropped: for 8 bytes that took longer than the data take from core to core. A scatter
-//! goes by messages, with or without shelves (docs/decisions/0026).
+//! goes by messages, with or without shelves (docs/decisions/0026), and what has a count for each rank goes whichever way it has.
 //!
 //! Each is `None` if it is not the way for these arguments, or if something is wrong with them: then nothing has happened, and the call is
 //! [`Communicator::collective`]'s to make.
@@ -11,8 +11,9 @@ use rwmpi_transport::{ReadSpan, WriteSpan};
 
 use super::Runs;
 use crate::activity::Call;
-use crate::collective::{at_once, scatter};
+use crate::collective::{Team, allgather, alltoall, at_once, gather, scatter};
 use crate::datatype::Datatype;
+use crate::engine::Failure;
 use crate::reduction::Predefined;
 use crate::{Communicator, Result};
 
@@ -124,17 +125,18 @@ impl Communicator {
         })
     }
 
-    /// MPI_Reduce_scatter_block. Where `data` are `None`, they begin where the result goes.
-    pub fn short_reduce_scatter_block(
+    /// MPI_Reduce_scatter, of `data` of all ranks' parts; `before` elements of them come before this rank's.
+    pub fn short_reduce_scatter(
         &self,
-        data: Option<Runs>,
+        data: Runs,
+        before: usize,
         result: Runs,
         operation: Predefined,
         datatype: &Datatype,
     ) -> Option<Result<()>> {
         let arithmetic = operation.arithmetic_on(datatype)?;
-        let (data, place) = (data.unwrap_or(result).blocks(self.size())?.as_read(), result.block(0));
-        let (shelved, start) = (at_once::reduce_scatter_bytes(data.len()), self.rank() * place.len());
+        let (data, place) = (first_of(data), result.block(0));
+        let (shelved, start) = (at_once::reduce_scatter_bytes(data.len()), before * datatype.size() as usize);
         self.shortly(Call::ReduceScatter, data.len(), shelved, |shelves, team| {
             at_once::reduce_scatter(shelves, team, data, start, place, &arithmetic)
         })
@@ -150,6 +152,76 @@ impl Communicator {
             at_once::alltoall(shelves, team, |rank| sent.block(rank).as_read(), |rank| received.block(rank))
         })
     }
+
+    /// MPI_Alltoallv, of any length. `sent` and `received` say what this rank gives each rank and gets from it.
+    pub fn short_alltoallv(
+        &self,
+        sent: impl Fn(usize) -> Option<Runs>,
+        received: impl Fn(usize) -> Option<Runs>,
+    ) -> Option<Result<()>> {
+        let (sent, received) = (|rank| place_of(sent(rank)).as_read(), |rank| place_of(received(rank)));
+        self.by_parts(Call::Alltoall, sent(self.rank()).len(), async |team| alltoall(team, sent, received, false).await)
+    }
+
+    /// MPI_Allgatherv, of any length. `all` says where each rank's part goes; where `part` is `None`, it stands there.
+    pub fn short_allgatherv(&self, part: Option<Runs>, all: impl Fn(usize) -> Option<Runs>) -> Option<Result<()>> {
+        let place = |rank| place_of(all(rank));
+        let own = part.map_or(place(self.rank()).as_read(), first_of);
+        if own.len() != place(self.rank()).len() {
+            return None;
+        }
+        self.by_parts(Call::Allgather, own.len(), async |team| allgather(team, own, place).await)
+    }
+
+    /// MPI_Gatherv, of any length. `all` says at the root where each rank's part goes; where `part` is `None`, it stands there.
+    pub fn short_gatherv(
+        &self,
+        part: Option<Runs>,
+        all: Option<impl Fn(usize) -> Option<Runs>>,
+        root: usize,
+    ) -> Option<Result<()>> {
+        let place = |rank| all.as_ref().map_or(WriteSpan::EMPTY, |all| place_of(all(rank)));
+        let part = part.map(first_of);
+        if !self.is_root_here(root) {
+            return None;
+        }
+        self.by_parts(Call::Gather, part.map_or(0, |part| part.len()), async |team| {
+            gather(team, part, place, root, false).await
+        })
+    }
+
+    /// MPI_Scatterv, of any length. `all` says at the root where each rank's part is; where `part` is `None`, it stays there.
+    pub fn short_scatterv(
+        &self,
+        all: Option<impl Fn(usize) -> Option<Runs>>,
+        part: Option<Runs>,
+        root: usize,
+    ) -> Option<Result<()>> {
+        let place = |rank| all.as_ref().map_or(ReadSpan::EMPTY, |all| place_of(all(rank)).as_read());
+        let part = part.map(|part| part.block(0));
+        if !self.is_root_here(root) {
+            return None;
+        }
+        self.by_parts(Call::Scatter, part.map_or(0, |part| part.len()), async |team| {
+            scatter(team, place, part, root, false).await
+        })
+    }
+
+    fn by_parts(
+        &self,
+        call: Call,
+        bytes: usize,
+        run: impl AsyncFnOnce(Team<'_>) -> std::result::Result<(), Failure>,
+    ) -> Option<Result<()>> {
+        let team = self.team_of_messages(call, bytes);
+        let done = self.process().drive(pin!(run(team)));
+        Some(done.map_err(self.failed(call)))
+    }
+}
+
+#[inline]
+fn place_of(runs: Option<Runs>) -> WriteSpan<'static> {
+    runs.map_or(WriteSpan::EMPTY, |runs| runs.block(0))
 }
 
 #[inline]
