@@ -307,7 +307,7 @@ impl Integers {
     }
 
     /// Element `index`, which must be one that the standard gives this argument, unless it is a null pointer.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn get(self, index: usize) -> Option<i64> {
         match self {
             Integers::Narrow(array) => Some(i64::from(array.slice(index + 1).ok()?[index])),

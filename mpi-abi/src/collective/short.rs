@@ -32,12 +32,8 @@ impl<A: Abi> Call<A> {
 
     /// Blocks of which each has a length of its own, by rank.
     fn listed(&self, (memory, counts, displacements, datatype): Varying<A>) -> Option<impl Fn(usize) -> Option<Runs>> {
-        let (first, datatype) = self.run(0, datatype)?;
-        memory.runs_unless_special::<A>(first)?;
-        let block = move |rank| {
-            let run = Run::of(counts.get(rank)?.try_into().ok()?, datatype)?;
-            Some(memory.after(displacements.get(rank)?.wrapping_mul(datatype.extent())).runs(run))
-        };
+        let elements = self.runs((memory, 1, datatype))?;
+        let block = move |rank| elements.as_one(displacements.get(rank)?, counts.get(rank)?.try_into().ok()?);
         (!self.core().is_inter() && (0..self.core().size()).all(|rank| block(rank).is_some())).then_some(block)
     }
 

@@ -66,6 +66,14 @@ impl Runs {
         // SAFETY: by the contract of `new` the bytes are valid until the operation has completed.
         unsafe { WriteSpan::new(start, self.len) }
     }
+
+    /// `count` blocks as one, of which the first has that number; `None` if blocks do not lie side by side.
+    #[inline]
+    pub fn as_one(self, number: i64, count: usize) -> Option<Self> {
+        let len = self.len.checked_mul(count).filter(|_| self.stride == self.len as isize)?;
+        let first = self.first.wrapping_offset(self.stride.wrapping_mul(number as isize));
+        Some(Runs { first, len, stride: len as isize })
+    }
 }
 
 impl Elements {

@@ -1,20 +1,21 @@
 //! Parts of any length, which only those know who give and who get them. On a shelf they lie behind a table that says where each begins; who has no
 //! room for them there says where they lie, or that they come by messages. Each rank goes its own way, and the others see which.
 
-use rwmpi_transport::{ReadSpan, Reading, RemoteError, WriteSpan};
-use smallvec::SmallVec;
+use std::iter;
 
-use super::CAPACITY;
+use rwmpi_transport::{ReadSpan, Reading, RemoteError, WriteSpan};
+
 use super::round::Round;
 use super::shelf::{LONG, NOTHING, Shelf};
+use super::{CAPACITY, MOST_RANKS};
 use crate::collective::published::Told;
 use crate::engine::{Completion, Failure};
 
-/// Left free where the data begin: in a slot they would cover the word by which their owner says that it is done with the others' data.
-const HOLE: usize = size_of::<u64>();
 /// An entry of the table: where the part of a rank begins, and that of the rank before it ends, counted from the end of the table.
 type Border = u16;
 const _: () = assert!(CAPACITY <= 1 << Border::BITS);
+/// So many entries before the first are 0: in a slot they cover the word by which its owner says that it is done with the others' data.
+const BEFORE: usize = size_of::<u64>() / size_of::<Border>();
 
 /// How a part comes.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -27,9 +28,14 @@ pub(in crate::collective) enum Comes {
     Later,
 }
 
+/// Where the parts for so many ranks begin.
+fn end_of_table(ranks: usize) -> usize {
+    (BEFORE + ranks + 1) * size_of::<Border>()
+}
+
 /// What is compared with the room on a shelf, if a rank's parts for so many ranks have so many bytes in all.
 fn len_of(bytes: usize, ranks: usize) -> usize {
-    bytes.saturating_add(HOLE + (ranks + 1) * size_of::<Border>())
+    bytes.saturating_add(end_of_table(ranks))
 }
 
 /// Whether a rank's parts for so many ranks, of so many bytes in all, have room on its shelf.
@@ -40,19 +46,18 @@ pub(in crate::collective) fn have_room(bytes: usize, ranks: usize) -> bool {
 impl Round<'_> {
     /// Puts what this rank has for all, by rank, on its shelf, which [has room](have_room) for it.
     pub(in crate::collective) fn put_parts(&mut self, parts: &[ReadSpan<'_>]) -> Result<(), Failure> {
-        let mut borders: SmallVec<[Border; 17]> = SmallVec::from_elem(0, 1);
-        let mut end = 0;
-        for part in parts {
+        let mut table = [0; BEFORE + MOST_RANKS + 1];
+        let (table, mut end) = (&mut table[..BEFORE + parts.len() + 1], 0);
+        for (border, part) in table[BEFORE + 1..].iter_mut().zip(parts) {
             end += part.len();
-            borders.push(end as Border);
+            *border = end as Border;
         }
         let (_, places) = Shelf::data(self.number(), len_of(end, parts.len()));
         self.wait_for_turn(places)?;
         let done = self.shelf(self.team.rank).slot(self.number()).done;
         self.team.process.engine().set_words([(done, 0)], &[]);
-        let hole = [0; HOLE];
-        let before = [ReadSpan::from(&hole[..]), ReadSpan::from(bytemuck::cast_slice(&borders))];
-        self.put(before.into_iter().chain(parts.iter().copied()))
+        let table = ReadSpan::from(bytemuck::cast_slice(table));
+        self.put(iter::once(table).chain(parts.iter().copied()))
     }
 
     /// Waits until `rank` has put up or announced its parts, and takes this rank's, unless it comes later. The collective goes through `working_set` bytes
@@ -69,11 +74,10 @@ impl Round<'_> {
             LONG => return self.take_announced(rank, into, working_set),
             len => {
                 let (place, _) = Shelf::data(self.number(), len as usize);
-                let table = place + HOLE;
-                let [start, end]: [Border; 2] = self.read(rank, table + me * size_of::<Border>())?;
+                let [start, end]: [Border; 2] = self.read(rank, place + (BEFORE + me) * size_of::<Border>())?;
                 let peer = self.team.peers[rank];
                 let bytes = end.checked_sub(start).ok_or(Failure::Remote { peer, error: RemoteError::Refused })?;
-                let parts = table + (self.team.size() + 1) * size_of::<Border>();
+                let parts = place + end_of_table(self.team.size());
                 let taken = self.fitting(rank, u64::from(bytes), into)?;
                 let part = self.shelf(rank).part(parts + start as usize, taken.len())?;
                 self.given(part).copy_to(taken);
