@@ -34,13 +34,6 @@ pub(crate) fn broadcast(shelves: &Shelves, team: Team<'_>, data: WriteSpan<'_>, 
     Ok(())
 }
 
-/// What is compared with the room on a shelf, if each of `size` ranks has `len` bytes for a reduction. Two ranks had better read half of each
-/// other's data where they lie than all of it on a full shelf; more would have to meet once more for that.
-#[inline]
-pub(crate) fn reduction_bytes(len: usize, size: usize) -> usize {
-    if size == 2 { len.saturating_mul(2) } else { len }
-}
-
 /// As [`super::reduce()`].
 #[inline]
 pub(crate) fn reduce(

@@ -36,7 +36,7 @@ pub(crate) async fn reduce(
         data.copy_to(result);
         return Ok(());
     }
-    if let Some(shelves) = team.shelves(at_once::reduction_bytes(data.len(), team.size()))? {
+    if let Some(shelves) = team.shelves(data.len())? {
         return at_once::reduce(shelves, team, data, result, op, root);
     }
     if let Some(by) = team.nodes_to_reduce(op) {
@@ -214,7 +214,7 @@ pub(crate) async fn allreduce(
     op: &dyn Reduction,
 ) -> Result<(), Failure> {
     team.check_fits(data.len(), result.len())?;
-    if let Some(shelves) = team.shelves(at_once::reduction_bytes(data.len(), team.size()))? {
+    if let Some(shelves) = team.shelves(data.len())? {
         return at_once::allreduce(shelves, team, data, result, op);
     }
     if let Some(by) = team.nodes_to_reduce(op) {

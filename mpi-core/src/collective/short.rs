@@ -38,12 +38,12 @@ impl Communicator {
         if self.rank() == root && data.len() != place.len() {
             return None;
         }
-        let (op, shelved) = (Elementwise::new(op), at_once::reduction_bytes(data.len(), self.size()));
+        let op = Elementwise::new(op);
         let collective = typed::<T>(|shelves, team| {
             at_once::reduce(shelves, team, data, place, &op, root)?;
             op.outcome()
         });
-        self.shortly_to(root, Call::Reduce, data.len(), shelved, collective)
+        self.shortly_to(root, Call::Reduce, data.len(), data.len(), collective)
     }
 
     /// `data` is `None` where the contribution stands in `result`.
@@ -57,12 +57,12 @@ impl Communicator {
         if data.len() != place.len() {
             return None;
         }
-        let (op, shelved) = (Elementwise::new(op), at_once::reduction_bytes(data.len(), self.size()));
+        let op = Elementwise::new(op);
         let collective = typed::<T>(|shelves, team| {
             at_once::allreduce(shelves, team, data, place, &op)?;
             op.outcome()
         });
-        self.shortly(Call::Allreduce, data.len(), shelved, collective)
+        self.shortly(Call::Allreduce, data.len(), data.len(), collective)
     }
 
     pub(super) fn gather_at_once<T: Datatype>(&self, part: &[T], all: &mut [T], root: usize) -> Option<Result<()>> {

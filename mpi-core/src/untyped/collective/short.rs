@@ -47,8 +47,7 @@ impl Communicator {
             _ => WriteSpan::EMPTY,
         };
         let data = data.map_or(place.as_read(), first_of);
-        let shelved = at_once::reduction_bytes(data.len(), self.size());
-        self.shortly_to(root, Call::Reduce, data.len(), shelved, |shelves, team| {
+        self.shortly_to(root, Call::Reduce, data.len(), data.len(), |shelves, team| {
             at_once::reduce(shelves, team, data, place, &arithmetic, root)
         })
     }
@@ -64,8 +63,7 @@ impl Communicator {
         let arithmetic = operation.arithmetic_on(datatype)?;
         let place = result.block(0);
         let data = data.map_or(place.as_read(), first_of);
-        let shelved = at_once::reduction_bytes(data.len(), self.size());
-        self.shortly(Call::Allreduce, data.len(), shelved, |shelves, team| {
+        self.shortly(Call::Allreduce, data.len(), data.len(), |shelves, team| {
             at_once::allreduce(shelves, team, data, place, &arithmetic)
         })
     }
