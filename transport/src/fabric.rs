@@ -404,7 +404,7 @@ pub trait Fabric {
     }
     /// Wakes `peer` if it sleeps.
     fn wake(&mut self, _peer: usize) {}
-    /// The next [`Fabric::idle`] does not sleep if `word` is at least `value`.
+    /// The next [`Fabric::idle`] does not sleep if `word` is at least `value`. Of several words, if one is.
     fn watch(&mut self, _word: SharedWord, _value: u64) {}
 
     /// Whether peers share processors.

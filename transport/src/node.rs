@@ -23,6 +23,7 @@ use crate::{
     PushError, Queue, ReadSpan, Reading, RemoteAddress, RemoteError, SharedPart, SharedWord, Signal, SignalSet, Way,
     WriteSpan, Written, signal,
 };
+use watched::Watched;
 
 use link::Link;
 
@@ -53,7 +54,7 @@ pub struct NodeFabric {
     /// `accepted` was asked since the last sleep: pops are of interest.
     watches_pops: bool,
     /// What ends the next sleep besides.
-    watched: Option<(SharedWord, u64)>,
+    watched: Watched,
     /// Peers that were woken but have to be rung to notice.
     to_ring: Vec<usize>,
     /// Payloads go by batons, as lines can't be handed over to the core that will read them.
@@ -104,7 +105,7 @@ impl NodeFabric {
             links,
             inboxes: Default::default(),
             watches_pops: false,
-            watched: None,
+            watched: Watched::default(),
             to_ring: Vec::new(),
             passes_batons: !hands_over(),
             worker: None,
@@ -502,7 +503,7 @@ impl Fabric for NodeFabric {
     }
 
     fn watch(&mut self, word: SharedWord, value: u64) {
-        self.watched = Some((word, value));
+        self.watched.add(word, value);
     }
 
     fn is_crowded(&self) -> bool {
@@ -562,6 +563,8 @@ impl Fabric for NodeFabric {
     fn idle(&mut self, backoff: &mut Backoff) {
         if self.pass_round(backoff) {
             self.sleep(backoff);
+        } else {
+            self.watched.clear();
         }
     }
 }
@@ -574,3 +577,4 @@ mod memory;
 mod sleeping;
 #[cfg(test)]
 mod tests;
+mod watched;

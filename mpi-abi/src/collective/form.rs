@@ -1,7 +1,7 @@
 //! The three forms of a collective. They differ only in what becomes of the call once its arguments are translated: it is run to its
 //! end, started, or prepared to be started again and again. So each collective is declared once (`collectives!`).
 
-use rwmpi_core::untyped::collective::Collective;
+use rwmpi_core::untyped::collective::{Blocking, Collective, Nonblocking};
 use rwmpi_core::untyped::{Persistent, Request};
 use rwmpi_core::{Error, ErrorClass, Result};
 
@@ -12,7 +12,7 @@ use crate::interface::Abi;
 
 /// Declares collectives, each as `pub fn blocking, nonblocking, persistent<A: Abi>(arguments) { translation }`: the arguments that all
 /// forms have, up to the communicator, and what makes a `Collective` of them; behind `; if short:` may stand what does the blocking form
-/// without one ([`super::short`]). The documentation is that of the blocking form; the other forms add the section of the standard that is named
+/// and the nonblocking one without one, or, behind `; if blocking:`, the blocking form only ([`super::short`]). The documentation is that of the blocking form; the other forms add the section of the standard that is named
 /// first. `rwmpi-abi-table` reads the names off the source, too.
 macro_rules! collectives {
     (
@@ -20,18 +20,18 @@ macro_rules! collectives {
         $(
             $(#[$documentation:meta])*
             pub fn $blocking:ident, $nonblocking:ident, $persistent:ident<A: Abi>($($argument:ident: $kind:ty),* $(,)?) {
-                $translation:expr $(; if short: $short:expr)?
+                $translation:expr $(; if short: $short:expr)? $(; if blocking: $blocking_short:expr)?
             }
         )*
     ) => { $(
         $(#[$documentation])*
         pub fn $blocking<A: Abi>($($argument: $kind,)* comm: A::Handle) -> Outcome {
-            form::run::<A>(comm, form::short!($($short)?), $translation)
+            form::run::<A>(comm, form::short!($($short)? $($blocking_short)?), $translation)
         }
 
         #[doc = concat!("The nonblocking form of [`", stringify!($blocking), "`] (MPI-5.0 section ", $nonblocking_section, ").")]
         pub fn $nonblocking<A: Abi>($($argument: $kind,)* comm: A::Handle, request: Out<A::Handle>) -> Outcome {
-            form::start::<A>(comm, request, $translation)
+            form::start::<A>(comm, request, form::short!($($short)?), $translation)
         }
 
         #[doc = concat!("The persistent form of [`", stringify!($blocking), "`] (MPI-5.0 section ", $persistent_section, ").")]
@@ -47,10 +47,10 @@ macro_rules! collectives {
 }
 pub(super) use collectives;
 
-/// The short way of a blocking collective, if it has one.
+/// The short way of a form, if it has one.
 macro_rules! short {
     () => {
-        |_| None
+        |_, _| None
     };
     ($short:expr) => {
         $short
@@ -62,11 +62,11 @@ pub(super) use short;
 #[inline(always)]
 pub(super) fn run<A: Abi>(
     communicator: A::Handle,
-    short: impl FnOnce(&Call<A>) -> Option<Result<()>>,
+    short: impl FnOnce(&Call<A>, Blocking) -> Option<Result<()>>,
     arguments: impl FnOnce(&Call<A>) -> Result<Collective>,
 ) -> Outcome {
     let call = Call::<A>::new(communicator)?;
-    match short(&call) {
+    match short(&call, Blocking) {
         Some(done) => done,
         None => run_long(&call, arguments),
     }
@@ -85,16 +85,26 @@ fn check_place<A: Abi>(request: Out<A::Handle>) -> Result<()> {
     Ok(())
 }
 
-/// The nonblocking form.
+/// The nonblocking form: the short way, if that does it.
+#[inline(always)]
 pub(super) fn start<A: Abi>(
     communicator: A::Handle,
     request: Out<A::Handle>,
+    short: impl FnOnce(&Call<A>, Nonblocking) -> Option<Result<Request>>,
     arguments: impl FnOnce(&Call<A>) -> Result<Collective>,
 ) -> Outcome {
     let call = Call::<A>::new(communicator)?;
     check_place::<A>(request)?;
-    let started = call.core().start_collective(arguments(&call)?)?;
+    let started = match short(&call, Nonblocking) {
+        Some(started) => started?,
+        None => start_long(&call, arguments)?,
+    };
     call.rank.give::<A>(started, request)
+}
+
+#[inline(never)]
+fn start_long<A: Abi>(call: &Call<A>, arguments: impl FnOnce(&Call<A>) -> Result<Collective>) -> Result<Request> {
+    call.core().start_collective(arguments(call)?)
 }
 
 /// The persistent form.

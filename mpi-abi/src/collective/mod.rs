@@ -22,7 +22,7 @@ collectives! {
     /// MPI_Bcast: all get what the root has (MPI-5.0 section 6.4).
     pub fn bcast, ibcast, bcast_init<A: Abi>(buffer: Memory, count: i64, datatype: A::Handle, root: c_int) {
         |call| call.broadcast((buffer, count, datatype), root);
-        if short: |call| call.short_broadcast((buffer, count, datatype), root)
+        if short: |call, form| call.short_broadcast(form, (buffer, count, datatype), root)
     }
 
     /// MPI_Gather: the root gets a block from each (MPI-5.0 section 6.5).
@@ -32,7 +32,7 @@ collectives! {
         root: c_int,
     ) {
         |call| call.gather((sendbuf, sendcount, sendtype), (recvbuf, recvcount, recvtype), root);
-        if short: |call| call.short_gather((sendbuf, sendcount, sendtype), (recvbuf, recvcount, recvtype), root)
+        if short: |call, form| call.short_gather(form, (sendbuf, sendcount, sendtype), (recvbuf, recvcount, recvtype), root)
     }
 
     /// MPI_Gatherv: the root gets a block of any size from each (MPI-5.0 section 6.5).
@@ -42,7 +42,7 @@ collectives! {
         root: c_int,
     ) {
         |call| call.gatherv((sendbuf, sendcount, sendtype), (recvbuf, recvcounts, displs, recvtype), root);
-        if short: |call| call.short_gatherv((sendbuf, sendcount, sendtype), (recvbuf, recvcounts, displs, recvtype), root)
+        if blocking: |call, _| call.short_gatherv((sendbuf, sendcount, sendtype), (recvbuf, recvcounts, displs, recvtype), root)
     }
 
     /// MPI_Scatter: each gets a block from the root (MPI-5.0 section 6.6).
@@ -52,7 +52,7 @@ collectives! {
         root: c_int,
     ) {
         |call| call.scatter((sendbuf, sendcount, sendtype), (recvbuf, recvcount, recvtype), root);
-        if short: |call| call.short_scatter((sendbuf, sendcount, sendtype), (recvbuf, recvcount, recvtype), root)
+        if blocking: |call, _| call.short_scatter((sendbuf, sendcount, sendtype), (recvbuf, recvcount, recvtype), root)
     }
 
     /// MPI_Scatterv: each gets a block of any size from the root (MPI-5.0 section 6.6).
@@ -62,7 +62,7 @@ collectives! {
         root: c_int,
     ) {
         |call| call.scatterv((sendbuf, sendcounts, displs, sendtype), (recvbuf, recvcount, recvtype), root);
-        if short: |call| call.short_scatterv((sendbuf, sendcounts, displs, sendtype), (recvbuf, recvcount, recvtype), root)
+        if blocking: |call, _| call.short_scatterv((sendbuf, sendcounts, displs, sendtype), (recvbuf, recvcount, recvtype), root)
     }
 
     /// MPI_Allgather: all get a block from each (MPI-5.0 section 6.7).
@@ -71,7 +71,7 @@ collectives! {
         recvbuf: Memory, recvcount: i64, recvtype: A::Handle,
     ) {
         |call| call.allgather((sendbuf, sendcount, sendtype), (recvbuf, recvcount, recvtype));
-        if short: |call| call.short_allgather((sendbuf, sendcount, sendtype), (recvbuf, recvcount, recvtype))
+        if short: |call, form| call.short_allgather(form, (sendbuf, sendcount, sendtype), (recvbuf, recvcount, recvtype))
     }
 
     /// MPI_Allgatherv: all get a block of any size from each (MPI-5.0 section 6.7).
@@ -80,7 +80,7 @@ collectives! {
         recvbuf: Memory, recvcounts: Integers, displs: Integers, recvtype: A::Handle,
     ) {
         |call| call.allgatherv((sendbuf, sendcount, sendtype), (recvbuf, recvcounts, displs, recvtype));
-        if short: |call| call.short_allgatherv((sendbuf, sendcount, sendtype), (recvbuf, recvcounts, displs, recvtype))
+        if blocking: |call, _| call.short_allgatherv((sendbuf, sendcount, sendtype), (recvbuf, recvcounts, displs, recvtype))
     }
 
     /// MPI_Alltoall: each has a block for each (MPI-5.0 section 6.8).
@@ -89,7 +89,7 @@ collectives! {
         recvbuf: Memory, recvcount: i64, recvtype: A::Handle,
     ) {
         |call| call.alltoall((sendbuf, sendcount, sendtype), (recvbuf, recvcount, recvtype));
-        if short: |call| call.short_alltoall((sendbuf, sendcount, sendtype), (recvbuf, recvcount, recvtype))
+        if short: |call, form| call.short_alltoall(form, (sendbuf, sendcount, sendtype), (recvbuf, recvcount, recvtype))
     }
 
     /// MPI_Alltoallv: each has a block of any size for each (MPI-5.0 section 6.8).
@@ -98,7 +98,7 @@ collectives! {
         recvbuf: Memory, recvcounts: Integers, rdispls: Integers, recvtype: A::Handle,
     ) {
         |call| call.alltoallv((sendbuf, sendcounts, sdispls, sendtype), (recvbuf, recvcounts, rdispls, recvtype));
-        if short: |call| call.short_alltoallv((sendbuf, sendcounts, sdispls, sendtype), (recvbuf, recvcounts, rdispls, recvtype))
+        if blocking: |call, _| call.short_alltoallv((sendbuf, sendcounts, sdispls, sendtype), (recvbuf, recvcounts, rdispls, recvtype))
     }
 
     /// MPI_Alltoallw: each has a block of any size and datatype for each (MPI-5.0 section 6.8).
@@ -114,7 +114,7 @@ collectives! {
         sendbuf: Memory, recvbuf: Memory, count: i64, datatype: A::Handle, op: A::Handle, root: c_int,
     ) {
         |call| call.reduce((sendbuf, count, datatype), recvbuf, op, root);
-        if short: |call| call.short_reduce((sendbuf, count, datatype), recvbuf, op, root)
+        if short: |call, form| call.short_reduce(form, (sendbuf, count, datatype), recvbuf, op, root)
     }
 
     /// MPI_Allreduce: all get the combination of what all have (MPI-5.0 section 6.9.6).
@@ -122,7 +122,7 @@ collectives! {
         sendbuf: Memory, recvbuf: Memory, count: i64, datatype: A::Handle, op: A::Handle,
     ) {
         |call| call.allreduce((sendbuf, count, datatype), recvbuf, op);
-        if short: |call| call.short_allreduce((sendbuf, count, datatype), recvbuf, op)
+        if short: |call, form| call.short_allreduce(form, (sendbuf, count, datatype), recvbuf, op)
     }
 
     /// MPI_Reduce_scatter_block: each gets its block of the combination (MPI-5.0 section 6.10).
@@ -130,7 +130,7 @@ collectives! {
         sendbuf: Memory, recvbuf: Memory, recvcount: i64, datatype: A::Handle, op: A::Handle,
     ) {
         |call| call.reduce_scatter_block(sendbuf, (recvbuf, recvcount, datatype), op);
-        if short: |call| call.short_reduce_scatter_block(sendbuf, (recvbuf, recvcount, datatype), op)
+        if short: |call, form| call.short_reduce_scatter_block(form, sendbuf, (recvbuf, recvcount, datatype), op)
     }
 
     /// MPI_Reduce_scatter: each gets its block, of any size, of the combination (MPI-5.0 section 6.10).
@@ -138,7 +138,7 @@ collectives! {
         sendbuf: Memory, recvbuf: Memory, recvcounts: Integers, datatype: A::Handle, op: A::Handle,
     ) {
         |call| call.reduce_scatter(sendbuf, recvbuf, recvcounts, datatype, op);
-        if short: |call| call.short_reduce_scatter(sendbuf, recvbuf, recvcounts, datatype, op)
+        if short: |call, form| call.short_reduce_scatter(form, sendbuf, recvbuf, recvcounts, datatype, op)
     }
 
     /// MPI_Scan: each gets the combination of what it and the ranks before it have (MPI-5.0 section 6.11).
@@ -146,7 +146,7 @@ collectives! {
         sendbuf: Memory, recvbuf: Memory, count: i64, datatype: A::Handle, op: A::Handle,
     ) {
         |call| call.scan((sendbuf, count, datatype), recvbuf, op, false);
-        if short: |call| call.short_scan((sendbuf, count, datatype), recvbuf, op, false)
+        if short: |call, form| call.short_scan(form, (sendbuf, count, datatype), recvbuf, op, false)
     }
 
     /// MPI_Exscan: each gets the combination of what the ranks before it have (MPI-5.0 section 6.11).
@@ -154,6 +154,6 @@ collectives! {
         sendbuf: Memory, recvbuf: Memory, count: i64, datatype: A::Handle, op: A::Handle,
     ) {
         |call| call.scan((sendbuf, count, datatype), recvbuf, op, true);
-        if short: |call| call.short_scan((sendbuf, count, datatype), recvbuf, op, true)
+        if short: |call, form| call.short_scan(form, (sendbuf, count, datatype), recvbuf, op, true)
     }
 }

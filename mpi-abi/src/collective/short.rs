@@ -6,6 +6,7 @@
 use rwmpi_core::Result;
 use rwmpi_core::datatype::Datatype;
 use rwmpi_core::reduction::Predefined;
+use rwmpi_core::untyped::collective::Form;
 use rwmpi_core::untyped::{Run, Runs};
 
 use super::arguments::{Call, Even, Varying};
@@ -37,21 +38,22 @@ impl<A: Abi> Call<A> {
         (!self.core().is_inter() && (0..self.core().size()).all(|rank| block(rank).is_some())).then_some(block)
     }
 
-    pub(super) fn short_barrier(&self) -> Option<Result<()>> {
-        self.core().short_barrier()
+    pub(super) fn short_barrier<F: Form>(&self, form: F) -> Option<Result<F::Done>> {
+        self.core().short_barrier(form)
     }
 
-    pub(super) fn short_broadcast(&self, data: Even<A>, root: c_int) -> Option<Result<()>> {
-        self.core().short_broadcast(self.runs(data)?, root.try_into().ok()?)
+    pub(super) fn short_broadcast<F: Form>(&self, form: F, data: Even<A>, root: c_int) -> Option<Result<F::Done>> {
+        self.core().short_broadcast(form, self.runs(data)?, root.try_into().ok()?)
     }
 
-    pub(super) fn short_reduce(
+    pub(super) fn short_reduce<F: Form>(
         &self,
+        form: F,
         (given, count, datatype): Even<A>,
         result: Memory,
         op: A::Handle,
         root: c_int,
-    ) -> Option<Result<()>> {
+    ) -> Option<Result<F::Done>> {
         let (operation, root) = (predefined::<A>(A::code(op))?, usize::try_from(root).ok()?);
         let (run, datatype) = self.run(count, datatype)?;
         let (data, result) = match root == self.core().rank() {
@@ -59,7 +61,7 @@ impl<A: Abi> Call<A> {
             true => (unless_in_place::<A>(given, run)?, Some(result.runs_unless_special::<A>(run)?)),
             false => (Some(given.runs_unless_special::<A>(run)?), None),
         };
-        self.core().short_reduce(data, result, operation, datatype, root)
+        self.core().short_reduce(form, data, result, operation, datatype, root)
     }
 
     /// What all ranks give, unless that is in place, and where the result goes; with the operation, and on what.
@@ -78,30 +80,38 @@ impl<A: Abi> Call<A> {
         Some((unless_in_place::<A>(given, run)?, result.runs_unless_special::<A>(run)?, operation, datatype))
     }
 
-    pub(super) fn short_allreduce(&self, data: Even<A>, result: Memory, op: A::Handle) -> Option<Result<()>> {
+    pub(super) fn short_allreduce<F: Form>(
+        &self,
+        form: F,
+        data: Even<A>,
+        result: Memory,
+        op: A::Handle,
+    ) -> Option<Result<F::Done>> {
         let (data, result, operation, datatype) = self.operands(data, result, op)?;
-        self.core().short_allreduce(data, result, operation, datatype)
+        self.core().short_allreduce(form, data, result, operation, datatype)
     }
 
-    pub(super) fn short_reduce_scatter_block(
+    pub(super) fn short_reduce_scatter_block<F: Form>(
         &self,
+        form: F,
         data: Memory,
         (result, count, datatype): Even<A>,
         op: A::Handle,
-    ) -> Option<Result<()>> {
+    ) -> Option<Result<F::Done>> {
         let before = count.checked_mul(self.core().rank() as i64)?;
         let total = count.checked_mul(self.core().size() as i64)?;
-        self.scatter_shortly(data, result, [before, count, total], datatype, op)
+        self.scatter_shortly(form, data, result, [before, count, total], datatype, op)
     }
 
-    pub(super) fn short_reduce_scatter(
+    pub(super) fn short_reduce_scatter<F: Form>(
         &self,
+        form: F,
         data: Memory,
         result: Memory,
         counts: Integers,
         datatype: A::Handle,
         op: A::Handle,
-    ) -> Option<Result<()>> {
+    ) -> Option<Result<F::Done>> {
         let (me, mut before, mut total) = (self.core().rank(), 0, 0_i64);
         for rank in 0..self.core().size() {
             if rank == me {
@@ -109,40 +119,42 @@ impl<A: Abi> Call<A> {
             }
             total = total.checked_add(counts.get(rank).filter(|&count| count >= 0)?)?;
         }
-        self.scatter_shortly(data, result, [before, counts.get(me)?, total], datatype, op)
+        self.scatter_shortly(form, data, result, [before, counts.get(me)?, total], datatype, op)
     }
 
     /// Reduces `total` elements, of which this rank gets `own`, so many `before` them.
-    fn scatter_shortly(
+    fn scatter_shortly<F: Form>(
         &self,
+        form: F,
         data: Memory,
         result: Memory,
         [before, own, total]: [i64; 3],
         datatype: A::Handle,
         op: A::Handle,
-    ) -> Option<Result<()>> {
+    ) -> Option<Result<F::Done>> {
         let (data, all, operation, datatype) = self.operands((data, total, datatype), result, op)?;
         let place = result.runs(Run::of(own.try_into().ok()?, datatype)?);
-        self.core().short_reduce_scatter(data.unwrap_or(all), before.try_into().ok()?, place, operation, datatype)
+        self.core().short_reduce_scatter(form, data.unwrap_or(all), before.try_into().ok()?, place, operation, datatype)
     }
 
-    pub(super) fn short_scan(
+    pub(super) fn short_scan<F: Form>(
         &self,
+        form: F,
         data: Even<A>,
         result: Memory,
         op: A::Handle,
         exclusive: bool,
-    ) -> Option<Result<()>> {
+    ) -> Option<Result<F::Done>> {
         let (data, result, operation, datatype) = self.operands(data, result, op)?;
-        self.core().short_scan(data, result, operation, datatype, exclusive)
+        self.core().short_scan(form, data, result, operation, datatype, exclusive)
     }
 
-    pub(super) fn short_allgather(&self, part: Even<A>, all: Even<A>) -> Option<Result<()>> {
+    pub(super) fn short_allgather<F: Form>(&self, form: F, part: Even<A>, all: Even<A>) -> Option<Result<F::Done>> {
         if part.0 == all.0 {
             return None;
         }
         let own = if Self::in_place(part.0) { None } else { Some(self.runs(part)?) };
-        self.core().short_allgather(own, self.runs(all)?)
+        self.core().short_allgather(form, own, self.runs(all)?)
     }
 
     /// What a rank gives the root or gets from it, unless that is in place, and the blocks of all, which the root has.
@@ -156,10 +168,16 @@ impl<A: Abi> Call<A> {
         Some((own, if is_root { Some(self.runs(all)?) } else { None }))
     }
 
-    pub(super) fn short_gather(&self, part: Even<A>, all: Even<A>, root: c_int) -> Option<Result<()>> {
+    pub(super) fn short_gather<F: Form>(
+        &self,
+        form: F,
+        part: Even<A>,
+        all: Even<A>,
+        root: c_int,
+    ) -> Option<Result<F::Done>> {
         let root = root.try_into().ok()?;
         let (part, all) = self.rooted(part, all, root)?;
-        self.core().short_gather(part, all, root)
+        self.core().short_gather(form, part, all, root)
     }
 
     pub(super) fn short_scatter(&self, all: Even<A>, part: Even<A>, root: c_int) -> Option<Result<()>> {
@@ -191,10 +209,10 @@ impl<A: Abi> Call<A> {
         self.core().short_alltoallv(self.listed(sent)?, self.listed(received)?)
     }
 
-    pub(super) fn short_alltoall(&self, sent: Even<A>, received: Even<A>) -> Option<Result<()>> {
+    pub(super) fn short_alltoall<F: Form>(&self, form: F, sent: Even<A>, received: Even<A>) -> Option<Result<F::Done>> {
         if sent.0 == received.0 {
             return None;
         }
-        self.core().short_alltoall(self.runs(sent)?, self.runs(received)?)
+        self.core().short_alltoall(form, self.runs(sent)?, self.runs(received)?)
     }
 }

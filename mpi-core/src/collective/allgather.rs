@@ -7,6 +7,7 @@ use rwmpi_transport::{ReadSpan, WriteSpan};
 use super::agreement::{self, Announcement, all_agree};
 use super::published::{Published, Told, Way};
 use super::scratch::Scratch;
+use super::shelves::Shelves;
 use super::team::Team;
 use super::{at_once, nodes};
 use crate::engine::Failure;
@@ -26,14 +27,12 @@ pub(crate) async fn allgather<'a>(
     place: impl Fn(usize) -> WriteSpan<'a>,
 ) -> Result<(), Failure> {
     let size = team.size();
-    if size == 1 {
-        settle(own, place(0));
-        return Ok(());
-    }
     let lens = || (0..size).map(|rank| place(rank).len());
     let total: usize = lens().sum();
-    if let Some(shelves) = team.shelves(at_once::allgather_bytes(total, lens().max().unwrap_or(0)))? {
-        return at_once::allgather(shelves, team, own, place);
+    let shelved = at_once::allgather_bytes(total, lens().max().unwrap_or(0));
+    let on_shelves = |shelves: &Shelves, team: Team<'_>| at_once::allgather(shelves, team, own, &place);
+    if team.on_shelves(shelved, |_| true, on_shelves).await? {
+        return Ok(());
     }
     if let Some(by) = team.nodes() {
         return Box::pin(nodes::allgather(team, by, own, &place)).await;

@@ -6,6 +6,7 @@ use smallvec::SmallVec;
 
 use super::agreement::{Announcement, LEN, all_agree, is_announced};
 use super::published::{Published, Told, Way};
+use super::shelves::Shelves;
 use super::team::Team;
 use super::uneven::{self, Left};
 use super::{at_once, nodes};
@@ -22,10 +23,14 @@ pub(crate) async fn alltoall<'s, 'r>(
     even: bool,
 ) -> Result<(), Failure> {
     let (size, part) = (team.size(), sent(team.rank).len());
-    if even && let Some(shelves) = team.shelves(at_once::alltoall_bytes(part, size))? {
-        return at_once::alltoall(shelves, team, sent, received);
-    }
-    if !even && let Some(shelves) = team.shelves(0)? {
+    if even {
+        let on_shelves = |shelves: &Shelves, team: Team<'_>| at_once::alltoall(shelves, team, &sent, &received);
+        if team.on_shelves(at_once::alltoall_bytes(part, size), |_| true, on_shelves).await? {
+            return Ok(());
+        }
+    } else if size > 1
+        && let Some(shelves) = team.shelves(0)?
+    {
         let own = || team.copy(sent(team.rank), received(team.rank));
         let left = uneven::exchange(shelves, team, &sent, &received, own)?;
         if left.is_nothing() {
@@ -33,7 +38,7 @@ pub(crate) async fn alltoall<'s, 'r>(
         }
         return left.outcome.and(Box::pin(send(team, sent, received, &left)).await);
     }
-    if !even || size == 1 {
+    if !even {
         return Box::pin(send_to_all(team, sent, received)).await;
     }
     if let Some(by) = team.nodes() {

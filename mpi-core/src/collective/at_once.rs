@@ -12,8 +12,7 @@ use crate::engine::Failure;
 
 #[inline]
 pub(crate) fn barrier(shelves: &Shelves, team: Team<'_>) -> Result<(), Failure> {
-    let mut round = shelves.next_round(&team);
-    round.put(iter::empty())?;
+    let Some(round) = shelves.begin(&team, iter::empty())? else { return Ok(()) };
     round.meet()
 }
 
@@ -26,8 +25,9 @@ pub(crate) fn broadcast_bytes(len: usize) -> usize {
 /// As [`super::broadcast()`].
 #[inline]
 pub(crate) fn broadcast(shelves: &Shelves, team: Team<'_>, data: WriteSpan<'_>, root: usize) -> Result<(), Failure> {
-    let mut round = shelves.next_round(&team);
-    round.put((team.rank == root).then_some(data.as_read()).into_iter())?;
+    let Some(round) = shelves.begin(&team, (team.rank == root).then_some(data.as_read()).into_iter())? else {
+        return Ok(());
+    };
     if team.rank != root {
         round.take(root, data.len(), 0, data)?;
     }
@@ -44,8 +44,7 @@ pub(crate) fn reduce(
     op: &(impl Reduction + ?Sized),
     root: usize,
 ) -> Result<(), Failure> {
-    let mut round = shelves.next_round(&team);
-    round.put(iter::once(data))?;
+    let Some(round) = shelves.begin(&team, iter::once(data))? else { return Ok(()) };
     if team.rank == root {
         round.combine(data, result.len(), 0, result, op, team.size())?;
     }
@@ -61,8 +60,7 @@ pub(crate) fn allreduce(
     result: WriteSpan<'_>,
     op: &(impl Reduction + ?Sized),
 ) -> Result<(), Failure> {
-    let mut round = shelves.next_round(&team);
-    round.put(iter::once(data))?;
+    let Some(round) = shelves.begin(&team, iter::once(data))? else { return Ok(()) };
     round.combine(data, result.len(), 0, result, op, team.size())
 }
 
@@ -83,8 +81,7 @@ pub(crate) fn reduce_scatter(
     result: WriteSpan<'_>,
     op: &(impl Reduction + ?Sized),
 ) -> Result<(), Failure> {
-    let mut round = shelves.next_round(&team);
-    round.put(iter::once(data))?;
+    let Some(round) = shelves.begin(&team, iter::once(data))? else { return Ok(()) };
     round.combine(data.part(start, result.len()), data.len(), start, result, op, team.size())
 }
 
@@ -99,8 +96,7 @@ pub(crate) fn gather<'a>(
     root: usize,
 ) -> Result<(), Failure> {
     let is_root = team.rank == root;
-    let mut round = shelves.next_round(&team);
-    round.put(part.filter(|_| !is_root).into_iter())?;
+    let Some(round) = shelves.begin(&team, part.filter(|_| !is_root).into_iter())? else { return Ok(()) };
     if is_root {
         if let Some(part) = part {
             team.copy(part, place(root))?;
@@ -121,8 +117,7 @@ pub(crate) fn scan(
     op: &(impl Reduction + ?Sized),
     end: usize,
 ) -> Result<(), Failure> {
-    let mut round = shelves.next_round(&team);
-    round.put(iter::once(data))?;
+    let Some(round) = shelves.begin(&team, iter::once(data))? else { return Ok(()) };
     if end > 0 {
         round.combine(data, result.len(), 0, result, op, end)?;
     }
@@ -152,8 +147,7 @@ pub(crate) fn allgather<'a>(
     own: ReadSpan<'_>,
     place: impl Fn(usize) -> WriteSpan<'a>,
 ) -> Result<(), Failure> {
-    let mut round = shelves.next_round(&team);
-    round.put(iter::once(own))?;
+    let Some(round) = shelves.begin(&team, iter::once(own))? else { return Ok(()) };
     settle(own, place(team.rank));
     round.let_all_come()?;
     let mut others = (0..team.size()).filter(|&rank| rank != team.rank);
@@ -177,8 +171,8 @@ pub(crate) fn alltoall<'s, 'r>(
     received: impl Fn(usize) -> WriteSpan<'r>,
 ) -> Result<(), Failure> {
     let (me, size, len) = (team.rank, team.size(), sent(team.rank).len());
-    let mut round = shelves.next_round(&team);
-    round.put((0..size).filter(|&rank| rank != me).map(&sent))?;
+    let others = (0..size).filter(|&rank| rank != me);
+    let Some(round) = shelves.begin(&team, others.map(&sent))? else { return Ok(()) };
     team.copy(sent(me), received(me))?;
     round.let_all_come()?;
     for rank in round.others() {

@@ -7,8 +7,8 @@ use super::team::Team;
 use crate::engine::Failure;
 
 pub(crate) async fn barrier(team: Team<'_>) -> Result<(), Failure> {
-    if let Some(shelves) = team.shelves(0)? {
-        return at_once::barrier(shelves, team);
+    if team.on_shelves(0, |_| true, at_once::barrier).await? {
+        return Ok(());
     }
     match team.nodes() {
         Some(by) => Box::pin(nodes::barrier(team, by)).await,

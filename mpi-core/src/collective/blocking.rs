@@ -2,6 +2,7 @@
 
 use super::Parts;
 use crate::activity::Call;
+use crate::untyped::collective::Blocking;
 use crate::{Communicator, Datatype, Result};
 
 impl Communicator {
@@ -10,7 +11,7 @@ impl Communicator {
         "world.barrier()?;"
     )]
     pub fn barrier(&self) -> Result<()> {
-        self.short_barrier().unwrap_or_else(|| self.complete(Call::Barrier, self.plan_barrier()))
+        self.short_barrier(Blocking).unwrap_or_else(|| self.complete(Call::Barrier, self.plan_barrier()))
     }
 
     /// `root`'s `data` to all (MPI_Bcast).

@@ -12,6 +12,7 @@ use super::at_once;
 use super::gather::directly_to_all;
 use super::nodes;
 use super::published::Way;
+use super::shelves::Shelves;
 use super::team::Team;
 use crate::Mark;
 use crate::engine::Failure;
@@ -26,8 +27,10 @@ type Rest<'f> = Pin<Box<dyn Future<Output = Result<(), Failure>> + 'f>>;
 
 /// `data` is read at the root and written elsewhere.
 pub(crate) async fn broadcast(team: Team<'_>, data: WriteSpan<'_>, root: usize) -> Result<(), Failure> {
-    if let Some(shelves) = team.shelves(at_once::broadcast_bytes(data.len()))? {
-        return at_once::broadcast(shelves, team, data, root);
+    let shelved = at_once::broadcast_bytes(data.len());
+    let on_shelves = |shelves: &Shelves, team: Team<'_>| at_once::broadcast(shelves, team, data, root);
+    if team.on_shelves(shelved, |rank| rank == root, on_shelves).await? {
+        return Ok(());
     }
     match otherwise(team, data, root)? {
         Some(rest) => rest.await,

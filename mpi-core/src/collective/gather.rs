@@ -6,6 +6,7 @@ use smallvec::SmallVec;
 
 use super::at_once;
 use super::nodes;
+use super::shelves::Shelves;
 use super::team::Team;
 use crate::engine::Failure;
 
@@ -22,8 +23,9 @@ pub(crate) async fn gather<'a>(
         return directly_from_all(team, part, place, root).await;
     }
     let len = if team.rank == root { place(root).len() } else { part.map_or(0, ReadSpan::len) };
-    if let Some(shelves) = team.shelves(len)? {
-        return at_once::gather(shelves, team, len, part, place, root);
+    let on_shelves = |shelves: &Shelves, team: Team<'_>| at_once::gather(shelves, team, len, part, &place, root);
+    if team.on_shelves(len, |_| team.rank == root, on_shelves).await? {
+        return Ok(());
     }
     if let Some(by) = team.nodes() {
         return Box::pin(nodes::gather(team, by, part, &place, root)).await;

@@ -38,10 +38,10 @@ mod values;
 use std::pin::pin;
 
 use crate::activity::{Call, Target};
-use crate::communicator::context;
+use crate::communicator::{context, nonblocking_tag};
 use crate::engine::Failure;
 use crate::error::{Error, ErrorClass};
-use crate::{Communicator, Mark, Request, Result, Scope};
+use crate::{Communicator, Request, Result, Scope};
 pub(crate) use allgather::allgather;
 pub(crate) use alltoall::alltoall;
 pub(crate) use barrier::barrier;
@@ -59,7 +59,8 @@ pub(crate) use reduce::{allreduce, reduce, reduce_scatter};
 pub(crate) use reduction::Reduction;
 pub(crate) use scan::{exscan, scan};
 pub(crate) use scratch::Scratch;
-pub(crate) use shelves::{CAPACITY as SHELF_CAPACITY, OnceShelves, Retired, Shelves};
+use shelves::Later;
+pub(crate) use shelves::{OnceShelves, Retired, Shelves};
 pub(crate) use team::{Team, Trouble};
 
 /// What a collective does once its arguments have been checked: called with the ranks that take part.
@@ -75,19 +76,7 @@ impl Communicator {
     pub(crate) fn team(&self, tag: u32, waits: bool) -> Team<'_> {
         let (process, peers) = (self.process(), self.group().peers());
         let context = self.context() + context::COLLECTIVE;
-        Team {
-            process,
-            peers,
-            rank: self.rank(),
-            context,
-            tag,
-            waits,
-            shelves: self.shelves(),
-            nodes: self.nodes(),
-            mark: Mark::NONE,
-            trouble: None,
-            poisons: false,
-        }
+        Team::new(process, (peers, self.rank()), [context, tag], waits, (self.shelves(), self.nodes()))
     }
 
     /// The typed collectives are those within one group.
@@ -120,11 +109,32 @@ impl Communicator {
         plan: impl Plan + 'scope,
     ) -> Result<Request<'scope>> {
         self.check_one_group(call)?;
-        let (communicator, tag) = (self.clone(), self.next_nonblocking_collective());
-        scope.begin(self, call, async move {
+        let (communicator, number) = (self.clone(), self.next_nonblocking_collective());
+        let collective = async move |team: Team<'_>| {
             let trouble = Trouble::default();
-            plan(Team { trouble: Some(&trouble), poisons: true, ..communicator.team(tag, false) }).await?;
+            plan(Team { trouble: Some(&trouble), poisons: true, ..team }).await?;
             trouble.outcome()
-        })
+        };
+        scope.begin(self, call, async move { communicator.run_later(number, collective).await })
+    }
+
+    /// Runs the nonblocking collective of that number.
+    pub(crate) async fn run_later<R>(
+        &self,
+        number: u64,
+        collective: impl AsyncFnOnce(Team<'_>) -> std::result::Result<R, Failure>,
+    ) -> std::result::Result<R, Failure> {
+        let team = self.team(nonblocking_tag(number), false);
+        let shelves = match self.shelves_for_later() {
+            Some(shelves) if team.size() > 1 => team.shelves_for_later(shelves, number).await?,
+            _ => None,
+        };
+        match shelves {
+            Some(shelves) => {
+                let later = Later::new(team, shelves, number);
+                later.watch(collective(Team { later: Some(&later), ..team })).await
+            }
+            None => collective(team).await,
+        }
     }
 }

@@ -16,6 +16,7 @@ use super::nodes;
 use super::published::{Published, Told, Way};
 use super::reduction::Reduction;
 use super::scratch::{Scratch, append, prepend};
+use super::shelves::Shelves;
 use super::team::Team;
 use crate::engine::Failure;
 
@@ -36,8 +37,9 @@ pub(crate) async fn reduce(
         data.copy_to(result);
         return Ok(());
     }
-    if let Some(shelves) = team.shelves(data.len())? {
-        return at_once::reduce(shelves, team, data, result, op, root);
+    let on_shelves = |shelves: &Shelves, team: Team<'_>| at_once::reduce(shelves, team, data, result, op, root);
+    if team.on_shelves(data.len(), |_| team.rank == root, on_shelves).await? {
+        return Ok(());
     }
     if let Some(by) = team.nodes_to_reduce(op) {
         return Box::pin(nodes::reduce(team, by, data, result, op, root)).await;
@@ -214,8 +216,9 @@ pub(crate) async fn allreduce(
     op: &dyn Reduction,
 ) -> Result<(), Failure> {
     team.check_fits(data.len(), result.len())?;
-    if let Some(shelves) = team.shelves(data.len())? {
-        return at_once::allreduce(shelves, team, data, result, op);
+    let on_shelves = |shelves: &Shelves, team: Team<'_>| at_once::allreduce(shelves, team, data, result, op);
+    if team.on_shelves(data.len(), |_| true, on_shelves).await? {
+        return Ok(());
     }
     if let Some(by) = team.nodes_to_reduce(op) {
         return Box::pin(nodes::allreduce(team, by, data, result, op)).await;
@@ -320,8 +323,11 @@ pub(crate) async fn reduce_scatter(
     result: WriteSpan<'_>,
     op: &dyn Reduction,
 ) -> Result<(), Failure> {
-    if let Some(shelves) = team.shelves(at_once::reduce_scatter_bytes(data.len()))? {
-        return at_once::reduce_scatter(shelves, team, data, place(team.rank).0, result, op);
+    let start = place(team.rank).0;
+    let on_shelves =
+        |shelves: &Shelves, team: Team<'_>| at_once::reduce_scatter(shelves, team, data, start, result, op);
+    if team.on_shelves(at_once::reduce_scatter_bytes(data.len()), |_| true, on_shelves).await? {
+        return Ok(());
     }
     if let Some(by) = team.nodes_in_order() {
         return Box::pin(nodes::reduce_scatter(team, by, data, &place, result, op)).await;

@@ -7,6 +7,7 @@ use super::at_once;
 use super::nodes;
 use super::reduction::Reduction;
 use super::scratch::{Scratch, prepend};
+use super::shelves::Shelves;
 use super::team::Team;
 use crate::engine::Failure;
 
@@ -17,8 +18,8 @@ pub(crate) async fn scan(
     result: WriteSpan<'_>,
     op: &dyn Reduction,
 ) -> Result<(), Failure> {
-    if let Some(shelves) = team.shelves(data.len())? {
-        return at_once::scan(shelves, team, data, result, op, team.rank + 1);
+    if on_shelves(team, data, result, op, team.rank + 1).await? {
+        return Ok(());
     }
     if data.start() != result.start() {
         team.copy(data, result)?;
@@ -33,13 +34,25 @@ pub(crate) async fn exscan(
     result: WriteSpan<'_>,
     op: &dyn Reduction,
 ) -> Result<(), Failure> {
-    if let Some(shelves) = team.shelves(data.len())? {
-        return at_once::scan(shelves, team, data, result, op, team.rank);
+    if on_shelves(team, data, result, op, team.rank).await? {
+        return Ok(());
     }
     let mut inclusive = Scratch::new(team, result.len());
     let inclusive = inclusive.span();
     team.copy(data, inclusive)?;
     Box::pin(by_messages(team, inclusive, Some(result), op)).await
+}
+
+/// Of the ranks before `end`, if there is room on shelves.
+async fn on_shelves(
+    team: Team<'_>,
+    data: ReadSpan<'_>,
+    result: WriteSpan<'_>,
+    op: &dyn Reduction,
+    end: usize,
+) -> Result<bool, Failure> {
+    let on_shelves = |shelves: &Shelves, team: Team<'_>| at_once::scan(shelves, team, data, result, op, end);
+    team.on_shelves(data.len(), |rank| rank < end, on_shelves).await
 }
 
 /// `data` is this rank's contribution, afterwards that of all ranks up to this one, unless `before` is asked for: that becomes the one of the

@@ -12,11 +12,12 @@
 //!    length are the exception: each rank goes its own way with those that it gives ([`parts`]).
 //! 5. A shelf's memory is used for something else once all other ranks have left the communicator.
 
+mod later;
 mod parts;
 mod round;
 mod shelf;
 
-use std::cell::{Cell, OnceCell};
+use std::cell::{Cell, OnceCell, RefCell};
 
 use bytemuck::Zeroable;
 use rwmpi_transport::{Distance, ReadSpan, SharedWord, WriteSpan};
@@ -28,6 +29,9 @@ use crate::engine::Failure;
 use crate::job_engine::JobEngine;
 use crate::process::Process;
 use crate::shared_buffer::Buffer;
+pub(crate) use later::Later;
+use later::Over;
+pub(crate) use later::Step;
 pub(super) use parts::{Comes, have_room};
 pub(super) use round::Round;
 pub(super) use shelf::HALF;
@@ -59,6 +63,8 @@ pub(crate) struct Shelves {
     crowded: bool,
     /// Lines take long to some of the others, as far as this rank knows.
     far: Cell<bool>,
+    /// Those of nonblocking collectives only.
+    over: RefCell<Over>,
 }
 
 /// A copy of long data, which others may read until all have stamped the collective after that.
@@ -87,7 +93,8 @@ impl<'a> Team<'a> {
     /// The team's shelves, if it has any and `len` bytes of each rank have room there. The same on all ranks.
     #[inline]
     pub(super) fn shelves(self, len: usize) -> Result<Option<&'a Shelves>, Failure> {
-        let Some(shelves) = self.shelves.filter(|_| self.waits && len < CAPACITY) else { return Ok(None) };
+        let have_room = self.waits && len < CAPACITY || self.size() == 1;
+        let Some(shelves) = self.shelves.filter(|_| have_room) else { return Ok(None) };
         if shelves.get().is_none() {
             let made = self.process.block_on(self.make_shelves())?;
             let _ = shelves.set(made);
@@ -97,7 +104,10 @@ impl<'a> Team<'a> {
 
     #[cold]
     async fn make_shelves(self) -> Result<Option<Shelves>, Failure> {
-        if !(2..=MOST_RANKS).contains(&self.size()) || !self.may_publish() {
+        if self.size() == 1 {
+            return Ok(Some(Shelves::new(Buffer::recycled(self.process.engine().heap(), 0), Box::new([]), false)));
+        }
+        if self.size() > MOST_RANKS || !self.may_publish() {
             return Ok(None);
         }
         self.process.reuse_retired();
@@ -116,22 +126,48 @@ impl<'a> Team<'a> {
         let shelves = heard.iter().zip(self.peers);
         let shelves: Option<Box<[Shelf]>> =
             shelves.map(|(told, &peer)| Shelf::new(self, peer, told.address())).collect();
-        let (count, all_at, room) = (Cell::new(0), Cell::new(1), Cell::default());
-        let crowded = self.process.engine().is_crowded();
-        Ok(shelves.map(|shelves| Shelves {
-            mine,
-            shelves,
-            count,
-            all_at,
-            asides: Default::default(),
-            room,
-            crowded,
-            far: Cell::new(false),
-        }))
+        Ok(shelves.map(|shelves| Shelves::new(mine, shelves, self.process.engine().is_crowded())))
     }
 }
 
 impl Shelves {
+    fn new(mine: Buffer<u128>, shelves: Box<[Shelf]>, crowded: bool) -> Self {
+        let (count, all_at, far) = (Cell::new(0), Cell::new(1), Cell::new(false));
+        let (asides, room, over) = Default::default();
+        Shelves { mine, shelves, count, all_at, asides, room, crowded, far, over }
+    }
+
+    /// Whether so many bytes of each rank have room.
+    #[inline]
+    pub(crate) fn have_room(&self, bytes: usize) -> bool {
+        bytes < CAPACITY || self.are_alone()
+    }
+
+    /// Whether there is one rank only, which has nothing to put up.
+    #[inline]
+    fn are_alone(&self) -> bool {
+        self.shelves.is_empty()
+    }
+
+    /// Begins a collective of which this rank gives `parts`, one behind the other. `None`: that is all for now.
+    #[inline(always)]
+    pub(super) fn begin<'a, 's>(
+        &'a self,
+        team: &'a Team<'a>,
+        parts: impl Iterator<Item = ReadSpan<'s>> + Clone,
+    ) -> Result<Option<Round<'a>>, Failure> {
+        match team.step {
+            Step::Whole if self.are_alone() => Ok(Some(Round::new(team, self, 0))),
+            Step::Whole => {
+                let mut round = self.next_round(team);
+                round.put(parts)?;
+                Ok(Some(round))
+            }
+            Step::Put(number) => Round::new(team, self, number).put_now(parts).map(|()| None),
+            Step::Take(number) => Ok(Some(Round::new(team, self, number))),
+        }
+    }
+
     /// Says on this rank's shelf how long its data are, and where.
     pub(super) fn announce<'a>(&'a self, team: &'a Team<'a>, len: usize, told: &[Told]) -> Result<Round<'a>, Failure> {
         let round = self.next_round(team);
@@ -223,6 +259,9 @@ impl Shelves {
 
     /// Leaves the others' shelves, and gives the own one to the process, to be reused when all others have left it.
     pub(crate) fn retire(self, process: &Process) {
+        if self.are_alone() {
+            return;
+        }
         let (me, others) = (process.me_and_peers().0, self.shelves.len() as u64 - 1);
         let mut engine = process.engine();
         let theirs = self.shelves.iter().filter(|shelf| shelf.peer != me);

@@ -17,7 +17,7 @@ use smallvec::SmallVec;
 
 use super::agreement;
 use super::nodes::OnceNodes;
-use super::shelves::OnceShelves;
+use super::shelves::{Later, OnceShelves, Step};
 use crate::engine::{Completion, Failure, OperationId, Outcome, Received, SendMode};
 use crate::message::{CodecError, Place};
 use crate::process::Process;
@@ -36,6 +36,10 @@ pub(crate) struct Team<'a> {
     pub(crate) tag: u32,
     /// Whether the caller does nothing but wait for the collective: then looking at a queue for a while beats posting a receive.
     pub(crate) waits: bool,
+    /// How much of it is done on shelves.
+    pub(crate) step: Step,
+    /// The shelves of a nonblocking one.
+    pub(crate) later: Option<&'a Later<'a>>,
     /// What its messages say about their type.
     pub(crate) mark: Mark,
     /// What has gone wrong here first. `None` where a message of another length than expected is nobody's mistake.
@@ -93,6 +97,19 @@ pub(crate) struct Flights<'a> {
 const SENT: u64 = u64::MAX;
 
 impl<'a> Team<'a> {
+    /// Those of one group. Made in one piece: to copy parts of it that have just been written takes long (docs/decisions/0049).
+    #[inline(always)]
+    pub(crate) fn new(
+        process: &'a Process,
+        (peers, rank): (&'a [u32], usize),
+        [context, tag]: [u32; 2],
+        waits: bool,
+        (shelves, nodes): (Option<&'a OnceShelves>, Option<&'a OnceNodes>),
+    ) -> Self {
+        let (mark, step, poisons, later, trouble) = (Mark::NONE, Step::Whole, false, None, None);
+        Team { process, peers, rank, context, tag, waits, step, later, mark, trouble, poisons, shelves, nodes }
+    }
+
     pub(crate) fn size(&self) -> usize {
         self.peers.len()
     }
@@ -374,8 +391,11 @@ impl Flights<'_> {
             // What can't be cancelled is waited for; where even that fails, the transport has, and nothing will come.
             let _ = self.team.process.engine().cancel(id);
         }
-        for (id, _) in std::mem::take(&mut self.ids) {
-            let _ = self.team.process.wait(id);
+        for (id, expected) in std::mem::take(&mut self.ids) {
+            match self.team.later.filter(|_| expected == SENT) {
+                Some(later) => later.leave(id),
+                None => drop(self.team.process.wait(id)),
+            }
         }
     }
 }

@@ -54,11 +54,14 @@ impl Communicator {
     ) -> Result<Request<'static, R>> {
         self.check_one_group(call)?;
         self.begin(call, size);
-        let (communicator, tag) = (self.clone(), self.next_nonblocking_collective());
+        let (communicator, number) = (self.clone(), self.next_nonblocking_collective());
         spawn(self, call, async move {
             let trouble = Trouble::default();
-            let team = Team { trouble: Some(&trouble), ..communicator.team(tag, false) };
-            let result = plan(Values { communicator: &communicator, call, team }).await;
+            let collective = async |team: Team<'_>| {
+                let team = Team { trouble: Some(&trouble), ..team };
+                Ok(plan(Values { communicator: &communicator, call, team }).await)
+            };
+            let result = communicator.run_later(number, collective).await.map_err(communicator.failed(call))?;
             communicator.settled(call, result, &trouble)
         })
     }

@@ -93,19 +93,7 @@ impl Creators {
     pub(super) fn team<'a>(&'a self, process: &'a Process, waits: bool) -> Team<'a> {
         let me = process.me_and_peers().0;
         let rank = self.peers.iter().position(|&peer| peer == me).expect("who creates a communicator is a creator");
-        Team {
-            process,
-            peers: &self.peers,
-            rank,
-            context: self.context,
-            tag: self.tag,
-            waits,
-            shelves: None,
-            nodes: None,
-            mark: crate::Mark::NONE,
-            trouble: None,
-            poisons: false,
-        }
+        Team::new(process, (&self.peers, rank), [self.context, self.tag], waits, (None, None))
     }
 
     /// A new context that all creators get to know, and with it `words` of the first one.

@@ -18,7 +18,7 @@ use std::rc::Rc;
 
 use crate::activity::Call;
 use crate::attribute::Attributes;
-use crate::collective::{OnceNodes, OnceShelves, SHELF_CAPACITY, Shelves};
+use crate::collective::{OnceNodes, OnceShelves, Shelves};
 use crate::engine::Failure;
 use crate::error::Error;
 use crate::group::{Comparison, Group};
@@ -43,8 +43,8 @@ struct Shared {
     context: Cell<u32>,
     /// How many blocking collectives have begun, modulo [`COLLECTIVES`].
     collectives: Cell<u32>,
-    /// How many nonblocking ones, likewise.
-    nonblocking_collectives: Cell<u32>,
+    /// How many nonblocking ones.
+    nonblocking_collectives: Cell<u64>,
     /// Whom point-to-point calls name: the remote group if there is one.
     partners: Group,
     local: Group,
@@ -55,6 +55,8 @@ struct Shared {
     name: RefCell<Option<String>>,
     hints: RefCell<Info>,
     shelves: OnceShelves,
+    /// Those of nonblocking collectives.
+    shelves_for_later: OnceShelves,
     nodes: OnceNodes,
     mark: Cell<usize>,
 }
@@ -64,6 +66,11 @@ const COLLECTIVES: u32 = 1 << 30;
 /// Nonblocking collectives have tags from here on.
 const NONBLOCKING: u32 = COLLECTIVES;
 
+/// The tag of the nonblocking collective of that number.
+pub(crate) fn nonblocking_tag(number: u64) -> u32 {
+    (number % u64::from(COLLECTIVES)) as u32 | NONBLOCKING
+}
+
 impl Drop for Shared {
     fn drop(&mut self) {
         if let Some(context) = context::known(self.context.get()) {
@@ -71,7 +78,7 @@ impl Drop for Shared {
             engine.forget_group(context);
             engine.forget_group(context + context::COLLECTIVE);
         }
-        if let Some(shelves) = self.shelves.take().flatten() {
+        for shelves in [self.shelves.take(), self.shelves_for_later.take()].into_iter().flatten().flatten() {
             shelves.retire(&self.process);
         }
         if let Some(nodes) = self.nodes.take().flatten() {
@@ -110,6 +117,7 @@ impl Communicator {
             name: RefCell::default(),
             hints: RefCell::default(),
             shelves: OnceShelves::new(),
+            shelves_for_later: OnceShelves::new(),
             nodes: OnceNodes::new(),
             mark: Cell::new(0),
         };
@@ -180,21 +188,31 @@ impl Communicator {
 
     /// As [`Communicator::next_collective`], of a nonblocking one. They are counted apart: a program may not begin one before a
     /// blocking collective on one rank and after it on another (MPI-5.0 section 6.12), but those that do work elsewhere.
-    pub(crate) fn next_nonblocking_collective(&self) -> u32 {
-        let number = self.shared.nonblocking_collectives.get();
-        self.shared.nonblocking_collectives.set((number + 1) % COLLECTIVES);
-        number | NONBLOCKING
+    pub(crate) fn next_nonblocking_collective(&self) -> u64 {
+        let number = self.nonblocking_collective_to_come();
+        self.shared.nonblocking_collectives.set(number);
+        number
+    }
+
+    /// What [`Communicator::next_nonblocking_collective`] will say next.
+    pub(crate) fn nonblocking_collective_to_come(&self) -> u64 {
+        self.shared.nonblocking_collectives.get() + 1
     }
 
     /// The shelves of its ranks, if it has one group and they are known already, and have room for so many bytes of each.
     #[inline]
     pub(crate) fn shelves_for(&self, bytes: usize) -> Option<&Shelves> {
-        if bytes < SHELF_CAPACITY { self.shelves()?.get()?.as_ref() } else { None }
+        self.shelves()?.get()?.as_ref().filter(|shelves| shelves.have_room(bytes))
     }
 
     /// The shelves of its ranks, if it has one group.
     pub(crate) fn shelves(&self) -> Option<&OnceShelves> {
         (!self.is_inter()).then_some(&self.shared.shelves)
+    }
+
+    /// The shelves of its ranks for nonblocking collectives, if it has one group.
+    pub(crate) fn shelves_for_later(&self) -> Option<&OnceShelves> {
+        (!self.is_inter()).then_some(&self.shared.shelves_for_later)
     }
 
     /// The nodes of its ranks, if it has one group.

@@ -90,9 +90,9 @@ impl NodeFabric {
     fn announce_sleep(&mut self, backoff: &mut Backoff, ring: u32, queues: usize) -> Option<u32> {
         let watches_pops = std::mem::take(&mut self.watches_pops) || self.producers().any(Producer::is_refused);
         let how = ring | if watches_pops { ASLEEP_FOR_ROOM } else { ASLEEP };
-        let watched = self.watched.take();
         sleep::announce(&self.control(self.me).sleeping, how, self.policy.fences_needed);
-        let has_come = watched.is_some_and(|(word, value)| self.word(word) >= value);
+        let has_come = self.watched.any(|word, value| self.word(word) >= value);
+        self.watched.clear();
         if !has_come && !self.has_something_to_do(watches_pops, queues) {
             return Some(how);
         }

@@ -25,7 +25,7 @@ const MEASURED: u64 = 31;
 #[derive(Clone, Copy)]
 pub(in crate::collective) struct Round<'a> {
     pub(super) team: &'a Team<'a>,
-    shelves: &'a Shelves,
+    pub(super) shelves: &'a Shelves,
     number: u64,
     /// Whether others may take data from this rank.
     gives: bool,
@@ -50,11 +50,18 @@ impl<'a> Round<'a> {
         &mut self,
         parts: impl Iterator<Item = ReadSpan<'s>> + Clone,
     ) -> Result<(), Failure> {
+        let len = parts.clone().map(|part| part.len()).sum();
+        // There are as many slots, or more: the own one is free, too.
+        self.wait_for_turn(Shelf::data(self.number, len).1)?;
+        self.put_now(parts)
+    }
+
+    /// As [`Round::put`], when it is this rank's turn.
+    #[inline(always)]
+    pub(super) fn put_now<'s>(&mut self, parts: impl Iterator<Item = ReadSpan<'s>> + Clone) -> Result<(), Failure> {
         let (team, number) = (self.team, self.number);
         let len = parts.clone().map(|part| part.len()).sum();
-        let (mut place, places) = Shelf::data(number, len);
-        // There are as many slots, or more: the own one is free, too.
-        self.wait_for_turn(places)?;
+        let (mut place, _) = Shelf::data(number, len);
         let mine = self.shelf(team.rank);
         let mut engine = team.process.engine();
         let says = if team.poisons && team.is_in_trouble() {

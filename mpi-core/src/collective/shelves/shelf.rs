@@ -36,6 +36,8 @@ pub(super) const LONG: u64 = NOTHING - 1;
 pub(super) const PLACES: u64 = 32;
 const _: () = assert!(PLACES <= SLOTS);
 const PLACE: usize = 2048;
+/// In the first line, beside the count of those who have left.
+const OVER: usize = 8;
 const FIRST_PLACE: usize = LINE + SLOTS as usize * LINE;
 const HALVES: usize = FIRST_PLACE + PLACES as usize * PLACE;
 /// Room for the data of one collective: more than [`super::CAPACITY`], since among many ranks a part of an allgather counts for two thirds of
@@ -48,11 +50,13 @@ pub(super) struct Shelf {
     memory: SharedPart,
     slots: [Slot; SLOTS as usize],
     pub(super) left: SharedWord,
+    /// Up to which nonblocking collective all are over on its rank.
+    pub(super) over: SharedWord,
     /// The last collective in which this rank has taken data from here without giving any.
     pub(super) taken_in: Cell<u64>,
     /// Of the owner, as far as this rank knows.
     pub(super) distance: Cell<Distance>,
-    /// The last collective for which it has been seen stamped.
+    /// The collective for which it has last been seen stamped.
     seen: Cell<u64>,
 }
 
@@ -72,7 +76,7 @@ impl Shelf {
     /// `None` if the memory is not shared, or not as long as a shelf.
     pub(super) fn new(team: Team<'_>, peer: u32, address: RemoteAddress) -> Option<Shelf> {
         let memory = team.process.engine().shared_part(peer, &address).filter(|memory| memory.len() == SHELF)?;
-        let left = memory.word(0)?;
+        let (left, over) = (memory.word(0)?, memory.word(OVER)?);
         let mut slots = [Slot { stamp: left, len: left, done: left, taken: left, helped: left }; SLOTS as usize];
         for (number, slot) in slots.iter_mut().enumerate() {
             let word = |place| memory.word(Self::start(number as u64) + place);
@@ -84,6 +88,7 @@ impl Shelf {
             memory,
             slots,
             left,
+            over,
             taken_in: Cell::new(0),
             distance: Cell::new(Distance::near()),
             seen: Cell::new(0),
@@ -92,7 +97,7 @@ impl Shelf {
 
     /// Those that must be zero before it is used.
     pub(super) fn words(&self) -> impl Iterator<Item = SharedWord> {
-        self.slots.iter().map(|slot| slot.stamp).chain([self.left])
+        self.slots.iter().map(|slot| slot.stamp).chain([self.left, self.over])
     }
 
     #[inline]
@@ -150,7 +155,7 @@ impl Shelf {
     /// Whether it is known to have been stamped for collective `number`.
     #[inline]
     pub(super) fn is_stamped(&self, number: u64) -> bool {
-        self.seen.get() >= number
+        self.seen.get() == number
     }
 
     #[inline]

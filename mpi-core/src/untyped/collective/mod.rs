@@ -5,6 +5,7 @@
 //! [`Communicator::persistent_collective`] makes a request that can be started again and again.
 
 mod check;
+mod form;
 mod perform;
 mod request;
 mod short;
@@ -13,6 +14,7 @@ mod unstaged;
 
 use std::pin::pin;
 
+pub use form::{Blocking, Form, Nonblocking};
 pub use request::PersistentCollective;
 pub use staged::Blocks;
 
@@ -241,12 +243,12 @@ impl Communicator {
         }
         let call = collective.call();
         let prepared = self.prepare(collective.clone())?;
-        let ranks = self.ranks(self.next_collective(), true);
+        let ranks = self.ranks(self.team(self.next_collective(), true));
         self.process().drive(pin!(perform::perform(&prepared, ranks))).map_err(self.failed(call))
     }
 
-    fn ranks(&self, tag: u32, waits: bool) -> Ranks<'_> {
-        let local = self.team(tag, waits);
+    /// Those of `local`, and of the remote group if there is one.
+    fn ranks<'a>(&'a self, local: Team<'a>) -> Ranks<'a> {
         match self.remote_group() {
             None => Ranks::One(local),
             Some(remote) => Ranks::Two(Groups { local, remote: Team { peers: remote.peers(), ..local } }),

@@ -5,6 +5,8 @@ use std::rc::Rc;
 use super::super::Request;
 use super::perform::perform;
 use super::{Collective, Prepared};
+use crate::activity::Call;
+use crate::collective::Team;
 use crate::task::Work;
 use crate::{Communicator, Result};
 
@@ -26,8 +28,16 @@ impl Communicator {
     /// # Errors
     /// As of [`Communicator::collective`].
     pub fn start_collective(&self, collective: Collective) -> Result<Request> {
-        let prepared = Rc::new(self.prepare(collective)?);
-        self.launch(prepared, self.next_nonblocking_collective())
+        let prepared = self.prepare(collective)?;
+        let (communicator, number) = (self.clone(), self.next_nonblocking_collective());
+        let call = prepared.collective.call();
+        self.launch(
+            call,
+            Box::pin(async move {
+                let collective = async |team: Team<'_>| perform(&prepared, communicator.ranks(team)).await;
+                communicator.run_later(number, collective).await
+            }),
+        )
     }
 
     /// Makes a request that does it whenever it is started. All ranks make the same requests in the same order.
@@ -40,10 +50,7 @@ impl Communicator {
         Ok(PersistentCollective { prepared, communicator: self.clone(), tag })
     }
 
-    fn launch(&self, prepared: Rc<Prepared>, tag: u32) -> Result<Request> {
-        let call = prepared.collective.call();
-        let communicator = self.clone();
-        let work: Work = Box::pin(async move { perform(&prepared, communicator.ranks(tag, false)).await });
+    fn launch(&self, call: Call, work: Work) -> Result<Request> {
         let started = self.process().tasks().start(work).map_err(self.failed(call))?;
         Ok(Request::collective(self, call, started))
     }
@@ -55,7 +62,10 @@ impl PersistentCollective {
     /// # Errors
     /// As of [`Communicator::start_collective`].
     pub(in super::super) fn start(&self) -> Result<Request> {
-        self.communicator.begin(self.prepared.collective.call(), 0);
-        self.communicator.launch(self.prepared.clone(), self.tag)
+        let (prepared, communicator, tag) = (self.prepared.clone(), self.communicator.clone(), self.tag);
+        let call = prepared.collective.call();
+        self.communicator.begin(call, 0);
+        let work = Box::pin(async move { perform(&prepared, communicator.ranks(communicator.team(tag, false))).await });
+        self.communicator.launch(call, work)
     }
 }

@@ -10,8 +10,9 @@ use std::pin::pin;
 use rwmpi_transport::{ReadSpan, WriteSpan};
 
 use super::Runs;
+use super::form::Form;
 use crate::activity::Call;
-use crate::collective::{Team, allgather, alltoall, at_once, gather, scatter};
+use crate::collective::{Shelves, Team, allgather, alltoall, at_once, gather, scatter};
 use crate::datatype::Datatype;
 use crate::engine::Failure;
 use crate::reduction::Predefined;
@@ -19,77 +20,91 @@ use crate::{Communicator, Result};
 
 impl Communicator {
     /// MPI_Barrier.
-    pub fn short_barrier(&self) -> Option<Result<()>> {
-        self.shortly(Call::Barrier, 0, 0, at_once::barrier)
+    pub fn short_barrier<F: Form>(&self, form: F) -> Option<Result<F::Done>> {
+        self.in_form(form, (Call::Barrier, 0), 0, |_| true, at_once::barrier)
     }
 
     /// MPI_Bcast.
-    pub fn short_broadcast(&self, data: Runs, root: usize) -> Option<Result<()>> {
+    pub fn short_broadcast<F: Form>(&self, form: F, data: Runs, root: usize) -> Option<Result<F::Done>> {
         let data = data.block(0);
         let shelved = at_once::broadcast_bytes(data.len());
-        self.shortly_to(root, Call::Broadcast, data.len(), shelved, |shelves, team| {
-            at_once::broadcast(shelves, team, data, root)
-        })
+        if root >= self.size() {
+            return None;
+        }
+        let broadcast = move |shelves: &Shelves, team: Team<'_>| at_once::broadcast(shelves, team, data, root);
+        self.in_form(form, (Call::Broadcast, data.len()), shelved, move |rank| rank == root, broadcast)
     }
 
     /// MPI_Reduce. Where `data` are `None`, they stand where the root's `result` goes, which has a meaning there only.
-    pub fn short_reduce(
+    pub fn short_reduce<F: Form>(
         &self,
+        form: F,
         data: Option<Runs>,
         result: Option<Runs>,
         operation: Predefined,
         datatype: &Datatype,
         root: usize,
-    ) -> Option<Result<()>> {
-        let arithmetic = operation.arithmetic_on(datatype)?;
+    ) -> Option<Result<F::Done>> {
+        let arithmetic = operation.arithmetic_on(datatype).filter(|_| root < self.size())?;
         let place = match result {
             Some(result) if root == self.rank() => result.block(0),
             _ => WriteSpan::EMPTY,
         };
         let data = data.map_or(place.as_read(), first_of);
-        self.shortly_to(root, Call::Reduce, data.len(), data.len(), |shelves, team| {
-            at_once::reduce(shelves, team, data, place, &arithmetic, root)
-        })
+        let is_root = root == self.rank();
+        let reduce =
+            move |shelves: &Shelves, team: Team<'_>| at_once::reduce(shelves, team, data, place, &arithmetic, root);
+        self.in_form(form, (Call::Reduce, data.len()), data.len(), move |_| is_root, reduce)
     }
 
     /// MPI_Allreduce. Where `data` are `None`, they stand where the result goes.
-    pub fn short_allreduce(
+    pub fn short_allreduce<F: Form>(
         &self,
+        form: F,
         data: Option<Runs>,
         result: Runs,
         operation: Predefined,
         datatype: &Datatype,
-    ) -> Option<Result<()>> {
+    ) -> Option<Result<F::Done>> {
         let arithmetic = operation.arithmetic_on(datatype)?;
         let place = result.block(0);
         let data = data.map_or(place.as_read(), first_of);
-        self.shortly(Call::Allreduce, data.len(), data.len(), |shelves, team| {
-            at_once::allreduce(shelves, team, data, place, &arithmetic)
-        })
+        let allreduce =
+            move |shelves: &Shelves, team: Team<'_>| at_once::allreduce(shelves, team, data, place, &arithmetic);
+        self.in_form(form, (Call::Allreduce, data.len()), data.len(), |_| true, allreduce)
     }
 
     /// MPI_Allgather. Where `part` is `None`, it stands in its place.
-    pub fn short_allgather(&self, part: Option<Runs>, all: Runs) -> Option<Result<()>> {
+    pub fn short_allgather<F: Form>(&self, form: F, part: Option<Runs>, all: Runs) -> Option<Result<F::Done>> {
         let own = part.map_or(all.block(self.rank()).as_read(), first_of);
         if own.len() != all.len() {
             return None;
         }
         let shelved = at_once::allgather_bytes(own.len().saturating_mul(self.size()), own.len());
-        let place = |rank| all.block(rank);
-        self.shortly(Call::Allgather, own.len(), shelved, |shelves, team| at_once::allgather(shelves, team, own, place))
+        let place = move |rank| all.block(rank);
+        let allgather = move |shelves: &Shelves, team: Team<'_>| at_once::allgather(shelves, team, own, place);
+        self.in_form(form, (Call::Allgather, own.len()), shelved, |_| true, allgather)
     }
 
     /// MPI_Gather. `all` has a meaning at the root only, where `part` is `None` if it stands in its place.
-    pub fn short_gather(&self, part: Option<Runs>, all: Option<Runs>, root: usize) -> Option<Result<()>> {
+    pub fn short_gather<F: Form>(
+        &self,
+        form: F,
+        part: Option<Runs>,
+        all: Option<Runs>,
+        root: usize,
+    ) -> Option<Result<F::Done>> {
         let all = all.filter(|_| root == self.rank());
         let len = all.or(part)?.len();
-        if part.is_some_and(|part| part.len() != len) {
+        if root >= self.size() || part.is_some_and(|part| part.len() != len) {
             return None;
         }
-        let place = |rank| all.map_or(WriteSpan::EMPTY, |all| all.block(rank));
-        self.shortly_to(root, Call::Gather, len, len, |shelves, team| {
+        let is_root = root == self.rank();
+        let place = move |rank| all.map_or(WriteSpan::EMPTY, |all| all.block(rank));
+        let gather = move |shelves: &Shelves, team: Team<'_>| {
             at_once::gather(shelves, team, len, part.map(first_of), place, root)
-        })
+        };
+        self.in_form(form, (Call::Gather, len), len, move |_| is_root, gather)
     }
 
     /// MPI_Scatter. `all` has a meaning at the root only, where `part` is `None` if it stays in its place.
@@ -106,49 +121,52 @@ impl Communicator {
     }
 
     /// MPI_Scan, or MPI_Exscan, which is `exclusive`. Where `data` are `None`, they stand where the result goes.
-    pub fn short_scan(
+    pub fn short_scan<F: Form>(
         &self,
+        form: F,
         data: Option<Runs>,
         result: Runs,
         operation: Predefined,
         datatype: &Datatype,
         exclusive: bool,
-    ) -> Option<Result<()>> {
+    ) -> Option<Result<F::Done>> {
         let arithmetic = operation.arithmetic_on(datatype)?;
         let place = result.block(0);
         let data = data.map_or(place.as_read(), first_of);
         let end = self.rank() + usize::from(!exclusive);
-        self.shortly(Call::Scan, data.len(), data.len(), |shelves, team| {
-            at_once::scan(shelves, team, data, place, &arithmetic, end)
-        })
+        let scan = move |shelves: &Shelves, team: Team<'_>| at_once::scan(shelves, team, data, place, &arithmetic, end);
+        self.in_form(form, (Call::Scan, data.len()), data.len(), move |rank| rank < end, scan)
     }
 
     /// MPI_Reduce_scatter, of `data` of all ranks' parts; `before` elements of them come before this rank's.
-    pub fn short_reduce_scatter(
+    pub fn short_reduce_scatter<F: Form>(
         &self,
+        form: F,
         data: Runs,
         before: usize,
         result: Runs,
         operation: Predefined,
         datatype: &Datatype,
-    ) -> Option<Result<()>> {
+    ) -> Option<Result<F::Done>> {
         let arithmetic = operation.arithmetic_on(datatype)?;
         let (data, place) = (first_of(data), result.block(0));
         let (shelved, start) = (at_once::reduce_scatter_bytes(data.len()), before * datatype.size() as usize);
-        self.shortly(Call::ReduceScatter, data.len(), shelved, |shelves, team| {
+        let reduce_scatter = move |shelves: &Shelves, team: Team<'_>| {
             at_once::reduce_scatter(shelves, team, data, start, place, &arithmetic)
-        })
+        };
+        self.in_form(form, (Call::ReduceScatter, data.len()), shelved, |_| true, reduce_scatter)
     }
 
     /// MPI_Alltoall.
-    pub fn short_alltoall(&self, sent: Runs, received: Runs) -> Option<Result<()>> {
+    pub fn short_alltoall<F: Form>(&self, form: F, sent: Runs, received: Runs) -> Option<Result<F::Done>> {
         if sent.len() != received.len() {
             return None;
         }
         let shelved = at_once::alltoall_bytes(sent.len(), self.size());
-        self.shortly(Call::Alltoall, sent.len(), shelved, |shelves, team| {
+        let alltoall = move |shelves: &Shelves, team: Team<'_>| {
             at_once::alltoall(shelves, team, |rank| sent.block(rank).as_read(), |rank| received.block(rank))
-        })
+        };
+        self.in_form(form, (Call::Alltoall, sent.len()), shelved, |_| true, alltoall)
     }
 
     /// MPI_Alltoallv, of any length. `sent` and `received` say what this rank gives each rank and gets from it.

@@ -1,0 +1,376 @@
+//! Nonblocking collectives on shelves. A communicator has shelves apart for them, on which they are counted apart, too: each has its number from its
+//! start, and puts up then what others want of its rank, so that no other waits for this one to be called again.
+//!
+//! Several may be under way, and they end in any order. So here a stamp says nothing about collectives before it, other than among blocking ones,
+//! and every rank says in a word of its own up to which collective all are over: a rank puts its data where those of an earlier one
+//! were once no rank needs those.
+//!
+//! Data that no shelf has room for go by messages at once, and their rank says so on its shelf. If others have put up short ones for the same
+//! collective, it ends with an error, where messages would wait for ever.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
+use std::future::poll_fn;
+use std::pin::pin;
+use std::task::Poll;
+
+use rwmpi_transport::ReadSpan;
+
+use super::round::Round;
+use super::shelf::{LONG, NOTHING, PLACES, Shelf};
+use super::{Announced, OnceShelves, Shelves};
+use crate::Communicator;
+use crate::activity::Call;
+use crate::collective::team::Team;
+use crate::communicator::nonblocking_tag;
+use crate::engine::{Failure, OperationId};
+use crate::task::TaskId;
+use crate::waiting::Awaited;
+
+/// A rank puts fewer bytes than this on its shelf: so many have room in a place.
+const CAPACITY: usize = 2048;
+
+/// How often a rank that starts a collective looks for each of the others: as long as it takes those that start it at the same time.
+const LOOKS: u32 = 30;
+
+/// How far a collective on shelves goes.
+#[derive(Clone, Copy)]
+pub(crate) enum Step {
+    /// To its end: who called it waits.
+    Whole,
+    /// The nonblocking one of that number, which puts up what others want of this rank.
+    Put(u64),
+    /// It takes what others have put up, all of which is there.
+    Take(u64),
+}
+
+/// A nonblocking collective's use of shelves. When it is dropped, they may be used for others.
+pub(crate) struct Later<'a> {
+    team: Team<'a>,
+    shelves: &'a Shelves,
+    number: u64,
+    /// It has been asked whether there is room, which is answered once.
+    is_asked: Cell<bool>,
+    /// So many bytes have no room.
+    too_long: Cell<Option<usize>>,
+    /// The others' shelves say the same.
+    is_settled: Cell<bool>,
+    /// Sends that nobody may ever receive.
+    left: RefCell<Vec<OperationId>>,
+}
+
+/// Which nonblocking collectives are over on this rank.
+#[derive(Default)]
+pub(super) struct Over {
+    /// All up to this one.
+    up_to: u64,
+    /// All up to this one on all ranks, as far as this rank knows.
+    everywhere: u64,
+    /// And these.
+    beyond: BTreeSet<u64>,
+}
+
+impl Over {
+    /// Adds one.
+    fn add(&mut self, number: u64) {
+        if number != self.up_to + 1 {
+            self.beyond.insert(number);
+            return;
+        }
+        self.up_to = number;
+        while self.beyond.remove(&(self.up_to + 1)) {
+            self.up_to += 1;
+        }
+    }
+}
+
+/// Whatever becomes of whom makes the shelves, those who wait for that are not left waiting.
+struct Making<'a>(&'a OnceShelves);
+
+impl Drop for Making<'_> {
+    fn drop(&mut self) {
+        let _ = self.0.set(None);
+    }
+}
+
+impl<'a> Team<'a> {
+    /// The shelves of nonblocking collectives, which the first of them makes.
+    pub(in crate::collective) async fn shelves_for_later(
+        self,
+        shelves: &'a OnceShelves,
+        number: u64,
+    ) -> Result<Option<&'a Shelves>, Failure> {
+        if shelves.get().is_none() {
+            if number == 1 {
+                let making = Making(shelves);
+                let _ = shelves.set(self.make_shelves().await?);
+                drop(making);
+            } else {
+                poll_fn(|_| if shelves.get().is_some() { Poll::Ready(()) } else { Poll::Pending }).await;
+            }
+        }
+        Ok(shelves.get().and_then(Option::as_ref))
+    }
+
+    /// Does a collective on shelves, if there is room for `len` bytes of each rank, which takes what those have put up that `from` names. False:
+    /// it goes another way.
+    pub(in crate::collective) async fn on_shelves(
+        self,
+        len: usize,
+        from: impl Fn(usize) -> bool,
+        collective: impl Fn(&Shelves, Team<'_>) -> Result<(), Failure>,
+    ) -> Result<bool, Failure> {
+        if let Some(shelves) = self.shelves(len)? {
+            return collective(shelves, self).map(|()| true);
+        }
+        let Some(later) = self.later.filter(|later| later.has_room(len)) else { return Ok(false) };
+        let Later { shelves, number, .. } = *later;
+        poll_fn(|_| later.round().has_turn()).await;
+        collective(shelves, Team { step: Step::Put(number), ..self })?;
+        poll_fn(|_| later.round().have_come(&from, 1)).await;
+        collective(shelves, Team { step: Step::Take(number), ..self })?;
+        Ok(true)
+    }
+}
+
+/// Of a nonblocking collective.
+impl Round<'_> {
+    /// Whether all have done with the collective that had its place before.
+    fn has_turn(&self) -> Poll<()> {
+        let before = self.number().saturating_sub(PLACES);
+        let mut over = self.shelves.over.borrow_mut();
+        if before > over.everywhere {
+            let process = self.team.process;
+            let mut shelves = self.shelves.shelves.iter();
+            if let Some(late) = shelves.find(|shelf| !process.engine().has_word(shelf.over, before, 1, None)) {
+                process.now_awaits(Awaited::Step(late.peer));
+                return Poll::Pending;
+            }
+            over.everywhere = before;
+        }
+        Poll::Ready(())
+    }
+
+    /// Whether those whom `from` names have put up what they give. Looks so often for each.
+    fn have_come(&self, from: impl Fn(usize) -> bool, looks: u32) -> Poll<()> {
+        let has_come = |rank| {
+            let stamp = self.shelf(rank).slot(self.number()).stamp;
+            self.team.process.engine().has_word(stamp, self.number(), looks, None)
+        };
+        match self.others().find(|&rank| from(rank) && !has_come(rank)) {
+            None => Poll::Ready(()),
+            Some(rank) => {
+                self.team.process.now_awaits(Awaited::Step(self.team.peers[rank]));
+                Poll::Pending
+            }
+        }
+    }
+
+    /// This rank needs nobody's data any more.
+    fn is_over(&self) {
+        let mut over = self.shelves.over.borrow_mut();
+        over.add(self.number());
+        let mine = self.shelf(self.team.rank).over;
+        self.team.process.engine().set_words([(mine, over.up_to)], self.team.peers);
+    }
+}
+
+impl<'a> Later<'a> {
+    pub(in crate::collective) fn new(team: Team<'a>, shelves: &'a Shelves, number: u64) -> Self {
+        let (is_asked, too_long, is_settled, left) = Default::default();
+        Later { team, shelves, number, is_asked, too_long, is_settled, left }
+    }
+
+    /// The same on all ranks, unless they disagree about the length. A collective that goes on with messages, or in several steps, is known to the
+    /// others by these alone.
+    fn has_room(&self, len: usize) -> bool {
+        if self.is_asked.replace(true) {
+            return false;
+        }
+        if len >= CAPACITY {
+            self.too_long.set(Some(len));
+        }
+        len < CAPACITY
+    }
+
+    fn round(&self) -> Round<'_> {
+        Round::new(&self.team, self.shelves, self.number)
+    }
+
+    /// Runs the collective.
+    pub(in crate::collective) async fn watch<R>(
+        &self,
+        plan: impl Future<Output = Result<R, Failure>>,
+    ) -> Result<R, Failure> {
+        let mut plan = pin!(Some(plan));
+        let result = poll_fn(|context| match plan.as_mut().as_pin_mut().map(|plan| plan.poll(context)) {
+            None | Some(Poll::Pending) => {
+                self.disagreement().map_or(Poll::Pending, |failure| Poll::Ready(Err(failure)))
+            }
+            Some(ready) => ready,
+        });
+        let result = result.await;
+        plan.set(None);
+        if !self.left.borrow().is_empty() {
+            self.forsake().await?;
+        }
+        let result = result?;
+        if let Some(len) = self.too_long.get() {
+            poll_fn(|_| self.say_too_long(len)).await?;
+        }
+        Ok(result)
+    }
+
+    /// Of data that go by messages: what is wrong if others wait for them on shelves.
+    #[inline]
+    fn disagreement(&self) -> Option<Failure> {
+        let len = self.too_long.get().filter(|_| !self.is_settled.get())?;
+        match self.say_too_long(len) {
+            Poll::Pending => None,
+            Poll::Ready(Err(failure)) => Some(failure),
+            Poll::Ready(Ok(())) => self.compare(len),
+        }
+    }
+
+    fn compare(&self, len: usize) -> Option<Failure> {
+        let round = self.round();
+        let mut all_have_come = true;
+        for rank in round.others() {
+            if round.have_come(|other| other == rank, 1).is_pending() {
+                all_have_come = false;
+                continue;
+            }
+            let source = self.team.peers[rank];
+            match round.said(rank, None) {
+                Ok(LONG) => {}
+                Ok(NOTHING) => return Some(Failure::Nothing { source }),
+                Ok(bytes) => return Some(Failure::WrongLength { source, bytes, expected: len as u64 }),
+                Err(failure) => return Some(failure),
+            }
+        }
+        self.is_settled.set(all_have_come);
+        None
+    }
+
+    /// Takes charge of a send of a collective that ends too early.
+    pub(in crate::collective) fn leave(&self, send: OperationId) {
+        self.left.borrow_mut().push(send);
+    }
+
+    /// Waits until all who may receive from this rank do not any more. What they have not received by then stays where it is, and is looked at by
+    /// nobody.
+    async fn forsake(&self) -> Result<(), Failure> {
+        let process = self.team.process;
+        let round = self.round();
+        self.is_done();
+        for rank in round.others() {
+            poll_fn(|_| round.have_come(|other| other == rank, 1)).await;
+            if round.said(rank, None)? == LONG {
+                let done = round.shelf(rank).slot(self.number).done;
+                let has_done = || process.engine().has_word(done, self.number, 1, None);
+                poll_fn(|_| if has_done() { Poll::Ready(()) } else { Poll::Pending }).await;
+            }
+        }
+        for send in self.left.take() {
+            let _ = process.engine().collect(send);
+        }
+        Ok(())
+    }
+
+    /// Says, if it has said that its data are long, that this rank receives no more.
+    fn is_done(&self) {
+        let (me, round) = (self.team.rank, self.round());
+        if self.too_long.get().is_some() && round.has_come(me) {
+            let done = round.shelf(me).slot(self.number).done;
+            self.team.process.engine().set_words([(done, self.number)], self.team.peers);
+        }
+    }
+
+    /// Says once, when it is its turn, how long the data are.
+    fn say_too_long(&self, len: usize) -> Poll<Result<(), Failure>> {
+        let mine = &self.shelves.shelves[self.team.rank];
+        if self.round().has_come(self.team.rank) {
+            return Poll::Ready(Ok(()));
+        }
+        self.round().has_turn().map(|()| {
+            let announced = Announced { len: len as u64, in_trouble: 0 };
+            let said = ReadSpan::from(bytemuck::bytes_of(&announced));
+            let mut engine = self.team.process.engine();
+            engine.write_shared(mine.part(Shelf::announcement(self.number), said.len())?, said, false);
+            engine.set_words([(mine.slot(self.number).done, 0)], &[]);
+            self.shelves.stamp(&self.team, &mut engine, self.number, LONG);
+            Ok(())
+        })
+    }
+}
+
+impl Drop for Later<'_> {
+    fn drop(&mut self) {
+        for send in self.left.take() {
+            let _ = self.team.process.wait(send);
+        }
+        self.is_done();
+        self.round().is_over();
+    }
+}
+
+impl Communicator {
+    /// Starts a collective on shelves, if they are known and have room for `len` bytes of each rank at once; what it has come to, or the task
+    /// that it has become. It takes what those put up that `from` names. `None`: nothing has happened.
+    #[inline]
+    pub(crate) fn start_on_shelves(
+        &self,
+        (call, bytes): (Call, usize),
+        len: usize,
+        from: impl Fn(usize) -> bool + 'static,
+        collective: impl Fn(&Shelves, Team<'_>) -> Result<(), Failure> + 'static,
+    ) -> Option<Result<Option<TaskId>, Failure>> {
+        if self.size() == 1 {
+            let (shelves, team) = (self.shelves_for(len)?, self.team(nonblocking_tag(0), false));
+            self.begin(call, bytes);
+            return Some(collective(shelves, team).map(|()| None));
+        }
+        let shelves = self.shelves_for_later()?.get()?.as_ref().filter(|_| len < CAPACITY)?;
+        let number = self.nonblocking_collective_to_come();
+        let team = self.team(nonblocking_tag(number), false);
+        let round = Round::new(&team, shelves, number);
+        if round.has_turn().is_pending() {
+            return None;
+        }
+        self.next_nonblocking_collective();
+        self.begin(call, bytes);
+        let put = collective(shelves, Team { step: Step::Put(number), ..team });
+        if put.is_err() || round.have_come(&from, LOOKS).is_ready() {
+            let taken = put.and_then(|()| collective(shelves, Team { step: Step::Take(number), ..team }));
+            round.is_over();
+            return Some(taken.map(|()| None));
+        }
+        let communicator = self.clone();
+        let work = Box::pin(async move {
+            let Some(shelves) = communicator.shelves_for_later().and_then(|shelves| shelves.get()?.as_ref()) else {
+                return Ok(());
+            };
+            let team = communicator.team(nonblocking_tag(number), false);
+            let later = Later::new(team, shelves, number);
+            poll_fn(|_| later.round().have_come(&from, 1)).await;
+            collective(shelves, Team { step: Step::Take(number), ..team })
+        });
+        Some(self.process().tasks().start(work))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn collectives_end_in_any_order() {
+        let mut over = Over::default();
+        let mut add = |number| {
+            over.add(number);
+            over.up_to
+        };
+        assert_eq!([3, 1, 5, 2, 4, 6].map(&mut add), [0, 1, 1, 3, 5, 6]);
+        assert!(over.beyond.is_empty());
+    }
+}

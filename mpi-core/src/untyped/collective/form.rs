@@ -1,0 +1,80 @@
+//! What becomes of a short collective: its caller waits for it, or starts it and goes on.
+
+use super::super::Request;
+use crate::activity::Call;
+use crate::collective::{Shelves, Team};
+use crate::engine::Failure;
+use crate::{Communicator, Result};
+
+/// How a short collective is called.
+pub trait Form: Copy {
+    /// What the caller gets.
+    type Done;
+
+    /// Does one or the other with `what`.
+    fn choose<W>(
+        self,
+        what: W,
+        waits: impl FnOnce(W) -> Option<Result<()>>,
+        starts: impl FnOnce(W) -> Option<Result<Request>>,
+    ) -> Option<Result<Self::Done>>;
+}
+
+/// Its caller waits for it.
+#[derive(Clone, Copy)]
+pub struct Blocking;
+
+/// Its caller gets a request.
+#[derive(Clone, Copy)]
+pub struct Nonblocking;
+
+impl Form for Blocking {
+    type Done = ();
+
+    #[inline(always)]
+    fn choose<W>(
+        self,
+        what: W,
+        waits: impl FnOnce(W) -> Option<Result<()>>,
+        _: impl FnOnce(W) -> Option<Result<Request>>,
+    ) -> Option<Result<()>> {
+        waits(what)
+    }
+}
+
+impl Form for Nonblocking {
+    type Done = Request;
+
+    #[inline(always)]
+    fn choose<W>(
+        self,
+        what: W,
+        _: impl FnOnce(W) -> Option<Result<()>>,
+        starts: impl FnOnce(W) -> Option<Result<Request>>,
+    ) -> Option<Result<Request>> {
+        starts(what)
+    }
+}
+
+impl Communicator {
+    /// Does it, if there is room for `shelved` bytes of each rank on its shelves; it takes what those ranks put up that `from` names. There is no
+    /// way back then.
+    #[inline(always)]
+    pub(super) fn in_form<F: Form>(
+        &self,
+        form: F,
+        (call, bytes): (Call, usize),
+        shelved: usize,
+        from: impl Fn(usize) -> bool + 'static,
+        collective: impl Fn(&Shelves, Team<'_>) -> std::result::Result<(), Failure> + 'static,
+    ) -> Option<Result<F::Done>> {
+        form.choose(
+            collective,
+            |collective| self.shortly(call, bytes, shelved, collective),
+            |collective| {
+                let started = self.start_on_shelves((call, bytes), shelved, from, collective)?;
+                Some(started.map(|task| Request::collective(self, call, task)).map_err(self.failed(call)))
+            },
+        )
+    }
+}
