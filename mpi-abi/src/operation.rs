@@ -4,7 +4,7 @@
 use std::marker::PhantomData;
 
 use rwmpi_core::datatype::Datatype;
-use rwmpi_core::reduction::{Operation, Predefined, UserOperation, reduce_local as combine};
+use rwmpi_core::reduction::{Operation, Predefined, UserOperation, reduce_local as combine, reduce_local_runs};
 use rwmpi_core::{Error, ErrorClass, Result};
 
 use crate::argument::{Function, Memory, Out, c_int};
@@ -163,6 +163,21 @@ pub fn op_commutative<A: Abi>(handle: A::Handle, commutative: Out<c_int>) -> Out
     commutative.set(rank()?.operation::<A>(handle)?.is_commutative().into())
 }
 
+/// Where operation and datatype are predefined.
+fn reduce_shortly<A: Abi>(
+    rank: &Rank,
+    from: Memory,
+    inout: Memory,
+    count: i64,
+    datatype: A::Handle,
+    operation: A::Handle,
+) -> Option<()> {
+    let operation = predefined::<A>(A::code(operation))?;
+    let (run, datatype) = rank.run::<A>(count, datatype)?;
+    let (from, inout) = (from.runs_unless_special::<A>(run)?, inout.runs_unless_special::<A>(run)?);
+    reduce_local_runs(operation, datatype, from, inout)
+}
+
 /// MPI_Reduce_local (MPI-5.0 section 6.9.7).
 pub fn reduce_local<A: Abi>(
     from: Memory,
@@ -172,6 +187,9 @@ pub fn reduce_local<A: Abi>(
     operation: A::Handle,
 ) -> Outcome {
     let rank = rank()?;
+    if from != inout && reduce_shortly::<A>(rank, from, inout, count, datatype, operation).is_some() {
+        return Ok(());
+    }
     let operation = rank.operation::<A>(operation)?;
     let datatype = rank.committed_datatype::<A>(datatype)?;
     let count = u64::try_from(count)

@@ -125,10 +125,15 @@ pub fn sendrecv_replace<A: Abi>(
 ) -> Outcome {
     let rank = rank()?;
     let communicator = rank.communicator::<A>(communicator)?;
-    let elements = rank.elements::<A>(memory, count, datatype)?;
     let outgoing = (destination::<A>(to)?, send_tag);
     let incoming = (source::<A>(from)?, tag_selector::<A>(receive_tag));
-    let result = communicator.core.start_replace(elements, outgoing, incoming)?.wait(&rank.endpoint)?;
+    let result = match rank.runs::<A>(memory, count, datatype) {
+        Some(runs) => communicator.core.replace_runs(&rank.endpoint, runs, outgoing, incoming)?,
+        None => {
+            let elements = rank.elements::<A>(memory, count, datatype)?;
+            communicator.core.start_replace(elements, outgoing, incoming)?.wait(&rank.endpoint)?
+        }
+    };
     status.set(&value_of::<A>(&result));
     Ok(())
 }

@@ -5,6 +5,7 @@ use rwmpi_transport::{LentSpan, ReadSpan, WriteSpan};
 
 use super::reduction::Reduction;
 use super::team::Team;
+use crate::process::Process;
 use crate::shared_buffer::Buffer;
 
 /// Up to this many words the memory is within the algorithm's own state.
@@ -20,8 +21,13 @@ pub(crate) struct Scratch {
 
 impl Scratch {
     pub(crate) fn new(team: Team<'_>, len: usize) -> Self {
+        Scratch::of(team.process, len)
+    }
+
+    /// That of a rank.
+    pub(crate) fn of(process: &Process, len: usize) -> Self {
         let words = len.div_ceil(size_of::<u128>());
-        let heap = (words > INLINE).then(|| Buffer::recycled(team.process.engine().heap(), words));
+        let heap = (words > INLINE).then(|| Buffer::recycled(process.engine().heap(), words));
         Scratch { inline: [0; INLINE], heap, len }
     }
 

@@ -4,6 +4,7 @@
 use super::{Arithmetic, Operation, Predefined, UserOperation};
 use crate::collective::reduction::Reduction;
 use crate::datatype::{Basic, Datatype, pack, unpack};
+use crate::untyped::Runs;
 use crate::{Error, ErrorClass, Result};
 
 /// Elements that are not a run of bytes are combined in portions of so many bytes.
@@ -94,6 +95,13 @@ impl Reduction for Applied {
     fn commutes(&self) -> bool {
         self.commutative
     }
+}
+
+/// As [`reduce_local`], of elements that lie side by side: the first block of each. `None`: it is no arithmetic on such elements.
+pub fn reduce_local_runs(operation: Predefined, datatype: &Datatype, from: Runs, inout: Runs) -> Option<()> {
+    let (arithmetic, kept) = (operation.arithmetic_on(datatype)?, inout.block(0));
+    arithmetic.combine(from.block(0).as_read(), kept.as_read(), kept);
+    Some(())
 }
 
 /// `inout[i] = from[i] ∘ inout[i]` for `count` elements (`MPI_Reduce_local`, MPI-5.0 section 6.9.7).

@@ -13,7 +13,7 @@ mod predefined;
 mod tests;
 mod user;
 
-pub use applied::{Applied, reduce_local};
+pub use applied::{Applied, reduce_local, reduce_local_runs};
 pub(crate) use arithmetic::Arithmetic;
 pub use predefined::Predefined;
 pub use user::UserOperation;

@@ -59,11 +59,16 @@ impl Cartesian {
     /// # Errors
     /// If the grid has no such rank.
     pub fn coordinates(&self, rank: usize) -> Result<Vec<usize>> {
-        if rank >= self.size() {
-            let what = format!("rank {rank} is out of range; the grid has {} ranks, counted from 0", self.size());
-            return Err(Error::new(ErrorClass::Rank, what));
-        }
+        self.check_rank(rank)?;
         Ok(self.place(rank))
+    }
+
+    fn check_rank(&self, rank: usize) -> Result<()> {
+        if rank < self.size() {
+            return Ok(());
+        }
+        let what = format!("rank {rank} is out of range; the grid has {} ranks, counted from 0", self.size());
+        Err(Error::new(ErrorClass::Rank, what))
     }
 
     /// The coordinates of a rank of the grid.
@@ -122,7 +127,7 @@ impl Cartesian {
     /// # Errors
     /// If there is no such rank or dimension.
     pub fn shift(&self, rank: usize, dimension: usize, displacement: i64) -> Result<(Source, Destination)> {
-        self.coordinates(rank)?;
+        self.check_rank(rank)?;
         if dimension >= self.dimensions.len() {
             let what = format!("there is no dimension {dimension}: the grid has {}", self.dimensions.len());
             return Err(Error::new(ErrorClass::Argument, what));

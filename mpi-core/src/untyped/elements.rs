@@ -61,7 +61,7 @@ impl Runs {
 
     /// The bytes of that block.
     #[inline]
-    pub(super) fn block(self, number: usize) -> WriteSpan<'static> {
+    pub(crate) fn block(self, number: usize) -> WriteSpan<'static> {
         let start = self.first.wrapping_offset(self.stride.wrapping_mul(number as isize));
         // SAFETY: by the contract of `new` the bytes are valid until the operation has completed.
         unsafe { WriteSpan::new(start, self.len) }
@@ -226,6 +226,11 @@ pub(crate) fn write_span_of(room: &mut [u8]) -> WriteSpan<'static> {
 ///
 /// Moving a vector leaves its bytes where they are: whoever keeps the vector until the operation has completed keeps the span valid.
 pub(crate) fn read_span_of(packed: &[u8]) -> ReadSpan<'static> {
-    // SAFETY: the callers keep the vector as long as the operation.
-    unsafe { ReadSpan::new(packed.as_ptr(), packed.len()) }
+    lasting(packed.into())
+}
+
+/// A copy that the engine reads from, which its owner keeps until the operation has completed.
+pub(super) fn lasting(copy: ReadSpan<'_>) -> ReadSpan<'static> {
+    // SAFETY: the callers keep it as long as the operation.
+    unsafe { ReadSpan::new(copy.start(), copy.len()) }
 }

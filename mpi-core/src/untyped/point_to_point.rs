@@ -3,9 +3,10 @@
 use rwmpi_protocol::Pattern;
 use rwmpi_transport::{ReadSpan, WriteSpan};
 
-use super::elements::{read_span_of, write_span_of};
+use super::elements::{lasting, read_span_of, write_span_of};
 use super::{Elements, Endpoint, Request, Runs, SimpleRequest, Started, Status};
 use crate::activity::{Call, Target};
+use crate::collective::Scratch;
 use crate::engine::{Completion, MatchedMessage, OperationId, Scattered, SendMode};
 use crate::waiting::Awaited;
 use crate::{Communicator, Destination, Mark, Result, Source, TagSelector};
@@ -240,6 +241,35 @@ impl Communicator {
     ) -> Result<Status> {
         self.checked_pattern(Call::Receive, source, receive_tag, self.context())?;
         let outgoing = self.start_send_runs(sent, destination, send_tag, Mode::Standard)?;
+        self.receive_after_send(endpoint, outgoing, (received, source, receive_tag))
+    }
+
+    /// As [`Communicator::send_and_receive_runs`], the received message taking the place of the sent one (MPI_Sendrecv_replace).
+    ///
+    /// # Errors
+    /// As there.
+    pub fn replace_runs(
+        &self,
+        endpoint: &Endpoint,
+        data: Runs,
+        (destination, send_tag): (Destination, i32),
+        (source, receive_tag): (Source, TagSelector),
+    ) -> Result<Status> {
+        self.checked_pattern(Call::Receive, source, receive_tag, self.context())?;
+        // Where the other rank can read it, as it could the program's own.
+        let mut copy = Scratch::of(self.process(), data.len());
+        let copy = copy.span();
+        data.block(0).as_read().copy_long_to(copy);
+        let outgoing = self.start_send_block(lasting(copy.as_read()), destination, send_tag, Mode::Standard)?;
+        self.receive_after_send(endpoint, outgoing, (data, source, receive_tag))
+    }
+
+    fn receive_after_send(
+        &self,
+        endpoint: &Endpoint,
+        outgoing: Option<Started>,
+        (received, source, receive_tag): (Runs, Source, TagSelector),
+    ) -> Result<Status> {
         let status = self.receive_runs(received, source, receive_tag);
         let Some(outgoing) = outgoing else { return status };
         Request::from(SimpleRequest::new(self, outgoing)).wait(endpoint).and(status)

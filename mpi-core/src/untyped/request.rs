@@ -214,7 +214,7 @@ impl Communicator {
     }
 
     #[inline(always)]
-    fn start_send_block(
+    pub(super) fn start_send_block(
         &self,
         block: ReadSpan<'static>,
         destination: Destination,
