@@ -15,7 +15,8 @@
  *   mpiexec -n 2 ./peer abstraction 8 65536        beside mpi-bench abstraction: messages to and fro in several types, and sums
  *   mpiexec -n 1 ./peer threads 8                  one thread and two, each with a communicator; also -n 2
  *   mpiexec -n 4 ./peer barrier
- *   mpiexec -n 4 ./peer allreduce 8 65536          also bcast, reduce, allgather, alltoall: bytes that a rank gives to each
+ *   mpiexec -n 4 ./peer allreduce 8 65536          also bcast, reduce, allgather, alltoall: bytes that a rank gives to each; and ibcast, ireduce,
+ *                                                  iallreduce, ialltoall, alltoallv, allgatherv, reduce_scatter, scan
  *
  * With PEER_LEVEL=multiple all that is under MPI_THREAD_MULTIPLE, as `threads` always is. With PEER_RAW=looking or PEER_RAW=sleeping,
  * latency and bandwidth are those of a raw connection over loopback between the same two processes: what any library over TCP can reach; with

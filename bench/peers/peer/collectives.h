@@ -1,6 +1,7 @@
 /* barrier and the other collectives. */
 #pragma once
 #include "messages.h"
+#include "started.h"
 
 static void barriers(int iterations, size_t bytes) {
     (void)bytes;
@@ -45,7 +46,15 @@ static const struct { const char *name; collective call, by_memory; } collective
     {"reduce", reduce, reduce_by_memory},
     {"allreduce", allreduce, allreduce_by_memory},
     {"allgather", allgather, allgather_by_memory},
-    {"alltoall", alltoall, alltoall_by_memory}};
+    {"alltoall", alltoall, alltoall_by_memory},
+    {"ibcast", ibcast, NULL},
+    {"ireduce", ireduce, NULL},
+    {"iallreduce", iallreduce, NULL},
+    {"ialltoall", ialltoall, NULL},
+    {"alltoallv", alltoallv, NULL},
+    {"allgatherv", allgatherv, NULL},
+    {"reduce_scatter", reduce_scatter, NULL},
+    {"scan", scan, NULL}};
 
 static void fill(double *numbers, size_t count) {
     for (size_t at = 0; at < count; at += LINE / 8) numbers[at] = (double)(++message_serial & 1023);

@@ -16,12 +16,6 @@ pub(crate) fn barrier(shelves: &Shelves, team: Team<'_>) -> Result<(), Failure> 
     round.meet()
 }
 
-/// What is compared with the room on a shelf, if `len` bytes are broadcast: from half of it on they had better be read where they lie.
-#[inline]
-pub(crate) fn broadcast_bytes(len: usize) -> usize {
-    len.saturating_mul(2)
-}
-
 /// As [`super::broadcast()`].
 #[inline]
 pub(crate) fn broadcast(shelves: &Shelves, team: Team<'_>, data: WriteSpan<'_>, root: usize) -> Result<(), Failure> {
@@ -155,11 +149,10 @@ pub(crate) fn allgather<'a>(
     Ok(())
 }
 
-/// What is compared with the room on a shelf, if each rank has as many bytes for each of `size` ranks. Its own are not put there, but two
-/// ranks had better read each other's memory than a full shelf.
+/// What is compared with the room on a shelf, if each rank has as many bytes for each of `size` ranks. Its own are not put there.
 #[inline]
 pub(crate) fn alltoall_bytes(part: usize, size: usize) -> usize {
-    part.saturating_mul((size - 1).max(2))
+    part.saturating_mul(size - 1)
 }
 
 /// As [`super::alltoall()`] of even parts.

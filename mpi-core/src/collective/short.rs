@@ -21,9 +21,8 @@ type Outcome = std::result::Result<(), Failure>;
 impl Communicator {
     pub(super) fn bcast_at_once<T: Datatype>(&self, data: &mut [T], root: usize) -> Option<Result<()>> {
         let data = WriteSpan::from(direct_mut(data)?);
-        let shelved = at_once::broadcast_bytes(data.len());
         let collective = typed::<T>(|shelves, team| at_once::broadcast(shelves, team, data, root));
-        self.shortly_to(root, Call::Broadcast, data.len(), shelved, collective)
+        self.shortly_to(root, Call::Broadcast, data.len(), data.len(), collective)
     }
 
     /// `data` is `None` where the root's contribution stands in `result`.

@@ -27,12 +27,11 @@ impl Communicator {
     /// MPI_Bcast.
     pub fn short_broadcast<F: Form>(&self, form: F, data: Runs, root: usize) -> Option<Result<F::Done>> {
         let data = data.block(0);
-        let shelved = at_once::broadcast_bytes(data.len());
         if root >= self.size() {
             return None;
         }
         let broadcast = move |shelves: &Shelves, team: Team<'_>| at_once::broadcast(shelves, team, data, root);
-        self.in_form(form, (Call::Broadcast, data.len()), shelved, move |rank| rank == root, broadcast)
+        self.in_form(form, (Call::Broadcast, data.len()), data.len(), move |rank| rank == root, broadcast)
     }
 
     /// MPI_Reduce. Where `data` are `None`, they stand where the root's `result` goes, which has a meaning there only.
