@@ -129,12 +129,13 @@ impl Communicator {
             Some(shelves) if team.size() > 1 => team.shelves_for_later(shelves, number).await?,
             _ => None,
         };
-        match shelves {
-            Some(shelves) => {
-                let later = Later::new(team, shelves, number);
-                later.watch(collective(Team { later: Some(&later), ..team })).await
-            }
-            None => collective(team).await,
-        }
+        let Some(shelves) = shelves else { return collective(team).await };
+        let later = Later::new(team, shelves, number);
+        // What it leaves in flight is dealt with when it is no more.
+        let result = {
+            let plan = pin!(collective(Team { later: Some(&later), ..team }));
+            later.watch(plan).await
+        };
+        later.end().await.and(result)
     }
 }

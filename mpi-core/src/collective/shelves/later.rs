@@ -11,14 +11,14 @@
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::future::poll_fn;
-use std::pin::pin;
+use std::pin::Pin;
 use std::task::Poll;
 
 use rwmpi_transport::ReadSpan;
 
 use super::round::Round;
-use super::shelf::{LONG, NOTHING, PLACES, Shelf};
-use super::{Announced, OnceShelves, Shelves};
+use super::shelf::{LONG, NOTHING, Shelf};
+use super::{Announced, CAPACITY, OnceShelves, Shelves};
 use crate::Communicator;
 use crate::activity::Call;
 use crate::collective::team::Team;
@@ -27,11 +27,11 @@ use crate::engine::{Failure, OperationId};
 use crate::task::TaskId;
 use crate::waiting::Awaited;
 
-/// A rank puts fewer bytes than this on its shelf: so many have room in a place.
-const CAPACITY: usize = 2048;
-
 /// How often a rank that starts a collective looks for each of the others: as long as it takes those that start it at the same time.
 const LOOKS: u32 = 30;
+
+/// After so many looks at messages that have not come a rank looks whether the others expect them at all.
+const UNSUSPICIOUS: u32 = 16;
 
 /// How far a collective on shelves goes.
 #[derive(Clone, Copy)]
@@ -125,7 +125,7 @@ impl<'a> Team<'a> {
         }
         let Some(later) = self.later.filter(|later| later.has_room(len)) else { return Ok(false) };
         let Later { shelves, number, .. } = *later;
-        poll_fn(|_| later.round().has_turn()).await;
+        poll_fn(|_| later.round().has_turn(len)).await;
         collective(shelves, Team { step: Step::Put(number), ..self })?;
         poll_fn(|_| later.round().have_come(&from, 1)).await;
         collective(shelves, Team { step: Step::Take(number), ..self })?;
@@ -135,18 +135,22 @@ impl<'a> Team<'a> {
 
 /// Of a nonblocking collective.
 impl Round<'_> {
-    /// Whether all have done with the collective that had its place before.
-    fn has_turn(&self) -> Poll<()> {
-        let before = self.number().saturating_sub(PLACES);
+    /// Whether all have done with the collective that had its place before, if this one has no more than `len` bytes of each rank.
+    fn has_turn(&self, len: usize) -> Poll<()> {
+        let (_, places) = Shelf::data(self.number(), len);
+        let before = self.number().saturating_sub(places);
         let mut over = self.shelves.over.borrow_mut();
         if before > over.everywhere {
-            let process = self.team.process;
-            let mut shelves = self.shelves.shelves.iter();
-            if let Some(late) = shelves.find(|shelf| !process.engine().has_word(shelf.over, before, 1, None)) {
-                process.now_awaits(Awaited::Step(late.peer));
-                return Poll::Pending;
+            let mut engine = self.team.process.engine();
+            over.everywhere = u64::MAX;
+            for shelf in &self.shelves.shelves {
+                let theirs = engine.word(shelf.over);
+                over.everywhere = over.everywhere.min(theirs);
+                if theirs < before && !engine.has_word(shelf.over, before, 1, None) {
+                    self.team.process.now_awaits(Awaited::Step(shelf.peer));
+                    return Poll::Pending;
+                }
             }
-            over.everywhere = before;
         }
         Poll::Ready(())
     }
@@ -200,25 +204,29 @@ impl<'a> Later<'a> {
     /// Runs the collective.
     pub(in crate::collective) async fn watch<R>(
         &self,
-        plan: impl Future<Output = Result<R, Failure>>,
+        mut plan: Pin<&mut impl Future<Output = Result<R, Failure>>>,
     ) -> Result<R, Failure> {
-        let mut plan = pin!(Some(plan));
-        let result = poll_fn(|context| match plan.as_mut().as_pin_mut().map(|plan| plan.poll(context)) {
-            None | Some(Poll::Pending) => {
-                self.disagreement().map_or(Poll::Pending, |failure| Poll::Ready(Err(failure)))
+        let mut polls = 0_u32;
+        let run = poll_fn(|context| {
+            let result = plan.as_mut().poll(context);
+            polls = polls.saturating_add(1);
+            if result.is_ready() || polls < UNSUSPICIOUS {
+                return result;
             }
-            Some(ready) => ready,
+            self.disagreement().map_or(Poll::Pending, |failure| Poll::Ready(Err(failure)))
         });
-        let result = result.await;
-        plan.set(None);
+        run.await
+    }
+
+    /// When it has run.
+    pub(in crate::collective) async fn end(&self) -> Result<(), Failure> {
         if !self.left.borrow().is_empty() {
             self.forsake().await?;
         }
-        let result = result?;
-        if let Some(len) = self.too_long.get() {
-            poll_fn(|_| self.say_too_long(len)).await?;
+        match self.too_long.get() {
+            Some(len) => poll_fn(|_| self.say_too_long(len)).await,
+            None => Ok(()),
         }
-        Ok(result)
     }
 
     /// Of data that go by messages: what is wrong if others wait for them on shelves.
@@ -262,12 +270,18 @@ impl<'a> Later<'a> {
     async fn forsake(&self) -> Result<(), Failure> {
         let process = self.team.process;
         let round = self.round();
-        self.is_done();
+        if let Some(len) = self.too_long.get() {
+            // Its slot may be another's before.
+            poll_fn(|_| self.say_too_long(len)).await?;
+            let done = round.shelf(self.team.rank).slot(self.number).done;
+            process.engine().set_words([(done, self.number)], self.team.peers);
+        }
         for rank in round.others() {
             poll_fn(|_| round.have_come(|other| other == rank, 1)).await;
             if round.said(rank, None)? == LONG {
-                let done = round.shelf(rank).slot(self.number).done;
-                let has_done = || process.engine().has_word(done, self.number, 1, None);
+                let shelf = round.shelf(rank);
+                let is_at = |word| process.engine().has_word(word, self.number, 1, None);
+                let has_done = || is_at(shelf.over) || is_at(shelf.slot(self.number).done);
                 poll_fn(|_| if has_done() { Poll::Ready(()) } else { Poll::Pending }).await;
             }
         }
@@ -277,22 +291,13 @@ impl<'a> Later<'a> {
         Ok(())
     }
 
-    /// Says, if it has said that its data are long, that this rank receives no more.
-    fn is_done(&self) {
-        let (me, round) = (self.team.rank, self.round());
-        if self.too_long.get().is_some() && round.has_come(me) {
-            let done = round.shelf(me).slot(self.number).done;
-            self.team.process.engine().set_words([(done, self.number)], self.team.peers);
-        }
-    }
-
     /// Says once, when it is its turn, how long the data are.
     fn say_too_long(&self, len: usize) -> Poll<Result<(), Failure>> {
         let mine = &self.shelves.shelves[self.team.rank];
         if self.round().has_come(self.team.rank) {
             return Poll::Ready(Ok(()));
         }
-        self.round().has_turn().map(|()| {
+        self.round().has_turn(0).map(|()| {
             let announced = Announced { len: len as u64, in_trouble: 0 };
             let said = ReadSpan::from(bytemuck::bytes_of(&announced));
             let mut engine = self.team.process.engine();
@@ -309,7 +314,6 @@ impl Drop for Later<'_> {
         for send in self.left.take() {
             let _ = self.team.process.wait(send);
         }
-        self.is_done();
         self.round().is_over();
     }
 }
@@ -334,7 +338,7 @@ impl Communicator {
         let number = self.nonblocking_collective_to_come();
         let team = self.team(nonblocking_tag(number), false);
         let round = Round::new(&team, shelves, number);
-        if round.has_turn().is_pending() {
+        if round.has_turn(len).is_pending() {
             return None;
         }
         self.next_nonblocking_collective();
