@@ -2,6 +2,8 @@
 //! the shelves of others. There are no messages, no matching and no partners, so no rank waits for one that only passes things on: with
 //! more ranks than cores, that saves a change of process for each step of an algorithm. Who has long data says there where they are.
 //!
+//! Nonblocking collectives have shelves of their own, with rules of their own ([`later`]). Among one rank alone nothing is put anywhere.
+//!
 //! A shelf has some slots, used in turn by the blocking collectives that use shelves at all, so that who only gives may be as many
 //! collectives ahead. In each slot a stamp says which of them the data belong to. Invariants:
 //! 1. Only the owner writes to its shelf, but for counts: of those who have left, and of chunks that others put where it wants them.

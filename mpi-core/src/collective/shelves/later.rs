@@ -64,10 +64,10 @@ pub(crate) struct Later<'a> {
 pub(super) struct Over {
     /// All up to this one.
     up_to: u64,
-    /// All up to this one on all ranks, as far as this rank knows.
-    everywhere: u64,
     /// And these.
     beyond: BTreeSet<u64>,
+    /// All up to this one are on all ranks, as far as this rank knows.
+    everywhere: u64,
 }
 
 impl Over {
@@ -185,8 +185,7 @@ impl<'a> Later<'a> {
         Later { team, shelves, number, is_asked, too_long, is_settled, left }
     }
 
-    /// The same on all ranks, unless they disagree about the length. A collective that goes on with messages, or in several steps, is known to the
-    /// others by these alone.
+    /// The same on all ranks, unless they disagree about the length. What a collective does in further steps goes by messages.
     fn has_room(&self, len: usize) -> bool {
         if self.is_asked.replace(true) {
             return false;
