@@ -18,7 +18,7 @@ use rwmpi_transport::ReadSpan;
 
 use super::round::Round;
 use super::shelf::{LONG, NOTHING, Shelf};
-use super::{Announced, CAPACITY, OnceShelves, Shelves};
+use super::{Announced, CAPACITY, HALF, OnceShelves, Shelves};
 use crate::Communicator;
 use crate::activity::Call;
 use crate::collective::team::Team;
@@ -135,22 +135,25 @@ impl<'a> Team<'a> {
 
 /// Of a nonblocking collective.
 impl Round<'_> {
-    /// Whether all have done with the collective that had its place before, if this one has no more than `len` bytes of each rank.
+    /// Whether all have done with the collective that had its place before. `len` is what is compared with the room on a shelf, to which a rank may
+    /// put up half as much again.
     fn has_turn(&self, len: usize) -> Poll<()> {
-        let (_, places) = Shelf::data(self.number(), len);
+        let (_, places) = Shelf::data(self.number(), (len + 1) * HALF / CAPACITY);
         let before = self.number().saturating_sub(places);
         let mut over = self.shelves.over.borrow_mut();
         if before > over.everywhere {
             let mut engine = self.team.process.engine();
-            over.everywhere = u64::MAX;
+            let mut everywhere = u64::MAX;
             for shelf in &self.shelves.shelves {
                 let theirs = engine.word(shelf.over);
-                over.everywhere = over.everywhere.min(theirs);
+                everywhere = everywhere.min(theirs);
                 if theirs < before && !engine.has_word(shelf.over, before, 1, None) {
                     self.team.process.now_awaits(Awaited::Step(shelf.peer));
                     return Poll::Pending;
                 }
             }
+            // Only when all have been looked at: another collective may have another place.
+            over.everywhere = everywhere;
         }
         Poll::Ready(())
     }
