@@ -7,7 +7,7 @@ use rwmpi_transport::{ReadSpan, WriteSpan};
 use super::agreement::{self, Announcement, all_agree};
 use super::published::{Published, Told, Way};
 use super::scratch::Scratch;
-use super::shelves::Shelves;
+use super::shelves::Shelved;
 use super::team::Team;
 use super::{at_once, nodes};
 use crate::engine::Failure;
@@ -30,7 +30,7 @@ pub(crate) async fn allgather<'a>(
     let lens = || (0..size).map(|rank| place(rank).len());
     let total: usize = lens().sum();
     let shelved = at_once::allgather_bytes(total, lens().max().unwrap_or(0));
-    let on_shelves = |shelves: &Shelves, team: Team<'_>| at_once::allgather(shelves, team, own, &place);
+    let on_shelves = |shelves: Shelved<'_>, team: Team<'_>| at_once::allgather(shelves, team, own, &place);
     if team.on_shelves(shelved, |_| true, on_shelves).await? {
         return Ok(());
     }

@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 use super::agreement::{Announcement, LEN, all_agree, is_announced};
 use super::published::{Published, Told, Way};
-use super::shelves::Shelves;
+use super::shelves::Shelved;
 use super::team::Team;
 use super::uneven::{self, Left};
 use super::{at_once, nodes};
@@ -24,7 +24,7 @@ pub(crate) async fn alltoall<'s, 'r>(
 ) -> Result<(), Failure> {
     let (size, part) = (team.size(), sent(team.rank).len());
     if even {
-        let on_shelves = |shelves: &Shelves, team: Team<'_>| at_once::alltoall(shelves, team, &sent, &received);
+        let on_shelves = |shelves: Shelved<'_>, team: Team<'_>| at_once::alltoall(shelves, team, &sent, &received);
         if team.on_shelves(at_once::alltoall_bytes(part, size), |_| true, on_shelves).await? {
             return Ok(());
         }

@@ -6,19 +6,19 @@ use rwmpi_transport::{ReadSpan, WriteSpan};
 
 use super::allgather::settle;
 use super::reduction::Reduction;
-use super::shelves::{CAPACITY, HALF, Shelves};
+use super::shelves::{CAPACITY, HALF, Shelved};
 use super::team::Team;
 use crate::engine::Failure;
 
-#[inline]
-pub(crate) fn barrier(shelves: &Shelves, team: Team<'_>) -> Result<(), Failure> {
+#[inline(always)]
+pub(crate) fn barrier(shelves: Shelved<'_>, team: Team<'_>) -> Result<(), Failure> {
     let Some(round) = shelves.begin(&team, iter::empty())? else { return Ok(()) };
     round.meet()
 }
 
 /// As [`super::broadcast()`].
-#[inline]
-pub(crate) fn broadcast(shelves: &Shelves, team: Team<'_>, data: WriteSpan<'_>, root: usize) -> Result<(), Failure> {
+#[inline(always)]
+pub(crate) fn broadcast(shelves: Shelved<'_>, team: Team<'_>, data: WriteSpan<'_>, root: usize) -> Result<(), Failure> {
     let Some(round) = shelves.begin(&team, (team.rank == root).then_some(data.as_read()).into_iter())? else {
         return Ok(());
     };
@@ -29,9 +29,9 @@ pub(crate) fn broadcast(shelves: &Shelves, team: Team<'_>, data: WriteSpan<'_>, 
 }
 
 /// As [`super::reduce()`].
-#[inline]
+#[inline(always)]
 pub(crate) fn reduce(
-    shelves: &Shelves,
+    shelves: Shelved<'_>,
     team: Team<'_>,
     data: ReadSpan<'_>,
     result: WriteSpan<'_>,
@@ -46,9 +46,9 @@ pub(crate) fn reduce(
 }
 
 /// As [`super::allreduce()`].
-#[inline]
+#[inline(always)]
 pub(crate) fn allreduce(
-    shelves: &Shelves,
+    shelves: Shelved<'_>,
     team: Team<'_>,
     data: ReadSpan<'_>,
     result: WriteSpan<'_>,
@@ -66,9 +66,9 @@ pub(crate) fn reduce_scatter_bytes(total: usize) -> usize {
 }
 
 /// As [`super::reduce_scatter()`]; this rank's part begins at `start`.
-#[inline]
+#[inline(always)]
 pub(crate) fn reduce_scatter(
-    shelves: &Shelves,
+    shelves: Shelved<'_>,
     team: Team<'_>,
     data: ReadSpan<'_>,
     start: usize,
@@ -80,9 +80,9 @@ pub(crate) fn reduce_scatter(
 }
 
 /// As [`super::gather()`] of even parts, of `len` bytes.
-#[inline]
+#[inline(always)]
 pub(crate) fn gather<'a>(
-    shelves: &Shelves,
+    shelves: Shelved<'_>,
     team: Team<'_>,
     len: usize,
     part: Option<ReadSpan<'_>>,
@@ -102,9 +102,9 @@ pub(crate) fn gather<'a>(
 }
 
 /// Of the ranks before `end`, which is this one or the next: as [`super::exscan()`] or [`super::scan()`].
-#[inline]
+#[inline(always)]
 pub(crate) fn scan(
-    shelves: &Shelves,
+    shelves: Shelved<'_>,
     team: Team<'_>,
     data: ReadSpan<'_>,
     result: WriteSpan<'_>,
@@ -134,9 +134,9 @@ pub(crate) fn allgather_bytes(total: usize, longest: usize) -> usize {
 }
 
 /// As [`super::allgather()`].
-#[inline]
+#[inline(always)]
 pub(crate) fn allgather<'a>(
-    shelves: &Shelves,
+    shelves: Shelved<'_>,
     team: Team<'_>,
     own: ReadSpan<'_>,
     place: impl Fn(usize) -> WriteSpan<'a>,
@@ -156,9 +156,9 @@ pub(crate) fn alltoall_bytes(part: usize, size: usize) -> usize {
 }
 
 /// As [`super::alltoall()`] of even parts.
-#[inline]
+#[inline(always)]
 pub(crate) fn alltoall<'s, 'r>(
-    shelves: &Shelves,
+    shelves: Shelved<'_>,
     team: Team<'_>,
     sent: impl Fn(usize) -> ReadSpan<'s>,
     received: impl Fn(usize) -> WriteSpan<'r>,

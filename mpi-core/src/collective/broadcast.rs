@@ -12,7 +12,7 @@ use super::at_once;
 use super::gather::directly_to_all;
 use super::nodes;
 use super::published::Way;
-use super::shelves::Shelves;
+use super::shelves::Shelved;
 use super::team::Team;
 use crate::Mark;
 use crate::engine::Failure;
@@ -27,7 +27,7 @@ type Rest<'f> = Pin<Box<dyn Future<Output = Result<(), Failure>> + 'f>>;
 
 /// `data` is read at the root and written elsewhere.
 pub(crate) async fn broadcast(team: Team<'_>, data: WriteSpan<'_>, root: usize) -> Result<(), Failure> {
-    let on_shelves = |shelves: &Shelves, team: Team<'_>| at_once::broadcast(shelves, team, data, root);
+    let on_shelves = |shelves: Shelved<'_>, team: Team<'_>| at_once::broadcast(shelves, team, data, root);
     if team.on_shelves(data.len(), |rank| rank == root, on_shelves).await? {
         return Ok(());
     }

@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 use super::at_once;
 use super::nodes;
-use super::shelves::Shelves;
+use super::shelves::Shelved;
 use super::team::Team;
 use crate::engine::Failure;
 
@@ -23,7 +23,7 @@ pub(crate) async fn gather<'a>(
         return directly_from_all(team, part, place, root).await;
     }
     let len = if team.rank == root { place(root).len() } else { part.map_or(0, ReadSpan::len) };
-    let on_shelves = |shelves: &Shelves, team: Team<'_>| at_once::gather(shelves, team, len, part, &place, root);
+    let on_shelves = |shelves: Shelved<'_>, team: Team<'_>| at_once::gather(shelves, team, len, part, &place, root);
     if team.on_shelves(len, |_| team.rank == root, on_shelves).await? {
         return Ok(());
     }

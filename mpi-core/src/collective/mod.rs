@@ -60,7 +60,7 @@ pub(crate) use reduction::Reduction;
 pub(crate) use scan::{exscan, scan};
 pub(crate) use scratch::Scratch;
 use shelves::Later;
-pub(crate) use shelves::{OnceShelves, Retired, Shelves};
+pub(crate) use shelves::{OnceShelves, Retired, Shelved, Shelves};
 pub(crate) use team::{Team, Trouble};
 
 /// What a collective does once its arguments have been checked: called with the ranks that take part.

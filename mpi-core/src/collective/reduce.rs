@@ -16,7 +16,7 @@ use super::nodes;
 use super::published::{Published, Told, Way};
 use super::reduction::Reduction;
 use super::scratch::{Scratch, append, prepend};
-use super::shelves::Shelves;
+use super::shelves::Shelved;
 use super::team::Team;
 use crate::engine::Failure;
 
@@ -37,7 +37,7 @@ pub(crate) async fn reduce(
         data.copy_to(result);
         return Ok(());
     }
-    let on_shelves = |shelves: &Shelves, team: Team<'_>| at_once::reduce(shelves, team, data, result, op, root);
+    let on_shelves = |shelves: Shelved<'_>, team: Team<'_>| at_once::reduce(shelves, team, data, result, op, root);
     if team.on_shelves(data.len(), |_| team.rank == root, on_shelves).await? {
         return Ok(());
     }
@@ -216,7 +216,7 @@ pub(crate) async fn allreduce(
     op: &dyn Reduction,
 ) -> Result<(), Failure> {
     team.check_fits(data.len(), result.len())?;
-    let on_shelves = |shelves: &Shelves, team: Team<'_>| at_once::allreduce(shelves, team, data, result, op);
+    let on_shelves = |shelves: Shelved<'_>, team: Team<'_>| at_once::allreduce(shelves, team, data, result, op);
     if team.on_shelves(data.len(), |_| true, on_shelves).await? {
         return Ok(());
     }
@@ -325,7 +325,7 @@ pub(crate) async fn reduce_scatter(
 ) -> Result<(), Failure> {
     let start = place(team.rank).0;
     let on_shelves =
-        |shelves: &Shelves, team: Team<'_>| at_once::reduce_scatter(shelves, team, data, start, result, op);
+        |shelves: Shelved<'_>, team: Team<'_>| at_once::reduce_scatter(shelves, team, data, start, result, op);
     if team.on_shelves(at_once::reduce_scatter_bytes(data.len()), |_| true, on_shelves).await? {
         return Ok(());
     }

@@ -7,7 +7,7 @@ use super::at_once;
 use super::nodes;
 use super::reduction::Reduction;
 use super::scratch::{Scratch, prepend};
-use super::shelves::Shelves;
+use super::shelves::Shelved;
 use super::team::Team;
 use crate::engine::Failure;
 
@@ -51,7 +51,7 @@ async fn on_shelves(
     op: &dyn Reduction,
     end: usize,
 ) -> Result<bool, Failure> {
-    let on_shelves = |shelves: &Shelves, team: Team<'_>| at_once::scan(shelves, team, data, result, op, end);
+    let on_shelves = |shelves: Shelved<'_>, team: Team<'_>| at_once::scan(shelves, team, data, result, op, end);
     team.on_shelves(data.len(), |rank| rank < end, on_shelves).await
 }
 

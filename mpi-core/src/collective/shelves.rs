@@ -32,8 +32,7 @@ use crate::job_engine::JobEngine;
 use crate::process::Process;
 use crate::shared_buffer::Buffer;
 pub(crate) use later::Later;
-use later::Over;
-pub(crate) use later::Step;
+use later::{Over, Step};
 pub(super) use parts::{Comes, have_room};
 pub(super) use round::Round;
 pub(super) use shelf::HALF;
@@ -67,6 +66,13 @@ pub(crate) struct Shelves {
     far: Cell<bool>,
     /// Those of nonblocking collectives only.
     over: RefCell<Over>,
+}
+
+/// Shelves, and how far a collective goes on them now.
+#[derive(Clone, Copy)]
+pub(crate) struct Shelved<'a> {
+    shelves: &'a Shelves,
+    step: Step,
 }
 
 /// A copy of long data, which others may read until all have stamped the collective after that.
@@ -132,6 +138,28 @@ impl<'a> Team<'a> {
     }
 }
 
+impl<'a> Shelved<'a> {
+    /// Begins a collective of which this rank gives `parts`, one behind the other. `None`: that is all for now.
+    #[inline(always)]
+    pub(super) fn begin<'s>(
+        self,
+        team: &'a Team<'a>,
+        parts: impl Iterator<Item = ReadSpan<'s>> + Clone,
+    ) -> Result<Option<Round<'a>>, Failure> {
+        let Shelved { shelves, step } = self;
+        match step {
+            Step::Whole if shelves.are_alone() => Ok(Some(Round::new(team, shelves, 0))),
+            Step::Whole => {
+                let mut round = shelves.next_round(team);
+                round.put(parts)?;
+                Ok(Some(round))
+            }
+            Step::Put(number) => Round::new(team, shelves, number).put_now(parts).map(|()| None),
+            Step::Take(number) => Ok(Some(Round::new(team, shelves, number))),
+        }
+    }
+}
+
 impl Shelves {
     fn new(mine: Buffer<u128>, shelves: Box<[Shelf]>, crowded: bool) -> Self {
         let (count, all_at, far) = (Cell::new(0), Cell::new(1), Cell::new(false));
@@ -151,23 +179,10 @@ impl Shelves {
         self.shelves.is_empty()
     }
 
-    /// Begins a collective of which this rank gives `parts`, one behind the other. `None`: that is all for now.
-    #[inline(always)]
-    pub(super) fn begin<'a, 's>(
-        &'a self,
-        team: &'a Team<'a>,
-        parts: impl Iterator<Item = ReadSpan<'s>> + Clone,
-    ) -> Result<Option<Round<'a>>, Failure> {
-        match team.step {
-            Step::Whole if self.are_alone() => Ok(Some(Round::new(team, self, 0))),
-            Step::Whole => {
-                let mut round = self.next_round(team);
-                round.put(parts)?;
-                Ok(Some(round))
-            }
-            Step::Put(number) => Round::new(team, self, number).put_now(parts).map(|()| None),
-            Step::Take(number) => Ok(Some(Round::new(team, self, number))),
-        }
+    /// For a collective whose caller waits.
+    #[inline]
+    pub(crate) fn whole(&self) -> Shelved<'_> {
+        Shelved { shelves: self, step: Step::Whole }
     }
 
     /// Says on this rank's shelf how long its data are, and where.

@@ -9,7 +9,7 @@ use rwmpi_transport::{ReadSpan, WriteSpan};
 
 use super::at_once;
 use super::reduction::Elementwise;
-use super::shelves::Shelves;
+use super::shelves::Shelved;
 use super::team::{Team, Trouble};
 use crate::activity::Call;
 use crate::engine::Failure;
@@ -107,7 +107,7 @@ impl Communicator {
         call: Call,
         bytes: usize,
         shelved: usize,
-        collective: impl FnOnce(&Shelves, Team<'_>) -> Outcome,
+        collective: impl FnOnce(Shelved<'_>, Team<'_>) -> Outcome,
     ) -> Option<Result<()>> {
         if root < self.size() { self.shortly(call, bytes, shelved, collective) } else { None }
     }
@@ -119,19 +119,19 @@ impl Communicator {
         call: Call,
         bytes: usize,
         shelved: usize,
-        collective: impl FnOnce(&Shelves, Team<'_>) -> Outcome,
+        collective: impl FnOnce(Shelved<'_>, Team<'_>) -> Outcome,
     ) -> Option<Result<()>> {
         let shelves = self.shelves_for(shelved)?;
         self.begin(call, bytes);
-        Some(collective(shelves, self.team(self.next_collective(), true)).map_err(self.failed(call)))
+        Some(collective(shelves.whole(), self.team(self.next_collective(), true)).map_err(self.failed(call)))
     }
 }
 
 /// The same of elements of that type: its team says so, and what goes wrong on one rank all learn.
 #[inline(always)]
 fn typed<T: Datatype>(
-    collective: impl FnOnce(&Shelves, Team<'_>) -> Outcome,
-) -> impl FnOnce(&Shelves, Team<'_>) -> Outcome {
+    collective: impl FnOnce(Shelved<'_>, Team<'_>) -> Outcome,
+) -> impl FnOnce(Shelved<'_>, Team<'_>) -> Outcome {
     |shelves, team| {
         let trouble = Trouble::default();
         collective(shelves, Team { trouble: Some(&trouble), poisons: true, ..team.of::<T>() })?;

@@ -17,7 +17,7 @@ use smallvec::SmallVec;
 
 use super::agreement;
 use super::nodes::OnceNodes;
-use super::shelves::{Later, OnceShelves, Step};
+use super::shelves::{Later, OnceShelves};
 use crate::engine::{Completion, Failure, OperationId, Outcome, Received, SendMode};
 use crate::message::{CodecError, Place};
 use crate::process::Process;
@@ -36,8 +36,6 @@ pub(crate) struct Team<'a> {
     pub(crate) tag: u32,
     /// Whether the caller does nothing but wait for the collective: then looking at a queue for a while beats posting a receive.
     pub(crate) waits: bool,
-    /// How much of it is done on shelves.
-    pub(crate) step: Step,
     /// The shelves of a nonblocking one.
     pub(crate) later: Option<&'a Later<'a>>,
     /// What its messages say about their type.
@@ -106,8 +104,8 @@ impl<'a> Team<'a> {
         waits: bool,
         (shelves, nodes): (Option<&'a OnceShelves>, Option<&'a OnceNodes>),
     ) -> Self {
-        let (mark, step, poisons, later, trouble) = (Mark::NONE, Step::Whole, false, None, None);
-        Team { process, peers, rank, context, tag, waits, step, later, mark, trouble, poisons, shelves, nodes }
+        let (mark, poisons, later, trouble) = (Mark::NONE, false, None, None);
+        Team { process, peers, rank, context, tag, waits, later, mark, trouble, poisons, shelves, nodes }
     }
 
     pub(crate) fn size(&self) -> usize {

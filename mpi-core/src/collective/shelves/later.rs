@@ -18,7 +18,7 @@ use rwmpi_transport::ReadSpan;
 
 use super::round::Round;
 use super::shelf::{LONG, NOTHING, Shelf};
-use super::{Announced, CAPACITY, HALF, OnceShelves, Shelves};
+use super::{Announced, CAPACITY, HALF, OnceShelves, Shelved, Shelves};
 use crate::Communicator;
 use crate::activity::Call;
 use crate::collective::team::Team;
@@ -35,13 +35,23 @@ const UNSUSPICIOUS: u32 = 16;
 
 /// How far a collective on shelves goes.
 #[derive(Clone, Copy)]
-pub(crate) enum Step {
+pub(super) enum Step {
     /// To its end: who called it waits.
     Whole,
     /// The nonblocking one of that number, which puts up what others want of this rank.
     Put(u64),
     /// It takes what others have put up, all of which is there.
     Take(u64),
+}
+
+impl Shelves {
+    fn put(&self, number: u64) -> Shelved<'_> {
+        Shelved { shelves: self, step: Step::Put(number) }
+    }
+
+    fn take(&self, number: u64) -> Shelved<'_> {
+        Shelved { shelves: self, step: Step::Take(number) }
+    }
 }
 
 /// A nonblocking collective's use of shelves. When it is dropped, they may be used for others.
@@ -118,17 +128,17 @@ impl<'a> Team<'a> {
         self,
         len: usize,
         from: impl Fn(usize) -> bool,
-        collective: impl Fn(&Shelves, Team<'_>) -> Result<(), Failure>,
+        collective: impl Fn(Shelved<'_>, Team<'_>) -> Result<(), Failure>,
     ) -> Result<bool, Failure> {
         if let Some(shelves) = self.shelves(len)? {
-            return collective(shelves, self).map(|()| true);
+            return collective(shelves.whole(), self).map(|()| true);
         }
         let Some(later) = self.later.filter(|later| later.has_room(len)) else { return Ok(false) };
         let Later { shelves, number, .. } = *later;
         poll_fn(|_| later.round().has_turn(len)).await;
-        collective(shelves, Team { step: Step::Put(number), ..self })?;
+        collective(shelves.put(number), self)?;
         poll_fn(|_| later.round().have_come(&from, 1)).await;
-        collective(shelves, Team { step: Step::Take(number), ..self })?;
+        collective(shelves.take(number), self)?;
         Ok(true)
     }
 }
@@ -329,12 +339,12 @@ impl Communicator {
         (call, bytes): (Call, usize),
         len: usize,
         from: impl Fn(usize) -> bool + 'static,
-        collective: impl Fn(&Shelves, Team<'_>) -> Result<(), Failure> + 'static,
+        collective: impl Fn(Shelved<'_>, Team<'_>) -> Result<(), Failure> + 'static,
     ) -> Option<Result<Option<TaskId>, Failure>> {
         if self.size() == 1 {
             let (shelves, team) = (self.shelves_for(len)?, self.team(nonblocking_tag(0), false));
             self.begin(call, bytes);
-            return Some(collective(shelves, team).map(|()| None));
+            return Some(collective(shelves.whole(), team).map(|()| None));
         }
         let shelves = self.shelves_for_later()?.get()?.as_ref().filter(|_| len < CAPACITY)?;
         let number = self.nonblocking_collective_to_come();
@@ -345,9 +355,9 @@ impl Communicator {
         }
         self.next_nonblocking_collective();
         self.begin(call, bytes);
-        let put = collective(shelves, Team { step: Step::Put(number), ..team });
+        let put = collective(shelves.put(number), team);
         if put.is_err() || round.have_come(&from, LOOKS).is_ready() {
-            let taken = put.and_then(|()| collective(shelves, Team { step: Step::Take(number), ..team }));
+            let taken = put.and_then(|()| collective(shelves.take(number), team));
             round.is_over();
             return Some(taken.map(|()| None));
         }
@@ -359,7 +369,7 @@ impl Communicator {
             let team = communicator.team(nonblocking_tag(number), false);
             let later = Later::new(team, shelves, number);
             poll_fn(|_| later.round().have_come(&from, 1)).await;
-            collective(shelves, Team { step: Step::Take(number), ..team })
+            collective(shelves.take(number), team)
         });
         Some(self.process().tasks().start(work))
     }

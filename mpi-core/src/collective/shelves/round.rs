@@ -46,22 +46,30 @@ impl<'a> Round<'a> {
 
     /// Puts `parts`, one behind the other, on this rank's shelf. Nothing is returned that would have to be copied: behind the stamp, which takes
     /// a line from the others, a processor waits for that before it reads what several writes have made.
-    pub(in crate::collective) fn put<'s>(
-        &mut self,
-        parts: impl Iterator<Item = ReadSpan<'s>> + Clone,
-    ) -> Result<(), Failure> {
-        let len = parts.clone().map(|part| part.len()).sum();
+    #[inline(always)]
+    pub(super) fn put<'s>(&mut self, parts: impl Iterator<Item = ReadSpan<'s>> + Clone) -> Result<(), Failure> {
+        let len = length_of(parts.clone());
+        let (place, places) = Shelf::data(self.number, len);
         // There are as many slots, or more: the own one is free, too.
-        self.wait_for_turn(Shelf::data(self.number, len).1)?;
-        self.put_now(parts)
+        self.wait_for_turn(places)?;
+        self.put_at(place, len, parts)
     }
 
     /// As [`Round::put`], when it is this rank's turn.
-    #[inline(always)]
     pub(super) fn put_now<'s>(&mut self, parts: impl Iterator<Item = ReadSpan<'s>> + Clone) -> Result<(), Failure> {
-        let (team, number) = (self.team, self.number);
-        let len = parts.clone().map(|part| part.len()).sum();
-        let (mut place, _) = Shelf::data(number, len);
+        let len = length_of(parts.clone());
+        let (place, _) = Shelf::data(self.number, len);
+        self.put_at(place, len, parts)
+    }
+
+    #[inline(always)]
+    fn put_at<'s>(
+        &mut self,
+        mut place: usize,
+        len: usize,
+        parts: impl Iterator<Item = ReadSpan<'s>>,
+    ) -> Result<(), Failure> {
+        let team = self.team;
         let mine = self.shelf(team.rank);
         let mut engine = team.process.engine();
         let says = if team.poisons && team.is_in_trouble() {
@@ -73,7 +81,7 @@ impl<'a> Round<'a> {
             }
             len as u64
         };
-        self.shelves.stamp(team, &mut engine, number, says);
+        self.shelves.stamp(team, &mut engine, self.number, says);
         self.gives = len > 0;
         Ok(())
     }
@@ -437,4 +445,8 @@ impl<'a> Round<'a> {
     fn beside(&self) -> impl Iterator<Item = usize> {
         self.others().filter(|&rank| self.team.process.engine().is_beside(self.team.peers[rank]))
     }
+}
+
+fn length_of<'s>(parts: impl Iterator<Item = ReadSpan<'s>>) -> usize {
+    parts.map(|part| part.len()).sum()
 }

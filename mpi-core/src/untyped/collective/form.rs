@@ -2,7 +2,7 @@
 
 use super::super::Request;
 use crate::activity::Call;
-use crate::collective::{Shelves, Team};
+use crate::collective::{Shelved, Team};
 use crate::engine::Failure;
 use crate::{Communicator, Result};
 
@@ -66,7 +66,7 @@ impl Communicator {
         (call, bytes): (Call, usize),
         shelved: usize,
         from: impl Fn(usize) -> bool + 'static,
-        collective: impl Fn(&Shelves, Team<'_>) -> std::result::Result<(), Failure> + 'static,
+        collective: impl Fn(Shelved<'_>, Team<'_>) -> std::result::Result<(), Failure> + 'static,
     ) -> Option<Result<F::Done>> {
         form.choose(
             collective,

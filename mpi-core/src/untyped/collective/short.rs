@@ -12,7 +12,7 @@ use rwmpi_transport::{ReadSpan, WriteSpan};
 use super::Runs;
 use super::form::Form;
 use crate::activity::Call;
-use crate::collective::{Shelves, Team, allgather, alltoall, at_once, gather, scatter};
+use crate::collective::{Shelved, Team, allgather, alltoall, at_once, gather, scatter};
 use crate::datatype::Datatype;
 use crate::engine::Failure;
 use crate::reduction::Predefined;
@@ -30,7 +30,7 @@ impl Communicator {
         if root >= self.size() {
             return None;
         }
-        let broadcast = move |shelves: &Shelves, team: Team<'_>| at_once::broadcast(shelves, team, data, root);
+        let broadcast = move |shelves: Shelved<'_>, team: Team<'_>| at_once::broadcast(shelves, team, data, root);
         self.in_form(form, (Call::Broadcast, data.len()), data.len(), move |rank| rank == root, broadcast)
     }
 
@@ -52,7 +52,7 @@ impl Communicator {
         let data = data.map_or(place.as_read(), first_of);
         let is_root = root == self.rank();
         let reduce =
-            move |shelves: &Shelves, team: Team<'_>| at_once::reduce(shelves, team, data, place, &arithmetic, root);
+            move |shelves: Shelved<'_>, team: Team<'_>| at_once::reduce(shelves, team, data, place, &arithmetic, root);
         self.in_form(form, (Call::Reduce, data.len()), data.len(), move |_| is_root, reduce)
     }
 
@@ -69,7 +69,7 @@ impl Communicator {
         let place = result.block(0);
         let data = data.map_or(place.as_read(), first_of);
         let allreduce =
-            move |shelves: &Shelves, team: Team<'_>| at_once::allreduce(shelves, team, data, place, &arithmetic);
+            move |shelves: Shelved<'_>, team: Team<'_>| at_once::allreduce(shelves, team, data, place, &arithmetic);
         self.in_form(form, (Call::Allreduce, data.len()), data.len(), |_| true, allreduce)
     }
 
@@ -81,7 +81,7 @@ impl Communicator {
         }
         let shelved = at_once::allgather_bytes(own.len().saturating_mul(self.size()), own.len());
         let place = move |rank| all.block(rank);
-        let allgather = move |shelves: &Shelves, team: Team<'_>| at_once::allgather(shelves, team, own, place);
+        let allgather = move |shelves: Shelved<'_>, team: Team<'_>| at_once::allgather(shelves, team, own, place);
         self.in_form(form, (Call::Allgather, own.len()), shelved, |_| true, allgather)
     }
 
@@ -100,7 +100,7 @@ impl Communicator {
         }
         let is_root = root == self.rank();
         let place = move |rank| all.map_or(WriteSpan::EMPTY, |all| all.block(rank));
-        let gather = move |shelves: &Shelves, team: Team<'_>| {
+        let gather = move |shelves: Shelved<'_>, team: Team<'_>| {
             at_once::gather(shelves, team, len, part.map(first_of), place, root)
         };
         self.in_form(form, (Call::Gather, len), len, move |_| is_root, gather)
@@ -133,7 +133,8 @@ impl Communicator {
         let place = result.block(0);
         let data = data.map_or(place.as_read(), first_of);
         let end = self.rank() + usize::from(!exclusive);
-        let scan = move |shelves: &Shelves, team: Team<'_>| at_once::scan(shelves, team, data, place, &arithmetic, end);
+        let scan =
+            move |shelves: Shelved<'_>, team: Team<'_>| at_once::scan(shelves, team, data, place, &arithmetic, end);
         self.in_form(form, (Call::Scan, data.len()), data.len(), move |rank| rank < end, scan)
     }
 
@@ -150,7 +151,7 @@ impl Communicator {
         let arithmetic = operation.arithmetic_on(datatype)?;
         let (data, place) = (first_of(data), result.block(0));
         let (shelved, start) = (at_once::reduce_scatter_bytes(data.len()), before * datatype.size() as usize);
-        let reduce_scatter = move |shelves: &Shelves, team: Team<'_>| {
+        let reduce_scatter = move |shelves: Shelved<'_>, team: Team<'_>| {
             at_once::reduce_scatter(shelves, team, data, start, place, &arithmetic)
         };
         self.in_form(form, (Call::ReduceScatter, data.len()), shelved, |_| true, reduce_scatter)
@@ -162,7 +163,7 @@ impl Communicator {
             return None;
         }
         let shelved = at_once::alltoall_bytes(sent.len(), self.size());
-        let alltoall = move |shelves: &Shelves, team: Team<'_>| {
+        let alltoall = move |shelves: Shelved<'_>, team: Team<'_>| {
             at_once::alltoall(shelves, team, |rank| sent.block(rank).as_read(), |rank| received.block(rank))
         };
         self.in_form(form, (Call::Alltoall, sent.len()), shelved, |_| true, alltoall)
