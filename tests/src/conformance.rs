@@ -99,6 +99,7 @@ pub fn cases<S: Subject>() -> Vec<Case<S>> {
         case("pops_wake_who_waits_for_room", 2, waiting::pops_wake_who_waits_for_room),
         case("pops_wake_who_waits_for_acceptance", 2, waiting::pops_wake_who_waits_for_acceptance),
         case("a_word_wakes_who_watches_it", 2, waiting::a_word_wakes_who_watches_it),
+        case("any_of_several_words_prevents_sleep", 4, waiting::any_of_several_words_prevents_sleep),
         case("a_ring_of_many_waiters_turns", 6, waiting::a_ring_of_many_waiters_turns),
     ]
 }

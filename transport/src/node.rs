@@ -248,8 +248,11 @@ impl NodeFabric {
 
     /// One round of a wait, but for the sleep: returns whether it is time for that.
     #[inline]
-    pub(crate) fn pass_round(&self, backoff: &mut Backoff) -> bool {
+    pub(crate) fn pass_round(&mut self, backoff: &mut Backoff) -> bool {
         let sleeps = self.policy.pass_round(backoff);
+        if !sleeps {
+            self.watched.clear();
+        }
         if backoff.rounds > self.policy.spins() {
             self.note_processor();
         }
@@ -563,8 +566,6 @@ impl Fabric for NodeFabric {
     fn idle(&mut self, backoff: &mut Backoff) {
         if self.pass_round(backoff) {
             self.sleep(backoff);
-        } else {
-            self.watched.clear();
         }
     }
 }

@@ -136,6 +136,33 @@ pub(super) fn a_ring_of_many_waiters_turns<S: Subject>(fabric: &mut S) {
     assert!(try_pull(fabric, previous, Queue::Messages).is_none());
 }
 
+/// Of several words that a peer watches, any that has come keeps it from sleeping, out of which nobody would wake it here.
+pub(super) fn any_of_several_words_prevents_sleep<S: Subject>(fabric: &mut S) {
+    /// More than a peer keeps in mind.
+    const WORDS: usize = 40;
+    /// Beyond those that spin and yield, more than once.
+    const IDLES: u32 = 10_000;
+    let me = fabric.me();
+    if !(0..fabric.peers()).any(|peer| peer != me && fabric.shares_memory_with(peer)) {
+        // Nobody else could set them.
+        return;
+    }
+    let Some(block) = fabric.shared_block(WORDS * 8) else { return };
+    let address = fabric.address_of(block.span().as_read());
+    let Some(shared) = fabric.shared_part(me, &address) else { return };
+    let words: Vec<_> = (0..WORDS).map(|number| shared.word(number * 8).unwrap()).collect();
+    for watched in [1, 2, 3, WORDS] {
+        for come in [0, watched - 1] {
+            words.iter().enumerate().for_each(|(number, &word)| fabric.set_word(word, u64::from(number == come)));
+            let mut backoff = Backoff::default();
+            for _ in 0..IDLES {
+                words[..watched].iter().for_each(|&word| fabric.watch(word, 1));
+                fabric.idle(&mut backoff);
+            }
+        }
+    }
+}
+
 /// Whoever watches a word sees it change even in its sleep, and then sees what was written before.
 pub(super) fn a_word_wakes_who_watches_it<S: Subject>(fabric: &mut S) {
     const DATA: usize = 64;
