@@ -5,8 +5,8 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use super::intel_benchmarks::OPTIONS;
-use crate::foreign::Cache;
+use super::{intel_benchmarks, lammps};
+use crate::foreign::{self, Cache};
 use crate::workspace::Workspace;
 use crate::{install, process};
 
@@ -31,6 +31,8 @@ pub enum Part {
     Tcp,
     /// Those by Intel's MPI Benchmarks.
     IntelBenchmarks,
+    /// Those by LAMMPS.
+    Lammps,
 }
 
 /// One MPI library, or the floor.
@@ -79,12 +81,14 @@ pub fn install(workspace: &Workspace, cache: &Cache, program: &str) -> Result<Ve
     };
     let common = compile(cache.wrapper("mpicc"), &["-abi=mpich"], "common")?;
     let own = compile(open_mpi.join("bin/mpicc"), &[], "openmpi")?;
-    let places = Places { prefix, mpich, intel, open_mpi, common, own };
+    let melts = lammps::install(cache)?;
+    let places = Places { prefix, mpich, intel, open_mpi, common, own, melts };
     let on_memory = places.on_memory().into_iter().chain(places.floor_of_memory());
-    Ok(on_memory.chain(places.over_tcp()).chain(places.with_intel_benchmarks()).collect())
+    let by_others = places.with_intel_benchmarks().into_iter().chain(places.with_lammps());
+    Ok(on_memory.chain(places.over_tcp()).chain(by_others).collect())
 }
 
-/// Where the libraries lie, and the program: for all but Open MPI, and for that.
+/// Where the libraries lie, and the program: for all but Open MPI, and for that; and LAMMPS with its inputs.
 struct Places {
     prefix: PathBuf,
     mpich: PathBuf,
@@ -92,11 +96,12 @@ struct Places {
     open_mpi: PathBuf,
     common: PathBuf,
     own: PathBuf,
+    melts: (PathBuf, PathBuf),
 }
 
 impl Places {
     fn on_memory(&self) -> Vec<Library> {
-        let Places { prefix, mpich, intel, open_mpi, common, own } = self;
+        let Places { prefix, mpich, intel, open_mpi, common, own, .. } = self;
         vec![
             Library {
                 name: "rwmpi",
@@ -167,7 +172,7 @@ impl Places {
 
     /// Including the floor.
     fn over_tcp(&self) -> Vec<Library> {
-        let Places { prefix, mpich, intel, open_mpi, common, own } = self;
+        let Places { prefix, mpich, intel, open_mpi, common, own, .. } = self;
         vec![
             Library {
                 name: "rwmpi",
@@ -208,20 +213,34 @@ impl Places {
         ]
     }
 
-    /// All that have the ABI for which Intel's benchmarks were compiled.
+    /// All that have the ABI for which Intel's benchmarks and LAMMPS were compiled.
+    fn with_mpich_abi(&self, program: &Path) -> [(&'static str, Start); 3] {
+        [
+            ("rwmpi", rwmpi(&self.prefix, program)),
+            ("MPICH", mpich_start(&self.mpich, program)),
+            ("Intel MPI", intel_start(&self.intel, "shm", program)),
+        ]
+    }
+
     fn with_intel_benchmarks(&self) -> Vec<Library> {
-        let program = self.intel.join("bin/IMB-MPI1");
-        let library = |name, start: Start| Library {
+        let library = |(name, start)| Library {
             name,
             setting: "Intel's benchmarks (IMB): as in the others",
             part: Part::IntelBenchmarks,
-            start: intel_benchmarks(start),
+            start: with_options(start),
         };
-        vec![
-            library("rwmpi", rwmpi(&self.prefix, &program)),
-            library("MPICH", mpich_start(&self.mpich, &program)),
-            library("Intel MPI", intel_start(&self.intel, "shm", &program)),
-        ]
+        self.with_mpich_abi(&self.intel.join("bin/IMB-MPI1")).map(library).into()
+    }
+
+    fn with_lammps(&self) -> Vec<Library> {
+        let (program, inputs) = &self.melts;
+        let library = |(name, start)| Library {
+            name,
+            setting: "LAMMPS: as in the others",
+            part: Part::Lammps,
+            start: melt(start, inputs.clone()),
+        };
+        self.with_mpich_abi(program).map(library).into()
     }
 }
 
@@ -241,11 +260,21 @@ fn with(variable: &'static str, value: &'static str, start: Start) -> Start {
     })
 }
 
+/// LAMMPS with its input, in one thread.
+fn melt(start: Start, inputs: PathBuf) -> Start {
+    Box::new(move |ranks, arguments| {
+        let mut command = start(ranks, &[]);
+        let input = inputs.join(arguments.last().copied().unwrap_or_default());
+        command.arg("-in").arg(input).args(foreign::lammps::OPTIONS).env("OMP_NUM_THREADS", "1");
+        command
+    })
+}
+
 /// Intel's benchmarks with their options.
-fn intel_benchmarks(start: Start) -> Start {
+fn with_options(start: Start) -> Start {
     Box::new(move |ranks, arguments| {
         let mut command = start(ranks, arguments);
-        command.args(OPTIONS).args(["-npmin", &ranks.to_string()]);
+        command.args(intel_benchmarks::OPTIONS).args(["-npmin", &ranks.to_string()]);
         command
     })
 }

@@ -6,6 +6,7 @@
 
 mod figures;
 mod intel_benchmarks;
+mod lammps;
 mod libraries;
 mod page;
 mod scale;
@@ -19,7 +20,7 @@ use anyhow::{Context, Result, bail, ensure};
 use crate::foreign::Cache;
 use crate::plots;
 use crate::workspace::Workspace;
-use figures::Figures;
+use figures::{Figures, Found};
 use libraries::{Library, Part};
 pub use page::draw as draw_page;
 pub use scale::run as scale;
@@ -97,6 +98,10 @@ const BY_INTEL_BENCHMARKS: &[(usize, &[&str])] = &[
     (4, &["Barrier"]),
 ];
 
+/// What is measured by LAMMPS: a melt of so many cells along each edge.
+const BY_LAMMPS: &[(usize, &[&str])] =
+    &[(2, &["melt", "5"]), (2, &["melt", "10"]), (4, &["melt", "5"]), (4, &["melt", "10"]), (8, &["melt", "5"])];
+
 /// Of these, those in which ranks compute meanwhile: libraries with a thread for progress are measured besides.
 const COMPUTING: [&str; 2] = ["overlap", "late"];
 
@@ -108,6 +113,8 @@ const WITHOUT_LIBRARY: [&str; 8] =
 const TCP: &str = ", tcp";
 /// Marks what Intel's MPI Benchmarks measured.
 const IMB: &str = ", IMB";
+/// Marks what LAMMPS measured.
+const LAMMPS: &str = ", LAMMPS";
 /// Marks what was measured under MPI_THREAD_MULTIPLE.
 const MULTIPLE: &str = ", multiple";
 
@@ -124,6 +131,7 @@ pub fn run(workspace: &Workspace, wanted: &str, rounds: usize) -> Result<()> {
     let measurements = measurements.chain(MULTIPLE_LEVEL.iter().map(marked(MULTIPLE)));
     let measurements = measurements.chain(OVER_TCP.iter().map(marked(TCP)));
     let measurements = measurements.chain(BY_INTEL_BENCHMARKS.iter().map(marked(IMB)));
+    let measurements = measurements.chain(BY_LAMMPS.iter().map(marked(LAMMPS)));
     let measurements: Vec<Measurement> =
         measurements.filter(|(_, arguments, mark)| format!("{}{mark}", arguments[0]).contains(wanted)).collect();
     ensure!(!measurements.is_empty(), "no benchmark's name contains {wanted:?}");
@@ -164,11 +172,12 @@ fn measure(
                 continue;
             }
             let takes_part = |part: Part| match part {
-                Part::Memory => ![TCP, IMB].contains(mark),
+                Part::Memory => ![TCP, IMB, LAMMPS].contains(mark),
                 Part::Floor => mark.is_empty() && *ranks == 2 && WITHOUT_LIBRARY.contains(&arguments[0]),
                 Part::Thread => COMPUTING.contains(&arguments[0]),
                 Part::Tcp => *mark == TCP,
                 Part::IntelBenchmarks => *mark == IMB,
+                Part::Lammps => *mark == LAMMPS,
             };
             for library in libraries.iter().filter(|one| takes_part(one.part)) {
                 println!("round {round} ({rounds} asked for): {}, {ranks} ranks, {}{mark}", library.name, arguments[0]);
@@ -176,8 +185,12 @@ fn measure(
                 if !settings.contains(&setting) {
                     settings.push(setting);
                 }
+                let others = |read: Read, figures: &mut Figures| {
+                    with_others(&libraries[0], library, *ranks, arguments, mark, read, figures)
+                };
                 let measured = match *mark {
-                    IMB => with_intel_benchmarks(&libraries[0], library, *ranks, arguments, &mut figures),
+                    IMB => others(intel_benchmarks::read, &mut figures),
+                    LAMMPS => others(lammps::read, &mut figures),
                     _ => with_ours(library, *ranks, arguments, mark, &mut figures),
                 };
                 match measured {
@@ -207,15 +220,20 @@ fn with_ours(
     figures.read(library.name, ranks, mark, &table(&mut command)?)
 }
 
-/// How often Intel's benchmark is run at most until the cores stay as near as they were.
+/// Reads what a program of others wrote, measured in a regime; a mark is added to the benchmarks' names.
+type Read = fn(&str, &str, &str) -> Result<Vec<Found>>;
+
+/// How often such a program is run at most until the cores stay as near as they were.
 const TRIES: usize = 5;
 
-/// As [`with_ours`], of Intel's benchmarks. `ours` says how near the cores are.
-fn with_intel_benchmarks(
+/// As [`with_ours`], of a program of others. `ours` says how near the cores are.
+fn with_others(
     ours: &Library,
     library: &Library,
     ranks: usize,
     arguments: &[&str],
+    mark: &str,
+    read: Read,
     figures: &mut Figures,
 ) -> Result<BTreeSet<String>> {
     let regime = || figures::regime(&table(&mut (ours.start)(2, &["latency", "8"]))?);
@@ -223,7 +241,7 @@ fn with_intel_benchmarks(
         let before = regime()?;
         let output = table(&mut (library.start)(ranks, arguments))?;
         if regime()? == before {
-            let all = intel_benchmarks::read(&output, &before, IMB)?;
+            let all = read(&output, &before, mark)?;
             let benchmarks = all.iter().map(|found| found.benchmark.clone()).collect();
             all.into_iter().for_each(|found| figures.add(library.name, ranks, found));
             return Ok(benchmarks);

