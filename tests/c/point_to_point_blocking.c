@@ -67,6 +67,25 @@ static void exchange(void)
     CHECK(MPI_Get_count(&status, MPI_INT, &n) == MPI_SUCCESS && n == 0);
 }
 
+/* What is received takes the place of what has not been read everywhere yet, of any length and several times. */
+static void replaced(int count)
+{
+    double *data = malloc(count * sizeof *data);
+    MPI_Status status;
+    int turn, from = rank, i, n;
+    for (i = 0; i < count; i++)
+        data[i] = rank * 1000.0 + i;
+    for (turn = 0; turn < 5; turn++) {
+        CHECK(MPI_Sendrecv_replace(data, count, MPI_DOUBLE, right, turn, left, turn, MPI_COMM_WORLD, &status) == MPI_SUCCESS);
+        CHECK(status.MPI_SOURCE == left && status.MPI_TAG == turn);
+        CHECK(MPI_Get_count(&status, MPI_DOUBLE, &n) == MPI_SUCCESS && n == count);
+        from = (from + size - 1) % size;
+        for (i = 0; i < count; i++)
+            CHECK(data[i] == from * 1000.0 + i);
+    }
+    free(data);
+}
+
 static void nobody(void)
 {
     int value = 3, n = -1;
@@ -152,6 +171,9 @@ int main(int argc, char **argv)
     ring(LARGE);
     ready();
     exchange();
+    replaced(1);
+    replaced(1000);
+    replaced(LARGE);
     nobody();
     wildcards();
     to_self();
