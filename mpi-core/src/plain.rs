@@ -66,18 +66,42 @@ pub unsafe trait Datatype: Copy + 'static {
     fn unpack(bytes: &[u8]) -> Option<Self>;
 }
 
+/// Says of a type that it travels directly.
+#[derive(Clone, Copy)]
+pub(crate) struct Direct<T>(PhantomData<T>);
+
+impl<T: Datatype> Direct<T> {
+    /// `None` if it does not.
+    #[inline(always)]
+    pub(crate) fn known() -> Option<Self> {
+        T::DIRECT.then_some(Direct(PhantomData))
+    }
+
+    /// The values' memory.
+    #[inline(always)]
+    pub(crate) fn bytes(self, values: &[T]) -> &[u8] {
+        // SAFETY: such a type has no padding, so all its bytes are initialised.
+        unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), size_of_val(values)) }
+    }
+
+    /// As [`Direct::bytes`], to be written.
+    #[inline(always)]
+    pub(crate) fn bytes_mut(self, values: &mut [T]) -> &mut [u8] {
+        // SAFETY: as in `bytes`, and whatever is written there is a value.
+        unsafe { std::slice::from_raw_parts_mut(values.as_mut_ptr().cast(), size_of_val(values)) }
+    }
+}
+
 /// The values' memory, if their type travels directly.
 #[inline(always)]
 pub(crate) fn direct<T: Datatype>(values: &[T]) -> Option<&[u8]> {
-    // SAFETY: such a type has no padding, so all its bytes are initialised.
-    T::DIRECT.then(|| unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), size_of_val(values)) })
+    Direct::known().map(|direct| direct.bytes(values))
 }
 
 /// As [`direct`], to be written.
 #[inline(always)]
 pub(crate) fn direct_mut<T: Datatype>(values: &mut [T]) -> Option<&mut [u8]> {
-    // SAFETY: as in `direct`, and whatever is written there is a value.
-    T::DIRECT.then(|| unsafe { std::slice::from_raw_parts_mut(values.as_mut_ptr().cast(), size_of_val(values)) })
+    Direct::known().map(|direct| direct.bytes_mut(values))
 }
 
 /// The memory of such values as values again; `None` if the bytes are no whole number of them or do not lie as they must.

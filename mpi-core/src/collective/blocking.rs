@@ -1,8 +1,8 @@
 //! The blocking collectives of the typed API.
 
 use super::Parts;
+use super::form::Waiting;
 use crate::activity::Call;
-use crate::untyped::collective::Blocking;
 use crate::{Communicator, Datatype, Result};
 
 impl Communicator {
@@ -11,7 +11,7 @@ impl Communicator {
         "world.barrier()?;"
     )]
     pub fn barrier(&self) -> Result<()> {
-        self.short_barrier(Blocking).unwrap_or_else(|| self.complete(Call::Barrier, self.plan_barrier()))
+        self.barrier_in(Waiting)
     }
 
     /// `root`'s `data` to all (MPI_Bcast).
@@ -21,7 +21,7 @@ impl Communicator {
         "assert_eq!(data, [1, 1]);"
     )]
     pub fn bcast<T: Datatype>(&self, data: &mut [T], root: usize) -> Result<()> {
-        self.bcast_at_once(data, root).unwrap_or_else(|| self.complete(Call::Broadcast, self.plan_bcast(data, root)?))
+        self.bcast_in(Waiting, data, root)
     }
 
     /// Combines all `data`, element by element, into `root`'s `result`, which is ignored elsewhere and may be empty there
@@ -38,8 +38,7 @@ impl Communicator {
         op: impl Fn(&T, &T) -> T,
         root: usize,
     ) -> Result<()> {
-        self.reduce_at_once(Some(data), result, &op, root)
-            .unwrap_or_else(|| self.complete(Call::Reduce, self.plan_reduce(Some(data), result, op, root)?))
+        self.reduce_in(Waiting, Some(data), result, op, root)
     }
 
     /// As [`Communicator::reduce`], in place: `root`'s `data` is replaced by the result; elsewhere it stays as it is.
@@ -49,8 +48,7 @@ impl Communicator {
         "assert_eq!(data[0], if rank == 0 { 2 } else { rank });"
     )]
     pub fn reduce_in_place<T: Datatype>(&self, data: &mut [T], op: impl Fn(&T, &T) -> T, root: usize) -> Result<()> {
-        self.reduce_at_once(None, data, &op, root)
-            .unwrap_or_else(|| self.complete(Call::Reduce, self.plan_reduce(None, data, op, root)?))
+        self.reduce_in(Waiting, None, data, op, root)
     }
 
     /// As [`Communicator::reduce`], the result everywhere (MPI_Allreduce).
@@ -60,8 +58,7 @@ impl Communicator {
         "assert_eq!(best, [2]);"
     )]
     pub fn allreduce<T: Datatype>(&self, data: &[T], result: &mut [T], op: impl Fn(&T, &T) -> T) -> Result<()> {
-        self.allreduce_at_once(Some(data), result, &op)
-            .unwrap_or_else(|| self.complete(Call::Allreduce, self.plan_allreduce(Some(data), result, op)?))
+        self.allreduce_in(Waiting, Some(data), result, op)
     }
 
     /// In place: `data` is replaced by the result.
@@ -71,8 +68,7 @@ impl Communicator {
         "assert_eq!(data, [3, 3]);"
     )]
     pub fn allreduce_in_place<T: Datatype>(&self, data: &mut [T], op: impl Fn(&T, &T) -> T) -> Result<()> {
-        self.allreduce_at_once(None, data, &op)
-            .unwrap_or_else(|| self.complete(Call::Allreduce, self.plan_allreduce(None, data, op)?))
+        self.allreduce_in(Waiting, None, data, op)
     }
 
     /// Equal parts of all ranks to `root`'s `all`, in rank order; `all` is ignored elsewhere and may be empty there (MPI_Gather).
@@ -82,8 +78,7 @@ impl Communicator {
         "assert!(all.into_iter().eq(0..if rank == 0 { size } else { 0 }));"
     )]
     pub fn gather<T: Datatype>(&self, part: &[T], all: &mut [T], root: usize) -> Result<()> {
-        self.gather_at_once(part, all, root)
-            .unwrap_or_else(|| self.complete(Call::Gather, self.plan_gather(part, all, root)?))
+        self.gather_in(Waiting, part, all, root)
     }
 
     /// As [`Communicator::gather`] with parts of any length, which `root` knows (MPI_Gatherv). Elsewhere `parts` is ignored.
@@ -126,8 +121,7 @@ impl Communicator {
         "assert_eq!(all, [0, 1, 2]);"
     )]
     pub fn allgather<T: Datatype>(&self, part: &[T], all: &mut [T]) -> Result<()> {
-        self.allgather_at_once(part, all)
-            .unwrap_or_else(|| self.complete(Call::Allgather, self.plan_allgather(Some(part), all)?))
+        self.allgather_in(Waiting, part, all)
     }
 
     /// As [`Communicator::allgather`], each rank's part standing in its place in `all` already.
@@ -159,8 +153,7 @@ impl Communicator {
         "assert_eq!(heard, [rank, 10 + rank, 20 + rank]);"
     )]
     pub fn alltoall<T: Datatype>(&self, data: &[T], result: &mut [T]) -> Result<()> {
-        self.alltoall_at_once(data, result)
-            .unwrap_or_else(|| self.complete(Call::Alltoall, self.plan_alltoall(data, result)?))
+        self.alltoall_in(Waiting, data, result)
     }
 
     /// As [`Communicator::alltoall`] with parts of any length: `send_counts[i]` elements from `send_starts[i]` to rank `i`,

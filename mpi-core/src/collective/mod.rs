@@ -2,7 +2,7 @@
 //!
 //! Each algorithm is written once, as an `async fn` on spans of bytes whose awaits are messages. The blocking form of a
 //! collective drives it in place; the nonblocking one makes a task of it, which every call that waits moves on. What a
-//! collective does with its typed arguments, whatever its form, is its *plan* (`plans`); short blocking ones need none (`short`). Receives are posted before sends
+//! collective does with its typed arguments, whatever its form, is its *plan* (`plans`); short ones need none (`short`). Receives are posted before sends
 //! wherever that lets remote write serve them (MPI/MBCF thesis, section 3.2). Reductions combine in rank order, so an operation
 //! need only be associative, and all ranks get the same bits; only on several nodes those of operations that commute may be combined node by
 //! node (`nodes`).
@@ -15,6 +15,7 @@ mod barrier;
 mod blocking;
 mod broadcast;
 mod combining;
+mod form;
 mod gather;
 mod inter;
 mod neighbour;
@@ -59,7 +60,7 @@ pub(crate) use reduce::{allreduce, reduce, reduce_scatter};
 pub(crate) use reduction::Reduction;
 pub(crate) use scan::{exscan, scan};
 pub(crate) use scratch::Scratch;
-use shelves::Later;
+use shelves::{Later, Turn};
 pub(crate) use shelves::{OnceShelves, Retired, Shelved, Shelves};
 pub(crate) use team::{Team, Trouble};
 

@@ -14,7 +14,7 @@ impl Communicator {
         "rwmpi::scope(|s| world.ibarrier(s)?.wait())?;"
     )]
     pub fn ibarrier<'scope>(&self, scope: &'scope Scope<'scope, '_>) -> Result<Request<'scope>> {
-        self.start(scope, Call::Barrier, self.plan_barrier())
+        self.barrier_in(scope)
     }
 
     /// As [`Communicator::bcast`] (MPI_Ibcast).
@@ -29,7 +29,7 @@ impl Communicator {
         data: &'scope mut [T],
         root: usize,
     ) -> Result<Request<'scope>> {
-        self.start(scope, Call::Broadcast, self.plan_bcast(data, root)?)
+        self.bcast_in(scope, data, root)
     }
 
     /// As [`Communicator::reduce`] (MPI_Ireduce).
@@ -47,7 +47,7 @@ impl Communicator {
         op: impl Fn(&T, &T) -> T + 'scope,
         root: usize,
     ) -> Result<Request<'scope>> {
-        self.start(scope, Call::Reduce, self.plan_reduce(Some(data), result, op, root)?)
+        self.reduce_in(scope, Some(data), result, op, root)
     }
 
     /// As [`Communicator::reduce_in_place`].
@@ -63,7 +63,7 @@ impl Communicator {
         op: impl Fn(&T, &T) -> T + 'scope,
         root: usize,
     ) -> Result<Request<'scope>> {
-        self.start(scope, Call::Reduce, self.plan_reduce(None, data, op, root)?)
+        self.reduce_in(scope, None, data, op, root)
     }
 
     /// As [`Communicator::allreduce`] (MPI_Iallreduce).
@@ -80,7 +80,7 @@ impl Communicator {
         result: &'scope mut [T],
         op: impl Fn(&T, &T) -> T + 'scope,
     ) -> Result<Request<'scope>> {
-        self.start(scope, Call::Allreduce, self.plan_allreduce(Some(data), result, op)?)
+        self.allreduce_in(scope, Some(data), result, op)
     }
 
     /// As [`Communicator::allreduce_in_place`].
@@ -95,7 +95,7 @@ impl Communicator {
         data: &'scope mut [T],
         op: impl Fn(&T, &T) -> T + 'scope,
     ) -> Result<Request<'scope>> {
-        self.start(scope, Call::Allreduce, self.plan_allreduce(None, data, op)?)
+        self.allreduce_in(scope, None, data, op)
     }
 
     /// As [`Communicator::gather`] (MPI_Igather).
@@ -112,7 +112,7 @@ impl Communicator {
         all: &'scope mut [T],
         root: usize,
     ) -> Result<Request<'scope>> {
-        self.start(scope, Call::Gather, self.plan_gather(part, all, root)?)
+        self.gather_in(scope, part, all, root)
     }
 
     /// As [`Communicator::gatherv`] (MPI_Igatherv).
@@ -182,7 +182,7 @@ impl Communicator {
         part: &'scope [T],
         all: &'scope mut [T],
     ) -> Result<Request<'scope>> {
-        self.start(scope, Call::Allgather, self.plan_allgather(Some(part), all)?)
+        self.allgather_in(scope, part, all)
     }
 
     /// As [`Communicator::allgather_in_place`].
@@ -230,7 +230,7 @@ impl Communicator {
         data: &'scope [T],
         result: &'scope mut [T],
     ) -> Result<Request<'scope>> {
-        self.start(scope, Call::Alltoall, self.plan_alltoall(data, result)?)
+        self.alltoall_in(scope, data, result)
     }
 
     /// As [`Communicator::alltoallv`], counts and starts in pairs (MPI_Ialltoallv).

@@ -373,7 +373,7 @@ impl<'a> Published<'a> {
         };
         let mut earlier = given(0, ReadSpan::EMPTY.into())?;
         for rank in 1..self.team.size() {
-            combine(self.team, op, earlier, given(rank, earlier)?, place(rank));
+            combine(&self.team, op, earlier, given(rank, earlier)?, place(rank));
             earlier = place(rank).as_read().into();
         }
         Ok(())

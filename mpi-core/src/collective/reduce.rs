@@ -201,7 +201,7 @@ async fn tree(
                 // It waits for a verdict.
                 team.send(ReadSpan::EMPTY, rank + bit).await?;
             }
-            append(team, op, kept, received.as_read());
+            append(&team, op, kept, received.as_read());
         }
         bit <<= 1;
     }
@@ -296,7 +296,7 @@ async fn doubling(team: Team<'_>, data: WriteSpan<'_>, op: &dyn Reduction) -> Re
         return team.receive(data, rank - 1).await;
     } else {
         team.receive(received, rank + 1).await?;
-        append(team, op, data, received.as_read());
+        append(&team, op, data, received.as_read());
         rank / 2
     };
     let rank_of = |actor: usize| if actor < pairs { 2 * actor } else { actor + pairs };
@@ -305,9 +305,9 @@ async fn doubling(team: Team<'_>, data: WriteSpan<'_>, op: &dyn Reduction) -> Re
         let partner = rank_of(actor ^ bit);
         team.exchange(data.as_read(), partner, received, partner).await?;
         if actor & bit == 0 {
-            append(team, op, data, received.as_read());
+            append(&team, op, data, received.as_read());
         } else {
-            prepend(team, op, received.as_read(), data);
+            prepend(&team, op, received.as_read(), data);
         }
         bit <<= 1;
     }
@@ -370,7 +370,7 @@ pub(super) async fn combine<'s>(
     send_to_all(team, part, |rank| received.part(rank * stride, len)).await?;
     received.part(0, len).as_read().copy_to(result);
     for rank in 1..team.size() {
-        append(team, op, result, received.part(rank * stride, len).as_read());
+        append(&team, op, result, received.part(rank * stride, len).as_read());
     }
     Ok(())
 }

@@ -90,11 +90,11 @@ async fn by_messages(
         if receives {
             // What no rank will be sent is of use to this one only.
             if before.is_none() || rank + 2 * distance < size {
-                prepend(team, op, received.as_read(), data);
+                prepend(&team, op, received.as_read(), data);
             }
             match before {
                 Some(before) if distance == 1 => received.as_read().copy_to(before),
-                Some(before) => prepend(team, op, received.as_read(), before),
+                Some(before) => prepend(&team, op, received.as_read(), before),
                 None => {}
             }
         }

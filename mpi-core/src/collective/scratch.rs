@@ -38,12 +38,12 @@ impl Scratch {
 }
 
 /// `kept = kept ∘ later`.
-pub(crate) fn append(team: Team<'_>, op: &(impl Reduction + ?Sized), kept: WriteSpan<'_>, later: ReadSpan<'_>) {
+pub(crate) fn append(team: &Team<'_>, op: &(impl Reduction + ?Sized), kept: WriteSpan<'_>, later: ReadSpan<'_>) {
     combine(team, op, kept.as_read().into(), later.into(), kept);
 }
 
 /// `kept = earlier ∘ kept`.
-pub(crate) fn prepend(team: Team<'_>, op: &dyn Reduction, earlier: ReadSpan<'_>, kept: WriteSpan<'_>) {
+pub(crate) fn prepend(team: &Team<'_>, op: &dyn Reduction, earlier: ReadSpan<'_>, kept: WriteSpan<'_>) {
     combine(team, op, earlier.into(), kept.as_read().into(), kept);
 }
 
@@ -52,7 +52,7 @@ pub(crate) fn prepend(team: Team<'_>, op: &dyn Reduction, earlier: ReadSpan<'_>,
 ///
 /// What is no contribution is not combined, and a rank whose operation fails has none.
 pub(crate) fn combine(
-    team: Team<'_>,
+    team: &Team<'_>,
     op: &(impl Reduction + ?Sized),
     earlier: LentSpan<'_>,
     later: LentSpan<'_>,

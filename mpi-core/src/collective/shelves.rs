@@ -31,7 +31,7 @@ use crate::engine::Failure;
 use crate::job_engine::JobEngine;
 use crate::process::Process;
 use crate::shared_buffer::Buffer;
-pub(crate) use later::Later;
+pub(crate) use later::{Later, Turn};
 use later::{Over, Step};
 pub(super) use parts::{Comes, have_room};
 pub(super) use round::Round;

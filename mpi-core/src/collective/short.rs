@@ -1,150 +1,189 @@
-//! The short way of the typed collectives: blocking ones, on values that travel as they lie and have room on shelves that the ranks have
-//! already. No plan is made, whose state would be moved from call to call ([`super::plans`]). Those on elements of datatypes
-//! ([`crate::untyped`]) go it too.
+//! The typed collectives of parts of even length, which have a short way: on values that travel as they lie and have room on shelves that the ranks
+//! have already, no plan is made, whose state would be moved from call to call ([`super::plans`]). Elements of datatypes ([`crate::untyped`]) have
+//! it too.
 //!
-//! Each is `None` if it is not the way for these arguments, or if something is wrong with them: then nothing has happened, and the plan goes on,
-//! or says what is wrong.
+//! Whether it is the way is asked before anything happens, and before the buffers are given away. It is not if something is wrong with the arguments:
+//! the plan says what.
 
 use rwmpi_transport::{ReadSpan, WriteSpan};
 
 use super::at_once;
+use super::form::Form;
 use super::reduction::Elementwise;
-use super::shelves::Shelved;
+use super::shelves::{Shelved, Shelves};
 use super::team::{Team, Trouble};
 use crate::activity::Call;
 use crate::engine::Failure;
-use crate::plain::{direct, direct_mut};
+use crate::plain::Direct;
 use crate::{Communicator, Datatype, Result};
 
 type Outcome = std::result::Result<(), Failure>;
 
 impl Communicator {
-    pub(super) fn bcast_at_once<T: Datatype>(&self, data: &mut [T], root: usize) -> Option<Result<()>> {
-        let data = WriteSpan::from(direct_mut(data)?);
-        let collective = typed::<T>(|shelves, team| at_once::broadcast(shelves, team, data, root));
-        self.shortly_to(root, Call::Broadcast, data.len(), data.len(), collective)
+    #[inline(always)]
+    pub(super) fn barrier_in<'a, F: Form<'a>>(&self, form: F) -> Result<F::Done> {
+        match form.way(self, 0) {
+            Some(way) => form.go(self, way, (Call::Barrier, 0), |_| true, at_once::barrier),
+            None => form.by_plan(self, Call::Barrier, self.plan_barrier()),
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn bcast_in<'a, T: Datatype, F: Form<'a>>(
+        &self,
+        form: F,
+        data: &'a mut [T],
+        root: usize,
+    ) -> Result<F::Done> {
+        let (call, bytes) = (Call::Broadcast, size_of_val(data));
+        let Some((way, direct)) = self.short_way::<T, F>(form, root < self.size(), bytes) else {
+            return form.by_plan(self, call, self.plan_bcast(data, root)?);
+        };
+        let data = WriteSpan::from(direct.bytes_mut(data));
+        let collective = typed::<T>(move |shelves, team| at_once::broadcast(shelves, team, data, root));
+        form.go(self, way, (call, bytes), move |rank| rank == root, collective)
     }
 
     /// `data` is `None` where the root's contribution stands in `result`.
-    pub(super) fn reduce_at_once<T: Datatype>(
+    #[inline(always)]
+    pub(super) fn reduce_in<'a, T: Datatype, F: Form<'a>>(
         &self,
-        data: Option<&[T]>,
-        result: &mut [T],
-        op: impl Fn(&T, &T) -> T,
+        form: F,
+        data: Option<&'a [T]>,
+        result: &'a mut [T],
+        op: impl Fn(&T, &T) -> T + 'a,
         root: usize,
-    ) -> Option<Result<()>> {
-        let (data, place) = operands(data, result)?;
-        if self.rank() == root && data.len() != place.len() {
-            return None;
-        }
-        let op = Elementwise::new(op);
-        let collective = typed::<T>(|shelves, team| {
+    ) -> Result<F::Done> {
+        let (call, bytes) = (Call::Reduce, data.map_or(size_of_val(result), size_of_val));
+        let is_root = self.rank() == root;
+        let fits = root < self.size() && (!is_root || bytes == size_of_val(result));
+        let Some((way, direct)) = self.short_way::<T, F>(form, fits, bytes) else {
+            return form.by_plan(self, call, self.plan_reduce(data, result, op, root)?);
+        };
+        let place = WriteSpan::from(direct.bytes_mut(result));
+        let data = data.map_or(place.as_read(), |data| direct.bytes(data).into());
+        let collective = typed::<T>(move |shelves, team| {
+            // Made here: to move it, just made, would take long (docs/decisions/0049).
+            let op = Elementwise::new(&op);
             at_once::reduce(shelves, team, data, place, &op, root)?;
             op.outcome()
         });
-        self.shortly_to(root, Call::Reduce, data.len(), data.len(), collective)
+        form.go(self, way, (call, bytes), move |_| is_root, collective)
     }
 
     /// `data` is `None` where the contribution stands in `result`.
-    pub(super) fn allreduce_at_once<T: Datatype>(
+    #[inline(always)]
+    pub(super) fn allreduce_in<'a, T: Datatype, F: Form<'a>>(
         &self,
-        data: Option<&[T]>,
-        result: &mut [T],
-        op: impl Fn(&T, &T) -> T,
-    ) -> Option<Result<()>> {
-        let (data, place) = operands(data, result)?;
-        if data.len() != place.len() {
-            return None;
-        }
-        let op = Elementwise::new(op);
-        let collective = typed::<T>(|shelves, team| {
+        form: F,
+        data: Option<&'a [T]>,
+        result: &'a mut [T],
+        op: impl Fn(&T, &T) -> T + 'a,
+    ) -> Result<F::Done> {
+        let (call, bytes) = (Call::Allreduce, size_of_val(result));
+        let fits = data.is_none_or(|data| size_of_val(data) == bytes);
+        let Some((way, direct)) = self.short_way::<T, F>(form, fits, bytes) else {
+            return form.by_plan(self, call, self.plan_allreduce(data, result, op)?);
+        };
+        let place = WriteSpan::from(direct.bytes_mut(result));
+        let data = data.map_or(place.as_read(), |data| direct.bytes(data).into());
+        let collective = typed::<T>(move |shelves, team| {
+            let op = Elementwise::new(&op);
             at_once::allreduce(shelves, team, data, place, &op)?;
             op.outcome()
         });
-        self.shortly(Call::Allreduce, data.len(), data.len(), collective)
+        form.go(self, way, (call, bytes), |_| true, collective)
     }
 
-    pub(super) fn gather_at_once<T: Datatype>(&self, part: &[T], all: &mut [T], root: usize) -> Option<Result<()>> {
-        let (part, all) = (ReadSpan::from(direct(part)?), WriteSpan::from(direct_mut(all)?));
-        let len = part.len();
-        if self.rank() == root && all.len() != len * self.size() {
-            return None;
-        }
-        let place = |rank| all.part(rank * len, len);
-        let collective = typed::<T>(|shelves, team| at_once::gather(shelves, team, len, Some(part), place, root));
-        self.shortly_to(root, Call::Gather, len, len, collective)
-    }
-
-    pub(super) fn allgather_at_once<T: Datatype>(&self, part: &[T], all: &mut [T]) -> Option<Result<()>> {
-        let (part, all) = (ReadSpan::from(direct(part)?), WriteSpan::from(direct_mut(all)?));
-        let len = part.len();
-        if all.len() != len * self.size() {
-            return None;
-        }
-        let shelved = at_once::allgather_bytes(all.len(), len);
-        let place = |rank| all.part(rank * len, len);
-        let collective = typed::<T>(|shelves, team| at_once::allgather(shelves, team, part, place));
-        self.shortly(Call::Allgather, all.len(), shelved, collective)
-    }
-
-    pub(super) fn alltoall_at_once<T: Datatype>(&self, data: &[T], result: &mut [T]) -> Option<Result<()>> {
-        let (data, result) = (ReadSpan::from(direct(data)?), WriteSpan::from(direct_mut(result)?));
-        let len = data.len() / self.size();
-        if data.len() != len * self.size() || result.len() != data.len() || !len.is_multiple_of(T::SIZE.max(1)) {
-            return None;
-        }
-        let (sent, received) = (|rank| data.part(rank * len, len), |rank| result.part(rank * len, len));
-        let shelved = at_once::alltoall_bytes(len, self.size());
-        let collective = typed::<T>(|shelves, team| at_once::alltoall(shelves, team, sent, received));
-        self.shortly(Call::Alltoall, data.len(), shelved, collective)
-    }
-
-    /// With a root, which there must be.
     #[inline(always)]
-    pub(crate) fn shortly_to(
+    pub(super) fn gather_in<'a, T: Datatype, F: Form<'a>>(
         &self,
+        form: F,
+        part: &'a [T],
+        all: &'a mut [T],
         root: usize,
-        call: Call,
-        bytes: usize,
-        shelved: usize,
-        collective: impl FnOnce(Shelved<'_>, Team<'_>) -> Outcome,
-    ) -> Option<Result<()>> {
-        if root < self.size() { self.shortly(call, bytes, shelved, collective) } else { None }
+    ) -> Result<F::Done> {
+        let (call, len, is_root) = (Call::Gather, size_of_val(part), self.rank() == root);
+        let fits = root < self.size() && (!is_root || size_of_val(all) == len * self.size());
+        let Some((way, direct)) = self.short_way::<T, F>(form, fits, len) else {
+            return form.by_plan(self, call, self.plan_gather(part, all, root)?);
+        };
+        let (part, all) = (ReadSpan::from(direct.bytes(part)), WriteSpan::from(direct.bytes_mut(all)));
+        let place = move |rank| all.part(rank * len, len);
+        let collective = typed::<T>(move |shelves, team| at_once::gather(shelves, team, len, Some(part), place, root));
+        form.go(self, way, (call, len), move |_| is_root, collective)
     }
 
-    /// Does it, if there is room for so many bytes on the shelves. There is no way back then.
     #[inline(always)]
-    pub(crate) fn shortly(
+    pub(super) fn allgather_in<'a, T: Datatype, F: Form<'a>>(
         &self,
-        call: Call,
-        bytes: usize,
+        form: F,
+        part: &'a [T],
+        all: &'a mut [T],
+    ) -> Result<F::Done> {
+        let (call, len, bytes) = (Call::Allgather, size_of_val(part), size_of_val(all));
+        let shelved = at_once::allgather_bytes(bytes, len);
+        let Some((way, direct)) = self.short_way::<T, F>(form, bytes == len * self.size(), shelved) else {
+            return form.by_plan(self, call, self.plan_allgather(Some(part), all)?);
+        };
+        let (part, all) = (ReadSpan::from(direct.bytes(part)), WriteSpan::from(direct.bytes_mut(all)));
+        let place = move |rank| all.part(rank * len, len);
+        let collective = typed::<T>(move |shelves, team| at_once::allgather(shelves, team, part, place));
+        form.go(self, way, (call, bytes), |_| true, collective)
+    }
+
+    #[inline(always)]
+    pub(super) fn alltoall_in<'a, T: Datatype, F: Form<'a>>(
+        &self,
+        form: F,
+        data: &'a [T],
+        result: &'a mut [T],
+    ) -> Result<F::Done> {
+        let (call, bytes) = (Call::Alltoall, size_of_val(data));
+        let len = data.len() / self.size() * size_of::<T>();
+        let fits = bytes == len * self.size() && size_of_val(result) == bytes;
+        let Some((way, direct)) = self.short_way::<T, F>(form, fits, at_once::alltoall_bytes(len, self.size())) else {
+            return form.by_plan(self, call, self.plan_alltoall(data, result)?);
+        };
+        let (data, result) = (ReadSpan::from(direct.bytes(data)), WriteSpan::from(direct.bytes_mut(result)));
+        let (sent, received) = (move |rank| data.part(rank * len, len), move |rank| result.part(rank * len, len));
+        let collective = typed::<T>(move |shelves, team| at_once::alltoall(shelves, team, sent, received));
+        form.go(self, way, (call, bytes), |_| true, collective)
+    }
+
+    /// The short way of values that it is the way for, if the arguments fit each other.
+    #[inline(always)]
+    fn short_way<'a, T: Datatype, F: Form<'a>>(
+        &self,
+        form: F,
+        fits: bool,
         shelved: usize,
+    ) -> Option<(F::Way<'_>, Direct<T>)> {
+        let direct = Direct::known().filter(|_| fits)?;
+        Some((form.way(self, shelved)?, direct))
+    }
+
+    /// Does a collective on shelves with room for it. There is no way back.
+    #[inline(always)]
+    pub(crate) fn complete_on_shelves(
+        &self,
+        shelves: &Shelves,
+        (call, bytes): (Call, usize),
         collective: impl FnOnce(Shelved<'_>, Team<'_>) -> Outcome,
-    ) -> Option<Result<()>> {
-        let shelves = self.shelves_for(shelved)?;
+    ) -> Result<()> {
         self.begin(call, bytes);
-        Some(collective(shelves.whole(), self.team(self.next_collective(), true)).map_err(self.failed(call)))
+        collective(shelves.whole(), self.team(self.next_collective(), true)).map_err(self.failed(call))
     }
 }
 
 /// The same of elements of that type: its team says so, and what goes wrong on one rank all learn.
 #[inline(always)]
 fn typed<T: Datatype>(
-    collective: impl FnOnce(Shelved<'_>, Team<'_>) -> Outcome,
-) -> impl FnOnce(Shelved<'_>, Team<'_>) -> Outcome {
-    |shelves, team| {
+    collective: impl Fn(Shelved<'_>, Team<'_>) -> Outcome,
+) -> impl Fn(Shelved<'_>, Team<'_>) -> Outcome {
+    move |shelves, team| {
         let trouble = Trouble::default();
         collective(shelves, Team { trouble: Some(&trouble), poisons: true, ..team.of::<T>() })?;
         trouble.outcome()
     }
-}
-
-/// What is combined, and where the result goes.
-fn operands<'a, T: Datatype>(data: Option<&'a [T]>, result: &'a mut [T]) -> Option<(ReadSpan<'a>, WriteSpan<'a>)> {
-    let place = WriteSpan::from(direct_mut(result)?);
-    let data = match data {
-        Some(data) => direct(data)?.into(),
-        None => place.as_read(),
-    };
-    Some((data, place))
 }

@@ -17,6 +17,7 @@ pub const CHECKS: &[Check] = &[
     ("a_barrier_waits_for_all", a_barrier_waits_for_all),
     ("any_call_that_waits_moves_collectives_on", any_call_that_waits_moves_collectives_on),
     ("a_panic_of_an_operation_comes_out_where_its_request_is_waited_for", a_panic_comes_out_where_it_belongs),
+    ("collectives_go_on_after_many_panics", collectives_go_on_after_many_panics),
     ("a_scope_that_fails_gives_its_buffers_back", a_scope_that_fails_gives_its_buffers_back),
 ];
 
@@ -292,6 +293,36 @@ fn a_panic_comes_out_where_it_belongs(universe: &Universe) -> Result<()> {
     }));
     assert_eq!(outcome.unwrap_err().downcast_ref(), Some(&"refused"));
     assert_eq!(other, [2; 4]);
+    Ok(())
+}
+
+/// More than there are places for what ranks put up.
+const PANICS: usize = 100;
+
+fn collectives_go_on_after_many_panics(universe: &Universe) -> Result<()> {
+    let world = universe.world();
+    let Some(pair) = world.subset(&[0, 1].as_slice()[..world.size().min(2)])? else { return Ok(()) };
+    if pair.size() < 2 {
+        return Ok(());
+    }
+    let refuse = |_: &u64, _: &u64| -> u64 { std::panic::resume_unwind(Box::new("refused")) };
+    for _ in 0..PANICS {
+        let mut data = [1u64; 4];
+        if pair.rank() == 1 {
+            scope(|s| {
+                let sum = pair.iallreduce_in_place(s, &mut data, op::sum)?;
+                pair.send_value(&0u8, 0, 3)?;
+                sum.wait()
+            })?;
+            assert_eq!(data, [2; 4]);
+        } else {
+            // The other has begun, so it can come to its end at once.
+            pair.recv_value::<u8>(1, 3)?;
+            let call = || scope(|s| pair.iallreduce_in_place(s, &mut data, refuse)?.wait());
+            let outcome = catch_unwind(AssertUnwindSafe(call));
+            assert_eq!(outcome.unwrap_err().downcast_ref(), Some(&"refused"));
+        }
+    }
     Ok(())
 }
 

@@ -24,7 +24,7 @@ pub(in crate::collective) async fn scan(
         Some(before) => {
             collective::exscan(node, data.as_read(), before, op).await?;
             if nodes.place > 0 {
-                prepend(team, op, before.as_read(), data);
+                prepend(&team, op, before.as_read(), data);
             }
         }
         None => collective::scan(node, data.as_read(), data, op).await?,
@@ -40,10 +40,10 @@ pub(in crate::collective) async fn scan(
     if !nodes.is_alone() {
         collective::broadcast(node, earlier, leaders.place).await?;
     }
-    prepend(team, op, earlier.as_read(), data);
+    prepend(&team, op, earlier.as_read(), data);
     match before {
         Some(before) if nodes.place == 0 => earlier.as_read().copy_to(before),
-        Some(before) => prepend(team, op, earlier.as_read(), before),
+        Some(before) => prepend(&team, op, earlier.as_read(), before),
         None => {}
     }
     Ok(())

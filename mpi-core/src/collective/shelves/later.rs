@@ -24,7 +24,6 @@ use crate::activity::Call;
 use crate::collective::team::Team;
 use crate::communicator::nonblocking_tag;
 use crate::engine::{Failure, OperationId};
-use crate::task::TaskId;
 use crate::waiting::Awaited;
 
 /// How often a rank that starts a collective looks for each of the others: as long as it takes those that start it at the same time.
@@ -330,48 +329,66 @@ impl Drop for Later<'_> {
     }
 }
 
+/// The next nonblocking collective of a communicator can begin on these shelves.
+pub(crate) struct Turn<'a> {
+    shelves: &'a Shelves,
+    number: u64,
+}
+
+/// A collective that is over on this rank, whatever comes of it.
+struct Ends<'a>(Round<'a>);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.0.is_over();
+    }
+}
+
 impl Communicator {
-    /// Starts a collective on shelves, if they are known and have room for `len` bytes of each rank at once; what it has come to, or the task
-    /// that it has become. It takes what those put up that `from` names. `None`: nothing has happened.
+    /// Whether the next nonblocking collective can begin on shelves: they are known, and have room for `len` bytes of each rank at once. Nothing has
+    /// happened by then.
     #[inline]
-    pub(crate) fn start_on_shelves(
-        &self,
-        (call, bytes): (Call, usize),
-        len: usize,
-        from: impl Fn(usize) -> bool + 'static,
-        collective: impl Fn(Shelved<'_>, Team<'_>) -> Result<(), Failure> + 'static,
-    ) -> Option<Result<Option<TaskId>, Failure>> {
+    pub(crate) fn turn_on_shelves(&self, len: usize) -> Option<Turn<'_>> {
         if self.size() == 1 {
-            let (shelves, team) = (self.shelves_for(len)?, self.team(nonblocking_tag(0), false));
-            self.begin(call, bytes);
-            return Some(collective(shelves.whole(), team).map(|()| None));
+            return self.shelves_for(len).map(|shelves| Turn { shelves, number: 0 });
         }
         let shelves = self.shelves_for_later()?.get()?.as_ref().filter(|_| len < CAPACITY)?;
         let number = self.nonblocking_collective_to_come();
         let team = self.team(nonblocking_tag(number), false);
-        let round = Round::new(&team, shelves, number);
-        if round.has_turn(len).is_pending() {
-            return None;
+        Round::new(&team, shelves, number).has_turn(len).is_ready().then_some(Turn { shelves, number })
+    }
+
+    /// Starts a collective whose turn it is. It takes what those put up that `from` names. If that has not come, the rest is to be done as a task.
+    #[inline]
+    pub(crate) fn start_on_shelves<'a>(
+        &self,
+        Turn { shelves, number }: Turn<'_>,
+        (call, bytes): (Call, usize),
+        from: impl Fn(usize) -> bool + 'a,
+        collective: impl Fn(Shelved<'_>, Team<'_>) -> Result<(), Failure> + 'a,
+    ) -> Result<Option<impl Future<Output = Result<(), Failure>> + 'a>, Failure> {
+        self.begin(call, bytes);
+        let team = self.team(nonblocking_tag(number), false);
+        if shelves.are_alone() {
+            return collective(shelves.whole(), team).map(|()| None);
         }
         self.next_nonblocking_collective();
-        self.begin(call, bytes);
         let put = collective(shelves.put(number), team);
+        let round = Round::new(&team, shelves, number);
         if put.is_err() || round.have_come(&from, LOOKS).is_ready() {
-            let taken = put.and_then(|()| collective(shelves.take(number), team));
-            round.is_over();
-            return Some(taken.map(|()| None));
+            let _ends = Ends(round);
+            return put.and_then(|()| collective(shelves.take(number), team)).map(|()| None);
         }
         let communicator = self.clone();
-        let work = Box::pin(async move {
+        Ok(Some(async move {
             let Some(shelves) = communicator.shelves_for_later().and_then(|shelves| shelves.get()?.as_ref()) else {
                 return Ok(());
             };
             let team = communicator.team(nonblocking_tag(number), false);
-            let later = Later::new(team, shelves, number);
-            poll_fn(|_| later.round().have_come(&from, 1)).await;
+            let ends = Ends(Round::new(&team, shelves, number));
+            poll_fn(|_| ends.0.have_come(&from, 1)).await;
             collective(shelves.take(number), team)
-        });
-        Some(self.process().tasks().start(work))
+        }))
     }
 }
 

@@ -27,13 +27,13 @@ pub(in crate::collective) struct Round<'a> {
     pub(super) team: &'a Team<'a>,
     pub(super) shelves: &'a Shelves,
     number: u64,
-    /// Whether others may take data from this rank.
-    gives: bool,
+    /// How many bytes others may take from this rank. A word: where parts of one were written, the round could not be copied soon (docs/decisions/0049).
+    given: usize,
 }
 
 impl<'a> Round<'a> {
     pub(super) fn new(team: &'a Team<'a>, shelves: &'a Shelves, number: u64) -> Self {
-        Round { team, shelves, number, gives: true }
+        Round { team, shelves, number, given: usize::MAX }
     }
 
     pub(super) fn number(&self) -> u64 {
@@ -82,7 +82,7 @@ impl<'a> Round<'a> {
             len as u64
         };
         self.shelves.stamp(team, &mut engine, self.number, says);
-        self.gives = len > 0;
+        self.given = len;
         Ok(())
     }
 
@@ -116,7 +116,7 @@ impl<'a> Round<'a> {
         if self.has_put(rank, len, offset, into.len())? {
             self.data_of(rank, len, offset, into.len())?.copy_to(into);
             let shelf = self.shelf(rank);
-            if !self.gives && shelf.taken_in.replace(self.number) + 1 == self.number {
+            if self.given == 0 && shelf.taken_in.replace(self.number) + 1 == self.number {
                 self.team.process.engine().fetch_word(shelf.slot(self.number + FETCHED_AHEAD).stamp, false);
             }
         }
@@ -330,10 +330,10 @@ impl<'a> Round<'a> {
         self.shelves.with_room(result.len(), |theirs| {
             for rank in 1..end {
                 if let Some(own) = here(rank) {
-                    append(*self.team, op, result, own);
+                    append(self.team, op, result, own);
                 } else {
                     self.take(rank, len, offset, theirs)?;
-                    append(*self.team, op, result, theirs.as_read());
+                    append(self.team, op, result, theirs.as_read());
                 }
             }
             Ok(())

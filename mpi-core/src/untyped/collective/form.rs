@@ -70,10 +70,13 @@ impl Communicator {
     ) -> Option<Result<F::Done>> {
         form.choose(
             collective,
-            |collective| self.shortly(call, bytes, shelved, collective),
+            |collective| Some(self.complete_on_shelves(self.shelves_for(shelved)?, (call, bytes), collective)),
             |collective| {
-                let started = self.start_on_shelves((call, bytes), shelved, from, collective)?;
-                Some(started.map(|task| Request::collective(self, call, task)).map_err(self.failed(call)))
+                let turn = self.turn_on_shelves(shelved)?;
+                let started = self.start_on_shelves(turn, (call, bytes), from, collective);
+                let task =
+                    started.and_then(|rest| rest.map_or(Ok(None), |rest| self.process().tasks().start(Box::pin(rest))));
+                Some(task.map(|task| Request::collective(self, call, task)).map_err(self.failed(call)))
             },
         )
     }

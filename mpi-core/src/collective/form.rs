@@ -1,0 +1,86 @@
+//! How a typed collective is called: its caller waits for it ([`Waiting`]), or starts it in a scope and goes on. Each is written once for both.
+
+use super::{Plan, Shelved, Shelves, Team, Turn};
+use crate::activity::Call;
+use crate::engine::Failure;
+use crate::{Communicator, Request, Result, Scope, Status};
+
+/// How a collective is called that uses buffers which are borrowed for `'a`.
+pub(super) trait Form<'a>: Copy {
+    /// What the caller gets.
+    type Done;
+    /// Shelves that can be used at once.
+    type Way<'c>;
+
+    /// Shelves with room for so many bytes of each rank, if the collective can begin there. Nothing has happened by then.
+    fn way(self, communicator: &Communicator, bytes: usize) -> Option<Self::Way<'_>>;
+
+    /// Does the collective there, or starts it. It takes what those put up that `from` names.
+    fn go(
+        self,
+        communicator: &Communicator,
+        way: Self::Way<'_>,
+        what: (Call, usize),
+        from: impl Fn(usize) -> bool + 'a,
+        collective: impl Fn(Shelved<'_>, Team<'_>) -> std::result::Result<(), Failure> + 'a,
+    ) -> Result<Self::Done>;
+
+    /// Does or starts what has been planned.
+    fn by_plan(self, communicator: &Communicator, call: Call, plan: impl Plan + 'a) -> Result<Self::Done>;
+}
+
+#[derive(Clone, Copy)]
+pub(super) struct Waiting;
+
+impl<'a> Form<'a> for Waiting {
+    type Done = ();
+    type Way<'c> = &'c Shelves;
+
+    #[inline(always)]
+    fn way(self, communicator: &Communicator, bytes: usize) -> Option<&Shelves> {
+        communicator.shelves_for(bytes)
+    }
+
+    #[inline(always)]
+    fn go(
+        self,
+        communicator: &Communicator,
+        shelves: &Shelves,
+        what: (Call, usize),
+        _: impl Fn(usize) -> bool + 'a,
+        collective: impl Fn(Shelved<'_>, Team<'_>) -> std::result::Result<(), Failure> + 'a,
+    ) -> Result<()> {
+        communicator.complete_on_shelves(shelves, what, collective)
+    }
+
+    fn by_plan(self, communicator: &Communicator, call: Call, plan: impl Plan + 'a) -> Result<()> {
+        communicator.complete(call, plan)
+    }
+}
+
+impl<'scope> Form<'scope> for &'scope Scope<'scope, '_> {
+    type Done = Request<'scope>;
+    type Way<'c> = Turn<'c>;
+
+    #[inline(always)]
+    fn way(self, communicator: &Communicator, bytes: usize) -> Option<Turn<'_>> {
+        communicator.turn_on_shelves(bytes)
+    }
+
+    #[inline(always)]
+    fn go(
+        self,
+        communicator: &Communicator,
+        turn: Turn<'_>,
+        what: (Call, usize),
+        from: impl Fn(usize) -> bool + 'scope,
+        collective: impl Fn(Shelved<'_>, Team<'_>) -> std::result::Result<(), Failure> + 'scope,
+    ) -> Result<Request<'scope>> {
+        let rest = communicator.start_on_shelves(turn, what, from, collective).map_err(communicator.failed(what.0))?;
+        rest.map_or_else(|| Ok(Request::done(Ok(Status::EMPTY))), |rest| self.begin(communicator, what.0, rest))
+    }
+
+    fn by_plan(self, communicator: &Communicator, call: Call, plan: impl Plan + 'scope) -> Result<Request<'scope>> {
+        communicator.start(self, call, plan)
+    }
+}
