@@ -121,7 +121,7 @@ impl Communicator {
         "assert_eq!(all, [0, 1, 2]);"
     )]
     pub fn allgather<T: Datatype>(&self, part: &[T], all: &mut [T]) -> Result<()> {
-        self.allgather_in(Waiting, part, all)
+        self.allgather_in(Waiting, Some(part), all)
     }
 
     /// As [`Communicator::allgather`], each rank's part standing in its place in `all` already.
@@ -132,7 +132,7 @@ impl Communicator {
         "assert_eq!(all, [0, 1, 2]);"
     )]
     pub fn allgather_in_place<T: Datatype>(&self, all: &mut [T]) -> Result<()> {
-        self.complete(Call::Allgather, self.plan_allgather(None, all)?)
+        self.allgather_in(Waiting, None, all)
     }
 
     /// As [`Communicator::allgather`] with parts of any length, which all know (MPI_Allgatherv).
@@ -186,7 +186,7 @@ impl Communicator {
         "assert_eq!(data, [(0..=rank).sum()]);"
     )]
     pub fn scan<T: Datatype>(&self, data: &mut [T], op: impl Fn(&T, &T) -> T) -> Result<()> {
-        self.complete(Call::Scan, self.plan_scan(data, op))
+        self.scan_in(Waiting, data, op)
     }
 
     /// Combines `data` of the ranks before this one into `result`, which rank 0 gets back unchanged (MPI_Exscan).
@@ -196,7 +196,7 @@ impl Communicator {
         "assert_eq!(before, [(0..rank).sum()]);"
     )]
     pub fn exscan<T: Datatype>(&self, data: &[T], result: &mut [T], op: impl Fn(&T, &T) -> T) -> Result<()> {
-        self.complete(Call::Scan, self.plan_exscan(data, result, op)?)
+        self.exscan_in(Waiting, data, result, op)
     }
 
     /// Combines all `data`; rank `i` gets the next `counts[i]` elements of the result (MPI_Reduce_scatter).
@@ -212,7 +212,7 @@ impl Communicator {
         result: &mut [T],
         op: impl Fn(&T, &T) -> T,
     ) -> Result<()> {
-        self.complete(Call::ReduceScatter, self.plan_reduce_scatter(data, counts, result, op)?)
+        self.reduce_scatter_in(Waiting, data, counts, result, op)
     }
 
     /// As [`Communicator::reduce_scatter`] with equal parts (MPI_Reduce_scatter_block).

@@ -182,7 +182,7 @@ impl Communicator {
         part: &'scope [T],
         all: &'scope mut [T],
     ) -> Result<Request<'scope>> {
-        self.allgather_in(scope, part, all)
+        self.allgather_in(scope, Some(part), all)
     }
 
     /// As [`Communicator::allgather_in_place`].
@@ -197,7 +197,7 @@ impl Communicator {
         scope: &'scope Scope<'scope, '_>,
         all: &'scope mut [T],
     ) -> Result<Request<'scope>> {
-        self.start(scope, Call::Allgather, self.plan_allgather(None, all)?)
+        self.allgather_in(scope, None, all)
     }
 
     /// As [`Communicator::allgatherv`] (MPI_Iallgatherv).
@@ -265,7 +265,7 @@ impl Communicator {
         data: &'scope mut [T],
         op: impl Fn(&T, &T) -> T + 'scope,
     ) -> Result<Request<'scope>> {
-        self.start(scope, Call::Scan, self.plan_scan(data, op))
+        self.scan_in(scope, data, op)
     }
 
     /// As [`Communicator::exscan`] (MPI_Iexscan).
@@ -282,7 +282,7 @@ impl Communicator {
         result: &'scope mut [T],
         op: impl Fn(&T, &T) -> T + 'scope,
     ) -> Result<Request<'scope>> {
-        self.start(scope, Call::Scan, self.plan_exscan(data, result, op)?)
+        self.exscan_in(scope, data, result, op)
     }
 
     /// As [`Communicator::reduce_scatter`] (MPI_Ireduce_scatter).
@@ -300,7 +300,7 @@ impl Communicator {
         result: &'scope mut [T],
         op: impl Fn(&T, &T) -> T + 'scope,
     ) -> Result<Request<'scope>> {
-        self.start(scope, Call::ReduceScatter, self.plan_reduce_scatter(data, counts, result, op)?)
+        self.reduce_scatter_in(scope, data, counts, result, op)
     }
 
     /// As [`Communicator::reduce_scatter_block`] (MPI_Ireduce_scatter_block).

@@ -10,6 +10,7 @@ use super::gather::{gather, scatter};
 use super::reduce::{allreduce, reduce, reduce_scatter};
 use super::reduction::Elementwise;
 use super::scan::{exscan, scan};
+use super::short::total;
 use super::{Parts, Plan, Team};
 use crate::activity::Call;
 use crate::error::{Error, ErrorClass};
@@ -324,7 +325,7 @@ impl Communicator {
         let call = Call::ReduceScatter;
         self.begin(call, size_of_val(data));
         self.check_len(call, "the list of counts", counts.len(), self.size())?;
-        self.check_len(call, "the data", data.len(), counts.iter().sum())?;
+        self.check_len(call, "the data", data.len(), total(counts))?;
         self.check_len(call, "the result", result.len(), counts[self.rank()])?;
         let mut end = 0;
         let place = |&count: &usize| {

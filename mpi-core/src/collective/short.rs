@@ -114,20 +114,23 @@ impl Communicator {
         form.go(self, way, (call, len), move |_| is_root, collective)
     }
 
+    /// `part` is `None` where it stands in its place already.
     #[inline(always)]
     pub(super) fn allgather_in<'a, T: Datatype, F: Form<'a>>(
         &self,
         form: F,
-        part: &'a [T],
+        part: Option<&'a [T]>,
         all: &'a mut [T],
     ) -> Result<F::Done> {
-        let (call, len, bytes) = (Call::Allgather, size_of_val(part), size_of_val(all));
+        let (call, bytes) = (Call::Allgather, size_of_val(all));
+        let len = part.map_or(all.len() / self.size() * size_of::<T>(), size_of_val);
         let shelved = at_once::allgather_bytes(bytes, len);
         let Some((way, direct)) = self.short_way::<T, F>(form, bytes == len * self.size(), shelved) else {
-            return form.by_plan(self, call, self.plan_allgather(Some(part), all)?);
+            return form.by_plan(self, call, self.plan_allgather(part, all)?);
         };
-        let (part, all) = (ReadSpan::from(direct.bytes(part)), WriteSpan::from(direct.bytes_mut(all)));
+        let all = WriteSpan::from(direct.bytes_mut(all));
         let place = move |rank| all.part(rank * len, len);
+        let part = part.map_or_else(|| place(self.rank()).as_read(), |part| direct.bytes(part).into());
         let collective = typed::<T>(move |shelves, team| at_once::allgather(shelves, team, part, place));
         form.go(self, way, (call, bytes), |_| true, collective)
     }
@@ -148,6 +151,80 @@ impl Communicator {
         let (data, result) = (ReadSpan::from(direct.bytes(data)), WriteSpan::from(direct.bytes_mut(result)));
         let (sent, received) = (move |rank| data.part(rank * len, len), move |rank| result.part(rank * len, len));
         let collective = typed::<T>(move |shelves, team| at_once::alltoall(shelves, team, sent, received));
+        form.go(self, way, (call, bytes), |_| true, collective)
+    }
+
+    #[inline(always)]
+    pub(super) fn scan_in<'a, T: Datatype, F: Form<'a>>(
+        &self,
+        form: F,
+        data: &'a mut [T],
+        op: impl Fn(&T, &T) -> T + 'a,
+    ) -> Result<F::Done> {
+        let bytes = size_of_val(data);
+        let Some((way, direct)) = self.short_way::<T, F>(form, true, bytes) else {
+            return form.by_plan(self, Call::Scan, self.plan_scan(data, op));
+        };
+        let place = WriteSpan::from(direct.bytes_mut(data));
+        self.scan_shortly::<T, F>(form, way, (place.as_read(), place), op, self.rank() + 1)
+    }
+
+    #[inline(always)]
+    pub(super) fn exscan_in<'a, T: Datatype, F: Form<'a>>(
+        &self,
+        form: F,
+        data: &'a [T],
+        result: &'a mut [T],
+        op: impl Fn(&T, &T) -> T + 'a,
+    ) -> Result<F::Done> {
+        let bytes = size_of_val(data);
+        let Some((way, direct)) = self.short_way::<T, F>(form, size_of_val(result) == bytes, bytes) else {
+            return form.by_plan(self, Call::Scan, self.plan_exscan(data, result, op)?);
+        };
+        let (data, place) = (direct.bytes(data).into(), direct.bytes_mut(result).into());
+        self.scan_shortly::<T, F>(form, way, (data, place), op, self.rank())
+    }
+
+    /// Of the ranks before `end`.
+    #[inline(always)]
+    fn scan_shortly<'a, T: Datatype, F: Form<'a>>(
+        &self,
+        form: F,
+        way: F::Way<'_>,
+        (data, place): (ReadSpan<'a>, WriteSpan<'a>),
+        op: impl Fn(&T, &T) -> T + 'a,
+        end: usize,
+    ) -> Result<F::Done> {
+        let collective = typed::<T>(move |shelves, team| {
+            let op = Elementwise::new(&op);
+            at_once::scan(shelves, team, data, place, &op, end)?;
+            op.outcome()
+        });
+        form.go(self, way, (Call::Scan, data.len()), move |rank| rank < end, collective)
+    }
+
+    #[inline(always)]
+    pub(super) fn reduce_scatter_in<'a, T: Datatype, F: Form<'a>>(
+        &self,
+        form: F,
+        data: &'a [T],
+        counts: &[usize],
+        result: &'a mut [T],
+        op: impl Fn(&T, &T) -> T + 'a,
+    ) -> Result<F::Done> {
+        let (call, bytes) = (Call::ReduceScatter, size_of_val(data));
+        let before = total(counts.get(..self.rank()).unwrap_or_default());
+        let fits = counts.len() == self.size() && total(counts) == data.len() && counts[self.rank()] == result.len();
+        let Some((way, direct)) = self.short_way::<T, F>(form, fits, at_once::reduce_scatter_bytes(bytes)) else {
+            return form.by_plan(self, call, self.plan_reduce_scatter(data, counts, result, op)?);
+        };
+        let (data, place) = (ReadSpan::from(direct.bytes(data)), WriteSpan::from(direct.bytes_mut(result)));
+        let start = before * size_of::<T>();
+        let collective = typed::<T>(move |shelves, team| {
+            let op = Elementwise::new(&op);
+            at_once::reduce_scatter(shelves, team, data, start, place, &op)?;
+            op.outcome()
+        });
         form.go(self, way, (call, bytes), |_| true, collective)
     }
 
@@ -186,4 +263,9 @@ fn typed<T: Datatype>(
         collective(shelves, Team { trouble: Some(&trouble), poisons: true, ..team.of::<T>() })?;
         trouble.outcome()
     }
+}
+
+/// Of numbers of elements, which may be more than there can be.
+pub(super) fn total(counts: &[usize]) -> usize {
+    counts.iter().fold(0, |sum, &count| sum.saturating_add(count))
 }
