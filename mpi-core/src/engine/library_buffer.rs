@@ -1,18 +1,20 @@
 //! The library's own buffer: copies of messages that could not leave at once, so that their sends are complete.
 //!
-//! A rank with a worker copies whatever can't leave, since somebody sees to it while the program is elsewhere. Others copy only what they announce to
-//! a receiver that was late before: that needs nobody here, as the receiver fetches it from the buffer as it would from the program's memory. What
-//! finds no room is sent from where it is.
+//! Sends that the program asked to be buffered are copied unless they leave at once, in memory of their own where there is no room. A rank with a worker
+//! copies whatever can't leave, since somebody sees to it while the program is elsewhere. Others copy only what they announce to a receiver that was late
+//! before: that needs nobody here, as the receiver fetches it from the buffer as it would from the program's memory. What finds no room is sent from where
+//! it is.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use rwmpi_transport::Fabric;
+use rwmpi_transport::{Fabric, ReadSpan, WriteSpan};
 
 use super::operation::Stage;
 use super::pieces::Source;
 use super::spare::Spare;
-use super::{Engine, Operation, OperationId, SendMode};
+use super::{Engine, Failure, Operation, OperationId, SendMode};
+use crate::Mark;
 use crate::buffer::owned_span;
 
 /// What a message counts for besides its length: many short ones are not to take more memory than a long one.
@@ -50,7 +52,7 @@ impl LibraryBuffer {
         self.used.set(self.used.get() + len + OVERHEAD);
         let mut bytes = self.spare.borrow_mut().take(len);
         bytes.resize(bytes.len().max(len), 0);
-        OwnedData { bytes, counted: Some((self.clone(), len)) }
+        OwnedData { bytes, len, counted: Some(self.clone()) }
     }
 
     fn give_back(&self, bytes: Vec<u8>, len: usize) {
@@ -62,21 +64,30 @@ impl LibraryBuffer {
 /// A copy of a message, which its send reads instead of the program's memory.
 #[derive(Debug)]
 pub(crate) struct OwnedData {
+    /// At least as many as it has.
     bytes: Vec<u8>,
-    /// Where it counts, and for how much.
-    counted: Option<(Rc<LibraryBuffer>, usize)>,
+    len: usize,
+    /// Where it counts.
+    counted: Option<Rc<LibraryBuffer>>,
 }
 
-impl From<Vec<u8>> for OwnedData {
-    fn from(bytes: Vec<u8>) -> Self {
-        OwnedData { bytes, counted: None }
+impl OwnedData {
+    /// Filled with `data`, which are as long.
+    fn filled(mut self, data: impl FnOnce(WriteSpan<'_>)) -> Self {
+        data(self.bytes[..self.len].as_mut().into());
+        self
+    }
+
+    /// For a send that keeps this copy.
+    pub(super) fn span(&self) -> ReadSpan<'static> {
+        owned_span(&self.bytes[..self.len])
     }
 }
 
 impl Drop for OwnedData {
     fn drop(&mut self) {
-        if let Some((buffer, len)) = self.counted.take() {
-            buffer.give_back(std::mem::take(&mut self.bytes), len);
+        if let Some(buffer) = self.counted.take() {
+            buffer.give_back(std::mem::take(&mut self.bytes), self.len);
         }
     }
 }
@@ -112,9 +123,8 @@ impl<F: Fabric> Engine<F> {
     pub(super) fn copy_to_buffer(&mut self, id: OperationId, data: &mut Source) {
         let Operation::Send(send) = &mut self.operations[id] else { return };
         let len = data.len();
-        let mut copy = self.buffer.take(len);
-        data.part(0, len).copy_to(copy.bytes[..len].as_mut().into());
-        *data = Source::Span(owned_span(&copy.bytes[..len]));
+        let copy = self.buffer.take(len).filled(|place| data.part(0, len).copy_to(place));
+        *data = Source::Span(copy.span());
         send.owned = Some(Box::new(copy));
     }
 
@@ -132,6 +142,35 @@ impl<F: Fabric> Engine<F> {
         if let Operation::Send(send) = &mut self.operations[id] {
             send.data = data;
         }
+    }
+
+    /// A send whose data the library keeps a copy of: completes for the caller at once (buffered mode).
+    pub(crate) fn start_buffered_send(
+        &mut self,
+        peer: u32,
+        context: u32,
+        tag: u32,
+        data: ReadSpan<'_>,
+    ) -> Result<Option<OperationId>, Failure> {
+        let mark = self.mark;
+        if self.push_small(peer, context, tag, data, mark)? {
+            self.count_message(peer, data.len() as u64);
+            self.mark = Mark::NONE;
+            return Ok(None);
+        }
+        let len = data.len();
+        let room = match self.buffer.has_room(len) {
+            true => self.buffer.take(len),
+            false => OwnedData { bytes: vec![0; len], len, counted: None },
+        };
+        let copy = room.filled(|place| data.copy_to(place));
+        let id = self.start_send(peer, context, tag, copy.span(), SendMode::InPlace)?;
+        if let Some(id) = id
+            && let Operation::Send(send) = &mut self.operations[id]
+        {
+            send.owned = Some(Box::new(copy));
+        }
+        Ok(id)
     }
 
     /// Whether an operation needs nothing of the program's any more: a send that reads from a copy.

@@ -48,26 +48,43 @@ impl<F: Fabric> Engine<F> {
     ) -> Result<Option<OperationId>, Failure> {
         self.count_message(peer, data.len() as u64);
         let mark = std::mem::take(&mut self.mark);
-        if peer != self.me() && mode != SendMode::Synchronous && data.len() < self.small_end {
-            let state = &mut self.peers[peer as usize];
-            if state.queued.is_empty() && self.rule != Rule::Sr && !state.sender.holds_requests() {
-                let envelope = Envelope { context, source: 0, tag };
-                let position = self.fabric.pushed(peer as usize);
-                let header = [wire::EAGER | mark.word(), context, tag, 0];
-                match self.fabric.try_push(peer as usize, Queue::Messages, Enqueue::Next, header, data) {
-                    Ok(()) => {
-                        state.sender.on_fifo(&envelope, position, Fifo::Open);
-                        if state.sender.unaccepted() >= LOOK_AT_ACCEPTED {
-                            self.look_at_accepted(peer).map_err(|failure| self.poisoned(failure))?;
-                        }
-                        return Ok(None);
-                    }
-                    Err(PushError::Full) => {}
-                    Err(error) => return Err(self.poisoned(Failure::Push(error))),
-                }
-            }
+        if mode != SendMode::Synchronous && self.push_small(peer, context, tag, data, mark)? {
+            return Ok(None);
         }
         self.start_general_send(peer, context, tag, Source::Span(data), mode, mark)
+    }
+
+    /// Pushes a small message, if nothing is in its way; its data are not needed any more then.
+    #[inline(always)]
+    pub(super) fn push_small(
+        &mut self,
+        peer: u32,
+        context: u32,
+        tag: u32,
+        data: ReadSpan<'_>,
+        mark: Mark,
+    ) -> Result<bool, Failure> {
+        if peer == self.me() || data.len() >= self.small_end {
+            return Ok(false);
+        }
+        let state = &mut self.peers[peer as usize];
+        if !state.queued.is_empty() || self.rule == Rule::Sr || state.sender.holds_requests() {
+            return Ok(false);
+        }
+        let envelope = Envelope { context, source: 0, tag };
+        let position = self.fabric.pushed(peer as usize);
+        let header = [wire::EAGER | mark.word(), context, tag, 0];
+        match self.fabric.try_push(peer as usize, Queue::Messages, Enqueue::Next, header, data) {
+            Ok(()) => {
+                state.sender.on_fifo(&envelope, position, Fifo::Open);
+                if state.sender.unaccepted() >= LOOK_AT_ACCEPTED {
+                    self.look_at_accepted(peer).map_err(|failure| self.poisoned(failure))?;
+                }
+                Ok(true)
+            }
+            Err(PushError::Full) => Ok(false),
+            Err(error) => Err(self.poisoned(Failure::Push(error))),
+        }
     }
 
     /// As [`Engine::start_send`], of bytes that do not lie side by side.
@@ -115,26 +132,6 @@ impl<F: Fabric> Engine<F> {
         self.queue(peer, Outgoing::Message(id));
         self.copy_queued(id);
         Ok(Some(id))
-    }
-
-    /// A send whose data the library keeps a copy of: completes for the caller at once (buffered mode).
-    pub(crate) fn start_buffered_send(
-        &mut self,
-        peer: u32,
-        context: u32,
-        tag: u32,
-        data: ReadSpan<'_>,
-    ) -> Result<Option<OperationId>, Failure> {
-        let mut owned = vec![0; data.len()];
-        data.copy_to(owned[..].as_mut().into());
-        let span = crate::buffer::owned_span(&owned);
-        let id = self.start_send(peer, context, tag, span, SendMode::InPlace)?;
-        if let Some(id) = id
-            && let Operation::Send(send) = &mut self.operations[id]
-        {
-            send.owned = Some(Box::new(owned.into()));
-        }
-        Ok(id)
     }
 
     /// Goes on with a send from wherever it stands. Afterwards it is done, waiting, or still to be gone on with.
