@@ -5,7 +5,7 @@
 
 use std::rc::Rc;
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 use crate::Result;
 use crate::error::{Error, ErrorClass};
@@ -211,7 +211,7 @@ impl Group {
     /// If a rank is out of range or named twice.
     pub fn excl(&self, ranks: &[usize]) -> Result<Group> {
         let left_out = self.check_distinct(ranks)?;
-        let kept = (0..self.size()).filter(|rank| !left_out.contains(rank)).map(|rank| self.peers[rank]);
+        let kept = (0..self.size()).filter(|&rank| !left_out[rank]).map(|rank| self.peers[rank]);
         Ok(self.derived(self, kept.collect()))
     }
 
@@ -250,17 +250,16 @@ impl Group {
         Ok(ranks)
     }
 
-    fn check_distinct(&self, ranks: &[usize]) -> Result<FxHashSet<usize>> {
-        let mut seen = FxHashSet::default();
+    /// Of each member, whether it is among `ranks`.
+    fn check_distinct(&self, ranks: &[usize]) -> Result<Vec<bool>> {
+        let mut named = vec![false; self.size()];
         for &rank in ranks {
-            if rank >= self.size() {
-                return Err(self.no_such_rank(rank));
-            }
-            if !seen.insert(rank) {
+            let Some(is_named) = named.get_mut(rank) else { return Err(self.no_such_rank(rank)) };
+            if std::mem::replace(is_named, true) {
                 return Err(Error::new(ErrorClass::Rank, format!("rank {rank} is named twice")));
             }
         }
-        Ok(seen)
+        Ok(named)
     }
 
     #[cold]
