@@ -459,7 +459,7 @@ impl Fabric for NodeFabric {
         unsafe { LentSpan::new(ReadSpan::new(start, part.len()), self.writes_back) }
     }
 
-    #[inline]
+    #[inline(always)]
     fn write_shared(&mut self, part: SharedPart, from: ReadSpan, far: bool) {
         assert_eq!(part.len(), from.len(), "a shared part of another length");
         let into = self.segment.heap_part(part.place, from.len()).as_ptr();

@@ -31,6 +31,7 @@ mod scan;
 mod scratch;
 mod shelves;
 mod short;
+mod short_values;
 mod team;
 mod uneven;
 mod value_calls;

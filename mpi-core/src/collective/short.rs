@@ -20,7 +20,6 @@ use crate::{Communicator, Datatype, Result};
 type Outcome = std::result::Result<(), Failure>;
 
 impl Communicator {
-    #[inline(always)]
     pub(super) fn barrier_in<'a, F: Form<'a>>(&self, form: F) -> Result<F::Done> {
         match form.way(self, 0) {
             Some(way) => form.go(self, way, (Call::Barrier, 0), |_| true, at_once::barrier),
@@ -28,7 +27,6 @@ impl Communicator {
         }
     }
 
-    #[inline(always)]
     pub(super) fn bcast_in<'a, T: Datatype, F: Form<'a>>(
         &self,
         form: F,
@@ -45,7 +43,6 @@ impl Communicator {
     }
 
     /// `data` is `None` where the root's contribution stands in `result`.
-    #[inline(always)]
     pub(super) fn reduce_in<'a, T: Datatype, F: Form<'a>>(
         &self,
         form: F,
@@ -62,9 +59,8 @@ impl Communicator {
         };
         let place = WriteSpan::from(direct.bytes_mut(result));
         let data = data.map_or(place.as_read(), |data| direct.bytes(data).into());
+        let op = Elementwise::new(op);
         let collective = typed::<T>(move |shelves, team| {
-            // Made here: to move it, just made, would take long (docs/decisions/0049).
-            let op = Elementwise::new(&op);
             at_once::reduce(shelves, team, data, place, &op, root)?;
             op.outcome()
         });
@@ -72,7 +68,6 @@ impl Communicator {
     }
 
     /// `data` is `None` where the contribution stands in `result`.
-    #[inline(always)]
     pub(super) fn allreduce_in<'a, T: Datatype, F: Form<'a>>(
         &self,
         form: F,
@@ -87,15 +82,14 @@ impl Communicator {
         };
         let place = WriteSpan::from(direct.bytes_mut(result));
         let data = data.map_or(place.as_read(), |data| direct.bytes(data).into());
+        let op = Elementwise::new(op);
         let collective = typed::<T>(move |shelves, team| {
-            let op = Elementwise::new(&op);
             at_once::allreduce(shelves, team, data, place, &op)?;
             op.outcome()
         });
         form.go(self, way, (call, bytes), |_| true, collective)
     }
 
-    #[inline(always)]
     pub(super) fn gather_in<'a, T: Datatype, F: Form<'a>>(
         &self,
         form: F,
@@ -115,7 +109,6 @@ impl Communicator {
     }
 
     /// `part` is `None` where it stands in its place already.
-    #[inline(always)]
     pub(super) fn allgather_in<'a, T: Datatype, F: Form<'a>>(
         &self,
         form: F,
@@ -135,7 +128,6 @@ impl Communicator {
         form.go(self, way, (call, bytes), |_| true, collective)
     }
 
-    #[inline(always)]
     pub(super) fn alltoall_in<'a, T: Datatype, F: Form<'a>>(
         &self,
         form: F,
@@ -154,7 +146,6 @@ impl Communicator {
         form.go(self, way, (call, bytes), |_| true, collective)
     }
 
-    #[inline(always)]
     pub(super) fn scan_in<'a, T: Datatype, F: Form<'a>>(
         &self,
         form: F,
@@ -169,7 +160,6 @@ impl Communicator {
         self.scan_shortly::<T, F>(form, way, (place.as_read(), place), op, self.rank() + 1)
     }
 
-    #[inline(always)]
     pub(super) fn exscan_in<'a, T: Datatype, F: Form<'a>>(
         &self,
         form: F,
@@ -195,15 +185,14 @@ impl Communicator {
         op: impl Fn(&T, &T) -> T + 'a,
         end: usize,
     ) -> Result<F::Done> {
+        let op = Elementwise::new(op);
         let collective = typed::<T>(move |shelves, team| {
-            let op = Elementwise::new(&op);
             at_once::scan(shelves, team, data, place, &op, end)?;
             op.outcome()
         });
         form.go(self, way, (Call::Scan, data.len()), move |rank| rank < end, collective)
     }
 
-    #[inline(always)]
     pub(super) fn reduce_scatter_in<'a, T: Datatype, F: Form<'a>>(
         &self,
         form: F,
@@ -220,8 +209,8 @@ impl Communicator {
         };
         let (data, place) = (ReadSpan::from(direct.bytes(data)), WriteSpan::from(direct.bytes_mut(result)));
         let start = before * size_of::<T>();
+        let op = Elementwise::new(op);
         let collective = typed::<T>(move |shelves, team| {
-            let op = Elementwise::new(&op);
             at_once::reduce_scatter(shelves, team, data, start, place, &op)?;
             op.outcome()
         });

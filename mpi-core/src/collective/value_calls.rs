@@ -2,6 +2,7 @@
 
 use std::pin::pin;
 
+use super::at_once::allgather_bytes;
 use super::places::Parcels;
 use super::values::Values;
 use super::{Team, Trouble};
@@ -81,7 +82,10 @@ impl Communicator {
     )]
     pub fn bcast_value<T: Message>(&self, value: T, root: usize) -> Result<T> {
         self.check_root(Call::Broadcast, root)?;
-        self.complete_values(Call::Broadcast, size_of::<T>(), broadcast(value, root))
+        match self.shelves_for_values::<T>(size_of::<T>()) {
+            Some(shelves) => self.bcast_value_at_once(shelves, value, root),
+            None => self.complete_values(Call::Broadcast, size_of::<T>(), broadcast(value, root)),
+        }
     }
 
     /// As [`Communicator::bcast_value`], without waiting.
@@ -104,7 +108,10 @@ impl Communicator {
         "assert_eq!(world.allreduce_value(rank.to_string(), join)?, \"012\");"
     )]
     pub fn allreduce_value<T: Message>(&self, value: T, op: impl Fn(&T, &T) -> T) -> Result<T> {
-        self.complete_values(Call::Allreduce, size_of::<T>(), allreduce(value, op))
+        match self.shelves_for_values::<T>(size_of::<T>()) {
+            Some(shelves) => self.allreduce_value_at_once(shelves, value, op),
+            None => self.complete_values(Call::Allreduce, size_of::<T>(), allreduce(value, op)),
+        }
     }
 
     /// As [`Communicator::allreduce_value`], without waiting.
@@ -130,7 +137,10 @@ impl Communicator {
     )]
     pub fn reduce_value<T: Message>(&self, value: T, op: impl Fn(&T, &T) -> T, root: usize) -> Result<Option<T>> {
         self.check_root(Call::Reduce, root)?;
-        self.complete_values(Call::Reduce, size_of::<T>(), reduce(value, op, root))
+        match self.shelves_for_values::<T>(size_of::<T>()) {
+            Some(shelves) => self.reduce_value_at_once(shelves, value, op, root),
+            None => self.complete_values(Call::Reduce, size_of::<T>(), reduce(value, op, root)),
+        }
     }
 
     /// As [`Communicator::reduce_value`], without waiting.
@@ -205,6 +215,9 @@ impl Communicator {
     )]
     pub fn gather_values<T: Message>(&self, value: &T, root: usize) -> Result<Option<Vec<T>>> {
         self.check_root(Call::Gather, root)?;
+        if let Some(shelves) = self.shelves_for_values::<T>(size_of::<T>()) {
+            return self.gather_values_at_once(shelves, value, root);
+        }
         let own = self.parcel(Call::Gather, value);
         self.complete_values(Call::Gather, size_of::<T>(), async |all: Values<'_>| {
             all.of::<T>().gather(own, root).await
@@ -236,6 +249,11 @@ impl Communicator {
         "assert_eq!(world.allgather_values(&vec![rank; rank])?, [vec![], vec![1], vec![2, 2]]);"
     )]
     pub fn allgather_values<T: Message>(&self, value: &T) -> Result<Vec<T>> {
+        if let Some(shelves) =
+            self.shelves_for_values::<T>(allgather_bytes(self.size() * size_of::<T>(), size_of::<T>()))
+        {
+            return self.allgather_values_at_once(shelves, value);
+        }
         let own = self.parcel(Call::Allgather, value);
         self.complete_values(Call::Allgather, size_of::<T>(), async |all: Values<'_>| {
             all.of::<T>().allgather(own).await

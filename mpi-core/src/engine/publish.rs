@@ -63,7 +63,7 @@ impl<F: Fabric> Engine<F> {
     }
 
     /// Writes all of a part of this rank's.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn write_shared(&mut self, part: SharedPart, from: ReadSpan<'_>, far: bool) {
         self.fabric.write_shared(part, from, far);
     }

@@ -1,0 +1,133 @@
+//! The short way of collectives of values that are their own messages, as numbers are: on shelves with room for them that the ranks have already, as
+//! the short collectives of buffers ([`super::short`]), no future is made. Those that don't have it, and all other values, go as `values` says.
+#![allow(unsafe_code)]
+
+use rwmpi_transport::{ReadSpan, WriteSpan};
+
+use super::at_once;
+use super::combining::Combining;
+use super::shelves::{Shelved, Shelves};
+use super::team::{Team, Trouble};
+use crate::activity::Call;
+use crate::engine::Failure;
+use crate::message::Place;
+use crate::{Communicator, Message, Result};
+
+type Outcome = std::result::Result<(), Failure>;
+
+impl Communicator {
+    /// Shelves with room for so many bytes of each rank, if values of the type are their own messages.
+    #[inline(always)]
+    pub(super) fn shelves_for_values<T: Message>(&self, bytes: usize) -> Option<&Shelves> {
+        if T::FORM.is_itself() && size_of::<T>() > 0 { self.shelves_for(bytes) } else { None }
+    }
+
+    pub(super) fn bcast_value_at_once<T: Message>(&self, shelves: &Shelves, value: T, root: usize) -> Result<T> {
+        self.replaced(shelves, Call::Broadcast, value, |shelves, team, place| {
+            at_once::broadcast(shelves, team, place, root)
+        })
+    }
+
+    pub(super) fn allreduce_value_at_once<T: Message>(
+        &self,
+        shelves: &Shelves,
+        value: T,
+        op: impl Fn(&T, &T) -> T,
+    ) -> Result<T> {
+        self.replaced(shelves, Call::Allreduce, value, |shelves, team, place| {
+            let op = Combining::new(&op);
+            at_once::allreduce(shelves, team, place.as_read(), place, &op)?;
+            op.outcome()
+        })
+    }
+
+    pub(super) fn reduce_value_at_once<T: Message>(
+        &self,
+        shelves: &Shelves,
+        value: T,
+        op: impl Fn(&T, &T) -> T,
+        root: usize,
+    ) -> Result<Option<T>> {
+        let reduced = self.replaced(shelves, Call::Reduce, value, |shelves, team, place| {
+            let op = Combining::new(&op);
+            at_once::reduce(shelves, team, place.as_read(), place, &op, root)?;
+            op.outcome()
+        })?;
+        Ok((self.rank() == root).then_some(reduced))
+    }
+
+    pub(super) fn gather_values_at_once<T: Message>(
+        &self,
+        shelves: &Shelves,
+        value: &T,
+        root: usize,
+    ) -> Result<Option<Vec<T>>> {
+        let (own, is_root) = (own::<T>(value), self.rank() == root);
+        let gathered =
+            self.filled(shelves, Call::Gather, if is_root { self.size() } else { 0 }, |shelves, team, all| {
+                at_once::gather(shelves, team, own.len(), Some(own), |rank| all.part(rank * own.len(), own.len()), root)
+            })?;
+        Ok(is_root.then_some(gathered))
+    }
+
+    pub(super) fn allgather_values_at_once<T: Message>(&self, shelves: &Shelves, value: &T) -> Result<Vec<T>> {
+        let own = own::<T>(value);
+        self.filled(shelves, Call::Allgather, self.size(), |shelves, team, all| {
+            at_once::allgather(shelves, team, own, |rank| all.part(rank * own.len(), own.len()))
+        })
+    }
+
+    /// What a collective makes of a value, in its place.
+    #[inline(always)]
+    fn replaced<T: Message>(
+        &self,
+        shelves: &Shelves,
+        call: Call,
+        value: T,
+        collective: impl FnOnce(Shelved<'_>, Team<'_>, WriteSpan<'_>) -> Outcome,
+    ) -> Result<T> {
+        let mut place = Place::holding(value).map_err(|error| self.not_encoded::<T>(call, &error))?;
+        let span = place.span();
+        self.complete_on_shelves(shelves, (call, span.len()), |shelves, team| {
+            of_values::<T>(team, |team| collective(shelves, team, span))
+        })?;
+        let len = place.len();
+        // SAFETY: a value lay there, and the collective has come to its end without trouble, so what it has written is one.
+        let value = unsafe { place.value(len) };
+        value.map_err(|error| self.not_decoded::<T>(call, len, None, &error))
+    }
+
+    /// So many values, all of which a collective writes.
+    #[inline(always)]
+    fn filled<T: Message>(
+        &self,
+        shelves: &Shelves,
+        call: Call,
+        values: usize,
+        collective: impl FnOnce(Shelved<'_>, Team<'_>, WriteSpan<'_>) -> Outcome,
+    ) -> Result<Vec<T>> {
+        let len = values * size_of::<T>();
+        let mut place = Place::<Vec<T>>::new(len).ok_or_else(|| self.no_room(len as u64))?;
+        let span = place.span();
+        self.complete_on_shelves(shelves, (call, len), |shelves, team| {
+            of_values::<T>(team, |team| collective(shelves, team, span))
+        })?;
+        // SAFETY: the collective has come to its end without trouble, so all of it is written.
+        let all = unsafe { place.value(len) };
+        all.map_err(|error| self.not_decoded::<T>(call, len, None, &error))
+    }
+}
+
+/// Does `collective` with the same ranks, for values of that type. What goes wrong on one rank all learn.
+#[inline(always)]
+fn of_values<T: Message>(team: Team<'_>, collective: impl FnOnce(Team<'_>) -> Outcome) -> Outcome {
+    let trouble = Trouble::default();
+    collective(Team { trouble: Some(&trouble), poisons: true, mark: T::mark(), ..team })?;
+    trouble.outcome()
+}
+
+/// The value's memory, which is its message.
+#[inline(always)]
+fn own<T: Message>(value: &T) -> ReadSpan<'_> {
+    T::FORM.lend(value).unwrap_or_default().into()
+}
