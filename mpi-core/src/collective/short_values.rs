@@ -1,6 +1,5 @@
 //! The short way of collectives of values that are their own messages, as numbers are: on shelves with room for them that the ranks have already, as
 //! the short collectives of buffers ([`super::short`]), no future is made. Those that don't have it, and all other values, go as `values` says.
-#![allow(unsafe_code)]
 
 use rwmpi_transport::{ReadSpan, WriteSpan};
 
@@ -8,12 +7,11 @@ use super::at_once;
 use super::combining::Combining;
 use super::shelves::{Shelved, Shelves};
 use super::team::{Team, Trouble};
+use super::values::Values;
 use crate::activity::Call;
 use crate::engine::Failure;
 use crate::message::Place;
 use crate::{Communicator, Message, Result};
-
-type Outcome = std::result::Result<(), Failure>;
 
 impl Communicator {
     /// Shelves with room for so many bytes of each rank, if values of the type are their own messages.
@@ -84,17 +82,10 @@ impl Communicator {
         shelves: &Shelves,
         call: Call,
         value: T,
-        collective: impl FnOnce(Shelved<'_>, Team<'_>, WriteSpan<'_>) -> Outcome,
+        collective: impl FnOnce(Shelved<'_>, Team<'_>, WriteSpan<'_>) -> std::result::Result<(), Failure>,
     ) -> Result<T> {
-        let mut place = Place::holding(value).map_err(|error| self.not_encoded::<T>(call, &error))?;
-        let span = place.span();
-        self.complete_on_shelves(shelves, (call, span.len()), |shelves, team| {
-            of_values::<T>(team, |team| collective(shelves, team, span))
-        })?;
-        let len = place.len();
-        // SAFETY: a value lay there, and the collective has come to its end without trouble, so what it has written is one.
-        let value = unsafe { place.value(len) };
-        value.map_err(|error| self.not_decoded::<T>(call, len, None, &error))
+        let place = Place::holding(value).map_err(|error| self.not_encoded::<T>(call, &error))?;
+        self.written::<T, T>(shelves, call, place, collective)
     }
 
     /// So many values, all of which a collective writes.
@@ -104,26 +95,28 @@ impl Communicator {
         shelves: &Shelves,
         call: Call,
         values: usize,
-        collective: impl FnOnce(Shelved<'_>, Team<'_>, WriteSpan<'_>) -> Outcome,
+        collective: impl FnOnce(Shelved<'_>, Team<'_>, WriteSpan<'_>) -> std::result::Result<(), Failure>,
     ) -> Result<Vec<T>> {
         let len = values * size_of::<T>();
-        let mut place = Place::<Vec<T>>::new(len).ok_or_else(|| self.no_room(len as u64))?;
-        let span = place.span();
-        self.complete_on_shelves(shelves, (call, len), |shelves, team| {
-            of_values::<T>(team, |team| collective(shelves, team, span))
-        })?;
-        // SAFETY: the collective has come to its end without trouble, so all of it is written.
-        let all = unsafe { place.value(len) };
-        all.map_err(|error| self.not_decoded::<T>(call, len, None, &error))
+        let place = Place::<Vec<T>>::new(len).ok_or_else(|| self.no_room(len as u64))?;
+        self.written::<T, Vec<T>>(shelves, call, place, collective)
     }
-}
 
-/// Does `collective` with the same ranks, for values of that type. What goes wrong on one rank all learn.
-#[inline(always)]
-fn of_values<T: Message>(team: Team<'_>, collective: impl FnOnce(Team<'_>) -> Outcome) -> Outcome {
-    let trouble = Trouble::default();
-    collective(Team { trouble: Some(&trouble), poisons: true, mark: T::mark(), ..team })?;
-    trouble.outcome()
+    /// What a collective of values of type `T` has written to a place.
+    #[inline(always)]
+    fn written<T: Message, R: Message>(
+        &self,
+        shelves: &Shelves,
+        call: Call,
+        mut place: Place<R>,
+        collective: impl FnOnce(Shelved<'_>, Team<'_>, WriteSpan<'_>) -> std::result::Result<(), Failure>,
+    ) -> Result<R> {
+        self.begin(call, place.len());
+        let (trouble, team) = (Trouble::default(), self.team(self.next_collective(), true));
+        let team = Team { trouble: Some(&trouble), poisons: true, mark: T::mark(), ..team };
+        collective(shelves.whole(), team, place.span()).map_err(self.failed(call))?;
+        Values { communicator: self, call, team }.landed(place, None)
+    }
 }
 
 /// The value's memory, which is its message.

@@ -59,7 +59,7 @@ impl Values<'_> {
     }
 
     /// The value that a collective which has come to its end has brought to all of `place`, unless this rank is in trouble.
-    fn landed<T: Message>(&self, place: Place<T>, from: Option<usize>) -> Result<T> {
+    pub(super) fn landed<T: Message>(&self, place: Place<T>, from: Option<usize>) -> Result<T> {
         self.settle(Ok(()))?;
         let len = place.len();
         // SAFETY: a rank that was sent less than it has room for is in trouble.
