@@ -29,7 +29,8 @@ pub(super) fn cells_arrive_in_order_from_everyone<S: Subject>(fabric: &mut S) {
         }
     }
     barrier(fabric);
-    assert_eq!(fabric.ready(Queue::Messages), None, "a cell arrived twice");
+    let more = fabric.ready(Queue::Messages).map(|from| (from, fabric.front(from, Queue::Messages)));
+    assert!(more.is_none(), "there is more at peer {me} than was sent: {more:?}");
 }
 
 /// Every length up to the longest, on both queues.
