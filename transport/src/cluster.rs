@@ -46,7 +46,7 @@ impl ClusterFabric {
     /// # Panics
     /// If the two fabrics do not belong to the same peer, `nodes` does not name each peer's group, or `in_job` does not name each peer of the
     /// node once.
-    pub fn new(node: NodeFabric, network: TcpFabric, in_job: Vec<usize>, nodes: Vec<usize>) -> ClusterFabric {
+    pub fn new(node: NodeFabric, mut network: TcpFabric, in_job: Vec<usize>, nodes: Vec<usize>) -> ClusterFabric {
         assert_eq!(nodes.len(), network.peers(), "every peer belongs to a group");
         let mut on_node = vec![None; network.peers()];
         for (number, &peer) in in_job.iter().enumerate() {
@@ -55,6 +55,9 @@ impl ClusterFabric {
         assert!(in_job.len() == node.peers() && in_job[node.me()] == network.me(), "fabrics of different peers");
         for (peer, number) in on_node.iter_mut().enumerate() {
             *number = number.filter(|_| nodes[peer] == nodes[network.me()]);
+            if number.is_some() {
+                network.only_ring(peer);
+            }
         }
         let alone = on_node.iter().flatten().count() == 1;
         ClusterFabric { node, network, nodes, on_node, in_job, alone, looks: 0, network_first: [false; QUEUES] }
@@ -453,6 +456,40 @@ impl Fabric for ClusterFabric {
         if self.node.pass_round(backoff) && self.node.goes_to_sleep(backoff) {
             self.network.sleep();
             self.node.has_slept();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{IpAddr, Ipv4Addr};
+
+    use super::*;
+    use crate::JobSecret;
+
+    /// Two peers of one node.
+    fn neighbours() -> [ClusterFabric; 2] {
+        let endpoints = [(); 2].map(|()| TcpFabric::bind(IpAddr::V4(Ipv4Addr::LOCALHOST)).unwrap());
+        let addresses: Vec<_> = endpoints.iter().map(|endpoint| vec![endpoint.address()]).collect();
+        let secret = JobSecret::random().unwrap();
+        let mut nodes = NodeFabric::threads(2).unwrap().into_iter();
+        let mut me = 0..2;
+        endpoints.map(|endpoint| {
+            let network = endpoint.connect(me.next().unwrap(), addresses.clone(), secret.clone()).unwrap();
+            ClusterFabric::new(nodes.next().unwrap(), network, vec![0, 1], vec![0, 0])
+        })
+    }
+
+    #[test]
+    fn who_has_finished_before_it_could_be_rung_has_nothing_to_say() {
+        let [mut a, mut b] = neighbours();
+        b.finish();
+        a.network.ring(1);
+        while !a.network.has_lost(1) {
+            a.network.sleep();
+        }
+        for queue in [Queue::Messages, Queue::Requests] {
+            assert_eq!((a.ready(queue), a.ready(queue)), (None, None));
         }
     }
 }

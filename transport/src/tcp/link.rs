@@ -99,6 +99,8 @@ pub(crate) struct Link {
     pub(crate) under_way: Option<UnderWay>,
     /// What the kernel says of the socket.
     pub(crate) watched: Watched,
+    /// What the two have to say to each other goes another way: this one only rings, and that it breaks means nothing.
+    pub(crate) only_rings: bool,
     /// The last frame is in the outbox or sent.
     pub(crate) said_goodbye: bool,
     goodbye_heard: bool,
@@ -133,6 +135,7 @@ impl Link {
             credit_due: false,
             under_way: None,
             watched: Watched::Not,
+            only_rings: false,
             said_goodbye: false,
             goodbye_heard: false,
             decoder: Decoder::default(),
@@ -154,9 +157,12 @@ impl Link {
         self.said_goodbye || matches!(self.state, State::Gone | State::Lost(_))
     }
 
-    /// What broke the connection.
+    /// What broke the connection, if anything is lost by that.
     pub(crate) fn fault(&self) -> Option<&'static str> {
-        if let State::Lost(what) = self.state { Some(what) } else { None }
+        match self.state {
+            State::Lost(what) if !self.only_rings => Some(what),
+            _ => None,
+        }
     }
 
     /// Whether the peer has ended in good order or the connection is broken: nothing more will come.

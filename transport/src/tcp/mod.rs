@@ -225,6 +225,16 @@ impl TcpFabric {
         self.listener = None;
     }
 
+    /// The connection with `peer` serves nothing but [`TcpFabric::ring`]: it may have finished before one stands.
+    pub(crate) fn only_ring(&mut self, peer: usize) {
+        self.links[peer].only_rings = true;
+    }
+
+    #[cfg(test)]
+    pub(crate) fn has_lost(&self, peer: usize) -> bool {
+        matches!(self.links[peer].state, State::Lost(_))
+    }
+
     /// Has `peer` come out of its sleep, without saying anything.
     pub(crate) fn ring(&mut self, peer: usize) {
         if !self.links[peer].is_over() {
