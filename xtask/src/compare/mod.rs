@@ -4,6 +4,7 @@
 //! machine does hits all of them alike. Open MPI has an ABI of its own and gets a build of its own; the others run the same
 //! file. Figures are only held against those of the same regime (see bench/README.md).
 
+mod aims;
 mod figures;
 mod intel_benchmarks;
 mod lammps;
@@ -141,7 +142,8 @@ pub fn run(workspace: &Workspace, wanted: &str, rounds: usize) -> Result<()> {
     let words = wanted.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty());
     let file = folder.join(iter::once("compare").chain(words).collect::<Vec<_>>().join("-"));
     let text = measure(&libraries, &measurements, rounds, |figures, settings| {
-        let text = format!("{}\n{}\n{}", machine(), settings.join("\n"), figures.tables());
+        let (tables, verdict) = (figures.tables(), aims::verdict(figures));
+        let text = format!("{}\n{}\n{tables}\n{verdict}", machine(), settings.join("\n"));
         fs::write(file.with_extension("txt"), &text)?;
         fs::write(file.with_extension("json"), figures.json()?)?;
         if is_all {
