@@ -224,17 +224,20 @@ impl<'a> Published<'a> {
         // Of two ranks each brings half of what is not long.
         let least = if self.team.size() == 2 { data.len().div_ceil(2).min(LEAST_CHUNK) } else { LEAST_CHUNK };
         let chunk = data.len().div_ceil(CHUNKS).max(least).next_multiple_of(LINE);
-        let taken = |rank: usize| {
-            let start = usize::try_from(round.take_chunk(rank)).ok()?.checked_mul(chunk)?;
+        let part = |number: u64| {
+            let start = usize::try_from(number).ok()?.checked_mul(chunk)?;
             (start < data.len()).then(|| (start, data.part(start, chunk.min(data.len() - start))))
         };
+        let taken = |rank: usize| part(round.take_chunk(rank));
         if self.team.rank == root {
             return self.help_all(round, data.len(), &taken);
         }
         let mut left = data.len().div_ceil(chunk) as u64;
-        while let Some((start, part)) = taken(self.team.rank) {
+        let mut next = part(0);
+        while let Some((start, part)) = next {
             self.read(root, 0, start, part, working_set)?;
             left = left.saturating_sub(1);
+            next = taken(self.team.rank);
         }
         round.leave();
         round.wait_for_help(root, left)

@@ -160,6 +160,9 @@ impl<'a> Shelved<'a> {
     }
 }
 
+/// Of the chunks that go to one place, its owner begins with the first, and takes that upon itself before anybody can.
+const TAKEN_BY_OWNER: u64 = 1;
+
 impl Shelves {
     fn new(mine: Buffer<u128>, shelves: Box<[Shelf]>, crowded: bool) -> Self {
         let (count, all_at, far) = (Cell::new(0), Cell::new(1), Cell::new(false));
@@ -199,7 +202,7 @@ impl Shelves {
         engine.write_shared(mine.part(Shelf::addresses(number), told.len())?, told, false);
         engine.write_shared(mine.part(Shelf::announcement(number), said.len())?, said, false);
         let &Slot { done, taken, helped, .. } = mine.slot(number);
-        engine.set_words([done, taken, helped].map(|word| (word, 0)), &[]);
+        engine.set_words([(done, 0), (taken, TAKEN_BY_OWNER), (helped, 0)], &[]);
         self.stamp(team, &mut engine, number, LONG);
         Ok(round)
     }
