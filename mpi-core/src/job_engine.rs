@@ -141,6 +141,7 @@ impl JobEngine {
         fn wake(&mut self, peer: u32);
         fn has_word(&mut self, word: SharedWord, value: u64, looks: u32, next: Option<SharedPart>) -> bool;
         fn measure_word(&mut self, word: SharedWord, value: u64, looks: u32, distance: &mut Distance) -> bool;
+        fn processors(&mut self) -> usize;
         fn is_crowded(&mut self) -> bool;
         fn is_beside(&mut self, peer: u32) -> bool;
         fn give_way(&mut self);

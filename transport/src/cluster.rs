@@ -368,6 +368,10 @@ impl Fabric for ClusterFabric {
         self.node.watch(word, value);
     }
 
+    fn processors(&self) -> usize {
+        self.node.processors()
+    }
+
     fn is_crowded(&self) -> bool {
         self.node.is_crowded()
     }

@@ -407,6 +407,10 @@ pub trait Fabric {
     /// The next [`Fabric::idle`] does not sleep if `word` is at least `value`. Of several words, if one is.
     fn watch(&mut self, _word: SharedWord, _value: u64) {}
 
+    /// How many processors the peers that share memory may use, as whoever began the job knew: the same at all of them.
+    fn processors(&self) -> usize {
+        usize::MAX
+    }
     /// Whether peers share processors.
     fn is_crowded(&self) -> bool {
         false

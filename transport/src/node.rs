@@ -509,6 +509,10 @@ impl Fabric for NodeFabric {
         self.watched.add(word, value);
     }
 
+    fn processors(&self) -> usize {
+        self.policy.processors
+    }
+
     fn is_crowded(&self) -> bool {
         self.policy.crowded
     }

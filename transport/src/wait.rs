@@ -15,6 +15,8 @@ pub(crate) struct WaitPolicy {
     spins: u32,
     /// Rounds after these in which the processor is offered to others.
     yields: u32,
+    /// As [`crate::Fabric::processors`].
+    pub(crate) processors: usize,
     /// Peers share processors.
     pub(crate) crowded: bool,
     /// Senders must fence before they look at the sleeping flag.
@@ -30,10 +32,11 @@ impl WaitPolicy {
 
     /// The policy of `me`. Only when all peers have attached.
     pub(crate) fn for_peer(job: &Job, me: usize) -> WaitPolicy {
-        let crowded = is_crowded(job, me);
+        let processors = job.segment.header().processors.load(Ordering::Relaxed) as usize;
+        let crowded = job.peers() > processors || is_confined(job, me);
         let (spins, yields) = if crowded { Self::CROWDED } else { Self::DEDICATED };
         let fences_needed = job.segment.header().fences_needed.load(Ordering::Acquire) != 0;
-        WaitPolicy { spins, yields, crowded, fences_needed }
+        WaitPolicy { spins, yields, processors, crowded, fences_needed }
     }
 
     /// Rounds of idling spent on the processor.
@@ -63,12 +66,9 @@ impl WaitPolicy {
     }
 }
 
-/// Whether several peers must share a processor of those that `me` may use.
-fn is_crowded(job: &Job, me: usize) -> bool {
+/// Whether more peers may use nothing but the processors that `me` may use than these are.
+fn is_confined(job: &Job, me: usize) -> bool {
     let (peers, segment) = (job.peers(), &job.segment);
-    if peers > segment.header().processors.load(Ordering::Relaxed) as usize {
-        return true;
-    }
     let mask = |peer: usize| -> [u64; AFFINITY_WORDS] {
         std::array::from_fn(|word| segment.control(peer).identity.affinity[word].load(Ordering::Relaxed))
     };

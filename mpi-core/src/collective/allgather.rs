@@ -29,7 +29,7 @@ pub(crate) async fn allgather<'a>(
     let size = team.size();
     let lens = || (0..size).map(|rank| place(rank).len());
     let total: usize = lens().sum();
-    let shelved = at_once::allgather_bytes(total, lens().max().unwrap_or(0));
+    let shelved = at_once::allgather_bytes(team.process, size, total, lens().max().unwrap_or(0));
     let on_shelves = |shelves: Shelved<'_>, team: Team<'_>| at_once::allgather(shelves, team, own, &place);
     if team.on_shelves(shelved, |_| true, on_shelves).await? {
         return Ok(());

@@ -25,7 +25,7 @@ pub(crate) async fn alltoall<'s, 'r>(
     let (size, part) = (team.size(), sent(team.rank).len());
     if even {
         let on_shelves = |shelves: Shelved<'_>, team: Team<'_>| at_once::alltoall(shelves, team, &sent, &received);
-        if team.on_shelves(at_once::alltoall_bytes(part, size), |_| true, on_shelves).await? {
+        if team.on_shelves(at_once::alltoall_bytes(team.process, size, part), |_| true, on_shelves).await? {
             return Ok(());
         }
     } else if size > 1

@@ -9,6 +9,7 @@ use super::reduction::Reduction;
 use super::shelves::{CAPACITY, HALF, Shelved};
 use super::team::Team;
 use crate::engine::Failure;
+use crate::process::Process;
 
 #[inline(always)]
 pub(crate) fn barrier(shelves: Shelved<'_>, team: Team<'_>) -> Result<(), Failure> {
@@ -26,6 +27,44 @@ pub(crate) fn broadcast(shelves: Shelved<'_>, team: Team<'_>, data: WriteSpan<'_
         round.take(root, data.len(), 0, data)?;
     }
     Ok(())
+}
+
+/// Where ranks outnumber processors they take turns, and a collective takes as long as it takes each to have its turn. Who reads the others' memory has to
+/// wait until all have come, and again until all are done; what lies on a shelf is read later. So more is put there (docs/decisions/0057): for one rank
+/// to combine, up to
+const COMBINED_BY_ONE: usize = 64 << 10;
+/// for each to combine,
+const COMBINED_BY_ALL: usize = 32 << 10;
+/// and, from so many ranks on,
+const MANY: usize = 5;
+/// for each to take its part.
+const TAKEN_BY_ALL: usize = 64 << 10;
+const _: () =
+    assert!(COMBINED_BY_ONE <= HALF && COMBINED_BY_ALL <= HALF && TAKEN_BY_ALL <= HALF && GATHERED_BY_MANY <= HALF);
+
+/// What is compared with the room on a shelf, if each of `size` ranks gives `len` bytes, and one combines them.
+#[inline(always)]
+pub(crate) fn reduce_bytes(process: &Process, size: usize, len: usize) -> usize {
+    if len < CAPACITY { len } else { unless_in_turns(process, size, len, COMBINED_BY_ONE) }
+}
+
+/// The same, if each combines all.
+#[inline(always)]
+pub(crate) fn allreduce_bytes(process: &Process, size: usize, len: usize) -> usize {
+    if len < CAPACITY { len } else { unless_in_turns(process, size, len, COMBINED_BY_ALL) }
+}
+
+/// The same, if each takes a part, and combines these where that is asked for.
+#[inline(always)]
+pub(crate) fn parts_bytes(process: &Process, size: usize, len: usize) -> usize {
+    if len < CAPACITY || size < MANY { len } else { unless_in_turns(process, size, len, TAKEN_BY_ALL) }
+}
+
+/// `len`, but no more than there is room for if it is not above `most` and so many ranks can only run in turn. The same on all of them.
+#[cold]
+fn unless_in_turns(process: &Process, size: usize, len: usize, most: usize) -> usize {
+    let are_in_turns = size > process.engine().processors();
+    if are_in_turns && len <= most { CAPACITY - 1 } else { len }
 }
 
 /// As [`super::reduce()`].
@@ -58,14 +97,7 @@ pub(crate) fn allreduce(
     round.combine(data, result.len(), 0, result, op, team.size())
 }
 
-/// What is compared with the room on a shelf, if each rank gives `total` bytes of which each gets the combination of a part: its own part, too, is
-/// read on the shelf where the result goes to its place.
-#[inline]
-pub(crate) fn reduce_scatter_bytes(total: usize) -> usize {
-    total
-}
-
-/// As [`super::reduce_scatter()`]; this rank's part begins at `start`.
+/// As [`super::reduce_scatter()`]; this rank's part begins at `start`. It, too, is read on the shelf where the result goes to its place.
 #[inline(always)]
 pub(crate) fn reduce_scatter(
     shelves: Shelved<'_>,
@@ -120,15 +152,15 @@ pub(crate) fn scan(
 
 /// Parts of more ranks are no reason against shelves: a rank puts up its own only, and more would have to meet otherwise.
 const SHELVED_PARTS: usize = 3;
-/// From so many ranks on, meeting once more costs more than a copy of a rank's own part, if there is room for that on a shelf at all: below the
-/// length of a half.
-const MANY: usize = 5;
+/// From so many ranks on, of which each has a processor, too, meeting once more costs more than a copy of a rank's own part below this length.
+pub(super) const GATHERED_BY_MANY: usize = 24 << 10;
 
-/// What is compared with the room on a shelf, if all parts together have `total` bytes, and none has more than `longest`.
-#[inline]
-pub(crate) fn allgather_bytes(total: usize, longest: usize) -> usize {
+/// What is compared with the room on a shelf, if the parts of `size` ranks have `total` bytes together, and none has more than `longest`.
+#[inline(always)]
+pub(crate) fn allgather_bytes(process: &Process, size: usize, total: usize, longest: usize) -> usize {
     if total >= longest.saturating_mul(MANY) {
-        return longest.saturating_mul(CAPACITY) / HALF;
+        let len = longest.saturating_mul(CAPACITY) / GATHERED_BY_MANY;
+        return if len < CAPACITY { len } else { parts_bytes(process, size, longest) };
     }
     total.min(longest.saturating_mul(SHELVED_PARTS))
 }
@@ -149,10 +181,10 @@ pub(crate) fn allgather<'a>(
     Ok(())
 }
 
-/// What is compared with the room on a shelf, if each rank has as many bytes for each of `size` ranks. Its own are not put there.
-#[inline]
-pub(crate) fn alltoall_bytes(part: usize, size: usize) -> usize {
-    part.saturating_mul(size - 1)
+/// What is compared with the room on a shelf, if each of `size` ranks has as many bytes for each. Its own are not put there.
+#[inline(always)]
+pub(crate) fn alltoall_bytes(process: &Process, size: usize, part: usize) -> usize {
+    parts_bytes(process, size, part.saturating_mul(size - 1))
 }
 
 /// As [`super::alltoall()`] of even parts.

@@ -38,7 +38,8 @@ pub(crate) async fn reduce(
         return Ok(());
     }
     let on_shelves = |shelves: Shelved<'_>, team: Team<'_>| at_once::reduce(shelves, team, data, result, op, root);
-    if team.on_shelves(data.len(), |_| team.rank == root, on_shelves).await? {
+    let shelved = at_once::reduce_bytes(team.process, team.size(), data.len());
+    if team.on_shelves(shelved, |_| team.rank == root, on_shelves).await? {
         return Ok(());
     }
     if let Some(by) = team.nodes_to_reduce(op) {
@@ -217,7 +218,8 @@ pub(crate) async fn allreduce(
 ) -> Result<(), Failure> {
     team.check_fits(data.len(), result.len())?;
     let on_shelves = |shelves: Shelved<'_>, team: Team<'_>| at_once::allreduce(shelves, team, data, result, op);
-    if team.on_shelves(data.len(), |_| true, on_shelves).await? {
+    let shelved = at_once::allreduce_bytes(team.process, team.size(), data.len());
+    if team.on_shelves(shelved, |_| true, on_shelves).await? {
         return Ok(());
     }
     if let Some(by) = team.nodes_to_reduce(op) {
@@ -326,7 +328,8 @@ pub(crate) async fn reduce_scatter(
     let start = place(team.rank).0;
     let on_shelves =
         |shelves: Shelved<'_>, team: Team<'_>| at_once::reduce_scatter(shelves, team, data, start, result, op);
-    if team.on_shelves(at_once::reduce_scatter_bytes(data.len()), |_| true, on_shelves).await? {
+    let shelved = at_once::parts_bytes(team.process, team.size(), data.len());
+    if team.on_shelves(shelved, |_| true, on_shelves).await? {
         return Ok(());
     }
     if let Some(by) = team.nodes_in_order() {

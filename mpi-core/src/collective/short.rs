@@ -54,7 +54,8 @@ impl Communicator {
         let (call, bytes) = (Call::Reduce, data.map_or(size_of_val(result), size_of_val));
         let is_root = self.rank() == root;
         let fits = root < self.size() && (!is_root || bytes == size_of_val(result));
-        let Some((way, direct)) = self.short_way::<T, F>(form, fits, bytes) else {
+        let shelved = at_once::reduce_bytes(self.process(), self.size(), bytes);
+        let Some((way, direct)) = self.short_way::<T, F>(form, fits, shelved) else {
             return form.by_plan(self, call, self.plan_reduce(data, result, op, root)?);
         };
         let place = WriteSpan::from(direct.bytes_mut(result));
@@ -77,7 +78,8 @@ impl Communicator {
     ) -> Result<F::Done> {
         let (call, bytes) = (Call::Allreduce, size_of_val(result));
         let fits = data.is_none_or(|data| size_of_val(data) == bytes);
-        let Some((way, direct)) = self.short_way::<T, F>(form, fits, bytes) else {
+        let shelved = at_once::allreduce_bytes(self.process(), self.size(), bytes);
+        let Some((way, direct)) = self.short_way::<T, F>(form, fits, shelved) else {
             return form.by_plan(self, call, self.plan_allreduce(data, result, op)?);
         };
         let place = WriteSpan::from(direct.bytes_mut(result));
@@ -117,7 +119,7 @@ impl Communicator {
     ) -> Result<F::Done> {
         let (call, bytes) = (Call::Allgather, size_of_val(all));
         let len = part.map_or(all.len() / self.size() * size_of::<T>(), size_of_val);
-        let shelved = at_once::allgather_bytes(bytes, len);
+        let shelved = at_once::allgather_bytes(self.process(), self.size(), bytes, len);
         let Some((way, direct)) = self.short_way::<T, F>(form, bytes == len * self.size(), shelved) else {
             return form.by_plan(self, call, self.plan_allgather(part, all)?);
         };
@@ -137,7 +139,8 @@ impl Communicator {
         let (call, bytes) = (Call::Alltoall, size_of_val(data));
         let len = data.len() / self.size() * size_of::<T>();
         let fits = bytes == len * self.size() && size_of_val(result) == bytes;
-        let Some((way, direct)) = self.short_way::<T, F>(form, fits, at_once::alltoall_bytes(len, self.size())) else {
+        let shelved = at_once::alltoall_bytes(self.process(), self.size(), len);
+        let Some((way, direct)) = self.short_way::<T, F>(form, fits, shelved) else {
             return form.by_plan(self, call, self.plan_alltoall(data, result)?);
         };
         let (data, result) = (ReadSpan::from(direct.bytes(data)), WriteSpan::from(direct.bytes_mut(result)));
@@ -204,7 +207,8 @@ impl Communicator {
         let (call, bytes) = (Call::ReduceScatter, size_of_val(data));
         let before = total(counts.get(..self.rank()).unwrap_or_default());
         let fits = counts.len() == self.size() && total(counts) == data.len() && counts[self.rank()] == result.len();
-        let Some((way, direct)) = self.short_way::<T, F>(form, fits, at_once::reduce_scatter_bytes(bytes)) else {
+        let shelved = at_once::parts_bytes(self.process(), self.size(), bytes);
+        let Some((way, direct)) = self.short_way::<T, F>(form, fits, shelved) else {
             return form.by_plan(self, call, self.plan_reduce_scatter(data, counts, result, op)?);
         };
         let (data, place) = (ReadSpan::from(direct.bytes(data)), WriteSpan::from(direct.bytes_mut(result)));

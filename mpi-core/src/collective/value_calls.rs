@@ -249,9 +249,9 @@ impl Communicator {
         "assert_eq!(world.allgather_values(&vec![rank; rank])?, [vec![], vec![1], vec![2, 2]]);"
     )]
     pub fn allgather_values<T: Message>(&self, value: &T) -> Result<Vec<T>> {
-        if let Some(shelves) =
-            self.shelves_for_values::<T>(allgather_bytes(self.size() * size_of::<T>(), size_of::<T>()))
-        {
+        let (size, len) = (self.size(), size_of::<T>());
+        let shelved = allgather_bytes(self.process(), size, size * len, len);
+        if let Some(shelves) = self.shelves_for_values::<T>(shelved) {
             return self.allgather_values_at_once(shelves, value);
         }
         let own = self.parcel(Call::Allgather, value);

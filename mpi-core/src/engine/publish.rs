@@ -123,6 +123,11 @@ impl<F: Fabric> Engine<F> {
         self.fabric.word(word)
     }
 
+    /// How many processors the ranks of this node have, the same on all of them.
+    pub(crate) fn processors(&self) -> usize {
+        self.fabric.processors()
+    }
+
     /// Whether ranks share processors.
     pub(crate) fn is_crowded(&self) -> bool {
         self.fabric.is_crowded()

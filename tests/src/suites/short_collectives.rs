@@ -87,7 +87,8 @@ fn short_collectives_of_all_lengths_are_right(universe: &Universe) -> Result<()>
     let world = universe.world();
     let (rank, size) = (world.rank(), world.size());
     let word = |rank: usize, index: usize| value(rank, index) as u32;
-    for len in [0, 1, 11, 12, 13, 500, 2_047, 2_048, 4_095, 4_096, 4_097, 6_143, 6_144, 7_000, 10_000] {
+    let short = [0, 1, 11, 12, 13, 500, 2_047, 2_048, 4_095, 4_096, 4_097, 6_143, 6_144, 7_000, 8_192, 8_193];
+    for len in short.into_iter().chain([10_000, 16_384, 16_385]) {
         let mine: Vec<u32> = (0..len).map(|index| word(rank, index)).collect();
         let mut highest = vec![0; len];
         world.allreduce(&mine, &mut highest, |&a, &b| a.max(b))?;
@@ -107,8 +108,13 @@ fn short_collectives_of_all_lengths_are_right(universe: &Universe) -> Result<()>
         world.gather(&mine, &mut gathered, size - 1)?;
         assert!(rank + 1 != size || gathered == all, "gather of {len}");
 
-        let mut before = vec![0; len];
         let ends = |a: u32, b: u32| a >> 16 << 16 | b & 0xffff;
+        let mut of_all = vec![0; if rank + 1 == size { len } else { 0 }];
+        world.reduce(&mine, &mut of_all, |&a, &b| ends(a, b), size - 1)?;
+        let expected = |index| (0..size).map(|rank| word(rank, index)).reduce(ends);
+        assert!((0..of_all.len()).all(|index| Some(of_all[index]) == expected(index)), "reduce of {len}");
+
+        let mut before = vec![0; len];
         world.exscan(&mine, &mut before, |&a, &b| ends(a, b))?;
         let expected = |index| (0..rank).map(|rank| word(rank, index)).reduce(ends);
         assert!((0..len).all(|index| before[index] == expected(index).unwrap_or(0)), "exscan of {len}");

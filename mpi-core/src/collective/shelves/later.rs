@@ -18,9 +18,10 @@ use rwmpi_transport::ReadSpan;
 
 use super::round::Round;
 use super::shelf::{LONG, NOTHING, Shelf};
-use super::{Announced, CAPACITY, HALF, OnceShelves, Shelved, Shelves};
+use super::{Announced, CAPACITY, OnceShelves, Shelved, Shelves};
 use crate::Communicator;
 use crate::activity::Call;
+use crate::collective::at_once::GATHERED_BY_MANY;
 use crate::collective::team::Team;
 use crate::communicator::nonblocking_tag;
 use crate::engine::{Failure, OperationId};
@@ -147,7 +148,7 @@ impl Round<'_> {
     /// Whether all have done with the collective that had its place before. `len` is what is compared with the room on a shelf, to which a rank may
     /// put up half as much again.
     fn has_turn(&self, len: usize) -> Poll<()> {
-        let (_, places) = Shelf::data(self.number(), (len + 1) * HALF / CAPACITY);
+        let (_, places) = Shelf::data(self.number(), (len + 1) * GATHERED_BY_MANY / CAPACITY);
         let before = self.number().saturating_sub(places);
         let mut over = self.shelves.over.borrow_mut();
         if before > over.everywhere {

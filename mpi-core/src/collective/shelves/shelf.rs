@@ -40,9 +40,10 @@ const PLACE: usize = 2048;
 const OVER: usize = 8;
 const FIRST_PLACE: usize = LINE + SLOTS as usize * LINE;
 const HALVES: usize = FIRST_PLACE + PLACES as usize * PLACE;
-/// Room for the data of one collective: more than [`super::CAPACITY`], since among many ranks a part of an allgather counts for two thirds of
-/// its length.
-pub(in crate::collective) const HALF: usize = 24 << 10;
+/// Room for the data of one collective: more than [`super::CAPACITY`], which is where it pays to go another way, since it may pay later
+/// (see [`at_once`](crate::collective::at_once)). No power of two: where all places were, their address would be worked out without a branch, in ten
+/// instructions more.
+pub(in crate::collective) const HALF: usize = (64 << 10) + LINE;
 pub(super) const SHELF: usize = HALVES + 2 * HALF;
 
 pub(super) struct Shelf {
@@ -143,8 +144,11 @@ impl Shelf {
     /// pays to ask for them with each look at the stamp.
     #[inline]
     pub(super) fn lines_ahead(&self, number: u64, len: usize, offset: usize, part: usize) -> Option<SharedPart> {
+        if len <= BESIDE {
+            return None;
+        }
         let most = if self.distance.get().is_near() { ASKED_FOR } else { ASKED_FOR_FROM_FAR };
-        if len <= BESIDE || part > most {
+        if part > most {
             return None;
         }
         let start = Self::data(number, len).0 + offset;

@@ -53,7 +53,8 @@ impl Communicator {
         let is_root = root == self.rank();
         let reduce =
             move |shelves: Shelved<'_>, team: Team<'_>| at_once::reduce(shelves, team, data, place, &arithmetic, root);
-        self.in_form(form, (Call::Reduce, data.len()), data.len(), move |_| is_root, reduce)
+        let shelved = at_once::reduce_bytes(self.process(), self.size(), data.len());
+        self.in_form(form, (Call::Reduce, data.len()), shelved, move |_| is_root, reduce)
     }
 
     /// MPI_Allreduce. Where `data` are `None`, they stand where the result goes.
@@ -70,7 +71,8 @@ impl Communicator {
         let data = data.map_or(place.as_read(), first_of);
         let allreduce =
             move |shelves: Shelved<'_>, team: Team<'_>| at_once::allreduce(shelves, team, data, place, &arithmetic);
-        self.in_form(form, (Call::Allreduce, data.len()), data.len(), |_| true, allreduce)
+        let shelved = at_once::allreduce_bytes(self.process(), self.size(), data.len());
+        self.in_form(form, (Call::Allreduce, data.len()), shelved, |_| true, allreduce)
     }
 
     /// MPI_Allgather. Where `part` is `None`, it stands in its place.
@@ -79,7 +81,8 @@ impl Communicator {
         if own.len() != all.len() {
             return None;
         }
-        let shelved = at_once::allgather_bytes(own.len().saturating_mul(self.size()), own.len());
+        let (size, len) = (self.size(), own.len());
+        let shelved = at_once::allgather_bytes(self.process(), size, len.saturating_mul(size), len);
         let place = move |rank| all.block(rank);
         let allgather = move |shelves: Shelved<'_>, team: Team<'_>| at_once::allgather(shelves, team, own, place);
         self.in_form(form, (Call::Allgather, own.len()), shelved, |_| true, allgather)
@@ -150,7 +153,8 @@ impl Communicator {
     ) -> Option<Result<F::Done>> {
         let arithmetic = operation.arithmetic_on(datatype)?;
         let (data, place) = (first_of(data), result.block(0));
-        let (shelved, start) = (at_once::reduce_scatter_bytes(data.len()), before * datatype.size() as usize);
+        let shelved = at_once::parts_bytes(self.process(), self.size(), data.len());
+        let start = before * datatype.size() as usize;
         let reduce_scatter = move |shelves: Shelved<'_>, team: Team<'_>| {
             at_once::reduce_scatter(shelves, team, data, start, place, &arithmetic)
         };
@@ -162,7 +166,7 @@ impl Communicator {
         if sent.len() != received.len() {
             return None;
         }
-        let shelved = at_once::alltoall_bytes(sent.len(), self.size());
+        let shelved = at_once::alltoall_bytes(self.process(), self.size(), sent.len());
         let alltoall = move |shelves: Shelved<'_>, team: Team<'_>| {
             at_once::alltoall(shelves, team, |rank| sent.block(rank).as_read(), |rank| received.block(rank))
         };
