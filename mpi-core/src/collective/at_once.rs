@@ -38,7 +38,7 @@ const COMBINED_BY_ALL: usize = 32 << 10;
 /// and, from so many ranks on,
 const MANY: usize = 5;
 /// for each to take its part.
-const TAKEN_BY_ALL: usize = 64 << 10;
+pub(super) const TAKEN_BY_ALL: usize = 64 << 10;
 const _: () =
     assert!(COMBINED_BY_ONE <= HALF && COMBINED_BY_ALL <= HALF && TAKEN_BY_ALL <= HALF && GATHERED_BY_MANY <= HALF);
 

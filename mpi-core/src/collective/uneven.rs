@@ -39,7 +39,7 @@ pub(super) fn exchange<'s, 'r>(
     let parts: SmallVec<[ReadSpan<'s>; 16]> = (0..size).map(part).collect();
     let bytes = parts.iter().fold(0_usize, |sum, part| sum.saturating_add(part.len()));
     let (mut lends, mut gives) = (false, false);
-    let round = if have_room(bytes, size) {
+    let round = if have_room(team.process, bytes, size) {
         let mut round = shelves.next_round(&team);
         round.put_parts(&parts)?;
         round

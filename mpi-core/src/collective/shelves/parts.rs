@@ -8,12 +8,14 @@ use rwmpi_transport::{ReadSpan, Reading, RemoteError, WriteSpan};
 use super::round::Round;
 use super::shelf::{LONG, NOTHING, Shelf};
 use super::{CAPACITY, MOST_RANKS};
+use crate::collective::at_once::{TAKEN_BY_ALL, parts_bytes};
 use crate::collective::published::Told;
 use crate::engine::{Completion, Failure};
+use crate::process::Process;
 
 /// An entry of the table: where the part of a rank begins, and that of the rank before it ends, counted from the end of the table.
 type Border = u16;
-const _: () = assert!(CAPACITY <= 1 << Border::BITS);
+const _: () = assert!(CAPACITY <= 1 << Border::BITS && TAKEN_BY_ALL <= 1 << Border::BITS);
 /// So many entries before the first are 0: in a slot they cover the word by which its owner says that it is done with the others' data.
 const BEFORE: usize = size_of::<u64>() / size_of::<Border>();
 
@@ -39,8 +41,8 @@ fn len_of(bytes: usize, ranks: usize) -> usize {
 }
 
 /// Whether a rank's parts for so many ranks, of so many bytes in all, have room on its shelf.
-pub(in crate::collective) fn have_room(bytes: usize, ranks: usize) -> bool {
-    len_of(bytes, ranks) < CAPACITY
+pub(in crate::collective) fn have_room(process: &Process, bytes: usize, ranks: usize) -> bool {
+    parts_bytes(process, ranks, len_of(bytes, ranks)) < CAPACITY
 }
 
 impl Round<'_> {
