@@ -48,7 +48,7 @@ pub(crate) fn reduce_bytes(process: &Process, size: usize, len: usize) -> usize 
     if len < CAPACITY { len } else { unless_in_turns(process, size, len, COMBINED_BY_ONE) }
 }
 
-/// The same, if each combines all.
+/// The same, if each combines all, or those of the ranks before it.
 #[inline(always)]
 pub(crate) fn allreduce_bytes(process: &Process, size: usize, len: usize) -> usize {
     if len < CAPACITY { len } else { unless_in_turns(process, size, len, COMBINED_BY_ALL) }

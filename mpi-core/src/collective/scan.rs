@@ -52,7 +52,8 @@ async fn on_shelves(
     end: usize,
 ) -> Result<bool, Failure> {
     let on_shelves = |shelves: Shelved<'_>, team: Team<'_>| at_once::scan(shelves, team, data, result, op, end);
-    team.on_shelves(data.len(), |rank| rank < end, on_shelves).await
+    let shelved = at_once::allreduce_bytes(team.process, team.size(), data.len());
+    team.on_shelves(shelved, |rank| rank < end, on_shelves).await
 }
 
 /// `data` is this rank's contribution, afterwards that of all ranks up to this one, unless `before` is asked for: that becomes the one of the

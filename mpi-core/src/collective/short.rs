@@ -155,8 +155,8 @@ impl Communicator {
         data: &'a mut [T],
         op: impl Fn(&T, &T) -> T + 'a,
     ) -> Result<F::Done> {
-        let bytes = size_of_val(data);
-        let Some((way, direct)) = self.short_way::<T, F>(form, true, bytes) else {
+        let shelved = at_once::allreduce_bytes(self.process(), self.size(), size_of_val(data));
+        let Some((way, direct)) = self.short_way::<T, F>(form, true, shelved) else {
             return form.by_plan(self, Call::Scan, self.plan_scan(data, op));
         };
         let place = WriteSpan::from(direct.bytes_mut(data));
@@ -171,7 +171,8 @@ impl Communicator {
         op: impl Fn(&T, &T) -> T + 'a,
     ) -> Result<F::Done> {
         let bytes = size_of_val(data);
-        let Some((way, direct)) = self.short_way::<T, F>(form, size_of_val(result) == bytes, bytes) else {
+        let shelved = at_once::allreduce_bytes(self.process(), self.size(), bytes);
+        let Some((way, direct)) = self.short_way::<T, F>(form, size_of_val(result) == bytes, shelved) else {
             return form.by_plan(self, Call::Scan, self.plan_exscan(data, result, op)?);
         };
         let (data, place) = (direct.bytes(data).into(), direct.bytes_mut(result).into());

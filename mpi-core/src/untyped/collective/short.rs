@@ -138,7 +138,8 @@ impl Communicator {
         let end = self.rank() + usize::from(!exclusive);
         let scan =
             move |shelves: Shelved<'_>, team: Team<'_>| at_once::scan(shelves, team, data, place, &arithmetic, end);
-        self.in_form(form, (Call::Scan, data.len()), data.len(), move |rank| rank < end, scan)
+        let shelved = at_once::allreduce_bytes(self.process(), self.size(), data.len());
+        self.in_form(form, (Call::Scan, data.len()), shelved, move |rank| rank < end, scan)
     }
 
     /// MPI_Reduce_scatter, of `data` of all ranks' parts; `before` elements of them come before this rank's.
