@@ -17,6 +17,15 @@ pub(crate) fn barrier(shelves: Shelved<'_>, team: Team<'_>) -> Result<(), Failur
     round.meet()
 }
 
+/// From this length on a broadcast is brought half by its root, where its reader wants it, sooner than all of it is taken from a shelf.
+const BROUGHT_BY_BOTH: usize = 16 << 10;
+
+/// What is compared with the room on a shelf, if one rank gives `len` bytes to all.
+#[inline(always)]
+pub(crate) fn broadcast_bytes(len: usize) -> usize {
+    if len < BROUGHT_BY_BOTH { len } else { len.max(CAPACITY) }
+}
+
 /// As [`super::broadcast()`].
 #[inline(always)]
 pub(crate) fn broadcast(shelves: Shelved<'_>, team: Team<'_>, data: WriteSpan<'_>, root: usize) -> Result<(), Failure> {

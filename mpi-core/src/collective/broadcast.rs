@@ -28,7 +28,7 @@ type Rest<'f> = Pin<Box<dyn Future<Output = Result<(), Failure>> + 'f>>;
 /// `data` is read at the root and written elsewhere.
 pub(crate) async fn broadcast(team: Team<'_>, data: WriteSpan<'_>, root: usize) -> Result<(), Failure> {
     let on_shelves = |shelves: Shelved<'_>, team: Team<'_>| at_once::broadcast(shelves, team, data, root);
-    if team.on_shelves(data.len(), |rank| rank == root, on_shelves).await? {
+    if team.on_shelves(at_once::broadcast_bytes(data.len()), |rank| rank == root, on_shelves).await? {
         return Ok(());
     }
     match otherwise(team, data, root)? {

@@ -38,8 +38,8 @@ pub(super) use round::Round;
 pub(super) use shelf::HALF;
 use shelf::{FETCHED_AHEAD, LONG, PLACES, SHELF, Shelf, Slot};
 
-/// A rank puts fewer bytes than this on its shelf: from here on, reading each other's memory is faster.
-pub(crate) const CAPACITY: usize = 16 << 10;
+/// A rank puts fewer bytes than this on its shelf: from here on, reading each other's memory is faster where each has a processor (docs/decisions/0055).
+pub(crate) const CAPACITY: usize = 20 << 10;
 /// With more ranks, everybody looking at everybody costs more than it saves.
 const MOST_RANKS: usize = 16;
 /// By how many long broadcasts a root can be ahead.

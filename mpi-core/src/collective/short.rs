@@ -34,7 +34,8 @@ impl Communicator {
         root: usize,
     ) -> Result<F::Done> {
         let (call, bytes) = (Call::Broadcast, size_of_val(data));
-        let Some((way, direct)) = self.short_way::<T, F>(form, root < self.size(), bytes) else {
+        let Some((way, direct)) = self.short_way::<T, F>(form, root < self.size(), at_once::broadcast_bytes(bytes))
+        else {
             return form.by_plan(self, call, self.plan_bcast(data, root)?);
         };
         let data = WriteSpan::from(direct.bytes_mut(data));

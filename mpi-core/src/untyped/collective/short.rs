@@ -31,7 +31,8 @@ impl Communicator {
             return None;
         }
         let broadcast = move |shelves: Shelved<'_>, team: Team<'_>| at_once::broadcast(shelves, team, data, root);
-        self.in_form(form, (Call::Broadcast, data.len()), data.len(), move |rank| rank == root, broadcast)
+        let shelved = at_once::broadcast_bytes(data.len());
+        self.in_form(form, (Call::Broadcast, data.len()), shelved, move |rank| rank == root, broadcast)
     }
 
     /// MPI_Reduce. Where `data` are `None`, they stand where the root's `result` goes, which has a meaning there only.
