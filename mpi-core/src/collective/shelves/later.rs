@@ -146,7 +146,7 @@ impl<'a> Team<'a> {
 /// Of a nonblocking collective.
 impl Round<'_> {
     /// Whether all have done with the collective that had its place before. `len` is what is compared with the room on a shelf, to which a rank may
-    /// put up half as much again.
+    /// put up a fifth more (or all of a half, of what has two places in any case).
     fn has_turn(&self, len: usize) -> Poll<()> {
         let (_, places) = Shelf::data(self.number(), (len + 1) * GATHERED_BY_MANY / CAPACITY);
         let before = self.number().saturating_sub(places);
