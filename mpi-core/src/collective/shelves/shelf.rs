@@ -167,3 +167,20 @@ impl Shelf {
         self.seen.set(number);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whatever collectives in a row put up at most, side by side and on the shelf.
+    #[test]
+    fn data_that_take_turns_lie_apart() {
+        for longest in [BESIDE, PLACE, HALF] {
+            let (_, places) = Shelf::data(0, longest);
+            let mut starts: Vec<usize> = (5..5 + places).map(|number| Shelf::data(number, longest).0).collect();
+            starts.sort_unstable();
+            assert!(starts.windows(2).all(|pair| pair[0] + longest <= pair[1]), "{longest} bytes");
+            assert!(starts[places as usize - 1] + longest <= SHELF, "{longest} bytes");
+        }
+    }
+}
