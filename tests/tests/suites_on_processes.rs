@@ -106,3 +106,10 @@ fn nsr_over_both() {
 fn auto_over_both() {
     over_both(Protocol::Auto);
 }
+
+#[test]
+fn who_gives_up_a_collective_has_its_memory_back() {
+    let section = Section::new(env!("CARGO_BIN_EXE_collective-given-up")).ranks(3);
+    let outcome = JobSpec::new(section).timeout(Duration::from_secs(60)).output(Output::Capture).run().unwrap();
+    assert_eq!(outcome.exit_code, 0, "{:?}\n{}", outcome.report, outcome.stderr);
+}

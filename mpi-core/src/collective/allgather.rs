@@ -43,7 +43,7 @@ pub(crate) async fn allgather<'a>(
         Ok(())
     };
     let with = |published: &Published<'_>| read(published, team, total, &place);
-    match team.show(total, || [team.tell_where(own), Told::NOTHING], settled, with)? {
+    match team.show(total, || [team.tell_where(own), Told::NOTHING], settled, with).await? {
         Way::Done => Ok(()),
         Way::Messages => Box::pin(send_parts(team, total, own, place)).await,
         Way::Unsettled => Box::pin(unsettled(team, total, own, place)).await,

@@ -53,7 +53,7 @@ pub(crate) async fn alltoall<'s, 'r>(
         };
         take_from_all(team, read, &received)
     };
-    match team.show(part * size, || [team.tell_row(&sent), Told::NOTHING], own, with)? {
+    match team.show(part * size, || [team.tell_row(&sent), Told::NOTHING], own, with).await? {
         Way::Done => Ok(()),
         Way::Messages => Box::pin(send_to_all(team, sent, received)).await,
         Way::Unsettled => Box::pin(unsettled(team, sent, received)).await,

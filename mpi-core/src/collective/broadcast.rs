@@ -31,29 +31,22 @@ pub(crate) async fn broadcast(team: Team<'_>, data: WriteSpan<'_>, root: usize) 
     if team.on_shelves(at_once::broadcast_bytes(data.len()), |rank| rank == root, on_shelves).await? {
         return Ok(());
     }
-    match otherwise(team, data, root)? {
-        Some(rest) => rest.await,
-        None => Ok(()),
-    }
-}
-
-/// The long way. What is left, if anything is, has a box of its own size, since a nonblocking broadcast of a few bytes spends most on moving its state.
-fn otherwise<'f>(team: Team<'f>, data: WriteSpan<'f>, root: usize) -> Result<Option<Rest<'f>>, Failure> {
     if let Some(by) = team.nodes() {
-        return Ok(Some(Box::pin(nodes::broadcast(team, by, data, root))));
+        return Box::pin(nodes::broadcast(team, by, data, root)).await;
     }
-    let len = data.len();
     if team.rank == root && team.spread_copy(data.as_read())? {
-        return Ok(None);
+        return Ok(());
     }
-    Ok(match team.show_from(root, data)? {
-        Way::Done => return Ok(None),
-        Way::Messages => Some(Box::pin(unread(team, data, len, root))),
-        Way::Unsettled if team.size() > 2 && is_announced(len, border(team)) => {
-            Some(Box::pin(announced(team, data, root)))
+    // What is left has a box of its own size, since a nonblocking broadcast of a few bytes spends most on moving its state.
+    let rest: Rest<'_> = match team.show_from(root, data).await? {
+        Way::Done => return Ok(()),
+        Way::Messages => Box::pin(unread(team, data, data.len(), root)),
+        Way::Unsettled if team.size() > 2 && is_announced(data.len(), border(team)) => {
+            Box::pin(announced(team, data, root))
         }
-        Way::Unsettled => Some(Box::pin(unannounced(team, data, root))),
-    })
+        Way::Unsettled => Box::pin(unannounced(team, data, root)),
+    };
+    rest.await
 }
 
 /// From which length on data are announced; the same on all ranks.

@@ -37,7 +37,7 @@ pub(super) struct Told {
     len: u64,
 }
 
-type Addresses = SmallVec<[[Told; 2]; 8]>;
+pub(super) type Addresses = SmallVec<[[Told; 2]; 8]>;
 
 impl Told {
     pub(super) const UNREADABLE: Told = Told { space: 0, place: 0, len: u64::MAX };
@@ -109,25 +109,21 @@ impl<'a> Team<'a> {
     /// As [`Team::publish`], `mine` for all, by shelves, if all have `len` bytes. Does `meanwhile` once the others can know, then `with` all that has been
     /// told, and returns when no rank uses the others' memory any more.
     #[inline]
-    pub(super) fn show(
+    pub(super) async fn show(
         self,
         len: usize,
         mine: impl FnOnce() -> [Told; 2],
         meanwhile: impl FnOnce() -> Result<(), Failure>,
-        with: impl FnOnce(&Published<'a>) -> Result<(), Failure>,
+        with: impl FnOnce(&Published<'_>) -> Result<(), Failure>,
     ) -> Result<Way, Failure> {
+        if let Some(later) = self.later {
+            return Box::pin(later.show(self, len, mine(), meanwhile, with)).await;
+        }
         let Some(shelves) = self.shelves(0)? else { return Ok(Way::Unsettled) };
         let round = shelves.announce(&self, len, &mine())?;
         meanwhile()?;
         round.let_all_come()?;
-        let (mut told, mut agreed) = (Addresses::new(), true);
-        for rank in 0..self.size() {
-            agreed &= round.agrees(rank, len)?;
-            told.push(round.told(rank)?);
-        }
-        if !agreed {
-            return Ok(Way::Done);
-        }
+        let Some(told) = round.all_told(len)? else { return Ok(Way::Done) };
         let Some(published) = Published::new(self, told, Some(shelves)) else { return Ok(Way::Messages) };
         with(&published)?;
         round.leave();
@@ -142,15 +138,18 @@ impl<'a> Team<'a> {
     }
 
     /// As [`Team::show`], only `root`'s memory, which is copied to the `data` of all others. They need not wait for each other.
-    pub(super) fn show_from(self, root: usize, data: WriteSpan<'_>) -> Result<Way, Failure> {
-        let Some(shelves) = self.shelves(0)? else { return Ok(Way::Unsettled) };
+    pub(super) async fn show_from(self, root: usize, data: WriteSpan<'_>) -> Result<Way, Failure> {
         let (mine, nothing, len) = (self.tell_where(data.as_read()), Told::NOTHING, data.len());
-        let round = shelves.announce(&self, len, &if self.rank == root { [mine, nothing] } else { [nothing, mine] })?;
+        let mine = if self.rank == root { [mine, nothing] } else { [nothing, mine] };
+        if let Some(later) = self.later {
+            return Box::pin(later.show_from(self, root, data, mine)).await;
+        }
+        let Some(shelves) = self.shelves(0)? else { return Ok(Way::Unsettled) };
+        let round = shelves.announce(&self, len, &mine)?;
         if !round.agrees(root, len)? {
             return Ok(Way::Done);
         }
-        let told = round.told(root)?;
-        if let Some(published) = Published::new(self, SmallVec::from_elem(told, self.size()), Some(shelves)) {
+        if let Some(published) = Published::of(self, root, &round, shelves)? {
             published.spread(round, root, data)?;
             return Ok(Way::Done);
         }
@@ -200,8 +199,19 @@ impl<'a> Team<'a> {
 }
 
 impl<'a> Published<'a> {
-    fn new(team: Team<'a>, told: Addresses, shelves: Option<&'a Shelves>) -> Option<Self> {
+    /// What ranks have told, if all of that can be read.
+    pub(super) fn new(team: Team<'a>, told: Addresses, shelves: Option<&'a Shelves>) -> Option<Self> {
         all_readable(&told).then_some(Published { team, told, shelves })
+    }
+
+    /// What `root` alone has told.
+    pub(super) fn of(
+        team: Team<'a>,
+        root: usize,
+        round: &Round<'_>,
+        shelves: &'a Shelves,
+    ) -> Result<Option<Self>, Failure> {
+        Ok(Published::new(team, SmallVec::from_elem(round.told(root)?, team.size()), Some(shelves)))
     }
 
     /// Waits until no rank uses the others' memory any more, where it was told by messages.

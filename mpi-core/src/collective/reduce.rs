@@ -45,10 +45,21 @@ pub(crate) async fn reduce(
     if let Some(by) = team.nodes_to_reduce(op) {
         return Box::pin(nodes::reduce(team, by, data, result, op, root)).await;
     }
+    reduce_long(team, data, result, op, root).await
+}
+
+/// What no shelf has room for, among all ranks as they are.
+pub(super) async fn reduce_long(
+    team: Team<'_>,
+    data: ReadSpan<'_>,
+    result: WriteSpan<'_>,
+    op: &dyn Reduction,
+    root: usize,
+) -> Result<(), Failure> {
     let place = if team.rank == root { result.as_read() } else { ReadSpan::EMPTY };
     let mine = || [data, place].map(|span| team.tell_where(span));
     let with = |published: &Published<'_>| reduce_read(published, team, data, result, op, root);
-    match team.show(data.len(), mine, || Ok(()), with)? {
+    match team.show(data.len(), mine, || Ok(()), with).await? {
         Way::Done => Ok(()),
         way => Box::pin(reduce_by_messages(team, data, result, op, root, way)).await,
     }
@@ -227,7 +238,7 @@ pub(crate) async fn allreduce(
     }
     let mine = || [data, result.as_read()].map(|span| team.tell_where(span));
     let with = |published: &Published<'_>| allreduce_read(published, team, data, result, op);
-    match team.show(data.len(), mine, || Ok(()), with)? {
+    match team.show(data.len(), mine, || Ok(()), with).await? {
         Way::Done => Ok(()),
         way => Box::pin(allreduce_by_messages(team, data, result, op, way)).await,
     }
@@ -346,7 +357,7 @@ pub(crate) async fn reduce_scatter(
     let kept = if is_free { result } else { aside.span() };
     let mine = || [team.tell_where(data), Told::NOTHING];
     let with = |published: &Published<'_>| published.combine(place(team.rank).0, own, Some(kept), op, iter::empty());
-    match team.show(data.len(), mine, || Ok(()), with)? {
+    match team.show(data.len(), mine, || Ok(()), with).await? {
         Way::Done if is_free || team.is_in_trouble() => Ok(()),
         Way::Done => team.copy(kept.as_read(), result),
         Way::Messages | Way::Unsettled => Box::pin(combine(team, part, result, op)).await,

@@ -1,10 +1,11 @@
-//! Prefix reductions. Short data on one node: each rank combines what the ranks up to it have on their shelves. Else in rounds: in round `k`
-//! each rank passes what it has combined so far to the rank `2^k` ahead.
+//! Prefix reductions. Short data on one node: each rank combines what the ranks up to it have on their shelves. Long data of two: a
+//! reduction to the second. Else in rounds: in round `k` each rank passes what it has combined so far to the rank `2^k` ahead.
 
 use rwmpi_transport::{ReadSpan, WriteSpan};
 
 use super::at_once;
 use super::nodes;
+use super::reduce::reduce_long;
 use super::reduction::Reduction;
 use super::scratch::{Scratch, prepend};
 use super::shelves::Shelved;
@@ -21,8 +22,13 @@ pub(crate) async fn scan(
     if on_shelves(team, data, result, op, team.rank + 1).await? {
         return Ok(());
     }
-    if data.start() != result.start() {
+    // Of two ranks the second gets what a reduction to it would give.
+    let is_reduction = team.size() == 2 && team.may_publish();
+    if data.start() != result.start() && !(is_reduction && team.rank == 1) {
         team.copy(data, result)?;
+    }
+    if is_reduction {
+        return Box::pin(reduce_long(team, data, result, op, 1)).await;
     }
     Box::pin(by_messages(team, result, None, op)).await
 }

@@ -192,7 +192,13 @@ impl Shelves {
     pub(super) fn announce<'a>(&'a self, team: &'a Team<'a>, len: usize, told: &[Told]) -> Result<Round<'a>, Failure> {
         let round = self.next_round(team);
         round.wait_for_turn(PLACES)?;
-        let number = round.number();
+        self.announce_now(&round, len, told)?;
+        Ok(round)
+    }
+
+    /// The same, when it is this rank's turn.
+    fn announce_now(&self, round: &Round<'_>, len: usize, told: &[Told]) -> Result<(), Failure> {
+        let (team, number) = (round.team, round.number());
         let mine = &self.shelves[team.rank];
         let in_trouble = u64::from(team.poisons && team.is_in_trouble());
         let announced = Announced { len: len as u64, in_trouble };
@@ -204,7 +210,7 @@ impl Shelves {
         let &Slot { done, taken, helped, .. } = mine.slot(number);
         engine.set_words([(done, 0), (taken, TAKEN_BY_OWNER), (helped, 0)], &[]);
         self.stamp(team, &mut engine, number, LONG);
-        Ok(round)
+        Ok(())
     }
 
     /// Announces a copy of `data`, so that this rank need not wait until the others have read them; false: nothing has happened, since there is

@@ -120,6 +120,13 @@ impl<'a> Team<'a> {
         }
     }
 
+    /// The same, which ends the collective where nothing is noted.
+    #[cold]
+    pub(super) fn note_or_end(&self, failure: Failure) -> Result<(), Failure> {
+        self.note(failure);
+        if self.trouble.is_some() { Ok(()) } else { Err(failure) }
+    }
+
     /// What is really wrong has come out.
     #[cold]
     pub(super) fn note_instead(&self, failure: Failure) {

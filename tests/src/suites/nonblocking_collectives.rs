@@ -329,6 +329,8 @@ fn collectives_go_on_after_many_panics(universe: &Universe) -> Result<()> {
 fn a_scope_that_fails_gives_its_buffers_back(universe: &Universe) -> Result<()> {
     let world = universe.world();
     let copy = world.dup()?;
+    // Whatever it takes for the first one is there for the next.
+    scope(|s| copy.ibarrier(s)?.wait())?;
     if world.size() > 1 && world.rank() == 0 {
         let mut data = vec![7u64; 5_000];
         let outcome = scope(|s| -> Result<()> {

@@ -5,7 +5,7 @@ use rwmpi_transport::{LentSpan, ReadSpan, SharedPart, SharedWord, WriteSpan};
 use super::shelf::{FETCHED_AHEAD, LONG, NOTHING, Shelf};
 use super::{Announced, Shelves};
 use crate::Mark;
-use crate::collective::published::Told;
+use crate::collective::published::{Addresses, Told};
 use crate::collective::reduction::Reduction;
 use crate::collective::scratch::append;
 use crate::collective::team::Team;
@@ -139,8 +139,7 @@ impl<'a> Round<'a> {
     #[cold]
     fn differs(&self, rank: usize, bytes: u64, expected: usize) -> Result<bool, Failure> {
         let differs = Failure::WrongLength { source: self.team.peers[rank], bytes, expected: expected as u64 };
-        self.team.note(differs);
-        if self.team.trouble.is_some() { Ok(false) } else { Err(differs) }
+        self.team.note_or_end(differs).map(|()| false)
     }
 
     /// Of the `len` bytes that `rank` has put up, so many from `offset` on.
@@ -203,6 +202,16 @@ impl<'a> Round<'a> {
         Ok(agreed)
     }
 
+    /// Where all have their data, once they have announced them, if all announce as many bytes as `len`. The same on all ranks that do.
+    pub(in crate::collective) fn all_told(&self, len: usize) -> Result<Option<Addresses>, Failure> {
+        let (mut told, mut agreed) = (Addresses::new(), true);
+        for rank in 0..self.team.size() {
+            agreed &= self.agrees(rank, len)?;
+            told.push(self.told(rank)?);
+        }
+        Ok(agreed.then_some(told))
+    }
+
     /// Waits until all have come as far.
     pub(in crate::collective) fn meet(&self) -> Result<(), Failure> {
         self.let_all_come()?;
@@ -211,7 +220,17 @@ impl<'a> Round<'a> {
 
     /// Says, after an announcement, that this rank uses the others' data no more.
     pub(in crate::collective) fn leave(&self) {
-        let in_trouble = self.team.poisons && self.team.is_in_trouble();
+        self.leave_as(self.team.poisons && self.team.is_in_trouble());
+    }
+
+    /// The same of a rank whose part the others can't count upon.
+    #[cold]
+    pub(super) fn leave_in_trouble(&self) {
+        self.leave_as(true);
+    }
+
+    #[inline]
+    fn leave_as(&self, in_trouble: bool) {
         let said = self.number | if in_trouble { IN_TROUBLE } else { 0 };
         let done = self.shelf(self.team.rank).slot(self.number).done;
         self.team.process.engine().set_words([(done, said)], self.team.peers);
@@ -222,7 +241,7 @@ impl<'a> Round<'a> {
         let done = self.shelf(rank).slot(self.number).done;
         self.look_for(rank, done, self.number, None)?;
         if self.team.process.engine().word(done) & IN_TROUBLE != 0 {
-            self.team.note(Failure::Nothing { source: self.team.peers[rank] });
+            self.team.note_or_end(Failure::Nothing { source: self.team.peers[rank] })?;
         }
         Ok(())
     }

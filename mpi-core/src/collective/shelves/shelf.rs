@@ -28,7 +28,8 @@ const BESIDE: usize = LINE - DATA;
 const ANNOUNCEMENT: usize = 24;
 const TAKEN: usize = ANNOUNCEMENT + size_of::<Announced>();
 const HELPED: usize = TAKEN + 8;
-const _: () = assert!(HELPED + 8 <= LINE);
+const USERS: usize = HELPED + 8;
+const _: () = assert!(USERS + 8 <= LINE);
 /// In place of a length: its rank is in trouble. In the upper half of the same word is what the data are marked with.
 pub(super) const NOTHING: u64 = u32::MAX as u64;
 /// In place of a length: the data are elsewhere, and there is an announcement.
@@ -71,6 +72,8 @@ pub(super) struct Slot {
     /// owner have put there.
     pub(super) taken: SharedWord,
     pub(super) helped: SharedWord,
+    /// Of a nonblocking announcement: a bit for each rank that uses the data, and one if their owner has taken them back.
+    pub(super) users: SharedWord,
 }
 
 impl Shelf {
@@ -78,11 +81,12 @@ impl Shelf {
     pub(super) fn new(team: Team<'_>, peer: u32, address: RemoteAddress) -> Option<Shelf> {
         let memory = team.process.engine().shared_part(peer, &address).filter(|memory| memory.len() == SHELF)?;
         let (left, over) = (memory.word(0)?, memory.word(OVER)?);
-        let mut slots = [Slot { stamp: left, len: left, done: left, taken: left, helped: left }; SLOTS as usize];
+        let mut slots =
+            [Slot { stamp: left, len: left, done: left, taken: left, helped: left, users: left }; SLOTS as usize];
         for (number, slot) in slots.iter_mut().enumerate() {
             let word = |place| memory.word(Self::start(number as u64) + place);
-            let (taken, helped) = (word(TAKEN)?, word(HELPED)?);
-            *slot = Slot { stamp: word(STAMP)?, len: word(LEN)?, done: word(DATA)?, taken, helped };
+            let (taken, helped, users) = (word(TAKEN)?, word(HELPED)?, word(USERS)?);
+            *slot = Slot { stamp: word(STAMP)?, len: word(LEN)?, done: word(DATA)?, taken, helped, users };
         }
         Some(Shelf {
             peer,

@@ -1,0 +1,59 @@
+//! Ranks that give up long nonblocking collectives: they get their memory back, and those that come later learn of it.
+
+use rwmpi::{Communicator, Error, ErrorClass, Result, op, scope};
+
+/// Elements: more than is put anywhere.
+const LEN: usize = 20_000;
+
+fn main() -> Result<()> {
+    let universe = rwmpi::init()?;
+    let world = universe.world();
+    // With its first nonblocking collective a communicator gets the memory for them.
+    scope(|s| world.ibarrier(s)?.wait())?;
+    let (mut shared, mut own) = (universe.alloc(LEN), vec![0; LEN]);
+    assert!(shared.is_shared());
+    for data in [&mut *shared, &mut own] {
+        if world.rank() == 0 {
+            give_up(world, data, || Ok(()));
+        }
+        world.barrier()?;
+        if world.rank() > 0 {
+            let text = sum(world, data).unwrap_err().to_string();
+            assert!(text.contains("nothing to pass on"), "{text}");
+        }
+    }
+    // Also while the others use them.
+    for _ in 0..50 {
+        match world.rank() {
+            0 => give_up(world, &mut shared, || Ok(())),
+            1 => give_up(world, &mut shared, || world.barrier()),
+            _ => drop(sum(world, &mut shared)),
+        }
+        if world.rank() != 1 {
+            world.barrier()?;
+        }
+    }
+    sum(world, &mut shared)?;
+    universe.finalize()
+}
+
+/// Starts a sum, does something, and gives the sum up.
+fn give_up(world: &Communicator, data: &mut [u64], meanwhile: impl FnOnce() -> Result<()>) {
+    data.fill(1);
+    let outcome = scope(|s| -> Result<()> {
+        // It may have come to nothing at once, if another rank has given up its own.
+        drop(world.iallreduce_in_place(s, data, op::sum));
+        meanwhile()?;
+        Err(Error::new(ErrorClass::Other, "given up"))
+    });
+    assert_eq!(outcome.unwrap_err().to_string(), "given up");
+    // It is this rank's again.
+    data.fill(0);
+}
+
+fn sum(world: &Communicator, data: &mut [u64]) -> Result<()> {
+    data.fill(1);
+    let outcome = scope(|s| world.iallreduce_in_place(s, data, op::sum)?.wait());
+    assert!(outcome.is_err() || data.iter().all(|&sum| sum == world.size() as u64));
+    outcome.map(drop)
+}
