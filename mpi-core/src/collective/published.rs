@@ -230,48 +230,47 @@ impl<'a> Published<'a> {
     /// Copies `root`'s first piece to the `data` of all others, and waits until nobody uses this rank's memory any more. Each reads it in
     /// chunks; the root, which would only wait, puts there what its owner has not come to yet.
     fn spread(&self, round: Round<'_>, root: usize, data: WriteSpan<'_>) -> Result<(), Failure> {
-        let working_set = self.team.size().saturating_mul(data.len());
-        // Of two ranks each brings half of what is not long.
-        let least = if self.team.size() == 2 { data.len().div_ceil(2).min(LEAST_CHUNK) } else { LEAST_CHUNK };
-        let chunk = data.len().div_ceil(CHUNKS).max(least).next_multiple_of(LINE);
-        let part = |number: u64| {
-            let start = usize::try_from(number).ok()?.checked_mul(chunk)?;
-            (start < data.len()).then(|| (start, data.part(start, chunk.min(data.len() - start))))
-        };
-        let taken = |rank: usize| part(round.take_chunk(rank));
         if self.team.rank == root {
-            return self.help_all(round, data.len(), &taken);
+            return self.help_all(round, data);
         }
-        let mut left = data.len().div_ceil(chunk) as u64;
-        let mut next = part(0);
-        while let Some((start, part)) = next {
-            self.read(root, 0, start, part, working_set)?;
-            left = left.saturating_sub(1);
-            next = taken(self.team.rank);
-        }
+        let left = self.take_chunks(round, root, data)?;
         round.leave();
         round.wait_for_help(root, left)
     }
 
-    /// Puts this rank's data where the others want them, chunk by chunk, as `taken` says, and waits until all have them.
-    fn help_all<'s>(
-        &self,
-        round: Round<'_>,
-        len: usize,
-        taken: &dyn Fn(usize) -> Option<(usize, WriteSpan<'s>)>,
-    ) -> Result<(), Failure> {
+    /// Copies chunks of `root`'s first piece to `data` until none is left; how many the root puts there.
+    pub(super) fn take_chunks(&self, round: Round<'_>, root: usize, data: WriteSpan<'_>) -> Result<u64, Failure> {
+        let working_set = self.team.size().saturating_mul(data.len());
+        let mut left = data.len().div_ceil(self.chunk(data.len())) as u64;
+        let mut next = Some(0);
+        while let Some((start, part)) = next.and_then(|number| self.part_of_chunk(data, number)) {
+            self.read(root, 0, start, part, working_set)?;
+            left = left.saturating_sub(1);
+            next = Some(round.take_chunk(self.team.rank));
+        }
+        Ok(left)
+    }
+
+    /// Puts this rank's `data` where `rank` wants them, chunk by chunk, until none is left.
+    pub(super) fn bring_chunks(&self, round: Round<'_>, rank: usize, data: WriteSpan<'_>) -> Result<(), Failure> {
+        let [_, into] = round.told(rank)?;
+        while into.is_readable()
+            && let Some((start, part)) = self.part_of_chunk(data, round.take_chunk(rank))
+        {
+            self.write_to(rank, &into.address(), start, part.as_read())?;
+            round.has_helped(rank);
+        }
+        Ok(())
+    }
+
+    /// Brings all the others their chunks, and waits until all have them.
+    fn help_all(&self, round: Round<'_>, data: WriteSpan<'_>) -> Result<(), Failure> {
         let help = |rank: usize| -> Result<bool, Failure> {
-            if !round.agrees(rank, len)? {
-                return Ok(false);
+            let agrees = round.agrees(rank, data.len())?;
+            if agrees {
+                self.bring_chunks(round, rank, data)?;
             }
-            let [_, into] = round.told(rank)?;
-            while into.is_readable()
-                && let Some((start, part)) = taken(rank)
-            {
-                self.write_to(rank, &into.address(), start, part.as_read())?;
-                round.has_helped(rank);
-            }
-            Ok(true)
+            Ok(agrees)
         };
         round.let_all_come()?;
         round.others().filter(|&rank| round.has_come(rank)).try_for_each(|rank| help(rank).map(drop))?;
@@ -281,6 +280,20 @@ impl<'a> Published<'a> {
             }
         }
         Ok(())
+    }
+
+    /// How long the chunks are in which so many bytes go to one place.
+    fn chunk(&self, len: usize) -> usize {
+        // Of two ranks each brings half of what is not long.
+        let least = if self.team.size() == 2 { len.div_ceil(2).min(LEAST_CHUNK) } else { LEAST_CHUNK };
+        len.div_ceil(CHUNKS).max(least).next_multiple_of(LINE)
+    }
+
+    /// Where that chunk of `data` begins, if there is one, and its bytes.
+    fn part_of_chunk<'s>(&self, data: WriteSpan<'s>, number: u64) -> Option<(usize, WriteSpan<'s>)> {
+        let chunk = self.chunk(data.len());
+        let start = usize::try_from(number).ok()?.checked_mul(chunk)?;
+        (start < data.len()).then(|| (start, data.part(start, chunk.min(data.len() - start))))
     }
 
     /// Copies from `rank`'s piece `which`, in a collective that goes through `working_set` bytes of memory in all ranks together. (Where nothing

@@ -15,6 +15,7 @@
 //! 5. A shelf's memory is used for something else once all other ranks have left the communicator.
 
 mod later;
+mod lent;
 mod parts;
 mod round;
 mod shelf;

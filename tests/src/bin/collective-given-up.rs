@@ -21,6 +21,8 @@ fn main() -> Result<()> {
             let text = sum(world, data).unwrap_err().to_string();
             assert!(text.contains("nothing to pass on"), "{text}");
         }
+        world.barrier()?;
+        check_that_nobody_has_written(world, data);
     }
     // Also while the others use them.
     for _ in 0..50 {
@@ -32,6 +34,9 @@ fn main() -> Result<()> {
         if world.rank() != 1 {
             world.barrier()?;
         }
+        world.barrier()?;
+        check_that_nobody_has_written(world, &shared);
+        world.barrier()?;
     }
     sum(world, &mut shared)?;
     universe.finalize()
@@ -49,6 +54,14 @@ fn give_up(world: &Communicator, data: &mut [u64], meanwhile: impl FnOnce() -> R
     assert_eq!(outcome.unwrap_err().to_string(), "given up");
     // It is this rank's again.
     data.fill(0);
+}
+
+/// Since rank 0 has given up.
+fn check_that_nobody_has_written(world: &Communicator, data: &[u64]) {
+    assert!(
+        world.rank() != 0 || data.iter().all(|&value| value == 0),
+        "another rank has used memory that was taken back"
+    );
 }
 
 fn sum(world: &Communicator, data: &mut [u64]) -> Result<()> {

@@ -5,9 +5,8 @@
 //! and every rank says in a word of its own up to which collective all are over: a rank puts its data where those of an earlier one
 //! were once no rank needs those.
 //!
-//! Of data that no shelf has room for a rank says on its shelf where they lie, and others read and write there as in blocking collectives
-//! ([`Later::show`]). What can't be read, and collectives that don't do that, go by messages. Their rank says so on its shelf when it gets to it: if others have put up
-//! short data for the same collective, it ends with an error, where messages would wait for ever.
+//! Data that no shelf has room for are lent where they lie ([`lent`](super::lent)). Other collectives of long data go by messages, and a rank says so on its
+//! shelf when it gets to it: if others have put up short ones for the same collective, it ends with an error, where messages would wait for ever.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
@@ -15,16 +14,14 @@ use std::future::poll_fn;
 use std::pin::Pin;
 use std::task::Poll;
 
-use rwmpi_transport::{SharedWord, WriteSpan};
-use smallvec::SmallVec;
+use rwmpi_transport::SharedWord;
 
 use super::round::Round;
-use super::shelf::{LONG, NOTHING, PLACES, Shelf};
-use super::{CAPACITY, MOST_RANKS, OnceShelves, Shelved, Shelves};
+use super::shelf::{LONG, NOTHING, Shelf};
+use super::{CAPACITY, OnceShelves, Shelved, Shelves};
 use crate::Communicator;
 use crate::activity::Call;
 use crate::collective::at_once::GATHERED_BY_MANY;
-use crate::collective::published::{Published, Told, Way};
 use crate::collective::team::Team;
 use crate::communicator::nonblocking_tag;
 use crate::engine::{Failure, OperationId};
@@ -35,10 +32,6 @@ const LOOKS: u32 = 30;
 
 /// After so many looks at messages that have not come a rank looks whether the others expect them at all.
 const UNSUSPICIOUS: u32 = 16;
-
-/// Among the bits of those who use a rank's data: it has taken them back.
-const TAKEN_BACK: u64 = 1 << 63;
-const _: () = assert!(MOST_RANKS < 63);
 
 /// How far a collective on shelves goes.
 #[derive(Clone, Copy)]
@@ -63,17 +56,17 @@ impl Shelves {
 
 /// A nonblocking collective's use of shelves. When it is dropped, they may be used for others.
 pub(crate) struct Later<'a> {
-    team: Team<'a>,
-    shelves: &'a Shelves,
-    number: u64,
+    pub(super) team: Team<'a>,
+    pub(super) shelves: &'a Shelves,
+    pub(super) number: u64,
     /// How often it has been asked whether there is room, which is answered once.
-    asked: Cell<u32>,
+    pub(super) asked: Cell<u32>,
     /// So many bytes have no room.
-    too_long: Cell<Option<usize>>,
+    pub(super) too_long: Cell<Option<usize>>,
     /// Others may use this rank's memory until they say that they don't any more.
-    lends: Cell<bool>,
+    pub(super) lends: Cell<bool>,
     /// The others' shelves say the same.
-    is_settled: Cell<bool>,
+    pub(super) is_settled: Cell<bool>,
     /// Sends that nobody may ever receive.
     left: RefCell<Vec<OperationId>>,
 }
@@ -162,7 +155,7 @@ impl Round<'_> {
     }
 
     /// The same of so many places.
-    fn has_turn_among(&self, places: u64) -> Poll<()> {
+    pub(super) fn has_turn_among(&self, places: u64) -> Poll<()> {
         let before = self.number().saturating_sub(places);
         let mut over = self.shelves.over.borrow_mut();
         if before > over.everywhere {
@@ -183,30 +176,17 @@ impl Round<'_> {
     }
 
     /// Whether those whom `from` names have put up what they give. Looks so often for each.
-    fn have_come(&self, from: impl Fn(usize) -> bool, looks: u32) -> Poll<()> {
+    pub(super) fn have_come(&self, from: impl Fn(usize) -> bool, looks: u32) -> Poll<()> {
         self.have_set(from, |shelf| shelf.slot(self.number()).stamp, looks)
     }
 
-    /// Whether those whom `from` names, who have announced data, use those of others no more.
-    fn have_left(&self, from: impl Fn(usize) -> bool) -> Poll<()> {
-        self.have_set(from, |shelf| shelf.slot(self.number()).done, 1)
-    }
-
-    /// Whether this rank may use what those whom `from` names have announced, until it leaves. It says that it does in the same step in which it looks whether
-    /// their owner has taken them back, who therefore waits for it or has been sooner.
-    fn may_use(&self, from: impl Fn(usize) -> bool) -> Result<bool, Failure> {
-        for rank in self.others().filter(|&rank| from(rank)) {
-            let users = self.shelf(rank).slot(self.number()).users;
-            if self.team.process.engine().add_to_word(users, 1 << self.team.rank) & TAKEN_BACK != 0 {
-                self.team.note_or_end(Failure::Nothing { source: self.team.peers[rank] })?;
-                return Ok(false);
-            }
-        }
-        Ok(true)
-    }
-
     /// Whether the others whom `from` names have set a word to the number of this collective.
-    fn have_set(&self, from: impl Fn(usize) -> bool, word: impl Fn(&Shelf) -> SharedWord, looks: u32) -> Poll<()> {
+    pub(super) fn have_set(
+        &self,
+        from: impl Fn(usize) -> bool,
+        word: impl Fn(&Shelf) -> SharedWord,
+        looks: u32,
+    ) -> Poll<()> {
         let is_set = |rank| {
             let word = word(self.shelf(rank));
             self.team.process.engine().has_word(word, self.number(), looks, None)
@@ -247,114 +227,12 @@ impl<'a> Later<'a> {
         len < CAPACITY
     }
 
-    fn round(&self) -> Round<'_> {
+    pub(super) fn round(&self) -> Round<'_> {
         Round::new(&self.team, self.shelves, self.number)
     }
 
-    /// As [`Team::show`].
-    pub(in crate::collective) async fn show(
-        &self,
-        team: Team<'_>,
-        len: usize,
-        mine: [Told; 2],
-        meanwhile: impl FnOnce() -> Result<(), Failure>,
-        with: impl FnOnce(&Published<'_>) -> Result<(), Failure>,
-    ) -> Result<Way, Failure> {
-        let round = Round::new(&team, self.shelves, self.number);
-        if !self.lend(&round, len, &mine).await? {
-            return Ok(Way::Unsettled);
-        }
-        meanwhile()?;
-        poll_fn(|_| round.have_come(|_| true, 1)).await;
-        let way = match round.all_told(len)? {
-            None => Way::Done,
-            Some(told) => {
-                let may_use = round.may_use(|_| true)?;
-                match Published::new(team, told, Some(self.shelves)) {
-                    Some(published) => {
-                        if may_use {
-                            with(&published)?;
-                        }
-                        round.leave();
-                        poll_fn(|_| round.have_left(|_| true)).await;
-                        round.others().try_for_each(|rank| round.has_left(rank))?;
-                        Way::Done
-                    }
-                    None if may_use => Way::Messages,
-                    None => Way::Done,
-                }
-            }
-        };
-        self.lends.set(false);
-        Ok(way)
-    }
-
-    /// As [`Team::show_from`], `mine` being what this rank tells. Readers copy all, whether or not the root has time to help them.
-    pub(in crate::collective) async fn show_from(
-        &self,
-        team: Team<'_>,
-        root: usize,
-        data: WriteSpan<'_>,
-        mine: [Told; 2],
-    ) -> Result<Way, Failure> {
-        let (round, len, is_root) = (Round::new(&team, self.shelves, self.number), data.len(), team.rank == root);
-        if !self.lend(&round, len, &mine).await? {
-            return Ok(Way::Unsettled);
-        }
-        poll_fn(|_| round.have_come(|rank| is_root || rank == root, 1)).await;
-        let way = if !round.agrees(root, len)? {
-            Way::Done
-        } else if let Some(published) = Published::of(team, root, &round, self.shelves)? {
-            if is_root {
-                let reads = |rank| round.agrees(rank, len);
-                let reading: SmallVec<[bool; 16]> = (0..team.size()).map(reads).collect::<Result<_, _>>()?;
-                poll_fn(|_| round.have_left(|rank| reading[rank])).await;
-                round.others().filter(|&rank| reading[rank]).try_for_each(|rank| round.has_left(rank))?;
-            } else {
-                if round.may_use(|rank| rank == root)? {
-                    published.read(root, 0, 0, data, team.size().saturating_mul(len))?;
-                }
-                round.leave();
-            }
-            Way::Done
-        } else {
-            // What is done instead takes all.
-            poll_fn(|_| round.have_come(|_| true, 1)).await;
-            if round.all_agree(len)? && round.may_use(|_| true)? { Way::Messages } else { Way::Done }
-        };
-        self.lends.set(false);
-        Ok(way)
-    }
-
-    /// Says how long this rank's data are, and where, so that others may use them. False: they are not of the collective that had no room under this
-    /// number.
-    async fn lend(&self, round: &Round<'_>, len: usize, mine: &[Told; 2]) -> Result<bool, Failure> {
-        if self.asked.get() > 1 || self.too_long.get().is_none() {
-            return Ok(false);
-        }
-        self.is_settled.set(true);
-        poll_fn(|_| round.has_turn_among(PLACES)).await;
-        self.lends.set(true);
-        let users = round.shelf(self.team.rank).slot(self.number).users;
-        self.team.process.engine().set_words([(users, 0)], &[]);
-        self.shelves.announce_now(round, len, mine)?;
-        Ok(true)
-    }
-
-    /// Of a collective that ends before its time: others that come to use this rank's memory find that it is taken back; waits for those that do
-    /// already.
-    #[cold]
-    fn take_back(&self) {
-        let (process, round) = (self.team.process, self.round());
-        round.leave_in_trouble();
-        let mine = round.shelf(self.team.rank).slot(self.number).users;
-        let users = process.engine().add_to_word(mine, TAKEN_BACK);
-        let is_free = |rank: usize| users & 1 << rank == 0 || self.is_done(rank);
-        let _ = process.wait_for_awaited(Awaited::Unknown, || round.others().all(is_free).then_some(()));
-    }
-
     /// Whether `rank`, whose data are long, is past this collective or says that it needs nothing more.
-    fn is_done(&self, rank: usize) -> bool {
+    pub(super) fn is_done(&self, rank: usize) -> bool {
         let shelf = self.round().shelf(rank);
         let is_at = |word| self.team.process.engine().has_word(word, self.number, 1, None);
         is_at(shelf.over) || is_at(shelf.slot(self.number).done)
