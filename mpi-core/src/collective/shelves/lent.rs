@@ -106,8 +106,8 @@ impl Later<'_> {
         }
         self.is_settled.set(true);
         poll_fn(|_| round.has_turn_among(PLACES)).await;
+        let users = round.shelf(self.team.rank).users(self.number)?;
         self.lends.set(true);
-        let users = round.shelf(self.team.rank).slot(self.number).users;
         self.team.process.engine().set_words([(users, 0)], &[]);
         self.shelves.announce_now(round, len, mine)?;
         Ok(true)
@@ -119,7 +119,7 @@ impl Later<'_> {
     pub(super) fn take_back(&self) {
         let (process, round) = (self.team.process, self.round());
         round.leave_in_trouble();
-        let mine = round.shelf(self.team.rank).slot(self.number).users;
+        let Ok(mine) = round.shelf(self.team.rank).users(self.number) else { return };
         let users = process.engine().add_to_word(mine, TAKEN_BACK);
         let is_free = |rank: usize| users & 1 << rank == 0 || self.is_done(rank);
         let _ = process.wait_for_awaited(Awaited::Unknown, || round.others().all(is_free).then_some(()));
@@ -168,7 +168,7 @@ impl Round<'_> {
     /// whether their owner has taken them back, who therefore waits for it or has been sooner.
     fn may_use(&self, from: impl Fn(usize) -> bool) -> Result<bool, Failure> {
         for rank in self.others().filter(|&rank| from(rank)) {
-            let users = self.shelf(rank).slot(self.number()).users;
+            let users = self.shelf(rank).users(self.number())?;
             if self.team.process.engine().add_to_word(users, 1 << self.team.rank) & TAKEN_BACK != 0 {
                 self.team.note_or_end(Failure::Nothing { source: self.team.peers[rank] })?;
                 return Ok(false);

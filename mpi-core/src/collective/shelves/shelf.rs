@@ -72,8 +72,6 @@ pub(super) struct Slot {
     /// owner have put there.
     pub(super) taken: SharedWord,
     pub(super) helped: SharedWord,
-    /// Of a nonblocking announcement: a bit for each rank that uses the data, and one if their owner has taken them back.
-    pub(super) users: SharedWord,
 }
 
 impl Shelf {
@@ -81,12 +79,11 @@ impl Shelf {
     pub(super) fn new(team: Team<'_>, peer: u32, address: RemoteAddress) -> Option<Shelf> {
         let memory = team.process.engine().shared_part(peer, &address).filter(|memory| memory.len() == SHELF)?;
         let (left, over) = (memory.word(0)?, memory.word(OVER)?);
-        let mut slots =
-            [Slot { stamp: left, len: left, done: left, taken: left, helped: left, users: left }; SLOTS as usize];
+        let mut slots = [Slot { stamp: left, len: left, done: left, taken: left, helped: left }; SLOTS as usize];
         for (number, slot) in slots.iter_mut().enumerate() {
             let word = |place| memory.word(Self::start(number as u64) + place);
-            let (taken, helped, users) = (word(TAKEN)?, word(HELPED)?, word(USERS)?);
-            *slot = Slot { stamp: word(STAMP)?, len: word(LEN)?, done: word(DATA)?, taken, helped, users };
+            let (taken, helped) = (word(TAKEN)?, word(HELPED)?);
+            *slot = Slot { stamp: word(STAMP)?, len: word(LEN)?, done: word(DATA)?, taken, helped };
         }
         Some(Shelf {
             peer,
@@ -137,11 +134,20 @@ impl Shelf {
         FIRST_PLACE + (number % PLACES) as usize * PLACE
     }
 
+    /// Of a nonblocking announcement: a bit for each rank that uses the data, and one if their owner has taken them back. Not one of the slot's: those
+    /// would be farther apart, which costs each short collective three to five instructions.
+    pub(super) fn users(&self, number: u64) -> Result<SharedWord, Failure> {
+        self.memory.word(Self::start(number) + USERS).ok_or(self.refused())
+    }
+
     /// A part of it.
     #[inline]
     pub(super) fn part(&self, place: usize, len: usize) -> Result<SharedPart, Failure> {
-        let refused = Failure::Remote { peer: self.peer, error: RemoteError::Refused };
-        self.memory.part(place, len).ok_or(refused)
+        self.memory.part(place, len).ok_or(self.refused())
+    }
+
+    fn refused(&self) -> Failure {
+        Failure::Remote { peer: self.peer, error: RemoteError::Refused }
     }
 
     /// The lines in which the `part` of so many bytes of data lies that begins at `offset`, if these are others than the slot's, and so few that it
