@@ -10,35 +10,33 @@ fn main() -> Result<()> {
     let world = universe.world();
     // With its first nonblocking collective a communicator gets the memory for them.
     scope(|s| world.ibarrier(s)?.wait())?;
-    let (mut shared, mut own) = (universe.alloc(LEN), vec![0; LEN]);
-    assert!(shared.is_shared());
-    for data in [&mut *shared, &mut own] {
-        if world.rank() == 0 {
-            give_up(world, data, || Ok(()));
-        }
-        world.barrier()?;
-        if world.rank() > 0 {
-            let text = sum(world, data).unwrap_err().to_string();
-            assert!(text.contains("nothing to pass on"), "{text}");
-        }
-        world.barrier()?;
-        check_that_nobody_has_written(world, data);
+    let mut data = universe.alloc(LEN);
+    assert!(data.is_shared());
+    if world.rank() == 0 {
+        give_up(world, &mut data, || Ok(()));
     }
+    world.barrier()?;
+    if world.rank() > 0 {
+        let text = sum(world, &mut data).unwrap_err().to_string();
+        assert!(text.contains("nothing to pass on"), "{text}");
+    }
+    world.barrier()?;
+    check_that_nobody_has_written(world, &data);
     // Also while the others use them.
     for _ in 0..50 {
         match world.rank() {
-            0 => give_up(world, &mut shared, || Ok(())),
-            1 => give_up(world, &mut shared, || world.barrier()),
-            _ => drop(sum(world, &mut shared)),
+            0 => give_up(world, &mut data, || Ok(())),
+            1 => give_up(world, &mut data, || world.barrier()),
+            _ => drop(sum(world, &mut data)),
         }
         if world.rank() != 1 {
             world.barrier()?;
         }
         world.barrier()?;
-        check_that_nobody_has_written(world, &shared);
+        check_that_nobody_has_written(world, &data);
         world.barrier()?;
     }
-    sum(world, &mut shared)?;
+    sum(world, &mut data)?;
     universe.finalize()
 }
 

@@ -286,8 +286,12 @@ impl<'a> Later<'a> {
                 continue;
             }
             let source = self.team.peers[rank];
-            match round.said(rank, None) {
-                Ok(LONG) => {}
+            let said = round.said(rank, None).and_then(|said| match said {
+                LONG => round.announced(rank).map(|announced| announced.len),
+                bytes => Ok(bytes),
+            });
+            match said {
+                Ok(bytes) if bytes == len as u64 => {}
                 Ok(NOTHING) => return Some(Failure::Nothing { source }),
                 Ok(bytes) => return Some(Failure::WrongLength { source, bytes, expected: len as u64 }),
                 Err(failure) => return Some(failure),

@@ -37,6 +37,9 @@ impl Later<'_> {
         if !self.lend(&round, len, &mine).await? {
             return Ok(Way::Unsettled);
         }
+        if !mine.iter().all(|told| told.is_readable()) {
+            return Ok(self.send_instead());
+        }
         meanwhile()?;
         poll_fn(|_| round.have_come(|_| true, 1)).await;
         let way = match round.all_told(len)? {
@@ -75,27 +78,31 @@ impl Later<'_> {
             return Ok(Way::Unsettled);
         }
         poll_fn(|_| round.have_come(|rank| rank == root, 1)).await;
-        let way = if !round.agrees(root, len)? {
-            Way::Done
-        } else if let Some(published) = Published::of(team, root, &round, self.shelves)? {
-            if is_root {
-                let mut reads: SmallVec<[Option<bool>; 16]> = SmallVec::from_elem(None, team.size());
-                poll_fn(|_| round.bring_to_all(&published, data, &mut reads)).await?;
-            } else if round.may_use(|rank| rank == root)? {
-                let left = published.take_chunks(round, root, data)?;
-                round.leave();
-                poll_fn(|_| round.is_helped(root, left)).await;
-            } else {
-                round.leave();
-            }
-            Way::Done
+        if !round.agrees(root, len)? {
+            self.lends.set(false);
+            return Ok(Way::Done);
+        }
+        let Some(published) = Published::of(team, root, &round, self.shelves)? else { return Ok(self.send_instead()) };
+        if is_root {
+            let mut reads: SmallVec<[Option<bool>; 16]> = SmallVec::from_elem(None, team.size());
+            poll_fn(|_| round.bring_to_all(&published, data, &mut reads)).await?;
+        } else if round.may_use(|rank| rank == root)? {
+            let left = published.take_chunks(round, root, data)?;
+            round.leave();
+            poll_fn(|_| round.is_helped(root, left)).await;
         } else {
-            // What is done instead takes all.
-            poll_fn(|_| round.have_come(|_| true, 1)).await;
-            if round.all_agree(len)? && round.may_use(|_| true)? { Way::Messages } else { Way::Done }
-        };
+            round.leave();
+        }
         self.lends.set(false);
-        Ok(way)
+        Ok(Way::Done)
+    }
+
+    /// Where this rank knows already that memory can't be read: messages can go while it, and the others, compute. Ranks that disagree about the length
+    /// find that out meanwhile.
+    fn send_instead(&self) -> Way {
+        self.lends.set(false);
+        self.is_settled.set(false);
+        Way::Messages
     }
 
     /// Says how long this rank's data are, and where, so that others may use them. False: they are not of the collective that had no room under this
@@ -104,6 +111,7 @@ impl Later<'_> {
         if self.asked.get() > 1 || self.too_long.get().is_none() {
             return Ok(false);
         }
+        self.too_long.set(Some(len));
         self.is_settled.set(true);
         poll_fn(|_| round.has_turn_among(PLACES)).await;
         let users = round.shelf(self.team.rank).users(self.number)?;
