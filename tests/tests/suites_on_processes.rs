@@ -107,6 +107,15 @@ fn auto_over_both() {
     over_both(Protocol::Auto);
 }
 
+/// Some ranks' memory can be read by all, that of others can't.
+#[test]
+fn auto_where_some_share_no_memory() {
+    run(Protocol::Auto, &[1, 2], |job, ranks| {
+        let others = Section::new(env!("CARGO_BIN_EXE_suite")).ranks(ranks);
+        job.section(others.environment("RWMPI_SHARED_HEAP", "off"))
+    });
+}
+
 #[test]
 fn who_gives_up_a_collective_has_its_memory_back() {
     let section = Section::new(env!("CARGO_BIN_EXE_collective-given-up")).ranks(3);
