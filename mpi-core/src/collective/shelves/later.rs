@@ -17,11 +17,12 @@ use std::task::Poll;
 use rwmpi_transport::SharedWord;
 
 use super::round::Round;
-use super::shelf::{LONG, NOTHING, Shelf};
+use super::shelf::{LONG, NOTHING, PLACES, Shelf};
 use super::{CAPACITY, OnceShelves, Shelved, Shelves};
 use crate::Communicator;
 use crate::activity::Call;
 use crate::collective::at_once::GATHERED_BY_MANY;
+use crate::collective::published::Told;
 use crate::collective::team::Team;
 use crate::communicator::nonblocking_tag;
 use crate::engine::{Failure, OperationId};
@@ -335,7 +336,7 @@ impl<'a> Later<'a> {
         if round.has_come(self.team.rank) {
             return Poll::Ready(Ok(()));
         }
-        round.has_turn(0).map(|()| self.shelves.announce_now(&round, len, &[]))
+        round.has_turn_among(PLACES).map(|()| self.shelves.announce_now(&round, len, &[Told::UNREADABLE; 2]))
     }
 }
 
