@@ -65,6 +65,7 @@ mod tests {
             ("ours", 1024, 6.0),
             ("theirs", 8, 8.0),
             ("theirs", 1024, 8.0),
+            ("theirs, thread", 8, 1.0),
             ("raw, read", 1024, 4.0),
         ];
         for (library, bytes, time) in libraries {

@@ -10,6 +10,8 @@ use crate::plots::{Across, Curve, Panel, SeriesLabelPosition};
 
 /// What names of columns begin with that are no libraries.
 pub const FLOOR: &str = "raw";
+/// What a library is called that has a thread for progress.
+const WITH_THREAD: &str = ", thread";
 
 /// How far the cores are from each other; of several that were met equally often, the first is drawn. *Halves* are of one core.
 pub const REGIMES: [&str; 4] = ["close", "near", "far", "halves"];
@@ -141,9 +143,11 @@ impl Figures {
         self.libraries[column].starts_with(FLOOR)
     }
 
-    /// The least of the other libraries' medians in a row.
+    /// The least of the other libraries' medians in a row, of those that have no more threads than ours: what a thread for progress gains in a wait,
+    /// it costs the computation.
     fn best_peer(&self, row: &BTreeMap<usize, Reached>) -> Option<f64> {
-        self.best(row, |column| !self.is_ours(column) && !self.is_floor(column))
+        let has_thread = |column: usize| self.libraries[column].ends_with(WITH_THREAD);
+        self.best(row, |column| !self.is_ours(column) && !self.is_floor(column) && !has_thread(column))
     }
 
     /// The least of the floor's medians in a row.

@@ -141,17 +141,21 @@ pub fn run(workspace: &Workspace, wanted: &str, rounds: usize) -> Result<()> {
     let is_all = wanted.is_empty();
     let words = wanted.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty());
     let file = folder.join(iter::once("compare").chain(words).collect::<Vec<_>>().join("-"));
-    let text = measure(&libraries, &measurements, rounds, |figures, settings| {
+    let write = |figures: &Figures, settings: &[String]| {
         let (tables, verdict) = (figures.tables(), aims::verdict(figures));
         let text = format!("{}\n{}\n{tables}\n{verdict}", machine(), settings.join("\n"));
         fs::write(file.with_extension("txt"), &text)?;
         fs::write(file.with_extension("json"), figures.json()?)?;
+        Ok(text)
+    };
+    let draw = |figures: &Figures| {
         if is_all {
             draw(workspace, figures)?;
             draw_page(workspace)?;
         }
-        Ok(text)
-    })?;
+        Ok(())
+    };
+    let text = measure(&libraries, &measurements, rounds, write, draw)?;
     println!("\n{text}\nfigures in {}", file.with_extension("json").display());
     Ok(())
 }
@@ -159,12 +163,14 @@ pub fn run(workspace: &Workspace, wanted: &str, rounds: usize) -> Result<()> {
 /// Most rounds that follow for those that have met the libraries in different regimes.
 const MORE_ROUNDS: usize = 3;
 
-/// Gives `write` all figures so far, and what was set for them, after each round, so that who ends it earlier has those; what it makes of the last.
+/// Gives `write` all figures so far, and what was set for them, after each benchmark, so that who ends it earlier has those, and `draw` after each round;
+/// what the first makes of the last.
 fn measure(
     libraries: &[Library],
     measurements: &[Measurement],
     rounds: usize,
     write: impl Fn(&Figures, &[String]) -> Result<String>,
+    draw: impl Fn(&Figures) -> Result<()>,
 ) -> Result<String> {
     let (mut figures, mut settings, mut text) = (Figures::default(), Vec::new(), String::new());
     let mut benchmarks = vec![BTreeSet::<String>::new(); measurements.len()];
@@ -201,8 +207,9 @@ fn measure(
                     Err(error) => println!("  failed: {error:#}"),
                 }
             }
+            text = write(&figures, &settings)?;
         }
-        text = write(&figures, &settings)?;
+        draw(&figures)?;
     }
     Ok(text)
 }
