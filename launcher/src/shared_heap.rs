@@ -76,7 +76,9 @@ fn explain_with(library: Option<PathBuf>, job: &Job) -> String {
         return private(format!("there is no {LIBRARY} beside the launcher or in its lib folder"));
     }
     match job.check_arenas() {
-        Ok(()) => format!("malloc: large blocks are shared memory ({SWITCH}=off makes them private)"),
+        Ok(()) => format!(
+            "malloc: large blocks are shared memory, and so are a program's static arrays ({SWITCH}=off makes them private)"
+        ),
         Err(reason) => private(reason.to_string()),
     }
 }

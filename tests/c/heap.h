@@ -5,6 +5,8 @@
 #include "check.h"
 #include <inttypes.h>
 #include <stdint.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 /* Whether the address lies in the job's file: the kernel's word. */
 static inline int in_job_file(const void *address)
@@ -42,6 +44,23 @@ static inline int is_filled(const unsigned char *block, size_t len, unsigned see
         if (block[i] != (unsigned char)((i * 2654435761u >> 13) + seed * 97u))
             return 0;
     return 1;
+}
+
+/* How many bytes of the job's file have pages behind them for this process, as the kernel counts. */
+static inline long resident_bytes(void)
+{
+    long pages = 0, shared = 0, all = 0;
+    FILE *statm = fopen("/proc/self/statm", "r");
+    CHECK(statm && fscanf(statm, "%ld %ld %ld", &all, &pages, &shared) == 3);
+    fclose(statm);
+    return shared * getpagesize();
+}
+
+static inline void expect_success(pid_t child)
+{
+    int status = -1;
+    CHECK(child > 0 && waitpid(child, &status, 0) == child);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
 #endif

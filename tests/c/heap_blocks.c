@@ -91,35 +91,25 @@ static void sizes(void)
     free(block);
 }
 
-/* How many bytes of the job's file have pages behind them for this process, as the kernel counts. */
-static long resident(void)
-{
-    long pages = 0, shared = 0, all = 0;
-    FILE *statm = fopen("/proc/self/statm", "r");
-    CHECK(statm && fscanf(statm, "%ld %ld %ld", &all, &pages, &shared) == 3);
-    fclose(statm);
-    return shared * getpagesize();
-}
-
 /* Memory that is not touched is not there, what is calloc'ed is zero even if it was used before, and what is freed goes back. */
 static void memory(void)
 {
     size_t huge = (size_t)1 << 32;
-    long before = resident();
+    long before = resident_bytes();
     char *block = calloc(huge, 1);
     CHECK(block);
     block[0] = block[huge / 2] = block[huge - 1] = 1;
-    CHECK(resident() - before < 64 * MB);
+    CHECK(resident_bytes() - before < 64 * MB);
     free(block);
     CHECK((block = calloc(huge, 1)));
     CHECK(!block[0] && !block[huge / 2] && !block[huge - 1]);
-    CHECK(resident() - before < 64 * MB);
+    CHECK(resident_bytes() - before < 64 * MB);
     free(block);
     for (int round = 0; round < 3; round++) {
         CHECK((block = malloc(200 * MB)));
         memset(block, 9, 200 * MB);
         free(block);
-        CHECK(resident() - before < 64 * MB);
+        CHECK(resident_bytes() - before < 64 * MB);
         CHECK((block = calloc(MB, 3)));
         for (size_t i = 0; i < 3 * MB; i += 512)
             CHECK(!block[i]);

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 enum { MB = 1 << 20, BLOCKS = 20, ROUNDS = 15 };
@@ -42,13 +41,6 @@ static void drop(void)
 {
     for (int i = 0; i < BLOCKS; i++)
         free(block[i]);
-}
-
-static void expect_success(pid_t child)
-{
-    int status = -1;
-    CHECK(child > 0 && waitpid(child, &status, 0) == child);
-    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
 /* What a child does: looks, writes, changes and frees its blocks, and has children. */

@@ -58,6 +58,22 @@ fn messages_between_blocks_of_malloc_are_copied_without_the_kernel() {
 }
 
 #[test]
+fn messages_between_static_arrays_are_copied_without_the_kernel() {
+    if is_off() || cfg!(not(target_arch = "x86_64")) {
+        return;
+    }
+    let program = compile("send_static.c", &[]);
+    let said = pair(&[program.as_os_str()], &[]);
+    let (shared, kernel) = copied(&said);
+    assert!(shared >= 20.0 && kernel == 0.0, "{said}");
+    let said = pair(&[program.as_os_str()], &[(SWITCH, OsStr::new("off"))]);
+    assert_eq!(copied(&said).0, 0.0, "{said}");
+    // The address sanitizer has records of all static arrays of its own.
+    let program = compile("send_static.c", &["-fsanitize=address"]);
+    pair(&[program.as_os_str()], &[("ASAN_OPTIONS", OsStr::new("detect_leaks=0"))]);
+}
+
+#[test]
 fn a_receiver_that_was_late_is_not_waited_for() {
     if is_off() {
         return;

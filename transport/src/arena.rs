@@ -112,6 +112,12 @@ impl Arena {
         false
     }
 
+    /// The file, and where in it the byte of the arena at `offset` lies: for who maps a part of the arena a second time, which the library sees if it
+    /// was done before it joins the job.
+    pub fn place_in_file(&self, offset: usize) -> (BorrowedFd<'_>, u64) {
+        (self.segment.as_fd(), (self.origin() + offset) as u64)
+    }
+
     /// Takes the memory from behind these bytes of the arena, which read as zero from then on.
     ///
     /// # Errors

@@ -4,14 +4,56 @@ use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
 use std::ptr::NonNull;
 
-/// The address at which the first `len` bytes of `file` are mapped, readable, writable and shared, in one piece; `None` if they are not, or
-/// the kernel does not say.
-pub(crate) fn find(file: &File, len: usize) -> Option<NonNull<u8>> {
+/// Where a file is mapped, readable, writable and shared.
+pub(crate) struct Mapped {
+    /// Its first bytes, in one piece.
+    pub(crate) start: NonNull<u8>,
+    /// A part of it that other addresses have, too.
+    pub(crate) again: Again,
+}
+
+/// A part of a file that is mapped a second time; none, if it has no length.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Again {
+    start: usize,
+    len: usize,
+    /// Of the part in the file.
+    offset: usize,
+}
+
+impl Again {
+    /// What the byte at an address is in the file, if it lies in the part.
+    #[inline]
+    pub(crate) fn offset_of(&self, address: usize) -> Option<usize> {
+        let place = address.wrapping_sub(self.start);
+        (place < self.len).then(|| self.offset + place)
+    }
+}
+
+/// Where the first `len` bytes of `file` are mapped; `None` if they are not, or the kernel does not say.
+pub(crate) fn find(file: &File, len: usize) -> Option<Mapped> {
     let metadata = file.metadata().ok()?;
     let device = rustix::fs::Dev::from(metadata.dev());
     let device = format!("{:02x}:{:02x}", rustix::fs::major(device), rustix::fs::minor(device));
     let list = fs::read_to_string("/proc/self/maps").ok()?;
-    find_in(&list, &device, metadata.ino(), len).map(NonNull::with_exposed_provenance)
+    let inode = metadata.ino();
+    let start = find_in(&list, &device, inode, len)?;
+    let again = find_again(&list, &device, inode, start.get());
+    Some(Mapped { start: NonNull::with_exposed_provenance(start), again })
+}
+
+/// What of the file that is mapped at `whole` is mapped elsewhere, too, from its first piece to the last. What lies between them, and is
+/// something else by now, the arena's record has.
+fn find_again(list: &str, device: &str, inode: u64, whole: usize) -> Again {
+    let parts = list.lines().filter_map(Part::parse);
+    let mut parts = parts.filter(|part| {
+        let is_whole = part.start.wrapping_sub(part.offset) == whole || part.offset == 0;
+        part.device == device && part.inode == inode && part.is_shared && !is_whole
+    });
+    let Some(first) = parts.next() else { return Again::default() };
+    let distance = |part: &Part<'_>| part.start.wrapping_sub(part.offset);
+    let end = parts.filter(|part| distance(part) == distance(&first)).map(|part| part.start + part.len).last();
+    Again { start: first.start, len: end.unwrap_or(first.start + first.len) - first.start, offset: first.offset }
 }
 
 /// As [`find`], in this list. What is mapped in one piece may be listed in several, which then follow each other.
@@ -88,11 +130,31 @@ mod tests {
     }
 
     #[test]
+    fn what_is_mapped_again_is_told_from_what_is_left_of_the_whole() {
+        let again = |list: &str| find_again(list, "00:01", 7, 0x10000);
+        assert_eq!(again(LIST), Again::default(), "private, or part of the whole");
+        let part = "8000-9000 rw-s 00004000 00:01 7 /memfd:rwmpi job (deleted)\n";
+        let hole = "9000-a000 rw-p 00000000 00:00 0\n";
+        let rest = "a000-c000 rw-s 00006000 00:01 7 /memfd:rwmpi job (deleted)\n";
+        let found = again(&[part, hole, rest, LIST].concat());
+        assert_eq!(found, Again { start: 0x8000, len: 0x4000, offset: 0x4000 });
+        assert_eq!(
+            [0x7fff, 0x8000, 0xbfff, 0xc000].map(|at| found.offset_of(at)),
+            [None, Some(0x4000), Some(0x7fff), None]
+        );
+        assert_eq!(again(&[LIST, part].concat()), Again { start: 0x8000, len: 0x1000, offset: 0x4000 });
+    }
+
+    #[test]
     fn the_real_list_has_what_was_mapped() {
         let file = create_file(None).unwrap();
         file.set_len(1 << 20).unwrap();
-        assert_eq!(find(&file, 1 << 20), None);
+        assert!(find(&file, 1 << 20).is_none());
         let map = MmapOptions::new().map_raw(&file).unwrap();
-        assert_eq!(find(&file, 1 << 20).map(NonNull::as_ptr), Some(map.as_mut_ptr()));
+        assert_eq!(find(&file, 1 << 20).unwrap().start.as_ptr(), map.as_mut_ptr());
+        let part = MmapOptions::new().offset(1 << 19).len(1 << 16).map_raw(&file).unwrap();
+        let found = find(&file, 1 << 20).unwrap();
+        assert_eq!(found.start.as_ptr(), map.as_mut_ptr());
+        assert_eq!(found.again.offset_of(part.as_ptr() as usize + 5), Some((1 << 19) + 5));
     }
 }

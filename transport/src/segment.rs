@@ -26,7 +26,7 @@ use crate::Queue;
 use crate::control::{Control, DirtyWord, JobHeader};
 use crate::handover::{fetch, fetch_to_write};
 use crate::layout::{CLAIM_WORDS, Layout};
-use crate::mappings;
+use crate::mappings::{self, Again, Mapped};
 use crate::ring::{Cell, RingMemory};
 
 /// Where one peer says what it is doing, for whoever watches the job. What the words mean belongs to the layer above.
@@ -62,6 +62,8 @@ pub(crate) struct Segment {
     /// Unmaps the file when dropped; `None`: it stays mapped.
     _map: Option<MmapRaw>,
     base: NonNull<u8>,
+    /// What of an arena the process has at other addresses, too.
+    again: Again,
     layout: Layout,
     /// Where all heaps and arenas begin, and how long they are together.
     heaps: (usize, usize),
@@ -117,7 +119,7 @@ impl Segment {
         // A core dump would put a page behind every byte of it. Where this is refused, so be it.
         // SAFETY: changes nothing but what a dump has.
         let _ = unsafe { rustix::mm::madvise(base.as_ptr().cast(), layout.total(), rustix::mm::Advice::LinuxDontDump) };
-        Ok(Segment { file, _map: Some(map), base, layout, heaps: heaps_of(&layout) })
+        Ok(Segment { file, _map: Some(map), base, again: Again::default(), layout, heaps: heaps_of(&layout) })
     }
 
     /// The mapping of this file that the process has for its life; made now if there is none yet.
@@ -129,7 +131,9 @@ impl Segment {
         let find = || mappings::find(&file, layout.total());
         let mut segment = match find().or_else(find) {
             // Only this function maps an inherited file as a whole, and what it maps stays.
-            Some(base) => return Ok(Segment { file, _map: None, base, layout, heaps: heaps_of(&layout) }),
+            Some(Mapped { start: base, again }) => {
+                return Ok(Segment { file, _map: None, base, again, layout, heaps: heaps_of(&layout) });
+            }
             None => Segment::map(file, layout)?,
         };
         std::mem::forget(segment._map.take());
@@ -184,11 +188,11 @@ impl Segment {
         unsafe { self.base.add(offset) }
     }
 
-    /// The offset into the file of an address, if it lies in the mapping.
+    /// The offset into the file of an address, if it lies in the mapping, or in what is mapped again.
     #[inline]
     pub(crate) fn offset_of(&self, address: *const u8) -> Option<usize> {
         let offset = (address as usize).wrapping_sub(self.base.as_ptr() as usize);
-        (offset < self.layout.total()).then_some(offset)
+        if offset < self.layout.total() { Some(offset) } else { self.again.offset_of(address as usize) }
     }
 
     /// The job's header.

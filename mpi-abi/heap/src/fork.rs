@@ -45,14 +45,14 @@ impl Copy {
     /// In the child: moves the copy to where the blocks were. Gives its addresses: beyond them the system may place what it likes.
     pub(crate) fn install(self, heap: &Heap) -> Range<usize> {
         heap.without_foreign(self.span.clone(), |bytes| {
-            // SAFETY: `bytes` lie within the span, so that this is part of the copy.
-            let from = unsafe { self.start.add(bytes.start - self.span.start) };
-            let to = heap.at(bytes.start).as_ptr().cast();
-            // SAFETY: the copy is ours; nothing is mapped at the new place but what is left of the arena, which a child does not have.
-            // Where the system refuses, the place stays empty.
-            let _ = unsafe {
-                rustix::mm::mremap_fixed(from.as_ptr().cast(), bytes.len(), bytes.len(), MremapFlags::MAYMOVE, to)
-            };
+            for (part, to) in heap.places(bytes) {
+                // SAFETY: it lies within the span, so that this is part of the copy.
+                let from = unsafe { self.start.add(part.start - self.span.start) };
+                let (from, to, len) = (from.as_ptr().cast(), to.as_ptr().cast(), part.len());
+                // SAFETY: the copy is ours; nothing is mapped at the new place but what is left of the arena, which a child does not have.
+                // Where the system refuses, the place stays empty.
+                let _ = unsafe { rustix::mm::mremap_fixed(from, len, len, MremapFlags::MAYMOVE, to) };
+            }
         });
         heap.at(self.span.start).as_ptr() as usize..heap.at(self.span.end).as_ptr() as usize
     }

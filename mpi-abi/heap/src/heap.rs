@@ -9,6 +9,7 @@ use rustix::mm::Advice;
 use rwmpi_transport::{Arena, ArenaRefused, Blocks};
 
 use crate::home::Home;
+use crate::static_data::StaticData;
 
 /// Free memory that is kept in any case, bytes.
 const MOST_WARM: usize = 32 << 20;
@@ -35,15 +36,20 @@ pub(crate) struct Heap {
     is_copy: bool,
     /// What the program has mapped to something else.
     foreign: Vec<Range<usize>>,
+    /// The program's static data, if they are here: the first bytes of the arena are mapped over them.
+    static_data: Option<StaticData>,
 }
 
 impl Heap {
-    /// Takes the arena of rank `rank` of the job with that file.
-    pub(crate) fn take(job: BorrowedFd<'_>, rank: usize) -> Result<Heap, ArenaRefused> {
+    /// Takes the arena of rank `rank` of the job with that file, and has these data in it.
+    pub(crate) fn take(
+        job: BorrowedFd<'_>,
+        rank: usize,
+        static_data: Option<StaticData>,
+    ) -> Result<Heap, ArenaRefused> {
         let arena = Arena::take(job, rank)?;
-        // SAFETY: the call has no conditions.
-        let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as usize;
-        Ok(Heap {
+        let page = page_size();
+        let mut heap = Heap {
             blocks: Blocks::new(arena.len() / page, MOST_WARM / page),
             arena,
             idle: Vec::with_capacity(MOST_IDLE + 1),
@@ -51,7 +57,29 @@ impl Heap {
             home: Home::here(),
             is_copy: false,
             foreign: Vec::new(),
-        })
+            static_data: None,
+        };
+        if let Some(data) = static_data {
+            heap.move_here(data);
+        }
+        Ok(heap)
+    }
+
+    /// Has these data in the arena, if they can be. It has no blocks yet.
+    fn move_here(&mut self, data: StaticData) {
+        let pages = data.len() / self.page;
+        let Some(start) = self.blocks.allocate(pages, 1, |_| {}) else {
+            return self.arena.publish_exhausted();
+        };
+        debug_assert_eq!(start, 0, "the first block");
+        self.arena.publish(data.len(), data.len());
+        match data.move_to(&self.arena, 0) {
+            Ok(()) => self.static_data = Some(data),
+            Err(_) => {
+                self.make_zero_without_memory(0..data.len());
+                self.free_now(start);
+            }
+        }
     }
 
     /// The addresses that the heap's blocks have.
@@ -214,13 +242,14 @@ impl Heap {
         unsafe { self.at(bytes.start).as_ptr().write_bytes(0, bytes.len()) };
     }
 
-    /// Notes that the program has mapped these addresses to something else, as far as they lie in the arena.
-    pub(crate) fn mapped_over(&mut self, addresses: Range<usize>) {
-        self.settle();
+    /// Notes that the program has mapped these addresses to something else, as far as they are the arena's or the static data's.
+    pub(crate) fn mapped_over(&mut self, addresses: &Range<usize>) {
         let arena = self.addresses();
         let (start, end) = (addresses.start.max(arena.start), addresses.end.min(arena.end));
-        if start < end {
-            let bytes = start - arena.start..(end - arena.start).next_multiple_of(self.page);
+        let of_arena = (start < end).then(|| start - arena.start..(end - arena.start).next_multiple_of(self.page));
+        let of_static_data = self.static_data.as_ref().and_then(|data| data.part_at(addresses));
+        for bytes in of_arena.into_iter().chain(of_static_data) {
+            self.settle();
             if !self.is_copy {
                 self.arena.publish_foreign(&bytes);
             }
@@ -251,6 +280,20 @@ impl Heap {
         debug_assert!(offset <= self.arena.len());
         // SAFETY: the arena is mapped as a whole, and all callers pass offsets within it.
         unsafe { self.arena.start().add(offset) }
+    }
+
+    /// Where the program has these bytes of blocks, in one or two pieces.
+    pub(crate) fn places(&self, bytes: Range<usize>) -> impl Iterator<Item = (Range<usize>, NonNull<u8>)> + '_ {
+        let static_data = self.static_data.as_ref();
+        let border = static_data.map_or(0, StaticData::len).clamp(bytes.start, bytes.end);
+        [bytes.start..border, border..bytes.end].into_iter().filter(|part| !part.is_empty()).map(move |part| {
+            let place = match static_data {
+                // SAFETY: the part lies within the data.
+                Some(data) if part.end <= border => unsafe { data.start().add(part.start) },
+                _ => self.at(part.start),
+            };
+            (part, place)
+        })
     }
 
     /// From the first block to the end of the last; `None` if there is none.
@@ -295,4 +338,9 @@ impl Heap {
     pub(crate) fn become_copy(&mut self) {
         self.is_copy = true;
     }
+}
+
+pub(crate) fn page_size() -> usize {
+    // SAFETY: the call has no conditions.
+    unsafe { libc::sysconf(libc::_SC_PAGESIZE) as usize }
 }

@@ -31,9 +31,10 @@ mod global;
 mod heap;
 mod home;
 mod process;
+mod static_data;
 
 pub use global::SharedHeap;
-pub use process::{allocate, begin, free, is_own, mapped_over, resize, retreat, usable_size};
+pub use process::{allocate, begin, free, is_own, mapped_over, resize, retreat, share_static_data, usable_size};
 
 /// Blocks of at least this many bytes are shared.
 pub const LARGE: usize = 8 << 10;

@@ -14,7 +14,8 @@ use std::sync::atomic::{AtomicI32, AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::fork::Copy;
-use crate::heap::Heap;
+use crate::heap::{Heap, page_size};
+use crate::static_data::StaticData;
 
 /// `off` switches the shared heap off.
 const SWITCH: &CStr = c"RWMPI_SHARED_HEAP";
@@ -74,6 +75,20 @@ pub fn begin() {
     }
 }
 
+/// Has the program's static data in the heap, if they are large. For a library that is loaded before the program runs, after [`begin`], and
+/// that is not part of the program: its own data may not move.
+pub fn share_static_data() {
+    if STATE.load(Ordering::Relaxed) == WANTED
+        && let Some(data) = StaticData::of_program(page_size())
+    {
+        access(|access| {
+            if let Access::Free(heap) = access {
+                become_open(heap, Some(data));
+            }
+        });
+    }
+}
+
 /// No more blocks: for a process whose allocator turns out to be another.
 pub fn retreat() {
     STATE.store(OFF, Ordering::Relaxed);
@@ -128,13 +143,18 @@ fn access<R>(work: impl FnOnce(Access<'_>) -> R) -> R {
     result
 }
 
-/// Takes the arena.
-fn open() -> Option<Heap> {
+/// Takes the arena, if that can be done, and has these data in it.
+fn become_open(heap: &mut Option<Heap>, static_data: Option<StaticData>) {
+    *heap = open(static_data);
+    STATE.store(if heap.is_some() { OPEN } else { OFF }, Ordering::Release);
+}
+
+fn open(static_data: Option<StaticData>) -> Option<Heap> {
     let (file, rank) = (JOB_FILE.load(Ordering::Relaxed), NUMBER.load(Ordering::Relaxed));
     // SAFETY: if it is not open, the call fails; what it may be instead of the job's file is only looked at. Nobody closes it during the call
     // but a program that closes what it does not know, at the wrong moment.
     let heap = unsafe { (libc::fcntl(file, libc::F_GETFD) != -1).then(|| BorrowedFd::borrow_raw(file)) }
-        .and_then(|file| Heap::take(file, rank).ok())?;
+        .and_then(|file| Heap::take(file, rank, static_data).ok())?;
     let addresses = heap.addresses();
     START.store(addresses.start, Ordering::Relaxed);
     LEN.store(addresses.len(), Ordering::Release);
@@ -149,8 +169,7 @@ pub fn allocate(size: usize, align: usize, zeroed: bool) -> Option<NonNull<u8>> 
     access(|access| {
         let Access::Free(heap) = access else { return None };
         if STATE.load(Ordering::Relaxed) == WANTED {
-            *heap = open();
-            STATE.store(if heap.is_some() { OPEN } else { OFF }, Ordering::Release);
+            become_open(heap, None);
         }
         heap.as_mut()?.allocate(size, align, zeroed)
     })
@@ -193,9 +212,8 @@ pub fn resize(block: NonNull<u8>, size: usize) -> bool {
 
 /// The program maps something over these addresses.
 pub fn mapped_over(addresses: Range<usize>) {
-    let (start, len) = (START.load(Ordering::Relaxed), LEN.load(Ordering::Relaxed));
-    if len != 0 && addresses.start < start + len && start < addresses.end {
-        with_heap(|heap| heap.mapped_over(addresses));
+    if LEN.load(Ordering::Relaxed) != 0 {
+        with_heap(|heap| heap.mapped_over(&addresses));
     }
 }
 

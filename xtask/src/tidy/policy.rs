@@ -139,6 +139,7 @@ pub const UNSAFE_FILES: &[&str] = &[
     "mpi-abi/heap/src/heap.rs",
     "mpi-abi/heap/src/home.rs",
     "mpi-abi/heap/src/process.rs",
+    "mpi-abi/heap/src/static_data.rs",
     "mpi-abi/heap/preload/src/lib.rs",
     "mpi-abi/heap/preload/src/next.rs",
     // Elements of datatypes in raw memory.

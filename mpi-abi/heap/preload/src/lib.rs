@@ -28,6 +28,7 @@ static BEGIN: extern "C" fn() = {
     extern "C" fn begin() {
         if next::is_the_c_library() {
             rwmpi_shared_heap::begin();
+            rwmpi_shared_heap::share_static_data();
         } else {
             rwmpi_shared_heap::retreat();
         }

@@ -1,0 +1,143 @@
+//! The program's static data, its static arrays among them, in the arena: for programs that do without `malloc`, as those with common blocks do.
+//!
+//! Before the program runs, what they hold is copied to the arena, which is then mapped over them: the same addresses, the same bytes, and
+//! peers that reach them. Only the program's own: libraries' data stay where they are, and so does what the loader has made read-only.
+#![allow(unsafe_code)]
+
+use std::ffi::{c_int, c_void};
+use std::io;
+use std::ops::Range;
+use std::ptr::NonNull;
+
+use libc::{PF_W, PT_GNU_RELRO, PT_LOAD, dl_phdr_info};
+use rustix::fs::{Mode, OFlags};
+use rustix::mm::{Advice, MapFlags, MremapFlags, ProtFlags};
+use rwmpi_transport::Arena;
+
+/// What begins as zero, as static arrays do, is left alone if it has fewer bytes, and all else with it: a program without large arrays would have
+/// nothing of it but a `fork` that takes longer.
+const SMALLEST: usize = 512 << 10;
+
+/// Static data of this program, in whole pages.
+#[derive(Debug, Default)]
+pub(crate) struct StaticData {
+    start: usize,
+    /// Up to here the program's file has them. All behind is zero until it is written to.
+    file_end: usize,
+    end: usize,
+    /// Bytes in a page.
+    page: usize,
+}
+
+impl StaticData {
+    /// This program's, if they are worth sharing, and nobody can be writing to them: to be called before the program runs, by a library.
+    pub(crate) fn of_program(page: usize) -> Option<StaticData> {
+        // On other processors programs may have variables of the loader's among them, without which the C library can't fork.
+        if !cfg!(target_arch = "x86_64") || !is_single_threaded() {
+            return None;
+        }
+        let mut found = StaticData::default();
+        // SAFETY: the function gets what it expects, and is done when the call returns.
+        unsafe { libc::dl_iterate_phdr(Some(look_at), (&raw mut found).cast()) };
+        let start = found.start - found.start % page;
+        let [file_end, end] = [found.file_end, found.end].map(|end| end.next_multiple_of(page));
+        (end - file_end >= SMALLEST).then_some(StaticData { start, file_end, end, page })
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.end - self.start
+    }
+
+    pub(crate) fn start(&self) -> NonNull<u8> {
+        // SAFETY: no program is loaded at zero.
+        unsafe { NonNull::new_unchecked(std::ptr::with_exposed_provenance_mut(self.start)) }
+    }
+
+    /// What part of them lies at these addresses, in bytes from their start.
+    pub(crate) fn part_at(&self, addresses: &Range<usize>) -> Option<Range<usize>> {
+        let (start, end) = (addresses.start.max(self.start), addresses.end.min(self.end));
+        (start < end).then(|| start - self.start..(end - self.start).next_multiple_of(self.page))
+    }
+
+    /// Has them in the arena from `offset` on, where nobody has anything, and all is zero.
+    ///
+    /// # Errors
+    /// What the system says; they are where they were, then.
+    pub(crate) fn move_to(&self, arena: &Arena, offset: usize) -> io::Result<()> {
+        let copy = |bytes: Range<usize>| {
+            // SAFETY: both have these bytes: the program's are mapped, the arena's nobody else uses. Nobody writes to either, as there is one thread.
+            unsafe {
+                let to = arena.start().add(offset + bytes.start).as_ptr();
+                self.start().add(bytes.start).as_ptr().copy_to_nonoverlapping(to, bytes.len());
+            }
+        };
+        copy(0..self.file_end - self.start);
+        self.touched(copy)?;
+        let (file, place) = arena.place_in_file(offset);
+        let (len, protection) = (self.len(), ProtFlags::READ | ProtFlags::WRITE);
+        // Elsewhere first, so that whatever the system refuses does no harm.
+        // SAFETY: a new mapping, wherever there is room for it.
+        let new = unsafe { rustix::mm::mmap(std::ptr::null_mut(), len, protection, MapFlags::SHARED, file, place) }?;
+        // SAFETY: the mapping is ours. What it replaces is there again, byte for byte, and nobody has looked in between.
+        let moved = unsafe {
+            rustix::mm::madvise(new, len, Advice::LinuxDontFork).and_then(|()| {
+                rustix::mm::mremap_fixed(new, len, len, MremapFlags::MAYMOVE, self.start().as_ptr().cast())
+            })
+        };
+        if moved.is_err() {
+            // SAFETY: it is ours, and nobody else knows of it.
+            let _ = unsafe { rustix::mm::munmap(new, len) };
+        }
+        moved.map(drop).map_err(io::Error::from)
+    }
+
+    /// Tells `visit` of all pages behind what comes from the file that have memory: the others are not to get any by being read.
+    fn touched(&self, mut visit: impl FnMut(Range<usize>)) -> io::Result<()> {
+        const WORD: usize = size_of::<u64>();
+        /// In memory, or swapped out.
+        const HAS_CONTENTS: u64 = 0b11 << 62;
+        let list = rustix::fs::open(c"/proc/self/pagemap", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+        let mut words = [0; 512 * WORD];
+        let mut at = self.file_end;
+        while at < self.end {
+            let wanted = ((self.end - at) / self.page * WORD).min(words.len());
+            let got = rustix::io::pread(&list, &mut words[..wanted], (at / self.page * WORD) as u64)? / WORD;
+            if got == 0 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            for word in words[..got * WORD].as_chunks().0 {
+                if u64::from_ne_bytes(*word) & HAS_CONTENTS != 0 {
+                    visit(at - self.start..at - self.start + self.page);
+                }
+                at += self.page;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The kernel counts a process's threads as links of this folder.
+fn is_single_threaded() -> bool {
+    rustix::fs::stat(c"/proc/self/task").is_ok_and(|folder| folder.st_nlink == 3)
+}
+
+/// For the loader to call with each object, of which the program is the first: looks for its largest part that is writable, and stays so.
+unsafe extern "C" fn look_at(object: *mut dl_phdr_info, _: usize, found: *mut c_void) -> c_int {
+    // SAFETY: by the loader, which passes what `of_program` gave it, besides.
+    let (object, found) = unsafe { (&*object, &mut *found.cast::<StaticData>()) };
+    // SAFETY: the loader keeps them as long as the program.
+    let parts = unsafe { std::slice::from_raw_parts(object.dlpi_phdr, object.dlpi_phnum.into()) };
+    let place = |address: u64| (object.dlpi_addr + address) as usize;
+    let writable = parts.iter().filter(|part| part.p_type == PT_LOAD && part.p_flags & PF_W != 0);
+    if let Some(part) = writable.max_by_key(|part| part.p_memsz) {
+        let end = place(part.p_vaddr + part.p_memsz);
+        let read_only = parts.iter().find(|part| part.p_type == PT_GNU_RELRO);
+        let read_only = read_only.map_or(0, |part| place(part.p_vaddr + part.p_memsz));
+        let start = place(part.p_vaddr);
+        found.start = if read_only <= end { start.max(read_only) } else { start };
+        found.file_end = place(part.p_vaddr + part.p_filesz).max(found.start);
+        found.end = end;
+    }
+    // No more objects.
+    1
+}
