@@ -4,6 +4,7 @@
  *   mpicc -O2 -o peer peer.c
  *   mpiexec -n 2 ./peer latency 0 8 1048576        sizes in bytes
  *   mpiexec -n 2 ./peer static 1048576             latency between arrays of the program instead of memory from malloc
+ *   mpiexec -n 2 ./peer stack 1048576              the same between arrays of a function
  *   mpiexec -n 2 ./peer whole 16384                messages to and fro, both ways at once, and MPI_Allreduce, with the writing and reading of their data
  *   mpiexec -n 2 ./peer bandwidth 65536            64 at once, fewer above 64 KB
  *   mpiexec -n 2 ./peer bidirectional 65536        as many both ways at once; for each that one rank sends
@@ -20,7 +21,7 @@
  *
  * With PEER_LEVEL=multiple all that is under MPI_THREAD_MULTIPLE, as `threads` always is. With PEER_RAW=looking or PEER_RAW=sleeping,
  * latency and bandwidth are those of a raw connection over loopback between the same two processes: what any library over TCP can reach; with
- * PEER_RAW=passed, read or both, latency, static and collectives are those of two processes that do nothing but copy (raw_memory.h).
+ * PEER_RAW=passed, read or both, latency, static, stack and collectives are those of two processes that do nothing but copy (raw_memory.h).
  *
  * Ranks are to be bound by mpiexec. See bench/README.md for what each figure means. Each benchmark is in a file of its own beside this
  * one, all on measure.h. */
@@ -36,12 +37,12 @@
 #include "peer/tags.h"
 #include "peer/threads.h"
 
-/* Whether data of a benchmark can go the way that was chosen. What is copied once lies in shared memory, which static arrays do not, and is more than a
+/* Whether data of a benchmark can go the way that was chosen. What is copied once lies in shared memory, which the stack does not, and is more than a
  * line holds; collectives that follow each other pass their data, all others copy them once. */
 static int has_way(const char *what, size_t bytes) {
     int in_a_row = the_collective && bytes <= SINGLE_MIN;
     if (way == PASSED) return !the_collective || in_a_row;
-    if (way == READ || way == BOTH) return bytes > SHORT_MOST && !in_a_row && strcmp(what, "static");
+    if (way == READ || way == BOTH) return bytes > SHORT_MOST && !in_a_row && strcmp(what, "stack");
     return 1;
 }
 
@@ -58,7 +59,7 @@ int main(int argc, char **argv) {
     for (size_t i = 0; i < sizeof collectives / sizeof *collectives; i++)
         if (!strcmp(what, collectives[i].name)) the_collective = is_memory() ? collectives[i].by_memory : collectives[i].call;
     if (provided < required || (size < 2 && !threaded) || (size > 2 && !barrier && !the_collective)) {
-        fprintf(stderr, "start with -n 2: peer latency|static|whole|bandwidth|bidirectional|overlap|late|tags|abstraction SIZES, peer calls, peer pack, or -n 1 or 2: peer threads SIZES, or -n 2 or more: peer barrier, peer COLLECTIVE SIZES\n");
+        fprintf(stderr, "start with -n 2: peer latency|static|stack|whole|bandwidth|bidirectional|overlap|late|tags|abstraction SIZES, peer calls, peer pack, or -n 1 or 2: peer threads SIZES, or -n 2 or more: peer barrier, peer COLLECTIVE SIZES\n");
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
     clock_us = 1e9;
@@ -91,7 +92,9 @@ int main(int argc, char **argv) {
             make_messages(bytes, 1);
             measure(what, ping_pong, bytes);
         } else if (!strcmp(what, "static")) {
-            between_arrays(bytes);
+            between_static_arrays(bytes);
+        } else if (!strcmp(what, "stack")) {
+            between_arrays_on_the_stack(bytes);
         } else if (!strcmp(what, "whole")) {
             make_messages(bytes, 1);
             for (at_once = 0; at_once < 2; at_once++) measure(at_once ? "whole, both ways" : "whole, to and fro", wholly, bytes);

@@ -1,4 +1,4 @@
-/* latency, static, whole, bandwidth, bidirectional. */
+/* latency, static, stack, whole, bandwidth, bidirectional. */
 #pragma once
 #include "messages.h"
 
@@ -90,15 +90,29 @@ static void both_ways(int iterations, size_t bytes) {
     }
 }
 
-/* What no library can have allocated. */
-enum { STATIC_MOST = 4 << 20 };
+/* Between arrays that no library can have allocated. */
+static void ping_pong_between(const char *name, char *out, char *in, size_t bytes) {
+    char *allocated[2] = {messages[0][0], messages[1][0]};
+    messages[0][0] = out;
+    messages[1][0] = in;
+    measure(name, ping_pong, bytes);
+    for (int side = 0; side < 2; side++) messages[side][0] = allocated[side];
+}
+
+enum { STATIC_MOST = 4 << 20, STACK_MOST = 1 << 20 };
 static _Alignas(4096) char arrays[2][STATIC_MOST];
 
-static void between_arrays(size_t bytes) {
+static void between_static_arrays(size_t bytes) {
     if (bytes > STATIC_MOST) bytes = STATIC_MOST;
+    make_messages(bytes, 1);
+    /* What does without a library copies to and from such memory as it can share. */
+    if (is_memory()) measure("latency, static", ping_pong, bytes);
+    else ping_pong_between("latency, static", arrays[0], arrays[1], bytes);
+}
+
+static void between_arrays_on_the_stack(size_t bytes) {
+    _Alignas(4096) char on_stack[2][STACK_MOST];
+    if (bytes > STACK_MOST) bytes = STACK_MOST;
     make_messages(0, 1);
-    char *allocated[2] = {messages[0][0], messages[1][0]};
-    for (int side = 0; side < 2; side++) messages[side][0] = arrays[side];
-    measure("latency, static", ping_pong, bytes);
-    for (int side = 0; side < 2; side++) messages[side][0] = allocated[side];
+    ping_pong_between("latency, stack", on_stack[0], on_stack[1], bytes);
 }

@@ -14,7 +14,7 @@ fn aim(benchmark: &str, ranks: usize, bytes: u64, regime: &str) -> Option<f64> {
         "latency" if bytes <= 16 << 10 => (0.7, 0),
         "latency" if !far => (0.5, 0),
         "latency" => (if bytes < 1 << 20 { 0.6 } else { 0.4 }, 0),
-        "latency, static" => (if far { 0.7 } else { 1.0 }, 64 << 10),
+        "latency, static" | "latency, stack" => (if far { 0.7 } else { 1.0 }, 64 << 10),
         "bandwidth" if bytes == 8 => (1.0 / 1.5, 0),
         "bandwidth" => (if bytes < 64 << 10 { 1.0 / 1.5 } else { 0.5 }, 4 << 10),
         "bidirectional" => (if far { 1.0 / 1.5 } else { 1.0 / 1.3 }, 64 << 10),

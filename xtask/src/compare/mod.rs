@@ -32,6 +32,7 @@ const MEASUREMENTS: &[(usize, &[&str])] = &[
     (2, &["bandwidth", "8", "4096", "16384", "65536", "262144", "1048576", "4194304"]),
     (2, &["bidirectional", "65536", "262144", "1048576", "4194304"]),
     (2, &["static", "1024", "16384", "65536", "262144", "1048576", "4194304"]),
+    (2, &["stack", "16384", "65536", "262144", "1048576"]),
     (2, &["whole", "1024", "4096", "8192", "16384", "32768", "65536", "262144", "1048576"]),
     (2, &["tags", "10000"]),
     (2, &["overlap", "1048576"]),
@@ -107,8 +108,8 @@ const BY_LAMMPS: &[(usize, &[&str])] =
 const COMPUTING: [&str; 2] = ["overlap", "late"];
 
 /// Of these, those that two processes can do without any library.
-const WITHOUT_LIBRARY: [&str; 8] =
-    ["latency", "static", "barrier", "bcast", "reduce", "allreduce", "allgather", "alltoall"];
+const WITHOUT_LIBRARY: [&str; 9] =
+    ["latency", "static", "stack", "barrier", "bcast", "reduce", "allreduce", "allgather", "alltoall"];
 
 /// Marks what was measured over TCP.
 const TCP: &str = ", tcp";
