@@ -131,6 +131,9 @@ static void mapped_over(void)
     CHECK(mmap(middle, 8 * page, protection, MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == middle);
     CHECK(middle[0] == 0 && middle[-1] == 1 && middle[8 * page] == 1);
     CHECK(madvise(block, 16 * page, MADV_HUGEPAGE) == 0 || errno == EINVAL);
+    /* What is given back is zero, whatever it was given back as. */
+    CHECK(madvise(block, 2 * page, MADV_DONTNEED) == 0 && !block[0] && !block[2 * page - 1] && block[2 * page] == 1);
+    CHECK(madvise(middle - page, 2 * page, MADV_DONTNEED) == 0 && !middle[0]);
     free(block);
     for (int i = 0; i < 64; i++) {
         CHECK((others[i] = malloc(40 * page)));

@@ -177,6 +177,9 @@ static void map_over(size_t first)
     CHECK(mmap(middle, 8 * PAGE, PROT_READ | PROT_WRITE, MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == middle);
     CHECK(!in_job_file(middle) && in_job_file(middle - 1) == heap_wanted() && !middle[0]);
     fill(pages, sizeof pages, 80);
+    unsigned char kept = pages[PAGE];
+    CHECK(madvise(pages, PAGE, MADV_DONTNEED) == 0 && !pages[0] && !pages[PAGE - 1] && pages[PAGE] == kept);
+    fill(pages, sizeof pages, 80);
     pid_t child = fork();
     if (child == 0) {
         CHECK(is_filled(pages, sizeof pages, 80));

@@ -89,16 +89,20 @@ fn limits_of_memory_do_no_harm() {
     }
     let program = compile("send_large.c", &[]);
     // Half a gigabyte of addresses for each process: room for some blocks only.
-    let script = |limit: &str, inner: &str| format!("ulimit -v {limit}; exec {inner}");
+    let script = |limit: &str, inner: &str| format!("ulimit {limit}; exec {inner}");
     let mpiexec = format!("{} --explain --timeout 60 -n 2 {} 60 2", binary("mpiexec").display(), program.display());
-    let output = Command::new("sh").args(["-c", &script("500000", &mpiexec)]).output().unwrap();
+    let output = Command::new("sh").args(["-c", &script("-v 500000", &mpiexec)]).output().unwrap();
     let said = text(&output);
     assert!(output.status.success() && said.contains("had no room were private: rank 0, 1"), "{said}");
     // The limit of a rank alone, too small for the file: the rank has its own memory.
     let program = compile("large_block.c", &[]);
-    let limited = script("300000", &program.display().to_string());
+    let limited = script("-v 300000", &program.display().to_string());
     let output = explained(&["sh", "-c", &limited].map(OsStr::new), &[]);
     assert!(output.status.success() && text(&output).contains("private"), "{}", text(&output));
+    // Of private memory, which is what a child gets, and shared memory is not.
+    let program = compile("fork_large.c", &[]);
+    let output = explained(&["sh", "-c", &script("-d 200000", &program.display().to_string())].map(OsStr::new), &[]);
+    assert!(output.status.success(), "{}", text(&output));
 }
 
 #[test]

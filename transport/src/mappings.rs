@@ -22,11 +22,11 @@ pub(crate) struct Again {
 }
 
 impl Again {
-    /// What the byte at an address is in the file, if it lies in the part.
+    /// Where in the file `len` bytes from an address on lie, if they lie in the part.
     #[inline]
-    pub(crate) fn offset_of(&self, address: usize) -> Option<usize> {
+    pub(crate) fn offset_of(&self, address: usize, len: usize) -> Option<usize> {
         let place = address.wrapping_sub(self.start);
-        (place < self.len).then(|| self.offset + place)
+        (place < self.len && len <= self.len - place).then(|| self.offset + place)
     }
 }
 
@@ -139,9 +139,10 @@ mod tests {
         let found = again(&[part, hole, rest, LIST].concat());
         assert_eq!(found, Again { start: 0x8000, len: 0x4000, offset: 0x4000 });
         assert_eq!(
-            [0x7fff, 0x8000, 0xbfff, 0xc000].map(|at| found.offset_of(at)),
+            [0x7fff, 0x8000, 0xbfff, 0xc000].map(|at| found.offset_of(at, 1)),
             [None, Some(0x4000), Some(0x7fff), None]
         );
+        assert_eq!([0x1000, 0x1001].map(|len| found.offset_of(0xb000, len)), [Some(0x7000), None]);
         assert_eq!(again(&[LIST, part].concat()), Again { start: 0x8000, len: 0x1000, offset: 0x4000 });
     }
 
@@ -155,6 +156,6 @@ mod tests {
         let part = MmapOptions::new().offset(1 << 19).len(1 << 16).map_raw(&file).unwrap();
         let found = find(&file, 1 << 20).unwrap();
         assert_eq!(found.start.as_ptr(), map.as_mut_ptr());
-        assert_eq!(found.again.offset_of(part.as_ptr() as usize + 5), Some((1 << 19) + 5));
+        assert_eq!(found.again.offset_of(part.as_ptr() as usize + 5, 1), Some((1 << 19) + 5));
     }
 }

@@ -408,7 +408,7 @@ impl Fabric for NodeFabric {
     fn address_of(&self, span: ReadSpan) -> RemoteAddress {
         let len = span.len() as u64;
         let layout = self.segment.layout();
-        if let Some((owner, place)) = self.segment.offset_of(span.start()).and_then(|offset| layout.in_heap(offset))
+        if let Some((owner, place)) = self.segment.offset_of_span(span).and_then(|offset| layout.in_heap(offset))
             && self.is_shared(owner, place, span.len())
         {
             return RemoteAddress { space: PRIVATE_SPACE + 1 + owner as u64, place: place as u64, len };

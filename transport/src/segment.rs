@@ -22,12 +22,12 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use memmap2::{MmapOptions, MmapRaw};
 use rustix::fs::{FallocateFlags, MemfdFlags, Mode, OFlags};
 
-use crate::Queue;
 use crate::control::{Control, DirtyWord, JobHeader};
 use crate::handover::{fetch, fetch_to_write};
 use crate::layout::{CLAIM_WORDS, Layout};
 use crate::mappings::{self, Again, Mapped};
 use crate::ring::{Cell, RingMemory};
+use crate::{Queue, ReadSpan};
 
 /// Where one peer says what it is doing, for whoever watches the job. What the words mean belongs to the layer above.
 pub struct ActivityRecord {
@@ -188,11 +188,17 @@ impl Segment {
         unsafe { self.base.add(offset) }
     }
 
-    /// The offset into the file of an address, if it lies in the mapping, or in what is mapped again.
+    /// The offset into the file of an address, if it lies in the mapping.
     #[inline]
     pub(crate) fn offset_of(&self, address: *const u8) -> Option<usize> {
         let offset = (address as usize).wrapping_sub(self.base.as_ptr() as usize);
-        if offset < self.layout.total() { Some(offset) } else { self.again.offset_of(address as usize) }
+        (offset < self.layout.total()).then_some(offset)
+    }
+
+    /// The offset into the file of bytes that start in the mapping, or lie in what is mapped again.
+    #[inline]
+    pub(crate) fn offset_of_span(&self, span: ReadSpan) -> Option<usize> {
+        self.offset_of(span.start()).or_else(|| self.again.offset_of(span.start() as usize, span.len()))
     }
 
     /// The job's header.

@@ -20,9 +20,13 @@ pub(crate) struct Copy {
 
 impl Copy {
     /// A copy of all blocks. `None` if there is nothing to copy, or no memory to copy it to: then a child that asks for its blocks is ended by
-    /// the system, and one that becomes another program, as most do, is not.
+    /// the system, and one that becomes another program, as most do, is not; but without static data no program can, so these are tried alone.
     pub(crate) fn of(heap: &Heap) -> Option<Copy> {
         let span = heap.span().filter(|_| !heap.is_copy())?;
+        Copy::of_span(heap, span).or_else(|| Copy::of_span(heap, heap.static_span()?))
+    }
+
+    fn of_span(heap: &Heap, span: Range<usize>) -> Option<Copy> {
         let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
         // SAFETY: a new mapping, wherever there is room for it.
         let start = unsafe {
@@ -33,16 +37,16 @@ impl Copy {
         // SAFETY: the mapping is ours.
         let _ = unsafe { rustix::mm::madvise(start.as_ptr().cast(), span.len(), Advice::LinuxHugepage) };
         let origin = span.start;
-        heap.contents(|bytes| {
+        heap.contents(span.clone(), |bytes| {
             let from = heap.at(bytes.start).as_ptr();
-            // SAFETY: both have that many bytes, since blocks lie within the span. The program, or a peer, may write to the block at
+            // SAFETY: both have that many bytes, since these lie within the span. The program, or a peer, may write to the block at
             // the same time, as it may while the kernel forks: it then gets either in the copy.
             unsafe { start.add(bytes.start - origin).as_ptr().copy_from_nonoverlapping(from, bytes.len()) };
         });
         Some(Copy { start, span })
     }
 
-    /// In the child: moves the copy to where the blocks were. Gives its addresses: beyond them the system may place what it likes.
+    /// In the child: moves the copy to where the blocks were. Gives their addresses: beyond them the system may place what it likes.
     pub(crate) fn install(self, heap: &Heap) -> Range<usize> {
         heap.without_foreign(self.span.clone(), |bytes| {
             for (part, to) in heap.places(bytes) {
@@ -54,7 +58,8 @@ impl Copy {
                 let _ = unsafe { rustix::mm::mremap_fixed(from, len, len, MremapFlags::MAYMOVE, to) };
             }
         });
-        heap.at(self.span.start).as_ptr() as usize..heap.at(self.span.end).as_ptr() as usize
+        let first_block = heap.static_span().map_or(self.span.start, |span| span.end);
+        heap.at(first_block).as_ptr() as usize..heap.at(self.span.end).as_ptr() as usize
     }
 
     /// In the parent: drops it.

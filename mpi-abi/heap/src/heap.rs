@@ -68,9 +68,7 @@ impl Heap {
     /// Has these data in the arena, if they can be. It has no blocks yet.
     fn move_here(&mut self, data: StaticData) {
         let pages = data.len() / self.page;
-        let Some(start) = self.blocks.allocate(pages, 1, |_| {}) else {
-            return self.arena.publish_exhausted();
-        };
+        let Some(start) = self.blocks.allocate(pages, 1, |_| {}) else { return };
         debug_assert_eq!(start, 0, "the first block");
         self.arena.publish(data.len(), data.len());
         match data.move_to(&self.arena, 0) {
@@ -86,6 +84,11 @@ impl Heap {
     pub(crate) fn addresses(&self) -> Range<usize> {
         let start = self.arena.start().as_ptr() as usize;
         start..start + self.arena.len()
+    }
+
+    /// Where the program's static data are, if they are here.
+    pub(crate) fn static_addresses(&self) -> Option<Range<usize>> {
+        Some(self.static_data.as_ref()?.addresses())
     }
 
     /// Pages for a block of so many bytes. One more than needed, which is never touched: blocks of a power of two that follow each other
@@ -285,7 +288,7 @@ impl Heap {
     /// Where the program has these bytes of blocks, in one or two pieces.
     pub(crate) fn places(&self, bytes: Range<usize>) -> impl Iterator<Item = (Range<usize>, NonNull<u8>)> + '_ {
         let static_data = self.static_data.as_ref();
-        let border = static_data.map_or(0, StaticData::len).clamp(bytes.start, bytes.end);
+        let border = self.static_span().map_or(0, |span| span.end).clamp(bytes.start, bytes.end);
         [bytes.start..border, border..bytes.end].into_iter().filter(|part| !part.is_empty()).map(move |part| {
             let place = match static_data {
                 // SAFETY: the part lies within the data.
@@ -304,9 +307,14 @@ impl Heap {
         Some(first.start * self.page..last.end * self.page)
     }
 
-    /// Tells `visit` of all bytes of blocks that may hold something other than zero, in order.
-    pub(crate) fn contents(&self, mut visit: impl FnMut(Range<usize>)) {
-        for block in self.blocks.used() {
+    /// Where the static data are, which come first.
+    pub(crate) fn static_span(&self) -> Option<Range<usize>> {
+        Some(0..self.static_data.as_ref()?.len())
+    }
+
+    /// Tells `visit` of all bytes of the blocks in `span` that may hold something other than zero, in order.
+    pub(crate) fn contents(&self, span: Range<usize>, mut visit: impl FnMut(Range<usize>)) {
+        for block in self.blocks.used().take_while(|block| block.start * self.page < span.end) {
             self.without_foreign(block.start * self.page..block.end * self.page, |part| {
                 self.arena.with_memory(part, &mut visit);
             });

@@ -7,7 +7,9 @@
 //! there is no arena or no room in it, come from the allocator that the process has anyway. The address says whose a block is, so it
 //! can be freed by anybody at any time, and programs never see a difference other than speed.
 //!
-//! There is an arena only in a process that a launcher started as a rank, or that such a process became by `exec`. It is taken at the first large
+//! The static data of a program that has many are moved to the arena before it runs (`static_data`), by the library that is preloaded.
+//!
+//! There is an arena only in a process that a launcher started as a rank, or that such a process became by `exec`. It is taken for static data, or at the first large
 //! block, whether or not the process has joined the job by then, or ever will; a program that never asks for one pays a
 //! comparison for each block. `RWMPI_SHARED_HEAP=off` switches all of it off.
 //!
@@ -34,7 +36,9 @@ mod process;
 mod static_data;
 
 pub use global::SharedHeap;
-pub use process::{allocate, begin, free, is_own, mapped_over, resize, retreat, share_static_data, usable_size};
+pub use process::{
+    allocate, begin, free, is_own, is_shared, mapped_over, resize, retreat, share_static_data, usable_size,
+};
 
 /// Blocks of at least this many bytes are shared.
 pub const LARGE: usize = 8 << 10;

@@ -36,10 +36,39 @@ static STATE: AtomicU8 = AtomicU8::new(UNKNOWN);
 /// The job's descriptor and the rank, written by `begin` before `STATE`.
 static JOB_FILE: AtomicI32 = AtomicI32::new(-1);
 static NUMBER: AtomicUsize = AtomicUsize::new(0);
-/// Addresses of the arena, or, in a child, of what was copied from it: none as long as the length is 0. Written once, the length last; whoever has an address in it has synchronized with
-/// who wrote them, since the address came from there.
-static START: AtomicUsize = AtomicUsize::new(0);
-static LEN: AtomicUsize = AtomicUsize::new(0);
+/// Where the blocks are: the arena, or, in a child, what was copied from it.
+static BLOCKS: Addresses = Addresses::none();
+/// Where the program's static data are, if they are in the arena.
+static STATIC_DATA: Addresses = Addresses::none();
+
+/// A range of addresses: none as long as the length is 0. Written once in a process, the length last; whoever has an address in it has synchronized
+/// with who wrote them, since the address came from there.
+struct Addresses {
+    start: AtomicUsize,
+    len: AtomicUsize,
+}
+
+impl Addresses {
+    const fn none() -> Addresses {
+        Addresses { start: AtomicUsize::new(0), len: AtomicUsize::new(0) }
+    }
+
+    fn set(&self, addresses: &Range<usize>) {
+        self.start.store(addresses.start, Ordering::Relaxed);
+        self.len.store(addresses.len(), Ordering::Release);
+    }
+
+    #[inline]
+    fn contain(&self, address: usize) -> bool {
+        let len = self.len.load(Ordering::Relaxed);
+        address.wrapping_sub(self.start.load(Ordering::Relaxed)) < len
+    }
+
+    fn overlap(&self, addresses: &Range<usize>) -> bool {
+        let (start, len) = (self.start.load(Ordering::Relaxed), self.len.load(Ordering::Relaxed));
+        len != 0 && addresses.start < start + len && start < addresses.end
+    }
+}
 
 static HEAP: Mutex<Option<Heap>> = Mutex::new(None);
 /// The thread that holds the lock, 0 for none. Written by that thread only.
@@ -65,7 +94,7 @@ pub fn begin() {
     let state = if wanted.is_some() { WANTED } else { OFF };
     let first = STATE.compare_exchange(UNKNOWN, state, Ordering::Release, Ordering::Relaxed).is_ok();
     if first && wanted.is_some() {
-        // As early as can be: handlers of others that use large blocks are then called outside of ours.
+        // Before the program has handlers: those that use large blocks, or its variables, are then called outside of ours.
         // SAFETY: the handlers stay as long as the process.
         let registered =
             unsafe { libc::pthread_atfork(Some(before_fork), Some(after_fork_in_parent), Some(after_fork_in_child)) };
@@ -155,9 +184,10 @@ fn open(static_data: Option<StaticData>) -> Option<Heap> {
     // but a program that closes what it does not know, at the wrong moment.
     let heap = unsafe { (libc::fcntl(file, libc::F_GETFD) != -1).then(|| BorrowedFd::borrow_raw(file)) }
         .and_then(|file| Heap::take(file, rank, static_data).ok())?;
-    let addresses = heap.addresses();
-    START.store(addresses.start, Ordering::Relaxed);
-    LEN.store(addresses.len(), Ordering::Release);
+    BLOCKS.set(&heap.addresses());
+    if let Some(addresses) = heap.static_addresses() {
+        STATIC_DATA.set(&addresses);
+    }
     Some(heap)
 }
 
@@ -178,8 +208,13 @@ pub fn allocate(size: usize, align: usize, zeroed: bool) -> Option<NonNull<u8>> 
 /// Whether an address lies in the arena, and so can only be a block of this heap.
 #[inline]
 pub fn is_own(block: *const u8) -> bool {
-    let len = LEN.load(Ordering::Relaxed);
-    (block as usize).wrapping_sub(START.load(Ordering::Relaxed)) < len
+    BLOCKS.contain(block as usize)
+}
+
+/// Whether these are addresses of memory that others have mapped, all of them.
+pub fn is_shared(addresses: &Range<usize>) -> bool {
+    let have = |range: &Addresses| range.contain(addresses.start) && range.contain(addresses.end.saturating_sub(1));
+    STATE.load(Ordering::Relaxed) == OPEN && (have(&BLOCKS) || have(&STATIC_DATA))
 }
 
 fn with_heap<R>(work: impl FnOnce(&mut Heap) -> R) -> Option<R> {
@@ -212,7 +247,7 @@ pub fn resize(block: NonNull<u8>, size: usize) -> bool {
 
 /// The program maps something over these addresses.
 pub fn mapped_over(addresses: Range<usize>) {
-    if LEN.load(Ordering::Relaxed) != 0 {
+    if BLOCKS.overlap(&addresses) || STATIC_DATA.overlap(&addresses) {
         with_heap(|heap| heap.mapped_over(&addresses));
     }
 }
@@ -252,9 +287,7 @@ extern "C" fn after_fork_in_child() {
     if let Some((mut guard, copy)) = unsafe { (*FORKING.0.get()).take() } {
         if let Some(heap) = guard.as_mut() {
             if !heap.is_copy() {
-                let addresses = copy.map_or(0..0, |copy| copy.install(heap));
-                START.store(addresses.start, Ordering::Relaxed);
-                LEN.store(addresses.len(), Ordering::Relaxed);
+                BLOCKS.set(&copy.map_or(0..0, |copy| copy.install(heap)));
             }
             heap.become_copy();
         }

@@ -4,15 +4,18 @@
 //! peers that reach them. Only the program's own: libraries' data stay where they are, and so does what the loader has made read-only.
 #![allow(unsafe_code)]
 
-use std::ffi::{c_int, c_void};
+use std::ffi::{CStr, c_int, c_void};
 use std::io;
 use std::ops::Range;
 use std::ptr::NonNull;
 
-use libc::{PF_W, PT_GNU_RELRO, PT_LOAD, dl_phdr_info};
+use libc::{PF_W, PF_X, PT_GNU_RELRO, PT_LOAD, dl_phdr_info};
 use rustix::fs::{Mode, OFlags};
 use rustix::mm::{Advice, MapFlags, MremapFlags, ProtFlags};
 use rwmpi_transport::Arena;
+
+/// More than this is left out of core dumps: they would put a page behind every byte.
+const LARGEST_IN_DUMPS: usize = 1 << 30;
 
 /// What begins as zero, as static arrays do, is left alone if it has fewer bytes, and all else with it: a program without large arrays would have
 /// nothing of it but a `fork` that takes longer.
@@ -33,7 +36,7 @@ impl StaticData {
     /// This program's, if they are worth sharing, and nobody can be writing to them: to be called before the program runs, by a library.
     pub(crate) fn of_program(page: usize) -> Option<StaticData> {
         // On other processors programs may have variables of the loader's among them, without which the C library can't fork.
-        if !cfg!(target_arch = "x86_64") || !is_single_threaded() {
+        if !cfg!(target_arch = "x86_64") || !is_single_threaded() || !has_children_that_share_memory() {
             return None;
         }
         let mut found = StaticData::default();
@@ -51,6 +54,10 @@ impl StaticData {
     pub(crate) fn start(&self) -> NonNull<u8> {
         // SAFETY: no program is loaded at zero.
         unsafe { NonNull::new_unchecked(std::ptr::with_exposed_provenance_mut(self.start)) }
+    }
+
+    pub(crate) fn addresses(&self) -> Range<usize> {
+        self.start..self.end
     }
 
     /// What part of them lies at these addresses, in bytes from their start.
@@ -75,9 +82,13 @@ impl StaticData {
         self.touched(copy)?;
         let (file, place) = arena.place_in_file(offset);
         let (len, protection) = (self.len(), ProtFlags::READ | ProtFlags::WRITE);
-        // Elsewhere first, so that whatever the system refuses does no harm.
+        // Elsewhere first, so that what the system refuses does no harm.
         // SAFETY: a new mapping, wherever there is room for it.
         let new = unsafe { rustix::mm::mmap(std::ptr::null_mut(), len, protection, MapFlags::SHARED, file, place) }?;
+        if len > LARGEST_IN_DUMPS {
+            // SAFETY: changes nothing but what a dump has.
+            let _ = unsafe { rustix::mm::madvise(new, len, Advice::LinuxDontDump) };
+        }
         // SAFETY: the mapping is ours. What it replaces is there again, byte for byte, and nobody has looked in between.
         let moved = unsafe {
             rustix::mm::madvise(new, len, Advice::LinuxDontFork).and_then(|()| {
@@ -116,6 +127,20 @@ impl StaticData {
     }
 }
 
+/// Whether `system` makes children that see their parent's memory until they are another program. Before version 2.29 the C library made them
+/// without telling anybody, and they looked at the program's variables.
+fn has_children_that_share_memory() -> bool {
+    // SAFETY: the call has no conditions, and gives a C string that stays.
+    let version = unsafe { CStr::from_ptr(libc::gnu_get_libc_version()) };
+    let mut numbers = version.to_bytes().split(|&byte| byte == b'.').map(|digits| {
+        digits
+            .iter()
+            .take_while(|digit| digit.is_ascii_digit())
+            .fold(0, |number, digit| number * 10 + u32::from(digit - b'0'))
+    });
+    (numbers.next(), numbers.next()) >= (Some(2), Some(29))
+}
+
 /// The kernel counts a process's threads as links of this folder.
 fn is_single_threaded() -> bool {
     rustix::fs::stat(c"/proc/self/task").is_ok_and(|folder| folder.st_nlink == 3)
@@ -129,14 +154,14 @@ unsafe extern "C" fn look_at(object: *mut dl_phdr_info, _: usize, found: *mut c_
     let parts = unsafe { std::slice::from_raw_parts(object.dlpi_phdr, object.dlpi_phnum.into()) };
     let place = |address: u64| (object.dlpi_addr + address) as usize;
     let writable = parts.iter().filter(|part| part.p_type == PT_LOAD && part.p_flags & PF_W != 0);
-    if let Some(part) = writable.max_by_key(|part| part.p_memsz) {
-        let end = place(part.p_vaddr + part.p_memsz);
-        let read_only = parts.iter().find(|part| part.p_type == PT_GNU_RELRO);
-        let read_only = read_only.map_or(0, |part| place(part.p_vaddr + part.p_memsz));
-        let start = place(part.p_vaddr);
-        found.start = if read_only <= end { start.max(read_only) } else { start };
+    let largest = writable.max_by_key(|part| part.p_memsz).filter(|part| part.p_flags & PF_X == 0);
+    // Without a part that becomes read-only the loader has what it resolves names by among the data, and children may need that early.
+    let read_only = parts.iter().find(|part| part.p_type == PT_GNU_RELRO);
+    if let Some((part, read_only)) = largest.zip(read_only) {
+        let [start, read_only_end] = [part.p_vaddr, read_only.p_vaddr + read_only.p_memsz].map(place);
+        found.end = place(part.p_vaddr + part.p_memsz);
+        found.start = if read_only_end <= found.end { start.max(read_only_end) } else { start };
         found.file_end = place(part.p_vaddr + part.p_filesz).max(found.start);
-        found.end = end;
     }
     // No more objects.
     1

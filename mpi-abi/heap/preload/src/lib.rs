@@ -204,6 +204,21 @@ pub unsafe extern "C" fn mmap64(
     unsafe { mmap(start, len, protection, flags, file, offset) }
 }
 
+/// Only for what programs expect of memory of their own: what they give back is zero when they look again. Of shared memory that is another
+/// advice.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn madvise(start: *mut c_void, len: usize, advice: c_int) -> c_int {
+    let next = next().madvise;
+    let addresses = start as usize..(start as usize).saturating_add(len);
+    let is_given_back = advice == libc::MADV_DONTNEED && rwmpi_shared_heap::is_shared(&addresses);
+    // SAFETY: nobody has references to what the program gives back, and by this call or the other it is zero.
+    if is_given_back && unsafe { next(start, len, libc::MADV_REMOVE) } == 0 {
+        return 0;
+    }
+    // SAFETY: the call that was asked for.
+    unsafe { next(start, len, advice) }
+}
+
 fn page_size() -> usize {
     // SAFETY: the call has no conditions.
     unsafe { libc::sysconf(libc::_SC_PAGESIZE) as usize }

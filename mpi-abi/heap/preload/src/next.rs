@@ -16,6 +16,7 @@ type PosixMemalign = unsafe extern "C" fn(*mut Address, usize, usize) -> c_int;
 type Realloc = unsafe extern "C" fn(Address, usize) -> Address;
 type Free = unsafe extern "C" fn(Address);
 type Mmap = unsafe extern "C" fn(Address, usize, c_int, c_int, c_int, i64) -> Address;
+type Madvise = unsafe extern "C" fn(Address, usize, c_int) -> c_int;
 type UsableSize = unsafe extern "C" fn(Address) -> usize;
 
 /// The functions.
@@ -27,6 +28,7 @@ pub(crate) struct Next {
     pub(crate) aligned_alloc: Calloc,
     pub(crate) memalign: Calloc,
     pub(crate) mmap: Mmap,
+    pub(crate) madvise: Madvise,
     realloc: Realloc,
     free: Free,
     usable_size: UsableSize,
@@ -40,6 +42,7 @@ const RESERVE: Next = Next {
     aligned_alloc: reserve::memalign,
     memalign: reserve::memalign,
     mmap: map_by_the_kernel,
+    madvise: advise_the_kernel,
     realloc: reserve::realloc,
     free: reserve::free,
     usable_size: reserve::usable_size,
@@ -79,6 +82,7 @@ fn look_up() -> &'static Next {
             aligned_alloc: std::mem::transmute::<Address, Calloc>(symbol(c"aligned_alloc")),
             memalign: std::mem::transmute::<Address, Calloc>(symbol(c"memalign")),
             mmap: std::mem::transmute::<Address, Mmap>(symbol(c"mmap")),
+            madvise: std::mem::transmute::<Address, Madvise>(symbol(c"madvise")),
             realloc: std::mem::transmute::<Address, Realloc>(symbol(c"realloc")),
             free: std::mem::transmute::<Address, Free>(symbol(c"free")),
             usable_size: std::mem::transmute::<Address, UsableSize>(symbol(c"malloc_usable_size")),
@@ -101,6 +105,12 @@ unsafe extern "C" fn map_by_the_kernel(
     let [protection, flags, file] = [protection, flags, file].map(c_long::from);
     // SAFETY: the call that was asked for.
     unsafe { libc::syscall(libc::SYS_mmap, start, len, protection, flags, file, offset) as Address }
+}
+
+/// `madvise` without a library.
+unsafe extern "C" fn advise_the_kernel(start: Address, len: usize, advice: c_int) -> c_int {
+    // SAFETY: the call that was asked for.
+    unsafe { libc::syscall(libc::SYS_madvise, start, len, c_long::from(advice)) as c_int }
 }
 
 /// The next function of that name. The C library has all of them.
