@@ -6,13 +6,14 @@
 enum { MB = 1 << 20 };
 
 static char array[4 * MB];
+/* Known to others, so that the compiler can't leave it out. */
+char *block;
 
 int main(int argc, char **argv)
 {
     int status;
     MPI_Init(&argc, &argv);
-    char *block = malloc(400 * MB);
-    CHECK(block);
+    CHECK((block = malloc(400 * MB)));
     memset(block, 1, 400 * MB);
     memset(array, 2, sizeof array);
     pid_t child = fork();
