@@ -52,7 +52,7 @@ fn find_again(list: &str, device: &str, inode: u64, whole: usize) -> Again {
     });
     let Some(first) = parts.next() else { return Again::default() };
     let distance = |part: &Part<'_>| part.start.wrapping_sub(part.offset);
-    let end = parts.filter(|part| distance(part) == distance(&first)).map(|part| part.start + part.len).last();
+    let end = parts.filter(|part| distance(part) == distance(&first)).map(|part| part.start + part.len).next_back();
     Again { start: first.start, len: end.unwrap_or(first.start + first.len) - first.start, offset: first.offset }
 }
 
