@@ -4,6 +4,7 @@
 
 #include "check.h"
 #include <inttypes.h>
+#include <spawn.h>
 #include <stdint.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -61,6 +62,30 @@ static inline void expect_success(pid_t child)
     int status = -1;
     CHECK(child > 0 && waitpid(child, &status, 0) == child);
     CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+extern char **environ;
+
+/* Other programs: nothing is copied for them, and they do not touch the memory of who starts them. */
+static inline void start_other_programs(const char *self)
+{
+    char *arguments[] = {(char *)self, "child", NULL};
+    pid_t child = -1;
+    CHECK(system("true") == 0);
+    CHECK(posix_spawn(&child, self, NULL, NULL, arguments, environ) == 0);
+    expect_success(child);
+    child = vfork();
+    if (child == 0) {
+        execv(self, arguments);
+        _exit(1);
+    }
+    expect_success(child);
+    child = fork();
+    if (child == 0) {
+        execv(self, arguments);
+        _exit(1);
+    }
+    expect_success(child);
 }
 
 #endif

@@ -4,12 +4,9 @@
 #include "heap.h"
 #include <fcntl.h>
 #include <pthread.h>
-#include <spawn.h>
 #include <unistd.h>
 
 enum { MB = 1 << 20, BLOCKS = 20, ROUNDS = 15 };
-
-extern char **environ;
 
 static unsigned char *block[BLOCKS];
 
@@ -144,27 +141,10 @@ static void fork_among_threads(void)
     drop();
 }
 
-/* Other programs: nothing is copied, and they do not touch the parent's blocks. */
-static void other_programs(const char *self)
+static void among_other_programs(const char *self)
 {
-    char *arguments[] = {(char *)self, "child", NULL};
-    pid_t child = -1;
     make();
-    CHECK(system("true") == 0);
-    CHECK(posix_spawn(&child, self, NULL, NULL, arguments, environ) == 0);
-    expect_success(child);
-    child = vfork();
-    if (child == 0) {
-        execv(self, arguments);
-        _exit(1);
-    }
-    expect_success(child);
-    child = fork();
-    if (child == 0) {
-        execv(self, arguments);
-        _exit(1);
-    }
-    expect_success(child);
+    start_other_programs(self);
     check();
     drop();
 }
@@ -187,11 +167,11 @@ int main(int argc, char **argv)
     CHECK((block[0] = malloc(MB)) && in_job_file(block[0]) == heap_wanted());
     free(block[0]);
     fork_once();
-    other_programs(argv[0]);
+    among_other_programs(argv[0]);
     MPI_Init(&argc, &argv);
     fork_once();
     fork_among_threads();
-    other_programs(argv[0]);
+    among_other_programs(argv[0]);
     MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     CHECK(sum >= 1);
     MPI_Finalize();

@@ -3,14 +3,11 @@
  * ranks: 1 2 */
 #include "heap.h"
 #include <pthread.h>
-#include <spawn.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 enum { MB = 1 << 20, PAGE = 4096, NUMBERS = 100000, WORDS = 300, ROUNDS = 15 };
-
-extern char **environ;
 
 /* Pointers, which the loader has filled in; numbers, which the file has; nothing at all; and more than there is memory for. */
 static const char *words[WORDS] = {[0] = "first", [WORDS / 2] = "middle", [WORDS - 1] = "last"};
@@ -132,20 +129,10 @@ static void fork_by_the_kernel(void)
     CHECK(is_filled(array, sizeof array, 10));
 }
 
-static void other_programs(const char *self)
+static void among_other_programs(const char *self)
 {
-    char *arguments[] = {(char *)self, "child", NULL};
-    pid_t child = -1;
     fill(array, sizeof array, 20);
-    CHECK(system("true") == 0);
-    CHECK(posix_spawn(&child, self, NULL, NULL, arguments, environ) == 0);
-    expect_success(child);
-    child = fork();
-    if (child == 0) {
-        execv(self, arguments);
-        _exit(1);
-    }
-    expect_success(child);
+    start_other_programs(self);
     CHECK(is_filled(array, sizeof array, 20));
 }
 
@@ -203,7 +190,7 @@ int main(int argc, char **argv)
     contents();
     fork_once(40);
     fork_by_the_kernel();
-    other_programs(argv[0]);
+    among_other_programs(argv[0]);
     map_over(10);
     MPI_Init(&argc, &argv);
     messages(1);
@@ -211,7 +198,7 @@ int main(int argc, char **argv)
     map_over(40);
     messages(2);
     fork_among_threads();
-    other_programs(argv[0]);
+    among_other_programs(argv[0]);
     MPI_Finalize();
     return 0;
 }
