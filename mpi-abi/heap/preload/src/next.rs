@@ -127,14 +127,15 @@ fn symbol(name: &CStr) -> Address {
 /// Whether this library's functions are the program's, and the C library's are next.
 pub(crate) fn is_the_c_library() -> bool {
     let next = next();
-    let first = |name: &CStr, ours: usize| {
+    // By a name that nobody else has: those of the allocator mean the program's where it has them.
+    let ours = object_of(is_the_c_library as *const () as usize);
+    let is_ours = |name: &CStr| {
         // SAFETY: the name is a C string.
-        unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) as usize == ours }
+        let first = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
+        object_of(first as usize) == ours
     };
     let of_c = object_of(libc::getenv as *const () as usize);
-    first(c"malloc", crate::malloc as *const () as usize)
-        && first(c"free", crate::free as *const () as usize)
-        && first(c"realloc", crate::realloc as *const () as usize)
+    [c"malloc", c"free", c"realloc"].into_iter().all(is_ours)
         && of_c.is_some()
         && object_of(next.malloc as *const () as usize) == of_c
         && object_of(next.free as *const () as usize) == of_c
