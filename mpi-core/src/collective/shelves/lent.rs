@@ -148,14 +148,18 @@ impl Round<'_> {
         data: WriteSpan<'_>,
         reads: &mut [Option<bool>],
     ) -> Poll<Result<(), Failure>> {
-        for rank in self.others() {
-            if reads[rank].is_none() && self.have_come(|other| other == rank, 1).is_ready() {
-                let agrees = self.agrees(rank, data.len())?;
-                if agrees && self.may_use(|other| other == rank)? {
-                    published.bring_chunks(*self, rank, data)?;
+        while self.others().any(|rank| reads[rank].is_none()) {
+            for rank in self.others() {
+                if reads[rank].is_none() && self.have_come(|other| other == rank, 1).is_ready() {
+                    let agrees = self.agrees(rank, data.len())?;
+                    if agrees && self.may_use(|other| other == rank)? {
+                        published.bring_chunks(*self, rank, data)?;
+                    }
+                    reads[rank] = Some(agrees);
                 }
-                reads[rank] = Some(agrees);
             }
+            // Who has not come has said nothing: where it will, data of another collective may lie.
+            ready!(self.have_come(|rank| reads[rank].is_none(), 1));
         }
         let reads = |rank: usize| reads[rank] != Some(false);
         ready!(self.have_left(reads));
