@@ -10,7 +10,7 @@ use crate::lanes;
 use crate::output::Which;
 use crate::plan::{Plan, PlannedSection};
 use crate::pmi::PmiServer;
-use crate::report::Ending;
+use crate::report::{Ending, counted};
 use crate::shared_heap;
 use crate::sources::{Lines, Sources};
 use crate::spawn::{JobProcess, Lifeline, Rank0Input, Spawner};
@@ -281,6 +281,19 @@ impl Host {
         }
     }
 
+    /// Says it if more connections came to the ranks than the job's own. (Of two that open one to each other, one gives up.)
+    fn report_strangers(&mut self) {
+        let all = 0..self.plan.ranks.len();
+        let most_of_own = self.plan.nodes.len() as u64;
+        let turned_away = all.map(|place| (self.plan.ranks[place], self.job.turned_away(place)));
+        let disturbed: Vec<_> = turned_away.filter(|&(_, count)| count > most_of_own).collect();
+        let Some((rank, most)) = disturbed.iter().max_by_key(|(_, count)| count) else { return };
+        let of_all = counted(disturbed.iter().map(|(_, count)| *count as usize).sum(), "connection");
+        self.news.push(Event::Note(format!(
+            "{of_all} from outside the job turned away, most by rank {rank} ({most}): somebody tries the ports of its ranks",
+        )));
+    }
+
     fn signal_all(&self, signal: Signal) {
         for process in &self.processes {
             process.process.signal(signal);
@@ -293,6 +306,7 @@ impl Host {
         if self.spec.explain && !self.processes.is_empty() {
             self.news.extend(shared_heap::result(&self.job).into_iter().map(Event::Note));
         }
+        self.report_strangers();
         self.held = false;
         let now = Instant::now();
         self.drain.get_or_insert(Drain { begun: now, last_read: now });

@@ -17,6 +17,8 @@ mod command_line;
 mod daemon;
 mod error;
 mod explain;
+#[cfg(any(test, fuzzing))]
+pub mod fuzz;
 mod host;
 mod hosts;
 mod job_spec;

@@ -27,6 +27,8 @@ pub mod datatype;
 mod driver;
 mod engine;
 mod error;
+#[cfg(any(test, fuzzing))]
+pub mod fuzz;
 mod group;
 mod info;
 mod job_engine;

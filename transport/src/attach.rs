@@ -7,6 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use rustix::process::{PTracer, Pid};
+
 use crate::job::{Job, JobError, JobShape, is_aborted};
 use crate::node::NodeFabric;
 use crate::remote_memory::{self, ProbeWords, Reach};
@@ -62,6 +64,24 @@ struct Joined {
     probe_words: ProbeWords,
 }
 
+/// Who may copy from this process under Yama's restricted mode. Its peers are its siblings, and the kernel accepts one process, with all
+/// that descend from it, or everybody: the launcher if this process descends from it, else everybody.
+fn tracer(creator: u32) -> PTracer {
+    let creator = Pid::from_raw(creator as i32).filter(|creator| ancestors().any(|ancestor| ancestor == *creator));
+    creator.map_or(PTracer::Any, PTracer::ProcessID)
+}
+
+/// The parent of this process, the parent of that, and so on, as far as can be seen from here.
+fn ancestors() -> impl Iterator<Item = Pid> {
+    std::iter::successors(rustix::process::getppid(), |of| parent_of(*of))
+}
+
+fn parent_of(process: Pid) -> Option<Pid> {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", process.as_raw_nonzero())).ok()?;
+    let parent = status.lines().find_map(|line| line.strip_prefix("PPid:"))?;
+    Pid::from_raw(parent.trim().parse().ok()?)
+}
+
 impl Joined {
     /// Takes the place of `me`. Returns when all peers have attached and have probed.
     fn meet(job: &Job, me: usize) -> Result<Joined, JobError> {
@@ -85,8 +105,8 @@ impl Joined {
             return Err(JobError::NoSuchPeer { me, peers });
         }
         if kernel_copy_allowed() {
-            // Lets peers copy under Yama's restricted mode; elsewhere it is unknown and refused, which is as good.
-            let _ = rustix::process::set_ptracer(rustix::process::PTracer::Any);
+            // Elsewhere it is unknown and refused, which is as good.
+            let _ = rustix::process::set_ptracer(tracer(segment.header().creator.load(Ordering::Relaxed)));
         }
         let probe_words = ProbeWords::new(peers, me);
         let identity = &segment.control(me).identity;
@@ -162,4 +182,20 @@ pub(crate) fn address_space() -> u64 {
     use std::os::unix::fs::MetadataExt;
     let name_space = std::fs::metadata("/proc/self/ns/pid").map_or(0, |data| data.ino());
     (name_space << 32) | u64::from(std::process::id())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_an_ancestor_is_named_to_the_kernel() {
+        let parent = rustix::process::getppid().expect("tests have one");
+        assert_eq!(ancestors().next(), Some(parent));
+        assert!(ancestors().count() < 1000, "they come to an end");
+        assert!(matches!(tracer(parent.as_raw_nonzero().get() as u32), PTracer::ProcessID(pid) if pid == parent));
+        // Not one's own ancestor; nobody.
+        assert!(matches!(tracer(std::process::id()), PTracer::Any));
+        assert!(matches!(tracer(0), PTracer::Any));
+    }
 }

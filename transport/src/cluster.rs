@@ -59,6 +59,7 @@ impl ClusterFabric {
                 network.only_ring(peer);
             }
         }
+        network.publish_turned_away(node.turned_away_record());
         let alone = on_node.iter().flatten().count() == 1;
         ClusterFabric { node, network, nodes, on_node, in_job, alone, looks: 0, network_first: [false; QUEUES] }
     }

@@ -15,14 +15,14 @@ pub(crate) const AFFINITY_WORDS: usize = 16;
 /// "RWMPIJOB".
 pub(crate) const MAGIC: u64 = u64::from_be_bytes(*b"RWMPIJOB");
 /// Changes whenever the layout does.
-pub(crate) const VERSION: u32 = 8;
+pub(crate) const VERSION: u32 = 9;
 
 /// The first bytes of the job's file.
 #[repr(C)]
 pub(crate) struct JobHeader {
     /// Written last by the creator (Release); loaded (Acquire) by whoever opens the file.
     pub(crate) magic: AtomicU64,
-    /// Written by the creator before `magic`, as are the next five.
+    /// Written by the creator before `magic`, as are the next six.
     pub(crate) version: AtomicU32,
     pub(crate) peers: AtomicU32,
     /// In each of them every peer has a control block of its own.
@@ -31,6 +31,8 @@ pub(crate) struct JobHeader {
     pub(crate) heap_size: AtomicU64,
     /// How many processors the creator may use: its affinity and its share by cgroup.
     pub(crate) processors: AtomicU32,
+    /// The creator's process.
+    pub(crate) creator: AtomicU32,
     /// Set by a peer that cannot use `membarrier`, before it counts itself in `attached`; read after all have.
     pub(crate) fences_needed: AtomicU32,
     /// Counted up (AcqRel) by each peer whose control block is filled in; a futex; loaded (Acquire) while waiting for all.
@@ -75,6 +77,8 @@ pub(crate) struct Control {
     /// How many bytes the owner has copied by each way that reaches other processes: through shared memory, by the kernel. Written by the
     /// owner, read by the launcher (Relaxed).
     pub(crate) copied: CachePadded<[AtomicU64; 2]>,
+    /// How many connections the owner has turned away that did not come from a peer. Written by the owner, read by the launcher (Relaxed).
+    pub(crate) turned_away: CachePadded<AtomicU64>,
     /// Who uses the owner's arena, and how.
     pub(crate) arena: CachePadded<ArenaRecord>,
 }

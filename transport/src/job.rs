@@ -214,6 +214,7 @@ impl Job {
         header.total_size.store(layout.total() as u64, Ordering::Relaxed);
         header.heap_size.store(layout.heap_size as u64, Ordering::Relaxed);
         header.processors.store(processors as u32, Ordering::Relaxed);
+        header.creator.store(std::process::id(), Ordering::Relaxed);
         header.magic.store(MAGIC, Ordering::Release);
         Ok(Job { segment: Arc::new(segment), peers: shape.peers })
     }
@@ -338,6 +339,11 @@ impl Job {
     pub fn copied(&self) -> [u64; 2] {
         let of = |end, way: usize| self.segment.control(end).copied[way].load(Ordering::Relaxed);
         [0, 1].map(|way| (0..self.segment.layout().ends).map(|end| of(end, way)).sum())
+    }
+
+    /// How many connections a peer has turned away that did not come from a peer of the job, or were given up.
+    pub fn turned_away(&self, peer: usize) -> u64 {
+        self.segment.control(peer).turned_away.load(Ordering::Relaxed)
     }
 
     /// How the arena of `peer` was used.

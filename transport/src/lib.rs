@@ -25,6 +25,8 @@ mod distance;
 #[cfg(not(loom))]
 mod environment;
 mod fabric;
+#[cfg(any(test, fuzzing))]
+pub mod fuzz;
 mod handover;
 #[cfg(not(loom))]
 mod heap;

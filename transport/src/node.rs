@@ -13,7 +13,7 @@ use crate::layout::{CLAIM_WORDS, MAX_PAYLOAD, PEERS_WITHOUT_HINTS, QUEUES};
 use crate::remote_memory::{ProbeWords, Reach};
 use crate::ring::batons::{BATON_SIZE, Batons};
 use crate::ring::{Area, Consumer, Producer, Refused};
-use crate::segment::{ActivityRecord, ControlsPlace, Segment};
+use crate::segment::{ActivityRecord, ControlsPlace, Segment, TurnedAwayRecord};
 use crate::sleep::{self, ASLEEP, ASLEEP_FOR_ROOM, AWAKE};
 use crate::small_copy::copy_small;
 use crate::wait::WaitPolicy;
@@ -132,6 +132,11 @@ impl NodeFabric {
     /// Where this peer says what it is doing.
     pub fn activity(&self) -> ActivityRecord {
         ActivityRecord::of(&self.segment, self.end(self.me))
+    }
+
+    /// Where this peer says how many strangers it has turned away.
+    pub(crate) fn turned_away_record(&self) -> TurnedAwayRecord {
+        TurnedAwayRecord::of(&self.segment, self.end(self.me))
     }
 
     /// The job that this peer belongs to.

@@ -52,6 +52,22 @@ impl ActivityRecord {
     }
 }
 
+/// Where one peer says how many connections of strangers it has turned away.
+pub(crate) struct TurnedAwayRecord {
+    segment: Arc<Segment>,
+    end: usize,
+}
+
+impl TurnedAwayRecord {
+    pub(crate) fn of(segment: &Arc<Segment>, end: usize) -> TurnedAwayRecord {
+        TurnedAwayRecord { segment: segment.clone(), end }
+    }
+
+    pub(crate) fn publish(&self, count: u64) {
+        self.segment.control(self.end).turned_away.store(count, Ordering::Relaxed);
+    }
+}
+
 /// Where the control blocks of a lane lie in a segment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ControlsPlace(usize);

@@ -24,8 +24,9 @@ mod publish;
 mod pull;
 mod receive;
 mod send;
-#[cfg(test)]
-mod simulation;
+#[cfg(any(test, fuzzing))]
+#[cfg_attr(fuzzing, allow(dead_code))]
+pub(crate) mod simulation;
 mod slots;
 mod spare;
 mod transfer;

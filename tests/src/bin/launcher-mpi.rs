@@ -22,6 +22,11 @@ fn main() -> rwmpi::Result<()> {
             println!("rank {rank}: all in order");
             return universe.finalize();
         }
+        "seldom" => {
+            meet_seldom(world)?;
+            println!("rank {rank}: all in order");
+            return universe.finalize();
+        }
         "write-to-stopped" => {
             write_to_stopped(world)?;
             println!("rank {rank}: all in order");
@@ -73,6 +78,18 @@ fn exchange(world: &Communicator) -> rwmpi::Result<()> {
         if world.allreduce_value(u64::from(ended.try_recv().is_ok()), op::sum)? > 0 {
             break;
         }
+    }
+    Ok(())
+}
+
+/// Calls MPI once in a while only, and meets another rank each time.
+fn meet_seldom(world: &Communicator) -> rwmpi::Result<()> {
+    let (rank, size) = (world.rank(), world.size());
+    for distance in 1..size {
+        std::thread::sleep(std::time::Duration::from_secs(1));
+        let mut from = [0; 1];
+        world.sendrecv(&[rank], (rank + distance) % size, 1, &mut from, (rank + size - distance) % size, 1)?;
+        assert_eq!(from[0], (rank + size - distance) % size);
     }
     Ok(())
 }

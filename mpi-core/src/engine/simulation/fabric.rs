@@ -68,6 +68,7 @@ impl<'run> SimFabric<'run> {
                 Err(RemoteError::NoWay)
             }
             Ok((span, lent)) if lent == wanted => Ok((way, span)),
+            _ if network.is_hostile() => Err(RemoteError::Refused),
             Ok(_) => {
                 network.violated(format!("rank {} touches a buffer of rank {peer} the wrong way", self.me));
                 Err(RemoteError::Refused)
@@ -174,7 +175,11 @@ impl Fabric for SimFabric<'_> {
         }
         network.line(to, self.me, queue).refused = false;
         let header = if nonsense { [0xee; 4] } else { header };
-        network.append(to, self.me, queue, header, bytes(payload));
+        let (mut header, mut payload) = (header, bytes(payload));
+        if network.is_hostile() && self.me == 0 {
+            (header, payload) = network.spoil(queue, header, payload);
+        }
+        network.append(to, self.me, queue, header, payload);
         Ok(())
     }
 
