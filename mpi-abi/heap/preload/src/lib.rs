@@ -9,6 +9,7 @@
 #![allow(unsafe_code, missing_docs)]
 #![allow(clippy::missing_safety_doc)]
 
+mod exec;
 mod next;
 
 use std::ffi::{c_int, c_void};

@@ -5,7 +5,7 @@
 #![allow(unsafe_code)]
 
 use std::cell::UnsafeCell;
-use std::ffi::{CStr, c_int, c_long, c_void};
+use std::ffi::{CStr, c_char, c_int, c_long, c_void};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 type Address = *mut c_void;
@@ -17,6 +17,7 @@ type Realloc = unsafe extern "C" fn(Address, usize) -> Address;
 type Free = unsafe extern "C" fn(Address);
 type Mmap = unsafe extern "C" fn(Address, usize, c_int, c_int, c_int, i64) -> Address;
 type Madvise = unsafe extern "C" fn(Address, usize, c_int) -> c_int;
+type Exec = unsafe extern "C" fn(*const c_char, *const *const c_char, *const *const c_char) -> c_int;
 type UsableSize = unsafe extern "C" fn(Address) -> usize;
 
 /// The functions.
@@ -29,6 +30,8 @@ pub(crate) struct Next {
     pub(crate) memalign: Calloc,
     pub(crate) mmap: Mmap,
     pub(crate) madvise: Madvise,
+    pub(crate) execve: Exec,
+    pub(crate) execvpe: Exec,
     realloc: Realloc,
     free: Free,
     usable_size: UsableSize,
@@ -43,6 +46,8 @@ const RESERVE: Next = Next {
     memalign: reserve::memalign,
     mmap: map_by_the_kernel,
     madvise: advise_the_kernel,
+    execve: execute_by_the_kernel,
+    execvpe: execute_by_the_kernel,
     realloc: reserve::realloc,
     free: reserve::free,
     usable_size: reserve::usable_size,
@@ -83,6 +88,8 @@ fn look_up() -> &'static Next {
             memalign: std::mem::transmute::<Address, Calloc>(symbol(c"memalign")),
             mmap: std::mem::transmute::<Address, Mmap>(symbol(c"mmap")),
             madvise: std::mem::transmute::<Address, Madvise>(symbol(c"madvise")),
+            execve: std::mem::transmute::<Address, Exec>(symbol(c"execve")),
+            execvpe: std::mem::transmute::<Address, Exec>(symbol(c"execvpe")),
             realloc: std::mem::transmute::<Address, Realloc>(symbol(c"realloc")),
             free: std::mem::transmute::<Address, Free>(symbol(c"free")),
             usable_size: std::mem::transmute::<Address, UsableSize>(symbol(c"malloc_usable_size")),
@@ -111,6 +118,16 @@ unsafe extern "C" fn map_by_the_kernel(
 unsafe extern "C" fn advise_the_kernel(start: Address, len: usize, advice: c_int) -> c_int {
     // SAFETY: the call that was asked for.
     unsafe { libc::syscall(libc::SYS_madvise, start, len, c_long::from(advice)) as c_int }
+}
+
+/// `execve` without a library.
+unsafe extern "C" fn execute_by_the_kernel(
+    path: *const c_char,
+    arguments: *const *const c_char,
+    environment: *const *const c_char,
+) -> c_int {
+    // SAFETY: the call that was asked for.
+    unsafe { libc::syscall(libc::SYS_execve, path, arguments, environment) as c_int }
 }
 
 /// The next function of that name. The C library has all of them.
