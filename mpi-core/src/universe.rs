@@ -37,7 +37,7 @@ pub enum Protocol {
 
 impl Protocol {
     /// The environment variable that chooses it for a job.
-    pub const VARIABLE: &'static str = "RWMPI_PROTOCOL";
+    pub const VARIABLE: &'static str = rwmpi_transport::settings::PROTOCOL;
 
     /// Its name: `sr`, `nsr` or `auto`.
     pub fn name(self) -> &'static str {

@@ -28,9 +28,9 @@ pub enum Progress {
 
 impl Progress {
     /// The environment variable that chooses it for a job.
-    pub const VARIABLE: &'static str = "RWMPI_PROGRESS";
+    pub const VARIABLE: &'static str = rwmpi_transport::settings::PROGRESS;
     /// The environment variable that says how large the library's buffer is where there is a thread, in bytes.
-    pub const BUFFER_VARIABLE: &'static str = "RWMPI_SEND_BUFFER";
+    pub const BUFFER_VARIABLE: &'static str = rwmpi_transport::settings::SEND_BUFFER;
     /// Its size without that.
     pub const BUFFER: usize = crate::engine::USUAL_SIZE;
 

@@ -10,12 +10,10 @@ use std::time::Duration;
 use crate::job::{Job, JobError, JobShape, is_aborted};
 use crate::node::NodeFabric;
 use crate::remote_memory::{self, ProbeWords, Reach};
-use crate::{primitive, wait};
+use crate::{primitive, settings, wait};
 
 /// How often a peer that waits for the others looks whether the job was aborted.
 const ABORT_CHECK: Duration = Duration::from_millis(100);
-/// `off`: no copies by the kernel, as if it forbade them.
-const KERNEL_COPY: &str = "RWMPI_KERNEL_COPY";
 
 impl NodeFabric {
     /// Attaches to `job` as peer `me`. Returns when all peers have attached and know how they reach each other.
@@ -133,7 +131,7 @@ impl Joined {
 }
 
 fn kernel_copy_allowed() -> bool {
-    std::env::var_os(KERNEL_COPY).is_none_or(|value| value != "off")
+    std::env::var_os(settings::KERNEL_COPY).is_none_or(|value| value != "off")
 }
 
 /// Counts the caller in, and wakes the others if it is the last.

@@ -56,6 +56,8 @@ mod ring;
 #[cfg(not(loom))]
 mod segment;
 #[cfg(not(loom))]
+pub mod settings;
+#[cfg(not(loom))]
 mod signal;
 mod sleep;
 mod small_copy;

@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::fd::{AsRawFd, OwnedFd};
 
@@ -15,7 +16,7 @@ use crate::board::{Board, Introduced};
 use crate::environment::{self, JOB_FD, LISTEN, NODES, RANK, SIZE, THREADS, TRANSPORT};
 use crate::job::{Job, JobError, JobShape};
 use crate::pmi::{PMI_FD, Pmi};
-use crate::{ActivityRecord, ClusterFabric, JobSecret, NodeFabric, TcpFabric};
+use crate::{ActivityRecord, ClusterFabric, JobSecret, NodeFabric, TcpFabric, settings};
 
 const SECRET_KEY: &str = "rwmpi-secret";
 /// Addresses that one process collects: as many as fit into a value, the longest being of IPv6.
@@ -37,6 +38,14 @@ impl JobFabric {
             JobFabric::Node(fabric) => fabric.activity(),
             JobFabric::Cluster(fabric) => fabric.node().activity(),
         }
+    }
+}
+
+/// Says which settings nobody understands.
+fn point_out_settings() {
+    for remark in settings::remarks(std::env::vars_os()) {
+        // There is nowhere to complain if that fails.
+        let _ = writeln!(io::stderr(), "rwmpi: warning: {remark}");
     }
 }
 
@@ -87,9 +96,14 @@ impl Membership {
             }
             return Self::of_our_launcher();
         }
+        // Ours has looked at the settings.
         if let Some(introduced) = Board::of_environment()? {
+            if introduced.me == 0 {
+                point_out_settings();
+            }
             return Self::of_another_launcher(introduced);
         }
+        point_out_settings();
         let alone = NodeFabric::threads_with_lanes(1, environment::lanes()?)?.pop().expect("a job of one");
         Ok(Self::on_node(alone, Starter::default()))
     }
