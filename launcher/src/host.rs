@@ -78,7 +78,7 @@ impl Host {
         let job = create_job(&spec, &plan)?;
         let mut news: Vec<Event> = explain::lines(&spec, &plan).into_iter().map(Event::Note).collect();
         if spec.explain {
-            news.push(Event::Note(shared_heap::explain(&job, &plan.sections[0].environment)));
+            news.push(Event::Note(shared_heap::explain(&job, &plan.sections[0])));
         }
         let exits = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(LaunchError::system("watch the ranks"))?;
         Ok(Host {
@@ -107,7 +107,7 @@ impl Host {
         for (index, places) in self.plan.processes.iter().enumerate() {
             let section = self.plan.section(places.start).number;
             let (process, pipes) = spawner.start(index, self.pmi.add(section)?)?;
-            epoll::add(&self.exits, &process.pidfd, epoll::EventData::new_u64(index as u64), epoll::EventFlags::IN)
+            epoll::add(&self.exits, &process.end, epoll::EventData::new_u64(index as u64), epoll::EventFlags::IN)
                 .map_err(LaunchError::system("watch a rank"))?;
             self.processes.push(Process { process, ended: false });
             if let Some(pipe) = pipes.stdin {
@@ -201,7 +201,7 @@ impl Host {
             let status = process.process.ended().map_err(LaunchError::system("learn how a rank ended"))?;
             let Some(ending) = status.as_ref().and_then(ending) else { continue };
             process.ended = true;
-            epoll::delete(&self.exits, &process.process.pidfd).map_err(LaunchError::system("let go of a rank"))?;
+            epoll::delete(&self.exits, &process.process.end).map_err(LaunchError::system("let go of a rank"))?;
             ended.push((index, ending));
         }
         // What was said before explains the endings.

@@ -1,7 +1,7 @@
 //! Watches a job from its start to its end: one loop, one thread, woken by what happens.
 
 use crate::daemon::poll;
-use crate::error::{LaunchError, exit_code};
+use crate::error::{LaunchError, MOST_RANKS, exit_code};
 use crate::job_spec::{JobSpec, Outcome, Output};
 use crate::lanes;
 use crate::output::Outputs;
@@ -60,6 +60,8 @@ pub(crate) struct Watch<'a> {
     question: Option<Question>,
     /// A rank that has ended and had never joined.
     absent: Option<RankEnd>,
+    /// How ranks have ended, if that is to be said.
+    endings: Vec<(usize, Ending)>,
 }
 
 fn check_threads(spec: &JobSpec) -> Result<(), LaunchError> {
@@ -90,6 +92,10 @@ impl<'a> Watch<'a> {
         if let Some(section) = spec.sections.iter().find(|section| section.ranks == 0) {
             return Err(LaunchError::NoRanks(section.program.clone()));
         }
+        let ranks = spec.sections.iter().try_fold(0_usize, |sum, section| sum.checked_add(section.ranks));
+        if ranks.is_none_or(|ranks| ranks > MOST_RANKS) {
+            return Err(LaunchError::TooManyRanks);
+        }
         check_threads(spec)?;
         lanes::check(spec)?;
         let rank_0_input = standard_input::choose(spec.output);
@@ -115,9 +121,20 @@ impl<'a> Watch<'a> {
             patience: None,
             question: None,
             absent: None,
+            endings: Vec::new(),
         };
+        watch.point_out_settings();
         watch.start_if_ready()?;
         Ok(watch)
+    }
+
+    /// Says which settings nobody understands.
+    fn point_out_settings(&mut self) {
+        let sections = self.spec.sections.iter().flat_map(|section| section.environment.iter());
+        let set = self.spec.environment.iter().chain(sections).cloned();
+        for remark in rwmpi_transport::settings::remarks(std::env::vars_os().chain(set)) {
+            self.outputs.note(&format!("warning: {remark}"));
+        }
     }
 
     /// Watches until no process of the job is left.
@@ -137,21 +154,41 @@ impl<'a> Watch<'a> {
                 self.sites.iter_mut().for_each(|site| site.order(Order::Close(which)));
             }
         }
+        let report = self.report();
+        if report.is_some() {
+            self.outputs.end_line();
+            self.outputs.write().for_each(drop);
+        }
+        let exit_code = self.exit_code();
+        let wall = wall.unwrap_or_else(|| self.started.elapsed());
+        drop(self.sites);
+        let (stdout, stderr) = self.outputs.into_captured();
+        Ok(Outcome { exit_code, report, stdout, stderr, wall })
+    }
+
+    /// What did not go well, if something did not.
+    fn report(&self) -> Option<String> {
         let program = |rank: usize| {
             let section = &self.spec.sections[self.section_of[rank]];
             report::command_line(&section.program, &section.arguments)
         };
         let host_of = |rank| self.site_of(rank).map_or_else(report::this_host, Site::host);
-        let report = self.verdict.as_ref().map(|verdict| verdict.text(program, host_of));
-        if report.is_some() {
-            self.outputs.end_line();
-            self.outputs.write().for_each(drop);
+        let verdict = self.verdict.as_ref().map(|verdict| verdict.text(program, host_of));
+        match (verdict, self.outputs.lost()) {
+            (Some(verdict), Some(lost)) => Some(format!("{verdict}  {lost}\n")),
+            (None, Some(lost)) => Some(format!("not all that the ranks wrote is there: {lost}\n")),
+            (verdict, None) => verdict,
         }
-        let exit_code = self.verdict.as_ref().map_or(0, Verdict::exit_code);
-        let wall = wall.unwrap_or_else(|| self.started.elapsed());
-        drop(self.sites);
-        let (stdout, stderr) = self.outputs.into_captured();
-        Ok(Outcome { exit_code, report, stdout, stderr, wall })
+    }
+
+    fn exit_code(&self) -> u8 {
+        match (&self.verdict, self.outputs.lost()) {
+            // It was killed because we take no more.
+            (Some(verdict), Some(lost)) if verdict.is_broken_pipe() => lost.exit_code(),
+            (Some(verdict), _) => verdict.exit_code(),
+            (None, Some(lost)) => lost.exit_code(),
+            (None, None) => 0,
+        }
     }
 
     fn is_over(&self) -> bool {
@@ -241,6 +278,9 @@ impl<'a> Watch<'a> {
             Event::Left(entries) => site.left = Some(entries),
             Event::Ended(end) => {
                 site.running = site.running.saturating_sub(1);
+                if self.spec.say_endings {
+                    self.endings.push((end.seen.rank, end.ending));
+                }
                 ended.push(end);
             }
             Event::InJob(in_job) => site.in_job = in_job,
@@ -301,7 +341,6 @@ impl<'a> Watch<'a> {
             finished,
             call: activity.and_then(|activity| (self.spec.describe_activity)(&activity)),
             others: self.ranks_running(),
-            output_broken: self.outputs.broken().map(ToString::to_string),
         })
     }
 
@@ -397,6 +436,9 @@ impl<'a> Watch<'a> {
             return false;
         }
         self.finishing = true;
+        if !self.endings.is_empty() {
+            self.outputs.note(&report::endings(&self.endings));
+        }
         self.patience = Some(Instant::now() + HOST_GRACE);
         self.sites.iter_mut().for_each(Site::finish);
         true

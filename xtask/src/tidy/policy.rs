@@ -58,6 +58,7 @@ pub const MPI_WORD_EXCEPTIONS: &[(&str, &str)] = &[
     ("transport/src/lib.rs", "rank"),
     ("transport/src/environment.rs", "rank"),
     ("transport/src/membership.rs", "rank"),
+    ("transport/src/settings.rs", "rank"),
 ];
 
 /// Where the Rust API is, whose public items are shown in examples.
@@ -90,7 +91,9 @@ pub const UNSAFE_FILES: &[&str] = &[
     "tests/src/suites/untyped_collectives.rs",
     // The physical limit, measured on a mapping without the library.
     "bench/src/floor.rs",
-    // What happens between fork and exec.
+    // What happens between fork and exec, and what exec passes on.
+    "launcher/src/dispositions.rs",
+    "launcher/src/group.rs",
     "launcher/src/spawn.rs",
     // Where the typed API's borrows become spans.
     "mpi-core/src/buffer.rs",
@@ -140,6 +143,7 @@ pub const UNSAFE_FILES: &[&str] = &[
     "mpi-abi/heap/src/home.rs",
     "mpi-abi/heap/src/process.rs",
     "mpi-abi/heap/src/static_data.rs",
+    "mpi-abi/heap/preload/src/exec.rs",
     "mpi-abi/heap/preload/src/lib.rs",
     "mpi-abi/heap/preload/src/next.rs",
     // Elements of datatypes in raw memory.
