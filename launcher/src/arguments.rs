@@ -141,7 +141,11 @@ struct Agent(Vec<OsString>);
 /// Splits a command into words as a shell would.
 fn agent(command: &str) -> Result<Agent, String> {
     let words = shlex::split(command).ok_or("a quotation mark is not closed, or nothing follows a backslash")?;
-    if words.is_empty() { Err("names no command".to_owned()) } else { Ok(Agent(words.into_iter().map(Into::into).collect())) }
+    if words.is_empty() {
+        Err("names no command".to_owned())
+    } else {
+        Ok(Agent(words.into_iter().map(Into::into).collect()))
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -501,7 +505,8 @@ mod tests {
         assert_eq!(spec.ranks_per_host, Some(3));
         assert_eq!(spec.launch_agent, words("rsh"));
         assert_eq!(spec.interface.as_deref(), Some("eth0"));
-        for line in ["-H a:2,b x", "--H a:2,b x", "-host a:2,b x", "--host a:2,b x", "-H a:2 -H b x", "--hosts=a:2,b x"] {
+        for line in ["-H a:2,b x", "--H a:2,b x", "-host a:2,b x", "--host a:2,b x", "-H a:2 -H b x", "--hosts=a:2,b x"]
+        {
             let hosts = self::spec(line).hosts;
             assert_eq!(hosts.iter().map(|host| host.slots).collect::<Vec<_>>(), [Some(2), None], "{line}");
         }

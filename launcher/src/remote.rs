@@ -63,12 +63,7 @@ pub(crate) struct Remote {
 
 impl Remote {
     /// Has the agent start the daemon on `host`, which will be given `task`.
-    pub(crate) fn reach(
-        host: &str,
-        agent: Agent<'_>,
-        task: Order,
-        file_limit: Rlimit,
-    ) -> Result<Remote, LaunchError> {
+    pub(crate) fn reach(host: &str, agent: Agent<'_>, task: Order, file_limit: Rlimit) -> Result<Remote, LaunchError> {
         let program = env::current_exe().map_err(LaunchError::system("find this program"))?;
         let mut words: Vec<&OsStr> = match agent {
             Agent::None => Vec::new(),

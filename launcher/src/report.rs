@@ -85,9 +85,11 @@ impl Verdict {
         }
     }
 
-    /// Whether a rank was killed because it wrote what nobody takes.
+    /// Whether a rank was killed because it wrote what nobody takes, or is a shell that says so of its child.
     pub(crate) fn is_broken_pipe(&self) -> bool {
-        matches!(self, Verdict::Failed(Failure { ending: Ending::Killed { signal: libc::SIGPIPE, .. }, .. }))
+        const SAID_BY_SHELLS: u8 = exit_code::SIGNAL_BASE + libc::SIGPIPE as u8;
+        let Verdict::Failed(failure) = self else { return false };
+        matches!(failure.ending, Ending::Killed { signal: libc::SIGPIPE, .. } | Ending::Exited { code: SAID_BY_SHELLS })
     }
 
     /// The report, without the program's name before its lines.
@@ -104,7 +106,9 @@ impl Verdict {
             }
             Verdict::TimedOut { limit, running, states } => {
                 let (seconds, running) = (limit.as_secs_f64(), counted(*running, "rank"));
-                format!("the job was ended after {seconds} s (--timeout, or MPIEXEC_TIMEOUT): {running} still ran\n{states}")
+                format!(
+                    "the job was ended after {seconds} s (--timeout, or MPIEXEC_TIMEOUT): {running} still ran\n{states}"
+                )
             }
             Verdict::Interrupted { signal } => format!("the job was ended by {}\n", signals::name(*signal)),
             Verdict::NotStarted { host, text, .. } => format!("host {host}: {text}\n"),
@@ -188,7 +192,8 @@ pub(crate) fn endings(endings: &[(usize, Ending)]) -> String {
     let mut groups: Vec<(String, Vec<usize>)> = by_ending.into_iter().collect();
     groups.iter_mut().for_each(|(_, ranks)| ranks.sort_unstable());
     groups.sort_by_key(|(_, ranks)| ranks[0]);
-    let words = groups.iter().map(|(words, ranks)| format!("{words} of {} {}", plural(ranks.len(), "rank"), ranges(ranks)));
+    let words =
+        groups.iter().map(|(words, ranks)| format!("{words} of {} {}", plural(ranks.len(), "rank"), ranges(ranks)));
     format!("exit codes: {}", words.collect::<Vec<_>>().join(", "))
 }
 

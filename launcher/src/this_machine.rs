@@ -51,17 +51,17 @@ mod tests {
             assert!(is_meant_by(&name), "{name}");
         }
         // Addresses for documentation, which nobody has; a name that nobody can have.
-        for other in ["192.0.2.1", "2001:db8::1", "no-such-host.invalid"] {
+        for other in ["198.51.100.7", "2001:db8::1", "no-such-host.invalid"] {
             assert!(!is_meant_by(other), "{other}");
         }
     }
 
     #[test]
     fn several_names_of_this_machine_become_one() {
-        let mut hosts = parse_list("192.0.2.1,127.0.0.1:2,localhost,192.0.2.1").unwrap().0;
+        let mut hosts = parse_list("198.51.100.7,127.0.0.1:2,localhost,198.51.100.7").unwrap().0;
         assert_eq!(unite(&mut hosts).as_deref(), Some("127.0.0.1"));
         let names: Vec<&str> = hosts.iter().map(|host| host.name.as_str()).collect();
-        assert_eq!(names, ["192.0.2.1", "127.0.0.1", "127.0.0.1", "192.0.2.1"]);
-        assert_eq!(unite(&mut parse_list("192.0.2.1").unwrap().0), None);
+        assert_eq!(names, ["198.51.100.7", "127.0.0.1", "127.0.0.1", "198.51.100.7"]);
+        assert_eq!(unite(&mut parse_list("198.51.100.7").unwrap().0), None);
     }
 }

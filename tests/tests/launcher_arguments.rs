@@ -76,7 +76,9 @@ fn a_wrong_directory_is_one_message() {
 #[test]
 fn no_ranks_and_no_program_are_usage_errors() {
     mpiexec(["-n", "0", "true"]).run().assert_report(2, &["at least one rank"]);
-    for (one, other) in [("18446744073709551615", "1"), ("9223372036854775808", "9223372036854775808"), ("1048576", "1")] {
+    for (one, other) in
+        [("18446744073709551615", "1"), ("9223372036854775808", "9223372036854775808"), ("1048576", "1")]
+    {
         let finished = mpiexec(["-n", one, "true", ":", "-n", other, "true"]).run();
         finished.assert_report(2, &["a job can have at most 1048576 ranks"]);
     }
@@ -119,7 +121,8 @@ fn the_end_of_each_rank_can_be_shown() {
 #[test]
 fn a_file_can_name_the_programs() {
     let path = scratch("programs").join("configuration");
-    std::fs::write(&path, "# two programs\n-n 2 -env A 'one two' sh -c \\\n'echo $RWMPI_RANK $A'\n\n-n 1 echo last\n").unwrap();
+    std::fs::write(&path, "# two programs\n-n 2 -env A 'one two' sh -c \\\n'echo $RWMPI_RANK $A'\n\n-n 1 echo last\n")
+        .unwrap();
     let finished = mpiexec(["-l", "-configfile", path.to_str().unwrap()]).run();
     finished.assert_success();
     assert_eq!(finished.sorted_lines(), ["[0] 0 one two", "[1] 1 one two", "[2] last"]);

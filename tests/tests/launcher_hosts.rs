@@ -274,11 +274,11 @@ fn every_name_of_this_machine_is_reached_without_an_agent() {
         said.sort_by_key(|line| line.split('/').next().unwrap().parse::<usize>().unwrap());
         assert_eq!(said, expected);
     }
-    let finished = mpiexec(["-hosts", "localhost,192.0.2.1", "-nolocal", "-launcher", "rsh", "-n", "1", "true"])
+    let finished = mpiexec(["-hosts", "localhost,198.51.100.7", "-nolocal", "-launcher", "rsh", "-n", "1", "true"])
         .command(|command| _ = command.env("PATH", "/nowhere"))
         .run();
     assert_ne!(finished.code, 0);
-    assert!(finished.stderr.contains("192.0.2.1"), "{finished:?}");
+    assert!(finished.stderr.contains("198.51.100.7"), "{finished:?}");
 }
 
 #[test]

@@ -184,7 +184,9 @@ fn without_a_launcher_nothing_is_shared() {
 #[test]
 fn where_the_library_is_not_nothing_is_said_of_it() {
     let unshare = ["unshare", "--mount", "--map-root-user"];
-    if is_off() || !Command::new(unshare[0]).args(&unshare[1..]).arg("true").output().is_ok_and(|it| it.status.success()) {
+    if is_off()
+        || !Command::new(unshare[0]).args(&unshare[1..]).arg("true").output().is_ok_and(|it| it.status.success())
+    {
         println!("skipped: no name spaces here");
         return;
     }

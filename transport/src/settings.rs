@@ -84,9 +84,10 @@ fn remark(name: &str, value: &str) -> Option<String> {
         return Some(format!("{name} is no setting of rwmpi, and has no effect: {hint}"));
     };
     match values {
-        Values::OneOf(choices) if !value.is_empty() && !choices.contains(&value) => {
-            Some(format!("{name}={value} is not understood: {name} can be {}", listed(choices.to_vec()).replace(" and ", " or ")))
-        }
+        Values::OneOf(choices) if !value.is_empty() && !choices.contains(&value) => Some(format!(
+            "{name}={value} is not understood: {name} can be {}",
+            listed(choices.to_vec()).replace(" and ", " or ")
+        )),
         Values::Number if !value.is_empty() && value.parse::<usize>().is_err() => {
             Some(format!("{name}={value} is not understood: {name} is a number"))
         }
@@ -126,7 +127,10 @@ mod tests {
 
     #[test]
     fn a_value_that_makes_no_sense_is_met_with_those_that_do() {
-        assert_eq!(said(SHARED_HEAP, "no"), "RWMPI_SHARED_HEAP=no is not understood: RWMPI_SHARED_HEAP can be on or off");
+        assert_eq!(
+            said(SHARED_HEAP, "no"),
+            "RWMPI_SHARED_HEAP=no is not understood: RWMPI_SHARED_HEAP can be on or off"
+        );
         assert!(said(KERNEL_COPY, "0").ends_with("can be on or off"));
         assert!(said(PROTOCOL, "SR").ends_with("can be sr, nsr or auto"));
         assert!(said(SEND_BUFFER, "1M").ends_with("is a number"));

@@ -83,8 +83,9 @@ pub(crate) fn line(
 ) -> Result<Vec<String>, String> {
     let compiler = options.compiler.clone().or(overridden).unwrap_or_else(|| language.compiler().to_owned());
     // `MPICH_CC="ccache gcc"` is common. It is split as a shell would.
-    let mut line = shlex::split(&compiler)
-        .ok_or_else(|| format!("the compiler `{compiler}`: a quotation mark is not closed, or nothing follows a backslash"))?;
+    let mut line = shlex::split(&compiler).ok_or_else(|| {
+        format!("the compiler `{compiler}`: a quotation mark is not closed, or nothing follows a backslash")
+    })?;
     if line.is_empty() {
         return Err("no compiler is named".to_owned());
     }

@@ -11,7 +11,8 @@ const TESTS: &str = "tests/tests/";
 
 /// Names that stand in quotation marks in the sources and not in the table.
 pub fn check(sources: &[SourceFile], found: &mut Findings) {
-    let table: String = sources.iter().filter(|file| TABLE.contains(&file.name())).map(|file| file.text.as_str()).collect();
+    let table: String =
+        sources.iter().filter(|file| TABLE.contains(&file.name())).map(|file| file.text.as_str()).collect();
     let others = sources.iter().filter(|file| !TABLE.contains(&file.name()) && !file.name().starts_with(TESTS));
     for file in others {
         for (line, content) in (1..).zip(file.text.lines()) {
