@@ -82,7 +82,7 @@ fn output_that_cannot_be_written_is_reported() {
     assert_eq!(full("2", "echo done >&2").code, 122);
     assert_eq!(full("2", "true").code, 0);
     full("", "exit 3").assert_report(3, &["exited with code 3"]);
-    full("", "echo lost; trap \"\" PIPE; sleep 0.3; exit 3").assert_report(3, &["code 3", "can no longer be written"]);
+    full("", "trap \"\" PIPE; echo lost; sleep 0.3; exit 3").assert_report(3, &["code 3", "can no longer be written"]);
     let help =
         launcher_support::launcher("sh", ["-c", "exec \"$0\" --help >/dev/full", launcher_support::MPIEXEC]).run();
     help.assert_report(122, &["No space left on device"]);
