@@ -9,6 +9,7 @@
 //! - [`argument`]: the arguments of C, wrapped so that bodies need no unsafe code.
 //! - [`rank`]: the rank that this process is, with its objects by handle.
 //! - [`error`]: what happens to a call that fails.
+//! - `memory`: where the library has its own.
 //! - `turn`: which thread of the program may call.
 // The arguments are the standard's.
 #![allow(clippy::too_many_arguments)]
@@ -31,6 +32,7 @@ mod in_place;
 pub mod info;
 pub mod initialization;
 pub mod interface;
+mod memory;
 mod number;
 pub mod operation;
 pub mod persistent;
@@ -48,4 +50,5 @@ mod worker;
 
 pub use error::{Outcome, Subject, finish, unsupported, unsupported_tool};
 pub use interface::{Abi, Constants, MPICH_UNWEIGHTED, MPICH_WEIGHTS_EMPTY, Mpich, Standard};
+pub use memory::LibraryMemory;
 pub use turn::{Place, in_turn, in_turn_at};

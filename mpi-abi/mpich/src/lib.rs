@@ -12,6 +12,9 @@ use rwmpi_abi::argument::*;
 
 type A = rwmpi_abi::Mpich;
 
+#[global_allocator]
+static MEMORY: rwmpi_abi::LibraryMemory = rwmpi_abi::LibraryMemory;
+
 include!(concat!(env!("OUT_DIR"), "/exports.rs"));
 
 /// A constant of the interface that is an address.

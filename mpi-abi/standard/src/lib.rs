@@ -11,4 +11,7 @@ use rwmpi_abi::argument::*;
 
 type A = rwmpi_abi::Standard;
 
+#[global_allocator]
+static MEMORY: rwmpi_abi::LibraryMemory = rwmpi_abi::LibraryMemory;
+
 include!(concat!(env!("OUT_DIR"), "/exports.rs"));

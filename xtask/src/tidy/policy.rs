@@ -114,6 +114,8 @@ pub const UNSAFE_FILES: &[&str] = &[
     // The exported functions, which wrap C's arguments; the bodies behind them are safe.
     "mpi-abi/mpich/src/lib.rs",
     "mpi-abi/src/argument.rs",
+    // The allocator of these libraries.
+    "mpi-abi/src/memory.rs",
     "mpi-abi/src/attribute.rs",
     // The rank of the process, and the program's error handlers.
     "mpi-abi/src/rank.rs",
@@ -207,6 +209,8 @@ pub const ATOMICS_FILES: &[&str] = &[
     "mpi-abi/heap/src/home.rs",
     "mpi-abi/heap/src/process.rs",
     "mpi-abi/heap/preload/src/next.rs",
+    // Where the allocator of the MPI libraries has its memory from: found out once.
+    "mpi-abi/src/memory.rs",
     // Whether the process is a rank: what any thread may ask.
     "mpi-abi/src/rank.rs",
     // Measures without the library.

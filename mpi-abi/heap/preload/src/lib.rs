@@ -13,6 +13,7 @@ mod next;
 
 use std::ffi::{c_int, c_void};
 use std::ptr::NonNull;
+use std::sync::OnceLock;
 
 use rwmpi_shared_heap::{LARGE, allocate, free as free_own, is_own, resize, usable_size};
 
@@ -35,6 +36,27 @@ static BEGIN: extern "C" fn() = {
     }
     begin
 };
+
+/// The functions behind these, for the MPI libraries' own tables: no other rank can write to the blocks that they give. `free` takes these back.
+#[repr(C)]
+pub struct PrivateMemory {
+    malloc: unsafe extern "C" fn(usize) -> *mut c_void,
+    calloc: unsafe extern "C" fn(usize, usize) -> *mut c_void,
+    realloc: unsafe extern "C" fn(*mut c_void, usize) -> *mut c_void,
+    memalign: unsafe extern "C" fn(usize, usize) -> *mut c_void,
+}
+
+/// The functions; null if the program brings an allocator of its own, so that `free` is not this one.
+#[unsafe(no_mangle)]
+pub extern "C" fn rwmpi_private_memory() -> *const PrivateMemory {
+    static FOUND: OnceLock<Option<PrivateMemory>> = OnceLock::new();
+    let found = FOUND.get_or_init(|| {
+        let next = next();
+        let (malloc, calloc, realloc, memalign) = (next.malloc, next.calloc, next.realloc, next.memalign);
+        next::is_the_c_library().then_some(PrivateMemory { malloc, calloc, realloc, memalign })
+    });
+    found.as_ref().map_or(std::ptr::null(), std::ptr::from_ref)
+}
 
 fn address(block: Option<NonNull<u8>>) -> Option<*mut c_void> {
     block.map(|block| block.as_ptr().cast())

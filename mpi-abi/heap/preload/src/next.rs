@@ -29,7 +29,7 @@ pub(crate) struct Next {
     pub(crate) memalign: Calloc,
     pub(crate) mmap: Mmap,
     pub(crate) madvise: Madvise,
-    realloc: Realloc,
+    pub(crate) realloc: Realloc,
     free: Free,
     usable_size: UsableSize,
 }
