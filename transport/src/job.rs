@@ -72,6 +72,17 @@ pub enum JobError {
         /// What the system says.
         source: io::Error,
     },
+    /// Files may not be as long.
+    #[error(
+        "the file that the processes of the job share has at least {bytes} bytes, but no file may have more than {limit} here: raise the limit (`ulimit -f`), \
+         which costs no disk, as the file lies in memory and is mostly empty"
+    )]
+    FileLimit {
+        /// How long it is.
+        bytes: usize,
+        /// How long files may be.
+        limit: u64,
+    },
     /// The number of this process does not fit.
     #[error("process number {me} in a job of {peers}")]
     NoSuchPeer {
@@ -200,6 +211,7 @@ impl Job {
         let ends = shape.ends()?;
         let file = segment::create_file(directory).map_err(|source| JobError::Create { what: "open", source })?;
         let segment = Self::size_and_map(file, ends, shape.heap_limit)?;
+        segment.seal();
         // All that anybody looks at unasked; the launcher looks at every peer's, whether or not that peer came far enough to attach.
         segment
             .reserve(0, segment.layout().controls_end())
@@ -223,6 +235,11 @@ impl Job {
         let mut heap_size = heap_size_wanted(ends).min(heap_limit.max(SMALLEST_HEAP));
         loop {
             let layout = Layout::new(ends, heap_size);
+            // The system would not answer: it would end the process.
+            let limit = rustix::process::getrlimit(Resource::Fsize).current.unwrap_or(u64::MAX);
+            if layout.total() as u64 > limit {
+                return Err(JobError::FileLimit { bytes: layout.total(), limit });
+            }
             let sized = rustix::fs::ftruncate(&file, layout.total() as u64).map_err(io::Error::from);
             let handle = file.try_clone().map_err(|source| JobError::Create { what: "descriptor", source })?;
             match sized.and_then(|()| Segment::map(handle, layout)) {

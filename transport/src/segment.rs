@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
 use memmap2::{MmapOptions, MmapRaw};
-use rustix::fs::{FallocateFlags, MemfdFlags, Mode, OFlags};
+use rustix::fs::{FallocateFlags, MemfdFlags, Mode, OFlags, SealFlags};
 
 use crate::control::{Control, DirtyWord, JobHeader};
 use crate::handover::{fetch, fetch_to_write};
@@ -81,7 +81,10 @@ pub(crate) fn create_file(directory: Option<&Path>) -> io::Result<File> {
     if let Some(directory) = directory {
         return create_file_in(directory);
     }
-    match rustix::fs::memfd_create("rwmpi job", MemfdFlags::CLOEXEC) {
+    let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+    // Before Linux 6.3 nobody could ask for a file that is never to be executed.
+    let create = |flags| rustix::fs::memfd_create("rwmpi job", flags);
+    match create(flags | MemfdFlags::NOEXEC_SEAL).or_else(|_| create(flags)) {
         Ok(fd) => Ok(fd.into()),
         Err(_) => create_file_in(Path::new("/dev/shm")).or_else(|_| create_file_in(&std::env::temp_dir())),
     }
@@ -146,6 +149,12 @@ impl Segment {
 
     pub(crate) fn as_fd(&self) -> BorrowedFd<'_> {
         self.file.as_fd()
+    }
+
+    /// Has the file stay as long as it is: a process that cut it would end all that look at what it had. A file in a directory can't be sealed.
+    pub(crate) fn seal(&self) {
+        let seals = SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL;
+        let _ = rustix::fs::fcntl_add_seals(&self.file, seals);
     }
 
     /// Puts pages behind these bytes of the file.
