@@ -20,12 +20,16 @@ use crate::attach::address_space;
 use crate::control::{Control, FOREIGN_RANGES};
 use crate::environment::program_number;
 use crate::job::{Job, JobError};
+use crate::layout::Part;
+use crate::range_set::RangeSet;
 use crate::segment::Segment;
 
 /// The descriptor that an arena keeps is at least this, so that it does not take a small number that a program counts on.
 const SMALLEST_DESCRIPTOR: i32 = 200;
-/// Steps in which an arena's end is published, bytes.
-const STEP: u64 = 64 << 20;
+/// Core dumps may have blocks of so many bytes in any case. Of blocks that were never touched, a dump makes memory.
+const SMALLEST_IN_DUMPS: usize = 1 << 30;
+/// What dumps have comes in pieces of so many bytes.
+const DUMPED_TOGETHER: usize = 1 << 20;
 
 /// Why a process has no arena.
 #[derive(Debug, thiserror::Error)]
@@ -54,6 +58,11 @@ pub struct Arena {
     /// Device and number of the file.
     file_key: (u64, u64),
     owner: usize,
+    /// How many bytes from the start have addresses: all blocks lie there.
+    mapped: usize,
+    /// What core dumps do not have, in bytes from the start, and how many more they may have.
+    not_in_dumps: RangeSet,
+    left_for_dumps: usize,
 }
 
 impl Arena {
@@ -71,13 +80,18 @@ impl Arena {
         if owner >= job.peers() {
             return Err(JobError::NoSuchPeer { me: owner, peers: job.peers() }.into());
         }
-        let segment = job.segment;
-        let arena = Arena { file_key: key(segment.as_fd())?, segment, owner };
+        let (segment, peers) = (job.segment, job.peers);
+        let len = segment.layout().heap_size;
+        let mut not_in_dumps = RangeSet::default();
+        not_in_dumps.insert(0..len);
+        let left_for_dumps = SMALLEST_IN_DUMPS.max(len / (2 * peers));
+        let file_key = key(segment.as_fd())?;
+        let mut arena = Arena { segment, file_key, owner, mapped: 0, not_in_dumps, left_for_dumps };
         arena.claim()?;
-        arena.give_back(0..arena.len())?;
-        arena.segment.keep_from_children(arena.origin(), arena.len())?;
+        arena.control().arena.end.store(0, Ordering::Release);
+        arena.segment.punch(arena.origin(), len)?;
         arena.control().arena.foreign_ranges.store(0, Ordering::Release);
-        Ok(arena)
+        if arena.publish(1, 0) { Ok(arena) } else { Err(ArenaRefused::System(io::ErrorKind::OutOfMemory.into())) }
     }
 
     /// Makes this program of this process the arena's user, if it has none who lives.
@@ -95,6 +109,11 @@ impl Arena {
         let is_mine = program != my_program
             && record.program.compare_exchange(program, my_program, Ordering::AcqRel, Ordering::Relaxed).is_ok();
         if is_mine { Ok(()) } else { Err(ArenaRefused::Taken) }
+    }
+
+    /// How many bytes of it have addresses: blocks may lie there.
+    pub fn mapped(&self) -> usize {
+        self.mapped
     }
 
     /// Where it starts; page-aligned.
@@ -118,7 +137,7 @@ impl Arena {
         (self.segment.as_fd(), (self.origin() + offset) as u64)
     }
 
-    /// Takes the memory from behind these bytes of the arena, which read as zero from then on.
+    /// Takes the memory from behind these bytes of the arena, which have addresses, so that they read as zero from then on.
     ///
     /// # Errors
     /// What the system says.
@@ -157,15 +176,45 @@ impl Arena {
         key(self.segment.as_fd()).is_ok_and(|key| key == self.file_key)
     }
 
-    /// Tells peers that blocks lie below `end`, and the launcher that there are so many bytes in them.
-    pub fn publish(&self, end: usize, used: usize) {
-        let record = &self.control().arena;
-        if record.end.load(Ordering::Relaxed) < end as u64 {
-            record.end.store((end as u64).next_multiple_of(STEP), Ordering::Release);
+    /// Has the bytes below `end` mapped, tells peers that blocks lie there, and the launcher that there are so many bytes in them. False if they can't
+    /// be mapped.
+    pub fn publish(&mut self, end: usize, used: usize) -> bool {
+        if self.mapped < end {
+            if !self.segment.has(Part::Arena, self.owner, end) {
+                return false;
+            }
+            let new = self.mapped..self.segment.known(Part::Arena, self.owner);
+            if self.segment.keep_from_children(self.origin() + new.start, new.len()).is_err() {
+                return false;
+            }
+            self.mapped = new.end;
+            self.control().arena.end.store(new.end as u64, Ordering::Release);
         }
+        let record = &self.control().arena;
         if record.most_used.load(Ordering::Relaxed) < used as u64 {
             record.most_used.store(used as u64, Ordering::Relaxed);
         }
+        true
+    }
+
+    /// Has a block in core dumps, unless there is too much in them.
+    pub fn show_in_dumps(&mut self, block: Range<usize>) {
+        let bytes = block.start..block.end.next_multiple_of(DUMPED_TOGETHER).min(self.mapped());
+        let mut new = Vec::new();
+        self.not_in_dumps.remove(bytes, |part| new.push(part));
+        let len = new.iter().map(Range::len).sum();
+        match self.left_for_dumps.checked_sub(len) {
+            Some(left) => {
+                self.left_for_dumps = left;
+                new.into_iter().for_each(|part| self.segment.show_in_dumps(self.origin() + part.start, part.len()));
+            }
+            None => new.into_iter().for_each(|part| self.not_in_dumps.insert(part)),
+        }
+    }
+
+    /// How many more bytes core dumps may have.
+    pub fn left_for_dumps(&self) -> usize {
+        self.left_for_dumps
     }
 
     /// Tells the launcher that there was no room for a block.
@@ -283,7 +332,8 @@ mod tests {
     #[test]
     fn memory_is_found_and_given_back() {
         let job = job();
-        let arena = Arena::take(job.as_fd(), 0).unwrap();
+        let mut arena = Arena::take(job.as_fd(), 0).unwrap();
+        assert!(arena.publish(2 << 20, 0));
         let origin = job.segment.layout().arena(0);
         let memory = |bytes| {
             let mut found = Vec::new();

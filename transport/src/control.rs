@@ -112,7 +112,7 @@ pub(crate) struct ArenaRecord {
     /// Which program of that process: a number that `exec` changes. Whoever has become `user`, and still finds another program here, takes the
     /// arena by compare-exchange (AcqRel): a program may have two allocators.
     pub(crate) program: AtomicU64,
-    /// How many bytes from the start may have been in use, in large steps. Stored (Release) before memory there is used; loaded (Acquire) by
+    /// How many bytes from the start its process has mapped: all blocks lie there. Stored (Release) before memory there is used; loaded (Acquire) by
     /// peers that check an address.
     pub(crate) end: AtomicU64,
     /// Most bytes in use at a time, and whether there ever was no room for a block. For the launcher (Relaxed).

@@ -52,6 +52,13 @@ const RING_SIZE: usize = CELLS * size_of::<Cell>();
 /// The number of purposes in [`Queue`].
 pub(crate) const QUEUES: usize = 2;
 
+/// What an end has in the part of the file that serves allocators.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    Heap = 0,
+    Arena = 1,
+}
+
 /// Offsets into the job's file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Layout {
@@ -191,6 +198,15 @@ impl Layout {
     #[inline]
     pub(crate) fn heap(&self, peer: usize) -> usize {
         self.heaps + peer * 2 * self.heap_size
+    }
+
+    /// Which of the two a place lies in that is so far from the start of a heap, and how far from the start of that part.
+    #[inline]
+    pub(crate) fn part_at(&self, place: usize) -> (Part, usize) {
+        match place.checked_sub(self.heap_size) {
+            None => (Part::Heap, place),
+            Some(place) => (Part::Arena, place),
+        }
     }
 
     /// `peer`'s arena, as large as its heap.

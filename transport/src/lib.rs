@@ -37,6 +37,8 @@ mod layout;
 #[cfg_attr(loom, allow(dead_code))]
 mod lent;
 #[cfg(not(loom))]
+mod mapping;
+#[cfg(not(loom))]
 mod mappings;
 #[cfg(not(loom))]
 mod membership;

@@ -32,14 +32,31 @@ impl Again {
 
 /// Where the first `len` bytes of `file` are mapped; `None` if they are not, or the kernel does not say.
 pub(crate) fn find(file: &File, len: usize) -> Option<Mapped> {
-    let metadata = file.metadata().ok()?;
-    let device = rustix::fs::Dev::from(metadata.dev());
-    let device = format!("{:02x}:{:02x}", rustix::fs::major(device), rustix::fs::minor(device));
-    let list = fs::read_to_string("/proc/self/maps").ok()?;
-    let inode = metadata.ino();
+    let (list, device, inode) = list_and_key(file)?;
     let start = find_in(&list, &device, inode, len)?;
     let again = find_again(&list, &device, inode, start.get());
     Some(Mapped { start: NonNull::with_exposed_provenance(start), again })
+}
+
+/// How much of `file` from `offset` on is mapped from that address on.
+pub(crate) fn len_at(file: &File, start: usize, offset: usize) -> usize {
+    list_and_key(file).map_or(0, |(list, device, inode)| len_in(&list, &device, inode, start, offset))
+}
+
+/// As [`len_at`], in this list, whose addresses grow.
+fn len_in(list: &str, device: &str, inode: u64, start: usize, offset: usize) -> usize {
+    let parts = list.lines().filter_map(Part::parse);
+    let parts = parts.filter(|part| part.device == device && part.inode == inode && part.is_shared);
+    let there = parts.filter(|part| part.start.wrapping_sub(part.offset) == start.wrapping_sub(offset));
+    there.fold(start, |at, part| if part.start <= at { at.max(part.start + part.len) } else { at }) - start
+}
+
+/// The kernel's list, and what a file is called there.
+fn list_and_key(file: &File) -> Option<(String, String, u64)> {
+    let metadata = file.metadata().ok()?;
+    let device = rustix::fs::Dev::from(metadata.dev());
+    let device = format!("{:02x}:{:02x}", rustix::fs::major(device), rustix::fs::minor(device));
+    Some((fs::read_to_string("/proc/self/maps").ok()?, device, metadata.ino()))
 }
 
 /// What of the file that is mapped at `whole` is mapped elsewhere, too, from its first piece to the last. What lies between them, and is
@@ -127,6 +144,13 @@ mod tests {
         assert_eq!(found(7, 0x5001), None);
         assert_eq!(found(8, 0x1000), None);
         assert_eq!(find_in("nonsense\n\n1-", "00:01", 7, 1), None);
+    }
+
+    #[test]
+    fn a_part_ends_where_something_else_begins() {
+        let len = |start, offset| len_in(LIST, "00:01", 7, start, offset);
+        assert_eq!([len(0x10000, 0), len(0x12800, 0x2800)], [0x5000, 0x2800]);
+        assert_eq!([len(0x10000, 0x1000), len(0x3000, 0x1000), len(0xf000, 0)], [0; 3], "another part; private; in front");
     }
 
     #[test]

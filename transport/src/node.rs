@@ -26,6 +26,7 @@ use crate::{
 use watched::Watched;
 
 use link::Link;
+use memory::InFile;
 
 /// Most rings that one call of `ready` looks at.
 const MOST_LOOKS: usize = 16;
@@ -449,7 +450,10 @@ impl Fabric for NodeFabric {
 
     fn shared_part(&self, _: usize, address: &RemoteAddress) -> Option<SharedPart> {
         let len = usize::try_from(address.len).ok()?;
-        Some(SharedPart::new(self.shared(address, 0, len)?.ok()?, len))
+        match self.shared(address, 0, len)? {
+            Ok(InFile::Mapped(place)) => Some(SharedPart::new(place, len)),
+            Ok(InFile::Unmapped(_)) | Err(_) => None,
+        }
     }
 
     #[inline]

@@ -1,7 +1,8 @@
-//! Copies into and out of a peer's private memory, and the test transfers that find out whether they work.
+//! Copies into and out of memory that this process has not mapped: a peer's private memory, and the job's file; and the test transfers that find out whether they work.
 #![allow(unsafe_code)]
 
 use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use nix::libc;
@@ -59,6 +60,24 @@ pub(crate) fn kernel_read(pid: u32, address: u64, into: WriteSpan) -> Result<(),
         let there = local((address as usize + done) as *const u8, portion);
         // SAFETY: the local bytes are writable by the contract of the span; the kernel checks the remote ones.
         unsafe { libc::process_vm_readv(pid as libc::pid_t, &here, 1, &there, 1, 0) }
+    })
+}
+
+/// Writes `from` to a file that is long enough.
+pub(crate) fn file_write(file: BorrowedFd<'_>, offset: usize, from: ReadSpan) -> Result<(), RemoteError> {
+    in_portions(from.len(), |done, portion| {
+        let here = from.part(done, portion).start();
+        // SAFETY: the bytes are readable by the contract of the span.
+        unsafe { libc::pwrite64(file.as_raw_fd(), here.cast(), portion, (offset + done) as i64) }
+    })
+}
+
+/// Reads into `into` from a file.
+pub(crate) fn file_read(file: BorrowedFd<'_>, offset: usize, into: WriteSpan) -> Result<(), RemoteError> {
+    in_portions(into.len(), |done, portion| {
+        let here = into.part(done, portion).start();
+        // SAFETY: the bytes are writable by the contract of the span.
+        unsafe { libc::pread64(file.as_raw_fd(), here.cast(), portion, (offset + done) as i64) }
     })
 }
 

@@ -1,4 +1,4 @@
-//! The job's file on this node, mapped whole.
+//! The job's file on this node, mapped as far as it is in use ([`mapping`](crate::mapping)).
 //!
 //! One sparse file with no name: it goes with its last descriptor and mapping, so nothing is left behind whatever happens to the job.
 //! Pages are reserved (`fallocate`) before they are touched, so a shortage of memory is an error here and never a SIGBUS later.
@@ -6,8 +6,9 @@
 //! A process that was started by a launcher maps the file once and for its life, whoever in it comes first: the allocator behind its `malloc`,
 //! or the library. Whoever comes second finds the mapping in the kernel's list.
 //!
-//! Invariant: the mapping is as long as [`Layout::total`] says, which is checked once, in [`Segment::map`]; every offset that
-//! `Layout` computes for an existing peer lies within it. No Rust reference to mapped bytes is ever formed, only to
+//! Invariant: the file is as long as [`Layout::total`] says, which is checked once, in [`Segment::map`]; every offset that
+//! `Layout` computes for an existing peer lies within it, and in front of the heaps all is mapped. Whoever looks into a heap or arena has asked
+//! [`Segment::has`] before. No Rust reference to mapped bytes is ever formed, only to
 //! atomics.
 #![allow(unsafe_code)]
 
@@ -19,12 +20,12 @@ use std::ptr::{self, NonNull};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
-use memmap2::{MmapOptions, MmapRaw};
 use rustix::fs::{FallocateFlags, MemfdFlags, Mode, OFlags, SealFlags};
 
 use crate::control::{Control, DirtyWord, JobHeader};
 use crate::handover::{fetch, fetch_to_write};
-use crate::layout::{CLAIM_WORDS, Layout};
+use crate::layout::{CLAIM_WORDS, Layout, Part};
+use crate::mapping::Mapping;
 use crate::mappings::{self, Again, Mapped};
 use crate::ring::{Cell, RingMemory};
 use crate::{Queue, ReadSpan};
@@ -59,9 +60,7 @@ pub(crate) struct ControlsPlace(usize);
 /// The mapped file.
 pub(crate) struct Segment {
     file: File,
-    /// Unmaps the file when dropped; `None`: it stays mapped.
-    _map: Option<MmapRaw>,
-    base: NonNull<u8>,
+    mapping: Mapping,
     /// What of an arena the process has at other addresses, too.
     again: Again,
     layout: Layout,
@@ -69,7 +68,7 @@ pub(crate) struct Segment {
     heaps: (usize, usize),
 }
 
-// SAFETY: `base` points into a mapping, which is both; all access to mapped memory is by atomics, or by raw copies that the
+// SAFETY: `mapping` has a pointer to mapped memory, which is both; all access to mapped memory is by atomics, or by raw copies that the
 // protocol of rings and remote memory orders.
 unsafe impl Send for Segment {}
 // SAFETY: as above.
@@ -117,12 +116,8 @@ impl Segment {
         if file.metadata()?.len() < layout.total() as u64 {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "the file is too short"));
         }
-        let map = MmapOptions::new().len(layout.total()).map_raw(&file)?;
-        let base = NonNull::new(map.as_mut_ptr()).ok_or(io::ErrorKind::OutOfMemory)?;
-        // A core dump would put a page behind every byte of it. Where this is refused, so be it.
-        // SAFETY: changes nothing but what a dump has.
-        let _ = unsafe { rustix::mm::madvise(base.as_ptr().cast(), layout.total(), rustix::mm::Advice::LinuxDontDump) };
-        Ok(Segment { file, _map: Some(map), base, again: Again::default(), layout, heaps: heaps_of(&layout) })
+        let mapping = Mapping::new(&file, &layout)?;
+        Ok(Segment { file, mapping, again: Again::default(), layout, heaps: heaps_of(&layout) })
     }
 
     /// The mapping of this file that the process has for its life; made now if there is none yet.
@@ -131,15 +126,16 @@ impl Segment {
     /// As for [`Segment::map`].
     pub(crate) fn map_for_life(file: File, layout: Layout) -> io::Result<Segment> {
         // To look takes memory, for which an allocator may map the file: whoever has not found it looks again.
-        let find = || mappings::find(&file, layout.total());
+        let find = || mappings::find(&file, layout.heap(0));
         let mut segment = match find().or_else(find) {
-            // Only this function maps an inherited file as a whole, and what it maps stays.
+            // Only this function maps the front of an inherited file, and what it maps stays.
             Some(Mapped { start: base, again }) => {
-                return Ok(Segment { file, _map: None, base, again, layout, heaps: heaps_of(&layout) });
+                let mapping = Mapping::found(base, &layout);
+                return Ok(Segment { file, mapping, again, layout, heaps: heaps_of(&layout) });
             }
             None => Segment::map(file, layout)?,
         };
-        std::mem::forget(segment._map.take());
+        segment.mapping.keep();
         Ok(segment)
     }
 
@@ -180,6 +176,40 @@ impl Segment {
         Ok(unsafe { rustix::mm::madvise(self.at(offset).as_ptr().cast(), len, rustix::mm::Advice::LinuxRemove) }?)
     }
 
+    /// The same by the descriptor, whether or not these bytes are mapped.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub(crate) fn punch(&self, offset: usize, len: usize) -> io::Result<()> {
+        let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+        Ok(rustix::fs::fallocate(&self.file, flags, offset as u64, len as u64)?)
+    }
+
+    /// Whether the first `end` bytes of the heap or arena of a peer's end are mapped; has them mapped if it can be done.
+    ///
+    /// # Panics
+    /// If it has not so many.
+    #[inline]
+    pub(crate) fn has(&self, part: Part, owner: usize, end: usize) -> bool {
+        let region = 2 * owner + part as usize;
+        end <= self.mapping.known(region) || {
+            assert!(end <= self.layout.heap_size, "beyond the end of a heap");
+            self.mapping.grow(&self.file, region, end)
+        }
+    }
+
+    /// How much of it is known to be mapped.
+    pub(crate) fn known(&self, part: Part, owner: usize) -> usize {
+        self.mapping.known(2 * owner + part as usize)
+    }
+
+    /// Has these bytes, whole pages that are mapped, in core dumps.
+    pub(crate) fn show_in_dumps(&self, offset: usize, len: usize) {
+        // Where this is refused, so be it.
+        // SAFETY: changes nothing but what a dump has.
+        let _ = unsafe { rustix::mm::madvise(self.at(offset).as_ptr().cast(), len, rustix::mm::Advice::LinuxDoDump) };
+    }
+
     /// Leaves these bytes, whole pages, out of the memory that a forked child inherits.
     ///
     /// # Errors
@@ -194,13 +224,13 @@ impl Segment {
     pub(crate) fn at(&self, offset: usize) -> NonNull<u8> {
         debug_assert!(offset <= self.layout.total());
         // SAFETY: all callers in this crate pass offsets of `Layout`, plus what they checked against its sizes.
-        unsafe { self.base.add(offset) }
+        unsafe { self.mapping.base().add(offset) }
     }
 
     /// The offset into the file of an address, if it lies in the mapping.
     #[inline]
     pub(crate) fn offset_of(&self, address: *const u8) -> Option<usize> {
-        let offset = (address as usize).wrapping_sub(self.base.as_ptr() as usize);
+        let offset = (address as usize).wrapping_sub(self.mapping.base().as_ptr() as usize);
         (offset < self.layout.total()).then_some(offset)
     }
 
@@ -213,7 +243,7 @@ impl Segment {
     /// The job's header.
     pub(crate) fn header(&self) -> &JobHeader {
         // SAFETY: the mapping begins with it; it consists of atomics, for which any bytes are valid.
-        unsafe { self.base.cast().as_ref() }
+        unsafe { self.mapping.base().cast().as_ref() }
     }
 
     /// A peer's control block.

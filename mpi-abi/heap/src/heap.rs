@@ -70,20 +70,20 @@ impl Heap {
         let pages = data.len() / self.page;
         let Some(start) = self.blocks.allocate(pages, 1, |_| {}) else { return };
         debug_assert_eq!(start, 0, "the first block");
-        self.arena.publish(data.len(), data.len());
-        match data.move_to(&self.arena, 0) {
-            Ok(()) => self.static_data = Some(data),
-            Err(_) => {
+        let is_mapped = self.arena.publish(data.len(), data.len());
+        match is_mapped.then(|| data.move_to(&self.arena, 0)) {
+            Some(Ok(())) => self.static_data = Some(data),
+            _ => {
                 self.make_zero_without_memory(0..data.len());
                 self.free_now(start);
             }
         }
     }
 
-    /// The addresses that the heap's blocks have.
+    /// The addresses that blocks have up to now.
     pub(crate) fn addresses(&self) -> Range<usize> {
         let start = self.arena.start().as_ptr() as usize;
-        start..start + self.arena.len()
+        start..start + self.arena.mapped()
     }
 
     /// Where the program's static data are, if they are here.
@@ -133,7 +133,12 @@ impl Heap {
             self.arena.publish_exhausted();
             return None;
         };
-        self.arena.publish((start + pages) * page, self.blocks.used_units() * page);
+        if !self.arena.publish((start + pages) * page, self.blocks.used_units() * page) {
+            self.free_now(start);
+            self.arena.publish_exhausted();
+            return None;
+        }
+        self.arena.show_in_dumps(start * page..(start + pages) * page);
         if zeroed {
             warm.iter().for_each(|range| self.zero(range.start * page..range.end * page));
         }
@@ -174,11 +179,18 @@ impl Heap {
             self.settle();
             self.blocks.resize(start, pages)
         };
-        if resized {
-            self.arena.publish((start + pages) * self.page, self.blocks.used_units() * self.page);
-            self.give_back_excess();
+        if !resized {
+            return false;
         }
-        resized
+        let end = (start + pages) * self.page;
+        let is_mapped = self.arena.publish(end, self.blocks.used_units() * self.page);
+        if is_mapped {
+            self.arena.show_in_dumps(start * self.page..end);
+        } else {
+            self.blocks.resize(start, len);
+        }
+        self.give_back_excess();
+        is_mapped
     }
 
     /// Takes a block back; false if it is none.
@@ -226,6 +238,11 @@ impl Heap {
     }
 
     fn make_zero_without_memory(&self, bytes: Range<usize>) {
+        // What was never mapped has no memory.
+        let bytes = bytes.start..bytes.end.min(self.arena.mapped());
+        if bytes.is_empty() {
+            return;
+        }
         if self.arena.give_back(bytes.clone()).is_err() {
             // It is locked (`mlockall`).
             self.write_zeros(bytes);

@@ -41,8 +41,8 @@ static BLOCKS: Addresses = Addresses::none();
 /// Where the program's static data are, if they are in the arena.
 static STATIC_DATA: Addresses = Addresses::none();
 
-/// A range of addresses: none as long as the length is 0. Written once in a process, the length last; whoever has an address in it has synchronized
-/// with who wrote them, since the address came from there.
+/// A range of addresses: none as long as the length is 0. The start is written once in a process, before the length, which then only grows, but for a child's;
+/// whoever has an address in it has synchronized with who wrote them, since the address came from there.
 struct Addresses {
     start: AtomicUsize,
     len: AtomicUsize,
@@ -191,6 +191,14 @@ fn open(static_data: Option<StaticData>) -> Option<Heap> {
     Some(heap)
 }
 
+/// Blocks may have more addresses now.
+fn note_growth(heap: &Heap) {
+    let addresses = heap.addresses();
+    if !heap.is_copy() && !BLOCKS.contain(addresses.end - 1) {
+        BLOCKS.set(&addresses);
+    }
+}
+
 /// A large block, zeroed if so wanted; `align` is a power of two. `None`: the caller has to get it elsewhere.
 pub fn allocate(size: usize, align: usize, zeroed: bool) -> Option<NonNull<u8>> {
     if !matches!(STATE.load(Ordering::Acquire), WANTED | OPEN) {
@@ -201,7 +209,10 @@ pub fn allocate(size: usize, align: usize, zeroed: bool) -> Option<NonNull<u8>> 
         if STATE.load(Ordering::Relaxed) == WANTED {
             become_open(heap, None);
         }
-        heap.as_mut()?.allocate(size, align, zeroed)
+        let heap = heap.as_mut()?;
+        let block = heap.allocate(size, align, zeroed);
+        note_growth(heap);
+        block
     })
 }
 
@@ -240,7 +251,11 @@ pub fn usable_size(block: NonNull<u8>) -> usize {
 pub fn resize(block: NonNull<u8>, size: usize) -> bool {
     // Around `fork` a block stays as it was copied.
     access(|access| match access {
-        Access::Free(Some(heap)) => heap.resize(block, size),
+        Access::Free(Some(heap)) => {
+            let resized = heap.resize(block, size);
+            note_growth(heap);
+            resized
+        }
         _ => false,
     })
 }

@@ -14,9 +14,6 @@ use rustix::fs::{Mode, OFlags};
 use rustix::mm::{Advice, MapFlags, MremapFlags, ProtFlags};
 use rwmpi_transport::Arena;
 
-/// More than this is left out of core dumps: they would put a page behind every byte.
-const LARGEST_IN_DUMPS: usize = 1 << 30;
-
 /// What begins as zero, as static arrays do, is left alone if it has fewer bytes, and all else with it: a program without large arrays would have
 /// nothing of it but a `fork` that takes longer.
 const SMALLEST: usize = 512 << 10;
@@ -85,7 +82,8 @@ impl StaticData {
         // Elsewhere first, so that what the system refuses does no harm.
         // SAFETY: a new mapping, wherever there is room for it.
         let new = unsafe { rustix::mm::mmap(std::ptr::null_mut(), len, protection, MapFlags::SHARED, file, place) }?;
-        if len > LARGEST_IN_DUMPS {
+        // They would put a page behind every byte.
+        if len > arena.left_for_dumps() {
             // SAFETY: changes nothing but what a dump has.
             let _ = unsafe { rustix::mm::madvise(new, len, Advice::LinuxDontDump) };
         }

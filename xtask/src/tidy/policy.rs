@@ -162,6 +162,7 @@ pub const UNSAFE_FILES: &[&str] = &[
     "transport/src/pmix.rs",
     // The mapped file and what lies in it.
     "transport/src/segment.rs",
+    "transport/src/mapping.rs",
     "transport/src/node.rs",
     "transport/src/node/copying.rs",
     "transport/src/node/tests.rs",
@@ -197,6 +198,7 @@ pub const ATOMICS_FILES: &[&str] = &[
     "transport/src/heap.rs",
     "transport/src/job.rs",
     "transport/src/layout.rs",
+    "transport/src/mapping.rs",
     "transport/src/node.rs",
     "transport/src/node/memory.rs",
     "transport/src/remote_memory.rs",
