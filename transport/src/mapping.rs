@@ -8,6 +8,9 @@
 //! The rest is not reserved, since that would count as address space. Instead there is room on either side, which the system gives away first. If it
 //! ever gives away a part of a region, that region can't grow any more here: its owner then has no more memory to share, and a peer goes
 //! by the file's descriptor.
+//!
+//! A region grows by its mapping alone, once it has one: a program may close descriptors that it does not know, and get their numbers again for
+//! something else.
 #![allow(unsafe_code)]
 
 use std::fs::File;
@@ -17,10 +20,11 @@ use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use rustix::mm::{Advice, MapFlags, ProtFlags};
+use nix::libc;
+use rustix::mm::{Advice, MapFlags, MremapFlags, ProtFlags};
 
 use crate::layout::Layout;
-use crate::mappings;
+use crate::mappings::FileKey;
 
 /// Room on either side, bytes; less where there is less.
 const BESIDE: usize = 64 << 30;
@@ -34,6 +38,8 @@ const TRIES: usize = 8;
 /// What of the file is mapped, and where.
 pub(crate) struct Mapping {
     base: NonNull<u8>,
+    /// Which file it is.
+    key: FileKey,
     /// How many bytes are mapped at once: all in front of the regions.
     front: usize,
     region_size: usize,
@@ -60,16 +66,16 @@ impl Mapping {
             }
         }
         let base = NonNull::new(mapped?).ok_or(io::ErrorKind::OutOfMemory)?;
-        let mut mapping = Mapping::found(base, layout);
+        let mut mapping = Mapping::found(base, FileKey::of(file)?, layout);
         mapping.is_ours = true;
         Ok(mapping)
     }
 
     /// One that the process has already.
-    pub(crate) fn found(base: NonNull<u8>, layout: &Layout) -> Mapping {
+    pub(crate) fn found(base: NonNull<u8>, key: FileKey, layout: &Layout) -> Mapping {
         let mapped = (0..2 * layout.ends).map(|_| AtomicUsize::new(0)).collect();
         let (front, region_size) = (layout.heap(0), layout.heap_size);
-        Mapping { base, front, region_size, mapped, growing: Mutex::new(()), is_ours: false }
+        Mapping { base, key, front, region_size, mapped, growing: Mutex::new(()), is_ours: false }
     }
 
     /// Where the file's first byte is.
@@ -89,6 +95,11 @@ impl Mapping {
         self.mapped[region].load(Ordering::Acquire)
     }
 
+    /// Whether the descriptor still is the job's file.
+    pub(crate) fn is_of(&self, file: &File) -> bool {
+        FileKey::of(file).is_ok_and(|key| key == self.key)
+    }
+
     /// Has a region mapped up to its byte `end`, which it must have, and more for the next ones. False if that can't be.
     #[cold]
     #[inline(never)]
@@ -103,14 +114,19 @@ impl Mapping {
             let start = self.base.as_ptr().wrapping_add(origin + from);
             let maps = |to: usize| {
                 let to = to.next_multiple_of(STEP).min(self.region_size);
-                map(file, start, origin + from, to - from).ok().map(|()| to)
+                let mapped = match from {
+                    0 if self.is_of(file) => map(file, start, origin, to),
+                    0 => Err(io::ErrorKind::NotFound.into()),
+                    _ => lengthen(start, to - from),
+                };
+                mapped.ok().map(|()| to)
             };
             if let Some(to) = maps(end.max(from + from / 4)).or_else(|| maps(end)) {
                 known.store(to, Ordering::Release);
                 return true;
             }
             // Another allocator of this process may have mapped the next part.
-            let there = mappings::len_at(file, start as usize, origin + from);
+            let there = self.key.mapped_at(start as usize, origin + from);
             if there == 0 {
                 return false;
             }
@@ -153,7 +169,7 @@ fn place_for(len: usize) -> io::Result<*mut u8> {
     }
 }
 
-/// Maps a part of the file where there is nothing yet. It is left out of core dumps, which would put a page behind every byte of it.
+/// Maps a part of the file where there is nothing yet.
 fn map(file: &File, start: *mut u8, offset: usize, len: usize) -> io::Result<()> {
     let (protection, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED | MapFlags::FIXED_NOREPLACE);
     // SAFETY: a new mapping, in place of none.
@@ -164,10 +180,25 @@ fn map(file: &File, start: *mut u8, offset: usize, len: usize) -> io::Result<()>
         unsafe { rustix::mm::munmap(mapped, len) }?;
         return Err(io::ErrorKind::AlreadyExists.into());
     }
-    // Where this is refused, so be it.
-    // SAFETY: changes nothing but what a dump has.
-    let _ = unsafe { rustix::mm::madvise(mapped, len, Advice::LinuxDontDump) };
+    leave_out_of_dumps(start, len);
     Ok(())
+}
+
+/// Has the mapping that ends there end so many bytes later.
+fn lengthen(end: *mut u8, len: usize) -> io::Result<()> {
+    // SAFETY: the call has no conditions.
+    let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as usize;
+    let last = end.wrapping_sub(page).cast();
+    // SAFETY: the last page stays what it is and where it is, and there is nothing behind it, or the system refuses.
+    unsafe { rustix::mm::mremap(last, page, page + len, MremapFlags::empty()) }?;
+    leave_out_of_dumps(end, len);
+    Ok(())
+}
+
+/// A core dump would put a page behind every byte. Where this is refused, so be it.
+fn leave_out_of_dumps(start: *mut u8, len: usize) {
+    // SAFETY: changes nothing but what a dump has.
+    let _ = unsafe { rustix::mm::madvise(start.cast(), len, Advice::LinuxDontDump) };
 }
 
 #[cfg(test)]
@@ -226,10 +257,23 @@ mod tests {
     }
 
     #[test]
+    fn a_region_grows_without_the_descriptor() {
+        let (file, layout, mapping) = mapping();
+        assert!(mapping.grow(&file, 0, 1));
+        let other = create_file(None).unwrap();
+        assert!(!mapping.is_of(&other) && !mapping.grow(&other, 1, 1), "a file of somebody else's");
+        assert!(mapping.grow(&other, 0, STEP + 1));
+        write(&mapping, layout.heap(0) + 2 * STEP - 1, 5);
+        let mut byte = [0];
+        std::os::unix::fs::FileExt::read_exact_at(&file, &mut byte, (layout.heap(0) + 2 * STEP - 1) as u64).unwrap();
+        assert_eq!(byte, [5]);
+    }
+
+    #[test]
     fn what_another_has_mapped_is_known_again() {
         let (file, layout, mapping) = mapping();
         assert!(mapping.grow(&file, 3, 10 << 20));
-        let again = Mapping::found(mapping.base(), &layout);
+        let again = Mapping::found(mapping.base(), FileKey::of(&file).unwrap(), &layout);
         assert!(again.grow(&file, 3, 1) && again.known(3) == 3 * STEP);
         assert!(again.grow(&file, 3, 3 * STEP + 1), "and more is mapped");
         assert_eq!((mapping.known(3), again.known(3)), (3 * STEP, 4 * STEP));

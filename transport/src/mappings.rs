@@ -1,6 +1,7 @@
 //! Where this process has mapped a file: the kernel's list, read.
 
 use std::fs::{self, File};
+use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::ptr::NonNull;
 
@@ -30,33 +31,47 @@ impl Again {
     }
 }
 
-/// Where the first `len` bytes of `file` are mapped; `None` if they are not, or the kernel does not say.
-pub(crate) fn find(file: &File, len: usize) -> Option<Mapped> {
-    let (list, device, inode) = list_and_key(file)?;
-    let start = find_in(&list, &device, inode, len)?;
-    let again = find_again(&list, &device, inode, start.get());
-    Some(Mapped { start: NonNull::with_exposed_provenance(start), again })
+/// What tells a file from others in the list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct FileKey {
+    device: String,
+    inode: u64,
 }
 
-/// How much of `file` from `offset` on is mapped from that address on.
-pub(crate) fn len_at(file: &File, start: usize, offset: usize) -> usize {
-    list_and_key(file).map_or(0, |(list, device, inode)| len_in(&list, &device, inode, start, offset))
+impl FileKey {
+    /// # Errors
+    /// If the descriptor is none.
+    pub(crate) fn of(file: &File) -> io::Result<FileKey> {
+        let metadata = file.metadata()?;
+        let device = rustix::fs::Dev::from(metadata.dev());
+        let device = format!("{:02x}:{:02x}", rustix::fs::major(device), rustix::fs::minor(device));
+        Ok(FileKey { device, inode: metadata.ino() })
+    }
+
+    /// Where the first `len` bytes are mapped; `None` if they are not, or the kernel does not say.
+    pub(crate) fn find(&self, len: usize) -> Option<Mapped> {
+        let list = list()?;
+        let start = find_in(&list, &self.device, self.inode, len)?;
+        let again = find_again(&list, &self.device, self.inode, start.get());
+        Some(Mapped { start: NonNull::with_exposed_provenance(start), again })
+    }
+
+    /// How much is mapped from that address on, where the byte at `offset` must be.
+    pub(crate) fn mapped_at(&self, start: usize, offset: usize) -> usize {
+        list().map_or(0, |list| len_in(&list, &self.device, self.inode, start, offset))
+    }
 }
 
-/// As [`len_at`], in this list, whose addresses grow.
+fn list() -> Option<String> {
+    fs::read_to_string("/proc/self/maps").ok()
+}
+
+/// How much of the file is mapped from that address on. The addresses of the list grow.
 fn len_in(list: &str, device: &str, inode: u64, start: usize, offset: usize) -> usize {
     let parts = list.lines().filter_map(Part::parse);
     let parts = parts.filter(|part| part.device == device && part.inode == inode && part.is_shared);
     let there = parts.filter(|part| part.start.wrapping_sub(part.offset) == start.wrapping_sub(offset));
     there.fold(start, |at, part| if part.start <= at { at.max(part.start + part.len) } else { at }) - start
-}
-
-/// The kernel's list, and what a file is called there.
-fn list_and_key(file: &File) -> Option<(String, String, u64)> {
-    let metadata = file.metadata().ok()?;
-    let device = rustix::fs::Dev::from(metadata.dev());
-    let device = format!("{:02x}:{:02x}", rustix::fs::major(device), rustix::fs::minor(device));
-    Some((fs::read_to_string("/proc/self/maps").ok()?, device, metadata.ino()))
 }
 
 /// What of the file that is mapped at `whole` is mapped elsewhere, too, from its first piece to the last. What lies between them, and is
@@ -73,7 +88,7 @@ fn find_again(list: &str, device: &str, inode: u64, whole: usize) -> Again {
     Again { start: first.start, len: end.unwrap_or(first.start + first.len) - first.start, offset: first.offset }
 }
 
-/// As [`find`], in this list. What is mapped in one piece may be listed in several, which then follow each other.
+/// As [`FileKey::find`], in this list. What is mapped in one piece may be listed in several, which then follow each other.
 fn find_in(list: &str, device: &str, inode: u64, len: usize) -> Option<std::num::NonZero<usize>> {
     // Where a candidate starts, and how much of it was seen.
     let mut seen: Option<(usize, usize)> = None;
@@ -150,7 +165,11 @@ mod tests {
     fn a_part_ends_where_something_else_begins() {
         let len = |start, offset| len_in(LIST, "00:01", 7, start, offset);
         assert_eq!([len(0x10000, 0), len(0x12800, 0x2800)], [0x5000, 0x2800]);
-        assert_eq!([len(0x10000, 0x1000), len(0x3000, 0x1000), len(0xf000, 0)], [0; 3], "another part; private; in front");
+        assert_eq!(
+            [len(0x10000, 0x1000), len(0x3000, 0x1000), len(0xf000, 0)],
+            [0; 3],
+            "another part; private; in front"
+        );
     }
 
     #[test]
@@ -174,11 +193,12 @@ mod tests {
     fn the_real_list_has_what_was_mapped() {
         let file = create_file(None).unwrap();
         file.set_len(1 << 20).unwrap();
-        assert!(find(&file, 1 << 20).is_none());
+        let find = || FileKey::of(&file).unwrap().find(1 << 20);
+        assert!(find().is_none());
         let map = MmapOptions::new().map_raw(&file).unwrap();
-        assert_eq!(find(&file, 1 << 20).unwrap().start.as_ptr(), map.as_mut_ptr());
+        assert_eq!(find().unwrap().start.as_ptr(), map.as_mut_ptr());
         let part = MmapOptions::new().offset(1 << 19).len(1 << 16).map_raw(&file).unwrap();
-        let found = find(&file, 1 << 20).unwrap();
+        let found = find().unwrap();
         assert_eq!(found.start.as_ptr(), map.as_mut_ptr());
         assert_eq!(found.again.offset_of(part.as_ptr() as usize + 5, 1), Some((1 << 19) + 5));
     }

@@ -6,6 +6,7 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use nix::libc;
+use rustix::process::Resource;
 
 use crate::{ReadSpan, RemoteError, WriteSpan};
 
@@ -64,7 +65,10 @@ pub(crate) fn kernel_read(pid: u32, address: u64, into: WriteSpan) -> Result<(),
 }
 
 /// Writes `from` to a file that is long enough.
-pub(crate) fn file_write(file: BorrowedFd<'_>, offset: usize, from: ReadSpan) -> Result<(), RemoteError> {
+pub(crate) fn file_write(file: Option<BorrowedFd<'_>>, offset: usize, from: ReadSpan) -> Result<(), RemoteError> {
+    // Beyond the limit for files the system would end the process.
+    let limit = rustix::process::getrlimit(Resource::Fsize).current.unwrap_or(u64::MAX);
+    let file = file.filter(|_| (offset + from.len()) as u64 <= limit).ok_or(RemoteError::NoWay)?;
     in_portions(from.len(), |done, portion| {
         let here = from.part(done, portion).start();
         // SAFETY: the bytes are readable by the contract of the span.
@@ -73,7 +77,8 @@ pub(crate) fn file_write(file: BorrowedFd<'_>, offset: usize, from: ReadSpan) ->
 }
 
 /// Reads into `into` from a file.
-pub(crate) fn file_read(file: BorrowedFd<'_>, offset: usize, into: WriteSpan) -> Result<(), RemoteError> {
+pub(crate) fn file_read(file: Option<BorrowedFd<'_>>, offset: usize, into: WriteSpan) -> Result<(), RemoteError> {
+    let file = file.ok_or(RemoteError::NoWay)?;
     in_portions(into.len(), |done, portion| {
         let here = into.part(done, portion).start();
         // SAFETY: the bytes are writable by the contract of the span.

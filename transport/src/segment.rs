@@ -26,7 +26,7 @@ use crate::control::{Control, DirtyWord, JobHeader};
 use crate::handover::{fetch, fetch_to_write};
 use crate::layout::{CLAIM_WORDS, Layout, Part};
 use crate::mapping::Mapping;
-use crate::mappings::{self, Again, Mapped};
+use crate::mappings::{Again, FileKey, Mapped};
 use crate::ring::{Cell, RingMemory};
 use crate::{Queue, ReadSpan};
 
@@ -126,11 +126,12 @@ impl Segment {
     /// As for [`Segment::map`].
     pub(crate) fn map_for_life(file: File, layout: Layout) -> io::Result<Segment> {
         // To look takes memory, for which an allocator may map the file: whoever has not found it looks again.
-        let find = || mappings::find(&file, layout.heap(0));
+        let key = FileKey::of(&file)?;
+        let find = || key.find(layout.heap(0));
         let mut segment = match find().or_else(find) {
             // Only this function maps the front of an inherited file, and what it maps stays.
             Some(Mapped { start: base, again }) => {
-                let mapping = Mapping::found(base, &layout);
+                let mapping = Mapping::found(base, key, &layout);
                 return Ok(Segment { file, mapping, again, layout, heaps: heaps_of(&layout) });
             }
             None => Segment::map(file, layout)?,
@@ -217,6 +218,11 @@ impl Segment {
     pub(crate) fn keep_from_children(&self, offset: usize, len: usize) -> io::Result<()> {
         // SAFETY: changes nothing in this process.
         Ok(unsafe { rustix::mm::madvise(self.at(offset).as_ptr().cast(), len, rustix::mm::Advice::LinuxDontFork) }?)
+    }
+
+    /// The file's descriptor, if it still is one: programs close what they do not know.
+    pub(crate) fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        self.mapping.is_of(&self.file).then(|| self.file.as_fd())
     }
 
     /// The address of the byte at `offset`, which must lie in the file.

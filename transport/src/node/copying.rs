@@ -35,7 +35,7 @@ impl NodeFabric {
                 InFile::Mapped(place) => {
                     self.copy_to_peer(from, unsafe { WriteSpan::new(self.segment.at(place).as_ptr(), from.len()) });
                 }
-                InFile::Unmapped(place) => remote_memory::file_write(self.segment.as_fd(), place, from)?,
+                InFile::Unmapped(place) => remote_memory::file_write(self.segment.descriptor(), place, from)?,
             }
             return Ok(whole(self.count(self.way_of_copy(peer), from.len())));
         }
@@ -79,10 +79,10 @@ impl NodeFabric {
             let pays = self.writes_back && !reading.with_others;
             match place? {
                 // SAFETY: checked to lie in the part of a heap that has pages; the owner, which keeps the bytes as they are, handed it out to be read.
-                InFile::Mapped(place) => copy(unsafe {
-                    LentSpan::new(ReadSpan::new(self.segment.at(place).as_ptr(), into.len()), pays)
-                }),
-                InFile::Unmapped(place) => remote_memory::file_read(self.segment.as_fd(), place, into)?,
+                InFile::Mapped(place) => {
+                    copy(unsafe { LentSpan::new(ReadSpan::new(self.segment.at(place).as_ptr(), into.len()), pays) })
+                }
+                InFile::Unmapped(place) => remote_memory::file_read(self.segment.descriptor(), place, into)?,
             }
             return Ok(self.count(self.way_of_copy(peer), into.len()));
         }
