@@ -80,9 +80,9 @@ static void limited(unsigned char *in)
     if (rank % 2 == 1)
         limit_addresses(kilobytes("VmSize") * 1024);
     else
-        CHECK((out = realloc(out, 5 * LEN)) && (out = realloc(out, 20 * LEN)));
+        CHECK((out = realloc(out, 2 * LEN)) && (out = realloc(out, 6 * LEN)));
     MPI_Barrier(MPI_COMM_WORLD);
-    talk(rank % 2 == 0 ? out + 19 * (size_t)LEN : out, in);
+    talk(rank % 2 == 0 ? out + 5 * LEN : out, in);
     limit_addresses(-1);
     talk(out, in);
     free(out);
@@ -130,8 +130,8 @@ int main(int argc, char **argv)
     CHECK(in);
     memset(in, 0, LEN);
     sealed();
-    limited(in);
     locked(in);
+    limited(in);
     free(in);
     MPI_Finalize();
     return 0;
