@@ -114,12 +114,10 @@ impl Mapping {
             let start = self.base.as_ptr().wrapping_add(origin + from);
             let maps = |to: usize| {
                 let to = to.next_multiple_of(STEP).min(self.region_size);
-                let mapped = match from {
-                    0 if self.is_of(file) => map(file, start, origin, to),
-                    0 => Err(io::ErrorKind::NotFound.into()),
-                    _ => lengthen(start, to - from),
-                };
-                mapped.ok().map(|()| to)
+                let len = to - from;
+                let is_longer = from > 0 && lengthen(start, len).is_ok();
+                let is_mapped = is_longer || self.is_of(file) && map(file, start, origin + from, len).is_ok();
+                is_mapped.then_some(to)
             };
             if let Some(to) = maps(end.max(from + from / 4)).or_else(|| maps(end)) {
                 known.store(to, Ordering::Release);
