@@ -23,7 +23,9 @@ use rustix::pipe::PipeFlags;
 use rustix::process::{Pid, PidfdFlags, Resource, Rlimit, Signal, WaitId, WaitIdOptions, WaitIdStatus};
 use rustix::thread::CpuSet;
 use rwmpi_transport::pmi::{PMI_FD, PMI_NUMBER, PMI_SIZE};
-use rwmpi_transport::{JOB_FD, Job, LIFELINE_FD, NODES, PLACE, RANK, SIZE, THREADS};
+use rwmpi_transport::{
+    CONNECTION_FD, JOB_FD, Job, LIFELINE_FD, NODES, PLACE, RANK, SIZE, THREADS, handed_down, raised,
+};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt;
@@ -96,15 +98,9 @@ impl<'a> Spawner<'a> {
     ) -> Result<Self, LaunchError> {
         let (read, write) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)
             .map_err(LaunchError::system("create the lifeline of the ranks"))?;
-        Ok(Spawner {
-            plan,
-            job,
-            output,
-            rank_0_input,
-            lifeline: Lifeline { _write: write, read },
-            launcher: rustix::process::getpid(),
-            file_limit: raise_file_limit(plan.ranks.len() as u64 * DESCRIPTORS_PER_RANK),
-        })
+        let file_limit = raise_file_limit(plan.ranks.len() as u64 * DESCRIPTORS_PER_RANK);
+        let lifeline = Lifeline { _write: write, read: raised(read) };
+        Ok(Spawner { plan, job, output, rank_0_input, lifeline, launcher: rustix::process::getpid(), file_limit })
     }
 
     /// What must be kept for as long as the job runs.
@@ -119,8 +115,10 @@ impl<'a> Spawner<'a> {
         let section = self.plan.section(place);
         let (rank, size) = (self.plan.ranks[place], self.plan.nodes.len());
         let failed = |source: io::Error| start_error(rank, section, source);
-        let guard = self.lifeline.guard()?;
-        let lifeline = self.lifeline.read.as_raw_fd();
+        // Where wrapper scripts do not use numbers: the ranks have these under the numbers that they have here.
+        let (guard, pmi) = (raised(self.lifeline.guard()?), raised(pmi));
+        let lifeline = self.lifeline.read.as_fd();
+        let said = |descriptor: BorrowedFd<'_>| handed_down(descriptor).map_err(failed);
         let mut command = Command::new(&section.program);
         command
             .arg0(&section.name)
@@ -131,8 +129,8 @@ impl<'a> Spawner<'a> {
             .env(SIZE, size.to_string())
             .env(PLACE, place.to_string())
             .env("RWMPI_APPNUM", section.number.to_string())
-            .env(JOB_FD, self.job.as_fd().as_raw_fd().to_string())
-            .env(LIFELINE_FD, lifeline.to_string())
+            .env(JOB_FD, said(self.job.as_fd())?)
+            .env(LIFELINE_FD, said(lifeline)?)
             .stdin(match self.rank_0_input {
                 Rank0Input::Inherited if rank == 0 => Stdio::inherit(),
                 Rank0Input::Piped if rank == 0 => Stdio::piped(),
@@ -141,9 +139,14 @@ impl<'a> Spawner<'a> {
             .stdout(if self.output == Output::Capture && rank != 0 { Stdio::null() } else { Stdio::piped() })
             .stderr(Stdio::piped())
             .process_group(0);
+        // The launcher may be a rank's child itself: what that one was told is not for these.
+        for name in [THREADS, NODES, CONNECTION_FD, PMI_NUMBER, PMI_SIZE, PMI_FD] {
+            command.env_remove(name);
+        }
         if threads > 1 {
             command.env(THREADS, threads.to_string());
         } else {
+            command.env(CONNECTION_FD, said(pmi.as_fd())?);
             // Others' libraries know only processes.
             command.env(PMI_NUMBER, rank.to_string()).env(PMI_SIZE, size.to_string());
             command.env(PMI_FD, pmi.as_raw_fd().to_string());
@@ -158,7 +161,8 @@ impl<'a> Spawner<'a> {
         let child_setup = ChildSetup {
             launcher: self.launcher,
             guard: guard.as_raw_fd(),
-            inherited: [self.job.as_fd().as_raw_fd(), lifeline, guard.as_raw_fd(), pmi.as_raw_fd()],
+            inherited: [self.job.as_fd(), lifeline, guard.as_fd(), pmi.as_fd()]
+                .map(|descriptor| descriptor.as_raw_fd()),
             cpus: self.plan.placement.cpus[places]
                 .iter()
                 .map(Option::as_deref)

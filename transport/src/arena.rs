@@ -18,12 +18,11 @@ use std::sync::atomic::Ordering;
 
 use crate::attach::address_space;
 use crate::control::{Control, FOREIGN_RANGES};
+use crate::descriptor;
 use crate::environment::program_number;
 use crate::job::{Job, JobError};
 use crate::segment::Segment;
 
-/// The descriptor that an arena keeps is at least this, so that it does not take a small number that a program counts on.
-const SMALLEST_DESCRIPTOR: i32 = 200;
 /// Steps in which an arena's end is published, bytes.
 const STEP: u64 = 64 << 20;
 
@@ -51,8 +50,6 @@ pub enum ArenaRefused {
 pub struct Arena {
     /// By a descriptor of our own: the inherited one belongs to whoever joins the job.
     segment: Arc<Segment>,
-    /// Device and number of the file.
-    file_key: (u64, u64),
     owner: usize,
 }
 
@@ -64,15 +61,12 @@ impl Arena {
     /// Says why not.
     pub fn take(fd: BorrowedFd<'_>, owner: usize) -> Result<Arena, ArenaRefused> {
         refuse_unsafe(fd)?;
-        let duplicate = rustix::io::fcntl_dupfd_cloexec(fd, SMALLEST_DESCRIPTOR)
-            .or_else(|_| rustix::io::fcntl_dupfd_cloexec(fd, 3))
-            .map_err(io::Error::from)?;
-        let job = Job::open_for_life(duplicate)?;
+        let job = Job::open_for_life(descriptor::high(fd)?)?;
         if owner >= job.peers() {
             return Err(JobError::NoSuchPeer { me: owner, peers: job.peers() }.into());
         }
         let segment = job.segment;
-        let arena = Arena { file_key: key(segment.as_fd())?, segment, owner };
+        let arena = Arena { segment, owner };
         arena.claim()?;
         arena.give_back(0..arena.len())?;
         arena.segment.keep_from_children(arena.origin(), arena.len())?;
@@ -128,7 +122,7 @@ impl Arena {
 
     /// Tells `visit` which of these bytes of the arena may have memory behind them: all, if it cannot be told.
     pub fn with_memory(&self, bytes: Range<usize>, mut visit: impl FnMut(Range<usize>)) {
-        if !self.has_file() {
+        if !self.segment.has_file() {
             return visit(bytes);
         }
         let origin = self.origin();
@@ -150,11 +144,6 @@ impl Arena {
             visit(data..hole);
             at = hole;
         }
-    }
-
-    /// Whether the arena's descriptor still is the job's file: programs close descriptors that they do not know.
-    fn has_file(&self) -> bool {
-        key(self.segment.as_fd()).is_ok_and(|key| key == self.file_key)
     }
 
     /// Tells peers that blocks lie below `end`, and the launcher that there are so many bytes in them.
@@ -193,11 +182,6 @@ impl Arena {
     fn control(&self) -> &Control {
         self.segment.control(self.owner)
     }
-}
-
-/// Device and number of a file.
-fn key(file: BorrowedFd<'_>) -> io::Result<(u64, u64)> {
-    Ok(rustix::fs::fstat(file).map(|data| (data.st_dev, data.st_ino))?)
 }
 
 /// Whether any of these bytes of the arena of `control`'s owner are mapped to something else in its process.

@@ -90,7 +90,7 @@ impl Joined {
         }
         let probe_words = ProbeWords::new(peers, me);
         let identity = &segment.control(me).identity;
-        if identity.pid.swap(std::process::id(), Ordering::AcqRel) != 0 {
+        if identity.pid.compare_exchange(0, std::process::id(), Ordering::AcqRel, Ordering::Relaxed).is_err() {
             return Err(JobError::Twice(me));
         }
         identity.address_space.store(address_space(), Ordering::Relaxed);
@@ -130,6 +130,42 @@ impl Joined {
         }
         count_in(&segment.header().probed, self.job.peers());
     }
+}
+
+impl Job {
+    /// Whether this process has been started by the one that has the place of `peer`: then it has inherited that one's variables, and is none of
+    /// the job.
+    ///
+    /// # Errors
+    /// If somebody else has the place.
+    pub(crate) fn is_of_descendants(&self, peer: usize) -> Result<bool, JobError> {
+        if peer >= self.peers() {
+            return Err(JobError::NoSuchPeer { me: peer, peers: self.peers() });
+        }
+        let identity = &self.segment.control(peer).identity;
+        let (holder, mine) = (identity.pid.load(Ordering::Acquire), address_space());
+        if holder == 0 {
+            return Ok(false);
+        }
+        let theirs = identity.address_space.load(Ordering::Relaxed);
+        if theirs == mine {
+            // It has become another program since.
+            return Err(JobError::Joined);
+        }
+        let is_ancestor = theirs >> 32 == mine >> 32 && ancestors().any(|ancestor| ancestor == holder);
+        if is_ancestor { Ok(true) } else { Err(JobError::Twice(peer)) }
+    }
+}
+
+/// The processes that have started this one, the nearest first, as far as they live.
+fn ancestors() -> impl Iterator<Item = u32> {
+    let parent_of = |process: &u32| {
+        let line = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+        // The name of the program stands before, in parentheses, and may contain anything.
+        let parent = line.rsplit_once(')')?.1.split_ascii_whitespace().nth(1)?.parse().ok()?;
+        (parent > 1 && parent != *process).then_some(parent)
+    };
+    std::iter::successors(Some(std::os::unix::process::parent_id()), parent_of)
 }
 
 fn kernel_copy_allowed() -> bool {

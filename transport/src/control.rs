@@ -95,10 +95,32 @@ pub(crate) struct Identity {
     /// How many bytes of the owner's heap have pages. Stored (Release) by the owner; loaded (Acquire) by peers that check an
     /// address.
     pub(crate) heap_reserved: AtomicU64,
-    /// 1 after an orderly end. Stored (Release) by the owner; loaded (Acquire) by the launcher.
-    pub(crate) finished: AtomicU32,
+    /// A [`Presence`]. Stored (Release) by the owner, after all that it has pushed; loaded (Acquire) by the launcher, and by a peer that
+    /// waits for the owner.
+    pub(crate) presence: AtomicU32,
     /// The thread to interrupt by a signal, 0 for none. Stored (Release) by the owner; loaded (Acquire) by a peer that signals.
     pub(crate) interrupt_thread: AtomicU32,
+}
+
+/// Whether a peer still takes part in the job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Presence {
+    /// It does.
+    Here = 0,
+    /// It has come to an orderly end.
+    Finished = 1,
+    /// It is about to: it has pushed all that it will ever push, but for the last words that all exchange.
+    Leaving = 2,
+    /// It has left without the others.
+    Left = 3,
+}
+
+impl From<u32> for Presence {
+    fn from(word: u32) -> Presence {
+        let known = [Presence::Finished, Presence::Leaving, Presence::Left];
+        known.into_iter().find(|&presence| presence as u32 == word).unwrap_or(Presence::Here)
+    }
 }
 
 /// How many ranges of its arena a process can name as mapped to something else.

@@ -11,8 +11,11 @@ use std::time::Duration;
 use rustix::process::Resource;
 
 use crate::Signal;
-use crate::control::{ABORT_TEXT, AbortRecord, MAGIC, VERSION};
+use crate::attach::address_space;
+use crate::control::{ABORT_TEXT, AbortRecord, MAGIC, Presence, VERSION};
+use crate::descriptor;
 use crate::layout::{Layout, MAX_PEERS, MOST_LANES};
+use crate::mappings;
 use crate::pmi::PmiError;
 use crate::pmix::PmixError;
 use crate::remote_memory::Reach;
@@ -81,8 +84,17 @@ pub enum JobError {
         peers: usize,
     },
     /// Two processes with one number.
-    #[error("process {0} of the job has attached already")]
+    #[error(
+        "process {0} of the job has joined it already: it is another process, to which the same place was given. Start one program of the job \
+         for each place, and others without the variables of mpiexec (`env -u RWMPI_JOB_FD`)"
+    )]
     Twice(usize),
+    /// Two that take what belongs to one process.
+    #[error(
+        "this process has joined its job already, and can do so once: whatever library did it first is the one to use, as long as the process \
+         lives"
+    )]
+    Joined,
     /// One member where there are to be several.
     #[error(
         "mpiexec --threads: this process is to be {0} members of the job, a thread each; only a program in Rust that begins with rwmpi::run \
@@ -131,6 +143,15 @@ pub struct Abort {
     pub code: i32,
     /// Why, in a few words.
     pub text: String,
+}
+
+/// What has become of a process that was to take part in a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lost {
+    /// It has ended.
+    Ended,
+    /// It runs another program.
+    Replaced,
 }
 
 /// How a peer's arena was used.
@@ -224,8 +245,8 @@ impl Job {
         loop {
             let layout = Layout::new(ends, heap_size);
             let sized = rustix::fs::ftruncate(&file, layout.total() as u64).map_err(io::Error::from);
-            let handle = file.try_clone().map_err(|source| JobError::Create { what: "descriptor", source })?;
-            match sized.and_then(|()| Segment::map(handle, layout)) {
+            let handle = descriptor::high(&file).map_err(|source| JobError::Create { what: "descriptor", source })?;
+            match sized.and_then(|()| Segment::map(handle.into(), layout)) {
                 Ok(segment) => return Ok(segment),
                 Err(_) if heap_size > SMALLEST_HEAP => heap_size = (heap_size / 2).max(SMALLEST_HEAP),
                 Err(source) => return Err(JobError::Map { bytes: layout.total(), source }),
@@ -306,12 +327,34 @@ impl Job {
 
     /// Whether `peer` has detached in good order.
     pub fn finished(&self, peer: usize) -> bool {
-        self.segment.control(peer).identity.finished.load(Ordering::Acquire) != 0
+        self.presence(peer) == Presence::Finished
+    }
+
+    /// Whether `peer` still takes part.
+    pub fn presence(&self, peer: usize) -> Presence {
+        self.segment.control(peer).identity.presence.load(Ordering::Acquire).into()
     }
 
     /// The process that `peer` is, once it has attached.
     pub fn pid(&self, peer: usize) -> Option<u32> {
         self.attached(peer).then(|| self.segment.control(peer).identity.pid.load(Ordering::Relaxed))
+    }
+
+    /// Whether the process of a peer that has attached is gone, without a word; what is left may be whoever had started it. A process may also be
+    /// one of another name space: then nothing is known.
+    pub fn lost(&self, peer: usize) -> Option<Lost> {
+        let identity = &self.segment.control(peer).identity;
+        let pid = self.pid(peer)?;
+        if identity.address_space.load(Ordering::Relaxed) >> 32 != address_space() >> 32 {
+            return None;
+        }
+        let lost = match mappings::is_mapped_by(pid, self.segment.identity()) {
+            Ok(Some(false)) => Lost::Replaced,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Lost::Ended,
+            _ => return None,
+        };
+        // After the look: it may have finished just before.
+        (self.presence(peer) != Presence::Finished).then_some(lost)
     }
 
     /// What `peer` is doing in each of its lanes, the first one first, in the words of the layer above.

@@ -21,6 +21,8 @@ mod cluster;
 #[cfg(not(loom))]
 mod control;
 mod copy;
+#[cfg(not(loom))]
+mod descriptor;
 mod distance;
 #[cfg(not(loom))]
 mod environment;
@@ -78,16 +80,22 @@ pub use blocks::Blocks;
 pub use clock::monotonic_nanoseconds;
 #[cfg(not(loom))]
 pub use cluster::ClusterFabric;
+#[cfg(not(loom))]
+pub use control::Presence;
+#[cfg(not(loom))]
+pub use descriptor::{handed_down, raised};
 pub use distance::Distance;
 #[cfg(not(loom))]
-pub use environment::{JOB_FD, LANES, LIFELINE_FD, LISTEN, NODES, PLACE, RANK, SIZE, THREADS, TRANSPORT};
+pub use environment::{
+    CONNECTION_FD, JOB_FD, LANES, LIFELINE_FD, LISTEN, NODES, PLACE, RANK, SIZE, THREADS, TRANSPORT,
+};
 pub use fabric::*;
 #[cfg(not(loom))]
 pub use heap::Heap;
 #[cfg(not(loom))]
 pub use interface::{address_of_interface, first_to_others};
 #[cfg(not(loom))]
-pub use job::{Abort, ArenaUse, Job, JobError, JobShape};
+pub use job::{Abort, ArenaUse, Job, JobError, JobShape, Lost};
 #[cfg(not(loom))]
 pub use layout::MOST_LANES;
 pub use lent::LentSpan;

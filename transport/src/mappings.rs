@@ -1,8 +1,13 @@
 //! Where this process has mapped a file: the kernel's list, read.
 
 use std::fs::{self, File};
+use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::ptr::NonNull;
+
+use memmap2::MmapOptions;
+
+use crate::descriptor::Identity;
 
 /// Where a file is mapped, readable, writable and shared.
 pub(crate) struct Mapped {
@@ -33,13 +38,45 @@ impl Again {
 /// Where the first `len` bytes of `file` are mapped; `None` if they are not, or the kernel does not say.
 pub(crate) fn find(file: &File, len: usize) -> Option<Mapped> {
     let metadata = file.metadata().ok()?;
-    let device = rustix::fs::Dev::from(metadata.dev());
-    let device = format!("{:02x}:{:02x}", rustix::fs::major(device), rustix::fs::minor(device));
+    let device = device_text(rustix::fs::Dev::from(metadata.dev()));
     let list = fs::read_to_string("/proc/self/maps").ok()?;
     let inode = metadata.ino();
     let start = find_in(&list, &device, inode, len)?;
     let again = find_again(&list, &device, inode, start.get());
     Some(Mapped { start: NonNull::with_exposed_provenance(start), again })
+}
+
+/// Whether another process has mapped any of `file`; `None` if that can't be told, as of one that has ended and is not yet forgotten.
+///
+/// # Errors
+/// If there is no such process, and what else keeps it from being looked at.
+pub(crate) fn is_mapped_by(process: u32, file: Identity) -> io::Result<Option<bool>> {
+    let list = fs::read_to_string(format!("/proc/{process}/maps"))?;
+    let device = device_text(file.0);
+    let has_it = list.lines().filter_map(Part::parse).any(|part| part.device == device && part.inode == file.1);
+    Ok((!list.is_empty()).then_some(has_it))
+}
+
+/// As the list has it.
+fn device_text(device: rustix::fs::Dev) -> String {
+    format!("{:02x}:{:02x}", rustix::fs::major(device), rustix::fs::minor(device))
+}
+
+/// The name of an empty file that a process has mapped once it has joined a job.
+const MARK: &str = "rwmpi has joined";
+
+/// Whether this process has joined a job, by whatever library in it.
+pub(crate) fn has_joined() -> bool {
+    fs::read_to_string("/proc/self/maps").is_ok_and(|list| list.lines().any(|line| line.contains(MARK)))
+}
+
+/// Marks this process as one that has joined its job. The mark is one that every library in the process finds, no child has after `exec`, and no
+/// program removes unasked. Without `/proc`, or memory files, there is none.
+pub(crate) fn mark_as_joined() {
+    let file = rustix::fs::memfd_create(MARK, rustix::fs::MemfdFlags::CLOEXEC);
+    let map = file.map(|file| MmapOptions::new().len(1).map_raw_read_only(&File::from(file)));
+    // Mapped for the life of the process.
+    std::mem::forget(map);
 }
 
 /// What of the file that is mapped at `whole` is mapped elsewhere, too, from its first piece to the last. What lies between them, and is
@@ -106,7 +143,6 @@ impl<'a> Part<'a> {
 mod tests {
     use super::*;
     use crate::segment::create_file;
-    use memmap2::MmapOptions;
 
     const LIST: &str = "\
 1000-2000 rw-s 00000000 00:01 7 /memfd:rwmpi job (deleted)
@@ -144,6 +180,12 @@ mod tests {
         );
         assert_eq!([0x1000, 0x1001].map(|len| found.offset_of(0xb000, len)), [Some(0x7000), None]);
         assert_eq!(again(&[LIST, part].concat()), Again { start: 0x8000, len: 0x1000, offset: 0x4000 });
+    }
+
+    #[test]
+    fn a_mark_is_found() {
+        mark_as_joined();
+        assert!(has_joined());
     }
 
     #[test]

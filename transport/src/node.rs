@@ -150,11 +150,6 @@ impl NodeFabric {
         job::is_aborted(&self.segment)
     }
 
-    /// Says that this peer ends in good order. For its process the first lane speaks.
-    pub fn finish(&self) {
-        self.control(self.me).identity.finished.store(1, Ordering::Release);
-    }
-
     /// Has `handler` called on the present thread, in a signal handler, when a signal arrives. The signals stay to be taken by
     /// [`Fabric::take_signals`]. Without this call, a peer learns of signals only when it looks.
     ///
@@ -579,6 +574,7 @@ mod copying;
 mod hints;
 mod link;
 mod memory;
+mod presence;
 mod sleeping;
 #[cfg(test)]
 mod tests;

@@ -23,6 +23,7 @@ use memmap2::{MmapOptions, MmapRaw};
 use rustix::fs::{FallocateFlags, MemfdFlags, Mode, OFlags};
 
 use crate::control::{Control, DirtyWord, JobHeader};
+use crate::descriptor::{Identity, Kept, raised};
 use crate::handover::{fetch, fetch_to_write};
 use crate::layout::{CLAIM_WORDS, Layout};
 use crate::mappings::{self, Again, Mapped};
@@ -58,7 +59,7 @@ pub(crate) struct ControlsPlace(usize);
 
 /// The mapped file.
 pub(crate) struct Segment {
-    file: File,
+    file: Kept,
     /// Unmaps the file when dropped; `None`: it stays mapped.
     _map: Option<MmapRaw>,
     base: NonNull<u8>,
@@ -82,7 +83,7 @@ pub(crate) fn create_file(directory: Option<&Path>) -> io::Result<File> {
         return create_file_in(directory);
     }
     match rustix::fs::memfd_create("rwmpi job", MemfdFlags::CLOEXEC) {
-        Ok(fd) => Ok(fd.into()),
+        Ok(fd) => Ok(raised(fd).into()),
         Err(_) => create_file_in(Path::new("/dev/shm")).or_else(|_| create_file_in(&std::env::temp_dir())),
     }
 }
@@ -91,13 +92,13 @@ fn create_file_in(directory: &Path) -> io::Result<File> {
     let flags = OFlags::RDWR | OFlags::CLOEXEC;
     let mode = Mode::RUSR | Mode::WUSR;
     if let Ok(fd) = rustix::fs::open(directory, flags | OFlags::TMPFILE, mode) {
-        return Ok(fd.into());
+        return Ok(raised(fd).into());
     }
     // A file system without nameless files: one that loses its name at once.
     let path = directory.join(format!("rwmpi-{}", std::process::id()));
     let fd = rustix::fs::open(&path, flags | OFlags::CREATE | OFlags::EXCL, mode)?;
     rustix::fs::unlink(&path)?;
-    Ok(fd.into())
+    Ok(raised(fd).into())
 }
 
 fn heaps_of(layout: &Layout) -> (usize, usize) {
@@ -119,6 +120,7 @@ impl Segment {
         // A core dump would put a page behind every byte of it. Where this is refused, so be it.
         // SAFETY: changes nothing but what a dump has.
         let _ = unsafe { rustix::mm::madvise(base.as_ptr().cast(), layout.total(), rustix::mm::Advice::LinuxDontDump) };
+        let file = Kept::new(file.into())?;
         Ok(Segment { file, _map: Some(map), base, again: Again::default(), layout, heaps: heaps_of(&layout) })
     }
 
@@ -132,6 +134,7 @@ impl Segment {
         let mut segment = match find().or_else(find) {
             // Only this function maps an inherited file as a whole, and what it maps stays.
             Some(Mapped { start: base, again }) => {
+                let file = Kept::new(file.into())?;
                 return Ok(Segment { file, _map: None, base, again, layout, heaps: heaps_of(&layout) });
             }
             None => Segment::map(file, layout)?,
@@ -148,17 +151,40 @@ impl Segment {
         self.file.as_fd()
     }
 
-    /// Puts pages behind these bytes of the file.
+    pub(crate) fn identity(&self) -> Identity {
+        self.file.identity()
+    }
+
+    /// Whether its descriptor still is the job's file: programs close descriptors that they do not know.
+    pub(crate) fn has_file(&self) -> bool {
+        self.file.is_the_same()
+    }
+
+    /// Puts pages behind these bytes of the file: by the descriptor, or, if that is not the file any more, by the mapping.
     ///
     /// # Errors
     /// If there are none left.
     pub(crate) fn reserve(&self, offset: usize, len: usize) -> io::Result<()> {
+        if !self.has_file() {
+            return self.populate(offset, len);
+        }
         loop {
             match rustix::fs::fallocate(&self.file, FallocateFlags::empty(), offset as u64, len as u64) {
                 Err(rustix::io::Errno::INTR) => {}
                 result => return Ok(result?),
             }
         }
+    }
+
+    fn populate(&self, offset: usize, len: usize) -> io::Result<()> {
+        // SAFETY: the call has no conditions.
+        let page = unsafe { nix::libc::sysconf(nix::libc::_SC_PAGESIZE) } as usize;
+        let start = offset / page * page;
+        let end = (offset + len).next_multiple_of(page);
+        // SAFETY: puts memory behind bytes that keep their values; nobody has references to mapped bytes.
+        Ok(unsafe {
+            rustix::mm::madvise(self.at(start).as_ptr().cast(), end - start, rustix::mm::Advice::LinuxPopulateWrite)
+        }?)
     }
 
     /// Takes the pages from behind these bytes, which read as zero from then on. By the mapping, not the descriptor: the program may have closed

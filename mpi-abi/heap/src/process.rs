@@ -19,7 +19,7 @@ use crate::static_data::StaticData;
 
 /// `off` switches the shared heap off.
 const SWITCH: &CStr = c"RWMPI_SHARED_HEAP";
-/// The descriptor of the job's file, and this process's place in it, as the launcher says them (`rwmpi_transport::JOB_FD`, `PLACE`).
+/// The job's file, by its descriptor and more, and this process's place in it, as the launcher says them (`rwmpi_transport::JOB_FD`, `PLACE`).
 const JOB: &CStr = c"RWMPI_JOB_FD";
 const PLACE: &CStr = c"RWMPI_LOCAL_RANK";
 
@@ -128,7 +128,7 @@ fn job_of_environment() -> Option<(i32, usize)> {
     if switch == "off" {
         return None;
     }
-    Some((variable(JOB)?.parse().ok()?, variable(PLACE)?.parse().ok()?))
+    Some((variable(JOB)?.split(':').next()?.parse().ok()?, variable(PLACE)?.parse().ok()?))
 }
 
 /// A variable of the environment, without the allocations and the lock of the standard library.

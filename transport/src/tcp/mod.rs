@@ -42,6 +42,7 @@ use self::handed_out::HandedOut;
 use self::link::{Link, State};
 use self::poll::{LONGEST_SLEEP, Limits};
 use self::spin::{BEGIN_TO_COUNT, Spin};
+use crate::descriptor::raised;
 use crate::layout::QUEUES;
 use crate::{
     Arrival, Backoff, Enqueue, Fabric, Header, INLINE_PAYLOAD, Notice, PeerFault, PushError, Queue, ReadSpan, Reading,
@@ -95,7 +96,8 @@ impl TcpEndpoint {
         if me >= peers {
             return Err(TcpError::NoSuchPeer { me, peers });
         }
-        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(|error| TcpError::Poll(error.into()))?;
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).map(raised);
+        let epoll = epoll.map_err(|error| TcpError::Poll(error.into()))?;
         poll::watch_listener(&epoll, &self.listener);
         let is_here = |addresses: &Vec<SocketAddr>| addresses.iter().any(|other| other.ip() == self.address.ip());
         let peers_here = addresses.iter().filter(|addresses| is_here(addresses)).count();

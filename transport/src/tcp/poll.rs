@@ -12,6 +12,7 @@ use rustix::event::{EventfdFlags, eventfd};
 use rustix::time::Timespec;
 
 use crate::Queue;
+use crate::descriptor::{high, raised};
 use crate::layout::QUEUES;
 use crate::tcp::TcpFabric;
 use crate::tcp::connect::{Attempt, Progress, Stranger};
@@ -65,7 +66,7 @@ impl TcpFabric {
         if let Some(bell) = &self.bell {
             return Ok(bell.clone());
         }
-        let bell = Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?);
+        let bell = Arc::new(raised(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?));
         watch(&self.epoll, &bell, BELL, EventFlags::IN);
         self.bell = Some(bell.clone());
         Ok(bell)
@@ -73,7 +74,7 @@ impl TcpFabric {
 
     /// A descriptor that is readable when a socket is ready.
     pub(crate) fn readiness(&self) -> io::Result<OwnedFd> {
-        Ok(rustix::io::fcntl_dupfd_cloexec(&self.epoll, 0)?)
+        high(&self.epoll)
     }
 
     /// Takes in what has arrived and pays what is owed; whether there is nothing more to do before a socket is ready again.

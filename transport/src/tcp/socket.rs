@@ -11,6 +11,7 @@ use std::time::Duration;
 use nix::libc;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, sockopt};
 
+use crate::descriptor::raised;
 #[cfg(test)]
 use crate::tcp::stingy;
 use crate::{ReadSpan, WriteSpan};
@@ -57,13 +58,13 @@ pub(crate) fn start_to_connect(address: SocketAddr) -> io::Result<OwnedFd> {
 
 /// The next connection that waits at `listener`.
 pub(crate) fn accept(listener: &OwnedFd) -> io::Result<OwnedFd> {
-    Ok(rustix::net::accept_with(listener, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK)?)
+    Ok(raised(rustix::net::accept_with(listener, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK)?))
 }
 
 fn stream_socket(address: SocketAddr) -> io::Result<OwnedFd> {
     let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-    let socket = rustix::net::socket_with(family, SocketType::STREAM, flags, None)?;
+    let socket = raised(rustix::net::socket_with(family, SocketType::STREAM, flags, None)?);
     // Where the kernel does not let us, its own choice is slower, not wrong. What is accepted begins with what the listener has.
     let _ = sockopt::set_tcp_congestion(&socket, WITHOUT_CLOCK);
     Ok(socket)

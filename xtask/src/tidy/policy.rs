@@ -155,6 +155,7 @@ pub const UNSAFE_FILES: &[&str] = &[
     // A slice in the shared heap.
     "mpi-core/src/shared_buffer.rs",
     // Descriptors that are inherited by number.
+    "transport/src/descriptor.rs",
     "transport/src/environment.rs",
     // The functions of a library in C that launchers bring.
     "transport/src/pmix.rs",
