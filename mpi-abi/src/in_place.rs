@@ -166,7 +166,10 @@ impl<'a, A: Abi> InPlace<'a, A> {
         let complete_next = || loop {
             match self.complete_from(&mut next, &mut results) {
                 Ok(()) => return Some(()),
-                Err(Incomplete::InFlight) => return None,
+                Err(Incomplete::InFlight) => {
+                    self.rank.requests.simple.with(self.code(next), SimpleRequest::is_awaited);
+                    return None;
+                }
                 // As in `complete`.
                 Err(Incomplete::Elsewhere) => results.note(next, next, Err(no_request::<A>(self.code(next)))),
             }

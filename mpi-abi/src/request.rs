@@ -264,7 +264,7 @@ pub fn waitall<A: Abi>(count: c_int, handles: OutArray<A::Handle>, statuses: Sta
     let mut done = 0;
     let all_done = || {
         done = lent.done_from(done);
-        (done == lent.requests.len()).then_some(())
+        lent.requests.get(done).map_or(Some(()), |(_, _, request)| rank.endpoint.now_awaits(request))
     };
     if let Err(error) = rank.endpoint.wait_for(all_done) {
         lent.put_back();

@@ -131,6 +131,9 @@ impl Error {
     }
 }
 
+const FINALIZES: &str = "has finalized: it will do nothing more that this could wait for. Has it left out a call, or come to its end too early?";
+const HAS_LEFT: &str = "has left the job without finalizing: its universe was dropped. Call finalize on every rank, after the last communication";
+
 /// Class and words of a failure; `rank` is what a peer is called.
 #[cold]
 pub(crate) fn describe(failure: &Failure, rank: impl Fn(u32) -> usize) -> (ErrorClass, String) {
@@ -195,6 +198,10 @@ pub(crate) fn describe(failure: &Failure, rank: impl Fn(u32) -> usize) -> (Error
             "no communicator contexts are left: this job has made too many communicators".to_string(),
         ),
         Failure::Aborted => (ErrorClass::ProcessFailed, "the job has been aborted".to_string()),
+        Failure::Departed { peer, finalizes } => (
+            ErrorClass::ProcessFailed,
+            format!("this waits for rank {}, which {}", rank(peer), if finalizes { FINALIZES } else { HAS_LEFT }),
+        ),
     }
 }
 

@@ -24,6 +24,7 @@ mod buffer;
 mod collective;
 mod communicator;
 pub mod datatype;
+mod departure;
 mod driver;
 mod engine;
 mod error;

@@ -9,12 +9,13 @@ use std::time::Duration;
 
 use rwmpi_protocol::Pattern;
 use rwmpi_transport::{
-    ActivityRecord, Backoff, JobFabric, ReadSpan, Signal, Turn, Turns, WriteSpan, monotonic_nanoseconds,
+    ActivityRecord, Backoff, JobFabric, ReadSpan, Signal, SignalSet, Turn, Turns, WriteSpan, monotonic_nanoseconds,
 };
 
 use crate::Protocol;
 use crate::activity::{self, Call, Target};
 use crate::collective::Retired;
+use crate::departure::DepartureWatch;
 use crate::driver::Wakers;
 use crate::engine::{Completion, Failure, OperationId, Outcome, Received, Room, SendMode};
 use crate::job_engine::JobEngine;
@@ -50,6 +51,8 @@ pub(crate) struct Process {
     /// What the present wait waits for.
     awaited: Cell<Awaited>,
     finalized: Cell<bool>,
+    /// How often others have asked this rank to look around, as they do when they leave.
+    calls_to_look: Cell<u32>,
     /// A lost peer was left to the launcher to report.
     left_to_launcher: Cell<bool>,
 }
@@ -71,6 +74,7 @@ impl Process {
             retired: RefCell::default(),
             awaited: Cell::new(Awaited::Unknown),
             finalized: Cell::new(false),
+            calls_to_look: Cell::new(0),
             left_to_launcher: Cell::new(false),
         }
     }
@@ -160,18 +164,30 @@ impl Process {
     /// Waits a little, as long as the transport sees fit. An error if the job has been aborted.
     pub(crate) fn idle(&self, backoff: &mut Backoff) -> Result<(), Failure> {
         if self.stand_aside(backoff) {
-            let mut engine = self.engine();
-            return match engine.signals().contains(Signal::Abort) {
-                true => Err(engine.poisoned(Failure::Aborted)),
-                false => engine.check_alive(),
-            };
+            return self.take_signals();
         }
         if self.let_others_in() {
             return self.engine().check_alive();
         }
         let mut engine = self.engine();
-        if engine.idle(backoff).contains(Signal::Abort) {
+        let signals = engine.idle(backoff);
+        self.heed(engine, signals)
+    }
+
+    /// Heeds the signals that have come. An error if the job has been aborted.
+    pub(crate) fn take_signals(&self) -> Result<(), Failure> {
+        let mut engine = self.engine();
+        let signals = engine.signals();
+        self.heed(engine, signals)
+    }
+
+    #[inline]
+    fn heed(&self, mut engine: RefMut<'_, JobEngine>, signals: SignalSet) -> Result<(), Failure> {
+        if signals.contains(Signal::Abort) {
             return Err(engine.poisoned(Failure::Aborted));
+        }
+        if signals.contains(Signal::Wake) {
+            self.calls_to_look.set(self.calls_to_look.get().wrapping_add(1));
         }
         engine.check_alive()
     }
@@ -189,6 +205,7 @@ impl Process {
     ) -> Result<R, Failure> {
         let mut backoff = Backoff::default();
         let mut idles = 0_u32;
+        let mut watch = DepartureWatch::new(self);
         self.awaited.set(awaited);
         loop {
             if let Some(result) = done() {
@@ -199,16 +216,20 @@ impl Process {
             }
             if self.progress_all()? {
                 backoff.reset();
+                watch.reset();
                 if let Some(turn) = self.turn.get() {
                     turn.tell();
                 }
                 continue;
             }
             idles = idles.saturating_add(1);
-            if idles.is_multiple_of(PUBLISHED_AFTER) {
+            let is_published = idles.is_multiple_of(PUBLISHED_AFTER);
+            if is_published {
                 self.publish_wait(idles == PUBLISHED_AFTER);
             }
-            self.idle(&mut backoff)?;
+            if !watch.suspects(self, is_published)? {
+                self.idle(&mut backoff)?;
+            }
         }
     }
 
@@ -221,15 +242,19 @@ impl Process {
     /// Tells the watchers what the present wait waits for; the first time, also since when.
     #[cold]
     fn publish_wait(&self, first: bool) {
-        let wait = match self.awaited.get() {
+        self.activity.publish(3, self.awaited_words());
+        if first {
+            self.activity.publish(2, [monotonic_nanoseconds()]);
+        }
+    }
+
+    /// What the present wait waits for, in the words of [`waiting`].
+    pub(crate) fn awaited_words(&self) -> [u64; 2] {
+        match self.awaited.get() {
             Awaited::Unknown => waiting::words(Kind::Unknown, None, None, 0),
             Awaited::Operation(id) => self.engine().awaited(id),
             Awaited::Message(pattern) => waiting::words(Kind::Probe, Some(pattern.source), pattern.tag, 0),
             Awaited::Step(peer) => waiting::words(Kind::Step, Some(Some(peer)), None, 0),
-        };
-        self.activity.publish(3, wait);
-        if first {
-            self.activity.publish(2, [monotonic_nanoseconds()]);
         }
     }
 
@@ -432,6 +457,29 @@ impl Process {
         if !self.left_to_launcher.replace(true) {
             std::thread::sleep(TIME_TO_REPORT);
         }
+    }
+
+    /// Whether the present wait is for a send that goes on as its receiver makes room.
+    pub(crate) fn sends_on(&self) -> bool {
+        let Awaited::Operation(id) = self.awaited.get() else { return false };
+        let mut engine = self.engine();
+        engine.is_send(id) && !engine.is_with_receiver(id)
+    }
+
+    /// How often others have asked this rank to look around.
+    #[inline(always)]
+    pub(crate) fn calls_to_look(&self) -> u32 {
+        self.calls_to_look.get()
+    }
+
+    /// Whether several threads act as this rank.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.turn.get().is_some()
+    }
+
+    /// Whether the rank is leaving.
+    pub(crate) fn is_finalizing(&self) -> bool {
+        self.finalized.get()
     }
 
     /// Marks the rank as leaving; true the first time.

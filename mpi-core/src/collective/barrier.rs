@@ -16,6 +16,29 @@ pub(crate) async fn barrier(team: Team<'_>) -> Result<(), Failure> {
     }
 }
 
+/// In place of a round: all have come.
+const ALL_HAVE_COME: u32 = 30;
+
+/// All have come when this ends. Up a binomial tree and down again: where ranks share processors, messages cost more than steps, and these are
+/// the fewest.
+pub(crate) async fn tree(team: Team<'_>) -> Result<(), Failure> {
+    let levels = match team.rank {
+        0 => team.size().next_power_of_two().trailing_zeros(),
+        rank => rank.trailing_zeros(),
+    };
+    let children = (0..levels).map(|level| (level, team.rank + (1 << level)));
+    let children = children.filter(|&(_, child)| child < team.size());
+    for (level, child) in children.clone() {
+        team.hear(level, child).await;
+    }
+    if team.rank > 0 {
+        let parent = team.rank - (1 << levels);
+        team.say(levels, parent)?;
+        team.hear(ALL_HAVE_COME, parent).await;
+    }
+    children.rev().try_for_each(|(_, child)| team.say(ALL_HAVE_COME, child))
+}
+
 pub(super) async fn dissemination(team: Team<'_>) -> Result<(), Failure> {
     let size = team.size();
     for round in 0..size.next_power_of_two().trailing_zeros() {

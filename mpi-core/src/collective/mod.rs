@@ -46,7 +46,7 @@ use crate::error::{Error, ErrorClass};
 use crate::{Communicator, Request, Result, Scope};
 pub(crate) use allgather::allgather;
 pub(crate) use alltoall::alltoall;
-pub(crate) use barrier::barrier;
+pub(crate) use barrier::{barrier, tree};
 pub(crate) use broadcast::broadcast;
 pub(crate) use gather::{gather, scatter};
 pub use inter::Root;

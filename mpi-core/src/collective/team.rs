@@ -253,6 +253,11 @@ impl<'a> Team<'a> {
         Ok(told.map(|in_trouble| self.told(in_trouble, by)).is_some())
     }
 
+    /// Tells `to` that this rank has come to that round.
+    pub(super) fn say(&self, round: u32, to: usize) -> Result<(), Failure> {
+        self.process.engine().barrier_signal(self.peers[to], [self.context, self.tag, round], self.is_in_trouble())
+    }
+
     fn told(&self, in_trouble: bool, by: usize) {
         if in_trouble {
             self.note(Failure::Nothing { source: self.peers[by] });

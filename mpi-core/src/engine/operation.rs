@@ -82,14 +82,17 @@ pub(crate) enum Failure {
     NoContext,
     /// The job has been aborted.
     Aborted,
+    /// What is waited for only that peer could do, which has left the job, or is about to.
+    Departed { peer: u32, finalizes: bool },
 }
 
 impl Failure {
-    /// Whether a peer cannot be reached any more.
+    /// Whether a peer cannot be reached any more, or has given up.
     pub(crate) fn is_lost_peer(&self) -> bool {
         matches!(
             self,
             Failure::Fault(_)
+                | Failure::Departed { finalizes: false, .. }
                 | Failure::Push(PushError::PeerLost { .. })
                 | Failure::Remote { error: RemoteError::PeerLost, .. }
         )

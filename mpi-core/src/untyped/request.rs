@@ -71,6 +71,12 @@ impl Endpoint {
         self.wait_for_awaited(Awaited::Unknown, done)
     }
 
+    /// The present wait waits for that one next; gives `None`, as it has to wait.
+    pub fn now_awaits(&self, request: &Request) -> Option<()> {
+        self.process.now_awaits(request.awaited());
+        None
+    }
+
     fn wait_for_awaited<R>(&self, awaited: Awaited, done: impl FnMut() -> Option<R>) -> Result<R> {
         self.process.wait_for_awaited(awaited, done).map_err(|failure| self.failed(failure))
     }
