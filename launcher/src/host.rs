@@ -18,7 +18,7 @@ use crate::standard_input::RankInput;
 use crate::wire::{Event, Order, RankEnd, RankSeen};
 use rustix::event::{PollFd, PollFlags, Timespec, epoll};
 use rustix::process::{Signal, WaitIdStatus};
-use rwmpi_transport::{Job, JobShape, monotonic_nanoseconds};
+use rwmpi_transport::{Job, JobShape, Lost, Presence, monotonic_nanoseconds};
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
@@ -26,6 +26,10 @@ use std::time::{Duration, Instant};
 const DRAIN_SILENCE: Duration = Duration::from_millis(100);
 /// How long such a pipe is read at most.
 const DRAIN_MAX: Duration = Duration::from_secs(1);
+/// How often is looked for ranks that are gone though their process is not: it takes reading the kernel's list of what a process has mapped.
+const VANISHED_INTERVAL: Duration = Duration::from_millis(200);
+/// Ranks that are looked at then.
+const LOOKED_AT_MAX: usize = 4;
 /// How large a rank's heap is, and its arena, if all memory will be read, bytes.
 const HEAP_UNDER_VALGRIND: usize = 8 << 20;
 
@@ -49,6 +53,10 @@ pub(crate) struct Host {
     explain_copies: bool,
     told_in_job: bool,
     told_abort: bool,
+    told_vanished: bool,
+    /// When and from which place on ranks are looked at that may be gone.
+    next_look: Instant,
+    look_from: usize,
     drain: Option<Drain>,
     /// Dropped last: closing it has the kernel kill whatever is left.
     lifeline: Option<Lifeline>,
@@ -96,6 +104,9 @@ impl Host {
             news,
             told_in_job: false,
             told_abort: false,
+            told_vanished: false,
+            next_look: Instant::now(),
+            look_from: 0,
             drain: None,
             lifeline: None,
         })
@@ -171,6 +182,7 @@ impl Host {
         self.tell_output(&mut lines);
         self.look_at_exits()?;
         self.look_at_job();
+        self.look_for_vanished(now);
         self.go_on_draining(now, read);
         Ok(std::mem::take(&mut self.news))
     }
@@ -228,7 +240,7 @@ impl Host {
             self.explain_copies = false;
             self.news.push(Event::Note(explain::kernel_copies(&self.plan, pairs)));
         }
-        let in_job = self.running().any(|place| self.joined(place) && !self.finished(place));
+        let in_job = self.running().any(|place| self.takes_part(place));
         if in_job != self.told_in_job {
             self.told_in_job = in_job;
             self.news.push(Event::InJob(in_job));
@@ -268,6 +280,32 @@ impl Host {
     /// Whether it has left in good order.
     fn finished(&self, place: usize) -> bool {
         self.job.finished(place) || self.pmi.finished(self.process_of(place))
+    }
+
+    /// Whether others may wait for it.
+    fn takes_part(&self, place: usize) -> bool {
+        if self.job.attached(place) {
+            return self.job.presence(place) == Presence::Here;
+        }
+        self.joined(place) && !self.finished(place)
+    }
+
+    /// Looks for ranks that are gone though their process is not, a few at a time.
+    fn look_for_vanished(&mut self, now: Instant) {
+        if self.told_vanished || now < self.next_look {
+            return;
+        }
+        self.next_look = now + VANISHED_INTERVAL;
+        let running: Vec<usize> = self.running().collect();
+        let from = running.partition_point(|&place| place < self.look_from);
+        let looked_at: Vec<usize> = running[from..].iter().copied().take(LOOKED_AT_MAX).collect();
+        self.look_from = looked_at.last().map_or(0, |last| last + 1);
+        let lost = looked_at.into_iter().find_map(|place| Some((place, self.job.lost(place)?)));
+        if let Some((place, lost)) = lost {
+            self.told_vanished = true;
+            let ending = Ending::Vanished { replaced: lost == Lost::Replaced };
+            self.news.push(Event::Vanished(RankEnd { seen: self.seen(place), ending }));
+        }
     }
 
     fn seen(&self, place: usize) -> RankSeen {

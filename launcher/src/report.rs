@@ -14,8 +14,17 @@ use std::time::Duration;
 /// How a process ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Ending {
-    Exited { code: u8 },
-    Killed { signal: i32, core_dumped: bool },
+    Exited {
+        code: u8,
+    },
+    Killed {
+        signal: i32,
+        core_dumped: bool,
+    },
+    /// What the launcher started goes on, but is no rank any more: it runs another program, or only it had started the rank.
+    Vanished {
+        replaced: bool,
+    },
 }
 
 /// Why a job ended other than by all ranks succeeding.
@@ -114,12 +123,12 @@ impl Verdict {
 
 impl Failure {
     fn left_early(&self) -> bool {
-        self.ending == Ending::Exited { code: 0 }
+        matches!(self.ending, Ending::Exited { code: 0 } | Ending::Vanished { .. })
     }
 
     fn exit_code(&self) -> u8 {
         match self.ending {
-            Ending::Exited { code: 0 } => exit_code::LEFT_EARLY,
+            Ending::Exited { code: 0 } | Ending::Vanished { .. } => exit_code::LEFT_EARLY,
             Ending::Exited { code } => code,
             Ending::Killed { signal, .. } => signal_code(signal),
         }
@@ -133,6 +142,10 @@ impl Failure {
                 "exited without joining the others, which had begun to communicate".to_owned()
             }
             Ending::Exited { code } => format!("exited with code {code}"),
+            Ending::Vanished { replaced: true } => "became another program (exec) without finalizing".to_owned(),
+            Ending::Vanished { replaced: false } => {
+                "ended without finalizing; what mpiexec has started in its place goes on".to_owned()
+            }
             Ending::Killed { signal, core_dumped } => {
                 let core = if core_dumped { "; core dumped" } else { "" };
                 format!("was killed by {}{core}", signals::name(signal))

@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 const LOOK_INTERVAL: Duration = Duration::from_millis(250);
 /// From SIGTERM to SIGKILL when a rank has failed: all must be over within a second.
 const END_GRACE: Duration = Duration::from_millis(300);
-/// How long the others may go on after a rank that had finalized exits with an error: they are about to exit too.
+/// How long those who still communicate may go on after a rank that had finalized exits with an error. Those who do not may for ever.
 const FINALIZED_GRACE: Duration = Duration::from_millis(500);
 /// From SIGINT to SIGTERM, and from there to SIGKILL, when the user interrupts: time to save something.
 const INTERRUPT_GRACE: Duration = Duration::from_secs(2);
@@ -53,6 +53,9 @@ pub(crate) struct Watch<'a> {
     verdict: Option<Verdict>,
     /// What may be the verdict, unless a cause for it becomes known by then.
     suspicion: Option<(Instant, Verdict)>,
+    /// A rank has exited with an error after it had finalized: what it says, if nothing worse happens, once all have ended. By then nobody is
+    /// to communicate any more.
+    failed_late: Option<(Instant, Verdict)>,
     /// Signals still to be sent to all ranks, soonest first.
     escalation: VecDeque<(Instant, Signal)>,
     /// Until when the hosts are waited for.
@@ -74,7 +77,7 @@ fn check_threads(spec: &JobSpec) -> Result<(), LaunchError> {
 
 /// Whether a rank that ended like that was not moved to it by the end of another: who hears of such a one reports an error.
 fn is_cause(ending: Ending) -> bool {
-    matches!(ending, Ending::Killed { .. } | Ending::Exited { code: 0 })
+    matches!(ending, Ending::Killed { .. } | Ending::Exited { code: 0 } | Ending::Vanished { .. })
 }
 
 /// What the ranks do is being asked.
@@ -111,6 +114,7 @@ impl<'a> Watch<'a> {
             impatient: false,
             verdict: None,
             suspicion: None,
+            failed_late: None,
             escalation: VecDeque::new(),
             patience: None,
             question: None,
@@ -169,6 +173,7 @@ impl<'a> Watch<'a> {
             self.deadline(),
             self.patience,
             self.suspicion.as_ref().map(|&(when, _)| when),
+            self.failed_late.as_ref().map(|&(when, _)| when).filter(|&when| when > now),
             self.question.as_ref().map(|question| question.until),
         ];
         let due = due.into_iter().flatten().map(|due| due.saturating_duration_since(now));
@@ -243,6 +248,11 @@ impl<'a> Watch<'a> {
                 site.running = site.running.saturating_sub(1);
                 ended.push(end);
             }
+            Event::Vanished(end) => {
+                if self.ranks_running() > 1 {
+                    self.suspect(self.failure(&end), false);
+                }
+            }
             Event::InJob(in_job) => site.in_job = in_job,
             Event::Aborted { rank, code, text } => self.suspect(Verdict::Aborted { rank, code, text }, false),
             Event::States(states) => site.states = Some(states),
@@ -263,9 +273,14 @@ impl<'a> Watch<'a> {
 
     /// Judges the first failure among ranks that have ended together.
     fn judge(&mut self, ended: Vec<RankEnd>) {
+        let is_late = |end: &&RankEnd| end.seen.finished && matches!(end.ending, Ending::Exited { .. });
+        if let Some(end) = ended.iter().find(|end| is_late(end) && self.is_failure(end)) {
+            let verdict = self.failure(end);
+            self.failed_late.get_or_insert((Instant::now() + FINALIZED_GRACE, verdict));
+        }
         let failed = ended
             .iter()
-            .filter(|end| self.is_failure(end))
+            .filter(|end| self.is_failure(end) && !is_late(end))
             // Of several at once, the one that no other can have moved to it is the cause.
             .min_by_key(|end| !is_cause(end.ending));
         if let Some(end) = failed {
@@ -282,7 +297,7 @@ impl<'a> Watch<'a> {
     fn is_failure(&self, end: &RankEnd) -> bool {
         match end.ending {
             Ending::Exited { code: 0 } => end.seen.joined && !end.seen.finished && self.ranks_running() > 0,
-            Ending::Exited { .. } | Ending::Killed { .. } => true,
+            Ending::Exited { .. } | Ending::Killed { .. } | Ending::Vanished { .. } => true,
         }
     }
 
@@ -300,7 +315,7 @@ impl<'a> Watch<'a> {
             attached: joined,
             finished,
             call: activity.and_then(|activity| (self.spec.describe_activity)(&activity)),
-            others: self.ranks_running(),
+            others: self.ranks_running() - usize::from(matches!(end.ending, Ending::Vanished { .. })),
             output_broken: self.outputs.broken().map(ToString::to_string),
         })
     }
@@ -322,10 +337,8 @@ impl<'a> Watch<'a> {
     }
 
     fn end_at_once(&mut self, verdict: Verdict) {
-        let orderly =
-            matches!(&verdict, Verdict::Failed(Failure { finished: true, ending: Ending::Exited { .. }, .. }));
-        let first = Instant::now() + if orderly { FINALIZED_GRACE } else { Duration::ZERO };
-        self.end(verdict, vec![(first, Signal::TERM), (first + END_GRACE, Signal::KILL)]);
+        let now = Instant::now();
+        self.end(verdict, vec![(now, Signal::TERM), (now + END_GRACE, Signal::KILL)]);
     }
 
     /// Ends the job, unless it is ending already: the verdict stands, and the signals are sent when they are due.
@@ -348,6 +361,11 @@ impl<'a> Watch<'a> {
         let is_due = |when: Option<Instant>| when.is_some_and(|when| when <= now);
         let nobody_left = self.ranks_running() == 0;
         if let Some((_, verdict)) = self.suspicion.take_if(|&mut (when, _)| when <= now || nobody_left) {
+            self.end_at_once(verdict);
+        }
+        if self.sites.iter().any(|site| site.in_job)
+            && let Some((_, verdict)) = self.failed_late.take_if(|&mut (when, _)| when <= now)
+        {
             self.end_at_once(verdict);
         }
         if is_due(self.question.as_ref().map(|question| question.until)) {
@@ -397,6 +415,7 @@ impl<'a> Watch<'a> {
             return false;
         }
         self.finishing = true;
+        self.verdict = self.verdict.take().or_else(|| self.failed_late.take().map(|(_, verdict)| verdict));
         self.patience = Some(Instant::now() + HOST_GRACE);
         self.sites.iter_mut().for_each(Site::finish);
         true
