@@ -31,6 +31,7 @@ mod in_place;
 pub mod info;
 pub mod initialization;
 pub mod interface;
+pub mod language;
 mod number;
 pub mod operation;
 pub mod persistent;

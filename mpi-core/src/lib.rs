@@ -59,7 +59,7 @@ mod waiting;
 mod worker;
 
 pub use activity::describe_activity;
-pub use attribute::{AttributeKind, AttributeValue, Attributes, CopyFunction, DeleteFunction, Keyval};
+pub use attribute::{AttributeKind, AttributeValue, Attributes, CopyFunction, DeleteFunction, Keyval, WeakKeyval};
 pub use bytemuck::{Pod, Zeroable};
 pub use collective::Parts;
 pub use communicator::{Communicator, SplitType};

@@ -153,8 +153,13 @@ pub fn exports(functions: &[Function], bodies: &Bodies) -> String {
             );
         }
     }
+    text.push_str(FOR_FORTRAN);
     text + "}\n"
 }
+
+/// What the Fortran library calls besides the functions of MPI: it announces calls about attributes.
+const FOR_FORTRAN: &str = "#[unsafe(no_mangle)]\npub extern \"C\" fn rwmpi_attribute_call(subject: usize, bytes: c_int) {\n    \
+                           rwmpi_abi::language::announce(subject, bytes)\n}\n";
 
 #[cfg(test)]
 mod tests {
