@@ -197,6 +197,9 @@ pub fn reduce_local<A: Abi>(
     if count > 0 && (from.is(A::IN_PLACE) || inout.is(A::IN_PLACE) || from == inout) {
         return Err(Error::new(ErrorClass::Buffer, "the two operands must be two buffers"));
     }
+    if from.is_none_for(count, &datatype) || inout.is_none_for(count, &datatype) {
+        return Err(Error::new(ErrorClass::Buffer, format!("an operand is a null pointer, the count {count}")));
+    }
     // SAFETY: the program vouches for both operands.
     unsafe { combine(&operation, from.address(), inout.address(), count, &datatype) }
 }

@@ -72,7 +72,10 @@ pub fn recv<A: Abi>(
     let (core, source, tag) = (&communicator.core, source::<A>(from)?, tag_selector::<A>(tag));
     let received = match rank.runs::<A>(memory, count, datatype) {
         Some(runs) => core.receive_runs(runs, source, tag)?,
-        None => core.receive_elements(&rank.elements::<A>(memory, count, datatype)?, source, tag)?,
+        None => {
+            let elements = rank.elements_unless::<A>(source == Source::Null, memory, count, datatype)?;
+            core.receive_elements(&elements, source, tag)?
+        }
     };
     status.set(&value_of::<A>(&received));
     Ok(())
@@ -102,8 +105,9 @@ pub fn sendrecv<A: Abi>(
         let (outgoing, incoming) = ((sent, to, send_tag), (received, from, receive_tag));
         communicator.core.send_and_receive_runs(&rank.endpoint, outgoing, incoming)?
     } else {
-        let sent = rank.elements::<A>(sent, sent_count, sent_datatype)?;
-        let received = rank.elements::<A>(received, received_count, received_datatype)?;
+        let sent = rank.elements_unless::<A>(to == Destination::Null, sent, sent_count, sent_datatype)?;
+        let from_nobody = from == Source::Null;
+        let received = rank.elements_unless::<A>(from_nobody, received, received_count, received_datatype)?;
         let (outgoing, incoming) = ((&sent, to, send_tag), (&received, from, receive_tag));
         communicator.core.send_and_receive(&rank.endpoint, outgoing, incoming)?
     };
@@ -130,7 +134,8 @@ pub fn sendrecv_replace<A: Abi>(
     let result = match rank.runs::<A>(memory, count, datatype) {
         Some(runs) => communicator.core.replace_runs(&rank.endpoint, runs, outgoing, incoming)?,
         None => {
-            let elements = rank.elements::<A>(memory, count, datatype)?;
+            let nobody = outgoing.0 == Destination::Null && incoming.0 == Source::Null;
+            let elements = rank.elements_unless::<A>(nobody, memory, count, datatype)?;
             communicator.core.start_replace(elements, outgoing, incoming)?.wait(&rank.endpoint)?
         }
     };
@@ -158,7 +163,7 @@ pub fn irecv<A: Abi>(
     let code = match rank.runs::<A>(memory, count, datatype) {
         Some(runs) => rank.requests.insert_receive(core, core.start_receive_runs(runs, source, tag)?),
         None => {
-            let elements = rank.elements::<A>(memory, count, datatype)?;
+            let elements = rank.elements_unless::<A>(source == Source::Null, memory, count, datatype)?;
             rank.requests.insert_receive(core, core.start_receive(&elements, source, tag)?)
         }
     };
@@ -182,10 +187,10 @@ pub fn isendrecv<A: Abi>(
 ) -> Outcome {
     let rank = rank()?;
     let communicator = rank.communicator::<A>(communicator)?;
-    let sent = rank.elements::<A>(sent, sent_count, sent_datatype)?;
-    let received = rank.elements::<A>(received, received_count, received_datatype)?;
-    let outgoing = (&sent, destination::<A>(to)?, send_tag);
-    let incoming = (received, source::<A>(from)?, tag_selector::<A>(receive_tag));
+    let (to, from) = (destination::<A>(to)?, source::<A>(from)?);
+    let sent = rank.elements_unless::<A>(to == Destination::Null, sent, sent_count, sent_datatype)?;
+    let received = rank.elements_unless::<A>(from == Source::Null, received, received_count, received_datatype)?;
+    let (outgoing, incoming) = ((&sent, to, send_tag), (received, from, tag_selector::<A>(receive_tag)));
     rank.give::<A>(communicator.core.start_send_and_receive(outgoing, incoming)?, request)
 }
 
@@ -203,8 +208,9 @@ pub fn isendrecv_replace<A: Abi>(
 ) -> Outcome {
     let rank = rank()?;
     let communicator = rank.communicator::<A>(communicator)?;
-    let elements = rank.elements::<A>(memory, count, datatype)?;
     let outgoing = (destination::<A>(to)?, send_tag);
     let incoming = (source::<A>(from)?, tag_selector::<A>(receive_tag));
+    let nobody = outgoing.0 == Destination::Null && incoming.0 == Source::Null;
+    let elements = rank.elements_unless::<A>(nobody, memory, count, datatype)?;
     rank.give::<A>(communicator.core.start_replace(elements, outgoing, incoming)?, request)
 }

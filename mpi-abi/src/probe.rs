@@ -81,10 +81,15 @@ pub fn improbe<A: Abi>(
     found.map_or(Ok(()), |found| give::<A>(rank, &communicator.core, found, message, status))
 }
 
+/// Whether that is MPI_MESSAGE_NO_PROC.
+fn is_from_nobody<A: Abi>(handle: Out<A::Handle>) -> Result<bool> {
+    Ok(A::code(handle.get()?) == A::MESSAGE_NO_PROC)
+}
+
 /// The message with a handle, which the program thereby loses. `None`: from nobody.
 fn take<A: Abi>(rank: &Rank, handle: Out<A::Handle>) -> Result<Option<Taken>> {
     let code = A::code(handle.get()?);
-    let taken = if code == A::MESSAGE_NO_PROC {
+    let taken = if is_from_nobody::<A>(handle)? {
         None
     } else {
         let gone = || Error::new(ErrorClass::Request, "the message was received before, or never was one");
@@ -106,7 +111,7 @@ pub fn mrecv<A: Abi>(
     status: StatusOut<A>,
 ) -> Outcome {
     let rank = rank()?;
-    let elements = rank.elements::<A>(memory, count, datatype)?;
+    let elements = rank.elements_unless::<A>(is_from_nobody::<A>(message)?, memory, count, datatype)?;
     let received = match take::<A>(rank, message)? {
         None => Status::NOBODY,
         Some(Taken { communicator, message }) => {
@@ -126,7 +131,7 @@ pub fn imrecv<A: Abi>(
     request: Out<A::Handle>,
 ) -> Outcome {
     let rank = rank()?;
-    let elements = rank.elements::<A>(memory, count, datatype)?;
+    let elements = rank.elements_unless::<A>(is_from_nobody::<A>(message)?, memory, count, datatype)?;
     let started = match take::<A>(rank, message)? {
         None => rank.request_done(Status::NOBODY)?,
         Some(Taken { communicator, message }) => communicator.start_receive_taken(elements, message)?,

@@ -508,16 +508,36 @@ impl Rank {
         Ok(memory.elements(count as u64, datatype))
     }
 
+    /// The same of a message, which goes to or comes from nobody if `nobody` says so: then it has no elements, whatever the program passes.
+    ///
+    /// # Errors
+    /// As [`Rank::elements`].
+    pub(crate) fn elements_unless<A: Abi>(
+        &self,
+        nobody: bool,
+        memory: Memory,
+        count: i64,
+        datatype: A::Handle,
+    ) -> Result<Elements> {
+        match nobody {
+            false => self.elements::<A>(memory, count, datatype),
+            true if count < 0 => Err(negative_count(count)),
+            true => Ok(memory.nothing()),
+        }
+    }
+
     /// The datatype of so many elements there, if there can be any.
-    fn checked_datatype<A: Abi>(&self, memory: Memory, count: i64, datatype: A::Handle) -> Result<Datatype> {
+    ///
+    /// # Errors
+    /// As [`Rank::elements`].
+    pub(crate) fn checked_datatype<A: Abi>(&self, memory: Memory, count: i64, datatype: A::Handle) -> Result<Datatype> {
         let datatype = self.committed_datatype::<A>(datatype)?;
         let Ok(number) = u64::try_from(count) else { return Err(negative_count(count)) };
-        // Absolute addresses come with derived datatypes only.
-        if memory.address().is_null() && number > 0 && datatype.size() > 0 && datatype.named().is_some() {
-            return Err(Error::new(ErrorClass::Buffer, format!("the buffer is a null pointer, the count {count}")));
-        }
         if memory.is(A::IN_PLACE) {
             return Err(Error::new(ErrorClass::Buffer, "the buffer is MPI_IN_PLACE, which is for collectives only"));
+        }
+        if memory.is_none_for(number, &datatype) {
+            return Err(Error::new(ErrorClass::Buffer, format!("the buffer is a null pointer, the count {count}")));
         }
         Ok(datatype)
     }

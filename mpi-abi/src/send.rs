@@ -55,7 +55,7 @@ impl Send {
     }
 
     fn elements<A: Abi>(&self, (memory, count, datatype): Data<A>) -> Result<Elements> {
-        self.rank.elements::<A>(memory, count, datatype)
+        self.rank.elements_unless::<A>(self.to == Destination::Null, memory, count, datatype)
     }
 
     /// Copies the data into the attached buffer.

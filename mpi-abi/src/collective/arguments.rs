@@ -30,12 +30,16 @@ fn buffer_error<T>(what: &str) -> Result<T> {
     Err(Error::new(ErrorClass::Buffer, what))
 }
 
-fn elements_of(memory: Memory, displacement: i64, count: i64, datatype: &Datatype) -> Result<Elements> {
+fn elements_of(memory: Memory, count: i64, datatype: &Datatype) -> Result<Elements> {
+    elements_at(memory, memory, count, datatype)
+}
+
+/// The elements at `place`, if `base` says that there is memory: it is where the displacement counts from, or `place` itself where
+/// displacements may be addresses.
+fn elements_at(base: Memory, place: Memory, count: i64, datatype: &Datatype) -> Result<Elements> {
     let count =
         u64::try_from(count).map_err(|_| Error::new(ErrorClass::Count, format!("the count {count} is negative")))?;
-    // MPI_BOTTOM is null, too: then the displacement is the address.
-    let place = memory.after(displacement);
-    if place.address().is_null() && count > 0 && datatype.size() > 0 && datatype.is_predefined() {
+    if base.is_none_for(count, datatype) {
         return buffer_error("the buffer is a null pointer");
     }
     Ok(place.elements(count, datatype.clone()))
@@ -74,9 +78,17 @@ impl<A: Abi> Call<A> {
         self.rank.committed_datatype::<A>(handle)
     }
 
+    /// The datatype of so many elements: of none, MPI_DATATYPE_NULL will do.
+    fn datatype_of(&self, count: i64, handle: A::Handle) -> Result<Datatype> {
+        match A::code(handle) == A::DATATYPE_NULL && count == 0 {
+            true => Ok(Datatype::basic(Basic::Byte)),
+            false => self.datatype(handle),
+        }
+    }
+
     fn elements(&self, (memory, count, datatype): Even<A>) -> Result<Elements> {
         refuse_in_place::<A>(memory)?;
-        elements_of(memory, 0, count, &self.datatype(datatype)?)
+        elements_of(memory, count, &self.datatype_of(count, datatype)?)
     }
 
     /// What may be in place.
@@ -91,19 +103,25 @@ impl<A: Abi> Call<A> {
 
     fn varying(&self, (memory, counts, displacements, datatype): Varying<A>, ranks: usize) -> Result<Blocks> {
         refuse_in_place::<A>(memory)?;
-        let datatype = self.datatype(datatype)?;
         let (counts, displacements) = (counts.to_vec(ranks)?, displacements.to_vec(ranks)?);
+        let some = counts.iter().copied().find(|&count| count != 0).unwrap_or(0);
+        let datatype = self.datatype_of(some, datatype)?;
         let block = |(count, displacement): (i64, i64)| {
-            elements_of(memory, displacement.wrapping_mul(datatype.extent()), count, &datatype)
+            let place = memory.after(displacement.wrapping_mul(datatype.extent()));
+            elements_at(memory, place, count, &datatype)
         };
         counts.into_iter().zip(displacements).map(block).collect::<Result<_>>().map(Blocks::Listed)
     }
 
     fn mixed(&self, (memory, counts, displacements, datatypes): Mixed<A>, ranks: usize) -> Result<Blocks> {
         refuse_in_place::<A>(memory)?;
+        // They are addresses behind MPI_BOTTOM, if they are wide enough.
+        let may_be_addresses = matches!(displacements, Integers::Wide(_));
         let (counts, displacements) = (counts.to_vec(ranks)?, displacements.to_vec(ranks)?);
         let block = |((count, displacement), &datatype): ((i64, i64), &A::Handle)| {
-            elements_of(memory, displacement, count, &self.datatype(datatype)?)
+            let place = memory.after(displacement);
+            let base = if may_be_addresses { place } else { memory };
+            elements_at(base, place, count, &self.datatype_of(count, datatype)?)
         };
         let all = counts.into_iter().zip(displacements).zip(datatypes.slice(ranks)?);
         all.map(block).collect::<Result<_>>().map(Blocks::Listed)
@@ -144,7 +162,7 @@ impl<A: Abi> Call<A> {
         let root = self.root(root)?;
         let data = match root {
             // The arguments mean nothing.
-            Root::Nobody => elements_of(data.0, 0, 0, &Datatype::basic(Basic::Byte))?,
+            Root::Nobody => data.0.nothing(),
             _ => self.elements(data)?,
         };
         Ok(Collective::Broadcast { data, root })
@@ -241,9 +259,9 @@ impl<A: Abi> Call<A> {
         apart(given, result, [count; 2])?;
         refuse_in_place::<A>(result)?;
         let datatype = self.datatype(datatype)?;
-        let result = elements_of(result, 0, count, &datatype)?;
+        let result = elements_of(result, count, &datatype)?;
         let is_given = !Self::in_place(given);
-        Ok((is_given.then(|| elements_of(given, 0, count, &datatype)).transpose()?, result))
+        Ok((is_given.then(|| elements_of(given, count, &datatype)).transpose()?, result))
     }
 
     pub(super) fn allreduce(&self, data: Even<A>, result: Memory, op: A::Handle) -> Result<Collective> {
@@ -309,17 +327,28 @@ impl<A: Abi> Call<A> {
         Ok((neighbours.sources.len(), neighbours.destinations.len()))
     }
 
+    /// What a block for each source is received into: a rank without one may pass anything.
+    fn for_sources(&self, given: Even<A>) -> Result<Elements> {
+        self.elements(given).or_else(|error| if self.degrees()?.0 == 0 { Ok(given.0.nothing()) } else { Err(error) })
+    }
+
+    /// What is sent to the destinations: likewise.
+    fn for_destinations(&self, given: Even<A>) -> Result<Elements> {
+        self.elements(given).or_else(|error| if self.degrees()?.1 == 0 { Ok(given.0.nothing()) } else { Err(error) })
+    }
+
     pub(super) fn neighbour_allgather(&self, part: Even<A>, all: Even<A>) -> Result<Collective> {
-        Ok(Collective::NeighbourAllgather { part: self.elements(part)?, all: Blocks::Even(self.elements(all)?) })
+        let (part, all) = (self.for_destinations(part)?, self.for_sources(all)?);
+        Ok(Collective::NeighbourAllgather { part, all: Blocks::Even(all) })
     }
 
     pub(super) fn neighbour_allgatherv(&self, part: Even<A>, all: Varying<A>) -> Result<Collective> {
         let all = self.varying(all, self.degrees()?.0)?;
-        Ok(Collective::NeighbourAllgather { part: self.elements(part)?, all })
+        Ok(Collective::NeighbourAllgather { part: self.for_destinations(part)?, all })
     }
 
     pub(super) fn neighbour_alltoall(&self, sent: Even<A>, received: Even<A>) -> Result<Collective> {
-        let (sent, received) = (self.elements(sent)?, self.elements(received)?);
+        let (sent, received) = (self.for_destinations(sent)?, self.for_sources(received)?);
         Ok(Collective::NeighbourAlltoall { sent: Blocks::Even(sent), received: Blocks::Even(received) })
     }
 
