@@ -7,8 +7,8 @@
 // What has no body yet looks at few of its arguments.
 #![allow(unused_variables, unused_unsafe)]
 
-use rwmpi_abi::Abi;
 use rwmpi_abi::argument::*;
+use rwmpi_abi::{Abi, Constants};
 
 type A = rwmpi_abi::Mpich;
 

@@ -102,6 +102,32 @@ pub(crate) fn result(function: &Function) -> &'static str {
     }
 }
 
+/// What only has a handle to go on, or else changes the one that it is given: `_free` and these.
+const WITH_HANDLE: &[&str] =
+    &["Cancel", "Comm_disconnect", "File_close", "Session_finalize", "Start", "Test", "Type_commit", "Wait"];
+
+/// Whether it is a place for a handle of something new.
+fn is_new_handle(function: &Function, parameter: &Parameter) -> bool {
+    let short = function.name.trim_start_matches("MPI_");
+    let is_place = parameter.pointers == 1 && parameter.array.is_empty() && !parameter.constant;
+    let is_old = short.ends_with("_free")
+        || WITH_HANDLE.contains(&short)
+        || short.ends_with("recv") && parameter.base == "Message";
+    is_place && matches!(Base::of(parameter.base), Base::Handle | Base::File) && !is_old
+}
+
+/// Statements for a call that fails: what it should have made is the null handle, so that programs that go on see that there is nothing.
+fn null_results(function: &Function, arguments: &[Argument]) -> String {
+    let places = function.parameters.iter().zip(arguments).filter(|(parameter, _)| is_new_handle(function, parameter));
+    let null = |(parameter, argument): (&Parameter, &Argument)| {
+        let made = if parameter.base == "File" { "file" } else { "handle" };
+        let null = format!("A::{made}(A::{}_NULL)", parameter.base.to_uppercase());
+        // A program that passes no place is told so by the error.
+        format!("let _ = {}.set({null});", argument.passed)
+    };
+    places.map(null).collect::<Vec<_>>().join(" ")
+}
+
 /// The expression that is the function's result.
 fn expression(form: &Form<'_>, arguments: &[Argument], bodies: &Bodies) -> String {
     let function = form.function;
@@ -117,13 +143,19 @@ fn expression(form: &Form<'_>, arguments: &[Argument], bodies: &Bodies) -> Strin
             Some(format!("{kind}({})", found.name))
         });
         let subject = subject.unwrap_or("Nothing".to_string());
-        return format!(
-            "rwmpi_abi::in_turn(|| rwmpi_abi::unsupported::<A>(\"{name}\", rwmpi_abi::Subject::{subject}))"
-        );
+        let call = format!("rwmpi_abi::unsupported::<A>(\"{name}\", rwmpi_abi::Subject::{subject})");
+        return match null_results(function, arguments).as_str() {
+            "" => format!("rwmpi_abi::in_turn(|| {call})"),
+            nulls => format!("rwmpi_abi::in_turn(|| {{ {nulls} {call} }})"),
+        };
     };
     let passed: Vec<&str> = arguments.iter().map(|argument| argument.passed.as_str()).collect();
     let call = format!("rwmpi_abi{path}::<A>({})", passed.join(", "));
     if function.result == "int" {
+        let call = match null_results(function, arguments).as_str() {
+            "" => call,
+            nulls => format!("{call}.inspect_err(|_| {{ {nulls} }})"),
+        };
         let body = format!("|| rwmpi_abi::finish::<A>(\"{name}\", {call})");
         match place(function, arguments) {
             Some(place) => format!("rwmpi_abi::in_turn_at(|| rwmpi_abi::Place::{place}, {body})"),
@@ -164,6 +196,27 @@ const FOR_FORTRAN: &str = "#[unsafe(no_mangle)]\npub extern \"C\" fn rwmpi_attri
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn nulls(name: &str) -> String {
+        let functions = crate::functions();
+        let function = functions.iter().find(|function| function.name == name).unwrap();
+        let arguments: Vec<Argument> = function.parameters.iter().map(|one| argument(one, false)).collect();
+        null_results(function, &arguments)
+    }
+
+    #[test]
+    fn what_a_failed_call_should_have_made_is_null() {
+        let duplicate = "let _ = Out::new(newcomm).set(A::handle(A::COMM_NULL));";
+        assert_eq!(nulls("MPI_Comm_dup"), duplicate);
+        let request = "let _ = Out::new(request).set(A::handle(A::REQUEST_NULL));";
+        assert_eq!(nulls("MPI_Comm_idup"), format!("{duplicate} {request}"));
+        assert_eq!((nulls("MPI_Isend"), nulls("MPI_Imrecv")), (request.to_string(), request.to_string()));
+        assert_eq!(nulls("MPI_File_open"), "let _ = Out::new(fh).set(A::file(A::FILE_NULL));");
+        for name in ["MPI_Comm_free", "MPI_Type_commit", "MPI_Wait", "MPI_Waitall", "MPI_Mrecv", "MPI_Session_finalize"]
+        {
+            assert_eq!(nulls(name), "", "{name}");
+        }
+    }
 
     #[test]
     fn what_has_no_body_names_itself() {
