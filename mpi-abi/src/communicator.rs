@@ -3,7 +3,7 @@
 use rwmpi_core::{Communicator, Error, ErrorClass, Info, Result, SplitType};
 
 use crate::argument::{Out, Text, TextOut, c_int};
-use crate::error::{ErrorHandler, Outcome};
+use crate::error::{ErrorHandler, Outcome, with_handler};
 use crate::error_handling::error_handler;
 use crate::group::comparison;
 use crate::info::{add_info, hints, leave};
@@ -116,14 +116,24 @@ pub fn comm_create_from_group<A: Abi>(
 ) -> Outcome {
     let rank = rank()?;
     let world = rank.communicator::<A>(A::handle(A::COMM_WORLD))?;
-    let (group, info) = (rank.group::<A>(group)?, hints::<A>(info)?);
     let handler = error_handler::<A>(handler)?;
-    if group.size() == 0 {
-        return made.set(A::handle(A::COMM_NULL));
-    }
-    let communicator = world.core.create_from_group(&group, &text.get()?)?;
-    communicator.set_info(&info);
-    made.set(rank.add_with_handler::<A>(communicator, handler))
+    with_handler(handler.clone(), A::COMM_NULL, || {
+        let (group, info) = (rank.group::<A>(group)?, hints::<A>(info)?);
+        if made.is_null() {
+            return Err(no_place());
+        }
+        if group.size() == 0 {
+            return made.set(A::handle(A::COMM_NULL));
+        }
+        let communicator = world.core.create_from_group(&group, &text.get()?)?;
+        communicator.set_info(&info);
+        made.set(rank.add_with_handler::<A>(communicator, handler))
+    })
+}
+
+#[cold]
+fn no_place() -> Error {
+    Error::new(ErrorClass::Argument, "the place for the new communicator is a null pointer")
 }
 
 /// MPI_Comm_split (MPI-5.0 section 7.4.2).
@@ -253,18 +263,24 @@ pub fn intercomm_create_from_groups<A: Abi>(
 ) -> Outcome {
     let rank = rank()?;
     let world = rank.communicator::<A>(A::handle(A::COMM_WORLD))?;
-    let (local, remote) = (rank.group::<A>(local)?, rank.group::<A>(remote)?);
-    let leaders = [(&local, local_leader, "local"), (&remote, remote_leader, "remote")];
-    for (group, leader, which) in leaders {
-        if rank_number("leader", leader)? >= group.size() {
-            let what = format!("{which} leader {leader} is out of range; the group has {} members", group.size());
-            return Err(Error::new(ErrorClass::Rank, what));
+    let handler = error_handler::<A>(handler)?;
+    with_handler(handler.clone(), A::COMM_NULL, || {
+        let (local, remote) = (rank.group::<A>(local)?, rank.group::<A>(remote)?);
+        let leaders = [(&local, local_leader, "local"), (&remote, remote_leader, "remote")];
+        for (group, leader, which) in leaders {
+            if rank_number("leader", leader)? >= group.size() {
+                let what = format!("{which} leader {leader} is out of range; the group has {} members", group.size());
+                return Err(Error::new(ErrorClass::Rank, what));
+            }
         }
-    }
-    let (info, handler) = (hints::<A>(info)?, error_handler::<A>(handler)?);
-    let inter = world.core.create_intercommunicator_from_groups(&local, &remote, &text.get()?)?;
-    inter.set_info(&info);
-    made.set(rank.add_with_handler::<A>(inter, handler))
+        let info = hints::<A>(info)?;
+        if made.is_null() {
+            return Err(no_place());
+        }
+        let inter = world.core.create_intercommunicator_from_groups(&local, &remote, &text.get()?)?;
+        inter.set_info(&info);
+        made.set(rank.add_with_handler::<A>(inter, handler))
+    })
 }
 
 /// MPI_Intercomm_merge (MPI-5.0 section 7.6.2).

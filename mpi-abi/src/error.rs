@@ -2,6 +2,7 @@
 //! about, or else MPI_COMM_WORLD's, gets it; by default that ends the job, but for files.
 #![allow(unsafe_code)]
 
+use std::cell::RefCell;
 use std::ffi::{c_int, c_void};
 use std::sync::{Arc, Mutex};
 
@@ -63,6 +64,18 @@ pub enum Subject<A: Abi> {
 
 /// The text of the latest error that was given to a program instead of ending it, with its code.
 static LATEST: Mutex<Option<(c_int, String)>> = Mutex::new(None);
+
+thread_local! {
+    /// The handler that the present call was given for its own errors, once it has failed, and the null handle of what it should have
+    /// made.
+    static GIVEN: RefCell<Option<(ErrorHandler, u32)>> = const { RefCell::new(None) };
+}
+
+/// Runs the body of a call that was given a handler for its errors; that is told the handle with the code `object`, for what is not
+/// made.
+pub(crate) fn with_handler(handler: ErrorHandler, object: u32, body: impl FnOnce() -> Outcome) -> Outcome {
+    body().inspect_err(|_| GIVEN.set(Some((handler, object))))
+}
 
 /// What the latest error was about, if it had that code.
 pub(crate) fn latest(code: c_int) -> Option<String> {
@@ -158,6 +171,9 @@ pub fn unsupported_tool<A: Abi>() -> c_int {
 fn raise<A: Abi>(name: &str, error: &Error) -> c_int {
     let code = code_of::<A>(error.class());
     let text = format!("{name}: {error}");
+    if let Some((handler, object)) = GIVEN.take() {
+        return invoke::<A>(Object::Handle(A::handle(object)), &handler, code, &text);
+    }
     match rank::peek() {
         Ok(rank) => with_all(|| {
             let (object, handler) = rank.handler_of_present_call::<A>();

@@ -57,17 +57,21 @@ pub(crate) fn add_info<A: Abi>(info: Info) -> A::Handle {
     A::handle(infos().insert(info))
 }
 
-/// What MPI_INFO_ENV says.
-fn environment<A: Abi>() -> Info {
-    let levels = [
+/// The levels of thread support, with their names in info objects.
+pub(crate) fn thread_levels<A: Abi>() -> [(c_int, &'static str); 4] {
+    [
         (A::THREAD_SINGLE, "MPI_THREAD_SINGLE"),
         (A::THREAD_FUNNELED, "MPI_THREAD_FUNNELED"),
         (A::THREAD_SERIALIZED, "MPI_THREAD_SERIALIZED"),
         (A::THREAD_MULTIPLE, "MPI_THREAD_MULTIPLE"),
-    ];
+    ]
+}
+
+/// What MPI_INFO_ENV says.
+fn environment<A: Abi>() -> Info {
     let Ok(rank) = peek() else { return Info::environment(None, None) };
     let given = rank.thread_level.get();
-    let level = levels.iter().find(|level| level.0 == given).map(|level| level.1);
+    let level = thread_levels::<A>().into_iter().find(|level| level.0 == given).map(|level| level.1);
     Info::environment(rank.universe.borrow().as_ref().map(|universe| universe.world().size()), level)
 }
 
@@ -104,10 +108,12 @@ pub fn info_create<A: Abi>(made: Out<A::Handle>) -> Outcome {
     made.set(add_info::<A>(Info::new()))
 }
 
-/// MPI_Info_create_env (MPI-5.0 section 11.2.2): what MPI_INFO_ENV says.
+/// MPI_Info_create_env (MPI-5.0 section 11.2.2): what MPI_INFO_ENV says, as far as it is known before MPI_Init, so that it is the same at
+/// all times.
 pub fn info_create_env<A: Abi>(_count: c_int, _arguments: *mut *mut c_char, made: Out<A::Handle>) -> Outcome {
     blame_nobody();
-    made.set(add_info::<A>(environment::<A>()))
+    static FIRST: LazyLock<Info> = LazyLock::new(|| Info::environment(None, None));
+    made.set(add_info::<A>(FIRST.clone()))
 }
 
 /// MPI_Info_dup (MPI-5.0 chapter 10).

@@ -39,8 +39,8 @@ fn handles(function: &Function, parameter: &Parameter) -> String {
 fn capacity(function: &Function) -> &'static str {
     match function.name {
         "MPI_Info_get" => "i64::from(*valuelen) + 1",
-        "MPI_Info_get_string" => "i64::from(*buflen) + 1",
-        "MPI_Session_get_nth_pset" => "i64::from(*pset_len) + 1",
+        "MPI_Info_get_string" => "glue::with_zero_byte(*buflen).into()",
+        "MPI_Session_get_nth_pset" => "glue::with_zero_byte(*pset_len).into()",
         _ => "i64::from(A::MAX_LIBRARY_VERSION_STRING)",
     }
 }
@@ -96,7 +96,7 @@ fn value(function: &Function, one: &Parameter, name: &str, narrow: bool) -> Step
             .collect();
         let procedures_of_program = procedures.join(", ");
         if procedures.len() != 2 {
-            return passed(declared, format!("glue::request_state({procedures_of_program}, *{name})"));
+            return passed(declared, format!("glue::request_state({procedures_of_program}, {name})"));
         }
         let made = format!("let {local} = glue::attribute_state({procedures_of_program}, *{name});");
         return (declared, format!("{made}\n        {}", announce(&local)), local, over.to_string());
