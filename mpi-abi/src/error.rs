@@ -161,11 +161,6 @@ fn examine<A: Abi>(name: &str, subject: Subject<A>) -> Outcome {
     }
 }
 
-/// What a function of the tool interface without a body returns: it has no error handlers.
-pub fn unsupported_tool<A: Abi>() -> c_int {
-    A::T_ERR_NOT_SUPPORTED
-}
-
 /// Gives an error of the call `name` to the error handler that it belongs to.
 #[cold]
 fn raise<A: Abi>(name: &str, error: &Error) -> c_int {

@@ -43,10 +43,11 @@ mod request_table;
 pub mod send;
 pub mod session;
 pub mod status;
+pub mod tools;
 pub mod topology;
 mod turn;
 mod worker;
 
-pub use error::{Outcome, Subject, finish, unsupported, unsupported_tool};
+pub use error::{Outcome, Subject, finish, unsupported};
 pub use interface::{Abi, Constants, MPICH_UNWEIGHTED, MPICH_WEIGHTS_EMPTY, Mpich, Standard};
 pub use turn::{Place, in_turn, in_turn_at};

@@ -128,6 +128,21 @@ fn null_results(function: &Function, arguments: &[Argument]) -> String {
     places.map(null).collect::<Vec<_>>().join(" ")
 }
 
+/// Why a function of the tool interface can't succeed while there is nothing that it could be about.
+fn nothing_like_that(function: &Function) -> &'static str {
+    let has = |base: Base, is_so: fn(&str) -> bool| {
+        let mut values = function.parameters.iter().filter(|one| one.constant || one.pointers == 0);
+        values.any(|one| Base::of(one.base) == base && is_so(one.name))
+    };
+    if has(Base::Int, |name| name.ends_with("_index")) {
+        "T_ERR_INVALID_INDEX"
+    } else if has(Base::Char, |name| name == "name") {
+        "T_ERR_INVALID_NAME"
+    } else {
+        "T_ERR_INVALID_HANDLE"
+    }
+}
+
 /// The expression that is the function's result.
 fn expression(form: &Form<'_>, arguments: &[Argument], bodies: &Bodies) -> String {
     let function = form.function;
@@ -135,7 +150,7 @@ fn expression(form: &Form<'_>, arguments: &[Argument], bodies: &Bodies) -> Strin
     let Some(path) = bodies.path(function) else {
         assert_eq!(function.result, "int", "{name} has no error code to say that it has no body");
         if function.is_tool() {
-            return "rwmpi_abi::unsupported_tool::<A>()".to_string();
+            return format!("rwmpi_abi::tools::refuse::<A>(A::{})", nothing_like_that(function));
         }
         let subjects = [("Comm", "Communicator"), ("Win", "Window"), ("File", "File")];
         let subject = subjects.iter().find_map(|(base, kind)| {
@@ -151,7 +166,7 @@ fn expression(form: &Form<'_>, arguments: &[Argument], bodies: &Bodies) -> Strin
     };
     let passed: Vec<&str> = arguments.iter().map(|argument| argument.passed.as_str()).collect();
     let call = format!("rwmpi_abi{path}::<A>({})", passed.join(", "));
-    if function.result == "int" {
+    if function.result == "int" && !function.is_tool() {
         let call = match null_results(function, arguments).as_str() {
             "" => call,
             nulls => format!("{call}.inspect_err(|_| {{ {nulls} }})"),
@@ -216,6 +231,17 @@ mod tests {
         {
             assert_eq!(nulls(name), "", "{name}");
         }
+    }
+
+    #[test]
+    fn tools_are_told_what_there_is_not() {
+        let functions = crate::functions();
+        let told = |name| nothing_like_that(functions.iter().find(|function| function.name == name).unwrap());
+        assert_eq!(told("MPI_T_cvar_get_info"), "T_ERR_INVALID_INDEX");
+        assert_eq!(told("MPI_T_pvar_handle_alloc"), "T_ERR_INVALID_INDEX");
+        assert_eq!(told("MPI_T_pvar_get_index"), "T_ERR_INVALID_NAME");
+        assert_eq!(told("MPI_T_pvar_read"), "T_ERR_INVALID_HANDLE");
+        assert_eq!(told("MPI_T_enum_get_item"), "T_ERR_INVALID_HANDLE");
     }
 
     #[test]

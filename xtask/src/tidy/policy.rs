@@ -209,6 +209,8 @@ pub const ATOMICS_FILES: &[&str] = &[
     "mpi-abi/heap/preload/src/next.rs",
     // Whether the process is a rank: what any thread may ask.
     "mpi-abi/src/rank.rs",
+    // How many use the tool interface: likewise.
+    "mpi-abi/src/tools.rs",
     // Measures without the library.
     "bench/src/floor.rs",
 ];
