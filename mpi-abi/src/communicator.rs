@@ -1,5 +1,7 @@
 //! Communicators (MPI-5.0 chapter 7).
 
+use std::rc::Rc;
+
 use rwmpi_core::{Communicator, Error, ErrorClass, Info, Result, SplitType};
 
 use crate::argument::{Out, Text, TextOut, c_int};
@@ -9,6 +11,7 @@ use crate::group::comparison;
 use crate::info::{add_info, hints, leave};
 use crate::interface::Abi;
 use crate::number::rank_number;
+use crate::point_to_point;
 use crate::rank::{CommunicatorEntry, Rank, rank};
 
 #[cold]
@@ -17,6 +20,13 @@ pub(crate) fn not_inter() -> Error {
 }
 
 impl Rank {
+    /// The communicator of which another one is made, if there is a place for the handle of that: what could not be given to the program is
+    /// refused before ranks agree on anything.
+    pub(crate) fn parent<A: Abi>(&self, handle: A::Handle, made: Out<A::Handle>) -> Result<Rc<CommunicatorEntry>> {
+        let entry = self.communicator::<A>(handle)?;
+        if made.is_null() { Err(no_place()) } else { Ok(entry) }
+    }
+
     /// A handle for what a creation made, if it made one.
     pub(crate) fn add_made<A: Abi>(&self, made: Option<Communicator>, parent: &CommunicatorEntry) -> A::Handle {
         made.map_or(A::handle(A::COMM_NULL), |made| self.add_communicator::<A>(made, parent))
@@ -43,14 +53,14 @@ pub fn comm_compare<A: Abi>(communicator: A::Handle, other: A::Handle, result: O
 /// MPI_Comm_dup (MPI-5.0 section 7.4.2).
 pub fn comm_dup<A: Abi>(communicator: A::Handle, made: Out<A::Handle>) -> Outcome {
     let rank = rank()?;
-    let entry = rank.communicator::<A>(communicator)?;
+    let entry = rank.parent::<A>(communicator, made)?;
     made.set(rank.add_communicator::<A>(entry.core.dup()?, &entry))
 }
 
 /// MPI_Comm_dup_with_info (MPI-5.0 section 7.4.2).
 pub fn comm_dup_with_info<A: Abi>(communicator: A::Handle, info: A::Handle, made: Out<A::Handle>) -> Outcome {
     let rank = rank()?;
-    let entry = rank.communicator::<A>(communicator)?;
+    let entry = rank.parent::<A>(communicator, made)?;
     let duplicate = entry.core.dup_with_info(&hints::<A>(info)?)?;
     made.set(rank.add_communicator::<A>(duplicate, &entry))
 }
@@ -63,7 +73,10 @@ fn start_duplicate<A: Abi>(
     request: Out<A::Handle>,
 ) -> Outcome {
     let rank = rank()?;
-    let entry = rank.communicator::<A>(communicator)?;
+    let entry = rank.parent::<A>(communicator, made)?;
+    if request.is_null() {
+        return Err(point_to_point::no_place());
+    }
     let (duplicate, started) = entry.core.start_duplicate(info)?;
     made.set(rank.add_communicator::<A>(duplicate, &entry))?;
     rank.give::<A>(started, request)
@@ -88,7 +101,7 @@ pub fn comm_idup_with_info<A: Abi>(
 /// MPI_Comm_create (MPI-5.0 section 7.4.2).
 pub fn comm_create<A: Abi>(communicator: A::Handle, group: A::Handle, made: Out<A::Handle>) -> Outcome {
     let rank = rank()?;
-    let entry = rank.communicator::<A>(communicator)?;
+    let entry = rank.parent::<A>(communicator, made)?;
     let part = entry.core.create(&rank.group::<A>(group)?)?;
     made.set(rank.add_made::<A>(part, &entry))
 }
@@ -101,7 +114,7 @@ pub fn comm_create_group<A: Abi>(
     made: Out<A::Handle>,
 ) -> Outcome {
     let rank = rank()?;
-    let entry = rank.communicator::<A>(communicator)?;
+    let entry = rank.parent::<A>(communicator, made)?;
     let part = entry.core.create_group(&rank.group::<A>(group)?, tag)?;
     made.set(rank.add_made::<A>(part, &entry))
 }
@@ -139,7 +152,7 @@ fn no_place() -> Error {
 /// MPI_Comm_split (MPI-5.0 section 7.4.2).
 pub fn comm_split<A: Abi>(communicator: A::Handle, colour: c_int, key: c_int, made: Out<A::Handle>) -> Outcome {
     let rank = rank()?;
-    let entry = rank.communicator::<A>(communicator)?;
+    let entry = rank.parent::<A>(communicator, made)?;
     let colour = match u32::try_from(colour) {
         Ok(colour) => Some(colour),
         Err(_) if colour == A::UNDEFINED => None,
@@ -160,7 +173,7 @@ pub fn comm_split_type<A: Abi>(
     made: Out<A::Handle>,
 ) -> Outcome {
     let rank = rank()?;
-    let entry = rank.communicator::<A>(communicator)?;
+    let entry = rank.parent::<A>(communicator, made)?;
     let by = match by {
         _ if by == A::UNDEFINED => None,
         _ if by == A::COMM_TYPE_SHARED => Some(SplitType::Shared),
@@ -235,7 +248,7 @@ pub fn intercomm_create<A: Abi>(
     made: Out<A::Handle>,
 ) -> Outcome {
     let rank = rank()?;
-    let entry = rank.communicator::<A>(local)?;
+    let entry = rank.parent::<A>(local, made)?;
     let local_leader = rank_number("local leader", local_leader)?;
     // The bridge and the other leader matter to the leader only.
     let other = if entry.core.rank() == local_leader {
@@ -286,7 +299,7 @@ pub fn intercomm_create_from_groups<A: Abi>(
 /// MPI_Intercomm_merge (MPI-5.0 section 7.6.2).
 pub fn intercomm_merge<A: Abi>(communicator: A::Handle, high: c_int, made: Out<A::Handle>) -> Outcome {
     let rank = rank()?;
-    let entry = rank.communicator::<A>(communicator)?;
+    let entry = rank.parent::<A>(communicator, made)?;
     made.set(rank.add_communicator::<A>(entry.core.merge(high != 0)?, &entry))
 }
 

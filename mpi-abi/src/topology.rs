@@ -35,7 +35,7 @@ pub fn cart_create<A: Abi>(
     made: Out<A::Handle>,
 ) -> Outcome {
     let rank = rank()?;
-    let entry = rank.communicator::<A>(communicator)?;
+    let entry = rank.parent::<A>(communicator, made)?;
     let grid = entry.core.create_cartesian(&grid_of(dimensions, extents, periodic)?)?;
     made.set(rank.add_made::<A>(grid, &entry))
 }
@@ -123,7 +123,7 @@ pub fn cart_shift<A: Abi>(
 /// MPI_Cart_sub (MPI-5.0 section 8.5.7).
 pub fn cart_sub<A: Abi>(communicator: A::Handle, kept: Array<c_int>, made: Out<A::Handle>) -> Outcome {
     let rank = rank()?;
-    let entry = rank.communicator::<A>(communicator)?;
+    let entry = rank.parent::<A>(communicator, made)?;
     let kept = flags(kept, entry.core.cartesian()?.dimensions().len())?;
     made.set(rank.add_communicator::<A>(entry.core.subgrid(&kept)?, &entry))
 }
@@ -170,7 +170,7 @@ pub fn graph_create<A: Abi>(
     made: Out<A::Handle>,
 ) -> Outcome {
     let rank = rank()?;
-    let entry = rank.communicator::<A>(communicator)?;
+    let entry = rank.parent::<A>(communicator, made)?;
     let graph = entry.core.create_graph(&graph_of(ranks, index, edges)?)?;
     made.set(rank.add_made::<A>(graph, &entry))
 }
@@ -257,7 +257,7 @@ pub fn dist_graph_create_adjacent<A: Abi>(
     made: Out<A::Handle>,
 ) -> Outcome {
     let rank = rank()?;
-    let entry = rank.communicator::<A>(communicator)?;
+    let entry = rank.parent::<A>(communicator, made)?;
     let incoming = count("the number of incoming edges", incoming)?;
     let outgoing = count("the number of outgoing edges", outgoing)?;
     let sources = numbers("source", sources, incoming, ErrorClass::Rank)?;
@@ -283,7 +283,7 @@ pub fn dist_graph_create<A: Abi>(
     made: Out<A::Handle>,
 ) -> Outcome {
     let rank = rank()?;
-    let entry = rank.communicator::<A>(communicator)?;
+    let entry = rank.parent::<A>(communicator, made)?;
     let len = count("the number of sources", len)?;
     let sources = numbers("source", sources, len, ErrorClass::Rank)?;
     let degrees = numbers("degree", degrees, len, ErrorClass::Argument)?;

@@ -79,6 +79,38 @@ static void others(void)
     CHECK(MPI_Type_free(&type) != MPI_SUCCESS && type == MPI_INT);
 }
 
+/* Without a place for the result nothing is begun. */
+static void no_place(void)
+{
+    MPI_Comm half, comm = MPI_COMM_SELF;
+    MPI_Group group;
+    MPI_Request request;
+    int rank, size, dims[1], periods[1] = {0}, kept[1] = {1}, index[1] = {0};
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    dims[0] = size;
+    MPI_Comm_group(MPI_COMM_WORLD, &group);
+    CHECK_ERROR(MPI_Comm_dup(MPI_COMM_WORLD, NULL), MPI_ERR_ARG);
+    CHECK_ERROR(MPI_Comm_dup_with_info(MPI_COMM_WORLD, MPI_INFO_NULL, NULL), MPI_ERR_ARG);
+    CHECK_ERROR(MPI_Comm_idup(MPI_COMM_WORLD, NULL, &request), MPI_ERR_ARG);
+    CHECK(request == MPI_REQUEST_NULL);
+    CHECK_ERROR(MPI_Comm_idup(MPI_COMM_WORLD, &comm, NULL), MPI_ERR_ARG);
+    CHECK(comm == MPI_COMM_NULL);
+    CHECK_ERROR(MPI_Comm_create(MPI_COMM_WORLD, group, NULL), MPI_ERR_ARG);
+    CHECK_ERROR(MPI_Comm_create_group(MPI_COMM_WORLD, group, 0, NULL), MPI_ERR_ARG);
+    CHECK_ERROR(MPI_Comm_split(MPI_COMM_WORLD, 0, 0, NULL), MPI_ERR_ARG);
+    CHECK_ERROR(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, NULL), MPI_ERR_ARG);
+    CHECK_ERROR(MPI_Cart_create(MPI_COMM_WORLD, 1, dims, periods, 0, NULL), MPI_ERR_ARG);
+    CHECK_ERROR(MPI_Graph_create(MPI_COMM_WORLD, 1, index, index, 0, NULL), MPI_ERR_ARG);
+    CHECK_ERROR(MPI_Cart_sub(MPI_COMM_WORLD, kept, NULL), MPI_ERR_ARG);
+    CHECK_ERROR(MPI_Intercomm_merge(MPI_COMM_WORLD, 0, NULL), MPI_ERR_ARG);
+    MPI_Comm_split(MPI_COMM_WORLD, rank % 2, 0, &half);
+    MPI_Comm_set_errhandler(half, MPI_ERRORS_RETURN);
+    CHECK_ERROR(MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - rank % 2, 3, NULL), MPI_ERR_ARG);
+    MPI_Comm_free(&half);
+    MPI_Group_free(&group);
+}
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
@@ -86,6 +118,7 @@ int main(int argc, char **argv)
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
     communicators();
     others();
+    no_place();
     MPI_Finalize();
     return 0;
 }
