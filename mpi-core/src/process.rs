@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use rwmpi_protocol::Pattern;
 use rwmpi_transport::{
-    ActivityRecord, Backoff, JobFabric, ReadSpan, Signal, Turn, Turns, WriteSpan, monotonic_nanoseconds,
+    ActivityRecord, Backoff, JobEnder, JobFabric, ReadSpan, Signal, Turn, Turns, WriteSpan, monotonic_nanoseconds,
 };
 
 use crate::Protocol;
@@ -32,6 +32,7 @@ const LOOKS_OF_MANY: u32 = 16;
 pub(crate) struct Process {
     engine: RefCell<JobEngine>,
     activity: ActivityRecord,
+    ender: JobEnder,
     /// Whose turn it is, where several threads take turns at being this rank.
     turn: OnceCell<&'static Turn>,
     /// Those of all lanes, if there are several: whoever waits may have them all.
@@ -59,6 +60,7 @@ impl Process {
     pub(crate) fn new(fabric: JobFabric, protocol: Protocol, lanes: Rc<Lanes>, lane: usize) -> Self {
         Process {
             activity: fabric.activity(),
+            ender: fabric.ender(),
             engine: RefCell::new(JobEngine::new(fabric, protocol)),
             turn: OnceCell::new(),
             turns: OnceCell::new(),
@@ -431,6 +433,14 @@ impl Process {
     pub(crate) fn leave_report_to_launcher(&self) {
         if !self.left_to_launcher.replace(true) {
             std::thread::sleep(TIME_TO_REPORT);
+        }
+    }
+
+    /// Ends the job. Whoever has started it learns of that also where a signal handler says so while the engine is in use.
+    pub(crate) fn end_job(&self, code: i32, reason: &str) {
+        self.ender.end(code, reason);
+        if let Ok(mut engine) = self.engine.try_borrow_mut() {
+            engine.abort(code, reason);
         }
     }
 

@@ -184,7 +184,7 @@ impl Universe {
         "assert!(!universe.has_launcher());"
     )]
     pub fn has_launcher(&self) -> bool {
-        self.starter.borrow().watches
+        self.starter.try_borrow().is_ok_and(|starter| starter.watches)
     }
 
     /// How many lanes it has: ends of the fabric for threads that use different communicators.
@@ -326,15 +326,23 @@ impl Universe {
 
     /// Ends the job of a rank that is on its way out, for that reason.
     pub(crate) fn end_with(&self, reason: &str) {
-        self.world.process().engine().abort(1, reason);
+        self.world.process().end_job(1, reason);
     }
 
     /// Ends the whole job now with exit code `code` (MPI_Abort).
     pub fn abort(&self, code: i32, reason: &str) -> ! {
-        // Before the others know: whoever sees them end because of it shall know why.
-        self.starter.borrow_mut().abort(code);
-        self.world.process().engine().abort(code, reason);
+        self.end_job(code, reason);
         std::process::exit(code)
+    }
+
+    /// Has the whole job end, without this process. A signal handler may do so in the middle of another call.
+    #[doc(hidden)]
+    pub fn end_job(&self, code: i32, reason: &str) {
+        // Before the others know: whoever sees them end because of it shall know why.
+        if let Ok(mut starter) = self.starter.try_borrow_mut() {
+            starter.abort(code);
+        }
+        self.world.process().end_job(code, reason);
     }
 }
 

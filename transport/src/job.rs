@@ -372,6 +372,24 @@ impl Job {
     }
 }
 
+/// A peer's way to end the job on its node.
+#[derive(Clone)]
+pub struct JobEnder {
+    segment: Arc<Segment>,
+    me: usize,
+}
+
+impl JobEnder {
+    pub(crate) fn new(segment: &Arc<Segment>, me: usize) -> Self {
+        JobEnder { segment: segment.clone(), me }
+    }
+
+    /// Ends the job: every peer learns of it by [`Signal::Abort`], and the launcher by the record, unless somebody was first.
+    pub fn end(&self, code: i32, text: &str) {
+        record_abort(&self.segment, Some(self.me), code, text);
+    }
+}
+
 /// Whether the job has been ended.
 #[inline]
 pub(crate) fn is_aborted(segment: &Segment) -> bool {

@@ -87,7 +87,7 @@ pub use heap::Heap;
 #[cfg(not(loom))]
 pub use interface::{address_of_interface, first_to_others};
 #[cfg(not(loom))]
-pub use job::{Abort, ArenaUse, Job, JobError, JobShape};
+pub use job::{Abort, ArenaUse, Job, JobEnder, JobError, JobShape};
 #[cfg(not(loom))]
 pub use layout::MOST_LANES;
 pub use lent::LentSpan;

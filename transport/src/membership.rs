@@ -13,7 +13,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 
 use crate::board::{Board, Introduced};
 use crate::environment::{self, JOB_FD, LISTEN, NODES, RANK, SIZE, THREADS, TRANSPORT};
-use crate::job::{Job, JobError, JobShape};
+use crate::job::{Job, JobEnder, JobError, JobShape};
 use crate::pmi::{PMI_FD, Pmi};
 use crate::{ActivityRecord, ClusterFabric, JobSecret, NodeFabric, TcpFabric};
 
@@ -36,6 +36,14 @@ impl JobFabric {
         match self {
             JobFabric::Node(fabric) => fabric.activity(),
             JobFabric::Cluster(fabric) => fabric.node().activity(),
+        }
+    }
+
+    /// How this process ends the job at any time.
+    pub fn ender(&self) -> JobEnder {
+        match self {
+            JobFabric::Node(fabric) => fabric.ender(),
+            JobFabric::Cluster(fabric) => fabric.node().ender(),
         }
     }
 }

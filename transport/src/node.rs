@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use crate::bell::SocketBell;
 use crate::control::Control;
 use crate::handover::{LINE, copy_for_reader, fetch, hands_over};
-use crate::job::{self, Job};
+use crate::job::{self, Job, JobEnder};
 use crate::layout::{CLAIM_WORDS, MAX_PAYLOAD, PEERS_WITHOUT_HINTS, QUEUES};
 use crate::remote_memory::{ProbeWords, Reach};
 use crate::ring::batons::{BATON_SIZE, Batons};
@@ -139,9 +139,14 @@ impl NodeFabric {
         Job { segment: self.segment.clone(), peers: self.links.len() }
     }
 
-    /// Ends the job: every peer learns of it by [`Signal::Abort`], and the launcher by the record, unless somebody was first.
+    /// How this peer ends the job, also where its end of the fabric is in use.
+    pub fn ender(&self) -> JobEnder {
+        JobEnder::new(&self.segment, self.me)
+    }
+
+    /// Ends the job, as [`JobEnder::end`] does.
     pub fn abort(&self, code: i32, text: &str) {
-        job::record_abort(&self.segment, Some(self.me), code, text);
+        self.ender().end(code, text);
     }
 
     /// Whether somebody has ended the job.
