@@ -108,7 +108,7 @@ fn create<A: Abi, O: 'static>(
     let setting = Setting { keyval: Rc::new(Cell::new(A::KEYVAL_INVALID)), extra };
     let copy = copy_function::<A, O>(functions.0, &setting, code);
     let delete = delete_function::<A, O>(functions.1, &setting, code);
-    let number = rank.keyvals.insert(of_kind(Keyval::new(copy, delete))) as c_int;
+    let number = rank.keyvals.insert(of_kind(Keyval::new(copy, delete)))? as c_int;
     setting.keyval.set(number);
     handle.set(number)
 }
@@ -265,7 +265,7 @@ pub fn type_free_keyval<A: Abi>(keyval: Out<c_int>) -> Outcome {
 
 /// MPI_Win_create_keyval (MPI-5.0 section 7.7.3).
 pub fn win_create_keyval<A: Abi>(_copy: Function, _delete: Function, keyval: Out<c_int>, _extra: Memory) -> Outcome {
-    keyval.set(rank()?.keyvals.insert(AnyKeyval::Window) as c_int)
+    keyval.set(rank()?.keyvals.insert(AnyKeyval::Window)? as c_int)
 }
 
 /// MPI_Win_free_keyval (MPI-5.0 section 7.7.3).

@@ -18,8 +18,8 @@ pub(crate) fn not_inter() -> Error {
 
 impl Rank {
     /// A handle for what a creation made, if it made one.
-    pub(crate) fn add_made<A: Abi>(&self, made: Option<Communicator>, parent: &CommunicatorEntry) -> A::Handle {
-        made.map_or(A::handle(A::COMM_NULL), |made| self.add_communicator::<A>(made, parent))
+    pub(crate) fn add_made<A: Abi>(&self, made: Option<Communicator>, parent: &CommunicatorEntry) -> Result<A::Handle> {
+        made.map_or(Ok(A::handle(A::COMM_NULL)), |made| self.add_communicator::<A>(made, parent))
     }
 }
 
@@ -44,7 +44,7 @@ pub fn comm_compare<A: Abi>(communicator: A::Handle, other: A::Handle, result: O
 pub fn comm_dup<A: Abi>(communicator: A::Handle, made: Out<A::Handle>) -> Outcome {
     let rank = rank()?;
     let entry = rank.communicator::<A>(communicator)?;
-    made.set(rank.add_communicator::<A>(entry.core.dup()?, &entry))
+    made.set(rank.add_communicator::<A>(entry.core.dup()?, &entry)?)
 }
 
 /// MPI_Comm_dup_with_info (MPI-5.0 section 7.4.2).
@@ -52,7 +52,7 @@ pub fn comm_dup_with_info<A: Abi>(communicator: A::Handle, info: A::Handle, made
     let rank = rank()?;
     let entry = rank.communicator::<A>(communicator)?;
     let duplicate = entry.core.dup_with_info(&hints::<A>(info)?)?;
-    made.set(rank.add_communicator::<A>(duplicate, &entry))
+    made.set(rank.add_communicator::<A>(duplicate, &entry)?)
 }
 
 /// Starts a duplication.
@@ -65,7 +65,7 @@ fn start_duplicate<A: Abi>(
     let rank = rank()?;
     let entry = rank.communicator::<A>(communicator)?;
     let (duplicate, started) = entry.core.start_duplicate(info)?;
-    made.set(rank.add_communicator::<A>(duplicate, &entry))?;
+    made.set(rank.add_communicator::<A>(duplicate, &entry)?)?;
     rank.give::<A>(started, request)
 }
 
@@ -90,7 +90,7 @@ pub fn comm_create<A: Abi>(communicator: A::Handle, group: A::Handle, made: Out<
     let rank = rank()?;
     let entry = rank.communicator::<A>(communicator)?;
     let part = entry.core.create(&rank.group::<A>(group)?)?;
-    made.set(rank.add_made::<A>(part, &entry))
+    made.set(rank.add_made::<A>(part, &entry)?)
 }
 
 /// MPI_Comm_create_group (MPI-5.0 section 7.4.2).
@@ -103,7 +103,7 @@ pub fn comm_create_group<A: Abi>(
     let rank = rank()?;
     let entry = rank.communicator::<A>(communicator)?;
     let part = entry.core.create_group(&rank.group::<A>(group)?, tag)?;
-    made.set(rank.add_made::<A>(part, &entry))
+    made.set(rank.add_made::<A>(part, &entry)?)
 }
 
 /// MPI_Comm_create_from_group (MPI-5.0 section 11.3.4).
@@ -123,7 +123,7 @@ pub fn comm_create_from_group<A: Abi>(
     }
     let communicator = world.core.create_from_group(&group, &text.get()?)?;
     communicator.set_info(&info);
-    made.set(rank.add_with_handler::<A>(communicator, handler))
+    made.set(rank.add_with_handler::<A>(communicator, handler)?)
 }
 
 /// MPI_Comm_split (MPI-5.0 section 7.4.2).
@@ -138,7 +138,7 @@ pub fn comm_split<A: Abi>(communicator: A::Handle, colour: c_int, key: c_int, ma
             return Err(Error::new(ErrorClass::Argument, what));
         }
     };
-    made.set(rank.add_made::<A>(entry.core.split(colour, key)?, &entry))
+    made.set(rank.add_made::<A>(entry.core.split(colour, key)?, &entry)?)
 }
 
 /// MPI_Comm_split_type (MPI-5.0 section 7.4.2).
@@ -163,7 +163,7 @@ pub fn comm_split_type<A: Abi>(
         // What its ranks have in common.
         leave::<A>(info, "mpi_hw_resource_type", "mpi_shared_memory")?;
     }
-    made.set(rank.add_made::<A>(part, &entry))
+    made.set(rank.add_made::<A>(part, &entry)?)
 }
 
 /// Deletes attributes, while the handle is still valid, and then the handle.
@@ -201,7 +201,7 @@ pub fn comm_set_info<A: Abi>(communicator: A::Handle, info: A::Handle) -> Outcom
 /// MPI_Comm_get_info (MPI-5.0 section 7.4.4).
 pub fn comm_get_info<A: Abi>(communicator: A::Handle, info: Out<A::Handle>) -> Outcome {
     let rank = rank()?;
-    info.set(add_info::<A>(rank.communicator::<A>(communicator)?.core.info()))
+    info.set(add_info::<A>(rank.communicator::<A>(communicator)?.core.info())?)
 }
 
 /// MPI_Comm_test_inter (MPI-5.0 section 7.6.1).
@@ -237,7 +237,7 @@ pub fn intercomm_create<A: Abi>(
     };
     let bridge = other.as_ref().map(|(bridge, leader)| (bridge, *leader));
     let inter = entry.core.create_intercommunicator(local_leader, bridge, tag)?;
-    made.set(rank.add_communicator::<A>(inter, &entry))
+    made.set(rank.add_communicator::<A>(inter, &entry)?)
 }
 
 /// MPI_Intercomm_create_from_groups (MPI-5.0 section 7.6.2). Both groups are known to all here, so no leaders are needed.
@@ -264,14 +264,14 @@ pub fn intercomm_create_from_groups<A: Abi>(
     let (info, handler) = (hints::<A>(info)?, error_handler::<A>(handler)?);
     let inter = world.core.create_intercommunicator_from_groups(&local, &remote, &text.get()?)?;
     inter.set_info(&info);
-    made.set(rank.add_with_handler::<A>(inter, handler))
+    made.set(rank.add_with_handler::<A>(inter, handler)?)
 }
 
 /// MPI_Intercomm_merge (MPI-5.0 section 7.6.2).
 pub fn intercomm_merge<A: Abi>(communicator: A::Handle, high: c_int, made: Out<A::Handle>) -> Outcome {
     let rank = rank()?;
     let entry = rank.communicator::<A>(communicator)?;
-    made.set(rank.add_communicator::<A>(entry.core.merge(high != 0)?, &entry))
+    made.set(rank.add_communicator::<A>(entry.core.merge(high != 0)?, &entry)?)
 }
 
 /// MPI_Comm_set_name (MPI-5.0 section 7.8).
@@ -297,7 +297,7 @@ pub fn comm_get_name<A: Abi>(communicator: A::Handle, name: TextOut, len: Out<c_
 
 /// The error handler of communicators that are made without a parent.
 impl Rank {
-    fn add_with_handler<A: Abi>(&self, core: Communicator, handler: ErrorHandler) -> A::Handle {
+    fn add_with_handler<A: Abi>(&self, core: Communicator, handler: ErrorHandler) -> Result<A::Handle> {
         self.add_entry::<A>(CommunicatorEntry { core, error_handler: handler.into() })
     }
 }

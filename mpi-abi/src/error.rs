@@ -2,6 +2,7 @@
 //! about, or else MPI_COMM_WORLD's, gets it; by default that ends the job, but for files.
 #![allow(unsafe_code)]
 
+use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 use std::sync::{Arc, Mutex};
 
@@ -63,6 +64,10 @@ pub enum Subject<A: Abi> {
 
 /// The text of the latest error that was given to a program instead of ending it, with its code.
 static LATEST: Mutex<Option<(c_int, String)>> = Mutex::new(None);
+
+thread_local! {
+    static IS_ENDING: Cell<bool> = const { Cell::new(false) };
+}
 
 /// What the latest error was about, if it had that code.
 pub(crate) fn latest(code: c_int) -> Option<String> {
@@ -198,18 +203,30 @@ fn remember(code: c_int, text: &str) {
 
 /// Ends the job: the launcher says why; without one, the process itself.
 pub(crate) fn end_job(code: c_int, text: &str) -> ! {
-    match rank::peek().ok().and_then(|rank| rank.universe.take()) {
-        Some(universe) => {
-            if !universe.has_launcher() {
-                eprintln!("{text}");
-            }
-            universe.abort(code, text)
-        }
-        None => end_process(code, text),
+    let universe = rank::peek().ok().and_then(|rank| rank.universe.try_borrow().ok());
+    let Some(universe) = universe.as_ref().and_then(|universe| universe.as_ref()) else { end_process(code, text) };
+    if !universe.has_launcher() {
+        eprintln!("{text}");
     }
+    universe.end_job(code, text);
+    exit(code)
 }
 
 fn end_process(code: c_int, text: &str) -> ! {
     eprintln!("{text}");
+    exit(code)
+}
+
+/// Whether the process ends because this thread wants it to: functions that it has called at its exit then find no rank to leave.
+pub(crate) fn is_ending() -> bool {
+    IS_ENDING.get()
+}
+
+/// Ends the process; at once if this thread is about to do that, and has been interrupted, or runs functions of the program.
+fn exit(code: c_int) -> ! {
+    if IS_ENDING.replace(true) {
+        // SAFETY: may be called at any time.
+        unsafe { libc::_exit(code) }
+    }
     std::process::exit(code)
 }

@@ -43,20 +43,20 @@ pub(crate) fn error_handler<A: Abi>(handle: A::Handle) -> Result<ErrorHandler> {
 }
 
 /// A handle of an error handler, which the program has to give back.
-pub(crate) fn handle_of_handler<A: Abi>(handler: &ErrorHandler) -> A::Handle {
-    A::handle(match handler {
+pub(crate) fn handle_of_handler<A: Abi>(handler: &ErrorHandler) -> Result<A::Handle> {
+    Ok(A::handle(match handler {
         ErrorHandler::Fatal => A::ERRORS_ARE_FATAL,
         ErrorHandler::Return => A::ERRORS_RETURN,
         ErrorHandler::Abort => A::ERRORS_ABORT,
         ErrorHandler::Function(function) => {
             let mut handle = locked(&function.handle);
             if handle.1 == 0 {
-                handle.0 = locked(&HANDLERS).insert(function.clone());
+                handle.0 = locked(&HANDLERS).insert(function.clone())?;
             }
             handle.1 += 1;
             handle.0
         }
-    })
+    }))
 }
 
 pub(crate) fn create<A: Abi>(function: Function, handle: Out<A::Handle>) -> Outcome {
@@ -65,7 +65,7 @@ pub(crate) fn create<A: Abi>(function: Function, handle: Out<A::Handle>) -> Outc
         return Err(Error::new(ErrorClass::Argument, "the error handler's function is a null pointer"));
     }
     let function = HandlerFunction { address: function as usize, handle: Mutex::new((0, 0)) };
-    handle.set(handle_of_handler::<A>(&ErrorHandler::Function(Arc::new(function))))
+    handle.set(handle_of_handler::<A>(&ErrorHandler::Function(Arc::new(function)))?)
 }
 
 /// Calls the handler of an object for the program.
@@ -90,7 +90,7 @@ pub fn comm_set_errhandler<A: Abi>(communicator: A::Handle, handle: A::Handle) -
 pub fn comm_get_errhandler<A: Abi>(communicator: A::Handle, handle: Out<A::Handle>) -> Outcome {
     let communicator = rank()?.communicator::<A>(communicator)?;
     let handler = communicator.error_handler.borrow().clone();
-    handle.set(handle_of_handler::<A>(&handler))
+    handle.set(handle_of_handler::<A>(&handler)?)
 }
 
 /// MPI_Comm_call_errhandler (MPI-5.0 section 9.5).
@@ -127,7 +127,7 @@ pub fn file_set_errhandler<A: Abi>(file: A::File, handle: A::Handle) -> Outcome 
 pub fn file_get_errhandler<A: Abi>(file: A::File, handle: Out<A::Handle>) -> Outcome {
     no_file::<A>(file)?;
     let handler = rank()?.file_error_handler.borrow().clone();
-    handle.set(handle_of_handler::<A>(&handler))
+    handle.set(handle_of_handler::<A>(&handler)?)
 }
 
 /// MPI_File_call_errhandler (MPI-5.0 section 9.5).

@@ -11,7 +11,7 @@ use crate::error::Outcome;
 use crate::interface::Abi;
 use crate::rank::Rank;
 use crate::request::{Results, no_request};
-use crate::status::value_of;
+use crate::status::{give_failed, value_of};
 
 /// Why a request has not been completed.
 pub(crate) enum Incomplete {
@@ -39,8 +39,9 @@ pub(crate) fn complete<A: Abi>(
     let place = rank.requests.simple.occupied(code).ok_or(Incomplete::Elsewhere)?;
     let request = place.get();
     let outcome = request.collect(|collected| look(&collected.status())).ok_or(Incomplete::InFlight)?;
-    if outcome.is_err() {
+    if let Err(error) = &outcome {
         rank.blame(request.communicator());
+        give_failed(error, status);
     }
     drop(place.remove());
     Ok(outcome)

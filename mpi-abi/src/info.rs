@@ -53,8 +53,8 @@ fn change_info<A: Abi>(handle: A::Handle, change: impl FnOnce(&mut Info) -> Outc
 }
 
 /// A handle for a new info object.
-pub(crate) fn add_info<A: Abi>(info: Info) -> A::Handle {
-    A::handle(infos().insert(info))
+pub(crate) fn add_info<A: Abi>(info: Info) -> Result<A::Handle> {
+    infos().insert(info).map(A::handle)
 }
 
 /// What MPI_INFO_ENV says.
@@ -101,19 +101,19 @@ fn key_of<A: Abi>(key: Text) -> Result<String> {
 /// MPI_Info_create (MPI-5.0 chapter 10).
 pub fn info_create<A: Abi>(made: Out<A::Handle>) -> Outcome {
     blame_nobody();
-    made.set(add_info::<A>(Info::new()))
+    made.set(add_info::<A>(Info::new())?)
 }
 
 /// MPI_Info_create_env (MPI-5.0 section 11.2.2): what MPI_INFO_ENV says.
 pub fn info_create_env<A: Abi>(_count: c_int, _arguments: *mut *mut c_char, made: Out<A::Handle>) -> Outcome {
     blame_nobody();
-    made.set(add_info::<A>(environment::<A>()))
+    made.set(add_info::<A>(environment::<A>())?)
 }
 
 /// MPI_Info_dup (MPI-5.0 chapter 10).
 pub fn info_dup<A: Abi>(info: A::Handle, made: Out<A::Handle>) -> Outcome {
     let copy = with_info::<A, _>(info, |info| Ok(info.clone()))?;
-    made.set(add_info::<A>(copy))
+    made.set(add_info::<A>(copy)?)
 }
 
 /// MPI_Info_free (MPI-5.0 chapter 10).

@@ -21,7 +21,7 @@ pub(crate) fn join<A: Abi>(required: c_int) -> Result<&'static Rank> {
     let most = settle::<A>(&universe, required, !cots.is_empty())?;
     let rank = Rank::begin::<A>(universe, most);
     if !cots.is_empty() {
-        worker::start::<A>(rank, cots)?;
+        worker::start(rank, cots)?;
     }
     Ok(rank)
 }
@@ -50,7 +50,10 @@ fn begin<A: Abi>(required: c_int) -> Result<c_int> {
     };
     let provided = required.clamp(A::THREAD_SINGLE, rank.thread_level.get());
     // If the rank has just got several lanes, this call has the first one's turn, and workers have begun.
-    with_all(|| rank.enter_world(provided));
+    with_all(|| {
+        rank.enter_world(provided);
+        worker::settle_tasks::<A>(rank);
+    });
     Ok(provided)
 }
 
@@ -93,9 +96,10 @@ pub fn finalize<A: Abi>() -> Outcome {
     Ok(())
 }
 
-/// MPI_Abort (MPI-5.0 section 11.2.3): ends the whole job, whatever the communicator.
-pub fn abort<A: Abi>(communicator: A::Handle, code: c_int) -> Outcome {
-    rank()?.communicator::<A>(communicator)?;
+/// MPI_Abort (MPI-5.0 section 11.2.3): ends the whole job, whatever the communicator. A signal handler may call it in the middle of another
+/// call, so it looks at nothing that may be changing.
+pub fn abort<A: Abi>(_communicator: A::Handle, code: c_int) -> Outcome {
+    peek()?;
     end_job(code, "MPI_Abort")
 }
 

@@ -12,6 +12,7 @@ use crate::error::Outcome;
 use crate::interface::Abi;
 use crate::rank::{self, Rank, rank};
 use crate::turn::outside;
+use crate::worker::settle_tasks;
 
 /// A function of the program: both operands, how many elements, their datatype.
 type UserFunction<A> = unsafe extern "C" fn(*mut u8, *mut u8, *mut c_int, *mut <A as Abi>::Handle);
@@ -102,7 +103,8 @@ fn create<A: Abi>(
     // SAFETY: the program vouches for its function.
     let operation = unsafe { UserOperation::new(call, commutative != 0) };
     rank.has_operations.set(true);
-    handle.set(A::handle(rank.operations.insert(Operation::User(operation))))
+    settle_tasks::<A>(rank);
+    handle.set(A::handle(rank.operations.insert(Operation::User(operation))?))
 }
 
 /// MPI_Op_create (MPI-5.0 section 6.9.5).

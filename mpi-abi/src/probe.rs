@@ -8,7 +8,7 @@ use crate::error::Outcome;
 use crate::interface::Abi;
 use crate::point_to_point::{source, tag_selector};
 use crate::rank::{Rank, Taken, rank};
-use crate::status::value_of;
+use crate::status::{self, value_of};
 
 /// MPI_Probe (MPI-5.0 section 3.8.1).
 pub fn probe<A: Abi>(from: c_int, tag: c_int, communicator: A::Handle, status: StatusOut<A>) -> Outcome {
@@ -44,7 +44,7 @@ fn give<A: Abi>(
     status: StatusOut<A>,
 ) -> Outcome {
     let code = match message {
-        Some(message) => rank.messages.insert(Taken { communicator: communicator.clone(), message }),
+        Some(message) => rank.messages.insert(Taken { communicator: communicator.clone(), message })?,
         None => A::MESSAGE_NO_PROC,
     };
     status.set(&value_of::<A>(&found));
@@ -108,13 +108,14 @@ pub fn mrecv<A: Abi>(
     let rank = rank()?;
     let elements = rank.elements::<A>(memory, count, datatype)?;
     let received = match take::<A>(rank, message)? {
-        None => Status::NOBODY,
+        None => Ok(Status::NOBODY),
         Some(Taken { communicator, message }) => {
-            communicator.start_receive_taken(elements, message)?.wait(&rank.endpoint)?
+            let datatype = elements.datatype().clone();
+            let received = communicator.start_receive_taken(elements, message)?.wait(&rank.endpoint);
+            received.and_then(|received| received.of_whole_elements(&communicator, &datatype))
         }
     };
-    status.set(&value_of::<A>(&received));
-    Ok(())
+    status::give(received, status)
 }
 
 /// MPI_Imrecv (MPI-5.0 section 3.8.3).

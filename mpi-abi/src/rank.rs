@@ -10,7 +10,7 @@ use std::ffi::c_int;
 use std::ops::Deref;
 use std::ptr::NonNull;
 use std::rc::Rc;
-use std::sync::atomic::{AtomicPtr, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, Ordering};
 
 use rwmpi_core::datatype::{Basic, Datatype};
 use rwmpi_core::reduction::Operation;
@@ -119,6 +119,19 @@ static RANK: [AtomicPtr<Rank>; MOST_LANES] = [const { AtomicPtr::new(std::ptr::n
 /// How far the process has come with the world model: 0 before MPI_Init, 1 after it, 2 after MPI_Finalize. With a session the
 /// process is a rank in any of them.
 static PHASE: AtomicU8 = AtomicU8::new(0);
+/// Whether nonblocking collectives are left to calls of the program ([`crate::worker`]). Then each call makes progress in all lanes. Written
+/// by a thread that has all turns; calls of other threads come after it, by the program's promise, and workers see it with their turn (Relaxed).
+static TASKS_IN_CALLS: AtomicBool = AtomicBool::new(false);
+
+/// Says who goes on with nonblocking collectives: the program's calls alone, or workers, too.
+pub(crate) fn have_tasks_in_calls(in_calls: bool) {
+    TASKS_IN_CALLS.store(in_calls, Ordering::Relaxed);
+}
+
+/// Whether it is the program's calls alone.
+pub(crate) fn are_tasks_in_calls() -> bool {
+    TASKS_IN_CALLS.load(Ordering::Relaxed)
+}
 
 /// Where a process stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -336,17 +349,20 @@ impl Rank {
     }
 
     /// A handle for a new communicator, which takes on the error handler of the one it was made from.
-    pub fn add_communicator<A: Abi>(&self, core: Communicator, parent: &CommunicatorEntry) -> A::Handle {
+    ///
+    /// # Errors
+    /// MPI_ERR_NO_MEM if there are no more handles.
+    pub fn add_communicator<A: Abi>(&self, core: Communicator, parent: &CommunicatorEntry) -> Result<A::Handle> {
         let error_handler = parent.error_handler.clone();
         self.add_entry::<A>(CommunicatorEntry { core, error_handler })
     }
 
     /// A handle for a new communicator.
-    pub(crate) fn add_entry<A: Abi>(&self, entry: CommunicatorEntry) -> A::Handle {
+    pub(crate) fn add_entry<A: Abi>(&self, entry: CommunicatorEntry) -> Result<A::Handle> {
         let core = entry.core.clone();
-        let code = self.lane(core.lane()).communicators.insert(Rc::new(entry));
+        let code = self.lane(core.lane()).communicators.insert(Rc::new(entry))?;
         core.set_mark(code as usize);
-        A::handle(code)
+        Ok(A::handle(code))
     }
 
     /// The handle of a communicator that has one.
@@ -394,7 +410,7 @@ impl Rank {
     }
 
     /// The code of the handle of a new session.
-    pub(crate) fn add_session(&self, session: SessionEntry) -> u32 {
+    pub(crate) fn add_session(&self, session: SessionEntry) -> Result<u32> {
         self.sessions.insert(Rc::new(session))
     }
 

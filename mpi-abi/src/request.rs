@@ -13,7 +13,7 @@ use crate::error::{Outcome, code_of};
 use crate::in_place::{InPlace, complete};
 use crate::interface::Abi;
 use crate::rank::{Rank, rank};
-use crate::status::value_of;
+use crate::status::{give, value_of};
 
 #[cold]
 pub(crate) fn no_request<A: Abi>(code: u32) -> Error {
@@ -83,8 +83,7 @@ pub fn wait<A: Abi>(handle: Out<A::Handle>, status: StatusOut<A>) -> Outcome {
     let outcome = request.wait(&rank.endpoint);
     rank.blame(request.communicator());
     handle.set(A::handle(rank.put_back_done::<A>(code, request)))?;
-    status.set(&value_of::<A>(&outcome?));
-    Ok(())
+    give(outcome, status)
 }
 
 /// MPI_Test (MPI-5.0 section 3.7.3).
@@ -106,8 +105,7 @@ pub fn test<A: Abi>(handle: Out<A::Handle>, flag: Out<c_int>, status: StatusOut<
     rank.blame(request.communicator());
     handle.set(A::handle(rank.put_back_done::<A>(code, request)))?;
     flag.set(1)?;
-    status.set(&value_of::<A>(&outcome?));
-    Ok(())
+    give(outcome, status)
 }
 
 /// Requests of a part of an array that were lent out: all that are not null.
@@ -213,8 +211,9 @@ impl<A: Abi> Results<A> {
     pub(crate) fn note(&mut self, at: usize, index: usize, outcome: Result<Status>) {
         let status = outcome.unwrap_or_else(|error| {
             self.codes.push((at, code_of::<A>(error.class())));
+            let status = Status::of_failed(&error).unwrap_or(Status::EMPTY);
             self.failure.get_or_insert((index, error));
-            Status::EMPTY
+            status
         });
         self.statuses.at(at).set(&value_of::<A>(&status));
     }
@@ -304,8 +303,7 @@ fn finish_first<A: Abi>(mut lent: Lent<'_, A>, index: Out<c_int>, status: Status
     let (found, outcome) = lent.finish(place);
     lent.put_back();
     index.set(found as c_int)?;
-    status.set(&value_of::<A>(&outcome?));
-    Ok(())
+    give(outcome, status)
 }
 
 /// MPI_Waitany (MPI-5.0 section 3.7.5).

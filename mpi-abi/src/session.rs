@@ -9,7 +9,7 @@ use std::sync::Once;
 use rwmpi_core::{Error, ErrorClass, Group, Info, Result};
 
 use crate::argument::{Function, Out, Text, TextOut, c_int};
-use crate::error::{ErrorHandler, Object, Outcome};
+use crate::error::{ErrorHandler, Object, Outcome, is_ending};
 use crate::error_handling::{call, create, error_handler, handle_of_handler};
 use crate::info::{add_info, hints};
 use crate::initialization::{join, leave};
@@ -42,6 +42,9 @@ fn members(rank: &Rank, name: &str) -> Result<Group> {
 
 /// Leaves the job at the end of a process that had sessions only, or forgot one after MPI_Finalize.
 extern "C" fn end_of_process() {
+    if is_ending() {
+        return;
+    }
     in_turn(|| {
         if let Ok(rank) = peek()
             && (phase() == Phase::After || phase() == Phase::Before && !rank.has_sessions())
@@ -62,7 +65,7 @@ pub fn session_init<A: Abi>(info: A::Handle, handler: A::Handle, made: Out<A::Ha
         Err(_) => join::<A>(A::THREAD_MULTIPLE)?,
     };
     ONCE.call_once(|| at_exit(end_of_process));
-    made.set(A::handle(rank.add_session(SessionEntry { error_handler: handler.into(), info })))
+    made.set(A::handle(rank.add_session(SessionEntry { error_handler: handler.into(), info })?))
 }
 
 /// MPI_Session_finalize (MPI-5.0 section 11.3.1).
@@ -105,7 +108,7 @@ pub fn session_get_nth_pset<A: Abi>(
 
 /// MPI_Session_get_info (MPI-5.0 section 11.3.2).
 pub fn session_get_info<A: Abi>(session: A::Handle, info: Out<A::Handle>) -> Outcome {
-    info.set(add_info::<A>(rank()?.session::<A>(session)?.info.clone()))
+    info.set(add_info::<A>(rank()?.session::<A>(session)?.info.clone())?)
 }
 
 /// MPI_Session_get_pset_info (MPI-5.0 section 11.3.2).
@@ -114,14 +117,14 @@ pub fn session_get_pset_info<A: Abi>(session: A::Handle, name: Text, made: Out<A
     rank.session::<A>(session)?;
     let mut info = Info::new();
     info.set("mpi_size", &members(rank, &name.get()?)?.size().to_string())?;
-    made.set(add_info::<A>(info))
+    made.set(add_info::<A>(info)?)
 }
 
 /// MPI_Group_from_session_pset (MPI-5.0 section 7.3.2).
 pub fn group_from_session_pset<A: Abi>(session: A::Handle, name: Text, made: Out<A::Handle>) -> Outcome {
     let rank = rank()?;
     rank.session::<A>(session)?;
-    made.set(rank.add_group::<A>(members(rank, &name.get()?)?))
+    made.set(rank.add_group::<A>(members(rank, &name.get()?)?)?)
 }
 
 /// MPI_Session_create_errhandler (MPI-5.0 section 9.3.4).
@@ -140,7 +143,7 @@ pub fn session_set_errhandler<A: Abi>(session: A::Handle, handle: A::Handle) -> 
 pub fn session_get_errhandler<A: Abi>(session: A::Handle, handle: Out<A::Handle>) -> Outcome {
     let session = rank()?.session::<A>(session)?;
     let handler = session.error_handler.borrow().clone();
-    handle.set(handle_of_handler::<A>(&handler))
+    handle.set(handle_of_handler::<A>(&handler)?)
 }
 
 /// MPI_Session_call_errhandler (MPI-5.0 section 9.5).

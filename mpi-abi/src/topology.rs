@@ -37,7 +37,7 @@ pub fn cart_create<A: Abi>(
     let rank = rank()?;
     let entry = rank.communicator::<A>(communicator)?;
     let grid = entry.core.create_cartesian(&grid_of(dimensions, extents, periodic)?)?;
-    made.set(rank.add_made::<A>(grid, &entry))
+    made.set(rank.add_made::<A>(grid, &entry)?)
 }
 
 /// MPI_Dims_create (MPI-5.0 section 8.5.2).
@@ -125,7 +125,7 @@ pub fn cart_sub<A: Abi>(communicator: A::Handle, kept: Array<c_int>, made: Out<A
     let rank = rank()?;
     let entry = rank.communicator::<A>(communicator)?;
     let kept = flags(kept, entry.core.cartesian()?.dimensions().len())?;
-    made.set(rank.add_communicator::<A>(entry.core.subgrid(&kept)?, &entry))
+    made.set(rank.add_communicator::<A>(entry.core.subgrid(&kept)?, &entry)?)
 }
 
 /// The caller's rank in a topology of `ranks` ranks: ranks are never reordered.
@@ -172,7 +172,7 @@ pub fn graph_create<A: Abi>(
     let rank = rank()?;
     let entry = rank.communicator::<A>(communicator)?;
     let graph = entry.core.create_graph(&graph_of(ranks, index, edges)?)?;
-    made.set(rank.add_made::<A>(graph, &entry))
+    made.set(rank.add_made::<A>(graph, &entry)?)
 }
 
 /// MPI_Graphdims_get (MPI-5.0 section 8.5.5).
@@ -267,7 +267,7 @@ pub fn dist_graph_create_adjacent<A: Abi>(
         (&sources, weights_of::<A>(source_weights, incoming)?),
         (&destinations, weights_of::<A>(destination_weights, outgoing)?),
     )?;
-    made.set(rank.add_communicator::<A>(graph, &entry))
+    made.set(rank.add_communicator::<A>(graph, &entry)?)
 }
 
 /// MPI_Dist_graph_create (MPI-5.0 section 8.5.4).
@@ -301,7 +301,7 @@ pub fn dist_graph_create<A: Abi>(
         })
         .collect();
     let graph = entry.core.create_distributed_graph(&edges, weights.is_some())?;
-    made.set(rank.add_communicator::<A>(graph, &entry))
+    made.set(rank.add_communicator::<A>(graph, &entry)?)
 }
 
 /// MPI_Dist_graph_neighbors_count (MPI-5.0 section 8.5.5).

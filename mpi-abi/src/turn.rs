@@ -18,6 +18,7 @@ use rwmpi_core::{Result, Turns, Universe};
 use crate::argument::{Out, OutArray, c_int};
 use crate::handle_table::lane_of;
 use crate::interface::Abi;
+use crate::rank::are_tasks_in_calls;
 use crate::request_table::{SENT, completes_alone};
 
 pub(crate) static TURNS: Turns = Turns::new();
@@ -96,7 +97,7 @@ pub fn in_turn_at<R>(place: impl FnOnce() -> Place, body: impl FnOnce() -> R) ->
     let _held = TURNS.take_of(|| {
         let Place { lane, is_alone } = place();
         LANE.set(lane);
-        is_alone.then_some(lane)
+        (is_alone && !are_tasks_in_calls()).then_some(lane)
     });
     body()
 }

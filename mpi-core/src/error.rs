@@ -1,5 +1,6 @@
 //! Errors: the MPI error class and a sentence in the user's words.
 
+use crate::Status;
 use crate::activity::Call;
 use crate::communicator::Communicator;
 use crate::engine::Failure;
@@ -103,17 +104,37 @@ pub struct Error(Box<Cause>);
 struct Cause {
     class: ErrorClass,
     text: String,
+    /// Of the message that a failed receive has met.
+    status: Option<Status>,
 }
 
 impl Error {
     /// An error of `class`, explained by `text`.
     pub fn new(class: ErrorClass, text: impl Into<String>) -> Self {
-        Error(Box::new(Cause { class, text: text.into() }))
+        Error(Box::new(Cause { class, text: text.into(), status: None }))
     }
 
     /// Its class.
     pub fn class(&self) -> ErrorClass {
         self.0.class
+    }
+
+    /// If it is of a receive that failed because of its message: the message's source, its tag, and how much of it has been received.
+    #[doc = example!(1
+        "world.buffered_send(&[1, 2, 3], 0, 7)?;"
+        "let error = world.recv(&mut [0; 2], rwmpi::ANY_SOURCE, rwmpi::ANY_TAG).unwrap_err();"
+        "let status = error.status().expect(\"there was a message\");"
+        "assert_eq!((status.source(), status.tag(), status.count::<i32>()), (Some(0), Some(7), Some(2)));"
+    )]
+    pub fn status(&self) -> Option<Status> {
+        self.0.status
+    }
+
+    /// The same error, of a receive of that message.
+    #[cold]
+    pub(crate) fn of_message(mut self, status: Status) -> Self {
+        self.0.status = Some(status);
+        self
     }
 
     /// An argument of `call` that can't be used.
@@ -127,7 +148,11 @@ impl Error {
     #[cold]
     pub(crate) fn failure(communicator: &Communicator, call: Call, failure: Failure) -> Self {
         let (class, what) = describe(&failure, |peer| communicator.rank_of(peer));
-        Error::argument(class, communicator, call, what)
+        let error = Error::argument(class, communicator, call, what);
+        match failure.received() {
+            Some(completion) if call == Call::Receive => error.of_message(Status::new(communicator, completion)),
+            _ => error,
+        }
     }
 }
 
@@ -153,11 +178,11 @@ pub(crate) fn describe(failure: &Failure, rank: impl Fn(u32) -> usize) -> (Error
             ErrorClass::NoMemory,
             format!("{error}: this node has no memory left for message queues; start fewer ranks or free memory"),
         ),
-        Failure::UnexpectedLimit { source, bytes, limit } => (
+        Failure::UnexpectedLimit { source, from_source, messages, bytes, limit } => (
             ErrorClass::NoMemory,
             format!(
-                "messages that nobody has received yet hold {bytes} bytes, more than the limit of {limit}; the last came \
-                 from rank {}. Post receives earlier, or send synchronously",
+                "{messages} messages that this rank has not received yet hold {bytes} bytes, more than the limit of {limit}; most, \
+                 {from_source}, are from rank {}. Post receives earlier, or send synchronously",
                 rank(source)
             ),
         ),
@@ -193,6 +218,12 @@ pub(crate) fn describe(failure: &Failure, rank: impl Fn(u32) -> usize) -> (Error
         Failure::NoContext => (
             ErrorClass::NoMemory,
             "no communicator contexts are left: this job has made too many communicators".to_string(),
+        ),
+        Failure::Overwritten => (
+            ErrorClass::Internal,
+            "what the library remembers of messages has been overwritten. Has the program freed or reused the buffer of a receive that \
+             had not completed?"
+                .to_string(),
         ),
         Failure::Aborted => (ErrorClass::ProcessFailed, "the job has been aborted".to_string()),
     }

@@ -233,7 +233,7 @@ impl Communicator {
     ) -> Result<Status> {
         match checked::<T>(&completion).and_then(|()| unpack(completion.bytes)) {
             Ok(()) => Ok(Status::new(self, completion)),
-            Err(failure) => Err(self.failed(Call::Receive)(failure)),
+            Err(failure) => Err(self.failed(Call::Receive)(failure).of_message(Status::new(self, completion))),
         }
     }
 

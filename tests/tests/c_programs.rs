@@ -119,3 +119,27 @@ fn errors_end_the_job_with_one_report_unless_the_program_wants_them() {
         }
     }
 }
+
+#[test]
+fn a_job_can_be_aborted_from_anywhere() {
+    for interface in [Interface::Standard, Interface::Mpich] {
+        let library = Library::new(interface);
+        let program = library.compile(&sources().join("tools/abort_anywhere.c"), &[]).unwrap();
+        for place in ["receive", "test", "exchange", "operation", "address", "exit", "exit twice", "receive, threads"] {
+            let job = [program.as_os_str(), OsStr::new(place)];
+            for environment in [[("RWMPI_LANES", "1")], [("RWMPI_LANES", "2")], [("RWMPI_TRANSPORT", "tcp")]] {
+                let environment = environment.map(|(name, value)| (name, OsStr::new(value)));
+                let output = library.run(3, &job, &environment);
+                let said = text(&output);
+                assert_eq!(output.status.code(), Some(13), "{place}, {environment:?}: {said}");
+                assert!(said.contains("aborted the job with code 13"), "{place}, {environment:?}: {said}");
+                assert!(!said.contains("panicked"), "{place}, {environment:?}: {said}");
+            }
+        }
+        for place in ["receive", "test", "exchange", "exit", "exit twice"] {
+            let alone = Command::new(&program).arg(place).output().unwrap();
+            assert_eq!(alone.status.code(), Some(13), "{place}, alone: {}", text(&alone));
+            assert!(!text(&alone).contains("panicked"), "{place}, alone: {}", text(&alone));
+        }
+    }
+}

@@ -1,5 +1,7 @@
 //! From the arguments of C to the core's [`Collective`].
 
+use std::cell::Cell;
+use std::collections::HashSet;
 use std::marker::PhantomData;
 use std::rc::Rc;
 
@@ -23,6 +25,8 @@ pub(super) type Mixed<A> = (Memory, Integers, Integers, Array<<A as Abi>::Handle
 pub(super) struct Call<A> {
     pub(super) rank: &'static Rank,
     pub(super) communicator: Rc<CommunicatorEntry>,
+    /// Whether one buffer is given for two purposes.
+    is_aliased: Cell<bool>,
     abi: PhantomData<A>,
 }
 
@@ -48,18 +52,11 @@ fn refuse_in_place<A: Abi>(memory: Memory) -> Result<()> {
     Ok(())
 }
 
-/// Refuses one buffer for two purposes. Buffers of no elements may be anywhere.
-fn apart(one: Memory, other: Memory, counts: [i64; 2]) -> Result<()> {
-    if one == other && !one.address().is_null() && !counts.contains(&0) {
-        return buffer_error("both buffers are the same memory: pass MPI_IN_PLACE for one of them");
-    }
-    Ok(())
-}
-
 impl<A: Abi> Call<A> {
     pub(super) fn new(communicator: A::Handle) -> Result<Self> {
         let rank = rank()?;
-        Ok(Call { rank, communicator: rank.communicator::<A>(communicator)?, abi: PhantomData })
+        let communicator = rank.communicator::<A>(communicator)?;
+        Ok(Call { rank, communicator, is_aliased: Cell::new(false), abi: PhantomData })
     }
 
     pub(super) fn core(&self) -> &Communicator {
@@ -68,6 +65,37 @@ impl<A: Abi> Call<A> {
 
     pub(super) fn in_place(memory: Memory) -> bool {
         memory.is(A::IN_PLACE)
+    }
+
+    /// Whether two buffers begin at the same place, and should not. Between two groups it depends on the root whether both mean anything.
+    fn is_same(&self, one: Memory, other: Memory) -> bool {
+        one == other && !one.address().is_null() && !self.core().is_inter()
+    }
+
+    /// Notes whether both buffers are the same memory. Buffers of no elements may be anywhere.
+    fn note_alias(&self, one: Memory, other: Memory, counts: [i64; 2]) {
+        if self.is_same(one, other) && !counts.contains(&0) {
+            self.is_aliased.set(true);
+        }
+    }
+
+    /// The same of buffers that are divided: whether any block begins where one of the others does. Buffers may have their blocks in turns.
+    fn note_alias_of_blocks(&self, [one, other]: [Memory; 2], blocks: &[Elements], others: &[Elements]) {
+        if self.is_same(one, other) {
+            let begins: HashSet<usize> = blocks.iter().filter_map(Elements::first_byte).collect();
+            if others.iter().filter_map(Elements::first_byte).any(|begin| begins.contains(&begin)) {
+                self.is_aliased.set(true);
+            }
+        }
+    }
+
+    /// An error if one buffer was given for two purposes. Other ranks may know nothing of it: so that they do not wait for this one, it has
+    /// first done what it was to do, with whatever result.
+    pub(super) fn check_alias(&self) -> Result<()> {
+        if self.is_aliased.get() {
+            return buffer_error("both buffers are the same memory: pass MPI_IN_PLACE for one of them, or a copy");
+        }
+        Ok(())
     }
 
     fn datatype(&self, handle: A::Handle) -> Result<Datatype> {
@@ -89,24 +117,34 @@ impl<A: Abi> Call<A> {
         self.core().remote_size().unwrap_or(self.core().size())
     }
 
-    fn varying(&self, (memory, counts, displacements, datatype): Varying<A>, ranks: usize) -> Result<Blocks> {
+    fn varying(&self, (memory, counts, displacements, datatype): Varying<A>, ranks: usize) -> Result<Vec<Elements>> {
         refuse_in_place::<A>(memory)?;
         let datatype = self.datatype(datatype)?;
         let (counts, displacements) = (counts.to_vec(ranks)?, displacements.to_vec(ranks)?);
         let block = |(count, displacement): (i64, i64)| {
             elements_of(memory, displacement.wrapping_mul(datatype.extent()), count, &datatype)
         };
-        counts.into_iter().zip(displacements).map(block).collect::<Result<_>>().map(Blocks::Listed)
+        counts.into_iter().zip(displacements).map(block).collect()
     }
 
-    fn mixed(&self, (memory, counts, displacements, datatypes): Mixed<A>, ranks: usize) -> Result<Blocks> {
+    fn mixed(&self, (memory, counts, displacements, datatypes): Mixed<A>, ranks: usize) -> Result<Vec<Elements>> {
         refuse_in_place::<A>(memory)?;
         let (counts, displacements) = (counts.to_vec(ranks)?, displacements.to_vec(ranks)?);
         let block = |((count, displacement), &datatype): ((i64, i64), &A::Handle)| {
             elements_of(memory, displacement, count, &self.datatype(datatype)?)
         };
         let all = counts.into_iter().zip(displacements).zip(datatypes.slice(ranks)?);
-        all.map(block).collect::<Result<_>>().map(Blocks::Listed)
+        all.map(block).collect()
+    }
+
+    /// The blocks of all, one of which goes to where `part` is, or comes from there.
+    fn varying_with_part(&self, all: Varying<A>, part: Even<A>) -> Result<Vec<Elements>> {
+        let buffers = [all.0, part.0];
+        let all = self.varying(all, self.partners())?;
+        if self.is_same(buffers[0], buffers[1]) {
+            self.note_alias_of_blocks(buffers, &all, &[self.elements(part)?]);
+        }
+        Ok(all)
     }
 
     fn root(&self, root: c_int) -> Result<Root> {
@@ -164,13 +202,13 @@ impl<A: Abi> Call<A> {
 
     pub(super) fn gather(&self, part: Even<A>, all: Even<A>, root: c_int) -> Result<Collective> {
         self.gather_blocks(part, root, true, || {
-            apart(part.0, all.0, [part.1, all.1])?;
+            self.note_alias(part.0, all.0, [part.1, all.1]);
             self.elements(all).map(Blocks::Even)
         })
     }
 
     pub(super) fn gatherv(&self, part: Even<A>, all: Varying<A>, root: c_int) -> Result<Collective> {
-        self.gather_blocks(part, root, false, || self.varying(all, self.partners()))
+        self.gather_blocks(part, root, false, || self.varying_with_part(all, part).map(Blocks::Listed))
     }
 
     fn scatter_blocks(
@@ -187,41 +225,48 @@ impl<A: Abi> Call<A> {
 
     pub(super) fn scatter(&self, all: Even<A>, part: Even<A>, root: c_int) -> Result<Collective> {
         self.scatter_blocks(part, root, true, || {
-            apart(part.0, all.0, [part.1, all.1])?;
+            self.note_alias(part.0, all.0, [part.1, all.1]);
             self.elements(all).map(Blocks::Even)
         })
     }
 
     pub(super) fn scatterv(&self, all: Varying<A>, part: Even<A>, root: c_int) -> Result<Collective> {
-        self.scatter_blocks(part, root, false, || self.varying(all, self.partners()))
+        self.scatter_blocks(part, root, false, || self.varying_with_part(all, part).map(Blocks::Listed))
     }
 
     pub(super) fn allgather(&self, part: Even<A>, all: Even<A>) -> Result<Collective> {
-        apart(part.0, all.0, [part.1, all.1])?;
+        self.note_alias(part.0, all.0, [part.1, all.1]);
         Ok(Collective::Allgather { part: self.unless_in_place(part)?, all: Blocks::Even(self.elements(all)?) })
     }
 
     pub(super) fn allgatherv(&self, part: Even<A>, all: Varying<A>) -> Result<Collective> {
-        let all = self.varying(all, self.partners())?;
-        Ok(Collective::Allgather { part: self.unless_in_place(part)?, all })
+        let all = self.varying_with_part(all, part)?;
+        Ok(Collective::Allgather { part: self.unless_in_place(part)?, all: Blocks::Listed(all) })
     }
 
     pub(super) fn alltoall(&self, sent: Even<A>, received: Even<A>) -> Result<Collective> {
-        apart(sent.0, received.0, [sent.1, received.1])?;
+        self.note_alias(sent.0, received.0, [sent.1, received.1]);
         let sent = self.unless_in_place(sent)?.map(Blocks::Even);
         Ok(Collective::Alltoall { sent, received: Blocks::Even(self.elements(received)?) })
     }
 
     pub(super) fn alltoallv(&self, sent: Varying<A>, received: Varying<A>) -> Result<Collective> {
         let ranks = self.partners();
+        let buffers = [sent.0, received.0];
         let sent = (!Self::in_place(sent.0)).then(|| self.varying(sent, ranks)).transpose()?;
-        Ok(Collective::Alltoall { sent, received: self.varying(received, ranks)? })
+        Ok(self.exchanged(buffers, sent, self.varying(received, ranks)?))
     }
 
     pub(super) fn alltoallw(&self, sent: Mixed<A>, received: Mixed<A>) -> Result<Collective> {
         let ranks = self.partners();
+        let buffers = [sent.0, received.0];
         let sent = (!Self::in_place(sent.0)).then(|| self.mixed(sent, ranks)).transpose()?;
-        Ok(Collective::Alltoall { sent, received: self.mixed(received, ranks)? })
+        Ok(self.exchanged(buffers, sent, self.mixed(received, ranks)?))
+    }
+
+    fn exchanged(&self, buffers: [Memory; 2], sent: Option<Vec<Elements>>, received: Vec<Elements>) -> Collective {
+        self.note_alias_of_blocks(buffers, sent.as_deref().unwrap_or(&[]), &received);
+        Collective::Alltoall { sent: sent.map(Blocks::Listed), received: Blocks::Listed(received) }
     }
 
     pub(super) fn reduce(&self, data: Even<A>, result: Memory, op: A::Handle, root: c_int) -> Result<Collective> {
@@ -229,7 +274,7 @@ impl<A: Abi> Call<A> {
         let operation = self.rank.operation::<A>(op)?;
         let (_, count, datatype) = data;
         let result = self.is_root(root).then(|| {
-            apart(data.0, result, [count; 2])?;
+            self.note_alias(data.0, result, [count; 2]);
             self.elements((result, count, datatype))
         });
         Ok(Collective::Reduce { data: self.part(data, root)?, result: result.transpose()?, operation, root })
@@ -238,7 +283,7 @@ impl<A: Abi> Call<A> {
     /// What every rank gives, unless that is in place, and as many elements for the result.
     fn given_and_result(&self, data: Even<A>, result: Memory) -> Result<(Option<Elements>, Elements)> {
         let (given, count, datatype) = data;
-        apart(given, result, [count; 2])?;
+        self.note_alias(given, result, [count; 2]);
         refuse_in_place::<A>(result)?;
         let datatype = self.datatype(datatype)?;
         let result = elements_of(result, 0, count, &datatype)?;
@@ -266,7 +311,7 @@ impl<A: Abi> Call<A> {
         datatype: A::Handle,
         op: A::Handle,
     ) -> Result<Collective> {
-        apart(data, result, [counts.iter().sum(); 2])?;
+        self.note_alias(data, result, [counts.iter().sum(); 2]);
         let operation = self.rank.operation::<A>(op)?;
         let unsigned = |&count: &i64| u64::try_from(count).ok();
         let counts: Option<Vec<u64>> = counts.iter().map(unsigned).collect();
@@ -310,28 +355,44 @@ impl<A: Abi> Call<A> {
     }
 
     pub(super) fn neighbour_allgather(&self, part: Even<A>, all: Even<A>) -> Result<Collective> {
+        self.note_alias(part.0, all.0, [part.1, all.1]);
         Ok(Collective::NeighbourAllgather { part: self.elements(part)?, all: Blocks::Even(self.elements(all)?) })
     }
 
     pub(super) fn neighbour_allgatherv(&self, part: Even<A>, all: Varying<A>) -> Result<Collective> {
-        let all = self.varying(all, self.degrees()?.0)?;
-        Ok(Collective::NeighbourAllgather { part: self.elements(part)?, all })
+        let buffers = [part.0, all.0];
+        let (part, all) = (self.elements(part)?, self.varying(all, self.degrees()?.0)?);
+        self.note_alias_of_blocks(buffers, std::slice::from_ref(&part), &all);
+        Ok(Collective::NeighbourAllgather { part, all: Blocks::Listed(all) })
     }
 
     pub(super) fn neighbour_alltoall(&self, sent: Even<A>, received: Even<A>) -> Result<Collective> {
+        self.note_alias(sent.0, received.0, [sent.1, received.1]);
         let (sent, received) = (self.elements(sent)?, self.elements(received)?);
         Ok(Collective::NeighbourAlltoall { sent: Blocks::Even(sent), received: Blocks::Even(received) })
     }
 
     pub(super) fn neighbour_alltoallv(&self, sent: Varying<A>, received: Varying<A>) -> Result<Collective> {
         let (sources, destinations) = self.degrees()?;
-        let sent = self.varying(sent, destinations)?;
-        Ok(Collective::NeighbourAlltoall { sent, received: self.varying(received, sources)? })
+        let buffers = [sent.0, received.0];
+        let (sent, received) = (self.varying(sent, destinations)?, self.varying(received, sources)?);
+        Ok(self.exchanged_with_neighbours(buffers, sent, received))
     }
 
     pub(super) fn neighbour_alltoallw(&self, sent: Mixed<A>, received: Mixed<A>) -> Result<Collective> {
         let (sources, destinations) = self.degrees()?;
-        let sent = self.mixed(sent, destinations)?;
-        Ok(Collective::NeighbourAlltoall { sent, received: self.mixed(received, sources)? })
+        let buffers = [sent.0, received.0];
+        let (sent, received) = (self.mixed(sent, destinations)?, self.mixed(received, sources)?);
+        Ok(self.exchanged_with_neighbours(buffers, sent, received))
+    }
+
+    fn exchanged_with_neighbours(
+        &self,
+        buffers: [Memory; 2],
+        sent: Vec<Elements>,
+        received: Vec<Elements>,
+    ) -> Collective {
+        self.note_alias_of_blocks(buffers, &sent, &received);
+        Collective::NeighbourAlltoall { sent: Blocks::Listed(sent), received: Blocks::Listed(received) }
     }
 }

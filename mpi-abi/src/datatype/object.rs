@@ -24,7 +24,7 @@ pub fn type_free<A: Abi>(datatype: Out<A::Handle>) -> Outcome {
 /// MPI_Type_dup (MPI-5.0 section 5.1.10).
 pub fn type_dup<A: Abi>(old: A::Handle, new: Out<A::Handle>) -> Outcome {
     let rank = rank()?;
-    let copy = rank.add_datatype::<A>(Datatype::dup(&rank.datatype::<A>(old)?));
+    let copy = rank.add_datatype::<A>(Datatype::dup(&rank.datatype::<A>(old)?))?;
     if let Some(record) = rank.existing_record(A::code(old)) {
         let (original, duplicate) = (Coded(A::code(old)), Coded(A::code(copy)));
         let copied = record.attributes.copy_to(&original, &rank.record(duplicate.0).attributes, &duplicate);

@@ -79,15 +79,17 @@ impl Communicator {
     /// Receives elements (MPI_Recv).
     ///
     /// # Errors
-    /// A rank or tag that does not exist; a message that is longer than the elements; whatever keeps it from being received.
+    /// A rank or tag that does not exist; a message that is longer than the elements, or whose last element is not whole; whatever keeps
+    /// it from being received.
     pub fn receive_elements(&self, elements: &Elements, source: Source, tag: TagSelector) -> Result<Status> {
-        if let Some(span) = elements.write_span() {
-            return self.receive_block(span, source, tag);
-        }
-        match self.checked_pattern(Call::Receive, source, tag, self.context())? {
-            Some(pattern) => self.receive_and_unpack(elements, Target::receive(source, tag), pattern),
-            None => Ok(Status::NOBODY),
-        }
+        let received = match elements.write_span() {
+            Some(span) => self.receive_block(span, source, tag)?,
+            None => match self.checked_pattern(Call::Receive, source, tag, self.context())? {
+                Some(pattern) => self.receive_and_unpack(elements, Target::receive(source, tag), pattern)?,
+                None => Status::NOBODY,
+            },
+        };
+        received.of_whole_elements(self, elements.datatype())
     }
 
     /// As [`Communicator::receive_elements`], of elements that lie side by side: the first block.

@@ -90,7 +90,9 @@ impl Endpoint {
                 None => return Ok(()),
             }
         }
-        if !request.is_done() {
+        if request.is_done() {
+            request.forget();
+        } else {
             self.freed.borrow_mut().push(request);
         }
         Ok(())
@@ -99,8 +101,7 @@ impl Endpoint {
     /// Forgets freed requests that have completed: what was received goes where it belongs.
     fn drop_completed(&self) {
         let done: Vec<Request> = self.freed.borrow_mut().extract_if(.., |request| request.is_done()).collect();
-        // Nobody asks for their results any more.
-        done.into_iter().for_each(|mut request| drop(request.finish()));
+        done.into_iter().for_each(Request::forget);
     }
 
     /// Completes what was freed and delivers what was sent from buffers: for the end of the job.
@@ -449,9 +450,8 @@ impl Request {
         let status = match &self.state {
             State::Done(status) => *status,
             State::Sending { id, .. } | State::Receiving(id) => {
-                let outcome = self.communicator.process().engine().outcome(*id).copied();
-                let completion = outcome.and_then(|outcome| outcome.ok());
-                completion.map_or(Status::EMPTY, |completion| Status::new(&self.communicator, completion))
+                let mut engine = self.communicator.process().engine();
+                engine.outcome(*id).map_or(Status::EMPTY, |outcome| Status::of_outcome(&self.communicator, outcome))
             }
             State::Both(both) => return both[0].peek(),
             State::Persistent(persistent) => match persistent.active() {
@@ -500,6 +500,11 @@ impl Request {
             State::Generalized(generalized) => generalized.finish(),
             State::Flushing(_) => Ok(Status::EMPTY),
         }
+    }
+
+    /// Gives back what it holds, being done: nobody asks for its result any more.
+    fn forget(mut self) {
+        drop(self.finish());
     }
 
     /// Waits until it has completed (MPI_Wait). A persistent request is inactive afterwards; others are to be dropped.
@@ -557,7 +562,9 @@ impl Request {
                 cancelled.map_err(self.communicator.failed(*call))
             }
             State::Receiving(id) => {
-                let cancelled = self.communicator.process().engine().cancel(*id);
+                let process = self.communicator.process();
+                // A message that has come as far as a connection goes first: who posts and cancels in a loop gets it.
+                let cancelled = process.progress_all().and_then(|_| process.engine().cancel(*id));
                 cancelled.map_err(self.communicator.failed(Call::Receive))
             }
             State::Persistent(persistent) => match persistent.active_mut() {
