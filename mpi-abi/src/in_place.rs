@@ -195,6 +195,7 @@ impl<'a, A: Abi> InPlace<'a, A> {
                 self.rank.endpoint.progress()?;
             }
         }
+        self.rank.endpoint.found_nothing();
         flag.set(0)
     }
 
@@ -223,7 +224,10 @@ impl<'a, A: Abi> InPlace<'a, A> {
         }
         let (found, outcome) = match found {
             Some((found, outcome)) => (found as c_int, Some(outcome)),
-            None => (A::UNDEFINED, None),
+            None => {
+                self.rank.endpoint.found_nothing();
+                (A::UNDEFINED, None)
+            }
         };
         index.set(found)?;
         flag.set(outcome.is_some().into())?;
@@ -246,7 +250,11 @@ impl<'a, A: Abi> InPlace<'a, A> {
             return number.set(A::UNDEFINED);
         }
         self.rank.endpoint.progress()?;
-        let (found, outcome) = self.complete_some(indices, statuses)?.unwrap_or((0, Ok(())));
+        let completed = self.complete_some(indices, statuses)?;
+        if completed.is_none() {
+            self.rank.endpoint.found_nothing();
+        }
+        let (found, outcome) = completed.unwrap_or((0, Ok(())));
         number.set(found as c_int)?;
         outcome
     }

@@ -100,6 +100,7 @@ pub fn test<A: Abi>(handle: Out<A::Handle>, flag: Out<c_int>, status: StatusOut<
     if progressed.is_err() || !request.is_done() {
         rank.lane_of(code).requests.restore(code, request);
         progressed?;
+        rank.endpoint.found_nothing();
         return flag.set(0);
     }
     let outcome = request.finish();
@@ -289,6 +290,7 @@ pub fn testall<A: Abi>(
     if progressed.is_err() || !lent.all_done() {
         lent.put_back();
         progressed?;
+        rank.endpoint.found_nothing();
         return flag.set(0);
     }
     flag.set(1)?;
@@ -352,6 +354,7 @@ pub fn testany<A: Abi>(
     if progressed.is_err() || lent.first_done().is_none() {
         lent.put_back();
         progressed?;
+        rank.endpoint.found_nothing();
         index.set(A::UNDEFINED)?;
         return flag.set(0);
     }
@@ -401,6 +404,9 @@ pub fn waitsome<A: Abi>(
     {
         lent.put_back();
         return Err(error);
+    }
+    if lent.first_done().is_none() {
+        rank.endpoint.found_nothing();
     }
     finish_some(lent, number, indices, statuses)
 }
@@ -479,8 +485,9 @@ pub fn request_get_status<A: Abi>(handle: A::Handle, flag: Out<c_int>, status: S
     let rank = rank()?;
     rank.endpoint.progress()?;
     let found = peek::<A>(rank, handle)?;
-    if let Some(found) = &found {
-        status.set(&value_of::<A>(found));
+    match &found {
+        Some(found) => status.set(&value_of::<A>(found)),
+        None => rank.endpoint.found_nothing(),
     }
     flag.set(found.is_some().into())
 }
@@ -497,6 +504,9 @@ pub fn request_get_status_all<A: Abi>(
     rank.endpoint.progress()?;
     let found: Vec<Option<Status>> = handles.iter().map(|&handle| peek::<A>(rank, handle)).collect::<Result<_>>()?;
     let all: Option<Vec<Status>> = found.into_iter().collect();
+    if all.is_none() {
+        rank.endpoint.found_nothing();
+    }
     for (index, status) in all.iter().flatten().enumerate() {
         statuses.at(index).set(&value_of::<A>(status));
     }
@@ -523,7 +533,9 @@ pub fn request_get_status_any<A: Abi>(
             return flag.set(1);
         }
     }
-    if !active {
+    if active {
+        rank.endpoint.found_nothing();
+    } else {
         status.set(&value_of::<A>(&Status::EMPTY));
         if !status.is_ignored() {
             status.set_error(A::SUCCESS)?;
@@ -552,6 +564,9 @@ pub fn request_get_status_some<A: Abi>(
             indices.set(found, place as c_int)?;
             found += 1;
         }
+    }
+    if active && found == 0 {
+        rank.endpoint.found_nothing();
     }
     number.set(if active { found as c_int } else { A::UNDEFINED })
 }

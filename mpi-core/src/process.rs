@@ -49,6 +49,8 @@ pub(crate) struct Process {
     retired: RefCell<Vec<Retired>>,
     /// What the present wait waits for.
     awaited: Cell<Awaited>,
+    /// How many calls in a row that do not wait have found nothing while nothing else happened either.
+    in_vain: Cell<u32>,
     finalized: Cell<bool>,
     /// A lost peer was left to the launcher to report.
     left_to_launcher: Cell<bool>,
@@ -70,6 +72,7 @@ impl Process {
             wakers: Wakers::default(),
             retired: RefCell::default(),
             awaited: Cell::new(Awaited::Unknown),
+            in_vain: Cell::new(0),
             finalized: Cell::new(false),
             left_to_launcher: Cell::new(false),
         }
@@ -104,6 +107,9 @@ impl Process {
     pub(crate) fn progress(&self) -> Result<bool, Failure> {
         let moved = self.engine().progress()?;
         let moved = self.tasks.poll_all() || moved;
+        if moved {
+            self.in_vain.set(0);
+        }
         if let Some(turn) = self.turn.get() {
             turn.found(moved);
         }
@@ -154,6 +160,26 @@ impl Process {
         match self.turns_of_all().is_some() {
             true => self.lanes.all().try_fold(false, |moved, process| Ok(process.progress()? || moved)),
             false => self.progress(),
+        }
+    }
+
+    /// As [`Process::progress_all`], for a call that does not wait, and then what `find` finds.
+    pub(crate) fn look_for<R>(&self, find: impl FnOnce(&mut JobEngine) -> Option<R>) -> Result<Option<R>, Failure> {
+        self.progress_all()?;
+        let found = find(&mut self.engine());
+        if found.is_none() {
+            self.found_nothing();
+        }
+        Ok(found)
+    }
+
+    /// A call that does not wait has found nothing. A program may call it in a loop: after as many in a row as a wait looks before it gives way, each
+    /// gives way. None sleeps.
+    pub(crate) fn found_nothing(&self) {
+        let (times, mut engine) = (self.in_vain.get(), self.engine());
+        match times < engine.patience() {
+            true => self.in_vain.set(times + 1),
+            false => engine.give_way(),
         }
     }
 
@@ -284,8 +310,7 @@ impl Process {
         }
         engine.detach_local(id);
         drop(engine);
-        self.progress_all()?;
-        Ok(self.engine().collect(id))
+        self.look_for(|engine| engine.collect(id))
     }
 
     /// Waits for a nonblocking collective and forgets it.

@@ -10,7 +10,7 @@ use std::time::Duration;
 use crate::job::{Job, JobError, JobShape, is_aborted};
 use crate::node::NodeFabric;
 use crate::remote_memory::{self, ProbeWords, Reach};
-use crate::{primitive, wait};
+use crate::{primitive, slice, wait};
 
 /// How often a peer that waits for the others looks whether the job was aborted.
 const ABORT_CHECK: Duration = Duration::from_millis(100);
@@ -84,6 +84,7 @@ impl Joined {
         if me >= peers {
             return Err(JobError::NoSuchPeer { me, peers });
         }
+        slice::ask_for_shortest();
         if kernel_copy_allowed() {
             // Lets peers copy under Yama's restricted mode; elsewhere it is unknown and refused, which is as good.
             let _ = rustix::process::set_ptracer(rustix::process::PTracer::Any);

@@ -58,6 +58,8 @@ mod segment;
 #[cfg(not(loom))]
 mod signal;
 mod sleep;
+#[cfg(not(loom))]
+mod slice;
 mod small_copy;
 mod span;
 #[cfg(not(loom))]

@@ -112,7 +112,8 @@ async fn send_parts<'a>(
     if total > SHORT && team.size() > 2 { ring(team, place).await } else { short(team, place).await }
 }
 
-async fn short<'a>(team: Team<'_>, place: impl Fn(usize) -> WriteSpan<'a>) -> Result<(), Failure> {
+/// Short parts, where each rank's own stands at its place.
+pub(super) async fn short<'a>(team: Team<'_>, place: impl Fn(usize) -> WriteSpan<'a>) -> Result<(), Failure> {
     if team.size() <= DIRECT_RANKS { direct(team, place).await } else { dissemination(team, place).await }
 }
 

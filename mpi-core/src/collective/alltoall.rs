@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 use super::agreement::{Announcement, LEN, all_agree, is_announced};
 use super::published::{Published, Told, Way};
-use super::shelves::Shelved;
+use super::shelves::{MOST_TAKERS, Shelved};
 use super::team::Team;
 use super::uneven::{self, Left};
 use super::{at_once, nodes};
@@ -28,7 +28,7 @@ pub(crate) async fn alltoall<'s, 'r>(
         if team.on_shelves(at_once::alltoall_bytes(team.process, size, part), |_| true, on_shelves).await? {
             return Ok(());
         }
-    } else if size > 1
+    } else if (2..=MOST_TAKERS).contains(&size)
         && let Some(shelves) = team.shelves(0)?
     {
         let own = || team.copy(sent(team.rank), received(team.rank));

@@ -160,7 +160,7 @@ impl Communicator {
     /// As [`Communicator::probe_status`].
     pub fn probe_status_now(&self, source: Source, tag: TagSelector) -> Result<Option<Status>> {
         let Some(pattern) = self.looking(source, tag)? else { return Ok(Some(Status::NOBODY)) };
-        let found = self.process().engine().probe(&pattern);
+        let found = self.process().look_for(|engine| engine.probe(&pattern)).map_err(self.failed(Call::Probe))?;
         Ok(found.map(|completion| Status::new(self, completion)))
     }
 
@@ -169,7 +169,6 @@ impl Communicator {
         let call = Call::Probe;
         let Some(pattern) = self.checked_pattern(call, source, tag, self.context())? else { return Ok(None) };
         drop(self.process().enter(call, Target::receive(source, tag), pattern.context, 0));
-        self.process().progress_all().map_err(self.failed(call))?;
         Ok(Some(pattern))
     }
 
@@ -198,7 +197,8 @@ impl Communicator {
     /// As [`Communicator::probe_status`].
     pub fn take_message_now(&self, source: Source, tag: TagSelector) -> Result<Option<(Option<TakenMessage>, Status)>> {
         let Some(pattern) = self.looking(source, tag)? else { return Ok(Some((None, Status::NOBODY))) };
-        let found = self.process().engine().matched_probe(&pattern);
+        let found =
+            self.process().look_for(|engine| engine.matched_probe(&pattern)).map_err(self.failed(Call::Probe))?;
         Ok(found.map(|found| self.taken(found)))
     }
 

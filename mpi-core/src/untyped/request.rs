@@ -63,6 +63,11 @@ impl Endpoint {
         self.process.progress_all().map(drop).map_err(|failure| self.failed(failure))
     }
 
+    /// A call that does not wait has found nothing: after some in a row it lets other ranks have the processor.
+    pub fn found_nothing(&self) {
+        self.process.found_nothing();
+    }
+
     /// Makes progress until `done` has a result.
     ///
     /// # Errors

@@ -173,6 +173,7 @@ pub const UNSAFE_FILES: &[&str] = &[
     "transport/src/handover.rs",
     "transport/src/small_copy.rs",
     "transport/src/copy.rs",
+    "transport/src/slice.rs",
     "transport/src/span.rs",
     // Bytes of peers, written back.
     "transport/src/lent.rs",

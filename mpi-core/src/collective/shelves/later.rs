@@ -18,7 +18,7 @@ use rwmpi_transport::SharedWord;
 
 use super::round::Round;
 use super::shelf::{LONG, NOTHING, PLACES, Shelf};
-use super::{CAPACITY, OnceShelves, Shelved, Shelves};
+use super::{CAPACITY, OnceShelves, Shelved, Shelves, capacity};
 use crate::Communicator;
 use crate::activity::Call;
 use crate::collective::at_once::GATHERED_BY_MANY;
@@ -178,7 +178,7 @@ impl Round<'_> {
 
     /// Whether those whom `from` names have put up what they give. Looks so often for each.
     pub(super) fn have_come(&self, from: impl Fn(usize) -> bool, looks: u32) -> Poll<()> {
-        self.have_set(from, |shelf| shelf.slot(self.number()).stamp, looks)
+        self.have_set(from, |shelf| shelf.slot(self.number()).stamp(), looks)
     }
 
     /// Whether the others whom `from` names have set a word to the number of this collective.
@@ -222,10 +222,11 @@ impl<'a> Later<'a> {
         if self.asked.get() > 1 {
             return false;
         }
-        if len >= CAPACITY {
+        let has_room = len < capacity(self.team.size());
+        if !has_room {
             self.too_long.set(Some(len));
         }
-        len < CAPACITY
+        has_room
     }
 
     pub(super) fn round(&self) -> Round<'_> {
@@ -236,7 +237,7 @@ impl<'a> Later<'a> {
     pub(super) fn is_done(&self, rank: usize) -> bool {
         let shelf = self.round().shelf(rank);
         let is_at = |word| self.team.process.engine().has_word(word, self.number, 1, None);
-        is_at(shelf.over) || is_at(shelf.slot(self.number).done)
+        is_at(shelf.over) || is_at(shelf.slot(self.number).done())
     }
 
     /// Runs the collective.
@@ -315,7 +316,7 @@ impl<'a> Later<'a> {
         if let Some(len) = self.too_long.get() {
             // Its slot may be another's before.
             poll_fn(|_| self.say_too_long(len)).await?;
-            let done = round.shelf(self.team.rank).slot(self.number).done;
+            let done = round.shelf(self.team.rank).slot(self.number).done();
             process.engine().set_words([(done, self.number)], self.team.peers);
         }
         for rank in round.others() {
@@ -375,7 +376,7 @@ impl Communicator {
         if self.size() == 1 {
             return self.shelves_for(len).map(|shelves| Turn { shelves, number: 0 });
         }
-        let shelves = self.shelves_for_later()?.get()?.as_ref().filter(|_| len < CAPACITY)?;
+        let shelves = self.shelves_for_later()?.get()?.as_ref().filter(|_| len < capacity(self.size()))?;
         let number = self.nonblocking_collective_to_come();
         let team = self.team(nonblocking_tag(number), false);
         Round::new(&team, shelves, number).has_turn(len).is_ready().then_some(Turn { shelves, number })
