@@ -405,9 +405,6 @@ pub fn waitsome<A: Abi>(
         lent.put_back();
         return Err(error);
     }
-    if lent.first_done().is_none() {
-        rank.endpoint.found_nothing();
-    }
     finish_some(lent, number, indices, statuses)
 }
 
@@ -431,6 +428,9 @@ pub fn testsome<A: Abi>(
     if let Err(error) = rank.endpoint.progress() {
         lent.put_back();
         return Err(error);
+    }
+    if lent.first_done().is_none() {
+        rank.endpoint.found_nothing();
     }
     finish_some(lent, number, indices, statuses)
 }
