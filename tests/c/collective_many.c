@@ -1,5 +1,5 @@
 /* Collectives of more ranks than are usual on one machine, with data shorter, as long and longer than what goes by shelves there, blocking and
-   not, several in flight, and on parts of all ranks (MPI-5.0 chapter 6). ranks: 17 90 */
+   not, several in flight, and on parts of all ranks (MPI-5.0 chapter 6). ranks: 17 */
 #include "check.h"
 
 enum { LENGTHS = 7, LONGEST = 2100 };

@@ -1,6 +1,5 @@
 /* Calls that do not wait, in loops that find nothing: after a while each gives way to other ranks, and none sleeps (MPI-5.0 sections 3.7.3, 3.7.5,
    3.7.6 and 3.8.1). What the library asks the kernel for is caught on its way there. ranks: 1 3 */
-#define _GNU_SOURCE
 #include "check.h"
 #include <linux/filter.h>
 #include <linux/seccomp.h>

@@ -31,6 +31,15 @@ fn programs_in_several_lanes() {
     every_program(Interface::Standard, &[("RWMPI_LANES", "3")]);
 }
 
+/// So many that there are limits of what shelves are for.
+#[test]
+fn ninety_ranks_do_collectives() {
+    let library = Library::new(Interface::Standard);
+    let program = library.compile(&sources().join("collective_many.c"), &[]).unwrap();
+    let output = library.run(90, &[program.as_os_str()], &[]);
+    assert!(output.status.success(), "{}", text(&output));
+}
+
 #[test]
 fn a_deadlock_in_any_lane_is_shown() {
     let library = Library::new(Interface::Standard);

@@ -110,7 +110,11 @@ fn beside_busy_threads<R>(measure: impl FnOnce() -> R) -> R {
     let processors = thread::available_parallelism().map_or(1, |processors| processors.get());
     thread::scope(|scope| {
         for _ in 0..processors {
-            scope.spawn(|| while !is_over.load(Ordering::Relaxed) {});
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+            });
         }
         let measured = measure();
         is_over.store(true, Ordering::Relaxed);
