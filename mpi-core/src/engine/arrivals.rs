@@ -276,10 +276,12 @@ impl<F: Fabric> Engine<F> {
 
     /// Bounds what unexpected messages may hold.
     fn account(&mut self, source: u32, bytes: u64) -> Result<(), Failure> {
-        self.unexpected_bytes += bytes;
-        if self.unexpected_bytes > UNEXPECTED_LIMIT {
-            return Err(Failure::UnexpectedLimit { source, bytes: self.unexpected_bytes, limit: UNEXPECTED_LIMIT });
+        // A peer may say any number.
+        let held = self.unexpected_bytes.saturating_add(bytes);
+        if held > UNEXPECTED_LIMIT {
+            return Err(Failure::UnexpectedLimit { source, bytes: held, limit: UNEXPECTED_LIMIT });
         }
+        self.unexpected_bytes = held;
         Ok(())
     }
 
