@@ -16,7 +16,7 @@ use crate::error::Outcome;
 use crate::error_handling::last_used_code;
 use crate::interface::Abi;
 use crate::rank::{Rank, rank};
-use crate::turn::outside;
+use crate::turn::call_program;
 
 /// A datatype or a window, as its attributes' functions know it: the code of its handle.
 #[derive(Clone, Copy, Debug)]
@@ -33,9 +33,15 @@ pub(crate) enum AnyKeyval {
     Window,
 }
 
-type CCopy<A> =
-    unsafe extern "C" fn(<A as Abi>::Handle, c_int, *mut c_void, *mut c_void, *mut *mut c_void, *mut c_int) -> c_int;
-type CDelete<A> = unsafe extern "C" fn(<A as Abi>::Handle, c_int, *mut c_void, *mut c_void) -> c_int;
+type CCopy<A> = unsafe extern "C-unwind" fn(
+    <A as Abi>::Handle,
+    c_int,
+    *mut c_void,
+    *mut c_void,
+    *mut *mut c_void,
+    *mut c_int,
+) -> c_int;
+type CDelete<A> = unsafe extern "C-unwind" fn(<A as Abi>::Handle, c_int, *mut c_void, *mut c_void) -> c_int;
 
 /// What a keyval's functions get besides the attribute.
 #[derive(Clone)]
@@ -70,9 +76,9 @@ fn copy_function<A: Abi, O: 'static>(
         let (mut word, mut flag) = (std::ptr::null_mut(), 0);
         let (handle, keyval, value_in) = (A::handle(code(object)), keyval.get(), value.word as *mut c_void);
         // SAFETY: as the standard has it, the function gets its extra word and places for its results.
-        let returned = outside(|| unsafe {
+        let returned = call_program(|| unsafe {
             function(handle, keyval, extra.address().cast(), value_in, &raw mut word, &raw mut flag)
-        });
+        })?;
         failed::<A>("copy", returned)?;
         Ok((flag != 0).then_some(AttributeValue { word: word as usize, kind: value.kind }))
     }))
@@ -92,7 +98,8 @@ fn delete_function<A: Abi, O: 'static>(
     Some(Box::new(move |object, value| {
         let (handle, keyval, word) = (A::handle(code(object)), keyval.get(), value.word as *mut c_void);
         // SAFETY: as the standard has it, the function gets its extra word.
-        failed::<A>("delete", outside(|| unsafe { function(handle, keyval, word, extra.address().cast()) }))
+        let returned = call_program(|| unsafe { function(handle, keyval, word, extra.address().cast()) })?;
+        failed::<A>("delete", returned)
     }))
 }
 

@@ -8,7 +8,7 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use rwmpi_core::{Error, ErrorClass, Result};
 
 use crate::argument::{Function, Out, Text, TextOut, c_int};
-use crate::error::{self, ErrorHandler, HandlerFunction, Object, Outcome};
+use crate::error::{self, ErrorHandler, HandlerCall, HandlerFunction, Object, Outcome};
 use crate::handle_table::{Kind, Table};
 use crate::interface::Abi;
 use crate::rank::{blame_nobody, rank};
@@ -68,10 +68,15 @@ pub(crate) fn create<A: Abi>(function: Function, handle: Out<A::Handle>) -> Outc
     handle.set(handle_of_handler::<A>(&ErrorHandler::Function(Arc::new(function))))
 }
 
-/// Calls the handler of an object for the program.
-pub(crate) fn call<A: Abi>(name: &str, object: Object<A>, handler: &ErrorHandler, code: c_int) {
+/// Lets the handler of an object be called for the program.
+pub(crate) fn call<A: Abi>(
+    name: &str,
+    object: Object<A>,
+    handler: ErrorHandler,
+    code: c_int,
+) -> Result<HandlerCall<A>> {
     let text = format!("{name}: the program reports {}", text_of::<A>(code));
-    error::invoke::<A>(object, handler, code, &text);
+    Ok(HandlerCall { object, handler, code, text })
 }
 
 /// MPI_Comm_create_errhandler (MPI-5.0 section 9.3.1).
@@ -94,11 +99,10 @@ pub fn comm_get_errhandler<A: Abi>(communicator: A::Handle, handle: Out<A::Handl
 }
 
 /// MPI_Comm_call_errhandler (MPI-5.0 section 9.5).
-pub fn comm_call_errhandler<A: Abi>(communicator: A::Handle, code: c_int) -> Outcome {
+pub fn comm_call_errhandler<A: Abi>(communicator: A::Handle, code: c_int) -> Result<HandlerCall<A>> {
     let entry = rank()?.communicator::<A>(communicator)?;
     let handler = entry.error_handler.borrow().clone();
-    call::<A>("MPI_Comm_call_errhandler", Object::Handle(communicator), &handler, code);
-    Ok(())
+    call::<A>("MPI_Comm_call_errhandler", Object::Handle(communicator), handler, code)
 }
 
 /// MPI_File_create_errhandler (MPI-5.0 section 9.3.3).
@@ -131,11 +135,10 @@ pub fn file_get_errhandler<A: Abi>(file: A::File, handle: Out<A::Handle>) -> Out
 }
 
 /// MPI_File_call_errhandler (MPI-5.0 section 9.5).
-pub fn file_call_errhandler<A: Abi>(file: A::File, code: c_int) -> Outcome {
+pub fn file_call_errhandler<A: Abi>(file: A::File, code: c_int) -> Result<HandlerCall<A>> {
     no_file::<A>(file)?;
     let handler = rank()?.file_error_handler.borrow().clone();
-    call::<A>("MPI_File_call_errhandler", Object::File(file), &handler, code);
-    Ok(())
+    call::<A>("MPI_File_call_errhandler", Object::File(file), handler, code)
 }
 
 /// MPI_Win_create_errhandler (MPI-5.0 section 9.3.2).

@@ -95,7 +95,8 @@ pub fn finalize<A: Abi>() -> Outcome {
 
 /// MPI_Abort (MPI-5.0 section 11.2.3): ends the whole job, whatever the communicator.
 pub fn abort<A: Abi>(communicator: A::Handle, code: c_int) -> Outcome {
-    rank()?.communicator::<A>(communicator)?;
+    // Whatever other threads do at this time.
+    peek()?.communicator::<A>(communicator)?;
     end_job(code, "MPI_Abort")
 }
 
@@ -107,10 +108,10 @@ pub fn comm_get_parent<A: Abi>(parent: Out<A::Handle>) -> Outcome {
 
 /// MPI_Query_thread (MPI-5.0 section 11.6.2).
 pub fn query_thread<A: Abi>(provided: Out<c_int>) -> Outcome {
-    provided.set(rank()?.thread_level.get())
+    provided.set(peek()?.thread_level.get())
 }
 
 /// MPI_Is_thread_main (MPI-5.0 section 11.6.2).
 pub fn is_thread_main<A: Abi>(flag: Out<c_int>) -> Outcome {
-    flag.set((rank()?.main_thread == std::thread::current().id()).into())
+    flag.set((peek()?.main_thread == rustix::thread::gettid()).into())
 }

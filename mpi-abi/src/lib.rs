@@ -10,6 +10,7 @@
 //! - [`rank`]: the rank that this process is, with its objects by handle.
 //! - [`error`]: what happens to a call that fails.
 //! - `turn`: which thread of the program may call.
+//! - `exception`, `panic`: what leaves a function of the program, or of this library, otherwise than by its end.
 // The arguments are the standard's.
 #![allow(clippy::too_many_arguments)]
 
@@ -22,6 +23,7 @@ pub mod datatype;
 pub mod environment;
 pub mod error;
 pub mod error_handling;
+mod exception;
 pub mod facts;
 pub mod generalized_request;
 pub mod group;
@@ -33,6 +35,7 @@ pub mod initialization;
 pub mod interface;
 mod number;
 pub mod operation;
+mod panic;
 pub mod persistent;
 pub mod point_to_point;
 pub mod probe;
@@ -46,6 +49,7 @@ pub mod topology;
 mod turn;
 mod worker;
 
-pub use error::{Outcome, Subject, finish, unsupported, unsupported_tool};
+pub use error::{Outcome, Subject, conclude, settle, unsupported, unsupported_tool};
 pub use interface::{Abi, Constants, MPICH_UNWEIGHTED, MPICH_WEIGHTS_EMPTY, Mpich, Standard};
+pub use panic::report_panics;
 pub use turn::{Place, in_turn, in_turn_at};

@@ -11,12 +11,12 @@ use crate::argument::{Function, Memory, Out, c_int};
 use crate::error::Outcome;
 use crate::interface::Abi;
 use crate::rank::{self, Rank, rank};
-use crate::turn::outside;
+use crate::turn::call_program;
 
 /// A function of the program: both operands, how many elements, their datatype.
-type UserFunction<A> = unsafe extern "C" fn(*mut u8, *mut u8, *mut c_int, *mut <A as Abi>::Handle);
+type UserFunction<A> = unsafe extern "C-unwind" fn(*mut u8, *mut u8, *mut c_int, *mut <A as Abi>::Handle);
 /// The same with a count of 64 bits.
-type UserFunctionLarge<A> = unsafe extern "C" fn(*mut u8, *mut u8, *mut i64, *mut <A as Abi>::Handle);
+type UserFunctionLarge<A> = unsafe extern "C-unwind" fn(*mut u8, *mut u8, *mut i64, *mut <A as Abi>::Handle);
 
 /// What the program gave as the address of its function.
 struct UserCode(Function);
@@ -81,11 +81,9 @@ impl Rank {
     }
 }
 
-/// Calls `with` with a handle of the datatype: the rank's own, if there is a rank still.
-fn with_handle<A: Abi>(datatype: &Datatype, with: impl FnOnce(A::Handle)) {
-    if let Ok(rank) = rank::peek() {
-        rank.with_handle_of::<A>(datatype, with);
-    }
+/// Calls `with` with a handle of the datatype: the rank's own.
+fn with_handle<A: Abi>(datatype: &Datatype, with: impl FnOnce(A::Handle) -> Result<()>) -> Result<()> {
+    rank::peek()?.with_handle_of::<A, _>(datatype, with)
 }
 
 /// Makes an operation of a function that is called with both operands, a count, and a handle.
@@ -93,7 +91,7 @@ fn create<A: Abi>(
     function: Function,
     commutative: c_int,
     handle: Out<A::Handle>,
-    call: impl Fn(*const u8, *mut u8, u64, &Datatype) + Send + Sync + 'static,
+    call: impl Fn(*const u8, *mut u8, u64, &Datatype) -> Result<()> + Send + Sync + 'static,
 ) -> Outcome {
     let rank = rank()?;
     if function.is_null() {
@@ -119,11 +117,12 @@ pub fn op_create<A: Abi>(function: Function, commutative: c_int, handle: Out<A::
                 unsafe {
                     let function: UserFunction<A> = std::mem::transmute(code.address());
                     let (from, inout) = (from.wrapping_offset(offset), inout.wrapping_offset(offset));
-                    outside(|| function(from.cast_mut(), inout, &raw mut portion, &raw mut handle));
+                    call_program(|| function(from.cast_mut(), inout, &raw mut portion, &raw mut handle))?;
                 }
                 done += c_int::try_from(count - done).unwrap_or(c_int::MAX) as u64;
             }
-        });
+            Ok(())
+        })
     })
 }
 
@@ -136,9 +135,9 @@ pub fn op_create_c<A: Abi>(function: Function, commutative: c_int, handle: Out<A
             // SAFETY: as in `op_create`.
             unsafe {
                 let function: UserFunctionLarge<A> = std::mem::transmute(code.address());
-                outside(|| function(from.cast_mut(), inout, &raw mut count, &raw mut handle));
+                call_program(|| function(from.cast_mut(), inout, &raw mut count, &raw mut handle))
             }
-        });
+        })
     })
 }
 

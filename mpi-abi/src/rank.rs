@@ -20,7 +20,7 @@ use rwmpi_core::{Communicator, Error, ErrorClass, Group, MOST_LANES, Result, Tur
 use crate::argument::Memory;
 use crate::attribute::AnyKeyval;
 use crate::datatype::DatatypeRecords;
-use crate::error::{ErrorHandler, Object};
+use crate::error::{ErrorHandler, Object, end_at_once};
 use crate::handle_table::{Kind, Table, lane_of};
 use crate::interface::{Abi, DATATYPE_PLACES};
 use crate::request_table::RequestTable;
@@ -59,8 +59,8 @@ pub struct Common {
     pub(crate) universe: RefCell<Option<Universe>>,
     /// Thread level that was given, as the interface's constant.
     pub(crate) thread_level: Cell<i32>,
-    /// The thread that called MPI_Init.
-    pub(crate) main_thread: std::thread::ThreadId,
+    /// The thread that called MPI_Init, as the kernel knows it.
+    pub(crate) main_thread: rustix::thread::Pid,
     /// Groups.
     pub(crate) groups: Table<Group>,
     /// Sessions.
@@ -116,6 +116,10 @@ const FILES: u32 = u32::MAX;
 
 /// The rank, by lane. Written by the thread that makes the rank (Release), read by all (Acquire).
 static RANK: [AtomicPtr<Rank>; MOST_LANES] = [const { AtomicPtr::new(std::ptr::null_mut()) }; MOST_LANES];
+/// What the process has had of MPI, after the end: so that tools that look for lost memory find it. Written by the thread that ends the rank
+/// (Relaxed), read by nobody else.
+#[used]
+static ENDED: AtomicPtr<Common> = AtomicPtr::new(std::ptr::null_mut());
 /// How far the process has come with the world model: 0 before MPI_Init, 1 after it, 2 after MPI_Finalize. With a session the
 /// process is a rank in any of them.
 static PHASE: AtomicU8 = AtomicU8::new(0);
@@ -136,13 +140,16 @@ pub(crate) fn phase() -> Phase {
     }
 }
 
-/// The rank.
+/// The rank. The job ends if another thread is the rank at this time, as nothing of it can be relied on any more.
 ///
 /// # Errors
 /// If the program has not called MPI_Init, or has called MPI_Finalize.
 #[inline]
 pub fn rank() -> Result<&'static Rank> {
     let rank = peek()?;
+    if TURNS.others_are_inside() {
+        end_at_once(turn::BROKEN_PROMISE);
+    }
     rank.turn.set_note(0);
     Ok(rank)
 }
@@ -237,7 +244,7 @@ impl Rank {
             lanes: OnceCell::new(),
             universe: RefCell::new(Some(universe)),
             thread_level: Cell::new(thread_level),
-            main_thread: std::thread::current().id(),
+            main_thread: rustix::thread::gettid(),
             groups: Table::new(Kind::Group),
             sessions: Table::new(Kind::Session),
             keyvals: Table::new(Kind::Keyval),
@@ -298,6 +305,7 @@ impl Rank {
 
     /// The process is no rank any more. What it had is not given back: the process is about to end.
     pub(crate) fn end(&self) {
+        ENDED.store(std::ptr::from_ref(self.common).cast_mut(), Ordering::Relaxed);
         RANK.iter().for_each(|rank| rank.store(std::ptr::null_mut(), Ordering::Release));
     }
 

@@ -9,7 +9,7 @@ use std::sync::Once;
 use rwmpi_core::{Error, ErrorClass, Group, Info, Result};
 
 use crate::argument::{Function, Out, Text, TextOut, c_int};
-use crate::error::{ErrorHandler, Object, Outcome};
+use crate::error::{ErrorHandler, HandlerCall, Object, Outcome};
 use crate::error_handling::{call, create, error_handler, handle_of_handler};
 use crate::info::{add_info, hints};
 use crate::initialization::{join, leave};
@@ -144,9 +144,8 @@ pub fn session_get_errhandler<A: Abi>(session: A::Handle, handle: Out<A::Handle>
 }
 
 /// MPI_Session_call_errhandler (MPI-5.0 section 9.5).
-pub fn session_call_errhandler<A: Abi>(session: A::Handle, code: c_int) -> Outcome {
+pub fn session_call_errhandler<A: Abi>(session: A::Handle, code: c_int) -> Result<HandlerCall<A>> {
     let entry = rank()?.session::<A>(session)?;
     let handler = entry.error_handler.borrow().clone();
-    call::<A>("MPI_Session_call_errhandler", Object::Handle(session), &handler, code);
-    Ok(())
+    call::<A>("MPI_Session_call_errhandler", Object::Handle(session), handler, code)
 }

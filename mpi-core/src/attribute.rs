@@ -6,7 +6,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use crate::Result;
+use crate::{ErrorClass, Result};
 
 /// What an attribute holds: a word, and what it means to who has set it. C stores pointers; Fortran stores integers, and C reads
 /// those through a pointer (MPI-5.0 section 19.3.7).
@@ -119,14 +119,16 @@ impl<O> Attributes<O> {
     /// Removes the attribute; false if there was none.
     ///
     /// # Errors
-    /// What the delete function says; the attribute then stays.
+    /// What the delete function says; the attribute then stays, unless the function was left before its end ([`ErrorClass::Unwound`]): it
+    /// is not called for one attribute twice.
     pub fn delete(&self, object: &O, keyval: &Keyval<O>) -> Result<bool> {
         let Some(value) = self.get(keyval) else { return Ok(false) };
-        if let Some(delete) = &keyval.functions.delete {
-            delete(object, *value)?;
+        let delete = keyval.functions.delete.as_ref();
+        let deleted = delete.map_or(Ok(()), |delete| delete(object, *value)).map(|()| true);
+        if deleted.as_ref().err().is_none_or(|error| error.class() == ErrorClass::Unwound) {
+            self.list.borrow_mut().retain(|(known, kept)| !(known == keyval && Rc::ptr_eq(kept, &value)));
         }
-        self.list.borrow_mut().retain(|(known, kept)| !(known == keyval && Rc::ptr_eq(kept, &value)));
-        Ok(true)
+        deleted
     }
 
     /// Removes all, the last first (MPI-5.0 sections 7.4.3 and 11.2.4).
@@ -163,7 +165,7 @@ impl<O> Attributes<O> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::{Error, ErrorClass};
+    use crate::error::Error;
 
     struct Object(&'static str, Attributes<Object>);
 
@@ -177,7 +179,7 @@ mod tests {
         AttributeValue { word, kind: AttributeKind::Pointer }
     }
 
-    /// Copies values below 100 plus one, leaves out 100, fails above; deleting is logged, and fails for 13.
+    /// Copies values below 100 plus one, leaves out 100, fails above; deleting is logged, fails for 13, and is left before its end for 14.
     fn keyval(log: &Log) -> Keyval<Object> {
         let log = log.clone();
         let refused = || Error::new(ErrorClass::Other, "refused");
@@ -189,7 +191,11 @@ mod tests {
             })),
             Some(Box::new(move |object: &Object, value| {
                 log.borrow_mut().push((object.0, value.word));
-                if value.word == 13 { Err(refused()) } else { Ok(()) }
+                match value.word {
+                    13 => Err(refused()),
+                    14 => Err(Error::new(ErrorClass::Unwound, "thrown")),
+                    _ => Ok(()),
+                }
             })),
         )
     }
@@ -211,6 +217,17 @@ mod tests {
         assert!(a.1.delete(&a, &key).is_err());
         assert_eq!(word(&a, &key), Some(13));
         assert!(!a.1.delete(&a, &keyval(&log)).unwrap());
+    }
+
+    #[test]
+    fn a_delete_function_that_was_left_is_not_called_again() {
+        let log = Log::default();
+        let (key, a) = (keyval(&log), object("a"));
+        a.1.set(&a, &key, pointer(14)).unwrap();
+        assert_eq!(a.1.delete_all(&a).unwrap_err().class(), ErrorClass::Unwound);
+        assert_eq!(word(&a, &key), None);
+        a.1.delete_all(&a).unwrap();
+        assert_eq!(*log.borrow(), [("a", 14)]);
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Errors: the MPI error class and a sentence in the user's words.
 
+use rwmpi_transport::PushError;
+
 use crate::activity::Call;
 use crate::communicator::Communicator;
 use crate::engine::Failure;
@@ -80,6 +82,8 @@ pub enum ErrorClass {
     ProcessFailed,
     /// A mistake of the library itself.
     Internal,
+    /// A function of the program was left otherwise than by its end.
+    Unwound,
     /// Anything else.
     Other,
     /// An error code that a function of the program returned.
@@ -149,6 +153,10 @@ pub(crate) fn describe(failure: &Failure, rank: impl Fn(u32) -> usize) -> (Error
         Failure::Remote { peer, error } => {
             (ErrorClass::ProcessFailed, format!("copying from or to rank {}: {error}", rank(peer)))
         }
+        Failure::Push(PushError::PeerLost { peer }) => {
+            let rank = rank(peer as u32);
+            (ErrorClass::ProcessFailed, format!("rank {rank} is gone: it has ended, or the connection to it is broken"))
+        }
         Failure::Push(error) => (
             ErrorClass::NoMemory,
             format!("{error}: this node has no memory left for message queues; start fewer ranks or free memory"),
@@ -171,7 +179,9 @@ pub(crate) fn describe(failure: &Failure, rank: impl Fn(u32) -> usize) -> (Error
             ErrorClass::Other,
             format!("rank {} had nothing to pass on: it, or a rank before it, says why", rank(source)),
         ),
-        Failure::Panicked => (ErrorClass::Operation, "the operation panicked".to_string()),
+        Failure::Panicked => {
+            (ErrorClass::Operation, "the operation's function panicked, or an exception has left it".to_string())
+        }
         Failure::OtherType { source, sent, of } => (
             ErrorClass::Datatype,
             format!(

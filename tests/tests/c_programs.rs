@@ -119,3 +119,47 @@ fn errors_end_the_job_with_one_report_unless_the_program_wants_them() {
         }
     }
 }
+
+/// Runs a program that gives all back what it has, and looks for what is lost at its end.
+fn loses_nothing(library: &Library, options: &[&str], tool: &[&str]) {
+    let Ok(program) = library.compile(&sources().join("tools/loses_nothing.c"), options) else {
+        println!("the compiler does not know {options:?}: left out");
+        return;
+    };
+    let mut command: Vec<&OsStr> = tool.iter().map(OsStr::new).collect();
+    command.push(program.as_os_str());
+    let output = library.run(2, &command, &[]);
+    assert!(output.status.success(), "{}", text(&output));
+    for complaint in ["lost", "Leak", "leak of"] {
+        assert!(!text(&output).contains(complaint), "{}", text(&output));
+    }
+}
+
+#[test]
+fn valgrind_finds_nothing_lost() {
+    if Command::new("valgrind").arg("--version").output().is_err() {
+        println!("valgrind is not installed (on Debian: apt-get install valgrind): left out");
+        return;
+    }
+    for interface in [Interface::Standard, Interface::Mpich] {
+        let tool = ["valgrind", "--quiet", "--leak-check=full", "--error-exitcode=9"];
+        loses_nothing(&Library::new(interface), &[], &tool);
+    }
+}
+
+#[test]
+fn the_address_sanitizer_finds_nothing_lost() {
+    for interface in [Interface::Standard, Interface::Mpich] {
+        loses_nothing(&Library::new(interface), &["-fsanitize=address"], &[]);
+    }
+}
+
+/// A program that breaks its promise that one thread at a time calls MPI.
+#[test]
+fn threads_that_must_not_call_at_the_same_time_are_told_so() {
+    let library = Library::new(Interface::Standard);
+    let program = library.compile(&sources().join("tools/broken_promise.c"), &[]).unwrap();
+    let output = library.run(1, &[program.as_os_str()], &[]);
+    assert!(!output.status.success(), "{}", text(&output));
+    assert!(text(&output).contains("call MPI_Init_thread with MPI_THREAD_MULTIPLE"), "{}", text(&output));
+}

@@ -24,8 +24,8 @@ pub fn request_state(query: Function, free: Function, cancel: Function, extra: i
 ///
 /// # Safety
 /// `state` is from [`request_state`].
-pub unsafe extern "C" fn query_request<A: Abi>(state: *mut c_void, status: *mut A::Status) -> c_int {
-    type Query = unsafe extern "C" fn(*mut i64, *mut c_int, *mut c_int);
+pub unsafe extern "C-unwind" fn query_request<A: Abi>(state: *mut c_void, status: *mut A::Status) -> c_int {
+    type Query = unsafe extern "C-unwind" fn(*mut i64, *mut c_int, *mut c_int);
     let mut code = A::SUCCESS;
     // SAFETY: the address is that of a procedure that the program passed for this.
     unsafe {
@@ -40,8 +40,8 @@ pub unsafe extern "C" fn query_request<A: Abi>(state: *mut c_void, status: *mut 
 ///
 /// # Safety
 /// As [`query_request`].
-pub unsafe extern "C" fn free_request(state: *mut c_void) -> c_int {
-    type Free = unsafe extern "C" fn(*mut i64, *mut c_int);
+pub unsafe extern "C-unwind" fn free_request(state: *mut c_void) -> c_int {
+    type Free = unsafe extern "C-unwind" fn(*mut i64, *mut c_int);
     let mut code = 0;
     // SAFETY: as above; nobody uses the state after this.
     unsafe {
@@ -56,8 +56,8 @@ pub unsafe extern "C" fn free_request(state: *mut c_void) -> c_int {
 ///
 /// # Safety
 /// As [`query_request`].
-pub unsafe extern "C" fn cancel_request<A: Abi>(state: *mut c_void, mut complete: c_int) -> c_int {
-    type Cancel = unsafe extern "C" fn(*mut i64, *mut c_int, *mut c_int);
+pub unsafe extern "C-unwind" fn cancel_request<A: Abi>(state: *mut c_void, mut complete: c_int) -> c_int {
+    type Cancel = unsafe extern "C-unwind" fn(*mut i64, *mut c_int, *mut c_int);
     let mut code = A::SUCCESS;
     // SAFETY: as above.
     unsafe {

@@ -96,13 +96,14 @@ impl Rank {
 
     /// Calls `with` with a handle of a datatype: its own, or if it has been freed, one for as long as the call lasts. Should another thread
     /// free it meanwhile, that takes effect after the call.
-    pub(crate) fn with_handle_of<A: Abi>(&self, datatype: &Datatype, with: impl FnOnce(A::Handle)) {
+    pub(crate) fn with_handle_of<A: Abi, R>(&self, datatype: &Datatype, with: impl FnOnce(A::Handle) -> R) -> R {
         if datatype.is_predefined() {
             return with(A::handle(datatype.handle()));
         }
         let code = with_all(|| self.lend_handle_of(datatype));
-        with(A::handle(code));
+        let result = with(A::handle(code));
         with_all(|| self.take_handle_back(code));
+        result
     }
 
     fn lend_handle_of(&self, datatype: &Datatype) -> u32 {

@@ -1,4 +1,5 @@
-//! The functions that a library exports, as Rust source: each calls its body, and turns the body's result into an error code.
+//! The functions that a library exports, as Rust source: each calls its body in its turn, and turns the body's result into an error code
+//! when the turn is over. What the program's error handlers throw passes through them.
 //!
 //! What a body gets for a parameter:
 //!
@@ -22,6 +23,10 @@ use std::fmt::Write;
 use crate::bodies::Bodies;
 use crate::function::{Base, Form, Function, Parameter};
 use crate::place::place;
+
+/// What a library does when it is loaded, before any of its functions is called.
+pub(crate) const AT_LOADING: &str = "#[used]\n#[unsafe(link_section = \".init_array\")]\n\
+     static AT_LOADING: extern \"C\" fn() = rwmpi_abi::report_panics;\n";
 
 const KEYWORDS: &[&str] = &["type", "in", "ref", "fn", "match", "loop", "move", "use"];
 
@@ -118,17 +123,18 @@ fn expression(form: &Form<'_>, arguments: &[Argument], bodies: &Bodies) -> Strin
         });
         let subject = subject.unwrap_or("Nothing".to_string());
         return format!(
-            "rwmpi_abi::in_turn(|| rwmpi_abi::unsupported::<A>(\"{name}\", rwmpi_abi::Subject::{subject}))"
+            "rwmpi_abi::conclude::<A>(rwmpi_abi::in_turn(|| rwmpi_abi::unsupported::<A>(\"{name}\", rwmpi_abi::Subject::{subject})))"
         );
     };
     let passed: Vec<&str> = arguments.iter().map(|argument| argument.passed.as_str()).collect();
     let call = format!("rwmpi_abi{path}::<A>({})", passed.join(", "));
     if function.result == "int" {
-        let body = format!("|| rwmpi_abi::finish::<A>(\"{name}\", {call})");
-        match place(function, arguments) {
+        let body = format!("|| rwmpi_abi::settle::<A>(\"{name}\", {call})");
+        let settled = match place(function, arguments) {
             Some(place) => format!("rwmpi_abi::in_turn_at(|| rwmpi_abi::Place::{place}, {body})"),
             None => format!("rwmpi_abi::in_turn({body})"),
-        }
+        };
+        format!("rwmpi_abi::conclude::<A>({settled})")
     } else {
         call
     }
@@ -138,6 +144,7 @@ fn expression(form: &Form<'_>, arguments: &[Argument], bodies: &Bodies) -> Strin
 /// interface and everything in `rwmpi_abi::argument`.
 pub fn exports(functions: &[Function], bodies: &Bodies) -> String {
     let mut text = String::from("#[allow(unsafe_code, clippy::all)]\npub mod exported {\nuse super::*;\n");
+    text.push_str(AT_LOADING);
     for form in functions.iter().flat_map(Function::forms) {
         let arguments: Vec<Argument> = form.function.parameters.iter().map(|one| argument(one, form.large)).collect();
         let declared: Vec<String> = arguments.iter().map(|one| format!("{}: {}", one.name, one.declared)).collect();
@@ -145,7 +152,7 @@ pub fn exports(functions: &[Function], bodies: &Bodies) -> String {
         for prefix in ["", "P"] {
             let _ = write!(
                 text,
-                "#[unsafe(no_mangle)]\npub unsafe extern \"C\" fn {prefix}{}({}) -> {} {{\n    \
+                "#[unsafe(no_mangle)]\npub unsafe extern \"C-unwind\" fn {prefix}{}({}) -> {} {{\n    \
                  // SAFETY: the program passes what the standard asks for.\n    unsafe {{ {expression} }}\n}}\n",
                 form.name(),
                 declared.join(", "),

@@ -74,7 +74,7 @@ pub(crate) enum Failure {
     NotWhole { source: u32, bytes: u64, of: &'static str },
     /// Somebody whose contribution this rank depends on had none.
     Nothing { source: u32 },
-    /// The program's operation panicked on this rank.
+    /// The program's operation panicked on this rank, or was left by an exception.
     Panicked,
     /// What arrived (at that place of a buffer) is no value of its elements' type.
     NoValue { place: Option<usize>, of: &'static str },

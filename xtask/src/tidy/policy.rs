@@ -107,7 +107,6 @@ pub const UNSAFE_FILES: &[&str] = &[
     "mpi-core/src/packed_values.rs",
     // Values received in place, where all of it has been written.
     "mpi-core/src/message/form.rs",
-    "mpi-core/src/collective/values.rs",
     // Plain data as bytes, and back; and the implementation that its derive writes.
     "mpi-core/src/plain.rs",
     "mpi-core/derive/src/datatype.rs",
@@ -118,6 +117,8 @@ pub const UNSAFE_FILES: &[&str] = &[
     // The rank of the process, and the program's error handlers.
     "mpi-abi/src/rank.rs",
     "mpi-abi/src/error.rs",
+    // How an exception that leaves a function of the program is caught, and raised again.
+    "mpi-abi/src/exception.rs",
     // The program's memory as elements, and its functions on them.
     "mpi-abi/src/datatype/pack.rs",
     "mpi-abi/src/operation.rs",

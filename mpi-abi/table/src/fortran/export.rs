@@ -6,7 +6,7 @@
 use std::fmt::Write;
 
 use super::{ATTRIBUTE_OBJECTS, Kind, has_error_code, is_bound, kind, sizes};
-use crate::export::{argument, result};
+use crate::export::{AT_LOADING, argument, result};
 use crate::function::{Function, Parameter};
 
 /// One argument: what it is in Fortran, and what is done for the call of C.
@@ -216,7 +216,7 @@ fn procedure(text: &mut String, name: &str, parameters: &[(String, String)], res
     for symbol in [format!("{name}_"), format!("{name}__"), name.to_string(), name.to_uppercase()] {
         let _ = writeln!(
             text,
-            "#[unsafe(no_mangle)]\npub unsafe extern \"C\" fn {symbol}({declared}){result} {{\n    \
+            "#[unsafe(no_mangle)]\npub unsafe extern \"C-unwind\" fn {symbol}({declared}){result} {{\n    \
              // SAFETY: as there.\n    unsafe {{ body_of_{name}({passed}) }}\n}}"
         );
     }
@@ -298,8 +298,9 @@ fn further(text: &mut String) {
 /// Every procedure of Fortran as Rust source. It expects in scope the type `A` of the interface, the crate with the conversions as
 /// `glue`, and everything in `rwmpi_abi::argument`.
 pub fn fortran_exports(functions: &[Function]) -> String {
-    let mut text =
-        String::from("#[allow(unsafe_code, clippy::all)]\npub mod exported {\nuse super::*;\nunsafe extern \"C\" {\n");
+    let mut text = String::from("#[allow(unsafe_code, clippy::all)]\npub mod exported {\nuse super::*;\n");
+    text.push_str(AT_LOADING);
+    text.push_str("unsafe extern \"C-unwind\" {\n");
     for one in functions.iter().filter(|function| is_bound(function)) {
         let declared: Vec<String> = (one.parameters.iter())
             .map(|parameter| argument(parameter, false))
@@ -329,7 +330,9 @@ mod tests {
     fn a_procedure_has_every_name() {
         let text = exported("MPI_Send");
         for name in ["mpi_send_", "mpi_send__", "mpi_send", "MPI_SEND", "pmpi_send_", "PMPI_SEND"] {
-            assert!(text.contains(&format!("pub unsafe extern \"C\" fn {name}(buf: *mut c_void, count: *mut c_int")));
+            assert!(
+                text.contains(&format!("pub unsafe extern \"C-unwind\" fn {name}(buf: *mut c_void, count: *mut c_int"))
+            );
         }
         assert_eq!(text.matches("let code_c = PMPI_Send(glue::choice::<A>(buf), *count,").count(), 1);
     }
