@@ -19,6 +19,7 @@ macro_rules! example {
 }
 
 mod activity;
+mod apart;
 mod attribute;
 mod buffer;
 mod collective;

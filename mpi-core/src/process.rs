@@ -2,7 +2,7 @@
 
 use std::cell::{Cell, OnceCell, RefCell, RefMut};
 use std::future::Future;
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
@@ -14,6 +14,7 @@ use rwmpi_transport::{
 
 use crate::Protocol;
 use crate::activity::{self, Call, Target};
+use crate::apart::apart;
 use crate::collective::Retired;
 use crate::driver::Wakers;
 use crate::engine::{Completion, Failure, OperationId, Outcome, Received, Room, SendMode};
@@ -238,16 +239,19 @@ impl Process {
         self.wait_for(|| done(&mut self.engine()))
     }
 
-    /// Drives a future to its end in place.
-    pub(crate) fn block_on<R>(&self, future: impl Future<Output = Result<R, Failure>>) -> Result<R, Failure> {
-        self.drive(pin!(future))
+    /// Drives a future to its end, [apart](apart()).
+    pub(crate) fn block_on<R, S: Future<Output = Result<R, Failure>>>(
+        &self,
+        future: impl FnOnce() -> S,
+    ) -> Result<R, Failure> {
+        self.drive(apart(future).as_mut())
     }
 
-    /// As [`Process::block_on`], for one that need not be moved any more.
+    /// Drives a future to its end where it is.
     #[inline]
     pub(crate) fn drive<R>(
         &self,
-        mut future: Pin<&mut impl Future<Output = Result<R, Failure>>>,
+        mut future: Pin<&mut (impl Future<Output = Result<R, Failure>> + ?Sized)>,
     ) -> Result<R, Failure> {
         let mut context = Context::from_waker(Waker::noop());
         self.wait_for(|| match future.as_mut().poll(&mut context) {

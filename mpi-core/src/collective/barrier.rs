@@ -4,6 +4,7 @@
 use super::at_once;
 use super::nodes;
 use super::team::Team;
+use crate::apart::apart;
 use crate::engine::Failure;
 
 pub(crate) async fn barrier(team: Team<'_>) -> Result<(), Failure> {
@@ -11,8 +12,8 @@ pub(crate) async fn barrier(team: Team<'_>) -> Result<(), Failure> {
         return Ok(());
     }
     match team.nodes() {
-        Some(by) => Box::pin(nodes::barrier(team, by)).await,
-        None => Box::pin(dissemination(team)).await,
+        Some(by) => apart(|| nodes::barrier(team, by)).await,
+        None => apart(|| dissemination(team)).await,
     }
 }
 

@@ -28,6 +28,7 @@ use rwmpi_transport::{Distance, ReadSpan, SharedWord, WriteSpan};
 use super::alltoall::send_to_all;
 use super::published::Told;
 use super::team::Team;
+use crate::apart::apart;
 use crate::engine::Failure;
 use crate::job_engine::JobEngine;
 use crate::process::Process;
@@ -105,10 +106,17 @@ impl<'a> Team<'a> {
         let have_room = self.waits && len < CAPACITY || self.size() == 1;
         let Some(shelves) = self.shelves.filter(|_| have_room) else { return Ok(None) };
         if shelves.get().is_none() {
-            let made = self.process.block_on(self.make_shelves())?;
-            let _ = shelves.set(made);
+            self.settle_shelves(shelves)?;
         }
         Ok(shelves.get().and_then(Option::as_ref))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn settle_shelves(self, shelves: &OnceShelves) -> Result<(), Failure> {
+        let made = self.process.block_on(|| self.make_shelves())?;
+        let _ = shelves.set(made);
+        Ok(())
     }
 
     #[cold]
@@ -131,7 +139,8 @@ impl<'a> Team<'a> {
         let mut heard = vec![Told::zeroed(); self.size()];
         let sent = ReadSpan::from(bytemuck::bytes_of(&told));
         let received = WriteSpan::from(bytemuck::cast_slice_mut(&mut heard));
-        send_to_all(self.always_sends(), |_| sent, |rank| received.part(rank * sent.len(), sent.len())).await?;
+        let place = |rank| received.part(rank * sent.len(), sent.len());
+        apart(|| send_to_all(self.always_sends(), |_| sent, place)).await?;
         let shelves = heard.iter().zip(self.peers);
         let shelves: Option<Box<[Shelf]>> =
             shelves.map(|(told, &peer)| Shelf::new(self, peer, told.address())).collect();

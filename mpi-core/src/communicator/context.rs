@@ -129,6 +129,6 @@ impl Communicator {
     /// A new context that these creators get to know, and with it `words` of the first one.
     pub(super) fn agree(&self, creators: &Creators, words: &mut [u32]) -> crate::Result<u32> {
         let process = self.process();
-        process.block_on(creators.agree(process, true, words)).map_err(self.failed(Call::CreateCommunicator))
+        process.block_on(|| creators.agree(process, true, words)).map_err(self.failed(Call::CreateCommunicator))
     }
 }

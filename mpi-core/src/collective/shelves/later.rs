@@ -21,6 +21,7 @@ use super::shelf::{LONG, NOTHING, PLACES, Shelf};
 use super::{CAPACITY, OnceShelves, Shelved, Shelves};
 use crate::Communicator;
 use crate::activity::Call;
+use crate::apart::apart;
 use crate::collective::at_once::GATHERED_BY_MANY;
 use crate::collective::published::Told;
 use crate::collective::team::Team;
@@ -116,7 +117,7 @@ impl<'a> Team<'a> {
         if shelves.get().is_none() {
             if number == 1 {
                 let making = Making(shelves);
-                let _ = shelves.set(self.make_shelves().await?);
+                let _ = shelves.set(apart(|| self.make_shelves()).await?);
                 drop(making);
             } else {
                 poll_fn(|_| if shelves.get().is_some() { Poll::Ready(()) } else { Poll::Pending }).await;
@@ -242,7 +243,7 @@ impl<'a> Later<'a> {
     /// Runs the collective.
     pub(in crate::collective) async fn watch<R>(
         &self,
-        mut plan: Pin<&mut impl Future<Output = Result<R, Failure>>>,
+        mut plan: Pin<&mut (impl Future<Output = Result<R, Failure>> + ?Sized)>,
     ) -> Result<R, Failure> {
         let mut polls = 0_u32;
         let run = poll_fn(|context| {
@@ -259,7 +260,7 @@ impl<'a> Later<'a> {
     /// When it has run.
     pub(in crate::collective) async fn end(&self) -> Result<(), Failure> {
         if !self.left.borrow().is_empty() {
-            self.forsake().await?;
+            apart(|| self.forsake()).await?;
         }
         match self.too_long.get() {
             Some(len) => poll_fn(|_| self.say_too_long(len)).await,
