@@ -23,6 +23,7 @@ pub mod environment;
 pub mod error;
 pub mod error_handling;
 pub mod facts;
+mod fork;
 pub mod generalized_request;
 pub mod group;
 pub mod handle_conversion;

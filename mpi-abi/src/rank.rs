@@ -170,6 +170,12 @@ pub(crate) fn at_exit(function: extern "C" fn()) {
     unsafe { atexit(function) };
 }
 
+/// Has `function` called whenever the process is about to fork.
+pub(crate) fn before_fork(function: extern "C" fn()) {
+    // SAFETY: as in `at_exit`. If the list has no room, the allocator copies more than it need.
+    unsafe { libc::pthread_atfork(Some(function), None, None) };
+}
+
 /// Has `function` called in every child that the process forks. It may only do what a signal handler may.
 pub(crate) fn in_forked_child(function: extern "C" fn()) {
     // SAFETY: as in `at_exit`; the function promises to do what is allowed there.

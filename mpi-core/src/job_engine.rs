@@ -97,6 +97,8 @@ impl JobEngine {
         fn probe(&mut self, pattern: &Pattern) -> Option<Completion>;
         fn matched_probe(&mut self, pattern: &Pattern) -> Option<(MatchedMessage, Completion)>;
         fn progress(&mut self) -> Result<bool, Failure>;
+        fn uses_no_memory(&mut self) -> bool;
+        fn forget_lent(&mut self);
         fn cancel(&mut self, id: OperationId) -> Result<(), Failure>;
         fn outcome(&mut self, id: OperationId) -> Option<&Outcome>;
         fn mark(&mut self, mark: Mark) -> ();

@@ -40,6 +40,8 @@ pub(crate) struct Process {
     lane: usize,
     /// Nonblocking collectives in flight.
     tasks: Tasks,
+    /// How many blocking ones are: one calls a function of the program's that calls another.
+    driven: Cell<u32>,
     /// Buffered sends that nobody waits for; collected when they are done.
     detached: RefCell<Vec<OperationId>>,
     /// Whatever goes on although nobody holds its request any more; true once it has ended.
@@ -54,6 +56,22 @@ pub(crate) struct Process {
     left_to_launcher: Cell<bool>,
 }
 
+/// A future is driven as long as this is there.
+struct Driven<'a>(&'a Cell<u32>);
+
+impl<'a> Driven<'a> {
+    fn begin(count: &'a Cell<u32>) -> Self {
+        count.set(count.get() + 1);
+        Driven(count)
+    }
+}
+
+impl Drop for Driven<'_> {
+    fn drop(&mut self) {
+        self.0.set(self.0.get() - 1);
+    }
+}
+
 impl Process {
     /// That one of these lanes.
     pub(crate) fn new(fabric: JobFabric, protocol: Protocol, lanes: Rc<Lanes>, lane: usize) -> Self {
@@ -65,6 +83,7 @@ impl Process {
             lanes,
             lane,
             tasks: Tasks::default(),
+            driven: Cell::new(0),
             detached: RefCell::default(),
             abandoned: RefCell::default(),
             wakers: Wakers::default(),
@@ -249,11 +268,18 @@ impl Process {
         &self,
         mut future: Pin<&mut impl Future<Output = Result<R, Failure>>>,
     ) -> Result<R, Failure> {
+        let _driven = Driven::begin(&self.driven);
         let mut context = Context::from_waker(Waker::noop());
         self.wait_for(|| match future.as_mut().poll(&mut context) {
             Poll::Ready(result) => Some(result),
             Poll::Pending => None,
         })?
+    }
+
+    /// Whether no peer can be using memory of this rank's in this lane: nothing is under way.
+    pub(crate) fn is_idle(&self) -> bool {
+        let is_free = || self.engine.try_borrow_mut().is_ok_and(|mut engine| engine.uses_no_memory());
+        self.driven.get() == 0 && !self.tasks.are_running() && is_free()
     }
 
     /// Waits for an operation and forgets it: whatever the outcome, nobody touches its buffer any more.

@@ -2,8 +2,8 @@
 //!
 //! The library's own heap serves what is asked of the library. An arena serves a whole process, from before it joins the job until it ends,
 //! through an allocator that is not the library's; what they share is this file alone. So the arena's record lies in the file:
-//! which process uses the arena (one only: a wrapper script and the program it starts inherit the same place in the job), and
-//! which parts of it that process has mapped to something else, so that peers must not take the file's bytes for its memory.
+//! which process uses the arena (one only: a wrapper script and the program it starts inherit the same place in the job). So do the
+//! [marks](PageMarks) of its pages, by which the library knows of which the file's bytes are the process's memory, and the allocator which of them peers may use.
 //!
 //! Unlike those of the heap, pages here are not reserved: `malloc` promises memory that need not be there until it is touched. A shortage is
 //! then met as in private memory, by the kernel's killing of a process. Where it would be met as SIGBUS, in a file of limited size or under
@@ -17,9 +17,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use crate::attach::address_space;
-use crate::control::{Control, FOREIGN_RANGES};
+use crate::control::Control;
 use crate::environment::program_number;
 use crate::job::{Job, JobError};
+use crate::page_marks::PageMarks;
 use crate::segment::Segment;
 
 /// The descriptor that an arena keeps is at least this, so that it does not take a small number that a program counts on.
@@ -36,6 +37,9 @@ pub enum ArenaRefused {
     /// Another process has it.
     #[error("another process with the same number in the job has it")]
     Taken,
+    /// A program that this process was before has had children, who see its pages.
+    #[error("children of the program that this process was before still have its memory")]
+    HasHeirs,
     /// The file has a limit.
     #[error("the shared file lies in a directory, whose file system may run full")]
     LimitedFile,
@@ -74,9 +78,11 @@ impl Arena {
         let segment = job.segment;
         let arena = Arena { file_key: key(segment.as_fd())?, segment, owner };
         arena.claim()?;
-        arena.give_back(0..arena.len())?;
-        arena.segment.keep_from_children(arena.origin(), arena.len())?;
-        arena.control().arena.foreign_ranges.store(0, Ordering::Release);
+        if arena.control().arena.has_heirs.load(Ordering::Relaxed) != 0 {
+            return Err(ArenaRefused::HasHeirs);
+        }
+        // With the marks behind it.
+        arena.give_back(0..arena.segment.layout().heap_size)?;
         Ok(arena)
     }
 
@@ -104,12 +110,22 @@ impl Arena {
 
     /// How many bytes it has.
     pub fn len(&self) -> usize {
-        self.segment.layout().heap_size
+        self.segment.layout().arena_len()
     }
 
     /// It never is.
     pub fn is_empty(&self) -> bool {
         false
+    }
+
+    /// The marks of its pages.
+    pub fn marks(&self) -> PageMarks<'_> {
+        self.segment.page_marks(self.owner)
+    }
+
+    /// Whether children of this process may have pages of the arena.
+    pub fn publish_heirs(&self, has_heirs: bool) {
+        self.control().arena.has_heirs.store(has_heirs.into(), Ordering::Relaxed);
     }
 
     /// The file, and where in it the byte of the arena at `offset` lies: for who maps a part of the arena a second time, which the library sees if it
@@ -124,6 +140,19 @@ impl Arena {
     /// What the system says.
     pub fn give_back(&self, bytes: Range<usize>) -> io::Result<()> {
         self.segment.give_back(self.origin() + bytes.start, bytes.len())
+    }
+
+    /// As [`Arena::give_back`], where the process has something else in place of these bytes, which it keeps.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn give_back_behind(&self, bytes: Range<usize>) -> io::Result<()> {
+        use rustix::fs::FallocateFlags;
+        if !self.has_file() {
+            return Err(rustix::io::Errno::BADF.into());
+        }
+        let (flags, place) = (FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE, self.origin() + bytes.start);
+        Ok(rustix::fs::fallocate(self.segment.as_fd(), flags, place as u64, bytes.len() as u64)?)
     }
 
     /// Tells `visit` which of these bytes of the arena may have memory behind them: all, if it cannot be told.
@@ -153,7 +182,7 @@ impl Arena {
     }
 
     /// Whether the arena's descriptor still is the job's file: programs close descriptors that they do not know.
-    fn has_file(&self) -> bool {
+    pub fn has_file(&self) -> bool {
         key(self.segment.as_fd()).is_ok_and(|key| key == self.file_key)
     }
 
@@ -173,18 +202,6 @@ impl Arena {
         self.control().arena.exhausted.store(1, Ordering::Relaxed);
     }
 
-    /// These bytes of the arena are mapped to something else from now on: peers must go by the process's memory to reach them.
-    pub fn publish_foreign(&self, bytes: &Range<usize>) {
-        let record = &self.control().arena;
-        let count = record.foreign_ranges.load(Ordering::Relaxed);
-        let Some([start, end]) = record.foreign.get(count as usize) else {
-            return record.foreign_ranges.store(u32::MAX, Ordering::Release);
-        };
-        start.store(bytes.start as u64, Ordering::Relaxed);
-        end.store(bytes.end as u64, Ordering::Relaxed);
-        record.foreign_ranges.store(count + 1, Ordering::Release);
-    }
-
     /// Where it lies in the file.
     fn origin(&self) -> usize {
         self.segment.layout().arena(self.owner)
@@ -198,19 +215,6 @@ impl Arena {
 /// Device and number of a file.
 fn key(file: BorrowedFd<'_>) -> io::Result<(u64, u64)> {
     Ok(rustix::fs::fstat(file).map(|data| (data.st_dev, data.st_ino))?)
-}
-
-/// Whether any of these bytes of the arena of `control`'s owner are mapped to something else in its process.
-#[inline]
-pub(crate) fn is_foreign(control: &Control, start: usize, len: usize) -> bool {
-    let record = &control.arena;
-    match record.foreign_ranges.load(Ordering::Acquire) as usize {
-        0 => false,
-        count if count > FOREIGN_RANGES => true,
-        count => record.foreign[..count].iter().any(|[from, to]| {
-            (start as u64) < to.load(Ordering::Relaxed) && from.load(Ordering::Relaxed) < (start + len) as u64
-        }),
-    }
 }
 
 /// Whether the process that `user` names is gone, as far as `me` can tell.
@@ -312,15 +316,31 @@ mod tests {
     }
 
     #[test]
-    fn what_is_mapped_to_something_else_is_private() {
+    fn marks_lie_behind_the_arena_and_begin_anew_with_it() {
         let job = job();
         let arena = Arena::take(job.as_fd(), 0).unwrap();
-        let control = job.segment.control(0);
-        assert!(!is_foreign(control, 0, 1 << 20));
-        arena.publish_foreign(&(4096..8192));
-        assert!(is_foreign(control, 0, 4097) && is_foreign(control, 8191, 1));
-        assert!(!is_foreign(control, 0, 4096) && !is_foreign(control, 8192, 4096));
-        (0..FOREIGN_RANGES).for_each(|_| arena.publish_foreign(&(0..1)));
-        assert!(is_foreign(control, 1 << 20, 1), "too many to name");
+        let last = arena.len() - 1..arena.len();
+        assert!(arena.marks().lend(last.clone()) && !arena.marks().lend(last.start..arena.len() + (1 << 30)));
+        arena.marks().make_foreign(last.clone());
+        assert!(!job.segment.page_marks(0).lend(last.clone()) && job.segment.page_marks(1).lend(last.clone()));
+        let other_program = || job.segment.control(0).arena.program.fetch_xor(2, Ordering::Relaxed);
+        other_program();
+        assert!(Arena::take(job.as_fd(), 0).unwrap().marks().lend(last));
+        arena.publish_heirs(true);
+        other_program();
+        assert!(matches!(Arena::take(job.as_fd(), 0), Err(ArenaRefused::HasHeirs)));
+    }
+
+    #[test]
+    fn pages_go_from_behind_what_is_mapped_over_them() {
+        let job = job();
+        let arena = Arena::take(job.as_fd(), 0).unwrap();
+        let place = (job.segment.layout().arena(0) + 4096) as u64;
+        let file = std::fs::File::from(job.as_fd().try_clone_to_owned().unwrap());
+        file.write_all_at(&[1; 8192], place).unwrap();
+        arena.give_back_behind(4096..8192).unwrap();
+        let mut bytes = [2; 2];
+        file.read_exact_at(&mut bytes, place + 4095).unwrap();
+        assert_eq!(bytes, [0, 1]);
     }
 }

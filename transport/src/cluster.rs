@@ -269,6 +269,10 @@ impl Fabric for ClusterFabric {
         self.node.address_of(span)
     }
 
+    fn forget_lent(&mut self) {
+        self.node.forget_lent();
+    }
+
     fn hand_out(&mut self, peer: usize, span: WriteSpan<'static>) -> RemoteAddress {
         match self.on_node[peer] {
             Some(number) => self.node.hand_out(number, span),

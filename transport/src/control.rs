@@ -15,7 +15,7 @@ pub(crate) const AFFINITY_WORDS: usize = 16;
 /// "RWMPIJOB".
 pub(crate) const MAGIC: u64 = u64::from_be_bytes(*b"RWMPIJOB");
 /// Changes whenever the layout does.
-pub(crate) const VERSION: u32 = 8;
+pub(crate) const VERSION: u32 = 9;
 
 /// The first bytes of the job's file.
 #[repr(C)]
@@ -101,9 +101,6 @@ pub(crate) struct Identity {
     pub(crate) interrupt_thread: AtomicU32,
 }
 
-/// How many ranges of its arena a process can name as mapped to something else.
-pub(crate) const FOREIGN_RANGES: usize = 6;
-
 /// The use of an arena. Only the process that uses it writes it, except `user`.
 #[repr(C)]
 pub(crate) struct ArenaRecord {
@@ -118,10 +115,8 @@ pub(crate) struct ArenaRecord {
     /// Most bytes in use at a time, and whether there ever was no room for a block. For the launcher (Relaxed).
     pub(crate) most_used: AtomicU64,
     pub(crate) exhausted: AtomicU32,
-    /// How many of `foreign` are set, or `u32::MAX` if they were too few. Stored (Release) after them; loaded (Acquire).
-    pub(crate) foreign_ranges: AtomicU32,
-    /// Start and end, from the start of the arena, of what its user has mapped to something else: peers do not reach it.
-    pub(crate) foreign: [[AtomicU64; 2]; FOREIGN_RANGES],
+    /// 1 while children of the program may have its pages, for whoever takes the arena next in the same process (Relaxed).
+    pub(crate) has_heirs: AtomicU32,
 }
 
 /// One word of a dirty bitmap. Bits are set by senders after they pushed, and taken back by the receiver before it looks.

@@ -345,6 +345,9 @@ pub trait Fabric {
     fn withdraw(&mut self, _peer: usize, _address: &RemoteAddress) -> bool {
         false
     }
+    /// For a process that is about to fork: no peer uses memory of this peer's any more that it has been told of, but for what the library
+    /// itself has of it.
+    fn forget_lent(&mut self) {}
     /// How `peer` can reach memory of this peer at `address`; `None`: not at all. Known from a real test transfer at wire-up.
     fn way_from(&self, peer: usize, address: &RemoteAddress) -> Option<Way>;
     /// Writes `from` into `peer`'s memory, `offset` bytes into `address`. Over a network, that means that the bytes are on their way, in

@@ -43,6 +43,8 @@ mod membership;
 #[cfg(not(loom))]
 mod node;
 #[cfg(not(loom))]
+mod page_marks;
+#[cfg(not(loom))]
 pub mod pmi;
 #[cfg(not(loom))]
 mod pmix;
@@ -95,6 +97,8 @@ pub use lent::LentSpan;
 pub use membership::{JobFabric, Membership, SharedPlace, Starter};
 #[cfg(not(loom))]
 pub use node::NodeFabric;
+#[cfg(not(loom))]
+pub use page_marks::{Mark, PageMarks};
 #[cfg(not(loom))]
 pub use pmix::PmixError;
 #[cfg(not(loom))]

@@ -1,4 +1,6 @@
 //! Where this process has mapped a file: the kernel's list, read.
+//!
+//! A mapping stands there in several parts once some of it is private, or something else is mapped over it.
 
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
@@ -56,26 +58,17 @@ fn find_again(list: &str, device: &str, inode: u64, whole: usize) -> Again {
     Again { start: first.start, len: end.unwrap_or(first.start + first.len) - first.start, offset: first.offset }
 }
 
-/// As [`find`], in this list. What is mapped in one piece may be listed in several, which then follow each other.
+/// As [`find`], in this list: where the first bytes are shared, and the last ones lie in their place behind them.
 fn find_in(list: &str, device: &str, inode: u64, len: usize) -> Option<std::num::NonZero<usize>> {
-    // Where a candidate starts, and how much of it was seen.
-    let mut seen: Option<(usize, usize)> = None;
-    for line in list.lines() {
-        let part = Part::parse(line).filter(|part| part.device == device && part.inode == inode && part.is_shared);
-        seen = match (part, seen) {
-            (Some(part), Some((start, end))) if part.start == start + end && part.offset == end => {
-                Some((start, end + part.len))
-            }
-            (Some(part), _) if part.offset == 0 => Some((part.start, part.len)),
-            _ => None,
-        };
-        if let Some((start, end)) = seen
-            && end >= len
-        {
-            return start.try_into().ok();
-        }
-    }
-    None
+    let parts = || {
+        let parts = list.lines().filter_map(Part::parse);
+        parts.filter(|part| part.device == device && part.inode == inode)
+    };
+    let is_whole = |start: usize| {
+        parts().any(|part| part.start.wrapping_sub(part.offset) == start && part.offset + part.len >= len)
+    };
+    let mut starts = parts().filter(|part| part.is_shared && part.offset == 0).map(|part| part.start);
+    starts.find(|&start| is_whole(start))?.try_into().ok()
 }
 
 /// A line of the list.
@@ -119,13 +112,16 @@ mod tests {
 ";
 
     #[test]
-    fn pieces_that_follow_each_other_are_one_mapping() {
+    fn pieces_at_the_same_distances_as_in_the_file_are_one_mapping() {
         let found = |inode, len| find_in(LIST, "00:01", inode, len).map(std::num::NonZero::get);
         assert_eq!(found(7, 0x1000), Some(0x1000));
         assert_eq!(found(7, 0x2000), Some(0x10000));
         assert_eq!(found(7, 0x5000), Some(0x10000));
         assert_eq!(found(7, 0x5001), None);
         assert_eq!(found(8, 0x1000), None);
+        let without = |line: &str| find_in(&LIST.replace(line, ""), "00:01", 7, 0x5000).map(std::num::NonZero::get);
+        assert_eq!(without("12000-13000 rw-s 00002000 00:01 7 /memfd:rwmpi job (deleted)\n"), Some(0x10000));
+        assert_eq!(without("13000-15000 rw-s 00003000 00:01 7 /memfd:rwmpi job (deleted)\n"), None);
         assert_eq!(find_in("nonsense\n\n1-", "00:01", 7, 1), None);
     }
 

@@ -416,6 +416,12 @@ impl Fabric for NodeFabric {
         RemoteAddress { space: PRIVATE_SPACE, place: span.start() as u64, len }
     }
 
+    fn forget_lent(&mut self) {
+        // It is with the first lane's end.
+        let end = self.segment.control(self.me).arena.end.load(Ordering::Relaxed) as usize;
+        self.segment.page_marks(self.me).forget_lent(0..end.min(self.segment.layout().arena_len()));
+    }
+
     fn way_from(&self, peer: usize, address: &RemoteAddress) -> Option<Way> {
         match Reach::from(self.segment.reach(peer, self.me).load(Ordering::Relaxed)) {
             Reach::SameProcess => Some(Way::SameProcess),

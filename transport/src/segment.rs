@@ -26,6 +26,7 @@ use crate::control::{Control, DirtyWord, JobHeader};
 use crate::handover::{fetch, fetch_to_write};
 use crate::layout::{CLAIM_WORDS, Layout};
 use crate::mappings::{self, Again, Mapped};
+use crate::page_marks::{self, PageMarks};
 use crate::ring::{Cell, RingMemory};
 use crate::{Queue, ReadSpan};
 
@@ -171,15 +172,6 @@ impl Segment {
         Ok(unsafe { rustix::mm::madvise(self.at(offset).as_ptr().cast(), len, rustix::mm::Advice::LinuxRemove) }?)
     }
 
-    /// Leaves these bytes, whole pages, out of the memory that a forked child inherits.
-    ///
-    /// # Errors
-    /// What the system says.
-    pub(crate) fn keep_from_children(&self, offset: usize, len: usize) -> io::Result<()> {
-        // SAFETY: changes nothing in this process.
-        Ok(unsafe { rustix::mm::madvise(self.at(offset).as_ptr().cast(), len, rustix::mm::Advice::LinuxDontFork) }?)
-    }
-
     /// The address of the byte at `offset`, which must lie in the file.
     #[inline(always)]
     pub(crate) fn at(&self, offset: usize) -> NonNull<u8> {
@@ -262,6 +254,16 @@ impl Segment {
         assert!(peer < self.layout.ends && index < CLAIM_WORDS, "no such claim word");
         // SAFETY: as for `opened`.
         unsafe { self.at(self.layout.claim(peer, index)).cast().as_ref() }
+    }
+
+    /// The marks of the pages of that peer's arena.
+    #[inline]
+    pub(crate) fn page_marks(&self, peer: usize) -> PageMarks<'_> {
+        let (place, len) = (self.layout.arena_len(), page_marks::bytes_for(self.layout.heap_size));
+        let first = self.heap_part(self.layout.arena(peer) + place, len).cast::<AtomicU64>();
+        // SAFETY: the bytes are in the mapping, as `heap_part` checks, behind whole pages, and live as long; for atomics any bytes are
+        // valid. All who use them are threads of one process, by the same atomics.
+        PageMarks::of(unsafe { std::slice::from_raw_parts(first.as_ptr(), len / size_of::<AtomicU64>()) })
     }
 
     /// A word of the heaps and arenas.

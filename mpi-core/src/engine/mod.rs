@@ -250,6 +250,16 @@ impl<F: Fabric> Engine<F> {
         self.any_source.remove(&context);
     }
 
+    /// If no peer can be using memory of this rank's: false while an operation is under way, or the engine has failed.
+    pub(crate) fn uses_no_memory(&self) -> bool {
+        self.poison.is_none() && self.operations.iter().all(|operation| matches!(operation, Operation::Done(_)))
+    }
+
+    /// Takes note that it is so.
+    pub(crate) fn forget_lent(&mut self) {
+        self.fabric.forget_lent();
+    }
+
     fn me(&self) -> u32 {
         self.fabric.me() as u32
     }

@@ -30,6 +30,16 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
+    /// Whether no peer can be using memory of this rank's in this lane.
+    pub fn is_idle(&self) -> bool {
+        self.process.is_idle()
+    }
+
+    /// No peer uses memory of this rank's in any lane: what they have been told of it is no longer true.
+    pub fn forget_lent(&self) {
+        self.process.engine().forget_lent();
+    }
+
     /// That of this rank. There should be only one.
     pub fn new(universe: &Universe) -> Self {
         Endpoint::in_lane(universe, 0)

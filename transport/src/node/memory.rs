@@ -3,7 +3,6 @@
 use std::sync::atomic::Ordering;
 
 use super::{NodeFabric, PRIVATE_SPACE};
-use crate::arena;
 use crate::remote_memory::Reach;
 use crate::{RemoteAddress, RemoteError, Way};
 
@@ -36,13 +35,13 @@ impl NodeFabric {
         Some(Ok(layout.heap(owner) + (address.place + offset) as usize))
     }
 
-    /// Whether peers see these bytes of a heap or arena as this process does.
+    /// Whether peers see these bytes of a heap or arena as this process does, which then does not change that: they are told where they lie.
     #[inline]
     pub(super) fn is_shared(&self, owner: usize, place: usize, len: usize) -> bool {
         let heap_size = self.segment.layout().heap_size;
         match place.checked_sub(heap_size) {
             None => len <= heap_size - place,
-            Some(place) => len <= heap_size - place && !arena::is_foreign(self.segment.control(owner), place, len),
+            Some(place) => len <= heap_size - place && self.segment.page_marks(owner).lend(place..place + len),
         }
     }
 

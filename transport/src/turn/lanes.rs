@@ -179,6 +179,20 @@ impl Turns {
         })
     }
 
+    /// Has `function` called while no thread is in a call, if that is so now, and turns say so.
+    pub fn unless_called<R>(&self, function: impl FnOnce() -> R) -> Option<R> {
+        if self.how.load(Ordering::Relaxed) == TRUSTED {
+            return None;
+        }
+        let visits: Option<Vec<_>> = self.all().iter().map(Turn::visit).collect();
+        visits.map(|_visits| function())
+    }
+
+    /// Whether the program has promised that there is one thread at a time.
+    pub fn are_trusted(&self) -> bool {
+        self.how.load(Ordering::Relaxed) == TRUSTED
+    }
+
     /// For a thread that waits with all turns, between two rounds of its wait: lets others in, whether or not they want to.
     pub fn stand_aside(&self, backoff: &mut Backoff) {
         let round = backoff.rounds;

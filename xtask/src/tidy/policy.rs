@@ -137,7 +137,9 @@ pub const UNSAFE_FILES: &[&str] = &[
     "mpi-abi/heap/src/fork.rs",
     "mpi-abi/heap/src/global.rs",
     "mpi-abi/heap/src/heap.rs",
+    "mpi-abi/heap/src/heirs.rs",
     "mpi-abi/heap/src/home.rs",
+    "mpi-abi/heap/src/private.rs",
     "mpi-abi/heap/src/process.rs",
     "mpi-abi/heap/src/static_data.rs",
     "mpi-abi/heap/preload/src/lib.rs",
@@ -197,6 +199,7 @@ pub const ATOMICS_FILES: &[&str] = &[
     "transport/src/layout.rs",
     "transport/src/node.rs",
     "transport/src/node/memory.rs",
+    "transport/src/page_marks.rs",
     "transport/src/remote_memory.rs",
     "transport/src/segment.rs",
     "transport/src/signal.rs",
@@ -207,6 +210,8 @@ pub const ATOMICS_FILES: &[&str] = &[
     "mpi-abi/heap/src/home.rs",
     "mpi-abi/heap/src/process.rs",
     "mpi-abi/heap/preload/src/next.rs",
+    // A copy of marks of the mapped file.
+    "mpi-abi/heap/src/fork.rs",
     // Whether the process is a rank: what any thread may ask.
     "mpi-abi/src/rank.rs",
     // Measures without the library.

@@ -204,19 +204,32 @@ pub unsafe extern "C" fn mmap64(
     unsafe { mmap(start, len, protection, flags, file, offset) }
 }
 
-/// Only for what programs expect of memory of their own: what they give back is zero when they look again. Of shared memory that is another
-/// advice.
+/// Only for what programs expect of memory of their own: what they give back is zero when they look again.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn madvise(start: *mut c_void, len: usize, advice: c_int) -> c_int {
     let next = next().madvise;
     let addresses = start as usize..(start as usize).saturating_add(len);
-    let is_given_back = advice == libc::MADV_DONTNEED && rwmpi_shared_heap::is_shared(&addresses);
-    // SAFETY: nobody has references to what the program gives back, and by this call or the other it is zero.
-    if is_given_back && unsafe { next(start, len, libc::MADV_REMOVE) } == 0 {
+    let is_whole = addresses.start.is_multiple_of(page_size());
+    if advice == libc::MADV_DONTNEED && is_whole && rwmpi_shared_heap::give_back(&addresses) {
         return 0;
     }
     // SAFETY: the call that was asked for.
     unsafe { next(start, len, advice) }
+}
+
+/// Only to notice what the program protects: it would be lost if `fork` mapped that anew.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mprotect(start: *mut c_void, len: usize, protection: c_int) -> c_int {
+    rwmpi_shared_heap::protected(&(start as usize..(start as usize).saturating_add(len)));
+    // SAFETY: the call that was asked for.
+    unsafe { (next().mprotect)(start, len, protection) }
+}
+
+/// `fork` without handlers, ours among them.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _Fork() -> libc::pid_t {
+    // SAFETY: the call that was asked for.
+    rwmpi_shared_heap::around_fork(|| unsafe { (next().fork_alone)() })
 }
 
 fn page_size() -> usize {
