@@ -4,8 +4,10 @@
 //! arguments are never looked at. Long options may have one dash or two.
 
 use crate::error::exit_code;
+use crate::foreign;
 use crate::hosts::{self, HostList};
 use crate::job_spec::{Binding, JobSpec, Section, Transport};
+use crate::this_machine;
 use clap::builder::PossibleValue;
 use clap::error::ErrorKind;
 use clap::{ArgAction, Command, CommandFactory, FromArgMatches, Parser, ValueEnum};
@@ -34,7 +36,7 @@ pub(crate) struct Request {
 )]
 struct Options {
     /// Start the program as N ranks [default: 1]
-    #[arg(short = 'n', long = "np", alias = "n", value_name = "N")]
+    #[arg(short = 'n', short_alias = 'c', long = "np", alias = "n", value_name = "N")]
     ranks: Option<usize>,
     /// Set an environment variable for this program's ranks
     #[arg(long, num_args = 2, value_names = ["NAME", "VALUE"], action = ArgAction::Append, allow_hyphen_values = true)]
@@ -42,6 +44,16 @@ struct Options {
     /// Set an environment variable for all ranks
     #[arg(long, num_args = 2, value_names = ["NAME", "VALUE"], action = ArgAction::Append, allow_hyphen_values = true)]
     genv: Vec<OsString>,
+    /// Give this program's ranks none of mpiexec's environment; -genvnone: all ranks
+    #[arg(long)]
+    envnone: bool,
+    #[arg(long, hide = true)]
+    genvnone: bool,
+    /// Of mpiexec's environment, give this program's ranks only these variables; -genvlist: all ranks
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+    envlist: Vec<OsString>,
+    #[arg(long, value_delimiter = ',', hide = true)]
+    genvlist: Vec<OsString>,
     /// Pass on an environment variable, or set it
     #[arg(short = 'x', value_name = "NAME[=VALUE]", action = ArgAction::Append)]
     export: Vec<OsString>,
@@ -51,11 +63,11 @@ struct Options {
     /// Write the rank before each line of output
     #[arg(short = 'l', long = "prepend-rank", alias = "tag-output")]
     prefix: bool,
-    /// End the job after SECONDS, saying what each rank was doing
+    /// End the job after SECONDS, saying what each rank was doing [default: MPIEXEC_TIMEOUT, if it is set]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     timeout: Option<Duration>,
-    /// Tie each rank to cores of its own, or none [default: core if there are enough]
-    #[arg(long, value_name = "WHAT")]
+    /// Tie each rank to cores of its own, or none: core or none [default: core if there are enough]
+    #[arg(long, alias = "binding", value_name = "WHAT", value_parser = bind_to)]
     bind_to: Option<BindTo>,
     /// Run T ranks in each process, a thread each: for Rust programs that begin with rwmpi::run [default: 1]
     #[arg(long, value_name = "T")]
@@ -74,17 +86,23 @@ struct Options {
     #[arg(long, value_name = "TRANSPORT")]
     transport: Option<Transport>,
     /// Run on these hosts, with that many ranks each [default: here]
-    #[arg(long, aliases = ["host", "H"], value_name = "HOST[:RANKS],...", value_parser = hosts::parse_list, conflicts_with = "hostfile")]
-    hosts: Option<HostList>,
+    #[arg(long, aliases = ["host", "H"], short_alias = 'H', value_name = "HOST[:RANKS],...", value_parser = hosts::parse_list, conflicts_with = "hostfile")]
+    hosts: Vec<HostList>,
     /// Run on the hosts in FILE: a line each, HOST, HOST:RANKS or HOST slots=RANKS
     #[arg(short = 'f', long, alias = "machinefile", value_name = "FILE", value_parser = hosts::read_file)]
     hostfile: Option<HostList>,
     /// Run N ranks on each host, whatever the list of hosts says
-    #[arg(long = "ppn", alias = "perhost", value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long = "ppn", aliases = ["perhost", "npernode", "grr"], short_alias = 'N', value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     ranks_per_host: Option<u32>,
     /// Reach hosts by COMMAND HOST ... rather than by ssh
-    #[arg(long, value_name = "COMMAND")]
-    launch_agent: Option<OsString>,
+    #[arg(long, aliases = ["launcher-exec", "bootstrap-exec"], value_name = "COMMAND", value_parser = agent)]
+    launch_agent: Option<Agent>,
+    /// What reaches hosts: ssh or rsh [default: ssh]
+    #[arg(long, alias = "bootstrap", value_name = "NAME", hide = true)]
+    launcher: Option<OsString>,
+    /// Leave out this machine where hosts are named
+    #[arg(long, alias = "skip-launch-node")]
+    nolocal: bool,
     /// Connect ranks of different hosts through the network interface of that name or address
     #[arg(long, alias = "iface", value_name = "INTERFACE")]
     interface: Option<String>,
@@ -94,18 +112,40 @@ struct Options {
     /// Say what was decided about cores, binding, waiting and memory, and why
     #[arg(long)]
     explain: bool,
-    /// Not needed: there is no limit on ranks per core
-    #[arg(long, hide = true)]
-    oversubscribe: bool,
-    /// Not needed: root may run jobs
-    #[arg(long, hide = true)]
-    allow_run_as_root: bool,
+    /// Say how each rank ended
+    #[arg(long)]
+    print_all_exitcodes: bool,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
+#[derive(Clone, Debug)]
 enum BindTo {
-    Core,
-    None,
+    Known(Binding),
+    /// What another launcher can bind to.
+    Foreign(String),
+}
+
+fn bind_to(what: &str) -> Result<BindTo, String> {
+    const FOREIGN: [&str; 8] = ["hwthread", "l1cache", "l2cache", "l3cache", "numa", "socket", "package", "user"];
+    match what.split(':').next().unwrap_or_default() {
+        "core" | "rr" => Ok(BindTo::Known(Binding::Core)),
+        "none" | "machine" | "board" => Ok(BindTo::Known(Binding::None)),
+        first if FOREIGN.contains(&first) => Ok(BindTo::Foreign(what.to_owned())),
+        _ => Err("choose core or none".to_owned()),
+    }
+}
+
+/// A command, in words.
+#[derive(Clone, Debug)]
+struct Agent(Vec<OsString>);
+
+/// Splits a command into words as a shell would.
+fn agent(command: &str) -> Result<Agent, String> {
+    let words = shlex::split(command).ok_or("a quotation mark is not closed, or nothing follows a backslash")?;
+    if words.is_empty() {
+        Err("names no command".to_owned())
+    } else {
+        Ok(Agent(words.into_iter().map(Into::into).collect()))
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -134,6 +174,7 @@ fn after_help() -> String {
          {base} + n if signal n killed it, or\n\
          \x20 {left}    a rank left without finalizing while others were running\n\
          \x20 {usage}    these arguments make no sense\n\
+         \x20 {output_lost}  what the ranks wrote could not be written\n\
          \x20 {host_lost}  a host, or the way to it, was lost\n\
          \x20 {timeout}  the job took longer than --timeout\n\
          \x20 {not_started}  the job could not be started\n\
@@ -142,6 +183,7 @@ fn after_help() -> String {
          \x20 {base}+n  mpiexec was told to end by signal n (130: Ctrl-C)",
         left = exit_code::LEFT_EARLY,
         usage = exit_code::USAGE,
+        output_lost = exit_code::OUTPUT_LOST,
         host_lost = exit_code::HOST_LOST,
         timeout = exit_code::TIMEOUT,
         not_started = exit_code::NOT_STARTED,
@@ -161,35 +203,91 @@ fn seconds(text: &str) -> Result<Duration, String> {
 pub(crate) fn parse(arguments: Vec<OsString>) -> Result<Request, clap::Error> {
     let mut command = Options::command();
     command.build();
+    let arguments = with_file(arguments).map_err(|what| command.error(ErrorKind::Io, what))?;
     let mut sections = Vec::new();
-    let mut all = Vec::new();
+    let (mut all, mut notes) = (Vec::new(), Vec::new());
     for words in arguments.split(|word| word == ":") {
-        let (options, program) = split_section(&mut command, words)?;
+        let (options, program) = split_section(&mut command, words, &mut notes)?;
         let Some((program, arguments)) = program.split_first() else {
             return Err(usage_error(&mut command, "no program to start"));
         };
-        let ranks = options.ranks.unwrap_or(1);
-        let mut section = Section::new(program).arguments(arguments).ranks(ranks);
-        for pair in options.env.chunks_exact(2) {
-            section = section.environment(&pair[0], &pair[1]);
-        }
-        for export in &options.export {
-            section = exported(section, export);
-        }
-        if let Some(directory) = &options.wdir {
-            section = section.directory(directory);
-        }
-        sections.push(section);
+        sections.push(section(&options, program, arguments));
         all.push(options);
+    }
+    if all.iter().any(|options| options.genvnone || !options.genvlist.is_empty()) {
+        sections = sections.into_iter().map(|section| section.clean_environment(true)).collect();
     }
     let mut sections = sections.into_iter();
     let first = sections.next().expect("splitting gives at least one section");
     let spec = sections.fold(JobSpec::new(first), JobSpec::section);
-    Ok(Request { spec: all.iter().fold(spec, apply_global), notes: notes(&all) })
+    let mut spec = all.iter().fold(spec, |spec, options| apply_global(spec, options, &mut notes));
+    if spec.timeout.is_none() {
+        spec.timeout = timeout_of_environment().map_err(|what| command.error(ErrorKind::ValueValidation, what))?;
+    }
+    notes.dedup();
+    Ok(Request { spec, notes })
+}
+
+/// Replaces `-configfile FILE` at the end by what the file says: a section in each line.
+fn with_file(mut arguments: Vec<OsString>) -> Result<Vec<OsString>, String> {
+    let is_option = |word: &OsString| word == "-configfile" || word == "--configfile";
+    let Some([option, path]) = arguments.last_chunk().filter(|[option, _]| is_option(option)) else {
+        return Ok(arguments);
+    };
+    let failed = |what: &str| format!("{} {}: {what}", option.display(), path.display());
+    let text = std::fs::read_to_string(path).map_err(|error| failed(&error.to_string()))?;
+    let mut words: Vec<OsString> = Vec::new();
+    // A line that ends with a backslash goes on in the next.
+    for line in text.replace("\\\n", " ").lines() {
+        let section = shlex::split(line).ok_or_else(|| failed(&format!("a quotation mark is not closed: {line}")))?;
+        if !section.is_empty() && !words.is_empty() {
+            words.push(":".into());
+        }
+        words.extend(section.into_iter().map(OsString::from));
+    }
+    arguments.truncate(arguments.len() - 2);
+    arguments.extend(words);
+    Ok(arguments)
+}
+
+/// What other launchers, too, read the time allowed from; they take 0 and less for no limit.
+fn timeout_of_environment() -> Result<Option<Duration>, String> {
+    const VARIABLE: &str = "MPIEXEC_TIMEOUT";
+    let Some(text) = env::var_os(VARIABLE).filter(|text| !text.is_empty()) else { return Ok(None) };
+    let text = text.to_string_lossy();
+    if text.parse().is_ok_and(|seconds: f64| seconds <= 0.0) {
+        return Ok(None);
+    }
+    seconds(&text).map(Some).map_err(|what| format!("{VARIABLE}={text}: {what}"))
+}
+
+/// The ranks of one program.
+fn section(options: &Options, program: &OsStr, arguments: &[OsString]) -> Section {
+    let mut section = Section::new(program).arguments(arguments).ranks(options.ranks.unwrap_or(1));
+    if options.envnone || !options.envlist.is_empty() {
+        section = section.clean_environment(true);
+    }
+    for name in &options.envlist {
+        section = exported(section, name);
+    }
+    for pair in options.env.chunks_exact(2) {
+        section = section.environment(&pair[0], &pair[1]);
+    }
+    for export in &options.export {
+        section = exported(section, export);
+    }
+    match &options.wdir {
+        Some(directory) => section.directory(directory),
+        None => section,
+    }
 }
 
 /// Separates a section's options from its program, and understands the options.
-fn split_section<'a>(command: &mut Command, words: &'a [OsString]) -> Result<(Options, &'a [OsString]), clap::Error> {
+fn split_section<'a>(
+    command: &mut Command,
+    words: &'a [OsString],
+    notes: &mut Vec<String>,
+) -> Result<(Options, &'a [OsString]), clap::Error> {
     let mut options = vec![OsString::from("mpiexec")];
     let mut rest = words;
     while let Some((word, after)) = rest.split_first() {
@@ -199,6 +297,11 @@ fn split_section<'a>(command: &mut Command, words: &'a [OsString]) -> Result<(Op
         }
         if !word.as_bytes().starts_with(b"-") {
             break;
+        }
+        if let Some(foreign) = foreign::find(word) {
+            notes.extend(foreign.note());
+            rest = &after[foreign.values.min(after.len())..];
+            continue;
         }
         let word = with_two_dashes(command, word);
         let values = after.len().min(values_after(command, &word));
@@ -244,7 +347,9 @@ fn find<'a>(command: &'a Command, name: &[u8]) -> Option<&'a clap::Arg> {
         let long = argument.get_long_and_visible_aliases().into_iter().flatten().any(|long| long == name)
             || argument.get_all_aliases().into_iter().flatten().any(|alias| alias == name);
         let mut letters = name.chars();
-        long || (letters.next() == argument.get_short() && letters.next().is_none())
+        let letter = letters.next().filter(|_| letters.next().is_none());
+        let mut short = argument.get_short().into_iter().chain(argument.get_all_short_aliases().into_iter().flatten());
+        long || short.any(|short| letter == Some(short))
     })
 }
 
@@ -261,18 +366,22 @@ fn exported(section: Section, export: &OsStr) -> Section {
 }
 
 /// Options that concern the whole job count in whichever section they stand; the last wins.
-fn apply_global(mut spec: JobSpec, options: &Options) -> JobSpec {
+fn apply_global(mut spec: JobSpec, options: &Options, notes: &mut Vec<String>) -> JobSpec {
+    for name in &options.genvlist {
+        spec = env::var_os(name).into_iter().fold(spec, |spec, value| spec.environment(name, value));
+    }
     for pair in options.genv.chunks_exact(2) {
         spec = spec.environment(&pair[0], &pair[1]);
     }
     if let Some(timeout) = options.timeout {
         spec = spec.timeout(timeout);
     }
-    if let Some(bind_to) = options.bind_to {
-        spec = spec.binding(match bind_to {
-            BindTo::Core => Binding::Core,
-            BindTo::None => Binding::None,
-        });
+    match &options.bind_to {
+        Some(BindTo::Known(binding)) => spec = spec.binding(*binding),
+        Some(BindTo::Foreign(what)) => {
+            notes.push(foreign::note_on_value("--bind-to", what.as_ref(), "ranks can be tied to a core or none"));
+        }
+        None => {}
     }
     if let Some(threads) = options.threads {
         spec = spec.threads(threads);
@@ -289,32 +398,43 @@ fn apply_global(mut spec: JobSpec, options: &Options) -> JobSpec {
     if let Some(directory) = &options.segment_dir {
         spec = spec.segment_directory(directory);
     }
-    if let Some(HostList(hosts)) = options.hosts.as_ref().or(options.hostfile.as_ref()) {
-        spec.hosts.clone_from(hosts);
-    }
-    if let Some(number) = options.ranks_per_host {
-        spec.ranks_per_host = Some(number as usize);
-    }
-    if let Some(agent) = &options.launch_agent {
-        let words = agent.as_bytes().split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
-        spec.launch_agent = words.map(|word| OsStr::from_bytes(word).to_owned()).collect();
-    }
+    apply_hosts(&mut spec, options, notes);
     spec.interface = options.interface.clone().or(spec.interface);
     spec.prefix |= options.prefix;
     spec.report_bindings |= options.report_bindings;
     spec.explain |= options.explain;
+    spec.say_endings |= options.print_all_exitcodes;
     spec
 }
 
-fn notes(all: &[Options]) -> Vec<String> {
-    let mut notes = Vec::new();
-    if all.iter().any(|options| options.oversubscribe) {
-        notes.push("note: --oversubscribe is not needed, there is no limit on ranks per core".to_owned());
+/// Where the ranks run, and what reaches them there.
+fn apply_hosts(spec: &mut JobSpec, options: &Options, notes: &mut Vec<String>) {
+    let lists = options.hosts.iter().chain(&options.hostfile);
+    let hosts: Vec<_> = lists.flat_map(|HostList(hosts)| hosts.iter().cloned()).collect();
+    if !hosts.is_empty() {
+        spec.hosts = hosts;
     }
-    if all.iter().any(|options| options.allow_run_as_root) {
-        notes.push("note: --allow-run-as-root is not needed, root may run jobs".to_owned());
+    if options.nolocal {
+        if spec.hosts.iter().all(|host| this_machine::is_meant_by(&host.name)) {
+            notes.push("note: --nolocal has no effect: there is no host but this one".to_owned());
+        } else {
+            spec.hosts.retain(|host| !this_machine::is_meant_by(&host.name));
+        }
     }
-    notes
+    if let Some(number) = options.ranks_per_host {
+        spec.ranks_per_host = Some(number as usize);
+    }
+    match &options.launcher {
+        Some(name) if name == "rsh" => spec.launch_agent = vec![name.clone()],
+        Some(name) if name != "ssh" => {
+            let why = "hosts are reached by ssh, or by the command of --launch-agent";
+            notes.push(foreign::note_on_value("--launcher", name, why));
+        }
+        _ => {}
+    }
+    if let Some(Agent(words)) = &options.launch_agent {
+        spec.launch_agent.clone_from(words);
+    }
 }
 
 fn usage_error(command: &mut Command, message: &str) -> clap::Error {
@@ -385,6 +505,12 @@ mod tests {
         assert_eq!(spec.ranks_per_host, Some(3));
         assert_eq!(spec.launch_agent, words("rsh"));
         assert_eq!(spec.interface.as_deref(), Some("eth0"));
+        for line in ["-H a:2,b x", "--H a:2,b x", "-host a:2,b x", "--host a:2,b x", "-H a:2 -H b x", "--hosts=a:2,b x"]
+        {
+            let hosts = self::spec(line).hosts;
+            assert_eq!(hosts.iter().map(|host| host.slots).collect::<Vec<_>>(), [Some(2), None], "{line}");
+        }
+        assert_eq!(self::spec("-N 2 -c 4 x").ranks_per_host, Some(2));
         assert!(refused("-hosts a,,b x").contains("without a name"));
         assert!(refused("-f /no/such/file x").contains("/no/such/file"));
         assert!(refused("-ppn 0 x").contains('0'));
@@ -392,8 +518,36 @@ mod tests {
 
     #[test]
     fn habits_from_other_launchers_get_a_note() {
-        let request = parse(words("--oversubscribe -allow-run-as-root -np 2 a")).unwrap();
-        assert_eq!(request.notes.len(), 2);
+        let notes = |line: &str| parse(words(line)).unwrap_or_else(|error| panic!("{line}: {error}")).notes;
+        assert_eq!(notes("--oversubscribe -allow-run-as-root -np 2 a").len(), 2);
+        assert_eq!(notes("-rmk user -disable-auto-cleanup -launcher fork -bind-to socket -nolocal a").len(), 5);
+        assert_eq!(notes("--mca btl self --mca pml ob1 --map-by core a").len(), 2);
+        assert!(notes("-genvall -launcher ssh -bind-to core:1 -print-all-exitcodes a").is_empty());
+        assert_eq!(spec("-map-by socket -n 3 a -map-by b").sections[0].arguments, words("-map-by b"));
+    }
+
+    #[test]
+    fn an_environment_can_be_kept_away() {
+        let spec = spec("-envnone a : -envlist PATH,NO_SUCH_VARIABLE b : c");
+        let clean: Vec<bool> = spec.sections.iter().map(|section| section.clean).collect();
+        assert_eq!(clean, [true, true, false]);
+        assert_eq!(spec.sections[1].environment, [("PATH".into(), env::var_os("PATH").unwrap())]);
+        let spec = self::spec("-genvlist PATH a : b");
+        assert!(spec.sections.iter().all(|section| section.clean) && spec.environment.len() == 1);
+        assert!(self::spec("a : -genvnone b").sections.iter().all(|section| section.clean));
+    }
+
+    #[test]
+    fn an_agent_is_a_command_as_a_shell_splits_it() {
+        let agent = |text: &str| parse(vec!["--launch-agent".into(), text.into(), "a".into()]);
+        let split = |text: &str| agent(text).unwrap().spec.launch_agent;
+        assert_eq!(split("ip netns exec"), words("ip netns exec"));
+        assert_eq!(split(r#"'/opt/my agent' -o "a b" c\ d"#), ["/opt/my agent", "-o", "a b", "c d"]);
+        for nonsense in ["'rsh", " ", "rsh \\"] {
+            assert!(agent(nonsense).unwrap_err().to_string().contains("--launch-agent"), "{nonsense}");
+        }
+        assert_eq!(spec("-launcher rsh a").launch_agent, words("rsh"));
+        assert_eq!(spec("-launcher-exec rsh a").launch_agent, words("rsh"));
     }
 
     #[test]

@@ -1,16 +1,14 @@
 //! Which cores each rank may use.
 //!
-//! A core is one with all its hardware threads. Cores that another job of this library has tied its ranks to are left alone: each
-//! launcher holds an abstract socket named after every core it hands out, and the kernel drops those with the launcher.
+//! A core is one with all its hardware threads. Cores that another job of this library has tied its ranks to are left alone (see `claims`).
 
+use crate::claims::{self, Claim};
 use crate::job_spec::Binding;
 use crate::report::counted;
 use rustix::thread::CpuSet;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
-use std::os::linux::net::SocketAddrExt;
-use std::os::unix::net::{SocketAddr, UnixDatagram};
 
 /// A physical core: its hardware threads that this process may use, ascending.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,7 +35,7 @@ pub(crate) struct Placement {
     /// What the user ought to know.
     pub(crate) warnings: Vec<String>,
     /// Holds the cores against other jobs.
-    _claims: Vec<UnixDatagram>,
+    _claims: Vec<Claim>,
 }
 
 impl Machine {
@@ -137,22 +135,9 @@ fn deal<'a>(threads: &[usize], mut cores: impl Iterator<Item = &'a Core>) -> Vec
 }
 
 /// Takes `count` cores that no other job holds; `None`: there are not so many.
-fn claim(machine: &Machine, count: usize) -> Option<(Vec<&Core>, Vec<UnixDatagram>)> {
-    let mut cores = Vec::new();
-    let mut claims = Vec::new();
-    for core in &machine.cores {
-        if cores.len() == count {
-            break;
-        }
-        let address = SocketAddr::from_abstract_name(format!("rwmpi-core-{}", core.cpus[0])).ok()?;
-        match UnixDatagram::bind_addr(&address) {
-            Ok(socket) => claims.push(socket),
-            Err(error) if error.kind() == io::ErrorKind::AddrInUse => continue,
-            // No such sockets here: then nobody can hold the core either.
-            Err(_) => {}
-        }
-        cores.push(core);
-    }
+fn claim(machine: &Machine, count: usize) -> Option<(Vec<&Core>, Vec<Claim>)> {
+    let free = machine.cores.iter().filter_map(|core| claims::claim(&core.cpus).map(|claim| (core, claim)));
+    let (cores, claims): (Vec<&Core>, Vec<Claim>) = free.take(count).unzip();
     (cores.len() == count).then_some((cores, claims))
 }
 

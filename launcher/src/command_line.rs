@@ -2,14 +2,17 @@
 
 use crate::arguments::{self, Request};
 use crate::daemon;
+use crate::dispositions;
 use crate::error::{LaunchError, exit_code};
 use crate::job_spec::Outcome;
+use crate::output::LostOutput;
 use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode;
 
 /// Does what the arguments (without the program's own name) ask for, and says so on standard output and standard error.
 pub fn command_line(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    dispositions::prepare_launcher();
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     if arguments == [daemon::OPTION] {
         return daemon::serve();
@@ -27,11 +30,19 @@ pub fn command_line(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
             )
             .into()
         }
-        Err(error) => {
-            // Nothing is left to do if that cannot be written either.
+        // Nothing is left to do if that cannot be written either.
+        Err(error) if error.use_stderr() => {
             let _ = error.print();
-            ExitCode::from(if error.use_stderr() { exit_code::USAGE } else { 0 })
+            ExitCode::from(exit_code::USAGE)
         }
+        Err(help) => match help.print().and_then(|()| std::io::stdout().flush()) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                let lost = LostOutput::of_stdout(&error);
+                say(&lost.to_string());
+                lost.exit_code().into()
+            }
+        },
     }
 }
 
@@ -52,7 +63,7 @@ pub(crate) fn finish(result: Result<Outcome, LaunchError>) -> u8 {
 }
 
 /// Writes lines to standard error, in one piece; there is nowhere to complain if that fails.
-fn say(text: &str) {
+pub(crate) fn say(text: &str) {
     let lines: String = text.lines().map(|line| format!("mpiexec: {line}\n")).collect();
     let _ = std::io::stderr().write_all(lines.as_bytes());
 }

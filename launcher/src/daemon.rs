@@ -3,6 +3,7 @@
 //! It reads orders from its standard input and writes events to its standard output. When the input ends, the launcher is gone, and so are
 //! the ranks.
 
+use crate::command_line::say;
 use crate::error::LaunchError;
 use crate::host::Host;
 use crate::job_spec::Output;
@@ -40,7 +41,7 @@ pub(crate) fn serve() -> ExitCode {
     match connect().and_then(|link| Daemon { link, host: None, held: false }.run()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("{error}");
+            say(&error.to_string());
             ExitCode::FAILURE
         }
     }
@@ -158,11 +159,9 @@ fn prepare(task: Task) -> Result<Host, LaunchError> {
         }
         None => address_of_login().or_else(|| neighbor.and_then(|host| address_towards(&host))),
     };
+    spec.carried = environment;
     // What the user set comes later, and wins.
-    let asked = std::mem::take(&mut spec.environment);
-    spec.environment = environment;
-    spec.environment.extend(listen.map(|address| (LISTEN.into(), address.to_string().into())));
-    spec.environment.extend(asked);
+    spec.environment.splice(0..0, listen.map(|address| (LISTEN.into(), address.to_string().into())));
     let reads = ranks.contains(&0) && spec.output == Output::Forward;
     Host::prepare(spec, ranks, nodes, if reads { Rank0Input::Piped } else { Rank0Input::Nothing })
 }

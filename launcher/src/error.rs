@@ -11,6 +11,8 @@ pub mod exit_code {
     pub const LEFT_EARLY: u8 = 1;
     /// The arguments make no sense.
     pub const USAGE: u8 = 2;
+    /// What the ranks wrote could not be written.
+    pub const OUTPUT_LOST: u8 = 122;
     /// A host of the job was lost.
     pub const HOST_LOST: u8 = 123;
     /// The job ran longer than allowed.
@@ -25,12 +27,18 @@ pub mod exit_code {
     pub const SIGNAL_BASE: u8 = 128;
 }
 
+/// Most ranks of a job, on all of its hosts.
+pub(crate) const MOST_RANKS: usize = 1 << 20;
+
 /// Why a job did not start. Nothing of it is left running.
 #[derive(Debug, thiserror::Error)]
 pub enum LaunchError {
     /// A section asks for no ranks at all.
     #[error("a job needs at least one rank, but {} is to be started as 0 ranks: give -n a larger number", .0.display())]
     NoRanks(OsString),
+    /// More ranks than a job can have.
+    #[error("a job can have at most {MOST_RANKS} ranks: give -n a smaller number")]
+    TooManyRanks,
     /// Ranks that are threads of a process, where that cannot be.
     #[error("--threads: ranks that are threads of a process need memory in common with all others: {0}")]
     Threads(&'static str),
@@ -115,7 +123,10 @@ impl LaunchError {
     /// The exit code that belongs to the error.
     pub fn exit_code(&self) -> u8 {
         match self {
-            LaunchError::NoRanks(_) | LaunchError::Threads(_) | LaunchError::Lanes { .. } => exit_code::USAGE,
+            LaunchError::NoRanks(_)
+            | LaunchError::TooManyRanks
+            | LaunchError::Threads(_)
+            | LaunchError::Lanes { .. } => exit_code::USAGE,
             LaunchError::NotFound { .. } => exit_code::NOT_FOUND,
             LaunchError::NotExecutable { .. } => exit_code::NOT_EXECUTABLE,
             LaunchError::Directory { .. }

@@ -10,7 +10,7 @@ use crate::lanes;
 use crate::output::Which;
 use crate::plan::{Plan, PlannedSection};
 use crate::pmi::PmiServer;
-use crate::report::Ending;
+use crate::report::{Ending, counted};
 use crate::shared_heap;
 use crate::sources::{Lines, Sources};
 use crate::spawn::{JobProcess, Lifeline, Rank0Input, Spawner};
@@ -18,7 +18,7 @@ use crate::standard_input::RankInput;
 use crate::wire::{Event, Order, RankEnd, RankSeen};
 use rustix::event::{PollFd, PollFlags, Timespec, epoll};
 use rustix::process::{Signal, WaitIdStatus};
-use rwmpi_transport::{Job, JobShape, monotonic_nanoseconds};
+use rwmpi_transport::{Job, JobShape, Lost, Presence, monotonic_nanoseconds};
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
@@ -26,6 +26,10 @@ use std::time::{Duration, Instant};
 const DRAIN_SILENCE: Duration = Duration::from_millis(100);
 /// How long such a pipe is read at most.
 const DRAIN_MAX: Duration = Duration::from_secs(1);
+/// How often is looked for ranks that are gone though their process is not: it takes reading the kernel's list of what a process has mapped.
+const VANISHED_INTERVAL: Duration = Duration::from_millis(200);
+/// Ranks that are looked at then.
+const LOOKED_AT_MAX: usize = 4;
 /// How large a rank's heap is, and its arena, if all memory will be read, bytes.
 const HEAP_UNDER_VALGRIND: usize = 8 << 20;
 
@@ -49,6 +53,10 @@ pub(crate) struct Host {
     explain_copies: bool,
     told_in_job: bool,
     told_abort: bool,
+    told_vanished: bool,
+    /// When and from which place on ranks are looked at that may be gone.
+    next_look: Instant,
+    look_from: usize,
     drain: Option<Drain>,
     /// Dropped last: closing it has the kernel kill whatever is left.
     lifeline: Option<Lifeline>,
@@ -78,7 +86,7 @@ impl Host {
         let job = create_job(&spec, &plan)?;
         let mut news: Vec<Event> = explain::lines(&spec, &plan).into_iter().map(Event::Note).collect();
         if spec.explain {
-            news.push(Event::Note(shared_heap::explain(&job, &plan.sections[0].environment)));
+            news.push(Event::Note(shared_heap::explain(&job, &plan.sections[0])));
         }
         let exits = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(LaunchError::system("watch the ranks"))?;
         Ok(Host {
@@ -96,6 +104,9 @@ impl Host {
             news,
             told_in_job: false,
             told_abort: false,
+            told_vanished: false,
+            next_look: Instant::now(),
+            look_from: 0,
             drain: None,
             lifeline: None,
         })
@@ -107,7 +118,7 @@ impl Host {
         for (index, places) in self.plan.processes.iter().enumerate() {
             let section = self.plan.section(places.start).number;
             let (process, pipes) = spawner.start(index, self.pmi.add(section)?)?;
-            epoll::add(&self.exits, &process.pidfd, epoll::EventData::new_u64(index as u64), epoll::EventFlags::IN)
+            epoll::add(&self.exits, &process.end, epoll::EventData::new_u64(index as u64), epoll::EventFlags::IN)
                 .map_err(LaunchError::system("watch a rank"))?;
             self.processes.push(Process { process, ended: false });
             if let Some(pipe) = pipes.stdin {
@@ -171,6 +182,7 @@ impl Host {
         self.tell_output(&mut lines);
         self.look_at_exits()?;
         self.look_at_job();
+        self.look_for_vanished(now);
         self.go_on_draining(now, read);
         Ok(std::mem::take(&mut self.news))
     }
@@ -201,7 +213,7 @@ impl Host {
             let status = process.process.ended().map_err(LaunchError::system("learn how a rank ended"))?;
             let Some(ending) = status.as_ref().and_then(ending) else { continue };
             process.ended = true;
-            epoll::delete(&self.exits, &process.process.pidfd).map_err(LaunchError::system("let go of a rank"))?;
+            epoll::delete(&self.exits, &process.process.end).map_err(LaunchError::system("let go of a rank"))?;
             ended.push((index, ending));
         }
         // What was said before explains the endings.
@@ -228,7 +240,7 @@ impl Host {
             self.explain_copies = false;
             self.news.push(Event::Note(explain::kernel_copies(&self.plan, pairs)));
         }
-        let in_job = self.running().any(|place| self.joined(place) && !self.finished(place));
+        let in_job = self.running().any(|place| self.takes_part(place));
         if in_job != self.told_in_job {
             self.told_in_job = in_job;
             self.news.push(Event::InJob(in_job));
@@ -270,6 +282,32 @@ impl Host {
         self.job.finished(place) || self.pmi.finished(self.process_of(place))
     }
 
+    /// Whether others may wait for it.
+    fn takes_part(&self, place: usize) -> bool {
+        if self.job.attached(place) {
+            return self.job.presence(place) == Presence::Here;
+        }
+        self.joined(place) && !self.finished(place)
+    }
+
+    /// Looks for ranks that are gone though their process is not, a few at a time.
+    fn look_for_vanished(&mut self, now: Instant) {
+        if self.told_vanished || now < self.next_look {
+            return;
+        }
+        self.next_look = now + VANISHED_INTERVAL;
+        let running: Vec<usize> = self.running().collect();
+        let from = running.partition_point(|&place| place < self.look_from);
+        let looked_at: Vec<usize> = running[from..].iter().copied().take(LOOKED_AT_MAX).collect();
+        self.look_from = looked_at.last().map_or(0, |last| last + 1);
+        let lost = looked_at.into_iter().find_map(|place| Some((place, self.job.lost(place)?)));
+        if let Some((place, lost)) = lost {
+            self.told_vanished = true;
+            let ending = Ending::Vanished { replaced: lost == Lost::Replaced };
+            self.news.push(Event::Vanished(RankEnd { seen: self.seen(place), ending }));
+        }
+    }
+
     fn seen(&self, place: usize) -> RankSeen {
         RankSeen {
             rank: self.plan.ranks[place],
@@ -279,6 +317,19 @@ impl Host {
             activity: lanes::most_telling(self.job.activities(place)).filter(|_| self.job.attached(place)),
             now: monotonic_nanoseconds(),
         }
+    }
+
+    /// Says it if more connections came to the ranks than the job's own. (Of two that open one to each other, one gives up.)
+    fn report_strangers(&mut self) {
+        let all = 0..self.plan.ranks.len();
+        let most_of_own = self.plan.nodes.len() as u64;
+        let turned_away = all.map(|place| (self.plan.ranks[place], self.job.turned_away(place)));
+        let disturbed: Vec<_> = turned_away.filter(|&(_, count)| count > most_of_own).collect();
+        let Some((rank, most)) = disturbed.iter().max_by_key(|(_, count)| count) else { return };
+        let of_all = counted(disturbed.iter().map(|(_, count)| *count as usize).sum(), "connection");
+        self.news.push(Event::Note(format!(
+            "{of_all} from outside the job turned away, most by rank {rank} ({most}): somebody tries the ports of its ranks",
+        )));
     }
 
     fn signal_all(&self, signal: Signal) {
@@ -293,6 +344,7 @@ impl Host {
         if self.spec.explain && !self.processes.is_empty() {
             self.news.extend(shared_heap::result(&self.job).into_iter().map(Event::Note));
         }
+        self.report_strangers();
         self.held = false;
         let now = Instant::now();
         self.drain.get_or_insert(Drain { begun: now, last_read: now });

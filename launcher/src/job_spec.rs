@@ -1,8 +1,9 @@
 //! What the caller wants: programs, ranks and how to treat them; and what came of it.
 
+use crate::dispositions;
 use crate::error::LaunchError;
 use crate::hosts::HostSlots;
-use crate::plan::setting;
+use crate::plan::value_in;
 use crate::watch::Watch;
 use rwmpi_core::Protocol;
 use rwmpi_core::Wait;
@@ -18,6 +19,8 @@ pub struct Section {
     pub(crate) arguments: Vec<OsString>,
     pub(crate) ranks: usize,
     pub(crate) environment: Vec<(OsString, OsString)>,
+    /// Whether the launcher's own environment is kept from these ranks.
+    pub(crate) clean: bool,
     pub(crate) directory: Option<PathBuf>,
 }
 
@@ -29,6 +32,7 @@ impl Section {
             arguments: Vec::new(),
             ranks: 1,
             environment: Vec::new(),
+            clean: false,
             directory: None,
         }
     }
@@ -48,6 +52,12 @@ impl Section {
     /// Sets an environment variable for these ranks. Later settings win; all win over [`JobSpec::environment`].
     pub fn environment(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Self {
         self.environment.push((name.as_ref().to_owned(), value.as_ref().to_owned()));
+        self
+    }
+
+    /// Keeps the launcher's own environment from these ranks: they have what is set for them, and no more.
+    pub fn clean_environment(mut self, clean: bool) -> Self {
+        self.clean = clean;
         self
     }
 
@@ -129,6 +139,8 @@ pub enum Output {
 pub struct JobSpec {
     pub(crate) sections: Vec<Section>,
     pub(crate) environment: Vec<(OsString, OsString)>,
+    /// What the launcher's own environment is on other hosts, for ranks that inherit it.
+    pub(crate) carried: Vec<(OsString, OsString)>,
     #[serde(with = "protocol_name")]
     pub(crate) protocol: Option<Protocol>,
     pub(crate) transport: Option<Transport>,
@@ -148,6 +160,8 @@ pub struct JobSpec {
     pub(crate) forward_signals: bool,
     pub(crate) report_bindings: bool,
     pub(crate) explain: bool,
+    /// Whether to say how each rank ended.
+    pub(crate) say_endings: bool,
     /// Where the ranks run; empty: here.
     pub(crate) hosts: Vec<HostSlots>,
     pub(crate) ranks_per_host: Option<usize>,
@@ -186,6 +200,7 @@ impl JobSpec {
         JobSpec {
             sections: vec![section],
             environment: Vec::new(),
+            carried: Vec::new(),
             protocol: None,
             transport: None,
             binding: Binding::Auto,
@@ -200,6 +215,7 @@ impl JobSpec {
             forward_signals: false,
             report_bindings: false,
             explain: false,
+            say_endings: false,
             hosts: Vec::new(),
             ranks_per_host: None,
             launch_agent: Vec::new(),
@@ -307,15 +323,23 @@ impl JobSpec {
         self
     }
 
-    /// Runs the job to its end. Can be called from any thread, and from several at a time; blocks its own.
+    /// Runs the job to its end. Can be called from any thread, and from several at a time; blocks its own. If this process ignores SIGCHLD it
+    /// does not any more: the kernel would not say how ranks end.
     pub fn run(&self) -> Result<Outcome, LaunchError> {
+        dispositions::learn_of_ends();
         Watch::start(self)?.run_to_end()
     }
 
     /// Whether messages go over TCP even within a host.
     pub(crate) fn is_over_tcp(&self) -> bool {
-        let asked_for_tcp = || setting(&self.environment, rwmpi_transport::TRANSPORT).is_some_and(|name| name == "tcp");
+        let asked_for_tcp = || self.setting(rwmpi_transport::TRANSPORT).is_some_and(|name| name == "tcp");
         self.transport.map_or_else(asked_for_tcp, |transport| transport == Transport::Tcp)
+    }
+
+    /// What the environment says of a setting of the whole job, on whichever host.
+    pub(crate) fn setting(&self, name: &str) -> Option<OsString> {
+        let set = value_in(&self.environment, name).or_else(|| value_in(&self.carried, name));
+        set.or_else(|| std::env::var_os(name))
     }
 
     /// For each rank, the number of its section.

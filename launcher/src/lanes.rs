@@ -5,7 +5,6 @@
 
 use crate::error::LaunchError;
 use crate::job_spec::JobSpec;
-use crate::plan::setting;
 use rwmpi_core::describe_wait;
 use rwmpi_transport::{LANES, MOST_LANES};
 
@@ -23,7 +22,7 @@ impl Asked {
         if let Some(lanes) = spec.lanes {
             return Ok(Asked { lanes, by: OPTION });
         }
-        let Some(text) = setting(&spec.environment, LANES) else { return Ok(Asked { lanes: 1, by: OPTION }) };
+        let Some(text) = spec.setting(LANES) else { return Ok(Asked { lanes: 1, by: OPTION }) };
         match text.to_str().and_then(|text| text.parse().ok()) {
             Some(lanes) => Ok(Asked { lanes, by: LANES }),
             None => Err(LaunchError::Lanes { by: LANES, what: format!("{text:?} is not a number") }),

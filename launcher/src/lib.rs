@@ -5,7 +5,7 @@
 //! rank's page in the job's shared memory and turns into words with a function that the caller supplies.
 //!
 //! Invariants:
-//! 1. Nothing outlives the job: every rank leads a process group; all groups are killed before [`JobSpec::run`] returns, and the
+//! 1. Nothing outlives the job: every rank has a process group; all groups are killed before [`JobSpec::run`] returns, and the
 //!    kernel kills them if the launcher itself, or the daemon on their host, is killed (see `spawn`).
 //! 2. Whatever can be checked is checked on all hosts before the first rank starts.
 //! 3. One report per job, about what happened first. Ranks that die because the launcher ended the job are not reported.
@@ -13,10 +13,17 @@
 
 mod arguments;
 mod binding;
+mod claims;
 mod command_line;
 mod daemon;
+mod dispositions;
+mod ending;
 mod error;
 mod explain;
+mod foreign;
+#[cfg(any(test, fuzzing))]
+pub mod fuzz;
+mod group;
 mod host;
 mod hosts;
 mod job_spec;
@@ -35,6 +42,7 @@ mod sources;
 mod spawn;
 mod standard_input;
 mod streams;
+mod this_machine;
 mod waits;
 mod watch;
 mod wire;

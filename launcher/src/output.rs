@@ -4,10 +4,12 @@
 //! too, so it is not made non-blocking), and a pipe that has room takes `PIPE_BYTES` without waiting. While too much waits to
 //! be written, the ranks' pipes are left unread, so that the ranks wait instead of our memory growing.
 
+use crate::error::exit_code;
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::fs::FileType;
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 use std::io;
 use std::os::fd::BorrowedFd;
 
@@ -27,6 +29,38 @@ pub(crate) enum Which {
 
 impl Which {
     pub(crate) const BOTH: [Which; 2] = [Which::Stdout, Which::Stderr];
+}
+
+/// Output that could not be written, and why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LostOutput {
+    which: Which,
+    error: Errno,
+}
+
+impl LostOutput {
+    /// That `error` came of writing to standard output.
+    pub(crate) fn of_stdout(error: &io::Error) -> LostOutput {
+        LostOutput { which: Which::Stdout, error: Errno::from_io_error(error).unwrap_or(Errno::IO) }
+    }
+
+    /// The exit code of a launcher that has nothing worse to say: where the reader has gone, as of any program that goes on writing.
+    pub(crate) fn exit_code(self) -> u8 {
+        match self.error {
+            Errno::PIPE => exit_code::SIGNAL_BASE + libc::SIGPIPE as u8,
+            _ => exit_code::OUTPUT_LOST,
+        }
+    }
+}
+
+impl fmt::Display for LostOutput {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let which = match self.which {
+            Which::Stdout => "standard output",
+            Which::Stderr => "standard error",
+        };
+        write!(f, "{which} can no longer be written: {}", io::Error::from(self.error))
+    }
 }
 
 /// Both outputs.
@@ -84,9 +118,10 @@ impl Outputs {
             .any(|destination| destination.target.is_some() && destination.unwritten().len() > UNWRITTEN_BYTES_MAX)
     }
 
-    /// Why the ranks' output can no longer be written, if so.
-    pub(crate) fn broken(&self) -> Option<&io::Error> {
-        self.destinations.iter().find_map(|destination| destination.broken.as_ref())
+    /// What could not be written, if something could not.
+    pub(crate) fn lost(&self) -> Option<LostOutput> {
+        let lost = |which: Which| self.destinations[which as usize].broken.map(|error| LostOutput { which, error });
+        Which::BOTH.into_iter().find_map(lost)
     }
 
     /// Writes what can be written without waiting; tells which output has just turned out to be broken.
@@ -116,7 +151,7 @@ struct Destination {
     written: usize,
     /// Whether the last line taken is unfinished.
     in_line: bool,
-    broken: Option<io::Error>,
+    broken: Option<Errno>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -159,7 +194,7 @@ impl Destination {
             match rustix::io::write(descriptor(target.which), chunk) {
                 Ok(length) => self.written += length,
                 Err(Errno::AGAIN | Errno::INTR) => break,
-                Err(error) => self.broken = Some(error.into()),
+                Err(error) => self.broken = Some(error),
             }
         }
         if self.is_empty() || self.broken.is_some() {

@@ -22,8 +22,7 @@ pub(crate) struct PlannedSection {
     /// The program's first argument: its name as the user gave it.
     pub(crate) name: OsString,
     pub(crate) arguments: Vec<OsString>,
-    /// What is set beyond the launcher's own environment; later ones win.
-    pub(crate) environment: Vec<(OsString, OsString)>,
+    pub(crate) environment: Environment,
     pub(crate) directory: Option<PathBuf>,
     /// Which of the job's sections it is.
     pub(crate) number: usize,
@@ -39,6 +38,34 @@ impl PlannedSection {
     pub(crate) fn is_under_valgrind(&self) -> bool {
         self.program.file_name().is_some_and(|name| name == "valgrind")
     }
+
+    /// Whether it is a container's starter that passes its environment on without the C library: the loader in the container then complains of
+    /// every library that is not there. (Of others `librwmpi_heap.so` takes care itself.)
+    pub(crate) fn is_container(&self) -> bool {
+        const STARTERS: [&str; 4] = ["apptainer", "singularity", "shifter", "sarus"];
+        self.program.file_name().is_some_and(|name| STARTERS.iter().any(|starter| name == *starter))
+    }
+}
+
+/// The environment of a section's ranks.
+#[derive(Debug, Default)]
+pub(crate) struct Environment {
+    /// What is set beyond the launcher's own; later ones win.
+    pub(crate) set: Vec<(OsString, OsString)>,
+    /// Whether the launcher's own is kept from them.
+    pub(crate) clean: bool,
+}
+
+impl Environment {
+    /// The value that a rank will see.
+    pub(crate) fn get(&self, name: &str) -> Option<OsString> {
+        value_in(&self.set, name).or_else(|| env::var_os(name).filter(|_| !self.clean))
+    }
+}
+
+/// The last of the values that are set for `name`.
+pub(crate) fn value_in(set: &[(OsString, OsString)], name: &str) -> Option<OsString> {
+    set.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value.clone())
 }
 
 /// What will be done on one host.
@@ -111,8 +138,8 @@ fn group(section_of: &[usize], threads: usize) -> Vec<Range<usize>> {
 
 fn plan_section(spec: &JobSpec, number: usize) -> Result<PlannedSection, LaunchError> {
     let section = &spec.sections[number];
-    let mut environment = spec.environment.clone();
-    environment.extend(section.environment.iter().cloned());
+    let mut environment = if section.clean { Vec::new() } else { spec.carried.clone() };
+    environment.extend(spec.environment.iter().chain(&section.environment).cloned());
     if let Some(protocol) = spec.protocol {
         environment.push((Protocol::VARIABLE.into(), protocol.name().into()));
     }
@@ -124,7 +151,8 @@ fn plan_section(spec: &JobSpec, number: usize) -> Result<PlannedSection, LaunchE
     if let Some(directory) = &directory {
         check_directory(directory).map_err(|source| LaunchError::Directory { directory: directory.clone(), source })?;
     }
-    let path = setting(&environment, "PATH");
+    let environment = Environment { set: environment, clean: section.clean };
+    let path = value_in(&environment.set, "PATH").or_else(|| spec.setting("PATH"));
     let program = find_program(&section.program, directory.as_deref().unwrap_or(&here), &here, path.as_deref())?;
     Ok(PlannedSection {
         program,
@@ -133,15 +161,9 @@ fn plan_section(spec: &JobSpec, number: usize) -> Result<PlannedSection, LaunchE
         directory,
         number,
         ranks: 0,
-        threads: setting(&environment, "OMP_NUM_THREADS").and_then(|list| threads(&list)).unwrap_or(1),
+        threads: environment.get("OMP_NUM_THREADS").and_then(|list| threads(&list)).unwrap_or(1),
         environment,
     })
-}
-
-/// The value that a rank will see.
-pub(crate) fn setting(environment: &[(OsString, OsString)], name: &str) -> Option<OsString> {
-    let set = environment.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value.clone());
-    set.or_else(|| env::var_os(name))
 }
 
 /// The threads that an `OMP_NUM_THREADS` such as `4` or `4,2` (nested levels) asks for.

@@ -31,6 +31,22 @@ const TO_GO: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
 const SSH: [&str; 9] =
     ["ssh", "-x", "-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=15", "-o", "ServerAliveInterval=10"];
 
+/// What runs a command on a host.
+#[derive(Clone, Copy)]
+pub(crate) enum Agent<'a> {
+    /// Nothing: the host is this machine.
+    None,
+    Ssh,
+    Command(&'a [OsString]),
+}
+
+impl<'a> Agent<'a> {
+    /// What the user names; without that, ssh.
+    pub(crate) fn of(command: &'a [OsString]) -> Agent<'a> {
+        if command.is_empty() { Agent::Ssh } else { Agent::Command(command) }
+    }
+}
+
 /// The connection with a host's daemon.
 pub(crate) struct Remote {
     link: Link,
@@ -46,18 +62,13 @@ pub(crate) struct Remote {
 }
 
 impl Remote {
-    /// Has the agent start the daemon on `host`, which will be given `task`. An empty `agent` is ssh; for this machine, none is needed.
-    pub(crate) fn reach(
-        host: &str,
-        agent: &[OsString],
-        task: Order,
-        file_limit: Rlimit,
-    ) -> Result<Remote, LaunchError> {
+    /// Has the agent start the daemon on `host`, which will be given `task`.
+    pub(crate) fn reach(host: &str, agent: Agent<'_>, task: Order, file_limit: Rlimit) -> Result<Remote, LaunchError> {
         let program = env::current_exe().map_err(LaunchError::system("find this program"))?;
         let mut words: Vec<&OsStr> = match agent {
-            [] if is_this_machine(host) => Vec::new(),
-            [] => SSH.iter().map(OsStr::new).chain([OsStr::new(host)]).collect(),
-            words => words.iter().map(OsString::as_os_str).chain([OsStr::new(host)]).collect(),
+            Agent::None => Vec::new(),
+            Agent::Ssh => SSH.iter().map(OsStr::new).chain([OsStr::new(host)]).collect(),
+            Agent::Command(words) => words.iter().map(OsString::as_os_str).chain([OsStr::new(host)]).collect(),
         };
         // What ssh is told it gives to a shell there.
         let by_shell = words.first().is_some_and(|agent| Path::new(agent).file_name() == Some(OsStr::new("ssh")));
@@ -101,7 +112,7 @@ impl Remote {
     pub(crate) fn poll<'a>(&'a self, polled: &mut Vec<PollFd<'a>>) {
         if !self.over {
             self.link.poll(polled);
-            polled.push(PollFd::new(&self.agent.pidfd, PollFlags::IN));
+            polled.push(PollFd::new(&self.agent.end, PollFlags::IN));
         }
         polled.extend(self.complaints.readable().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
     }
@@ -142,7 +153,7 @@ impl Remote {
             return ended.filter(|_| quiet).or_else(|| self.feel_pulse(now, !quiet));
         }
         // Why is known in a moment.
-        let _ = rustix::event::poll(&mut [PollFd::new(&self.agent.pidfd, PollFlags::IN)], Some(&TO_GO));
+        let _ = rustix::event::poll(&mut [PollFd::new(&self.agent.end, PollFlags::IN)], Some(&TO_GO));
         Some(self.agent_ended().unwrap_or_else(|| "the connection with its daemon is closed".to_owned()))
     }
 
@@ -188,7 +199,7 @@ impl Drop for Remote {
     fn drop(&mut self) {
         // Given a moment, it goes by itself once nobody speaks to it any more; it is killed otherwise.
         if self.over {
-            let mut agent = [PollFd::new(&self.agent.pidfd, PollFlags::IN)];
+            let mut agent = [PollFd::new(&self.agent.end, PollFlags::IN)];
             let _ = rustix::event::poll(&mut agent, Some(&TO_GO));
         }
     }
@@ -213,10 +224,6 @@ fn is_greeting(said: &mut Vec<u8>) -> io::Result<bool> {
     } else {
         Err(io::Error::other(format!("it is of rwmpi {version}, this launcher of {}", daemon::VERSION)))
     }
-}
-
-fn is_this_machine(host: &str) -> bool {
-    host == "localhost" || host == crate::report::this_host()
 }
 
 /// As one word of a shell.

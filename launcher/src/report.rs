@@ -14,8 +14,17 @@ use std::time::Duration;
 /// How a process ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Ending {
-    Exited { code: u8 },
-    Killed { signal: i32, core_dumped: bool },
+    Exited {
+        code: u8,
+    },
+    Killed {
+        signal: i32,
+        core_dumped: bool,
+    },
+    /// What the launcher started goes on, but is no rank any more: it runs another program, or only it had started the rank.
+    Vanished {
+        replaced: bool,
+    },
 }
 
 /// Why a job ended other than by all ranks succeeding.
@@ -49,8 +58,6 @@ pub(crate) struct Failure {
     pub(crate) call: Option<String>,
     /// How many others were running.
     pub(crate) others: usize,
-    /// Why output can no longer be written, if so.
-    pub(crate) output_broken: Option<String>,
 }
 
 /// What one rank was doing.
@@ -87,6 +94,13 @@ impl Verdict {
         }
     }
 
+    /// Whether a rank was killed because it wrote what nobody takes, or is a shell that says so of its child.
+    pub(crate) fn is_broken_pipe(&self) -> bool {
+        const SAID_BY_SHELLS: u8 = exit_code::SIGNAL_BASE + libc::SIGPIPE as u8;
+        let Verdict::Failed(failure) = self else { return false };
+        matches!(failure.ending, Ending::Killed { signal: libc::SIGPIPE, .. } | Ending::Exited { code: SAID_BY_SHELLS })
+    }
+
     /// The report, without the program's name before its lines.
     pub(crate) fn text(&self, program: impl Fn(usize) -> String, host_of: impl Fn(usize) -> String) -> String {
         match self {
@@ -101,7 +115,9 @@ impl Verdict {
             }
             Verdict::TimedOut { limit, running, states } => {
                 let (seconds, running) = (limit.as_secs_f64(), counted(*running, "rank"));
-                format!("the job was ended after {seconds} s (--timeout): {running} still ran\n{states}")
+                format!(
+                    "the job was ended after {seconds} s (--timeout, or MPIEXEC_TIMEOUT): {running} still ran\n{states}"
+                )
             }
             Verdict::Interrupted { signal } => format!("the job was ended by {}\n", signals::name(*signal)),
             Verdict::NotStarted { host, text, .. } => format!("host {host}: {text}\n"),
@@ -113,13 +129,9 @@ impl Verdict {
 }
 
 impl Failure {
-    fn left_early(&self) -> bool {
-        self.ending == Ending::Exited { code: 0 }
-    }
-
     fn exit_code(&self) -> u8 {
         match self.ending {
-            Ending::Exited { code: 0 } => exit_code::LEFT_EARLY,
+            Ending::Exited { code: 0 } | Ending::Vanished { .. } => exit_code::LEFT_EARLY,
             Ending::Exited { code } => code,
             Ending::Killed { signal, .. } => signal_code(signal),
         }
@@ -133,6 +145,10 @@ impl Failure {
                 "exited without joining the others, which had begun to communicate".to_owned()
             }
             Ending::Exited { code } => format!("exited with code {code}"),
+            Ending::Vanished { replaced: true } => "became another program (exec) without finalizing".to_owned(),
+            Ending::Vanished { replaced: false } => {
+                "ended without finalizing; what mpiexec has started in its place goes on".to_owned()
+            }
             Ending::Killed { signal, core_dumped } => {
                 let core = if core_dumped { "; core dumped" } else { "" };
                 format!("was killed by {}{core}", signals::name(signal))
@@ -148,11 +164,6 @@ impl Failure {
             None if self.finished => report.push_str("  it had finalized\n"),
             None if self.attached => report.push_str("  last call: none yet\n"),
             None => {}
-        }
-        if let Some(reason) = &self.output_broken
-            && !self.left_early()
-        {
-            let _ = writeln!(report, "  its output can no longer be written: {reason}");
         }
         report
     }
@@ -179,6 +190,25 @@ pub(crate) fn table(states: &[RankState]) -> String {
         };
     }
     text + &waits::text(states)
+}
+
+/// How all ranks ended, one line.
+pub(crate) fn endings(endings: &[(usize, Ending)]) -> String {
+    let mut by_ending: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    for &(rank, ending) in endings {
+        let words = match ending {
+            Ending::Exited { code } => code.to_string(),
+            Ending::Killed { signal, .. } => format!("signal {signal}"),
+            Ending::Vanished { .. } => "gone".to_owned(),
+        };
+        by_ending.entry(words).or_default().push(rank);
+    }
+    let mut groups: Vec<(String, Vec<usize>)> = by_ending.into_iter().collect();
+    groups.iter_mut().for_each(|(_, ranks)| ranks.sort_unstable());
+    groups.sort_by_key(|(_, ranks)| ranks[0]);
+    let words =
+        groups.iter().map(|(words, ranks)| format!("{words} of {} {}", plural(ranks.len(), "rank"), ranges(ranks)));
+    format!("exit codes: {}", words.collect::<Vec<_>>().join(", "))
 }
 
 /// A program and its arguments, shortened to what fits a line.
@@ -218,8 +248,7 @@ mod tests {
     use super::*;
 
     fn failure(ending: Ending) -> Failure {
-        let (attached, finished, call, output_broken) = (true, false, None, None);
-        Failure { rank: 3, pid: 77, ending, attached, finished, call, others: 2, output_broken }
+        Failure { rank: 3, pid: 77, ending, attached: true, finished: false, call: None, others: 2 }
     }
 
     #[test]
@@ -257,6 +286,14 @@ mod tests {
         let killed = Verdict::Failed(failure(Ending::Killed { signal: 9, core_dumped: false }));
         assert!(aborted.explains(&exited));
         assert!(!aborted.explains(&killed) && !aborted.explains(&aborted) && !exited.explains(&aborted));
+    }
+
+    #[test]
+    fn endings_are_one_line() {
+        let killed = Ending::Killed { signal: 9, core_dumped: false };
+        let exited = |code| Ending::Exited { code };
+        let all = [(2, exited(0)), (1, exited(3)), (0, exited(0)), (3, killed)];
+        assert_eq!(endings(&all), "exit codes: 0 of ranks 0,2, 3 of rank 1, signal 9 of rank 3");
     }
 
     #[test]

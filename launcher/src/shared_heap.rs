@@ -3,7 +3,7 @@
 //! The library finds out for itself whether it is of use. It is put behind what the user preloads, so that an allocator or a sanitizer among
 //! that comes first, as it has to.
 
-use crate::plan::setting;
+use crate::plan::{Environment, PlannedSection};
 use rwmpi_transport::Job;
 use std::env;
 use std::ffi::OsString;
@@ -12,22 +12,24 @@ use std::path::{Path, PathBuf};
 /// The library.
 const LIBRARY: &str = "librwmpi_heap.so";
 /// `off` switches it off.
-const SWITCH: &str = "RWMPI_SHARED_HEAP";
+const SWITCH: &str = rwmpi_transport::settings::SHARED_HEAP;
 const PRELOAD: &str = "LD_PRELOAD";
 /// Where the address sanitizer reads its settings.
 const SANITIZER: &str = "ASAN_OPTIONS";
 /// Without it the sanitizer refuses to run with any library loaded before it. Ours leaves all memory to it.
 const NOT_FIRST: &str = "verify_asan_link_order=0";
 
-/// What to set for a rank whose section sets `environment` itself.
-pub(crate) fn variables(environment: &[(OsString, OsString)]) -> Vec<(&'static str, OsString)> {
+/// What to set for the ranks of a section.
+pub(crate) fn variables(section: &PlannedSection) -> Vec<(&'static str, OsString)> {
     match library() {
-        Some(library) if !is_off(environment) => variables_for(library, environment),
+        Some(library) if !is_off(&section.environment) && !section.is_container() => {
+            variables_for(library, &section.environment)
+        }
         _ => Vec::new(),
     }
 }
 
-fn variables_for(library: PathBuf, environment: &[(OsString, OsString)]) -> Vec<(&'static str, OsString)> {
+fn variables_for(library: PathBuf, environment: &Environment) -> Vec<(&'static str, OsString)> {
     let join = |first: Option<OsString>, next: OsString| match first {
         Some(mut list) if !list.is_empty() => {
             list.push(":");
@@ -37,13 +39,13 @@ fn variables_for(library: PathBuf, environment: &[(OsString, OsString)]) -> Vec<
         _ => next,
     };
     vec![
-        (PRELOAD, join(setting(environment, PRELOAD), library.into())),
-        (SANITIZER, join(setting(environment, SANITIZER), NOT_FIRST.into())),
+        (PRELOAD, join(environment.get(PRELOAD), library.into())),
+        (SANITIZER, join(environment.get(SANITIZER), NOT_FIRST.into())),
     ]
 }
 
-fn is_off(environment: &[(OsString, OsString)]) -> bool {
-    setting(environment, SWITCH).is_some_and(|value| value == "off")
+fn is_off(environment: &Environment) -> bool {
+    environment.get(SWITCH).is_some_and(|value| value == "off")
 }
 
 /// The library where it is installed, or beside the program where that was built. The loader would take a space or colon in its path for
@@ -60,9 +62,12 @@ fn library_near(program: &Path) -> Option<PathBuf> {
 }
 
 /// What becomes of the programs' large memory, and why.
-pub(crate) fn explain(job: &Job, environment: &[(OsString, OsString)]) -> String {
-    if is_off(environment) {
+pub(crate) fn explain(job: &Job, section: &PlannedSection) -> String {
+    if is_off(&section.environment) {
         return private(format!("{SWITCH} is off"));
+    }
+    if section.is_container() {
+        return private(format!("{} starts programs where this library may not be", section.name.display()));
     }
     explain_with(library(), job)
 }
@@ -121,9 +126,7 @@ mod tests {
         assert_eq!(library_near(Path::new("/nowhere/bin/mpiexec")), None);
         let job = Job::create(1, None).unwrap();
         assert!(explain_with(None, &job).contains(LIBRARY));
-        let off = [(SWITCH.into(), "off".into())];
-        assert!(explain(&job, &off).contains("is off"));
-        assert!(variables(&off).is_empty());
+        assert!(is_off(&Environment { set: vec![(SWITCH.into(), "off".into())], clean: false }));
     }
 
     #[test]

@@ -6,9 +6,10 @@ use crate::host::Host;
 use crate::hosts::{self, Share};
 use crate::job_spec::JobSpec;
 use crate::pmi::Entry;
-use crate::remote::Remote;
+use crate::remote::{Agent, Remote};
 use crate::report;
 use crate::spawn::{self, Rank0Input};
+use crate::this_machine;
 use crate::wire::{Event, Order, RankSeen, Task};
 use rustix::event::PollFd;
 use std::env;
@@ -45,7 +46,10 @@ enum End {
 impl Site {
     /// Has every host of the job prepare for it.
     pub(crate) fn prepare_all(spec: &JobSpec, rank_0_input: Rank0Input) -> Result<Vec<Site>, LaunchError> {
-        let shares = hosts::deal(&spec.hosts, spec.ranks_per_host, spec.section_of().len());
+        let mut hosts = spec.hosts.clone();
+        // What another agent calls a host is its own matter.
+        let here = if spec.launch_agent.is_empty() { this_machine::unite(&mut hosts) } else { None };
+        let shares = hosts::deal(&hosts, spec.ranks_per_host, spec.section_of().len());
         let mut nodes = vec![0; spec.section_of().len()];
         for (index, share) in shares.iter().enumerate() {
             share.ranks.iter().for_each(|&rank| nodes[rank] = index);
@@ -63,7 +67,8 @@ impl Site {
                 Some(name) => {
                     let task = task(spec, ranks.clone(), nodes.clone(), neighbor)?;
                     let order = Order::Prepare(Box::new(task));
-                    End::There(Box::new(Remote::reach(name, &spec.launch_agent, order, file_limit)?))
+                    let agent = if here.as_ref() == Some(name) { Agent::None } else { Agent::of(&spec.launch_agent) };
+                    End::There(Box::new(Remote::reach(name, agent, order, file_limit)?))
                 }
             };
             let ready = matches!(end, End::Here(_));

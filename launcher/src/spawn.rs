@@ -1,6 +1,6 @@
 //! Starts the processes of a job so that none can outlive it.
 //!
-//! Every rank leads a process group of its own. Three things end it with the launcher, whatever happens to the launcher:
+//! Every rank has a process group of its own. Three things end it with the launcher, whatever happens to the launcher:
 //! 1. the launcher kills the groups before it returns, or when it unwinds;
 //! 2. the kernel kills the rank itself when the launcher's thread dies (`PR_SET_PDEATHSIG`);
 //! 3. the kernel kills the rank's whole group, children of wrapper scripts included, when the last write end of the lifeline
@@ -13,23 +13,28 @@
 //! a stranger while we may still send signals to it.
 #![allow(unsafe_code)]
 
+use crate::dispositions;
+use crate::ending::EndNotice;
 use crate::error::LaunchError;
+use crate::group::Group;
 use crate::job_spec::Output;
 use crate::plan::{Plan, PlannedSection};
 use crate::shared_heap;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::FdFlags;
 use rustix::pipe::PipeFlags;
-use rustix::process::{Pid, PidfdFlags, Resource, Rlimit, Signal, WaitId, WaitIdOptions, WaitIdStatus};
+use rustix::process::{Pid, Resource, Rlimit, Signal, WaitId, WaitIdOptions, WaitIdStatus};
 use rustix::thread::CpuSet;
 use rwmpi_transport::pmi::{PMI_FD, PMI_NUMBER, PMI_SIZE};
-use rwmpi_transport::{JOB_FD, Job, LIFELINE_FD, NODES, PLACE, RANK, SIZE, THREADS};
+use rwmpi_transport::{
+    CONNECTION_FD, JOB_FD, Job, LIFELINE_FD, NODES, PLACE, RANK, SIZE, THREADS, handed_down, raised,
+};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
 
-/// Descriptors that a rank costs the launcher: two pipes, a process descriptor, and a connection.
+/// Descriptors that a rank costs the launcher: two pipes, what tells of its end, and a connection.
 const DESCRIPTORS_PER_RANK: u64 = 4;
 /// An agent's standard streams, and what tells of its end (and one more, lest the arithmetic be too exact).
 const DESCRIPTORS_PER_AGENT: u64 = 5;
@@ -41,7 +46,8 @@ pub(crate) struct JobProcess {
     child: Child,
     pid: Pid,
     /// Readable once the process has ended.
-    pub(crate) pidfd: OwnedFd,
+    pub(crate) end: EndNotice,
+    group: Group,
 }
 
 /// The ends of a new rank's pipes that belong to the launcher.
@@ -96,15 +102,9 @@ impl<'a> Spawner<'a> {
     ) -> Result<Self, LaunchError> {
         let (read, write) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)
             .map_err(LaunchError::system("create the lifeline of the ranks"))?;
-        Ok(Spawner {
-            plan,
-            job,
-            output,
-            rank_0_input,
-            lifeline: Lifeline { _write: write, read },
-            launcher: rustix::process::getpid(),
-            file_limit: raise_file_limit(plan.ranks.len() as u64 * DESCRIPTORS_PER_RANK),
-        })
+        let file_limit = raise_file_limit(plan.ranks.len() as u64 * DESCRIPTORS_PER_RANK);
+        let lifeline = Lifeline { _write: write, read: raised(read) };
+        Ok(Spawner { plan, job, output, rank_0_input, lifeline, launcher: rustix::process::getpid(), file_limit })
     }
 
     /// What must be kept for as long as the job runs.
@@ -119,20 +119,26 @@ impl<'a> Spawner<'a> {
         let section = self.plan.section(place);
         let (rank, size) = (self.plan.ranks[place], self.plan.nodes.len());
         let failed = |source: io::Error| start_error(rank, section, source);
-        let guard = self.lifeline.guard()?;
-        let lifeline = self.lifeline.read.as_raw_fd();
+        // Where wrapper scripts do not use numbers: the ranks have these under the numbers that they have here.
+        let (guard, pmi) = (raised(self.lifeline.guard()?), raised(pmi));
+        let group = Group::new().map_err(failed)?;
+        let lifeline = self.lifeline.read.as_fd();
+        let said = |descriptor: BorrowedFd<'_>| handed_down(descriptor).map_err(failed);
         let mut command = Command::new(&section.program);
+        if section.environment.clean {
+            command.env_clear();
+        }
         command
             .arg0(&section.name)
             .args(&section.arguments)
-            .envs(section.environment.iter().map(|(name, value)| (name, value)))
-            .envs(shared_heap::variables(&section.environment))
+            .envs(section.environment.set.iter().map(|(name, value)| (name, value)))
+            .envs(shared_heap::variables(section))
             .env(RANK, rank.to_string())
             .env(SIZE, size.to_string())
             .env(PLACE, place.to_string())
             .env("RWMPI_APPNUM", section.number.to_string())
-            .env(JOB_FD, self.job.as_fd().as_raw_fd().to_string())
-            .env(LIFELINE_FD, lifeline.to_string())
+            .env(JOB_FD, said(self.job.as_fd())?)
+            .env(LIFELINE_FD, said(lifeline)?)
             .stdin(match self.rank_0_input {
                 Rank0Input::Inherited if rank == 0 => Stdio::inherit(),
                 Rank0Input::Piped if rank == 0 => Stdio::piped(),
@@ -140,10 +146,15 @@ impl<'a> Spawner<'a> {
             })
             .stdout(if self.output == Output::Capture && rank != 0 { Stdio::null() } else { Stdio::piped() })
             .stderr(Stdio::piped())
-            .process_group(0);
+            .process_group(group.number());
+        // The launcher may be a rank's child itself: what that one was told is not for these.
+        for name in [THREADS, NODES, CONNECTION_FD, PMI_NUMBER, PMI_SIZE, PMI_FD] {
+            command.env_remove(name);
+        }
         if threads > 1 {
             command.env(THREADS, threads.to_string());
         } else {
+            command.env(CONNECTION_FD, said(pmi.as_fd())?);
             // Others' libraries know only processes.
             command.env(PMI_NUMBER, rank.to_string()).env(PMI_SIZE, size.to_string());
             command.env(PMI_FD, pmi.as_raw_fd().to_string());
@@ -157,8 +168,10 @@ impl<'a> Spawner<'a> {
         }
         let child_setup = ChildSetup {
             launcher: self.launcher,
+            group: group.number(),
             guard: guard.as_raw_fd(),
-            inherited: [self.job.as_fd().as_raw_fd(), lifeline, guard.as_raw_fd(), pmi.as_raw_fd()],
+            inherited: [self.job.as_fd(), lifeline, guard.as_fd(), pmi.as_fd()]
+                .map(|descriptor| descriptor.as_raw_fd()),
             cpus: self.plan.placement.cpus[places]
                 .iter()
                 .map(Option::as_deref)
@@ -174,7 +187,7 @@ impl<'a> Spawner<'a> {
             stdout: child.stdout.take(),
             stderr: child.stderr.take().expect("standard error was asked to be a pipe"),
         };
-        JobProcess::adopt(child).map(|process| (process, pipes)).map_err(failed)
+        JobProcess::adopt(child, group).map(|process| (process, pipes)).map_err(failed)
     }
 }
 
@@ -188,14 +201,14 @@ impl Lifeline {
 }
 
 impl JobProcess {
-    fn adopt(mut child: Child) -> io::Result<JobProcess> {
+    fn adopt(mut child: Child, group: Group) -> io::Result<JobProcess> {
         let pid = Pid::from_child(&child);
-        match rustix::process::pidfd_open(pid, PidfdFlags::empty()) {
-            Ok(pidfd) => Ok(JobProcess { child, pid, pidfd }),
+        match EndNotice::of(pid) {
+            Ok(end) => Ok(JobProcess { child, pid, end, group }),
             Err(error) => {
-                let _ = rustix::process::kill_process_group(pid, Signal::KILL);
+                group.signal(pid, Signal::KILL);
                 let _ = child.wait();
-                Err(error.into())
+                Err(error)
             }
         }
     }
@@ -207,19 +220,19 @@ impl JobProcess {
     /// How the process ended, if it has; leaves it unreaped.
     pub(crate) fn ended(&self) -> io::Result<Option<WaitIdStatus>> {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
-        Ok(rustix::process::waitid(WaitId::PidFd(self.pidfd.as_fd()), options)?)
+        Ok(rustix::process::waitid(WaitId::Pid(self.pid), options)?)
     }
 
-    /// Sends `signal` to the process and its descendants, as far as they stayed in its group.
+    /// Sends `signal` to the process and its descendants, as far as they stayed in its group, or in the one that it leads now.
     pub(crate) fn signal(&self, signal: Signal) {
-        // The group can be empty of processes that accept signals: then there is nobody to tell.
-        let _ = rustix::process::kill_process_group(self.pid, signal);
+        self.group.signal(self.pid, signal);
     }
 }
 
 impl Drop for JobProcess {
     fn drop(&mut self) {
         self.signal(Signal::KILL);
+        self.end.wait();
         let _ = self.child.wait();
     }
 }
@@ -229,17 +242,19 @@ pub(crate) fn make_room_for_agents(agents: usize) -> Rlimit {
     raise_file_limit(agents as u64 * DESCRIPTORS_PER_AGENT)
 }
 
-/// Starts a process that leads a group of its own and dies with this one; it is an agent, which reaches another host.
+/// Starts a process that has a group of its own and dies with this one; it is an agent, which reaches another host.
 pub(crate) fn start_agent(mut command: Command, file_limit: Rlimit) -> io::Result<(JobProcess, AgentPipes)> {
     let launcher = rustix::process::getpid();
+    let group = Group::new()?;
     let tie = move || {
+        dispositions::prepare_program();
         rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
         match rustix::process::getppid() == Some(launcher) {
             true => Ok(rustix::process::setrlimit(Resource::Nofile, file_limit)?),
             false => Err(io::Error::from_raw_os_error(libc::ESRCH)),
         }
     };
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(group.number());
     // SAFETY: between fork and exec, `tie` only makes system calls on values it owns: no allocation, no lock.
     unsafe { command.pre_exec(tie) };
     let mut child = command.spawn()?;
@@ -248,12 +263,13 @@ pub(crate) fn start_agent(mut command: Command, file_limit: Rlimit) -> io::Resul
         stdout: child.stdout.take().expect("standard output was asked to be a pipe").into(),
         stderr: child.stderr.take().expect("standard error was asked to be a pipe").into(),
     };
-    JobProcess::adopt(child).map(|process| (process, pipes))
+    JobProcess::adopt(child, group).map(|process| (process, pipes))
 }
 
 /// What the new process does to itself before it becomes the program.
 struct ChildSetup {
     launcher: Pid,
+    group: i32,
     guard: RawFd,
     inherited: [RawFd; 4],
     cpus: Option<CpuSet>,
@@ -262,8 +278,9 @@ struct ChildSetup {
 
 impl ChildSetup {
     fn apply(&self) -> io::Result<()> {
+        dispositions::prepare_program();
         rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
-        arm(self.guard)?;
+        arm(self.guard, self.group)?;
         // The launcher may have died before the two lines above took effect.
         if rustix::process::getppid() != Some(self.launcher) {
             return Err(io::Error::from_raw_os_error(libc::ESRCH));
@@ -281,9 +298,8 @@ impl ChildSetup {
     }
 }
 
-/// Has the kernel kill this process's group when the pipe behind `guard` loses its last writer.
-fn arm(guard: RawFd) -> io::Result<()> {
-    let group = rustix::process::getpid().as_raw_nonzero().get();
+/// Has the kernel kill the process group when the pipe behind `guard` loses its last writer.
+fn arm(guard: RawFd, group: i32) -> io::Result<()> {
     for (command, argument) in [(libc::F_SETOWN, -group), (F_SETSIG, libc::SIGKILL), (libc::F_SETFL, libc::O_ASYNC)] {
         // SAFETY: these commands take an integer and touch no memory of ours.
         if unsafe { libc::fcntl(guard, command, argument) } == -1 {

@@ -1,7 +1,7 @@
 //! Watches a job from its start to its end: one loop, one thread, woken by what happens.
 
 use crate::daemon::poll;
-use crate::error::{LaunchError, exit_code};
+use crate::error::{LaunchError, MOST_RANKS, exit_code};
 use crate::job_spec::{JobSpec, Outcome, Output};
 use crate::lanes;
 use crate::output::Outputs;
@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 const LOOK_INTERVAL: Duration = Duration::from_millis(250);
 /// From SIGTERM to SIGKILL when a rank has failed: all must be over within a second.
 const END_GRACE: Duration = Duration::from_millis(300);
-/// How long the others may go on after a rank that had finalized exits with an error: they are about to exit too.
+/// How long those who still communicate may go on after a rank that had finalized exits with an error. Those who do not may for ever.
 const FINALIZED_GRACE: Duration = Duration::from_millis(500);
 /// From SIGINT to SIGTERM, and from there to SIGKILL, when the user interrupts: time to save something.
 const INTERRUPT_GRACE: Duration = Duration::from_secs(2);
@@ -53,6 +53,9 @@ pub(crate) struct Watch<'a> {
     verdict: Option<Verdict>,
     /// What may be the verdict, unless a cause for it becomes known by then.
     suspicion: Option<(Instant, Verdict)>,
+    /// A rank has exited with an error after it had finalized: what it says, if nothing worse happens, once all have ended. By then nobody is
+    /// to communicate any more.
+    failed_late: Option<(Instant, Verdict)>,
     /// Signals still to be sent to all ranks, soonest first.
     escalation: VecDeque<(Instant, Signal)>,
     /// Until when the hosts are waited for.
@@ -60,6 +63,8 @@ pub(crate) struct Watch<'a> {
     question: Option<Question>,
     /// A rank that has ended and had never joined.
     absent: Option<RankEnd>,
+    /// How ranks have ended, if that is to be said.
+    endings: Vec<(usize, Ending)>,
 }
 
 fn check_threads(spec: &JobSpec) -> Result<(), LaunchError> {
@@ -74,7 +79,7 @@ fn check_threads(spec: &JobSpec) -> Result<(), LaunchError> {
 
 /// Whether a rank that ended like that was not moved to it by the end of another: who hears of such a one reports an error.
 fn is_cause(ending: Ending) -> bool {
-    matches!(ending, Ending::Killed { .. } | Ending::Exited { code: 0 })
+    matches!(ending, Ending::Killed { .. } | Ending::Exited { code: 0 } | Ending::Vanished { .. })
 }
 
 /// What the ranks do is being asked.
@@ -89,6 +94,10 @@ impl<'a> Watch<'a> {
     pub(crate) fn start(spec: &'a JobSpec) -> Result<Self, LaunchError> {
         if let Some(section) = spec.sections.iter().find(|section| section.ranks == 0) {
             return Err(LaunchError::NoRanks(section.program.clone()));
+        }
+        let ranks = spec.sections.iter().try_fold(0_usize, |sum, section| sum.checked_add(section.ranks));
+        if ranks.is_none_or(|ranks| ranks > MOST_RANKS) {
+            return Err(LaunchError::TooManyRanks);
         }
         check_threads(spec)?;
         lanes::check(spec)?;
@@ -111,13 +120,25 @@ impl<'a> Watch<'a> {
             impatient: false,
             verdict: None,
             suspicion: None,
+            failed_late: None,
             escalation: VecDeque::new(),
             patience: None,
             question: None,
             absent: None,
+            endings: Vec::new(),
         };
+        watch.point_out_settings();
         watch.start_if_ready()?;
         Ok(watch)
+    }
+
+    /// Says which settings nobody understands.
+    fn point_out_settings(&mut self) {
+        let sections = self.spec.sections.iter().flat_map(|section| section.environment.iter());
+        let set = self.spec.environment.iter().chain(sections).cloned();
+        for remark in rwmpi_transport::settings::remarks(std::env::vars_os().chain(set)) {
+            self.outputs.note(&format!("warning: {remark}"));
+        }
     }
 
     /// Watches until no process of the job is left.
@@ -137,21 +158,41 @@ impl<'a> Watch<'a> {
                 self.sites.iter_mut().for_each(|site| site.order(Order::Close(which)));
             }
         }
+        let report = self.report();
+        if report.is_some() {
+            self.outputs.end_line();
+            self.outputs.write().for_each(drop);
+        }
+        let exit_code = self.exit_code();
+        let wall = wall.unwrap_or_else(|| self.started.elapsed());
+        drop(self.sites);
+        let (stdout, stderr) = self.outputs.into_captured();
+        Ok(Outcome { exit_code, report, stdout, stderr, wall })
+    }
+
+    /// What did not go well, if something did not.
+    fn report(&self) -> Option<String> {
         let program = |rank: usize| {
             let section = &self.spec.sections[self.section_of[rank]];
             report::command_line(&section.program, &section.arguments)
         };
         let host_of = |rank| self.site_of(rank).map_or_else(report::this_host, Site::host);
-        let report = self.verdict.as_ref().map(|verdict| verdict.text(program, host_of));
-        if report.is_some() {
-            self.outputs.end_line();
-            self.outputs.write().for_each(drop);
+        let verdict = self.verdict.as_ref().map(|verdict| verdict.text(program, host_of));
+        match (verdict, self.outputs.lost()) {
+            (Some(verdict), Some(lost)) => Some(format!("{verdict}  {lost}\n")),
+            (None, Some(lost)) => Some(format!("not all that the ranks wrote is there: {lost}\n")),
+            (verdict, None) => verdict,
         }
-        let exit_code = self.verdict.as_ref().map_or(0, Verdict::exit_code);
-        let wall = wall.unwrap_or_else(|| self.started.elapsed());
-        drop(self.sites);
-        let (stdout, stderr) = self.outputs.into_captured();
-        Ok(Outcome { exit_code, report, stdout, stderr, wall })
+    }
+
+    fn exit_code(&self) -> u8 {
+        match (&self.verdict, self.outputs.lost()) {
+            // It was killed because we take no more.
+            (Some(verdict), Some(lost)) if verdict.is_broken_pipe() => lost.exit_code(),
+            (Some(verdict), _) => verdict.exit_code(),
+            (None, Some(lost)) => lost.exit_code(),
+            (None, None) => 0,
+        }
     }
 
     fn is_over(&self) -> bool {
@@ -169,6 +210,7 @@ impl<'a> Watch<'a> {
             self.deadline(),
             self.patience,
             self.suspicion.as_ref().map(|&(when, _)| when),
+            self.failed_late.as_ref().map(|&(when, _)| when).filter(|&when| when > now),
             self.question.as_ref().map(|question| question.until),
         ];
         let due = due.into_iter().flatten().map(|due| due.saturating_duration_since(now));
@@ -241,7 +283,15 @@ impl<'a> Watch<'a> {
             Event::Left(entries) => site.left = Some(entries),
             Event::Ended(end) => {
                 site.running = site.running.saturating_sub(1);
+                if self.spec.say_endings {
+                    self.endings.push((end.seen.rank, end.ending));
+                }
                 ended.push(end);
+            }
+            Event::Vanished(end) => {
+                if self.ranks_running() > 1 {
+                    self.suspect(self.failure(&end), false);
+                }
             }
             Event::InJob(in_job) => site.in_job = in_job,
             Event::Aborted { rank, code, text } => self.suspect(Verdict::Aborted { rank, code, text }, false),
@@ -263,9 +313,14 @@ impl<'a> Watch<'a> {
 
     /// Judges the first failure among ranks that have ended together.
     fn judge(&mut self, ended: Vec<RankEnd>) {
+        let is_late = |end: &&RankEnd| end.seen.finished && matches!(end.ending, Ending::Exited { .. });
+        if let Some(end) = ended.iter().find(|end| is_late(end) && self.is_failure(end)) {
+            let verdict = self.failure(end);
+            self.failed_late.get_or_insert((Instant::now() + FINALIZED_GRACE, verdict));
+        }
         let failed = ended
             .iter()
-            .filter(|end| self.is_failure(end))
+            .filter(|end| self.is_failure(end) && !is_late(end))
             // Of several at once, the one that no other can have moved to it is the cause.
             .min_by_key(|end| !is_cause(end.ending));
         if let Some(end) = failed {
@@ -282,7 +337,7 @@ impl<'a> Watch<'a> {
     fn is_failure(&self, end: &RankEnd) -> bool {
         match end.ending {
             Ending::Exited { code: 0 } => end.seen.joined && !end.seen.finished && self.ranks_running() > 0,
-            Ending::Exited { .. } | Ending::Killed { .. } => true,
+            Ending::Exited { .. } | Ending::Killed { .. } | Ending::Vanished { .. } => true,
         }
     }
 
@@ -300,8 +355,7 @@ impl<'a> Watch<'a> {
             attached: joined,
             finished,
             call: activity.and_then(|activity| (self.spec.describe_activity)(&activity)),
-            others: self.ranks_running(),
-            output_broken: self.outputs.broken().map(ToString::to_string),
+            others: self.ranks_running() - usize::from(matches!(end.ending, Ending::Vanished { .. })),
         })
     }
 
@@ -322,10 +376,8 @@ impl<'a> Watch<'a> {
     }
 
     fn end_at_once(&mut self, verdict: Verdict) {
-        let orderly =
-            matches!(&verdict, Verdict::Failed(Failure { finished: true, ending: Ending::Exited { .. }, .. }));
-        let first = Instant::now() + if orderly { FINALIZED_GRACE } else { Duration::ZERO };
-        self.end(verdict, vec![(first, Signal::TERM), (first + END_GRACE, Signal::KILL)]);
+        let now = Instant::now();
+        self.end(verdict, vec![(now, Signal::TERM), (now + END_GRACE, Signal::KILL)]);
     }
 
     /// Ends the job, unless it is ending already: the verdict stands, and the signals are sent when they are due.
@@ -348,6 +400,11 @@ impl<'a> Watch<'a> {
         let is_due = |when: Option<Instant>| when.is_some_and(|when| when <= now);
         let nobody_left = self.ranks_running() == 0;
         if let Some((_, verdict)) = self.suspicion.take_if(|&mut (when, _)| when <= now || nobody_left) {
+            self.end_at_once(verdict);
+        }
+        if self.sites.iter().any(|site| site.in_job)
+            && let Some((_, verdict)) = self.failed_late.take_if(|&mut (when, _)| when <= now)
+        {
             self.end_at_once(verdict);
         }
         if is_due(self.question.as_ref().map(|question| question.until)) {
@@ -397,6 +454,10 @@ impl<'a> Watch<'a> {
             return false;
         }
         self.finishing = true;
+        self.verdict = self.verdict.take().or_else(|| self.failed_late.take().map(|(_, verdict)| verdict));
+        if !self.endings.is_empty() {
+            self.outputs.note(&report::endings(&self.endings));
+        }
         self.patience = Some(Instant::now() + HOST_GRACE);
         self.sites.iter_mut().for_each(Site::finish);
         true

@@ -79,7 +79,9 @@ pub(crate) enum Event {
     Left(Vec<Entry>),
     /// A rank has ended.
     Ended(RankEnd),
-    /// Whether a rank takes part in the job: it has joined and not left it.
+    /// A rank is none any more, although what was started in its place goes on.
+    Vanished(RankEnd),
+    /// Whether a rank takes part in the job: it has joined and not begun to leave it.
     InJob(bool),
     /// A rank asked for the end of the job.
     Aborted { rank: Option<usize>, code: i32, text: String },
@@ -99,7 +101,7 @@ impl Event {
     /// Whether all the ranks that it names are among these.
     pub(crate) fn is_of(&self, ranks: &[usize]) -> bool {
         match self {
-            Event::Ended(end) => ranks.contains(&end.seen.rank),
+            Event::Ended(end) | Event::Vanished(end) => ranks.contains(&end.seen.rank),
             Event::Aborted { rank: Some(rank), .. } => ranks.contains(rank),
             Event::States(states) => states.iter().all(|seen| ranks.contains(&seen.rank)),
             _ => true,

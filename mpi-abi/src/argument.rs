@@ -9,7 +9,7 @@ use std::ffi::CStr;
 pub use std::ffi::{c_char, c_int, c_void};
 use std::marker::PhantomData;
 
-use rwmpi_core::datatype::Datatype;
+use rwmpi_core::datatype::{Basic, Datatype};
 use rwmpi_core::untyped::{Elements, Run, Runs};
 use rwmpi_core::{Error, ErrorClass, Result};
 
@@ -64,6 +64,19 @@ impl Memory {
         // SAFETY: the memory is valid for that, by the contract of `new`.
         unsafe { self.address().copy_from(bytes.as_ptr(), bytes.len()) };
         Ok(())
+    }
+
+    /// Whether so many elements there would lie where no memory is: at a null pointer. MPI_BOTTOM is one, too; then the datatype has
+    /// addresses for displacements. No memory lies in the first page.
+    pub(crate) fn is_none_for(self, count: u64, datatype: &Datatype) -> bool {
+        const PAGE: u64 = 4096;
+        let first = (self.0 as i64).wrapping_add(datatype.true_lower_bound());
+        first.cast_unsigned() < PAGE && count > 0 && datatype.size() > 0
+    }
+
+    /// No elements there.
+    pub(crate) fn nothing(self) -> Elements {
+        self.elements(0, Datatype::basic(Basic::Byte))
     }
 
     /// Such blocks of elements there: as many as the standard gives this argument.

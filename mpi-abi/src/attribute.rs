@@ -9,40 +9,115 @@ use std::rc::Rc;
 
 use rwmpi_core::{
     AttributeKind, AttributeValue, Communicator, CopyFunction, DeleteFunction, Error, ErrorClass, Keyval, Result,
+    WeakKeyval,
 };
 
 use crate::argument::{Function, Memory, Out, c_int, c_void};
 use crate::error::Outcome;
 use crate::error_handling::last_used_code;
 use crate::interface::Abi;
-use crate::rank::{Rank, rank};
-use crate::turn::outside;
+use crate::language::kind_in_call_about;
+use crate::rank::{Rank, peek, rank};
+use crate::turn::call_program;
 
-/// A datatype or a window, as its attributes' functions know it: the code of its handle.
+/// A datatype, as its attributes' functions know it: the code of its handle.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Coded(pub(crate) u32);
+
+/// A window, likewise. There are none yet.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CodedWindow(u32);
+
+/// A keyval of objects of the type `O`, as its handle finds it.
+pub(crate) enum Held<O> {
+    /// The program has it.
+    InUse(Keyval<O>),
+    /// The program has freed it: its handle goes on naming the attributes that are left.
+    Freed(WeakKeyval<O>),
+}
+
+impl<O> Clone for Held<O> {
+    fn clone(&self) -> Self {
+        match self {
+            Held::InUse(keyval) => Held::InUse(keyval.clone()),
+            Held::Freed(keyval) => Held::Freed(keyval.clone()),
+        }
+    }
+}
 
 /// A keyval of any kind.
 #[derive(Clone)]
 pub(crate) enum AnyKeyval {
     /// For communicators.
-    Communicator(Keyval<Communicator>),
+    Communicator(Held<Communicator>),
     /// For datatypes.
-    Datatype(Keyval<Coded>),
-    /// For windows, none of which there are yet.
-    Window,
+    Datatype(Held<Coded>),
+    /// For windows.
+    Window(Held<CodedWindow>),
 }
 
-type CCopy<A> =
-    unsafe extern "C" fn(<A as Abi>::Handle, c_int, *mut c_void, *mut c_void, *mut *mut c_void, *mut c_int) -> c_int;
-type CDelete<A> = unsafe extern "C" fn(<A as Abi>::Handle, c_int, *mut c_void, *mut c_void) -> c_int;
+/// What has attributes.
+pub(crate) trait Attributed: Sized + 'static {
+    /// The code of its handle.
+    fn code<A: Abi>(&self) -> u32;
+    /// A keyval for it, among others.
+    fn any(held: Held<Self>) -> AnyKeyval;
+    /// The keyval, if it is for such objects.
+    fn held(keyval: AnyKeyval) -> Option<Held<Self>>;
+}
 
-/// What a keyval's functions get besides the attribute.
+macro_rules! attributed {
+    ($object:ty, $kind:ident, $abi:ident, $code:expr) => {
+        impl Attributed for $object {
+            fn code<$abi: Abi>(&self) -> u32 {
+                let code: fn(&Self) -> u32 = $code;
+                code(self)
+            }
+            fn any(held: Held<Self>) -> AnyKeyval {
+                AnyKeyval::$kind(held)
+            }
+            fn held(keyval: AnyKeyval) -> Option<Held<Self>> {
+                if let AnyKeyval::$kind(held) = keyval { Some(held) } else { None }
+            }
+        }
+    };
+}
+
+attributed!(Communicator, Communicator, A, |communicator| match communicator.mark() {
+    // A duplicate has no handle yet while attributes are copied to it.
+    0 => A::COMM_NULL,
+    code => code as u32,
+});
+attributed!(Coded, Datatype, A, |datatype| datatype.0);
+attributed!(CodedWindow, Window, A, |window| window.0);
+
+type CCopy<A> = unsafe extern "C-unwind" fn(
+    <A as Abi>::Handle,
+    c_int,
+    *mut c_void,
+    *mut c_void,
+    *mut *mut c_void,
+    *mut c_int,
+) -> c_int;
+type CDelete<A> = unsafe extern "C-unwind" fn(<A as Abi>::Handle, c_int, *mut c_void, *mut c_void) -> c_int;
+
+/// The handle of a keyval, once it has one. It is given up when neither the program nor an attribute has the keyval any more.
+struct Number(Cell<c_int>);
+
+impl Drop for Number {
+    fn drop(&mut self) {
+        if let Ok(rank) = peek() {
+            rank.keyvals.remove(self.0.get() as u32);
+        }
+    }
+}
+
+/// What a keyval's functions get besides the attribute, and what attributes are in their language.
 #[derive(Clone)]
 struct Setting {
-    /// The keyval's handle, once it has one.
-    keyval: Rc<Cell<c_int>>,
+    keyval: Rc<Number>,
     extra: Memory,
+    kind: AttributeKind,
 }
 
 fn failed<A: Abi>(which: &str, code: c_int) -> Result<()> {
@@ -52,11 +127,28 @@ fn failed<A: Abi>(which: &str, code: c_int) -> Result<()> {
     Err(Error::new(ErrorClass::Code(code), format!("the {which} function of an attribute returned {code}")))
 }
 
-fn copy_function<A: Abi, O: 'static>(
-    function: Function,
-    setting: &Setting,
-    code: fn(&O) -> u32,
-) -> Option<Box<CopyFunction<O>>> {
+/// A value as a language sees it in which attributes are of that kind: the word that was set, or in C a pointer to what Fortran has set
+/// (MPI-5.0 section 19.3.7).
+fn seen_as(kind: AttributeKind, value: &AttributeValue) -> *mut c_void {
+    match (kind, value.kind()) {
+        (AttributeKind::Pointer, AttributeKind::Address | AttributeKind::Integer) => value.place().cast(),
+        _ => value.word() as *mut c_void,
+    }
+}
+
+/// What a function that copies has made of `value`, which it saw as `given`.
+fn copied(kind: AttributeKind, value: &AttributeValue, given: *mut c_void, made: *mut c_void) -> AttributeValue {
+    // Fortran's makes an integer of an integer or an address of an address. C's gives on what it points at, or a pointer of its own.
+    if kind != AttributeKind::Pointer {
+        AttributeValue::new(made as usize, value.kind())
+    } else if made == given {
+        value.clone()
+    } else {
+        AttributeValue::new(made as usize, AttributeKind::Pointer)
+    }
+}
+
+fn copy_function<A: Abi, O: Attributed>(function: Function, setting: &Setting) -> Option<Box<CopyFunction<O>>> {
     if function.is_null() {
         return None;
     }
@@ -65,52 +157,42 @@ fn copy_function<A: Abi, O: 'static>(
     }
     // SAFETY: the program gave this address as that of a copy function.
     let function: CCopy<A> = unsafe { std::mem::transmute(function) };
-    let Setting { keyval, extra } = setting.clone();
+    let Setting { keyval, extra, kind } = setting.clone();
     Some(Box::new(move |object, value| {
         let (mut word, mut flag) = (std::ptr::null_mut(), 0);
-        let (handle, keyval, value_in) = (A::handle(code(object)), keyval.get(), value.word as *mut c_void);
+        let (handle, keyval, given) = (A::handle(object.code::<A>()), keyval.0.get(), seen_as(kind, value));
         // SAFETY: as the standard has it, the function gets its extra word and places for its results.
-        let returned = outside(|| unsafe {
-            function(handle, keyval, extra.address().cast(), value_in, &raw mut word, &raw mut flag)
-        });
+        let returned = call_program(|| unsafe {
+            function(handle, keyval, extra.address().cast(), given, &raw mut word, &raw mut flag)
+        })?;
         failed::<A>("copy", returned)?;
-        Ok((flag != 0).then_some(AttributeValue { word: word as usize, kind: value.kind }))
+        Ok((flag != 0).then(|| copied(kind, value, given, word)))
     }))
 }
 
-fn delete_function<A: Abi, O: 'static>(
-    function: Function,
-    setting: &Setting,
-    code: fn(&O) -> u32,
-) -> Option<Box<DeleteFunction<O>>> {
-    if function.is_null() {
-        return None;
-    }
-    // SAFETY: the program gave this address as that of a delete function.
-    let function: CDelete<A> = unsafe { std::mem::transmute(function) };
-    let Setting { keyval, extra } = setting.clone();
-    Some(Box::new(move |object, value| {
-        let (handle, keyval, word) = (A::handle(code(object)), keyval.get(), value.word as *mut c_void);
+fn delete_function<A: Abi, O: Attributed>(function: Function, setting: Setting) -> Box<DeleteFunction<O>> {
+    // SAFETY: the program gave this address as that of a delete function, or a null pointer.
+    let function: Option<CDelete<A>> = unsafe { std::mem::transmute(function) };
+    Box::new(move |object, value| {
+        // It is there without a function, too: whoever has it has the keyval's number.
+        let Setting { keyval, extra, kind } = &setting;
+        let Some(function) = function else { return Ok(()) };
+        let (handle, keyval, given) = (A::handle(object.code::<A>()), keyval.0.get(), seen_as(*kind, value));
         // SAFETY: as the standard has it, the function gets its extra word.
-        failed::<A>("delete", outside(|| unsafe { function(handle, keyval, word, extra.address().cast()) }))
-    }))
+        let returned = call_program(|| unsafe { function(handle, keyval, given, extra.address().cast()) })?;
+        failed::<A>("delete", returned)
+    })
 }
 
-/// Makes a keyval, whose objects `code` turns into handles.
-fn create<A: Abi, O: 'static>(
-    functions: (Function, Function),
-    handle: Out<c_int>,
-    extra: Memory,
-    code: fn(&O) -> u32,
-    of_kind: fn(Keyval<O>) -> AnyKeyval,
-) -> Outcome {
+/// Makes a keyval.
+fn create<A: Abi, O: Attributed>(copy: Function, delete: Function, handle: Out<c_int>, extra: Memory) -> Outcome {
     let rank = rank()?;
-    let setting = Setting { keyval: Rc::new(Cell::new(A::KEYVAL_INVALID)), extra };
-    let copy = copy_function::<A, O>(functions.0, &setting, code);
-    let delete = delete_function::<A, O>(functions.1, &setting, code);
-    let number = rank.keyvals.insert(of_kind(Keyval::new(copy, delete))) as c_int;
-    setting.keyval.set(number);
-    handle.set(number)
+    let kind = kind_in_call_about(extra.address() as usize);
+    let number = Rc::new(Number(Cell::new(A::KEYVAL_INVALID)));
+    let setting = Setting { keyval: number.clone(), extra, kind };
+    let keyval = Keyval::new(copy_function::<A, O>(copy, &setting), Some(delete_function::<A, O>(delete, setting)));
+    number.0.set(rank.keyvals.insert(O::any(Held::InUse(keyval)))? as c_int);
+    handle.set(number.0.get())
 }
 
 fn no_keyval<A: Abi>(keyval: c_int) -> Error {
@@ -123,45 +205,47 @@ fn no_keyval<A: Abi>(keyval: c_int) -> Error {
 }
 
 impl Rank {
-    /// A keyval for communicators.
-    fn communicator_keyval<A: Abi>(&self, keyval: c_int) -> Result<Keyval<Communicator>> {
-        match self.keyvals.get(keyval as u32) {
-            Some(AnyKeyval::Communicator(found)) => Ok(found),
+    /// A keyval to set attributes with.
+    pub(crate) fn keyval<A: Abi, O: Attributed>(&self, keyval: c_int) -> Result<Keyval<O>> {
+        match self.keyvals.get(keyval as u32).and_then(O::held) {
+            Some(Held::InUse(found)) => Ok(found),
             _ => Err(no_keyval::<A>(keyval)),
         }
     }
 
-    /// A keyval for datatypes.
-    pub(crate) fn datatype_keyval<A: Abi>(&self, keyval: c_int) -> Result<Keyval<Coded>> {
-        match self.keyvals.get(keyval as u32) {
-            Some(AnyKeyval::Datatype(found)) => Ok(found),
-            _ => Err(no_keyval::<A>(keyval)),
-        }
+    /// A keyval to find attributes by: one that was freed will do while attributes are left.
+    pub(crate) fn keyval_of_attributes<A: Abi, O: Attributed>(&self, keyval: c_int) -> Result<Keyval<O>> {
+        let found = match self.keyvals.get(keyval as u32).and_then(O::held) {
+            Some(Held::InUse(found)) => Some(found),
+            Some(Held::Freed(found)) => found.upgrade(),
+            None => None,
+        };
+        found.ok_or_else(|| no_keyval::<A>(keyval))
     }
 }
 
 /// Lets go of a keyval, which lives on in attributes.
-fn free<A: Abi>(handle: Out<c_int>, is_of_kind: fn(&AnyKeyval) -> bool) -> Outcome {
-    let (rank, keyval) = (rank()?, handle.get()?);
-    if !rank.keyvals.get(keyval as u32).is_some_and(|found| is_of_kind(&found)) {
-        return Err(no_keyval::<A>(keyval));
-    }
-    rank.keyvals.remove(keyval as u32);
+fn free<A: Abi, O: Attributed>(handle: Out<c_int>) -> Outcome {
+    let (rank, number) = (rank()?, handle.get()?);
+    let keyval = rank.keyval::<A, O>(number)?;
+    drop(rank.keyvals.replace(number as u32, O::any(Held::Freed(keyval.downgrade()))));
     handle.set(A::KEYVAL_INVALID)
 }
 
-/// A value as C sets it.
-pub(crate) fn pointer(value: Memory) -> AttributeValue {
-    AttributeValue { word: value.address() as usize, kind: AttributeKind::Pointer }
+/// A value as the present call sets it.
+pub(crate) fn value_in_call(keyval: c_int, value: Memory) -> AttributeValue {
+    AttributeValue::new(value.address() as usize, kind_in_call_about(keyval as usize))
 }
 
-/// A value as C gets it: what C has set, or a pointer to what Fortran has set (MPI-5.0 section 19.3.7).
-pub(crate) fn give(value: Option<Rc<AttributeValue>>, place: Out<*mut c_void>, flag: Out<c_int>) -> Outcome {
+/// A value as the present call gets it.
+pub(crate) fn give(
+    keyval: c_int,
+    value: Option<Rc<AttributeValue>>,
+    place: Out<*mut c_void>,
+    flag: Out<c_int>,
+) -> Outcome {
     if let Some(value) = &value {
-        place.set(match value.kind {
-            AttributeKind::Pointer => value.word as *mut c_void,
-            AttributeKind::Address | AttributeKind::Integer => (&raw const value.word).cast_mut().cast(),
-        })?;
+        place.set(seen_as(kind_in_call_about(keyval as usize), value))?;
     }
     flag.set(value.is_some().into())
 }
@@ -199,24 +283,20 @@ impl Rank {
 
 /// MPI_Comm_create_keyval (MPI-5.0 section 7.7.2).
 pub fn comm_create_keyval<A: Abi>(copy: Function, delete: Function, keyval: Out<c_int>, extra: Memory) -> Outcome {
-    let code = |communicator: &Communicator| match communicator.mark() {
-        0 => A::COMM_NULL,
-        code => code as u32,
-    };
-    create::<A, Communicator>((copy, delete), keyval, extra, code, AnyKeyval::Communicator)
+    create::<A, Communicator>(copy, delete, keyval, extra)
 }
 
 /// MPI_Comm_free_keyval (MPI-5.0 section 7.7.2).
 pub fn comm_free_keyval<A: Abi>(keyval: Out<c_int>) -> Outcome {
-    free::<A>(keyval, |found| matches!(found, AnyKeyval::Communicator(_)))
+    free::<A, Communicator>(keyval)
 }
 
 /// MPI_Comm_set_attr (MPI-5.0 section 7.7.2).
 pub fn comm_set_attr<A: Abi>(communicator: A::Handle, keyval: c_int, value: Memory) -> Outcome {
     let rank = rank()?;
     let entry = rank.communicator::<A>(communicator)?;
-    let keyval = rank.communicator_keyval::<A>(keyval)?;
-    let outcome = entry.core.attributes().set(&entry.core, &keyval, pointer(value));
+    let value = value_in_call(keyval, value);
+    let outcome = entry.core.attributes().set(&entry.core, &rank.keyval::<A, _>(keyval)?, value);
     rank.blame(&entry.core);
     outcome
 }
@@ -237,14 +317,15 @@ pub fn comm_get_attr<A: Abi>(
         }
         return flag.set(found.is_some().into());
     }
-    give(entry.core.attributes().get(&rank.communicator_keyval::<A>(keyval)?), value, flag)
+    let found = entry.core.attributes().get(&rank.keyval_of_attributes::<A, _>(keyval)?);
+    give(keyval, found, value, flag)
 }
 
 /// MPI_Comm_delete_attr (MPI-5.0 section 7.7.2).
 pub fn comm_delete_attr<A: Abi>(communicator: A::Handle, keyval: c_int) -> Outcome {
     let rank = rank()?;
     let entry = rank.communicator::<A>(communicator)?;
-    let keyval = rank.communicator_keyval::<A>(keyval)?;
+    let keyval = rank.keyval_of_attributes::<A, _>(keyval)?;
     let outcome = entry.core.attributes().delete(&entry.core, &keyval);
     rank.blame(&entry.core);
     if !outcome? {
@@ -255,22 +336,22 @@ pub fn comm_delete_attr<A: Abi>(communicator: A::Handle, keyval: c_int) -> Outco
 
 /// MPI_Type_create_keyval (MPI-5.0 section 7.7.4).
 pub fn type_create_keyval<A: Abi>(copy: Function, delete: Function, keyval: Out<c_int>, extra: Memory) -> Outcome {
-    create::<A, Coded>((copy, delete), keyval, extra, |object| object.0, AnyKeyval::Datatype)
+    create::<A, Coded>(copy, delete, keyval, extra)
 }
 
 /// MPI_Type_free_keyval (MPI-5.0 section 7.7.4).
 pub fn type_free_keyval<A: Abi>(keyval: Out<c_int>) -> Outcome {
-    free::<A>(keyval, |found| matches!(found, AnyKeyval::Datatype(_)))
+    free::<A, Coded>(keyval)
 }
 
 /// MPI_Win_create_keyval (MPI-5.0 section 7.7.3).
-pub fn win_create_keyval<A: Abi>(_copy: Function, _delete: Function, keyval: Out<c_int>, _extra: Memory) -> Outcome {
-    keyval.set(rank()?.keyvals.insert(AnyKeyval::Window) as c_int)
+pub fn win_create_keyval<A: Abi>(copy: Function, delete: Function, keyval: Out<c_int>, extra: Memory) -> Outcome {
+    create::<A, CodedWindow>(copy, delete, keyval, extra)
 }
 
 /// MPI_Win_free_keyval (MPI-5.0 section 7.7.3).
 pub fn win_free_keyval<A: Abi>(keyval: Out<c_int>) -> Outcome {
-    free::<A>(keyval, |found| matches!(found, AnyKeyval::Window))
+    free::<A, CodedWindow>(keyval)
 }
 
 /// MPI_Keyval_create (MPI-1.0; deprecated in MPI-2.0).

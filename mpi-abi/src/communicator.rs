@@ -1,14 +1,17 @@
 //! Communicators (MPI-5.0 chapter 7).
 
+use std::rc::Rc;
+
 use rwmpi_core::{Communicator, Error, ErrorClass, Info, Result, SplitType};
 
 use crate::argument::{Out, Text, TextOut, c_int};
-use crate::error::{ErrorHandler, Outcome};
+use crate::error::{ErrorHandler, Outcome, with_handler};
 use crate::error_handling::error_handler;
 use crate::group::comparison;
 use crate::info::{add_info, hints, leave};
 use crate::interface::Abi;
 use crate::number::rank_number;
+use crate::point_to_point;
 use crate::rank::{CommunicatorEntry, Rank, rank};
 
 #[cold]
@@ -17,9 +20,16 @@ pub(crate) fn not_inter() -> Error {
 }
 
 impl Rank {
+    /// The communicator of which another one is made, if there is a place for the handle of that: what could not be given to the program is
+    /// refused before ranks agree on anything.
+    pub(crate) fn parent<A: Abi>(&self, handle: A::Handle, made: Out<A::Handle>) -> Result<Rc<CommunicatorEntry>> {
+        let entry = self.communicator::<A>(handle)?;
+        if made.is_null() { Err(no_place()) } else { Ok(entry) }
+    }
+
     /// A handle for what a creation made, if it made one.
-    pub(crate) fn add_made<A: Abi>(&self, made: Option<Communicator>, parent: &CommunicatorEntry) -> A::Handle {
-        made.map_or(A::handle(A::COMM_NULL), |made| self.add_communicator::<A>(made, parent))
+    pub(crate) fn add_made<A: Abi>(&self, made: Option<Communicator>, parent: &CommunicatorEntry) -> Result<A::Handle> {
+        made.map_or(Ok(A::handle(A::COMM_NULL)), |made| self.add_communicator::<A>(made, parent))
     }
 }
 
@@ -43,16 +53,16 @@ pub fn comm_compare<A: Abi>(communicator: A::Handle, other: A::Handle, result: O
 /// MPI_Comm_dup (MPI-5.0 section 7.4.2).
 pub fn comm_dup<A: Abi>(communicator: A::Handle, made: Out<A::Handle>) -> Outcome {
     let rank = rank()?;
-    let entry = rank.communicator::<A>(communicator)?;
-    made.set(rank.add_communicator::<A>(entry.core.dup()?, &entry))
+    let entry = rank.parent::<A>(communicator, made)?;
+    made.set(rank.add_communicator::<A>(entry.core.dup()?, &entry)?)
 }
 
 /// MPI_Comm_dup_with_info (MPI-5.0 section 7.4.2).
 pub fn comm_dup_with_info<A: Abi>(communicator: A::Handle, info: A::Handle, made: Out<A::Handle>) -> Outcome {
     let rank = rank()?;
-    let entry = rank.communicator::<A>(communicator)?;
+    let entry = rank.parent::<A>(communicator, made)?;
     let duplicate = entry.core.dup_with_info(&hints::<A>(info)?)?;
-    made.set(rank.add_communicator::<A>(duplicate, &entry))
+    made.set(rank.add_communicator::<A>(duplicate, &entry)?)
 }
 
 /// Starts a duplication.
@@ -63,9 +73,12 @@ fn start_duplicate<A: Abi>(
     request: Out<A::Handle>,
 ) -> Outcome {
     let rank = rank()?;
-    let entry = rank.communicator::<A>(communicator)?;
+    let entry = rank.parent::<A>(communicator, made)?;
+    if request.is_null() {
+        return Err(point_to_point::no_place());
+    }
     let (duplicate, started) = entry.core.start_duplicate(info)?;
-    made.set(rank.add_communicator::<A>(duplicate, &entry))?;
+    made.set(rank.add_communicator::<A>(duplicate, &entry)?)?;
     rank.give::<A>(started, request)
 }
 
@@ -88,9 +101,9 @@ pub fn comm_idup_with_info<A: Abi>(
 /// MPI_Comm_create (MPI-5.0 section 7.4.2).
 pub fn comm_create<A: Abi>(communicator: A::Handle, group: A::Handle, made: Out<A::Handle>) -> Outcome {
     let rank = rank()?;
-    let entry = rank.communicator::<A>(communicator)?;
+    let entry = rank.parent::<A>(communicator, made)?;
     let part = entry.core.create(&rank.group::<A>(group)?)?;
-    made.set(rank.add_made::<A>(part, &entry))
+    made.set(rank.add_made::<A>(part, &entry)?)
 }
 
 /// MPI_Comm_create_group (MPI-5.0 section 7.4.2).
@@ -101,9 +114,9 @@ pub fn comm_create_group<A: Abi>(
     made: Out<A::Handle>,
 ) -> Outcome {
     let rank = rank()?;
-    let entry = rank.communicator::<A>(communicator)?;
+    let entry = rank.parent::<A>(communicator, made)?;
     let part = entry.core.create_group(&rank.group::<A>(group)?, tag)?;
-    made.set(rank.add_made::<A>(part, &entry))
+    made.set(rank.add_made::<A>(part, &entry)?)
 }
 
 /// MPI_Comm_create_from_group (MPI-5.0 section 11.3.4).
@@ -116,20 +129,30 @@ pub fn comm_create_from_group<A: Abi>(
 ) -> Outcome {
     let rank = rank()?;
     let world = rank.communicator::<A>(A::handle(A::COMM_WORLD))?;
-    let (group, info) = (rank.group::<A>(group)?, hints::<A>(info)?);
     let handler = error_handler::<A>(handler)?;
-    if group.size() == 0 {
-        return made.set(A::handle(A::COMM_NULL));
-    }
-    let communicator = world.core.create_from_group(&group, &text.get()?)?;
-    communicator.set_info(&info);
-    made.set(rank.add_with_handler::<A>(communicator, handler))
+    with_handler(handler.clone(), A::COMM_NULL, || {
+        let (group, info) = (rank.group::<A>(group)?, hints::<A>(info)?);
+        if made.is_null() {
+            return Err(no_place());
+        }
+        if group.size() == 0 {
+            return made.set(A::handle(A::COMM_NULL));
+        }
+        let communicator = world.core.create_from_group(&group, &text.get()?)?;
+        communicator.set_info(&info);
+        made.set(rank.add_with_handler::<A>(communicator, handler)?)
+    })
+}
+
+#[cold]
+fn no_place() -> Error {
+    Error::new(ErrorClass::Argument, "the place for the new communicator is a null pointer")
 }
 
 /// MPI_Comm_split (MPI-5.0 section 7.4.2).
 pub fn comm_split<A: Abi>(communicator: A::Handle, colour: c_int, key: c_int, made: Out<A::Handle>) -> Outcome {
     let rank = rank()?;
-    let entry = rank.communicator::<A>(communicator)?;
+    let entry = rank.parent::<A>(communicator, made)?;
     let colour = match u32::try_from(colour) {
         Ok(colour) => Some(colour),
         Err(_) if colour == A::UNDEFINED => None,
@@ -138,7 +161,7 @@ pub fn comm_split<A: Abi>(communicator: A::Handle, colour: c_int, key: c_int, ma
             return Err(Error::new(ErrorClass::Argument, what));
         }
     };
-    made.set(rank.add_made::<A>(entry.core.split(colour, key)?, &entry))
+    made.set(rank.add_made::<A>(entry.core.split(colour, key)?, &entry)?)
 }
 
 /// MPI_Comm_split_type (MPI-5.0 section 7.4.2).
@@ -150,7 +173,7 @@ pub fn comm_split_type<A: Abi>(
     made: Out<A::Handle>,
 ) -> Outcome {
     let rank = rank()?;
-    let entry = rank.communicator::<A>(communicator)?;
+    let entry = rank.parent::<A>(communicator, made)?;
     let by = match by {
         _ if by == A::UNDEFINED => None,
         _ if by == A::COMM_TYPE_SHARED => Some(SplitType::Shared),
@@ -163,7 +186,7 @@ pub fn comm_split_type<A: Abi>(
         // What its ranks have in common.
         leave::<A>(info, "mpi_hw_resource_type", "mpi_shared_memory")?;
     }
-    made.set(rank.add_made::<A>(part, &entry))
+    made.set(rank.add_made::<A>(part, &entry)?)
 }
 
 /// Deletes attributes, while the handle is still valid, and then the handle.
@@ -201,7 +224,7 @@ pub fn comm_set_info<A: Abi>(communicator: A::Handle, info: A::Handle) -> Outcom
 /// MPI_Comm_get_info (MPI-5.0 section 7.4.4).
 pub fn comm_get_info<A: Abi>(communicator: A::Handle, info: Out<A::Handle>) -> Outcome {
     let rank = rank()?;
-    info.set(add_info::<A>(rank.communicator::<A>(communicator)?.core.info()))
+    info.set(add_info::<A>(rank.communicator::<A>(communicator)?.core.info())?)
 }
 
 /// MPI_Comm_test_inter (MPI-5.0 section 7.6.1).
@@ -225,7 +248,7 @@ pub fn intercomm_create<A: Abi>(
     made: Out<A::Handle>,
 ) -> Outcome {
     let rank = rank()?;
-    let entry = rank.communicator::<A>(local)?;
+    let entry = rank.parent::<A>(local, made)?;
     let local_leader = rank_number("local leader", local_leader)?;
     // The bridge and the other leader matter to the leader only.
     let other = if entry.core.rank() == local_leader {
@@ -237,7 +260,7 @@ pub fn intercomm_create<A: Abi>(
     };
     let bridge = other.as_ref().map(|(bridge, leader)| (bridge, *leader));
     let inter = entry.core.create_intercommunicator(local_leader, bridge, tag)?;
-    made.set(rank.add_communicator::<A>(inter, &entry))
+    made.set(rank.add_communicator::<A>(inter, &entry)?)
 }
 
 /// MPI_Intercomm_create_from_groups (MPI-5.0 section 7.6.2). Both groups are known to all here, so no leaders are needed.
@@ -253,25 +276,31 @@ pub fn intercomm_create_from_groups<A: Abi>(
 ) -> Outcome {
     let rank = rank()?;
     let world = rank.communicator::<A>(A::handle(A::COMM_WORLD))?;
-    let (local, remote) = (rank.group::<A>(local)?, rank.group::<A>(remote)?);
-    let leaders = [(&local, local_leader, "local"), (&remote, remote_leader, "remote")];
-    for (group, leader, which) in leaders {
-        if rank_number("leader", leader)? >= group.size() {
-            let what = format!("{which} leader {leader} is out of range; the group has {} members", group.size());
-            return Err(Error::new(ErrorClass::Rank, what));
+    let handler = error_handler::<A>(handler)?;
+    with_handler(handler.clone(), A::COMM_NULL, || {
+        let (local, remote) = (rank.group::<A>(local)?, rank.group::<A>(remote)?);
+        let leaders = [(&local, local_leader, "local"), (&remote, remote_leader, "remote")];
+        for (group, leader, which) in leaders {
+            if rank_number("leader", leader)? >= group.size() {
+                let what = format!("{which} leader {leader} is out of range; the group has {} members", group.size());
+                return Err(Error::new(ErrorClass::Rank, what));
+            }
         }
-    }
-    let (info, handler) = (hints::<A>(info)?, error_handler::<A>(handler)?);
-    let inter = world.core.create_intercommunicator_from_groups(&local, &remote, &text.get()?)?;
-    inter.set_info(&info);
-    made.set(rank.add_with_handler::<A>(inter, handler))
+        let info = hints::<A>(info)?;
+        if made.is_null() {
+            return Err(no_place());
+        }
+        let inter = world.core.create_intercommunicator_from_groups(&local, &remote, &text.get()?)?;
+        inter.set_info(&info);
+        made.set(rank.add_with_handler::<A>(inter, handler)?)
+    })
 }
 
 /// MPI_Intercomm_merge (MPI-5.0 section 7.6.2).
 pub fn intercomm_merge<A: Abi>(communicator: A::Handle, high: c_int, made: Out<A::Handle>) -> Outcome {
     let rank = rank()?;
-    let entry = rank.communicator::<A>(communicator)?;
-    made.set(rank.add_communicator::<A>(entry.core.merge(high != 0)?, &entry))
+    let entry = rank.parent::<A>(communicator, made)?;
+    made.set(rank.add_communicator::<A>(entry.core.merge(high != 0)?, &entry)?)
 }
 
 /// MPI_Comm_set_name (MPI-5.0 section 7.8).
@@ -297,7 +326,7 @@ pub fn comm_get_name<A: Abi>(communicator: A::Handle, name: TextOut, len: Out<c_
 
 /// The error handler of communicators that are made without a parent.
 impl Rank {
-    fn add_with_handler<A: Abi>(&self, core: Communicator, handler: ErrorHandler) -> A::Handle {
+    fn add_with_handler<A: Abi>(&self, core: Communicator, handler: ErrorHandler) -> Result<A::Handle> {
         self.add_entry::<A>(CommunicatorEntry { core, error_handler: handler.into() })
     }
 }

@@ -3,12 +3,13 @@
 //! A code is its class, but for the codes that programs add. What is known about the latest error beyond its class is the text of
 //! its code until the next error.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use rwmpi_core::{Error, ErrorClass, Result};
 
 use crate::argument::{Function, Out, Text, TextOut, c_int};
-use crate::error::{self, ErrorHandler, HandlerFunction, Object, Outcome};
+use crate::error::{self, ErrorHandler, HandlerCall, HandlerFunction, Object, Outcome};
 use crate::handle_table::{Kind, Table};
 use crate::interface::Abi;
 use crate::rank::{blame_nobody, rank};
@@ -43,20 +44,20 @@ pub(crate) fn error_handler<A: Abi>(handle: A::Handle) -> Result<ErrorHandler> {
 }
 
 /// A handle of an error handler, which the program has to give back.
-pub(crate) fn handle_of_handler<A: Abi>(handler: &ErrorHandler) -> A::Handle {
-    A::handle(match handler {
+pub(crate) fn handle_of_handler<A: Abi>(handler: &ErrorHandler) -> Result<A::Handle> {
+    Ok(A::handle(match handler {
         ErrorHandler::Fatal => A::ERRORS_ARE_FATAL,
         ErrorHandler::Return => A::ERRORS_RETURN,
         ErrorHandler::Abort => A::ERRORS_ABORT,
         ErrorHandler::Function(function) => {
             let mut handle = locked(&function.handle);
             if handle.1 == 0 {
-                handle.0 = locked(&HANDLERS).insert(function.clone());
+                handle.0 = locked(&HANDLERS).insert(function.clone())?;
             }
             handle.1 += 1;
             handle.0
         }
-    })
+    }))
 }
 
 pub(crate) fn create<A: Abi>(function: Function, handle: Out<A::Handle>) -> Outcome {
@@ -65,13 +66,18 @@ pub(crate) fn create<A: Abi>(function: Function, handle: Out<A::Handle>) -> Outc
         return Err(Error::new(ErrorClass::Argument, "the error handler's function is a null pointer"));
     }
     let function = HandlerFunction { address: function as usize, handle: Mutex::new((0, 0)) };
-    handle.set(handle_of_handler::<A>(&ErrorHandler::Function(Arc::new(function))))
+    handle.set(handle_of_handler::<A>(&ErrorHandler::Function(Arc::new(function)))?)
 }
 
-/// Calls the handler of an object for the program.
-pub(crate) fn call<A: Abi>(name: &str, object: Object<A>, handler: &ErrorHandler, code: c_int) {
+/// Lets the handler of an object be called for the program.
+pub(crate) fn call<A: Abi>(
+    name: &str,
+    object: Object<A>,
+    handler: ErrorHandler,
+    code: c_int,
+) -> Result<HandlerCall<A>> {
     let text = format!("{name}: the program reports {}", text_of::<A>(code));
-    error::invoke::<A>(object, handler, code, &text);
+    Ok(HandlerCall { object, handler, code, text })
 }
 
 /// MPI_Comm_create_errhandler (MPI-5.0 section 9.3.1).
@@ -90,15 +96,14 @@ pub fn comm_set_errhandler<A: Abi>(communicator: A::Handle, handle: A::Handle) -
 pub fn comm_get_errhandler<A: Abi>(communicator: A::Handle, handle: Out<A::Handle>) -> Outcome {
     let communicator = rank()?.communicator::<A>(communicator)?;
     let handler = communicator.error_handler.borrow().clone();
-    handle.set(handle_of_handler::<A>(&handler))
+    handle.set(handle_of_handler::<A>(&handler)?)
 }
 
 /// MPI_Comm_call_errhandler (MPI-5.0 section 9.5).
-pub fn comm_call_errhandler<A: Abi>(communicator: A::Handle, code: c_int) -> Outcome {
+pub fn comm_call_errhandler<A: Abi>(communicator: A::Handle, code: c_int) -> Result<HandlerCall<A>> {
     let entry = rank()?.communicator::<A>(communicator)?;
     let handler = entry.error_handler.borrow().clone();
-    call::<A>("MPI_Comm_call_errhandler", Object::Handle(communicator), &handler, code);
-    Ok(())
+    call::<A>("MPI_Comm_call_errhandler", Object::Handle(communicator), handler, code)
 }
 
 /// MPI_File_create_errhandler (MPI-5.0 section 9.3.3).
@@ -127,15 +132,14 @@ pub fn file_set_errhandler<A: Abi>(file: A::File, handle: A::Handle) -> Outcome 
 pub fn file_get_errhandler<A: Abi>(file: A::File, handle: Out<A::Handle>) -> Outcome {
     no_file::<A>(file)?;
     let handler = rank()?.file_error_handler.borrow().clone();
-    handle.set(handle_of_handler::<A>(&handler))
+    handle.set(handle_of_handler::<A>(&handler)?)
 }
 
 /// MPI_File_call_errhandler (MPI-5.0 section 9.5).
-pub fn file_call_errhandler<A: Abi>(file: A::File, code: c_int) -> Outcome {
+pub fn file_call_errhandler<A: Abi>(file: A::File, code: c_int) -> Result<HandlerCall<A>> {
     no_file::<A>(file)?;
     let handler = rank()?.file_error_handler.borrow().clone();
-    call::<A>("MPI_File_call_errhandler", Object::File(file), &handler, code);
-    Ok(())
+    call::<A>("MPI_File_call_errhandler", Object::File(file), handler, code)
 }
 
 /// MPI_Win_create_errhandler (MPI-5.0 section 9.3.2).
@@ -172,17 +176,59 @@ pub fn errhandler_get<A: Abi>(communicator: A::Handle, handle: Out<A::Handle>) -
     comm_get_errhandler::<A>(communicator, handle)
 }
 
-/// What the program has added: for each code its class, its text, and whether it still exists.
-static ADDED: Mutex<Vec<Added>> = Mutex::new(Vec::new());
+/// The codes that the program has added.
+static ADDED: Mutex<Codes> = Mutex::new(Codes { places: Vec::new(), free: BTreeSet::new() });
+
+struct Codes {
+    /// Each in the place that its number says; the last one is a code.
+    places: Vec<Option<Added>>,
+    /// The places before that which are none.
+    free: BTreeSet<usize>,
+}
 
 struct Added {
     /// The class; of a class, itself.
     class: c_int,
+    /// How many codes a class has.
+    codes: usize,
     text: String,
-    exists: bool,
 }
 
-fn added() -> MutexGuard<'static, Vec<Added>> {
+impl Codes {
+    /// What was added as that code.
+    fn get<A: Abi>(&mut self, code: c_int) -> Option<&mut Added> {
+        self.places.get_mut(place::<A>(code)?)?.as_mut()
+    }
+
+    /// Adds a code, or a class if there is no other that it belongs to: the lowest that is free.
+    fn add<A: Abi>(&mut self, class: Option<c_int>) -> c_int {
+        let place = self.free.pop_first().unwrap_or_else(|| {
+            self.places.push(None);
+            self.places.len() - 1
+        });
+        let code = A::ERR_LASTCODE + 1 + place as c_int;
+        if let Some(class) = class.and_then(|class| self.get::<A>(class)) {
+            class.codes += 1;
+        }
+        self.places[place] = Some(Added { class: class.unwrap_or(code), codes: 0, text: String::new() });
+        code
+    }
+
+    /// Forgets a code or a class.
+    fn remove<A: Abi>(&mut self, code: c_int) {
+        let Some(place) = place::<A>(code) else { return };
+        let Some(removed) = self.places.get_mut(place).and_then(Option::take) else { return };
+        if let Some(class) = self.get::<A>(removed.class) {
+            class.codes -= 1;
+        }
+        self.free.insert(place);
+        while self.places.pop_if(|last| last.is_none()).is_some() {
+            self.free.remove(&self.places.len());
+        }
+    }
+}
+
+fn added() -> MutexGuard<'static, Codes> {
     locked(&ADDED)
 }
 
@@ -193,7 +239,7 @@ fn place<A: Abi>(code: c_int) -> Option<usize> {
 
 /// The highest code there is (MPI_LASTUSEDCODE).
 pub(crate) fn last_used_code<A: Abi>() -> c_int {
-    A::ERR_LASTCODE + added().iter().rposition(|one| one.exists).map_or(0, |last| last as c_int + 1)
+    A::ERR_LASTCODE + added().places.len() as c_int
 }
 
 fn is_known_class<A: Abi>(class: c_int) -> bool {
@@ -204,12 +250,12 @@ fn class_of<A: Abi>(code: c_int) -> Option<c_int> {
     if is_known_class::<A>(code) {
         return Some(code);
     }
-    added().get(place::<A>(code)?).filter(|one| one.exists).map(|one| one.class)
+    added().get::<A>(code).map(|one| one.class)
 }
 
 fn text_of<A: Abi>(code: c_int) -> String {
-    if let Some(text) = place::<A>(code).and_then(|place| added().get(place).map(|one| one.text.clone())) {
-        return text;
+    if let Some(one) = added().get::<A>(code) {
+        return one.text.clone();
     }
     let name = A::ERROR_CLASSES.iter().find(|known| known.0 == code).map_or("an unknown error code", |known| known.1);
     if code == A::SUCCESS { "MPI_SUCCESS: no error".to_string() } else { name.to_string() }
@@ -236,17 +282,10 @@ pub fn error_string<A: Abi>(code: c_int, text: TextOut, len: Out<c_int>) -> Outc
     len.set(text.set(&what, A::MAX_ERROR_STRING as usize)? as c_int)
 }
 
-fn add<A: Abi>(class: Option<c_int>) -> c_int {
-    let mut added = added();
-    let code = A::ERR_LASTCODE + 1 + added.len() as c_int;
-    added.push(Added { class: class.unwrap_or(code), text: String::new(), exists: true });
-    code
-}
-
 /// MPI_Add_error_class (MPI-5.0 section 9.5).
 pub fn add_error_class<A: Abi>(class: Out<c_int>) -> Outcome {
     blame_nobody();
-    class.set(add::<A>(None))
+    class.set(added().add::<A>(None))
 }
 
 /// MPI_Add_error_code (MPI-5.0 section 9.5).
@@ -255,37 +294,33 @@ pub fn add_error_code<A: Abi>(class: c_int, code: Out<c_int>) -> Outcome {
     if class_of::<A>(class) != Some(class) {
         return Err(no_such_code("class", class));
     }
-    code.set(add::<A>(Some(class)))
+    code.set(added().add::<A>(Some(class)))
 }
 
 /// MPI_Add_error_string (MPI-5.0 section 9.5).
 pub fn add_error_string<A: Abi>(code: c_int, text: Text) -> Outcome {
     blame_nobody();
     let text = text.get()?;
-    let mut added = added();
-    let one = place::<A>(code).and_then(|place| added.get_mut(place)).filter(|one| one.exists);
-    one.ok_or_else(|| no_such_code("code that the program has added", code))?.text = text;
+    let unknown = || no_such_code("code that the program has added", code);
+    added().get::<A>(code).ok_or_else(unknown)?.text = text;
     Ok(())
 }
 
 fn remove<A: Abi>(code: c_int, is_class: bool) -> Outcome {
     blame_nobody();
-    let what = if is_class { "class that the program has added" } else { "code that the program has added" };
+    let kind = if is_class { "class" } else { "code" };
     let mut added = added();
-    let used = added.iter().filter(|one| one.exists && one.class == code).count();
-    if is_class && used > 1 {
+    let one = added.get::<A>(code).filter(|one| (one.class == code) == is_class);
+    let one = one.ok_or_else(|| no_such_code(&format!("{kind} that the program has added"), code))?;
+    if one.codes > 0 {
         let what = format!("the error class {code} still has codes: remove them first");
         return Err(Error::new(ErrorClass::Argument, what));
     }
-    let one = place::<A>(code).and_then(|place| added.get_mut(place));
-    let one = one.filter(|one| one.exists && (one.class == code) == is_class);
-    let one = one.ok_or_else(|| no_such_code(what, code))?;
     if !one.text.is_empty() {
-        let what =
-            format!("the error {} {code} still has a string: remove it first", if is_class { "class" } else { "code" });
+        let what = format!("the error {kind} {code} still has a string: remove it first");
         return Err(Error::new(ErrorClass::Argument, what));
     }
-    one.exists = false;
+    added.remove::<A>(code);
     Ok(())
 }
 
@@ -302,8 +337,7 @@ pub fn remove_error_code<A: Abi>(code: c_int) -> Outcome {
 /// MPI_Remove_error_string (MPI-5.0 section 9.5).
 pub fn remove_error_string<A: Abi>(code: c_int) -> Outcome {
     blame_nobody();
-    let mut added = added();
-    let one = place::<A>(code).and_then(|place| added.get_mut(place)).filter(|one| one.exists);
-    one.ok_or_else(|| no_such_code("code that the program has added", code))?.text.clear();
+    let unknown = || no_such_code("code that the program has added", code);
+    added().get::<A>(code).ok_or_else(unknown)?.text.clear();
     Ok(())
 }

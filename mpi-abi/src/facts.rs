@@ -13,7 +13,7 @@ use crate::interface::Abi;
 fn give<A: Abi>(entries: &[(&str, &str)], made: Out<A::Handle>) -> Outcome {
     let mut info = Info::new();
     entries.iter().try_for_each(|(key, value)| info.set(key, value))?;
-    made.set(add_info::<A>(info))
+    made.set(add_info::<A>(info)?)
 }
 
 /// MPI_Abi_get_info (MPI-5.0 section 20.1).

@@ -12,11 +12,11 @@ use crate::interface::Abi;
 use crate::rank::rank;
 use crate::request::no_request;
 use crate::status::status_of;
-use crate::turn::outside;
+use crate::turn::call_program;
 
-type Query<A> = unsafe extern "C" fn(*mut c_void, *mut <A as Abi>::Status) -> c_int;
-type Free = unsafe extern "C" fn(*mut c_void) -> c_int;
-type Cancel = unsafe extern "C" fn(*mut c_void, c_int) -> c_int;
+type Query<A> = unsafe extern "C-unwind" fn(*mut c_void, *mut <A as Abi>::Status) -> c_int;
+type Free = unsafe extern "C-unwind" fn(*mut c_void) -> c_int;
+type Cancel = unsafe extern "C-unwind" fn(*mut c_void, c_int) -> c_int;
 
 /// What a function of the program returned.
 fn checked<A: Abi>(code: c_int) -> Outcome {
@@ -33,23 +33,23 @@ fn generalized<A: Abi>(query: Function, free: Function, cancel: Function, state:
             // SAFETY: the program gave this address as that of a query function, with its state.
             let code = unsafe {
                 let query: Query<A> = std::mem::transmute(query);
-                outside(|| query(state, &raw mut status))
-            };
+                call_program(|| query(state, &raw mut status))
+            }?;
             checked::<A>(code).map(|()| status_of::<A>(&A::read_status(&status)))
         },
         move || {
             // SAFETY: likewise, of a free function.
             checked::<A>(unsafe {
                 let free: Free = std::mem::transmute(free);
-                outside(|| free(state))
-            })
+                call_program(|| free(state))
+            }?)
         },
         move |complete| {
             // SAFETY: likewise, of a cancel function.
             checked::<A>(unsafe {
                 let cancel: Cancel = std::mem::transmute(cancel);
-                outside(|| cancel(state, complete.into()))
-            })
+                call_program(|| cancel(state, complete.into()))
+            }?)
         },
     )
 }

@@ -25,8 +25,8 @@ impl Rank {
     }
 
     /// A handle for a new group.
-    pub(crate) fn add_group<A: Abi>(&self, group: Group) -> A::Handle {
-        A::handle(if group.size() == 0 { A::GROUP_EMPTY } else { self.groups.insert(group) })
+    pub(crate) fn add_group<A: Abi>(&self, group: Group) -> Result<A::Handle> {
+        Ok(A::handle(if group.size() == 0 { A::GROUP_EMPTY } else { self.groups.insert(group)? }))
     }
 }
 
@@ -86,7 +86,7 @@ fn combine<A: Abi>(
     how: impl Fn(&Group, &Group) -> Group,
 ) -> Outcome {
     let rank = rank()?;
-    made.set(rank.add_group::<A>(how(&rank.group::<A>(group)?, &rank.group::<A>(other)?)))
+    made.set(rank.add_group::<A>(how(&rank.group::<A>(group)?, &rank.group::<A>(other)?))?)
 }
 
 /// MPI_Group_union (MPI-5.0 section 7.3.2).
@@ -109,7 +109,7 @@ pub fn group_incl<A: Abi>(group: A::Handle, len: c_int, ranks: Array<c_int>, mad
     let rank = rank()?;
     let group = rank.group::<A>(group)?;
     let ranks = numbers("rank", ranks, count("the number of ranks", len)?, ErrorClass::Rank)?;
-    made.set(rank.add_group::<A>(group.incl(&ranks)?))
+    made.set(rank.add_group::<A>(group.incl(&ranks)?)?)
 }
 
 /// MPI_Group_excl (MPI-5.0 section 7.3.2).
@@ -117,7 +117,7 @@ pub fn group_excl<A: Abi>(group: A::Handle, len: c_int, ranks: Array<c_int>, mad
     let rank = rank()?;
     let group = rank.group::<A>(group)?;
     let ranks = numbers("rank", ranks, count("the number of ranks", len)?, ErrorClass::Rank)?;
-    made.set(rank.add_group::<A>(group.excl(&ranks)?))
+    made.set(rank.add_group::<A>(group.excl(&ranks)?)?)
 }
 
 fn ranges(ranges: Array<[c_int; 3]>, len: c_int) -> Result<Vec<RankRange>> {
@@ -139,7 +139,7 @@ pub fn group_range_incl<A: Abi>(
 ) -> Outcome {
     let rank = rank()?;
     let group = rank.group::<A>(group)?;
-    made.set(rank.add_group::<A>(group.range_incl(&ranges(triplets, len)?)?))
+    made.set(rank.add_group::<A>(group.range_incl(&ranges(triplets, len)?)?)?)
 }
 
 /// MPI_Group_range_excl (MPI-5.0 section 7.3.2).
@@ -151,7 +151,7 @@ pub fn group_range_excl<A: Abi>(
 ) -> Outcome {
     let rank = rank()?;
     let group = rank.group::<A>(group)?;
-    made.set(rank.add_group::<A>(group.range_excl(&ranges(triplets, len)?)?))
+    made.set(rank.add_group::<A>(group.range_excl(&ranges(triplets, len)?)?)?)
 }
 
 /// MPI_Group_free (MPI-5.0 section 7.3.3).
@@ -167,7 +167,7 @@ pub fn group_free<A: Abi>(handle: Out<A::Handle>) -> Outcome {
 pub fn comm_group<A: Abi>(communicator: A::Handle, made: Out<A::Handle>) -> Outcome {
     let rank = rank()?;
     let group = rank.communicator::<A>(communicator)?.core.group().clone();
-    made.set(rank.add_group::<A>(group))
+    made.set(rank.add_group::<A>(group)?)
 }
 
 /// MPI_Comm_remote_group (MPI-5.0 section 7.6.1).
@@ -175,5 +175,5 @@ pub fn comm_remote_group<A: Abi>(communicator: A::Handle, made: Out<A::Handle>) 
     let rank = rank()?;
     let entry = rank.communicator::<A>(communicator)?;
     let group = entry.core.remote_group().ok_or_else(crate::communicator::not_inter)?;
-    made.set(rank.add_group::<A>(group.clone()))
+    made.set(rank.add_group::<A>(group.clone())?)
 }

@@ -4,12 +4,14 @@
 //! another object has its place now. Places are used again in the order in which they became free, a few always resting: the same
 //! code comes back only after thousands of other objects.
 //!
+//! A table has an end: what does not fit any more is an error of the call that makes it.
+//!
 //! Where the rank has several lanes, codes of what belongs to a lane name it, in the upper bits of the place.
 
 use std::cell::{RefCell, RefMut};
 use std::mem::forget;
 
-use rwmpi_core::MOST_LANES;
+use rwmpi_core::{Error, ErrorClass, MOST_LANES, Result};
 
 /// What a handle stands for; its number is part of the code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,22 +45,43 @@ pub enum Kind {
     Session = 14,
 }
 
-const INDEX_BITS: u32 = 20;
+const INDEX_BITS: u32 = 22;
 const INDEX_MASK: u32 = (1 << INDEX_BITS) - 1;
-const GENERATION_MAX: u32 = 127;
-/// Those bits of the generation that stand beside the index.
-const LOW_GENERATIONS: u32 = 63 << INDEX_BITS;
+/// Where the kind stands.
+const KIND_SHIFT: u32 = 26;
+/// How many bits of the generation stand beside the index; one more stands above the kind.
+const LOW_BITS: u32 = KIND_SHIFT - INDEX_BITS;
+const LOW_GENERATIONS: u32 = ((1 << LOW_BITS) - 1) << INDEX_BITS;
+const GENERATION_MAX: u32 = (2 << LOW_BITS) - 1;
 /// Free places that rest before one is used again.
-const RESTING: usize = 32;
+const RESTING: usize = 64;
 
 /// Where a lane stands in the code of what belongs to it.
-const LANE_SHIFT: u32 = 17;
+const LANE_SHIFT: u32 = 19;
 /// The places of such a table.
 const LANE_INDEX_MASK: u32 = (1 << LANE_SHIFT) - 1;
 const _: () = assert!(MOST_LANES << LANE_SHIFT <= 1 << INDEX_BITS);
 
-const TOO_MANY: &str =
-    "more objects of one kind than handles can tell apart: a million, or 131,071 in each of several lanes";
+/// No place is left for an object of that kind.
+#[cold]
+fn too_many(kind: Kind, places: u32) -> Error {
+    let what = match kind {
+        Kind::Communicator => "communicators",
+        Kind::Group => "groups",
+        Kind::Datatype => "datatypes",
+        Kind::ErrorHandler => "error handlers",
+        Kind::Operation => "operations",
+        Kind::Info => "info objects",
+        Kind::Window => "windows",
+        Kind::Keyval => "keyvals",
+        Kind::Message => "messages from matched probes",
+        Kind::Request | Kind::SimpleRequest | Kind::CompletedReceive => "requests",
+        Kind::Session => "sessions",
+    };
+    let text =
+        format!("there are {places} {what} already, more than handles can tell apart: complete or free some first");
+    Error::new(ErrorClass::NoMemory, text)
+}
 
 /// Objects of one kind.
 pub struct Table<T> {
@@ -116,7 +139,8 @@ impl<T> Place<T> {
 }
 
 const fn code(kind: Kind, generation: u32, index: u32) -> u32 {
-    1 << 31 | (generation >> 6) << 30 | (kind as u32) << 26 | (generation << INDEX_BITS) & LOW_GENERATIONS | index
+    let (high, low) = (generation >> LOW_BITS, generation << INDEX_BITS & LOW_GENERATIONS);
+    1 << 31 | high << 30 | (kind as u32) << KIND_SHIFT | low | index
 }
 
 /// A code of that kind at which no table ever has an object: for what needs no place.
@@ -127,8 +151,8 @@ pub const fn code_without_place(kind: Kind) -> u32 {
 /// Whether it is a code of that kind.
 #[inline]
 pub const fn is_of(kind: Kind, code: u32) -> bool {
-    const MASK: u32 = 1 << 31 | 0xf << 26;
-    code & MASK == 1 << 31 | (kind as u32) << 26
+    const MASK: u32 = 1 << 31 | 0xf << KIND_SHIFT;
+    code & MASK == 1 << 31 | (kind as u32) << KIND_SHIFT
 }
 
 /// The lane that a code names, of so many: the first, if it names none.
@@ -138,7 +162,7 @@ pub fn lane_of(code: u32, lanes: usize) -> usize {
 }
 
 fn generation(code: u32) -> u32 {
-    (code >> 30 & 1) << 6 | (code >> INDEX_BITS & 63)
+    (code >> 30 & 1) << LOW_BITS | (code & LOW_GENERATIONS) >> INDEX_BITS
 }
 
 impl<T> Table<T> {
@@ -163,27 +187,30 @@ impl<T> Table<T> {
 
     /// Takes the object with that number in, which no other has, and returns the code of its handle. `make` makes it where it stays.
     ///
-    /// # Panics
-    /// If there are a million objects of the kind, or an eighth of that in a lane.
+    /// # Errors
+    /// MPI_ERR_NO_MEM if there is no such place: then `make` has not been called.
     #[inline(always)]
-    pub fn insert_at(&self, index: u32, make: impl FnOnce() -> T) -> u32 {
+    pub fn insert_at(&self, index: u32, make: impl FnOnce() -> T) -> Result<u32> {
         let content = &mut *self.content.borrow_mut();
         if index as usize >= content.places.len() {
-            self.make_room(content, index);
+            self.make_room(content, index)?;
         }
         let place = &mut content.places[index as usize];
         assert!(place.object.is_none(), "two objects with one number");
         // So there is nothing to drop, which the compiler does not see.
         forget(place.object.replace(make()));
-        place.code
+        Ok(place.code)
     }
 
     #[cold]
-    fn make_room(&self, content: &mut Content<T>, index: u32) {
-        assert!(index < self.index_mask, "{TOO_MANY}");
+    fn make_room(&self, content: &mut Content<T>, index: u32) -> Result<()> {
+        if index >= self.index_mask {
+            return Err(too_many(self.kind, self.index_mask));
+        }
         let first = content.places.len() as u32;
         let place = |index| self.new_place(index);
         content.places.extend((first..=index).map(place));
+        Ok(())
     }
 
     fn new_place(&self, index: u32) -> Place<T> {
@@ -192,24 +219,30 @@ impl<T> Table<T> {
 
     /// Takes an object in, and returns the code of its handle.
     ///
-    /// # Panics
-    /// If there are a million objects of the kind, or an eighth of that in a lane.
+    /// # Errors
+    /// MPI_ERR_NO_MEM if all places are taken: then the object is dropped.
     #[inline]
-    pub fn insert(&self, object: T) -> u32 {
+    pub fn insert(&self, object: T) -> Result<u32> {
+        self.insert_made(|| object)
+    }
+
+    /// As [`Table::insert`], of what `make` makes, if there is a place for it.
+    #[inline]
+    pub fn insert_made(&self, make: impl FnOnce() -> T) -> Result<u32> {
         let content = &mut *self.content.borrow_mut();
-        let place = if content.free > RESTING {
+        let index = content.places.len() as u32;
+        let place = if content.free > RESTING || content.free > 0 && index >= self.index_mask {
             let place = &mut content.places[content.longest as usize];
             content.longest = place.next;
             content.free -= 1;
             place
         } else {
-            let index = content.places.len() as u32;
-            self.make_room(content, index);
+            self.make_room(content, index)?;
             &mut content.places[index as usize]
         };
         // As in `insert_at`.
-        forget(place.object.replace(object));
-        place.code
+        forget(place.object.replace(make()));
+        Ok(place.code)
     }
 
     /// Forgets an object.
@@ -336,11 +369,11 @@ mod tests {
     #[test]
     fn a_freed_handle_is_known_as_such() {
         let table = Table::new(Kind::Group);
-        let first = table.insert(1);
+        let first = table.insert(1).unwrap();
         assert_eq!((table.get(first), table.remove(first)), (Some(1), Some(1)));
         assert_eq!((table.get(first), table.remove(first)), (None, None));
         for _ in 0..1000 {
-            let code = table.insert(2);
+            let code = table.insert(2).unwrap();
             assert_ne!(code, first);
             assert_eq!(table.get(first), None);
             table.remove(code);
@@ -350,7 +383,7 @@ mod tests {
     #[test]
     fn codes_are_ours_and_of_their_kind() {
         let (groups, operations) = (Table::new(Kind::Group), Table::new(Kind::Operation));
-        let (group, operation) = (groups.insert('g'), operations.insert('o'));
+        let (group, operation) = (groups.insert('g').unwrap(), operations.insert('o').unwrap());
         assert!(group >> 31 == 1 && operation >> 31 == 1);
         assert_eq!(
             (groups.get(operation), operations.get(group), groups.get(0), groups.get(u32::MAX)),
@@ -363,7 +396,7 @@ mod tests {
     #[test]
     fn what_is_lent_out_is_nobody_elses() {
         let table = Table::new(Kind::Request);
-        let code = table.insert('r');
+        let code = table.insert('r').unwrap();
         assert_eq!(table.take(code), Some('r'));
         assert_eq!((table.take(code), table.get(code), table.remove(code)), (None, None, None));
         table.restore(code, 's');
@@ -375,11 +408,11 @@ mod tests {
     #[test]
     fn what_was_looked_at_can_be_taken_out() {
         let table = Table::new(Kind::Request);
-        let code = table.insert(7);
+        let code = table.insert(7).unwrap();
         assert_eq!(table.occupied(code).map(|object| *object.get()), Some(7));
         assert_eq!(table.occupied(code).map(Occupied::remove), Some(7));
         assert_eq!((table.occupied(code).is_none(), table.get(code)), (true, None));
-        let lent = table.insert(9);
+        let lent = table.insert(9).unwrap();
         table.take(lent);
         assert!(table.occupied(lent).is_none());
     }
@@ -387,12 +420,12 @@ mod tests {
     #[test]
     fn objects_with_numbers_stand_there() {
         let table = Table::placed(Kind::SimpleRequest);
-        let codes = [5, 2].map(|index| table.insert_at(index, || index));
+        let codes = [5, 2].map(|index| table.insert_at(index, || index).unwrap());
         assert_eq!(codes.map(|code| table.get(code)), [Some(5), Some(2)]);
         assert_eq!(table.occupied(codes[0]).map(Occupied::remove), Some(5));
         let mut seen = HashSet::from(codes);
-        for round in 0..126 {
-            let code = table.insert_at(5, || round);
+        for round in 0..GENERATION_MAX - 1 {
+            let code = table.insert_at(5, || round).unwrap();
             assert!(is_of(Kind::SimpleRequest, code) && seen.insert(code), "a code came back too soon");
             assert_eq!((table.get(code), table.get(codes[0])), (Some(round), None));
             table.remove(code);
@@ -405,7 +438,7 @@ mod tests {
         let tables: Vec<_> = (0..3).map(|lane| Table::placed(Kind::SimpleRequest).in_lane(lane, 3)).collect();
         for (lane, table) in tables.iter().enumerate() {
             for round in 0..300 {
-                let code = table.insert_at(LANE_INDEX_MASK - 1, || round);
+                let code = table.insert_at(LANE_INDEX_MASK - 1, || round).unwrap();
                 assert_eq!((lane_of(code, 3), lane_of(code, lane.max(1))), (lane, if lane == 0 { lane } else { 0 }));
                 let found: Vec<_> = tables.iter().map(|table| table.get(code)).collect();
                 assert!(found.iter().enumerate().all(|(other, found)| found.is_some() == (other == lane)));
@@ -413,7 +446,7 @@ mod tests {
             }
         }
         let everybodys = Table::new(Kind::Group);
-        assert_eq!(lane_of(everybodys.insert(()), 8), 0);
+        assert_eq!(lane_of(everybodys.insert(()).unwrap(), 8), 0);
         assert_eq!(lane_of(0x4400_0000, 8), 0);
     }
 
@@ -431,7 +464,7 @@ mod tests {
                 _ => false,
             };
             if comes {
-                let code = table.insert(object);
+                let code = table.insert(object).unwrap();
                 assert!(!gone.contains(&code), "a code came back too soon");
                 living.push((code, object));
             } else if !living.is_empty() {
@@ -452,11 +485,26 @@ mod tests {
     fn places_are_used_again() {
         let table = Table::new(Kind::Request);
         let mut seen = HashSet::new();
-        for _ in 0..RESTING * 127 {
-            let code = table.insert(());
+        for _ in 0..RESTING * GENERATION_MAX as usize {
+            let code = table.insert(()).unwrap();
             assert!(seen.insert(code), "a code came back too soon");
             table.remove(code);
         }
         assert!(table.content.borrow().places.len() <= RESTING + 2);
+    }
+
+    #[test]
+    fn a_full_table_says_so_until_something_is_freed() {
+        let table = Table::new(Kind::Group).in_lane(1, 2);
+        let codes: Vec<u32> = (0..LANE_INDEX_MASK).map(|object| table.insert(object).unwrap()).collect();
+        let refused = table.insert(0).unwrap_err();
+        assert_eq!(refused.class(), ErrorClass::NoMemory);
+        assert!(refused.to_string().contains("524287 groups"), "{refused}");
+        assert_eq!((table.remove(codes[7]), table.get(codes[8])), (Some(7), Some(8)));
+        let again = table.insert(9).unwrap();
+        assert_eq!((table.get(again), table.get(codes[7]), table.insert(0).is_err()), (Some(9), None, true));
+        let placed = Table::placed(Kind::SimpleRequest);
+        assert!(placed.insert_at(INDEX_MASK, || unreachable!("there is no such place")).is_err());
+        assert!(placed.insert_at(INDEX_MASK - 1, || ()).is_ok());
     }
 }

@@ -11,7 +11,7 @@ use crate::error::Outcome;
 use crate::interface::Abi;
 use crate::rank::Rank;
 use crate::request::{Results, no_request};
-use crate::status::value_of;
+use crate::status::{give_failed, value_of};
 
 /// Why a request has not been completed.
 pub(crate) enum Incomplete {
@@ -39,8 +39,9 @@ pub(crate) fn complete<A: Abi>(
     let place = rank.requests.simple.occupied(code).ok_or(Incomplete::Elsewhere)?;
     let request = place.get();
     let outcome = request.collect(|collected| look(&collected.status())).ok_or(Incomplete::InFlight)?;
-    if outcome.is_err() {
+    if let Err(error) = &outcome {
         rank.blame(request.communicator());
+        give_failed(error, status);
     }
     drop(place.remove());
     Ok(outcome)
@@ -166,7 +167,10 @@ impl<'a, A: Abi> InPlace<'a, A> {
         let complete_next = || loop {
             match self.complete_from(&mut next, &mut results) {
                 Ok(()) => return Some(()),
-                Err(Incomplete::InFlight) => return None,
+                Err(Incomplete::InFlight) => {
+                    self.rank.requests.simple.with(self.code(next), SimpleRequest::is_awaited);
+                    return None;
+                }
                 // As in `complete`.
                 Err(Incomplete::Elsewhere) => results.note(next, next, Err(no_request::<A>(self.code(next)))),
             }
@@ -195,6 +199,7 @@ impl<'a, A: Abi> InPlace<'a, A> {
                 self.rank.endpoint.progress()?;
             }
         }
+        self.rank.endpoint.found_nothing();
         flag.set(0)
     }
 
@@ -223,7 +228,10 @@ impl<'a, A: Abi> InPlace<'a, A> {
         }
         let (found, outcome) = match found {
             Some((found, outcome)) => (found as c_int, Some(outcome)),
-            None => (A::UNDEFINED, None),
+            None => {
+                self.rank.endpoint.found_nothing();
+                (A::UNDEFINED, None)
+            }
         };
         index.set(found)?;
         flag.set(outcome.is_some().into())?;
@@ -246,7 +254,11 @@ impl<'a, A: Abi> InPlace<'a, A> {
             return number.set(A::UNDEFINED);
         }
         self.rank.endpoint.progress()?;
-        let (found, outcome) = self.complete_some(indices, statuses)?.unwrap_or((0, Ok(())));
+        let completed = self.complete_some(indices, statuses)?;
+        if completed.is_none() {
+            self.rank.endpoint.found_nothing();
+        }
+        let (found, outcome) = completed.unwrap_or((0, Ok(())));
         number.set(found as c_int)?;
         outcome
     }

@@ -53,21 +53,25 @@ fn change_info<A: Abi>(handle: A::Handle, change: impl FnOnce(&mut Info) -> Outc
 }
 
 /// A handle for a new info object.
-pub(crate) fn add_info<A: Abi>(info: Info) -> A::Handle {
-    A::handle(infos().insert(info))
+pub(crate) fn add_info<A: Abi>(info: Info) -> Result<A::Handle> {
+    infos().insert(info).map(A::handle)
 }
 
-/// What MPI_INFO_ENV says.
-fn environment<A: Abi>() -> Info {
-    let levels = [
+/// The levels of thread support, with their names in info objects.
+pub(crate) fn thread_levels<A: Abi>() -> [(c_int, &'static str); 4] {
+    [
         (A::THREAD_SINGLE, "MPI_THREAD_SINGLE"),
         (A::THREAD_FUNNELED, "MPI_THREAD_FUNNELED"),
         (A::THREAD_SERIALIZED, "MPI_THREAD_SERIALIZED"),
         (A::THREAD_MULTIPLE, "MPI_THREAD_MULTIPLE"),
-    ];
+    ]
+}
+
+/// What MPI_INFO_ENV says.
+fn environment<A: Abi>() -> Info {
     let Ok(rank) = peek() else { return Info::environment(None, None) };
     let given = rank.thread_level.get();
-    let level = levels.iter().find(|level| level.0 == given).map(|level| level.1);
+    let level = thread_levels::<A>().into_iter().find(|level| level.0 == given).map(|level| level.1);
     Info::environment(rank.universe.borrow().as_ref().map(|universe| universe.world().size()), level)
 }
 
@@ -101,19 +105,21 @@ fn key_of<A: Abi>(key: Text) -> Result<String> {
 /// MPI_Info_create (MPI-5.0 chapter 10).
 pub fn info_create<A: Abi>(made: Out<A::Handle>) -> Outcome {
     blame_nobody();
-    made.set(add_info::<A>(Info::new()))
+    made.set(add_info::<A>(Info::new())?)
 }
 
-/// MPI_Info_create_env (MPI-5.0 section 11.2.2): what MPI_INFO_ENV says.
+/// MPI_Info_create_env (MPI-5.0 section 11.2.2): what MPI_INFO_ENV says, as far as it is known before MPI_Init, so that it is the same at
+/// all times.
 pub fn info_create_env<A: Abi>(_count: c_int, _arguments: *mut *mut c_char, made: Out<A::Handle>) -> Outcome {
     blame_nobody();
-    made.set(add_info::<A>(environment::<A>()))
+    static FIRST: LazyLock<Info> = LazyLock::new(|| Info::environment(None, None));
+    made.set(add_info::<A>(FIRST.clone())?)
 }
 
 /// MPI_Info_dup (MPI-5.0 chapter 10).
 pub fn info_dup<A: Abi>(info: A::Handle, made: Out<A::Handle>) -> Outcome {
     let copy = with_info::<A, _>(info, |info| Ok(info.clone()))?;
-    made.set(add_info::<A>(copy))
+    made.set(add_info::<A>(copy)?)
 }
 
 /// MPI_Info_free (MPI-5.0 chapter 10).

@@ -7,7 +7,7 @@ use crate::error::{Outcome, end_job};
 use crate::interface::Abi;
 use crate::rank::{Phase, Rank, peek, phase, rank};
 use crate::turn::{settle, with_all};
-use crate::worker;
+use crate::{fork, worker};
 
 /// Joins the job, which a process can do once, with that thread level, or the highest below it that there is: what is settled here for
 /// the process is the most that any part of the program gets.
@@ -20,8 +20,9 @@ pub(crate) fn join<A: Abi>(required: c_int) -> Result<&'static Rank> {
     let cots = worker::employ(&universe)?;
     let most = settle::<A>(&universe, required, !cots.is_empty())?;
     let rank = Rank::begin::<A>(universe, most);
+    fork::prepare::<A>();
     if !cots.is_empty() {
-        worker::start::<A>(rank, cots)?;
+        worker::start(rank, cots)?;
     }
     Ok(rank)
 }
@@ -50,7 +51,10 @@ fn begin<A: Abi>(required: c_int) -> Result<c_int> {
     };
     let provided = required.clamp(A::THREAD_SINGLE, rank.thread_level.get());
     // If the rank has just got several lanes, this call has the first one's turn, and workers have begun.
-    with_all(|| rank.enter_world(provided));
+    with_all(|| {
+        rank.enter_world(provided);
+        worker::settle_tasks::<A>(rank);
+    });
     Ok(provided)
 }
 
@@ -93,9 +97,10 @@ pub fn finalize<A: Abi>() -> Outcome {
     Ok(())
 }
 
-/// MPI_Abort (MPI-5.0 section 11.2.3): ends the whole job, whatever the communicator.
-pub fn abort<A: Abi>(communicator: A::Handle, code: c_int) -> Outcome {
-    rank()?.communicator::<A>(communicator)?;
+/// MPI_Abort (MPI-5.0 section 11.2.3): ends the whole job, whatever the communicator. A signal handler may call it in the middle of another
+/// call, so it looks at nothing that may be changing.
+pub fn abort<A: Abi>(_communicator: A::Handle, code: c_int) -> Outcome {
+    peek()?;
     end_job(code, "MPI_Abort")
 }
 
@@ -107,10 +112,10 @@ pub fn comm_get_parent<A: Abi>(parent: Out<A::Handle>) -> Outcome {
 
 /// MPI_Query_thread (MPI-5.0 section 11.6.2).
 pub fn query_thread<A: Abi>(provided: Out<c_int>) -> Outcome {
-    provided.set(rank()?.thread_level.get())
+    provided.set(peek()?.thread_level.get())
 }
 
 /// MPI_Is_thread_main (MPI-5.0 section 11.6.2).
 pub fn is_thread_main<A: Abi>(flag: Out<c_int>) -> Outcome {
-    flag.set((rank()?.main_thread == std::thread::current().id()).into())
+    flag.set((peek()?.main_thread == rustix::thread::gettid()).into())
 }

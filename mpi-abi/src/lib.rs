@@ -9,7 +9,9 @@
 //! - [`argument`]: the arguments of C, wrapped so that bodies need no unsafe code.
 //! - [`rank`]: the rank that this process is, with its objects by handle.
 //! - [`error`]: what happens to a call that fails.
+//! - `memory`: where the library has its own.
 //! - `turn`: which thread of the program may call.
+//! - `exception`, `panic`: what leaves a function of the program, or of this library, otherwise than by its end.
 // The arguments are the standard's.
 #![allow(clippy::too_many_arguments)]
 
@@ -22,7 +24,9 @@ pub mod datatype;
 pub mod environment;
 pub mod error;
 pub mod error_handling;
+mod exception;
 pub mod facts;
+mod fork;
 pub mod generalized_request;
 pub mod group;
 pub mod handle_conversion;
@@ -31,8 +35,11 @@ mod in_place;
 pub mod info;
 pub mod initialization;
 pub mod interface;
+pub mod language;
+mod memory;
 mod number;
 pub mod operation;
+mod panic;
 pub mod persistent;
 pub mod point_to_point;
 pub mod probe;
@@ -42,10 +49,13 @@ mod request_table;
 pub mod send;
 pub mod session;
 pub mod status;
+pub mod tools;
 pub mod topology;
 mod turn;
 mod worker;
 
-pub use error::{Outcome, Subject, finish, unsupported, unsupported_tool};
+pub use error::{Outcome, Subject, conclude, settle, unsupported};
 pub use interface::{Abi, Constants, MPICH_UNWEIGHTED, MPICH_WEIGHTS_EMPTY, Mpich, Standard};
+pub use memory::LibraryMemory;
+pub use panic::report_panics;
 pub use turn::{Place, in_turn, in_turn_at};

@@ -11,12 +11,13 @@ use crate::argument::{Function, Memory, Out, c_int};
 use crate::error::Outcome;
 use crate::interface::Abi;
 use crate::rank::{self, Rank, rank};
-use crate::turn::outside;
+use crate::turn::call_program;
+use crate::worker::settle_tasks;
 
 /// A function of the program: both operands, how many elements, their datatype.
-type UserFunction<A> = unsafe extern "C" fn(*mut u8, *mut u8, *mut c_int, *mut <A as Abi>::Handle);
+type UserFunction<A> = unsafe extern "C-unwind" fn(*mut u8, *mut u8, *mut c_int, *mut <A as Abi>::Handle);
 /// The same with a count of 64 bits.
-type UserFunctionLarge<A> = unsafe extern "C" fn(*mut u8, *mut u8, *mut i64, *mut <A as Abi>::Handle);
+type UserFunctionLarge<A> = unsafe extern "C-unwind" fn(*mut u8, *mut u8, *mut i64, *mut <A as Abi>::Handle);
 
 /// What the program gave as the address of its function.
 struct UserCode(Function);
@@ -81,11 +82,9 @@ impl Rank {
     }
 }
 
-/// Calls `with` with a handle of the datatype: the rank's own, if there is a rank still.
-fn with_handle<A: Abi>(datatype: &Datatype, with: impl FnOnce(A::Handle)) {
-    if let Ok(rank) = rank::peek() {
-        rank.with_handle_of::<A>(datatype, with);
-    }
+/// Calls `with` with a handle of the datatype: the rank's own.
+fn with_handle<A: Abi>(datatype: &Datatype, with: impl FnOnce(A::Handle) -> Result<()>) -> Result<()> {
+    rank::peek()?.with_handle_of::<A, _>(datatype, with)
 }
 
 /// Makes an operation of a function that is called with both operands, a count, and a handle.
@@ -93,7 +92,7 @@ fn create<A: Abi>(
     function: Function,
     commutative: c_int,
     handle: Out<A::Handle>,
-    call: impl Fn(*const u8, *mut u8, u64, &Datatype) + Send + Sync + 'static,
+    call: impl Fn(*const u8, *mut u8, u64, &Datatype) -> Result<()> + Send + Sync + 'static,
 ) -> Outcome {
     let rank = rank()?;
     if function.is_null() {
@@ -102,7 +101,8 @@ fn create<A: Abi>(
     // SAFETY: the program vouches for its function.
     let operation = unsafe { UserOperation::new(call, commutative != 0) };
     rank.has_operations.set(true);
-    handle.set(A::handle(rank.operations.insert(Operation::User(operation))))
+    settle_tasks::<A>(rank);
+    handle.set(A::handle(rank.operations.insert(Operation::User(operation))?))
 }
 
 /// MPI_Op_create (MPI-5.0 section 6.9.5).
@@ -119,11 +119,12 @@ pub fn op_create<A: Abi>(function: Function, commutative: c_int, handle: Out<A::
                 unsafe {
                     let function: UserFunction<A> = std::mem::transmute(code.address());
                     let (from, inout) = (from.wrapping_offset(offset), inout.wrapping_offset(offset));
-                    outside(|| function(from.cast_mut(), inout, &raw mut portion, &raw mut handle));
+                    call_program(|| function(from.cast_mut(), inout, &raw mut portion, &raw mut handle))?;
                 }
                 done += c_int::try_from(count - done).unwrap_or(c_int::MAX) as u64;
             }
-        });
+            Ok(())
+        })
     })
 }
 
@@ -136,9 +137,9 @@ pub fn op_create_c<A: Abi>(function: Function, commutative: c_int, handle: Out<A
             // SAFETY: as in `op_create`.
             unsafe {
                 let function: UserFunctionLarge<A> = std::mem::transmute(code.address());
-                outside(|| function(from.cast_mut(), inout, &raw mut count, &raw mut handle));
+                call_program(|| function(from.cast_mut(), inout, &raw mut count, &raw mut handle))
             }
-        });
+        })
     })
 }
 
@@ -196,6 +197,9 @@ pub fn reduce_local<A: Abi>(
         .map_err(|_| Error::new(ErrorClass::Count, format!("the count is {count}: it must not be negative")))?;
     if count > 0 && (from.is(A::IN_PLACE) || inout.is(A::IN_PLACE) || from == inout) {
         return Err(Error::new(ErrorClass::Buffer, "the two operands must be two buffers"));
+    }
+    if from.is_none_for(count, &datatype) || inout.is_none_for(count, &datatype) {
+        return Err(Error::new(ErrorClass::Buffer, format!("an operand is a null pointer, the count {count}")));
     }
     // SAFETY: the program vouches for both operands.
     unsafe { combine(&operation, from.address(), inout.address(), count, &datatype) }

@@ -1,5 +1,6 @@
 //! Requests that are started again and again (MPI-5.0 section 3.9): receives, and starting. Sends are with the other sends.
 
+use rwmpi_core::Source;
 use rwmpi_core::untyped::{Persistent, Request};
 
 use crate::argument::{Memory, Out, OutArray, c_int};
@@ -20,8 +21,9 @@ pub fn recv_init<A: Abi>(
 ) -> Outcome {
     let rank = rank()?;
     let communicator = rank.communicator::<A>(communicator)?;
-    let elements = rank.elements::<A>(memory, count, datatype)?;
-    let persistent = Persistent::receive(&communicator.core, elements, source::<A>(from)?, tag_selector::<A>(tag))?;
+    let from = source::<A>(from)?;
+    let elements = rank.elements_unless::<A>(from == Source::Null, memory, count, datatype)?;
+    let persistent = Persistent::receive(&communicator.core, elements, from, tag_selector::<A>(tag))?;
     rank.give::<A>(Request::persistent(&communicator.core, persistent), request)
 }
 

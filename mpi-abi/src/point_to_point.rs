@@ -1,13 +1,13 @@
 //! Receiving, and sending and receiving at once (MPI-5.0 sections 3.2, 3.7 and 3.10); what point-to-point calls share.
 
-use rwmpi_core::untyped::Request;
-use rwmpi_core::{Destination, Error, ErrorClass, Result, Source, TagSelector};
+use rwmpi_core::untyped::{Request, Runs, Status};
+use rwmpi_core::{Communicator, Destination, Error, ErrorClass, Result, Source, TagSelector};
 
 use crate::argument::{Memory, Out, StatusOut, c_int};
 use crate::error::Outcome;
 use crate::interface::Abi;
 use crate::rank::{Rank, rank};
-use crate::status::value_of;
+use crate::status::give;
 
 /// Where a message goes.
 #[inline]
@@ -52,8 +52,24 @@ impl Rank {
         if handle.is_null() {
             return Err(no_place());
         }
-        handle.set(A::handle(self.requests.insert(request)))
+        handle.set(A::handle(self.keep(request)?))
     }
+}
+
+/// What has been received as elements of that datatype; an error if the last is not whole.
+#[inline(always)]
+fn whole<A: Abi>(
+    rank: &Rank,
+    communicator: &Communicator,
+    (runs, datatype): (Runs, A::Handle),
+    outcome: Result<Status>,
+) -> Result<Status> {
+    let received = outcome?;
+    // As a rule the message has the length that is expected.
+    if runs.are_filled_by(received.bytes) {
+        return Ok(received);
+    }
+    received.of_whole_elements(communicator, &rank.datatype::<A>(datatype)?)
 }
 
 /// MPI_Recv (MPI-5.0 section 3.2.4).
@@ -71,11 +87,13 @@ pub fn recv<A: Abi>(
     let communicator = rank.communicator::<A>(communicator)?;
     let (core, source, tag) = (&communicator.core, source::<A>(from)?, tag_selector::<A>(tag));
     let received = match rank.runs::<A>(memory, count, datatype) {
-        Some(runs) => core.receive_runs(runs, source, tag)?,
-        None => core.receive_elements(&rank.elements::<A>(memory, count, datatype)?, source, tag)?,
+        Some(runs) => whole::<A>(rank, core, (runs, datatype), core.receive_runs(runs, source, tag)),
+        None => {
+            let elements = rank.elements_unless::<A>(source == Source::Null, memory, count, datatype)?;
+            core.receive_elements(&elements, source, tag)
+        }
     };
-    status.set(&value_of::<A>(&received));
-    Ok(())
+    give(received, status)
 }
 
 /// MPI_Sendrecv (MPI-5.0 section 3.10).
@@ -98,17 +116,19 @@ pub fn sendrecv<A: Abi>(
     let (to, from, receive_tag) = (destination::<A>(to)?, source::<A>(from)?, tag_selector::<A>(receive_tag));
     let runs =
         (rank.runs::<A>(sent, sent_count, sent_datatype), rank.runs::<A>(received, received_count, received_datatype));
+    let core = &communicator.core;
     let result = if let (Some(sent), Some(received)) = runs {
         let (outgoing, incoming) = ((sent, to, send_tag), (received, from, receive_tag));
-        communicator.core.send_and_receive_runs(&rank.endpoint, outgoing, incoming)?
+        let result = core.send_and_receive_runs(&rank.endpoint, outgoing, incoming);
+        whole::<A>(rank, core, (received, received_datatype), result)
     } else {
-        let sent = rank.elements::<A>(sent, sent_count, sent_datatype)?;
-        let received = rank.elements::<A>(received, received_count, received_datatype)?;
+        let sent = rank.elements_unless::<A>(to == Destination::Null, sent, sent_count, sent_datatype)?;
+        let from_nobody = from == Source::Null;
+        let received = rank.elements_unless::<A>(from_nobody, received, received_count, received_datatype)?;
         let (outgoing, incoming) = ((&sent, to, send_tag), (&received, from, receive_tag));
-        communicator.core.send_and_receive(&rank.endpoint, outgoing, incoming)?
+        core.send_and_receive(&rank.endpoint, outgoing, incoming)
     };
-    status.set(&value_of::<A>(&result));
-    Ok(())
+    give(result, status)
 }
 
 /// MPI_Sendrecv_replace (MPI-5.0 section 3.10).
@@ -127,15 +147,21 @@ pub fn sendrecv_replace<A: Abi>(
     let communicator = rank.communicator::<A>(communicator)?;
     let outgoing = (destination::<A>(to)?, send_tag);
     let incoming = (source::<A>(from)?, tag_selector::<A>(receive_tag));
+    let core = &communicator.core;
     let result = match rank.runs::<A>(memory, count, datatype) {
-        Some(runs) => communicator.core.replace_runs(&rank.endpoint, runs, outgoing, incoming)?,
+        Some(runs) => {
+            let result = core.replace_runs(&rank.endpoint, runs, outgoing, incoming);
+            whole::<A>(rank, core, (runs, datatype), result)
+        }
         None => {
-            let elements = rank.elements::<A>(memory, count, datatype)?;
-            communicator.core.start_replace(elements, outgoing, incoming)?.wait(&rank.endpoint)?
+            let nobody = outgoing.0 == Destination::Null && incoming.0 == Source::Null;
+            let elements = rank.elements_unless::<A>(nobody, memory, count, datatype)?;
+            let datatype = elements.datatype().clone();
+            let result = core.start_replace(elements, outgoing, incoming)?.wait(&rank.endpoint);
+            result.and_then(|received| received.of_whole_elements(core, &datatype))
         }
     };
-    status.set(&value_of::<A>(&result));
-    Ok(())
+    give(result, status)
 }
 
 /// MPI_Irecv (MPI-5.0 section 3.7.2).
@@ -156,10 +182,10 @@ pub fn irecv<A: Abi>(
         return Err(no_place());
     }
     let code = match rank.runs::<A>(memory, count, datatype) {
-        Some(runs) => rank.requests.insert_receive(core, core.start_receive_runs(runs, source, tag)?),
+        Some(runs) => rank.keep_receive(core, core.start_receive_runs(runs, source, tag)?)?,
         None => {
-            let elements = rank.elements::<A>(memory, count, datatype)?;
-            rank.requests.insert_receive(core, core.start_receive(&elements, source, tag)?)
+            let elements = rank.elements_unless::<A>(source == Source::Null, memory, count, datatype)?;
+            rank.keep_receive(core, core.start_receive(&elements, source, tag)?)?
         }
     };
     request.set(A::handle(code))
@@ -182,10 +208,10 @@ pub fn isendrecv<A: Abi>(
 ) -> Outcome {
     let rank = rank()?;
     let communicator = rank.communicator::<A>(communicator)?;
-    let sent = rank.elements::<A>(sent, sent_count, sent_datatype)?;
-    let received = rank.elements::<A>(received, received_count, received_datatype)?;
-    let outgoing = (&sent, destination::<A>(to)?, send_tag);
-    let incoming = (received, source::<A>(from)?, tag_selector::<A>(receive_tag));
+    let (to, from) = (destination::<A>(to)?, source::<A>(from)?);
+    let sent = rank.elements_unless::<A>(to == Destination::Null, sent, sent_count, sent_datatype)?;
+    let received = rank.elements_unless::<A>(from == Source::Null, received, received_count, received_datatype)?;
+    let (outgoing, incoming) = ((&sent, to, send_tag), (received, from, tag_selector::<A>(receive_tag)));
     rank.give::<A>(communicator.core.start_send_and_receive(outgoing, incoming)?, request)
 }
 
@@ -203,8 +229,9 @@ pub fn isendrecv_replace<A: Abi>(
 ) -> Outcome {
     let rank = rank()?;
     let communicator = rank.communicator::<A>(communicator)?;
-    let elements = rank.elements::<A>(memory, count, datatype)?;
     let outgoing = (destination::<A>(to)?, send_tag);
     let incoming = (source::<A>(from)?, tag_selector::<A>(receive_tag));
+    let nobody = outgoing.0 == Destination::Null && incoming.0 == Source::Null;
+    let elements = rank.elements_unless::<A>(nobody, memory, count, datatype)?;
     rank.give::<A>(communicator.core.start_replace(elements, outgoing, incoming)?, request)
 }

@@ -8,7 +8,7 @@ use crate::error::Outcome;
 use crate::interface::Abi;
 use crate::point_to_point::{source, tag_selector};
 use crate::rank::{Rank, Taken, rank};
-use crate::status::value_of;
+use crate::status::{self, value_of};
 
 /// MPI_Probe (MPI-5.0 section 3.8.1).
 pub fn probe<A: Abi>(from: c_int, tag: c_int, communicator: A::Handle, status: StatusOut<A>) -> Outcome {
@@ -44,7 +44,7 @@ fn give<A: Abi>(
     status: StatusOut<A>,
 ) -> Outcome {
     let code = match message {
-        Some(message) => rank.messages.insert(Taken { communicator: communicator.clone(), message }),
+        Some(message) => rank.messages.insert(Taken { communicator: communicator.clone(), message })?,
         None => A::MESSAGE_NO_PROC,
     };
     status.set(&value_of::<A>(&found));
@@ -81,10 +81,15 @@ pub fn improbe<A: Abi>(
     found.map_or(Ok(()), |found| give::<A>(rank, &communicator.core, found, message, status))
 }
 
+/// Whether that is MPI_MESSAGE_NO_PROC.
+fn is_from_nobody<A: Abi>(handle: Out<A::Handle>) -> Result<bool> {
+    Ok(A::code(handle.get()?) == A::MESSAGE_NO_PROC)
+}
+
 /// The message with a handle, which the program thereby loses. `None`: from nobody.
 fn take<A: Abi>(rank: &Rank, handle: Out<A::Handle>) -> Result<Option<Taken>> {
     let code = A::code(handle.get()?);
-    let taken = if code == A::MESSAGE_NO_PROC {
+    let taken = if is_from_nobody::<A>(handle)? {
         None
     } else {
         let gone = || Error::new(ErrorClass::Request, "the message was received before, or never was one");
@@ -106,15 +111,16 @@ pub fn mrecv<A: Abi>(
     status: StatusOut<A>,
 ) -> Outcome {
     let rank = rank()?;
-    let elements = rank.elements::<A>(memory, count, datatype)?;
+    let elements = rank.elements_unless::<A>(is_from_nobody::<A>(message)?, memory, count, datatype)?;
     let received = match take::<A>(rank, message)? {
-        None => Status::NOBODY,
+        None => Ok(Status::NOBODY),
         Some(Taken { communicator, message }) => {
-            communicator.start_receive_taken(elements, message)?.wait(&rank.endpoint)?
+            let datatype = elements.datatype().clone();
+            let received = communicator.start_receive_taken(elements, message)?.wait(&rank.endpoint);
+            received.and_then(|received| received.of_whole_elements(&communicator, &datatype))
         }
     };
-    status.set(&value_of::<A>(&received));
-    Ok(())
+    status::give(received, status)
 }
 
 /// MPI_Imrecv (MPI-5.0 section 3.8.3).
@@ -126,7 +132,7 @@ pub fn imrecv<A: Abi>(
     request: Out<A::Handle>,
 ) -> Outcome {
     let rank = rank()?;
-    let elements = rank.elements::<A>(memory, count, datatype)?;
+    let elements = rank.elements_unless::<A>(is_from_nobody::<A>(message)?, memory, count, datatype)?;
     let started = match take::<A>(rank, message)? {
         None => rank.request_done(Status::NOBODY)?,
         Some(Taken { communicator, message }) => communicator.start_receive_taken(elements, message)?,

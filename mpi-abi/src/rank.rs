@@ -10,7 +10,7 @@ use std::ffi::c_int;
 use std::ops::Deref;
 use std::ptr::NonNull;
 use std::rc::Rc;
-use std::sync::atomic::{AtomicPtr, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, Ordering};
 
 use rwmpi_core::datatype::{Basic, Datatype};
 use rwmpi_core::reduction::Operation;
@@ -20,7 +20,7 @@ use rwmpi_core::{Communicator, Error, ErrorClass, Group, MOST_LANES, Result, Tur
 use crate::argument::Memory;
 use crate::attribute::AnyKeyval;
 use crate::datatype::DatatypeRecords;
-use crate::error::{ErrorHandler, Object};
+use crate::error::{ErrorHandler, Object, end_at_once};
 use crate::handle_table::{Kind, Table, lane_of};
 use crate::interface::{Abi, DATATYPE_PLACES};
 use crate::request_table::RequestTable;
@@ -59,8 +59,8 @@ pub struct Common {
     pub(crate) universe: RefCell<Option<Universe>>,
     /// Thread level that was given, as the interface's constant.
     pub(crate) thread_level: Cell<i32>,
-    /// The thread that called MPI_Init.
-    pub(crate) main_thread: std::thread::ThreadId,
+    /// The thread that called MPI_Init, as the kernel knows it.
+    pub(crate) main_thread: rustix::thread::Pid,
     /// Groups.
     pub(crate) groups: Table<Group>,
     /// Sessions.
@@ -116,9 +116,26 @@ const FILES: u32 = u32::MAX;
 
 /// The rank, by lane. Written by the thread that makes the rank (Release), read by all (Acquire).
 static RANK: [AtomicPtr<Rank>; MOST_LANES] = [const { AtomicPtr::new(std::ptr::null_mut()) }; MOST_LANES];
+/// What the process has had of MPI, after the end: so that tools that look for lost memory find it. Written by the thread that ends the rank
+/// (Relaxed), read by nobody else.
+#[used]
+static ENDED: AtomicPtr<Common> = AtomicPtr::new(std::ptr::null_mut());
 /// How far the process has come with the world model: 0 before MPI_Init, 1 after it, 2 after MPI_Finalize. With a session the
 /// process is a rank in any of them.
 static PHASE: AtomicU8 = AtomicU8::new(0);
+/// Whether nonblocking collectives are left to calls of the program ([`crate::worker`]). Then each call makes progress in all lanes. Written
+/// by a thread that has all turns; calls of other threads come after it, by the program's promise, and workers see it with their turn (Relaxed).
+static TASKS_IN_CALLS: AtomicBool = AtomicBool::new(false);
+
+/// Says who goes on with nonblocking collectives: the program's calls alone, or workers, too.
+pub(crate) fn have_tasks_in_calls(in_calls: bool) {
+    TASKS_IN_CALLS.store(in_calls, Ordering::Relaxed);
+}
+
+/// Whether it is the program's calls alone.
+pub(crate) fn are_tasks_in_calls() -> bool {
+    TASKS_IN_CALLS.load(Ordering::Relaxed)
+}
 
 /// Where a process stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -136,13 +153,16 @@ pub(crate) fn phase() -> Phase {
     }
 }
 
-/// The rank.
+/// The rank. The job ends if another thread is the rank at this time, as nothing of it can be relied on any more.
 ///
 /// # Errors
 /// If the program has not called MPI_Init, or has called MPI_Finalize.
 #[inline]
 pub fn rank() -> Result<&'static Rank> {
     let rank = peek()?;
+    if TURNS.others_are_inside() {
+        end_at_once(turn::BROKEN_PROMISE);
+    }
     rank.turn.set_note(0);
     Ok(rank)
 }
@@ -168,6 +188,12 @@ pub(crate) fn at_exit(function: extern "C" fn()) {
     // SAFETY: the function lies in this library, which stays loaded. If the list has no room the launcher says that the rank left
     // without a word.
     unsafe { atexit(function) };
+}
+
+/// Has `function` called whenever the process is about to fork.
+pub(crate) fn before_fork(function: extern "C" fn()) {
+    // SAFETY: as in `at_exit`. If the list has no room, the allocator copies more than it need.
+    unsafe { libc::pthread_atfork(Some(function), None, None) };
 }
 
 /// Has `function` called in every child that the process forks. It may only do what a signal handler may.
@@ -237,7 +263,7 @@ impl Rank {
             lanes: OnceCell::new(),
             universe: RefCell::new(Some(universe)),
             thread_level: Cell::new(thread_level),
-            main_thread: std::thread::current().id(),
+            main_thread: rustix::thread::gettid(),
             groups: Table::new(Kind::Group),
             sessions: Table::new(Kind::Session),
             keyvals: Table::new(Kind::Keyval),
@@ -298,6 +324,7 @@ impl Rank {
 
     /// The process is no rank any more. What it had is not given back: the process is about to end.
     pub(crate) fn end(&self) {
+        ENDED.store(std::ptr::from_ref(self.common).cast_mut(), Ordering::Relaxed);
         RANK.iter().for_each(|rank| rank.store(std::ptr::null_mut(), Ordering::Release));
     }
 
@@ -336,17 +363,20 @@ impl Rank {
     }
 
     /// A handle for a new communicator, which takes on the error handler of the one it was made from.
-    pub fn add_communicator<A: Abi>(&self, core: Communicator, parent: &CommunicatorEntry) -> A::Handle {
+    ///
+    /// # Errors
+    /// MPI_ERR_NO_MEM if there are no more handles.
+    pub fn add_communicator<A: Abi>(&self, core: Communicator, parent: &CommunicatorEntry) -> Result<A::Handle> {
         let error_handler = parent.error_handler.clone();
         self.add_entry::<A>(CommunicatorEntry { core, error_handler })
     }
 
     /// A handle for a new communicator.
-    pub(crate) fn add_entry<A: Abi>(&self, entry: CommunicatorEntry) -> A::Handle {
+    pub(crate) fn add_entry<A: Abi>(&self, entry: CommunicatorEntry) -> Result<A::Handle> {
         let core = entry.core.clone();
-        let code = self.lane(core.lane()).communicators.insert(Rc::new(entry));
+        let code = self.lane(core.lane()).communicators.insert(Rc::new(entry))?;
         core.set_mark(code as usize);
-        A::handle(code)
+        Ok(A::handle(code))
     }
 
     /// The handle of a communicator that has one.
@@ -394,7 +424,7 @@ impl Rank {
     }
 
     /// The code of the handle of a new session.
-    pub(crate) fn add_session(&self, session: SessionEntry) -> u32 {
+    pub(crate) fn add_session(&self, session: SessionEntry) -> Result<u32> {
         self.sessions.insert(Rc::new(session))
     }
 
@@ -508,16 +538,36 @@ impl Rank {
         Ok(memory.elements(count as u64, datatype))
     }
 
+    /// The same of a message, which goes to or comes from nobody if `nobody` says so: then it has no elements, whatever the program passes.
+    ///
+    /// # Errors
+    /// As [`Rank::elements`].
+    pub(crate) fn elements_unless<A: Abi>(
+        &self,
+        nobody: bool,
+        memory: Memory,
+        count: i64,
+        datatype: A::Handle,
+    ) -> Result<Elements> {
+        match nobody {
+            false => self.elements::<A>(memory, count, datatype),
+            true if count < 0 => Err(negative_count(count)),
+            true => Ok(memory.nothing()),
+        }
+    }
+
     /// The datatype of so many elements there, if there can be any.
-    fn checked_datatype<A: Abi>(&self, memory: Memory, count: i64, datatype: A::Handle) -> Result<Datatype> {
+    ///
+    /// # Errors
+    /// As [`Rank::elements`].
+    pub(crate) fn checked_datatype<A: Abi>(&self, memory: Memory, count: i64, datatype: A::Handle) -> Result<Datatype> {
         let datatype = self.committed_datatype::<A>(datatype)?;
         let Ok(number) = u64::try_from(count) else { return Err(negative_count(count)) };
-        // Absolute addresses come with derived datatypes only.
-        if memory.address().is_null() && number > 0 && datatype.size() > 0 && datatype.named().is_some() {
-            return Err(Error::new(ErrorClass::Buffer, format!("the buffer is a null pointer, the count {count}")));
-        }
         if memory.is(A::IN_PLACE) {
             return Err(Error::new(ErrorClass::Buffer, "the buffer is MPI_IN_PLACE, which is for collectives only"));
+        }
+        if memory.is_none_for(number, &datatype) {
+            return Err(Error::new(ErrorClass::Buffer, format!("the buffer is a null pointer, the count {count}")));
         }
         Ok(datatype)
     }

@@ -13,7 +13,7 @@ use crate::error::{Outcome, code_of};
 use crate::in_place::{InPlace, complete};
 use crate::interface::Abi;
 use crate::rank::{Rank, rank};
-use crate::status::value_of;
+use crate::status::{give, value_of};
 
 #[cold]
 pub(crate) fn no_request<A: Abi>(code: u32) -> Error {
@@ -83,8 +83,7 @@ pub fn wait<A: Abi>(handle: Out<A::Handle>, status: StatusOut<A>) -> Outcome {
     let outcome = request.wait(&rank.endpoint);
     rank.blame(request.communicator());
     handle.set(A::handle(rank.put_back_done::<A>(code, request)))?;
-    status.set(&value_of::<A>(&outcome?));
-    Ok(())
+    give(outcome, status)
 }
 
 /// MPI_Test (MPI-5.0 section 3.7.3).
@@ -100,14 +99,14 @@ pub fn test<A: Abi>(handle: Out<A::Handle>, flag: Out<c_int>, status: StatusOut<
     if progressed.is_err() || !request.is_done() {
         rank.lane_of(code).requests.restore(code, request);
         progressed?;
+        rank.endpoint.found_nothing();
         return flag.set(0);
     }
     let outcome = request.finish();
     rank.blame(request.communicator());
     handle.set(A::handle(rank.put_back_done::<A>(code, request)))?;
     flag.set(1)?;
-    status.set(&value_of::<A>(&outcome?));
-    Ok(())
+    give(outcome, status)
 }
 
 /// Requests of a part of an array that were lent out: all that are not null.
@@ -213,8 +212,9 @@ impl<A: Abi> Results<A> {
     pub(crate) fn note(&mut self, at: usize, index: usize, outcome: Result<Status>) {
         let status = outcome.unwrap_or_else(|error| {
             self.codes.push((at, code_of::<A>(error.class())));
+            let status = Status::of_failed(&error).unwrap_or(Status::EMPTY);
             self.failure.get_or_insert((index, error));
-            Status::EMPTY
+            status
         });
         self.statuses.at(at).set(&value_of::<A>(&status));
     }
@@ -264,7 +264,7 @@ pub fn waitall<A: Abi>(count: c_int, handles: OutArray<A::Handle>, statuses: Sta
     let mut done = 0;
     let all_done = || {
         done = lent.done_from(done);
-        (done == lent.requests.len()).then_some(())
+        lent.requests.get(done).map_or(Some(()), |(_, _, request)| rank.endpoint.now_awaits(request))
     };
     if let Err(error) = rank.endpoint.wait_for(all_done) {
         lent.put_back();
@@ -289,6 +289,7 @@ pub fn testall<A: Abi>(
     if progressed.is_err() || !lent.all_done() {
         lent.put_back();
         progressed?;
+        rank.endpoint.found_nothing();
         return flag.set(0);
     }
     flag.set(1)?;
@@ -304,8 +305,7 @@ fn finish_first<A: Abi>(mut lent: Lent<'_, A>, index: Out<c_int>, status: Status
     let (found, outcome) = lent.finish(place);
     lent.put_back();
     index.set(found as c_int)?;
-    status.set(&value_of::<A>(&outcome?));
-    Ok(())
+    give(outcome, status)
 }
 
 /// MPI_Waitany (MPI-5.0 section 3.7.5).
@@ -352,6 +352,7 @@ pub fn testany<A: Abi>(
     if progressed.is_err() || lent.first_done().is_none() {
         lent.put_back();
         progressed?;
+        rank.endpoint.found_nothing();
         index.set(A::UNDEFINED)?;
         return flag.set(0);
     }
@@ -426,6 +427,9 @@ pub fn testsome<A: Abi>(
         lent.put_back();
         return Err(error);
     }
+    if lent.first_done().is_none() {
+        rank.endpoint.found_nothing();
+    }
     finish_some(lent, number, indices, statuses)
 }
 
@@ -479,8 +483,9 @@ pub fn request_get_status<A: Abi>(handle: A::Handle, flag: Out<c_int>, status: S
     let rank = rank()?;
     rank.endpoint.progress()?;
     let found = peek::<A>(rank, handle)?;
-    if let Some(found) = &found {
-        status.set(&value_of::<A>(found));
+    match &found {
+        Some(found) => status.set(&value_of::<A>(found)),
+        None => rank.endpoint.found_nothing(),
     }
     flag.set(found.is_some().into())
 }
@@ -497,6 +502,9 @@ pub fn request_get_status_all<A: Abi>(
     rank.endpoint.progress()?;
     let found: Vec<Option<Status>> = handles.iter().map(|&handle| peek::<A>(rank, handle)).collect::<Result<_>>()?;
     let all: Option<Vec<Status>> = found.into_iter().collect();
+    if all.is_none() {
+        rank.endpoint.found_nothing();
+    }
     for (index, status) in all.iter().flatten().enumerate() {
         statuses.at(index).set(&value_of::<A>(status));
     }
@@ -523,7 +531,9 @@ pub fn request_get_status_any<A: Abi>(
             return flag.set(1);
         }
     }
-    if !active {
+    if active {
+        rank.endpoint.found_nothing();
+    } else {
         status.set(&value_of::<A>(&Status::EMPTY));
         if !status.is_ignored() {
             status.set_error(A::SUCCESS)?;
@@ -552,6 +562,9 @@ pub fn request_get_status_some<A: Abi>(
             indices.set(found, place as c_int)?;
             found += 1;
         }
+    }
+    if active && found == 0 {
+        rank.endpoint.found_nothing();
     }
     number.set(if active { found as c_int } else { A::UNDEFINED })
 }

@@ -3,10 +3,11 @@
 //! A request that is one send or receive in flight stands at the number of its operation. Of a receive that had completed when it was
 //! started only the status is kept, of such a send nothing. All others have a table of their own. The kind in the code of a handle says where.
 
-use rwmpi_core::Communicator;
 use rwmpi_core::untyped::{Request, SimpleRequest, Started, StartedReceive, Status};
+use rwmpi_core::{Communicator, Error, Result};
 
 use crate::handle_table::{Kind, Table, code_without_place, is_of};
+use crate::rank::Rank;
 
 /// The code of every send that had completed when it was started.
 pub(crate) const SENT: u32 = code_without_place(Kind::Request);
@@ -45,25 +46,18 @@ impl RequestTable {
     }
 
     /// Takes a request in, and returns the code of its handle.
-    pub(crate) fn insert(&self, request: Request) -> u32 {
+    fn insert(&self, request: Request) -> std::result::Result<u32, (Request, Error)> {
         match request.into_simple() {
-            Ok(simple) => self.simple.insert_at(simple.number(), || simple),
-            Err(request) => self.others.insert(request),
-        }
-    }
-
-    /// As [`RequestTable::insert`], of what has been started.
-    #[inline(always)]
-    pub(crate) fn insert_started(&self, communicator: &Communicator, started: Started) -> u32 {
-        self.simple.insert_at(started.number(), || SimpleRequest::new(communicator, started))
-    }
-
-    /// As [`RequestTable::insert`], of a receive.
-    #[inline(always)]
-    pub(crate) fn insert_receive(&self, communicator: &Communicator, started: StartedReceive) -> u32 {
-        match started {
-            StartedReceive::Completed(status) => self.completed.insert(status),
-            StartedReceive::InFlight(started) => self.insert_started(communicator, started),
+            Ok(simple) => {
+                let (number, mut simple) = (simple.number(), Some(simple));
+                let code = self.simple.insert_at(number, || simple.take().expect("it is put there once"));
+                code.map_err(|error| (simple.take().expect("it was not put there").into(), error))
+            }
+            Err(request) => {
+                let mut request = Some(request);
+                let code = self.others.insert_made(|| request.take().expect("it is put there once"));
+                code.map_err(|error| (request.take().expect("it was not put there"), error))
+            }
         }
     }
 
@@ -131,5 +125,36 @@ impl RequestTable {
             true => Some(true),
             false => self.others.with(code, Request::is_active),
         }
+    }
+}
+
+impl Rank {
+    /// The code of the handle of a request.
+    pub(crate) fn keep(&self, request: Request) -> Result<u32> {
+        self.requests.insert(request).map_err(|(request, error)| self.let_go(request, error))
+    }
+
+    /// As [`Rank::keep`], of what has been started.
+    #[inline(always)]
+    pub(crate) fn keep_started(&self, communicator: &Communicator, started: Started) -> Result<u32> {
+        let code = self.requests.simple.insert_at(started.number(), || SimpleRequest::new(communicator, started));
+        code.map_err(|error| self.let_go(SimpleRequest::new(communicator, started).into(), error))
+    }
+
+    /// As [`Rank::keep`], of a receive.
+    #[inline(always)]
+    pub(crate) fn keep_receive(&self, communicator: &Communicator, started: StartedReceive) -> Result<u32> {
+        match started {
+            StartedReceive::Completed(status) => self.requests.completed.insert(status),
+            StartedReceive::InFlight(started) => self.keep_started(communicator, started),
+        }
+    }
+
+    /// There is no handle for a request: it is cancelled, or what can't be goes on by itself.
+    #[cold]
+    fn let_go(&self, mut request: Request, error: Error) -> Error {
+        let _ = request.cancel();
+        let _ = self.endpoint.free(request);
+        error
     }
 }

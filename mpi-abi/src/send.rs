@@ -55,13 +55,13 @@ impl Send {
     }
 
     fn elements<A: Abi>(&self, (memory, count, datatype): Data<A>) -> Result<Elements> {
-        self.rank.elements::<A>(memory, count, datatype)
+        self.rank.elements_unless::<A>(self.to == Destination::Null, memory, count, datatype)
     }
 
     /// Copies the data into the attached buffer.
     fn buffer<A: Abi>(&self, data: Data<A>) -> Outcome {
         let (elements, endpoint) = (self.elements::<A>(data)?, &self.rank.lane(0).endpoint);
-        endpoint.buffered_send(self.core(), &elements, self.to, self.tag, overhead::<A>())
+        endpoint.buffered_send(self.core(), &elements, self.to, self.tag)
     }
 }
 
@@ -83,17 +83,17 @@ fn start<A: Abi>(data: Data<A>, envelope: Envelope<A>, leaving: Leaving, request
     if request.is_null() {
         return Err(no_place());
     }
-    let (to, tag, requests) = (send.to, send.tag, &send.rank.requests);
+    let (to, tag, rank) = (send.to, send.tag, send.rank);
     let code = match leaving {
         Leaving::Buffered => send.buffer::<A>(data).map(|()| None)?,
         Leaving::Directly(mode) => match send.runs::<A>(data) {
             Some(runs) => {
                 let started = send.core().start_send_runs(runs, to, tag, mode)?;
-                started.map(|started| requests.insert_started(send.core(), started))
+                started.map(|started| rank.keep_started(send.core(), started)).transpose()?
             }
             None => {
                 let started = send.core().start_send_elements(&send.elements::<A>(data)?, to, tag, mode)?;
-                started.map(|request| requests.insert(request))
+                started.map(|request| rank.keep(request)).transpose()?
             }
         },
     };
@@ -106,14 +106,9 @@ fn prepare<A: Abi>(data: Data<A>, envelope: Envelope<A>, leaving: Leaving, reque
     let elements = send.elements::<A>(data)?;
     let prepared = match leaving {
         Leaving::Directly(mode) => Persistent::send(send.core(), elements, send.to, send.tag, mode)?,
-        Leaving::Buffered => Persistent::buffered_send(send.core(), elements, send.to, send.tag, overhead::<A>())?,
+        Leaving::Buffered => Persistent::buffered_send(send.core(), elements, send.to, send.tag)?,
     };
     send.rank.give::<A>(Request::persistent(send.core(), prepared), request)
-}
-
-/// What a buffered send counts for besides its data.
-fn overhead<A: Abi>() -> u64 {
-    A::BSEND_OVERHEAD as u64
 }
 
 /// Declares sends, each as `pub fn blocking, nonblocking, persistent<A: Abi>(how it leaves);`. The documentation is that of the

@@ -9,9 +9,9 @@ use std::sync::Once;
 use rwmpi_core::{Error, ErrorClass, Group, Info, Result};
 
 use crate::argument::{Function, Out, Text, TextOut, c_int};
-use crate::error::{ErrorHandler, Object, Outcome};
+use crate::error::{ErrorHandler, HandlerCall, Object, Outcome, is_ending, with_handler};
 use crate::error_handling::{call, create, error_handler, handle_of_handler};
-use crate::info::{add_info, hints};
+use crate::info::{add_info, hints, thread_levels};
 use crate::initialization::{join, leave};
 use crate::interface::Abi;
 use crate::number::count;
@@ -28,12 +28,12 @@ pub(crate) struct SessionEntry {
 /// The process sets that there are.
 const PROCESS_SETS: [&str; 2] = ["mpi://WORLD", "mpi://SELF"];
 
-/// The members of a process set.
+/// The members of a process set, whose name may be in any case.
 fn members(rank: &Rank, name: &str) -> Result<Group> {
     let unknown = || Error::new(ErrorClass::Argument, format!("there is no process set {name:?}"));
     let universe = rank.universe.borrow();
     let universe = universe.as_ref().ok_or_else(unknown)?;
-    match PROCESS_SETS.iter().position(|known| *known == name) {
+    match PROCESS_SETS.iter().position(|known| known.eq_ignore_ascii_case(name)) {
         Some(0) => Ok(universe.world().group().clone()),
         Some(_) => Ok(universe.this_rank().group().clone()),
         None => Err(unknown()),
@@ -42,6 +42,9 @@ fn members(rank: &Rank, name: &str) -> Result<Group> {
 
 /// Leaves the job at the end of a process that had sessions only, or forgot one after MPI_Finalize.
 extern "C" fn end_of_process() {
+    if is_ending() {
+        return;
+    }
     in_turn(|| {
         if let Ok(rank) = peek()
             && (phase() == Phase::After || phase() == Phase::Before && !rank.has_sessions())
@@ -54,15 +57,38 @@ extern "C" fn end_of_process() {
 
 /// MPI_Session_init (MPI-5.0 section 11.3.1).
 pub fn session_init<A: Abi>(info: A::Handle, handler: A::Handle, made: Out<A::Handle>) -> Outcome {
-    let (info, handler) = (hints::<A>(info)?, error_handler::<A>(handler)?);
     static ONCE: Once = Once::new();
-    let rank = match peek() {
-        Ok(rank) => rank,
-        // Parts of a program that know nothing of each other may use threads.
-        Err(_) => join::<A>(A::THREAD_MULTIPLE)?,
-    };
-    ONCE.call_once(|| at_exit(end_of_process));
-    made.set(A::handle(rank.add_session(SessionEntry { error_handler: handler.into(), info })))
+    let handler = error_handler::<A>(handler)?;
+    with_handler(handler.clone(), A::SESSION_NULL, || {
+        let mut info = hints::<A>(info)?;
+        let asked = asked_level::<A>(&info)?;
+        let rank = match peek() {
+            Ok(rank) => rank,
+            // Parts of a program that know nothing of each other may use threads.
+            Err(_) => join::<A>(A::THREAD_MULTIPLE)?,
+        };
+        ONCE.call_once(|| at_exit(end_of_process));
+        let most = rank.thread_level.get();
+        let given = asked.map_or(most, |asked| asked.min(most));
+        if let Some((_, name)) = thread_levels::<A>().into_iter().find(|level| level.0 == given) {
+            info.set(THREAD_LEVEL, name)?;
+        }
+        made.set(A::handle(rank.add_session(SessionEntry { error_handler: handler.into(), info })?))
+    })
+}
+
+/// The hint that asks for a level of thread support, and says which one there is.
+const THREAD_LEVEL: &str = "thread_level";
+
+/// The level of thread support that a session is to have, if it says.
+fn asked_level<A: Abi>(info: &Info) -> Result<Option<c_int>> {
+    let Some(name) = info.get(THREAD_LEVEL)? else { return Ok(None) };
+    let levels = thread_levels::<A>();
+    let found = levels.iter().find(|level| level.1 == name).ok_or_else(|| {
+        let names = levels.map(|level| level.1).join(", ");
+        Error::new(ErrorClass::InfoValue, format!("the hint {THREAD_LEVEL} is {name:?}; it may be one of {names}"))
+    })?;
+    Ok(Some(found.0))
 }
 
 /// MPI_Session_finalize (MPI-5.0 section 11.3.1).
@@ -105,7 +131,7 @@ pub fn session_get_nth_pset<A: Abi>(
 
 /// MPI_Session_get_info (MPI-5.0 section 11.3.2).
 pub fn session_get_info<A: Abi>(session: A::Handle, info: Out<A::Handle>) -> Outcome {
-    info.set(add_info::<A>(rank()?.session::<A>(session)?.info.clone()))
+    info.set(add_info::<A>(rank()?.session::<A>(session)?.info.clone())?)
 }
 
 /// MPI_Session_get_pset_info (MPI-5.0 section 11.3.2).
@@ -114,14 +140,14 @@ pub fn session_get_pset_info<A: Abi>(session: A::Handle, name: Text, made: Out<A
     rank.session::<A>(session)?;
     let mut info = Info::new();
     info.set("mpi_size", &members(rank, &name.get()?)?.size().to_string())?;
-    made.set(add_info::<A>(info))
+    made.set(add_info::<A>(info)?)
 }
 
 /// MPI_Group_from_session_pset (MPI-5.0 section 7.3.2).
 pub fn group_from_session_pset<A: Abi>(session: A::Handle, name: Text, made: Out<A::Handle>) -> Outcome {
     let rank = rank()?;
     rank.session::<A>(session)?;
-    made.set(rank.add_group::<A>(members(rank, &name.get()?)?))
+    made.set(rank.add_group::<A>(members(rank, &name.get()?)?)?)
 }
 
 /// MPI_Session_create_errhandler (MPI-5.0 section 9.3.4).
@@ -140,13 +166,12 @@ pub fn session_set_errhandler<A: Abi>(session: A::Handle, handle: A::Handle) -> 
 pub fn session_get_errhandler<A: Abi>(session: A::Handle, handle: Out<A::Handle>) -> Outcome {
     let session = rank()?.session::<A>(session)?;
     let handler = session.error_handler.borrow().clone();
-    handle.set(handle_of_handler::<A>(&handler))
+    handle.set(handle_of_handler::<A>(&handler)?)
 }
 
 /// MPI_Session_call_errhandler (MPI-5.0 section 9.5).
-pub fn session_call_errhandler<A: Abi>(session: A::Handle, code: c_int) -> Outcome {
+pub fn session_call_errhandler<A: Abi>(session: A::Handle, code: c_int) -> Result<HandlerCall<A>> {
     let entry = rank()?.session::<A>(session)?;
     let handler = entry.error_handler.borrow().clone();
-    call::<A>("MPI_Session_call_errhandler", Object::Handle(session), &handler, code);
-    Ok(())
+    call::<A>("MPI_Session_call_errhandler", Object::Handle(session), handler, code)
 }

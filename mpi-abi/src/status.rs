@@ -1,7 +1,7 @@
 //! Statuses: what they say, and changing them (MPI-5.0 sections 3.2.5 and 13.3).
 
 use rwmpi_core::untyped::Status;
-use rwmpi_core::{Error, ErrorClass, Source, TagSelector};
+use rwmpi_core::{Error, ErrorClass, Result, Source, TagSelector};
 
 use crate::argument::{IntegerOut, Out, StatusIn, StatusOut, c_int};
 use crate::error::Outcome;
@@ -60,6 +60,22 @@ pub fn status_get_tag<A: Abi>(status: StatusIn<A>, tag: Out<c_int>) -> Outcome {
 /// MPI_Status_get_error (MPI-5.0 section 3.2.5).
 pub fn status_get_error<A: Abi>(status: StatusIn<A>, error: Out<c_int>) -> Outcome {
     error.set(status.get()?.error)
+}
+
+/// Says what a receive has got, also if it failed.
+#[inline(always)]
+pub(crate) fn give<A: Abi>(outcome: Result<Status>, status: StatusOut<A>) -> Outcome {
+    let received = outcome.inspect_err(|error| give_failed(error, status))?;
+    status.set(&value_of::<A>(&received));
+    Ok(())
+}
+
+/// The same of one that failed: only the program that knows who sent the message can do anything about it.
+#[cold]
+pub(crate) fn give_failed<A: Abi>(error: &Error, status: StatusOut<A>) {
+    if let Some(received) = Status::of_failed(error) {
+        status.set(&value_of::<A>(&received));
+    }
 }
 
 fn change<A: Abi>(status: StatusOut<A>, change: impl FnOnce(&mut StatusValue)) -> Outcome {

@@ -35,9 +35,9 @@ pub fn cart_create<A: Abi>(
     made: Out<A::Handle>,
 ) -> Outcome {
     let rank = rank()?;
-    let entry = rank.communicator::<A>(communicator)?;
+    let entry = rank.parent::<A>(communicator, made)?;
     let grid = entry.core.create_cartesian(&grid_of(dimensions, extents, periodic)?)?;
-    made.set(rank.add_made::<A>(grid, &entry))
+    made.set(rank.add_made::<A>(grid, &entry)?)
 }
 
 /// MPI_Dims_create (MPI-5.0 section 8.5.2).
@@ -123,9 +123,9 @@ pub fn cart_shift<A: Abi>(
 /// MPI_Cart_sub (MPI-5.0 section 8.5.7).
 pub fn cart_sub<A: Abi>(communicator: A::Handle, kept: Array<c_int>, made: Out<A::Handle>) -> Outcome {
     let rank = rank()?;
-    let entry = rank.communicator::<A>(communicator)?;
+    let entry = rank.parent::<A>(communicator, made)?;
     let kept = flags(kept, entry.core.cartesian()?.dimensions().len())?;
-    made.set(rank.add_communicator::<A>(entry.core.subgrid(&kept)?, &entry))
+    made.set(rank.add_communicator::<A>(entry.core.subgrid(&kept)?, &entry)?)
 }
 
 /// The caller's rank in a topology of `ranks` ranks: ranks are never reordered.
@@ -170,9 +170,9 @@ pub fn graph_create<A: Abi>(
     made: Out<A::Handle>,
 ) -> Outcome {
     let rank = rank()?;
-    let entry = rank.communicator::<A>(communicator)?;
+    let entry = rank.parent::<A>(communicator, made)?;
     let graph = entry.core.create_graph(&graph_of(ranks, index, edges)?)?;
-    made.set(rank.add_made::<A>(graph, &entry))
+    made.set(rank.add_made::<A>(graph, &entry)?)
 }
 
 /// MPI_Graphdims_get (MPI-5.0 section 8.5.5).
@@ -257,7 +257,7 @@ pub fn dist_graph_create_adjacent<A: Abi>(
     made: Out<A::Handle>,
 ) -> Outcome {
     let rank = rank()?;
-    let entry = rank.communicator::<A>(communicator)?;
+    let entry = rank.parent::<A>(communicator, made)?;
     let incoming = count("the number of incoming edges", incoming)?;
     let outgoing = count("the number of outgoing edges", outgoing)?;
     let sources = numbers("source", sources, incoming, ErrorClass::Rank)?;
@@ -267,7 +267,7 @@ pub fn dist_graph_create_adjacent<A: Abi>(
         (&sources, weights_of::<A>(source_weights, incoming)?),
         (&destinations, weights_of::<A>(destination_weights, outgoing)?),
     )?;
-    made.set(rank.add_communicator::<A>(graph, &entry))
+    made.set(rank.add_communicator::<A>(graph, &entry)?)
 }
 
 /// MPI_Dist_graph_create (MPI-5.0 section 8.5.4).
@@ -283,7 +283,7 @@ pub fn dist_graph_create<A: Abi>(
     made: Out<A::Handle>,
 ) -> Outcome {
     let rank = rank()?;
-    let entry = rank.communicator::<A>(communicator)?;
+    let entry = rank.parent::<A>(communicator, made)?;
     let len = count("the number of sources", len)?;
     let sources = numbers("source", sources, len, ErrorClass::Rank)?;
     let degrees = numbers("degree", degrees, len, ErrorClass::Argument)?;
@@ -301,7 +301,7 @@ pub fn dist_graph_create<A: Abi>(
         })
         .collect();
     let graph = entry.core.create_distributed_graph(&edges, weights.is_some())?;
-    made.set(rank.add_communicator::<A>(graph, &entry))
+    made.set(rank.add_communicator::<A>(graph, &entry)?)
 }
 
 /// MPI_Dist_graph_neighbors_count (MPI-5.0 section 8.5.5).

@@ -2,25 +2,31 @@
 //!
 //! Every call takes the turn, and gives it back at its end; one that waits lets others in meanwhile ([`rwmpi_core::Turns`] says how). Where the
 //! program has promised that one thread at a time calls (below MPI_THREAD_MULTIPLE), and the library has none of its own
-//! ([`crate::worker`]), that costs one test. Until a thread level
+//! ([`crate::worker`]), a call only says that its thread is inside, so that a broken promise is found out ([`crate::rank::rank`]). Until a thread level
 //! is settled, any thread may call: then turns are taken too.
 //!
 //! Where the rank has several lanes, each has a turn. A call that touches nothing but what belongs to one lane takes that lane's turn
 //! ([`Place`]); all others take all turns.
 //!
-//! The program's functions run [`outside`]: they may take as long as they like, wait for threads that are in a call themselves, and
-//! call MPI.
+//! The program's functions run without it ([`call_program`]): they may take as long as they like, wait for threads that are in a call
+//! themselves, and call MPI. One that leaves by `longjmp` leaves no turn behind.
 
 use std::cell::Cell;
 
 use rwmpi_core::{Result, Turns, Universe};
 
 use crate::argument::{Out, OutArray, c_int};
+use crate::exception::catching;
 use crate::handle_table::lane_of;
 use crate::interface::Abi;
+use crate::rank::are_tasks_in_calls;
 use crate::request_table::{SENT, completes_alone};
 
 pub(crate) static TURNS: Turns = Turns::new();
+
+/// What is wrong where [`Turns::others_are_inside`].
+pub(crate) const BROKEN_PROMISE: &str = "two threads of this process are in MPI at the same time, which the program has promised not to \
+     do: call MPI_Init_thread with MPI_THREAD_MULTIPLE, or let one thread at a time call MPI";
 
 thread_local! {
     /// The lane whose objects the present call is about.
@@ -96,12 +102,20 @@ pub fn in_turn_at<R>(place: impl FnOnce() -> Place, body: impl FnOnce() -> R) ->
     let _held = TURNS.take_of(|| {
         let Place { lane, is_alone } = place();
         LANE.set(lane);
-        is_alone.then_some(lane)
+        (is_alone && !are_tasks_in_calls()).then_some(lane)
     });
     body()
 }
 
 /// Calls a function of the program.
+///
+/// # Errors
+/// If an exception has left it, which goes on when the present call has ended ([`crate::exception`]).
+pub(crate) fn call_program<R>(function: impl FnOnce() -> R) -> Result<R> {
+    outside(|| catching(function))
+}
+
+/// Calls a function that may take as long as it likes, without the turn.
 pub(crate) fn outside<R>(function: impl FnOnce() -> R) -> R {
     let lane = LANE.get();
     let result = TURNS.outside(function);

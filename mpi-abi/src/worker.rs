@@ -7,7 +7,7 @@ use std::sync::Arc;
 use rwmpi_core::{Cot, Error, ErrorClass, Progress, Result, Universe, Worker};
 
 use crate::interface::Abi;
-use crate::rank::{Rank, in_forked_child, peek};
+use crate::rank::{Rank, are_tasks_in_calls, have_tasks_in_calls, in_forked_child, peek};
 use crate::turn::{TURNS, outside};
 
 /// Prepares the rank for its workers, if it is to have any; where they are to sleep.
@@ -20,13 +20,13 @@ pub(crate) fn employ(universe: &Universe) -> Result<Vec<Arc<Cot>>> {
 }
 
 /// Starts the workers.
-pub(crate) fn start<A: Abi>(rank: &Rank, cots: Vec<Arc<Cot>>) -> Result<()> {
+pub(crate) fn start(rank: &Rank, cots: Vec<Arc<Cot>>) -> Result<()> {
     // Their turns at the time of the fork would never end there.
     in_forked_child(end_turns);
     for (lane, cot) in cots.into_iter().enumerate() {
         // When the rank has left there is nothing to come for.
         let worker = Worker::start(TURNS.of(lane), cot, move |visit| match peek() {
-            Ok(rank) => rank.lane(lane).endpoint.work_aside(visit, may_go_on_with_tasks::<A>(rank)),
+            Ok(rank) => rank.lane(lane).endpoint.work_aside(visit, !are_tasks_in_calls()),
             Err(_) => ControlFlow::Break(()),
         });
         let refused = |error| Error::new(ErrorClass::Other, format!("can't have a thread for progress: {error}"));
@@ -47,7 +47,8 @@ extern "C" fn end_turns() {
     TURNS.trust();
 }
 
-/// A program that did not reckon with threads does not expect one to call its operations.
-fn may_go_on_with_tasks<A: Abi>(rank: &Rank) -> bool {
-    rank.thread_level.get() >= A::THREAD_MULTIPLE || !rank.has_operations.get()
+/// Settles who goes on with nonblocking collectives. A program that does not reckon with threads does not expect one to call its operations:
+/// then it is for the program's own calls, whatever they are about.
+pub(crate) fn settle_tasks<A: Abi>(rank: &Rank) {
+    have_tasks_in_calls(rank.has_operations.get() && rank.thread_level.get() < A::THREAD_MULTIPLE);
 }

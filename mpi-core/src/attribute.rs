@@ -3,19 +3,39 @@
 //! Callbacks are foreign code: they may call anything, attributes of the same object included. So no list is borrowed while one
 //! runs, and every change looks its place up afterwards.
 
-use std::cell::RefCell;
-use std::rc::Rc;
+use std::cell::{Cell, RefCell};
+use std::rc::{Rc, Weak};
 
-use crate::Result;
+use crate::{ErrorClass, Result};
 
 /// What an attribute holds: a word, and what it means to who has set it. C stores pointers; Fortran stores integers, and C reads
 /// those through a pointer (MPI-5.0 section 19.3.7).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AttributeValue {
+    word: Cell<usize>,
+    kind: AttributeKind,
+}
+
+impl AttributeValue {
+    /// That word, of that kind.
+    pub fn new(word: usize, kind: AttributeKind) -> Self {
+        AttributeValue { word: Cell::new(word), kind }
+    }
+
     /// The word.
-    pub word: usize,
+    pub fn word(&self) -> usize {
+        self.word.get()
+    }
+
     /// What it is.
-    pub kind: AttributeKind,
+    pub fn kind(&self) -> AttributeKind {
+        self.kind
+    }
+
+    /// Where the word lies. A program that gets this address may write there, too.
+    pub fn place(&self) -> *mut usize {
+        self.word.as_ptr()
+    }
 }
 
 /// Who has set an attribute's value, and how.
@@ -30,28 +50,35 @@ pub enum AttributeKind {
 }
 
 /// Decides what a duplicate gets for an attribute of the original: a value, or (`None`) nothing.
-pub type CopyFunction<O> = dyn Fn(&O, AttributeValue) -> Result<Option<AttributeValue>>;
+pub type CopyFunction<O> = dyn Fn(&O, &AttributeValue) -> Result<Option<AttributeValue>>;
 /// Is told that an attribute goes.
-pub type DeleteFunction<O> = dyn Fn(&O, AttributeValue) -> Result<()>;
+pub type DeleteFunction<O> = dyn Fn(&O, &AttributeValue) -> Result<()>;
 
 /// What names an attribute of objects of the type `O` (MPI-5.0 section 7.7.2). Clones are the same keyval; it lives as long as
-/// a clone or an attribute with it, so freeing it (dropping the clones) while attributes live is harmless.
+/// a clone or an attribute with it, so freeing it (dropping the clones) while attributes live is harmless; who still wants to reach these
+/// keeps a [`WeakKeyval`].
 #[doc = example!(1
-    "use rwmpi::{AttributeKind, AttributeValue, Attributes, CopyFunction, DeleteFunction, Keyval};"
+    "use rwmpi::{AttributeKind, AttributeValue, Attributes, CopyFunction, DeleteFunction, Keyval, WeakKeyval};"
     "// A duplicate gets a larger one."
-    "let copy: Box<CopyFunction<&str>> = Box::new(|_, value| Ok(Some(AttributeValue { word: value.word + 1, ..value })));"
+    "let copy: Box<CopyFunction<&str>> ="
+    "    Box::new(|_, value| Ok(Some(AttributeValue::new(value.word() + 1, value.kind()))));"
     "let delete: Box<DeleteFunction<&str>> = Box::new(|name, value| {"
-    "    println!(\"{name} loses {}\", value.word);"
+    "    println!(\"{name} loses {}, which was at {:p}\", value.word(), value.place());"
     "    Ok(())"
     "});"
     "let (keyval, copied) = (Keyval::new(Some(copy), Some(delete)), Keyval::new(Keyval::copy_as_is(), None));"
     "assert!(keyval != copied);"
     "let (first, second) = (Attributes::default(), Attributes::default());"
-    "first.set(&\"first\", &keyval, AttributeValue { word: 7, kind: AttributeKind::Address })?;"
+    "first.set(&\"first\", &keyval, AttributeValue::new(7, AttributeKind::Address))?;"
     "first.copy_to(&\"first\", &second, &\"second\")?;"
-    "assert_eq!(second.get(&keyval).map(|value| value.word), Some(8));"
+    "assert_eq!(second.get(&keyval).map(|value| value.word()), Some(8));"
     "assert!(first.delete(&\"first\", &keyval)?);"
+    "// Freed, but one attribute is left."
+    "let freed: WeakKeyval<&str> = keyval.downgrade();"
+    "drop(keyval);"
+    "assert!(freed.upgrade().is_some_and(|keyval| second.get(&keyval).is_some()));"
     "second.delete_all(&\"second\")?;"
+    "assert!(freed.upgrade().is_none());"
 )]
 pub struct Keyval<O> {
     functions: Rc<Functions<O>>,
@@ -84,7 +111,30 @@ impl<O> Keyval<O> {
 
     /// A copy function that hands the value on as it is (MPI_COMM_DUP_FN).
     pub fn copy_as_is() -> Option<Box<CopyFunction<O>>> {
-        Some(Box::new(|_, value| Ok(Some(value))))
+        Some(Box::new(|_, value| Ok(Some(value.clone()))))
+    }
+
+    /// What names it without keeping it alive.
+    pub fn downgrade(&self) -> WeakKeyval<O> {
+        WeakKeyval { functions: Rc::downgrade(&self.functions) }
+    }
+}
+
+/// A keyval that was freed: it is there as long as attributes have it.
+pub struct WeakKeyval<O> {
+    functions: Weak<Functions<O>>,
+}
+
+impl<O> Clone for WeakKeyval<O> {
+    fn clone(&self) -> Self {
+        WeakKeyval { functions: self.functions.clone() }
+    }
+}
+
+impl<O> WeakKeyval<O> {
+    /// The keyval, if any attribute still has it.
+    pub fn upgrade(&self) -> Option<Keyval<O>> {
+        self.functions.upgrade().map(|functions| Keyval { functions })
     }
 }
 
@@ -119,14 +169,16 @@ impl<O> Attributes<O> {
     /// Removes the attribute; false if there was none.
     ///
     /// # Errors
-    /// What the delete function says; the attribute then stays.
+    /// What the delete function says; the attribute then stays, unless the function was left before its end ([`ErrorClass::Unwound`]): it
+    /// is not called for one attribute twice.
     pub fn delete(&self, object: &O, keyval: &Keyval<O>) -> Result<bool> {
         let Some(value) = self.get(keyval) else { return Ok(false) };
-        if let Some(delete) = &keyval.functions.delete {
-            delete(object, *value)?;
+        let delete = keyval.functions.delete.as_ref();
+        let deleted = delete.map_or(Ok(()), |delete| delete(object, &value)).map(|()| true);
+        if deleted.as_ref().err().is_none_or(|error| error.class() == ErrorClass::Unwound) {
+            self.list.borrow_mut().retain(|(known, kept)| !(known == keyval && Rc::ptr_eq(kept, &value)));
         }
-        self.list.borrow_mut().retain(|(known, kept)| !(known == keyval && Rc::ptr_eq(kept, &value)));
-        Ok(true)
+        deleted
     }
 
     /// Removes all, the last first (MPI-5.0 sections 7.4.3 and 11.2.4).
@@ -146,7 +198,7 @@ impl<O> Attributes<O> {
         let list = self.list.borrow().clone();
         for (keyval, value) in list {
             let Some(copy) = &keyval.functions.copy else { continue };
-            match copy(original, *value) {
+            match copy(original, &value) {
                 Ok(Some(value)) => copies.list.borrow_mut().push((keyval, Rc::new(value))),
                 Ok(None) => {}
                 Err(error) => {
@@ -163,7 +215,7 @@ impl<O> Attributes<O> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::{Error, ErrorClass};
+    use crate::error::Error;
 
     struct Object(&'static str, Attributes<Object>);
 
@@ -174,28 +226,32 @@ mod tests {
     }
 
     fn pointer(word: usize) -> AttributeValue {
-        AttributeValue { word, kind: AttributeKind::Pointer }
+        AttributeValue::new(word, AttributeKind::Pointer)
     }
 
-    /// Copies values below 100 plus one, leaves out 100, fails above; deleting is logged, and fails for 13.
+    /// Copies values below 100 plus one, leaves out 100, fails above; deleting is logged, fails for 13, and is left before its end for 14.
     fn keyval(log: &Log) -> Keyval<Object> {
         let log = log.clone();
         let refused = || Error::new(ErrorClass::Other, "refused");
         Keyval::new(
-            Some(Box::new(move |_, value| match value.word {
-                0..100 => Ok(Some(pointer(value.word + 1))),
+            Some(Box::new(move |_, value| match value.word() {
+                0..100 => Ok(Some(pointer(value.word() + 1))),
                 100 => Ok(None),
                 _ => Err(refused()),
             })),
             Some(Box::new(move |object: &Object, value| {
-                log.borrow_mut().push((object.0, value.word));
-                if value.word == 13 { Err(refused()) } else { Ok(()) }
+                log.borrow_mut().push((object.0, value.word()));
+                match value.word() {
+                    13 => Err(refused()),
+                    14 => Err(Error::new(ErrorClass::Unwound, "thrown")),
+                    _ => Ok(()),
+                }
             })),
         )
     }
 
     fn word(object: &Object, keyval: &Keyval<Object>) -> Option<usize> {
-        object.1.get(keyval).map(|value| value.word)
+        object.1.get(keyval).map(|value| value.word())
     }
 
     #[test]
@@ -211,6 +267,17 @@ mod tests {
         assert!(a.1.delete(&a, &key).is_err());
         assert_eq!(word(&a, &key), Some(13));
         assert!(!a.1.delete(&a, &keyval(&log)).unwrap());
+    }
+
+    #[test]
+    fn a_delete_function_that_was_left_is_not_called_again() {
+        let log = Log::default();
+        let (key, a) = (keyval(&log), object("a"));
+        a.1.set(&a, &key, pointer(14)).unwrap();
+        assert_eq!(a.1.delete_all(&a).unwrap_err().class(), ErrorClass::Unwound);
+        assert_eq!(word(&a, &key), None);
+        a.1.delete_all(&a).unwrap();
+        assert_eq!(*log.borrow(), [("a", 14)]);
     }
 
     #[test]
@@ -250,6 +317,21 @@ mod tests {
         a.1.set(&a, &first, pointer(3)).unwrap();
         a.1.delete_all(&a).unwrap();
         assert_eq!(*log.borrow(), [("a", 1), ("a", 3), ("a", 2)]);
+    }
+
+    #[test]
+    fn a_freed_keyval_is_there_until_its_last_attribute_is_gone() {
+        let log = Log::default();
+        let (a, b) = (object("a"), object("b"));
+        let key = keyval(&log);
+        a.1.set(&a, &key, pointer(1)).unwrap();
+        a.1.copy_to(&a, &b.1, &b).unwrap();
+        let freed = key.downgrade();
+        drop(key);
+        assert!(a.1.delete(&a, &freed.upgrade().unwrap()).unwrap());
+        assert_eq!(word(&b, &freed.upgrade().unwrap()), Some(2));
+        b.1.delete_all(&b).unwrap();
+        assert!(freed.upgrade().is_none());
     }
 
     #[test]

@@ -1,5 +1,8 @@
 //! Errors: the MPI error class and a sentence in the user's words.
 
+use rwmpi_transport::PushError;
+
+use crate::Status;
 use crate::activity::Call;
 use crate::communicator::Communicator;
 use crate::engine::Failure;
@@ -80,6 +83,8 @@ pub enum ErrorClass {
     ProcessFailed,
     /// A mistake of the library itself.
     Internal,
+    /// A function of the program was left otherwise than by its end.
+    Unwound,
     /// Anything else.
     Other,
     /// An error code that a function of the program returned.
@@ -103,17 +108,37 @@ pub struct Error(Box<Cause>);
 struct Cause {
     class: ErrorClass,
     text: String,
+    /// Of the message that a failed receive has met.
+    status: Option<Status>,
 }
 
 impl Error {
     /// An error of `class`, explained by `text`.
     pub fn new(class: ErrorClass, text: impl Into<String>) -> Self {
-        Error(Box::new(Cause { class, text: text.into() }))
+        Error(Box::new(Cause { class, text: text.into(), status: None }))
     }
 
     /// Its class.
     pub fn class(&self) -> ErrorClass {
         self.0.class
+    }
+
+    /// If it is of a receive that failed because of its message: the message's source, its tag, and how much of it has been received.
+    #[doc = example!(1
+        "world.buffered_send(&[1, 2, 3], 0, 7)?;"
+        "let error = world.recv(&mut [0; 2], rwmpi::ANY_SOURCE, rwmpi::ANY_TAG).unwrap_err();"
+        "let status = error.status().expect(\"there was a message\");"
+        "assert_eq!((status.source(), status.tag(), status.count::<i32>()), (Some(0), Some(7), Some(2)));"
+    )]
+    pub fn status(&self) -> Option<Status> {
+        self.0.status
+    }
+
+    /// The same error, of a receive of that message.
+    #[cold]
+    pub(crate) fn of_message(mut self, status: Status) -> Self {
+        self.0.status = Some(status);
+        self
     }
 
     /// An argument of `call` that can't be used.
@@ -127,9 +152,16 @@ impl Error {
     #[cold]
     pub(crate) fn failure(communicator: &Communicator, call: Call, failure: Failure) -> Self {
         let (class, what) = describe(&failure, |peer| communicator.rank_of(peer));
-        Error::argument(class, communicator, call, what)
+        let error = Error::argument(class, communicator, call, what);
+        match failure.received() {
+            Some(completion) if call == Call::Receive => error.of_message(Status::new(communicator, completion)),
+            _ => error,
+        }
     }
 }
+
+const FINALIZES: &str = "has finalized: it will do nothing more that this could wait for. Has it left out a call, or come to its end too early?";
+const HAS_LEFT: &str = "has left the job without finalizing: its universe was dropped. Call finalize on every rank, after the last communication";
 
 /// Class and words of a failure; `rank` is what a peer is called.
 #[cold]
@@ -143,21 +175,20 @@ pub(crate) fn describe(failure: &Failure, rank: impl Fn(u32) -> usize) -> (Error
                 rank(source)
             ),
         ),
-        Failure::Fault(fault) => {
-            (ErrorClass::ProcessFailed, format!("rank {}: {}", rank(fault.peer as u32), fault.what))
-        }
-        Failure::Remote { peer, error } => {
-            (ErrorClass::ProcessFailed, format!("copying from or to rank {}: {error}", rank(peer)))
-        }
+        Failure::Fault(_)
+        | Failure::Remote { .. }
+        | Failure::Push(PushError::PeerLost { .. })
+        | Failure::Departed { .. }
+        | Failure::Aborted => (ErrorClass::ProcessFailed, what_became_of_peer(failure, rank)),
         Failure::Push(error) => (
             ErrorClass::NoMemory,
             format!("{error}: this node has no memory left for message queues; start fewer ranks or free memory"),
         ),
-        Failure::UnexpectedLimit { source, bytes, limit } => (
+        Failure::UnexpectedLimit { source, from_source, messages, bytes, limit } => (
             ErrorClass::NoMemory,
             format!(
-                "messages that nobody has received yet hold {bytes} bytes, more than the limit of {limit}; the last came \
-                 from rank {}. Post receives earlier, or send synchronously",
+                "{messages} messages that this rank has not received yet hold {bytes} bytes, more than the limit of {limit}; most, \
+                 {from_source}, are from rank {}. Post receives earlier, or send synchronously",
                 rank(source)
             ),
         ),
@@ -171,7 +202,9 @@ pub(crate) fn describe(failure: &Failure, rank: impl Fn(u32) -> usize) -> (Error
             ErrorClass::Other,
             format!("rank {} had nothing to pass on: it, or a rank before it, says why", rank(source)),
         ),
-        Failure::Panicked => (ErrorClass::Operation, "the operation panicked".to_string()),
+        Failure::Panicked => {
+            (ErrorClass::Operation, "the operation's function panicked, or an exception has left it".to_string())
+        }
         Failure::OtherType { source, sent, of } => (
             ErrorClass::Datatype,
             format!(
@@ -194,7 +227,28 @@ pub(crate) fn describe(failure: &Failure, rank: impl Fn(u32) -> usize) -> (Error
             ErrorClass::NoMemory,
             "no communicator contexts are left: this job has made too many communicators".to_string(),
         ),
-        Failure::Aborted => (ErrorClass::ProcessFailed, "the job has been aborted".to_string()),
+        Failure::Overwritten => (
+            ErrorClass::Internal,
+            "what the library remembers of messages has been overwritten. Has the program freed or reused the buffer of a receive that \
+             had not completed?"
+                .to_string(),
+        ),
+    }
+}
+
+/// Why a peer, or the job, can do nothing more for this rank.
+#[cold]
+fn what_became_of_peer(failure: &Failure, rank: impl Fn(u32) -> usize) -> String {
+    match *failure {
+        Failure::Fault(fault) => format!("rank {}: {}", rank(fault.peer as u32), fault.what),
+        Failure::Remote { peer, error } => format!("copying from or to rank {}: {error}", rank(peer)),
+        Failure::Push(PushError::PeerLost { peer }) => {
+            format!("rank {} is gone: it has ended, or the connection to it is broken", rank(peer as u32))
+        }
+        Failure::Departed { peer, finalizes } => {
+            format!("this waits for rank {}, which {}", rank(peer), if finalizes { FINALIZES } else { HAS_LEFT })
+        }
+        _ => "the job has been aborted".to_owned(),
     }
 }
 

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use rwmpi_protocol::{Counters, Pattern};
 use rwmpi_transport::{
-    Backoff, Bell, ClusterFabric, Cot, Distance, Fabric, Heap, JobFabric, LentSpan, NodeFabric, ReadSpan, Reading,
-    RemoteAddress, SharedPart, SharedWord, SignalSet, WriteSpan,
+    Backoff, Bell, ClusterFabric, Cot, Distance, Fabric, Heap, JobFabric, LentSpan, NodeFabric, Presence, ReadSpan,
+    Reading, RemoteAddress, SharedPart, SharedWord, SignalSet, WriteSpan,
 };
 
 use crate::engine::{
@@ -97,6 +97,8 @@ impl JobEngine {
         fn probe(&mut self, pattern: &Pattern) -> Option<Completion>;
         fn matched_probe(&mut self, pattern: &Pattern) -> Option<(MatchedMessage, Completion)>;
         fn progress(&mut self) -> Result<bool, Failure>;
+        fn uses_no_memory(&mut self) -> bool;
+        fn forget_lent(&mut self);
         fn cancel(&mut self, id: OperationId) -> Result<(), Failure>;
         fn outcome(&mut self, id: OperationId) -> Option<&Outcome>;
         fn mark(&mut self, mark: Mark) -> ();
@@ -106,6 +108,8 @@ impl JobEngine {
         fn detach_local(&mut self, id: OperationId);
         fn buffer_sends(&mut self, size: usize);
         fn reads_from_copy(&mut self, id: OperationId) -> bool;
+        fn is_send(&mut self, id: OperationId) -> bool;
+        fn is_with_receiver(&mut self, id: OperationId) -> bool;
         fn give_up(&mut self, id: OperationId, failure: Failure) -> Failure;
         fn poisoned(&mut self, failure: Failure) -> Failure;
         fn check_alive(&mut self) -> Result<(), Failure>;
@@ -215,6 +219,19 @@ impl JobEngine {
         on!(self, engine => engine.fabric.node_of(peer as usize))
     }
 
+    /// Whether `peer` still takes part; `None` if that is not known.
+    pub(crate) fn presence(&self, peer: u32) -> Option<Presence> {
+        match self {
+            JobEngine::Node(engine) => Some(engine.fabric.presence(peer as usize)),
+            JobEngine::Cluster(engine) => engine.fabric.presence(peer as usize),
+        }
+    }
+
+    /// Says that this rank is about to finalize with the others: everything else that it sends has been sent.
+    pub(crate) fn begin_to_leave(&mut self) {
+        on!(self, engine => engine.fabric.depart(Presence::Leaving));
+    }
+
     pub(crate) fn heap(&self) -> &Heap {
         match self {
             JobEngine::Node(engine) => engine.fabric.heap(),
@@ -222,11 +239,24 @@ impl JobEngine {
         }
     }
 
-    /// Ends in good order: `with_others` if all others do too, else as soon as they have what was sent to them, or will not take it.
-    pub(crate) fn finish(&mut self, with_others: bool) {
+    /// Ends in good order, as all others do.
+    pub(crate) fn finish(&mut self) {
         match self {
-            JobEngine::Node(engine) => engine.fabric.finish(),
-            JobEngine::Cluster(engine) if with_others => engine.fabric.finish(),
+            JobEngine::Node(engine) => {
+                engine.forget_groups();
+                engine.fabric.finish();
+            }
+            JobEngine::Cluster(engine) => {
+                engine.forget_groups();
+                engine.fabric.finish();
+            }
+        }
+    }
+
+    /// Ends without the others, as soon as they have what was sent to them, or will not take it.
+    pub(crate) fn leave(&mut self) {
+        match self {
+            JobEngine::Node(engine) => engine.fabric.depart(Presence::Left),
             JobEngine::Cluster(engine) => engine.fabric.leave(TIME_TO_LEAVE),
         }
     }

@@ -70,8 +70,8 @@ mod tests {
 
     #[test]
     fn what_a_rank_gives_out_goes_round() {
-        // Blocks of contexts are three long; the first two are nobody's, then ranks take turns.
-        let lanes_of = |rank: u32| [0, 1, 2, 3].map(|given| lane_of(3 * (2 + given * 4 + rank) + 1, 4, 3));
+        // Blocks of contexts are three long; the first three are nobody's, then ranks take turns.
+        let lanes_of = |rank: u32| [0, 1, 2, 3].map(|given| lane_of(3 * (3 + given * 4 + rank) + 1, 4, 3));
         assert_eq!([lanes_of(0), lanes_of(3)], [[1, 2, 0, 1]; 2]);
         assert_eq!([lane_of(WORLD, 4, 3), lane_of(WORLD + 5, 4, 3)], [0; 2]);
     }

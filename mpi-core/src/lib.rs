@@ -19,14 +19,18 @@ macro_rules! example {
 }
 
 mod activity;
+mod apart;
 mod attribute;
 mod buffer;
 mod collective;
 mod communicator;
 pub mod datatype;
+mod departure;
 mod driver;
 mod engine;
 mod error;
+#[cfg(any(test, fuzzing))]
+pub mod fuzz;
 mod group;
 mod info;
 mod job_engine;
@@ -59,7 +63,7 @@ mod waiting;
 mod worker;
 
 pub use activity::describe_activity;
-pub use attribute::{AttributeKind, AttributeValue, Attributes, CopyFunction, DeleteFunction, Keyval};
+pub use attribute::{AttributeKind, AttributeValue, Attributes, CopyFunction, DeleteFunction, Keyval, WeakKeyval};
 pub use bytemuck::{Pod, Zeroable};
 pub use collective::Parts;
 pub use communicator::{Communicator, SplitType};

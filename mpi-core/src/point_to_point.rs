@@ -233,7 +233,7 @@ impl Communicator {
     ) -> Result<Status> {
         match checked::<T>(&completion).and_then(|()| unpack(completion.bytes)) {
             Ok(()) => Ok(Status::new(self, completion)),
-            Err(failure) => Err(self.failed(Call::Receive)(failure)),
+            Err(failure) => Err(self.failed(Call::Receive)(failure).of_message(Status::new(self, completion))),
         }
     }
 
@@ -255,17 +255,17 @@ impl Communicator {
     }
 
     /// As [`Communicator::receive_value`], where the value is its message: without a place of which nobody knows what it holds, this takes
-    /// no more instructions than a receive of raw bytes.
+    /// hardly more instructions than a receive of raw bytes.
     #[inline(always)]
     pub(crate) fn receive_itself<T: Message>(&self, source: Source, tag: TagSelector) -> Result<(T, Status)> {
-        let mut value = MaybeUninit::<T>::uninit();
+        let mut value = MaybeUninit::<T>::zeroed();
         // SAFETY: as in `receive_value`.
         let span = unsafe { WriteSpan::new(value.as_mut_ptr().cast(), size_of::<T>()) };
         let Some(completion) = self.receive_span(span, source, tag)? else { return Err(self.no_value::<T>()) };
         if let Err(failure) = said_of_value::<T>(&completion) {
             return Err(self.failed(Call::Receive)(failure));
         }
-        // SAFETY: a blocking receive that has not failed has written as many bytes as it says.
+        // SAFETY: all bytes of the value were written when it was made, whatever a peer has written since.
         match unsafe { T::FORM.itself(value, completion.bytes as usize) } {
             Ok(value) => Ok((value, Status::new(self, completion))),
             Err(error) => {
@@ -311,8 +311,7 @@ impl Communicator {
             return Err(self.failed(Call::Receive)(failure));
         }
         let (bytes, status) = (completion.bytes as usize, Status::new(self, completion));
-        // SAFETY: a blocking receive that has not failed has written as many bytes as it says.
-        match unsafe { place.value(bytes) } {
+        match place.value(bytes) {
             Ok(value) => Ok((value, status)),
             Err(error) => Err(self.not_decoded::<T>(Call::Receive, bytes, status.source(), &error)),
         }

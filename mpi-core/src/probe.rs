@@ -63,8 +63,7 @@ impl Communicator {
             return Ok(Some(Status::EMPTY));
         };
         drop(self.process().enter(call, Target::receive(source, tag), pattern.context, 0));
-        self.process().progress_all().map_err(self.failed(call))?;
-        let found = self.process().engine().probe(&pattern);
+        let found = self.process().look_for(|engine| engine.probe(&pattern)).map_err(self.failed(call))?;
         Ok(found.map(|completion| Status::new(self, completion)))
     }
 
@@ -95,8 +94,7 @@ impl Communicator {
         let (call, tag) = (Call::Probe, tag.into());
         let Some(pattern) = self.checked_pattern(call, source, tag, self.context())? else { return Ok(None) };
         drop(self.process().enter(call, Target::receive(source, tag), pattern.context, 0));
-        self.process().progress_all().map_err(self.failed(call))?;
-        let found = self.process().engine().matched_probe(&pattern);
+        let found = self.process().look_for(|engine| engine.matched_probe(&pattern)).map_err(self.failed(call))?;
         Ok(found.map(|(message, completion)| MatchedMessage { message, status: Status::new(self, completion) }))
     }
 }

@@ -2,19 +2,22 @@
 
 use std::cell::{Cell, OnceCell, RefCell, RefMut};
 use std::future::Future;
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use rwmpi_protocol::Pattern;
 use rwmpi_transport::{
-    ActivityRecord, Backoff, JobFabric, ReadSpan, Signal, Turn, Turns, WriteSpan, monotonic_nanoseconds,
+    ActivityRecord, Backoff, JobEnder, JobFabric, ReadSpan, Signal, SignalSet, Turn, Turns, WriteSpan,
+    monotonic_nanoseconds,
 };
 
 use crate::Protocol;
 use crate::activity::{self, Call, Target};
+use crate::apart::apart;
 use crate::collective::Retired;
+use crate::departure::DepartureWatch;
 use crate::driver::Wakers;
 use crate::engine::{Completion, Failure, OperationId, Outcome, Received, Room, SendMode};
 use crate::job_engine::JobEngine;
@@ -32,6 +35,7 @@ const LOOKS_OF_MANY: u32 = 16;
 pub(crate) struct Process {
     engine: RefCell<JobEngine>,
     activity: ActivityRecord,
+    ender: JobEnder,
     /// Whose turn it is, where several threads take turns at being this rank.
     turn: OnceCell<&'static Turn>,
     /// Those of all lanes, if there are several: whoever waits may have them all.
@@ -40,6 +44,8 @@ pub(crate) struct Process {
     lane: usize,
     /// Nonblocking collectives in flight.
     tasks: Tasks,
+    /// How many blocking ones are: one calls a function of the program's that calls another.
+    driven: Cell<u32>,
     /// Buffered sends that nobody waits for; collected when they are done.
     detached: RefCell<Vec<OperationId>>,
     /// Whatever goes on although nobody holds its request any more; true once it has ended.
@@ -49,9 +55,29 @@ pub(crate) struct Process {
     retired: RefCell<Vec<Retired>>,
     /// What the present wait waits for.
     awaited: Cell<Awaited>,
+    /// How many calls in a row that do not wait have found nothing while nothing else happened either.
+    in_vain: Cell<u32>,
     finalized: Cell<bool>,
+    /// How often others have asked this rank to look around, as they do when they leave.
+    calls_to_look: Cell<u32>,
     /// A lost peer was left to the launcher to report.
     left_to_launcher: Cell<bool>,
+}
+
+/// A future is driven as long as this is there.
+struct Driven<'a>(&'a Cell<u32>);
+
+impl<'a> Driven<'a> {
+    fn begin(count: &'a Cell<u32>) -> Self {
+        count.set(count.get() + 1);
+        Driven(count)
+    }
+}
+
+impl Drop for Driven<'_> {
+    fn drop(&mut self) {
+        self.0.set(self.0.get() - 1);
+    }
 }
 
 impl Process {
@@ -59,18 +85,22 @@ impl Process {
     pub(crate) fn new(fabric: JobFabric, protocol: Protocol, lanes: Rc<Lanes>, lane: usize) -> Self {
         Process {
             activity: fabric.activity(),
+            ender: fabric.ender(),
             engine: RefCell::new(JobEngine::new(fabric, protocol)),
             turn: OnceCell::new(),
             turns: OnceCell::new(),
             lanes,
             lane,
             tasks: Tasks::default(),
+            driven: Cell::new(0),
             detached: RefCell::default(),
             abandoned: RefCell::default(),
             wakers: Wakers::default(),
             retired: RefCell::default(),
             awaited: Cell::new(Awaited::Unknown),
+            in_vain: Cell::new(0),
             finalized: Cell::new(false),
+            calls_to_look: Cell::new(0),
             left_to_launcher: Cell::new(false),
         }
     }
@@ -104,6 +134,9 @@ impl Process {
     pub(crate) fn progress(&self) -> Result<bool, Failure> {
         let moved = self.engine().progress()?;
         let moved = self.tasks.poll_all() || moved;
+        if moved {
+            self.in_vain.set(0);
+        }
         if let Some(turn) = self.turn.get() {
             turn.found(moved);
         }
@@ -157,21 +190,53 @@ impl Process {
         }
     }
 
+    /// As [`Process::progress_all`], for a call that does not wait, and then what `find` finds.
+    pub(crate) fn look_for<R>(&self, find: impl FnOnce(&mut JobEngine) -> Option<R>) -> Result<Option<R>, Failure> {
+        self.progress_all()?;
+        let found = find(&mut self.engine());
+        if found.is_none() {
+            self.found_nothing();
+        }
+        Ok(found)
+    }
+
+    /// A call that does not wait has found nothing. A program may call it in a loop: after as many in a row as a wait looks before it gives way, each
+    /// gives way. None sleeps.
+    pub(crate) fn found_nothing(&self) {
+        let (times, mut engine) = (self.in_vain.get(), self.engine());
+        match times < engine.patience() {
+            true => self.in_vain.set(times + 1),
+            false => engine.give_way(),
+        }
+    }
+
     /// Waits a little, as long as the transport sees fit. An error if the job has been aborted.
     pub(crate) fn idle(&self, backoff: &mut Backoff) -> Result<(), Failure> {
         if self.stand_aside(backoff) {
-            let mut engine = self.engine();
-            return match engine.signals().contains(Signal::Abort) {
-                true => Err(engine.poisoned(Failure::Aborted)),
-                false => engine.check_alive(),
-            };
+            return self.take_signals();
         }
         if self.let_others_in() {
             return self.engine().check_alive();
         }
         let mut engine = self.engine();
-        if engine.idle(backoff).contains(Signal::Abort) {
+        let signals = engine.idle(backoff);
+        self.heed(engine, signals)
+    }
+
+    /// Heeds the signals that have come. An error if the job has been aborted.
+    pub(crate) fn take_signals(&self) -> Result<(), Failure> {
+        let mut engine = self.engine();
+        let signals = engine.signals();
+        self.heed(engine, signals)
+    }
+
+    #[inline]
+    fn heed(&self, mut engine: RefMut<'_, JobEngine>, signals: SignalSet) -> Result<(), Failure> {
+        if signals.contains(Signal::Abort) {
             return Err(engine.poisoned(Failure::Aborted));
+        }
+        if signals.contains(Signal::Wake) {
+            self.calls_to_look.set(self.calls_to_look.get().wrapping_add(1));
         }
         engine.check_alive()
     }
@@ -189,6 +254,7 @@ impl Process {
     ) -> Result<R, Failure> {
         let mut backoff = Backoff::default();
         let mut idles = 0_u32;
+        let mut watch = DepartureWatch::new(self);
         self.awaited.set(awaited);
         loop {
             if let Some(result) = done() {
@@ -199,16 +265,20 @@ impl Process {
             }
             if self.progress_all()? {
                 backoff.reset();
+                watch.reset();
                 if let Some(turn) = self.turn.get() {
                     turn.tell();
                 }
                 continue;
             }
             idles = idles.saturating_add(1);
-            if idles.is_multiple_of(PUBLISHED_AFTER) {
+            let is_published = idles.is_multiple_of(PUBLISHED_AFTER);
+            if is_published {
                 self.publish_wait(idles == PUBLISHED_AFTER);
             }
-            self.idle(&mut backoff)?;
+            if !watch.suspects(self, is_published)? {
+                self.idle(&mut backoff)?;
+            }
         }
     }
 
@@ -221,15 +291,19 @@ impl Process {
     /// Tells the watchers what the present wait waits for; the first time, also since when.
     #[cold]
     fn publish_wait(&self, first: bool) {
-        let wait = match self.awaited.get() {
+        self.activity.publish(3, self.awaited_words());
+        if first {
+            self.activity.publish(2, [monotonic_nanoseconds()]);
+        }
+    }
+
+    /// What the present wait waits for, in the words of [`waiting`].
+    pub(crate) fn awaited_words(&self) -> [u64; 2] {
+        match self.awaited.get() {
             Awaited::Unknown => waiting::words(Kind::Unknown, None, None, 0),
             Awaited::Operation(id) => self.engine().awaited(id),
             Awaited::Message(pattern) => waiting::words(Kind::Probe, Some(pattern.source), pattern.tag, 0),
             Awaited::Step(peer) => waiting::words(Kind::Step, Some(Some(peer)), None, 0),
-        };
-        self.activity.publish(3, wait);
-        if first {
-            self.activity.publish(2, [monotonic_nanoseconds()]);
         }
     }
 
@@ -238,22 +312,32 @@ impl Process {
         self.wait_for(|| done(&mut self.engine()))
     }
 
-    /// Drives a future to its end in place.
-    pub(crate) fn block_on<R>(&self, future: impl Future<Output = Result<R, Failure>>) -> Result<R, Failure> {
-        self.drive(pin!(future))
+    /// Drives a future to its end, [apart](apart()).
+    pub(crate) fn block_on<R, S: Future<Output = Result<R, Failure>>>(
+        &self,
+        future: impl FnOnce() -> S,
+    ) -> Result<R, Failure> {
+        self.drive(apart(future).as_mut())
     }
 
-    /// As [`Process::block_on`], for one that need not be moved any more.
+    /// Drives a future to its end where it is.
     #[inline]
     pub(crate) fn drive<R>(
         &self,
-        mut future: Pin<&mut impl Future<Output = Result<R, Failure>>>,
+        mut future: Pin<&mut (impl Future<Output = Result<R, Failure>> + ?Sized)>,
     ) -> Result<R, Failure> {
+        let _driven = Driven::begin(&self.driven);
         let mut context = Context::from_waker(Waker::noop());
         self.wait_for(|| match future.as_mut().poll(&mut context) {
             Poll::Ready(result) => Some(result),
             Poll::Pending => None,
         })?
+    }
+
+    /// Whether no peer can be using memory of this rank's in this lane: nothing is under way.
+    pub(crate) fn is_idle(&self) -> bool {
+        let is_free = || self.engine.try_borrow_mut().is_ok_and(|mut engine| engine.uses_no_memory());
+        self.driven.get() == 0 && !self.tasks.are_running() && is_free()
     }
 
     /// Waits for an operation and forgets it: whatever the outcome, nobody touches its buffer any more.
@@ -284,8 +368,7 @@ impl Process {
         }
         engine.detach_local(id);
         drop(engine);
-        self.progress_all()?;
-        Ok(self.engine().collect(id))
+        self.look_for(|engine| engine.collect(id))
     }
 
     /// Waits for a nonblocking collective and forgets it.
@@ -432,6 +515,37 @@ impl Process {
         if !self.left_to_launcher.replace(true) {
             std::thread::sleep(TIME_TO_REPORT);
         }
+    }
+
+    /// Ends the job. Whoever has started it learns of that also where a signal handler says so while the engine is in use.
+    pub(crate) fn end_job(&self, code: i32, reason: &str) {
+        self.ender.end(code, reason);
+        if let Ok(mut engine) = self.engine.try_borrow_mut() {
+            engine.abort(code, reason);
+        }
+    }
+
+    /// Whether the present wait is for a send that goes on as its receiver makes room.
+    pub(crate) fn sends_on(&self) -> bool {
+        let Awaited::Operation(id) = self.awaited.get() else { return false };
+        let mut engine = self.engine();
+        engine.is_send(id) && !engine.is_with_receiver(id)
+    }
+
+    /// How often others have asked this rank to look around.
+    #[inline(always)]
+    pub(crate) fn calls_to_look(&self) -> u32 {
+        self.calls_to_look.get()
+    }
+
+    /// Whether several threads act as this rank.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.turn.get().is_some()
+    }
+
+    /// Whether the rank is leaving.
+    pub(crate) fn is_finalizing(&self) -> bool {
+        self.finalized.get()
     }
 
     /// Marks the rank as leaving; true the first time.

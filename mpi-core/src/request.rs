@@ -125,6 +125,15 @@ impl<'scope, T> Request<'scope, T> {
         "assert_eq!(received.wait()?.0, 7);"
     )]
     pub fn test(&mut self) -> Result<bool> {
+        let is_done = self.look()?;
+        if !is_done {
+            self.found_nothing();
+        }
+        Ok(is_done)
+    }
+
+    /// Makes progress unless it has completed; whether it has by then.
+    pub(crate) fn look(&mut self) -> Result<bool> {
         if self.is_done() {
             return Ok(true);
         }
@@ -132,6 +141,13 @@ impl<'scope, T> Request<'scope, T> {
             communicator.process().progress_all().map_err(communicator.failed(call))?;
         }
         Ok(self.is_done())
+    }
+
+    /// A call that does not wait, for this request and perhaps for others, returns with nothing.
+    pub(crate) fn found_nothing(&self) {
+        if let Some((communicator, _)) = self.place() {
+            communicator.process().found_nothing();
+        }
     }
 
     /// Asks for the operation to be cancelled (MPI_Cancel). It still has to be waited for; [`Status::cancelled`] then tells
@@ -252,7 +268,7 @@ impl<T> Future for Request<'_, T> {
     type Output = Result<T>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<T>> {
-        match self.test() {
+        match self.look() {
             Err(error) => Poll::Ready(Err(error)),
             Ok(true) => Poll::Ready(self.take().unwrap_or_else(given)),
             Ok(false) => {

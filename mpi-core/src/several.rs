@@ -42,7 +42,7 @@ pub fn wait_all<'scope, T>(requests: impl IntoIterator<Item = Request<'scope, T>
 pub fn wait_any<T>(requests: &mut Vec<Request<'_, T>>) -> Result<Option<(usize, T)>> {
     let mut backoff = Backoff::default();
     while !requests.is_empty() {
-        if let Some(completed) = test_any(requests)? {
+        if let Some(completed) = look_at_any(requests)? {
             return Ok(Some(completed));
         }
         idle(requests, &mut backoff)?;
@@ -57,8 +57,17 @@ pub fn wait_any<T>(requests: &mut Vec<Request<'_, T>>) -> Result<Option<(usize, 
     "    }"
 )]
 pub fn test_any<T>(requests: &mut Vec<Request<'_, T>>) -> Result<Option<(usize, T)>> {
+    let completed = look_at_any(requests)?;
+    if completed.is_none() {
+        found_nothing(requests);
+    }
+    Ok(completed)
+}
+
+/// As [`test_any`], for who may wait.
+fn look_at_any<T>(requests: &mut Vec<Request<'_, T>>) -> Result<Option<(usize, T)>> {
     for place in 0..requests.len() {
-        if requests[place].test()? {
+        if requests[place].look()? {
             return requests.remove(place).wait().map(|result| Some((place, result)));
         }
     }
@@ -75,7 +84,7 @@ pub fn test_any<T>(requests: &mut Vec<Request<'_, T>>) -> Result<Option<(usize, 
 pub fn wait_some<T>(requests: &mut Vec<Request<'_, T>>) -> Result<Vec<(usize, T)>> {
     let mut backoff = Backoff::default();
     loop {
-        let completed = test_some(requests)?;
+        let completed = look_at_some(requests)?;
         if !completed.is_empty() || requests.is_empty() {
             return Ok(completed);
         }
@@ -90,9 +99,18 @@ pub fn wait_some<T>(requests: &mut Vec<Request<'_, T>>) -> Result<Vec<(usize, T)
     "    }"
 )]
 pub fn test_some<T>(requests: &mut Vec<Request<'_, T>>) -> Result<Vec<(usize, T)>> {
+    let completed = look_at_some(requests)?;
+    if completed.is_empty() {
+        found_nothing(requests);
+    }
+    Ok(completed)
+}
+
+/// As [`test_some`], for who may wait.
+fn look_at_some<T>(requests: &mut Vec<Request<'_, T>>) -> Result<Vec<(usize, T)>> {
     let mut ended = Vec::new();
     for (place, request) in requests.iter_mut().enumerate() {
-        if request.test()? {
+        if request.look()? {
             ended.push(place);
         }
     }
@@ -114,11 +132,19 @@ pub fn test_some<T>(requests: &mut Vec<Request<'_, T>>) -> Result<Vec<(usize, T)
 )]
 pub fn test_all<T>(requests: &mut Vec<Request<'_, T>>) -> Result<Option<Vec<T>>> {
     for request in requests.iter_mut() {
-        if !request.test()? {
+        if !request.look()? {
+            request.found_nothing();
             return Ok(None);
         }
     }
     requests.drain(..).map(Request::wait).collect::<Result<_>>().map(Some)
+}
+
+/// Gives way now and then, where requests are tested again and again.
+fn found_nothing<T>(requests: &[Request<'_, T>]) {
+    if let Some(request) = requests.first() {
+        request.found_nothing();
+    }
 }
 
 /// Waits a little, as long as the transport sees fit.

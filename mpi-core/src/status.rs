@@ -29,7 +29,12 @@ impl Status {
             return Status { cancelled: completion.is_cancelled(), ..Status::EMPTY };
         }
         let Completion { source, tag, bytes, .. } = completion;
-        Status { source: Some(communicator.rank_of(source)), tag: Some(tag as i32), bytes, cancelled: false }
+        Status::of_message(communicator.rank_of(source), tag as i32, bytes)
+    }
+
+    /// Of a message.
+    pub(crate) fn of_message(source: usize, tag: i32, bytes: u64) -> Self {
+        Status { source: Some(source), tag: Some(tag), bytes, cancelled: false }
     }
 
     /// Rank of the sender in the communicator; `None` for a receive from nobody, a send, or a cancelled operation.

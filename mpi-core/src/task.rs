@@ -47,6 +47,11 @@ impl Tasks {
         }
     }
 
+    /// Whether there are any that have not come to their end.
+    pub(crate) fn are_running(&self) -> bool {
+        self.running.get() > 0
+    }
+
     /// Polls every task once; true if one came to its end.
     #[inline]
     pub(crate) fn poll_all(&self) -> bool {

@@ -11,7 +11,8 @@ use std::time::Instant;
 use rwmpi_transport::{JobError, JobFabric, Membership, NodeFabric, Starter, Turns};
 
 use crate::activity::{Call, Target};
-use crate::communicator::{Communicator, THIS_RANK, WORLD};
+use crate::collective::{Team, tree};
+use crate::communicator::{Communicator, LEAVING, THIS_RANK, WORLD};
 use crate::error::{Error, ErrorClass};
 use crate::group::Group;
 use crate::lanes::Lanes;
@@ -37,7 +38,7 @@ pub enum Protocol {
 
 impl Protocol {
     /// The environment variable that chooses it for a job.
-    pub const VARIABLE: &'static str = "RWMPI_PROTOCOL";
+    pub const VARIABLE: &'static str = rwmpi_transport::settings::PROTOCOL;
 
     /// Its name: `sr`, `nsr` or `auto`.
     pub fn name(self) -> &'static str {
@@ -122,8 +123,8 @@ pub enum ThreadLevel {
     Filtered,
 }
 
-/// This process's membership of the job. Dropping it leaves the job; [`Universe::finalize`] also waits for the others, as
-/// MPI_Finalize does.
+/// This process's membership of the job, which ends with [`Universe::finalize`] on all ranks. A rank that drops it instead has given up: where
+/// others still take part, that ends the job with an error.
 #[doc = example!(2
     "// A program's own comes from `rwmpi::init` or `rwmpi::run`."
     "let (world, alone) = (universe.world(), universe.this_rank());"
@@ -184,7 +185,7 @@ impl Universe {
         "assert!(!universe.has_launcher());"
     )]
     pub fn has_launcher(&self) -> bool {
-        self.starter.borrow().watches
+        self.starter.try_borrow().is_ok_and(|starter| starter.watches)
     }
 
     /// How many lanes it has: ends of the fabric for threads that use different communicators.
@@ -294,47 +295,79 @@ impl Universe {
     /// [`Universe::this_rank`] are deleted, the last first, so that libraries learn of the end (MPI-5.0 section 11.2.4).
     pub fn finalize(self) -> Result<()> {
         self.delete_attributes()?;
-        self.world.barrier()?;
-        self.leave(true)
+        let process = self.world.process();
+        if !process.begin_finalize() {
+            return Ok(());
+        }
+        // Others may wait for this rank: they learn that it will not come.
+        self.leave_together().inspect_err(|_| process.engine().leave())?;
+        self.starter.borrow_mut().finish();
+        Ok(())
+    }
+
+    fn leave_together(&self) -> Result<()> {
+        let (world, process) = (&self.world, self.world.process());
+        for lane in 0..self.lanes() {
+            self.in_lane(lane).process().tell(Call::Finalize, Target::NONE, 0, 0);
+        }
+        self.complete_all(true)?;
+        process.engine().begin_to_leave();
+        let team = Team::new(process, (world.group().peers(), world.rank()), [LEAVING, 0], true, (None, None));
+        process.block_on(|| tree(team)).map_err(world.failed(Call::Finalize))?;
+        self.flush(process)?;
+        process.engine().finish();
+        Ok(())
     }
 
     fn delete_attributes(&self) -> Result<()> {
         self.this_rank.attributes().delete_all(&self.this_rank)
     }
 
-    /// Leaves once everything this rank has sent has left it. Unless all leave `with_others`, it does not wait for them, so that a rank
-    /// that gives up ends.
-    fn leave(&self, with_others: bool) -> Result<()> {
-        let world = &self.world;
-        if !world.process().begin_finalize() {
-            return Ok(());
-        }
-        self.delete_attributes()?;
+    /// Returns once everything that this rank has sent has left it, and, with `abandoned`, all that goes on by itself has ended.
+    fn complete_all(&self, abandoned: bool) -> Result<()> {
         for process in (0..self.lanes()).map(|lane| self.in_lane(lane).process()) {
-            process.collect_detached().map_err(world.failed(Call::Finalize))?;
-            if with_others {
-                process.wait_for_abandoned().map_err(world.failed(Call::Finalize))?;
+            process.collect_detached().map_err(self.world.failed(Call::Finalize))?;
+            if abandoned {
+                process.wait_for_abandoned().map_err(self.world.failed(Call::Finalize))?;
             }
-            drop(process.enter(Call::Finalize, Target::NONE, 0, 0));
-            let flushed = process.wait_until(|engine| engine.is_flushed().then_some(()));
-            flushed.map_err(world.failed(Call::Finalize))?;
+            self.flush(process)?;
         }
-        world.process().engine().finish(with_others);
-        self.starter.borrow_mut().finish();
         Ok(())
+    }
+
+    fn flush(&self, process: &Process) -> Result<()> {
+        let flushed = process.wait_until(|engine| engine.is_flushed().then_some(()));
+        flushed.map_err(self.world.failed(Call::Finalize))
+    }
+
+    /// Gives up: leaves without waiting for the others, who have, or get, what was sent to them.
+    fn give_up(&self) {
+        if self.world.process().begin_finalize() {
+            // There is nobody left to tell; `finalize` tells.
+            let _ = self.delete_attributes().and_then(|()| self.complete_all(false));
+            self.world.process().engine().leave();
+        }
     }
 
     /// Ends the job of a rank that is on its way out, for that reason.
     pub(crate) fn end_with(&self, reason: &str) {
-        self.world.process().engine().abort(1, reason);
+        self.world.process().end_job(1, reason);
     }
 
     /// Ends the whole job now with exit code `code` (MPI_Abort).
     pub fn abort(&self, code: i32, reason: &str) -> ! {
-        // Before the others know: whoever sees them end because of it shall know why.
-        self.starter.borrow_mut().abort(code);
-        self.world.process().engine().abort(code, reason);
+        self.end_job(code, reason);
         std::process::exit(code)
+    }
+
+    /// Has the whole job end, without this process. A signal handler may do so in the middle of another call.
+    #[doc(hidden)]
+    pub fn end_job(&self, code: i32, reason: &str) {
+        // Before the others know: whoever sees them end because of it shall know why.
+        if let Ok(mut starter) = self.starter.try_borrow_mut() {
+            starter.abort(code);
+        }
+        self.world.process().end_job(code, reason);
     }
 }
 
@@ -342,8 +375,7 @@ impl Drop for Universe {
     fn drop(&mut self) {
         // A rank that panics has not come to its end: its job must not believe it.
         if !std::thread::panicking() {
-            // There is nobody left to tell; `finalize` tells.
-            let _ = self.leave(false);
+            self.give_up();
         }
     }
 }
@@ -364,7 +396,7 @@ impl Drop for Universe {
 /// ```
 ///
 /// # Errors
-/// If the job can't be joined: the text says why.
+/// If the job can't be joined: the text says why. A process joins the job of a launcher once, even if it has left it since.
 pub fn init() -> Result<Universe> {
     init_member(false)
 }

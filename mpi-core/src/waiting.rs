@@ -69,6 +69,15 @@ pub enum Partner {
     Rank(usize),
 }
 
+/// Whom word 3 names.
+pub(crate) fn partner(word: u64) -> Partner {
+    match (word >> 8) as u32 & 0xff_ffff {
+        NO_PARTNER => Partner::Unknown,
+        ANY_PARTNER => Partner::Any,
+        peer => Partner::Rank(peer as usize),
+    }
+}
+
 /// What a rank waits for according to its activity record; `None`: it does not wait, or not for long yet.
 pub fn describe_wait(words: &[u64; 8]) -> Option<Wait> {
     let [_, _, since, first, bytes, ..] = *words;
@@ -76,11 +85,7 @@ pub fn describe_wait(words: &[u64; 8]) -> Option<Wait> {
         return None;
     }
     let kind = (first & 0xff) as usize;
-    let partner = match (first >> 8) as u32 & 0xff_ffff {
-        NO_PARTNER => Partner::Unknown,
-        ANY_PARTNER => Partner::Any,
-        peer => Partner::Rank(peer as usize),
-    };
+    let partner = partner(first);
     let mut what = (*NAMES.get(kind)?).to_owned();
     if let Some(tag) = ((first >> 32) as u32).checked_sub(1) {
         what += &format!(", tag {tag}");

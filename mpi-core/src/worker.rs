@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use rwmpi_transport::{Cot, Signal, Turns, Visit};
+use rwmpi_transport::{Cot, Turns, Visit};
 
 use crate::engine::Failure;
 use crate::error::{Error, ErrorClass};
@@ -28,9 +28,9 @@ pub enum Progress {
 
 impl Progress {
     /// The environment variable that chooses it for a job.
-    pub const VARIABLE: &'static str = "RWMPI_PROGRESS";
+    pub const VARIABLE: &'static str = rwmpi_transport::settings::PROGRESS;
     /// The environment variable that says how large the library's buffer is where there is a thread, in bytes.
-    pub const BUFFER_VARIABLE: &'static str = "RWMPI_SEND_BUFFER";
+    pub const BUFFER_VARIABLE: &'static str = rwmpi_transport::settings::SEND_BUFFER;
     /// Its size without that.
     pub const BUFFER: usize = crate::engine::USUAL_SIZE;
 
@@ -106,9 +106,7 @@ impl Process {
     fn work_aside(&self, visit: &Visit<'_>, with_tasks: bool) -> std::result::Result<bool, Failure> {
         let mut any = false;
         for _ in 0..TRIES {
-            if self.engine().signals().contains(Signal::Abort) {
-                return Err(self.engine().poisoned(Failure::Aborted));
-            }
+            self.take_signals()?;
             while !visit.should_end() && self.progress_aside(with_tasks)? {
                 any = true;
             }

@@ -7,6 +7,25 @@ static void count(MPI_Comm *comm, int *code, ...)
     (void)code;
 }
 
+/* What the first call says of the program's start, all later ones say. */
+static void says_the_same(MPI_Info env)
+{
+    static MPI_Info first = MPI_INFO_NULL;
+    static char key[MPI_MAX_INFO_KEY], value[MPI_MAX_INFO_VAL + 1], again[MPI_MAX_INFO_VAL + 1];
+    int keys, number, flag, len;
+    if (first == MPI_INFO_NULL)
+        CHECK(MPI_Info_dup(env, &first) == MPI_SUCCESS);
+    CHECK(MPI_Info_get_nkeys(first, &keys) == MPI_SUCCESS && keys > 0);
+    CHECK(MPI_Info_get_nkeys(env, &number) == MPI_SUCCESS && number == keys);
+    for (int i = 0; i < keys; i++) {
+        CHECK(MPI_Info_get_nthkey(first, i, key) == MPI_SUCCESS);
+        len = sizeof value;
+        CHECK(MPI_Info_get_string(first, key, &len, value, &flag) == MPI_SUCCESS && flag);
+        len = sizeof again;
+        CHECK(MPI_Info_get_string(env, key, &len, again, &flag) == MPI_SUCCESS && flag && !strcmp(value, again));
+    }
+}
+
 static void always(int initialized, int finalized)
 {
     int flag, version, subversion, len, class, code, again;
@@ -22,6 +41,7 @@ static void always(int initialized, int finalized)
     CHECK(MPI_Info_get_string(info, "key", &len, text, &flag) == MPI_SUCCESS && flag && !strcmp(text, "value"));
     CHECK(MPI_Info_free(&info) == MPI_SUCCESS && info == MPI_INFO_NULL);
     CHECK(MPI_Info_create_env(0, NULL, &env) == MPI_SUCCESS && MPI_Info_get_nkeys(env, &len) == MPI_SUCCESS && len > 0);
+    says_the_same(env);
     CHECK(MPI_Info_free(&env) == MPI_SUCCESS);
     CHECK(MPI_Error_class(MPI_ERR_TAG, &class) == MPI_SUCCESS && class == MPI_ERR_TAG);
     CHECK(MPI_Error_string(MPI_ERR_TAG, text, &len) == MPI_SUCCESS && strstr(text, "MPI_ERR_TAG"));

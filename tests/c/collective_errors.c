@@ -25,7 +25,7 @@ static void mistakes(const MPI_Comm comm, int rank, int size)
     CHECK_ERROR(MPI_Allreduce(data, result, 1, MPI_FLOAT, MPI_BAND, comm), MPI_ERR_OP);
     CHECK_ERROR(MPI_Iallreduce(data, result, 1, MPI_INT, MPI_MINLOC, comm, &request), MPI_ERR_OP);
     CHECK_ERROR(MPI_Reduce(data, result, 1, MPI_INT, MPI_SUM, size, comm), MPI_ERR_ROOT);
-    CHECK_ERROR(MPI_Reduce(rank == 0 ? data : MPI_IN_PLACE, data, 1, MPI_INT, MPI_SUM, 0, comm), MPI_ERR_BUFFER);
+    CHECK_ERROR(MPI_Reduce(rank == 0 ? data : MPI_IN_PLACE, rank == 0 ? NULL : data, 1, MPI_INT, MPI_SUM, 0, comm), MPI_ERR_BUFFER);
     CHECK_ERROR(MPI_Gather(data, 1, MPI_INT, result, 1, MPI_INT, size, comm), MPI_ERR_ROOT);
     CHECK_ERROR(MPI_Gather(data, 1, MPI_INT, data, 1, MPI_INT, 0, MPI_COMM_SELF), MPI_ERR_BUFFER);
     CHECK_ERROR(MPI_Scatter(data, 1, MPI_INT, result, 1, MPI_INT, size, comm), MPI_ERR_ROOT);

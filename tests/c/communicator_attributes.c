@@ -85,6 +85,40 @@ static void life(void)
     MPI_Comm_free_keyval(&plain);
 }
 
+/* The handle of a keyval that is freed goes on naming the attributes that are left. */
+static void freed_keyvals(void)
+{
+    MPI_Comm first, second;
+    int keyval, kept, silent, before = deleted, flag;
+    void *value;
+    char place[4];
+    MPI_Comm_dup(MPI_COMM_SELF, &first);
+    MPI_Comm_create_keyval(copy, delete, &keyval, &extra);
+    MPI_Comm_set_attr(first, keyval, place);
+    MPI_Comm_dup(first, &second);
+    kept = keyval;
+    CHECK(MPI_Comm_free_keyval(&keyval) == MPI_SUCCESS);
+    CHECK(value_of(first, kept) == place && value_of(second, kept) == place + 1 && !value_of(MPI_COMM_SELF, kept));
+    CHECK_ERROR(MPI_Comm_free_keyval(&(int){kept}), MPI_ERR_KEYVAL);
+    CHECK_ERROR(MPI_Comm_set_attr(first, kept, place), MPI_ERR_KEYVAL);
+    CHECK(MPI_Comm_delete_attr(first, kept) == MPI_SUCCESS && deleted == before + 1 && last_keyval == kept);
+    CHECK_ERROR(MPI_Comm_delete_attr(first, kept), MPI_ERR_KEYVAL);
+    CHECK(value_of(second, kept) == place + 1);
+    CHECK(MPI_Comm_free(&second) == MPI_SUCCESS && deleted == before + 2);
+    CHECK_ERROR(MPI_Comm_get_attr(first, kept, &value, &flag), MPI_ERR_KEYVAL);
+    /* Without functions, too; and there is room for any number of those that are gone. */
+    for (int i = 0; i < 300; i++) {
+        MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, &keyval, NULL);
+        silent = keyval;
+        MPI_Comm_set_attr(first, keyval, place);
+        MPI_Comm_free_keyval(&keyval);
+        CHECK(value_of(first, silent) == place);
+        CHECK(MPI_Comm_delete_attr(first, silent) == MPI_SUCCESS);
+        CHECK_ERROR(MPI_Comm_get_attr(first, silent, &value, &flag), MPI_ERR_KEYVAL);
+    }
+    MPI_Comm_free(&first);
+}
+
 static void mistakes(void)
 {
     MPI_Comm comm, freed;
@@ -161,6 +195,7 @@ int main(int argc, char **argv)
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
     life();
+    freed_keyvals();
     mistakes();
     old_names();
     predefined();

@@ -29,6 +29,27 @@ static int delete(MPI_Datatype type, int keyval, void *value, void *extra)
     return MPI_SUCCESS;
 }
 
+static void freed_keyvals(void)
+{
+    int keyval, kept, flag, before = deletes, v;
+    void *got;
+    MPI_Datatype type, twin;
+    MPI_Type_contiguous(2, MPI_INT, &type);
+    MPI_Type_create_keyval(MPI_TYPE_DUP_FN, delete, &keyval, NULL);
+    kept = keyval;
+    MPI_Type_set_attr(type, keyval, &v);
+    MPI_Type_dup(type, &twin);
+    CHECK(MPI_Type_free_keyval(&keyval) == MPI_SUCCESS && keyval == MPI_KEYVAL_INVALID);
+    CHECK(MPI_Type_get_attr(type, kept, &got, &flag) == MPI_SUCCESS && flag && got == &v);
+    CHECK(MPI_Type_delete_attr(type, kept) == MPI_SUCCESS && deletes == before + 1);
+    CHECK(MPI_Type_get_attr(twin, kept, &got, &flag) == MPI_SUCCESS && flag && got == &v);
+    CHECK(MPI_Type_free(&twin) == MPI_SUCCESS && deletes == before + 2);
+    CHECK_ERROR(MPI_Type_get_attr(type, kept, &got, &flag), MPI_ERR_KEYVAL);
+    CHECK_ERROR(MPI_Type_set_attr(type, kept, &v), MPI_ERR_KEYVAL);
+    MPI_Type_free(&type);
+    deletes = before;
+}
+
 static void attributes(void)
 {
     int extra = 42, flag, keyval, plain;
@@ -105,6 +126,7 @@ int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    freed_keyvals();
     attributes();
     names();
     MPI_Finalize();

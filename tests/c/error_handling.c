@@ -104,6 +104,38 @@ static void codes(void)
     CHECK_ERROR(MPI_Remove_error_code(code), MPI_ERR_ARG);
     CHECK(MPI_Remove_error_class(class) == MPI_SUCCESS);
     CHECK_ERROR(MPI_Error_class(class, &got), MPI_ERR_ARG);
+    CHECK(MPI_Remove_error_code(other) == MPI_SUCCESS);
+}
+
+static int last_used(void)
+{
+    int *value, flag;
+    CHECK(MPI_Comm_get_attr(MPI_COMM_SELF, MPI_LASTUSEDCODE, &value, &flag) == MPI_SUCCESS && flag);
+    return *value;
+}
+
+/* Numbers are used again, so that adding and removing may go on for ever. */
+static void codes_come_back(void)
+{
+    int class, kept, code, next, before = last_used();
+    MPI_Add_error_class(&class);
+    CHECK(MPI_Add_error_code(class, &code) == MPI_SUCCESS);
+    kept = code;
+    for (int i = 0; i < 300000; i++) {
+        CHECK(MPI_Add_error_code(class, &next) == MPI_SUCCESS && next != kept && next <= before + 3);
+        CHECK(MPI_Remove_error_code(kept) == MPI_SUCCESS);
+        kept = next;
+    }
+    CHECK_ERROR(MPI_Remove_error_class(class), MPI_ERR_ARG);
+    CHECK(MPI_Remove_error_code(kept) == MPI_SUCCESS && last_used() == before + 1);
+    CHECK(MPI_Remove_error_class(class) == MPI_SUCCESS && last_used() == before);
+    /* A class may go before other codes. */
+    MPI_Add_error_class(&class);
+    MPI_Add_error_code(MPI_ERR_ARG, &code);
+    CHECK(MPI_Remove_error_class(class) == MPI_SUCCESS && last_used() == code);
+    CHECK(MPI_Error_class(code, &next) == MPI_SUCCESS && next == MPI_ERR_ARG);
+    CHECK(MPI_Add_error_class(&next) == MPI_SUCCESS && next == class);
+    CHECK(MPI_Remove_error_code(code) == MPI_SUCCESS && MPI_Remove_error_class(next) == MPI_SUCCESS && last_used() == before);
 }
 
 int main(int argc, char **argv)
@@ -114,6 +146,7 @@ int main(int argc, char **argv)
     old_names();
     of_null_handles();
     codes();
+    codes_come_back();
     MPI_Finalize();
     return 0;
 }

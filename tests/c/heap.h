@@ -9,8 +9,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Whether the address lies in the job's file: the kernel's word. */
-static inline int in_job_file(const void *address)
+/* How the address lies in the job's file: 's' if what is written there is the file's, 'p' if it is the process's own, 0 if it does not lie there. The
+ * kernel's word. */
+static inline int sharing(const void *address)
 {
     char line[4096];
     int found = 0;
@@ -18,11 +19,18 @@ static inline int in_job_file(const void *address)
     CHECK(maps);
     while (!found && fgets(line, sizeof line, maps)) {
         uintptr_t start, end;
-        if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR, &start, &end) == 2)
-            found = start <= (uintptr_t)address && (uintptr_t)address < end && strstr(line, "rwmpi job");
+        char how;
+        if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %*c%*c%*c%c", &start, &end, &how) == 3 && strstr(line, "rwmpi job"))
+            found = start <= (uintptr_t)address && (uintptr_t)address < end ? how : 0;
     }
     fclose(maps);
     return found;
+}
+
+/* Whether what is written there is the job's file's. */
+static inline int in_job_file(const void *address)
+{
+    return sharing(address) == 's';
 }
 
 /* Whether this process is to have a shared heap. */

@@ -4,7 +4,6 @@
 #include "heap.h"
 #include <pthread.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 enum { MB = 1 << 20, PAGE = 4096, NUMBERS = 100000, WORDS = 300, ROUNDS = 15 };
@@ -115,19 +114,6 @@ static void fork_among_threads(void)
     CHECK(is_filled(array, sizeof array, 30) && counters[0] >= counters[999]);
 }
 
-/* A child that the C library does not know of can look at nothing, and so damages nothing. */
-static void fork_by_the_kernel(void)
-{
-    int status = 0;
-    fill(array, sizeof array, 10);
-    pid_t child = (pid_t)syscall(SYS_fork);
-    if (child == 0) {
-        memset(array, 1, sizeof array);
-        _exit(0);
-    }
-    CHECK(child > 0 && waitpid(child, &status, 0) == child && WIFSIGNALED(status) == heap_wanted());
-    CHECK(is_filled(array, sizeof array, 10));
-}
 
 static void among_other_programs(const char *self)
 {
@@ -162,7 +148,7 @@ static void map_over(size_t first)
 {
     unsigned char *middle = pages + first * PAGE;
     CHECK(mmap(middle, 8 * PAGE, PROT_READ | PROT_WRITE, MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == middle);
-    CHECK(!in_job_file(middle) && in_job_file(middle - 1) == heap_wanted() && !middle[0]);
+    CHECK(!sharing(middle) && !sharing(middle - 1) == !heap_wanted() && !middle[0]);
     fill(pages, sizeof pages, 80);
     unsigned char kept = pages[PAGE];
     CHECK(madvise(pages, PAGE, MADV_DONTNEED) == 0 && !pages[0] && !pages[PAGE - 1] && pages[PAGE] == kept);
@@ -189,7 +175,6 @@ int main(int argc, char **argv)
     }
     contents();
     fork_once(40);
-    fork_by_the_kernel();
     among_other_programs(argv[0]);
     map_over(10);
     MPI_Init(&argc, &argv);

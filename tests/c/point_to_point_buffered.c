@@ -46,12 +46,11 @@ static void process_buffer(void)
 /* What has not been received counts as used as long as it is here: a message to oneself is. */
 static void accounting(void)
 {
-    static char buffer[2 * (100 + MPI_BSEND_OVERHEAD)];
+    static char buffer[2 * 100 + 90];
     char sent[100] = {1}, got[100];
     void *address;
     MPI_Count bytes;
     CHECK(MPI_Buffer_attach_c(buffer, sizeof buffer) == MPI_SUCCESS);
-    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
     CHECK(MPI_Bsend(sent, 100, MPI_CHAR, 0, 1, MPI_COMM_SELF) == MPI_SUCCESS);
     CHECK(MPI_Bsend(sent, 100, MPI_CHAR, 0, 1, MPI_COMM_SELF) == MPI_SUCCESS);
     CHECK_ERROR(MPI_Bsend(sent, 100, MPI_CHAR, 0, 1, MPI_COMM_SELF), MPI_ERR_BUFFER);
@@ -60,6 +59,31 @@ static void accounting(void)
     CHECK(MPI_Recv(got, 100, MPI_CHAR, 0, 1, MPI_COMM_SELF, MPI_STATUS_IGNORE) == MPI_SUCCESS);
     CHECK(MPI_Recv(got, 100, MPI_CHAR, 0, 1, MPI_COMM_SELF, MPI_STATUS_IGNORE) == MPI_SUCCESS);
     CHECK(MPI_Buffer_detach_c(&address, &bytes) == MPI_SUCCESS && address == buffer && bytes == (MPI_Count)sizeof buffer);
+}
+
+/* A buffer made for the overhead of any other library holds as many messages here, empty ones included; there is an end of those, too. */
+static void small_buffer(void)
+{
+    enum { MESSAGES = 50, LENGTH = 3, OVERHEAD = 32 };
+    static char buffer[MESSAGES * (LENGTH + OVERHEAD)];
+    char sent[LENGTH] = "ab", got[LENGTH];
+    MPI_Request request;
+    void *address;
+    int bytes, i, error;
+    CHECK(MPI_Buffer_attach(buffer, sizeof buffer) == MPI_SUCCESS);
+    CHECK(MPI_Bsend_init(sent, LENGTH, MPI_CHAR, 0, 2, MPI_COMM_SELF, &request) == MPI_SUCCESS);
+    for (i = 0; i < MESSAGES; i++)
+        CHECK(MPI_Start(&request) == MPI_SUCCESS && MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    CHECK(MPI_Request_free(&request) == MPI_SUCCESS);
+    for (i = 0; i < MESSAGES; i++)
+        CHECK(MPI_Recv(got, LENGTH, MPI_CHAR, 0, 2, MPI_COMM_SELF, MPI_STATUS_IGNORE) == MPI_SUCCESS && got[1] == 'b');
+    for (i = error = 0; !error && i < (int)sizeof buffer; i++)
+        error = MPI_Bsend(sent, 0, MPI_CHAR, 0, 2, MPI_COMM_SELF);
+    CHECK_ERROR(error, MPI_ERR_BUFFER);
+    CHECK(i > MESSAGES);
+    while (--i > 0)
+        CHECK(MPI_Recv(got, 0, MPI_CHAR, 0, 2, MPI_COMM_SELF, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    CHECK(MPI_Buffer_detach(&address, &bytes) == MPI_SUCCESS);
 }
 
 static void communicator_buffer(void)
@@ -86,12 +110,14 @@ int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     left = (rank + size - 1) % size;
     right = (rank + 1) % size;
     process_buffer();
     accounting();
+    small_buffer();
     communicator_buffer();
     MPI_Finalize();
     return 0;

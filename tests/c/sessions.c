@@ -47,8 +47,84 @@ static void communicate(MPI_Session session, const char *tag)
     MPI_Group_free(&group);
 }
 
+/* What a session says of its level of thread support. */
+static void level(const char *asked, const char *expected)
+{
+    MPI_Session session;
+    MPI_Info info, hints = MPI_INFO_NULL;
+    char text[32];
+    int flag, len = sizeof text;
+    if (asked) {
+        MPI_Info_create(&hints);
+        MPI_Info_set(hints, "thread_level", asked);
+    }
+    session = (MPI_Session){0};
+    int code = MPI_Session_init(hints, MPI_ERRORS_RETURN, &session);
+    if (asked)
+        MPI_Info_free(&hints);
+    if (!expected) {
+        CHECK_ERROR(code, MPI_ERR_INFO_VALUE);
+        CHECK(session == MPI_SESSION_NULL);
+        return;
+    }
+    CHECK(code == MPI_SUCCESS && MPI_Session_get_info(session, &info) == MPI_SUCCESS);
+    CHECK(MPI_Info_get_string(info, "thread_level", &len, text, &flag) == MPI_SUCCESS && flag && !strcmp(text, expected));
+    MPI_Info_free(&info);
+    CHECK(MPI_Session_finalize(&session) == MPI_SUCCESS);
+}
+
+static void levels(void)
+{
+    level("NONSENSE", NULL);
+    level("", NULL);
+    level("mpi_thread_single", NULL);
+    level(NULL, "MPI_THREAD_MULTIPLE");
+    level("MPI_THREAD_SINGLE", "MPI_THREAD_SINGLE");
+    level("MPI_THREAD_FUNNELED", "MPI_THREAD_FUNNELED");
+    level("MPI_THREAD_MULTIPLE", "MPI_THREAD_MULTIPLE");
+}
+
+static int own_calls, own_code;
+static MPI_Comm own_comm = MPI_COMM_SELF;
+
+static void own(MPI_Comm *comm, int *code, ...)
+{
+    own_calls++;
+    own_comm = *comm;
+    own_code = *code;
+}
+
+static void failed(int code, int expected, const MPI_Comm *made)
+{
+    CHECK_ERROR(code, expected);
+    CHECK(own_calls == 1 && own_code == expected && own_comm == MPI_COMM_NULL && (!made || *made == MPI_COMM_NULL));
+    own_calls = 0;
+}
+
+/* A call that was given an error handler uses that. */
+static void given_handlers(MPI_Session session)
+{
+    MPI_Errhandler handler;
+    MPI_Group world;
+    MPI_Comm made = MPI_COMM_SELF;
+    int other;
+    CHECK(MPI_Group_from_session_pset(session, "mpi://world", &world) == MPI_SUCCESS);
+    CHECK(MPI_Group_from_session_pset(session, "MPI://Self", &(MPI_Group){MPI_GROUP_NULL}) == MPI_SUCCESS);
+    MPI_Comm_create_errhandler(own, &handler);
+    failed(MPI_Comm_create_from_group(world, "x", MPI_INFO_NULL, handler, NULL), MPI_ERR_ARG, NULL);
+    failed(MPI_Comm_create_from_group(MPI_GROUP_NULL, "x", MPI_INFO_NULL, handler, &made), MPI_ERR_GROUP, &made);
+    made = MPI_COMM_SELF;
+    failed(MPI_Comm_create_from_group(world, NULL, MPI_INFO_NULL, handler, &made), MPI_ERR_ARG, &made);
+    made = MPI_COMM_SELF;
+    MPI_Group_size(world, &other);
+    failed(MPI_Intercomm_create_from_groups(world, 0, world, other, "x", MPI_INFO_NULL, handler, &made), MPI_ERR_RANK, &made);
+    MPI_Errhandler_free(&handler);
+    MPI_Group_free(&world);
+}
+
 int main(void)
 {
+    levels();
     MPI_Session session, other, freed;
     MPI_Errhandler handler, got;
     MPI_Info info, hints;
@@ -63,6 +139,7 @@ int main(void)
     MPI_Info_free(&info);
     CHECK(MPI_Initialized(&flag) == MPI_SUCCESS && !flag);
     sets(session);
+    given_handlers(session);
     communicate(session, "first");
     /* Errors go to the session's handler. */
     CHECK(MPI_Session_create_errhandler(count, &handler) == MPI_SUCCESS);

@@ -8,6 +8,10 @@ static void dimensions(void)
     int dims[3] = {0, 0, 0}, given[3] = {0, 3, 0}, wrong[2] = {0, 4}, negative[1] = {-1};
     CHECK(MPI_Dims_create(72, 3, dims) == MPI_SUCCESS && dims[0] == 6 && dims[1] == 4 && dims[2] == 3);
     CHECK(MPI_Dims_create(6, 3, given) == MPI_SUCCESS && given[0] == 2 && given[1] == 3 && given[2] == 1);
+    memset(dims, 0, sizeof dims);
+    CHECK(MPI_Dims_create(7488, 3, dims) == MPI_SUCCESS && dims[0] == 26 && dims[1] == 18 && dims[2] == 16);
+    memset(dims, 0, sizeof dims);
+    CHECK(MPI_Dims_create(34425, 3, dims) == MPI_SUCCESS && dims[0] == 51 && dims[1] == 27 && dims[2] == 25);
     CHECK_ERROR(MPI_Dims_create(6, 2, wrong), MPI_ERR_DIMS);
     CHECK(wrong[0] == 0);
     CHECK_ERROR(MPI_Dims_create(6, 1, negative), MPI_ERR_DIMS);

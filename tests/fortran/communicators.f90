@@ -5,6 +5,8 @@ module callbacks
   use mpi
   implicit none
   logical :: cancelled = .false.
+  ! What a generalized request's procedures get.
+  integer(kind=MPI_ADDRESS_KIND) :: mine = 0
   integer :: copies = 0, deletions = 0, errors = 0, last_error = 0, last_communicator = 0
 contains
   subroutine copy(communicator, key, extra_state, value_in, value_out, flag, error)
@@ -279,6 +281,9 @@ contains
     call MPI_Info_get_string(info, 'colour', length, value, flag, error)
     call check(flag .and. length == 9 .and. value == 'deep', 'a part of it')
     value = 'untouched'
+    length = 0
+    call MPI_Info_get_string(info, 'colour', length, value, flag, error)
+    call check(flag .and. length == 9 .and. value == 'untouched', 'its length alone')
     call MPI_Info_get(info, 'shape', 20, value, flag, error)
     call check(.not. flag .and. value == 'untouched', 'no such key')
     call MPI_Info_delete(info, 'colour', error)
@@ -289,16 +294,21 @@ contains
   subroutine requests_of_the_program()
     integer :: request, status(MPI_STATUS_SIZE), count
     logical :: flag
-    call MPI_Grequest_start(query, free, cancel, 7_MPI_ADDRESS_KIND, request, error)
+    mine = 6
+    call MPI_Grequest_start(query, free, cancel, mine, request, error)
+    ! The procedures get the variable itself.
+    mine = 7
     call MPI_Test(request, flag, status, error)
     call check(.not. flag, 'not complete yet')
     call MPI_Grequest_complete(request, error)
     call MPI_Wait(request, status, error)
     call MPI_Get_count(status, MPI_INTEGER, count, error)
     call check(count == 7 .and. request == MPI_REQUEST_NULL, 'a generalized request')
+    call check(mine == 70, 'changed by the procedure that frees')
     call MPI_Test_cancelled(status, flag, error)
     call check(.not. flag, 'not cancelled')
-    call MPI_Grequest_start(query, free, cancel, 8_MPI_ADDRESS_KIND, request, error)
+    mine = 8
+    call MPI_Grequest_start(query, free, cancel, mine, request, error)
     call MPI_Cancel(request, error)
     call check(cancelled, 'the procedure that cancels')
     call MPI_Grequest_complete(request, error)
@@ -319,6 +329,7 @@ contains
     integer(kind=MPI_ADDRESS_KIND) :: extra_state
     integer :: error
     call check(extra_state == 7 .or. extra_state == 8, 'extra state')
+    extra_state = 10 * extra_state
     error = MPI_SUCCESS
   end subroutine free
 

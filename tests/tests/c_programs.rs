@@ -31,6 +31,15 @@ fn programs_in_several_lanes() {
     every_program(Interface::Standard, &[("RWMPI_LANES", "3")]);
 }
 
+/// So many that there are limits of what shelves are for.
+#[test]
+fn ninety_ranks_do_collectives() {
+    let library = Library::new(Interface::Standard);
+    let program = library.compile(&sources().join("collective_many.c"), &[]).unwrap();
+    let output = library.run(90, &[program.as_os_str()], &[]);
+    assert!(output.status.success(), "{}", text(&output));
+}
+
 #[test]
 fn a_deadlock_in_any_lane_is_shown() {
     let library = Library::new(Interface::Standard);
@@ -118,4 +127,71 @@ fn errors_end_the_job_with_one_report_unless_the_program_wants_them() {
             assert!(words.iter().all(|word| said.contains(word)), "{mistake} alone: {said}");
         }
     }
+}
+
+#[test]
+fn a_job_can_be_aborted_from_anywhere() {
+    for interface in [Interface::Standard, Interface::Mpich] {
+        let library = Library::new(interface);
+        let program = library.compile(&sources().join("tools/abort_anywhere.c"), &[]).unwrap();
+        for place in ["receive", "test", "exchange", "operation", "address", "exit", "exit twice", "receive, threads"] {
+            let job = [program.as_os_str(), OsStr::new(place)];
+            for environment in [[("RWMPI_LANES", "1")], [("RWMPI_LANES", "2")], [("RWMPI_TRANSPORT", "tcp")]] {
+                let environment = environment.map(|(name, value)| (name, OsStr::new(value)));
+                let output = library.run(3, &job, &environment);
+                let said = text(&output);
+                assert_eq!(output.status.code(), Some(13), "{place}, {environment:?}: {said}");
+                assert!(said.contains("aborted the job with code 13"), "{place}, {environment:?}: {said}");
+                assert!(!said.contains("panicked"), "{place}, {environment:?}: {said}");
+            }
+        }
+        for place in ["receive", "test", "exchange", "exit", "exit twice"] {
+            let alone = Command::new(&program).arg(place).output().unwrap();
+            assert_eq!(alone.status.code(), Some(13), "{place}, alone: {}", text(&alone));
+            assert!(!text(&alone).contains("panicked"), "{place}, alone: {}", text(&alone));
+        }
+    }
+}
+/// Runs a program that gives all back what it has, and looks for what is lost at its end.
+fn loses_nothing(library: &Library, options: &[&str], tool: &[&str]) {
+    let Ok(program) = library.compile(&sources().join("tools/loses_nothing.c"), options) else {
+        println!("the compiler does not know {options:?}: left out");
+        return;
+    };
+    let mut command: Vec<&OsStr> = tool.iter().map(OsStr::new).collect();
+    command.push(program.as_os_str());
+    let output = library.run(2, &command, &[]);
+    assert!(output.status.success(), "{}", text(&output));
+    for complaint in ["lost", "Leak", "leak of"] {
+        assert!(!text(&output).contains(complaint), "{}", text(&output));
+    }
+}
+
+#[test]
+fn valgrind_finds_nothing_lost() {
+    if Command::new("valgrind").arg("--version").output().is_err() {
+        println!("valgrind is not installed (on Debian: apt-get install valgrind): left out");
+        return;
+    }
+    for interface in [Interface::Standard, Interface::Mpich] {
+        let tool = ["valgrind", "--quiet", "--leak-check=full", "--error-exitcode=9"];
+        loses_nothing(&Library::new(interface), &[], &tool);
+    }
+}
+
+#[test]
+fn the_address_sanitizer_finds_nothing_lost() {
+    for interface in [Interface::Standard, Interface::Mpich] {
+        loses_nothing(&Library::new(interface), &["-fsanitize=address"], &[]);
+    }
+}
+
+/// A program that breaks its promise that one thread at a time calls MPI.
+#[test]
+fn threads_that_must_not_call_at_the_same_time_are_told_so() {
+    let library = Library::new(Interface::Standard);
+    let program = library.compile(&sources().join("tools/broken_promise.c"), &[]).unwrap();
+    let output = library.run(1, &[program.as_os_str()], &[]);
+    assert!(!output.status.success(), "{}", text(&output));
+    assert!(text(&output).contains("call MPI_Init_thread with MPI_THREAD_MULTIPLE"), "{}", text(&output));
 }

@@ -13,7 +13,9 @@ use std::time::{Duration, Instant};
 use libtest_mimic::{Arguments, Failed, Trial};
 use rustix::io::FdFlags;
 use rwmpi_tests::conformance::cases;
-use rwmpi_transport::{JOB_FD, Job, JobFabric, JobShape, Membership, NodeFabric, RANK, SIZE, SharedPlace, THREADS};
+use rwmpi_transport::{
+    JOB_FD, Job, JobFabric, JobShape, Membership, NodeFabric, RANK, SIZE, SharedPlace, THREADS, handed_down,
+};
 
 /// Far beyond what any case takes on a busy machine.
 const WATCHDOG: Duration = Duration::from_secs(60);
@@ -87,13 +89,13 @@ struct Peers(Vec<Child>);
 impl Peers {
     fn start(job: &Job, case: &str, threads: usize, kernel_copy: &str) -> Result<Peers, Failed> {
         rustix::io::fcntl_setfd(job.as_fd(), FdFlags::empty())?;
-        let fd = std::os::fd::AsRawFd::as_raw_fd(&job.as_fd());
+        let file = handed_down(job.as_fd())?;
         let mut peers = Peers(Vec::new());
         for rank in (0..job.peers()).step_by(threads) {
             let threads = threads.min(job.peers() - rank);
             let child = Command::new(env::current_exe()?)
                 .env(CASE, case)
-                .env(JOB_FD, fd.to_string())
+                .env(JOB_FD, &file)
                 .env(RANK, rank.to_string())
                 .env(SIZE, job.peers().to_string())
                 .env(THREADS, threads.to_string())

@@ -76,6 +76,13 @@ fn a_wrong_directory_is_one_message() {
 #[test]
 fn no_ranks_and_no_program_are_usage_errors() {
     mpiexec(["-n", "0", "true"]).run().assert_report(2, &["at least one rank"]);
+    for (one, other) in
+        [("18446744073709551615", "1"), ("9223372036854775808", "9223372036854775808"), ("1048576", "1")]
+    {
+        let finished = mpiexec(["-n", one, "true", ":", "-n", other, "true"]).run();
+        finished.assert_report(2, &["a job can have at most 1048576 ranks"]);
+    }
+    mpiexec(["-n", "1000000", "true"]).run().assert_report(125, &["1 to 4096 processes, not 1000000"]);
     let finished = mpiexec(["-n", "2"]).run();
     assert_eq!(finished.code, 2);
     assert!(finished.stderr.contains("no program"), "{finished:?}");
@@ -103,6 +110,25 @@ fn more_ranks_than_cores_and_root_are_fine_and_foreign_options_are_noted() {
     let finished = mpiexec(["--oversubscribe", "-allow-run-as-root", "-np", "20", "true"]).run();
     assert_eq!(finished.code, 0, "{finished:?}");
     assert_eq!(finished.stderr.matches("is not needed").count(), 2, "{finished:?}");
+}
+
+#[test]
+fn the_end_of_each_rank_can_be_shown() {
+    let finished = mpiexec_sh(&["-n", "3", "-print-all-exitcodes"], "true").run();
+    assert_eq!((finished.code, finished.stderr.as_str()), (0, "mpiexec: exit codes: 0 of ranks 0-2\n"), "{finished:?}");
+}
+
+#[test]
+fn a_file_can_name_the_programs() {
+    let path = scratch("programs").join("configuration");
+    std::fs::write(&path, "# two programs\n-n 2 -env A 'one two' sh -c \\\n'echo $RWMPI_RANK $A'\n\n-n 1 echo last\n")
+        .unwrap();
+    let finished = mpiexec(["-l", "-configfile", path.to_str().unwrap()]).run();
+    finished.assert_success();
+    assert_eq!(finished.sorted_lines(), ["[0] 0 one two", "[1] 1 one two", "[2] last"]);
+    let finished = mpiexec(["-configfile", "/no/such/file"]).run();
+    assert_eq!(finished.code, 2);
+    assert!(finished.stderr.contains("-configfile /no/such/file: No such file"), "{finished:?}");
 }
 
 #[test]

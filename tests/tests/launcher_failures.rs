@@ -2,7 +2,7 @@
 
 mod launcher_support;
 
-use launcher_support::{PEER, Running, mpiexec, mpiexec_sh, runs, send};
+use launcher_support::{PEER, Running, launcher, mpiexec, mpiexec_sh, runs, send};
 use rustix::process::Signal;
 use std::time::{Duration, Instant};
 
@@ -35,6 +35,18 @@ fn a_rank_killed_from_outside_is_named() {
     send(victim, Signal::KILL);
     let finished = running.wait();
     finished.assert_report(137, &[&format!("(pid {victim} on "), "SIGKILL", "2 other ranks"]);
+}
+
+/// The system would end the launcher, and say nothing.
+#[test]
+fn a_limit_of_file_sizes_that_is_too_small_is_named() {
+    let limited = |blocks: u32| {
+        let script = format!("ulimit -f {blocks}; exec {} -n 2 true", rwmpi_tests::binary("mpiexec").display());
+        launcher("sh", ["-c", &script]).run()
+    };
+    let finished = limited(1000);
+    assert!(finished.code != 0 && finished.stderr.contains("`ulimit -f`"), "{finished:?}");
+    limited(1_000_000).assert_success();
 }
 
 /// The kernel ends the ranks when the launcher can no longer do so, children of wrapper scripts included.

@@ -255,3 +255,35 @@ fn signals_reach_all_hosts() {
         assert_eq!((finished.code, finished.stdout.matches("got").count()), (code, 2), "{finished:?}");
     }
 }
+
+/// All in one job, which is then on one host.
+#[test]
+fn every_name_of_this_machine_is_reached_without_an_agent() {
+    let own_name = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    let mut names = vec!["localhost".to_owned(), "127.0.0.1".to_owned(), "127.9.8.7".to_owned(), own_name];
+    names.extend(rwmpi_transport::first_to_others().map(|address| address.to_string()));
+    let ranks = (2 * names.len()).to_string();
+    for option in ["-H", "--host", "-hosts"] {
+        let script = "echo $RWMPI_RANK/$RWMPI_SIZE $RWMPI_NODES";
+        // There is no ssh where there is no PATH.
+        let arguments = [option, &names.join(","), "-genv", "PATH", "/nowhere", "-n", &ranks, "/bin/sh", "-c", script];
+        let finished = mpiexec(arguments).command(|command| _ = command.env("PATH", "/nowhere")).run();
+        finished.assert_success();
+        let expected: Vec<String> = (0..2 * names.len()).map(|rank| format!("{rank}/{ranks}")).collect();
+        let mut said: Vec<&str> = finished.stdout.lines().map(str::trim_end).collect();
+        said.sort_by_key(|line| line.split('/').next().unwrap().parse::<usize>().unwrap());
+        assert_eq!(said, expected);
+    }
+    let finished = mpiexec(["-hosts", "localhost,198.51.100.7", "-nolocal", "-launcher", "rsh", "-n", "1", "true"])
+        .command(|command| _ = command.env("PATH", "/nowhere"))
+        .run();
+    assert_ne!(finished.code, 0);
+    assert!(finished.stderr.contains("198.51.100.7"), "{finished:?}");
+}
+
+#[test]
+fn an_agent_with_quotation_marks_is_split_as_by_a_shell() {
+    let agent = format!("sh -c 'host=$1; shift; exec {} \"$host\" \"$@\"' agent", agent());
+    let finished = mpiexec(["-H", "a,b", "--launch-agent", &agent, "--interface", "lo", "-n", "2", "true"]).run();
+    finished.assert_success();
+}

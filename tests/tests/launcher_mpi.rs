@@ -95,3 +95,19 @@ fn a_panic_ends_the_job() {
 fn an_abort_gives_its_code_and_reason() {
     mpiexec(["-n", "3", PROGRAM, "abort"]).run().assert_report(3, &["rank 1", "the input makes no sense"]);
 }
+
+#[test]
+fn who_drops_its_universe_is_named() {
+    mpiexec(["-n", "3", PROGRAM, "return"]).run().assert_report(1, &["rank 1", "exited without finalizing"]);
+    let finished = mpiexec(["-n", "3", "--timeout", "40", PROGRAM, "drop"]).run();
+    assert!(finished.stderr.contains("rank 1, which has left the job without finalizing"), "{finished:?}");
+    let finished = mpiexec(["-n", "3", "--timeout", "40", PROGRAM, "finalize"]).run();
+    assert!(finished.stderr.contains("rank 1, which has finalized"), "{finished:?}");
+}
+
+#[test]
+fn a_process_joins_its_job_once() {
+    let finished = mpiexec(["-n", "2", PROGRAM, "join-twice"]).run();
+    finished.assert_success();
+    assert_eq!(finished.stdout.matches("it says").count(), 2, "{finished:?}");
+}

@@ -69,6 +69,40 @@ fn the_reader_may_go_away() {
     finished.assert_report(128 + 13, &["SIGPIPE", "can no longer be written"]);
 }
 
+/// Whether or not the ranks still run when it turns out.
+#[test]
+fn output_that_cannot_be_written_is_reported() {
+    let full = |descriptor: &str, script: &str| {
+        let command = format!("exec \"$0\" -n 2 sh -c '{script}' {descriptor}>/dev/full");
+        launcher_support::launcher("sh", ["-c", &command, launcher_support::MPIEXEC]).run()
+    };
+    for script in ["echo done", "while echo more; do :; done", "yes"] {
+        full("", script).assert_report(122, &["standard output can no longer be written: No space left on device"]);
+    }
+    assert_eq!(full("2", "echo done >&2").code, 122);
+    assert_eq!(full("2", "true").code, 0);
+    full("", "exit 3").assert_report(3, &["exited with code 3"]);
+    full("", "trap \"\" PIPE; echo lost; sleep 0.3; exit 3").assert_report(3, &["code 3", "can no longer be written"]);
+    let help =
+        launcher_support::launcher("sh", ["-c", "exec \"$0\" --help >/dev/full", launcher_support::MPIEXEC]).run();
+    help.assert_report(122, &["No space left on device"]);
+}
+
+#[test]
+fn a_reader_that_has_gone_before_the_ranks_ended_is_reported() {
+    let (running, stdout) = mpiexec_sh(&["-n", "2"], "sleep 0.3; echo done").start_with_stdout();
+    drop(stdout);
+    running.wait().assert_report(128 + 13, &["standard output can no longer be written: Broken pipe"]);
+}
+
+/// It limits the ranks' shared file, too. (It used to kill the launcher.)
+#[test]
+fn a_limit_on_the_size_of_files_is_reported() {
+    let command = "ulimit -f 1; exec \"$0\" -n 1 true";
+    let finished = launcher_support::launcher("sh", ["-c", command, launcher_support::MPIEXEC]).run();
+    finished.assert_report(125, &["no file may have more than 512", "ulimit -f"]);
+}
+
 #[test]
 fn a_reader_that_stalls_keeps_neither_signals_nor_failures_waiting() {
     // Nobody reads standard output while the job runs.

@@ -2,8 +2,8 @@
 
 mod launcher_support;
 
-use launcher_support::{MPIEXEC, mpiexec, runs};
-use std::collections::HashSet;
+use launcher_support::{MPIEXEC, Running, mpiexec, runs};
+use std::collections::{HashSet, VecDeque};
 use std::fs;
 use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
@@ -13,6 +13,8 @@ use std::time::{Duration, Instant};
 const PROGRAM: &str = env!("CARGO_BIN_EXE_launcher-mpi");
 /// Where nobody else listens, so that nobody else is disturbed.
 const HERE: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 77);
+/// What the launcher says of them at the end.
+const TURNED_AWAY: &str = "connections from outside the job turned away, most by rank";
 /// Bytes for each listener.
 const FUZZ: usize = 10_000_000;
 /// Bytes of one connection at most: what the kernel takes before anybody reads.
@@ -79,6 +81,47 @@ fn fuzz(port: u16, mut random: u64) {
     }
 }
 
+/// The ports at which the ranks of a job listen, once all of them do.
+fn ports_of_ranks(running: &Running, ranks: usize) -> Vec<u16> {
+    let pids = running.processes(ranks, |pid| runs(pid, "launcher-mpi"));
+    let begin = Instant::now();
+    loop {
+        let ports = ports(&pids);
+        if ports.len() == ranks {
+            return ports;
+        }
+        assert!(begin.elapsed() < Duration::from_secs(20), "the ranks listen at {ports:?} only");
+        sleep(Duration::from_millis(10));
+    }
+}
+
+/// Opens a thousand connections a second that say nothing, until nobody listens any more.
+fn flood(port: u16) {
+    let mut open = VecDeque::new();
+    while let Some(stranger) = connect(port) {
+        open.push_back(stranger);
+        open.drain(..open.len().saturating_sub(200));
+        sleep(Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn a_flood_of_silent_connections_keeps_no_rank_out() {
+    let here = HERE.to_string();
+    let options = ["-n", "4", "--transport", "tcp", "--timeout", "100", "-genv", "RWMPI_LISTEN", &here];
+    let running = mpiexec(options.into_iter().chain([PROGRAM, "seldom"])).start();
+    let ports = ports_of_ranks(&running, 4);
+    std::thread::scope(|scope| {
+        for port in ports {
+            scope.spawn(move || flood(port));
+        }
+    });
+    let finished = running.wait();
+    assert_eq!(finished.code, 0, "{finished:?}");
+    assert_eq!(finished.stdout.matches("all in order").count(), 4, "{finished:?}");
+    assert!(finished.stderr.contains(TURNED_AWAY), "{finished:?}");
+}
+
 #[test]
 fn scans_and_random_bytes_do_a_job_no_harm() {
     // Its hosts are this machine, by names that are variables that nobody needs.
@@ -86,16 +129,7 @@ fn scans_and_random_bytes_do_a_job_no_harm() {
     let here = HERE.to_string();
     let options = ["-n", "4", "-hosts", "A,B", "--launch-agent", agent, "-genv", "RWMPI_LISTEN", &here];
     let (running, stdin) = mpiexec(options.into_iter().chain([PROGRAM, "exchange"])).start_with_stdin();
-    let ranks = running.processes(4, |pid| runs(pid, "launcher-mpi"));
-    let begin = Instant::now();
-    let ports = loop {
-        let ports = ports(&ranks);
-        if ports.len() == 4 {
-            break ports;
-        }
-        assert!(begin.elapsed() < Duration::from_secs(20), "the ranks listen at {ports:?} only");
-        sleep(Duration::from_millis(10));
-    };
+    let ports = ports_of_ranks(&running, 4);
     let launchers =
         running.processes(2, |pid| fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|exe| exe.ends_with(MPIEXEC)));
     assert_eq!(listeners(&[&launchers[..], &[running.pid()]].concat()), [""; 0], "nobody else listens");
@@ -108,6 +142,7 @@ fn scans_and_random_bytes_do_a_job_no_harm() {
     });
     drop(stdin);
     let finished = running.wait();
-    finished.assert_success();
+    assert_eq!(finished.code, 0, "{finished:?}");
     assert_eq!(finished.stdout.matches("all in order").count(), 4, "{finished:?}");
+    assert!(finished.stderr.contains(TURNED_AWAY), "{finished:?}");
 }

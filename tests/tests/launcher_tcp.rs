@@ -178,7 +178,9 @@ fn strangers_do_a_job_no_harm() {
         }
     }
     assert!(refused > 0);
-    running.wait().assert_success();
+    // What is left to say is that somebody tried.
+    let finished = running.wait();
+    assert!(finished.code == 0 && finished.stderr.contains("turned away"), "{finished:?}");
 }
 
 /// Ranks that are told nothing but what PMI-1 tells find each other all the same, and the launcher sees how they end.

@@ -179,3 +179,29 @@ fn without_a_launcher_nothing_is_shared() {
     let alone = |program: &Path| Command::new(program).env("LD_PRELOAD", binary("librwmpi_heap.so")).output().unwrap();
     assert_eq!(String::from_utf8_lossy(&alone(&program).stdout), "private\n");
 }
+
+/// A process in another root than its starter's finds the library nowhere, and is not to complain of it.
+#[test]
+fn where_the_library_is_not_nothing_is_said_of_it() {
+    let unshare = ["unshare", "--mount", "--map-root-user"];
+    if is_off()
+        || !Command::new(unshare[0]).args(&unshare[1..]).arg("true").output().is_ok_and(|it| it.status.success())
+    {
+        println!("skipped: no name spaces here");
+        return;
+    }
+    let library = binary("librwmpi_heap.so");
+    let hide = format!("mount -t tmpfs none {}", library.parent().unwrap().display());
+    // What is preloaded there besides stays. It becomes another program by each of the functions for that, with a child by `fork` or `vfork`.
+    for go_on in ["exec env", "env", "exec sh -c env", "exec env env", "exec nice env"] {
+        let script = format!("{hide} && {go_on}");
+        let command = unshare.iter().copied().chain(["sh", "-c", &script]).map(OsStr::new).collect::<Vec<_>>();
+        let other = ("LD_PRELOAD", OsStr::new("libm.so.6"));
+        let said = pair(&command, &[other]);
+        assert!(!said.contains("cannot be preloaded"), "{go_on}: {said}");
+        assert!(said.lines().any(|line| line == "LD_PRELOAD=libm.so.6"), "{go_on}: {said}");
+    }
+    // Where it is, it is passed on.
+    let said = pair(&["sh", "-c", "exec nice env"].map(OsStr::new), &[]);
+    assert!(said.contains(&format!("LD_PRELOAD={}", library.display())), "{said}");
+}

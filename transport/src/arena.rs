@@ -2,8 +2,8 @@
 //!
 //! The library's own heap serves what is asked of the library. An arena serves a whole process, from before it joins the job until it ends,
 //! through an allocator that is not the library's; what they share is this file alone. So the arena's record lies in the file:
-//! which process uses the arena (one only: a wrapper script and the program it starts inherit the same place in the job), and
-//! which parts of it that process has mapped to something else, so that peers must not take the file's bytes for its memory.
+//! which process uses the arena (one only: a wrapper script and the program it starts inherit the same place in the job). So do the
+//! [marks](PageMarks) of its pages, by which the library knows of which the file's bytes are the process's memory, and the allocator which of them peers may use.
 //!
 //! Unlike those of the heap, pages here are not reserved: `malloc` promises memory that need not be there until it is touched. A shortage is
 //! then met as in private memory, by the kernel's killing of a process. Where it would be met as SIGBUS, in a file of limited size or under
@@ -17,15 +17,22 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use crate::attach::address_space;
-use crate::control::{Control, FOREIGN_RANGES};
+use crate::control::Control;
+use crate::descriptor;
 use crate::environment::program_number;
-use crate::job::{Job, JobError};
+use crate::job::Job;
+use crate::job_error::JobError;
+use crate::layout::Part;
+use crate::page_marks::PageMarks;
+use crate::range_set::RangeSet;
 use crate::segment::Segment;
 
-/// The descriptor that an arena keeps is at least this, so that it does not take a small number that a program counts on.
-const SMALLEST_DESCRIPTOR: i32 = 200;
-/// Steps in which an arena's end is published, bytes.
-const STEP: u64 = 64 << 20;
+/// Core dumps may have blocks of so many bytes in any case. Of blocks that were never touched, a dump makes memory.
+const SMALLEST_IN_DUMPS: usize = 1 << 30;
+/// So many bytes behind all blocks are mapped and used by none: from there the mapping grows, which it could not if they had become private.
+const BEHIND: usize = 64 << 10;
+/// What dumps have comes in pieces of so many bytes.
+const DUMPED_TOGETHER: usize = 1 << 20;
 
 /// Why a process has no arena.
 #[derive(Debug, thiserror::Error)]
@@ -36,6 +43,9 @@ pub enum ArenaRefused {
     /// Another process has it.
     #[error("another process with the same number in the job has it")]
     Taken,
+    /// A program that this process was before has had children, who see its pages.
+    #[error("children of the program that this process was before still have its memory")]
+    HasHeirs,
     /// The file has a limit.
     #[error("the shared file lies in a directory, whose file system may run full")]
     LimitedFile,
@@ -51,9 +61,12 @@ pub enum ArenaRefused {
 pub struct Arena {
     /// By a descriptor of our own: the inherited one belongs to whoever joins the job.
     segment: Arc<Segment>,
-    /// Device and number of the file.
-    file_key: (u64, u64),
     owner: usize,
+    /// How many bytes from the start have addresses: all blocks lie there.
+    mapped: usize,
+    /// What core dumps do not have, in bytes from the start, and how many more they may have.
+    not_in_dumps: RangeSet,
+    left_for_dumps: usize,
 }
 
 impl Arena {
@@ -64,20 +77,25 @@ impl Arena {
     /// Says why not.
     pub fn take(fd: BorrowedFd<'_>, owner: usize) -> Result<Arena, ArenaRefused> {
         refuse_unsafe(fd)?;
-        let duplicate = rustix::io::fcntl_dupfd_cloexec(fd, SMALLEST_DESCRIPTOR)
-            .or_else(|_| rustix::io::fcntl_dupfd_cloexec(fd, 3))
-            .map_err(io::Error::from)?;
-        let job = Job::open_for_life(duplicate)?;
+        let job = Job::open_for_life(descriptor::high(fd)?)?;
         if owner >= job.peers() {
             return Err(JobError::NoSuchPeer { me: owner, peers: job.peers() }.into());
         }
-        let segment = job.segment;
-        let arena = Arena { file_key: key(segment.as_fd())?, segment, owner };
+        let (segment, peers) = (job.segment, job.peers);
+        let len = segment.layout().heap_size;
+        let mut not_in_dumps = RangeSet::default();
+        not_in_dumps.insert(0..len);
+        let left_for_dumps = SMALLEST_IN_DUMPS.max(len / (2 * peers));
+        let mut arena = Arena { segment, owner, mapped: 0, not_in_dumps, left_for_dumps };
         arena.claim()?;
-        arena.give_back(0..arena.len())?;
-        arena.segment.keep_from_children(arena.origin(), arena.len())?;
-        arena.control().arena.foreign_ranges.store(0, Ordering::Release);
-        Ok(arena)
+        if arena.control().arena.has_heirs.load(Ordering::Relaxed) != 0 {
+            return Err(ArenaRefused::HasHeirs);
+        }
+        arena.control().arena.end.store(0, Ordering::Release);
+        // With the marks behind it.
+        arena.segment.punch(arena.origin(), arena.segment.layout().heap_size)?;
+        let is_mapped = arena.segment.page_marks(owner).is_some() && arena.publish(1, 0);
+        if is_mapped { Ok(arena) } else { Err(ArenaRefused::System(io::ErrorKind::OutOfMemory.into())) }
     }
 
     /// Makes this program of this process the arena's user, if it has none who lives.
@@ -97,6 +115,11 @@ impl Arena {
         if is_mine { Ok(()) } else { Err(ArenaRefused::Taken) }
     }
 
+    /// How many bytes of it have addresses: blocks may lie there.
+    pub fn mapped(&self) -> usize {
+        self.mapped
+    }
+
     /// Where it starts; page-aligned.
     pub fn start(&self) -> NonNull<u8> {
         self.segment.at(self.origin())
@@ -104,7 +127,7 @@ impl Arena {
 
     /// How many bytes it has.
     pub fn len(&self) -> usize {
-        self.segment.layout().heap_size
+        self.segment.layout().arena_len() - BEHIND
     }
 
     /// It never is.
@@ -112,13 +135,24 @@ impl Arena {
         false
     }
 
+    /// The marks of its pages.
+    pub fn marks(&self) -> PageMarks<'_> {
+        self.segment.page_marks(self.owner).expect("they were mapped when the arena was taken")
+    }
+
+    /// Whether children of this process may have pages of the arena.
+    pub fn publish_heirs(&self, has_heirs: bool) {
+        self.control().arena.has_heirs.store(has_heirs.into(), Ordering::Relaxed);
+    }
+
     /// The file, and where in it the byte of the arena at `offset` lies: for who maps a part of the arena a second time, which the library sees if it
     /// was done before it joins the job.
     pub fn place_in_file(&self, offset: usize) -> (BorrowedFd<'_>, u64) {
-        (self.segment.as_fd(), (self.origin() + offset) as u64)
+        let file = self.segment.file().unwrap_or_else(|| self.segment.as_fd());
+        (file, (self.origin() + offset) as u64)
     }
 
-    /// Takes the memory from behind these bytes of the arena, which read as zero from then on.
+    /// Takes the memory from behind these bytes of the arena, which have addresses, so that they read as zero from then on.
     ///
     /// # Errors
     /// What the system says.
@@ -126,14 +160,20 @@ impl Arena {
         self.segment.give_back(self.origin() + bytes.start, bytes.len())
     }
 
+    /// As [`Arena::give_back`], where the process has something else in place of these bytes, which it keeps.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn give_back_behind(&self, bytes: Range<usize>) -> io::Result<()> {
+        self.segment.punch(self.origin() + bytes.start, bytes.len())
+    }
+
     /// Tells `visit` which of these bytes of the arena may have memory behind them: all, if it cannot be told.
     pub fn with_memory(&self, bytes: Range<usize>, mut visit: impl FnMut(Range<usize>)) {
-        if !self.has_file() {
-            return visit(bytes);
-        }
+        let Some(file) = self.segment.file() else { return visit(bytes) };
         let origin = self.origin();
         let seek = |from: usize, to: fn(u64) -> rustix::fs::SeekFrom| {
-            rustix::fs::seek(self.segment.as_fd(), to((origin + from) as u64)).map(|at| at as usize - origin)
+            rustix::fs::seek(file, to((origin + from) as u64)).map(|at| at as usize - origin)
         };
         let mut at = bytes.start;
         while at < bytes.end {
@@ -152,37 +192,60 @@ impl Arena {
         }
     }
 
-    /// Whether the arena's descriptor still is the job's file: programs close descriptors that they do not know.
-    fn has_file(&self) -> bool {
-        key(self.segment.as_fd()).is_ok_and(|key| key == self.file_key)
+    /// Whether the job's file can be had by a descriptor: programs close those that they do not know.
+    pub fn has_file(&self) -> bool {
+        self.segment.file().is_some()
     }
 
-    /// Tells peers that blocks lie below `end`, and the launcher that there are so many bytes in them.
-    pub fn publish(&self, end: usize, used: usize) {
-        let record = &self.control().arena;
-        if record.end.load(Ordering::Relaxed) < end as u64 {
-            record.end.store((end as u64).next_multiple_of(STEP), Ordering::Release);
+    /// Has the bytes below `end` mapped, tells peers that blocks lie there, and the launcher that there are so many bytes in them. False if they can't
+    /// be mapped.
+    pub fn publish(&mut self, end: usize, used: usize) -> bool {
+        if self.mapped < end {
+            if !self.segment.has(Part::Arena, self.owner, end + BEHIND) {
+                return false;
+            }
+            self.mapped = self.segment.known(Part::Arena, self.owner) - BEHIND;
+            self.control().arena.end.store(self.mapped as u64, Ordering::Release);
         }
+        let record = &self.control().arena;
         if record.most_used.load(Ordering::Relaxed) < used as u64 {
             record.most_used.store(used as u64, Ordering::Relaxed);
         }
+        true
+    }
+
+    /// Has a block in core dumps, unless there is too much in them.
+    pub fn show_in_dumps(&mut self, block: Range<usize>) {
+        let bytes = block.start..block.end.next_multiple_of(DUMPED_TOGETHER).min(self.mapped());
+        let mut new = Vec::new();
+        self.not_in_dumps.remove(bytes, |part| new.push(part));
+        let len = new.iter().map(Range::len).sum();
+        match self.left_for_dumps.checked_sub(len) {
+            Some(left) => {
+                self.left_for_dumps = left;
+                new.into_iter().for_each(|part| self.segment.show_in_dumps(self.origin() + part.start, part.len()));
+            }
+            None => new.into_iter().for_each(|part| self.not_in_dumps.insert(part)),
+        }
+    }
+
+    /// A block goes, and core dumps have it no more.
+    pub fn hide_from_dumps(&mut self, block: Range<usize>) {
+        self.segment.hide_from_dumps(self.origin() + block.start, block.len());
+        let mut were_shown = block.len();
+        self.not_in_dumps.remove(block.clone(), |part| were_shown -= part.len());
+        self.not_in_dumps.insert(block);
+        self.left_for_dumps += were_shown;
+    }
+
+    /// How many more bytes core dumps may have.
+    pub fn left_for_dumps(&self) -> usize {
+        self.left_for_dumps
     }
 
     /// Tells the launcher that there was no room for a block.
     pub fn publish_exhausted(&self) {
         self.control().arena.exhausted.store(1, Ordering::Relaxed);
-    }
-
-    /// These bytes of the arena are mapped to something else from now on: peers must go by the process's memory to reach them.
-    pub fn publish_foreign(&self, bytes: &Range<usize>) {
-        let record = &self.control().arena;
-        let count = record.foreign_ranges.load(Ordering::Relaxed);
-        let Some([start, end]) = record.foreign.get(count as usize) else {
-            return record.foreign_ranges.store(u32::MAX, Ordering::Release);
-        };
-        start.store(bytes.start as u64, Ordering::Relaxed);
-        end.store(bytes.end as u64, Ordering::Relaxed);
-        record.foreign_ranges.store(count + 1, Ordering::Release);
     }
 
     /// Where it lies in the file.
@@ -192,24 +255,6 @@ impl Arena {
 
     fn control(&self) -> &Control {
         self.segment.control(self.owner)
-    }
-}
-
-/// Device and number of a file.
-fn key(file: BorrowedFd<'_>) -> io::Result<(u64, u64)> {
-    Ok(rustix::fs::fstat(file).map(|data| (data.st_dev, data.st_ino))?)
-}
-
-/// Whether any of these bytes of the arena of `control`'s owner are mapped to something else in its process.
-#[inline]
-pub(crate) fn is_foreign(control: &Control, start: usize, len: usize) -> bool {
-    let record = &control.arena;
-    match record.foreign_ranges.load(Ordering::Acquire) as usize {
-        0 => false,
-        count if count > FOREIGN_RANGES => true,
-        count => record.foreign[..count].iter().any(|[from, to]| {
-            (start as u64) < to.load(Ordering::Relaxed) && from.load(Ordering::Relaxed) < (start + len) as u64
-        }),
     }
 }
 
@@ -283,7 +328,8 @@ mod tests {
     #[test]
     fn memory_is_found_and_given_back() {
         let job = job();
-        let arena = Arena::take(job.as_fd(), 0).unwrap();
+        let mut arena = Arena::take(job.as_fd(), 0).unwrap();
+        assert!(arena.publish(2 << 20, 0));
         let origin = job.segment.layout().arena(0);
         let memory = |bytes| {
             let mut found = Vec::new();
@@ -312,15 +358,34 @@ mod tests {
     }
 
     #[test]
-    fn what_is_mapped_to_something_else_is_private() {
+    fn marks_lie_behind_the_arena_and_begin_anew_with_it() {
         let job = job();
         let arena = Arena::take(job.as_fd(), 0).unwrap();
-        let control = job.segment.control(0);
-        assert!(!is_foreign(control, 0, 1 << 20));
-        arena.publish_foreign(&(4096..8192));
-        assert!(is_foreign(control, 0, 4097) && is_foreign(control, 8191, 1));
-        assert!(!is_foreign(control, 0, 4096) && !is_foreign(control, 8192, 4096));
-        (0..FOREIGN_RANGES).for_each(|_| arena.publish_foreign(&(0..1)));
-        assert!(is_foreign(control, 1 << 20, 1), "too many to name");
+        let last = arena.len() - 1..arena.len();
+        assert!(arena.marks().lend(last.clone()) && !arena.marks().lend(last.start..arena.len() + (1 << 30)));
+        arena.marks().make_foreign(last.clone());
+        assert!(
+            !job.segment.page_marks(0).unwrap().lend(last.clone())
+                && job.segment.page_marks(1).unwrap().lend(last.clone())
+        );
+        let other_program = || job.segment.control(0).arena.program.fetch_xor(2, Ordering::Relaxed);
+        other_program();
+        assert!(Arena::take(job.as_fd(), 0).unwrap().marks().lend(last));
+        arena.publish_heirs(true);
+        other_program();
+        assert!(matches!(Arena::take(job.as_fd(), 0), Err(ArenaRefused::HasHeirs)));
+    }
+
+    #[test]
+    fn pages_go_from_behind_what_is_mapped_over_them() {
+        let job = job();
+        let arena = Arena::take(job.as_fd(), 0).unwrap();
+        let place = (job.segment.layout().arena(0) + 4096) as u64;
+        let file = std::fs::File::from(job.as_fd().try_clone_to_owned().unwrap());
+        file.write_all_at(&[1; 8192], place).unwrap();
+        arena.give_back_behind(4096..8192).unwrap();
+        let mut bytes = [2; 2];
+        file.read_exact_at(&mut bytes, place + 4095).unwrap();
+        assert_eq!(bytes, [0, 1]);
     }
 }

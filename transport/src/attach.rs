@@ -7,15 +7,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use crate::job::{Job, JobError, JobShape, is_aborted};
+use rustix::process::{PTracer, Pid};
+
+use crate::job::{Job, JobShape, is_aborted};
+use crate::job_error::JobError;
 use crate::node::NodeFabric;
 use crate::remote_memory::{self, ProbeWords, Reach};
-use crate::{primitive, wait};
+use crate::{primitive, settings, slice, wait};
 
 /// How often a peer that waits for the others looks whether the job was aborted.
 const ABORT_CHECK: Duration = Duration::from_millis(100);
-/// `off`: no copies by the kernel, as if it forbade them.
-const KERNEL_COPY: &str = "RWMPI_KERNEL_COPY";
 
 impl NodeFabric {
     /// Attaches to `job` as peer `me`. Returns when all peers have attached and know how they reach each other.
@@ -62,6 +63,13 @@ struct Joined {
     probe_words: ProbeWords,
 }
 
+/// Who may copy from this process under Yama's restricted mode. Its peers are its siblings, and the kernel accepts one process, with all
+/// that descend from it, or everybody: the launcher if this process descends from it, else everybody.
+fn tracer(creator: u32) -> PTracer {
+    let is_ancestor = ancestors().any(|ancestor| ancestor == creator);
+    Pid::from_raw(creator as i32).filter(|_| is_ancestor).map_or(PTracer::Any, PTracer::ProcessID)
+}
+
 impl Joined {
     /// Takes the place of `me`. Returns when all peers have attached and have probed.
     fn meet(job: &Job, me: usize) -> Result<Joined, JobError> {
@@ -84,13 +92,14 @@ impl Joined {
         if me >= peers {
             return Err(JobError::NoSuchPeer { me, peers });
         }
+        slice::ask_for_shortest();
         if kernel_copy_allowed() {
-            // Lets peers copy under Yama's restricted mode; elsewhere it is unknown and refused, which is as good.
-            let _ = rustix::process::set_ptracer(rustix::process::PTracer::Any);
+            // Elsewhere it is unknown and refused, which is as good.
+            let _ = rustix::process::set_ptracer(tracer(segment.header().creator.load(Ordering::Relaxed)));
         }
         let probe_words = ProbeWords::new(peers, me);
         let identity = &segment.control(me).identity;
-        if identity.pid.swap(std::process::id(), Ordering::AcqRel) != 0 {
+        if identity.pid.compare_exchange(0, std::process::id(), Ordering::AcqRel, Ordering::Relaxed).is_err() {
             return Err(JobError::Twice(me));
         }
         identity.address_space.store(address_space(), Ordering::Relaxed);
@@ -132,8 +141,44 @@ impl Joined {
     }
 }
 
+impl Job {
+    /// Whether this process has been started by the one that has the place of `peer`: then it has inherited that one's variables, and is none of
+    /// the job.
+    ///
+    /// # Errors
+    /// If somebody else has the place.
+    pub(crate) fn is_of_descendants(&self, peer: usize) -> Result<bool, JobError> {
+        if peer >= self.peers() {
+            return Err(JobError::NoSuchPeer { me: peer, peers: self.peers() });
+        }
+        let identity = &self.segment.control(peer).identity;
+        let (holder, mine) = (identity.pid.load(Ordering::Acquire), address_space());
+        if holder == 0 {
+            return Ok(false);
+        }
+        let theirs = identity.address_space.load(Ordering::Relaxed);
+        if theirs == mine {
+            // It has become another program since.
+            return Err(JobError::Joined);
+        }
+        let is_ancestor = theirs >> 32 == mine >> 32 && ancestors().any(|ancestor| ancestor == holder);
+        if is_ancestor { Ok(true) } else { Err(JobError::Twice(peer)) }
+    }
+}
+
+/// The processes that have started this one, the nearest first, as far as they live.
+fn ancestors() -> impl Iterator<Item = u32> {
+    let parent_of = |process: &u32| {
+        let line = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+        // The name of the program stands before, in parentheses, and may contain anything.
+        let parent = line.rsplit_once(')')?.1.split_ascii_whitespace().nth(1)?.parse().ok()?;
+        (parent > 1 && parent != *process).then_some(parent)
+    };
+    std::iter::successors(Some(std::os::unix::process::parent_id()), parent_of)
+}
+
 fn kernel_copy_allowed() -> bool {
-    std::env::var_os(KERNEL_COPY).is_none_or(|value| value != "off")
+    std::env::var_os(settings::KERNEL_COPY).is_none_or(|value| value != "off")
 }
 
 /// Counts the caller in, and wakes the others if it is the last.
@@ -162,4 +207,19 @@ pub(crate) fn address_space() -> u64 {
     use std::os::unix::fs::MetadataExt;
     let name_space = std::fs::metadata("/proc/self/ns/pid").map_or(0, |data| data.ino());
     (name_space << 32) | u64::from(std::process::id())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_an_ancestor_is_named_to_the_kernel() {
+        let parent = std::os::unix::process::parent_id();
+        assert!(ancestors().count() < 1000, "they come to an end");
+        assert!(matches!(tracer(parent), PTracer::ProcessID(pid) if pid.as_raw_nonzero().get() as u32 == parent));
+        // Not one's own ancestor; nobody.
+        assert!(matches!(tracer(std::process::id()), PTracer::Any));
+        assert!(matches!(tracer(0), PTracer::Any));
+    }
 }

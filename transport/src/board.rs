@@ -2,7 +2,8 @@
 #![forbid(unsafe_code)]
 
 use crate::environment;
-use crate::job::JobError;
+use crate::job_error::JobError;
+use crate::mappings;
 use crate::pmi::{self, PMI_FD, PMI_ID, PMI_NUMBER, PMI_PORT, PMI_SIZE, Pmi};
 use crate::pmix::{self, Pmix};
 
@@ -26,15 +27,19 @@ pub(crate) struct Introduced {
 impl Board {
     /// Introduces this process to the launcher that the environment names; `None`: to none that we know how to speak with.
     pub(crate) fn of_environment() -> Result<Option<Introduced>, JobError> {
+        let is_introduced = [PMI_FD, PMI_PORT, pmix::NAMESPACE].into_iter().any(environment::is_set);
+        if !is_introduced {
+            return Ok(None);
+        }
+        environment::check_first()?;
+        mappings::mark_as_joined();
         let (pmi, me, size) = if let Some(descriptor) = environment::number_of(PMI_FD)? {
-            let pmi = Pmi::new(environment::inherited(PMI_FD, descriptor)?)?;
+            let pmi = Pmi::new(environment::take_connection(PMI_FD, descriptor)?)?;
             (pmi, environment::required(PMI_NUMBER)?, environment::required(PMI_SIZE)?)
         } else if let Some(address) = environment::text_of(PMI_PORT)? {
             Pmi::reach(&address, environment::required(PMI_ID)?)?
-        } else if environment::text_of(pmix::NAMESPACE)?.is_some() {
-            return Self::by_pmix().map(Some);
         } else {
-            return Ok(None);
+            return Self::by_pmix().map(Some);
         };
         let mut board = Board::Pmi(pmi);
         let mapping = board.get(0, pmi::PROCESS_MAPPING)?;

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::bell::SocketBell;
+use crate::control::Presence;
 use crate::layout::QUEUES;
 use crate::sleep;
 use crate::worker::Cot;
@@ -59,6 +60,7 @@ impl ClusterFabric {
                 network.only_ring(peer);
             }
         }
+        network.publish_turned_away(node.turned_away_record());
         let alone = on_node.iter().flatten().count() == 1;
         ClusterFabric { node, network, nodes, on_node, in_job, alone, looks: 0, network_first: [false; QUEUES] }
     }
@@ -110,8 +112,19 @@ impl ClusterFabric {
 
     /// Ends without the others: what was pushed or written reaches them, as far as they take it within that time.
     pub fn leave(&mut self, longest: Duration) {
+        self.depart(Presence::Left);
         self.network.leave(longest);
-        self.node.finish();
+    }
+
+    /// As [`NodeFabric::depart`].
+    pub fn depart(&mut self, presence: Presence) {
+        self.node.depart(presence);
+        self.ring();
+    }
+
+    /// As [`NodeFabric::presence`]; `None` if it is not known, as for a peer elsewhere.
+    pub fn presence(&self, peer: usize) -> Option<Presence> {
+        self.on_node[peer].map(|number| self.node.presence(number))
     }
 
     /// Rings those of this node who have to be rung after what was just done.
@@ -267,6 +280,10 @@ impl Fabric for ClusterFabric {
 
     fn address_of(&self, span: ReadSpan) -> RemoteAddress {
         self.node.address_of(span)
+    }
+
+    fn forget_lent(&mut self) {
+        self.node.forget_lent();
     }
 
     fn hand_out(&mut self, peer: usize, span: WriteSpan<'static>) -> RemoteAddress {

@@ -15,14 +15,14 @@ pub(crate) const AFFINITY_WORDS: usize = 16;
 /// "RWMPIJOB".
 pub(crate) const MAGIC: u64 = u64::from_be_bytes(*b"RWMPIJOB");
 /// Changes whenever the layout does.
-pub(crate) const VERSION: u32 = 8;
+pub(crate) const VERSION: u32 = 9;
 
 /// The first bytes of the job's file.
 #[repr(C)]
 pub(crate) struct JobHeader {
     /// Written last by the creator (Release); loaded (Acquire) by whoever opens the file.
     pub(crate) magic: AtomicU64,
-    /// Written by the creator before `magic`, as are the next five.
+    /// Written by the creator before `magic`, as are the next six.
     pub(crate) version: AtomicU32,
     pub(crate) peers: AtomicU32,
     /// In each of them every peer has a control block of its own.
@@ -31,6 +31,8 @@ pub(crate) struct JobHeader {
     pub(crate) heap_size: AtomicU64,
     /// How many processors the creator may use: its affinity and its share by cgroup.
     pub(crate) processors: AtomicU32,
+    /// The creator's process.
+    pub(crate) creator: AtomicU32,
     /// Set by a peer that cannot use `membarrier`, before it counts itself in `attached`; read after all have.
     pub(crate) fences_needed: AtomicU32,
     /// Counted up (AcqRel) by each peer whose control block is filled in; a futex; loaded (Acquire) while waiting for all.
@@ -75,6 +77,8 @@ pub(crate) struct Control {
     /// How many bytes the owner has copied by each way that reaches other processes: through shared memory, by the kernel. Written by the
     /// owner, read by the launcher (Relaxed).
     pub(crate) copied: CachePadded<[AtomicU64; 2]>,
+    /// How many connections the owner has turned away that did not come from a peer. Written by the owner, read by the launcher (Relaxed).
+    pub(crate) turned_away: CachePadded<AtomicU64>,
     /// Who uses the owner's arena, and how.
     pub(crate) arena: CachePadded<ArenaRecord>,
 }
@@ -95,14 +99,33 @@ pub(crate) struct Identity {
     /// How many bytes of the owner's heap have pages. Stored (Release) by the owner; loaded (Acquire) by peers that check an
     /// address.
     pub(crate) heap_reserved: AtomicU64,
-    /// 1 after an orderly end. Stored (Release) by the owner; loaded (Acquire) by the launcher.
-    pub(crate) finished: AtomicU32,
+    /// A [`Presence`]. Stored (Release) by the owner, after all that it has pushed; loaded (Acquire) by the launcher, and by a peer that
+    /// waits for the owner.
+    pub(crate) presence: AtomicU32,
     /// The thread to interrupt by a signal, 0 for none. Stored (Release) by the owner; loaded (Acquire) by a peer that signals.
     pub(crate) interrupt_thread: AtomicU32,
 }
 
-/// How many ranges of its arena a process can name as mapped to something else.
-pub(crate) const FOREIGN_RANGES: usize = 6;
+/// Whether a peer still takes part in the job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Presence {
+    /// It does.
+    Here = 0,
+    /// It has come to an orderly end.
+    Finished = 1,
+    /// It is about to: it has pushed all that it will ever push, but for the last words that all exchange.
+    Leaving = 2,
+    /// It has left without the others.
+    Left = 3,
+}
+
+impl From<u32> for Presence {
+    fn from(word: u32) -> Presence {
+        let known = [Presence::Finished, Presence::Leaving, Presence::Left];
+        known.into_iter().find(|&presence| presence as u32 == word).unwrap_or(Presence::Here)
+    }
+}
 
 /// The use of an arena. Only the process that uses it writes it, except `user`.
 #[repr(C)]
@@ -112,16 +135,14 @@ pub(crate) struct ArenaRecord {
     /// Which program of that process: a number that `exec` changes. Whoever has become `user`, and still finds another program here, takes the
     /// arena by compare-exchange (AcqRel): a program may have two allocators.
     pub(crate) program: AtomicU64,
-    /// How many bytes from the start may have been in use, in large steps. Stored (Release) before memory there is used; loaded (Acquire) by
+    /// How many bytes from the start its process has mapped: all blocks lie there. Stored (Release) before memory there is used; loaded (Acquire) by
     /// peers that check an address.
     pub(crate) end: AtomicU64,
     /// Most bytes in use at a time, and whether there ever was no room for a block. For the launcher (Relaxed).
     pub(crate) most_used: AtomicU64,
     pub(crate) exhausted: AtomicU32,
-    /// How many of `foreign` are set, or `u32::MAX` if they were too few. Stored (Release) after them; loaded (Acquire).
-    pub(crate) foreign_ranges: AtomicU32,
-    /// Start and end, from the start of the arena, of what its user has mapped to something else: peers do not reach it.
-    pub(crate) foreign: [[AtomicU64; 2]; FOREIGN_RANGES],
+    /// 1 while children of the program may have its pages, for whoever takes the arena next in the same process (Relaxed).
+    pub(crate) has_heirs: AtomicU32,
 }
 
 /// One word of a dirty bitmap. Bits are set by senders after they pushed, and taken back by the receiver before it looks.

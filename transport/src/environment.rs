@@ -7,15 +7,19 @@
 use std::env;
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 
 use nix::libc;
+use rustix::fs::OFlags;
 
-use crate::job::{Job, JobError};
+use crate::descriptor::{self, HandedDown, raised};
+use crate::job::Job;
+use crate::job_error::JobError;
 use crate::layout::MOST_LANES;
+use crate::mappings;
 use crate::node::NodeFabric;
 
-/// The descriptor of the job's file.
+/// The job's file, as [`crate::handed_down`] says it.
 pub const JOB_FD: &str = "RWMPI_JOB_FD";
 /// The number of this process in the job.
 pub const RANK: &str = "RWMPI_RANK";
@@ -27,8 +31,10 @@ pub const PLACE: &str = "RWMPI_LOCAL_RANK";
 pub const THREADS: &str = "RWMPI_THREADS";
 /// How many lanes the job is to have; absent: one. For whoever makes the job's file: others find the number there.
 pub const LANES: &str = "RWMPI_LANES";
-/// The descriptor of the lifeline; may be absent.
+/// The lifeline, likewise; may be absent.
 pub const LIFELINE_FD: &str = "RWMPI_LIFELINE_FD";
+/// The connection to our launcher, likewise; may be absent. It is that of [`crate::pmi::PMI_FD`], of which only the number can be said there.
+pub const CONNECTION_FD: &str = "RWMPI_PMI_FD";
 
 /// The node of each process, by number, separated by commas; absent: all are on one.
 pub const NODES: &str = "RWMPI_NODES";
@@ -41,32 +47,47 @@ pub const LISTEN: &str = "RWMPI_LISTEN";
 const SET_SIGNAL: libc::c_int = 10;
 
 impl NodeFabric {
-    /// Attaches to the job that the launcher describes in the environment; `None` if this process was not started by one. Returns when
-    /// all peers have attached.
+    /// Attaches to the job that the launcher describes in the environment; `None` if this process was not started by one, or by a process of
+    /// the job. Returns when all peers have attached.
     ///
     /// Takes over the descriptors named there, so it works once in a process.
     ///
     /// # Errors
     /// Says what is wrong with the environment or the job.
     pub fn from_environment() -> Result<Option<NodeFabric>, JobError> {
-        if number_of(JOB_FD)?.is_none() {
+        if !is_set(JOB_FD) {
+            return Ok(None);
+        }
+        let (job, rank) = (whole_job()?, required(RANK)?);
+        if job.is_of_descendants(rank)? {
             return Ok(None);
         }
         if let Some(threads) = several_threads()? {
             return Err(JobError::NotForThreads(threads));
         }
-        let rank = required(RANK)?;
-        NodeFabric::attach(&whole_job()?, rank).map(Some)
+        tie_to_launcher()?;
+        NodeFabric::attach(&job, rank).map(Some)
     }
 }
 
-/// The job whose file our launcher has handed down; ties this process's life to the launcher's.
+/// The job whose file our launcher has handed down.
 pub(crate) fn inherited_job() -> Result<Job, JobError> {
-    if let Some(lifeline) = number_of(LIFELINE_FD)? {
-        arm_lifeline(inherited(LIFELINE_FD, lifeline)?)
+    check_first()?;
+    let what = "is missing".to_owned();
+    let file = take(JOB_FD, OFlags::RDWR)?.ok_or(JobError::Environment { name: JOB_FD, what })?;
+    Job::open_for_life(file)
+}
+
+/// This process is one of the job: ties its life to the launcher's, and keeps what only a process of the job shall have from its children.
+pub(crate) fn tie_to_launcher() -> Result<(), JobError> {
+    mappings::mark_as_joined();
+    if let Some(lifeline) = take(LIFELINE_FD, OFlags::RDONLY)? {
+        arm_lifeline(&lifeline)
             .map_err(|error| JobError::Environment { name: LIFELINE_FD, what: error.to_string() })?;
     }
-    Job::open_for_life(inherited(JOB_FD, required(JOB_FD)?)?)
+    // Whoever needs it takes it again, and hears then what is wrong with it.
+    let _ = take(CONNECTION_FD, OFlags::RDWR);
+    Ok(())
 }
 
 /// As [`inherited_job`], which has to be all of the job.
@@ -77,6 +98,11 @@ pub(crate) fn whole_job() -> Result<Job, JobError> {
         return Err(JobError::Environment { name: SIZE, what });
     }
     Ok(job)
+}
+
+/// What a launcher says is taken from the environment once in a process, whichever library does it.
+pub(crate) fn check_first() -> Result<(), JobError> {
+    if mappings::has_joined() { Err(JobError::Joined) } else { Ok(()) }
 }
 
 /// How many members of the job this process is to be, if it is several.
@@ -110,16 +136,34 @@ pub(crate) fn required(name: &'static str) -> Result<usize, JobError> {
     number_of(name)?.ok_or_else(|| JobError::Environment { name, what: "is missing".to_owned() })
 }
 
-/// Takes over an inherited descriptor, which is closed by `exec` from now on.
-pub(crate) fn inherited(name: &'static str, number: usize) -> Result<OwnedFd, JobError> {
-    let invalid = |error: io::Error| JobError::Environment { name, what: format!("descriptor {number}: {error}") };
-    let raw = RawFd::try_from(number).map_err(|_| invalid(io::ErrorKind::InvalidInput.into()))?;
-    // SAFETY: the call only changes a flag of the descriptor, and fails if there is no such descriptor.
-    if unsafe { libc::fcntl(raw, libc::F_SETFD, libc::FD_CLOEXEC) } == -1 {
-        return Err(invalid(io::Error::last_os_error()));
-    }
-    // SAFETY: it is open (just seen), and the launcher opened it for us to take over.
-    Ok(unsafe { OwnedFd::from_raw_fd(raw) })
+pub(crate) fn is_set(name: &'static str) -> bool {
+    env::var_os(name).is_some()
+}
+
+/// What our launcher has said of the job's file, if it has.
+pub(crate) fn handed_down_job() -> Option<HandedDown> {
+    HandedDown::parse(&text_of(JOB_FD).ok()??)
+}
+
+/// Takes over what our launcher has handed down under that name, if it has.
+pub(crate) fn take(name: &'static str, flags: OFlags) -> Result<Option<OwnedFd>, JobError> {
+    let Some(text) = text_of(name)? else { return Ok(None) };
+    let wrong = |what: String| JobError::Environment { name, what };
+    let Some(handed_down) = HandedDown::parse(&text) else {
+        return Err(wrong(format!("{text:?} is not from the mpiexec of this version")));
+    };
+    let closed = |error| {
+        format!(
+            "{text}: the descriptor is not what mpiexec has handed down, and can't be had from it ({error}). What starts the processes of a job \
+             must leave it open; what is to be none is started without the variable (`env -u {name}`)"
+        )
+    };
+    handed_down.take(flags).map(Some).map_err(|error| wrong(closed(error)))
+}
+
+/// Takes over the connection of which another launcher has said the number.
+pub(crate) fn take_connection(name: &'static str, number: usize) -> Result<OwnedFd, JobError> {
+    descriptor::take_connection(number).map_err(|what| JobError::Environment { name, what })
 }
 
 /// A number for the program that this process runs: `exec` changes it, `fork` does not.
@@ -134,9 +178,9 @@ pub(crate) fn program_number() -> u64 {
 }
 
 /// Has the kernel kill this process when the writing end of the pipe `lifeline` is closed.
-fn arm_lifeline(lifeline: OwnedFd) -> io::Result<()> {
+fn arm_lifeline(lifeline: &OwnedFd) -> io::Result<()> {
     // Whom the kernel notifies belongs to the open file, which all processes of the job have inherited: each needs one of its own.
-    let own = File::open(format!("/proc/self/fd/{}", lifeline.as_raw_fd()))?;
+    let own = raised(File::open(format!("/proc/self/fd/{}", lifeline.as_raw_fd()))?.into());
     let fd = own.as_raw_fd();
     let control = |command, argument: libc::c_int| -> io::Result<()> {
         // SAFETY: these commands take a number and touch no memory.
@@ -174,7 +218,7 @@ mod tests {
         let child = match unsafe { libc::fork() } {
             0 => {
                 drop(writer);
-                let armed = arm_lifeline(reader).is_ok();
+                let armed = arm_lifeline(&reader).is_ok();
                 if armed {
                     std::thread::sleep(std::time::Duration::from_secs(20));
                 }

@@ -211,6 +211,36 @@ impl SharedPart {
         let word = self.part(offset, size_of::<u64>())?;
         word.place.is_multiple_of(size_of::<u64>()).then_some(SharedWord(word.place))
     }
+
+    /// So many lines from `offset` on; `None` if they are not wholly within, or not aligned, or their number is no power of two.
+    pub fn lines(self, offset: usize, count: u64) -> Option<SharedLines> {
+        let len = usize::try_from(count).ok()?.checked_mul(SharedLines::LINE)?;
+        let first = self.part(offset, len)?.place;
+        let are_lines = count.is_power_of_two() && first.is_multiple_of(SharedLines::LINE);
+        are_lines.then_some(SharedLines { first, count })
+    }
+}
+
+/// Lines in memory that peers share, one behind the other: so many words are found without being kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SharedLines {
+    first: usize,
+    count: u64,
+}
+
+impl SharedLines {
+    /// Bytes of each.
+    pub const LINE: usize = 64;
+
+    /// The word at `offset` of a line. Lines are counted on round and round.
+    ///
+    /// # Panics
+    /// If there is no such word in a line.
+    #[inline(always)]
+    pub fn word(self, line: u64, offset: usize) -> SharedWord {
+        assert!(offset < Self::LINE && offset.is_multiple_of(size_of::<u64>()), "no word of a line");
+        SharedWord(self.first + (line & (self.count - 1)) as usize * Self::LINE + offset)
+    }
 }
 
 /// Why a remote write or read had no effect.
@@ -345,6 +375,9 @@ pub trait Fabric {
     fn withdraw(&mut self, _peer: usize, _address: &RemoteAddress) -> bool {
         false
     }
+    /// For a process that is about to fork: no peer uses memory of this peer's any more that it has been told of, but for what the library
+    /// itself has of it.
+    fn forget_lent(&mut self) {}
     /// How `peer` can reach memory of this peer at `address`; `None`: not at all. Known from a real test transfer at wire-up.
     fn way_from(&self, peer: usize, address: &RemoteAddress) -> Option<Way>;
     /// Writes `from` into `peer`'s memory, `offset` bytes into `address`. Over a network, that means that the bytes are on their way, in

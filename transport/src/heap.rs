@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::ReadSpan;
 use crate::blocks::Blocks;
+use crate::layout::Part;
 use crate::segment::Segment;
 
 /// Unit of allocation, bytes: a cache line, so that two blocks never share one.
@@ -60,10 +61,13 @@ impl Heap {
         let end = (first + units) * UNIT;
         if end > state.reserved {
             let portion = (end - state.reserved).next_multiple_of(SMALLEST_PORTION).min(heap_size - state.reserved);
-            if segment.reserve(segment.layout().heap(*owner) + state.reserved, portion).is_err() {
+            let start = segment.layout().heap(*owner) + state.reserved;
+            let is_mapped = segment.has(Part::Heap, *owner, state.reserved + portion);
+            if !is_mapped || segment.reserve(start, portion).is_err() {
                 state.blocks.free(first);
                 return None;
             }
+            segment.show_in_dumps(start, portion);
             state.reserved += portion;
             segment.control(*owner).identity.heap_reserved.store(state.reserved as u64, Ordering::Release);
         }
@@ -83,7 +87,9 @@ impl Heap {
 
     /// Whether all of these bytes lie in this heap.
     pub fn contains(&self, span: ReadSpan) -> bool {
-        self.offset_of(span.start()).is_some_and(|offset| span.len() <= self.inner.segment.layout().heap_size - offset)
+        let Inner { segment, owner, .. } = &*self.inner;
+        let room = |offset| segment.known(Part::Heap, *owner).saturating_sub(offset);
+        self.offset_of(span.start()).is_some_and(|offset| span.len() <= room(offset))
     }
 
     fn offset_of(&self, address: *const u8) -> Option<usize> {

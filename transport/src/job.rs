@@ -11,14 +11,15 @@ use std::time::Duration;
 use rustix::process::Resource;
 
 use crate::Signal;
-use crate::control::{ABORT_TEXT, AbortRecord, MAGIC, VERSION};
+use crate::attach::address_space;
+use crate::control::{ABORT_TEXT, AbortRecord, MAGIC, Presence, VERSION};
+use crate::descriptor;
+use crate::job_error::JobError;
 use crate::layout::{Layout, MAX_PEERS, MOST_LANES};
-use crate::pmi::PmiError;
-use crate::pmix::PmixError;
+use crate::mappings;
 use crate::remote_memory::Reach;
 use crate::segment::{self, Segment};
 use crate::signal;
-use crate::tcp::TcpError;
 
 /// Most bytes of address space that a job's file takes.
 const MOST_ADDRESS_SPACE: usize = 16 << 40;
@@ -33,95 +34,6 @@ const RECORDED: u32 = 2;
 /// How often, a millisecond each, a peer waits for the reason of an end that somebody is writing.
 const MOST_WAITS_FOR_REASON: u32 = 1000;
 
-/// Why a job could not be set up or joined.
-#[derive(Debug, thiserror::Error)]
-pub enum JobError {
-    /// An impossible number of peers.
-    #[error("a job on one node can have 1 to {MAX_PEERS} processes, not {0}")]
-    Peers(usize),
-    /// An impossible number of lanes, or of peers for so many.
-    #[error(
-        "a job on one node can have 1 to {MOST_LANES} lanes, and at most {MAX_PEERS} processes times lanes: not {peers} processes with {lanes}"
-    )]
-    Lanes {
-        /// How many lanes.
-        lanes: usize,
-        /// How many peers.
-        peers: usize,
-    },
-    /// No file to share.
-    #[error("cannot create the file that the processes of the job share ({what}): {source}")]
-    Create {
-        /// Which step failed.
-        what: &'static str,
-        /// What the system says.
-        source: io::Error,
-    },
-    /// Something else was found where the job's file should be.
-    #[error(
-        "the inherited descriptor is not the file of a job of this version of rwmpi: {0}; start all processes with the mpiexec that belongs to the library"
-    )]
-    NotAJob(&'static str),
-    /// The file could not be mapped.
-    #[error(
-        "cannot map the shared file of the job, {bytes} bytes (is the address space limited, `ulimit -v`?): {source}"
-    )]
-    Map {
-        /// How long it is.
-        bytes: usize,
-        /// What the system says.
-        source: io::Error,
-    },
-    /// The number of this process does not fit.
-    #[error("process number {me} in a job of {peers}")]
-    NoSuchPeer {
-        /// The number.
-        me: usize,
-        /// How many there are.
-        peers: usize,
-    },
-    /// Two processes with one number.
-    #[error("process {0} of the job has attached already")]
-    Twice(usize),
-    /// One member where there are to be several.
-    #[error(
-        "mpiexec --threads: this process is to be {0} members of the job, a thread each; only a program in Rust that begins with rwmpi::run \
-         can be that, and this one does not"
-    )]
-    NotForThreads(usize),
-    /// The environment is not as the launcher makes it.
-    #[error("environment variable {name}: {what}")]
-    Environment {
-        /// Its name.
-        name: &'static str,
-        /// What is wrong.
-        what: String,
-    },
-    /// The launcher did not help the processes to find each other.
-    #[error(transparent)]
-    Pmi(#[from] PmiError),
-    /// Nor did one that speaks PMIx.
-    #[error(transparent)]
-    Pmix(#[from] PmixError),
-    /// No way to other nodes.
-    #[error(transparent)]
-    Network(#[from] TcpError),
-    /// No secret.
-    #[error("the system gives no random bytes for the job's secret: {0}")]
-    Secret(io::Error),
-    /// A process has not told the others what they need.
-    #[error(
-        "process {peer} has not said how to reach it: are all processes of the job programs of this version of rwmpi?"
-    )]
-    Silent {
-        /// Which.
-        peer: usize,
-    },
-    /// The job ended before it began.
-    #[error("the job was aborted while its processes were starting")]
-    Aborted,
-}
-
 /// How a job was ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Abort {
@@ -131,6 +43,15 @@ pub struct Abort {
     pub code: i32,
     /// Why, in a few words.
     pub text: String,
+}
+
+/// What has become of a process that was to take part in a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lost {
+    /// It has ended.
+    Ended,
+    /// It runs another program.
+    Replaced,
 }
 
 /// How a peer's arena was used.
@@ -200,6 +121,7 @@ impl Job {
         let ends = shape.ends()?;
         let file = segment::create_file(directory).map_err(|source| JobError::Create { what: "open", source })?;
         let segment = Self::size_and_map(file, ends, shape.heap_limit)?;
+        segment.seal();
         // All that anybody looks at unasked; the launcher looks at every peer's, whether or not that peer came far enough to attach.
         segment
             .reserve(0, segment.layout().controls_end())
@@ -214,6 +136,7 @@ impl Job {
         header.total_size.store(layout.total() as u64, Ordering::Relaxed);
         header.heap_size.store(layout.heap_size as u64, Ordering::Relaxed);
         header.processors.store(processors as u32, Ordering::Relaxed);
+        header.creator.store(std::process::id(), Ordering::Relaxed);
         header.magic.store(MAGIC, Ordering::Release);
         Ok(Job { segment: Arc::new(segment), peers: shape.peers })
     }
@@ -223,9 +146,14 @@ impl Job {
         let mut heap_size = heap_size_wanted(ends).min(heap_limit.max(SMALLEST_HEAP));
         loop {
             let layout = Layout::new(ends, heap_size);
+            // The system would not answer: it would end the process.
+            let limit = rustix::process::getrlimit(Resource::Fsize).current.unwrap_or(u64::MAX);
+            if layout.total() as u64 > limit {
+                return Err(JobError::FileLimit { bytes: layout.total(), limit });
+            }
             let sized = rustix::fs::ftruncate(&file, layout.total() as u64).map_err(io::Error::from);
-            let handle = file.try_clone().map_err(|source| JobError::Create { what: "descriptor", source })?;
-            match sized.and_then(|()| Segment::map(handle, layout)) {
+            let handle = descriptor::high(&file).map_err(|source| JobError::Create { what: "descriptor", source })?;
+            match sized.and_then(|()| Segment::map(handle.into(), layout)) {
                 Ok(segment) => return Ok(segment),
                 Err(_) if heap_size > SMALLEST_HEAP => heap_size = (heap_size / 2).max(SMALLEST_HEAP),
                 Err(source) => return Err(JobError::Map { bytes: layout.total(), source }),
@@ -306,12 +234,34 @@ impl Job {
 
     /// Whether `peer` has detached in good order.
     pub fn finished(&self, peer: usize) -> bool {
-        self.segment.control(peer).identity.finished.load(Ordering::Acquire) != 0
+        self.presence(peer) == Presence::Finished
+    }
+
+    /// Whether `peer` still takes part.
+    pub fn presence(&self, peer: usize) -> Presence {
+        self.segment.control(peer).identity.presence.load(Ordering::Acquire).into()
     }
 
     /// The process that `peer` is, once it has attached.
     pub fn pid(&self, peer: usize) -> Option<u32> {
         self.attached(peer).then(|| self.segment.control(peer).identity.pid.load(Ordering::Relaxed))
+    }
+
+    /// Whether the process of a peer that has attached is gone, without a word; what is left may be whoever had started it. A process may also be
+    /// one of another name space: then nothing is known.
+    pub fn lost(&self, peer: usize) -> Option<Lost> {
+        let identity = &self.segment.control(peer).identity;
+        let pid = self.pid(peer)?;
+        if identity.address_space.load(Ordering::Relaxed) >> 32 != address_space() >> 32 {
+            return None;
+        }
+        let lost = match mappings::is_mapped_by(pid, self.segment.identity()) {
+            Ok(Some(false)) => Lost::Replaced,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Lost::Ended,
+            _ => return None,
+        };
+        // After the look: it may have finished just before.
+        (self.presence(peer) != Presence::Finished).then_some(lost)
     }
 
     /// What `peer` is doing in each of its lanes, the first one first, in the words of the layer above.
@@ -338,6 +288,11 @@ impl Job {
     pub fn copied(&self) -> [u64; 2] {
         let of = |end, way: usize| self.segment.control(end).copied[way].load(Ordering::Relaxed);
         [0, 1].map(|way| (0..self.segment.layout().ends).map(|end| of(end, way)).sum())
+    }
+
+    /// How many connections a peer has turned away that did not come from a peer of the job, or were given up.
+    pub fn turned_away(&self, peer: usize) -> u64 {
+        self.segment.control(peer).turned_away.load(Ordering::Relaxed)
     }
 
     /// How the arena of `peer` was used.
@@ -369,6 +324,24 @@ impl Job {
     /// Ends the job in the launcher's name: every peer learns of it by [`Signal::Abort`]. The first record stays.
     pub fn set_aborted(&self, code: i32, text: &str) {
         record_abort(&self.segment, None, code, text);
+    }
+}
+
+/// A peer's way to end the job on its node.
+#[derive(Clone)]
+pub struct JobEnder {
+    segment: Arc<Segment>,
+    me: usize,
+}
+
+impl JobEnder {
+    pub(crate) fn new(segment: &Arc<Segment>, me: usize) -> Self {
+        JobEnder { segment: segment.clone(), me }
+    }
+
+    /// Ends the job: every peer learns of it by [`Signal::Abort`], and the launcher by the record, unless somebody was first.
+    pub fn end(&self, code: i32, text: &str) {
+        record_abort(&self.segment, Some(self.me), code, text);
     }
 }
 

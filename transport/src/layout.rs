@@ -4,7 +4,7 @@
 //! the file agrees on it. Sizes are generous: untouched pages cost nothing.
 //!
 //! Parts of a kind lie together: the header, every peer's control part, the rings' counters, their cells, their data areas, batons, the
-//! heaps, each peer's arena right behind its heap. What a peer touches of others is then close together, and needs few page tables: a process with hundreds of
+//! heaps, each peer's arena right behind its heap, and the marks of the arena's pages behind that. What a peer touches of others is then close together, and needs few page tables: a process with hundreds of
 //! peers would otherwise spend more memory on page tables than on everything else.
 //!
 //! In a job of several lanes a process has an *end* in each, and the file is laid out as if every end were a peer: a peer's number, here and in the
@@ -17,6 +17,7 @@ use crossbeam_utils::CachePadded;
 use crate::Queue;
 use crate::WORDS_PER_LINE;
 use crate::control::{Control, DirtyWord, JobHeader};
+use crate::page_marks;
 use crate::ring::Cell;
 use crate::ring::batons::{BATON_SIZE, batons_of_two};
 
@@ -51,6 +52,13 @@ const RING_SIZE: usize = CELLS * size_of::<Cell>();
 
 /// The number of purposes in [`Queue`].
 pub(crate) const QUEUES: usize = 2;
+
+/// What an end has in the part of the file that serves allocators.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    Heap = 0,
+    Arena = 1,
+}
 
 /// Offsets into the job's file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -193,9 +201,24 @@ impl Layout {
         self.heaps + peer * 2 * self.heap_size
     }
 
+    /// Which of the two a place lies in that is so far from the start of a heap, and how far from the start of that part.
+    #[inline]
+    pub(crate) fn part_at(&self, place: usize) -> (Part, usize) {
+        match place.checked_sub(self.heap_size) {
+            None => (Part::Heap, place),
+            Some(place) => (Part::Arena, place),
+        }
+    }
+
     /// `peer`'s arena, as large as its heap.
     pub(crate) fn arena(&self, peer: usize) -> usize {
         self.heap(peer) + self.heap_size
+    }
+
+    /// How many bytes of it are for blocks; their pages' marks follow.
+    #[inline]
+    pub(crate) fn arena_len(&self) -> usize {
+        self.heap_size - page_marks::bytes_for(self.heap_size)
     }
 
     /// Whose heap or arena the byte at `offset` lies in, and how far from the start of the heap.

@@ -21,10 +21,14 @@ mod cluster;
 #[cfg(not(loom))]
 mod control;
 mod copy;
+#[cfg(not(loom))]
+mod descriptor;
 mod distance;
 #[cfg(not(loom))]
 mod environment;
 mod fabric;
+#[cfg(any(test, fuzzing))]
+pub mod fuzz;
 mod handover;
 #[cfg(not(loom))]
 mod heap;
@@ -33,15 +37,21 @@ mod interface;
 #[cfg(not(loom))]
 mod job;
 #[cfg(not(loom))]
+mod job_error;
+#[cfg(not(loom))]
 mod layout;
 #[cfg_attr(loom, allow(dead_code))]
 mod lent;
+#[cfg(not(loom))]
+mod mapping;
 #[cfg(not(loom))]
 mod mappings;
 #[cfg(not(loom))]
 mod membership;
 #[cfg(not(loom))]
 mod node;
+#[cfg(not(loom))]
+mod page_marks;
 #[cfg(not(loom))]
 pub mod pmi;
 #[cfg(not(loom))]
@@ -56,8 +66,12 @@ mod ring;
 #[cfg(not(loom))]
 mod segment;
 #[cfg(not(loom))]
+pub mod settings;
+#[cfg(not(loom))]
 mod signal;
 mod sleep;
+#[cfg(not(loom))]
+mod slice;
 mod small_copy;
 mod span;
 #[cfg(not(loom))]
@@ -78,16 +92,24 @@ pub use blocks::Blocks;
 pub use clock::monotonic_nanoseconds;
 #[cfg(not(loom))]
 pub use cluster::ClusterFabric;
+#[cfg(not(loom))]
+pub use control::Presence;
+#[cfg(not(loom))]
+pub use descriptor::{handed_down, raised};
 pub use distance::Distance;
 #[cfg(not(loom))]
-pub use environment::{JOB_FD, LANES, LIFELINE_FD, LISTEN, NODES, PLACE, RANK, SIZE, THREADS, TRANSPORT};
+pub use environment::{
+    CONNECTION_FD, JOB_FD, LANES, LIFELINE_FD, LISTEN, NODES, PLACE, RANK, SIZE, THREADS, TRANSPORT,
+};
 pub use fabric::*;
 #[cfg(not(loom))]
 pub use heap::Heap;
 #[cfg(not(loom))]
 pub use interface::{address_of_interface, first_to_others};
 #[cfg(not(loom))]
-pub use job::{Abort, ArenaUse, Job, JobError, JobShape};
+pub use job::{Abort, ArenaUse, Job, JobEnder, JobShape, Lost};
+#[cfg(not(loom))]
+pub use job_error::JobError;
 #[cfg(not(loom))]
 pub use layout::MOST_LANES;
 pub use lent::LentSpan;
@@ -95,6 +117,8 @@ pub use lent::LentSpan;
 pub use membership::{JobFabric, Membership, SharedPlace, Starter};
 #[cfg(not(loom))]
 pub use node::NodeFabric;
+#[cfg(not(loom))]
+pub use page_marks::{Mark, PageMarks};
 #[cfg(not(loom))]
 pub use pmix::PmixError;
 #[cfg(not(loom))]

@@ -1,8 +1,14 @@
 //! Where this process has mapped a file: the kernel's list, read.
+//!
+//! A mapping stands there in several parts once some of it is private, or something else is mapped over it.
 
 use std::fs::{self, File};
-use std::os::unix::fs::MetadataExt;
+use std::io;
 use std::ptr::NonNull;
+
+use memmap2::MmapOptions;
+
+use crate::descriptor::{self, Identity};
 
 /// Where a file is mapped, readable, writable and shared.
 pub(crate) struct Mapped {
@@ -32,14 +38,61 @@ impl Again {
 
 /// Where the first `len` bytes of `file` are mapped; `None` if they are not, or the kernel does not say.
 pub(crate) fn find(file: &File, len: usize) -> Option<Mapped> {
-    let metadata = file.metadata().ok()?;
-    let device = rustix::fs::Dev::from(metadata.dev());
-    let device = format!("{:02x}:{:02x}", rustix::fs::major(device), rustix::fs::minor(device));
-    let list = fs::read_to_string("/proc/self/maps").ok()?;
-    let inode = metadata.ino();
+    let (list, device, inode) = list_and_key(descriptor::identity(file).ok()?)?;
     let start = find_in(&list, &device, inode, len)?;
     let again = find_again(&list, &device, inode, start.get());
     Some(Mapped { start: NonNull::with_exposed_provenance(start), again })
+}
+
+/// How much of that file from `offset` on is mapped from that address on.
+pub(crate) fn len_at(file: Identity, start: usize, offset: usize) -> usize {
+    list_and_key(file).map_or(0, |(list, device, inode)| len_in(&list, &device, inode, start, offset))
+}
+
+/// As [`len_at`], in this list, whose addresses grow.
+fn len_in(list: &str, device: &str, inode: u64, start: usize, offset: usize) -> usize {
+    let parts = list.lines().filter_map(Part::parse);
+    let parts = parts.filter(|part| part.device == device && part.inode == inode && part.is_shared);
+    let there = parts.filter(|part| part.start.wrapping_sub(part.offset) == start.wrapping_sub(offset));
+    there.fold(start, |at, part| if part.start <= at { at.max(part.start + part.len) } else { at }) - start
+}
+
+/// The kernel's list, and what a file is called there.
+fn list_and_key(file: Identity) -> Option<(String, String, u64)> {
+    Some((fs::read_to_string("/proc/self/maps").ok()?, device_text(file.0), file.1))
+}
+
+/// Whether another process has mapped any of `file`; `None` if that can't be told, as of one that has ended and is not yet forgotten.
+///
+/// # Errors
+/// If there is no such process, and what else keeps it from being looked at.
+pub(crate) fn is_mapped_by(process: u32, file: Identity) -> io::Result<Option<bool>> {
+    let list = fs::read_to_string(format!("/proc/{process}/maps"))?;
+    let device = device_text(file.0);
+    let has_it = list.lines().filter_map(Part::parse).any(|part| part.device == device && part.inode == file.1);
+    Ok((!list.is_empty()).then_some(has_it))
+}
+
+/// As the list has it.
+fn device_text(device: rustix::fs::Dev) -> String {
+    format!("{:02x}:{:02x}", rustix::fs::major(device), rustix::fs::minor(device))
+}
+
+/// The name of an empty file that a process has mapped once it has joined a job.
+const MARK: &str = "rwmpi has joined";
+
+/// Whether this process has joined a job, by whatever library in it.
+pub(crate) fn has_joined() -> bool {
+    fs::read_to_string("/proc/self/maps").is_ok_and(|list| list.lines().any(|line| line.contains(MARK)))
+}
+
+/// Marks this process as one that has joined its job. The mark is one that every library in the process finds, no child has after `exec`, and no
+/// program removes unasked. Without `/proc`, or memory files, there is none.
+pub(crate) fn mark_as_joined() {
+    let file = rustix::fs::memfd_create(MARK, rustix::fs::MemfdFlags::CLOEXEC);
+    let map = file.map(|file| MmapOptions::new().len(1).map_raw_read_only(&File::from(file)));
+    // Mapped for the life of the process.
+    std::mem::forget(map);
 }
 
 /// What of the file that is mapped at `whole` is mapped elsewhere, too, from its first piece to the last. What lies between them, and is
@@ -56,26 +109,17 @@ fn find_again(list: &str, device: &str, inode: u64, whole: usize) -> Again {
     Again { start: first.start, len: end.unwrap_or(first.start + first.len) - first.start, offset: first.offset }
 }
 
-/// As [`find`], in this list. What is mapped in one piece may be listed in several, which then follow each other.
+/// As [`find`], in this list: where the first bytes are shared, and the last ones lie in their place behind them.
 fn find_in(list: &str, device: &str, inode: u64, len: usize) -> Option<std::num::NonZero<usize>> {
-    // Where a candidate starts, and how much of it was seen.
-    let mut seen: Option<(usize, usize)> = None;
-    for line in list.lines() {
-        let part = Part::parse(line).filter(|part| part.device == device && part.inode == inode && part.is_shared);
-        seen = match (part, seen) {
-            (Some(part), Some((start, end))) if part.start == start + end && part.offset == end => {
-                Some((start, end + part.len))
-            }
-            (Some(part), _) if part.offset == 0 => Some((part.start, part.len)),
-            _ => None,
-        };
-        if let Some((start, end)) = seen
-            && end >= len
-        {
-            return start.try_into().ok();
-        }
-    }
-    None
+    let parts = || {
+        let parts = list.lines().filter_map(Part::parse);
+        parts.filter(|part| part.device == device && part.inode == inode)
+    };
+    let is_whole = |start: usize| {
+        parts().any(|part| part.start.wrapping_sub(part.offset) == start && part.offset + part.len >= len)
+    };
+    let mut starts = parts().filter(|part| part.is_shared && part.offset == 0).map(|part| part.start);
+    starts.find(|&start| is_whole(start))?.try_into().ok()
 }
 
 /// A line of the list.
@@ -106,7 +150,6 @@ impl<'a> Part<'a> {
 mod tests {
     use super::*;
     use crate::segment::create_file;
-    use memmap2::MmapOptions;
 
     const LIST: &str = "\
 1000-2000 rw-s 00000000 00:01 7 /memfd:rwmpi job (deleted)
@@ -119,14 +162,28 @@ mod tests {
 ";
 
     #[test]
-    fn pieces_that_follow_each_other_are_one_mapping() {
+    fn pieces_at_the_same_distances_as_in_the_file_are_one_mapping() {
         let found = |inode, len| find_in(LIST, "00:01", inode, len).map(std::num::NonZero::get);
         assert_eq!(found(7, 0x1000), Some(0x1000));
         assert_eq!(found(7, 0x2000), Some(0x10000));
         assert_eq!(found(7, 0x5000), Some(0x10000));
         assert_eq!(found(7, 0x5001), None);
         assert_eq!(found(8, 0x1000), None);
+        let without = |line: &str| find_in(&LIST.replace(line, ""), "00:01", 7, 0x5000).map(std::num::NonZero::get);
+        assert_eq!(without("12000-13000 rw-s 00002000 00:01 7 /memfd:rwmpi job (deleted)\n"), Some(0x10000));
+        assert_eq!(without("13000-15000 rw-s 00003000 00:01 7 /memfd:rwmpi job (deleted)\n"), None);
         assert_eq!(find_in("nonsense\n\n1-", "00:01", 7, 1), None);
+    }
+
+    #[test]
+    fn a_part_ends_where_something_else_begins() {
+        let len = |start, offset| len_in(LIST, "00:01", 7, start, offset);
+        assert_eq!([len(0x10000, 0), len(0x12800, 0x2800)], [0x5000, 0x2800]);
+        assert_eq!(
+            [len(0x10000, 0x1000), len(0x3000, 0x1000), len(0xf000, 0)],
+            [0; 3],
+            "another part; private; in front"
+        );
     }
 
     #[test]
@@ -147,14 +204,21 @@ mod tests {
     }
 
     #[test]
+    fn a_mark_is_found() {
+        mark_as_joined();
+        assert!(has_joined());
+    }
+
+    #[test]
     fn the_real_list_has_what_was_mapped() {
         let file = create_file(None).unwrap();
         file.set_len(1 << 20).unwrap();
-        assert!(find(&file, 1 << 20).is_none());
+        let find = || find(&file, 1 << 20);
+        assert!(find().is_none());
         let map = MmapOptions::new().map_raw(&file).unwrap();
-        assert_eq!(find(&file, 1 << 20).unwrap().start.as_ptr(), map.as_mut_ptr());
+        assert_eq!(find().unwrap().start.as_ptr(), map.as_mut_ptr());
         let part = MmapOptions::new().offset(1 << 19).len(1 << 16).map_raw(&file).unwrap();
-        let found = find(&file, 1 << 20).unwrap();
+        let found = find().unwrap();
         assert_eq!(found.start.as_ptr(), map.as_mut_ptr());
         assert_eq!(found.again.offset_of(part.as_ptr() as usize + 5, 1), Some((1 << 19) + 5));
     }

@@ -7,15 +7,19 @@
 //! the others by which process and descriptor they find it; it has no name, so nothing stays behind here either.
 #![forbid(unsafe_code)]
 
-use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::OwnedFd;
+
+use rustix::fs::OFlags;
 
 use crate::board::{Board, Introduced};
-use crate::environment::{self, JOB_FD, LISTEN, NODES, RANK, SIZE, THREADS, TRANSPORT};
-use crate::job::{Job, JobError, JobShape};
-use crate::pmi::{PMI_FD, Pmi};
-use crate::{ActivityRecord, ClusterFabric, JobSecret, NodeFabric, TcpFabric};
+use crate::descriptor::{HandedDown, handed_down};
+use crate::environment::{self, CONNECTION_FD, JOB_FD, LISTEN, NODES, RANK, SIZE, THREADS, TRANSPORT};
+use crate::job::{Job, JobEnder, JobShape};
+use crate::job_error::JobError;
+use crate::pmi::Pmi;
+use crate::{ActivityRecord, ClusterFabric, JobSecret, NodeFabric, TcpFabric, settings};
 
 const SECRET_KEY: &str = "rwmpi-secret";
 /// Addresses that one process collects: as many as fit into a value, the longest being of IPv6.
@@ -37,6 +41,22 @@ impl JobFabric {
             JobFabric::Node(fabric) => fabric.activity(),
             JobFabric::Cluster(fabric) => fabric.node().activity(),
         }
+    }
+
+    /// How this process ends the job at any time.
+    pub fn ender(&self) -> JobEnder {
+        match self {
+            JobFabric::Node(fabric) => fabric.ender(),
+            JobFabric::Cluster(fabric) => fabric.node().ender(),
+        }
+    }
+}
+
+/// Says which settings nobody understands.
+fn point_out_settings() {
+    for remark in settings::remarks(std::env::vars_os()) {
+        // There is nowhere to complain if that fails.
+        let _ = writeln!(io::stderr(), "rwmpi: warning: {remark}");
     }
 }
 
@@ -81,15 +101,22 @@ impl Membership {
     /// # Errors
     /// Says what is wrong with the environment, the launcher or the job.
     pub fn from_environment() -> Result<Membership, JobError> {
-        if environment::number_of(JOB_FD)?.is_some() {
-            if let Some(threads) = environment::several_threads()? {
-                return Err(JobError::NotForThreads(threads));
+        if environment::is_set(JOB_FD) {
+            return Self::of_our_launcher()?.map_or_else(Self::alone, Ok);
+        }
+        match Board::of_environment()? {
+            Some(introduced) => {
+                if introduced.me == 0 {
+                    point_out_settings();
+                }
+                Self::of_another_launcher(introduced)
             }
-            return Self::of_our_launcher();
+            None => Self::alone(),
         }
-        if let Some(introduced) = Board::of_environment()? {
-            return Self::of_another_launcher(introduced);
-        }
+    }
+
+    fn alone() -> Result<Membership, JobError> {
+        point_out_settings();
         let alone = NodeFabric::threads_with_lanes(1, environment::lanes()?)?.pop().expect("a job of one");
         Ok(Self::on_node(alone, Starter::default()))
     }
@@ -100,7 +127,8 @@ impl Membership {
         Membership { fabric: JobFabric::Node(first), lanes, starter }
     }
 
-    fn of_our_launcher() -> Result<Membership, JobError> {
+    /// `None`: it was a process of the job that has started this one.
+    fn of_our_launcher() -> Result<Option<Membership>, JobError> {
         let (me, size) = (environment::required(RANK)?, environment::required(SIZE)?);
         let node = environment::inherited_job()?;
         let nodes = match environment::text_of(NODES)? {
@@ -117,15 +145,25 @@ impl Membership {
             let what = format!("says process {me} of {size}, but the job's file is for {}", node.peers());
             return Err(JobError::Environment { name: SIZE, what });
         };
-        let place = Place { me, nodes, here };
-        if !place.needs_network()? {
-            let starter = Starter { watches: true, board: None };
-            return Ok(Self::on_node(NodeFabric::attach_lanes(&node, number)?, starter));
+        if node.is_of_descendants(number)? {
+            return Ok(None);
         }
-        let mut board = Board::Pmi(Pmi::new(environment::inherited(PMI_FD, environment::required(PMI_FD)?)?)?);
-        let fabric = place.join(&mut board, || NodeFabric::attach(&node, number))?;
+        if let Some(threads) = environment::several_threads()? {
+            return Err(JobError::NotForThreads(threads));
+        }
+        environment::tie_to_launcher()?;
+        let place = Place { me, nodes, here };
         // Ours learns of the end from the file.
-        Ok(Membership { fabric, lanes: Vec::new(), starter: Starter { watches: true, board: None } })
+        let starter = Starter { watches: true, board: None };
+        if !place.needs_network()? {
+            return Ok(Some(Self::on_node(NodeFabric::attach_lanes(&node, number)?, starter)));
+        }
+        let what = "is missing".to_owned();
+        let connection = environment::take(CONNECTION_FD, OFlags::RDWR)?
+            .ok_or(JobError::Environment { name: CONNECTION_FD, what })?;
+        let mut board = Board::Pmi(Pmi::new(connection)?);
+        let fabric = place.join(&mut board, || NodeFabric::attach(&node, number))?;
+        Ok(Some(Membership { fabric, lanes: Vec::new(), starter }))
     }
 
     fn of_another_launcher(introduced: Introduced) -> Result<Membership, JobError> {
@@ -140,7 +178,8 @@ impl Membership {
             let lanes = environment::lanes()?;
             let lanes = if needs_network { 1 } else { lanes };
             let job = Job::create_shaped(&JobShape { lanes, ..JobShape::of(place.here.len()) }, None)?;
-            board.put(&key, &format!("/proc/{}/fd/{}", std::process::id(), job.as_fd().as_raw_fd()))?;
+            let said = handed_down(job.as_fd()).map_err(|source| JobError::Create { what: "describe", source })?;
+            board.put(&key, &said)?;
             made = Some(job);
         }
         board.meet()?;
@@ -169,12 +208,12 @@ pub struct SharedPlace {
 }
 
 impl SharedPlace {
-    /// What our launcher says; `None`: this process is one member. Works once in a process.
+    /// What our launcher says; `None`: this process is one member, or was started by some. Works once in a process.
     ///
     /// # Errors
     /// Says what is wrong with the environment or the job.
     pub fn from_environment() -> Result<Option<SharedPlace>, JobError> {
-        if environment::number_of(JOB_FD)?.is_none() {
+        if !environment::is_set(JOB_FD) {
             return Ok(None);
         }
         let Some(threads) = environment::several_threads()? else { return Ok(None) };
@@ -187,6 +226,10 @@ impl SharedPlace {
             let what = format!("says {threads} from number {first} on, but the job has {}", job.peers());
             return Err(JobError::Environment { name: THREADS, what });
         }
+        if job.is_of_descendants(first)? {
+            return Ok(None);
+        }
+        environment::tie_to_launcher()?;
         Ok(Some(SharedPlace { job, first, threads }))
     }
 
@@ -311,9 +354,9 @@ fn parse_nodes(list: &str, size: usize) -> Result<Vec<usize>, JobError> {
 
 /// The file that the first process of this node has made.
 fn file_of_first(board: &mut Board, first: usize, key: &str) -> Result<OwnedFd, JobError> {
-    let path = board.get(first, key)?.ok_or(JobError::NotAJob("the first process of this node has made none"))?;
-    let open = |path: &str| -> std::io::Result<File> { OpenOptions::new().read(true).write(true).open(path) };
-    open(&path).map(OwnedFd::from).map_err(|source| JobError::Create { what: "open that of another process", source })
+    let said = board.get(first, key)?.and_then(|said| HandedDown::parse(&said));
+    let said = said.ok_or(JobError::NotAJob("the first process of this node has made none"))?;
+    said.take(OFlags::RDWR).map_err(|source| JobError::Create { what: "open that of another process", source })
 }
 
 fn hexadecimal(bytes: &[u8]) -> String {

@@ -8,12 +8,12 @@ use std::sync::atomic::Ordering;
 use crate::bell::SocketBell;
 use crate::control::Control;
 use crate::handover::{LINE, copy_for_reader, fetch, hands_over};
-use crate::job::{self, Job};
+use crate::job::{self, Job, JobEnder};
 use crate::layout::{CLAIM_WORDS, MAX_PAYLOAD, PEERS_WITHOUT_HINTS, QUEUES};
 use crate::remote_memory::{ProbeWords, Reach};
 use crate::ring::batons::{BATON_SIZE, Batons};
 use crate::ring::{Area, Consumer, Producer, Refused};
-use crate::segment::{ActivityRecord, ControlsPlace, Segment};
+use crate::segment::{ActivityRecord, ControlsPlace, Segment, TurnedAwayRecord};
 use crate::sleep::{self, ASLEEP, ASLEEP_FOR_ROOM, AWAKE};
 use crate::small_copy::copy_small;
 use crate::wait::WaitPolicy;
@@ -26,6 +26,7 @@ use crate::{
 use watched::Watched;
 
 use link::Link;
+use memory::InFile;
 
 /// Most rings that one call of `ready` looks at.
 const MOST_LOOKS: usize = 16;
@@ -134,25 +135,30 @@ impl NodeFabric {
         ActivityRecord::of(&self.segment, self.end(self.me))
     }
 
+    /// Where this peer says how many strangers it has turned away.
+    pub(crate) fn turned_away_record(&self) -> TurnedAwayRecord {
+        TurnedAwayRecord::of(&self.segment, self.end(self.me))
+    }
+
     /// The job that this peer belongs to.
     pub fn job(&self) -> Job {
         Job { segment: self.segment.clone(), peers: self.links.len() }
     }
 
-    /// Ends the job: every peer learns of it by [`Signal::Abort`], and the launcher by the record, unless somebody was first.
+    /// How this peer ends the job, also where its end of the fabric is in use.
+    pub fn ender(&self) -> JobEnder {
+        JobEnder::new(&self.segment, self.me)
+    }
+
+    /// Ends the job, as [`JobEnder::end`] does.
     pub fn abort(&self, code: i32, text: &str) {
-        job::record_abort(&self.segment, Some(self.me), code, text);
+        self.ender().end(code, text);
     }
 
     /// Whether somebody has ended the job.
     #[inline]
     pub fn job_aborted(&self) -> bool {
         job::is_aborted(&self.segment)
-    }
-
-    /// Says that this peer ends in good order. For its process the first lane speaks.
-    pub fn finish(&self) {
-        self.control(self.me).identity.finished.store(1, Ordering::Release);
     }
 
     /// Has `handler` called on the present thread, in a signal handler, when a signal arrives. The signals stay to be taken by
@@ -416,6 +422,10 @@ impl Fabric for NodeFabric {
         RemoteAddress { space: PRIVATE_SPACE, place: span.start() as u64, len }
     }
 
+    fn forget_lent(&mut self) {
+        self.segment.forget_lent(self.me);
+    }
+
     fn way_from(&self, peer: usize, address: &RemoteAddress) -> Option<Way> {
         match Reach::from(self.segment.reach(peer, self.me).load(Ordering::Relaxed)) {
             Reach::SameProcess => Some(Way::SameProcess),
@@ -449,7 +459,10 @@ impl Fabric for NodeFabric {
 
     fn shared_part(&self, _: usize, address: &RemoteAddress) -> Option<SharedPart> {
         let len = usize::try_from(address.len).ok()?;
-        Some(SharedPart::new(self.shared(address, 0, len)?.ok()?, len))
+        match self.shared(address, 0, len)? {
+            Ok(InFile::Mapped(place)) => Some(SharedPart::new(place, len)),
+            Ok(InFile::Unmapped(_)) | Err(_) => None,
+        }
     }
 
     #[inline]
@@ -579,6 +592,7 @@ mod copying;
 mod hints;
 mod link;
 mod memory;
+mod presence;
 mod sleeping;
 #[cfg(test)]
 mod tests;

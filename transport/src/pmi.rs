@@ -10,6 +10,8 @@ use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::os::fd::OwnedFd;
 
+use crate::descriptor::raised;
+
 /// The descriptor of the connection to the launcher.
 pub const PMI_FD: &str = "PMI_FD";
 /// The number of this process in the job.
@@ -107,7 +109,7 @@ impl Pmi {
     /// # Errors
     /// If nobody there speaks PMI-1.
     pub fn reach(address: &str, id: usize) -> Result<(Pmi, usize, usize), PmiError> {
-        let connection = OwnedFd::from(TcpStream::connect(address)?);
+        let connection = raised(OwnedFd::from(TcpStream::connect(address)?));
         let mut pmi = Pmi { connection: File::from(connection), arrived: Vec::new(), space: String::new() };
         let request = format!("cmd=initack pmiid={id}");
         pmi.ask(&request, "initack")?;

@@ -1,10 +1,12 @@
-//! Copies into and out of a peer's private memory, and the test transfers that find out whether they work.
+//! Copies into and out of memory that this process has not mapped: a peer's private memory, and the job's file; and the test transfers that find out whether they work.
 #![allow(unsafe_code)]
 
 use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use nix::libc;
+use rustix::process::Resource;
 
 use crate::{ReadSpan, RemoteError, WriteSpan};
 
@@ -59,6 +61,28 @@ pub(crate) fn kernel_read(pid: u32, address: u64, into: WriteSpan) -> Result<(),
         let there = local((address as usize + done) as *const u8, portion);
         // SAFETY: the local bytes are writable by the contract of the span; the kernel checks the remote ones.
         unsafe { libc::process_vm_readv(pid as libc::pid_t, &here, 1, &there, 1, 0) }
+    })
+}
+
+/// Writes `from` to a file that is long enough.
+pub(crate) fn file_write(file: Option<BorrowedFd<'_>>, offset: usize, from: ReadSpan) -> Result<(), RemoteError> {
+    // Beyond the limit for files the system would end the process.
+    let limit = rustix::process::getrlimit(Resource::Fsize).current.unwrap_or(u64::MAX);
+    let file = file.filter(|_| (offset + from.len()) as u64 <= limit).ok_or(RemoteError::NoWay)?;
+    in_portions(from.len(), |done, portion| {
+        let here = from.part(done, portion).start();
+        // SAFETY: the bytes are readable by the contract of the span.
+        unsafe { libc::pwrite64(file.as_raw_fd(), here.cast(), portion, (offset + done) as i64) }
+    })
+}
+
+/// Reads into `into` from a file.
+pub(crate) fn file_read(file: Option<BorrowedFd<'_>>, offset: usize, into: WriteSpan) -> Result<(), RemoteError> {
+    let file = file.ok_or(RemoteError::NoWay)?;
+    in_portions(into.len(), |done, portion| {
+        let here = into.part(done, portion).start();
+        // SAFETY: the bytes are writable by the contract of the span.
+        unsafe { libc::pread64(file.as_raw_fd(), here.cast(), portion, (offset + done) as i64) }
     })
 }
 

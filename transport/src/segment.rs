@@ -1,4 +1,4 @@
-//! The job's file on this node, mapped whole.
+//! The job's file on this node, mapped as far as it is in use ([`mapping`](crate::mapping)).
 //!
 //! One sparse file with no name: it goes with its last descriptor and mapping, so nothing is left behind whatever happens to the job.
 //! Pages are reserved (`fallocate`) before they are touched, so a shortage of memory is an error here and never a SIGBUS later.
@@ -6,8 +6,9 @@
 //! A process that was started by a launcher maps the file once and for its life, whoever in it comes first: the allocator behind its `malloc`,
 //! or the library. Whoever comes second finds the mapping in the kernel's list.
 //!
-//! Invariant: the mapping is as long as [`Layout::total`] says, which is checked once, in [`Segment::map`]; every offset that
-//! `Layout` computes for an existing peer lies within it. No Rust reference to mapped bytes is ever formed, only to
+//! Invariant: the file is as long as [`Layout::total`] says, which is checked once, in [`Segment::map`]; every offset that
+//! `Layout` computes for an existing peer lies within it, and in front of the heaps all is mapped. Whoever looks into a heap or arena has asked
+//! [`Segment::has`] before. No Rust reference to mapped bytes is ever formed, only to
 //! atomics.
 #![allow(unsafe_code)]
 
@@ -19,13 +20,16 @@ use std::ptr::{self, NonNull};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
-use memmap2::{MmapOptions, MmapRaw};
-use rustix::fs::{FallocateFlags, MemfdFlags, Mode, OFlags};
+use rustix::fs::{FallocateFlags, MemfdFlags, Mode, OFlags, SealFlags};
 
 use crate::control::{Control, DirtyWord, JobHeader};
+use crate::descriptor::{Identity, Kept, raised};
+use crate::environment;
 use crate::handover::{fetch, fetch_to_write};
-use crate::layout::{CLAIM_WORDS, Layout};
+use crate::layout::{CLAIM_WORDS, Layout, Part};
+use crate::mapping::Mapping;
 use crate::mappings::{self, Again, Mapped};
+use crate::page_marks::{self, PageMarks};
 use crate::ring::{Cell, RingMemory};
 use crate::{Queue, ReadSpan};
 
@@ -52,16 +56,30 @@ impl ActivityRecord {
     }
 }
 
+/// Where one peer says how many connections of strangers it has turned away.
+pub(crate) struct TurnedAwayRecord {
+    segment: Arc<Segment>,
+    end: usize,
+}
+
+impl TurnedAwayRecord {
+    pub(crate) fn of(segment: &Arc<Segment>, end: usize) -> TurnedAwayRecord {
+        TurnedAwayRecord { segment: segment.clone(), end }
+    }
+
+    pub(crate) fn publish(&self, count: u64) {
+        self.segment.control(self.end).turned_away.store(count, Ordering::Relaxed);
+    }
+}
+
 /// Where the control blocks of a lane lie in a segment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ControlsPlace(usize);
 
 /// The mapped file.
 pub(crate) struct Segment {
-    file: File,
-    /// Unmaps the file when dropped; `None`: it stays mapped.
-    _map: Option<MmapRaw>,
-    base: NonNull<u8>,
+    file: Kept,
+    mapping: Mapping,
     /// What of an arena the process has at other addresses, too.
     again: Again,
     layout: Layout,
@@ -69,7 +87,7 @@ pub(crate) struct Segment {
     heaps: (usize, usize),
 }
 
-// SAFETY: `base` points into a mapping, which is both; all access to mapped memory is by atomics, or by raw copies that the
+// SAFETY: `mapping` has a pointer to mapped memory, which is both; all access to mapped memory is by atomics, or by raw copies that the
 // protocol of rings and remote memory orders.
 unsafe impl Send for Segment {}
 // SAFETY: as above.
@@ -81,8 +99,11 @@ pub(crate) fn create_file(directory: Option<&Path>) -> io::Result<File> {
     if let Some(directory) = directory {
         return create_file_in(directory);
     }
-    match rustix::fs::memfd_create("rwmpi job", MemfdFlags::CLOEXEC) {
-        Ok(fd) => Ok(fd.into()),
+    let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+    // Before Linux 6.3 nobody could ask for a file that is never to be executed.
+    let create = |flags| rustix::fs::memfd_create("rwmpi job", flags);
+    match create(flags | MemfdFlags::NOEXEC_SEAL).or_else(|_| create(flags)) {
+        Ok(fd) => Ok(raised(fd).into()),
         Err(_) => create_file_in(Path::new("/dev/shm")).or_else(|_| create_file_in(&std::env::temp_dir())),
     }
 }
@@ -91,13 +112,13 @@ fn create_file_in(directory: &Path) -> io::Result<File> {
     let flags = OFlags::RDWR | OFlags::CLOEXEC;
     let mode = Mode::RUSR | Mode::WUSR;
     if let Ok(fd) = rustix::fs::open(directory, flags | OFlags::TMPFILE, mode) {
-        return Ok(fd.into());
+        return Ok(raised(fd).into());
     }
     // A file system without nameless files: one that loses its name at once.
     let path = directory.join(format!("rwmpi-{}", std::process::id()));
     let fd = rustix::fs::open(&path, flags | OFlags::CREATE | OFlags::EXCL, mode)?;
     rustix::fs::unlink(&path)?;
-    Ok(fd.into())
+    Ok(raised(fd).into())
 }
 
 fn heaps_of(layout: &Layout) -> (usize, usize) {
@@ -114,12 +135,9 @@ impl Segment {
         if file.metadata()?.len() < layout.total() as u64 {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "the file is too short"));
         }
-        let map = MmapOptions::new().len(layout.total()).map_raw(&file)?;
-        let base = NonNull::new(map.as_mut_ptr()).ok_or(io::ErrorKind::OutOfMemory)?;
-        // A core dump would put a page behind every byte of it. Where this is refused, so be it.
-        // SAFETY: changes nothing but what a dump has.
-        let _ = unsafe { rustix::mm::madvise(base.as_ptr().cast(), layout.total(), rustix::mm::Advice::LinuxDontDump) };
-        Ok(Segment { file, _map: Some(map), base, again: Again::default(), layout, heaps: heaps_of(&layout) })
+        let mapping = Mapping::new(&file, &layout)?;
+        let file = Kept::inherited(file.into(), environment::handed_down_job())?;
+        Ok(Segment { file, mapping, again: Again::default(), layout, heaps: heaps_of(&layout) })
     }
 
     /// The mapping of this file that the process has for its life; made now if there is none yet.
@@ -128,15 +146,17 @@ impl Segment {
     /// As for [`Segment::map`].
     pub(crate) fn map_for_life(file: File, layout: Layout) -> io::Result<Segment> {
         // To look takes memory, for which an allocator may map the file: whoever has not found it looks again.
-        let find = || mappings::find(&file, layout.total());
+        let find = || mappings::find(&file, layout.heap(0));
         let mut segment = match find().or_else(find) {
-            // Only this function maps an inherited file as a whole, and what it maps stays.
+            // Only this function maps the front of an inherited file, and what it maps stays.
             Some(Mapped { start: base, again }) => {
-                return Ok(Segment { file, _map: None, base, again, layout, heaps: heaps_of(&layout) });
+                let mapping = Mapping::found(base, &layout);
+                let file = Kept::inherited(file.into(), environment::handed_down_job())?;
+                return Ok(Segment { file, mapping, again, layout, heaps: heaps_of(&layout) });
             }
             None => Segment::map(file, layout)?,
         };
-        std::mem::forget(segment._map.take());
+        segment.mapping.keep();
         Ok(segment)
     }
 
@@ -148,17 +168,44 @@ impl Segment {
         self.file.as_fd()
     }
 
-    /// Puts pages behind these bytes of the file.
+    pub(crate) fn identity(&self) -> Identity {
+        self.file.identity()
+    }
+
+    /// Its descriptor, if that can be had: programs close descriptors that they do not know.
+    pub(crate) fn file(&self) -> Option<BorrowedFd<'_>> {
+        self.file.current()
+    }
+
+    /// Has the file stay as long as it is: a process that cut it would end all that look at what it had. A file in a directory can't be sealed.
+    pub(crate) fn seal(&self) {
+        let seals = SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL;
+        let _ = rustix::fs::fcntl_add_seals(&self.file, seals);
+    }
+
+    /// Puts pages behind these bytes of the file: by the descriptor, or, if that is not the file any more, by the mapping.
     ///
     /// # Errors
     /// If there are none left.
     pub(crate) fn reserve(&self, offset: usize, len: usize) -> io::Result<()> {
+        let Some(file) = self.file() else { return self.populate(offset, len) };
         loop {
-            match rustix::fs::fallocate(&self.file, FallocateFlags::empty(), offset as u64, len as u64) {
+            match rustix::fs::fallocate(file, FallocateFlags::empty(), offset as u64, len as u64) {
                 Err(rustix::io::Errno::INTR) => {}
                 result => return Ok(result?),
             }
         }
+    }
+
+    fn populate(&self, offset: usize, len: usize) -> io::Result<()> {
+        // SAFETY: the call has no conditions.
+        let page = unsafe { nix::libc::sysconf(nix::libc::_SC_PAGESIZE) } as usize;
+        let start = offset / page * page;
+        let end = (offset + len).next_multiple_of(page);
+        // SAFETY: puts memory behind bytes that keep their values; nobody has references to mapped bytes.
+        Ok(unsafe {
+            rustix::mm::madvise(self.at(start).as_ptr().cast(), end - start, rustix::mm::Advice::LinuxPopulateWrite)
+        }?)
     }
 
     /// Takes the pages from behind these bytes, which read as zero from then on. By the mapping, not the descriptor: the program may have closed
@@ -171,13 +218,48 @@ impl Segment {
         Ok(unsafe { rustix::mm::madvise(self.at(offset).as_ptr().cast(), len, rustix::mm::Advice::LinuxRemove) }?)
     }
 
-    /// Leaves these bytes, whole pages, out of the memory that a forked child inherits.
+    /// The same by the descriptor, whether or not these bytes are mapped.
     ///
     /// # Errors
     /// What the system says.
-    pub(crate) fn keep_from_children(&self, offset: usize, len: usize) -> io::Result<()> {
-        // SAFETY: changes nothing in this process.
-        Ok(unsafe { rustix::mm::madvise(self.at(offset).as_ptr().cast(), len, rustix::mm::Advice::LinuxDontFork) }?)
+    pub(crate) fn punch(&self, offset: usize, len: usize) -> io::Result<()> {
+        let file = self.file().ok_or(rustix::io::Errno::BADF)?;
+        let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+        Ok(rustix::fs::fallocate(file, flags, offset as u64, len as u64)?)
+    }
+
+    /// Whether the first `end` bytes of the heap or arena of a peer's end are mapped; has them mapped if it can be done.
+    ///
+    /// # Panics
+    /// If it has not so many.
+    #[inline]
+    pub(crate) fn has(&self, part: Part, owner: usize, end: usize) -> bool {
+        let region = 2 * owner + part as usize;
+        end <= self.mapping.known(region) || {
+            assert!(end <= self.layout.heap_size, "beyond the end of a heap");
+            self.mapping.grow(&self.file, region, end)
+        }
+    }
+
+    /// How much of it is known to be mapped.
+    pub(crate) fn known(&self, part: Part, owner: usize) -> usize {
+        self.mapping.known(2 * owner + part as usize)
+    }
+
+    /// Has these bytes, whole pages that are mapped, in core dumps.
+    pub(crate) fn show_in_dumps(&self, offset: usize, len: usize) {
+        self.advise(offset, len, rustix::mm::Advice::LinuxDoDump);
+    }
+
+    /// Has them no more.
+    pub(crate) fn hide_from_dumps(&self, offset: usize, len: usize) {
+        self.advise(offset, len, rustix::mm::Advice::LinuxDontDump);
+    }
+
+    fn advise(&self, offset: usize, len: usize, dumps: rustix::mm::Advice) {
+        // Where this is refused, so be it.
+        // SAFETY: changes nothing but what a dump has.
+        let _ = unsafe { rustix::mm::madvise(self.at(offset).as_ptr().cast(), len, dumps) };
     }
 
     /// The address of the byte at `offset`, which must lie in the file.
@@ -185,13 +267,13 @@ impl Segment {
     pub(crate) fn at(&self, offset: usize) -> NonNull<u8> {
         debug_assert!(offset <= self.layout.total());
         // SAFETY: all callers in this crate pass offsets of `Layout`, plus what they checked against its sizes.
-        unsafe { self.base.add(offset) }
+        unsafe { self.mapping.base().add(offset) }
     }
 
     /// The offset into the file of an address, if it lies in the mapping.
     #[inline]
     pub(crate) fn offset_of(&self, address: *const u8) -> Option<usize> {
-        let offset = (address as usize).wrapping_sub(self.base.as_ptr() as usize);
+        let offset = (address as usize).wrapping_sub(self.mapping.base().as_ptr() as usize);
         (offset < self.layout.total()).then_some(offset)
     }
 
@@ -204,7 +286,7 @@ impl Segment {
     /// The job's header.
     pub(crate) fn header(&self) -> &JobHeader {
         // SAFETY: the mapping begins with it; it consists of atomics, for which any bytes are valid.
-        unsafe { self.base.cast().as_ref() }
+        unsafe { self.mapping.base().cast().as_ref() }
     }
 
     /// A peer's control block.
@@ -262,6 +344,27 @@ impl Segment {
         assert!(peer < self.layout.ends && index < CLAIM_WORDS, "no such claim word");
         // SAFETY: as for `opened`.
         unsafe { self.at(self.layout.claim(peer, index)).cast().as_ref() }
+    }
+
+    /// The marks of the pages of that peer's arena; has them mapped, if that can be done.
+    #[inline]
+    pub(crate) fn page_marks(&self, peer: usize) -> Option<PageMarks<'_>> {
+        if !self.mapping.has_marks(&self.file, peer) {
+            return None;
+        }
+        let (place, len) = (self.layout.arena_len(), page_marks::bytes_for(self.layout.heap_size));
+        let first = self.heap_part(self.layout.arena(peer) + place, len).cast::<AtomicU64>();
+        // SAFETY: these bytes are mapped, as was just seen, behind whole pages, and live as long as the segment; for atomics any bytes are
+        // valid. All who use them are threads of one process, by the same atomics.
+        Some(PageMarks::of(unsafe { std::slice::from_raw_parts(first.as_ptr(), len / size_of::<AtomicU64>()) }))
+    }
+
+    /// No peer uses memory of that peer's arena any more. The arena is with the first lane's end.
+    pub(crate) fn forget_lent(&self, peer: usize) {
+        let end = self.control(peer).arena.end.load(Ordering::Relaxed) as usize;
+        if let Some(marks) = self.page_marks(peer) {
+            marks.forget_lent(0..end.min(self.layout.arena_len()));
+        }
     }
 
     /// A word of the heaps and arenas.

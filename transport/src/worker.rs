@@ -16,6 +16,7 @@ use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 use rustix::time::Timespec;
 
 use crate::Turn;
+use crate::descriptor::raised;
 use crate::primitive::{self, AtomicU32, Ordering, fence};
 use crate::segment::Segment;
 use crate::sleep::AWAKE;
@@ -52,7 +53,7 @@ struct Sockets {
 
 impl Cot {
     pub(crate) fn new(segment: Arc<Segment>, me: usize, sockets: Option<OwnedFd>) -> io::Result<Cot> {
-        let own = || eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK);
+        let own = || eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map(raised);
         let sockets = sockets.map(|all| io::Result::Ok(Sockets { all, own: own()? })).transpose()?;
         Ok(Cot { segment, me, sockets, occupied: AtomicU32::new(NO), over: AtomicU32::new(NO) })
     }

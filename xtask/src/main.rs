@@ -73,6 +73,8 @@ enum Command {
     },
     /// Starts 2 to 256 ranks under other MPI libraries and ours; writes bench/results/scale.json and docs/performance/scale.svg
     Scale,
+    /// Licences and sources of all dependencies, and, where its database can be had, known vulnerabilities: what deny.toml says
+    Deny,
     /// Writes docs/mpi-coverage.md: which functions of MPI are supported, and which test calls them
     Coverage,
     /// Runs programs that others compiled or wrote on our libraries, installing them by package name
@@ -106,6 +108,7 @@ fn run(command: Command) -> Result<()> {
         Command::Page => experiments::draw(&workspace).and_then(|()| compare::draw_page(&workspace)),
         Command::Compare { wanted, rounds } => compare::run(&workspace, &wanted, rounds),
         Command::Scale => compare::scale(&workspace),
+        Command::Deny => verify::dependencies(&workspace),
         Command::Coverage => coverage::write(&workspace),
         Command::Install { prefix } => install::run(&workspace, &prefix, install::Profile::Release),
         Command::Foreign { wanted, transport } => foreign::run(&workspace, &wanted, transport),

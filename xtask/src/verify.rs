@@ -107,6 +107,23 @@ pub fn model(workspace: &Workspace) -> Result<()> {
     report.close()
 }
 
+/// What cargo-deny says of the dependencies. Its database of vulnerabilities comes over the network, which is not everywhere.
+pub fn dependencies(workspace: &Workspace) -> Result<()> {
+    let mut report = Report::default();
+    let check =
+        |what: &[&str]| run(workspace.cargo(&["deny", "--workspace", "check", "--hide-inclusion-graph"]).args(what));
+    report.step("licences and sources", || check(&["licenses", "bans", "sources"]));
+    let fetched = works(&mut workspace.cargo(&["deny", "fetch", "db"]));
+    report.step("vulnerabilities", || match fetched {
+        true => check(&["advisories"]),
+        false => {
+            println!("skipped: the database of advisories cannot be fetched");
+            Ok(())
+        }
+    });
+    report.close()
+}
+
 /// Runs `.ci/run` as CI does: in a fresh clone of what is committed, without input, building from nothing.
 pub fn rehearse_ci(workspace: &Workspace) -> Result<()> {
     let folder = workspace.target().join("ci");

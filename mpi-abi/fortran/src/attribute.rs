@@ -10,9 +10,9 @@ use crate::handle::give_handle;
 use crate::integer::Value;
 
 /// A procedure that copies: object, key, extra state, value, copy, flag, error code.
-type Copy<V> = unsafe extern "C" fn(*mut c_int, *mut c_int, *mut V, *mut V, *mut V, *mut c_int, *mut c_int);
+type Copy<V> = unsafe extern "C-unwind" fn(*mut c_int, *mut c_int, *mut V, *mut V, *mut V, *mut c_int, *mut c_int);
 /// A procedure that deletes: object, key, value, extra state, error code.
-type Delete<V> = unsafe extern "C" fn(*mut c_int, *mut c_int, *mut V, *mut V, *mut c_int);
+type Delete<V> = unsafe extern "C-unwind" fn(*mut c_int, *mut c_int, *mut V, *mut V, *mut c_int);
 
 /// What C keeps as extra state of a key.
 struct State<V> {
@@ -31,7 +31,7 @@ pub fn attribute_state<V: Value>(copy: Function, delete: Function, extra: V) -> 
 ///
 /// # Safety
 /// `state` is from [`attribute_state`] with the same `V`; the rest is as C's prototype says.
-pub unsafe extern "C" fn copy_attribute<A: Abi, V: Value>(
+pub unsafe extern "C-unwind" fn copy_attribute<A: Abi, V: Value>(
     object: A::Handle,
     mut key: c_int,
     state: *mut c_void,
@@ -57,7 +57,7 @@ pub unsafe extern "C" fn copy_attribute<A: Abi, V: Value>(
 ///
 /// # Safety
 /// As [`copy_attribute`].
-pub unsafe extern "C" fn delete_attribute<A: Abi, V: Value>(
+pub unsafe extern "C-unwind" fn delete_attribute<A: Abi, V: Value>(
     object: A::Handle,
     mut key: c_int,
     value: *mut c_void,

@@ -11,12 +11,12 @@ struct State {
     query: Function,
     free: Function,
     cancel: Function,
-    /// The program's own extra state.
-    extra: i64,
+    /// The program's own extra state: the variable that it has passed, which its procedures may change.
+    extra: *mut i64,
 }
 
 /// The extra state that C keeps for these procedures, until it frees the request.
-pub fn request_state(query: Function, free: Function, cancel: Function, extra: i64) -> *mut c_void {
+pub fn request_state(query: Function, free: Function, cancel: Function, extra: *mut i64) -> *mut c_void {
     Box::into_raw(Box::new(State { query, free, cancel, extra })).cast()
 }
 
@@ -24,14 +24,14 @@ pub fn request_state(query: Function, free: Function, cancel: Function, extra: i
 ///
 /// # Safety
 /// `state` is from [`request_state`].
-pub unsafe extern "C" fn query_request<A: Abi>(state: *mut c_void, status: *mut A::Status) -> c_int {
-    type Query = unsafe extern "C" fn(*mut i64, *mut c_int, *mut c_int);
+pub unsafe extern "C-unwind" fn query_request<A: Abi>(state: *mut c_void, status: *mut A::Status) -> c_int {
+    type Query = unsafe extern "C-unwind" fn(*mut i64, *mut c_int, *mut c_int);
     let mut code = A::SUCCESS;
     // SAFETY: the address is that of a procedure that the program passed for this.
     unsafe {
         let state = state.cast::<State>();
         let procedure: Query = std::mem::transmute((*state).query);
-        procedure(&raw mut (*state).extra, status.cast(), &raw mut code);
+        procedure((*state).extra, status.cast(), &raw mut code);
     }
     code
 }
@@ -40,14 +40,14 @@ pub unsafe extern "C" fn query_request<A: Abi>(state: *mut c_void, status: *mut 
 ///
 /// # Safety
 /// As [`query_request`].
-pub unsafe extern "C" fn free_request(state: *mut c_void) -> c_int {
-    type Free = unsafe extern "C" fn(*mut i64, *mut c_int);
+pub unsafe extern "C-unwind" fn free_request(state: *mut c_void) -> c_int {
+    type Free = unsafe extern "C-unwind" fn(*mut i64, *mut c_int);
     let mut code = 0;
     // SAFETY: as above; nobody uses the state after this.
     unsafe {
-        let mut state = Box::from_raw(state.cast::<State>());
+        let state = Box::from_raw(state.cast::<State>());
         let procedure: Free = std::mem::transmute(state.free);
-        procedure(&raw mut state.extra, &raw mut code);
+        procedure(state.extra, &raw mut code);
     }
     code
 }
@@ -56,14 +56,14 @@ pub unsafe extern "C" fn free_request(state: *mut c_void) -> c_int {
 ///
 /// # Safety
 /// As [`query_request`].
-pub unsafe extern "C" fn cancel_request<A: Abi>(state: *mut c_void, mut complete: c_int) -> c_int {
-    type Cancel = unsafe extern "C" fn(*mut i64, *mut c_int, *mut c_int);
+pub unsafe extern "C-unwind" fn cancel_request<A: Abi>(state: *mut c_void, mut complete: c_int) -> c_int {
+    type Cancel = unsafe extern "C-unwind" fn(*mut i64, *mut c_int, *mut c_int);
     let mut code = A::SUCCESS;
     // SAFETY: as above.
     unsafe {
         let state = state.cast::<State>();
         let procedure: Cancel = std::mem::transmute((*state).cancel);
-        procedure(&raw mut (*state).extra, &raw mut complete, &raw mut code);
+        procedure((*state).extra, &raw mut complete, &raw mut code);
     }
     code
 }

@@ -36,16 +36,19 @@ pub unsafe fn text(start: *const c_char, len: usize, of_info: bool) -> Vec<c_cha
     ended(bytes)
 }
 
-/// Room for a text that C writes, of that many bytes with the zero byte.
+/// Room for a text that C writes, of that many bytes with the zero byte; none if the program asks for the length alone.
 pub fn text_place(bytes: i64) -> Vec<c_char> {
-    vec![0; usize::try_from(bytes).unwrap_or(0).max(1)]
+    vec![0; usize::try_from(bytes).unwrap_or(0)]
 }
 
-/// Lets the program have a text that C has written: as much as it has room for, and blanks.
+/// Lets the program have a text that C has written: as much as it has room for, and blanks. Where C had no room it has written none.
 ///
 /// # Safety
 /// The program's text is valid for its length.
 pub unsafe fn give_text(from: &[c_char], place: *mut c_char, len: usize) {
+    if from.is_empty() {
+        return;
+    }
     let written = from.iter().take_while(|&&byte| byte != 0).count().min(len);
     // SAFETY: both parts lie in the text.
     unsafe {
@@ -172,6 +175,9 @@ mod tests {
         assert_eq!((given(" a b  ", false), given(" a b  ", true)), (" a b".to_string(), "a b".to_string()));
         assert_eq!((given("    ", true), given("", false)), (String::new(), String::new()));
         let mut room = [b'x'.cast_signed(); 5];
+        // SAFETY: nothing is written.
+        unsafe { give_text(&text_place(0), room.as_mut_ptr(), 5) };
+        assert_eq!(room, [b'x'.cast_signed(); 5]);
         for (words, expected) in [("abc", "abc  "), ("abcdefg", "abcde"), ("", "     ")] {
             // SAFETY: room for five.
             unsafe { give_text(&ended(words.as_bytes()), room.as_mut_ptr(), 5) };

@@ -1,6 +1,7 @@
 //! The blocks of this process's arena and the memory behind them.
 #![allow(unsafe_code)]
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::os::fd::BorrowedFd;
 use std::ptr::NonNull;
@@ -8,7 +9,9 @@ use std::ptr::NonNull;
 use rustix::mm::Advice;
 use rwmpi_transport::{Arena, ArenaRefused, Blocks};
 
+use crate::heirs::Heirs;
 use crate::home::Home;
+use crate::private::Aside;
 use crate::static_data::StaticData;
 
 /// Free memory that is kept in any case, bytes.
@@ -23,19 +26,27 @@ const LARGEST_IDLE: usize = (1 << 20) + (64 << 10);
 
 /// The heap. All addresses that it gives lie in the arena; offsets are bytes from its start.
 pub(crate) struct Heap {
-    arena: Arena,
-    blocks: Blocks,
+    pub(crate) arena: Arena,
+    pub(crate) blocks: Blocks,
     /// Blocks that the program has freed, the oldest first, in pages: to `blocks` they are in use. A loop that gets and frees the same sizes
     /// finds them here.
     idle: Vec<Range<usize>>,
     /// Bytes in a page, a power of two.
-    page: usize,
+    pub(crate) page: usize,
+    /// Children that may have pages of the arena.
+    pub(crate) heirs: Heirs,
+    /// Of blocks that were made since this process has forked, by their first page: how often it had by then.
+    pub(crate) made: BTreeMap<usize, u64>,
+    /// Blocks that the program has freed and children may have: to `blocks` they are in use.
+    pub(crate) aside: Vec<Aside>,
     /// The process that took the arena.
     home: Home,
     /// This is a forked child, which has copies of the blocks and nothing else.
     is_copy: bool,
     /// What the program has mapped to something else.
     foreign: Vec<Range<usize>>,
+    /// What of blocks the program has given another protection: it stays shared, as a new mapping would not have that.
+    pub(crate) protected: Vec<Range<usize>>,
     /// The program's static data, if they are here: the first bytes of the arena are mapped over them.
     static_data: Option<StaticData>,
 }
@@ -54,9 +65,13 @@ impl Heap {
             arena,
             idle: Vec::with_capacity(MOST_IDLE + 1),
             page,
+            heirs: Heirs::new(),
+            made: BTreeMap::new(),
+            aside: Vec::new(),
             home: Home::here(),
             is_copy: false,
             foreign: Vec::new(),
+            protected: Vec::new(),
             static_data: None,
         };
         if let Some(data) = static_data {
@@ -70,20 +85,20 @@ impl Heap {
         let pages = data.len() / self.page;
         let Some(start) = self.blocks.allocate(pages, 1, |_| {}) else { return };
         debug_assert_eq!(start, 0, "the first block");
-        self.arena.publish(data.len(), data.len());
-        match data.move_to(&self.arena, 0) {
-            Ok(()) => self.static_data = Some(data),
-            Err(_) => {
+        let is_mapped = self.arena.publish(data.len(), data.len());
+        match is_mapped.then(|| data.move_to(&self.arena, 0)) {
+            Some(Ok(())) => self.static_data = Some(data),
+            _ => {
                 self.make_zero_without_memory(0..data.len());
                 self.free_now(start);
             }
         }
     }
 
-    /// The addresses that the heap's blocks have.
+    /// The addresses that blocks have up to now.
     pub(crate) fn addresses(&self) -> Range<usize> {
         let start = self.arena.start().as_ptr() as usize;
-        start..start + self.arena.len()
+        start..start + self.arena.mapped()
     }
 
     /// Where the program's static data are, if they are here.
@@ -99,11 +114,7 @@ impl Heap {
 
     /// A block, its contents zero if `zeroed`, otherwise arbitrary; `None` if there is no room.
     pub(crate) fn allocate(&mut self, size: usize, align: usize, zeroed: bool) -> Option<NonNull<u8>> {
-        // A child that was made without our handlers looks the same but has no arena.
-        if self.is_copy || !self.home.is_here() {
-            return None;
-        }
-        if size > self.arena.len() || align > self.arena.len() {
+        if !self.is_owner() || size > self.arena.len() || align > self.arena.len() {
             return None;
         }
         let (page, base) = (self.page, self.arena.start());
@@ -127,13 +138,20 @@ impl Heap {
         let mut found = self.blocks.allocate(pages, align, |range| warm.push(range));
         if found.is_none() {
             self.settle();
+            self.forget_dead();
             found = self.blocks.allocate(pages, align, |range| warm.push(range));
         }
         let Some(start) = found else {
             self.arena.publish_exhausted();
             return None;
         };
-        self.arena.publish((start + pages) * page, self.blocks.used_units() * page);
+        if !self.arena.publish((start + pages) * page, self.blocks.used_units() * page) {
+            self.free_now(start);
+            self.arena.publish_exhausted();
+            return None;
+        }
+        self.arena.show_in_dumps(start * page..(start + pages) * page);
+        self.note_new(start);
         if zeroed {
             warm.iter().for_each(|range| self.zero(range.start * page..range.end * page));
         }
@@ -147,6 +165,8 @@ impl Heap {
         let start = self.page_of(block)?;
         let moved = self.blocks.cut_front(start, padding / self.page);
         debug_assert!(moved);
+        self.made.remove(&start);
+        self.note_new(start + padding / self.page);
         Some(self.at(start * self.page + padding))
     }
 
@@ -167,18 +187,26 @@ impl Heap {
         if pages == len {
             return true;
         }
-        if self.is_copy || !self.home.is_here() || self.is_foreign(&bytes) {
+        if !self.is_owner() || self.is_foreign(&bytes) || self.is_private(&bytes) {
             return pages < len;
         }
         let resized = self.blocks.resize(start, pages) || {
             self.settle();
             self.blocks.resize(start, pages)
         };
-        if resized {
-            self.arena.publish((start + pages) * self.page, self.blocks.used_units() * self.page);
-            self.give_back_excess();
+        if !resized {
+            return false;
         }
-        resized
+        self.arena.marks().clear((start + pages) * self.page..(start + len.max(pages)) * self.page);
+        let end = (start + pages) * self.page;
+        let is_mapped = self.arena.publish(end, self.blocks.used_units() * self.page);
+        if is_mapped {
+            self.arena.show_in_dumps(start * self.page..end);
+        } else {
+            self.blocks.resize(start, len);
+        }
+        self.give_back_excess();
+        is_mapped
     }
 
     /// Takes a block back; false if it is none.
@@ -195,6 +223,15 @@ impl Heap {
             };
             return self.blocks.retire(start).is_some();
         }
+        if !self.home.is_here() {
+            return self.blocks.retire(start).is_some();
+        }
+        self.protected.retain(|part| part.end <= bytes.start || bytes.end <= part.start);
+        if self.is_private(&bytes) {
+            self.put_aside(start, len);
+            return true;
+        }
+        self.arena.marks().clear(bytes.clone());
         if bytes.len() <= LARGEST_IDLE {
             self.idle.push(start..start + len);
             if self.idle.len() > MOST_IDLE {
@@ -207,7 +244,8 @@ impl Heap {
         true
     }
 
-    fn free_now(&mut self, start: usize) {
+    pub(crate) fn free_now(&mut self, start: usize) {
+        self.made.remove(&start);
         self.blocks.free(start);
         self.give_back_excess();
     }
@@ -215,7 +253,12 @@ impl Heap {
     /// Really frees what the program has freed.
     pub(crate) fn settle(&mut self) {
         while let Some(block) = self.idle.pop() {
-            self.free_now(block.start);
+            // A child that was made in the handler of a signal may have it.
+            if self.is_private(&(block.start * self.page..block.end * self.page)) {
+                self.put_aside(block.start, block.len());
+            } else {
+                self.free_now(block.start);
+            }
         }
     }
 
@@ -225,7 +268,12 @@ impl Heap {
         }
     }
 
-    fn make_zero_without_memory(&self, bytes: Range<usize>) {
+    pub(crate) fn make_zero_without_memory(&self, bytes: Range<usize>) {
+        // What was never mapped has no memory.
+        let bytes = bytes.start..bytes.end.min(self.arena.mapped());
+        if bytes.is_empty() {
+            return;
+        }
         if self.arena.give_back(bytes.clone()).is_err() {
             // It is locked (`mlockall`).
             self.write_zeros(bytes);
@@ -247,17 +295,22 @@ impl Heap {
 
     /// Notes that the program has mapped these addresses to something else, as far as they are the arena's or the static data's.
     pub(crate) fn mapped_over(&mut self, addresses: &Range<usize>) {
+        for bytes in self.parts_at(addresses) {
+            if self.is_owner() {
+                self.settle();
+                self.arena.marks().make_foreign(bytes.clone());
+            }
+            self.foreign.push(bytes);
+        }
+    }
+
+    /// Which bytes of the arena the program has at these addresses, in whole pages.
+    pub(crate) fn parts_at(&self, addresses: &Range<usize>) -> impl Iterator<Item = Range<usize>> + Clone + use<> {
         let arena = self.addresses();
         let (start, end) = (addresses.start.max(arena.start), addresses.end.min(arena.end));
         let of_arena = (start < end).then(|| start - arena.start..(end - arena.start).next_multiple_of(self.page));
         let of_static_data = self.static_data.as_ref().and_then(|data| data.part_at(addresses));
-        for bytes in of_arena.into_iter().chain(of_static_data) {
-            self.settle();
-            if !self.is_copy {
-                self.arena.publish_foreign(&bytes);
-            }
-            self.foreign.push(bytes);
-        }
+        of_arena.into_iter().chain(of_static_data)
     }
 
     fn is_foreign(&self, bytes: &Range<usize>) -> bool {
@@ -267,8 +320,9 @@ impl Heap {
     /// The first page of a block of the program's, and how many it has.
     fn find(&self, block: NonNull<u8>) -> Option<(usize, usize)> {
         let start = self.page_of(block)?;
-        let is_idle = self.idle.iter().any(|idle| idle.start == start);
-        let pages = self.blocks.len_of(start).filter(|_| !is_idle)?;
+        let is_free =
+            self.idle.iter().any(|idle| idle.start == start) || self.aside.iter().any(|aside| aside.start == start);
+        let pages = self.blocks.len_of(start).filter(|_| !is_free)?;
         Some((start, pages))
     }
 
@@ -312,15 +366,6 @@ impl Heap {
         Some(0..self.static_data.as_ref()?.len())
     }
 
-    /// Tells `visit` of all bytes of the blocks in `span` that may hold something other than zero, in order.
-    pub(crate) fn contents(&self, span: Range<usize>, mut visit: impl FnMut(Range<usize>)) {
-        for block in self.blocks.used().take_while(|block| block.start * self.page < span.end) {
-            self.without_foreign(block.start * self.page..block.end * self.page, |part| {
-                self.arena.with_memory(part, &mut visit);
-            });
-        }
-    }
-
     /// Tells `visit` of the parts of these bytes that are not mapped to something else.
     pub(crate) fn without_foreign(&self, bytes: Range<usize>, mut visit: impl FnMut(Range<usize>)) {
         let mut at = bytes.start;
@@ -337,14 +382,15 @@ impl Heap {
         }
     }
 
-    /// Whether there is nothing that a child could damage.
-    pub(crate) fn is_copy(&self) -> bool {
-        self.is_copy
+    /// Whether this is the process that took the arena, and no child, be it one that was made without our handlers, so that it shares the parent's blocks.
+    pub(crate) fn is_owner(&self) -> bool {
+        !self.is_copy && self.home.is_here()
     }
 
-    /// This process is a child with copies of the blocks.
+    /// This process is a child with blocks of its own.
     pub(crate) fn become_copy(&mut self) {
         self.is_copy = true;
+        self.heirs.leave();
     }
 }
 

@@ -20,9 +20,9 @@
 //! 2. Nothing here asks for a large block while it holds the lock of the heap; small ones come from the other allocator. Should it happen
 //!    nevertheless, while the arena is being taken, or in handlers that run around `fork`, the same thread finds itself as the holder of
 //!    the lock, and gets its block from elsewhere.
-//! 3. A child made by `fork` does not have the arena. What was in use, it finds at the same addresses as a private copy, made before
-//!    `fork` returns to either. It frees such blocks and gets no new ones. `vfork`, `posix_spawn` and `system` copy nothing. A child made by
-//!    the bare system call has nothing at these addresses: it can do no damage.
+//! 3. A child made by `fork` or `_Fork` does not have the arena. What was in use, it finds at the same addresses as private memory: the same pages, of which
+//!    either gets copies as it changes them, or a copy made before `fork` returns (`fork`). It frees such blocks and gets no new ones. `vfork`, `posix_spawn` and
+//!    `system` copy nothing. A child made by the bare system call shares its parent's memory, and leaves the heap alone.
 //! 4. Free memory that is not given back is limited ([`rwmpi_transport::Blocks`]), and what was never touched or was given back costs nothing
 //!    and reads as zero: `calloc` of a huge sparse array stays sparse.
 //! 5. A program that maps something else over part of a block (`MAP_FIXED`) has private memory there; peers are told, and these addresses are
@@ -31,13 +31,17 @@
 mod fork;
 mod global;
 mod heap;
+mod heirs;
 mod home;
+mod pagemap;
+mod private;
 mod process;
 mod static_data;
 
 pub use global::SharedHeap;
 pub use process::{
-    allocate, begin, free, is_own, is_shared, mapped_over, resize, retreat, share_static_data, usable_size,
+    allocate, around_fork, begin, free, give_back, is_own, mapped_over, protected, resize, retreat, share_static_data,
+    usable_size,
 };
 
 /// Blocks of at least this many bytes are shared.

@@ -12,16 +12,20 @@ use std::os::fd::BorrowedFd;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicI32, AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
-use crate::fork::Copy;
+use crate::fork::Fork;
 use crate::heap::{Heap, page_size};
 use crate::static_data::StaticData;
 
 /// `off` switches the shared heap off.
 const SWITCH: &CStr = c"RWMPI_SHARED_HEAP";
-/// The descriptor of the job's file, and this process's place in it, as the launcher says them (`rwmpi_transport::JOB_FD`, `PLACE`).
+/// The job's file, by its descriptor and more, and this process's place in it, as the launcher says them (`rwmpi_transport::JOB_FD`, `PLACE`).
 const JOB: &CStr = c"RWMPI_JOB_FD";
 const PLACE: &CStr = c"RWMPI_LOCAL_RANK";
+
+/// So long `_Fork` waits for another thread that uses the heap. In the handler of a signal that thread may be waiting for what this one has.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Nobody has looked at the environment yet.
 const UNKNOWN: u8 = 0;
@@ -41,8 +45,8 @@ static BLOCKS: Addresses = Addresses::none();
 /// Where the program's static data are, if they are in the arena.
 static STATIC_DATA: Addresses = Addresses::none();
 
-/// A range of addresses: none as long as the length is 0. Written once in a process, the length last; whoever has an address in it has synchronized
-/// with who wrote them, since the address came from there.
+/// A range of addresses: none as long as the length is 0. The start is written once in a process, before the length, which then only grows, but for a child's;
+/// whoever has an address in it has synchronized with who wrote them, since the address came from there.
 struct Addresses {
     start: AtomicUsize,
     len: AtomicUsize,
@@ -75,8 +79,8 @@ static HEAP: Mutex<Option<Heap>> = Mutex::new(None);
 static HOLDER: AtomicUsize = AtomicUsize::new(0);
 static FORKING: Forking = Forking(UnsafeCell::new(None));
 
-/// What the forking thread keeps between the handlers: the lock, and the copy for the child.
-type Kept = (MutexGuard<'static, Option<Heap>>, Option<Copy>);
+/// What the forking thread keeps between the handlers: the lock, and what is for the child, if this is the process that has the arena.
+type Kept = (MutexGuard<'static, Option<Heap>>, Option<Fork>);
 
 struct Forking(UnsafeCell<Option<Kept>>);
 
@@ -128,7 +132,7 @@ fn job_of_environment() -> Option<(i32, usize)> {
     if switch == "off" {
         return None;
     }
-    Some((variable(JOB)?.parse().ok()?, variable(PLACE)?.parse().ok()?))
+    Some((variable(JOB)?.split(':').next()?.parse().ok()?, variable(PLACE)?.parse().ok()?))
 }
 
 /// A variable of the environment, without the allocations and the lock of the standard library.
@@ -191,6 +195,14 @@ fn open(static_data: Option<StaticData>) -> Option<Heap> {
     Some(heap)
 }
 
+/// Blocks may have more addresses now.
+fn note_growth(heap: &Heap) {
+    let addresses = heap.addresses();
+    if heap.is_owner() && !BLOCKS.contain(addresses.end - 1) {
+        BLOCKS.set(&addresses);
+    }
+}
+
 /// A large block, zeroed if so wanted; `align` is a power of two. `None`: the caller has to get it elsewhere.
 pub fn allocate(size: usize, align: usize, zeroed: bool) -> Option<NonNull<u8>> {
     if !matches!(STATE.load(Ordering::Acquire), WANTED | OPEN) {
@@ -201,7 +213,10 @@ pub fn allocate(size: usize, align: usize, zeroed: bool) -> Option<NonNull<u8>> 
         if STATE.load(Ordering::Relaxed) == WANTED {
             become_open(heap, None);
         }
-        heap.as_mut()?.allocate(size, align, zeroed)
+        let heap = heap.as_mut()?;
+        let block = heap.allocate(size, align, zeroed);
+        note_growth(heap);
+        block
     })
 }
 
@@ -209,12 +224,6 @@ pub fn allocate(size: usize, align: usize, zeroed: bool) -> Option<NonNull<u8>> 
 #[inline]
 pub fn is_own(block: *const u8) -> bool {
     BLOCKS.contain(block as usize)
-}
-
-/// Whether these are addresses of memory that others have mapped, all of them.
-pub fn is_shared(addresses: &Range<usize>) -> bool {
-    let have = |range: &Addresses| range.contain(addresses.start) && range.contain(addresses.end.saturating_sub(1));
-    STATE.load(Ordering::Relaxed) == OPEN && (have(&BLOCKS) || have(&STATIC_DATA))
 }
 
 fn with_heap<R>(work: impl FnOnce(&mut Heap) -> R) -> Option<R> {
@@ -240,16 +249,37 @@ pub fn usable_size(block: NonNull<u8>) -> usize {
 pub fn resize(block: NonNull<u8>, size: usize) -> bool {
     // Around `fork` a block stays as it was copied.
     access(|access| match access {
-        Access::Free(Some(heap)) => heap.resize(block, size),
+        Access::Free(Some(heap)) => {
+            let resized = heap.resize(block, size);
+            note_growth(heap);
+            resized
+        }
         _ => false,
     })
 }
 
 /// The program maps something over these addresses.
 pub fn mapped_over(addresses: Range<usize>) {
-    if BLOCKS.overlap(&addresses) || STATIC_DATA.overlap(&addresses) {
+    if are_ours(&addresses) {
         with_heap(|heap| heap.mapped_over(&addresses));
     }
+}
+
+/// The program gives whole pages at these addresses back: they are zero from then on. False if they are not the heap's, all of them, or the system refuses.
+pub fn give_back(addresses: &Range<usize>) -> bool {
+    are_ours(addresses) && with_heap(|heap| heap.discard(addresses)) == Some(true)
+}
+
+/// The program changes how these addresses are protected.
+pub fn protected(addresses: &Range<usize>) {
+    if are_ours(addresses) {
+        with_heap(|heap| heap.protected(addresses));
+    }
+}
+
+/// Whether the heap has some of these addresses.
+fn are_ours(addresses: &Range<usize>) -> bool {
+    BLOCKS.overlap(addresses) || STATIC_DATA.overlap(addresses)
 }
 
 /// As other allocators do when the program frees what is not its own.
@@ -263,20 +293,49 @@ fn misuse() -> ! {
 extern "C" fn before_fork() {
     let mut guard = HEAP.lock().unwrap_or_else(PoisonError::into_inner);
     HOLDER.store(this_thread(), Ordering::Relaxed);
-    let copy = guard.as_mut().and_then(|heap| {
+    if let Some(heap) = guard.as_mut().filter(|heap| heap.is_owner()) {
         heap.settle();
-        Copy::of(heap)
-    });
+        heap.forget_dead();
+    }
+    prepare(guard);
+}
+
+/// What `before_fork` does, without memory of an allocator's.
+fn prepare(mut guard: MutexGuard<'static, Option<Heap>>) {
+    let fork = guard.as_mut().filter(|heap| heap.is_owner()).map(Fork::prepare);
     // SAFETY: this thread is the holder, and has no reference into the cell.
-    unsafe { *FORKING.0.get() = Some((guard, copy)) };
+    unsafe { *FORKING.0.get() = Some((guard, fork)) };
+}
+
+/// Makes a child by `fork`, which is a function that calls no handlers, with what our handlers do around it. In the handler of a signal that has come while
+/// this thread was at work on the heap, the child shares its parent's memory.
+pub fn around_fork(fork: impl FnOnce() -> libc::pid_t) -> libc::pid_t {
+    if HOLDER.load(Ordering::Relaxed) == this_thread() {
+        return fork();
+    }
+    let begun = Instant::now();
+    let guard = loop {
+        match HEAP.try_lock() {
+            Ok(guard) => break guard,
+            Err(_) if begun.elapsed() > PATIENCE => return fork(),
+            Err(_) => std::thread::yield_now(),
+        }
+    };
+    HOLDER.store(this_thread(), Ordering::Relaxed);
+    prepare(guard);
+    let child = fork();
+    if child == 0 {
+        after_fork_in_child()
+    } else {
+        after_fork_in_parent()
+    }
+    child
 }
 
 extern "C" fn after_fork_in_parent() {
     // SAFETY: this thread is the holder, and has no reference into the cell.
-    if let Some((guard, copy)) = unsafe { (*FORKING.0.get()).take() } {
-        if let Some(copy) = copy {
-            copy.discard();
-        }
+    if let Some((guard, fork)) = unsafe { (*FORKING.0.get()).take() } {
+        fork.into_iter().for_each(Fork::end);
         HOLDER.store(0, Ordering::Relaxed);
         drop(guard);
     }
@@ -284,11 +343,9 @@ extern "C" fn after_fork_in_parent() {
 
 extern "C" fn after_fork_in_child() {
     // SAFETY: this thread is the image of the holder, and has no reference into the cell.
-    if let Some((mut guard, copy)) = unsafe { (*FORKING.0.get()).take() } {
-        if let Some(heap) = guard.as_mut() {
-            if !heap.is_copy() {
-                BLOCKS.set(&copy.map_or(0..0, |copy| copy.install(heap)));
-            }
+    if let Some((mut guard, fork)) = unsafe { (*FORKING.0.get()).take() } {
+        if let Some((heap, fork)) = guard.as_mut().zip(fork) {
+            BLOCKS.set(&fork.install(heap));
             heap.become_copy();
         }
         // The arena is the parent's, who may want it yet.

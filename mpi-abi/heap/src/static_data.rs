@@ -10,12 +10,10 @@ use std::ops::Range;
 use std::ptr::NonNull;
 
 use libc::{PF_W, PF_X, PT_GNU_RELRO, PT_LOAD, dl_phdr_info};
-use rustix::fs::{Mode, OFlags};
 use rustix::mm::{Advice, MapFlags, MremapFlags, ProtFlags};
 use rwmpi_transport::Arena;
 
-/// More than this is left out of core dumps: they would put a page behind every byte.
-const LARGEST_IN_DUMPS: usize = 1 << 30;
+use crate::pagemap;
 
 /// What begins as zero, as static arrays do, is left alone if it has fewer bytes, and all else with it: a program without large arrays would have
 /// nothing of it but a `fork` that takes longer.
@@ -79,51 +77,28 @@ impl StaticData {
             }
         };
         copy(0..self.file_end - self.start);
-        self.touched(copy)?;
+        // Pages behind what comes from the file that have no memory are not to get any by being read.
+        pagemap::touched(self.file_end..self.end, self.page, |pages| {
+            copy(pages.start - self.start..pages.end - self.start);
+        })?;
         let (file, place) = arena.place_in_file(offset);
         let (len, protection) = (self.len(), ProtFlags::READ | ProtFlags::WRITE);
         // Elsewhere first, so that what the system refuses does no harm.
         // SAFETY: a new mapping, wherever there is room for it.
         let new = unsafe { rustix::mm::mmap(std::ptr::null_mut(), len, protection, MapFlags::SHARED, file, place) }?;
-        if len > LARGEST_IN_DUMPS {
+        // They would put a page behind every byte.
+        if len > arena.left_for_dumps() {
             // SAFETY: changes nothing but what a dump has.
             let _ = unsafe { rustix::mm::madvise(new, len, Advice::LinuxDontDump) };
         }
         // SAFETY: the mapping is ours. What it replaces is there again, byte for byte, and nobody has looked in between.
-        let moved = unsafe {
-            rustix::mm::madvise(new, len, Advice::LinuxDontFork).and_then(|()| {
-                rustix::mm::mremap_fixed(new, len, len, MremapFlags::MAYMOVE, self.start().as_ptr().cast())
-            })
-        };
+        let moved =
+            unsafe { rustix::mm::mremap_fixed(new, len, len, MremapFlags::MAYMOVE, self.start().as_ptr().cast()) };
         if moved.is_err() {
             // SAFETY: it is ours, and nobody else knows of it.
             let _ = unsafe { rustix::mm::munmap(new, len) };
         }
         moved.map(drop).map_err(io::Error::from)
-    }
-
-    /// Tells `visit` of all pages behind what comes from the file that have memory: the others are not to get any by being read.
-    fn touched(&self, mut visit: impl FnMut(Range<usize>)) -> io::Result<()> {
-        const WORD: usize = size_of::<u64>();
-        /// In memory, or swapped out.
-        const HAS_CONTENTS: u64 = 0b11 << 62;
-        let list = rustix::fs::open(c"/proc/self/pagemap", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
-        let mut words = [0; 512 * WORD];
-        let mut at = self.file_end;
-        while at < self.end {
-            let wanted = ((self.end - at) / self.page * WORD).min(words.len());
-            let got = rustix::io::pread(&list, &mut words[..wanted], (at / self.page * WORD) as u64)? / WORD;
-            if got == 0 {
-                return Err(io::ErrorKind::UnexpectedEof.into());
-            }
-            for word in words[..got * WORD].as_chunks().0 {
-                if u64::from_ne_bytes(*word) & HAS_CONTENTS != 0 {
-                    visit(at - self.start..at - self.start + self.page);
-                }
-                at += self.page;
-            }
-        }
-        Ok(())
     }
 }
 

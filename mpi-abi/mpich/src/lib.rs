@@ -7,10 +7,13 @@
 // What has no body yet looks at few of its arguments.
 #![allow(unused_variables, unused_unsafe)]
 
-use rwmpi_abi::Abi;
 use rwmpi_abi::argument::*;
+use rwmpi_abi::{Abi, Constants};
 
 type A = rwmpi_abi::Mpich;
+
+#[global_allocator]
+static MEMORY: rwmpi_abi::LibraryMemory = rwmpi_abi::LibraryMemory;
 
 include!(concat!(env!("OUT_DIR"), "/exports.rs"));
 

@@ -1,5 +1,7 @@
 //! From the arguments of C to the core's [`Collective`].
 
+use std::cell::Cell;
+use std::collections::HashSet;
 use std::marker::PhantomData;
 use std::rc::Rc;
 
@@ -23,6 +25,8 @@ pub(super) type Mixed<A> = (Memory, Integers, Integers, Array<<A as Abi>::Handle
 pub(super) struct Call<A> {
     pub(super) rank: &'static Rank,
     pub(super) communicator: Rc<CommunicatorEntry>,
+    /// Whether one buffer is given for two purposes.
+    is_aliased: Cell<bool>,
     abi: PhantomData<A>,
 }
 
@@ -30,12 +34,16 @@ fn buffer_error<T>(what: &str) -> Result<T> {
     Err(Error::new(ErrorClass::Buffer, what))
 }
 
-fn elements_of(memory: Memory, displacement: i64, count: i64, datatype: &Datatype) -> Result<Elements> {
+fn elements_of(memory: Memory, count: i64, datatype: &Datatype) -> Result<Elements> {
+    elements_at(memory, memory, count, datatype)
+}
+
+/// The elements at `place`, if `base` says that there is memory: it is where the displacement counts from, or `place` itself where
+/// displacements may be addresses.
+fn elements_at(base: Memory, place: Memory, count: i64, datatype: &Datatype) -> Result<Elements> {
     let count =
         u64::try_from(count).map_err(|_| Error::new(ErrorClass::Count, format!("the count {count} is negative")))?;
-    // MPI_BOTTOM is null, too: then the displacement is the address.
-    let place = memory.after(displacement);
-    if place.address().is_null() && count > 0 && datatype.size() > 0 && datatype.is_predefined() {
+    if base.is_none_for(count, datatype) {
         return buffer_error("the buffer is a null pointer");
     }
     Ok(place.elements(count, datatype.clone()))
@@ -48,18 +56,11 @@ fn refuse_in_place<A: Abi>(memory: Memory) -> Result<()> {
     Ok(())
 }
 
-/// Refuses one buffer for two purposes. Buffers of no elements may be anywhere.
-fn apart(one: Memory, other: Memory, counts: [i64; 2]) -> Result<()> {
-    if one == other && !one.address().is_null() && !counts.contains(&0) {
-        return buffer_error("both buffers are the same memory: pass MPI_IN_PLACE for one of them");
-    }
-    Ok(())
-}
-
 impl<A: Abi> Call<A> {
     pub(super) fn new(communicator: A::Handle) -> Result<Self> {
         let rank = rank()?;
-        Ok(Call { rank, communicator: rank.communicator::<A>(communicator)?, abi: PhantomData })
+        let communicator = rank.communicator::<A>(communicator)?;
+        Ok(Call { rank, communicator, is_aliased: Cell::new(false), abi: PhantomData })
     }
 
     pub(super) fn core(&self) -> &Communicator {
@@ -70,13 +71,52 @@ impl<A: Abi> Call<A> {
         memory.is(A::IN_PLACE)
     }
 
+    /// Whether two buffers begin at the same place, and should not. Between two groups it depends on the root whether both mean anything.
+    fn is_same(&self, one: Memory, other: Memory) -> bool {
+        one == other && !one.address().is_null() && !self.core().is_inter()
+    }
+
+    /// Notes whether both buffers are the same memory. Buffers of no elements may be anywhere.
+    fn note_alias(&self, one: Memory, other: Memory, counts: [i64; 2]) {
+        if self.is_same(one, other) && !counts.contains(&0) {
+            self.is_aliased.set(true);
+        }
+    }
+
+    /// The same of buffers that are divided: whether any block begins where one of the others does. Buffers may have their blocks in turns.
+    fn note_alias_of_blocks(&self, [one, other]: [Memory; 2], blocks: &[Elements], others: &[Elements]) {
+        if self.is_same(one, other) {
+            let begins: HashSet<usize> = blocks.iter().filter_map(Elements::first_byte).collect();
+            if others.iter().filter_map(Elements::first_byte).any(|begin| begins.contains(&begin)) {
+                self.is_aliased.set(true);
+            }
+        }
+    }
+
+    /// An error if one buffer was given for two purposes. Other ranks may know nothing of it: so that they do not wait for this one, it has
+    /// first done what it was to do, with whatever result.
+    pub(super) fn check_alias(&self) -> Result<()> {
+        if self.is_aliased.get() {
+            return buffer_error("both buffers are the same memory: pass MPI_IN_PLACE for one of them, or a copy");
+        }
+        Ok(())
+    }
+
     fn datatype(&self, handle: A::Handle) -> Result<Datatype> {
         self.rank.committed_datatype::<A>(handle)
     }
 
+    /// The datatype of so many elements: of none, MPI_DATATYPE_NULL will do.
+    fn datatype_of(&self, count: i64, handle: A::Handle) -> Result<Datatype> {
+        match A::code(handle) == A::DATATYPE_NULL && count == 0 {
+            true => Ok(Datatype::basic(Basic::Byte)),
+            false => self.datatype(handle),
+        }
+    }
+
     fn elements(&self, (memory, count, datatype): Even<A>) -> Result<Elements> {
         refuse_in_place::<A>(memory)?;
-        elements_of(memory, 0, count, &self.datatype(datatype)?)
+        elements_of(memory, count, &self.datatype_of(count, datatype)?)
     }
 
     /// What may be in place.
@@ -89,24 +129,40 @@ impl<A: Abi> Call<A> {
         self.core().remote_size().unwrap_or(self.core().size())
     }
 
-    fn varying(&self, (memory, counts, displacements, datatype): Varying<A>, ranks: usize) -> Result<Blocks> {
+    fn varying(&self, (memory, counts, displacements, datatype): Varying<A>, ranks: usize) -> Result<Vec<Elements>> {
         refuse_in_place::<A>(memory)?;
-        let datatype = self.datatype(datatype)?;
         let (counts, displacements) = (counts.to_vec(ranks)?, displacements.to_vec(ranks)?);
+        let some = counts.iter().copied().find(|&count| count != 0).unwrap_or(0);
+        let datatype = self.datatype_of(some, datatype)?;
         let block = |(count, displacement): (i64, i64)| {
-            elements_of(memory, displacement.wrapping_mul(datatype.extent()), count, &datatype)
+            let place = memory.after(displacement.wrapping_mul(datatype.extent()));
+            elements_at(memory, place, count, &datatype)
         };
-        counts.into_iter().zip(displacements).map(block).collect::<Result<_>>().map(Blocks::Listed)
+        counts.into_iter().zip(displacements).map(block).collect()
     }
 
-    fn mixed(&self, (memory, counts, displacements, datatypes): Mixed<A>, ranks: usize) -> Result<Blocks> {
+    fn mixed(&self, (memory, counts, displacements, datatypes): Mixed<A>, ranks: usize) -> Result<Vec<Elements>> {
         refuse_in_place::<A>(memory)?;
+        // They are addresses behind MPI_BOTTOM, if they are wide enough.
+        let may_be_addresses = matches!(displacements, Integers::Wide(_));
         let (counts, displacements) = (counts.to_vec(ranks)?, displacements.to_vec(ranks)?);
         let block = |((count, displacement), &datatype): ((i64, i64), &A::Handle)| {
-            elements_of(memory, displacement, count, &self.datatype(datatype)?)
+            let place = memory.after(displacement);
+            let base = if may_be_addresses { place } else { memory };
+            elements_at(base, place, count, &self.datatype_of(count, datatype)?)
         };
         let all = counts.into_iter().zip(displacements).zip(datatypes.slice(ranks)?);
-        all.map(block).collect::<Result<_>>().map(Blocks::Listed)
+        all.map(block).collect()
+    }
+
+    /// The blocks of all, one of which goes to where `part` is, or comes from there.
+    fn varying_with_part(&self, all: Varying<A>, part: Even<A>) -> Result<Vec<Elements>> {
+        let buffers = [all.0, part.0];
+        let all = self.varying(all, self.partners())?;
+        if self.is_same(buffers[0], buffers[1]) {
+            self.note_alias_of_blocks(buffers, &all, &[self.elements(part)?]);
+        }
+        Ok(all)
     }
 
     fn root(&self, root: c_int) -> Result<Root> {
@@ -144,7 +200,7 @@ impl<A: Abi> Call<A> {
         let root = self.root(root)?;
         let data = match root {
             // The arguments mean nothing.
-            Root::Nobody => elements_of(data.0, 0, 0, &Datatype::basic(Basic::Byte))?,
+            Root::Nobody => data.0.nothing(),
             _ => self.elements(data)?,
         };
         Ok(Collective::Broadcast { data, root })
@@ -164,13 +220,13 @@ impl<A: Abi> Call<A> {
 
     pub(super) fn gather(&self, part: Even<A>, all: Even<A>, root: c_int) -> Result<Collective> {
         self.gather_blocks(part, root, true, || {
-            apart(part.0, all.0, [part.1, all.1])?;
+            self.note_alias(part.0, all.0, [part.1, all.1]);
             self.elements(all).map(Blocks::Even)
         })
     }
 
     pub(super) fn gatherv(&self, part: Even<A>, all: Varying<A>, root: c_int) -> Result<Collective> {
-        self.gather_blocks(part, root, false, || self.varying(all, self.partners()))
+        self.gather_blocks(part, root, false, || self.varying_with_part(all, part).map(Blocks::Listed))
     }
 
     fn scatter_blocks(
@@ -187,41 +243,48 @@ impl<A: Abi> Call<A> {
 
     pub(super) fn scatter(&self, all: Even<A>, part: Even<A>, root: c_int) -> Result<Collective> {
         self.scatter_blocks(part, root, true, || {
-            apart(part.0, all.0, [part.1, all.1])?;
+            self.note_alias(part.0, all.0, [part.1, all.1]);
             self.elements(all).map(Blocks::Even)
         })
     }
 
     pub(super) fn scatterv(&self, all: Varying<A>, part: Even<A>, root: c_int) -> Result<Collective> {
-        self.scatter_blocks(part, root, false, || self.varying(all, self.partners()))
+        self.scatter_blocks(part, root, false, || self.varying_with_part(all, part).map(Blocks::Listed))
     }
 
     pub(super) fn allgather(&self, part: Even<A>, all: Even<A>) -> Result<Collective> {
-        apart(part.0, all.0, [part.1, all.1])?;
+        self.note_alias(part.0, all.0, [part.1, all.1]);
         Ok(Collective::Allgather { part: self.unless_in_place(part)?, all: Blocks::Even(self.elements(all)?) })
     }
 
     pub(super) fn allgatherv(&self, part: Even<A>, all: Varying<A>) -> Result<Collective> {
-        let all = self.varying(all, self.partners())?;
-        Ok(Collective::Allgather { part: self.unless_in_place(part)?, all })
+        let all = self.varying_with_part(all, part)?;
+        Ok(Collective::Allgather { part: self.unless_in_place(part)?, all: Blocks::Listed(all) })
     }
 
     pub(super) fn alltoall(&self, sent: Even<A>, received: Even<A>) -> Result<Collective> {
-        apart(sent.0, received.0, [sent.1, received.1])?;
+        self.note_alias(sent.0, received.0, [sent.1, received.1]);
         let sent = self.unless_in_place(sent)?.map(Blocks::Even);
         Ok(Collective::Alltoall { sent, received: Blocks::Even(self.elements(received)?) })
     }
 
     pub(super) fn alltoallv(&self, sent: Varying<A>, received: Varying<A>) -> Result<Collective> {
         let ranks = self.partners();
+        let buffers = [sent.0, received.0];
         let sent = (!Self::in_place(sent.0)).then(|| self.varying(sent, ranks)).transpose()?;
-        Ok(Collective::Alltoall { sent, received: self.varying(received, ranks)? })
+        Ok(self.exchanged(buffers, sent, self.varying(received, ranks)?))
     }
 
     pub(super) fn alltoallw(&self, sent: Mixed<A>, received: Mixed<A>) -> Result<Collective> {
         let ranks = self.partners();
+        let buffers = [sent.0, received.0];
         let sent = (!Self::in_place(sent.0)).then(|| self.mixed(sent, ranks)).transpose()?;
-        Ok(Collective::Alltoall { sent, received: self.mixed(received, ranks)? })
+        Ok(self.exchanged(buffers, sent, self.mixed(received, ranks)?))
+    }
+
+    fn exchanged(&self, buffers: [Memory; 2], sent: Option<Vec<Elements>>, received: Vec<Elements>) -> Collective {
+        self.note_alias_of_blocks(buffers, sent.as_deref().unwrap_or(&[]), &received);
+        Collective::Alltoall { sent: sent.map(Blocks::Listed), received: Blocks::Listed(received) }
     }
 
     pub(super) fn reduce(&self, data: Even<A>, result: Memory, op: A::Handle, root: c_int) -> Result<Collective> {
@@ -229,7 +292,7 @@ impl<A: Abi> Call<A> {
         let operation = self.rank.operation::<A>(op)?;
         let (_, count, datatype) = data;
         let result = self.is_root(root).then(|| {
-            apart(data.0, result, [count; 2])?;
+            self.note_alias(data.0, result, [count; 2]);
             self.elements((result, count, datatype))
         });
         Ok(Collective::Reduce { data: self.part(data, root)?, result: result.transpose()?, operation, root })
@@ -238,12 +301,12 @@ impl<A: Abi> Call<A> {
     /// What every rank gives, unless that is in place, and as many elements for the result.
     fn given_and_result(&self, data: Even<A>, result: Memory) -> Result<(Option<Elements>, Elements)> {
         let (given, count, datatype) = data;
-        apart(given, result, [count; 2])?;
+        self.note_alias(given, result, [count; 2]);
         refuse_in_place::<A>(result)?;
         let datatype = self.datatype(datatype)?;
-        let result = elements_of(result, 0, count, &datatype)?;
+        let result = elements_of(result, count, &datatype)?;
         let is_given = !Self::in_place(given);
-        Ok((is_given.then(|| elements_of(given, 0, count, &datatype)).transpose()?, result))
+        Ok((is_given.then(|| elements_of(given, count, &datatype)).transpose()?, result))
     }
 
     pub(super) fn allreduce(&self, data: Even<A>, result: Memory, op: A::Handle) -> Result<Collective> {
@@ -266,7 +329,7 @@ impl<A: Abi> Call<A> {
         datatype: A::Handle,
         op: A::Handle,
     ) -> Result<Collective> {
-        apart(data, result, [counts.iter().sum(); 2])?;
+        self.note_alias(data, result, [counts.iter().sum(); 2]);
         let operation = self.rank.operation::<A>(op)?;
         let unsigned = |&count: &i64| u64::try_from(count).ok();
         let counts: Option<Vec<u64>> = counts.iter().map(unsigned).collect();
@@ -309,29 +372,56 @@ impl<A: Abi> Call<A> {
         Ok((neighbours.sources.len(), neighbours.destinations.len()))
     }
 
+    /// What a block for each source is received into: a rank without one may pass anything.
+    fn for_sources(&self, given: Even<A>) -> Result<Elements> {
+        self.elements(given).or_else(|error| if self.degrees()?.0 == 0 { Ok(given.0.nothing()) } else { Err(error) })
+    }
+
+    /// What is sent to the destinations: likewise.
+    fn for_destinations(&self, given: Even<A>) -> Result<Elements> {
+        self.elements(given).or_else(|error| if self.degrees()?.1 == 0 { Ok(given.0.nothing()) } else { Err(error) })
+    }
+
     pub(super) fn neighbour_allgather(&self, part: Even<A>, all: Even<A>) -> Result<Collective> {
-        Ok(Collective::NeighbourAllgather { part: self.elements(part)?, all: Blocks::Even(self.elements(all)?) })
+        self.note_alias(part.0, all.0, [part.1, all.1]);
+        let (part, all) = (self.for_destinations(part)?, self.for_sources(all)?);
+        Ok(Collective::NeighbourAllgather { part, all: Blocks::Even(all) })
     }
 
     pub(super) fn neighbour_allgatherv(&self, part: Even<A>, all: Varying<A>) -> Result<Collective> {
-        let all = self.varying(all, self.degrees()?.0)?;
-        Ok(Collective::NeighbourAllgather { part: self.elements(part)?, all })
+        let buffers = [part.0, all.0];
+        let (part, all) = (self.for_destinations(part)?, self.varying(all, self.degrees()?.0)?);
+        self.note_alias_of_blocks(buffers, std::slice::from_ref(&part), &all);
+        Ok(Collective::NeighbourAllgather { part, all: Blocks::Listed(all) })
     }
 
     pub(super) fn neighbour_alltoall(&self, sent: Even<A>, received: Even<A>) -> Result<Collective> {
-        let (sent, received) = (self.elements(sent)?, self.elements(received)?);
+        self.note_alias(sent.0, received.0, [sent.1, received.1]);
+        let (sent, received) = (self.for_destinations(sent)?, self.for_sources(received)?);
         Ok(Collective::NeighbourAlltoall { sent: Blocks::Even(sent), received: Blocks::Even(received) })
     }
 
     pub(super) fn neighbour_alltoallv(&self, sent: Varying<A>, received: Varying<A>) -> Result<Collective> {
         let (sources, destinations) = self.degrees()?;
-        let sent = self.varying(sent, destinations)?;
-        Ok(Collective::NeighbourAlltoall { sent, received: self.varying(received, sources)? })
+        let buffers = [sent.0, received.0];
+        let (sent, received) = (self.varying(sent, destinations)?, self.varying(received, sources)?);
+        Ok(self.exchanged_with_neighbours(buffers, sent, received))
     }
 
     pub(super) fn neighbour_alltoallw(&self, sent: Mixed<A>, received: Mixed<A>) -> Result<Collective> {
         let (sources, destinations) = self.degrees()?;
-        let sent = self.mixed(sent, destinations)?;
-        Ok(Collective::NeighbourAlltoall { sent, received: self.mixed(received, sources)? })
+        let buffers = [sent.0, received.0];
+        let (sent, received) = (self.mixed(sent, destinations)?, self.mixed(received, sources)?);
+        Ok(self.exchanged_with_neighbours(buffers, sent, received))
+    }
+
+    fn exchanged_with_neighbours(
+        &self,
+        buffers: [Memory; 2],
+        sent: Vec<Elements>,
+        received: Vec<Elements>,
+    ) -> Collective {
+        self.note_alias_of_blocks(buffers, &sent, &received);
+        Collective::NeighbourAlltoall { sent: Blocks::Listed(sent), received: Blocks::Listed(received) }
     }
 }

@@ -74,7 +74,8 @@ pub(super) fn run<A: Abi>(
 
 #[inline(never)]
 fn run_long<A: Abi>(call: &Call<A>, arguments: impl FnOnce(&Call<A>) -> Result<Collective>) -> Outcome {
-    call.core().collective(&arguments(call)?)
+    let done = call.core().collective(&arguments(call)?);
+    call.check_alias().and(done)
 }
 
 /// Refuses to start what nobody could wait for.
@@ -104,7 +105,13 @@ pub(super) fn start<A: Abi>(
 
 #[inline(never)]
 fn start_long<A: Abi>(call: &Call<A>, arguments: impl FnOnce(&Call<A>) -> Result<Collective>) -> Result<Request> {
-    call.core().start_collective(arguments(call)?)
+    let started = call.core().start_collective(arguments(call)?)?;
+    if let Err(error) = call.check_alias() {
+        // It goes on by itself.
+        call.rank.endpoint.free(started)?;
+        return Err(error);
+    }
+    Ok(started)
 }
 
 /// The persistent form.
@@ -115,6 +122,8 @@ pub(super) fn prepare<A: Abi>(
 ) -> Outcome {
     let call = Call::<A>::new(communicator)?;
     check_place::<A>(request)?;
-    let prepared = Persistent::collective(call.core().persistent_collective(arguments(&call)?)?);
+    let arguments = arguments(&call)?;
+    call.check_alias()?;
+    let prepared = Persistent::collective(call.core().persistent_collective(arguments)?);
     call.rank.give::<A>(Request::persistent(call.core(), prepared), request)
 }

@@ -187,6 +187,9 @@ impl<A: Abi> Call<A> {
     }
 
     pub(super) fn short_allgatherv(&self, part: Even<A>, all: Varying<A>) -> Option<Result<()>> {
+        if part.0 == all.0 {
+            return None;
+        }
         let own = if Self::in_place(part.0) { None } else { Some(self.runs(part)?) };
         self.core().short_allgatherv(own, self.listed(all)?)
     }
@@ -194,18 +197,29 @@ impl<A: Abi> Call<A> {
     pub(super) fn short_gatherv(&self, part: Even<A>, all: Varying<A>, root: c_int) -> Option<Result<()>> {
         let root = root.try_into().ok()?;
         let is_root = root == self.core().rank();
-        let own = if is_root && Self::in_place(part.0) { None } else { Some(self.runs(part)?) };
+        let own = match is_root {
+            true if part.0 == all.0 => return None,
+            true if Self::in_place(part.0) => None,
+            _ => Some(self.runs(part)?),
+        };
         self.core().short_gatherv(own, if is_root { Some(self.listed(all)?) } else { None }, root)
     }
 
     pub(super) fn short_scatterv(&self, all: Varying<A>, part: Even<A>, root: c_int) -> Option<Result<()>> {
         let root = root.try_into().ok()?;
         let is_root = root == self.core().rank();
-        let own = if is_root && Self::in_place(part.0) { None } else { Some(self.runs(part)?) };
+        let own = match is_root {
+            true if part.0 == all.0 => return None,
+            true if Self::in_place(part.0) => None,
+            _ => Some(self.runs(part)?),
+        };
         self.core().short_scatterv(if is_root { Some(self.listed(all)?) } else { None }, own, root)
     }
 
     pub(super) fn short_alltoallv(&self, sent: Varying<A>, received: Varying<A>) -> Option<Result<()>> {
+        if sent.0 == received.0 {
+            return None;
+        }
         self.core().short_alltoallv(self.listed(sent)?, self.listed(received)?)
     }
 

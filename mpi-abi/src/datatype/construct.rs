@@ -17,7 +17,7 @@ pub(super) fn derive<A: Abi>(
     let rank = rank()?;
     let old = rank.datatype::<A>(old)?;
     let made = make(&old)?;
-    new.set(rank.add_datatype::<A>(made))
+    new.set(rank.add_datatype::<A>(made)?)
 }
 
 /// How many elements an array argument has.
@@ -176,7 +176,7 @@ pub fn type_create_struct<A: Abi>(
     let handles = types.slice(count)?;
     let old: Vec<Datatype> = handles.iter().map(|&handle| rank.datatype::<A>(handle)).collect::<Result<_>>()?;
     let made = Datatype::structure(&blocklengths.to_vec(count)?, displacements.slice(count)?, &old)?;
-    new.set(rank.add_datatype::<A>(remember(made, is_large(blocklengths))))
+    new.set(rank.add_datatype::<A>(remember(made, is_large(blocklengths)))?)
 }
 
 /// MPI_Type_create_resized (MPI-5.0 section 5.1.7).

@@ -104,7 +104,7 @@ fn give_datatypes<A: Abi>(rank: &Rank, datatypes: &[Datatype], room: i64, array:
         let handle = if datatype.is_predefined() {
             A::handle(datatype.handle())
         } else {
-            rank.add_datatype::<A>(datatype.clone())
+            rank.add_datatype::<A>(datatype.clone())?
         };
         array.set(index, handle)
     })

@@ -48,12 +48,15 @@ struct Record {
 
 impl Rank {
     /// A handle for a new datatype.
-    pub fn add_datatype<A: Abi>(&self, core: Datatype) -> A::Handle {
-        let code = self.datatypes.insert(core.clone());
+    ///
+    /// # Errors
+    /// MPI_ERR_NO_MEM if there are no more handles.
+    pub fn add_datatype<A: Abi>(&self, core: Datatype) -> Result<A::Handle> {
+        let code = self.datatypes.insert(core.clone())?;
         if core.handle() == 0 {
             core.set_handle(code);
         }
-        A::handle(code)
+        Ok(A::handle(code))
     }
 
     /// The handle of a datatype by precision and range.
@@ -63,7 +66,7 @@ impl Rank {
         if let Some(code) = known {
             return Ok(A::handle(code));
         }
-        let handle = self.add_datatype::<A>(Datatype::fortran(parameters)?);
+        let handle = self.add_datatype::<A>(Datatype::fortran(parameters)?)?;
         codes.borrow_mut().insert(parameters, A::code(handle));
         Ok(handle)
     }
@@ -96,21 +99,27 @@ impl Rank {
 
     /// Calls `with` with a handle of a datatype: its own, or if it has been freed, one for as long as the call lasts. Should another thread
     /// free it meanwhile, that takes effect after the call.
-    pub(crate) fn with_handle_of<A: Abi>(&self, datatype: &Datatype, with: impl FnOnce(A::Handle)) {
+    pub(crate) fn with_handle_of<A: Abi, R>(&self, datatype: &Datatype, with: impl FnOnce(A::Handle) -> R) -> R {
         if datatype.is_predefined() {
             return with(A::handle(datatype.handle()));
         }
-        let code = with_all(|| self.lend_handle_of(datatype));
-        with(A::handle(code));
-        with_all(|| self.take_handle_back(code));
+        match with_all(|| self.lend_handle_of(datatype)) {
+            Ok(code) => {
+                let result = with(A::handle(code));
+                with_all(|| self.take_handle_back(code));
+                result
+            }
+            // There are no more handles.
+            Err(_) => with(A::handle(A::DATATYPE_NULL)),
+        }
     }
 
-    fn lend_handle_of(&self, datatype: &Datatype) -> u32 {
+    fn lend_handle_of(&self, datatype: &Datatype) -> Result<u32> {
         let is_freed = datatype.handle() == 0;
-        let code = if is_freed { self.datatypes.insert(datatype.clone()) } else { datatype.handle() };
+        let code = if is_freed { self.datatypes.insert(datatype.clone())? } else { datatype.handle() };
         let mut lent = self.datatype_records.lent.borrow_mut();
         lent.entry(code).or_insert(Lent { times: 0, is_freed }).times += 1;
-        code
+        Ok(code)
     }
 
     fn take_handle_back(&self, code: u32) {

@@ -4,7 +4,7 @@ use rwmpi_core::datatype::Datatype;
 use rwmpi_core::{Error, ErrorClass};
 
 use crate::argument::{Memory, Out, Text, TextOut, c_int, c_void};
-use crate::attribute::{Coded, give, pointer};
+use crate::attribute::{Coded, give, value_in_call};
 use crate::error::Outcome;
 use crate::interface::Abi;
 use crate::rank::rank;
@@ -24,7 +24,7 @@ pub fn type_free<A: Abi>(datatype: Out<A::Handle>) -> Outcome {
 /// MPI_Type_dup (MPI-5.0 section 5.1.10).
 pub fn type_dup<A: Abi>(old: A::Handle, new: Out<A::Handle>) -> Outcome {
     let rank = rank()?;
-    let copy = rank.add_datatype::<A>(Datatype::dup(&rank.datatype::<A>(old)?));
+    let copy = rank.add_datatype::<A>(Datatype::dup(&rank.datatype::<A>(old)?))?;
     if let Some(record) = rank.existing_record(A::code(old)) {
         let (original, duplicate) = (Coded(A::code(old)), Coded(A::code(copy)));
         let copied = record.attributes.copy_to(&original, &rank.record(duplicate.0).attributes, &duplicate);
@@ -40,25 +40,25 @@ pub fn type_dup<A: Abi>(old: A::Handle, new: Out<A::Handle>) -> Outcome {
 pub fn type_set_attr<A: Abi>(datatype: A::Handle, keyval: c_int, value: Memory) -> Outcome {
     let rank = rank()?;
     rank.datatype::<A>(datatype)?;
-    let keyval = rank.datatype_keyval::<A>(keyval)?;
-    let code = A::code(datatype);
-    rank.record(code).attributes.set(&Coded(code), &keyval, pointer(value))
+    let (code, value) = (A::code(datatype), value_in_call(keyval, value));
+    let keyval = rank.keyval::<A, _>(keyval)?;
+    rank.record(code).attributes.set(&Coded(code), &keyval, value)
 }
 
 /// MPI_Type_get_attr (MPI-5.0 section 7.7.4).
 pub fn type_get_attr<A: Abi>(datatype: A::Handle, keyval: c_int, value: Out<*mut c_void>, flag: Out<c_int>) -> Outcome {
     let rank = rank()?;
     rank.datatype::<A>(datatype)?;
-    let keyval = rank.datatype_keyval::<A>(keyval)?;
+    let known = rank.keyval_of_attributes::<A, _>(keyval)?;
     let record = rank.existing_record(A::code(datatype));
-    give(record.and_then(|record| record.attributes.get(&keyval)), value, flag)
+    give(keyval, record.and_then(|record| record.attributes.get(&known)), value, flag)
 }
 
 /// MPI_Type_delete_attr (MPI-5.0 section 7.7.4).
 pub fn type_delete_attr<A: Abi>(datatype: A::Handle, keyval: c_int) -> Outcome {
     let rank = rank()?;
     rank.datatype::<A>(datatype)?;
-    let keyval = rank.datatype_keyval::<A>(keyval)?;
+    let keyval = rank.keyval_of_attributes::<A, _>(keyval)?;
     let code = A::code(datatype);
     match rank.existing_record(code).map(|record| record.attributes.delete(&Coded(code), &keyval)).transpose()? {
         Some(true) => Ok(()),

@@ -1,7 +1,7 @@
 //! Packing and unpacking (MPI-5.0 sections 5.2 and 5.3).
 #![allow(unsafe_code)]
 
-use rwmpi_core::datatype::{Datatype, pack_external as encode, pack_into, unpack_external as decode, unpack_from};
+use rwmpi_core::datatype::{pack_external as encode, pack_into, unpack_external as decode, unpack_from};
 use rwmpi_core::{Error, ErrorClass, Result};
 
 use crate::argument::{IntegerOut, Memory, Out, Text};
@@ -16,7 +16,7 @@ fn elements(count: i64) -> Result<u64> {
 }
 
 /// Where in a buffer of `size` bytes the position is: bytes before it, and bytes from it on, of which `needed` are used.
-fn place(position: i64, size: i64, needed: u64) -> Result<(usize, usize)> {
+fn place<A: Abi>(packed: Memory, position: i64, size: i64, needed: u64) -> Result<(usize, usize)> {
     let left = size.checked_sub(position).and_then(|left| usize::try_from(left).ok());
     let (Ok(before), Some(left)) = (usize::try_from(position), left) else {
         let text = format!("the position {position} lies outside of the packed buffer, which has {size} bytes");
@@ -26,12 +26,17 @@ fn place(position: i64, size: i64, needed: u64) -> Result<(usize, usize)> {
         let text = format!("the elements take {needed} packed bytes, but only {left} are left in the buffer");
         return Err(Error::new(ErrorClass::Truncate, text));
     }
+    if needed > 0 && (packed.address().is_null() || packed.is(A::IN_PLACE)) {
+        return Err(Error::new(ErrorClass::Buffer, "the packed buffer is a null pointer or MPI_IN_PLACE"));
+    }
     Ok((before, left))
 }
 
-fn committed<A: Abi>(rank: &Rank, communicator: A::Handle, datatype: A::Handle) -> Result<Datatype> {
+/// The rank, on which such a communicator is.
+fn rank_with<A: Abi>(communicator: A::Handle) -> Result<&'static Rank> {
+    let rank = rank()?;
     rank.communicator::<A>(communicator)?;
-    rank.committed_datatype::<A>(datatype)
+    Ok(rank)
 }
 
 /// MPI_Pack (MPI-5.0 section 5.2).
@@ -44,10 +49,10 @@ pub fn pack<A: Abi>(
     position: IntegerOut,
     communicator: A::Handle,
 ) -> Outcome {
-    let datatype = committed::<A>(rank()?, communicator, datatype)?;
+    let datatype = rank_with::<A>(communicator)?.checked_datatype::<A>(memory, count, datatype)?;
     let count = elements(count)?;
     let at = position.get()?;
-    let (before, left) = place(at, size, datatype.packed_size(count)?)?;
+    let (before, left) = place::<A>(packed, at, size, datatype.packed_size(count)?)?;
     // SAFETY: the program vouches for the elements, and for `size` bytes of the packed buffer.
     let done = unsafe { pack_into(memory.address(), count, &datatype, 0, packed.address().wrapping_add(before), left) };
     position.set(at + done as i64)
@@ -63,10 +68,10 @@ pub fn unpack<A: Abi>(
     datatype: A::Handle,
     communicator: A::Handle,
 ) -> Outcome {
-    let datatype = committed::<A>(rank()?, communicator, datatype)?;
+    let datatype = rank_with::<A>(communicator)?.checked_datatype::<A>(memory, count, datatype)?;
     let count = elements(count)?;
     let at = position.get()?;
-    let (before, left) = place(at, size, datatype.packed_size(count)?)?;
+    let (before, left) = place::<A>(packed, at, size, datatype.packed_size(count)?)?;
     // SAFETY: the program vouches for the elements, and for `size` bytes of the packed buffer.
     let done =
         unsafe { unpack_from(memory.address(), count, &datatype, 0, packed.address().wrapping_add(before), left) };
@@ -75,18 +80,18 @@ pub fn unpack<A: Abi>(
 
 /// MPI_Pack_size (MPI-5.0 section 5.2).
 pub fn pack_size<A: Abi>(count: i64, datatype: A::Handle, communicator: A::Handle, size: IntegerOut) -> Outcome {
-    let datatype = committed::<A>(rank()?, communicator, datatype)?;
+    let datatype = rank_with::<A>(communicator)?.committed_datatype::<A>(datatype)?;
     size.set(datatype.packed_size(elements(count)?)? as i64)
 }
 
-/// The datatype, if the representation is the one that there is.
-fn external<A: Abi>(representation: Text, datatype: A::Handle) -> Result<Datatype> {
+/// The rank, if the representation is the one that there is.
+fn external(representation: Text) -> Result<&'static Rank> {
     let representation = representation.get()?;
     if representation != "external32" {
         let text = format!("there is no data representation {representation:?} but external32");
         return Err(Error::new(ErrorClass::Argument, text));
     }
-    rank()?.committed_datatype::<A>(datatype)
+    rank()
 }
 
 /// MPI_Pack_external (MPI-5.0 section 5.3).
@@ -99,11 +104,11 @@ pub fn pack_external<A: Abi>(
     size: i64,
     position: Out<i64>,
 ) -> Outcome {
-    let datatype = external::<A>(representation, datatype)?;
+    let datatype = external(representation)?.checked_datatype::<A>(memory, count, datatype)?;
     let count = elements(count)?;
     let at = position.get()?;
     let bytes = datatype.external_size(count)?;
-    let (before, _) = place(at, size, bytes)?;
+    let (before, _) = place::<A>(packed, at, size, bytes)?;
     if bytes > 0 {
         // SAFETY: the program vouches for the elements, and for `size` bytes of the packed buffer, of which these are some.
         unsafe {
@@ -124,11 +129,11 @@ pub fn unpack_external<A: Abi>(
     count: i64,
     datatype: A::Handle,
 ) -> Outcome {
-    let datatype = external::<A>(representation, datatype)?;
+    let datatype = external(representation)?.checked_datatype::<A>(memory, count, datatype)?;
     let count = elements(count)?;
     let at = position.get()?;
     let bytes = datatype.external_size(count)?;
-    let (before, _) = place(at, size, bytes)?;
+    let (before, _) = place::<A>(packed, at, size, bytes)?;
     if bytes > 0 {
         // SAFETY: as in `pack_external`.
         unsafe {
@@ -141,6 +146,6 @@ pub fn unpack_external<A: Abi>(
 
 /// MPI_Pack_external_size (MPI-5.0 section 5.3).
 pub fn pack_external_size<A: Abi>(representation: Text, count: i64, datatype: A::Handle, size: Out<i64>) -> Outcome {
-    let datatype = external::<A>(representation, datatype)?;
+    let datatype = external(representation)?.committed_datatype::<A>(datatype)?;
     size.set(datatype.external_size(elements(count)?)? as i64)
 }

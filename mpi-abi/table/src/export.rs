@@ -1,4 +1,5 @@
-//! The functions that a library exports, as Rust source: each calls its body, and turns the body's result into an error code.
+//! The functions that a library exports, as Rust source: each calls its body in its turn, and turns the body's result into an error code
+//! when the turn is over. What the program's error handlers throw passes through them.
 //!
 //! What a body gets for a parameter:
 //!
@@ -22,6 +23,10 @@ use std::fmt::Write;
 use crate::bodies::Bodies;
 use crate::function::{Base, Form, Function, Parameter};
 use crate::place::place;
+
+/// What a library does when it is loaded, before any of its functions is called.
+pub(crate) const AT_LOADING: &str = "#[used]\n#[unsafe(link_section = \".init_array\")]\n\
+     static AT_LOADING: extern \"C\" fn() = rwmpi_abi::report_panics;\n";
 
 const KEYWORDS: &[&str] = &["type", "in", "ref", "fn", "match", "loop", "move", "use"];
 
@@ -102,6 +107,47 @@ pub(crate) fn result(function: &Function) -> &'static str {
     }
 }
 
+/// What only has a handle to go on, or else changes the one that it is given: `_free` and these.
+const WITH_HANDLE: &[&str] =
+    &["Cancel", "Comm_disconnect", "File_close", "Session_finalize", "Start", "Test", "Type_commit", "Wait"];
+
+/// Whether it is a place for a handle of something new.
+fn is_new_handle(function: &Function, parameter: &Parameter) -> bool {
+    let short = function.name.trim_start_matches("MPI_");
+    let is_place = parameter.pointers == 1 && parameter.array.is_empty() && !parameter.constant;
+    let is_old = short.ends_with("_free")
+        || WITH_HANDLE.contains(&short)
+        || short.ends_with("recv") && parameter.base == "Message";
+    is_place && matches!(Base::of(parameter.base), Base::Handle | Base::File) && !is_old
+}
+
+/// Statements for a call that fails: what it should have made is the null handle, so that programs that go on see that there is nothing.
+fn null_results(function: &Function, arguments: &[Argument]) -> String {
+    let places = function.parameters.iter().zip(arguments).filter(|(parameter, _)| is_new_handle(function, parameter));
+    let null = |(parameter, argument): (&Parameter, &Argument)| {
+        let made = if parameter.base == "File" { "file" } else { "handle" };
+        let null = format!("A::{made}(A::{}_NULL)", parameter.base.to_uppercase());
+        // A program that passes no place is told so by the error.
+        format!("let _ = {}.set({null});", argument.passed)
+    };
+    places.map(null).collect::<Vec<_>>().join(" ")
+}
+
+/// Why a function of the tool interface can't succeed while there is nothing that it could be about.
+fn nothing_like_that(function: &Function) -> &'static str {
+    let has = |base: Base, is_so: fn(&str) -> bool| {
+        let mut values = function.parameters.iter().filter(|one| one.constant || one.pointers == 0);
+        values.any(|one| Base::of(one.base) == base && is_so(one.name))
+    };
+    if has(Base::Int, |name| name.ends_with("_index")) {
+        "T_ERR_INVALID_INDEX"
+    } else if has(Base::Char, |name| name == "name") {
+        "T_ERR_INVALID_NAME"
+    } else {
+        "T_ERR_INVALID_HANDLE"
+    }
+}
+
 /// The expression that is the function's result.
 fn expression(form: &Form<'_>, arguments: &[Argument], bodies: &Bodies) -> String {
     let function = form.function;
@@ -109,7 +155,7 @@ fn expression(form: &Form<'_>, arguments: &[Argument], bodies: &Bodies) -> Strin
     let Some(path) = bodies.path(function) else {
         assert_eq!(function.result, "int", "{name} has no error code to say that it has no body");
         if function.is_tool() {
-            return "rwmpi_abi::unsupported_tool::<A>()".to_string();
+            return format!("rwmpi_abi::tools::refuse::<A>(A::{})", nothing_like_that(function));
         }
         let subjects = [("Comm", "Communicator"), ("Win", "Window"), ("File", "File")];
         let subject = subjects.iter().find_map(|(base, kind)| {
@@ -117,18 +163,26 @@ fn expression(form: &Form<'_>, arguments: &[Argument], bodies: &Bodies) -> Strin
             Some(format!("{kind}({})", found.name))
         });
         let subject = subject.unwrap_or("Nothing".to_string());
-        return format!(
-            "rwmpi_abi::in_turn(|| rwmpi_abi::unsupported::<A>(\"{name}\", rwmpi_abi::Subject::{subject}))"
-        );
+        let call = format!("rwmpi_abi::unsupported::<A>(\"{name}\", rwmpi_abi::Subject::{subject})");
+        let settled = match null_results(function, arguments).as_str() {
+            "" => format!("rwmpi_abi::in_turn(|| {call})"),
+            nulls => format!("rwmpi_abi::in_turn(|| {{ {nulls} {call} }})"),
+        };
+        return format!("rwmpi_abi::conclude::<A>({settled})");
     };
     let passed: Vec<&str> = arguments.iter().map(|argument| argument.passed.as_str()).collect();
     let call = format!("rwmpi_abi{path}::<A>({})", passed.join(", "));
-    if function.result == "int" {
-        let body = format!("|| rwmpi_abi::finish::<A>(\"{name}\", {call})");
-        match place(function, arguments) {
+    if function.result == "int" && !function.is_tool() {
+        let call = match null_results(function, arguments).as_str() {
+            "" => call,
+            nulls => format!("{call}.inspect_err(|_| {{ {nulls} }})"),
+        };
+        let body = format!("|| rwmpi_abi::settle::<A>(\"{name}\", {call})");
+        let settled = match place(function, arguments) {
             Some(place) => format!("rwmpi_abi::in_turn_at(|| rwmpi_abi::Place::{place}, {body})"),
             None => format!("rwmpi_abi::in_turn({body})"),
-        }
+        };
+        format!("rwmpi_abi::conclude::<A>({settled})")
     } else {
         call
     }
@@ -138,6 +192,7 @@ fn expression(form: &Form<'_>, arguments: &[Argument], bodies: &Bodies) -> Strin
 /// interface and everything in `rwmpi_abi::argument`.
 pub fn exports(functions: &[Function], bodies: &Bodies) -> String {
     let mut text = String::from("#[allow(unsafe_code, clippy::all)]\npub mod exported {\nuse super::*;\n");
+    text.push_str(AT_LOADING);
     for form in functions.iter().flat_map(Function::forms) {
         let arguments: Vec<Argument> = form.function.parameters.iter().map(|one| argument(one, form.large)).collect();
         let declared: Vec<String> = arguments.iter().map(|one| format!("{}: {}", one.name, one.declared)).collect();
@@ -145,7 +200,7 @@ pub fn exports(functions: &[Function], bodies: &Bodies) -> String {
         for prefix in ["", "P"] {
             let _ = write!(
                 text,
-                "#[unsafe(no_mangle)]\npub unsafe extern \"C\" fn {prefix}{}({}) -> {} {{\n    \
+                "#[unsafe(no_mangle)]\npub unsafe extern \"C-unwind\" fn {prefix}{}({}) -> {} {{\n    \
                  // SAFETY: the program passes what the standard asks for.\n    unsafe {{ {expression} }}\n}}\n",
                 form.name(),
                 declared.join(", "),
@@ -153,12 +208,49 @@ pub fn exports(functions: &[Function], bodies: &Bodies) -> String {
             );
         }
     }
+    text.push_str(FOR_FORTRAN);
     text + "}\n"
 }
+
+/// What the Fortran library calls besides the functions of MPI: it announces calls about attributes.
+const FOR_FORTRAN: &str = "#[unsafe(no_mangle)]\npub extern \"C\" fn rwmpi_attribute_call(subject: usize, bytes: c_int) {\n    \
+                           rwmpi_abi::language::announce(subject, bytes)\n}\n";
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn nulls(name: &str) -> String {
+        let functions = crate::functions();
+        let function = functions.iter().find(|function| function.name == name).unwrap();
+        let arguments: Vec<Argument> = function.parameters.iter().map(|one| argument(one, false)).collect();
+        null_results(function, &arguments)
+    }
+
+    #[test]
+    fn what_a_failed_call_should_have_made_is_null() {
+        let duplicate = "let _ = Out::new(newcomm).set(A::handle(A::COMM_NULL));";
+        assert_eq!(nulls("MPI_Comm_dup"), duplicate);
+        let request = "let _ = Out::new(request).set(A::handle(A::REQUEST_NULL));";
+        assert_eq!(nulls("MPI_Comm_idup"), format!("{duplicate} {request}"));
+        assert_eq!((nulls("MPI_Isend"), nulls("MPI_Imrecv")), (request.to_string(), request.to_string()));
+        assert_eq!(nulls("MPI_File_open"), "let _ = Out::new(fh).set(A::file(A::FILE_NULL));");
+        for name in ["MPI_Comm_free", "MPI_Type_commit", "MPI_Wait", "MPI_Waitall", "MPI_Mrecv", "MPI_Session_finalize"]
+        {
+            assert_eq!(nulls(name), "", "{name}");
+        }
+    }
+
+    #[test]
+    fn tools_are_told_what_there_is_not() {
+        let functions = crate::functions();
+        let told = |name| nothing_like_that(functions.iter().find(|function| function.name == name).unwrap());
+        assert_eq!(told("MPI_T_cvar_get_info"), "T_ERR_INVALID_INDEX");
+        assert_eq!(told("MPI_T_pvar_handle_alloc"), "T_ERR_INVALID_INDEX");
+        assert_eq!(told("MPI_T_pvar_get_index"), "T_ERR_INVALID_NAME");
+        assert_eq!(told("MPI_T_pvar_read"), "T_ERR_INVALID_HANDLE");
+        assert_eq!(told("MPI_T_enum_get_item"), "T_ERR_INVALID_HANDLE");
+    }
 
     #[test]
     fn what_has_no_body_names_itself() {

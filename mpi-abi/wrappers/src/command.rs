@@ -82,8 +82,10 @@ pub(crate) fn line(
     overridden: Option<String>,
 ) -> Result<Vec<String>, String> {
     let compiler = options.compiler.clone().or(overridden).unwrap_or_else(|| language.compiler().to_owned());
-    // `MPICH_CC="ccache gcc"` is common.
-    let mut line: Vec<String> = compiler.split_whitespace().map(str::to_owned).collect();
+    // `MPICH_CC="ccache gcc"` is common. It is split as a shell would.
+    let mut line = shlex::split(&compiler).ok_or_else(|| {
+        format!("the compiler `{compiler}`: a quotation mark is not closed, or nothing follows a backslash")
+    })?;
     if line.is_empty() {
         return Err("no compiler is named".to_owned());
     }
@@ -170,6 +172,9 @@ mod tests {
         assert!(command(Language::C, "-c a.c", Some("ccache clang")).unwrap().starts_with("ccache clang '-I"));
         assert!(command(Language::C, "-cc=tcc -c a.c", Some("clang")).unwrap().starts_with("tcc "));
         assert!(command(Language::C, "-cc= -c a.c", None).is_err());
+        let quoted = command(Language::C, "-c a.c", Some(r#"gcc -DX="a b" 'c d' e\ f"#)).unwrap();
+        assert!(quoted.starts_with("gcc '-DX=a b' 'c d' 'e f' '-I"), "{quoted}");
+        assert!(command(Language::C, "-c a.c", Some("gcc -DX=\"a b")).unwrap_err().contains("quotation mark"));
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod command;
 mod options;
 
 use std::env;
+use std::io::{self, Write};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
@@ -26,6 +27,13 @@ fn main() -> ExitCode {
     }
 }
 
+/// Writes to standard output, all of it.
+fn print(text: &str) -> Result<ExitCode, String> {
+    let mut output = io::stdout();
+    let written = output.write_all(text.as_bytes()).and_then(|()| output.flush());
+    written.map(|()| ExitCode::SUCCESS).map_err(|error| format!("cannot write to standard output: {error}"))
+}
+
 fn run() -> Result<ExitCode, String> {
     let mut arguments = env::args();
     let called = PathBuf::from(arguments.next().unwrap_or_default());
@@ -39,15 +47,13 @@ fn run() -> Result<ExitCode, String> {
     let layout = Layout::around(&own).ok_or_else(|| format!("{name}: {} lies in no `bin` folder", own.display()))?;
     let options = options::parse(language, arguments).map_err(|what| format!("{name}: {what}"))?;
     if let Request::Help = options.request {
-        print!("{}", options::help(&name, language));
-        return Ok(ExitCode::SUCCESS);
+        return print(&options::help(&name, language)).map_err(|what| format!("{name}: {what}"));
     }
     let overridden =
         language.overrides().iter().find_map(|variable| env::var(variable).ok().filter(|it| !it.is_empty()));
     let line = command::line(language, &layout, &options, overridden).map_err(|what| format!("{name}: {what}"))?;
     if let Request::Show = options.request {
-        println!("{}", command::shown(&line));
-        return Ok(ExitCode::SUCCESS);
+        return print(&format!("{}\n", command::shown(&line))).map_err(|what| format!("{name}: {what}"));
     }
     if options.echo {
         eprintln!("{}", command::shown(&line));

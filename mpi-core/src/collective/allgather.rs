@@ -10,6 +10,7 @@ use super::scratch::Scratch;
 use super::shelves::Shelved;
 use super::team::Team;
 use super::{at_once, nodes};
+use crate::apart::apart;
 use crate::engine::Failure;
 
 /// Up to this length of all parts together, in bytes, messages are few rather than short.
@@ -35,7 +36,7 @@ pub(crate) async fn allgather<'a>(
         return Ok(());
     }
     if let Some(by) = team.nodes() {
-        return Box::pin(nodes::allgather(team, by, own, &place)).await;
+        return apart(|| nodes::allgather(team, by, own, &place)).await;
     }
     // What has just been written is copied best while it is in no other core's cache.
     let settled = || {
@@ -43,10 +44,10 @@ pub(crate) async fn allgather<'a>(
         Ok(())
     };
     let with = |published: &Published<'_>| read(published, team, total, &place);
-    match team.show(total, || [team.tell_where(own), Told::NOTHING], settled, with).await? {
+    match apart(|| team.show(total, || [team.tell_where(own), Told::NOTHING], settled, with)).await? {
         Way::Done => Ok(()),
-        Way::Messages => Box::pin(send_parts(team, total, own, place)).await,
-        Way::Unsettled => Box::pin(unsettled(team, total, own, place)).await,
+        Way::Messages => apart(|| send_parts(team, total, own, place)).await,
+        Way::Unsettled => apart(|| unsettled(team, total, own, place)).await,
     }
 }
 
@@ -65,7 +66,10 @@ async fn unsettled<'a>(
     own: ReadSpan<'_>,
     place: impl Fn(usize) -> WriteSpan<'a>,
 ) -> Result<(), Failure> {
-    if agree(team, total, &place).await? { exchange_parts(team, total, own, place).await } else { Ok(()) }
+    match apart(|| agree(team, total, &place)).await? {
+        true => apart(|| exchange_parts(team, total, own, place)).await,
+        false => Ok(()),
+    }
 }
 
 /// Whether all ranks have as long data, if this one's are long. The announcements go the way of short data.
@@ -79,7 +83,7 @@ async fn agree<'a>(team: Team<'_>, total: usize, place: impl Fn(usize) -> WriteS
     let places = WriteSpan::from(&mut heard[..]);
     let place = |rank: usize| places.part(rank * agreement::LEN, agreement::LEN);
     Announcement::new(team, total).read().copy_to(place(team.rank));
-    short(team.announcing(), place).await?;
+    apart(|| short(team.announcing(), place)).await?;
     Ok(all_agree(team, &heard, total))
 }
 
@@ -92,13 +96,13 @@ pub(super) async fn exchange_parts<'a>(
 ) -> Result<(), Failure> {
     if total >= READ_FROM
         && team.may_publish()
-        && let Some(published) = team.publish(|_| [own, ReadSpan::EMPTY]).await?
+        && let Some(published) = apart(|| team.publish(|_| [own, ReadSpan::EMPTY])).await?
     {
         settle(own, place(team.rank));
         read(&published, team, total, place)?;
-        return published.meet().await;
+        return apart(|| published.meet()).await;
     }
-    send_parts(team, total, own, place).await
+    apart(|| send_parts(team, total, own, place)).await
 }
 
 /// Where memory is not read.
@@ -109,11 +113,18 @@ async fn send_parts<'a>(
     place: impl Fn(usize) -> WriteSpan<'a>,
 ) -> Result<(), Failure> {
     settle(own, place(team.rank));
-    if total > SHORT && team.size() > 2 { ring(team, place).await } else { short(team, place).await }
+    match total > SHORT && team.size() > 2 {
+        true => apart(|| ring(team, place)).await,
+        false => apart(|| short(team, place)).await,
+    }
 }
 
-async fn short<'a>(team: Team<'_>, place: impl Fn(usize) -> WriteSpan<'a>) -> Result<(), Failure> {
-    if team.size() <= DIRECT_RANKS { direct(team, place).await } else { dissemination(team, place).await }
+/// Short parts, where each rank's own stands at its place.
+pub(super) async fn short<'a>(team: Team<'_>, place: impl Fn(usize) -> WriteSpan<'a>) -> Result<(), Failure> {
+    match team.size() <= DIRECT_RANKS {
+        true => direct(team, place).await,
+        false => apart(|| dissemination(team, place)).await,
+    }
 }
 
 fn read<'a>(
@@ -197,7 +208,7 @@ mod tests {
                 let span = WriteSpan::from(&mut all[..]);
                 let team = world.team(world.next_collective(), true);
                 let place = |rank| span.part(start(rank), rank * 3);
-                world.process().block_on(dissemination(team, place)).unwrap();
+                world.process().block_on(|| dissemination(team, place)).unwrap();
                 assert_eq!(all, expected);
             };
             run_threads(ranks, Protocol::Auto, run).unwrap();

@@ -6,10 +6,11 @@ use smallvec::SmallVec;
 
 use super::agreement::{Announcement, LEN, all_agree, is_announced};
 use super::published::{Published, Told, Way};
-use super::shelves::Shelved;
+use super::shelves::{MOST_TAKERS, Shelved};
 use super::team::Team;
 use super::uneven::{self, Left};
 use super::{at_once, nodes};
+use crate::apart::apart;
 use crate::engine::Failure;
 
 /// Parts of at least so many bytes are read.
@@ -28,7 +29,7 @@ pub(crate) async fn alltoall<'s, 'r>(
         if team.on_shelves(at_once::alltoall_bytes(team.process, size, part), |_| true, on_shelves).await? {
             return Ok(());
         }
-    } else if size > 1
+    } else if (2..=MOST_TAKERS).contains(&size)
         && let Some(shelves) = team.shelves(0)?
     {
         let own = || team.copy(sent(team.rank), received(team.rank));
@@ -36,14 +37,14 @@ pub(crate) async fn alltoall<'s, 'r>(
         if left.is_nothing() {
             return left.outcome;
         }
-        return left.outcome.and(Box::pin(send(team, sent, received, &left)).await);
+        return left.outcome.and(apart(|| send(team, sent, received, &left)).await);
     }
     if !even {
-        return Box::pin(send_to_all(team, sent, received)).await;
+        return apart(|| send_to_all(team, sent, received)).await;
     }
     if let Some(by) = team.nodes() {
-        let done = Box::pin(nodes::alltoall(team, by, &sent, &received)).await? || team.is_in_trouble();
-        return if done { Ok(()) } else { Box::pin(send_to_all(team, sent, received)).await };
+        let done = apart(|| nodes::alltoall(team, by, &sent, &received)).await? || team.is_in_trouble();
+        return if done { Ok(()) } else { apart(|| send_to_all(team, sent, received)).await };
     }
     let working_set = working_set(part, size);
     let own = || team.copy_of(working_set, sent(team.rank), received(team.rank));
@@ -53,10 +54,10 @@ pub(crate) async fn alltoall<'s, 'r>(
         };
         take_from_all(team, read, &received)
     };
-    match team.show(part * size, || [team.tell_row(&sent), Told::NOTHING], own, with).await? {
+    match apart(|| team.show(part * size, || [team.tell_row(&sent), Told::NOTHING], own, with)).await? {
         Way::Done => Ok(()),
-        Way::Messages => Box::pin(send_to_all(team, sent, received)).await,
-        Way::Unsettled => Box::pin(unsettled(team, sent, received)).await,
+        Way::Messages => apart(|| send_to_all(team, sent, received)).await,
+        Way::Unsettled => apart(|| unsettled(team, sent, received)).await,
     }
 }
 
@@ -72,19 +73,19 @@ async fn unsettled<'s, 'r>(
     received: impl Fn(usize) -> WriteSpan<'r>,
 ) -> Result<(), Failure> {
     let (me, part) = (team.rank, sent(team.rank).len());
-    if !agree(team, part).await? {
+    if !apart(|| agree(team, part)).await? {
         return Ok(());
     }
     if part >= READ_FROM
         && team.may_publish()
-        && let Some(published) = team.publish(|rank| [sent(rank), ReadSpan::EMPTY]).await?
+        && let Some(published) = apart(|| team.publish(|rank| [sent(rank), ReadSpan::EMPTY])).await?
     {
         let working_set = working_set(part, team.size());
         team.copy_of(working_set, sent(me), received(me))?;
         take_from_all(team, |rank, into| published.read(rank, 0, 0, into, working_set), &received)?;
-        return published.meet().await;
+        return apart(|| published.meet()).await;
     }
-    send_to_all(team, sent, received).await
+    apart(|| send_to_all(team, sent, received)).await
 }
 
 /// Whether all ranks have as long parts, if this one's are long. The announcements go the way of short ones.

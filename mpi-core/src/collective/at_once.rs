@@ -6,7 +6,7 @@ use rwmpi_transport::{ReadSpan, WriteSpan};
 
 use super::allgather::settle;
 use super::reduction::Reduction;
-use super::shelves::{CAPACITY, HALF, Shelved};
+use super::shelves::{CAPACITY, HALF, Shelved, is_short};
 use super::team::Team;
 use crate::engine::Failure;
 use crate::process::Process;
@@ -167,6 +167,9 @@ pub(super) const GATHERED_BY_MANY: usize = 24 << 10;
 /// What is compared with the room on a shelf, if the parts of `size` ranks have `total` bytes together, and none has more than `longest`.
 #[inline(always)]
 pub(crate) fn allgather_bytes(process: &Process, size: usize, total: usize, longest: usize) -> usize {
+    if is_short(size) {
+        return longest;
+    }
     if total >= longest.saturating_mul(MANY) {
         let len = longest.saturating_mul(CAPACITY) / GATHERED_BY_MANY;
         return if len < CAPACITY { len } else { parts_bytes(process, size, longest) };

@@ -4,6 +4,7 @@
 use super::at_once;
 use super::nodes;
 use super::team::Team;
+use crate::apart::apart;
 use crate::engine::Failure;
 
 pub(crate) async fn barrier(team: Team<'_>) -> Result<(), Failure> {
@@ -11,9 +12,32 @@ pub(crate) async fn barrier(team: Team<'_>) -> Result<(), Failure> {
         return Ok(());
     }
     match team.nodes() {
-        Some(by) => Box::pin(nodes::barrier(team, by)).await,
-        None => Box::pin(dissemination(team)).await,
+        Some(by) => apart(|| nodes::barrier(team, by)).await,
+        None => apart(|| dissemination(team)).await,
     }
+}
+
+/// In place of a round: all have come.
+const ALL_HAVE_COME: u32 = 30;
+
+/// All have come when this ends. Up a binomial tree and down again: where ranks share processors, messages cost more than steps, and these are
+/// the fewest.
+pub(crate) async fn tree(team: Team<'_>) -> Result<(), Failure> {
+    let levels = match team.rank {
+        0 => team.size().next_power_of_two().trailing_zeros(),
+        rank => rank.trailing_zeros(),
+    };
+    let children = (0..levels).map(|level| (level, team.rank + (1 << level)));
+    let children = children.filter(|&(_, child)| child < team.size());
+    for (level, child) in children.clone() {
+        team.hear(level, child).await;
+    }
+    if team.rank > 0 {
+        let parent = team.rank - (1 << levels);
+        team.say(levels, parent)?;
+        team.hear(ALL_HAVE_COME, parent).await;
+    }
+    children.rev().try_for_each(|(_, child)| team.say(ALL_HAVE_COME, child))
 }
 
 pub(super) async fn dissemination(team: Team<'_>) -> Result<(), Failure> {

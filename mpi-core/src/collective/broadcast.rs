@@ -1,9 +1,6 @@
 //! Broadcast: a binomial tree for short data; for long data all read the root's memory or a copy, or, where they can't, the root scatters parts,
 //! which all then gather, so that no rank sends everything more than once.
 
-use std::future::Future;
-use std::pin::Pin;
-
 use rwmpi_transport::{ReadSpan, WriteSpan};
 
 use super::agreement::{Announcement, LEN, is_announced};
@@ -15,15 +12,13 @@ use super::published::Way;
 use super::shelves::Shelved;
 use super::team::Team;
 use crate::Mark;
+use crate::apart::{Apart, apart};
 use crate::engine::Failure;
 
 /// From this length on, in bytes, and from three ranks on, the root's memory is read where that is not settled on shelves.
 const READ_FROM: usize = 16 << 10;
 /// From this length on, and from three ranks on, parts are scattered.
 const SCATTER_FROM: usize = 64 << 10;
-
-/// What is left to be done of a broadcast.
-type Rest<'f> = Pin<Box<dyn Future<Output = Result<(), Failure>> + 'f>>;
 
 /// `data` is read at the root and written elsewhere.
 pub(crate) async fn broadcast(team: Team<'_>, data: WriteSpan<'_>, root: usize) -> Result<(), Failure> {
@@ -32,19 +27,19 @@ pub(crate) async fn broadcast(team: Team<'_>, data: WriteSpan<'_>, root: usize) 
         return Ok(());
     }
     if let Some(by) = team.nodes() {
-        return Box::pin(nodes::broadcast(team, by, data, root)).await;
+        return apart(|| nodes::broadcast(team, by, data, root)).await;
     }
     if team.rank == root && team.spread_copy(data.as_read())? {
         return Ok(());
     }
     // What is left has a box of its own size, since a nonblocking broadcast of a few bytes spends most on moving its state.
-    let rest: Rest<'_> = match team.show_from(root, data).await? {
+    let rest: Apart<'_> = match apart(|| team.show_from(root, data)).await? {
         Way::Done => return Ok(()),
-        Way::Messages => Box::pin(unread(team, data, data.len(), root)),
+        Way::Messages => apart(|| unread(team, data, data.len(), root)),
         Way::Unsettled if team.size() > 2 && is_announced(data.len(), border(team)) => {
-            Box::pin(announced(team, data, root))
+            apart(|| announced(team, data, root))
         }
-        Way::Unsettled => Box::pin(unannounced(team, data, root)),
+        Way::Unsettled => apart(|| unannounced(team, data, root)),
     };
     rest.await
 }
@@ -79,7 +74,7 @@ async fn unannounced(team: Team<'_>, data: WriteSpan<'_>, root: usize) -> Result
             && let Some(said) = Announcement::take(room, data.len())
         {
             pass_on(team.always_sends(), said.read(), root).await?;
-            return Box::pin(as_announced(team, data, root, &said)).await;
+            return apart(|| as_announced(team, data, root, &said)).await;
         }
         if data.len() < LEN {
             room.part(0, data.len()).as_read().copy_to(data);
@@ -93,10 +88,10 @@ async fn unannounced(team: Team<'_>, data: WriteSpan<'_>, root: usize) -> Result
 async fn as_announced(team: Team<'_>, data: WriteSpan<'_>, root: usize, said: &Announcement) -> Result<(), Failure> {
     let len = usize::try_from(said.bytes()).unwrap_or(usize::MAX);
     if len == data.len() {
-        return by_length(team, data, len, root).await;
+        return apart(|| by_length(team, data, len, root)).await;
     }
     said.note(team, data.len());
-    by_length(team, WriteSpan::EMPTY, len, root).await
+    apart(|| by_length(team, WriteSpan::EMPTY, len, root)).await
 }
 
 /// Once all go by the same length. `data` are as long, or nothing.
@@ -104,9 +99,9 @@ async fn by_length(team: Team<'_>, data: WriteSpan<'_>, len: usize, root: usize)
     if team.size() >= 3
         && len >= READ_FROM
         && team.may_publish()
-        && let Some(published) = team.publish_from(root, data.as_read()).await?
+        && let Some(published) = apart(|| team.publish_from(root, data.as_read())).await?
     {
-        return published.read_from(root, data).await;
+        return apart(|| published.read_from(root, data)).await;
     }
     unread(team, data, len, root).await
 }
@@ -114,9 +109,9 @@ async fn by_length(team: Team<'_>, data: WriteSpan<'_>, len: usize, root: usize)
 /// Where the root's memory is not read.
 async fn unread(team: Team<'_>, data: WriteSpan<'_>, len: usize, root: usize) -> Result<(), Failure> {
     if team.size() >= 3 && len >= SCATTER_FROM {
-        Box::pin(parts(team, data, root)).await
+        apart(|| parts(team, data, root)).await
     } else {
-        tree(team, data, root).await
+        apart(|| tree(team, data, root)).await
     }
 }
 
@@ -182,7 +177,7 @@ mod tests {
                 let trouble = Trouble::default();
                 let team = Team { poisons: true, trouble: Some(&trouble), ..world.team(world.next_collective(), true) };
                 let mut data = [0; 8];
-                world.process().block_on(async {
+                world.process().block_on(async || {
                     if team.rank == 0 {
                         pass_on(team, Announcement::new(team, len).read(), 0).await?;
                         return parts(team, WriteSpan::EMPTY, 0).await;

@@ -8,6 +8,7 @@ use super::at_once;
 use super::nodes;
 use super::shelves::Shelved;
 use super::team::Team;
+use crate::apart::apart;
 use crate::engine::Failure;
 
 /// `place` says where each rank's part belongs; it is asked at the root only. `part` is `None` where it stands there already. If they are
@@ -20,7 +21,7 @@ pub(crate) async fn gather<'a>(
     even: bool,
 ) -> Result<(), Failure> {
     if !even {
-        return directly_from_all(team, part, place, root).await;
+        return apart(|| directly_from_all(team, part, place, root)).await;
     }
     let len = if team.rank == root { place(root).len() } else { part.map_or(0, ReadSpan::len) };
     let on_shelves = |shelves: Shelved<'_>, team: Team<'_>| at_once::gather(shelves, team, len, part, &place, root);
@@ -28,9 +29,9 @@ pub(crate) async fn gather<'a>(
         return Ok(());
     }
     if let Some(by) = team.nodes() {
-        return Box::pin(nodes::gather(team, by, part, &place, root)).await;
+        return apart(|| nodes::gather(team, by, part, &place, root)).await;
     }
-    agreed(team, part, place, root).await
+    apart(|| agreed(team, part, place, root)).await
 }
 
 /// `place` says where each rank's part is; it is asked at the root only. `part` is `None` where it stays there. If they are `even`, all
@@ -43,8 +44,8 @@ pub(crate) async fn scatter<'a>(
     even: bool,
 ) -> Result<(), Failure> {
     match team.nodes().filter(|_| even) {
-        Some(by) => Box::pin(nodes::scatter(team, by, &place, part, root)).await,
-        None => directly_to_all(team, place, part, root).await,
+        Some(by) => apart(|| nodes::scatter(team, by, &place, part, root)).await,
+        None => apart(|| directly_to_all(team, place, part, root)).await,
     }
 }
 
@@ -56,7 +57,9 @@ async fn agreed<'a>(
     root: usize,
 ) -> Result<(), Failure> {
     let len = if team.rank == root { place(root).len() } else { part.map_or(0, ReadSpan::len) };
-    let Some(round) = team.announce_len(len)? else { return directly_from_all(team, part, place, root).await };
+    let Some(round) = team.announce_len(len)? else {
+        return apart(|| directly_from_all(team, part, place, root)).await;
+    };
     let agrees = |rank| match rank {
         _ if rank == team.rank => Ok(true),
         _ if team.rank == root || rank == root => round.agrees(rank, len),

@@ -37,16 +37,15 @@ mod uneven;
 mod value_calls;
 mod values;
 
-use std::pin::pin;
-
 use crate::activity::{Call, Target};
+use crate::apart::apart;
 use crate::communicator::{context, nonblocking_tag};
 use crate::engine::Failure;
 use crate::error::{Error, ErrorClass};
 use crate::{Communicator, Request, Result, Scope};
 pub(crate) use allgather::allgather;
 pub(crate) use alltoall::alltoall;
-pub(crate) use barrier::barrier;
+pub(crate) use barrier::{barrier, tree};
 pub(crate) use broadcast::broadcast;
 pub(crate) use gather::{gather, scatter};
 pub use inter::Root;
@@ -99,7 +98,7 @@ impl Communicator {
         self.check_one_group(call)?;
         let trouble = Trouble::default();
         let team = Team { trouble: Some(&trouble), poisons: true, ..self.team(self.next_collective(), true) };
-        let result = self.process().drive(pin!(plan(team)));
+        let result = self.process().block_on(|| plan(team));
         result.and_then(|result| trouble.outcome().map(|()| result)).map_err(self.failed(call))
     }
 
@@ -128,16 +127,16 @@ impl Communicator {
     ) -> std::result::Result<R, Failure> {
         let team = self.team(nonblocking_tag(number), false);
         let shelves = match self.shelves_for_later() {
-            Some(shelves) if team.size() > 1 => team.shelves_for_later(shelves, number).await?,
+            Some(shelves) if team.size() > 1 => apart(|| team.shelves_for_later(shelves, number)).await?,
             _ => None,
         };
-        let Some(shelves) = shelves else { return collective(team).await };
+        let Some(shelves) = shelves else { return apart(|| collective(team)).await };
         let later = Later::new(team, shelves, number);
         // What it leaves in flight is dealt with when it is no more.
         let result = {
-            let plan = pin!(collective(Team { later: Some(&later), ..team }));
-            later.watch(plan).await
+            let mut plan = apart(|| collective(Team { later: Some(&later), ..team }));
+            later.watch(plan.as_mut()).await
         };
-        later.end().await.and(result)
+        apart(|| later.end()).await.and(result)
     }
 }

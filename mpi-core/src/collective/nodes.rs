@@ -21,6 +21,7 @@ use smallvec::SmallVec;
 use super::Reduction;
 use super::shelves::OnceShelves;
 use super::team::{Team, Trouble};
+use crate::apart::apart;
 use crate::engine::Failure;
 use crate::process::Process;
 pub(super) use alltoall::alltoall;
@@ -77,10 +78,10 @@ impl<'a> Team<'a> {
     /// Does what takes several steps so that a rank with which something goes wrong goes on to the end: others wait for it.
     async fn to_the_end<R>(self, steps: impl AsyncFnOnce(Team<'_>) -> Result<R, Failure>) -> Result<R, Failure> {
         if self.trouble.is_some() {
-            return steps(self).await;
+            return apart(|| steps(self)).await;
         }
         let trouble = Trouble::default();
-        let done = steps(Team { trouble: Some(&trouble), poisons: true, ..self }).await?;
+        let done = apart(|| steps(Team { trouble: Some(&trouble), poisons: true, ..self })).await?;
         trouble.outcome().map(|()| done)
     }
 }

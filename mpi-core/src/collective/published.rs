@@ -14,6 +14,7 @@ use super::reduction::Reduction;
 use super::scratch::{Scratch, combine};
 use super::shelves::{Round, Shelves};
 use super::team::Team;
+use crate::apart::apart;
 use crate::engine::Failure;
 
 /// Data are combined in portions of so many bytes (docs/decisions/0045).
@@ -102,7 +103,7 @@ impl<'a> Team<'a> {
         let received = WriteSpan::from(bytemuck::cast_slice_mut(&mut heard));
         let (team, part) = (self.always_sends(), |rank| rank * len);
         let (to, from) = (|rank| sent.part(part(rank), len), |rank| received.part(part(rank), len));
-        send_to_all(team, to, from).await?;
+        apart(|| send_to_all(team, to, from)).await?;
         Ok(Published::new(self, heard, None))
     }
 
@@ -117,7 +118,7 @@ impl<'a> Team<'a> {
         with: impl FnOnce(&Published<'_>) -> Result<(), Failure>,
     ) -> Result<Way, Failure> {
         if let Some(later) = self.later {
-            return Box::pin(later.show(self, len, mine(), meanwhile, with)).await;
+            return apart(|| later.show(self, len, mine(), meanwhile, with)).await;
         }
         let Some(shelves) = self.shelves(0)? else { return Ok(Way::Unsettled) };
         let round = shelves.announce(&self, len, &mine())?;
@@ -142,7 +143,7 @@ impl<'a> Team<'a> {
         let (mine, nothing, len) = (self.tell_where(data.as_read()), Told::NOTHING, data.len());
         let mine = if self.rank == root { [mine, nothing] } else { [nothing, mine] };
         if let Some(later) = self.later {
-            return Box::pin(later.show_from(self, root, data, mine)).await;
+            return apart(|| later.show_from(self, root, data, mine)).await;
         }
         let Some(shelves) = self.shelves(0)? else { return Ok(Way::Unsettled) };
         let round = shelves.announce(&self, len, &mine)?;
@@ -169,7 +170,7 @@ impl<'a> Team<'a> {
     /// As [`Team::publish`], only `root`'s memory, as its first piece.
     pub(crate) async fn publish_from(self, root: usize, data: ReadSpan<'_>) -> Result<Option<Published<'a>>, Failure> {
         let mut told = if self.rank == root { self.tell_where(data) } else { Told::NOTHING };
-        tree(self.always_sends(), WriteSpan::from(bytemuck::bytes_of_mut(&mut told)), root).await?;
+        apart(|| tree(self.always_sends(), WriteSpan::from(bytemuck::bytes_of_mut(&mut told)), root)).await?;
         let told: Addresses = SmallVec::from_elem([told, Told::NOTHING], self.size());
         Ok(Published::new(self, told, None))
     }
@@ -216,7 +217,7 @@ impl<'a> Published<'a> {
 
     /// Waits until no rank uses the others' memory any more, where it was told by messages.
     pub(crate) async fn meet(self) -> Result<(), Failure> {
-        barrier(self.team).await
+        apart(|| barrier(self.team)).await
     }
 
     /// As [`Published::spread`], where it was told by messages.

@@ -18,6 +18,7 @@ use super::reduction::Reduction;
 use super::scratch::{Scratch, append, prepend};
 use super::shelves::Shelved;
 use super::team::Team;
+use crate::apart::apart;
 use crate::engine::Failure;
 
 /// From this length on, in bytes, the data are reduced in parts.
@@ -43,9 +44,9 @@ pub(crate) async fn reduce(
         return Ok(());
     }
     if let Some(by) = team.nodes_to_reduce(op) {
-        return Box::pin(nodes::reduce(team, by, data, result, op, root)).await;
+        return apart(|| nodes::reduce(team, by, data, result, op, root)).await;
     }
-    reduce_long(team, data, result, op, root).await
+    apart(|| reduce_long(team, data, result, op, root)).await
 }
 
 /// What no shelf has room for, among all ranks as they are.
@@ -59,9 +60,9 @@ pub(super) async fn reduce_long(
     let place = if team.rank == root { result.as_read() } else { ReadSpan::EMPTY };
     let mine = || [data, place].map(|span| team.tell_where(span));
     let with = |published: &Published<'_>| reduce_read(published, team, data, result, op, root);
-    match team.show(data.len(), mine, || Ok(()), with).await? {
+    match apart(|| team.show(data.len(), mine, || Ok(()), with)).await? {
         Way::Done => Ok(()),
-        way => Box::pin(reduce_by_messages(team, data, result, op, root, way)).await,
+        way => apart(|| reduce_by_messages(team, data, result, op, root, way)).await,
     }
 }
 
@@ -74,27 +75,27 @@ async fn reduce_by_messages(
     way: Way,
 ) -> Result<(), Failure> {
     if matches!(way, Way::Unsettled) {
-        if !agree_to_reduce(team, data.len(), root).await? {
+        if !apart(|| agree_to_reduce(team, data.len(), root)).await? {
             return Ok(());
         }
         let place = if team.rank == root { result.as_read() } else { ReadSpan::EMPTY };
         if data.len() >= READ_FROM
             && team.may_publish()
-            && let Some(published) = team.publish(|_| [data, place]).await?
+            && let Some(published) = apart(|| team.publish(|_| [data, place])).await?
         {
             reduce_read(&published, team, data, result, op, root)?;
-            return published.meet().await;
+            return apart(|| published.meet()).await;
         }
     }
     if data.len() >= PARTS_FROM && team.size() > 2 {
-        return reduce_parts(team, data, result, op, root).await;
+        return apart(|| reduce_parts(team, data, result, op, root)).await;
     }
     // The tree ends at rank 0, so that neighbours are combined in rank order.
     match team.rank {
-        0 if root == 0 => tree(team, data, Some(result), op, root).await,
+        0 if root == 0 => apart(|| tree(team, data, Some(result), op, root)).await,
         rank => {
-            tree(team, data, (rank == root).then_some(result), op, root).await?;
-            if rank == root { team.receive(result, 0).await } else { Ok(()) }
+            apart(|| tree(team, data, (rank == root).then_some(result), op, root)).await?;
+            if rank == root { apart(|| team.receive(result, 0)).await } else { Ok(()) }
         }
     }
 }
@@ -179,8 +180,8 @@ async fn reduce_parts(
     let parts = Parts::new(team, data.len(), op);
     let mut own = Scratch::new(team, parts.len(team.rank));
     let own = own.span();
-    combine(team, |rank| parts.of(data, rank), own, op).await?;
-    directly_from_all(team, Some(own.as_read()), |rank| parts.place(result, rank), root).await
+    apart(|| combine(team, |rank| parts.of(data, rank), own, op)).await?;
+    apart(|| directly_from_all(team, Some(own.as_read()), |rank| parts.place(result, rank), root)).await
 }
 
 /// Combines towards rank 0, which hands the result to the root. `kept` is where partial results may be kept.
@@ -234,13 +235,13 @@ pub(crate) async fn allreduce(
         return Ok(());
     }
     if let Some(by) = team.nodes_to_reduce(op) {
-        return Box::pin(nodes::allreduce(team, by, data, result, op)).await;
+        return apart(|| nodes::allreduce(team, by, data, result, op)).await;
     }
     let mine = || [data, result.as_read()].map(|span| team.tell_where(span));
     let with = |published: &Published<'_>| allreduce_read(published, team, data, result, op);
-    match team.show(data.len(), mine, || Ok(()), with).await? {
+    match apart(|| team.show(data.len(), mine, || Ok(()), with)).await? {
         Way::Done => Ok(()),
-        way => Box::pin(allreduce_by_messages(team, data, result, op, way)).await,
+        way => apart(|| allreduce_by_messages(team, data, result, op, way)).await,
     }
 }
 
@@ -253,15 +254,15 @@ async fn allreduce_by_messages(
 ) -> Result<(), Failure> {
     let several = team.size() > 1;
     if several && matches!(way, Way::Unsettled) {
-        if !agree_to_allreduce(team, data.len()).await? {
+        if !apart(|| agree_to_allreduce(team, data.len())).await? {
             return Ok(());
         }
         if data.len() >= READ_FROM
             && team.may_publish()
-            && let Some(published) = team.publish(|_| [data, result.as_read()]).await?
+            && let Some(published) = apart(|| team.publish(|_| [data, result.as_read()])).await?
         {
             allreduce_read(&published, team, data, result, op)?;
-            return published.meet().await;
+            return apart(|| published.meet()).await;
         }
     }
     if data.start() != result.start() {
@@ -269,8 +270,8 @@ async fn allreduce_by_messages(
     }
     match (several, data.len() < PARTS_FROM) {
         (false, _) => Ok(()),
-        (true, true) => doubling(team, result, op).await,
-        (true, false) => allreduce_parts(team, result, op).await,
+        (true, true) => apart(|| doubling(team, result, op)).await,
+        (true, false) => apart(|| allreduce_parts(team, result, op)).await,
     }
 }
 
@@ -291,8 +292,8 @@ fn allreduce_read(
 async fn allreduce_parts(team: Team<'_>, data: WriteSpan<'_>, op: &dyn Reduction) -> Result<(), Failure> {
     let parts = Parts::new(team, data.len(), op);
     let own = parts.place(data, team.rank);
-    combine(team, |rank| parts.of(data.as_read(), rank), own, op).await?;
-    exchange_parts(team, data.len(), own.as_read(), |rank| parts.place(data, rank)).await
+    apart(|| combine(team, |rank| parts.of(data.as_read(), rank), own, op)).await?;
+    apart(|| exchange_parts(team, data.len(), own.as_read(), |rank| parts.place(data, rank))).await
 }
 
 /// Recursive doubling. Where the ranks are no power of two, the first ones first join into pairs, each of which acts as one.
@@ -344,7 +345,7 @@ pub(crate) async fn reduce_scatter(
         return Ok(());
     }
     if let Some(by) = team.nodes_in_order() {
-        return Box::pin(nodes::reduce_scatter(team, by, data, &place, result, op)).await;
+        return apart(|| nodes::reduce_scatter(team, by, data, &place, result, op)).await;
     }
     let part = |rank: usize| {
         let (start, len) = place(rank);
@@ -357,10 +358,10 @@ pub(crate) async fn reduce_scatter(
     let kept = if is_free { result } else { aside.span() };
     let mine = || [team.tell_where(data), Told::NOTHING];
     let with = |published: &Published<'_>| published.combine(place(team.rank).0, own, Some(kept), op, iter::empty());
-    match team.show(data.len(), mine, || Ok(()), with).await? {
+    match apart(|| team.show(data.len(), mine, || Ok(()), with)).await? {
         Way::Done if is_free || team.is_in_trouble() => Ok(()),
         Way::Done => team.copy(kept.as_read(), result),
-        Way::Messages | Way::Unsettled => Box::pin(combine(team, part, result, op)).await,
+        Way::Messages | Way::Unsettled => apart(|| combine(team, part, result, op)).await,
     }
 }
 

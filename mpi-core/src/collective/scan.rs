@@ -10,6 +10,7 @@ use super::reduction::Reduction;
 use super::scratch::{Scratch, prepend};
 use super::shelves::Shelved;
 use super::team::Team;
+use crate::apart::apart;
 use crate::engine::Failure;
 
 /// `data` is this rank's contribution; `result`, which may be the same memory, becomes that of all ranks up to this one.
@@ -28,9 +29,9 @@ pub(crate) async fn scan(
         team.copy(data, result)?;
     }
     if is_reduction {
-        return Box::pin(reduce_long(team, data, result, op, 1)).await;
+        return apart(|| reduce_long(team, data, result, op, 1)).await;
     }
-    Box::pin(by_messages(team, result, None, op)).await
+    apart(|| by_messages(team, result, None, op)).await
 }
 
 /// As [`scan`], of the ranks before this one: rank 0's `result` is left alone.
@@ -46,7 +47,7 @@ pub(crate) async fn exscan(
     let mut inclusive = Scratch::new(team, result.len());
     let inclusive = inclusive.span();
     team.copy(data, inclusive)?;
-    Box::pin(by_messages(team, inclusive, Some(result), op)).await
+    apart(|| by_messages(team, inclusive, Some(result), op)).await
 }
 
 /// Of the ranks before `end`, if there is room on shelves.
@@ -71,7 +72,7 @@ async fn by_messages(
     op: &dyn Reduction,
 ) -> Result<(), Failure> {
     if let Some(by) = team.nodes_in_order() {
-        return nodes::scan(team, by, data, before, op).await;
+        return apart(|| nodes::scan(team, by, data, before, op)).await;
     }
     // Others may have put data of another length on shelves, so each two ask each other first.
     let round = team.announce_len(data.len())?;

@@ -25,24 +25,28 @@ use std::cell::{Cell, OnceCell, RefCell};
 use bytemuck::Zeroable;
 use rwmpi_transport::{Distance, ReadSpan, SharedWord, WriteSpan};
 
-use super::alltoall::send_to_all;
+use super::allgather;
 use super::published::Told;
 use super::team::Team;
+use crate::apart::apart;
 use crate::engine::Failure;
 use crate::job_engine::JobEngine;
 use crate::process::Process;
 use crate::shared_buffer::Buffer;
 pub(crate) use later::{Later, Turn};
 use later::{Over, Step};
-pub(super) use parts::{Comes, have_room};
+pub(super) use parts::{Comes, MOST_TAKERS, have_room};
 pub(super) use round::Round;
 pub(super) use shelf::HALF;
-use shelf::{FETCHED_AHEAD, LONG, PLACES, SHELF, Shelf, Slot};
+use shelf::{FETCHED_AHEAD, LONG, PLACES, SHORT_CAPACITY, Shelf};
 
 /// A rank puts fewer bytes than this on its shelf: from here on, reading each other's memory is faster where each has a processor (docs/decisions/0055).
 pub(crate) const CAPACITY: usize = 20 << 10;
-/// With more ranks, everybody looking at everybody costs more than it saves.
+/// With more ranks, of which each has a processor, everybody looking at everybody costs more than it saves. Where ranks take turns, which is what takes
+/// long, it does not (docs/decisions/0061),
 const MOST_RANKS: usize = 16;
+/// up to so many.
+const MOST_RANKS_IN_TURNS: usize = 256;
 /// By how many long broadcasts a root can be ahead.
 const ASIDES: usize = 4;
 
@@ -98,17 +102,36 @@ pub(super) struct Announced {
     in_trouble: u64,
 }
 
+/// One of so many ranks puts fewer bytes than this on its shelf.
+#[inline]
+fn capacity(ranks: usize) -> usize {
+    if is_short(ranks) { SHORT_CAPACITY } else { CAPACITY }
+}
+
+/// Whether the shelf of one of so many ranks is a short one.
+#[inline]
+pub(super) fn is_short(ranks: usize) -> bool {
+    ranks > MOST_RANKS
+}
+
 impl<'a> Team<'a> {
     /// The team's shelves, if it has any and `len` bytes of each rank have room there. The same on all ranks.
     #[inline]
     pub(super) fn shelves(self, len: usize) -> Result<Option<&'a Shelves>, Failure> {
-        let have_room = self.waits && len < CAPACITY || self.size() == 1;
+        let have_room = self.waits && len < capacity(self.size()) || self.size() == 1;
         let Some(shelves) = self.shelves.filter(|_| have_room) else { return Ok(None) };
         if shelves.get().is_none() {
-            let made = self.process.block_on(self.make_shelves())?;
-            let _ = shelves.set(made);
+            self.settle_shelves(shelves)?;
         }
         Ok(shelves.get().and_then(Option::as_ref))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn settle_shelves(self, shelves: &OnceShelves) -> Result<(), Failure> {
+        let made = self.process.block_on(|| self.make_shelves())?;
+        let _ = shelves.set(made);
+        Ok(())
     }
 
     #[cold]
@@ -116,11 +139,13 @@ impl<'a> Team<'a> {
         if self.size() == 1 {
             return Ok(Some(Shelves::new(Buffer::recycled(self.process.engine().heap(), 0), Box::new([]), false)));
         }
-        if self.size() > MOST_RANKS || !self.may_publish() {
+        let are_in_turns = self.size() > self.process.engine().processors();
+        let most = if are_in_turns { MOST_RANKS_IN_TURNS } else { MOST_RANKS };
+        if self.size() > most || !self.may_publish() {
             return Ok(None);
         }
         self.process.reuse_retired();
-        let mine = Buffer::recycled(self.process.engine().heap(), SHELF / size_of::<u128>());
+        let mine = Buffer::recycled(self.process.engine().heap(), shelf::len(self.size()) / size_of::<u128>());
         let told = self.tell_where(ReadSpan::from(bytemuck::cast_slice(&mine)));
         let shelf = Shelf::new(self, self.peers[self.rank], told.address());
         if let Some(shelf) = shelf.as_ref().filter(|_| mine.is_shared()) {
@@ -129,9 +154,9 @@ impl<'a> Team<'a> {
         }
         let told = if mine.is_shared() && shelf.is_some() { told } else { Told::UNREADABLE };
         let mut heard = vec![Told::zeroed(); self.size()];
-        let sent = ReadSpan::from(bytemuck::bytes_of(&told));
-        let received = WriteSpan::from(bytemuck::cast_slice_mut(&mut heard));
-        send_to_all(self.always_sends(), |_| sent, |rank| received.part(rank * sent.len(), sent.len())).await?;
+        heard[self.rank] = told;
+        let (received, len) = (WriteSpan::from(bytemuck::cast_slice_mut(&mut heard)), size_of::<Told>());
+        apart(|| allgather::short(self.always_sends(), |rank| received.part(rank * len, len))).await?;
         let shelves = heard.iter().zip(self.peers);
         let shelves: Option<Box<[Shelf]>> =
             shelves.map(|(told, &peer)| Shelf::new(self, peer, told.address())).collect();
@@ -174,7 +199,7 @@ impl Shelves {
     /// Whether so many bytes of each rank have room.
     #[inline]
     pub(crate) fn have_room(&self, bytes: usize) -> bool {
-        bytes < CAPACITY || self.are_alone()
+        bytes < capacity(self.shelves.len()) || self.are_alone()
     }
 
     /// Whether there is one rank only, which has nothing to put up.
@@ -208,8 +233,8 @@ impl Shelves {
         let told = ReadSpan::from(bytemuck::cast_slice(told));
         engine.write_shared(mine.part(Shelf::addresses(number), told.len())?, told, false);
         engine.write_shared(mine.part(Shelf::announcement(number), said.len())?, said, false);
-        let &Slot { done, taken, helped, .. } = mine.slot(number);
-        engine.set_words([(done, 0), (taken, TAKEN_BY_OWNER), (helped, 0)], &[]);
+        let slot = mine.slot(number);
+        engine.set_words([(slot.done(), 0), (slot.taken(), TAKEN_BY_OWNER), (slot.helped(), 0)], &[]);
         self.stamp(team, &mut engine, number, LONG);
         Ok(())
     }
@@ -270,9 +295,9 @@ impl Shelves {
         let mine = &self.shelves[team.rank];
         let slot = mine.slot(number);
         let says = u64::from(team.mark.word()) << 32 | says;
-        engine.set_words([(slot.len, says), (slot.stamp, number)], team.peers);
+        engine.set_words([(slot.len(), says), (slot.stamp(), number)], team.peers);
         // The others have read that line a lap ago.
-        engine.fetch_word(mine.slot(number + FETCHED_AHEAD).stamp, true);
+        engine.fetch_word(mine.slot(number + FETCHED_AHEAD).stamp(), true);
         mine.has_stamped(number);
     }
 

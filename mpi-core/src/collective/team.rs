@@ -219,8 +219,8 @@ impl<'a> Team<'a> {
         let span = place.span();
         let len = span.len();
         self.receive(span, from).await?;
-        // SAFETY: without trouble the message was as long as the place.
-        Ok((!self.is_in_trouble()).then(|| unsafe { place.value(len) }))
+        // Without trouble the message was as long as the place.
+        Ok((!self.is_in_trouble()).then(|| place.value(len)))
     }
 
     /// Sends and receives at once.
@@ -251,6 +251,11 @@ impl<'a> Team<'a> {
         let told = engine.barrier_arrived(step);
         drop(engine);
         Ok(told.map(|in_trouble| self.told(in_trouble, by)).is_some())
+    }
+
+    /// Tells `to` that this rank has come to that round.
+    pub(super) fn say(&self, round: u32, to: usize) -> Result<(), Failure> {
+        self.process.engine().barrier_signal(self.peers[to], [self.context, self.tag, round], self.is_in_trouble())
     }
 
     fn told(&self, in_trouble: bool, by: usize) {

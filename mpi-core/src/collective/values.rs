@@ -5,7 +5,6 @@
 //!
 //! A value that can't be made into bytes, bytes that are no value, an operation that panics: the rank concerned goes on taking part, and
 //! what it passes on says that it has nothing, so that every rank whose result depends on it gets an error and none waits in vain.
-#![allow(unsafe_code)]
 
 use std::any::type_name;
 use std::panic::resume_unwind;
@@ -62,9 +61,7 @@ impl Values<'_> {
     pub(super) fn landed<T: Message>(&self, place: Place<T>, from: Option<usize>) -> Result<T> {
         self.settle(Ok(()))?;
         let len = place.len();
-        // SAFETY: a rank that was sent less than it has room for is in trouble.
-        let value = unsafe { place.value(len) };
-        value.map_err(|error| self.communicator.not_decoded::<T>(self.call, len, from, &error))
+        place.value(len).map_err(|error| self.communicator.not_decoded::<T>(self.call, len, from, &error))
     }
 
     pub(super) async fn broadcast<T: Message>(self, value: T, root: usize) -> Result<T> {

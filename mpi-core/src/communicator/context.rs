@@ -1,7 +1,7 @@
 //! Contexts: the numbers in message headers that keep communicators apart (MPI-5.0 section 7.1.2).
 //!
 //! Every communicator has a block of three contexts, the first of which is a multiple of three. Blocks are numbered: 0 is the
-//! world, 1 each rank alone; the others carry the number of the rank that gave them out, so no two ranks ever give out the same and no
+//! world, 1 each rank alone, 2 all ranks as they leave; the others carry the number of the rank that gave them out, so no two ranks ever give out the same and no
 //! agreement is needed: one member of the new communicator gives out a block and tells the others. So any number of
 //! communicators may be made at the same time, by whichever overlapping groups. A block is never used again; at 256 ranks each of
 //! them can give out five million.
@@ -24,11 +24,13 @@ pub(super) const SOME_MEMBERS: u32 = 2;
 pub(crate) const WORLD: u32 = 0;
 /// First context of each rank alone. Ranks do not exchange messages in these, so the library takes one for creations without a parent.
 pub(crate) const THIS_RANK: u32 = BLOCK;
+/// Of all ranks as they leave the job. No communicator has it, so that none of their other collectives is taken for it, nor it for one of them.
+pub(crate) const LEAVING: u32 = 2 * BLOCK;
 /// For the creation of communicators from groups; tags come from the program's text.
 pub(super) const FROM_GROUPS: u32 = THIS_RANK + SOME_MEMBERS;
 
 /// Blocks that nobody gives out.
-const PREDEFINED: u32 = 2;
+const PREDEFINED: u32 = 3;
 /// Said instead of a context by a rank that has no more of them.
 const NONE_LEFT: u32 = u32::MAX;
 /// The context of a communicator whose members are still agreeing on it.
@@ -129,6 +131,6 @@ impl Communicator {
     /// A new context that these creators get to know, and with it `words` of the first one.
     pub(super) fn agree(&self, creators: &Creators, words: &mut [u32]) -> crate::Result<u32> {
         let process = self.process();
-        process.block_on(creators.agree(process, true, words)).map_err(self.failed(Call::CreateCommunicator))
+        process.block_on(|| creators.agree(process, true, words)).map_err(self.failed(Call::CreateCommunicator))
     }
 }

@@ -6,6 +6,7 @@
 use super::Communicator;
 use super::context::{Creators, SOME_MEMBERS, UNKNOWN, usable};
 use crate::activity::Call;
+use crate::apart::apart;
 use crate::engine::Failure;
 use crate::error::{Error, ErrorClass};
 use crate::group::Group;
@@ -92,7 +93,7 @@ impl Communicator {
     pub fn start_duplicate(&self, info: &Info) -> Result<(Communicator, untyped::Request)> {
         let call = Call::CreateCommunicator;
         let (twin, agreement, copied) = self.start_dup(info);
-        let task = self.process().tasks().start(Box::pin(agreement)).map_err(self.failed(call))?;
+        let task = self.process().tasks().start(apart(|| agreement)).map_err(self.failed(call))?;
         copied.map(|()| (twin, untyped::Request::collective(self, call, task)))
     }
 

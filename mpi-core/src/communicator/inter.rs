@@ -172,11 +172,12 @@ impl Communicator {
         let mut second_goes_first = [0u32];
         if self.rank() == 0 && local_first {
             let mut second_high = [0u8];
-            let heard = process.block_on(team.receive(second_high[..].as_mut().into(), first.size()));
+            let heard = process.block_on(|| team.receive(second_high[..].as_mut().into(), first.size()));
             heard.map_err(self.failed(call))?;
             second_goes_first[0] = u32::from(high && second_high[0] == 0);
         } else if self.rank() == 0 {
-            let told = process.block_on(team.send([u8::from(high)][..].into(), 0));
+            let told = [u8::from(high)];
+            let told = process.block_on(|| team.send(told[..].into(), 0));
             told.map_err(self.failed(call))?;
         }
         let context = self.agree(&creators, &mut second_goes_first)?;
@@ -192,7 +193,7 @@ impl Communicator {
         let mine = [u32::from(colour.is_some()), colour.unwrap_or(0), key as u32];
         let mut table = vec![0u32; creators.peers().len() * mine.len()];
         let (process, team) = (self.process(), creators.team(self.process(), true));
-        let gathered = process.block_on(async {
+        let gathered = process.block_on(async || {
             if team.rank > 0 {
                 return team.send(bytemuck::cast_slice::<u32, u8>(&mine).into(), 0).await;
             }

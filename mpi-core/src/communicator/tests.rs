@@ -12,13 +12,13 @@ fn the_attributes_of_a_rank_alone_go_when_it_leaves_the_last_first() {
     run_threads(2, Protocol::Auto, |universe| {
         let (alone, rank) = (universe.this_rank(), universe.world().rank());
         for word in 1..4 {
-            let delete = move |communicator: &Communicator, value: AttributeValue| {
+            let delete = move |communicator: &Communicator, value: &AttributeValue| {
                 // The library still works.
                 assert_eq!(communicator.dup()?.size(), 1);
-                DELETED.lock().unwrap().push((rank, value.word));
+                DELETED.lock().unwrap().push((rank, value.word()));
                 Ok(())
             };
-            let value = AttributeValue { word, kind: AttributeKind::Pointer };
+            let value = AttributeValue::new(word, AttributeKind::Pointer);
             alone.attributes().set(alone, &Keyval::new(None, Some(Box::new(delete))), value).unwrap();
         }
     })

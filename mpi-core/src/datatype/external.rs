@@ -13,8 +13,6 @@ const BATCH: u64 = 512;
 /// The largest element, bytes.
 const ELEMENT_MAX: usize = 32;
 
-type Batch = [u8; BATCH as usize * ELEMENT_MAX];
-
 impl Datatype {
     /// Bytes of `count` elements in external32 (`MPI_Pack_external_size`).
     ///
@@ -79,7 +77,7 @@ pub(super) fn encode(
         let text = format!("the elements take {size} bytes in external32, more than are left in the buffer");
         return Err(Error::new(ErrorClass::Truncate, text));
     };
-    let mut batch: Batch = [0; _];
+    let mut batch = vec![0; BATCH as usize * ELEMENT_MAX];
     in_batches(datatype, count, |basic, number, native, external| {
         let (from, to) = (basic.size() as usize, basic.external_size() as usize);
         let native_bytes = &mut batch[..number as usize * from];
@@ -97,7 +95,7 @@ pub(super) fn decode(datatype: &Datatype, count: u64, bytes: &[u8], store: impl 
         let text = format!("the elements take {size} bytes in external32, but only {} are left", bytes.len());
         return Err(Error::new(ErrorClass::Truncate, text));
     };
-    let mut batch: Batch = [0; _];
+    let mut batch = vec![0; BATCH as usize * ELEMENT_MAX];
     in_batches(datatype, count, |basic, number, native, external| {
         let (to, from) = (basic.size() as usize, basic.external_size() as usize);
         let native_bytes = &mut batch[..number as usize * to];

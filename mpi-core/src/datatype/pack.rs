@@ -44,6 +44,9 @@ const AHEAD: u64 = 1024;
 /// The same where each run has a place of its own, in runs.
 const RUNS_AHEAD: usize = 16;
 
+/// So many short blocks at irregular places are taken in one round of a loop.
+const GROUP: usize = 8;
+
 /// Bytes of a cache line.
 const LINE: usize = 64;
 
@@ -127,22 +130,25 @@ unsafe fn strided<const LENGTH: usize>(count: usize, from: (*mut u8, isize), to:
     (0..count % together).for_each(|_| next(&mut from, &mut to));
 }
 
-/// As [`strided`], but in memory the blocks are at the offsets, and in the stream side by side.
+/// As [`strided`], but in memory the blocks are at the offsets, and in the stream side by side. Nothing is asked for in advance: the
+/// addresses are known beforehand, so the processor works on more blocks at a time than it could be told of.
 ///
 /// # Safety
 /// As of [`copy`], for each block.
 #[inline(never)]
 unsafe fn scattered<W: Way, const LENGTH: usize>(offsets: &[i64], memory: *mut u8, stream: *mut u8) {
-    let mut stream = stream;
-    for (index, offset) in offsets.iter().enumerate() {
-        if let Some(later) = offsets.get(index + RUNS_AHEAD) {
-            prefetch(at(memory, *later));
-        }
-        let (from, to) = W::order(at(memory, *offset), stream);
+    let put = |offset: i64, stream: *mut u8| {
+        let (from, to) = W::order(at(memory, offset), stream);
         // SAFETY: the caller's.
         unsafe { to.cast::<[u8; LENGTH]>().write(from.cast::<[u8; LENGTH]>().read()) };
-        stream = stream.wrapping_add(LENGTH);
+    };
+    let mut stream = stream;
+    let (groups, rest) = offsets.as_chunks::<GROUP>();
+    for group in groups {
+        (0..GROUP).for_each(|index| put(group[index], stream.wrapping_add(index * LENGTH)));
+        stream = stream.wrapping_add(GROUP * LENGTH);
     }
+    rest.iter().enumerate().for_each(|(index, &offset)| put(offset, stream.wrapping_add(index * LENGTH)));
 }
 
 /// Calls `$known`, which takes `LENGTH`, for a length that programs often have, `$other` for others.

@@ -1,6 +1,6 @@
 //! What arrives: cells of the message queues and of the queues for requests, dealt with one by one.
 
-use rwmpi_protocol::{Envelope, MessageId};
+use rwmpi_protocol::Envelope;
 use rwmpi_transport::{Arrival, Fabric, Header, PeerFault, Queue, ReadSpan, WriteSpan};
 
 use super::operation::{ReceiveOperation, Stage};
@@ -8,9 +8,7 @@ use super::pieces::Sink;
 use super::pull::Answer;
 use super::spare::Kept;
 use super::transfer::Transfer;
-use super::{
-    Body, Completion, Engine, Failure, Operation, OperationId, Stream, Target, UNEXPECTED_LIMIT, Unexpected, wire,
-};
+use super::{Body, Completion, Engine, Failure, Operation, OperationId, Stream, Target, wire};
 use crate::Mark;
 
 pub(super) fn fault(source: u32, what: &'static str) -> Failure {
@@ -162,6 +160,7 @@ impl<F: Fabric> Engine<F> {
         match self.match_arrival(envelope) {
             Some(id) => self.pull(id, envelope.source, envelope.tag, len, answer),
             None => {
+                self.account(envelope.source, 0)?;
                 self.store(*envelope, len, Body::Waiting { answer });
                 Ok(())
             }
@@ -221,6 +220,7 @@ impl<F: Fabric> Engine<F> {
         match self.match_arrival(envelope) {
             Some(id) => self.fetch(id, source, envelope.tag, &address, answer),
             None => {
+                self.account(source, 0)?;
                 self.store(*envelope, address.len, Body::Announced { address, answer });
                 Ok(())
             }
@@ -272,21 +272,6 @@ impl<F: Fabric> Engine<F> {
         }
         self.give_back_slot(slot);
         self.finish(id, outcome);
-    }
-
-    /// Bounds what unexpected messages may hold.
-    fn account(&mut self, source: u32, bytes: u64) -> Result<(), Failure> {
-        self.unexpected_bytes += bytes;
-        if self.unexpected_bytes > UNEXPECTED_LIMIT {
-            return Err(Failure::UnexpectedLimit { source, bytes: self.unexpected_bytes, limit: UNEXPECTED_LIMIT });
-        }
-        Ok(())
-    }
-
-    /// A message joins the unexpected ones; returns the key of its body.
-    pub(super) fn store(&mut self, envelope: Envelope, len: u64, body: Body) -> usize {
-        let message: MessageId = self.receiver.store(envelope);
-        self.keep(message, Unexpected { source: envelope.source, tag: envelope.tag, mark: self.heard, len, body })
     }
 
     /// Tells the sender that its message has been matched (and fetched).

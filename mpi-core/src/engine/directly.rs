@@ -51,7 +51,7 @@ impl<F: Fabric> Engine<F> {
     fn receive_stored(&mut self, pattern: &Pattern, buffer: WriteSpan<'static>) -> Result<Option<Outcome>, Failure> {
         self.check_alive()?;
         let Some((message, _)) = self.receiver.find(pattern) else { return Ok(None) };
-        let key = self.bodies[message as usize];
+        let key = self.key_of(message)?;
         let Unexpected { len, body: Body::Stored { data, answer: None }, .. } = &self.unexpected[key] else {
             return Ok(None);
         };
@@ -62,8 +62,7 @@ impl<F: Fabric> Engine<F> {
         let taken = data.len().min(buffer.len());
         ReadSpan::from(&data[..taken]).copy_to(buffer);
         self.receiver.take(message);
-        let Unexpected { source, tag, mark, len, body } = self.unexpected.remove(key);
-        self.unexpected_bytes -= len;
+        let Unexpected { source, tag, mark, len, body } = self.take_unexpected(key);
         if let Body::Stored { data, .. } = body {
             data.clear(&mut self.spare);
         }

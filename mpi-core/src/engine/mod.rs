@@ -24,19 +24,21 @@ mod publish;
 mod pull;
 mod receive;
 mod send;
-#[cfg(test)]
-mod simulation;
+#[cfg(any(test, fuzzing))]
+#[cfg_attr(fuzzing, allow(dead_code))]
+pub(crate) mod simulation;
 mod slots;
 mod spare;
 mod transfer;
+mod unexpected;
 mod wire;
 
 use std::collections::VecDeque;
 use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use rwmpi_protocol::{Counters, MessageId, Pattern, Receiver, Rule, Sender};
-use rwmpi_transport::{Fabric, Header, RemoteAddress};
+use rwmpi_protocol::{Counters, Pattern, Receiver, Rule, Sender};
+use rwmpi_transport::{Fabric, Header};
 use slab::Slab;
 
 use crate::waiting::{self, Kind};
@@ -51,7 +53,8 @@ use policy::Policy;
 pub(crate) use probe::MatchedMessage;
 use pull::{Answer, Pull};
 use slots::Slots;
-use spare::{Kept, Spare};
+use spare::Spare;
+use unexpected::{Body, Unexpected};
 
 /// What is known about one peer, and what waits to be sent to it.
 struct Peer {
@@ -95,26 +98,6 @@ enum Target {
     Unexpected(usize),
 }
 
-/// A message without a receive.
-struct Unexpected {
-    source: u32,
-    tag: u32,
-    mark: Mark,
-    len: u64,
-    body: Body,
-}
-
-enum Body {
-    /// The data, as far as they have arrived; the answer that the sender waits for.
-    Stored { data: Kept, answer: Option<u32> },
-    /// The data wait at the sender.
-    Announced { address: RemoteAddress, answer: u32 },
-    /// The same, until they are asked for by that number.
-    Waiting { answer: u32 },
-    /// A send of this rank to itself.
-    Local(OperationId),
-}
-
 /// How many messages were sent by which way.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Traffic {
@@ -131,9 +114,7 @@ const LARGE: u64 = policy::WRITE_MIN;
 /// Slots where there are no claim words to bound their number.
 const SLOTS_WITHOUT_CLAIMS: usize = 1024;
 
-/// Unexpected messages may hold this many bytes at a rank before the library gives up.
-const UNEXPECTED_LIMIT: u64 = 4 << 30;
-/// So many bytes of memory for them are kept when they have found their receives.
+/// So many bytes of memory for unexpected messages are kept when they have found their receives.
 const UNEXPECTED_SPARE: usize = 4 << 20;
 
 /// The progress engine of one rank over the transport `F`.
@@ -250,6 +231,22 @@ impl<F: Fabric> Engine<F> {
         self.any_source.remove(&context);
     }
 
+    /// Forgets all contexts: nothing will be received any more. Of a table there are only pointers to its middle, so what looks for lost memory
+    /// would take these for lost.
+    pub(crate) fn forget_groups(&mut self) {
+        (self.groups, self.any_source) = Default::default();
+    }
+
+    /// If no peer can be using memory of this rank's: false while an operation is under way, or the engine has failed.
+    pub(crate) fn uses_no_memory(&self) -> bool {
+        self.poison.is_none() && self.operations.iter().all(|operation| matches!(operation, Operation::Done(_)))
+    }
+
+    /// Takes note that it is so.
+    pub(crate) fn forget_lent(&mut self) {
+        self.fabric.forget_lent();
+    }
+
     fn me(&self) -> u32 {
         self.fabric.me() as u32
     }
@@ -306,16 +303,6 @@ impl<F: Fabric> Engine<F> {
         if bytes >= LARGE {
             self.traffic.large_single_copy_bytes += bytes;
         }
-    }
-
-    /// Keeps the body of a message that the protocol has put into its unexpected queue under `message`.
-    fn keep(&mut self, message: MessageId, body: Unexpected) -> usize {
-        let key = self.unexpected.insert(body);
-        if self.bodies.len() <= message as usize {
-            self.bodies.resize(message as usize + 1, usize::MAX);
-        }
-        self.bodies[message as usize] = key;
-        key
     }
 
     #[inline]

@@ -62,8 +62,8 @@ pub(crate) enum Failure {
     Remote { peer: u32, error: RemoteError },
     /// No memory for a queue.
     Push(PushError),
-    /// Unexpected messages hold more memory than the limit allows.
-    UnexpectedLimit { source: u32, bytes: u64, limit: u64 },
+    /// Unexpected messages hold more memory than the limit allows; so many of them are from `source`, which has sent most.
+    UnexpectedLimit { source: u32, from_source: u32, messages: u32, bytes: u64, limit: u64 },
     /// What arrived has another length than all ranks of a collective must agree on.
     WrongLength { source: u32, bytes: u64, expected: u64 },
     /// The same, where nobody knows what length.
@@ -74,22 +74,37 @@ pub(crate) enum Failure {
     NotWhole { source: u32, bytes: u64, of: &'static str },
     /// Somebody whose contribution this rank depends on had none.
     Nothing { source: u32 },
-    /// The program's operation panicked on this rank.
+    /// The program's operation panicked on this rank, or was left by an exception.
     Panicked,
     /// What arrived (at that place of a buffer) is no value of its elements' type.
     NoValue { place: Option<usize>, of: &'static str },
     /// The rank that gives out a context for a new communicator has none left.
     NoContext,
+    /// Something has been written over what the library remembers.
+    Overwritten,
     /// The job has been aborted.
     Aborted,
+    /// What is waited for only that peer could do, which has left the job, or is about to.
+    Departed { peer: u32, finalizes: bool },
 }
 
 impl Failure {
-    /// Whether a peer cannot be reached any more.
+    /// What a receive has got although it failed.
+    pub(crate) fn received(&self) -> Option<Completion> {
+        match *self {
+            Failure::Truncated { source, tag, bytes, capacity } => {
+                Some(Completion { source, tag, bytes: bytes.min(capacity), mark: Mark::NONE })
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether a peer cannot be reached any more, or has given up.
     pub(crate) fn is_lost_peer(&self) -> bool {
         matches!(
             self,
             Failure::Fault(_)
+                | Failure::Departed { finalizes: false, .. }
                 | Failure::Push(PushError::PeerLost { .. })
                 | Failure::Remote { error: RemoteError::PeerLost, .. }
         )

@@ -23,8 +23,9 @@ impl<F: Fabric> Engine<F> {
     /// Takes the message that a receive with that pattern would get now.
     pub(crate) fn matched_probe(&mut self, pattern: &Pattern) -> Option<(MatchedMessage, Completion)> {
         let (message, completion) = self.peek(pattern)?;
+        let key = self.key_of(message).ok()?;
         self.receiver.take(message);
-        Some((MatchedMessage { key: self.bodies[message as usize] }, completion))
+        Some((MatchedMessage { key }, completion))
     }
 
     /// Starts receiving a message that was taken.
@@ -44,7 +45,9 @@ impl<F: Fabric> Engine<F> {
 
     fn peek(&mut self, pattern: &Pattern) -> Option<(rwmpi_protocol::MessageId, Completion)> {
         let (message, envelope) = self.receiver.find(pattern)?;
-        let Unexpected { len: bytes, mark, .. } = self.unexpected[self.bodies[message as usize]];
+        // Where it is not to be found the engine is poisoned, which whoever waits gets to see.
+        let key = self.key_of(message).ok()?;
+        let Unexpected { len: bytes, mark, .. } = self.unexpected[key];
         Some((message, Completion { source: envelope.source, tag: envelope.tag, bytes, mark }))
     }
 }

@@ -131,6 +131,16 @@ impl<F: Fabric> Engine<F> {
         }
     }
 
+    /// Whether it is a send that goes on.
+    pub(crate) fn is_send(&self, id: OperationId) -> bool {
+        self.stage(id).is_some()
+    }
+
+    /// Whether it is a send with which only its receiver can go on.
+    pub(crate) fn is_with_receiver(&self, id: OperationId) -> bool {
+        self.stage(id).is_some_and(|stage| stage.is_with_receiver())
+    }
+
     /// A rank that waits for its own unmatched message would wait for ever: the library keeps a copy instead, so the send is
     /// done. (A synchronous send really has to wait.)
     pub(crate) fn detach_local(&mut self, id: OperationId) {

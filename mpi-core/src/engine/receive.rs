@@ -68,10 +68,7 @@ impl<F: Fabric> Engine<F> {
     fn posted(&mut self, id: OperationId, posting: Posting) -> Result<OperationId, Failure> {
         let begun = match posting {
             Posting::Posted => self.send_advertisements(),
-            Posting::Matched(message, _) => {
-                let key = self.bodies[message as usize];
-                self.meet(id, key)
-            }
+            Posting::Matched(message, _) => self.key_of(message).and_then(|key| self.meet(id, key)),
         };
         begun.map(|()| id).map_err(|failure| self.give_up(id, failure))
     }
@@ -263,11 +260,10 @@ impl<F: Fabric> Engine<F> {
 
     /// A receive meets a message that arrived before it, kept under `key`.
     pub(super) fn meet(&mut self, id: OperationId, key: usize) -> Result<(), Failure> {
-        let Unexpected { source, tag, mark, len, body } = self.unexpected.remove(key);
+        let Unexpected { source, tag, mark, len, body } = self.take_unexpected(key);
         self.hear(id, mark);
         match body {
             Body::Stored { data, answer } => {
-                self.unexpected_bytes -= len;
                 if let Some(answer) = answer {
                     self.answer(source, Answer::Matched(answer))?;
                 }

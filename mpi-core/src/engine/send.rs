@@ -578,6 +578,7 @@ impl<F: Fabric> Engine<F> {
             return Ok(None);
         }
         let len = send.data.len() as u64;
+        self.account(envelope.source, 0)?;
         let id = self.add_operation(Operation::Send(send));
         let key = self.store(envelope, len, Body::Local(id));
         if let Operation::Send(send) = &mut self.operations[id] {

@@ -1,4 +1,7 @@
-//! Values whose message is a piece of their memory: sent from where they lie, received in place, neither packed nor zero-filled.
+//! Values whose message is a piece of their memory: sent from where they lie, received in place, not packed.
+//!
+//! What is received in place is zeros before: a peer may write there, and say that it has written what it has not. So whatever peers do,
+//! programs never see memory that was not written.
 //!
 //! Of plain data whose memory is their packed form that is the value itself, of vectors of such data and of strings their contents. Which
 //! it is, a type says by a constant that only this file makes, out of what [`Datatype`] promises; so no implementation of
@@ -194,15 +197,20 @@ enum Room<T> {
 }
 
 impl<T: Message> Place<T> {
-    /// For a message of `len` bytes; `None` if there is no memory for it.
+    /// For a message of `len` bytes, of zeros; `None` if there is no memory for it.
     #[inline(always)]
     pub(crate) fn new(len: usize) -> Option<Self> {
         let room = match &T::FORM.0 {
-            Kind::Itself(_) if len == size_of::<T>() => Room::Itself(MaybeUninit::uninit()),
-            Kind::Contents(contents) => Room::Contents((contents.empty)(len.div_ceil(contents.unit))?),
+            Kind::Itself(_) if len == size_of::<T>() => Room::Itself(MaybeUninit::zeroed()),
+            Kind::Contents(contents) => {
+                let mut value = (contents.empty)(len.div_ceil(contents.unit))?;
+                (contents.room)(&mut value)[..len].fill(MaybeUninit::new(0));
+                Room::Contents(value)
+            }
             _ => {
                 let mut bytes = SmallVec::new();
                 bytes.try_reserve_exact(len).ok()?;
+                bytes.resize(len, 0);
                 Room::Bytes(bytes)
             }
         };
@@ -241,26 +249,19 @@ impl<T: Message> Place<T> {
         unsafe { WriteSpan::new(start, self.len) }
     }
 
-    /// What has arrived there.
-    ///
-    /// # Safety
-    /// The first `len` bytes have been written.
+    /// What has arrived there: the first `len` bytes of it, all of which are there.
     #[inline(always)]
-    pub(crate) unsafe fn value(self, len: usize) -> Result<T, CodecError> {
-        debug_assert!(len <= self.len);
+    pub(crate) fn value(self, len: usize) -> Result<T, CodecError> {
+        let len = len.min(self.len);
         match (self.room, &T::FORM.0) {
-            // SAFETY: by the contract of this function.
+            // SAFETY: all of it was written when the place was made.
             (Room::Itself(value), _) => unsafe { T::FORM.itself(value, len) },
             (Room::Contents(value), Kind::Contents(contents)) => match len % contents.unit {
-                // SAFETY: by the contract of this function.
+                // SAFETY: likewise.
                 0 => unsafe { (contents.filled)(value, len / contents.unit) },
                 rest => Err(CodecError::left_over(rest)),
             },
-            (Room::Bytes(mut bytes), _) => {
-                // SAFETY: there is room for them, and they have been written.
-                unsafe { bytes.set_len(len) };
-                decoded(&bytes)
-            }
+            (Room::Bytes(bytes), _) => decoded(&bytes[..len]),
             (Room::Contents(_), _) => unreachable!("what has no contents has no room for them"),
         }
     }
@@ -312,6 +313,5 @@ impl<T> Debug for Arriving<T> {
 pub(super) fn received<T: Message>(bytes: &[u8]) -> Result<T, CodecError> {
     let mut place = Place::new(bytes.len()).expect("there is memory");
     ReadSpan::from(bytes).copy_to(place.span());
-    // SAFETY: all of it has just been written.
-    unsafe { place.value(bytes.len()) }
+    place.value(bytes.len())
 }

@@ -1,9 +1,12 @@
 //! An operation bound to a datatype.
 #![allow(unsafe_code)]
 
+use std::cell::Cell;
+
 use super::{Arithmetic, Operation, Predefined, UserOperation};
 use crate::collective::reduction::Reduction;
 use crate::datatype::{Basic, Datatype, pack, unpack};
+use crate::engine::Failure;
 use crate::untyped::Runs;
 use crate::{Error, ErrorClass, Result};
 
@@ -16,6 +19,8 @@ pub struct Applied {
     operation: Bound,
     element: usize,
     commutative: bool,
+    /// The program's function has not come to its end; it is not called again in this collective.
+    has_failed: Cell<bool>,
 }
 
 #[derive(Clone, Debug)]
@@ -53,7 +58,8 @@ impl Operation {
                 (bound, basic.size())
             }
         };
-        Ok(Applied { operation, element: element as usize, commutative: self.is_commutative() })
+        let (element, commutative) = (element as usize, self.is_commutative());
+        Ok(Applied { operation, element, commutative, has_failed: Cell::new(false) })
     }
 }
 
@@ -62,6 +68,17 @@ impl Applied {
     pub fn is_commutative(&self) -> bool {
         self.commutative
     }
+
+    /// A collective begins: what happened in the last one is forgotten.
+    pub(crate) fn begin(&self) {
+        self.has_failed.set(false);
+    }
+
+    fn call(&self, function: impl FnOnce() -> Result<()>) {
+        if !self.has_failed.get() {
+            self.has_failed.set(function().is_err());
+        }
+    }
 }
 
 impl Reduction for Applied {
@@ -69,7 +86,7 @@ impl Reduction for Applied {
         match &self.operation {
             Bound::Arithmetic(arithmetic) => arithmetic.append(kept, later),
             Bound::Predefined(operation, basic) => operation.append(*basic, kept, later),
-            Bound::User(operation, datatype) => operation.append(datatype, kept, later),
+            Bound::User(operation, datatype) => self.call(|| operation.append(datatype, kept, later)),
         }
     }
 
@@ -77,7 +94,7 @@ impl Reduction for Applied {
         match &self.operation {
             Bound::Arithmetic(arithmetic) => arithmetic.prepend(earlier, kept),
             Bound::Predefined(operation, basic) => operation.prepend(*basic, earlier, kept),
-            Bound::User(operation, datatype) => operation.prepend(datatype, earlier, kept),
+            Bound::User(operation, datatype) => self.call(|| operation.prepend(datatype, earlier, kept)),
         }
     }
 
@@ -95,6 +112,10 @@ impl Reduction for Applied {
     fn commutes(&self) -> bool {
         self.commutative
     }
+
+    fn failure(&self) -> Option<Failure> {
+        self.has_failed.get().then_some(Failure::Panicked)
+    }
 }
 
 /// As [`reduce_local`], of elements that lie side by side: the first block of each. `None`: it is no arithmetic on such elements.
@@ -111,7 +132,7 @@ pub fn reduce_local_runs(operation: Predefined, datatype: &Datatype, from: Runs,
 /// overlap.
 ///
 /// # Errors
-/// The operation is not defined for the elements.
+/// The operation is not defined for the elements, or is a function of the program that has not come to its end.
 pub unsafe fn reduce_local(
     operation: &Operation,
     from: *const u8,
@@ -126,8 +147,7 @@ pub unsafe fn reduce_local(
     }
     if let Operation::User(operation) = operation {
         // SAFETY: the caller's.
-        unsafe { operation.call(from, inout, count, datatype) };
-        return Ok(());
+        return unsafe { operation.call(from, inout, count, datatype) };
     }
     if let Some((offset, length)) = datatype.run(count) {
         // SAFETY: the caller's; the run is all bytes that the elements describe.

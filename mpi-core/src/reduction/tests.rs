@@ -244,6 +244,7 @@ fn difference() -> (Operation, Datatype) {
                 inout.write(from.read() - inout.read());
             }
         }
+        Ok(())
     };
     // SAFETY: it touches the integers of the elements.
     let operation = unsafe { UserOperation::new(subtract, false) };

@@ -3,10 +3,12 @@
 
 use std::sync::Arc;
 
+use crate::Result;
 use crate::datatype::{Datatype, pack, unpack};
 
-/// What a program's function is: `inout[i] = in[i] ∘ inout[i]` for so many elements of that datatype, as they lie in memory.
-pub type UserFunction = dyn Fn(*const u8, *mut u8, u64, &Datatype) + Send + Sync;
+/// What a program's function is: `inout[i] = in[i] ∘ inout[i]` for so many elements of that datatype, as they lie in memory. An error: it
+/// has not come to its end.
+pub type UserFunction = dyn Fn(*const u8, *mut u8, u64, &Datatype) -> Result<()> + Send + Sync;
 
 /// Elements that have to be unpacked are given to the function in portions of about so many bytes.
 const PORTION: u64 = 64 << 10;
@@ -59,7 +61,7 @@ impl UserOperation {
     /// The function must accept pointers to as many elements of the datatype as it is told, and must neither read nor write anything
     /// else through them.
     pub unsafe fn new(
-        function: impl Fn(*const u8, *mut u8, u64, &Datatype) + Send + Sync + 'static,
+        function: impl Fn(*const u8, *mut u8, u64, &Datatype) -> Result<()> + Send + Sync + 'static,
         commutative: bool,
     ) -> Self {
         UserOperation { function: Arc::new(function), commutative }
@@ -74,14 +76,16 @@ impl UserOperation {
     ///
     /// # Safety
     /// Both must be valid for `count` elements, one for reads and the other for reads and writes, and must not overlap.
-    pub(super) unsafe fn call(&self, from: *const u8, inout: *mut u8, count: u64, datatype: &Datatype) {
-        (self.function)(from, inout, count, datatype);
+    pub(super) unsafe fn call(&self, from: *const u8, inout: *mut u8, count: u64, datatype: &Datatype) -> Result<()> {
+        (self.function)(from, inout, count, datatype)
     }
 
     /// `kept = earlier ∘ kept` of packed elements.
-    pub(super) fn prepend(&self, datatype: &Datatype, earlier: &[u8], kept: &mut [u8]) {
+    pub(super) fn prepend(&self, datatype: &Datatype, earlier: &[u8], kept: &mut [u8]) -> Result<()> {
         let size = datatype.size();
-        let Some(count) = (kept.len() as u64).checked_div(size).filter(|&count| count > 0) else { return };
+        let Some(count) = (kept.len() as u64).checked_div(size).filter(|&count| count > 0) else {
+            return Ok(());
+        };
         assert_eq!(earlier.len(), kept.len(), "the operands of a reduction have the same length");
         if let Some((offset, _)) = datatype.run(count) {
             let from = earlier.as_ptr().wrapping_offset(-offset as isize);
@@ -98,14 +102,15 @@ impl UserOperation {
             unsafe {
                 unpack(from.buffer(), count, datatype, 0, earlier);
                 unpack(inout.buffer(), count, datatype, 0, kept);
-                (self.function)(from.buffer(), inout.buffer(), count, datatype);
+                (self.function)(from.buffer(), inout.buffer(), count, datatype)?;
                 pack(inout.buffer(), count, datatype, 0, kept);
             }
         }
+        Ok(())
     }
 
     /// `kept = kept ∘ later` of packed elements.
-    pub(super) fn append(&self, datatype: &Datatype, kept: &mut [u8], later: &[u8]) {
+    pub(super) fn append(&self, datatype: &Datatype, kept: &mut [u8], later: &[u8]) -> Result<()> {
         if self.commutative {
             return self.prepend(datatype, later, kept);
         }
@@ -113,7 +118,8 @@ impl UserOperation {
         let mut result = vec![0u128; later.len().div_ceil(size_of::<u128>())];
         let result = &mut bytemuck::cast_slice_mut(&mut result)[..later.len()];
         result.copy_from_slice(later);
-        self.prepend(datatype, kept, result);
+        self.prepend(datatype, kept, result)?;
         kept.copy_from_slice(result);
+        Ok(())
     }
 }

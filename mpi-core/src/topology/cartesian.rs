@@ -174,7 +174,8 @@ impl Cartesian {
 }
 
 /// Fills the zeros in `dimensions` so that the product is `ranks` (MPI_Dims_create). The new extents do not increase, and they are as
-/// close to each other as the factors of what is left allow: the largest is as small as can be, then the next, and so on.
+/// close to each other as the factors of what is left allow: the largest and the smallest differ as little as can be; where that leaves
+/// a choice, the largest is as small as can be, then the next, and so on.
 ///
 /// # Errors
 /// If the extents that are given do not divide `ranks`.
@@ -194,12 +195,7 @@ pub fn balanced_dimensions(ranks: usize, dimensions: &mut [usize]) -> Result<()>
         let what = format!("no grid of {ranks} ranks has the extents {dimensions:?} (0: to be chosen)");
         return Err(Error::new(ErrorClass::Dimensions, what));
     };
-    let left = ranks / given;
-    let divisors: Vec<usize> = divisors(left);
-    let mut chosen = Vec::with_capacity(free);
-    let found = factors(left, free, left, &divisors, &mut chosen);
-    debug_assert!(found, "a number is its own product");
-    let mut chosen = chosen.into_iter();
+    let mut chosen = closest_factors(ranks / given, free).into_iter();
     for extent in dimensions.iter_mut().filter(|extent| **extent == 0) {
         *extent = chosen.next().unwrap_or(1);
     }
@@ -213,16 +209,47 @@ fn divisors(number: usize) -> Vec<usize> {
     small
 }
 
-/// Writes `number` as a product of `count` factors up to `largest` that do not increase, the first as small as possible, then the next.
-fn factors(number: usize, count: usize, largest: usize, divisors: &[usize], chosen: &mut Vec<usize>) -> bool {
+/// `number` as a product of `count` factors that do not increase: those whose first and last differ least, and of these the ones of which
+/// the first is smallest, then the second, and so on.
+fn closest_factors(number: usize, count: usize) -> Vec<usize> {
+    let divisors = divisors(number);
+    let (mut best, mut difference) = (Vec::new(), usize::MAX);
+    for &largest in divisors.iter().filter(|_| count > 0) {
+        // Whatever is found is better than what was found before, so this ends.
+        while difference > 0 {
+            let mut chosen = vec![largest];
+            let smallest = (largest + 1).saturating_sub(difference).max(1);
+            if !factors(number / largest, count - 1, [smallest, largest], &divisors, &mut chosen) {
+                break;
+            }
+            difference = largest - chosen[count - 1];
+            best = chosen;
+        }
+    }
+    best
+}
+
+/// Whether `factor` to the power of `count` is at least `number`.
+fn reaches(factor: usize, count: usize, number: usize) -> bool {
+    (0..count).try_fold(1usize, |power, _| power.checked_mul(factor)).is_none_or(|power| power >= number)
+}
+
+/// Adds `count` factors between these bounds to `chosen` that do not increase and whose product is `number`: the first as small as possible,
+/// then the next. False, and nothing added, if there are none.
+fn factors(number: usize, count: usize, bounds: [usize; 2], divisors: &[usize], chosen: &mut Vec<usize>) -> bool {
+    let [smallest, largest] = bounds;
     if count == 0 {
         return number == 1;
     }
-    for &factor in divisors.iter().take_while(|&&factor| factor <= largest) {
-        let enough = (0..count).try_fold(1usize, |power, _| power.checked_mul(factor)).is_none_or(|p| p >= number);
-        if enough && number.is_multiple_of(factor) {
+    let within = &divisors[divisors.partition_point(|&divisor| divisor < smallest)..];
+    for &factor in within.iter().take_while(|&&factor| factor <= largest) {
+        // The others are at least `smallest` each.
+        if reaches(smallest, count - 1, number / factor + 1) {
+            return false;
+        }
+        if number.is_multiple_of(factor) && reaches(factor, count, number) {
             chosen.push(factor);
-            if factors(number / factor, count - 1, factor, divisors, chosen) {
+            if factors(number / factor, count - 1, [smallest, factor], divisors, chosen) {
                 return true;
             }
             chosen.pop();
@@ -253,6 +280,11 @@ mod tests {
             (60, &[0, 0, 0], &[5, 4, 3]),
             (72, &[0, 0, 0], &[6, 4, 3]),
             (96, &[0, 0, 0], &[6, 4, 4]),
+            (5040, &[0, 0, 0], &[20, 18, 14]),
+            (7488, &[0, 0, 0], &[26, 18, 16]),
+            (19_008, &[0, 0, 0], &[33, 24, 24]),
+            (34_425, &[0, 0, 0], &[51, 27, 25]),
+            (2 * 34_425, &[0, 2, 0, 0], &[51, 2, 27, 25]),
             (1, &[0, 0], &[1, 1]),
             (12, &[3, 4], &[3, 4]),
             (1, &[], &[]),
@@ -272,13 +304,28 @@ mod tests {
         assert!(found.is_sorted_by(|a, b| a >= b), "{found:?}");
     }
 
+    /// All lists of `count` numbers up to `largest` that do not increase and whose product is `number`.
+    fn every_list(number: usize, count: usize, largest: usize) -> Vec<Vec<usize>> {
+        if count == 0 {
+            return if number == 1 { vec![Vec::new()] } else { Vec::new() };
+        }
+        let factors = (1..=largest.min(number)).filter(|&factor| number.is_multiple_of(factor));
+        let longer = |factor| {
+            let rest = every_list(number / factor, count - 1, factor);
+            rest.into_iter().map(move |list| [vec![factor], list].concat())
+        };
+        factors.flat_map(longer).collect()
+    }
+
     #[test]
     fn no_better_balance_exists() {
-        for ranks in 1..200 {
-            let found = balanced(ranks, &[0, 0, 0]);
-            let all = (1..=ranks).flat_map(|a| (1..=a).flat_map(move |b| (1..=b).map(move |c| [a, b, c])));
-            let best = all.filter(|[a, b, c]| a * b * c == ranks).min().unwrap();
-            assert_eq!(found, best);
+        for (count, ranks) in [(1, 1..50), (2, 1..400), (3, 1..400), (4, 1..400), (5, 1..200), (3, 7480..7490)] {
+            for ranks in ranks {
+                let best = every_list(ranks, count, ranks)
+                    .into_iter()
+                    .min_by_key(|list| (list[0] - list[count - 1], list.clone()));
+                assert_eq!(balanced(ranks, &vec![0; count]), best.unwrap());
+            }
         }
     }
 

@@ -1,7 +1,8 @@
 //! Buffered sends, and the buffers that programs attach for them (MPI-5.0 section 3.6).
 //!
 //! The copies are kept by the library, in memory of its own; the attached buffer says how much they may be together. A message
-//! counts with its packed size and the interface's overhead from the call until it has left this rank.
+//! counts with its packed size and a word from the call until it has left this rank: where copies lie in the buffer, each takes that much at
+//! least, so a buffer that suffices there suffices here.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -68,6 +69,9 @@ impl BufferedSend {
         self.collected.get()
     }
 }
+
+/// What a message counts besides its data, so that there is an end of empty ones, too, in bytes.
+const WORD: u64 = size_of::<usize>() as u64;
 
 /// So many messages may have left without having been collected.
 const COLLECT_FROM: usize = 64;
@@ -136,12 +140,11 @@ impl Endpoint {
         elements: &Elements,
         destination: Destination,
         tag: i32,
-        overhead: u64,
     ) -> Result<()> {
         let call = Call::BufferedSend;
         let Some(peer) = communicator.checked_destination(call, destination, tag)? else { return Ok(()) };
         let packed = elements.packed()?;
-        let needed = packed.len() as u64 + overhead;
+        let needed = packed.len() as u64 + WORD;
         let owner = self.owner_with_room(communicator, needed)?;
         let target = Target::send(destination, tag);
         let mut engine = communicator.process().enter(call, target, communicator.context(), packed.len());

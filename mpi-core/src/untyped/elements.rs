@@ -59,6 +59,12 @@ impl Runs {
         self.len
     }
 
+    /// Whether a message of so many bytes fills a block.
+    #[inline]
+    pub fn are_filled_by(self, bytes: u64) -> bool {
+        self.len as u64 == bytes
+    }
+
     /// The bytes of that block.
     #[inline]
     pub(crate) fn block(self, number: usize) -> WriteSpan<'static> {
@@ -96,6 +102,12 @@ impl Elements {
     /// Their datatype.
     pub fn datatype(&self) -> &Datatype {
         &self.datatype
+    }
+
+    /// The address of their first byte of data, if they have any.
+    pub fn first_byte(&self) -> Option<usize> {
+        let has_data = self.count > 0 && self.datatype.size() > 0;
+        has_data.then(|| self.start.addr().wrapping_add_signed(self.datatype.true_lower_bound() as isize))
     }
 
     /// Blocks of so many elements, of which these are the first.

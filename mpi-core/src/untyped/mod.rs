@@ -23,8 +23,11 @@ pub use point_to_point::{Mode, TakenMessage};
 pub use request::{Endpoint, Request};
 pub use simple_request::{Collected, SimpleRequest, Started, StartedReceive};
 
-use crate::engine::Completion;
-use crate::{Communicator, Source, TagSelector};
+use crate::activity::Call;
+use crate::datatype::Datatype;
+use crate::engine::{Completion, Outcome};
+use crate::error::{Error, ErrorClass};
+use crate::{Communicator, Result, Source, TagSelector};
 
 /// What a completed operation or a probe tells (MPI-5.0 section 3.2.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,5 +56,37 @@ impl Status {
         let Completion { source, tag, bytes, .. } = completion;
         let source = Source::Rank(communicator.rank_of(source));
         Status { source, tag: TagSelector::Tag(tag as i32), bytes, cancelled: false }
+    }
+
+    /// Of an operation that has completed, whether or not it failed.
+    fn of_outcome(communicator: &Communicator, outcome: &Outcome) -> Self {
+        let completion = outcome.as_ref().map_or_else(|failure| failure.received(), |completion| Some(*completion));
+        completion.map_or(Status::EMPTY, |completion| Status::new(communicator, completion))
+    }
+
+    /// Of the message that a receive has met which failed with that error; `None` if it has met none.
+    #[cold]
+    pub fn of_failed(error: &Error) -> Option<Self> {
+        let status = error.status()?;
+        let (source, tag) = (Source::Rank(status.source()?), TagSelector::Tag(status.tag()?));
+        Some(Status { source, tag, bytes: status.bytes(), cancelled: false })
+    }
+
+    /// The status of a message that was received as elements of that datatype.
+    ///
+    /// # Errors
+    /// MPI_ERR_TYPE if the last element of a predefined datatype is not whole.
+    pub fn of_whole_elements(self, communicator: &Communicator, datatype: &Datatype) -> Result<Self> {
+        let (Source::Rank(source), TagSelector::Tag(tag)) = (self.source, self.tag) else { return Ok(self) };
+        if datatype.elements(self.bytes).is_some() {
+            return Ok(self);
+        }
+        let what = format!(
+            "the message from rank {source} with tag {tag} is {} bytes long, which is no whole number of elements of the receive's \
+             datatype. Do both sides name the same type?",
+            self.bytes
+        );
+        let error = Error::argument(ErrorClass::Datatype, communicator, Call::Receive, what);
+        Err(error.of_message(crate::Status::of_message(source, tag, self.bytes)))
     }
 }

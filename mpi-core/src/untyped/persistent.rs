@@ -14,7 +14,7 @@ pub struct Persistent {
 
 enum What {
     Send { elements: Elements, destination: Destination, tag: i32, mode: Mode },
-    BufferedSend { elements: Elements, destination: Destination, tag: i32, overhead: u64 },
+    BufferedSend { elements: Elements, destination: Destination, tag: i32 },
     Receive { elements: Elements, source: Source, tag: TagSelector },
     Collective(PersistentCollective),
 }
@@ -35,7 +35,7 @@ impl Persistent {
         Ok(Persistent { what: What::Send { elements, destination, tag, mode }, active: None })
     }
 
-    /// A buffered send, which counts `overhead` bytes of the buffer besides its data (MPI_Bsend_init).
+    /// A buffered send (MPI_Bsend_init).
     ///
     /// # Errors
     /// A rank or tag that does not exist.
@@ -44,10 +44,9 @@ impl Persistent {
         elements: Elements,
         destination: Destination,
         tag: i32,
-        overhead: u64,
     ) -> Result<Self> {
         communicator.checked_destination(Call::BufferedSend, destination, tag)?;
-        Ok(Persistent { what: What::BufferedSend { elements, destination, tag, overhead }, active: None })
+        Ok(Persistent { what: What::BufferedSend { elements, destination, tag }, active: None })
     }
 
     /// A receive (MPI_Recv_init).
@@ -78,8 +77,8 @@ impl Persistent {
                 let started = communicator.start_send_elements(elements, *destination, *tag, *mode)?;
                 started.unwrap_or_else(|| Request::done(communicator, super::Status::EMPTY))
             }
-            What::BufferedSend { elements, destination, tag, overhead } => {
-                endpoint.buffered_send(communicator, elements, *destination, *tag, *overhead)?;
+            What::BufferedSend { elements, destination, tag } => {
+                endpoint.buffered_send(communicator, elements, *destination, *tag)?;
                 Request::done(communicator, super::Status::EMPTY)
             }
             What::Receive { elements, source, tag } => communicator.start_receive_elements(elements, *source, *tag)?,

@@ -79,15 +79,17 @@ impl Communicator {
     /// Receives elements (MPI_Recv).
     ///
     /// # Errors
-    /// A rank or tag that does not exist; a message that is longer than the elements; whatever keeps it from being received.
+    /// A rank or tag that does not exist; a message that is longer than the elements, or whose last element is not whole; whatever keeps
+    /// it from being received.
     pub fn receive_elements(&self, elements: &Elements, source: Source, tag: TagSelector) -> Result<Status> {
-        if let Some(span) = elements.write_span() {
-            return self.receive_block(span, source, tag);
-        }
-        match self.checked_pattern(Call::Receive, source, tag, self.context())? {
-            Some(pattern) => self.receive_and_unpack(elements, Target::receive(source, tag), pattern),
-            None => Ok(Status::NOBODY),
-        }
+        let received = match elements.write_span() {
+            Some(span) => self.receive_block(span, source, tag)?,
+            None => match self.checked_pattern(Call::Receive, source, tag, self.context())? {
+                Some(pattern) => self.receive_and_unpack(elements, Target::receive(source, tag), pattern)?,
+                None => Status::NOBODY,
+            },
+        };
+        received.of_whole_elements(self, elements.datatype())
     }
 
     /// As [`Communicator::receive_elements`], of elements that lie side by side: the first block.
@@ -160,7 +162,7 @@ impl Communicator {
     /// As [`Communicator::probe_status`].
     pub fn probe_status_now(&self, source: Source, tag: TagSelector) -> Result<Option<Status>> {
         let Some(pattern) = self.looking(source, tag)? else { return Ok(Some(Status::NOBODY)) };
-        let found = self.process().engine().probe(&pattern);
+        let found = self.process().look_for(|engine| engine.probe(&pattern)).map_err(self.failed(Call::Probe))?;
         Ok(found.map(|completion| Status::new(self, completion)))
     }
 
@@ -169,7 +171,6 @@ impl Communicator {
         let call = Call::Probe;
         let Some(pattern) = self.checked_pattern(call, source, tag, self.context())? else { return Ok(None) };
         drop(self.process().enter(call, Target::receive(source, tag), pattern.context, 0));
-        self.process().progress_all().map_err(self.failed(call))?;
         Ok(Some(pattern))
     }
 
@@ -198,7 +199,8 @@ impl Communicator {
     /// As [`Communicator::probe_status`].
     pub fn take_message_now(&self, source: Source, tag: TagSelector) -> Result<Option<(Option<TakenMessage>, Status)>> {
         let Some(pattern) = self.looking(source, tag)? else { return Ok(Some((None, Status::NOBODY))) };
-        let found = self.process().engine().matched_probe(&pattern);
+        let found =
+            self.process().look_for(|engine| engine.matched_probe(&pattern)).map_err(self.failed(Call::Probe))?;
         Ok(found.map(|found| self.taken(found)))
     }
 

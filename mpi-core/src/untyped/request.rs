@@ -6,11 +6,9 @@ use std::rc::Rc;
 
 use rwmpi_transport::{ReadSpan, WriteSpan};
 
-use super::buffered::BufferedSend;
-use super::elements::read_span_of;
 use super::{
     AttachedBuffer, BufferOwner, Elements, Generalized, Mode, Persistent, Runs, SimpleRequest, Started, StartedReceive,
-    Status,
+    Status, buffered::BufferedSend, elements::read_span_of,
 };
 use crate::activity::{Call, Target};
 use crate::engine::{Failure, OperationId, Received};
@@ -30,6 +28,16 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
+    /// Whether no peer can be using memory of this rank's in this lane.
+    pub fn is_idle(&self) -> bool {
+        self.process.is_idle()
+    }
+
+    /// No peer uses memory of this rank's in any lane: what they have been told of it is no longer true.
+    pub fn forget_lent(&self) {
+        self.process.engine().forget_lent();
+    }
+
     /// That of this rank. There should be only one.
     pub fn new(universe: &Universe) -> Self {
         Endpoint::in_lane(universe, 0)
@@ -63,12 +71,23 @@ impl Endpoint {
         self.process.progress_all().map(drop).map_err(|failure| self.failed(failure))
     }
 
+    /// A call that does not wait has found nothing: after some in a row it lets other ranks have the processor.
+    pub fn found_nothing(&self) {
+        self.process.found_nothing();
+    }
+
     /// Makes progress until `done` has a result.
     ///
     /// # Errors
     /// Whatever keeps the rank from waiting.
     pub fn wait_for<R>(&self, done: impl FnMut() -> Option<R>) -> Result<R> {
         self.wait_for_awaited(Awaited::Unknown, done)
+    }
+
+    /// The present wait waits for that one next; gives `None`, as it has to wait.
+    pub fn now_awaits(&self, request: &Request) -> Option<()> {
+        self.process.now_awaits(request.awaited());
+        None
     }
 
     fn wait_for_awaited<R>(&self, awaited: Awaited, done: impl FnMut() -> Option<R>) -> Result<R> {
@@ -90,7 +109,9 @@ impl Endpoint {
                 None => return Ok(()),
             }
         }
-        if !request.is_done() {
+        if request.is_done() {
+            request.forget();
+        } else {
             self.freed.borrow_mut().push(request);
         }
         Ok(())
@@ -99,8 +120,7 @@ impl Endpoint {
     /// Forgets freed requests that have completed: what was received goes where it belongs.
     fn drop_completed(&self) {
         let done: Vec<Request> = self.freed.borrow_mut().extract_if(.., |request| request.is_done()).collect();
-        // Nobody asks for their results any more.
-        done.into_iter().for_each(|mut request| drop(request.finish()));
+        done.into_iter().for_each(Request::forget);
     }
 
     /// Completes what was freed and delivers what was sent from buffers: for the end of the job.
@@ -449,9 +469,8 @@ impl Request {
         let status = match &self.state {
             State::Done(status) => *status,
             State::Sending { id, .. } | State::Receiving(id) => {
-                let outcome = self.communicator.process().engine().outcome(*id).copied();
-                let completion = outcome.and_then(|outcome| outcome.ok());
-                completion.map_or(Status::EMPTY, |completion| Status::new(&self.communicator, completion))
+                let mut engine = self.communicator.process().engine();
+                engine.outcome(*id).map_or(Status::EMPTY, |outcome| Status::of_outcome(&self.communicator, outcome))
             }
             State::Both(both) => return both[0].peek(),
             State::Persistent(persistent) => match persistent.active() {
@@ -500,6 +519,11 @@ impl Request {
             State::Generalized(generalized) => generalized.finish(),
             State::Flushing(_) => Ok(Status::EMPTY),
         }
+    }
+
+    /// Gives back what it holds, being done: nobody asks for its result any more.
+    fn forget(mut self) {
+        drop(self.finish());
     }
 
     /// Waits until it has completed (MPI_Wait). A persistent request is inactive afterwards; others are to be dropped.
@@ -557,7 +581,9 @@ impl Request {
                 cancelled.map_err(self.communicator.failed(*call))
             }
             State::Receiving(id) => {
-                let cancelled = self.communicator.process().engine().cancel(*id);
+                let process = self.communicator.process();
+                // A message that has come as far as a connection goes first: who posts and cancels in a loop gets it.
+                let cancelled = process.progress_all().and_then(|_| process.engine().cancel(*id));
                 cancelled.map_err(self.communicator.failed(Call::Receive))
             }
             State::Persistent(persistent) => match persistent.active_mut() {

@@ -5,6 +5,7 @@
 use super::Status;
 use crate::activity::Call;
 use crate::engine::{Completion, OperationId};
+use crate::waiting::Awaited;
 use crate::{Communicator, Result};
 
 /// A send or a receive in flight. It is completed by [`SimpleRequest::collect`], or as a [`Request`](super::Request).
@@ -73,6 +74,11 @@ impl SimpleRequest {
     /// The communicator that it belongs to.
     pub fn communicator(&self) -> &Communicator {
         &self.communicator
+    }
+
+    /// The present wait waits for it next.
+    pub fn is_awaited(&self) {
+        self.communicator.process().now_awaits(Awaited::Operation(self.id));
     }
 
     /// Whether it has completed. Makes no progress by itself.

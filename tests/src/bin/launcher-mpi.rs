@@ -2,6 +2,7 @@
 
 use rustix::process::{Pid, Signal, getpid, kill_process};
 use rwmpi::{ANY_SOURCE, Communicator, op};
+use std::fs::File;
 use std::io::Read;
 use std::process::exit;
 use std::sync::mpsc::channel;
@@ -22,11 +23,25 @@ fn main() -> rwmpi::Result<()> {
             println!("rank {rank}: all in order");
             return universe.finalize();
         }
+        "seldom" => {
+            meet_seldom(world)?;
+            println!("rank {rank}: all in order");
+            return universe.finalize();
+        }
         "write-to-stopped" => {
             write_to_stopped(world)?;
             println!("rank {rank}: all in order");
             return universe.finalize();
         }
+        "return" if rank == 1 => return Ok(()),
+        "drop" if rank == 1 => {
+            drop(universe);
+            std::thread::sleep(std::time::Duration::from_secs(100));
+            return Ok(());
+        }
+        "finalize" if rank == 1 => return universe.finalize(),
+        "drop" | "finalize" => world.barrier()?,
+        "join-twice" => return join_twice(universe),
         "leave" if rank == 1 => exit(0),
         "stop-and-leave" if rank == 1 => {
             kill_process(getpid(), Signal::STOP).expect("itself");
@@ -45,6 +60,19 @@ fn main() -> rwmpi::Result<()> {
         _ if rank == 0 => _ = world.recv(&mut buffer, ANY_SOURCE, 9)?,
         _ => world.barrier()?,
     }
+    Ok(())
+}
+
+/// What the environment names is taken once: what has its number by then is the program's.
+fn join_twice(universe: rwmpi::Universe) -> rwmpi::Result<()> {
+    let refusal = rwmpi::init().err().expect("it has joined").to_string();
+    assert!(refusal.contains("has joined its job already"), "{refusal}");
+    universe.world().barrier()?;
+    universe.finalize()?;
+    let files: Vec<File> = (0..8).map(|_| File::open("/dev/null").expect("it can be opened")).collect();
+    assert!(rwmpi::init().is_err());
+    assert!(files.iter().all(|file| file.metadata().is_ok()));
+    println!("it says: {refusal}");
     Ok(())
 }
 
@@ -73,6 +101,18 @@ fn exchange(world: &Communicator) -> rwmpi::Result<()> {
         if world.allreduce_value(u64::from(ended.try_recv().is_ok()), op::sum)? > 0 {
             break;
         }
+    }
+    Ok(())
+}
+
+/// Calls MPI once in a while only, and meets another rank each time.
+fn meet_seldom(world: &Communicator) -> rwmpi::Result<()> {
+    let (rank, size) = (world.rank(), world.size());
+    for distance in 1..size {
+        std::thread::sleep(std::time::Duration::from_secs(1));
+        let mut from = [0; 1];
+        world.sendrecv(&[rank], (rank + distance) % size, 1, &mut from, (rank + size - distance) % size, 1)?;
+        assert_eq!(from[0], (rank + size - distance) % size);
     }
     Ok(())
 }

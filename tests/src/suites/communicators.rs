@@ -162,18 +162,18 @@ fn attributes_follow_duplicates_until_freed(universe: &Universe) -> Result<()> {
     let key = {
         let deleted = deleted.clone();
         Keyval::new(
-            Some(Box::new(|_: &Communicator, old: AttributeValue| {
-                Ok((old.word < 3).then_some(AttributeValue { word: old.word + 1, ..old }))
+            Some(Box::new(|_: &Communicator, old: &AttributeValue| {
+                Ok((old.word() < 3).then(|| AttributeValue::new(old.word() + 1, old.kind())))
             })),
-            Some(Box::new(move |_: &Communicator, value: AttributeValue| {
-                deleted.borrow_mut().push(value.word);
+            Some(Box::new(move |_: &Communicator, value: &AttributeValue| {
+                deleted.borrow_mut().push(value.word());
                 Ok(())
             })),
         )
     };
-    let word = |communicator: &Communicator| communicator.attributes().get(&key).map(|value| value.word);
+    let word = |communicator: &Communicator| communicator.attributes().get(&key).map(|value| value.word());
     let first = world.dup()?;
-    first.attributes().set(&first, &key, AttributeValue { word: 2, kind: AttributeKind::Pointer })?;
+    first.attributes().set(&first, &key, AttributeValue::new(2, AttributeKind::Pointer))?;
     let second = first.dup()?;
     let third = second.dup()?;
     assert_eq!((word(&first), word(&second), word(&third)), (Some(2), Some(3), None));
@@ -192,7 +192,7 @@ fn attributes_follow_duplicates_until_freed(universe: &Universe) -> Result<()> {
             None,
         )
     };
-    first.attributes().set(&first, &stubborn, AttributeValue { word: 0, kind: AttributeKind::Pointer })?;
+    first.attributes().set(&first, &stubborn, AttributeValue::new(0, AttributeKind::Pointer))?;
     assert_eq!(first.dup().is_err(), world.rank() == 0);
     fails.set(false);
     first.dup()?.disconnect()?;
@@ -204,7 +204,7 @@ fn duplications_overlap_with_each_other_and_with_messages(universe: &Universe) -
     let (rank, size) = (world.rank(), world.size());
     let reversed = world.split(Some(0), -(rank as i32))?.expect("everybody has a colour");
     let key = Keyval::new(Keyval::copy_as_is(), None);
-    world.attributes().set(world, &key, AttributeValue { word: 8, kind: AttributeKind::Pointer })?;
+    world.attributes().set(world, &key, AttributeValue::new(8, AttributeKind::Pointer))?;
     let (mut first, mut second, mut third) = (None, None, None);
     rwmpi::scope(|scope| {
         let none = Info::new();
@@ -224,7 +224,7 @@ fn duplications_overlap_with_each_other_and_with_messages(universe: &Universe) -
     world.attributes().delete(world, &key)?;
     let [first, second, third] = [first, second, third].map(|made| made.expect("the request has completed"));
     assert_eq!(second.compare(&reversed), Comparison::Congruent);
-    assert_eq!(third.attributes().get(&key).map(|value| value.word), Some(8));
+    assert_eq!(third.attributes().get(&key).map(|value| value.word()), Some(8));
     // The same message in all of them: none gets another's.
     let place = second.rank();
     first.send_value(&1u8, (rank + 1) % size, 0)?;

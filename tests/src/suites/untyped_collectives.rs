@@ -261,6 +261,7 @@ fn composition(shape: &Shape) -> Operation {
                 (*inout.add(place), *inout.add(place + second)) = (combined[0], combined[1]);
             }
         }
+        Ok(())
     };
     // SAFETY: the function touches nothing but the elements that it is given.
     Operation::User(unsafe { UserOperation::new(function, false) })

@@ -85,13 +85,15 @@ impl Library {
     /// Compiles with further options, and those in `RWMPI_CC_OPTIONS` (a sanitizer's); returns the result, or what the compiler says.
     pub fn compile(&self, source: &Path, options: &[&str]) -> Result<PathBuf, String> {
         let result = self.folder.join(source.file_stem().unwrap());
-        let mut compiler = Command::new("cc");
-        compiler.args(["-std=c11", "-D_GNU_SOURCE", "-O1", "-Wall", "-Wextra", "-Werror", "-pthread"]);
+        let [compiler, language] =
+            if source.extension() == Some(OsStr::new("cc")) { ["c++", "-std=c++11"] } else { ["cc", "-std=c11"] };
+        let mut compiler = Command::new(compiler);
+        compiler.args([language, "-D_GNU_SOURCE", "-O1", "-Wall", "-Wextra", "-Werror", "-pthread"]);
         compiler.arg(source).arg("-I").arg(self.folder.join("include")).arg("-I").arg(sources());
         compiler.arg("-o").arg(&result).args(options).arg(self.file()).arg("-lm");
         compiler.arg(format!("-Wl,-rpath,{}", self.folder.display()));
         compiler.args(std::env::var("RWMPI_CC_OPTIONS").unwrap_or_default().split_whitespace());
-        let output = compiler.output().expect("there is a C compiler, cc");
+        let output = compiler.output().expect("there are compilers for C and C++, cc and c++");
         if output.status.success() { Ok(result) } else { Err(text(&output)) }
     }
 
@@ -118,7 +120,8 @@ pub fn every_program(interface: Interface, environment: &[(&str, &str)]) {
     let environment: Vec<(&str, &OsStr)> = environment.iter().map(|(name, value)| (*name, OsStr::new(value))).collect();
     let library = Library::new(interface);
     let entries = fs::read_dir(sources()).unwrap().map(|entry| entry.unwrap().path());
-    let mut programs: Vec<PathBuf> = entries.filter(|path| path.extension() == Some(OsStr::new("c"))).collect();
+    let is_program = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "c" || extension == "cc");
+    let mut programs: Vec<PathBuf> = entries.filter(is_program).collect();
     programs.sort();
     assert!(!programs.is_empty(), "no programs in {}", sources().display());
     let mut failures = Vec::new();

@@ -86,7 +86,7 @@ fn better_place(me: usize, places: &[Option<usize>], may_use: impl Fn(usize) -> 
     if places[me + 1..].contains(&Some(here)) {
         return None;
     }
-    let mut peers = [0_u32; CpuSet::MAX_CPU];
+    let mut peers = vec![0_u32; CpuSet::MAX_CPU];
     for &place in places.iter().flatten() {
         *peers.get_mut(place)? += 1;
     }

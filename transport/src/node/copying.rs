@@ -5,6 +5,7 @@
 
 use super::NodeFabric;
 use super::link::Link;
+use super::memory::InFile;
 use crate::handover::owns_what_others_read;
 use crate::remote_memory::{self, Reach};
 use crate::{LentSpan, ReadSpan, Reading, RemoteAddress, RemoteError, Way, WriteSpan, Written, caches};
@@ -29,8 +30,13 @@ impl NodeFabric {
     ) -> Result<Written, RemoteError> {
         let whole = |way| Written { way, len: from.len(), told: false };
         if let Some(place) = self.shared(address, offset, from.len()) {
-            // SAFETY: checked to lie in the part of a heap that has pages; the owner handed it out to be written.
-            self.copy_to_peer(from, unsafe { WriteSpan::new(self.segment.at(place?).as_ptr(), from.len()) });
+            match place? {
+                InFile::Mapped(place) => {
+                    // SAFETY: checked to lie in the part of a heap that has pages; the owner handed it out to be written.
+                    self.copy_to_peer(from, unsafe { WriteSpan::new(self.segment.at(place).as_ptr(), from.len()) });
+                }
+                InFile::Unmapped(place) => remote_memory::file_write(self.segment.file(), place, from)?,
+            }
             return Ok(whole(self.count(self.way_of_copy(peer), from.len())));
         }
         match self.private(peer, address, offset, from.len())? {
@@ -71,8 +77,14 @@ impl NodeFabric {
         };
         if let Some(place) = self.shared(address, offset, into.len()) {
             let pays = self.writes_back && !reading.with_others;
-            // SAFETY: checked to lie in the part of a heap that has pages; the owner, which keeps the bytes as they are, handed it out to be read.
-            copy(unsafe { LentSpan::new(ReadSpan::new(self.segment.at(place?).as_ptr(), into.len()), pays) });
+            match place? {
+                InFile::Mapped(place) => {
+                    // SAFETY: checked to lie in the part of a heap that has pages; the owner, which keeps the bytes as they are, handed it out to be
+                    // read.
+                    copy(unsafe { LentSpan::new(ReadSpan::new(self.segment.at(place).as_ptr(), into.len()), pays) })
+                }
+                InFile::Unmapped(place) => remote_memory::file_read(self.segment.file(), place, into)?,
+            }
             return Ok(self.count(self.way_of_copy(peer), into.len()));
         }
         match self.private(peer, address, offset, into.len())? {

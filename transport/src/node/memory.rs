@@ -3,47 +3,63 @@
 use std::sync::atomic::Ordering;
 
 use super::{NodeFabric, PRIVATE_SPACE};
-use crate::arena;
+use crate::layout::Part;
 use crate::remote_memory::Reach;
 use crate::{RemoteAddress, RemoteError, Way};
 
+/// Where bytes lie in the job's file, and whether this process has them mapped.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum InFile {
+    Mapped(usize),
+    Unmapped(usize),
+}
+
 impl NodeFabric {
-    /// The bytes at `address` in the job's file, if they lie in a heap: an offset, or a refusal.
+    /// The bytes at `address` in the job's file, if they lie in a heap: where, or a refusal.
     #[inline]
     pub(super) fn shared(
         &self,
         address: &RemoteAddress,
         offset: u64,
         len: usize,
-    ) -> Option<Result<usize, RemoteError>> {
+    ) -> Option<Result<InFile, RemoteError>> {
         let owner = address.space.checked_sub(PRIVATE_SPACE + 1)? as usize;
         let layout = self.segment.layout();
         if owner >= layout.ends {
             return Some(Err(RemoteError::Refused));
         }
         // Of that end, which may be one of another lane.
-        let control = self.segment.control(owner);
-        let heap_size = layout.heap_size as u64;
-        let has_pages = if address.place < heap_size {
-            control.identity.heap_reserved.load(Ordering::Acquire).min(heap_size)
-        } else {
-            heap_size + control.arena.end.load(Ordering::Acquire).min(heap_size)
-        };
-        let in_bounds = address.place.checked_add(address.len).is_some_and(|end| end <= has_pages);
-        if !in_bounds || !is_part(address, offset, len) {
+        let (part, start) = layout.part_at(usize::try_from(address.place).unwrap_or(usize::MAX));
+        let end = (start as u64).checked_add(address.len).filter(|&end| end <= self.in_use(part, owner));
+        let Some(end) = end.filter(|_| is_part(address, offset, len)) else {
             return Some(Err(RemoteError::Refused));
-        }
-        Some(Ok(layout.heap(owner) + (address.place + offset) as usize))
+        };
+        let place = layout.heap(owner) + (address.place + offset) as usize;
+        let is_mapped = self.segment.has(part, owner, end as usize);
+        Some(Ok(if is_mapped { InFile::Mapped(place) } else { InFile::Unmapped(place) }))
     }
 
-    /// Whether peers see these bytes of a heap or arena as this process does.
+    /// How many bytes of a heap or arena its owner has said that it uses.
+    #[inline]
+    fn in_use(&self, part: Part, owner: usize) -> u64 {
+        let control = self.segment.control(owner);
+        let said = match part {
+            Part::Heap => &control.identity.heap_reserved,
+            Part::Arena => &control.arena.end,
+        };
+        said.load(Ordering::Acquire).min(self.segment.layout().heap_size as u64)
+    }
+
+    /// Whether peers see these bytes, so far from the start of a heap, as this process does, which then does not change that: they are told where
+    /// they lie. What lies in it where nothing is mapped yet may be something else.
     #[inline]
     pub(super) fn is_shared(&self, owner: usize, place: usize, len: usize) -> bool {
-        let heap_size = self.segment.layout().heap_size;
-        match place.checked_sub(heap_size) {
-            None => len <= heap_size - place,
-            Some(place) => len <= heap_size - place && !arena::is_foreign(self.segment.control(owner), place, len),
-        }
+        let (part, start) = self.segment.layout().part_at(place);
+        let Some(end) = start.checked_add(len).filter(|&end| end as u64 <= self.in_use(part, owner)) else {
+            return false;
+        };
+        let is_lent = || self.segment.page_marks(owner).is_some_and(|marks| marks.lend(start..end));
+        self.segment.has(part, owner, end) && (part == Part::Heap || is_lent())
     }
 
     /// Counts bytes that were copied by a way.

@@ -1,4 +1,4 @@
-//! Making connections: listening, opening, the handshake, and what happens when both sides open one at the same time.
+//! Opening connections: the opener's side of the handshake, and what happens when both sides open one at the same time.
 //!
 //! A connection is made when the first bytes are to be sent. Either side may open it. If both do, the one opened by the peer of the lower
 //! number is used: that peer refuses the other's as soon as it has said hello on its own, and the other gives its own up when
@@ -15,13 +15,15 @@ use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
 use crate::WriteSpan;
-use crate::tcp::handshake::{self, CHALLENGE, HELLO, Introduction, JobSecret, VERDICT};
+use crate::tcp::handshake::{self, CHALLENGE, HELLO, Introduction, JobSecret, NO_CHALLENGE, VERDICT, random_bytes};
 use crate::tcp::socket;
 
 /// How long a kernel may take to accept a connection before the next address is tried.
 const TO_CONNECT: Duration = Duration::from_secs(10);
-/// How often a connection is tried.
+/// How often a connection is tried at least, ...
 const TRIES: u32 = 12;
+/// ... and for how long: strangers may crowd a peer's door for a while.
+const PERSISTENCE: Duration = Duration::from_secs(30);
 /// The pause after the first failure; doubled with each, up to 256 times.
 const FIRST_PAUSE: Duration = Duration::from_millis(1);
 
@@ -34,20 +36,27 @@ pub(crate) struct JobBook {
     pub(crate) secret: JobSecret,
 }
 
+impl JobBook {
+    /// What this peer says of itself when it opens a connection to that one.
+    fn introduction(&self, to: usize) -> Introduction {
+        Introduction { from: self.me, to, peers: self.addresses.len() }
+    }
+}
+
 /// Bytes of a fixed number that arrive in pieces.
 #[derive(Debug)]
-struct Exactly<const LEN: usize> {
-    bytes: [u8; LEN],
+pub(crate) struct Exactly<const LEN: usize> {
+    pub(crate) bytes: [u8; LEN],
     filled: usize,
 }
 
 impl<const LEN: usize> Exactly<LEN> {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Exactly { bytes: [0; LEN], filled: 0 }
     }
 
     /// Reads on; true when all are there.
-    fn read(&mut self, from: &OwnedFd) -> io::Result<bool> {
+    pub(crate) fn read(&mut self, from: &OwnedFd) -> io::Result<bool> {
         while self.filled < LEN {
             match socket::receive(from, WriteSpan::from(&mut self.bytes[self.filled..]), WriteSpan::EMPTY) {
                 Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
@@ -61,46 +70,10 @@ impl<const LEN: usize> Exactly<LEN> {
 }
 
 /// Sends a few bytes to a socket that has room for them: it is new.
-fn send_whole(to: &OwnedFd, bytes: &[u8]) -> io::Result<()> {
+pub(crate) fn send_whole(to: &OwnedFd, bytes: &[u8]) -> io::Result<()> {
     match socket::send(to, [bytes.into()])? {
         sent if sent == bytes.len() => Ok(()),
         _ => Err(io::ErrorKind::WriteZero.into()),
-    }
-}
-
-/// Somebody who has opened a connection to here and has not proved who it is.
-#[derive(Debug)]
-pub(crate) struct Stranger {
-    pub(crate) socket: OwnedFd,
-    challenge: [u8; CHALLENGE],
-    hello: Exactly<HELLO>,
-    pub(crate) since: Instant,
-}
-
-impl Stranger {
-    /// Sends the challenge.
-    pub(crate) fn new(socket: OwnedFd) -> io::Result<Stranger> {
-        let challenge = handshake::random_bytes()?;
-        send_whole(&socket, &challenge)?;
-        Ok(Stranger { socket, challenge, hello: Exactly::new(), since: Instant::now() })
-    }
-
-    /// Reads on. `Ok(Some(peer))`: it is that peer. An error: it is not, and never will be.
-    pub(crate) fn advance(&mut self, book: &JobBook) -> io::Result<Option<usize>> {
-        if !self.hello.read(&self.socket)? {
-            return Ok(None);
-        }
-        let hello = &self.hello.bytes;
-        handshake::check_hello(&book.secret, &self.challenge, hello, book.me, book.addresses.len())
-            .map(Some)
-            .ok_or_else(|| io::ErrorKind::PermissionDenied.into())
-    }
-
-    /// Answers one who has proved who it is, and hands over its connection.
-    pub(crate) fn accept(self, book: &JobBook) -> io::Result<OwnedFd> {
-        send_whole(&self.socket, &handshake::verdict(&book.secret, &self.challenge, &self.hello.bytes))?;
-        socket::prepare(&self.socket)?;
-        Ok(self.socket)
     }
 }
 
@@ -125,6 +98,9 @@ pub(crate) struct Attempt {
     peer: usize,
     stage: Stage,
     tries: u32,
+    /// When the first try began.
+    since: Instant,
+    pub(crate) persistence: Duration,
     /// How many addresses in a row had nobody listening.
     refused: usize,
 }
@@ -145,7 +121,8 @@ pub(crate) enum Progress {
 impl Attempt {
     /// An attempt whose first try is due now.
     pub(crate) fn new(peer: usize) -> Attempt {
-        Attempt { peer, stage: Stage::Pause(Instant::now()), tries: 0, refused: 0 }
+        let now = Instant::now();
+        Attempt { peer, stage: Stage::Pause(now), tries: 0, since: now, persistence: PERSISTENCE, refused: 0 }
     }
 
     /// Whether the other may have accepted it.
@@ -207,6 +184,9 @@ impl Attempt {
             Stage::Connecting(socket, _) => {
                 socket::connected(socket)?;
                 self.refused = 0;
+                let knock =
+                    handshake::hello(&book.secret, &NO_CHALLENGE, book.introduction(self.peer), &random_bytes()?);
+                send_whole(socket, &knock)?;
                 // The owner of the socket moves on to the next stage.
                 let Stage::Connecting(socket, _) = self.replace_stage() else { unreachable!("just seen") };
                 self.stage = Stage::Challenge(socket, Exactly::new());
@@ -217,8 +197,7 @@ impl Attempt {
                     return Ok(Progress::Same);
                 }
                 let challenge = challenge.bytes;
-                let introduction = Introduction { from: book.me, to: self.peer, peers: book.addresses.len() };
-                let hello = handshake::hello(&book.secret, &challenge, introduction, &handshake::random_bytes()?);
+                let hello = handshake::hello(&book.secret, &challenge, book.introduction(self.peer), &random_bytes()?);
                 send_whole(socket, &hello)?;
                 let Stage::Challenge(socket, _) = self.replace_stage() else { unreachable!("just seen") };
                 self.stage = Stage::Verdict { socket, challenge, hello, verdict: Exactly::new() };
@@ -261,7 +240,7 @@ impl Attempt {
 
     fn fail(&mut self, now: Instant, what: Option<&'static str>) -> Progress {
         self.tries += 1;
-        if self.tries >= TRIES {
+        if self.tries >= TRIES && now.saturating_duration_since(self.since) >= self.persistence {
             return Progress::Failed(what.unwrap_or("does not answer at its address"));
         }
         self.stage = Stage::Pause(now + FIRST_PAUSE * (1 << self.tries.min(8)));

@@ -1,8 +1,9 @@
 //! The handshake: two peers prove to each other that they know the job's secret, before anything else is looked at.
 //!
-//! Three messages of fixed length. Who accepts a connection sends a *challenge*, fresh random bytes. Who opened it answers with a *hello*: who
-//! it is, whom it wants, random bytes of its own, and an HMAC-SHA256 over all that with the secret as the key. If that is right,
-//! the acceptor sends its *verdict*: the same under another label, which proves that it knows the secret too. A stranger gets to see
+//! Four messages of fixed length. Whoever opens a connection *knocks* at once: it says who it is, whom it wants, and random bytes of its own,
+//! with an HMAC-SHA256 over all that under the secret. A knock only earns patience: the acceptor drops silent connections first. The
+//! acceptor sends a *challenge*, fresh random bytes, which the opener answers with a *hello*: a knock over the challenge, too. If that is
+//! right, the acceptor sends its *verdict*: the same under another label, which proves that it knows the secret too. A stranger gets to see
 //! random bytes and nothing else. A recorded hello is worthless, as the challenge is never the same twice; a verdict
 //! cannot be mistaken for a hello, as the labels differ.
 #![forbid(unsafe_code)]
@@ -14,13 +15,15 @@ use rustix::rand::GetRandomFlags;
 use sha2::Sha256;
 
 /// Changes with every change of what travels on a connection.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 const NONCE: usize = 32;
 const PROOF: usize = 32;
 const INTRODUCTION: usize = 16;
 /// Bytes of a challenge.
 pub(crate) const CHALLENGE: usize = NONCE;
-/// Bytes of a hello.
+/// What a knock answers.
+pub(crate) const NO_CHALLENGE: [u8; CHALLENGE] = [0; CHALLENGE];
+/// Bytes of a hello, and of a knock.
 pub(crate) const HELLO: usize = INTRODUCTION + NONCE + PROOF;
 /// Bytes of a verdict.
 pub(crate) const VERDICT: usize = PROOF;

@@ -228,7 +228,7 @@ impl Link {
 
     /// Puts a copy of `bytes` behind what waits in the outbox.
     fn keep(&mut self, bytes: ReadSpan) {
-        let mut piece = [0; 4096];
+        let mut piece = [0; 512];
         let mut kept = 0;
         while kept < bytes.len() {
             let part = bytes.part(kept, (bytes.len() - kept).min(piece.len()));

@@ -11,6 +11,8 @@
 mod connect;
 mod credit;
 mod frame;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod fuzz;
 mod handed_out;
 mod handshake;
 mod link;
@@ -19,6 +21,7 @@ mod socket;
 mod spin;
 #[cfg(test)]
 mod stingy;
+mod strangers;
 #[cfg(test)]
 mod tests;
 mod write;
@@ -35,14 +38,17 @@ use rustix::event::epoll;
 
 pub use self::handshake::JobSecret;
 
-use self::connect::{JobBook, Stranger};
+use self::connect::JobBook;
 use self::credit::Rooms;
 use self::frame::{Kind, MAX_PAYLOAD};
 use self::handed_out::HandedOut;
 use self::link::{Link, State};
-use self::poll::{LONGEST_SLEEP, Limits};
+use self::poll::LONGEST_SLEEP;
 use self::spin::{BEGIN_TO_COUNT, Spin};
+use self::strangers::Strangers;
+use crate::descriptor::raised;
 use crate::layout::QUEUES;
+use crate::segment::TurnedAwayRecord;
 use crate::{
     Arrival, Backoff, Enqueue, Fabric, Header, INLINE_PAYLOAD, Notice, PeerFault, PushError, Queue, ReadSpan, Reading,
     RemoteAddress, RemoteError, Signal, SignalSet, Way, WriteSpan, Written,
@@ -95,7 +101,8 @@ impl TcpEndpoint {
         if me >= peers {
             return Err(TcpError::NoSuchPeer { me, peers });
         }
-        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(|error| TcpError::Poll(error.into()))?;
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).map(raised);
+        let epoll = epoll.map_err(|error| TcpError::Poll(error.into()))?;
         poll::watch_listener(&epoll, &self.listener);
         let is_here = |addresses: &Vec<SocketAddr>| addresses.iter().any(|other| other.ip() == self.address.ip());
         let peers_here = addresses.iter().filter(|addresses| is_here(addresses)).count();
@@ -107,10 +114,7 @@ impl TcpEndpoint {
             epoll,
             bell: None,
             listener: Some(self.listener),
-            strangers: Vec::new(),
-            next_stranger: 0,
-            turned_away: 0,
-            limits: Limits::USUAL,
+            strangers: Strangers::default(),
             live: Vec::new(),
             connecting: Vec::new(),
             debtors: Vec::new(),
@@ -140,11 +144,8 @@ pub struct TcpFabric {
     /// Readable when another thread wants this peer to wake up.
     bell: Option<Arc<OwnedFd>>,
     listener: Option<OwnedFd>,
-    /// Who has connected and not yet proved who it is, oldest first, each with a number.
-    strangers: Vec<(usize, Stranger)>,
-    next_stranger: usize,
-    turned_away: u64,
-    limits: Limits,
+    /// Who has connected and not yet proved who it is.
+    strangers: Strangers,
     /// Peers with a connection that stands.
     live: Vec<usize>,
     /// Peers to which a connection is being opened.
@@ -190,7 +191,7 @@ impl TcpFabric {
 
     /// How many connections were closed because whoever opened them did not prove to be a peer (a peer that gave one up included).
     pub fn turned_away(&self) -> u64 {
-        self.turned_away
+        self.strangers.turned_away()
     }
 
     /// To how many peers there is a connection.
@@ -223,6 +224,11 @@ impl TcpFabric {
             self.poll(until.saturating_duration_since(Instant::now()).min(LONGEST_SLEEP));
         }
         self.listener = None;
+    }
+
+    /// Has whoever watches the job see how many were turned away.
+    pub(crate) fn publish_turned_away(&mut self, record: TurnedAwayRecord) {
+        self.strangers.record = Some(record);
     }
 
     /// The connection with `peer` serves nothing but [`TcpFabric::ring`]: it may have finished before one stands.

@@ -12,9 +12,10 @@ use rustix::event::{EventfdFlags, eventfd};
 use rustix::time::Timespec;
 
 use crate::Queue;
+use crate::descriptor::{high, raised};
 use crate::layout::QUEUES;
 use crate::tcp::TcpFabric;
-use crate::tcp::connect::{Attempt, Progress, Stranger};
+use crate::tcp::connect::{Attempt, Progress};
 use crate::tcp::link::{Context, Link, State, Watched};
 use crate::tcp::socket;
 
@@ -32,19 +33,6 @@ const RELIED_UPON: u32 = 8;
 const LISTENER: u64 = u64::MAX;
 const BELL: u64 = u64::MAX - 1;
 const STRANGERS: u64 = 1 << 32;
-
-/// What is allowed to those who have not proved who they are.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Limits {
-    /// How many may be connected beside as many as there are peers; the oldest has to go.
-    pub(crate) strangers: usize,
-    /// How long each may take. Generous, as a peer that computes between two steps is not a stranger.
-    pub(crate) time: Duration,
-}
-
-impl Limits {
-    pub(crate) const USUAL: Limits = Limits { strangers: 64, time: Duration::from_secs(30) };
-}
 
 /// Watches a socket, be it new or watched already.
 pub(crate) fn watch(epoll: &OwnedFd, socket: &OwnedFd, token: u64, flags: EventFlags) {
@@ -65,7 +53,7 @@ impl TcpFabric {
         if let Some(bell) = &self.bell {
             return Ok(bell.clone());
         }
-        let bell = Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?);
+        let bell = Arc::new(raised(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?));
         watch(&self.epoll, &bell, BELL, EventFlags::IN);
         self.bell = Some(bell.clone());
         Ok(bell)
@@ -73,7 +61,7 @@ impl TcpFabric {
 
     /// A descriptor that is readable when a socket is ready.
     pub(crate) fn readiness(&self) -> io::Result<OwnedFd> {
-        Ok(rustix::io::fcntl_dupfd_cloexec(&self.epoll, 0)?)
+        high(&self.epoll)
     }
 
     /// Takes in what has arrived and pays what is owed; whether there is nothing more to do before a socket is ready again.
@@ -167,7 +155,7 @@ impl TcpFabric {
             } else if token == BELL {
                 self.silence_bell();
             } else if token >= STRANGERS {
-                self.hear_stranger((token - STRANGERS) as usize);
+                self.hear_stranger((token - STRANGERS) as u32);
             } else if matches!(self.links[token as usize].state, State::Connecting(_)) {
                 self.advance_attempt(token as usize, |attempt, book| attempt.advance(book));
             } else if flags != EventFlags::OUT {
@@ -193,8 +181,7 @@ impl TcpFabric {
             State::Connecting(attempt) => attempt.due(),
             _ => None,
         });
-        let strangers = self.strangers.iter().map(|(_, stranger)| stranger.since + self.limits.time);
-        let Some(first) = attempts.chain(strangers).min() else { return longest };
+        let Some(first) = attempts.chain(self.strangers.next_to_expire()).min() else { return longest };
         first.saturating_duration_since(Instant::now()).min(longest)
     }
 
@@ -204,10 +191,7 @@ impl TcpFabric {
         for index in (0..self.connecting.len()).rev() {
             self.advance_attempt(self.connecting[index], |attempt, book| attempt.tick(book, now));
         }
-        let time = self.limits.time;
-        let before = self.strangers.len();
-        self.strangers.retain(|(_, stranger)| now.saturating_duration_since(stranger.since) < time);
-        self.turned_away += (before - self.strangers.len()) as u64;
+        self.strangers.expire(now);
     }
 
     /// Reads from a link and sees what follows from it; whether there was anything.
@@ -321,40 +305,26 @@ impl TcpFabric {
         self.watch_for_room(peer);
     }
 
+    /// Lets in whoever waits at the door, and hears at once who has spoken already: a silent one may make room for the next.
     fn accept_strangers(&mut self) {
-        let Some(listener) = &self.listener else { return };
-        while let Ok(socket) = socket::accept(listener) {
-            let Ok(stranger) = Stranger::new(socket) else { continue };
-            if self.strangers.len() >= self.limits.strangers + self.links.len() {
-                self.strangers.remove(0);
-                self.turned_away += 1;
-            }
-            let key = self.next_stranger;
-            self.next_stranger = (self.next_stranger + 1) & 0xffff_ffff;
-            watch(&self.epoll, &stranger.socket, STRANGERS + key as u64, EventFlags::IN);
-            self.strangers.push((key, stranger));
+        // As many as can wait there: whoever comes meanwhile is for the next look.
+        for _ in 0..socket::BACKLOG {
+            let Some(Ok((socket, from))) = self.listener.as_ref().map(socket::accept) else { return };
+            let Ok(key) = self.strangers.admit(socket, from, self.links.len()) else { continue };
+            watch(&self.epoll, self.strangers.socket(key), STRANGERS + u64::from(key), EventFlags::IN);
+            self.hear_stranger(key);
         }
     }
 
-    fn hear_stranger(&mut self, key: usize) {
-        let Some(index) = self.strangers.iter().position(|(other, _)| *other == key) else { return };
-        match self.strangers[index].1.advance(&self.book) {
-            Ok(None) => {}
-            Ok(Some(peer)) => {
-                let (_, stranger) = self.strangers.remove(index);
-                let wanted = match &self.links[peer].state {
-                    State::Unused => true,
-                    State::Connecting(attempt) => peer < self.book.me || !attempt.has_said_hello(),
-                    State::Up(_) | State::Gone | State::Lost(_) => false,
-                };
-                if wanted && let Ok(socket) = stranger.accept(&self.book) {
-                    self.adopt(peer, socket);
-                }
-            }
-            Err(_) => {
-                self.strangers.remove(index);
-                self.turned_away += 1;
-            }
+    fn hear_stranger(&mut self, key: u32) {
+        let Some((peer, stranger)) = self.strangers.hear(key, &self.book) else { return };
+        let wanted = match &self.links[peer].state {
+            State::Unused => true,
+            State::Connecting(attempt) => peer < self.book.me || !attempt.has_said_hello(),
+            State::Up(_) | State::Gone | State::Lost(_) => false,
+        };
+        if wanted && let Ok(socket) = stranger.accept(&self.book) {
+            self.adopt(peer, socket);
         }
     }
 }

@@ -4,19 +4,20 @@
 #![allow(unsafe_code)]
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::time::Duration;
 
 use nix::libc;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, sockopt};
 
+use crate::descriptor::raised;
 #[cfg(test)]
 use crate::tcp::stingy;
 use crate::{ReadSpan, WriteSpan};
 
 /// Connections that may wait until this peer looks.
-const BACKLOG: i32 = 4096;
+pub(crate) const BACKLOG: i32 = 4096;
 /// A connection on which nothing has moved for so long is asked whether it is alive, ...
 const KEEP_ALIVE_AFTER: Duration = Duration::from_secs(10);
 /// (As long as the other has not said a word, after so long, ...)
@@ -55,15 +56,16 @@ pub(crate) fn start_to_connect(address: SocketAddr) -> io::Result<OwnedFd> {
     }
 }
 
-/// The next connection that waits at `listener`.
-pub(crate) fn accept(listener: &OwnedFd) -> io::Result<OwnedFd> {
-    Ok(rustix::net::accept_with(listener, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK)?)
+/// The next connection that waits at `listener`, and where it comes from.
+pub(crate) fn accept(listener: &OwnedFd) -> io::Result<(OwnedFd, Option<IpAddr>)> {
+    let (socket, from) = rustix::net::acceptfrom_with(listener, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK)?;
+    Ok((raised(socket), from.and_then(|from| SocketAddr::try_from(from).ok()).map(|from| from.ip())))
 }
 
 fn stream_socket(address: SocketAddr) -> io::Result<OwnedFd> {
     let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-    let socket = rustix::net::socket_with(family, SocketType::STREAM, flags, None)?;
+    let socket = raised(rustix::net::socket_with(family, SocketType::STREAM, flags, None)?);
     // Where the kernel does not let us, its own choice is slower, not wrong. What is accepted begins with what the listener has.
     let _ = sockopt::set_tcp_congestion(&socket, WITHOUT_CLOCK);
     Ok(socket)
@@ -194,7 +196,7 @@ mod tests {
         rustix::net::bind(&opened, &from).unwrap();
         rustix::io::ioctl_fionbio(&opened, false).unwrap();
         rustix::net::connect(&opened, &there).unwrap();
-        let ends = [opened, accept(&listener).unwrap()];
+        let ends = [opened, accept(&listener).unwrap().0];
         ends.iter().for_each(|end| prepare(end).unwrap());
         ends
     }

@@ -6,60 +6,14 @@ mod spoilt;
 mod strangers;
 
 use std::io::{Read, Write};
-use std::net::{Ipv4Addr, TcpStream};
 use std::time::{Duration, Instant};
 
 pub(crate) use self::random::Random;
 
 use super::frame::Frame;
-use super::handshake::{CHALLENGE, Introduction, VERDICT};
+use super::fuzz::{LOOPBACK, WATCHDOG, fabrics, hello_of_peer_1, impostor, knock, pair, push, turn};
+use super::handshake::{CHALLENGE, HELLO, NO_CHALLENGE, VERDICT};
 use super::*;
-
-const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
-const WATCHDOG: Duration = Duration::from_secs(30);
-
-fn fabrics(secrets: &[JobSecret]) -> Vec<TcpFabric> {
-    let endpoints: Vec<_> = secrets.iter().map(|_| TcpFabric::bind(LOOPBACK).unwrap()).collect();
-    let addresses: Vec<_> = endpoints.iter().map(|endpoint| vec![endpoint.address()]).collect();
-    let connect =
-        |(me, endpoint): (usize, TcpEndpoint)| endpoint.connect(me, addresses.clone(), secrets[me].clone()).unwrap();
-    endpoints.into_iter().enumerate().map(connect).collect()
-}
-
-fn pair() -> (TcpFabric, TcpFabric) {
-    let secret = JobSecret::random().unwrap();
-    let [first, second] = <[TcpFabric; 2]>::try_from(fabrics(&[secret.clone(), secret])).ok().unwrap();
-    (first, second)
-}
-
-/// Turns both until `done`.
-fn turn(fabrics: &mut [&mut TcpFabric], mut done: impl FnMut(&mut [&mut TcpFabric]) -> bool) {
-    let start = Instant::now();
-    while !done(fabrics) {
-        assert!(start.elapsed() < WATCHDOG, "it does not happen");
-        fabrics.iter_mut().for_each(|fabric| fabric.poll(Duration::from_millis(1)));
-    }
-}
-
-fn push(fabric: &mut TcpFabric, to: usize, number: u32) {
-    fabric.try_push(to, Queue::Messages, Enqueue::Next, [number; 4], ReadSpan::EMPTY).unwrap();
-}
-
-/// Somebody who knows the secret of `fabric` and calls himself peer 1: a connection to do anything with.
-fn impostor(fabric: &mut TcpFabric) -> TcpStream {
-    let me = fabric.me();
-    let mut stream = TcpStream::connect(fabric.book.addresses[me][0]).unwrap();
-    stream.set_read_timeout(Some(WATCHDOG)).unwrap();
-    turn(&mut [fabric], |fabrics| !fabrics[0].strangers.is_empty());
-    let mut challenge = [0; CHALLENGE];
-    stream.read_exact(&mut challenge).unwrap();
-    let introduction = Introduction { from: 1, to: me, peers: fabric.peers() };
-    let hello = handshake::hello(&fabric.book.secret, &challenge, introduction, &[1; 32]);
-    stream.write_all(&hello).unwrap();
-    turn(&mut [fabric], |fabrics| fabrics[0].connections() == 1);
-    stream.read_exact(&mut [0; VERDICT]).unwrap();
-    stream
-}
 
 /// What peer 1 did wrong.
 fn fault_of(fabric: &mut TcpFabric) -> &'static str {

@@ -29,7 +29,8 @@ pub struct Turns {
     /// How turns are taken, and how many lanes there are. Written by the thread that makes the peer, before it has others call (Relaxed).
     how: AtomicU32,
     lanes: AtomicU32,
-    /// The thread that has all turns. Written by it; what others read there is never their own number (Relaxed).
+    /// The thread that has all turns, or, where turns are not taken, the one that is inside. Written by it; what others read there is
+    /// never their own number (Relaxed).
     all: AtomicU64,
     turns: Apart<[Turn; MOST_LANES]>,
 }
@@ -48,13 +49,17 @@ pub enum Held<'a> {
     One(Taken<'a>),
     /// All turns.
     All(&'a Turns),
+    /// None, as one thread at a time comes; others can see that it is there.
+    Trusted(&'a Turns),
 }
 
 impl Drop for Held<'_> {
     #[inline(always)]
     fn drop(&mut self) {
-        if let Held::All(turns) = self {
-            turns.give_all();
+        match self {
+            Held::All(turns) => turns.give_all(),
+            Held::Trusted(turns) => turns.all.store(NOBODY, Ordering::Relaxed),
+            Held::Nothing | Held::One(_) => {}
         }
     }
 }
@@ -82,8 +87,10 @@ impl Turns {
         }
     }
 
-    /// From now on there is one thread at a time, by the program's promise, or as it is the only one of a forked child: turns cost nothing.
+    /// From now on there is one thread at a time, by the program's promise, or as it is the only one of a forked child: turns cost next to
+    /// nothing.
     pub fn trust(&self) {
+        self.all.store(NOBODY, Ordering::Relaxed);
         self.how.store(TRUSTED, Ordering::Relaxed);
     }
 
@@ -117,13 +124,33 @@ impl Turns {
     #[inline(always)]
     pub fn take_of(&self, lane: impl FnOnce() -> Option<usize>) -> Held<'_> {
         match self.how.load(Ordering::Relaxed) {
-            TRUSTED => Held::Nothing,
+            TRUSTED => self.enter_trusted(),
             SHARED => Held::of(self.of(0).take()),
             _ => match lane() {
                 Some(lane) => Held::of(self.of(lane).take()),
                 None => self.take_all(),
             },
         }
+    }
+
+    #[inline(always)]
+    fn enter_trusted(&self) -> Held<'_> {
+        if self.all.load(Ordering::Relaxed) != NOBODY {
+            return Held::Nothing;
+        }
+        self.all.store(this_thread(), Ordering::Relaxed);
+        Held::Trusted(self)
+    }
+
+    /// Whether another thread is inside, against the promise that one at a time comes: for a thread that has come, too. It need not be
+    /// noticed if both came in the same moment.
+    #[inline]
+    pub fn others_are_inside(&self) -> bool {
+        if self.how.load(Ordering::Relaxed) != TRUSTED {
+            return false;
+        }
+        let inside = self.all.load(Ordering::Relaxed);
+        inside != NOBODY && inside != this_thread()
     }
 
     #[cold]
@@ -148,12 +175,19 @@ impl Turns {
 
     /// Whether the present thread has all turns of several.
     pub fn has_all(&self) -> bool {
-        self.all.load(Ordering::Relaxed) == this_thread()
+        self.are_several() && self.all.load(Ordering::Relaxed) == this_thread()
     }
 
     /// Calls a function that may take long, or wait for other threads, without any turn.
     pub fn outside<R>(&self, function: impl FnOnce() -> R) -> R {
         let me = this_thread();
+        if self.how.load(Ordering::Relaxed) == TRUSTED {
+            let inside = self.all.load(Ordering::Relaxed);
+            self.all.store(NOBODY, Ordering::Relaxed);
+            let result = function();
+            self.all.store(inside, Ordering::Relaxed);
+            return result;
+        }
         if self.all.load(Ordering::Relaxed) == me {
             let notes = self.turns.0.each_ref().map(Turn::note);
             self.give_all();
@@ -177,6 +211,20 @@ impl Turns {
             let _all = self.take_all();
             function()
         })
+    }
+
+    /// Has `function` called while no thread is in a call, if that is so now, and turns say so.
+    pub fn unless_called<R>(&self, function: impl FnOnce() -> R) -> Option<R> {
+        if self.how.load(Ordering::Relaxed) == TRUSTED {
+            return None;
+        }
+        let visits: Option<Vec<_>> = self.all().iter().map(Turn::visit).collect();
+        visits.map(|_visits| function())
+    }
+
+    /// Whether the program has promised that there is one thread at a time.
+    pub fn are_trusted(&self) -> bool {
+        self.how.load(Ordering::Relaxed) == TRUSTED
     }
 
     /// For a thread that waits with all turns, between two rounds of its wait: lets others in, whether or not they want to.

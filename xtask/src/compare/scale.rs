@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 use std::fs;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
@@ -13,7 +15,7 @@ use crate::foreign::Cache;
 use crate::plots::{self, Across, Curve, Panel, SeriesLabelPosition};
 use crate::workspace::Workspace;
 
-const RANKS: [usize; 5] = [2, 16, 64, 128, 256];
+const RANKS: [usize; 6] = [2, 4, 16, 64, 128, 256];
 /// Starts of which the middle one counts.
 const STARTS: usize = 3;
 
@@ -28,15 +30,22 @@ struct Cost {
     rank_mib: Option<f64>,
     /// 8 bytes one way between two ranks, while all others wait.
     pair_us: Option<f64>,
+    /// The same beside a program on each processor that never stops: 8 bytes from each to all, from each to each, and a few messages that nobody expects.
+    allreduce_us: Option<f64>,
+    alltoall_us: Option<f64>,
+    sparse_us: Option<f64>,
 }
 
 /// A figure, and what it is called.
 type Column = (&'static str, fn(&Cost) -> Option<f64>);
 
-const COLUMNS: [Column; 3] = [
+const COLUMNS: [Column; 6] = [
     ("init to finalize, s", |cost| cost.start_seconds),
     ("memory of a rank, MiB", |cost| cost.rank_mib),
     ("8 bytes between two, the others waiting, µs", |cost| cost.pair_us),
+    ("beside busy programs: allreduce of 8 bytes, µs", |cost| cost.allreduce_us),
+    ("beside busy programs: alltoall of 8 bytes, µs", |cost| cost.alltoall_us),
+    ("beside busy programs: sparse exchange, µs", |cost| cost.sparse_us),
 ];
 
 /// Measures, and writes `bench/results/scale.{txt,json}` and `docs/performance/scale.svg`.
@@ -76,9 +85,10 @@ fn cost(library: &Library, ranks: usize) -> Result<Cost> {
         starts.push(seconds);
     }
     starts.sort_by(f64::total_cmp);
-    let waiting = run(&["waiting"])?.map(|(_, printed)| printed).unwrap_or_default();
+    let mut printed = run(&["waiting"])?.map(|(_, printed)| printed).unwrap_or_default();
+    printed += &beside_busy_threads(|| run(&["beside"]))?.map(|(_, printed)| printed).unwrap_or_default();
     let figure = |name: &str| {
-        let line = waiting.lines().find_map(|line| line.trim().strip_prefix(name));
+        let line = printed.lines().find_map(|line| line.trim().strip_prefix(name));
         line.and_then(|number| number.trim().parse::<f64>().ok()).filter(|&number| number > 0.0)
     };
     Ok(Cost {
@@ -87,6 +97,28 @@ fn cost(library: &Library, ranks: usize) -> Result<Cost> {
         start_seconds: starts.get(STARTS / 2).copied(),
         rank_mib: figure("memory").map(|kib| kib / 1024.0),
         pair_us: figure("pair"),
+        allreduce_us: figure("allreduce"),
+        alltoall_us: figure("alltoall"),
+        sparse_us: figure("sparse"),
+    })
+}
+
+/// Does it while as many threads as there are processors compute something that nobody needs.
+fn beside_busy_threads<R>(measure: impl FnOnce() -> R) -> R {
+    // Set by this thread when it has measured, and looked at by all others.
+    let is_over = AtomicBool::new(false);
+    let processors = thread::available_parallelism().map_or(1, |processors| processors.get());
+    thread::scope(|scope| {
+        for _ in 0..processors {
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+            });
+        }
+        let measured = measure();
+        is_over.store(true, Ordering::Relaxed);
+        measured
     })
 }
 
@@ -147,8 +179,16 @@ mod tests {
 
     #[test]
     fn ours_is_held_against_the_best_of_the_others() {
-        let cost =
-            |library, ranks, start_seconds| Cost { library, ranks, start_seconds, rank_mib: None, pair_us: None };
+        let cost = |library, ranks, start_seconds| Cost {
+            library,
+            ranks,
+            start_seconds,
+            rank_mib: None,
+            pair_us: None,
+            allreduce_us: None,
+            alltoall_us: None,
+            sparse_us: None,
+        };
         let costs = [
             cost("ours", 2, Some(1.0)),
             cost("slow", 2, Some(9.0)),

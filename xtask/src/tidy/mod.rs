@@ -8,6 +8,7 @@ mod examples;
 mod layers;
 mod policy;
 mod references;
+mod settings;
 mod source;
 
 use anyhow::{Context, Result, bail};
@@ -57,6 +58,7 @@ pub fn run(workspace: &Workspace) -> Result<()> {
         examples::check(file, &mut found);
     }
     code::stale_lists(&sources, &mut found);
+    settings::check(&sources, &mut found);
     layers::check(&layers::packages(&workspace.metadata, &workspace.root)?, &mut found);
 
     for line in found.lines() {

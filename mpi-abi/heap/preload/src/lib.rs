@@ -9,10 +9,12 @@
 #![allow(unsafe_code, missing_docs)]
 #![allow(clippy::missing_safety_doc)]
 
+mod exec;
 mod next;
 
 use std::ffi::{c_int, c_void};
 use std::ptr::NonNull;
+use std::sync::OnceLock;
 
 use rwmpi_shared_heap::{LARGE, allocate, free as free_own, is_own, resize, usable_size};
 
@@ -35,6 +37,27 @@ static BEGIN: extern "C" fn() = {
     }
     begin
 };
+
+/// The functions behind these, for the MPI libraries' own tables: no other rank can write to the blocks that they give. `free` takes these back.
+#[repr(C)]
+pub struct PrivateMemory {
+    malloc: unsafe extern "C" fn(usize) -> *mut c_void,
+    calloc: unsafe extern "C" fn(usize, usize) -> *mut c_void,
+    realloc: unsafe extern "C" fn(*mut c_void, usize) -> *mut c_void,
+    memalign: unsafe extern "C" fn(usize, usize) -> *mut c_void,
+}
+
+/// The functions; null if the program brings an allocator of its own, so that `free` is not this one.
+#[unsafe(no_mangle)]
+pub extern "C" fn rwmpi_private_memory() -> *const PrivateMemory {
+    static FOUND: OnceLock<Option<PrivateMemory>> = OnceLock::new();
+    let found = FOUND.get_or_init(|| {
+        let next = next();
+        let (malloc, calloc, realloc, memalign) = (next.malloc, next.calloc, next.realloc, next.memalign);
+        next::is_the_c_library().then_some(PrivateMemory { malloc, calloc, realloc, memalign })
+    });
+    found.as_ref().map_or(std::ptr::null(), std::ptr::from_ref)
+}
 
 fn address(block: Option<NonNull<u8>>) -> Option<*mut c_void> {
     block.map(|block| block.as_ptr().cast())
@@ -204,19 +227,32 @@ pub unsafe extern "C" fn mmap64(
     unsafe { mmap(start, len, protection, flags, file, offset) }
 }
 
-/// Only for what programs expect of memory of their own: what they give back is zero when they look again. Of shared memory that is another
-/// advice.
+/// Only for what programs expect of memory of their own: what they give back is zero when they look again.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn madvise(start: *mut c_void, len: usize, advice: c_int) -> c_int {
     let next = next().madvise;
     let addresses = start as usize..(start as usize).saturating_add(len);
-    let is_given_back = advice == libc::MADV_DONTNEED && rwmpi_shared_heap::is_shared(&addresses);
-    // SAFETY: nobody has references to what the program gives back, and by this call or the other it is zero.
-    if is_given_back && unsafe { next(start, len, libc::MADV_REMOVE) } == 0 {
+    let is_whole = addresses.start.is_multiple_of(page_size());
+    if advice == libc::MADV_DONTNEED && is_whole && rwmpi_shared_heap::give_back(&addresses) {
         return 0;
     }
     // SAFETY: the call that was asked for.
     unsafe { next(start, len, advice) }
+}
+
+/// Only to notice what the program protects: it would be lost if `fork` mapped that anew.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mprotect(start: *mut c_void, len: usize, protection: c_int) -> c_int {
+    rwmpi_shared_heap::protected(&(start as usize..(start as usize).saturating_add(len)));
+    // SAFETY: the call that was asked for.
+    unsafe { (next().mprotect)(start, len, protection) }
+}
+
+/// `fork` without handlers, ours among them.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _Fork() -> libc::pid_t {
+    // SAFETY: the call that was asked for.
+    rwmpi_shared_heap::around_fork(|| unsafe { (next().fork_alone)() })
 }
 
 fn page_size() -> usize {

@@ -5,7 +5,7 @@
 #![allow(unsafe_code)]
 
 use std::cell::UnsafeCell;
-use std::ffi::{CStr, c_int, c_long, c_void};
+use std::ffi::{CStr, c_char, c_int, c_long, c_void};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 type Address = *mut c_void;
@@ -17,6 +17,9 @@ type Realloc = unsafe extern "C" fn(Address, usize) -> Address;
 type Free = unsafe extern "C" fn(Address);
 type Mmap = unsafe extern "C" fn(Address, usize, c_int, c_int, c_int, i64) -> Address;
 type Madvise = unsafe extern "C" fn(Address, usize, c_int) -> c_int;
+type Exec = unsafe extern "C" fn(*const c_char, *const *const c_char, *const *const c_char) -> c_int;
+type Mprotect = unsafe extern "C" fn(Address, usize, c_int) -> c_int;
+type ForkAlone = unsafe extern "C" fn() -> libc::pid_t;
 type UsableSize = unsafe extern "C" fn(Address) -> usize;
 
 /// The functions.
@@ -29,7 +32,11 @@ pub(crate) struct Next {
     pub(crate) memalign: Calloc,
     pub(crate) mmap: Mmap,
     pub(crate) madvise: Madvise,
-    realloc: Realloc,
+    pub(crate) realloc: Realloc,
+    pub(crate) mprotect: Mprotect,
+    pub(crate) fork_alone: ForkAlone,
+    pub(crate) execve: Exec,
+    pub(crate) execvpe: Exec,
     free: Free,
     usable_size: UsableSize,
 }
@@ -43,6 +50,10 @@ const RESERVE: Next = Next {
     memalign: reserve::memalign,
     mmap: map_by_the_kernel,
     madvise: advise_the_kernel,
+    execve: execute_by_the_kernel,
+    execvpe: execute_by_the_kernel,
+    mprotect: protect_by_the_kernel,
+    fork_alone: fork_by_the_kernel,
     realloc: reserve::realloc,
     free: reserve::free,
     usable_size: reserve::usable_size,
@@ -83,6 +94,14 @@ fn look_up() -> &'static Next {
             memalign: std::mem::transmute::<Address, Calloc>(symbol(c"memalign")),
             mmap: std::mem::transmute::<Address, Mmap>(symbol(c"mmap")),
             madvise: std::mem::transmute::<Address, Madvise>(symbol(c"madvise")),
+            execve: std::mem::transmute::<Address, Exec>(symbol(c"execve")),
+            execvpe: std::mem::transmute::<Address, Exec>(symbol(c"execvpe")),
+            mprotect: std::mem::transmute::<Address, Mprotect>(symbol(c"mprotect")),
+            // It has that from version 2.34 on.
+            fork_alone: match find(c"_Fork") {
+                found if found.is_null() => fork_by_the_kernel,
+                found => std::mem::transmute::<Address, ForkAlone>(found),
+            },
             realloc: std::mem::transmute::<Address, Realloc>(symbol(c"realloc")),
             free: std::mem::transmute::<Address, Free>(symbol(c"free")),
             usable_size: std::mem::transmute::<Address, UsableSize>(symbol(c"malloc_usable_size")),
@@ -113,10 +132,37 @@ unsafe extern "C" fn advise_the_kernel(start: Address, len: usize, advice: c_int
     unsafe { libc::syscall(libc::SYS_madvise, start, len, c_long::from(advice)) as c_int }
 }
 
+/// `execve` without a library.
+unsafe extern "C" fn execute_by_the_kernel(
+    path: *const c_char,
+    arguments: *const *const c_char,
+    environment: *const *const c_char,
+) -> c_int {
+    // SAFETY: the call that was asked for.
+    unsafe { libc::syscall(libc::SYS_execve, path, arguments, environment) as c_int }
+}
+
+/// `mprotect` without a library.
+unsafe extern "C" fn protect_by_the_kernel(start: Address, len: usize, protection: c_int) -> c_int {
+    // SAFETY: the call that was asked for.
+    unsafe { libc::syscall(libc::SYS_mprotect, start, len, c_long::from(protection)) as c_int }
+}
+
+/// `_Fork` without a library that has it.
+unsafe extern "C" fn fork_by_the_kernel() -> libc::pid_t {
+    // SAFETY: the call that was asked for: a child with the same memory, and a signal to its parent when it ends.
+    unsafe { libc::syscall(libc::SYS_clone, c_long::from(libc::SIGCHLD), 0, 0, 0, 0) as libc::pid_t }
+}
+
+/// The next function of that name, if there is one.
+fn find(name: &CStr) -> Address {
+    // SAFETY: the name is a C string.
+    unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) }
+}
+
 /// The next function of that name. The C library has all of them.
 fn symbol(name: &CStr) -> Address {
-    // SAFETY: the name is a C string.
-    let found = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) };
+    let found = find(name);
     if found.is_null() {
         // SAFETY: ends the process. There is no allocator, so there is nobody to say it with.
         unsafe { libc::abort() }

@@ -6,7 +6,7 @@
 use std::fmt::Write;
 
 use super::{ATTRIBUTE_OBJECTS, Kind, has_error_code, is_bound, kind, sizes};
-use crate::export::{argument, result};
+use crate::export::{AT_LOADING, argument, result};
 use crate::function::{Function, Parameter};
 
 /// One argument: what it is in Fortran, and what is done for the call of C.
@@ -39,8 +39,8 @@ fn handles(function: &Function, parameter: &Parameter) -> String {
 fn capacity(function: &Function) -> &'static str {
     match function.name {
         "MPI_Info_get" => "i64::from(*valuelen) + 1",
-        "MPI_Info_get_string" => "i64::from(*buflen) + 1",
-        "MPI_Session_get_nth_pset" => "i64::from(*pset_len) + 1",
+        "MPI_Info_get_string" => "glue::with_zero_byte(*buflen).into()",
+        "MPI_Session_get_nth_pset" => "glue::with_zero_byte(*pset_len).into()",
         _ => "i64::from(A::MAX_LIBRARY_VERSION_STRING)",
     }
 }
@@ -83,26 +83,33 @@ fn is_array(one: &Parameter) -> bool {
     !one.array.is_empty() || (one.name.starts_with("array_of") && one.pointers > 0)
 }
 
-/// An attribute, or what callbacks get.
+/// An attribute, or what callbacks get. The C library is told that calls about attributes are Fortran's, and how wide its integers are.
 fn value(function: &Function, one: &Parameter, name: &str, narrow: bool) -> Steps {
-    let declared = if narrow { "*mut c_int" } else { "*mut i64" };
+    let (declared, bytes) = if narrow { ("*mut c_int", 4) } else { ("*mut i64", 8) };
     let local = format!("{name}_c");
+    let announce = |subject: &str| format!("rwmpi_attribute_call({subject} as usize, {bytes});");
+    let over = "rwmpi_attribute_call(0, 0);";
     if name == "extra_state" {
         let procedures: Vec<&str> = (function.parameters.iter())
             .filter(|one| kind(function, one) == Kind::Procedure)
             .map(|one| one.name)
             .collect();
-        let state = if procedures.len() == 2 { "attribute_state" } else { "request_state" };
-        return passed(declared, format!("glue::{state}({}, *{name})", procedures.join(", ")));
+        let procedures_of_program = procedures.join(", ");
+        if procedures.len() != 2 {
+            return passed(declared, format!("glue::request_state({procedures_of_program}, {name})"));
+        }
+        let made = format!("let {local} = glue::attribute_state({procedures_of_program}, *{name});");
+        return (declared, format!("{made}\n        {}", announce(&local)), local, over.to_string());
     }
+    let key = function.parameters.iter().find(|one| one.name.ends_with("keyval")).map_or("", |one| one.name);
+    let announced = announce(&format!("glue::key::<A>(*{key})"));
     if one.base == "address" {
-        let key = function.parameters.iter().find(|one| one.name.ends_with("keyval")).map_or("", |one| one.name);
-        let before = format!("let mut {local} = std::ptr::null_mut();");
-        let after =
-            format!("if code_c == 0 && *flag != 0 {{ glue::give_attribute::<A, _>({name}, *{key}, {local}); }}");
+        let before = format!("let mut {local} = std::ptr::null_mut();\n        {announced}");
+        let given = format!("glue::give_attribute::<A, _>({name}, *{key}, {local});");
+        let after = format!("{over}\n        if code_c == 0 && *flag != 0 {{ {given} }}");
         return (declared, before, format!("&raw mut {local}"), after);
     }
-    passed(declared, format!("glue::Value::pointer(*{name})"))
+    (declared, announced, format!("glue::Value::pointer(*{name})"), over.to_string())
 }
 
 /// INTEGERs where C has MPI_Aint.
@@ -216,7 +223,7 @@ fn procedure(text: &mut String, name: &str, parameters: &[(String, String)], res
     for symbol in [format!("{name}_"), format!("{name}__"), name.to_string(), name.to_uppercase()] {
         let _ = writeln!(
             text,
-            "#[unsafe(no_mangle)]\npub unsafe extern \"C\" fn {symbol}({declared}){result} {{\n    \
+            "#[unsafe(no_mangle)]\npub unsafe extern \"C-unwind\" fn {symbol}({declared}){result} {{\n    \
              // SAFETY: as there.\n    unsafe {{ body_of_{name}({passed}) }}\n}}"
         );
     }
@@ -298,8 +305,9 @@ fn further(text: &mut String) {
 /// Every procedure of Fortran as Rust source. It expects in scope the type `A` of the interface, the crate with the conversions as
 /// `glue`, and everything in `rwmpi_abi::argument`.
 pub fn fortran_exports(functions: &[Function]) -> String {
-    let mut text =
-        String::from("#[allow(unsafe_code, clippy::all)]\npub mod exported {\nuse super::*;\nunsafe extern \"C\" {\n");
+    let mut text = String::from("#[allow(unsafe_code, clippy::all)]\npub mod exported {\nuse super::*;\n");
+    text.push_str(AT_LOADING);
+    text.push_str("unsafe extern \"C-unwind\" {\n");
     for one in functions.iter().filter(|function| is_bound(function)) {
         let declared: Vec<String> = (one.parameters.iter())
             .map(|parameter| argument(parameter, false))
@@ -310,7 +318,8 @@ pub fn fortran_exports(functions: &[Function]) -> String {
             let _ = writeln!(text, "    fn {prefix}{}({}) -> {};", one.name, declared.join(", "), result(one));
         }
     }
-    text += "}\n";
+    // What the C library has for this one (`crate::export`).
+    text += "    fn rwmpi_attribute_call(subject: usize, bytes: c_int);\n}\n";
     functions.iter().filter(|function| is_bound(function)).for_each(|one| self::function(&mut text, one));
     further(&mut text);
     text + "}\n"
@@ -329,9 +338,27 @@ mod tests {
     fn a_procedure_has_every_name() {
         let text = exported("MPI_Send");
         for name in ["mpi_send_", "mpi_send__", "mpi_send", "MPI_SEND", "pmpi_send_", "PMPI_SEND"] {
-            assert!(text.contains(&format!("pub unsafe extern \"C\" fn {name}(buf: *mut c_void, count: *mut c_int")));
+            assert!(
+                text.contains(&format!("pub unsafe extern \"C-unwind\" fn {name}(buf: *mut c_void, count: *mut c_int"))
+            );
         }
         assert_eq!(text.matches("let code_c = PMPI_Send(glue::choice::<A>(buf), *count,").count(), 1);
+    }
+
+    #[test]
+    fn calls_about_attributes_are_announced() {
+        for (name, subject, bytes) in [
+            ("MPI_Comm_set_attr", "glue::key::<A>(*comm_keyval)", 8),
+            ("MPI_Type_get_attr", "glue::key::<A>(*type_keyval)", 8),
+            ("MPI_Attr_put", "glue::key::<A>(*keyval)", 4),
+            ("MPI_Win_create_keyval", "extra_state_c", 8),
+            ("MPI_Keyval_create", "extra_state_c", 4),
+        ] {
+            let text = exported(name);
+            let announced = format!("rwmpi_attribute_call({subject} as usize, {bytes});\n        let code_c = {name}(");
+            assert!(text.contains(&announced), "{text}");
+            assert_eq!(text.matches("rwmpi_attribute_call(0, 0);").count(), 2, "{text}");
+        }
     }
 
     #[test]

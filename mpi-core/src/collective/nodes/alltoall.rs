@@ -7,6 +7,7 @@
 use rwmpi_transport::{ReadSpan, WriteSpan};
 
 use super::Nodes;
+use crate::apart::apart;
 use crate::collective::alltoall::send_to_all;
 use crate::collective::gather::{directly_from_all, directly_to_all};
 use crate::collective::{Scratch, Team};
@@ -36,7 +37,7 @@ pub(in crate::collective) async fn alltoall<'s, 'r>(
             team.check_fits(sent(rank).len(), part)?;
             sent(rank).copy_to(exchange.part(row, position));
         }
-        exchange.exchange(row).await?;
+        apart(|| exchange.exchange(row)).await?;
         if !is_short || team.is_in_trouble() {
             return Ok(false);
         }
@@ -88,8 +89,8 @@ impl Exchange<'_> {
         let node = nodes.team(team);
         let (len, here) = (self.row(), node.size());
         let Some(between) = leaders.team(team) else {
-            directly_from_all(node, Some(row.as_read()), |_| WriteSpan::EMPTY, leaders.place).await?;
-            directly_to_all(node, |_| ReadSpan::EMPTY, Some(row), leaders.place).await?;
+            apart(|| directly_from_all(node, Some(row.as_read()), |_| WriteSpan::EMPTY, leaders.place)).await?;
+            apart(|| directly_to_all(node, |_| ReadSpan::EMPTY, Some(row), leaders.place)).await?;
             self.check(node, leaders.place, row);
             return Ok(());
         };
@@ -97,7 +98,7 @@ impl Exchange<'_> {
         let mut rows = Scratch::new(team, here * len);
         let rows = rows.span();
         let row_of = |member: usize| rows.part(member * len, len);
-        directly_from_all(node, Some(row.as_read()), row_of, leaders.place).await?;
+        apart(|| directly_from_all(node, Some(row.as_read()), row_of, leaders.place)).await?;
         (0..here).for_each(|member| self.check(node, member, row_of(member)));
 
         // For each node, what goes from here to there, by giver and taker, and likewise what comes.
@@ -116,7 +117,7 @@ impl Exchange<'_> {
                 parts.as_read().copy_to(run.part(HEAD + member * takers * self.carried, parts.len()));
             }
         }
-        send_to_all(between, |node| going_to(node).as_read(), coming_from).await?;
+        apart(|| send_to_all(between, |node| going_to(node).as_read(), coming_from)).await?;
         for from in 0..nodes.count() {
             let run = coming_from(from);
             self.check(between, from, run);
@@ -126,6 +127,6 @@ impl Exchange<'_> {
                 part.copy_to(self.part(row_of(member), nodes.starts[from] + giver));
             }
         }
-        directly_to_all(node, |member| row_of(member).as_read(), Some(row), leaders.place).await
+        apart(|| directly_to_all(node, |member| row_of(member).as_read(), Some(row), leaders.place)).await
     }
 }

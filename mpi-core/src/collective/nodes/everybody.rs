@@ -3,6 +3,7 @@
 use rwmpi_transport::{ReadSpan, WriteSpan};
 
 use super::Nodes;
+use crate::apart::apart;
 use crate::collective::barrier::dissemination;
 use crate::collective::{self, Reduction, Scratch, Team};
 use crate::engine::Failure;
@@ -28,12 +29,12 @@ pub(in crate::collective) async fn barrier(team: Team<'_>, nodes: &Nodes) -> Res
     let (mut own, mut all) = ([0u8], [0u8]);
     let (own, all) = (WriteSpan::from(&mut own[..]), WriteSpan::from(&mut all[..]));
     if !nodes.is_alone() {
-        collective::reduce(node, own.as_read(), all, &Coming, leaders.place).await?;
+        apart(|| collective::reduce(node, own.as_read(), all, &Coming, leaders.place)).await?;
     }
     if let Some(between) = leaders.team(team) {
-        dissemination(between).await?;
+        apart(|| dissemination(between)).await?;
     }
-    if nodes.is_alone() { Ok(()) } else { collective::broadcast(node, all, leaders.place).await }
+    if nodes.is_alone() { Ok(()) } else { apart(|| collective::broadcast(node, all, leaders.place)).await }
 }
 
 /// As [`crate::collective::allreduce()`].
@@ -49,13 +50,13 @@ pub(in crate::collective) async fn allreduce(
     let mut ours = data;
     if !nodes.is_alone() {
         let combined = if between.is_some() { result } else { WriteSpan::EMPTY };
-        collective::reduce(node, data, combined, op, leaders.place).await?;
+        apart(|| collective::reduce(node, data, combined, op, leaders.place)).await?;
         ours = combined.as_read();
     }
     if let Some(between) = between {
-        collective::allreduce(between, ours, result, op).await?;
+        apart(|| collective::allreduce(between, ours, result, op)).await?;
     }
-    if nodes.is_alone() { Ok(()) } else { collective::broadcast(node, result, leaders.place).await }
+    if nodes.is_alone() { Ok(()) } else { apart(|| collective::broadcast(node, result, leaders.place)).await }
 }
 
 /// As [`crate::collective::allgather()`].
@@ -77,20 +78,20 @@ pub(in crate::collective) async fn allgather<'s>(
             let start = starts[first + member];
             whole.part(start, starts[first + member + 1] - start)
         };
-        collective::allgather(node, own, of_member).await?;
+        apart(|| collective::allgather(node, own, of_member)).await?;
         if let Some(between) = leaders.team(team) {
             let of_node = |node: usize| {
                 let (start, len) = nodes.block(&starts, node);
                 whole.part(start, len)
             };
-            collective::allgather(between, of_node(nodes.here).as_read(), of_node).await?;
+            apart(|| collective::allgather(between, of_node(nodes.here).as_read(), of_node)).await?;
         }
         // The ranks of this node have each other's parts.
         let ours = nodes.block(&starts, nodes.here);
         let (before, after) = ((0, ours.0), (ours.0 + ours.1, whole.len() - ours.0 - ours.1));
         let remote = [(nodes.here > 0).then_some(before), (nodes.here + 1 < nodes.count()).then_some(after)];
         for (start, len) in remote.into_iter().flatten().filter(|_| !nodes.is_alone()) {
-            collective::broadcast(node, whole.part(start, len), leaders.place).await?;
+            apart(|| collective::broadcast(node, whole.part(start, len), leaders.place)).await?;
         }
         if as_one.is_none() {
             for (position, &rank) in nodes.order.iter().enumerate() {

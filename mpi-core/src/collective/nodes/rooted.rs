@@ -3,6 +3,7 @@
 use rwmpi_transport::{ReadSpan, WriteSpan};
 
 use super::Nodes;
+use crate::apart::apart;
 use crate::collective::gather::{directly_from_all, directly_to_all};
 use crate::collective::{self, Reduction, Scratch, Team};
 use crate::engine::Failure;
@@ -16,9 +17,9 @@ pub(in crate::collective) async fn broadcast(
 ) -> Result<(), Failure> {
     let leaders = nodes.led_by(team, Some(root));
     if let Some(between) = leaders.team(team) {
-        collective::broadcast(between, data, nodes.node_of[root]).await?;
+        apart(|| collective::broadcast(between, data, nodes.node_of[root])).await?;
     }
-    if nodes.is_alone() { Ok(()) } else { collective::broadcast(nodes.team(team), data, leaders.place).await }
+    if nodes.is_alone() { Ok(()) } else { apart(|| collective::broadcast(nodes.team(team), data, leaders.place)).await }
 }
 
 /// As [`crate::collective::reduce()`].
@@ -33,7 +34,7 @@ pub(in crate::collective) async fn reduce(
     let leaders = nodes.led_by(team, Some(root));
     let node = nodes.team(team);
     let Some(between) = leaders.team(team) else {
-        return collective::reduce(node, data, WriteSpan::EMPTY, op, leaders.place).await;
+        return apart(|| collective::reduce(node, data, WriteSpan::EMPTY, op, leaders.place)).await;
     };
     let is_root = team.rank == root;
     let mut scratch = Scratch::new(team, if is_root || nodes.is_alone() { 0 } else { data.len() });
@@ -41,10 +42,10 @@ pub(in crate::collective) async fn reduce(
     let mut ours = data;
     if !nodes.is_alone() {
         let combined = if is_root { result } else { scratch.span() };
-        collective::reduce(node, data, combined, op, leaders.place).await?;
+        apart(|| collective::reduce(node, data, combined, op, leaders.place)).await?;
         ours = combined.as_read();
     }
-    collective::reduce(between, ours, result, op, nodes.node_of[root]).await
+    apart(|| collective::reduce(between, ours, result, op, nodes.node_of[root])).await
 }
 
 /// As [`crate::collective::gather()`] of even parts.
@@ -59,15 +60,17 @@ pub(in crate::collective) async fn gather<'s>(
         let leaders = nodes.led_by(team, Some(root));
         let (node, of_root) = (nodes.team(team), nodes.node_of[root]);
         let Some(between) = leaders.team(team) else {
-            return directly_from_all(node, part, |_| WriteSpan::EMPTY, leaders.place).await;
+            return apart(|| directly_from_all(node, part, |_| WriteSpan::EMPTY, leaders.place)).await;
         };
         if team.rank != root {
             let part = part.unwrap_or(ReadSpan::EMPTY);
             let mut ours = Scratch::new(team, part.len() * node.size());
             let ours = ours.span();
-            directly_from_all(node, Some(part), |member| ours.part(member * part.len(), part.len()), leaders.place)
-                .await?;
-            return directly_from_all(between, Some(ours.as_read()), |_| WriteSpan::EMPTY, of_root).await;
+            apart(|| {
+                directly_from_all(node, Some(part), |member| ours.part(member * part.len(), part.len()), leaders.place)
+            })
+            .await?;
+            return apart(|| directly_from_all(between, Some(ours.as_read()), |_| WriteSpan::EMPTY, of_root)).await;
         }
         let starts = nodes.divide(|rank| place(rank).len());
         let as_one = nodes.as_one(place);
@@ -77,9 +80,9 @@ pub(in crate::collective) async fn gather<'s>(
             let (start, len) = nodes.block(&starts, node);
             whole.part(start, len)
         };
-        directly_from_all(between, None, of_node, of_root).await?;
+        apart(|| directly_from_all(between, None, of_node, of_root)).await?;
         let here = nodes.members(nodes.here);
-        directly_from_all(node, part, |member| place(here[member]), leaders.place).await?;
+        apart(|| directly_from_all(node, part, |member| place(here[member]), leaders.place)).await?;
         if as_one.is_none() {
             for (position, rank) in nodes.remote() {
                 whole.part(starts[position], place(rank).len()).as_read().copy_to(place(rank));
@@ -102,15 +105,15 @@ pub(in crate::collective) async fn scatter<'s>(
         let leaders = nodes.led_by(team, Some(root));
         let (node, of_root) = (nodes.team(team), nodes.node_of[root]);
         let Some(between) = leaders.team(team) else {
-            return directly_to_all(node, |_| ReadSpan::EMPTY, part, leaders.place).await;
+            return apart(|| directly_to_all(node, |_| ReadSpan::EMPTY, part, leaders.place)).await;
         };
         if team.rank != root {
             let part = part.unwrap_or(WriteSpan::EMPTY);
             let mut ours = Scratch::new(team, part.len() * node.size());
             let ours = ours.span();
-            directly_to_all(between, |_| ReadSpan::EMPTY, Some(ours), of_root).await?;
+            apart(|| directly_to_all(between, |_| ReadSpan::EMPTY, Some(ours), of_root)).await?;
             let of_member = |member: usize| ours.part(member * part.len(), part.len()).as_read();
-            return directly_to_all(node, of_member, Some(part), leaders.place).await;
+            return apart(|| directly_to_all(node, of_member, Some(part), leaders.place)).await;
         }
         let starts = nodes.divide(|rank| place(rank).len());
         let as_one = nodes.read_as_one(place);
@@ -126,9 +129,9 @@ pub(in crate::collective) async fn scatter<'s>(
             let (start, len) = nodes.block(&starts, node);
             whole.part(start, len)
         };
-        directly_to_all(between, of_node, None, of_root).await?;
+        apart(|| directly_to_all(between, of_node, None, of_root)).await?;
         let here = nodes.members(nodes.here);
-        directly_to_all(node, |member| place(here[member]), part, leaders.place).await
+        apart(|| directly_to_all(node, |member| place(here[member]), part, leaders.place)).await
     })
     .await
 }

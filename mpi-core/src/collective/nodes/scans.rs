@@ -3,6 +3,7 @@
 use rwmpi_transport::{ReadSpan, WriteSpan};
 
 use super::Nodes;
+use crate::apart::apart;
 use crate::collective::gather::directly_to_all;
 use crate::collective::reduce::combine;
 use crate::collective::scratch::prepend;
@@ -22,23 +23,23 @@ pub(in crate::collective) async fn scan(
     let node = nodes.team(team);
     match before {
         Some(before) => {
-            collective::exscan(node, data.as_read(), before, op).await?;
+            apart(|| collective::exscan(node, data.as_read(), before, op)).await?;
             if nodes.place > 0 {
                 prepend(&team, op, before.as_read(), data);
             }
         }
-        None => collective::scan(node, data.as_read(), data, op).await?,
+        None => apart(|| collective::scan(node, data.as_read(), data, op)).await?,
     }
     let mut earlier = Scratch::new(team, data.len());
     let earlier = earlier.span();
     if let Some(between) = leaders.team(team) {
-        collective::exscan(between, data.as_read(), earlier, op).await?;
+        apart(|| collective::exscan(between, data.as_read(), earlier, op)).await?;
     }
     if nodes.here == 0 {
         return Ok(());
     }
     if !nodes.is_alone() {
-        collective::broadcast(node, earlier, leaders.place).await?;
+        apart(|| collective::broadcast(node, earlier, leaders.place)).await?;
     }
     prepend(&team, op, earlier.as_read(), data);
     match before {
@@ -67,8 +68,8 @@ pub(in crate::collective) async fn reduce_scatter(
     };
     let (start, len) = of_node(nodes.here);
     let Some(between) = leaders.team(team) else {
-        collective::reduce(node, data, WriteSpan::EMPTY, op, leaders.place).await?;
-        return directly_to_all(node, |_| ReadSpan::EMPTY, Some(result), leaders.place).await;
+        apart(|| collective::reduce(node, data, WriteSpan::EMPTY, op, leaders.place)).await?;
+        return apart(|| directly_to_all(node, |_| ReadSpan::EMPTY, Some(result), leaders.place)).await;
     };
     let alone = nodes.is_alone();
     let (mut combined, mut ours) =
@@ -76,14 +77,14 @@ pub(in crate::collective) async fn reduce_scatter(
     let (combined, ours) = (combined.span(), if alone { result } else { ours.span() });
     let mut given = data;
     if !alone {
-        collective::reduce(node, data, combined, op, leaders.place).await?;
+        apart(|| collective::reduce(node, data, combined, op, leaders.place)).await?;
         given = combined.as_read();
     }
     let part = |node: usize| {
         let (start, len) = of_node(node);
         given.part(start, len)
     };
-    combine(between, part, ours, op).await?;
+    apart(|| combine(between, part, ours, op)).await?;
     if alone {
         return Ok(());
     }
@@ -91,5 +92,5 @@ pub(in crate::collective) async fn reduce_scatter(
         let (begin, len) = place(nodes.members(nodes.here)[member]);
         ours.part(begin - start, len).as_read()
     };
-    directly_to_all(node, of_member, Some(result), leaders.place).await
+    apart(|| directly_to_all(node, of_member, Some(result), leaders.place)).await
 }

@@ -18,9 +18,10 @@ use rwmpi_transport::SharedWord;
 
 use super::round::Round;
 use super::shelf::{LONG, NOTHING, PLACES, Shelf};
-use super::{CAPACITY, OnceShelves, Shelved, Shelves};
+use super::{CAPACITY, OnceShelves, Shelved, Shelves, capacity};
 use crate::Communicator;
 use crate::activity::Call;
+use crate::apart::apart;
 use crate::collective::at_once::GATHERED_BY_MANY;
 use crate::collective::published::Told;
 use crate::collective::team::Team;
@@ -116,7 +117,7 @@ impl<'a> Team<'a> {
         if shelves.get().is_none() {
             if number == 1 {
                 let making = Making(shelves);
-                let _ = shelves.set(self.make_shelves().await?);
+                let _ = shelves.set(apart(|| self.make_shelves()).await?);
                 drop(making);
             } else {
                 poll_fn(|_| if shelves.get().is_some() { Poll::Ready(()) } else { Poll::Pending }).await;
@@ -178,7 +179,7 @@ impl Round<'_> {
 
     /// Whether those whom `from` names have put up what they give. Looks so often for each.
     pub(super) fn have_come(&self, from: impl Fn(usize) -> bool, looks: u32) -> Poll<()> {
-        self.have_set(from, |shelf| shelf.slot(self.number()).stamp, looks)
+        self.have_set(from, |shelf| shelf.slot(self.number()).stamp(), looks)
     }
 
     /// Whether the others whom `from` names have set a word to the number of this collective.
@@ -222,10 +223,11 @@ impl<'a> Later<'a> {
         if self.asked.get() > 1 {
             return false;
         }
-        if len >= CAPACITY {
+        let has_room = len < capacity(self.team.size());
+        if !has_room {
             self.too_long.set(Some(len));
         }
-        len < CAPACITY
+        has_room
     }
 
     pub(super) fn round(&self) -> Round<'_> {
@@ -236,13 +238,13 @@ impl<'a> Later<'a> {
     pub(super) fn is_done(&self, rank: usize) -> bool {
         let shelf = self.round().shelf(rank);
         let is_at = |word| self.team.process.engine().has_word(word, self.number, 1, None);
-        is_at(shelf.over) || is_at(shelf.slot(self.number).done)
+        is_at(shelf.over) || is_at(shelf.slot(self.number).done())
     }
 
     /// Runs the collective.
     pub(in crate::collective) async fn watch<R>(
         &self,
-        mut plan: Pin<&mut impl Future<Output = Result<R, Failure>>>,
+        mut plan: Pin<&mut (impl Future<Output = Result<R, Failure>> + ?Sized)>,
     ) -> Result<R, Failure> {
         let mut polls = 0_u32;
         let run = poll_fn(|context| {
@@ -259,7 +261,7 @@ impl<'a> Later<'a> {
     /// When it has run.
     pub(in crate::collective) async fn end(&self) -> Result<(), Failure> {
         if !self.left.borrow().is_empty() {
-            self.forsake().await?;
+            apart(|| self.forsake()).await?;
         }
         match self.too_long.get() {
             Some(len) => poll_fn(|_| self.say_too_long(len)).await,
@@ -315,7 +317,7 @@ impl<'a> Later<'a> {
         if let Some(len) = self.too_long.get() {
             // Its slot may be another's before.
             poll_fn(|_| self.say_too_long(len)).await?;
-            let done = round.shelf(self.team.rank).slot(self.number).done;
+            let done = round.shelf(self.team.rank).slot(self.number).done();
             process.engine().set_words([(done, self.number)], self.team.peers);
         }
         for rank in round.others() {
@@ -375,7 +377,7 @@ impl Communicator {
         if self.size() == 1 {
             return self.shelves_for(len).map(|shelves| Turn { shelves, number: 0 });
         }
-        let shelves = self.shelves_for_later()?.get()?.as_ref().filter(|_| len < CAPACITY)?;
+        let shelves = self.shelves_for_later()?.get()?.as_ref().filter(|_| len < capacity(self.size()))?;
         let number = self.nonblocking_collective_to_come();
         let team = self.team(nonblocking_tag(number), false);
         Round::new(&team, shelves, number).has_turn(len).is_ready().then_some(Turn { shelves, number })

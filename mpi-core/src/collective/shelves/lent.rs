@@ -21,7 +21,9 @@ use crate::waiting::Awaited;
 
 /// Among the bits of those who use a rank's data: it has taken them back.
 const TAKEN_BACK: u64 = 1 << 63;
-const _: () = assert!(MOST_RANKS < 63);
+/// More ranks have no bit each.
+const MOST_USERS: usize = 63;
+const _: () = assert!(MOST_RANKS < MOST_USERS);
 
 impl Later<'_> {
     /// As [`Team::show`].
@@ -108,13 +110,13 @@ impl Later<'_> {
     /// Says how long this rank's data are, and where, so that others may use them. False: they are not of the collective that had no room under this
     /// number.
     async fn lend(&self, round: &Round<'_>, len: usize, mine: &[Told; 2]) -> Result<bool, Failure> {
-        if self.asked.get() > 1 || self.too_long.get().is_none() {
+        if self.team.size() > MOST_USERS || self.asked.get() > 1 || self.too_long.get().is_none() {
             return Ok(false);
         }
         self.too_long.set(Some(len));
         self.is_settled.set(true);
         poll_fn(|_| round.has_turn_among(PLACES)).await;
-        let users = round.shelf(self.team.rank).users(self.number)?;
+        let users = round.shelf(self.team.rank).slot(self.number).users();
         self.lends.set(true);
         self.team.process.engine().set_words([(users, 0)], &[]);
         self.shelves.announce_now(round, len, mine)?;
@@ -127,7 +129,7 @@ impl Later<'_> {
     pub(super) fn take_back(&self) {
         let (process, round) = (self.team.process, self.round());
         round.leave_in_trouble();
-        let Ok(mine) = round.shelf(self.team.rank).users(self.number) else { return };
+        let mine = round.shelf(self.team.rank).slot(self.number).users();
         let users = process.engine().add_to_word(mine, TAKEN_BACK);
         let is_free = |rank: usize| users & 1 << rank == 0 || self.is_done(rank);
         let _ = process.wait_for_awaited(Awaited::Unknown, || round.others().all(is_free).then_some(()));
@@ -137,7 +139,7 @@ impl Later<'_> {
 impl Round<'_> {
     /// Whether those whom `from` names, who have announced data, use those of others no more.
     fn have_left(&self, from: impl Fn(usize) -> bool) -> Poll<()> {
-        self.have_set(from, |shelf| shelf.slot(self.number()).done, 1)
+        self.have_set(from, |shelf| shelf.slot(self.number()).done(), 1)
     }
 
     /// Brings those who have come what they have not taken yet; whether nobody needs this rank's `data` any more. `reads`: by rank, whether it expects
@@ -168,7 +170,7 @@ impl Round<'_> {
 
     /// Whether `helper` has put so many chunks here.
     fn is_helped(&self, helper: usize, chunks: u64) -> Poll<()> {
-        let helped = self.shelf(self.team.rank).slot(self.number()).helped;
+        let helped = self.shelf(self.team.rank).slot(self.number()).helped();
         if self.team.process.engine().has_word(helped, chunks, 1, None) {
             return Poll::Ready(());
         }
@@ -180,7 +182,7 @@ impl Round<'_> {
     /// whether their owner has taken them back, who therefore waits for it or has been sooner.
     fn may_use(&self, from: impl Fn(usize) -> bool) -> Result<bool, Failure> {
         for rank in self.others().filter(|&rank| from(rank)) {
-            let users = self.shelf(rank).users(self.number())?;
+            let users = self.shelf(rank).slot(self.number()).users();
             if self.team.process.engine().add_to_word(users, 1 << self.team.rank) & TAKEN_BACK != 0 {
                 self.team.note_or_end(Failure::Nothing { source: self.team.peers[rank] })?;
                 return Ok(false);

@@ -6,8 +6,8 @@ use std::iter;
 use rwmpi_transport::{ReadSpan, Reading, RemoteError, WriteSpan};
 
 use super::round::Round;
-use super::shelf::{LONG, NOTHING, Shelf};
-use super::{CAPACITY, MOST_RANKS};
+use super::shelf::{LONG, NOTHING, PLACE, Shelf};
+use super::{CAPACITY, capacity};
 use crate::collective::at_once::{TAKEN_BY_ALL, parts_bytes};
 use crate::collective::published::Told;
 use crate::engine::{Completion, Failure};
@@ -18,6 +18,9 @@ type Border = u16;
 const _: () = assert!(CAPACITY <= 1 << Border::BITS && TAKEN_BY_ALL <= 1 << Border::BITS);
 /// So many entries before the first are 0: in a slot they cover the word by which its owner says that it is done with the others' data.
 const BEFORE: usize = size_of::<u64>() / size_of::<Border>();
+
+/// A place has room for the addresses of parts for so many ranks.
+pub(in crate::collective) const MOST_TAKERS: usize = PLACE / size_of::<Told>();
 
 /// How a part comes.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -42,13 +45,13 @@ fn len_of(bytes: usize, ranks: usize) -> usize {
 
 /// Whether a rank's parts for so many ranks, of so many bytes in all, have room on its shelf.
 pub(in crate::collective) fn have_room(process: &Process, bytes: usize, ranks: usize) -> bool {
-    parts_bytes(process, ranks, len_of(bytes, ranks)) < CAPACITY
+    parts_bytes(process, ranks, len_of(bytes, ranks)) < capacity(ranks)
 }
 
 impl Round<'_> {
     /// Puts what this rank has for all, by rank, on its shelf, which [has room](have_room) for it.
     pub(in crate::collective) fn put_parts(&mut self, parts: &[ReadSpan<'_>]) -> Result<(), Failure> {
-        let mut table = [0; BEFORE + MOST_RANKS + 1];
+        let mut table = [0; BEFORE + MOST_TAKERS + 1];
         let (table, mut end) = (&mut table[..BEFORE + parts.len() + 1], 0);
         for (border, part) in table[BEFORE + 1..].iter_mut().zip(parts) {
             end += part.len();
@@ -56,7 +59,7 @@ impl Round<'_> {
         }
         let (_, places) = Shelf::data(self.number(), len_of(end, parts.len()));
         self.wait_for_turn(places)?;
-        let done = self.shelf(self.team.rank).slot(self.number()).done;
+        let done = self.shelf(self.team.rank).slot(self.number()).done();
         self.team.process.engine().set_words([(done, 0)], &[]);
         let table = ReadSpan::from(bytemuck::cast_slice(table));
         self.put(iter::once(table).chain(parts.iter().copied()))

@@ -90,7 +90,7 @@ impl<'a> Round<'a> {
     #[inline(always)]
     pub(super) fn said(&self, rank: usize, next: Option<SharedPart>) -> Result<u64, Failure> {
         self.wait_and_fetch(rank, self.number, next)?;
-        let word = self.team.process.engine().word(self.shelf(rank).slot(self.number).len);
+        let word = self.team.process.engine().word(self.shelf(rank).slot(self.number).len());
         self.team.listen(self.team.peers[rank], Mark::heard((word >> 32) as u32));
         Ok(word & NOTHING)
     }
@@ -117,7 +117,7 @@ impl<'a> Round<'a> {
             self.data_of(rank, len, offset, into.len())?.copy_to(into);
             let shelf = self.shelf(rank);
             if self.given == 0 && shelf.taken_in.replace(self.number) + 1 == self.number {
-                self.team.process.engine().fetch_word(shelf.slot(self.number + FETCHED_AHEAD).stamp, false);
+                self.team.process.engine().fetch_word(shelf.slot(self.number + FETCHED_AHEAD).stamp(), false);
             }
         }
         Ok(())
@@ -232,13 +232,13 @@ impl<'a> Round<'a> {
     #[inline]
     fn leave_as(&self, in_trouble: bool) {
         let said = self.number | if in_trouble { IN_TROUBLE } else { 0 };
-        let done = self.shelf(self.team.rank).slot(self.number).done;
+        let done = self.shelf(self.team.rank).slot(self.number).done();
         self.team.process.engine().set_words([(done, said)], self.team.peers);
     }
 
     /// Waits until `rank`, which has announced data, uses those of others no more.
     pub(in crate::collective) fn has_left(&self, rank: usize) -> Result<(), Failure> {
-        let done = self.shelf(rank).slot(self.number).done;
+        let done = self.shelf(rank).slot(self.number).done();
         self.look_for(rank, done, self.number, None)?;
         if self.team.process.engine().word(done) & IN_TROUBLE != 0 {
             self.team.note_or_end(Failure::Nothing { source: self.team.peers[rank] })?;
@@ -254,24 +254,24 @@ impl<'a> Round<'a> {
     /// Whether `rank` is known to have come.
     pub(in crate::collective) fn has_come(&self, rank: usize) -> bool {
         let shelf = self.shelf(rank);
-        shelf.is_stamped(self.number) || self.team.process.engine().word(shelf.slot(self.number).stamp) >= self.number
+        shelf.is_stamped(self.number) || self.team.process.engine().word(shelf.slot(self.number).stamp()) >= self.number
     }
 
     /// Of the chunks that are to be put where `rank` has announced, the next that nobody has taken.
     pub(in crate::collective) fn take_chunk(&self, rank: usize) -> u64 {
-        self.team.process.engine().add_to_word(self.shelf(rank).slot(self.number).taken, 1)
+        self.team.process.engine().add_to_word(self.shelf(rank).slot(self.number).taken(), 1)
     }
 
     /// Says that this rank has put one there.
     pub(in crate::collective) fn has_helped(&self, rank: usize) {
         let mut engine = self.team.process.engine();
-        engine.add_to_word(self.shelf(rank).slot(self.number).helped, 1);
+        engine.add_to_word(self.shelf(rank).slot(self.number).helped(), 1);
         engine.wake(self.team.peers[rank]);
     }
 
     /// Waits until `helper` has put so many here.
     pub(in crate::collective) fn wait_for_help(&self, helper: usize, chunks: u64) -> Result<(), Failure> {
-        self.look_for(helper, self.shelf(self.team.rank).slot(self.number).helped, chunks, None)
+        self.look_for(helper, self.shelf(self.team.rank).slot(self.number).helped(), chunks, None)
     }
 
     pub(in crate::collective) fn others(&self) -> impl Iterator<Item = usize> + use<> {
@@ -392,7 +392,7 @@ impl<'a> Round<'a> {
         if shelf.is_stamped(number) {
             return Ok(());
         }
-        let stamp = shelf.slot(number).stamp;
+        let stamp = shelf.slot(number).stamp();
         if self.team.process.engine().word(stamp) < number {
             self.look_for(rank, stamp, number, next)?;
         }

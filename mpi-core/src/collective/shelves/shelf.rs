@@ -4,9 +4,9 @@
 
 use std::cell::Cell;
 
-use rwmpi_transport::{Distance, RemoteAddress, RemoteError, SharedPart, SharedWord};
+use rwmpi_transport::{Distance, RemoteAddress, RemoteError, SharedLines, SharedPart, SharedWord};
 
-use super::Announced;
+use super::{Announced, is_short};
 use crate::collective::team::Team;
 use crate::engine::Failure;
 
@@ -18,7 +18,7 @@ pub(super) const FETCHED_AHEAD: u64 = 3;
 /// Data of up to so many bytes are asked for while their stamp is awaited: of more, near cores lose lines that they have not written yet.
 const ASKED_FOR: usize = 512;
 const ASKED_FOR_FROM_FAR: usize = PLACE;
-const LINE: usize = 64;
+const LINE: usize = SharedLines::LINE;
 /// In a slot are its stamp, the length of the data, and the data, if they fit. An announcement has its length there, where its owner says
 /// when it is done with the others' data, too, and addresses in a place.
 const STAMP: usize = 0;
@@ -36,7 +36,7 @@ pub(super) const NOTHING: u64 = u32::MAX as u64;
 pub(super) const LONG: u64 = NOTHING - 1;
 pub(super) const PLACES: u64 = 32;
 const _: () = assert!(PLACES <= SLOTS);
-const PLACE: usize = 2048;
+pub(super) const PLACE: usize = 2048;
 /// In the first line, beside the count of those who have left.
 const OVER: usize = 8;
 const FIRST_PLACE: usize = LINE + SLOTS as usize * LINE;
@@ -45,12 +45,21 @@ const HALVES: usize = FIRST_PLACE + PLACES as usize * PLACE;
 /// (see [`at_once`](crate::collective::at_once)). No power of two: where all places were, their address would be worked out without a branch, in ten
 /// instructions more.
 pub(in crate::collective) const HALF: usize = (64 << 10) + LINE;
-pub(super) const SHELF: usize = HALVES + 2 * HALF;
+const SHELF: usize = HALVES + 2 * HALF;
+/// A shelf of one of many ranks, which puts up no more than a place has room for.
+const SHORT_SHELF: usize = HALVES;
+/// What a rank of many puts up is shorter than this.
+pub(super) const SHORT_CAPACITY: usize = PLACE + 1;
+
+/// How long the shelf of one of so many ranks is.
+pub(super) fn len(ranks: usize) -> usize {
+    if is_short(ranks) { SHORT_SHELF } else { SHELF }
+}
 
 pub(super) struct Shelf {
     pub(super) peer: u32,
     memory: SharedPart,
-    slots: [Slot; SLOTS as usize],
+    slots: SharedLines,
     pub(super) left: SharedWord,
     /// Up to which nonblocking collective all are over on its rank.
     pub(super) over: SharedWord,
@@ -62,29 +71,53 @@ pub(super) struct Shelf {
     seen: Cell<u64>,
 }
 
+/// The words of one.
 #[derive(Clone, Copy)]
 pub(super) struct Slot {
-    pub(super) stamp: SharedWord,
-    pub(super) len: SharedWord,
+    lines: SharedLines,
+    number: u64,
+}
+
+impl Slot {
+    #[inline(always)]
+    pub(super) fn stamp(self) -> SharedWord {
+        self.lines.word(self.number, STAMP)
+    }
+
+    #[inline(always)]
+    pub(super) fn len(self) -> SharedWord {
+        self.lines.word(self.number, LEN)
+    }
+
     /// Of an announcement: its stamp once more, when its owner is done.
-    pub(super) done: SharedWord,
-    /// Of an announcement of where data are to be put: how many chunks of them somebody has taken upon itself, and how many others than the
-    /// owner have put there.
-    pub(super) taken: SharedWord,
-    pub(super) helped: SharedWord,
+    #[inline(always)]
+    pub(super) fn done(self) -> SharedWord {
+        self.lines.word(self.number, DATA)
+    }
+
+    /// Of an announcement of where data are to be put: how many chunks of them somebody has taken upon itself,
+    pub(super) fn taken(self) -> SharedWord {
+        self.lines.word(self.number, TAKEN)
+    }
+
+    /// and how many others than the owner have put there.
+    pub(super) fn helped(self) -> SharedWord {
+        self.lines.word(self.number, HELPED)
+    }
+
+    /// Of a nonblocking announcement: a bit for each rank that uses the data, and one if their owner has taken them back.
+    pub(super) fn users(self) -> SharedWord {
+        self.lines.word(self.number, USERS)
+    }
 }
 
 impl Shelf {
     /// `None` if the memory is not shared, or not as long as a shelf.
     pub(super) fn new(team: Team<'_>, peer: u32, address: RemoteAddress) -> Option<Shelf> {
-        let memory = team.process.engine().shared_part(peer, &address).filter(|memory| memory.len() == SHELF)?;
+        let memory =
+            team.process.engine().shared_part(peer, &address).filter(|memory| memory.len() == len(team.size()))?;
         let (left, over) = (memory.word(0)?, memory.word(OVER)?);
-        let mut slots = [Slot { stamp: left, len: left, done: left, taken: left, helped: left }; SLOTS as usize];
-        for (number, slot) in slots.iter_mut().enumerate() {
-            let word = |place| memory.word(Self::start(number as u64) + place);
-            let (taken, helped) = (word(TAKEN)?, word(HELPED)?);
-            *slot = Slot { stamp: word(STAMP)?, len: word(LEN)?, done: word(DATA)?, taken, helped };
-        }
+        let slots = memory.lines(Self::start(0), SLOTS)?;
         Some(Shelf {
             peer,
             memory,
@@ -99,12 +132,12 @@ impl Shelf {
 
     /// Those that must be zero before it is used.
     pub(super) fn words(&self) -> impl Iterator<Item = SharedWord> {
-        self.slots.iter().map(|slot| slot.stamp).chain([self.left, self.over])
+        (0..SLOTS).map(|number| self.slot(number).stamp()).chain([self.left, self.over])
     }
 
-    #[inline]
-    pub(super) fn slot(&self, number: u64) -> &Slot {
-        &self.slots[(number % SLOTS) as usize]
+    #[inline(always)]
+    pub(super) fn slot(&self, number: u64) -> Slot {
+        Slot { lines: self.slots, number }
     }
 
     fn start(number: u64) -> usize {
@@ -132,12 +165,6 @@ impl Shelf {
 
     fn place(number: u64) -> usize {
         FIRST_PLACE + (number % PLACES) as usize * PLACE
-    }
-
-    /// Of a nonblocking announcement: a bit for each rank that uses the data, and one if their owner has taken them back. Not one of the slot's: those
-    /// would be farther apart, which costs each short collective three to five instructions.
-    pub(super) fn users(&self, number: u64) -> Result<SharedWord, Failure> {
-        self.memory.word(Self::start(number) + USERS).ok_or(self.refused())
     }
 
     /// A part of it.

@@ -9,6 +9,7 @@ use rwmpi_transport::{
     RemoteAddress, RemoteError, Signal, SignalSet, WORDS_PER_LINE, Way, WriteSpan, Written,
 };
 
+use super::super::wire;
 use super::memory::{Use, bytes};
 use super::network::{Accident, Network, Sabotage};
 
@@ -68,6 +69,7 @@ impl<'run> SimFabric<'run> {
                 Err(RemoteError::NoWay)
             }
             Ok((span, lent)) if lent == wanted => Ok((way, span)),
+            _ if network.is_hostile() => Err(RemoteError::Refused),
             Ok(_) => {
                 network.violated(format!("rank {} touches a buffer of rank {peer} the wrong way", self.me));
                 Err(RemoteError::Refused)
@@ -173,8 +175,16 @@ impl Fabric for SimFabric<'_> {
             return Err(PushError::Full);
         }
         network.line(to, self.me, queue).refused = false;
-        let header = if nonsense { [0xee; 4] } else { header };
-        network.append(to, self.me, queue, header, bytes(payload));
+        let (mut header, mut payload) = (header, bytes(payload));
+        if network.is_hostile() && self.me == 0 {
+            (header, payload) = network.spoil(queue, header, payload);
+        } else if nonsense && queue == Queue::Messages && wire::kind(&header) == wire::BEGIN {
+            // A message longer than there can be.
+            payload[..size_of::<u64>()].fill(0xff);
+        } else if nonsense {
+            header = [0xee; 4];
+        }
+        network.append(to, self.me, queue, header, payload);
         Ok(())
     }
 

@@ -48,6 +48,8 @@ pub(super) type BlockId = usize;
 struct Block {
     span: WriteSpan<'static>,
     lent: Option<Use>,
+    /// How many bytes are lent.
+    len: usize,
     /// How much of it has been in use, margin included.
     used: usize,
 }
@@ -87,6 +89,7 @@ impl Memory {
         let id = free.unwrap_or_else(|| self.add(size));
         let block = &mut self.blocks[id];
         block.lent = Some(lent);
+        block.len = len;
         block.used = block.used.max(len + MARGIN);
         fill(block.span.part(0, len + MARGIN), FRESH);
         (id, block.span.part(0, len))
@@ -98,7 +101,7 @@ impl Memory {
             Some(spare.swap_remove(place))
         });
         let span = spare.unwrap_or_else(|| Box::leak(vec![0; size].into_boxed_slice()).into());
-        self.blocks.push(Block { span, lent: None, used: 0 });
+        self.blocks.push(Block { span, lent: None, len: 0, used: 0 });
         let id = self.blocks.len() - 1;
         self.by_start.insert(place(span.as_read()), id);
         id
@@ -131,11 +134,15 @@ impl Memory {
         offset: u64,
         len: usize,
     ) -> Result<(WriteSpan<'static>, Use), String> {
-        let place = address.place as usize + offset as usize;
-        let id = self.block_of(place).ok_or("an address that nobody handed out")?;
+        let nobody = "an address that nobody handed out";
+        let place = address.place.checked_add(offset).ok_or(nobody)? as usize;
+        let id = self.block_of(place).ok_or(nobody)?;
         let block = &self.blocks[id];
         let lent = block.lent.ok_or("a buffer that has been given back")?;
         let start = place - self.block_start(id);
+        if start + len > block.len {
+            return Err("more than was lent".to_owned());
+        }
         Ok((block.span.part(start, len), lent))
     }
 

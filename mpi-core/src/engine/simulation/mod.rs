@@ -6,7 +6,8 @@
 //! receive got is then compared with what MPI says it should, and no buffer may be touched that its owner has back.
 //!
 //! In a second kind of run something breaks: a rank dies, copies fail, memory runs out, a peer writes nonsense. Then every rank has
-//! to come to an end, and whoever got a buffer back with an error has it for himself.
+//! to come to an end, and whoever got a buffer back with an error has it for himself. In a third a rank is hostile: the others may get
+//! wrong messages or errors, but they come to an end too, and no buffer is touched beyond what its owner lent.
 //!
 //! A failure names its seed; `RWMPI_SIMULATION_SEED=n` runs that seed alone, `RWMPI_SIMULATION_RUNS=n` so many of them.
 
@@ -157,6 +158,9 @@ impl Run {
         let trouble = [&network.borrow().dead, &network.borrow().ended].into_iter().any(|ranks| ranks.contains(&true));
         let complete = self.seen.borrow().failed == 0 && !trouble;
         network.borrow().memory.check_returned()?;
+        if network.borrow().is_hostile() {
+            return Ok(self.seen.take());
+        }
         let checked = self.world.record.borrow().check(complete);
         checked.map_err(|violation| format!("{violation}; {}", self.description()))?;
         self.count();
@@ -169,7 +173,10 @@ impl Run {
         if let Some(Accident::Dies(rank)) = network.accident() {
             network.dead[rank] = true;
         }
-        let troubled = self.seen.borrow().failed > 0 || network.dead.contains(&true) || network.ended.contains(&true);
+        let troubled = self.seen.borrow().failed > 0
+            || network.dead.contains(&true)
+            || network.ended.contains(&true)
+            || network.is_hostile();
         if troubled {
             self.patience = self.patience.saturating_sub(1);
             network.aborted = self.patience == 0;
@@ -227,6 +234,13 @@ fn number(variable: &str) -> Option<u64> {
     Some(text.parse().unwrap_or_else(|_| panic!("{variable}={text} is no number")))
 }
 
+/// A run in which rank 0 writes what it likes.
+pub(crate) fn run_beside_hostile_peer(seed: u64) {
+    let _note = Note(seed);
+    let wish = Wish { hostile: true, ..Wish::default() };
+    Run::new(seed, wish).run_to_end().unwrap_or_else(|violation| panic!("seed {seed}: {violation}"));
+}
+
 /// Runs the seeds that are asked for.
 fn run_all(wish: Wish) -> Seen {
     let seeds: Vec<u64> = match number("RWMPI_SIMULATION_SEED") {
@@ -264,6 +278,14 @@ fn whatever_breaks_buffers_are_safe_and_nobody_waits_for_ever() {
     let seen = run_all(Wish { accident: true, ..Wish::default() });
     if all_ran() {
         assert!(seen.failed > 0 && seen.ended > 0, "{seen:?}");
+    }
+}
+
+#[test]
+fn a_hostile_peer_does_no_harm() {
+    let seen = run_all(Wish { hostile: true, ..Wish::default() });
+    if all_ran() {
+        assert!(seen.failed > 0, "{seen:?}");
     }
 }
 

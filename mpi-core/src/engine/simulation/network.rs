@@ -34,6 +34,8 @@ pub(super) enum Accident {
     NoMemory,
     /// A peer writes nonsense.
     Nonsense,
+    /// Rank 0 writes what it likes: cells of all kinds, of any length, with any numbers in them.
+    Hostile,
 }
 
 /// Spaces from here on are names of what was handed out.
@@ -158,6 +160,37 @@ impl Network {
     /// The accident that has happened by now.
     pub(super) fn accident(&self) -> Option<Accident> {
         self.conditions.accident.filter(|&(_, when)| when <= self.now).map(|(accident, _)| accident)
+    }
+
+    /// Whether rank 0 may write anything by now: nothing can be expected of the run but that the others come to no harm.
+    pub(super) fn is_hostile(&self) -> bool {
+        self.accident() == Some(Accident::Hostile)
+    }
+
+    /// What a hostile peer makes of a cell: its kind or its numbers are others, or its payload is.
+    pub(super) fn spoil(&mut self, queue: Queue, mut header: Header, mut payload: Vec<u8>) -> (Header, Vec<u8>) {
+        let most = if queue == Queue::Requests { rwmpi_transport::INLINE_PAYLOAD } else { self.conditions.max_payload };
+        match self.below(4) {
+            0 => return (header, payload),
+            1 => header[0] = header[0] & !0xff | self.random.u32(..14),
+            2 => header[self.random.usize(1..4)] = self.number(),
+            _ => header = [self.number() & !0xff | self.random.u32(..14), self.number(), self.number(), self.number()],
+        }
+        if self.chance(50) {
+            payload.resize(self.random.usize(..=most), 0);
+            payload.chunks_exact_mut(4).for_each(|word| word.copy_from_slice(&self.number().to_le_bytes()));
+        }
+        (header, payload)
+    }
+
+    /// Numbers at which code breaks: small ones, powers of two, the largest.
+    fn number(&mut self) -> u32 {
+        match self.below(4) {
+            0 => self.random.u32(..12),
+            1 => u32::MAX - self.random.u32(..3),
+            2 => 1 << self.random.u32(..32),
+            _ => self.random.u32(..),
+        }
     }
 
     fn sabotaged(&mut self, sabotage: Sabotage) -> bool {

@@ -67,6 +67,7 @@ pub(super) struct Program {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Wish {
     pub(super) accident: bool,
+    pub(super) hostile: bool,
     pub(super) sabotage: Option<Sabotage>,
 }
 
@@ -119,6 +120,7 @@ fn conditions(random: &mut fastrand::Rng, ranks: usize, max_payload: usize, wish
         ];
         (accidents[random.usize(..accidents.len())], random.u64(1..4000))
     });
+    let accident = if wish.hostile { Some((Accident::Hostile, random.u64(1..1000))) } else { accident };
     Conditions {
         ranks,
         cells: random.usize(1..=3),

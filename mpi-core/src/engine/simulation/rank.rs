@@ -138,8 +138,12 @@ impl<'run> Rank<'run> {
         self.world.network.borrow_mut().chance(percent)
     }
 
+    /// Where a peer is hostile, what it makes of messages is nobody's fault: only buffers are looked after.
     fn violated(&self, what: impl Into<String>) {
-        self.world.network.borrow_mut().violated(what);
+        let mut network = self.world.network.borrow_mut();
+        if !network.is_hostile() {
+            network.violated(what);
+        }
     }
 
     fn tick(&self) -> u64 {
@@ -250,8 +254,10 @@ impl<'run> Rank<'run> {
     }
 
     fn give_back(&mut self, block: BlockId, span: WriteSpan<'static>) {
-        let returned = self.world.network.borrow_mut().memory.give_back(block, span);
-        returned.unwrap_or_else(|what| self.violated(what));
+        let mut network = self.world.network.borrow_mut();
+        if let Err(what) = network.memory.give_back(block, span) {
+            network.violated(what);
+        }
     }
 
     // Waiting, as the process does it.

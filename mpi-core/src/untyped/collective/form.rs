@@ -2,6 +2,7 @@
 
 use super::super::Request;
 use crate::activity::Call;
+use crate::apart::apart;
 use crate::collective::{Shelved, Team};
 use crate::engine::Failure;
 use crate::{Communicator, Result};
@@ -75,7 +76,7 @@ impl Communicator {
                 let turn = self.turn_on_shelves(shelved)?;
                 let started = self.start_on_shelves(turn, (call, bytes), from, collective);
                 let task =
-                    started.and_then(|rest| rest.map_or(Ok(None), |rest| self.process().tasks().start(Box::pin(rest))));
+                    started.and_then(|rest| rest.map_or(Ok(None), |rest| self.process().tasks().start(apart(|| rest))));
                 Some(task.map(|task| Request::collective(self, call, task)).map_err(self.failed(call)))
             },
         )

@@ -12,8 +12,6 @@ mod short;
 mod staged;
 mod unstaged;
 
-use std::pin::pin;
-
 pub use form::{Blocking, Form, Nonblocking};
 pub use request::PersistentCollective;
 pub use staged::Blocks;
@@ -244,7 +242,7 @@ impl Communicator {
         let call = collective.call();
         let prepared = self.prepare(collective.clone())?;
         let ranks = self.ranks(self.team(self.next_collective(), true));
-        self.process().drive(pin!(perform::perform(&prepared, ranks))).map_err(self.failed(call))
+        self.process().block_on(|| perform::perform(&prepared, ranks)).map_err(self.failed(call))
     }
 
     /// Those of `local`, and of the remote group if there is one.

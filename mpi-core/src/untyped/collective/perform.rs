@@ -4,20 +4,24 @@ use rwmpi_transport::{ReadSpan, WriteSpan};
 
 use super::staged::{Blocks, Staged};
 use super::{Collective, Elements, Neighbourhood, Prepared, Ranks};
+use crate::apart::apart;
 use crate::collective::{self, Groups, Reduction, Root, Scratch, Team, Trouble};
 use crate::engine::Failure;
 
 type Outcome = Result<(), Failure>;
 
 pub(super) async fn perform(prepared: &Prepared, ranks: Ranks<'_>) -> Outcome {
+    if let Some(operation) = &prepared.operation {
+        operation.begin();
+    }
     match ranks {
         Ranks::One(team) => {
             let (trouble, one_length) = (Trouble::default(), prepared.is_of_one_length());
             let trouble_of = one_length.then_some(&trouble);
-            within(prepared, Team { trouble: trouble_of, poisons: one_length, ..team }).await?;
+            apart(|| within(prepared, Team { trouble: trouble_of, poisons: one_length, ..team })).await?;
             trouble.outcome()
         }
-        Ranks::Two(groups) => Box::pin(between(prepared, groups)).await,
+        Ranks::Two(groups) => apart(|| between(prepared, groups)).await,
     }
 }
 
@@ -26,40 +30,42 @@ async fn within(prepared: &Prepared, team: Team<'_>) -> Outcome {
     // Every reduction has been given its operation.
     let op = prepared.operation.as_ref().map(|operation| operation as &dyn Reduction);
     match (&prepared.collective, op, &prepared.neighbourhood) {
-        (Collective::Broadcast { data, root: Root::Rank(root) }, ..) => broadcast(team, data, *root).await,
+        (Collective::Broadcast { data, root: Root::Rank(root) }, ..) => apart(|| broadcast(team, data, *root)).await,
         (Collective::Gather { part, all, root: Root::Rank(root), even }, ..) => {
-            Box::pin(gather(team, part.as_ref(), all.as_ref(), *root, *even)).await
+            apart(|| gather(team, part.as_ref(), all.as_ref(), *root, *even)).await
         }
         (Collective::Scatter { all, part, root: Root::Rank(root), even }, ..) => {
-            Box::pin(scatter(team, all.as_ref(), part.as_ref(), *root, *even)).await
+            apart(|| scatter(team, all.as_ref(), part.as_ref(), *root, *even)).await
         }
-        (Collective::Allgather { part, all }, ..) => allgather(team, part.as_ref(), all).await,
-        (Collective::Alltoall { sent, received }, ..) => alltoall(team, sent.as_ref(), received).await,
+        (Collective::Allgather { part, all }, ..) => apart(|| allgather(team, part.as_ref(), all)).await,
+        (Collective::Alltoall { sent, received }, ..) => apart(|| alltoall(team, sent.as_ref(), received)).await,
         (Collective::Reduce { data, result, root: Root::Rank(root), .. }, Some(op), _) => {
-            reduce(team, data.as_ref(), result.as_ref(), op, *root).await
+            apart(|| reduce(team, data.as_ref(), result.as_ref(), op, *root)).await
         }
-        (Collective::Allreduce { data, result, .. }, Some(op), _) => allreduce(team, data.as_ref(), result, op).await,
+        (Collective::Allreduce { data, result, .. }, Some(op), _) => {
+            apart(|| allreduce(team, data.as_ref(), result, op)).await
+        }
         (Collective::ReduceScatter { data, result, counts, .. }, Some(op), _) => {
             let places = places(counts, result);
             let (data, result) = (packed(data), Staged::one(result));
             let data = data.span(0).as_read();
-            Box::pin(collective::reduce_scatter(team, data, |rank| places[rank], result.span(0), op)).await?;
+            apart(|| collective::reduce_scatter(team, data, |rank| places[rank], result.span(0), op)).await?;
             result.unpack();
             Ok(())
         }
         (Collective::Scan { data, result, exclusive, .. }, Some(op), _) => {
-            Box::pin(scan(team, data.as_ref(), result, op, *exclusive)).await
+            apart(|| scan(team, data.as_ref(), result, op, *exclusive)).await
         }
         (Collective::NeighbourAllgather { part, all }, _, Some(neighbourhood)) => {
             let part = packed(part);
-            Box::pin(exchange(team, neighbourhood, |_| part.span(0).as_read(), all)).await
+            apart(|| exchange(team, neighbourhood, |_| part.span(0).as_read(), all)).await
         }
         (Collective::NeighbourAlltoall { sent, received }, _, Some(neighbourhood)) => {
             let sent = Staged::new(sent, neighbourhood.destinations.len());
             sent.pack();
-            Box::pin(exchange(team, neighbourhood, |place| sent.span(place).as_read(), received)).await
+            apart(|| exchange(team, neighbourhood, |place| sent.span(place).as_read(), received)).await
         }
-        (Collective::Barrier, ..) => collective::barrier(team).await,
+        (Collective::Barrier, ..) => apart(|| collective::barrier(team)).await,
         // `prepare` lets nothing else through.
         _ => Ok(()),
     }
@@ -304,7 +310,10 @@ async fn between(prepared: &Prepared, groups: Groups<'_>) -> Outcome {
             Ok(())
         }
         (Collective::Barrier, _) => collective::barrier_between(groups).await,
-        (_, Some(op)) => combine_between(prepared, groups, op).await,
+        (_, Some(op)) => {
+            combine_between(prepared, groups, op).await?;
+            op.failure().map_or(Ok(()), Err)
+        }
         // A reduction to somebody else of the own group.
         _ => Ok(()),
     }

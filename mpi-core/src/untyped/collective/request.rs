@@ -6,6 +6,7 @@ use super::super::Request;
 use super::perform::perform;
 use super::{Collective, Prepared};
 use crate::activity::Call;
+use crate::apart::apart;
 use crate::collective::Team;
 use crate::task::Work;
 use crate::{Communicator, Result};
@@ -33,7 +34,7 @@ impl Communicator {
         let call = prepared.collective.call();
         self.launch(
             call,
-            Box::pin(async move {
+            apart(|| async move {
                 let collective = async |team: Team<'_>| perform(&prepared, communicator.ranks(team)).await;
                 communicator.run_later(number, collective).await
             }),
@@ -65,7 +66,7 @@ impl PersistentCollective {
         let (prepared, communicator, tag) = (self.prepared.clone(), self.communicator.clone(), self.tag);
         let call = prepared.collective.call();
         self.communicator.begin(call, 0);
-        let work = Box::pin(async move { perform(&prepared, communicator.ranks(communicator.team(tag, false))).await });
+        let work = apart(|| async move { perform(&prepared, communicator.ranks(communicator.team(tag, false))).await });
         self.communicator.launch(call, work)
     }
 }

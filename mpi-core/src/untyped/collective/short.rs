@@ -5,8 +5,6 @@
 //! Each is `None` if it is not the way for these arguments, or if something is wrong with them: then nothing has happened, and the call is
 //! [`Communicator::collective`]'s to make.
 
-use std::pin::pin;
-
 use rwmpi_transport::{ReadSpan, WriteSpan};
 
 use super::Runs;
@@ -119,7 +117,7 @@ impl Communicator {
         }
         let place = |rank| all.map_or(ReadSpan::EMPTY, |all| all.block(rank).as_read());
         let team = self.team_of_messages(Call::Scatter, len);
-        let done = self.process().drive(pin!(scatter(team, place, part.map(|part| part.block(0)), root, true)));
+        let done = self.process().block_on(|| scatter(team, place, part.map(|part| part.block(0)), root, true));
         Some(done.map_err(self.failed(Call::Scatter)))
     }
 
@@ -236,7 +234,7 @@ impl Communicator {
         run: impl AsyncFnOnce(Team<'_>) -> std::result::Result<(), Failure>,
     ) -> Option<Result<()>> {
         let team = self.team_of_messages(call, bytes);
-        let done = self.process().drive(pin!(run(team)));
+        let done = self.process().block_on(|| run(team));
         Some(done.map_err(self.failed(call)))
     }
 }

@@ -38,7 +38,7 @@ impl Blocks {
 pub(super) struct Staged {
     places: Places,
     /// What elements that are no runs are packed into. On the heap, so that it stays where it is.
-    _packed: Vec<u128>,
+    _packed: Vec<u8>,
 }
 
 enum Places {
@@ -87,11 +87,13 @@ impl Staged {
         let mut places: Vec<Place> = blocks.map(place).collect();
         let room = |place: &Place| if place.packed.is_some() { place.len.div_ceil(size_of::<u128>()) } else { 0 };
         // With a word on either side, so that nothing packed borders on memory of the program's.
-        let mut packed = vec![0u128; places.iter().map(room).sum::<usize>() + 2];
-        let mut start = packed.as_mut_ptr().wrapping_add(1);
+        let words = places.iter().map(room).sum::<usize>() + 3;
+        let mut packed = vec![0; words * size_of::<u128>()];
+        let mut start = packed.as_mut_ptr();
+        start = start.wrapping_add(start.align_offset(size_of::<u128>()) + size_of::<u128>());
         for place in places.iter_mut().filter(|place| place.packed.is_some()) {
-            place.start = start.cast();
-            start = start.wrapping_add(room(place));
+            place.start = start;
+            start = start.wrapping_add(room(place) * size_of::<u128>());
         }
         Staged { places: Places::Listed(places), _packed: packed }
     }

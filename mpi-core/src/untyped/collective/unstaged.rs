@@ -2,8 +2,6 @@
 //!
 //! What is wrong with arguments is for the long way to say.
 
-use std::pin::pin;
-
 use rwmpi_transport::{ReadSpan, WriteSpan};
 
 use super::perform::places;
@@ -93,7 +91,7 @@ impl Communicator {
             return self.drive_plan(collective, len, async |team| gather(team, part, place, root, even).await);
         }
         let team = self.team_of_messages(collective.call(), len);
-        let done = self.process().drive(pin!(gather(team, part, place, root, even)));
+        let done = self.process().block_on(|| gather(team, part, place, root, even));
         Some(done.map_err(self.failed(collective.call())))
     }
 
@@ -121,7 +119,7 @@ impl Communicator {
                 let all = if *root == self.rank() { Some(self.runs(all.as_ref()?)?) } else { None };
                 let team = self.team_of_messages(collective.call(), part.map_or(0, WriteSpan::len));
                 let place = |rank| all.as_ref().map_or(ReadSpan::EMPTY, |all| all.span(rank).as_read());
-                self.process().drive(pin!(scatter(team, place, part, *root, *even)))
+                self.process().block_on(|| scatter(team, place, part, *root, *even))
             }
             Collective::Allgather { part, all } if !self.is_inter() => {
                 let all = self.runs(all)?;
@@ -131,14 +129,14 @@ impl Communicator {
                     None => own.as_read(),
                 };
                 let team = self.team_of_messages(collective.call(), part.len());
-                self.process().drive(pin!(allgather(team, part, |rank| all.span(rank))))
+                self.process().block_on(|| allgather(team, part, |rank| all.span(rank)))
             }
             Collective::Alltoall { sent: Some(sent), received } if !self.is_inter() => {
                 let even = matches!((sent, received), (Blocks::Even(_), Blocks::Even(_)));
                 let (sent, received) = (self.runs(sent)?, self.runs(received)?);
                 let team = self.team_of_messages(collective.call(), sent.span(self.rank()).len());
                 let parts = |rank| sent.span(rank).as_read();
-                self.process().drive(pin!(alltoall(team, parts, |rank| received.span(rank), even)))
+                self.process().block_on(|| alltoall(team, parts, |rank| received.span(rank), even))
             }
             _ => return None,
         };

@@ -1,6 +1,7 @@
 //! Jobs of several lanes: what they keep apart, and what they have in common.
 
 use super::*;
+use crate::layout::Part;
 use crate::{Arena, JobShape};
 
 /// The fabrics of two peers in two lanes: by peer, then lane.
@@ -101,8 +102,8 @@ fn the_arena_is_reached_in_every_lane() {
     let [mut a, b] = pairs();
     let job = b[0].job();
     assert!(Arena::take(job.as_fd(), 2).is_err(), "the third end is no peer");
-    let arena = Arena::take(job.as_fd(), 1).unwrap();
-    arena.publish(4096, 4096);
+    let mut arena = Arena::take(job.as_fd(), 1).unwrap();
+    assert!(arena.publish(4096, 4096) && job.segment.has(Part::Arena, 1, 4096));
     let start = job.segment.at(job.segment.layout().arena(1));
     let address = address(&b[1], start, 4096);
     assert_eq!(address.space, PRIVATE_SPACE + 1 + 1);

@@ -164,5 +164,20 @@ fn one_lane_has_one_turn() {
 fn threads_that_are_trusted_need_no_turns() {
     let turns = Turns::new();
     turns.trust();
-    assert!(is_nothing(&turns.take()) && !turns.of(0).let_others_in());
+    assert!(matches!(turns.take(), Held::Trusted(_)) && !turns.of(0).let_others_in());
+}
+
+#[test]
+fn threads_that_come_at_the_same_time_against_their_promise_are_seen() {
+    let turns = Turns::new();
+    turns.trust();
+    let others_see = || thread::scope(|scope| scope.spawn(|| turns.others_are_inside()).join().unwrap());
+    assert!(!others_see());
+    let held = turns.take();
+    assert!(others_see() && !turns.others_are_inside());
+    assert!(is_nothing(&turns.take()), "it is inside already");
+    assert!(!turns.outside(others_see), "it is outside meanwhile");
+    assert!(others_see());
+    drop(held);
+    assert!(!others_see());
 }

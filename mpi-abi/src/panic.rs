@@ -1,0 +1,44 @@
+//! Panics of the library: a fault of its own. Nothing unwinds into the program; the job ends with one sentence.
+
+use std::panic::{Location, PanicHookInfo, set_hook};
+
+use crate::error::end_at_once;
+use crate::turn::{BROKEN_PROMISE, TURNS};
+
+/// Has the job end at a panic. Called when the library is loaded: the standard library that panics here is its own, so that nobody else's
+/// panics come here.
+pub extern "C" fn report_panics() {
+    set_hook(Box::new(end_at_panic));
+}
+
+fn end_at_panic(panic: &PanicHookInfo<'_>) {
+    let what = panic.payload_as_str().unwrap_or("no reason was given");
+    end_at_once(&sentence(what, panic.location(), TURNS.others_are_inside()))
+}
+
+/// What the user is told.
+fn sentence(what: &str, place: Option<&Location<'_>>, with_others: bool) -> String {
+    let what = what.replace('\n', " ");
+    let place = place.map_or(String::new(), |place| format!(" at {}:{}", place.file(), place.line()));
+    match with_others {
+        true => format!("{BROKEN_PROMISE} (noticed{place}: {what})"),
+        false => {
+            format!("rwmpi has failed{place}: {what}. This is a fault of rwmpi, not of the program: please report it")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_one_sentence_that_says_whose_fault_it_is() {
+        let here = Location::caller();
+        let text = sentence("left: 1\nright: 2", Some(here), false);
+        let expected =
+            format!("rwmpi has failed at {}:{}: left: 1 right: 2. This is a fault of rwmpi", file!(), here.line());
+        assert!(text.starts_with(&expected) && !text.contains('\n'), "{text}");
+        assert!(sentence("x", None, true).contains("MPI_THREAD_MULTIPLE"));
+    }
+}

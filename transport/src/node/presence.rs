@@ -1,0 +1,35 @@
+//! Whether a peer still takes part, said by itself and seen by all of its node.
+
+use super::NodeFabric;
+use crate::control::Presence;
+use crate::primitive::Ordering;
+use crate::{Fabric, Signal, signal};
+
+impl NodeFabric {
+    /// Says that this peer ends in good order. For its process the first lane speaks.
+    pub fn finish(&self) {
+        self.control(self.me).identity.presence.store(Presence::Finished as u32, Ordering::Release);
+    }
+
+    /// Says that this peer ends, and how: to whoever waits for it, too. For its process the first lane speaks. Afterwards whoever has to be rung
+    /// is.
+    pub fn depart(&mut self, presence: Presence) {
+        self.control(self.me).identity.presence.store(presence as u32, Ordering::Release);
+        let (me, peers) = (self.me, self.links.len());
+        for peer in (0..peers).filter(|&peer| peer != me) {
+            if self.presence(peer) != Presence::Here {
+                continue;
+            }
+            self.signal(peer, Signal::Wake);
+            for lane in 1..self.segment.layout().ends / peers {
+                // In a job with lanes nobody has to be rung.
+                signal::send(&self.segment, lane * peers + peer, Signal::Wake);
+            }
+        }
+    }
+
+    /// Whether a peer still takes part. What it pushed before it ended is in its rings by then.
+    pub fn presence(&self, peer: usize) -> Presence {
+        self.segment.control(peer).identity.presence.load(Ordering::Acquire).into()
+    }
+}

@@ -1,0 +1,153 @@
+//! All environment variables that begin with `RWMPI_`, in one table: so that a name or a value that nobody understands can be pointed out.
+#![forbid(unsafe_code)]
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+
+use crate::environment::{CONNECTION_FD, JOB_FD, LANES, LIFELINE_FD, LISTEN, NODES, PLACE, RANK, SIZE, THREADS, TRANSPORT};
+
+/// How messages travel.
+pub const PROTOCOL: &str = "RWMPI_PROTOCOL";
+/// Who makes progress.
+pub const PROGRESS: &str = "RWMPI_PROGRESS";
+/// How large the library's buffer for sends is where a thread makes progress, bytes.
+pub const SEND_BUFFER: &str = "RWMPI_SEND_BUFFER";
+/// Whether large blocks of `malloc`, and static arrays, are shared.
+pub const SHARED_HEAP: &str = "RWMPI_SHARED_HEAP";
+/// Whether the kernel may copy between processes, as if it forbade it.
+pub const KERNEL_COPY: &str = "RWMPI_KERNEL_COPY";
+
+const PREFIX: &str = "RWMPI_";
+/// A name with at most so many letters wrong is taken for a misspelt one.
+const WRONG_LETTERS_MAX: usize = 3;
+
+/// What a setting can be.
+enum Values {
+    OneOf(&'static [&'static str]),
+    Number,
+    /// Whatever reads it says what is wrong.
+    Any,
+}
+
+const SWITCH: Values = Values::OneOf(&["on", "off"]);
+
+/// What users set.
+const SETTINGS: &[(&str, Values)] = &[
+    (PROTOCOL, Values::OneOf(&["sr", "nsr", "auto"])),
+    (TRANSPORT, Values::OneOf(&["auto", "tcp"])),
+    (LANES, Values::Number),
+    (PROGRESS, Values::OneOf(&["calls", "thread"])),
+    (SEND_BUFFER, Values::Number),
+    (SHARED_HEAP, SWITCH),
+    (KERNEL_COPY, SWITCH),
+    (LISTEN, Values::Any),
+    // The compilers of mpicc, mpicxx and mpifort.
+    ("RWMPI_CC", Values::Any),
+    ("RWMPI_CXX", Values::Any),
+    ("RWMPI_FC", Values::Any),
+];
+
+/// What the launcher tells its processes.
+const TOLD: &[&str] = &[JOB_FD, RANK, SIZE, PLACE, THREADS, LIFELINE_FD, CONNECTION_FD, NODES, "RWMPI_APPNUM"];
+
+/// What the project's own tests are told.
+const OF_TESTS: &[&str] = &[
+    "RWMPI_BIN_DIR",
+    "RWMPI_CC_OPTIONS",
+    "RWMPI_FUZZ_CALLS",
+    "RWMPI_FUZZ_SEED",
+    "RWMPI_HYDRA",
+    "RWMPI_MODEL",
+    "RWMPI_MPICH",
+    "RWMPI_PRTERUN",
+    "RWMPI_SIMULATION_RUNS",
+    "RWMPI_SIMULATION_SEED",
+    "RWMPI_SSHD",
+    "RWMPI_TEST_JOB",
+    "RWMPI_WIRE_RUNS",
+    "RWMPI_WIRE_SEED",
+];
+
+/// What is wrong with those of `variables` that are ours, a sentence each, without saying anything twice.
+pub fn remarks(variables: impl IntoIterator<Item = (OsString, OsString)>) -> BTreeSet<String> {
+    variables.into_iter().filter_map(|(name, value)| remark(name.to_str()?, &value.to_string_lossy())).collect()
+}
+
+fn remark(name: &str, value: &str) -> Option<String> {
+    if !name.starts_with(PREFIX) || TOLD.contains(&name) || OF_TESTS.contains(&name) {
+        return None;
+    }
+    let Some((_, values)) = SETTINGS.iter().find(|(known, _)| *known == name) else {
+        let nearest = SETTINGS.iter().map(|&(known, _)| (strsim::osa_distance(name, known), known)).min();
+        let hint = match nearest {
+            Some((wrong, known)) if wrong <= WRONG_LETTERS_MAX => format!("perhaps {known} is meant"),
+            _ => format!("there are {}", listed(SETTINGS.iter().map(|&(known, _)| known).collect())),
+        };
+        return Some(format!("{name} is no setting of rwmpi, and has no effect: {hint}"));
+    };
+    match values {
+        Values::OneOf(choices) if !value.is_empty() && !choices.contains(&value) => Some(format!(
+            "{name}={value} is not understood: {name} can be {}",
+            listed(choices.to_vec()).replace(" and ", " or ")
+        )),
+        Values::Number if !value.is_empty() && value.parse::<usize>().is_err() => {
+            Some(format!("{name}={value} is not understood: {name} is a number"))
+        }
+        _ => None,
+    }
+}
+
+/// `a, b and c`.
+fn listed(mut names: Vec<&str>) -> String {
+    let last = names.pop().unwrap_or_default();
+    if names.is_empty() { last.to_owned() } else { format!("{} and {last}", names.join(", ")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(name: &str, value: &str) -> String {
+        remark(name, value).unwrap_or_default()
+    }
+
+    #[test]
+    fn what_makes_sense_needs_no_remark() {
+        for (name, value) in [
+            (SHARED_HEAP, "off"),
+            (SHARED_HEAP, "on"),
+            (SHARED_HEAP, ""),
+            (SEND_BUFFER, "1048576"),
+            (PROGRESS, "thread"),
+            (RANK, "3"),
+            ("RWMPI_CC", "no compiler at all"),
+            ("OTHER", "off"),
+        ] {
+            assert_eq!(remark(name, value), None, "{name}={value}");
+        }
+    }
+
+    #[test]
+    fn a_value_that_makes_no_sense_is_met_with_those_that_do() {
+        assert_eq!(
+            said(SHARED_HEAP, "no"),
+            "RWMPI_SHARED_HEAP=no is not understood: RWMPI_SHARED_HEAP can be on or off"
+        );
+        assert!(said(KERNEL_COPY, "0").ends_with("can be on or off"));
+        assert!(said(PROTOCOL, "SR").ends_with("can be sr, nsr or auto"));
+        assert!(said(SEND_BUFFER, "1M").ends_with("is a number"));
+    }
+
+    #[test]
+    fn a_misspelt_name_is_met_with_the_right_one() {
+        assert!(said("RWMPI_SHARD_HEAP", "off").ends_with("perhaps RWMPI_SHARED_HEAP is meant"));
+        assert!(said("RWMPI_PROTOCOLL", "sr").ends_with("perhaps RWMPI_PROTOCOL is meant"));
+        assert!(said("RWMPI_FRUITS_OF_SUMMER", "1").contains("there are RWMPI_PROTOCOL, "));
+    }
+
+    #[test]
+    fn nothing_is_said_twice() {
+        let twice = [(SHARED_HEAP, "no"), ("HOME", "/"), (SHARED_HEAP, "no")];
+        assert_eq!(remarks(twice.map(|(name, value)| (name.into(), value.into()))).len(), 1);
+    }
+}
