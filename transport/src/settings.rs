@@ -4,7 +4,9 @@
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 
-use crate::environment::{CONNECTION_FD, JOB_FD, LANES, LIFELINE_FD, LISTEN, NODES, PLACE, RANK, SIZE, THREADS, TRANSPORT};
+use crate::environment::{
+    CONNECTION_FD, JOB_FD, LANES, LIFELINE_FD, LISTEN, NODES, PLACE, RANK, SIZE, THREADS, TRANSPORT,
+};
 
 /// How messages travel.
 pub const PROTOCOL: &str = "RWMPI_PROTOCOL";
