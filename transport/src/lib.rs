@@ -27,7 +27,7 @@ mod distance;
 #[cfg(not(loom))]
 mod environment;
 mod fabric;
-#[cfg(any(test, fuzzing))]
+#[cfg(all(any(test, fuzzing), not(loom)))]
 pub mod fuzz;
 mod handover;
 #[cfg(not(loom))]
