@@ -49,8 +49,9 @@ const TYPED: [[&str; 2]; 7] = [
     ["receive of a value", "receive"],
     ["send of a vector", "send of bytes"],
 ];
-/// Whether what has come is a whole number of elements has to be looked at, what is known of it being kept until then, and whether it is a value.
-const PENALTY: f64 = 5.5;
+/// Whether what has come is a whole number of elements has to be looked at, what is known of it being kept until then, and whether it is a value,
+/// whose memory begins as zeros: a peer may say that it has written it, and not have done so.
+const PENALTY: f64 = 8.5;
 
 /// Eight bytes in two fields.
 #[derive(Clone, Copy, Datatype)]
