@@ -39,10 +39,11 @@ impl StandardInput {
     /// What to wait for before the next [`StandardInput::read`].
     pub(crate) fn poll(&self) -> Option<PollFd<'static>> {
         let stdin = rustix::stdio::stdin();
-        // Reading a terminal from the background would stop the launcher, and with it the job.
+        // Reading a terminal from the background would stop the launcher, and with it the job. `nix`, since a group that is
+        // led from outside of this PID namespace has the number 0, which `rustix` does not allow for.
         let may_read = || {
             !rustix::termios::isatty(stdin)
-                || rustix::termios::tcgetpgrp(stdin).is_ok_and(|group| group == rustix::process::getpgrp())
+                || nix::unistd::tcgetpgrp(stdin).is_ok_and(|group| group == nix::unistd::getpgrp())
         };
         (self.wanted && may_read()).then(|| PollFd::from_borrowed_fd(stdin, PollFlags::IN))
     }
