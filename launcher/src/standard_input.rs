@@ -9,6 +9,7 @@ use crate::spawn::Rank0Input;
 use rustix::event::{PollFd, PollFlags};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
+use rustix::process::Pid;
 use std::os::fd::{AsFd, OwnedFd};
 
 /// Most that is read at once, and on its way to rank 0.
@@ -39,12 +40,10 @@ impl StandardInput {
     /// What to wait for before the next [`StandardInput::read`].
     pub(crate) fn poll(&self) -> Option<PollFd<'static>> {
         let stdin = rustix::stdio::stdin();
-        // Reading a terminal from the background would stop the launcher, and with it the job. `nix`, since a group that is
-        // led from outside of this PID namespace has the number 0, which `rustix` does not allow for.
-        let may_read = || {
-            !rustix::termios::isatty(stdin)
-                || nix::unistd::tcgetpgrp(stdin).is_ok_and(|group| group == nix::unistd::getpgrp())
-        };
+        // Reading a terminal from the background would stop the launcher, and with it the job. A group that is led from
+        // outside of this PID namespace has the number 0, which is an error to `rustix`.
+        let foreground = || rustix::termios::tcgetpgrp(stdin).map_or(0, Pid::as_raw_pid);
+        let may_read = || !rustix::termios::isatty(stdin) || foreground() == nix::unistd::getpgrp().as_raw();
         (self.wanted && may_read()).then(|| PollFd::from_borrowed_fd(stdin, PollFlags::IN))
     }
 
