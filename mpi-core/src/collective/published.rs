@@ -38,7 +38,8 @@ pub(super) struct Told {
     len: u64,
 }
 
-pub(super) type Addresses = SmallVec<[[Told; 2]; 8]>;
+/// Of few ranks in place: the futures that hold them pass over the stack.
+pub(super) type Addresses = SmallVec<[[Told; 2]; 2]>;
 
 impl Told {
     pub(super) const UNREADABLE: Told = Told { space: 0, place: 0, len: u64::MAX };
