@@ -4,6 +4,7 @@ pub mod conformance;
 use std::path::PathBuf;
 
 pub mod model;
+pub mod sample;
 pub mod suites;
 
 /// The program `name` (`mpiexec`, `npb`, `mpi-bench`), to be run by a test of whole jobs.

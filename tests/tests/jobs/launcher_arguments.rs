@@ -1,0 +1,173 @@
+//! What the launcher makes of its arguments: programs, sections, environment, directories; and that a wrong one costs a message and no job.
+
+use crate::launcher_support::{mpiexec, mpiexec_sh};
+use std::fs;
+use std::path::PathBuf;
+
+/// An empty directory of this test's own.
+fn scratch(name: &str) -> PathBuf {
+    let directory = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
+    let _ = fs::remove_dir_all(&directory);
+    fs::create_dir_all(&directory).unwrap();
+    directory
+}
+
+#[test]
+fn ranks_know_their_number_and_the_size() {
+    let finished = mpiexec_sh(&["-n", "3"], "echo $RWMPI_RANK/$RWMPI_SIZE").run();
+    finished.assert_success();
+    assert_eq!(finished.sorted_lines(), ["0/3", "1/3", "2/3"]);
+}
+
+#[test]
+fn sections_share_one_numbering_and_keep_their_own_environment() {
+    let script = "echo $RWMPI_RANK $RWMPI_APPNUM $A $B $(pwd)";
+    let line = ["-n", "1", "-env", "A", "one", "-genv", "B", "both", "-wdir", "/", "sh", "-c", script, ":"];
+    let finished =
+        mpiexec(line.into_iter().chain(["-n", "2", "-x", "A=two", "-wd", "/proc", "sh", "-c", script])).run();
+    finished.assert_success();
+    assert_eq!(finished.sorted_lines(), ["0 0 one both /", "1 1 two both /proc", "2 1 two both /proc"]);
+}
+
+#[test]
+fn a_relative_program_is_found_from_the_ranks_directory() {
+    let directory = scratch("relative");
+    fs::copy("/bin/echo", directory.join("speak")).unwrap();
+    let finished = mpiexec(["-wdir", directory.to_str().unwrap(), "./speak", "here"]).run();
+    finished.assert_success();
+    assert_eq!(finished.stdout, "here\n");
+}
+
+#[test]
+fn a_missing_program_is_one_message_and_nothing_runs() {
+    let finished = mpiexec(["-n", "2", "sh", "-c", "echo ran", ":", "-n", "2", "no-such-program"]).run();
+    finished.assert_report(127, &["no-such-program", "PATH"]);
+    assert_eq!(finished.stdout, "");
+}
+
+#[test]
+fn a_forgotten_dot_slash_is_pointed_out() {
+    let directory = scratch("dot-slash");
+    fs::copy("/bin/true", directory.join("my-solver")).unwrap();
+    let finished = mpiexec(["my-solver"]).command(|command| _ = command.current_dir(&directory)).run();
+    finished.assert_report(127, &["say ./my-solver"]);
+}
+
+#[test]
+fn what_cannot_be_executed_is_one_message() {
+    let directory = scratch("not-executable");
+    let plain = directory.join("notes.txt");
+    fs::write(&plain, "hello").unwrap();
+    mpiexec(["-n", "2", plain.to_str().unwrap()]).run().assert_report(126, &["notes.txt", "chmod +x"]);
+    mpiexec(["-n", "2", "/"]).run().assert_report(126, &["directory"]);
+    let orphan = directory.join("orphan");
+    fs::write(&orphan, "#!/no/such/interpreter\n").unwrap();
+    fs::set_permissions(&orphan, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    mpiexec(["-n", "2", orphan.to_str().unwrap()]).run().assert_report(126, &["orphan", "interpreter"]);
+}
+
+#[test]
+fn a_wrong_directory_is_one_message() {
+    mpiexec(["-wdir", "/no/such/directory", "true"]).run().assert_report(125, &["/no/such/directory"]);
+}
+
+#[test]
+fn no_ranks_and_no_program_are_usage_errors() {
+    mpiexec(["-n", "0", "true"]).run().assert_report(2, &["at least one rank"]);
+    for (one, other) in
+        [("18446744073709551615", "1"), ("9223372036854775808", "9223372036854775808"), ("1048576", "1")]
+    {
+        let finished = mpiexec(["-n", one, "true", ":", "-n", other, "true"]).run();
+        finished.assert_report(2, &["a job can have at most 1048576 ranks"]);
+    }
+    mpiexec(["-n", "1000000", "true"]).run().assert_report(125, &["1 to 4096 processes, not 1000000"]);
+    let finished = mpiexec(["-n", "2"]).run();
+    assert_eq!(finished.code, 2);
+    assert!(finished.stderr.contains("no program"), "{finished:?}");
+}
+
+#[test]
+fn unknown_words_are_refused_with_a_suggestion() {
+    let finished = mpiexec(["--protocl", "sr", "true"]).run();
+    assert_eq!(finished.code, 2);
+    assert!(finished.stderr.contains("'--protocol'"), "{finished:?}");
+    let finished = mpiexec(["--protocol", "fast", "true"]).run();
+    assert_eq!(finished.code, 2);
+    assert!(finished.stderr.contains("nsr"), "{finished:?}");
+}
+
+#[test]
+fn the_protocol_reaches_the_ranks() {
+    let finished = mpiexec_sh(&["-n", "2", "--protocol", "nsr"], "echo $RWMPI_PROTOCOL").run();
+    finished.assert_success();
+    assert_eq!(finished.stdout, "nsr\nnsr\n");
+}
+
+#[test]
+fn more_ranks_than_cores_and_root_are_fine_and_foreign_options_are_noted() {
+    let finished = mpiexec(["--oversubscribe", "-allow-run-as-root", "-np", "20", "true"]).run();
+    assert_eq!(finished.code, 0, "{finished:?}");
+    assert_eq!(finished.stderr.matches("is not needed").count(), 2, "{finished:?}");
+}
+
+#[test]
+fn the_end_of_each_rank_can_be_shown() {
+    let finished = mpiexec_sh(&["-n", "3", "-print-all-exitcodes"], "true").run();
+    assert_eq!((finished.code, finished.stderr.as_str()), (0, "mpiexec: exit codes: 0 of ranks 0-2\n"), "{finished:?}");
+}
+
+#[test]
+fn a_file_can_name_the_programs() {
+    let path = scratch("programs").join("configuration");
+    std::fs::write(&path, "# two programs\n-n 2 -env A 'one two' sh -c \\\n'echo $RWMPI_RANK $A'\n\n-n 1 echo last\n")
+        .unwrap();
+    let finished = mpiexec(["-l", "-configfile", path.to_str().unwrap()]).run();
+    finished.assert_success();
+    assert_eq!(finished.sorted_lines(), ["[0] 0 one two", "[1] 1 one two", "[2] last"]);
+    let finished = mpiexec(["-configfile", "/no/such/file"]).run();
+    assert_eq!(finished.code, 2);
+    assert!(finished.stderr.contains("-configfile /no/such/file: No such file"), "{finished:?}");
+}
+
+#[test]
+fn decisions_are_explained() {
+    let finished = mpiexec(["-n", "2", "-explain", "true"]).run();
+    assert_eq!(finished.code, 0);
+    for topic in ["program:", "cores:", "waiting:", "shared memory:", "protocol:", "binding:"] {
+        assert!(finished.stderr.contains(topic), "no {topic} in {finished:?}");
+    }
+}
+
+#[test]
+fn lanes_are_explained_where_there_are_several() {
+    let explained = |options: &[&str]| {
+        let finished = mpiexec_sh(&[&["-n", "2", "--explain"], options].concat(), "true").run();
+        assert_eq!(finished.code, 0, "{finished:?}");
+        finished.stderr
+    };
+    assert!(!explained(&[]).contains("lanes:"));
+    assert!(explained(&["--lanes", "3"]).contains("lanes: 3, as asked"));
+    assert!(explained(&["-genv", "RWMPI_LANES", "2"]).contains("lanes: 2, from RWMPI_LANES"));
+    assert!(explained(&["--lanes", "3", "--transport", "tcp"]).contains("lanes: 1 rather than 3"));
+}
+
+#[test]
+fn impossible_lanes_are_usage_errors() {
+    mpiexec(["-n", "2", "--lanes", "9", "true"]).run().assert_report(2, &["--lanes", "1 to 8"]);
+    mpiexec(["-n", "2", "-genv", "RWMPI_LANES", "0", "true"]).run().assert_report(2, &["RWMPI_LANES", "1 to 8"]);
+    mpiexec(["-n", "2", "--lanes", "2", "--threads", "2", "true"]).run().assert_report(2, &["leave out --threads"]);
+}
+
+#[test]
+fn ranks_run_on_the_cores_that_the_launcher_names() {
+    let finished =
+        mpiexec(["-n", "2", "-bind-to", "core", "--report-bindings", "grep", "Cpus_allowed_list", "/proc/self/status"])
+            .run();
+    assert_eq!(finished.code, 0);
+    let mut lists: Vec<&str> = finished.stdout.lines().map(|line| line.rsplit('\t').next().unwrap()).collect();
+    lists.sort_unstable();
+    for (rank, list) in lists.iter().enumerate() {
+        let line = format!("rank {rank}: hardware threads {list}\n");
+        assert!(finished.stderr.contains(&line), "no {line:?} in {finished:?}");
+    }
+}

@@ -1,0 +1,147 @@
+//! Jobs on hosts that have a network of their own between them, which is slow, loses packets, or is cut for a while. The hosts are network
+//! namespaces.
+
+use crate::launcher_support::namespaces::{AGENT, Hosts, ends_of_connections};
+use crate::launcher_support::{Job, Running, mpiexec, runs, send};
+use rustix::process::Signal;
+use std::io::{BufRead, BufReader};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_launcher-mpi");
+/// What the kernel keeps of a daemon's name.
+const DAEMON: &str = "mpiexec-under-t";
+const SUITE: &str = env!("CARGO_BIN_EXE_suite");
+/// Within that time of a death, the job has to be over on both hosts.
+const OVER: Duration = Duration::from_secs(5);
+
+fn on(hosts: &Hosts, arguments: &[&str]) -> Job {
+    ranks_on(hosts, "4", arguments)
+}
+
+fn ranks_on(hosts: &Hosts, ranks: &str, arguments: &[&str]) -> Job {
+    let list = hosts.list();
+    let job = mpiexec(["-hosts", &list, "--launch-agent", AGENT, "-n", ranks].iter().chain(arguments));
+    // By which way somebody has come to the launcher says nothing about ways between hosts.
+    job.command(|command| _ = command.env("SSH_CONNECTION", "198.51.100.1 50000 198.51.100.2 22"))
+}
+
+fn start_waiting_job(hosts: &Hosts) -> (Running, Vec<i32>) {
+    let (running, stdout) = on(hosts, &[PROGRAM, "hold"]).start_with_stdout();
+    let mut lines = BufReader::new(stdout).lines();
+    (0..4).for_each(|_| drop(lines.next().expect("a line").expect("text")));
+    // Nobody reads on; nothing else is written either.
+    std::mem::forget(lines);
+    let pids = running.processes(4, |pid| runs(pid, "launcher-mpi"));
+    (running, pids)
+}
+
+#[test]
+fn jobs_go_well_under_every_protocol() {
+    let Some(hosts) = Hosts::new() else { return };
+    for protocol in ["sr", "nsr", "auto"] {
+        on(&hosts, &["--protocol", protocol, SUITE]).run().assert_success();
+    }
+}
+
+/// Runs a job that exchanges and checks messages for a while, under every protocol.
+fn exchange(hosts: Option<Hosts>) {
+    let Some(hosts) = hosts else { return };
+    for protocol in ["sr", "nsr", "auto"] {
+        let (running, stdin) = on(&hosts, &["--protocol", protocol, PROGRAM, "exchange"]).start_with_stdin();
+        running.processes(4, |pid| runs(pid, "launcher-mpi"));
+        sleep(Duration::from_secs(2));
+        drop(stdin);
+        let finished = running.wait();
+        finished.assert_success();
+        assert_eq!(finished.stdout.matches("all in order").count(), 4, "{finished:?}");
+    }
+}
+
+#[test]
+fn a_slow_cable_does_a_job_no_harm() {
+    exchange(Hosts::with_bad_cable(5_000, 0, 0));
+}
+
+/// Late by more than the time between packets, they overtake each other.
+#[test]
+fn a_cable_on_which_packets_overtake_each_other_does_a_job_no_harm() {
+    exchange(Hosts::with_bad_cable(200, 3_000, 0));
+}
+
+#[test]
+fn a_cable_that_loses_packets_does_a_job_no_harm() {
+    exchange(Hosts::with_bad_cable(100, 0, 10));
+}
+
+#[test]
+fn a_cable_that_is_cut_and_mended_does_a_job_no_harm() {
+    let Some(hosts) = Hosts::new() else { return };
+    let running = on(&hosts, &[SUITE]).start();
+    running.processes(4, |pid| runs(pid, "suite"));
+    for _ in 0..2 {
+        sleep(Duration::from_millis(300));
+        hosts.connect(false);
+        sleep(Duration::from_millis(700));
+        hosts.connect(true);
+    }
+    running.wait().assert_success();
+}
+
+#[test]
+fn a_stopped_rank_is_waited_for() {
+    let Some(hosts) = Hosts::new() else { return };
+    let running = on(&hosts, &[SUITE]).start();
+    let pids = running.processes(4, |pid| runs(pid, "suite"));
+    for &pid in &pids {
+        send(pid, Signal::STOP);
+        sleep(Duration::from_millis(200));
+        send(pid, Signal::CONT);
+    }
+    running.wait().assert_success();
+}
+
+#[test]
+fn a_death_ends_the_job_even_if_the_cable_is_cut() {
+    let Some(hosts) = Hosts::new() else { return };
+    for cut in [false, true] {
+        let (running, pids) = start_waiting_job(&hosts);
+        hosts.connect(!cut);
+        send(pids[3], Signal::KILL);
+        let killed = Instant::now();
+        running.wait().assert_report(137, &["SIGKILL", "3 other ranks"]);
+        assert!(killed.elapsed() < OVER, "{:?}", killed.elapsed());
+        hosts.connect(true);
+    }
+}
+
+#[test]
+fn a_hang_is_reported() {
+    let Some(hosts) = Hosts::new() else { return };
+    let finished = on(&hosts, &["--timeout", "2", PROGRAM, "cycle"]).run();
+    finished.assert_report(124, &["4 ranks still ran", "deadlock", "receive from rank"]);
+}
+
+/// What a start takes is one daemon for each host, and connections only between those who talk. All ranks have added up their numbers by
+/// then, for which one rank of each host has talked to one of three others.
+#[test]
+fn many_ranks_connect_only_with_whom_they_talk() {
+    const RANKS: usize = 64;
+    const HOSTS: usize = 8;
+    const TALKED_TO: usize = 3;
+    let Some(hosts) = Hosts::many(HOSTS) else { return };
+    let begin = Instant::now();
+    let (running, stdout) = ranks_on(&hosts, "64", &["-ppn", "8", PROGRAM, "cycle"]).start_with_stdout();
+    let mut lines = BufReader::new(stdout).lines();
+    (0..RANKS).for_each(|_| assert!(lines.next().expect("a line").expect("text").ends_with("of 64: sum 2016")));
+    println!("{RANKS} ranks on 8 hosts: {:.1} s from the command to the first sum", begin.elapsed().as_secs_f64());
+    for processes in hosts.processes() {
+        let count = |name| processes.iter().filter(|&&pid| runs(pid, name)).count();
+        assert_eq!((count(DAEMON), count("launcher-mpi")), (1, RANKS / HOSTS));
+        let ends: Vec<usize> = processes.iter().map(|&pid| ends_of_connections(pid)).filter(|&ends| ends > 0).collect();
+        // Where two connect with each other at the same time, one of two is given up; the daemon has no part in it.
+        assert!(ends.len() == 1 && (TALKED_TO..=2 * TALKED_TO).contains(&ends[0]), "ends of connections: {ends:?}");
+    }
+    running.signal(Signal::TERM);
+    assert_eq!(running.wait().code, 143);
+}

@@ -1,0 +1,92 @@
+//! Programs in C and C++, compiled with our headers against both libraries and run under the real launcher, in modes that have to make
+//! no difference.
+
+use std::ffi::OsStr;
+use std::path::Path;
+
+use libtest_mimic::{Failed, Trial};
+use rwmpi_abi_table::Interface;
+use rwmpi_tests::sample::{Sample, Tier};
+
+use crate::c_support::{Library, sources, text};
+use crate::{name, programs, ranks, text_of};
+
+/// In the quick tier it is one program in so many.
+const QUICK_ONE_IN: usize = 8;
+
+/// One way to run all programs.
+struct Mode {
+    name: &'static str,
+    interface: Interface,
+    environment: &'static [(&'static str, &'static str)],
+    /// What most programs do is what users do. The other modes repeat it, and a usual run takes of them one number of ranks, and of
+    /// the programs one in so many.
+    one_in: Option<usize>,
+}
+
+const MODES: &[Mode] = &[
+    Mode { name: "standard", interface: Interface::Standard, environment: &[], one_in: None },
+    Mode { name: "mpich", interface: Interface::Mpich, environment: &[], one_in: Some(1) },
+    Mode { name: "tcp", interface: Interface::Standard, environment: &[("RWMPI_TRANSPORT", "tcp")], one_in: Some(1) },
+    Mode { name: "lanes", interface: Interface::Standard, environment: &[("RWMPI_LANES", "3")], one_in: Some(1) },
+    Mode {
+        name: "progress_thread",
+        interface: Interface::Standard,
+        environment: &[("RWMPI_PROGRESS", "thread")],
+        one_in: Some(1),
+    },
+    Mode {
+        name: "mpich_progress_thread",
+        interface: Interface::Mpich,
+        environment: &[("RWMPI_PROGRESS", "thread")],
+        one_in: Some(4),
+    },
+];
+
+impl Mode {
+    /// At which of its numbers of ranks the test of that name runs a program; none if it is left out.
+    fn sample(&self, sample: Sample, test: &str, ranks: &[u32]) -> Vec<u32> {
+        let taken = match (sample.tier(), self.one_in) {
+            (Tier::Usual, None) | (Tier::All, _) => return ranks.to_vec(),
+            (Tier::Usual, Some(one_in)) => sample.takes(test, one_in),
+            (Tier::Quick, None) => sample.takes(test, QUICK_ONE_IN),
+            (Tier::Quick, Some(_)) => false,
+        };
+        if taken { sample.ways(test, ranks).to_vec() } else { Vec::new() }
+    }
+}
+
+/// A test for each program in each mode.
+pub fn trials(sample: Sample) -> Vec<Trial> {
+    let mut trials = Vec::new();
+    for source in programs(&sources(), &["c", "cc"]) {
+        let all = ranks(&text_of(&source));
+        for mode in MODES {
+            let test = format!("c/{}/{}", mode.name, name(&source));
+            let ranks = mode.sample(sample, &test, &all);
+            let (left_out, source) = (ranks.is_empty(), source.clone());
+            let run = {
+                let test = test.clone();
+                move || run(mode, &test, &source, &ranks)
+            };
+            trials.push(Trial::test(test, run).with_ignored_flag(left_out));
+        }
+    }
+    trials
+}
+
+/// Runs a program at each of these numbers of ranks.
+fn run(mode: &Mode, test: &str, source: &Path, ranks: &[u32]) -> Result<(), Failed> {
+    let library = Library::for_test(mode.interface, test);
+    let program = library.compile(source, &[]).map_err(|words| format!("it does not compile: {words}"))?;
+    let environment: Vec<_> = mode.environment.iter().map(|(name, value)| (*name, OsStr::new(value))).collect();
+    for &ranks in ranks {
+        let output = library.run(ranks, &[program.as_os_str()], &environment);
+        if !output.status.success() {
+            let shown = environment.iter().map(|(name, value)| format!("{name}={} ", value.display()));
+            let shown = shown.collect::<String>();
+            return Err(format!("{shown}mpiexec -n {ranks} {}: {}", program.display(), text(&output)).into());
+        }
+    }
+    Ok(())
+}
