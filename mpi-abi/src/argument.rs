@@ -11,7 +11,8 @@ use std::marker::PhantomData;
 
 use rwmpi_core::datatype::{Basic, Datatype};
 use rwmpi_core::untyped::{Elements, Run, Runs};
-use rwmpi_core::{Error, ErrorClass, Result};
+use rwmpi_core::window::Window;
+use rwmpi_core::{Communicator, Error, ErrorClass, Info, Result};
 
 use crate::error::Outcome;
 use crate::interface::{Abi, StatusValue};
@@ -77,6 +78,18 @@ impl Memory {
     /// No elements there.
     pub(crate) fn nothing(self) -> Elements {
         self.elements(0, Datatype::basic(Basic::Byte))
+    }
+
+    /// A window of so many bytes there: as many as the standard gives this argument.
+    pub(crate) fn window(self, communicator: &Communicator, size: u64, unit: i64, info: &Info) -> Result<Window> {
+        // SAFETY: the memory is valid until the window is freed, by the contract of `new`.
+        unsafe { communicator.create_window(self.address(), size, unit, info) }
+    }
+
+    /// Attaches so many bytes there to a window: as many as the standard gives this argument.
+    pub(crate) fn attach(self, window: &Window, size: u64) -> Outcome {
+        // SAFETY: the memory is valid until it is detached, by the contract of `new`.
+        unsafe { window.attach(self.address(), size) }
     }
 
     /// Such blocks of elements there: as many as the standard gives this argument.

@@ -7,6 +7,7 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
+use rwmpi_core::window::Window;
 use rwmpi_core::{
     AttributeKind, AttributeValue, Communicator, CopyFunction, DeleteFunction, Error, ErrorClass, Keyval, Result,
     WeakKeyval,
@@ -23,10 +24,6 @@ use crate::turn::call_program;
 /// A datatype, as its attributes' functions know it: the code of its handle.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Coded(pub(crate) u32);
-
-/// A window, likewise. There are none yet.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct CodedWindow(u32);
 
 /// A keyval of objects of the type `O`, as its handle finds it.
 pub(crate) enum Held<O> {
@@ -53,7 +50,7 @@ pub(crate) enum AnyKeyval {
     /// For datatypes.
     Datatype(Held<Coded>),
     /// For windows.
-    Window(Held<CodedWindow>),
+    Window(Held<Window>),
 }
 
 /// What has attributes.
@@ -89,7 +86,7 @@ attributed!(Communicator, Communicator, A, |communicator| match communicator.mar
     code => code as u32,
 });
 attributed!(Coded, Datatype, A, |datatype| datatype.0);
-attributed!(CodedWindow, Window, A, |window| window.0);
+attributed!(Window, Window, A, |window| window.mark() as u32);
 
 type CCopy<A> = unsafe extern "C-unwind" fn(
     <A as Abi>::Handle,
@@ -346,12 +343,12 @@ pub fn type_free_keyval<A: Abi>(keyval: Out<c_int>) -> Outcome {
 
 /// MPI_Win_create_keyval (MPI-5.0 section 7.7.3).
 pub fn win_create_keyval<A: Abi>(copy: Function, delete: Function, keyval: Out<c_int>, extra: Memory) -> Outcome {
-    create::<A, CodedWindow>(copy, delete, keyval, extra)
+    create::<A, Window>(copy, delete, keyval, extra)
 }
 
 /// MPI_Win_free_keyval (MPI-5.0 section 7.7.3).
 pub fn win_free_keyval<A: Abi>(keyval: Out<c_int>) -> Outcome {
-    free::<A, CodedWindow>(keyval)
+    free::<A, Window>(keyval)
 }
 
 /// MPI_Keyval_create (MPI-1.0; deprecated in MPI-2.0).

@@ -1,12 +1,14 @@
 //! Inquiry, memory and timers (MPI-5.0 chapter 9), addresses (section 5.1.5), profiling control (section 15.2.4), and what the
 //! interface says about itself (chapter 20).
 
-use rwmpi_core::{Error, ErrorClass};
+use std::ptr::NonNull;
+
+use rwmpi_core::{Error, ErrorClass, Result};
 
 use crate::argument::{Memory, Out, TextOut, c_int, c_void};
 use crate::error::Outcome;
 use crate::interface::Abi;
-use crate::rank::rank;
+use crate::rank::{Rank, rank};
 
 /// MPI_Get_version (MPI-5.0 section 9.1.1).
 pub fn get_version<A: Abi>(version: Out<c_int>, subversion: Out<c_int>) -> Outcome {
@@ -84,4 +86,32 @@ pub fn abi_get_version<A: Abi>(major: Out<c_int>, minor: Out<c_int>) -> Outcome 
     let [is_major, is_minor] = A::ABI_VERSION;
     major.set(is_major)?;
     minor.set(is_minor)
+}
+
+impl Rank {
+    /// `bytes` bytes that other ranks can copy to and from directly, if there is room for them.
+    ///
+    /// # Errors
+    /// MPI_ERR_NO_MEM if there is no memory at all.
+    pub(crate) fn allocate(&self, bytes: usize) -> Result<*mut u8> {
+        if let Some(block) = self.universe.borrow().as_ref().and_then(|universe| universe.allocate(bytes)) {
+            return Ok(block.as_ptr());
+        }
+        let mut block: Vec<u128> = Vec::new();
+        let units = bytes.div_ceil(size_of::<u128>()).max(1);
+        let no_memory = |_| Error::new(ErrorClass::NoMemory, format!("there is no memory for {bytes} bytes"));
+        block.try_reserve_exact(units).map_err(no_memory)?;
+        block.resize(units, 0);
+        let mut block = block.into_boxed_slice();
+        let start = block.as_mut_ptr();
+        self.private_memory.borrow_mut().insert(start as usize, block);
+        Ok(start.cast())
+    }
+
+    /// Takes memory back; whether it was from [`Rank::allocate`].
+    pub(crate) fn free(&self, start: *mut u8) -> bool {
+        let Some(block) = NonNull::new(start) else { return false };
+        self.universe.borrow().as_ref().is_some_and(|universe| universe.free(block))
+            || self.private_memory.borrow_mut().remove(&(start as usize)).is_some()
+    }
 }

@@ -52,6 +52,7 @@ pub mod status;
 pub mod tools;
 pub mod topology;
 mod turn;
+pub mod window;
 mod worker;
 
 pub use error::{Outcome, Subject, conclude, settle, unsupported};

@@ -8,7 +8,6 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
 use std::ffi::c_int;
 use std::ops::Deref;
-use std::ptr::NonNull;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, Ordering};
 
@@ -26,6 +25,7 @@ use crate::interface::{Abi, DATATYPE_PLACES};
 use crate::request_table::RequestTable;
 use crate::session::SessionEntry;
 use crate::turn::{self, TURNS};
+use crate::window::WindowEntry;
 
 /// Everything that the process has of MPI between MPI_Init and MPI_Finalize, as one of the rank's lanes sees it: its own, for who has its turn,
 /// and through it what belongs to no lane, for who has all turns.
@@ -65,6 +65,8 @@ pub struct Common {
     pub(crate) groups: Table<Group>,
     /// Sessions.
     sessions: Table<Rc<SessionEntry>>,
+    /// Windows.
+    pub(crate) windows: Table<Rc<WindowEntry>>,
     /// Keyvals of all kinds.
     pub(crate) keyvals: Table<AnyKeyval>,
     /// Where programs find the values of predefined attributes.
@@ -85,7 +87,7 @@ pub struct Common {
     /// The threads that make progress meanwhile.
     pub(crate) workers: RefCell<Vec<Worker>>,
     /// Memory from MPI_Alloc_mem for which the shared heap had no room, by its address.
-    private_memory: RefCell<HashMap<usize, Box<[u128]>>>,
+    pub(crate) private_memory: RefCell<HashMap<usize, Box<[u128]>>>,
 }
 
 impl Deref for Rank {
@@ -110,7 +112,7 @@ pub(crate) struct Taken {
     pub(crate) message: TakenMessage,
 }
 
-/// What the present call is about ([`Turn::note`]) is the code of a communicator or session, to whose handler errors go, 0 for
+/// What the present call is about ([`Turn::note`]) is the code of a communicator, session or window, to whose handler errors go, 0 for
 /// nothing, or this: files. No handle has it.
 const FILES: u32 = u32::MAX;
 
@@ -266,6 +268,7 @@ impl Rank {
             main_thread: rustix::thread::gettid(),
             groups: Table::new(Kind::Group),
             sessions: Table::new(Kind::Session),
+            windows: Table::new(Kind::Window),
             keyvals: Table::new(Kind::Keyval),
             predefined_attributes: Default::default(),
             datatypes: Table::new(Kind::Datatype),
@@ -405,6 +408,9 @@ impl Rank {
         if let Some(session) = self.sessions.get(code) {
             return (Object::Handle(A::handle(code)), session.error_handler.borrow().clone());
         }
+        if let Some(window) = self.windows.get(code) {
+            return (Object::Handle(A::handle(code)), window.error_handler.borrow().clone());
+        }
         let entry = match code {
             _ if code == A::COMM_SELF => Some(self.predefined[1].clone()),
             _ => self.lane_of(code).communicators.get(code),
@@ -450,6 +456,12 @@ impl Rank {
         })?;
         self.turn.set_note(code);
         Ok(found)
+    }
+
+    /// Lets errors of the present call go to the handler of what has that code.
+    #[inline]
+    pub(crate) fn blame_code(&self, code: u32) {
+        self.turn.set_note(code);
     }
 
     /// Lets errors of the present call go to that communicator's handler.
@@ -570,31 +582,5 @@ impl Rank {
             return Err(Error::new(ErrorClass::Buffer, format!("the buffer is a null pointer, the count {count}")));
         }
         Ok(datatype)
-    }
-
-    /// `bytes` bytes that other ranks can copy to and from directly, if there is room for them.
-    ///
-    /// # Errors
-    /// MPI_ERR_NO_MEM if there is no memory at all.
-    pub(crate) fn allocate(&self, bytes: usize) -> Result<*mut u8> {
-        if let Some(block) = self.universe.borrow().as_ref().and_then(|universe| universe.allocate(bytes)) {
-            return Ok(block.as_ptr());
-        }
-        let mut block: Vec<u128> = Vec::new();
-        let units = bytes.div_ceil(size_of::<u128>()).max(1);
-        let no_memory = |_| Error::new(ErrorClass::NoMemory, format!("there is no memory for {bytes} bytes"));
-        block.try_reserve_exact(units).map_err(no_memory)?;
-        block.resize(units, 0);
-        let mut block = block.into_boxed_slice();
-        let start = block.as_mut_ptr();
-        self.private_memory.borrow_mut().insert(start as usize, block);
-        Ok(start.cast())
-    }
-
-    /// Takes memory back; whether it was from [`Rank::allocate`].
-    pub(crate) fn free(&self, start: *mut u8) -> bool {
-        let Some(block) = NonNull::new(start) else { return false };
-        self.universe.borrow().as_ref().is_some_and(|universe| universe.free(block))
-            || self.private_memory.borrow_mut().remove(&(start as usize)).is_some()
     }
 }

@@ -31,9 +31,14 @@ pub(crate) enum Call {
     FreeCommunicator,
     Topology,
     Neighbours,
+    CreateWindow,
+    StartEpoch,
+    EndEpoch,
+    LockWindow,
+    UseWindow,
 }
 
-const NAMES: [&str; 21] = [
+const NAMES: [&str; 26] = [
     "init",
     "finalize",
     "send",
@@ -55,6 +60,11 @@ const NAMES: [&str; 21] = [
     "communicator release",
     "topology",
     "neighbourhood exchange",
+    "window creation",
+    "start on a window",
+    "wait on a window",
+    "lock of a window",
+    "operation on a window",
 ];
 
 impl Call {

@@ -63,6 +63,24 @@ pub enum ErrorClass {
     Session,
     /// A window that can't be used.
     Window,
+    /// A size that can't be used.
+    Size,
+    /// A displacement that can't be used.
+    Displacement,
+    /// What is no type of locks.
+    LockType,
+    /// What is no assertion, or none for this call.
+    Assertion,
+    /// Outside of a window's memory.
+    RmaRange,
+    /// A call that is wrong in the present epoch of a window.
+    RmaSync,
+    /// Memory that the ranks of a window can't share.
+    RmaShared,
+    /// Memory that can't be attached to a window.
+    RmaAttach,
+    /// A window of a flavour for which the call is not made.
+    RmaFlavour,
     /// A file that can't be used.
     File,
     /// A name that is not published.

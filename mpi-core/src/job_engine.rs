@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use rwmpi_protocol::{Counters, Pattern};
 use rwmpi_transport::{
-    Backoff, Bell, ClusterFabric, Cot, Distance, Fabric, Heap, JobFabric, LentSpan, NodeFabric, Presence, ReadSpan,
-    Reading, RemoteAddress, SharedPart, SharedWord, SignalSet, WriteSpan,
+    Backoff, Bell, ClusterFabric, Cot, Distance, ElementLock, Fabric, Heap, JobFabric, LentSpan, NodeFabric, Presence,
+    ReadSpan, Reading, RemoteAddress, SharedPart, SharedWord, SignalSet, WriteSpan,
 };
 
 use crate::engine::{
@@ -145,6 +145,9 @@ impl JobEngine {
         fn wake(&mut self, peer: u32);
         fn has_word(&mut self, word: SharedWord, value: u64, looks: u32, next: Option<SharedPart>) -> bool;
         fn measure_word(&mut self, word: SharedWord, value: u64, looks: u32, distance: &mut Distance) -> bool;
+        fn address_of(&mut self, span: ReadSpan<'_>) -> RemoteAddress;
+        fn direct(&mut self, peer: u32, address: &RemoteAddress) -> Option<WriteSpan<'static>>;
+        fn element_lock(&mut self, peer: u32, address: &RemoteAddress) -> Option<ElementLock>;
         fn processors(&mut self) -> usize;
         fn is_crowded(&mut self) -> bool;
         fn is_beside(&mut self, peer: u32) -> bool;

@@ -60,6 +60,7 @@ mod universe;
 pub mod untyped;
 mod values;
 mod waiting;
+pub mod window;
 mod worker;
 
 pub use activity::describe_activity;

@@ -58,6 +58,8 @@ pub(crate) struct Process {
     /// How many calls in a row that do not wait have found nothing while nothing else happened either.
     in_vain: Cell<u32>,
     finalized: Cell<bool>,
+    /// How many windows there are: peers use memory of this rank's at any time.
+    windows: Cell<usize>,
     /// How often others have asked this rank to look around, as they do when they leave.
     calls_to_look: Cell<u32>,
     /// A lost peer was left to the launcher to report.
@@ -100,6 +102,7 @@ impl Process {
             awaited: Cell::new(Awaited::Unknown),
             in_vain: Cell::new(0),
             finalized: Cell::new(false),
+            windows: Cell::new(0),
             calls_to_look: Cell::new(0),
             left_to_launcher: Cell::new(false),
         }
@@ -304,6 +307,8 @@ impl Process {
             Awaited::Operation(id) => self.engine().awaited(id),
             Awaited::Message(pattern) => waiting::words(Kind::Probe, Some(pattern.source), pattern.tag, 0),
             Awaited::Step(peer) => waiting::words(Kind::Step, Some(Some(peer)), None, 0),
+            Awaited::Epoch(peer) => waiting::words(Kind::Epoch, Some(Some(peer)), None, 0),
+            Awaited::Lock(holder) => waiting::words(Kind::Lock, holder.map(Some), None, 0),
         }
     }
 
@@ -337,7 +342,7 @@ impl Process {
     /// Whether no peer can be using memory of this rank's in this lane: nothing is under way.
     pub(crate) fn is_idle(&self) -> bool {
         let is_free = || self.engine.try_borrow_mut().is_ok_and(|mut engine| engine.uses_no_memory());
-        self.driven.get() == 0 && !self.tasks.are_running() && is_free()
+        self.driven.get() == 0 && self.windows.get() == 0 && !self.tasks.are_running() && is_free()
     }
 
     /// Waits for an operation and forgets it: whatever the outcome, nobody touches its buffer any more.
@@ -546,6 +551,16 @@ impl Process {
     /// Whether the rank is leaving.
     pub(crate) fn is_finalizing(&self) -> bool {
         self.finalized.get()
+    }
+
+    /// A window has been made.
+    pub(crate) fn has_window(&self) {
+        self.windows.set(self.windows.get() + 1);
+    }
+
+    /// A window is no more.
+    pub(crate) fn has_window_no_more(&self) {
+        self.windows.set(self.windows.get() - 1);
     }
 
     /// Marks the rank as leaving; true the first time.

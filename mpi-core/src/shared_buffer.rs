@@ -42,6 +42,21 @@ impl<T: Pod> Buffer<T> {
         buffer
     }
 
+    /// Elements in the shared heap, whatever was there before; `None` if it has no room for them.
+    pub(crate) fn shared(heap: &Heap, len: usize) -> Option<Self> {
+        let block = Layout::array::<T>(len).ok().filter(|layout| layout.size() > 0)?;
+        // As in `recycled`.
+        let start = heap.allocate(block)?.cast();
+        Some(Buffer { place: Place::Shared { start, len, heap: heap.clone() } })
+    }
+
+    /// The same, all zero.
+    pub(crate) fn shared_zeros(heap: &Heap, len: usize) -> Option<Self> {
+        let mut buffer = Buffer::<T>::shared(heap, len)?;
+        buffer.fill(T::zeroed());
+        Some(buffer)
+    }
+
     /// Elements that are whatever was there before.
     pub(crate) fn recycled(heap: &Heap, len: usize) -> Self {
         let block = Layout::array::<T>(len).ok().filter(|layout| layout.size() > 0);

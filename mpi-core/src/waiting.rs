@@ -23,6 +23,10 @@ pub(crate) enum Awaited {
     Message(Pattern),
     /// A step of a barrier by that peer.
     Step(u32),
+    /// That peer's part of an epoch of a window.
+    Epoch(u32),
+    /// The lock of a window, which that peer has, if it is known.
+    Lock(Option<u32>),
 }
 
 /// The kinds of what is awaited, as in word 3.
@@ -34,9 +38,11 @@ pub(crate) enum Kind {
     Receive,
     Probe,
     Step,
+    Epoch,
+    Lock,
 }
 
-const NAMES: [&str; 5] = ["", "send", "receive", "probe", "barrier"];
+const NAMES: [&str; 7] = ["", "send", "receive", "probe", "barrier", "epoch of a window", "lock of a window"];
 const NO_PARTNER: u32 = 0xff_ffff;
 const ANY_PARTNER: u32 = 0xff_fffe;
 

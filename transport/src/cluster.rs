@@ -15,9 +15,9 @@ use crate::layout::QUEUES;
 use crate::sleep;
 use crate::worker::Cot;
 use crate::{
-    Arrival, Backoff, Bell, Enqueue, Fabric, Header, LentSpan, NodeFabric, Notice, Passable, PeerFault, PushError,
-    Queue, ReadSpan, Reading, RemoteAddress, RemoteError, SharedPart, SharedWord, Signal, SignalSet, TcpFabric, Way,
-    WriteSpan, Written,
+    Arrival, Backoff, Bell, ElementLock, Enqueue, Fabric, Header, LentSpan, NodeFabric, Notice, Passable, PeerFault,
+    PushError, Queue, ReadSpan, Reading, RemoteAddress, RemoteError, SharedPart, SharedWord, Signal, SignalSet,
+    TcpFabric, Way, WriteSpan, Written,
 };
 
 /// A look at the sockets is a system call, so there is one in so many looks at memory only.
@@ -383,6 +383,14 @@ impl Fabric for ClusterFabric {
 
     fn watch(&mut self, word: SharedWord, value: u64) {
         self.node.watch(word, value);
+    }
+
+    fn direct(&self, peer: usize, address: &RemoteAddress) -> Option<WriteSpan<'static>> {
+        self.node.direct(self.on_node[peer]?, address)
+    }
+
+    fn element_lock(&self, peer: usize, address: &RemoteAddress) -> Option<ElementLock> {
+        self.node.element_lock(self.on_node[peer]?, address)
     }
 
     fn processors(&self) -> usize {

@@ -15,7 +15,7 @@ pub(crate) const AFFINITY_WORDS: usize = 16;
 /// "RWMPIJOB".
 pub(crate) const MAGIC: u64 = u64::from_be_bytes(*b"RWMPIJOB");
 /// Changes whenever the layout does.
-pub(crate) const VERSION: u32 = 9;
+pub(crate) const VERSION: u32 = 10;
 
 /// The first bytes of the job's file.
 #[repr(C)]
@@ -79,6 +79,9 @@ pub(crate) struct Control {
     pub(crate) copied: CachePadded<[AtomicU64; 2]>,
     /// How many connections the owner has turned away that did not come from a peer. Written by the owner, read by the launcher (Relaxed).
     pub(crate) turned_away: CachePadded<AtomicU64>,
+    /// The lock for elements of the owner's memory that no atomic operation reaches; a futex ([`crate::element_lock`] says which values it has).
+    /// Changed (compare-exchange and swap, Acquire) by any peer that locks, and (swap, Release) by the one that has locked.
+    pub(crate) elements: CachePadded<AtomicU32>,
     /// Who uses the owner's arena, and how.
     pub(crate) arena: CachePadded<ArenaRecord>,
 }

@@ -440,6 +440,18 @@ pub trait Fabric {
     /// The next [`Fabric::idle`] does not sleep if `word` is at least `value`. Of several words, if one is.
     fn watch(&mut self, _word: SharedWord, _value: u64) {}
 
+    /// Where `peer`'s memory at `address` lies in this process, if it is mapped here: for loads, stores and [atomic
+    /// operations](WriteSpan::word) as long as its owner lends it, and this fabric is there.
+    fn direct(&self, _peer: usize, _address: &RemoteAddress) -> Option<WriteSpan<'static>> {
+        None
+    }
+    /// What makes operations on elements of that memory atomic where no atomic operation of the processor does; `None` where no memory is shared with
+    /// `peer`.
+    #[cfg(not(loom))]
+    fn element_lock(&self, _peer: usize, _address: &RemoteAddress) -> Option<crate::ElementLock> {
+        None
+    }
+
     /// How many processors the peers that share memory may use, as whoever began the job knew: the same at all of them.
     fn processors(&self) -> usize {
         usize::MAX

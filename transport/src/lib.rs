@@ -5,6 +5,8 @@
 
 #[cfg(not(loom))]
 mod arena;
+#[cfg_attr(loom, allow(dead_code))]
+mod atomic_word;
 #[cfg(not(loom))]
 mod attach;
 #[cfg(not(loom))]
@@ -24,6 +26,8 @@ mod copy;
 #[cfg(not(loom))]
 mod descriptor;
 mod distance;
+#[cfg(not(loom))]
+mod element_lock;
 #[cfg(not(loom))]
 mod environment;
 mod fabric;
@@ -84,6 +88,7 @@ mod worker;
 
 #[cfg(not(loom))]
 pub use arena::{Arena, ArenaRefused};
+pub use atomic_word::{AtomicWord, full_fence};
 #[cfg(not(loom))]
 pub use bell::Bell;
 #[cfg(not(loom))]
@@ -97,6 +102,8 @@ pub use control::Presence;
 #[cfg(not(loom))]
 pub use descriptor::{handed_down, raised};
 pub use distance::Distance;
+#[cfg(not(loom))]
+pub use element_lock::{ElementLock, LockedElements};
 #[cfg(not(loom))]
 pub use environment::{
     CONNECTION_FD, JOB_FD, LANES, LIFELINE_FD, LISTEN, NODES, PLACE, RANK, SIZE, THREADS, TRANSPORT,

@@ -19,14 +19,13 @@ use crate::small_copy::copy_small;
 use crate::wait::WaitPolicy;
 use crate::worker::Cot;
 use crate::{
-    Arrival, Backoff, Bell, Enqueue, Fabric, Header, Heap, INLINE_PAYLOAD, LentSpan, Notice, Passable, PeerFault,
-    PushError, Queue, ReadSpan, Reading, RemoteAddress, RemoteError, SharedPart, SharedWord, Signal, SignalSet, Way,
-    WriteSpan, Written, signal,
+    Arrival, Backoff, Bell, ElementLock, Enqueue, Fabric, Header, Heap, INLINE_PAYLOAD, LentSpan, Notice, Passable,
+    PeerFault, PushError, Queue, ReadSpan, Reading, RemoteAddress, RemoteError, SharedPart, SharedWord, Signal,
+    SignalSet, Way, WriteSpan, Written, signal,
 };
-use watched::Watched;
-
 use link::Link;
 use memory::InFile;
+use watched::Watched;
 
 /// Most rings that one call of `ready` looks at.
 const MOST_LOOKS: usize = 16;
@@ -244,12 +243,6 @@ impl NodeFabric {
         if how & ways != AWAKE && sleep::wake(flag, how) {
             self.to_ring.push(peer);
         }
-    }
-
-    /// A peer that waits for sockets, and has to be rung there as something was done here that it wants to know.
-    #[inline]
-    pub(crate) fn next_to_ring(&mut self) -> Option<usize> {
-        self.to_ring.pop()
     }
 
     /// One round of a wait, but for the sleep: returns whether it is time for that.
@@ -520,6 +513,14 @@ impl Fabric for NodeFabric {
 
     fn watch(&mut self, word: SharedWord, value: u64) {
         self.watched.add(word, value);
+    }
+
+    fn direct(&self, peer: usize, address: &RemoteAddress) -> Option<WriteSpan<'static>> {
+        self.mapped_here(peer, address)
+    }
+
+    fn element_lock(&self, peer: usize, address: &RemoteAddress) -> Option<ElementLock> {
+        Some(self.lock_of_elements(peer, address))
     }
 
     fn processors(&self) -> usize {

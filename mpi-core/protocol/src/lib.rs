@@ -27,6 +27,7 @@ mod receiver;
 mod request_for_send;
 mod sender;
 mod unexpected;
+pub mod window;
 
 pub use counters::Counters;
 pub use envelope::{Envelope, Pattern};

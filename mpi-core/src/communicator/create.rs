@@ -59,6 +59,12 @@ impl Communicator {
         Ok(duplicate)
     }
 
+    /// The same ranks in new contexts, for the library's own use: without attributes and hints. Collective.
+    pub(crate) fn private_twin(&self) -> Result<Communicator> {
+        let context = self.agree(&self.creators(), &mut [])?;
+        Ok(self.twin(context, &Info::new()))
+    }
+
     /// As [`Communicator::dup_with_info`], without waiting: the duplicate is there when the request has completed
     /// (MPI_Comm_idup_with_info). Attributes are copied at once.
     ///

@@ -14,6 +14,7 @@ mod external;
 mod fortran;
 mod layout;
 mod pack;
+mod runs;
 mod shape;
 mod signature;
 #[cfg(test)]
@@ -222,6 +223,17 @@ impl Datatype {
             }
             _ => None,
         }
+    }
+
+    /// From where to where the bytes of `count` elements lie, from the buffer's address; `None` if no memory is so long.
+    #[inline]
+    pub(crate) fn reach(&self, count: u64) -> Option<(i64, i64)> {
+        if count == 0 || self.size() == 0 {
+            return Some((0, 0));
+        }
+        let last = i64::try_from(count - 1).ok()?.checked_mul(self.extent())?;
+        let (low, len) = (self.true_lower_bound(), self.true_extent());
+        Some((low.checked_add(last.min(0))?, low.checked_add(len)?.checked_add(last.max(0))?))
     }
 
     /// Bytes of `count` packed elements.

@@ -385,6 +385,21 @@ proptest! {
     }
 
     #[test]
+    fn runs_are_the_typemaps((datatype, naive) in datatypes(), count in 0..4u64) {
+        let offsets = naive.bytes(count as i64);
+        let mut visited = Vec::new();
+        let all: std::result::Result<(), ()> = datatype.for_each_run(count, &mut |offset, length| {
+            visited.extend(offset..offset + length as i64);
+            Ok(())
+        });
+        prop_assert!(all.is_ok());
+        prop_assert_eq!(&visited, &offsets);
+        let low = offsets.iter().copied().min().unwrap_or(0);
+        let end = offsets.iter().map(|offset| offset + 1).max().unwrap_or(0);
+        prop_assert_eq!(datatype.reach(count), Some((low, end)));
+    }
+
+    #[test]
     fn unpacking_follows_the_typemap((datatype, naive) in datatypes(), count in 0..4u64, cuts in prop::collection::vec(1..90usize, 1..9)) {
         let offsets = naive.bytes(count as i64);
         let mut arena = Arena::around(&offsets);

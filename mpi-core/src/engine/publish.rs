@@ -2,7 +2,7 @@
 
 use rwmpi_protocol::Rule;
 use rwmpi_transport::{
-    Distance, Fabric, LentSpan, ReadSpan, Reading, RemoteAddress, SharedPart, SharedWord, Way, WriteSpan,
+    Distance, ElementLock, Fabric, LentSpan, ReadSpan, Reading, RemoteAddress, SharedPart, SharedWord, Way, WriteSpan,
 };
 
 use super::{Engine, Failure};
@@ -121,6 +121,21 @@ impl<F: Fabric> Engine<F> {
     #[inline]
     pub(crate) fn word(&self, word: SharedWord) -> u64 {
         self.fabric.word(word)
+    }
+
+    /// The name by which peers of this node reach this rank's memory, though some only by the kernel.
+    pub(crate) fn address_of(&self, span: ReadSpan<'_>) -> RemoteAddress {
+        self.fabric.address_of(span)
+    }
+
+    /// Where `peer`'s memory lies in this process, if it is mapped here, for as long as `peer` lends it.
+    pub(crate) fn direct(&self, peer: u32, address: &RemoteAddress) -> Option<WriteSpan<'static>> {
+        self.fabric.direct(peer as usize, address)
+    }
+
+    /// What makes operations on elements of that memory atomic.
+    pub(crate) fn element_lock(&self, peer: u32, address: &RemoteAddress) -> Option<ElementLock> {
+        self.fabric.element_lock(peer as usize, address)
     }
 
     /// How many processors the ranks of this node have, the same on all of them.

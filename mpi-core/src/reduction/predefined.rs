@@ -1,6 +1,7 @@
 //! MPI's own operations and what they are defined for.
 
 use super::{Arithmetic, location};
+use crate::collective::Reduction;
 use crate::datatype::{Basic, Datatype, Group, Number};
 
 /// A predefined operation (MPI-5.0 sections 6.9.2, 6.9.4 and 12.3.4).
@@ -141,6 +142,14 @@ impl Predefined {
             Predefined::Replace => {}
             Predefined::NoOperation => kept.copy_from_slice(earlier),
             _ => self.combine_locations(basic, kept, earlier, true),
+        }
+    }
+
+    /// `kept = kept ∘ later` of packed elements that the operation is defined for.
+    pub(crate) fn combine_packed(self, basic: Basic, kept: &mut [u8], later: &[u8]) {
+        match self.arithmetic(basic) {
+            Some(arithmetic) => arithmetic.append(kept, later),
+            None => self.append(basic, kept, later),
         }
     }
 

@@ -94,6 +94,27 @@ impl Elements {
         Elements { start, count, datatype }
     }
 
+    /// The elements `offset` bytes into a span, whose contract is theirs; `None` if not all of their bytes lie in it.
+    #[inline]
+    pub(crate) fn within(span: WriteSpan<'static>, offset: i64, count: u64, datatype: &Datatype) -> Option<Self> {
+        let (low, end) = datatype.reach(count)?;
+        let (low, end) = (offset.checked_add(low)?, offset.checked_add(end)?);
+        let is_within = low >= 0 && low <= end && end.cast_unsigned() <= span.len() as u64;
+        let start = span.start().wrapping_offset(offset as isize);
+        is_within.then(|| Elements { start, count, datatype: datatype.clone() })
+    }
+
+    /// Copies what these are to as many bytes of other elements. The two don't overlap.
+    pub(crate) fn copy_to(&self, other: &Elements) -> Result<()> {
+        match (self.read_span(), other.write_span()) {
+            (Some(from), Some(into)) => from.copy_long_to(into),
+            (Some(from), None) => other.unpack_span(from),
+            (None, Some(into)) => self.pack_span(into),
+            (None, None) => other.unpack_span(self.packed()?.as_slice().into()),
+        }
+        Ok(())
+    }
+
     /// How many they are.
     pub fn count(&self) -> u64 {
         self.count
@@ -182,7 +203,7 @@ impl Elements {
     }
 
     /// Bytes of them, packed, which must have been found to fit into memory.
-    pub(super) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         (self.count * self.datatype.size()) as usize
     }
 
@@ -190,7 +211,7 @@ impl Elements {
     ///
     /// # Panics
     /// If it is too short.
-    pub(super) fn pack_span(&self, into: WriteSpan<'_>) {
+    pub(crate) fn pack_span(&self, into: WriteSpan<'_>) {
         if let Some(run) = self.read_span() {
             return run.copy_to(into);
         }
@@ -201,7 +222,7 @@ impl Elements {
     }
 
     /// Takes the packed bytes of a span apart into them.
-    pub(super) fn unpack_span(&self, from: ReadSpan<'_>) {
+    pub(crate) fn unpack_span(&self, from: ReadSpan<'_>) {
         // SAFETY: as in `pack_span`, the other way round.
         unsafe { unpack_from(self.start, self.count, &self.datatype, 0, from.start(), from.len()) };
     }
@@ -228,6 +249,15 @@ fn no_memory(size: u64) -> Error {
     Error::new(ErrorClass::NoMemory, format!("there is no memory to pack {size} bytes"))
 }
 
+/// Memory that a window is made of, or that is attached to one.
+///
+/// # Safety
+/// As of [`Elements::new`], for all of it, until the window is freed or the memory detached.
+pub(crate) unsafe fn window_memory(base: *mut u8, size: u64) -> WriteSpan<'static> {
+    // SAFETY: the caller's.
+    unsafe { WriteSpan::new(base, size as usize) }
+}
+
 /// Room that the engine writes to; as [`read_span_of`].
 pub(crate) fn write_span_of(room: &mut [u8]) -> WriteSpan<'static> {
     // SAFETY: the callers keep the vector as long as the operation, and look at it only afterwards.
@@ -242,7 +272,7 @@ pub(crate) fn read_span_of(packed: &[u8]) -> ReadSpan<'static> {
 }
 
 /// A copy that the engine reads from, which its owner keeps until the operation has completed.
-pub(super) fn lasting(copy: ReadSpan<'_>) -> ReadSpan<'static> {
+pub(crate) fn lasting(copy: ReadSpan<'_>) -> ReadSpan<'static> {
     // SAFETY: the callers keep it as long as the operation.
     unsafe { ReadSpan::new(copy.start(), copy.len()) }
 }

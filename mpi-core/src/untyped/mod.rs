@@ -17,6 +17,7 @@ mod simple_request;
 
 pub use buffered::{AttachedBuffer, BufferOwner};
 pub use elements::{Elements, Run, Runs};
+pub(crate) use elements::{lasting, window_memory};
 pub use generalized::Generalized;
 pub use persistent::Persistent;
 pub use point_to_point::{Mode, TakenMessage};

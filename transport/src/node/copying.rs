@@ -97,4 +97,20 @@ impl NodeFabric {
                 .map(|()| self.count(Way::Kernel, into.len())),
         }
     }
+
+    /// Where a peer's memory lies in this process, if it does.
+    pub(super) fn mapped_here(&self, peer: usize, address: &RemoteAddress) -> Option<WriteSpan<'static>> {
+        let len = usize::try_from(address.len).ok()?;
+        let start = match self.shared(address, 0, len) {
+            Some(Ok(InFile::Mapped(place))) => self.segment.at(place).as_ptr(),
+            Some(_) => return None,
+            None => match self.private(peer, address, 0, len).ok()? {
+                (Reach::SameProcess, place) => place as *mut u8,
+                _ => return None,
+            },
+        };
+        // SAFETY: either checked to lie in the part of a heap that has pages, and mapped here as long as the segment is, or of this address space;
+        // the owner lends it to be written, as the fabric's contract has it.
+        Some(unsafe { WriteSpan::new(start, len) })
+    }
 }

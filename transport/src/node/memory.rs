@@ -3,6 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use super::{NodeFabric, PRIVATE_SPACE};
+use crate::ElementLock;
 use crate::layout::Part;
 use crate::remote_memory::Reach;
 use crate::{RemoteAddress, RemoteError, Way};
@@ -86,6 +87,14 @@ impl NodeFabric {
             Reach::None => Err(RemoteError::NoWay),
             reach => Ok((reach, address.place + offset)),
         }
+    }
+
+    /// What makes operations on elements of a peer's memory atomic. The lock lies with the owner of the memory, which need not be who hands it out; of
+    /// private memory that is the peer, whose block in the first lane has it for all lanes.
+    pub(super) fn lock_of_elements(&self, peer: usize, address: &RemoteAddress) -> ElementLock {
+        let heap = address.space.checked_sub(PRIVATE_SPACE + 1).map(|owner| owner as usize);
+        let owner = heap.filter(|&owner| owner < self.segment.layout().ends);
+        ElementLock::new(self.segment.clone(), owner.unwrap_or(peer), heap.is_none())
     }
 
     pub(super) fn way_of_copy(&self, peer: usize) -> Way {

@@ -39,6 +39,12 @@ impl NodeFabric {
         self.announce_sleep(&mut Backoff::default(), ring, queues).is_some()
     }
 
+    /// A peer that waits for sockets, and has to be rung there as something was done here that it wants to know.
+    #[inline]
+    pub(crate) fn next_to_ring(&mut self) -> Option<usize> {
+        self.to_ring.pop()
+    }
+
     /// The converse: nobody needs to ring.
     pub fn take_bell_down(&self) {
         self.has_slept();

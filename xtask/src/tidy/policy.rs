@@ -70,6 +70,7 @@ pub const WITHOUT_EXAMPLES: &[&str] = &[
     "mpi-core/src/untyped/",
     "mpi-core/src/datatype/",
     "mpi-core/src/reduction/",
+    "mpi-core/src/window/",
     "mpi-core/src/collective/inter.rs",
     "mpi-core/src/worker.rs",
     // What fuzzers call.
@@ -133,6 +134,9 @@ pub const UNSAFE_FILES: &[&str] = &[
     "mpi-abi/src/generalized_request.rs",
     // Where the promises of untyped callers become spans.
     "mpi-core/src/untyped/elements.rs",
+    // Memory of the program that windows are made of.
+    "mpi-core/src/window/create.rs",
+    "mpi-core/src/window/dynamic.rs",
     // What becomes of the arguments of Fortran, which are addresses.
     "mpi-abi/fortran/src/attribute.rs",
     "mpi-abi/fortran/src/common.rs",
@@ -181,6 +185,8 @@ pub const UNSAFE_FILES: &[&str] = &[
     "transport/src/ring/loom_model.rs",
     "transport/src/turn/loom_model.rs",
     "transport/src/ring/tests.rs",
+    // Words at an address.
+    "transport/src/atomic_word.rs",
     // Copies of raw memory.
     "transport/src/remote_memory.rs",
     "transport/src/handover.rs",
@@ -204,8 +210,10 @@ pub const ATOMICS_FILES: &[&str] = &[
     "transport/src/primitive.rs",
     // What is laid over the mapped file, or works on it: loom's atomics cannot lie there.
     "transport/src/arena.rs",
+    "transport/src/atomic_word.rs",
     "transport/src/attach.rs",
     "transport/src/control.rs",
+    "transport/src/element_lock.rs",
     "transport/src/heap.rs",
     "transport/src/job.rs",
     "transport/src/layout.rs",

@@ -1,0 +1,258 @@
+//! The lock of one target, with ranks that sleep while they wait.
+
+use super::{Job, explore};
+use crate::window::LockKind::{self, Exclusive, Shared};
+use crate::window::{Gate, Ticket};
+
+/// What is done otherwise than it should be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Broken {
+    Nothing,
+    /// Who is next is looked up, and woken, before the gate is moved.
+    WakesFirst,
+    /// No last look between saying that one sleeps, and sleeping.
+    NoLastLook,
+    /// Who waits says which number it has only after its last look.
+    NamesItselfLate,
+    /// The lock is given back while an operation is still on its way.
+    LeavesEarly,
+    /// Who was alone moves only the gate of those who want to be.
+    ForgetsThoseWhoShare,
+}
+
+/// Where a rank is.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum At {
+    Outside,
+    FirstLook,
+    NamesItself,
+    Looks,
+    SaysThatItSleeps,
+    LastLook,
+    Sleeps,
+    /// Moves the gates that are left to move, then goes on.
+    Moves(Vec<Gate>, Box<At>),
+    /// Has moved a gate to this number.
+    LooksUp(u64, Vec<Gate>, Box<At>),
+    Wakes(usize, Vec<Gate>, Box<At>),
+    Inside,
+    HasIssued,
+    Completed,
+    HasLeft,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Locking {
+    broken: Broken,
+    next: u64,
+    sharing: u64,
+    all: u64,
+    /// Who has which number: at the number modulo the number of ranks.
+    named: Vec<Option<(u64, usize)>>,
+    sleeps: Vec<bool>,
+    programs: Vec<Vec<LockKind>>,
+    at: Vec<At>,
+    tickets: Vec<Option<Ticket>>,
+    /// Who has the lock, and how.
+    holders: Vec<(usize, LockKind)>,
+    /// Whose operation is on its way.
+    in_flight: Vec<usize>,
+    /// How many have entered.
+    entered: u64,
+}
+
+impl Locking {
+    fn new(programs: &[Vec<LockKind>], broken: Broken) -> Self {
+        let ranks = programs.len();
+        Locking {
+            broken,
+            next: 0,
+            sharing: 0,
+            all: 0,
+            named: vec![None; ranks],
+            sleeps: vec![false; ranks],
+            programs: programs.to_vec(),
+            at: vec![At::Outside; ranks],
+            tickets: vec![None; ranks],
+            holders: Vec::new(),
+            in_flight: Vec::new(),
+            entered: 0,
+        }
+    }
+
+    fn gate(&mut self, gate: Gate) -> &mut u64 {
+        match gate {
+            Gate::Sharing => &mut self.sharing,
+            Gate::All => &mut self.all,
+        }
+    }
+
+    fn ticket(&self, rank: usize) -> Ticket {
+        self.tickets[rank].expect("it has taken a number")
+    }
+
+    fn is_its_turn(&mut self, rank: usize) -> bool {
+        let ticket = self.ticket(rank);
+        *self.gate(ticket.gate()) == ticket.number()
+    }
+
+    fn enter(&mut self, rank: usize) -> Result<At, String> {
+        let (ticket, kind) = (self.ticket(rank), self.programs[rank][0]);
+        if self.holders.iter().any(|holder| holder.1 == Exclusive || kind == Exclusive) {
+            return Err(format!("rank {rank} is not alone"));
+        }
+        if kind == Exclusive && !self.in_flight.is_empty() {
+            return Err("an operation of an earlier epoch is still on its way".into());
+        }
+        if ticket.number() != self.entered {
+            return Err("somebody has been overtaken".into());
+        }
+        self.entered += 1;
+        self.holders.push((rank, kind));
+        Ok(At::Moves(ticket.entered().into_iter().collect(), Box::new(At::Inside)))
+    }
+
+    fn leave(&mut self, rank: usize) -> At {
+        let ticket = self.ticket(rank);
+        self.holders.retain(|holder| holder.0 != rank);
+        let mut gates = ticket.left().to_vec();
+        if self.broken == Broken::ForgetsThoseWhoShare {
+            gates.retain(|&gate| gate == Gate::All);
+        }
+        At::Moves(gates, Box::new(At::HasLeft))
+    }
+
+    /// Who has that number.
+    fn named(&self, number: u64) -> Option<usize> {
+        let named = self.named[number as usize % self.named.len()];
+        named.filter(|named| named.0 == number).map(|named| named.1)
+    }
+
+    fn move_gate(&mut self, mut gates: Vec<Gate>, then: Box<At>) -> At {
+        if gates.is_empty() {
+            return *then;
+        }
+        if self.broken == Broken::WakesFirst {
+            let number = *self.gate(gates[0]) + 1;
+            if let Some(next) = self.named(number) {
+                self.sleeps[next] = false;
+            }
+            // The gate is moved in a step of its own.
+            return At::Wakes(usize::MAX, gates, then);
+        }
+        let gate = gates.remove(0);
+        *self.gate(gate) += 1;
+        At::LooksUp(*self.gate(gate), gates, then)
+    }
+
+    fn wake(&mut self, next: usize, mut gates: Vec<Gate>, then: Box<At>) -> At {
+        if next == usize::MAX {
+            let gate = gates.remove(0);
+            *self.gate(gate) += 1;
+        } else {
+            self.sleeps[next] = false;
+        }
+        At::Moves(gates, then)
+    }
+
+    fn name(&mut self, rank: usize) {
+        let (number, ranks) = (self.ticket(rank).number(), self.named.len());
+        self.named[number as usize % ranks] = Some((number, rank));
+    }
+}
+
+impl Job for Locking {
+    fn ranks(&self) -> usize {
+        self.programs.len()
+    }
+
+    fn is_done(&self, rank: usize) -> bool {
+        self.programs[rank].is_empty()
+    }
+
+    fn step(&mut self, rank: usize) -> Result<bool, String> {
+        let names_itself_late = self.broken == Broken::NamesItselfLate;
+        let next = match self.at[rank].clone() {
+            At::Outside => {
+                self.tickets[rank] = Some(Ticket::new(self.next, self.programs[rank][0]));
+                self.next += 1;
+                At::FirstLook
+            }
+            At::FirstLook | At::Looks | At::LastLook if self.is_its_turn(rank) => {
+                self.sleeps[rank] = false;
+                self.enter(rank)?
+            }
+            At::FirstLook if names_itself_late => At::Looks,
+            At::FirstLook => At::NamesItself,
+            At::NamesItself => {
+                self.name(rank);
+                if names_itself_late { At::Sleeps } else { At::Looks }
+            }
+            At::Looks => At::SaysThatItSleeps,
+            At::SaysThatItSleeps => {
+                self.sleeps[rank] = true;
+                if self.broken == Broken::NoLastLook { At::Sleeps } else { At::LastLook }
+            }
+            At::LastLook if names_itself_late => At::NamesItself,
+            At::LastLook => At::Sleeps,
+            At::Sleeps if self.sleeps[rank] => return Ok(false),
+            At::Sleeps => At::Looks,
+            At::Moves(gates, then) => self.move_gate(gates, then),
+            At::LooksUp(number, gates, then) => match self.named(number) {
+                Some(next) => At::Wakes(next, gates, then),
+                None => At::Moves(gates, then),
+            },
+            At::Wakes(next, gates, then) => self.wake(next, gates, then),
+            At::Inside => {
+                self.in_flight.push(rank);
+                At::HasIssued
+            }
+            At::HasIssued if self.broken == Broken::LeavesEarly => self.leave(rank),
+            At::HasIssued => {
+                self.in_flight.retain(|&other| other != rank);
+                At::Completed
+            }
+            At::Completed => self.leave(rank),
+            At::HasLeft => {
+                self.in_flight.retain(|&other| other != rank);
+                self.programs[rank].remove(0);
+                At::Outside
+            }
+        };
+        self.at[rank] = next;
+        Ok(true)
+    }
+}
+
+/// All jobs of so many ranks that lock so often.
+fn jobs(ranks: u32, times: u32) -> impl Iterator<Item = Vec<Vec<LockKind>>> {
+    let kind = |bits: u32, place: u32| if bits >> place & 1 == 0 { Shared } else { Exclusive };
+    let program = move |bits: u32, rank: u32| (0..times).map(|time| kind(bits, rank * times + time)).collect();
+    (0..1 << (ranks * times)).map(move |bits| (0..ranks).map(|rank| program(bits, rank)).collect())
+}
+
+fn states(ranks: u32, times: u32, broken: Broken) -> Result<usize, String> {
+    jobs(ranks, times).try_fold(0, |states, job| Ok(states + explore(Locking::new(&job, broken))?))
+}
+
+#[test]
+fn locks_are_exclusive_fair_and_never_lost() {
+    for (ranks, times) in [(2, 2), (3, 1)] {
+        let states = states(ranks, times, Broken::Nothing).unwrap();
+        assert!(states > 1000, "only {states} states of {ranks} ranks");
+    }
+}
+
+#[test]
+fn what_is_broken_is_found_out() {
+    for (broken, what) in [
+        (Broken::WakesFirst, "nobody can go on"),
+        (Broken::NoLastLook, "nobody can go on"),
+        (Broken::NamesItselfLate, "nobody can go on"),
+        (Broken::LeavesEarly, "on its way"),
+        (Broken::ForgetsThoseWhoShare, "nobody can go on"),
+    ] {
+        let found = states(2, 2, broken).expect_err("it is broken");
+        assert!(found.contains(what), "{broken:?}: {found}");
+    }
+}

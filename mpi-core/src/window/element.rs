@@ -1,0 +1,117 @@
+//! What an operation of the accumulate family does to one element, and to many under a lock.
+
+use rwmpi_transport::AtomicWord;
+
+use crate::datatype::{Basic, Number};
+use crate::reduction::{Operation, Predefined};
+use crate::{Error, ErrorClass, Result};
+
+/// A predefined operation on elements of a predefined type.
+pub(super) struct Change {
+    pub(super) operation: Predefined,
+    pub(super) basic: Basic,
+}
+
+/// An element that an atomic operation reaches can be changed by one of these.
+#[derive(Clone, Copy)]
+enum Step {
+    Add,
+    And,
+    Or,
+    Xor,
+    Swap,
+    Load,
+    /// Whatever makes a new value of the old one.
+    Update,
+}
+
+impl Change {
+    /// # Errors
+    /// The operation is the program's, or not defined for such elements.
+    pub(super) fn new(operation: &Operation, basic: Basic) -> Result<Change> {
+        let Operation::Predefined(predefined) = operation else {
+            let what = "operations that the program has made are for reductions, not for windows";
+            return Err(Error::new(ErrorClass::Operation, what));
+        };
+        if !predefined.supports(basic) {
+            let what = format!("{} is not defined for elements of {}", predefined.name(), basic.name());
+            return Err(Error::new(ErrorClass::Operation, what));
+        }
+        Ok(Change { operation: *predefined, basic })
+    }
+
+    /// Bytes of an element's data.
+    pub(super) fn size(&self) -> usize {
+        self.basic.size() as usize
+    }
+
+    /// Whether it leaves elements as they are.
+    pub(super) fn is_nothing(&self) -> bool {
+        self.operation == Predefined::NoOperation
+    }
+
+    /// Whether it does not matter what was there.
+    pub(super) fn replaces(&self) -> bool {
+        self.operation == Predefined::Replace
+    }
+
+    fn step(&self) -> Step {
+        let is_integer = matches!(
+            self.basic.number(),
+            Number::Int8
+                | Number::Int16
+                | Number::Int32
+                | Number::Int64
+                | Number::Uint8
+                | Number::Uint16
+                | Number::Uint32
+                | Number::Uint64
+        );
+        match self.operation {
+            Predefined::NoOperation => Step::Load,
+            Predefined::Replace => Step::Swap,
+            Predefined::Sum if is_integer && self.basic.pair().is_none() => Step::Add,
+            Predefined::BitwiseAnd => Step::And,
+            Predefined::BitwiseOr => Step::Or,
+            Predefined::BitwiseXor => Step::Xor,
+            _ => Step::Update,
+        }
+    }
+
+    /// Changes a word; the value before.
+    #[inline]
+    pub(super) fn on_word(&self, word: AtomicWord<'_>, operand: u64) -> u64 {
+        match self.step() {
+            Step::Add => word.fetch_add(operand),
+            Step::And => word.fetch_and(operand),
+            Step::Or => word.fetch_or(operand),
+            Step::Xor => word.fetch_xor(operand),
+            Step::Swap => word.swap(operand),
+            Step::Load => word.load(),
+            Step::Update => word.update(|value| self.combined(value, operand)),
+        }
+    }
+
+    /// The value that an element has afterwards.
+    #[inline]
+    fn combined(&self, value: u64, operand: u64) -> u64 {
+        if self.operation == Predefined::Sum {
+            match self.basic.number() {
+                Number::Double => return (f64::from_bits(value) + f64::from_bits(operand)).to_bits(),
+                Number::Single => {
+                    return (f32::from_bits(value as u32) + f32::from_bits(operand as u32)).to_bits().into();
+                }
+                _ => {}
+            }
+        }
+        let (mut kept, later) = (value.to_ne_bytes(), operand.to_ne_bytes());
+        let size = self.size();
+        self.on_packed(&mut kept[..size], &later[..size]);
+        u64::from_ne_bytes(kept)
+    }
+
+    /// Changes packed elements.
+    pub(super) fn on_packed(&self, kept: &mut [u8], operands: &[u8]) {
+        self.operation.combine_packed(self.basic, kept, operands);
+    }
+}

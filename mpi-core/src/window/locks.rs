@@ -1,0 +1,162 @@
+//! Locks and flushes (MPI-5.0 sections 12.5.3 and 12.5.4): epochs that their targets need not know of.
+//!
+//! The protocol's tickets say whose turn it is (`rwmpi_protocol::window::Ticket`). What is here changes the words, waits, and wakes who is next:
+//! the rank that has the number to which a gate has been moved, if it has written down that it waits. It does that before its last look at the
+//! gate, and sleeps by the handshake of the transport, so either it sees the gate or whoever has moved that sees it.
+
+use rwmpi_protocol::window::{Gate, Hold, LockKind, Ticket};
+
+use super::Window;
+use super::control::Control;
+use crate::activity::{Call, Target};
+use crate::job_engine::JobEngine;
+use crate::waiting::Awaited;
+use crate::{Destination, Result};
+
+/// Who waits is written down as its number and, in so many lower bits, its rank plus 1.
+const RANK_BITS: u32 = 24;
+
+impl Window {
+    /// Begins an access epoch to a target, alone or with others that share it; without a lock if nobody else locks it, as the program
+    /// says (MPI_Win_lock).
+    ///
+    /// # Errors
+    /// The target is locked already, or an epoch of another kind is open.
+    pub fn lock(&self, kind: LockKind, target: Destination, is_unchecked: bool) -> Result<()> {
+        let Some(target) = self.checked_target(target)? else { return Ok(()) };
+        self.shared.epochs.borrow().check_lock(target).map_err(|misuse| self.misuse(misuse))?;
+        let hold = match kind {
+            _ if is_unchecked => Hold::Unchecked,
+            LockKind::Shared => Hold::Shared,
+            LockKind::Exclusive => Hold::Exclusive,
+        };
+        if !is_unchecked {
+            self.take(target, kind)?;
+        }
+        self.shared.epochs.borrow_mut().locked(target, hold);
+        Ok(())
+    }
+
+    /// Ends it (MPI_Win_unlock).
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn unlock(&self, target: Destination) -> Result<()> {
+        let Some(target) = self.checked_target(target)? else { return Ok(()) };
+        let hold = self.shared.epochs.borrow_mut().unlock(target).map_err(|misuse| self.misuse(misuse))?;
+        self.order();
+        match hold {
+            Hold::Shared => self.give_back(target, LockKind::Shared),
+            Hold::Exclusive => self.give_back(target, LockKind::Exclusive),
+            Hold::None | Hold::Started | Hold::Unchecked => {}
+        }
+        Ok(())
+    }
+
+    /// Begins an access epoch to all targets, which others may share (MPI_Win_lock_all). Not collective.
+    ///
+    /// # Errors
+    /// An access epoch is open.
+    pub fn lock_all(&self, is_unchecked: bool) -> Result<()> {
+        self.shared.epochs.borrow().check_lock_all().map_err(|misuse| self.misuse(misuse))?;
+        if !is_unchecked {
+            (0..self.size()).try_for_each(|target| self.take(target, LockKind::Shared))?;
+        }
+        self.shared.epochs.borrow_mut().all_locked(!is_unchecked);
+        Ok(())
+    }
+
+    /// Ends it (MPI_Win_unlock_all).
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn unlock_all(&self) -> Result<()> {
+        let is_held = self.shared.epochs.borrow_mut().unlock_all().map_err(|misuse| self.misuse(misuse))?;
+        self.order();
+        if is_held {
+            (0..self.size()).for_each(|target| self.give_back(target, LockKind::Shared));
+        }
+        Ok(())
+    }
+
+    /// Everything that this rank has done to a target, or to all, has been done there, too (MPI_Win_flush and its likes).
+    ///
+    /// # Errors
+    /// It is not locked.
+    #[inline]
+    pub fn flush(&self, target: Destination) -> Result<()> {
+        let Some(target) = self.checked_target(target)? else { return Ok(()) };
+        self.shared.epochs.borrow().check_locked(target).map_err(|misuse| self.misuse(misuse))?;
+        self.order();
+        Ok(())
+    }
+
+    /// The same of all targets (MPI_Win_flush_all and its likes).
+    ///
+    /// # Errors
+    /// None is locked.
+    #[inline]
+    pub fn flush_all(&self) -> Result<()> {
+        self.shared.epochs.borrow().check_any_locked().map_err(|misuse| self.misuse(misuse))?;
+        self.order();
+        Ok(())
+    }
+
+    /// Waits in line for the lock of a target.
+    fn take(&self, target: usize, kind: LockKind) -> Result<()> {
+        let control = &self.shared.controls[target];
+        let mut engine = self.process().engine();
+        let ticket = Ticket::new(engine.add_to_word(control.next, 1), kind);
+        if engine.word(control.gate(ticket.gate())) < ticket.number() {
+            drop(engine);
+            self.await_turn(control, ticket)?;
+            engine = self.process().engine();
+        }
+        match ticket.entered() {
+            Some(gate) => self.move_gate(&mut engine, control, gate),
+            None => engine.set_words([(control.holder, u64::from(self.shared.targets[self.rank()].peer) + 1)], &[]),
+        }
+        self.shared.tickets.borrow_mut()[target] = ticket.number();
+        Ok(())
+    }
+
+    #[cold]
+    fn await_turn(&self, control: &Control, ticket: Ticket) -> Result<()> {
+        let (process, gate) = (self.process(), control.gate(ticket.gate()));
+        let call = Call::LockWindow;
+        let mut engine = process.enter(call, Target::NONE, self.shared.communicator.context(), 0);
+        let waits = ticket.number() << RANK_BITS | (self.rank() as u64 + 1);
+        engine.set_words([(control.named(ticket.number()), waits)], &[]);
+        let holder = u32::try_from(engine.word(control.holder)).ok().and_then(|holder| holder.checked_sub(1));
+        drop(engine);
+        let me = self.shared.targets[self.rank()].peer;
+        let waited = process.wait_for_awaited(Awaited::Lock(holder.filter(|&holder| holder != me)), || {
+            let mut engine = process.engine();
+            let looks = process.looks(&engine);
+            engine.has_word(gate, ticket.number(), looks, None).then_some(())
+        });
+        waited.map_err(|failure| self.shared.communicator.failed(call)(failure))
+    }
+
+    fn give_back(&self, target: usize, kind: LockKind) {
+        let control = &self.shared.controls[target];
+        let ticket = Ticket::new(self.shared.tickets.borrow()[target], kind);
+        let mut engine = self.process().engine();
+        if kind == LockKind::Exclusive {
+            engine.set_words([(control.holder, 0)], &[]);
+        }
+        ticket.left().iter().for_each(|&gate| self.move_gate(&mut engine, control, gate));
+    }
+
+    /// Moves a gate on by one, and wakes whose turn it is then.
+    fn move_gate(&self, engine: &mut JobEngine, control: &Control, gate: Gate) {
+        let number = engine.add_to_word(control.gate(gate), 1) + 1;
+        let waits = engine.word(control.named(number));
+        let rank = (waits & ((1 << RANK_BITS) - 1)) as usize;
+        if waits >> RANK_BITS == number
+            && let Some(target) = rank.checked_sub(1).and_then(|rank| self.shared.targets.get(rank))
+        {
+            engine.wake(target.peer);
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! Making operations on elements of a peer's memory atomic where the processor has no operation for them.
+//!
+//! One rule for all peers, so that two of them never choose differently: it knows nothing but where an element lies and how long it is. An element
+//! of 1, 2, 4 or 8 bytes in the job's file that is aligned is changed by the processor's operations ([`WriteSpan::word`](crate::WriteSpan::word)); every
+//! other under the lock of the peer whose memory it is. That covers elements that are longer or not aligned, and all elements in memory that
+//! not every peer has mapped: the kernel copies them to and fro, which takes two calls.
+//!
+//! The lock is a word of its owner's control block: 0, free; 1, taken; 2, taken, and somebody may sleep until it is free. Who has it makes
+//! no call that waits, so it is held for microseconds. A peer that dies with it ends the job, and so all that wait for it.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use crate::primitive;
+use crate::segment::Segment;
+
+const FREE: u32 = 0;
+const TAKEN: u32 = 1;
+const AWAITED: u32 = 2;
+
+/// Looks before the processor is offered to others, and offers before sleeping.
+const LOOKS: u32 = 200;
+const OFFERS: u32 = 20;
+/// Longest sleep: a safety net.
+const LONGEST_SLEEP: Duration = Duration::from_millis(100);
+
+/// The lock for elements of some memory.
+#[derive(Clone)]
+pub struct ElementLock {
+    segment: Arc<Segment>,
+    owner: usize,
+    is_private: bool,
+}
+
+impl ElementLock {
+    /// For memory of that end; is it private to its process?
+    pub(crate) fn new(segment: Arc<Segment>, owner: usize, is_private: bool) -> ElementLock {
+        ElementLock { segment, owner, is_private }
+    }
+
+    /// Whether all elements are changed under the lock, as not all peers have the memory mapped.
+    #[inline]
+    pub fn is_for_all(&self) -> bool {
+        self.is_private
+    }
+
+    /// Whether an element of so many bytes at that address in this process is changed under the lock.
+    #[inline]
+    pub fn is_for(&self, address: usize, len: usize) -> bool {
+        self.is_private || !matches!(len, 1 | 2 | 4 | 8) || !address.is_multiple_of(len)
+    }
+
+    /// Waits until nobody else has the lock.
+    #[inline]
+    pub fn lock(&self) -> LockedElements<'_> {
+        let word = &self.segment.control(self.owner).elements;
+        if word.compare_exchange(FREE, TAKEN, Ordering::Acquire, Ordering::Relaxed).is_err() {
+            wait(word);
+        }
+        LockedElements(word)
+    }
+}
+
+#[cold]
+fn wait(word: &AtomicU32) {
+    let is_taken = |taken| word.compare_exchange(FREE, taken, Ordering::Acquire, Ordering::Relaxed).is_ok();
+    for look in 0..LOOKS + OFFERS {
+        if word.load(Ordering::Relaxed) == FREE && is_taken(TAKEN) {
+            return;
+        }
+        if look < LOOKS { std::hint::spin_loop() } else { primitive::yield_now() }
+    }
+    // From now on whoever gives it back wakes all that sleep, of whom all but one come back here.
+    while word.swap(AWAITED, Ordering::Acquire) != FREE {
+        primitive::futex_wait(word, AWAITED, LONGEST_SLEEP);
+    }
+}
+
+impl fmt::Debug for ElementLock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ElementLock").field("owner", &self.owner).finish_non_exhaustive()
+    }
+}
+
+/// Whoever has this has the lock, until it is dropped.
+pub struct LockedElements<'a>(&'a AtomicU32);
+
+impl Drop for LockedElements<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        if self.0.swap(FREE, Ordering::Release) == AWAITED {
+            primitive::futex_wake(self.0);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicU64;
+    use std::thread;
+
+    use super::*;
+    use crate::Job;
+
+    fn lock(is_private: bool) -> ElementLock {
+        ElementLock::new(Job::create(1, None).unwrap().segment, 0, is_private)
+    }
+
+    #[test]
+    fn place_and_length_alone_say_which_elements_are_locked() {
+        let (shared, private) = (lock(false), lock(true));
+        for (address, len, locked) in [
+            (64, 8, false),
+            (68, 8, true),
+            (68, 4, false),
+            (65, 1, false),
+            (65, 2, true),
+            (64, 16, true),
+            (64, 6, true),
+        ] {
+            assert_eq!(shared.is_for(address, len), locked, "{len} bytes at {address}");
+            assert!(private.is_for(address, len));
+        }
+        assert!(private.is_for_all() && !shared.is_for_all());
+    }
+
+    #[test]
+    fn one_at_a_time_has_it() {
+        const THREADS: u64 = 4;
+        const ROUNDS: u64 = 20_000;
+        let (lock, counter) = (lock(false), AtomicU64::new(0));
+        thread::scope(|scope| {
+            for _ in 0..THREADS {
+                scope.spawn(|| {
+                    for _ in 0..ROUNDS {
+                        let _locked = lock.lock();
+                        // Two steps, between which others would come without the lock.
+                        counter.store(counter.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+                    }
+                });
+            }
+        });
+        assert_eq!(counter.into_inner(), THREADS * ROUNDS);
+    }
+}
