@@ -88,7 +88,7 @@ impl Tuning {
     ///
     /// # Errors
     /// What is wrong with the text.
-    pub fn for_job(processor: &Processor, text: Option<&str>) -> std::result::Result<Chosen, String> {
+    pub fn for_job(processor: &Processor, text: &str) -> std::result::Result<Chosen, String> {
         let (mut nearest, mut least) = (&FAMILIES[0], u32::MAX);
         for family in FAMILIES {
             let distance = family.distance(processor);
@@ -98,10 +98,8 @@ impl Tuning {
         }
         let mut of_family = Tuning::DEFAULT;
         nearest.values.iter().try_for_each(|&(name, value)| of_family.set(name, value).map(drop))?;
-        let (mut tuning, mut in_file) = (of_family, Vec::new());
-        if let Some(text) = text {
-            in_file = tuning.read(text)?;
-        }
+        let mut tuning = of_family;
+        let in_file = tuning.read(text)?;
         Ok(Chosen { tuning, family: nearest.name, is_known: least == 0, of_family, in_file })
     }
 
@@ -127,18 +125,18 @@ mod tests {
         Processor { vendor: vendor.to_owned(), family, model }
     }
 
-    fn chosen(processor: &Processor, text: Option<&str>) -> Chosen {
+    fn chosen(processor: &Processor, text: &str) -> Chosen {
         Tuning::for_job(processor, text).unwrap()
     }
 
     #[test]
     fn a_processor_has_the_table_of_its_family_or_the_nearest() {
-        let milan = chosen(&processor("AuthenticAMD", 25, 1), None);
+        let milan = chosen(&processor("AuthenticAMD", 25, 1), "");
         assert_eq!((milan.family, milan.is_known, milan.tuning), ("Zen 3", true, Tuning::DEFAULT));
         for other in
             [processor("AuthenticAMD", 25, 0x11), processor("AuthenticAMD", 26, 2), processor("Genuine", 6, 207)]
         {
-            assert!(!chosen(&other, None).is_known, "{other:?}");
+            assert!(!chosen(&other, "").is_known, "{other:?}");
         }
     }
 
@@ -146,7 +144,7 @@ mod tests {
     fn each_family_can_have_the_values_that_it_names() {
         for family in FAMILIES {
             let first = processor(family.vendor, family.family, *family.models[0].start());
-            let chosen = chosen(&first, None);
+            let chosen = chosen(&first, "");
             assert_eq!((chosen.family, chosen.is_known), (family.name, true));
             for &(name, value) in family.values {
                 let row = Tuning::ROWS.iter().find(|row| row.name == name).unwrap();
@@ -157,9 +155,9 @@ mod tests {
 
     #[test]
     fn the_file_wins_and_is_named() {
-        let chosen = chosen(&processor("AuthenticAMD", 25, 1), Some("slots_below = 4096\n"));
+        let chosen = chosen(&processor("AuthenticAMD", 25, 1), "slots_below = 4096\n");
         let sources: Vec<_> = Tuning::ROWS.iter().filter(|row| chosen.source(row) == Source::File).collect();
         assert_eq!((sources.len(), sources[0].name, chosen.tuning.slots_below), (1, "slots_below", 4096));
-        assert!(Tuning::for_job(&processor("", 0, 0), Some("x")).is_err());
+        assert!(Tuning::for_job(&processor("", 0, 0), "x").is_err());
     }
 }
