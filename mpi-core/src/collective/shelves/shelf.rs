@@ -4,7 +4,7 @@
 
 use std::cell::Cell;
 
-use rwmpi_transport::{Distance, RemoteAddress, RemoteError, SharedLines, SharedPart, SharedWord};
+use rwmpi_transport::{Distance, RemoteAddress, RemoteError, SHARED_LINE, SharedLines, SharedPart, SharedWord};
 
 use super::Announced;
 use crate::collective::team::Team;
@@ -19,7 +19,7 @@ pub(super) const FETCHED_AHEAD: u64 = 3;
 /// Data of up to so many bytes are asked for while their stamp is awaited: of more, near cores lose lines that they have not written yet.
 const ASKED_FOR: usize = 512;
 const ASKED_FOR_FROM_FAR: usize = PLACE;
-const LINE: usize = SharedLines::LINE;
+const LINE: usize = SHARED_LINE;
 /// In a slot are its stamp, the length of the data, and the data, if they fit. An announcement has its length there, where its owner says
 /// when it is done with the others' data, too, and addresses in a place.
 const STAMP: usize = 0;
@@ -59,7 +59,7 @@ pub(super) fn len(is_short: bool) -> usize {
 pub(super) struct Shelf {
     pub(super) peer: u32,
     memory: SharedPart,
-    slots: SharedLines,
+    slots: SharedLines<{ SLOTS as usize }>,
     pub(super) left: SharedWord,
     /// Up to which nonblocking collective all are over on its rank.
     pub(super) over: SharedWord,
@@ -74,7 +74,7 @@ pub(super) struct Shelf {
 /// The words of one.
 #[derive(Clone, Copy)]
 pub(super) struct Slot {
-    lines: SharedLines,
+    lines: SharedLines<{ SLOTS as usize }>,
     number: u64,
 }
 
@@ -120,7 +120,7 @@ impl Shelf {
             .shared_part(peer, &address)
             .filter(|memory| memory.len() == len(team.has_short_shelves()))?;
         let (left, over) = (memory.word(0)?, memory.word(OVER)?);
-        let slots = memory.lines(Self::start(0), SLOTS)?;
+        let slots = memory.lines(Self::start(0))?;
         Some(Shelf {
             peer,
             memory,
