@@ -72,7 +72,7 @@ pub fn run<R: Send, E: From<Error> + Display + Send>(
 /// Runs `rank_main` in `ranks` threads of this process, each a rank of a job of its own; returns their results in rank order.
 ///
 /// # Errors
-/// If the memory for the job can't be had.
+/// If the memory for the job can't be had, or the file that `RWMPI_TUNING` names has mistakes.
 ///
 /// # Panics
 /// If a rank panics: with the first one's message, which names it.
@@ -86,10 +86,19 @@ pub fn run_threads<R: Send>(
     protocol: Protocol,
     rank_main: impl Fn(&Universe) -> R + Sync,
 ) -> Result<Vec<R>> {
+    run_tuned_threads(ranks, (protocol, &Tuning::of_job()?), rank_main)
+}
+
+/// As [`run_threads`], with these values of the table.
+pub(crate) fn run_tuned_threads<R: Send>(
+    ranks: usize,
+    (protocol, tuning): (Protocol, &Tuning),
+    rank_main: impl Fn(&Universe) -> R + Sync,
+) -> Result<Vec<R>> {
     let fabrics = NodeFabric::threads(ranks).map_err(|error| cannot_start(ranks, &error))?;
-    let (tuning, first_panic) = (Tuning::of_job()?, OnceLock::new());
+    let first_panic = OnceLock::new();
     let main = |rank: usize, fabric: NodeFabric| {
-        let universe = Universe::new(JobFabric::Node(fabric), protocol, &tuning, ThreadLevel::Filtered);
+        let universe = Universe::new(JobFabric::Node(fabric), protocol, tuning, ThreadLevel::Filtered);
         guarded(&universe, (rank, ranks), &first_panic, &rank_main)
     };
     let main = &main;

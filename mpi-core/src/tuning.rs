@@ -8,6 +8,8 @@
 //! 2. Only [`select`](crate::select) compares with them.
 //! 3. A value lies within its row's limits, so that whatever it is, only the time changes that a job takes.
 
+#[cfg(test)]
+mod extremes;
 mod family;
 mod text;
 
@@ -17,6 +19,8 @@ pub use family::{Chosen, Processor, Source};
 
 /// Longest data of a rank that a shared-memory slot has room for (see the collectives' slots, whose layout says the same).
 pub(crate) const SLOT_ROOM: usize = 64 << 10;
+/// Messages of fewer bytes than this are pushed on any machine: where a call's length is known when it is compiled, nothing is left to ask.
+pub(crate) const ALWAYS_PUSHED: usize = 64;
 /// A limit where nothing else sets one.
 const ANY_LENGTH: RangeInclusive<usize> = 0..=1 << 40;
 
@@ -98,7 +102,7 @@ macro_rules! table {
 table! {
     /// A message of at least so many bytes is copied once where ranks share memory: its receive is advertised, and its sender announces it if it
     /// finds no request.
-    single_copy_min: 8 << 10, Bytes in 64..=1 << 40, "message", [4, 33];
+    single_copy_min: 8 << 10, Bytes in ALWAYS_PUSHED..=1 << 40, "message", [4, 33];
     /// The same where the kernel has to copy.
     kernel_copy_min: 192 << 10, Bytes in ANY_LENGTH, "message", [4, 28];
     /// A message to another node of at least so many bytes waits at its sender until its receive is known.

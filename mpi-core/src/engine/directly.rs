@@ -40,6 +40,7 @@ impl<F: Fabric> Engine<F> {
     }
 
     /// Whether `source` pushes what a receive of `capacity` bytes can take.
+    #[inline(always)]
     fn comes_by_fifo(&self, source: u32, capacity: u64) -> bool {
         message::comes_by_fifo(&self.tuning, self.rule, capacity, || self.fabric.passable_from(source as usize))
     }

@@ -5,7 +5,7 @@
 use rwmpi_protocol::Rule;
 use rwmpi_transport::{Passable, Way as Reach};
 
-use crate::tuning::Tuning;
+use crate::tuning::{ALWAYS_PUSHED, Tuning};
 
 /// How a message gets to its receive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,7 +107,7 @@ pub(crate) fn looks_for_request(
 }
 
 /// Whether a receive of `capacity` bytes may be advertised, so that it pays to post it before its message is sent.
-#[inline]
+#[inline(always)]
 pub(crate) fn may_advertise(tuning: &Tuning, rule: Rule, capacity: u64) -> bool {
     match rule {
         Rule::Nsr => false,
@@ -117,9 +117,9 @@ pub(crate) fn may_advertise(tuning: &Tuning, rule: Rule, capacity: u64) -> bool 
 }
 
 /// Whether messages of `len` bytes are asked for at all (mode AUTO).
-#[inline]
+#[inline(always)]
 pub(crate) fn is_worth_a_request(tuning: &Tuning, len: u64) -> bool {
-    len >= tuning.single_copy_min as u64
+    len >= ALWAYS_PUSHED as u64 && len >= tuning.single_copy_min as u64
 }
 
 /// Whether it is worth it to advertise a receive of `capacity` bytes to a sender that can write there by `reach`, or pass as much as it says.
@@ -133,7 +133,7 @@ pub(crate) fn advertises_to_all(tuning: &Tuning, ranks: usize) -> bool {
 }
 
 /// Whether what a receive of `capacity` bytes can take comes through the FIFO.
-#[inline]
+#[inline(always)]
 pub(crate) fn comes_by_fifo(tuning: &Tuning, rule: Rule, capacity: u64, sender: impl FnOnce() -> Passable) -> bool {
     !is_worth_a_request(tuning, capacity) || rule == Rule::Nsr || is_passed(tuning, capacity, None, sender())
 }
