@@ -50,6 +50,9 @@ pub enum LaunchError {
         /// Why not.
         what: String,
     },
+    /// The file of values by which ranks choose their ways can't be read, or has mistakes.
+    #[error("{0}")]
+    Tuning(String),
     /// There is no such program.
     #[error("cannot find the program {}: {hint}", .program.display())]
     NotFound {
@@ -126,7 +129,8 @@ impl LaunchError {
             LaunchError::NoRanks(_)
             | LaunchError::TooManyRanks
             | LaunchError::Threads(_)
-            | LaunchError::Lanes { .. } => exit_code::USAGE,
+            | LaunchError::Lanes { .. }
+            | LaunchError::Tuning(_) => exit_code::USAGE,
             LaunchError::NotFound { .. } => exit_code::NOT_FOUND,
             LaunchError::NotExecutable { .. } => exit_code::NOT_EXECUTABLE,
             LaunchError::Directory { .. }

@@ -4,9 +4,11 @@ use crate::dispositions;
 use crate::error::LaunchError;
 use crate::hosts::HostSlots;
 use crate::plan::value_in;
+use crate::tuning;
 use crate::watch::Watch;
 use rwmpi_core::Protocol;
 use rwmpi_core::Wait;
+use rwmpi_core::tuning::Tuning;
 use serde::{Deserialize, Serialize};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -327,7 +329,10 @@ impl JobSpec {
     /// does not any more: the kernel would not say how ranks end.
     pub fn run(&self) -> Result<Outcome, LaunchError> {
         dispositions::learn_of_ends();
-        Watch::start(self)?.run_to_end()
+        let chosen = tuning::choose(self)?;
+        let spec = self.clone().environment(Tuning::TABLE_VARIABLE, chosen.tuning.changes());
+        let notes = if self.explain { tuning::explain(&chosen) } else { Vec::new() };
+        Watch::start(&spec, &notes)?.run_to_end()
     }
 
     /// Whether messages go over TCP even within a host.

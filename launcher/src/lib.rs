@@ -43,6 +43,7 @@ mod spawn;
 mod standard_input;
 mod streams;
 mod this_machine;
+mod tuning;
 mod waits;
 mod watch;
 mod wire;

@@ -90,8 +90,8 @@ struct Question {
 }
 
 impl<'a> Watch<'a> {
-    /// Prepares everything; starts the ranks if they are to run here.
-    pub(crate) fn start(spec: &'a JobSpec) -> Result<Self, LaunchError> {
+    /// Prepares everything, and says `notes`; starts the ranks if they are to run here.
+    pub(crate) fn start(spec: &'a JobSpec, notes: &[String]) -> Result<Self, LaunchError> {
         if let Some(section) = spec.sections.iter().find(|section| section.ranks == 0) {
             return Err(LaunchError::NoRanks(section.program.clone()));
         }
@@ -128,6 +128,7 @@ impl<'a> Watch<'a> {
             endings: Vec::new(),
         };
         watch.point_out_settings();
+        notes.iter().for_each(|note| watch.outputs.note(note));
         watch.start_if_ready()?;
         Ok(watch)
     }

@@ -94,7 +94,14 @@ mod tests {
     /// What rank 0 hears that waits for rank 1, which has come to its end like that.
     fn heard(end: fn(Universe) -> Result<()>, wait: fn(&Universe) -> Result<()>) -> String {
         let mut fabrics = NodeFabric::threads(2).unwrap();
-        let join = |fabric| Universe::new(JobFabric::Node(fabric), Protocol::Auto, ThreadLevel::Filtered);
+        let join = |fabric| {
+            Universe::new(
+                JobFabric::Node(fabric),
+                Protocol::Auto,
+                &crate::tuning::Tuning::DEFAULT,
+                ThreadLevel::Filtered,
+            )
+        };
         let second = fabrics.pop().unwrap();
         let other = std::thread::spawn(move || {
             let universe = join(second);

@@ -17,6 +17,7 @@ use crate::engine::{
     Completion, Engine, Failure, MatchedMessage, OperationId, Outcome, Received, Room, Scattered, SendMode, Sink, Step,
     Traffic,
 };
+use crate::tuning::Tuning;
 use crate::{Mark, Protocol};
 
 /// How long a rank that gives up waits for others to take what it has sent them.
@@ -52,10 +53,10 @@ macro_rules! forward {
 }
 
 impl JobEngine {
-    pub(crate) fn new(fabric: JobFabric, protocol: Protocol) -> Self {
+    pub(crate) fn new(fabric: JobFabric, protocol: Protocol, tuning: &Tuning) -> Self {
         match fabric {
-            JobFabric::Node(fabric) => JobEngine::Node(Engine::new(fabric, protocol)),
-            JobFabric::Cluster(fabric) => JobEngine::Cluster(Engine::new(*fabric, protocol)),
+            JobFabric::Node(fabric) => JobEngine::Node(Engine::new(fabric, protocol, tuning)),
+            JobFabric::Cluster(fabric) => JobEngine::Cluster(Engine::new(*fabric, protocol, tuning)),
         }
     }
 

@@ -27,8 +27,10 @@ pub(crate) struct Lanes {
 impl Lanes {
     /// Gives the rank that has had one lane these besides, and returns them.
     pub(crate) fn add(first: &Rc<Process>, fabrics: Vec<NodeFabric>, protocol: Protocol) -> Vec<Rc<Process>> {
-        let process =
-            |(lane, fabric)| Rc::new(Process::new(JobFabric::Node(fabric), protocol, first.lanes().clone(), lane));
+        let process = |(lane, fabric)| {
+            let place = (first.lanes().clone(), lane);
+            Rc::new(Process::new(JobFabric::Node(fabric), protocol, first.tuning(), place))
+        };
         let others: Vec<_> = (1..).zip(fabrics).map(process).collect();
         first.lanes().processes.get_or_init(|| std::iter::once(first).chain(&others).map(Rc::downgrade).collect());
         others
@@ -66,6 +68,7 @@ impl Lanes {
 mod tests {
     use super::*;
     use crate::communicator::WORLD;
+    use crate::tuning::Tuning;
     use crate::{Communicator, Info, Result, ThreadLevel, Universe};
 
     #[test]
@@ -113,7 +116,7 @@ mod tests {
             let run = |mut fabrics: Vec<NodeFabric>| {
                 scope.spawn(move || {
                     let first = JobFabric::Node(fabrics.remove(0));
-                    let mut universe = Universe::new(first, Protocol::Auto, ThreadLevel::Filtered);
+                    let mut universe = Universe::new(first, Protocol::Auto, &Tuning::DEFAULT, ThreadLevel::Filtered);
                     universe.add_lanes(fabrics);
                     assert_eq!(universe.lanes(), 3);
                     let lanes = in_lanes(&universe).unwrap();

@@ -49,6 +49,7 @@ mod rank;
 pub mod reduction;
 mod request;
 mod scope;
+mod select;
 mod several;
 mod shared_buffer;
 mod staged;
@@ -56,6 +57,8 @@ mod status;
 mod task;
 mod threads;
 mod topology;
+#[doc(hidden)]
+pub mod tuning;
 mod universe;
 pub mod untyped;
 mod values;

@@ -14,15 +14,17 @@ use smallvec::SmallVec;
 
 use crate::activity::{Call, Target};
 use crate::buffer::{read_span, scattered, staged, write_span};
-use crate::engine::{Failure, OperationId, PIECES_MIN, Scattered, SendMode, Sink};
+use crate::engine::{Failure, OperationId, Scattered, SendMode, Sink};
 use crate::plain::{pack_all, unpack};
+use crate::select::message::goes_in_pieces;
 use crate::staged::{Staged, checked};
+use crate::tuning::Tuning;
 use crate::{Communicator, Datatype, Destination, Mark, Request, Result, Scope, Source, Status, TagSelector};
 
 /// Whether so many values go in pieces.
 #[inline(always)]
-pub(crate) fn go_in_pieces<T: Datatype>(values: usize) -> bool {
-    !T::DIRECT && values.saturating_mul(T::SIZE) >= PIECES_MIN
+pub(crate) fn go_in_pieces<T: Datatype>(tuning: &Tuning, values: usize) -> bool {
+    !T::DIRECT && goes_in_pieces(tuning, values.saturating_mul(T::SIZE))
 }
 
 impl Communicator {
@@ -36,7 +38,7 @@ impl Communicator {
         mode: SendMode,
         mark: Mark,
     ) -> Result<()> {
-        if !go_in_pieces::<T>(data.len()) {
+        if !go_in_pieces::<T>(self.process().tuning(), data.len()) {
             let mut packed = Short::from_elem(0, data.len() * T::SIZE);
             pack_all(data, &mut packed);
             // SAFETY: the send has completed when the call returns, and the memory is there and stays where it is until then.
@@ -58,7 +60,7 @@ impl Communicator {
         source: Source,
         tag: TagSelector,
     ) -> Result<Status> {
-        if go_in_pieces::<T>(buffer.len()) {
+        if go_in_pieces::<T>(self.process().tuning(), buffer.len()) {
             return crate::scope(|scope| self.irecv(scope, buffer, source, tag)?.wait());
         }
         let mut packed = Short::from_elem(0, buffer.len() * T::SIZE);

@@ -330,7 +330,7 @@ impl Communicator {
         let Some(peer) = self.checked_destination(call, destination, tag)? else {
             return Ok(Request::done(Ok(Status::EMPTY)));
         };
-        if go_in_pieces::<T>(data.len()) {
+        if go_in_pieces::<T>(self.process().tuning(), data.len()) {
             return self.isend_in_pieces(scope, call, data, (destination, peer), tag, mode);
         }
         let outgoing = Outgoing::new(data);
@@ -446,7 +446,7 @@ impl Communicator {
         let Some(pattern) = self.checked_pattern(call, source, tag, context)? else {
             return Ok(Request::done(Ok(Status::EMPTY)));
         };
-        if go_in_pieces::<T>(buffer.len()) {
+        if go_in_pieces::<T>(self.process().tuning(), buffer.len()) {
             return self.irecv_in_pieces(scope, buffer, pattern, Target::receive(source, tag));
         }
         let mut incoming = Incoming::new(buffer);

@@ -23,6 +23,7 @@ use crate::engine::{Completion, Failure, OperationId, Outcome, Received, Room, S
 use crate::job_engine::JobEngine;
 use crate::lanes::Lanes;
 use crate::task::{TaskId, Tasks};
+use crate::tuning::Tuning;
 use crate::waiting::{self, Awaited, Kind, PUBLISHED_AFTER};
 
 /// How long a lost peer is the launcher's business alone.
@@ -34,6 +35,7 @@ const LOOKS_OF_MANY: u32 = 16;
 /// What a rank owns, or a lane of it ([`crate::lanes`]). Communicators, requests and scopes hold it together; it belongs to one thread.
 pub(crate) struct Process {
     engine: RefCell<JobEngine>,
+    tuning: Tuning,
     activity: ActivityRecord,
     ender: JobEnder,
     /// Whose turn it is, where several threads take turns at being this rank.
@@ -84,11 +86,17 @@ impl Drop for Driven<'_> {
 
 impl Process {
     /// That one of these lanes.
-    pub(crate) fn new(fabric: JobFabric, protocol: Protocol, lanes: Rc<Lanes>, lane: usize) -> Self {
+    pub(crate) fn new(
+        fabric: JobFabric,
+        protocol: Protocol,
+        tuning: &Tuning,
+        (lanes, lane): (Rc<Lanes>, usize),
+    ) -> Self {
         Process {
             activity: fabric.activity(),
             ender: fabric.ender(),
-            engine: RefCell::new(JobEngine::new(fabric, protocol)),
+            engine: RefCell::new(JobEngine::new(fabric, protocol, tuning)),
+            tuning: *tuning,
             turn: OnceCell::new(),
             turns: OnceCell::new(),
             lanes,
@@ -106,6 +114,12 @@ impl Process {
             calls_to_look: Cell::new(0),
             left_to_launcher: Cell::new(false),
         }
+    }
+
+    /// The values by which ways are chosen.
+    #[inline]
+    pub(crate) fn tuning(&self) -> &Tuning {
+        &self.tuning
     }
 
     /// The engine; never held while foreign code runs or the rank waits.

@@ -12,6 +12,7 @@ use rwmpi_transport::{JobFabric, NodeFabric, SharedPlace};
 
 use crate::Result;
 use crate::error::{Error, ErrorClass};
+use crate::tuning::Tuning;
 use crate::universe::{Protocol, ThreadLevel, Universe, init, refused};
 
 /// Bytes of stack of a rank: as many as the main thread of a process usually has.
@@ -46,11 +47,11 @@ pub fn run<R: Send, E: From<Error> + Display + Send>(
         universe.finalize()?;
         return Ok(vec![result]);
     };
-    let (protocol, ranks) = (Protocol::of_job()?, places.peers());
+    let (protocol, tuning, ranks) = (Protocol::of_job()?, Tuning::of_job()?, places.peers());
     let (first_panic, first_to_fail) = (OnceLock::new(), OnceLock::new());
     let main = |rank: usize| {
-        let universe =
-            Universe::of_member(places.attach(rank).map_err(refused)?, protocol, ThreadLevel::Filtered, false)?;
+        let membership = places.attach(rank).map_err(refused)?;
+        let universe = Universe::of_member(membership, (protocol, &tuning), ThreadLevel::Filtered, false)?;
         let result = guarded(&universe, (rank, ranks), &first_panic, &rank_main).inspect_err(|error| {
             // The others' errors will be consequences.
             let _ = first_to_fail.set(rank);
@@ -71,7 +72,7 @@ pub fn run<R: Send, E: From<Error> + Display + Send>(
 /// Runs `rank_main` in `ranks` threads of this process, each a rank of a job of its own; returns their results in rank order.
 ///
 /// # Errors
-/// If the memory for the job can't be had.
+/// If the memory for the job can't be had, or the file that `RWMPI_TUNING` names has mistakes.
 ///
 /// # Panics
 /// If a rank panics: with the first one's message, which names it.
@@ -85,10 +86,19 @@ pub fn run_threads<R: Send>(
     protocol: Protocol,
     rank_main: impl Fn(&Universe) -> R + Sync,
 ) -> Result<Vec<R>> {
+    run_tuned_threads(ranks, (protocol, &Tuning::of_job()?), rank_main)
+}
+
+/// As [`run_threads`], with these values of the table.
+pub(crate) fn run_tuned_threads<R: Send>(
+    ranks: usize,
+    (protocol, tuning): (Protocol, &Tuning),
+    rank_main: impl Fn(&Universe) -> R + Sync,
+) -> Result<Vec<R>> {
     let fabrics = NodeFabric::threads(ranks).map_err(|error| cannot_start(ranks, &error))?;
     let first_panic = OnceLock::new();
     let main = |rank: usize, fabric: NodeFabric| {
-        let universe = Universe::new(JobFabric::Node(fabric), protocol, ThreadLevel::Filtered);
+        let universe = Universe::new(JobFabric::Node(fabric), protocol, tuning, ThreadLevel::Filtered);
         guarded(&universe, (rank, ranks), &first_panic, &rank_main)
     };
     let main = &main;

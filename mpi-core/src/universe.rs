@@ -17,6 +17,7 @@ use crate::error::{Error, ErrorClass};
 use crate::group::Group;
 use crate::lanes::Lanes;
 use crate::process::Process;
+use crate::tuning::Tuning;
 use crate::{Buffer, Pod, Result};
 
 /// How messages travel (MPI/MBCF thesis, chapter 3 and section 4.1).
@@ -144,8 +145,8 @@ pub struct Universe {
 
 impl Universe {
     /// A member of the job that `fabric` belongs to.
-    pub(crate) fn new(fabric: JobFabric, protocol: Protocol, thread_level: ThreadLevel) -> Universe {
-        let process = Rc::new(Process::new(fabric, protocol, Rc::default(), 0));
+    pub(crate) fn new(fabric: JobFabric, protocol: Protocol, tuning: &Tuning, thread_level: ThreadLevel) -> Universe {
+        let process = Rc::new(Process::new(fabric, protocol, tuning, (Rc::default(), 0)));
         let (me, peers) = process.me_and_peers();
         drop(process.enter(Call::Init, Target::NONE, 0, 0));
         Universe {
@@ -161,11 +162,11 @@ impl Universe {
     /// A member that has taken its place; `with_lanes` if its threads can use several lanes. They have them if all members can.
     pub(crate) fn of_member(
         Membership { fabric, lanes, starter }: Membership,
-        protocol: Protocol,
+        (protocol, tuning): (Protocol, &Tuning),
         thread_level: ThreadLevel,
         with_lanes: bool,
     ) -> Result<Universe> {
-        let mut universe = Universe::new(fabric, protocol, thread_level);
+        let mut universe = Universe::new(fabric, protocol, tuning, thread_level);
         *universe.starter.borrow_mut() = starter;
         if !lanes.is_empty() && universe.world.allreduce_value(with_lanes, |one, other| *one && *other)? {
             universe.add_lanes(lanes);
@@ -411,9 +412,9 @@ pub fn init_with_lanes() -> Result<Universe> {
 }
 
 fn init_member(with_lanes: bool) -> Result<Universe> {
-    let protocol = Protocol::of_job()?;
+    let (protocol, tuning) = (Protocol::of_job()?, Tuning::of_job()?);
     let membership = Membership::from_environment().map_err(refused)?;
-    Universe::of_member(membership, protocol, ThreadLevel::Funneled, with_lanes)
+    Universe::of_member(membership, (protocol, &tuning), ThreadLevel::Funneled, with_lanes)
 }
 
 pub(crate) fn refused(error: JobError) -> Error {

@@ -212,34 +212,33 @@ impl SharedPart {
         word.place.is_multiple_of(size_of::<u64>()).then_some(SharedWord(word.place))
     }
 
-    /// So many lines from `offset` on; `None` if they are not wholly within, or not aligned, or their number is no power of two.
-    pub fn lines(self, offset: usize, count: u64) -> Option<SharedLines> {
-        let len = usize::try_from(count).ok()?.checked_mul(SharedLines::LINE)?;
-        let first = self.part(offset, len)?.place;
-        let are_lines = count.is_power_of_two() && first.is_multiple_of(SharedLines::LINE);
-        are_lines.then_some(SharedLines { first, count })
+    /// So many lines from `offset` on; `None` if they are not wholly within, or not aligned.
+    pub fn lines<const COUNT: usize>(self, offset: usize) -> Option<SharedLines<COUNT>> {
+        const { assert!(COUNT.is_power_of_two()) };
+        let first = self.part(offset, COUNT.checked_mul(SHARED_LINE)?)?.place;
+        first.is_multiple_of(SHARED_LINE).then_some(SharedLines { first })
     }
 }
 
-/// Lines in memory that peers share, one behind the other: so many words are found without being kept.
+/// Bytes of each of [`SharedLines`].
+pub const SHARED_LINE: usize = 64;
+
+/// So many lines in memory that peers share, one behind the other: their words are found without being kept. How many is a constant, as it is used wherever
+/// a word is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SharedLines {
+pub struct SharedLines<const COUNT: usize> {
     first: usize,
-    count: u64,
 }
 
-impl SharedLines {
-    /// Bytes of each.
-    pub const LINE: usize = 64;
-
+impl<const COUNT: usize> SharedLines<COUNT> {
     /// The word at `offset` of a line. Lines are counted on round and round.
     ///
     /// # Panics
     /// If there is no such word in a line.
     #[inline(always)]
     pub fn word(self, line: u64, offset: usize) -> SharedWord {
-        assert!(offset < Self::LINE && offset.is_multiple_of(size_of::<u64>()), "no word of a line");
-        SharedWord(self.first + (line & (self.count - 1)) as usize * Self::LINE + offset)
+        assert!(offset < SHARED_LINE && offset.is_multiple_of(size_of::<u64>()), "no word of a line");
+        SharedWord(self.first + (line as usize & (COUNT - 1)) * SHARED_LINE + offset)
     }
 }
 

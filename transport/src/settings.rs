@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeSet;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 
 use crate::environment::{
     CONNECTION_FD, JOB_FD, LANES, LIFELINE_FD, LISTEN, NODES, PLACE, RANK, SIZE, THREADS, TRANSPORT,
@@ -18,6 +18,10 @@ pub const SEND_BUFFER: &str = "RWMPI_SEND_BUFFER";
 pub const SHARED_HEAP: &str = "RWMPI_SHARED_HEAP";
 /// Whether the kernel may copy between processes, as if it forbade it.
 pub const KERNEL_COPY: &str = "RWMPI_KERNEL_COPY";
+/// Which file gives the lengths from which other ways pay.
+pub const TUNING: &str = "RWMPI_TUNING";
+/// These lengths, from whoever has chosen them for the whole job.
+pub const TUNING_TABLE: &str = "RWMPI_TUNING_TABLE";
 
 const PREFIX: &str = "RWMPI_";
 /// A name with at most so many letters wrong is taken for a misspelt one.
@@ -42,6 +46,7 @@ const SETTINGS: &[(&str, Values)] = &[
     (SEND_BUFFER, Values::Number),
     (SHARED_HEAP, SWITCH),
     (KERNEL_COPY, SWITCH),
+    (TUNING, Values::Any),
     (LISTEN, Values::Any),
     // The compilers of mpicc, mpicxx and mpifort.
     ("RWMPI_CC", Values::Any),
@@ -50,7 +55,8 @@ const SETTINGS: &[(&str, Values)] = &[
 ];
 
 /// What the launcher tells its processes.
-const TOLD: &[&str] = &[JOB_FD, RANK, SIZE, PLACE, THREADS, LIFELINE_FD, CONNECTION_FD, NODES, "RWMPI_APPNUM"];
+const TOLD: &[&str] =
+    &[JOB_FD, RANK, SIZE, PLACE, THREADS, LIFELINE_FD, CONNECTION_FD, NODES, TUNING_TABLE, "RWMPI_APPNUM"];
 
 /// What the project's own tests are told.
 const OF_TESTS: &[&str] = &[
@@ -69,6 +75,32 @@ const OF_TESTS: &[&str] = &[
     "RWMPI_WIRE_RUNS",
     "RWMPI_WIRE_SEED",
 ];
+
+/// The text that says by which lengths this process chooses its ways, and where it is from: what it was told, else what is in the file that the user names.
+///
+/// # Errors
+/// Why that can't be read.
+pub fn tuning() -> Result<Option<(String, String)>, String> {
+    match std::env::var(TUNING_TABLE) {
+        Ok(told) => Ok(Some((told, TUNING_TABLE.to_owned()))),
+        Err(_) => std::env::var_os(TUNING).map_or(Ok(None), |file| tuning_file(&file).map(Some)),
+    }
+}
+
+/// What is in that file, and its name for whoever has to say what is wrong there; nothing where the name is empty.
+///
+/// # Errors
+/// Why it can't be read.
+pub fn tuning_file(file: &OsStr) -> Result<(String, String), String> {
+    let origin = format!("{TUNING}={}", file.to_string_lossy());
+    if file.is_empty() {
+        return Ok((String::new(), origin));
+    }
+    match std::fs::read_to_string(file) {
+        Ok(text) => Ok((text, origin)),
+        Err(error) => Err(format!("{origin}: {error}")),
+    }
+}
 
 /// What is wrong with those of `variables` that are ours, a sentence each, without saying anything twice.
 pub fn remarks(variables: impl IntoIterator<Item = (OsString, OsString)>) -> BTreeSet<String> {

@@ -12,13 +12,8 @@ use super::team::Team;
 use super::{at_once, nodes};
 use crate::apart::apart;
 use crate::engine::Failure;
-
-/// Up to this length of all parts together, in bytes, messages are few rather than short.
-const SHORT: usize = 32 << 10;
-/// From this length of all parts together on, in bytes, the others' memory is read.
-const READ_FROM: usize = 16 << 10;
-/// Up to this many ranks everybody sends to everybody.
-const DIRECT_RANKS: usize = 16;
+use crate::select::collective::{announced_from, messages, without_slots};
+use crate::select::{Collective, CollectiveWay, Messages};
 
 /// `own` is this rank's part, as long as its place, where it may stand already; afterwards all parts stand at theirs. If the team has nodes, all
 /// places lie in one buffer.
@@ -30,9 +25,9 @@ pub(crate) async fn allgather<'a>(
     let size = team.size();
     let lens = || (0..size).map(|rank| place(rank).len());
     let total: usize = lens().sum();
-    let shelved = at_once::allgather_bytes(team.process, size, total, lens().max().unwrap_or(0));
+    let what = Collective::Allgather { total, longest: lens().max().unwrap_or(0) };
     let on_shelves = |shelves: Shelved<'_>, team: Team<'_>| at_once::allgather(shelves, team, own, &place);
-    if team.on_shelves(shelved, |_| true, on_shelves).await? {
+    if team.on_shelves(what, |_| true, on_shelves).await? {
         return Ok(());
     }
     if let Some(by) = team.nodes() {
@@ -76,7 +71,9 @@ async fn unsettled<'a>(
 async fn agree<'a>(team: Team<'_>, total: usize, place: impl Fn(usize) -> WriteSpan<'a>) -> Result<bool, Failure> {
     let size = team.size();
     let as_announcement = || (0..size).any(|rank| place(rank).len() == agreement::LEN);
-    if (size == 2 && !team.may_publish()) || (total < READ_FROM && !as_announcement()) {
+    let readable = team.may_publish();
+    let border = announced_from(team.process.tuning(), of_length(total), readable);
+    if (size == 2 && !readable) || (total < border && !as_announcement()) {
         return Ok(true);
     }
     let mut heard = vec![0; size * agreement::LEN];
@@ -94,8 +91,8 @@ pub(super) async fn exchange_parts<'a>(
     own: ReadSpan<'_>,
     place: impl Fn(usize) -> WriteSpan<'a>,
 ) -> Result<(), Failure> {
-    if total >= READ_FROM
-        && team.may_publish()
+    let way = without_slots(team.process.tuning(), of_length(total), team.size(), team.may_publish());
+    if way == CollectiveWay::DirectAccess
         && let Some(published) = apart(|| team.publish(|_| [own, ReadSpan::EMPTY])).await?
     {
         settle(own, place(team.rank));
@@ -113,17 +110,22 @@ async fn send_parts<'a>(
     place: impl Fn(usize) -> WriteSpan<'a>,
 ) -> Result<(), Failure> {
     settle(own, place(team.rank));
-    match total > SHORT && team.size() > 2 {
-        true => apart(|| ring(team, place)).await,
-        false => apart(|| short(team, place)).await,
+    match messages(team.process.tuning(), of_length(total), team.size()) {
+        Messages::Ring => apart(|| ring(team, place)).await,
+        _ => apart(|| short(team, place)).await,
     }
+}
+
+/// An allgather of so many bytes in all, where it matters no more how long the parts are.
+fn of_length(total: usize) -> Collective {
+    Collective::Allgather { total, longest: total }
 }
 
 /// Short parts, where each rank's own stands at its place.
 pub(super) async fn short<'a>(team: Team<'_>, place: impl Fn(usize) -> WriteSpan<'a>) -> Result<(), Failure> {
-    match team.size() <= DIRECT_RANKS {
-        true => direct(team, place).await,
-        false => apart(|| dissemination(team, place)).await,
+    match messages(team.process.tuning(), of_length(0), team.size()) {
+        Messages::Doubling => apart(|| dissemination(team, place)).await,
+        _ => direct(team, place).await,
     }
 }
 

@@ -12,9 +12,8 @@ use super::uneven::{self, Left};
 use super::{at_once, nodes};
 use crate::apart::apart;
 use crate::engine::Failure;
-
-/// Parts of at least so many bytes are read.
-const READ_FROM: usize = 8 << 10;
+use crate::select::collective::{announced_from, without_slots};
+use crate::select::{Collective, CollectiveWay};
 
 /// `sent` and `received` say where the part for and from each rank is. If they are `even`, all parts of all ranks are equally long.
 pub(crate) async fn alltoall<'s, 'r>(
@@ -26,11 +25,11 @@ pub(crate) async fn alltoall<'s, 'r>(
     let (size, part) = (team.size(), sent(team.rank).len());
     if even {
         let on_shelves = |shelves: Shelved<'_>, team: Team<'_>| at_once::alltoall(shelves, team, &sent, &received);
-        if team.on_shelves(at_once::alltoall_bytes(team.process, size, part), |_| true, on_shelves).await? {
+        if team.on_shelves(Collective::Alltoall { part, ranks: size }, |_| true, on_shelves).await? {
             return Ok(());
         }
     } else if (2..=MOST_TAKERS).contains(&size)
-        && let Some(shelves) = team.shelves(0)?
+        && let Some(shelves) = team.shelves()?
     {
         let own = || team.copy(sent(team.rank), received(team.rank));
         let left = uneven::exchange(shelves, team, &sent, &received, own)?;
@@ -76,8 +75,9 @@ async fn unsettled<'s, 'r>(
     if !apart(|| agree(team, part)).await? {
         return Ok(());
     }
-    if part >= READ_FROM
-        && team.may_publish()
+    let what = Collective::Alltoall { part, ranks: team.size() };
+    let way = without_slots(team.process.tuning(), what, team.size(), team.may_publish());
+    if way == CollectiveWay::DirectAccess
         && let Some(published) = apart(|| team.publish(|rank| [sent(rank), ReadSpan::EMPTY])).await?
     {
         let working_set = working_set(part, team.size());
@@ -90,7 +90,9 @@ async fn unsettled<'s, 'r>(
 
 /// Whether all ranks have as long parts, if this one's are long. The announcements go the way of short ones.
 async fn agree(team: Team<'_>, part: usize) -> Result<bool, Failure> {
-    if !team.may_publish() || !is_announced(part, READ_FROM) {
+    let what = Collective::Alltoall { part, ranks: team.size() };
+    let border = announced_from(team.process.tuning(), what, true);
+    if !team.may_publish() || !is_announced(part, border) {
         return Ok(true);
     }
     let own = Announcement::new(team, part);

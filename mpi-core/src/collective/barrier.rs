@@ -6,9 +6,10 @@ use super::nodes;
 use super::team::Team;
 use crate::apart::apart;
 use crate::engine::Failure;
+use crate::select::Collective;
 
 pub(crate) async fn barrier(team: Team<'_>) -> Result<(), Failure> {
-    if team.on_shelves(0, |_| true, at_once::barrier).await? {
+    if team.on_shelves(Collective::Barrier, |_| true, at_once::barrier).await? {
         return Ok(());
     }
     match team.nodes() {

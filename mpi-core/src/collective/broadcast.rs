@@ -14,16 +14,13 @@ use super::team::Team;
 use crate::Mark;
 use crate::apart::{Apart, apart};
 use crate::engine::Failure;
-
-/// From this length on, in bytes, and from three ranks on, the root's memory is read where that is not settled on shelves.
-const READ_FROM: usize = 16 << 10;
-/// From this length on, and from three ranks on, parts are scattered.
-const SCATTER_FROM: usize = 64 << 10;
+use crate::select::collective::{announced_from, messages, without_slots};
+use crate::select::{Collective, CollectiveWay, Messages};
 
 /// `data` is read at the root and written elsewhere.
 pub(crate) async fn broadcast(team: Team<'_>, data: WriteSpan<'_>, root: usize) -> Result<(), Failure> {
     let on_shelves = |shelves: Shelved<'_>, team: Team<'_>| at_once::broadcast(shelves, team, data, root);
-    if team.on_shelves(at_once::broadcast_bytes(data.len()), |rank| rank == root, on_shelves).await? {
+    if team.on_shelves(Collective::Broadcast { len: data.len() }, |rank| rank == root, on_shelves).await? {
         return Ok(());
     }
     if let Some(by) = team.nodes() {
@@ -46,7 +43,7 @@ pub(crate) async fn broadcast(team: Team<'_>, data: WriteSpan<'_>, root: usize) 
 
 /// From which length on data are announced; the same on all ranks.
 fn border(team: Team<'_>) -> usize {
-    if team.may_publish() { READ_FROM } else { SCATTER_FROM }
+    announced_from(team.process.tuning(), Collective::Broadcast { len: 0 }, team.may_publish())
 }
 
 /// Long data: the root says first how long they are, along the tree of short data.
@@ -96,9 +93,8 @@ async fn as_announced(team: Team<'_>, data: WriteSpan<'_>, root: usize, said: &A
 
 /// Once all go by the same length. `data` are as long, or nothing.
 async fn by_length(team: Team<'_>, data: WriteSpan<'_>, len: usize, root: usize) -> Result<(), Failure> {
-    if team.size() >= 3
-        && len >= READ_FROM
-        && team.may_publish()
+    let what = Collective::Broadcast { len };
+    if without_slots(team.process.tuning(), what, team.size(), team.may_publish()) == CollectiveWay::DirectAccess
         && let Some(published) = apart(|| team.publish_from(root, data.as_read())).await?
     {
         return apart(|| published.read_from(root, data)).await;
@@ -108,10 +104,9 @@ async fn by_length(team: Team<'_>, data: WriteSpan<'_>, len: usize, root: usize)
 
 /// Where the root's memory is not read.
 async fn unread(team: Team<'_>, data: WriteSpan<'_>, len: usize, root: usize) -> Result<(), Failure> {
-    if team.size() >= 3 && len >= SCATTER_FROM {
-        apart(|| parts(team, data, root)).await
-    } else {
-        apart(|| tree(team, data, root)).await
+    match messages(team.process.tuning(), Collective::Broadcast { len }, team.size()) {
+        Messages::Scattered => apart(|| parts(team, data, root)).await,
+        _ => apart(|| tree(team, data, root)).await,
     }
 }
 

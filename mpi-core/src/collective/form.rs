@@ -3,6 +3,7 @@
 use super::{Plan, Shelved, Shelves, Team, Turn};
 use crate::activity::Call;
 use crate::engine::Failure;
+use crate::select::Collective;
 use crate::{Communicator, Request, Result, Scope, Status};
 
 /// How a collective is called that uses buffers which are borrowed for `'a`.
@@ -12,8 +13,8 @@ pub(super) trait Form<'a>: Copy {
     /// Shelves that can be used at once.
     type Way<'c>;
 
-    /// Shelves with room for so many bytes of each rank, if the collective can begin there. Nothing has happened by then.
-    fn way(self, communicator: &Communicator, bytes: usize) -> Option<Self::Way<'_>>;
+    /// Shelves with room for the collective, if it can begin there. Nothing has happened by then.
+    fn way(self, communicator: &Communicator, what: Collective) -> Option<Self::Way<'_>>;
 
     /// Does the collective there, or starts it. It takes what those put up that `from` names.
     fn go(
@@ -37,8 +38,8 @@ impl<'a> Form<'a> for Waiting {
     type Way<'c> = &'c Shelves;
 
     #[inline(always)]
-    fn way(self, communicator: &Communicator, bytes: usize) -> Option<&Shelves> {
-        communicator.shelves_for(bytes)
+    fn way(self, communicator: &Communicator, what: Collective) -> Option<&Shelves> {
+        communicator.shelves_for(what)
     }
 
     #[inline(always)]
@@ -63,8 +64,8 @@ impl<'scope> Form<'scope> for &'scope Scope<'scope, '_> {
     type Way<'c> = Turn<'c>;
 
     #[inline(always)]
-    fn way(self, communicator: &Communicator, bytes: usize) -> Option<Turn<'_>> {
-        communicator.turn_on_shelves(bytes)
+    fn way(self, communicator: &Communicator, what: Collective) -> Option<Turn<'_>> {
+        communicator.turn_on_shelves(what)
     }
 
     #[inline(always)]

@@ -10,6 +10,7 @@ use super::shelves::Shelved;
 use super::team::Team;
 use crate::apart::apart;
 use crate::engine::Failure;
+use crate::select::Collective;
 
 /// `place` says where each rank's part belongs; it is asked at the root only. `part` is `None` where it stands there already. If they are
 /// `even`, all parts are equally long, and their places lie in one buffer.
@@ -25,7 +26,7 @@ pub(crate) async fn gather<'a>(
     }
     let len = if team.rank == root { place(root).len() } else { part.map_or(0, ReadSpan::len) };
     let on_shelves = |shelves: Shelved<'_>, team: Team<'_>| at_once::gather(shelves, team, len, part, &place, root);
-    if team.on_shelves(len, |_| team.rank == root, on_shelves).await? {
+    if team.on_shelves(Collective::Gather { part: len }, |_| team.rank == root, on_shelves).await? {
         return Ok(());
     }
     if let Some(by) = team.nodes() {

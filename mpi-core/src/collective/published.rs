@@ -16,18 +16,7 @@ use super::shelves::{Round, Shelves};
 use super::team::Team;
 use crate::apart::apart;
 use crate::engine::Failure;
-
-/// Data are combined in portions of so many bytes (docs/decisions/0045).
-const PORTION: usize = 128 << 10;
-/// Into so many chunks data are cut that two ranks bring to one place,
-const CHUNKS: usize = 8;
-/// of so many bytes at least,
-const LEAST_CHUNK: usize = 64 << 10;
-/// in whole cache lines.
-const LINE: usize = 64;
-
-/// Up to so many bytes a root of a broadcast copies aside.
-const LONGEST_ASIDE: usize = 256 << 10;
+use crate::select::collective::{chunk, copies_aside, portion};
 
 /// One address on the wire. Nothing at all can be told by a length that none has.
 #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
@@ -121,7 +110,7 @@ impl<'a> Team<'a> {
         if let Some(later) = self.later {
             return apart(|| later.show(self, len, mine(), meanwhile, with)).await;
         }
-        let Some(shelves) = self.shelves(0)? else { return Ok(Way::Unsettled) };
+        let Some(shelves) = self.shelves()? else { return Ok(Way::Unsettled) };
         let round = shelves.announce(&self, len, &mine())?;
         meanwhile()?;
         round.let_all_come()?;
@@ -135,7 +124,7 @@ impl<'a> Team<'a> {
 
     /// Says that data of `len` bytes, too many for shelves, go another way; `None`: there are no shelves.
     pub(super) fn announce_len(&self, len: usize) -> Result<Option<Round<'_>>, Failure> {
-        let Some(shelves) = self.shelves(0)? else { return Ok(None) };
+        let Some(shelves) = self.shelves()? else { return Ok(None) };
         shelves.announce(self, len, &[Told::UNREADABLE; 2]).map(Some)
     }
 
@@ -146,7 +135,7 @@ impl<'a> Team<'a> {
         if let Some(later) = self.later {
             return apart(|| later.show_from(self, root, data, mine)).await;
         }
-        let Some(shelves) = self.shelves(0)? else { return Ok(Way::Unsettled) };
+        let Some(shelves) = self.shelves()? else { return Ok(Way::Unsettled) };
         let round = shelves.announce(&self, len, &mine)?;
         if !round.agrees(root, len)? {
             return Ok(Way::Done);
@@ -162,8 +151,10 @@ impl<'a> Team<'a> {
     /// As [`Team::show_from`] at the root, where it pays to copy the data aside and go: readers come later than that where
     /// they share processors. False: nothing has happened.
     pub(super) fn spread_copy(self, data: ReadSpan<'_>) -> Result<bool, Failure> {
-        match self.shelves(0)? {
-            Some(shelves) if shelves.is_crowded() && data.len() <= LONGEST_ASIDE => shelves.announce_copy(&self, data),
+        match self.shelves()? {
+            Some(shelves) if copies_aside(self.process.tuning(), data.len(), shelves.is_crowded()) => {
+                shelves.announce_copy(&self, data)
+            }
             _ => Ok(false),
         }
     }
@@ -286,9 +277,7 @@ impl<'a> Published<'a> {
 
     /// How long the chunks are in which so many bytes go to one place.
     fn chunk(&self, len: usize) -> usize {
-        // Of two ranks each brings half of what is not long.
-        let least = if self.team.size() == 2 { len.div_ceil(2).min(LEAST_CHUNK) } else { LEAST_CHUNK };
-        len.div_ceil(CHUNKS).max(least).next_multiple_of(LINE)
+        chunk(self.team.process.tuning(), len, self.team.size())
     }
 
     /// Where that chunk of `data` begins, if there is one, and its bytes.
@@ -343,7 +332,7 @@ impl<'a> Published<'a> {
         to: impl Iterator<Item = usize> + Clone,
     ) -> Result<(), Failure> {
         let element = op.element().max(1);
-        let portion = (PORTION.min(own.len()) / element).max(1) * element;
+        let portion = (portion(self.team.process.tuning(), own.len()) / element).max(1) * element;
         let stride = portion.next_multiple_of(size_of::<u128>());
         let combine = |room: WriteSpan<'_>| -> Result<(), Failure> {
             let mut done = 0;

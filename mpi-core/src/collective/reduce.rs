@@ -20,11 +20,8 @@ use super::shelves::Shelved;
 use super::team::Team;
 use crate::apart::apart;
 use crate::engine::Failure;
-
-/// From this length on, in bytes, the data are reduced in parts.
-const PARTS_FROM: usize = 32 << 10;
-/// From this length on the others' memory is read where that is possible.
-const READ_FROM: usize = 16 << 10;
+use crate::select::collective::{announced_from, messages, without_slots};
+use crate::select::{Collective, CollectiveWay, Messages};
 
 /// `data` is this rank's contribution; the root's `result` may be the same memory. `result` is used at the root only.
 pub(crate) async fn reduce(
@@ -39,8 +36,7 @@ pub(crate) async fn reduce(
         return Ok(());
     }
     let on_shelves = |shelves: Shelved<'_>, team: Team<'_>| at_once::reduce(shelves, team, data, result, op, root);
-    let shelved = at_once::reduce_bytes(team.process, team.size(), data.len());
-    if team.on_shelves(shelved, |_| team.rank == root, on_shelves).await? {
+    if team.on_shelves(Collective::Reduce { len: data.len() }, |_| team.rank == root, on_shelves).await? {
         return Ok(());
     }
     if let Some(by) = team.nodes_to_reduce(op) {
@@ -74,20 +70,21 @@ async fn reduce_by_messages(
     root: usize,
     way: Way,
 ) -> Result<(), Failure> {
+    let what = Collective::Reduce { len: data.len() };
     if matches!(way, Way::Unsettled) {
         if !apart(|| agree_to_reduce(team, data.len(), root)).await? {
             return Ok(());
         }
         let place = if team.rank == root { result.as_read() } else { ReadSpan::EMPTY };
-        if data.len() >= READ_FROM
-            && team.may_publish()
+        let way = without_slots(team.process.tuning(), what, team.size(), team.may_publish());
+        if way == CollectiveWay::DirectAccess
             && let Some(published) = apart(|| team.publish(|_| [data, place])).await?
         {
             reduce_read(&published, team, data, result, op, root)?;
             return apart(|| published.meet()).await;
         }
     }
-    if data.len() >= PARTS_FROM && team.size() > 2 {
+    if messages(team.process.tuning(), what, team.size()) == Messages::Parts {
         return apart(|| reduce_parts(team, data, result, op, root)).await;
     }
     // The tree ends at rank 0, so that neighbours are combined in rank order.
@@ -100,15 +97,15 @@ async fn reduce_by_messages(
     }
 }
 
-/// From which length on data are reduced in another way than shorter ones; the same on all ranks.
-fn border(team: Team<'_>) -> usize {
-    if team.may_publish() { READ_FROM } else { PARTS_FROM }
+/// Whether data of that length are announced; the same on all ranks.
+fn are_announced(team: Team<'_>, what: Collective) -> bool {
+    is_announced(what.told(), announced_from(team.process.tuning(), what, team.may_publish()))
 }
 
 /// Whether all ranks have as long data, if this one's are long. The announcements go up the tree of short data, and the verdict comes down.
 async fn agree_to_reduce(team: Team<'_>, len: usize, root: usize) -> Result<bool, Failure> {
     let (rank, size) = (team.rank, team.size());
-    if !is_announced(len, border(team)) {
+    if !are_announced(team, Collective::Reduce { len }) {
         return Ok(true);
     }
     let team = team.announcing().always_sends();
@@ -145,7 +142,7 @@ async fn agree_to_reduce(team: Team<'_>, len: usize, root: usize) -> Result<bool
 
 /// As [`agree_to_reduce`], by doubling, which tells all of all.
 async fn agree_to_allreduce(team: Team<'_>, len: usize) -> Result<bool, Failure> {
-    if !is_announced(len, border(team)) {
+    if !are_announced(team, Collective::Allreduce { len }) {
         return Ok(true);
     }
     doubling(team.announcing(), Announcement::new(team, len).place(), &Same::new(len)).await?;
@@ -230,8 +227,7 @@ pub(crate) async fn allreduce(
 ) -> Result<(), Failure> {
     team.check_fits(data.len(), result.len())?;
     let on_shelves = |shelves: Shelved<'_>, team: Team<'_>| at_once::allreduce(shelves, team, data, result, op);
-    let shelved = at_once::allreduce_bytes(team.process, team.size(), data.len());
-    if team.on_shelves(shelved, |_| true, on_shelves).await? {
+    if team.on_shelves(Collective::Allreduce { len: data.len() }, |_| true, on_shelves).await? {
         return Ok(());
     }
     if let Some(by) = team.nodes_to_reduce(op) {
@@ -252,13 +248,13 @@ async fn allreduce_by_messages(
     op: &dyn Reduction,
     way: Way,
 ) -> Result<(), Failure> {
-    let several = team.size() > 1;
+    let (several, what) = (team.size() > 1, Collective::Allreduce { len: data.len() });
     if several && matches!(way, Way::Unsettled) {
         if !apart(|| agree_to_allreduce(team, data.len())).await? {
             return Ok(());
         }
-        if data.len() >= READ_FROM
-            && team.may_publish()
+        let way = without_slots(team.process.tuning(), what, team.size(), team.may_publish());
+        if way == CollectiveWay::DirectAccess
             && let Some(published) = apart(|| team.publish(|_| [data, result.as_read()])).await?
         {
             allreduce_read(&published, team, data, result, op)?;
@@ -268,10 +264,10 @@ async fn allreduce_by_messages(
     if data.start() != result.start() {
         data.copy_to(result);
     }
-    match (several, data.len() < PARTS_FROM) {
-        (false, _) => Ok(()),
-        (true, true) => apart(|| doubling(team, result, op)).await,
-        (true, false) => apart(|| allreduce_parts(team, result, op)).await,
+    match messages(team.process.tuning(), what, team.size()) {
+        _ if !several => Ok(()),
+        Messages::Parts => apart(|| allreduce_parts(team, result, op)).await,
+        _ => apart(|| doubling(team, result, op)).await,
     }
 }
 
@@ -340,8 +336,7 @@ pub(crate) async fn reduce_scatter(
     let start = place(team.rank).0;
     let on_shelves =
         |shelves: Shelved<'_>, team: Team<'_>| at_once::reduce_scatter(shelves, team, data, start, result, op);
-    let shelved = at_once::parts_bytes(team.process, team.size(), data.len());
-    if team.on_shelves(shelved, |_| true, on_shelves).await? {
+    if team.on_shelves(Collective::ReduceScatter { len: data.len() }, |_| true, on_shelves).await? {
         return Ok(());
     }
     if let Some(by) = team.nodes_in_order() {

@@ -12,6 +12,7 @@ use super::shelves::Shelved;
 use super::team::Team;
 use crate::apart::apart;
 use crate::engine::Failure;
+use crate::select::Collective;
 
 /// `data` is this rank's contribution; `result`, which may be the same memory, becomes that of all ranks up to this one.
 pub(crate) async fn scan(
@@ -59,8 +60,7 @@ async fn on_shelves(
     end: usize,
 ) -> Result<bool, Failure> {
     let on_shelves = |shelves: Shelved<'_>, team: Team<'_>| at_once::scan(shelves, team, data, result, op, end);
-    let shelved = at_once::allreduce_bytes(team.process, team.size(), data.len());
-    team.on_shelves(shelved, |rank| rank < end, on_shelves).await
+    team.on_shelves(Collective::Scan { len: data.len() }, |rank| rank < end, on_shelves).await
 }
 
 /// `data` is this rank's contribution, afterwards that of all ranks up to this one, unless `before` is asked for: that becomes the one of the

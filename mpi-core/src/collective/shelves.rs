@@ -32,21 +32,14 @@ use crate::apart::apart;
 use crate::engine::Failure;
 use crate::job_engine::JobEngine;
 use crate::process::Process;
+use crate::select::{Collective, SlotLimits, slots};
 use crate::shared_buffer::Buffer;
 pub(crate) use later::{Later, Turn};
 use later::{Over, Step};
-pub(super) use parts::{Comes, MOST_TAKERS, have_room};
+pub(super) use parts::{Comes, MOST_TAKERS, parts};
 pub(super) use round::Round;
-pub(super) use shelf::HALF;
 use shelf::{FETCHED_AHEAD, LONG, PLACES, SHORT_CAPACITY, Shelf};
 
-/// A rank puts fewer bytes than this on its shelf: from here on, reading each other's memory is faster where each has a processor (docs/decisions/0055).
-pub(crate) const CAPACITY: usize = 20 << 10;
-/// With more ranks, of which each has a processor, everybody looking at everybody costs more than it saves. Where ranks take turns, which is what takes
-/// long, it does not (docs/decisions/0061),
-const MOST_RANKS: usize = 16;
-/// up to so many.
-const MOST_RANKS_IN_TURNS: usize = 256;
 /// By how many long broadcasts a root can be ahead.
 const ASIDES: usize = 4;
 
@@ -65,6 +58,8 @@ pub(crate) struct Shelves {
     asides: [Cell<Option<Aside>>; ASIDES],
     /// Memory for what is combined, kept from one reduction to the next.
     room: Cell<Vec<u128>>,
+    /// Up to which lengths collectives go by them.
+    limits: SlotLimits,
     /// Ranks share processors.
     crowded: bool,
     /// Lines take long to some of the others, as far as this rank knows.
@@ -102,28 +97,37 @@ pub(super) struct Announced {
     in_trouble: u64,
 }
 
-/// One of so many ranks puts fewer bytes than this on its shelf.
-#[inline]
-fn capacity(ranks: usize) -> usize {
-    if is_short(ranks) { SHORT_CAPACITY } else { CAPACITY }
-}
-
-/// Whether the shelf of one of so many ranks is a short one.
-#[inline]
-pub(super) fn is_short(ranks: usize) -> bool {
-    ranks > MOST_RANKS
-}
-
 impl<'a> Team<'a> {
-    /// The team's shelves, if it has any and `len` bytes of each rank have room there. The same on all ranks.
+    /// The team's shelves, if it has any, and nothing else to do than to use them. The same on all ranks.
     #[inline]
-    pub(super) fn shelves(self, len: usize) -> Result<Option<&'a Shelves>, Failure> {
-        let have_room = self.waits && len < capacity(self.size()) || self.size() == 1;
-        let Some(shelves) = self.shelves.filter(|_| have_room) else { return Ok(None) };
+    pub(super) fn shelves(self) -> Result<Option<&'a Shelves>, Failure> {
+        let Some(shelves) = self.shelves.filter(|_| self.waits || self.size() == 1) else { return Ok(None) };
         if shelves.get().is_none() {
             self.settle_shelves(shelves)?;
         }
         Ok(shelves.get().and_then(Option::as_ref))
+    }
+
+    /// The same, if they have room for that collective.
+    #[inline]
+    pub(super) fn shelves_for(self, what: Collective) -> Result<Option<&'a Shelves>, Failure> {
+        let are_made = self.shelves.is_some_and(|shelves| shelves.get().is_some());
+        // Nobody makes any for what has no room there.
+        if !are_made && !self.slot_limits().have_room_for(what) {
+            return Ok(None);
+        }
+        Ok(self.shelves()?.filter(|shelves| shelves.limits.have_room_for(what)))
+    }
+
+    /// Up to which lengths its collectives go by shelves.
+    fn slot_limits(self) -> SlotLimits {
+        let processors = self.process.engine().processors();
+        SlotLimits::new(self.process.tuning(), self.size(), processors, SHORT_CAPACITY)
+    }
+
+    /// Whether the shelf of one of its ranks is a short one.
+    pub(super) fn has_short_shelves(self) -> bool {
+        slots::are_short(self.process.tuning(), self.size())
     }
 
     #[cold]
@@ -137,15 +141,16 @@ impl<'a> Team<'a> {
     #[cold]
     async fn make_shelves(self) -> Result<Option<Shelves>, Failure> {
         if self.size() == 1 {
-            return Ok(Some(Shelves::new(Buffer::recycled(self.process.engine().heap(), 0), Box::new([]), false)));
+            let nothing = Buffer::recycled(self.process.engine().heap(), 0);
+            return Ok(Some(Shelves::new(nothing, Box::new([]), SlotLimits::ALONE, false)));
         }
-        let are_in_turns = self.size() > self.process.engine().processors();
-        let most = if are_in_turns { MOST_RANKS_IN_TURNS } else { MOST_RANKS };
-        if self.size() > most || !self.may_publish() {
+        let processors = self.process.engine().processors();
+        if !slots::are_worth_it(self.process.tuning(), self.size(), processors) || !self.may_publish() {
             return Ok(None);
         }
         self.process.reuse_retired();
-        let mine = Buffer::recycled(self.process.engine().heap(), shelf::len(self.size()) / size_of::<u128>());
+        let mine =
+            Buffer::recycled(self.process.engine().heap(), shelf::len(self.has_short_shelves()) / size_of::<u128>());
         let told = self.tell_where(ReadSpan::from(bytemuck::cast_slice(&mine)));
         let shelf = Shelf::new(self, self.peers[self.rank], told.address());
         if let Some(shelf) = shelf.as_ref().filter(|_| mine.is_shared()) {
@@ -160,7 +165,8 @@ impl<'a> Team<'a> {
         let shelves = heard.iter().zip(self.peers);
         let shelves: Option<Box<[Shelf]>> =
             shelves.map(|(told, &peer)| Shelf::new(self, peer, told.address())).collect();
-        Ok(shelves.map(|shelves| Shelves::new(mine, shelves, self.process.engine().is_crowded())))
+        let crowded = self.process.engine().is_crowded();
+        Ok(shelves.map(|shelves| Shelves::new(mine, shelves, self.slot_limits(), crowded)))
     }
 }
 
@@ -190,16 +196,16 @@ impl<'a> Shelved<'a> {
 const TAKEN_BY_OWNER: u64 = 1;
 
 impl Shelves {
-    fn new(mine: Buffer<u128>, shelves: Box<[Shelf]>, crowded: bool) -> Self {
+    fn new(mine: Buffer<u128>, shelves: Box<[Shelf]>, limits: SlotLimits, crowded: bool) -> Self {
         let (count, all_at, far) = (Cell::new(0), Cell::new(1), Cell::new(false));
         let (asides, room, over) = Default::default();
-        Shelves { mine, shelves, count, all_at, asides, room, crowded, far, over }
+        Shelves { mine, shelves, count, all_at, asides, room, limits, crowded, far, over }
     }
 
-    /// Whether so many bytes of each rank have room.
-    #[inline]
-    pub(crate) fn have_room(&self, bytes: usize) -> bool {
-        bytes < capacity(self.shelves.len()) || self.are_alone()
+    /// Up to which lengths collectives go by them.
+    #[inline(always)]
+    pub(crate) fn limits(&self) -> &SlotLimits {
+        &self.limits
     }
 
     /// Whether there is one rank only, which has nothing to put up.

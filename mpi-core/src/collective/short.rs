@@ -15,13 +15,14 @@ use super::team::{Team, Trouble};
 use crate::activity::Call;
 use crate::engine::Failure;
 use crate::plain::Direct;
+use crate::select::Collective;
 use crate::{Communicator, Datatype, Result};
 
 type Outcome = std::result::Result<(), Failure>;
 
 impl Communicator {
     pub(super) fn barrier_in<'a, F: Form<'a>>(&self, form: F) -> Result<F::Done> {
-        match form.way(self, 0) {
+        match form.way(self, Collective::Barrier) {
             Some(way) => form.go(self, way, (Call::Barrier, 0), |_| true, at_once::barrier),
             None => form.by_plan(self, Call::Barrier, self.plan_barrier()),
         }
@@ -34,8 +35,8 @@ impl Communicator {
         root: usize,
     ) -> Result<F::Done> {
         let (call, bytes) = (Call::Broadcast, size_of_val(data));
-        let Some((way, direct)) = self.short_way::<T, F>(form, root < self.size(), at_once::broadcast_bytes(bytes))
-        else {
+        let what = Collective::Broadcast { len: bytes };
+        let Some((way, direct)) = self.short_way::<T, F>(form, root < self.size(), what) else {
             return form.by_plan(self, call, self.plan_bcast(data, root)?);
         };
         let data = WriteSpan::from(direct.bytes_mut(data));
@@ -55,8 +56,8 @@ impl Communicator {
         let (call, bytes) = (Call::Reduce, data.map_or(size_of_val(result), size_of_val));
         let is_root = self.rank() == root;
         let fits = root < self.size() && (!is_root || bytes == size_of_val(result));
-        let shelved = at_once::reduce_bytes(self.process(), self.size(), bytes);
-        let Some((way, direct)) = self.short_way::<T, F>(form, fits, shelved) else {
+        let what = Collective::Reduce { len: bytes };
+        let Some((way, direct)) = self.short_way::<T, F>(form, fits, what) else {
             return form.by_plan(self, call, self.plan_reduce(data, result, op, root)?);
         };
         let place = WriteSpan::from(direct.bytes_mut(result));
@@ -79,8 +80,8 @@ impl Communicator {
     ) -> Result<F::Done> {
         let (call, bytes) = (Call::Allreduce, size_of_val(result));
         let fits = data.is_none_or(|data| size_of_val(data) == bytes);
-        let shelved = at_once::allreduce_bytes(self.process(), self.size(), bytes);
-        let Some((way, direct)) = self.short_way::<T, F>(form, fits, shelved) else {
+        let what = Collective::Allreduce { len: bytes };
+        let Some((way, direct)) = self.short_way::<T, F>(form, fits, what) else {
             return form.by_plan(self, call, self.plan_allreduce(data, result, op)?);
         };
         let place = WriteSpan::from(direct.bytes_mut(result));
@@ -102,7 +103,7 @@ impl Communicator {
     ) -> Result<F::Done> {
         let (call, len, is_root) = (Call::Gather, size_of_val(part), self.rank() == root);
         let fits = root < self.size() && (!is_root || size_of_val(all) == len * self.size());
-        let Some((way, direct)) = self.short_way::<T, F>(form, fits, len) else {
+        let Some((way, direct)) = self.short_way::<T, F>(form, fits, Collective::Gather { part: len }) else {
             return form.by_plan(self, call, self.plan_gather(part, all, root)?);
         };
         let (part, all) = (ReadSpan::from(direct.bytes(part)), WriteSpan::from(direct.bytes_mut(all)));
@@ -120,8 +121,8 @@ impl Communicator {
     ) -> Result<F::Done> {
         let (call, bytes) = (Call::Allgather, size_of_val(all));
         let len = part.map_or(all.len() / self.size() * size_of::<T>(), size_of_val);
-        let shelved = at_once::allgather_bytes(self.process(), self.size(), bytes, len);
-        let Some((way, direct)) = self.short_way::<T, F>(form, bytes == len * self.size(), shelved) else {
+        let what = Collective::Allgather { total: bytes, longest: len };
+        let Some((way, direct)) = self.short_way::<T, F>(form, bytes == len * self.size(), what) else {
             return form.by_plan(self, call, self.plan_allgather(part, all)?);
         };
         let all = WriteSpan::from(direct.bytes_mut(all));
@@ -140,8 +141,8 @@ impl Communicator {
         let (call, bytes) = (Call::Alltoall, size_of_val(data));
         let len = data.len() / self.size() * size_of::<T>();
         let fits = bytes == len * self.size() && size_of_val(result) == bytes;
-        let shelved = at_once::alltoall_bytes(self.process(), self.size(), len);
-        let Some((way, direct)) = self.short_way::<T, F>(form, fits, shelved) else {
+        let what = Collective::Alltoall { part: len, ranks: self.size() };
+        let Some((way, direct)) = self.short_way::<T, F>(form, fits, what) else {
             return form.by_plan(self, call, self.plan_alltoall(data, result)?);
         };
         let (data, result) = (ReadSpan::from(direct.bytes(data)), WriteSpan::from(direct.bytes_mut(result)));
@@ -156,8 +157,8 @@ impl Communicator {
         data: &'a mut [T],
         op: impl Fn(&T, &T) -> T + 'a,
     ) -> Result<F::Done> {
-        let shelved = at_once::allreduce_bytes(self.process(), self.size(), size_of_val(data));
-        let Some((way, direct)) = self.short_way::<T, F>(form, true, shelved) else {
+        let what = Collective::Scan { len: size_of_val(data) };
+        let Some((way, direct)) = self.short_way::<T, F>(form, true, what) else {
             return form.by_plan(self, Call::Scan, self.plan_scan(data, op));
         };
         let place = WriteSpan::from(direct.bytes_mut(data));
@@ -172,8 +173,8 @@ impl Communicator {
         op: impl Fn(&T, &T) -> T + 'a,
     ) -> Result<F::Done> {
         let bytes = size_of_val(data);
-        let shelved = at_once::allreduce_bytes(self.process(), self.size(), bytes);
-        let Some((way, direct)) = self.short_way::<T, F>(form, size_of_val(result) == bytes, shelved) else {
+        let what = Collective::Scan { len: bytes };
+        let Some((way, direct)) = self.short_way::<T, F>(form, size_of_val(result) == bytes, what) else {
             return form.by_plan(self, Call::Scan, self.plan_exscan(data, result, op)?);
         };
         let (data, place) = (direct.bytes(data).into(), direct.bytes_mut(result).into());
@@ -209,8 +210,8 @@ impl Communicator {
         let (call, bytes) = (Call::ReduceScatter, size_of_val(data));
         let before = total(counts.get(..self.rank()).unwrap_or_default());
         let fits = counts.len() == self.size() && total(counts) == data.len() && counts[self.rank()] == result.len();
-        let shelved = at_once::parts_bytes(self.process(), self.size(), bytes);
-        let Some((way, direct)) = self.short_way::<T, F>(form, fits, shelved) else {
+        let what = Collective::ReduceScatter { len: bytes };
+        let Some((way, direct)) = self.short_way::<T, F>(form, fits, what) else {
             return form.by_plan(self, call, self.plan_reduce_scatter(data, counts, result, op)?);
         };
         let (data, place) = (ReadSpan::from(direct.bytes(data)), WriteSpan::from(direct.bytes_mut(result)));
@@ -229,10 +230,10 @@ impl Communicator {
         &self,
         form: F,
         fits: bool,
-        shelved: usize,
+        what: Collective,
     ) -> Option<(F::Way<'_>, Direct<T>)> {
         let direct = Direct::known().filter(|_| fits)?;
-        Some((form.way(self, shelved)?, direct))
+        Some((form.way(self, what)?, direct))
     }
 
     /// Does a collective on shelves with room for it. There is no way back.

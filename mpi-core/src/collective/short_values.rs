@@ -11,13 +11,14 @@ use super::values::Values;
 use crate::activity::Call;
 use crate::engine::Failure;
 use crate::message::Place;
+use crate::select::Collective;
 use crate::{Communicator, Message, Result};
 
 impl Communicator {
-    /// Shelves with room for so many bytes of each rank, if values of the type are their own messages.
+    /// Shelves with room for that collective of values, if these are their own messages.
     #[inline(always)]
-    pub(super) fn shelves_for_values<T: Message>(&self, bytes: usize) -> Option<&Shelves> {
-        if T::FORM.is_itself() && size_of::<T>() > 0 { self.shelves_for(bytes) } else { None }
+    pub(super) fn shelves_for_values<T: Message>(&self, what: Collective) -> Option<&Shelves> {
+        if T::FORM.is_itself() && size_of::<T>() > 0 { self.shelves_for(what) } else { None }
     }
 
     pub(super) fn bcast_value_at_once<T: Message>(&self, shelves: &Shelves, value: T, root: usize) -> Result<T> {

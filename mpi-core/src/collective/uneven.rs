@@ -5,7 +5,7 @@ use rwmpi_transport::{ReadSpan, WriteSpan};
 use smallvec::SmallVec;
 
 use super::published::Told;
-use super::shelves::{Comes, Shelves, have_room};
+use super::shelves::{self, Comes, Shelves};
 use super::team::Team;
 use crate::engine::Failure;
 
@@ -39,7 +39,7 @@ pub(super) fn exchange<'s, 'r>(
     let parts: SmallVec<[ReadSpan<'s>; 16]> = (0..size).map(part).collect();
     let bytes = parts.iter().fold(0_usize, |sum, part| sum.saturating_add(part.len()));
     let (mut lends, mut gives) = (false, false);
-    let round = if have_room(team.process, bytes, size) {
+    let round = if shelves.limits().have_room_for(shelves::parts(bytes, size)) {
         let mut round = shelves.next_round(&team);
         round.put_parts(&parts)?;
         round

@@ -2,13 +2,13 @@
 
 use std::pin::pin;
 
-use super::at_once::allgather_bytes;
 use super::places::Parcels;
 use super::values::Values;
 use super::{Team, Trouble};
 use crate::activity::Call;
 use crate::message::Parcel;
 use crate::owned::spawn;
+use crate::select::Collective;
 use crate::{Communicator, Message, Neighbours, Request, Result};
 
 /// What a collective of values does: called with the ranks that take part.
@@ -82,7 +82,7 @@ impl Communicator {
     )]
     pub fn bcast_value<T: Message>(&self, value: T, root: usize) -> Result<T> {
         self.check_root(Call::Broadcast, root)?;
-        match self.shelves_for_values::<T>(size_of::<T>()) {
+        match self.shelves_for_values::<T>(Collective::Broadcast { len: size_of::<T>() }) {
             Some(shelves) => self.bcast_value_at_once(shelves, value, root),
             None => self.complete_values(Call::Broadcast, size_of::<T>(), broadcast(value, root)),
         }
@@ -108,7 +108,7 @@ impl Communicator {
         "assert_eq!(world.allreduce_value(rank.to_string(), join)?, \"012\");"
     )]
     pub fn allreduce_value<T: Message>(&self, value: T, op: impl Fn(&T, &T) -> T) -> Result<T> {
-        match self.shelves_for_values::<T>(size_of::<T>()) {
+        match self.shelves_for_values::<T>(Collective::Allreduce { len: size_of::<T>() }) {
             Some(shelves) => self.allreduce_value_at_once(shelves, value, op),
             None => self.complete_values(Call::Allreduce, size_of::<T>(), allreduce(value, op)),
         }
@@ -137,7 +137,7 @@ impl Communicator {
     )]
     pub fn reduce_value<T: Message>(&self, value: T, op: impl Fn(&T, &T) -> T, root: usize) -> Result<Option<T>> {
         self.check_root(Call::Reduce, root)?;
-        match self.shelves_for_values::<T>(size_of::<T>()) {
+        match self.shelves_for_values::<T>(Collective::Reduce { len: size_of::<T>() }) {
             Some(shelves) => self.reduce_value_at_once(shelves, value, op, root),
             None => self.complete_values(Call::Reduce, size_of::<T>(), reduce(value, op, root)),
         }
@@ -215,7 +215,7 @@ impl Communicator {
     )]
     pub fn gather_values<T: Message>(&self, value: &T, root: usize) -> Result<Option<Vec<T>>> {
         self.check_root(Call::Gather, root)?;
-        if let Some(shelves) = self.shelves_for_values::<T>(size_of::<T>()) {
+        if let Some(shelves) = self.shelves_for_values::<T>(Collective::Gather { part: size_of::<T>() }) {
             return self.gather_values_at_once(shelves, value, root);
         }
         let own = self.parcel(Call::Gather, value);
@@ -250,8 +250,8 @@ impl Communicator {
     )]
     pub fn allgather_values<T: Message>(&self, value: &T) -> Result<Vec<T>> {
         let (size, len) = (self.size(), size_of::<T>());
-        let shelved = allgather_bytes(self.process(), size, size * len, len);
-        if let Some(shelves) = self.shelves_for_values::<T>(shelved) {
+        let what = Collective::Allgather { total: size * len, longest: len };
+        if let Some(shelves) = self.shelves_for_values::<T>(what) {
             return self.allgather_values_at_once(shelves, value);
         }
         let own = self.parcel(Call::Allgather, value);

@@ -23,6 +23,7 @@ use crate::engine::Failure;
 use crate::error::Error;
 use crate::group::{Comparison, Group};
 use crate::process::Process;
+use crate::select::Collective;
 use crate::{Info, Result, Topology};
 pub(crate) use context::{LEAVING, THIS_RANK, WORLD};
 pub use create::SplitType;
@@ -199,10 +200,10 @@ impl Communicator {
         self.shared.nonblocking_collectives.get() + 1
     }
 
-    /// The shelves of its ranks, if it has one group and they are known already, and have room for so many bytes of each.
+    /// The shelves of its ranks, if it has one group and they are known already, and have room for that collective.
     #[inline]
-    pub(crate) fn shelves_for(&self, bytes: usize) -> Option<&Shelves> {
-        self.shelves()?.get()?.as_ref().filter(|shelves| shelves.have_room(bytes))
+    pub(crate) fn shelves_for(&self, what: Collective) -> Option<&Shelves> {
+        self.shelves()?.get()?.as_ref().filter(|shelves| shelves.limits().have_room_for(what))
     }
 
     /// The shelves of its ranks, if it has one group.

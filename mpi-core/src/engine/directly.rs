@@ -9,9 +9,9 @@ use rwmpi_transport::{Arrival, Fabric, Queue, ReadSpan, WriteSpan};
 
 use super::operation::{ReceiveOperation, Received};
 use super::pieces::Room;
-use super::policy::{WRITE_MIN, is_passed};
 use super::{Body, Completion, Engine, Failure, Operation, OperationId, Outcome, Unexpected, wire};
 use crate::Mark;
+use crate::select::message;
 
 impl<F: Fabric> Engine<F> {
     /// Starts a receive, after looking up to `looks` times whether the message it wants is the next to arrive: then there is no
@@ -40,10 +40,9 @@ impl<F: Fabric> Engine<F> {
     }
 
     /// Whether `source` pushes what a receive of `capacity` bytes can take.
+    #[inline(always)]
     fn comes_by_fifo(&self, source: u32, capacity: u64) -> bool {
-        capacity < WRITE_MIN
-            || self.rule == Rule::Nsr
-            || is_passed(capacity, None, self.fabric.passable_from(source as usize))
+        message::comes_by_fifo(&self.tuning, self.rule, capacity, || self.fabric.passable_from(source as usize))
     }
 
     /// Receives the message that has arrived before all others it wants, if that is here as a whole and nobody waits for an answer.

@@ -41,6 +41,8 @@ use rwmpi_protocol::{Counters, Pattern, Receiver, Rule, Sender};
 use rwmpi_transport::{Fabric, Header};
 use slab::Slab;
 
+use crate::select::message::small_end;
+use crate::tuning::Tuning;
 use crate::waiting::{self, Kind};
 use crate::{Mark, Protocol};
 pub(crate) use barrier::{Rounds, Step};
@@ -48,7 +50,7 @@ use library_buffer::LibraryBuffer;
 pub(crate) use library_buffer::USUAL_SIZE;
 pub(crate) use operation::{Completion, Failure, Operation, OperationId, Outcome, Received, SendMode};
 use operations::Operations;
-pub(crate) use pieces::{PIECES_MIN, Room, Scattered, Sink};
+pub(crate) use pieces::{Room, Scattered, Sink};
 use policy::Policy;
 pub(crate) use probe::MatchedMessage;
 use pull::{Answer, Pull};
@@ -108,8 +110,8 @@ pub(crate) struct Traffic {
     pub(crate) large_single_copy_bytes: u64,
 }
 
-/// Messages of at least this many bytes count as large in [`Traffic`]: those that may be copied once.
-const LARGE: u64 = policy::WRITE_MIN;
+/// Messages of at least this many bytes count as large in [`Traffic`], whichever way they go.
+const LARGE: u64 = 8 << 10;
 
 /// Slots where there are no claim words to bound their number.
 const SLOTS_WITHOUT_CLAIMS: usize = 1024;
@@ -121,6 +123,7 @@ const UNEXPECTED_SPARE: usize = 4 << 20;
 pub(crate) struct Engine<F: Fabric> {
     pub(crate) fabric: F,
     rule: Rule,
+    tuning: Tuning,
     policy: Policy,
     /// Messages of fewer bytes than this fit into a cell and are not worth a look for requests.
     small_end: usize,
@@ -166,7 +169,7 @@ pub(crate) struct Engine<F: Fabric> {
 }
 
 impl<F: Fabric> Engine<F> {
-    pub(crate) fn new(fabric: F, protocol: Protocol) -> Self {
+    pub(crate) fn new(fabric: F, protocol: Protocol, tuning: &Tuning) -> Self {
         let claims = Self::slots_with_claims(&fabric);
         let rule_between = |claims| match protocol {
             Protocol::Sr => Rule::Sr,
@@ -187,8 +190,9 @@ impl<F: Fabric> Engine<F> {
         };
         Engine {
             rule,
+            tuning: *tuning,
             policy: Policy::new(peers),
-            small_end: (fabric.max_payload(fabric.me()) + 1).min(policy::WRITE_MIN as usize),
+            small_end: small_end(tuning, fabric.max_payload(fabric.me())),
             peers: (0..peers).map(peer).collect(),
             backlog: 0,
             receiver: Receiver::new(rule, peers),

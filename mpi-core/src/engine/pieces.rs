@@ -31,10 +31,6 @@ pub(crate) trait Room: Debug {
     fn make(&mut self, len: usize) -> Option<WriteSpan<'static>>;
 }
 
-/// At least so many bytes that do not lie side by side go in pieces. Fewer are packed whole: then their message takes whichever way
-/// is the shortest.
-pub(crate) const PIECES_MIN: usize = 64 << 10;
-
 /// So many bytes at a time where the transport sets no limit.
 const PIECE: usize = 64 << 10;
 

@@ -1,40 +1,7 @@
-//! When a request for send pays, and when a large message had better wait for its receive (mode AUTO).
+//! What a rank learns about its peers while the job runs (mode AUTO), and what it therefore declines of what [`select`](crate::select) chooses.
 //!
-//! The sizes are measured (docs/decisions/); the score keeps a receiver from advertising to a sender that is always faster. Who of the two
-//! copies a long message is settled by who is faster.
-
-use rwmpi_transport::{Passable, Way};
-
-/// Messages of at least this many bytes are copied once, by the way that there is: receivers advertise, and senders that find no
-/// request leave the message where it is and announce it. The kernel's copy costs a system call and page look-ups, so up to
-/// there the pipeline through the FIFO, in which both cores copy, is faster.
-pub(super) fn single_copy_min(way: Way) -> u64 {
-    match way {
-        Way::SameProcess | Way::SharedHeap => WRITE_MIN,
-        Way::Kernel => 192 << 10,
-        // A request is a packet of its own, and whole messages find their receives without one.
-        Way::Network => PULL_MIN,
-    }
-}
-
-/// Messages of up to so many bytes are pushed wherever they lie, as long as they go by lines that their sender has read last. Lines of the program that the
-/// receiver has read would take their time when the program writes them again (docs/decisions/0036).
-const PASSED_ANYWHERE: u64 = 16 << 10;
-
-/// Whether a message of `len` bytes that may be copied once by `way` had better be pushed by a sender that could pass so much: most of it goes by lines
-/// that this has read last, and next time the receiver has them (docs/decisions/0028).
-pub(super) fn is_passed(len: u64, way: Option<Way>, sender: Passable) -> bool {
-    let most = if way == Some(Way::Kernel) { sender.most as u64 } else { PASSED_ANYWHERE };
-    len <= most && len <= 2 * sender.now as u64
-}
-
-/// The smallest of all [`single_copy_min`]: below it senders do not look for requests. Shorter ones go through the FIFO faster, above all both ways at
-/// once (docs/decisions/0033).
-pub(super) const WRITE_MIN: u64 = 8 << 10;
-
-/// Messages of at least this many bytes that find no request wait at their sender until they are asked for, where they can't be
-/// fetched: from there on the way to and fro costs less than the copies that it saves.
-pub(super) const PULL_MIN: u64 = (128 << 10) + 1;
+//! A score keeps a receiver from advertising to a sender that is always faster. Who of the two copies a long message is settled by who is faster,
+//! and who was late is not waited for.
 
 /// Misses in a row after which a receiver stops advertising to a sender.
 const PATIENCE: i8 = 8;
@@ -106,11 +73,8 @@ impl Policy {
         *left = left.saturating_sub(1);
     }
 
-    /// Whether a receive of `capacity` bytes from `source` should be advertised, if `source` can write by `way`, or pass as much as `theirs`.
-    pub(super) fn worth(&mut self, source: u32, capacity: u64, way: Option<Way>, theirs: Passable) -> bool {
-        if is_passed(capacity, way, theirs) || way.is_none_or(|way| capacity < single_copy_min(way)) {
-            return false;
-        }
+    /// Whether a receive from `source` that is worth a request should be advertised after what became of those before it.
+    pub(super) fn answers(&mut self, source: u32) -> bool {
         let score = &mut self.scores[source as usize];
         if score.value > -PATIENCE {
             return true;
@@ -137,26 +101,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_its_sender_can_pass_is_pushed_and_not_asked_for() {
-        let heap = Some(Way::SharedHeap);
-        let most = 1 << 20;
-        let sender = |now| Passable { now, most };
-        for (len, way, now, is_pushed) in [
-            (PASSED_ANYWHERE, heap, most / 2, true),
-            (PASSED_ANYWHERE, heap, PASSED_ANYWHERE as usize / 2 - 1, false),
-            (PASSED_ANYWHERE + 1, heap, most / 2, false),
-            (PASSED_ANYWHERE, heap, 0, false),
-            (most as u64 / 2, Some(Way::Kernel), most / 4, true),
-            (most as u64 / 2, Some(Way::Kernel), 0, false),
-        ] {
-            assert_eq!(is_passed(len, way, sender(now)), is_pushed, "{len} bytes by {way:?}, {now} at hand");
-            assert_eq!(
-                Policy::new(1).worth(0, len, way, sender(now)),
-                !is_pushed,
-                "{len} bytes by {way:?}, {now} at hand"
-            );
+    fn who_never_answers_is_asked_now_and_then() {
+        let mut policy = Policy::new(2);
+        for _ in 0..PATIENCE {
+            assert!(policy.answers(1));
+            policy.miss(1);
         }
-        assert!(!is_passed(WRITE_MIN, heap, Passable::default()), "where nothing is passed");
+        let asked = (0..2 * RETRY_EVERY).filter(|_| policy.answers(1)).count();
+        assert_eq!((asked, policy.answers(0)), (2, true));
+        policy.hit(1);
+        assert!(policy.answers(1));
     }
 
     #[test]

@@ -7,15 +7,10 @@ use super::operation::{ReceiveOperation, SendOperation, Stage};
 use super::pieces::Sink;
 use super::pull::Answer;
 use super::slots::{claimed, open};
-use super::transfer::{SHARE_MIN, SHARED_BOTH_WAYS, Transfer, claim_word};
-use super::{
-    Body, Completion, Engine, Failure, LARGE, Operation, OperationId, Outgoing, Stream, Target, Unexpected, wire,
-};
+use super::transfer::{Transfer, claim_word};
+use super::{Body, Completion, Engine, Failure, Operation, OperationId, Outgoing, Stream, Target, Unexpected, wire};
 use crate::Mark;
-use crate::engine::policy::WRITE_MIN;
-
-/// Receives from any source are advertised to groups of at most this many.
-const ADVERTISE_TO_ALL: usize = 16;
+use crate::select::{MessageWay, message};
 
 impl<F: Fabric> Engine<F> {
     /// Starts a receive.
@@ -76,11 +71,7 @@ impl<F: Fabric> Engine<F> {
     /// Whether receives of up to `capacity` bytes may be advertised, so that it pays to post them before the message is sent.
     #[inline]
     pub(crate) fn advertises(&self, capacity: usize) -> bool {
-        match self.rule {
-            Rule::Nsr => false,
-            Rule::Sr => true,
-            Rule::Auto { .. } => capacity as u64 >= WRITE_MIN,
-        }
+        message::may_advertise(&self.tuning, self.rule, capacity as u64)
     }
 
     /// Whether it is worth it to advertise a receive that might be. If so, what has arrived is dealt with before it is posted, so that the request is
@@ -93,11 +84,12 @@ impl<F: Fabric> Engine<F> {
             || match pattern.source {
                 Some(source) => {
                     let way = self.fabric.way_from(source as usize, &self.fabric.address_of(buffer.as_read()));
-                    self.policy.worth(source, buffer.len() as u64, way, self.fabric.passable_from(source as usize))
+                    let passable = self.fabric.passable_from(source as usize);
+                    message::advertises(&self.tuning, buffer.len() as u64, way, passable) && self.policy.answers(source)
                 }
                 None => {
-                    self.claims_with_sources(&pattern)
-                        && self.groups.get(&pattern.context).is_some_and(|group| group.len() <= ADVERTISE_TO_ALL)
+                    let group = self.groups.get(&pattern.context).filter(|_| self.claims_with_sources(&pattern));
+                    group.is_some_and(|group| message::advertises_to_all(&self.tuning, group.len()))
                 }
             };
         if worth {
@@ -314,11 +306,10 @@ impl<F: Fabric> Engine<F> {
         receive.buffer.expect(address.len);
         let capacity = receive.buffer.len();
         receive.matched = true;
-        // Who waits for an answer itself has data fetched from it: then the sender has no time to help.
-        let shared_from = if self.answers_awaited > 0 { SHARED_BOTH_WAYS } else { SHARE_MIN };
-        if let Some(buffer) = receive.buffer.span()
-            && (shared_from..=capacity as u64).contains(&address.len)
-            && self.claims_with(source)
+        let whole = receive.buffer.span().filter(|_| address.len <= capacity as u64);
+        let can_share = whole.is_some() && self.claims_with(source);
+        if let Some(buffer) = whole
+            && message::announced(&self.tuning, address.len, can_share, self.answers_awaited > 0) == MessageWay::Both
         {
             return self.fetch_together(id, source, tag, address, answer, buffer);
         }
@@ -421,7 +412,7 @@ impl<F: Fabric> Engine<F> {
 
     /// A large message that came in one piece counts in favour of advertising.
     pub(super) fn note_hit(&mut self, source: u32, len: u64) {
-        if len >= LARGE {
+        if message::is_worth_a_request(&self.tuning, len) {
             self.policy.hit(source);
         }
     }

@@ -1,15 +1,16 @@
 //! Sending: which way a message takes, and pushing it there.
 
 use rwmpi_protocol::{Choice, Envelope, Fifo, RequestForSend, Rule};
-use rwmpi_transport::{Backoff, Enqueue, Fabric, Header, PushError, Queue, ReadSpan, Way};
+use rwmpi_transport::{Backoff, Enqueue, Fabric, Header, PushError, Queue, ReadSpan};
 
 use super::operation::{Left, Notice, SendOperation, Stage, Writing};
 use super::pieces::{Scattered, Source};
-use super::policy::{PULL_MIN, WRITE_MIN, is_passed, single_copy_min};
 use super::slots::{claimed, open};
-use super::transfer::{SHARE_MIN, Transfer, claim_word};
+use super::transfer::{Transfer, claim_word};
 use super::{Body, Completion, Engine, Failure, Operation, OperationId, Outgoing, SendMode, wire};
 use crate::Mark;
+use crate::select::MessageWay;
+use crate::select::message::{self, Requested, Unrequested};
 
 /// What became of an attempt to send.
 enum Progress {
@@ -248,29 +249,30 @@ impl<F: Fabric> Engine<F> {
         let next_request = self.peers[peer as usize].sender.next_request();
         let mark = self.mark_of(id).word();
         let header = |kind: u32| [kind | mark, envelope.context, envelope.tag, next_request];
-        let auto = matches!(self.rule, Rule::Auto { .. });
-        if auto
-            && data.len() as u64 >= WRITE_MIN
-            && let Some(span) = data.span()
-        {
-            let address = self.fabric.address_of(span);
-            let way = self.fabric.way_from(peer as usize, &address);
-            let len = data.len() as u64;
-            let is_passed = is_passed(len, way, self.fabric.passable(peer as usize));
-            if !is_passed && way.is_some_and(|way| way.reads() && len >= single_copy_min(way)) {
-                let address = wire::address_words(&address);
-                return (header(wire::ANNOUNCE), First::Announce(wire::Announce { address, answer: id, reserved: 0 }));
+        let (len, is_synchronous) = (data.len() as u64, mode == SendMode::Synchronous);
+        let span = data.span().filter(|_| matches!(self.rule, Rule::Auto { .. }));
+        let address = || self.fabric.address_of(span.unwrap_or(ReadSpan::EMPTY));
+        let cell = self.longest_piece(peer, 0) as u64;
+        let way = message::unrequested(
+            &self.tuning,
+            Unrequested { len, may_wait: span.is_some(), is_synchronous, cell },
+            || self.fabric.way_from(peer as usize, &address()),
+            || self.fabric.passable(peer as usize),
+        );
+        match way {
+            MessageWay::Eager => (header(wire::EAGER), First::Whole),
+            MessageWay::RendezvousRead => {
+                let address = wire::address_words(&address());
+                (header(wire::ANNOUNCE), First::Announce(wire::Announce { address, answer: id, reserved: 0 }))
             }
-            if way == Some(Way::Network) && len >= PULL_MIN {
-                let begin = wire::Begin { total: len, answer: id, waits: 1 };
-                return (header(wire::BEGIN), First::Begin(begin));
+            MessageWay::RendezvousWrite => {
+                (header(wire::BEGIN), First::Begin(wire::Begin { total: len, answer: id, waits: 1 }))
+            }
+            _ => {
+                let answer = if is_synchronous { id } else { wire::NO_ANSWER };
+                (header(wire::BEGIN), First::Begin(wire::Begin { total: len, answer, waits: 0 }))
             }
         }
-        if mode != SendMode::Synchronous && data.len() <= self.longest_piece(peer, 0) {
-            return (header(wire::EAGER), First::Whole);
-        }
-        let answer = if mode == SendMode::Synchronous { id } else { wire::NO_ANSWER };
-        (header(wire::BEGIN), First::Begin(wire::Begin { total: data.len() as u64, answer, waits: 0 }))
     }
 
     /// How much the next cell of a message carries at most, after so many bytes of it. Where payloads are passed, each cell costs as much as
@@ -331,9 +333,8 @@ impl<F: Fabric> Engine<F> {
     /// Asks the protocol for the way, and takes the claim word where there is one. What is about to be copied waits as long for a request
     /// as the copy would take.
     fn choose(&mut self, peer: u32, envelope: &Envelope, len: u64, wants_copy: bool) -> Result<Choice, Failure> {
-        let least = if self.claims_with(peer) { WRITE_MIN } else { single_copy_min(Way::Network) };
-        let is_passed = || self.rule != Rule::Sr && is_passed(len, None, self.fabric.passable(peer as usize));
-        let worth = len >= least && !is_passed();
+        let passable = || self.fabric.passable(peer as usize);
+        let worth = message::looks_for_request(&self.tuning, self.rule, len, self.claims_with(peer), passable);
         if self.rule == Rule::Sr || (worth && !self.holds_answerable(peer, envelope)) {
             self.collect_requests(peer as usize)?;
         }
@@ -418,12 +419,12 @@ impl<F: Fabric> Engine<F> {
         let RequestForSend { slot, generation, .. } = *request;
         let transfer = Transfer { owner: peer, slot, generation, len };
         let target = wire::address(request.target);
-        if let Some(data) = data.span()
-            && self.claims_with(peer)
-            && (len >= SHARE_MIN || self.may_leave(peer, data))
+        let way = self.way_of_requested(peer, data);
+        if way != MessageWay::Write
+            && let Some(data) = data.span()
             && self.invite(id, peer, &transfer, data)?
         {
-            if len < SHARE_MIN || (!self.fabric.is_crowded() && self.policy.leaves(peer, len)) {
+            if way == MessageWay::Left || (!self.fabric.is_crowded() && self.policy.leaves(peer, len)) {
                 return Ok(Progress::Left(Left { transfer, target }));
             }
             if !self.write_chunks(&transfer, &target, data)? {
@@ -498,11 +499,13 @@ impl<F: Fabric> Engine<F> {
         Ok(any)
     }
 
-    /// Whether a message is better fetched by a receiver that waits than written to it: its data are long enough to be worth another
-    /// passage, and lie where the receiver reads them as it reads its own.
-    fn may_leave(&self, peer: u32, data: ReadSpan<'static>) -> bool {
-        let way = || self.fabric.way_from(peer as usize, &self.fabric.address_of(data));
-        data.len() as u64 >= WRITE_MIN && !self.fabric.is_crowded() && way().is_some_and(|way| way != Way::Kernel)
+    /// The way of a message that `peer` has asked for.
+    fn way_of_requested(&self, peer: u32, data: &Source) -> MessageWay {
+        let span = data.span().filter(|_| self.claims_with(peer));
+        let crowded = self.fabric.is_crowded();
+        let message = Requested { len: data.len() as u64, can_share: span.is_some(), crowded };
+        let reach = || self.fabric.way_from(peer as usize, &self.fabric.address_of(span.unwrap_or(ReadSpan::EMPTY)));
+        message::requested(&self.tuning, message, reach)
     }
 
     /// Tells the receiver that it may help to write into its buffer; false if it can't.

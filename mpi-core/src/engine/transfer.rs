@@ -12,11 +12,6 @@ use rwmpi_transport::{Fabric, Header, Reading, RemoteAddress, WORDS_PER_LINE};
 use super::operation::{Left, Stage};
 use super::{Engine, Failure, Operation, OperationId, wire};
 
-/// Messages of at least this many bytes are worth sharing.
-pub(super) const SHARE_MIN: u64 = 24 << 10;
-/// The same where messages go both ways at once, and both sides have their hands full.
-pub(super) const SHARED_BOTH_WAYS: u64 = 256 << 10;
-
 /// How often a sender looks for other things before it no longer leaves a message to its receiver.
 const LOOKS_FOR_RECEIVER: u32 = 64;
 
@@ -296,11 +291,11 @@ mod tests {
 
     #[test]
     fn chunks_of_any_length_can_be_counted() {
-        for len in (0..64).map(|bits| u64::MAX >> 2 >> bits).chain([SHARE_MIN, 64 << 10, 1 << 20]) {
+        for len in (0..64).map(|bits| u64::MAX >> 2 >> bits).chain([24 << 10, 64 << 10, 1 << 20]) {
             let chunk_len = chunk_len(len);
             assert!(len.div_ceil(chunk_len) < ALL_TAKEN && chunk_len.is_multiple_of(4096), "{len}");
         }
-        assert_eq!([SHARE_MIN, 64 << 10, 1 << 20].map(|len| len.div_ceil(chunk_len(len))), [3, 4, 16]);
+        assert_eq!([24_u64 << 10, 64 << 10, 1 << 20].map(|len| len.div_ceil(chunk_len(len))), [3, 4, 16]);
     }
 
     #[test]

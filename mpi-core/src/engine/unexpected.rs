@@ -99,10 +99,12 @@ mod tests {
     use super::*;
     use crate::Protocol;
     use crate::engine::SendMode;
+    use crate::tuning::Tuning;
 
     fn engines() -> [Engine<NodeFabric>; 2] {
         let fabrics = NodeFabric::threads(2).unwrap();
-        let engines: Vec<_> = fabrics.into_iter().map(|fabric| Engine::new(fabric, Protocol::Auto)).collect();
+        let engines: Vec<_> =
+            fabrics.into_iter().map(|fabric| Engine::new(fabric, Protocol::Auto, &Tuning::DEFAULT)).collect();
         engines.try_into().unwrap_or_else(|_| unreachable!("there are two"))
     }
 

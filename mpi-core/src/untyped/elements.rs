@@ -5,8 +5,10 @@ use rwmpi_transport::{ReadSpan, WriteSpan};
 
 use crate::Result;
 use crate::datatype::{Datatype, pack, pack_into, unpack, unpack_from};
-use crate::engine::{PIECES_MIN, Scattered, Sink};
+use crate::engine::{Scattered, Sink};
 use crate::error::{Error, ErrorClass};
+use crate::select::message::goes_in_pieces;
+use crate::tuning::Tuning;
 
 /// `count` elements of a datatype, somewhere in memory.
 #[derive(Clone, Debug)]
@@ -164,8 +166,8 @@ impl Elements {
     }
 
     /// Whether they are packed and unpacked in pieces, if they do not lie side by side.
-    pub(super) fn go_in_pieces(&self) -> Result<bool> {
-        Ok(self.packed_size()? >= PIECES_MIN)
+    pub(super) fn go_in_pieces(&self, tuning: &Tuning) -> Result<bool> {
+        Ok(goes_in_pieces(tuning, self.packed_size()?))
     }
 
     /// Bytes of them, packed.

@@ -51,7 +51,7 @@ impl Communicator {
         if let Some(span) = elements.read_span() {
             return self.send_block(span, destination, tag, mode);
         }
-        if !elements.go_in_pieces()? {
+        if !elements.go_in_pieces(self.process().tuning())? {
             let packed = elements.packed()?;
             return self.send_block(read_span_of(&packed), destination, tag, mode);
         }
@@ -112,7 +112,7 @@ impl Communicator {
     fn receive_and_unpack(&self, elements: &Elements, target: Target, pattern: Pattern) -> Result<Status> {
         let (call, process) = (Call::Receive, self.process());
         let mut engine = process.enter(call, target, pattern.context, elements.packed_size()?);
-        let outcome = if elements.go_in_pieces()? {
+        let outcome = if elements.go_in_pieces(self.process().tuning())? {
             let started = engine.start_receive(pattern, elements.sink()?);
             drop(engine);
             started.and_then(|id| process.wait(id))

@@ -192,7 +192,7 @@ impl Communicator {
             let started = self.start_send_block(span, destination, tag, mode)?;
             return Ok(started.map(|started| SimpleRequest::new(self, started).into()));
         }
-        if !elements.go_in_pieces()? {
+        if !elements.go_in_pieces(self.process().tuning())? {
             return self.start_packed_send(elements.packed()?, destination, tag, mode);
         }
         let (call, target) = (mode.call(), Target::send(destination, tag));

@@ -171,3 +171,39 @@ fn ranks_run_on_the_cores_that_the_launcher_names() {
         assert!(finished.stderr.contains(&line), "no {line:?} in {finished:?}");
     }
 }
+
+#[test]
+fn a_table_of_lengths_is_explained_and_handed_down() {
+    let path = scratch("tuning").join("mine.toml");
+    std::fs::write(&path, "# mine\nslots_below = 4_096 # bytes\n").unwrap();
+    let file = path.to_str().unwrap();
+    let run = |options: &[&str]| {
+        let finished = mpiexec_sh(&[&["-n", "1"], options].concat(), "echo \"<$RWMPI_TUNING_TABLE>\"").run();
+        assert_eq!(finished.code, 0, "{finished:?}");
+        finished
+    };
+    let tuned = run(&["-genv", "RWMPI_TUNING", file, "--explain"]);
+    assert_eq!(tuned.stdout, "<slots_below = 4096\n>\n");
+    assert!(tuned.stderr.contains("  slots_below = 4096 bytes, from RWMPI_TUNING: "), "{tuned:?}");
+    assert!(tuned.stderr.contains("  single_copy_min = 8192 bytes, the default: "), "{tuned:?}");
+    assert!(tuned.stderr.contains("tuning: the table of "), "{tuned:?}");
+    // Whatever this launcher itself was told is another job's.
+    let plain = run(&["-genv", "RWMPI_TUNING_TABLE", "slots_below = 1"]);
+    assert_eq!(plain.stdout, "<>\n");
+    assert!(!plain.stderr.contains("tuning"), "{plain:?}");
+}
+
+#[test]
+fn mistakes_in_a_table_of_lengths_are_usage_errors() {
+    let path = scratch("mistuning").join("mine.toml");
+    let file = path.to_str().unwrap();
+    let set = format!("RWMPI_TUNING={file}");
+    let refuse = |expected: &[&str]| {
+        mpiexec(["-n", "2", "-genv", "RWMPI_TUNING", file, "true"]).run().assert_report(2, expected);
+    };
+    refuse(&[&set, "No such file"]);
+    std::fs::write(&path, "\nslots_belov = 3\n").unwrap();
+    refuse(&[&set, "line 2", "perhaps slots_below is meant"]);
+    std::fs::write(&path, "slots_below = 1000000\n").unwrap();
+    refuse(&[&set, "line 1", "1 to 65536 bytes"]);
+}

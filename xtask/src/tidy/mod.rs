@@ -10,6 +10,7 @@ mod policy;
 mod references;
 mod settings;
 mod source;
+mod tuning;
 
 use anyhow::{Context, Result, bail};
 
@@ -59,6 +60,7 @@ pub fn run(workspace: &Workspace) -> Result<()> {
     }
     code::stale_lists(&sources, &mut found);
     settings::check(&sources, &mut found);
+    tuning::check(&sources, &mut found);
     layers::check(&layers::packages(&workspace.metadata, &workspace.root)?, &mut found);
 
     for line in found.lines() {

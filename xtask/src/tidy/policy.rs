@@ -38,10 +38,10 @@ pub const LAYERS: &[(&str, &[&str])] = &[
     ("xtask", &["rwmpi-abi-table"]),
 ];
 
-/// What the launcher may take from the layer that knows MPI: the sentences for a rank's present call and for what it waits for, and the
-/// protocol's and progress's names.
+/// What the launcher may take from the layer that knows MPI: the sentences for a rank's present call and for what it waits for, the
+/// protocol's and progress's names, and the table of lengths, which is one for the whole job.
 pub const LAUNCHER_MAY_USE_OF_CORE: &[&str] =
-    &["describe_activity", "describe_wait", "Partner", "Wait", "Protocol", "Progress"];
+    &["describe_activity", "describe_wait", "Partner", "Wait", "Protocol", "Progress", "tuning"];
 
 /// Words that belong to the layers above the transport.
 pub const MPI_WORDS: &[&str] =
@@ -78,6 +78,9 @@ pub const WITHOUT_EXAMPLES: &[&str] = &[
     // What the launcher makes sentences of.
     "mpi-core/src/activity.rs",
     "mpi-core/src/waiting.rs",
+    // What the launcher hands down, and explains.
+    "mpi-core/src/tuning.rs",
+    "mpi-core/src/tuning/",
     // What derives and macros write into programs.
     "mpi-core/src/mark.rs",
     "mpi-core/src/message/form.rs",

@@ -12,9 +12,8 @@ use crate::collective::alltoall::send_to_all;
 use crate::collective::gather::{directly_from_all, directly_to_all};
 use crate::collective::{Scratch, Team};
 use crate::engine::Failure;
+use crate::select::collective::by_leaders;
 
-/// Parts longer than so many bytes, times the ranks that a node has on average, go directly.
-const SHORT: usize = 2 << 10;
 /// Bytes that say how long the parts are.
 const HEAD: usize = size_of::<u64>();
 
@@ -28,7 +27,7 @@ pub(in crate::collective) async fn alltoall<'s, 'r>(
 ) -> Result<bool, Failure> {
     team.to_the_end(async |team| {
         let part = sent(team.rank).len();
-        let is_short = part <= SHORT * (team.size() / nodes.count());
+        let is_short = by_leaders(team.process.tuning(), part, team.size(), nodes.count());
         let exchange = Exchange { team, nodes, part, carried: if is_short { part } else { 0 } };
         let mut row = Scratch::new(team, exchange.row());
         let row = row.span();

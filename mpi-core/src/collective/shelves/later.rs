@@ -18,15 +18,15 @@ use rwmpi_transport::SharedWord;
 
 use super::round::Round;
 use super::shelf::{LONG, NOTHING, PLACES, Shelf};
-use super::{CAPACITY, OnceShelves, Shelved, Shelves, capacity};
+use super::{OnceShelves, Shelved, Shelves};
 use crate::Communicator;
 use crate::activity::Call;
 use crate::apart::apart;
-use crate::collective::at_once::GATHERED_BY_MANY;
 use crate::collective::published::Told;
 use crate::collective::team::Team;
 use crate::communicator::nonblocking_tag;
 use crate::engine::{Failure, OperationId};
+use crate::select::Collective;
 use crate::waiting::Awaited;
 
 /// How often a rank that starts a collective looks for each of the others: as long as it takes those that start it at the same time.
@@ -126,20 +126,20 @@ impl<'a> Team<'a> {
         Ok(shelves.get().and_then(Option::as_ref))
     }
 
-    /// Does a collective on shelves, if there is room for `len` bytes of each rank, which takes what those have put up that `from` names. False:
-    /// it goes another way.
+    /// Does a collective on shelves, if there is room for `what` it is, which takes what those have put up that `from` names. False: it goes another
+    /// way.
     pub(in crate::collective) async fn on_shelves(
         self,
-        len: usize,
+        what: Collective,
         from: impl Fn(usize) -> bool,
         collective: impl Fn(Shelved<'_>, Team<'_>) -> Result<(), Failure>,
     ) -> Result<bool, Failure> {
-        if let Some(shelves) = self.shelves(len)? {
+        if let Some(shelves) = self.shelves_for(what)? {
             return collective(shelves.whole(), self).map(|()| true);
         }
-        let Some(later) = self.later.filter(|later| later.has_room(len)) else { return Ok(false) };
+        let Some(later) = self.later.filter(|later| later.has_room(what)) else { return Ok(false) };
         let Later { shelves, number, .. } = *later;
-        poll_fn(|_| later.round().has_turn(len)).await;
+        poll_fn(|_| later.round().has_turn(what)).await;
         collective(shelves.put(number), self)?;
         poll_fn(|_| later.round().have_come(&from, 1)).await;
         collective(shelves.take(number), self)?;
@@ -149,10 +149,9 @@ impl<'a> Team<'a> {
 
 /// Of a nonblocking collective.
 impl Round<'_> {
-    /// Whether all have done with the collective that had its place before. `len` is what is compared with the room on a shelf, to which a rank may
-    /// put up a fifth more (or all of a half, of what has two places in any case).
-    fn has_turn(&self, len: usize) -> Poll<()> {
-        let (_, places) = Shelf::data(self.number(), (len + 1) * GATHERED_BY_MANY / CAPACITY);
+    /// Whether all have done with the collective that had its place before.
+    fn has_turn(&self, what: Collective) -> Poll<()> {
+        let (_, places) = Shelf::data(self.number(), what.put_up());
         self.has_turn_among(places)
     }
 
@@ -218,14 +217,14 @@ impl<'a> Later<'a> {
     }
 
     /// The same on all ranks, unless they disagree about the length. What a collective does in further steps goes by messages.
-    fn has_room(&self, len: usize) -> bool {
+    fn has_room(&self, what: Collective) -> bool {
         self.asked.set(self.asked.get() + 1);
         if self.asked.get() > 1 {
             return false;
         }
-        let has_room = len < capacity(self.team.size());
+        let has_room = self.shelves.limits.have_room_for(what);
         if !has_room {
-            self.too_long.set(Some(len));
+            self.too_long.set(Some(what.told()));
         }
         has_room
     }
@@ -370,17 +369,17 @@ impl Drop for Ends<'_> {
 }
 
 impl Communicator {
-    /// Whether the next nonblocking collective can begin on shelves: they are known, and have room for `len` bytes of each rank at once. Nothing has
-    /// happened by then.
+    /// Whether the next nonblocking collective can begin on shelves: they are known, and have room for `what` it is at once. Nothing has happened by
+    /// then.
     #[inline]
-    pub(crate) fn turn_on_shelves(&self, len: usize) -> Option<Turn<'_>> {
+    pub(crate) fn turn_on_shelves(&self, what: Collective) -> Option<Turn<'_>> {
         if self.size() == 1 {
-            return self.shelves_for(len).map(|shelves| Turn { shelves, number: 0 });
+            return self.shelves_for(what).map(|shelves| Turn { shelves, number: 0 });
         }
-        let shelves = self.shelves_for_later()?.get()?.as_ref().filter(|_| len < capacity(self.size()))?;
+        let shelves = self.shelves_for_later()?.get()?.as_ref().filter(|shelves| shelves.limits.have_room_for(what))?;
         let number = self.nonblocking_collective_to_come();
         let team = self.team(nonblocking_tag(number), false);
-        Round::new(&team, shelves, number).has_turn(len).is_ready().then_some(Turn { shelves, number })
+        Round::new(&team, shelves, number).has_turn(what).is_ready().then_some(Turn { shelves, number })
     }
 
     /// Starts a collective whose turn it is. It takes what those put up that `from` names. If that has not come, the rest is to be done as a task.

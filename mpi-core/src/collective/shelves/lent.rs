@@ -10,7 +10,6 @@ use std::task::{Poll, ready};
 use rwmpi_transport::WriteSpan;
 use smallvec::SmallVec;
 
-use super::MOST_RANKS;
 use super::later::Later;
 use super::round::Round;
 use super::shelf::PLACES;
@@ -23,7 +22,6 @@ use crate::waiting::Awaited;
 const TAKEN_BACK: u64 = 1 << 63;
 /// More ranks have no bit each.
 const MOST_USERS: usize = 63;
-const _: () = assert!(MOST_RANKS < MOST_USERS);
 
 impl Later<'_> {
     /// As [`Team::show`].

@@ -7,15 +7,14 @@ use rwmpi_transport::{ReadSpan, Reading, RemoteError, WriteSpan};
 
 use super::round::Round;
 use super::shelf::{LONG, NOTHING, PLACE, Shelf};
-use super::{CAPACITY, capacity};
-use crate::collective::at_once::{TAKEN_BY_ALL, parts_bytes};
 use crate::collective::published::Told;
 use crate::engine::{Completion, Failure};
-use crate::process::Process;
+use crate::select::Collective;
+use crate::tuning::SLOT_ROOM;
 
 /// An entry of the table: where the part of a rank begins, and that of the rank before it ends, counted from the end of the table.
 type Border = u16;
-const _: () = assert!(CAPACITY <= 1 << Border::BITS && TAKEN_BY_ALL <= 1 << Border::BITS);
+const _: () = assert!(SLOT_ROOM <= 1 << Border::BITS);
 /// So many entries before the first are 0: in a slot they cover the word by which its owner says that it is done with the others' data.
 const BEFORE: usize = size_of::<u64>() / size_of::<Border>();
 
@@ -38,18 +37,18 @@ fn end_of_table(ranks: usize) -> usize {
     (BEFORE + ranks + 1) * size_of::<Border>()
 }
 
-/// What is compared with the room on a shelf, if a rank's parts for so many ranks have so many bytes in all.
+/// What a rank puts up whose parts for so many ranks have so many bytes in all.
 fn len_of(bytes: usize, ranks: usize) -> usize {
     bytes.saturating_add(end_of_table(ranks))
 }
 
-/// Whether a rank's parts for so many ranks, of so many bytes in all, have room on its shelf.
-pub(in crate::collective) fn have_room(process: &Process, bytes: usize, ranks: usize) -> bool {
-    parts_bytes(process, ranks, len_of(bytes, ranks)) < capacity(ranks)
+/// A rank's parts for so many ranks, of so many bytes in all.
+pub(in crate::collective) fn parts(bytes: usize, ranks: usize) -> Collective {
+    Collective::Uneven { len: len_of(bytes, ranks) }
 }
 
 impl Round<'_> {
-    /// Puts what this rank has for all, by rank, on its shelf, which [has room](have_room) for it.
+    /// Puts what this rank has for all, by rank, on its shelf, which has room for it.
     pub(in crate::collective) fn put_parts(&mut self, parts: &[ReadSpan<'_>]) -> Result<(), Failure> {
         let mut table = [0; BEFORE + MOST_TAKERS + 1];
         let (table, mut end) = (&mut table[..BEFORE + parts.len() + 1], 0);

@@ -4,11 +4,12 @@
 
 use std::cell::Cell;
 
-use rwmpi_transport::{Distance, RemoteAddress, RemoteError, SharedLines, SharedPart, SharedWord};
+use rwmpi_transport::{Distance, RemoteAddress, RemoteError, SHARED_LINE, SharedLines, SharedPart, SharedWord};
 
-use super::{Announced, is_short};
+use super::Announced;
 use crate::collective::team::Team;
 use crate::engine::Failure;
+use crate::tuning::SLOT_ROOM;
 
 /// How many collectives a rank that only gives a little can be ahead. Where ranks share processors, that many fit between two changes of
 /// process.
@@ -18,7 +19,7 @@ pub(super) const FETCHED_AHEAD: u64 = 3;
 /// Data of up to so many bytes are asked for while their stamp is awaited: of more, near cores lose lines that they have not written yet.
 const ASKED_FOR: usize = 512;
 const ASKED_FOR_FROM_FAR: usize = PLACE;
-const LINE: usize = SharedLines::LINE;
+const LINE: usize = SHARED_LINE;
 /// In a slot are its stamp, the length of the data, and the data, if they fit. An announcement has its length there, where its owner says
 /// when it is done with the others' data, too, and addresses in a place.
 const STAMP: usize = 0;
@@ -41,25 +42,24 @@ pub(super) const PLACE: usize = 2048;
 const OVER: usize = 8;
 const FIRST_PLACE: usize = LINE + SLOTS as usize * LINE;
 const HALVES: usize = FIRST_PLACE + PLACES as usize * PLACE;
-/// Room for the data of one collective: more than [`super::CAPACITY`], which is where it pays to go another way, since it may pay later
-/// (see [`at_once`](crate::collective::at_once)). No power of two: where all places were, their address would be worked out without a branch, in ten
-/// instructions more.
-pub(in crate::collective) const HALF: usize = (64 << 10) + LINE;
+/// Room for the data of one collective: as much as ever pays ([`SLOT_ROOM`]). No power of two: where all places were, their address would be worked out
+/// without a branch, in ten instructions more.
+const HALF: usize = SLOT_ROOM + LINE;
 const SHELF: usize = HALVES + 2 * HALF;
 /// A shelf of one of many ranks, which puts up no more than a place has room for.
 const SHORT_SHELF: usize = HALVES;
 /// What a rank of many puts up is shorter than this.
 pub(super) const SHORT_CAPACITY: usize = PLACE + 1;
 
-/// How long the shelf of one of so many ranks is.
-pub(super) fn len(ranks: usize) -> usize {
-    if is_short(ranks) { SHORT_SHELF } else { SHELF }
+/// How long a shelf is.
+pub(super) fn len(is_short: bool) -> usize {
+    if is_short { SHORT_SHELF } else { SHELF }
 }
 
 pub(super) struct Shelf {
     pub(super) peer: u32,
     memory: SharedPart,
-    slots: SharedLines,
+    slots: SharedLines<{ SLOTS as usize }>,
     pub(super) left: SharedWord,
     /// Up to which nonblocking collective all are over on its rank.
     pub(super) over: SharedWord,
@@ -74,7 +74,7 @@ pub(super) struct Shelf {
 /// The words of one.
 #[derive(Clone, Copy)]
 pub(super) struct Slot {
-    lines: SharedLines,
+    lines: SharedLines<{ SLOTS as usize }>,
     number: u64,
 }
 
@@ -114,10 +114,13 @@ impl Slot {
 impl Shelf {
     /// `None` if the memory is not shared, or not as long as a shelf.
     pub(super) fn new(team: Team<'_>, peer: u32, address: RemoteAddress) -> Option<Shelf> {
-        let memory =
-            team.process.engine().shared_part(peer, &address).filter(|memory| memory.len() == len(team.size()))?;
+        let memory = team
+            .process
+            .engine()
+            .shared_part(peer, &address)
+            .filter(|memory| memory.len() == len(team.has_short_shelves()))?;
         let (left, over) = (memory.word(0)?, memory.word(OVER)?);
-        let slots = memory.lines(Self::start(0), SLOTS)?;
+        let slots = memory.lines(Self::start(0))?;
         Some(Shelf {
             peer,
             memory,

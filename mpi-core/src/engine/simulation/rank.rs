@@ -14,6 +14,7 @@ use super::oracle::{Bytes, Got, Message, Receive, Record, contents};
 use super::program::{BARRIERS, FREE, How, MEETING, Mode, Program, Step};
 use crate::engine::Received;
 use crate::engine::{Completion, Engine, Failure, OperationId, Outcome, SendMode, Sink};
+use crate::tuning::Tuning;
 
 /// What all ranks of a run share.
 pub(super) struct World {
@@ -69,7 +70,7 @@ type Attempt<T = ()> = Result<T, Failure>;
 impl<'run> Rank<'run> {
     pub(super) fn new(me: usize, world: Rc<World>, turn: &'run Turn) -> Self {
         let fabric = SimFabric::new(me, world.network.clone(), turn);
-        let mut engine = Engine::new(fabric, world.program.protocol);
+        let mut engine = Engine::new(fabric, world.program.protocol, &Tuning::DEFAULT);
         let all: Rc<[u32]> = (0..world.program.conditions.ranks as u32).collect();
         for context in FREE.into_iter().chain([MEETING]) {
             engine.register_group(context, all.clone());

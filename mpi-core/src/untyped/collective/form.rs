@@ -5,6 +5,7 @@ use crate::activity::Call;
 use crate::apart::apart;
 use crate::collective::{Shelved, Team};
 use crate::engine::Failure;
+use crate::select::Collective;
 use crate::{Communicator, Result};
 
 /// How a short collective is called.
@@ -58,22 +59,21 @@ impl Form for Nonblocking {
 }
 
 impl Communicator {
-    /// Does it, if there is room for `shelved` bytes of each rank on its shelves; it takes what those ranks put up that `from` names. There is no
-    /// way back then.
+    /// Does it, if there is room on its shelves for `what` it is; it takes what those ranks put up that `from` names. There is no way back then.
     #[inline(always)]
     pub(super) fn in_form<F: Form>(
         &self,
         form: F,
         (call, bytes): (Call, usize),
-        shelved: usize,
+        what: Collective,
         from: impl Fn(usize) -> bool + 'static,
         collective: impl Fn(Shelved<'_>, Team<'_>) -> std::result::Result<(), Failure> + 'static,
     ) -> Option<Result<F::Done>> {
         form.choose(
             collective,
-            |collective| Some(self.complete_on_shelves(self.shelves_for(shelved)?, (call, bytes), collective)),
+            |collective| Some(self.complete_on_shelves(self.shelves_for(what)?, (call, bytes), collective)),
             |collective| {
-                let turn = self.turn_on_shelves(shelved)?;
+                let turn = self.turn_on_shelves(what)?;
                 let started = self.start_on_shelves(turn, (call, bytes), from, collective);
                 let task =
                     started.and_then(|rest| rest.map_or(Ok(None), |rest| self.process().tasks().start(apart(|| rest))));

@@ -14,12 +14,13 @@ use crate::collective::{Shelved, Team, allgather, alltoall, at_once, gather, sca
 use crate::datatype::Datatype;
 use crate::engine::Failure;
 use crate::reduction::Predefined;
+use crate::select::Collective;
 use crate::{Communicator, Result};
 
 impl Communicator {
     /// MPI_Barrier.
     pub fn short_barrier<F: Form>(&self, form: F) -> Option<Result<F::Done>> {
-        self.in_form(form, (Call::Barrier, 0), 0, |_| true, at_once::barrier)
+        self.in_form(form, (Call::Barrier, 0), Collective::Barrier, |_| true, at_once::barrier)
     }
 
     /// MPI_Bcast.
@@ -29,8 +30,8 @@ impl Communicator {
             return None;
         }
         let broadcast = move |shelves: Shelved<'_>, team: Team<'_>| at_once::broadcast(shelves, team, data, root);
-        let shelved = at_once::broadcast_bytes(data.len());
-        self.in_form(form, (Call::Broadcast, data.len()), shelved, move |rank| rank == root, broadcast)
+        let what = Collective::Broadcast { len: data.len() };
+        self.in_form(form, (Call::Broadcast, data.len()), what, move |rank| rank == root, broadcast)
     }
 
     /// MPI_Reduce. Where `data` are `None`, they stand where the root's `result` goes, which has a meaning there only.
@@ -52,8 +53,8 @@ impl Communicator {
         let is_root = root == self.rank();
         let reduce =
             move |shelves: Shelved<'_>, team: Team<'_>| at_once::reduce(shelves, team, data, place, &arithmetic, root);
-        let shelved = at_once::reduce_bytes(self.process(), self.size(), data.len());
-        self.in_form(form, (Call::Reduce, data.len()), shelved, move |_| is_root, reduce)
+        let what = Collective::Reduce { len: data.len() };
+        self.in_form(form, (Call::Reduce, data.len()), what, move |_| is_root, reduce)
     }
 
     /// MPI_Allreduce. Where `data` are `None`, they stand where the result goes.
@@ -70,8 +71,8 @@ impl Communicator {
         let data = data.map_or(place.as_read(), first_of);
         let allreduce =
             move |shelves: Shelved<'_>, team: Team<'_>| at_once::allreduce(shelves, team, data, place, &arithmetic);
-        let shelved = at_once::allreduce_bytes(self.process(), self.size(), data.len());
-        self.in_form(form, (Call::Allreduce, data.len()), shelved, |_| true, allreduce)
+        let what = Collective::Allreduce { len: data.len() };
+        self.in_form(form, (Call::Allreduce, data.len()), what, |_| true, allreduce)
     }
 
     /// MPI_Allgather. Where `part` is `None`, it stands in its place.
@@ -81,10 +82,10 @@ impl Communicator {
             return None;
         }
         let (size, len) = (self.size(), own.len());
-        let shelved = at_once::allgather_bytes(self.process(), size, len.saturating_mul(size), len);
+        let what = Collective::Allgather { total: len.saturating_mul(size), longest: len };
         let place = move |rank| all.block(rank);
         let allgather = move |shelves: Shelved<'_>, team: Team<'_>| at_once::allgather(shelves, team, own, place);
-        self.in_form(form, (Call::Allgather, own.len()), shelved, |_| true, allgather)
+        self.in_form(form, (Call::Allgather, own.len()), what, |_| true, allgather)
     }
 
     /// MPI_Gather. `all` has a meaning at the root only, where `part` is `None` if it stands in its place.
@@ -105,7 +106,7 @@ impl Communicator {
         let gather = move |shelves: Shelved<'_>, team: Team<'_>| {
             at_once::gather(shelves, team, len, part.map(first_of), place, root)
         };
-        self.in_form(form, (Call::Gather, len), len, move |_| is_root, gather)
+        self.in_form(form, (Call::Gather, len), Collective::Gather { part: len }, move |_| is_root, gather)
     }
 
     /// MPI_Scatter. `all` has a meaning at the root only, where `part` is `None` if it stays in its place.
@@ -137,8 +138,8 @@ impl Communicator {
         let end = self.rank() + usize::from(!exclusive);
         let scan =
             move |shelves: Shelved<'_>, team: Team<'_>| at_once::scan(shelves, team, data, place, &arithmetic, end);
-        let shelved = at_once::allreduce_bytes(self.process(), self.size(), data.len());
-        self.in_form(form, (Call::Scan, data.len()), shelved, move |rank| rank < end, scan)
+        let what = Collective::Scan { len: data.len() };
+        self.in_form(form, (Call::Scan, data.len()), what, move |rank| rank < end, scan)
     }
 
     /// MPI_Reduce_scatter, of `data` of all ranks' parts; `before` elements of them come before this rank's.
@@ -153,12 +154,12 @@ impl Communicator {
     ) -> Option<Result<F::Done>> {
         let arithmetic = operation.arithmetic_on(datatype)?;
         let (data, place) = (first_of(data), result.block(0));
-        let shelved = at_once::parts_bytes(self.process(), self.size(), data.len());
+        let what = Collective::ReduceScatter { len: data.len() };
         let start = before * datatype.size() as usize;
         let reduce_scatter = move |shelves: Shelved<'_>, team: Team<'_>| {
             at_once::reduce_scatter(shelves, team, data, start, place, &arithmetic)
         };
-        self.in_form(form, (Call::ReduceScatter, data.len()), shelved, |_| true, reduce_scatter)
+        self.in_form(form, (Call::ReduceScatter, data.len()), what, |_| true, reduce_scatter)
     }
 
     /// MPI_Alltoall.
@@ -166,11 +167,11 @@ impl Communicator {
         if sent.len() != received.len() {
             return None;
         }
-        let shelved = at_once::alltoall_bytes(self.process(), self.size(), sent.len());
+        let what = Collective::Alltoall { part: sent.len(), ranks: self.size() };
         let alltoall = move |shelves: Shelved<'_>, team: Team<'_>| {
             at_once::alltoall(shelves, team, |rank| sent.block(rank).as_read(), |rank| received.block(rank))
         };
-        self.in_form(form, (Call::Alltoall, sent.len()), shelved, |_| true, alltoall)
+        self.in_form(form, (Call::Alltoall, sent.len()), what, |_| true, alltoall)
     }
 
     /// MPI_Alltoallv, of any length. `sent` and `received` say what this rank gives each rank and gets from it.
