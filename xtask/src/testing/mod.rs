@@ -110,12 +110,15 @@ impl Tests<'_> {
             (counts, result)
         };
         if !tests.is_empty() {
-            let mut command = self.runner(SELECTION, words);
-            report.tests("tests across packages", || count(run_tests_if_any(command.args(&tests))));
+            let across = programs.iter().filter(|program| test_option(program).is_some()).collect::<Vec<_>>();
+            let mut command = self.runner(SELECTION);
+            command.args(&tests).args(self.filter(&expression(words, &across)));
+            report.tests("tests across packages", || count(run_tests_if_any(&mut command)));
         }
         for program in &programs {
             let Program::Units { package, library, programs } = program else { continue };
-            let mut command = self.runner(&["--package", package], words);
+            let mut command = self.runner(&["--package", package]);
+            command.args(self.filter(&expression(words, &[program])));
             command.args([("--lib", library), ("--bins", programs)].iter().filter(|(_, has)| **has).map(|one| one.0));
             report.tests("unit tests", || count(run_tests_if_any(&mut command)));
         }
@@ -131,11 +134,11 @@ impl Tests<'_> {
         self.build(&mut report);
         report.tests("unit tests and a sample", || {
             let harnesses = ["--test=fabric", "--test=programs", "--test=suites", "--test=examples"];
-            let mut command = self.runner(SELECTION, &[]);
+            let mut command = self.runner(SELECTION);
             run_tests(command.args(TESTED).args(harnesses).args(self.filter(QUICK)))
         });
         report.tests("a sample of whole jobs", || {
-            let mut command = self.runner(SELECTION, &[]);
+            let mut command = self.runner(SELECTION);
             command.arg("--test=jobs");
             if self.nextest {
                 command.arg(format!("--partition=hash:{}/{QUICK_ONE_IN}", self.seed % QUICK_ONE_IN + 1));
@@ -151,8 +154,8 @@ impl Tests<'_> {
         let mut report = Report::default();
         self.conventions(&mut report);
         self.build(&mut report);
-        report.tests("unit, integration, jobs", || run_tests(self.runner(SELECTION, &[]).args(TESTED).arg("--tests")));
-        report.tests("xtask", || run_tests(&mut self.runner(&["--package=xtask"], &[])));
+        report.tests("unit, integration, jobs", || run_tests(self.runner(SELECTION).args(TESTED).arg("--tests")));
+        report.tests("xtask", || run_tests(&mut self.runner(&["--package=xtask"])));
         report.tests("documentation tests", || run_tests(self.cargo("test").args(["--quiet", "--doc"])));
         report.step("documentation", || verify::documentation(workspace));
         report.step("book", || verify::book(workspace));
@@ -188,8 +191,8 @@ impl Tests<'_> {
         cargo
     }
 
-    /// The runner of tests, for those of these packages whose names contain all words.
-    fn runner(&self, packages: &[&str], words: &[String]) -> Command {
+    /// The runner of tests, for those of these packages.
+    fn runner(&self, packages: &[&str]) -> Command {
         let runner: &[&str] = if self.nextest { &["nextest", "run", "--no-tests=pass"] } else { &["test"] };
         let mut command = self.workspace.cargo(runner);
         command.args(packages).arg("--no-fail-fast");
@@ -201,9 +204,6 @@ impl Tests<'_> {
         command.env("RWMPI_TEST_TIER", tier).env("RWMPI_TEST_SEED", self.seed.to_string());
         command.env("PROPTEST_RNG_SEED", self.seed.to_string());
         command.env(PROGRAM_FOLDER_VARIABLE, self.workspace.target().join("debug"));
-        if !words.is_empty() {
-            command.args(self.filter(&expression(words)));
-        }
         command
     }
 
@@ -216,7 +216,7 @@ impl Tests<'_> {
 /// How cargo is told to build a test program; unit tests are built by their runner.
 fn test_option(program: &Program) -> Option<String> {
     match program {
-        Program::Test { name } => Some(format!("--test={name}")),
+        Program::Test { name, .. } => Some(format!("--test={name}")),
         Program::Units { .. } => None,
     }
 }
@@ -230,9 +230,14 @@ fn needed(tests: &[String]) -> Option<&'static [&'static str]> {
     has("=programs").then_some(&["--lib", "--bin=mpiexec"])
 }
 
-/// The runner's words for tests whose name, with their program's, contains all these.
-fn expression(words: &[String]) -> String {
-    let word = |word: &String| format!("(test(~{word}) | binary_id(~{word}))");
+/// The runner's words for tests of these programs whose names, beginning with that of their program, contain all words.
+fn expression(words: &[String], programs: &[&Program]) -> String {
+    let shown: Vec<(String, String)> = programs.iter().map(|program| program.shown()).collect();
+    let word = |word: &String| {
+        let named = shown.iter().filter(|(name, _)| name.contains(word.as_str())).map(|(_, known_by)| known_by.clone());
+        let ways: Vec<String> = named.chain([format!("test(~{word})")]).collect();
+        format!("({})", ways.join(" | "))
+    };
     words.iter().map(word).collect::<Vec<_>>().join(" & ")
 }
 
@@ -252,8 +257,9 @@ mod tests {
     #[test]
     fn words_are_looked_for_in_the_names_of_tests_and_programs() {
         let words = ["suites".to_owned(), "threads/sr/".to_owned()];
-        let expected = "(test(~suites) | binary_id(~suites)) & (test(~threads/sr/) | binary_id(~threads/sr/))";
-        assert_eq!(expression(&words), expected);
+        let [package, name] = ["rwmpi-tests", "suites"].map(str::to_owned);
+        let expected = "(binary(=suites) | test(~suites)) & (test(~threads/sr/))";
+        assert_eq!(expression(&words, &[&Program::Test { package, name }]), expected);
     }
 
     #[test]

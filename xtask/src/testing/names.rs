@@ -29,8 +29,18 @@ const OFFERED_MAX: usize = 5;
 pub enum Program {
     /// A package's unit tests: its name, and whether it has a library and programs.
     Units { package: String, library: bool, programs: bool },
-    /// A test program, whose name no other package's has.
-    Test { name: String },
+    /// A package's test program, whose name no other package's has.
+    Test { package: String, name: String },
+}
+
+impl Program {
+    /// What the runner puts before the names of its tests, and the expression by which it knows the program.
+    pub fn shown(&self) -> (String, String) {
+        match self {
+            Program::Units { package, .. } => (package.clone(), format!("package(={package})")),
+            Program::Test { package, name } => (format!("{package}::{name}"), format!("binary(={name})")),
+        }
+    }
 }
 
 /// A test program, and the texts in which its tests' names are.
@@ -152,7 +162,8 @@ fn test(workspace: &Workspace, package: &Package, target: &Target) -> Result<Sou
             texts += &if is_rust { names_in(&file, &read(&file)?) } else { module_names(&file) };
         }
     }
-    Ok(Source { program: Program::Test { name: target.name.clone() }, texts })
+    let program = Program::Test { package: package.name.to_string(), name: target.name.clone() };
+    Ok(Source { program, texts })
 }
 
 /// All files below a folder.
@@ -186,7 +197,7 @@ mod tests {
     }
 
     fn test(name: &str) -> Program {
-        Program::Test { name: name.to_owned() }
+        Program::Test { package: "rwmpi-tests".to_owned(), name: name.to_owned() }
     }
 
     #[test]
