@@ -72,6 +72,8 @@ const OF_TESTS: &[&str] = &[
     "RWMPI_SIMULATION_SEED",
     "RWMPI_SSHD",
     "RWMPI_TEST_JOB",
+    "RWMPI_TEST_SEED",
+    "RWMPI_TEST_TIER",
     "RWMPI_WIRE_RUNS",
     "RWMPI_WIRE_SEED",
 ];

@@ -17,6 +17,7 @@ mod plots;
 mod process;
 mod races;
 mod report;
+mod testing;
 mod tidy;
 mod verify;
 mod workspace;
@@ -39,8 +40,9 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Everything that must pass before a change lands: format, conventions, lints, docs, all tests, quick model checks
-    Test,
+    /// Everything that must pass before a change lands: format, conventions, lints, docs, all tests, of their modes a sample; or with NAMES,
+    /// the tests of these names
+    Test(testing::Arguments),
     /// What CI will do: clones the committed state into an empty folder and runs .ci/run there, builds from nothing
     Ci,
     /// Conventions of the project: layers, words, unsafe code, sizes, atomics, dead references
@@ -97,7 +99,7 @@ enum Command {
 fn run(command: Command) -> Result<()> {
     let workspace = Workspace::find()?;
     match command {
-        Command::Test => verify::test(&workspace),
+        Command::Test(arguments) => testing::test(&workspace, &arguments),
         Command::Ci => verify::rehearse_ci(&workspace),
         Command::Tidy => tidy::run(&workspace),
         Command::Model => verify::model(&workspace),

@@ -10,8 +10,8 @@ use crate::workspace::{ONLY_PROGRAMS, Workspace};
 
 /// Not those whose programs are compiled by others than cargo, without the sanitizer; nor jobs across hosts, whose watchdogs know
 /// how long they take without it; nor pure state machines.
-const WITH_SANITIZER: &str =
-    "not binary(/^(c_|fortran_|shared_heap|launcher_(foreign|hosts|namespaces|ssh|strangers)|misuse|protocol_model)/)";
+const WITH_SANITIZER: &str = "not (binary(programs) | binary(misuse) | binary(protocol_model) | (binary(jobs) \
+     & test(/^(c_|fortran_|shared_heap|launcher_(foreign|hosts|namespaces|ssh|strangers))/)))";
 
 /// Runs what this machine's tools allow: Miri or AddressSanitizer, and valgrind.
 pub fn check(workspace: &Workspace) -> Result<()> {

@@ -14,12 +14,15 @@ use crate::workspace::Workspace;
 /// Only with a target named are build scripts and macros, which run inside the compiler, left without the sanitizer.
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 
-/// Tests of what has threads: the transport between them, ranks that are threads, the thread that makes progress, threads in one rank.
-const THREADED: &[&str] = &["fabric_threads", "suites_on_threads", "ranks_as_threads", "progress", "c_programs"];
-/// Of the programs in C those of one ABI, as the other is the same code, with one lane and with several. Not what counts how often a process
-/// sleeps: the sanitizer has a thread of its own.
-const WITH_SANITIZER: &str = "test(programs_on_the_standard_abi) | test(programs_in_several_lanes) | not (binary(c_programs) \
-     | test(on_the_mpich_abi) | test(it_sleeps_where_nothing_happens) | test(the_same_goes_for_ranks_on_several_nodes))";
+/// Test programs with what has threads: the transport between them, ranks that are threads, threads in one rank, the thread that makes progress.
+const THREADED: &[&str] = &["fabric", "suites", "programs", "jobs"];
+/// Of the fabrics and suites those whose peers are threads of one process. Of the programs in C those of one ABI, as the other is the same
+/// code, with one lane, with several, and with a thread for progress. Not what counts how often a process sleeps: the sanitizer has a thread of its
+/// own.
+const WITH_SANITIZER: &str = "kind(lib) | (binary(fabric) & test(/^threads/)) | (binary(suites) & test(/^threads/)) \
+     | (binary(programs) & test(/^c\\/(standard|lanes|progress_thread)\\//)) \
+     | (binary(jobs) & test(/^(ranks_as_threads|progress)::/) \
+        & not test(/it_sleeps_where_nothing_happens|the_same_goes_for_ranks_on_several_nodes/))";
 
 /// Runs under ThreadSanitizer what has threads. What ranks in different processes do to each other it can't see; that is loom's part.
 pub fn check(workspace: &Workspace) -> Result<()> {

@@ -1,45 +1,27 @@
-//! The test run, and its parts that go deeper when run alone.
+//! The parts of the test run that are no tests of the workspace's own, some of which go deeper when run alone; and the run as CI sees it.
 
 use std::fs;
 use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use crate::coverage;
 use crate::process::{run, run_tests, works};
 use crate::report::{Report, TestCounts};
-use crate::tidy;
-use crate::workspace::{ONLY_PROGRAMS, Workspace};
+use crate::workspace::Workspace;
 
-/// Tells whole-job tests in which folder the programs under test are.
-const PROGRAM_FOLDER_VARIABLE: &str = "RWMPI_BIN_DIR";
+/// How many preemptions of each thread loom tries.
+pub const LOOM_QUICK: &str = "3";
+/// So many in a run of its own.
+pub const LOOM_DEEP: &str = "5";
 
-/// Everything that must pass before a change lands. Cheap steps come first; a failed one does not stop the rest.
-pub fn test(workspace: &Workspace) -> Result<()> {
-    let mut report = Report::default();
-    report.step("format", || run(&mut workspace.cargo(&["fmt", "--all", "--check"])));
-    report.step("tidy", || tidy::run(workspace));
-    report.step("list of supported functions", || coverage::check(workspace));
-    report.step("clippy", || {
-        run(&mut workspace.cargo(&["clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"]))
-    });
-    report.step("programs", || run(workspace.cargo(&["build"]).args(ONLY_PROGRAMS)));
-    report.tests("unit, integration, jobs", || run_tests(&mut workspace_tests(workspace)));
-    report
-        .tests("documentation tests", || run_tests(&mut workspace.cargo(&["test", "--quiet", "--doc", "--workspace"])));
-    report.step("documentation", || {
-        let mut doc = workspace.cargo(&["doc", "--quiet", "--workspace", "--no-deps"]);
-        run(doc.env("RUSTDOCFLAGS", "-D warnings"))
-    });
-    report.step("book", || book(workspace));
-    report.tests("loom", || loom_tests(workspace, "3"));
-    report.step("instructions per call", || counted_instructions(workspace));
-    report.step("debug and release ranks in one job", || mixed_job(workspace));
-    report.close()
+/// The documentation of all packages, without a warning.
+pub fn documentation(workspace: &Workspace) -> Result<()> {
+    let mut doc = workspace.cargo(&["doc", "--quiet", "--workspace", "--no-deps"]);
+    run(doc.env("RUSTDOCFLAGS", "-D warnings"))
 }
 
 /// The book, as its readers get it.
-fn book(workspace: &Workspace) -> Result<()> {
+pub fn book(workspace: &Workspace) -> Result<()> {
     if !works(Command::new("mdbook").arg("--version")) {
         println!("skipped: mdbook is not installed (cargo install mdbook)");
         return Ok(());
@@ -49,7 +31,7 @@ fn book(workspace: &Workspace) -> Result<()> {
 }
 
 /// The instructions of the calls that must stay short, against the limits kept in the repository.
-fn counted_instructions(workspace: &Workspace) -> Result<()> {
+pub fn counted_instructions(workspace: &Workspace) -> Result<()> {
     if !works(Command::new("valgrind").arg("--version")) {
         println!("skipped: valgrind is not installed (on Debian: apt-get install valgrind)");
         return Ok(());
@@ -60,7 +42,7 @@ fn counted_instructions(workspace: &Workspace) -> Result<()> {
 }
 
 /// A rank that says of what type its messages are, and one that does not: all kinds of values, and sums of them.
-fn mixed_job(workspace: &Workspace) -> Result<()> {
+pub fn mixed_job(workspace: &Workspace) -> Result<()> {
     run(&mut workspace.cargo(&["build", "--quiet", "--release", "--package", "mpi-bench", "--bin", "mpi-bench"]))?;
     let program = |profile: &str| workspace.target().join(profile).join("mpi-bench");
     let benchmark = ["abstraction", "--sizes", "8,64K", "--seconds", "0.01"];
@@ -69,17 +51,8 @@ fn mixed_job(workspace: &Workspace) -> Result<()> {
     run(job.args([":", "-n", "1"]).arg(program("release")).args(benchmark))
 }
 
-fn workspace_tests(workspace: &Workspace) -> Command {
-    let nextest = works(&mut workspace.cargo(&["nextest", "--version"]));
-    let runner: &[&str] = if nextest { &["nextest", "run"] } else { &["test", "--lib", "--bins", "--tests"] };
-    let mut command = workspace.cargo(runner);
-    command.args(["--workspace", "--no-fail-fast"]);
-    command.env(PROGRAM_FOLDER_VARIABLE, workspace.target().join("debug"));
-    command
-}
-
 /// The rings and the sleep/wake handshake in every order that memory allows, up to so many preemptions of each thread.
-fn loom_tests(workspace: &Workspace, preemptions: &str) -> (TestCounts, Result<()>) {
+pub fn loom_tests(workspace: &Workspace, preemptions: &str) -> (TestCounts, Result<()>) {
     let mut command = workspace.cargo(&["test", "--package", "rwmpi-transport", "--lib", "loom"]);
     // A folder of its own: everything is compiled differently there.
     command.env("CARGO_TARGET_DIR", workspace.target().join("loom"));
@@ -92,19 +65,21 @@ fn loom_tests(workspace: &Workspace, preemptions: &str) -> (TestCounts, Result<(
 /// Loom, deep.
 pub fn loom(workspace: &Workspace) -> Result<()> {
     let mut report = Report::default();
-    report.tests("loom", || loom_tests(workspace, "5"));
+    report.tests("loom", || loom_tests(workspace, LOOM_DEEP));
     report.close()
 }
 
 /// The protocol's model check, deep.
 pub fn model(workspace: &Workspace) -> Result<()> {
     let mut report = Report::default();
-    report.tests("model", || {
-        let mut command =
-            workspace.cargo(&["test", "--release", "--package", "rwmpi-tests", "--test", "protocol_model"]);
-        run_tests(command.env("RWMPI_MODEL", "deep"))
-    });
+    report.tests("model", || deep_model(workspace));
     report.close()
+}
+
+/// Every interleaving of larger jobs.
+pub fn deep_model(workspace: &Workspace) -> (TestCounts, Result<()>) {
+    let mut command = workspace.cargo(&["test", "--release", "--package", "rwmpi-tests", "--test", "protocol_model"]);
+    run_tests(command.env("RWMPI_MODEL", "deep"))
 }
 
 /// What cargo-deny says of the dependencies. Its database of vulnerabilities comes over the network, which is not everywhere.

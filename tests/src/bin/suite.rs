@@ -11,7 +11,8 @@ fn main() -> Result<(), rwmpi::Error> {
                 universe.abort(1, &format!("{name}: {error}"));
             }
         }
-        Ok(())
+        // After most checks comes another one, and nobody leaves while others are in the last.
+        universe.world().barrier()
     };
     rwmpi::run(run).map(drop)
 }
