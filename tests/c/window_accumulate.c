@@ -212,6 +212,27 @@ static void all_at_once(MPI_Win window, char *memory, int offset)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* Structures that are replaced as so many bytes are seen whole by who fetches as many. */
+static void structures(MPI_Win window, char *memory)
+{
+    struct {
+        int64_t first, second, third;
+    } mine = {world_rank, world_rank, world_rank}, seen;
+    int i, offset;
+    for (offset = 64; offset < 66; offset++) {
+        memset(memory, 0, BYTES);
+        MPI_Barrier(MPI_COMM_WORLD);
+        CHECK(MPI_Win_lock_all(0, window) == MPI_SUCCESS);
+        for (i = 0; i < ROUNDS; i++) {
+            CHECK(MPI_Get_accumulate(&mine, sizeof mine, MPI_BYTE, &seen, sizeof seen, MPI_BYTE, 0, offset, sizeof mine,
+                      MPI_BYTE, i % 2 ? MPI_REPLACE : MPI_NO_OP, window) == MPI_SUCCESS);
+            CHECK(seen.first == seen.second && seen.second == seen.third && seen.first < world_size);
+        }
+        CHECK(MPI_Win_unlock_all(window) == MPI_SUCCESS);
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+}
+
 static void mistakes(MPI_Win window)
 {
     double value = 1, other;
@@ -236,6 +257,9 @@ static void mistakes(MPI_Win window)
     CHECK_ERROR(MPI_Fetch_and_op(&number, &other, mixed, 0, 0, MPI_SUM, window), MPI_ERR_TYPE);
     CHECK_ERROR(MPI_Accumulate(&number, 2, mixed, 0, 0, 1, MPI_INT, MPI_SUM, window), MPI_ERR_TRUNCATE);
     MPI_Type_free(&mixed);
+    /* Of nothing the type does not matter. */
+    CHECK(MPI_Accumulate(NULL, 0, MPI_INT, 0, 0, 0, MPI_DOUBLE, MPI_SUM, window) == MPI_SUCCESS);
+    CHECK(MPI_Get_accumulate(NULL, 0, MPI_INT, NULL, 0, MPI_CHAR, 0, 0, 0, MPI_DOUBLE, MPI_SUM, window) == MPI_SUCCESS);
     end(window);
 }
 
@@ -269,6 +293,7 @@ int main(int argc, char **argv)
             swaps(window, memory);
             all_at_once(window, memory, 0);
             all_at_once(window, memory, 1);
+            structures(window, memory);
             mistakes(window);
             requests(window, memory);
             free_window(kind, &window, memory);

@@ -63,6 +63,22 @@ static void many(MPI_Win window)
     free(memory);
 }
 
+/* Regions that lie side by side are as good as one. */
+static void side_by_side(MPI_Win window)
+{
+    static int memory[6];
+    int values[4] = {1, 2, 3, 4}, right = (world_rank + 1) % world_size;
+    MPI_Aint there = tell(memory);
+    CHECK(MPI_Win_attach(window, memory + 3, 3 * sizeof(int)) == MPI_SUCCESS);
+    CHECK(MPI_Win_attach(window, memory, 3 * sizeof(int)) == MPI_SUCCESS);
+    CHECK(MPI_Win_fence(0, window) == MPI_SUCCESS);
+    CHECK(MPI_Put(values, 4, MPI_INT, right, there + sizeof(int), 4, MPI_INT, window) == MPI_SUCCESS);
+    CHECK_ERROR(MPI_Put(values, 4, MPI_INT, right, there + 3 * sizeof(int), 4, MPI_INT, window), MPI_ERR_RMA_RANGE);
+    CHECK(MPI_Win_fence(MPI_MODE_NOSUCCEED, window) == MPI_SUCCESS);
+    CHECK(memory[0] == 0 && memory[1] == 1 && memory[3] == 3 && memory[4] == 4 && memory[5] == 0);
+    CHECK(MPI_Win_detach(window, memory) == MPI_SUCCESS && MPI_Win_detach(window, memory + 3) == MPI_SUCCESS);
+}
+
 /* A datatype of addresses, from the beginning of memory. */
 static void addresses(MPI_Win window)
 {
@@ -117,6 +133,7 @@ int main(int argc, char **argv)
         attached(window, small, 10);
         attached(window, stack, 10);
         many(window);
+        side_by_side(window);
         addresses(window);
         CHECK_ERROR(MPI_Win_shared_query(window, 0, &bytes, &unit, &base), MPI_ERR_RMA_FLAVOR);
         CHECK(MPI_Win_free(&window) == MPI_SUCCESS);

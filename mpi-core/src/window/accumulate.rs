@@ -2,6 +2,9 @@
 //!
 //! How that is achieved depends on where the element lies and on its length alone ([`rwmpi_transport::ElementLock`]), never on the operation: so
 //! operations of any kind may meet at one element.
+//!
+//! Those of several elements have the lock of the target's memory from beginning to end besides: programs replace structures as so many bytes, and expect others,
+//! who fetch as many, to see all or nothing. The standard does not promise that, but every library has kept it.
 
 use rwmpi_transport::{ReadSpan, WriteSpan};
 
@@ -26,7 +29,7 @@ impl Window {
     pub fn accumulate(&self, origin: &Elements, remote: Remote<'_>, operation: &Operation) -> Result<()> {
         let Some(rank) = self.checked_target(remote.rank)? else { return Ok(()) };
         self.operate(rank)?;
-        let Some(basic) = self.common_element(remote.datatype, &[origin])? else { return Ok(()) };
+        let Some(basic) = self.common_element(remote, &[origin])? else { return Ok(()) };
         let change = Change::new(operation, basic)?;
         if change.is_nothing() {
             let what = "MPI_NO_OP is for operations that fetch".to_owned();
@@ -52,7 +55,7 @@ impl Window {
         self.operate(rank)?;
         let origin = origin.filter(|_| !matches!(operation, Operation::Predefined(Predefined::NoOperation)));
         let here: Vec<&Elements> = origin.into_iter().chain([result]).collect();
-        let Some(basic) = self.common_element(remote.datatype, &here)? else { return Ok(()) };
+        let Some(basic) = self.common_element(remote, &here)? else { return Ok(()) };
         let change = Change::new(operation, basic)?;
         let place = self.place(rank, remote.displacement, remote.count, remote.datatype)?;
         here.iter().try_for_each(|elements| self.check_lengths(elements, place.bytes()?))?;
@@ -124,14 +127,15 @@ impl Window {
         Ok(place.lock())
     }
 
-    /// The predefined type of which all elements are, here and at the target; `None`: there are none.
-    fn common_element(&self, target: &Datatype, here: &[&Elements]) -> Result<Option<Basic>> {
-        let types = || here.iter().map(|elements| elements.datatype()).chain([target]);
-        if types().all(|datatype| datatype.size() == 0) {
+    /// The predefined type of which all elements are, here and at the target; `None`: there are none, whatever their types.
+    fn common_element(&self, remote: Remote<'_>, here: &[&Elements]) -> Result<Option<Basic>> {
+        let is_any = |count: u64, datatype: &Datatype| count > 0 && datatype.size() > 0;
+        let with_data = || here.iter().filter(|elements| is_any(elements.count(), elements.datatype()));
+        if !is_any(remote.count, remote.datatype) && with_data().next().is_none() {
             return Ok(None);
         }
-        let basic = target.element();
-        if basic.is_some() && types().all(|datatype| datatype.element() == basic || datatype.size() == 0) {
+        let basic = remote.datatype.element();
+        if basic.is_some() && with_data().all(|elements| elements.datatype().element() == basic) {
             return Ok(basic);
         }
         let what = "elements here and at the target must be of one and the same predefined datatype".to_owned();
@@ -179,13 +183,14 @@ fn change_elements(
     if place.bytes()? > 0 && place.direct().is_none() {
         return Err(place.not_mapped());
     }
+    let whole = (place.bytes()? > change.size()).then(|| place.lock());
     let mut elements = EachElement { size: change.size(), missing: 0, number: 0 };
     place.datatype.for_each_run(place.count, &mut |offset, len| {
         elements.of_run(offset, len as usize, |offset, number| {
             let (start, size) = (number * change.size(), change.size());
             let operand = if change.is_nothing() { ReadSpan::EMPTY } else { operands.part(start, size) };
             let fetched = fetched.map(|fetched| fetched.part(start, size));
-            change_element(place, change, offset, operand, fetched)
+            change_element(place, change, offset, operand, fetched, whole.is_some())
         })
     })
 }
@@ -215,6 +220,7 @@ impl EachElement {
     }
 }
 
+/// Changes one of them; is the lock held already?
 #[inline]
 fn change_element(
     place: &Place<'_>,
@@ -222,6 +228,7 @@ fn change_element(
     offset: i64,
     operand: ReadSpan<'_>,
     fetched: Option<WriteSpan<'_>>,
+    is_locked: bool,
 ) -> Result<()> {
     if let Some(word) = word_of(place, offset, change.size()) {
         let before = change.on_word(word, operand.number());
@@ -232,7 +239,7 @@ fn change_element(
     let (mut bytes, mut other) = ([0; LONGEST], [0; LONGEST]);
     let (bytes, other) = (&mut bytes[..change.size()], &mut other[..operand.len()]);
     operand.copy_to(WriteSpan::from(&mut *other));
-    let _locked = place.lock();
+    let _locked = (!is_locked).then(|| place.lock());
     element.pack_span(WriteSpan::from(&mut *bytes));
     fetched.into_iter().for_each(|fetched| ReadSpan::from(&*bytes).copy_to(fetched));
     if !change.is_nothing() {

@@ -28,6 +28,8 @@ pub(super) const INFO: &[(&str, &str)] = &[
     ("accumulate_ordering", "rar,raw,war,waw"),
     ("accumulate_ops", "same_op_no_op"),
     ("mpi_accumulate_granularity", "0"),
+    ("same_size", "false"),
+    ("same_disp_unit", "false"),
     ("alloc_shared_noncontig", "false"),
     ("mpi_minimum_memory_alignment", "64"),
     ("mpi_assert_memory_alloc_kinds", ""),

@@ -8,7 +8,7 @@
 use std::cell::RefMut;
 use std::rc::Rc;
 
-use rwmpi_transport::{ReadSpan, RemoteAddress, WriteSpan};
+use rwmpi_transport::{ReadSpan, RemoteAddress};
 
 use super::target::Memory;
 use super::{Flavour, Window};
@@ -174,12 +174,14 @@ impl Window {
                 return Ok(());
             }
             loop {
-                if let Some(read) = read_list(&mut engine, peer, |number| control.attached(number)) {
-                    break read;
+                match read_list(&mut engine, peer, |number| control.attached(number)) {
+                    Seen::List(version, regions) => break (version, regions),
+                    Seen::Changing => engine.give_way(),
+                    Seen::Nothing => return Err(self.error(ErrorClass::NoMemory, NO_LIST.to_owned())),
                 }
-                std::hint::spin_loop();
             }
         };
+        let regions = joined(regions);
         let memory = |&[start, len, space, place]: &Region| {
             let memory = Memory::new(self.process(), peer, RemoteAddress { space, place, len })?;
             Some((start, Rc::new(memory)))
@@ -191,25 +193,69 @@ impl Window {
     }
 }
 
-/// A rank's list as it is at one time; `None`: it is being changed.
-fn read_list(
-    engine: &mut JobEngine,
-    peer: u32,
-    word: impl Fn(usize) -> rwmpi_transport::SharedWord,
-) -> Option<(u64, Vec<Region>)> {
+/// The same memory, in which regions that lie side by side are one: an access may go from one to the next.
+fn joined(mut regions: Vec<Region>) -> Vec<Region> {
+    regions.sort_unstable();
+    let mut joined: Vec<Region> = Vec::with_capacity(regions.len());
+    for region in regions {
+        let len = region[1];
+        match joined.last_mut() {
+            Some(last) if follows(last, &region) => last[1] += len,
+            _ => joined.push(region),
+        }
+    }
+    joined
+}
+
+/// Whether a region begins where another ends, at its rank and for those who reach it.
+fn follows(last: &Region, [start, len, space, place]: &Region) -> bool {
+    let ends = |number: usize| last[number].checked_add(last[1]);
+    last[1].checked_add(*len).is_some() && ends(0) == Some(*start) && last[2] == *space && ends(3) == Some(*place)
+}
+
+/// Why a list can't be read.
+const NO_LIST: &str = "this process has no room to map the list of what another rank has attached";
+
+/// What a look at a rank's list has come to.
+enum Seen {
+    /// The list as it is at one time, with its version.
+    List(u64, Vec<Region>),
+    /// It is being changed.
+    Changing,
+    /// It can't be seen from here.
+    Nothing,
+}
+
+fn read_list(engine: &mut JobEngine, peer: u32, word: impl Fn(usize) -> rwmpi_transport::SharedWord) -> Seen {
     let version = engine.word(word(VERSION));
     if !version.is_multiple_of(2) {
-        return None;
+        return Seen::Changing;
     }
-    let count = usize::try_from(engine.word(word(COUNT))).ok()?;
+    let count = usize::try_from(engine.word(word(COUNT))).unwrap_or(usize::MAX);
     let [space, place, len] = LIST.map(|number| engine.word(word(number)));
-    let mut regions = vec![[0; REGION]; count.min(len as usize / size_of::<Region>())];
-    if !regions.is_empty() {
-        let part = engine.shared_part(peer, &RemoteAddress { space, place, len })?;
-        let part = part.part(0, size_of_val(&regions[..]))?;
-        let bytes = WriteSpan::from(bytemuck::cast_slice_mut::<Region, u8>(&mut regions));
-        engine.shared_span(part).copy_to(bytes);
+    let list = engine.shared_part(peer, &RemoteAddress { space, place, len }).filter(|_| count > 0);
+    let mut regions = vec![[0; REGION]; count.min(list.map_or(0, |list| list.len() / size_of::<Region>()))];
+    if let Some(list) = list.and_then(|list| list.part(0, size_of_val(&regions[..]))) {
+        engine.shared_span(list).copy_to(bytemuck::cast_slice_mut::<Region, u8>(&mut regions).into());
     }
     rwmpi_transport::full_fence();
-    (engine.word(word(VERSION)) == version && regions.len() == count).then_some((version, regions))
+    match engine.word(word(VERSION)) == version {
+        true if regions.len() == count => Seen::List(version, regions),
+        true => Seen::Nothing,
+        false => Seen::Changing,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::joined;
+
+    #[test]
+    fn regions_side_by_side_are_one() {
+        let regions =
+            vec![[300, 50, 1, 1300], [100, 50, 1, 1100], [150, 50, 1, 1150], [200, 50, 1, 1210], [250, 50, 2, 1260]];
+        let expected = vec![[100, 100, 1, 1100], [200, 50, 1, 1210], [250, 50, 2, 1260], [300, 50, 1, 1300]];
+        assert_eq!(joined(regions), expected);
+        assert!(joined(Vec::new()).is_empty());
+    }
 }

@@ -177,9 +177,6 @@ impl Window {
         for (key, default) in create::INFO {
             info.set(key, given.get(key)?.unwrap_or(default))?;
         }
-        let (targets, first) = (&self.shared.targets, &self.shared.targets[0]);
-        info.set("same_size", flag(targets.iter().all(|target| target.size == first.size)))?;
-        info.set("same_disp_unit", flag(targets.iter().all(|target| target.unit == first.unit)))?;
         Ok(info)
     }
 
@@ -245,10 +242,6 @@ impl Window {
         let what = format!("{}{target} was called while {} open", words_of_call(called), words_of_epoch(open));
         self.error(ErrorClass::RmaSync, what)
     }
-}
-
-fn flag(is_so: bool) -> &'static str {
-    if is_so { "true" } else { "false" }
 }
 
 fn words_of_call(called: Called) -> &'static str {
