@@ -97,12 +97,15 @@ impl Window {
     /// There is none.
     pub fn test(&self) -> Result<bool> {
         self.shared.epochs.borrow().check_posted().map_err(|misuse| self.misuse(misuse))?;
-        let origins = self.shared.posted.borrow().clone();
-        let pairs = self.shared.pairs.borrow();
-        let found = self.process().look_for(|engine| {
-            let is_over = |&origin: &usize| engine.word(self.own().completions_of(origin)) >= pairs.awaited(origin);
-            origins.iter().all(is_over).then_some(())
-        });
+        // While it is looked, functions of the program may run.
+        let awaited: Vec<(SharedWord, u64)> = {
+            let pairs = self.shared.pairs.borrow();
+            let origins = self.shared.posted.borrow();
+            origins.iter().map(|&origin| (self.own().completions_of(origin), pairs.awaited(origin))).collect()
+        };
+        let found = self
+            .process()
+            .look_for(|engine| awaited.iter().all(|&(word, count)| engine.word(word) >= count).then_some(()));
         let is_over = found.map_err(|failure| self.failed(failure))?.is_some();
         if is_over {
             self.shared.epochs.borrow_mut().waited();

@@ -27,6 +27,20 @@ fn a_deadlock_in_any_lane_is_shown() {
     assert!(text(&output).contains(deadlock), "{}", text(&output));
 }
 
+#[test]
+fn who_waits_for_the_lock_of_a_window_is_shown_and_not_left_alone() {
+    let library = Library::new(Interface::Standard);
+    let program = library.compile(&sources().join("tools/window_deadlock.c"), &[]).unwrap();
+    let mut mpiexec = Command::new(rwmpi_tests::binary("mpiexec"));
+    let output = mpiexec.args(["-n", "2", "--timeout", "2"]).arg(&program).output().unwrap();
+    assert_eq!(output.status.code(), Some(124), "{}", text(&output));
+    let deadlock = "deadlock: rank 0 waits for rank 1 (lock of a window), rank 1 waits for rank 0 (receive, tag 7)";
+    assert!(text(&output).contains(deadlock), "{}", text(&output));
+    let output = library.run(2, &[program.as_os_str(), OsStr::new("die")], &[]);
+    assert_eq!(output.status.code(), Some(134), "{}", text(&output));
+    assert!(text(&output).contains("rank 1") && text(&output).contains("SIGABRT"), "{}", text(&output));
+}
+
 /// The functions that a library exports.
 fn exported(library: &Library) -> Vec<String> {
     let output = Command::new("nm").args(["-D", "--defined-only"]).arg(library.file()).output().expect("there is nm");
