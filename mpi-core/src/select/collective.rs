@@ -113,6 +113,8 @@ pub(crate) fn without_slots(tuning: &Tuning, what: Collective, ranks: usize, rea
         Collective::Reduce { len } | Collective::Allreduce { len } => len >= tuning.reduce_read_min,
         Collective::Allgather { total, .. } => total >= tuning.allgather_read_min,
         Collective::Alltoall { part, .. } => part >= tuning.alltoall_read_min,
+        // The second of two gets what a reduction to it would give.
+        Collective::Scan { .. } => ranks == 2,
         _ => false,
     };
     if readable && reads { CollectiveWay::DirectAccess } else { CollectiveWay::Messages(messages(tuning, what, ranks)) }
@@ -208,6 +210,7 @@ mod tests {
             (alltoall(8 * KIB), 4, Some(()), Direct),
             (Collective::Barrier, 4, None, Doubling),
             (Collective::Scan { len: 1 << 30 }, 4, None, Doubling),
+            (Collective::Scan { len: 1 << 30 }, 2, Some(()), Doubling),
             (Collective::ReduceScatter { len: 1 }, 4, None, Parts),
             (Collective::Gather { part: 1 << 30 }, 4, None, Direct),
             (Collective::Uneven { len: 1 << 30 }, 4, None, Direct),

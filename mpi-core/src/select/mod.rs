@@ -10,6 +10,8 @@
 #![forbid(unsafe_code)]
 
 pub(crate) mod collective;
+#[cfg(test)]
+mod documented;
 pub(crate) mod message;
 pub(crate) mod slots;
 
