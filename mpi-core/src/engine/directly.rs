@@ -5,7 +5,7 @@
 //! (docs/decisions/0050).
 
 use rwmpi_protocol::{Envelope, Pattern, Rule};
-use rwmpi_transport::{Arrival, Fabric, Passable, Queue, ReadSpan, WriteSpan};
+use rwmpi_transport::{Arrival, Fabric, Queue, ReadSpan, WriteSpan};
 
 use super::operation::{ReceiveOperation, Received};
 use super::pieces::Room;
@@ -42,14 +42,7 @@ impl<F: Fabric> Engine<F> {
     /// Whether `source` pushes what a receive of `capacity` bytes can take.
     #[inline(always)]
     fn comes_by_fifo(&self, source: u32, capacity: u64) -> bool {
-        message::comes_by_fifo(&self.tuning, self.rule, capacity, || self.passable_from(source))
-    }
-
-    /// How much `source` can pass. Asked for long receives only: made part of the short ones it would cost them registers.
-    #[cold]
-    #[inline(never)]
-    fn passable_from(&self, source: u32) -> Passable {
-        self.fabric.passable_from(source as usize)
+        message::comes_by_fifo(&self.tuning, self.rule, capacity, || self.fabric.passable_from(source as usize))
     }
 
     /// Receives the message that has arrived before all others it wants, if that is here as a whole and nobody waits for an answer.

@@ -1,5 +1,6 @@
-//! The way of a collective. Where its team has shared-memory slots, these are asked first ([`SlotLimits`](super::SlotLimits)): what has no room there is
-//! read from where it lies if it can be, else it goes by messages. On several nodes collectives are made of those of one node and those of its leaders.
+//! The way of a collective. Where its team has shared-memory slots, these are asked first
+//! ([`SlotLimits`](super::SlotLimits)): what has no room there is read from where it lies if it can be, else it goes by
+//! messages. On several nodes collectives are made of those of one node and those of its leaders.
 
 use crate::tuning::Tuning;
 
@@ -8,7 +9,8 @@ const CHUNKS: usize = 8;
 /// in whole cache lines.
 const LINE: usize = 64;
 
-/// A collective, and the lengths that its way depends on, in bytes: the same on all ranks, unless the program has made a mistake.
+/// A collective, and the lengths that its way depends on, in bytes: the same on all ranks, unless the program has made
+/// a mistake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Collective {
     Barrier,
@@ -46,7 +48,8 @@ pub(crate) enum Collective {
         part: usize,
         ranks: usize,
     },
-    /// Each has parts of any length for all, and decides for itself: so many bytes with the table that says where they are.
+    /// Each has parts of any length for all, and decides for itself: so many bytes with the table that says where they
+    /// are.
     Uneven {
         len: usize,
     },
@@ -106,7 +109,8 @@ pub(crate) enum Messages {
     Parts,
 }
 
-/// The way of a collective of so many ranks that have no slots. `readable`: they can read each other's memory, as far as is known.
+/// The way of a collective of so many ranks that have no slots. `readable`: they can read each other's memory, as far
+/// as is known.
 pub(crate) fn without_slots(tuning: &Tuning, what: Collective, ranks: usize, readable: bool) -> CollectiveWay {
     let reads = match what {
         Collective::Broadcast { len } => ranks >= 3 && len >= tuning.broadcast_read_min,
@@ -139,8 +143,8 @@ pub(crate) fn messages(tuning: &Tuning, what: Collective, ranks: usize) -> Messa
     }
 }
 
-/// From which length on, as [`Collective`] has it for the choice, ranks without slots say first how long their data are: none that is shorter takes another way
-/// than the shortest.
+/// From which length on, as [`Collective`] has it for the choice, ranks without slots say first how long their data
+/// are: none that is shorter takes another way than the shortest.
 pub(crate) fn announced_from(tuning: &Tuning, what: Collective, readable: bool) -> usize {
     let (read, sent) = match what {
         Collective::Broadcast { .. } => (tuning.broadcast_read_min, tuning.broadcast_scatter_min),
@@ -153,12 +157,14 @@ pub(crate) fn announced_from(tuning: &Tuning, what: Collective, readable: bool) 
     if readable { read.min(sent) } else { sent }
 }
 
-/// Whether the root of a broadcast that has no room in a slot copies it aside and goes on: where ranks share processors, its readers come later than that.
+/// Whether the root of a broadcast that has no room in a slot copies it aside and goes on: where ranks share
+/// processors, its readers come later than that.
 pub(crate) fn copies_aside(tuning: &Tuning, len: usize, crowded: bool) -> bool {
     crowded && len <= tuning.broadcast_aside_max
 }
 
-/// Whether parts of an all-to-all of so many ranks go by the leaders of their nodes. Of longer ones the copies cost more than the messages that they save.
+/// Whether parts of an all-to-all of so many ranks go by the leaders of their nodes. Of longer ones the copies cost
+/// more than the messages that they save.
 pub(crate) fn by_leaders(tuning: &Tuning, part: usize, ranks: usize, nodes: usize) -> bool {
     part <= tuning.alltoall_leaders_max * (ranks / nodes)
 }
