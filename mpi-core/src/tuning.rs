@@ -164,7 +164,7 @@ table! {
     /// Where no memory can be read, data of at least so many bytes are reduced in parts.
     reduce_parts_min: 32 << 10, Bytes in ANY_LENGTH, "collective", [11];
     /// What lies in others' memory is combined in portions of so many bytes.
-    combine_portion: 128 << 10, Bytes in 64..=1 << 40, "portion", [45];
+    reduction_portion: 128 << 10, Bytes in 64..=1 << 40, "portion", [45];
     /// The chunks of a broadcast from memory to memory have at least so many bytes.
     broadcast_chunk_min: 64 << 10, Bytes in 64..=1 << 40, "chunk", [23, 43];
 }

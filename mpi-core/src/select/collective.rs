@@ -171,7 +171,7 @@ pub(crate) fn by_leaders(tuning: &Tuning, part: usize, ranks: usize, nodes: usiz
 
 /// How much of `len` bytes in others' memory is combined at a time.
 pub(crate) fn portion(tuning: &Tuning, len: usize) -> usize {
-    tuning.combine_portion.min(len)
+    tuning.reduction_portion.min(len)
 }
 
 /// How long the chunks are in which `len` bytes of a broadcast go from memory to memory.
