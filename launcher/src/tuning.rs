@@ -1,5 +1,6 @@
-//! The lengths by which ranks choose their ways: chosen once for the whole job, before anything starts, and handed down to all ranks, since
-//! collectives on which these differed would wait for ever. A file that the user names is on this host alone, so its values travel, not its name.
+//! The lengths by which ranks choose their ways: chosen once for the whole job, before anything starts, and handed down
+//! to all ranks, since collectives on which these differed would wait for ever. A file that the user names is on this
+//! host alone, so its values travel, not its name.
 
 use std::fs;
 

@@ -1,7 +1,8 @@
 //! The lengths and numbers of ranks from which another way pays: one table, and its values for one job.
 //!
-//! They were measured, so they differ from machine to machine: the table is a value, which a file can give ([`text`]) and which a processor
-//! family may have of its own ([`family`]). What lies where in shared memory is no matter of measurement, and is not here.
+//! They were measured, so they differ from machine to machine: the table is a value, which a file can give ([`text`])
+//! and which a processor family may have of its own ([`family`]). What lies where in shared memory is no matter of
+//! measurement, and is not here.
 //!
 //! Invariants:
 //! 1. All ranks of a job have the same values: a collective on which they differed would wait for ever.
@@ -17,9 +18,11 @@ use std::ops::RangeInclusive;
 
 pub use family::{Chosen, Processor, Source};
 
-/// Longest data of a rank that a shared-memory slot has room for (see the collectives' slots, whose layout says the same).
+/// Longest data of a rank that a shared-memory slot has room for (see the collectives' slots, whose layout says the
+/// same).
 pub(crate) const SLOT_ROOM: usize = 64 << 10;
-/// Messages of fewer bytes than this are pushed on any machine: where a call's length is known when it is compiled, nothing is left to ask.
+/// Messages of fewer bytes than this are pushed on any machine: where a call's length is known when it is compiled,
+/// nothing is left to ask.
 pub(crate) const ALWAYS_PUSHED: usize = 64;
 /// A limit where nothing else sets one.
 const ANY_LENGTH: RangeInclusive<usize> = 0..=1 << 40;
@@ -100,14 +103,15 @@ macro_rules! table {
 }
 
 table! {
-    /// A message of at least so many bytes is copied once where ranks share memory: its receive is advertised, and its sender announces it if it
-    /// finds no request.
+    /// A message of at least so many bytes is copied once where ranks share memory: its receive is advertised, and its
+    /// sender announces it if it finds no request.
     single_copy_min: 8 << 10, Bytes in ALWAYS_PUSHED..=1 << 40, "message", [4, 33];
     /// The same where the kernel has to copy.
     kernel_copy_min: 192 << 10, Bytes in ANY_LENGTH, "message", [4, 28];
     /// A message to another node of at least so many bytes waits at its sender until its receive is known.
     network_pull_min: (128 << 10) + 1, Bytes in ANY_LENGTH, "message", [20];
-    /// A message of up to so many bytes is pushed through the FIFO, even if it could be copied once, while its sender has batons of its own.
+    /// A message of up to so many bytes is pushed through the FIFO, even if it could be copied once, while its sender
+    /// has batons of its own.
     passed_max: 16 << 10, Bytes in ANY_LENGTH, "message", [28, 36];
     /// Sender and receiver both copy a message of at least so many bytes.
     both_copy_min: 24 << 10, Bytes in ANY_LENGTH, "message", [3, 32];
@@ -160,7 +164,7 @@ table! {
     /// Where no memory can be read, data of at least so many bytes are reduced in parts.
     reduce_parts_min: 32 << 10, Bytes in ANY_LENGTH, "collective", [11];
     /// What lies in others' memory is combined in portions of so many bytes.
-    combine_portion: 128 << 10, Bytes in 64..=1 << 40, "portion", [45];
+    reduction_portion: 128 << 10, Bytes in 64..=1 << 40, "portion", [45];
     /// The chunks of a broadcast from memory to memory have at least so many bytes.
     broadcast_chunk_min: 64 << 10, Bytes in 64..=1 << 40, "chunk", [23, 43];
 }

@@ -12,7 +12,8 @@ use super::shelves::Shelved;
 use super::team::Team;
 use crate::apart::apart;
 use crate::engine::Failure;
-use crate::select::Collective;
+use crate::select::collective::without_slots;
+use crate::select::{Collective, CollectiveWay};
 
 /// `data` is this rank's contribution; `result`, which may be the same memory, becomes that of all ranks up to this one.
 pub(crate) async fn scan(
@@ -24,8 +25,9 @@ pub(crate) async fn scan(
     if on_shelves(team, data, result, op, team.rank + 1).await? {
         return Ok(());
     }
-    // Of two ranks the second gets what a reduction to it would give.
-    let is_reduction = team.size() == 2 && team.may_publish();
+    let what = Collective::Scan { len: data.len() };
+    let way = without_slots(team.process.tuning(), what, team.size(), team.may_publish());
+    let is_reduction = way == CollectiveWay::DirectAccess;
     if data.start() != result.start() && !(is_reduction && team.rank == 1) {
         team.copy(data, result)?;
     }

@@ -1,5 +1,6 @@
-//! The way of a collective. Where its team has shared-memory slots, these are asked first ([`SlotLimits`](super::SlotLimits)): what has no room there is
-//! read from where it lies if it can be, else it goes by messages. On several nodes collectives are made of those of one node and those of its leaders.
+//! The way of a collective. Where its team has shared-memory slots, these are asked first
+//! ([`SlotLimits`](super::SlotLimits)): what has no room there is read from where it lies if it can be, else it goes by
+//! messages. On several nodes collectives are made of those of one node and those of its leaders.
 
 use crate::tuning::Tuning;
 
@@ -8,7 +9,8 @@ const CHUNKS: usize = 8;
 /// in whole cache lines.
 const LINE: usize = 64;
 
-/// A collective, and the lengths that its way depends on, in bytes: the same on all ranks, unless the program has made a mistake.
+/// A collective, and the lengths that its way depends on, in bytes: the same on all ranks, unless the program has made
+/// a mistake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Collective {
     Barrier,
@@ -46,7 +48,8 @@ pub(crate) enum Collective {
         part: usize,
         ranks: usize,
     },
-    /// Each has parts of any length for all, and decides for itself: so many bytes with the table that says where they are.
+    /// Each has parts of any length for all, and decides for itself: so many bytes with the table that says where they
+    /// are.
     Uneven {
         len: usize,
     },
@@ -106,13 +109,16 @@ pub(crate) enum Messages {
     Parts,
 }
 
-/// The way of a collective of so many ranks that have no slots. `readable`: they can read each other's memory, as far as is known.
+/// The way of a collective of so many ranks that have no slots. `readable`: they can read each other's memory, as far
+/// as is known.
 pub(crate) fn without_slots(tuning: &Tuning, what: Collective, ranks: usize, readable: bool) -> CollectiveWay {
     let reads = match what {
         Collective::Broadcast { len } => ranks >= 3 && len >= tuning.broadcast_read_min,
         Collective::Reduce { len } | Collective::Allreduce { len } => len >= tuning.reduce_read_min,
         Collective::Allgather { total, .. } => total >= tuning.allgather_read_min,
         Collective::Alltoall { part, .. } => part >= tuning.alltoall_read_min,
+        // The second of two gets what a reduction to it would give.
+        Collective::Scan { .. } => ranks == 2,
         _ => false,
     };
     if readable && reads { CollectiveWay::DirectAccess } else { CollectiveWay::Messages(messages(tuning, what, ranks)) }
@@ -137,8 +143,8 @@ pub(crate) fn messages(tuning: &Tuning, what: Collective, ranks: usize) -> Messa
     }
 }
 
-/// From which length on, as [`Collective`] has it for the choice, ranks without slots say first how long their data are: none that is shorter takes another way
-/// than the shortest.
+/// From which length on, as [`Collective`] has it for the choice, ranks without slots say first how long their data
+/// are: none that is shorter takes another way than the shortest.
 pub(crate) fn announced_from(tuning: &Tuning, what: Collective, readable: bool) -> usize {
     let (read, sent) = match what {
         Collective::Broadcast { .. } => (tuning.broadcast_read_min, tuning.broadcast_scatter_min),
@@ -151,19 +157,21 @@ pub(crate) fn announced_from(tuning: &Tuning, what: Collective, readable: bool) 
     if readable { read.min(sent) } else { sent }
 }
 
-/// Whether the root of a broadcast that has no room in a slot copies it aside and goes on: where ranks share processors, its readers come later than that.
+/// Whether the root of a broadcast that has no room in a slot copies it aside and goes on: where ranks share
+/// processors, its readers come later than that.
 pub(crate) fn copies_aside(tuning: &Tuning, len: usize, crowded: bool) -> bool {
     crowded && len <= tuning.broadcast_aside_max
 }
 
-/// Whether parts of an all-to-all of so many ranks go by the leaders of their nodes. Of longer ones the copies cost more than the messages that they save.
+/// Whether parts of an all-to-all of so many ranks go by the leaders of their nodes. Of longer ones the copies cost
+/// more than the messages that they save.
 pub(crate) fn by_leaders(tuning: &Tuning, part: usize, ranks: usize, nodes: usize) -> bool {
     part <= tuning.alltoall_leaders_max * (ranks / nodes)
 }
 
 /// How much of `len` bytes in others' memory is combined at a time.
 pub(crate) fn portion(tuning: &Tuning, len: usize) -> usize {
-    tuning.combine_portion.min(len)
+    tuning.reduction_portion.min(len)
 }
 
 /// How long the chunks are in which `len` bytes of a broadcast go from memory to memory.
@@ -208,6 +216,7 @@ mod tests {
             (alltoall(8 * KIB), 4, Some(()), Direct),
             (Collective::Barrier, 4, None, Doubling),
             (Collective::Scan { len: 1 << 30 }, 4, None, Doubling),
+            (Collective::Scan { len: 1 << 30 }, 2, Some(()), Doubling),
             (Collective::ReduceScatter { len: 1 }, 4, None, Parts),
             (Collective::Gather { part: 1 << 30 }, 4, None, Direct),
             (Collective::Uneven { len: 1 << 30 }, 4, None, Direct),

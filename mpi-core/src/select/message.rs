@@ -82,19 +82,22 @@ pub(crate) fn requested(tuning: &Tuning, message: Requested, reach: impl FnOnce(
     if !crowded && reach().is_some_and(|reach| reach != Reach::Kernel) { MessageWay::Left } else { MessageWay::Write }
 }
 
-/// What a receiver does with a message that was announced to it: [`MessageWay::RendezvousRead`] or [`MessageWay::Both`]. Who `waits_for_answers` has announced
-/// messages of its own, and so has others read from it, who have no time to help.
+/// What a receiver does with a message that was announced to it: [`MessageWay::RendezvousRead`] or
+/// [`MessageWay::Both`]. Who `waits_for_answers` has announced messages of its own, and so has others read from it, who
+/// have no time to help.
 pub(crate) fn announced(tuning: &Tuning, len: u64, can_share: bool, waits_for_answers: bool) -> MessageWay {
     let both_from = if waits_for_answers { tuning.both_copy_min_both_ways } else { tuning.both_copy_min };
     if can_share && len >= both_from as u64 { MessageWay::Both } else { MessageWay::RendezvousRead }
 }
 
-/// Messages of fewer bytes than this, if cells carry so many, are [`MessageWay::Eager`] at once, and no request is looked for.
+/// Messages of fewer bytes than this, if cells carry so many, are [`MessageWay::Eager`] at once, and no request is
+/// looked for.
 pub(crate) fn small_end(tuning: &Tuning, cell: usize) -> usize {
     (cell + 1).min(tuning.single_copy_min)
 }
 
-/// Whether a sender looks for a request before it sends a message of `len` bytes; those beyond a network have none of its claim words.
+/// Whether a sender looks for a request before it sends a message of `len` bytes; those beyond a network have none of
+/// its claim words.
 pub(crate) fn looks_for_request(
     tuning: &Tuning,
     rule: Rule,
@@ -122,7 +125,8 @@ pub(crate) fn is_worth_a_request(tuning: &Tuning, len: u64) -> bool {
     len >= ALWAYS_PUSHED as u64 && len >= tuning.single_copy_min as u64
 }
 
-/// Whether it is worth it to advertise a receive of `capacity` bytes to a sender that can write there by `reach`, or pass as much as it says.
+/// Whether it is worth it to advertise a receive of `capacity` bytes to a sender that can write there by `reach`, or
+/// pass as much as it says.
 pub(crate) fn advertises(tuning: &Tuning, capacity: u64, reach: Option<Reach>, sender: Passable) -> bool {
     !is_passed(tuning, capacity, reach, sender) && reach.is_some_and(|reach| capacity >= single_copy_min(tuning, reach))
 }
@@ -144,8 +148,8 @@ pub(crate) fn goes_in_pieces(tuning: &Tuning, len: usize) -> bool {
     len >= tuning.pieces_min
 }
 
-/// Messages of at least so many bytes are copied once, by the way that there is. The kernel's copy costs a system call and page look-ups, so up to there
-/// the pipeline through the FIFO, in which both sides copy, is faster.
+/// Messages of at least so many bytes are copied once, by the way that there is. The kernel's copy costs a system call
+/// and page look-ups, so up to there the pipeline through the FIFO, in which both sides copy, is faster.
 fn single_copy_min(tuning: &Tuning, reach: Reach) -> u64 {
     let least = match reach {
         Reach::SameProcess | Reach::SharedHeap => tuning.single_copy_min,
@@ -156,9 +160,10 @@ fn single_copy_min(tuning: &Tuning, reach: Reach) -> u64 {
     least as u64
 }
 
-/// Whether a message of `len` bytes that may be copied once by `reach` had better be pushed by a sender that can pass so much: most of it goes by lines
-/// that this has read last, and next time the receiver has them (docs/decisions/0028). Lines of the program that the receiver has read would take
-/// their time when the program writes them again (docs/decisions/0036).
+/// Whether a message of `len` bytes that may be copied once by `reach` had better be pushed by a sender that can pass
+/// so much: most of it goes by lines that this has read last, and next time the receiver has them
+/// (docs/decisions/0028). Lines of the program that the receiver has read would take their time when the program writes
+/// them again (docs/decisions/0036).
 fn is_passed(tuning: &Tuning, len: u64, reach: Option<Reach>, sender: Passable) -> bool {
     let most = if reach == Some(Reach::Kernel) { sender.most } else { tuning.passed_max };
     len <= most as u64 && len <= 2 * sender.now as u64

@@ -1,7 +1,9 @@
-//! Which collectives of a team go by its shared-memory slots: worked out once for the team, so that a call compares one length with one limit.
+//! Which collectives of a team go by its shared-memory slots: worked out once for the team, so that a call compares one
+//! length with one limit.
 //!
-//! Where ranks outnumber processors they take turns, and a collective takes as long as it takes each to have its turn. Who reads the others' memory has to
-//! wait until all have come, and again until all are done; what lies in a slot is read later. So more goes by slots there (docs/decisions/0057).
+//! Where ranks outnumber processors they take turns, and a collective takes as long as it takes each to have its turn.
+//! Who reads the others' memory has to wait until all have come, and again until all are done; what lies in a slot is
+//! read later. So more goes by slots there (docs/decisions/0057).
 
 use super::Collective;
 use crate::tuning::Tuning;
@@ -95,8 +97,8 @@ impl SlotLimits {
     }
 }
 
-/// Whether so many ranks on so many processors have slots: more everybody looking at everybody costs more than it saves. Where ranks take turns, which is
-/// what takes long, it does not (docs/decisions/0061).
+/// Whether so many ranks on so many processors have slots: more everybody looking at everybody costs more than it
+/// saves. Where ranks take turns, which is what takes long, it does not (docs/decisions/0061).
 pub(crate) fn are_worth_it(tuning: &Tuning, ranks: usize, processors: usize) -> bool {
     let most = if ranks > processors { tuning.slots_ranks_max_in_turns } else { tuning.slots_ranks_max };
     ranks <= most

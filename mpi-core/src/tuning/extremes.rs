@@ -1,4 +1,5 @@
-//! Whatever the table says, messages arrive and collectives give what they give otherwise: tried with its extremes, and with tables drawn from a seed.
+//! Whatever the table says, messages arrive and collectives give what they give otherwise: tried with its extremes, and
+//! with tables drawn from a seed.
 
 use std::array;
 

@@ -1,8 +1,8 @@
-//! Tables for families of processors, and where the values of a job come from: the file that a user names, over the family's table, over the
-//! defaults.
+//! Tables for families of processors, and where the values of a job come from: the file that a user names, over the
+//! family's table, over the defaults.
 //!
-//! Whoever starts a job chooses for all its ranks ([`Tuning::for_job`]), whatever processors they have, and hands the outcome down
-//! ([`Tuning::of_job`]).
+//! Whoever starts a job chooses for all its ranks ([`Tuning::for_job`]), whatever processors they have, and hands the
+//! outcome down ([`Tuning::of_job`]).
 
 use super::{Row, Tuning};
 use crate::error::{Error, ErrorClass, Result};

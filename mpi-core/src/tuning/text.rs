@@ -1,4 +1,5 @@
-//! The table as text: lines of TOML, `name = number`. A line that is not understood is an error that says which one it is.
+//! The table as text: lines of TOML, `name = number`. A line that is not understood is an error that says which one it
+//! is.
 
 use std::fmt::Write;
 

@@ -201,9 +201,9 @@ fn mistakes_in_a_table_of_lengths_are_usage_errors() {
     let refuse = |expected: &[&str]| {
         mpiexec(["-n", "2", "-genv", "RWMPI_TUNING", file, "true"]).run().assert_report(2, expected);
     };
-    refuse(&[&set, "No such file"]);
+    refuse(&[set.as_str(), "No such file"]);
     std::fs::write(&path, "\nslots_belov = 3\n").unwrap();
-    refuse(&[&set, "line 2", "perhaps slots_below is meant"]);
+    refuse(&[set.as_str(), "line 2", "perhaps slots_below is meant"]);
     std::fs::write(&path, "slots_below = 1000000\n").unwrap();
-    refuse(&[&set, "line 1", "1 to 65536 bytes"]);
+    refuse(&[set.as_str(), "line 1", "1 to 65536 bytes"]);
 }
