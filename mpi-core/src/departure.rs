@@ -272,7 +272,7 @@ mod tests {
                 Ok(())
             },
             |universe| {
-                while universe.world().iprobe(1, 0)?.is_none() {}
+                while universe.world().probe_now(1, 0)?.is_none() {}
                 Ok(())
             },
         ];
@@ -285,7 +285,7 @@ mod tests {
     /// It may be in one of several that can still complete, be tested for and taken back, or be given up for something else.
     #[test]
     fn what_a_correct_program_does_with_ranks_that_have_finalized_goes_well() {
-        let tested = crate::run_threads(2, Protocol::Auto, |universe| {
+        let tested = crate::run_threads(2, Protocol::Auto, |universe| -> Result<()> {
             let world = universe.world();
             if world.rank() == 1 {
                 return Ok(());
