@@ -6,6 +6,7 @@
 use crate::error::exit_code;
 use crate::foreign;
 use crate::hosts::{self, HostList};
+use crate::information;
 use crate::job_spec::{Binding, JobSpec, Section, Transport};
 use crate::this_machine;
 use clap::builder::PossibleValue;
@@ -115,6 +116,9 @@ struct Options {
     /// Say how each rank ended
     #[arg(long)]
     print_all_exitcodes: bool,
+    /// Say what this build is and has, and start nothing
+    #[arg(long)]
+    info: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -208,6 +212,9 @@ pub(crate) fn parse(arguments: Vec<OsString>) -> Result<Request, clap::Error> {
     let (mut all, mut notes) = (Vec::new(), Vec::new());
     for words in arguments.split(|word| word == ":") {
         let (options, program) = split_section(&mut command, words, &mut notes)?;
+        if options.info {
+            return Err(information::of_build());
+        }
         let Some((program, arguments)) = program.split_first() else {
             return Err(usage_error(&mut command, "no program to start"));
         };
@@ -561,6 +568,7 @@ mod tests {
         assert!(refused("--timeout 0 a").contains("more than 0"));
         assert!(refused("--timeout soon a").contains("seconds"));
         assert!(refused("-env A").contains("env"));
+        assert!(["-info", "--info", "-n 2 -info a"].iter().all(|line| refused(line).contains("standard ABI")));
         assert!(refused("-n 2").contains("no program"));
         assert!(refused("a :").contains("no program"));
         assert!(refused(": a").contains("no program"));

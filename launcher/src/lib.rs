@@ -26,6 +26,7 @@ pub mod fuzz;
 mod group;
 mod host;
 mod hosts;
+mod information;
 mod job_spec;
 mod lanes;
 mod launch;

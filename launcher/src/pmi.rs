@@ -224,7 +224,7 @@ impl PmiServer {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use proptest::collection::vec;
     use proptest::prelude::*;
@@ -316,7 +316,8 @@ mod tests {
         }
     }
 
-    fn words() -> impl Strategy<Value = Vec<u8>> {
+    /// What a rank may say: pieces of the language, and of none.
+    pub(crate) fn words() -> impl Strategy<Value = Vec<u8>> {
         let known = [
             "cmd=init pmi_version=1",
             "cmd=put",

@@ -3,8 +3,8 @@
 //! If all requests of an array are null, had completed when they were started, or are simple, nothing of the program's is called while they
 //! complete. So none has to be lent out, and those that do not complete are not touched.
 
-use rwmpi_core::Result;
-use rwmpi_core::untyped::{SimpleRequest, Status};
+use rwmpi_core::untyped::{Listed, SimpleRequest, Status};
+use rwmpi_core::{Error, Result};
 
 use crate::argument::{Out, OutArray, StatusArray, StatusOut, c_int};
 use crate::error::Outcome;
@@ -102,9 +102,15 @@ impl<'a, A: Abi> InPlace<'a, A> {
             Ok(outcome) => outcome,
             Err(Incomplete::InFlight) => return None,
             // Should one stand there twice, it is gone the second time.
-            Err(Incomplete::Elsewhere) => Err(no_request::<A>(code)),
+            Err(Incomplete::Elsewhere) => Err(self.no_request(code)),
         };
         Some(self.forget(index).and(outcome))
+    }
+
+    /// An error that belongs to no communicator.
+    fn no_request(&self, code: u32) -> Error {
+        self.rank.turn.set_note(0);
+        no_request::<A>(code)
     }
 
     /// The request at `index` is no more.
@@ -117,7 +123,7 @@ impl<'a, A: Abi> InPlace<'a, A> {
     pub(crate) fn complete_from(
         &self,
         next: &mut usize,
-        results: &mut Results<A>,
+        results: &mut Results<'_, A>,
     ) -> std::result::Result<(), Incomplete> {
         while *next < self.count {
             let (code, status) = (self.code(*next), results.status(*next));
@@ -141,7 +147,7 @@ impl<'a, A: Abi> InPlace<'a, A> {
 
     /// As [`InPlace::complete`], of all that have come to their end: how many, and the outcome of the call.
     fn complete_some(&self, indices: OutArray<c_int>, statuses: StatusArray<A>) -> Result<Option<(usize, Outcome)>> {
-        let mut results = Results::new(statuses);
+        let mut results = Results::new(self.rank, statuses);
         let mut found = 0;
         for index in 0..self.count {
             let Some(outcome) = self.complete(index, statuses.at(found)) else { continue };
@@ -154,16 +160,21 @@ impl<'a, A: Abi> InPlace<'a, A> {
         Ok((found > 0).then(|| (found, results.outcome(found))))
     }
 
-    /// Makes progress until `done` has a result.
-    fn wait_for<R>(&self, done: impl FnMut() -> Option<R>) -> Result<R> {
-        self.rank.endpoint.wait_for(done).inspect_err(|_| {
+    /// Makes progress until `done` has a result, which takes one of the requests or `all`.
+    fn wait_for<R>(&self, all: bool, done: impl FnMut() -> Option<R>) -> Result<R> {
+        let list = |listed: &mut Listed<'_>| {
+            for code in (0..self.count).map(|index| self.code(index)) {
+                self.rank.requests.simple.with(code, |request| listed.simple(request));
+            }
+        };
+        self.rank.endpoint.wait_for_several(all, list, done).inspect_err(|_| {
             let waits = (0..self.count).map(|index| self.code(index)).find(|&code| self.rank.requests.simple.has(code));
             waits.map(|code| self.rank.requests.simple.with(code, |request| self.rank.blame(request.communicator())));
         })
     }
 
     /// MPI_Waitall, from `next` on.
-    pub(crate) fn wait_all(&self, mut next: usize, mut results: Results<A>) -> Outcome {
+    pub(crate) fn wait_all(&self, mut next: usize, mut results: Results<'_, A>) -> Outcome {
         let complete_next = || loop {
             match self.complete_from(&mut next, &mut results) {
                 Ok(()) => return Some(()),
@@ -172,11 +183,11 @@ impl<'a, A: Abi> InPlace<'a, A> {
                     return None;
                 }
                 // As in `complete`.
-                Err(Incomplete::Elsewhere) => results.note(next, next, Err(no_request::<A>(self.code(next)))),
+                Err(Incomplete::Elsewhere) => results.note(next, next, Err(self.no_request(self.code(next)))),
             }
             next += 1;
         };
-        self.wait_for(complete_next)?;
+        self.wait_for(true, complete_next)?;
         results.outcome(self.count)
     }
 
@@ -193,13 +204,13 @@ impl<'a, A: Abi> InPlace<'a, A> {
             }
             if first == self.count {
                 flag.set(1)?;
-                return self.wait_all(0, Results::new(statuses));
+                return self.wait_all(0, Results::new(self.rank, statuses));
             }
             if progresses {
                 self.rank.endpoint.progress()?;
             }
         }
-        self.rank.endpoint.found_nothing();
+        self.rank.endpoint.found_nothing()?;
         flag.set(0)
     }
 
@@ -209,7 +220,7 @@ impl<'a, A: Abi> InPlace<'a, A> {
             status.set(&value_of::<A>(&Status::EMPTY));
             return index.set(A::UNDEFINED);
         }
-        let (found, outcome) = self.wait_for(|| self.complete_first(status))?;
+        let (found, outcome) = self.wait_for(false, || self.complete_first(status))?;
         index.set(found as c_int)?;
         outcome
     }
@@ -229,7 +240,7 @@ impl<'a, A: Abi> InPlace<'a, A> {
         let (found, outcome) = match found {
             Some((found, outcome)) => (found as c_int, Some(outcome)),
             None => {
-                self.rank.endpoint.found_nothing();
+                self.rank.endpoint.found_nothing()?;
                 (A::UNDEFINED, None)
             }
         };
@@ -243,7 +254,7 @@ impl<'a, A: Abi> InPlace<'a, A> {
         if self.is_empty() {
             return number.set(A::UNDEFINED);
         }
-        let (found, outcome) = self.wait_for(|| self.complete_some(indices, statuses).transpose())??;
+        let (found, outcome) = self.wait_for(false, || self.complete_some(indices, statuses).transpose())??;
         number.set(found as c_int)?;
         outcome
     }
@@ -256,7 +267,7 @@ impl<'a, A: Abi> InPlace<'a, A> {
         self.rank.endpoint.progress()?;
         let completed = self.complete_some(indices, statuses)?;
         if completed.is_none() {
-            self.rank.endpoint.found_nothing();
+            self.rank.endpoint.found_nothing()?;
         }
         let (found, outcome) = completed.unwrap_or((0, Ok(())));
         number.set(found as c_int)?;

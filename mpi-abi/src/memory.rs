@@ -84,15 +84,8 @@ unsafe impl GlobalAlloc for LibraryMemory {
         match for_tables(layout) {
             // SAFETY: any size will do.
             Some(private) if layout.align() <= ALIGNMENT => unsafe { (private.calloc)(1, layout.size()) }.cast(),
-            Some(_) => {
-                // SAFETY: by the caller.
-                let block = unsafe { self.alloc(layout) };
-                if !block.is_null() {
-                    // SAFETY: the block has that many bytes.
-                    unsafe { block.write_bytes(0, layout.size()) };
-                }
-                block
-            }
+            // SAFETY: by the caller.
+            Some(_) => unsafe { Plain.alloc_zeroed(layout) },
             // SAFETY: by the caller.
             None => unsafe { System.alloc_zeroed(layout) },
         }
@@ -112,16 +105,23 @@ unsafe impl GlobalAlloc for LibraryMemory {
             // SAFETY: by the caller; all blocks of such a layout come from functions behind `malloc`.
             return unsafe { (private.realloc)(block.cast(), size) }.cast();
         }
-        // SAFETY: the caller vouches for size and alignment.
-        let wanted = unsafe { Layout::from_size_align_unchecked(size, layout.align()) };
-        // SAFETY: the size is not 0, by the caller.
-        let new = unsafe { self.alloc(wanted) };
-        if !new.is_null() {
-            // SAFETY: both blocks have that many bytes, and they are two.
-            unsafe { block.copy_to_nonoverlapping(new, layout.size().min(size)) };
-            // SAFETY: by the caller.
-            unsafe { self.dealloc(block, layout) };
-        }
-        new
+        // SAFETY: by the caller.
+        unsafe { Plain.realloc(block, layout, size) }
+    }
+}
+
+/// The same memory, zeroed and moved as the trait does it where nobody knows better.
+struct Plain;
+
+// SAFETY: all of it is [`LibraryMemory`]'s.
+unsafe impl GlobalAlloc for Plain {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: by the caller.
+        unsafe { LibraryMemory.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        // SAFETY: by the caller.
+        unsafe { LibraryMemory.dealloc(block, layout) }
     }
 }

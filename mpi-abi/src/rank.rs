@@ -34,7 +34,7 @@ use crate::window::WindowEntry;
 pub struct Rank {
     common: &'static Common,
     lane: usize,
-    turn: &'static Turn,
+    pub(crate) turn: &'static Turn,
     /// MPI_COMM_WORLD and MPI_COMM_SELF, which are in the first lane.
     predefined: [Rc<CommunicatorEntry>; 2],
     /// The lane's other communicators.

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use rwmpi_core::untyped::{Request, Status};
+use rwmpi_core::untyped::{Listed, Request, Status};
 use rwmpi_core::{Error, ErrorClass, Result};
 
 use crate::argument::{Array, Out, OutArray, StatusArray, StatusOut, c_int};
@@ -42,7 +42,11 @@ impl Rank {
         if let Some(status) = requests.take_completed(code) {
             return self.request_done(status);
         }
-        let request = requests.take(code).ok_or_else(|| no_request::<A>(code))?;
+        let request = requests.take(code).ok_or_else(|| {
+            // Whatever other requests of the call belong to has nothing to do with it.
+            self.turn.set_note(0);
+            no_request::<A>(code)
+        })?;
         self.blame(request.communicator());
         Ok(request)
     }
@@ -99,7 +103,7 @@ pub fn test<A: Abi>(handle: Out<A::Handle>, flag: Out<c_int>, status: StatusOut<
     if progressed.is_err() || !request.is_done() {
         rank.lane_of(code).requests.restore(code, request);
         progressed?;
-        rank.endpoint.found_nothing();
+        rank.endpoint.found_nothing()?;
         return flag.set(0);
     }
     let outcome = request.finish();
@@ -161,6 +165,10 @@ impl<'a, A: Abi> Lent<'a, A> {
         self.requests.iter().position(|(_, _, request)| request.is_active() && request.is_done())
     }
 
+    fn list(&self, listed: &mut Listed<'_>) {
+        self.requests.iter().for_each(|(_, _, request)| listed.request(request));
+    }
+
     fn any_done(&self) -> Option<()> {
         self.first_done().map(drop)
     }
@@ -189,17 +197,18 @@ fn finish<A: Abi>(
 }
 
 /// What a call on several requests says about those that have completed: their statuses, and how they ended.
-pub(crate) struct Results<A: Abi> {
+pub(crate) struct Results<'a, A: Abi> {
+    rank: &'a Rank,
     statuses: StatusArray<A>,
     /// Places of the statuses of those that failed, and their error codes.
     codes: Vec<(usize, c_int)>,
-    /// The first failure: index of the request, and what went wrong.
-    failure: Option<(usize, Error)>,
+    /// The first failure: index of the request, what went wrong, and whose it is to handle.
+    failure: Option<(usize, Error, u32)>,
 }
 
-impl<A: Abi> Results<A> {
-    pub(crate) fn new(statuses: StatusArray<A>) -> Self {
-        Results { statuses, codes: Vec::new(), failure: None }
+impl<'a, A: Abi> Results<'a, A> {
+    pub(crate) fn new(rank: &'a Rank, statuses: StatusArray<A>) -> Self {
+        Results { rank, statuses, codes: Vec::new(), failure: None }
     }
 
     /// Where that status goes.
@@ -208,20 +217,22 @@ impl<A: Abi> Results<A> {
         self.statuses.at(at)
     }
 
-    /// Notes the result of the request at `index`, whose status has place `at`.
+    /// Notes the result of the request at `index`, whose status has place `at`; an error has just been said to be its communicator's.
     pub(crate) fn note(&mut self, at: usize, index: usize, outcome: Result<Status>) {
         let status = outcome.unwrap_or_else(|error| {
             self.codes.push((at, code_of::<A>(error.class())));
             let status = Status::of_failed(&error).unwrap_or(Status::EMPTY);
-            self.failure.get_or_insert((index, error));
+            self.failure.get_or_insert_with(|| (index, error, self.rank.turn.note()));
             status
         });
         self.statuses.at(at).set(&value_of::<A>(&status));
     }
 
-    /// The outcome of the call, which has set `count` statuses; only if a request failed have they error codes.
+    /// The outcome of the call, which has set `count` statuses; only if a request failed have they error codes. The first failure's communicator
+    /// handles it, whatever others the call has come across since.
     pub(crate) fn outcome(self, count: usize) -> Outcome {
-        let Some((index, error)) = self.failure else { return Ok(()) };
+        let Some((index, error, blamed)) = self.failure else { return Ok(()) };
+        self.rank.turn.set_note(blamed);
         let successes = (0..count).map(|at| (at, A::SUCCESS));
         for (at, code) in successes.chain(self.codes) {
             let status = self.statuses.at(at);
@@ -234,7 +245,7 @@ impl<A: Abi> Results<A> {
 }
 
 /// Completes all requests, which are done, and those that stand between them.
-fn finish_all<A: Abi>(lent: Lent<'_, A>, range: Range<usize>, mut results: Results<A>) -> Outcome {
+fn finish_all<A: Abi>(lent: Lent<'_, A>, range: Range<usize>, mut results: Results<'_, A>) -> Outcome {
     let count = range.end;
     let Lent { rank, handles, requests } = lent;
     let mut requests = requests.into_iter().peekable();
@@ -252,7 +263,7 @@ fn finish_all<A: Abi>(lent: Lent<'_, A>, range: Range<usize>, mut results: Resul
 pub fn waitall<A: Abi>(count: c_int, handles: OutArray<A::Handle>, statuses: StatusArray<A>) -> Outcome {
     let (rank, length) = (rank()?, length(count)?);
     let array = InPlace::mixed(rank, length, handles)?;
-    let (mut completed, mut results) = (0, Results::new(statuses));
+    let (mut completed, mut results) = (0, Results::new(rank, statuses));
     // As a rule all have come to their end.
     if array.complete_from(&mut completed, &mut results).is_ok() {
         return results.outcome(length);
@@ -266,7 +277,7 @@ pub fn waitall<A: Abi>(count: c_int, handles: OutArray<A::Handle>, statuses: Sta
         done = lent.done_from(done);
         lent.requests.get(done).map_or(Some(()), |(_, _, request)| rank.endpoint.now_awaits(request))
     };
-    if let Err(error) = rank.endpoint.wait_for(all_done) {
+    if let Err(error) = rank.endpoint.wait_for_several(true, |listed| lent.list(listed), all_done) {
         lent.put_back();
         return Err(error);
     }
@@ -289,11 +300,11 @@ pub fn testall<A: Abi>(
     if progressed.is_err() || !lent.all_done() {
         lent.put_back();
         progressed?;
-        rank.endpoint.found_nothing();
+        rank.endpoint.found_nothing()?;
         return flag.set(0);
     }
     flag.set(1)?;
-    finish_all(lent, 0..length, Results::new(statuses))
+    finish_all(lent, 0..length, Results::new(rank, statuses))
 }
 
 /// Completes the first one that is done.
@@ -321,7 +332,7 @@ pub fn waitany<A: Abi>(count: c_int, handles: OutArray<A::Handle>, index: Out<c_
         return index.set(A::UNDEFINED);
     }
     if lent.first_done().is_none()
-        && let Err(error) = rank.endpoint.wait_for(|| lent.any_done())
+        && let Err(error) = rank.endpoint.wait_for_several(false, |listed| lent.list(listed), || lent.any_done())
     {
         lent.put_back();
         return Err(error);
@@ -352,7 +363,7 @@ pub fn testany<A: Abi>(
     if progressed.is_err() || lent.first_done().is_none() {
         lent.put_back();
         progressed?;
-        rank.endpoint.found_nothing();
+        rank.endpoint.found_nothing()?;
         index.set(A::UNDEFINED)?;
         return flag.set(0);
     }
@@ -367,7 +378,7 @@ fn finish_some<A: Abi>(
     indices: OutArray<c_int>,
     statuses: StatusArray<A>,
 ) -> Outcome {
-    let mut results = Results::new(statuses);
+    let mut results = Results::new(lent.rank, statuses);
     let mut found = 0;
     while let Some(place) = lent.first_done() {
         let (index, outcome) = lent.finish(place);
@@ -398,7 +409,7 @@ pub fn waitsome<A: Abi>(
         return number.set(A::UNDEFINED);
     }
     if lent.first_done().is_none()
-        && let Err(error) = rank.endpoint.wait_for(|| lent.any_done())
+        && let Err(error) = rank.endpoint.wait_for_several(false, |listed| lent.list(listed), || lent.any_done())
     {
         lent.put_back();
         return Err(error);
@@ -428,7 +439,7 @@ pub fn testsome<A: Abi>(
         return Err(error);
     }
     if lent.first_done().is_none() {
-        rank.endpoint.found_nothing();
+        rank.endpoint.found_nothing()?;
     }
     finish_some(lent, number, indices, statuses)
 }
@@ -485,7 +496,7 @@ pub fn request_get_status<A: Abi>(handle: A::Handle, flag: Out<c_int>, status: S
     let found = peek::<A>(rank, handle)?;
     match &found {
         Some(found) => status.set(&value_of::<A>(found)),
-        None => rank.endpoint.found_nothing(),
+        None => rank.endpoint.found_nothing()?,
     }
     flag.set(found.is_some().into())
 }
@@ -503,7 +514,7 @@ pub fn request_get_status_all<A: Abi>(
     let found: Vec<Option<Status>> = handles.iter().map(|&handle| peek::<A>(rank, handle)).collect::<Result<_>>()?;
     let all: Option<Vec<Status>> = found.into_iter().collect();
     if all.is_none() {
-        rank.endpoint.found_nothing();
+        rank.endpoint.found_nothing()?;
     }
     for (index, status) in all.iter().flatten().enumerate() {
         statuses.at(index).set(&value_of::<A>(status));
@@ -532,7 +543,7 @@ pub fn request_get_status_any<A: Abi>(
         }
     }
     if active {
-        rank.endpoint.found_nothing();
+        rank.endpoint.found_nothing()?;
     } else {
         status.set(&value_of::<A>(&Status::EMPTY));
         if !status.is_ignored() {
@@ -564,7 +575,7 @@ pub fn request_get_status_some<A: Abi>(
         }
     }
     if active && found == 0 {
-        rank.endpoint.found_nothing();
+        rank.endpoint.found_nothing()?;
     }
     number.set(if active { found as c_int } else { A::UNDEFINED })
 }

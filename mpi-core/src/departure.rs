@@ -1,18 +1,27 @@
 //! Waits that nobody can end any more: the rank that is waited for has left the job, or has finalized.
 //!
 //! A rank says so where all of its node see it, after everything that it has sent. Who waits for that rank alone, sees that, and then finds nothing
-//! in its queues, waits in vain. Ranks of other nodes are not seen; a hang on their account is shown when the time is over.
+//! in its queues, waits in vain. To ranks of other nodes it says so on the connections that it has; whoever waits for a rank to which it has none
+//! opens one, and hears.
+//!
+//! Calls that do not wait are another matter: a program may test for a message that never comes, and take its receive back in the end. They fail
+//! only where a rank has left without finalizing, which no correct program's does while others go on.
 
 use rwmpi_transport::Presence;
 
+use crate::communicator::is_collective;
 use crate::engine::Failure;
 use crate::process::Process;
-use crate::waiting::{self, Partner};
+use crate::waiting::{self, Awaited, Partner};
 
 /// How often a wait looks once more after it has seen that whom it waits for has gone: a look may end before it has come to all queues.
 const LAST_LOOKS: u32 = 50;
 
+/// How many tests in vain there are for each look whether they all are.
+const TESTS_PER_LOOK: u32 = 1024;
+
 /// What one wait knows about the end of whom it waits for.
+#[derive(Default)]
 pub(crate) struct DepartureWatch {
     /// How often the rank had been called to look when this wait looked last.
     calls: u32,
@@ -26,31 +35,38 @@ impl DepartureWatch {
         DepartureWatch { calls: process.calls_to_look(), suspicion: None }
     }
 
-    /// Something has happened.
+    /// Something has happened: what was suspected is to be looked at anew.
     #[inline(always)]
     pub(crate) fn reset(&mut self) {
-        self.suspicion = None;
+        if let Some((_, looks)) = &mut self.suspicion {
+            *looks = 0;
+        }
     }
 
-    /// After a look that has found nothing: whether the wait seems to be in vain, so that it should look again at once. Asks who is gone only
-    /// if it `is_time`, or somebody has called.
+    /// After a look that has found nothing: whether the wait seems to be in vain, so that it should look again at once. Asks `departed` who is
+    /// gone only if it `is_time`, or somebody has called.
     ///
     /// # Errors
     /// If it is in vain.
     #[inline]
-    pub(crate) fn suspects(&mut self, process: &Process, is_time: bool) -> Result<bool, Failure> {
+    pub(crate) fn suspects(
+        &mut self,
+        process: &Process,
+        is_time: bool,
+        departed: &dyn Fn() -> Option<Failure>,
+    ) -> Result<bool, Failure> {
         let calls = process.calls_to_look();
         if !is_time && self.calls == calls && self.suspicion.is_none() {
             return Ok(false);
         }
         self.calls = calls;
-        self.look(process)
+        self.look(process, departed)
     }
 
     #[cold]
-    fn look(&mut self, process: &Process) -> Result<bool, Failure> {
+    fn look(&mut self, process: &Process, departed: &dyn Fn() -> Option<Failure>) -> Result<bool, Failure> {
         let looks = self.suspicion.map_or(0, |(_, looks)| looks);
-        self.suspicion = process.departed().map(|failure| (failure, looks + 1));
+        self.suspicion = departed().map(|failure| (failure, looks + 1));
         match self.suspicion {
             Some((failure, LAST_LOOKS)) => Err(process.engine().poisoned(failure)),
             suspicion => Ok(suspicion.is_some()),
@@ -58,30 +74,118 @@ impl DepartureWatch {
     }
 }
 
+/// Names, one after the other, the things that a wait is for.
+pub(crate) type EachAwaited<'a> = dyn Fn(&mut dyn FnMut(Awaited)) + 'a;
+
+/// How many of several things a wait needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Several {
+    /// The first to come.
+    Any,
+    /// Every one.
+    All,
+}
+
 impl Process {
     /// What the present wait fails with, if only ranks could end it that have gone.
-    fn departed(&self) -> Option<Failure> {
-        let word = self.awaited_words()[0];
+    pub(crate) fn departed(&self) -> Option<Failure> {
+        self.departed_of(Several::All, &|each| each(self.awaiting()))
+    }
+
+    /// The same of a wait for several things.
+    pub(crate) fn departed_of(&self, several: Several, each: &EachAwaited<'_>) -> Option<Failure> {
+        let (mut failure, mut may_come) = (None, false);
+        each(&mut |awaited| match self.departed_from(awaited) {
+            None => may_come = true,
+            departed => failure = failure.or(departed),
+        });
+        let is_in_vain = several == Several::All || !may_come;
+        failure.filter(|_| is_in_vain).or_else(|| self.departed_from_collective())
+    }
+
+    /// What waiting for that fails with, if only ranks could bring it that have gone.
+    fn departed_from(&self, awaited: Awaited) -> Option<Failure> {
         let (me, peers) = self.me_and_peers();
         let mut others = (0..peers).filter(|&peer| peer != me);
-        match waiting::partner(word) {
-            Partner::Rank(peer) => self.gone(peer as u32).filter(|_| peer as u32 != me),
+        let gone = |peer| self.gone(peer, || self.sends_on(awaited));
+        match waiting::partner(self.words_of(awaited)[0]) {
+            Partner::Rank(peer) => gone(peer as u32).filter(|_| peer as u32 != me),
             // Threads of this rank may send to it.
-            Partner::Any if !self.is_shared() => others.try_fold(None, |_, peer| self.gone(peer).map(Some)).flatten(),
+            Partner::Any if !self.is_shared() => others.try_fold(None, |_, peer| gone(peer).map(Some)).flatten(),
             _ => None,
         }
     }
 
-    /// Whether that rank can do nothing more that this one could wait for.
-    fn gone(&self, peer: u32) -> Option<Failure> {
-        let presence = self.engine().presence(peer)?;
+    /// A collective needs all that it receives, in whatever order it looks for it, and nobody can take it back.
+    fn departed_from_collective(&self) -> Option<Failure> {
+        if !self.is_in_collective() || !self.engine().has_anybody_gone() {
+            return None;
+        }
+        for awaited in self.tasks().all_awaited() {
+            if let departed @ Some(_) = self.departed_from(awaited) {
+                return departed;
+            }
+        }
+        let (me, _) = self.me_and_peers();
+        let sources = self.engine().sources(is_collective);
+        sources.into_iter().filter(|&peer| peer != me).find_map(|peer| self.gone(peer, || false))
+    }
+
+    /// Whether that is a send that goes on as its receiver makes room.
+    fn sends_on(&self, awaited: Awaited) -> bool {
+        let awaited = if let Awaited::Task(id) = awaited { self.tasks().awaited(id) } else { awaited };
+        let Awaited::Operation(id) = awaited else { return false };
+        let mut engine = self.engine();
+        engine.is_send(id) && !engine.is_with_receiver(id)
+    }
+
+    /// Whether that rank can do nothing more that this one could wait for; `sends_on`: it is to make room for what is sent to it.
+    fn gone(&self, peer: u32, sends_on: impl Fn() -> bool) -> Option<Failure> {
+        let presence = self.engine().presence(peer);
         let is_gone = match presence {
             Presence::Here => false,
             Presence::Left => true,
             // It still takes what is sent to it, which it has no use for. Those who leave wait for each other.
-            Presence::Leaving | Presence::Finished => !self.is_finalizing() && !self.sends_on(),
+            Presence::Leaving | Presence::Finished => !self.is_finalizing() && !sends_on(),
         };
         is_gone.then_some(Failure::Departed { peer, finalizes: presence != Presence::Left })
+    }
+}
+
+impl Process {
+    /// A call that does not wait has not found what it looked for. A program may call it in a loop: after as many in a row as a wait looks before
+    /// it gives way, each gives way. None sleeps.
+    ///
+    /// # Errors
+    /// After many more, if only a rank could bring it that has left without finalizing.
+    pub(crate) fn found_nothing(&self, awaited: Awaited) -> Result<(), Failure> {
+        let times = self.in_vain.get();
+        self.in_vain.set(times.saturating_add(1));
+        let mut engine = self.engine();
+        if times >= engine.patience() {
+            engine.give_way();
+            drop(engine);
+            if times.is_multiple_of(TESTS_PER_LOOK) {
+                return self.tests_in_vain(awaited);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether whoever tests for that hears of it only by an error.
+    #[cold]
+    fn tests_in_vain(&self, awaited: Awaited) -> Result<(), Failure> {
+        match self.departed_from(awaited) {
+            Some(failure @ Failure::Departed { finalizes: false, .. }) => {
+                for _ in 0..LAST_LOOKS {
+                    if self.progress_all()? {
+                        return Ok(());
+                    }
+                }
+                Err(self.engine().poisoned(failure))
+            }
+            _ => Ok(()),
+        }
     }
 }
 
@@ -116,35 +220,109 @@ mod tests {
         error
     }
 
+    type Wait = fn(&Universe) -> Result<()>;
+
+    fn leaves(universe: Universe) -> Result<()> {
+        drop(universe);
+        Ok(())
+    }
+
     #[test]
     fn who_waits_for_one_that_is_gone_hears_of_it() {
-        let waits: [fn(&Universe) -> Result<()>; 5] = [
+        let waits: [Wait; 8] = [
             |universe| universe.world().barrier(),
             |universe| universe.world().recv(&mut [0_u8], 1, 0).map(drop),
             |universe| universe.world().recv(&mut [0_u8], crate::ANY_SOURCE, 0).map(drop),
             |universe| universe.world().synchronous_send(&[0_u8], 1, 0),
             |universe| universe.world().allreduce_value(1, crate::op::sum).map(drop),
+            |universe| {
+                let world = universe.world();
+                let mut requests = vec![
+                    world.irecv_value::<u64>(1, 0)?.map(drop),
+                    world.irecv_value::<u64>(1, 1)?.map(drop),
+                    world.iallreduce_value(1, crate::op::sum)?.map(drop),
+                ];
+                crate::wait_any(&mut requests).map(drop)
+            },
+            |universe| {
+                let requests = [0, 1].map(|from| universe.world().irecv_value::<u64>(from, 0));
+                crate::wait_all(requests.into_iter().collect::<Result<Vec<_>>>()?).map(drop)
+            },
+            |universe| {
+                let world = universe.world();
+                world.block_on(async { world.irecv_value::<u64>(1, 0)?.await.map(drop) })
+            },
         ];
         for wait in waits {
             let error = heard(Universe::finalize, wait);
             assert!(error.contains("rank 1, which has finalized"), "{error}");
-            let error = heard(
-                |universe| {
-                    drop(universe);
-                    Ok(())
-                },
-                wait,
-            );
+            let error = heard(leaves, wait);
             assert!(error.contains("rank 1, which has left the job without finalizing"), "{error}");
         }
-        let error = heard(
+        let error = heard(leaves, |universe| universe.this_rank().barrier().and_then(|()| universe.world().barrier()));
+        assert!(error.contains("rank 1"), "{error}");
+    }
+
+    #[test]
+    fn who_tests_for_one_that_has_left_hears_of_it() {
+        let tests: [Wait; 4] = [
             |universe| {
-                drop(universe);
+                let mut received = universe.world().irecv_value::<u64>(1, 0)?;
+                while !received.test()? {}
                 Ok(())
             },
-            |universe| universe.this_rank().barrier().and_then(|()| universe.world().barrier()),
-        );
-        assert!(error.contains("rank 1"), "{error}");
+            |universe| {
+                let mut requests = vec![universe.world().irecv_value::<u64>(1, 0)?];
+                while crate::test_any(&mut requests)?.is_none() {}
+                Ok(())
+            },
+            |universe| {
+                let mut requests = vec![universe.world().irecv_value::<u64>(1, 0)?];
+                while crate::test_all(&mut requests)?.is_none() {}
+                Ok(())
+            },
+            |universe| {
+                while universe.world().probe_now(1, 0)?.is_none() {}
+                Ok(())
+            },
+        ];
+        for test in tests {
+            let error = heard(leaves, test);
+            assert!(error.contains("rank 1, which has left the job without finalizing"), "{error}");
+        }
+    }
+
+    /// It may be in one of several that can still complete, be tested for and taken back, or be given up for something else.
+    #[test]
+    fn what_a_correct_program_does_with_ranks_that_have_finalized_goes_well() {
+        let tested = crate::run_threads(2, Protocol::Auto, |universe| -> Result<()> {
+            let world = universe.world();
+            if world.rank() == 1 {
+                return Ok(());
+            }
+            let mut stop = world.irecv_value::<u64>(1, 0)?;
+            for _ in 0..1_000_000 {
+                assert!(!stop.test()?);
+            }
+            stop.cancel()?;
+            assert!(stop.wait().is_err());
+            let mut requests = vec![world.irecv_value::<u64>(1, 0)?, world.irecv_value::<u64>(0, 1)?];
+            assert!(crate::test_any(&mut requests)?.is_none());
+            let mut rounds = 0;
+            let own = async {
+                std::future::poll_fn(|context| {
+                    rounds += 1;
+                    context.waker().wake_by_ref();
+                    if rounds > 1000 { std::task::Poll::Ready(()) } else { std::task::Poll::Pending }
+                })
+                .await;
+                world.isend_value(&7_u64, 0, 1)?.await
+            };
+            world.block_on(own)?;
+            assert_eq!(crate::wait_any(&mut requests)?.map(|(place, (value, _))| (place, value)), Some((1, 7)));
+            Ok(())
+        });
+        tested.unwrap().into_iter().for_each(|rank| rank.unwrap());
     }
 
     #[test]

@@ -14,21 +14,37 @@ use std::time::Duration;
 use rwmpi_transport::{Backoff, Bell};
 
 use crate::Communicator;
+use crate::departure::{DepartureWatch, Several};
+use crate::engine::Failure;
 use crate::process::Process;
+use crate::waiting::{Awaited, PUBLISHED_AFTER};
 
 /// How long a rank whose transport has failed sleeps between looks at what else its future waits for.
 const NOTHING_TO_DRIVE: Duration = Duration::from_millis(1);
 
+/// The references to what wakes the future that [`Communicator::block_on`] itself has: its own, and that of the waker that it polls with.
+const OWN_WAKERS: usize = 2;
+
 /// Whoever waits for requests of this rank, if they are driven by [`Communicator::block_on`].
 #[derive(Default)]
-pub(crate) struct Wakers(RefCell<Option<Vec<Waker>>>);
+pub(crate) struct Wakers(RefCell<Option<Waiting>>);
+
+#[derive(Default)]
+struct Waiting {
+    wakers: Vec<Waker>,
+    /// For what, all of them together.
+    awaited: Vec<Awaited>,
+}
 
 impl Process {
-    /// Sees to it that `waker` is woken when an operation may have completed.
-    pub(crate) fn wake_later(&self, waker: &Waker) {
-        if let Some(wakers) = &mut *self.wakers.0.borrow_mut() {
-            if !wakers.iter().any(|known| known.will_wake(waker)) {
-                wakers.push(waker.clone());
+    /// Sees to it that `waker` is woken when an operation, such as `awaited`, may have completed.
+    pub(crate) fn wake_later(&self, waker: &Waker, awaited: Awaited) {
+        if let Some(waiting) = &mut *self.wakers.0.borrow_mut() {
+            if !waiting.wakers.iter().any(|known| known.will_wake(waker)) {
+                waiting.wakers.push(waker.clone());
+            }
+            if !waiting.awaited.contains(&awaited) {
+                waiting.awaited.push(awaited);
             }
             return;
         }
@@ -36,20 +52,29 @@ impl Process {
     }
 
     fn wake_all(&self) {
-        let wakers = self.wakers.0.borrow_mut().as_mut().map(std::mem::take);
-        wakers.into_iter().flatten().for_each(Waker::wake);
+        let waiting = self.wakers.0.borrow_mut().as_mut().map(std::mem::take);
+        waiting.into_iter().for_each(|waiting| waiting.wakers.into_iter().for_each(Waker::wake));
+    }
+
+    /// How many wakers wait for requests, and what the rank fails with if none of these can complete any more.
+    fn waits_in_vain(&self) -> (usize, Option<Failure>) {
+        let (wakers, awaited) = match &*self.wakers.0.borrow() {
+            Some(waiting) => (waiting.wakers.len(), waiting.awaited.clone()),
+            None => return (0, None),
+        };
+        (wakers, self.departed_of(Several::Any, &|each| awaited.iter().for_each(|&awaited| each(awaited))))
     }
 }
 
 /// While it lives, the rank drives its futures. What drove them before goes on afterwards.
 struct Driving<'a> {
     process: &'a Process,
-    before: Option<Vec<Waker>>,
+    before: Option<Waiting>,
 }
 
 impl<'a> Driving<'a> {
     fn new(process: &'a Process) -> Self {
-        Driving { process, before: process.wakers.0.replace(Some(Vec::new())) }
+        Driving { process, before: process.wakers.0.replace(Some(Waiting::default())) }
     }
 }
 
@@ -118,6 +143,12 @@ impl Communicator {
         let _driving = Driving::new(process);
         let mut backoff = Backoff::default();
         let mut is_woken = true;
+        let (mut rounds, mut watch) = (0_u32, DepartureWatch::default());
+        // Whoever else has a waker may still wake the future, whatever becomes of its requests.
+        let in_vain = || {
+            let (wakers, failure) = process.waits_in_vain();
+            failure.filter(|_| Arc::strong_count(&woken) == OWN_WAKERS + wakers)
+        };
         loop {
             let seen = process.engine().completions();
             if is_woken && let Poll::Ready(result) = future.as_mut().poll(&mut context) {
@@ -126,11 +157,18 @@ impl Communicator {
             match process.progress() {
                 Ok(moved) if moved || process.engine().completions() != seen => {
                     backoff.reset();
+                    watch.reset();
                     process.wake_all();
                 }
                 Ok(_) if is_woken => {}
                 // An error comes out of the requests.
-                Ok(_) => drop(process.idle(&mut backoff)),
+                Ok(_) => {
+                    rounds = rounds.wrapping_add(1);
+                    let is_time = process.may_sleep_soon || rounds.is_multiple_of(PUBLISHED_AFTER);
+                    if let Ok(false) = watch.suspects(process, is_time, &in_vain) {
+                        let _ = process.idle(&mut backoff);
+                    }
+                }
                 Err(_) => {
                     process.wake_all();
                     thread::sleep(NOTHING_TO_DRIVE);

@@ -5,8 +5,6 @@
 
 use std::rc::Rc;
 
-use rustc_hash::FxHashMap;
-
 use crate::Result;
 use crate::error::{Error, ErrorClass};
 
@@ -68,8 +66,9 @@ pub struct RankRange {
 #[derive(Clone, Debug)]
 pub struct Group {
     peers: Rc<[u32]>,
-    /// Rank by peer; `None` where every peer's rank is its own number.
-    ranks: Option<Rc<FxHashMap<u32, u32>>>,
+    /// Peers with their ranks, in the order of the peers; `None` where every peer's rank is its own number. One block of memory, to whose start the
+    /// group points: tools that look for lost memory take a pointer into the middle for an accident.
+    ranks: Option<Rc<[(u32, u32)]>>,
     rank: Option<usize>,
 }
 
@@ -85,8 +84,11 @@ impl Group {
     /// The group of these peers, all different; `me` is the caller, if it may be among them.
     pub(crate) fn new(peers: Vec<u32>, me: Option<u32>) -> Self {
         let identity = peers.iter().enumerate().all(|(rank, &peer)| rank as u32 == peer);
-        let ranks =
-            (!identity).then(|| Rc::new(peers.iter().enumerate().map(|(rank, &peer)| (peer, rank as u32)).collect()));
+        let ranks = (!identity).then(|| {
+            let mut ranks: Vec<(u32, u32)> = peers.iter().copied().zip(0..).collect();
+            ranks.sort_unstable();
+            ranks.into()
+        });
         let rank = me.and_then(|me| peers.iter().position(|&peer| peer == me));
         Group { peers: peers.into(), ranks, rank }
     }
@@ -126,7 +128,10 @@ impl Group {
     pub(crate) fn rank_of(&self, peer: u32) -> usize {
         match &self.ranks {
             None => peer as usize,
-            Some(ranks) => ranks.get(&peer).map_or(usize::MAX, |&rank| rank as usize),
+            Some(ranks) => match ranks.binary_search_by_key(&peer, |&(peer, _)| peer) {
+                Ok(place) => ranks[place].1 as usize,
+                Err(_) => usize::MAX,
+            },
         }
     }
 

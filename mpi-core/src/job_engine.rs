@@ -223,12 +223,28 @@ impl JobEngine {
         on!(self, engine => engine.fabric.node_of(peer as usize))
     }
 
-    /// Whether `peer` still takes part; `None` if that is not known.
-    pub(crate) fn presence(&self, peer: u32) -> Option<Presence> {
+    /// Whether `peer` still takes part, as far as it is known; a peer elsewhere that has not been heard of is asked.
+    pub(crate) fn presence(&mut self, peer: u32) -> Presence {
         match self {
-            JobEngine::Node(engine) => Some(engine.fabric.presence(peer as usize)),
-            JobEngine::Cluster(engine) => engine.fabric.presence(peer as usize),
+            JobEngine::Node(engine) => engine.fabric.presence(peer as usize),
+            JobEngine::Cluster(engine) => {
+                engine.fabric.ask(peer as usize);
+                engine.fabric.presence(peer as usize)
+            }
         }
+    }
+
+    /// Whether it is known of anybody that it does not take part any more.
+    pub(crate) fn has_anybody_gone(&self) -> bool {
+        match self {
+            JobEngine::Node(engine) => engine.fabric.has_anybody_gone(),
+            JobEngine::Cluster(engine) => engine.fabric.has_anybody_gone(),
+        }
+    }
+
+    /// The sources of the receives in flight in such contexts.
+    pub(crate) fn sources(&self, contexts: fn(u32) -> bool) -> Vec<u32> {
+        on!(self, engine => engine.sources(contexts))
     }
 
     /// Says that this rank is about to finalize with the others: everything else that it sends has been sent.

@@ -10,6 +10,7 @@ use crate::engine::{Completion, Failure, OperationId, Sink};
 use crate::error::{Error, ErrorClass};
 use crate::message::Arriving;
 use crate::request::InFlight;
+use crate::waiting::Awaited;
 use crate::{Communicator, Destination, Message, Request, Result, Source, Status, TagSelector};
 
 impl Communicator {
@@ -106,6 +107,10 @@ impl InFlight<Status> for Sent {
         self.operation.map(|_| (self.communicator.clone(), Call::Send))
     }
 
+    fn awaited(&self) -> Awaited {
+        self.operation.map_or(Awaited::Unknown, Awaited::Operation)
+    }
+
     fn cancel(&mut self) -> Result<()> {
         cancel(&self.communicator, Call::Send, self.operation)
     }
@@ -153,6 +158,10 @@ impl<T: Message> InFlight<(T, Status)> for Receiving<T> {
 
     fn place(&self) -> Option<(Communicator, Call)> {
         self.operation.map(|_| (self.communicator.clone(), Call::Receive))
+    }
+
+    fn awaited(&self) -> Awaited {
+        self.operation.map_or(Awaited::Unknown, Awaited::Operation)
     }
 
     fn cancel(&mut self) -> Result<()> {

@@ -14,6 +14,7 @@ use crate::error::{Error, ErrorClass};
 use crate::request::InFlight;
 use crate::scope::{Pending, not_cancelled};
 use crate::task::TaskId;
+use crate::waiting::Awaited;
 use crate::{Request, Result, Scope};
 
 /// Starts nonblocking operations on buffers that the request owns: `wait` gives them back, with what the operation gives. Such a
@@ -107,6 +108,13 @@ impl<B: 'static, R: 'static> InFlight<(B, R)> for Owning<B, R> {
         self.request.as_ref().and_then(Request::place).or_else(|| Some(self.pending()?.place()))
     }
 
+    fn awaited(&self) -> Awaited {
+        match &self.request {
+            Some(request) => request.awaited(),
+            None => self.pending().map_or(Awaited::Unknown, |pending| pending.awaited()),
+        }
+    }
+
     fn cancel(&mut self) -> Result<()> {
         self.request.as_mut().map_or(Ok(()), Request::cancel)
     }
@@ -184,6 +192,10 @@ impl<T> InFlight<T> for Spawned<T> {
 
     fn place(&self) -> Option<(Communicator, Call)> {
         self.task.map(|_| (self.communicator.clone(), self.call))
+    }
+
+    fn awaited(&self) -> Awaited {
+        self.task.map_or(Awaited::Unknown, Awaited::Task)
     }
 
     fn cancel(&mut self) -> Result<()> {

@@ -63,7 +63,10 @@ impl Communicator {
             return Ok(Some(Status::EMPTY));
         };
         drop(self.process().enter(call, Target::receive(source, tag), pattern.context, 0));
-        let found = self.process().look_for(|engine| engine.probe(&pattern)).map_err(self.failed(call))?;
+        let found = self
+            .process()
+            .look_for(Awaited::Message(pattern), |engine| engine.probe(&pattern))
+            .map_err(self.failed(call))?;
         Ok(found.map(|completion| Status::new(self, completion)))
     }
 
@@ -94,7 +97,10 @@ impl Communicator {
         let (call, tag) = (Call::Probe, tag.into());
         let Some(pattern) = self.checked_pattern(call, source, tag, self.context())? else { return Ok(None) };
         drop(self.process().enter(call, Target::receive(source, tag), pattern.context, 0));
-        let found = self.process().look_for(|engine| engine.matched_probe(&pattern)).map_err(self.failed(call))?;
+        let found = self
+            .process()
+            .look_for(Awaited::Message(pattern), |engine| engine.matched_probe(&pattern))
+            .map_err(self.failed(call))?;
         Ok(found.map(|(message, completion)| MatchedMessage { message, status: Status::new(self, completion) }))
     }
 }

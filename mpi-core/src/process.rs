@@ -17,7 +17,7 @@ use crate::Protocol;
 use crate::activity::{self, Call, Target};
 use crate::apart::apart;
 use crate::collective::Retired;
-use crate::departure::DepartureWatch;
+use crate::departure::{DepartureWatch, Several};
 use crate::driver::Wakers;
 use crate::engine::{Completion, Failure, OperationId, Outcome, Received, Room, SendMode};
 use crate::job_engine::JobEngine;
@@ -58,12 +58,14 @@ pub(crate) struct Process {
     /// What the present wait waits for.
     awaited: Cell<Awaited>,
     /// How many calls in a row that do not wait have found nothing while nothing else happened either.
-    in_vain: Cell<u32>,
+    pub(crate) in_vain: Cell<u32>,
     finalized: Cell<bool>,
     /// How many windows there are: peers use memory of this rank's at any time.
     windows: Cell<usize>,
     /// How often others have asked this rank to look around, as they do when they leave.
     calls_to_look: Cell<u32>,
+    /// Waits may sleep after a few looks: whether they are in vain is to be known before.
+    pub(crate) may_sleep_soon: bool,
     /// A lost peer was left to the launcher to report.
     left_to_launcher: Cell<bool>,
 }
@@ -92,6 +94,7 @@ impl Process {
         tuning: &Tuning,
         (lanes, lane): (Rc<Lanes>, usize),
     ) -> Self {
+        let may_sleep_soon = matches!(fabric, JobFabric::Cluster(_));
         Process {
             activity: fabric.activity(),
             ender: fabric.ender(),
@@ -112,6 +115,7 @@ impl Process {
             finalized: Cell::new(false),
             windows: Cell::new(0),
             calls_to_look: Cell::new(0),
+            may_sleep_soon,
             left_to_launcher: Cell::new(false),
         }
     }
@@ -150,7 +154,7 @@ impl Process {
     /// happened that may let a wait end.
     pub(crate) fn progress(&self) -> Result<bool, Failure> {
         let moved = self.engine().progress()?;
-        let moved = self.tasks.poll_all() || moved;
+        let moved = self.poll_tasks() || moved;
         if moved {
             self.in_vain.set(0);
         }
@@ -158,6 +162,12 @@ impl Process {
             turn.found(moved);
         }
         Ok(moved)
+    }
+
+    /// Polls the nonblocking collectives in flight; true if one came to its end.
+    #[inline]
+    pub(crate) fn poll_tasks(&self) -> bool {
+        self.tasks.poll_all(&self.awaited)
     }
 
     /// From now on several threads act as this lane, each while it has that turn; who waits lets others in.
@@ -207,24 +217,18 @@ impl Process {
         }
     }
 
-    /// As [`Process::progress_all`], for a call that does not wait, and then what `find` finds.
-    pub(crate) fn look_for<R>(&self, find: impl FnOnce(&mut JobEngine) -> Option<R>) -> Result<Option<R>, Failure> {
+    /// As [`Process::progress_all`], for a call that does not wait for `awaited`, and then what `find` finds.
+    pub(crate) fn look_for<R>(
+        &self,
+        awaited: Awaited,
+        find: impl FnOnce(&mut JobEngine) -> Option<R>,
+    ) -> Result<Option<R>, Failure> {
         self.progress_all()?;
         let found = find(&mut self.engine());
         if found.is_none() {
-            self.found_nothing();
+            self.found_nothing(awaited)?;
         }
         Ok(found)
-    }
-
-    /// A call that does not wait has found nothing. A program may call it in a loop: after as many in a row as a wait looks before it gives way, each
-    /// gives way. None sleeps.
-    pub(crate) fn found_nothing(&self) {
-        let (times, mut engine) = (self.in_vain.get(), self.engine());
-        match times < engine.patience() {
-            true => self.in_vain.set(times + 1),
-            false => engine.give_way(),
-        }
     }
 
     /// Waits a little, as long as the transport sees fit. An error if the job has been aborted.
@@ -264,10 +268,28 @@ impl Process {
     }
 
     /// As [`Process::wait_for`], telling the watchers what for, if it takes long.
-    pub(crate) fn wait_for_awaited<R>(
+    pub(crate) fn wait_for_awaited<R>(&self, awaited: Awaited, done: impl FnMut() -> Option<R>) -> Result<R, Failure> {
+        self.wait_unless(awaited, done, || self.departed())
+    }
+
+    /// As [`Process::wait_for_awaited`], for several things, which `each` tells one by one; the watchers hear of the first.
+    pub(crate) fn wait_for_several<R>(
+        &self,
+        several: Several,
+        first: Awaited,
+        each: impl Fn(&mut dyn FnMut(Awaited)),
+        done: impl FnMut() -> Option<R>,
+    ) -> Result<R, Failure> {
+        self.wait_unless(first, done, || self.departed_of(several, &each))
+    }
+
+    /// Makes progress until `done` has a result, or `in_vain` says that there will be none.
+    #[inline]
+    fn wait_unless<R>(
         &self,
         awaited: Awaited,
         mut done: impl FnMut() -> Option<R>,
+        in_vain: impl Fn() -> Option<Failure>,
     ) -> Result<R, Failure> {
         let mut backoff = Backoff::default();
         let mut idles = 0_u32;
@@ -293,7 +315,7 @@ impl Process {
             if is_published {
                 self.publish_wait(idles == PUBLISHED_AFTER);
             }
-            if !watch.suspects(self, is_published)? {
+            if !watch.suspects(self, is_published || self.may_sleep_soon, &in_vain)? {
                 self.idle(&mut backoff)?;
             }
         }
@@ -315,8 +337,17 @@ impl Process {
     }
 
     /// What the present wait waits for, in the words of [`waiting`].
-    pub(crate) fn awaited_words(&self) -> [u64; 2] {
-        match self.awaited.get() {
+    fn awaited_words(&self) -> [u64; 2] {
+        self.words_of(self.awaited.get())
+    }
+
+    /// The same of what a wait could wait for.
+    pub(crate) fn words_of(&self, awaited: Awaited) -> [u64; 2] {
+        match awaited {
+            Awaited::Task(id) => match self.tasks.awaited(id) {
+                Awaited::Task(_) => waiting::words(Kind::Unknown, None, None, 0),
+                awaited => self.words_of(awaited),
+            },
             Awaited::Unknown => waiting::words(Kind::Unknown, None, None, 0),
             Awaited::Operation(id) => self.engine().awaited(id),
             Awaited::Message(pattern) => waiting::words(Kind::Probe, Some(pattern.source), pattern.tag, 0),
@@ -387,12 +418,12 @@ impl Process {
         }
         engine.detach_local(id);
         drop(engine);
-        self.look_for(|engine| engine.collect(id))
+        self.look_for(Awaited::Operation(id), |engine| engine.collect(id))
     }
 
     /// Waits for a nonblocking collective and forgets it.
     pub(crate) fn wait_for_task(&self, id: TaskId) -> Outcome {
-        let ended = self.wait_for(|| self.tasks.collect(id));
+        let ended = self.wait_for_awaited(Awaited::Task(id), || self.tasks.collect(id));
         // Where even waiting fails, the task must not go on using the caller's memory.
         ended.inspect_err(|_| self.tasks.cancel(id))?.map(|()| Completion::SENT)
     }
@@ -544,11 +575,14 @@ impl Process {
         }
     }
 
-    /// Whether the present wait is for a send that goes on as its receiver makes room.
-    pub(crate) fn sends_on(&self) -> bool {
-        let Awaited::Operation(id) = self.awaited.get() else { return false };
-        let mut engine = self.engine();
-        engine.is_send(id) && !engine.is_with_receiver(id)
+    /// What the present wait waits for.
+    pub(crate) fn awaiting(&self) -> Awaited {
+        self.awaited.get()
+    }
+
+    /// Whether a collective is in progress.
+    pub(crate) fn is_in_collective(&self) -> bool {
+        self.driven.get() > 0 || self.tasks.are_running()
     }
 
     /// How often others have asked this rank to look around.

@@ -12,8 +12,10 @@ use slab::Slab;
 
 use crate::activity::Call;
 use crate::communicator::Communicator;
+use crate::departure::Several;
 use crate::error::{Error, ErrorClass};
 use crate::scope::Pending;
+use crate::waiting::Awaited;
 use crate::{Result, Status};
 
 /// An operation in flight (MPI-5.0 section 3.7), which gives a `T` when it has completed.
@@ -67,6 +69,9 @@ pub(crate) trait InFlight<T> {
     /// Where it is waited for; `None` if it has completed.
     fn place(&self) -> Option<(Communicator, Call)>;
 
+    /// What its completion depends on, as far as it is known.
+    fn awaited(&self) -> Awaited;
+
     fn cancel(&mut self) -> Result<()>;
 }
 
@@ -102,13 +107,29 @@ impl<'scope, T> Request<'scope, T> {
             }
             State::Whole(mut operation) => match operation.place() {
                 Some((communicator, call)) => {
-                    let waited = communicator.process().wait_for(|| operation.take());
+                    let waited = communicator.process().wait_for_awaited(operation.awaited(), || operation.take());
                     waited.map_err(communicator.failed(call))?
                 }
                 None => operation.take().unwrap_or_else(given),
             },
             State::Given => given(),
         }
+    }
+
+    /// Waits until it has completed, for whoever waits for all of `others`, too.
+    pub(crate) fn complete_beside(&mut self, others: &[Self]) -> Result<()> {
+        if self.is_done() {
+            return Ok(());
+        }
+        let Some((communicator, call)) = self.place() else { return Ok(()) };
+        let awaited = self.awaited();
+        let all = |each: &mut dyn FnMut(Awaited)| {
+            each(awaited);
+            others.iter().for_each(|other| each(other.awaited()));
+        };
+        let process = communicator.process();
+        let waited = process.wait_for_several(Several::All, awaited, all, || self.is_done().then_some(()));
+        waited.map_err(communicator.failed(call))
     }
 
     /// Whether it has completed (MPI_Test): then [`Request::wait`] gives its result at once.
@@ -127,7 +148,7 @@ impl<'scope, T> Request<'scope, T> {
     pub fn test(&mut self) -> Result<bool> {
         let is_done = self.look()?;
         if !is_done {
-            self.found_nothing();
+            self.found_nothing()?;
         }
         Ok(is_done)
     }
@@ -144,9 +165,12 @@ impl<'scope, T> Request<'scope, T> {
     }
 
     /// A call that does not wait, for this request and perhaps for others, returns with nothing.
-    pub(crate) fn found_nothing(&self) {
-        if let Some((communicator, _)) = self.place() {
-            communicator.process().found_nothing();
+    pub(crate) fn found_nothing(&self) -> Result<()> {
+        match self.place() {
+            Some((communicator, call)) => {
+                communicator.process().found_nothing(self.awaited()).map_err(communicator.failed(call))
+            }
+            None => Ok(()),
         }
     }
 
@@ -250,6 +274,15 @@ impl<'scope, T> Request<'scope, T> {
         }
     }
 
+    /// What its completion depends on, as far as it is known.
+    pub(crate) fn awaited(&self) -> Awaited {
+        match &self.state {
+            State::Done(_) | State::Given => Awaited::Unknown,
+            State::Lent { place, list, .. } => list.borrow()[*place].awaited(),
+            State::Whole(operation) => operation.awaited(),
+        }
+    }
+
     /// Whether it has completed with an error, and that is known.
     pub(crate) fn has_failed(&self) -> bool {
         matches!(self.state, State::Done(Err(_)))
@@ -273,7 +306,7 @@ impl<T> Future for Request<'_, T> {
             Ok(true) => Poll::Ready(self.take().unwrap_or_else(given)),
             Ok(false) => {
                 if let Some((communicator, _)) = self.place() {
-                    communicator.process().wake_later(context.waker());
+                    communicator.process().wake_later(context.waker(), self.awaited());
                 }
                 Poll::Pending
             }
@@ -296,6 +329,10 @@ impl<S, T, F: FnOnce(S) -> T> InFlight<T> for Mapped<'_, S, F> {
 
     fn place(&self) -> Option<(Communicator, Call)> {
         self.request.place()
+    }
+
+    fn awaited(&self) -> Awaited {
+        self.request.awaited()
     }
 
     fn cancel(&mut self) -> Result<()> {

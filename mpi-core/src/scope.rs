@@ -14,6 +14,7 @@ use crate::engine::{Completion, Failure, OperationId};
 use crate::error::{Error, ErrorClass};
 use crate::staged::Staged;
 use crate::task::TaskId;
+use crate::waiting::Awaited;
 use crate::{Request, Result, Status};
 
 /// A scope has room for so many requests at once from the first on.
@@ -155,6 +156,14 @@ impl Pending {
     /// Where it is waited for.
     pub(crate) fn place(&self) -> (Communicator, Call) {
         (self.communicator.clone(), self.call)
+    }
+
+    /// What waiting for it waits for.
+    pub(crate) fn awaited(&self) -> Awaited {
+        match self.flight {
+            Flight::Operation(id) => Awaited::Operation(id),
+            Flight::Collective(id) => Awaited::Task(id),
+        }
     }
 
     pub(crate) fn cancel(&self) -> Result<()> {

@@ -2,6 +2,8 @@
 
 use rwmpi_transport::Backoff;
 
+use crate::departure::{DepartureWatch, Several};
+use crate::waiting::{Awaited, PUBLISHED_AFTER};
 use crate::{Request, Result};
 
 /// An example that waits for two receives, in a scope.
@@ -29,6 +31,12 @@ macro_rules! example_of_two {
     "    assert_eq!(rwmpi::wait_all(requests)?[1].tag(), Some(1));"
 )]
 pub fn wait_all<'scope, T>(requests: impl IntoIterator<Item = Request<'scope, T>>) -> Result<Vec<T>> {
+    let mut requests: Vec<Request<'scope, T>> = requests.into_iter().collect();
+    let mut waiting = &mut requests[..];
+    while let Some((first, rest)) = waiting.split_first_mut() {
+        first.complete_beside(rest)?;
+        waiting = rest;
+    }
     requests.into_iter().map(Request::wait).collect()
 }
 
@@ -40,12 +48,12 @@ pub fn wait_all<'scope, T>(requests: impl IntoIterator<Item = Request<'scope, T>
     "    }"
 )]
 pub fn wait_any<T>(requests: &mut Vec<Request<'_, T>>) -> Result<Option<(usize, T)>> {
-    let mut backoff = Backoff::default();
+    let mut waiting = Waiting::default();
     while !requests.is_empty() {
         if let Some(completed) = look_at_any(requests)? {
             return Ok(Some(completed));
         }
-        idle(requests, &mut backoff)?;
+        waiting.idle(requests)?;
     }
     Ok(None)
 }
@@ -59,7 +67,7 @@ pub fn wait_any<T>(requests: &mut Vec<Request<'_, T>>) -> Result<Option<(usize, 
 pub fn test_any<T>(requests: &mut Vec<Request<'_, T>>) -> Result<Option<(usize, T)>> {
     let completed = look_at_any(requests)?;
     if completed.is_none() {
-        found_nothing(requests);
+        found_nothing(requests)?;
     }
     Ok(completed)
 }
@@ -82,13 +90,13 @@ fn look_at_any<T>(requests: &mut Vec<Request<'_, T>>) -> Result<Option<(usize, T
     "    }"
 )]
 pub fn wait_some<T>(requests: &mut Vec<Request<'_, T>>) -> Result<Vec<(usize, T)>> {
-    let mut backoff = Backoff::default();
+    let mut waiting = Waiting::default();
     loop {
         let completed = look_at_some(requests)?;
         if !completed.is_empty() || requests.is_empty() {
             return Ok(completed);
         }
-        idle(requests, &mut backoff)?;
+        waiting.idle(requests)?;
     }
 }
 
@@ -101,7 +109,7 @@ pub fn wait_some<T>(requests: &mut Vec<Request<'_, T>>) -> Result<Vec<(usize, T)
 pub fn test_some<T>(requests: &mut Vec<Request<'_, T>>) -> Result<Vec<(usize, T)>> {
     let completed = look_at_some(requests)?;
     if completed.is_empty() {
-        found_nothing(requests);
+        found_nothing(requests)?;
     }
     Ok(completed)
 }
@@ -133,7 +141,7 @@ fn look_at_some<T>(requests: &mut Vec<Request<'_, T>>) -> Result<Vec<(usize, T)>
 pub fn test_all<T>(requests: &mut Vec<Request<'_, T>>) -> Result<Option<Vec<T>>> {
     for request in requests.iter_mut() {
         if !request.look()? {
-            request.found_nothing();
+            request.found_nothing()?;
             return Ok(None);
         }
     }
@@ -141,16 +149,37 @@ pub fn test_all<T>(requests: &mut Vec<Request<'_, T>>) -> Result<Option<Vec<T>>>
 }
 
 /// Gives way now and then, where requests are tested again and again.
-fn found_nothing<T>(requests: &[Request<'_, T>]) {
-    if let Some(request) = requests.first() {
-        request.found_nothing();
-    }
+fn found_nothing<T>(requests: &[Request<'_, T>]) -> Result<()> {
+    requests.first().map_or(Ok(()), Request::found_nothing)
 }
 
-/// Waits a little, as long as the transport sees fit.
-fn idle<T>(requests: &[Request<'_, T>], backoff: &mut Backoff) -> Result<()> {
-    match requests.iter().find_map(Request::place) {
-        Some((communicator, call)) => communicator.process().idle(backoff).map_err(communicator.failed(call)),
-        None => Ok(()),
+/// A wait for whichever of several requests completes first.
+#[derive(Default)]
+struct Waiting {
+    backoff: Backoff,
+    rounds: u32,
+    watch: DepartureWatch,
+}
+
+impl Waiting {
+    /// After a look at all, of which none has completed: waits a little, as long as the transport sees fit.
+    fn idle<T>(&mut self, requests: &[Request<'_, T>]) -> Result<()> {
+        let Some((communicator, call)) = requests.iter().find_map(Request::place) else { return Ok(()) };
+        let process = communicator.process();
+        if process.progress_all().map_err(communicator.failed(call))? {
+            self.backoff.reset();
+            self.watch.reset();
+            return Ok(());
+        }
+        self.rounds = self.rounds.saturating_add(1);
+        let is_time = process.may_sleep_soon || self.rounds.is_multiple_of(PUBLISHED_AFTER);
+        let awaited = |each: &mut dyn FnMut(Awaited)| requests.iter().for_each(|request| each(request.awaited()));
+        let in_vain = || process.departed_of(Several::Any, &awaited);
+        let waited = match self.watch.suspects(process, is_time, &in_vain) {
+            Ok(true) => Ok(()),
+            Ok(false) => process.idle(&mut self.backoff),
+            Err(failure) => Err(failure),
+        };
+        waited.map_err(communicator.failed(call))
     }
 }

@@ -13,6 +13,7 @@ use std::thread;
 use slab::Slab;
 
 use crate::engine::Failure;
+use crate::waiting::Awaited;
 
 /// A collective as a task: one heap allocation for its whole state.
 pub(crate) type Work = Pin<Box<dyn Future<Output = Result<(), Failure>>>>;
@@ -29,7 +30,8 @@ pub(crate) struct Tasks {
 }
 
 enum Slot {
-    Running(Work),
+    /// And what it has waited for when it was polled last.
+    Running(Work, Awaited),
     /// Being polled right now; what it calls must not poll it again.
     Polled,
     Done(thread::Result<Result<(), Failure>>),
@@ -42,7 +44,7 @@ impl Tasks {
             Poll::Ready(result) => result.map(|()| None),
             Poll::Pending => {
                 self.running.set(self.running.get() + 1);
-                Ok(Some(TaskId(self.slots.borrow_mut().insert(Slot::Running(work)))))
+                Ok(Some(TaskId(self.slots.borrow_mut().insert(Slot::Running(work, Awaited::Unknown)))))
             }
         }
     }
@@ -52,37 +54,40 @@ impl Tasks {
         self.running.get() > 0
     }
 
-    /// Polls every task once; true if one came to its end.
+    /// Polls every task once; true if one came to its end. What a task waits for it says in `awaited`, which afterwards is what it was.
     #[inline]
-    pub(crate) fn poll_all(&self) -> bool {
-        self.running.get() > 0 && self.poll_running()
+    pub(crate) fn poll_all(&self, awaited: &Cell<Awaited>) -> bool {
+        self.running.get() > 0 && self.poll_running(awaited)
     }
 
-    fn poll_running(&self) -> bool {
+    fn poll_running(&self, awaited: &Cell<Awaited>) -> bool {
+        let before = awaited.get();
         let mut ended = false;
         // Tasks that start meanwhile have been polled by their start.
         let end = self.slots.borrow().capacity();
         for key in 0..end {
             if let Some(work) = self.take(key) {
-                ended |= self.poll(key, work);
+                awaited.set(Awaited::Unknown);
+                ended |= self.poll(key, work, awaited);
             }
         }
+        awaited.set(before);
         ended
     }
 
     fn take(&self, key: usize) -> Option<Work> {
         let mut slots = self.slots.borrow_mut();
-        let slot = slots.get_mut(key).filter(|slot| matches!(slot, Slot::Running(_)))?;
+        let slot = slots.get_mut(key).filter(|slot| matches!(slot, Slot::Running(..)))?;
         match std::mem::replace(slot, Slot::Polled) {
-            Slot::Running(work) => Some(work),
+            Slot::Running(work, _) => Some(work),
             _ => None,
         }
     }
 
-    fn poll(&self, key: usize, mut work: Work) -> bool {
+    fn poll(&self, key: usize, mut work: Work, awaited: &Cell<Awaited>) -> bool {
         let polled = catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(&mut Context::from_waker(Waker::noop()))));
         let after = match polled {
-            Ok(Poll::Pending) => Slot::Running(work),
+            Ok(Poll::Pending) => Slot::Running(work, awaited.get()),
             Ok(Poll::Ready(result)) => Slot::Done(Ok(result)),
             Err(panic) => Slot::Done(Err(panic)),
         };
@@ -92,6 +97,21 @@ impl Tasks {
         }
         self.slots.borrow_mut()[key] = after;
         ended
+    }
+
+    /// What a task waits for, as far as it is known.
+    pub(crate) fn awaited(&self, id: TaskId) -> Awaited {
+        match self.slots.borrow().get(id.0) {
+            Some(Slot::Running(_, awaited)) => *awaited,
+            _ => Awaited::Unknown,
+        }
+    }
+
+    /// The same of all that run.
+    pub(crate) fn all_awaited(&self) -> Vec<Awaited> {
+        let awaited =
+            |(_, slot): (usize, &Slot)| if let Slot::Running(_, awaited) = slot { Some(*awaited) } else { None };
+        self.slots.borrow().iter().filter_map(awaited).collect()
     }
 
     /// Whether a task has come to its end.
@@ -125,7 +145,7 @@ impl Tasks {
     /// Ends a task where it stands: afterwards it uses no memory of anybody.
     pub(crate) fn cancel(&self, id: TaskId) {
         let slot = self.slots.borrow_mut().remove(id.0);
-        if let Slot::Running(work) = slot {
+        if let Slot::Running(work, _) = slot {
             self.running.set(self.running.get() - 1);
             // Dropping it completes its operations, for which other tasks may have to be polled: the list is free by now.
             drop(work);
@@ -137,6 +157,11 @@ impl Tasks {
 mod tests {
     use super::*;
     use std::rc::Rc;
+
+    /// Where tasks say what they wait for.
+    fn awaited() -> Cell<Awaited> {
+        Cell::new(Awaited::Unknown)
+    }
 
     /// Ready when polled for the `polls`-th time.
     fn after(polls: usize) -> Work {
@@ -153,12 +178,28 @@ mod tests {
         assert_eq!(tasks.start(after(1)), Ok(None));
         let slow = tasks.start(after(3)).unwrap().unwrap();
         let fast = tasks.start(after(2)).unwrap().unwrap();
-        assert!(tasks.poll_all());
+        assert!(tasks.poll_all(&awaited()));
         assert_eq!(tasks.collect(slow), None);
         assert_eq!(tasks.collect(fast), Some(Ok(())));
-        assert!(tasks.poll_all());
+        assert!(tasks.poll_all(&awaited()));
         assert_eq!(tasks.collect(slow), Some(Ok(())));
-        assert!(!tasks.poll_all());
+        assert!(!tasks.poll_all(&awaited()));
+    }
+
+    #[test]
+    fn what_each_task_waits_for_is_known_and_what_its_rank_does_is_not_forgotten() {
+        let (tasks, awaited) = (Tasks::default(), Rc::new(Cell::new(Awaited::Unknown)));
+        let place = awaited.clone();
+        let work = std::future::poll_fn(move |_| {
+            place.set(Awaited::Step(7));
+            Poll::Pending
+        });
+        let stepping = tasks.start(Box::pin(work)).unwrap().unwrap();
+        let silent = tasks.start(after(3)).unwrap().unwrap();
+        awaited.set(Awaited::Step(1));
+        assert!(!tasks.poll_all(&awaited));
+        assert_eq!(awaited.get(), Awaited::Step(1));
+        assert_eq!((tasks.awaited(stepping), tasks.awaited(silent)), (Awaited::Step(7), Awaited::Unknown));
     }
 
     #[test]
@@ -172,12 +213,12 @@ mod tests {
                 return Poll::Pending;
             }
             let nested = inner.start(after(2)).unwrap().unwrap();
-            assert!(inner.poll_all());
+            assert!(inner.poll_all(&awaited()));
             assert_eq!(inner.collect(nested), Some(Ok(())));
             Poll::Ready(Ok(()))
         })));
         let nesting = nesting.unwrap().unwrap();
-        assert!(tasks.poll_all());
+        assert!(tasks.poll_all(&awaited()));
         assert_eq!(tasks.collect(nesting), Some(Ok(())));
     }
 
@@ -191,8 +232,8 @@ mod tests {
             Poll::Pending
         })));
         let id = started.unwrap().unwrap();
-        assert!(tasks.poll_all());
+        assert!(tasks.poll_all(&awaited()));
         assert!(catch_unwind(AssertUnwindSafe(|| tasks.collect(id))).is_err());
-        assert!(!tasks.poll_all());
+        assert!(!tasks.poll_all(&awaited()));
     }
 }

@@ -7,6 +7,7 @@
 use rwmpi_protocol::Pattern;
 
 use crate::engine::OperationId;
+use crate::task::TaskId;
 
 /// How often a wait idles before it is published, and between looks at whether it waits for something else by now: so often that
 /// a message on its way has come, but before the transport lets the rank sleep.
@@ -27,6 +28,8 @@ pub(crate) enum Awaited {
     Epoch(u32),
     /// The lock of a window, which that peer has, if it is known.
     Lock(Option<u32>),
+    /// Whatever a nonblocking collective waits for.
+    Task(TaskId),
 }
 
 /// The kinds of what is awaited, as in word 3.

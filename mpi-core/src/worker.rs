@@ -127,6 +127,6 @@ impl Process {
 
     fn progress_aside(&self, with_tasks: bool) -> std::result::Result<bool, Failure> {
         let moved = self.engine().progress()?;
-        Ok(with_tasks && self.tasks().poll_all() || moved)
+        Ok(with_tasks && self.poll_tasks() || moved)
     }
 }

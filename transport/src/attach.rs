@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use rustix::process::{PTracer, Pid};
 
+use crate::ancestors::is_ancestor;
 use crate::job::{Job, JobShape, is_aborted};
 use crate::job_error::JobError;
 use crate::node::NodeFabric;
@@ -66,8 +67,7 @@ struct Joined {
 /// Who may copy from this process under Yama's restricted mode. Its peers are its siblings, and the kernel accepts one process, with all
 /// that descend from it, or everybody: the launcher if this process descends from it, else everybody.
 fn tracer(creator: u32) -> PTracer {
-    let is_ancestor = ancestors().any(|ancestor| ancestor == creator);
-    Pid::from_raw(creator as i32).filter(|_| is_ancestor).map_or(PTracer::Any, PTracer::ProcessID)
+    Pid::from_raw(creator as i32).filter(|_| is_ancestor(creator)).map_or(PTracer::Any, PTracer::ProcessID)
 }
 
 impl Joined {
@@ -161,20 +161,8 @@ impl Job {
             // It has become another program since.
             return Err(JobError::Joined);
         }
-        let is_ancestor = theirs >> 32 == mine >> 32 && ancestors().any(|ancestor| ancestor == holder);
-        if is_ancestor { Ok(true) } else { Err(JobError::Twice(peer)) }
+        if theirs >> 32 == mine >> 32 && is_ancestor(holder) { Ok(true) } else { Err(JobError::Twice(peer)) }
     }
-}
-
-/// The processes that have started this one, the nearest first, as far as they live.
-fn ancestors() -> impl Iterator<Item = u32> {
-    let parent_of = |process: &u32| {
-        let line = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-        // The name of the program stands before, in parentheses, and may contain anything.
-        let parent = line.rsplit_once(')')?.1.split_ascii_whitespace().nth(1)?.parse().ok()?;
-        (parent > 1 && parent != *process).then_some(parent)
-    };
-    std::iter::successors(Some(std::os::unix::process::parent_id()), parent_of)
 }
 
 fn kernel_copy_allowed() -> bool {
@@ -216,7 +204,6 @@ mod tests {
     #[test]
     fn only_an_ancestor_is_named_to_the_kernel() {
         let parent = std::os::unix::process::parent_id();
-        assert!(ancestors().count() < 1000, "they come to an end");
         assert!(matches!(tracer(parent), PTracer::ProcessID(pid) if pid.as_raw_nonzero().get() as u32 == parent));
         // Not one's own ancestor; nobody.
         assert!(matches!(tracer(std::process::id()), PTracer::Any));

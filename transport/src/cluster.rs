@@ -119,12 +119,25 @@ impl ClusterFabric {
     /// As [`NodeFabric::depart`].
     pub fn depart(&mut self, presence: Presence) {
         self.node.depart(presence);
+        self.network.depart(presence);
         self.ring();
     }
 
-    /// As [`NodeFabric::presence`]; `None` if it is not known, as for a peer elsewhere.
-    pub fn presence(&self, peer: usize) -> Option<Presence> {
-        self.on_node[peer].map(|number| self.node.presence(number))
+    /// As [`NodeFabric::presence`]; of a peer elsewhere, what it has said so far.
+    pub fn presence(&self, peer: usize) -> Presence {
+        self.on_node[peer].map_or_else(|| self.network.presence(peer), |number| self.node.presence(number))
+    }
+
+    /// As [`NodeFabric::has_anybody_gone`], as far as it is known.
+    pub fn has_anybody_gone(&self) -> bool {
+        self.node.has_anybody_gone() || self.network.has_anybody_gone()
+    }
+
+    /// Has a peer elsewhere that has never said anything say how it stands with it.
+    pub fn ask(&mut self, peer: usize) {
+        if self.on_node[peer].is_none() {
+            self.network.ask(peer);
+        }
     }
 
     /// Rings those of this node who have to be rung after what was just done.

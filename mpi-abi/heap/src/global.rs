@@ -62,16 +62,23 @@ unsafe impl GlobalAlloc for SharedHeap {
         if is_own && size >= LARGE && NonNull::new(block).is_some_and(|block| process::resize(block, size)) {
             return block;
         }
-        // SAFETY: the caller vouches for size and alignment.
-        let wanted = unsafe { Layout::from_size_align_unchecked(size, layout.align()) };
-        // SAFETY: the size is not 0, by the caller.
-        let new = unsafe { self.alloc(wanted) };
-        if !new.is_null() {
-            // SAFETY: both blocks are at least that long, and they are two.
-            unsafe { block.copy_to_nonoverlapping(new, layout.size().min(size)) };
-            // SAFETY: by the caller.
-            unsafe { self.dealloc(block, layout) };
-        }
-        new
+        // SAFETY: by the caller.
+        unsafe { Moving.realloc(block, layout, size) }
+    }
+}
+
+/// The same memory, moved as the trait does it where nobody knows better.
+struct Moving;
+
+// SAFETY: all of it is [`SharedHeap`]'s.
+unsafe impl GlobalAlloc for Moving {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: by the caller.
+        unsafe { SharedHeap.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        // SAFETY: by the caller.
+        unsafe { SharedHeap.dealloc(block, layout) }
     }
 }

@@ -36,6 +36,11 @@ const NONE_LEFT: u32 = u32::MAX;
 /// The context of a communicator whose members are still agreeing on it.
 pub(super) const UNKNOWN: u32 = u32::MAX;
 
+/// Whether messages in that context are the library's own: collectives, and the creation of communicators.
+pub(crate) fn is_collective(context: u32) -> bool {
+    !context.is_multiple_of(BLOCK)
+}
+
 /// A context that has been agreed on.
 pub(super) fn known(context: u32) -> Option<u32> {
     (context != UNKNOWN).then_some(context)

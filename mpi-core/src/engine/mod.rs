@@ -382,6 +382,15 @@ impl<F: Fabric> Engine<F> {
         }
     }
 
+    /// The sources of the receives in flight in such contexts.
+    pub(crate) fn sources(&self, contexts: fn(u32) -> bool) -> Vec<u32> {
+        let source = |operation: &Operation| match operation {
+            Operation::Receive(receive) if contexts(receive.pattern.context) => receive.pattern.source,
+            _ => None,
+        };
+        self.operations.iter().filter_map(source).collect()
+    }
+
     /// Has `look` look at the result of an operation, which is then forgotten; `None` while it is in flight. It is looked at where it lies: as a
     /// rule nobody wants to know.
     #[inline(always)]

@@ -13,6 +13,7 @@ mod generalized;
 mod persistent;
 mod point_to_point;
 mod request;
+mod several;
 mod simple_request;
 
 pub use buffered::{AttachedBuffer, BufferOwner};
@@ -22,6 +23,7 @@ pub use generalized::Generalized;
 pub use persistent::Persistent;
 pub use point_to_point::{Mode, TakenMessage};
 pub use request::{Endpoint, Request};
+pub use several::Listed;
 pub use simple_request::{Collected, SimpleRequest, Started, StartedReceive};
 
 use crate::activity::Call;

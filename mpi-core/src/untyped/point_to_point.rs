@@ -162,7 +162,10 @@ impl Communicator {
     /// As [`Communicator::probe_status`].
     pub fn probe_status_now(&self, source: Source, tag: TagSelector) -> Result<Option<Status>> {
         let Some(pattern) = self.looking(source, tag)? else { return Ok(Some(Status::NOBODY)) };
-        let found = self.process().look_for(|engine| engine.probe(&pattern)).map_err(self.failed(Call::Probe))?;
+        let found = self
+            .process()
+            .look_for(Awaited::Message(pattern), |engine| engine.probe(&pattern))
+            .map_err(self.failed(Call::Probe))?;
         Ok(found.map(|completion| Status::new(self, completion)))
     }
 
@@ -199,8 +202,10 @@ impl Communicator {
     /// As [`Communicator::probe_status`].
     pub fn take_message_now(&self, source: Source, tag: TagSelector) -> Result<Option<(Option<TakenMessage>, Status)>> {
         let Some(pattern) = self.looking(source, tag)? else { return Ok(Some((None, Status::NOBODY))) };
-        let found =
-            self.process().look_for(|engine| engine.matched_probe(&pattern)).map_err(self.failed(Call::Probe))?;
+        let found = self
+            .process()
+            .look_for(Awaited::Message(pattern), |engine| engine.matched_probe(&pattern))
+            .map_err(self.failed(Call::Probe))?;
         Ok(found.map(|found| self.taken(found)))
     }
 

@@ -21,7 +21,7 @@ use crate::{Communicator, Destination, Result, Source, TagSelector, Universe};
 /// What the untyped calls of a rank share, or of one of its lanes: buffers for buffered sends, and requests that were freed while they were
 /// active.
 pub struct Endpoint {
-    process: Rc<Process>,
+    pub(super) process: Rc<Process>,
     world: Communicator,
     pub(super) buffers: RefCell<Vec<(BufferOwner, AttachedBuffer)>>,
     freed: RefCell<Vec<Request>>,
@@ -72,22 +72,19 @@ impl Endpoint {
     }
 
     /// A call that does not wait has found nothing: after some in a row it lets other ranks have the processor.
-    pub fn found_nothing(&self) {
-        self.process.found_nothing();
+    ///
+    /// # Errors
+    /// Whatever keeps the rank from communicating.
+    pub fn found_nothing(&self) -> Result<()> {
+        self.process.found_nothing(Awaited::Unknown).map_err(|failure| self.failed(failure))
     }
 
     /// Makes progress until `done` has a result.
     ///
     /// # Errors
     /// Whatever keeps the rank from waiting.
-    pub fn wait_for<R>(&self, done: impl FnMut() -> Option<R>) -> Result<R> {
+    pub(super) fn wait_for<R>(&self, done: impl FnMut() -> Option<R>) -> Result<R> {
         self.wait_for_awaited(Awaited::Unknown, done)
-    }
-
-    /// The present wait waits for that one next; gives `None`, as it has to wait.
-    pub fn now_awaits(&self, request: &Request) -> Option<()> {
-        self.process.now_awaits(request.awaited());
-        None
     }
 
     fn wait_for_awaited<R>(&self, awaited: Awaited, done: impl FnMut() -> Option<R>) -> Result<R> {
@@ -539,12 +536,13 @@ impl Request {
         self.finish()
     }
 
-    fn awaited(&self) -> Awaited {
+    pub(super) fn awaited(&self) -> Awaited {
         match &self.state {
             State::Sending { id, .. } | State::Receiving(id) => Awaited::Operation(*id),
-            State::Both(both) => both[0].awaited(),
+            State::Both(both) => both[usize::from(both[0].is_done())].awaited(),
             State::Persistent(persistent) => persistent.active().map_or(Awaited::Unknown, Request::awaited),
-            State::Done(_) | State::Collective { .. } | State::Generalized(_) | State::Flushing(_) => Awaited::Unknown,
+            State::Collective { id, .. } => Awaited::Task(*id),
+            State::Done(_) | State::Generalized(_) | State::Flushing(_) => Awaited::Unknown,
         }
     }
 

@@ -10,6 +10,7 @@ use rwmpi_transport::{SharedWord, full_fence};
 use super::Window;
 use crate::activity::{Call, Target};
 use crate::error::ErrorClass;
+use crate::job_engine::JobEngine;
 use crate::waiting::Awaited;
 use crate::{Group, Result};
 
@@ -98,14 +99,14 @@ impl Window {
     pub fn test(&self) -> Result<bool> {
         self.shared.epochs.borrow().check_posted().map_err(|misuse| self.misuse(misuse))?;
         // While it is looked, functions of the program may run.
-        let awaited: Vec<(SharedWord, u64)> = {
+        let completions: Vec<(SharedWord, u64)> = {
             let pairs = self.shared.pairs.borrow();
             let origins = self.shared.posted.borrow();
             origins.iter().map(|&origin| (self.own().completions_of(origin), pairs.awaited(origin))).collect()
         };
-        let found = self
-            .process()
-            .look_for(|engine| awaited.iter().all(|&(word, count)| engine.word(word) >= count).then_some(()));
+        let are_there =
+            |engine: &mut JobEngine| completions.iter().all(|&(word, count)| engine.word(word) >= count).then_some(());
+        let found = self.process().look_for(Awaited::Unknown, are_there);
         let is_over = found.map_err(|failure| self.failed(failure))?.is_some();
         if is_over {
             self.shared.epochs.borrow_mut().waited();

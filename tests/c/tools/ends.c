@@ -1,4 +1,5 @@
-/* Rank 1 comes to its end in the way that the first argument names, while the others wait for it as the second says. */
+/* Rank 1 comes to its end in the way that the first argument names, while the others wait for it as the second says; with a third, only rank 0
+   does, and others wait for that. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,9 +58,51 @@ static void wait_for_rank_1(const char *how, int rank)
         MPI_Send(data, sizeof data, MPI_BYTE, 1, 0, MPI_COMM_WORLD);
     if (is(how, "ssend"))
         MPI_Ssend(data, 1, MPI_BYTE, 1, 0, MPI_COMM_WORLD);
+    if (is(how, "waitany") || is(how, "waitsome") || is(how, "waitany-of-kinds")) {
+        MPI_Request requests[3] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+        int number, indices[3];
+        MPI_Irecv(data, 100, MPI_BYTE, 1, 0, MPI_COMM_WORLD, &requests[0]);
+        MPI_Issend(data + 100, 1, MPI_BYTE, 1, 0, MPI_COMM_WORLD, &requests[1]);
+        if (is(how, "waitany-of-kinds")) {
+            MPI_Recv_init(data + 200, 100, MPI_BYTE, 1, 0, MPI_COMM_WORLD, &requests[2]);
+            MPI_Start(&requests[2]);
+        }
+        if (is(how, "waitsome"))
+            MPI_Waitsome(3, requests, &number, indices, MPI_STATUSES_IGNORE);
+        else
+            MPI_Waitany(3, requests, &number, MPI_STATUS_IGNORE);
+    }
     if (is(how, "test"))
         for (MPI_Irecv(data, 100, MPI_BYTE, 1, 0, MPI_COMM_WORLD, &request); !flag;)
             MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
+}
+
+/* Rank 0 waits for rank 1, but for rank 2, too, which waits for rank 0. */
+static void wait_in_chain(const char *how, int rank)
+{
+    static char data[300], all[300];
+    MPI_Request requests[2];
+    if (rank == 2)
+        MPI_Recv(data, 100, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (is(how, "gather"))
+        MPI_Gather(data, 100, MPI_BYTE, all, 100, MPI_BYTE, 0, MPI_COMM_WORLD);
+    if (is(how, "waitall") || is(how, "waitall-of-kinds")) {
+        MPI_Irecv(data, 100, MPI_BYTE, 2, 0, MPI_COMM_WORLD, &requests[0]);
+        if (is(how, "waitall")) {
+            MPI_Irecv(data + 100, 100, MPI_BYTE, 1, 0, MPI_COMM_WORLD, &requests[1]);
+        } else {
+            MPI_Recv_init(data + 100, 100, MPI_BYTE, 1, 0, MPI_COMM_WORLD, &requests[1]);
+            MPI_Start(&requests[1]);
+        }
+        MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    }
+    if (is(how, "ibarrier") || is(how, "ialltoall")) {
+        if (is(how, "ibarrier"))
+            MPI_Ibarrier(MPI_COMM_WORLD, &requests[0]);
+        else
+            MPI_Ialltoall(data, 50, MPI_BYTE, data + 150, 50, MPI_BYTE, MPI_COMM_WORLD, &requests[0]);
+        MPI_Recv(data, 1, MPI_BYTE, 2, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
 }
 
 int main(int argc, char **argv)
@@ -73,7 +116,10 @@ int main(int argc, char **argv)
         return 0;
     }
     if (argc > 2 && !is(argv[2], "nothing")) {
-        wait_for_rank_1(argv[2], rank);
+        if (argc > 3)
+            wait_in_chain(argv[2], rank);
+        else
+            wait_for_rank_1(argv[2], rank);
         printf("rank %d has got past it\n", rank);
     }
     MPI_Finalize();

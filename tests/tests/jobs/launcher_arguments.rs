@@ -30,6 +30,16 @@ fn sections_share_one_numbering_and_keep_their_own_environment() {
 }
 
 #[test]
+fn what_this_build_is_can_be_asked_without_a_program() {
+    for line in [&["-info"][..], &["--info"], &["-n", "2", "-info", "no-such-program"]] {
+        let finished = mpiexec(line.iter().copied()).run();
+        finished.assert_success();
+        assert!(finished.stdout.starts_with("rwmpi build details:\n"), "{finished:?}");
+        assert!(finished.stdout.contains(&format!("Version:                         {}\n", env!("CARGO_PKG_VERSION"))));
+    }
+}
+
+#[test]
 fn a_relative_program_is_found_from_the_ranks_directory() {
     let directory = scratch("relative");
     fs::copy("/bin/echo", directory.join("speak")).unwrap();

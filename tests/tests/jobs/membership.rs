@@ -17,9 +17,22 @@ fn ends(interface: Interface) -> PathBuf {
 }
 
 fn mpiexec(ranks: &str, command: &[&str]) -> Output {
-    let mut mpiexec = Command::new(binary("mpiexec"));
-    mpiexec.args(["--timeout", TIMEOUT, "-n", ranks]).args(command).output().expect("mpiexec starts")
+    mpiexec_with(&[], ranks, command)
 }
+
+fn mpiexec_with(options: &[&str], ranks: &str, command: &[&str]) -> Output {
+    let mut mpiexec = Command::new(binary("mpiexec"));
+    mpiexec
+        .args(["--timeout", TIMEOUT])
+        .args(options)
+        .args(["-n", ranks])
+        .args(command)
+        .output()
+        .expect("mpiexec starts")
+}
+
+/// On one node, over TCP, and with rank 1 on a node of its own.
+const WAYS: [&[&str]; 3] = [&[], &["--transport", "tcp"], &["--genv", "RWMPI_NODES", "0,1,0"]];
 
 fn assert_says(output: &Output, code: i32, words: &[&str], what: &str) {
     let text = text(output);
@@ -28,10 +41,16 @@ fn assert_says(output: &Output, code: i32, words: &[&str], what: &str) {
     assert!(!text.contains("has got past it"), "{what}: {text}");
 }
 
+fn hears_of_rank_1(output: &Output, wait: &str) {
+    let code = output.status.code().unwrap();
+    assert_says(output, code, &["rank 1, which has finalized"], wait);
+    assert!(![0, 124].contains(&code), "{wait}: {}", text(output));
+}
+
 /// Nothing that the others wait for is taken for what a rank does as it finalizes, and they learn that it will not come.
 #[test]
 fn who_waits_for_a_rank_that_has_finalized_hears_of_it() {
-    const WAITS: [&str; 12] = [
+    const WAITS: [&str; 15] = [
         "barrier",
         "bcast",
         "long-bcast",
@@ -40,6 +59,9 @@ fn who_waits_for_a_rank_that_has_finalized_hears_of_it() {
         "ibarrier",
         "recv",
         "waitall",
+        "waitany",
+        "waitany-of-kinds",
+        "waitsome",
         "any",
         "probe",
         "send",
@@ -48,15 +70,34 @@ fn who_waits_for_a_rank_that_has_finalized_hears_of_it() {
     for interface in BOTH {
         let program = ends(interface);
         for wait in WAITS {
-            let output = mpiexec("2", &[program.to_str().unwrap(), "finalize", wait]);
-            assert_says(&output, output.status.code().unwrap(), &["rank 1, which has finalized"], wait);
-            assert!(![0, 124].contains(&output.status.code().unwrap()), "{wait}: {}", text(&output));
+            for way in WAYS.iter().take(2) {
+                let output = mpiexec_with(way, "2", &[program.to_str().unwrap(), "finalize", wait]);
+                hears_of_rank_1(&output, wait);
+            }
         }
     }
     let program = ends(Interface::Standard);
-    for wait in ["barrier", "allreduce", "recv"] {
-        let output = mpiexec("3", &[program.to_str().unwrap(), "finalize", wait]);
-        assert_says(&output, output.status.code().unwrap(), &["rank 1, which has finalized"], wait);
+    for wait in ["barrier", "allreduce", "recv", "waitany"] {
+        for way in WAYS {
+            let output = mpiexec_with(way, "3", &[program.to_str().unwrap(), "finalize", wait]);
+            hears_of_rank_1(&output, wait);
+        }
+    }
+}
+
+/// Also if it waits for somebody else besides, who waits for this one.
+#[test]
+fn who_waits_for_several_of_which_one_has_finalized_hears_of_it() {
+    let program = ends(Interface::Standard);
+    for wait in ["gather", "waitall", "waitall-of-kinds", "ibarrier", "ialltoall"] {
+        for way in WAYS {
+            // In a barrier by messages rank 0 would hear rank 2 first.
+            if wait == "ibarrier" && way.contains(&"tcp") {
+                continue;
+            }
+            let output = mpiexec_with(way, "3", &[program.to_str().unwrap(), "finalize", wait, "in chain"]);
+            hears_of_rank_1(&output, wait);
+        }
     }
 }
 

@@ -152,6 +152,16 @@ fn an_allocator_of_the_program_wins() {
     }
 }
 
+/// Then it comes before this library, which finds nothing behind itself.
+#[test]
+fn the_c_library_may_be_preloaded() {
+    let program = compile("large_block.c", &[]);
+    for list in ["libc.so.6", "libm.so.6:libc.so.6"] {
+        let output = explained(&[program.as_os_str()], &[("LD_PRELOAD", OsStr::new(list))]);
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "private\n", "{}", text(&output));
+    }
+}
+
 #[test]
 fn a_sanitizer_of_the_program_wins() {
     let program = compile("large_block.c", &["-fsanitize=address"]);
@@ -198,6 +208,15 @@ fn where_the_library_is_not_nothing_is_said_of_it() {
         let said = pair(&command, &[other]);
         assert!(!said.contains("cannot be preloaded"), "{go_on}: {said}");
         assert!(said.lines().any(|line| line == "LD_PRELOAD=libm.so.6"), "{go_on}: {said}");
+    }
+    let program = compile("tools/starts.c", &[]);
+    for how in ["system", "popen", "posix_spawn", "posix_spawnp", "execl", "execlp"] {
+        let folder = library.parent().unwrap().to_str().unwrap();
+        let inner = [program.to_str().unwrap(), folder, how];
+        let command = unshare.iter().copied().chain(inner).map(OsStr::new).collect::<Vec<_>>();
+        let said = pair(&command, &[("LD_PRELOAD", OsStr::new("libm.so.6"))]);
+        assert!(!said.contains("cannot be preloaded"), "{how}: {said}");
+        assert!(said.lines().any(|line| line == "LD_PRELOAD=libm.so.6"), "{how}: {said}");
     }
     // Where it is, it is passed on.
     let said = pair(&["sh", "-c", "exec nice env"].map(OsStr::new), &[]);

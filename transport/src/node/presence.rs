@@ -28,6 +28,11 @@ impl NodeFabric {
         }
     }
 
+    /// Whether somebody does not take part any more, or is about to end.
+    pub fn has_anybody_gone(&self) -> bool {
+        (0..self.links.len()).any(|peer| peer != self.me && self.presence(peer) != Presence::Here)
+    }
+
     /// Whether a peer still takes part. What it pushed before it ended is in its rings by then.
     pub fn presence(&self, peer: usize) -> Presence {
         self.segment.control(peer).identity.presence.load(Ordering::Acquire).into()

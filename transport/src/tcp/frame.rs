@@ -8,6 +8,7 @@
 //! is one that the receiver has agreed to.
 #![forbid(unsafe_code)]
 
+use crate::control::Presence;
 use crate::layout::QUEUES;
 use crate::{Header, INLINE_PAYLOAD, Queue, Signal};
 
@@ -18,7 +19,11 @@ pub(crate) const MAX_PAYLOAD: usize = 128 << 10;
 /// Longest body of a remote write; longer ones take several frames.
 pub(crate) const MAX_WRITE: usize = 1 << 30;
 /// All signals there are.
-const SIGNALS: u32 = Signal::Wake as u32 | Signal::Cancel as u32 | Signal::Abort as u32;
+pub(crate) const SIGNALS: u32 = Signal::Wake as u32 | Signal::Cancel as u32 | Signal::Abort as u32;
+/// Beside the signals in a control frame: its sender is about to end with the others, ...
+const LEAVES: u32 = 1 << 8;
+/// ... or has left without them.
+const HAS_LEFT: u32 = 1 << 9;
 
 /// What a frame is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +32,7 @@ pub(crate) enum Kind {
     Cell(Queue),
     /// Bytes for memory that the addressee has handed out.
     Write,
-    /// Nothing but the counters, and signals in the first word.
+    /// Nothing but the counters, and in the first word signals and [how it stands](word_of) with its sender.
     Control,
     /// The last frame of a peer that ends in good order.
     Goodbye,
@@ -65,6 +70,15 @@ impl Kind {
     }
 }
 
+/// What the first word of a control frame says of a sender with which it stands like that.
+pub(crate) fn word_of(presence: Presence) -> u32 {
+    match presence {
+        Presence::Here => 0,
+        Presence::Leaving | Presence::Finished => LEAVES,
+        Presence::Left => HAS_LEFT,
+    }
+}
+
 /// The header of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Frame {
@@ -73,7 +87,7 @@ pub(crate) struct Frame {
     pub(crate) len: usize,
     /// How many cells of each queue the sender has popped.
     pub(crate) popped: [u32; QUEUES],
-    /// The header of a cell; space and place of a write; the signals of a control frame.
+    /// The header of a cell; space and place of a write; what a control frame says.
     pub(crate) words: Header,
 }
 
@@ -87,6 +101,15 @@ impl Frame {
     pub(crate) fn target(&self) -> (u64, u64) {
         let [space_low, space_high, place_low, place_high] = self.words.map(u64::from);
         (space_low | space_high << 32, place_low | place_high << 32)
+    }
+
+    /// What a control frame says of how it stands with its sender; `None`: nothing new.
+    pub(crate) fn presence(&self) -> Option<Presence> {
+        match self.words[0] {
+            word if word & HAS_LEFT != 0 => Some(Presence::Left),
+            word if word & LEAVES != 0 => Some(Presence::Leaving),
+            _ => None,
+        }
     }
 
     /// The bytes of the header.
@@ -115,7 +138,7 @@ impl Frame {
         }
         let words = [number(3), number(4), number(5), number(6)];
         let allowed = match kind {
-            Kind::Control => SIGNALS,
+            Kind::Control => SIGNALS | LEAVES | HAS_LEFT,
             Kind::Goodbye => 0,
             Kind::Cell(_) | Kind::Write => return Ok(Frame { kind, len, popped: [number(1), number(2)], words }),
         };

@@ -12,15 +12,17 @@
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::OwnedFd;
+use std::time::Instant;
 
+use crate::control::Presence;
 use crate::layout::QUEUES;
 use crate::tcp::connect::Attempt;
 use crate::tcp::credit::{Cell, Inbox, Rooms, Window};
-use crate::tcp::frame::{Decoder, Event, Frame, HEADER, Kind};
+use crate::tcp::frame::{Decoder, Event, Frame, HEADER, Kind, SIGNALS, word_of};
 use crate::tcp::handed_out::HandedOut;
 use crate::tcp::socket;
 use crate::tcp::write::UnderWay;
-use crate::{Arrival, Header, Queue, ReadSpan, WriteSpan};
+use crate::{Arrival, Header, Queue, ReadSpan, Signal, WriteSpan};
 
 /// Bytes that are read at once from a connection whose next frame is not known yet: a frame of 16 KiB and what says that it was the last.
 /// To read such a one in two goes costs more than a copy of it.
@@ -91,7 +93,7 @@ pub(crate) struct Link {
     pub(crate) inboxes: [Inbox; QUEUES],
     /// Bytes of whole frames that the socket has not taken yet.
     outbox: VecDeque<u8>,
-    /// Signals that are due to be sent.
+    /// What the first word of a control frame is due to say.
     signals_due: u32,
     /// Credit is due to be given back even if there is nothing else to say.
     credit_due: bool,
@@ -104,6 +106,12 @@ pub(crate) struct Link {
     /// The last frame is in the outbox or sent.
     pub(crate) said_goodbye: bool,
     goodbye_heard: bool,
+    /// What the peer has said of itself, after all that it had sent before.
+    pub(crate) presence: Presence,
+    /// Since when somebody has waited for the peer, without a connection.
+    pub(crate) awaited_since: Option<Instant>,
+    /// There was nothing to say when the connection was opened: whoever waits for the peer wants to hear how it stands with it.
+    pub(crate) only_asks: bool,
     decoder: Decoder,
     incoming: Incoming,
     /// How many bytes to read where the next frame is not known.
@@ -138,6 +146,9 @@ impl Link {
             only_rings: false,
             said_goodbye: false,
             goodbye_heard: false,
+            presence: Presence::Here,
+            awaited_since: None,
+            only_asks: false,
             decoder: Decoder::default(),
             incoming: Incoming::Nothing,
             at_once: AT_ONCE,
@@ -247,6 +258,16 @@ impl Link {
     pub(crate) fn give_credit(&mut self) {
         self.credit_due = true;
         self.flush();
+    }
+
+    /// The peer is to learn how it stands with this one, and to look around: behind all that waits.
+    pub(crate) fn tell(&mut self, presence: Presence) {
+        self.send_signal(word_of(presence) | Signal::Wake as u32);
+    }
+
+    /// Whether a connection to it is being opened for nothing but to hear how it stands with it.
+    pub(crate) fn still_only_asks(&self) -> bool {
+        self.only_asks && !self.has_something_to_send() && matches!(self.state, State::Connecting(_))
     }
 
     /// A signal is to be sent as soon as possible.
@@ -475,7 +496,10 @@ impl Link {
                     .ok_or("wrote to memory that it had not been given")?;
                 self.incoming = Incoming::Write { space, place };
             }
-            Kind::Control => *context.signals |= frame.words[0],
+            Kind::Control => {
+                *context.signals |= frame.words[0] & SIGNALS;
+                self.presence = frame.presence().unwrap_or(self.presence);
+            }
             Kind::Goodbye => self.goodbye_heard = true,
         }
         Ok(())

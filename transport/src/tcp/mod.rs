@@ -17,6 +17,7 @@ mod handed_out;
 mod handshake;
 mod link;
 mod poll;
+mod presence;
 mod socket;
 mod spin;
 #[cfg(test)]
@@ -46,6 +47,7 @@ use self::link::{Link, State};
 use self::poll::LONGEST_SLEEP;
 use self::spin::{BEGIN_TO_COUNT, Spin};
 use self::strangers::Strangers;
+use crate::control::Presence;
 use crate::descriptor::raised;
 use crate::layout::QUEUES;
 use crate::segment::TurnedAwayRecord;
@@ -130,6 +132,7 @@ impl TcpEndpoint {
             looked: false,
             served: false,
             news: false,
+            presence: Presence::Here,
             finishing: false,
             spin: Spin::new(peers_here > processors),
         })
@@ -172,6 +175,8 @@ pub struct TcpFabric {
     served: bool,
     /// Something arrived since the last call of `idle`: its caller may not have seen it.
     news: bool,
+    /// What this peer has said of itself.
+    presence: Presence,
     finishing: bool,
     spin: Spin,
 }
@@ -290,6 +295,7 @@ impl TcpFabric {
     /// Says goodbye to all.
     fn begin_to_finish(&mut self) {
         self.finishing = true;
+        self.stop_asking_all();
         for peer in 0..self.links.len() {
             let link = &mut self.links[peer];
             if link.under_way.is_some() {

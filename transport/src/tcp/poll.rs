@@ -12,6 +12,7 @@ use rustix::event::{EventfdFlags, eventfd};
 use rustix::time::Timespec;
 
 use crate::Queue;
+use crate::control::Presence;
 use crate::descriptor::{high, raised};
 use crate::layout::QUEUES;
 use crate::tcp::TcpFabric;
@@ -286,6 +287,8 @@ impl TcpFabric {
                 }
             }
             Progress::Done(socket) => self.adopt(peer, socket),
+            // It may come to this one where this one can't come to it.
+            Progress::Failed(_) if self.links[peer].still_only_asks() => self.stop_asking(peer),
             Progress::Failed(what) => self.break_link(peer, what),
         }
     }
@@ -297,6 +300,9 @@ impl TcpFabric {
         self.watch_link(peer, Watched::ForArrivals);
         self.live.push(peer);
         let link = &mut self.links[peer];
+        if self.presence != Presence::Here {
+            link.tell(self.presence);
+        }
         if self.finishing && !link.said_goodbye {
             link.say_goodbye();
         }

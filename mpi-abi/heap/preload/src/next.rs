@@ -18,6 +18,8 @@ type Free = unsafe extern "C" fn(Address);
 type Mmap = unsafe extern "C" fn(Address, usize, c_int, c_int, c_int, i64) -> Address;
 type Madvise = unsafe extern "C" fn(Address, usize, c_int) -> c_int;
 type Exec = unsafe extern "C" fn(*const c_char, *const *const c_char, *const *const c_char) -> c_int;
+/// Of a function with any number of arguments, which are passed on as they are.
+pub(crate) type Any = unsafe extern "C" fn();
 type Mprotect = unsafe extern "C" fn(Address, usize, c_int) -> c_int;
 type ForkAlone = unsafe extern "C" fn() -> libc::pid_t;
 type UsableSize = unsafe extern "C" fn(Address) -> usize;
@@ -37,6 +39,8 @@ pub(crate) struct Next {
     pub(crate) fork_alone: ForkAlone,
     pub(crate) execve: Exec,
     pub(crate) execvpe: Exec,
+    pub(crate) execl: Any,
+    pub(crate) execlp: Any,
     free: Free,
     usable_size: UsableSize,
 }
@@ -52,6 +56,8 @@ const RESERVE: Next = Next {
     madvise: advise_the_kernel,
     execve: execute_by_the_kernel,
     execvpe: execute_by_the_kernel,
+    execl: fail_to_execute,
+    execlp: fail_to_execute,
     mprotect: protect_by_the_kernel,
     fork_alone: fork_by_the_kernel,
     realloc: reserve::realloc,
@@ -96,6 +102,8 @@ fn look_up() -> &'static Next {
             madvise: std::mem::transmute::<Address, Madvise>(symbol(c"madvise")),
             execve: std::mem::transmute::<Address, Exec>(symbol(c"execve")),
             execvpe: std::mem::transmute::<Address, Exec>(symbol(c"execvpe")),
+            execl: std::mem::transmute::<Address, Any>(symbol(c"execl")),
+            execlp: std::mem::transmute::<Address, Any>(symbol(c"execlp")),
             mprotect: std::mem::transmute::<Address, Mprotect>(symbol(c"mprotect")),
             // It has that from version 2.34 on.
             fork_alone: match find(c"_Fork") {
@@ -142,6 +150,9 @@ unsafe extern "C" fn execute_by_the_kernel(
     unsafe { libc::syscall(libc::SYS_execve, path, arguments, environment) as c_int }
 }
 
+/// `execl` in the middle of a look-up, which nobody calls there: it returns, and so has failed.
+unsafe extern "C" fn fail_to_execute() {}
+
 /// `mprotect` without a library.
 unsafe extern "C" fn protect_by_the_kernel(start: Address, len: usize, protection: c_int) -> c_int {
     // SAFETY: the call that was asked for.
@@ -154,10 +165,27 @@ unsafe extern "C" fn fork_by_the_kernel() -> libc::pid_t {
     unsafe { libc::syscall(libc::SYS_clone, c_long::from(libc::SIGCHLD), 0, 0, 0, 0) as libc::pid_t }
 }
 
-/// The next function of that name, if there is one.
+/// The next function of that name, if there is one; the C library's, should that have been put in front of this one.
 fn find(name: &CStr) -> Address {
-    // SAFETY: the name is a C string.
-    unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) }
+    // SAFETY: the names are C strings, and the library is loaded already.
+    unsafe {
+        let next = libc::dlsym(libc::RTLD_NEXT, name.as_ptr());
+        if !next.is_null() {
+            return next;
+        }
+        let library = libc::dlopen(c"libc.so.6".as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD);
+        if library.is_null() { library } else { libc::dlsym(library, name.as_ptr()) }
+    }
+}
+
+/// The same for a function that is called rarely, and never where nothing may be looked up.
+///
+/// # Safety
+/// `F` must be the type of the functions of that name.
+pub(crate) unsafe fn function<F: Copy>(name: &CStr) -> Option<F> {
+    let found = find(name);
+    // SAFETY: not null, and of that type by the caller's word.
+    (!found.is_null()).then(|| unsafe { std::mem::transmute_copy::<Address, F>(&found) })
 }
 
 /// The next function of that name. The C library has all of them.

@@ -1,0 +1,48 @@
+//! Waiting for several requests, of which some may be such as nobody can complete any more.
+
+use super::{Endpoint, Request, SimpleRequest};
+use crate::Result;
+use crate::departure::Several;
+use crate::waiting::Awaited;
+
+impl Endpoint {
+    /// The present wait waits for that one next; gives `None`, as it has to wait.
+    pub fn now_awaits(&self, request: &Request) -> Option<()> {
+        self.process.now_awaits(request.awaited());
+        None
+    }
+
+    /// As [`Endpoint::wait_for`], until one of several requests has completed, or, `all`, every one of them: they are told by `list` when it is
+    /// asked.
+    ///
+    /// # Errors
+    /// Whatever keeps the rank from waiting, as that they can't complete any more.
+    pub fn wait_for_several<R>(
+        &self,
+        all: bool,
+        list: impl Fn(&mut Listed<'_>),
+        done: impl FnMut() -> Option<R>,
+    ) -> Result<R> {
+        let several = if all { Several::All } else { Several::Any };
+        let each = |each: &mut dyn FnMut(Awaited)| list(&mut Listed(each));
+        let waited = self.process.wait_for_several(several, Awaited::Unknown, each, done);
+        waited.map_err(|failure| self.failed(failure))
+    }
+}
+
+/// Takes the requests that a wait waits for, one after the other.
+pub struct Listed<'a>(&'a mut dyn FnMut(Awaited));
+
+impl Listed<'_> {
+    /// That one, if it is still to complete.
+    pub fn request(&mut self, request: &Request) {
+        if request.is_active() && !request.is_done() {
+            (self.0)(request.awaited());
+        }
+    }
+
+    /// That one.
+    pub fn simple(&mut self, request: &SimpleRequest) {
+        (self.0)(Awaited::Operation(request.id));
+    }
+}
