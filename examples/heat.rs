@@ -1,5 +1,5 @@
-//! Heat in a rod: each rank has a part of it, and in every step the neighbours exchange the cells at their common border (the
-//! *halo*) while the inner cells, which need none, are computed already.
+//! Heat in a rod: each rank has a part of it, and in every step the neighbours exchange the cells at their common
+//! border (the *halo*) while the inner cells, which need none, are computed already.
 
 use rwmpi::prelude::*;
 
@@ -16,7 +16,8 @@ fn main() -> rwmpi::Result<()> {
 /// What flows between neighbouring cells in a step.
 const CONDUCTIVITY: f64 = 0.25;
 
-/// The calling rank's part of a rod of `cells` cells after `steps` steps. One cell in the middle is hot at first; the ends stay cold.
+/// The calling rank's part of a rod of `cells` cells after `steps` steps. One cell in the middle is hot at first; the
+/// ends stay cold.
 pub fn run(world: &Communicator, cells: usize, steps: usize) -> rwmpi::Result<Vec<f64>> {
     let (rank, size) = (world.rank(), world.size());
     let (first, last) = (cells * rank / size, cells * (rank + 1) / size);

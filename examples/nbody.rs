@@ -1,5 +1,5 @@
-//! Bodies that attract each other: each rank moves its own, and learns in every step where all others are. What travels often is
-//! plain data; the catalogue they come from, with names, travels once, as a value.
+//! Bodies that attract each other: each rank moves its own, and learns in every step where all others are. What travels
+//! often is plain data; the catalogue they come from, with names, travels once, as a value.
 
 use rwmpi::prelude::*;
 

@@ -1,5 +1,5 @@
-//! Sorting what is spread over all ranks (*sample sort*): samples say where to cut, so that every rank gets about as much; then
-//! everybody sends everybody the part between its cuts, however long.
+//! Sorting what is spread over all ranks (*sample sort*): samples say where to cut, so that every rank gets about as
+//! much; then everybody sends everybody the part between its cuts, however long.
 
 use rwmpi::prelude::*;
 

@@ -1,5 +1,5 @@
-//! A task farm: rank 0 hands out tasks to whoever asks, so that nobody idles because tasks differ in length. Tasks and answers
-//! are enums with whatever fields they need.
+//! A task farm: rank 0 hands out tasks to whoever asks, so that nobody idles because tasks differ in length. Tasks and
+//! answers are enums with whatever fields they need.
 
 use rwmpi::prelude::*;
 

@@ -1,5 +1,6 @@
-//! What the typed API costs over sending raw bytes (as MPI.NET's abstraction penalty was measured: D. Gregor, A. Lumsdaine, 2008): the
-//! same exchange with about as many bytes, in several types, and sums of vectors by several operations.
+//! What the typed API costs over sending raw bytes (as MPI.NET's abstraction penalty was measured: D. Gregor, A.
+//! Lumsdaine, 2008): the same exchange with about as many bytes, in several types, and sums of vectors by several
+//! operations.
 
 use crate::arguments::Sized;
 use crate::session::{Limit, Session};

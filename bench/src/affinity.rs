@@ -1,8 +1,8 @@
-//! The benchmark `affinity`: ping-pong between every two cores, and of both ranks on one (McMPI thesis, section 5.1.5, figures 24
-//! and 25).
+//! The benchmark `affinity`: ping-pong between every two cores, and of both ranks on one (McMPI thesis, section 5.1.5,
+//! figures 24 and 25).
 //!
-//! Each pair is a job that may use these two cores only, because ranks see at their start whether they have to share. A pair of cores
-//! has a floor of its own; two ranks on one core have none.
+//! Each pair is a job that may use these two cores only, because ranks see at their start whether they have to share. A
+//! pair of cores has a floor of its own; two ranks on one core have none.
 
 use crate::arguments::Affinity;
 use crate::latency;
@@ -55,7 +55,8 @@ pub fn pair(session: &mut Session, options: &Affinity) -> Result<()> {
     Ok(())
 }
 
-/// The first sextiles of one size: a row for each core of rank 0, a column for each of rank 1. Of two regimes, the one that lasted longer.
+/// The first sextiles of one size: a row for each core of rank 0, a column for each of rank 1. Of two regimes, the one
+/// that lasted longer.
 fn matrix(figures: &[Figure], bytes: usize, cores: &[usize]) -> Vec<String> {
     let cell = |pair: [usize; 2]| {
         let of_pair = figures.iter().filter(|figure| figure.bytes == Some(bytes) && figure.cores == Some(pair));

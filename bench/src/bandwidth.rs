@@ -1,9 +1,9 @@
 //! One rank sends, the other receives: how many bytes, or small messages, a second.
 //!
-//! Usually a window of messages is in flight at once (isend, irecv) and the receiver says when it has them all. The *stream*
-//! variant is that of the MPI/MBCF thesis, section 4.2.2: blocking calls one after the other, timed from the first send to the end
-//! of a barrier after the last. Every message has a buffer of its own on both sides; all are changed between two windows, and
-//! looked at by the receiver, outside the time.
+//! Usually a window of messages is in flight at once (isend, irecv) and the receiver says when it has them all. The
+//! *stream* variant is that of the MPI/MBCF thesis, section 4.2.2: blocking calls one after the other, timed from the
+//! first send to the end of a barrier after the last. Every message has a buffer of its own on both sides; all are
+//! changed between two windows, and looked at by the receiver, outside the time.
 
 use crate::arguments::{Bandwidth, Rate};
 use crate::message::{Message, check, stamp};

@@ -1,5 +1,5 @@
-//! `mpi-bench compare`: the same on other MPI libraries. Ours is built and installed for that, and theirs are installed, by `cargo xtask compare`,
-//! which this starts in the sources that this program was built from.
+//! `mpi-bench compare`: the same on other MPI libraries. Ours is built and installed for that, and theirs are
+//! installed, by `cargo xtask compare`, which this starts in the sources that this program was built from.
 
 use crate::arguments::Compare;
 use anyhow::{Context, Result, ensure};

@@ -1,4 +1,5 @@
-//! How samples are distributed: what a summary hides, clusters above all (McMPI thesis, section 5.3.6, figures 52 to 59).
+//! How samples are distributed: what a summary hides, clusters above all (McMPI thesis, section 5.3.6, figures 52 to
+//! 59).
 
 use crate::report::{microseconds, rounded};
 use serde::{Deserialize, Serialize};

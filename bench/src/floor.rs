@@ -5,10 +5,10 @@
 //! *leads* and times; the other *serves*. More processes, if there are any, *rest* until the two have finished.
 //!
 //! Invariants:
-//! 1. The first page holds only atomic words, each in a pair of cache lines of its own. The rest (`source` and `target`)
-//!    is only reached through raw pointers, never through references.
-//! 2. `source` and `target` change hands with the flags: whoever has just seen the other's flag (Acquire) owns them, until it
-//!    raises its own (Release).
+//! 1. The first page holds only atomic words, each in a pair of cache lines of its own. The rest (`source` and
+//!    `target`) is only reached through raw pointers, never through references.
+//! 2. `source` and `target` change hands with the flags: whoever has just seen the other's flag (Acquire) owns them,
+//!    until it raises its own (Release).
 #![allow(unsafe_code)]
 
 use anyhow::{Context, Result, bail, ensure};
@@ -25,7 +25,8 @@ use std::time::{Duration, Instant};
 
 /// Bytes that change hands at once.
 pub const LINE: usize = 64;
-/// Round trips in one batch of the flag's ping-pong (a power of two): long against reading the clock, short against a time slice.
+/// Round trips in one batch of the flag's ping-pong (a power of two): long against reading the clock, short against a
+/// time slice.
 const ROUND_TRIPS: u64 = 128;
 /// Fewer batches than this may all have been interrupted.
 const BATCHES_LEAST: usize = 20;
@@ -124,8 +125,8 @@ impl RawLink {
     }
 
     fn control(&self) -> &Control {
-        // SAFETY: the mapping is longer than `AREAS` (checked in `map`), page-aligned, lives as long as `self`, and its first
-        // page is used only as a `Control`, all of whose words are atomics for which any bit pattern is valid.
+        // SAFETY: the mapping is longer than `AREAS` (checked in `map`), page-aligned, lives as long as `self`, and its
+        // first page is used only as a `Control`, all of whose words are atomics for which any bit pattern is valid.
         unsafe { &*self.map.as_ptr().cast::<Control>() }
     }
 
@@ -146,8 +147,8 @@ impl RawLink {
         self.serial
     }
 
-    /// Leader: what it takes a cache line to get to the other core, in µs: one value per batch of round trips, for about `time`, or
-    /// longer where others use the cores too and a few batches take that long already.
+    /// Leader: what it takes a cache line to get to the other core, in µs: one value per batch of round trips, for
+    /// about `time`, or longer where others use the cores too and a few batches take that long already.
     pub fn line(&mut self, time: Duration) -> Result<Vec<f64>> {
         let mut values = Vec::with_capacity(256);
         let serial = self.call(Order::Echo);
@@ -166,8 +167,8 @@ impl RawLink {
         Ok(values)
     }
 
-    /// Leader: one core copies `len` bytes from its private buffer into the shared buffer that the other core read last; µs from
-    /// the first byte until the other core knows. `line_us` is what the answer takes, and is taken off.
+    /// Leader: one core copies `len` bytes from its private buffer into the shared buffer that the other core read
+    /// last; µs from the first byte until the other core knows. `line_us` is what the answer takes, and is taken off.
     pub fn copy_by_one(&mut self, len: usize, time: Duration, line_us: f64) -> Result<Vec<f64>> {
         self.prepare(len)?;
         if self.private.len() < len {
@@ -180,8 +181,8 @@ impl RawLink {
             // SAFETY: `private` has at least `len` bytes and nobody else has a pointer to it.
             unsafe { stamp_lines(self.private.as_mut_ptr(), len, stamp) };
             let start = Instant::now();
-            // SAFETY: `prepare` checked `len` against the capacity of `target`, which this process owns since the follower said
-            // that it has read it; the private buffer is no part of the mapping.
+            // SAFETY: `prepare` checked `len` against the capacity of `target`, which this process owns since the
+            // follower said that it has read it; the private buffer is no part of the mapping.
             unsafe { black_box(self.private.as_ptr()).copy_to_nonoverlapping(self.target(), len) };
             let serial = self.call(Order::Copied);
             self.control().answer.wait(serial)?;
@@ -197,12 +198,13 @@ impl RawLink {
         let mut values = Vec::with_capacity(256);
         let begin = Instant::now();
         while begin.elapsed() < time || values.len() < 3 {
-            // SAFETY: `prepare` checked `len` against the capacity of `source`, which this process owns until its next call.
+            // SAFETY: `prepare` checked `len` against the capacity of `source`, which this process owns until its next
+            // call.
             unsafe { stamp_lines(self.source(), len, self.serial + 1) };
             let start = Instant::now();
             let serial = self.call(Order::CopyHalf);
-            // SAFETY: both areas have at least `len` bytes and do not overlap; the follower only touches what comes after the
-            // first half until `half` tells it that this copy is complete.
+            // SAFETY: both areas have at least `len` bytes and do not overlap; the follower only touches what comes
+            // after the first half until `half` tells it that this copy is complete.
             unsafe { self.source().copy_to_nonoverlapping(self.target(), first_half(len)) };
             self.control().half.0.store(serial, Release);
             self.control().answer.wait(serial)?;
@@ -319,8 +321,8 @@ impl Flag {
     }
 }
 
-/// Whether the wait for `serial` pauses between two looks. On some processors pausing lets the line come sooner, on others it
-/// only delays the next look: half of the batches do it, and the limit is the least of all.
+/// Whether the wait for `serial` pauses between two looks. On some processors pausing lets the line come sooner, on
+/// others it only delays the next look: half of the batches do it, and the limit is the least of all.
 #[inline(always)]
 fn pausing(serial: u64) -> bool {
     (serial.wrapping_sub(1)) & ROUND_TRIPS != 0

@@ -23,7 +23,8 @@ pub struct FloorWatch {
 }
 
 impl FloorWatch {
-    /// Joins all ranks by a mapping of their own, for copies of up to `largest` bytes. If that can't be, says why. Collective.
+    /// Joins all ranks by a mapping of their own, for copies of up to `largest` bytes. If that can't be, says why.
+    /// Collective.
     pub fn open(world: &Communicator, largest: usize) -> Result<Result<Self, String>> {
         let [first_mask, second_mask] = masks(world)?;
         let Some((first, second)) = machine::separate_cores(&first_mask, &second_mask) else {

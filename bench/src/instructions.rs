@@ -1,9 +1,9 @@
-//! Instructions per 8-byte send, receive, broadcast and reduction, counted by valgrind: figures that neither the other users of the machine nor
-//! the neighbourhood of the cores can change, so a regression of a few instructions shows.
+//! Instructions per 8-byte send, receive, broadcast and reduction, counted by valgrind: figures that neither the other
+//! users of the machine nor the neighbourhood of the cores can change, so a regression of a few instructions shows.
 //!
-//! Two ranks run under callgrind. Rank 0 sends a few messages that fit into any queue; only when they lie there does rank 1 look
-//! for them, so neither ever waits within a counted function. That they lie there it learns outside the library
-//! ([`crate::floor::RawLink`]), for the library would already take them in while it looks.
+//! Two ranks run under callgrind. Rank 0 sends a few messages that fit into any queue; only when they lie there does
+//! rank 1 look for them, so neither ever waits within a counted function. That they lie there it learns outside the
+//! library ([`crate::floor::RawLink`]), for the library would already take them in while it looks.
 
 use crate::arguments::{Calls, Instructions};
 use crate::floor::RawLink;
@@ -38,8 +38,9 @@ const KINDS: [(&str, [&str; 2], [&str; 2]); 8] = [
     ("reduce", ["reduce elsewhere", "reduce at the root"], ["*counted_reduce*"; 2]),
 ];
 
-/// Calls with a type, and the same with bytes: the first may take no more instructions than the second but for so many. A value that
-/// is returned is held against a number in a buffer, which is held against bytes: moving it out is the caller's business there.
+/// Calls with a type, and the same with bytes: the first may take no more instructions than the second but for so many.
+/// A value that is returned is held against a number in a buffer, which is held against bytes: moving it out is the
+/// caller's business there.
 const TYPED: [[&str; 2]; 7] = [
     ["send", "send of bytes"],
     ["receive", "receive of bytes"],
@@ -49,8 +50,9 @@ const TYPED: [[&str; 2]; 7] = [
     ["receive of a value", "receive"],
     ["send of a vector", "send of bytes"],
 ];
-/// Whether what has come is a whole number of elements has to be looked at, what is known of it being kept until then, and whether it is a value,
-/// whose memory begins as zeros: a peer may say that it has written it, and not have done so.
+/// Whether what has come is a whole number of elements has to be looked at, what is known of it being kept until then,
+/// and whether it is a value, whose memory begins as zeros: a peer may say that it has written it, and not have done
+/// so.
 const PENALTY: f64 = 8.5;
 
 /// Eight bytes in two fields.

@@ -1,9 +1,9 @@
-//! Ping-pong and ping-ping: a message to and fro, or both ways at once (McMPI thesis, sections 4.1.1 and 4.1.2; the variant with
-//! receives posted in advance: MPI/MBCF thesis, section 4.2.1).
+//! Ping-pong and ping-ping: a message to and fro, or both ways at once (McMPI thesis, sections 4.1.1 and 4.1.2; the
+//! variant with receives posted in advance: MPI/MBCF thesis, section 4.2.1).
 //!
 //! Messages of up to one cache line go to and fro in an unbroken loop; changing one takes a store. Of longer ones each
-//! exchange is timed by itself, because both ranks change all of their message before it and look at all of what they got after
-//! it, and neither belongs to the time.
+//! exchange is timed by itself, because both ranks change all of their message before it and look at all of what they
+//! got after it, and neither belongs to the time.
 
 use crate::arguments::{Latency, Sized};
 use crate::floor::LINE;

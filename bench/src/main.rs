@@ -1,7 +1,8 @@
 //! `mpi-bench`: micro-benchmarks of rwmpi beside the physical limits of the machine.
 //!
-//! One program for all: run by hand it starts itself as a job; started by `mpiexec` it is a rank of one. Everything goes through
-//! the typed API, as a user's program would; what the library is compared with ([`floor`]) knows nothing of it.
+//! One program for all: run by hand it starts itself as a job; started by `mpiexec` it is a rank of one. Everything
+//! goes through the typed API, as a user's program would; what the library is compared with ([`floor`]) knows nothing
+//! of it.
 
 mod abstraction;
 mod affinity;

@@ -1,4 +1,5 @@
-//! A TCP connection of this machine with itself, with buffers of a chosen size: what a message takes, as [`RawConnection`] measures it.
+//! A TCP connection of this machine with itself, with buffers of a chosen size: what a message takes, as
+//! [`RawConnection`] measures it.
 //!
 //! The follower is a thread on another core where there is one.
 

@@ -1,7 +1,8 @@
 //! Near and far: how far apart the two cores are at this moment.
 //!
-//! On virtual machines the same two cores sometimes share a cache and sometimes do not, and this changes within minutes. Every
-//! figure is therefore kept with the regime it was measured in, and what was measured while it changed is thrown away.
+//! On virtual machines the same two cores sometimes share a cache and sometimes do not, and this changes within
+//! minutes. Every figure is therefore kept with the regime it was measured in, and what was measured while it changed
+//! is thrown away.
 
 use serde::{Deserialize, Serialize};
 

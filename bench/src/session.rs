@@ -1,8 +1,9 @@
 //! A rank of a benchmark job, and the one way in which everything is sampled.
 //!
-//! Rank 0 leads: it decides how often a batch is repeated and when there is enough, and tells the others by broadcast. Batches run
-//! in *windows* of about 10 ms; between two windows the floor is measured, and the samples of a window are kept only if it was
-//! the same before and after. Samples of the two regimes are never mixed: each regime gives a figure of its own.
+//! Rank 0 leads: it decides how often a batch is repeated and when there is enough, and tells the others by broadcast.
+//! Batches run in *windows* of about 10 ms; between two windows the floor is measured, and the samples of a window are
+//! kept only if it was the same before and after. Samples of the two regimes are never mixed: each regime gives a
+//! figure of its own.
 
 use crate::arguments::{Common, Memory};
 use crate::distribution::Distribution;
@@ -33,8 +34,8 @@ const COPIED: u32 = 5;
 /// With fewer samples than this, the measurement goes on if it may.
 const ENOUGH: usize = 150;
 
-/// What a batch's time is compared with. In a job over TCP it is a raw connection, on which as many messages go one way before the
-/// other answers.
+/// What a batch's time is compared with. In a job over TCP it is a raw connection, on which as many messages go one way
+/// before the other answers.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Limit {
     /// A cache line's way, or for longer messages the faster of the two raw copies.
@@ -182,7 +183,8 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Moves rank 0 and rank 1 to these cores, and the floor with them. Messages will be `largest` bytes at most. Collective.
+    /// Moves rank 0 and rank 1 to these cores, and the floor with them. Messages will be `largest` bytes at most.
+    /// Collective.
     pub fn move_to(&mut self, cores: [usize; 2], largest: usize) -> Result<()> {
         let world = self.universe.world();
         if let Some(&core) = cores.get(world.rank()) {
@@ -208,8 +210,8 @@ impl<'a> Session<'a> {
         self.report.map(Report::into_figures).unwrap_or_default()
     }
 
-    /// Repeats `batch` until there are enough samples, and reports them as `figure`. `batch` is given a number of iterations and
-    /// appends samples (µs each, the time of one operation); only rank 0's are used.
+    /// Repeats `batch` until there are enough samples, and reports them as `figure`. `batch` is given a number of
+    /// iterations and appends samples (µs each, the time of one operation); only rank 0's are used.
     pub fn measure(
         &mut self,
         figure: &Figure,
@@ -268,7 +270,8 @@ impl<'a> Session<'a> {
             let least = self.run(batch, iterations, batches, &mut samples)?;
             batches = (WINDOW.as_nanos() / least.as_nanos().max(1)).clamp(1, BATCHES_MOST) as u64;
             if least < BATCH && iterations < ITERATIONS_MOST {
-                // Also warms up. Judged anew in each window: on a busy machine the first ones may have been interrupted.
+                // Also warms up. Judged anew in each window: on a busy machine the first ones may have been
+                // interrupted.
                 (iterations, batches) = (2 * iterations, 3);
                 continue;
             }

@@ -1,5 +1,5 @@
-//! The benchmark `socket-buffers`: what the size of a TCP socket's buffers does to raw sockets within this machine, beside the
-//! library, which leaves them to the kernel (McMPI thesis, section 5.2.5, figure 38; decision 0006).
+//! The benchmark `socket-buffers`: what the size of a TCP socket's buffers does to raw sockets within this machine,
+//! beside the library, which leaves them to the kernel (McMPI thesis, section 5.2.5, figure 38; decision 0006).
 //!
 //! All sizes take turns, so that a machine that changes meanwhile does so for all.
 

@@ -1,8 +1,8 @@
 //! What is told of many measurements of the same thing.
 //!
-//! Times of communication have a lower bound and no upper one, so means and deviations say little. Told are the minimum, the
-//! first sextile (the "most frequent minimum": the value a sixth of the way up) and the median (McMPI thesis, section 4.4), and the
-//! fifth sextile, above which a sixth of them lies.
+//! Times of communication have a lower bound and no upper one, so means and deviations say little. Told are the
+//! minimum, the first sextile (the "most frequent minimum": the value a sixth of the way up) and the median (McMPI
+//! thesis, section 4.4), and the fifth sextile, above which a sixth of them lies.
 
 /// Four values of a sorted sample.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,9 +1,10 @@
-//! Many messages with a tag each, received in the order in which they are sent, and in reverse (McMPI thesis, section 4.1.3).
+//! Many messages with a tag each, received in the order in which they are sent, and in reverse (McMPI thesis, section
+//! 4.1.3).
 //!
-//! *Posted*: all receives are posted before the first message is sent, so every arrival is looked up among the posted receives.
-//! *Unexpected*: all messages have arrived before the first receive, so every receive is looked up among the messages. The
-//! time is the receiver's, per message; a library that searches a list from the beginning takes a time that grows with
-//! their number when the order is reversed.
+//! *Posted*: all receives are posted before the first message is sent, so every arrival is looked up among the posted
+//! receives. *Unexpected*: all messages have arrived before the first receive, so every receive is looked up among the
+//! messages. The time is the receiver's, per message; a library that searches a list from the beginning takes a time
+//! that grows with their number when the order is reversed.
 
 use crate::arguments::Tags;
 use crate::session::{Limit, Session};

@@ -1,8 +1,8 @@
 //! The physical limit over TCP: one connection over loopback, no library in between.
 //!
-//! Beside a job the connection joins the very processes that are measured, on the same cores and in the same minute. Each pattern runs in two ways, and
-//! the limit is the best of both: *looking*, which never sleeps and pays with system calls in vain, and *sleeping*, which pays with being
-//! woken up. One process *leads* and times; the other *serves*.
+//! Beside a job the connection joins the very processes that are measured, on the same cores and in the same minute.
+//! Each pattern runs in two ways, and the limit is the best of both: *looking*, which never sleeps and pays with system
+//! calls in vain, and *sleeping*, which pays with being woken up. One process *leads* and times; the other *serves*.
 
 use crate::message::{check, stamp};
 use anyhow::{Context, Result, bail};
@@ -13,7 +13,8 @@ use std::time::{Duration, Instant};
 
 /// After this long without an answer the other process is taken for dead.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// Round trips, or windows, between two looks at the clock of the whole: long against an order, short against a time slice.
+/// Round trips, or windows, between two looks at the clock of the whole: long against an order, short against a time
+/// slice.
 const ROUNDS: u64 = 32;
 
 /// What the leader asks for.

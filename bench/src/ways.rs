@@ -1,8 +1,9 @@
-//! The benchmark `ways`: what a message takes between ranks that are threads of one process, processes that share memory, and
-//! processes with a TCP connection (McMPI thesis, sections 5.1 and 5.2, figures 13 to 20).
+//! The benchmark `ways`: what a message takes between ranks that are threads of one process, processes that share
+//! memory, and processes with a TCP connection (McMPI thesis, sections 5.1 and 5.2, figures 13 to 20).
 //!
-//! Each way is a job of its own. They take turns, and another one begins each round, so that a machine that changes meanwhile does
-//! so for all; of a value that each round has, the middle one is told. Ways are held against each other within one regime only.
+//! Each way is a job of its own. They take turns, and another one begins each round, so that a machine that changes
+//! meanwhile does so for all; of a value that each round has, the middle one is told. Ways are held against each other
+//! within one regime only.
 
 use crate::arguments::{Sizes, Ways};
 use crate::launch::Job;

@@ -1,5 +1,5 @@
-//! Every benchmark as a whole job, started as a user starts it. Nothing here depends on how fast the machine is: what is checked
-//! is that the right figures come, and that what they say of themselves fits together.
+//! Every benchmark as a whole job, started as a user starts it. Nothing here depends on how fast the machine is: what
+//! is checked is that the right figures come, and that what they say of themselves fits together.
 
 use serde_json::Value;
 use std::process::{Command, Output};

@@ -1,7 +1,7 @@
 //! `mpiexec`'s arguments, in the dialects of the common launchers.
 //!
-//! Sections are separated by a lone `:`. Within one, options end at the first word that is not an option: the program, whose own
-//! arguments are never looked at. Long options may have one dash or two.
+//! Sections are separated by a lone `:`. Within one, options end at the first word that is not an option: the program,
+//! whose own arguments are never looked at. Long options may have one dash or two.
 
 use crate::error::exit_code;
 use crate::foreign;
@@ -73,8 +73,8 @@ struct Options {
     /// Run T ranks in each process, a thread each: for Rust programs that begin with rwmpi::run [default: 1]
     #[arg(long, value_name = "T")]
     threads: Option<usize>,
-    /// Give the ranks L lanes: for programs whose threads communicate at the same time on different communicators (MPI_THREAD_MULTIPLE)
-    /// [default: 1]
+    /// Give the ranks L lanes: for programs whose threads communicate at the same time on different communicators
+    /// (MPI_THREAD_MULTIPLE) [default: 1]
     #[arg(long, value_name = "L")]
     lanes: Option<usize>,
     /// Say which cores each rank has

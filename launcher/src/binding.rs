@@ -1,6 +1,7 @@
 //! Which cores each rank may use.
 //!
-//! A core is one with all its hardware threads. Cores that another job of this library has tied its ranks to are left alone (see `claims`).
+//! A core is one with all its hardware threads. Cores that another job of this library has tied its ranks to are left
+//! alone (see `claims`).
 
 use crate::claims::{self, Claim};
 use crate::job_spec::Binding;
@@ -176,7 +177,8 @@ pub(crate) fn ranges(numbers: &[usize]) -> String {
 mod tests {
     use super::*;
 
-    /// A machine of its own for each `test`, with core numbers beyond any real one's, so that no running job holds them.
+    /// A machine of its own for each `test`, with core numbers beyond any real one's, so that no running job holds
+    /// them.
     fn machine(test: usize, cores: usize, threads_per_core: usize) -> Machine {
         let first = 1_000_000 + std::process::id() as usize * 1000 + test * 100;
         let core = |index| Core { cpus: (0..threads_per_core).map(|thread| first + index + thread * cores).collect() };

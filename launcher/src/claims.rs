@@ -1,8 +1,9 @@
 //! Which job has which core.
 //!
-//! A launcher listens on an abstract socket named after every core that it hands out; the kernel drops those with the launcher. Such a name
-//! belongs to whoever takes it first, so it is looked at who that is: what a job of this user holds is held, and what another user holds is if
-//! it has tied a process to the core. Nobody is kept from a core by a name alone.
+//! A launcher listens on an abstract socket named after every core that it hands out; the kernel drops those with the
+//! launcher. Such a name belongs to whoever takes it first, so it is looked at who that is: what a job of this user
+//! holds is held, and what another user holds is if it has tied a process to the core. Nobody is kept from a core by a
+//! name alone.
 
 use rustix::io::Errno;
 use rustix::net::sockopt::socket_peercred;

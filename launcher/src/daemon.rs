@@ -1,7 +1,7 @@
 //! The daemon on a host of a job: `mpiexec` in a hidden mode, which an agent starts there.
 //!
-//! It reads orders from its standard input and writes events to its standard output. When the input ends, the launcher is gone, and so are
-//! the ranks.
+//! It reads orders from its standard input and writes events to its standard output. When the input ends, the launcher
+//! is gone, and so are the ranks.
 
 use crate::command_line::say;
 use crate::error::LaunchError;

@@ -1,4 +1,5 @@
-//! What becomes of signals: in the launcher, to which its starter may have left them ignored or blocked, and in the programs that it starts.
+//! What becomes of signals: in the launcher, to which its starter may have left them ignored or blocked, and in the
+//! programs that it starts.
 //!
 //! What `exec` passes on is which signals are ignored and which are blocked. Nothing here relies on what that is.
 #![allow(unsafe_code)]
@@ -7,8 +8,8 @@ use crate::signals::MEANINGFUL;
 use std::mem;
 use std::ptr;
 
-/// For a process that is a launcher and nothing else, as its first act: it hears of signals, of the ends of its children, and of files that
-/// may not become longer.
+/// For a process that is a launcher and nothing else, as its first act: it hears of signals, of the ends of its
+/// children, and of files that may not become longer.
 pub(crate) fn prepare_launcher() {
     block_nothing();
     learn_of_ends();
@@ -36,8 +37,8 @@ pub(crate) fn learn_of_ends() {
     }
 }
 
-/// For a new process between `fork` and `exec`: no signal is blocked, and none ignored but those that users have ignored on purpose
-/// (`nohup`, `trap '' TERM`). Only makes system calls.
+/// For a new process between `fork` and `exec`: no signal is blocked, and none ignored but those that users have
+/// ignored on purpose (`nohup`, `trap '' TERM`). Only makes system calls.
 pub(crate) fn prepare_program() {
     for signal in (1..=libc::SIGRTMAX()).filter(|signal| !MEANINGFUL.contains(signal)) {
         // SAFETY: no handler is installed. Where it may not be changed, it is as it should be.

@@ -10,8 +10,8 @@ use std::thread::{self, JoinHandle};
 /// The stack of a thread that makes one system call.
 const STACK_BYTES: usize = 64 << 10;
 
-/// Readable once the process has ended: its process descriptor, or, where the kernel has none or a sandbox forbids it, a pipe that a thread
-/// closes.
+/// Readable once the process has ended: its process descriptor, or, where the kernel has none or a sandbox forbids it,
+/// a pipe that a thread closes.
 #[derive(Debug)]
 pub(crate) struct EndNotice {
     descriptor: OwnedFd,
@@ -37,7 +37,8 @@ impl EndNotice {
         Ok(EndNotice { descriptor, thread: Some(thread) })
     }
 
-    /// Waits for the end of the process. To be called before the process is reaped, so that its number is still its own.
+    /// Waits for the end of the process. To be called before the process is reaped, so that its number is still its
+    /// own.
     pub(crate) fn wait(&mut self) {
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();

@@ -1,4 +1,5 @@
-//! Options of other launchers that have no effect here. They are accepted, with a word about it, so that scripts for those run.
+//! Options of other launchers that have no effect here. They are accepted, with a word about it, so that scripts for
+//! those run.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;

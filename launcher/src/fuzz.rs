@@ -1,5 +1,5 @@
-//! What fuzzers throw at the launcher: what its ranks and its daemons say to it. Each function takes any bytes, and panics only if the
-//! launcher breaks a promise. They exist for tests and fuzzers alone.
+//! What fuzzers throw at the launcher: what its ranks and its daemons say to it. Each function takes any bytes, and
+//! panics only if the launcher breaks a promise. They exist for tests and fuzzers alone.
 
 use crate::pmi::PmiServer;
 use crate::wire::{Event, Link, Order};

@@ -1,8 +1,8 @@
 //! A process group for a program, which the program does not lead.
 //!
-//! A process that leads its group may not begin a session: `setsid()` fails, and the command `setsid` leaves the program to
-//! a child and ends at once, which would look like the end of the program. So the leader is a process of its own, which has
-//! ended, and is kept unreaped so that the group's number stays the group's.
+//! A process that leads its group may not begin a session: `setsid()` fails, and the command `setsid` leaves the
+//! program to a child and ends at once, which would look like the end of the program. So the leader is a process of its
+//! own, which has ended, and is kept unreaped so that the group's number stays the group's.
 #![allow(unsafe_code)]
 
 use rustix::io::retry_on_intr;
@@ -42,7 +42,8 @@ impl Group {
     pub(crate) fn signal(&self, member: Pid, signal: Signal) {
         // There can be nobody left who accepts signals: then there is nobody to tell.
         let _ = rustix::process::kill_process_group(self.leader, signal);
-        // `nix`, since a group led from outside of this PID namespace has the number 0, which `rustix` does not allow for.
+        // `nix`, since a group led from outside of this PID namespace has the number 0, which `rustix` does not allow
+        // for.
         let group =
             nix::unistd::getpgid(Some(nix::unistd::Pid::from_raw(member.as_raw_pid()))).map(nix::unistd::Pid::as_raw);
         match group {

@@ -1,7 +1,7 @@
 //! The ranks of a job on one host: starts them, looks after them, and tells whoever watches the job what happens.
 //!
-//! It decides nothing: what an ending means and when the job is over is for `watch`, which knows all hosts. In a job on one host both are
-//! in one process; otherwise a daemon has the host, and orders and events go through a link.
+//! It decides nothing: what an ending means and when the job is over is for `watch`, which knows all hosts. In a job on
+//! one host both are in one process; otherwise a daemon has the host, and orders and events go through a link.
 
 use crate::error::LaunchError;
 use crate::explain;
@@ -26,7 +26,8 @@ use std::time::{Duration, Instant};
 const DRAIN_SILENCE: Duration = Duration::from_millis(100);
 /// How long such a pipe is read at most.
 const DRAIN_MAX: Duration = Duration::from_secs(1);
-/// How often is looked for ranks that are gone though their process is not: it takes reading the kernel's list of what a process has mapped.
+/// How often is looked for ranks that are gone though their process is not: it takes reading the kernel's list of what
+/// a process has mapped.
 const VANISHED_INTERVAL: Duration = Duration::from_millis(200);
 /// Ranks that are looked at then.
 const LOOKED_AT_MAX: usize = 4;
@@ -67,8 +68,8 @@ struct Process {
     ended: bool,
 }
 
-/// Reading what the ranks wrote before they ended. A process that escaped its group may keep a pipe open for ever, so the end of the
-/// pipes is not waited for.
+/// Reading what the ranks wrote before they ended. A process that escaped its group may keep a pipe open for ever, so
+/// the end of the pipes is not waited for.
 struct Drain {
     begun: Instant,
     last_read: Instant,
@@ -319,7 +320,8 @@ impl Host {
         }
     }
 
-    /// Says it if more connections came to the ranks than the job's own. (Of two that open one to each other, one gives up.)
+    /// Says it if more connections came to the ranks than the job's own. (Of two that open one to each other, one gives
+    /// up.)
     fn report_strangers(&mut self) {
         let all = 0..self.plan.ranks.len();
         let most_of_own = self.plan.nodes.len() as u64;

@@ -1,7 +1,8 @@
 //! Which hosts a job runs on, and which of its ranks on which.
 //!
-//! Ranks are dealt out in blocks, so that neighbours share a host: as many to each host as it has slots, or as `-ppn` says, or else the same
-//! number to all. When all slots are taken the first host gets some more: there is no limit on ranks per core.
+//! Ranks are dealt out in blocks, so that neighbours share a host: as many to each host as it has slots, or as `-ppn`
+//! says, or else the same number to all. When all slots are taken the first host gets some more: there is no limit on
+//! ranks per core.
 
 use serde::{Deserialize, Serialize};
 

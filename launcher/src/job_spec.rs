@@ -121,11 +121,12 @@ impl std::str::FromStr for Transport {
 /// Where the ranks' output goes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Output {
-    /// To the launcher's own standard output and standard error, in whole lines. Rank 0 reads the launcher's standard input.
+    /// To the launcher's own standard output and standard error, in whole lines. Rank 0 reads the launcher's standard
+    /// input.
     #[default]
     Forward,
-    /// Into the [`Outcome`]: rank 0's standard output and every rank's standard error; the other ranks' standard output is
-    /// dropped. Nobody reads standard input.
+    /// Into the [`Outcome`]: rank 0's standard output and every rank's standard error; the other ranks' standard output
+    /// is dropped. Nobody reads standard input.
     Capture,
 }
 
@@ -255,15 +256,16 @@ impl JobSpec {
         self
     }
 
-    /// Starts so many ranks in each process, a thread each: for programs in Rust that begin with `rwmpi::run`, on one host. The last
-    /// process of a section has fewer if they do not come out even.
+    /// Starts so many ranks in each process, a thread each: for programs in Rust that begin with `rwmpi::run`, on one
+    /// host. The last process of a section has fewer if they do not come out even.
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = threads;
         self
     }
 
-    /// Gives the ranks so many lanes, 1 to 8: for programs whose threads communicate at the same time on different communicators. Without it, what
-    /// `RWMPI_LANES` says, or one. There is one only between hosts and over TCP, and where ranks are threads.
+    /// Gives the ranks so many lanes, 1 to 8: for programs whose threads communicate at the same time on different
+    /// communicators. Without it, what `RWMPI_LANES` says, or one. There is one only between hosts and over TCP, and
+    /// where ranks are threads.
     pub fn lanes(mut self, lanes: usize) -> Self {
         self.lanes = Some(lanes);
         self
@@ -305,9 +307,9 @@ impl JobSpec {
         self
     }
 
-    /// Passes signals that reach this process (SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT) on to the ranks, and
-    /// says on SIGQUIT what each rank is doing. Once done, those signals stay without effect on this process: for programs
-    /// that are a launcher and little else.
+    /// Passes signals that reach this process (SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT) on to the
+    /// ranks, and says on SIGQUIT what each rank is doing. Once done, those signals stay without effect on this
+    /// process: for programs that are a launcher and little else.
     pub fn forward_signals(mut self, forward: bool) -> Self {
         self.forward_signals = forward;
         self
@@ -325,8 +327,8 @@ impl JobSpec {
         self
     }
 
-    /// Runs the job to its end. Can be called from any thread, and from several at a time; blocks its own. If this process ignores SIGCHLD it
-    /// does not any more: the kernel would not say how ranks end.
+    /// Runs the job to its end. Can be called from any thread, and from several at a time; blocks its own. If this
+    /// process ignores SIGCHLD it does not any more: the kernel would not say how ranks end.
     pub fn run(&self) -> Result<Outcome, LaunchError> {
         dispositions::learn_of_ends();
         let chosen = tuning::choose(self)?;

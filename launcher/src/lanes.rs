@@ -1,5 +1,5 @@
-//! How many lanes the job has. A lane is a way between all ranks that shares nothing with the others, so that threads of a rank can communicate
-//! at the same time.
+//! How many lanes the job has. A lane is a way between all ranks that shares nothing with the others, so that threads
+//! of a rank can communicate at the same time.
 //!
 //! The ranks find the number in the file that they share: all agree on it, whatever becomes of their environment.
 
@@ -71,7 +71,8 @@ pub(crate) fn explain(spec: &JobSpec, lanes: usize) -> Option<String> {
     })
 }
 
-/// What to tell of a rank that does this in its lanes: what has waited longest, as it may be why the job hangs; else what the first lane does.
+/// What to tell of a rank that does this in its lanes: what has waited longest, as it may be why the job hangs; else
+/// what the first lane does.
 pub(crate) fn most_telling(activities: impl Iterator<Item = [u64; 8]>) -> Option<[u64; 8]> {
     activities.min_by_key(|activity| describe_wait(activity).map_or(u64::MAX, |wait| wait.since))
 }

@@ -5,8 +5,8 @@ use crate::job_spec::{JobSpec, Section};
 use std::env;
 use std::process;
 
-/// Runs `main` in each of `ranks` ranks: within a job, calls it; outside, starts this program again with the same arguments as a job
-/// of that many ranks, and exits with the job's exit code.
+/// Runs `main` in each of `ranks` ranks: within a job, calls it; outside, starts this program again with the same
+/// arguments as a job of that many ranks, and exits with the job's exit code.
 ///
 /// To be called first in `main`, so that what comes before is not done once more than there are ranks.
 ///
@@ -26,8 +26,8 @@ pub fn in_job() -> bool {
     env::var_os(rwmpi_transport::RANK).is_some()
 }
 
-/// Starts this program again with the same arguments as a job of `ranks` ranks, to which `settings` may add, and exits with the job's exit
-/// code.
+/// Starts this program again with the same arguments as a job of `ranks` ranks, to which `settings` may add, and exits
+/// with the job's exit code.
 ///
 /// ```no_run
 /// if !rwmpi_launcher::in_job() {

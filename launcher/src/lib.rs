@@ -1,14 +1,16 @@
 //! `mpiexec` as a library: places, starts, watches and ends the ranks of a job.
 //!
-//! A job is described by a [`JobSpec`], resolved to a plan on each of its hosts before anything runs, and run by [`JobSpec::run`], which
-//! returns when no process of the job is left. The launcher knows peers and processes, not MPI: what a rank is doing it reads from the
-//! rank's page in the job's shared memory and turns into words with a function that the caller supplies.
+//! A job is described by a [`JobSpec`], resolved to a plan on each of its hosts before anything runs, and run by
+//! [`JobSpec::run`], which returns when no process of the job is left. The launcher knows peers and processes, not MPI:
+//! what a rank is doing it reads from the rank's page in the job's shared memory and turns into words with a function
+//! that the caller supplies.
 //!
 //! Invariants:
-//! 1. Nothing outlives the job: every rank has a process group; all groups are killed before [`JobSpec::run`] returns, and the
-//!    kernel kills them if the launcher itself, or the daemon on their host, is killed (see `spawn`).
+//! 1. Nothing outlives the job: every rank has a process group; all groups are killed before [`JobSpec::run`] returns,
+//!    and the kernel kills them if the launcher itself, or the daemon on their host, is killed (see `spawn`).
 //! 2. Whatever can be checked is checked on all hosts before the first rank starts.
-//! 3. One report per job, about what happened first. Ranks that die because the launcher ended the job are not reported.
+//! 3. One report per job, about what happened first. Ranks that die because the launcher ended the job are not
+//!    reported.
 //! 4. The launcher never blocks on one thing while another could happen, above all not on a reader of its output.
 
 mod arguments;

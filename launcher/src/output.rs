@@ -1,8 +1,8 @@
 //! Where the ranks' output goes: the launcher's own standard output and standard error, or memory.
 //!
-//! Nothing here blocks. Before each write the descriptor is asked whether it has room (the launcher's output belongs to others
-//! too, so it is not made non-blocking), and a pipe that has room takes `PIPE_BYTES` without waiting. While too much waits to
-//! be written, the ranks' pipes are left unread, so that the ranks wait instead of our memory growing.
+//! Nothing here blocks. Before each write the descriptor is asked whether it has room (the launcher's output belongs to
+//! others too, so it is not made non-blocking), and a pipe that has room takes `PIPE_BYTES` without waiting. While too
+//! much waits to be written, the ranks' pipes are left unread, so that the ranks wait instead of our memory growing.
 
 use crate::error::exit_code;
 use rustix::event::{PollFd, PollFlags, Timespec};
@@ -44,7 +44,8 @@ impl LostOutput {
         LostOutput { which: Which::Stdout, error: Errno::from_io_error(error).unwrap_or(Errno::IO) }
     }
 
-    /// The exit code of a launcher that has nothing worse to say: where the reader has gone, as of any program that goes on writing.
+    /// The exit code of a launcher that has nothing worse to say: where the reader has gone, as of any program that
+    /// goes on writing.
     pub(crate) fn exit_code(self) -> u8 {
         match self.error {
             Errno::PIPE => exit_code::SIGNAL_BASE + libc::SIGPIPE as u8,
@@ -87,7 +88,8 @@ impl Outputs {
         }
     }
 
-    /// Ends a line that a rank left unfinished on standard error, so that what the launcher says next has lines of its own.
+    /// Ends a line that a rank left unfinished on standard error, so that what the launcher says next has lines of its
+    /// own.
     pub(crate) fn end_line(&mut self) {
         if self.destinations[Which::Stderr as usize].in_line {
             self.append(Which::Stderr, b"\n".to_vec());

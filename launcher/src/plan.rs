@@ -1,5 +1,5 @@
-//! From what the caller wants to what will be done: programs found, directories checked, cores dealt out. All of it before the
-//! first rank starts, so that a wrong name costs one message and no job.
+//! From what the caller wants to what will be done: programs found, directories checked, cores dealt out. All of it
+//! before the first rank starts, so that a wrong name costs one message and no job.
 
 use crate::binding::{self, Machine, Placement};
 use crate::error::LaunchError;
@@ -33,14 +33,14 @@ pub(crate) struct PlannedSection {
 }
 
 impl PlannedSection {
-    /// Whether its ranks run under valgrind. The search for leaks of that reads all mapped memory, which gives memory to
-    /// all of it.
+    /// Whether its ranks run under valgrind. The search for leaks of that reads all mapped memory, which gives memory
+    /// to all of it.
     pub(crate) fn is_under_valgrind(&self) -> bool {
         self.program.file_name().is_some_and(|name| name == "valgrind")
     }
 
-    /// Whether it is a container's starter that passes its environment on without the C library: the loader in the container then complains of
-    /// every library that is not there. (Of others `librwmpi_heap.so` takes care itself.)
+    /// Whether it is a container's starter that passes its environment on without the C library: the loader in the
+    /// container then complains of every library that is not there. (Of others `librwmpi_heap.so` takes care itself.)
     pub(crate) fn is_container(&self) -> bool {
         const STARTERS: [&str; 4] = ["apptainer", "singularity", "shifter", "sarus"];
         self.program.file_name().is_some_and(|name| STARTERS.iter().any(|starter| name == *starter))
@@ -87,7 +87,8 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// Finds and checks everything that `spec` names for these `ranks`, which share a host; `nodes`: the host of each rank of the job.
+    /// Finds and checks everything that `spec` names for these `ranks`, which share a host; `nodes`: the host of each
+    /// rank of the job.
     pub(crate) fn resolve(spec: &JobSpec, ranks: Vec<usize>, nodes: Vec<usize>) -> Result<Plan, LaunchError> {
         let lanes = lanes::of_job(spec, &nodes)?;
         let mut sections: Vec<PlannedSection> = Vec::new();

@@ -1,10 +1,10 @@
 //! The launcher's side of PMI-1: ranks leave words for each other and wait for each other here.
 //!
-//! Programs of MPI libraries that are not ours find each other in no other way; ours use it where shared memory does not reach. A rank
-//! that speaks nonsense, or too much of it, is not answered any more; it harms nobody else.
+//! Programs of MPI libraries that are not ours find each other in no other way; ours use it where shared memory does
+//! not reach. A rank that speaks nonsense, or too much of it, is not answered any more; it harms nobody else.
 //!
-//! Where a job has several hosts, each host's daemon has one of these. When all of its ranks wait, it tells the others what its
-//! ranks have left, and goes on once all have told; so ranks ask only their own host.
+//! Where a job has several hosts, each host's daemon has one of these. When all of its ranks wait, it tells the others
+//! what its ranks have left, and goes on once all have told; so ranks ask only their own host.
 
 use crate::error::LaunchError;
 use rustix::event::{Timespec, epoll};
@@ -109,8 +109,8 @@ impl PmiServer {
         self.abort
     }
 
-    /// Answers what has been asked. `Some`: all ranks here wait for those elsewhere, and have left this; [`PmiServer::release`] lets
-    /// them go on.
+    /// Answers what has been asked. `Some`: all ranks here wait for those elsewhere, and have left this;
+    /// [`PmiServer::release`] lets them go on.
     pub(crate) fn serve(&mut self) -> Option<Vec<Entry>> {
         let mut events = [epoll::Event { flags: epoll::EventFlags::empty(), data: epoll::EventData::new_u64(0) }; 64];
         let count = epoll::wait(&self.epoll, &mut events[..], Some(&Timespec::default())).unwrap_or(0);

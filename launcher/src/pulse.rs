@@ -1,7 +1,7 @@
 //! Whether a host's daemon still answers: after some silence it is asked, after a long one it is taken for lost.
 //!
-//! Silence is counted in looks of this process, not by the clock: a launcher that was stopped for a while, with its hosts or alone, finds their
-//! answers waiting and has nothing to complain of.
+//! Silence is counted in looks of this process, not by the clock: a launcher that was stopped for a while, with its
+//! hosts or alone, finds their answers waiting and has nothing to complain of.
 
 use std::time::{Duration, Instant};
 
@@ -59,7 +59,8 @@ mod tests {
 
     const LOOK: Duration = Duration::from_millis(250);
 
-    /// What such a look every quarter of a second comes to, `looks` of them, if an answer to a question is heard with the next look.
+    /// What such a look every quarter of a second comes to, `looks` of them, if an answer to a question is heard with
+    /// the next look.
     fn diagnoses(pulse: &mut Pulse, looks: u32, answers: bool) -> Vec<Diagnosis> {
         let mut heard = false;
         let look = |_| {

@@ -1,8 +1,8 @@
 //! A host that is reached through an agent (ssh, or what the user names), on which a daemon looks after the ranks.
 //!
-//! The agent is a child that dies with the launcher. It runs the daemon and joins its standard input and output with ours; when either side
-//! ends, for whatever reason, the other reads the end of its input. What the agent or the daemon says on standard error is
-//! shown as a line of that host.
+//! The agent is a child that dies with the launcher. It runs the daemon and joins its standard input and output with
+//! ours; when either side ends, for whatever reason, the other reads the end of its input. What the agent or the daemon
+//! says on standard error is shown as a line of that host.
 
 use crate::daemon;
 use crate::error::LaunchError;
@@ -157,7 +157,8 @@ impl Remote {
         Some(self.agent_ended().unwrap_or_else(|| "the connection with its daemon is closed".to_owned()))
     }
 
-    /// Asks a daemon that has been silent; why it is lost, if it does not answer. (Until it has said who it is, that is the agent's matter.)
+    /// Asks a daemon that has been silent; why it is lost, if it does not answer. (Until it has said who it is, that is
+    /// the agent's matter.)
     fn feel_pulse(&mut self, now: Instant, heard: bool) -> Option<String> {
         match self.pulse.look(now, heard || !self.greeted) {
             Diagnosis::Well => None,

@@ -21,7 +21,8 @@ pub(crate) enum Ending {
         signal: i32,
         core_dumped: bool,
     },
-    /// What the launcher started goes on, but is no rank any more: it runs another program, or only it had started the rank.
+    /// What the launcher started goes on, but is no rank any more: it runs another program, or only it had started the
+    /// rank.
     Vanished {
         replaced: bool,
     },
@@ -73,8 +74,8 @@ pub(crate) struct RankState {
 }
 
 impl Verdict {
-    /// Whether this may be why that happened, though it was heard of later: who hears that another has aborted the job fails, maybe
-    /// on a host whose word is here first.
+    /// Whether this may be why that happened, though it was heard of later: who hears that another has aborted the job
+    /// fails, maybe on a host whose word is here first.
     pub(crate) fn explains(&self, other: &Verdict) -> bool {
         let failed = |failure: &Failure| matches!(failure.ending, Ending::Exited { .. });
         matches!((self, other), (Verdict::Aborted { .. }, Verdict::Failed(failure)) if failed(failure))

@@ -1,7 +1,8 @@
-//! Gives the ranks' programs their large memory in the job's file: by the library `librwmpi_heap.so`, which replaces their `malloc`.
+//! Gives the ranks' programs their large memory in the job's file: by the library `librwmpi_heap.so`, which replaces
+//! their `malloc`.
 //!
-//! The library finds out for itself whether it is of use. It is put behind what the user preloads, so that an allocator or a sanitizer among
-//! that comes first, as it has to.
+//! The library finds out for itself whether it is of use. It is put behind what the user preloads, so that an allocator
+//! or a sanitizer among that comes first, as it has to.
 
 use crate::plan::{Environment, PlannedSection};
 use rwmpi_transport::Job;
@@ -48,8 +49,8 @@ fn is_off(environment: &Environment) -> bool {
     environment.get(SWITCH).is_some_and(|value| value == "off")
 }
 
-/// The library where it is installed, or beside the program where that was built. The loader would take a space or colon in its path for
-/// the end of it.
+/// The library where it is installed, or beside the program where that was built. The loader would take a space or
+/// colon in its path for the end of it.
 fn library() -> Option<PathBuf> {
     library_near(&env::current_exe().ok()?)
 }

@@ -87,7 +87,8 @@ impl Sources {
         }
     }
 
-    /// Closes the pipes whose output nobody takes any more, so that the ranks learn of it as they would without a launcher in between.
+    /// Closes the pipes whose output nobody takes any more, so that the ranks learn of it as they would without a
+    /// launcher in between.
     pub(crate) fn give_up(&mut self, which: Which) {
         for source in self.sources.iter_mut().filter(|source| source.as_ref().is_some_and(|source| source.to == which))
         {

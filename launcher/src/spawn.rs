@@ -3,14 +3,14 @@
 //! Every rank has a process group of its own. Three things end it with the launcher, whatever happens to the launcher:
 //! 1. the launcher kills the groups before it returns, or when it unwinds;
 //! 2. the kernel kills the rank itself when the launcher's thread dies (`PR_SET_PDEATHSIG`);
-//! 3. the kernel kills the rank's whole group, children of wrapper scripts included, when the last write end of the lifeline
-//!    closes. The lifeline is a pipe that only the launcher can write to. Each rank inherits two descriptors of its read end: one of
-//!    its own, the *guard*, armed here for the group (`O_ASYNC`, with SIGKILL as its signal), and the launcher's, named in
-//!    `RWMPI_LIFELINE_FD`, for a rank that wants to arm itself in case it leaves the group. Arming is a property of the open
-//!    file, not of the descriptor, which is why each guard is opened anew.
+//! 3. the kernel kills the rank's whole group, children of wrapper scripts included, when the last write end of the
+//!    lifeline closes. The lifeline is a pipe that only the launcher can write to. Each rank inherits two descriptors
+//!    of its read end: one of its own, the *guard*, armed here for the group (`O_ASYNC`, with SIGKILL as its signal),
+//!    and the launcher's, named in `RWMPI_LIFELINE_FD`, for a rank that wants to arm itself in case it leaves the
+//!    group. Arming is a property of the open file, not of the descriptor, which is why each guard is opened anew.
 //!
-//! A rank that has ended is left unreaped until the job is over: so its number, and that of its group, cannot be given to
-//! a stranger while we may still send signals to it.
+//! A rank that has ended is left unreaped until the job is over: so its number, and that of its group, cannot be given
+//! to a stranger while we may still send signals to it.
 #![allow(unsafe_code)]
 
 use crate::dispositions;
@@ -112,7 +112,8 @@ impl<'a> Spawner<'a> {
         self.lifeline
     }
 
-    /// Starts that process of those of this host, which talks to the launcher over `pmi`; it runs its program when this returns.
+    /// Starts that process of those of this host, which talks to the launcher over `pmi`; it runs its program when this
+    /// returns.
     pub(crate) fn start(&self, process: usize, pmi: OwnedFd) -> Result<(JobProcess, RankPipes), LaunchError> {
         let places = self.plan.processes[process].clone();
         let (place, threads) = (places.start, places.len());
@@ -223,7 +224,8 @@ impl JobProcess {
         Ok(rustix::process::waitid(WaitId::Pid(self.pid), options)?)
     }
 
-    /// Sends `signal` to the process and its descendants, as far as they stayed in its group, or in the one that it leads now.
+    /// Sends `signal` to the process and its descendants, as far as they stayed in its group, or in the one that it
+    /// leads now.
     pub(crate) fn signal(&self, signal: Signal) {
         self.group.signal(self.pid, signal);
     }

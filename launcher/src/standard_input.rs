@@ -1,8 +1,8 @@
 //! Rank 0's standard input.
 //!
-//! A file or a pipe is simply inherited where rank 0 is a child of the launcher: it then takes from it what it needs and no more, as it
-//! would without a launcher. A terminal has to be read by the launcher, since ranks are not in the terminal's foreground process group and
-//! would be stopped; and so has everything if rank 0 is on another host.
+//! A file or a pipe is simply inherited where rank 0 is a child of the launcher: it then takes from it what it needs
+//! and no more, as it would without a launcher. A terminal has to be read by the launcher, since ranks are not in the
+//! terminal's foreground process group and would be stopped; and so has everything if rank 0 is on another host.
 
 use crate::job_spec::Output;
 use crate::spawn::Rank0Input;

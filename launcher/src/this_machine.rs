@@ -4,7 +4,8 @@ use crate::hosts::HostSlots;
 use crate::report;
 use std::net::{SocketAddr, ToSocketAddrs, UdpSocket};
 
-/// Whether `host` is a name or an address of this machine: what it is called, or anything that leads to an address of its own.
+/// Whether `host` is a name or an address of this machine: what it is called, or anything that leads to an address of
+/// its own.
 pub(crate) fn is_meant_by(host: &str) -> bool {
     let is_called = |name: &str| host.eq_ignore_ascii_case(name);
     if is_called("localhost") || is_called(&report::this_host()) {
@@ -19,7 +20,8 @@ fn is_own(address: SocketAddr) -> bool {
     address.ip().is_loopback() || UdpSocket::bind(address).is_ok()
 }
 
-/// Gives all that mean this machine the name that it is called first, so that it is one host; that name, if there is one.
+/// Gives all that mean this machine the name that it is called first, so that it is one host; that name, if there is
+/// one.
 pub(crate) fn unite(hosts: &mut [HostSlots]) -> Option<String> {
     let mut here: Option<String> = None;
     let mut others: Vec<String> = Vec::new();

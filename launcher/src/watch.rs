@@ -21,7 +21,8 @@ use std::time::{Duration, Instant};
 const LOOK_INTERVAL: Duration = Duration::from_millis(250);
 /// From SIGTERM to SIGKILL when a rank has failed: all must be over within a second.
 const END_GRACE: Duration = Duration::from_millis(300);
-/// How long those who still communicate may go on after a rank that had finalized exits with an error. Those who do not may for ever.
+/// How long those who still communicate may go on after a rank that had finalized exits with an error. Those who do not
+/// may for ever.
 const FINALIZED_GRACE: Duration = Duration::from_millis(500);
 /// From SIGINT to SIGTERM, and from there to SIGKILL, when the user interrupts: time to save something.
 const INTERRUPT_GRACE: Duration = Duration::from_secs(2);
@@ -53,8 +54,8 @@ pub(crate) struct Watch<'a> {
     verdict: Option<Verdict>,
     /// What may be the verdict, unless a cause for it becomes known by then.
     suspicion: Option<(Instant, Verdict)>,
-    /// A rank has exited with an error after it had finalized: what it says, if nothing worse happens, once all have ended. By then nobody is
-    /// to communicate any more.
+    /// A rank has exited with an error after it had finalized: what it says, if nothing worse happens, once all have
+    /// ended. By then nobody is to communicate any more.
     failed_late: Option<(Instant, Verdict)>,
     /// Signals still to be sent to all ranks, soonest first.
     escalation: VecDeque<(Instant, Signal)>,
@@ -77,7 +78,8 @@ fn check_threads(spec: &JobSpec) -> Result<(), LaunchError> {
     }
 }
 
-/// Whether a rank that ended like that was not moved to it by the end of another: who hears of such a one reports an error.
+/// Whether a rank that ended like that was not moved to it by the end of another: who hears of such a one reports an
+/// error.
 fn is_cause(ending: Ending) -> bool {
     matches!(ending, Ending::Killed { .. } | Ending::Exited { code: 0 } | Ending::Vanished { .. })
 }
@@ -360,8 +362,9 @@ impl<'a> Watch<'a> {
         })
     }
 
-    /// Ends the job for that reason, unless there is one already; not at once if it may be the consequence of something that another rank, or
-    /// host, did: ranks hear of each other's ends by their connections, before us at times. Whether one does is not known if it `says_nothing`.
+    /// Ends the job for that reason, unless there is one already; not at once if it may be the consequence of something
+    /// that another rank, or host, did: ranks hear of each other's ends by their connections, before us at times.
+    /// Whether one does is not known if it `says_nothing`.
     fn suspect(&mut self, verdict: Verdict, says_nothing: bool) {
         let is_cause = matches!(&verdict, Verdict::Failed(Failure { ending, .. }) if is_cause(*ending));
         let hear_of_each_other = says_nothing || self.sites.len() > 1 || self.spec.is_over_tcp();

@@ -1,6 +1,8 @@
-//! What the launcher and its daemon on a host say to each other: orders one way, events the other, over the agent's standard input and output.
+//! What the launcher and its daemon on a host say to each other: orders one way, events the other, over the agent's
+//! standard input and output.
 //!
-//! So nobody listens anywhere, and what passes here, the job's secret included, is as safe from others as the agent makes it.
+//! So nobody listens anywhere, and what passes here, the job's secret included, is as safe from others as the agent
+//! makes it.
 
 use crate::job_spec::JobSpec;
 use crate::output::Which;

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::process::Command;
 use std::{env, fs};
 
-/// Gives the library its name, and makes it need `needed`. Cargo may build that one later, so an empty library of that name takes
-/// its place in the link: what the dynamic linker loads goes by the name alone.
+/// Gives the library its name, and makes it need `needed`. Cargo may build that one later, so an empty library of that
+/// name takes its place in the link: what the dynamic linker loads goes by the name alone.
 pub fn link(name: &str, needed: &str, folder: &Path) {
     let source = folder.join("empty.rs");
     let stand_in = folder.join(needed);

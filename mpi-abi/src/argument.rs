@@ -1,8 +1,9 @@
 //! The arguments of C, each wrapped as soon as it comes in, so that bodies are safe code.
 //!
-//! Whoever wraps a pointer (the exported functions alone) vouches that it is null, or what the standard demands of that argument of that
-//! function: valid for the length that the standard defines, and for buffers until the operation has completed. The bodies keep
-//! their side: they ask for the elements that the standard gives the function, and no others.
+//! Whoever wraps a pointer (the exported functions alone) vouches that it is null, or what the standard demands of that
+//! argument of that function: valid for the length that the standard defines, and for buffers until the operation has
+//! completed. The bodies keep their side: they ask for the elements that the standard gives the function, and no
+//! others.
 #![allow(unsafe_code)]
 
 use std::ffi::CStr;
@@ -67,8 +68,8 @@ impl Memory {
         Ok(())
     }
 
-    /// Whether so many elements there would lie where no memory is: at a null pointer. MPI_BOTTOM is one, too; then the datatype has
-    /// addresses for displacements. No memory lies in the first page.
+    /// Whether so many elements there would lie where no memory is: at a null pointer. MPI_BOTTOM is one, too; then the
+    /// datatype has addresses for displacements. No memory lies in the first page.
     pub(crate) fn is_none_for(self, count: u64, datatype: &Datatype) -> bool {
         const PAGE: u64 = 4096;
         let first = (self.0 as i64).wrapping_add(datatype.true_lower_bound());
@@ -196,7 +197,8 @@ impl IntegerOut {
     /// Gives the result.
     ///
     /// # Errors
-    /// MPI_ERR_ARG if the program passed a null pointer; MPI_ERR_VALUE_TOO_LARGE if the result does not fit into an `int`.
+    /// MPI_ERR_ARG if the program passed a null pointer; MPI_ERR_VALUE_TOO_LARGE if the result does not fit into an
+    /// `int`.
     pub fn set(self, value: i64) -> Outcome {
         match self {
             IntegerOut::Narrow(place) => match c_int::try_from(value) {
@@ -253,7 +255,8 @@ impl<T: Copy> Array<T> {
         match len {
             0 => Ok(&[]),
             _ if self.0.is_null() => Err(null("an array")),
-            // SAFETY: the array is valid for that many elements, by the contract of `new`, for as long as the call lasts.
+            // SAFETY: the array is valid for that many elements, by the contract of `new`, for as long as the call
+            // lasts.
             _ => Ok(unsafe { std::slice::from_raw_parts(self.0, len) }),
         }
     }
@@ -388,7 +391,8 @@ impl TextOut {
         TextOut(start)
     }
 
-    /// Writes as much of `text` as fits into `size` bytes with the zero byte at its end, and returns its length without that.
+    /// Writes as much of `text` as fits into `size` bytes with the zero byte at its end, and returns its length without
+    /// that.
     ///
     /// # Errors
     /// MPI_ERR_ARG if it is a null pointer.

@@ -1,7 +1,7 @@
 //! Attributes (MPI-5.0 section 7.7), and the deprecated calls for them (section 16.1).
 //!
-//! The program's functions get handles and an extra word, so they are wrapped here: the core's callbacks know neither. A function that
-//! fails makes the call fail with the code that it returned.
+//! The program's functions get handles and an extra word, so they are wrapped here: the core's callbacks know neither.
+//! A function that fails makes the call fail with the code that it returned.
 #![allow(unsafe_code)]
 
 use std::cell::Cell;
@@ -98,7 +98,8 @@ type CCopy<A> = unsafe extern "C-unwind" fn(
 ) -> c_int;
 type CDelete<A> = unsafe extern "C-unwind" fn(<A as Abi>::Handle, c_int, *mut c_void, *mut c_void) -> c_int;
 
-/// The handle of a keyval, once it has one. It is given up when neither the program nor an attribute has the keyval any more.
+/// The handle of a keyval, once it has one. It is given up when neither the program nor an attribute has the keyval any
+/// more.
 struct Number(Cell<c_int>);
 
 impl Drop for Number {
@@ -124,8 +125,8 @@ fn failed<A: Abi>(which: &str, code: c_int) -> Result<()> {
     Err(Error::new(ErrorClass::Code(code), format!("the {which} function of an attribute returned {code}")))
 }
 
-/// A value as a language sees it in which attributes are of that kind: the word that was set, or in C a pointer to what Fortran has set
-/// (MPI-5.0 section 19.3.7).
+/// A value as a language sees it in which attributes are of that kind: the word that was set, or in C a pointer to what
+/// Fortran has set (MPI-5.0 section 19.3.7).
 fn seen_as(kind: AttributeKind, value: &AttributeValue) -> *mut c_void {
     match (kind, value.kind()) {
         (AttributeKind::Pointer, AttributeKind::Address | AttributeKind::Integer) => value.place().cast(),
@@ -135,7 +136,8 @@ fn seen_as(kind: AttributeKind, value: &AttributeValue) -> *mut c_void {
 
 /// What a function that copies has made of `value`, which it saw as `given`.
 fn copied(kind: AttributeKind, value: &AttributeValue, given: *mut c_void, made: *mut c_void) -> AttributeValue {
-    // Fortran's makes an integer of an integer or an address of an address. C's gives on what it points at, or a pointer of its own.
+    // Fortran's makes an integer of an integer or an address of an address. C's gives on what it points at, or a
+    // pointer of its own.
     if kind != AttributeKind::Pointer {
         AttributeValue::new(made as usize, value.kind())
     } else if made == given {

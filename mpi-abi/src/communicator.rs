@@ -20,8 +20,8 @@ pub(crate) fn not_inter() -> Error {
 }
 
 impl Rank {
-    /// The communicator of which another one is made, if there is a place for the handle of that: what could not be given to the program is
-    /// refused before ranks agree on anything.
+    /// The communicator of which another one is made, if there is a place for the handle of that: what could not be
+    /// given to the program is refused before ranks agree on anything.
     pub(crate) fn parent<A: Abi>(&self, handle: A::Handle, made: Out<A::Handle>) -> Result<Rc<CommunicatorEntry>> {
         let entry = self.communicator::<A>(handle)?;
         if made.is_null() { Err(no_place()) } else { Ok(entry) }
@@ -263,7 +263,8 @@ pub fn intercomm_create<A: Abi>(
     made.set(rank.add_communicator::<A>(inter, &entry)?)
 }
 
-/// MPI_Intercomm_create_from_groups (MPI-5.0 section 7.6.2). Both groups are known to all here, so no leaders are needed.
+/// MPI_Intercomm_create_from_groups (MPI-5.0 section 7.6.2). Both groups are known to all here, so no leaders are
+/// needed.
 pub fn intercomm_create_from_groups<A: Abi>(
     local: A::Handle,
     local_leader: c_int,

@@ -1,5 +1,5 @@
-//! Inquiry, memory and timers (MPI-5.0 chapter 9), addresses (section 5.1.5), profiling control (section 15.2.4), and what the
-//! interface says about itself (chapter 20).
+//! Inquiry, memory and timers (MPI-5.0 chapter 9), addresses (section 5.1.5), profiling control (section 15.2.4), and
+//! what the interface says about itself (chapter 20).
 
 use std::ptr::NonNull;
 

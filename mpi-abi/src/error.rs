@@ -1,9 +1,9 @@
-//! What happens to a call that fails (MPI-5.0 section 9.3): the error handler of the communicator, session or file that the call is
-//! about, or else MPI_COMM_WORLD's, gets it; by default that ends the job, but for files.
+//! What happens to a call that fails (MPI-5.0 section 9.3): the error handler of the communicator, session or file that
+//! the call is about, or else MPI_COMM_WORLD's, gets it; by default that ends the job, but for files.
 //!
-//! A handler of the program may leave the call for good, by an exception or `longjmp`. So an exported function has two parts: the body, in
-//! its turn, ends by saying what is left to do ([`settle`]), and that is done when the turn has been given back and nothing is left to be
-//! dropped ([`conclude`]).
+//! A handler of the program may leave the call for good, by an exception or `longjmp`. So an exported function has two
+//! parts: the body, in its turn, ends by saying what is left to do ([`settle`]), and that is done when the turn has
+//! been given back and nothing is left to be dropped ([`conclude`]).
 #![allow(unsafe_code)]
 
 use std::cell::{Cell, RefCell};
@@ -55,7 +55,8 @@ impl<A: Abi> Ending<A> for Result<HandlerCall<A>, Error> {
     }
 }
 
-/// What is left to do for a call when nothing of it is left. On the heap, so that a call that succeeds returns a null pointer.
+/// What is left to do for a call when nothing of it is left. On the heap, so that a call that succeeds returns a null
+/// pointer.
 #[must_use]
 pub struct Failed<A: Abi>(Box<Rest<A>>);
 
@@ -121,13 +122,13 @@ static LATEST: Mutex<Option<(c_int, String)>> = Mutex::new(None);
 
 thread_local! {
     static IS_ENDING: Cell<bool> = const { Cell::new(false) };
-    /// The handler that the present call was given for its own errors, once it has failed, and the null handle of what it should have
-    /// made.
+    /// The handler that the present call was given for its own errors, once it has failed, and the null handle of what
+    /// it should have made.
     static GIVEN: RefCell<Option<(ErrorHandler, u32)>> = const { RefCell::new(None) };
 }
 
-/// Runs the body of a call that was given a handler for its errors; that is told the handle with the code `object`, for what is not
-/// made.
+/// Runs the body of a call that was given a handler for its errors; that is told the handle with the code `object`, for
+/// what is not made.
 pub(crate) fn with_handler(handler: ErrorHandler, object: u32, body: impl FnOnce() -> Outcome) -> Outcome {
     body().inspect_err(|_| GIVEN.set(Some((handler, object))))
 }
@@ -259,7 +260,8 @@ fn examine<A: Abi>(name: &str, subject: Subject<A>) -> Outcome {
     }
 }
 
-/// What the error handler says that an error of the call `name` belongs to. An exception that is the reason goes on instead.
+/// What the error handler says that an error of the call `name` belongs to. An exception that is the reason goes on
+/// instead.
 #[cold]
 fn fail<A: Abi>(name: &str, error: &Error) -> Failed<A> {
     if let Some(exception) = exception::take() {
@@ -318,12 +320,14 @@ fn end_process(code: c_int, text: &str) -> ! {
     exit(code)
 }
 
-/// Whether the process ends because this thread wants it to: functions that it has called at its exit then find no rank to leave.
+/// Whether the process ends because this thread wants it to: functions that it has called at its exit then find no rank
+/// to leave.
 pub(crate) fn is_ending() -> bool {
     IS_ENDING.get()
 }
 
-/// Ends the process; at once if this thread is about to do that, and has been interrupted, or runs functions of the program.
+/// Ends the process; at once if this thread is about to do that, and has been interrupted, or runs functions of the
+/// program.
 fn exit(code: c_int) -> ! {
     if IS_ENDING.replace(true) {
         // SAFETY: may be called at any time.

@@ -1,7 +1,7 @@
 //! Error handlers, classes and codes (MPI-5.0 sections 9.3 to 9.5).
 //!
-//! A code is its class, but for the codes that programs add. What is known about the latest error beyond its class is the text of
-//! its code until the next error.
+//! A code is its class, but for the codes that programs add. What is known about the latest error beyond its class is
+//! the text of its code until the next error.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
@@ -18,7 +18,8 @@ fn no_handler(what: &str) -> Error {
     Error::new(ErrorClass::ErrorHandler, format!("the error handler {what}"))
 }
 
-/// Error handlers that the program made. They are there before MPI_Init and after MPI_Finalize (MPI-5.0 section 11.4.1).
+/// Error handlers that the program made. They are there before MPI_Init and after MPI_Finalize (MPI-5.0 section
+/// 11.4.1).
 static HANDLERS: LazyLock<Mutex<Table<Arc<HandlerFunction>>>> =
     LazyLock::new(|| Mutex::new(Table::new(Kind::ErrorHandler)));
 

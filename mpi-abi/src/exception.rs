@@ -1,11 +1,12 @@
 //! Exceptions (of C++, as a rule) that leave functions of the program which the library has called.
 //!
-//! They do not unwind the library. An exception is caught where the program's function was called ([`catching`]) and held; the call
-//! goes on as after any failure of that function, so that turns, requests and this rank's part in a collective end as they should. When
-//! nothing of the call is left, the exception goes on into the program ([`Exception::raise`]).
+//! They do not unwind the library. An exception is caught where the program's function was called ([`catching`]) and
+//! held; the call goes on as after any failure of that function, so that turns, requests and this rank's part in a
+//! collective end as they should. When nothing of the call is left, the exception goes on into the program
+//! ([`Exception::raise`]).
 //!
-//! Rust has no way to catch what is no panic. So the program's functions are called by a few instructions of assembler, whose *personality*
-//! (what the unwinder asks whether a frame catches) is in this file.
+//! Rust has no way to catch what is no panic. So the program's functions are called by a few instructions of assembler,
+//! whose *personality* (what the unwinder asks whether a frame catches) is in this file.
 #![allow(unsafe_code)]
 
 use std::cell::Cell;
@@ -80,7 +81,8 @@ impl Exception {
 mod unwinder {
     use std::ffi::{c_int, c_void};
 
-    // The unwinder, which the library is linked with as it is Rust. In its words: what a personality may answer, and is told.
+    // The unwinder, which the library is linked with as it is Rust. In its words: what a personality may answer, and is
+    // told.
     pub(super) const HANDLER_FOUND: c_int = 6;
     pub(super) const INSTALL_CONTEXT: c_int = 7;
     pub(super) const CONTINUE_UNWIND: c_int = 8;
@@ -95,7 +97,8 @@ mod unwinder {
     }
 }
 
-/// What the unwinder asks about the frame of [`call_out`]: it catches everything but what unwinds without a choice (a thread that ends).
+/// What the unwinder asks about the frame of [`call_out`]: it catches everything but what unwinds without a choice (a
+/// thread that ends).
 #[cfg(target_arch = "x86_64")]
 unsafe extern "C" fn personality(
     _version: std::ffi::c_int,

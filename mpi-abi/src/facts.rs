@@ -1,4 +1,5 @@
-//! What the library says about the interface, the Fortran compiler it is for, and the hardware (MPI-5.0 sections 9.1.2 and 20.4).
+//! What the library says about the interface, the Fortran compiler it is for, and the hardware (MPI-5.0 sections 9.1.2
+//! and 20.4).
 //!
 //! The Fortran facts are those of gfortran and do not change: a program can't set them.
 
@@ -21,8 +22,8 @@ pub fn abi_get_info<A: Abi>(made: Out<A::Handle>) -> Outcome {
     give::<A>(&[("mpi_aint_size", "8"), ("mpi_count_size", "8"), ("mpi_offset_size", "8")], made)
 }
 
-/// Sizes of Fortran's default types, and which datatypes of a given size there are: MPI_REAL2 and MPI_COMPLEX4 work too, though
-/// gfortran has no such types.
+/// Sizes of Fortran's default types, and which datatypes of a given size there are: MPI_REAL2 and MPI_COMPLEX4 work
+/// too, though gfortran has no such types.
 const FORTRAN: &[(&str, &str)] = &[
     ("mpi_logical_size", "4"),
     ("mpi_integer_size", "4"),
@@ -88,7 +89,8 @@ pub fn abi_set_fortran_booleans<A: Abi>(size: c_int, _yes: Memory, _no: Memory) 
     Err(is_fixed::<A>())
 }
 
-/// MPI_Get_hw_resource_info (MPI-5.0 section 9.1.2): there are no types of resources that programs could split communicators by.
+/// MPI_Get_hw_resource_info (MPI-5.0 section 9.1.2): there are no types of resources that programs could split
+/// communicators by.
 pub fn get_hw_resource_info<A: Abi>(made: Out<A::Handle>) -> Outcome {
     give::<A>(&[], made)
 }

@@ -1,5 +1,5 @@
-//! What is to be done before the program forks: the allocator behind its `malloc` learns that peers use none of its memory, if that is so. It then need not
-//! copy what they have used (docs/decisions/0060).
+//! What is to be done before the program forks: the allocator behind its `malloc` learns that peers use none of its
+//! memory, if that is so. It then need not copy what they have used (docs/decisions/0060).
 
 use crate::interface::Abi;
 use crate::rank::{Rank, before_fork, peek};

@@ -1,8 +1,8 @@
 //! Objects by handle.
 //!
-//! A code carries the generation of its place in the table, so that the handle of an object that was freed is known as such even if
-//! another object has its place now. Places are used again in the order in which they became free, a few always resting: the same
-//! code comes back only after thousands of other objects.
+//! A code carries the generation of its place in the table, so that the handle of an object that was freed is known as
+//! such even if another object has its place now. Places are used again in the order in which they became free, a few
+//! always resting: the same code comes back only after thousands of other objects.
 //!
 //! A table has an end: what does not fit any more is an error of the call that makes it.
 //!
@@ -185,7 +185,8 @@ impl<T> Table<T> {
         Table { is_placed: true, ..Table::new(kind) }
     }
 
-    /// Takes the object with that number in, which no other has, and returns the code of its handle. `make` makes it where it stays.
+    /// Takes the object with that number in, which no other has, and returns the code of its handle. `make` makes it
+    /// where it stays.
     ///
     /// # Errors
     /// MPI_ERR_NO_MEM if there is no such place: then `make` has not been called.

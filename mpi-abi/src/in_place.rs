@@ -1,7 +1,7 @@
 //! Completing requests where they stand.
 //!
-//! If all requests of an array are null, had completed when they were started, or are simple, nothing of the program's is called while they
-//! complete. So none has to be lent out, and those that do not complete are not touched.
+//! If all requests of an array are null, had completed when they were started, or are simple, nothing of the program's
+//! is called while they complete. So none has to be lent out, and those that do not complete are not touched.
 
 use rwmpi_core::untyped::{Listed, SimpleRequest, Status};
 use rwmpi_core::{Error, Result};

@@ -1,4 +1,5 @@
-//! Info objects (MPI-5.0 chapter 10). They are there before MPI_Init and after MPI_Finalize, and for every thread (section 11.4.1).
+//! Info objects (MPI-5.0 chapter 10). They are there before MPI_Init and after MPI_Finalize, and for every thread
+//! (section 11.4.1).
 
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
@@ -108,8 +109,8 @@ pub fn info_create<A: Abi>(made: Out<A::Handle>) -> Outcome {
     made.set(add_info::<A>(Info::new())?)
 }
 
-/// MPI_Info_create_env (MPI-5.0 section 11.2.2): what MPI_INFO_ENV says, as far as it is known before MPI_Init, so that it is the same at
-/// all times.
+/// MPI_Info_create_env (MPI-5.0 section 11.2.2): what MPI_INFO_ENV says, as far as it is known before MPI_Init, so that
+/// it is the same at all times.
 pub fn info_create_env<A: Abi>(_count: c_int, _arguments: *mut *mut c_char, made: Out<A::Handle>) -> Outcome {
     blame_nobody();
     static FIRST: LazyLock<Info> = LazyLock::new(|| Info::environment(None, None));

@@ -9,8 +9,8 @@ use crate::rank::{Phase, Rank, peek, phase, rank};
 use crate::turn::{settle, with_all};
 use crate::{fork, worker};
 
-/// Joins the job, which a process can do once, with that thread level, or the highest below it that there is: what is settled here for
-/// the process is the most that any part of the program gets.
+/// Joins the job, which a process can do once, with that thread level, or the highest below it that there is: what is
+/// settled here for the process is the most that any part of the program gets.
 pub(crate) fn join<A: Abi>(required: c_int) -> Result<&'static Rank> {
     if phase() == Phase::After {
         let what = "MPI_Finalize has left the job, and no session was open: open one before it";
@@ -97,8 +97,8 @@ pub fn finalize<A: Abi>() -> Outcome {
     Ok(())
 }
 
-/// MPI_Abort (MPI-5.0 section 11.2.3): ends the whole job, whatever the communicator. A signal handler may call it in the middle of another
-/// call, so it looks at nothing that may be changing.
+/// MPI_Abort (MPI-5.0 section 11.2.3): ends the whole job, whatever the communicator. A signal handler may call it in
+/// the middle of another call, so it looks at nothing that may be changing.
 pub fn abort<A: Abi>(_communicator: A::Handle, code: c_int) -> Outcome {
     peek()?;
     end_job(code, "MPI_Abort")

@@ -1,12 +1,14 @@
 //! What differs between the two ABIs: how handles and statuses look in C.
 //!
-//! Inside, a handle is a 32-bit *code* in both. Predefined ones are the constants of the interface. Ours have the highest bit set:
+//! Inside, a handle is a 32-bit *code* in both. Predefined ones are the constants of the interface. Ours have the
+//! highest bit set:
 //!
 //! ```text
 //! 1  generation (bit 6)  kind (4 bits)  generation (bits 0-5)  index (20 bits)
 //! ```
 //!
-//! The generation is never 0, which keeps them apart from the MPICH ABI's predefined datatypes that look like dynamic ones.
+//! The generation is never 0, which keeps them apart from the MPICH ABI's predefined datatypes that look like dynamic
+//! ones.
 
 use std::ffi::c_int;
 

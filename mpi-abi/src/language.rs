@@ -1,8 +1,9 @@
-//! Which language a call about attributes comes from (MPI-5.0 section 19.3.7): in Fortran they are integers, in C pointers.
+//! Which language a call about attributes comes from (MPI-5.0 section 19.3.7): in Fortran they are integers, in C
+//! pointers.
 //!
-//! The Fortran library calls the functions that programs in C call, so that tools see Fortran programs too. Around such a call it
-//! announces what the call is about: a keyval, or the extra state of a keyval that is to be made. So what a tool calls in between, about
-//! its own keyvals, is C's.
+//! The Fortran library calls the functions that programs in C call, so that tools see Fortran programs too. Around such
+//! a call it announces what the call is about: a keyval, or the extra state of a keyval that is to be made. So what a
+//! tool calls in between, about its own keyvals, is C's.
 
 use std::cell::Cell;
 
@@ -15,8 +16,8 @@ thread_local! {
     static ANNOUNCED: Cell<(usize, AttributeKind)> = const { Cell::new((0, AttributeKind::Pointer)) };
 }
 
-/// The Fortran library is about to make a call about that keyval, or extra state, in which attributes are integers of so many bytes: 4
-/// or 8. 0: the call is over.
+/// The Fortran library is about to make a call about that keyval, or extra state, in which attributes are integers of
+/// so many bytes: 4 or 8. 0: the call is over.
 pub fn announce(subject: usize, bytes: c_int) {
     ANNOUNCED.set(match bytes {
         8 => (subject, AttributeKind::Address),

@@ -1,9 +1,9 @@
 //! C's view of MPI: the bodies of all functions, written once for both ABIs.
 //!
-//! A function of MPI is a `pub fn name<A: Abi>(…) -> Outcome` in the file of its chapter: it turns handles into objects of
-//! `rwmpi-core`, calls the core, and turns what comes back into C's form. Functions that are forms of one are declared together in
-//! the same way, by a macro. Nothing else is needed: the build scripts of the two libraries find a function by its name and export it
-//! (`mpi-abi/table`).
+//! A function of MPI is a `pub fn name<A: Abi>(…) -> Outcome` in the file of its chapter: it turns handles into objects
+//! of `rwmpi-core`, calls the core, and turns what comes back into C's form. Functions that are forms of one are
+//! declared together in the same way, by a macro. Nothing else is needed: the build scripts of the two libraries find a
+//! function by its name and export it (`mpi-abi/table`).
 //!
 //! - [`interface`]: what differs between the ABIs: how handles and statuses look.
 //! - [`argument`]: the arguments of C, wrapped so that bodies need no unsafe code.

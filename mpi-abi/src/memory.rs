@@ -1,9 +1,10 @@
 //! Where the library's own memory lies: its tables are private to the process, its copies of data are not.
 //!
-//! The ranks of a job write into each other's memory, and large blocks of `malloc` are memory that all of them can write
-//! (`librwmpi_heap.so`). A rank that writes where it should not may then damage another one's data, but must not damage what the library in there
-//! relies on. So whatever may hold an address has private memory: that is every block with an alignment. What has none are bytes, mostly copies of
-//! messages, and those are to lie where other ranks reach them without the kernel.
+//! The ranks of a job write into each other's memory, and large blocks of `malloc` are memory that all of them can
+//! write (`librwmpi_heap.so`). A rank that writes where it should not may then damage another one's data, but must not
+//! damage what the library in there relies on. So whatever may hold an address has private memory: that is every block
+//! with an alignment. What has none are bytes, mostly copies of messages, and those are to lie where other ranks reach
+//! them without the kernel.
 //!
 //! Private memory comes from the allocator behind the preloaded library, which takes it back like any other block.
 #![allow(unsafe_code)]
@@ -26,8 +27,8 @@ struct PrivateMemory {
 const ALIGNMENT: usize = 16;
 /// What `malloc` gives is private.
 static ALL_IS_PRIVATE: u8 = 0;
-/// The functions, or `ALL_IS_PRIVATE`, or null as long as nobody has asked. Stored (Relaxed) by whoever asks first, the same by all: what it points at
-/// is constant.
+/// The functions, or `ALL_IS_PRIVATE`, or null as long as nobody has asked. Stored (Relaxed) by whoever asks first, the
+/// same by all: what it points at is constant.
 static FOUND: AtomicPtr<PrivateMemory> = AtomicPtr::new(ptr::null_mut());
 
 fn private_memory() -> Option<&'static PrivateMemory> {
@@ -62,7 +63,8 @@ fn for_tables(layout: Layout) -> Option<&'static PrivateMemory> {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LibraryMemory;
 
-// SAFETY: a block comes from `malloc` or from one of the functions behind it; `free` takes back both, and the contract is theirs.
+// SAFETY: a block comes from `malloc` or from one of the functions behind it; `free` takes back both, and the contract
+// is theirs.
 unsafe impl GlobalAlloc for LibraryMemory {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let Some(private) = for_tables(layout) else {

@@ -115,7 +115,8 @@ pub fn op_create<A: Abi>(function: Function, commutative: c_int, handle: Out<A::
             while done < count {
                 let mut portion = c_int::try_from(count - done).unwrap_or(c_int::MAX);
                 let offset = (done as i64).wrapping_mul(datatype.extent()) as isize;
-                // SAFETY: the program gave this address as that of such a function; the elements are the core's to give.
+                // SAFETY: the program gave this address as that of such a function; the elements are the core's to
+                // give.
                 unsafe {
                     let function: UserFunction<A> = std::mem::transmute(code.address());
                     let (from, inout) = (from.wrapping_offset(offset), inout.wrapping_offset(offset));

@@ -5,8 +5,8 @@ use std::panic::{Location, PanicHookInfo, set_hook};
 use crate::error::end_at_once;
 use crate::turn::{BROKEN_PROMISE, TURNS};
 
-/// Has the job end at a panic. Called when the library is loaded: the standard library that panics here is its own, so that nobody else's
-/// panics come here.
+/// Has the job end at a panic. Called when the library is loaded: the standard library that panics here is its own, so
+/// that nobody else's panics come here.
 pub extern "C" fn report_panics() {
     set_hook(Box::new(end_at_panic));
 }

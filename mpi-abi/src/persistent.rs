@@ -1,4 +1,5 @@
-//! Requests that are started again and again (MPI-5.0 section 3.9): receives, and starting. Sends are with the other sends.
+//! Requests that are started again and again (MPI-5.0 section 3.9): receives, and starting. Sends are with the other
+//! sends.
 
 use rwmpi_core::Source;
 use rwmpi_core::untyped::{Persistent, Request};

@@ -1,7 +1,7 @@
 //! The rank that this process is: what belongs to it, and the objects that its handles stand for.
 //!
-//! There is one in a process, and this is the only place where it is reached ([`rank`]). Its objects are for one thread at a time: the
-//! one that has the turn ([`crate::turn`]).
+//! There is one in a process, and this is the only place where it is reached ([`rank`]). Its objects are for one thread
+//! at a time: the one that has the turn ([`crate::turn`]).
 #![allow(unsafe_code)]
 
 use std::cell::{Cell, OnceCell, RefCell};
@@ -27,8 +27,8 @@ use crate::session::SessionEntry;
 use crate::turn::{self, TURNS};
 use crate::window::WindowEntry;
 
-/// Everything that the process has of MPI between MPI_Init and MPI_Finalize, as one of the rank's lanes sees it: its own, for who has its turn,
-/// and through it what belongs to no lane, for who has all turns.
+/// Everything that the process has of MPI between MPI_Init and MPI_Finalize, as one of the rank's lanes sees it: its
+/// own, for who has its turn, and through it what belongs to no lane, for who has all turns.
 // Lanes share no cache line.
 #[repr(align(128))]
 pub struct Rank {
@@ -79,8 +79,8 @@ pub struct Common {
     pub(crate) operations: Table<Operation>,
     /// Whether the program ever made one.
     pub(crate) has_operations: Cell<bool>,
-    /// Generalized requests that the program has not completed yet, by the code of their handle. It completes or cancels them while it
-    /// waits for them in another thread, or after it has freed them.
+    /// Generalized requests that the program has not completed yet, by the code of their handle. It completes or
+    /// cancels them while it waits for them in another thread, or after it has freed them.
     pub(crate) generalized: RefCell<HashMap<u32, Rc<Generalized>>>,
     /// What happens to errors of files that are not open: MPI_FILE_NULL's handler.
     pub(crate) file_error_handler: RefCell<ErrorHandler>,
@@ -112,21 +112,22 @@ pub(crate) struct Taken {
     pub(crate) message: TakenMessage,
 }
 
-/// What the present call is about ([`Turn::note`]) is the code of a communicator, session or window, to whose handler errors go, 0 for
-/// nothing, or this: files. No handle has it.
+/// What the present call is about ([`Turn::note`]) is the code of a communicator, session or window, to whose handler
+/// errors go, 0 for nothing, or this: files. No handle has it.
 const FILES: u32 = u32::MAX;
 
 /// The rank, by lane. Written by the thread that makes the rank (Release), read by all (Acquire).
 static RANK: [AtomicPtr<Rank>; MOST_LANES] = [const { AtomicPtr::new(std::ptr::null_mut()) }; MOST_LANES];
-/// What the process has had of MPI, after the end: so that tools that look for lost memory find it. Written by the thread that ends the rank
-/// (Relaxed), read by nobody else.
+/// What the process has had of MPI, after the end: so that tools that look for lost memory find it. Written by the
+/// thread that ends the rank (Relaxed), read by nobody else.
 #[used]
 static ENDED: AtomicPtr<Common> = AtomicPtr::new(std::ptr::null_mut());
-/// How far the process has come with the world model: 0 before MPI_Init, 1 after it, 2 after MPI_Finalize. With a session the
-/// process is a rank in any of them.
+/// How far the process has come with the world model: 0 before MPI_Init, 1 after it, 2 after MPI_Finalize. With a
+/// session the process is a rank in any of them.
 static PHASE: AtomicU8 = AtomicU8::new(0);
-/// Whether nonblocking collectives are left to calls of the program ([`crate::worker`]). Then each call makes progress in all lanes. Written
-/// by a thread that has all turns; calls of other threads come after it, by the program's promise, and workers see it with their turn (Relaxed).
+/// Whether nonblocking collectives are left to calls of the program ([`crate::worker`]). Then each call makes progress
+/// in all lanes. Written by a thread that has all turns; calls of other threads come after it, by the program's
+/// promise, and workers see it with their turn (Relaxed).
 static TASKS_IN_CALLS: AtomicBool = AtomicBool::new(false);
 
 /// Says who goes on with nonblocking collectives: the program's calls alone, or workers, too.
@@ -187,8 +188,8 @@ pub(crate) fn at_exit(function: extern "C" fn()) {
     unsafe extern "C" {
         fn atexit(function: extern "C" fn()) -> c_int;
     }
-    // SAFETY: the function lies in this library, which stays loaded. If the list has no room the launcher says that the rank left
-    // without a word.
+    // SAFETY: the function lies in this library, which stays loaded. If the list has no room the launcher says that the
+    // rank left without a word.
     unsafe { atexit(function) };
 }
 
@@ -550,7 +551,8 @@ impl Rank {
         Ok(memory.elements(count as u64, datatype))
     }
 
-    /// The same of a message, which goes to or comes from nobody if `nobody` says so: then it has no elements, whatever the program passes.
+    /// The same of a message, which goes to or comes from nobody if `nobody` says so: then it has no elements, whatever
+    /// the program passes.
     ///
     /// # Errors
     /// As [`Rank::elements`].

@@ -1,7 +1,7 @@
 //! Completing requests (MPI-5.0 sections 3.7.3 to 3.7.6) and cancelling them (3.8.4).
 //!
-//! A call lends the requests out of the table, so that whatever the program does in a callback meanwhile cannot touch them, and puts
-//! back those that stay.
+//! A call lends the requests out of the table, so that whatever the program does in a callback meanwhile cannot touch
+//! them, and puts back those that stay.
 
 use std::ops::Range;
 
@@ -180,7 +180,8 @@ impl<'a, A: Abi> Lent<'a, A> {
     }
 }
 
-/// Takes the result of a request that is done, and gives the program the handle it has after that. An error is its communicator's.
+/// Takes the result of a request that is done, and gives the program the handle it has after that. An error is its
+/// communicator's.
 fn finish<A: Abi>(
     rank: &Rank,
     handles: OutArray<A::Handle>,
@@ -217,7 +218,8 @@ impl<'a, A: Abi> Results<'a, A> {
         self.statuses.at(at)
     }
 
-    /// Notes the result of the request at `index`, whose status has place `at`; an error has just been said to be its communicator's.
+    /// Notes the result of the request at `index`, whose status has place `at`; an error has just been said to be its
+    /// communicator's.
     pub(crate) fn note(&mut self, at: usize, index: usize, outcome: Result<Status>) {
         let status = outcome.unwrap_or_else(|error| {
             self.codes.push((at, code_of::<A>(error.class())));
@@ -228,8 +230,8 @@ impl<'a, A: Abi> Results<'a, A> {
         self.statuses.at(at).set(&value_of::<A>(&status));
     }
 
-    /// The outcome of the call, which has set `count` statuses; only if a request failed have they error codes. The first failure's communicator
-    /// handles it, whatever others the call has come across since.
+    /// The outcome of the call, which has set `count` statuses; only if a request failed have they error codes. The
+    /// first failure's communicator handles it, whatever others the call has come across since.
     pub(crate) fn outcome(self, count: usize) -> Outcome {
         let Some((index, error, blamed)) = self.failure else { return Ok(()) };
         self.rank.turn.set_note(blamed);

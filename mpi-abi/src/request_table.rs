@@ -1,7 +1,8 @@
 //! The requests of the program, by handle.
 //!
-//! A request that is one send or receive in flight stands at the number of its operation. Of a receive that had completed when it was
-//! started only the status is kept, of such a send nothing. All others have a table of their own. The kind in the code of a handle says where.
+//! A request that is one send or receive in flight stands at the number of its operation. Of a receive that had
+//! completed when it was started only the status is kept, of such a send nothing. All others have a table of their own.
+//! The kind in the code of a handle says where.
 
 use rwmpi_core::untyped::{Request, SimpleRequest, Started, StartedReceive, Status};
 use rwmpi_core::{Communicator, Error, Result};
@@ -31,7 +32,8 @@ fn is_completed_receive(code: u32) -> bool {
     is_of(Kind::CompletedReceive, code)
 }
 
-/// Whether a request with that code has a place, and completes without the program's functions, its datatypes and other lanes.
+/// Whether a request with that code has a place, and completes without the program's functions, its datatypes and other
+/// lanes.
 #[inline]
 pub(crate) fn completes_alone(code: u32) -> bool {
     is_simple(code) || is_completed_receive(code)

@@ -1,5 +1,5 @@
-//! Sends: four modes (MPI-5.0 section 3.4) in three forms each, blocking, nonblocking and persistent. All have the same arguments, and
-//! what they mean does not depend on the form.
+//! Sends: four modes (MPI-5.0 section 3.4) in three forms each, blocking, nonblocking and persistent. All have the same
+//! arguments, and what they mean does not depend on the form.
 
 use std::rc::Rc;
 
@@ -111,8 +111,8 @@ fn prepare<A: Abi>(data: Data<A>, envelope: Envelope<A>, leaving: Leaving, reque
     send.rank.give::<A>(Request::persistent(send.core(), prepared), request)
 }
 
-/// Declares sends, each as `pub fn blocking, nonblocking, persistent<A: Abi>(how it leaves);`. The documentation is that of the
-/// blocking form. `rwmpi-abi-table` reads the names off the source, too.
+/// Declares sends, each as `pub fn blocking, nonblocking, persistent<A: Abi>(how it leaves);`. The documentation is
+/// that of the blocking form. `rwmpi-abi-table` reads the names off the source, too.
 macro_rules! sends {
     ($(
         $(#[$documentation:meta])*

@@ -1,7 +1,9 @@
-//! Sessions (MPI-5.0 section 11.3): ways into MPI beside MPI_Init, for parts of a program that know nothing of each other.
+//! Sessions (MPI-5.0 section 11.3): ways into MPI beside MPI_Init, for parts of a program that know nothing of each
+//! other.
 //!
-//! All of a process share its one membership of the job. The first of MPI_Init and MPI_Session_init joins it; it ends with
-//! MPI_Finalize and the last session, or, if the program never calls MPI_Init, with the process, since another session may follow.
+//! All of a process share its one membership of the job. The first of MPI_Init and MPI_Session_init joins it; it ends
+//! with MPI_Finalize and the last session, or, if the program never calls MPI_Init, with the process, since another
+//! session may follow.
 
 use std::cell::RefCell;
 use std::sync::Once;

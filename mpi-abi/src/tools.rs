@@ -1,5 +1,5 @@
-//! The tool information interface (MPI-5.0 section 15.3). There are no variables, categories, events and sources yet, so a tool
-//! counts none of each. What would be about one says that it does not exist ([`refuse`]).
+//! The tool information interface (MPI-5.0 section 15.3). There are no variables, categories, events and sources yet,
+//! so a tool counts none of each. What would be about one says that it does not exist ([`refuse`]).
 //!
 //! It has no error handlers, works before MPI_Init and after MPI_Finalize, and for every thread.
 
@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use crate::argument::{Out, c_int, c_void};
 use crate::interface::Abi;
 
-/// How often the interface was initialized without having been finalized. Written by MPI_T_init_thread and MPI_T_finalize, which any
-/// thread may call; read by all others. Nothing else depends on what it says.
+/// How often the interface was initialized without having been finalized. Written by MPI_T_init_thread and
+/// MPI_T_finalize, which any thread may call; read by all others. Nothing else depends on what it says.
 static USERS: AtomicU32 = AtomicU32::new(0);
 
 /// What MPI_T_PVAR_ALL_HANDLES is in both interfaces.

@@ -1,15 +1,16 @@
 //! Threads of the program, of which one at a time is the rank, or one of its lanes.
 //!
-//! Every call takes the turn, and gives it back at its end; one that waits lets others in meanwhile ([`rwmpi_core::Turns`] says how). Where the
-//! program has promised that one thread at a time calls (below MPI_THREAD_MULTIPLE), and the library has none of its own
-//! ([`crate::worker`]), a call only says that its thread is inside, so that a broken promise is found out ([`crate::rank::rank`]). Until a thread level
-//! is settled, any thread may call: then turns are taken too.
+//! Every call takes the turn, and gives it back at its end; one that waits lets others in meanwhile
+//! ([`rwmpi_core::Turns`] says how). Where the program has promised that one thread at a time calls (below
+//! MPI_THREAD_MULTIPLE), and the library has none of its own ([`crate::worker`]), a call only says that its thread is
+//! inside, so that a broken promise is found out ([`crate::rank::rank`]). Until a thread level is settled, any thread
+//! may call: then turns are taken too.
 //!
-//! Where the rank has several lanes, each has a turn. A call that touches nothing but what belongs to one lane takes that lane's turn
-//! ([`Place`]); all others take all turns.
+//! Where the rank has several lanes, each has a turn. A call that touches nothing but what belongs to one lane takes
+//! that lane's turn ([`Place`]); all others take all turns.
 //!
-//! The program's functions run without it ([`call_program`]): they may take as long as they like, wait for threads that are in a call
-//! themselves, and call MPI. One that leaves by `longjmp` leaves no turn behind.
+//! The program's functions run without it ([`call_program`]): they may take as long as they like, wait for threads that
+//! are in a call themselves, and call MPI. One that leaves by `longjmp` leaves no turn behind.
 
 use std::cell::Cell;
 
@@ -56,7 +57,8 @@ impl Place {
 
     /// A communicator and predefined datatypes and operations, if these are such.
     pub fn alone_with<A: Abi>(communicator: A::Handle, others: &[A::Handle]) -> Place {
-        // What the program makes has the uppermost bit. Of the predefined, what has it too only takes more turns than it needs.
+        // What the program makes has the uppermost bit. Of the predefined, what has it too only takes more turns than
+        // it needs.
         let is_alone = others.iter().all(|&other| A::code(other) >> 31 == 0);
         Place { is_alone, ..Place::of::<A>(communicator) }
     }
@@ -123,7 +125,8 @@ pub(crate) fn outside<R>(function: impl FnOnce() -> R) -> R {
     result
 }
 
-/// Calls a function that is about what belongs to no lane, in a call that may have one lane's turn. Others may have it in between.
+/// Calls a function that is about what belongs to no lane, in a call that may have one lane's turn. Others may have it
+/// in between.
 pub(crate) fn with_all<R>(function: impl FnOnce() -> R) -> R {
     let lane = LANE.get();
     let note = TURNS.of(lane).note();

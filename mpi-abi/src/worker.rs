@@ -1,5 +1,6 @@
-//! The threads that make progress while the program computes, one for each lane: if the user has asked for it (`RWMPI_PROGRESS=thread`), and
-//! where the rank has several lanes, as a thread that waits in one makes no progress in the others.
+//! The threads that make progress while the program computes, one for each lane: if the user has asked for it
+//! (`RWMPI_PROGRESS=thread`), and where the rank has several lanes, as a thread that waits in one makes no progress in
+//! the others.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -47,8 +48,8 @@ extern "C" fn end_turns() {
     TURNS.trust();
 }
 
-/// Settles who goes on with nonblocking collectives. A program that does not reckon with threads does not expect one to call its operations:
-/// then it is for the program's own calls, whatever they are about.
+/// Settles who goes on with nonblocking collectives. A program that does not reckon with threads does not expect one to
+/// call its operations: then it is for the program's own calls, whatever they are about.
 pub(crate) fn settle_tasks<A: Abi>(rank: &Rank) {
     have_tasks_in_calls(rank.has_operations.get() && rank.thread_level.get() < A::THREAD_MULTIPLE);
 }

@@ -1,4 +1,5 @@
-//! How fast datatypes pack, beside loops written for the same layout: `cargo run --release --package rwmpi-core --example packing`.
+//! How fast datatypes pack, beside loops written for the same layout:
+//! `cargo run --release --package rwmpi-core --example packing`.
 #![allow(unsafe_code)]
 
 use std::hint::black_box;

@@ -1,7 +1,7 @@
 //! What a rank is doing, in two words that the launcher can read without the rank's help.
 //!
-//! Word 0: operation, partner and tag of the present (or last) call; word 1: context and length. Written with plain stores at
-//! every call; [`describe_activity`] turns them into the user's words for reports about hangs and deaths.
+//! Word 0: operation, partner and tag of the present (or last) call; word 1: context and length. Written with plain
+//! stores at every call; [`describe_activity`] turns them into the user's words for reports about hangs and deaths.
 
 use crate::communicator::context;
 use crate::{Destination, Source, TagSelector};

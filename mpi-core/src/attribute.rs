@@ -1,15 +1,15 @@
 //! Attributes: words that programs attach to communicators, datatypes and windows (MPI-5.0 section 7.7).
 //!
-//! Callbacks are foreign code: they may call anything, attributes of the same object included. So no list is borrowed while one
-//! runs, and every change looks its place up afterwards.
+//! Callbacks are foreign code: they may call anything, attributes of the same object included. So no list is borrowed
+//! while one runs, and every change looks its place up afterwards.
 
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 
 use crate::{ErrorClass, Result};
 
-/// What an attribute holds: a word, and what it means to who has set it. C stores pointers; Fortran stores integers, and C reads
-/// those through a pointer (MPI-5.0 section 19.3.7).
+/// What an attribute holds: a word, and what it means to who has set it. C stores pointers; Fortran stores integers,
+/// and C reads those through a pointer (MPI-5.0 section 19.3.7).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AttributeValue {
     word: Cell<usize>,
@@ -54,9 +54,9 @@ pub type CopyFunction<O> = dyn Fn(&O, &AttributeValue) -> Result<Option<Attribut
 /// Is told that an attribute goes.
 pub type DeleteFunction<O> = dyn Fn(&O, &AttributeValue) -> Result<()>;
 
-/// What names an attribute of objects of the type `O` (MPI-5.0 section 7.7.2). Clones are the same keyval; it lives as long as
-/// a clone or an attribute with it, so freeing it (dropping the clones) while attributes live is harmless; who still wants to reach these
-/// keeps a [`WeakKeyval`].
+/// What names an attribute of objects of the type `O` (MPI-5.0 section 7.7.2). Clones are the same keyval; it lives as
+/// long as a clone or an attribute with it, so freeing it (dropping the clones) while attributes live is harmless; who
+/// still wants to reach these keeps a [`WeakKeyval`].
 #[doc = example!(1
     "use rwmpi::{AttributeKind, AttributeValue, Attributes, CopyFunction, DeleteFunction, Keyval, WeakKeyval};"
     "// A duplicate gets a larger one."
@@ -150,8 +150,8 @@ impl<O> Default for Attributes<O> {
 }
 
 impl<O> Attributes<O> {
-    /// The value that was set for `keyval`. It stays where it is until the attribute is deleted or set again, so its address may
-    /// be handed out.
+    /// The value that was set for `keyval`. It stays where it is until the attribute is deleted or set again, so its
+    /// address may be handed out.
     pub fn get(&self, keyval: &Keyval<O>) -> Option<Rc<AttributeValue>> {
         self.list.borrow().iter().find(|(known, _)| known == keyval).map(|(_, value)| value.clone())
     }
@@ -169,8 +169,8 @@ impl<O> Attributes<O> {
     /// Removes the attribute; false if there was none.
     ///
     /// # Errors
-    /// What the delete function says; the attribute then stays, unless the function was left before its end ([`ErrorClass::Unwound`]): it
-    /// is not called for one attribute twice.
+    /// What the delete function says; the attribute then stays, unless the function was left before its end
+    /// ([`ErrorClass::Unwound`]): it is not called for one attribute twice.
     pub fn delete(&self, object: &O, keyval: &Keyval<O>) -> Result<bool> {
         let Some(value) = self.get(keyval) else { return Ok(false) };
         let delete = keyval.functions.delete.as_ref();
@@ -229,7 +229,8 @@ mod tests {
         AttributeValue::new(word, AttributeKind::Pointer)
     }
 
-    /// Copies values below 100 plus one, leaves out 100, fails above; deleting is logged, fails for 13, and is left before its end for 14.
+    /// Copies values below 100 plus one, leaves out 100, fails above; deleting is logged, fails for 13, and is left
+    /// before its end for 14.
     fn keyval(log: &Log) -> Keyval<Object> {
         let log = log.clone();
         let refused = || Error::new(ErrorClass::Other, "refused");

@@ -1,11 +1,12 @@
 //! Waits that nobody can end any more: the rank that is waited for has left the job, or has finalized.
 //!
-//! A rank says so where all of its node see it, after everything that it has sent. Who waits for that rank alone, sees that, and then finds nothing
-//! in its queues, waits in vain. To ranks of other nodes it says so on the connections that it has; whoever waits for a rank to which it has none
-//! opens one, and hears.
+//! A rank says so where all of its node see it, after everything that it has sent. Who waits for that rank alone, sees
+//! that, and then finds nothing in its queues, waits in vain. To ranks of other nodes it says so on the connections
+//! that it has; whoever waits for a rank to which it has none opens one, and hears.
 //!
-//! Calls that do not wait are another matter: a program may test for a message that never comes, and take its receive back in the end. They fail
-//! only where a rank has left without finalizing, which no correct program's does while others go on.
+//! Calls that do not wait are another matter: a program may test for a message that never comes, and take its receive
+//! back in the end. They fail only where a rank has left without finalizing, which no correct program's does while
+//! others go on.
 
 use rwmpi_transport::Presence;
 
@@ -14,7 +15,8 @@ use crate::engine::Failure;
 use crate::process::Process;
 use crate::waiting::{self, Awaited, Partner};
 
-/// How often a wait looks once more after it has seen that whom it waits for has gone: a look may end before it has come to all queues.
+/// How often a wait looks once more after it has seen that whom it waits for has gone: a look may end before it has
+/// come to all queues.
 const LAST_LOOKS: u32 = 50;
 
 /// How many tests in vain there are for each look whether they all are.
@@ -43,8 +45,8 @@ impl DepartureWatch {
         }
     }
 
-    /// After a look that has found nothing: whether the wait seems to be in vain, so that it should look again at once. Asks `departed` who is
-    /// gone only if it `is_time`, or somebody has called.
+    /// After a look that has found nothing: whether the wait seems to be in vain, so that it should look again at once.
+    /// Asks `departed` who is gone only if it `is_time`, or somebody has called.
     ///
     /// # Errors
     /// If it is in vain.
@@ -139,7 +141,8 @@ impl Process {
         engine.is_send(id) && !engine.is_with_receiver(id)
     }
 
-    /// Whether that rank can do nothing more that this one could wait for; `sends_on`: it is to make room for what is sent to it.
+    /// Whether that rank can do nothing more that this one could wait for; `sends_on`: it is to make room for what is
+    /// sent to it.
     fn gone(&self, peer: u32, sends_on: impl Fn() -> bool) -> Option<Failure> {
         let presence = self.engine().presence(peer);
         let is_gone = match presence {
@@ -153,8 +156,8 @@ impl Process {
 }
 
 impl Process {
-    /// A call that does not wait has not found what it looked for. A program may call it in a loop: after as many in a row as a wait looks before
-    /// it gives way, each gives way. None sleeps.
+    /// A call that does not wait has not found what it looked for. A program may call it in a loop: after as many in a
+    /// row as a wait looks before it gives way, each gives way. None sleeps.
     ///
     /// # Errors
     /// After many more, if only a rank could bring it that has left without finalizing.
@@ -292,7 +295,8 @@ mod tests {
         }
     }
 
-    /// It may be in one of several that can still complete, be tested for and taken back, or be given up for something else.
+    /// It may be in one of several that can still complete, be tested for and taken back, or be given up for something
+    /// else.
     #[test]
     fn what_a_correct_program_does_with_ranks_that_have_finalized_goes_well() {
         let tested = crate::run_threads(2, Protocol::Auto, |universe| -> Result<()> {

@@ -1,8 +1,9 @@
 //! Futures: who polls them, and who makes progress meanwhile.
 //!
-//! In Rust the library has no thread that could complete a request behind the program's back, so an executor must keep calling it. One that
-//! knows nothing of MPI does so because every pending request asks to be polled again at once. [`Communicator::block_on`] knows: it
-//! makes progress itself, sleeps as any call that waits, and polls when an operation has completed.
+//! In Rust the library has no thread that could complete a request behind the program's back, so an executor must keep
+//! calling it. One that knows nothing of MPI does so because every pending request asks to be polled again at once.
+//! [`Communicator::block_on`] knows: it makes progress itself, sleeps as any call that waits, and polls when an
+//! operation has completed.
 
 use std::cell::RefCell;
 use std::pin::pin;
@@ -22,7 +23,8 @@ use crate::waiting::{Awaited, PUBLISHED_AFTER};
 /// How long a rank whose transport has failed sleeps between looks at what else its future waits for.
 const NOTHING_TO_DRIVE: Duration = Duration::from_millis(1);
 
-/// The references to what wakes the future that [`Communicator::block_on`] itself has: its own, and that of the waker that it polls with.
+/// The references to what wakes the future that [`Communicator::block_on`] itself has: its own, and that of the waker
+/// that it polls with.
 const OWN_WAKERS: usize = 2;
 
 /// Whoever waits for requests of this rank, if they are driven by [`Communicator::block_on`].
@@ -115,8 +117,8 @@ impl Wake for Woken {
 }
 
 impl Communicator {
-    /// Runs a future to its end while this rank makes progress: requests, and whatever is made of them. The future may wait for other
-    /// things, too: a rank that sleeps is woken by its waker, from any thread.
+    /// Runs a future to its end while this rank makes progress: requests, and whatever is made of them. The future may
+    /// wait for other things, too: a rank that sleeps is woken by its waker, from any thread.
     ///
     /// ```
     /// # extern crate rwmpi_core as rwmpi;

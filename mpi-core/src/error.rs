@@ -141,7 +141,8 @@ impl Error {
         self.0.class
     }
 
-    /// If it is of a receive that failed because of its message: the message's source, its tag, and how much of it has been received.
+    /// If it is of a receive that failed because of its message: the message's source, its tag, and how much of it has
+    /// been received.
     #[doc = example!(1
         "world.buffered_send(&[1, 2, 3], 0, 7)?;"
         "let error = world.recv(&mut [0; 2], rwmpi::ANY_SOURCE, rwmpi::ANY_TAG).unwrap_err();"

@@ -1,10 +1,10 @@
-//! What fuzzers throw at the engine. Each function takes any bytes, and panics only if the library breaks a promise. They exist for
-//! tests and fuzzers alone.
+//! What fuzzers throw at the engine. Each function takes any bytes, and panics only if the library breaks a promise.
+//! They exist for tests and fuzzers alone.
 
 use crate::engine::simulation;
 
-/// A simulated job, of which one rank writes cells of all kinds with any numbers in them. Which job and which numbers, the first eight
-/// bytes say; the ordinary test run tries some hundreds.
+/// A simulated job, of which one rank writes cells of all kinds with any numbers in them. Which job and which numbers,
+/// the first eight bytes say; the ordinary test run tries some hundreds.
 pub fn hostile_peer(data: &[u8]) {
     let mut seed = [0; 8];
     let len = data.len().min(seed.len());

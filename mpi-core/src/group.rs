@@ -1,7 +1,7 @@
 //! Groups: which peer has which rank, and the set algebra on them (MPI-5.0 section 7.3).
 //!
-//! A group is a value: nothing here communicates, and a group need not contain the caller. Members are numbers of peers in the
-//! job, so groups of one job can be compared whatever communicator they came from.
+//! A group is a value: nothing here communicates, and a group need not contain the caller. Members are numbers of peers
+//! in the job, so groups of one job can be compared whatever communicator they came from.
 
 use std::rc::Rc;
 
@@ -66,8 +66,9 @@ pub struct RankRange {
 #[derive(Clone, Debug)]
 pub struct Group {
     peers: Rc<[u32]>,
-    /// Peers with their ranks, in the order of the peers; `None` where every peer's rank is its own number. One block of memory, to whose start the
-    /// group points: tools that look for lost memory take a pointer into the middle for an accident.
+    /// Peers with their ranks, in the order of the peers; `None` where every peer's rank is its own number. One block
+    /// of memory, to whose start the group points: tools that look for lost memory take a pointer into the middle for
+    /// an accident.
     ranks: Option<Rc<[(u32, u32)]>>,
     rank: Option<usize>,
 }

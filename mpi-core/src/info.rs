@@ -45,8 +45,9 @@ impl Info {
         Info::default()
     }
 
-    /// What is known about how the program was started (MPI_INFO_ENV, MPI-5.0 section 11.2.1); `ranks` is the size of the job, once
-    /// it is known, `thread_level` the name of the level of thread support that was asked for, if any was.
+    /// What is known about how the program was started (MPI_INFO_ENV, MPI-5.0 section 11.2.1); `ranks` is the size of
+    /// the job, once it is known, `thread_level` the name of the level of thread support that was asked for, if any
+    /// was.
     pub fn environment(ranks: Option<usize>, thread_level: Option<&str>) -> Self {
         let mut info = Info::new();
         let mut arguments = std::env::args_os().map(|argument| argument.to_string_lossy().into_owned());

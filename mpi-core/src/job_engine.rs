@@ -1,7 +1,8 @@
 //! The engine of a rank, over whichever fabric the job has.
 //!
-//! A job within one node has [`NodeFabric`], any other [`ClusterFabric`]. Both engines are compiled, and each call tests once
-//! which it is: a test in every call of the *fabric* would cost a small message several times as much (docs/decisions/0007).
+//! A job within one node has [`NodeFabric`], any other [`ClusterFabric`]. Both engines are compiled, and each call
+//! tests once which it is: a test in every call of the *fabric* would cost a small message several times as much
+//! (docs/decisions/0007).
 
 use std::rc::Rc;
 use std::sync::Arc;

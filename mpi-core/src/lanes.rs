@@ -1,10 +1,10 @@
-//! Lanes: several ends of the fabric that one rank has, each with an engine of its own, so that threads that use different communicators
-//! have nothing in common.
+//! Lanes: several ends of the fabric that one rank has, each with an engine of its own, so that threads that use
+//! different communicators have nothing in common.
 //!
-//! Every communicator belongs to one lane, which follows from its context, so that all its members agree without a word. The world and what
-//! this rank has alone are in the first lane, nonblocking duplicates in the lane of what they were made from. What a
-//! lane's engine and communicators hold is shared with no other lane, not even a count of references: whoever has a lane's turn may use
-//! all of it. To make communicators takes the turns of all lanes.
+//! Every communicator belongs to one lane, which follows from its context, so that all its members agree without a
+//! word. The world and what this rank has alone are in the first lane, nonblocking duplicates in the lane of what they
+//! were made from. What a lane's engine and communicators hold is shared with no other lane, not even a count of
+//! references: whoever has a lane's turn may use all of it. To make communicators takes the turns of all lanes.
 
 use std::cell::{Cell, OnceCell};
 use std::rc::{Rc, Weak};
@@ -18,7 +18,8 @@ use crate::process::Process;
 /// What the lanes of a rank have in common.
 #[derive(Default)]
 pub(crate) struct Lanes {
-    /// How many blocks of contexts this rank has given out. A creation gives one as it begins, also where nobody waits for its end.
+    /// How many blocks of contexts this rank has given out. A creation gives one as it begins, also where nobody waits
+    /// for its end.
     contexts: Cell<u32>,
     /// One for each lane, if there are several.
     processes: OnceCell<Box<[Weak<Process>]>>,

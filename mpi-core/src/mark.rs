@@ -1,8 +1,8 @@
 //! What a message says about the type of its data, so that sender and receiver who disagree get an error.
 //!
-//! A *mark* is 24 bits in the first word of a message's header, where its kind leaves them free. Builds with debug assertions send
-//! and check marks; in others they are nothing, neither in memory nor on the wire. A message without one, from a release build, of raw bytes or
-//! from C, fits every receive.
+//! A *mark* is 24 bits in the first word of a message's header, where its kind leaves them free. Builds with debug
+//! assertions send and check marks; in others they are nothing, neither in memory nor on the wire. A message without
+//! one, from a release build, of raw bytes or from C, fits every receive.
 
 /// Words that a mark has in this build.
 const WORDS: usize = cfg!(debug_assertions) as usize;
@@ -34,8 +34,8 @@ impl Mark {
         Mark([bits; WORDS])
     }
 
-    /// Of values whose bytes only their type understands: by its name, without the modules it is in, which two programs may call
-    /// differently.
+    /// Of values whose bytes only their type understands: by its name, without the modules it is in, which two programs
+    /// may call differently.
     pub(crate) fn named(name: &str) -> Mark {
         if WORDS == 0 {
             return Mark::NONE;
@@ -83,7 +83,8 @@ impl Default for Mark {
     }
 }
 
-/// The basic types in the order of a value's packed bytes: of `[f64; 2]` the same as of two `f64`, as in MPI's type signatures.
+/// The basic types in the order of a value's packed bytes: of `[f64; 2]` the same as of two `f64`, as in MPI's type
+/// signatures.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Signature {

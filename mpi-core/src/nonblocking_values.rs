@@ -1,6 +1,6 @@
-//! Sending and receiving values without waiting. The requests own everything: the library keeps a sent value's bytes, and room for a
-//! received one is made when its message comes, however long it is. So the receive is posted at once, and stands in MPI's order of
-//! matching where it was started.
+//! Sending and receiving values without waiting. The requests own everything: the library keeps a sent value's bytes,
+//! and room for a received one is made when its message comes, however long it is. So the receive is posted at once,
+//! and stands in MPI's order of matching where it was started.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -54,7 +54,8 @@ impl Communicator {
         })
     }
 
-    /// As [`Communicator::recv_value`]. Dropping the request cancels the receive; a message that it has already met is lost.
+    /// As [`Communicator::recv_value`]. Dropping the request cancels the receive; a message that it has already met is
+    /// lost.
     ///
     /// ```
     /// # extern crate rwmpi_core as rwmpi;

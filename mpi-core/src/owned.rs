@@ -1,7 +1,8 @@
 //! Requests that own what they use.
 //!
-//! *Owning*: buffers that are moved in and given back. They lie on the heap together with a scope of their own, which lends them to
-//! any nonblocking call. *Spawned*: an asynchronous function as a task of the rank, whose result is a value.
+//! *Owning*: buffers that are moved in and given back. They lie on the heap together with a scope of their own, which
+//! lends them to any nonblocking call. *Spawned*: an asynchronous function as a task of the rank, whose result is a
+//! value.
 #![allow(unsafe_code)]
 
 use std::cell::Cell;
@@ -17,8 +18,8 @@ use crate::task::TaskId;
 use crate::waiting::Awaited;
 use crate::{Request, Result, Scope};
 
-/// Starts nonblocking operations on buffers that the request owns: `wait` gives them back, with what the operation gives. Such a
-/// request may be kept anywhere, returned and forgotten.
+/// Starts nonblocking operations on buffers that the request owns: `wait` gives them back, with what the operation
+/// gives. Such a request may be kept anywhere, returned and forgotten.
 ///
 /// ```
 /// # extern crate rwmpi_core as rwmpi;
@@ -43,8 +44,8 @@ pub fn owning<B: 'static, R: 'static>(
 ) -> Result<Request<'static, (B, R)>> {
     let held = NonNull::from(Box::leak(Box::new(Held { scope: Scope::new(), buffers })));
     let mut owning = Owning { held: Some(held), request: None, result: None };
-    // SAFETY: `Owning` frees the memory only when every operation of the scope has ended, and looks at the buffers only then. `start`
-    // works for any lifetime, so that it can keep nothing of this one.
+    // SAFETY: `Owning` frees the memory only when every operation of the scope has ended, and looks at the buffers only
+    // then. `start` works for any lifetime, so that it can keep nothing of this one.
     let (scope, buffers) = unsafe { (&(*held.as_ptr()).scope, &mut (*held.as_ptr()).buffers) };
     owning.request = Some(start(scope, buffers)?);
     Ok(Request::whole(owning))

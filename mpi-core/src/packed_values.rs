@@ -1,8 +1,8 @@
 //! Slices of plain data whose memory is not their message.
 //!
-//! Short ones are packed beside the buffer: by blocking calls on the stack, otherwise as [`staged`](crate::staged). Long ones go in pieces, which are packed and
-//! unpacked as the message moves: no packed copy of all of it is ever made, and both ranks work at once. A piece may end within an
-//! element.
+//! Short ones are packed beside the buffer: by blocking calls on the stack, otherwise as [`staged`](crate::staged).
+//! Long ones go in pieces, which are packed and unpacked as the message moves: no packed copy of all of it is ever
+//! made, and both ranks work at once. A piece may end within an element.
 #![allow(unsafe_code)]
 
 use std::cell::RefCell;
@@ -41,7 +41,8 @@ impl Communicator {
         if !go_in_pieces::<T>(self.process().tuning(), data.len()) {
             let mut packed = Short::from_elem(0, data.len() * T::SIZE);
             pack_all(data, &mut packed);
-            // SAFETY: the send has completed when the call returns, and the memory is there and stays where it is until then.
+            // SAFETY: the send has completed when the call returns, and the memory is there and stays where it is until
+            // then.
             return self.send_span(call, unsafe { read_span(&packed) }, destination, tag, mode, mark);
         }
         let Some(peer) = self.checked_destination(call, destination, tag)? else { return Ok(()) };
@@ -64,7 +65,8 @@ impl Communicator {
             return crate::scope(|scope| self.irecv(scope, buffer, source, tag)?.wait());
         }
         let mut packed = Short::from_elem(0, buffer.len() * T::SIZE);
-        // SAFETY: the receive has completed when the call returns, and the memory is there and stays where it is until then.
+        // SAFETY: the receive has completed when the call returns, and the memory is there and stays where it is until
+        // then.
         match self.receive_span(unsafe { write_span(&mut packed) }, source, tag)? {
             None => Ok(Status::EMPTY),
             Some(completion) => self.arrived::<T>(completion, |bytes| {
@@ -117,7 +119,8 @@ impl Communicator {
         target: Target,
     ) -> Result<Request<'scope>> {
         let (call, landing) = (Call::Receive, Landing::new(buffer));
-        // SAFETY: the scope completes or cancels the receive before the borrow of the slice, which lasts as long as the scope, ends.
+        // SAFETY: the scope completes or cancels the receive before the borrow of the slice, which lasts as long as the
+        // scope, ends.
         let sink = Sink::scattered(unsafe { scattered(landing.shared()) });
         let mut engine = self.process().enter(call, target, pattern.context, sink.len());
         let started = engine.start_receive(pattern, sink);

@@ -1,7 +1,7 @@
 //! Persistent requests: the same exchange again and again (MPI-5.0 section 3.9).
 //!
-//! A persistent request owns its buffer and lends it out only while it is inactive, so it needs no scope. The buffer is on the
-//! heap: forgetting the request leaks it, and nothing dangles.
+//! A persistent request owns its buffer and lends it out only while it is inactive, so it needs no scope. The buffer is
+//! on the heap: forgetting the request leaks it, and nothing dangles.
 #![allow(unsafe_code)]
 
 use std::ops::DerefMut;
@@ -170,7 +170,8 @@ impl<T: Datatype, B: OwnedBuffer<T>> PersistentSend<T, B> {
         let Exchange { communicator, call, .. } = &self.exchange;
         let (communicator, call) = (communicator.clone(), *call);
         let Some(peer) = communicator.checked_destination(call, self.destination, self.tag)? else { return Ok(()) };
-        // SAFETY: the buffer is not lent out while the request is active, and `Exchange` keeps it until the send has completed.
+        // SAFETY: the buffer is not lent out while the request is active, and `Exchange` keeps it until the send has
+        // completed.
         let span = unsafe { read_span(self.exchange.outgoing()?) };
         if call == Call::BufferedSend {
             return communicator.buffered_send(&self.exchange.buffer()?[..], self.destination, self.tag);
@@ -208,7 +209,8 @@ impl<T: Datatype, B: OwnedBuffer<T>> PersistentReceive<T, B> {
         let (communicator, call) = (communicator.clone(), *call);
         let pattern = communicator.checked_pattern(call, self.source, self.tag, communicator.context())?;
         let Some(pattern) = pattern else { return Ok(()) };
-        // SAFETY: the buffer is not lent out while the request is active, and `Exchange` keeps it until the receive has completed.
+        // SAFETY: the buffer is not lent out while the request is active, and `Exchange` keeps it until the receive has
+        // completed.
         let span = unsafe { write_span(self.exchange.incoming()?) };
         let target = Target::receive(self.source, self.tag);
         let mut engine = communicator.process().enter(call, target, communicator.context(), span.len());

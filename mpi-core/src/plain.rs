@@ -1,8 +1,8 @@
 //! Plain data: values that are nothing but their fields' bytes, so that slices of them can be sent and received.
 //!
-//! Where a type has no padding and every pattern of bits is a value, its slices travel *directly*: the transport reads and writes
-//! them where they are. Others are packed, field by field: padding never travels, and what arrives becomes a value only if
-//! it is one. Which of the two a type does is known to the compiler, so neither costs the other anything.
+//! Where a type has no padding and every pattern of bits is a value, its slices travel *directly*: the transport reads
+//! and writes them where they are. Others are packed, field by field: padding never travels, and what arrives becomes a
+//! value only if it is one. Which of the two a type does is known to the compiler, so neither costs the other anything.
 #![allow(unsafe_code)]
 
 use std::marker::PhantomData;
@@ -36,9 +36,9 @@ use crate::Signature;
 /// # }
 /// ```
 ///
-/// Of a value travel the bytes of its fields in the order in which they are declared, as of MPI's datatype of the same C structure. A type
-/// without padding whose fields also lie in that order is sent from where it is, without a copy; `#[repr(C)]` makes sure of the
-/// order. `bool`, `char`, enums and whatever contains them are checked when they arrive.
+/// Of a value travel the bytes of its fields in the order in which they are declared, as of MPI's datatype of the same
+/// C structure. A type without padding whose fields also lie in that order is sent from where it is, without a copy;
+/// `#[repr(C)]` makes sure of the order. `bool`, `char`, enums and whatever contains them are checked when they arrive.
 ///
 /// # Safety
 /// If `DIRECT`, the type has no padding, every pattern of bits is a value, and `SIZE` is its size.
@@ -104,7 +104,8 @@ pub(crate) fn direct_mut<T: Datatype>(values: &mut [T]) -> Option<&mut [u8]> {
     Direct::known().map(|direct| direct.bytes_mut(values))
 }
 
-/// The memory of such values as values again; `None` if the bytes are no whole number of them or do not lie as they must.
+/// The memory of such values as values again; `None` if the bytes are no whole number of them or do not lie as they
+/// must.
 #[inline(always)]
 pub(crate) fn direct_values<T: Datatype>(bytes: &[u8]) -> Option<&[T]> {
     // SAFETY: for such a type any bytes are values.
@@ -247,7 +248,8 @@ unsafe impl<T: Datatype, const N: usize> Datatype for [T; N] {
 
 macro_rules! tuples {
     ($($($name:ident $place:tt)*;)*) => {$(
-        // SAFETY: it travels directly only if its fields do and lie side by side, from the first to the last, without padding.
+        // SAFETY: it travels directly only if its fields do and lie side by side, from the first to the last, without
+        // padding.
         unsafe impl<$($name: Datatype),*> Datatype for ($($name,)*) {
             const SIZE: usize = 0 $(+ $name::SIZE)*;
             const SIGNATURE: Signature = Signature::sequence(&[$($name::SIGNATURE),*]);

@@ -1,7 +1,7 @@
 //! Point-to-point communication on the typed API (MPI-5.0 chapter 3).
 //!
-//! A *ready* send is a standard one here: knowing that the receive is posted would save nothing, since the request for send
-//! already says so.
+//! A *ready* send is a standard one here: knowing that the receive is posted would save nothing, since the request for
+//! send already says so.
 #![allow(unsafe_code)]
 
 use std::mem::MaybeUninit;
@@ -108,8 +108,8 @@ impl Communicator {
         self.process().send(engine, (peer, context, tag as u32), span, mode).map_err(self.failed(call))
     }
 
-    /// Sends `data`; returns when the slice may be used again (MPI_Send). Small messages are buffered; large ones may wait for
-    /// their receive.
+    /// Sends `data`; returns when the slice may be used again (MPI_Send). Small messages are buffered; large ones may
+    /// wait for their receive.
     #[doc = example!(2
         "if rank == 0 {"
         "    world.send(&[1.5, 2.5], 1, 7)?;"
@@ -254,8 +254,8 @@ impl Communicator {
         }
     }
 
-    /// As [`Communicator::receive_value`], where the value is its message: without a place of which nobody knows what it holds, this takes
-    /// hardly more instructions than a receive of raw bytes.
+    /// As [`Communicator::receive_value`], where the value is its message: without a place of which nobody knows what
+    /// it holds, this takes hardly more instructions than a receive of raw bytes.
     #[inline(always)]
     pub(crate) fn receive_itself<T: Message>(&self, source: Source, tag: TagSelector) -> Result<(T, Status)> {
         let mut value = MaybeUninit::<T>::zeroed();
@@ -275,8 +275,8 @@ impl Communicator {
         }
     }
 
-    /// As [`Communicator::receive_value`], of a message of any length that is short and the next to arrive: room is made for it when its
-    /// length is known. `None` if it is not like that.
+    /// As [`Communicator::receive_value`], of a message of any length that is short and the next to arrive: room is
+    /// made for it when its length is known. `None` if it is not like that.
     pub(crate) fn receive_next_value<T: Message>(
         &self,
         source: Source,
@@ -450,7 +450,8 @@ impl Communicator {
             return self.irecv_in_pieces(scope, buffer, pattern, Target::receive(source, tag));
         }
         let mut incoming = Incoming::new(buffer);
-        // SAFETY: the scope completes or cancels the receive before the borrow of the slice, which lasts as long as the scope, ends.
+        // SAFETY: the scope completes or cancels the receive before the borrow of the slice, which lasts as long as the
+        // scope, ends.
         let span = unsafe { write_span(incoming.bytes()) };
         let mut engine = self.process().enter(call, Target::receive(source, tag), context, span.len());
         let started = engine.start_span_receive(pattern, span);

@@ -5,7 +5,8 @@ use crate::engine;
 use crate::waiting::Awaited;
 use crate::{Communicator, Result, Source, Status, TagSelector};
 
-/// A message that [`Communicator::matched_probe`] has taken: nobody but its holder can receive it (MPI-5.0 section 3.8.2).
+/// A message that [`Communicator::matched_probe`] has taken: nobody but its holder can receive it (MPI-5.0 section
+/// 3.8.2).
 #[doc = example!(1
     "world.buffered_send(&[1.5; 3], 0, 0)?;"
     "let message = world.matched_probe(rwmpi::ANY_SOURCE, rwmpi::ANY_TAG)?.expect(\"from somebody\");"
@@ -33,7 +34,8 @@ impl MatchedMessage {
 }
 
 impl Communicator {
-    /// Waits for a message that a receive with these arguments would get, and tells its envelope and length (MPI_Probe).
+    /// Waits for a message that a receive with these arguments would get, and tells its envelope and length
+    /// (MPI_Probe).
     #[doc = example!(1
         "world.buffered_send(&[1, 2, 3], 0, 0)?;"
         "let status = world.probe(0, 0)?;"

@@ -1,4 +1,7 @@
-//! One rank, or one lane of it: its engine, and what all its communicators share. Every wait of a rank goes through here.
+//! One rank, or one lane of it: its engine, and what all its communicators share. Every wait of a rank goes through
+//! here.
+
+mod outlasting;
 
 use std::cell::{Cell, OnceCell, RefCell, RefMut};
 use std::future::Future;
@@ -32,7 +35,8 @@ const TIME_TO_REPORT: Duration = Duration::from_secs(1);
 /// How often a thread looks for its message while others may want their turn.
 const LOOKS_OF_MANY: u32 = 16;
 
-/// What a rank owns, or a lane of it ([`crate::lanes`]). Communicators, requests and scopes hold it together; it belongs to one thread.
+/// What a rank owns, or a lane of it ([`crate::lanes`]). Communicators, requests and scopes hold it together; it
+/// belongs to one thread.
 pub(crate) struct Process {
     engine: RefCell<JobEngine>,
     tuning: Tuning,
@@ -150,8 +154,8 @@ impl Process {
         &self.tasks
     }
 
-    /// Deals with what has arrived and goes on with what was blocked, nonblocking collectives included; true if anything
-    /// happened that may let a wait end.
+    /// Deals with what has arrived and goes on with what was blocked, nonblocking collectives included; true if
+    /// anything happened that may let a wait end.
     pub(crate) fn progress(&self) -> Result<bool, Failure> {
         let moved = self.engine().progress()?;
         let moved = self.poll_tasks() || moved;
@@ -272,7 +276,8 @@ impl Process {
         self.wait_unless(awaited, done, || self.departed())
     }
 
-    /// As [`Process::wait_for_awaited`], for several things, which `each` tells one by one; the watchers hear of the first.
+    /// As [`Process::wait_for_awaited`], for several things, which `each` tells one by one; the watchers hear of the
+    /// first.
     pub(crate) fn wait_for_several<R>(
         &self,
         several: Several,
@@ -410,7 +415,8 @@ impl Process {
         engine.outcome(id).is_some()
     }
 
-    /// The result of an operation if it has completed; then it is forgotten. After an error it still has to be waited for.
+    /// The result of an operation if it has completed; then it is forgotten. After an error it still has to be waited
+    /// for.
     pub(crate) fn test(&self, id: OperationId) -> Result<Option<Outcome>, Failure> {
         let mut engine = self.engine();
         if let Some(outcome) = engine.collect(id) {
@@ -428,8 +434,8 @@ impl Process {
         ended.inspect_err(|_| self.tasks.cancel(id))?.map(|()| Completion::SENT)
     }
 
-    /// Goes on with a send: returns when the buffer may be used again (or, synchronous, when the receive was matched). The
-    /// common small message makes no operation. `engine` is this rank's, as [`Process::enter`] gave it.
+    /// Goes on with a send: returns when the buffer may be used again (or, synchronous, when the receive was matched).
+    /// The common small message makes no operation. `engine` is this rank's, as [`Process::enter`] gave it.
     #[inline(always)]
     pub(crate) fn send(
         &self,
@@ -465,8 +471,8 @@ impl Process {
         }
     }
 
-    /// Receives the short message that is the next to arrive, if it is wanted, into `room`, which is made for it. `None`
-    /// if it is not like that, or there is no room: then the message is still to be received.
+    /// Receives the short message that is the next to arrive, if it is wanted, into `room`, which is made for it.
+    /// `None` if it is not like that, or there is no room: then the message is still to be received.
     #[inline]
     pub(crate) fn receive_next(
         &self,
@@ -478,8 +484,8 @@ impl Process {
         engine.receive_next(pattern, room, looks)?.transpose()
     }
 
-    /// How often a receive that waits looks for its message at once: as often as a waiting rank should, unless other threads may want
-    /// their turn.
+    /// How often a receive that waits looks for its message at once: as often as a waiting rank should, unless other
+    /// threads may want their turn.
     #[inline(always)]
     pub(crate) fn looks(&self, engine: &JobEngine) -> u32 {
         if self.others_may_want_turn() { LOOKS_OF_MANY } else { engine.patience() }
@@ -506,60 +512,8 @@ impl Process {
         self.engine.borrow().me_and_peers()
     }
 
-    /// Lets go of a send that needs nothing of the program's any more; false if it does.
-    #[cold]
-    pub(crate) fn leaves_from_copy(&self, id: OperationId) -> bool {
-        let is_copied = self.engine().reads_from_copy(id);
-        if is_copied {
-            self.detach(id);
-        }
-        is_copied
-    }
-
-    /// Keeps a buffered send until it is done.
-    pub(crate) fn detach(&self, id: OperationId) {
-        let mut detached = self.detached.borrow_mut();
-        detached.push(id);
-        let mut engine = self.engine();
-        detached.retain(|&id| engine.collect(id).is_none());
-    }
-
-    /// Keeps what goes on by itself until it has ended, which `has_ended` says.
-    pub(crate) fn abandon(&self, has_ended: Box<dyn FnMut() -> bool>) {
-        self.forget_ended();
-        self.abandoned.borrow_mut().push(has_ended);
-    }
-
-    /// Whether nothing goes on by itself any more.
-    fn forget_ended(&self) -> bool {
-        let mut going_on = self.abandoned.take();
-        going_on.retain_mut(|has_ended| !has_ended());
-        self.abandoned.borrow_mut().append(&mut going_on);
-        self.abandoned.borrow().is_empty()
-    }
-
-    /// Waits for all that goes on by itself.
-    pub(crate) fn wait_for_abandoned(&self) -> Result<(), Failure> {
-        self.wait_for(|| self.forget_ended().then_some(()))
-    }
-
-    /// Waits for all buffered sends.
-    pub(crate) fn collect_detached(&self) -> Result<(), Failure> {
-        self.detached.take().into_iter().try_for_each(|id| self.wait(id).map(drop))
-    }
-
-    /// Keeps a shelf until nobody looks at it any more.
-    pub(crate) fn retire(&self, shelf: Retired) {
-        self.retired.borrow_mut().push(shelf);
-    }
-
-    /// Gives back the memory of shelves at which nobody looks any more.
-    pub(crate) fn reuse_retired(&self) {
-        self.retired.borrow_mut().retain(|shelf| shelf.is_in_use(self));
-    }
-
-    /// A peer was lost. Whoever started the job learns of its death too, and is about to end the job with one report that says why: only
-    /// if that does not happen is it for this rank to complain.
+    /// A peer was lost. Whoever started the job learns of its death too, and is about to end the job with one report
+    /// that says why: only if that does not happen is it for this rank to complain.
     #[cold]
     pub(crate) fn leave_report_to_launcher(&self) {
         if !self.left_to_launcher.replace(true) {
@@ -567,7 +521,8 @@ impl Process {
         }
     }
 
-    /// Ends the job. Whoever has started it learns of that also where a signal handler says so while the engine is in use.
+    /// Ends the job. Whoever has started it learns of that also where a signal handler says so while the engine is in
+    /// use.
     pub(crate) fn end_job(&self, code: i32, reason: &str) {
         self.ender.end(code, reason);
         if let Ok(mut engine) = self.engine.try_borrow_mut() {

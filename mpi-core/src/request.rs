@@ -1,8 +1,8 @@
 //! Operations in flight, as the program holds them.
 //!
-//! A request either borrows its buffers, then it is listed in the scope that lends them ([`scope`](crate::scope())), or it owns all it
-//! needs, then it may be kept anywhere. Forgetting the first kind leaves it to its scope; forgetting the second leaks what
-//! it owns. Neither lets the program touch memory that the library still uses.
+//! A request either borrows its buffers, then it is listed in the scope that lends them ([`scope`](crate::scope())), or
+//! it owns all it needs, then it may be kept anywhere. Forgetting the first kind leaves it to its scope; forgetting the
+//! second leaks what it owns. Neither lets the program touch memory that the library still uses.
 
 use std::cell::RefCell;
 use std::pin::Pin;
@@ -20,12 +20,13 @@ use crate::{Result, Status};
 
 /// An operation in flight (MPI-5.0 section 3.7), which gives a `T` when it has completed.
 ///
-/// It is waited for ([`Request::wait`]), asked ([`Request::test`]), or awaited: a request is a future for any executor that runs where
-/// the rank does. The library has no thread of its own, so somebody must make progress: polling does, and under a foreign
-/// executor a request that has not completed asks to be polled again at once. [`Communicator::block_on`] sleeps instead.
+/// It is waited for ([`Request::wait`]), asked ([`Request::test`]), or awaited: a request is a future for any executor
+/// that runs where the rank does. The library has no thread of its own, so somebody must make progress: polling does,
+/// and under a foreign executor a request that has not completed asks to be polled again at once.
+/// [`Communicator::block_on`] sleeps instead.
 ///
-/// Dropping a request leaves it to its scope, if it borrows from one. Otherwise a receive is cancelled, and what others wait for, a
-/// send or a collective, goes on by itself.
+/// Dropping a request leaves it to its scope, if it borrows from one. Otherwise a receive is cancelled, and what others
+/// wait for, a send or a collective, goes on by itself.
 ///
 /// ```
 /// # extern crate rwmpi_core as rwmpi;
@@ -174,9 +175,9 @@ impl<'scope, T> Request<'scope, T> {
         }
     }
 
-    /// Asks for the operation to be cancelled (MPI_Cancel). It still has to be waited for; [`Status::cancelled`] then tells
-    /// whether it was, and what would have given a value gives an error. A receive that no message has met yet is always
-    /// cancelled. A collective can't be.
+    /// Asks for the operation to be cancelled (MPI_Cancel). It still has to be waited for; [`Status::cancelled`] then
+    /// tells whether it was, and what would have given a value gives an error. A receive that no message has met yet is
+    /// always cancelled. A collective can't be.
     #[doc = example!(1
         "let mut buffer = [0; 4];"
         "let status = rwmpi::scope(|s| {"
@@ -197,7 +198,8 @@ impl<'scope, T> Request<'scope, T> {
         }
     }
 
-    /// The same operation, which gives what `f` makes of its result. So requests of different types can be waited for together:
+    /// The same operation, which gives what `f` makes of its result. So requests of different types can be waited for
+    /// together:
     ///
     /// ```
     /// # extern crate rwmpi_core as rwmpi;

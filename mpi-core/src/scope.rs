@@ -176,7 +176,8 @@ impl Pending {
         }
     }
 
-    /// Ends it as far as that can be done at once, at the price of peers that wait in vain; whether it still has to be waited for.
+    /// Ends it as far as that can be done at once, at the price of peers that wait in vain; whether it still has to be
+    /// waited for.
     fn give_up(&self) -> bool {
         let process = self.communicator.process();
         match self.flight {
@@ -191,7 +192,8 @@ impl Pending {
         }
     }
 
-    /// Ends a receive; anything else, for which others wait, goes on: then it is to be kept until [`Pending::has_ended`].
+    /// Ends a receive; anything else, for which others wait, goes on: then it is to be kept until
+    /// [`Pending::has_ended`].
     pub(crate) fn let_go(&self) -> bool {
         if self.call != Call::Receive {
             return true;
@@ -218,8 +220,9 @@ pub(crate) fn not_cancelled(communicator: &Communicator, call: Call) -> Error {
     Error::argument(ErrorClass::Request, communicator, call, what)
 }
 
-/// Runs `f`, then completes every request that was started in its scope and not waited for. If `f` fails or panics, pending
-/// receives are cancelled first, and collectives end where they stand. The result is `f`'s, or the first error of a request that the scope had to complete.
+/// Runs `f`, then completes every request that was started in its scope and not waited for. If `f` fails or panics,
+/// pending receives are cancelled first, and collectives end where they stand. The result is `f`'s, or the first error
+/// of a request that the scope had to complete.
 ///
 /// ```no_run
 /// # fn main() -> rwmpi_core::Result<()> {

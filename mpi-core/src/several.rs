@@ -40,8 +40,8 @@ pub fn wait_all<'scope, T>(requests: impl IntoIterator<Item = Request<'scope, T>
     requests.into_iter().map(Request::wait).collect()
 }
 
-/// Waits until one has completed; gives its place and result, and takes it out of the list (MPI_Waitany). `None` for an empty
-/// list. Requests of different types are waited for together by way of [`Request::map`].
+/// Waits until one has completed; gives its place and result, and takes it out of the list (MPI_Waitany). `None` for an
+/// empty list. Requests of different types are waited for together by way of [`Request::map`].
 #[doc = example_of_two!(
     "    while let Some((_, status)) = rwmpi::wait_any(&mut requests)? {"
     "        assert_eq!(status.source(), Some(0));"
@@ -82,8 +82,8 @@ fn look_at_any<T>(requests: &mut Vec<Request<'_, T>>) -> Result<Option<(usize, T
     Ok(None)
 }
 
-/// Waits until at least one has completed; gives the places (in the list as it was) and results of all that have, and takes them
-/// out of the list (MPI_Waitsome). One that has failed stays behind if others have not: the next call tells.
+/// Waits until at least one has completed; gives the places (in the list as it was) and results of all that have, and
+/// takes them out of the list (MPI_Waitsome). One that has failed stays behind if others have not: the next call tells.
 #[doc = example_of_two!(
     "    while !requests.is_empty() {"
     "        assert!(!rwmpi::wait_some(&mut requests)?.is_empty());"

@@ -26,7 +26,8 @@ enum Place<T> {
     Ordinary(Vec<T>),
 }
 
-// SAFETY: the block belongs to this value alone, as a vector's does; peers write into it only while a request borrows it.
+// SAFETY: the block belongs to this value alone, as a vector's does; peers write into it only while a request borrows
+// it.
 unsafe impl<T: Send> Send for Buffer<T> {}
 // SAFETY: as above; shared access is through `&[T]`.
 unsafe impl<T: Sync> Sync for Buffer<T> {}

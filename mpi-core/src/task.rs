@@ -54,7 +54,8 @@ impl Tasks {
         self.running.get() > 0
     }
 
-    /// Polls every task once; true if one came to its end. What a task waits for it says in `awaited`, which afterwards is what it was.
+    /// Polls every task once; true if one came to its end. What a task waits for it says in `awaited`, which afterwards
+    /// is what it was.
     #[inline]
     pub(crate) fn poll_all(&self, awaited: &Cell<Awaited>) -> bool {
         self.running.get() > 0 && self.poll_running(awaited)
@@ -147,7 +148,8 @@ impl Tasks {
         let slot = self.slots.borrow_mut().remove(id.0);
         if let Slot::Running(work, _) = slot {
             self.running.set(self.running.get() - 1);
-            // Dropping it completes its operations, for which other tasks may have to be polled: the list is free by now.
+            // Dropping it completes its operations, for which other tasks may have to be polled: the list is free by
+            // now.
             drop(work);
         }
     }

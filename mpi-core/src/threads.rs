@@ -1,6 +1,7 @@
 //! Ranks that are threads: of a job within this process, or of one whose processes hold several ranks each.
 //!
-//! A rank that panics ends the job: the others' calls fail instead of waiting for it, and its panic, not theirs, is what the caller gets.
+//! A rank that panics ends the job: the others' calls fail instead of waiting for it, and its panic, not theirs, is
+//! what the caller gets.
 
 use std::any::Any;
 use std::fmt::Display;
@@ -18,11 +19,11 @@ use crate::universe::{Protocol, ThreadLevel, Universe, init, refused};
 /// Bytes of stack of a rank: as many as the main thread of a process usually has.
 const STACK: usize = 8 << 20;
 
-/// Runs `rank_main` as each rank that this process is: one, or, under `mpiexec --threads T`, up to T, a thread each. Returns
-/// their results in rank order, after all ranks of the job have come to their end as in [`Universe::finalize`].
+/// Runs `rank_main` as each rank that this process is: one, or, under `mpiexec --threads T`, up to T, a thread each.
+/// Returns their results in rank order, after all ranks of the job have come to their end as in [`Universe::finalize`].
 ///
-/// A rank is a value that belongs to its thread. Ranks of a process see each other's memory: what long messages carry between them is
-/// copied once, from buffer to buffer.
+/// A rank is a value that belongs to its thread. Ranks of a process see each other's memory: what long messages carry
+/// between them is copied once, from buffer to buffer.
 ///
 /// ```no_run
 /// # use rwmpi_core as rwmpi;
@@ -34,7 +35,8 @@ const STACK: usize = 8 << 20;
 /// ```
 ///
 /// # Errors
-/// If the job can't be joined, or not left in good order; and the first error that a rank of this process returns, which ends the job.
+/// If the job can't be joined, or not left in good order; and the first error that a rank of this process returns,
+/// which ends the job.
 ///
 /// # Panics
 /// If a rank panics: with the first one's message, which names it.
@@ -69,7 +71,8 @@ pub fn run<R: Send, E: From<Error> + Display + Send>(
     results.into_iter().collect()
 }
 
-/// Runs `rank_main` in `ranks` threads of this process, each a rank of a job of its own; returns their results in rank order.
+/// Runs `rank_main` in `ranks` threads of this process, each a rank of a job of its own; returns their results in rank
+/// order.
 ///
 /// # Errors
 /// If the memory for the job can't be had, or the file that `RWMPI_TUNING` names has mistakes.

@@ -89,8 +89,8 @@ pub struct TrafficCounters {
     pub large_messages: u64,
     /// Bytes in them.
     pub large_bytes: u64,
-    /// Bytes of them that moved by a single copy (remote-written by the sender, fetched by the receiver, or sent to this rank
-    /// itself and copied from buffer to buffer).
+    /// Bytes of them that moved by a single copy (remote-written by the sender, fetched by the receiver, or sent to
+    /// this rank itself and copied from buffer to buffer).
     pub large_single_copy_bytes: u64,
     /// Requests for send posted by this rank as a receiver.
     pub requests_posted: u64,
@@ -108,8 +108,9 @@ pub struct TrafficCounters {
 
 /// How the threads of a process may take part in communication.
 ///
-/// The typed API enforces it by types: a rank's values stay with its thread. Several threads communicate as several ranks, each a thread
-/// (`mpiexec --threads`, [`crate::run`]); the levels for that are those that the McMPI thesis proposes (section 2.2.3).
+/// The typed API enforces it by types: a rank's values stay with its thread. Several threads communicate as several
+/// ranks, each a thread (`mpiexec --threads`, [`crate::run`]); the levels for that are those that the McMPI thesis
+/// proposes (section 2.2.3).
 #[doc = example!(1
     "// Here ranks are threads among others of the program."
     "assert_eq!(universe.thread_level(), rwmpi::ThreadLevel::Filtered);"
@@ -120,12 +121,13 @@ pub enum ThreadLevel {
     Funneled,
     /// The process is several ranks, and all its threads are ranks (MPI_THREAD_AS_RANK).
     AsRank,
-    /// The process is several ranks, each a thread, beside which it may have others that do not communicate (MPI_THREAD_FILTERED).
+    /// The process is several ranks, each a thread, beside which it may have others that do not communicate
+    /// (MPI_THREAD_FILTERED).
     Filtered,
 }
 
-/// This process's membership of the job, which ends with [`Universe::finalize`] on all ranks. A rank that drops it instead has given up: where
-/// others still take part, that ends the job with an error.
+/// This process's membership of the job, which ends with [`Universe::finalize`] on all ranks. A rank that drops it
+/// instead has given up: where others still take part, that ends the job with an error.
 #[doc = example!(2
     "// A program's own comes from `rwmpi::init` or `rwmpi::run`."
     "let (world, alone) = (universe.world(), universe.this_rank());"
@@ -159,7 +161,8 @@ impl Universe {
         }
     }
 
-    /// A member that has taken its place; `with_lanes` if its threads can use several lanes. They have them if all members can.
+    /// A member that has taken its place; `with_lanes` if its threads can use several lanes. They have them if all
+    /// members can.
     pub(crate) fn of_member(
         Membership { fabric, lanes, starter }: Membership,
         (protocol, tuning): (Protocol, &Tuning),
@@ -204,9 +207,9 @@ impl Universe {
         if lane == 0 { &self.world } else { &self.other_lanes[lane - 1] }
     }
 
-    /// From now on several threads act as this rank, each while it has the turn, as the present one does now: whatever belongs to a lane
-    /// of the rank is only for whoever has its turn, and the rest for who has all. Calls that wait give them up meanwhile. For front ends with
-    /// MPI_THREAD_MULTIPLE.
+    /// From now on several threads act as this rank, each while it has the turn, as the present one does now: whatever
+    /// belongs to a lane of the rank is only for whoever has its turn, and the rest for who has all. Calls that wait
+    /// give them up meanwhile. For front ends with MPI_THREAD_MULTIPLE.
     ///
     /// # Errors
     /// If the system has no descriptor left to wake threads by.
@@ -269,14 +272,14 @@ impl Universe {
         self.world.process().engine().traffic_by_peer()
     }
 
-    /// Memory that every rank of the node can write into directly: `len` zeroed elements. Falls back to ordinary memory if the
-    /// shared heap is exhausted. Messages received into or sent from it need no system call.
+    /// Memory that every rank of the node can write into directly: `len` zeroed elements. Falls back to ordinary memory
+    /// if the shared heap is exhausted. Messages received into or sent from it need no system call.
     pub fn alloc<T: Pod>(&self, len: usize) -> Buffer<T> {
         Buffer::new(self.world.process().engine().heap(), len)
     }
 
-    /// `bytes` bytes of such memory, with arbitrary contents, to be given back by [`Universe::free`]; `None` if the shared heap is
-    /// exhausted.
+    /// `bytes` bytes of such memory, with arbitrary contents, to be given back by [`Universe::free`]; `None` if the
+    /// shared heap is exhausted.
     #[doc = example!(1
         "let block = universe.allocate(1 << 20).expect(\"there is room\");"
         "assert!(universe.free(block));"
@@ -292,8 +295,9 @@ impl Universe {
         self.world.process().engine().heap().free(block)
     }
 
-    /// Waits until all ranks have arrived here, and leaves the job. What was sent arrives. Before anything else, the attributes of
-    /// [`Universe::this_rank`] are deleted, the last first, so that libraries learn of the end (MPI-5.0 section 11.2.4).
+    /// Waits until all ranks have arrived here, and leaves the job. What was sent arrives. Before anything else, the
+    /// attributes of [`Universe::this_rank`] are deleted, the last first, so that libraries learn of the end (MPI-5.0
+    /// section 11.2.4).
     pub fn finalize(self) -> Result<()> {
         self.delete_attributes()?;
         let process = self.world.process();
@@ -324,7 +328,8 @@ impl Universe {
         self.this_rank.attributes().delete_all(&self.this_rank)
     }
 
-    /// Returns once everything that this rank has sent has left it, and, with `abandoned`, all that goes on by itself has ended.
+    /// Returns once everything that this rank has sent has left it, and, with `abandoned`, all that goes on by itself
+    /// has ended.
     fn complete_all(&self, abandoned: bool) -> Result<()> {
         for process in (0..self.lanes()).map(|lane| self.in_lane(lane).process()) {
             process.collect_detached().map_err(self.world.failed(Call::Finalize))?;
@@ -381,7 +386,8 @@ impl Drop for Universe {
     }
 }
 
-/// Joins the job that the launcher started this process in (MPI_Init); started by hand, the process is a job of one rank.
+/// Joins the job that the launcher started this process in (MPI_Init); started by hand, the process is a job of one
+/// rank.
 ///
 /// ```no_run
 /// # extern crate rwmpi_core as rwmpi;
@@ -397,7 +403,8 @@ impl Drop for Universe {
 /// ```
 ///
 /// # Errors
-/// If the job can't be joined: the text says why. A process joins the job of a launcher once, even if it has left it since.
+/// If the job can't be joined: the text says why. A process joins the job of a launcher once, even if it has left it
+/// since.
 pub fn init() -> Result<Universe> {
     init_member(false)
 }

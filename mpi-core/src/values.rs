@@ -1,7 +1,8 @@
 //! Sending and receiving values, whatever they are ([`Message`]); buffers are for `point_to_point`.
 //!
-//! The receiver of a value of unknown length makes room when the length is known: of a short message while it is taken off the queue, of
-//! any other between taking it ([`Communicator::matched_probe`]), so that no other receive can get it, and receiving it.
+//! The receiver of a value of unknown length makes room when the length is known: of a short message while it is taken
+//! off the queue, of any other between taking it ([`Communicator::matched_probe`]), so that no other receive can get
+//! it, and receiving it.
 
 use crate::activity::Call;
 use crate::engine::{Completion, Failure, SendMode};
@@ -43,8 +44,8 @@ impl Communicator {
         Error::argument(ErrorClass::Datatype, self, call, what)
     }
 
-    /// Sends a value of any type that is a [`Message`]: a number, a string, a vector, a type that derives it. A vector may also be
-    /// received as a slice, and a slice of plain data as a vector.
+    /// Sends a value of any type that is a [`Message`]: a number, a string, a vector, a type that derives it. A vector
+    /// may also be received as a slice, and a slice of plain data as a vector.
     ///
     /// # Errors
     /// As [`Communicator::send`], or if the value can't be made into bytes.
@@ -64,8 +65,8 @@ impl Communicator {
     /// Receives a value, however long its message is.
     ///
     /// # Errors
-    /// As [`Communicator::recv`], or if what arrives is no such value: sender and receiver must name the same type. From nobody there is
-    /// none.
+    /// As [`Communicator::recv`], or if what arrives is no such value: sender and receiver must name the same type.
+    /// From nobody there is none.
     #[doc = example!(2
         "if rank == 0 {"
         "    world.send_value(&vec![Some(1.5), None], 1, 0)?;"

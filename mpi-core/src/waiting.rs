@@ -1,16 +1,16 @@
 //! What a rank waits for, for whoever wonders why the job hangs.
 //!
-//! A call that waits notes what for, which costs a store; only once it has waited for a while in vain is that published, with the
-//! time, in the rank's activity record: words 2 (since when; 0: it does not wait), 3 (for what, partner, tag) and 4 (length). Partners
-//! are numbers in the job, so that the launcher can tell who waits for whom.
+//! A call that waits notes what for, which costs a store; only once it has waited for a while in vain is that
+//! published, with the time, in the rank's activity record: words 2 (since when; 0: it does not wait), 3 (for what,
+//! partner, tag) and 4 (length). Partners are numbers in the job, so that the launcher can tell who waits for whom.
 
 use rwmpi_protocol::Pattern;
 
 use crate::engine::OperationId;
 use crate::task::TaskId;
 
-/// How often a wait idles before it is published, and between looks at whether it waits for something else by now: so often that
-/// a message on its way has come, but before the transport lets the rank sleep.
+/// How often a wait idles before it is published, and between looks at whether it waits for something else by now: so
+/// often that a message on its way has come, but before the transport lets the rank sleep.
 pub(crate) const PUBLISHED_AFTER: u32 = 50;
 
 /// What a call waits for.

@@ -1,8 +1,8 @@
 //! Progress while the program computes: what a rank's worker does, and how a job asks for one.
 //!
-//! The worker is a thread that shares the rank with the program's threads as these do with each other, by turns. So it is for front ends
-//! whose every call takes the turn. The typed API's values belong to one thread, which is why they need no turns
-//! (docs/decisions/0015).
+//! The worker is a thread that shares the rank with the program's threads as these do with each other, by turns. So it
+//! is for front ends whose every call takes the turn. The typed API's values belong to one thread, which is why they
+//! need no turns (docs/decisions/0015).
 
 use std::ops::ControlFlow;
 use std::str::FromStr;
@@ -72,8 +72,8 @@ impl FromStr for Progress {
 }
 
 impl Universe {
-    /// Shares this rank as [`Universe::share`] does, with a worker for each lane among the threads; where each is to sleep. Standard sends
-    /// complete as soon as they are copied, for `buffer` bytes of a lane at a time.
+    /// Shares this rank as [`Universe::share`] does, with a worker for each lane among the threads; where each is to
+    /// sleep. Standard sends complete as soon as they are copied, for `buffer` bytes of a lane at a time.
     ///
     /// # Errors
     /// As those of [`Universe::share`].
@@ -90,9 +90,9 @@ impl Universe {
 }
 
 impl Endpoint {
-    /// What the worker does on a visit: makes progress until there is nothing to do, and has itself rung when there is. Nonblocking
-    /// collectives are gone on with if `with_tasks`: they may call functions of the program. Whether anything came of it; `Break` if the
-    /// rank can't communicate any more: the program's next call will say why.
+    /// What the worker does on a visit: makes progress until there is nothing to do, and has itself rung when there is.
+    /// Nonblocking collectives are gone on with if `with_tasks`: they may call functions of the program. Whether
+    /// anything came of it; `Break` if the rank can't communicate any more: the program's next call will say why.
     pub fn work_aside(&self, visit: &Visit<'_>, with_tasks: bool) -> ControlFlow<(), bool> {
         let worked = self.process().work_aside(visit, with_tasks);
         worked.map_or(ControlFlow::Break(()), ControlFlow::Continue)

@@ -9,8 +9,9 @@ use std::ops::Range;
 
 const TAG: i32 = 1001;
 
-/// Calls `fill` to compute `outgoing` and sends the range that `parts` has for each rank to that rank; the part of rank `r`
-/// arrives in `incoming[r]`, which must be as long. A rank's own part stays where it is if there is no place for it. Collective.
+/// Calls `fill` to compute `outgoing` and sends the range that `parts` has for each rank to that rank; the part of rank
+/// `r` arrives in `incoming[r]`, which must be as long. A rank's own part stays where it is if there is no place for
+/// it. Collective.
 pub fn exchange<T: Datatype>(
     world: &Communicator,
     mut incoming: Vec<&mut [T]>,

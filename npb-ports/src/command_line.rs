@@ -1,8 +1,8 @@
-//! The `npb` command. `npb cg --class A -n 4` starts its ranks itself; under `mpiexec -n 4 npb cg --class A` it joins the
-//! job it was started in.
+//! The `npb` command. `npb cg --class A -n 4` starts its ranks itself; under `mpiexec -n 4 npb cg --class A` it joins
+//! the job it was started in.
 //!
-//! Whatever can be known to be wrong before work begins is said once, by one rank, and ends the command with code 2. A run
-//! that fails verification ends with code 1.
+//! Whatever can be known to be wrong before work begins is said once, by one rank, and ends the command with code 2. A
+//! run that fails verification ends with code 1.
 
 use crate::{Benchmark, BenchmarkResult, Class, Options, memory, study};
 use clap::Parser;
@@ -92,7 +92,8 @@ pub fn main() -> ExitCode {
         Err(error) => universe.abort(1, &error.to_string()),
     };
     match (rwmpi::run(rank_main), stopped.get()) {
-        // The job is over as soon as one rank has left with another code than 0: what the others say then is not worth a word.
+        // The job is over as soon as one rank has left with another code than 0: what the others say then is not worth
+        // a word.
         (_, Some(&code)) => code,
         (Ok(_), None) => ExitCode::SUCCESS,
         (Err::<_, rwmpi::Error>(error), None) => Stop { text: format!("error: {error}"), code: 1 }.say(),

@@ -1,7 +1,8 @@
 //! Several numbers that go through the same operations: what the vector loops compute with.
 //!
-//! The compiler turns every operation into vector instructions, provided that all of them are inlined into a function that
-//! carries `#[multiversion]`: closures given to functions of the standard library are not always. Fused products need a processor that has them, or they are slow.
+//! The compiler turns every operation into vector instructions, provided that all of them are inlined into a function
+//! that carries `#[multiversion]`: closures given to functions of the standard library are not always. Fused products
+//! need a processor that has them, or they are slow.
 
 use std::array::from_fn;
 use std::ops::{Add, Mul, Neg, Sub};

@@ -2,12 +2,12 @@
 //! rwmpi: they are both its largest users and the yardstick that its protocols are measured by.
 //!
 //! A benchmark is one folder that can be read beside its definition; all that they share is in the files of this level.
-//! Class and number of processes are chosen at run time. Every benchmark is a function `run(world, universe, class,
-//! options)` that every rank calls and that returns an [`outcome::Outcome`]; [`Benchmark::run`] turns the outcomes of the
-//! ranks into one [`BenchmarkResult`].
+//! Class and number of processes are chosen at run time. Every benchmark is a function
+//! `run(world, universe, class, options)` that every rank calls and that returns an [`outcome::Outcome`];
+//! [`Benchmark::run`] turns the outcomes of the ranks into one [`BenchmarkResult`].
 //!
-//! Loops that take the time carry `#[multiversion]`: they are compiled for several instruction sets and the best one that
-//! the processor has is taken when the program runs, so that one binary is fast everywhere. What they call must be
+//! Loops that take the time carry `#[multiversion]`: they are compiled for several instruction sets and the best one
+//! that the processor has is taken when the program runs, so that one binary is fast everywhere. What they call must be
 //! `#[inline(always)]` to be compiled along.
 #![forbid(unsafe_code)]
 // Formulas and reference values stand here as in the definition: with indices, and with all their digits.

@@ -48,7 +48,8 @@ fn machine() -> u64 {
     hasher.finish()
 }
 
-/// Bytes that can still be allocated here without swapping: what the kernel says, or less if a control group allows less.
+/// Bytes that can still be allocated here without swapping: what the kernel says, or less if a control group allows
+/// less.
 fn available() -> Option<u64> {
     let kernel = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| parse_available(&text));
     let number =

@@ -1,7 +1,7 @@
 //! The pseudo-random numbers of the benchmarks: a linear congruential generator with modulus 2^46 and multiplier 5^13.
 //!
-//! The state is an integer. Products are taken modulo 2^64, which does not disturb their lowest 46 bits, so one wrapping
-//! multiplication and one mask make a number. A number is the state times 2^-46, which a double holds exactly.
+//! The state is an integer. Products are taken modulo 2^64, which does not disturb their lowest 46 bits, so one
+//! wrapping multiplication and one mask make a number. A number is the state times 2^-46, which a double holds exactly.
 
 /// 5^13: one step multiplies the state by it.
 pub const MULTIPLIER: u64 = 1_220_703_125;

@@ -127,8 +127,8 @@ fn messages_are_those_of_the_definition() {
         let bytes: u64 = result.communication[0].iter().map(|pair| pair.bytes).sum();
         (messages, bytes)
     };
-    // 15 iterations, in each 26 products with a row sum of 5600 bytes and a transpose of as many, 52 sums of a number and
-    // one of two.
+    // 15 iterations, in each 26 products with a row sum of 5600 bytes and a transpose of as many, 52 sums of a number
+    // and one of two.
     assert_eq!(sent(Benchmark::Cg, 2), (15 * (26 * 2 + 52 + 1), 15 * (26 * 2 * 5600 + 52 * 8 + 16)));
     // 57 exchanges of six layers, and what the allreduces of the norms take.
     let (messages, _) = sent(Benchmark::Mg, 2);

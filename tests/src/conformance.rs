@@ -1,8 +1,8 @@
 //! What every transport must do: one suite, generic over [`Fabric`].
 //!
-//! A case is a function that every peer of a small job runs with its own fabric; what it does depends on the peer's number. How the
-//! peers come to be (threads, processes) is the business of whoever runs the suite. A case fails by a panic of any peer,
-//! or by not coming to an end.
+//! A case is a function that every peer of a small job runs with its own fabric; what it does depends on the peer's
+//! number. How the peers come to be (threads, processes) is the business of whoever runs the suite. A case fails by a
+//! panic of any peer, or by not coming to an end.
 
 mod queues;
 mod remote_memory;

@@ -9,8 +9,8 @@ pub mod suites;
 
 /// The program `name` (`mpiexec`, `npb`, `mpi-bench`), to be run by a test of whole jobs.
 ///
-/// It is looked for in the folder that `RWMPI_BIN_DIR` names, as `cargo xtask test` does after it has built the programs; without
-/// that variable, where cargo leaves programs of the test's own profile.
+/// It is looked for in the folder that `RWMPI_BIN_DIR` names, as `cargo xtask test` does after it has built the
+/// programs; without that variable, where cargo leaves programs of the test's own profile.
 ///
 /// # Panics
 /// If it is not there.

@@ -1,8 +1,9 @@
 //! How much of what repeats itself a test run takes.
 //!
-//! Many checks hold in many modes: by every protocol, over every transport, at every number of ranks. Each of them is a test of its
-//! own. `cargo xtask test --all` runs all of them; other runs take a sample, which a seed decides. The seed is another one each time,
-//! so that in the course of some runs everything has its turn; and with the same seed the sample is the same.
+//! Many checks hold in many modes: by every protocol, over every transport, at every number of ranks. Each of them is a
+//! test of its own. `cargo xtask test --all` runs all of them; other runs take a sample, which a seed decides. The seed
+//! is another one each time, so that in the course of some runs everything has its turn; and with the same seed the
+//! sample is the same.
 
 use std::slice;
 

@@ -1,4 +1,5 @@
-//! The book: every chapter is listed, every link and every included program is there, and every example is in it and tested.
+//! The book: every chapter is listed, every link and every included program is there, and every example is in it and
+//! tested.
 
 use std::collections::BTreeSet;
 use std::fs;

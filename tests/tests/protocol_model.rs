@@ -52,7 +52,8 @@ fn pairs(rule: Rule, messages: usize, posts: usize, sizes: &[bool], sources: &[O
     programs
 }
 
-/// Programs of two senders and receives that may name either or none. (Of three receives of two sizes there would be hours of them.)
+/// Programs of two senders and receives that may name either or none. (Of three receives of two sizes there would be
+/// hours of them.)
 fn triples(rule: Rule, sizes: &[bool]) -> Vec<Program> {
     let mut programs = Vec::new();
     let first = sequences(&sends(sizes), if deep() { 2 } else { 1 });

@@ -1,5 +1,5 @@
-//! The processes that have started this one: the kernel is told of one of them whom it may trust, and whoever descends from a member of a job is
-//! none itself.
+//! The processes that have started this one: the kernel is told of one of them whom it may trust, and whoever descends
+//! from a member of a job is none itself.
 #![forbid(unsafe_code)]
 
 /// Whether `process` has started this one, or one that has, as far as those between them live.

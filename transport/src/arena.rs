@@ -1,13 +1,14 @@
 //! The arena of a peer: the part of the job's file that serves the `malloc` of the peer's process.
 //!
-//! The library's own heap serves what is asked of the library. An arena serves a whole process, from before it joins the job until it ends,
-//! through an allocator that is not the library's; what they share is this file alone. So the arena's record lies in the file:
-//! which process uses the arena (one only: a wrapper script and the program it starts inherit the same place in the job). So do the
-//! [marks](PageMarks) of its pages, by which the library knows of which the file's bytes are the process's memory, and the allocator which of them peers may use.
+//! The library's own heap serves what is asked of the library. An arena serves a whole process, from before it joins
+//! the job until it ends, through an allocator that is not the library's; what they share is this file alone. So the
+//! arena's record lies in the file: which process uses the arena (one only: a wrapper script and the program it starts
+//! inherit the same place in the job). So do the [marks](PageMarks) of its pages, by which the library knows of which
+//! the file's bytes are the process's memory, and the allocator which of them peers may use.
 //!
-//! Unlike those of the heap, pages here are not reserved: `malloc` promises memory that need not be there until it is touched. A shortage is
-//! then met as in private memory, by the kernel's killing of a process. Where it would be met as SIGBUS, in a file of limited size or under
-//! strict accounting, there is no arena.
+//! Unlike those of the heap, pages here are not reserved: `malloc` promises memory that need not be there until it is
+//! touched. A shortage is then met as in private memory, by the kernel's killing of a process. Where it would be met as
+//! SIGBUS, in a file of limited size or under strict accounting, there is no arena.
 
 use std::io;
 use std::ops::Range;
@@ -29,7 +30,8 @@ use crate::segment::Segment;
 
 /// Core dumps may have blocks of so many bytes in any case. Of blocks that were never touched, a dump makes memory.
 const SMALLEST_IN_DUMPS: usize = 1 << 30;
-/// So many bytes behind all blocks are mapped and used by none: from there the mapping grows, which it could not if they had become private.
+/// So many bytes behind all blocks are mapped and used by none: from there the mapping grows, which it could not if
+/// they had become private.
 const BEHIND: usize = 64 << 10;
 /// What dumps have comes in pieces of so many bytes.
 const DUMPED_TOGETHER: usize = 1 << 20;
@@ -70,8 +72,8 @@ pub struct Arena {
 }
 
 impl Arena {
-    /// Takes the arena of peer `owner` of the job whose file this process has inherited as `fd`. Maps the file, which stays
-    /// mapped. The arena has no memory yet: whatever it had is given back.
+    /// Takes the arena of peer `owner` of the job whose file this process has inherited as `fd`. Maps the file, which
+    /// stays mapped. The arena has no memory yet: whatever it had is given back.
     ///
     /// # Errors
     /// Says why not.
@@ -109,7 +111,8 @@ impl Arena {
                 return Err(ArenaRefused::Taken);
             }
         }
-        // The same program has it, by another allocator, or it did before this process became another program by `exec`.
+        // The same program has it, by another allocator, or it did before this process became another program by
+        // `exec`.
         let is_mine = program != my_program
             && record.program.compare_exchange(program, my_program, Ordering::AcqRel, Ordering::Relaxed).is_ok();
         if is_mine { Ok(()) } else { Err(ArenaRefused::Taken) }
@@ -145,14 +148,15 @@ impl Arena {
         self.control().arena.has_heirs.store(has_heirs.into(), Ordering::Relaxed);
     }
 
-    /// The file, and where in it the byte of the arena at `offset` lies: for who maps a part of the arena a second time, which the library sees if it
-    /// was done before it joins the job.
+    /// The file, and where in it the byte of the arena at `offset` lies: for who maps a part of the arena a second
+    /// time, which the library sees if it was done before it joins the job.
     pub fn place_in_file(&self, offset: usize) -> (BorrowedFd<'_>, u64) {
         let file = self.segment.file().unwrap_or_else(|| self.segment.as_fd());
         (file, (self.origin() + offset) as u64)
     }
 
-    /// Takes the memory from behind these bytes of the arena, which have addresses, so that they read as zero from then on.
+    /// Takes the memory from behind these bytes of the arena, which have addresses, so that they read as zero from then
+    /// on.
     ///
     /// # Errors
     /// What the system says.
@@ -197,8 +201,8 @@ impl Arena {
         self.segment.file().is_some()
     }
 
-    /// Has the bytes below `end` mapped, tells peers that blocks lie there, and the launcher that there are so many bytes in them. False if they can't
-    /// be mapped.
+    /// Has the bytes below `end` mapped, tells peers that blocks lie there, and the launcher that there are so many
+    /// bytes in them. False if they can't be mapped.
     pub fn publish(&mut self, end: usize, used: usize) -> bool {
         if self.mapped < end {
             if !self.segment.has(Part::Arena, self.owner, end + BEHIND) {

@@ -1,7 +1,8 @@
-//! Words of memory that others change at the same time, and may even share with other processes: atomic operations at an address.
+//! Words of memory that others change at the same time, and may even share with other processes: atomic operations at
+//! an address.
 //!
-//! A word is 1, 2, 4 or 8 aligned bytes. Its value is passed as a number of 64 bits, of which the upper ones are 0: this library is for
-//! machines on which that is also the order of its bytes.
+//! A word is 1, 2, 4 or 8 aligned bytes. Its value is passed as a number of 64 bits, of which the upper ones are 0:
+//! this library is for machines on which that is also the order of its bytes.
 #![allow(unsafe_code)]
 
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering, fence};
@@ -11,7 +12,8 @@ use crate::{ReadSpan, WriteSpan};
 const _: () =
     assert!(cfg!(target_endian = "little"), "bytes of a word are taken in the order of a little-endian number");
 
-/// A word that anybody may change at any time. Every operation on it is one step (SeqCst) that sees what came before those that it follows.
+/// A word that anybody may change at any time. Every operation on it is one step (SeqCst) that sees what came before
+/// those that it follows.
 #[derive(Clone, Copy, Debug)]
 pub enum AtomicWord<'a> {
     /// Of one byte.
@@ -56,8 +58,9 @@ impl<'a> WriteSpan<'a> {
         if !start.addr().is_multiple_of(self.len().max(1)) {
             return None;
         }
-        // SAFETY: the bytes are valid for reads and writes as long as the span is, which the result is not used beyond, and aligned; any bytes are a value.
-        // Whoever else uses them at the same time does so by atomic operations, or does not mind what it gets.
+        // SAFETY: the bytes are valid for reads and writes as long as the span is, which the result is not used beyond,
+        // and aligned; any bytes are a value. Whoever else uses them at the same time does so by atomic operations, or
+        // does not mind what it gets.
         unsafe {
             match self.len() {
                 1 => Some(AtomicWord::One(AtomicU8::from_ptr(start))),
@@ -159,7 +162,8 @@ impl AtomicWord<'_> {
         on!(self, word: Number => word.fetch_xor(bits as Number, Ordering::SeqCst))
     }
 
-    /// Gives it the value that `change` makes of the one before, however often that has changed meanwhile; the one before.
+    /// Gives it the value that `change` makes of the one before, however often that has changed meanwhile; the one
+    /// before.
     #[inline]
     pub fn update(self, change: impl Fn(u64) -> u64) -> u64 {
         let mut seen = self.load();

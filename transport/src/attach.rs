@@ -1,7 +1,7 @@
 //! Attaching: how a peer takes its place in a job, meets the others, and finds out how to reach them.
 //!
-//! Two meetings of all peers. Before the first, each fills in its control block. Between the two, each tries a real transfer to and from
-//! the private memory of every other; so after the second, all know every way.
+//! Two meetings of all peers. Before the first, each fills in its control block. Between the two, each tries a real
+//! transfer to and from the private memory of every other; so after the second, all know every way.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -64,8 +64,8 @@ struct Joined {
     probe_words: ProbeWords,
 }
 
-/// Who may copy from this process under Yama's restricted mode. Its peers are its siblings, and the kernel accepts one process, with all
-/// that descend from it, or everybody: the launcher if this process descends from it, else everybody.
+/// Who may copy from this process under Yama's restricted mode. Its peers are its siblings, and the kernel accepts one
+/// process, with all that descend from it, or everybody: the launcher if this process descends from it, else everybody.
 fn tracer(creator: u32) -> PTracer {
     Pid::from_raw(creator as i32).filter(|_| is_ancestor(creator)).map_or(PTracer::Any, PTracer::ProcessID)
 }
@@ -119,8 +119,8 @@ impl Joined {
         Ok(Joined { me, job: job.clone(), probe_words })
     }
 
-    /// Finds out how to reach each peer's memory: it is the same in all lanes, and kept where the first has its control blocks. Only when all
-    /// have joined.
+    /// Finds out how to reach each peer's memory: it is the same in all lanes, and kept where the first has its control
+    /// blocks. Only when all have joined.
     fn probe(&self) {
         let segment = &self.job.segment;
         let identity = |peer: usize| &segment.control(peer).identity;
@@ -142,8 +142,8 @@ impl Joined {
 }
 
 impl Job {
-    /// Whether this process has been started by the one that has the place of `peer`: then it has inherited that one's variables, and is none of
-    /// the job.
+    /// Whether this process has been started by the one that has the place of `peer`: then it has inherited that one's
+    /// variables, and is none of the job.
     ///
     /// # Errors
     /// If somebody else has the place.

@@ -1,12 +1,13 @@
-//! Which parts of a region belong to which block: the bookkeeping behind a heap for large blocks, without the memory itself.
+//! Which parts of a region belong to which block: the bookkeeping behind a heap for large blocks, without the memory
+//! itself.
 //!
-//! Nothing here touches the region, so it can be tried in any order and compared with a model. All numbers are units from the start of
-//! the region: pages, or lines of the cache.
+//! Nothing here touches the region, so it can be tried in any order and compared with a model. All numbers are units
+//! from the start of the region: pages, or lines of the cache.
 //!
-//! Every unit is *free* or part of a block. A free unit is *warm* if it may have memory behind it, which may hold anything; any other free unit
-//! has none, and reads as zero. Fresh units are expensive to touch, so a new block goes to where it fits best, which is
-//! among what was freed rather than in the untouched rest; but what is warm and not used is memory that others could have, so
-//! there is a limit to it.
+//! Every unit is *free* or part of a block. A free unit is *warm* if it may have memory behind it, which may hold
+//! anything; any other free unit has none, and reads as zero. Fresh units are expensive to touch, so a new block goes
+//! to where it fits best, which is among what was freed rather than in the untouched rest; but what is warm and not
+//! used is memory that others could have, so there is a limit to it.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -27,16 +28,16 @@ pub struct Blocks {
 }
 
 impl Blocks {
-    /// A region of so many units, all free and without memory; of the free ones, `most_warm` or half as many as are in use
-    /// may keep their memory.
+    /// A region of so many units, all free and without memory; of the free ones, `most_warm` or half as many as are in
+    /// use may keep their memory.
     pub fn new(units: usize, most_warm: usize) -> Blocks {
         let mut free = RangeSet::default();
         free.insert(0..units);
         Blocks { used: BTreeMap::new(), used_units: 0, free, warm: RangeSet::default(), most_warm }
     }
 
-    /// A new block of `units` units, more than 0, its start a multiple of `align`. `warm` is told which parts of it may hold
-    /// anything; the rest is zero.
+    /// A new block of `units` units, more than 0, its start a multiple of `align`. `warm` is told which parts of it may
+    /// hold anything; the rest is zero.
     pub fn allocate(&mut self, units: usize, align: usize, warm: impl FnMut(Range<usize>)) -> Option<usize> {
         debug_assert!(units > 0 && align.is_power_of_two());
         let start = self.free.best_fit(units, align)?;
@@ -50,7 +51,8 @@ impl Blocks {
         self.used.get(&start).copied()
     }
 
-    /// Makes a block longer or shorter where it is. False, and nothing changed, if it is none, or what follows it is not free.
+    /// Makes a block longer or shorter where it is. False, and nothing changed, if it is none, or what follows it is
+    /// not free.
     pub fn resize(&mut self, start: usize, units: usize) -> bool {
         let Some(len) = self.len_of(start) else { return false };
         debug_assert!(units > 0);
@@ -80,7 +82,8 @@ impl Blocks {
         Some(start..start + units)
     }
 
-    /// Free units whose memory the caller must give back now, so that they are not warm any more; to be asked until there are none.
+    /// Free units whose memory the caller must give back now, so that they are not warm any more; to be asked until
+    /// there are none.
     pub fn excess(&mut self) -> Option<Range<usize>> {
         if self.warm.total() <= self.most_warm.max(self.used_units / 2) {
             return None;

@@ -1,4 +1,5 @@
-//! Where processes that cannot reach each other yet leave each other words: at their launcher, in the language that it speaks.
+//! Where processes that cannot reach each other yet leave each other words: at their launcher, in the language that it
+//! speaks.
 #![forbid(unsafe_code)]
 
 use crate::environment;
@@ -19,13 +20,14 @@ pub(crate) enum Board {
 pub(crate) struct Introduced {
     pub(crate) board: Board,
     pub(crate) me: usize,
-    /// For each process of the job a number that those of one node have in common; of others than this process's own it may be known only that
-    /// they are not on this node.
+    /// For each process of the job a number that those of one node have in common; of others than this process's own it
+    /// may be known only that they are not on this node.
     pub(crate) nodes: Vec<usize>,
 }
 
 impl Board {
-    /// Introduces this process to the launcher that the environment names; `None`: to none that we know how to speak with.
+    /// Introduces this process to the launcher that the environment names; `None`: to none that we know how to speak
+    /// with.
     pub(crate) fn of_environment() -> Result<Option<Introduced>, JobError> {
         let is_introduced = [PMI_FD, PMI_PORT, pmix::NAMESPACE].into_iter().any(environment::is_set);
         if !is_introduced {

@@ -1,10 +1,12 @@
-//! The fabric of a job on several nodes: shared memory between peers of a node, TCP between nodes, chosen for each pair.
+//! The fabric of a job on several nodes: shared memory between peers of a node, TCP between nodes, chosen for each
+//! pair.
 //!
-//! Peers that share a node's file may be told to use TCP all the same; the file then serves only whoever watches the job.
+//! Peers that share a node's file may be told to use TCP all the same; the file then serves only whoever watches the
+//! job.
 //!
-//! Peers have one numbering in the whole job; the node's fabric has its own, from 0, and only this file translates. A peer that waits
-//! must hear both of its fabrics: it sleeps where the sockets are, and those of its node who have something for it ring it there, through
-//! a connection that says nothing.
+//! Peers have one numbering in the whole job; the node's fabric has its own, from 0, and only this file translates. A
+//! peer that waits must hear both of its fabrics: it sleeps where the sockets are, and those of its node who have
+//! something for it ring it there, through a connection that says nothing.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -41,12 +43,13 @@ pub struct ClusterFabric {
 }
 
 impl ClusterFabric {
-    /// Joins the fabric of this node with that between the nodes; `in_job` says for each peer of the node which number it has in the
-    /// whole job, `nodes` for each peer of the job which group it belongs to: those of one group share memory. All peers are told the same.
+    /// Joins the fabric of this node with that between the nodes; `in_job` says for each peer of the node which number
+    /// it has in the whole job, `nodes` for each peer of the job which group it belongs to: those of one group share
+    /// memory. All peers are told the same.
     ///
     /// # Panics
-    /// If the two fabrics do not belong to the same peer, `nodes` does not name each peer's group, or `in_job` does not name each peer of the
-    /// node once.
+    /// If the two fabrics do not belong to the same peer, `nodes` does not name each peer's group, or `in_job` does not
+    /// name each peer of the node once.
     pub fn new(node: NodeFabric, mut network: TcpFabric, in_job: Vec<usize>, nodes: Vec<usize>) -> ClusterFabric {
         assert_eq!(nodes.len(), network.peers(), "every peer belongs to a group");
         let mut on_node = vec![None; network.peers()];
@@ -97,8 +100,8 @@ impl ClusterFabric {
         self.network.is_settled() && self.node.hang_bell_for(heeds_requests, sleep::RING)
     }
 
-    /// Ends the job: the peers of this node and those that this one is connected with learn of it by [`Signal::Abort`], and the node's
-    /// launcher by the record, which is there before anybody on another node can end because of it.
+    /// Ends the job: the peers of this node and those that this one is connected with learn of it by [`Signal::Abort`],
+    /// and the node's launcher by the record, which is there before anybody on another node can end because of it.
     pub fn abort(&mut self, code: i32, text: &str) {
         self.node.abort(code, text);
         self.network.abort();

@@ -1,7 +1,7 @@
 //! The shared words: the job's header and every peer's control block.
 //!
-//! Every field that several peers touch is atomic; its doc says who writes it and which load its store pairs with. All-zero memory is a
-//! valid beginning for each of them.
+//! Every field that several peers touch is atomic; its doc says who writes it and which load its store pairs with.
+//! All-zero memory is a valid beginning for each of them.
 
 use std::sync::atomic::{AtomicI32, AtomicU8, AtomicU32, AtomicU64};
 
@@ -35,7 +35,8 @@ pub(crate) struct JobHeader {
     pub(crate) creator: AtomicU32,
     /// Set by a peer that cannot use `membarrier`, before it counts itself in `attached`; read after all have.
     pub(crate) fences_needed: AtomicU32,
-    /// Counted up (AcqRel) by each peer whose control block is filled in; a futex; loaded (Acquire) while waiting for all.
+    /// Counted up (AcqRel) by each peer whose control block is filled in; a futex; loaded (Acquire) while waiting for
+    /// all.
     pub(crate) attached: CachePadded<AtomicU32>,
     /// Counted up (AcqRel) by each peer that has probed its ways to all others; a futex; loaded (Acquire) likewise.
     pub(crate) probed: CachePadded<AtomicU32>,
@@ -46,7 +47,8 @@ pub(crate) struct JobHeader {
 /// Who ended the job and why.
 #[repr(C)]
 pub(crate) struct AbortRecord {
-    /// 0: none; 1: being written, by whoever changed it from 0 (compare-exchange); 2: written (Release), loaded (Acquire).
+    /// 0: none; 1: being written, by whoever changed it from 0 (compare-exchange); 2: written (Release), loaded
+    /// (Acquire).
     pub(crate) state: AtomicU32,
     /// Written by that one, before `state` becomes 2; so are the rest. `u32::MAX`: not a peer.
     pub(crate) peer: AtomicU32,
@@ -60,33 +62,37 @@ pub(crate) struct AbortRecord {
 pub(crate) struct Control {
     /// Seldom changed, read by all.
     pub(crate) identity: CachePadded<Identity>,
-    /// A futex: 0 while the owner is awake, or how it sleeps ([`crate::sleep`]). Written by the owner before it sleeps and after; taken
-    /// back to 0 (compare-exchange) by the peer that wakes it; read by every peer after a push or a pop.
+    /// A futex: 0 while the owner is awake, or how it sleeps ([`crate::sleep`]). Written by the owner before it sleeps
+    /// and after; taken back to 0 (compare-exchange) by the peer that wakes it; read by every peer after a push or a
+    /// pop.
     pub(crate) sleeping: CachePadded<AtomicU32>,
     /// Memory-Based Signals: bits are set by any peer (AcqRel), taken by the owner (swap, AcqRel).
     pub(crate) signals: CachePadded<AtomicU32>,
-    /// How many senders have registered in the `opened` bitmap of each queue. Counted up (AcqRel) by a sender after it has set
-    /// its bit; loaded (Acquire) by the owner.
+    /// How many senders have registered in the `opened` bitmap of each queue. Counted up (AcqRel) by a sender after it
+    /// has set its bit; loaded (Acquire) by the owner.
     pub(crate) openings: CachePadded<[AtomicU32; 2]>,
-    /// On which processor the owner ran when it last gave way, plus 1. Written by the owner where peers share processors; read by those who
-    /// wait for it (Relaxed: it is a hint).
+    /// On which processor the owner ran when it last gave way, plus 1. Written by the owner where peers share
+    /// processors; read by those who wait for it (Relaxed: it is a hint).
     pub(crate) processor: CachePadded<AtomicU32>,
-    /// What the owner is doing, in the words of the layer above. Written by the owner, read by the launcher; each word for
-    /// itself (Relaxed).
+    /// What the owner is doing, in the words of the layer above. Written by the owner, read by the launcher; each word
+    /// for itself (Relaxed).
     pub(crate) activity: CachePadded<[AtomicU64; 8]>,
-    /// How many bytes the owner has copied by each way that reaches other processes: through shared memory, by the kernel. Written by the
-    /// owner, read by the launcher (Relaxed).
+    /// How many bytes the owner has copied by each way that reaches other processes: through shared memory, by the
+    /// kernel. Written by the owner, read by the launcher (Relaxed).
     pub(crate) copied: CachePadded<[AtomicU64; 2]>,
-    /// How many connections the owner has turned away that did not come from a peer. Written by the owner, read by the launcher (Relaxed).
+    /// How many connections the owner has turned away that did not come from a peer. Written by the owner, read by the
+    /// launcher (Relaxed).
     pub(crate) turned_away: CachePadded<AtomicU64>,
-    /// The lock for elements of the owner's memory that no atomic operation reaches; a futex ([`crate::element_lock`] says which values it has).
-    /// Changed (compare-exchange and swap, Acquire) by any peer that locks, and (swap, Release) by the one that has locked.
+    /// The lock for elements of the owner's memory that no atomic operation reaches; a futex ([`crate::element_lock`]
+    /// says which values it has). Changed (compare-exchange and swap, Acquire) by any peer that locks, and (swap,
+    /// Release) by the one that has locked.
     pub(crate) elements: CachePadded<AtomicU32>,
     /// Who uses the owner's arena, and how.
     pub(crate) arena: CachePadded<ArenaRecord>,
 }
 
-/// Who a peer is. Its blocks in the further lanes only have what the lane needs: `pid`, `attached`, `heap_reserved`, `interrupt_thread`.
+/// Who a peer is. Its blocks in the further lanes only have what the lane needs: `pid`, `attached`, `heap_reserved`,
+/// `interrupt_thread`.
 #[repr(C)]
 pub(crate) struct Identity {
     /// Written by the owner before it counts itself in `attached`, as are all but the last four.
@@ -99,13 +105,14 @@ pub(crate) struct Identity {
     pub(crate) probe_address: AtomicU64,
     /// The processors that the owner may run on.
     pub(crate) affinity: [AtomicU64; AFFINITY_WORDS],
-    /// How many bytes of the owner's heap have pages. Stored (Release) by the owner; loaded (Acquire) by peers that check an
-    /// address.
+    /// How many bytes of the owner's heap have pages. Stored (Release) by the owner; loaded (Acquire) by peers that
+    /// check an address.
     pub(crate) heap_reserved: AtomicU64,
-    /// A [`Presence`]. Stored (Release) by the owner, after all that it has pushed; loaded (Acquire) by the launcher, and by a peer that
-    /// waits for the owner.
+    /// A [`Presence`]. Stored (Release) by the owner, after all that it has pushed; loaded (Acquire) by the launcher,
+    /// and by a peer that waits for the owner.
     pub(crate) presence: AtomicU32,
-    /// The thread to interrupt by a signal, 0 for none. Stored (Release) by the owner; loaded (Acquire) by a peer that signals.
+    /// The thread to interrupt by a signal, 0 for none. Stored (Release) by the owner; loaded (Acquire) by a peer that
+    /// signals.
     pub(crate) interrupt_thread: AtomicU32,
 }
 
@@ -135,18 +142,20 @@ impl From<u32> for Presence {
 pub(crate) struct ArenaRecord {
     /// Which process that is; 0: none yet. Changed by compare-exchange (AcqRel).
     pub(crate) user: AtomicU64,
-    /// Which program of that process: a number that `exec` changes. Whoever has become `user`, and still finds another program here, takes the
-    /// arena by compare-exchange (AcqRel): a program may have two allocators.
+    /// Which program of that process: a number that `exec` changes. Whoever has become `user`, and still finds another
+    /// program here, takes the arena by compare-exchange (AcqRel): a program may have two allocators.
     pub(crate) program: AtomicU64,
-    /// How many bytes from the start its process has mapped: all blocks lie there. Stored (Release) before memory there is used; loaded (Acquire) by
-    /// peers that check an address.
+    /// How many bytes from the start its process has mapped: all blocks lie there. Stored (Release) before memory there
+    /// is used; loaded (Acquire) by peers that check an address.
     pub(crate) end: AtomicU64,
     /// Most bytes in use at a time, and whether there ever was no room for a block. For the launcher (Relaxed).
     pub(crate) most_used: AtomicU64,
     pub(crate) exhausted: AtomicU32,
-    /// 1 while children of the program may have its pages, for whoever takes the arena next in the same process (Relaxed).
+    /// 1 while children of the program may have its pages, for whoever takes the arena next in the same process
+    /// (Relaxed).
     pub(crate) has_heirs: AtomicU32,
 }
 
-/// One word of a dirty bitmap. Bits are set by senders after they pushed, and taken back by the receiver before it looks.
+/// One word of a dirty bitmap. Bits are set by senders after they pushed, and taken back by the receiver before it
+/// looks.
 pub(crate) type DirtyWord = CachePadded<AtomicU64>;

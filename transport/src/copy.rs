@@ -1,8 +1,9 @@
 //! Copying long data, wherever the two places lie, and whoever writes to the one next.
 //!
-//! The C library copies them by `rep movsb`, which processors of AMD (Zen 3 and 4) execute half as fast, or ten times as slowly, where the place lies 1 to 31 bytes
-//! further into its page than the source does. So it is for all large blocks of the usual `malloc`, which begin 16 bytes into a page, once
-//! anything is copied there from where a page begins (docs/decisions/0035).
+//! The C library copies them by `rep movsb`, which processors of AMD (Zen 3 and 4) execute half as fast, or ten times
+//! as slowly, where the place lies 1 to 31 bytes further into its page than the source does. So it is for all large
+//! blocks of the usual `malloc`, which begin 16 bytes into a page, once anything is copied there from where a page
+//! begins (docs/decisions/0035).
 #![allow(unsafe_code)]
 
 use std::ptr;
@@ -45,11 +46,12 @@ unsafe fn copy_long(to: *mut u8, from: *const u8, len: usize) {
     unsafe { ptr::copy(from, to, len) };
 }
 
-/// Copies `len` bytes from where another core has written them, and writes to each line there what is there already (docs/decisions/0047).
+/// Copies `len` bytes from where another core has written them, and writes to each line there what is there already
+/// (docs/decisions/0047).
 ///
 /// # Safety
-/// `from` must be readable and writable, and `to` writable, for `len` bytes; the two must not overlap, and until this returns nobody may change the bytes at
-/// `from`.
+/// `from` must be readable and writable, and `to` writable, for `len` bytes; the two must not overlap, and until this
+/// returns nobody may change the bytes at `from`.
 #[inline(never)]
 pub(crate) unsafe fn copy_writing_back(to: *mut u8, from: *mut u8, len: usize) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
@@ -87,7 +89,8 @@ unsafe fn copy_by_vectors<const WRITES_BACK: bool>(to: *mut u8, from: *const u8,
     const STEP: usize = 4 * size_of::<__m256i>();
     let head = len.min(to.align_offset(STEP));
     let end = head + (len - head) / STEP * STEP;
-    // SAFETY: `0 .. head`, steps up to `end`, and `end .. len` are all within `len`; from `head` on the place is aligned.
+    // SAFETY: `0 .. head`, steps up to `end`, and `end .. len` are all within `len`; from `head` on the place is
+    // aligned.
     unsafe {
         ptr::copy(from, to, head);
         for start in (head..end).step_by(STEP) {

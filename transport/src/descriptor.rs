@@ -1,8 +1,9 @@
 //! Descriptors in a process whose program closes what it does not know, and then gets the number for a file of its own.
 //!
-//! So ours lie high, where no program counts on a number. One that is used long after it was opened is first compared with what it was, by device and
-//! inode. And what a process inherits is known by these two, never by its number alone; it stays open under that number, closed by `exec`, so that
-//! the number is nobody else's as long as the program leaves it alone.
+//! So ours lie high, where no program counts on a number. One that is used long after it was opened is first compared
+//! with what it was, by device and inode. And what a process inherits is known by these two, never by its number alone;
+//! it stays open under that number, closed by `exec`, so that the number is nobody else's as long as the program leaves
+//! it alone.
 #![allow(unsafe_code)]
 
 use std::io;
@@ -42,8 +43,8 @@ pub fn raised(descriptor: OwnedFd) -> OwnedFd {
     high(&descriptor).unwrap_or(descriptor)
 }
 
-/// A descriptor that is used, and closed, only as long as it is what it was. If it was handed down, and the program has closed it, it is
-/// opened again where its holder has it.
+/// A descriptor that is used, and closed, only as long as it is what it was. If it was handed down, and the program has
+/// closed it, it is opened again where its holder has it.
 #[derive(Debug)]
 pub(crate) struct Kept {
     /// Always there, but while it is dropped.
@@ -142,8 +143,8 @@ impl HandedDown {
         numbers.next().is_none().then_some(HandedDown { number, identity: (device, inode), holder })
     }
 
-    /// Takes it over: gives another descriptor of it, high; no child inherits it from now on. If something between the two has closed it, it is
-    /// opened again, as `flags` say, where the holder has it.
+    /// Takes it over: gives another descriptor of it, high; no child inherits it from now on. If something between the
+    /// two has closed it, it is opened again, as `flags` say, where the holder has it.
     ///
     /// # Errors
     /// If it can't be had.
@@ -176,7 +177,8 @@ impl HandedDown {
     }
 }
 
-/// Takes over the connection to a launcher that says no more than its number. It is taken once: then it is closed by `exec`, as it can't have been before.
+/// Takes over the connection to a launcher that says no more than its number. It is taken once: then it is closed by
+/// `exec`, as it can't have been before.
 ///
 /// # Errors
 /// Says what is wrong with it.
@@ -198,8 +200,8 @@ pub(crate) fn take_connection(number: usize) -> Result<OwnedFd, String> {
 
 /// What has that number, if anything has. For calls that do no harm to whatever it is.
 fn by_number(number: RawFd) -> BorrowedFd<'static> {
-    // SAFETY: not -1, as numbers come from what has no sign. Whoever calls does with it only what is allowed if it is not open, or changes meanwhile:
-    // system calls that fail then.
+    // SAFETY: not -1, as numbers come from what has no sign. Whoever calls does with it only what is allowed if it is
+    // not open, or changes meanwhile: system calls that fail then.
     unsafe { BorrowedFd::borrow_raw(number.max(0)) }
 }
 
@@ -250,7 +252,8 @@ mod tests {
     fn what_the_program_has_under_our_number_is_not_closed() {
         let kept = Kept::new(raised(file())).unwrap();
         assert!(kept.is_the_same());
-        // SAFETY: this stands for a program that closes what it does not know; who is then the owner is what the test is about.
+        // SAFETY: this stands for a program that closes what it does not know; who is then the owner is what the test
+        // is about.
         let mut number = unsafe { OwnedFd::from_raw_fd(kept.as_fd().as_raw_fd()) };
         dup2(file(), &mut number).unwrap();
         assert!(!kept.is_the_same());

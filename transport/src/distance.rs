@@ -1,13 +1,15 @@
 //! How far a reader's core is from the writer's: as far as a line takes to come from there.
 //!
-//! The lines of a ring's data area, or of a shelf of a collective, are always written by one core and read by others. Where these share a cache, they
-//! are soon taken back to be written again; elsewhere that takes ten times as long, and they are better written past the caches. No system says for
-//! certain where cores are, as a virtual machine may move them at any time, so the writer measures it: it has to look at what the reader writes
-//! now and then anyway (docs/decisions/0030 and 0038).
+//! The lines of a ring's data area, or of a shelf of a collective, are always written by one core and read by others.
+//! Where these share a cache, they are soon taken back to be written again; elsewhere that takes ten times as long, and
+//! they are better written past the caches. No system says for certain where cores are, as a virtual machine may move
+//! them at any time, so the writer measures it: it has to look at what the reader writes now and then anyway
+//! (docs/decisions/0030 and 0038).
 
 use std::time::{Duration, Instant};
 
-/// Cores from which a line takes no longer than this, clock included, are near: some take 40 to 80 ns, those of another cache 200 and more.
+/// Cores from which a line takes no longer than this, clock included, are near: some take 40 to 80 ns, those of another
+/// cache 200 and more.
 const NEAR: Duration = Duration::from_nanos(120);
 /// So many looks in a row that say otherwise change the mind: one may be long for any reason.
 const CERTAIN: u8 = 3;
@@ -32,7 +34,8 @@ impl Distance {
         self.is_near
     }
 
-    /// Looks at what the reader may have written since; `look` says whether it has, so that its line had to come from there. Says so, too.
+    /// Looks at what the reader may have written since; `look` says whether it has, so that its line had to come from
+    /// there. Says so, too.
     pub fn measure(&mut self, look: impl FnOnce() -> bool) -> bool {
         let start = Instant::now();
         let has_come = look();

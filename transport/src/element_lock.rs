@@ -1,12 +1,14 @@
 //! Making operations on elements of a peer's memory atomic where the processor has no operation for them.
 //!
-//! One rule for all peers, so that two of them never choose differently: it knows nothing but where an element lies and how long it is. An element
-//! of 1, 2, 4 or 8 bytes in the job's file that is aligned is changed by the processor's operations ([`WriteSpan::word`](crate::WriteSpan::word)); every
-//! other under the lock of the peer whose memory it is. That covers elements that are longer or not aligned, and all elements in memory that
-//! not every peer has mapped: the kernel copies them to and fro, which takes two calls.
+//! One rule for all peers, so that two of them never choose differently: it knows nothing but where an element lies and
+//! how long it is. An element of 1, 2, 4 or 8 bytes in the job's file that is aligned is changed by the processor's
+//! operations ([`WriteSpan::word`](crate::WriteSpan::word)); every other under the lock of the peer whose memory it is.
+//! That covers elements that are longer or not aligned, and all elements in memory that not every peer has mapped: the
+//! kernel copies them to and fro, which takes two calls.
 //!
-//! The lock is a word of its owner's control block: 0, free; 1, taken; 2, taken, and somebody may sleep until it is free. Who has it makes
-//! no call that waits, so it is held for microseconds. A peer that dies with it ends the job, and so all that wait for it.
+//! The lock is a word of its owner's control block: 0, free; 1, taken; 2, taken, and somebody may sleep until it is
+//! free. Who has it makes no call that waits, so it is held for microseconds. A peer that dies with it ends the job,
+//! and so all that wait for it.
 
 use std::fmt;
 use std::sync::Arc;

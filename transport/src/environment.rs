@@ -1,7 +1,7 @@
 //! What a process inherits from its launcher: the job's file, its number, and the lifeline.
 //!
-//! The lifeline is the reading end of a pipe whose writing end only the launcher holds. The kernel closes that end when the launcher
-//! dies, however it dies, and then kills this process without any thread of it having to watch.
+//! The lifeline is the reading end of a pipe whose writing end only the launcher holds. The kernel closes that end when
+//! the launcher dies, however it dies, and then kills this process without any thread of it having to watch.
 #![allow(unsafe_code)]
 
 use std::env;
@@ -27,13 +27,15 @@ pub const RANK: &str = "RWMPI_RANK";
 pub const SIZE: &str = "RWMPI_SIZE";
 /// The place of this process among those of its node, from 0.
 pub const PLACE: &str = "RWMPI_LOCAL_RANK";
-/// How many members of the job this process is, a thread each: those with consecutive numbers from [`RANK`] on; absent: one.
+/// How many members of the job this process is, a thread each: those with consecutive numbers from [`RANK`] on; absent:
+/// one.
 pub const THREADS: &str = "RWMPI_THREADS";
 /// How many lanes the job is to have; absent: one. For whoever makes the job's file: others find the number there.
 pub const LANES: &str = "RWMPI_LANES";
 /// The lifeline, likewise; may be absent.
 pub const LIFELINE_FD: &str = "RWMPI_LIFELINE_FD";
-/// The connection to our launcher, likewise; may be absent. It is that of [`crate::pmi::PMI_FD`], of which only the number can be said there.
+/// The connection to our launcher, likewise; may be absent. It is that of [`crate::pmi::PMI_FD`], of which only the
+/// number can be said there.
 pub const CONNECTION_FD: &str = "RWMPI_PMI_FD";
 
 /// The node of each process, by number, separated by commas; absent: all are on one.
@@ -47,8 +49,8 @@ pub const LISTEN: &str = "RWMPI_LISTEN";
 const SET_SIGNAL: libc::c_int = 10;
 
 impl NodeFabric {
-    /// Attaches to the job that the launcher describes in the environment; `None` if this process was not started by one, or by a process of
-    /// the job. Returns when all peers have attached.
+    /// Attaches to the job that the launcher describes in the environment; `None` if this process was not started by
+    /// one, or by a process of the job. Returns when all peers have attached.
     ///
     /// Takes over the descriptors named there, so it works once in a process.
     ///
@@ -78,7 +80,8 @@ pub(crate) fn inherited_job() -> Result<Job, JobError> {
     Job::open_for_life(file)
 }
 
-/// This process is one of the job: ties its life to the launcher's, and keeps what only a process of the job shall have from its children.
+/// This process is one of the job: ties its life to the launcher's, and keeps what only a process of the job shall have
+/// from its children.
 pub(crate) fn tie_to_launcher() -> Result<(), JobError> {
     mappings::mark_as_joined();
     if let Some(lifeline) = take(LIFELINE_FD, OFlags::RDONLY)? {
@@ -179,7 +182,8 @@ pub(crate) fn program_number() -> u64 {
 
 /// Has the kernel kill this process when the writing end of the pipe `lifeline` is closed.
 fn arm_lifeline(lifeline: &OwnedFd) -> io::Result<()> {
-    // Whom the kernel notifies belongs to the open file, which all processes of the job have inherited: each needs one of its own.
+    // Whom the kernel notifies belongs to the open file, which all processes of the job have inherited: each needs one
+    // of its own.
     let own = raised(File::open(format!("/proc/self/fd/{}", lifeline.as_raw_fd()))?.into());
     let fd = own.as_raw_fd();
     let control = |command, argument: libc::c_int| -> io::Result<()> {
@@ -213,8 +217,8 @@ mod tests {
     #[test]
     fn lifeline_kills() {
         let (reader, writer) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).unwrap();
-        // SAFETY: the child does only what is allowed after `fork` in a process with threads: system calls, and allocation, which
-        // the C library keeps usable.
+        // SAFETY: the child does only what is allowed after `fork` in a process with threads: system calls, and
+        // allocation, which the C library keeps usable.
         let child = match unsafe { libc::fork() } {
             0 => {
                 drop(writer);

@@ -1,10 +1,9 @@
 //! The contract of a transport: what the layer above may ask of the way to its peers.
 //!
-//! Four primitives, after section 2.2.2 of the MPI/MBCF thesis:
-//! *Memory-Based FIFO* (bounded queues in the receiver's memory, one per ordered pair and purpose), *Remote Write* (and its
-//! converse, remote read) into memory whose address the owner handed out, *claim words* (the compound operations
-//! compare-and-swap and fetch-and-add on words of a peer), and *Memory-Based Signal*. Every implementation passes the one conformance suite in
-//! `tests/`.
+//! Four primitives, after section 2.2.2 of the MPI/MBCF thesis: *Memory-Based FIFO* (bounded queues in the receiver's
+//! memory, one per ordered pair and purpose), *Remote Write* (and its converse, remote read) into memory whose address
+//! the owner handed out, *claim words* (the compound operations compare-and-swap and fetch-and-add on words of a peer),
+//! and *Memory-Based Signal*. Every implementation passes the one conformance suite in `tests/`.
 //!
 //! Invariants every fabric keeps:
 //! 1. Cells of one queue from one peer arrive in the order in which they were pushed, each exactly once.
@@ -37,8 +36,8 @@ pub const INLINE_PAYLOAD: usize = 40;
 /// How an enqueue stands to earlier refusals (the thesis's option *enqueue eagerly*).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Enqueue {
-    /// Refused, even if there is room, while an earlier refusal on this queue has not been retried: so order holds for a sender
-    /// that issues several without looking.
+    /// Refused, even if there is room, while an earlier refusal on this queue has not been retried: so order holds for
+    /// a sender that issues several without looking.
     Next,
     /// The explicit retry after a refusal: tries again and, on success, lets later ones through.
     Retry,
@@ -134,7 +133,8 @@ pub struct Written {
     pub told: bool,
 }
 
-/// Memory of one peer as another may name it. Made by [`Fabric::hand_out`], or by [`Fabric::address_of`]; three words on the wire.
+/// Memory of one peer as another may name it. Made by [`Fabric::hand_out`], or by [`Fabric::address_of`]; three words
+/// on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RemoteAddress {
     /// What `place` is relative to; the fabric's own business.
@@ -158,9 +158,11 @@ impl RemoteAddress {
 /// The operation that a remote read is part of.
 #[derive(Clone, Copy, Debug)]
 pub struct Reading {
-    /// How many bytes of memory it goes through in all, before what is read is used. What no cache holds until then is read past them.
+    /// How many bytes of memory it goes through in all, before what is read is used. What no cache holds until then is
+    /// read past them.
     pub working_set: u64,
-    /// Whether other peers read the same: then it is not [written back](LentSpan), so as not to go back and forth between them.
+    /// Whether other peers read the same: then it is not [written back](LentSpan), so as not to go back and forth
+    /// between them.
     pub with_others: bool,
 }
 
@@ -223,8 +225,8 @@ impl SharedPart {
 /// Bytes of each of [`SharedLines`].
 pub const SHARED_LINE: usize = 64;
 
-/// So many lines in memory that peers share, one behind the other: their words are found without being kept. How many is a constant, as it is used wherever
-/// a word is.
+/// So many lines in memory that peers share, one behind the other: their words are found without being kept. How many
+/// is a constant, as it is used wherever a word is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SharedLines<const COUNT: usize> {
     first: usize,
@@ -326,24 +328,25 @@ pub trait Fabric {
         self.read(from, queue, arrival, 0, into);
         self.pop(from, queue);
     }
-    /// The cell that has begun to arrive from `from` in [`Queue::Messages`], if most of its payload is still to come and nothing is before it:
-    /// whoever knows where that belongs can have it put there by [`Fabric::divert`]. Each is shown once, and by `front` when it is whole.
+    /// The cell that has begun to arrive from `from` in [`Queue::Messages`], if most of its payload is still to come
+    /// and nothing is before it: whoever knows where that belongs can have it put there by [`Fabric::divert`]. Each is
+    /// shown once, and by `front` when it is whole.
     #[inline]
     fn coming(&mut self, _from: usize) -> Option<Arrival> {
         None
     }
-    /// Pops the cell that [`Fabric::coming`] has just shown: its payload goes to `address`, which must be of the same length and handed out to
-    /// `from`, and is dropped if that is withdrawn. When all of it is there, a cell with header `note` and no payload, which counts for nothing, is
-    /// next in the queue.
+    /// Pops the cell that [`Fabric::coming`] has just shown: its payload goes to `address`, which must be of the same
+    /// length and handed out to `from`, and is dropped if that is withdrawn. When all of it is there, a cell with
+    /// header `note` and no payload, which counts for nothing, is next in the queue.
     fn divert(&mut self, _from: usize, _address: &RemoteAddress, _note: Header) {
         unreachable!("no cell is shown before it is whole")
     }
-    /// Cells follow each other in the message queue that `from` pushes to: has the one fetched that stands so many behind the oldest,
-    /// should it have been pushed. Only a hint.
+    /// Cells follow each other in the message queue that `from` pushes to: has the one fetched that stands so many
+    /// behind the oldest, should it have been pushed. Only a hint.
     #[inline]
     fn expect_more(&self, _from: usize, _cells: usize) {}
-    /// How many bytes of payload this peer can push to `to` into lines that it has read last. None where it does not matter who has read a
-    /// line, or nothing is shared.
+    /// How many bytes of payload this peer can push to `to` into lines that it has read last. None where it does not
+    /// matter who has read a line, or nothing is shared.
     fn passable(&self, _to: usize) -> Passable {
         Passable::default()
     }
@@ -351,42 +354,46 @@ pub trait Fabric {
     fn passable_from(&self, _from: usize) -> Passable {
         Passable::default()
     }
-    /// A peer with a cell waiting (or coming) in `queue`, round robin so that none starves; looks at a bounded number of peers a call.
+    /// A peer with a cell waiting (or coming) in `queue`, round robin so that none starves; looks at a bounded number
+    /// of peers a call.
     fn ready(&mut self, queue: Queue) -> Option<usize>;
     /// How many cells this peer has popped from the message queue that `from` pushes to.
     fn popped(&self, from: usize) -> u64;
     /// How many cells this peer has pushed to `to`'s message queue so far; a payload may take several.
     fn pushed(&self, to: usize) -> u64;
-    /// How many of them `to` has popped, read from memory that both share (`None` where nothing is shared). Never more than
-    /// the truth.
+    /// How many of them `to` has popped, read from memory that both share (`None` where nothing is shared). Never more
+    /// than the truth.
     fn accepted(&mut self, to: usize) -> Option<u64>;
 
-    /// The name under which peers may reach `span`, where the memory needs not be handed out for that: for reading by a way that
-    /// [reads](Way::reads), and to ask [`Fabric::way_from`].
+    /// The name under which peers may reach `span`, where the memory needs not be handed out for that: for reading by a
+    /// way that [reads](Way::reads), and to ask [`Fabric::way_from`].
     fn address_of(&self, span: ReadSpan) -> RemoteAddress;
-    /// Lets `peer` write to `span` until [`Fabric::withdraw`], under the name that this gives. The span must stay valid until then: what
-    /// arrives over a network is written by this peer itself, in any method.
+    /// Lets `peer` write to `span` until [`Fabric::withdraw`], under the name that this gives. The span must stay valid
+    /// until then: what arrives over a network is written by this peer itself, in any method.
     fn hand_out(&mut self, _peer: usize, span: WriteSpan<'static>) -> RemoteAddress {
         self.address_of(span.as_read())
     }
-    /// Ends what [`Fabric::hand_out`] began: from now on nothing that arrives from `peer` is written there. (Where peers write without
-    /// this peer's help, nothing can be withdrawn: then this does nothing and is false.)
+    /// Ends what [`Fabric::hand_out`] began: from now on nothing that arrives from `peer` is written there. (Where
+    /// peers write without this peer's help, nothing can be withdrawn: then this does nothing and is false.)
     fn withdraw(&mut self, _peer: usize, _address: &RemoteAddress) -> bool {
         false
     }
-    /// For a process that is about to fork: no peer uses memory of this peer's any more that it has been told of, but for what the library
-    /// itself has of it.
+    /// For a process that is about to fork: no peer uses memory of this peer's any more that it has been told of, but
+    /// for what the library itself has of it.
     fn forget_lent(&mut self) {}
-    /// How `peer` can reach memory of this peer at `address`; `None`: not at all. Known from a real test transfer at wire-up.
+    /// How `peer` can reach memory of this peer at `address`; `None`: not at all. Known from a real test transfer at
+    /// wire-up.
     fn way_from(&self, peer: usize, address: &RemoteAddress) -> Option<Way>;
-    /// Writes `from` into `peer`'s memory, `offset` bytes into `address`. Over a network, that means that the bytes are on their way, in
-    /// front of all later cells; an address that the peer has not handed out is a fault there, and breaks the connection.
+    /// Writes `from` into `peer`'s memory, `offset` bytes into `address`. Over a network, that means that the bytes are
+    /// on their way, in front of all later cells; an address that the peer has not handed out is a fault there, and
+    /// breaks the connection.
     ///
-    /// Where a network takes no more at present, only the first bytes are written, or none. Whoever has begun has to come again with the rest, or
-    /// the connection is of no more use: other writes to that peer find no room until then, and cells wait behind.
+    /// Where a network takes no more at present, only the first bytes are written, or none. Whoever has begun has to
+    /// come again with the rest, or the connection is of no more use: other writes to that peer find no room until
+    /// then, and cells wait behind.
     ///
-    /// A notice is pushed behind the last byte where both can leave together; if it is not, all is as if it had not been mentioned. Whoever
-    /// has begun with one has to come again with it.
+    /// A notice is pushed behind the last byte where both can leave together; if it is not, all is as if it had not
+    /// been mentioned. Whoever has begun with one has to come again with it.
     fn remote_write(
         &mut self,
         peer: usize,
@@ -395,7 +402,8 @@ pub trait Fabric {
         from: ReadSpan,
         notice: Option<Notice>,
     ) -> Result<Written, RemoteError>;
-    /// Reads from `peer`'s memory, `offset` bytes into `address`; [`RemoteError::NoWay`] where the way does not [read](Way::reads).
+    /// Reads from `peer`'s memory, `offset` bytes into `address`; [`RemoteError::NoWay`] where the way does not
+    /// [read](Way::reads).
     fn remote_read(
         &mut self,
         peer: usize,
@@ -405,8 +413,8 @@ pub trait Fabric {
         reading: Reading,
     ) -> Result<Way, RemoteError>;
 
-    /// What `peer`, or this peer itself, handed out, if all who share memory with it can use it. By convention only its owner
-    /// [writes](Fabric::write_shared) there and [sets](Fabric::set_word) its words.
+    /// What `peer`, or this peer itself, handed out, if all who share memory with it can use it. By convention only its
+    /// owner [writes](Fabric::write_shared) there and [sets](Fabric::set_word) its words.
     fn shared_part(&self, _peer: usize, _address: &RemoteAddress) -> Option<SharedPart> {
         None
     }
@@ -444,8 +452,8 @@ pub trait Fabric {
     fn direct(&self, _peer: usize, _address: &RemoteAddress) -> Option<WriteSpan<'static>> {
         None
     }
-    /// What makes operations on elements of that memory atomic where no atomic operation of the processor does; `None` where no memory is shared with
-    /// `peer`.
+    /// What makes operations on elements of that memory atomic where no atomic operation of the processor does; `None`
+    /// where no memory is shared with `peer`.
     #[cfg(not(loom))]
     fn element_lock(&self, _peer: usize, _address: &RemoteAddress) -> Option<crate::ElementLock> {
         None
@@ -459,21 +467,23 @@ pub trait Fabric {
     fn is_crowded(&self) -> bool {
         false
     }
-    /// Whether `peer` has to run on the processor on which this one does, and so comes no further before this one [gives
-    /// way](Fabric::give_way). Only a hint; false where each peer has a processor.
+    /// Whether `peer` has to run on the processor on which this one does, and so comes no further before this one
+    /// [gives way](Fabric::give_way). Only a hint; false where each peer has a processor.
     fn is_beside(&self, _peer: usize) -> bool {
         false
     }
     /// Offers the processor to others.
     fn give_way(&mut self) {}
 
-    /// Something found no room, and its owner may turn to other things: whoever works for this peer meanwhile is to know.
+    /// Something found no room, and its owner may turn to other things: whoever works for this peer meanwhile is to
+    /// know.
     fn miss_room(&mut self) {}
 
-    /// How many claim words each peer has: 0 where no peers share memory. [`WORDS_PER_LINE`] of them from a multiple of that number
-    /// on share a cache line with each other and with nothing else.
+    /// How many claim words each peer has: 0 where no peers share memory. [`WORDS_PER_LINE`] of them from a multiple of
+    /// that number on share a cache line with each other and with nothing else.
     fn claim_words(&self) -> usize;
-    /// Which node `peer` is on, numbered in the same way at every peer: those of one node have memory in common, if any have.
+    /// Which node `peer` is on, numbered in the same way at every peer: those of one node have memory in common, if any
+    /// have.
     fn node_of(&self, _peer: usize) -> usize {
         0
     }
@@ -488,19 +498,20 @@ pub trait Fabric {
     /// Fetch-and-add on claim word `index` of `peer`; gives the value before.
     fn add_to_claim(&mut self, peer: usize, index: usize, amount: u64) -> u64;
 
-    /// Ends the job and does not return: for when going on would let a peer touch memory that is no longer ours to lend.
+    /// Ends the job and does not return: for when going on would let a peer touch memory that is no longer ours to
+    /// lend.
     fn end_job(&mut self, code: i32, reason: &str) -> !;
 
-    /// Sends a Memory-Based Signal: wakes the peer if it sleeps in [`Fabric::idle`], and interrupts it if it registered a
-    /// handler.
+    /// Sends a Memory-Based Signal: wakes the peer if it sleeps in [`Fabric::idle`], and interrupts it if it registered
+    /// a handler.
     fn signal(&mut self, peer: usize, signal: Signal);
     /// The signals that arrived since the last call.
     fn take_signals(&mut self) -> SignalSet;
 
-    /// How often a waiting caller should look at a queue before its first call of [`Fabric::idle`]: many times while every peer
-    /// has a core of its own, a few otherwise.
+    /// How often a waiting caller should look at a queue before its first call of [`Fabric::idle`]: many times while
+    /// every peer has a core of its own, a few otherwise.
     fn patience(&self) -> u32;
-    /// Called in a loop by whoever waits: spins, then yields, then sleeps until a peer pushes, pops or signals (or, as a safety
-    /// net, a time-out of at most a second). May return early at any time.
+    /// Called in a loop by whoever waits: spins, then yields, then sleeps until a peer pushes, pops or signals (or, as
+    /// a safety net, a time-out of at most a second). May return early at any time.
     fn idle(&mut self, backoff: &mut Backoff);
 }

@@ -1,5 +1,5 @@
-//! What fuzzers throw at the transport: all that comes from outside a process. Each function takes any bytes, and panics only if the
-//! library breaks a promise. They exist for tests and fuzzers alone.
+//! What fuzzers throw at the transport: all that comes from outside a process. Each function takes any bytes, and
+//! panics only if the library breaks a promise. They exist for tests and fuzzers alone.
 
 use crate::pmi::{Message, mapping_of, nodes_of};
 use crate::tcp;

@@ -1,11 +1,12 @@
 //! Copying what another core will read next.
 //!
-//! A line that one core has just written reaches the other through the cache they share, if any: the reader's request goes there, from
-//! there to the writer's own cache, and back. A processor can be told to move the line towards the shared cache as soon as it is
-//! written (`CLDEMOTE`), so that the request finds it. This is a hint: processors that do not know it do nothing.
+//! A line that one core has just written reaches the other through the cache they share, if any: the reader's request
+//! goes there, from there to the writer's own cache, and back. A processor can be told to move the line towards the
+//! shared cache as soon as it is written (`CLDEMOTE`), so that the request finds it. This is a hint: processors that do
+//! not know it do nothing.
 //!
-//! A line that the reader has read before costs its writer more than that: it has to be taken away there first. On processors without the hint a
-//! long payload is sooner written to memory, past all caches (docs/decisions/0028).
+//! A line that the reader has read before costs its writer more than that: it has to be taken away there first. On
+//! processors without the hint a long payload is sooner written to memory, past all caches (docs/decisions/0028).
 #![allow(unsafe_code)]
 
 use std::sync::LazyLock;
@@ -36,8 +37,8 @@ pub(crate) unsafe fn copy_for_reader(to: *mut u8, from: *const u8, len: usize) {
     }
 }
 
-/// Copies `len` bytes past the caches, so that the lines need not be taken away from the core that has read them last: it will read them from
-/// memory. They are written when this returns.
+/// Copies `len` bytes past the caches, so that the lines need not be taken away from the core that has read them last:
+/// it will read them from memory. They are written when this returns.
 ///
 /// # Safety
 /// As for [`copy_for_reader`]; `to` must be a multiple of 16.
@@ -70,8 +71,8 @@ pub(crate) fn hands_over() -> bool {
     return CLDEMOTE == 0;
 }
 
-/// Whether a core of this processor goes on owning lines that it has written and another has read, and takes them back one by one: so do those of AMD and their
-/// descendants.
+/// Whether a core of this processor goes on owning lines that it has written and another has read, and takes them back
+/// one by one: so do those of AMD and their descendants.
 pub(crate) fn owns_what_others_read() -> bool {
     /// To ask takes a virtual machine microseconds.
     static SAID: LazyLock<bool> = LazyLock::new(|| {

@@ -1,7 +1,8 @@
 //! The shared heap of a peer: memory that every peer on the node has mapped, so that a remote write into it is a copy.
 //!
-//! The bookkeeping is private to the owner's process: nothing that a peer scribbles can confuse it. Pages are reserved as the heap
-//! grows, and blocks that were freed are preferred to fresh ones, because the first touch of shared pages is slow.
+//! The bookkeeping is private to the owner's process: nothing that a peer scribbles can confuse it. Pages are reserved
+//! as the heap grows, and blocks that were freed are preferred to fresh ones, because the first touch of shared pages
+//! is slow.
 
 use std::alloc::Layout as BlockLayout;
 use std::fmt;
@@ -45,13 +46,14 @@ impl Heap {
         Heap { inner: Arc::new(Inner { segment, owner, state: Mutex::new(State { blocks, reserved: 0 }) }) }
     }
 
-    /// A block of at least `block.size()` bytes, whose contents are arbitrary; `None` if there is no memory left. Two blocks never
-    /// share a cache line.
+    /// A block of at least `block.size()` bytes, whose contents are arbitrary; `None` if there is no memory left. Two
+    /// blocks never share a cache line.
     pub fn allocate(&self, block: BlockLayout) -> Option<NonNull<u8>> {
         let Inner { segment, owner, .. } = &*self.inner;
         let heap_size = segment.layout().heap_size;
         let origin = segment.at(segment.layout().heap(*owner));
-        // What is stricter than a page, the heap's start itself need not be: a part of what was taken may then be left out.
+        // What is stricter than a page, the heap's start itself need not be: a part of what was taken may then be left
+        // out.
         let slack = if origin.as_ptr().align_offset(block.align()) == 0 { 0 } else { block.align() };
         let size = block.size().max(1).checked_add(slack).filter(|&size| size <= heap_size)?;
         let units = size.div_ceil(UNIT);

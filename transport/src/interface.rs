@@ -20,7 +20,8 @@ pub fn address_of_interface(name: &str) -> Option<IpAddr> {
     addresses.first().copied()
 }
 
-/// The first address at which other machines may reach this one: of an interface that is up and is not the loopback, IPv4 first.
+/// The first address at which other machines may reach this one: of an interface that is up and is not the loopback,
+/// IPv4 first.
 pub fn first_to_others() -> Option<IpAddr> {
     let mut addresses: Vec<IpAddr> = getifaddrs()
         .ok()?

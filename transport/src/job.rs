@@ -70,10 +70,11 @@ pub struct ArenaUse {
 pub struct JobShape {
     /// How many peers it has.
     pub peers: usize,
-    /// How many lanes: fabrics that all peers have in common and that know nothing of each other, so that threads of a peer need no lock
-    /// between them if each has a lane to itself. 1 to [`MOST_LANES`].
+    /// How many lanes: fabrics that all peers have in common and that know nothing of each other, so that threads of a
+    /// peer need no lock between them if each has a lane to itself. 1 to [`MOST_LANES`].
     pub lanes: usize,
-    /// Most bytes of each heap and arena (a few megabytes at least): for programs under a tool that reads all memory there is.
+    /// Most bytes of each heap and arena (a few megabytes at least): for programs under a tool that reads all memory
+    /// there is.
     pub heap_limit: usize,
 }
 
@@ -104,8 +105,8 @@ pub struct Job {
 }
 
 impl Job {
-    /// Creates the file for so many peers: in memory, or in `directory` if one is given. It has no name, and its descriptor is closed
-    /// by `exec` unless the launcher changes that in the child.
+    /// Creates the file for so many peers: in memory, or in `directory` if one is given. It has no name, and its
+    /// descriptor is closed by `exec` unless the launcher changes that in the child.
     ///
     /// # Errors
     /// Says which step failed and why.
@@ -122,7 +123,8 @@ impl Job {
         let file = segment::create_file(directory).map_err(|source| JobError::Create { what: "open", source })?;
         let segment = Self::size_and_map(file, ends, shape.heap_limit)?;
         segment.seal();
-        // All that anybody looks at unasked; the launcher looks at every peer's, whether or not that peer came far enough to attach.
+        // All that anybody looks at unasked; the launcher looks at every peer's, whether or not that peer came far
+        // enough to attach.
         segment
             .reserve(0, segment.layout().controls_end())
             .map_err(|source| JobError::Create { what: "reserve memory", source })?;
@@ -247,8 +249,8 @@ impl Job {
         self.attached(peer).then(|| self.segment.control(peer).identity.pid.load(Ordering::Relaxed))
     }
 
-    /// Whether the process of a peer that has attached is gone, without a word; what is left may be whoever had started it. A process may also be
-    /// one of another name space: then nothing is known.
+    /// Whether the process of a peer that has attached is gone, without a word; what is left may be whoever had started
+    /// it. A process may also be one of another name space: then nothing is known.
     pub fn lost(&self, peer: usize) -> Option<Lost> {
         let identity = &self.segment.control(peer).identity;
         let pid = self.pid(peer)?;
@@ -270,8 +272,8 @@ impl Job {
         records.map(|record| std::array::from_fn(|word| record[word].load(Ordering::Relaxed)))
     }
 
-    /// For how many ordered pairs of different peers the kernel copies between their private memories, as tried by each; `None` until
-    /// all have tried.
+    /// For how many ordered pairs of different peers the kernel copies between their private memories, as tried by
+    /// each; `None` until all have tried.
     pub fn kernel_pairs(&self) -> Option<usize> {
         let peers = self.peers();
         if (self.segment.header().probed.load(Ordering::Acquire) as usize) < peers {
@@ -284,7 +286,8 @@ impl Job {
         Some(pairs.filter(reaches).count())
     }
 
-    /// How many bytes the peers have copied to and from each other's memory: through memory that they share, and by the kernel.
+    /// How many bytes the peers have copied to and from each other's memory: through memory that they share, and by the
+    /// kernel.
     pub fn copied(&self) -> [u64; 2] {
         let of = |end, way: usize| self.segment.control(end).copied[way].load(Ordering::Relaxed);
         [0, 1].map(|way| (0..self.segment.layout().ends).map(|end| of(end, way)).sum())
@@ -339,7 +342,8 @@ impl JobEnder {
         JobEnder { segment: segment.clone(), me }
     }
 
-    /// Ends the job: every peer learns of it by [`Signal::Abort`], and the launcher by the record, unless somebody was first.
+    /// Ends the job: every peer learns of it by [`Signal::Abort`], and the launcher by the record, unless somebody was
+    /// first.
     pub fn end(&self, code: i32, text: &str) {
         record_abort(&self.segment, Some(self.me), code, text);
     }
@@ -357,7 +361,8 @@ pub(crate) fn is_aborted(segment: &Segment) -> bool {
     true
 }
 
-/// Waits for the reason that somebody is writing: who ends now must not be seen to end before it is there. Whoever writes it may have been killed.
+/// Waits for the reason that somebody is writing: who ends now must not be seen to end before it is there. Whoever
+/// writes it may have been killed.
 #[cold]
 fn wait_for_reason(record: &AbortRecord) {
     for _ in 0..MOST_WAITS_FOR_REASON {
@@ -393,8 +398,9 @@ pub(crate) fn record_abort(segment: &Segment, peer: Option<usize>, code: i32, te
     }
 }
 
-/// How large the heap of each end should be, and its arena: half the physical memory each, unless address space or file size are limited.
-/// More would leave programs under valgrind, which has 128 GB of addresses, no room for a second peer.
+/// How large the heap of each end should be, and its arena: half the physical memory each, unless address space or file
+/// size are limited. More would leave programs under valgrind, which has 128 GB of addresses, no room for a second
+/// peer.
 fn heap_size_wanted(ends: usize) -> usize {
     let system = rustix::system::sysinfo();
     let physical = (system.totalram as usize).saturating_mul(system.mem_unit as usize);

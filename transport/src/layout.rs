@@ -3,12 +3,14 @@
 //! All of it is computed from two numbers, how many peers there are and how large their heaps are, so that whoever maps
 //! the file agrees on it. Sizes are generous: untouched pages cost nothing.
 //!
-//! Parts of a kind lie together: the header, every peer's control part, the rings' counters, their cells, their data areas, batons, the
-//! heaps, each peer's arena right behind its heap, and the marks of the arena's pages behind that. What a peer touches of others is then close together, and needs few page tables: a process with hundreds of
-//! peers would otherwise spend more memory on page tables than on everything else.
+//! Parts of a kind lie together: the header, every peer's control part, the rings' counters, their cells, their data
+//! areas, batons, the heaps, each peer's arena right behind its heap, and the marks of the arena's pages behind that.
+//! What a peer touches of others is then close together, and needs few page tables: a process with hundreds of peers
+//! would otherwise spend more memory on page tables than on everything else.
 //!
-//! In a job of several lanes a process has an *end* in each, and the file is laid out as if every end were a peer: a peer's number, here and in the
-//! [segment](crate::segment), is that of an end. End `lane * peers + peer` is that of `peer` in `lane`, so in lane 0 the two numbers are the same.
+//! In a job of several lanes a process has an *end* in each, and the file is laid out as if every end were a peer: a
+//! peer's number, here and in the [segment](crate::segment), is that of an end. End `lane * peers + peer` is that of
+//! `peer` in `lane`, so in lane 0 the two numbers are the same.
 
 use std::ops::RangeInclusive;
 
@@ -23,14 +25,14 @@ use crate::ring::batons::{BATON_SIZE, batons_of_two};
 
 /// Cells of each ring.
 pub(crate) const CELLS: usize = 128;
-/// Bytes of the data area of each message ring: more than two cores' own caches hold, so that lines have left the reader's when they are written again; and
-/// less among many.
+/// Bytes of the data area of each message ring: more than two cores' own caches hold, so that lines have left the
+/// reader's when they are written again; and less among many.
 const DATA_SIZES: RangeInclusive<usize> = 256 << 10..=4 << 20;
 /// So many a process has for all others, as far as that allows.
 const DATA_OF_A_PEER: usize = 16 << 20;
-/// Longest payload of a cell in a message ring where payloads don't go by batons, bytes. A message longer than this travels in several cells,
-/// and then the receiver copies out one while the sender copies in the next: in one piece, 16 KiB take a third longer than in two; cells of 2 KiB
-/// cost more than they gain.
+/// Longest payload of a cell in a message ring where payloads don't go by batons, bytes. A message longer than this
+/// travels in several cells, and then the receiver copies out one while the sender copies in the next: in one piece, 16
+/// KiB take a third longer than in two; cells of 2 KiB cost more than they gain.
 pub(crate) const MAX_PAYLOAD: usize = 8 << 10;
 /// Claim words of each peer: 256 lines of them.
 pub(crate) const CLAIM_WORDS: usize = 256 * WORDS_PER_LINE;
@@ -42,7 +44,8 @@ pub const MOST_LANES: usize = 8;
 /// With more peers than this, a producer leaves a hint in the receiver's dirty bitmap.
 pub(crate) const PEERS_WITHOUT_HINTS: usize = 32;
 
-/// Control parts and cells start on a multiple of this, so that reserving one does not touch another. Need not be the system's page size.
+/// Control parts and cells start on a multiple of this, so that reserving one does not touch another. Need not be the
+/// system's page size.
 const PAGE: usize = 4096;
 /// Heaps start on a multiple of this: the size of a huge page.
 const HEAP_ALIGNMENT: usize = 2 << 20;
@@ -201,7 +204,8 @@ impl Layout {
         self.heaps + peer * 2 * self.heap_size
     }
 
-    /// Which of the two a place lies in that is so far from the start of a heap, and how far from the start of that part.
+    /// Which of the two a place lies in that is so far from the start of a heap, and how far from the start of that
+    /// part.
     #[inline]
     pub(crate) fn part_at(&self, place: usize) -> (Part, usize) {
         match place.checked_sub(self.heap_size) {

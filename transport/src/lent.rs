@@ -1,14 +1,17 @@
 //! Spans of memory that another peer owns, in which it will write again.
 //!
-//! A core of some processors goes on owning lines that it has written and another has read, and before it writes to one again it has to take it back from
-//! there, each after the one before: eight times as long as writing takes otherwise. What another has *written* to last it takes back many lines at a
-//! time. So whoever reads such memory writes to each line a byte that is there already (docs/decisions/0047). To the reader, which has the line in its
-//! nearest cache just then, that costs next to nothing.
+//! A core of some processors goes on owning lines that it has written and another has read, and before it writes to one
+//! again it has to take it back from there, each after the one before: eight times as long as writing takes otherwise.
+//! What another has *written* to last it takes back many lines at a time. So whoever reads such memory writes to each
+//! line a byte that is there already (docs/decisions/0047). To the reader, which has the line in its nearest cache just
+//! then, that costs next to nothing.
 //!
-//! Only to lines of which the owner has a copy that it has not written to lately, as it has read them again after they had left its caches, does a store of the
-//! reader's take as long as the owner's would. So with long data it is tried on the way, and given up once it takes too long.
+//! Only to lines of which the owner has a copy that it has not written to lately, as it has read them again after they
+//! had left its caches, does a store of the reader's take as long as the owner's would. So with long data it is tried
+//! on the way, and given up once it takes too long.
 //!
-//! Invariant: nobody changes bytes as long as they are lent. Several may read them, and write back the same, at the same time.
+//! Invariant: nobody changes bytes as long as they are lent. Several may read them, and write back the same, at the
+//! same time.
 #![allow(unsafe_code)]
 
 use std::ops::Range;
@@ -91,8 +94,8 @@ impl<'a> LentSpan<'a> {
     /// Bytes of a peer, which are written back if that pays and they are many.
     ///
     /// # Safety
-    /// Until the operation that the span is given to has completed nobody may change the bytes, not even through the library. If they are written back, they must
-    /// be writable, and no other thread of this process may use them.
+    /// Until the operation that the span is given to has completed nobody may change the bytes, not even through the
+    /// library. If they are written back, they must be writable, and no other thread of this process may use them.
     #[inline]
     pub(crate) const unsafe fn new(bytes: ReadSpan<'a>, pays: bool) -> Self {
         LentSpan { bytes, is_written_back: pays && bytes.len() >= WRITTEN_BACK }
@@ -148,9 +151,9 @@ impl<'a> LentSpan<'a> {
         }
     }
 
-    /// Puts `function` of this span's bytes and of `other`'s into `into`, `N` bytes at a time, as often as there are so many; how many bytes that
-    /// were. Each of the three may be the same place as another but not overlap it otherwise, and none that is written back may be that of `into`. What a broken peer
-    /// changes nevertheless is read once.
+    /// Puts `function` of this span's bytes and of `other`'s into `into`, `N` bytes at a time, as often as there are so
+    /// many; how many bytes that were. Each of the three may be the same place as another but not overlap it otherwise,
+    /// and none that is written back may be that of `into`. What a broken peer changes nevertheless is read once.
     ///
     /// # Panics
     /// If the spans differ in length.
@@ -193,8 +196,8 @@ impl<'a> LentSpan<'a> {
         let written_back = [self, other].map(|lent| is_written_back && lent.is_written_back);
         for start in piece.step_by(N) {
             let (one, other) = (self.bytes.start().wrapping_add(start), other.bytes.start().wrapping_add(start));
-            // SAFETY: within all three, which are valid for as many bytes by their contracts; arrays of bytes may lie anywhere. For the rest the
-            // contract of `new`.
+            // SAFETY: within all three, which are valid for as many bytes by their contracts; arrays of bytes may lie
+            // anywhere. For the rest the contract of `new`.
             unsafe {
                 let result = function(one.cast::<[u8; N]>().read(), other.cast::<[u8; N]>().read());
                 into.start().add(start).cast::<[u8; N]>().write(result);

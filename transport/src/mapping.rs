@@ -1,16 +1,16 @@
 //! The job's file in the address space of this process: room for all of it, of which only what is in use is mapped.
 //!
-//! The file is sparse and longer than the memory of the machine. Who locks a process's memory, searches it for addresses or limits its address space
-//! is not to meet more of the file than is in use. So what all peers look at is mapped at once, and each heap and each arena, a
-//! *region*, from its start as far as it has been needed. All lies where it would if the file were mapped in one piece, so the
-//! offset of a byte says its address.
+//! The file is sparse and longer than the memory of the machine. Who locks a process's memory, searches it for
+//! addresses or limits its address space is not to meet more of the file than is in use. So what all peers look at is
+//! mapped at once, and each heap and each arena, a *region*, from its start as far as it has been needed. All lies
+//! where it would if the file were mapped in one piece, so the offset of a byte says its address.
 //!
-//! The rest is not reserved, since that would count as address space. Instead there is room on either side, which the system gives away first. If it
-//! ever gives away a part of a region, that region can't grow any more here: its owner then has no more memory to share, and a peer goes
-//! by the file's descriptor.
+//! The rest is not reserved, since that would count as address space. Instead there is room on either side, which the
+//! system gives away first. If it ever gives away a part of a region, that region can't grow any more here: its owner
+//! then has no more memory to share, and a peer goes by the file's descriptor.
 //!
-//! A region grows by its mapping alone, once it has one: a program may close descriptors that it does not know, and get their numbers again for
-//! something else.
+//! A region grows by its mapping alone, once it has one: a program may close descriptors that it does not know, and get
+//! their numbers again for something else.
 #![allow(unsafe_code)]
 
 use std::fs::File;
@@ -42,11 +42,13 @@ pub(crate) struct Mapping {
     /// How many bytes are mapped at once: all in front of the regions.
     front: usize,
     region_size: usize,
-    /// How many bytes of each region are mapped. Stored (Release) by whoever maps more, holding `growing`; loaded (Acquire) by `has`.
+    /// How many bytes of each region are mapped. Stored (Release) by whoever maps more, holding `growing`; loaded
+    /// (Acquire) by `has`.
     mapped: Box<[AtomicUsize]>,
     /// How many bytes of an arena are for blocks. The marks of its pages follow, and are mapped apart.
     arena_len: usize,
-    /// Whether those of a peer's end are. Stored (Release) by whoever maps them, holding `growing`; loaded (Acquire) by `has_marks`.
+    /// Whether those of a peer's end are. Stored (Release) by whoever maps them, holding `growing`; loaded (Acquire) by
+    /// `has_marks`.
     marks: Box<[AtomicBool]>,
     growing: Mutex<()>,
     /// Unmapped when dropped.
@@ -123,7 +125,8 @@ impl Mapping {
         (arena + self.arena_len, self.region_size - self.arena_len)
     }
 
-    /// Has a region mapped up to its byte `end`, which it must have, and more for the next ones. False if that can't be.
+    /// Has a region mapped up to its byte `end`, which it must have, and more for the next ones. False if that can't
+    /// be.
     #[cold]
     #[inline(never)]
     pub(crate) fn grow(&self, file: &Kept, region: usize, end: usize) -> bool {

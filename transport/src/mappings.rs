@@ -62,7 +62,8 @@ fn list_and_key(file: Identity) -> Option<(String, String, u64)> {
     Some((fs::read_to_string("/proc/self/maps").ok()?, device_text(file.0), file.1))
 }
 
-/// Whether another process has mapped any of `file`; `None` if that can't be told, as of one that has ended and is not yet forgotten.
+/// Whether another process has mapped any of `file`; `None` if that can't be told, as of one that has ended and is not
+/// yet forgotten.
 ///
 /// # Errors
 /// If there is no such process, and what else keeps it from being looked at.
@@ -86,8 +87,8 @@ pub(crate) fn has_joined() -> bool {
     fs::read_to_string("/proc/self/maps").is_ok_and(|list| list.lines().any(|line| line.contains(MARK)))
 }
 
-/// Marks this process as one that has joined its job. The mark is one that every library in the process finds, no child has after `exec`, and no
-/// program removes unasked. Without `/proc`, or memory files, there is none.
+/// Marks this process as one that has joined its job. The mark is one that every library in the process finds, no child
+/// has after `exec`, and no program removes unasked. Without `/proc`, or memory files, there is none.
 pub(crate) fn mark_as_joined() {
     let file = rustix::fs::memfd_create(MARK, rustix::fs::MemfdFlags::CLOEXEC);
     let map = file.map(|file| MmapOptions::new().len(1).map_raw_read_only(&File::from(file)));
@@ -95,8 +96,8 @@ pub(crate) fn mark_as_joined() {
     std::mem::forget(map);
 }
 
-/// What of the file that is mapped at `whole` is mapped elsewhere, too, from its first piece to the last. What lies between them, and is
-/// something else by now, the arena's record has.
+/// What of the file that is mapped at `whole` is mapped elsewhere, too, from its first piece to the last. What lies
+/// between them, and is something else by now, the arena's record has.
 fn find_again(list: &str, device: &str, inode: u64, whole: usize) -> Again {
     let parts = list.lines().filter_map(Part::parse);
     let mut parts = parts.filter(|part| {

@@ -1,10 +1,11 @@
 //! How a process takes its place in its job: which fabric it gets, and who is told of its end.
 //!
-//! The launcher says who is where; what it does not say, the processes tell each other by way of the launcher, before any of them can
-//! reach another: where each listens, and the job's secret, which the first one draws.
+//! The launcher says who is where; what it does not say, the processes tell each other by way of the launcher, before
+//! any of them can reach another: where each listens, and the job's secret, which the first one draws.
 //!
-//! Under a launcher that is not ours, nobody has made the file that the processes of a node share. Then the first of them does, and tells
-//! the others by which process and descriptor they find it; it has no name, so nothing stays behind here either.
+//! Under a launcher that is not ours, nobody has made the file that the processes of a node share. Then the first of
+//! them does, and tells the others by which process and descriptor they find it; it has no name, so nothing stays
+//! behind here either.
 #![forbid(unsafe_code)]
 
 use std::io::{self, Write};
@@ -95,8 +96,9 @@ impl Starter {
 }
 
 impl Membership {
-    /// Joins the job that the environment describes, be it our launcher's or another's that speaks PMI-1 or PMIx; a process that nobody has
-    /// started is a job of its own. Works once in a process. Returns when all processes of the node have joined.
+    /// Joins the job that the environment describes, be it our launcher's or another's that speaks PMI-1 or PMIx; a
+    /// process that nobody has started is a job of its own. Works once in a process. Returns when all processes of the
+    /// node have joined.
     ///
     /// # Errors
     /// Says what is wrong with the environment, the launcher or the job.
@@ -292,8 +294,8 @@ impl Place {
     }
 }
 
-/// Has all processes know where each listens. In two steps, so that nobody has to ask for each of the others: first every so many
-/// processes one collects what they have said.
+/// Has all processes know where each listens. In two steps, so that nobody has to ask for each of the others: first
+/// every so many processes one collects what they have said.
 fn exchange_addresses(
     board: &mut Board,
     me: usize,

@@ -35,7 +35,7 @@ const LOOKS_WITHOUT_HINT: usize = 4;
 const HANDED_OVER: usize = 512;
 /// From this length on what others read far away is written past the caches.
 const SHARED_PAST_CACHES: usize = 512;
-/// The space of addresses in a peer's private memory; `PRIVATE_SPACE + 1 + end` is the heap of that end, of whichever lane.
+/// The space of addresses in a peer's private memory; `PRIVATE_SPACE + 1 + end` is the heap of that end, in any lane.
 const PRIVATE_SPACE: u64 = 0;
 
 /// One peer's end of the fabric of its node, or of one lane of it.
@@ -160,8 +160,8 @@ impl NodeFabric {
         job::is_aborted(&self.segment)
     }
 
-    /// Has `handler` called on the present thread, in a signal handler, when a signal arrives. The signals stay to be taken by
-    /// [`Fabric::take_signals`]. Without this call, a peer learns of signals only when it looks.
+    /// Has `handler` called on the present thread, in a signal handler, when a signal arrives. The signals stay to be
+    /// taken by [`Fabric::take_signals`]. Without this call, a peer learns of signals only when it looks.
     ///
     /// `handler` may be called between any two instructions of this thread: it may only do what a signal handler may.
     /// The job's file stays mapped for the rest of the process's life.
@@ -197,7 +197,7 @@ impl NodeFabric {
         let (here, there) = (self.end(self.me), self.end(to));
         self.segment.reserve_ring(there, queue, here).map_err(|_| PushError::NoMemory { peer: to })?;
         let memory = self.segment.ring(there, queue, here);
-        // SAFETY: only the fabric of peer `me` in this lane makes this producer, there is only one (`Joined::new`), and makes it once.
+        // SAFETY: only the fabric of peer `me` in this lane, of which there is one (`Joined::new`), makes it, and once.
         self.links[to].outgoing[queue as usize] = Some(unsafe { Producer::new(memory) });
         self.segment.opened(there, queue, self.me / 64).fetch_or(1 << (self.me % 64), Ordering::AcqRel);
         self.control(to).openings[queue as usize].fetch_add(1, Ordering::AcqRel);
@@ -226,7 +226,7 @@ impl NodeFabric {
                     continue;
                 }
                 let memory = self.segment.ring(here, queue, self.end(source));
-                // SAFETY: only the fabric of peer `me` in this lane makes this consumer, there is only one, and makes it once.
+                // SAFETY: only the fabric of peer `me` in this lane, of which there is one, makes it, and once.
                 self.links[source].incoming[queue as usize] = Some(unsafe { Consumer::new(memory) });
                 self.inboxes[queue as usize].senders.push(source);
             }

@@ -1,11 +1,14 @@
-//! What is true of each page of an arena: all that the allocator behind a process's `malloc` and this library tell each other.
+//! What is true of each page of an arena: all that the allocator behind a process's `malloc` and this library tell each
+//! other.
 //!
-//! A page is *lent* from when a peer may have been told where it lies until its block is freed, or the library knows that no peer uses any. It is *private* while the process has
-//! something else there than the job's file, so that peers must go by the process's memory. No page becomes private that is lent: peers would
-//! then write where nobody looks. Both bits of a page lie in one word, so of a thread that lends it and one that makes it private
-//! one comes first, and the other sees it.
+//! A page is *lent* from when a peer may have been told where it lies until its block is freed, or the library knows
+//! that no peer uses any. It is *private* while the process has something else there than the job's file, so that peers
+//! must go by the process's memory. No page becomes private that is lent: peers would then write where nobody looks.
+//! Both bits of a page lie in one word, so of a thread that lends it and one that makes it private one comes first, and
+//! the other sees it.
 //!
-//! The words lie in the job's file, behind the arena, as the two libraries have only that in common. Peers do not look at them.
+//! The words lie in the job's file, behind the arena, as the two libraries have only that in common. Peers do not look
+//! at them.
 
 use std::iter;
 use std::ops::Range;
@@ -33,8 +36,8 @@ pub enum Mark {
 /// The marks of all pages of an arena.
 #[derive(Clone, Copy)]
 pub struct PageMarks<'a> {
-    /// Changed by the threads of the process that has the arena, the bits of several pages at a time (Relaxed: nothing hangs on the order of
-    /// two words).
+    /// Changed by the threads of the process that has the arena, the bits of several pages at a time (Relaxed: nothing
+    /// hangs on the order of two words).
     words: &'a [AtomicU64],
 }
 

@@ -1,8 +1,8 @@
 //! PMI-1, by which processes of a job that others have started learn who they are and leave words for each other.
 //!
-//! Lines of `key=value` words, strictly a request and its reply, over a descriptor that the process has inherited. Launchers of several
-//! families speak it, so it is also how processes of one job tell each other where they listen. Between them and the launcher nobody else
-//! can listen or speak.
+//! Lines of `key=value` words, strictly a request and its reply, over a descriptor that the process has inherited.
+//! Launchers of several families speak it, so it is also how processes of one job tell each other where they listen.
+//! Between them and the launcher nobody else can listen or speak.
 #![forbid(unsafe_code)]
 
 use std::fs::File;
@@ -103,8 +103,8 @@ impl Pmi {
         Ok(())
     }
 
-    /// Introduces this process to a launcher that listens at `address` and knows it by the number `id`. Also gives the number of the process
-    /// in the job, and how many there are.
+    /// Introduces this process to a launcher that listens at `address` and knows it by the number `id`. Also gives the
+    /// number of the process in the job, and how many there are.
     ///
     /// # Errors
     /// If nobody there speaks PMI-1.
@@ -203,8 +203,8 @@ fn is_success(reply: &Message<'_>) -> bool {
     reply.get("rc").is_none_or(|code| code == "0")
 }
 
-/// The node of each of `processes` according to a process mapping, `(vector,(first node,nodes,processes on each)…)`, whose blocks are
-/// repeated until all processes are placed; `None` if it makes no sense.
+/// The node of each of `processes` according to a process mapping, `(vector,(first node,nodes,processes on each)…)`,
+/// whose blocks are repeated until all processes are placed; `None` if it makes no sense.
 pub fn nodes_of(mapping: &str, processes: usize) -> Option<Vec<usize>> {
     let blocks = mapping.trim().strip_prefix("(vector,")?.strip_suffix(')')?;
     let mut parsed = Vec::new();

@@ -1,7 +1,9 @@
-//! PMIx, by which PRRTE, Open MPI's `mpirun` and Slurm tell processes who they are, and have them leave words for each other.
+//! PMIx, by which PRRTE, Open MPI's `mpirun` and Slurm tell processes who they are, and have them leave words for each
+//! other.
 //!
-//! It is spoken by a library only, of which the launcher brings its own; so it is loaded when a process turns out to be started so, best the very
-//! one that the launcher has loaded. Of its interface this knows what it needs: a handful of functions, and how two structures begin.
+//! It is spoken by a library only, of which the launcher brings its own; so it is loaded when a process turns out to be
+//! started so, best the very one that the launcher has loaded. Of its interface this knows what it needs: a handful of
+//! functions, and how two structures begin.
 #![allow(unsafe_code)]
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
@@ -184,7 +186,8 @@ impl Pmix {
         if status != 0 || value.is_null() {
             return Ok(None);
         }
-        // SAFETY: a value of theirs has a type, and in a union, aligned as ours, at least eight bytes; the rest of ours is not touched.
+        // SAFETY: a value of theirs has a type, and in a union, aligned as ours, at least eight bytes; the rest of ours
+        // is not touched.
         let (kind, data) = unsafe { ((*value).kind, (&raw const (*value).data).cast::<u64>().read()) };
         let found = match kind {
             NUMBER => Some(Found::Number(data as u32)),

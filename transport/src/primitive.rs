@@ -1,7 +1,7 @@
 //! Atomics, cells and futexes that become loom's under `cfg(loom)`.
 //!
-//! Only the algorithms that are model-checked (the ring, the sleep/wake handshake) use this module. What is laid over mapped
-//! memory elsewhere uses the standard atomics: loom's cannot be laid over a mapping.
+//! Only the algorithms that are model-checked (the ring, the sleep/wake handshake) use this module. What is laid over
+//! mapped memory elsewhere uses the standard atomics: loom's cannot be laid over a mapping.
 
 #[cfg(loom)]
 pub(crate) use modelled::*;

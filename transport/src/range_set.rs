@@ -1,6 +1,7 @@
 //! A set of numbers kept as ranges: what is free of a region, or what of it has pages.
 //!
-//! Invariant: the ranges are not empty, do not overlap and do not touch each other; `by_len` has the same ranges as `by_start`.
+//! Invariant: the ranges are not empty, do not overlap and do not touch each other; `by_len` has the same ranges as
+//! `by_start`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -60,8 +61,8 @@ impl RangeSet {
         }
     }
 
-    /// The start of a place for `len` numbers, a multiple of `align`: in the shortest range that has one, as far as a few tries can
-    /// tell, and there the lowest.
+    /// The start of a place for `len` numbers, a multiple of `align`: in the shortest range that has one, as far as a
+    /// few tries can tell, and there the lowest.
     pub(crate) fn best_fit(&self, len: usize, align: usize) -> Option<usize> {
         let fits = |&(room, from): &(usize, usize)| {
             let start = from.checked_next_multiple_of(align)?;

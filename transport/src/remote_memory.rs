@@ -1,4 +1,5 @@
-//! Copies into and out of memory that this process has not mapped: a peer's private memory, and the job's file; and the test transfers that find out whether they work.
+//! Copies into and out of memory that this process has not mapped: a peer's private memory, and the job's file; and the
+//! test transfers that find out whether they work.
 #![allow(unsafe_code)]
 
 use std::io;
@@ -128,8 +129,8 @@ fn probe_pattern(peer: usize) -> u64 {
     0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(peer as u64 + 1)
 }
 
-/// Whether this peer, `me`, can read and write the memory of `target`, which is process `pid` and has its probe words at
-/// `address`.
+/// Whether this peer, `me`, can read and write the memory of `target`, which is process `pid` and has its probe words
+/// at `address`.
 pub(crate) fn probe(me: usize, target: usize, pid: u32, address: u64) -> bool {
     let own_word = address + 8 * (me as u64 + 1);
     let sent = probe_pattern(target) ^ probe_pattern(me);

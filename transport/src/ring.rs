@@ -1,20 +1,24 @@
 //! The Memory-Based FIFO: a bounded ring of cache lines in the receiver's memory, one producer, one consumer.
 //!
-//! A cell is exactly one cache line: stamp, length, header and up to 40 bytes of payload. The producer fills the line and
-//! publishes it by a Release store of the stamp, so a small message moves one line and nothing else. What is a little too long for that goes on in
-//! the next cell: the two are one *wide* cell, whose second line who waits for the first asks for at the same time. Longer payloads lie in the
-//! *data area* beside the cells, or in a *baton* that passes to the consumer ([`batons`]); the cell says where. Where there are batons and the
-//! producer has none left, traffic goes one way: then what is long goes round in the area if the consumer is [near](crate::distance), else past the caches. The consumer publishes
-//! one number, how many cells it has consumed, on a line of its own, which the producer reads only when its last knowledge says "full".
-//! Neither side takes a lock, does a read-modify-write or makes a system call.
+//! A cell is exactly one cache line: stamp, length, header and up to 40 bytes of payload. The producer fills the line
+//! and publishes it by a Release store of the stamp, so a small message moves one line and nothing else. What is a
+//! little too long for that goes on in the next cell: the two are one *wide* cell, whose second line who waits for the
+//! first asks for at the same time. Longer payloads lie in the *data area* beside the cells, or in a *baton* that
+//! passes to the consumer ([`batons`]); the cell says where. Where there are batons and the producer has none left,
+//! traffic goes one way: then what is long goes round in the area if the consumer is [near](crate::distance), else past
+//! the caches. The consumer publishes one number, how many cells it has consumed, on a line of its own, which the
+//! producer reads only when its last knowledge says "full". Neither side takes a lock, does a read-modify-write or
+//! makes a system call.
 //!
 //! Invariants:
-//! 1. The cell of position `p` (counted from 0) is published if and only if its stamp is `p + 1` modulo 2^32, and the second half of a wide
-//!    cell if and only if the first is. Before that it has the
-//!    stamp of the previous lap, or 0 in memory never written: an old lap is never mistaken for a new one.
-//! 2. The producer writes the cell of position `p` only after it has seen `consumed > p - CELLS` (Acquire), and bytes of the data area
-//!    only after it has seen that the cell which described them was consumed, and a baton only while it holds it.
-//! 3. The consumer trusts no length or place before it was checked, and the producer no counter that runs backwards or ahead.
+//! 1. The cell of position `p` (counted from 0) is published if and only if its stamp is `p + 1` modulo 2^32, and the
+//!    second half of a wide cell if and only if the first is. Before that it has the stamp of the previous lap, or 0 in
+//!    memory never written: an old lap is never mistaken for a new one.
+//! 2. The producer writes the cell of position `p` only after it has seen `consumed > p - CELLS` (Acquire), and bytes
+//!    of the data area only after it has seen that the cell which described them was consumed, and a baton only while
+//!    it holds it.
+//! 3. The consumer trusts no length or place before it was checked, and the producer no counter that runs backwards or
+//!    ahead.
 #![allow(unsafe_code)]
 
 use std::any::Any;
@@ -39,11 +43,11 @@ const SECOND_HALF: usize = size_of::<Body>();
 const WIDE: usize = INLINE_PAYLOAD + SECOND_HALF;
 /// The least amount of the data area that is put to use, bytes.
 const SMALLEST_DATA: usize = 4096;
-/// A payload of at least this many bytes is better written where the consumer has not read lately: its lines have left the
-/// consumer's first cache by then, and are taken from it sooner.
+/// A payload of at least this many bytes is better written where the consumer has not read lately: its lines have left
+/// the consumer's first cache by then, and are taken from it sooner.
 const LONG: usize = 256;
-/// Payloads of at least so many bytes are written past the caches where all batons are with the consumer and that is not near: the first where
-/// pushes follow each other, else the second.
+/// Payloads of at least so many bytes are written past the caches where all batons are with the consumer and that is
+/// not near: the first where pushes follow each other, else the second.
 const PAST_CACHES: [usize; 2] = [512, 4096];
 /// The most of the data area that is put to use unless the consumer is near.
 const USED_AT_A_DISTANCE: usize = 256 << 10;
@@ -51,8 +55,8 @@ const USED_AT_A_DISTANCE: usize = 256 << 10;
 const FETCHED_AHEAD: u64 = 3;
 /// So many cells' lines the producer takes back at a time, where it has to write to them for that.
 const TAKEN_BACK: u64 = 4;
-/// In a cell, besides a place in the data area, which begins a line: its payload was written through the caches, and its reader had better
-/// [write it back](LentSpan).
+/// In a cell, besides a place in the data area, which begins a line: its payload was written through the caches, and
+/// its reader had better [write it back](LentSpan).
 const TO_WRITE_BACK: usize = 1;
 /// More of the area is put to use once so many times what is in use has passed in long payloads.
 const LAPS: usize = 16;
@@ -69,17 +73,18 @@ pub(crate) struct RingMemory {
     _owner: Arc<dyn Any + Send + Sync>,
 }
 
-// SAFETY: the memory is shared by design, all access to it goes through atomics or is ordered by them, and the owner that
-// keeps it alive is `Send` itself.
+// SAFETY: the memory is shared by design, all access to it goes through atomics or is ordered by them, and the owner
+// that keeps it alive is `Send` itself.
 unsafe impl Send for RingMemory {}
 
 impl RingMemory {
     /// Describes a ring.
     ///
     /// # Safety
-    /// While `owner` lives, `cells` must point to as many cells as the producer and the consumer are compiled for, `consumed` to a
-    /// counter, and `data` to `data_size` bytes at a multiple of 16, all of them readable and writable, zero at first, and used for nothing
-    /// else; and `batons`, if there are any, to so many times [`BATON_SIZE`] such bytes, which the ring in the other direction may use too.
+    /// While `owner` lives, `cells` must point to as many cells as the producer and the consumer are compiled for,
+    /// `consumed` to a counter, and `data` to `data_size` bytes at a multiple of 16, all of them readable and writable,
+    /// zero at first, and used for nothing else; and `batons`, if there are any, to so many times [`BATON_SIZE`] such
+    /// bytes, which the ring in the other direction may use too.
     pub(crate) unsafe fn new(
         cells: NonNull<Cell>,
         consumed: NonNull<AtomicU64>,
@@ -173,11 +178,12 @@ impl<const CELLS: usize> Producer<CELLS> {
         self.pushed
     }
 
-    /// Before a push: how many messages have come back from the consumer so far. If there is none since the last push, this one follows it.
+    /// Before a push: how many messages have come back from the consumer so far. If there is none since the last push,
+    /// this one follows it.
     ///
-    /// Then the lines of later cells are fetched meanwhile: the consumer has read them a lap ago, so to write them means to take them
-    /// away there, which takes several times as long as to fill a cell. One that stands alone is handed over instead, as its consumer
-    /// waits for it.
+    /// Then the lines of later cells are fetched meanwhile: the consumer has read them a lap ago, so to write them
+    /// means to take them away there, which takes several times as long as to fill a cell. One that stands alone is
+    /// handed over instead, as its consumer waits for it.
     #[inline]
     pub(crate) fn note_answers(&mut self, answers: u64) {
         self.in_a_row = self.answers == answers;
@@ -189,8 +195,8 @@ impl<const CELLS: usize> Producer<CELLS> {
         self.refused
     }
 
-    /// How many cells the consumer has consumed by now. A counter that no correct consumer can have published counts as no
-    /// news.
+    /// How many cells the consumer has consumed by now. A counter that no correct consumer can have published counts as
+    /// no news.
     #[inline]
     pub(crate) fn refresh(&mut self) -> u64 {
         let consumed = self.memory.consumed().load(Ordering::Acquire);
@@ -200,7 +206,8 @@ impl<const CELLS: usize> Producer<CELLS> {
         self.consumed
     }
 
-    /// Refreshes as there is no room for a payload, and notes how long that takes if the payload might go past the caches.
+    /// Refreshes as there is no room for a payload, and notes how long that takes if the payload might go past the
+    /// caches.
     #[cold]
     #[inline(never)]
     fn look_again(&mut self, may_pass_caches: bool) {
@@ -218,7 +225,8 @@ impl<const CELLS: usize> Producer<CELLS> {
         self.memory.consumed().load(Ordering::Acquire) != self.consumed
     }
 
-    /// Appends a cell. `reserve(area, from, to)` makes sure that there are pages behind these bytes. A payload goes by a baton if there is one.
+    /// Appends a cell. `reserve(area, from, to)` makes sure that there are pages behind these bytes. A payload goes by
+    /// a baton if there is one.
     ///
     /// The payload must not be longer than half the data area.
     #[inline(always)]
@@ -279,7 +287,8 @@ impl<const CELLS: usize> Producer<CELLS> {
             && let place = batons::place_of(baton)
             && let Some(Ok(start)) = self.memory.baton(place, payload.len())
         {
-            // SAFETY: the baton, which is this long (just checked), is held here; the payload is readable by the contract of its span.
+            // SAFETY: the baton, which is this long (just checked), is held here; the payload is readable by the
+            // contract of its span.
             unsafe { copy(start.as_ptr(), payload.start(), payload.len()) };
             self.publish(1, header, payload.len(), ReadSpan::from(&(place as u32).to_ne_bytes()[..]), takes_back);
             return Ok(());
@@ -287,8 +296,9 @@ impl<const CELLS: usize> Producer<CELLS> {
         let mut place = self.place_data(payload.len(), passes_batons, |from, to| reserve(Area::Data, from, to))?;
         let is_long = payload.len() >= PAST_CACHES[usize::from(!self.in_a_row)];
         let passes_caches = passes_batons && is_long && !self.distance.is_near();
-        // SAFETY: `place_data` gave us room for the payload within the data area, at whole lines of it, which no cell in flight
-        // describes, so the consumer does not read there; the payload is readable by the contract of its span.
+        // SAFETY: `place_data` gave us room for the payload within the data area, at whole lines of it, which no cell
+        // in flight describes, so the consumer does not read there; the payload is readable by the contract of its
+        // span.
         unsafe {
             let place = self.memory.data.as_ptr().add(place);
             if passes_caches {
@@ -317,7 +327,8 @@ impl<const CELLS: usize> Producer<CELLS> {
         let (inline, rest) =
             (payload.part(0, INLINE_PAYLOAD), payload.part(INLINE_PAYLOAD, payload.len() - INLINE_PAYLOAD));
         let cell = self.memory.cell::<CELLS>(second);
-        // SAFETY: the consumer has left this cell, too, and looks into it only once the first is published; all of a body may hold bytes.
+        // SAFETY: the consumer has left this cell, too, and looks into it only once the first is published; all of a
+        // body may hold bytes.
         cell.body.with_mut(|body| unsafe { copy_small(body.cast(), rest.start(), rest.len()) });
         // As after any lap. Nobody looks at it before the next.
         cell.stamp.store(stamp_of(second), Ordering::Relaxed);
@@ -328,8 +339,8 @@ impl<const CELLS: usize> Producer<CELLS> {
     #[inline(always)]
     fn publish(&mut self, cells: u64, header: Header, len: usize, inline: ReadSpan, takes_back: bool) {
         let cell = self.memory.cell::<CELLS>(self.pushed);
-        // SAFETY: the consumer has left this cell (invariant 2), so we alone use the body until the stamp is stored; `inline` has at most
-        // `INLINE_PAYLOAD` bytes.
+        // SAFETY: the consumer has left this cell (invariant 2), so we alone use the body until the stamp is stored;
+        // `inline` has at most `INLINE_PAYLOAD` bytes.
         cell.body.with_mut(|body| unsafe { Body::fill(body, header, len, inline) });
         cell.stamp.store(stamp_of(self.pushed), publishing());
         self.pushed += cells;
@@ -340,14 +351,16 @@ impl<const CELLS: usize> Producer<CELLS> {
         }
     }
 
-    /// Takes the lines of the next cells back from the consumer, all at once, so that they come together: by writing to them, as processors on which
-    /// batons are passed do not heed a mere request for the right to write to a line that they hold together with its reader.
+    /// Takes the lines of the next cells back from the consumer, all at once, so that they come together: by writing to
+    /// them, as processors on which batons are passed do not heed a mere request for the right to write to a line that
+    /// they hold together with its reader.
     #[inline(always)]
     fn take_lines_back(&self, just_pushed: u64) {
         if self.pushed % TAKEN_BACK < just_pushed && self.pushed + TAKEN_BACK <= self.consumed + CELLS as u64 {
             for position in self.pushed..self.pushed + TAKEN_BACK {
                 self.memory.cell::<CELLS>(position).body.with_mut(|body| {
-                    // SAFETY: the consumer has left this cell (just looked), so we alone use the body until its stamp is stored.
+                    // SAFETY: the consumer has left this cell (just looked), so we alone use the body until its stamp
+                    // is stored.
                     unsafe { (&raw mut (*body).len).write_volatile(0) };
                 });
             }
@@ -450,8 +463,8 @@ impl<const CELLS: usize> Consumer<CELLS> {
             return if self.is_vacant(stamp) { Ok(None) } else { Err("a cell with an impossible stamp") };
         }
         let (len, header, place) = cell.body.with(|body| {
-            // SAFETY: the stamp says that the producer has published the body and does not touch it until we pop it. (One that does is
-            // broken, and gets us nothing but wrong numbers, which are checked below.)
+            // SAFETY: the stamp says that the producer has published the body and does not touch it until we pop it.
+            // (One that does is broken, and gets us nothing but wrong numbers, which are checked below.)
             unsafe { ((*body).len as usize, (*body).header, (&raw const (*body).inline).cast::<u32>().read()) }
         });
         if len <= INLINE_PAYLOAD {
@@ -481,8 +494,8 @@ impl<const CELLS: usize> Consumer<CELLS> {
         stamp == previous_lap
     }
 
-    /// Has the line of the cell fetched that stands so many behind the front. If the producer has not written it yet, it has to take the line
-    /// back.
+    /// Has the line of the cell fetched that stands so many behind the front. If the producer has not written it yet,
+    /// it has to take the line back.
     #[inline]
     pub(crate) fn expect_more(&self, cells: usize) {
         fetch(ptr::from_ref(self.memory.cell::<CELLS>(self.consumed + cells as u64)).cast());
@@ -497,8 +510,8 @@ impl<const CELLS: usize> Consumer<CELLS> {
         assert!(offset <= len && into.len() <= len - offset, "read beyond the payload of a cell");
         if len <= INLINE_PAYLOAD {
             self.memory.cell::<CELLS>(self.consumed).body.with(|body| {
-                // SAFETY: the bytes lie within `inline` (just checked), which the producer leaves alone until the front is popped;
-                // `into` is writable by the contract of its span.
+                // SAFETY: the bytes lie within `inline` (just checked), which the producer leaves alone until the front
+                // is popped; `into` is writable by the contract of its span.
                 unsafe {
                     copy_small(into.start(), (&raw const (*body).inline).cast::<u8>().add(offset), into.len());
                 }
@@ -519,7 +532,8 @@ impl<const CELLS: usize> Consumer<CELLS> {
                 (unsafe { self.memory.data.add(place) }, is_written_back)
             }
         };
-        // SAFETY: so many bytes are there, as has been checked; until the front is popped they are the consumer's alone.
+        // SAFETY: so many bytes are there, as has been checked; until the front is popped they are the consumer's
+        // alone.
         let from = unsafe { LentSpan::new(ReadSpan::new(start.as_ptr().add(offset), into.len()), is_written_back) };
         from.copy_to(into);
     }
@@ -542,8 +556,8 @@ impl<const CELLS: usize> Consumer<CELLS> {
         });
     }
 
-    /// Gives the front's room back to the producer. Only after a `front` that returned it. The baton that has come with it, if any, is
-    /// held by this side from now on.
+    /// Gives the front's room back to the producer. Only after a `front` that returned it. The baton that has come with
+    /// it, if any, is held by this side from now on.
     #[inline(always)]
     pub(crate) fn pop(&mut self) -> Option<usize> {
         let beyond = self.beyond.get();

@@ -1,14 +1,15 @@
 //! The job's file on this node, mapped as far as it is in use ([`mapping`](crate::mapping)).
 //!
-//! One sparse file with no name: it goes with its last descriptor and mapping, so nothing is left behind whatever happens to the job.
-//! Pages are reserved (`fallocate`) before they are touched, so a shortage of memory is an error here and never a SIGBUS later.
+//! One sparse file with no name: it goes with its last descriptor and mapping, so nothing is left behind whatever
+//! happens to the job. Pages are reserved (`fallocate`) before they are touched, so a shortage of memory is an error
+//! here and never a SIGBUS later.
 //!
-//! A process that was started by a launcher maps the file once and for its life, whoever in it comes first: the allocator behind its `malloc`,
-//! or the library. Whoever comes second finds the mapping in the kernel's list.
+//! A process that was started by a launcher maps the file once and for its life, whoever in it comes first: the
+//! allocator behind its `malloc`, or the library. Whoever comes second finds the mapping in the kernel's list.
 //!
-//! Invariant: the file is as long as [`Layout::total`] says, which is checked once, in [`Segment::map`]; every offset that
-//! `Layout` computes for an existing peer lies within it, and in front of the heaps all is mapped. Whoever looks into a heap or arena has asked
-//! [`Segment::has`] before. No Rust reference to mapped bytes is ever formed, only to
+//! Invariant: the file is as long as [`Layout::total`] says, which is checked once, in [`Segment::map`]; every offset
+//! that `Layout` computes for an existing peer lies within it, and in front of the heaps all is mapped. Whoever looks
+//! into a heap or arena has asked [`Segment::has`] before. No Rust reference to mapped bytes is ever formed, only to
 //! atomics.
 #![allow(unsafe_code)]
 
@@ -87,14 +88,14 @@ pub(crate) struct Segment {
     heaps: (usize, usize),
 }
 
-// SAFETY: `mapping` has a pointer to mapped memory, which is both; all access to mapped memory is by atomics, or by raw copies that the
-// protocol of rings and remote memory orders.
+// SAFETY: `mapping` has a pointer to mapped memory, which is both; all access to mapped memory is by atomics, or by raw
+// copies that the protocol of rings and remote memory orders.
 unsafe impl Send for Segment {}
 // SAFETY: as above.
 unsafe impl Sync for Segment {}
 
-/// A new file without a name: in `directory` if one is given, otherwise in memory, or, where that is refused, in `/dev/shm` or the
-/// directory for temporary files.
+/// A new file without a name: in `directory` if one is given, otherwise in memory, or, where that is refused, in
+/// `/dev/shm` or the directory for temporary files.
 pub(crate) fn create_file(directory: Option<&Path>) -> io::Result<File> {
     if let Some(directory) = directory {
         return create_file_in(directory);
@@ -177,13 +178,15 @@ impl Segment {
         self.file.current()
     }
 
-    /// Has the file stay as long as it is: a process that cut it would end all that look at what it had. A file in a directory can't be sealed.
+    /// Has the file stay as long as it is: a process that cut it would end all that look at what it had. A file in a
+    /// directory can't be sealed.
     pub(crate) fn seal(&self) {
         let seals = SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL;
         let _ = rustix::fs::fcntl_add_seals(&self.file, seals);
     }
 
-    /// Puts pages behind these bytes of the file: by the descriptor, or, if that is not the file any more, by the mapping.
+    /// Puts pages behind these bytes of the file: by the descriptor, or, if that is not the file any more, by the
+    /// mapping.
     ///
     /// # Errors
     /// If there are none left.
@@ -208,8 +211,8 @@ impl Segment {
         }?)
     }
 
-    /// Takes the pages from behind these bytes, which read as zero from then on. By the mapping, not the descriptor: the program may have closed
-    /// that and got its number again for something else.
+    /// Takes the pages from behind these bytes, which read as zero from then on. By the mapping, not the descriptor:
+    /// the program may have closed that and got its number again for something else.
     ///
     /// # Errors
     /// What the system says.
@@ -228,7 +231,8 @@ impl Segment {
         Ok(rustix::fs::fallocate(file, flags, offset as u64, len as u64)?)
     }
 
-    /// Whether the first `end` bytes of the heap or arena of a peer's end are mapped; has them mapped if it can be done.
+    /// Whether the first `end` bytes of the heap or arena of a peer's end are mapped; has them mapped if it can be
+    /// done.
     ///
     /// # Panics
     /// If it has not so many.
@@ -311,8 +315,8 @@ impl Segment {
         unsafe { self.at(place).cast().as_ref() }
     }
 
-    /// A word of the bitmap in which senders register with `peer`. Bits are set (AcqRel) by the sender they stand for, before it
-    /// counts up `openings`; loaded (Acquire) by `peer` after that.
+    /// A word of the bitmap in which senders register with `peer`. Bits are set (AcqRel) by the sender they stand for,
+    /// before it counts up `openings`; loaded (Acquire) by `peer` after that.
     pub(crate) fn opened(&self, peer: usize, queue: Queue, word: usize) -> &AtomicU64 {
         debug_assert!(word < self.layout.bitmap_words);
         // SAFETY: lies in the mapping, aligned, and is used as an atomic only.
@@ -327,8 +331,8 @@ impl Segment {
         unsafe { self.at(self.layout.dirty(peer, queue, word)).cast().as_ref() }
     }
 
-    /// How `peer` reaches `target`'s private memory. Written by `peer` before it counts itself in `probed`; loaded by all
-    /// after that.
+    /// How `peer` reaches `target`'s private memory. Written by `peer` before it counts itself in `probed`; loaded by
+    /// all after that.
     pub(crate) fn reach(&self, peer: usize, target: usize) -> &AtomicU8 {
         debug_assert!(target < self.layout.ends);
         // SAFETY: as for `opened`.
@@ -354,8 +358,8 @@ impl Segment {
         }
         let (place, len) = (self.layout.arena_len(), page_marks::bytes_for(self.layout.heap_size));
         let first = self.heap_part(self.layout.arena(peer) + place, len).cast::<AtomicU64>();
-        // SAFETY: these bytes are mapped, as was just seen, behind whole pages, and live as long as the segment; for atomics any bytes are
-        // valid. All who use them are threads of one process, by the same atomics.
+        // SAFETY: these bytes are mapped, as was just seen, behind whole pages, and live as long as the segment; for
+        // atomics any bytes are valid. All who use them are threads of one process, by the same atomics.
         Some(PageMarks::of(unsafe { std::slice::from_raw_parts(first.as_ptr(), len / size_of::<AtomicU64>()) }))
     }
 
@@ -375,8 +379,8 @@ impl Segment {
     pub(crate) fn word(&self, offset: usize) -> &AtomicU64 {
         let size = size_of::<AtomicU64>();
         assert!(offset.is_multiple_of(size), "a word that is not aligned");
-        // SAFETY: within the mapping, as `heap_part` checks; for atomics any bytes are valid. Who lends memory to peers uses atomics for such
-        // words alike.
+        // SAFETY: within the mapping, as `heap_part` checks; for atomics any bytes are valid. Who lends memory to peers
+        // uses atomics for such words alike.
         unsafe { self.heap_part(offset, size).cast().as_ref() }
     }
 
@@ -421,8 +425,8 @@ impl Segment {
             }
             Queue::Requests => ((NonNull::dangling(), 0), None),
         };
-        // SAFETY: the layout gives each ring bytes of its own in the mapping, and each two peers batons, which the `Arc` keeps; a new file is
-        // zero.
+        // SAFETY: the layout gives each ring bytes of its own in the mapping, and each two peers batons, which the
+        // `Arc` keeps; a new file is zero.
         unsafe { RingMemory::new(cells, consumed, data, batons, self.clone()) }
     }
 

@@ -1,4 +1,5 @@
-//! All environment variables that begin with `RWMPI_`, in one table: so that a name or a value that nobody understands can be pointed out.
+//! All environment variables that begin with `RWMPI_`, in one table: so that a name or a value that nobody understands
+//! can be pointed out.
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeSet;
@@ -78,7 +79,8 @@ const OF_TESTS: &[&str] = &[
     "RWMPI_WIRE_SEED",
 ];
 
-/// The text that says by which lengths this process chooses its ways, and where it is from: what it was told, else what is in the file that the user names.
+/// The text that says by which lengths this process chooses its ways, and where it is from: what it was told, else what
+/// is in the file that the user names.
 ///
 /// # Errors
 /// Why that can't be read.

@@ -1,7 +1,7 @@
 //! Memory-Based Signal: reach a peer that is not calling the library.
 //!
-//! A signal is a bit in the receiver's control block. The sender then wakes the receiver if it sleeps, and, if the receiver asked for it,
-//! interrupts its thread by `SIGURG`, whose default action is to do nothing.
+//! A signal is a bit in the receiver's control block. The sender then wakes the receiver if it sleeps, and, if the
+//! receiver asked for it, interrupts its thread by `SIGURG`, whose default action is to do nothing.
 #![allow(unsafe_code)]
 
 use std::cell::Cell;
@@ -16,7 +16,8 @@ use crate::segment::Segment;
 use crate::sleep::{self, AWAKE};
 use crate::{Signal, SignalSet};
 
-/// Sets `signal` at `peer` and sees to it that the peer learns of it. True: it has to be rung; else it learns of it by its safety net.
+/// Sets `signal` at `peer` and sees to it that the peer learns of it. True: it has to be rung; else it learns of it by
+/// its safety net.
 pub(crate) fn send(segment: &Segment, peer: usize, signal: Signal) -> bool {
     let control = segment.control(peer);
     control.signals.fetch_or(signal as u32, Ordering::AcqRel);

@@ -1,9 +1,10 @@
 //! The handshake between one who falls asleep and those who may have to wake it.
 //!
-//! Waking must not cost a sender a full fence per message. So the fence is asymmetric: the sender publishes and then plainly loads the
-//! sleeping flag; the sleeper raises the flag and then has the kernel run a full barrier on every core that runs a peer
-//! (`membarrier`) before it takes its last look. Either the sender sees the flag, or the sleeper sees what was published. Where
-//! `membarrier` is not to be had by every peer, senders fence (SeqCst) instead; that form is the one that is model-checked.
+//! Waking must not cost a sender a full fence per message. So the fence is asymmetric: the sender publishes and then
+//! plainly loads the sleeping flag; the sleeper raises the flag and then has the kernel run a full barrier on every
+//! core that runs a peer (`membarrier`) before it takes its last look. Either the sender sees the flag, or the sleeper
+//! sees what was published. Where `membarrier` is not to be had by every peer, senders fence (SeqCst) instead; that
+//! form is the one that is model-checked.
 
 use std::time::Duration;
 
@@ -47,8 +48,8 @@ pub(crate) fn sleep(flag: &AtomicU32, how: u32) {
     flag.store(AWAKE, Ordering::Relaxed);
 }
 
-/// Wakes whoever sleeps behind `flag` as `how` says. (If it has raised the flag anew since, its last look has seen what we published.)
-/// True: the sleeper has to be rung.
+/// Wakes whoever sleeps behind `flag` as `how` says. (If it has raised the flag anew since, its last look has seen what
+/// we published.) True: the sleeper has to be rung.
 #[cold]
 #[inline(never)]
 pub(crate) fn wake(flag: &AtomicU32, how: u32) -> bool {

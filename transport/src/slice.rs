@@ -1,6 +1,7 @@
-//! How long a thread may keep a processor that others want. The kernel lets whoever gives way wait for as long as its own slice would have been, and
-//! whoever has the shorter slice goes first when it wakes. A peer that waits for others gives way again and again, so it asks for the
-//! shortest slice: what it may compute in all is the same, but beside other programs it waits less each time (docs/decisions/0061).
+//! How long a thread may keep a processor that others want. The kernel lets whoever gives way wait for as long as its
+//! own slice would have been, and whoever has the shorter slice goes first when it wakes. A peer that waits for others
+//! gives way again and again, so it asks for the shortest slice: what it may compute in all is the same, but beside
+//! other programs it waits less each time (docs/decisions/0061).
 #![allow(unsafe_code)]
 
 use nix::libc;
@@ -8,8 +9,8 @@ use nix::libc;
 /// Nanoseconds; the kernel grants no shorter one.
 const SHORTEST: u64 = 100_000;
 
-/// Asks for the shortest slice for this thread, and those that it will start, unless it has a special policy or a slice that is shorter still. Kernels
-/// before 6.12 ignore it.
+/// Asks for the shortest slice for this thread, and those that it will start, unless it has a special policy or a slice
+/// that is shorter still. Kernels before 6.12 ignore it.
 pub(crate) fn ask_for_shortest() {
     let Some(present) = scheduling() else { return };
     if present.sched_policy == libc::SCHED_OTHER as u32 && present.sched_runtime > SHORTEST {

@@ -1,7 +1,7 @@
 //! Spans: raw memory that a peer may touch while we hold it, so never a Rust reference.
 //!
-//! A span is made once, where the owner of the memory is known (the typed API, the C front end), by an `unsafe`
-//! call that states how long it stays valid, or from a slice whose borrow it carries along. From there on it travels as a
+//! A span is made once, where the owner of the memory is known (the typed API, the C front end), by an `unsafe` call
+//! that states how long it stays valid, or from a slice whose borrow it carries along. From there on it travels as a
 //! plain value, and every copy out of or into it is bounds-checked.
 #![allow(unsafe_code)]
 
@@ -13,7 +13,8 @@ use crate::caches;
 use crate::copy::copy;
 use crate::handover::{LINE, copy_past_caches, fetch_to_write};
 
-/// Of how many bytes the places are fetched ahead: shorter data fit the nearest cache, longer ones had better not push each other out of the next.
+/// Of how many bytes the places are fetched ahead: shorter data fit the nearest cache, longer ones had better not push
+/// each other out of the next.
 const FETCHED_AHEAD: RangeInclusive<usize> = 8 << 10..=256 << 10;
 /// How far ahead.
 const AHEAD: usize = 1024;
@@ -105,8 +106,9 @@ impl<'a> ReadSpan<'a> {
         unsafe { copy(into.start, self.start, self.len) }
     }
 
-    /// As [`ReadSpan::copy_to`], for what may be long: lines that this core has written before, but not in its nearest cache any more, are
-    /// asked for ahead. Each store would wait for its own, since stores leave a core in order. What overlaps arrives in no certain form.
+    /// As [`ReadSpan::copy_to`], for what may be long: lines that this core has written before, but not in its nearest
+    /// cache any more, are asked for ahead. Each store would wait for its own, since stores leave a core in order. What
+    /// overlaps arrives in no certain form.
     ///
     /// # Panics
     /// If `into` is shorter.
@@ -122,8 +124,8 @@ impl<'a> ReadSpan<'a> {
         }
     }
 
-    /// As [`ReadSpan::copy_long_to`], for what belongs to an operation that goes through `working_set` bytes of memory in all: past the
-    /// caches if they can't hold so many.
+    /// As [`ReadSpan::copy_long_to`], for what belongs to an operation that goes through `working_set` bytes of memory
+    /// in all: past the caches if they can't hold so many.
     ///
     /// # Panics
     /// If `into` is shorter.
@@ -131,8 +133,8 @@ impl<'a> ReadSpan<'a> {
         if caches::hold(working_set) { self.copy_long_to(into) } else { self.copy_past_caches_to(into) }
     }
 
-    /// As [`ReadSpan::copy_to`], for lines of `into` that no cache holds until they are used, or that a peer used last: they are neither read
-    /// before they are written nor taken away from that peer's core, and push nothing out.
+    /// As [`ReadSpan::copy_to`], for lines of `into` that no cache holds until they are used, or that a peer used last:
+    /// they are neither read before they are written nor taken away from that peer's core, and push nothing out.
     ///
     /// # Panics
     /// If `into` is shorter.
@@ -145,7 +147,8 @@ impl<'a> ReadSpan<'a> {
         }
         let head = self.len.min(into.start.align_offset(LINE));
         self.part(0, head).copy_to(into);
-        // SAFETY: both are valid for `self.len` bytes by their contracts, and do not overlap; the place is aligned, or nothing is left.
+        // SAFETY: both are valid for `self.len` bytes by their contracts, and do not overlap; the place is aligned, or
+        // nothing is left.
         unsafe { copy_past_caches(into.start.add(head), self.start.add(head), self.len - head) };
     }
 }
@@ -277,7 +280,8 @@ pub(crate) mod tests {
     fn copies_exactly(len: usize, copy: impl Fn(ReadSpan<'static>, WriteSpan<'static>)) {
         let source: Vec<u8> = (0..len).map(|index| (index % 251) as u8 + 1).collect();
         let mut target = vec![0_u8; len + 2];
-        // SAFETY: both live until the end of this function, and the target is longer than `len` from its second byte on.
+        // SAFETY: both live until the end of this function, and the target is longer than `len` from its second byte
+        // on.
         unsafe { copy(ReadSpan::new(source.as_ptr(), len), WriteSpan::new(target.as_mut_ptr().add(1), len)) };
         assert_eq!(&target[1..=len], &source[..]);
         assert_eq!((target[0], target[len + 1]), (0, 0), "wrote beyond {len} bytes");

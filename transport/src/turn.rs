@@ -1,19 +1,23 @@
 //! Several threads that act as one peer, one at a time.
 //!
-//! A peer's end of the fabric, and all that is built on it, belongs to one thread at a time. A [`Turn`] says to which: a thread takes the
-//! turn for a call and gives it back at the end. One that waits in a call lets others in, so that none waits for another's wait:
+//! A peer's end of the fabric, and all that is built on it, belongs to one thread at a time. A [`Turn`] says to which:
+//! a thread takes the turn for a call and gives it back at the end. One that waits in a call lets others in, so that
+//! none waits for another's wait:
 //!
-//! - *The watch*: of the threads that wait, the first turns the loop that makes progress, and may fall asleep in the fabric, turn in hand.
-//!   Whoever wants the turn wakes it by a signal ([`Bell`]), and it stands back until one of those who want the turn has had it.
-//! - The others that wait are *parked*: they sleep without the turn until somebody who had it may have done what they wait for.
+//! - *The watch*: of the threads that wait, the first turns the loop that makes progress, and may fall asleep in the
+//!   fabric, turn in hand. Whoever wants the turn wakes it by a signal ([`Bell`]), and it stands back until one of
+//!   those who want the turn has had it.
+//! - The others that wait are *parked*: they sleep without the turn until somebody who had it may have done what they
+//!   wait for.
 //!
-//! A lock costs a message more than all the rest, as its atomic operation waits for the stores of the last message. So the thread
-//! that began is *favoured*: it says by plain stores that it is inside. The first other thread ends that; the barrier that this takes on
-//! the favoured thread's core is run by the kernel, as for sleepers ([`crate::sleep`]). Then the favour is for whoever has called so
-//! often in a row that what it saves is worth such a barrier; it gives the favour up of itself when another has waited long enough.
+//! A lock costs a message more than all the rest, as its atomic operation waits for the stores of the last message. So
+//! the thread that began is *favoured*: it says by plain stores that it is inside. The first other thread ends that;
+//! the barrier that this takes on the favoured thread's core is run by the kernel, as for sleepers ([`crate::sleep`]).
+//! Then the favour is for whoever has called so often in a row that what it saves is worth such a barrier; it gives the
+//! favour up of itself when another has waited long enough.
 //!
-//! A thread of the library's own ([`crate::Worker`]) comes on a [`Visit`] only: if nobody is inside or wants to be, and without waiting. The
-//! favour is withdrawn for that long, and given back.
+//! A thread of the library's own ([`crate::Worker`]) comes on a [`Visit`] only: if nobody is inside or wants to be, and
+//! without waiting. The favour is withdrawn for that long, and given back.
 
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
@@ -28,16 +32,19 @@ use loom_model::Bell;
 /// Rounds that a thread spends on the processor while it waits for others, then offering it to them, before it sleeps.
 const SPINS: u32 = if cfg!(loom) { 0 } else { 100 };
 const YIELDS: u32 = if cfg!(loom) { 0 } else { 20 };
-/// Rounds between two looks at a turn that another has, and at that of one who calls in a row: each look takes its cache lines away.
+/// Rounds between two looks at a turn that another has, and at that of one who calls in a row: each look takes its
+/// cache lines away.
 const ROUNDS_BETWEEN_LOOKS: u32 = 5;
 const ROUNDS_BETWEEN_RARE_LOOKS: u32 = 40;
-/// How long one does nothing else who wants the turn, then offering the processor to others, before it sleeps through a call that
-/// takes so long.
+/// How long one does nothing else who wants the turn, then offering the processor to others, before it sleeps through a
+/// call that takes so long.
 const LONGEST_SPINNING: Duration = Duration::from_micros(4);
 const LONGEST_LOOKING: Duration = Duration::from_micros(60);
-/// How long one may have turn after turn that others want: with the turn all that the last one touched has to come from its core.
+/// How long one may have turn after turn that others want: with the turn all that the last one touched has to come from
+/// its core.
 const SHARE: Duration = Duration::from_micros(200);
-/// After so many turns by the lock, none of them another's, a thread is favoured: half that many cost as much as the barrier that ends it.
+/// After so many turns by the lock, none of them another's, a thread is favoured: half that many cost as much as the
+/// barrier that ends it.
 const FAVOURED_AFTER: u32 = if cfg!(loom) { 0 } else { 200 };
 /// How long it then stays away: so many rounds, in which who waits looks twice, then what the system makes of an offer.
 const ROUNDS_AWAY: u32 = if cfg!(loom) { 0 } else { 8 * ROUNDS_BETWEEN_LOOKS };
@@ -62,7 +69,8 @@ const BY_LOCK: u32 = u32::MAX;
 
 /// Whose turn it is. What is only for the thread that has the turn is stored plainly.
 ///
-/// What others look at while they wait begins a cache line of its own, so that looking does not slow down who has the turn.
+/// What others look at while they wait begins a cache line of its own, so that looking does not slow down who has the
+/// turn.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub struct Turn {
@@ -277,8 +285,8 @@ impl Turn {
         result
     }
 
-    /// For a thread that waits, between two rounds of its wait: lets in who wants the turn, or waits for one who makes progress for
-    /// it. True if others may have had the turn.
+    /// For a thread that waits, between two rounds of its wait: lets in who wants the turn, or waits for one who makes
+    /// progress for it. True if others may have had the turn.
     #[inline]
     pub fn let_others_in(&self) -> bool {
         let me = self.owner.load(Ordering::Relaxed);
@@ -352,7 +360,8 @@ impl Turn {
         self.set_note(note);
     }
 
-    /// Whether the present call has just found anything to do: after one that ends in vain others who want the turn come first.
+    /// Whether the present call has just found anything to do: after one that ends in vain others who want the turn
+    /// come first.
     #[inline]
     pub fn found(&self, anything: bool) {
         self.in_vain.store(if anything { NO } else { YES }, Ordering::Relaxed);
@@ -461,8 +470,8 @@ impl Turn {
         self.waiting.wanted.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Takes the lock if it is to be had soon, for one who has been waiting `since` then. One who calls in a loop is left its share of
-    /// the time: between two of its calls the lock is free, but not to be had.
+    /// Takes the lock if it is to be had soon, for one who has been waiting `since` then. One who calls in a loop is
+    /// left its share of the time: between two of its calls the lock is free, but not to be had.
     fn look_for_lock(&self, since: Instant) -> bool {
         // In the model all that matters comes after this.
         if cfg!(loom) {
@@ -482,7 +491,8 @@ impl Turn {
             if is_due && self.waiting.due.load(Ordering::Relaxed) == NO {
                 self.waiting.due.store(YES, Ordering::Relaxed);
             }
-            // The favoured thread gives the turn up of itself when another is due; until then it costs a barrier to take it from there.
+            // The favoured thread gives the turn up of itself when another is due; until then it costs a barrier to
+            // take it from there.
             let favoured = self.favour.favoured();
             let is_idle = turns == before && !self.favour.is_inside(favoured);
             let is_free = is_idle || (is_due && !favoured.is_somebody());

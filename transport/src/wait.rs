@@ -24,8 +24,8 @@ pub(crate) struct WaitPolicy {
 }
 
 impl WaitPolicy {
-    /// A processor each: spinning costs nobody anything. Some 50 µs of it, then yields for the better part of a millisecond, so that the
-    /// 15 µs of a wake-up are paid only after waits that they do not lengthen much.
+    /// A processor each: spinning costs nobody anything. Some 50 µs of it, then yields for the better part of a
+    /// millisecond, so that the 15 µs of a wake-up are paid only after waits that they do not lengthen much.
     const DEDICATED: (u32, u32) = (1000, 2000);
     /// More peers than processors: whoever spins keeps another from working.
     const CROWDED: (u32, u32) = (8, 50);

@@ -1,8 +1,9 @@
 //! A thread of the library's own that makes progress while the program's threads are elsewhere.
 //!
-//! It never waits for the turn and never keeps anybody from it: it comes on visits ([`Turn::visit`]), when nobody has called for a while, and
-//! before it goes it sees to it that whoever has something for this peer rings it. From then on it sleeps, and costs nothing. Where it
-//! finds the program's threads at work, it is not needed: then it naps, or, if they sleep, sleeps until they are woken.
+//! It never waits for the turn and never keeps anybody from it: it comes on visits ([`Turn::visit`]), when nobody has
+//! called for a while, and before it goes it sees to it that whoever has something for this peer rings it. From then on
+//! it sleeps, and costs nothing. Where it finds the program's threads at work, it is not needed: then it naps, or, if
+//! they sleep, sleeps until they are woken.
 
 use std::io;
 use std::ops::ControlFlow;
@@ -24,7 +25,8 @@ use crate::turn::Visit;
 
 /// How long nobody must have called before it comes.
 const NAP: Duration = Duration::from_micros(500);
-/// The same where it has come in vain several times, or found the program at work: a wake-up takes time from the program.
+/// The same where it has come in vain several times, or found the program at work: a wake-up takes time from the
+/// program.
 const LONGEST_NAP: Duration = Duration::from_millis(4);
 /// Longest sleep: a safety net, no wake-up depends on it.
 const LONGEST_SLEEP: Duration = Duration::from_secs(1);
@@ -37,7 +39,8 @@ pub struct Cot {
     segment: Arc<Segment>,
     me: usize,
     sockets: Option<Sockets>,
-    /// Whether it sleeps there, or is about to. Written by it; read by the fabric when it has taken back the peer's sleeping flag.
+    /// Whether it sleeps there, or is about to. Written by it; read by the fabric when it has taken back the peer's
+    /// sleeping flag.
     occupied: AtomicU32,
     /// Whether it is to end.
     over: AtomicU32,
@@ -58,7 +61,8 @@ impl Cot {
         Ok(Cot { segment, me, sockets, occupied: AtomicU32::new(NO), over: AtomicU32::new(NO) })
     }
 
-    /// Sleeps after a visit, or one that was not to be. Until the peer is rung, if its sleeping flag is raised, by whomever; else for a nap.
+    /// Sleeps after a visit, or one that was not to be. Until the peer is rung, if its sleeping flag is raised, by
+    /// whomever; else for a nap.
     fn sleep(&self, visited: bool, nap: Duration) {
         let flag = &self.segment.control(self.me).sleeping;
         if !visited || flag.load(Ordering::Relaxed) == AWAKE {
@@ -70,7 +74,8 @@ impl Cot {
             return;
         }
         self.occupied.store(YES, Ordering::Relaxed);
-        // Pairs with that in `wake`: either who takes the flag back sees that somebody is here, or this sees that the flag has changed.
+        // Pairs with that in `wake`: either who takes the flag back sees that somebody is here, or this sees that the
+        // flag has changed.
         fence(Ordering::SeqCst);
         if flag.load(Ordering::Relaxed) == how && self.over.load(Ordering::Relaxed) == NO {
             match &self.sockets {
@@ -124,7 +129,8 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// Starts one. What it does on each visit is `visit`, which says whether there was anything to do, or that there will be no more visits.
+    /// Starts one. What it does on each visit is `visit`, which says whether there was anything to do, or that there
+    /// will be no more visits.
     ///
     /// # Errors
     /// If the system refuses a thread.

@@ -1,4 +1,5 @@
-//! `cargo xtask bench`: measures this machine and keeps the figures in `bench/results`, as JSON and as tables; part of them as a page.
+//! `cargo xtask bench`: measures this machine and keeps the figures in `bench/results`, as JSON and as tables; part of
+//! them as a page.
 
 use std::fs;
 use std::process::Command;
@@ -9,7 +10,8 @@ use crate::experiments;
 use crate::process::{run, run_and_keep};
 use crate::workspace::Workspace;
 
-/// What is measured: name of the result, arguments of mpi-bench. The floor comes first: it is what the rest is held against.
+/// What is measured: name of the result, arguments of mpi-bench. The floor comes first: it is what the rest is held
+/// against.
 const MEASUREMENTS: &[(&str, &[&str])] = &[
     ("floor", &["floor"]),
     ("latency", &["latency"]),

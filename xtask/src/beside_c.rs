@@ -1,5 +1,5 @@
-//! The C front end beside `mpi-bench abstraction`: the same exchanges and sums, in a C program that is linked with the library as it has been
-//! built. Where it is slower than Rust's raw bytes, the difference is the front end's.
+//! The C front end beside `mpi-bench abstraction`: the same exchanges and sums, in a C program that is linked with the
+//! library as it has been built. Where it is slower than Rust's raw bytes, the difference is the front end's.
 
 use std::fs;
 use std::os::unix::fs::symlink;

@@ -1,4 +1,5 @@
-//! `cargo xtask coverage`: the page that says which functions of MPI are supported, made of the table, the bodies and the tests.
+//! `cargo xtask coverage`: the page that says which functions of MPI are supported, made of the table, the bodies and
+//! the tests.
 
 use std::fs;
 

@@ -1,7 +1,7 @@
 //! `cargo xtask install`: programs, libraries and headers where a user wants them.
 //!
-//! Nothing that is installed knows the folder: programs find what they need beside themselves, and the files for pkg-config say
-//! where they are relative to themselves. So the whole can be moved or packed.
+//! Nothing that is installed knows the folder: programs find what they need beside themselves, and the files for
+//! pkg-config say where they are relative to themselves. So the whole can be moved or packed.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -147,8 +147,8 @@ fn install_library(library: &Library, built: &Path, prefix: &Path) -> Result<()>
     Ok(())
 }
 
-/// Compiles the module `mpi`, whose compiled form only the compiler that made it can read. It has no code. Without gfortran the source
-/// waits for one.
+/// Compiles the module `mpi`, whose compiled form only the compiler that made it can read. It has no code. Without
+/// gfortran the source waits for one.
 fn compile_module(include: &Path) -> Result<()> {
     let compile = ["-fsyntax-only", "mpi.f90"];
     if !process::works(Command::new("gfortran").arg("--version")) {

@@ -40,8 +40,8 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Everything that must pass before a change lands: format, conventions, lints, docs, all tests, of their modes a sample; or with NAMES,
-    /// the tests of these names
+    /// Everything that must pass before a change lands: format, conventions, lints, docs, all tests, of their modes a
+    /// sample; or with NAMES, the tests of these names
     Test(testing::Arguments),
     /// What CI will do: clones the committed state into an empty folder and runs .ci/run there, builds from nothing
     Ci,
@@ -63,19 +63,22 @@ enum Command {
     },
     /// Draws docs/performance/experiments.html and compare.html from what lies in bench/results
     Page,
-    /// Measures other MPI libraries and ours side by side, installing them by package name; writes bench/results/compare.json, and the page
-    /// docs/performance/compare.html
+    /// Measures other MPI libraries and ours side by side, installing them by package name; writes
+    /// bench/results/compare.json, and the page docs/performance/compare.html
     Compare {
         /// Only benchmarks whose names contain this
         #[arg(default_value = "")]
         wanted: String,
-        /// How often each is run; the libraries take turns. What has met them in different regimes is run up to three times more
+        /// How often each is run; the libraries take turns. What has met them in different regimes is run up to three
+        /// times more
         #[arg(long, default_value_t = 3)]
         rounds: usize,
     },
-    /// Starts 2 to 256 ranks under other MPI libraries and ours; writes bench/results/scale.json and docs/performance/scale.svg
+    /// Starts 2 to 256 ranks under other MPI libraries and ours; writes bench/results/scale.json and
+    /// docs/performance/scale.svg
     Scale,
-    /// Licences and sources of all dependencies, and, where its database can be had, known vulnerabilities: what deny.toml says
+    /// Licences and sources of all dependencies, and, where its database can be had, known vulnerabilities: what
+    /// deny.toml says
     Deny,
     /// Writes docs/mpi-coverage.md: which functions of MPI are supported, and which test calls them
     Coverage,

@@ -8,8 +8,8 @@ use crate::process::{run, run_tests, works};
 use crate::report::Report;
 use crate::workspace::{ONLY_PROGRAMS, Workspace};
 
-/// Not those whose programs are compiled by others than cargo, without the sanitizer; nor jobs across hosts, whose watchdogs know
-/// how long they take without it; nor pure state machines.
+/// Not those whose programs are compiled by others than cargo, without the sanitizer; nor jobs across hosts, whose
+/// watchdogs know how long they take without it; nor pure state machines.
 const WITH_SANITIZER: &str = "not (binary(programs) | binary(misuse) | binary(protocol_model) | (binary(jobs) \
      & test(/^(c_|fortran_|shared_heap|launcher_(foreign|hosts|namespaces|ssh|strangers))/)))";
 

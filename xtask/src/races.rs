@@ -14,17 +14,19 @@ use crate::workspace::Workspace;
 /// Only with a target named are build scripts and macros, which run inside the compiler, left without the sanitizer.
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 
-/// Test programs with what has threads: the transport between them, ranks that are threads, threads in one rank, the thread that makes progress.
+/// Test programs with what has threads: the transport between them, ranks that are threads, threads in one rank, the
+/// thread that makes progress.
 const THREADED: &[&str] = &["fabric", "suites", "programs", "jobs"];
-/// Of the fabrics and suites those whose peers are threads of one process. Of the programs in C those of one ABI, as the other is the same
-/// code, with one lane, with several, and with a thread for progress. Not what counts how often a process sleeps: the sanitizer has a thread of its
-/// own.
+/// Of the fabrics and suites those whose peers are threads of one process. Of the programs in C those of one ABI, as
+/// the other is the same code, with one lane, with several, and with a thread for progress. Not what counts how often a
+/// process sleeps: the sanitizer has a thread of its own.
 const WITH_SANITIZER: &str = "kind(lib) | (binary(fabric) & test(/^threads/)) | (binary(suites) & test(/^threads/)) \
      | (binary(programs) & test(/^c\\/(standard|lanes|progress_thread)\\//)) \
      | (binary(jobs) & test(/^(ranks_as_threads|progress)::/) \
         & not test(/it_sleeps_where_nothing_happens|the_same_goes_for_ranks_on_several_nodes/))";
 
-/// Runs under ThreadSanitizer what has threads. What ranks in different processes do to each other it can't see; that is loom's part.
+/// Runs under ThreadSanitizer what has threads. What ranks in different processes do to each other it can't see; that
+/// is loom's part.
 pub fn check(workspace: &Workspace) -> Result<()> {
     let nightly = works(Command::new("cargo").args(["+nightly", "--version"]));
     ensure!(nightly, "races needs a nightly toolchain beside the stable one: `rustup toolchain install nightly`");
@@ -65,8 +67,8 @@ fn system_root() -> Result<PathBuf> {
     Ok(PathBuf::from(String::from_utf8_lossy(&output.stdout).trim()))
 }
 
-/// What a C compiler needs to be told: programs and library must have one and the same run-time part of the sanitizer, rustc's. It lies
-/// in `library`; the compiler takes it for its own under that one's name, in `folder`.
+/// What a C compiler needs to be told: programs and library must have one and the same run-time part of the sanitizer,
+/// rustc's. It lies in `library`; the compiler takes it for its own under that one's name, in `folder`.
 fn c_options(library: &Path, folder: &Path) -> Result<String> {
     let as_own = folder.join("libtsan.a");
     let _ = fs::remove_file(&as_own);

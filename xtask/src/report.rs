@@ -100,7 +100,8 @@ impl Report {
             text += &format!("{:<24} {verdict:<7} {:>7.1} s  {tests}\n", step.name, step.took.as_secs_f64());
             let mut counts = step.tests.unwrap_or_default();
             if step.failure.is_some() && counts.failed == 0 {
-                // It did not get as far as its tests, or has none: the failure must show in the closing line all the same.
+                // It did not get as far as its tests, or has none: the failure must show in the closing line all the
+                // same.
                 counts.failed = 1;
             }
             total.add(counts);

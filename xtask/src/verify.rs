@@ -1,4 +1,5 @@
-//! The parts of the test run that are no tests of the workspace's own, some of which go deeper when run alone; and the run as CI sees it.
+//! The parts of the test run that are no tests of the workspace's own, some of which go deeper when run alone; and the
+//! run as CI sees it.
 
 use std::fs;
 use std::process::Command;
@@ -82,7 +83,8 @@ pub fn deep_model(workspace: &Workspace) -> (TestCounts, Result<()>) {
     run_tests(command.env("RWMPI_MODEL", "deep"))
 }
 
-/// What cargo-deny says of the dependencies. Its database of vulnerabilities comes over the network, which is not everywhere.
+/// What cargo-deny says of the dependencies. Its database of vulnerabilities comes over the network, which is not
+/// everywhere.
 pub fn dependencies(workspace: &Workspace) -> Result<()> {
     let mut report = Report::default();
     let check =

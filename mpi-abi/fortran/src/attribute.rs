@@ -100,7 +100,8 @@ pub fn key<A: Abi>(key: c_int) -> c_int {
     if is_predefined { in_c } else { key }
 }
 
-/// Lets the program have the attribute with that key of Fortran's: predefined ones are values, not addresses, in Fortran.
+/// Lets the program have the attribute with that key of Fortran's: predefined ones are values, not addresses, in
+/// Fortran.
 ///
 /// # Safety
 /// `place` is valid; the attribute is one that C gave.

@@ -1,5 +1,5 @@
-//! Constants that are addresses: variables in common blocks, which programs and libraries both have under the same names. The dynamic
-//! linker makes one of each; who passes it means the constant.
+//! Constants that are addresses: variables in common blocks, which programs and libraries both have under the same
+//! names. The dynamic linker makes one of each; who passes it means the constant.
 //!
 //! The names are those of the MPICH ABI, with and without gfortran's underscore. `mpif.h` says what lies in them.
 #![allow(unsafe_code)]

@@ -1,13 +1,16 @@
 //! What makes C's arguments of Fortran's (MPI-5.0 section 19.1).
 //!
-//! The Fortran libraries stand on the C libraries like any program: they call exported functions, so tools that stand in for these see
-//! Fortran programs too. A procedure that they export is made of the table; it turns its arguments with what is here and calls the
-//! function of C. All that they say to the C libraries besides is which calls about attributes are Fortran's.
+//! The Fortran libraries stand on the C libraries like any program: they call exported functions, so tools that stand
+//! in for these see Fortran programs too. A procedure that they export is made of the table; it turns its arguments
+//! with what is here and calls the function of C. All that they say to the C libraries besides is which calls about
+//! attributes are Fortran's.
 //!
-//! As gfortran has it: arguments are addresses; INTEGER and LOGICAL are `int`s, a LOGICAL being 0 or 1, so neither has to be converted;
-//! the length of a text is a `size_t` by value, behind all arguments; a procedure as argument is its address.
+//! As gfortran has it: arguments are addresses; INTEGER and LOGICAL are `int`s, a LOGICAL being 0 or 1, so neither has
+//! to be converted; the length of a text is a `size_t` by value, behind all arguments; a procedure as argument is its
+//! address.
 //!
-//! Whoever calls the unsafe functions (the exported procedures alone) vouches for what the standard asks of the argument.
+//! Whoever calls the unsafe functions (the exported procedures alone) vouches for what the standard asks of the
+//! argument.
 
 mod attribute;
 mod common;

@@ -41,7 +41,8 @@ pub fn text_place(bytes: i64) -> Vec<c_char> {
     vec![0; usize::try_from(bytes).unwrap_or(0)]
 }
 
-/// Lets the program have a text that C has written: as much as it has room for, and blanks. Where C had no room it has written none.
+/// Lets the program have a text that C has written: as much as it has room for, and blanks. Where C had no room it has
+/// written none.
 ///
 /// # Safety
 /// The program's text is valid for its length.

@@ -1,11 +1,12 @@
 //! What becomes of the heap at `fork`.
 //!
-//! The parent makes most of its memory private: it maps the same pages of the file in a way that whoever writes to one, parent or child, gets
-//! a copy of it. The child inherits that, and nothing is copied that nobody changes. The file's pages stay as they are until no child can look at them any
-//! more (`heirs`).
+//! The parent makes most of its memory private: it maps the same pages of the file in a way that whoever writes to one,
+//! parent or child, gets a copy of it. The child inherits that, and nothing is copied that nobody changes. The file's
+//! pages stay as they are until no child can look at them any more (`heirs`).
 //!
-//! What peers may write to has to stay shared, and what is short is not worth a mapping of its own: these are copied to private memory, which the child inherits and moves
-//! to where they were. Nothing needs to be agreed between the two. Nothing here takes memory of an allocator, which a signal may have interrupted.
+//! What peers may write to has to stay shared, and what is short is not worth a mapping of its own: these are copied to
+//! private memory, which the child inherits and moves to where they were. Nothing needs to be agreed between the two.
+//! Nothing here takes memory of an allocator, which a signal may have interrupted.
 #![allow(unsafe_code)]
 
 use std::ops::Range;
@@ -41,8 +42,9 @@ impl Fork {
     pub(crate) fn prepare(heap: &mut Heap) -> Fork {
         let inheritance = heap.make_private();
         let copy = heap.span().and_then(|span| Copy::of(heap, span));
-        // Without memory for a copy of all a child that asks for its blocks is ended by the system, and one that becomes another program, as
-        // most do, is not; but without static data no program can, so these are tried alone.
+        // Without memory for a copy of all a child that asks for its blocks is ended by the system, and one that
+        // becomes another program, as most do, is not; but without static data no program can, so these are tried
+        // alone.
         let copy = copy.or_else(|| Copy::of(heap, heap.static_span()?));
         Fork { copy, inheritance }
     }
@@ -56,8 +58,8 @@ impl Fork {
         }
     }
 
-    /// After, in the child: what is left of the arena that is the parent's goes. Gives the addresses of the blocks: beyond them the system may
-    /// place what it likes.
+    /// After, in the child: what is left of the arena that is the parent's goes. Gives the addresses of the blocks:
+    /// beyond them the system may place what it likes.
     pub(crate) fn install(self, heap: &Heap) -> Range<usize> {
         let all = || heap.span().unwrap_or(0..0);
         let span = self.copy.as_ref().map_or_else(all, |copy| copy.span.clone());
@@ -89,8 +91,8 @@ impl Copy {
                 // SAFETY: the mapping is ours. Where this is refused, so be it.
                 let _ = unsafe { rustix::mm::madvise(to.cast(), bytes.len(), Advice::LinuxHugepage) };
             }
-            // SAFETY: both have that many bytes, since these lie within the span. The program, or a peer, may write to the block at
-            // the same time, as it may while the kernel forks: it then gets either in the copy.
+            // SAFETY: both have that many bytes, since these lie within the span. The program, or a peer, may write to
+            // the block at the same time, as it may while the kernel forks: it then gets either in the copy.
             unsafe { to.copy_from_nonoverlapping(from, bytes.len()) };
         });
         Some(copy)

@@ -7,8 +7,8 @@ use std::sync::Once;
 
 use crate::{LARGE, process};
 
-/// Has large blocks in the shared heap and all others where they would be anyway: `Vec`s and boxes that are sent from or received into
-/// are then copied once, without the kernel. Outside of a job it is the system's allocator.
+/// Has large blocks in the shared heap and all others where they would be anyway: `Vec`s and boxes that are sent from
+/// or received into are then copied once, without the kernel. Outside of a job it is the system's allocator.
 ///
 /// ```no_run
 /// #[global_allocator]
@@ -27,7 +27,8 @@ fn shared(layout: Layout, zeroed: bool) -> Option<NonNull<u8>> {
     process::allocate(layout.size(), layout.align(), zeroed)
 }
 
-// SAFETY: a block comes from the shared heap or from the system's allocator, and its address says from which; both keep the contract.
+// SAFETY: a block comes from the shared heap or from the system's allocator, and its address says from which; both keep
+// the contract.
 unsafe impl GlobalAlloc for SharedHeap {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         match shared(layout, false) {

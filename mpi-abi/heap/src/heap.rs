@@ -16,8 +16,8 @@ use crate::static_data::StaticData;
 
 /// Free memory that is kept in any case, bytes.
 const MOST_WARM: usize = 32 << 20;
-/// A part of a zeroed block that may hold anything is given back, instead of written to, if it has at least this many bytes: the program may
-/// never touch it.
+/// A part of a zeroed block that may hold anything is given back, instead of written to, if it has at least this many
+/// bytes: the program may never touch it.
 const TOO_LARGE_TO_WRITE: usize = 32 << 20;
 
 /// How many blocks, and of how many bytes at most, wait for the next one who wants a block of just that size.
@@ -28,8 +28,8 @@ const LARGEST_IDLE: usize = (1 << 20) + (64 << 10);
 pub(crate) struct Heap {
     pub(crate) arena: Arena,
     pub(crate) blocks: Blocks,
-    /// Blocks that the program has freed, the oldest first, in pages: to `blocks` they are in use. A loop that gets and frees the same sizes
-    /// finds them here.
+    /// Blocks that the program has freed, the oldest first, in pages: to `blocks` they are in use. A loop that gets and
+    /// frees the same sizes finds them here.
     idle: Vec<Range<usize>>,
     /// Bytes in a page, a power of two.
     pub(crate) page: usize,
@@ -106,8 +106,8 @@ impl Heap {
         Some(self.static_data.as_ref()?.addresses())
     }
 
-    /// Pages for a block of so many bytes. One more than needed, which is never touched: blocks of a power of two that follow each other
-    /// would have all their elements in the same few sets of the caches.
+    /// Pages for a block of so many bytes. One more than needed, which is never touched: blocks of a power of two that
+    /// follow each other would have all their elements in the same few sets of the caches.
     fn pages(&self, size: usize) -> usize {
         size.div_ceil(self.page).max(1) + 1
     }
@@ -293,7 +293,8 @@ impl Heap {
         unsafe { self.at(bytes.start).as_ptr().write_bytes(0, bytes.len()) };
     }
 
-    /// Notes that the program has mapped these addresses to something else, as far as they are the arena's or the static data's.
+    /// Notes that the program has mapped these addresses to something else, as far as they are the arena's or the
+    /// static data's.
     pub(crate) fn mapped_over(&mut self, addresses: &Range<usize>) {
         for bytes in self.parts_at(addresses) {
             if self.is_owner() {
@@ -382,7 +383,8 @@ impl Heap {
         }
     }
 
-    /// Whether this is the process that took the arena, and no child, be it one that was made without our handlers, so that it shares the parent's blocks.
+    /// Whether this is the process that took the arena, and no child, be it one that was made without our handlers, so
+    /// that it shares the parent's blocks.
     pub(crate) fn is_owner(&self) -> bool {
         !self.is_copy && self.home.is_here()
     }

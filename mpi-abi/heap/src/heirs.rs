@@ -1,8 +1,9 @@
 //! Which children may still have pages of the heap, so that these can't be used for something else yet.
 //!
-//! Before each `fork` a page of a file of its own is mapped, which the child inherits, and its children from it; the parent takes it away again. The kernel
-//! seals a file against writing only when nobody has it mapped for that: so it says when the last of them is gone or has become another
-//! program, whatever they do with their descriptors, and whoever made them.
+//! Before each `fork` a page of a file of its own is mapped, which the child inherits, and its children from it; the
+//! parent takes it away again. The kernel seals a file against writing only when nobody has it mapped for that: so it
+//! says when the last of them is gone or has become another program, whatever they do with their descriptors, and
+//! whoever made them.
 #![allow(unsafe_code)]
 
 use std::io;
@@ -62,7 +63,8 @@ impl Heirs {
         self.forks += 1;
     }
 
-    /// The child of the present fork may have pages of the heap. Gives what it inherits. Takes no memory of the allocator's.
+    /// The child of the present fork may have pages of the heap. Gives what it inherits. Takes no memory of the
+    /// allocator's.
     pub(crate) fn expect(&mut self) -> Option<Inheritance> {
         let this = self.forks..self.forks + 1;
         let is_full = self.living.len() >= MOST_FILES;

@@ -1,5 +1,5 @@
-//! Whether this is still the process that took the heap. Asked for every block, so it is no system call: the answer stands on a page
-//! that the kernel empties in every child, whichever way that was made.
+//! Whether this is still the process that took the heap. Asked for every block, so it is no system call: the answer
+//! stands on a page that the kernel empties in every child, whichever way that was made.
 #![allow(unsafe_code)]
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -41,8 +41,8 @@ fn marked() -> Option<&'static AtomicBool> {
         let _ = unsafe { rustix::mm::munmap(page, len) };
         return None;
     }
-    // SAFETY: zeroed memory of at least that size, aligned to a page, which stays mapped. Written once, here, before anybody else can
-    // know of it.
+    // SAFETY: zeroed memory of at least that size, aligned to a page, which stays mapped. Written once, here, before
+    // anybody else can know of it.
     let mark: &'static AtomicBool = unsafe { &*page.cast() };
     mark.store(true, Ordering::Relaxed);
     Some(mark)

@@ -11,8 +11,8 @@ const HAS_CONTENTS: u64 = 0b11 << 62;
 /// A file's, memory files included.
 const IS_FILES: u64 = 1 << 61;
 
-/// Tells `visit` of all pages at these addresses that have memory, as many at a time as follow each other; those without are not to get any by being
-/// read.
+/// Tells `visit` of all pages at these addresses that have memory, as many at a time as follow each other; those
+/// without are not to get any by being read.
 ///
 /// # Errors
 /// What the system says.

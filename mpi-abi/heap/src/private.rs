@@ -1,8 +1,9 @@
 //! Blocks that forked children have, too: how they become private, and the file's pages behind them the heap's again.
 //!
-//! Where a block is private the file's pages are what it held when it was first forked; whoever has it has changed pages of its own. When it is freed
-//! it is shared again, but put *aside*: its pages are not used as long as children may look at them. When no child can, also those pages of the file are given back in
-//! whose place a block that is in use has others by now.
+//! Where a block is private the file's pages are what it held when it was first forked; whoever has it has changed
+//! pages of its own. When it is freed it is shared again, but put *aside*: its pages are not used as long as children
+//! may look at them. When no child can, also those pages of the file are given back in whose place a block that is in
+//! use has others by now.
 #![allow(unsafe_code)]
 
 use std::io;
@@ -65,14 +66,15 @@ impl Heap {
         inheritance
     }
 
-    /// Maps these bytes of the arena's file where the program has them. Shared, they are one mapping with what is around them.
+    /// Maps these bytes of the arena's file where the program has them. Shared, they are one mapping with what is
+    /// around them.
     fn map(&self, bytes: Range<usize>, sharing: MapFlags) -> io::Result<()> {
         let flags = sharing | MapFlags::FIXED;
         for (part, place) in self.places(bytes) {
             let (file, offset) = self.arena.place_in_file(part.start);
             let (place, len, protection) = (place.as_ptr().cast(), part.len(), ProtFlags::READ | ProtFlags::WRITE);
-            // SAFETY: either the same pages are mapped there, or it is part of a block that nobody has any more. Whoever writes there at the same
-            // time writes before or after.
+            // SAFETY: either the same pages are mapped there, or it is part of a block that nobody has any more.
+            // Whoever writes there at the same time writes before or after.
             unsafe { rustix::mm::mmap(place, len, protection, flags, file, offset) }?;
         }
         Ok(())
@@ -85,7 +87,8 @@ impl Heap {
         }
     }
 
-    /// Tells `visit` of all bytes of the blocks in `span` that are shared, by those marks, and may hold something other than zero, in order.
+    /// Tells `visit` of all bytes of the blocks in `span` that are shared, by those marks, and may hold something other
+    /// than zero, in order.
     pub(crate) fn shared_contents(
         &self,
         marks: &PageMarks<'_>,
@@ -170,7 +173,8 @@ impl Heap {
         }
     }
 
-    /// The program gives these addresses back, whole pages of blocks: they are zero from then on. False if some are not the heap's, or the system refuses.
+    /// The program gives these addresses back, whole pages of blocks: they are zero from then on. False if some are not
+    /// the heap's, or the system refuses.
     pub(crate) fn discard(&self, addresses: &Range<usize>) -> bool {
         let parts = self.parts_at(addresses);
         if parts.clone().map(|part| part.len()).sum::<usize>() < addresses.len() {
@@ -195,7 +199,8 @@ impl Heap {
         is_done
     }
 
-    /// Maps private memory without contents in place of these bytes, which the process has for itself; false if the system refuses.
+    /// Maps private memory without contents in place of these bytes, which the process has for itself; false if the
+    /// system refuses.
     fn map_zeros(&self, bytes: Range<usize>) -> bool {
         let flags = MapFlags::PRIVATE | MapFlags::FIXED | MapFlags::NORESERVE;
         let protection = ProtFlags::READ | ProtFlags::WRITE;
@@ -205,7 +210,8 @@ impl Heap {
         })
     }
 
-    /// The program has other protection for these addresses than a new mapping would: what is not private by now stays shared.
+    /// The program has other protection for these addresses than a new mapping would: what is not private by now stays
+    /// shared.
     pub(crate) fn protected(&mut self, addresses: &Range<usize>) {
         if self.is_owner() {
             self.protected.extend(self.parts_at(addresses));

@@ -1,8 +1,8 @@
 //! The heap of this process: the only global state, and who may touch it when.
 //!
-//! The heap is behind a lock. `HOLDER` says which thread has it, so that a thread that asks again is not made to wait for itself. At
-//! `fork` the lock is taken before and given back after, in both processes, by the same thread; what it needs in between waits in
-//! `FORKING`.
+//! The heap is behind a lock. `HOLDER` says which thread has it, so that a thread that asks again is not made to wait
+//! for itself. At `fork` the lock is taken before and given back after, in both processes, by the same thread; what it
+//! needs in between waits in `FORKING`.
 #![allow(unsafe_code)]
 
 use std::cell::UnsafeCell;
@@ -20,11 +20,13 @@ use crate::static_data::StaticData;
 
 /// `off` switches the shared heap off.
 const SWITCH: &CStr = c"RWMPI_SHARED_HEAP";
-/// The job's file, by its descriptor and more, and this process's place in it, as the launcher says them (`rwmpi_transport::JOB_FD`, `PLACE`).
+/// The job's file, by its descriptor and more, and this process's place in it, as the launcher says them
+/// (`rwmpi_transport::JOB_FD`, `PLACE`).
 const JOB: &CStr = c"RWMPI_JOB_FD";
 const PLACE: &CStr = c"RWMPI_LOCAL_RANK";
 
-/// So long `_Fork` waits for another thread that uses the heap. In the handler of a signal that thread may be waiting for what this one has.
+/// So long `_Fork` waits for another thread that uses the heap. In the handler of a signal that thread may be waiting
+/// for what this one has.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Nobody has looked at the environment yet.
@@ -45,8 +47,9 @@ static BLOCKS: Addresses = Addresses::none();
 /// Where the program's static data are, if they are in the arena.
 static STATIC_DATA: Addresses = Addresses::none();
 
-/// A range of addresses: none as long as the length is 0. The start is written once in a process, before the length, which then only grows, but for a child's;
-/// whoever has an address in it has synchronized with who wrote them, since the address came from there.
+/// A range of addresses: none as long as the length is 0. The start is written once in a process, before the length,
+/// which then only grows, but for a child's; whoever has an address in it has synchronized with who wrote them, since
+/// the address came from there.
 struct Addresses {
     start: AtomicUsize,
     len: AtomicUsize,
@@ -79,16 +82,18 @@ static HEAP: Mutex<Option<Heap>> = Mutex::new(None);
 static HOLDER: AtomicUsize = AtomicUsize::new(0);
 static FORKING: Forking = Forking(UnsafeCell::new(None));
 
-/// What the forking thread keeps between the handlers: the lock, and what is for the child, if this is the process that has the arena.
+/// What the forking thread keeps between the handlers: the lock, and what is for the child, if this is the process that
+/// has the arena.
 type Kept = (MutexGuard<'static, Option<Heap>>, Option<Fork>);
 
 struct Forking(UnsafeCell<Option<Kept>>);
 
-// SAFETY: only the thread in `HOLDER` looks into it, which is the one that filled it, or, in the child, its image, the only thread there.
+// SAFETY: only the thread in `HOLDER` looks into it, which is the one that filled it, or, in the child, its image, the
+// only thread there.
 unsafe impl Sync for Forking {}
 
-/// Looks at the environment: whether this process is a rank that shall have a shared heap. To be called before the process has threads, or at the
-/// latest before its first large block; the first call counts.
+/// Looks at the environment: whether this process is a rank that shall have a shared heap. To be called before the
+/// process has threads, or at the latest before its first large block; the first call counts.
 pub fn begin() {
     let wanted = job_of_environment();
     if let Some((file, rank)) = wanted {
@@ -98,8 +103,8 @@ pub fn begin() {
     let state = if wanted.is_some() { WANTED } else { OFF };
     let first = STATE.compare_exchange(UNKNOWN, state, Ordering::Release, Ordering::Relaxed).is_ok();
     if first && wanted.is_some() {
-        // Before the program has handlers: those that use large blocks, or its variables, are then called outside of ours.
-        // SAFETY: the handlers stay as long as the process.
+        // Before the program has handlers: those that use large blocks, or its variables, are then called outside of
+        // ours. SAFETY: the handlers stay as long as the process.
         let registered =
             unsafe { libc::pthread_atfork(Some(before_fork), Some(after_fork_in_parent), Some(after_fork_in_child)) };
         if registered != 0 {
@@ -108,8 +113,8 @@ pub fn begin() {
     }
 }
 
-/// Has the program's static data in the heap, if they are large. For a library that is loaded before the program runs, after [`begin`], and
-/// that is not part of the program: its own data may not move.
+/// Has the program's static data in the heap, if they are large. For a library that is loaded before the program runs,
+/// after [`begin`], and that is not part of the program: its own data may not move.
 pub fn share_static_data() {
     if STATE.load(Ordering::Relaxed) == WANTED
         && let Some(data) = StaticData::of_program(page_size())
@@ -161,8 +166,9 @@ enum Access<'a> {
 fn access<R>(work: impl FnOnce(Access<'_>) -> R) -> R {
     let me = this_thread();
     if HOLDER.load(Ordering::Relaxed) == me {
-        // SAFETY: this thread is the holder. No reference into the cell is alive: the handlers below call nothing that comes here while they
-        // have one, except while the copy is made, and that neither asks for large blocks nor frees any.
+        // SAFETY: this thread is the holder. No reference into the cell is alive: the handlers below call nothing that
+        // comes here while they have one, except while the copy is made, and that neither asks for large blocks nor
+        // frees any.
         return match unsafe { &mut *FORKING.0.get() } {
             Some((guard, _)) => work(Access::AroundFork(guard)),
             None => work(Access::Nested),
@@ -184,8 +190,8 @@ fn become_open(heap: &mut Option<Heap>, static_data: Option<StaticData>) {
 
 fn open(static_data: Option<StaticData>) -> Option<Heap> {
     let (file, rank) = (JOB_FILE.load(Ordering::Relaxed), NUMBER.load(Ordering::Relaxed));
-    // SAFETY: if it is not open, the call fails; what it may be instead of the job's file is only looked at. Nobody closes it during the call
-    // but a program that closes what it does not know, at the wrong moment.
+    // SAFETY: if it is not open, the call fails; what it may be instead of the job's file is only looked at. Nobody
+    // closes it during the call but a program that closes what it does not know, at the wrong moment.
     let heap = unsafe { (libc::fcntl(file, libc::F_GETFD) != -1).then(|| BorrowedFd::borrow_raw(file)) }
         .and_then(|file| Heap::take(file, rank, static_data).ok())?;
     BLOCKS.set(&heap.addresses());
@@ -265,7 +271,8 @@ pub fn mapped_over(addresses: Range<usize>) {
     }
 }
 
-/// The program gives whole pages at these addresses back: they are zero from then on. False if they are not the heap's, all of them, or the system refuses.
+/// The program gives whole pages at these addresses back: they are zero from then on. False if they are not the heap's,
+/// all of them, or the system refuses.
 pub fn give_back(addresses: &Range<usize>) -> bool {
     are_ours(addresses) && with_heap(|heap| heap.discard(addresses)) == Some(true)
 }
@@ -307,8 +314,8 @@ fn prepare(mut guard: MutexGuard<'static, Option<Heap>>) {
     unsafe { *FORKING.0.get() = Some((guard, fork)) };
 }
 
-/// Makes a child by `fork`, which is a function that calls no handlers, with what our handlers do around it. In the handler of a signal that has come while
-/// this thread was at work on the heap, the child shares its parent's memory.
+/// Makes a child by `fork`, which is a function that calls no handlers, with what our handlers do around it. In the
+/// handler of a signal that has come while this thread was at work on the heap, the child shares its parent's memory.
 pub fn around_fork(fork: impl FnOnce() -> libc::pid_t) -> libc::pid_t {
     if HOLDER.load(Ordering::Relaxed) == this_thread() {
         return fork();

@@ -1,7 +1,9 @@
-//! The program's static data, its static arrays among them, in the arena: for programs that do without `malloc`, as those with common blocks do.
+//! The program's static data, its static arrays among them, in the arena: for programs that do without `malloc`, as
+//! those with common blocks do.
 //!
-//! Before the program runs, what they hold is copied to the arena, which is then mapped over them: the same addresses, the same bytes, and
-//! peers that reach them. Only the program's own: libraries' data stay where they are, and so does what the loader has made read-only.
+//! Before the program runs, what they hold is copied to the arena, which is then mapped over them: the same addresses,
+//! the same bytes, and peers that reach them. Only the program's own: libraries' data stay where they are, and so does
+//! what the loader has made read-only.
 #![allow(unsafe_code)]
 
 use std::ffi::{CStr, c_int, c_void};
@@ -15,8 +17,8 @@ use rwmpi_transport::Arena;
 
 use crate::pagemap;
 
-/// What begins as zero, as static arrays do, is left alone if it has fewer bytes, and all else with it: a program without large arrays would have
-/// nothing of it but a `fork` that takes longer.
+/// What begins as zero, as static arrays do, is left alone if it has fewer bytes, and all else with it: a program
+/// without large arrays would have nothing of it but a `fork` that takes longer.
 const SMALLEST: usize = 512 << 10;
 
 /// Static data of this program, in whole pages.
@@ -31,9 +33,11 @@ pub(crate) struct StaticData {
 }
 
 impl StaticData {
-    /// This program's, if they are worth sharing, and nobody can be writing to them: to be called before the program runs, by a library.
+    /// This program's, if they are worth sharing, and nobody can be writing to them: to be called before the program
+    /// runs, by a library.
     pub(crate) fn of_program(page: usize) -> Option<StaticData> {
-        // On other processors programs may have variables of the loader's among them, without which the C library can't fork.
+        // On other processors programs may have variables of the loader's among them, without which the C library can't
+        // fork.
         if !cfg!(target_arch = "x86_64") || !is_single_threaded() || !has_children_that_share_memory() {
             return None;
         }
@@ -70,7 +74,8 @@ impl StaticData {
     /// What the system says; they are where they were, then.
     pub(crate) fn move_to(&self, arena: &Arena, offset: usize) -> io::Result<()> {
         let copy = |bytes: Range<usize>| {
-            // SAFETY: both have these bytes: the program's are mapped, the arena's nobody else uses. Nobody writes to either, as there is one thread.
+            // SAFETY: both have these bytes: the program's are mapped, the arena's nobody else uses. Nobody writes to
+            // either, as there is one thread.
             unsafe {
                 let to = arena.start().add(offset + bytes.start).as_ptr();
                 self.start().add(bytes.start).as_ptr().copy_to_nonoverlapping(to, bytes.len());
@@ -91,7 +96,8 @@ impl StaticData {
             // SAFETY: changes nothing but what a dump has.
             let _ = unsafe { rustix::mm::madvise(new, len, Advice::LinuxDontDump) };
         }
-        // SAFETY: the mapping is ours. What it replaces is there again, byte for byte, and nobody has looked in between.
+        // SAFETY: the mapping is ours. What it replaces is there again, byte for byte, and nobody has looked in
+        // between.
         let moved =
             unsafe { rustix::mm::mremap_fixed(new, len, len, MremapFlags::MAYMOVE, self.start().as_ptr().cast()) };
         if moved.is_err() {
@@ -102,8 +108,8 @@ impl StaticData {
     }
 }
 
-/// Whether `system` makes children that see their parent's memory until they are another program. Before version 2.29 the C library made them
-/// without telling anybody, and they looked at the program's variables.
+/// Whether `system` makes children that see their parent's memory until they are another program. Before version 2.29
+/// the C library made them without telling anybody, and they looked at the program's variables.
 fn has_children_that_share_memory() -> bool {
     // SAFETY: the call has no conditions, and gives a C string that stays.
     let version = unsafe { CStr::from_ptr(libc::gnu_get_libc_version()) };
@@ -121,7 +127,8 @@ fn is_single_threaded() -> bool {
     rustix::fs::stat(c"/proc/self/task").is_ok_and(|folder| folder.st_nlink == 3)
 }
 
-/// For the loader to call with each object, of which the program is the first: looks for its largest part that is writable, and stays so.
+/// For the loader to call with each object, of which the program is the first: looks for its largest part that is
+/// writable, and stays so.
 unsafe extern "C" fn look_at(object: *mut dl_phdr_info, _: usize, found: *mut c_void) -> c_int {
     // SAFETY: by the loader, which passes what `of_program` gave it, besides.
     let (object, found) = unsafe { (&*object, &mut *found.cast::<StaticData>()) };
@@ -130,7 +137,8 @@ unsafe extern "C" fn look_at(object: *mut dl_phdr_info, _: usize, found: *mut c_
     let place = |address: u64| (object.dlpi_addr + address) as usize;
     let writable = parts.iter().filter(|part| part.p_type == PT_LOAD && part.p_flags & PF_W != 0);
     let largest = writable.max_by_key(|part| part.p_memsz).filter(|part| part.p_flags & PF_X == 0);
-    // Without a part that becomes read-only the loader has what it resolves names by among the data, and children may need that early.
+    // Without a part that becomes read-only the loader has what it resolves names by among the data, and children may
+    // need that early.
     let read_only = parts.iter().find(|part| part.p_type == PT_GNU_RELRO);
     if let Some((part, read_only)) = largest.zip(read_only) {
         let [start, read_only_end] = [part.p_vaddr, read_only.p_vaddr + read_only.p_memsz].map(place);

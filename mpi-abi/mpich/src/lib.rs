@@ -1,5 +1,5 @@
-//! `libmpi.so.12`: every function of MPI under the names and with the types of the MPICH ABI, and the few symbols that it has
-//! besides.
+//! `libmpi.so.12`: every function of MPI under the names and with the types of the MPICH ABI, and the few symbols that
+//! it has besides.
 //!
 //! All functions of the standard are made of the table by the build script; the bodies are in `rwmpi-abi`.
 #![allow(unsafe_code, non_snake_case, non_upper_case_globals, missing_docs)]

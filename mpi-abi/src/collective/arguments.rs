@@ -38,8 +38,8 @@ fn elements_of(memory: Memory, count: i64, datatype: &Datatype) -> Result<Elemen
     elements_at(memory, memory, count, datatype)
 }
 
-/// The elements at `place`, if `base` says that there is memory: it is where the displacement counts from, or `place` itself where
-/// displacements may be addresses.
+/// The elements at `place`, if `base` says that there is memory: it is where the displacement counts from, or `place`
+/// itself where displacements may be addresses.
 fn elements_at(base: Memory, place: Memory, count: i64, datatype: &Datatype) -> Result<Elements> {
     let count =
         u64::try_from(count).map_err(|_| Error::new(ErrorClass::Count, format!("the count {count} is negative")))?;
@@ -71,7 +71,8 @@ impl<A: Abi> Call<A> {
         memory.is(A::IN_PLACE)
     }
 
-    /// Whether two buffers begin at the same place, and should not. Between two groups it depends on the root whether both mean anything.
+    /// Whether two buffers begin at the same place, and should not. Between two groups it depends on the root whether
+    /// both mean anything.
     fn is_same(&self, one: Memory, other: Memory) -> bool {
         one == other && !one.address().is_null() && !self.core().is_inter()
     }
@@ -83,7 +84,8 @@ impl<A: Abi> Call<A> {
         }
     }
 
-    /// The same of buffers that are divided: whether any block begins where one of the others does. Buffers may have their blocks in turns.
+    /// The same of buffers that are divided: whether any block begins where one of the others does. Buffers may have
+    /// their blocks in turns.
     fn note_alias_of_blocks(&self, [one, other]: [Memory; 2], blocks: &[Elements], others: &[Elements]) {
         if self.is_same(one, other) {
             let begins: HashSet<usize> = blocks.iter().filter_map(Elements::first_byte).collect();
@@ -93,8 +95,8 @@ impl<A: Abi> Call<A> {
         }
     }
 
-    /// An error if one buffer was given for two purposes. Other ranks may know nothing of it: so that they do not wait for this one, it has
-    /// first done what it was to do, with whatever result.
+    /// An error if one buffer was given for two purposes. Other ranks may know nothing of it: so that they do not wait
+    /// for this one, it has first done what it was to do, with whatever result.
     pub(super) fn check_alias(&self) -> Result<()> {
         if self.is_aliased.get() {
             return buffer_error("both buffers are the same memory: pass MPI_IN_PLACE for one of them, or a copy");

@@ -1,5 +1,6 @@
-//! The three forms of a collective. They differ only in what becomes of the call once its arguments are translated: it is run to its
-//! end, started, or prepared to be started again and again. So each collective is declared once (`collectives!`).
+//! The three forms of a collective. They differ only in what becomes of the call once its arguments are translated: it
+//! is run to its end, started, or prepared to be started again and again. So each collective is declared once
+//! (`collectives!`).
 
 use rwmpi_core::untyped::collective::{Blocking, Collective, Nonblocking};
 use rwmpi_core::untyped::{Persistent, Request};
@@ -10,10 +11,11 @@ use crate::argument::Out;
 use crate::error::Outcome;
 use crate::interface::Abi;
 
-/// Declares collectives, each as `pub fn blocking, nonblocking, persistent<A: Abi>(arguments) { translation }`: the arguments that all
-/// forms have, up to the communicator, and what makes a `Collective` of them; behind `; if short:` may stand what does the blocking form
-/// and the nonblocking one without one, or, behind `; if blocking:`, the blocking form only ([`super::short`]). The documentation is that of the blocking form; the other forms add the section of the standard that is named
-/// first. `rwmpi-abi-table` reads the names off the source, too.
+/// Declares collectives, each as `pub fn blocking, nonblocking, persistent<A: Abi>(arguments) { translation }`: the
+/// arguments that all forms have, up to the communicator, and what makes a `Collective` of them; behind `; if short:`
+/// may stand what does the blocking form and the nonblocking one without one, or, behind `; if blocking:`, the blocking
+/// form only ([`super::short`]). The documentation is that of the blocking form; the other forms add the section of the
+/// standard that is named first. `rwmpi-abi-table` reads the names off the source, too.
 macro_rules! collectives {
     (
         nonblocking: $nonblocking_section:literal, persistent: $persistent_section:literal;

@@ -1,5 +1,5 @@
-//! Collective communication (MPI-5.0 chapter 6), and that among neighbours (sections 8.6 to 8.8), in three forms each (`form`). What
-//! their arguments say is the same in all forms (`arguments`).
+//! Collective communication (MPI-5.0 chapter 6), and that among neighbours (sections 8.6 to 8.8), in three forms each
+//! (`form`). What their arguments say is the same in all forms (`arguments`).
 
 mod arguments;
 mod form;

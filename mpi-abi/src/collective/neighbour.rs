@@ -43,8 +43,8 @@ collectives! {
         )
     }
 
-    /// MPI_Neighbor_alltoallw: each has a block of any size and datatype for each destination (MPI-5.0 section 8.6). The
-    /// displacements are never `int`, unlike those of MPI_Alltoallw.
+    /// MPI_Neighbor_alltoallw: each has a block of any size and datatype for each destination (MPI-5.0 section 8.6).
+    /// The displacements are never `int`, unlike those of MPI_Alltoallw.
     pub fn neighbor_alltoallw, ineighbor_alltoallw, neighbor_alltoallw_init<A: Abi>(
         sendbuf: Memory, sendcounts: Integers, sdispls: Array<i64>, sendtypes: Array<A::Handle>,
         recvbuf: Memory, recvcounts: Integers, rdispls: Array<i64>, recvtypes: Array<A::Handle>,

@@ -1,7 +1,7 @@
 //! From the arguments of C to the core's short collectives: of calls whose datatypes and operations are predefined.
 //!
-//! What is out of the ordinary, and so all that could be wrong, is `None`: the long way ([`super::arguments`]) deals with it, and says what it
-//! does not like.
+//! What is out of the ordinary, and so all that could be wrong, is `None`: the long way ([`super::arguments`]) deals
+//! with it, and says what it does not like.
 
 use rwmpi_core::Result;
 use rwmpi_core::datatype::Datatype;

@@ -25,7 +25,8 @@ use crate::turn::with_all;
 /// What C knows about datatypes beyond what they are; most have none of it.
 #[derive(Default)]
 pub(crate) struct DatatypeRecords {
-    /// Codes of those that were asked for by precision and range: asking again gives the same handle (MPI-5.0 section 19.1.9).
+    /// Codes of those that were asked for by precision and range: asking again gives the same handle (MPI-5.0 section
+    /// 19.1.9).
     by_parameters: RefCell<HashMap<Parameters, u32>>,
     /// Names and attributes, by code.
     records: RefCell<HashMap<u32, Rc<Record>>>,
@@ -97,8 +98,8 @@ impl Rank {
         Ok(())
     }
 
-    /// Calls `with` with a handle of a datatype: its own, or if it has been freed, one for as long as the call lasts. Should another thread
-    /// free it meanwhile, that takes effect after the call.
+    /// Calls `with` with a handle of a datatype: its own, or if it has been freed, one for as long as the call lasts.
+    /// Should another thread free it meanwhile, that takes effect after the call.
     pub(crate) fn with_handle_of<A: Abi, R>(&self, datatype: &Datatype, with: impl FnOnce(A::Handle) -> R) -> R {
         if datatype.is_predefined() {
             return with(A::handle(datatype.handle()));

@@ -1,4 +1,5 @@
-//! Datatypes as objects: duplicating and freeing them, their attributes and names (MPI-5.0 sections 5.1.9, 5.1.10, 7.7.4 and 7.8).
+//! Datatypes as objects: duplicating and freeing them, their attributes and names (MPI-5.0 sections 5.1.9, 5.1.10,
+//! 7.7.4 and 7.8).
 
 use rwmpi_core::datatype::Datatype;
 use rwmpi_core::{Error, ErrorClass};

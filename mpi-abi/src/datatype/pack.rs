@@ -15,7 +15,8 @@ fn elements(count: i64) -> Result<u64> {
     })
 }
 
-/// Where in a buffer of `size` bytes the position is: bytes before it, and bytes from it on, of which `needed` are used.
+/// Where in a buffer of `size` bytes the position is: bytes before it, and bytes from it on, of which `needed` are
+/// used.
 fn place<A: Abi>(packed: Memory, position: i64, size: i64, needed: u64) -> Result<(usize, usize)> {
     let left = size.checked_sub(position).and_then(|left| usize::try_from(left).ok());
     let (Ok(before), Some(left)) = (usize::try_from(position), left) else {
@@ -110,7 +111,8 @@ pub fn pack_external<A: Abi>(
     let bytes = datatype.external_size(count)?;
     let (before, _) = place::<A>(packed, at, size, bytes)?;
     if bytes > 0 {
-        // SAFETY: the program vouches for the elements, and for `size` bytes of the packed buffer, of which these are some.
+        // SAFETY: the program vouches for the elements, and for `size` bytes of the packed buffer, of which these are
+        // some.
         unsafe {
             let into = std::slice::from_raw_parts_mut(packed.address().wrapping_add(before), bytes as usize);
             encode(memory.address(), count, &datatype, into)?;

@@ -23,7 +23,8 @@ fn checked_unit(unit: i64) -> Result<i64> {
     Err(Error::new(ErrorClass::Displacement, format!("the unit of displacements, {unit}, is not positive")))
 }
 
-/// Makes a window of the ranks of a communicator. What could not be given to the program is refused before they agree on anything.
+/// Makes a window of the ranks of a communicator. What could not be given to the program is refused before they agree
+/// on anything.
 fn make<A: Abi>(
     communicator: A::Handle,
     info: A::Handle,

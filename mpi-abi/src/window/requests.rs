@@ -1,4 +1,5 @@
-//! Operations on windows that give requests (MPI-5.0 section 12.3.5). They have completed when they return, here and at the target.
+//! Operations on windows that give requests (MPI-5.0 section 12.3.5). They have completed when they return, here and at
+//! the target.
 
 use rwmpi_core::untyped::Status;
 

@@ -41,7 +41,8 @@ pub fn win_complete<A: Abi>(window: A::Handle) -> Outcome {
     rank()?.window::<A>(window)?.core.complete()
 }
 
-/// MPI_Win_post (MPI-5.0 section 12.5.2). That nobody checks whether it has happened does not matter: it is told all the same.
+/// MPI_Win_post (MPI-5.0 section 12.5.2). That nobody checks whether it has happened does not matter: it is told all
+/// the same.
 pub fn win_post<A: Abi>(group: A::Handle, assertions: c_int, window: A::Handle) -> Outcome {
     let rank = rank()?;
     let entry = rank.window::<A>(window)?;

@@ -1,4 +1,5 @@
-//! `libmpi_abi.so.1`: every function of MPI under the names and with the types of the standard ABI (MPI-5.0 chapter 20).
+//! `libmpi_abi.so.1`: every function of MPI under the names and with the types of the standard ABI (MPI-5.0 chapter
+//! 20).
 //!
 //! All of it is made of the table by the build script; the bodies are in `rwmpi-abi`.
 #![allow(non_snake_case, missing_docs)]

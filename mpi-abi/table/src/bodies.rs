@@ -1,5 +1,5 @@
-//! Which functions are implemented, read off the source of the bodies: `pub fn send<A: Abi>(…)` implements MPI_Send. A macro may declare
-//! several functions at once: `pub fn bcast, ibcast, bcast_init<A: Abi>(…)`.
+//! Which functions are implemented, read off the source of the bodies: `pub fn send<A: Abi>(…)` implements MPI_Send. A
+//! macro may declare several functions at once: `pub fn bcast, ibcast, bcast_init<A: Abi>(…)`.
 
 use std::collections::HashMap;
 use std::fs;

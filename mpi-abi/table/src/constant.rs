@@ -80,8 +80,8 @@ fn rust_name(constant: &Constant) -> String {
     )
 }
 
-/// The trait `Constants` with the constants that both interfaces have, and its implementations for the types `Standard` and
-/// `Mpich`, as Rust source. Handles are their 32-bit codes.
+/// The trait `Constants` with the constants that both interfaces have, and its implementations for the types `Standard`
+/// and `Mpich`, as Rust source. Handles are their 32-bit codes.
 pub fn rust_constants() -> String {
     let sections = sections();
     let both = |constant: &&Constant| {

@@ -1,5 +1,5 @@
-//! The functions that a library exports, as Rust source: each calls its body in its turn, and turns the body's result into an error code
-//! when the turn is over. What the program's error handlers throw passes through them.
+//! The functions that a library exports, as Rust source: each calls its body in its turn, and turns the body's result
+//! into an error code when the turn is over. What the program's error handlers throw passes through them.
 //!
 //! What a body gets for a parameter:
 //!
@@ -121,7 +121,8 @@ fn is_new_handle(function: &Function, parameter: &Parameter) -> bool {
     is_place && matches!(Base::of(parameter.base), Base::Handle | Base::File) && !is_old
 }
 
-/// Statements for a call that fails: what it should have made is the null handle, so that programs that go on see that there is nothing.
+/// Statements for a call that fails: what it should have made is the null handle, so that programs that go on see that
+/// there is nothing.
 fn null_results(function: &Function, arguments: &[Argument]) -> String {
     let places = function.parameters.iter().zip(arguments).filter(|(parameter, _)| is_new_handle(function, parameter));
     let null = |(parameter, argument): (&Parameter, &Argument)| {
@@ -188,8 +189,8 @@ fn expression(form: &Form<'_>, arguments: &[Argument], bodies: &Bodies) -> Strin
     }
 }
 
-/// Every function of the table under its `MPI_` and `PMPI_` names, as Rust source. It expects in scope the type `A` of the
-/// interface and everything in `rwmpi_abi::argument`.
+/// Every function of the table under its `MPI_` and `PMPI_` names, as Rust source. It expects in scope the type `A` of
+/// the interface and everything in `rwmpi_abi::argument`.
 pub fn exports(functions: &[Function], bodies: &Bodies) -> String {
     let mut text = String::from("#[allow(unsafe_code, clippy::all)]\npub mod exported {\nuse super::*;\n");
     text.push_str(AT_LOADING);

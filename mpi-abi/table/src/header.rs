@@ -26,7 +26,8 @@ fn c_type(name: &str) -> String {
 fn parameter(one: &Parameter, large: bool) -> String {
     let constant = if one.constant { "const " } else { "" };
     let kind = c_type(one.base(large));
-    // Of an array, compilers demand that its elements be there; some constants that programs may pass are no such place.
+    // Of an array, compilers demand that its elements be there; some constants that programs may pass are no such
+    // place.
     if one.array == "[]" && (one.base == "Status" || one.name.ends_with("weights")) {
         return format!("{constant}{kind} *{}{}", "*".repeat(one.pointers), one.name);
     }

@@ -1,4 +1,5 @@
-//! What a call is about, for ranks with several lanes: as Rust source, the place that decides whose turn the call takes.
+//! What a call is about, for ranks with several lanes: as Rust source, the place that decides whose turn the call
+//! takes.
 
 use crate::export::Argument;
 use crate::function::{Function, Parameter};

@@ -41,7 +41,8 @@ impl Language {
         }
     }
 
-    /// The environment variables that name another, the strongest first: ours and those of the MPIs that users come from.
+    /// The environment variables that name another, the strongest first: ours and those of the MPIs that users come
+    /// from.
     pub(crate) fn overrides(self) -> &'static [&'static str] {
         match self {
             Language::C => &["RWMPI_CC", "MPICH_CC", "OMPI_CC"],
@@ -92,7 +93,8 @@ pub(crate) fn line(
     if options.compile {
         line.push(format!("-I{}", layout.headers(options.abi).display()));
         if language == Language::Fortran && compiler.contains("gfortran") {
-            // With mpif.h a program may pass buffers of several types to one procedure, which gfortran takes for a mistake.
+            // With mpif.h a program may pass buffers of several types to one procedure, which gfortran takes for a
+            // mistake.
             line.push("-fallow-argument-mismatch".to_owned());
         }
     }

@@ -1,8 +1,8 @@
 //! `mpicc`, `mpicxx`, `mpifort`, `mpif77`, `mpif90`: one program that does as the name says by which it was called.
 //!
-//! It runs the user's compiler with this MPI's headers and libraries, which it finds beside itself: in `../include` and `../lib`
-//! of the folder that it lies in, so an installation can be moved. What it understands itself is what MPICH's wrappers do, since
-//! build systems know those; all else is the compiler's.
+//! It runs the user's compiler with this MPI's headers and libraries, which it finds beside itself: in `../include` and
+//! `../lib` of the folder that it lies in, so an installation can be moved. What it understands itself is what MPICH's
+//! wrappers do, since build systems know those; all else is the compiler's.
 #![forbid(unsafe_code)]
 
 mod command;

@@ -1,8 +1,8 @@
 //! `#[derive(Datatype)]`.
 //!
-//! A struct travels as its fields, one behind the other in the order of their declaration. It does so directly where its memory is
-//! just that, which the compiler finds out from the offsets. An enum travels as the number of its variant in one byte, the
-//! variant's fields, and zeros up to the length of the longest.
+//! A struct travels as its fields, one behind the other in the order of their declaration. It does so directly where
+//! its memory is just that, which the compiler finds out from the offsets. An enum travels as the number of its variant
+//! in one byte, the variant's fields, and zeros up to the length of the longest.
 #![allow(unsafe_code)]
 
 use proc_macro2::TokenStream;
@@ -21,7 +21,8 @@ pub fn derive(input: &DeriveInput) -> syn::Result<TokenStream> {
     let generics = generics(input, quote!(::rwmpi::Datatype));
     let (parameters, arguments, bounds) = generics.split_for_impl();
     Ok(quote! {
-        // SAFETY: it travels directly only if its fields do and lie side by side, from the first to the last, without padding.
+        // SAFETY: it travels directly only if its fields do and lie side by side, from the first to the last, without
+        // padding.
         #[automatically_derived]
         unsafe impl #parameters ::rwmpi::Datatype for #name #arguments #bounds {
             #body

@@ -82,8 +82,8 @@ pub fn generics(input: &DeriveInput, bound: impl ToTokens) -> Generics {
     generics
 }
 
-/// Where what is said of a field is said, so that the compiler complains there. Names are still those of the derive, wherever the field comes
-/// from.
+/// Where what is said of a field is said, so that the compiler complains there. Names are still those of the derive,
+/// wherever the field comes from.
 pub fn at(kind: &Type) -> Span {
     Span::call_site().located_at(kind.span())
 }

@@ -1,11 +1,11 @@
 //! Lists of small numbers under keys: the index structure behind both matching queues.
 //!
-//! An id stands in at most one list of a `Bins`, in the order of insertion. Every operation is O(1), so matching does not depend
-//! on how long the queues are, in whatever order they are served (McMPI thesis, section 4.1.3).
+//! An id stands in at most one list of a `Bins`, in the order of insertion. Every operation is O(1), so matching does
+//! not depend on how long the queues are, in whatever order they are served (McMPI thesis, section 4.1.3).
 //!
-//! A hash table with chains, where the links are kept by id and nothing is allocated once there have been as many ids: the first
-//! id of each list stands in the chain of its bucket, and the others of that list hang from it. A chain is therefore as long as
-//! there are keys in the bucket, however long their lists are.
+//! A hash table with chains, where the links are kept by id and nothing is allocated once there have been as many ids:
+//! the first id of each list stands in the chain of its bucket, and the others of that list hang from it. A chain is
+//! therefore as long as there are keys in the bucket, however long their lists are.
 
 const NONE: u32 = u32::MAX;
 const FIRST_BUCKETS: usize = 16;

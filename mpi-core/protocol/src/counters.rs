@@ -1,6 +1,7 @@
 //! What the protocol did, for the study and for whoever wonders.
 
-/// Counts since the start. Requests are counted where they are seen: posted and reposted by receivers, the rest by senders.
+/// Counts since the start. Requests are counted where they are seen: posted and reposted by receivers, the rest by
+/// senders.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Requests for send posted.

@@ -24,9 +24,10 @@ pub struct Pattern {
     pub tag: Option<u32>,
 }
 
-/// A pattern as what is quickly compared, hashed and kept: context and source, and the tag; zero stands for any. There are fewer peers
-/// and tags than numbers. It is two numbers, so it is handed on in registers: the parts of a pattern are often written one by one just
-/// before they are copied, and a processor waits for all that it has written before if it reads what several of its writes have made.
+/// A pattern as what is quickly compared, hashed and kept: context and source, and the tag; zero stands for any. There
+/// are fewer peers and tags than numbers. It is two numbers, so it is handed on in registers: the parts of a pattern
+/// are often written one by one just before they are copied, and a processor waits for all that it has written before
+/// if it reads what several of its writes have made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PatternKey(u64, u32);
 

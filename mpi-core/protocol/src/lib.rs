@@ -1,19 +1,20 @@
 //! The protocol of MPI/MBCF as pure state machines: who matches whom, and which way a message takes.
 //!
-//! Nothing here does I/O, reads a clock, calls back or knows a transport. [`Sender`] decides for one destination whether a
-//! message may be written straight into the receiver's buffer; [`Receiver`] matches messages with receives and decides which
-//! receives to advertise. The progress engine of `rwmpi-core` joins them to a transport, and the model checker drives them
-//! through every interleaving.
+//! Nothing here does I/O, reads a clock, calls back or knows a transport. [`Sender`] decides for one destination
+//! whether a message may be written straight into the receiver's buffer; [`Receiver`] matches messages with receives
+//! and decides which receives to advertise. The progress engine of `rwmpi-core` joins them to a transport, and the
+//! model checker drives them through every interleaving.
 //!
 //! The rules that make remote write safe (MPI/MBCF thesis, section 3.1.2, and what this library adds):
 //!
-//! 1. A request for send is a hint. A message takes exactly one way, and the receive it completes is the one MPI defines.
-//! 2. A sender uses a request only if no message that it put into the FIFO earlier could be the one that the receiver matches
-//!    with it.
-//! 3. Of the pending receives that could match one message from one source, those advertised to that source were all posted
-//!    before those that were not: the sender sees a prefix of the truth, never a gap.
-//! 4. Where peers share memory, every request has a claim word. Whoever wants the receive (its sender to write, its owner to
-//!    fill it from the FIFO or to cancel it) takes the word first; who comes second looks further.
+//! 1. A request for send is a hint. A message takes exactly one way, and the receive it completes is the one MPI
+//!    defines.
+//! 2. A sender uses a request only if no message that it put into the FIFO earlier could be the one that the receiver
+//!    matches with it.
+//! 3. Of the pending receives that could match one message from one source, those advertised to that source were all
+//!    posted before those that were not: the sender sees a prefix of the truth, never a gap.
+//! 4. Where peers share memory, every request has a claim word. Whoever wants the receive (its sender to write, its
+//!    owner to fill it from the FIFO or to cancel it) takes the word first; who comes second looks further.
 #![forbid(unsafe_code)]
 
 mod bins;

@@ -1,7 +1,7 @@
 //! A few receives in the order of posting, searched from the front.
 //!
-//! Most programs have few receives posted at a time, or take messages in the order of their receives: then the first that is looked at is the
-//! one, and neither hash nor links have to be kept.
+//! Most programs have few receives posted at a time, or take messages in the order of their receives: then the first
+//! that is looked at is the one, and neither hash nor links have to be kept.
 
 use crate::Envelope;
 use crate::envelope::PatternKey;

@@ -1,8 +1,8 @@
 //! Receives that wait for a message: the posted queue.
 //!
-//! A message asks for the oldest receive that matches it. The first few stand in a [`Line`]; those that come while it is full, and
-//! all after them until they are gone, in an [`Index`]. So whoever stands in the line is older than whoever is in the index, and a
-//! message costs the same however many receives are posted.
+//! A message asks for the oldest receive that matches it. The first few stand in a [`Line`]; those that come while it
+//! is full, and all after them until they are gone, in an [`Index`]. So whoever stands in the line is older than
+//! whoever is in the index, and a message costs the same however many receives are posted.
 
 use crate::envelope::PatternKey;
 use crate::index::Index;

@@ -9,8 +9,8 @@ use crate::{Counters, Envelope, Pattern, Rule};
 /// Names a posted receive; chosen by the caller, small, unique among the posted ones.
 pub type ReceiveId = u32;
 
-/// How many receives at most are looked at to find out whether one may be advertised. Beyond, it is held back: safe, and a
-/// program with that many small receives pending gains nothing from requests.
+/// How many receives at most are looked at to find out whether one may be advertised. Beyond, it is held back: safe,
+/// and a program with that many small receives pending gains nothing from requests.
 const LOOK_BACK: usize = 16;
 
 /// What became of a receive that was posted.
@@ -151,8 +151,8 @@ impl Receiver {
         None
     }
 
-    /// A request could not be sent (to everybody), so the receive counts as not advertised. In SR the request is simply lost, as
-    /// in the thesis: the series shows it.
+    /// A request could not be sent (to everybody), so the receive counts as not advertised. In SR the request is simply
+    /// lost, as in the thesis: the series shows it.
     pub fn not_advertised(&mut self, receive: ReceiveId) {
         self.counters.dropped += 1;
         if matches!(self.rule, Rule::Auto { .. }) {
@@ -168,8 +168,8 @@ impl Receiver {
         self.posted.candidate(envelope)
     }
 
-    /// Whether it is the oldest posted receive that a message which has just come out of the FIFO completes. If there are many, it may be said that
-    /// it is not.
+    /// Whether it is the oldest posted receive that a message which has just come out of the FIFO completes. If there
+    /// are many, it may be said that it is not.
     #[inline]
     pub fn is_for_oldest(&self, envelope: &Envelope) -> bool {
         self.posted.is_for_oldest(envelope)

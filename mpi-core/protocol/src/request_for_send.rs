@@ -7,8 +7,8 @@ use crate::{Envelope, Pattern};
 pub struct RequestForSend {
     /// Its number in the series from this receiver to this sender (SR).
     pub serial: u32,
-    /// How many cells of the sender's FIFO the receiver had dealt with when it posted the request: the thesis's *accepted
-    /// message number*.
+    /// How many cells of the sender's FIFO the receiver had dealt with when it posted the request: the thesis's
+    /// *accepted message number*.
     pub accepted: u64,
     /// The communicator's context.
     pub context: u32,

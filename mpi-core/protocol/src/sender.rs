@@ -1,4 +1,5 @@
-//! The sending half of the protocol, for one destination: may this message be written straight into the receiver's buffer?
+//! The sending half of the protocol, for one destination: may this message be written straight into the receiver's
+//! buffer?
 
 use std::collections::VecDeque;
 
@@ -7,8 +8,8 @@ use crate::{Counters, Envelope, RequestForSend, Rule};
 /// The way a message is to take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Choice {
-    /// Answer this request by remote write. Where requests have claim words the word must be taken first; if somebody else has
-    /// it, [`Sender::claim_lost`] and choose again.
+    /// Answer this request by remote write. Where requests have claim words the word must be taken first; if somebody
+    /// else has it, [`Sender::claim_lost`] and choose again.
     Write(RequestForSend),
     /// Through the FIFO; then [`Sender::on_fifo`].
     Fifo(Fifo),
@@ -19,7 +20,8 @@ pub enum Choice {
 pub enum Fifo {
     /// It may choose again, or be withdrawn.
     Open,
-    /// A request was declined for this message, which is now the one that completes that receive: it has to go, and this way.
+    /// A request was declined for this message, which is now the one that completes that receive: it has to go, and
+    /// this way.
     Declined,
     /// As [`Fifo::Declined`]; and the receiver pairs the two as well, so that the message need not be remembered.
     Settled,
@@ -62,7 +64,8 @@ pub struct Sender {
     next_request: u32,
     /// SR: where in the FIFO the cell after the latest message stands.
     sent_up_to: u64,
-    /// AUTO: messages in the FIFO whose receive is not known, in order. Every short message is added here, and they leave by the hundred.
+    /// AUTO: messages in the FIFO whose receive is not known, in order. Every short message is added here, and they
+    /// leave by the hundred.
     unaccepted: Vec<Unaccepted>,
     counters: Counters,
 }
@@ -126,8 +129,8 @@ impl Sender {
         RequestFate::Held
     }
 
-    /// Decides the way of a message of `len` bytes. `worth`: a remote write is wanted if it is possible (ignored in SR, where it
-    /// always is).
+    /// Decides the way of a message of `len` bytes. `worth`: a remote write is wanted if it is possible (ignored in SR,
+    /// where it always is).
     pub fn choose(&mut self, envelope: &Envelope, len: u64, worth: bool) -> Choice {
         match self.rule {
             Rule::Nsr => FIFO,
@@ -136,7 +139,8 @@ impl Sender {
         }
     }
 
-    /// The thesis's test: a request is answered if it is fresh and successive; all others are discarded as they are met.
+    /// The thesis's test: a request is answered if it is fresh and successive; all others are discarded as they are
+    /// met.
     fn choose_by_serial(&mut self, envelope: &Envelope, len: u64) -> Choice {
         while let Some(request) = self.requests.pop_front() {
             let fresh = request.accepted >= self.sent_up_to;

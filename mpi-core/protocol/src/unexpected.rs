@@ -1,7 +1,7 @@
 //! Messages that arrived before their receive: the unexpected queue.
 //!
-//! Indexed by the exact envelope always, and by each kind of wildcard from the first receive or probe on that uses it, so
-//! programs without wildcards do not pay for them.
+//! Indexed by the exact envelope always, and by each kind of wildcard from the first receive or probe on that uses it,
+//! so programs without wildcards do not pay for them.
 
 use crate::bins::Bins;
 use crate::envelope::PatternKey;

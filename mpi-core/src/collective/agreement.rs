@@ -1,10 +1,10 @@
-//! Ranks that disagree about how long a collective's data are may choose different algorithms, and would wait for messages that never
-//! come. So whose data are long says first how long they are, by the messages of the algorithm for short data. Whoever has short data is
-//! met by a message of another length than it expects, as by any such mistake; whoever has announced learns whether all have, and the
-//! same.
+//! Ranks that disagree about how long a collective's data are may choose different algorithms, and would wait for
+//! messages that never come. So whose data are long says first how long they are, by the messages of the algorithm for
+//! short data. Whoever has short data is met by a message of another length than it expects, as by any such mistake;
+//! whoever has announced learns whether all have, and the same.
 //!
-//! Short data cost nothing by that, but for those that are as long as an announcement: they are announced, too, so that neither can
-//! be taken for the other. Where there are shelves, these do it ([`Team::agrees`]).
+//! Short data cost nothing by that, but for those that are as long as an announcement: they are announced, too, so that
+//! neither can be taken for the other. Where there are shelves, these do it ([`Team::agrees`]).
 
 use std::cell::Cell;
 
@@ -47,7 +47,8 @@ impl Announcement {
         bytes.try_into().ok().map(Announcement).filter(Announcement::is_one)
     }
 
-    /// The one that has arrived in place of the `expected` bytes that `room` begins with, if there is one. It is taken away.
+    /// The one that has arrived in place of the `expected` bytes that `room` begins with, if there is one. It is taken
+    /// away.
     pub(super) fn take(room: WriteSpan<'_>, expected: usize) -> Option<Self> {
         if expected == LEN || room.len() < LEN {
             return None;
@@ -91,7 +92,8 @@ impl Announcement {
     }
 }
 
-/// Whether data of that length are announced, where those of `border` bytes and more take another way than shorter ones.
+/// Whether data of that length are announced, where those of `border` bytes and more take another way than shorter
+/// ones.
 pub(super) fn is_announced(len: usize, border: usize) -> bool {
     len >= border || len == LEN
 }

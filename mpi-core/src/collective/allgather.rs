@@ -1,6 +1,6 @@
-//! Allgather. Short parts: everybody sends to everybody at once, or, of many ranks, dissemination (Bruck's algorithm), where
-//! what a rank has doubles in each round. Long ones: all read each other's memory, or, where they can't, each rank hands on what it got
-//! last around a ring, so that every copy comes from a neighbour's cache.
+//! Allgather. Short parts: everybody sends to everybody at once, or, of many ranks, dissemination (Bruck's algorithm),
+//! where what a rank has doubles in each round. Long ones: all read each other's memory, or, where they can't, each
+//! rank hands on what it got last around a ring, so that every copy comes from a neighbour's cache.
 
 use rwmpi_transport::{ReadSpan, WriteSpan};
 
@@ -15,8 +15,8 @@ use crate::engine::Failure;
 use crate::select::collective::{announced_from, messages, without_slots};
 use crate::select::{Collective, CollectiveWay, Messages};
 
-/// `own` is this rank's part, as long as its place, where it may stand already; afterwards all parts stand at theirs. If the team has nodes, all
-/// places lie in one buffer.
+/// `own` is this rank's part, as long as its place, where it may stand already; afterwards all parts stand at theirs.
+/// If the team has nodes, all places lie in one buffer.
 pub(crate) async fn allgather<'a>(
     team: Team<'_>,
     own: ReadSpan<'_>,

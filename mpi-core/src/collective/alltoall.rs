@@ -1,5 +1,6 @@
-//! All-to-all: long receives are posted, then everything is sent, then the rest received, each rank beginning with its next neighbour so that
-//! no one is flooded. On one node short parts lie on shelves, and long ones are read from each other's memory where that is possible.
+//! All-to-all: long receives are posted, then everything is sent, then the rest received, each rank beginning with its
+//! next neighbour so that no one is flooded. On one node short parts lie on shelves, and long ones are read from each
+//! other's memory where that is possible.
 
 use rwmpi_transport::{ReadSpan, WriteSpan};
 use smallvec::SmallVec;
@@ -15,7 +16,8 @@ use crate::engine::Failure;
 use crate::select::collective::{announced_from, without_slots};
 use crate::select::{Collective, CollectiveWay};
 
-/// `sent` and `received` say where the part for and from each rank is. If they are `even`, all parts of all ranks are equally long.
+/// `sent` and `received` say where the part for and from each rank is. If they are `even`, all parts of all ranks are
+/// equally long.
 pub(crate) async fn alltoall<'s, 'r>(
     team: Team<'_>,
     sent: impl Fn(usize) -> ReadSpan<'s>,

@@ -58,7 +58,8 @@ pub(crate) fn allreduce(
     round.combine(data, result.len(), 0, result, op, team.size())
 }
 
-/// As [`super::reduce_scatter()`]; this rank's part begins at `start`. It, too, is read on the shelf where the result goes to its place.
+/// As [`super::reduce_scatter()`]; this rank's part begins at `start`. It, too, is read on the shelf where the result
+/// goes to its place.
 #[inline(always)]
 pub(crate) fn reduce_scatter(
     shelves: Shelved<'_>,

@@ -1,5 +1,6 @@
-//! Barrier. On one node all see on each other's shelves who has come. On several, their leaders meet for them. Else dissemination: in round `k`
-//! each rank tells the one `2^k` ahead and waits for the one `2^k` behind, so after `log2` rounds everybody has heard, directly or not, of everybody.
+//! Barrier. On one node all see on each other's shelves who has come. On several, their leaders meet for them. Else
+//! dissemination: in round `k` each rank tells the one `2^k` ahead and waits for the one `2^k` behind, so after `log2`
+//! rounds everybody has heard, directly or not, of everybody.
 
 use super::at_once;
 use super::nodes;
@@ -21,8 +22,8 @@ pub(crate) async fn barrier(team: Team<'_>) -> Result<(), Failure> {
 /// In place of a round: all have come.
 const ALL_HAVE_COME: u32 = 30;
 
-/// All have come when this ends. Up a binomial tree and down again: where ranks share processors, messages cost more than steps, and these are
-/// the fewest.
+/// All have come when this ends. Up a binomial tree and down again: where ranks share processors, messages cost more
+/// than steps, and these are the fewest.
 pub(crate) async fn tree(team: Team<'_>) -> Result<(), Failure> {
     let levels = match team.rank {
         0 => team.size().next_power_of_two().trailing_zeros(),

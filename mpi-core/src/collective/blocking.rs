@@ -24,8 +24,8 @@ impl Communicator {
         self.bcast_in(Waiting, data, root)
     }
 
-    /// Combines all `data`, element by element, into `root`'s `result`, which is ignored elsewhere and may be empty there
-    /// (MPI_Reduce).
+    /// Combines all `data`, element by element, into `root`'s `result`, which is ignored elsewhere and may be empty
+    /// there (MPI_Reduce).
     #[doc = example!(3
         "let mut sum = [0];"
         "world.reduce(&[rank], &mut sum, op::sum, 0)?;"
@@ -71,7 +71,8 @@ impl Communicator {
         self.allreduce_in(Waiting, None, data, op)
     }
 
-    /// Equal parts of all ranks to `root`'s `all`, in rank order; `all` is ignored elsewhere and may be empty there (MPI_Gather).
+    /// Equal parts of all ranks to `root`'s `all`, in rank order; `all` is ignored elsewhere and may be empty there
+    /// (MPI_Gather).
     #[doc = example!(3
         "let mut all = vec![0; if rank == 0 { size } else { 0 }];"
         "world.gather(&[rank], &mut all, 0)?;"
@@ -81,7 +82,8 @@ impl Communicator {
         self.gather_in(Waiting, part, all, root)
     }
 
-    /// As [`Communicator::gather`] with parts of any length, which `root` knows (MPI_Gatherv). Elsewhere `parts` is ignored.
+    /// As [`Communicator::gather`] with parts of any length, which `root` knows (MPI_Gatherv). Elsewhere `parts` is
+    /// ignored.
     #[doc = example!(3
         "// Rank r has r elements."
         "let parts = rwmpi::Parts { counts: &[0, 1, 2], starts: &[0, 0, 1] };"
@@ -93,7 +95,8 @@ impl Communicator {
         self.complete(Call::Gather, self.plan_gatherv(part, all, parts, root)?)
     }
 
-    /// Equal parts of `root`'s `all`, in rank order, to all; `all` is ignored elsewhere and may be empty there (MPI_Scatter).
+    /// Equal parts of `root`'s `all`, in rank order, to all; `all` is ignored elsewhere and may be empty there
+    /// (MPI_Scatter).
     #[doc = example!(3
         "let mut part = [0];"
         "world.scatter(&[5, 6, 7], &mut part, 0)?;"
@@ -103,7 +106,8 @@ impl Communicator {
         self.complete(Call::Scatter, self.plan_scatter(all, part, root)?)
     }
 
-    /// As [`Communicator::scatter`] with parts of any length, which `root` knows (MPI_Scatterv). Elsewhere `parts` is ignored.
+    /// As [`Communicator::scatter`] with parts of any length, which `root` knows (MPI_Scatterv). Elsewhere `parts` is
+    /// ignored.
     #[doc = example!(3
         "let parts = rwmpi::Parts { counts: &[0, 1, 2], starts: &[0, 0, 1] };"
         "let mut part = vec![0; rank];"
@@ -156,8 +160,9 @@ impl Communicator {
         self.alltoall_in(Waiting, data, result)
     }
 
-    /// As [`Communicator::alltoall`] with parts of any length: `send_counts[i]` elements from `send_starts[i]` to rank `i`,
-    /// `receive_counts[j]` elements from rank `j` to `receive_starts[j]` (MPI_Alltoallv). Parts of `result` must not overlap.
+    /// As [`Communicator::alltoall`] with parts of any length: `send_counts[i]` elements from `send_starts[i]` to rank
+    /// `i`, `receive_counts[j]` elements from rank `j` to `receive_starts[j]` (MPI_Alltoallv). Parts of `result` must
+    /// not overlap.
     #[doc = example!(3
         "// Rank r sends each rank r elements."
         "let (data, mut heard) = (vec![rank; 3 * rank], [0; 3]);"

@@ -1,5 +1,5 @@
-//! Broadcast: a binomial tree for short data; for long data all read the root's memory or a copy, or, where they can't, the root scatters parts,
-//! which all then gather, so that no rank sends everything more than once.
+//! Broadcast: a binomial tree for short data; for long data all read the root's memory or a copy, or, where they can't,
+//! the root scatters parts, which all then gather, so that no rank sends everything more than once.
 
 use rwmpi_transport::{ReadSpan, WriteSpan};
 
@@ -29,7 +29,8 @@ pub(crate) async fn broadcast(team: Team<'_>, data: WriteSpan<'_>, root: usize) 
     if team.rank == root && team.spread_copy(data.as_read())? {
         return Ok(());
     }
-    // What is left has a box of its own size, since a nonblocking broadcast of a few bytes spends most on moving its state.
+    // What is left has a box of its own size, since a nonblocking broadcast of a few bytes spends most on moving its
+    // state.
     let rest: Apart<'_> = match apart(|| team.show_from(root, data)).await? {
         Way::Done => return Ok(()),
         Way::Messages => apart(|| unread(team, data, data.len(), root)),
@@ -80,8 +81,8 @@ async fn unannounced(team: Team<'_>, data: WriteSpan<'_>, root: usize) -> Result
     pass_on(team, data.as_read(), root).await
 }
 
-/// Takes part in what the root has announced, also where other data were expected: then with no memory for it, since the length is
-/// another rank's word. Whoever is to have something from this rank is sent nothing.
+/// Takes part in what the root has announced, also where other data were expected: then with no memory for it, since
+/// the length is another rank's word. Whoever is to have something from this rank is sent nothing.
 async fn as_announced(team: Team<'_>, data: WriteSpan<'_>, root: usize, said: &Announcement) -> Result<(), Failure> {
     let len = usize::try_from(said.bytes()).unwrap_or(usize::MAX);
     if len == data.len() {
@@ -117,8 +118,8 @@ pub(super) async fn tree(team: Team<'_>, data: WriteSpan<'_>, root: usize) -> Re
     pass_on(team, data.as_read(), root).await
 }
 
-/// This rank's number, counted from the root, and the lowest bit set in it: the bit says from whom the data come, all lower ones to whom
-/// they go.
+/// This rank's number, counted from the root, and the lowest bit set in it: the bit says from whom the data come, all
+/// lower ones to whom they go.
 fn place(team: Team<'_>, root: usize) -> (usize, usize) {
     let size = team.size();
     let relative = (team.rank + size - root) % size;

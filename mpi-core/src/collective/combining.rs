@@ -1,4 +1,5 @@
-//! Reductions of values: of one size, as elements of bytes; of any length, each message behind its length, up a tree in rank order.
+//! Reductions of values: of one size, as elements of bytes; of any length, each message behind its length, up a tree in
+//! rank order.
 
 use std::any::{Any, type_name};
 use std::cell::RefCell;

@@ -1,4 +1,5 @@
-//! How a typed collective is called: its caller waits for it ([`Waiting`]), or starts it in a scope and goes on. Each is written once for both.
+//! How a typed collective is called: its caller waits for it ([`Waiting`]), or starts it in a scope and goes on. Each
+//! is written once for both.
 
 use super::{Plan, Shelved, Shelves, Team, Turn};
 use crate::activity::Call;

@@ -1,5 +1,5 @@
-//! Gather and scatter: the root exchanges directly with everybody, long receives all posted first. Short even parts are gathered by shelves on
-//! one node; on several the root exchanges even parts with the leaders.
+//! Gather and scatter: the root exchanges directly with everybody, long receives all posted first. Short even parts are
+//! gathered by shelves on one node; on several the root exchanges even parts with the leaders.
 
 use rwmpi_transport::{ReadSpan, WriteSpan};
 use smallvec::SmallVec;
@@ -12,8 +12,8 @@ use crate::apart::apart;
 use crate::engine::Failure;
 use crate::select::Collective;
 
-/// `place` says where each rank's part belongs; it is asked at the root only. `part` is `None` where it stands there already. If they are
-/// `even`, all parts are equally long, and their places lie in one buffer.
+/// `place` says where each rank's part belongs; it is asked at the root only. `part` is `None` where it stands there
+/// already. If they are `even`, all parts are equally long, and their places lie in one buffer.
 pub(crate) async fn gather<'a>(
     team: Team<'_>,
     part: Option<ReadSpan<'_>>,
@@ -35,8 +35,8 @@ pub(crate) async fn gather<'a>(
     apart(|| agreed(team, part, place, root)).await
 }
 
-/// `place` says where each rank's part is; it is asked at the root only. `part` is `None` where it stays there. If they are `even`, all
-/// parts are equally long.
+/// `place` says where each rank's part is; it is asked at the root only. `part` is `None` where it stays there. If they
+/// are `even`, all parts are equally long.
 pub(crate) async fn scatter<'a>(
     team: Team<'_>,
     place: impl Fn(usize) -> ReadSpan<'a>,
@@ -50,7 +50,8 @@ pub(crate) async fn scatter<'a>(
     }
 }
 
-/// Even parts that no shelf has room for. Others may have put shorter ones there, so root and giver ask each other first.
+/// Even parts that no shelf has room for. Others may have put shorter ones there, so root and giver ask each other
+/// first.
 async fn agreed<'a>(
     team: Team<'_>,
     part: Option<ReadSpan<'_>>,

@@ -1,7 +1,8 @@
-//! Collectives between the two groups of an intercommunicator (MPI-5.0 section 6.2.2): each group gets what the other one gives.
+//! Collectives between the two groups of an intercommunicator (MPI-5.0 section 6.2.2): each group gets what the other
+//! one gives.
 //!
-//! Where data of a whole group go to the other one, the first ranks of both exchange them; where each rank has data for each other one,
-//! all send directly.
+//! Where data of a whole group go to the other one, the first ranks of both exchange them; where each rank has data for
+//! each other one, all send directly.
 
 use rwmpi_transport::{ReadSpan, WriteSpan};
 

@@ -2,10 +2,10 @@
 //!
 //! Each algorithm is written once, as an `async fn` on spans of bytes whose awaits are messages. The blocking form of a
 //! collective drives it in place; the nonblocking one makes a task of it, which every call that waits moves on. What a
-//! collective does with its typed arguments, whatever its form, is its *plan* (`plans`); short ones need none (`short`). Receives are posted before sends
-//! wherever that lets remote write serve them (MPI/MBCF thesis, section 3.2). Reductions combine in rank order, so an operation
-//! need only be associative, and all ranks get the same bits; only on several nodes those of operations that commute may be combined node by
-//! node (`nodes`).
+//! collective does with its typed arguments, whatever its form, is its *plan* (`plans`); short ones need none
+//! (`short`). Receives are posted before sends wherever that lets remote write serve them (MPI/MBCF thesis, section
+//! 3.2). Reductions combine in rank order, so an operation need only be associative, and all ranks get the same bits;
+//! only on several nodes those of operations that commute may be combined node by node (`nodes`).
 
 mod agreement;
 mod allgather;

@@ -1,15 +1,15 @@
 //! Neighbourhood collectives (MPI-5.0 section 8.6): every rank exchanges with its neighbours in a topology at once.
 //!
-//! Where a rank is a neighbour several times over, messages meet their places by their order. On a grid what goes down arrives
-//! from above and the other way round; elsewhere the lists of both sides decide.
+//! Where a rank is a neighbour several times over, messages meet their places by their order. On a grid what goes down
+//! arrives from above and the other way round; elsewhere the lists of both sides decide.
 
 use rwmpi_transport::{ReadSpan, WriteSpan};
 
 use super::team::Team;
 use crate::engine::Failure;
 
-/// `sources[i]` sends what belongs at `received(i)`, `destinations[i]` gets what is at `sent(i)`; where there is nobody, nothing is done.
-/// `grid` says that the topology is one.
+/// `sources[i]` sends what belongs at `received(i)`, `destinations[i]` gets what is at `sent(i)`; where there is
+/// nobody, nothing is done. `grid` says that the topology is one.
 pub(crate) async fn exchange_with_neighbours<'s, 'r>(
     team: Team<'_>,
     sources: &[Option<usize>],

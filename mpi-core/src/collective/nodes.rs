@@ -1,11 +1,13 @@
-//! Collectives of ranks on several nodes: within each node by the memory that its ranks share, and between the nodes by one rank of each,
-//! its *leader*. So whatever all ranks of a node are to have or have to give crosses the network once, and the other ranks need no connection.
+//! Collectives of ranks on several nodes: within each node by the memory that its ranks share, and between the nodes by
+//! one rank of each, its *leader*. So whatever all ranks of a node are to have or have to give crosses the network
+//! once, and the other ranks need no connection.
 //!
-//! Each is made of the collectives of two teams, the ranks of this node and the leaders, which are those of all other communicators: each
-//! checks lengths and types among its own, and what goes wrong in one is known in the next. Where it matters, the root leads its node.
+//! Each is made of the collectives of two teams, the ranks of this node and the leaders, which are those of all other
+//! communicators: each checks lengths and types among its own, and what goes wrong in one is known in the next. Where
+//! it matters, the root leads its node.
 //!
-//! Reductions take the ranks node by node. That is rank order where the ranks of each node follow each other, as launchers place them
-//! unless they are told otherwise; elsewhere only operations that commute go this way.
+//! Reductions take the ranks node by node. That is rank order where the ranks of each node follow each other, as
+//! launchers place them unless they are told otherwise; elsewhere only operations that commute go this way.
 #![allow(unsafe_code)]
 
 mod alltoall;
@@ -32,7 +34,8 @@ pub(super) use scans::{reduce_scatter, scan};
 /// The nodes of a communicator, once they are known; `None` inside: it has one node only, or one rank on each.
 pub(crate) type OnceNodes = OnceCell<Option<Box<Nodes>>>;
 
-/// Which of a communicator's ranks are on which node. Nodes are numbered in the order of their first ranks, and so everywhere alike.
+/// Which of a communicator's ranks are on which node. Nodes are numbered in the order of their first ranks, and so
+/// everywhere alike.
 pub(crate) struct Nodes {
     /// By rank.
     node_of: Box<[usize]>,
@@ -75,7 +78,8 @@ impl<'a> Team<'a> {
         self.nodes().filter(|nodes| nodes.are_consecutive())
     }
 
-    /// Does what takes several steps so that a rank with which something goes wrong goes on to the end: others wait for it.
+    /// Does what takes several steps so that a rank with which something goes wrong goes on to the end: others wait for
+    /// it.
     async fn to_the_end<R>(self, steps: impl AsyncFnOnce(Team<'_>) -> Result<R, Failure>) -> Result<R, Failure> {
         if self.trouble.is_some() {
             return apart(|| steps(self)).await;
@@ -177,8 +181,8 @@ impl Nodes {
 
     /// All places as one, if they follow each other node by node.
     fn as_one<'s>(&self, place: &dyn Fn(usize) -> WriteSpan<'s>) -> Option<WriteSpan<'s>> {
-        // SAFETY: the places of a collective that goes by nodes lie in one buffer of the program's, or in memory of the library's that no
-        // buffer borders on.
+        // SAFETY: the places of a collective that goes by nodes lie in one buffer of the program's, or in memory of the
+        // library's that no buffer borders on.
         unsafe { WriteSpan::joined(self.order.iter().map(|&rank| place(rank))) }
     }
 

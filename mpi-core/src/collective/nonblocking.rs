@@ -1,8 +1,9 @@
 //! The nonblocking collectives of the typed API (MPI-5.0 section 6.12).
 //!
-//! A call starts its collective and returns; the collective moves on whenever this rank waits, tests or calls anything else
-//! that waits. All ranks start the collectives of a communicator, blocking or not, in the same order, and a nonblocking one on
-//! one rank is a nonblocking one on all. An operation that is given to a reduction must not call MPI.
+//! A call starts its collective and returns; the collective moves on whenever this rank waits, tests or calls anything
+//! else that waits. All ranks start the collectives of a communicator, blocking or not, in the same order, and a
+//! nonblocking one on one rank is a nonblocking one on all. An operation that is given to a reduction must not call
+//! MPI.
 
 use super::Parts;
 use crate::activity::Call;

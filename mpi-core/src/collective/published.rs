@@ -1,8 +1,8 @@
 //! What the ranks of a team let each other use while a collective lasts: for long data on one node.
 //!
-//! Each rank tells the others where its data lie; everybody then copies or combines what it needs straight from there, at its own pace, or
-//! puts it where others want it; and whoever is done waits in a barrier until all are, so that the data may change again. Nothing is copied
-//! twice, and nobody waits for a particular message.
+//! Each rank tells the others where its data lie; everybody then copies or combines what it needs straight from there,
+//! at its own pace, or puts it where others want it; and whoever is done waits in a barrier until all are, so that the
+//! data may change again. Nothing is copied twice, and nobody waits for a particular message.
 
 use rwmpi_transport::{LentSpan, ReadSpan, Reading, RemoteAddress, RemoteError, WriteSpan};
 use smallvec::SmallVec;
@@ -78,7 +78,8 @@ impl<'a> Team<'a> {
         self.process.engine().may_publish(self.peers)
     }
 
-    /// Lets every other rank read what `mine` says for it until [`Published::meet`] has returned, and learns where theirs lies. `None`, on all ranks, where some memory cannot be shared.
+    /// Lets every other rank read what `mine` says for it until [`Published::meet`] has returned, and learns where
+    /// theirs lies. `None`, on all ranks, where some memory cannot be shared.
     pub(crate) async fn publish<'s>(
         self,
         mine: impl Fn(usize) -> [ReadSpan<'s>; 2],
@@ -97,8 +98,8 @@ impl<'a> Team<'a> {
         Ok(Published::new(self, heard, None))
     }
 
-    /// As [`Team::publish`], `mine` for all, by shelves, if all have `len` bytes. Does `meanwhile` once the others can know, then `with` all that has been
-    /// told, and returns when no rank uses the others' memory any more.
+    /// As [`Team::publish`], `mine` for all, by shelves, if all have `len` bytes. Does `meanwhile` once the others can
+    /// know, then `with` all that has been told, and returns when no rank uses the others' memory any more.
     #[inline]
     pub(super) async fn show(
         self,
@@ -128,7 +129,8 @@ impl<'a> Team<'a> {
         shelves.announce(self, len, &[Told::UNREADABLE; 2]).map(Some)
     }
 
-    /// As [`Team::show`], only `root`'s memory, which is copied to the `data` of all others. They need not wait for each other.
+    /// As [`Team::show`], only `root`'s memory, which is copied to the `data` of all others. They need not wait for
+    /// each other.
     pub(super) async fn show_from(self, root: usize, data: WriteSpan<'_>) -> Result<Way, Failure> {
         let (mine, nothing, len) = (self.tell_where(data.as_read()), Told::NOTHING, data.len());
         let mine = if self.rank == root { [mine, nothing] } else { [nothing, mine] };
@@ -148,8 +150,8 @@ impl<'a> Team<'a> {
         Ok(if round.all_agree(len)? { Way::Messages } else { Way::Done })
     }
 
-    /// As [`Team::show_from`] at the root, where it pays to copy the data aside and go: readers come later than that where
-    /// they share processors. False: nothing has happened.
+    /// As [`Team::show_from`] at the root, where it pays to copy the data aside and go: readers come later than that
+    /// where they share processors. False: nothing has happened.
     pub(super) fn spread_copy(self, data: ReadSpan<'_>) -> Result<bool, Failure> {
         match self.shelves()? {
             Some(shelves) if copies_aside(self.process.tuning(), data.len(), shelves.is_crowded()) => {
@@ -172,7 +174,8 @@ impl<'a> Team<'a> {
         Team { poisons: false, ..self }
     }
 
-    /// Where pieces for all ranks lie, if they lie at equal distances: from where the first begins to where the last ends.
+    /// Where pieces for all ranks lie, if they lie at equal distances: from where the first begins to where the last
+    /// ends.
     pub(super) fn tell_row<'s>(self, piece: impl Fn(usize) -> ReadSpan<'s>) -> Told {
         let row: SmallVec<[Told; 8]> = (0..self.size()).map(|rank| self.tell_where(piece(rank))).collect();
         let (first, last) = (row[0], row[row.len() - 1]);
@@ -220,8 +223,8 @@ impl<'a> Published<'a> {
         self.meet().await
     }
 
-    /// Copies `root`'s first piece to the `data` of all others, and waits until nobody uses this rank's memory any more. Each reads it in
-    /// chunks; the root, which would only wait, puts there what its owner has not come to yet.
+    /// Copies `root`'s first piece to the `data` of all others, and waits until nobody uses this rank's memory any
+    /// more. Each reads it in chunks; the root, which would only wait, puts there what its owner has not come to yet.
     fn spread(&self, round: Round<'_>, root: usize, data: WriteSpan<'_>) -> Result<(), Failure> {
         if self.team.rank == root {
             return self.help_all(round, data);
@@ -287,8 +290,8 @@ impl<'a> Published<'a> {
         (start < data.len()).then(|| (start, data.part(start, chunk.min(data.len() - start))))
     }
 
-    /// Copies from `rank`'s piece `which`, in a collective that goes through `working_set` bytes of memory in all ranks together. (Where nothing
-    /// lies, it may lie anywhere.)
+    /// Copies from `rank`'s piece `which`, in a collective that goes through `working_set` bytes of memory in all ranks
+    /// together. (Where nothing lies, it may lie anywhere.)
     pub(crate) fn read(
         &self,
         rank: usize,
@@ -301,7 +304,8 @@ impl<'a> Published<'a> {
             return Ok(());
         }
         let (peer, address) = (self.team.peers[rank], self.told[rank][which].address());
-        // The parts of an all-to-all have one reader each, but to write them back gains nothing where more than two ranks have two cores.
+        // The parts of an all-to-all have one reader each, but to write them back gains nothing where more than two
+        // ranks have two cores.
         let with_others = self.team.size() > 2;
         let reading = Reading { working_set: working_set as u64, with_others };
         self.team.process.engine().read_published(peer, &address, offset, into, reading)
@@ -320,9 +324,9 @@ impl<'a> Published<'a> {
         self.read(rank, 0, usize::try_from(offset).unwrap_or(usize::MAX), into, working_set)
     }
 
-    /// Combines, in rank order, what all ranks have at `offset` of their first piece, and puts it at `offset` of the second piece of
-    /// those in `to` and, if there is such a place, into `result`. This rank's contribution is `own`, which may be the same memory as
-    /// `result`.
+    /// Combines, in rank order, what all ranks have at `offset` of their first piece, and puts it at `offset` of the
+    /// second piece of those in `to` and, if there is such a place, into `result`. This rank's contribution is `own`,
+    /// which may be the same memory as `result`.
     pub(crate) fn combine(
         &self,
         offset: usize,
@@ -352,8 +356,9 @@ impl<'a> Published<'a> {
         }
     }
 
-    /// Combines, in rank order, what all ranks have at `offset`, this one `own`, which may be the same memory as `kept`, where the result goes; if it
-    /// is, what comes before it is kept where `room` begins. One `stride` on there is room for what has to be copied to be combined.
+    /// Combines, in rank order, what all ranks have at `offset`, this one `own`, which may be the same memory as
+    /// `kept`, where the result goes; if it is, what comes before it is kept where `room` begins. One `stride` on there
+    /// is room for what has to be copied to be combined.
     fn combine_portion<'s>(
         &self,
         offset: usize,

@@ -1,6 +1,7 @@
-//! Reductions. Short data: binomial tree to one rank, recursive doubling to all. Long data: everybody combines one part of the
-//! whole, read from all or, where that can't be, sent by all, and the parts are gathered, unless each rank is to have its part only. On one
-//! node short data lie on shelves instead. Always in rank order, so an operation need only be associative, and all ranks get the same bits.
+//! Reductions. Short data: binomial tree to one rank, recursive doubling to all. Long data: everybody combines one part
+//! of the whole, read from all or, where that can't be, sent by all, and the parts are gathered, unless each rank is to
+//! have its part only. On one node short data lie on shelves instead. Always in rank order, so an operation need only
+//! be associative, and all ranks get the same bits.
 
 use std::iter;
 
@@ -102,7 +103,8 @@ fn are_announced(team: Team<'_>, what: Collective) -> bool {
     is_announced(what.told(), announced_from(team.process.tuning(), what, team.may_publish()))
 }
 
-/// Whether all ranks have as long data, if this one's are long. The announcements go up the tree of short data, and the verdict comes down.
+/// Whether all ranks have as long data, if this one's are long. The announcements go up the tree of short data, and the
+/// verdict comes down.
 async fn agree_to_reduce(team: Team<'_>, len: usize, root: usize) -> Result<bool, Failure> {
     let (rank, size) = (team.rank, team.size());
     if !are_announced(team, Collective::Reduce { len }) {
@@ -292,7 +294,8 @@ async fn allreduce_parts(team: Team<'_>, data: WriteSpan<'_>, op: &dyn Reduction
     apart(|| exchange_parts(team, data.len(), own.as_read(), |rank| parts.place(data, rank))).await
 }
 
-/// Recursive doubling. Where the ranks are no power of two, the first ones first join into pairs, each of which acts as one.
+/// Recursive doubling. Where the ranks are no power of two, the first ones first join into pairs, each of which acts as
+/// one.
 async fn doubling(team: Team<'_>, data: WriteSpan<'_>, op: &dyn Reduction) -> Result<(), Failure> {
     let (rank, size) = (team.rank, team.size());
     let actors = 1 << size.ilog2();
@@ -324,8 +327,9 @@ async fn doubling(team: Team<'_>, data: WriteSpan<'_>, op: &dyn Reduction) -> Re
     if rank < 2 * pairs { team.send(data.as_read(), rank + 1).await } else { Ok(()) }
 }
 
-/// `data` is this rank's contribution, all ranks' parts one behind the other, and `place` says where in it each begins and how long it is;
-/// `result` becomes this rank's part of what all give, and may be memory of `data`: where its part is, or at the beginning.
+/// `data` is this rank's contribution, all ranks' parts one behind the other, and `place` says where in it each begins
+/// and how long it is; `result` becomes this rank's part of what all give, and may be memory of `data`: where its part
+/// is, or at the beginning.
 pub(crate) async fn reduce_scatter(
     team: Team<'_>,
     data: ReadSpan<'_>,
@@ -365,8 +369,8 @@ fn overlap(data: ReadSpan<'_>, result: WriteSpan<'_>) -> bool {
     data_start < result_start + result.len() && result_start < data_start + data.len()
 }
 
-/// `part` says where this rank's contribution to each rank's part of the result is; `result` becomes its own, and may be
-/// the same memory as that contribution.
+/// `part` says where this rank's contribution to each rank's part of the result is; `result` becomes its own, and may
+/// be the same memory as that contribution.
 pub(super) async fn combine<'s>(
     team: Team<'_>,
     part: impl Fn(usize) -> ReadSpan<'s>,

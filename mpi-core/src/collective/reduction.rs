@@ -11,8 +11,8 @@ use crate::engine::Failure;
 use crate::plain::{direct_values, direct_values_mut};
 use crate::reduction::Arithmetic;
 
-/// An associative operation on runs of elements, given as bytes. Both runs are equally long and, unless empty, aligned for the
-/// elements.
+/// An associative operation on runs of elements, given as bytes. Both runs are equally long and, unless empty, aligned
+/// for the elements.
 pub(crate) trait Reduction {
     /// `kept = kept ∘ later`.
     fn append(&self, kept: &mut [u8], later: &[u8]);

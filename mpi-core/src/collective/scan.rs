@@ -1,5 +1,6 @@
-//! Prefix reductions. Short data on one node: each rank combines what the ranks up to it have on their shelves. Long data of two: a
-//! reduction to the second. Else in rounds: in round `k` each rank passes what it has combined so far to the rank `2^k` ahead.
+//! Prefix reductions. Short data on one node: each rank combines what the ranks up to it have on their shelves. Long
+//! data of two: a reduction to the second. Else in rounds: in round `k` each rank passes what it has combined so far to
+//! the rank `2^k` ahead.
 
 use rwmpi_transport::{ReadSpan, WriteSpan};
 
@@ -15,7 +16,8 @@ use crate::engine::Failure;
 use crate::select::collective::without_slots;
 use crate::select::{Collective, CollectiveWay};
 
-/// `data` is this rank's contribution; `result`, which may be the same memory, becomes that of all ranks up to this one.
+/// `data` is this rank's contribution; `result`, which may be the same memory, becomes that of all ranks up to this
+/// one.
 pub(crate) async fn scan(
     team: Team<'_>,
     data: ReadSpan<'_>,
@@ -65,8 +67,8 @@ async fn on_shelves(
     team.on_shelves(Collective::Scan { len: data.len() }, |rank| rank < end, on_shelves).await
 }
 
-/// `data` is this rank's contribution, afterwards that of all ranks up to this one, unless `before` is asked for: that becomes the one of the
-/// ranks before this one and is left alone at rank 0.
+/// `data` is this rank's contribution, afterwards that of all ranks up to this one, unless `before` is asked for: that
+/// becomes the one of the ranks before this one and is left alone at rank 0.
 async fn by_messages(
     team: Team<'_>,
     data: WriteSpan<'_>,

@@ -11,8 +11,8 @@ use crate::shared_buffer::Buffer;
 /// Up to this many words the memory is within the algorithm's own state.
 const INLINE: usize = 8;
 
-/// Bytes of any value, aligned for every element type. Many of them lie in the shared heap, where peers write directly and whose pages
-/// are there since they were first used.
+/// Bytes of any value, aligned for every element type. Many of them lie in the shared heap, where peers write directly
+/// and whose pages are there since they were first used.
 pub(crate) struct Scratch {
     inline: [u128; INLINE],
     heap: Option<Buffer<u128>>,
@@ -47,8 +47,8 @@ pub(crate) fn prepend(team: &Team<'_>, op: &dyn Reduction, earlier: ReadSpan<'_>
     combine(team, op, earlier.into(), kept.as_read().into(), kept);
 }
 
-/// `kept = earlier ∘ later`, of which either may be the same memory as `kept`, and others may write only where the operation
-/// [can be done](Reduction::where_it_lies).
+/// `kept = earlier ∘ later`, of which either may be the same memory as `kept`, and others may write only where the
+/// operation [can be done](Reduction::where_it_lies).
 ///
 /// What is no contribution is not combined, and a rank whose operation fails has none.
 pub(crate) fn combine(
@@ -84,8 +84,8 @@ fn with_slices(changed: WriteSpan<'_>, read: ReadSpan<'_>, f: impl FnOnce(&mut [
     }
     let apart = (changed.start() as usize).abs_diff(read.start() as usize);
     assert!(changed.len() == read.len() && apart >= read.len(), "runs of a reduction differ in length or overlap");
-    // SAFETY: both are valid by their spans and do not overlap; algorithms reduce only memory that holds data and that no message
-    // in flight uses, so nobody else touches it meanwhile.
+    // SAFETY: both are valid by their spans and do not overlap; algorithms reduce only memory that holds data and that
+    // no message in flight uses, so nobody else touches it meanwhile.
     let (changed, read) = unsafe {
         (
             std::slice::from_raw_parts_mut(changed.start(), changed.len()),

@@ -1,17 +1,22 @@
-//! Short data on one node: every rank of a communicator has a *shelf* in shared memory, puts its data there, and takes what it needs from
-//! the shelves of others. There are no messages, no matching and no partners, so no rank waits for one that only passes things on: with
-//! more ranks than cores, that saves a change of process for each step of an algorithm. Who has long data says there where they are.
+//! Short data on one node: every rank of a communicator has a *shelf* in shared memory, puts its data there, and takes
+//! what it needs from the shelves of others. There are no messages, no matching and no partners, so no rank waits for
+//! one that only passes things on: with more ranks than cores, that saves a change of process for each step of an
+//! algorithm. Who has long data says there where they are.
 //!
-//! Nonblocking collectives have shelves of their own, with rules of their own ([`later`]). Among one rank alone nothing is put anywhere.
+//! Nonblocking collectives have shelves of their own, with rules of their own ([`later`]). Among one rank alone nothing
+//! is put anywhere.
 //!
-//! A shelf has some slots, used in turn by the blocking collectives that use shelves at all, so that who only gives may be as many
-//! collectives ahead. In each slot a stamp says which of them the data belong to. Invariants:
-//! 1. Only the owner writes to its shelf, but for counts: of those who have left, and of chunks that others put where it wants them.
+//! A shelf has some slots, used in turn by the blocking collectives that use shelves at all, so that who only gives may
+//! be as many collectives ahead. In each slot a stamp says which of them the data belong to. Invariants:
+//! 1. Only the owner writes to its shelf, but for counts: of those who have left, and of chunks that others put where
+//!    it wants them.
 //! 2. Every rank stamps its shelf once in every such collective, whether or not it has data.
-//! 3. A rank writes to where the data of collective `n` were once all have stamped `n + 1`: whoever did had finished with `n`.
-//! 4. A rank whose data no shelf has room for says on its shelf how long they are, and looks whether those on whom it will depend say the
-//!    same ([`Round::agrees`]): so ranks that disagree about the length, and therefore about the way, do not wait for each other. Parts of any
-//!    length are the exception: each rank goes its own way with those that it gives ([`parts`]).
+//! 3. A rank writes to where the data of collective `n` were once all have stamped `n + 1`: whoever did had finished
+//!    with `n`.
+//! 4. A rank whose data no shelf has room for says on its shelf how long they are, and looks whether those on whom it
+//!    will depend say the same ([`Round::agrees`]): so ranks that disagree about the length, and therefore about the
+//!    way, do not wait for each other. Parts of any length are the exception: each rank goes its own way with those
+//!    that it gives ([`parts`]).
 //! 5. A shelf's memory is used for something else once all other ranks have left the communicator.
 
 mod later;
@@ -245,8 +250,8 @@ impl Shelves {
         Ok(())
     }
 
-    /// Announces a copy of `data`, so that this rank need not wait until the others have read them; false: nothing has happened, since there is
-    /// no memory for it that they could read.
+    /// Announces a copy of `data`, so that this rank need not wait until the others have read them; false: nothing has
+    /// happened, since there is no memory for it that they could read.
     pub(super) fn announce_copy(&self, team: &Team<'_>, data: ReadSpan<'_>) -> Result<bool, Failure> {
         let number = self.count.get() + 1;
         let place = &self.asides[number as usize % ASIDES];

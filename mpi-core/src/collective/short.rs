@@ -1,9 +1,9 @@
-//! The typed collectives of parts of even length, which have a short way: on values that travel as they lie and have room on shelves that the ranks
-//! have already, no plan is made, whose state would be moved from call to call ([`super::plans`]). Elements of datatypes ([`crate::untyped`]) have
-//! it too.
+//! The typed collectives of parts of even length, which have a short way: on values that travel as they lie and have
+//! room on shelves that the ranks have already, no plan is made, whose state would be moved from call to call
+//! ([`super::plans`]). Elements of datatypes ([`crate::untyped`]) have it too.
 //!
-//! Whether it is the way is asked before anything happens, and before the buffers are given away. It is not if something is wrong with the arguments:
-//! the plan says what.
+//! Whether it is the way is asked before anything happens, and before the buffers are given away. It is not if
+//! something is wrong with the arguments: the plan says what.
 
 use rwmpi_transport::{ReadSpan, WriteSpan};
 

@@ -1,5 +1,6 @@
-//! The short way of collectives of values that are their own messages, as numbers are: on shelves with room for them that the ranks have already, as
-//! the short collectives of buffers ([`super::short`]), no future is made. Those that don't have it, and all other values, go as `values` says.
+//! The short way of collectives of values that are their own messages, as numbers are: on shelves with room for them
+//! that the ranks have already, as the short collectives of buffers ([`super::short`]), no future is made. Those that
+//! don't have it, and all other values, go as `values` says.
 
 use rwmpi_transport::{ReadSpan, WriteSpan};
 

@@ -1,7 +1,7 @@
 //! Who takes part in a collective, as its algorithm sees it, and the messages between them.
 //!
-//! Every collective of a communicator has a tag of its own, so messages of two that are in flight at once never mix. Within one
-//! collective, two ranks exchange messages in the order that the algorithm says.
+//! Every collective of a communicator has a tag of its own, so messages of two that are in flight at once never mix.
+//! Within one collective, two ranks exchange messages in the order that the algorithm says.
 #![allow(unsafe_code)]
 
 use std::cell::Cell;
@@ -34,7 +34,8 @@ pub(crate) struct Team<'a> {
     pub(crate) rank: usize,
     pub(crate) context: u32,
     pub(crate) tag: u32,
-    /// Whether the caller does nothing but wait for the collective: then looking at a queue for a while beats posting a receive.
+    /// Whether the caller does nothing but wait for the collective: then looking at a queue for a while beats posting a
+    /// receive.
     pub(crate) waits: bool,
     /// The shelves of a nonblocking one.
     pub(crate) later: Option<&'a Later<'a>>,
@@ -42,8 +43,8 @@ pub(crate) struct Team<'a> {
     pub(crate) mark: Mark,
     /// What has gone wrong here first. `None` where a message of another length than expected is nobody's mistake.
     pub(crate) trouble: Option<&'a Trouble>,
-    /// Whether a rank that is in trouble sends nothing in place of its data, so that all who depend on them learn of it. Not where
-    /// what is sent says what will be sent next.
+    /// Whether a rank that is in trouble sends nothing in place of its data, so that all who depend on them learn of
+    /// it. Not where what is sent says what will be sent next.
     pub(crate) poisons: bool,
     /// Those of its communicator.
     pub(crate) shelves: Option<&'a OnceShelves>,
@@ -51,10 +52,12 @@ pub(crate) struct Team<'a> {
     pub(crate) nodes: Option<&'a OnceNodes>,
 }
 
-/// What has gone wrong in a collective on this rank, which takes part to its end all the same: otherwise others would wait in vain.
+/// What has gone wrong in a collective on this rank, which takes part to its end all the same: otherwise others would
+/// wait in vain.
 #[derive(Default)]
 pub(crate) struct Trouble {
-    /// Asked first: to copy a failure that is none takes long where little of it has been written (docs/decisions/0049).
+    /// Asked first: to copy a failure that is none takes long where little of it has been written
+    /// (docs/decisions/0049).
     is_there: Cell<bool>,
     failure: Cell<Option<Failure>>,
 }
@@ -80,13 +83,14 @@ impl Trouble {
     }
 }
 
-/// Messages in flight that use memory borrowed for `'a`. Dropping it cancels those that can be and waits for the others, so
-/// it must not be forgotten.
+/// Messages in flight that use memory borrowed for `'a`. Dropping it cancels those that can be and waits for the
+/// others, so it must not be forgotten.
 pub(crate) struct Flights<'a> {
     team: Team<'a>,
     /// With the number of bytes expected.
     ids: SmallVec<[(OperationId, u64); 4]>,
-    /// The first message that there was no room for. The others are received all the same: whoever sends them waits for that.
+    /// The first message that there was no room for. The others are received all the same: whoever sends them waits for
+    /// that.
     too_long: Option<Failure>,
     memory: PhantomData<(&'a [u8], &'a mut [u8])>,
 }
@@ -95,7 +99,8 @@ pub(crate) struct Flights<'a> {
 const SENT: u64 = u64::MAX;
 
 impl<'a> Team<'a> {
-    /// Those of one group. Made in one piece: to copy parts of it that have just been written takes long (docs/decisions/0049).
+    /// Those of one group. Made in one piece: to copy parts of it that have just been written takes long
+    /// (docs/decisions/0049).
     #[inline(always)]
     pub(crate) fn new(
         process: &'a Process,
@@ -145,7 +150,8 @@ impl<'a> Team<'a> {
         self.trouble.is_some_and(|trouble| trouble.is_there.get())
     }
 
-    /// Where a message has been received: whether it is what was expected. An error that ends the collective is one of the transport.
+    /// Where a message has been received: whether it is what was expected. An error that ends the collective is one of
+    /// the transport.
     #[inline]
     pub(super) fn check(&self, received: Outcome, expected: u64) -> Result<(), Failure> {
         if let Ok(Completion { source, mark, .. }) = received {
@@ -179,7 +185,8 @@ impl<'a> Team<'a> {
     #[inline]
     pub(super) fn shared_span(self, part: SharedPart) -> LentSpan<'a> {
         let engine = self.process.engine();
-        // SAFETY: the memory stays mapped as long as the process has its engine, which is for its life, and the team borrows it.
+        // SAFETY: the memory stays mapped as long as the process has its engine, which is for its life, and the team
+        // borrows it.
         unsafe { engine.shared_span(part).extended() }
     }
 
@@ -242,8 +249,8 @@ impl<'a> Team<'a> {
         flights.await
     }
 
-    /// One round of a barrier: tells `to`; whether this rank has been told already by `by`, who has it as its `to`. Who is told by a
-    /// rank in trouble is in trouble, too.
+    /// One round of a barrier: tells `to`; whether this rank has been told already by `by`, who has it as its `to`. Who
+    /// is told by a rank in trouble is in trouble, too.
     pub(crate) fn tell(&self, round: u32, to: usize, by: usize) -> Result<bool, Failure> {
         let step = [self.context, self.tag, round];
         let mut engine = self.process.engine();

@@ -1,5 +1,5 @@
-//! Parts of which only two ranks know how long they are: the one that gives them and the one that gets them. Where there are shelves they lie
-//! there, or where their owner has them, without any message.
+//! Parts of which only two ranks know how long they are: the one that gives them and the one that gets them. Where
+//! there are shelves they lie there, or where their owner has them, without any message.
 
 use rwmpi_transport::{ReadSpan, WriteSpan};
 use smallvec::SmallVec;
@@ -25,8 +25,8 @@ impl Left {
     }
 }
 
-/// Exchanges parts: `sent` and `received` say where those are that this rank gives and gets. Does `meanwhile` once the others can take theirs. What
-/// has no room on a shelf, and lies where others can't read it, is left.
+/// Exchanges parts: `sent` and `received` say where those are that this rank gives and gets. Does `meanwhile` once the
+/// others can take theirs. What has no room on a shelf, and lies where others can't read it, is left.
 pub(super) fn exchange<'s, 'r>(
     shelves: &Shelves,
     team: Team<'_>,

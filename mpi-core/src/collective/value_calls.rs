@@ -1,4 +1,5 @@
-//! Collectives of values, as programs call them. Each has a blocking form and one that gives a request, which owns all it needs.
+//! Collectives of values, as programs call them. Each has a blocking form and one that gives a request, which owns all
+//! it needs.
 
 use std::pin::pin;
 
@@ -102,7 +103,8 @@ impl Communicator {
     /// The value that `op` makes of all ranks' values, in rank order, on all.
     ///
     /// # Errors
-    /// As [`Communicator::allreduce`], or if some rank's value can't be made into bytes, or these are no such value elsewhere.
+    /// As [`Communicator::allreduce`], or if some rank's value can't be made into bytes, or these are no such value
+    /// elsewhere.
     #[doc = example!(3
         "let join = |a: &String, b: &String| a.clone() + b;"
         "assert_eq!(world.allreduce_value(rank.to_string(), join)?, \"012\");"
@@ -209,7 +211,8 @@ impl Communicator {
     /// All ranks' values at `root`, in rank order. Gathering vectors gathers parts of any length.
     ///
     /// # Errors
-    /// As [`Communicator::gatherv`], or if some rank's value can't be made into bytes, or these are no such value at `root`.
+    /// As [`Communicator::gatherv`], or if some rank's value can't be made into bytes, or these are no such value at
+    /// `root`.
     #[doc = example!(3
         "assert_eq!(world.gather_values(&vec![rank; rank], 0)?, (rank == 0).then(|| vec![vec![], vec![1], vec![2, 2]]));"
     )]
@@ -272,11 +275,12 @@ impl Communicator {
         })
     }
 
-    /// To each rank the value at its place in `root`'s `values`, which are ignored elsewhere and may be empty there. Scattering vectors
-    /// scatters parts of any length.
+    /// To each rank the value at its place in `root`'s `values`, which are ignored elsewhere and may be empty there.
+    /// Scattering vectors scatters parts of any length.
     ///
     /// # Errors
-    /// As [`Communicator::scatterv`], or if some value can't be made into bytes, or these are no such value where they arrive.
+    /// As [`Communicator::scatterv`], or if some value can't be made into bytes, or these are no such value where they
+    /// arrive.
     #[doc = example!(3
         "let words = [\"for\", \"each\", \"one\"].map(str::to_string);"
         "assert_eq!(world.scatter_values(&words, 0)?, words[rank]);"
@@ -309,11 +313,12 @@ impl Communicator {
         Ok(values)
     }
 
-    /// Value `i` of `values` to rank `i`; the result has at place `j` the one from rank `j`. Exchanging vectors exchanges parts of any
-    /// length.
+    /// Value `i` of `values` to rank `i`; the result has at place `j` the one from rank `j`. Exchanging vectors
+    /// exchanges parts of any length.
     ///
     /// # Errors
-    /// As [`Communicator::alltoallv`], or if some value can't be made into bytes, or these are no such value where they arrive.
+    /// As [`Communicator::alltoallv`], or if some value can't be made into bytes, or these are no such value where they
+    /// arrive.
     #[doc = example!(3
         "let letters: Vec<String> = (0..size).map(|to| format!(\"{rank} to {to}\")).collect();"
         "assert_eq!(world.alltoall_values(&letters)?, [0, 1, 2].map(|from| format!(\"{from} to {rank}\")));"

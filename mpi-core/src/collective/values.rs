@@ -1,10 +1,11 @@
 //! Collectives of values, whatever they are ([`Message`]): the algorithms. What programs call is in `value_calls`.
 //!
-//! Values whose type has one size are buffers of bytes to the algorithms of all other collectives. Of others the ranks exchange
-//! lengths first; reductions of them go up a tree, in rank order, each message behind its length.
+//! Values whose type has one size are buffers of bytes to the algorithms of all other collectives. Of others the ranks
+//! exchange lengths first; reductions of them go up a tree, in rank order, each message behind its length.
 //!
-//! A value that can't be made into bytes, bytes that are no value, an operation that panics: the rank concerned goes on taking part, and
-//! what it passes on says that it has nothing, so that every rank whose result depends on it gets an error and none waits in vain.
+//! A value that can't be made into bytes, bytes that are no value, an operation that panics: the rank concerned goes on
+//! taking part, and what it passes on says that it has nothing, so that every rank whose result depends on it gets an
+//! error and none waits in vain.
 
 use std::any::type_name;
 use std::panic::resume_unwind;
@@ -57,7 +58,8 @@ impl Values<'_> {
         outcome.and(told).map_err(|failure| self.failed(failure))
     }
 
-    /// The value that a collective which has come to its end has brought to all of `place`, unless this rank is in trouble.
+    /// The value that a collective which has come to its end has brought to all of `place`, unless this rank is in
+    /// trouble.
     pub(super) fn landed<T: Message>(&self, place: Place<T>, from: Option<usize>) -> Result<T> {
         self.settle(Ok(()))?;
         let len = place.len();
@@ -157,7 +159,8 @@ impl Values<'_> {
         Ok((scanned.0.ok_or_else(|| self.nothing::<T>(self.team.rank))?, scanned.1))
     }
 
-    /// A value of `size` bytes, where it is to be combined with others. A rank that has none takes part all the same, in trouble.
+    /// A value of `size` bytes, where it is to be combined with others. A rank that has none takes part all the same,
+    /// in trouble.
     fn held<T: Message>(&self, value: T, size: usize) -> (Place<T>, Result<()>) {
         match Place::holding(value) {
             Ok(place) if place.len() == size => (place, Ok(())),

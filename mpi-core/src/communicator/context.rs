@@ -1,10 +1,10 @@
 //! Contexts: the numbers in message headers that keep communicators apart (MPI-5.0 section 7.1.2).
 //!
-//! Every communicator has a block of three contexts, the first of which is a multiple of three. Blocks are numbered: 0 is the
-//! world, 1 each rank alone, 2 all ranks as they leave; the others carry the number of the rank that gave them out, so no two ranks ever give out the same and no
-//! agreement is needed: one member of the new communicator gives out a block and tells the others. So any number of
-//! communicators may be made at the same time, by whichever overlapping groups. A block is never used again; at 256 ranks each of
-//! them can give out five million.
+//! Every communicator has a block of three contexts, the first of which is a multiple of three. Blocks are numbered: 0
+//! is the world, 1 each rank alone, 2 all ranks as they leave; the others carry the number of the rank that gave them
+//! out, so no two ranks ever give out the same and no agreement is needed: one member of the new communicator gives out
+//! a block and tells the others. So any number of communicators may be made at the same time, by whichever overlapping
+//! groups. A block is never used again; at 256 ranks each of them can give out five million.
 
 use super::Communicator;
 use crate::activity::{Call, Target};
@@ -22,9 +22,11 @@ pub(super) const SOME_MEMBERS: u32 = 2;
 
 /// First context of the world.
 pub(crate) const WORLD: u32 = 0;
-/// First context of each rank alone. Ranks do not exchange messages in these, so the library takes one for creations without a parent.
+/// First context of each rank alone. Ranks do not exchange messages in these, so the library takes one for creations
+/// without a parent.
 pub(crate) const THIS_RANK: u32 = BLOCK;
-/// Of all ranks as they leave the job. No communicator has it, so that none of their other collectives is taken for it, nor it for one of them.
+/// Of all ranks as they leave the job. No communicator has it, so that none of their other collectives is taken for it,
+/// nor it for one of them.
 pub(crate) const LEAVING: u32 = 2 * BLOCK;
 /// For the creation of communicators from groups; tags come from the program's text.
 pub(super) const FROM_GROUPS: u32 = THIS_RANK + SOME_MEMBERS;
@@ -69,7 +71,8 @@ impl Process {
     }
 }
 
-/// To which of so many lanes the communicator with that context belongs, in a job of so many ranks: what one rank gives out goes round.
+/// To which of so many lanes the communicator with that context belongs, in a job of so many ranks: what one rank gives
+/// out goes round.
 pub(crate) fn lane_of(context: u32, peers: u32, lanes: usize) -> usize {
     let given = (context / BLOCK).checked_sub(PREDEFINED).map(|block| block / peers);
     given.map_or(0, |given| (given as usize + 1) % lanes)
@@ -113,7 +116,8 @@ impl Creators {
     }
 }
 
-/// All members of both groups, the same list on either side: the group whose first member has the lower number comes first.
+/// All members of both groups, the same list on either side: the group whose first member has the lower number comes
+/// first.
 pub(super) fn all_members(one: &Group, other: &Group) -> Vec<u32> {
     let (first, second) = if one.peer(0) < other.peer(0) { (one, other) } else { (other, one) };
     first.peers().iter().chain(second.peers().iter()).copied().collect()

@@ -1,7 +1,7 @@
 //! Making communicators from communicators and groups (MPI-5.0 section 7.4.2).
 //!
-//! Arguments that only the caller can judge are checked after the ranks have agreed where a check before would leave the others
-//! waiting.
+//! Arguments that only the caller can judge are checked after the ranks have agreed where a check before would leave
+//! the others waiting.
 
 use super::Communicator;
 use super::context::{Creators, SOME_MEMBERS, UNKNOWN, usable};
@@ -21,7 +21,8 @@ use crate::{Info, Request, Result, Scope, Topology, untyped};
 pub enum SplitType {
     /// Who can share memory: the ranks of one node (MPI_COMM_TYPE_SHARED).
     Shared,
-    /// Who shares the hardware that the hint `mpi_hw_resource_type` names (MPI_COMM_TYPE_HW_GUIDED and RESOURCE_GUIDED).
+    /// Who shares the hardware that the hint `mpi_hw_resource_type` names (MPI_COMM_TYPE_HW_GUIDED and
+    /// RESOURCE_GUIDED).
     Guided,
     /// Who shares the next smaller piece of hardware, if there is one (MPI_COMM_TYPE_HW_UNGUIDED).
     Unguided,
@@ -90,8 +91,8 @@ impl Communicator {
         copied.map(|()| request)
     }
 
-    /// As [`Communicator::idup`] for front ends of other languages, which give out the duplicate at once: it must not be used before
-    /// the request has completed.
+    /// As [`Communicator::idup`] for front ends of other languages, which give out the duplicate at once: it must not
+    /// be used before the request has completed.
     ///
     /// # Errors
     /// As [`Communicator::idup`].
@@ -127,9 +128,9 @@ impl Communicator {
         twin
     }
 
-    /// A communicator for each colour, its ranks ordered by `key`, then by their rank here; `None` for those who give no
-    /// colour (MPI_Comm_split). Collective. Of an intercommunicator, both groups are split, and a colour that is not given in both
-    /// gets no communicator.
+    /// A communicator for each colour, its ranks ordered by `key`, then by their rank here; `None` for those who give
+    /// no colour (MPI_Comm_split). Collective. Of an intercommunicator, both groups are split, and a colour that is not
+    /// given in both gets no communicator.
     #[doc = example!(4
         "let pair = world.split(Some(rank as u32 / 2), 0)?.expect(\"everybody has a colour\");"
         "assert_eq!((pair.rank(), pair.size()), (rank % 2, 2));"
@@ -156,8 +157,8 @@ impl Communicator {
         Ok((context, Some(self.group().incl(&members)?)))
     }
 
-    /// As [`Communicator::split`], by what the ranks have in common (MPI_Comm_split_type); `None` where the caller gives no type,
-    /// or shares nothing of the kind. Collective.
+    /// As [`Communicator::split`], by what the ranks have in common (MPI_Comm_split_type); `None` where the caller
+    /// gives no type, or shares nothing of the kind. Collective.
     #[doc = example!(2
         "// Ranks that share memory; none for those that want none."
         "let by = (rank == 0).then_some(rwmpi::SplitType::Shared);"
@@ -182,9 +183,9 @@ impl Communicator {
         self.split(colour, key)
     }
 
-    /// A communicator of `group`, for which all of this communicator call; `None` for those who are not in it (MPI_Comm_create).
-    /// Disjoint groups may be given by different ranks at the same time. Collective. Of an intercommunicator, `group` is a part of the
-    /// local group, and the other side's part comes from the other side.
+    /// A communicator of `group`, for which all of this communicator call; `None` for those who are not in it
+    /// (MPI_Comm_create). Disjoint groups may be given by different ranks at the same time. Collective. Of an
+    /// intercommunicator, `group` is a part of the local group, and the other side's part comes from the other side.
     ///
     /// # Errors
     /// If the group has members that do not belong to this communicator.
@@ -206,11 +207,12 @@ impl Communicator {
         Ok(group.rank().map(|_| self.child(group.clone(), None, context, None)))
     }
 
-    /// As [`Communicator::create`], called by the members of `group` only; `tag` keeps apart what different groups with common
-    /// members make at the same time (MPI_Comm_create_group).
+    /// As [`Communicator::create`], called by the members of `group` only; `tag` keeps apart what different groups with
+    /// common members make at the same time (MPI_Comm_create_group).
     ///
     /// # Errors
-    /// If the group has members that do not belong to this communicator, this is an intercommunicator, or the tag is negative.
+    /// If the group has members that do not belong to this communicator, this is an intercommunicator, or the tag is
+    /// negative.
     #[doc = example!(3
         "// Only its members call."
         "if rank != 1 {"
@@ -235,8 +237,8 @@ impl Communicator {
         Ok(Some(self.child(group.clone(), None, self.agree(&creators, &mut [])?, None)))
     }
 
-    /// A communicator of the ranks in `members`, in that order, for which all of this communicator call; `None` for the others
-    /// (MPI_Comm_create). Collective.
+    /// A communicator of the ranks in `members`, in that order, for which all of this communicator call; `None` for the
+    /// others (MPI_Comm_create). Collective.
     #[doc = example!(3
         "let some = world.subset(&[2, 0])?;"
         "assert_eq!(some.map(|some| some.rank()), [Some(1), None, Some(0)][rank]);"

@@ -1,7 +1,7 @@
 //! Intercommunicators: two groups without common members, each of which talks to the other (MPI-5.0 section 7.6).
 //!
-//! Once both groups are known to all, creations go as in an intracommunicator: one list of everybody, whose first gives out the
-//! context. Only where a group has yet to learn who the other is do leaders exchange lists.
+//! Once both groups are known to all, creations go as in an intracommunicator: one list of everybody, whose first gives
+//! out the context. Only where a group has yet to learn who the other is do leaders exchange lists.
 
 use std::hash::{Hash, Hasher};
 
@@ -15,9 +15,9 @@ use crate::error::{Error, ErrorClass};
 use crate::group::Group;
 
 impl Communicator {
-    /// An intercommunicator of this communicator's group and another one (MPI_Intercomm_create). Collective over both. The ranks
-    /// `local_leader` of both groups bring them together: they give a communicator to which both belong, and the other's rank
-    /// there; the rest give `None`. `tag` is for the leaders' messages.
+    /// An intercommunicator of this communicator's group and another one (MPI_Intercomm_create). Collective over both.
+    /// The ranks `local_leader` of both groups bring them together: they give a communicator to which both belong, and
+    /// the other's rank there; the rest give `None`. `tag` is for the leaders' messages.
     ///
     /// # Errors
     /// If a rank or tag is out of range, the leader gives no bridge, the groups have common members, or this is an
@@ -94,8 +94,8 @@ impl Communicator {
     }
 
     /// An intercommunicator of two groups, without a communicator that leads from one to the other
-    /// (MPI_Intercomm_create_from_groups). Called by all members of both; `text` keeps apart what is made at the same time.
-    /// `self` is any communicator of the job.
+    /// (MPI_Intercomm_create_from_groups). Called by all members of both; `text` keeps apart what is made at the same
+    /// time. `self` is any communicator of the job.
     ///
     /// # Errors
     /// If the caller is not in `local`, the groups have common members, or one is empty.
@@ -124,8 +124,8 @@ impl Communicator {
         Ok(self.child(local.clone(), Some(remote.clone()), context, None))
     }
 
-    /// An intracommunicator of `group`, without a parent (MPI_Comm_create_from_group). Called by all its members; `text` keeps apart
-    /// what is made at the same time. `self` is any communicator of the job.
+    /// An intracommunicator of `group`, without a parent (MPI_Comm_create_from_group). Called by all its members;
+    /// `text` keeps apart what is made at the same time. `self` is any communicator of the job.
     ///
     /// # Errors
     /// If the caller is not in `group`.
@@ -151,8 +151,8 @@ impl Communicator {
         self.agree(&Creators::new(peers, FROM_GROUPS, hasher.finish() as u32), &mut [])
     }
 
-    /// The union of both groups of an intercommunicator (MPI_Intercomm_merge). Collective over both. The group that gives `high`
-    /// comes after the other; if both or none do, the library chooses.
+    /// The union of both groups of an intercommunicator (MPI_Intercomm_merge). Collective over both. The group that
+    /// gives `high` comes after the other; if both or none do, the library chooses.
     ///
     /// # Errors
     /// If this is no intercommunicator.

@@ -1,8 +1,8 @@
 //! Communicators: who takes part, in which order, separate from all others.
 //!
-//! There is one type for both kinds. An *intracommunicator* has one group. An *intercommunicator* has a local and a remote group:
-//! rank and size are those of the local one, and point-to-point calls name ranks of the remote one. Point-to-point looks ranks up
-//! in `partners`, which is the right group for either kind, so the kind costs it nothing.
+//! There is one type for both kinds. An *intracommunicator* has one group. An *intercommunicator* has a local and a
+//! remote group: rank and size are those of the local one, and point-to-point calls name ranks of the remote one.
+//! Point-to-point looks ranks up in `partners`, which is the right group for either kind, so the kind costs it nothing.
 //!
 //! The modules: `context` keeps communicators apart, `create` and `inter` make them, `hints` is what programs promise.
 
@@ -30,8 +30,8 @@ pub use create::SplitType;
 
 /// A group of ranks with contexts of its own (MPI-5.0 chapter 7). Cheap to clone: clones are the same communicator.
 ///
-/// It lives until the last clone is gone; operations in flight hold one, so that dropping (or [`Communicator::free`]) never takes
-/// a communicator away from them.
+/// It lives until the last clone is gone; operations in flight hold one, so that dropping (or [`Communicator::free`])
+/// never takes a communicator away from them.
 #[derive(Clone)]
 pub struct Communicator {
     shared: Rc<Shared>,
@@ -187,8 +187,9 @@ impl Communicator {
         number
     }
 
-    /// As [`Communicator::next_collective`], of a nonblocking one. They are counted apart: a program may not begin one before a
-    /// blocking collective on one rank and after it on another (MPI-5.0 section 6.12), but those that do work elsewhere.
+    /// As [`Communicator::next_collective`], of a nonblocking one. They are counted apart: a program may not begin one
+    /// before a blocking collective on one rank and after it on another (MPI-5.0 section 6.12), but those that do work
+    /// elsewhere.
     pub(crate) fn next_nonblocking_collective(&self) -> u64 {
         let number = self.nonblocking_collective_to_come();
         self.shared.nonblocking_collectives.set(number);
@@ -315,8 +316,8 @@ impl Communicator {
         }
     }
 
-    /// A word that a front end may keep with the communicator, such as the handle by which its programs know it; 0 at first.
-    /// Attribute callbacks get a communicator and must give the program a handle.
+    /// A word that a front end may keep with the communicator, such as the handle by which its programs know it; 0 at
+    /// first. Attribute callbacks get a communicator and must give the program a handle.
     pub fn mark(&self) -> usize {
         self.shared.mark.get()
     }
@@ -326,8 +327,8 @@ impl Communicator {
         self.shared.mark.set(mark);
     }
 
-    /// Deletes its attributes and lets go of it (MPI_Comm_free). Operations in flight keep what they need of it. Dropping all clones
-    /// does the same but for the attributes' delete functions.
+    /// Deletes its attributes and lets go of it (MPI_Comm_free). Operations in flight keep what they need of it.
+    /// Dropping all clones does the same but for the attributes' delete functions.
     ///
     /// # Errors
     /// What a delete function says; the communicator can still be used by other clones.

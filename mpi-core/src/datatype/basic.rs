@@ -1,7 +1,8 @@
 //! The predefined datatypes (MPI-5.0 sections 3.2.2, 5.1 and 6.9.4), without the numbers that a C interface gives them.
 //!
-//! Several of them look alike in memory (`int`, `int32_t`, `INTEGER`) and are still different datatypes: contents, names, sizes
-//! in external32 and legal reductions depend on which one it is. [`Basic`] is the datatype, [`Number`] what lies in memory.
+//! Several of them look alike in memory (`int`, `int32_t`, `INTEGER`) and are still different datatypes: contents,
+//! names, sizes in external32 and legal reductions depend on which one it is. [`Basic`] is the datatype, [`Number`]
+//! what lies in memory.
 
 /// What an element is for reductions (MPI-5.0 section 6.9.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -134,7 +134,8 @@ fn displacements(values: &[i64], blocks: usize) -> Result<Box<[i64]>> {
     Ok(values.into())
 }
 
-/// The constructors of MPI. Lengths and strides count elements of `old`, displacements and strides of the `h` forms bytes.
+/// The constructors of MPI. Lengths and strides count elements of `old`, displacements and strides of the `h` forms
+/// bytes.
 ///
 /// # Errors
 /// Negative counts and lengths, lists of different lengths, bounds or sizes beyond 64 bits.
@@ -188,8 +189,8 @@ impl Datatype {
         Datatype::construct(Constructor::HindexedBlock { blocklength, displacements: places.into(), old: old.clone() })
     }
 
-    /// Blocks of different datatypes at displacements in bytes. The extent is rounded up to the largest alignment, as C compilers
-    /// do, unless bound markers fix it.
+    /// Blocks of different datatypes at displacements in bytes. The extent is rounded up to the largest alignment, as C
+    /// compilers do, unless bound markers fix it.
     pub fn structure(blocklengths: &[i64], places: &[i64], old: &[Datatype]) -> Result<Datatype> {
         let displacements = displacements(places, blocklengths.len())?;
         if old.len() != blocklengths.len() {

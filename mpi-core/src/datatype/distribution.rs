@@ -154,7 +154,8 @@ fn block_size(size: i64, processes: i64) -> i64 {
     (size - 1) / processes + 1
 }
 
-/// Every `processes`-th block of `block` indices, beginning with block `coordinate`; the last may be cut short by `size`.
+/// Every `processes`-th block of `block` indices, beginning with block `coordinate`; the last may be cut short by
+/// `size`.
 fn deal<S: Shape>(part: &S, stride: i64, size: i64, block: i64, processes: i64, coordinate: i64) -> Result<S> {
     let block = block.min(size);
     let round = i128::from(block) * i128::from(processes);

@@ -1,5 +1,5 @@
-//! external32, the representation of data that all MPI libraries share (MPI-5.0 sections 5.3 and 14.5.2): big endian, and a few sizes
-//! of its own.
+//! external32, the representation of data that all MPI libraries share (MPI-5.0 sections 5.3 and 14.5.2): big endian,
+//! and a few sizes of its own.
 
 use std::ops::ControlFlow;
 
@@ -38,8 +38,8 @@ impl Datatype {
     }
 }
 
-/// Visits the elements in batches of one basic kind: calls `each` with the kind, how many, where they begin in the packed bytes and
-/// in external32.
+/// Visits the elements in batches of one basic kind: calls `each` with the kind, how many, where they begin in the
+/// packed bytes and in external32.
 fn in_batches(
     datatype: &Datatype,
     count: u64,

@@ -1,11 +1,12 @@
 //! The compact normal form in which a datatype is packed.
 //!
-//! However a datatype was built, what counts for packing is which runs of bytes come in which order. [`Layout`] is a small tree of
-//! loops over runs; adjacent runs are merged, runs at regular distances become loops, loops that continue each other become one. A
-//! vector of contiguous blocks, however nested, ends as a single loop.
+//! However a datatype was built, what counts for packing is which runs of bytes come in which order. [`Layout`] is a
+//! small tree of loops over runs; adjacent runs are merged, runs at regular distances become loops, loops that continue
+//! each other become one. A vector of contiguous blocks, however nested, ends as a single loop.
 //!
-//! Invariants: no part is empty unless the whole is; the parts of a layout begin where their offsets say, and the bodies of loops and
-//! scatters have the offset 0; in [`Form::Runs`] and [`Form::Parts`], `starts` says where in the packed bytes each begins.
+//! Invariants: no part is empty unless the whole is; the parts of a layout begin where their offsets say, and the
+//! bodies of loops and scatters have the offset 0; in [`Form::Runs`] and [`Form::Parts`], `starts` says where in the
+//! packed bytes each begins.
 
 use std::sync::Arc;
 

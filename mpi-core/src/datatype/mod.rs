@@ -1,7 +1,8 @@
 //! Datatypes: which bytes of a buffer a message is made of (MPI-5.0 chapter 5).
 //!
-//! A [`Datatype`] remembers how it was made, for [`Contents`]; its bounds are computed at once, so that what does not fit 64 bits is
-//! refused where it is made; its layout, the normal form that packing walks along, when it is committed or first packed.
+//! A [`Datatype`] remembers how it was made, for [`Contents`]; its bounds are computed at once, so that what does not
+//! fit 64 bits is refused where it is made; its layout, the normal form that packing walks along, when it is committed
+//! or first packed.
 //!
 //! The elements that are *one run of bytes* need no packing: ask [`Datatype::run`] first.
 
@@ -175,7 +176,8 @@ impl Datatype {
         self.0.handle.set(handle);
     }
 
-    /// Remembers that it was made with a call whose counts have the type `MPI_Count`: its contents are then large counts.
+    /// Remembers that it was made with a call whose counts have the type `MPI_Count`: its contents are then large
+    /// counts.
     #[must_use]
     pub fn made_with_large_counts(self) -> Datatype {
         self.0.large.set(true);
@@ -212,7 +214,8 @@ impl Datatype {
         self.0.element
     }
 
-    /// If the bytes of `count` elements lie side by side: where they begin, from the buffer's address, and how many they are.
+    /// If the bytes of `count` elements lie side by side: where they begin, from the buffer's address, and how many
+    /// they are.
     #[inline]
     pub fn run(&self, count: u64) -> Option<(i64, u64)> {
         let layout = self.layout();
@@ -225,7 +228,8 @@ impl Datatype {
         }
     }
 
-    /// From where to where the bytes of `count` elements lie, from the buffer's address; `None` if no memory is so long.
+    /// From where to where the bytes of `count` elements lie, from the buffer's address; `None` if no memory is so
+    /// long.
     #[inline]
     pub(crate) fn reach(&self, count: u64) -> Option<(i64, i64)> {
         if count == 0 || self.size() == 0 {

@@ -1,8 +1,9 @@
 //! Packing: from elements in memory to a stream of bytes and back, from any byte of the stream to any other.
 //!
-//! A walk along the layout visits what the wanted bytes touch: parts of an element at the edges, whole ones between, and those in
-//! loops over blocks of a length that the compiler knows, for the lengths that programs have. Nothing is remembered from one call to
-//! the next: finding the first byte costs a division or a search for each level of the layout.
+//! A walk along the layout visits what the wanted bytes touch: parts of an element at the edges, whole ones between,
+//! and those in loops over blocks of a length that the compiler knows, for the lengths that programs have. Nothing is
+//! remembered from one call to the next: finding the first byte costs a division or a search for each level of the
+//! layout.
 #![allow(unsafe_code)]
 
 use std::ptr;
@@ -37,8 +38,8 @@ impl Way for Unpack {
     }
 }
 
-/// Bytes of the stream for which memory is asked in advance. The processor itself foresees a walk only to the end of a page, of which
-/// a layout with holes has many.
+/// Bytes of the stream for which memory is asked in advance. The processor itself foresees a walk only to the end of a
+/// page, of which a layout with holes has many.
 const AHEAD: u64 = 1024;
 
 /// The same where each run has a place of its own, in runs.
@@ -78,7 +79,8 @@ fn prefetch_block(address: *const u8, length: u64) {
 #[inline(always)]
 unsafe fn copy<W: Way>(memory: *mut u8, stream: *mut u8, length: usize) {
     let (from, to) = W::order(memory, stream);
-    // SAFETY: the caller's; each pair of moves covers `length` bytes, overlapping in the middle, and leaves nothing out.
+    // SAFETY: the caller's; each pair of moves covers `length` bytes, overlapping in the middle, and leaves nothing
+    // out.
     unsafe {
         match length {
             0 => {}
@@ -108,8 +110,8 @@ unsafe fn ends<const PART: usize>(from: *const u8, to: *mut u8, length: usize) {
     }
 }
 
-/// `count` blocks of `LENGTH` bytes, each side's with its first one and the distance to the next. Not part of its callers: these
-/// have so many loops that registers would not suffice.
+/// `count` blocks of `LENGTH` bytes, each side's with its first one and the distance to the next. Not part of its
+/// callers: these have so many loops that registers would not suffice.
 ///
 /// # Safety
 /// As of [`copy`], for each block.
@@ -130,8 +132,9 @@ unsafe fn strided<const LENGTH: usize>(count: usize, from: (*mut u8, isize), to:
     (0..count % together).for_each(|_| next(&mut from, &mut to));
 }
 
-/// As [`strided`], but in memory the blocks are at the offsets, and in the stream side by side. Nothing is asked for in advance: the
-/// addresses are known beforehand, so the processor works on more blocks at a time than it could be told of.
+/// As [`strided`], but in memory the blocks are at the offsets, and in the stream side by side. Nothing is asked for in
+/// advance: the addresses are known beforehand, so the processor works on more blocks at a time than it could be told
+/// of.
 ///
 /// # Safety
 /// As of [`copy`], for each block.
@@ -188,7 +191,8 @@ unsafe fn blocks<W: Way>(count: u64, length: u64, memory: *mut u8, stride: i64, 
     }
 }
 
-/// The place `displacement` bytes from `memory`. Addresses may come from displacements alone (`MPI_BOTTOM`), so this wraps.
+/// The place `displacement` bytes from `memory`. Addresses may come from displacements alone (`MPI_BOTTOM`), so this
+/// wraps.
 #[inline(always)]
 fn at(memory: *mut u8, displacement: i64) -> *mut u8 {
     memory.wrapping_offset(displacement as isize)
@@ -269,8 +273,8 @@ const FEW: u64 = 16;
 /// So many rounds at a time: what they touch stays in the nearest cache.
 const TILE: u64 = 128;
 
-/// `count` rounds of the same few runs (offset, length), together `size` bytes. Within a tile of rounds, each run makes one loop over
-/// blocks of one length.
+/// `count` rounds of the same few runs (offset, length), together `size` bytes. Within a tile of rounds, each run makes
+/// one loop over blocks of one length.
 ///
 /// # Safety
 /// As of [`whole`], for each round.
@@ -453,12 +457,12 @@ unsafe fn elements<W: Way>(
     (high - from) as usize
 }
 
-/// Packs `count` elements at `memory`, from byte `from` of the packed bytes on, until the end or until `capacity` bytes are at `to`.
-/// Returns how many.
+/// Packs `count` elements at `memory`, from byte `from` of the packed bytes on, until the end or until `capacity` bytes
+/// are at `to`. Returns how many.
 ///
 /// # Safety
-/// `memory` must be valid for reads of the bytes that the elements describe, `to` for writes of `capacity` bytes, and the two must not
-/// overlap. Of a datatype with absolute displacements `memory` may be null.
+/// `memory` must be valid for reads of the bytes that the elements describe, `to` for writes of `capacity` bytes, and
+/// the two must not overlap. Of a datatype with absolute displacements `memory` may be null.
 pub unsafe fn pack_into(
     memory: *const u8,
     count: u64,
@@ -471,8 +475,8 @@ pub unsafe fn pack_into(
     unsafe { elements::<Pack>(memory.cast_mut(), count, datatype, from, to, capacity) }
 }
 
-/// Packs `count` elements at `memory`, from byte `from` of the packed bytes on, until the end or until `into` is full. Returns how many
-/// bytes.
+/// Packs `count` elements at `memory`, from byte `from` of the packed bytes on, until the end or until `into` is full.
+/// Returns how many bytes.
 ///
 /// # Safety
 /// As of [`pack_into`].
@@ -481,11 +485,12 @@ pub unsafe fn pack(memory: *const u8, count: u64, datatype: &Datatype, from: u64
     unsafe { pack_into(memory, count, datatype, from, into.as_mut_ptr(), into.len()) }
 }
 
-/// Unpacks `length` bytes, the packed bytes from `at` on, into `count` elements at `memory`. Returns how many had a place there.
+/// Unpacks `length` bytes, the packed bytes from `at` on, into `count` elements at `memory`. Returns how many had a
+/// place there.
 ///
 /// # Safety
-/// `memory` must be valid for writes of the bytes that the elements describe, `bytes` for reads of `length` bytes, and the two must not
-/// overlap. Of a datatype with absolute displacements `memory` may be null.
+/// `memory` must be valid for writes of the bytes that the elements describe, `bytes` for reads of `length` bytes, and
+/// the two must not overlap. Of a datatype with absolute displacements `memory` may be null.
 pub unsafe fn unpack_from(
     memory: *mut u8,
     count: u64,
@@ -498,7 +503,8 @@ pub unsafe fn unpack_from(
     unsafe { elements::<Unpack>(memory, count, datatype, at, bytes.cast_mut(), length) }
 }
 
-/// Unpacks `bytes`, the packed bytes from `at` on, into `count` elements at `memory`. Returns how many had a place there.
+/// Unpacks `bytes`, the packed bytes from `at` on, into `count` elements at `memory`. Returns how many had a place
+/// there.
 ///
 /// # Safety
 /// As of [`unpack_from`].
@@ -521,7 +527,8 @@ pub unsafe fn pack_external(memory: *const u8, count: u64, datatype: &Datatype, 
     })
 }
 
-/// Unpacks external32 into `count` elements at `memory` (MPI-5.0 section 5.3) and returns how many bytes of it these are.
+/// Unpacks external32 into `count` elements at `memory` (MPI-5.0 section 5.3) and returns how many bytes of it these
+/// are.
 ///
 /// # Safety
 /// `memory` must be valid for writes of the bytes that the elements describe.

@@ -1,4 +1,5 @@
-//! The runs of bytes that elements consist of, one after the other in the order in which they are packed: for memory that only others reach.
+//! The runs of bytes that elements consist of, one after the other in the order in which they are packed: for memory
+//! that only others reach.
 
 use super::Datatype;
 use super::layout::{Form, Layout};

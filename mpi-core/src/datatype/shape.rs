@@ -7,7 +7,8 @@ use super::constructor::Constructor;
 use super::{Datatype, distribution};
 use crate::Result;
 
-/// Something known about where elements lie, that can be computed from the same of the constituents. All displacements are bytes.
+/// Something known about where elements lie, that can be computed from the same of the constituents. All displacements
+/// are bytes.
 ///
 /// Bounds are computed first and report what doesn't fit 64 bits; others may rely on that.
 pub(super) trait Shape: Clone {
@@ -41,7 +42,8 @@ pub(super) fn too_large() -> crate::Error {
     crate::Error::new(crate::ErrorClass::Argument, text)
 }
 
-/// The shape that `constructor` makes of the shapes of its constituents, which `of` looks up. Not for predefined datatypes.
+/// The shape that `constructor` makes of the shapes of its constituents, which `of` looks up. Not for predefined
+/// datatypes.
 pub(super) fn construct<S: Shape>(constructor: &Constructor, of: impl Fn(&Datatype) -> S) -> Result<S> {
     let scaled = |displacement: &i64, by: &Datatype| fits(displacement.checked_mul(by.extent()));
     match constructor {

@@ -11,7 +11,8 @@ impl Datatype {
         self.0.bounds.elements()
     }
 
-    /// How many whole elements `bytes` packed bytes are (`MPI_Get_count`, MPI-5.0 section 3.2.5); `None` if the last is not whole.
+    /// How many whole elements `bytes` packed bytes are (`MPI_Get_count`, MPI-5.0 section 3.2.5); `None` if the last is
+    /// not whole.
     pub fn whole_elements(&self, bytes: u64) -> Option<u64> {
         match self.size() {
             0 => (bytes == 0).then_some(0),
@@ -19,8 +20,8 @@ impl Datatype {
         }
     }
 
-    /// How many basic elements `bytes` packed bytes are (`MPI_Get_elements`, MPI-5.0 section 5.1.11); `None` if the last is not
-    /// whole.
+    /// How many basic elements `bytes` packed bytes are (`MPI_Get_elements`, MPI-5.0 section 5.1.11); `None` if the
+    /// last is not whole.
     pub fn elements(&self, bytes: u64) -> Option<u64> {
         match self.size() {
             0 => (bytes == 0).then_some(0),
@@ -56,8 +57,8 @@ impl Datatype {
         Some(elements)
     }
 
-    /// How many packed bytes the first `elements` basic elements have (`MPI_Status_set_elements`, MPI-5.0 section 13.3); `None` if
-    /// that exceeds 64 bits, or there are no elements.
+    /// How many packed bytes the first `elements` basic elements have (`MPI_Status_set_elements`, MPI-5.0 section
+    /// 13.3); `None` if that exceeds 64 bits, or there are no elements.
     pub fn bytes_of_elements(&self, elements: u64) -> Option<u64> {
         match self.basic_elements() {
             0 => (elements == 0).then_some(0),
@@ -103,7 +104,8 @@ impl Datatype {
         })
     }
 
-    /// Calls `visit` with the basic elements of `count` elements, in order, each with how many of them follow each other.
+    /// Calls `visit` with the basic elements of `count` elements, in order, each with how many of them follow each
+    /// other.
     pub(super) fn visit_basics(
         &self,
         count: u64,

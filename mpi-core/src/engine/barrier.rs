@@ -1,7 +1,7 @@
 //! Barrier steps: cells that say nothing but "I am here", outside matching.
 //!
-//! As in the thesis (section 3.2) the barrier stands on the transport directly. A step is known by its context, the barrier's
-//! number in it, and the round; steps of several barriers may be there at once.
+//! As in the thesis (section 3.2) the barrier stands on the transport directly. A step is known by its context, the
+//! barrier's number in it, and the round; steps of several barriers may be there at once.
 
 use rwmpi_transport::Fabric;
 

@@ -1,8 +1,8 @@
 //! Receives whose message is in the queue already: they take it from there, and are never posted.
 //!
-//! What is at the front of a source's queue came after all unexpected messages and is for the oldest receive that wants it. So a new receive may take
-//! it if there are neither unexpected messages nor posted receives; and those that are posted are completed first if it is for them
-//! (docs/decisions/0050).
+//! What is at the front of a source's queue came after all unexpected messages and is for the oldest receive that wants
+//! it. So a new receive may take it if there are neither unexpected messages nor posted receives; and those that are
+//! posted are completed first if it is for them (docs/decisions/0050).
 
 use rwmpi_protocol::{Envelope, Pattern, Rule};
 use rwmpi_transport::{Arrival, Fabric, Queue, ReadSpan, WriteSpan};
@@ -14,8 +14,8 @@ use crate::Mark;
 use crate::select::message;
 
 impl<F: Fabric> Engine<F> {
-    /// Starts a receive, after looking up to `looks` times whether the message it wants is the next to arrive: then there is no
-    /// operation.
+    /// Starts a receive, after looking up to `looks` times whether the message it wants is the next to arrive: then
+    /// there is no operation.
     #[inline(always)]
     pub(crate) fn receive(
         &mut self,
@@ -45,7 +45,8 @@ impl<F: Fabric> Engine<F> {
         message::comes_by_fifo(&self.tuning, self.rule, capacity, || self.fabric.passable_from(source as usize))
     }
 
-    /// Receives the message that has arrived before all others it wants, if that is here as a whole and nobody waits for an answer.
+    /// Receives the message that has arrived before all others it wants, if that is here as a whole and nobody waits
+    /// for an answer.
     #[inline(never)]
     fn receive_stored(&mut self, pattern: &Pattern, buffer: WriteSpan<'static>) -> Result<Option<Outcome>, Failure> {
         self.check_alive()?;
@@ -69,7 +70,8 @@ impl<F: Fabric> Engine<F> {
         Ok(Some(outcome.map(|completion| Completion { mark, ..completion })))
     }
 
-    /// Receives the message that is the next to arrive, if it is short and wanted, into `room`, after looking up to `looks` times.
+    /// Receives the message that is the next to arrive, if it is short and wanted, into `room`, after looking up to
+    /// `looks` times.
     pub(crate) fn receive_next(
         &mut self,
         pattern: Pattern,
@@ -112,7 +114,8 @@ impl<F: Fabric> Engine<F> {
         Ok(None)
     }
 
-    /// Whether the next message of `source` may be taken from its queue: nobody else wants it, and nothing comes before it.
+    /// Whether the next message of `source` may be taken from its queue: nobody else wants it, and nothing comes before
+    /// it.
     #[inline(always)]
     fn may_take(&self, source: u32) -> bool {
         self.receiver.is_idle() && self.peers[source as usize].stream.is_none() && self.backlog == 0
@@ -145,8 +148,9 @@ impl<F: Fabric> Engine<F> {
         Some(outcome.map(|completion| Completion { mark, ..completion }))
     }
 
-    /// Starts a receive into a span. If its message is here, and short, the receive has completed. Only memory is looked at: a look at
-    /// a connection takes a system call, and reads what would find its receive on arrival (docs/decisions/0021).
+    /// Starts a receive into a span. If its message is here, and short, the receive has completed. Only memory is
+    /// looked at: a look at a connection takes a system call, and reads what would find its receive on arrival
+    /// (docs/decisions/0021).
     #[inline(always)]
     pub(crate) fn begin_receive(&mut self, pattern: Pattern, span: WriteSpan<'static>) -> Result<Received, Failure> {
         if let Some(source) = pattern.source
@@ -177,7 +181,8 @@ impl<F: Fabric> Engine<F> {
         })
     }
 
-    /// Receives the next message of `source`, which is here, if it is short and this receive's, after those that receives wait for.
+    /// Receives the next message of `source`, which is here, if it is short and this receive's, after those that
+    /// receives wait for.
     #[inline(always)]
     fn receive_arrived(
         &mut self,
@@ -203,7 +208,8 @@ impl<F: Fabric> Engine<F> {
         Ok(self.take(source, pattern, &arrival, move |_| Some(span)))
     }
 
-    /// Completes the receives that wait, oldest first, as long as the next message of `source` is theirs: the first that is not.
+    /// Completes the receives that wait, oldest first, as long as the next message of `source` is theirs: the first
+    /// that is not.
     #[inline(never)]
     fn complete_oldest(&mut self, source: u32, first: Arrival) -> Result<Option<Arrival>, Failure> {
         let mut next = Some(first);

@@ -1,9 +1,10 @@
 //! The library's own buffer: copies of messages that could not leave at once, so that their sends are complete.
 //!
-//! Sends that the program asked to be buffered are copied unless they leave at once, in memory of their own where there is no room. A rank with a worker
-//! copies whatever can't leave, since somebody sees to it while the program is elsewhere. Others copy only what they announce to a receiver that was late
-//! before: that needs nobody here, as the receiver fetches it from the buffer as it would from the program's memory. What finds no room is sent from where
-//! it is.
+//! Sends that the program asked to be buffered are copied unless they leave at once, in memory of their own where there
+//! is no room. A rank with a worker copies whatever can't leave, since somebody sees to it while the program is
+//! elsewhere. Others copy only what they announce to a receiver that was late before: that needs nobody here, as the
+//! receiver fetches it from the buffer as it would from the program's memory. What finds no room is sent from where it
+//! is.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -99,13 +100,14 @@ impl<F: Fabric> Engine<F> {
         self.copies_all = true;
     }
 
-    /// Whether a send to `peer` had better be copied if it can't leave at once: its caller would like that, and it is not a copy.
+    /// Whether a send to `peer` had better be copied if it can't leave at once: its caller would like that, and it is
+    /// not a copy.
     pub(super) fn wants_copy(&self, id: OperationId, peer: u32, mode: SendMode) -> bool {
         (self.copies_all || self.policy.is_late(peer)) && mode == SendMode::Standard && !self.reads_from_copy(id)
     }
 
-    /// Nothing has happened for [`LATE`] looks: whoever has not come for what was announced to it is late, and this rank could have gone on with a
-    /// copy instead of waiting.
+    /// Nothing has happened for [`LATE`] looks: whoever has not come for what was announced to it is late, and this
+    /// rank could have gone on with a copy instead of waiting.
     #[cold]
     pub(super) fn note_late_receivers(&mut self) {
         self.looks_in_vain = 0;

@@ -1,13 +1,13 @@
 //! The progress engine: joins the protocol's state machines to a transport, for one rank.
 //!
-//! It knows peers (numbers in the job), contexts and tags, not communicators or ranks in them; it owns every operation in flight.
-//! Ownership rules:
+//! It knows peers (numbers in the job), contexts and tags, not communicators or ranks in them; it owns every operation
+//! in flight. Ownership rules:
 //!
-//! 1. An operation's buffer belongs to the engine from its start until it is [`Operation::Done`]; the caller (the typed API's
-//!    scopes, the C front end) keeps it valid that long.
+//! 1. An operation's buffer belongs to the engine from its start until it is [`Operation::Done`]; the caller (the typed
+//!    API's scopes, the C front end) keeps it valid that long.
 //! 2. Nothing overtakes `Peer::queued`: while it holds something, everything for that peer goes behind it.
-//! 3. A receive that is advertised is completed by whoever has taken its claim word: the sender, whose notice names the slot, or
-//!    this engine, before it fills the buffer from the FIFO or cancels.
+//! 3. A receive that is advertised is completed by whoever has taken its claim word: the sender, whose notice names the
+//!    slot, or this engine, before it fills the buffer from the FIFO or cancels.
 
 mod arrivals;
 mod barrier;
@@ -235,8 +235,8 @@ impl<F: Fabric> Engine<F> {
         self.any_source.remove(&context);
     }
 
-    /// Forgets all contexts: nothing will be received any more. Of a table there are only pointers to its middle, so what looks for lost memory
-    /// would take these for lost.
+    /// Forgets all contexts: nothing will be received any more. Of a table there are only pointers to its middle, so
+    /// what looks for lost memory would take these for lost.
     pub(crate) fn forget_groups(&mut self) {
         (self.groups, self.any_source) = Default::default();
     }
@@ -391,8 +391,8 @@ impl<F: Fabric> Engine<F> {
         self.operations.iter().filter_map(source).collect()
     }
 
-    /// Has `look` look at the result of an operation, which is then forgotten; `None` while it is in flight. It is looked at where it lies: as a
-    /// rule nobody wants to know.
+    /// Has `look` look at the result of an operation, which is then forgotten; `None` while it is in flight. It is
+    /// looked at where it lies: as a rule nobody wants to know.
     #[inline(always)]
     pub(crate) fn collect_seen(&mut self, id: OperationId, look: impl FnOnce(&Outcome)) -> Option<()> {
         self.operations.forget_done(id, look)

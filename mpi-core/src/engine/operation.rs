@@ -62,7 +62,8 @@ pub(crate) enum Failure {
     Remote { peer: u32, error: RemoteError },
     /// No memory for a queue.
     Push(PushError),
-    /// Unexpected messages hold more memory than the limit allows; so many of them are from `source`, which has sent most.
+    /// Unexpected messages hold more memory than the limit allows; so many of them are from `source`, which has sent
+    /// most.
     UnexpectedLimit { source: u32, from_source: u32, messages: u32, bytes: u64, limit: u64 },
     /// What arrived has another length than all ranks of a collective must agree on.
     WrongLength { source: u32, bytes: u64, expected: u64 },
@@ -122,7 +123,8 @@ pub(crate) enum Received {
     Later(OperationId),
 }
 
-/// One send or receive. Kept small, as most come and go with a message of a few bytes: what few need is behind a pointer.
+/// One send or receive. Kept small, as most come and go with a message of a few bytes: what few need is behind a
+/// pointer.
 #[derive(Debug)]
 pub(crate) enum Operation {
     Send(SendOperation),
@@ -155,8 +157,8 @@ pub(crate) enum Stage {
     Queued { fifo: Fifo },
     /// Bytes up to here have left; the rest follows.
     Streaming { sent: usize },
-    /// It is being written into its receiver's memory, through a connection that takes no more at present. Nobody but this rank reads its
-    /// buffer, and only while it makes progress.
+    /// It is being written into its receiver's memory, through a connection that takes no more at present. Nobody but
+    /// this rank reads its buffer, and only while it makes progress.
     Writing(Box<Writing>),
     /// All that can be done here is done; the receiver answers when it has matched (and fetched) the message.
     Waiting,

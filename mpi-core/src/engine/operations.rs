@@ -1,7 +1,7 @@
 //! The operations in flight, by their number.
 //!
-//! Every message that is not received at once has its operation come and go here. So nothing is moved that need not be: an operation is
-//! made where it stays, ends there, and its place is used again first, while it is warm.
+//! Every message that is not received at once has its operation come and go here. So nothing is moved that need not be:
+//! an operation is made where it stays, ends there, and its place is used again first, while it is warm.
 
 use std::mem::{forget, replace};
 use std::ops::{Index, IndexMut};
@@ -49,8 +49,8 @@ impl Operations {
         let place = &mut self.places[id as usize];
         let Place::Free { next } = *place else { unreachable!("a place that is taken is not free") };
         self.free = next;
-        // Made when nothing can fail any more, it is made right here. There is nothing to drop, which is worth saying: to find that out
-        // takes as long as all the rest.
+        // Made when nothing can fail any more, it is made right here. There is nothing to drop, which is worth saying:
+        // to find that out takes as long as all the rest.
         forget(replace(place, Place::Taken(make())));
         id
     }

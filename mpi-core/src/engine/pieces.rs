@@ -1,8 +1,8 @@
 //! Data that do not lie side by side, packed and unpacked piece by piece as their message moves.
 //!
-//! Nowhere is a whole message packed: the sender packs what the next cell or remote write takes, the receiver unpacks what it has
-//! just read. So both work at the same time, on bytes that are still in their caches. Such data have no address that a peer could
-//! be told: they are neither announced nor advertised.
+//! Nowhere is a whole message packed: the sender packs what the next cell or remote write takes, the receiver unpacks
+//! what it has just read. So both work at the same time, on bytes that are still in their caches. Such data have no
+//! address that a peer could be told: they are neither announced nor advertised.
 //!
 //! Nor has memory that is only made for a message when its length is known.
 
@@ -27,7 +27,8 @@ pub(crate) trait Room: Debug {
     /// How long it may be, at most.
     fn limit(&self) -> usize;
 
-    /// Room for so many bytes, which stays valid, and where it is, as long as `self` does; `None` if there is no memory.
+    /// Room for so many bytes, which stays valid, and where it is, as long as `self` does; `None` if there is no
+    /// memory.
     fn make(&mut self, len: usize) -> Option<WriteSpan<'static>>;
 }
 
@@ -117,7 +118,8 @@ impl Sink {
         Sink::Room(room, None)
     }
 
-    /// A message of so many bytes comes: makes room, if that is to be done. If there is none, nothing of the message is kept.
+    /// A message of so many bytes comes: makes room, if that is to be done. If there is none, nothing of the message is
+    /// kept.
     #[inline]
     pub(crate) fn expect(&mut self, len: u64) {
         if let Sink::Room(room, made) = self {

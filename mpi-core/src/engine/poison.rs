@@ -1,10 +1,12 @@
-//! After the transport has failed: the engine stops for good, and buffers are given back only if nobody can touch them any more.
+//! After the transport has failed: the engine stops for good, and buffers are given back only if nobody can touch them
+//! any more.
 //!
-//! A failure of the transport (not: a message that is too long) means that this rank no longer knows what its peers will do. From
-//! then on the engine is *poisoned*: it deals with nothing that arrives, and every call reports the first failure. But its
-//! operations' buffers go back to the program with the error, and a peer that does not know of the failure may
-//! still be copying from or to them. So each is taken back first: a receive by its claim word, or, where bytes arrive
-//! only by this rank's own doing, by withdrawing its buffer; a shared transfer by taking all chunks that nobody has begun. What cannot be taken back is not given back: the job ends instead.
+//! A failure of the transport (not: a message that is too long) means that this rank no longer knows what its peers
+//! will do. From then on the engine is *poisoned*: it deals with nothing that arrives, and every call reports the first
+//! failure. But its operations' buffers go back to the program with the error, and a peer that does not know of the
+//! failure may still be copying from or to them. So each is taken back first: a receive by its claim word, or, where
+//! bytes arrive only by this rank's own doing, by withdrawing its buffer; a shared transfer by taking all chunks that
+//! nobody has begun. What cannot be taken back is not given back: the job ends instead.
 
 use rwmpi_transport::Fabric;
 

@@ -1,7 +1,8 @@
-//! What a rank learns about its peers while the job runs (mode AUTO), and what it therefore declines of what [`select`](crate::select) chooses.
+//! What a rank learns about its peers while the job runs (mode AUTO), and what it therefore declines of what
+//! [`select`](crate::select) chooses.
 //!
-//! A score keeps a receiver from advertising to a sender that is always faster. Who of the two copies a long message is settled by who is faster,
-//! and who was late is not waited for.
+//! A score keeps a receiver from advertising to a sender that is always faster. Who of the two copies a long message is
+//! settled by who is faster, and who was late is not waited for.
 
 /// Misses in a row after which a receiver stops advertising to a sender.
 const PATIENCE: i8 = 8;
@@ -18,9 +19,11 @@ struct Score {
 /// So many messages are copied for a receiver that was late, before one waits for it again.
 const COPIED_IN_A_ROW: u8 = 31;
 
-/// So many messages are left to a receiver that was much faster in copying one of about their length, before its sender tries again.
+/// So many messages are left to a receiver that was much faster in copying one of about their length, before its sender
+/// tries again.
 const LEFT_IN_A_ROW: u8 = 31;
-/// Lengths with the same number of bits are about the same; those with fewer than this, or many more, are taken together.
+/// Lengths with the same number of bits are about the same; those with fewer than this, or many more, are taken
+/// together.
 const LEAST_BITS: u32 = 14;
 const LENGTHS: usize = 8;
 
@@ -73,7 +76,8 @@ impl Policy {
         *left = left.saturating_sub(1);
     }
 
-    /// Whether a receive from `source` that is worth a request should be advertised after what became of those before it.
+    /// Whether a receive from `source` that is worth a request should be advertised after what became of those before
+    /// it.
     pub(super) fn answers(&mut self, source: u32) -> bool {
         let score = &mut self.scores[source as usize];
         if score.value > -PATIENCE {

@@ -9,8 +9,8 @@ use super::{Body, Engine, Failure, Operation, OperationId, Outgoing, SendMode};
 
 /// Cells of one peer that are dealt with before the others get their turn.
 const BURST: usize = 64;
-/// How far ahead cells are fetched, once some have followed each other: what a line takes from core to core is several times what a message
-/// takes to be dealt with.
+/// How far ahead cells are fetched, once some have followed each other: what a line takes from core to core is several
+/// times what a message takes to be dealt with.
 const AHEAD: usize = 4;
 /// Peers that are served in one call.
 const PEERS: usize = 16;
@@ -141,8 +141,8 @@ impl<F: Fabric> Engine<F> {
         self.stage(id).is_some_and(|stage| stage.is_with_receiver())
     }
 
-    /// A rank that waits for its own unmatched message would wait for ever: the library keeps a copy instead, so the send is
-    /// done. (A synchronous send really has to wait.)
+    /// A rank that waits for its own unmatched message would wait for ever: the library keeps a copy instead, so the
+    /// send is done. (A synchronous send really has to wait.)
     pub(crate) fn detach_local(&mut self, id: OperationId) {
         let Operation::Send(send) = &mut self.operations[id] else { return };
         if let (&Stage::Local { key }, SendMode::Standard | SendMode::InPlace) = (&send.stage, send.mode) {

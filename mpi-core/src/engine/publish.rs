@@ -11,14 +11,15 @@ use super::{Engine, Failure};
 const LOOKS_IN_A_TIMED_ONE: u32 = 16;
 
 impl<F: Fabric> Engine<F> {
-    /// Whether collectives among `peers` may stand on memory that all can read. Not under SR and NSR, which say how every message
-    /// travels.
+    /// Whether collectives among `peers` may stand on memory that all can read. Not under SR and NSR, which say how
+    /// every message travels.
     pub(crate) fn may_publish(&self, peers: &[u32]) -> bool {
         matches!(self.rule, Rule::Auto { .. }) && peers.iter().all(|&peer| peer == self.me() || self.claims_with(peer))
     }
 
-    /// Where `span` lies, if each of `peers` can copy from there, and that even if this rank gives the memory back in the middle of it, as
-    /// when an operation panics: so it has to lie in the shared file. Memory that threads have in common could be unmapped.
+    /// Where `span` lies, if each of `peers` can copy from there, and that even if this rank gives the memory back in
+    /// the middle of it, as when an operation panics: so it has to lie in the shared file. Memory that threads have in
+    /// common could be unmapped.
     pub(crate) fn published(&self, peers: &[u32], span: ReadSpan<'_>) -> Option<RemoteAddress> {
         let address = self.fabric.address_of(span);
         let copies =
@@ -88,8 +89,9 @@ impl<F: Fabric> Engine<F> {
         self.fabric.wake(peer as usize);
     }
 
-    /// Whether `word` is at least `value`. After so many looks in vain, the next time this rank idles it does not sleep if it is by then. The lines of
-    /// `next`, which is going to be read then, are asked for at the same time: once they have been written, they come together with the word's.
+    /// Whether `word` is at least `value`. After so many looks in vain, the next time this rank idles it does not sleep
+    /// if it is by then. The lines of `next`, which is going to be read then, are asked for at the same time: once they
+    /// have been written, they come together with the word's.
     #[inline]
     pub(crate) fn has_word(&mut self, word: SharedWord, value: u64, looks: u32, next: Option<SharedPart>) -> bool {
         let has_come = (0..looks.max(1)).any(|_| {
@@ -104,8 +106,8 @@ impl<F: Fabric> Engine<F> {
         has_come
     }
 
-    /// As [`Engine::has_word`], for about as long, and measures how far away the peer is that sets the word. Not by the first look, which has to
-    /// find the memory, too.
+    /// As [`Engine::has_word`], for about as long, and measures how far away the peer is that sets the word. Not by the
+    /// first look, which has to find the memory, too.
     #[cold]
     pub(crate) fn measure_word(&mut self, word: SharedWord, value: u64, looks: u32, distance: &mut Distance) -> bool {
         self.has_word(word, value, 1, None)

@@ -1,7 +1,8 @@
 //! Pulls: how a large message reaches its receive where nobody can read another's memory.
 //!
-//! It was announced, and waits at its sender. Once its receive is known the receiver hands out the memory for it and says so; the sender
-//! writes there, then says that it has. So it costs a round trip and no copy, and however early it is it takes no memory of the receiver's.
+//! It was announced, and waits at its sender. Once its receive is known the receiver hands out the memory for it and
+//! says so; the sender writes there, then says that it has. So it costs a round trip and no copy, and however early it
+//! is it takes no memory of the receiver's.
 //!
 //! Diverted messages end alike: they were sent as a whole, but when they began to arrive their receive was known.
 

@@ -68,14 +68,16 @@ impl<F: Fabric> Engine<F> {
         begun.map(|()| id).map_err(|failure| self.give_up(id, failure))
     }
 
-    /// Whether receives of up to `capacity` bytes may be advertised, so that it pays to post them before the message is sent.
+    /// Whether receives of up to `capacity` bytes may be advertised, so that it pays to post them before the message is
+    /// sent.
     #[inline]
     pub(crate) fn advertises(&self, capacity: usize) -> bool {
         message::may_advertise(&self.tuning, self.rule, capacity as u64)
     }
 
-    /// Whether it is worth it to advertise a receive that might be. If so, what has arrived is dealt with before it is posted, so that the request is
-    /// fresh; if not, it is left in the queue, as it may be for this very receive, which can take it from there.
+    /// Whether it is worth it to advertise a receive that might be. If so, what has arrived is dealt with before it is
+    /// posted, so that the request is fresh; if not, it is left in the queue, as it may be for this very receive, which
+    /// can take it from there.
     fn prepare_to_post(&mut self, pattern: Pattern, buffer: WriteSpan<'static>) -> Result<bool, Failure> {
         if pattern.source == Some(self.me()) {
             return Ok(false);
@@ -192,7 +194,8 @@ impl<F: Fabric> Engine<F> {
         Some(id)
     }
 
-    /// As [`Engine::match_arrival`], where the message is here as a whole, so that the receive completes before anything else happens.
+    /// As [`Engine::match_arrival`], where the message is here as a whole, so that the receive completes before
+    /// anything else happens.
     #[inline(always)]
     pub(super) fn match_at_once(&mut self, envelope: &Envelope) -> Option<OperationId> {
         let id = loop {
@@ -363,8 +366,9 @@ impl<F: Fabric> Engine<F> {
         Ok(())
     }
 
-    /// Cancels a receive that no message has met, or a send that has not left; otherwise does nothing. Local, except that a sender without
-    /// claim words to look at is asked first to forget the receive's request: then it is cancelled when the answer comes.
+    /// Cancels a receive that no message has met, or a send that has not left; otherwise does nothing. Local, except
+    /// that a sender without claim words to look at is asked first to forget the receive's request: then it is
+    /// cancelled when the answer comes.
     pub(crate) fn cancel(&mut self, id: OperationId) -> Result<(), Failure> {
         self.check_alive()?;
         match &self.operations[id] {

@@ -191,7 +191,7 @@ impl<F: Fabric> Engine<F> {
         mut fifo: Fifo,
         enqueue: Enqueue,
     ) -> Result<Progress, Failure> {
-        // Not once the message is on its way: its own answer, which may come with what is looked at, is for one that waits.
+        // Not once the message is on its way: its own answer may be among what is looked at, and is for one that waits.
         if self.peers[peer as usize].sender.unaccepted() >= LOOK_AT_ACCEPTED {
             self.look_at_accepted(peer)?;
         }
@@ -275,8 +275,8 @@ impl<F: Fabric> Engine<F> {
         }
     }
 
-    /// How much the next cell of a message carries at most, after so many bytes of it. Where payloads are passed, each cell costs as much as
-    /// several KiB, so they are long; but the first is shorter: the receiver has nothing to do until it comes.
+    /// How much the next cell of a message carries at most, after so many bytes of it. Where payloads are passed, each
+    /// cell costs as much as several KiB, so they are long, but for the first, which the receiver waits for idly.
     fn longest_piece(&self, peer: u32, sent: usize) -> usize {
         let most = self.fabric.max_payload(peer as usize);
         if sent == 0 && self.fabric.passable(peer as usize).most > 0 { most / 2 } else { most }
@@ -302,7 +302,7 @@ impl<F: Fabric> Engine<F> {
         Ok(if mode == SendMode::Synchronous { Progress::Waiting } else { Progress::Done })
     }
 
-    /// Pushes a cell. All but the common small message go through here, as the fabric's own is made part of whoever calls it.
+    /// Pushes a cell. All but the common small message go through here: the fabric's own push is inlined.
     #[inline(never)]
     pub(super) fn push(
         &mut self,
@@ -330,8 +330,8 @@ impl<F: Fabric> Engine<F> {
         }
     }
 
-    /// Asks the protocol for the way, and takes the claim word where there is one. What is about to be copied waits as long for a request
-    /// as the copy would take.
+    /// Asks the protocol for the way, and takes the claim word where there is one. What is about to be copied waits as
+    /// long for a request as the copy would take.
     fn choose(&mut self, peer: u32, envelope: &Envelope, len: u64, wants_copy: bool) -> Result<Choice, Failure> {
         let passable = || self.fabric.passable(peer as usize);
         let worth = message::looks_for_request(&self.tuning, self.rule, len, self.claims_with(peer), passable);
@@ -357,14 +357,14 @@ impl<F: Fabric> Engine<F> {
         }
     }
 
-    /// Whether a request is held that this message would answer whatever a look would find. Where there are claim words, looks are cheap,
-    /// and what was accepted meanwhile counts.
+    /// Whether a request is held that this message would answer whatever a look would find. Where there are claim
+    /// words, looks are cheap, and what was accepted meanwhile counts.
     fn holds_answerable(&self, peer: u32, envelope: &Envelope) -> bool {
         !self.claims_with(peer) && self.peers[peer as usize].sender.holds_request_for(envelope)
     }
 
-    /// Gives the receiver a chance to ask (SR): the first of two that exchange messages would never find a request otherwise. The wait is at
-    /// most about as long as the additional copy through the FIFO would take, so it can't cost more than it may save.
+    /// Gives the receiver a chance to ask (SR): the first of two that exchange messages would never find a request
+    /// otherwise. The wait takes at most about as long as the copy through the FIFO that it may save.
     fn await_request(&mut self, peer: u32, len: u64) -> Result<(), Failure> {
         let crowded = self.fabric.patience() < LOOKS_WHEN_CROWDED;
         let most = match (self.policy.is_late(peer), crowded) {
@@ -393,8 +393,8 @@ impl<F: Fabric> Engine<F> {
             && self.fabric.swap_claim(peer as usize, claim_word(slot), open(generation), claimed(generation)).is_ok()
     }
 
-    /// Forgets messages that the receiver has dealt with. Where there are no claim words, not before the requests are known that came
-    /// ahead of this news: one of them may be for a receive that such a message has completed.
+    /// Forgets messages that the receiver has dealt with. Where there are no claim words, not before the requests are
+    /// known that came ahead of this news: one of them may be for a receive that such a message has completed.
     fn look_at_accepted(&mut self, peer: u32) -> Result<(), Failure> {
         if let Some(accepted) = self.fabric.accepted(peer as usize) {
             if !self.claims_with(peer) {
@@ -446,7 +446,7 @@ impl<F: Fabric> Engine<F> {
         data: &mut Source,
     ) -> Result<Progress, Failure> {
         let (piece_len, target) = (data.piece_len().max(1), writing.target);
-        // Nothing that is to come before it is queued: this is the first in the queue, or a pull, and pulls end in any order.
+        // This is the first in the queue, or a pull, and pulls end in any order: nothing queued has to come before it.
         let (header, payload, len) = self.notice_cell(id, &writing);
         while writing.written < writing.len {
             let offset = writing.written;
@@ -481,7 +481,8 @@ impl<F: Fabric> Engine<F> {
         }
     }
 
-    /// Goes on with what `peer` has asked for, one message after the other: what one has begun to write another cannot go on with.
+    /// Goes on with what `peer` has asked for, one message after the other: what one has begun to write another cannot
+    /// go on with.
     pub(super) fn flush_asked_for(&mut self, peer: u32) -> Result<bool, Failure> {
         let mut any = false;
         while let Some(&id) = self.peers[peer as usize].asked_for.front() {
@@ -536,8 +537,8 @@ impl<F: Fabric> Engine<F> {
         }
     }
 
-    /// Sends a cell with at most 16 bytes, behind whatever is queued; or, if the first in the queue is the message `after` that the
-    /// cell speaks of, behind that alone: the receiver must not see a later message first.
+    /// Sends a cell with at most 16 bytes, behind whatever is queued; or, if the first in the queue is the message
+    /// `after` that the cell speaks of, behind that alone: the receiver must not see a later message first.
     pub(super) fn push_cell(
         &mut self,
         peer: u32,

@@ -1,7 +1,8 @@
 //! Slots of advertised receives: each names one receive to the senders that hold its request, and has a claim word.
 //!
-//! The word of a slot is `generation << 1`, plus 1 once somebody has claimed the receive. Claimants use compare-and-swap, so one
-//! wins; a request from an earlier use of the slot names an earlier generation and finds nothing to claim.
+//! The word of a slot is `generation << 1`, plus 1 once somebody has claimed the receive. Claimants use
+//! compare-and-swap, so one wins; a request from an earlier use of the slot names an earlier generation and finds
+//! nothing to claim.
 
 use rwmpi_transport::RemoteAddress;
 
@@ -69,8 +70,8 @@ impl Slots {
         (owner == source).then_some(address)
     }
 
-    /// The buffer was handed out to `source`. Only the last one is kept: a receive is advertised to several where all have claim words
-    /// in common, and there memory can't be withdrawn.
+    /// The buffer was handed out to `source`. Only the last one is kept: a receive is advertised to several where all
+    /// have claim words in common, and there memory can't be withdrawn.
     pub(super) fn hand_out_to(&mut self, index: u32, source: u32, address: RemoteAddress) {
         self.slots[index as usize].handed_out = Some((source, address));
     }

@@ -1,7 +1,8 @@
 //! Memory that the library has used for messages and will use again.
 //!
-//! Memory of more than a page or so, the system takes back when it is freed and hands out anew, empty: a receiver that is behind pays that
-//! for each message that comes before its receive, which takes longer than the copy (docs/decisions/0028).
+//! Memory of more than a page or so, the system takes back when it is freed and hands out anew, empty: a receiver that
+//! is behind pays that for each message that comes before its receive, which takes longer than the copy
+//! (docs/decisions/0028).
 
 use smallvec::SmallVec;
 
@@ -51,8 +52,8 @@ impl Spare {
     }
 }
 
-/// The data of a message that came before its receive, as far as they have arrived. Short ones, of which there may be many, need no memory of their
-/// own.
+/// The data of a message that came before its receive, as far as they have arrived. Short ones, of which there may be
+/// many, need no memory of their own.
 #[derive(Debug)]
 pub(super) struct Kept {
     bytes: SmallVec<[u8; 32]>,

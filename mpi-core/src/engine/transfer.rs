@@ -1,11 +1,12 @@
-//! Transfers by both sides: a large message is cut into chunks, and sender and receiver, as far as they are here, each take
-//! chunks from an end of their own until none is left. So both cores copy, neither waits for the other to come, and one alone does it all. A sender
-//! that is much slower leaves the rest to the receiver, and a message of a few pages it leaves to it from the beginning, for a while.
+//! Transfers by both sides: a large message is cut into chunks, and sender and receiver, as far as they are here, each
+//! take chunks from an end of their own until none is left. So both cores copy, neither waits for the other to come,
+//! and one alone does it all. A sender that is much slower leaves the rest to the receiver, and a message of a few
+//! pages it leaves to it from the beginning, for a while.
 //!
-//! The slot of the receive carries, on the line of its claim word, how many chunks each side has taken and how many are done, tagged with the slot's
-//! generation so that a late look at a slot in new use takes nothing. All of that is one word, as each side has to fetch its line from the
-//! other: to say that a chunk is done and to take the next is one exchange. Whoever does the last one tells the other; before, the slot
-//! cannot be given back.
+//! The slot of the receive carries, on the line of its claim word, how many chunks each side has taken and how many are
+//! done, tagged with the slot's generation so that a late look at a slot in new use takes nothing. All of that is one
+//! word, as each side has to fetch its line from the other: to say that a chunk is done and to take the next is one
+//! exchange. Whoever does the last one tells the other; before, the slot cannot be given back.
 
 use rwmpi_transport::{Fabric, Header, Reading, RemoteAddress, WORDS_PER_LINE};
 
@@ -15,12 +16,12 @@ use super::{Engine, Failure, Operation, OperationId, wire};
 /// How often a sender looks for other things before it no longer leaves a message to its receiver.
 const LOOKS_FOR_RECEIVER: u32 = 64;
 
-/// Bits of the word for each number of chunks: those that the sender has taken, those that the receiver has, and those that are done. The generation is
-/// above them.
+/// Bits of the word for each number of chunks: those that the sender has taken, those that the receiver has, and those
+/// that are done. The generation is above them.
 const COUNT_BITS: u32 = 12;
 
-/// A sender whose receiver takes more chunks than this while it copies one leaves the rest to it: some processors write what another
-/// core has read much more slowly than they read what it has written (docs/decisions/0027).
+/// A sender whose receiver takes more chunks than this while it copies one leaves the rest to it: some processors write
+/// what another core has read much more slowly than they read what it has written (docs/decisions/0027).
 const WRITERS_LEAD: u64 = 2;
 
 /// As many as can be counted: no message has so many chunks, and no more can be taken.
@@ -36,8 +37,8 @@ fn chunks_word(slot: u32) -> usize {
     claim_word(slot) + 1
 }
 
-/// Who copies. As each has an end of its own, in messages that follow each other between the same buffers a line is written by the core that wrote it
-/// last, which has not to be taken from the other's caches (docs/decisions/0044).
+/// Who copies. As each has an end of its own, in messages that follow each other between the same buffers a line is
+/// written by the core that wrote it last, which has not to be taken from the other's caches (docs/decisions/0044).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Side {
     /// From the first on.
@@ -92,8 +93,8 @@ impl Chunks {
     }
 }
 
-/// Both sides cut alike: four chunks, as each costs both a passage of its line, or more if they were so long that the slower side keeps the other
-/// waiting.
+/// Both sides cut alike: four chunks, as each costs both a passage of its line, or more if they were so long that the
+/// slower side keeps the other waiting.
 fn chunk_len(len: u64) -> u64 {
     (len / 4).clamp(1, 64 << 10).max(len / (ALL_TAKEN / 2)).next_multiple_of(4096)
 }
@@ -126,7 +127,8 @@ impl<F: Fabric> Engine<F> {
         self.fabric.set_claim(chunks_word(slot), Chunks::none_taken(generation).0);
     }
 
-    /// Takes all chunks of an own slot that nobody has begun; true if those begun are done, so that nobody copies any more.
+    /// Takes all chunks of an own slot that nobody has begun; true if those begun are done, so that nobody copies any
+    /// more.
     pub(super) fn close_transfer(&mut self, slot: u32) -> bool {
         let me = self.fabric.me();
         let mut seen = Chunks::none_taken(self.slots.generation(slot));
@@ -136,7 +138,8 @@ impl<F: Fabric> Engine<F> {
         seen.taken() == seen.done()
     }
 
-    /// Copies chunks until none is left, or until the other side takes more than `lead` of them while this one copies one.
+    /// Copies chunks until none is left, or until the other side takes more than `lead` of them while this one copies
+    /// one.
     fn copy_chunks(
         &mut self,
         transfer: &Transfer,
@@ -228,8 +231,8 @@ impl<F: Fabric> Engine<F> {
         (header, wire::Written { len: transfer.len, generation: transfer.generation })
     }
 
-    /// Nothing happens: after some time this rank itself writes the first message that it has left to its receiver, if that has not begun to
-    /// fetch it. Whether it has.
+    /// Nothing happens: after some time this rank itself writes the first message that it has left to its receiver, if
+    /// that has not begun to fetch it. Whether it has.
     #[cold]
     pub(super) fn take_over(&mut self) -> Result<bool, Failure> {
         self.looks_for_receiver += 1;

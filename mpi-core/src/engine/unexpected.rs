@@ -12,8 +12,8 @@ use crate::Mark;
 /// Unexpected messages may hold this many bytes at a rank before the library gives up.
 const LIMIT: u64 = 4 << 30;
 
-/// What the library remembers about a message besides its data, in bytes: its entries in lists that grow by doubling, and in the
-/// indexes for wildcards. About 200 have been measured without those.
+/// What the library remembers about a message besides its data, in bytes: its entries in lists that grow by doubling,
+/// and in the indexes for wildcards. About 200 have been measured without those.
 pub(super) const COST: u64 = 256;
 
 /// A message without a receive.
@@ -74,8 +74,9 @@ impl<F: Fabric> Engine<F> {
         key
     }
 
-    /// The key of the body of a message that is among the unexpected ones. It is there, unless the program has had these lists overwritten:
-    /// by a message that came into memory which it had freed too early, and which has been given to them.
+    /// The key of the body of a message that is among the unexpected ones. It is there, unless the program has had
+    /// these lists overwritten: by a message that came into memory which it had freed too early, and which has been
+    /// given to them.
     pub(super) fn key_of(&mut self, message: MessageId) -> Result<usize, Failure> {
         match self.bodies.get(message as usize) {
             Some(&key) if self.unexpected.contains(key) => Ok(key),

@@ -1,7 +1,7 @@
 //! What cells say: the meaning of their headers and short payloads.
 //!
-//! A header is four words: the kind in the lowest byte of the first, then what the kind needs. Everything a peer wrote is checked
-//! here before anybody acts on it.
+//! A header is four words: the kind in the lowest byte of the first, then what the kind needs. Everything a peer wrote
+//! is checked here before anybody acts on it.
 
 use bytemuck::{Pod, Zeroable};
 use rwmpi_protocol::RequestForSend;
@@ -9,8 +9,8 @@ use rwmpi_transport::{Header, RemoteAddress};
 
 /// A whole message: `[kind, context, tag, next request number]`, data.
 pub(super) const EAGER: u32 = 1;
-/// The beginning of a message whose data follow in [`CONTINUE`] cells, or are to be asked for, or that wants an answer: header as
-/// [`EAGER`], [`Begin`].
+/// The beginning of a message whose data follow in [`CONTINUE`] cells, or are to be asked for, or that wants an answer:
+/// header as [`EAGER`], [`Begin`].
 pub(super) const BEGIN: u32 = 2;
 /// The next data of the message that has begun.
 pub(super) const CONTINUE: u32 = 3;
@@ -18,16 +18,16 @@ pub(super) const CONTINUE: u32 = 3;
 pub(super) const ANNOUNCE: u32 = 4;
 /// A receive has been written to: `[kind, slot, tag, 0]`, [`Written`].
 pub(super) const WRITTEN: u32 = 5;
-/// A receive is being written to, and the receiver may help: `[kind, slot, tag, number to answer with]`, [`Sharing`] with where the
-/// data are.
+/// A receive is being written to, and the receiver may help: `[kind, slot, tag, number to answer with]`, [`Sharing`]
+/// with where the data are.
 pub(super) const WRITING: u32 = 7;
-/// The receiver would like to cancel a receive that it has advertised: `[kind, slot, generation, its upper half]`. Sent where there
-/// are no claim words.
+/// The receiver would like to cancel a receive that it has advertised: `[kind, slot, generation, its upper half]`. Sent
+/// where there are no claim words.
 pub(super) const WITHDRAW: u32 = 8;
 /// The answer, behind whatever the sender has written before: the request is forgotten. The same words.
 pub(super) const WITHDRAWN: u32 = 9;
-/// The data that were asked for have been written: `[kind, number of the pull, 0, 0]`, the name of the memory that they were
-/// written to.
+/// The data that were asked for have been written: `[kind, number of the pull, 0, 0]`, the name of the memory that they
+/// were written to.
 pub(super) const PULLED: u32 = 10;
 /// Not from a peer, but the note of a message that was diverted: its pull in the second word, space in the others.
 pub(super) const DIVERTED: u32 = 11;
@@ -36,16 +36,16 @@ pub(super) const BARRIER: u32 = 6;
 
 /// A request for send: `[kind | ANY_TAG | slot << 16, context, tag, serial]`, [`Request`]. In the queue for requests.
 pub(super) const REQUEST: u32 = 1;
-/// The receiver has matched, and if it was announced fetched, the message that carried this number: `[kind, number, 0, 0]`. In
-/// the queue for requests.
+/// The receiver has matched, and if it was announced fetched, the message that carried this number:
+/// `[kind, number, 0, 0]`. In the queue for requests.
 pub(super) const MATCHED: u32 = 2;
 
-/// The receiver is fetching an announced message, and the sender may help: `[kind, number, slot, 0]`, [`Sharing`] with where the
-/// data go. In the queue for requests.
+/// The receiver is fetching an announced message, and the sender may help: `[kind, number, slot, 0]`, [`Sharing`] with
+/// where the data go. In the queue for requests.
 pub(super) const FETCHING: u32 = 3;
 
-/// The receiver asks for a message whose data wait: `[kind, number, number of the pull, 0]`, space, place and length of the memory for
-/// them. In the queue for requests.
+/// The receiver asks for a message whose data wait: `[kind, number, number of the pull, 0]`, space, place and length of
+/// the memory for them. In the queue for requests.
 pub(super) const PULL: u32 = 4;
 
 const ANY_TAG: u32 = 1 << 8;

@@ -160,7 +160,8 @@ impl<'a> Reader<'a> {
         Err(CodecError::new("a length exceeds 64 bits"))
     }
 
-    /// As [`Reader::take_count`], of values of which each has `size` bytes, or at least one: never more than the bytes can be.
+    /// As [`Reader::take_count`], of values of which each has `size` bytes, or at least one: never more than the bytes
+    /// can be.
     ///
     /// # Errors
     /// The bytes that are left are too few.

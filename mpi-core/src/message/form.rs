@@ -1,11 +1,12 @@
 //! Values whose message is a piece of their memory: sent from where they lie, received in place, not packed.
 //!
-//! What is received in place is zeros before: a peer may write there, and say that it has written what it has not. So whatever peers do,
-//! programs never see memory that was not written.
+//! What is received in place is zeros before: a peer may write there, and say that it has written what it has not. So
+//! whatever peers do, programs never see memory that was not written.
 //!
-//! Of plain data whose memory is their packed form that is the value itself, of vectors of such data and of strings their contents. Which
-//! it is, a type says by a constant that only this file makes, out of what [`Datatype`] promises; so no implementation of
-//! [`Message`] can claim more than is true, and the compiler removes all that is not the type's case.
+//! Of plain data whose memory is their packed form that is the value itself, of vectors of such data and of strings
+//! their contents. Which it is, a type says by a constant that only this file makes, out of what [`Datatype`] promises;
+//! so no implementation of [`Message`] can claim more than is true, and the compiler removes all that is not the type's
+//! case.
 #![allow(unsafe_code)]
 
 use std::cell::RefCell;

@@ -1,8 +1,9 @@
 //! Messages that are values: anything that can be taken apart into bytes and put together again.
 //!
-//! How a type travels is chosen when the program is compiled, by its implementation of [`Message`]: plain data as its packed
-//! bytes, of a length that both sides know, so that nothing is probed or allocated, and if these are a piece of its memory from there,
-//! as vectors of such data and strings do; other types field by field, runs of plain data in one piece; types of other crates by `serde`. All of them are self-delimiting, so they nest.
+//! How a type travels is chosen when the program is compiled, by its implementation of [`Message`]: plain data as its
+//! packed bytes, of a length that both sides know, so that nothing is probed or allocated, and if these are a piece of
+//! its memory from there, as vectors of such data and strings do; other types field by field, runs of plain data in one
+//! piece; types of other crates by `serde`. All of them are self-delimiting, so they nest.
 //!
 //! What arrives is checked: bytes that are no value give an error, whatever they are.
 
@@ -23,7 +24,8 @@ pub use serialized::Serialized;
 
 use crate::{Mark, Signature};
 
-/// A value that is sent whole, by [`Communicator::send_value`](crate::Communicator::send_value) and its relatives. Derive it:
+/// A value that is sent whole, by [`Communicator::send_value`](crate::Communicator::send_value) and its relatives.
+/// Derive it:
 ///
 /// ```
 /// # extern crate rwmpi_core as rwmpi;
@@ -49,8 +51,9 @@ use crate::{Mark, Signature};
 /// # }
 /// ```
 ///
-/// Plain data derive [`Datatype`](crate::Datatype) instead, and are messages too. `#[message(serde)]` on the type makes it travel by its
-/// `Serialize` and `Deserialize`; types of other crates travel as [`Serialized`] or [`Plain`](crate::Plain).
+/// Plain data derive [`Datatype`](crate::Datatype) instead, and are messages too. `#[message(serde)]` on the type makes
+/// it travel by its `Serialize` and `Deserialize`; types of other crates travel as [`Serialized`] or
+/// [`Plain`](crate::Plain).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` can't be sent as a message",
     label = "no message",

@@ -6,7 +6,8 @@ use serde::de::DeserializeOwned;
 
 use super::{CodecError, Message, Reader, Writer};
 
-/// A value that travels by its `Serialize` and `Deserialize`, in the compact format of [`postcard`](https://docs.rs/postcard).
+/// A value that travels by its `Serialize` and `Deserialize`, in the compact format of
+/// [`postcard`](https://docs.rs/postcard).
 ///
 /// For types of other crates; a type of your own derives [`Message`], if need be with `#[message(serde)]`.
 ///

@@ -1,7 +1,7 @@
 //! The standard library's types as messages.
 //!
-//! Plain ones travel packed. A `Vec` or `String` that is all of a message is just its elements, so that it can also be sent
-//! or received as a slice; within other values, and before other collections, stands how many they are.
+//! Plain ones travel packed. A `Vec` or `String` that is all of a message is just its elements, so that it can also be
+//! sent or received as a slice; within other values, and before other collections, stands how many they are.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::hash::{BuildHasher, Hash};

@@ -118,7 +118,8 @@ impl Reduction for Applied {
     }
 }
 
-/// As [`reduce_local`], of elements that lie side by side: the first block of each. `None`: it is no arithmetic on such elements.
+/// As [`reduce_local`], of elements that lie side by side: the first block of each. `None`: it is no arithmetic on such
+/// elements.
 pub fn reduce_local_runs(operation: Predefined, datatype: &Datatype, from: Runs, inout: Runs) -> Option<()> {
     let (arithmetic, kept) = (operation.arithmetic_on(datatype)?, inout.block(0));
     arithmetic.combine(from.block(0).as_read(), kept.as_read(), kept);
@@ -128,8 +129,8 @@ pub fn reduce_local_runs(operation: Predefined, datatype: &Datatype, from: Runs,
 /// `inout[i] = from[i] ∘ inout[i]` for `count` elements (`MPI_Reduce_local`, MPI-5.0 section 6.9.7).
 ///
 /// # Safety
-/// Both must be valid for the bytes that `count` elements describe, `from` for reads and `inout` for reads and writes, and must not
-/// overlap.
+/// Both must be valid for the bytes that `count` elements describe, `from` for reads and `inout` for reads and writes,
+/// and must not overlap.
 ///
 /// # Errors
 /// The operation is not defined for the elements, or is a function of the program that has not come to its end.

@@ -142,8 +142,8 @@ impl Real<16> for Extended {
     }
 }
 
-/// One of the predefined operations on one kind of number, whose elements may lie where others write: they are read once, and whatever is
-/// there is a number.
+/// One of the predefined operations on one kind of number, whose elements may lie where others write: they are read
+/// once, and whatever is there is a number.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arithmetic {
     operation: Predefined,
@@ -160,8 +160,8 @@ impl Arithmetic {
 
     /// `kept = earlier ∘ later`, of which either may be the same memory as `kept`, but must not overlap it otherwise.
     ///
-    /// Where numbers are equal but not the same (zeros with signs), or are no numbers, the order of the operands makes sure that all ranks come
-    /// to the same result.
+    /// Where numbers are equal but not the same (zeros with signs), or are no numbers, the order of the operands makes
+    /// sure that all ranks come to the same result.
     pub(crate) fn combine<'a>(
         self,
         earlier: impl Into<LentSpan<'a>>,

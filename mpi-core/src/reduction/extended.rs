@@ -12,8 +12,8 @@ pub(super) struct Extended(pub(super) [u8; 16]);
 macro_rules! arithmetic {
     ($self:ident, $other:ident, $instruction:literal) => {{
         let mut result = $self;
-        // SAFETY: both pointers are to ten bytes and more; what the instructions do to the x87's stack is undone at the end, and the
-        // compiler keeps nothing there.
+        // SAFETY: both pointers are to ten bytes and more; what the instructions do to the x87's stack is undone at the
+        // end, and the compiler keeps nothing there.
         unsafe {
             std::arch::asm!(
                 "fld tbyte ptr [{result}]",

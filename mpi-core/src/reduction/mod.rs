@@ -1,8 +1,9 @@
 //! Reductions: what is done with elements that meet (MPI-5.0 section 6.9).
 //!
-//! An [`Operation`] is one of MPI's or a function of the program. [`Operation::on`] binds it to a datatype, which is where it
-//! turns out whether the two fit; the result, [`Applied`], works on *packed* elements, so that whoever moves elements about need not know
-//! their layout. Functions of the program see elements as they lie in memory: these are unpacked for them if need be.
+//! An [`Operation`] is one of MPI's or a function of the program. [`Operation::on`] binds it to a datatype, which is
+//! where it turns out whether the two fit; the result, [`Applied`], works on *packed* elements, so that whoever moves
+//! elements about need not know their layout. Functions of the program see elements as they lie in memory: these are
+//! unpacked for them if need be.
 
 mod applied;
 mod arithmetic;

@@ -101,8 +101,8 @@ impl Predefined {
         !matches!(self, Predefined::Replace | Predefined::NoOperation)
     }
 
-    /// Whether it is defined for these elements: what the standard demands, and characters as the small integers that they are in
-    /// C, and truth of the integers of all languages.
+    /// Whether it is defined for these elements: what the standard demands, and characters as the small integers that
+    /// they are in C, and truth of the integers of all languages.
     pub const fn supports(self, basic: Basic) -> bool {
         let group = basic.group();
         if matches!(group, Group::Marker) {
@@ -127,7 +127,8 @@ impl Predefined {
         }
     }
 
-    /// `kept = kept ∘ later` of packed elements that the operation is defined for, and no [arithmetic](Predefined::arithmetic) on.
+    /// `kept = kept ∘ later` of packed elements that the operation is defined for, and no
+    /// [arithmetic](Predefined::arithmetic) on.
     pub(super) fn append(self, basic: Basic, kept: &mut [u8], later: &[u8]) {
         match self {
             Predefined::Replace => kept.copy_from_slice(later),

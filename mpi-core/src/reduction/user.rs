@@ -6,8 +6,8 @@ use std::sync::Arc;
 use crate::Result;
 use crate::datatype::{Datatype, pack, unpack};
 
-/// What a program's function is: `inout[i] = in[i] ∘ inout[i]` for so many elements of that datatype, as they lie in memory. An error: it
-/// has not come to its end.
+/// What a program's function is: `inout[i] = in[i] ∘ inout[i]` for so many elements of that datatype, as they lie in
+/// memory. An error: it has not come to its end.
 pub type UserFunction = dyn Fn(*const u8, *mut u8, u64, &Datatype) -> Result<()> + Send + Sync;
 
 /// Elements that have to be unpacked are given to the function in portions of about so many bytes.
@@ -58,8 +58,8 @@ impl UserOperation {
     /// An operation of the program's function: associative, and commutative if it says so.
     ///
     /// # Safety
-    /// The function must accept pointers to as many elements of the datatype as it is told, and must neither read nor write anything
-    /// else through them.
+    /// The function must accept pointers to as many elements of the datatype as it is told, and must neither read nor
+    /// write anything else through them.
     pub unsafe fn new(
         function: impl Fn(*const u8, *mut u8, u64, &Datatype) -> Result<()> + Send + Sync + 'static,
         commutative: bool,

@@ -19,7 +19,8 @@ pub struct Cartesian {
 }
 
 impl Cartesian {
-    /// A grid of these extents; `periodic` tells which dimensions close to a ring. No dimensions make a grid of one rank.
+    /// A grid of these extents; `periodic` tells which dimensions close to a ring. No dimensions make a grid of one
+    /// rank.
     ///
     /// # Errors
     /// If an extent is 0, there are too many ranks to count, or the lists differ in length.
@@ -122,7 +123,8 @@ impl Cartesian {
         Some(rank - coordinate * stride + there * stride)
     }
 
-    /// Whom `rank` receives from and sends to when all pass data `displacement` steps up along `dimension` (MPI_Cart_shift).
+    /// Whom `rank` receives from and sends to when all pass data `displacement` steps up along `dimension`
+    /// (MPI_Cart_shift).
     ///
     /// # Errors
     /// If there is no such rank or dimension.
@@ -146,8 +148,8 @@ impl Cartesian {
         Neighbours { sources: destinations.iter().map(|&partner| partner.into()).collect(), destinations }
     }
 
-    /// The subgrid of the dimensions `kept` in which `rank` lies: its number among such subgrids, the rank's number in it, and
-    /// the subgrid itself.
+    /// The subgrid of the dimensions `kept` in which `rank` lies: its number among such subgrids, the rank's number in
+    /// it, and the subgrid itself.
     ///
     /// # Errors
     /// If there are not as many flags as dimensions.
@@ -173,9 +175,9 @@ impl Cartesian {
     }
 }
 
-/// Fills the zeros in `dimensions` so that the product is `ranks` (MPI_Dims_create). The new extents do not increase, and they are as
-/// close to each other as the factors of what is left allow: the largest and the smallest differ as little as can be; where that leaves
-/// a choice, the largest is as small as can be, then the next, and so on.
+/// Fills the zeros in `dimensions` so that the product is `ranks` (MPI_Dims_create). The new extents do not increase,
+/// and they are as close to each other as the factors of what is left allow: the largest and the smallest differ as
+/// little as can be; where that leaves a choice, the largest is as small as can be, then the next, and so on.
 ///
 /// # Errors
 /// If the extents that are given do not divide `ranks`.
@@ -209,8 +211,8 @@ fn divisors(number: usize) -> Vec<usize> {
     small
 }
 
-/// `number` as a product of `count` factors that do not increase: those whose first and last differ least, and of these the ones of which
-/// the first is smallest, then the second, and so on.
+/// `number` as a product of `count` factors that do not increase: those whose first and last differ least, and of these
+/// the ones of which the first is smallest, then the second, and so on.
 fn closest_factors(number: usize, count: usize) -> Vec<usize> {
     let divisors = divisors(number);
     let (mut best, mut difference) = (Vec::new(), usize::MAX);
@@ -234,8 +236,8 @@ fn reaches(factor: usize, count: usize, number: usize) -> bool {
     (0..count).try_fold(1usize, |power, _| power.checked_mul(factor)).is_none_or(|power| power >= number)
 }
 
-/// Adds `count` factors between these bounds to `chosen` that do not increase and whose product is `number`: the first as small as possible,
-/// then the next. False, and nothing added, if there are none.
+/// Adds `count` factors between these bounds to `chosen` that do not increase and whose product is `number`: the first
+/// as small as possible, then the next. False, and nothing added, if there are none.
 fn factors(number: usize, count: usize, bounds: [usize; 2], divisors: &[usize], chosen: &mut Vec<usize>) -> bool {
     let [smallest, largest] = bounds;
     if count == 0 {

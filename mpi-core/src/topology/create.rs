@@ -46,8 +46,8 @@ impl Communicator {
         self.split_with_topology(which as u32, number as i32, Topology::Cartesian(subgrid))
     }
 
-    /// The same ranks with a distributed graph, each rank giving the edges into and out of itself (MPI_Dist_graph_create_adjacent).
-    /// Weights: one for each edge, or (on all ranks) none.
+    /// The same ranks with a distributed graph, each rank giving the edges into and out of itself
+    /// (MPI_Dist_graph_create_adjacent). Weights: one for each edge, or (on all ranks) none.
     ///
     /// # Errors
     /// If an edge leads nowhere, weights are negative or not as many as edges, or this is an intercommunicator.
@@ -83,8 +83,9 @@ impl Communicator {
         self.with_graph(graph)
     }
 
-    /// The same ranks with a distributed graph, each rank giving any edges (MPI_Dist_graph_create). `weighted` is the same everywhere;
-    /// without it, weights are ignored. A rank's neighbours come in the order of the ranks that gave the edges.
+    /// The same ranks with a distributed graph, each rank giving any edges (MPI_Dist_graph_create). `weighted` is the
+    /// same everywhere; without it, weights are ignored. A rank's neighbours come in the order of the ranks that gave
+    /// the edges.
     ///
     /// # Errors
     /// If an edge leads nowhere, a weight is negative, or this is an intercommunicator.

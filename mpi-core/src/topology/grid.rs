@@ -66,11 +66,12 @@ pub struct Grid<const N: usize> {
 }
 
 impl Communicator {
-    /// The first ranks as a grid; `None` for those left over. Extents that are 0 are chosen, as near to each other as they can be, so that
-    /// all ranks have a place; `periodic` says which axes close to a ring.
+    /// The first ranks as a grid; `None` for those left over. Extents that are 0 are chosen, as near to each other as
+    /// they can be, so that all ranks have a place; `periodic` says which axes close to a ring.
     ///
     /// # Errors
-    /// As [`Communicator::create_cartesian`], or if the extents that are not 0 do not divide the number of ranks where others are.
+    /// As [`Communicator::create_cartesian`], or if the extents that are not 0 do not divide the number of ranks where
+    /// others are.
     #[doc = example!(4
         "let grid = world.grid([2, 2], [false, true])?.expect(\"there are four\");"
         "let [x, y] = grid.place();"
@@ -128,7 +129,8 @@ impl<const N: usize> Grid<N> {
         Ok(self.shift(direction.axis(), step)?.1.rank())
     }
 
-    /// To every neighbour what `to` gives for its direction; what the neighbours have sent, each with the direction in which it is.
+    /// To every neighbour what `to` gives for its direction; what the neighbours have sent, each with the direction in
+    /// which it is.
     ///
     /// # Errors
     /// As [`Communicator::alltoall_values`].
@@ -141,8 +143,9 @@ impl<const N: usize> Grid<N> {
 }
 
 impl Communicator {
-    /// Value `i` of `values` to the neighbour in place `i` of [`Neighbours::destinations`](crate::Neighbours), whatever it is if there is
-    /// nobody; at place `j` of the result the one from whoever is in place `j` of the sources. Of any topology.
+    /// Value `i` of `values` to the neighbour in place `i` of [`Neighbours::destinations`](crate::Neighbours), whatever
+    /// it is if there is nobody; at place `j` of the result the one from whoever is in place `j` of the sources. Of any
+    /// topology.
     ///
     /// # Errors
     /// As [`Communicator::alltoall_values`], or if there is no topology.

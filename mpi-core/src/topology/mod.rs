@@ -1,6 +1,7 @@
 //! Process topologies (MPI-5.0 chapter 8): who is whose neighbour.
 //!
-//! A topology is a value that a communicator carries. Ranks are never reordered: on one node every place is as good as any other.
+//! A topology is a value that a communicator carries. Ranks are never reordered: on one node every place is as good as
+//! any other.
 
 mod cartesian;
 mod create;
@@ -33,11 +34,11 @@ pub enum Topology {
     Distributed(DistributedGraph),
 }
 
-/// From whom a rank receives and to whom it sends in neighbourhood collectives, in the order of their buffers (MPI-5.0 section
-/// 8.6).
+/// From whom a rank receives and to whom it sends in neighbourhood collectives, in the order of their buffers (MPI-5.0
+/// section 8.6).
 ///
-/// On a grid, what is sent in direction `i` of a dimension arrives at its receiver in the opposite direction's place, `i ^ 1`; this
-/// matters where both neighbours are the same rank.
+/// On a grid, what is sent in direction `i` of a dimension arrives at its receiver in the opposite direction's place,
+/// `i ^ 1`; this matters where both neighbours are the same rank.
 #[doc = example!(3
     "let line = world.create_cartesian(&rwmpi::Cartesian::new(&[3], &[false])?)?.expect(\"there is room\");"
     "let rwmpi::Neighbours { sources, destinations, .. } = line.neighbours()?;"
@@ -105,8 +106,8 @@ impl Communicator {
         }
     }
 
-    /// Whom to receive from and whom to send to when all ranks of a grid pass data `displacement` steps up along `dimension`
-    /// (MPI_Cart_shift).
+    /// Whom to receive from and whom to send to when all ranks of a grid pass data `displacement` steps up along
+    /// `dimension` (MPI_Cart_shift).
     ///
     /// # Errors
     /// If the communicator has no grid, or the grid no such dimension.

@@ -1,8 +1,8 @@
 //! Buffered sends, and the buffers that programs attach for them (MPI-5.0 section 3.6).
 //!
-//! The copies are kept by the library, in memory of its own; the attached buffer says how much they may be together. A message
-//! counts with its packed size and a word from the call until it has left this rank: where copies lie in the buffer, each takes that much at
-//! least, so a buffer that suffices there suffices here.
+//! The copies are kept by the library, in memory of its own; the attached buffer says how much they may be together. A
+//! message counts with its packed size and a word from the call until it has left this rank: where copies lie in the
+//! buffer, each takes that much at least, so a buffer that suffices there suffices here.
 
 use std::cell::Cell;
 use std::rc::Rc;

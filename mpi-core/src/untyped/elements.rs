@@ -88,9 +88,9 @@ impl Elements {
     /// The elements at `start`, which is null if the datatype has absolute displacements.
     ///
     /// # Safety
-    /// The bytes that the elements consist of must be valid for reads, and for writes if they are received into, until every
-    /// operation that they are given to has completed; meanwhile the program touches them only as MPI allows (MPI-5.0
-    /// section 3.7.2).
+    /// The bytes that the elements consist of must be valid for reads, and for writes if they are received into, until
+    /// every operation that they are given to has completed; meanwhile the program touches them only as MPI allows
+    /// (MPI-5.0 section 3.7.2).
     #[inline]
     pub unsafe fn new(start: *mut u8, count: u64, datatype: Datatype) -> Self {
         Elements { start, count, datatype }
@@ -218,8 +218,8 @@ impl Elements {
             return run.copy_to(into);
         }
         assert!(self.bytes() <= into.len(), "packing into a shorter span");
-        // SAFETY: by the contract of `new` the elements are readable, and the span is writable by its own; memory that is packed
-        // into is the library's.
+        // SAFETY: by the contract of `new` the elements are readable, and the span is writable by its own; memory that
+        // is packed into is the library's.
         unsafe { pack_into(self.start, self.count, &self.datatype, 0, into.start(), into.len()) };
     }
 
@@ -268,7 +268,8 @@ pub(crate) fn write_span_of(room: &mut [u8]) -> WriteSpan<'static> {
 
 /// A packed copy that the engine reads from.
 ///
-/// Moving a vector leaves its bytes where they are: whoever keeps the vector until the operation has completed keeps the span valid.
+/// Moving a vector leaves its bytes where they are: whoever keeps the vector until the operation has completed keeps
+/// the span valid.
 pub(crate) fn read_span_of(packed: &[u8]) -> ReadSpan<'static> {
     lasting(packed.into())
 }

@@ -16,8 +16,8 @@ pub struct Generalized {
 }
 
 impl Generalized {
-    /// An operation that has begun (MPI_Grequest_start): `query` gives its status when it has completed, `free` is called last,
-    /// `cancel` with whether it has completed.
+    /// An operation that has begun (MPI_Grequest_start): `query` gives its status when it has completed, `free` is
+    /// called last, `cancel` with whether it has completed.
     pub fn new(
         query: impl Fn() -> Result<Status> + 'static,
         free: impl Fn() -> Result<()> + 'static,

@@ -1,8 +1,9 @@
 //! MPI on (memory, count, datatype): what front ends for other languages stand on.
 //!
-//! It shares communicators, engine and progress with the typed API; what the typed API gets from borrows, here the caller promises
-//! when it makes [`Elements`]. Elements whose bytes lie side by side are handed to the engine as they are. Of others, few are
-//! packed into memory of the library first, or received there and unpacked; many the engine packs and unpacks in pieces.
+//! It shares communicators, engine and progress with the typed API; what the typed API gets from borrows, here the
+//! caller promises when it makes [`Elements`]. Elements whose bytes lie side by side are handed to the engine as they
+//! are. Of others, few are packed into memory of the library first, or received there and unpacked; many the engine
+//! packs and unpacks in pieces.
 //!
 //! A blocking call of such contiguous elements makes no request object.
 

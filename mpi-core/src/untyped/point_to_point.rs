@@ -79,8 +79,8 @@ impl Communicator {
     /// Receives elements (MPI_Recv).
     ///
     /// # Errors
-    /// A rank or tag that does not exist; a message that is longer than the elements, or whose last element is not whole; whatever keeps
-    /// it from being received.
+    /// A rank or tag that does not exist; a message that is longer than the elements, or whose last element is not
+    /// whole; whatever keeps it from being received.
     pub fn receive_elements(&self, elements: &Elements, source: Source, tag: TagSelector) -> Result<Status> {
         let received = match elements.write_span() {
             Some(span) => self.receive_block(span, source, tag)?,
@@ -230,7 +230,8 @@ impl Communicator {
         (received, source, receive_tag): (&Elements, Source, TagSelector),
     ) -> Result<Status> {
         self.checked_pattern(Call::Receive, source, receive_tag, self.context())?;
-        // The send first (docs/decisions/0034): what it announces the other side reads, and a receive that waits needs no request.
+        // The send first (docs/decisions/0034): what it announces the other side reads, and a receive that waits needs
+        // no request.
         let outgoing = self.start_send_elements(sent, destination, send_tag, Mode::Standard)?;
         let status = self.receive_elements(received, source, receive_tag);
         outgoing.map_or(Ok(()), |mut outgoing| outgoing.wait(endpoint).map(drop)).and(status)
@@ -251,7 +252,8 @@ impl Communicator {
         self.receive_after_send(endpoint, outgoing, (received, source, receive_tag))
     }
 
-    /// As [`Communicator::send_and_receive_runs`], the received message taking the place of the sent one (MPI_Sendrecv_replace).
+    /// As [`Communicator::send_and_receive_runs`], the received message taking the place of the sent one
+    /// (MPI_Sendrecv_replace).
     ///
     /// # Errors
     /// As there.

@@ -18,8 +18,8 @@ use crate::task::TaskId;
 use crate::waiting::Awaited;
 use crate::{Communicator, Destination, Result, Source, TagSelector, Universe};
 
-/// What the untyped calls of a rank share, or of one of its lanes: buffers for buffered sends, and requests that were freed while they were
-/// active.
+/// What the untyped calls of a rank share, or of one of its lanes: buffers for buffered sends, and requests that were
+/// freed while they were active.
 pub struct Endpoint {
     pub(super) process: Rc<Process>,
     world: Communicator,
@@ -159,7 +159,8 @@ pub(super) enum State {
     Flushing(Vec<Rc<BufferedSend>>),
 }
 
-/// Memory that an operation in flight uses. Unless it is ended, it is never given back: an abandoned operation may still use it.
+/// Memory that an operation in flight uses. Unless it is ended, it is never given back: an abandoned operation may
+/// still use it.
 pub(super) struct Loan(ManuallyDrop<Vec<u8>>);
 
 impl Loan {
@@ -566,10 +567,12 @@ impl Request {
         self.state = State::Done(Status::EMPTY);
     }
 
-    /// Asks for the operation to be cancelled (MPI_Cancel). It still has to be completed; its status then tells whether it was.
+    /// Asks for the operation to be cancelled (MPI_Cancel). It still has to be completed; its status then tells whether
+    /// it was.
     ///
     /// # Errors
-    /// MPI_ERR_REQUEST for an operation that can't be cancelled by definition; what a generalized request's function says.
+    /// MPI_ERR_REQUEST for an operation that can't be cancelled by definition; what a generalized request's function
+    /// says.
     pub fn cancel(&mut self) -> Result<()> {
         let cannot = |what: &str| Err(Error::new(ErrorClass::Request, format!("{what} can't be cancelled")));
         match &mut self.state {

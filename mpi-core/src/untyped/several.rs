@@ -12,8 +12,8 @@ impl Endpoint {
         None
     }
 
-    /// As [`Endpoint::wait_for`], until one of several requests has completed, or, `all`, every one of them: they are told by `list` when it is
-    /// asked.
+    /// As [`Endpoint::wait_for`], until one of several requests has completed, or, `all`, every one of them: they are
+    /// told by `list` when it is asked.
     ///
     /// # Errors
     /// Whatever keeps the rank from waiting, as that they can't complete any more.

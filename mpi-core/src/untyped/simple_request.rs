@@ -1,6 +1,7 @@
 //! Requests that are one send or receive in flight and nothing else: what most requests are.
 //!
-//! Programs start and complete them by the million, so they are small, and are completed without anything of the program's being called.
+//! Programs start and complete them by the million, so they are small, and are completed without anything of the
+//! program's being called.
 
 use super::Status;
 use crate::activity::Call;

@@ -1,10 +1,12 @@
-//! The accumulate family (MPI-5.0 section 12.3.4): every element is changed in one step, seen by all others of the family.
+//! The accumulate family (MPI-5.0 section 12.3.4): every element is changed in one step, seen by all others of the
+//! family.
 //!
-//! How that is achieved depends on where the element lies and on its length alone ([`rwmpi_transport::ElementLock`]), never on the operation: so
-//! operations of any kind may meet at one element.
+//! How that is achieved depends on where the element lies and on its length alone ([`rwmpi_transport::ElementLock`]),
+//! never on the operation: so operations of any kind may meet at one element.
 //!
-//! Those of several elements have the lock of the target's memory from beginning to end besides: programs replace structures as so many bytes, and expect others,
-//! who fetch as many, to see all or nothing. The standard does not promise that, but every library has kept it.
+//! Those of several elements have the lock of the target's memory from beginning to end besides: programs replace
+//! structures as so many bytes, and expect others, who fetch as many, to see all or nothing. The standard does not
+//! promise that, but every library has kept it.
 
 use rwmpi_transport::{ReadSpan, WriteSpan};
 
@@ -74,8 +76,8 @@ impl Window {
         }
     }
 
-    /// Gives an element another value if it has that one, and fetches what it had (MPI_Compare_and_swap). All three are one
-    /// element of the same predefined type.
+    /// Gives an element another value if it has that one, and fetches what it had (MPI_Compare_and_swap). All three are
+    /// one element of the same predefined type.
     ///
     /// # Errors
     /// As [`Window::accumulate`].
@@ -127,7 +129,8 @@ impl Window {
         Ok(place.lock())
     }
 
-    /// The predefined type of which all elements are, here and at the target; `None`: there are none, whatever their types.
+    /// The predefined type of which all elements are, here and at the target; `None`: there are none, whatever their
+    /// types.
     fn common_element(&self, remote: Remote<'_>, here: &[&Elements]) -> Result<Option<Basic>> {
         let is_any = |count: u64, datatype: &Datatype| count > 0 && datatype.size() > 0;
         let with_data = || here.iter().filter(|elements| is_any(elements.count(), elements.datatype()));
@@ -170,7 +173,8 @@ fn word_of<'a>(place: &Place<'_>, offset: i64, size: usize) -> Option<rwmpi_tran
     if place.is_locked(element) { None } else { element.word() }
 }
 
-/// Changes all elements of a place. Operands and what is fetched are packed; where the operation has no operand, there are none.
+/// Changes all elements of a place. Operands and what is fetched are packed; where the operation has no operand, there
+/// are none.
 fn change_elements(
     place: &Place<'_>,
     change: &Change,
@@ -249,7 +253,8 @@ fn change_element(
     Ok(())
 }
 
-/// The same for memory that not all have mapped: what is there is copied to here and back, while nobody else changes it.
+/// The same for memory that not all have mapped: what is there is copied to here and back, while nobody else changes
+/// it.
 fn change_under_lock(
     place: &Place<'_>,
     change: &Change,

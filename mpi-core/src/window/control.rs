@@ -1,7 +1,8 @@
 //! The words of a window that belong to one rank, and that others read and change.
 //!
-//! They lie in that rank's shared heap, and are of these kinds, each of which begins a cache line: the lock of the rank's memory, what is attached to it,
-//! who waits for its lock with which number, who has posted for it, who has completed an access to it. All are 0 at first.
+//! They lie in that rank's shared heap, and are of these kinds, each of which begins a cache line: the lock of the
+//! rank's memory, what is attached to it, who waits for its lock with which number, who has posted for it, who has
+//! completed an access to it. All are 0 at first.
 
 use rwmpi_protocol::window::Gate;
 use rwmpi_transport::{RemoteAddress, SharedPart, SharedWord};

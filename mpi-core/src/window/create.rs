@@ -131,8 +131,8 @@ impl Communicator {
         self.make_window(brought, info, |_, _| Ok(()))
     }
 
-    /// A window of memory that all ranks see, by rank one behind the other unless they say that it need not be (MPI_Win_allocate_shared).
-    /// Collective.
+    /// A window of memory that all ranks see, by rank one behind the other unless they say that it need not be
+    /// (MPI_Win_allocate_shared). Collective.
     ///
     /// # Errors
     /// As [`Communicator::create_window`].
@@ -199,7 +199,8 @@ impl Communicator {
         Err(Error::argument(ErrorClass::UnsupportedOperation, self, Call::CreateWindow, what))
     }
 
-    /// Tells the others, and makes the window of what they have told. `arrange` may change where the memory of a rank lies.
+    /// Tells the others, and makes the window of what they have told. `arrange` may change where the memory of a rank
+    /// lies.
     fn make_window(
         &self,
         brought: Brought,

@@ -1,8 +1,8 @@
 //! Memory that comes and goes (MPI-5.0 section 12.2.4).
 //!
-//! Each rank has a list in its shared heap of what is attached there, with a version. Whoever accesses its memory looks at the version, and reads the list
-//! again if that has changed: odd while it is being changed. A list that has become too short is replaced by a longer one, and kept until the
-//! window is freed: others may be reading it.
+//! Each rank has a list in its shared heap of what is attached there, with a version. Whoever accesses its memory looks
+//! at the version, and reads the list again if that has changed: odd while it is being changed. A list that has become
+//! too short is replaced by a longer one, and kept until the window is freed: others may be reading it.
 #![allow(unsafe_code)]
 
 use std::cell::RefMut;
@@ -56,7 +56,8 @@ impl Window {
     /// The window has other memory; this is attached already, in part at least; there is no memory for the list.
     ///
     /// # Safety
-    /// As of [`Elements::new`](crate::untyped::Elements::new), for all of the memory, until it is detached or the window is freed.
+    /// As of [`Elements::new`](crate::untyped::Elements::new), for all of the memory, until it is detached or the
+    /// window is freed.
     pub unsafe fn attach(&self, base: *mut u8, size: u64) -> Result<()> {
         self.check_dynamic("MPI_Win_attach")?;
         // SAFETY: the caller's.
@@ -135,7 +136,8 @@ impl Window {
         true
     }
 
-    /// The memory at a rank to which the bytes from `reach` on, of the address `displacement`, belong; how far into it that address is.
+    /// The memory at a rank to which the bytes from `reach` on, of the address `displacement`, belong; how far into it
+    /// that address is.
     pub(super) fn attached_place(
         &self,
         rank: usize,

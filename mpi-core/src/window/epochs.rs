@@ -1,7 +1,8 @@
 //! Fences, and epochs of post, start, complete and wait (MPI-5.0 sections 12.5.1 and 12.5.2).
 //!
-//! Every operation has been done when its call returns. What is left for the end of an epoch is that others see it before they see
-//! that the epoch is over: the words by which they learn of that are stored with Release, and a fence of the processor goes before.
+//! Every operation has been done when its call returns. What is left for the end of an epoch is that others see it
+//! before they see that the epoch is over: the words by which they learn of that are stored with Release, and a fence
+//! of the processor goes before.
 
 use std::rc::Rc;
 
@@ -15,8 +16,8 @@ use crate::waiting::Awaited;
 use crate::{Group, Result};
 
 impl Window {
-    /// Ends and begins epochs of all ranks (MPI_Win_fence). Collective. There is always a barrier: whatever a rank says that it has not done,
-    /// others may have to wait for its own loads and stores.
+    /// Ends and begins epochs of all ranks (MPI_Win_fence). Collective. There is always a barrier: whatever a rank says
+    /// that it has not done, others may have to wait for its own loads and stores.
     ///
     /// # Errors
     /// Another epoch is open.
@@ -44,7 +45,8 @@ impl Window {
         Ok(())
     }
 
-    /// Begins an access epoch to the ranks of a group, when they have posted, unless they are known to have (MPI_Win_start).
+    /// Begins an access epoch to the ranks of a group, when they have posted, unless they are known to have
+    /// (MPI_Win_start).
     ///
     /// # Errors
     /// Another one is open; the group has others than ranks of the window.

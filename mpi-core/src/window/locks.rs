@@ -1,8 +1,9 @@
 //! Locks and flushes (MPI-5.0 sections 12.5.3 and 12.5.4): epochs that their targets need not know of.
 //!
-//! The protocol's tickets say whose turn it is (`rwmpi_protocol::window::Ticket`). What is here changes the words, waits, and wakes who is next:
-//! the rank that has the number to which a gate has been moved, if it has written down that it waits. It does that before its last look at the
-//! gate, and sleeps by the handshake of the transport, so either it sees the gate or whoever has moved that sees it.
+//! The protocol's tickets say whose turn it is (`rwmpi_protocol::window::Ticket`). What is here changes the words,
+//! waits, and wakes who is next: the rank that has the number to which a gate has been moved, if it has written down
+//! that it waits. It does that before its last look at the gate, and sleeps by the handshake of the transport, so
+//! either it sees the gate or whoever has moved that sees it.
 
 use rwmpi_protocol::window::{Gate, Hold, LockKind, Ticket};
 
@@ -17,8 +18,8 @@ use crate::{Destination, Result};
 const RANK_BITS: u32 = 24;
 
 impl Window {
-    /// Begins an access epoch to a target, alone or with others that share it; without a lock if nobody else locks it, as the program
-    /// says (MPI_Win_lock).
+    /// Begins an access epoch to a target, alone or with others that share it; without a lock if nobody else locks it,
+    /// as the program says (MPI_Win_lock).
     ///
     /// # Errors
     /// The target is locked already, or an epoch of another kind is open.
@@ -79,7 +80,8 @@ impl Window {
         Ok(())
     }
 
-    /// Everything that this rank has done to a target, or to all, has been done there, too (MPI_Win_flush and its likes).
+    /// Everything that this rank has done to a target, or to all, has been done there, too (MPI_Win_flush and its
+    /// likes).
     ///
     /// # Errors
     /// It is not locked.

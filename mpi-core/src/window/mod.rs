@@ -1,14 +1,16 @@
 //! Windows: memory of ranks that others read and change without their help (MPI-5.0 chapter 12), as front ends see it.
 //!
-//! Windows are the transport's Remote Write made visible. Whatever memory of a rank the others have mapped, be it of the shared heap, of
-//! `malloc` or static, they use by loads, stores and atomic operations; other memory the kernel copies for them. Nothing waits until its target calls
-//! MPI. All is done when a call returns, but for the order in which others see it: that is what a flush is for.
+//! Windows are the transport's Remote Write made visible. Whatever memory of a rank the others have mapped, be it of
+//! the shared heap, of `malloc` or static, they use by loads, stores and atomic operations; other memory the kernel
+//! copies for them. Nothing waits until its target calls MPI. All is done when a call returns, but for the order in
+//! which others see it: that is what a flush is for.
 //!
 //! - `create`: how the ranks tell each other where their memory lies;
 //! - `target`: what a rank knows of another's memory, and whether an access stays within;
 //! - `transfer`, `accumulate`, `element`: the operations;
-//! - `control`: the words of each rank that others read and change; `epochs`, `locks`: what is done with them. Which call is legal when, whose turn
-//!   it is, and which post belongs to which start, the protocol decides (`rwmpi_protocol::window`);
+//! - `control`: the words of each rank that others read and change; `epochs`, `locks`: what is done with them. Which
+//!   call is legal when, whose turn it is, and which post belongs to which start, the protocol decides
+//!   (`rwmpi_protocol::window`);
 //! - `dynamic`: memory that comes and goes.
 
 mod accumulate;
@@ -77,7 +79,8 @@ struct Shared {
     name: RefCell<String>,
     info: RefCell<Info>,
     mark: Cell<usize>,
-    /// What the library has allocated for it: the words of `controls` that are this rank's, and, perhaps, memory for the program.
+    /// What the library has allocated for it: the words of `controls` that are this rank's, and, perhaps, memory for
+    /// the program.
     _words: Buffer<u64>,
     _memory: Option<Buffer<u8>>,
 }
@@ -145,8 +148,8 @@ impl Window {
         self.shared.mark.set(mark);
     }
 
-    /// Where this process sees the memory of a rank, or of the first that has any: address, bytes, unit of displacements; a null address
-    /// and no bytes if it does not see it (MPI_Win_shared_query).
+    /// Where this process sees the memory of a rank, or of the first that has any: address, bytes, unit of
+    /// displacements; a null address and no bytes if it does not see it (MPI_Win_shared_query).
     ///
     /// # Errors
     /// The window has no such rank, or its memory comes and goes.

@@ -79,7 +79,8 @@ fn eliminate_point(
     kept: &mut Block,
     last: &(Block, Unknowns),
 ) {
-    // The equations of the point: `own x + kept y = r`. They are made upper triangular row by row, with a diagonal of 1.
+    // The equations of the point: `own x + kept y = r`. They are made upper triangular row by row, with a diagonal
+    // of 1.
     let mut triangle = Block::default();
     for row in 0..5 {
         let (mut own, mut right, mut r_row) = (own[row], right[row], r[row]);

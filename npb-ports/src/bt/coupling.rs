@@ -1,7 +1,7 @@
 //! The blocks of a line's equations, from the Jacobians of the fluxes at its points.
 //!
-//! Unknowns are ordered so that the momentum along the line comes second, right after the density: then the blocks look the same for
-//! every axis. Many of their entries are zero whatever the flow, and are neither computed nor multiplied.
+//! Unknowns are ordered so that the momentum along the line comes second, right after the density: then the blocks look
+//! the same for every axis. Many of their entries are zero whatever the flow, and are neither computed nor multiplied.
 
 use crate::cfd::{AxisCoefficients, C1, C2, KAPPA, Mesh, NU};
 use crate::lanes::{Lanes, Unknowns};
@@ -41,7 +41,8 @@ impl Factors {
         Factors { first: time_step * first, second: time_step * second, diffusion: time_step * diffusion }
     }
 
-    /// Computes what a point with unknowns `u` contributes. Entries that are zero whatever the flow must be zero already.
+    /// Computes what a point with unknowns `u` contributes. Entries that are zero whatever the flow must be zero
+    /// already.
     #[inline(always)]
     pub fn couple(&self, u: &Unknowns, coupling: &mut Coupling) {
         let inverse_density = u[0].recip();

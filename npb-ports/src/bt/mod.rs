@@ -1,5 +1,5 @@
-//! BT, the block tridiagonal benchmark: an implicit scheme whose line systems couple the five unknowns of a point with those
-//! of its neighbours, by 5 x 5 blocks.
+//! BT, the block tridiagonal benchmark: an implicit scheme whose line systems couple the five unknowns of a point with
+//! those of its neighbours, by 5 x 5 blocks.
 //!
 //! [`coupling`] makes the blocks from the Jacobians of the fluxes, [`block_tridiagonal`] solves the systems.
 

@@ -22,8 +22,8 @@ pub fn exact_solution(place: [f64; 3]) -> State {
     })
 }
 
-/// What a point starts with: the exact solution on the boundary, inside a blend of the boundary values of the three mesh
-/// lines through the point.
+/// What a point starts with: the exact solution on the boundary, inside a blend of the boundary values of the three
+/// mesh lines through the point.
 pub fn initial_value(mesh: Mesh, point: [usize; 3]) -> State {
     let place = mesh.coordinates(point);
     if mesh.on_boundary(point) {

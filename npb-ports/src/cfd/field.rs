@@ -6,15 +6,16 @@ use crate::lanes::LANES;
 /// Ghost points on either side of a block: fourth differences reach two points far.
 pub const GHOST: usize = 2;
 
-/// How many doubles a loop along a row may read beyond the row's last point (less one), so that it can go in whole vectors.
+/// How many doubles a loop along a row may read beyond the row's last point (less one), so that it can go in whole
+/// vectors.
 const VECTOR: usize = 4;
 
 /// Five numbers per point, stored row after row: the first component of a row, its second component, and so on.
 ///
-/// Rows follow the x axis ([`Field::new`]) or the anti-diagonals i + j of a plane ([`Field::skewed`]). Indices count from
-/// the first ghost point, so the block's point (i, j, k) is (i + [`GHOST`], j + [`GHOST`], k + [`GHOST`]) here. Up to
-/// [`LANES`] doubles may be read from any point on, but what stands beyond the row's points means nothing. Rows along
-/// anti-diagonals have room for writing as many, too.
+/// Rows follow the x axis ([`Field::new`]) or the anti-diagonals i + j of a plane ([`Field::skewed`]). Indices count
+/// from the first ghost point, so the block's point (i, j, k) is (i + [`GHOST`], j + [`GHOST`], k + [`GHOST`]) here. Up
+/// to [`LANES`] doubles may be read from any point on, but what stands beyond the row's points means nothing. Rows
+/// along anti-diagonals have room for writing as many, too.
 #[derive(Clone, Debug)]
 pub struct Field {
     skewed: bool,
@@ -35,13 +36,15 @@ impl Field {
 
     /// All zero, for a block of `extent` points, with rows along the anti-diagonals of the planes across z.
     ///
-    /// Such a row holds the points (s - j, j, k) of one sum s = i + j, in the order of j, so that no point of a row is the
-    /// neighbour of another: what can't be done along x at once can along it. A long and a short diagonal share a row.
+    /// Such a row holds the points (s - j, j, k) of one sum s = i + j, in the order of j, so that no point of a row is
+    /// the neighbour of another: what can't be done along x at once can along it. A long and a short diagonal share a
+    /// row.
     pub fn skewed(extent: [usize; 3]) -> Self {
         Self::with_rows(true, extent[0], extent[1], extent[2])
     }
 
-    /// All zero, for the planes of a block that a loop along z works on, rows along x: every plane replaces the fourth before.
+    /// All zero, for the planes of a block that a loop along z works on, rows along x: every plane replaces the fourth
+    /// before.
     pub fn latest_planes(extent: [usize; 3]) -> Self {
         const PLANES: usize = 2 * GHOST;
         Field { planes: PLANES - 1, ..Self::with_rows(false, extent[1], extent[0], 0) }

@@ -1,7 +1,7 @@
 //! Jacobians of the fluxes of one point, as the definition writes them: 5 x 5 matrices.
 //!
-//! The solvers never form them, for they are sparse and have structure; tests compare what they do with these. N is lower
-//! triangular for every axis, and so is every sum of N's and of multiples of the identity.
+//! The solvers never form them, for they are sparse and have structure; tests compare what they do with these. N is
+//! lower triangular for every axis, and so is every sum of N's and of multiples of the identity.
 
 use super::mesh::{C1, C2, KAPPA, NU};
 use super::primitive::Primitive;

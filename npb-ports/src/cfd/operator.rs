@@ -5,7 +5,8 @@ use super::mesh::{AxisCoefficients, Block, C1, C2, C5, DISSIPATION, NU};
 use super::primitive::Primitive;
 use multiversion::multiversion;
 
-/// Weights of the fourth difference at mesh index `index` of a line of `n` points, for the points two before to two after.
+/// Weights of the fourth difference at mesh index `index` of a line of `n` points, for the points two before to two
+/// after.
 ///
 /// Beside the boundary the stencil is cut so that it needs no point outside; on the boundary and beyond it is zero.
 pub fn dissipation_weights(index: usize, n: usize) -> [f64; 5] {
@@ -66,8 +67,8 @@ impl Operator {
         &self.block
     }
 
-    /// Puts L(u) of the interior points of row (`j`, `k`), which count from the block's first point, into `result`, which
-    /// begins with the row's first interior point.
+    /// Puts L(u) of the interior points of row (`j`, `k`), which count from the block's first point, into `result`,
+    /// which begins with the row's first interior point.
     ///
     /// Both fields need valid ghosts: `u` two points far, `primitives` one.
     pub fn row(&self, u: &Field, primitives: &Field, [j, k]: [usize; 2], result: &mut Row) {
@@ -84,8 +85,8 @@ impl Operator {
     }
 }
 
-/// Puts L(u) of `count` points, in whole vectors, of a row of `u`, from `first` on, into `result`; `weights` are those of the
-/// fourth differences along the three axes.
+/// Puts L(u) of `count` points, in whole vectors, of a row of `u`, from `first` on, into `result`; `weights` are those
+/// of the fourth differences along the three axes.
 pub fn spatial_operator(
     coefficients: &[AxisCoefficients; 3],
     (u, primitives): (&Field, &Field),

@@ -1,7 +1,7 @@
 //! The sparse matrix: how it is made, and how it is multiplied.
 //!
-//! A is the sum of the outer products of `order` random sparse vectors with themselves, the later ones weighing ever less,
-//! and a multiple of the identity. Every rank makes all vectors, which are small, and of A only its own block.
+//! A is the sum of the outer products of `order` random sparse vectors with themselves, the later ones weighing ever
+//! less, and a multiple of the identity. Every rank makes all vectors, which are small, and of A only its own block.
 
 use super::problem::Problem;
 use crate::random::Generator;
@@ -97,7 +97,8 @@ impl SparseMatrix {
         (rows as f64 * (products + GROUP as f64) * 12.0) as u64 + 2 * vectors as u64
     }
 
-    /// The length that a vector to multiply with must have: a power of two, so that no index below it has to be checked.
+    /// The length that a vector to multiply with must have: a power of two, so that no index below it has to be
+    /// checked.
     pub fn padded_width(&self) -> usize {
         self.width.next_power_of_two()
     }
@@ -113,8 +114,9 @@ impl SparseMatrix {
     }
 }
 
-/// Not compiled for several instruction sets: the newer ones would gather the elements of the vector by one instruction, and
-/// where processors have been cured of leaking what they gather, that is slower than loading them one by one.
+/// Not compiled for several instruction sets: the newer ones would gather the elements of the vector by one
+/// instruction, and where processors have been cured of leaking what they gather, that is slower than loading them one
+/// by one.
 fn multiply(matrix: &SparseMatrix, vector: &[f64], product: &mut [f64]) {
     assert_eq!(vector.len(), matrix.padded_width());
     // A column is below the vector's length as it stands; said in this way, that need not be checked each time.

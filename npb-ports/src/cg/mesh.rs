@@ -1,10 +1,10 @@
 //! The ranks as a mesh that the matrix is divided over, in blocks.
 //!
-//! Vectors are divided over the columns of the mesh, and every row of it has all of them. A product with the matrix comes
-//! out the other way round: every rank has a contribution to the elements of its mesh row. These are added up along the
-//! row, in steps with partners ever farther away, and then travel to the rank that needs them, the mirror image across the
-//! mesh's diagonal. Where the mesh is twice as wide as high, two neighbours in a row share a block of elements, and each
-//! keeps half of it.
+//! Vectors are divided over the columns of the mesh, and every row of it has all of them. A product with the matrix
+//! comes out the other way round: every rank has a contribution to the elements of its mesh row. These are added up
+//! along the row, in steps with partners ever farther away, and then travel to the rank that needs them, the mirror
+//! image across the mesh's diagonal. Where the mesh is twice as wide as high, two neighbours in a row share a block of
+//! elements, and each keeps half of it.
 
 use super::solver::Combine;
 use rwmpi::{Buffer, Communicator, Result, Universe};
@@ -100,8 +100,8 @@ impl Combine for Mesh<'_> {
     }
 }
 
-/// Adds up the results of `multiply` along the mesh row, as far as this rank keeps them, in the steps from the last one to
-/// `step`. The receives of all steps are posted before the work that the results come from.
+/// Adds up the results of `multiply` along the mesh row, as far as this rank keeps them, in the steps from the last one
+/// to `step`. The receives of all steps are posted before the work that the results come from.
 fn sum_row(
     world: &Communicator,
     place: &Place,

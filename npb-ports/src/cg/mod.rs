@@ -1,7 +1,8 @@
-//! CG, conjugate gradient: the eigenvalue nearest to a shift of a large random sparse matrix, by inverse power iteration.
+//! CG, conjugate gradient: the eigenvalue nearest to a shift of a large random sparse matrix, by inverse power
+//! iteration.
 //!
-//! The matrix is divided over a mesh of ranks. A product with it needs sums along the mesh's rows and a transpose across
-//! its diagonal, all of long vectors; the scalar products need sums of single numbers.
+//! The matrix is divided over a mesh of ranks. A product with it needs sums along the mesh's rows and a transpose
+//! across its diagonal, all of long vectors; the scalar products need sums of single numbers.
 
 mod matrix;
 mod mesh;
@@ -80,7 +81,8 @@ impl Job<'_> {
     }
 }
 
-/// The number of floating-point operations, counting a product that is stored as one element as often as it is added up.
+/// The number of floating-point operations, counting a product that is stored as one element as often as it is added
+/// up.
 fn operations(problem: &Problem) -> f64 {
     let products = (problem.nonzeros * (problem.nonzeros + 1)) as f64;
     let per_row = 3.0 + products + 25.0 * (5.0 + products) + 3.0;

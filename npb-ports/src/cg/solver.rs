@@ -13,8 +13,8 @@ pub trait Combine {
     /// Adds up each of the numbers that `values` computes over the ranks that have different parts of the vectors.
     fn sum<const N: usize>(&mut self, values: impl FnOnce() -> [f64; N]) -> Result<[f64; N]>;
 
-    /// `multiply` makes this rank's contribution to the product of the matrix and a vector; `product` gets the part of the
-    /// whole product that belongs to this rank's part of the vectors.
+    /// `multiply` makes this rank's contribution to the product of the matrix and a vector; `product` gets the part of
+    /// the whole product that belongs to this rank's part of the vectors.
     fn product(&mut self, multiply: impl FnOnce(&mut [f64]), product: &mut [f64]) -> Result<()>;
 }
 

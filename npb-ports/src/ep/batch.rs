@@ -1,7 +1,8 @@
 //! One batch: 2^16 pairs of uniform numbers, those inside the unit circle turned into Gaussian deviates and tallied.
 //!
-//! Pairs are worked on in blocks that stay in the first-level cache, pass by pass, each pass a loop without branches that
-//! the compiler turns into vector instructions. Rejected pairs are carried along as zeros instead of being sorted out.
+//! Pairs are worked on in blocks that stay in the first-level cache, pass by pass, each pass a loop without branches
+//! that the compiler turns into vector instructions. Rejected pairs are carried along as zeros instead of being sorted
+//! out.
 
 use super::logarithm::natural_logarithm;
 use crate::random::Generator;

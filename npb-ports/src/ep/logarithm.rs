@@ -4,8 +4,8 @@ use std::f64::consts::{LN_2, SQRT_2};
 
 /// ln x for normal positive x, to a few units in the last place.
 ///
-/// With x = 2^e·m and m between √½ and √2, ln x = e·ln 2 + 2 artanh s, where s = (m − 1)/(m + 1) is at most 0.172, so that
-/// eleven terms of the series s + s³/3 + s⁵/5 + … exhaust the precision of a double.
+/// With x = 2^e·m and m between √½ and √2, ln x = e·ln 2 + 2 artanh s, where s = (m − 1)/(m + 1) is at most 0.172, so
+/// that eleven terms of the series s + s³/3 + s⁵/5 + … exhaust the precision of a double.
 #[inline(always)]
 pub fn natural_logarithm(x: f64) -> f64 {
     const MANTISSA: u64 = (1 << 52) - 1;

@@ -1,8 +1,8 @@
 //! EP, the embarrassingly parallel benchmark: pairs of uniform numbers become independent Gaussian deviates, which are
 //! summed and counted. The ranks meet only at the end, so this measures processors, not messages.
 //!
-//! 2^m pairs are cut into batches of 2^16, each with its own place in the sequence of random numbers, and the batches are
-//! dealt to the ranks in contiguous blocks.
+//! 2^m pairs are cut into batches of 2^16, each with its own place in the sequence of random numbers, and the batches
+//! are dealt to the ranks in contiguous blocks.
 
 mod batch;
 mod logarithm;

@@ -1,10 +1,10 @@
 //! The discrete Fourier transform of one dimension, of several lines side by side.
 //!
-//! Number j of all lines of a [`Block`] stands before number j + 1 of any, so every loop runs over contiguous numbers and
-//! the lines' length needs no vector-friendly structure. The transform is in place, of radix 4 with a first step of radix 2
-//! where the length asks for it. A step multiplies whole stretches of numbers by the same roots of unity; the price
-//! is that results come out with their digits reversed, and whoever takes them out of the block takes them in the right
-//! order ([`Plan::places`]).
+//! Number j of all lines of a [`Block`] stands before number j + 1 of any, so every loop runs over contiguous numbers
+//! and the lines' length needs no vector-friendly structure. The transform is in place, of radix 4 with a first step of
+//! radix 2 where the length asks for it. A step multiplies whole stretches of numbers by the same roots of unity; the
+//! price is that results come out with their digits reversed, and whoever takes them out of the block takes them in the
+//! right order ([`Plan::places`]).
 
 use crate::lanes::LANES;
 use multiversion::multiversion;

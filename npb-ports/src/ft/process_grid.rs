@@ -1,8 +1,9 @@
 //! How the array is divided between the processes, and the exchanges that turn one division into another.
 //!
-//! In space, a process has whole lines along x. Two exchanges lead to whole lines along z: one within a group of processes
-//! that together have whole planes of x and y, one within a group that together have whole planes of y and z. As long as
-//! there are no more processes than planes across z, the first group is the process alone and a process has whole planes.
+//! In space, a process has whole lines along x. Two exchanges lead to whole lines along z: one within a group of
+//! processes that together have whole planes of x and y, one within a group that together have whole planes of y and z.
+//! As long as there are no more processes than planes across z, the first group is the process alone and a process has
+//! whole planes.
 
 use crate::all_to_all;
 use num_complex::Complex64;
@@ -62,7 +63,8 @@ impl Groups {
         Groups { xy: None, yz: None }
     }
 
-    /// Calls `fill` to compute `here` and exchanges its parts between the processes that share x and y; the result is in `here`.
+    /// Calls `fill` to compute `here` and exchanges its parts between the processes that share x and y; the result is
+    /// in `here`.
     pub fn exchange_xy<B: AsArray>(
         &self,
         here: &mut B,
@@ -72,7 +74,8 @@ impl Groups {
         exchange(self.xy.as_ref(), here, there, fill)
     }
 
-    /// Calls `fill` to compute `here` and exchanges its parts between the processes that share y and z; the result is in `here`.
+    /// Calls `fill` to compute `here` and exchanges its parts between the processes that share y and z; the result is
+    /// in `here`.
     pub fn exchange_yz<B: AsArray>(
         &self,
         here: &mut B,

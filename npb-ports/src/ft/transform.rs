@@ -1,7 +1,7 @@
 //! The three-dimensional transform: three passes of one-dimensional ones, with exchanges between processes in between.
 //!
-//! The array has three layouts on a process, each with x running fastest (counts are the process's own; parts come from or
-//! go to the processes of a group, in their order):
+//! The array has three layouts on a process, each with x running fastest (counts are the process's own; parts come from
+//! or go to the processes of a group, in their order):
 //! - *space*: parts of x, then y, z, x: whole lines along x. Where no process shares x, that is: y, z, x.
 //! - *middle*: y, z, x: whole lines along y.
 //! - *waves*: y, z, x: whole lines along z. An exchange delivers it as parts of z, then y, z, x.

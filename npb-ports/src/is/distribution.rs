@@ -22,8 +22,8 @@ struct Assignment {
 }
 
 impl Assignment {
-    /// Gives rank after rank buckets until all ranks up to it have their fair share of all keys, `totals` being how many
-    /// keys of all ranks are in each bucket.
+    /// Gives rank after rank buckets until all ranks up to it have their fair share of all keys, `totals` being how
+    /// many keys of all ranks are in each bucket.
     fn new(totals: &[u32], ranks: usize, keys_per_rank: usize) -> Self {
         let (mut buckets, mut start, mut assigned) = (Vec::with_capacity(ranks), 0, 0_u64);
         for (bucket, &total) in totals.iter().enumerate() {

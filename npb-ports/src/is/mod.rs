@@ -1,9 +1,9 @@
 //! IS, the integer sort: ten times, every key's rank in the sorted order of all keys is found.
 //!
-//! Each rank owns an equal part of the keys. It sorts them into buckets by their highest bits, all ranks add up the sizes
-//! of their buckets and divide the buckets among themselves so that all get about as many keys, the keys travel to the
-//! owners of their buckets in one exchange of all with all, and the owners count them. Buckets are far fewer than
-//! values, so that a bucket's counters stay in the cache.
+//! Each rank owns an equal part of the keys. It sorts them into buckets by their highest bits, all ranks add up the
+//! sizes of their buckets and divide the buckets among themselves so that all get about as many keys, the keys travel
+//! to the owners of their buckets in one exchange of all with all, and the owners count them. Buckets are far fewer
+//! than values, so that a bucket's counters stay in the cache.
 
 mod distribution;
 mod keys;

@@ -27,9 +27,9 @@ pub fn count_buckets(keys: &[u32], shift: u32, sizes: &mut [u32]) {
 pub enum Way {
     /// One key after the other.
     Straight,
-    /// In blocks, each in passes: were a place looked up and written to at once, the next look-up would have to wait until it is known that
-    /// it does not read what was just written. And on some processors stores wait for their cache lines one after the other, loads do
-    /// not: so what will be written is read first.
+    /// In blocks, each in passes: were a place looked up and written to at once, the next look-up would have to wait
+    /// until it is known that it does not read what was just written. And on some processors stores wait for their
+    /// cache lines one after the other, loads do not: so what will be written is read first.
     InPasses,
 }
 

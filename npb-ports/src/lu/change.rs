@@ -1,5 +1,5 @@
-//! What a small change of the unknowns of a point does to its fluxes: the products of the Jacobians with a vector, without
-//! the Jacobians.
+//! What a small change of the unknowns of a point does to its fluxes: the products of the Jacobians with a vector,
+//! without the Jacobians.
 
 use crate::cfd::{C1, C2, KAPPA, NU};
 use crate::lanes::{Lanes, Unknowns};

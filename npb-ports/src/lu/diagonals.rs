@@ -1,5 +1,5 @@
-//! The order in which a sweep visits a plane: anti-diagonal by anti-diagonal, because a point needs its neighbours along
-//! x and y done, and these lie on the diagonal before.
+//! The order in which a sweep visits a plane: anti-diagonal by anti-diagonal, because a point needs its neighbours
+//! along x and y done, and these lie on the diagonal before.
 
 use crate::cfd::{Block, GHOST};
 use std::ops::Range;

@@ -1,8 +1,8 @@
 //! The arithmetic of a sweep, for the points of one anti-diagonal.
 //!
-//! The definition has a point subtract the products of its off-diagonal blocks with the results of three neighbours. Here
-//! a point that is done computes the three products that its own result has a part in, and leaves them for its successors.
-//! So all that a product needs is at hand, and is computed once for the three of them.
+//! The definition has a point subtract the products of its off-diagonal blocks with the results of three neighbours.
+//! Here a point that is done computes the three products that its own result has a part in, and leaves them for its
+//! successors. So all that a product needs is at hand, and is computed once for the three of them.
 
 use super::blocks::{Blocks, OMEGA};
 use super::change::{Change, Flow};

@@ -1,8 +1,8 @@
 //! LU: the flow equations are marched to their steady state by symmetric successive over-relaxation.
 //!
-//! Every iteration solves a lower and an upper triangular system of 5 x 5 blocks. A block of points can be swept only after
-//! its neighbours towards the origin of the sweep, so the processes work as a pipeline, plane after plane along z: two
-//! small messages in and two out for every plane and sweep. Whole faces are exchanged once an iteration.
+//! Every iteration solves a lower and an upper triangular system of 5 x 5 blocks. A block of points can be swept only
+//! after its neighbours towards the origin of the sweep, so the processes work as a pipeline, plane after plane along
+//! z: two small messages in and two out for every plane and sweep. Whole faces are exchanged once an iteration.
 
 mod blocks;
 mod change;

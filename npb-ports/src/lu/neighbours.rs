@@ -12,7 +12,8 @@ pub trait Neighbours {
     fn exchange_faces(&mut self, field: &mut Field) -> Result<()>;
     /// A sweep begins.
     fn begin(&mut self, sweep: Sweep) -> Result<()>;
-    /// Waits for the lines of `v` beside the block that a sweep needs before it can do plane `k`, which `rest` planes follow.
+    /// Waits for the lines of `v` beside the block that a sweep needs before it can do plane `k`, which `rest` planes
+    /// follow.
     fn before_plane(&mut self, sweep: Sweep, v: &mut Field, k: usize, rest: usize) -> Result<()>;
     /// Hands on the block's last lines after a sweep has done plane `k`.
     fn after_plane(&mut self, sweep: Sweep, v: &Field, k: usize) -> Result<()>;

@@ -78,7 +78,8 @@ impl<N: Neighbours> Solver<N> {
         surface_integral(&self.block, &self.u, &self.neighbours)
     }
 
-    /// Iterates and returns the norm of the last residual. [`Solver::compute_residual`] must have been called. Collective.
+    /// Iterates and returns the norm of the last residual. [`Solver::compute_residual`] must have been called.
+    /// Collective.
     pub fn iterate(&mut self, iterations: u32) -> Result<State> {
         for _ in 0..iterations {
             self.sweep(Sweep::Lower)?;

@@ -9,12 +9,13 @@ pub trait Boundary {
     /// Whether boxes of other ranks lie along `axis`.
     fn is_divided(&self, axis: usize) -> bool;
 
-    /// Calls `compute` to fill the interior of `grid`, which gets its planes without those of ghosts, then fills all ghosts.
-    /// The axes are done one after the other, each with the ghosts of those before it, so that edges and corners come out
-    /// right.
+    /// Calls `compute` to fill the interior of `grid`, which gets its planes without those of ghosts, then fills all
+    /// ghosts. The axes are done one after the other, each with the ghosts of those before it, so that edges and
+    /// corners come out right.
     fn refresh(&mut self, shape: Shape, grid: &mut [f64], compute: impl FnOnce(&mut [f64])) -> Result<()>;
 
-    /// The same for a `compute` that has done, with [`wrap_columns`] and [`wrap_rows`], the ghosts along the axes that are not divided.
+    /// The same for a `compute` that has done, with [`wrap_columns`] and [`wrap_rows`], the ghosts along the axes that
+    /// are not divided.
     fn refresh_wrapped(&mut self, shape: Shape, grid: &mut [f64], compute: impl FnOnce(&mut [f64])) -> Result<()> {
         self.refresh(shape, grid, compute)
     }

@@ -1,8 +1,8 @@
 //! The levels that have fewer points along an axis than there are processes.
 //!
-//! They are tiny, a few thousand points at most, and dividing them would leave some ranks without any. So the ranks collect
-//! the residual of the last level that can be divided, and each of them computes the whole correction from all coarser
-//! ones by itself: one collective call instead of a dozen exchanges of single points.
+//! They are tiny, a few thousand points at most, and dividing them would leave some ranks without any. So the ranks
+//! collect the residual of the last level that can be divided, and each of them computes the whole correction from all
+//! coarser ones by itself: one collective call instead of a dozen exchanges of single points.
 
 use super::boundary::{Boundary, Periodic};
 use super::cycle::Hierarchy;
@@ -32,8 +32,8 @@ impl<'a> Collected<'a> {
         Collected { world, decomposition, hierarchy, own, all: vec![0.0; points] }
     }
 
-    /// From the residual `r` of the coarsest divided level, of which every rank has its part, computes the correction `u`,
-    /// ghosts included, that the coarser levels amount to.
+    /// From the residual `r` of the coarsest divided level, of which every rank has its part, computes the correction
+    /// `u`, ghosts included, that the coarser levels amount to.
     pub fn correct(&mut self, shape: Shape, r: &[f64], u: &mut [f64]) -> Result<()> {
         let length = shape.interior[0];
         for ((y, z), row) in shape.interior_rows().ascending().zip(self.own.chunks_exact_mut(length)) {

@@ -76,7 +76,8 @@ impl<M: DerefMut<Target = [f64]>, B: Boundary> Hierarchy<M, B> {
         Ok(())
     }
 
-    /// On the finest level, corrects the solution, the coarser ones having been corrected, smooths it and computes the residual.
+    /// On the finest level, corrects the solution, the coarser ones having been corrected, smooths it and computes the
+    /// residual.
     pub fn finish(&mut self, v: &[f64]) -> Result<()> {
         let finest = self.levels.len() - 1;
         if !self.boundary.is_divided(0) {
@@ -128,8 +129,8 @@ fn pair<M>(levels: &mut [Level<M>], fine: usize) -> &mut [Level<M>; 2] {
     levels[fine - 1..].first_chunk_mut().expect("there is a coarser level")
 }
 
-/// Makes the correction of a level that of the next coarser one, or adds it to that if `ADD`, and does `then` in every plane
-/// for which that and the planes around it are done, while they are still in the cache.
+/// Makes the correction of a level that of the next coarser one, or adds it to that if `ADD`, and does `then` in every
+/// plane for which that and the planes around it are done, while they are still in the cache.
 pub fn prolongate_then<const ADD: bool>(
     (coarse_shape, coarse): (Shape, &[f64]),
     (fine_shape, fine): (Shape, &mut [f64]),

@@ -1,8 +1,8 @@
 //! Ghost points from other ranks: along each axis the outermost layers travel to the neighbours on both sides.
 //!
-//! Receives are posted before the layers are even computed. Layers of constant z lie in one piece, so they are sent from where
-//! they are and received where they belong; the others go through buffers. Where the grid is not divided along an axis, both
-//! neighbours are the rank itself, and it sends messages to itself like to any other.
+//! Receives are posted before the layers are even computed. Layers of constant z lie in one piece, so they are sent
+//! from where they are and received where they belong; the others go through buffers. Where the grid is not divided
+//! along an axis, both neighbours are the rank itself, and it sends messages to itself like to any other.
 
 use super::boundary::Boundary;
 use super::decomposition::Decomposition;
@@ -98,7 +98,8 @@ impl Neighbours<'_> {
         Ok(())
     }
 
-    /// Posts the receives of what travels down and up along `axis` to here, in the order in which [`Neighbours::send`] sends.
+    /// Posts the receives of what travels down and up along `axis` to here, in the order in which [`Neighbours::send`]
+    /// sends.
     fn receive<'scope>(
         &self,
         scope: &'scope Scope<'scope, '_>,
@@ -133,7 +134,8 @@ fn layer_points(shape: Shape, axis: usize) -> usize {
     if axis == 0 { rows * planes } else { length * planes }
 }
 
-/// Copies the outermost layers across x or y to buffers: both at once, as the end of a row is beside the next one's beginning.
+/// Copies the outermost layers across x or y to buffers: both at once, as the end of a row is beside the next one's
+/// beginning.
 fn copy_out(shape: Shape, axis: usize, inside: &[f64], [first, last]: [&mut [f64]; 2]) {
     let ([length, ..], [columns, rows, planes]) = (shape.extents(), shape.interior);
     if axis == 0 {

@@ -1,8 +1,8 @@
-//! MG, multigrid: a few V-cycles towards the solution of ∇²u = v on a periodic cube, where v is zero but for ten positive
-//! and ten negative charges.
+//! MG, multigrid: a few V-cycles towards the solution of ∇²u = v on a periodic cube, where v is zero but for ten
+//! positive and ten negative charges.
 //!
-//! The cube is divided into boxes, one for each rank. After every operation on a grid, ghost layers are exchanged with the
-//! neighbours: on the finest level large messages, on the coarsest ones tiny ones.
+//! The cube is divided into boxes, one for each rank. After every operation on a grid, ghost layers are exchanged with
+//! the neighbours: on the finest level large messages, on the coarsest ones tiny ones.
 
 mod boundary;
 mod charges;

@@ -1,10 +1,10 @@
-//! The four operators of multigrid, each a weighted sum over a point and its 26 neighbours, where the weight depends only
-//! on whether the neighbour shares a face, an edge or a corner with the point.
+//! The four operators of multigrid, each a weighted sum over a point and its 26 neighbours, where the weight depends
+//! only on whether the neighbour shares a face, an edge or a corner with the point.
 //!
-//! All but prolongation work row by row in two steps. First, for every place along the row, the four neighbouring rows that
-//! share a face with it are added up, and the four that share an edge. These two sums and the row itself are weighted in two
-//! ways: as what they give to the point at that place, and to the points one place beside it. Then a point's result is the
-//! sum of three numbers.
+//! All but prolongation work row by row in two steps. First, for every place along the row, the four neighbouring rows
+//! that share a face with it are added up, and the four that share an edge. These two sums and the row itself are
+//! weighted in two ways: as what they give to the point at that place, and to the points one place beside it. Then a
+//! point's result is the sum of three numbers.
 //!
 //! Of a grid that is read, an operator gets everything; of one that it changes, only the planes that are not ghosts
 //! ([`Shape::inside`]). So the ghosts' planes can be received meanwhile. Some of the operators go through the planes
@@ -48,9 +48,9 @@ impl RowSums {
     }
 }
 
-/// Adds up what row `(y, z)` of `grid` and the rows around it give to the points at each place along the row, `here`, and to
-/// those one place `beside`. Both functions get the row's own value, the sum of the four rows that share a face with it, and that
-/// of the four that share an edge.
+/// Adds up what row `(y, z)` of `grid` and the rows around it give to the points at each place along the row, `here`,
+/// and to those one place `beside`. Both functions get the row's own value, the sum of the four rows that share a face
+/// with it, and that of the four that share an edge.
 #[inline(always)]
 fn add_rows(
     shape: Shape,
@@ -145,8 +145,8 @@ pub fn restrict(fine_shape: Shape, fine: &[f64], coarse_shape: Shape, coarse: &m
     }
 }
 
-/// Fine = Q coarse, or fine = fine + Q coarse if `ADD`, in the two fine planes that are on coarse plane `z` and between it and the next. Ghosts are
-/// included: they come out right if those of both were.
+/// Fine = Q coarse, or fine = fine + Q coarse if `ADD`, in the two fine planes that are on coarse plane `z` and between
+/// it and the next. Ghosts are included: they come out right if those of both were.
 #[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl+avx2+fma", "x86_64+avx2+fma"))]
 pub fn prolongate<const ADD: bool>(
     coarse_shape: Shape,

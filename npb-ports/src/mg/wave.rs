@@ -1,12 +1,13 @@
 //! All that is done on the finest level, in little more than one pass through the memory.
 //!
-//! The grids are larger than the caches, and the operators need more time for memory than for arithmetic. So correction,
-//! residual, smoothing and the next residual follow each other through the planes, each as soon as the planes that it reads are
-//! done, while those are in the cache. What needs ghosts from other ranks is left out at first: the smoothing of the
-//! outermost rows and planes, and the second residual of the two outermost. They are made up for after each exchange. The
-//! messages are the same as if the operators were applied one after the other.
+//! The grids are larger than the caches, and the operators need more time for memory than for arithmetic. So
+//! correction, residual, smoothing and the next residual follow each other through the planes, each as soon as the
+//! planes that it reads are done, while those are in the cache. What needs ghosts from other ranks is left out at
+//! first: the smoothing of the outermost rows and planes, and the second residual of the two outermost. They are made
+//! up for after each exchange. The messages are the same as if the operators were applied one after the other.
 //!
-//! Rows are not cut: this is for boxes that reach through the whole grid along x, whose ghosts along x are their own points.
+//! Rows are not cut: this is for boxes that reach through the whole grid along x, whose ghosts along x are their own
+//! points.
 
 use super::boundary::{Boundary, wrap_columns, wrap_rows};
 use super::cycle::{Level, prolongate_then};

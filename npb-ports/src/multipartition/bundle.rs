@@ -1,10 +1,10 @@
 //! Bundles of neighbouring lines of a cell: taken out of fields into the layout of the solvers, and put back.
 //!
-//! A solver sees a line as a sequence of points, whatever its axis, and always several lines at once: point by point five
-//! unknowns, each for [`LANES`] lines. Along y and z the lines of a bundle are neighbours in x, so their numbers are
-//! neighbours in memory; along x they are neighbours in y, and taking them out transposes. A bundle may begin in one row of
-//! lines and go on in the next: were it to end with the row, the lanes of a row's last bundle would be idle work, which in
-//! cells of a few points makes a third of all.
+//! A solver sees a line as a sequence of points, whatever its axis, and always several lines at once: point by point
+//! five unknowns, each for [`LANES`] lines. Along y and z the lines of a bundle are neighbours in x, so their numbers
+//! are neighbours in memory; along x they are neighbours in y, and taking them out transposes. A bundle may begin in
+//! one row of lines and go on in the next: were it to end with the row, the lanes of a row's last bundle would be idle
+//! work, which in cells of a few points makes a third of all.
 
 use crate::cfd::{Block, Field, GHOST};
 use crate::lanes::{LANES, Lanes, Unknowns};
@@ -106,7 +106,8 @@ fn across(axis: usize) -> (usize, usize) {
     }
 }
 
-/// Takes as many points of the bundle's lines as `line` is long out of `field`, beginning `before` points before the first.
+/// Takes as many points of the bundle's lines as `line` is long out of `field`, beginning `before` points before the
+/// first.
 pub fn gather(field: &Field, bundle: &Bundle, before: usize, line: &mut [Unknowns]) {
     let place = Place::new(field, bundle, before);
     match bundle.axis {

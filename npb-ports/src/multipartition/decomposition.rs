@@ -1,7 +1,7 @@
 //! Who owns which cells.
 //!
-//! The mesh is cut into q slabs along each axis, so into q^3 cells, for q^2 ranks. A rank owns one cell in each slab, whichever
-//! axis the slabs are counted along: so while lines are solved slab by slab, all ranks have work.
+//! The mesh is cut into q slabs along each axis, so into q^3 cells, for q^2 ranks. A rank owns one cell in each slab,
+//! whichever axis the slabs are counted along: so while lines are solved slab by slab, all ranks have work.
 
 use crate::cfd::{Block, Mesh};
 
@@ -112,7 +112,8 @@ impl Multipartition {
     }
 }
 
-/// Index in the mesh of the first point of slab `index`; the first slabs have one point more if not all can have as many.
+/// Index in the mesh of the first point of slab `index`; the first slabs have one point more if not all can have as
+/// many.
 fn first_point(n: usize, slabs: usize, index: usize) -> usize {
     index * (n / slabs) + index.min(n % slabs)
 }

@@ -25,8 +25,8 @@ type Region = [Range<usize>; 3];
 /// Fills ghost points with the neighbours' values.
 pub struct FaceExchange {
     communicator: Communicator,
-    /// For each direction, the layers that leave and those that arrive; none for a rank that is alone. The receives are posted
-    /// always, but while their data is used.
+    /// For each direction, the layers that leave and those that arrive; none for a rank that is alone. The receives are
+    /// posted always, but while their data is used.
     layers: Vec<(Buffer<f64>, PersistentReceive<f64>)>,
 }
 

@@ -1,8 +1,8 @@
 //! How lines pass through the slabs, from rank to rank.
 //!
-//! At every stage a rank works on one of its cells, as the message from the stage before tells it to, and tells the next
-//! rank how the lines stand. Every message has a receive of its own, which is posted again as soon as its last message has been
-//! used, in the order in which messages come: so a sender always knows where its message goes.
+//! At every stage a rank works on one of its cells, as the message from the stage before tells it to, and tells the
+//! next rank how the lines stand. Every message has a receive of its own, which is posted again as soon as its last
+//! message has been used, in the order in which messages come: so a sender always knows where its message goes.
 
 use rwmpi::{Buffer, Communicator, PersistentReceive, Result, Universe, scope};
 
@@ -32,8 +32,9 @@ impl Passage {
         Ok(Passage { communicator: communicator.clone(), to, lengths, incoming, outgoing })
     }
 
-    /// Passes through all stages. `work` gets a stage's number, the message that came to it (empty at the first) and the one that
-    /// it is to fill (empty at the last). What `meanwhile` does need not be done before that is sent. Both work on `context`.
+    /// Passes through all stages. `work` gets a stage's number, the message that came to it (empty at the first) and
+    /// the one that it is to fill (empty at the last). What `meanwhile` does need not be done before that is sent. Both
+    /// work on `context`.
     pub fn run<C>(
         &mut self,
         context: &mut C,

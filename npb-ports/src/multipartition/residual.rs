@@ -27,8 +27,8 @@ impl Residual {
         residual
     }
 
-    /// Puts `factor` times the residual of `u`, whose ghosts are valid, into the points of `result` off the boundary, and calls
-    /// `then` for each plane across z as soon as it is done: its place among these planes, and `result`.
+    /// Puts `factor` times the residual of `u`, whose ghosts are valid, into the points of `result` off the boundary,
+    /// and calls `then` for each plane across z as soon as it is done: its place among these planes, and `result`.
     pub fn compute(&mut self, u: &Field, factor: f64, result: &mut Field, mut then: impl FnMut(usize, &mut Field)) {
         let block = *self.operator.block();
         let interior = [0, 1, 2].map(|axis| block.interior(axis));

@@ -1,9 +1,9 @@
-//! SP, the scalar pentadiagonal benchmark: an implicit scheme whose line systems are diagonalised, so that each unknown has
-//! a pentadiagonal system of its own.
+//! SP, the scalar pentadiagonal benchmark: an implicit scheme whose line systems are diagonalised, so that each unknown
+//! has a pentadiagonal system of its own.
 //!
-//! Along an axis, the flow's changes travel as waves: three with the flow, one with the flow plus sound, one with the flow
-//! minus sound. In terms of waves the equations of a line separate. [`transforms`] turns unknowns into the waves of x, those
-//! into the waves of y and so on; [`pentadiagonal`] solves the separate equations.
+//! Along an axis, the flow's changes travel as waves: three with the flow, one with the flow plus sound, one with the
+//! flow minus sound. In terms of waves the equations of a line separate. [`transforms`] turns unknowns into the waves
+//! of x, those into the waves of y and so on; [`pentadiagonal`] solves the separate equations.
 
 mod classes;
 mod pentadiagonal;

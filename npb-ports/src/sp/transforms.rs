@@ -1,7 +1,7 @@
 //! From changes of the unknowns to amplitudes of waves and back, point by point.
 //!
-//! The definition calls these multiplications with the eigenvector matrices txinvr (unknowns to waves along x), ninvr (waves
-//! along x to y), pinvr (y to z) and tzetar (z to unknowns).
+//! The definition calls these multiplications with the eigenvector matrices txinvr (unknowns to waves along x), ninvr
+//! (waves along x to y), pinvr (y to z) and tzetar (z to unknowns).
 
 use crate::cfd::{C1, C2};
 use crate::lanes::{Lanes, Unknowns};

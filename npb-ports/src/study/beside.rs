@@ -1,4 +1,5 @@
-//! Another study of the same class beside this one: what a request costs where it is a packet, and where it is a few stores.
+//! Another study of the same class beside this one: what a request costs where it is a packet, and where it is a few
+//! stores.
 
 use std::path::Path;
 

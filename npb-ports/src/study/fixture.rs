@@ -41,8 +41,8 @@ pub fn study(limit: usize, repeats: usize, cores: usize) -> Study {
     }
 }
 
-/// Seconds on one process, time with SR over time with NSR, messages per process, bytes in one, and their share that is remote-written with
-/// SR and with AUTO.
+/// Seconds on one process, time with SR over time with NSR, messages per process, bytes in one, and their share that is
+/// remote-written with SR and with AUTO.
 fn character(benchmark: Benchmark) -> (f64, f64, f64, f64, f64, f64) {
     match benchmark {
         Benchmark::Ep => (0.23, 1.0, 6.0, 80.0, 0.5, 0.0),

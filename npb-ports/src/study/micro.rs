@@ -1,5 +1,6 @@
-//! Round-trip time and bandwidth (the thesis's tables 4.1 and 4.2), taken from the micro-benchmark program beside this one, in the
-//! variants that the thesis measured: receives posted in advance, and a stream of blocking sends up to a barrier.
+//! Round-trip time and bandwidth (the thesis's tables 4.1 and 4.2), taken from the micro-benchmark program beside this
+//! one, in the variants that the thesis measured: receives posted in advance, and a stream of blocking sends up to a
+//! barrier.
 
 use std::env;
 use std::path::Path;
@@ -103,7 +104,8 @@ pub fn build_program(beside: &Path, tell: impl Fn(&str)) {
     }
 }
 
-/// What builds the program that measures from the sources of this one and into its directory, if cargo has started this one.
+/// What builds the program that measures from the sources of this one and into its directory, if cargo has started this
+/// one.
 fn build_command(beside: &Path) -> Option<Command> {
     if env::var_os("CARGO_PKG_NAME")? != env!("CARGO_PKG_NAME") {
         return None;

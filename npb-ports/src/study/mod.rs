@@ -1,9 +1,9 @@
-//! `npb study`: do requests for send pay? Runs every benchmark with and without them, and with the library deciding, and lays
-//! the results out as the MPI/MBCF thesis does (its tables 4.1 to 4.10).
+//! `npb study`: do requests for send pay? Runs every benchmark with and without them, and with the library deciding,
+//! and lays the results out as the MPI/MBCF thesis does (its tables 4.1 to 4.10).
 //!
-//! The plan of runs is made first ([`plan`]), carried out and kept run by run ([`run`], [`record`]), then told three times over:
-//! as JSON, as text ([`tables`], [`verdict`]) and as a page ([`page`]). Nothing that is told is not computed from the records,
-//! but for the thesis's values ([`thesis`]), which are marked as such wherever they appear.
+//! The plan of runs is made first ([`plan`]), carried out and kept run by run ([`run`], [`record`]), then told three
+//! times over: as JSON, as text ([`tables`], [`verdict`]) and as a page ([`page`]). Nothing that is told is not
+//! computed from the records, but for the thesis's values ([`thesis`]), which are marked as such wherever they appear.
 
 mod beside;
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Which runs a study makes, and in which order.
 //!
-//! Invariant: the modes of one benchmark and process count run one right after the other, and the one that begins changes from
-//! repeat to repeat, so a machine that gets slower or faster meanwhile does so for all of them alike.
+//! Invariant: the modes of one benchmark and process count run one right after the other, and the one that begins
+//! changes from repeat to repeat, so a machine that gets slower or faster meanwhile does so for all of them alike.
 
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
@@ -39,8 +39,8 @@ pub fn wants_squares(benchmark: Benchmark) -> bool {
     matches!(benchmark, Benchmark::Sp | Benchmark::Bt)
 }
 
-/// The process counts a study uses, up to `limit`: powers of two, or squares where the benchmark wants them, as far as the class
-/// has work for so many.
+/// The process counts a study uses, up to `limit`: powers of two, or squares where the benchmark wants them, as far as
+/// the class has work for so many.
 pub fn rank_counts(benchmark: Benchmark, class: Class, limit: usize) -> Vec<usize> {
     let counts: Vec<usize> = if wants_squares(benchmark) {
         (1..).map(|side| side * side).take_while(|count| *count <= limit).collect()

@@ -11,7 +11,8 @@ use super::record::Study;
 use super::thesis::{self, Implementation};
 use crate::{Benchmark, PairTraffic};
 
-/// Speed-up over process count per mode, against the ideal and the thesis's SR; none if it ran on one process count only.
+/// Speed-up over process count per mode, against the ideal and the thesis's SR; none if it ran on one process count
+/// only.
 pub fn speed_up(study: &Study, benchmark: Benchmark) -> Option<Markup> {
     let counts = study.rank_counts(benchmark);
     let most = *counts.last().filter(|count| **count > 1)?;

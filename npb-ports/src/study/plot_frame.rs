@@ -1,7 +1,7 @@
 //! What all plots share: scales, axes, markers and labels that do not overlap, drawn as SVG.
 //!
-//! Colours and fonts are classes that the page's style sheet defines, so one drawing serves light, dark and paper. Lengths are in
-//! units of the drawing, about a CSS pixel at full size.
+//! Colours and fonts are classes that the page's style sheet defines, so one drawing serves light, dark and paper.
+//! Lengths are in units of the drawing, about a CSS pixel at full size.
 
 use maud::{Markup, PreEscaped, Render, html};
 

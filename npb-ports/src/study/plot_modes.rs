@@ -19,8 +19,8 @@ fn group_height(bars: usize) -> f64 {
     (THICKNESS + 2.0) * bars as f64 + GROUP_GAP
 }
 
-/// Seconds of each mode over those of NSR, per benchmark on its most processes; whiskers reach to the slowest run. None if no
-/// benchmark ran with NSR on more than one process.
+/// Seconds of each mode over those of NSR, per benchmark on its most processes; whiskers reach to the slowest run. None
+/// if no benchmark ran with NSR on more than one process.
 pub fn relative_times(study: &Study) -> Option<Markup> {
     let modes = study.modes();
     let groups: Vec<(Benchmark, Vec<Bar>)> =
@@ -109,7 +109,8 @@ impl Bar {
     }
 }
 
-/// Bytes written straight into the receiver's buffer, per benchmark: SR, AUTO, and SR in the thesis. None if nothing was sent.
+/// Bytes written straight into the receiver's buffer, per benchmark: SR, AUTO, and SR in the thesis. None if nothing
+/// was sent.
 pub fn availability(study: &Study) -> Option<Markup> {
     let modes: Vec<Mode> = study.modes().into_iter().filter(|mode| *mode != Mode::Nsr).collect();
     let rows: Vec<AvailabilityRow> =

@@ -1,8 +1,8 @@
 //! What the study keeps of its runs, and the file it keeps it in.
 //!
-//! Invariants: `results.json` holds an array with one record per benchmark, process count and protocol; it is replaced as a
-//! whole by a rename, so whoever reads it sees a complete state, whenever the study was interrupted. The figures of a record
-//! (seconds, Mop/s, messages, requests) are all those of one run, the fastest that verified.
+//! Invariants: `results.json` holds an array with one record per benchmark, process count and protocol; it is replaced
+//! as a whole by a rename, so whoever reads it sees a complete state, whenever the study was interrupted. The figures
+//! of a record (seconds, Mop/s, messages, requests) are all those of one run, the fastest that verified.
 
 use std::fs;
 use std::io::Write as _;
@@ -186,7 +186,8 @@ impl Traffic {
         (self.messages > 0).then(|| self.remote_write_messages as f64 / self.messages as f64)
     }
 
-    /// Bytes in messages of at least 8 KiB that were copied once only, of all bytes in such messages; none if there were none.
+    /// Bytes in messages of at least 8 KiB that were copied once only, of all bytes in such messages; none if there
+    /// were none.
     pub fn copied_once(&self) -> Option<f64> {
         (self.large_bytes > 0).then(|| self.large_single_copy_bytes as f64 / self.large_bytes as f64)
     }
@@ -255,8 +256,8 @@ impl Study {
         counts
     }
 
-    /// The largest process count of a benchmark at which some run verified, if that is more than one process: where protocols
-    /// can differ.
+    /// The largest process count of a benchmark at which some run verified, if that is more than one process: where
+    /// protocols can differ.
     pub fn widest(&self, benchmark: Benchmark) -> Option<usize> {
         let measured = self.records.iter().filter(|record| record.benchmark == benchmark && record.seconds.is_some());
         measured.map(|record| record.ranks).max().filter(|ranks| *ranks > 1)
@@ -313,7 +314,8 @@ impl Store {
         Ok(Some((read(&study)?, read(&results)?)))
     }
 
-    /// Puts the results of an earlier study aside, under names that the next does not touch. Returns whether there were any.
+    /// Puts the results of an earlier study aside, under names that the next does not touch. Returns whether there were
+    /// any.
     pub fn set_aside(&self) -> Result<bool> {
         let results = self.path("results.json");
         if !results.exists() {

@@ -136,7 +136,8 @@ pub fn execute(
     Ok(Ending::Complete)
 }
 
-/// Makes one run; `None` if the user stopped it. A run that was stopped ends with this process, as the launcher ties its ranks to it.
+/// Makes one run; `None` if the user stopped it. A run that was stopped ends with this process, as the launcher ties
+/// its ranks to it.
 fn wait_for(
     cell: Cell,
     class: Class,

@@ -1,14 +1,15 @@
 //! What the MPI/MBCF thesis measured: its tables 4.1 to 4.10, to stand beside what a study measures.
 //!
-//! Workstations with 85 MHz SuperSPARC processors, one process each, 100BASE-TX between them, NPB 2.3 class W, 1999. The absolute
-//! values say nothing about a machine of today; rates and speed-ups do.
+//! Workstations with 85 MHz SuperSPARC processors, one process each, 100BASE-TX between them, NPB 2.3 class W, 1999.
+//! The absolute values say nothing about a machine of today; rates and speed-ups do.
 
 use crate::Benchmark;
 
 /// How the thesis's values are marked wherever they are shown.
 pub const MARK: &str = "1999, 8-9 workstations, 100BASE-TX";
 
-/// What the thesis says about the communication of a benchmark (table 4.3), on 8 processes (9 for SP and BT), in mode SR.
+/// What the thesis says about the communication of a benchmark (table 4.3), on 8 processes (9 for SP and BT), in mode
+/// SR.
 pub struct Characteristics {
     /// Mbytes sent per second.
     pub megabytes_per_second: f64,

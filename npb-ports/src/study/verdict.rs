@@ -1,8 +1,8 @@
 //! What the figures of a study say, in words. Every sentence is computed from the records; none is written by hand.
 //!
-//! Two modes are told apart only if the faster one wins more pairings of one of its runs with one of the other's than chance would
-//! explain (the rank test of Mann and Whitney): a single run disturbed by the machine cannot decide it either way, and small gains
-//! show where there are many runs.
+//! Two modes are told apart only if the faster one wins more pairings of one of its runs with one of the other's than
+//! chance would explain (the rank test of Mann and Whitney): a single run disturbed by the machine cannot decide it
+//! either way, and small gains show where there are many runs.
 
 use crate::{Benchmark, Traffic};
 
@@ -13,7 +13,8 @@ use super::thesis;
 
 /// Runs that each side needs before the spread says anything.
 const REPEATS_MIN: usize = 4;
-/// Two modes are told apart if chance alone would set one of them, whichever, so far apart from the other at most so often.
+/// Two modes are told apart if chance alone would set one of them, whichever, so far apart from the other at most so
+/// often.
 const CHANCE_MAX: f64 = 0.05;
 /// Generous costs of communication, to tell when it cannot matter: seconds per message, and bytes per second.
 const SECONDS_PER_MESSAGE: f64 = 5e-6;
@@ -97,8 +98,9 @@ impl Comparison {
     }
 }
 
-/// How often the one of two modes that do not differ would lose at most `lost` of the pairings of its `ours` runs with `theirs` of the
-/// other's: the distribution of the statistic U of Mann and Whitney, by their recurrence on which side has the slowest run.
+/// How often the one of two modes that do not differ would lose at most `lost` of the pairings of its `ours` runs with
+/// `theirs` of the other's: the distribution of the statistic U of Mann and Whitney, by their recurrence on which side
+/// has the slowest run.
 fn chance(ours: usize, theirs: usize, lost: usize) -> f64 {
     let most = ours * theirs;
     // For each number of their runs, how likely it is to lose just so many pairings; run by run of ours.

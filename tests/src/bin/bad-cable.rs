@@ -1,8 +1,8 @@
-//! One end of a bad cable: the network interface `cable` of this network namespace, whose packets reach the other end late, in another order,
-//! or not at all.
+//! One end of a bad cable: the network interface `cable` of this network namespace, whose packets reach the other end
+//! late, in another order, or not at all.
 //!
-//! `bad-cable DELAY JITTER LOSS`: microseconds, microseconds, packets of a thousand. Standard input is a socket that leads to the other end.
-//! Kernels have such cables too (netem), but not all.
+//! `bad-cable DELAY JITTER LOSS`: microseconds, microseconds, packets of a thousand. Standard input is a socket that
+//! leads to the other end. Kernels have such cables too (netem), but not all.
 #![allow(unsafe_code)]
 
 use rustix::event::{PollFd, PollFlags, Timespec};

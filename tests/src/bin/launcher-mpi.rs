@@ -120,8 +120,8 @@ fn meet_seldom(world: &Communicator) -> rwmpi::Result<()> {
 /// More than sockets take.
 const MUCH: usize = 48 << 20;
 
-/// Rank 1 stops itself when it has asked rank 0 for a long message; rank 0 wakes it only when it has heard from rank 2. Who were kept by the
-/// write would wait for ever.
+/// Rank 1 stops itself when it has asked rank 0 for a long message; rank 0 wakes it only when it has heard from rank 2.
+/// Who were kept by the write would wait for ever.
 fn write_to_stopped(world: &Communicator) -> rwmpi::Result<()> {
     for announced in [false, true] {
         let message: Vec<u32> = (0..MUCH as u32 / 4).collect();

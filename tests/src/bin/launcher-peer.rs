@@ -1,7 +1,8 @@
-//! A rank that joins its job and then behaves, or misbehaves, as its arguments say. Below the MPI layer, so that what the launcher makes
-//! of it does not depend on that layer.
+//! A rank that joins its job and then behaves, or misbehaves, as its arguments say. Below the MPI layer, so that what
+//! the launcher makes of it does not depend on that layer.
 //!
-//! `launcher-peer BEHAVIOUR RANK`: the rank of that number behaves so; the others wait for ever, publishing what they do.
+//! `launcher-peer BEHAVIOUR RANK`: the rank of that number behaves so; the others wait for ever, publishing what they
+//! do.
 
 use rustix::process::Signal as ProcessSignal;
 use rwmpi_transport::{Backoff, Fabric, NodeFabric, RANK};

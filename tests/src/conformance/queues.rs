@@ -76,7 +76,8 @@ pub(super) fn payloads_can_be_read_in_parts<S: Subject>(fabric: &mut S) {
     }
 }
 
-/// Fills a queue whose receiver does not look: the refusal, the refusals after it though there is room again, the retry.
+/// Fills a queue whose receiver does not look: the refusal, the refusals after it though there is room again, the
+/// retry.
 pub(super) fn a_full_queue_refuses_until_the_retry<S: Subject>(fabric: &mut S) {
     const FAR_TOO_MANY: u32 = 1 << 20;
     for queue in [Queue::Messages, Queue::Requests] {
@@ -115,8 +116,8 @@ pub(super) fn a_full_queue_refuses_until_the_retry<S: Subject>(fabric: &mut S) {
     }
 }
 
-/// A fast sender of long payloads of all lengths against a receiver that drains in gulps: the wrap of whatever holds payloads
-/// meets every state.
+/// A fast sender of long payloads of all lengths against a receiver that drains in gulps: the wrap of whatever holds
+/// payloads meets every state.
 pub(super) fn full_queues_of_long_payloads_lose_nothing<S: Subject>(fabric: &mut S) {
     const COUNT: u32 = 3000;
     // As long for both ends of the pair.
@@ -203,7 +204,8 @@ pub(super) fn counters_of_accepted_cells_never_lie<S: Subject>(fabric: &mut S) {
     }
 }
 
-/// Many peers send to one at the same time; it hears from all of them, though one never stops until all have been heard.
+/// Many peers send to one at the same time; it hears from all of them, though one never stops until all have been
+/// heard.
 pub(super) fn nobody_starves_among_many<S: Subject>(fabric: &mut S) {
     const EACH: u32 = 20;
     let (me, peers) = (fabric.me(), fabric.peers());

@@ -12,8 +12,8 @@ fn blocks<S: Subject>(fabric: &S, len: usize) -> Vec<Block> {
     [Some(Block::private(len)), fabric.shared_block(len)].into_iter().flatten().collect()
 }
 
-/// The blocks of peer 1 that peer 0 can write to, and their addresses, told to peer 0. What peer 1 gets has a block of its own; peer 0
-/// gets addresses only.
+/// The blocks of peer 1 that peer 0 can write to, and their addresses, told to peer 0. What peer 1 gets has a block of
+/// its own; peer 0 gets addresses only.
 fn exchange<S: Subject>(fabric: &mut S, len: usize) -> Vec<(RemoteAddress, Option<Block>)> {
     exchange_reachable(fabric, len, |_| true)
 }
@@ -166,7 +166,8 @@ pub(super) fn transfers_outside_are_refused_without_effect<S: Subject>(fabric: &
     }
 }
 
-/// Addresses that no peer handed out: outside its shared memory, in nobody's, running over the end of the address space.
+/// Addresses that no peer handed out: outside its shared memory, in nobody's, running over the end of the address
+/// space.
 pub(super) fn made_up_addresses_are_refused<S: Subject>(fabric: &mut S) {
     let shared = fabric.shared_block(64).map(|block| fabric.address_of(block.span().as_read()));
     barrier(fabric);
@@ -251,7 +252,8 @@ pub(super) fn large_transfers_arrive_whole<S: Subject>(fabric: &mut S) {
     }
 }
 
-/// All who share memory with the words' owner race for them: each word has exactly one winner, whom the losers agree on.
+/// All who share memory with the words' owner race for them: each word has exactly one winner, whom the losers agree
+/// on.
 pub(super) fn a_claim_has_one_winner<S: Subject>(fabric: &mut S) {
     let (me, peers) = (fabric.me(), fabric.peers());
     let words = fabric.claim_words();

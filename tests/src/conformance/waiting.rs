@@ -1,7 +1,7 @@
 //! Memory-Based Signal, sleeping and waking.
 //!
-//! A wake-up that gets lost costs a sleeper its safety net, about a second. The rounds here are so many that a defect which loses
-//! them regularly runs into the watchdog of whoever runs the suite.
+//! A wake-up that gets lost costs a sleeper its safety net, about a second. The rounds here are so many that a defect
+//! which loses them regularly runs into the watchdog of whoever runs the suite.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -136,7 +136,8 @@ pub(super) fn a_ring_of_many_waiters_turns<S: Subject>(fabric: &mut S) {
     assert!(try_pull(fabric, previous, Queue::Messages).is_none());
 }
 
-/// Of several words that a peer watches, any that has come keeps it from sleeping, out of which nobody would wake it here.
+/// Of several words that a peer watches, any that has come keeps it from sleeping, out of which nobody would wake it
+/// here.
 pub(super) fn any_of_several_words_prevents_sleep<S: Subject>(fabric: &mut S) {
     /// More than a peer keeps in mind.
     const WORDS: usize = 40;

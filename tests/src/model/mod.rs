@@ -1,12 +1,12 @@
 //! Model check of the protocol: the real `Sender` and `Receiver` driven through every interleaving of short programs.
 //!
-//! One receiver, one or two senders, queues of bounded length. A remote write is a step of its own, apart from the decision and
-//! from the notice, so every race between them is taken. Checked at each step: nobody writes into a buffer that is not waiting
-//! for it. Checked at the end of each run: everything that should be matched is, and matches are those of MPI
-//! (module `oracle`).
+//! One receiver, one or two senders, queues of bounded length. A remote write is a step of its own, apart from the
+//! decision and from the notice, so every race between them is taken. Checked at each step: nobody writes into a buffer
+//! that is not waiting for it. Checked at the end of each run: everything that should be matched is, and matches are
+//! those of MPI (module `oracle`).
 //!
-//! States that were reached before are not entered again. What a rank knows is a function of what it has done and seen, so a
-//! state is named by the ranks' histories.
+//! States that were reached before are not entered again. What a rank knows is a function of what it has done and seen,
+//! so a state is named by the ranks' histories.
 
 mod oracle;
 mod world;

@@ -53,7 +53,8 @@ struct SenderState {
     popped: u64,
     messages: VecDeque<Cell>,
     requests: VecDeque<RequestForSend>,
-    /// Receives whose requests it is asked to forget. They travel with the messages of the other direction, behind those requests.
+    /// Receives whose requests it is asked to forget. They travel with the messages of the other direction, behind
+    /// those requests.
     withdrawals: VecDeque<ReceiveId>,
     history: Vec<u8>,
 }

@@ -1,4 +1,5 @@
-//! Communicators made of communicators and groups: who belongs to them, in which order, and that none gets another's messages.
+//! Communicators made of communicators and groups: who belongs to them, in which order, and that none gets another's
+//! messages.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -96,8 +97,8 @@ fn only_members_call_create_group(universe: &Universe) -> Result<()> {
     world.barrier()
 }
 
-/// Every rank makes a communicator with the next and one with the previous rank, in an order that leads round a ring; all are in use
-/// at the same time.
+/// Every rank makes a communicator with the next and one with the previous rank, in an order that leads round a ring;
+/// all are in use at the same time.
 fn overlapping_groups_create_at_the_same_time(universe: &Universe) -> Result<()> {
     let world = universe.world();
     let (rank, size) = (world.rank(), world.size());

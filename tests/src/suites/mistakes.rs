@@ -218,8 +218,8 @@ fn half_an_element_is_an_error(universe: &Universe) -> Result<()> {
     Ok(())
 }
 
-/// Where both sides are built with debug assertions; in a job of both kinds of builds the others say nothing about their types, and get
-/// what was sent.
+/// Where both sides are built with debug assertions; in a job of both kinds of builds the others say nothing about
+/// their types, and get what was sent.
 fn types_that_differ_are_an_error(universe: &Universe) -> Result<()> {
     let world = universe.world();
     let (rank, size) = (world.rank(), world.size());

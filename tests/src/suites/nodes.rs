@@ -1,4 +1,5 @@
-//! What crosses from one node to another in collectives, where a communicator has several nodes and more ranks than those.
+//! What crosses from one node to another in collectives, where a communicator has several nodes and more ranks than
+//! those.
 
 use std::collections::BTreeSet;
 

@@ -243,8 +243,8 @@ fn a_rank_drives_several_futures(universe: &Universe) -> Result<()> {
     world.barrier()
 }
 
-/// Handed to and fro between a rank and a thread that makes it wait long enough to fall asleep. A rank that nobody wakes sleeps a second at
-/// a time: a minute in all.
+/// Handed to and fro between a rank and a thread that makes it wait long enough to fall asleep. A rank that nobody
+/// wakes sleeps a second at a time: a minute in all.
 fn a_sleeping_rank_is_woken_from_any_thread(universe: &Universe) -> Result<()> {
     const TURNS: u32 = 60;
     let (ask, asked) = mpsc::channel::<Waker>();

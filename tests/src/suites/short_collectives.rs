@@ -1,4 +1,5 @@
-//! Collectives of short data in quick succession: where each has the memory of the one before the last, nobody may be too early there.
+//! Collectives of short data in quick succession: where each has the memory of the one before the last, nobody may be
+//! too early there.
 
 use rwmpi::{Communicator, Result, Universe};
 
@@ -17,8 +18,8 @@ fn value(rank: usize, round: usize) -> u64 {
     (rank * 1_000_003 + round * 7 + 1) as u64
 }
 
-/// Ranks that only give are ahead of those that only take, by a different rank in each round, with data of lengths that lie in different
-/// places.
+/// Ranks that only give are ahead of those that only take, by a different rank in each round, with data of lengths that
+/// lie in different places.
 fn short_collectives_in_a_row_do_not_mix(universe: &Universe) -> Result<()> {
     let world = universe.world();
     let (rank, size) = (world.rank(), world.size());
@@ -62,7 +63,8 @@ fn short_collectives_in_a_row_do_not_mix(universe: &Universe) -> Result<()> {
     Ok(())
 }
 
-/// More collectives of one kind in a row than a shelf has slots, so that all of them are used again, with the same giver, or the same taker.
+/// More collectives of one kind in a row than a shelf has slots, so that all of them are used again, with the same
+/// giver, or the same taker.
 fn who_only_gives_is_ahead_and_not_too_far(universe: &Universe) -> Result<()> {
     let world = universe.world();
     let (rank, size) = (world.rank(), world.size());

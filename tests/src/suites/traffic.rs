@@ -55,7 +55,8 @@ fn random_traffic_matches_the_model(universe: &Universe) -> Result<()> {
         let mut buffers: Vec<Vec<u8>> = messages.iter().map(|&(.., len)| vec![0; len]).collect();
         let data: Vec<Vec<u8>> = messages.iter().enumerate().map(|(i, &(.., len))| pattern(i, len)).collect();
         scope(|s| {
-            // Some receives before the sends, some after, the order among equals kept: all of one (source, tag) together.
+            // Some receives before the sends, some after, the order among equals kept: all of one (source, tag)
+            // together.
             let early = |source: usize, tag: i32| (source + tag as usize + seed as usize).is_multiple_of(2);
             let mut requests = Vec::new();
             let mut late = Vec::new();

@@ -370,7 +370,8 @@ fn elements_in_place_are_combined(universe: &Universe) -> Result<()> {
     })
 }
 
-/// The ranks in two groups, even and odd, as an intercommunicator; how many of the other group there are, and their ranks in the world.
+/// The ranks in two groups, even and odd, as an intercommunicator; how many of the other group there are, and their
+/// ranks in the world.
 fn two_groups(universe: &Universe) -> Result<Option<(Communicator, Vec<usize>)>> {
     let world = universe.world();
     if world.size() == 1 {

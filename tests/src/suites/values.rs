@@ -106,7 +106,8 @@ fn values_of_unknown_length_come_from_anywhere(universe: &Universe) -> Result<()
     world.barrier()
 }
 
-/// Short ones, which are received as they are taken off the queue, long ones, which are not, and such as are not the next to arrive.
+/// Short ones, which are received as they are taken off the queue, long ones, which are not, and such as are not the
+/// next to arrive.
 fn values_of_unknown_length_keep_their_order(universe: &Universe) -> Result<()> {
     let world = universe.world();
     let (rank, size) = (world.rank(), world.size());

@@ -1,5 +1,5 @@
-//! The conformance suite over two nodes of up to two peers or more: shared memory within a node, TCP between them. The peers are threads;
-//! a node is a job of its own.
+//! The conformance suite over two nodes of up to two peers or more: shared memory within a node, TCP between them. The
+//! peers are threads; a node is a job of its own.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::mpsc::{RecvTimeoutError, channel};

@@ -1,5 +1,5 @@
-//! The conformance suite with peers that are processes, or threads in several processes, with the kernel's copy and without it, and in the second lane of
-//! two; and what becomes of a job's file when its processes are killed.
+//! The conformance suite with peers that are processes, or threads in several processes, with the kernel's copy and
+//! without it, and in the second lane of two; and what becomes of a job's file when its processes are killed.
 //!
 //! The program runs itself once for each peer; the environment then says which case and which peer.
 

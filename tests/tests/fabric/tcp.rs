@@ -1,5 +1,5 @@
-//! The conformance suite over TCP on loopback, with peers that are threads and with peers that are processes, and what becomes of the
-//! others when a process is killed.
+//! The conformance suite over TCP on loopback, with peers that are threads and with peers that are processes, and what
+//! becomes of the others when a process is killed.
 //!
 //! The program runs itself once for each process; it tells it the job's secret and the addresses through a pipe.
 
@@ -155,8 +155,8 @@ impl Drop for Processes {
     }
 }
 
-/// Peer 2 talks to the others until both have heard it for a while, and dies in the middle of it by SIGKILL; they hear it out, and
-/// then the fault.
+/// Peer 2 talks to the others until both have heard it for a while, and dies in the middle of it by SIGKILL; they hear
+/// it out, and then the fault.
 fn to_be_killed(fabric: &mut TcpFabric) {
     if fabric.me() == 2 { talk_until_killed(fabric) } else { hear_out_the_killed(fabric) }
 }

@@ -24,7 +24,8 @@ pub fn trials() -> Vec<Trial> {
     trials(1, "threads").chain(trials(2, "threads_second_lane")).collect()
 }
 
-/// Runs a case in the last lane of all peers; fails as soon as one peer does, and leaves the rest of its threads behind.
+/// Runs a case in the last lane of all peers; fails as soon as one peer does, and leaves the rest of its threads
+/// behind.
 fn run(case: &Case<NodeFabric>, fabrics: Vec<Vec<NodeFabric>>) -> Result<(), Failed> {
     let (report, reports) = channel();
     for mut fabric in fabrics.into_iter().filter_map(|mut lanes| lanes.pop()) {

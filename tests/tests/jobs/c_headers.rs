@@ -1,7 +1,7 @@
 //! Our headers beside MPICH's: every constant, size and prototype has to agree, for programs are compiled with either.
 //!
-//! MPICH comes from PyPI (`pip install mpich==5.0.2`), once, into cargo's folder; `RWMPI_MPICH` names another installation. Without
-//! either there is nothing to compare with, and the tests say so.
+//! MPICH comes from PyPI (`pip install mpich==5.0.2`), once, into cargo's folder; `RWMPI_MPICH` names another
+//! installation. Without either there is nothing to compare with, and the tests say so.
 
 use std::fs;
 use std::path::{Path, PathBuf};

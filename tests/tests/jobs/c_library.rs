@@ -1,5 +1,5 @@
-//! The C libraries as a whole: what they export, how they end a job, what tools see of them, and what they leave. What the functions do,
-//! the programs of `tests/c` check (`tests/tests/programs`).
+//! The C libraries as a whole: what they export, how they end a job, what tools see of them, and what they leave. What
+//! the functions do, the programs of `tests/c` check (`tests/tests/programs`).
 
 use std::ffi::OsStr;
 use std::process::Command;

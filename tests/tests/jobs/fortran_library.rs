@@ -1,5 +1,6 @@
-//! The Fortran libraries as a whole: what they export, how they end a job, and what tools see of them. What the procedures do, the programs of
-//! `tests/fortran` check (`tests/tests/programs`). Without gfortran there is nothing to test, and the tests say so.
+//! The Fortran libraries as a whole: what they export, how they end a job, and what tools see of them. What the
+//! procedures do, the programs of `tests/fortran` check (`tests/tests/programs`). Without gfortran there is nothing to
+//! test, and the tests say so.
 
 use std::ffi::OsStr;
 use std::fs;

@@ -1,4 +1,5 @@
-//! What the launcher makes of its arguments: programs, sections, environment, directories; and that a wrong one costs a message and no job.
+//! What the launcher makes of its arguments: programs, sections, environment, directories; and that a wrong one costs a
+//! message and no job.
 
 use crate::launcher_support::{mpiexec, mpiexec_sh};
 use std::fs;

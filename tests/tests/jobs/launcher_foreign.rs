@@ -1,4 +1,5 @@
-//! Our ranks in the jobs of launchers that are not ours: MPICH's hydra by PMI-1, and PRRTE (Open MPI's `mpirun`) by PMIx.
+//! Our ranks in the jobs of launchers that are not ours: MPICH's hydra by PMI-1, and PRRTE (Open MPI's `mpirun`) by
+//! PMIx.
 
 use std::process::{Command, Output};
 

@@ -1,5 +1,5 @@
-//! Jobs on several hosts. The hosts are this machine under other names: the agent that reaches them forgets the name and runs the daemon
-//! here, in an empty environment and another directory, as a login elsewhere would.
+//! Jobs on several hosts. The hosts are this machine under other names: the agent that reaches them forgets the name
+//! and runs the daemon here, in an empty environment and another directory, as a login elsewhere would.
 
 use crate::launcher_support::{Finished, Job, MPIEXEC, Running, launcher, mpiexec, runs, send};
 use rustix::process::Signal;
@@ -15,7 +15,8 @@ const SUITE: &str = env!("CARGO_BIN_EXE_suite");
 /// Within that time of a death, the job has to be over on all hosts.
 const OVER: Duration = Duration::from_secs(5);
 
-/// A login that says hello, and to `nowhere` there is no way; `stays` waits for the daemon as ssh does, instead of becoming it.
+/// A login that says hello, and to `nowhere` there is no way; `stays` waits for the daemon as ssh does, instead of
+/// becoming it.
 const AGENT: &str = r#"#!/bin/sh
 if [ "$1" = nowhere ]; then echo 'No route to host' >&2; exit 255; fi
 name=$1

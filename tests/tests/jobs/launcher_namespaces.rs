@@ -1,5 +1,5 @@
-//! Jobs on hosts that have a network of their own between them, which is slow, loses packets, or is cut for a while. The hosts are network
-//! namespaces.
+//! Jobs on hosts that have a network of their own between them, which is slow, loses packets, or is cut for a while.
+//! The hosts are network namespaces.
 
 use crate::launcher_support::namespaces::{AGENT, Hosts, ends_of_connections};
 use crate::launcher_support::{Job, Running, mpiexec, runs, send};
@@ -122,8 +122,8 @@ fn a_hang_is_reported() {
     finished.assert_report(124, &["4 ranks still ran", "deadlock", "receive from rank"]);
 }
 
-/// What a start takes is one daemon for each host, and connections only between those who talk. All ranks have added up their numbers by
-/// then, for which one rank of each host has talked to one of three others.
+/// What a start takes is one daemon for each host, and connections only between those who talk. All ranks have added up
+/// their numbers by then, for which one rank of each host has talked to one of three others.
 #[test]
 fn many_ranks_connect_only_with_whom_they_talk() {
     const RANKS: usize = 64;

@@ -1,8 +1,8 @@
 //! Our ranks in jobs of Slurm: `srun --mpi=pmi2` (whose plugin speaks PMI-1, too) and `srun --mpi=pmix`.
 //!
-//! The test starts a Slurm of its own: munge, slurmctld, and a slurmd for each of two nodes that are both this machine, with all they write
-//! in a folder that goes with them. Skipped where there is no Slurm (Debian: `slurm-wlm`, `munge`; for PMIx `libpmix-dev`), or this
-//! is not the root user, whom its daemons want.
+//! The test starts a Slurm of its own: munge, slurmctld, and a slurmd for each of two nodes that are both this machine,
+//! with all they write in a folder that goes with them. Skipped where there is no Slurm (Debian: `slurm-wlm`, `munge`;
+//! for PMIx `libpmix-dev`), or this is not the root user, whom its daemons want.
 
 use std::fs;
 use std::io::Write;

@@ -1,4 +1,5 @@
-//! What whoever starts `mpiexec` may have left it: signals ignored or blocked, settings in the environment; and what the ranks get of it.
+//! What whoever starts `mpiexec` may have left it: signals ignored or blocked, settings in the environment; and what
+//! the ranks get of it.
 
 use crate::launcher_support::{self, Finished, MPIEXEC, PEER, launcher, mpiexec, mpiexec_sh};
 use std::process::Command;

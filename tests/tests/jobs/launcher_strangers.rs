@@ -1,4 +1,5 @@
-//! A job that strangers disturb: who scans its ports, and who sends it ten million random bytes at each place where it listens.
+//! A job that strangers disturb: who scans its ports, and who sends it ten million random bytes at each place where it
+//! listens.
 
 use crate::launcher_support::{MPIEXEC, Running, mpiexec, runs};
 use std::collections::{HashSet, VecDeque};

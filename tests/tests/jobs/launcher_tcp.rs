@@ -1,4 +1,5 @@
-//! Whole jobs whose ranks have no shared memory: those that go well, those in which a rank fails, and those that strangers disturb.
+//! Whole jobs whose ranks have no shared memory: those that go well, those in which a rank fails, and those that
+//! strangers disturb.
 
 use crate::launcher_support::{self, mpiexec, runs, send};
 use rustix::process::Signal;
@@ -199,8 +200,8 @@ fn pmi_is_enough() {
     }
 }
 
-/// The others hear of a rank's end by their connections, and give up: perhaps before the launcher, which was stopped meanwhile, looks at any of
-/// them.
+/// The others hear of a rank's end by their connections, and give up: perhaps before the launcher, which was stopped
+/// meanwhile, looks at any of them.
 #[test]
 fn who_hears_of_an_end_is_not_blamed_for_it() {
     for without in [&[][..], &["env", "-u", "RWMPI_JOB_FD"]] {

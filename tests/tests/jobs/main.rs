@@ -1,5 +1,6 @@
-//! Whole jobs, one module for each matter: real programs under the real launcher, and what is left behind when they end. What each
-//! test may take is in `.config/nextest.toml`; the programs come from the folder that `rwmpi_tests::binary` finds.
+//! Whole jobs, one module for each matter: real programs under the real launcher, and what is left behind when they
+//! end. What each test may take is in `.config/nextest.toml`; the programs come from the folder that
+//! `rwmpi_tests::binary` finds.
 //!
 //! One program for all of them: linking takes longer than most of its tests do.
 

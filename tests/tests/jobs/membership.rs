@@ -1,5 +1,5 @@
-//! A process joins its job once, and says when it leaves: what becomes of those who wait for one that has left, of what a rank starts, and of two
-//! libraries in one process.
+//! A process joins its job once, and says when it leaves: what becomes of those who wait for one that has left, of what
+//! a rank starts, and of two libraries in one process.
 
 use std::path::PathBuf;
 use std::process::{Command, Output};
@@ -47,7 +47,8 @@ fn hears_of_rank_1(output: &Output, wait: &str) {
     assert!(![0, 124].contains(&code), "{wait}: {}", text(output));
 }
 
-/// Nothing that the others wait for is taken for what a rank does as it finalizes, and they learn that it will not come.
+/// Nothing that the others wait for is taken for what a rank does as it finalizes, and they learn that it will not
+/// come.
 #[test]
 fn who_waits_for_a_rank_that_has_finalized_hears_of_it() {
     const WAITS: [&str; 15] = [

@@ -1,4 +1,5 @@
-//! The `npb` command with the benchmarks that run on two processes: as a job that it starts itself, and within one of `mpiexec`.
+//! The `npb` command with the benchmarks that run on two processes: as a job that it starts itself, and within one of
+//! `mpiexec`.
 
 use crate::launcher_support::mpiexec;
 use rwmpi_tests::binary;
@@ -27,7 +28,8 @@ fn object(json: &[u8]) -> Value {
     results.remove(0)
 }
 
-/// Asserts that `npb` refuses these arguments in one message, before any work, whether it starts the ranks or `mpiexec` does.
+/// Asserts that `npb` refuses these arguments in one message, before any work, whether it starts the ranks or `mpiexec`
+/// does.
 fn assert_refused(arguments: &[&str], expected: &str) {
     let output = npb(arguments);
     let message = String::from_utf8_lossy(&output.stderr);

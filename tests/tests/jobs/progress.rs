@@ -1,5 +1,5 @@
-//! The thread that makes progress while programs in C compute (`RWMPI_PROGRESS=thread`): what only it makes possible, that it costs nothing
-//! when there is nothing to do, and that nothing else changes.
+//! The thread that makes progress while programs in C compute (`RWMPI_PROGRESS=thread`): what only it makes possible,
+//! that it costs nothing when there is nothing to do, and that nothing else changes.
 
 use std::ffi::OsStr;
 use std::fs;

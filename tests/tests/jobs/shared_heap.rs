@@ -1,4 +1,5 @@
-//! Large blocks of `malloc` in the job's file, as programs and users of `mpiexec` see them. What blocks must do is in `tests/c/heap_*.c`.
+//! Large blocks of `malloc` in the job's file, as programs and users of `mpiexec` see them. What blocks must do is in
+//! `tests/c/heap_*.c`.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -129,7 +130,8 @@ fn wrappers_leave_the_heap_to_the_program() {
         let said = pair(command, &[]);
         assert_eq!(copied(&said).1, 0.0, "{said}");
     }
-    // A program that has the heap keeps it; what it starts has its own memory, and what comes after it has the heap again.
+    // A program that has the heap keeps it; what it starts has its own memory, and what comes after it has the heap
+    // again.
     let twice = format!("{0} && {0}", program.display());
     let output = explained(&["sh", "-c", &twice].map(OsStr::new), &[]);
     assert_eq!(String::from_utf8_lossy(&output.stdout), "shared\nshared\n", "{}", text(&output));
@@ -200,7 +202,8 @@ fn where_the_library_is_not_nothing_is_said_of_it() {
     }
     let library = binary("librwmpi_heap.so");
     let hide = format!("mount -t tmpfs none {}", library.parent().unwrap().display());
-    // What is preloaded there besides stays. It becomes another program by each of the functions for that, with a child by `fork` or `vfork`.
+    // What is preloaded there besides stays. It becomes another program by each of the functions for that, with a child
+    // by `fork` or `vfork`.
     for go_on in ["exec env", "env", "exec sh -c env", "exec env env", "exec nice env"] {
         let script = format!("{hide} && {go_on}");
         let command = unshare.iter().copied().chain(["sh", "-c", &script]).map(OsStr::new).collect::<Vec<_>>();

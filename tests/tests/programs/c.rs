@@ -1,5 +1,5 @@
-//! Programs in C and C++, compiled with our headers against both libraries and run under the real launcher, in modes that have to make
-//! no difference.
+//! Programs in C and C++, compiled with our headers against both libraries and run under the real launcher, in modes
+//! that have to make no difference.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -19,8 +19,8 @@ struct Mode {
     name: &'static str,
     interface: Interface,
     environment: &'static [(&'static str, &'static str)],
-    /// What most programs do is what users do. The other modes repeat it, and a usual run takes of them one number of ranks, and of
-    /// the programs one in so many.
+    /// What most programs do is what users do. The other modes repeat it, and a usual run takes of them one number of
+    /// ranks, and of the programs one in so many.
     one_in: Option<usize>,
 }
 

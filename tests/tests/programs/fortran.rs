@@ -1,8 +1,8 @@
-//! Programs in Fortran, compiled by gfortran with our `mpif.h` and module against the libraries of both interfaces. Without gfortran
-//! there is nothing to test, and the tests say so.
+//! Programs in Fortran, compiled by gfortran with our `mpif.h` and module against the libraries of both interfaces.
+//! Without gfortran there is nothing to test, and the tests say so.
 //!
-//! A line `options: -fno-underscoring` of a program's first comment makes it run once more, compiled with these options, at the largest of its
-//! numbers of ranks.
+//! A line `options: -fno-underscoring` of a program's first comment makes it run once more, compiled with these
+//! options, at the largest of its numbers of ranks.
 
 use std::path::Path;
 

@@ -1,8 +1,8 @@
 //! The programs in C and Fortran that check themselves: each is a test of its own in each mode, `c/MODE/PROGRAM` or
 //! `fortran/ABI/PROGRAM`.
 //!
-//! Every `tests/c/*.c` and `tests/fortran/*.f90` is such a program. It ends well if all its checks hold at each number of ranks from 1 to
-//! 4, or at those that a line `ranks: 2 3` of its first comment names.
+//! Every `tests/c/*.c` and `tests/fortran/*.f90` is such a program. It ends well if all its checks hold at each number
+//! of ranks from 1 to 4, or at those that a line `ranks: 2 3` of its first comment names.
 
 mod c;
 mod fortran;

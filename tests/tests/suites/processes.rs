@@ -1,5 +1,5 @@
-//! The suites with every rank a process, started by the launcher: over shared memory, over TCP, and over a mix of both; and with
-//! processes that hold several ranks, a thread each.
+//! The suites with every rank a process, started by the launcher: over shared memory, over TCP, and over a mix of both;
+//! and with processes that hold several ranks, a thread each.
 
 use std::time::Duration;
 

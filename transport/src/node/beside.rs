@@ -1,8 +1,10 @@
-//! Peers that share a processor. Who waits for one on its own processor waits in vain until it gives way, and then had better not look
-//! first; who waits for one on another processor loses a change of process, and its place, by giving way at once.
+//! Peers that share a processor. Who waits for one on its own processor waits in vain until it gives way, and then had
+//! better not look first; who waits for one on another processor loses a change of process, and its place, by giving
+//! way at once.
 //!
-//! The kernel may leave more peers on one processor than on another for seconds: who gives way again and again is never kept waiting there, so
-//! nothing seems to be gained by moving it. The last of too many therefore moves itself (docs/decisions/0031).
+//! The kernel may leave more peers on one processor than on another for seconds: who gives way again and again is never
+//! kept waiting there, so nothing seems to be gained by moving it. The last of too many therefore moves itself
+//! (docs/decisions/0031).
 
 use std::fs;
 
@@ -12,7 +14,8 @@ use super::NodeFabric;
 use crate::primitive::{self, Ordering};
 use crate::sleep::AWAKE;
 
-/// A peer looks whether it should move every so many times that it has given way: some milliseconds, since most waits give way once or twice.
+/// A peer looks whether it should move every so many times that it has given way: some milliseconds, since most waits
+/// give way once or twice.
 const GIVEN_WAY: u32 = 512;
 
 impl NodeFabric {
@@ -79,8 +82,8 @@ fn move_to(there: usize, allowed: &CpuSet) {
     }
 }
 
-/// Where peer `me` should go, if `places` is where the peers are: to the processor with the fewest, if it is the last on one that has at least two
-/// more.
+/// Where peer `me` should go, if `places` is where the peers are: to the processor with the fewest, if it is the last
+/// on one that has at least two more.
 fn better_place(me: usize, places: &[Option<usize>], may_use: impl Fn(usize) -> bool) -> Option<usize> {
     let here = places[me]?;
     if places[me + 1..].contains(&Some(here)) {

@@ -10,7 +10,8 @@ use crate::handover::owns_what_others_read;
 use crate::remote_memory::{self, Reach};
 use crate::{LentSpan, ReadSpan, Reading, RemoteAddress, RemoteError, Way, WriteSpan, Written, caches};
 
-/// Where lines can't be handed over, remote writes of at least so many bytes do not take them away from the peer, but go past the caches.
+/// Where lines can't be handed over, remote writes of at least so many bytes do not take them away from the peer, but
+/// go past the caches.
 const WRITTEN_PAST_CACHES: usize = 4096;
 
 /// Whether what other peers lend is written back: where that pays, and all of them are other processes.
@@ -32,7 +33,8 @@ impl NodeFabric {
         if let Some(place) = self.shared(address, offset, from.len()) {
             match place? {
                 InFile::Mapped(place) => {
-                    // SAFETY: checked to lie in the part of a heap that has pages; the owner handed it out to be written.
+                    // SAFETY: checked to lie in the part of a heap that has pages; the owner handed it out to be
+                    // written.
                     self.copy_to_peer(from, unsafe { WriteSpan::new(self.segment.at(place).as_ptr(), from.len()) });
                 }
                 InFile::Unmapped(place) => remote_memory::file_write(self.segment.file(), place, from)?,
@@ -79,8 +81,8 @@ impl NodeFabric {
             let pays = self.writes_back && !reading.with_others;
             match place? {
                 InFile::Mapped(place) => {
-                    // SAFETY: checked to lie in the part of a heap that has pages; the owner, which keeps the bytes as they are, handed it out to be
-                    // read.
+                    // SAFETY: checked to lie in the part of a heap that has pages; the owner, which keeps the bytes as
+                    // they are, handed it out to be read.
                     copy(unsafe { LentSpan::new(ReadSpan::new(self.segment.at(place).as_ptr(), into.len()), pays) })
                 }
                 InFile::Unmapped(place) => remote_memory::file_read(self.segment.file(), place, into)?,
@@ -109,8 +111,8 @@ impl NodeFabric {
                 _ => return None,
             },
         };
-        // SAFETY: either checked to lie in the part of a heap that has pages, and mapped here as long as the segment is, or of this address space;
-        // the owner lends it to be written, as the fabric's contract has it.
+        // SAFETY: either checked to lie in the part of a heap that has pages, and mapped here as long as the segment
+        // is, or of this address space; the owner lends it to be written, as the fabric's contract has it.
         Some(unsafe { WriteSpan::new(start, len) })
     }
 }

@@ -1,4 +1,5 @@
-//! Hints: with many peers, a sender says in the receiver's memory that it has sent something, so that not all rings have to be looked at.
+//! Hints: with many peers, a sender says in the receiver's memory that it has sent something, so that not all rings
+//! have to be looked at.
 
 use super::{MOST_LOOKS, NodeFabric};
 use crate::Queue;
@@ -15,8 +16,8 @@ impl NodeFabric {
         }
     }
 
-    /// A peer whose hint turns out true. A hint is taken back only when the ring was found empty, and then the ring is looked at once
-    /// more. A sender that just then relied on the old hint is found by the plain round robin.
+    /// A peer whose hint turns out true. A hint is taken back only when the ring was found empty, and then the ring is
+    /// looked at once more. A sender that just then relied on the old hint is found by the plain round robin.
     #[cold]
     #[inline(never)]
     pub(super) fn ready_by_hint(&mut self, queue: Queue) -> Option<usize> {

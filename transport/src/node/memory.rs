@@ -51,8 +51,8 @@ impl NodeFabric {
         said.load(Ordering::Acquire).min(self.segment.layout().heap_size as u64)
     }
 
-    /// Whether peers see these bytes, so far from the start of a heap, as this process does, which then does not change that: they are told where
-    /// they lie. What lies in it where nothing is mapped yet may be something else.
+    /// Whether peers see these bytes, so far from the start of a heap, as this process does, which then does not change
+    /// that: they are told where they lie. What lies in it where nothing is mapped yet may be something else.
     #[inline]
     pub(super) fn is_shared(&self, owner: usize, place: usize, len: usize) -> bool {
         let (part, start) = self.segment.layout().part_at(place);
@@ -89,8 +89,9 @@ impl NodeFabric {
         }
     }
 
-    /// What makes operations on elements of a peer's memory atomic. The lock lies with the owner of the memory, which need not be who hands it out; of
-    /// private memory that is the peer, whose block in the first lane has it for all lanes.
+    /// What makes operations on elements of a peer's memory atomic. The lock lies with the owner of the memory, which
+    /// need not be who hands it out; of private memory that is the peer, whose block in the first lane has it for all
+    /// lanes.
     pub(super) fn lock_of_elements(&self, peer: usize, address: &RemoteAddress) -> ElementLock {
         let heap = address.space.checked_sub(PRIVATE_SPACE + 1).map(|owner| owner as usize);
         let owner = heap.filter(|&owner| owner < self.segment.layout().ends);

@@ -11,8 +11,8 @@ impl NodeFabric {
         self.control(self.me).identity.presence.store(Presence::Finished as u32, Ordering::Release);
     }
 
-    /// Says that this peer ends, and how: to whoever waits for it, too. For its process the first lane speaks. Afterwards whoever has to be rung
-    /// is.
+    /// Says that this peer ends, and how: to whoever waits for it, too. For its process the first lane speaks.
+    /// Afterwards whoever has to be rung is.
     pub fn depart(&mut self, presence: Presence) {
         self.control(self.me).identity.presence.store(presence as u32, Ordering::Release);
         let (me, peers) = (self.me, self.links.len());

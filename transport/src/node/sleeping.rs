@@ -1,4 +1,5 @@
-//! When a peer sleeps, and what wakes it; the same for its worker ([`crate::Worker`]), which sleeps behind the same flag.
+//! When a peer sleeps, and what wakes it; the same for its worker ([`crate::Worker`]), which sleeps behind the same
+//! flag.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -21,15 +22,16 @@ impl NodeFabric {
         self.employ_with(None)
     }
 
-    /// The same for a peer that sleeps where its sockets are; the descriptor is readable when one of them has something.
+    /// The same for a peer that sleeps where its sockets are; the descriptor is readable when one of them has
+    /// something.
     pub(crate) fn employ_with(&mut self, sockets: Option<OwnedFd>) -> io::Result<Arc<Cot>> {
         let cot = Arc::new(Cot::new(self.segment.clone(), self.end(self.me), sockets)?);
         self.worker = Some(cot.clone());
         Ok(cot)
     }
 
-    /// Has whoever has something for this peer ring from now on, though the caller does not wait; false if there is something to do
-    /// already. Requests are heeded only if somebody awaits them.
+    /// Has whoever has something for this peer ring from now on, though the caller does not wait; false if there is
+    /// something to do already. Requests are heeded only if somebody awaits them.
     pub fn hang_bell(&mut self, heeds_requests: bool) -> bool {
         self.hang_bell_for(heeds_requests, 0)
     }
@@ -70,8 +72,8 @@ impl NodeFabric {
         }
     }
 
-    /// Before the caller sleeps in some other way than here: from now on whoever has something for this peer is told to ring. False, and
-    /// nothing of the kind, if there is something to do already. After it, [`NodeFabric::has_slept`].
+    /// Before the caller sleeps in some other way than here: from now on whoever has something for this peer is told to
+    /// ring. False, and nothing of the kind, if there is something to do already. After it, [`NodeFabric::has_slept`].
     pub(crate) fn goes_to_sleep(&mut self, backoff: &mut Backoff) -> bool {
         self.announce_sleep(backoff, RING, QUEUES).is_some()
     }
@@ -92,7 +94,8 @@ impl NodeFabric {
         }
     }
 
-    /// Raises the sleeping flag, and says to what, unless there is something to do after all; what waits in the first so many queues counts.
+    /// Raises the sleeping flag, and says to what, unless there is something to do after all; what waits in the first
+    /// so many queues counts.
     fn announce_sleep(&mut self, backoff: &mut Backoff, ring: u32, queues: usize) -> Option<u32> {
         let watches_pops = std::mem::take(&mut self.watches_pops) || self.producers().any(Producer::is_refused);
         let how = ring | if watches_pops { ASLEEP_FOR_ROOM } else { ASLEEP };
@@ -103,7 +106,8 @@ impl NodeFabric {
             return Some(how);
         }
         self.has_slept();
-        // Whatever it is, the caller may not be able to take it now: do not ask the kernel for barriers in a tight loop.
+        // Whatever it is, the caller may not be able to take it now: do not ask the kernel for barriers in a tight
+        // loop.
         self.policy.back_to_yielding(backoff);
         None
     }

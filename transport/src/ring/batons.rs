@@ -1,14 +1,17 @@
 //! Batons: blocks of memory that two peers pass to and fro.
 //!
-//! Whoever holds a baton may write a payload into it, and hands it over with the message; having read that, the other holds it. So in an
-//! exchange each writes lines that it has read last, which lie in its own cache. Lines that one side always writes and the other always
-//! reads have to be taken away from the reader before each writing, one after the other, which takes four times as long as reading them
-//! once they do not fit the nearest cache (docs/decisions/0027). Where traffic goes one way batons do not come back, and payloads take the data area of
-//! the ring, past the caches. To put pages behind a baton takes longer than many messages, so before some come back only a few are put to use (docs/decisions/0037).
+//! Whoever holds a baton may write a payload into it, and hands it over with the message; having read that, the other
+//! holds it. So in an exchange each writes lines that it has read last, which lie in its own cache. Lines that one side
+//! always writes and the other always reads have to be taken away from the reader before each writing, one after the
+//! other, which takes four times as long as reading them once they do not fit the nearest cache (docs/decisions/0027).
+//! Where traffic goes one way batons do not come back, and payloads take the data area of the ring, past the caches. To
+//! put pages behind a baton takes longer than many messages, so before some come back only a few are put to use
+//! (docs/decisions/0037).
 //!
 //! Invariants:
 //! 1. A baton is held by one of the two, or by nobody while a cell that names it is in the ring.
-//! 2. Only its holder touches its bytes; besides, the consumer of the cell that names it, which holds it once it has popped the cell.
+//! 2. Only its holder touches its bytes; besides, the consumer of the cell that names it, which holds it once it has
+//!    popped the cell.
 
 use crate::Passable;
 
@@ -23,7 +26,8 @@ const LONGEST_ALONE: usize = BATON_SIZE / 2;
 /// How many there are for each two peers: no more than pay, which few peers have, and no fewer than these.
 const MOST: usize = 128;
 const LEAST: usize = 16;
-/// So many each peer has in common with all others, as long as [`LEAST`] allows: the memory behind them is used by whoever exchanges long messages.
+/// So many each peer has in common with all others, as long as [`LEAST`] allows: the memory behind them is used by
+/// whoever exchanges long messages.
 const OF_A_PEER: usize = 1024;
 
 /// In a cell, instead of a place in the data area: the payload is in the baton whose number the lower bits are.
@@ -71,10 +75,11 @@ pub(crate) struct Batons {
     all: u16,
     /// Whether it has the first half of them in the beginning, or the second.
     is_first: bool,
-    /// The numbers of those that it holds; the next to be given stands last. Empty until one is given or taken: most links never are used.
+    /// The numbers of those that it holds; the next to be given stands last. Empty until one is given or taken: most
+    /// links never are used.
     held: Vec<u16>,
-    /// How many have come since the last was given: they are given before all others, in the order in which they came, so that an answer that
-    /// is cut like its message finds in each baton as many lines as it writes.
+    /// How many have come since the last was given: they are given before all others, in the order in which they came,
+    /// so that an answer that is cut like its message finds in each baton as many lines as it writes.
     come: usize,
     /// By number; likewise.
     batons: Vec<Baton>,
@@ -83,7 +88,8 @@ pub(crate) struct Batons {
 }
 
 impl Batons {
-    /// Those of two peers with so many of them, of which this side holds one half before there was any message: the first, if it `is_first`.
+    /// Those of two peers with so many of them, of which this side holds one half before there was any message: the
+    /// first, if it `is_first`.
     pub(crate) fn new(all: usize, is_first: bool) -> Batons {
         let half = Unused { batons: all as u16 / 2, in_a_row: 0 };
         Batons { all: all as u16, is_first, held: Vec::new(), come: 0, batons: Vec::new(), mine: half, theirs: half }
@@ -99,8 +105,8 @@ impl Batons {
         (first..first + half).for_each(|number| self.batons[usize::from(number)].is_held = true);
     }
 
-    /// Gives one away, with pages behind `len` bytes of it, if this side holds one that may be put to use. `reserve(from, to)` makes sure that there are
-    /// pages behind these bytes of all batons.
+    /// Gives one away, with pages behind `len` bytes of it, if this side holds one that may be put to use.
+    /// `reserve(from, to)` makes sure that there are pages behind these bytes of all batons.
     pub(crate) fn give(&mut self, len: usize, mut reserve: impl FnMut(usize, usize) -> bool) -> Option<usize> {
         if self.batons.is_empty() {
             self.begin();

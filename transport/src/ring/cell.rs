@@ -33,8 +33,8 @@ impl Body {
         // SAFETY: by the contract; the payload is readable by that of its span.
         unsafe {
             (*body).len = len as u32;
-            // Word by word, as it was made just before: to load at once what several stores have written means to wait until they are
-            // done, and before them those to the last cell, whose line may be far away.
+            // Word by word, as it was made just before: to load at once what several stores have written means to wait
+            // until they are done, and before them those to the last cell, whose line may be far away.
             for (index, word) in header.into_iter().enumerate() {
                 (&raw mut (*body).header[index]).write_volatile(word);
             }

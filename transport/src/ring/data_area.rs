@@ -1,11 +1,12 @@
-//! The bookkeeping of a ring's data area: which bytes payloads that are longer than a cell take, one after the other, until their cells are consumed.
+//! The bookkeeping of a ring's data area: which bytes payloads that are longer than a cell take, one after the other,
+//! until their cells are consumed.
 
 use std::collections::VecDeque;
 
 /// What the producer knows of it.
 ///
-/// In use are the bytes `tail .. head`, or, if `head < tail`, `tail ..` some end and `0 .. head`. Payloads go round: a place is used
-/// again as late as possible.
+/// In use are the bytes `tail .. head`, or, if `head < tail`, `tail ..` some end and `0 .. head`. Payloads go round: a
+/// place is used again as late as possible.
 #[derive(Default)]
 pub(super) struct DataArea {
     /// How much of the area is put to use; grows when that does not suffice.

@@ -1,5 +1,5 @@
-//! The ring and the sleep/wake handshake under loom: every interleaving and every reordering that the memory model allows, with a
-//! capacity of two. Run with `RUSTFLAGS="--cfg loom" cargo test -p rwmpi-transport --lib loom`.
+//! The ring and the sleep/wake handshake under loom: every interleaving and every reordering that the memory model
+//! allows, with a capacity of two. Run with `RUSTFLAGS="--cfg loom" cargo test -p rwmpi-transport --lib loom`.
 #![allow(unsafe_code)]
 
 use loom::thread;

@@ -1,12 +1,12 @@
 //! Opening connections: the opener's side of the handshake, and what happens when both sides open one at the same time.
 //!
-//! A connection is made when the first bytes are to be sent. Either side may open it. If both do, the one opened by the peer of the lower
-//! number is used: that peer refuses the other's as soon as it has said hello on its own, and the other gives its own up when
-//! it accepts. Before it has said hello, the lower one gives its own up instead; the other cannot have accepted it yet. So
-//! exactly one of the two stands.
+//! A connection is made when the first bytes are to be sent. Either side may open it. If both do, the one opened by the
+//! peer of the lower number is used: that peer refuses the other's as soon as it has said hello on its own, and the
+//! other gives its own up when it accepts. Before it has said hello, the lower one gives its own up instead; the other
+//! cannot have accepted it yet. So exactly one of the two stands.
 //!
-//! Every step is a nonblocking one, taken when the socket is ready. A peer that computes takes no steps: so nothing here takes silence for
-//! death, except a connection that the other's kernel has not accepted.
+//! Every step is a nonblocking one, taken when the socket is ready. A peer that computes takes no steps: so nothing
+//! here takes silence for death, except a connection that the other's kernel has not accepted.
 #![forbid(unsafe_code)]
 
 use std::io;

@@ -1,8 +1,8 @@
 //! Credit: how a full queue at the receiver becomes "full" at the sender, so that nobody buffers without bound.
 //!
-//! For each queue the receiver lends the sender a fixed number of cells and of payload bytes. The sender counts what it has pushed against
-//! what the receiver says it has popped; the receiver checks that the sender keeps to that. Both sides' bookkeeping is here, without
-//! I/O.
+//! For each queue the receiver lends the sender a fixed number of cells and of payload bytes. The sender counts what it
+//! has pushed against what the receiver says it has popped; the receiver checks that the sender keeps to that. Both
+//! sides' bookkeeping is here, without I/O.
 #![forbid(unsafe_code)]
 
 use std::collections::VecDeque;
@@ -14,7 +14,8 @@ use crate::{Enqueue, Header, INLINE_PAYLOAD};
 pub(crate) const CELLS: usize = 256;
 /// Payload bytes of each queue that may be under way or waiting.
 pub(crate) const BYTES: usize = 1 << 20;
-/// Cells of this length and more have a room, whatever else waits: they take no more than twice what they have credit for.
+/// Cells of this length and more have a room, whatever else waits: they take no more than twice what they have credit
+/// for.
 const WORTH_A_ROOM: usize = MAX_PAYLOAD / 2;
 /// Shorter ones, but not those below this length, have one if few cells wait before them.
 const WORTH_SHARING: usize = 1 << 10;
@@ -119,8 +120,8 @@ impl Cell {
         if self.len > INLINE_PAYLOAD { &mut self.long[self.start..][..self.len] } else { &mut self.short[..self.len] }
     }
 
-    /// Keeps the room in which its payload has begun to arrive, at `start`, and leaves its own instead; false if it has none, or there is
-    /// no place for the rest of the payload.
+    /// Keeps the room in which its payload has begun to arrive, at `start`, and leaves its own instead; false if it has
+    /// none, or there is no place for the rest of the payload.
     pub(crate) fn keep(&mut self, room: &mut Vec<u8>, start: usize) -> bool {
         let fits = self.long.len() == ROOM && room.len() == ROOM && self.len <= ROOM - start;
         if fits {
@@ -182,8 +183,8 @@ impl Inbox {
         self.cells.push_back(cell);
     }
 
-    /// Drops the oldest cell. Returns whether so much credit has come together that the sender should be told even if there is nothing
-    /// else to say: early enough that a sender never stands before an empty queue without credit.
+    /// Drops the oldest cell. Returns whether so much credit has come together that the sender should be told even if
+    /// there is nothing else to say: early enough that a sender never stands before an empty queue without credit.
     pub(crate) fn pop(&mut self, rooms: &mut Rooms) -> bool {
         let cell = self.cells.pop_front().expect("pop without an arrival");
         !cell.is_note && self.drop_cell(cell, rooms)
@@ -243,7 +244,8 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Whatever the two do in whatever order, a correct sender is never accused, and one that looks finds room in the end.
+        /// Whatever the two do in whatever order, a correct sender is never accused, and one that looks finds room in
+        /// the end.
         #[test]
         fn both_sides_agree(steps in vec((0..4_u8, 0..=MAX_PAYLOAD), 1..2000)) {
             let (mut window, mut inbox, mut rooms) = (Window::default(), Inbox::default(), Rooms::default());

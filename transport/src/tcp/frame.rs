@@ -1,11 +1,12 @@
-//! Frames: what travels on a connection between two peers that have proved who they are. Bytes go in, frames come out; nothing here
-//! knows a socket.
+//! Frames: what travels on a connection between two peers that have proved who they are. Bytes go in, frames come out;
+//! nothing here knows a socket.
 //!
-//! Every frame starts with a header of [`HEADER`] bytes, all numbers little-endian: kind (1 byte), three zero bytes, length of the
-//! body, how many messages and how many requests of the addressee the sender has popped so far (modulo 2^32), four words. The body follows.
+//! Every frame starts with a header of [`HEADER`] bytes, all numbers little-endian: kind (1 byte), three zero bytes,
+//! length of the body, how many messages and how many requests of the addressee the sender has popped so far (modulo
+//! 2^32), four words. The body follows.
 //!
-//! Invariant: a header is complete and within its kind's limits before anybody hears of it. So the length of a body that is announced
-//! is one that the receiver has agreed to.
+//! Invariant: a header is complete and within its kind's limits before anybody hears of it. So the length of a body
+//! that is announced is one that the receiver has agreed to.
 #![forbid(unsafe_code)]
 
 use crate::control::Presence;

@@ -1,11 +1,12 @@
 //! The handshake: two peers prove to each other that they know the job's secret, before anything else is looked at.
 //!
-//! Four messages of fixed length. Whoever opens a connection *knocks* at once: it says who it is, whom it wants, and random bytes of its own,
-//! with an HMAC-SHA256 over all that under the secret. A knock only earns patience: the acceptor drops silent connections first. The
-//! acceptor sends a *challenge*, fresh random bytes, which the opener answers with a *hello*: a knock over the challenge, too. If that is
-//! right, the acceptor sends its *verdict*: the same under another label, which proves that it knows the secret too. A stranger gets to see
-//! random bytes and nothing else. A recorded hello is worthless, as the challenge is never the same twice; a verdict
-//! cannot be mistaken for a hello, as the labels differ.
+//! Four messages of fixed length. Whoever opens a connection *knocks* at once: it says who it is, whom it wants, and
+//! random bytes of its own, with an HMAC-SHA256 over all that under the secret. A knock only earns patience: the
+//! acceptor drops silent connections first. The acceptor sends a *challenge*, fresh random bytes, which the opener
+//! answers with a *hello*: a knock over the challenge, too. If that is right, the acceptor sends its *verdict*: the
+//! same under another label, which proves that it knows the secret too. A stranger gets to see random bytes and nothing
+//! else. A recorded hello is worthless, as the challenge is never the same twice; a verdict cannot be mistaken for a
+//! hello, as the labels differ.
 #![forbid(unsafe_code)]
 
 use std::fmt;
@@ -46,7 +47,8 @@ impl JobSecret {
         JobSecret(bytes)
     }
 
-    /// To be passed on to a process of the job: by a descriptor that it inherits, never by a command line or an environment.
+    /// To be passed on to a process of the job: by a descriptor that it inherits, never by a command line or an
+    /// environment.
     pub fn to_bytes(&self) -> [u8; 16] {
         self.0
     }

@@ -1,12 +1,12 @@
 //! A link: all that a peer has to do with one other over their connection.
 //!
 //! Invariants:
-//! 1. Bytes leave in the order of the calls that made them: straight to the socket only while nothing waits in `outbox`, and no frame in the
-//!    middle of another.
-//! 2. `outbox` is bounded: by the credit of both queues, by `MOST_COPIED` for writes; of what is due to be said (credit, signals) only the
-//!    state is kept, and a frame made of it when there is room.
-//! 3. What arrives is taken off the socket at once: cells within the credit that was lent, writes into memory that is handed out. So two
-//!    peers that send to each other cannot block each other.
+//! 1. Bytes leave in the order of the calls that made them: straight to the socket only while nothing waits in
+//!    `outbox`, and no frame in the middle of another.
+//! 2. `outbox` is bounded: by the credit of both queues, by `MOST_COPIED` for writes; of what is due to be said
+//!    (credit, signals) only the state is kept, and a frame made of it when there is room.
+//! 3. What arrives is taken off the socket at once: cells within the credit that was lent, writes into memory that is
+//!    handed out. So two peers that send to each other cannot block each other.
 #![forbid(unsafe_code)]
 
 use std::collections::VecDeque;
@@ -24,12 +24,13 @@ use crate::tcp::socket;
 use crate::tcp::write::UnderWay;
 use crate::{Arrival, Header, Queue, ReadSpan, Signal, WriteSpan};
 
-/// Bytes that are read at once from a connection whose next frame is not known yet: a frame of 16 KiB and what says that it was the last.
-/// To read such a one in two goes costs more than a copy of it.
+/// Bytes that are read at once from a connection whose next frame is not known yet: a frame of 16 KiB and what says
+/// that it was the last. To read such a one in two goes costs more than a copy of it.
 const AT_ONCE: usize = (16 << 10) + 2 * HEADER;
 /// The same, where frames have lately been longer than that: most of them goes where it belongs without a copy.
 const AT_ONCE_OF_LONG: usize = (2 << 10) + HEADER;
-/// A payload of which at least so much is still to come is worth being diverted: as long as a copy of it takes the look that stops before.
+/// A payload of which at least so much is still to come is worth being diverted: as long as a copy of it takes the look
+/// that stops before.
 const WORTH_DIVERTING: usize = 2 << 10;
 /// How often a connection is read before the others have their turn.
 const MOST_READS: usize = 32;
@@ -110,7 +111,8 @@ pub(crate) struct Link {
     pub(crate) presence: Presence,
     /// Since when somebody has waited for the peer, without a connection.
     pub(crate) awaited_since: Option<Instant>,
-    /// There was nothing to say when the connection was opened: whoever waits for the peer wants to hear how it stands with it.
+    /// There was nothing to say when the connection was opened: whoever waits for the peer wants to hear how it stands
+    /// with it.
     pub(crate) only_asks: bool,
     decoder: Decoder,
     incoming: Incoming,
@@ -162,8 +164,8 @@ impl Link {
         if let State::Up(socket) = &self.state { Some(socket) } else { None }
     }
 
-    /// Whether nothing can be sent any more, not even later. To a peer that has said goodbye it still can: it takes in all that comes until
-    /// it hears one too.
+    /// Whether nothing can be sent any more, not even later. To a peer that has said goodbye it still can: it takes in
+    /// all that comes until it hears one too.
     pub(crate) fn is_over(&self) -> bool {
         self.said_goodbye || matches!(self.state, State::Gone | State::Lost(_))
     }
@@ -342,7 +344,8 @@ impl Link {
             self.advance(in_place);
             self.decoder.skip_body(in_place);
             match self.take_apart(count - in_place, context) {
-                // The socket is empty, in all likelihood; if not, the next look finds the rest. More of a body comes at once.
+                // The socket is empty, in all likelihood; if not, the next look finds the rest. More of a body comes at
+                // once.
                 Ok(()) if count < wanted && self.decoder.body() == 0 => {
                     self.emptied = true;
                     break;
@@ -359,7 +362,8 @@ impl Link {
         anything
     }
 
-    /// Whether most of a message's payload is still to come, nothing is before it, and nobody has been asked where it belongs.
+    /// Whether most of a message's payload is still to come, nothing is before it, and nobody has been asked where it
+    /// belongs.
     pub(crate) fn is_coming(&self) -> bool {
         matches!(&self.incoming, Incoming::Cell { queue: Queue::Messages, cell, filled, shown: false }
             if cell.len - filled >= WORTH_DIVERTING)
@@ -388,8 +392,8 @@ impl Link {
         self.inboxes[queue as usize].drop_cell(cell, context.rooms)
     }
 
-    /// Where the next bytes of the body belong: nowhere if none is arriving. Writes are checked anew for each portion, as the memory may
-    /// have been withdrawn meanwhile.
+    /// Where the next bytes of the body belong: nowhere if none is arriving. Writes are checked anew for each portion,
+    /// as the memory may have been withdrawn meanwhile.
     fn target<'a>(
         incoming: &'a mut Incoming,
         peer: usize,
@@ -437,8 +441,8 @@ impl Link {
         }
     }
 
-    /// Deals with the first `len` bytes of the room. A cell whose payload is longer than what has arrived behind it keeps the room, so that
-    /// the shorter of the two is copied.
+    /// Deals with the first `len` bytes of the room. A cell whose payload is longer than what has arrived behind it
+    /// keeps the room, so that the shorter of the two is copied.
     fn take_apart(&mut self, mut len: usize, context: &mut Context) -> Result<(), &'static str> {
         let mut done = 0;
         loop {

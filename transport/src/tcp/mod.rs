@@ -1,12 +1,13 @@
 //! The fabric between nodes: the same primitives over TCP.
 //!
-//! One connection joins two peers, made when the first of them has something for the other (`connect`), after both have proved that they know
-//! the job's secret (`handshake`). Over it go frames (`frame`): cells, for which the receiver has lent credit (`credit`); remote
-//! writes, whose bytes are read from the socket into the memory they are for, if the receiver has handed that out (`handed_out`); signals.
-//! The receiver does all this whenever it calls the fabric: it plays the part that the MBCF leaves to the interrupt handler of the
-//! receiving node.
+//! One connection joins two peers, made when the first of them has something for the other (`connect`), after both have
+//! proved that they know the job's secret (`handshake`). Over it go frames (`frame`): cells, for which the receiver has
+//! lent credit (`credit`); remote writes, whose bytes are read from the socket into the memory they are for, if the
+//! receiver has handed that out (`handed_out`); signals. The receiver does all this whenever it calls the fabric: it
+//! plays the part that the MBCF leaves to the interrupt handler of the receiving node.
 //!
-//! There is no remote read and there are no claim words: both would need an answer of the peer, and nobody waits for those.
+//! There is no remote read and there are no claim words: both would need an answer of the peer, and nobody waits for
+//! those.
 
 mod connect;
 mod credit;
@@ -93,8 +94,8 @@ impl TcpEndpoint {
         self.address
     }
 
-    /// Takes its place as peer `me` among peers that listen at `addresses` (each at one or more, the preferred one first). No
-    /// connection is made before it is needed.
+    /// Takes its place as peer `me` among peers that listen at `addresses` (each at one or more, the preferred one
+    /// first). No connection is made before it is needed.
     ///
     /// # Errors
     /// If there is no such place, or the system gives no means to wait for sockets.
@@ -194,7 +195,8 @@ impl TcpFabric {
         Ok(TcpEndpoint { listener, address })
     }
 
-    /// How many connections were closed because whoever opened them did not prove to be a peer (a peer that gave one up included).
+    /// How many connections were closed because whoever opened them did not prove to be a peer (a peer that gave one up
+    /// included).
     pub fn turned_away(&self) -> u64 {
         self.strangers.turned_away()
     }
@@ -211,8 +213,8 @@ impl TcpFabric {
         }
     }
 
-    /// Ends in good order: all that was pushed or written reaches the peers. Returns when every peer that this one is connected with has
-    /// finished too, or is gone.
+    /// Ends in good order: all that was pushed or written reaches the peers. Returns when every peer that this one is
+    /// connected with has finished too, or is gone.
     pub fn finish(&mut self) {
         self.begin_to_finish();
         while !self.has_finished() {
@@ -419,7 +421,8 @@ impl Fabric for TcpFabric {
     fn front(&mut self, from: usize, queue: Queue) -> Result<Option<Arrival>, PeerFault> {
         let link = &mut self.links[from];
         if link.inboxes[queue as usize].front().is_none() {
-            // Where the socket was found empty just now, not at once again; and not into a payload that may be diverted.
+            // Where the socket was found empty just now, not at once again; and not into a payload that may be
+            // diverted.
             let is_known = match queue {
                 Queue::Messages => std::mem::take(&mut link.emptied) || link.is_coming(),
                 Queue::Requests => std::mem::take(&mut link.has_no_more_requests),

@@ -28,7 +28,8 @@ pub(crate) const LONGEST_SLEEP: Duration = Duration::from_secs(1);
 const FEW: usize = 2;
 /// How often, among looks of that kind, all sockets are looked at.
 const LOOK_AT_ALL: u32 = 32;
-/// After so many looks in a row that found something, without a sleep, the kernel need not say when that happens: it costs time of every arrival.
+/// After so many looks in a row that found something, without a sleep, the kernel need not say when that happens: it
+/// costs time of every arrival.
 const RELIED_UPON: u32 = 8;
 
 const LISTENER: u64 = u64::MAX;
@@ -65,7 +66,8 @@ impl TcpFabric {
         high(&self.epoll)
     }
 
-    /// Takes in what has arrived and pays what is owed; whether there is nothing more to do before a socket is ready again.
+    /// Takes in what has arrived and pays what is owed; whether there is nothing more to do before a socket is ready
+    /// again.
     pub(crate) fn is_settled(&mut self) -> bool {
         self.watch_all();
         self.pay_debts();
@@ -311,7 +313,8 @@ impl TcpFabric {
         self.watch_for_room(peer);
     }
 
-    /// Lets in whoever waits at the door, and hears at once who has spoken already: a silent one may make room for the next.
+    /// Lets in whoever waits at the door, and hears at once who has spoken already: a silent one may make room for the
+    /// next.
     fn accept_strangers(&mut self) {
         // As many as can wait there: whoever comes meanwhile is for the next look.
         for _ in 0..socket::BACKLOG {

@@ -1,7 +1,7 @@
 //! Whether peers still take part, said by each to those it is connected with, and to whoever connects with it later.
 //!
-//! Who waits for a peer to which there is no connection opens one: nothing has been said on it before, so what the peer says first is how it stands
-//! with it.
+//! Who waits for a peer to which there is no connection opens one: nothing has been said on it before, so what the peer
+//! says first is how it stands with it.
 #![forbid(unsafe_code)]
 
 use std::time::{Duration, Instant};
@@ -10,7 +10,8 @@ use crate::control::Presence;
 use crate::tcp::TcpFabric;
 use crate::tcp::link::State;
 
-/// How long a peer is waited for before it is asked: as a rule what is awaited comes first, on a connection that it opens.
+/// How long a peer is waited for before it is asked: as a rule what is awaited comes first, on a connection that it
+/// opens.
 const BEFORE_ASKING: Duration = Duration::from_millis(20);
 
 impl TcpFabric {
@@ -36,8 +37,8 @@ impl TcpFabric {
         self.links.iter().any(|link| link.presence != Presence::Here)
     }
 
-    /// Has a peer say how it stands with it, unless it can say so already, or is about to have a connection for other reasons: who is asked again
-    /// and again for a while is asked once.
+    /// Has a peer say how it stands with it, unless it can say so already, or is about to have a connection for other
+    /// reasons: who is asked again and again for a while is asked once.
     pub(crate) fn ask(&mut self, peer: usize) {
         let link = &mut self.links[peer];
         if !matches!(link.state, State::Unused) || link.only_asks || self.finishing || peer == self.book.me {

@@ -1,6 +1,7 @@
 //! Sockets: their options, and the two calls that move bytes between them and spans.
 //!
-//! Spans are raw memory, so the calls are made with raw addresses; no reference to memory that somebody else may change is ever formed.
+//! Spans are raw memory, so the calls are made with raw addresses; no reference to memory that somebody else may change
+//! is ever formed.
 #![allow(unsafe_code)]
 
 use std::io;
@@ -28,9 +29,10 @@ const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(5);
 const KEEP_ALIVE_PROBES: u32 = 6;
 /// Bytes that were sent and not acknowledged for so long mean the same.
 const UNACKNOWLEDGED: Duration = Duration::from_secs(40);
-/// The congestion control of connections within a machine, where nothing is congested. Others send by the clock, at the rate that they
-/// believe the network has (BBR), and data wait for no reason. Every kernel has this one, and lets everybody choose it. A connection that
-/// has once stood under a control with a clock keeps the clock under any other: so this one comes first.
+/// The congestion control of connections within a machine, where nothing is congested. Others send by the clock, at the
+/// rate that they believe the network has (BBR), and data wait for no reason. Every kernel has this one, and lets
+/// everybody choose it. A connection that has once stood under a control with a clock keeps the clock under any other:
+/// so this one comes first.
 const WITHOUT_CLOCK: &str = "reno";
 
 /// A socket that listens at `address`.
@@ -43,8 +45,8 @@ pub(crate) fn listen(address: SocketAddr) -> io::Result<OwnedFd> {
 
 /// A socket that connects to `address`; writable when it has done so, or failed.
 ///
-/// If the other stops listening at that moment, this side may take for a connection what the other side has dropped without a word. Since it
-/// waits for the other to speak first, only the kernel's questions can bring that to light.
+/// If the other stops listening at that moment, this side may take for a connection what the other side has dropped
+/// without a word. Since it waits for the other to speak first, only the kernel's questions can bring that to light.
 pub(crate) fn start_to_connect(address: SocketAddr) -> io::Result<OwnedFd> {
     let socket = stream_socket(address)?;
     sockopt::set_socket_keepalive(&socket, true)?;
@@ -66,7 +68,8 @@ fn stream_socket(address: SocketAddr) -> io::Result<OwnedFd> {
     let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = raised(rustix::net::socket_with(family, SocketType::STREAM, flags, None)?);
-    // Where the kernel does not let us, its own choice is slower, not wrong. What is accepted begins with what the listener has.
+    // Where the kernel does not let us, its own choice is slower, not wrong. What is accepted begins with what the
+    // listener has.
     let _ = sockopt::set_tcp_congestion(&socket, WITHOUT_CLOCK);
     Ok(socket)
 }

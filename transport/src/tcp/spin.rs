@@ -1,13 +1,13 @@
 //! How long to look at sockets before sleeping: as long as that harms nobody.
 //!
-//! With a processor for each peer, looking saves the wake-up. Where others want the processor, be they peers or somebody else's
-//! programs, each look keeps the very one from working that is waited for, and whoever has used up its share of time waits long for the
-//! next; who sleeps is let in at once. Which of the two it is the kernel knows: whoever looks where others want to work is preempted. So
-//! a preemption between two waits in vain makes this peer sleep at once for a number of waits, which grows as long as each trial of
-//! looking ends in the same way.
+//! With a processor for each peer, looking saves the wake-up. Where others want the processor, be they peers or
+//! somebody else's programs, each look keeps the very one from working that is waited for, and whoever has used up its
+//! share of time waits long for the next; who sleeps is let in at once. Which of the two it is the kernel knows:
+//! whoever looks where others want to work is preempted. So a preemption between two waits in vain makes this peer
+//! sleep at once for a number of waits, which grows as long as each trial of looking ends in the same way.
 //!
-//! What became of the looks themselves says nothing. Two peers that both sleep at once find all looks of a trial in vain, since a
-//! wake-up takes longer; they would never come out of it.
+//! What became of the looks themselves says nothing. Two peers that both sleep at once find all looks of a trial in
+//! vain, since a wake-up takes longer; they would never come out of it.
 #![forbid(unsafe_code)]
 
 use std::time::{Duration, Instant};
@@ -24,7 +24,8 @@ pub(crate) const BEGIN_TO_COUNT: u32 = 20;
 const REST: u32 = 4;
 /// ... after several that came soon after each other as many as that.
 const LONGEST_REST: u32 = 4096;
-/// Where somebody else wants the processor all the time, the next one comes within this time of looking: a few time slices.
+/// Where somebody else wants the processor all the time, the next one comes within this time of looking: a few time
+/// slices.
 const SOON: Duration = Duration::from_millis(10);
 
 /// The looks of the present wait, and what was learnt from those before.

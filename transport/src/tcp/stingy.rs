@@ -1,5 +1,5 @@
-//! In tests, a kernel that takes and gives a few bytes at a time, or none for now, as chance will have it. A real one cuts where it likes, but
-//! hardly ever everywhere.
+//! In tests, a kernel that takes and gives a few bytes at a time, or none for now, as chance will have it. A real one
+//! cuts where it likes, but hardly ever everywhere.
 #![forbid(unsafe_code)]
 
 use std::cell::RefCell;

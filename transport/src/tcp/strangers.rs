@@ -1,8 +1,8 @@
 //! Those who have opened a connection to here and have not proved who they are: who may stay, and who has to go.
 //!
-//! Anybody who can reach the port can connect. A peer of the job knocks at once, which takes the job's secret; everybody else can only be
-//! silent, or say what is wrong. So silent connections are limited in number and time, the address with the most of them loses one
-//! first, and a connection that has knocked never makes room for a silent one.
+//! Anybody who can reach the port can connect. A peer of the job knocks at once, which takes the job's secret;
+//! everybody else can only be silent, or say what is wrong. So silent connections are limited in number and time, the
+//! address with the most of them loses one first, and a connection that has knocked never makes room for a silent one.
 #![forbid(unsafe_code)]
 
 use std::collections::HashMap;

@@ -204,7 +204,8 @@ fn credit_comes_back_for_payloads_that_went_elsewhere() {
     assert_eq!(said, Frame { kind: Kind::Control, len: 0, popped: [half as u32, 0], words: [0; 4] }.encode());
 }
 
-/// Whoever asks for one queue of one peer only hears of all that comes, and what it has popped is said when debts are paid.
+/// Whoever asks for one queue of one peer only hears of all that comes, and what it has popped is said when debts are
+/// paid.
 #[test]
 fn whoever_asks_hears_of_all_that_comes() {
     for (index, queue) in [Queue::Messages, Queue::Requests].into_iter().enumerate() {

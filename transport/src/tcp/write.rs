@@ -1,10 +1,12 @@
-//! Remote writes: their bytes go from the sender's memory to the socket, and no more than a short rest of them is ever copied.
+//! Remote writes: their bytes go from the sender's memory to the socket, and no more than a short rest of them is ever
+//! copied.
 //!
-//! What the socket does not take stays the caller's, who comes again with it. So nothing here knows the program's memory beyond a call. But
-//! a frame whose header has left must be finished before anything else leaves: while one is *under way*, all other frames wait in the
-//! outbox, and other writes are told that there is no room.
+//! What the socket does not take stays the caller's, who comes again with it. So nothing here knows the program's
+//! memory beyond a call. But a frame whose header has left must be finished before anything else leaves: while one is
+//! *under way*, all other frames wait in the outbox, and other writes are told that there is no room.
 //!
-//! A cell that says of a write that it is complete leaves in the same system call, if there is credit for it when the write begins.
+//! A cell that says of a write that it is complete leaves in the same system call, if there is credit for it when the
+//! write begins.
 #![forbid(unsafe_code)]
 
 use std::io;
@@ -97,7 +99,8 @@ impl Link {
         self.under_way = Some(frame);
     }
 
-    /// So much of what is under way has left; returns how much of the body that is, and whether the notice follows it by itself.
+    /// So much of what is under way has left; returns how much of the body that is, and whether the notice follows it
+    /// by itself.
     fn advance_write(&mut self, sent: usize) -> (usize, bool) {
         let Some(frame) = &mut self.under_way else { return (0, false) };
         frame.sent = sent;
@@ -179,8 +182,8 @@ mod tests {
     const BODY: [u8; 100] = [7; 100];
     const TOLD: &[u8] = b"it is there";
 
-    /// Wherever a socket stops taking bytes of a write and its notice, what follows on the wire is the rest of that, and only then what was
-    /// said meanwhile.
+    /// Wherever a socket stops taking bytes of a write and its notice, what follows on the wire is the rest of that,
+    /// and only then what was said meanwhile.
     #[test]
     fn the_rest_of_a_notice_leaves_before_all_others() {
         let all = HEADER + BODY.len() + HEADER + TOLD.len();

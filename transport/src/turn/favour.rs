@@ -1,12 +1,14 @@
 //! The favour: that one thread takes the turn without the lock.
 //!
-//! It says by plain stores of its own word that it is inside. Who has the lock and would take the turn withdraws the favour, has the
-//! kernel put a barrier on the favoured thread's core, and waits until that is outside. Every thread that was ever favoured keeps its word:
-//! one that was held up between its look at the favour and its store must not disturb the next that has it.
+//! It says by plain stores of its own word that it is inside. Who has the lock and would take the turn withdraws the
+//! favour, has the kernel put a barrier on the favoured thread's core, and waits until that is outside. Every thread
+//! that was ever favoured keeps its word: one that was held up between its look at the favour and its store must not
+//! disturb the next that has it.
 
 use crate::primitive::{self, AtomicU32, AtomicU64, Ordering};
 
-/// How many threads of a process can be favoured, each in its time; those after them need the lock. Threads' numbers are multiples of it.
+/// How many threads of a process can be favoured, each in its time; those after them need the lock. Threads' numbers
+/// are multiples of it.
 const PLACES: usize = if cfg!(loom) { 2 } else { 8 };
 const PLACE: u64 = PLACES as u64 - 1;
 
@@ -31,10 +33,12 @@ impl Favoured {
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(super) struct Favour {
-    /// Given by who has the lock; withdrawn by who has the lock, or given up by the favoured thread, which is inside then. Read by all.
+    /// Given by who has the lock; withdrawn by who has the lock, or given up by the favoured thread, which is inside
+    /// then. Read by all.
     favoured: AtomicU64,
-    /// By place: odd while its thread is about to take, or has, the turn without the lock. Counted up by that thread alone, when it comes
-    /// and when it leaves; who withdraws the favour waits until it is even, and only then is the turn's owner.
+    /// By place: odd while its thread is about to take, or has, the turn without the lock. Counted up by that thread
+    /// alone, when it comes and when it leaves; who withdraws the favour waits until it is even, and only then is the
+    /// turn's owner.
     inside: [AtomicU32; PLACES],
     /// Whether the kernel puts barriers.
     is_possible: AtomicU32,
@@ -79,7 +83,8 @@ impl Favour {
             return None;
         }
         self.count(favoured.0, Ordering::Relaxed);
-        // Who comes first has the kernel put a barrier here, after it has withdrawn the favour and before it looks who is inside.
+        // Who comes first has the kernel put a barrier here, after it has withdrawn the favour and before it looks who
+        // is inside.
         primitive::where_others_put_barriers();
         // Acquire: a visitor may have given it back.
         if self.favoured() == favoured {
@@ -89,7 +94,8 @@ impl Favour {
         None
     }
 
-    /// The favoured thread leaves. With `for_good` it gives up the favour, still inside: once it is outside another may have it.
+    /// The favoured thread leaves. With `for_good` it gives up the favour, still inside: once it is outside another may
+    /// have it.
     #[inline(always)]
     pub(super) fn leave(&self, place: u32, for_good: bool) {
         #[cfg(loom)]

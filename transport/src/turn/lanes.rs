@@ -1,8 +1,9 @@
-//! The turns of a peer that is divided into lanes: ends of the fabric, and engines on them, that have nothing in common.
+//! The turns of a peer that is divided into lanes: ends of the fabric, and engines on them, that have nothing in
+//! common.
 //!
-//! A call that is about one lane only takes that lane's turn, so that calls on different lanes run at the same time. All other calls take
-//! all turns, and whatever does not belong to a lane is for who has them all. Nobody waits for a turn with another in hand, except
-//! who takes all, and those take them in one order.
+//! A call that is about one lane only takes that lane's turn, so that calls on different lanes run at the same time.
+//! All other calls take all turns, and whatever does not belong to a lane is for who has them all. Nobody waits for a
+//! turn with another in hand, except who takes all, and those take them in one order.
 
 use std::time::Duration;
 
@@ -16,8 +17,8 @@ const TRUSTED: u32 = 0;
 const SHARED: u32 = 1;
 const DIVIDED: u32 = 2;
 
-/// Rounds of a wait that stands aside with all turns: on the processor, then offering it to others; after these it naps, as nobody knows what
-/// it waits for.
+/// Rounds of a wait that stands aside with all turns: on the processor, then offering it to others; after these it
+/// naps, as nobody knows what it waits for.
 const SPINS: u32 = 100;
 const YIELDS: u32 = 500;
 const NAP: Duration = Duration::from_micros(200);
@@ -26,11 +27,12 @@ const NAP: Duration = Duration::from_micros(200);
 #[derive(Debug)]
 #[repr(C, align(128))]
 pub struct Turns {
-    /// How turns are taken, and how many lanes there are. Written by the thread that makes the peer, before it has others call (Relaxed).
+    /// How turns are taken, and how many lanes there are. Written by the thread that makes the peer, before it has
+    /// others call (Relaxed).
     how: AtomicU32,
     lanes: AtomicU32,
-    /// The thread that has all turns, or, where turns are not taken, the one that is inside. Written by it; what others read there is
-    /// never their own number (Relaxed).
+    /// The thread that has all turns, or, where turns are not taken, the one that is inside. Written by it; what others
+    /// read there is never their own number (Relaxed).
     all: AtomicU64,
     turns: Apart<[Turn; MOST_LANES]>,
 }
@@ -87,8 +89,8 @@ impl Turns {
         }
     }
 
-    /// From now on there is one thread at a time, by the program's promise, or as it is the only one of a forked child: turns cost next to
-    /// nothing.
+    /// From now on there is one thread at a time, by the program's promise, or as it is the only one of a forked child:
+    /// turns cost next to nothing.
     pub fn trust(&self) {
         self.all.store(NOBODY, Ordering::Relaxed);
         self.how.store(TRUSTED, Ordering::Relaxed);
@@ -120,7 +122,8 @@ impl Turns {
         self.take_of(|| None)
     }
 
-    /// Takes the turn of the lane that `lane` names, or of all if it names none. Where there is one lane, it is not asked.
+    /// Takes the turn of the lane that `lane` names, or of all if it names none. Where there is one lane, it is not
+    /// asked.
     #[inline(always)]
     pub fn take_of(&self, lane: impl FnOnce() -> Option<usize>) -> Held<'_> {
         match self.how.load(Ordering::Relaxed) {
@@ -142,8 +145,8 @@ impl Turns {
         Held::Trusted(self)
     }
 
-    /// Whether another thread is inside, against the promise that one at a time comes: for a thread that has come, too. It need not be
-    /// noticed if both came in the same moment.
+    /// Whether another thread is inside, against the promise that one at a time comes: for a thread that has come, too.
+    /// It need not be noticed if both came in the same moment.
     #[inline]
     pub fn others_are_inside(&self) -> bool {
         if self.how.load(Ordering::Relaxed) != TRUSTED {
@@ -227,7 +230,8 @@ impl Turns {
         self.how.load(Ordering::Relaxed) == TRUSTED
     }
 
-    /// For a thread that waits with all turns, between two rounds of its wait: lets others in, whether or not they want to.
+    /// For a thread that waits with all turns, between two rounds of its wait: lets others in, whether or not they want
+    /// to.
     pub fn stand_aside(&self, backoff: &mut Backoff) {
         let round = backoff.rounds;
         backoff.rounds = round.saturating_add(1);

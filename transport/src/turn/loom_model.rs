@@ -1,4 +1,5 @@
-//! Turns and visits under loom: never two at a time, and whoever has the turn sees what was done before. Run as the model of the ring.
+//! Turns and visits under loom: never two at a time, and whoever has the turn sees what was done before. Run as the
+//! model of the ring.
 #![allow(unsafe_code)]
 
 use std::sync::Arc;

@@ -27,8 +27,9 @@ fn aim(benchmark: &str, ranks: usize, bytes: u64, regime: &str) -> Option<f64> {
     (bytes >= least).then_some(by_size)
 }
 
-/// For people: how many cells of the tables reached what was set out, of those in which another library was met in the same regime, and which did
-/// not: ours by the best other's time, what was set out, and what that takes without any library.
+/// For people: how many cells of the tables reached what was set out, of those in which another library was met in the
+/// same regime, and which did not: ours by the best other's time, what was set out, and what that takes without any
+/// library.
 pub fn verdict(figures: &Figures) -> String {
     let (mut all, mut reached, mut missed) = (0, 0, String::new());
     for (benchmark, ranks) in figures.benchmarks() {

@@ -13,7 +13,8 @@ pub const FLOOR: &str = "raw";
 /// What a library is called that has a thread for progress.
 const WITH_THREAD: &str = ", thread";
 
-/// How far the cores are from each other; of several that were met equally often, the first is drawn. *Halves* are of one core.
+/// How far the cores are from each other; of several that were met equally often, the first is drawn. *Halves* are of
+/// one core.
 pub const REGIMES: [&str; 4] = ["close", "near", "far", "halves"];
 
 /// What was reached in one benchmark.
@@ -98,7 +99,8 @@ impl Figures {
         Ok(figures)
     }
 
-    /// Reads the table that the program wrote under `library`; `mark` is added to the benchmarks' names, which are the result.
+    /// Reads the table that the program wrote under `library`; `mark` is added to the benchmarks' names, which are the
+    /// result.
     pub fn read(&mut self, library: &str, ranks: usize, mark: &str, table: &str) -> Result<BTreeSet<String>> {
         let mut benchmarks = BTreeSet::new();
         for line in table.lines().skip(1).filter(|line| !line.trim().is_empty()) {
@@ -143,8 +145,8 @@ impl Figures {
         self.libraries[column].starts_with(FLOOR)
     }
 
-    /// The least of the other libraries' medians in a row, of those that have no more threads than ours: what a thread for progress gains in a wait,
-    /// it costs the computation.
+    /// The least of the other libraries' medians in a row, of those that have no more threads than ours: what a thread
+    /// for progress gains in a wait, it costs the computation.
     fn best_peer(&self, row: &BTreeMap<usize, Reached>) -> Option<f64> {
         let has_thread = |column: usize| self.libraries[column].ends_with(WITH_THREAD);
         self.best(row, |column| !self.is_ours(column) && !self.is_floor(column) && !has_thread(column))
@@ -210,8 +212,8 @@ impl Figures {
         rows.flat_map(|(_, reached)| reached.keys().copied()).collect()
     }
 
-    /// Of a benchmark: the libraries that have figures, ours first, and for each size and regime what they reached, their medians in
-    /// microseconds, and ours by the best of the others and by the floor.
+    /// Of a benchmark: the libraries that have figures, ours first, and for each size and regime what they reached,
+    /// their medians in microseconds, and ours by the best of the others and by the floor.
     pub fn table(&self, benchmark: &str, ranks: usize) -> Table<'_> {
         let rows = || self.rows.iter().filter(|(row, _)| row.benchmark == benchmark && row.ranks == ranks);
         let ours_by = |reached: &BTreeMap<usize, Reached>, other: Option<f64>| {
@@ -231,7 +233,8 @@ impl Figures {
         }
     }
 
-    /// For pictures: what was measured with `ranks` ranks at three sizes or more, in the regime that has the most figures.
+    /// For pictures: what was measured with `ranks` ranks at three sizes or more, in the regime that has the most
+    /// figures.
     pub fn panels(&self, ranks: usize, wanted: &[&str]) -> Vec<Panel> {
         let panel = |&name: &&str| {
             REGIMES.into_iter().rev().filter_map(|regime| self.panel(name, ranks, regime)).max_by_key(points)
@@ -282,8 +285,8 @@ impl Figures {
     }
 }
 
-/// What a line of the program's table says. The benchmark's name may have blanks; after it come bytes, minimum, sextile, median, MB/s, regime,
-/// line, samples, dropped.
+/// What a line of the program's table says. The benchmark's name may have blanks; after it come bytes, minimum,
+/// sextile, median, MB/s, regime, line, samples, dropped.
 fn found(mark: &str, line: &str) -> Result<Found> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let (name, numbers) = words.split_at(words.len().checked_sub(9).context("too few columns")?);

@@ -1,6 +1,8 @@
-//! Intel's MPI Benchmarks, as others compiled them: a program that is not ours, under the libraries that have the ABI for which it was made.
+//! Intel's MPI Benchmarks, as others compiled them: a program that is not ours, under the libraries that have the ABI
+//! for which it was made.
 //!
-//! They do not look how far the cores are from each other, so that is measured before and after, and what they say counts where both agree.
+//! They do not look how far the cores are from each other, so that is measured before and after, and what they say
+//! counts where both agree.
 
 use anyhow::{Context, Result};
 

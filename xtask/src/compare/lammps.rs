@@ -21,7 +21,8 @@ pub fn install(cache: &Cache) -> Result<(PathBuf, PathBuf)> {
     Ok((lammps::install(cache)?, folder))
 }
 
-/// The time of a step, of so many atoms in place of bytes, measured in that regime; `mark` is added to the benchmark's name.
+/// The time of a step, of so many atoms in place of bytes, measured in that regime; `mark` is added to the benchmark's
+/// name.
 pub fn read(output: &str, regime: &str, mark: &str) -> Result<Vec<Found>> {
     let line = output.lines().find(|line| line.starts_with("Loop time")).context("the run did not end")?;
     let words: Vec<&str> = line.split_whitespace().collect();

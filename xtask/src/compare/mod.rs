@@ -1,8 +1,8 @@
 //! `cargo xtask compare`: the other MPI libraries and ours, side by side on this machine.
 //!
-//! One C program (`bench/peers/peer.c`) runs under each library in turn, all benchmarks in each round, so that whatever else the
-//! machine does hits all of them alike. Open MPI has an ABI of its own and gets a build of its own; the others run the same
-//! file. Figures are only held against those of the same regime (see bench/README.md).
+//! One C program (`bench/peers/peer.c`) runs under each library in turn, all benchmarks in each round, so that whatever
+//! else the machine does hits all of them alike. Open MPI has an ABI of its own and gets a build of its own; the others
+//! run the same file. Figures are only held against those of the same regime (see bench/README.md).
 
 mod aims;
 mod figures;
@@ -123,8 +123,9 @@ const MULTIPLE: &str = ", multiple";
 /// Ranks, the program's arguments, and the mark.
 type Measurement = (usize, &'static [&'static str], &'static str);
 
-/// Measures in `rounds` rounds what contains `wanted`, and writes tables to standard output and `bench/results/compare.{txt,json}`, and pictures and a page
-/// to `docs/performance`; what is only a part of all, to `bench/results/compare-WANTED.{txt,json}` alone.
+/// Measures in `rounds` rounds what contains `wanted`, and writes tables to standard output and
+/// `bench/results/compare.{txt,json}`, and pictures and a page to `docs/performance`; what is only a part of all, to
+/// `bench/results/compare-WANTED.{txt,json}` alone.
 pub fn run(workspace: &Workspace, wanted: &str, rounds: usize) -> Result<()> {
     let cache = Cache::new(workspace.target().join("compare"), None)?;
     let libraries = libraries::install(workspace, &cache, "peer.c")?;
@@ -164,8 +165,8 @@ pub fn run(workspace: &Workspace, wanted: &str, rounds: usize) -> Result<()> {
 /// Most rounds that follow for those that have met the libraries in different regimes.
 const MORE_ROUNDS: usize = 3;
 
-/// Gives `write` all figures so far, and what was set for them, after each benchmark, so that who ends it earlier has those, and `draw` after each round;
-/// what the first makes of the last.
+/// Gives `write` all figures so far, and what was set for them, after each benchmark, so that who ends it earlier has
+/// those, and `draw` after each round; what the first makes of the last.
 fn measure(
     libraries: &[Library],
     measurements: &[Measurement],

@@ -1,4 +1,5 @@
-//! The comparison as a page: every figure of `bench/results/compare.json`, as tables and, where there are several sizes, as pictures.
+//! The comparison as a page: every figure of `bench/results/compare.json`, as tables and, where there are several
+//! sizes, as pictures.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,5 @@
-//! `cargo xtask scale`: what many ranks on one node cost, under the other MPI libraries and ours (`bench/peers/scale.c`).
+//! `cargo xtask scale`: what many ranks on one node cost, under the other MPI libraries and ours
+//! (`bench/peers/scale.c`).
 
 use std::fmt::Write;
 use std::fs;
@@ -30,7 +31,8 @@ struct Cost {
     rank_mib: Option<f64>,
     /// 8 bytes one way between two ranks, while all others wait.
     pair_us: Option<f64>,
-    /// The same beside a program on each processor that never stops: 8 bytes from each to all, from each to each, and a few messages that nobody expects.
+    /// The same beside a program on each processor that never stops: 8 bytes from each to all, from each to each, and a
+    /// few messages that nobody expects.
     allreduce_us: Option<f64>,
     alltoall_us: Option<f64>,
     sparse_us: Option<f64>,

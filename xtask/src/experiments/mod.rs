@@ -1,5 +1,5 @@
-//! The seeds' experiments as a page: what mpi-bench found when it did again what the McMPI thesis shows in its chapter 5, in one
-//! file that refers to nothing outside it.
+//! The seeds' experiments as a page: what mpi-bench found when it did again what the McMPI thesis shows in its chapter
+//! 5, in one file that refers to nothing outside it.
 
 mod figures;
 

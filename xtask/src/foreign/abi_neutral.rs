@@ -1,5 +1,5 @@
-//! One program on the standard ABI, compiled once with our wrapper and once with MPICH's, under both libraries and both launchers, which
-//! speak the same protocol (PMI).
+//! One program on the standard ABI, compiled once with our wrapper and once with MPICH's, under both libraries and both
+//! launchers, which speak the same protocol (PMI).
 
 use std::fs;
 use std::path::{Path, PathBuf};

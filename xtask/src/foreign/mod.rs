@@ -1,7 +1,7 @@
 //! `cargo xtask foreign`: programs that others compiled or wrote, on our libraries, started by our `mpiexec`.
 //!
-//! They are installed by package name into `target/foreign`, once; our own build goes there too, laid out as for users. Nothing of
-//! them is changed: they find our library by `LD_LIBRARY_PATH` as they would find another MPI of their ABI.
+//! They are installed by package name into `target/foreign`, once; our own build goes there too, laid out as for users.
+//! Nothing of them is changed: they find our library by `LD_LIBRARY_PATH` as they would find another MPI of their ABI.
 
 mod abi_neutral;
 mod cache;
@@ -32,7 +32,8 @@ impl Case {
     }
 }
 
-/// Runs the programs whose names contain `wanted`, and prints a table of what passed. `transport`: what `mpiexec` is told of it.
+/// Runs the programs whose names contain `wanted`, and prints a table of what passed. `transport`: what `mpiexec` is
+/// told of it.
 pub fn run(workspace: &Workspace, wanted: &str, transport: Option<String>) -> Result<()> {
     let cache = Cache::new(workspace.target().join("foreign"), transport)?;
     install::run(workspace, &cache.prefix(), install::Profile::Dev)?;

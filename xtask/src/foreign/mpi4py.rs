@@ -1,8 +1,8 @@
 //! mpi4py's own test suite.
 //!
-//! Left out are tests of what this library does not have yet: files, one-sided communication, processes that come and go,
-//! partitioned communication, and buffers of sessions. A test that skips itself for another reason than [`MAY_BE_MISSING`] fails
-//! the run: MPICH skips none of them.
+//! Left out are tests of what this library does not have yet: files, one-sided communication, processes that come and
+//! go, partitioned communication, and buffers of sessions. A test that skips itself for another reason than
+//! [`MAY_BE_MISSING`] fails the run: MPICH skips none of them.
 
 use std::fs;
 use std::path::PathBuf;
@@ -11,7 +11,8 @@ use anyhow::{Context, Result, ensure};
 
 use super::cache::{Cache, output_with};
 
-/// Modules all of whose tests need what is left out. Pools spawn their workers; what synchronizes processes is made of windows.
+/// Modules all of whose tests need what is left out. Pools spawn their workers; what synchronizes processes is made of
+/// windows.
 const MODULES_LEFT_OUT: &str = "test_(io|file|rma|rma_nb|win|spawn|dynproc|p2p_buf_part|util_pool|util_sync)\\.py$";
 /// Tests of these things in other modules.
 const TESTS_LEFT_OUT: [&str; 11] = [
@@ -35,8 +36,8 @@ const MPI4PY: &str = "mpi4py==4.1.2";
 /// What its tests use besides.
 const PACKAGES: [&str; 4] = ["numpy", "cffi", "dill", "pyyaml"];
 
-/// Starts the test suite. Two places try to open a file and know only one way to be told that there are none: the exception that
-/// mpi4py raises for functions that a library lacks.
+/// Starts the test suite. Two places try to open a file and know only one way to be told that there are none: the
+/// exception that mpi4py raises for functions that a library lacks.
 const START: &str = r#"
 import contextlib, functools, os, runpy, sys
 from mpi4py import MPI

@@ -215,7 +215,8 @@ fn neuron(cache: &Cache, ranks: usize) -> Result<()> {
     Ok(())
 }
 
-/// Arrays that were there before MPI was loaded, forked children that change their copies, and messages between the arrays.
+/// Arrays that were there before MPI was loaded, forked children that change their copies, and messages between the
+/// arrays.
 const ARRAYS: &str = r#"
 import multiprocessing, os
 import numpy as np

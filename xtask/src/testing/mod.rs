@@ -1,7 +1,7 @@
 //! `cargo xtask test`: by name, quickly, as a change needs it, or all that there is.
 //!
-//! Everything is built and run with one selection of packages: with another one, cargo would choose other features of what they depend
-//! on, and compile all of them once more.
+//! Everything is built and run with one selection of packages: with another one, cargo would choose other features of
+//! what they depend on, and compile all of them once more.
 
 mod names;
 
@@ -24,7 +24,8 @@ const SELECTION: &[&str] = &["--workspace", "--exclude=xtask"];
 const TESTED: &[&str] = &["--lib", "--bins"];
 /// What of whole jobs runs in the quick tier: one test in so many.
 const QUICK_ONE_IN: u64 = 12;
-/// What the quick tier leaves out of unit tests and small harnesses: benchmarks, whole simulations, and fabrics made of others.
+/// What the quick tier leaves out of unit tests and small harnesses: benchmarks, whole simulations, and fabrics made of
+/// others.
 const QUICK: &str = "not (package(npb) | test(simulation) | (binary(fabric) & not test(/^(threads|tcp_threads)\\//)))";
 /// Seeds are below this, to be easy to type.
 const SEEDS: u64 = 1_000_000;
@@ -32,10 +33,12 @@ const SEEDS: u64 = 1_000_000;
 /// What to test.
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// Only tests whose name contains all of these words, with all that they repeat in other modes; builds only what they need. A name is as the
-    /// runner shows it: a module's and a function's, c/MODE/PROGRAM, fortran/ABI/PROGRAM, or MODE/PROTOCOL/CHECK of the suites
+    /// Only tests whose name contains all of these words, with all that they repeat in other modes; builds only what
+    /// they need. A name is as the runner shows it: a module's and a function's, c/MODE/PROGRAM, fortran/ABI/PROGRAM,
+    /// or MODE/PROTOCOL/CHECK of the suites
     names: Vec<String>,
-    /// What one runs while working, 3 minutes after a build: format, conventions, lints, unit tests, and a small sample of the rest
+    /// What one runs while working, 3 minutes after a build: format, conventions, lints, unit tests, and a small sample
+    /// of the rest
     #[arg(long, conflicts_with_all = ["all", "names"])]
     quick: bool,
     /// What runs each night: every check in every mode, and the deep model checks
@@ -148,7 +151,8 @@ impl Tests<'_> {
         report.close()
     }
 
-    /// Everything that must pass before a change lands, or all that there is. Cheap steps come first; a failed one does not stop the rest.
+    /// Everything that must pass before a change lands, or all that there is. Cheap steps come first; a failed one does
+    /// not stop the rest.
     fn whole(&self) -> Result<()> {
         let workspace = self.workspace;
         let mut report = Report::default();

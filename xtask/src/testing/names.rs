@@ -1,7 +1,7 @@
 //! Which test programs can have a test of a given name, told from the sources: only these are built.
 //!
-//! A test is named by modules, functions and files; so a program without a file, or text in a test's file, that contains the words has no
-//! such test. That another one has them is no promise: the runner then finds nothing in it.
+//! A test is named by modules, functions and files; so a program without a file, or text in a test's file, that
+//! contains the words has no such test. That another one has them is no promise: the runner then finds nothing in it.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -144,7 +144,8 @@ fn module_names(file: &Path) -> String {
     format!("{}\n{}\n", file.file_stem().unwrap_or_default().display(), parent.display())
 }
 
-/// A test program: all that its own files say, as names may be made from texts, and of what is in other folders the names.
+/// A test program: all that its own files say, as names may be made from texts, and of what is in other folders the
+/// names.
 fn test(workspace: &Workspace, package: &Package, target: &Target) -> Result<Source> {
     let main = target.src_path.as_std_path();
     let own = match main.file_name() {

@@ -1,7 +1,7 @@
 //! Every public item of the Rust API is shown in an example: one of its own, or one beside it that uses it.
 //!
-//! What counts is text: an item's name in the examples of its file. So the methods of a type need one example together, and no list
-//! of items has to be kept.
+//! What counts is text: an item's name in the examples of its file. So the methods of a type need one example together,
+//! and no list of items has to be kept.
 
 use std::collections::HashSet;
 

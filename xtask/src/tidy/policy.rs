@@ -38,8 +38,8 @@ pub const LAYERS: &[(&str, &[&str])] = &[
     ("xtask", &["rwmpi-abi-table"]),
 ];
 
-/// What the launcher may take from the layer that knows MPI: the sentences for a rank's present call and for what it waits for, the
-/// protocol's and progress's names, and the table of lengths, which is one for the whole job.
+/// What the launcher may take from the layer that knows MPI: the sentences for a rank's present call and for what it
+/// waits for, the protocol's and progress's names, and the table of lengths, which is one for the whole job.
 pub const LAUNCHER_MAY_USE_OF_CORE: &[&str] =
     &["describe_activity", "describe_wait", "Partner", "Wait", "Protocol", "Progress", "tuning"];
 

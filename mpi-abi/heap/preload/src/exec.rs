@@ -1,9 +1,10 @@
-//! Programs that this process becomes: in another root than this one's the library may not be there, and the loader would complain of it in
-//! every process. So whoever goes on as another program after `chroot` or `pivot_root`, or starts one, is followed by the library only to where it
-//! is.
+//! Programs that this process becomes: in another root than this one's the library may not be there, and the loader
+//! would complain of it in every process. So whoever goes on as another program after `chroot` or `pivot_root`, or
+//! starts one, is followed by the library only to where it is.
 //!
-//! The functions may be called between `vfork` and `exec`, in a process that shares its parent's memory: those that are told the environment neither
-//! allocate nor change what others see. Those that take the process's own (`system`, `popen`, `execl`, `execlp`) correct that, once.
+//! The functions may be called between `vfork` and `exec`, in a process that shares its parent's memory: those that are
+//! told the environment neither allocate nor change what others see. Those that take the process's own (`system`,
+//! `popen`, `execl`, `execlp`) correct that, once.
 #![allow(unsafe_code)]
 
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -110,7 +111,8 @@ mod with_any_arguments {
             #[unsafe(no_mangle)]
             #[unsafe(naked)]
             pub unsafe extern "C" fn $name() {
-                // All registers that may hold arguments come through; seven of them leave the stack aligned for the call.
+                // All registers that may hold arguments come through; seven of them leave the stack aligned for the
+                // call.
                 std::arch::naked_asm!(
                     "push rdi", "push rsi", "push rdx", "push rcx", "push r8", "push r9", "push rax",
                     "call {prepare}",
@@ -167,7 +169,8 @@ unsafe fn with_environment(environment: Strings, exec: impl Fn(Strings) -> c_int
     exec(environment)
 }
 
-/// Calls `exec` with the environment, in which `variable` stands at `place`. A function of its own for the sake of the stack of all others.
+/// Calls `exec` with the environment, in which `variable` stands at `place`. A function of its own for the sake of the
+/// stack of all others.
 #[inline(never)]
 unsafe fn with_another(
     environment: Strings,
@@ -206,7 +209,8 @@ unsafe fn place_of_list(environment: Strings) -> Option<usize> {
     None
 }
 
-/// Copies `LD_PRELOAD=…` with its final 0 but for this library, if it is named there and is missing in the present root; whether so.
+/// Copies `LD_PRELOAD=…` with its final 0 but for this library, if it is named there and is missing in the present
+/// root; whether so.
 fn leave_out_missing(variable: &[u8], without: &mut [u8; LIST_MAX]) -> bool {
     if variable.len() > LIST_MAX {
         return false;

@@ -1,11 +1,11 @@
-//! `librwmpi_heap.so`: the C library's allocator with large blocks in the shared heap, for the launcher to put in front of a rank's
-//! libraries (`LD_PRELOAD`).
+//! `librwmpi_heap.so`: the C library's allocator with large blocks in the shared heap, for the launcher to put in front
+//! of a rank's libraries (`LD_PRELOAD`).
 //!
-//! It is a library of its own and not part of the MPI libraries, so that a process has it once, whichever of those it loads, how
-//! many, and when: a Python program has allocated its arrays long before it loads MPI.
+//! It is a library of its own and not part of the MPI libraries, so that a process has it once, whichever of those it
+//! loads, how many, and when: a Python program has allocated its arrays long before it loads MPI.
 //!
-//! Every function asks for the *next* one of its name (`next`) where the block is small or there is no shared heap. If the program brings an
-//! allocator of its own, behind this library or in front of it, that one gets everything.
+//! Every function asks for the *next* one of its name (`next`) where the block is small or there is no shared heap. If
+//! the program brings an allocator of its own, behind this library or in front of it, that one gets everything.
 #![allow(unsafe_code, missing_docs)]
 #![allow(clippy::missing_safety_doc)]
 
@@ -38,7 +38,8 @@ static BEGIN: extern "C" fn() = {
     begin
 };
 
-/// The functions behind these, for the MPI libraries' own tables: no other rank can write to the blocks that they give. `free` takes these back.
+/// The functions behind these, for the MPI libraries' own tables: no other rank can write to the blocks that they give.
+/// `free` takes these back.
 #[repr(C)]
 pub struct PrivateMemory {
     malloc: unsafe extern "C" fn(usize) -> *mut c_void,

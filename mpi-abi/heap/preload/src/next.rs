@@ -1,7 +1,8 @@
-//! The allocator behind this library: the next functions of the same names, which are the C library's unless the program brings its own.
+//! The allocator behind this library: the next functions of the same names, which are the C library's unless the
+//! program brings its own.
 //!
-//! They are looked up at the first call, whoever makes it: constructors of other libraries allocate before ours runs. The look-up itself may
-//! allocate; what it asks for then comes from a small reserve, which is never given back.
+//! They are looked up at the first call, whoever makes it: constructors of other libraries allocate before ours runs.
+//! The look-up itself may allocate; what it asks for then comes from a small reserve, which is never given back.
 #![allow(unsafe_code)]
 
 use std::cell::UnsafeCell;
@@ -67,7 +68,8 @@ const RESERVE: Next = Next {
 
 struct Table(UnsafeCell<Next>);
 
-// SAFETY: written once, by the first caller of `next`, before any other thread exists or `READY` tells others to read it.
+// SAFETY: written once, by the first caller of `next`, before any other thread exists or `READY` tells others to read
+// it.
 unsafe impl Sync for Table {}
 
 static TABLE: Table = Table(UnsafeCell::new(RESERVE));
@@ -87,7 +89,8 @@ pub(crate) fn next() -> &'static Next {
 #[cold]
 fn look_up() -> &'static Next {
     if LOOKING.swap(true, Ordering::Acquire) {
-        // Called by the look-up itself. (Or by another thread: but the first thread that a program starts allocates before it runs.)
+        // Called by the look-up itself. (Or by another thread: but the first thread that a program starts allocates
+        // before it runs.)
         return &RESERVE;
     }
     // SAFETY: each has the type of the function of that name; nobody else writes to the table.
@@ -286,7 +289,8 @@ mod reserve {
                 Err(now) => used = now,
                 Ok(_) => {
                     let block = MEMORY.0.get().cast::<u8>().wrapping_add(place);
-                    // SAFETY: the bytes before and from `place` on are within the reserve and now ours; aligned for a word.
+                    // SAFETY: the bytes before and from `place` on are within the reserve and now ours; aligned for a
+                    // word.
                     unsafe { block.sub(HEADER).cast::<usize>().write(size) };
                     return block.cast();
                 }

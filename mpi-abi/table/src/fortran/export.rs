@@ -1,7 +1,8 @@
-//! The functions that a Fortran library exports, as Rust source: each makes C's arguments of Fortran's and calls the C library.
+//! The functions that a Fortran library exports, as Rust source: each makes C's arguments of Fortran's and calls the C
+//! library.
 //!
-//! A procedure `mpi_x` calls `MPI_X`, and `pmpi_x` calls `PMPI_X`: a tool that stands in for functions of C sees Fortran programs too,
-//! and one that stands in for procedures of Fortran is not counted twice.
+//! A procedure `mpi_x` calls `MPI_X`, and `pmpi_x` calls `PMPI_X`: a tool that stands in for functions of C sees
+//! Fortran programs too, and one that stands in for procedures of Fortran is not counted twice.
 
 use std::fmt::Write;
 
@@ -47,8 +48,8 @@ fn capacity(function: &Function) -> &'static str {
 
 /// The function that C calls for a procedure of the program, or the procedure itself.
 ///
-/// C calls reductions and error handlers with references to two objects at most. The integer of a handle is the lower half of its
-/// place in memory, so Fortran finds there what it expects.
+/// C calls reductions and error handlers with references to two objects at most. The integer of a handle is the lower
+/// half of its place in memory, so Fortran finds there what it expects.
 fn callback(base: &str, name: &str) -> String {
     let narrow = ["Copy_function", "Delete_function"].contains(&base);
     let value = if narrow { "c_int" } else { "i64" };
@@ -83,7 +84,8 @@ fn is_array(one: &Parameter) -> bool {
     !one.array.is_empty() || (one.name.starts_with("array_of") && one.pointers > 0)
 }
 
-/// An attribute, or what callbacks get. The C library is told that calls about attributes are Fortran's, and how wide its integers are.
+/// An attribute, or what callbacks get. The C library is told that calls about attributes are Fortran's, and how wide
+/// its integers are.
 fn value(function: &Function, one: &Parameter, name: &str, narrow: bool) -> Steps {
     let (declared, bytes) = if narrow { ("*mut c_int", 4) } else { ("*mut i64", 8) };
     let local = format!("{name}_c");
@@ -208,8 +210,8 @@ fn bound(function: &Function, one: &Parameter) -> Bound {
     Bound { declared, text, before, passed, after }
 }
 
-/// A procedure under every name that gfortran may call it by: with one underscore behind it; two, after `-fsecond-underscore`; none,
-/// after `-fno-underscoring`; and in capitals, as other compilers do.
+/// A procedure under every name that gfortran may call it by: with one underscore behind it; two, after
+/// `-fsecond-underscore`; none, after `-fno-underscoring`; and in capitals, as other compilers do.
 fn procedure(text: &mut String, name: &str, parameters: &[(String, String)], result: &str, body: &str) {
     let declared: Vec<String> = parameters.iter().map(|(name, kind)| format!("{name}: {kind}")).collect();
     let declared = declared.join(", ");
@@ -302,8 +304,8 @@ fn further(text: &mut String) {
     }
 }
 
-/// Every procedure of Fortran as Rust source. It expects in scope the type `A` of the interface, the crate with the conversions as
-/// `glue`, and everything in `rwmpi_abi::argument`.
+/// Every procedure of Fortran as Rust source. It expects in scope the type `A` of the interface, the crate with the
+/// conversions as `glue`, and everything in `rwmpi_abi::argument`.
 pub fn fortran_exports(functions: &[Function]) -> String {
     let mut text = String::from("#[allow(unsafe_code, clippy::all)]\npub mod exported {\nuse super::*;\n");
     text.push_str(AT_LOADING);

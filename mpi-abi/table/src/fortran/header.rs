@@ -1,5 +1,5 @@
-//! `mpif.h`, valid in fixed and in free form: what is Fortran starts in column 7, no line is longer than 72 columns or goes on in
-//! the next.
+//! `mpif.h`, valid in fixed and in free form: what is Fortran starts in column 7, no line is longer than 72 columns or
+//! goes on in the next.
 
 use std::fmt::Write;
 
@@ -39,8 +39,8 @@ fn constant(one: &Constant, interface: Interface) -> Option<(String, i64)> {
     Some((name_in_fortran, value))
 }
 
-/// Whether it is the key of an attribute that communicators or windows have from the start. In the MPICH ABI Fortran knows them by
-/// other values than C.
+/// Whether it is the key of an attribute that communicators or windows have from the start. In the MPICH ABI Fortran
+/// knows them by other values than C.
 fn is_predefined_key(name: &str) -> bool {
     const KEYS: [&str; 12] = [
         "TAG_UB",
@@ -72,8 +72,8 @@ fn parameter(text: &mut String, kind: &str, name: &str, value: &str) {
     let _ = writeln!(text, "      {kind} {name}\n      PARAMETER ({name}={value})");
 }
 
-/// The constants that are addresses. Programs and library find each other's by the names of these blocks, which are those that the
-/// MPICH ABI has.
+/// The constants that are addresses. Programs and library find each other's by the names of these blocks, which are
+/// those that the MPICH ABI has.
 const BLOCKS: &str = "      INTEGER MPI_BOTTOM, MPI_IN_PLACE
       INTEGER MPI_STATUS_IGNORE(MPI_STATUS_SIZE)
       COMMON /MPIPRIV1/ MPI_BOTTOM, MPI_IN_PLACE, MPI_STATUS_IGNORE

@@ -1,8 +1,8 @@
-//! Fortran's view of the table (MPI-5.0 section 19.1): which functions Fortran has, what their arguments are there, and what is made of
-//! that: the library's exports, `mpif.h` and the module `mpi`.
+//! Fortran's view of the table (MPI-5.0 section 19.1): which functions Fortran has, what their arguments are there, and
+//! what is made of that: the library's exports, `mpif.h` and the module `mpi`.
 //!
-//! What differs from C by rule: every argument comes by reference, handles are INTEGER, texts have a hidden length behind all other
-//! arguments, and the error code is the last argument. What differs by function is here.
+//! What differs from C by rule: every argument comes by reference, handles are INTEGER, texts have a hidden length
+//! behind all other arguments, and the error code is the last argument. What differs by function is here.
 
 mod export;
 mod header;
@@ -65,7 +65,8 @@ pub(crate) enum Kind {
     Absent,
 }
 
-/// Functions that Fortran does not have: handles are integers there already; conversions of representations are functions in C.
+/// Functions that Fortran does not have: handles are integers there already; conversions of representations are
+/// functions in C.
 const ABSENT: &[&str] = &["MPI_Register_datarep"];
 
 /// Whether Fortran has the function under its plain name. Large-count forms are for the module `mpi_f08` alone.
@@ -133,7 +134,8 @@ pub(crate) fn sizes() -> impl Iterator<Item = (&'static str, u32, u32)> {
         .chain(real.map(|(kind, bytes)| ("complex", kind, 2 * bytes)))
 }
 
-/// Procedures that a program may pass where it has none of its own: the objects whose attributes they are for, as in their names.
+/// Procedures that a program may pass where it has none of its own: the objects whose attributes they are for, as in
+/// their names.
 pub(crate) const ATTRIBUTE_OBJECTS: [&str; 4] = ["", "comm_", "type_", "win_"];
 
 #[cfg(test)]

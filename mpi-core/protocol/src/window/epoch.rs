@@ -1,7 +1,7 @@
 //! Which epochs a rank has open on a window (MPI-5.0 section 12.5), and which calls are therefore wrong.
 //!
-//! A fence opens an epoch only if something follows: until the rank has issued an operation, it may as well go on with post, start or
-//! lock. What is wrong is a value, [`Misuse`], that says what was open and what was called.
+//! A fence opens an epoch only if something follows: until the rank has issued an operation, it may as well go on with
+//! post, start or lock. What is wrong is a value, [`Misuse`], that says what was open and what was called.
 
 /// One rank's epochs on one window.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

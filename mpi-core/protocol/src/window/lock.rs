@@ -1,8 +1,9 @@
 //! The line for the lock of one target: first come, first served, and those who share it go in together.
 //!
-//! There are three words, all of which only grow. Whoever comes takes a number from `next`. Two *gates* say whose turn it is: who
-//! wants the lock alone may enter when [`Gate::All`] shows its number, for then all before it have left; who shares it, when [`Gate::Sharing`]
-//! does, for then all before it have left or share it, too. Whoever moves a gate to a number wakes the one who has it, should it sleep there.
+//! There are three words, all of which only grow. Whoever comes takes a number from `next`. Two *gates* say whose turn
+//! it is: who wants the lock alone may enter when [`Gate::All`] shows its number, for then all before it have left; who
+//! shares it, when [`Gate::Sharing`] does, for then all before it have left or share it, too. Whoever moves a gate to a
+//! number wakes the one who has it, should it sleep there.
 
 /// With whom the lock is shared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -1,6 +1,7 @@
 //! Locks and pairs in every interleaving of small jobs, and variants broken on purpose, which must be found out.
 //!
-//! A step is what one rank does to one word in one go: between any two of them others may do anything. A rank that sleeps does nothing until it is woken.
+//! A step is what one rank does to one word in one go: between any two of them others may do anything. A rank that
+//! sleeps does nothing until it is woken.
 
 mod lock;
 mod pairs;

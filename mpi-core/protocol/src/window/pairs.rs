@@ -1,7 +1,8 @@
 //! Post and start, complete and wait: how the epochs of two ranks find each other.
 //!
-//! Every ordered pair of ranks has two words, one for posts and one for completions, which only one of the two changes: it stores how often it has done that by now. So
-//! the post of the next epoch may come while this one goes on: it is a higher number, which nobody takes for this epoch's.
+//! Every ordered pair of ranks has two words, one for posts and one for completions, which only one of the two changes:
+//! it stores how often it has done that by now. So the post of the next epoch may come while this one goes on: it is a
+//! higher number, which nobody takes for this epoch's.
 
 /// What one rank has to count.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -38,13 +39,15 @@ impl Pairs {
         self.counts[target].starts
     }
 
-    /// This rank completes its access to `target`: the value to store in the word for completions, which `target` reads.
+    /// This rank completes its access to `target`: the value to store in the word for completions, which `target`
+    /// reads.
     pub fn complete(&mut self, target: usize) -> u64 {
         self.counts[target].completions += 1;
         self.counts[target].completions
     }
 
-    /// The value that the word for `origin`'s completions is to have at least before this exposure epoch is over for it.
+    /// The value that the word for `origin`'s completions is to have at least before this exposure epoch is over for
+    /// it.
     pub fn awaited(&self, origin: usize) -> u64 {
         self.counts[origin].posts
     }

@@ -1,8 +1,8 @@
-//! All-to-all of short parts: each rank hands all its parts to its leader, the leaders exchange what their nodes have for each other, and
-//! hand on to each rank what is for it.
+//! All-to-all of short parts: each rank hands all its parts to its leader, the leaders exchange what their nodes have
+//! for each other, and hand on to each rank what is for it.
 //!
-//! Long parts go directly: there the copies cost more than the messages they save. So that all go one way, everything that is handed on begins
-//! with how long the parts are, and of long ones that is all.
+//! Long parts go directly: there the copies cost more than the messages they save. So that all go one way, everything
+//! that is handed on begins with how long the parts are, and of long ones that is all.
 
 use rwmpi_transport::{ReadSpan, WriteSpan};
 
@@ -17,8 +17,8 @@ use crate::select::collective::by_leaders;
 /// Bytes that say how long the parts are.
 const HEAD: usize = size_of::<u64>();
 
-/// As [`crate::collective::alltoall()`] of even parts. Whether it has been done; otherwise the parts are equally long on all ranks and to be
-/// sent directly, or this rank is in trouble.
+/// As [`crate::collective::alltoall()`] of even parts. Whether it has been done; otherwise the parts are equally long
+/// on all ranks and to be sent directly, or this rank is in trouble.
 pub(in crate::collective) async fn alltoall<'s, 'r>(
     team: Team<'_>,
     nodes: &Nodes,

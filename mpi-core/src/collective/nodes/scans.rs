@@ -1,4 +1,5 @@
-//! Prefix reductions, and reductions of which each rank gets a part. They keep to rank order, so the ranks of each node follow each other.
+//! Prefix reductions, and reductions of which each rank gets a part. They keep to rank order, so the ranks of each node
+//! follow each other.
 
 use rwmpi_transport::{ReadSpan, WriteSpan};
 
@@ -10,8 +11,8 @@ use crate::collective::scratch::prepend;
 use crate::collective::{self, Reduction, Scratch, Team};
 use crate::engine::Failure;
 
-/// As [`collective::scan()`], in place, and [`collective::exscan()`], if `before` is asked for. The last rank of each node leads it: it knows
-/// what all of them give.
+/// As [`collective::scan()`], in place, and [`collective::exscan()`], if `before` is asked for. The last rank of each
+/// node leads it: it knows what all of them give.
 pub(in crate::collective) async fn scan(
     team: Team<'_>,
     nodes: &Nodes,

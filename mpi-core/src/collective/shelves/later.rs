@@ -1,12 +1,14 @@
-//! Nonblocking collectives on shelves. A communicator has shelves apart for them, on which they are counted apart, too: each has its number from its
-//! start, and puts up then what others want of its rank, so that no other waits for this one to be called again.
+//! Nonblocking collectives on shelves. A communicator has shelves apart for them, on which they are counted apart, too:
+//! each has its number from its start, and puts up then what others want of its rank, so that no other waits for this
+//! one to be called again.
 //!
-//! Several may be under way, and they end in any order. So here a stamp says nothing about collectives before it, other than among blocking ones,
-//! and every rank says in a word of its own up to which collective all are over: a rank puts its data where those of an earlier one
-//! were once no rank needs those.
+//! Several may be under way, and they end in any order. So here a stamp says nothing about collectives before it, other
+//! than among blocking ones, and every rank says in a word of its own up to which collective all are over: a rank puts
+//! its data where those of an earlier one were once no rank needs those.
 //!
-//! Data that no shelf has room for are lent where they lie ([`lent`](super::lent)). Other collectives of long data go by messages, and a rank says so on its
-//! shelf when it gets to it: if others have put up short ones for the same collective, it ends with an error, where messages would wait for ever.
+//! Data that no shelf has room for are lent where they lie ([`lent`](super::lent)). Other collectives of long data go
+//! by messages, and a rank says so on its shelf when it gets to it: if others have put up short ones for the same
+//! collective, it ends with an error, where messages would wait for ever.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
@@ -29,7 +31,8 @@ use crate::engine::{Failure, OperationId};
 use crate::select::Collective;
 use crate::waiting::Awaited;
 
-/// How often a rank that starts a collective looks for each of the others: as long as it takes those that start it at the same time.
+/// How often a rank that starts a collective looks for each of the others: as long as it takes those that start it at
+/// the same time.
 const LOOKS: u32 = 30;
 
 /// After so many looks at messages that have not come a rank looks whether the others expect them at all.
@@ -126,8 +129,8 @@ impl<'a> Team<'a> {
         Ok(shelves.get().and_then(Option::as_ref))
     }
 
-    /// Does a collective on shelves, if there is room for `what` it is, which takes what those have put up that `from` names. False: it goes another
-    /// way.
+    /// Does a collective on shelves, if there is room for `what` it is, which takes what those have put up that `from`
+    /// names. False: it goes another way.
     pub(in crate::collective) async fn on_shelves(
         self,
         what: Collective,
@@ -216,7 +219,8 @@ impl<'a> Later<'a> {
         Later { team, shelves, number, asked, too_long, lends, is_settled, left }
     }
 
-    /// The same on all ranks, unless they disagree about the length. What a collective does in further steps goes by messages.
+    /// The same on all ranks, unless they disagree about the length. What a collective does in further steps goes by
+    /// messages.
     fn has_room(&self, what: Collective) -> bool {
         self.asked.set(self.asked.get() + 1);
         if self.asked.get() > 1 {
@@ -308,8 +312,8 @@ impl<'a> Later<'a> {
         self.left.borrow_mut().push(send);
     }
 
-    /// Waits until all who may receive from this rank do not any more. What they have not received by then stays where it is, and is looked at by
-    /// nobody.
+    /// Waits until all who may receive from this rank do not any more. What they have not received by then stays where
+    /// it is, and is looked at by nobody.
     async fn forsake(&self) -> Result<(), Failure> {
         let process = self.team.process;
         let round = self.round();
@@ -369,8 +373,8 @@ impl Drop for Ends<'_> {
 }
 
 impl Communicator {
-    /// Whether the next nonblocking collective can begin on shelves: they are known, and have room for `what` it is at once. Nothing has happened by
-    /// then.
+    /// Whether the next nonblocking collective can begin on shelves: they are known, and have room for `what` it is at
+    /// once. Nothing has happened by then.
     #[inline]
     pub(crate) fn turn_on_shelves(&self, what: Collective) -> Option<Turn<'_>> {
         if self.size() == 1 {
@@ -382,7 +386,8 @@ impl Communicator {
         Round::new(&team, shelves, number).has_turn(what).is_ready().then_some(Turn { shelves, number })
     }
 
-    /// Starts a collective whose turn it is. It takes what those put up that `from` names. If that has not come, the rest is to be done as a task.
+    /// Starts a collective whose turn it is. It takes what those put up that `from` names. If that has not come, the
+    /// rest is to be done as a task.
     #[inline]
     pub(crate) fn start_on_shelves<'a>(
         &self,

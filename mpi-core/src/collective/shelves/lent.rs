@@ -1,8 +1,9 @@
-//! Nonblocking collectives of long data: each rank lends the others its memory, as in blocking ones, and takes part whenever it is called, until all
-//! say that they are done. What can't be read goes by messages then. A collective may end before its time (its request is given up, or its operation
-//! panics), and then its rank takes back what it has lent (docs/decisions/0058). Invariant: who uses a rank's memory has set a bit of its own in a word
-//! of that rank's before, and found there that it had not been taken back; who takes it back finds these bits in the same step, and waits for whoever has
-//! set one.
+//! Nonblocking collectives of long data: each rank lends the others its memory, as in blocking ones, and takes part
+//! whenever it is called, until all say that they are done. What can't be read goes by messages then. A collective may
+//! end before its time (its request is given up, or its operation panics), and then its rank takes back what it has
+//! lent (docs/decisions/0058). Invariant: who uses a rank's memory has set a bit of its own in a word of that rank's
+//! before, and found there that it had not been taken back; who takes it back finds these bits in the same step, and
+//! waits for whoever has set one.
 
 use std::future::poll_fn;
 use std::task::{Poll, ready};
@@ -97,16 +98,16 @@ impl Later<'_> {
         Ok(Way::Done)
     }
 
-    /// Where this rank knows already that memory can't be read: messages can go while it, and the others, compute. Ranks that disagree about the length
-    /// find that out meanwhile.
+    /// Where this rank knows already that memory can't be read: messages can go while it, and the others, compute.
+    /// Ranks that disagree about the length find that out meanwhile.
     fn send_instead(&self) -> Way {
         self.lends.set(false);
         self.is_settled.set(false);
         Way::Messages
     }
 
-    /// Says how long this rank's data are, and where, so that others may use them. False: they are not of the collective that had no room under this
-    /// number.
+    /// Says how long this rank's data are, and where, so that others may use them. False: they are not of the
+    /// collective that had no room under this number.
     async fn lend(&self, round: &Round<'_>, len: usize, mine: &[Told; 2]) -> Result<bool, Failure> {
         if self.team.size() > MOST_USERS || self.asked.get() > 1 || self.too_long.get().is_none() {
             return Ok(false);
@@ -121,8 +122,8 @@ impl Later<'_> {
         Ok(true)
     }
 
-    /// Of a collective that ends before its time: others that come to use this rank's memory find that it is taken back; waits for those that do
-    /// already.
+    /// Of a collective that ends before its time: others that come to use this rank's memory find that it is taken
+    /// back; waits for those that do already.
     #[cold]
     pub(super) fn take_back(&self) {
         let (process, round) = (self.team.process, self.round());
@@ -140,8 +141,8 @@ impl Round<'_> {
         self.have_set(from, |shelf| shelf.slot(self.number()).done(), 1)
     }
 
-    /// Brings those who have come what they have not taken yet; whether nobody needs this rank's `data` any more. `reads`: by rank, whether it expects
-    /// as many, once it has come.
+    /// Brings those who have come what they have not taken yet; whether nobody needs this rank's `data` any more.
+    /// `reads`: by rank, whether it expects as many, once it has come.
     fn bring_to_all(
         &self,
         published: &Published<'_>,
@@ -176,8 +177,9 @@ impl Round<'_> {
         Poll::Pending
     }
 
-    /// Whether this rank may use what those whom `from` names have announced, until it leaves. It says that it does in the same step in which it looks
-    /// whether their owner has taken them back, who therefore waits for it or has been sooner.
+    /// Whether this rank may use what those whom `from` names have announced, until it leaves. It says that it does in
+    /// the same step in which it looks whether their owner has taken them back, who therefore waits for it or has been
+    /// sooner.
     fn may_use(&self, from: impl Fn(usize) -> bool) -> Result<bool, Failure> {
         for rank in self.others().filter(|&rank| from(rank)) {
             let users = self.shelf(rank).slot(self.number()).users();

@@ -1,5 +1,6 @@
-//! Parts of any length, which only those know who give and who get them. On a shelf they lie behind a table that says where each begins; who has no
-//! room for them there says where they lie, or that they come by messages. Each rank goes its own way, and the others see which.
+//! Parts of any length, which only those know who give and who get them. On a shelf they lie behind a table that says
+//! where each begins; who has no room for them there says where they lie, or that they come by messages. Each rank goes
+//! its own way, and the others see which.
 
 use std::iter;
 
@@ -12,10 +13,12 @@ use crate::engine::{Completion, Failure};
 use crate::select::Collective;
 use crate::tuning::SLOT_ROOM;
 
-/// An entry of the table: where the part of a rank begins, and that of the rank before it ends, counted from the end of the table.
+/// An entry of the table: where the part of a rank begins, and that of the rank before it ends, counted from the end of
+/// the table.
 type Border = u16;
 const _: () = assert!(SLOT_ROOM <= 1 << Border::BITS);
-/// So many entries before the first are 0: in a slot they cover the word by which its owner says that it is done with the others' data.
+/// So many entries before the first are 0: in a slot they cover the word by which its owner says that it is done with
+/// the others' data.
 const BEFORE: usize = size_of::<u64>() / size_of::<Border>();
 
 /// A place has room for the addresses of parts for so many ranks.
@@ -64,8 +67,8 @@ impl Round<'_> {
         self.put(iter::once(table).chain(parts.iter().copied()))
     }
 
-    /// Waits until `rank` has put up or announced its parts, and takes this rank's, unless it comes later. The collective goes through `working_set` bytes
-    /// of memory in all ranks together.
+    /// Waits until `rank` has put up or announced its parts, and takes this rank's, unless it comes later. The
+    /// collective goes through `working_set` bytes of memory in all ranks together.
     pub(in crate::collective) fn take_part(
         &self,
         rank: usize,

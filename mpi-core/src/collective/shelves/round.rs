@@ -19,7 +19,8 @@ const IN_TROUBLE: u64 = 1 << 63;
 const LOOKS: u32 = 1000;
 /// How often a rank gives way to one on its own processor, before it does what else there is.
 const TIMES: u32 = 20;
-/// In one collective of so many it is measured how far away the others are. Odd, so that it meets all places that are used in turn.
+/// In one collective of so many it is measured how far away the others are. Odd, so that it meets all places that are
+/// used in turn.
 const MEASURED: u64 = 31;
 
 #[derive(Clone, Copy)]
@@ -27,7 +28,8 @@ pub(in crate::collective) struct Round<'a> {
     pub(super) team: &'a Team<'a>,
     pub(super) shelves: &'a Shelves,
     number: u64,
-    /// How many bytes others may take from this rank. A word: where parts of one were written, the round could not be copied soon (docs/decisions/0049).
+    /// How many bytes others may take from this rank. A word: where parts of one were written, the round could not be
+    /// copied soon (docs/decisions/0049).
     given: usize,
 }
 
@@ -44,8 +46,9 @@ impl<'a> Round<'a> {
         &self.shelves.shelves[rank]
     }
 
-    /// Puts `parts`, one behind the other, on this rank's shelf. Nothing is returned that would have to be copied: behind the stamp, which takes
-    /// a line from the others, a processor waits for that before it reads what several writes have made.
+    /// Puts `parts`, one behind the other, on this rank's shelf. Nothing is returned that would have to be copied:
+    /// behind the stamp, which takes a line from the others, a processor waits for that before it reads what several
+    /// writes have made.
     #[inline(always)]
     pub(super) fn put<'s>(&mut self, parts: impl Iterator<Item = ReadSpan<'s>> + Clone) -> Result<(), Failure> {
         let len = length_of(parts.clone());
@@ -123,7 +126,8 @@ impl<'a> Round<'a> {
         Ok(())
     }
 
-    /// Waits until `rank` has put its data up; whether there are as many bytes as `len`, of which a `part` from `offset` on is read next.
+    /// Waits until `rank` has put its data up; whether there are as many bytes as `len`, of which a `part` from
+    /// `offset` on is read next.
     #[inline(always)]
     fn has_put(&self, rank: usize, len: usize, offset: usize, part: usize) -> Result<bool, Failure> {
         let next = self.shelf(rank).lines_ahead(self.number, len, offset, part);
@@ -191,8 +195,8 @@ impl<'a> Round<'a> {
         self.differs(rank, bytes, len)
     }
 
-    /// Waits until all others have said how long their data are; whether they have announced as many bytes as `len`. The same on all ranks
-    /// that have announced theirs.
+    /// Waits until all others have said how long their data are; whether they have announced as many bytes as `len`.
+    /// The same on all ranks that have announced theirs.
     pub(in crate::collective) fn all_agree(&self, len: usize) -> Result<bool, Failure> {
         self.let_all_come()?;
         let mut agreed = true;
@@ -202,7 +206,8 @@ impl<'a> Round<'a> {
         Ok(agreed)
     }
 
-    /// Where all have their data, once they have announced them, if all announce as many bytes as `len`. The same on all ranks that do.
+    /// Where all have their data, once they have announced them, if all announce as many bytes as `len`. The same on
+    /// all ranks that do.
     pub(in crate::collective) fn all_told(&self, len: usize) -> Result<Option<Addresses>, Failure> {
         let (mut told, mut agreed) = (Addresses::new(), true);
         for rank in 0..self.team.size() {
@@ -279,8 +284,9 @@ impl<'a> Round<'a> {
         (0..self.team.size()).filter(move |&rank| rank != me)
     }
 
-    /// Combines what the ranks before `end`, at least one, have put up, in rank order: of `len` bytes each those from `offset` on, as many as
-    /// `result` has. `own` are these of this rank, where they were before it put them up; `result` may lie there, too.
+    /// Combines what the ranks before `end`, at least one, have put up, in rank order: of `len` bytes each those from
+    /// `offset` on, as many as `result` has. `own` are these of this rank, where they were before it put them up;
+    /// `result` may lie there, too.
     pub(in crate::collective) fn combine(
         &self,
         own: ReadSpan<'_>,
@@ -312,7 +318,8 @@ impl<'a> Round<'a> {
         }
     }
 
-    /// Of what `rank` has put up, unless that is `here`, a `part` from `offset` on: there are as many bytes as `len`, or there is trouble.
+    /// Of what `rank` has put up, unless that is `here`, a `part` from `offset` on: there are as many bytes as `len`,
+    /// or there is trouble.
     #[inline(always)]
     fn part_of<'d>(
         &self,
@@ -359,8 +366,9 @@ impl<'a> Round<'a> {
         })
     }
 
-    /// Waits until all have finished with the last collective before this one to have its place, of so many. Who has to wait lets them come
-    /// half as far again, so that it looks at their shelves, and may have to give way to them, only now and then.
+    /// Waits until all have finished with the last collective before this one to have its place, of so many. Who has to
+    /// wait lets them come half as far again, so that it looks at their shelves, and may have to give way to them, only
+    /// now and then.
     #[inline]
     pub(super) fn wait_for_turn(&self, places: u64) -> Result<(), Failure> {
         let last_user = self.number.saturating_sub(places);
@@ -442,7 +450,8 @@ impl<'a> Round<'a> {
         })
     }
 
-    /// Where ranks share processors and all are needed: waits first for those that cannot come before this one gives way.
+    /// Where ranks share processors and all are needed: waits first for those that cannot come before this one gives
+    /// way.
     #[inline]
     pub(in crate::collective) fn let_all_come(&self) -> Result<(), Failure> {
         self.wait_for_those_beside(|rank| self.wait(rank, self.number))

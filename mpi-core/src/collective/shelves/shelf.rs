@@ -1,6 +1,6 @@
-//! What lies where on a shelf: a line for the count of those who have left it, the slots, of a line each, and, fewer, places for what has no
-//! room in a slot, and two halves for what has none there. Who reads data knows where they are before it sees the stamp: so the processor
-//! can ask for both at once.
+//! What lies where on a shelf: a line for the count of those who have left it, the slots, of a line each, and, fewer,
+//! places for what has no room in a slot, and two halves for what has none there. Who reads data knows where they are
+//! before it sees the stamp: so the processor can ask for both at once.
 
 use std::cell::Cell;
 
@@ -11,17 +11,19 @@ use crate::collective::team::Team;
 use crate::engine::Failure;
 use crate::tuning::SLOT_ROOM;
 
-/// How many collectives a rank that only gives a little can be ahead. Where ranks share processors, that many fit between two changes of
-/// process.
+/// How many collectives a rank that only gives a little can be ahead. Where ranks share processors, that many fit
+/// between two changes of process.
 const SLOTS: u64 = 64;
-/// How far ahead lines are fetched: the own ones, and others' where collectives follow each other in which this rank only takes.
+/// How far ahead lines are fetched: the own ones, and others' where collectives follow each other in which this rank
+/// only takes.
 pub(super) const FETCHED_AHEAD: u64 = 3;
-/// Data of up to so many bytes are asked for while their stamp is awaited: of more, near cores lose lines that they have not written yet.
+/// Data of up to so many bytes are asked for while their stamp is awaited: of more, near cores lose lines that they
+/// have not written yet.
 const ASKED_FOR: usize = 512;
 const ASKED_FOR_FROM_FAR: usize = PLACE;
 const LINE: usize = SHARED_LINE;
-/// In a slot are its stamp, the length of the data, and the data, if they fit. An announcement has its length there, where its owner says
-/// when it is done with the others' data, too, and addresses in a place.
+/// In a slot are its stamp, the length of the data, and the data, if they fit. An announcement has its length there,
+/// where its owner says when it is done with the others' data, too, and addresses in a place.
 const STAMP: usize = 0;
 const LEN: usize = 8;
 const DATA: usize = 16;
@@ -42,8 +44,8 @@ pub(super) const PLACE: usize = 2048;
 const OVER: usize = 8;
 const FIRST_PLACE: usize = LINE + SLOTS as usize * LINE;
 const HALVES: usize = FIRST_PLACE + PLACES as usize * PLACE;
-/// Room for the data of one collective: as much as ever pays ([`SLOT_ROOM`]). No power of two: where all places were, their address would be worked out
-/// without a branch, in ten instructions more.
+/// Room for the data of one collective: as much as ever pays ([`SLOT_ROOM`]). No power of two: where all places were,
+/// their address would be worked out without a branch, in ten instructions more.
 const HALF: usize = SLOT_ROOM + LINE;
 const SHELF: usize = HALVES + 2 * HALF;
 /// A shelf of one of many ranks, which puts up no more than a place has room for.
@@ -105,7 +107,8 @@ impl Slot {
         self.lines.word(self.number, HELPED)
     }
 
-    /// Of a nonblocking announcement: a bit for each rank that uses the data, and one if their owner has taken them back.
+    /// Of a nonblocking announcement: a bit for each rank that uses the data, and one if their owner has taken them
+    /// back.
     pub(super) fn users(self) -> SharedWord {
         self.lines.word(self.number, USERS)
     }
@@ -180,8 +183,8 @@ impl Shelf {
         Failure::Remote { peer: self.peer, error: RemoteError::Refused }
     }
 
-    /// The lines in which the `part` of so many bytes of data lies that begins at `offset`, if these are others than the slot's, and so few that it
-    /// pays to ask for them with each look at the stamp.
+    /// The lines in which the `part` of so many bytes of data lies that begins at `offset`, if these are others than
+    /// the slot's, and so few that it pays to ask for them with each look at the stamp.
     #[inline]
     pub(super) fn lines_ahead(&self, number: u64, len: usize, offset: usize, part: usize) -> Option<SharedPart> {
         if len <= BESIDE {

@@ -1,7 +1,8 @@
 //! The buffers of simulated ranks, and who may touch them when.
 //!
-//! A block is lent to an engine from the start of an operation until the operation has been collected. Whoever touches a block
-//! that is not lent, or writes one that was lent to be read, breaks the engine's promise about the life of buffers.
+//! A block is lent to an engine from the start of an operation until the operation has been collected. Whoever touches
+//! a block that is not lent, or writes one that was lent to be read, breaks the engine's promise about the life of
+//! buffers.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

@@ -1,13 +1,15 @@
 //! Whole engines on a simulated transport: the third level of test, between the model of the protocol and whole jobs.
 //!
-//! Every rank is a coroutine that runs ordinary blocking code on the real [`Engine`]; all share one thread. Before and within each
-//! operation of the transport a seeded scheduler may give another rank its turn, queues hold a few cells and refuse some for no
-//! reason, cells arrive late, copies come in two halves, and some pairs can't reach each other's memory. What every
-//! receive got is then compared with what MPI says it should, and no buffer may be touched that its owner has back.
+//! Every rank is a coroutine that runs ordinary blocking code on the real [`Engine`]; all share one thread. Before and
+//! within each operation of the transport a seeded scheduler may give another rank its turn, queues hold a few cells
+//! and refuse some for no reason, cells arrive late, copies come in two halves, and some pairs can't reach each other's
+//! memory. What every receive got is then compared with what MPI says it should, and no buffer may be touched that its
+//! owner has back.
 //!
-//! In a second kind of run something breaks: a rank dies, copies fail, memory runs out, a peer writes nonsense. Then every rank has
-//! to come to an end, and whoever got a buffer back with an error has it for himself. In a third a rank is hostile: the others may get
-//! wrong messages or errors, but they come to an end too, and no buffer is touched beyond what its owner lent.
+//! In a second kind of run something breaks: a rank dies, copies fail, memory runs out, a peer writes nonsense. Then
+//! every rank has to come to an end, and whoever got a buffer back with an error has it for himself. In a third a rank
+//! is hostile: the others may get wrong messages or errors, but they come to an end too, and no buffer is touched
+//! beyond what its owner lent.
 //!
 //! A failure names its seed; `RWMPI_SIMULATION_SEED=n` runs that seed alone, `RWMPI_SIMULATION_RUNS=n` so many of them.
 
@@ -35,8 +37,9 @@ const TURNS_MAX: u64 = 2_000_000;
 /// Runs in the ordinary test run.
 const RUNS: u64 = 800;
 
-/// Seeds beyond these that have found faults: a shared transfer that was not closed before its buffer went back; a message that
-/// chose again after having declined a request; one that was forgotten before a request was known that it had answered.
+/// Seeds beyond these that have found faults: a shared transfer that was not closed before its buffer went back; a
+/// message that chose again after having declined a request; one that was forgotten before a request was known that it
+/// had answered.
 const FOUND: [u64; 3] = [5486, 887, 13237];
 
 impl<F: rwmpi_transport::Fabric> Engine<F> {

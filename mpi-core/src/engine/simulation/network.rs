@@ -1,4 +1,5 @@
-//! What lies between simulated ranks: tiny queues whose cells arrive late, claim words, and everything that can go wrong there.
+//! What lies between simulated ranks: tiny queues whose cells arrive late, claim words, and everything that can go
+//! wrong there.
 
 use std::collections::VecDeque;
 
@@ -52,7 +53,8 @@ pub(super) struct Conditions {
     pub(super) slots: usize,
     /// By owner, accessor and space (shared heap, other memory).
     pub(super) ways: Vec<[Option<Way>; 2]>,
-    /// Whether all memory is reached through connections instead: written by its owner's doing, where it has been handed out, not read.
+    /// Whether all memory is reached through connections instead: written by its owner's doing, where it has been
+    /// handed out, not read.
     pub(super) over_network: bool,
     /// How often of a hundred times another rank gets its turn in the middle of something.
     pub(super) switch_percent: u8,
@@ -162,7 +164,8 @@ impl Network {
         self.conditions.accident.filter(|&(_, when)| when <= self.now).map(|(accident, _)| accident)
     }
 
-    /// Whether rank 0 may write anything by now: nothing can be expected of the run but that the others come to no harm.
+    /// Whether rank 0 may write anything by now: nothing can be expected of the run but that the others come to no
+    /// harm.
     pub(super) fn is_hostile(&self) -> bool {
         self.accident() == Some(Accident::Hostile)
     }
@@ -336,7 +339,8 @@ impl Network {
         (owner == given_by && peer == given_to).then_some(span)
     }
 
-    /// How many bytes of a write a connection takes now. Once it has begun with one, it takes nothing but the rest of that.
+    /// How many bytes of a write a connection takes now. Once it has begun with one, it takes nothing but the rest of
+    /// that.
     pub(super) fn take_write(&mut self, owner: usize, writer: usize, space: u64, offset: u64, len: usize) -> usize {
         let pair = owner * self.conditions.ranks + writer;
         if self.under_way[pair].is_some_and(|rest| rest != (space, offset)) {

@@ -1,4 +1,5 @@
-//! What MPI says about who gets which message (MPI-5.0 sections 3.5 and 3.7.4), stated naively over the record of a whole run.
+//! What MPI says about who gets which message (MPI-5.0 sections 3.5 and 3.7.4), stated naively over the record of a
+//! whole run.
 
 use rwmpi_protocol::{Envelope, Pattern};
 

@@ -1,8 +1,9 @@
 //! Random programs and the conditions they run under, all from one seed.
 //!
-//! A program that waits must not wait for ever. Messages in [`MEETING`] are waited for: they are made in pairs in one global order,
-//! with exact sources, so the first incomplete pair can always go on. In the other contexts anything goes, nothing is waited for,
-//! and when all ranks have done their part what is left over is received, cancelled or answered.
+//! A program that waits must not wait for ever. Messages in [`MEETING`] are waited for: they are made in pairs in one
+//! global order, with exact sources, so the first incomplete pair can always go on. In the other contexts anything
+//! goes, nothing is waited for, and when all ranks have done their part what is left over is received, cancelled or
+//! answered.
 
 use rwmpi_protocol::Pattern;
 use rwmpi_transport::Way;

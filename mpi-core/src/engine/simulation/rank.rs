@@ -1,4 +1,5 @@
-//! What a simulated rank does: its part of the program, then clearing up, then checking that nothing is left in its engine.
+//! What a simulated rank does: its part of the program, then clearing up, then checking that nothing is left in its
+//! engine.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;

@@ -59,7 +59,8 @@ impl Form for Nonblocking {
 }
 
 impl Communicator {
-    /// Does it, if there is room on its shelves for `what` it is; it takes what those ranks put up that `from` names. There is no way back then.
+    /// Does it, if there is room on its shelves for `what` it is; it takes what those ranks put up that `from` names.
+    /// There is no way back then.
     #[inline(always)]
     pub(super) fn in_form<F: Form>(
         &self,

@@ -1,8 +1,8 @@
-//! Collectives on elements of datatypes (MPI-5.0 chapter 6 and section 8.6): blocking, nonblocking and persistent, within one group,
-//! between two, and among neighbours.
+//! Collectives on elements of datatypes (MPI-5.0 chapter 6 and section 8.6): blocking, nonblocking and persistent,
+//! within one group, between two, and among neighbours.
 //!
-//! A [`Collective`] says what is to be done. [`Communicator::collective`] does it; [`Communicator::start_collective`] starts it;
-//! [`Communicator::persistent_collective`] makes a request that can be started again and again.
+//! A [`Collective`] says what is to be done. [`Communicator::collective`] does it; [`Communicator::start_collective`]
+//! starts it; [`Communicator::persistent_collective`] makes a request that can be started again and again.
 
 mod check;
 mod form;
@@ -23,8 +23,8 @@ use crate::collective::{Groups, Team};
 use crate::reduction::{Applied, Operation};
 use crate::{Communicator, Result};
 
-/// A collective and its arguments. Where data are `None`, they stand where the result goes (MPI_IN_PLACE), or the call has none
-/// at this rank.
+/// A collective and its arguments. Where data are `None`, they stand where the result goes (MPI_IN_PLACE), or the call
+/// has none at this rank.
 #[derive(Clone, Debug)]
 pub enum Collective {
     /// MPI_Barrier.
@@ -94,7 +94,8 @@ pub enum Collective {
     },
     /// MPI_Reduce_scatter, MPI_Reduce_scatter_block.
     ReduceScatter {
-        /// What this rank gives: the elements for all ranks, one after the other. In place, they begin where `result` does.
+        /// What this rank gives: the elements for all ranks, one after the other. In place, they begin where `result`
+        /// does.
         data: Elements,
         /// Where its part of the result goes.
         result: Elements,
@@ -209,7 +210,8 @@ struct Prepared {
 }
 
 impl Prepared {
-    /// Whether all ranks have to give or expect as many bytes, so that those who do not are to come to its end, and to hear of it.
+    /// Whether all ranks have to give or expect as many bytes, so that those who do not are to come to its end, and to
+    /// hear of it.
     fn is_of_one_length(&self) -> bool {
         use Collective::{Allreduce, Broadcast, Gather, Reduce, ReduceScatter, Scan};
         match self.collective {

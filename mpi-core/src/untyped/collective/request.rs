@@ -11,8 +11,8 @@ use crate::collective::Team;
 use crate::task::Work;
 use crate::{Communicator, Result};
 
-/// Collectives that are started by a persistent request have tags from here on: all ranks make such requests in the same order, but
-/// may start them in any.
+/// Collectives that are started by a persistent request have tags from here on: all ranks make such requests in the
+/// same order, but may start them in any.
 const PERSISTENT: u32 = 1 << 31;
 
 /// A collective that a persistent request starts any number of times (MPI-5.0 section 6.13).

@@ -1,9 +1,10 @@
-//! The shortest way: blocking collectives of one group whose ranks have shelves, on data that lie side by side and have room there. No value is
-//! made of the arguments, which would have to be moved and dropped: for 8 bytes that took longer than the data take from core to core. A scatter
-//! goes by messages, with or without shelves (docs/decisions/0026), and what has a count for each rank goes whichever way it has.
+//! The shortest way: blocking collectives of one group whose ranks have shelves, on data that lie side by side and have
+//! room there. No value is made of the arguments, which would have to be moved and dropped: for 8 bytes that took
+//! longer than the data take from core to core. A scatter goes by messages, with or without shelves
+//! (docs/decisions/0026), and what has a count for each rank goes whichever way it has.
 //!
-//! Each is `None` if it is not the way for these arguments, or if something is wrong with them: then nothing has happened, and the call is
-//! [`Communicator::collective`]'s to make.
+//! Each is `None` if it is not the way for these arguments, or if something is wrong with them: then nothing has
+//! happened, and the call is [`Communicator::collective`]'s to make.
 
 use rwmpi_transport::{ReadSpan, WriteSpan};
 
@@ -194,7 +195,8 @@ impl Communicator {
         self.by_parts(Call::Allgather, own.len(), async |team| allgather(team, own, place).await)
     }
 
-    /// MPI_Gatherv, of any length. `all` says at the root where each rank's part goes; where `part` is `None`, it stands there.
+    /// MPI_Gatherv, of any length. `all` says at the root where each rank's part goes; where `part` is `None`, it
+    /// stands there.
     pub fn short_gatherv(
         &self,
         part: Option<Runs>,
@@ -211,7 +213,8 @@ impl Communicator {
         })
     }
 
-    /// MPI_Scatterv, of any length. `all` says at the root where each rank's part is; where `part` is `None`, it stays there.
+    /// MPI_Scatterv, of any length. `all` says at the root where each rank's part is; where `part` is `None`, it stays
+    /// there.
     pub fn short_scatterv(
         &self,
         all: Option<impl Fn(usize) -> Option<Runs>>,

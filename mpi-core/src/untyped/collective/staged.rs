@@ -1,7 +1,7 @@
 //! The program's memory as collectives see it: blocks of elements, and the runs of bytes that messages carry.
 //!
-//! Elements that are one run of bytes travel from and to where they are. Others are packed into memory of the library on the
-//! way out and unpacked on the way in.
+//! Elements that are one run of bytes travel from and to where they are. Others are packed into memory of the library
+//! on the way out and unpacked on the way in.
 #![allow(unsafe_code)]
 
 use rwmpi_transport::WriteSpan;
@@ -104,8 +104,8 @@ impl Staged {
             Places::Even(runs) => return runs.block(place),
             Places::Listed(places) => (places[place].start, places[place].len),
         };
-        // SAFETY: either the program's memory, valid by the contract of `Elements`, or a part of `packed`, which lives as
-        // long as `self`.
+        // SAFETY: either the program's memory, valid by the contract of `Elements`, or a part of `packed`, which lives
+        // as long as `self`.
         unsafe { WriteSpan::new(start, len) }
     }
 

@@ -19,7 +19,8 @@ pub struct Library {
     folder: PathBuf,
 }
 
-/// What the interface is called in file names, its package's library as cargo builds it, and the name that programs know.
+/// What the interface is called in file names, its package's library as cargo builds it, and the name that programs
+/// know.
 fn names(interface: Interface) -> [&'static str; 3] {
     match interface {
         Interface::Standard => ["standard", "librwmpi_standard.so", "libmpi_abi.so.1"],
@@ -87,7 +88,8 @@ impl Library {
         self.folder.join(names(self.interface)[2])
     }
 
-    /// Compiles with further options, and those in `RWMPI_CC_OPTIONS` (a sanitizer's); returns the result, or what the compiler says.
+    /// Compiles with further options, and those in `RWMPI_CC_OPTIONS` (a sanitizer's); returns the result, or what the
+    /// compiler says.
     pub fn compile(&self, source: &Path, options: &[&str]) -> Result<PathBuf, String> {
         let result = self.folder.join(source.file_stem().unwrap());
         let [compiler, language] =

@@ -19,7 +19,8 @@ pub struct Libraries {
     interface: Interface,
 }
 
-/// What the interface is called in file names; for both libraries, the package's as cargo builds it and what programs know it as.
+/// What the interface is called in file names; for both libraries, the package's as cargo builds it and what programs
+/// know it as.
 fn names(interface: Interface) -> (&'static str, [[&'static str; 2]; 2]) {
     match interface {
         Interface::Standard => (

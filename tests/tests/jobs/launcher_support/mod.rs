@@ -1,7 +1,7 @@
 //! Runs `mpiexec` under a watchdog, and makes sure that nothing of the job is left.
 //!
-//! Every job carries a unique environment variable, which all its processes inherit; what is left of a job is whatever process
-//! `/proc` shows with it.
+//! Every job carries a unique environment variable, which all its processes inherit; what is left of a job is whatever
+//! process `/proc` shows with it.
 #![allow(dead_code)]
 
 pub mod namespaces;

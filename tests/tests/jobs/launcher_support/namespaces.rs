@@ -18,7 +18,8 @@ pub struct Hosts {
 }
 
 impl Hosts {
-    /// Two hosts with a good cable between them. `None`, with a word about it, where this user or this machine cannot have network namespaces.
+    /// Two hosts with a good cable between them. `None`, with a word about it, where this user or this machine cannot
+    /// have network namespaces.
     pub fn new() -> Option<Hosts> {
         let hosts = Hosts::without_cable(2)?;
         let (a, b) = (&hosts.names[0], &hosts.names[1]);
@@ -41,7 +42,8 @@ impl Hosts {
         Some(hosts)
     }
 
-    /// Two hosts with a cable on which packets are late by microseconds, and up to so many more, and of which so many of a thousand are lost.
+    /// Two hosts with a cable on which packets are late by microseconds, and up to so many more, and of which so many
+    /// of a thousand are lost.
     pub fn with_bad_cable(delay: u32, jitter: u32, loss: u32) -> Option<Hosts> {
         if !Path::new("/dev/net/tun").exists() {
             println!("skipped: no tunnels here");

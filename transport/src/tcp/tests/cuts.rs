@@ -1,5 +1,5 @@
-//! Two ends that do all that a fabric can do, in any order, over a connection that is cut wherever it can be: what one end has sent is what
-//! the other finds.
+//! Two ends that do all that a fabric can do, in any order, over a connection that is cut wherever it can be: what one
+//! end has sent is what the other finds.
 
 use std::collections::VecDeque;
 use std::os::unix::net::UnixStream;
@@ -59,7 +59,8 @@ struct End {
     sent: [VecDeque<Sent>; QUEUES],
     refused: [bool; QUEUES],
     writings: Vec<Writing>,
-    /// How much of the target was given to writes, and which parts of it, in this order, are on their way; how many the peer has looked at.
+    /// How much of the target was given to writes, and which parts of it, in this order, are on their way; how many the
+    /// peer has looked at.
     given: usize,
     parts: Vec<(usize, usize)>,
     looked_at: usize,

@@ -1,8 +1,8 @@
 //! Chance that a seed decides, so that what failed once fails again.
 //!
-//! A failure names its seed; `RWMPI_WIRE_SEED=n` runs that seed alone, `RWMPI_WIRE_RUNS=n` so many of them. (A fuzzer that is led by what the
-//! code does would want instrumented code, which the compiler gives to nightly builds only; so the streams here are made by who knows the
-//! frames, and the tests count what they have met.)
+//! A failure names its seed; `RWMPI_WIRE_SEED=n` runs that seed alone, `RWMPI_WIRE_RUNS=n` so many of them. (A fuzzer
+//! that is led by what the code does would want instrumented code, which the compiler gives to nightly builds only; so
+//! the streams here are made by who knows the frames, and the tests count what they have met.)
 
 /// A small generator (xorshift).
 pub(crate) struct Random(u64);
@@ -44,7 +44,8 @@ impl Drop for Note {
     }
 }
 
-/// Runs the seeds that are asked for, `usual` many unless it is said otherwise. Whether those were enough for all to have happened that can.
+/// Runs the seeds that are asked for, `usual` many unless it is said otherwise. Whether those were enough for all to
+/// have happened that can.
 pub(super) fn for_each_seed(usual: u64, mut run: impl FnMut(u64)) -> bool {
     let number = |variable: &str| {
         let text = std::env::var(variable).ok()?;

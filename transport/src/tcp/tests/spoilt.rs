@@ -1,5 +1,6 @@
-//! What a correct peer would send, spoilt: bytes changed, lost, doubled, put in from elsewhere. Whatever comes of it, what came before is there,
-//! nothing is written where it may not be, no more is kept than was lent, and a fault says what it is.
+//! What a correct peer would send, spoilt: bytes changed, lost, doubled, put in from elsewhere. Whatever comes of it,
+//! what came before is there, nothing is written where it may not be, no more is kept than was lent, and a fault says
+//! what it is.
 
 use std::collections::BTreeMap;
 use std::os::unix::net::UnixStream;

@@ -7,7 +7,8 @@ use crate::window::Pairs;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Broken {
     Nothing,
-    /// The word for posts says only that there is one; whom it is for takes it back when it has completed, and so perhaps the next one.
+    /// The word for posts says only that there is one; whom it is for takes it back when it has completed, and so
+    /// perhaps the next one.
     TakesBackThePost,
     /// Completion is told before the operation has been done.
     CompletesEarly,
