@@ -8,6 +8,7 @@ use super::{Findings, Violation};
 pub fn check(file: &SourceFile, found: &mut Findings) {
     module_documentation(file, found);
     length(file, found);
+    width_of_comments(file, found);
     unsafe_code(file, found);
     atomics(file, found);
     transport_words(file, found);
@@ -29,6 +30,15 @@ fn length(file: &SourceFile, found: &mut Findings) {
             most,
             format!("{lines} lines, at most {most}: move one of its ideas to a file of its own"),
         );
+    }
+}
+
+/// The formatter wraps code, and leaves comments alone.
+fn width_of_comments(file: &SourceFile, found: &mut Findings) {
+    let most = policy::COMMENT_WIDTH_MAX;
+    let is_wide = |line: &str| line.trim_start().starts_with("//") && line.chars().count() > most;
+    for (number, _) in file.text.lines().enumerate().filter(|(_, line)| is_wide(line)) {
+        found.add(file.name(), number + 1, format!("a comment beyond column {most}: wrap it"));
     }
 }
 
@@ -158,6 +168,13 @@ mod tests {
         assert_one("mpi-core/src/a.rs", &text, "mpi-core/src/a.rs:600: 601 lines");
         let text = format!("//! Why.\n{}", "\n".repeat(policy::FILE_LINES_MAX - 1));
         assert!(findings("mpi-core/src/a.rs", &text).is_empty());
+    }
+
+    #[test]
+    fn wide_comments_are_found() {
+        let text = format!("//! Why.\nfn f() {{\n    // {}\n}}\n", "é".repeat(114));
+        assert_one("mpi-core/src/a.rs", &text, "mpi-core/src/a.rs:3: a comment beyond column 120");
+        assert!(findings("mpi-core/src/a.rs", &text.replacen('é', "", 1)).is_empty());
     }
 
     #[test]

@@ -251,5 +251,8 @@ pub const ATOMICS_FILES: &[&str] = &[
 /// Longest source file, in lines.
 pub const FILE_LINES_MAX: usize = 600;
 
+/// Last column of a comment.
+pub const COMMENT_WIDTH_MAX: usize = 120;
+
 /// Top folders of absolute paths that exist on the writer's machine only.
 pub const PRIVATE_FOLDERS: &[&str] = &["home", "root", "Users", "work"];
