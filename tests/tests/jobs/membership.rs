@@ -92,8 +92,8 @@ fn who_waits_for_several_of_which_one_has_finalized_hears_of_it() {
     let program = ends(Interface::Standard);
     for wait in ["gather", "waitall", "waitall-of-kinds", "ibarrier", "ialltoall"] {
         for way in WAYS {
-            // In a barrier by messages rank 0 would hear rank 2 first.
-            if wait == "ibarrier" && way.contains(&"tcp") {
+            // There rank 0 waits for rank 2 alone, which waits for rank 0: only a timeout ends that.
+            if wait == "ibarrier" && way.contains(&"tcp") || wait == "gather" && way.contains(&"RWMPI_NODES") {
                 continue;
             }
             let output = mpiexec_with(way, "3", &[program.to_str().unwrap(), "finalize", wait, "in chain"]);

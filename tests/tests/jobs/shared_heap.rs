@@ -212,7 +212,7 @@ fn where_the_library_is_not_nothing_is_said_of_it() {
         assert!(!said.contains("cannot be preloaded"), "{go_on}: {said}");
         assert!(said.lines().any(|line| line == "LD_PRELOAD=libm.so.6"), "{go_on}: {said}");
     }
-    let program = compile("tools/starts.c", &[]);
+    let program = compile("starts.c", &[]);
     for how in ["system", "popen", "posix_spawn", "posix_spawnp", "execl", "execlp"] {
         let folder = library.parent().unwrap().to_str().unwrap();
         let inner = [program.to_str().unwrap(), folder, how];
