@@ -30,7 +30,7 @@ enum { MEMORY_ALLOCATED, MEMORY_SHARED, MEMORY_LARGE, MEMORY_STATIC, MEMORY_SMAL
 static char window_static_memory[1 << 16] __attribute__((aligned(64)));
 
 /* A window of that kind of memory, all of which is zero. */
-static MPI_Win make_window(int kind, MPI_Aint size, int unit, void **base)
+static inline MPI_Win make_window(int kind, MPI_Aint size, int unit, void **base)
 {
     MPI_Win window;
     CHECK(size <= (MPI_Aint)sizeof window_static_memory);
@@ -52,7 +52,7 @@ static MPI_Win make_window(int kind, MPI_Aint size, int unit, void **base)
     return window;
 }
 
-static void free_window(int kind, MPI_Win *window, void *base)
+static inline void free_window(int kind, MPI_Win *window, void *base)
 {
     CHECK(MPI_Win_free(window) == MPI_SUCCESS && *window == MPI_WIN_NULL);
     if (kind == MEMORY_LARGE || kind == MEMORY_SMALL)

@@ -233,6 +233,11 @@ static void structures(MPI_Win window, char *memory)
     }
 }
 
+static void own_operation(void *in, void *inout, int *count, MPI_Datatype *type)
+{
+    (void)in, (void)inout, (void)count, (void)type;
+}
+
 static void mistakes(MPI_Win window)
 {
     double value = 1, other;
@@ -245,7 +250,7 @@ static void mistakes(MPI_Win window)
     CHECK_ERROR(MPI_Accumulate(&value, 1, MPI_DOUBLE, 0, 0, 1, MPI_DOUBLE, MPI_NO_OP, window), MPI_ERR_OP);
     CHECK_ERROR(MPI_Accumulate(&value, 1, MPI_DOUBLE, 0, 0, 1, MPI_INT64_T, MPI_SUM, window), MPI_ERR_TYPE);
     CHECK_ERROR(MPI_Compare_and_swap(&value, &value, &other, MPI_DOUBLE, 0, 0, window), MPI_ERR_TYPE);
-    CHECK(MPI_Op_create((MPI_User_function *)mistakes, 1, &own) == MPI_SUCCESS);
+    CHECK(MPI_Op_create(own_operation, 1, &own) == MPI_SUCCESS);
     CHECK_ERROR(MPI_Accumulate(&value, 1, MPI_DOUBLE, 0, 0, 1, MPI_DOUBLE, own, window), MPI_ERR_OP);
     MPI_Op_free(&own);
     MPI_Type_create_struct(2, (int[]){1, 1}, (MPI_Aint[]){0, 8}, (MPI_Datatype[]){MPI_INT, MPI_DOUBLE}, &mixed);
