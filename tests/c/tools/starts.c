@@ -1,6 +1,5 @@
 /* Goes on where the folder of the first argument is empty, and starts "env" there by the function that the second names: with this process's own
    environment. */
-#define _GNU_SOURCE
 #include <sched.h>
 #include <spawn.h>
 #include <stdio.h>
