@@ -4,6 +4,7 @@
 use crate::launcher_support::namespaces::{AGENT, Hosts, ends_of_connections};
 use crate::launcher_support::{Job, Running, mpiexec, runs, send};
 use rustix::process::Signal;
+use std::cmp::Reverse;
 use std::io::{BufRead, BufReader};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -123,7 +124,8 @@ fn a_hang_is_reported() {
 }
 
 /// What a start takes is one daemon for each host, and connections only between those who talk. All ranks have added up
-/// their numbers by then, for which one rank of each host has talked to one of three others.
+/// their numbers by then, for which one rank of each host has talked to one of three others; and the last of each host
+/// waits for the first of the next, with which it connects to hear of its end.
 #[test]
 fn many_ranks_connect_only_with_whom_they_talk() {
     const RANKS: usize = 64;
@@ -138,9 +140,12 @@ fn many_ranks_connect_only_with_whom_they_talk() {
     for processes in hosts.processes() {
         let count = |name| processes.iter().filter(|&&pid| runs(pid, name)).count();
         assert_eq!((count(DAEMON), count("launcher-mpi")), (1, RANKS / HOSTS));
-        let ends: Vec<usize> = processes.iter().map(|&pid| ends_of_connections(pid)).filter(|&ends| ends > 0).collect();
+        let mut ends: Vec<usize> =
+            processes.iter().map(|&pid| ends_of_connections(pid)).filter(|&ends| ends > 0).collect();
+        ends.sort_unstable_by_key(|&ends| Reverse(ends));
         // Where two connect with each other at the same time, one of two is given up; the daemon has no part in it.
-        assert!(ends.len() == 1 && (TALKED_TO..=2 * TALKED_TO).contains(&ends[0]), "ends of connections: {ends:?}");
+        let has_talked = (TALKED_TO..=2 * TALKED_TO + 1).contains(&ends[0]);
+        assert!(has_talked && matches!(ends[1..], [] | [1]), "ends of connections: {ends:?}");
     }
     running.signal(Signal::TERM);
     assert_eq!(running.wait().code, 143);
