@@ -27,13 +27,13 @@ struct Mode {
 const MODES: &[Mode] = &[
     Mode { name: "standard", interface: Interface::Standard, environment: &[], one_in: None },
     Mode { name: "mpich", interface: Interface::Mpich, environment: &[], one_in: Some(1) },
-    Mode { name: "tcp", interface: Interface::Standard, environment: &[("RWMPI_TRANSPORT", "tcp")], one_in: Some(1) },
-    Mode { name: "lanes", interface: Interface::Standard, environment: &[("RWMPI_LANES", "3")], one_in: Some(1) },
+    Mode { name: "tcp", interface: Interface::Standard, environment: &[("RWMPI_TRANSPORT", "tcp")], one_in: Some(2) },
+    Mode { name: "lanes", interface: Interface::Standard, environment: &[("RWMPI_LANES", "3")], one_in: Some(2) },
     Mode {
         name: "progress_thread",
         interface: Interface::Standard,
         environment: &[("RWMPI_PROGRESS", "thread")],
-        one_in: Some(1),
+        one_in: Some(2),
     },
     Mode {
         name: "mpich_progress_thread",

@@ -15,6 +15,9 @@ use crate::{AUTO, NSR, SR};
 const TOGETHER: &str = "all_checks_in_one_job";
 /// In the quick tier it is one test in so many.
 const QUICK_ONE_IN: usize = 100;
+/// In the usual tier it is one in so many: a check has a test in each of fifteen modes and protocols, and those with
+/// ranks that are threads besides.
+const USUAL_ONE_IN: usize = 3;
 
 /// One way to run a job.
 #[derive(Clone, Copy, Debug)]
@@ -123,7 +126,8 @@ pub fn trials(sample: Sample) -> Vec<Trial> {
                 let test = format!("{}/{protocol_name}/{name}", mode.name);
                 let arguments = if name == TOGETHER { Vec::new() } else { vec![name] };
                 let ways = sample.ways(&test, mode.ways).to_vec();
-                let left_out = sample.tier() == Tier::Quick && !sample.takes(&test, QUICK_ONE_IN);
+                let one_in = if sample.tier() == Tier::Quick { QUICK_ONE_IN } else { USUAL_ONE_IN };
+                let left_out = !sample.takes(&test, one_in);
                 let run = move || ways.iter().try_for_each(|way| way.run(protocol, &arguments));
                 trials.push(Trial::test(test, run).with_ignored_flag(left_out));
             }

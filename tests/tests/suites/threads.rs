@@ -7,7 +7,7 @@ use rwmpi_tests::suites::{self, Check};
 
 use crate::{AUTO, NSR, SR};
 
-/// At these numbers of ranks every check is run.
+/// At these numbers of ranks checks are run.
 const RANKS: [usize; 6] = [1, 2, 3, 4, 5, 8];
 /// More ranks than share short data without messages, and what they are to do.
 const MANY: usize = 18;
@@ -20,7 +20,7 @@ pub fn trials(sample: Sample) -> Vec<Trial> {
         for check in suites::all() {
             let test = format!("threads/{name}/{}", check.0);
             let all = [&RANKS[..], if OF_MANY.contains(&check.0) { &[MANY] } else { &[] }].concat();
-            let ranks = if sample.tier() == Tier::Quick { sample.ways(&test, &all).to_vec() } else { all };
+            let ranks = sample.ways(&test, &all).to_vec();
             let left_out = sample.tier() == Tier::Quick && !sample.takes(&test, 3);
             trials.push(Trial::test(test, move || run(check, protocol, &ranks)).with_ignored_flag(left_out));
         }
