@@ -59,7 +59,7 @@ pub fn loom_tests(workspace: &Workspace, preemptions: &str) -> (TestCounts, Resu
     command.env("CARGO_TARGET_DIR", workspace.target().join("loom"));
     command.env("RUSTFLAGS", "--cfg loom").env("LOOM_MAX_PREEMPTIONS", preemptions);
     // Building takes longer than running.
-    command.env("CARGO_PROFILE_DEV_OPT_LEVEL", "0").env("CARGO_PROFILE_DEV_DEBUG", "line-tables-only");
+    command.env("CARGO_PROFILE_DEV_OPT_LEVEL", "0");
     run_tests(&mut command)
 }
 
