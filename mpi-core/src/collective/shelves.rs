@@ -43,7 +43,7 @@ pub(crate) use later::{Later, Turn};
 use later::{Over, Step};
 pub(super) use parts::{Comes, MOST_TAKERS, parts};
 pub(super) use round::Round;
-use shelf::{FETCHED_AHEAD, LONG, PLACES, SHORT_CAPACITY, Shelf};
+use shelf::{FETCHED_AHEAD, LONG, SHORT_CAPACITY, Shelf};
 
 /// By how many long broadcasts a root can be ahead.
 const ASIDES: usize = 4;
@@ -228,7 +228,7 @@ impl Shelves {
     /// Says on this rank's shelf how long its data are, and where.
     pub(super) fn announce<'a>(&'a self, team: &'a Team<'a>, len: usize, told: &[Told]) -> Result<Round<'a>, Failure> {
         let round = self.next_round(team);
-        round.wait_for_turn(PLACES)?;
+        round.wait_for_turn(round.places())?;
         self.announce_now(&round, len, told)?;
         Ok(round)
     }
@@ -242,7 +242,7 @@ impl Shelves {
         let said = ReadSpan::from(bytemuck::bytes_of(&announced));
         let mut engine = team.process.engine();
         let told = ReadSpan::from(bytemuck::cast_slice(told));
-        engine.write_shared(mine.part(Shelf::addresses(number), told.len())?, told, false);
+        engine.write_shared(mine.part(mine.addresses(number), told.len())?, told, false);
         engine.write_shared(mine.part(Shelf::announcement(number), said.len())?, said, false);
         let slot = mine.slot(number);
         engine.set_words([(slot.done(), 0), (slot.taken(), TAKEN_BY_OWNER), (slot.helped(), 0)], &[]);

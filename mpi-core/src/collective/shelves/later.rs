@@ -19,7 +19,7 @@ use std::task::Poll;
 use rwmpi_transport::SharedWord;
 
 use super::round::Round;
-use super::shelf::{LONG, NOTHING, PLACES, Shelf};
+use super::shelf::{LONG, NOTHING, Shelf};
 use super::{OnceShelves, Shelved, Shelves};
 use crate::Communicator;
 use crate::activity::Call;
@@ -154,7 +154,7 @@ impl<'a> Team<'a> {
 impl Round<'_> {
     /// Whether all have done with the collective that had its place before.
     fn has_turn(&self, what: Collective) -> Poll<()> {
-        let (_, places) = Shelf::data(self.number(), what.put_up());
+        let (_, places) = self.shelf(self.team.rank).data(self.number(), what.put_up());
         self.has_turn_among(places)
     }
 
@@ -341,7 +341,7 @@ impl<'a> Later<'a> {
         if round.has_come(self.team.rank) {
             return Poll::Ready(Ok(()));
         }
-        round.has_turn_among(PLACES).map(|()| self.shelves.announce_now(&round, len, &[Told::UNREADABLE; 2]))
+        round.has_turn_among(round.places()).map(|()| self.shelves.announce_now(&round, len, &[Told::UNREADABLE; 2]))
     }
 }
 

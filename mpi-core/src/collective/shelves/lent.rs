@@ -13,7 +13,6 @@ use smallvec::SmallVec;
 
 use super::later::Later;
 use super::round::Round;
-use super::shelf::PLACES;
 use crate::collective::published::{Published, Told, Way};
 use crate::collective::team::Team;
 use crate::engine::Failure;
@@ -114,7 +113,7 @@ impl Later<'_> {
         }
         self.too_long.set(Some(len));
         self.is_settled.set(true);
-        poll_fn(|_| round.has_turn_among(PLACES)).await;
+        poll_fn(|_| round.has_turn_among(round.places())).await;
         let users = round.shelf(self.team.rank).slot(self.number).users();
         self.lends.set(true);
         self.team.process.engine().set_words([(users, 0)], &[]);

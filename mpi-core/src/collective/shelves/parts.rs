@@ -7,7 +7,7 @@ use std::iter;
 use rwmpi_transport::{ReadSpan, Reading, RemoteError, WriteSpan};
 
 use super::round::Round;
-use super::shelf::{LONG, NOTHING, PLACE, Shelf};
+use super::shelf::{LONG, NOTHING, PLACE};
 use crate::collective::published::Told;
 use crate::engine::{Completion, Failure};
 use crate::select::Collective;
@@ -59,7 +59,7 @@ impl Round<'_> {
             end += part.len();
             *border = end as Border;
         }
-        let (_, places) = Shelf::data(self.number(), len_of(end, parts.len()));
+        let (_, places) = self.shelf(self.team.rank).data(self.number(), len_of(end, parts.len()));
         self.wait_for_turn(places)?;
         let done = self.shelf(self.team.rank).slot(self.number()).done();
         self.team.process.engine().set_words([(done, 0)], &[]);
@@ -80,7 +80,7 @@ impl Round<'_> {
             NOTHING => self.team.note(Failure::Nothing { source: self.team.peers[rank] }),
             LONG => return self.take_announced(rank, into, working_set),
             len => {
-                let (place, _) = Shelf::data(self.number(), len as usize);
+                let (place, _) = self.shelf(rank).data(self.number(), len as usize);
                 let [start, end]: [Border; 2] = self.read(rank, place + (BEFORE + me) * size_of::<Border>())?;
                 let peer = self.team.peers[rank];
                 let bytes = end.checked_sub(start).ok_or(Failure::Remote { peer, error: RemoteError::Refused })?;
@@ -98,7 +98,8 @@ impl Round<'_> {
         if self.announced(rank)?.in_trouble != 0 {
             self.team.note(Failure::Nothing { source: peer });
         }
-        let told: Told = self.read(rank, Shelf::addresses(self.number()) + me * size_of::<Told>())?;
+        let addresses = self.shelf(rank).addresses(self.number());
+        let told: Told = self.read(rank, addresses + me * size_of::<Told>())?;
         if !told.is_readable() {
             return Ok(Comes::Later);
         }

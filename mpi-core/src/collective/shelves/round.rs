@@ -9,6 +9,7 @@ use crate::collective::published::{Addresses, Told};
 use crate::collective::reduction::Reduction;
 use crate::collective::scratch::append;
 use crate::collective::team::Team;
+use crate::departure::Several;
 use crate::engine::Failure;
 use crate::waiting::Awaited;
 
@@ -38,6 +39,11 @@ impl<'a> Round<'a> {
         Round { team, shelves, number, given: usize::MAX }
     }
 
+    /// How many collectives whose data or addresses lie in places take turns.
+    pub(super) fn places(&self) -> u64 {
+        self.shelf(self.team.rank).places()
+    }
+
     pub(super) fn number(&self) -> u64 {
         self.number
     }
@@ -52,7 +58,7 @@ impl<'a> Round<'a> {
     #[inline(always)]
     pub(super) fn put<'s>(&mut self, parts: impl Iterator<Item = ReadSpan<'s>> + Clone) -> Result<(), Failure> {
         let len = length_of(parts.clone());
-        let (place, places) = Shelf::data(self.number, len);
+        let (place, places) = self.shelf(self.team.rank).data(self.number, len);
         // There are as many slots, or more: the own one is free, too.
         self.wait_for_turn(places)?;
         self.put_at(place, len, parts)
@@ -61,7 +67,7 @@ impl<'a> Round<'a> {
     /// As [`Round::put`], when it is this rank's turn.
     pub(super) fn put_now<'s>(&mut self, parts: impl Iterator<Item = ReadSpan<'s>> + Clone) -> Result<(), Failure> {
         let len = length_of(parts.clone());
-        let (place, _) = Shelf::data(self.number, len);
+        let (place, _) = self.shelf(self.team.rank).data(self.number, len);
         self.put_at(place, len, parts)
     }
 
@@ -149,8 +155,9 @@ impl<'a> Round<'a> {
     /// Of the `len` bytes that `rank` has put up, so many from `offset` on.
     #[inline(always)]
     fn data_of(&self, rank: usize, len: usize, offset: usize, part: usize) -> Result<LentSpan<'a>, Failure> {
-        let (place, _) = Shelf::data(self.number, len);
-        Ok(self.given(self.shelf(rank).part(place + offset, part)?))
+        let shelf = self.shelf(rank);
+        let (place, _) = shelf.data(self.number, len);
+        Ok(self.given(shelf.part(place + offset, part)?))
     }
 
     /// The bytes of a part of somebody's shelf. What several read need not go back and forth between them.
@@ -167,7 +174,7 @@ impl<'a> Round<'a> {
 
     /// Where the data lie that `rank` has announced.
     pub(in crate::collective) fn told(&self, rank: usize) -> Result<[Told; 2], Failure> {
-        self.read(rank, Shelf::addresses(self.number))
+        self.read(rank, self.shelf(rank).addresses(self.number))
     }
 
     pub(super) fn read<T: bytemuck::Pod>(&self, rank: usize, place: usize) -> Result<T, Failure> {
@@ -377,14 +384,14 @@ impl<'a> Round<'a> {
 
     #[cold]
     fn let_all_reach(&self, number: u64) -> Result<(), Failure> {
-        self.wait_for_others(|rank| self.wait(rank, number))?;
+        self.wait_for_others(|rank| self.wait_as_for_all(rank, number))?;
         self.shelves.all_at.set(number);
         Ok(())
     }
 
     /// Waits until all others have stamped their shelves for this collective.
     pub(super) fn wait_for_all(&self) -> Result<(), Failure> {
-        self.wait_for_others(|rank| self.wait(rank, self.number))
+        self.wait_for_others(|rank| self.wait_as_for_all(rank, self.number))
     }
 
     /// Waits until `rank` has stamped its shelf for collective `number`.
@@ -408,21 +415,47 @@ impl<'a> Round<'a> {
         Ok(())
     }
 
+    /// As [`Round::wait`], where all others are waited for: if one of them has gone, it does not matter for whom this
+    /// looks first.
+    fn wait_as_for_all(&self, rank: usize, number: u64) -> Result<(), Failure> {
+        let shelf = self.shelf(rank);
+        if shelf.is_stamped(number) {
+            return Ok(());
+        }
+        let stamp = |rank: usize| self.shelf(rank).slot(number).stamp();
+        let (process, peers) = (self.team.process, self.team.peers);
+        let has_come = |rank: usize| process.engine().has_word(stamp(rank), number, 1, None);
+        if !self.finds(rank, stamp(rank), number, None) {
+            let missing = |each: &mut dyn FnMut(Awaited)| {
+                self.others().filter(|&rank| !has_come(rank)).for_each(|rank| each(Awaited::Step(peers[rank])));
+            };
+            let done = || has_come(rank).then_some(());
+            process.wait_for_several(Several::All, Awaited::Step(peers[rank]), missing, done)?;
+        }
+        shelf.has_stamped(number);
+        Ok(())
+    }
+
     /// Waits until a word that `rank` sets is at least `number`.
     fn look_for(&self, rank: usize, word: SharedWord, number: u64, next: Option<SharedPart>) -> Result<(), Failure> {
-        let (process, peer) = (self.team.process, self.team.peers[rank]);
+        if self.finds(rank, word, number, next) {
+            return Ok(());
+        }
+        let process = self.team.process;
+        let done = || process.engine().has_word(word, number, 1, None).then_some(());
+        process.wait_for_awaited(Awaited::Step(self.team.peers[rank]), done)
+    }
+
+    /// Looks for a while; whether a word that `rank` sets is at least `number`.
+    fn finds(&self, rank: usize, word: SharedWord, number: u64, next: Option<SharedPart>) -> bool {
+        let process = self.team.process;
         // Patient once only: later, others are to be served in between.
         let patience = process.looks(&process.engine());
-        let has_come = if self.shelves.crowded && !process.others_may_want_turn() {
+        if self.shelves.crowded && !process.others_may_want_turn() {
             self.look_where_crowded(rank, word, number)
         } else {
             self.look(rank, word, number, patience, next)
-        };
-        if has_come {
-            return Ok(());
         }
-        let done = || process.engine().has_word(word, number, 1, None).then_some(());
-        process.wait_for_awaited(Awaited::Step(peer), done)
     }
 
     /// Looks so often for a word that `rank` sets.
@@ -454,7 +487,7 @@ impl<'a> Round<'a> {
     /// way.
     #[inline]
     pub(in crate::collective) fn let_all_come(&self) -> Result<(), Failure> {
-        self.wait_for_those_beside(|rank| self.wait(rank, self.number))
+        self.wait_for_those_beside(|rank| self.wait_as_for_all(rank, self.number))
     }
 
     /// As `wait` waits for each other rank, first those that cannot come before this one gives way.

@@ -37,8 +37,11 @@ const _: () = assert!(USERS + 8 <= LINE);
 pub(super) const NOTHING: u64 = u32::MAX as u64;
 /// In place of a length: the data are elsewhere, and there is an announcement.
 pub(super) const LONG: u64 = NOTHING - 1;
-pub(super) const PLACES: u64 = 32;
-const _: () = assert!(PLACES <= SLOTS);
+/// How many places a shelf has.
+const PLACES: u64 = 32;
+/// One of many ranks has fewer: each rank maps each page of all shelves, which takes long where they are many.
+const FEW_PLACES: u64 = 8;
+const _: () = assert!(PLACES <= SLOTS && PLACES.is_power_of_two() && FEW_PLACES.is_power_of_two());
 pub(super) const PLACE: usize = 2048;
 /// In the first line, beside the count of those who have left.
 const OVER: usize = 8;
@@ -49,7 +52,7 @@ const HALVES: usize = FIRST_PLACE + PLACES as usize * PLACE;
 const HALF: usize = SLOT_ROOM + LINE;
 const SHELF: usize = HALVES + 2 * HALF;
 /// A shelf of one of many ranks, which puts up no more than a place has room for.
-const SHORT_SHELF: usize = HALVES;
+const SHORT_SHELF: usize = FIRST_PLACE + FEW_PLACES as usize * PLACE;
 /// What a rank of many puts up is shorter than this.
 pub(super) const SHORT_CAPACITY: usize = PLACE + 1;
 
@@ -61,6 +64,8 @@ pub(super) fn len(is_short: bool) -> usize {
 pub(super) struct Shelf {
     pub(super) peer: u32,
     memory: SharedPart,
+    /// How many places it has.
+    places: u64,
     slots: SharedLines<{ SLOTS as usize }>,
     pub(super) left: SharedWord,
     /// Up to which nonblocking collective all are over on its rank.
@@ -114,19 +119,40 @@ impl Slot {
     }
 }
 
+/// Where the slot of collective `number` begins,
+#[inline(always)]
+fn start(number: u64) -> usize {
+    LINE + (number % SLOTS) as usize * LINE
+}
+
+/// its place, of so many: a power of two,
+#[inline(always)]
+fn place(places: u64, number: u64) -> usize {
+    FIRST_PLACE + (number & (places - 1)) as usize * PLACE
+}
+
+/// and its data; and how many take turns there.
+#[inline(always)]
+fn data(places: u64, number: u64, len: usize) -> (usize, u64) {
+    match len {
+        _ if len <= BESIDE => (start(number) + DATA, SLOTS),
+        _ if len <= PLACE => (place(places, number), places),
+        _ => (HALVES + (number % 2) as usize * HALF, 2),
+    }
+}
+
 impl Shelf {
     /// `None` if the memory is not shared, or not as long as a shelf.
     pub(super) fn new(team: Team<'_>, peer: u32, address: RemoteAddress) -> Option<Shelf> {
-        let memory = team
-            .process
-            .engine()
-            .shared_part(peer, &address)
-            .filter(|memory| memory.len() == len(team.has_short_shelves()))?;
+        let is_short = team.has_short_shelves();
+        let memory =
+            team.process.engine().shared_part(peer, &address).filter(|memory| memory.len() == len(is_short))?;
         let (left, over) = (memory.word(0)?, memory.word(OVER)?);
-        let slots = memory.lines(Self::start(0))?;
+        let slots = memory.lines(start(0))?;
         Some(Shelf {
             peer,
             memory,
+            places: if is_short { FEW_PLACES } else { PLACES },
             slots,
             left,
             over,
@@ -146,31 +172,24 @@ impl Shelf {
         Slot { lines: self.slots, number }
     }
 
-    fn start(number: u64) -> usize {
-        LINE + (number % SLOTS) as usize * LINE
-    }
-
     /// Where the data of collective `number` lie, and how many such places take turns.
     #[inline]
-    pub(super) fn data(number: u64, len: usize) -> (usize, u64) {
-        match len {
-            _ if len <= BESIDE => (Self::start(number) + DATA, SLOTS),
-            _ if len <= PLACE => (Self::place(number), PLACES),
-            _ => (HALVES + (number % 2) as usize * HALF, 2),
-        }
+    pub(super) fn data(&self, number: u64, len: usize) -> (usize, u64) {
+        data(self.places, number, len)
+    }
+
+    /// How many collectives whose data or addresses lie in places take turns.
+    pub(super) fn places(&self) -> u64 {
+        self.places
     }
 
     pub(super) fn announcement(number: u64) -> usize {
-        Self::start(number) + ANNOUNCEMENT
+        start(number) + ANNOUNCEMENT
     }
 
     /// Where the addresses of an announcement lie, which take turns with data.
-    pub(super) fn addresses(number: u64) -> usize {
-        Self::place(number)
-    }
-
-    fn place(number: u64) -> usize {
-        FIRST_PLACE + (number % PLACES) as usize * PLACE
+    pub(super) fn addresses(&self, number: u64) -> usize {
+        place(self.places, number)
     }
 
     /// A part of it.
@@ -194,7 +213,7 @@ impl Shelf {
         if part > most {
             return None;
         }
-        let start = Self::data(number, len).0 + offset;
+        let start = self.data(number, len).0 + offset;
         let line = start / LINE * LINE;
         self.memory.part(line, start + part - line)
     }
@@ -218,12 +237,15 @@ mod tests {
     /// Whatever collectives in a row put up at most, side by side and on the shelf.
     #[test]
     fn data_that_take_turns_lie_apart() {
-        for longest in [BESIDE, PLACE, HALF] {
-            let (_, places) = Shelf::data(0, longest);
-            let mut starts: Vec<usize> = (5..5 + places).map(|number| Shelf::data(number, longest).0).collect();
+        for (places, longest) in
+            [(PLACES, BESIDE), (PLACES, PLACE), (PLACES, HALF), (FEW_PLACES, BESIDE), (FEW_PLACES, PLACE)]
+        {
+            let is_short = places == FEW_PLACES;
+            let (_, turns) = data(places, 0, longest);
+            let mut starts: Vec<usize> = (5..5 + turns).map(|number| data(places, number, longest).0).collect();
             starts.sort_unstable();
             assert!(starts.windows(2).all(|pair| pair[0] + longest <= pair[1]), "{longest} bytes");
-            assert!(starts[places as usize - 1] + longest <= SHELF, "{longest} bytes");
+            assert!(starts[turns as usize - 1] + longest <= len(is_short), "{longest} bytes");
         }
     }
 }
