@@ -2,6 +2,7 @@
 #![allow(unsafe_code)]
 
 use std::ffi::{c_int, c_void};
+use std::sync::{Mutex, PoisonError};
 
 use rwmpi_abi::Abi;
 use rwmpi_abi::argument::Function;
@@ -22,9 +23,14 @@ struct State<V> {
     extra: V,
 }
 
+/// Where all states are: C does not tell when it needs one no more, and tools that look for lost memory find them here.
+static STATES: Mutex<Vec<usize>> = Mutex::new(Vec::new());
+
 /// The extra state that C keeps for these procedures. It stays for ever: attributes with the key may outlive it.
 pub fn attribute_state<V: Value>(copy: Function, delete: Function, extra: V) -> *mut c_void {
-    Box::into_raw(Box::new(State { copy, delete, extra })).cast()
+    let state = Box::into_raw(Box::new(State { copy, delete, extra }));
+    STATES.lock().unwrap_or_else(PoisonError::into_inner).push(state.addr());
+    state.cast()
 }
 
 /// What C calls to copy an attribute.

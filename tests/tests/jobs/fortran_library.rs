@@ -103,3 +103,31 @@ fn a_tool_in_c_sees_programs_in_fortran() {
         assert!(plain.status.success() && plain.stdout.is_empty(), "{}", text(&plain));
     }
 }
+
+/// Under valgrind, and built with the address sanitizer.
+#[test]
+fn a_program_that_gives_all_back_loses_nothing() {
+    if !has_compiler() {
+        return;
+    }
+    let has_valgrind = Command::new("valgrind").arg("--version").output().is_ok();
+    for interface in [Interface::Standard, Interface::Mpich] {
+        let libraries = Libraries::new(interface);
+        let source = sources().join("tools/loses_nothing.f90");
+        if has_valgrind {
+            let program = libraries.compile(&source, &[]).unwrap();
+            let valgrind = ["valgrind", "--quiet", "--leak-check=full", "--error-exitcode=9"].map(OsStr::new);
+            loses_nothing(&libraries, &[&valgrind[..], &[program.as_os_str()]].concat());
+        }
+        if let Ok(program) = libraries.compile(&source, &["-fsanitize=address"]) {
+            loses_nothing(&libraries, &[program.as_os_str()]);
+        }
+    }
+}
+
+fn loses_nothing(libraries: &Libraries, command: &[&OsStr]) {
+    let said = libraries.run(2, command, &[]);
+    assert!(said.status.success(), "{}", text(&said));
+    let lost = ["lost", "leak of"].iter().any(|complaint| text(&said).contains(complaint));
+    assert!(!lost, "{}", text(&said));
+}
