@@ -55,11 +55,11 @@ async fn announced(team: Team<'_>, data: WriteSpan<'_>, root: usize) -> Result<(
         quiet.receive(said.place(), parent).await?;
         if !said.is_one() {
             // Short data: who waits for what this rank should pass on is sent nothing.
-            return pass_on(team, ReadSpan::EMPTY, root).await;
+            return apart(|| pass_on(team, ReadSpan::EMPTY, root)).await;
         }
     }
-    pass_on(quiet.always_sends(), said.read(), root).await?;
-    as_announced(team, data, root, &said).await
+    apart(|| pass_on(quiet.always_sends(), said.read(), root)).await?;
+    apart(|| as_announced(team, data, root, &said)).await
 }
 
 /// Short data, unless the root has announced long ones.
@@ -100,7 +100,7 @@ async fn by_length(team: Team<'_>, data: WriteSpan<'_>, len: usize, root: usize)
     {
         return apart(|| published.read_from(root, data)).await;
     }
-    unread(team, data, len, root).await
+    apart(|| unread(team, data, len, root)).await
 }
 
 /// Where the root's memory is not read.
@@ -153,9 +153,9 @@ async fn parts(team: Team<'_>, data: WriteSpan<'_>, root: usize) -> Result<(), F
         data.part(start, part.min(data.len() - start))
     };
     let own = (team.rank != root).then(|| place(team.rank));
-    directly_to_all(team, |rank| place(rank).as_read(), own, root).await?;
+    apart(|| directly_to_all(team, |rank| place(rank).as_read(), own, root)).await?;
     // Where the root's memory can't be read, nothing is gained by asking for that of the others.
-    ring(team, place).await
+    apart(|| ring(team, place)).await
 }
 
 #[cfg(test)]
