@@ -38,6 +38,7 @@ mod lanes;
 mod mark;
 pub mod message;
 mod nonblocking_values;
+pub mod one_sided;
 mod owned;
 mod packed_values;
 mod persistent;
@@ -77,6 +78,7 @@ pub use info::Info;
 #[doc(hidden)]
 pub use mark::{Mark, Signature};
 pub use message::{Message, Serialized};
+pub use one_sided::{AccumulateOperation, LockKind, Window};
 pub use owned::owning;
 pub use persistent::{PersistentReceive, PersistentSend};
 pub use plain::{Datatype, Plain};
