@@ -67,7 +67,7 @@ pub trait AtomicNumber: Datatype + sealed::Sealed {}
     "window.free()?;"
 )]
 ///
-/// ```compile_fail,E0277
+/// ```compile_fail,E0599
 /// # extern crate rwmpi_core as rwmpi;
 /// # use rwmpi::{LockKind, Window};
 /// # fn misuse(window: &Window<f64>) -> rwmpi::Result<()> {

@@ -156,7 +156,7 @@ impl<'m, T: Datatype> Window<'m, T> {
     ///
     /// Meanwhile the memory is lent:
     ///
-    /// ```compile_fail,E0503
+    /// ```compile_fail,E0499
     /// # extern crate rwmpi_core as rwmpi;
     /// # use rwmpi::{Communicator, Window};
     /// # fn misuse(world: &Communicator) -> rwmpi::Result<()> {

@@ -25,9 +25,9 @@ pub(super) enum Step {
 /// How a meeting has ended, at all ranks alike.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Meeting {
-    /// All are at the same step.
+    /// All are at the same step, and nothing is wrong.
     Same,
-    /// They are not: in words.
+    /// Otherwise: in words.
     Different(String),
 }
 
@@ -74,13 +74,14 @@ pub(super) fn meet(communicator: &Communicator, step: Step) -> Result<Meeting> {
 }
 
 fn meeting([least, most]: [u64; 2]) -> Meeting {
-    if least == !most {
-        return Meeting::Same;
-    }
+    let others = match least == !most {
+        true if least != Step::Mistake.word() => return Meeting::Same,
+        true => "all others have".to_owned(),
+        false => format!("another {}", words(!most)),
+    };
     Meeting::Different(format!(
-        "its ranks are not at the same step: one {}, and another {}. From now on nobody can use it",
-        words(least),
-        words(!most)
+        "its ranks are not at the same step: one {}, and {others}. From now on nobody can use it",
+        words(least)
     ))
 }
 
@@ -89,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_differs_is_noticed_whatever_the_others_do() {
+    fn whoever_differs_is_noticed_whatever_the_others_do_and_so_are_mistakes_of_all() {
         let steps = [
             Step::Mistake,
             Step::Made { bytes: 4 },
@@ -104,7 +105,7 @@ mod tests {
         for a in steps {
             for b in steps {
                 let met = meeting([a.word().min(b.word()), (!a.word()).min(!b.word())]);
-                assert_eq!(met == Meeting::Same, a == b, "{a:?} and {b:?}: {met:?}");
+                assert_eq!(met == Meeting::Same, a == b && a != Step::Mistake, "{a:?} and {b:?}: {met:?}");
             }
         }
     }

@@ -267,6 +267,10 @@ impl Communicator {
                 communicator,
             }),
         };
+        let own = &window.shared.targets[rank];
+        if own.size > 0 {
+            process.engine().count_window(own.memory.is_mapped_by_all());
+        }
         process.has_window();
         window.set_info(info)?;
         Ok(window)

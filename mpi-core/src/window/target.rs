@@ -48,6 +48,11 @@ impl Memory {
     pub(super) fn direct(&self) -> Option<WriteSpan<'static>> {
         self.direct
     }
+
+    /// Whether all ranks use it by loads, stores and the processor's atomic operations.
+    pub(super) fn is_mapped_by_all(&self) -> bool {
+        !self.lock.is_for_all()
+    }
 }
 
 /// Where an access goes: so many elements, all of whose bytes lie in some memory.

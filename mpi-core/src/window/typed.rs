@@ -4,7 +4,7 @@
 use rwmpi_protocol::window::Epochs;
 use rwmpi_transport::WriteSpan;
 
-use super::Window;
+use super::{Window, words_of_epoch};
 use crate::error::{Error, ErrorClass};
 use crate::{Communicator, Result};
 
@@ -32,7 +32,11 @@ impl Window {
     /// # Errors
     /// An epoch is open.
     pub(crate) fn check_no_epoch(&self) -> Result<()> {
-        self.shared.epochs.borrow().check_free().map_err(|misuse| self.misuse(misuse))
+        self.shared.epochs.borrow().check_free().map_err(|misuse| {
+            let what =
+                format!("no epoch of this rank's may be open for that, but {} open", words_of_epoch(misuse.open));
+            self.error(ErrorClass::RmaSync, what)
+        })
     }
 
     /// All ranks have met, as at a fence; does an epoch begin?
