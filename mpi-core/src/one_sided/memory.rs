@@ -11,7 +11,7 @@ use rwmpi_transport::{ReadSpan, WriteSpan};
 use crate::datatype;
 use crate::untyped::Elements;
 use crate::window::Window as Untyped;
-use crate::{Communicator, Datatype, Info, Result};
+use crate::{Communicator, Datatype, ErrorClass, Info, Result};
 
 /// This rank's memory of a window. It lasts as long as the window is used: as long as the value that lends it out is
 /// borrowed, or until all ranks have freed the window whose own it is.
@@ -35,12 +35,15 @@ impl<T: Datatype> Span<T> {
         Span { start: NonNull::from(&mut *memory).cast(), len: memory.len() }
     }
 
-    /// The library's.
-    pub(super) fn of_window(untyped: &Untyped, len: usize) -> Self {
-        match untyped.own_memory().filter(|span| span.len() >= len * size_of::<T>() && len > 0) {
-            Some(span) => Span { start: NonNull::new(span.start().cast()).unwrap_or(NonNull::dangling()), len },
-            None => Span { start: NonNull::dangling(), len: 0 },
+    /// The library's, which has allocated so many elements.
+    pub(super) fn of_window(untyped: &Untyped, len: usize) -> Result<Self> {
+        if len == 0 {
+            return Ok(Span { start: NonNull::dangling(), len });
         }
+        let span = untyped.own_memory().filter(|span| span.len() / size_of::<T>() >= len);
+        let start = span.and_then(|span| NonNull::new(span.start().cast()));
+        let not_there = || untyped.error(ErrorClass::NoMemory, "this process has no room to map its memory".to_owned());
+        Ok(Span { start: start.ok_or_else(not_there)?, len })
     }
 
     /// How many elements it has.

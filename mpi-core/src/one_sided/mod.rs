@@ -130,7 +130,7 @@ impl<T: Datatype> Window<'static, T> {
         let size = len.saturating_mul(size_of::<T>()) as u64;
         let untyped = communicator.allocate_window(size, size_of::<T>() as i64, &Info::new());
         let window = untyped.and_then(|untyped| {
-            let own = Span::of_window(&untyped, len);
+            let own = Span::of_window(&untyped, len)?;
             own.fill(value);
             Window::new(untyped, own)
         });
