@@ -107,8 +107,8 @@ pub use worker::Progress;
 /// What most programs name: `use rwmpi::prelude::*`.
 pub mod prelude {
     pub use crate::{
-        ANY_SOURCE, ANY_TAG, Communicator, Datatype, Message, PROC_NULL, Parts, Plain, Request, Serialized, Status,
-        Universe, op, owning, scope, wait_all, wait_any,
+        ANY_SOURCE, ANY_TAG, Communicator, Datatype, LockKind, Message, PROC_NULL, Parts, Plain, Request, Serialized,
+        Status, Universe, Window, op, owning, scope, wait_all, wait_any,
     };
 }
 

@@ -169,7 +169,7 @@ impl<'m, T: Datatype> Window<'m, T> {
     /// ```
     ///
     /// # Panics
-    /// If `body` does; all other ranks get an error.
+    /// If `body` does, and when all other ranks have come to their next step of the window, where they get an error.
     #[doc(alias = "MPI_Win_create")]
     pub fn create<R>(
         communicator: &Communicator,
