@@ -150,6 +150,7 @@ impl JobEngine {
         fn address_of(&mut self, span: ReadSpan<'_>) -> RemoteAddress;
         fn direct(&mut self, peer: u32, address: &RemoteAddress) -> Option<WriteSpan<'static>>;
         fn element_lock(&mut self, peer: u32, address: &RemoteAddress) -> Option<ElementLock>;
+        fn is_reachable(&mut self, peers: &[u32], span: ReadSpan<'_>) -> bool;
         fn count_window(&mut self, is_mapped_by_all: bool);
         fn processors(&mut self) -> usize;
         fn is_crowded(&mut self) -> bool;

@@ -51,6 +51,13 @@ impl<T: Datatype> Span<T> {
         self.len
     }
 
+    /// Whether all ranks of a node can reach the program's memory.
+    pub(super) fn is_reachable(self, communicator: &Communicator) -> bool {
+        // SAFETY: nothing is read; the program lends the memory meanwhile.
+        let span = unsafe { ReadSpan::new(self.start.as_ptr().cast(), self.len * size_of::<T>()) };
+        communicator.process().engine().is_reachable(communicator.group().peers(), span)
+    }
+
     /// A window of the program's memory.
     pub(super) fn window(self, communicator: &Communicator) -> Result<Untyped> {
         let (start, bytes, unit) = (self.start.as_ptr().cast(), self.len * size_of::<T>(), size_of::<T>() as i64);

@@ -142,7 +142,8 @@ impl<T: Datatype> Window<'static, T> {
 
 impl<'m, T: Datatype> Window<'m, T> {
     /// Calls `body` with a window of the program's own memory, to which nobody has access any more when this returns.
-    /// Collective (MPI_Win_create, MPI-5.0 section 12.2.1).
+    /// Collective (MPI_Win_create, MPI-5.0 section 12.2.1). Memory that others can in no way reach is copied for that
+    /// time.
     ///
     /// # Errors
     /// As [`Window::allocate`]; those of `body`; an epoch is left open, or other ranks are not at the end.
@@ -178,14 +179,25 @@ impl<'m, T: Datatype> Window<'m, T> {
     ) -> Result<R> {
         const { element::<T>() };
         let own = Span::of(memory);
-        let window = own.window(communicator).and_then(|untyped| Window::new(untyped, own));
+        let (window, staged) = match own.is_reachable(communicator) {
+            true => (own.window(communicator).and_then(|untyped| Window::new(untyped, own)), None),
+            false => (Window::of_copy(communicator, memory), Some(memory)),
+        };
         let met = Window::meet_as_made(communicator, window.as_ref().ok());
         // Whatever happens from here on, the memory is taken back before it goes to the program.
-        let mut window = Lent(window?);
+        let mut lent = Lent { window: window?, staged };
         met?;
-        let result = body(&mut window.0)?;
-        window.0.end()?;
+        let result = body(&mut lent.window)?;
+        lent.window.end()?;
         Ok(result)
+    }
+
+    /// A window of a copy, for memory that others can't reach.
+    fn of_copy(communicator: &Communicator, memory: &[T]) -> Result<Self> {
+        let untyped = communicator.allocate_window(size_of_val(memory) as u64, size_of::<T>() as i64, &Info::new())?;
+        let own = Span::of_window(&untyped, memory.len())?;
+        own.write(0, memory);
+        Window::new(untyped, own)
     }
 
     fn new(untyped: Untyped, own: Span<T>) -> Result<Self> {
@@ -285,25 +297,31 @@ impl<'m, T: Datatype> Window<'m, T> {
         self.untyped.forget_epochs();
         Err(error)
     }
-
-    /// Sees to it that nobody uses borrowed memory any more.
-    fn take_back(&self) {
-        if self.state.get() == State::Usable {
-            // Why that fails its state says.
-            let _ = self.end();
-        }
-        if self.state.get() == State::Lost {
-            self.untyped.end_job("memory of a window could not be taken back from its peers, so the job ends here");
-        }
-    }
 }
 
-/// A window of borrowed memory, which goes back to the program when this is dropped.
-struct Lent<'m, T: Datatype>(Window<'m, T>);
+/// A window of borrowed memory, which goes back to the program when this is dropped: nobody uses it then any more.
+struct Lent<'m, 's, T: Datatype> {
+    window: Window<'m, T>,
+    /// Where its elements go in the end, if it has a copy.
+    staged: Option<&'s mut [T]>,
+}
 
-impl<T: Datatype> Drop for Lent<'_, T> {
+impl<T: Datatype> Drop for Lent<'_, '_, T> {
     fn drop(&mut self) {
-        self.0.take_back();
+        let window = &self.window;
+        if window.state.get() == State::Usable {
+            // Why that fails its state says.
+            let _ = window.end();
+        }
+        match &mut self.staged {
+            Some(memory) => window.own.read(0, memory),
+            None if window.state.get() == State::Lost => {
+                window
+                    .untyped
+                    .end_job("memory of a window could not be taken back from its peers, so the job ends here");
+            }
+            None => {}
+        }
     }
 }
 
