@@ -405,10 +405,6 @@ impl Fabric for ClusterFabric {
         self.node.direct(self.on_node[peer]?, address)
     }
 
-    fn count_window(&self, is_mapped_by_all: bool) {
-        self.node.count_window(is_mapped_by_all);
-    }
-
     fn element_lock(&self, peer: usize, address: &RemoteAddress) -> Option<ElementLock> {
         self.node.element_lock(self.on_node[peer]?, address)
     }

@@ -452,8 +452,6 @@ pub trait Fabric {
     fn direct(&self, _peer: usize, _address: &RemoteAddress) -> Option<WriteSpan<'static>> {
         None
     }
-    /// Counts memory that this peer lends to a window, for reports.
-    fn count_window(&self, _is_mapped_by_all: bool) {}
     /// What makes operations on elements of that memory atomic where no atomic operation of the processor does; `None`
     /// where no memory is shared with `peer`.
     #[cfg(not(loom))]

@@ -519,10 +519,6 @@ impl Fabric for NodeFabric {
         self.mapped_here(peer, address)
     }
 
-    fn count_window(&self, is_mapped_by_all: bool) {
-        self.count_lent(is_mapped_by_all);
-    }
-
     fn element_lock(&self, peer: usize, address: &RemoteAddress) -> Option<ElementLock> {
         Some(self.lock_of_elements(peer, address))
     }

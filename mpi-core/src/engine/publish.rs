@@ -147,11 +147,6 @@ impl<F: Fabric> Engine<F> {
         self.fabric.element_lock(peer as usize, address)
     }
 
-    /// Counts memory of this rank that a window is made of, for reports.
-    pub(crate) fn count_window(&self, is_mapped_by_all: bool) {
-        self.fabric.count_window(is_mapped_by_all);
-    }
-
     /// How many processors the ranks of this node have, the same on all of them.
     pub(crate) fn processors(&self) -> usize {
         self.fabric.processors()

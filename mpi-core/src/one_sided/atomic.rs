@@ -82,6 +82,7 @@ pub trait AtomicInteger: AtomicNumber {
 }
 
 mod sealed {
+    #[doc(hidden)]
     pub trait Sealed {}
 }
 

@@ -10,8 +10,8 @@
 //!
 //! - *No reference to memory that others may write.* A rank sees its own memory as a slice only while it alone can
 //!   reach it: under an exclusive lock of itself ([`LocalLock`]), for which it borrows the window as mutable, so that
-//!   no other epoch of this rank lets others in; or in [`Fence::locally`], where all ranks are in the same step. At other
-//!   times it copies values to and fro ([`Local`]).
+//!   no other epoch of this rank lets others in; or in [`Fence::locally`], where all ranks are in the same step. At
+//!   other times it copies values to and fro ([`Local`]).
 //! - *No access to memory that is gone.* Memory of a window is given back when all ranks have agreed that the window is
 //!   freed. A window that is just dropped leaves its memory behind for good. A borrowed slice ([`Window::create`]) is
 //!   lent for the time of a closure, and if it can't be said whether a peer still uses it, the job ends.
@@ -212,7 +212,8 @@ impl<'m, T: Datatype> Window<'m, T> {
         Ok(Window { untyped, datatype, own, state: Cell::new(State::Usable), lent: PhantomData })
     }
 
-    /// Meets the others when this rank has made its window, if it could: all have one of such elements, or none is used.
+    /// Meets the others when this rank has made its window, if it could: all have one of such elements, or none is
+    /// used.
     fn meet_as_made(communicator: &Communicator, window: Option<&Self>) -> Result<()> {
         match window {
             Some(window) => window.outcome(step::meet(communicator, Step::Made { bytes: size_of::<T>() })),

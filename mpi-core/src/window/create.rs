@@ -98,8 +98,8 @@ impl Communicator {
     /// A window of the program's own memory (MPI_Win_create). Collective.
     ///
     /// # Errors
-    /// This is an intercommunicator; its ranks have no memory in common, or can't reach each other's; there is no memory
-    /// left.
+    /// This is an intercommunicator; its ranks have no memory in common, or can't reach each other's; there is no
+    /// memory left.
     ///
     /// # Safety
     /// As of [`Elements::new`](crate::untyped::Elements::new), for all of the memory, until the window is freed.
@@ -212,6 +212,19 @@ impl Communicator {
         Err(Error::argument(ErrorClass::UnsupportedOperation, self, Call::CreateWindow, what))
     }
 
+    /// Whether all ranks have memory for a window: the same at all of them.
+    fn check_told(&self, heard: &[Told]) -> Result<()> {
+        let first = |is_wrong: fn(&Told) -> bool| heard.iter().position(is_wrong);
+        let (class, what) = if let Some(rank) = first(|told| told.state == NO_MEMORY) {
+            (ErrorClass::NoMemory, format!("rank {rank} has no memory left for its part of the window"))
+        } else if let Some(rank) = first(|told| told.state != WELL) {
+            (ErrorClass::RmaShared, format!("the memory of rank {rank} {OUT_OF_REACH_OF_OTHERS}"))
+        } else {
+            return Ok(());
+        };
+        Err(Error::argument(class, self, Call::CreateWindow, what))
+    }
+
     /// Tells the others, and makes the window of what they have told. `arrange` may change where the memory of a rank
     /// lies.
     fn make_window(
@@ -246,17 +259,13 @@ impl Communicator {
         let mut heard = vec![[0; TOLD]; ranks];
         communicator.allgather::<u64>(&mine.words(), bytemuck::cast_slice_mut(&mut heard))?;
         let mut heard: Vec<Told> = heard.into_iter().map(Told::of).collect();
-        let no_memory = |what: String| Error::argument(ErrorClass::NoMemory, self, Call::CreateWindow, what);
-        if let Some(rank) = heard.iter().position(|told| told.state == NO_MEMORY) {
-            return Err(no_memory(format!("rank {rank} has no memory left for its part of the window")));
-        }
-        if let Some(rank) = heard.iter().position(|told| told.state != WELL) {
-            let what = format!("the memory of rank {rank} {OUT_OF_REACH_OF_OTHERS}");
-            return Err(Error::argument(ErrorClass::RmaShared, self, Call::CreateWindow, what));
-        }
+        self.check_told(&heard)?;
         // The first one's memory may be everybody's: it comes last.
         (0..ranks).rev().try_for_each(|rank| arrange(&mut heard, rank))?;
-        let not_there = || no_memory("this process has no room to map the others' memory".to_owned());
+        let not_there = || {
+            let what = "this process has no room to map the others' memory".to_owned();
+            Error::argument(ErrorClass::NoMemory, self, Call::CreateWindow, what)
+        };
         let (mut targets, mut controls) = (Vec::with_capacity(ranks), Vec::with_capacity(ranks));
         for (rank, told) in heard.iter().enumerate() {
             let peer = communicator.group().peers()[rank];
@@ -290,10 +299,7 @@ impl Communicator {
                 communicator,
             }),
         };
-        let own = &window.shared.targets[rank];
-        if own.size > 0 {
-            process.engine().count_window(own.memory.is_mapped_by_all());
-        }
+        window.count_own();
         process.has_window();
         window.set_info(info)?;
         Ok(window)

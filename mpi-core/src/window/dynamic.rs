@@ -54,8 +54,8 @@ impl Window {
     /// Lets the others use memory of this rank's (MPI_Win_attach).
     ///
     /// # Errors
-    /// The window has other memory; this is attached already, in part at least; others can't reach it; there is no memory
-    /// for the list.
+    /// The window has other memory; this is attached already, in part at least; others can't reach it; there is no
+    /// memory for the list.
     ///
     /// # Safety
     /// As of [`Elements::new`](crate::untyped::Elements::new), for all of the memory, until it is detached or the

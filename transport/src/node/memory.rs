@@ -71,8 +71,8 @@ impl NodeFabric {
         way
     }
 
-    /// Counts memory that this peer lends to a window.
-    pub(super) fn count_lent(&self, is_mapped_by_all: bool) {
+    /// Counts memory that this peer lends to a window, for reports.
+    pub fn count_window(&self, is_mapped_by_all: bool) {
         let word = &self.control(self.me).windows[usize::from(!is_mapped_by_all)];
         word.store(word.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
     }
