@@ -345,6 +345,8 @@ impl Host {
         self.signal_all(Signal::KILL);
         if self.spec.explain && !self.processes.is_empty() {
             self.news.extend(shared_heap::result(&self.job).into_iter().map(Event::Note));
+            let windows: Vec<_> = (0..self.plan.ranks.len()).map(|place| self.job.windows(place)).collect();
+            self.news.extend(explain::windows(&self.plan.ranks, &windows).into_iter().map(Event::Note));
         }
         self.report_strangers();
         self.held = false;

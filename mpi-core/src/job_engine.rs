@@ -150,6 +150,7 @@ impl JobEngine {
         fn address_of(&mut self, span: ReadSpan<'_>) -> RemoteAddress;
         fn direct(&mut self, peer: u32, address: &RemoteAddress) -> Option<WriteSpan<'static>>;
         fn element_lock(&mut self, peer: u32, address: &RemoteAddress) -> Option<ElementLock>;
+        fn is_reachable(&mut self, peers: &[u32], span: ReadSpan<'_>) -> bool;
         fn processors(&mut self) -> usize;
         fn is_crowded(&mut self) -> bool;
         fn is_beside(&mut self, peer: u32) -> bool;
@@ -251,6 +252,14 @@ impl JobEngine {
     /// Says that this rank is about to finalize with the others: everything else that it sends has been sent.
     pub(crate) fn begin_to_leave(&mut self) {
         on!(self, engine => engine.fabric.depart(Presence::Leaving));
+    }
+
+    /// Counts memory of this rank that a window is made of, for reports.
+    pub(crate) fn count_window(&self, is_mapped_by_all: bool) {
+        match self {
+            JobEngine::Node(engine) => engine.fabric.count_window(is_mapped_by_all),
+            JobEngine::Cluster(engine) => engine.fabric.node().count_window(is_mapped_by_all),
+        }
     }
 
     pub(crate) fn heap(&self) -> &Heap {

@@ -38,6 +38,7 @@ mod lanes;
 mod mark;
 pub mod message;
 mod nonblocking_values;
+pub mod one_sided;
 mod owned;
 mod packed_values;
 mod persistent;
@@ -77,6 +78,7 @@ pub use info::Info;
 #[doc(hidden)]
 pub use mark::{Mark, Signature};
 pub use message::{Message, Serialized};
+pub use one_sided::{AccumulateOperation, LockKind, Window};
 pub use owned::owning;
 pub use persistent::{PersistentReceive, PersistentSend};
 pub use plain::{Datatype, Plain};
@@ -105,8 +107,8 @@ pub use worker::Progress;
 /// What most programs name: `use rwmpi::prelude::*`.
 pub mod prelude {
     pub use crate::{
-        ANY_SOURCE, ANY_TAG, Communicator, Datatype, Message, PROC_NULL, Parts, Plain, Request, Serialized, Status,
-        Universe, op, owning, scope, wait_all, wait_any,
+        ANY_SOURCE, ANY_TAG, Communicator, Datatype, LockKind, Message, PROC_NULL, Parts, Plain, Request, Serialized,
+        Status, Universe, Window, op, owning, scope, wait_all, wait_any,
     };
 }
 

@@ -13,6 +13,8 @@ mod monte_carlo;
 mod mpi4py;
 #[path = "../../examples/nbody.rs"]
 mod nbody;
+#[path = "../../examples/one_sided.rs"]
+mod one_sided;
 #[path = "../../examples/rsmpi.rs"]
 mod rsmpi;
 #[path = "../../examples/sort.rs"]
@@ -120,5 +122,44 @@ fn bodies_move_alike_at_any_number_of_ranks(universe: &Universe) -> Result<()> {
     assert_eq!(moved, nbody::run(universe.this_rank(), nbody::catalogue(), 0.01, 100)?);
     let [x, y, _] = moved[0].1.position;
     assert!((x.hypot(y) - 0.5).abs() < 0.02, "they circle: {x} {y}");
+    Ok(())
+}
+
+#[rwmpi::test(ranks = 4)]
+fn heat_spreads_alike_by_messages_and_by_put(universe: &Universe) -> Result<()> {
+    let parts = universe.world().allgather_values(&one_sided::heat(universe.world(), 101, 300)?)?;
+    assert_eq!(parts.concat(), heat::run(universe.this_rank(), 101, 300)?);
+    assert_eq!(one_sided::heat(universe.this_rank(), 101, 300)?, parts.concat());
+    Ok(())
+}
+
+#[rwmpi::test(ranks = 4)]
+fn every_number_is_given_to_one_rank(universe: &Universe) -> Result<()> {
+    let mut numbers = universe.world().allgather_values(&one_sided::numbered(universe.world(), 500)?)?.concat();
+    numbers.sort_unstable();
+    assert!(numbers.into_iter().eq(0..500));
+    Ok(())
+}
+
+#[rwmpi::test(ranks = 4)]
+fn words_are_counted_in_one_table(universe: &Universe) -> Result<()> {
+    let world = universe.world();
+    let found = one_sided::count_words(world, &["a", "put", "a", ["b", "c"][world.rank() % 2]])?;
+    let mut found = world.allgather_values(&found)?.concat();
+    found.sort();
+    let expected = [("a", 8), ("b", 2), ("c", 2), ("put", 4)].map(|(word, count)| (word.to_owned(), count));
+    assert_eq!(found, expected);
+    Ok(())
+}
+
+#[rwmpi::test(ranks = 4)]
+fn every_task_is_done_once_whoever_steals_it(universe: &Universe) -> Result<()> {
+    for world in [universe.world(), universe.this_rank()] {
+        for tasks in [0, 1, 7, 2000] {
+            let mut done = world.allgather_values(&one_sided::steal(world, tasks)?)?.concat();
+            done.sort_unstable();
+            assert!(done.into_iter().eq((0..tasks).map(|task| (task, u64::from(task).pow(2)))), "{tasks} tasks");
+        }
+    }
     Ok(())
 }

@@ -15,7 +15,7 @@ pub(crate) const AFFINITY_WORDS: usize = 16;
 /// "RWMPIJOB".
 pub(crate) const MAGIC: u64 = u64::from_be_bytes(*b"RWMPIJOB");
 /// Changes whenever the layout does.
-pub(crate) const VERSION: u32 = 10;
+pub(crate) const VERSION: u32 = 11;
 
 /// The first bytes of the job's file.
 #[repr(C)]
@@ -80,6 +80,9 @@ pub(crate) struct Control {
     /// How many bytes the owner has copied by each way that reaches other processes: through shared memory, by the
     /// kernel. Written by the owner, read by the launcher (Relaxed).
     pub(crate) copied: CachePadded<[AtomicU64; 2]>,
+    /// How many parts of its memory the owner has lent to windows: such as all peers here have mapped, and others.
+    /// Written by the owner, read by the launcher (Relaxed).
+    pub(crate) windows: CachePadded<[AtomicU64; 2]>,
     /// How many connections the owner has turned away that did not come from a peer. Written by the owner, read by the
     /// launcher (Relaxed).
     pub(crate) turned_away: CachePadded<AtomicU64>,

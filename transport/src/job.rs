@@ -293,6 +293,13 @@ impl Job {
         [0, 1].map(|way| (0..self.segment.layout().ends).map(|end| of(end, way)).sum())
     }
 
+    /// How many parts of its memory a peer has lent to windows: such as all peers here have mapped, and others.
+    pub fn windows(&self, peer: usize) -> [u64; 2] {
+        let of = |end, kind: usize| self.segment.control(end).windows[kind].load(Ordering::Relaxed);
+        let ends = || (peer..self.segment.layout().ends).step_by(self.peers());
+        [0, 1].map(|kind| ends().map(|end| of(end, kind)).sum())
+    }
+
     /// How many connections a peer has turned away that did not come from a peer of the job, or were given up.
     pub fn turned_away(&self, peer: usize) -> u64 {
         self.segment.control(peer).turned_away.load(Ordering::Relaxed)

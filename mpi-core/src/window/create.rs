@@ -35,14 +35,19 @@ pub(super) const INFO: &[(&str, &str)] = &[
     ("mpi_assert_memory_alloc_kinds", ""),
 ];
 
+/// What is wrong with memory that others can't reach.
+pub(super) const OUT_OF_REACH_OF_OTHERS: &str = "is not shared with other ranks, and the kernel refuses to copy to and from it \
+    (process_vm_writev: kernel.yama.ptrace_scope, or the container's seccomp filter). Memory of MPI_Win_allocate and MPI_Alloc_mem \
+    is shared";
+
 /// What blocks of the shared heap are aligned to.
 const ALIGNMENT: usize = 64;
 
 /// What a rank tells the others, as words.
 #[derive(Clone, Copy, Default)]
 struct Told {
-    /// 0: it has no memory for the window.
-    is_well: u64,
+    /// [`WELL`], or what is wrong with its memory.
+    state: u64,
     size: u64,
     unit: u64,
     memory: [u64; 3],
@@ -51,14 +56,21 @@ struct Told {
 
 const TOLD: usize = 9;
 
+/// It has its memory.
+const WELL: u64 = 0;
+/// It has none for the window.
+const NO_MEMORY: u64 = 1;
+/// Others can't reach it.
+const OUT_OF_REACH: u64 = 2;
+
 impl Told {
     fn words(self) -> [u64; TOLD] {
         let ([a, b, c], [d, e, f]) = (self.memory, self.words);
-        [self.is_well, self.size, self.unit, a, b, c, d, e, f]
+        [self.state, self.size, self.unit, a, b, c, d, e, f]
     }
 
-    fn of([is_well, size, unit, a, b, c, d, e, f]: [u64; TOLD]) -> Self {
-        Told { is_well, size, unit, memory: [a, b, c], words: [d, e, f] }
+    fn of([state, size, unit, a, b, c, d, e, f]: [u64; TOLD]) -> Self {
+        Told { state, size, unit, memory: [a, b, c], words: [d, e, f] }
     }
 }
 
@@ -86,7 +98,8 @@ impl Communicator {
     /// A window of the program's own memory (MPI_Win_create). Collective.
     ///
     /// # Errors
-    /// This is an intercommunicator; its ranks have no memory in common; there is no memory left.
+    /// This is an intercommunicator; its ranks have no memory in common, or can't reach each other's; there is no
+    /// memory left.
     ///
     /// # Safety
     /// As of [`Elements::new`](crate::untyped::Elements::new), for all of the memory, until the window is freed.
@@ -199,6 +212,19 @@ impl Communicator {
         Err(Error::argument(ErrorClass::UnsupportedOperation, self, Call::CreateWindow, what))
     }
 
+    /// Whether all ranks have memory for a window: the same at all of them.
+    fn check_told(&self, heard: &[Told]) -> Result<()> {
+        let first = |is_wrong: fn(&Told) -> bool| heard.iter().position(is_wrong);
+        let (class, what) = if let Some(rank) = first(|told| told.state == NO_MEMORY) {
+            (ErrorClass::NoMemory, format!("rank {rank} has no memory left for its part of the window"))
+        } else if let Some(rank) = first(|told| told.state != WELL) {
+            (ErrorClass::RmaShared, format!("the memory of rank {rank} {OUT_OF_REACH_OF_OTHERS}"))
+        } else {
+            return Ok(());
+        };
+        Err(Error::argument(class, self, Call::CreateWindow, what))
+    }
+
     /// Tells the others, and makes the window of what they have told. `arrange` may change where the memory of a rank
     /// lies.
     fn make_window(
@@ -216,8 +242,14 @@ impl Communicator {
         let mine = {
             let mut engine = process.engine();
             let bytes = ReadSpan::from(words.as_deref().map_or(&[][..], bytemuck::cast_slice::<u64, u8>));
+            let state = match words {
+                Some(_) if !brought.is_well => NO_MEMORY,
+                Some(_) if !engine.is_reachable(communicator.group().peers(), brought.span) => OUT_OF_REACH,
+                Some(_) => WELL,
+                None => NO_MEMORY,
+            };
             Told {
-                is_well: u64::from(brought.is_well && words.is_some()),
+                state,
                 size: brought.size,
                 unit: brought.unit.cast_unsigned(),
                 memory: told(engine.address_of(brought.span)),
@@ -227,13 +259,13 @@ impl Communicator {
         let mut heard = vec![[0; TOLD]; ranks];
         communicator.allgather::<u64>(&mine.words(), bytemuck::cast_slice_mut(&mut heard))?;
         let mut heard: Vec<Told> = heard.into_iter().map(Told::of).collect();
-        let no_memory = |what: String| Error::argument(ErrorClass::NoMemory, self, Call::CreateWindow, what);
-        if let Some(rank) = heard.iter().position(|told| told.is_well == 0) {
-            return Err(no_memory(format!("rank {rank} has no memory left for its part of the window")));
-        }
+        self.check_told(&heard)?;
         // The first one's memory may be everybody's: it comes last.
         (0..ranks).rev().try_for_each(|rank| arrange(&mut heard, rank))?;
-        let not_there = || no_memory("this process has no room to map the others' memory".to_owned());
+        let not_there = || {
+            let what = "this process has no room to map the others' memory".to_owned();
+            Error::argument(ErrorClass::NoMemory, self, Call::CreateWindow, what)
+        };
         let (mut targets, mut controls) = (Vec::with_capacity(ranks), Vec::with_capacity(ranks));
         for (rank, told) in heard.iter().enumerate() {
             let peer = communicator.group().peers()[rank];
@@ -267,6 +299,7 @@ impl Communicator {
                 communicator,
             }),
         };
+        window.count_own();
         process.has_window();
         window.set_info(info)?;
         Ok(window)

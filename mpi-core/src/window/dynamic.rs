@@ -10,6 +10,7 @@ use std::rc::Rc;
 
 use rwmpi_transport::{ReadSpan, RemoteAddress};
 
+use super::create::OUT_OF_REACH_OF_OTHERS;
 use super::target::Memory;
 use super::{Flavour, Window};
 use crate::error::ErrorClass;
@@ -53,7 +54,8 @@ impl Window {
     /// Lets the others use memory of this rank's (MPI_Win_attach).
     ///
     /// # Errors
-    /// The window has other memory; this is attached already, in part at least; there is no memory for the list.
+    /// The window has other memory; this is attached already, in part at least; others can't reach it; there is no
+    /// memory for the list.
     ///
     /// # Safety
     /// As of [`Elements::new`](crate::untyped::Elements::new), for all of the memory, until it is detached or the
@@ -70,7 +72,14 @@ impl Window {
                 format!("{size} bytes at {start:#x} overlap {len} bytes at {other:#x}, which are attached already");
             return Err(self.error(ErrorClass::RmaAttach, what));
         }
-        let RemoteAddress { space, place, .. } = self.process().engine().address_of(span.as_read());
+        let RemoteAddress { space, place, .. } = {
+            let mut engine = self.process().engine();
+            if !engine.is_reachable(self.group().peers(), span.as_read()) {
+                let what = format!("the memory at {start:#x} {OUT_OF_REACH_OF_OTHERS}");
+                return Err(self.error(ErrorClass::RmaAttach, what));
+            }
+            engine.address_of(span.as_read())
+        };
         attached.own.push([start, size, space, place]);
         if !self.publish(&mut attached) {
             attached.own.pop();

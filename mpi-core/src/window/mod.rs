@@ -11,7 +11,8 @@
 //! - `control`: the words of each rank that others read and change; `epochs`, `locks`: what is done with them. Which
 //!   call is legal when, whose turn it is, and which post belongs to which start, the protocol decides
 //!   (`rwmpi_protocol::window`);
-//! - `dynamic`: memory that comes and goes.
+//! - `dynamic`: memory that comes and goes;
+//! - `typed`: what the API for Rust programs ([`crate::one_sided`]) needs besides.
 
 mod accumulate;
 mod control;
@@ -22,6 +23,7 @@ mod epochs;
 mod locks;
 mod target;
 mod transfer;
+mod typed;
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -208,7 +210,7 @@ impl Window {
     ///
     /// # Errors
     /// The window has no such rank.
-    fn checked_target(&self, target: Destination) -> Result<Option<usize>> {
+    pub(crate) fn checked_target(&self, target: Destination) -> Result<Option<usize>> {
         match target {
             Destination::Null => Ok(None),
             Destination::Rank(rank) if rank < self.shared.targets.len() => Ok(Some(rank)),
@@ -234,7 +236,7 @@ impl Window {
     }
 
     #[cold]
-    fn error(&self, class: ErrorClass, what: String) -> Error {
+    pub(crate) fn error(&self, class: ErrorClass, what: String) -> Error {
         Error::new(class, format!("rank {} in {}: {what}", self.rank(), self.description()))
     }
 

@@ -61,6 +61,14 @@ pub(super) struct Place<'a> {
 }
 
 impl Window {
+    /// Counts this rank's memory for reports: whether all use it by loads, stores and the processor's operations.
+    pub(super) fn count_own(&self) {
+        let own = &self.shared.targets[self.rank()];
+        if own.size > 0 {
+            self.process().engine().count_window(!own.memory.lock.is_for_all());
+        }
+    }
+
     /// Where the elements lie that an access names.
     ///
     /// # Errors

@@ -41,6 +41,14 @@ fn who_waits_for_the_lock_of_a_window_is_shown_and_not_left_alone() {
     assert!(text(&output).contains("rank 1") && text(&output).contains("SIGABRT"), "{}", text(&output));
 }
 
+#[test]
+fn windows_of_memory_that_nobody_can_reach_are_an_error_at_once() {
+    let library = Library::new(Interface::Standard);
+    let program = library.compile(&sources().join("tools/window_out_of_reach.c"), &[]).unwrap();
+    let output = library.run(3, &[program.as_os_str()], &[("RWMPI_KERNEL_COPY", OsStr::new("off"))]);
+    assert!(output.status.success(), "{}", text(&output));
+}
+
 /// The functions that a library exports.
 fn exported(library: &Library) -> Vec<String> {
     let output = Command::new("nm").args(["-D", "--defined-only"]).arg(library.file()).output().expect("there is nm");

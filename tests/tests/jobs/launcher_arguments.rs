@@ -150,6 +150,22 @@ fn decisions_are_explained() {
 }
 
 #[test]
+fn the_ways_to_the_memory_of_windows_are_explained() {
+    let explained = |check: &str| {
+        let suite = env!("CARGO_BIN_EXE_suite");
+        let finished = mpiexec(["-n", "2", "-genv", "RWMPI_SHARED_HEAP", "off", "-explain", suite, check]).run();
+        assert_eq!(finished.code, 0, "{finished:?}");
+        finished.stderr
+    };
+    let said = explained("accesses_beyond_memory_are_errors");
+    assert!(said.contains("windows: memory of rank 0-1: 2 by loads, stores and atomic operations\n"), "{said}");
+    let said = explained("borrowed_memory_comes_back");
+    assert!(said.contains("windows: memory of rank 0-1: 1 by loads") && said.contains("; 4 by copies of"), "{said}");
+    let said = explained("hello");
+    assert!(!said.contains("windows:"), "{said}");
+}
+
+#[test]
 fn lanes_are_explained_where_there_are_several() {
     let explained = |options: &[&str]| {
         let finished = mpiexec_sh(&[&["-n", "2", "--explain"], options].concat(), "true").run();

@@ -71,6 +71,12 @@ impl NodeFabric {
         way
     }
 
+    /// Counts memory that this peer lends to a window, for reports.
+    pub fn count_window(&self, is_mapped_by_all: bool) {
+        let word = &self.control(self.me).windows[usize::from(!is_mapped_by_all)];
+        word.store(word.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+    }
+
     /// Checks a transfer to or from private memory and says how to do it.
     #[inline]
     pub(super) fn private(

@@ -140,6 +140,9 @@ pub const UNSAFE_FILES: &[&str] = &[
     // Memory of the program that windows are made of.
     "mpi-core/src/window/create.rs",
     "mpi-core/src/window/dynamic.rs",
+    // Memory of windows of Rust programs: raw while others may write there, slices while they can't.
+    "mpi-core/src/one_sided/memory.rs",
+    "mpi-core/src/one_sided/local.rs",
     // What becomes of the arguments of Fortran, which are addresses.
     "mpi-abi/fortran/src/attribute.rs",
     "mpi-abi/fortran/src/common.rs",
