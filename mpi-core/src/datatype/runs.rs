@@ -1,5 +1,8 @@
 //! The runs of bytes that elements consist of, one after the other in the order in which they are packed: for memory
-//! that only others reach.
+//! that only others reach, and for files.
+//!
+//! [`Datatype::run_at`] finds any of them by its place among the packed bytes, without a list and without walking
+//! there.
 
 use super::Datatype;
 use super::layout::{Form, Layout};
@@ -20,6 +23,56 @@ impl Datatype {
         let layout = self.layout();
         (0..count).try_for_each(|index| visit_runs(layout, (index as i64).wrapping_mul(self.extent()), visit))
     }
+
+    /// Of elements without end, one behind the other: where the byte lies that is packed as number `position`, from the
+    /// buffer's address, and how many bytes from it on lie side by side, within its element at least; `None` if elements
+    /// have no bytes, or the place does not fit 64 bits.
+    pub fn run_at(&self, position: u64) -> Option<(i64, u64)> {
+        let layout = self.layout();
+        let (element, within) = (position.checked_div(layout.size)?, position % layout.size);
+        let origin = i64::try_from(element).ok()?.checked_mul(self.extent())?;
+        let (offset, length) = find_run(layout, within);
+        // Elements without gaps go on until the end of the numbers.
+        let is_dense = layout.form == Form::Run && u64::try_from(self.extent()) == Ok(layout.size);
+        let length = if is_dense { i64::MAX.cast_unsigned().checked_sub(position)? } else { length };
+        Some((origin.checked_add(offset)?, length))
+    }
+}
+
+/// Where the byte `at` of those of a layout lies, and how many from it on lie side by side in one run.
+fn find_run(mut layout: &Layout, mut at: u64) -> (i64, u64) {
+    let mut origin = 0_i64;
+    loop {
+        origin = origin.wrapping_add(layout.offset);
+        layout = match &layout.form {
+            Form::Run => return (origin.wrapping_add_unsigned(at), layout.size - at),
+            Form::Loop { stride, body, .. } => {
+                origin = origin.wrapping_add(stride.wrapping_mul((at / body.size) as i64));
+                at %= body.size;
+                body
+            }
+            Form::Scatter { offsets, body } => {
+                origin = origin.wrapping_add(offsets[(at / body.size) as usize]);
+                at %= body.size;
+                body
+            }
+            Form::Runs { runs, starts } => {
+                let number = part_with(starts, at);
+                let (run, at) = (&runs[number], at - starts[number]);
+                return (origin.wrapping_add(run.offset.into()).wrapping_add_unsigned(at), u64::from(run.length) - at);
+            }
+            Form::Parts { parts, starts } => {
+                let number = part_with(starts, at);
+                at -= starts[number];
+                &parts[number]
+            }
+        };
+    }
+}
+
+/// Which of parts that begin there, the first at 0, has the byte `at`. None is empty.
+fn part_with(starts: &[u64], at: u64) -> usize {
+    starts.partition_point(|&start| start <= at) - 1
 }
 
 fn visit_runs<E>(layout: &Layout, origin: i64, visit: &mut impl FnMut(i64, u64) -> Result<(), E>) -> Result<(), E> {
