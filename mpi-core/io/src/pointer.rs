@@ -4,8 +4,8 @@
 
 use std::rc::Rc;
 
-use rwmpi_core::ErrorClass;
 use rwmpi_core::datatype::Datatype;
+use rwmpi_core::{ErrorClass, Info};
 
 use crate::{File, Representation, Result, View};
 
@@ -35,6 +35,7 @@ impl File {
         etype: &Datatype,
         filetype: &Datatype,
         representation: &str,
+        info: &Info,
     ) -> Result<()> {
         let mine = self.new_view(displacement, etype, filetype, representation).and_then(|view| {
             if self.shared.communicator.rank() == 0 {
@@ -48,6 +49,7 @@ impl File {
         let is_same = self.check_same(VIEWING, &told);
         self.shared.word.turn();
         is_same?;
+        self.keep_hints(info);
         self.shared.view.replace(Rc::new(view));
         self.shared.position.set(0);
         Ok(())
