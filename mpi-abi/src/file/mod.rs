@@ -12,7 +12,7 @@ pub mod view;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use rwmpi_core::untyped::{Elements, Status};
+use rwmpi_core::untyped::Status;
 use rwmpi_core::{Error, ErrorClass, Result};
 use rwmpi_io::{Direction, File, Place};
 
@@ -67,29 +67,19 @@ fn status_of(bytes: u64) -> Status {
     Status { bytes, ..Status::EMPTY }
 }
 
-/// Looks up the file, has `work` transfer elements, and gives their status.
-fn transfer<A: Abi>(
-    file: A::File,
-    (memory, count, datatype): Buffer<A>,
-    status: StatusOut<A>,
-    work: impl FnOnce(&File, &Elements) -> rwmpi_io::Result<u64>,
-) -> Outcome {
-    let rank = rank()?;
-    let entry = rank.file::<A>(file)?;
-    let bytes = work(&entry.core, &rank.elements::<A>(memory, count, datatype)?)?;
-    status.set(&value_of::<A>(&status_of(bytes)));
-    Ok(())
-}
-
-/// As [`transfer`], one access at a place.
+/// One access at a place.
 fn access<A: Abi>(
     file: A::File,
     direction: Direction,
     place: Place,
-    buffer: Buffer<A>,
+    (memory, count, datatype): Buffer<A>,
     status: StatusOut<A>,
 ) -> Outcome {
-    transfer::<A>(file, buffer, status, |file, elements| file.access(direction, place, elements))
+    let rank = rank()?;
+    let entry = rank.file::<A>(file)?;
+    let bytes = entry.core.access(direction, place, &rank.elements::<A>(memory, count, datatype)?)?;
+    status.set(&value_of::<A>(&status_of(bytes)));
+    Ok(())
 }
 
 /// As [`access`], with a request: it has completed.

@@ -18,7 +18,7 @@ fn begin<A: Abi>(
 ) -> Outcome {
     let rank = rank()?;
     let entry = rank.file::<A>(file)?;
-    Ok(entry.core.begin(direction, split, offset, &rank.elements::<A>(memory, count, datatype)?)?)
+    Ok(entry.core.begin(direction, split, offset, rank.elements::<A>(memory, count, datatype))?)
 }
 
 fn end<A: Abi>(file: A::File, direction: Direction, split: Split, status: StatusOut<A>) -> Outcome {

@@ -1,7 +1,7 @@
 //! Views (MPI-5.0 sections 14.3 and 14.5), and what offsets of them are in bytes.
 
-use rwmpi_core::Result;
 use rwmpi_core::datatype::Datatype;
+use rwmpi_core::{Error, Result};
 
 use crate::argument::{Out, Text, TextOut};
 use crate::error::Outcome;
@@ -20,18 +20,22 @@ pub fn file_set_view<A: Abi>(
 ) -> Outcome {
     let rank = rank()?;
     let entry = rank.file::<A>(file)?;
-    let (etype, filetype) = (rank.committed_datatype::<A>(etype)?, rank.committed_datatype::<A>(filetype)?);
     let displacement = Some(displacement).filter(|&displacement| displacement != A::DISPLACEMENT_CURRENT as i64);
-    let info = hints::<A>(info)?;
-    entry.core.set_view(displacement, &etype, &filetype, &representation.get()?, &info)?;
-    Ok(())
+    let arguments = || {
+        let (etype, filetype) = (rank.committed_datatype::<A>(etype)?, rank.committed_datatype::<A>(filetype)?);
+        Ok((etype, filetype, representation.get()?, hints::<A>(info)?))
+    };
+    // What a rank passes wrong keeps none of the others waiting.
+    let (etype, filetype, representation, info) = arguments().map_err(|error: Error| entry.core.refuse_view(&error))?;
+    Ok(entry.core.set_view(displacement, &etype, &filetype, &representation, &info)?)
 }
 
 /// The handle of a datatype that the program gets: of one that it made, a new one that it has to free.
 fn handle_of<A: Abi>(rank: &Rank, datatype: &Datatype) -> Result<A::Handle> {
-    match datatype.is_predefined() {
-        true => Ok(A::handle(datatype.handle())),
-        false => rank.add_datatype::<A>(datatype.clone()),
+    match datatype.named() {
+        Some(basic) => Ok(rank.handle_of_basic::<A>(basic)),
+        None if datatype.is_predefined() => Ok(A::handle(datatype.handle())),
+        None => rank.add_datatype::<A>(datatype.clone()),
     }
 }
 

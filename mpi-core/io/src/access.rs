@@ -92,16 +92,23 @@ impl File {
     }
 
     /// The same at the shared pointer, in the order of ranks (MPI_File_read_ordered, MPI_File_write_ordered).
-    /// Collective.
+    /// Collective: a rank whose arguments are wrong takes part with no elements, so that no other waits.
     ///
     /// # Errors
-    /// As [`File::access`]; a rank whose arguments are wrong takes part with no elements.
-    pub fn access_ordered(&self, direction: Direction, elements: &Elements) -> Result<u64> {
+    /// As [`File::access`]; what is wrong with the elements.
+    pub fn access_ordered(
+        &self,
+        direction: Direction,
+        elements: &std::result::Result<Elements, rwmpi_core::Error>,
+    ) -> Result<u64> {
         let (operation, communicator) = (direction.words(), &self.shared.communicator);
         let view = self.view();
-        let mine = self.may(direction).and_then(|()| self.etypes(operation, &view, elements));
-        let etypes = *mine.as_ref().unwrap_or(&0);
         let lost = self.lost(operation);
+        let mine = self.may(direction).and_then(|()| {
+            let elements = elements.as_ref().map_err(|error| lost(error.clone()))?;
+            Ok((elements, self.etypes(operation, &view, elements)?))
+        });
+        let etypes = mine.as_ref().map_or(0, |mine| mine.1);
         let before = communicator.exscan_value(etypes, op::sum).map_err(&lost)?.unwrap_or(0);
         // The last one knows how many they are together.
         let last = communicator.size() - 1;
@@ -111,23 +118,29 @@ impl File {
         };
         let begin = self.agree(operation, begin.map_err(&lost))?;
         let begin = communicator.bcast_value(begin, last).map_err(&lost)?;
-        mine?;
-        self.transfer(direction, &view, u64::try_from(begin).unwrap_or(0) + before, elements)
+        self.transfer(direction, &view, u64::try_from(begin).unwrap_or(0) + before, mine?.0)
     }
 
     /// Begins a split collective access (MPI_File_read_at_all_begin and so on).
     ///
     /// # Errors
-    /// Another one has begun and not ended. What is wrong with this one its end says.
-    pub fn begin(&self, direction: Direction, split: Split, offset: i64, elements: &Elements) -> Result<()> {
+    /// Another one has begun and not ended; the elements can't be used. What else goes wrong its end says.
+    pub fn begin(
+        &self,
+        direction: Direction,
+        split: Split,
+        offset: i64,
+        elements: std::result::Result<Elements, rwmpi_core::Error>,
+    ) -> Result<()> {
         if self.shared.split.borrow().is_some() {
             let what = "a split collective access has begun and not ended";
             return Err(self.error(ErrorClass::Request, direction.words(), what));
         }
-        let outcome = match split {
-            Split::At => self.access(direction, Place::At(offset), elements),
-            Split::Individual => self.access(direction, Place::Individual, elements),
-            Split::Ordered => self.access_ordered(direction, elements),
+        let outcome = match (split, elements) {
+            (Split::Ordered, elements) => self.access_ordered(direction, &elements),
+            (_, Err(error)) => return Err(self.lost(direction.words())(error)),
+            (Split::At, Ok(elements)) => self.access(direction, Place::At(offset), &elements),
+            (Split::Individual, Ok(elements)) => self.access(direction, Place::Individual, &elements),
         };
         *self.shared.split.borrow_mut() = Some(Begun { split, direction, outcome });
         Ok(())

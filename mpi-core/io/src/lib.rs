@@ -26,6 +26,8 @@ mod mode;
 mod open;
 mod pointer;
 mod size;
+#[cfg(test)]
+mod tests;
 mod transfer;
 mod view;
 mod word;

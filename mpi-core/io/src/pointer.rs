@@ -7,7 +7,7 @@ use std::rc::Rc;
 use rwmpi_core::datatype::Datatype;
 use rwmpi_core::{ErrorClass, Info};
 
-use crate::{File, Representation, Result, View};
+use crate::{Error, File, Representation, Result, View};
 
 const SEEKING: &str = "moving a pointer of";
 const VIEWING: &str = "setting the view of";
@@ -37,6 +37,7 @@ impl File {
         representation: &str,
         info: &Info,
     ) -> Result<()> {
+        self.meet_if_sequential()?;
         let mine = self.new_view(displacement, etype, filetype, representation).and_then(|view| {
             if self.shared.communicator.rank() == 0 {
                 self.shared.word.prepare(0).map_err(self.lost(VIEWING))?;
@@ -53,6 +54,21 @@ impl File {
         self.shared.view.replace(Rc::new(view));
         self.shared.position.set(0);
         Ok(())
+    }
+
+    /// Takes part in setting views with arguments that can't be used, so that no other rank waits.
+    #[cold]
+    pub fn refuse_view(&self, error: &rwmpi_core::Error) -> Error {
+        let mine = Err::<(), _>(self.error(error.class(), VIEWING, error.to_string()));
+        match self.meet_if_sequential().and_then(|()| self.agree(VIEWING, mine)) {
+            Ok(()) => self.error(ErrorClass::Internal, VIEWING, "the ranks agree on what one has refused"),
+            Err(error) => error,
+        }
+    }
+
+    /// Where the view begins at the shared pointer, no rank may move that any more.
+    fn meet_if_sequential(&self) -> Result<()> {
+        if self.shared.mode.sequential { self.agree(VIEWING, Ok(())) } else { Ok(()) }
     }
 
     fn new_view(
