@@ -91,6 +91,17 @@ static void arrays(void)
     close_file(&file);
 }
 
+/* A filetype of two values in these places is refused. */
+static void refused(MPI_File file, int first, int second)
+{
+    int places[2] = {first, second};
+    MPI_Datatype type;
+    MPI_Type_create_indexed_block(2, 1, places, MPI_INT, &type);
+    MPI_Type_commit(&type);
+    CHECK_ERROR(MPI_File_set_view(file, 0, MPI_INT, type, "native", MPI_INFO_NULL), MPI_ERR_IO);
+    MPI_Type_free(&type);
+}
+
 static void questions(void)
 {
     MPI_Datatype type, etype, filetype, predefined;
@@ -114,6 +125,9 @@ static void questions(void)
     CHECK_ERROR(MPI_File_set_view(file, -1, MPI_INT, MPI_INT, "native", MPI_INFO_NULL), MPI_ERR_ARG);
     CHECK_ERROR(MPI_File_set_view(file, MPI_DISPLACEMENT_CURRENT, MPI_INT, MPI_INT, "native", MPI_INFO_NULL), MPI_ERR_ARG);
     CHECK_ERROR(MPI_File_set_view(file, 0, MPI_INT, MPI_CHAR, "native", MPI_INFO_NULL), MPI_ERR_ARG);
+    refused(file, -2, 2);
+    refused(file, 3, 0);
+    refused(file, 0, 0);
     CHECK_ERROR(MPI_File_set_view(file, 0, MPI_INT, MPI_INT, "none", MPI_INFO_NULL), MPI_ERR_UNSUPPORTED_DATAREP);
     CHECK_ERROR(MPI_File_set_view(file, 0, MPI_DATATYPE_NULL, MPI_INT, "native", MPI_INFO_NULL), MPI_ERR_TYPE);
     if (world_size > 1)

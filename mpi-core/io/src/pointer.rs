@@ -98,7 +98,8 @@ impl File {
             let what = format!("there is no data representation {representation:?}");
             self.error(ErrorClass::UnsupportedRepresentation, VIEWING, what)
         })?;
-        View::new(displacement, etype, filetype, known).map_err(|(class, what)| self.error(class, VIEWING, what))
+        View::new(displacement, etype, filetype, known, self.shared.mode.writes())
+            .map_err(|(class, what)| self.error(class, VIEWING, what))
     }
 
     /// The byte of the file at the shared pointer.

@@ -5,7 +5,7 @@
 //! alone ([`Datatype::run_at`]), so that a view costs nothing to make, and an access begins anywhere in it at once.
 
 use rwmpi_core::ErrorClass;
-use rwmpi_core::datatype::{Basic, Datatype};
+use rwmpi_core::datatype::{Basic, Datatype, RunOrder};
 
 /// How values look in the file (MPI-5.0 section 14.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,6 +85,7 @@ impl View {
         etype: &Datatype,
         filetype: &Datatype,
         representation: Representation,
+        is_written: bool,
     ) -> Result<View, Fault> {
         let argument = |what: &str| Err((ErrorClass::Argument, what.to_owned()));
         if etype.size() == 0 {
@@ -93,9 +94,8 @@ impl View {
         if filetype.size() % etype.size() != 0 {
             return argument("the filetype does not consist of whole etypes");
         }
-        if filetype.size() > 0 && (filetype.true_lower_bound() < 0 || filetype.extent() < 0) {
-            return argument("the filetype has negative displacements");
-        }
+        check_order("etype", etype, is_written)?;
+        check_order("filetype", filetype, is_written)?;
         let mut view = View { displacement, representation, ..View::bytes(0) };
         (view.etype, view.filetype, view.unit) = (etype.clone(), filetype.clone(), etype.size());
         if representation == Representation::External32 {
@@ -176,6 +176,19 @@ impl View {
         }
         low.div_ceil(self.unit.max(1))
     }
+}
+
+/// Whether the bytes of a datatype come in the order in which they lie in the file, and, if they are written, once.
+fn check_order(name: &str, datatype: &Datatype, is_written: bool) -> Result<(), Fault> {
+    let order = datatype.run_order();
+    let what = match order {
+        _ if datatype.size() == 0 => return Ok(()),
+        _ if datatype.true_lower_bound() < 0 || datatype.extent() < 0 => "has negative displacements",
+        RunOrder::Backwards => "has displacements that decrease",
+        RunOrder::Overlapping if is_written => "has blocks that overlap, and the file may be written",
+        RunOrder::Overlapping | RunOrder::Apart => return Ok(()),
+    };
+    Err((ErrorClass::InputOutput, format!("the {name} {what}")))
 }
 
 /// The ranges of a view, one after the other; neighbours are one.

@@ -7,6 +7,78 @@
 use super::Datatype;
 use super::layout::{Form, Layout};
 
+/// In which order the bytes of an element come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum RunOrder {
+    /// Each run lies behind those before it.
+    Apart,
+    /// No run begins before one that comes before it, but some overlap.
+    Overlapping,
+    /// Some run does.
+    Backwards,
+}
+
+/// Where runs begin and end that come one after the other.
+#[derive(Clone, Copy)]
+struct Course {
+    /// Where the first begins.
+    first: i64,
+    /// Where the last begins.
+    last: i64,
+    /// The end of the one that ends last.
+    end: i64,
+    order: RunOrder,
+}
+
+impl Course {
+    fn moved(self, by: i64) -> Self {
+        let moved = |place: i64| place.wrapping_add(by);
+        Course { first: moved(self.first), last: moved(self.last), end: moved(self.end), ..self }
+    }
+
+    /// These runs and then those.
+    fn then(self, next: Course) -> Self {
+        let joint = match next.first {
+            first if first < self.last => RunOrder::Backwards,
+            first if first < self.end => RunOrder::Overlapping,
+            _ => RunOrder::Apart,
+        };
+        let order = self.order.max(next.order).max(joint);
+        Course { first: self.first, last: next.last, end: self.end.max(next.end), order }
+    }
+
+    fn of_run(begin: i64, length: u64) -> Self {
+        Course { first: begin, last: begin, end: begin.wrapping_add_unsigned(length), order: RunOrder::Apart }
+    }
+
+    fn joined(mut courses: impl Iterator<Item = Course>) -> Self {
+        let first = courses.next().unwrap_or(Course::of_run(0, 0));
+        courses.fold(first, Course::then)
+    }
+
+    fn of(layout: &Layout) -> Self {
+        let course = match &layout.form {
+            Form::Run => Course::of_run(0, layout.size),
+            Form::Loop { count, stride, body } => {
+                let body = Course::of(body);
+                // All joints are alike, and the second element shows them.
+                let two = body.then(body.moved(*stride));
+                let last = body.moved(stride.wrapping_mul(*count as i64 - 1));
+                Course { last: last.last, end: two.end.max(last.end), ..two }
+            }
+            Form::Scatter { offsets, body } => {
+                let body = Course::of(body);
+                Course::joined(offsets.iter().map(|offset| body.moved(*offset)))
+            }
+            Form::Runs { runs, .. } => {
+                Course::joined(runs.iter().map(|run| Course::of_run(run.offset.into(), run.length.into())))
+            }
+            Form::Parts { parts, .. } => Course::joined(parts.iter().map(Course::of)),
+        };
+        course.moved(layout.offset)
+    }
+}
+
 impl Datatype {
     /// Calls `visit` with where each run begins, from the buffer's address, and its length.
     ///
@@ -22,6 +94,11 @@ impl Datatype {
         }
         let layout = self.layout();
         (0..count).try_for_each(|index| visit_runs(layout, (index as i64).wrapping_mul(self.extent()), visit))
+    }
+
+    /// In which order the bytes of an element come.
+    pub fn run_order(&self) -> RunOrder {
+        Course::of(self.layout()).order
     }
 
     /// Of elements without end, one behind the other: where the byte lies that is packed as number `position`, from the

@@ -415,6 +415,16 @@ proptest! {
     }
 
     #[test]
+    fn runs_are_in_order_if_the_typemap_is((datatype, naive) in datatypes()) {
+        let offsets = naive.bytes(1);
+        let is_increasing = offsets.is_sorted_by(|one, next| one < next);
+        prop_assert_eq!(datatype.run_order() == RunOrder::Apart, is_increasing);
+        if datatype.run_order() == RunOrder::Overlapping {
+            prop_assert!(!are_different(&offsets));
+        }
+    }
+
+    #[test]
     fn unpacking_follows_the_typemap((datatype, naive) in datatypes(), count in 0..4u64, cuts in prop::collection::vec(1..90usize, 1..9)) {
         let offsets = naive.bytes(count as i64);
         let mut arena = Arena::around(&offsets);
