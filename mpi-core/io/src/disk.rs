@@ -1,8 +1,8 @@
 //! The kernel's way between files and memory.
 //!
 //! What the kernel may do with a call, it does some day: it transfers fewer bytes than asked for, is interrupted by a
-//! signal, runs out of space in the middle. [`read_all`] and [`write_all`] are the only places that know. They work on a
-//! trait, so that tests can have all of this happen.
+//! signal, runs out of space in the middle. [`read_all`] and [`write_all`] are the only places that know. They work on
+//! a trait, so that tests can have all of this happen.
 //!
 //! Memory is given by address and length, never as a reference: the program's buffers may lie in memory that its peers
 //! write.

@@ -115,8 +115,8 @@ fn group(first: Range, ranges: &mut crate::view::Ranges<'_>) -> (u64, usize) {
     }
 }
 
-/// Reads all between two places of the file, and copies the ranges there to the span one behind the other. Also says how
-/// many bytes were wanted.
+/// Reads all between two places of the file, and copies the ranges there to the span one behind the other. Also says
+/// how many bytes were wanted.
 fn sieve(
     disk: &impl Disk,
     (start, end): (u64, u64),

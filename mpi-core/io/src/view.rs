@@ -1,8 +1,9 @@
 //! Which bytes of a file a rank sees, and in which order (MPI-5.0 section 14.3).
 //!
-//! A view is a displacement and a filetype that is laid out behind it again and again. Bytes that it shows are numbered:
-//! the number of a byte is its *position*. Where a position lies in the file is computed from the filetype's layout
-//! alone ([`Datatype::run_at`]), so that a view costs nothing to make, and an access begins anywhere in it at once.
+//! A view is a displacement and a filetype that is laid out behind it again and again. Bytes that it shows are
+//! numbered: the number of a byte is its *position*. Where a position lies in the file is computed from the filetype's
+//! layout alone ([`Datatype::run_at`]), so that a view costs nothing to make, and an access begins anywhere in it at
+//! once.
 
 use rwmpi_core::ErrorClass;
 use rwmpi_core::datatype::{Basic, Datatype, RunOrder};

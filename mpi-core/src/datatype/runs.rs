@@ -102,7 +102,7 @@ impl Datatype {
     }
 
     /// Of elements without end, one behind the other: where the byte lies that is packed as number `position`, from the
-    /// buffer's address, and how many bytes from it on lie side by side, within its element at least; `None` if elements
+    /// buffer's address, and how many bytes from it on lie side by side, within its run at least; `None` if elements
     /// have no bytes, or the place does not fit 64 bits.
     pub fn run_at(&self, position: u64) -> Option<(i64, u64)> {
         let layout = self.layout();

@@ -133,8 +133,8 @@ impl Elements {
         has_data.then(|| self.start.addr().wrapping_add_signed(self.datatype.true_lower_bound() as isize))
     }
 
-    /// Where their bytes lie, if these lie side by side: address and length. It is for calls of the kernel; the contract
-    /// of [`Elements::new`] says what may be done there.
+    /// Where their bytes lie, if these lie side by side: address and length. It is for calls of the kernel; the
+    /// contract of [`Elements::new`] says what may be done there.
     pub fn memory(&self) -> Option<(*mut u8, usize)> {
         self.write_span().map(|span| (span.start(), span.len()))
     }
