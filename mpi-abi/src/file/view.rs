@@ -20,7 +20,7 @@ pub fn file_set_view<A: Abi>(
 ) -> Outcome {
     let rank = rank()?;
     let entry = rank.file::<A>(file)?;
-    let displacement = Some(displacement).filter(|&displacement| displacement != A::DISPLACEMENT_CURRENT as i64);
+    let displacement = Some(displacement).filter(|&displacement| displacement != A::DISPLACEMENT_CURRENT);
     let arguments = || {
         let (etype, filetype) = (rank.committed_datatype::<A>(etype)?, rank.committed_datatype::<A>(filetype)?);
         Ok((etype, filetype, representation.get()?, hints::<A>(info)?))

@@ -34,7 +34,10 @@ impl Error {
 
     #[cold]
     pub(crate) fn of_system(rank: usize, operation: &'static str, path: &str, error: &io::Error) -> Self {
-        Error::new(class_of(error), rank, operation, path, error.to_string())
+        let words = error.to_string();
+        // Users know the sentence, not its number.
+        let words = words.split_once(" (os error").map_or(words.as_str(), |parts| parts.0);
+        Error::new(class_of(error), rank, operation, path, words)
     }
 
     /// The same, at that byte of the file.

@@ -1,8 +1,8 @@
 //! An atomic file is locked while one access reads or writes it (MPI-5.0 section 14.6.1).
 //!
 //! The lock is the kernel's (`flock`), of the open file: each rank has opened it for itself, so ranks exclude each
-//! other, also as threads of one process, and on file systems that several nodes share. Nobody waits for a peer while it
-//! has it.
+//! other, also as threads of one process, and on file systems that several nodes share. Nobody who has it waits for a
+//! peer.
 
 use std::fs::File;
 use std::io;

@@ -92,7 +92,7 @@ impl View {
         if etype.size() == 0 {
             return argument("the etype has no bytes");
         }
-        if filetype.size() % etype.size() != 0 {
+        if !filetype.size().is_multiple_of(etype.size()) {
             return argument("the filetype does not consist of whole etypes");
         }
         check_order("etype", etype, is_written)?;
