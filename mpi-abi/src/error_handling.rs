@@ -3,6 +3,7 @@
 //! A code is its class, but for the codes that programs add. What is known about the latest error beyond its class is
 //! the text of its code until the next error.
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
@@ -112,34 +113,30 @@ pub fn file_create_errhandler<A: Abi>(function: Function, handle: Out<A::Handle>
     create::<A>(function, handle)
 }
 
-/// The only file there is now: MPI_FILE_NULL, whose error handler files have when they are opened.
-fn no_file<A: Abi>(file: A::File) -> Outcome {
+/// Lets `work` see the error handler of a file; MPI_FILE_NULL's is what files have when they are opened.
+fn with_file_handler<A: Abi, R>(file: A::File, work: impl FnOnce(&RefCell<ErrorHandler>) -> R) -> Result<R> {
     let rank = rank()?;
-    rank.blame_files();
     if A::file_code(file) == A::FILE_NULL {
-        return Ok(());
+        rank.blame_files();
+        return Ok(work(&rank.file_error_handler));
     }
-    Err(Error::new(ErrorClass::File, "that is no file: it was closed or never was one"))
+    Ok(work(&rank.file::<A>(file)?.error_handler))
 }
 
 /// MPI_File_set_errhandler (MPI-5.0 section 9.3.3).
 pub fn file_set_errhandler<A: Abi>(file: A::File, handle: A::Handle) -> Outcome {
-    no_file::<A>(file)?;
-    *rank()?.file_error_handler.borrow_mut() = error_handler::<A>(handle)?;
-    Ok(())
+    with_file_handler::<A, _>(file, |handler| error_handler::<A>(handle).map(|new| drop(handler.replace(new))))?
 }
 
 /// MPI_File_get_errhandler (MPI-5.0 section 9.3.3).
 pub fn file_get_errhandler<A: Abi>(file: A::File, handle: Out<A::Handle>) -> Outcome {
-    no_file::<A>(file)?;
-    let handler = rank()?.file_error_handler.borrow().clone();
+    let handler = with_file_handler::<A, _>(file, |handler| handler.borrow().clone())?;
     handle.set(handle_of_handler::<A>(&handler)?)
 }
 
 /// MPI_File_call_errhandler (MPI-5.0 section 9.5).
 pub fn file_call_errhandler<A: Abi>(file: A::File, code: c_int) -> Result<HandlerCall<A>> {
-    no_file::<A>(file)?;
-    let handler = rank()?.file_error_handler.borrow().clone();
+    let handler = with_file_handler::<A, _>(file, |handler| handler.borrow().clone())?;
     call::<A>("MPI_File_call_errhandler", Object::File(file), handler, code)
 }
 

@@ -43,6 +43,8 @@ pub enum Kind {
     CompletedReceive = 13,
     /// A session.
     Session = 14,
+    /// A file.
+    File = 15,
 }
 
 const INDEX_BITS: u32 = 22;
@@ -77,6 +79,7 @@ fn too_many(kind: Kind, places: u32) -> Error {
         Kind::Message => "messages from matched probes",
         Kind::Request | Kind::SimpleRequest | Kind::CompletedReceive => "requests",
         Kind::Session => "sessions",
+        Kind::File => "files",
     };
     let text =
         format!("there are {places} {what} already, more than handles can tell apart: complete or free some first");

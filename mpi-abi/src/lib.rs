@@ -26,6 +26,7 @@ pub mod error;
 pub mod error_handling;
 mod exception;
 pub mod facts;
+pub mod file;
 mod fork;
 pub mod generalized_request;
 pub mod group;

@@ -20,6 +20,7 @@ use crate::argument::Memory;
 use crate::attribute::AnyKeyval;
 use crate::datatype::DatatypeRecords;
 use crate::error::{ErrorHandler, Object, end_at_once};
+use crate::file::FileEntry;
 use crate::handle_table::{Kind, Table, lane_of};
 use crate::interface::{Abi, DATATYPE_PLACES};
 use crate::request_table::RequestTable;
@@ -67,6 +68,8 @@ pub struct Common {
     sessions: Table<Rc<SessionEntry>>,
     /// Windows.
     pub(crate) windows: Table<Rc<WindowEntry>>,
+    /// Files.
+    pub(crate) files: Table<Rc<FileEntry>>,
     /// Keyvals of all kinds.
     pub(crate) keyvals: Table<AnyKeyval>,
     /// Where programs find the values of predefined attributes.
@@ -112,8 +115,8 @@ pub(crate) struct Taken {
     pub(crate) message: TakenMessage,
 }
 
-/// What the present call is about ([`Turn::note`]) is the code of a communicator, session or window, to whose handler
-/// errors go, 0 for nothing, or this: files. No handle has it.
+/// What the present call is about ([`Turn::note`]) is the code of a communicator, session, window or file, to whose
+/// handler errors go, 0 for nothing, or this: files that are not open. No handle has it.
 const FILES: u32 = u32::MAX;
 
 /// The rank, by lane. Written by the thread that makes the rank (Release), read by all (Acquire).
@@ -270,6 +273,7 @@ impl Rank {
             groups: Table::new(Kind::Group),
             sessions: Table::new(Kind::Session),
             windows: Table::new(Kind::Window),
+            files: Table::new(Kind::File),
             keyvals: Table::new(Kind::Keyval),
             predefined_attributes: Default::default(),
             datatypes: Table::new(Kind::Datatype),
@@ -411,6 +415,9 @@ impl Rank {
         }
         if let Some(window) = self.windows.get(code) {
             return (Object::Handle(A::handle(code)), window.error_handler.borrow().clone());
+        }
+        if let Some(file) = self.files.get(code) {
+            return (Object::File(A::file(code)), file.error_handler.borrow().clone());
         }
         let entry = match code {
             _ if code == A::COMM_SELF => Some(self.predefined[1].clone()),

@@ -83,6 +83,32 @@ pub enum ErrorClass {
     RmaFlavour,
     /// A file that can't be used.
     File,
+    /// Ways of access to a file that can't be had together.
+    AccessMode,
+    /// A name of a file that can't be used.
+    BadFile,
+    /// There is no such file.
+    NoSuchFile,
+    /// There is such a file already.
+    FileExists,
+    /// The file is in use.
+    FileInUse,
+    /// Access to a file that is not permitted.
+    Access,
+    /// A file that can only be read.
+    ReadOnly,
+    /// Its file system is full.
+    NoSpace,
+    /// The user may have no more of it.
+    Quota,
+    /// Reading or writing a file has failed.
+    InputOutput,
+    /// A data representation that there is already.
+    DuplicateRepresentation,
+    /// A data representation that there is not.
+    UnsupportedRepresentation,
+    /// Values that could not be converted to or from a data representation.
+    Conversion,
     /// A name that is not published.
     Name,
     /// A port that is not open.

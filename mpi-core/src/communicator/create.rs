@@ -60,8 +60,12 @@ impl Communicator {
         Ok(duplicate)
     }
 
-    /// The same ranks in new contexts, for the library's own use: without attributes and hints. Collective.
-    pub(crate) fn private_twin(&self) -> Result<Communicator> {
+    /// The same ranks in new contexts, without attributes and hints, for what the library makes on them. Collective.
+    ///
+    /// # Errors
+    /// As [`Communicator::dup`].
+    #[doc(hidden)]
+    pub fn private_twin(&self) -> Result<Communicator> {
         let context = self.agree(&self.creators(), &mut [])?;
         Ok(self.twin(context, &Info::new()))
     }

@@ -30,6 +30,7 @@ pub use contents::{Codes, Combiner, Contents};
 pub use distribution::{Distribute, Distribution, Order};
 pub use fortran::{Parameters, TypeClass, match_size};
 pub use pack::{pack, pack_external, pack_into, unpack, unpack_external, unpack_from};
+pub use runs::RunOrder;
 
 use crate::Result;
 use bounds::Bounds;

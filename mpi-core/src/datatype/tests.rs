@@ -400,6 +400,31 @@ proptest! {
     }
 
     #[test]
+    fn a_run_is_found_from_every_place((datatype, naive) in datatypes()) {
+        let offsets = naive.bytes(3);
+        for (position, &offset) in offsets.iter().enumerate() {
+            let (found, length) = datatype.run_at(position as u64).expect("it has bytes");
+            prop_assert_eq!(found, offset);
+            prop_assert!(length > 0);
+            let here = offsets[position..].iter().take(length as usize);
+            prop_assert!(here.enumerate().all(|(index, place)| *place == offset + index as i64));
+        }
+        if offsets.is_empty() {
+            prop_assert_eq!(datatype.run_at(0), None);
+        }
+    }
+
+    #[test]
+    fn runs_are_in_order_if_the_typemap_is((datatype, naive) in datatypes()) {
+        let offsets = naive.bytes(1);
+        let is_increasing = offsets.is_sorted_by(|one, next| one < next);
+        prop_assert_eq!(datatype.run_order() == RunOrder::Apart, is_increasing);
+        if datatype.run_order() == RunOrder::Overlapping {
+            prop_assert!(!are_different(&offsets));
+        }
+    }
+
+    #[test]
     fn unpacking_follows_the_typemap((datatype, naive) in datatypes(), count in 0..4u64, cuts in prop::collection::vec(1..90usize, 1..9)) {
         let offsets = naive.bytes(count as i64);
         let mut arena = Arena::around(&offsets);

@@ -4,7 +4,7 @@
 use rwmpi_transport::{ReadSpan, WriteSpan};
 
 use crate::Result;
-use crate::datatype::{Datatype, pack, pack_into, unpack, unpack_from};
+use crate::datatype::{Datatype, pack, pack_external, pack_into, unpack, unpack_external, unpack_from};
 use crate::engine::{Scattered, Sink};
 use crate::error::{Error, ErrorClass};
 use crate::select::message::goes_in_pieces;
@@ -131,6 +131,48 @@ impl Elements {
     pub fn first_byte(&self) -> Option<usize> {
         let has_data = self.count > 0 && self.datatype.size() > 0;
         has_data.then(|| self.start.addr().wrapping_add_signed(self.datatype.true_lower_bound() as isize))
+    }
+
+    /// Where their bytes lie, if these lie side by side: address and length. It is for calls of the kernel; the
+    /// contract of [`Elements::new`] says what may be done there.
+    pub fn memory(&self) -> Option<(*mut u8, usize)> {
+        self.write_span().map(|span| (span.start(), span.len()))
+    }
+
+    /// The first of them.
+    #[must_use]
+    pub fn first(&self, count: u64) -> Elements {
+        Elements { count: count.min(self.count), ..self.clone() }
+    }
+
+    /// Packs some of their bytes, from number `at` on. Returns how many: as many as there are, or as have room.
+    pub fn pack_at(&self, at: u64, into: &mut [u8]) -> usize {
+        // SAFETY: by the contract of `new` the elements are readable; the slice is not of their memory.
+        unsafe { pack(self.start, self.count, &self.datatype, at, into) }
+    }
+
+    /// Unpacks bytes to where those belong that are packed from number `at` on. Returns how many had a place.
+    pub fn unpack_at(&self, at: u64, bytes: &[u8]) -> usize {
+        // SAFETY: by the contract of `new` the elements are writable; the slice is not of their memory.
+        unsafe { unpack(self.start, self.count, &self.datatype, at, bytes) }
+    }
+
+    /// Packs them as external32. Returns how many bytes.
+    ///
+    /// # Errors
+    /// There is too little room; a value has no representation.
+    pub fn pack_external(&self, into: &mut [u8]) -> Result<usize> {
+        // SAFETY: by the contract of `new` the elements are readable.
+        unsafe { pack_external(self.start, self.count, &self.datatype, into) }
+    }
+
+    /// Unpacks external32 into them. Returns how many bytes of it.
+    ///
+    /// # Errors
+    /// There are too few bytes.
+    pub fn unpack_external(&self, bytes: &[u8]) -> Result<usize> {
+        // SAFETY: by the contract of `new` the elements are writable.
+        unsafe { unpack_external(self.start, self.count, &self.datatype, bytes) }
     }
 
     /// Blocks of so many elements, of which these are the first.

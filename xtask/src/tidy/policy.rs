@@ -7,12 +7,14 @@ pub const LAYERS: &[(&str, &[&str])] = &[
     // What it writes into programs names rwmpi; itself it knows nothing.
     ("rwmpi-derive", &[]),
     ("rwmpi-core", &["rwmpi-protocol", "rwmpi-transport", "rwmpi-derive"]),
+    // Files, on what every program may use of MPI.
+    ("rwmpi-io", &["rwmpi-core"]),
     ("rwmpi-launcher", &["rwmpi-transport", "rwmpi-core"]),
     ("rwmpi-heap", &["rwmpi-transport"]),
     ("rwmpi-heap-preload", &["rwmpi-heap"]),
     ("rwmpi", &["rwmpi-core", "rwmpi-heap", "rwmpi-launcher"]),
     ("rwmpi-abi-table", &[]),
-    ("rwmpi-abi", &["rwmpi-core", "rwmpi-abi-table"]),
+    ("rwmpi-abi", &["rwmpi-core", "rwmpi-io", "rwmpi-abi-table"]),
     ("rwmpi-standard", &["rwmpi-abi", "rwmpi-abi-table"]),
     ("rwmpi-mpich", &["rwmpi-abi", "rwmpi-abi-table"]),
     ("rwmpi-fortran", &["rwmpi-abi"]),
@@ -143,6 +145,11 @@ pub const UNSAFE_FILES: &[&str] = &[
     // Memory of windows of Rust programs: raw while others may write there, slices while they can't.
     "mpi-core/src/one_sided/memory.rs",
     "mpi-core/src/one_sided/local.rs",
+    // The kernel's way between files and memory, and words that a window reads and writes.
+    "mpi-core/io/src/disk.rs",
+    "mpi-core/io/src/word.rs",
+    // Elements in memory that tests of files vouch for.
+    "mpi-core/io/src/tests.rs",
     // What becomes of the arguments of Fortran, which are addresses.
     "mpi-abi/fortran/src/attribute.rs",
     "mpi-abi/fortran/src/common.rs",

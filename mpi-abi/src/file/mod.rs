@@ -1,0 +1,100 @@
+//! Files (MPI-5.0 chapter 14).
+
+pub mod explicit;
+pub mod individual;
+pub mod nonblocking;
+pub mod object;
+pub mod open;
+pub mod shared;
+pub mod split;
+pub mod view;
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use rwmpi_core::untyped::Status;
+use rwmpi_core::{Error, ErrorClass, Result};
+use rwmpi_io::{Direction, File, Place};
+
+use crate::argument::{Memory, Out, StatusOut};
+use crate::error::{ErrorHandler, Outcome};
+use crate::interface::Abi;
+use crate::point_to_point::no_place;
+use crate::rank::{Rank, rank};
+use crate::status::value_of;
+
+/// A file and what C has to know about it.
+pub(crate) struct FileEntry {
+    pub(crate) core: File,
+    /// What happens to errors: at first what MPI_FILE_NULL's handler was when it was opened.
+    pub(crate) error_handler: RefCell<ErrorHandler>,
+}
+
+impl Rank {
+    /// The file with that handle. Errors of the call go to its error handler from now on.
+    ///
+    /// # Errors
+    /// MPI_ERR_FILE if there is none; MPI_FILE_NULL's handler has it.
+    pub(crate) fn file<A: Abi>(&self, file: A::File) -> Result<Rc<FileEntry>> {
+        let code = A::file_code(file);
+        self.blame_files();
+        let found = self.files.get(code).ok_or_else(|| no_file::<A>(code))?;
+        self.blame_code(code);
+        Ok(found)
+    }
+
+    /// A handle for a new file.
+    fn add_file<A: Abi>(&self, core: File) -> Result<A::File> {
+        let error_handler = self.file_error_handler.borrow().clone().into();
+        Ok(A::file(self.files.insert(Rc::new(FileEntry { core, error_handler }))?))
+    }
+}
+
+#[cold]
+fn no_file<A: Abi>(code: u32) -> Error {
+    let what = match code == A::FILE_NULL {
+        true => "the file is MPI_FILE_NULL".to_string(),
+        false => format!("{code:#x} is no file: it was closed or never was one"),
+    };
+    Error::new(ErrorClass::File, what)
+}
+
+/// The program's memory in a call.
+type Buffer<A> = (Memory, i64, <A as Abi>::Handle);
+
+/// What a transfer of so many bytes tells.
+fn status_of(bytes: u64) -> Status {
+    Status { bytes, ..Status::EMPTY }
+}
+
+/// One access at a place.
+fn access<A: Abi>(
+    file: A::File,
+    direction: Direction,
+    place: Place,
+    (memory, count, datatype): Buffer<A>,
+    status: StatusOut<A>,
+) -> Outcome {
+    let rank = rank()?;
+    let entry = rank.file::<A>(file)?;
+    let bytes = entry.core.access(direction, place, &rank.elements::<A>(memory, count, datatype)?)?;
+    status.set(&value_of::<A>(&status_of(bytes)));
+    Ok(())
+}
+
+/// As [`access`], with a request: it has completed.
+fn start<A: Abi>(
+    file: A::File,
+    direction: Direction,
+    place: Place,
+    (memory, count, datatype): Buffer<A>,
+    request: Out<A::Handle>,
+) -> Outcome {
+    let rank = rank()?;
+    let entry = rank.file::<A>(file)?;
+    if request.is_null() {
+        return Err(no_place());
+    }
+    let bytes = entry.core.access(direction, place, &rank.elements::<A>(memory, count, datatype)?)?;
+    rank.give::<A>(rank.request_done(status_of(bytes))?, request)
+}

@@ -1,0 +1,160 @@
+//! The kernel's way between files and memory.
+//!
+//! What the kernel may do with a call, it does some day: it transfers fewer bytes than asked for, is interrupted by a
+//! signal, runs out of space in the middle. [`read_all`] and [`write_all`] are the only places that know. They work on
+//! a trait, so that tests can have all of this happen.
+//!
+//! Memory is given by address and length, never as a reference: the program's buffers may lie in memory that its peers
+//! write.
+#![allow(unsafe_code)]
+
+use std::io;
+use std::marker::PhantomData;
+use std::os::fd::{AsRawFd, IntoRawFd};
+
+use rwmpi_core::untyped::Elements;
+
+/// Memory that bytes are read to or written from.
+#[derive(Clone, Copy)]
+pub(crate) struct Span<'a> {
+    start: *mut u8,
+    len: usize,
+    owner: PhantomData<&'a mut [u8]>,
+}
+
+impl<'a> Span<'a> {
+    /// Of memory that is the library's.
+    pub(crate) fn of_bytes(bytes: &'a mut [u8]) -> Self {
+        Span { start: bytes.as_mut_ptr(), len: bytes.len(), owner: PhantomData }
+    }
+
+    /// Of elements whose bytes lie side by side.
+    pub(crate) fn of_elements(elements: &'a Elements) -> Option<Self> {
+        let (start, len) = elements.memory()?;
+        Some(Span { start, len, owner: PhantomData })
+    }
+
+    pub(crate) fn len(self) -> usize {
+        self.len
+    }
+
+    /// Some of it: none of what lies beyond its end.
+    pub(crate) fn part(self, from: usize, len: usize) -> Self {
+        let from = from.min(self.len);
+        Span { start: self.start.wrapping_add(from), len: len.min(self.len - from), owner: PhantomData }
+    }
+
+    /// Copies bytes to its beginning, as many as have room.
+    pub(crate) fn fill(self, bytes: &[u8]) {
+        // SAFETY: the span is valid for writes by the contract of what it is of, which is never memory that the
+        // library has lent to `bytes`.
+        unsafe { self.start.copy_from(bytes.as_ptr(), bytes.len().min(self.len)) };
+    }
+
+    /// Copies its bytes, as many as have room.
+    #[cfg(test)]
+    pub(crate) fn copy_to(self, bytes: &mut [u8]) {
+        // SAFETY: as in `fill`, the other way round.
+        unsafe { self.start.copy_to(bytes.as_mut_ptr(), bytes.len().min(self.len)) };
+    }
+}
+
+/// What has bytes by number. Calls may do less than they are asked for.
+pub(crate) trait Disk {
+    /// Reads from the byte `at` on; 0: there are none.
+    fn read(&self, at: u64, into: Span<'_>) -> io::Result<usize>;
+    /// Writes from the byte `at` on.
+    fn write(&self, at: u64, from: Span<'_>) -> io::Result<usize>;
+}
+
+fn result(transferred: isize) -> io::Result<usize> {
+    usize::try_from(transferred).map_err(|_| io::Error::last_os_error())
+}
+
+/// Pipes and terminals have no numbers for their bytes.
+fn has_no_places(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(libc::ESPIPE)
+}
+
+fn place(at: u64) -> io::Result<i64> {
+    i64::try_from(at).map_err(|_| io::Error::from_raw_os_error(libc::EFBIG))
+}
+
+impl Disk for std::fs::File {
+    fn read(&self, at: u64, into: Span<'_>) -> io::Result<usize> {
+        let (file, at) = (self.as_raw_fd(), place(at)?);
+        // SAFETY: the span is valid for writes of its length; a signal may interrupt the call, which is an error then.
+        match result(unsafe { libc::pread(file, into.start.cast(), into.len, at) }) {
+            // SAFETY: as above.
+            Err(error) if has_no_places(&error) => result(unsafe { libc::read(file, into.start.cast(), into.len) }),
+            result => result,
+        }
+    }
+
+    fn write(&self, at: u64, from: Span<'_>) -> io::Result<usize> {
+        let (file, at) = (self.as_raw_fd(), place(at)?);
+        // SAFETY: the span is valid for reads of its length.
+        match result(unsafe { libc::pwrite(file, from.start.cast(), from.len, at) }) {
+            // SAFETY: as above.
+            Err(error) if has_no_places(&error) => result(unsafe { libc::write(file, from.start.cast(), from.len) }),
+            result => result,
+        }
+    }
+}
+
+/// Closes a file, and says what the system says: dropping it would not.
+pub(crate) fn close(file: std::fs::File) -> io::Result<()> {
+    let descriptor = file.into_raw_fd();
+    // SAFETY: the descriptor was the file's, which has given it up.
+    match result(unsafe { libc::close(descriptor) } as isize) {
+        // It is closed all the same.
+        Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(()),
+        result => result.map(drop),
+    }
+}
+
+/// Why a transfer has ended early: where in the file, and what the system said.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub(crate) at: u64,
+    pub(crate) error: io::Error,
+}
+
+/// What became of a transfer: how many bytes were transferred, and why not more.
+#[derive(Debug, Default)]
+pub(crate) struct Moved {
+    pub(crate) bytes: u64,
+    pub(crate) failure: Option<Failure>,
+}
+
+/// Calls `step` with what is left until nothing is, it does nothing, or it fails.
+fn in_steps(at: u64, span: Span<'_>, mut step: impl FnMut(u64, Span<'_>) -> io::Result<usize>) -> Moved {
+    let mut done = 0;
+    while done < span.len {
+        match step(at + done as u64, span.part(done, span.len)) {
+            Ok(0) => break,
+            // No call does more than it is asked for, whoever answers it.
+            Ok(bytes) => done += bytes.min(span.len - done),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => {
+                return Moved { bytes: done as u64, failure: Some(Failure { at: at + done as u64, error }) };
+            }
+        }
+    }
+    Moved { bytes: done as u64, failure: None }
+}
+
+/// Fills the span from the byte `at` on, as far as there are bytes.
+pub(crate) fn read_all(disk: &impl Disk, at: u64, span: Span<'_>) -> Moved {
+    in_steps(at, span, |at, span| disk.read(at, span))
+}
+
+/// Writes all of the span from the byte `at` on.
+pub(crate) fn write_all(disk: &impl Disk, at: u64, span: Span<'_>) -> Moved {
+    let mut moved = in_steps(at, span, |at, span| disk.write(at, span));
+    if moved.failure.is_none() && moved.bytes < span.len as u64 {
+        let error = io::Error::other("the system takes no more bytes and does not say why");
+        moved.failure = Some(Failure { at: at + moved.bytes, error });
+    }
+    moved
+}

@@ -1,0 +1,69 @@
+//! Hints (MPI-5.0 section 14.2.8): what programs may say about how they use a file.
+//!
+//! None changes what a call does; `file_perm` says who may use a file that is created. All that are given are kept and
+//! given back, since libraries above look whether their values have arrived.
+
+use rwmpi_core::Info;
+
+use crate::{File, Result};
+
+/// Those with values of their own unless others are given: how this library behaves.
+const PRESENT: &[(&str, &str)] = &[
+    ("access_style", ""),
+    ("collective_buffering", "false"),
+    ("cb_block_size", "1048576"),
+    ("cb_buffer_size", "1048576"),
+    ("cb_nodes", "1"),
+    ("file_perm", "0666"),
+    ("num_io_nodes", "1"),
+    ("striping_factor", "1"),
+    ("striping_unit", "0"),
+    ("romio_cb_read", "disable"),
+    ("romio_cb_write", "disable"),
+    ("romio_ds_read", "automatic"),
+    ("romio_ds_write", "disable"),
+    ("ind_rd_buffer_size", "262144"),
+    ("ind_wr_buffer_size", "1048576"),
+];
+
+/// Who may use a new file, before the process's mask: `file_perm`, octal.
+pub(crate) fn permissions(info: &Info) -> u32 {
+    let given = info.get("file_perm").ok().flatten();
+    given.and_then(|text| u32::from_str_radix(text, 8).ok()).map_or(0o666, |bits| bits & 0o777)
+}
+
+impl File {
+    /// All hints, with their present values (MPI_File_get_info).
+    ///
+    /// # Errors
+    /// None, as long as the values fit.
+    pub fn info(&self) -> rwmpi_core::Result<Info> {
+        let mut info = Info::new();
+        for (key, value) in PRESENT {
+            if !value.is_empty() {
+                info.set(key, value)?;
+            }
+        }
+        let given = self.shared.hints.borrow();
+        given.iter().try_for_each(|(key, value)| info.set(key, value))?;
+        Ok(info)
+    }
+
+    /// Takes on hints (MPI_File_set_info). Collective.
+    ///
+    /// # Errors
+    /// The ranks could not agree that all have come here.
+    pub fn set_info(&self, info: &Info) -> Result<()> {
+        self.keep_hints(info);
+        self.agree("setting hints of", Ok(()))
+    }
+
+    /// Keeps them.
+    pub(crate) fn keep_hints(&self, info: &Info) {
+        let mut kept = self.shared.hints.borrow_mut();
+        for (key, value) in info.iter() {
+            // They were set in an info object before.
+            let _ = kept.set(key, value);
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! Files (MPI-5.0 chapter 14): views, accesses, pointers, as front ends see them.
+//!
+//! It stands on what every program may use of MPI: communicators, datatypes, windows. It knows files; `rwmpi-core` does
+//! not.
+//!
+//! - `mode`, `hints`: how a file is opened; `open`: how all ranks open it, or none;
+//! - `view`: which bytes of the file a rank sees, as an iterator over ranges of the file. The list of all ranges is
+//!   never made;
+//! - `disk`: the kernel's calls behind a trait, so that tests can have them fail;
+//! - `transfer`: bytes between the ranges of a view and elements in memory;
+//! - `access`: reading and writing by explicit offsets, individual and shared pointers; `pointer`: moving these;
+//! - `word`: the shared pointer, a word in memory that all ranks see;
+//! - `lock`: what excludes other ranks while the file is atomic.
+//!
+//! What always holds: no call writes bytes that its caller does not own, so writers never undo each other's work. What
+//! a call reports as written, the kernel has taken. If one rank fails in a collective call about the file itself, all
+//! fail, and nobody waits; in collective accesses each rank does its own part and has its own error.
+
+mod access;
+mod agreement;
+mod disk;
+mod error;
+mod hints;
+mod lock;
+mod mode;
+mod open;
+mod pointer;
+mod size;
+#[cfg(test)]
+mod tests;
+mod transfer;
+mod view;
+mod word;
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+pub use access::{Direction, Place, Split};
+pub use error::{Error, Result};
+pub use mode::Mode;
+pub use open::delete;
+pub use pointer::Whence;
+pub use view::{Representation, View};
+
+use rwmpi_core::{Communicator, ErrorClass, Group, Info};
+use word::Word;
+
+/// An open file. Cheap to clone: clones are the same file.
+#[derive(Clone)]
+pub struct File {
+    shared: Rc<Shared>,
+}
+
+struct Shared {
+    /// Its ranks, in contexts of the file's own.
+    communicator: Communicator,
+    path: String,
+    mode: Mode,
+    /// None once it is closed.
+    disk: RefCell<Option<std::fs::File>>,
+    view: RefCell<Rc<View>>,
+    /// The individual pointer, in etypes of the view.
+    position: Cell<u64>,
+    /// The shared pointer, likewise.
+    word: Word,
+    is_atomic: Cell<bool>,
+    /// The split collective access that has begun and not ended.
+    split: RefCell<Option<access::Begun>>,
+    hints: RefCell<Info>,
+    /// Memory for what does not go to its place at once.
+    scratch: RefCell<Vec<u8>>,
+}
+
+impl File {
+    /// Its ranks (MPI_File_get_group).
+    pub fn group(&self) -> &Group {
+        self.shared.communicator.group()
+    }
+
+    /// How it was opened (MPI_File_get_amode).
+    pub fn mode(&self) -> Mode {
+        self.shared.mode
+    }
+
+    /// Its name.
+    pub fn path(&self) -> &str {
+        &self.shared.path
+    }
+
+    /// The view of this rank (MPI_File_get_view).
+    pub fn view(&self) -> Rc<View> {
+        self.shared.view.borrow().clone()
+    }
+
+    /// Whether accesses are atomic (MPI_File_get_atomicity).
+    pub fn is_atomic(&self) -> bool {
+        self.shared.is_atomic.get()
+    }
+
+    /// Makes accesses atomic, or no longer (MPI_File_set_atomicity). Collective.
+    ///
+    /// # Errors
+    /// The ranks don't all say the same.
+    pub fn set_atomicity(&self, is_atomic: bool) -> Result<()> {
+        self.check_same("setting the atomicity of", &[i64::from(is_atomic)])?;
+        self.shared.is_atomic.set(is_atomic);
+        Ok(())
+    }
+
+    /// An error of this rank with the file.
+    #[cold]
+    fn error(&self, class: ErrorClass, operation: &'static str, reason: impl Into<String>) -> Error {
+        Error::new(class, self.shared.communicator.rank(), operation, &self.shared.path, reason)
+    }
+
+    /// What the operating system says of it.
+    #[cold]
+    fn failed(&self, operation: &'static str, error: &std::io::Error) -> Error {
+        Error::of_system(self.shared.communicator.rank(), operation, &self.shared.path, error)
+    }
+
+    /// What `operation` has of communication that failed.
+    fn lost(&self, operation: &'static str) -> impl Fn(rwmpi_core::Error) -> Error + '_ {
+        move |error| self.error(error.class(), operation, error.to_string())
+    }
+
+    /// Does something with the open file.
+    fn with_disk<R>(&self, operation: &'static str, work: impl FnOnce(&std::fs::File) -> Result<R>) -> Result<R> {
+        match &*self.shared.disk.borrow() {
+            Some(disk) => work(disk),
+            None => Err(self.error(ErrorClass::File, operation, "it is closed")),
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! Bytes between the ranges of a view and elements in memory.
+//!
+//! Elements whose bytes lie side by side go to the file, or come from it, without a copy: what is contiguous on both
+//! sides is one call of the kernel. Others are packed and unpacked in pieces of bounded length.
+//!
+//! Reading, ranges that lie near each other are fetched together and copied from there: a call of the kernel costs as
+//! much as copying the gap. Writing, each range is a call of its own: what lies between is not the caller's.
+
+use std::io;
+
+use rwmpi_core::untyped::Elements;
+
+use crate::disk::{Disk, Failure, Moved, Span, read_all, write_all};
+use crate::view::{Range, Representation, View};
+
+/// Gaps up to so many bytes are read along.
+const GAP_MAX: u64 = 4 << 10;
+/// So many bytes, gaps included, are fetched together at most: they stay in the core's cache until they are copied.
+const SIEVE: u64 = 256 << 10;
+/// So many bytes are packed and unpacked at a time.
+const PIECE: usize = 1 << 20;
+
+/// Bytes of elements in the file.
+///
+/// # Errors
+/// They exceed 64 bits.
+pub(crate) fn bytes_in_file(view: &View, elements: &Elements) -> rwmpi_core::Result<u64> {
+    match view.representation() {
+        Representation::External32 => elements.datatype().external_size(elements.count()),
+        _ => elements.datatype().packed_size(elements.count()),
+    }
+}
+
+/// Reads elements from a position on, until the file ends.
+pub(crate) fn read(disk: &impl Disk, view: &View, position: u64, elements: &Elements, scratch: &mut Vec<u8>) -> Moved {
+    if view.representation() == Representation::External32 {
+        return read_external(disk, view, position, elements, scratch);
+    }
+    if let Some(span) = Span::of_elements(elements) {
+        return read_to_span(disk, view, position, span, scratch);
+    }
+    in_pieces(elements, |done, piece| {
+        let moved = read_to_span(disk, view, position + done, Span::of_bytes(piece), scratch);
+        elements.unpack_at(done, &piece[..moved.bytes as usize]);
+        moved
+    })
+}
+
+/// Writes elements from a position on.
+pub(crate) fn write(disk: &impl Disk, view: &View, position: u64, elements: &Elements, scratch: &mut Vec<u8>) -> Moved {
+    if view.representation() == Representation::External32 {
+        return write_external(disk, view, position, elements, scratch);
+    }
+    if let Some(span) = Span::of_elements(elements) {
+        return write_from_span(disk, view, position, span);
+    }
+    in_pieces(elements, |done, piece| {
+        elements.pack_at(done, piece);
+        write_from_span(disk, view, position + done, Span::of_bytes(piece))
+    })
+}
+
+/// Calls `each` with pieces for the packed bytes, and how many came before, until one is not transferred as a whole.
+fn in_pieces(elements: &Elements, mut each: impl FnMut(u64, &mut [u8]) -> Moved) -> Moved {
+    let total = elements.count() * elements.datatype().size();
+    let mut memory = vec![0; PIECE.min(usize::try_from(total).unwrap_or(PIECE))];
+    let mut done = 0;
+    while done < total {
+        let len = (total - done).min(memory.len() as u64);
+        let moved = each(done, &mut memory[..len as usize]);
+        done += moved.bytes;
+        if moved.failure.is_some() || moved.bytes < len {
+            return Moved { bytes: done, ..moved };
+        }
+    }
+    Moved { bytes: done, failure: None }
+}
+
+/// Fills a span with what the view shows from a position on.
+fn read_to_span(disk: &impl Disk, view: &View, position: u64, span: Span<'_>, scratch: &mut Vec<u8>) -> Moved {
+    let mut ranges = view.ranges(position, span.len() as u64);
+    let mut done = 0;
+    loop {
+        let here = ranges.clone();
+        let Some(first) = ranges.next() else { break };
+        let (end, number) = group(first, &mut ranges);
+        let (wanted, moved) = if number == 1 {
+            (first.len, read_all(disk, first.at, span.part(done as usize, first.len as usize)))
+        } else {
+            sieve(disk, (first.at, end), here.take(number), span.part(done as usize, span.len()), scratch)
+        };
+        done += moved.bytes;
+        if moved.failure.is_some() || moved.bytes < wanted {
+            return Moved { bytes: done, ..moved };
+        }
+    }
+    Moved { bytes: done, failure: None }
+}
+
+/// How many ranges, the first included, are fetched together, and where the last of them ends. They are passed.
+fn group(first: Range, ranges: &mut crate::view::Ranges<'_>) -> (u64, usize) {
+    let (mut end, mut number) = (first.end(), 1);
+    loop {
+        let before = ranges.clone();
+        match ranges.next() {
+            Some(next) if next.at >= end && next.at - end <= GAP_MAX && next.end() - first.at <= SIEVE => {
+                (end, number) = (next.end(), number + 1);
+            }
+            Some(_) => {
+                *ranges = before;
+                return (end, number);
+            }
+            None => return (end, number),
+        }
+    }
+}
+
+/// Reads all between two places of the file, and copies the ranges there to the span one behind the other. Also says
+/// how many bytes were wanted.
+fn sieve(
+    disk: &impl Disk,
+    (start, end): (u64, u64),
+    ranges: impl Iterator<Item = Range>,
+    span: Span<'_>,
+    scratch: &mut Vec<u8>,
+) -> (u64, Moved) {
+    scratch.resize(SIEVE as usize, 0);
+    let fetched = &mut scratch[..(end - start) as usize];
+    let moved = read_all(disk, start, Span::of_bytes(fetched));
+    let (mut wanted, mut done) = (0, 0);
+    for range in ranges {
+        let from = range.at - start;
+        let there = moved.bytes.saturating_sub(from).min(range.len);
+        if done == wanted {
+            let bytes = &fetched[from as usize..][..there as usize];
+            span.part(done as usize, bytes.len()).fill(bytes);
+            done += there;
+        }
+        wanted += range.len;
+    }
+    // What failed beyond the last byte that was wanted has not failed.
+    let failure = moved.failure.filter(|_| done < wanted);
+    (wanted, Moved { bytes: done, failure })
+}
+
+/// Writes a span to what the view shows from a position on.
+fn write_from_span(disk: &impl Disk, view: &View, position: u64, span: Span<'_>) -> Moved {
+    let mut done = 0;
+    for range in view.ranges(position, span.len() as u64) {
+        let moved = write_all(disk, range.at, span.part(done as usize, range.len as usize));
+        done += moved.bytes;
+        if moved.failure.is_some() {
+            return Moved { bytes: done, ..moved };
+        }
+    }
+    let failure = (done < span.len() as u64).then(|| Failure {
+        at: view.displacement(),
+        error: io::Error::other(
+            "the view shows no more bytes: its filetype is empty, or they would lie beyond 64 bits",
+        ),
+    });
+    Moved { bytes: done, failure }
+}
+
+/// Memory for all of elements in external32.
+fn external_room(elements: &Elements, scratch: &mut Vec<u8>) -> io::Result<usize> {
+    let size = elements.datatype().external_size(elements.count()).map_err(io::Error::other)?;
+    let size = usize::try_from(size).map_err(io::Error::other)?;
+    scratch.clear();
+    scratch.try_reserve_exact(size).map_err(io::Error::other)?;
+    scratch.resize(size, 0);
+    Ok(size)
+}
+
+fn not_begun(view: &View, error: io::Error) -> Moved {
+    Moved { bytes: 0, failure: Some(Failure { at: view.displacement(), error }) }
+}
+
+/// As [`read`], of external32: whole elements. The bytes are those in memory.
+fn read_external(disk: &impl Disk, view: &View, position: u64, elements: &Elements, scratch: &mut Vec<u8>) -> Moved {
+    let mut external = Vec::new();
+    if let Err(error) = external_room(elements, &mut external) {
+        return not_begun(view, error);
+    }
+    let each = external.len() as u64 / elements.count().max(1);
+    let mut moved = read_to_span(disk, view, position, Span::of_bytes(&mut external), scratch);
+    let whole = moved.bytes.checked_div(each).unwrap_or(0);
+    if let Err(error) = elements.first(whole).unpack_external(&external) {
+        return not_begun(view, io::Error::other(error));
+    }
+    moved.bytes = whole * elements.datatype().size();
+    moved
+}
+
+/// As [`write`], of external32.
+fn write_external(disk: &impl Disk, view: &View, position: u64, elements: &Elements, scratch: &mut Vec<u8>) -> Moved {
+    let packed =
+        external_room(elements, scratch).and_then(|_| elements.pack_external(scratch).map_err(io::Error::other));
+    if let Err(error) = packed {
+        return not_begun(view, error);
+    }
+    let each = scratch.len() as u64 / elements.count().max(1);
+    let mut moved = write_from_span(disk, view, position, Span::of_bytes(scratch));
+    moved.bytes = moved.bytes.checked_div(each).unwrap_or(0) * elements.datatype().size();
+    moved
+}

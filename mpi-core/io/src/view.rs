@@ -1,0 +1,233 @@
+//! Which bytes of a file a rank sees, and in which order (MPI-5.0 section 14.3).
+//!
+//! A view is a displacement and a filetype that is laid out behind it again and again. Bytes that it shows are
+//! numbered: the number of a byte is its *position*. Where a position lies in the file is computed from the filetype's
+//! layout alone ([`Datatype::run_at`]), so that a view costs nothing to make, and an access begins anywhere in it at
+//! once.
+
+use rwmpi_core::ErrorClass;
+use rwmpi_core::datatype::{Basic, Datatype, RunOrder};
+
+/// How values look in the file (MPI-5.0 section 14.5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Representation {
+    /// As in memory.
+    Native,
+    /// As all libraries of this implementation understand it: as in memory.
+    Internal,
+    /// As all implementations understand it.
+    External32,
+}
+
+impl Representation {
+    /// That with the name.
+    pub fn of_name(name: &str) -> Option<Self> {
+        let all = [Representation::Native, Representation::Internal, Representation::External32];
+        all.into_iter().find(|one| one.name() == name)
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Representation::Native => "native",
+            Representation::Internal => "internal",
+            Representation::External32 => "external32",
+        }
+    }
+}
+
+/// What a rank sees of a file.
+#[derive(Clone, Debug)]
+pub struct View {
+    displacement: u64,
+    etype: Datatype,
+    filetype: Datatype,
+    representation: Representation,
+    /// Bytes of an etype in the file.
+    unit: u64,
+    /// Whether all bytes behind the displacement are shown, although the filetype's own bytes are of other sizes in the
+    /// file than in memory.
+    is_converted: bool,
+}
+
+/// Bytes side by side in the file, and the position of the first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Range {
+    pub(crate) at: u64,
+    pub(crate) len: u64,
+    pub(crate) position: u64,
+}
+
+impl Range {
+    pub(crate) fn end(self) -> u64 {
+        self.at + self.len
+    }
+}
+
+/// What is wrong with a view.
+pub(crate) type Fault = (ErrorClass, String);
+
+impl View {
+    /// All bytes: the view of a file that has just been opened.
+    pub(crate) fn bytes(displacement: u64) -> View {
+        let byte = Datatype::basic(Basic::Byte);
+        View {
+            displacement,
+            etype: byte.clone(),
+            filetype: byte,
+            representation: Representation::Native,
+            unit: 1,
+            is_converted: false,
+        }
+    }
+
+    pub(crate) fn new(
+        displacement: u64,
+        etype: &Datatype,
+        filetype: &Datatype,
+        representation: Representation,
+        is_written: bool,
+    ) -> Result<View, Fault> {
+        let argument = |what: &str| Err((ErrorClass::Argument, what.to_owned()));
+        if etype.size() == 0 {
+            return argument("the etype has no bytes");
+        }
+        if !filetype.size().is_multiple_of(etype.size()) {
+            return argument("the filetype does not consist of whole etypes");
+        }
+        check_order("etype", etype, is_written)?;
+        check_order("filetype", filetype, is_written)?;
+        let mut view = View { displacement, representation, ..View::bytes(0) };
+        (view.etype, view.filetype, view.unit) = (etype.clone(), filetype.clone(), etype.size());
+        if representation == Representation::External32 {
+            view.convert()?;
+        }
+        Ok(view)
+    }
+
+    /// What external32 makes of it.
+    fn convert(&mut self) -> Result<(), Fault> {
+        let size = |datatype: &Datatype| datatype.external_size(1).map_err(|error| (error.class(), error.to_string()));
+        self.unit = size(&self.etype)?;
+        let is_dense = self.filetype.run(2) == Some((0, 2 * self.filetype.size()));
+        if size(&self.filetype)? == self.filetype.size() {
+            return Ok(());
+        }
+        if !is_dense || self.unit == 0 {
+            let what = "external32 with gaps between values that have other sizes in the file than in memory (MPI_LONG, for \
+                        one) is not supported";
+            return Err((ErrorClass::UnsupportedRepresentation, what.to_owned()));
+        }
+        self.is_converted = true;
+        Ok(())
+    }
+
+    /// From where on.
+    pub fn displacement(&self) -> u64 {
+        self.displacement
+    }
+
+    /// What offsets count.
+    pub fn etype(&self) -> &Datatype {
+        &self.etype
+    }
+
+    /// What is laid out in the file again and again.
+    pub fn filetype(&self) -> &Datatype {
+        &self.filetype
+    }
+
+    /// How values look.
+    pub fn representation(&self) -> Representation {
+        self.representation
+    }
+
+    /// Bytes of an etype in the file.
+    pub(crate) fn unit(&self) -> u64 {
+        self.unit
+    }
+
+    /// Where a position lies in the file, and how many bytes from it on lie side by side; `None` if nowhere.
+    pub(crate) fn place(&self, position: u64) -> Option<(u64, u64)> {
+        let (offset, len) = match self.is_converted {
+            true => (i64::try_from(position).ok()?, i64::MAX.cast_unsigned() - position),
+            false => self.filetype.run_at(position)?,
+        };
+        let at = self.displacement.checked_add(u64::try_from(offset).ok()?)?;
+        // No byte of a file has a number beyond this.
+        let room = i64::MAX.cast_unsigned().checked_sub(at)?;
+        Some((at, len.min(room))).filter(|place| place.1 > 0)
+    }
+
+    /// The ranges that hold `len` bytes from a position on, as far as there are any.
+    pub(crate) fn ranges(&self, position: u64, len: u64) -> Ranges<'_> {
+        Ranges { view: self, position, end: position.saturating_add(len), next: None }
+    }
+
+    /// How many etypes it shows of a file with so many bytes, the last perhaps in part.
+    pub(crate) fn etypes_within(&self, size: u64) -> u64 {
+        // The byte at a position lies at least so far behind the displacement.
+        let (mut low, mut high) = (0, size.saturating_sub(self.displacement));
+        while low < high {
+            let middle = low + (high - low) / 2;
+            match self.place(middle) {
+                Some((at, _)) if at < size => low = middle + 1,
+                _ => high = middle,
+            }
+        }
+        low.div_ceil(self.unit.max(1))
+    }
+}
+
+/// Whether the bytes of a datatype come in the order in which they lie in the file, and, if they are written, once.
+fn check_order(name: &str, datatype: &Datatype, is_written: bool) -> Result<(), Fault> {
+    let order = datatype.run_order();
+    let what = match order {
+        _ if datatype.size() == 0 => return Ok(()),
+        _ if datatype.true_lower_bound() < 0 || datatype.extent() < 0 => "has negative displacements",
+        RunOrder::Backwards => "has displacements that decrease",
+        RunOrder::Overlapping if is_written => "has blocks that overlap, and the file may be written",
+        RunOrder::Overlapping | RunOrder::Apart => return Ok(()),
+    };
+    Err((ErrorClass::InputOutput, format!("the {name} {what}")))
+}
+
+/// The ranges of a view, one after the other; neighbours are one.
+#[derive(Clone)]
+pub(crate) struct Ranges<'a> {
+    view: &'a View,
+    position: u64,
+    end: u64,
+    /// Found already.
+    next: Option<Range>,
+}
+
+impl Ranges<'_> {
+    /// The run of the filetype at the present position, which is passed.
+    fn run(&mut self) -> Option<Range> {
+        let left = self.end.checked_sub(self.position).filter(|&left| left > 0)?;
+        let (at, len) = self.view.place(self.position)?;
+        let range = Range { at, len: len.min(left), position: self.position };
+        self.position += range.len;
+        Some(range)
+    }
+}
+
+impl Iterator for Ranges<'_> {
+    type Item = Range;
+
+    fn next(&mut self) -> Option<Range> {
+        let mut range = match self.next.take() {
+            Some(range) => range,
+            None => self.run()?,
+        };
+        while let Some(next) = self.run() {
+            if next.at != range.end() {
+                self.next = Some(next);
+                break;
+            }
+            range.len += next.len;
+        }
+        Some(range)
+    }
+}

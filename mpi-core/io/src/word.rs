@@ -1,0 +1,123 @@
+//! The shared file pointer: a word that all ranks see, changed in one step.
+//!
+//! There are two. The pointer is one of them, and which one changes whenever all ranks set it together: the first rank
+//! sets the other one before it meets the rest. When they have met nobody uses the old word any more, so one meeting is
+//! enough.
+//!
+//! Invariant: the word that is not the pointer is written by the first rank alone.
+#![allow(unsafe_code)]
+
+use std::cell::Cell;
+
+use rwmpi_core::datatype::{Basic, Datatype};
+use rwmpi_core::reduction::{Operation, Predefined};
+use rwmpi_core::untyped::Elements;
+use rwmpi_core::window::{LockKind, Remote, Window};
+use rwmpi_core::{Communicator, Destination, Error, ErrorClass, Info, Result};
+
+const WORDS: usize = 2;
+
+/// The two words.
+pub(crate) struct Word {
+    place: Place,
+    /// Which of them is the pointer: the same at all ranks.
+    present: Cell<usize>,
+}
+
+enum Place {
+    /// Of a file that one rank has alone.
+    Own([Cell<i64>; WORDS]),
+    /// In the memory of the first rank.
+    Window(Window),
+    /// The ranks have no memory in common.
+    Nowhere,
+}
+
+impl Word {
+    /// That of a new file. Collective.
+    pub(crate) fn new(communicator: &Communicator) -> Result<Word> {
+        let place = match communicator.size() {
+            1 => Place::Own(Default::default()),
+            _ => {
+                let size = if communicator.rank() == 0 { (WORDS * size_of::<i64>()) as u64 } else { 0 };
+                match communicator.allocate_window(size, size_of::<i64>() as i64, &Info::new()) {
+                    Ok(window) => Place::Window(window),
+                    Err(error) if error.class() == ErrorClass::UnsupportedOperation => Place::Nowhere,
+                    Err(error) => return Err(error),
+                }
+            }
+        };
+        let word = Word { place, present: Cell::new(0) };
+        if communicator.rank() == 0 && !matches!(word.place, Place::Nowhere) {
+            (0..WORDS).try_for_each(|number| word.change(number, Predefined::Replace, 0).map(drop))?;
+        }
+        Ok(word)
+    }
+
+    /// Lets go of it. Collective.
+    pub(crate) fn free(&self) -> Result<()> {
+        match &self.place {
+            Place::Window(window) => window.free(),
+            _ => Ok(()),
+        }
+    }
+
+    /// Adds to the pointer. Returns what it was.
+    pub(crate) fn advance(&self, by: i64) -> Result<i64> {
+        self.change(self.present.get(), Predefined::Sum, by)
+    }
+
+    /// The pointer.
+    pub(crate) fn value(&self) -> Result<i64> {
+        self.change(self.present.get(), Predefined::NoOperation, 0)
+    }
+
+    /// By the first rank, before all meet: what the pointer will be once [`Word::turn`] has been called.
+    pub(crate) fn prepare(&self, value: i64) -> Result<()> {
+        match self.place {
+            Place::Nowhere => Ok(()),
+            _ => self.change(1 - self.present.get(), Predefined::Replace, value).map(drop),
+        }
+    }
+
+    /// By all, after they have met.
+    pub(crate) fn turn(&self) {
+        self.present.set(1 - self.present.get());
+    }
+
+    fn change(&self, number: usize, operation: Predefined, operand: i64) -> Result<i64> {
+        match &self.place {
+            Place::Own(words) => {
+                let before = words[number].get();
+                words[number].set(match operation {
+                    Predefined::Sum => before.wrapping_add(operand),
+                    Predefined::Replace => operand,
+                    _ => before,
+                });
+                Ok(before)
+            }
+            Place::Window(window) => change_in_window(window, number, operation, operand),
+            Place::Nowhere => {
+                let what = "the shared file pointer is not supported over a network yet";
+                Err(Error::new(ErrorClass::UnsupportedOperation, what))
+            }
+        }
+    }
+}
+
+fn change_in_window(window: &Window, number: usize, operation: Predefined, operand: i64) -> Result<i64> {
+    let datatype = Datatype::basic(Basic::Int64);
+    let (mut operand, mut before) = (operand, 0_i64);
+    // SAFETY: both are valid for reads and writes during the calls below, which have completed when they return.
+    let elements = |word: &mut i64| unsafe { Elements::new(std::ptr::from_mut(word).cast(), 1, datatype.clone()) };
+    let (operand, fetched) = (elements(&mut operand), elements(&mut before));
+    let first = Destination::Rank(0);
+    let remote = Remote { rank: first, displacement: number as i64, count: 1, datatype: &datatype };
+    // Nobody locks it alone.
+    window.lock(LockKind::Shared, first, true)?;
+    let outcome = window.get_accumulate(Some(&operand), &fetched, remote, &Operation::Predefined(operation));
+    window.unlock(first)?;
+    outcome?;
+    drop((operand, fetched));
+    Ok(before)
+}
