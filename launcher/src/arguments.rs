@@ -429,7 +429,7 @@ fn apply_hosts(spec: &mut JobSpec, options: &Options, notes: &mut Vec<String>) {
         }
     }
     if let Some(number) = options.ranks_per_host {
-        spec.ranks_per_host = Some(number as usize);
+        spec.dealing.ranks_per_host = Some(number as usize);
     }
     match &options.launcher {
         Some(name) if name == "rsh" => spec.launch_agent = vec![name.clone()],
@@ -497,7 +497,7 @@ mod tests {
         let spec = spec(
             "-bind-to none --report-bindings -protocol nsr -transport tcp -lanes 3 -segment-dir /dev/shm -explain -tag-output a",
         );
-        assert_eq!(spec.binding, Binding::None);
+        assert_eq!(spec.wish.bind, crate::placement::Bind::Free);
         assert_eq!(spec.protocol, Some(Protocol::Nsr));
         assert_eq!(spec.transport, Some(Transport::Tcp));
         assert_eq!(spec.lanes, Some(3));
@@ -509,7 +509,7 @@ mod tests {
     fn hosts_are_understood() {
         let spec = spec("-hosts a,b:2 -ppn 3 -launch-agent rsh -n 4 a : --interface eth0 b");
         assert_eq!(spec.hosts.len(), 2);
-        assert_eq!(spec.ranks_per_host, Some(3));
+        assert_eq!(spec.dealing.ranks_per_host, Some(3));
         assert_eq!(spec.launch_agent, words("rsh"));
         assert_eq!(spec.interface.as_deref(), Some("eth0"));
         for line in ["-H a:2,b x", "--H a:2,b x", "-host a:2,b x", "--host a:2,b x", "-H a:2 -H b x", "--hosts=a:2,b x"]
@@ -517,7 +517,7 @@ mod tests {
             let hosts = self::spec(line).hosts;
             assert_eq!(hosts.iter().map(|host| host.slots).collect::<Vec<_>>(), [Some(2), None], "{line}");
         }
-        assert_eq!(self::spec("-N 2 -c 4 x").ranks_per_host, Some(2));
+        assert_eq!(self::spec("-N 2 -c 4 x").dealing.ranks_per_host, Some(2));
         assert!(refused("-hosts a,,b x").contains("without a name"));
         assert!(refused("-f /no/such/file x").contains("/no/such/file"));
         assert!(refused("-ppn 0 x").contains('0'));

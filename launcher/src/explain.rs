@@ -1,8 +1,8 @@
 //! Says what was decided, and why.
 
-use crate::binding::ranges;
 use crate::job_spec::JobSpec;
 use crate::lanes;
+use crate::placement::ranges;
 use crate::plan::{Plan, PlannedSection};
 use crate::report::{self, counted};
 use rwmpi_core::{Progress, Protocol};
@@ -126,12 +126,12 @@ fn progress() -> String {
 }
 
 fn bindings(plan: &Plan) -> Vec<String> {
-    let reason = &plan.placement.reason;
+    let (what, reason) = (&plan.placement.what, &plan.placement.reason);
     if plan.placement.cpus.iter().all(Option::is_none) {
         return vec![format!("binding: none, the kernel places the ranks: {reason}")];
     }
     let each = plan.ranks.iter().zip(&plan.placement.cpus).filter_map(|(rank, cpus)| {
         cpus.as_ref().map(|cpus| format!("  rank {rank}: hardware threads {}", ranges(cpus)))
     });
-    std::iter::once(format!("binding: a core for each thread of each rank: {reason}")).chain(each).collect()
+    std::iter::once(format!("binding: {what}: {reason}")).chain(each).collect()
 }

@@ -2,7 +2,8 @@
 
 use crate::dispositions;
 use crate::error::LaunchError;
-use crate::hosts::HostSlots;
+use crate::hosts::{Dealing, HostSlots};
+use crate::placement::Wish;
 use crate::plan::value_in;
 use crate::tuning;
 use crate::watch::Watch;
@@ -73,7 +74,8 @@ impl Section {
 /// Whether each rank is tied to cores of its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Binding {
-    /// If there is a free core for every thread of every rank; otherwise not.
+    /// If there is a free core for every thread of every rank; otherwise not. Where ranks announce no threads, they
+    /// have all free cores, the same number each.
     #[default]
     Auto,
     /// Always, sharing cores if there are too few.
@@ -147,7 +149,8 @@ pub struct JobSpec {
     #[serde(with = "protocol_name")]
     pub(crate) protocol: Option<Protocol>,
     pub(crate) transport: Option<Transport>,
-    pub(crate) binding: Binding,
+    /// What is asked for about cores.
+    pub(crate) wish: Wish,
     /// Ranks in each process.
     pub(crate) threads: usize,
     pub(crate) lanes: Option<usize>,
@@ -167,7 +170,7 @@ pub struct JobSpec {
     pub(crate) say_endings: bool,
     /// Where the ranks run; empty: here.
     pub(crate) hosts: Vec<HostSlots>,
-    pub(crate) ranks_per_host: Option<usize>,
+    pub(crate) dealing: Dealing,
     /// The command that runs another on a host; empty: ssh.
     pub(crate) launch_agent: Vec<OsString>,
     /// Name or address of the network interface that the ranks are to use between hosts.
@@ -206,7 +209,7 @@ impl JobSpec {
             carried: Vec::new(),
             protocol: None,
             transport: None,
-            binding: Binding::Auto,
+            wish: Wish::default(),
             threads: 1,
             lanes: None,
             timeout: None,
@@ -220,7 +223,7 @@ impl JobSpec {
             explain: false,
             say_endings: false,
             hosts: Vec::new(),
-            ranks_per_host: None,
+            dealing: Dealing::default(),
             launch_agent: Vec::new(),
             interface: None,
         }
@@ -252,7 +255,7 @@ impl JobSpec {
 
     /// Whether each rank is tied to cores of its own.
     pub fn binding(mut self, binding: Binding) -> Self {
-        self.binding = binding;
+        self.wish.bind = binding.into();
         self
     }
 

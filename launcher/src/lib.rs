@@ -14,7 +14,6 @@
 //! 4. The launcher never blocks on one thing while another could happen, above all not on a reader of its output.
 
 mod arguments;
-mod binding;
 mod claims;
 mod command_line;
 mod daemon;
@@ -33,6 +32,7 @@ mod job_spec;
 mod lanes;
 mod launch;
 mod output;
+mod placement;
 mod plan;
 mod pmi;
 mod pulse;

@@ -1,12 +1,13 @@
 //! From what the caller wants to what will be done: programs found, directories checked, cores dealt out. All of it
 //! before the first rank starts, so that a wrong name costs one message and no job.
 
-use crate::binding::{self, Machine, Placement};
 use crate::error::LaunchError;
 use crate::job_spec::JobSpec;
 use crate::lanes;
+use crate::placement::{self, Announced, Machine, Placement};
 use rustix::fs::Access;
 use rwmpi_core::Protocol;
+use rwmpi_transport::LANES;
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -28,8 +29,8 @@ pub(crate) struct PlannedSection {
     pub(crate) number: usize,
     /// How many ranks of it run here.
     pub(crate) ranks: usize,
-    /// Threads that each rank announces to run (`OMP_NUM_THREADS`).
-    threads: usize,
+    /// Threads that each rank announces to run.
+    threads: Announced,
 }
 
 impl PlannedSection {
@@ -107,8 +108,12 @@ impl Plan {
         let machine = Machine::look().map_err(LaunchError::system("read the affinity mask"))?;
         // Who asks for lanes has a thread for each, but perhaps not at the same time.
         let least = lanes.min(machine.parallelism);
-        let threads: Vec<usize> = section_of.iter().map(|&index| sections[index].threads.max(least)).collect();
-        let placement = binding::place(spec.binding, &threads, &machine);
+        let with_lanes = |threads: Announced| match threads {
+            Some((count, variable)) => Some((count.max(least), variable)),
+            None => (least > 1).then_some((least, LANES)),
+        };
+        let threads: Vec<Announced> = section_of.iter().map(|&index| with_lanes(sections[index].threads)).collect();
+        let placement = placement::place(&spec.wish, &threads, &ranks, &machine);
         let processes = group(&section_of, spec.threads);
         Ok(Plan { sections, ranks, section_of, processes, nodes, lanes, placement, machine })
     }
@@ -162,9 +167,17 @@ fn plan_section(spec: &JobSpec, number: usize) -> Result<PlannedSection, LaunchE
         directory,
         number,
         ranks: 0,
-        threads: environment.get("OMP_NUM_THREADS").and_then(|list| threads(&list)).unwrap_or(1),
+        threads: announced(&environment),
         environment,
     })
+}
+
+/// The threads that the environment asks for of whatever library asks for most.
+fn announced(environment: &Environment) -> Announced {
+    const VARIABLES: [&str; 4] =
+        ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS"];
+    let asked = VARIABLES.map(|name| environment.get(name).and_then(|list| threads(&list)).map(|count| (count, name)));
+    asked.into_iter().flatten().max_by_key(|&(count, _)| count)
 }
 
 /// The threads that an `OMP_NUM_THREADS` such as `4` or `4,2` (nested levels) asks for.
@@ -261,6 +274,18 @@ mod tests {
         assert_eq!(threads(OsStr::new("4, 2")), Some(8));
         assert_eq!(threads(OsStr::new("0")), None);
         assert_eq!(threads(OsStr::new("many")), None);
+    }
+
+    #[test]
+    fn the_variable_that_asks_for_most_threads_counts() {
+        let set = |pairs: &[(&str, &str)]| Environment {
+            set: pairs.iter().map(|(name, value)| (name.into(), value.into())).collect(),
+            clean: true,
+        };
+        assert_eq!(announced(&set(&[])), None);
+        let both = set(&[("OMP_NUM_THREADS", "2"), ("RAYON_NUM_THREADS", "3")]);
+        assert_eq!(announced(&both), Some((3, "RAYON_NUM_THREADS")));
+        assert_eq!(announced(&set(&[("OPENBLAS_NUM_THREADS", "1")])), Some((1, "OPENBLAS_NUM_THREADS")));
     }
 
     #[test]

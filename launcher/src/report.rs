@@ -1,6 +1,6 @@
 //! The one report of a job that did not go well.
 
-use crate::binding::ranges;
+use crate::placement::ranges;
 use crate::error::exit_code;
 use crate::signals;
 use crate::waits;

@@ -49,7 +49,7 @@ impl Site {
         let mut hosts = spec.hosts.clone();
         // What another agent calls a host is its own matter.
         let here = if spec.launch_agent.is_empty() { this_machine::unite(&mut hosts) } else { None };
-        let shares = hosts::deal(&hosts, spec.ranks_per_host, spec.section_of().len());
+        let shares = hosts::deal(&hosts, &spec.dealing, spec.section_of().len());
         let mut nodes = vec![0; spec.section_of().len()];
         for (index, share) in shares.iter().enumerate() {
             share.ranks.iter().for_each(|&rank| nodes[rank] = index);
