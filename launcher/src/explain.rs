@@ -10,6 +10,8 @@ use rwmpi_core::{Progress, Protocol};
 /// The lines that the user asked for, and warnings, which need no asking.
 pub(crate) fn lines(spec: &JobSpec, plan: &Plan) -> Vec<String> {
     let mut lines: Vec<String> = plan.placement.warnings.iter().map(|text| format!("warning: {text}")).collect();
+    let others = plan.sections.iter().filter_map(|section| Some((section, section.other_mpi?)));
+    lines.extend(others.map(|(section, other)| format!("warning: {}", other.warning(&section.name.to_string_lossy()))));
     if spec.explain {
         lines.extend(programs(plan));
         lines.push(cores(plan));

@@ -15,6 +15,13 @@ pub(crate) struct HostSlots {
     pub(crate) slots: Option<usize>,
 }
 
+impl HostSlots {
+    /// A host of which nobody has said how many ranks it is to have.
+    pub(crate) fn named(name: String) -> HostSlots {
+        HostSlots { name, slots: None }
+    }
+}
+
 /// The hosts that the user names, in their order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct HostList(pub(crate) Vec<HostSlots>);

@@ -5,6 +5,7 @@ use crate::error::LaunchError;
 use crate::hosts::{Dealing, HostSlots};
 use crate::placement::Wish;
 use crate::plan::value_in;
+use crate::redirect::Redirection;
 use crate::tuning;
 use crate::watch::Watch;
 use rwmpi_core::Protocol;
@@ -24,6 +25,10 @@ pub struct Section {
     pub(crate) environment: Vec<(OsString, OsString)>,
     /// Whether the launcher's own environment is kept from these ranks.
     pub(crate) clean: bool,
+    /// Variables of the launcher's own environment that are kept from these ranks.
+    pub(crate) removed: Vec<OsString>,
+    /// Where the program is looked for before `PATH`.
+    pub(crate) search: Option<OsString>,
     pub(crate) directory: Option<PathBuf>,
 }
 
@@ -36,6 +41,8 @@ impl Section {
             ranks: 1,
             environment: Vec::new(),
             clean: false,
+            removed: Vec::new(),
+            search: None,
             directory: None,
         }
     }
@@ -155,7 +162,8 @@ pub struct JobSpec {
     pub(crate) threads: usize,
     pub(crate) lanes: Option<usize>,
     pub(crate) timeout: Option<Duration>,
-    pub(crate) prefix: bool,
+    /// What becomes of the ranks' streams.
+    pub(crate) streams: Redirection,
     pub(crate) output: Output,
     pub(crate) segment_directory: Option<PathBuf>,
     // Whoever watches the job describes; the daemons of the hosts do not.
@@ -168,6 +176,12 @@ pub struct JobSpec {
     pub(crate) explain: bool,
     /// Whether to say how each rank ended.
     pub(crate) say_endings: bool,
+    /// Whether to say which ranks each host has.
+    pub(crate) shows_map: bool,
+    /// Whether only to find and check everything.
+    pub(crate) starts_nothing: bool,
+    /// Whether nothing is said of what has no effect.
+    pub(crate) quiet: bool,
     /// Where the ranks run; empty: here.
     pub(crate) hosts: Vec<HostSlots>,
     pub(crate) dealing: Dealing,
@@ -201,6 +215,9 @@ mod protocol_name {
 }
 
 impl JobSpec {
+    /// What stands before each line of output where it is to say of which rank it is.
+    pub(crate) const RANK_PREFIX: &str = "[%r] ";
+
     /// A job of one program.
     pub fn new(section: Section) -> Self {
         JobSpec {
@@ -213,7 +230,7 @@ impl JobSpec {
             threads: 1,
             lanes: None,
             timeout: None,
-            prefix: false,
+            streams: Redirection::default(),
             output: Output::Forward,
             segment_directory: None,
             describe_activity: no_activity(),
@@ -222,6 +239,9 @@ impl JobSpec {
             report_bindings: false,
             explain: false,
             say_endings: false,
+            shows_map: false,
+            starts_nothing: false,
+            quiet: false,
             hosts: Vec::new(),
             dealing: Dealing::default(),
             launch_agent: Vec::new(),
@@ -282,7 +302,7 @@ impl JobSpec {
 
     /// Writes `[rank] ` before each line of output.
     pub fn prefix(mut self, prefix: bool) -> Self {
-        self.prefix = prefix;
+        self.streams.prefix = prefix.then(|| Self::RANK_PREFIX.to_owned());
         self
     }
 

@@ -127,7 +127,7 @@ mod tests {
         assert_eq!(library_near(Path::new("/nowhere/bin/mpiexec")), None);
         let job = Job::create(1, None).unwrap();
         assert!(explain_with(None, &job).contains(LIBRARY));
-        assert!(is_off(&Environment { set: vec![(SWITCH.into(), "off".into())], clean: false }));
+        assert!(is_off(&Environment { set: vec![(SWITCH.into(), "off".into())], ..Environment::default() }));
     }
 
     #[test]

@@ -76,7 +76,8 @@ fn place_by_file(wish: &Wish, ranks: &[usize], machine: &Machine) -> Placement {
     let cpus: Vec<Vec<usize>> =
         ranks.iter().map(|rank| place(rank).map_or_else(Vec::new, |place| place.slot.cpus(machine))).collect();
     let lost = ranks.iter().zip(&cpus).filter(|(_, cpus)| cpus.is_empty());
-    let warnings = lost.map(|(rank, _)| format!("--rankfile: rank {rank} may use none of what its line names: it is not bound"));
+    let warnings =
+        lost.map(|(rank, _)| format!("--rankfile: rank {rank} may use none of what its line names: it is not bound"));
     let warnings = warnings.collect();
     Placement::asked(cpus, "what its line of the file says", warnings)
 }

@@ -13,4 +13,6 @@ pub(crate) use binding::{Announced, Placement, place, ranges};
 pub(crate) use mapping::across;
 pub(crate) use rankfile::read_rankfile;
 pub(crate) use topology::Machine;
-pub(crate) use wish::{Bind, Wish, apply_bind, apply_map, apply_rank_by, parse_cpus};
+#[cfg(test)]
+pub(crate) use wish::Bind;
+pub(crate) use wish::{Wish, apply_bind, apply_map, apply_rank_by, parse_cpus};

@@ -72,7 +72,10 @@ fn parse_line(line: &str) -> Result<RankPlace, String> {
     let slot = match slot.split_once(':') {
         Some((package, cores)) => {
             let package = package.trim_start_matches(['p', 'P']);
-            Slot::Cores(package.parse().map_err(|_| format!("{package:?} is no number of a package"))?, parse_cpus(cores)?)
+            Slot::Cores(
+                package.parse().map_err(|_| format!("{package:?} is no number of a package"))?,
+                parse_cpus(cores)?,
+            )
         }
         None => Slot::Cpus(parse_cpus(slot)?),
     };

@@ -58,13 +58,8 @@ impl Machine {
                     let package = fact("physical_package_id").unwrap_or(0);
                     let [l3, l2] = [3, 2].map(|level| cache(cpu, level));
                     // A machine without such a cache: what it would be in stands for it.
-                    let core = Core {
-                        package,
-                        numa: node,
-                        l3: l3.unwrap_or(node),
-                        l2: l2.unwrap_or(first),
-                        cpus: vec![cpu],
-                    };
+                    let core =
+                        Core { package, numa: node, l3: l3.unwrap_or(node), l2: l2.unwrap_or(first), cpus: vec![cpu] };
                     cores.push((first, core));
                 }
             }
@@ -92,9 +87,8 @@ impl Machine {
 
     /// With each hardware thread taken for a core.
     pub(crate) fn of_threads(&self) -> Machine {
-        let split = |core: &Core| {
-            core.cpus.iter().map(|&cpu| Core { cpus: vec![cpu], ..core.clone() }).collect::<Vec<_>>()
-        };
+        let split =
+            |core: &Core| core.cpus.iter().map(|&cpu| Core { cpus: vec![cpu], ..core.clone() }).collect::<Vec<_>>();
         Machine { cores: self.cores.iter().flat_map(split).collect(), parallelism: self.parallelism }
     }
 

@@ -192,6 +192,9 @@ pub(crate) fn apply_rank_by(wish: &mut Wish, dealing: &mut Dealing, what: &str) 
     Ok(())
 }
 
+/// More hardware threads than any host has.
+const RANGE_MAX: usize = 1 << 16;
+
 fn positive(number: &str) -> Option<usize> {
     number.parse().ok().filter(|&number| number > 0)
 }
@@ -201,10 +204,11 @@ pub(crate) fn parse_cpus(list: &str) -> Result<Vec<usize>, String> {
     let range = |part: &str| {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         let (first, last): (usize, usize) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
-        (first <= last && last < 1 << 20).then_some(first..=last)
+        (first <= last && last - first < RANGE_MAX).then_some(first..=last)
     };
     let ranges = list.split(',').map(|part| range(part).ok_or(part)).collect::<Result<Vec<_>, _>>();
-    let ranges = ranges.map_err(|part| format!("{part:?} is not a number of a hardware thread, nor a range such as 0-3"))?;
+    let ranges =
+        ranges.map_err(|part| format!("{part:?} is not a number of a hardware thread, nor a range such as 0-3"))?;
     Ok(ranges.into_iter().flatten().collect())
 }
 
