@@ -18,6 +18,7 @@ mod claims;
 mod command_line;
 mod daemon;
 mod dispositions;
+mod doctor;
 mod ending;
 mod error;
 mod explain;

@@ -51,7 +51,7 @@ fn is_off(environment: &Environment) -> bool {
 
 /// The library where it is installed, or beside the program where that was built. The loader would take a space or
 /// colon in its path for the end of it.
-fn library() -> Option<PathBuf> {
+pub(crate) fn library() -> Option<PathBuf> {
     library_near(&env::current_exe().ok()?)
 }
 

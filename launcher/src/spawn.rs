@@ -32,6 +32,7 @@ use rwmpi_transport::{
     CONNECTION_FD, JOB_FD, Job, LIFELINE_FD, NODES, PLACE, RANK, SIZE, THREADS, handed_down, raised,
 };
 use std::io;
+use std::ops::Range;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -121,7 +122,7 @@ impl<'a> Spawner<'a> {
     /// returns.
     pub(crate) fn start(&self, process: usize, pmi: OwnedFd) -> Result<(JobProcess, RankPipes), LaunchError> {
         let places = self.plan.processes[process].clone();
-        let (place, threads) = (places.start, places.len());
+        let place = places.start;
         let section = self.plan.section(place);
         let (rank, size) = (self.plan.ranks[place], self.plan.nodes.len());
         let failed = |source: io::Error| start_error(rank, section, source);
@@ -135,16 +136,7 @@ impl<'a> Spawner<'a> {
             command.env_clear();
         }
         section.environment.removed.iter().for_each(|name| _ = command.env_remove(name));
-        let (mut stdout, mut stderr) = (Stdio::piped(), Stdio::piped());
-        let mut both = None;
-        if self.output == Output::Capture && rank != 0 {
-            stdout = Stdio::null();
-        } else if self.streams.merged {
-            let (read, write) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC).map_err(|error| failed(error.into()))?;
-            stdout = write.try_clone().map_err(failed)?.into();
-            (stderr, both) = (write.into(), Some(read));
-        }
-        command.stdout(stdout).stderr(stderr);
+        let both = self.redirect_outputs(&mut command, rank).map_err(failed)?;
         command
             .arg0(&section.name)
             .args(&section.arguments)
@@ -162,18 +154,7 @@ impl<'a> Spawner<'a> {
                 _ => Stdio::null(),
             })
             .process_group(group.number());
-        // The launcher may be a rank's child itself: what that one was told is not for these.
-        for name in [THREADS, NODES, CONNECTION_FD, PMI_NUMBER, PMI_SIZE, PMI_FD] {
-            command.env_remove(name);
-        }
-        if threads > 1 {
-            command.env(THREADS, threads.to_string());
-        } else {
-            command.env(CONNECTION_FD, said(pmi.as_fd())?);
-            // Others' libraries know only processes.
-            command.envs(local_variables::of(self.plan, place));
-            command.env(PMI_FD, pmi.as_raw_fd().to_string());
-        }
+        self.introduce(&mut command, &places, pmi.as_fd(), said(pmi.as_fd())?);
         if self.plan.nodes.iter().any(|&node| node != self.plan.nodes[0]) {
             let nodes: Vec<String> = self.plan.nodes.iter().map(usize::to_string).collect();
             command.env(NODES, nodes.join(","));
@@ -203,6 +184,39 @@ impl<'a> Spawner<'a> {
             stderr: child.stderr.take().map(OwnedFd::from),
         };
         JobProcess::adopt(child, group).map(|process| (process, pipes)).map_err(failed)
+    }
+}
+
+impl Spawner<'_> {
+    /// Tells a process who it is in the job, over which connection it speaks with us too (`connection`: how that is said
+    /// to programs of ours).
+    fn introduce(&self, command: &mut Command, places: &Range<usize>, pmi: BorrowedFd<'_>, connection: String) {
+        // The launcher may be a rank's child itself: what that one was told is not for these.
+        for name in [THREADS, NODES, CONNECTION_FD, PMI_NUMBER, PMI_SIZE, PMI_FD] {
+            command.env_remove(name);
+        }
+        let threads = places.len();
+        if threads > 1 {
+            command.env(THREADS, threads.to_string());
+        } else {
+            command.env(CONNECTION_FD, connection);
+            // Others' libraries know only processes.
+            command.envs(local_variables::of(self.plan, places.start));
+            command.env(PMI_FD, pmi.as_raw_fd().to_string());
+        }
+    }
+
+    /// Has the process write to pipes; the reading end of the one, if both its outputs are one.
+    fn redirect_outputs(&self, command: &mut Command, rank: usize) -> io::Result<Option<OwnedFd>> {
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        if self.output == Output::Capture && rank != 0 {
+            command.stdout(Stdio::null());
+        } else if self.streams.merged {
+            let (read, write) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
+            command.stdout(write.try_clone()?).stderr(write);
+            return Ok(Some(read));
+        }
+        Ok(None)
     }
 }
 

@@ -36,7 +36,7 @@ fn timestamp(since_1970: Duration) -> String {
 
 /// Year, month and day of a day since 1970, in the calendar of Gregory.
 fn date(mut day: u64) -> (u64, u64, u64) {
-    let is_leap = |year: u64| year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let is_leap = |year: u64| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
     let mut year = 1970;
     while day >= 365 + u64::from(is_leap(year)) {
         day -= 365 + u64::from(is_leap(year));

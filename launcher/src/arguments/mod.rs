@@ -10,6 +10,7 @@ mod table;
 mod tests;
 mod words;
 
+use crate::doctor;
 use crate::information;
 use crate::job_spec::{JobSpec, Section};
 use std::env;
@@ -46,6 +47,9 @@ pub(crate) fn parse(arguments: Vec<OsString>) -> Result<Asked, String> {
         if let Some(text) = given.iter().find_map(text_of) {
             return text.map(Asked::Text);
         }
+        if given.iter().any(|given| given.id == Id::Doctor) {
+            return examination(&given, &mut notes).map(Asked::Text);
+        }
         let Some((program, arguments)) = program.split_first() else {
             return Err("there is no program to start".to_owned());
         };
@@ -71,6 +75,13 @@ pub(crate) fn parse(arguments: Vec<OsString>) -> Result<Asked, String> {
         notes.clear();
     }
     Ok(Asked::Job(Box::new(Request { spec, notes })))
+}
+
+/// What `--doctor` says, of the hosts too that are among the options.
+fn examination(given: &[words::Given], notes: &mut Vec<String>) -> Result<String, String> {
+    let mut spec = JobSpec::new(Section::new(""));
+    given.iter().try_for_each(|given| apply::to_job(&mut spec, given, notes))?;
+    Ok(doctor::examine(&spec.hosts, &spec.launch_agent))
 }
 
 /// The text that an option asks for instead of a job.

@@ -38,6 +38,7 @@ pub(super) enum Id {
     Describe,
     Display,
     DoNotLaunch,
+    Doctor,
     Env,
     EnvExclude,
     EnvList,
@@ -370,6 +371,13 @@ const JOB: &[Known] = &[
     ),
     does(Id::Quiet, &["quiet", "q"], &[], "O", "Say nothing about options and settings without effect"),
     does(Id::Info, &["info"], &[], "MI", "Say what this build is and has, and start nothing"),
+    does(
+        Id::Doctor,
+        &["doctor"],
+        &[],
+        "",
+        "Examine this machine, and the hosts of --hosts: what matters to jobs, and what to do about it; start nothing",
+    ),
     does(
         Id::HelpSettings,
         &["help-settings"],

@@ -169,6 +169,7 @@ fn texts_that_are_asked_for() {
     assert!(shown("--help-settings").contains("RWMPI_PROTOCOL=auto, sr or nsr\n"));
     assert!(shown("--version").contains(env!("CARGO_PKG_VERSION")));
     assert!(["-info", "--info", "-n 2 -info a"].iter().all(|line| shown(line).contains("standard ABI")));
+    assert!(shown("--doctor -hosts localhost").contains("localhost is this machine"));
     assert!(refused("--describe novels").contains("settings-page"));
 }
 

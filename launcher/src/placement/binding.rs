@@ -50,11 +50,15 @@ pub(crate) fn place(wish: &Wish, announced: &[Announced], ranks: &[usize], machi
         let warning = "--cpu-set names no hardware thread that this job may use: it has no effect".to_owned();
         return Placement::free(ranks.len(), "nothing to bind to".to_owned(), vec![warning]);
     }
+    let mut warnings = Vec::new();
     if wish.threads_are_cores {
+        if !view.has_sibling_threads() {
+            warnings.push("--use-hwthread-cpus has no effect: each core has one hardware thread".to_owned());
+        }
         view = view.of_threads();
     }
     let is_plain = wish.mapping.is_none() && wish.cores.is_none() && wish.cpus.is_none();
-    match &wish.bind {
+    let mut placement = match &wish.bind {
         Bind::Free if wish.cpus.is_none() => {
             Placement::free(ranks.len(), "as asked".to_owned(), too_many_threads(announced, &view))
         }
@@ -67,7 +71,9 @@ pub(crate) fn place(wish: &Wish, announced: &[Announced], ranks: &[usize], machi
         Bind::To(level, count) => to_parts(wish.clone(), *level, *count, announced, &view),
         Bind::Auto if is_plain => place_of_its_own(announced, &view),
         Bind::Auto => divide(wish, announced, &view),
-    }
+    };
+    placement.warnings.extend(warnings);
+    placement
 }
 
 /// As the file of `--rankfile` says.
@@ -308,6 +314,8 @@ mod tests {
         assert_eq!(sizes(None, Some("socket"), 8), [4; 8]);
         // More ranks than cores share what they are mapped by.
         assert_eq!(sizes(None, Some("numa"), 17), [8; 17]);
+        let of_threads = placed(&wish(None, Some("core:hwtcpus")), &[None; 2], &machine.of_threads());
+        assert!(of_threads.warnings[0].contains("--use-hwthread-cpus has no effect"));
     }
 
     #[test]
