@@ -99,9 +99,9 @@ fn open_files(maximum: Option<u64>) -> Finding {
     match maximum {
         Some(maximum) if maximum < FILES_WANTED => unwell(
             "open files",
-            format!("at most {maximum}, and a rank takes 4 of the launcher's: ulimit -Hn {FILES_WANTED} or more"),
+            format!("at most {maximum}, and a rank takes up to 7 of the launcher's: ulimit -Hn {FILES_WANTED} or more"),
         ),
-        _ => well("open files", "enough for a thousand ranks".to_owned()),
+        _ => well("open files", "enough for some hundred ranks".to_owned()),
     }
 }
 
@@ -128,7 +128,10 @@ fn other_launchers(path: &OsString, own: Option<&Path>) -> Finding {
         Some(first) if is_own(first) => well(WHAT, "it is this one".to_owned()),
         Some(first) => unwell(
             WHAT,
-            format!("the first is {}, of another MPI or version: put the folder of this one before it", first.display()),
+            format!(
+                "the first is {}, of another MPI or version: put the folder of this one before it",
+                first.display()
+            ),
         ),
     }
 }
@@ -150,7 +153,9 @@ fn reach(host: &str, agent: &[OsString]) -> Finding {
         Ok(()) => well("host", format!("{host} is reached and has this mpiexec")),
         Err(what) => unwell(
             "host",
-            format!("{host}: {what}; the same mpiexec must be at the same path there, and be reached without a password"),
+            format!(
+                "{host}: {what}; the same mpiexec must be at the same path there, and be reached without a password"
+            ),
         ),
     }
 }

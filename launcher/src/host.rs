@@ -55,8 +55,6 @@ pub(crate) struct Host {
     exits: OwnedFd,
     sources: Sources,
     input: RankInputs,
-    /// Files that ranks' output goes to.
-    files: Vec<(PathBuf, Rc<File>)>,
     /// Whether the ranks' output is to be left where it is.
     held: bool,
     /// What is to be told.
@@ -114,7 +112,6 @@ impl Host {
             exits,
             sources: Sources::new()?,
             input: RankInputs::default(),
-            files: Vec::new(),
             looks_for_others: OTHERS_LOOKS_MAX,
             held: false,
             news,
@@ -130,9 +127,10 @@ impl Host {
 
     /// Starts all ranks.
     pub(crate) fn start(&mut self) -> Result<(), LaunchError> {
-        let outputs = self.plan.processes.clone();
-        let outputs: Vec<_> = outputs.iter().map(|places| self.outputs_of(places)).collect::<Result<_, _>>()?;
         let spawner = Spawner::new(&self.plan, &self.job, &self.spec, self.input_kind)?;
+        let mut files = Vec::new();
+        let outputs = self.plan.processes.iter().map(|places| self.outputs_of(places, &mut files));
+        let outputs = outputs.collect::<Result<Vec<_>, _>>()?;
         for ((index, places), (prefix, [stdout, stderr])) in self.plan.processes.iter().enumerate().zip(outputs) {
             let section = self.plan.section(places.start).number;
             let (process, pipes) = spawner.start(index, self.pmi.add(section)?)?;
@@ -153,8 +151,12 @@ impl Host {
         Ok(())
     }
 
-    /// What goes before lines of a process with these ranks, and where they go.
-    fn outputs_of(&mut self, places: &Range<usize>) -> Result<(Option<Prefix>, [Destinations; 2]), LaunchError> {
+    /// What goes before lines of a process with these ranks, and where they go; `files`: those that are open.
+    fn outputs_of(
+        &self,
+        places: &Range<usize>,
+        files: &mut Vec<(PathBuf, Rc<File>)>,
+    ) -> Result<(Option<Prefix>, [Destinations; 2]), LaunchError> {
         let place = self.plan.stream_place(places);
         let text = self.spec.streams.prefix(&place);
         let timed = self.spec.streams.timestamps;
@@ -162,20 +164,9 @@ impl Host {
         let mut destinations = Which::BOTH.map(Destinations::output);
         for (stream, paths) in self.spec.streams.paths(&place).into_iter().enumerate() {
             destinations[stream].shown = self.spec.streams.is_shown(stream);
-            destinations[stream].files = paths.into_iter().map(|path| self.file(path)).collect::<Result<_, _>>()?;
+            destinations[stream].files = paths.into_iter().map(|path| open_once(path, files)).collect::<Result<_, _>>()?;
         }
         Ok((prefix, destinations))
-    }
-
-    /// The file of that name, one for all that write to it.
-    fn file(&mut self, path: PathBuf) -> Result<Rc<File>, LaunchError> {
-        if let Some((_, file)) = self.files.iter().find(|(known, _)| *known == path) {
-            return Ok(file.clone());
-        }
-        let file = redirect::create(&path).map_err(|source| LaunchError::OutputFile { path: path.clone(), source })?;
-        let file = Rc::new(file);
-        self.files.push((path, file.clone()));
-        Ok(file)
     }
 
     /// Does as it is told. What is not for a host that is prepared has no effect.
@@ -425,6 +416,17 @@ impl Host {
             self.drain = None;
         }
     }
+}
+
+/// The file of that name, one for all that write to it.
+fn open_once(path: PathBuf, files: &mut Vec<(PathBuf, Rc<File>)>) -> Result<Rc<File>, LaunchError> {
+    if let Some((_, file)) = files.iter().find(|(known, _)| *known == path) {
+        return Ok(file.clone());
+    }
+    let file = redirect::create(&path).map_err(|source| LaunchError::OutputFile { path: path.clone(), source })?;
+    let file = Rc::new(file);
+    files.push((path, file.clone()));
+    Ok(file)
 }
 
 fn create_job(spec: &JobSpec, plan: &Plan) -> Result<Job, LaunchError> {

@@ -37,8 +37,8 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, Command, Stdio};
 
-/// Descriptors that a rank costs the launcher: two pipes, what tells of its end, and a connection.
-const DESCRIPTORS_PER_RANK: u64 = 4;
+/// Descriptors that a rank costs the launcher: three pipes, two files, what tells of its end, and a connection.
+const DESCRIPTORS_PER_RANK: u64 = 7;
 /// An agent's standard streams, and what tells of its end (and one more, lest the arithmetic be too exact).
 const DESCRIPTORS_PER_AGENT: u64 = 5;
 /// Descriptors that the launcher needs for itself, claimed cores included.
@@ -188,8 +188,8 @@ impl<'a> Spawner<'a> {
 }
 
 impl Spawner<'_> {
-    /// Tells a process who it is in the job, over which connection it speaks with us too (`connection`: how that is said
-    /// to programs of ours).
+    /// Tells a process who it is in the job, and over which connection it speaks with us. `connection`: how that is
+    /// said to programs of ours.
     fn introduce(&self, command: &mut Command, places: &Range<usize>, pmi: BorrowedFd<'_>, connection: String) {
         // The launcher may be a rank's child itself: what that one was told is not for these.
         for name in [THREADS, NODES, CONNECTION_FD, PMI_NUMBER, PMI_SIZE, PMI_FD] {

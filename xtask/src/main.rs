@@ -93,6 +93,8 @@ enum Command {
         #[arg(long)]
         transport: Option<String>,
     },
+    /// Packs the packages for users as publishing would, and builds them from that; publishes nothing
+    Publishable,
     /// Writes docs/book/src/options.md and settings.md, as the launcher lists them
     Options,
     /// Builds for release and packs target/wheel/rwmpi-VERSION-py3-none-manylinux_2_NN_x86_64.whl, for pip
@@ -125,6 +127,7 @@ fn run(command: Command) -> Result<()> {
         Command::Scale => compare::scale(&workspace),
         Command::Deny => verify::dependencies(&workspace),
         Command::Coverage => coverage::write(&workspace),
+        Command::Publishable => verify::publishable(&workspace),
         Command::Options => manual::write_book(&workspace),
         Command::Wheel { check } => wheel::run(&workspace, check),
         Command::Install { prefix } => install::run(&workspace, &prefix, install::Profile::Release),

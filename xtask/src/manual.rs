@@ -184,7 +184,7 @@ mod tests {
     fn pages_of_wrappers_and_settings_have_their_lines() {
         let page = String::from_utf8(wrapper_page("mpicc: compiles\n\n-show        print it\n")).unwrap();
         assert!(page.contains("\\-show") && page.contains("print it"), "{page}");
-        let page = String::from_utf8(settings_page("RWMPI_X\ton or off\ton\tDoes it\n")).unwrap();
-        assert!(page.contains("RWMPI_X") && page.contains("Does it. Default: on."), "{page}");
+        let page = String::from_utf8(settings_page("RWMPI_CC\ton or off\ton\tDoes it\n")).unwrap();
+        assert!(page.contains("RWMPI_CC") && page.contains("Does it. Default: on."), "{page}");
     }
 }

@@ -1,8 +1,8 @@
 //! `cargo xtask wheel`: an installation as a wheel, so that `pip install` brings it into an environment of Python.
 //!
-//! There it lies where those of other MPIs do, and mpi4py finds it. A wheel can't have symbolic links, so libraries have
-//! one name for the loader, and linker scripts for compilers. Which systems it is for is read from the symbols of the C
-//! library that its files need.
+//! There it lies where those of other MPIs do, and mpi4py finds it. A wheel can't have symbolic links, so libraries
+//! have one name for the loader, and linker scripts for compilers. Which systems it is for is read from the symbols of
+//! the C library that its files need.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -186,12 +186,15 @@ fn try_out(folder: &Path, wheel: &Path) -> Result<()> {
 
 /// Compiles and runs a program in C on each interface, in an environment that has been moved.
 fn compile(environment: &Path) -> Result<()> {
-    let (source, program) = (environment.join("hello.c"), environment.join("hello"));
-    fs::write(&source, "#include <mpi.h>\nint main(void) { MPI_Init(0, 0); return MPI_Finalize(); }\n")?;
+    let source = "hello.c";
+    fs::write(
+        environment.join(source),
+        "#include <mpi.h>\nint main(void) { MPI_Init(0, 0); return MPI_Finalize(); }\n",
+    )?;
     let moved = environment.with_file_name("moved");
     for abi in ["-abi=standard", "-abi=mpich"] {
         fs::rename(environment, &moved)?;
-        let [source, program] = [&source, &program].map(|path| moved.join(path.file_name().unwrap_or_default()));
+        let [source, program] = [source, "hello"].map(|name| moved.join(name));
         let mut compiler = Command::new(moved.join("bin/mpicc"));
         let built = process::run(compiler.arg(abi).arg("-o").arg(&program).arg(&source));
         let mut job = Command::new(moved.join("bin/mpiexec"));
@@ -199,7 +202,6 @@ fn compile(environment: &Path) -> Result<()> {
         fs::rename(&moved, environment)?;
         ran?;
     }
-    let _ = program;
     Ok(())
 }
 

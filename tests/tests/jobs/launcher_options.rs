@@ -161,3 +161,19 @@ fn settings_are_listed_with_what_they_can_be() {
         assert!(finished.stdout.contains(setting), "no {setting} in {finished:?}");
     }
 }
+
+#[test]
+fn this_machine_and_hosts_are_examined() {
+    let agent = scratch("agent").join("agent");
+    // It goes to no host, and runs the command here.
+    fs::write(&agent, "#!/bin/sh\nshift\nexec \"$@\"\n").unwrap();
+    fs::set_permissions(&agent, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let examine = |agent: &str| mpiexec(["--doctor", "-hosts", "nowhere", "--launch-agent", agent]).run();
+    let reached = examine(agent.to_str().unwrap());
+    reached.assert_success();
+    assert!(reached.stdout.contains("nowhere is reached and has this mpiexec"), "{reached:?}");
+    assert!(reached.stdout.lines().any(|line| line.contains("cores")), "{reached:?}");
+    let lost = examine("false");
+    lost.assert_success();
+    assert!(lost.stdout.contains("!! host            nowhere: false: it says nothing"), "{lost:?}");
+}
