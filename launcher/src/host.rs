@@ -164,7 +164,8 @@ impl Host {
         let mut destinations = Which::BOTH.map(Destinations::output);
         for (stream, paths) in self.spec.streams.paths(&place).into_iter().enumerate() {
             destinations[stream].shown = self.spec.streams.is_shown(stream);
-            destinations[stream].files = paths.into_iter().map(|path| open_once(path, files)).collect::<Result<_, _>>()?;
+            destinations[stream].files =
+                paths.into_iter().map(|path| open_once(path, files)).collect::<Result<_, _>>()?;
         }
         Ok((prefix, destinations))
     }
