@@ -1,6 +1,6 @@
 //! The program `mpiexec`: arguments in, exit code out.
 
-use crate::arguments::{self, Request};
+use crate::arguments::{self, Asked, Request};
 use crate::daemon;
 use crate::dispositions;
 use crate::error::{LaunchError, exit_code};
@@ -18,7 +18,8 @@ pub fn command_line(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         return daemon::serve();
     }
     match arguments::parse(arguments) {
-        Ok(Request { spec, notes }) => {
+        Ok(Asked::Job(request)) => {
+            let Request { spec, notes } = *request;
             for note in notes {
                 say(&note);
             }
@@ -30,19 +31,24 @@ pub fn command_line(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
             )
             .into()
         }
-        // Nothing is left to do if that cannot be written either.
-        Err(error) if error.use_stderr() => {
-            let _ = error.print();
+        Ok(Asked::Text(text)) => show(&text),
+        Err(what) => {
+            say(&format!("{what}\nmpiexec --help shows what there is"));
             ExitCode::from(exit_code::USAGE)
         }
-        Err(help) => match help.print().and_then(|()| std::io::stdout().flush()) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(error) => {
-                let lost = LostOutput::of_stdout(&error);
-                say(&lost.to_string());
-                lost.exit_code().into()
-            }
-        },
+    }
+}
+
+/// Writes a text that was asked for.
+fn show(text: &str) -> ExitCode {
+    let mut stdout = std::io::stdout();
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            let lost = LostOutput::of_stdout(&error);
+            say(&lost.to_string());
+            lost.exit_code().into()
+        }
     }
 }
 

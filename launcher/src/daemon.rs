@@ -8,7 +8,7 @@ use crate::error::LaunchError;
 use crate::host::Host;
 use crate::job_spec::Output;
 use crate::output::UNWRITTEN_BYTES_MAX;
-use crate::spawn::Rank0Input;
+use crate::spawn::RankInputKind;
 use crate::wire::{Event, Link, Order, Task};
 use rustix::event::{PollFd, Timespec};
 use rwmpi_transport::LISTEN;
@@ -162,8 +162,8 @@ fn prepare(task: Task) -> Result<Host, LaunchError> {
     spec.carried = environment;
     // What the user set comes later, and wins.
     spec.environment.splice(0..0, listen.map(|address| (LISTEN.into(), address.to_string().into())));
-    let reads = ranks.contains(&0) && spec.output == Output::Forward;
-    Host::prepare(spec, ranks, nodes, if reads { Rank0Input::Piped } else { Rank0Input::Nothing })
+    let reads = ranks.iter().any(|&rank| spec.streams.input.contain(rank)) && spec.output == Output::Forward;
+    Host::prepare(spec, ranks, nodes, if reads { RankInputKind::Piped } else { RankInputKind::Nothing })
 }
 
 /// The address of this host at which the launcher has reached it by ssh.

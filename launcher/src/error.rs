@@ -77,6 +77,14 @@ pub enum LaunchError {
         /// What the system said.
         source: io::Error,
     },
+    /// A file that ranks' output is to go to can't be made.
+    #[error("cannot write {}: {source}", .path.display())]
+    OutputFile {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
     /// No memory for the ranks to share.
     #[error("{source}{hint}")]
     SharedMemory {
@@ -134,6 +142,7 @@ impl LaunchError {
             LaunchError::NotFound { .. } => exit_code::NOT_FOUND,
             LaunchError::NotExecutable { .. } => exit_code::NOT_EXECUTABLE,
             LaunchError::Directory { .. }
+            | LaunchError::OutputFile { .. }
             | LaunchError::SharedMemory { .. }
             | LaunchError::Start { .. }
             | LaunchError::Agent { .. }

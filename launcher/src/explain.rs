@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::binding::ranges;
 use crate::job_spec::JobSpec;
 use crate::lanes;
+use crate::placement::ranges;
 use crate::plan::{Plan, PlannedSection};
 use crate::report::{self, counted};
 use rwmpi_core::{Progress, Protocol};
@@ -12,6 +12,8 @@ use rwmpi_core::{Progress, Protocol};
 /// The lines that the user asked for, and warnings, which need no asking.
 pub(crate) fn lines(spec: &JobSpec, plan: &Plan) -> Vec<String> {
     let mut lines: Vec<String> = plan.placement.warnings.iter().map(|text| format!("warning: {text}")).collect();
+    let others = plan.sections.iter().filter_map(|section| Some((section, section.other_mpi?)));
+    lines.extend(others.map(|(section, other)| format!("warning: {}", other.warning(&section.name.to_string_lossy()))));
     if spec.explain {
         lines.extend(programs(plan));
         lines.push(cores(plan));
@@ -146,14 +148,14 @@ fn progress() -> String {
 }
 
 fn bindings(plan: &Plan) -> Vec<String> {
-    let reason = &plan.placement.reason;
+    let (what, reason) = (&plan.placement.what, &plan.placement.reason);
     if plan.placement.cpus.iter().all(Option::is_none) {
         return vec![format!("binding: none, the kernel places the ranks: {reason}")];
     }
     let each = plan.ranks.iter().zip(&plan.placement.cpus).filter_map(|(rank, cpus)| {
         cpus.as_ref().map(|cpus| format!("  rank {rank}: hardware threads {}", ranges(cpus)))
     });
-    std::iter::once(format!("binding: a core for each thread of each rank: {reason}")).chain(each).collect()
+    std::iter::once(format!("binding: {what}: {reason}")).chain(each).collect()
 }
 
 #[cfg(test)]

@@ -7,19 +7,26 @@ use crate::error::LaunchError;
 use crate::explain;
 use crate::job_spec::JobSpec;
 use crate::lanes;
+use crate::other_mpi;
 use crate::output::Which;
 use crate::plan::{Plan, PlannedSection};
 use crate::pmi::PmiServer;
+use crate::redirect;
 use crate::report::{Ending, counted};
 use crate::shared_heap;
-use crate::sources::{Lines, Sources};
-use crate::spawn::{JobProcess, Lifeline, Rank0Input, Spawner};
-use crate::standard_input::RankInput;
+use crate::sources::{Destinations, Lines, Sources};
+use crate::spawn::{JobProcess, Lifeline, RankInputKind, Spawner};
+use crate::standard_input::RankInputs;
+use crate::streams::Prefix;
 use crate::wire::{Event, Order, RankEnd, RankSeen};
 use rustix::event::{PollFd, PollFlags, Timespec, epoll};
 use rustix::process::{Signal, WaitIdStatus};
 use rwmpi_transport::{Job, JobShape, Lost, Presence, monotonic_nanoseconds};
+use std::fs::File;
+use std::ops::Range;
 use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 /// How long a pipe that somebody still holds open must be silent to be taken as finished, after the job's end.
@@ -31,6 +38,8 @@ const DRAIN_MAX: Duration = Duration::from_secs(1);
 const VANISHED_INTERVAL: Duration = Duration::from_millis(200);
 /// Ranks that are looked at then.
 const LOOKED_AT_MAX: usize = 4;
+/// How often then it is looked whether ranks use another MPI: a program that starts slowly has loaded it by then.
+const OTHERS_LOOKS_MAX: usize = 50;
 /// How large a rank's heap is, and its arena, if all memory will be read, bytes.
 const HEAP_UNDER_VALGRIND: usize = 8 << 20;
 
@@ -38,14 +47,14 @@ const HEAP_UNDER_VALGRIND: usize = 8 << 20;
 pub(crate) struct Host {
     spec: JobSpec,
     plan: Plan,
-    rank_0_input: Rank0Input,
+    input_kind: RankInputKind,
     job: Job,
     pmi: PmiServer,
     processes: Vec<Process>,
     /// Readable when a process has ended.
     exits: OwnedFd,
     sources: Sources,
-    input: RankInput,
+    input: RankInputs,
     /// Whether the ranks' output is to be left where it is.
     held: bool,
     /// What is to be told.
@@ -55,6 +64,8 @@ pub(crate) struct Host {
     told_in_job: bool,
     told_abort: bool,
     told_vanished: bool,
+    /// How often is still looked whether ranks have loaded an MPI that does not know of us.
+    looks_for_others: usize,
     /// When and from which place on ranks are looked at that may be gone.
     next_look: Instant,
     look_from: usize,
@@ -81,7 +92,7 @@ impl Host {
         spec: JobSpec,
         ranks: Vec<usize>,
         nodes: Vec<usize>,
-        rank_0_input: Rank0Input,
+        input_kind: RankInputKind,
     ) -> Result<Host, LaunchError> {
         let plan = Plan::resolve(&spec, ranks, nodes)?;
         let job = create_job(&spec, &plan)?;
@@ -95,12 +106,13 @@ impl Host {
             spec,
             pmi: PmiServer::new(&plan.nodes)?,
             plan,
-            rank_0_input,
+            input_kind,
             job,
             processes: Vec::new(),
             exits,
             sources: Sources::new()?,
-            input: RankInput::default(),
+            input: RankInputs::default(),
+            looks_for_others: OTHERS_LOOKS_MAX,
             held: false,
             news,
             told_in_job: false,
@@ -115,24 +127,47 @@ impl Host {
 
     /// Starts all ranks.
     pub(crate) fn start(&mut self) -> Result<(), LaunchError> {
-        let spawner = Spawner::new(&self.plan, &self.job, self.spec.output, self.rank_0_input)?;
-        for (index, places) in self.plan.processes.iter().enumerate() {
+        let spawner = Spawner::new(&self.plan, &self.job, &self.spec, self.input_kind)?;
+        let mut files = Vec::new();
+        let outputs = self.plan.processes.iter().map(|places| self.outputs_of(places, &mut files));
+        let outputs = outputs.collect::<Result<Vec<_>, _>>()?;
+        for ((index, places), (prefix, [stdout, stderr])) in self.plan.processes.iter().enumerate().zip(outputs) {
             let section = self.plan.section(places.start).number;
             let (process, pipes) = spawner.start(index, self.pmi.add(section)?)?;
             epoll::add(&self.exits, &process.end, epoll::EventData::new_u64(index as u64), epoll::EventFlags::IN)
                 .map_err(LaunchError::system("watch a rank"))?;
             self.processes.push(Process { process, ended: false });
             if let Some(pipe) = pipes.stdin {
-                self.input = RankInput::new(Some(pipe.into()));
+                self.input.add(pipe.into());
             }
-            let prefix = self.spec.prefix.then(|| self.plan.prefix(places).into_bytes());
             if let Some(pipe) = pipes.stdout {
-                self.sources.add(pipe.into(), prefix.clone(), Which::Stdout)?;
+                self.sources.add(pipe, prefix.clone(), stdout)?;
             }
-            self.sources.add(pipes.stderr.into(), prefix, Which::Stderr)?;
+            if let Some(pipe) = pipes.stderr {
+                self.sources.add(pipe, prefix, stderr)?;
+            }
         }
         self.lifeline = Some(spawner.into_lifeline());
         Ok(())
+    }
+
+    /// What goes before lines of a process with these ranks, and where they go; `files`: those that are open.
+    fn outputs_of(
+        &self,
+        places: &Range<usize>,
+        files: &mut Vec<(PathBuf, Rc<File>)>,
+    ) -> Result<(Option<Prefix>, [Destinations; 2]), LaunchError> {
+        let place = self.plan.stream_place(places);
+        let text = self.spec.streams.prefix(&place);
+        let timed = self.spec.streams.timestamps;
+        let prefix = (timed || text.is_some()).then(|| Prefix { text: text.unwrap_or_default().into_bytes(), timed });
+        let mut destinations = Which::BOTH.map(Destinations::output);
+        for (stream, paths) in self.spec.streams.paths(&place).into_iter().enumerate() {
+            destinations[stream].shown = self.spec.streams.is_shown(stream);
+            destinations[stream].files =
+                paths.into_iter().map(|path| open_once(path, files)).collect::<Result<_, _>>()?;
+        }
+        Ok((prefix, destinations))
     }
 
     /// Does as it is told. What is not for a host that is prepared has no effect.
@@ -146,7 +181,7 @@ impl Host {
                 self.news.push(Event::States(states));
             }
             Order::Input(piece) => {
-                self.input.give(piece);
+                self.input.give(&piece);
                 self.write_input();
             }
             // What is left at the end is little, and to be read in time.
@@ -291,12 +326,27 @@ impl Host {
         self.joined(place) && !self.finished(place)
     }
 
+    /// Looks whether a rank that has not joined uses another MPI: its ranks never will.
+    fn look_for_other_mpi(&mut self) {
+        let rank = if self.looks_for_others > 0 { self.running().next() } else { None };
+        let Some(place) = rank.filter(|&place| self.plan.ranks.len() > 1 && !self.joined(place)) else { return };
+        self.looks_for_others -= 1;
+        if self.plan.section(place).other_mpi.is_some() {
+            self.looks_for_others = 0;
+        } else if let Some(other) = other_mpi::loaded_by(self.processes[self.process_of(place)].process.pid()) {
+            self.looks_for_others = 0;
+            let program = self.plan.section(place).name.to_string_lossy();
+            self.news.push(Event::Note(format!("warning: {}", other.warning(&program))));
+        }
+    }
+
     /// Looks for ranks that are gone though their process is not, a few at a time.
     fn look_for_vanished(&mut self, now: Instant) {
         if self.told_vanished || now < self.next_look {
             return;
         }
         self.next_look = now + VANISHED_INTERVAL;
+        self.look_for_other_mpi();
         let running: Vec<usize> = self.running().collect();
         let from = running.partition_point(|&place| place < self.look_from);
         let looked_at: Vec<usize> = running[from..].iter().copied().take(LOOKED_AT_MAX).collect();
@@ -369,6 +419,17 @@ impl Host {
             self.drain = None;
         }
     }
+}
+
+/// The file of that name, one for all that write to it.
+fn open_once(path: PathBuf, files: &mut Vec<(PathBuf, Rc<File>)>) -> Result<Rc<File>, LaunchError> {
+    if let Some((_, file)) = files.iter().find(|(known, _)| *known == path) {
+        return Ok(file.clone());
+    }
+    let file = redirect::create(&path).map_err(|source| LaunchError::OutputFile { path: path.clone(), source })?;
+    let file = Rc::new(file);
+    files.push((path, file.clone()));
+    Ok(file)
 }
 
 fn create_job(spec: &JobSpec, plan: &Plan) -> Result<Job, LaunchError> {

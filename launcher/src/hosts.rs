@@ -1,9 +1,10 @@
 //! Which hosts a job runs on, and which of its ranks on which.
 //!
 //! Ranks are dealt out in blocks, so that neighbours share a host: as many to each host as it has slots, or as `-ppn`
-//! says, or else the same number to all. When all slots are taken the first host gets some more: there is no limit on
-//! ranks per core.
+//! says, or else the same number to all; or to one host after the other in turn, as `--map-by node` says. When all
+//! slots are taken the first host gets some more: there is no limit on ranks per core.
 
+use crate::placement::across;
 use serde::{Deserialize, Serialize};
 
 /// A host as the user names it.
@@ -14,9 +15,31 @@ pub(crate) struct HostSlots {
     pub(crate) slots: Option<usize>,
 }
 
+impl HostSlots {
+    /// A host of which nobody has said how many ranks it is to have.
+    pub(crate) fn named(name: String) -> HostSlots {
+        HostSlots { name, slots: None }
+    }
+}
+
 /// The hosts that the user names, in their order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct HostList(pub(crate) Vec<HostSlots>);
+
+/// How ranks are dealt out to hosts.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Dealing {
+    /// How many each host has, whatever its slots; `None`: as many as it has slots.
+    pub(crate) ranks_per_host: Option<usize>,
+    /// Whether each rank goes to the next host.
+    pub(crate) round_robin: bool,
+    /// Whether numbers go across the hosts, or through one after the other; `None`: as ranks are dealt out.
+    pub(crate) numbered_across: Option<bool>,
+    /// Whether this machine is left out.
+    pub(crate) no_local: bool,
+    /// The number of the host of each rank, from the start again when they run out; empty: as above.
+    pub(crate) host_of_rank: Vec<usize>,
+}
 
 /// A host and the numbers of its ranks.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,21 +98,22 @@ fn apply_word(host: HostSlots, word: &str) -> Result<HostSlots, String> {
     }
 }
 
+/// The numbers of a list such as `0,1,1`, with or without brackets and MPICH's word `vector`.
+pub(crate) fn parse_rank_map(list: &str) -> Result<Vec<usize>, String> {
+    let list = list.trim_start_matches(['(', '[', ' ']).trim_end_matches([')', ']', ' ']);
+    let list = list.strip_prefix("vector,").unwrap_or(list).trim_matches(['(', ')', '[', ']']);
+    let numbers = list.split(',').map(|number| number.trim().parse());
+    numbers.collect::<Result<_, _>>().map_err(|_| format!("{list:?} is no list of numbers of hosts, such as 0,1,1"))
+}
+
 /// Deals out `ranks` ranks; a host that gets none is left out, one that is named twice has the slots of both.
-pub(crate) fn deal(hosts: &[HostSlots], per_host: Option<usize>, ranks: usize) -> Vec<Share> {
+pub(crate) fn deal(hosts: &[HostSlots], dealing: &Dealing, ranks: usize) -> Vec<Share> {
     if hosts.is_empty() {
         return vec![Share { host: None, ranks: (0..ranks).collect() }];
     }
-    let evenly = hosts.iter().all(|host| host.slots.is_none());
-    let slots_of = |(index, host): (usize, &HostSlots)| match per_host.or(host.slots) {
-        Some(slots) => slots,
-        None if evenly => ranks / hosts.len() + usize::from(index < ranks % hosts.len()),
-        None => 1,
-    };
-    let slots: Vec<usize> = hosts.iter().enumerate().map(slots_of).collect();
     let mut shares: Vec<Share> = Vec::new();
-    let places = hosts.iter().zip(&slots).cycle().flat_map(|(host, &slots)| std::iter::repeat_n(&host.name, slots));
-    for (rank, name) in (0..ranks).zip(places) {
+    for (rank, place) in (0..ranks).zip(host_of_each(hosts, dealing, ranks)) {
+        let name = &hosts[place].name;
         match shares.iter_mut().find(|share| share.host.as_ref() == Some(name)) {
             Some(share) => share.ranks.push(rank),
             None => shares.push(Share { host: Some(name.clone()), ranks: vec![rank] }),
@@ -98,18 +122,72 @@ pub(crate) fn deal(hosts: &[HostSlots], per_host: Option<usize>, ranks: usize) -
     shares
 }
 
+/// For each rank the place of its host in the list.
+fn host_of_each(hosts: &[HostSlots], dealing: &Dealing, ranks: usize) -> Vec<usize> {
+    if !dealing.host_of_rank.is_empty() {
+        return dealing.host_of_rank.iter().map(|host| host % hosts.len()).cycle().take(ranks).collect();
+    }
+    let evenly = hosts.iter().all(|host| host.slots.is_none());
+    let slots_of = |(index, host): (usize, &HostSlots)| match dealing.ranks_per_host.or(host.slots) {
+        Some(slots) => slots.min(ranks),
+        None if evenly => ranks / hosts.len() + usize::from(index < ranks % hosts.len()),
+        None => 1,
+    };
+    let slots: Vec<usize> = hosts.iter().enumerate().map(slots_of).collect();
+    let blocks = slots.iter().enumerate().flat_map(|(host, &slots)| (0..slots).map(move |slot| (slot, host)));
+    let mut places: Vec<(usize, usize)> = blocks.collect();
+    if dealing.round_robin {
+        places.sort_unstable();
+    }
+    let mut dealt: Vec<usize> = places.iter().map(|&(_, host)| host).cycle().take(ranks).collect();
+    match dealing.numbered_across {
+        None => {}
+        Some(true) => dealt = across(dealt, |&host| host),
+        Some(false) => dealt.sort_unstable(),
+    }
+    dealt
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn dealt(list: &str, per_host: Option<usize>, ranks: usize) -> Vec<(String, Vec<usize>)> {
-        let shares = deal(&parse_list(list).unwrap().0, per_host, ranks);
+    fn dealt(list: &str, dealing: &Dealing, ranks: usize) -> Vec<(String, Vec<usize>)> {
+        let shares = deal(&parse_list(list).unwrap().0, dealing, ranks);
         shares.into_iter().map(|share| (share.host.unwrap(), share.ranks)).collect()
     }
 
     fn expect(list: &str, per_host: Option<usize>, ranks: usize, expected: &[(&str, &[usize])]) {
+        let dealing = Dealing { ranks_per_host: per_host, ..Dealing::default() };
+        expect_as(list, &dealing, ranks, expected);
+    }
+
+    fn expect_as(list: &str, dealing: &Dealing, ranks: usize, expected: &[(&str, &[usize])]) {
         let expected: Vec<_> = expected.iter().map(|&(name, ranks)| (name.to_owned(), ranks.to_vec())).collect();
-        assert_eq!(dealt(list, per_host, ranks), expected, "{list} {per_host:?} {ranks}");
+        assert_eq!(dealt(list, dealing, ranks), expected, "{list} {dealing:?} {ranks}");
+    }
+
+    #[test]
+    fn ranks_can_be_dealt_to_each_host_in_turn() {
+        let turns = Dealing { round_robin: true, ..Dealing::default() };
+        expect_as("a,b", &turns, 5, &[("a", &[0, 2, 4]), ("b", &[1, 3])]);
+        expect_as("a:1,b:3", &turns, 4, &[("a", &[0]), ("b", &[1, 2, 3])]);
+        expect_as("a:1,b:1", &turns, 3, &[("a", &[0, 2]), ("b", &[1])]);
+        let blocks = Dealing { numbered_across: Some(false), ..turns };
+        expect_as("a,b", &blocks, 5, &[("a", &[0, 1, 2]), ("b", &[3, 4])]);
+        let across = Dealing { numbered_across: Some(true), ..Dealing::default() };
+        expect_as("a:1,b:3", &across, 4, &[("a", &[0]), ("b", &[1, 2, 3])]);
+        expect_as("a:2,b:2", &across, 4, &[("a", &[0, 2]), ("b", &[1, 3])]);
+        expect_as("a:1000000000000", &across, 2, &[("a", &[0, 1])]);
+    }
+
+    #[test]
+    fn a_map_names_the_host_of_each_rank() {
+        let mapped = |list: &str| Dealing { host_of_rank: parse_rank_map(list).unwrap(), ..Dealing::default() };
+        for list in ["1,0,0", "(1,0,0)", "(vector,(1,0,0))", "vector,1,0,0"] {
+            expect_as("a,b", &mapped(list), 4, &[("b", &[0, 3]), ("a", &[1, 2])]);
+        }
+        assert!(parse_rank_map("a,b").is_err());
     }
 
     #[test]

@@ -2,8 +2,10 @@
 
 use crate::dispositions;
 use crate::error::LaunchError;
-use crate::hosts::HostSlots;
+use crate::hosts::{Dealing, HostSlots};
+use crate::placement::Wish;
 use crate::plan::value_in;
+use crate::redirect::Redirection;
 use crate::tuning;
 use crate::watch::Watch;
 use rwmpi_core::Protocol;
@@ -23,6 +25,10 @@ pub struct Section {
     pub(crate) environment: Vec<(OsString, OsString)>,
     /// Whether the launcher's own environment is kept from these ranks.
     pub(crate) clean: bool,
+    /// Variables of the launcher's own environment that are kept from these ranks.
+    pub(crate) removed: Vec<OsString>,
+    /// Where the program is looked for before `PATH`.
+    pub(crate) search: Option<OsString>,
     pub(crate) directory: Option<PathBuf>,
 }
 
@@ -35,6 +41,8 @@ impl Section {
             ranks: 1,
             environment: Vec::new(),
             clean: false,
+            removed: Vec::new(),
+            search: None,
             directory: None,
         }
     }
@@ -73,7 +81,8 @@ impl Section {
 /// Whether each rank is tied to cores of its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Binding {
-    /// If there is a free core for every thread of every rank; otherwise not.
+    /// If there is a free core for every thread of every rank; otherwise not. Where ranks announce no threads, they
+    /// have all free cores, the same number each.
     #[default]
     Auto,
     /// Always, sharing cores if there are too few.
@@ -147,12 +156,14 @@ pub struct JobSpec {
     #[serde(with = "protocol_name")]
     pub(crate) protocol: Option<Protocol>,
     pub(crate) transport: Option<Transport>,
-    pub(crate) binding: Binding,
+    /// What is asked for about cores.
+    pub(crate) wish: Wish,
     /// Ranks in each process.
     pub(crate) threads: usize,
     pub(crate) lanes: Option<usize>,
     pub(crate) timeout: Option<Duration>,
-    pub(crate) prefix: bool,
+    /// What becomes of the ranks' streams.
+    pub(crate) streams: Redirection,
     pub(crate) output: Output,
     pub(crate) segment_directory: Option<PathBuf>,
     // Whoever watches the job describes; the daemons of the hosts do not.
@@ -165,9 +176,15 @@ pub struct JobSpec {
     pub(crate) explain: bool,
     /// Whether to say how each rank ended.
     pub(crate) say_endings: bool,
+    /// Whether to say which ranks each host has.
+    pub(crate) shows_map: bool,
+    /// Whether only to find and check everything.
+    pub(crate) starts_nothing: bool,
+    /// Whether nothing is said of what has no effect.
+    pub(crate) quiet: bool,
     /// Where the ranks run; empty: here.
     pub(crate) hosts: Vec<HostSlots>,
-    pub(crate) ranks_per_host: Option<usize>,
+    pub(crate) dealing: Dealing,
     /// The command that runs another on a host; empty: ssh.
     pub(crate) launch_agent: Vec<OsString>,
     /// Name or address of the network interface that the ranks are to use between hosts.
@@ -198,6 +215,9 @@ mod protocol_name {
 }
 
 impl JobSpec {
+    /// What stands before each line of output where it is to say of which rank it is.
+    pub(crate) const RANK_PREFIX: &str = "[%r] ";
+
     /// A job of one program.
     pub fn new(section: Section) -> Self {
         JobSpec {
@@ -206,11 +226,11 @@ impl JobSpec {
             carried: Vec::new(),
             protocol: None,
             transport: None,
-            binding: Binding::Auto,
+            wish: Wish::default(),
             threads: 1,
             lanes: None,
             timeout: None,
-            prefix: false,
+            streams: Redirection::default(),
             output: Output::Forward,
             segment_directory: None,
             describe_activity: no_activity(),
@@ -219,8 +239,11 @@ impl JobSpec {
             report_bindings: false,
             explain: false,
             say_endings: false,
+            shows_map: false,
+            starts_nothing: false,
+            quiet: false,
             hosts: Vec::new(),
-            ranks_per_host: None,
+            dealing: Dealing::default(),
             launch_agent: Vec::new(),
             interface: None,
         }
@@ -252,7 +275,7 @@ impl JobSpec {
 
     /// Whether each rank is tied to cores of its own.
     pub fn binding(mut self, binding: Binding) -> Self {
-        self.binding = binding;
+        self.wish.bind = binding.into();
         self
     }
 
@@ -279,7 +302,7 @@ impl JobSpec {
 
     /// Writes `[rank] ` before each line of output.
     pub fn prefix(mut self, prefix: bool) -> Self {
-        self.prefix = prefix;
+        self.streams.prefix = prefix.then(|| Self::RANK_PREFIX.to_owned());
         self
     }
 

@@ -14,15 +14,14 @@
 //! 4. The launcher never blocks on one thing while another could happen, above all not on a reader of its output.
 
 mod arguments;
-mod binding;
 mod claims;
 mod command_line;
 mod daemon;
 mod dispositions;
+mod doctor;
 mod ending;
 mod error;
 mod explain;
-mod foreign;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
 mod group;
@@ -32,10 +31,14 @@ mod information;
 mod job_spec;
 mod lanes;
 mod launch;
+mod local_variables;
+mod other_mpi;
 mod output;
+mod placement;
 mod plan;
 mod pmi;
 mod pulse;
+mod redirect;
 mod remote;
 mod report;
 mod shared_heap;

@@ -1,12 +1,16 @@
 //! From what the caller wants to what will be done: programs found, directories checked, cores dealt out. All of it
 //! before the first rank starts, so that a wrong name costs one message and no job.
 
-use crate::binding::{self, Machine, Placement};
 use crate::error::LaunchError;
 use crate::job_spec::JobSpec;
 use crate::lanes;
+use crate::other_mpi::{self, OtherMpi};
+use crate::placement::{self, Announced, Machine, Placement};
+use crate::redirect;
+use crate::report;
 use rustix::fs::Access;
 use rwmpi_core::Protocol;
+use rwmpi_transport::LANES;
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -28,8 +32,10 @@ pub(crate) struct PlannedSection {
     pub(crate) number: usize,
     /// How many ranks of it run here.
     pub(crate) ranks: usize,
-    /// Threads that each rank announces to run (`OMP_NUM_THREADS`).
-    threads: usize,
+    /// Whose library its program is linked with, if that does not know of us.
+    pub(crate) other_mpi: Option<OtherMpi>,
+    /// Threads that each rank announces to run.
+    threads: Announced,
 }
 
 impl PlannedSection {
@@ -54,12 +60,21 @@ pub(crate) struct Environment {
     pub(crate) set: Vec<(OsString, OsString)>,
     /// Whether the launcher's own is kept from them.
     pub(crate) clean: bool,
+    /// What of the launcher's own is kept from them in any case.
+    pub(crate) removed: Vec<OsString>,
 }
 
 impl Environment {
     /// The value that a rank will see.
     pub(crate) fn get(&self, name: &str) -> Option<OsString> {
-        value_in(&self.set, name).or_else(|| env::var_os(name).filter(|_| !self.clean))
+        value_in(&self.set, name).or_else(|| env::var_os(name).filter(|_| self.inherits(name)))
+    }
+}
+
+impl Environment {
+    /// Whether a rank sees the launcher's own value.
+    fn inherits(&self, name: &str) -> bool {
+        !self.clean && !self.removed.iter().any(|removed| removed == name)
     }
 }
 
@@ -107,16 +122,26 @@ impl Plan {
         let machine = Machine::look().map_err(LaunchError::system("read the affinity mask"))?;
         // Who asks for lanes has a thread for each, but perhaps not at the same time.
         let least = lanes.min(machine.parallelism);
-        let threads: Vec<usize> = section_of.iter().map(|&index| sections[index].threads.max(least)).collect();
-        let placement = binding::place(spec.binding, &threads, &machine);
+        let with_lanes = |threads: Announced| match threads {
+            Some((count, variable)) => Some((count.max(least), variable)),
+            None => (least > 1).then_some((least, LANES)),
+        };
+        let threads: Vec<Announced> = section_of.iter().map(|&index| with_lanes(sections[index].threads)).collect();
+        let placement = placement::place(&spec.wish, &threads, &ranks, &machine);
         let processes = group(&section_of, spec.threads);
         Ok(Plan { sections, ranks, section_of, processes, nodes, lanes, placement, machine })
     }
 
-    /// What stands before lines of a process with these ranks.
-    pub(crate) fn prefix(&self, places: &Range<usize>) -> String {
+    /// Whose the streams of a process with these ranks are.
+    pub(crate) fn stream_place(&self, places: &Range<usize>) -> redirect::Place {
         let (first, last) = (self.ranks[places.start], self.ranks[places.end - 1]);
-        if first == last { format!("[{first}] ") } else { format!("[{first}-{last}] ") }
+        redirect::Place {
+            ranks: (first, last),
+            size: self.nodes.len(),
+            node: self.nodes[first],
+            section: self.section(places.start).number,
+            host: report::this_host(),
+        }
     }
 
     /// The section of the rank at that place among those here.
@@ -140,6 +165,7 @@ fn group(section_of: &[usize], threads: usize) -> Vec<Range<usize>> {
 fn plan_section(spec: &JobSpec, number: usize) -> Result<PlannedSection, LaunchError> {
     let section = &spec.sections[number];
     let mut environment = if section.clean { Vec::new() } else { spec.carried.clone() };
+    environment.retain(|(name, _)| !section.removed.contains(name));
     environment.extend(spec.environment.iter().chain(&section.environment).cloned());
     if let Some(protocol) = spec.protocol {
         environment.push((Protocol::VARIABLE.into(), protocol.name().into()));
@@ -152,19 +178,31 @@ fn plan_section(spec: &JobSpec, number: usize) -> Result<PlannedSection, LaunchE
     if let Some(directory) = &directory {
         check_directory(directory).map_err(|source| LaunchError::Directory { directory: directory.clone(), source })?;
     }
-    let environment = Environment { set: environment, clean: section.clean };
-    let path = value_in(&environment.set, "PATH").or_else(|| spec.setting("PATH"));
+    let environment = Environment { set: environment, clean: section.clean, removed: section.removed.clone() };
+    let mut path = value_in(&environment.set, "PATH").or_else(|| spec.setting("PATH"));
+    if let Some(search) = &section.search {
+        let rest = path.unwrap_or_default();
+        path = Some([search.as_os_str(), OsStr::new(":"), &rest].into_iter().collect());
+    }
     let program = find_program(&section.program, directory.as_deref().unwrap_or(&here), &here, path.as_deref())?;
     Ok(PlannedSection {
+        other_mpi: other_mpi::linked_with(&program),
         program,
         name: section.program.clone(),
         arguments: section.arguments.clone(),
         directory,
         number,
         ranks: 0,
-        threads: environment.get("OMP_NUM_THREADS").and_then(|list| threads(&list)).unwrap_or(1),
+        threads: announced(&environment),
         environment,
     })
+}
+
+/// The threads that the environment asks for of whatever library asks for most.
+fn announced(environment: &Environment) -> Announced {
+    const VARIABLES: [&str; 4] = ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS"];
+    let asked = VARIABLES.map(|name| environment.get(name).and_then(|list| threads(&list)).map(|count| (count, name)));
+    asked.into_iter().flatten().max_by_key(|&(count, _)| count)
 }
 
 /// The threads that an `OMP_NUM_THREADS` such as `4` or `4,2` (nested levels) asks for.
@@ -261,6 +299,19 @@ mod tests {
         assert_eq!(threads(OsStr::new("4, 2")), Some(8));
         assert_eq!(threads(OsStr::new("0")), None);
         assert_eq!(threads(OsStr::new("many")), None);
+    }
+
+    #[test]
+    fn the_variable_that_asks_for_most_threads_counts() {
+        let set = |pairs: &[(&str, &str)]| Environment {
+            set: pairs.iter().map(|(name, value)| (name.into(), value.into())).collect(),
+            clean: true,
+            removed: Vec::new(),
+        };
+        assert_eq!(announced(&set(&[])), None);
+        let both = set(&[("OMP_NUM_THREADS", "2"), ("RAYON_NUM_THREADS", "3")]);
+        assert_eq!(announced(&both), Some((3, "RAYON_NUM_THREADS")));
+        assert_eq!(announced(&set(&[("OPENBLAS_NUM_THREADS", "1")])), Some((1, "OPENBLAS_NUM_THREADS")));
     }
 
     #[test]

@@ -8,8 +8,9 @@ use crate::daemon;
 use crate::error::LaunchError;
 use crate::output::Which;
 use crate::pulse::{Diagnosis, LOST_AFTER, Pulse};
-use crate::sources::{Lines, Sources};
+use crate::sources::{Destinations, Lines, Sources};
 use crate::spawn::{self, JobProcess};
+use crate::streams::Prefix;
 use crate::wire::{Event, Link, Order};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::process::Rlimit;
@@ -18,7 +19,7 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::Instant;
 
 /// What a login may print before the daemon speaks.
@@ -64,33 +65,22 @@ pub(crate) struct Remote {
 impl Remote {
     /// Has the agent start the daemon on `host`, which will be given `task`.
     pub(crate) fn reach(host: &str, agent: Agent<'_>, task: Order, file_limit: Rlimit) -> Result<Remote, LaunchError> {
-        let program = env::current_exe().map_err(LaunchError::system("find this program"))?;
-        let mut words: Vec<&OsStr> = match agent {
-            Agent::None => Vec::new(),
-            Agent::Ssh => SSH.iter().map(OsStr::new).chain([OsStr::new(host)]).collect(),
-            Agent::Command(words) => words.iter().map(OsString::as_os_str).chain([OsStr::new(host)]).collect(),
-        };
-        // What ssh is told it gives to a shell there.
-        let by_shell = words.first().is_some_and(|agent| Path::new(agent).file_name() == Some(OsStr::new("ssh")));
-        let program = if by_shell { quoted(program.as_os_str()) } else { program.into_os_string() };
-        words.extend([program.as_os_str(), OsStr::new(daemon::OPTION)]);
-        let mut command = Command::new(words[0]);
-        // What the daemon finds there is to be of the agent's login, not of ours.
-        command.args(&words[1..]).env_remove(daemon::LOGIN);
+        let command = command_on(host, agent)?;
+        let name = command.get_program().to_owned();
         let failed = |source: io::Error| {
             let hint = LaunchError::hint(&source);
-            LaunchError::Agent { host: host.to_owned(), agent: words[0].into(), source, hint }
+            LaunchError::Agent { host: host.to_owned(), agent: name.clone(), source, hint }
         };
         let (process, pipes) = spawn::start_agent(command, file_limit).map_err(failed)?;
         let mut complaints = Sources::new()?;
-        complaints.add(pipes.stderr, Some(format!("[{host}] ").into_bytes()), Which::Stderr)?;
+        let prefix = Prefix { text: format!("[{host}] ").into_bytes(), timed: false };
+        complaints.add(pipes.stderr, Some(prefix), Destinations::output(Which::Stderr))?;
         let link = Link::new(pipes.stdout, pipes.stdin).map_err(LaunchError::system("talk with an agent"))?;
-        let agent_name = words[0].to_owned();
         let pulse = Pulse::new(Instant::now());
         Ok(Remote {
             link,
             agent: process,
-            agent_name,
+            agent_name: name,
             complaints,
             task: Some(task),
             greeted: false,
@@ -203,6 +193,42 @@ impl Drop for Remote {
             let mut agent = [PollFd::new(&self.agent.end, PollFlags::IN)];
             let _ = rustix::event::poll(&mut agent, Some(&TO_GO));
         }
+    }
+}
+
+/// The command by which the agent starts the daemon on `host`.
+fn command_on(host: &str, agent: Agent<'_>) -> Result<Command, LaunchError> {
+    let program = env::current_exe().map_err(LaunchError::system("find this program"))?;
+    let mut words: Vec<&OsStr> = match agent {
+        Agent::None => Vec::new(),
+        Agent::Ssh => SSH.iter().map(OsStr::new).chain([OsStr::new(host)]).collect(),
+        Agent::Command(words) => words.iter().map(OsString::as_os_str).chain([OsStr::new(host)]).collect(),
+    };
+    // What ssh is told it gives to a shell there.
+    let by_shell = words.first().is_some_and(|agent| Path::new(agent).file_name() == Some(OsStr::new("ssh")));
+    let program = if by_shell { quoted(program.as_os_str()) } else { program.into_os_string() };
+    words.extend([program.as_os_str(), OsStr::new(daemon::OPTION)]);
+    let mut command = Command::new(words[0]);
+    // What the daemon finds there is to be of the agent's login, not of ours.
+    command.args(&words[1..]).env_remove(daemon::LOGIN);
+    Ok(command)
+}
+
+/// Finds out whether `host` is reached, by ssh or another agent, and has a daemon of this version; or why not.
+pub(crate) fn try_out(host: &str, agent: &[OsString]) -> Result<(), String> {
+    let mut command = command_on(host, Agent::of(agent)).map_err(|error| error.to_string())?;
+    let name = command.get_program().to_owned();
+    // A daemon to which nobody speaks says who it is, and goes.
+    let output = command.stdin(Stdio::null()).output().map_err(|error| format!("{}: {error}", name.display()))?;
+    let mut said = output.stdout;
+    match is_greeting(&mut said) {
+        Ok(true) => Ok(()),
+        Ok(false) => {
+            let complaints = String::from_utf8_lossy(&output.stderr).into_owned();
+            let last = complaints.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("it says nothing");
+            Err(format!("{}: {last}", name.display()))
+        }
+        Err(error) => Err(error.to_string()),
     }
 }
 

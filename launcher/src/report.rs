@@ -1,7 +1,7 @@
 //! The one report of a job that did not go well.
 
-use crate::binding::ranges;
 use crate::error::exit_code;
+use crate::placement::ranges;
 use crate::signals;
 use crate::waits;
 use rwmpi_core::Wait;

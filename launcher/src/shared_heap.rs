@@ -51,7 +51,7 @@ fn is_off(environment: &Environment) -> bool {
 
 /// The library where it is installed, or beside the program where that was built. The loader would take a space or
 /// colon in its path for the end of it.
-fn library() -> Option<PathBuf> {
+pub(crate) fn library() -> Option<PathBuf> {
     library_near(&env::current_exe().ok()?)
 }
 
@@ -127,7 +127,7 @@ mod tests {
         assert_eq!(library_near(Path::new("/nowhere/bin/mpiexec")), None);
         let job = Job::create(1, None).unwrap();
         assert!(explain_with(None, &job).contains(LIBRARY));
-        assert!(is_off(&Environment { set: vec![(SWITCH.into(), "off".into())], clean: false }));
+        assert!(is_off(&Environment { set: vec![(SWITCH.into(), "off".into())], ..Environment::default() }));
     }
 
     #[test]

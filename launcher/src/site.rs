@@ -5,10 +5,11 @@ use crate::error::LaunchError;
 use crate::host::Host;
 use crate::hosts::{self, Share};
 use crate::job_spec::JobSpec;
+use crate::placement::ranges;
 use crate::pmi::Entry;
 use crate::remote::{Agent, Remote};
 use crate::report;
-use crate::spawn::{self, Rank0Input};
+use crate::spawn::{self, RankInputKind};
 use crate::this_machine;
 use crate::wire::{Event, Order, RankSeen, Task};
 use rustix::event::PollFd;
@@ -45,11 +46,11 @@ enum End {
 
 impl Site {
     /// Has every host of the job prepare for it.
-    pub(crate) fn prepare_all(spec: &JobSpec, rank_0_input: Rank0Input) -> Result<Vec<Site>, LaunchError> {
+    pub(crate) fn prepare_all(spec: &JobSpec, input_kind: RankInputKind) -> Result<Vec<Site>, LaunchError> {
         let mut hosts = spec.hosts.clone();
         // What another agent calls a host is its own matter.
         let here = if spec.launch_agent.is_empty() { this_machine::unite(&mut hosts) } else { None };
-        let shares = hosts::deal(&hosts, spec.ranks_per_host, spec.section_of().len());
+        let shares = hosts::deal(&hosts, &spec.dealing, spec.section_of().len());
         let mut nodes = vec![0; spec.section_of().len()];
         for (index, share) in shares.iter().enumerate() {
             share.ranks.iter().for_each(|&rank| nodes[rank] = index);
@@ -61,7 +62,7 @@ impl Site {
                 names.iter().enumerate().find(|&(other, _)| other != index).and_then(|(_, name)| name.clone());
             let end = match &host {
                 None => {
-                    let host = Host::prepare(spec.clone(), ranks.clone(), nodes.clone(), rank_0_input)?;
+                    let host = Host::prepare(spec.clone(), ranks.clone(), nodes.clone(), input_kind)?;
                     End::Here(Box::new(host))
                 }
                 Some(name) => {
@@ -160,6 +161,11 @@ impl Site {
         self.running = 0;
         self.in_job = false;
         self.over = true;
+    }
+
+    /// Which ranks it has, as `--display map` says it.
+    pub(crate) fn map(&self) -> String {
+        format!("map: {} of {}: {}", report::counted(self.ranks.len(), "rank"), self.host(), ranges(&self.ranks))
     }
 
     /// The host's name as a report has it.

@@ -2,11 +2,14 @@
 
 use crate::error::LaunchError;
 use crate::output::Which;
-use crate::streams::LineStream;
+use crate::streams::{LineStream, Prefix};
 use rustix::event::{Timespec, epoll};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
+use std::fs::File;
+use std::io::Write;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::rc::Rc;
 use std::time::Instant;
 
 /// Most that is read from a rank at once, so that none starves the others.
@@ -17,7 +20,38 @@ const READ_BYTES: usize = 1 << 16;
 struct Source {
     pipe: OwnedFd,
     lines: LineStream,
-    to: Which,
+    to: Destinations,
+}
+
+/// Where the lines of a pipe go.
+#[derive(Clone, Debug)]
+pub(crate) struct Destinations {
+    /// Which of the launcher's outputs it belongs to.
+    pub(crate) which: Which,
+    /// Whether they are passed on to it.
+    pub(crate) shown: bool,
+    pub(crate) files: Vec<Rc<File>>,
+}
+
+impl Destinations {
+    /// That output, and nowhere else.
+    pub(crate) fn output(which: Which) -> Destinations {
+        Destinations { which, shown: true, files: Vec::new() }
+    }
+
+    /// Has lines written by `write` arrive. What a full disk does not take is lost, as the rank's own would be.
+    fn take(&self, lines: &mut Lines, write: impl FnOnce(&mut Vec<u8>)) {
+        let out = &mut lines[self.which as usize];
+        let before = out.len();
+        write(out);
+        for file in &self.files {
+            let mut file: &File = file;
+            let _ = file.write_all(&out[before..]);
+        }
+        if !self.shown {
+            out.truncate(before);
+        }
+    }
 }
 
 /// All pipes from the ranks of a host.
@@ -40,7 +74,7 @@ impl Sources {
     }
 
     /// Takes over a pipe; `prefix` goes before each line.
-    pub(crate) fn add(&mut self, pipe: OwnedFd, prefix: Option<Vec<u8>>, to: Which) -> Result<(), LaunchError> {
+    pub(crate) fn add(&mut self, pipe: OwnedFd, prefix: Option<Prefix>, to: Destinations) -> Result<(), LaunchError> {
         let key = epoll::EventData::new_u64(self.sources.len() as u64);
         rustix::fs::fcntl_setfl(&pipe, OFlags::NONBLOCK)
             .and_then(|()| epoll::add(&self.epoll, &pipe, key, epoll::EventFlags::IN))
@@ -75,7 +109,8 @@ impl Sources {
             self.read_source(data.u64() as usize, now, lines);
         }
         for source in self.sources.iter_mut().flatten() {
-            source.lines.flush_waiting(&mut lines[source.to as usize], now);
+            let Source { lines: stream, to, .. } = source;
+            to.take(lines, |out| stream.flush_waiting(out, now));
         }
         count > 0
     }
@@ -90,8 +125,9 @@ impl Sources {
     /// Closes the pipes whose output nobody takes any more, so that the ranks learn of it as they would without a
     /// launcher in between.
     pub(crate) fn give_up(&mut self, which: Which) {
-        for source in self.sources.iter_mut().filter(|source| source.as_ref().is_some_and(|source| source.to == which))
-        {
+        for source in self.sources.iter_mut().filter(|source| {
+            source.as_ref().is_some_and(|source| source.to.which == which && source.to.files.is_empty())
+        }) {
             *source = None;
             self.open -= 1;
         }
@@ -100,15 +136,18 @@ impl Sources {
     fn read_source(&mut self, index: usize, now: Instant, lines: &mut Lines) {
         let Some(source) = &mut self.sources[index] else { return };
         match rustix::io::read(&source.pipe, &mut self.buffer) {
-            Ok(length) if length > 0 => source.lines.push(&self.buffer[..length], &mut lines[source.to as usize], now),
+            Ok(length) if length > 0 => {
+                let Source { lines: stream, to, .. } = source;
+                to.take(lines, |out| stream.push(&self.buffer[..length], out, now));
+            }
             Err(Errno::AGAIN | Errno::INTR) => {}
             Ok(_) | Err(_) => self.close_source(index, lines),
         }
     }
 
     fn close_source(&mut self, index: usize, lines: &mut Lines) {
-        if let Some(mut source) = self.sources[index].take() {
-            source.lines.flush(&mut lines[source.to as usize]);
+        if let Some(Source { lines: mut stream, to, .. }) = self.sources[index].take() {
+            to.take(lines, |out| stream.flush(out));
             self.open -= 1;
         }
     }

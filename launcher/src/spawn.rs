@@ -17,8 +17,10 @@ use crate::dispositions;
 use crate::ending::EndNotice;
 use crate::error::LaunchError;
 use crate::group::Group;
-use crate::job_spec::Output;
+use crate::job_spec::{JobSpec, Output};
+use crate::local_variables;
 use crate::plan::{Plan, PlannedSection};
+use crate::redirect::Redirection;
 use crate::shared_heap;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::FdFlags;
@@ -30,12 +32,13 @@ use rwmpi_transport::{
     CONNECTION_FD, JOB_FD, Job, LIFELINE_FD, NODES, PLACE, RANK, SIZE, THREADS, handed_down, raised,
 };
 use std::io;
+use std::ops::Range;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt;
-use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdin, Command, Stdio};
 
-/// Descriptors that a rank costs the launcher: two pipes, what tells of its end, and a connection.
-const DESCRIPTORS_PER_RANK: u64 = 4;
+/// Descriptors that a rank costs the launcher: three pipes, two files, what tells of its end, and a connection.
+const DESCRIPTORS_PER_RANK: u64 = 7;
 /// An agent's standard streams, and what tells of its end (and one more, lest the arithmetic be too exact).
 const DESCRIPTORS_PER_AGENT: u64 = 5;
 /// Descriptors that the launcher needs for itself, claimed cores included.
@@ -53,8 +56,9 @@ pub(crate) struct JobProcess {
 /// The ends of a new rank's pipes that belong to the launcher.
 pub(crate) struct RankPipes {
     pub(crate) stdin: Option<ChildStdin>,
-    pub(crate) stdout: Option<ChildStdout>,
-    pub(crate) stderr: ChildStderr,
+    pub(crate) stdout: Option<OwnedFd>,
+    /// `None`: it is the same as standard output.
+    pub(crate) stderr: Option<OwnedFd>,
 }
 
 /// The ends of an agent's pipes that belong to the launcher.
@@ -64,9 +68,9 @@ pub(crate) struct AgentPipes {
     pub(crate) stderr: OwnedFd,
 }
 
-/// What the launcher gives rank 0 to read; the others read nothing.
+/// What the launcher gives those ranks to read that read standard input; the others read nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Rank0Input {
+pub(crate) enum RankInputKind {
     /// End of file at once.
     Nothing,
     /// The launcher's own standard input, which it then does not touch.
@@ -80,7 +84,8 @@ pub(crate) struct Spawner<'a> {
     plan: &'a Plan,
     job: &'a Job,
     output: Output,
-    rank_0_input: Rank0Input,
+    streams: &'a Redirection,
+    input: RankInputKind,
     lifeline: Lifeline,
     launcher: Pid,
     /// The limit on open files before it was raised: the ranks get it back.
@@ -97,14 +102,15 @@ impl<'a> Spawner<'a> {
     pub(crate) fn new(
         plan: &'a Plan,
         job: &'a Job,
-        output: Output,
-        rank_0_input: Rank0Input,
+        spec: &'a JobSpec,
+        input: RankInputKind,
     ) -> Result<Self, LaunchError> {
         let (read, write) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)
             .map_err(LaunchError::system("create the lifeline of the ranks"))?;
         let file_limit = raise_file_limit(plan.ranks.len() as u64 * DESCRIPTORS_PER_RANK);
         let lifeline = Lifeline { _write: write, read: raised(read) };
-        Ok(Spawner { plan, job, output, rank_0_input, lifeline, launcher: rustix::process::getpid(), file_limit })
+        let (output, streams, launcher) = (spec.output, &spec.streams, rustix::process::getpid());
+        Ok(Spawner { plan, job, output, streams, input, lifeline, launcher, file_limit })
     }
 
     /// What must be kept for as long as the job runs.
@@ -116,7 +122,7 @@ impl<'a> Spawner<'a> {
     /// returns.
     pub(crate) fn start(&self, process: usize, pmi: OwnedFd) -> Result<(JobProcess, RankPipes), LaunchError> {
         let places = self.plan.processes[process].clone();
-        let (place, threads) = (places.start, places.len());
+        let place = places.start;
         let section = self.plan.section(place);
         let (rank, size) = (self.plan.ranks[place], self.plan.nodes.len());
         let failed = |source: io::Error| start_error(rank, section, source);
@@ -129,6 +135,8 @@ impl<'a> Spawner<'a> {
         if section.environment.clean {
             command.env_clear();
         }
+        section.environment.removed.iter().for_each(|name| _ = command.env_remove(name));
+        let both = self.redirect_outputs(&mut command, rank).map_err(failed)?;
         command
             .arg0(&section.name)
             .args(&section.arguments)
@@ -140,26 +148,13 @@ impl<'a> Spawner<'a> {
             .env("RWMPI_APPNUM", section.number.to_string())
             .env(JOB_FD, said(self.job.as_fd())?)
             .env(LIFELINE_FD, said(lifeline)?)
-            .stdin(match self.rank_0_input {
-                Rank0Input::Inherited if rank == 0 => Stdio::inherit(),
-                Rank0Input::Piped if rank == 0 => Stdio::piped(),
+            .stdin(match self.input {
+                RankInputKind::Inherited if self.streams.input.contain(rank) => Stdio::inherit(),
+                RankInputKind::Piped if self.streams.input.contain(rank) => Stdio::piped(),
                 _ => Stdio::null(),
             })
-            .stdout(if self.output == Output::Capture && rank != 0 { Stdio::null() } else { Stdio::piped() })
-            .stderr(Stdio::piped())
             .process_group(group.number());
-        // The launcher may be a rank's child itself: what that one was told is not for these.
-        for name in [THREADS, NODES, CONNECTION_FD, PMI_NUMBER, PMI_SIZE, PMI_FD] {
-            command.env_remove(name);
-        }
-        if threads > 1 {
-            command.env(THREADS, threads.to_string());
-        } else {
-            command.env(CONNECTION_FD, said(pmi.as_fd())?);
-            // Others' libraries know only processes.
-            command.env(PMI_NUMBER, rank.to_string()).env(PMI_SIZE, size.to_string());
-            command.env(PMI_FD, pmi.as_raw_fd().to_string());
-        }
+        self.introduce(&mut command, &places, pmi.as_fd(), said(pmi.as_fd())?);
         if self.plan.nodes.iter().any(|&node| node != self.plan.nodes[0]) {
             let nodes: Vec<String> = self.plan.nodes.iter().map(usize::to_string).collect();
             command.env(NODES, nodes.join(","));
@@ -185,10 +180,43 @@ impl<'a> Spawner<'a> {
         let mut child = command.spawn().map_err(failed)?;
         let pipes = RankPipes {
             stdin: child.stdin.take(),
-            stdout: child.stdout.take(),
-            stderr: child.stderr.take().expect("standard error was asked to be a pipe"),
+            stdout: both.or_else(|| child.stdout.take().map(OwnedFd::from)),
+            stderr: child.stderr.take().map(OwnedFd::from),
         };
         JobProcess::adopt(child, group).map(|process| (process, pipes)).map_err(failed)
+    }
+}
+
+impl Spawner<'_> {
+    /// Tells a process who it is in the job, and over which connection it speaks with us. `connection`: how that is
+    /// said to programs of ours.
+    fn introduce(&self, command: &mut Command, places: &Range<usize>, pmi: BorrowedFd<'_>, connection: String) {
+        // The launcher may be a rank's child itself: what that one was told is not for these.
+        for name in [THREADS, NODES, CONNECTION_FD, PMI_NUMBER, PMI_SIZE, PMI_FD] {
+            command.env_remove(name);
+        }
+        let threads = places.len();
+        if threads > 1 {
+            command.env(THREADS, threads.to_string());
+        } else {
+            command.env(CONNECTION_FD, connection);
+            // Others' libraries know only processes.
+            command.envs(local_variables::of(self.plan, places.start));
+            command.env(PMI_FD, pmi.as_raw_fd().to_string());
+        }
+    }
+
+    /// Has the process write to pipes; the reading end of the one, if both its outputs are one.
+    fn redirect_outputs(&self, command: &mut Command, rank: usize) -> io::Result<Option<OwnedFd>> {
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        if self.output == Output::Capture && rank != 0 {
+            command.stdout(Stdio::null());
+        } else if self.streams.merged {
+            let (read, write) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
+            command.stdout(write.try_clone()?).stderr(write);
+            return Ok(Some(read));
+        }
+        Ok(None)
     }
 }
 

@@ -1,11 +1,12 @@
-//! Rank 0's standard input.
+//! The ranks' standard input: rank 0 reads it, unless the user names others.
 //!
 //! A file or a pipe is simply inherited where rank 0 is a child of the launcher: it then takes from it what it needs
 //! and no more, as it would without a launcher. A terminal has to be read by the launcher, since ranks are not in the
 //! terminal's foreground process group and would be stopped; and so has everything if rank 0 is on another host.
 
-use crate::job_spec::Output;
-use crate::spawn::Rank0Input;
+use crate::job_spec::{JobSpec, Output};
+use crate::redirect::Readers;
+use crate::spawn::RankInputKind;
 use rustix::event::{PollFd, PollFlags};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
@@ -15,12 +16,19 @@ use std::os::fd::{AsFd, OwnedFd};
 /// Most that is read at once, and on its way to rank 0.
 const READ_BYTES: usize = 4096;
 
-/// What rank 0 is to read if it runs here.
-pub(crate) fn choose(output: Output) -> Rank0Input {
-    match output {
-        Output::Capture => Rank0Input::Nothing,
-        Output::Forward if rustix::termios::isatty(rustix::stdio::stdin()) => Rank0Input::Piped,
-        Output::Forward => Rank0Input::Inherited,
+/// What the readers are to read that run here.
+pub(crate) fn choose(spec: &JobSpec) -> RankInputKind {
+    let is_one = match &spec.streams.input {
+        Readers::First => true,
+        Readers::Nobody => return RankInputKind::Nothing,
+        Readers::All => spec.section_of().len() == 1,
+        Readers::Ranks(ranks) => ranks.len() == 1,
+    };
+    match spec.output {
+        Output::Capture => RankInputKind::Nothing,
+        // Of what several inherit each would get a part.
+        Output::Forward if !is_one || rustix::termios::isatty(rustix::stdio::stdin()) => RankInputKind::Piped,
+        Output::Forward => RankInputKind::Inherited,
     }
 }
 
@@ -96,7 +104,7 @@ impl RankInput {
         }
     }
 
-    /// Writes what rank 0 takes; true when it has taken the whole piece.
+    /// Writes what its rank takes; true when that has taken the whole piece.
     pub(crate) fn write(&mut self) -> bool {
         let Some(pipe) = self.pipe.as_ref().filter(|_| !self.pending.is_empty()) else { return false };
         match rustix::io::write(pipe, &self.pending) {
@@ -105,5 +113,44 @@ impl RankInput {
             Err(_) => self.pipe = None,
         }
         self.pipe.is_some() && self.pending.is_empty()
+    }
+
+    /// Whether it has yet to be read by its rank.
+    fn waits(&self) -> bool {
+        self.pipe.is_some() && !self.pending.is_empty()
+    }
+}
+
+/// Those of a host.
+#[derive(Debug, Default)]
+pub(crate) struct RankInputs {
+    pipes: Vec<RankInput>,
+    /// Whether a piece was given that not all have taken.
+    given: bool,
+}
+
+impl RankInputs {
+    pub(crate) fn add(&mut self, pipe: OwnedFd) {
+        self.pipes.push(RankInput::new(Some(pipe)));
+    }
+
+    /// What to wait for before the next [`RankInputs::write`].
+    pub(crate) fn poll(&self) -> impl Iterator<Item = PollFd<'_>> {
+        self.pipes.iter().filter_map(RankInput::poll)
+    }
+
+    /// Takes a piece for all; nothing: the input is at its end.
+    pub(crate) fn give(&mut self, piece: &[u8]) {
+        self.given = !piece.is_empty();
+        self.pipes.iter_mut().for_each(|pipe| pipe.give(piece.to_vec()));
+    }
+
+    /// Writes what the ranks take; true when all have taken the piece. One alone that reads no more leaves the rest of
+    /// the input to others; of several, those that do read must not wait for it.
+    pub(crate) fn write(&mut self) -> bool {
+        let took = self.pipes.iter_mut().map(RankInput::write).fold(false, |any, took| any | took);
+        let is_done = self.given && !self.pipes.iter().any(RankInput::waits) && (took || self.pipes.len() > 1);
+        self.given &= !is_done;
+        is_done
     }
 }

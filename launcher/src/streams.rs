@@ -1,17 +1,64 @@
 //! Cuts what a rank writes into whole lines, so that lines of different ranks never mix.
 
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 /// A longer line is passed on in pieces.
 const LINE_BYTES_MAX: usize = 1 << 20;
 /// How long the beginning of a line waits for the rest. It is passed on then: it may be a question to the user.
 const PARTIAL_LINE_WAIT: Duration = Duration::from_millis(200);
 
+/// What stands before each line.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Prefix {
+    pub(crate) text: Vec<u8>,
+    /// Whether the time is before that.
+    pub(crate) timed: bool,
+}
+
+impl Prefix {
+    fn append_to(&self, out: &mut Vec<u8>) {
+        if self.timed {
+            let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+            out.extend_from_slice(timestamp(now).as_bytes());
+        }
+        out.extend_from_slice(&self.text);
+    }
+}
+
+/// `2026-01-31T23:59:59.123Z ` for a time since 1970.
+fn timestamp(since_1970: Duration) -> String {
+    let seconds = since_1970.as_secs();
+    let (year, month, day) = date(seconds / 86_400);
+    let [hour, minute, second] = [seconds / 3600 % 24, seconds / 60 % 60, seconds % 60];
+    let millisecond = since_1970.subsec_millis();
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millisecond:03}Z ")
+}
+
+/// Year, month and day of a day since 1970, in the calendar of Gregory.
+fn date(mut day: u64) -> (u64, u64, u64) {
+    let is_leap = |year: u64| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
+    let mut year = 1970;
+    while day >= 365 + u64::from(is_leap(year)) {
+        day -= 365 + u64::from(is_leap(year));
+        year += 1;
+    }
+    let february = 28 + u64::from(is_leap(year));
+    let mut month = 1;
+    for length in [31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] {
+        if day < length {
+            break;
+        }
+        day -= length;
+        month += 1;
+    }
+    (year, month, day + 1)
+}
+
 /// One output stream of one rank.
 #[derive(Debug, Default)]
 pub(crate) struct LineStream {
     /// Written before each line. If there is one, lines are passed on whole or not at all.
-    prefix: Option<Vec<u8>>,
+    prefix: Option<Prefix>,
     /// The beginning of a line whose end has not come yet.
     partial: Vec<u8>,
     /// When `partial` last grew.
@@ -19,7 +66,7 @@ pub(crate) struct LineStream {
 }
 
 impl LineStream {
-    pub(crate) fn new(prefix: Option<Vec<u8>>) -> Self {
+    pub(crate) fn new(prefix: Option<Prefix>) -> Self {
         LineStream { prefix, ..LineStream::default() }
     }
 
@@ -35,7 +82,7 @@ impl LineStream {
             }
             Some(prefix) => {
                 for line in bytes[..complete].split_inclusive(|&byte| byte == b'\n') {
-                    out.extend_from_slice(prefix);
+                    prefix.append_to(out);
                     out.append(&mut self.partial);
                     out.extend_from_slice(line);
                 }
@@ -69,7 +116,7 @@ impl LineStream {
             return;
         }
         if let Some(prefix) = &self.prefix {
-            out.extend_from_slice(prefix);
+            prefix.append_to(out);
             self.partial.push(b'\n');
         }
         out.append(&mut self.partial);
@@ -100,13 +147,25 @@ mod tests {
 
     #[test]
     fn every_line_gets_the_prefix_once() {
-        let mut stream = LineStream::new(Some(b"[3] ".to_vec()));
+        let mut stream = LineStream::new(Some(Prefix { text: b"[3] ".to_vec(), timed: false }));
         assert_eq!(push(&mut stream, "a"), "");
         assert_eq!(push(&mut stream, "b\n\nc"), "[3] ab\n[3] \n");
         let mut rest = Vec::new();
         stream.flush(&mut rest);
         assert_eq!(rest, b"[3] c\n");
         assert_eq!(stream.due(), None);
+    }
+
+    #[test]
+    fn times_are_written_in_full() {
+        let written = |seconds| timestamp(Duration::from_secs(seconds) + Duration::from_millis(7));
+        assert_eq!(written(0), "1970-01-01T00:00:00.007Z ");
+        assert_eq!(written(951_782_399), "2000-02-28T23:59:59.007Z ");
+        assert_eq!(written(951_782_400), "2000-02-29T00:00:00.007Z ");
+        assert_eq!(written(1_798_761_599), "2026-12-31T23:59:59.007Z ");
+        let mut stream = LineStream::new(Some(Prefix { text: b"[3] ".to_vec(), timed: true }));
+        let line = push(&mut stream, "a\n");
+        assert!(line.starts_with("20") && line.ends_with("Z [3] a\n"), "{line}");
     }
 
     #[test]

@@ -5,10 +5,11 @@ use crate::error::{LaunchError, MOST_RANKS, exit_code};
 use crate::job_spec::{JobSpec, Outcome, Output};
 use crate::lanes;
 use crate::output::Outputs;
+use crate::redirect::Readers;
 use crate::report::{self, Ending, Failure, RankState, Verdict};
 use crate::signals::Signals;
 use crate::site::Site;
-use crate::spawn::Rank0Input;
+use crate::spawn::RankInputKind;
 use crate::standard_input::{self, StandardInput};
 use crate::wire::{Event, Order, RankEnd, RankSeen};
 use rustix::event::{PollFd, PollFlags};
@@ -42,8 +43,10 @@ pub(crate) struct Watch<'a> {
     input: StandardInput,
     signals: Signals,
     started: Instant,
-    /// Whether rank 0 reads what the launcher reads.
+    /// Whether ranks read what the launcher reads.
     passes_input: bool,
+    /// How many hosts have yet to take the last piece of input.
+    untaken: usize,
     /// Whether the ranks were told to start.
     running: bool,
     /// Whether all ranks have ended.
@@ -103,18 +106,20 @@ impl<'a> Watch<'a> {
         }
         check_threads(spec)?;
         lanes::check(spec)?;
-        let rank_0_input = standard_input::choose(spec.output);
-        let elsewhere = spec.output == Output::Forward && !spec.hosts.is_empty();
+        let input_kind = standard_input::choose(spec);
+        let elsewhere =
+            spec.output == Output::Forward && !spec.hosts.is_empty() && spec.streams.input != Readers::Nobody;
         // Before anything starts: what reaches us from now on must reach the ranks.
         let signals = if spec.forward_signals { Signals::collect()? } else { Signals::ignored() };
         let started = Instant::now();
         let mut watch = Watch {
             spec,
             section_of: spec.section_of(),
-            sites: Site::prepare_all(spec, rank_0_input)?,
+            sites: Site::prepare_all(spec, input_kind)?,
             outputs: Outputs::new(spec.output == Output::Capture),
             input: StandardInput::new(false),
-            passes_input: rank_0_input == Rank0Input::Piped || elsewhere,
+            untaken: 0,
+            passes_input: input_kind == RankInputKind::Piped || elsewhere,
             signals,
             started,
             running: false,
@@ -129,7 +134,13 @@ impl<'a> Watch<'a> {
             absent: None,
             endings: Vec::new(),
         };
-        watch.point_out_settings();
+        if !spec.quiet {
+            watch.point_out_settings();
+        }
+        if spec.shows_map {
+            let lines: Vec<String> = watch.sites.iter().map(Site::map).collect();
+            lines.iter().for_each(|line| watch.outputs.note(line));
+        }
         notes.iter().for_each(|note| watch.outputs.note(note));
         watch.start_if_ready()?;
         Ok(watch)
@@ -229,11 +240,11 @@ impl<'a> Watch<'a> {
         poll(&mut polled, longest).map_err(LaunchError::system("wait for the ranks"))?;
         let input_ready = input_waits && !polled[0].revents().is_empty();
         drop(polled);
-        if input_ready
-            && let Some(piece) = self.input.read()
-            && let Some(site) = self.sites.iter_mut().find(|site| site.ranks.contains(&0))
-        {
-            site.order(Order::Input(piece));
+        if input_ready && let Some(piece) = self.input.read() {
+            let readers = &self.spec.streams.input;
+            let reads = |site: &&mut Site| site.ranks.iter().any(|&rank| readers.contain(rank));
+            let sites = self.sites.iter_mut().filter(reads);
+            self.untaken = sites.map(|site| site.order(Order::Input(piece.clone()))).count();
         }
         Ok(())
     }
@@ -245,6 +256,9 @@ impl<'a> Watch<'a> {
         }
         self.running = true;
         self.input = StandardInput::new(self.passes_input);
+        if self.spec.starts_nothing {
+            return Ok(());
+        }
         self.sites.iter_mut().try_for_each(Site::start)
     }
 
@@ -300,7 +314,12 @@ impl<'a> Watch<'a> {
             Event::Aborted { rank, code, text } => self.suspect(Verdict::Aborted { rank, code, text }, false),
             Event::States(states) => site.states = Some(states),
             Event::Answered => {}
-            Event::InputTaken => self.input.taken(),
+            Event::InputTaken => {
+                self.untaken = self.untaken.saturating_sub(1);
+                if self.untaken == 0 {
+                    self.input.taken();
+                }
+            }
             Event::Over => site.over = true,
             Event::Lost(what) => {
                 let (host, ranks, ran) = (site.host(), site.ranks.clone(), site.running > 0);

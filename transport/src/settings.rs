@@ -29,6 +29,7 @@ const PREFIX: &str = "RWMPI_";
 const WRONG_LETTERS_MAX: usize = 3;
 
 /// What a setting can be.
+#[derive(Debug)]
 enum Values {
     OneOf(&'static [&'static str]),
     Number,
@@ -36,23 +37,92 @@ enum Values {
     Any,
 }
 
+/// A variable that users set.
+#[derive(Debug)]
+pub struct Setting {
+    /// Its name.
+    pub name: &'static str,
+    /// What it can be, in words.
+    pub values: &'static str,
+    /// What holds without it.
+    pub default: &'static str,
+    /// What it does.
+    pub doc: &'static str,
+    checked: Values,
+}
+
 const SWITCH: Values = Values::OneOf(&["on", "off"]);
 
-/// What users set.
-const SETTINGS: &[(&str, Values)] = &[
-    (PROTOCOL, Values::OneOf(&["sr", "nsr", "auto"])),
-    (TRANSPORT, Values::OneOf(&["auto", "tcp"])),
-    (LANES, Values::Number),
-    (PROGRESS, Values::OneOf(&["calls", "thread"])),
-    (SEND_BUFFER, Values::Number),
-    (SHARED_HEAP, SWITCH),
-    (KERNEL_COPY, SWITCH),
-    (TUNING, Values::Any),
-    (LISTEN, Values::Any),
-    // The compilers of mpicc, mpicxx and mpifort.
-    ("RWMPI_CC", Values::Any),
-    ("RWMPI_CXX", Values::Any),
-    ("RWMPI_FC", Values::Any),
+const fn setting(name: &'static str, checked: Values, [values, default, doc]: [&'static str; 3]) -> Setting {
+    Setting { name, values, default, doc, checked }
+}
+
+/// What users set. Help, the manual page and the book are made from it.
+pub const SETTINGS: &[Setting] = &[
+    setting(
+        PROTOCOL,
+        Values::OneOf(&["sr", "nsr", "auto"]),
+        ["auto, sr or nsr", "auto", "How messages travel; mpiexec --protocol says the same"],
+    ),
+    setting(
+        TRANSPORT,
+        Values::OneOf(&["auto", "tcp"]),
+        ["auto or tcp", "auto", "What carries messages; mpiexec --transport says the same"],
+    ),
+    setting(
+        LANES,
+        Values::Number,
+        ["1 to 8", "1", "Ways for threads that communicate at the same time; mpiexec --lanes says the same"],
+    ),
+    setting(
+        PROGRESS,
+        Values::OneOf(&["calls", "thread"]),
+        [
+            "calls or thread",
+            "calls",
+            "Whether messages of C and Fortran programs move while these compute, by a thread",
+        ],
+    ),
+    setting(
+        SEND_BUFFER,
+        Values::Number,
+        ["bytes", "as the library chooses", "How much of what is sent is copied where RWMPI_PROGRESS is thread"],
+    ),
+    setting(
+        SHARED_HEAP,
+        SWITCH,
+        [
+            "on or off",
+            "on",
+            "Whether large blocks of malloc, and static arrays, can be read and written by the others of a host",
+        ],
+    ),
+    setting(
+        KERNEL_COPY,
+        SWITCH,
+        ["on or off", "on", "Whether the kernel copies between processes, where it allows that"],
+    ),
+    setting(
+        TUNING,
+        Values::Any,
+        [
+            "a file",
+            "a table for this processor",
+            "Lengths from which other ways pay, name = number a line; mpiexec --explain lists them",
+        ],
+    ),
+    setting(
+        LISTEN,
+        Values::Any,
+        [
+            "an address",
+            "that of the login",
+            "Where a process listens for those of other hosts; mpiexec --interface sets it",
+        ],
+    ),
+    setting("RWMPI_CC", Values::Any, ["a compiler", "cc", "The C compiler of mpicc"]),
+    setting("RWMPI_CXX", Values::Any, ["a compiler", "c++", "The C++ compiler of mpicxx"]),
+    setting("RWMPI_FC", Values::Any, ["a compiler", "gfortran", "The Fortran compiler of mpifort"]),
 ];
 
 /// What the launcher tells its processes.
@@ -115,15 +185,15 @@ fn remark(name: &str, value: &str) -> Option<String> {
     if !name.starts_with(PREFIX) || TOLD.contains(&name) || OF_TESTS.contains(&name) {
         return None;
     }
-    let Some((_, values)) = SETTINGS.iter().find(|(known, _)| *known == name) else {
-        let nearest = SETTINGS.iter().map(|&(known, _)| (strsim::osa_distance(name, known), known)).min();
+    let Some(Setting { checked, .. }) = SETTINGS.iter().find(|known| known.name == name) else {
+        let nearest = SETTINGS.iter().map(|known| (strsim::osa_distance(name, known.name), known.name)).min();
         let hint = match nearest {
             Some((wrong, known)) if wrong <= WRONG_LETTERS_MAX => format!("perhaps {known} is meant"),
-            _ => format!("there are {}", listed(SETTINGS.iter().map(|&(known, _)| known).collect())),
+            _ => format!("there are {}", listed(SETTINGS.iter().map(|known| known.name).collect())),
         };
         return Some(format!("{name} is no setting of rwmpi, and has no effect: {hint}"));
     };
-    match values {
+    match checked {
         Values::OneOf(choices) if !value.is_empty() && !choices.contains(&value) => Some(format!(
             "{name}={value} is not understood: {name} can be {}",
             listed(choices.to_vec()).replace(" and ", " or ")

@@ -1,4 +1,4 @@
-//! `cargo xtask install`: programs, libraries and headers where a user wants them.
+//! `cargo xtask install`: programs, libraries, headers, manual pages and completions where a user wants them.
 //!
 //! Nothing that is installed knows the folder: programs find what they need beside themselves, and the files for
 //! pkg-config say where they are relative to themselves. So the whole can be moved or packed.
@@ -11,6 +11,7 @@ use std::process::Command;
 use anyhow::{Context, Result};
 use rwmpi_abi_table::{Interface, fortran_header, fortran_module, header};
 
+use crate::manual;
 use crate::process;
 use crate::workspace::{LAUNCHER, ONLY_LAUNCHER, ONLY_PROGRAMS, PROGRAMS, Workspace};
 
@@ -98,15 +99,40 @@ pub enum Profile {
     Dev,
 }
 
+/// How further names of a library are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Names {
+    /// As symbolic links.
+    Links,
+    /// As scripts of the linker: what packs the installation knows no links. There are none for the loader.
+    Scripts,
+}
+
 /// Builds everything and copies it to `prefix`.
 pub fn run(workspace: &Workspace, prefix: &Path, profile: Profile) -> Result<()> {
-    let (options, folder): (&[&str], _) = match profile {
-        Profile::Release => (&["build", "--release"], "release"),
-        Profile::Dev => (&["build"], "debug"),
-    };
     let (packages, programs) = match profile {
         Profile::Release => (ONLY_PROGRAMS, PROGRAMS),
         Profile::Dev => (ONLY_LAUNCHER, LAUNCHER),
+    };
+    build(workspace, prefix, profile, packages, programs, Names::Links)
+}
+
+/// Builds launcher and libraries, and copies them to `prefix` without any links.
+pub fn without_links(workspace: &Workspace, prefix: &Path) -> Result<()> {
+    build(workspace, prefix, Profile::Release, ONLY_LAUNCHER, LAUNCHER, Names::Scripts)
+}
+
+fn build(
+    workspace: &Workspace,
+    prefix: &Path,
+    profile: Profile,
+    packages: &[&str],
+    programs: &[&str],
+    names: Names,
+) -> Result<()> {
+    let (options, folder): (&[&str], _) = match profile {
+        Profile::Release => (&["build", "--release"], "release"),
+        Profile::Dev => (&["build"], "debug"),
     };
     process::run(workspace.cargo(options).args(packages))?;
     let built = workspace.target().join(folder);
@@ -118,14 +144,23 @@ pub fn run(workspace: &Workspace, prefix: &Path, profile: Profile) -> Result<()>
     }
     // Where the launcher looks for it.
     copy(&built.join(HEAP), &prefix.join("lib").join(HEAP))?;
-    LIBRARIES.iter().try_for_each(|library| install_library(library, &built, prefix))
+    for (file, text) in manual::pages(&prefix.join("bin"))? {
+        write(&prefix.join(file), &text)?;
+    }
+    LIBRARIES.iter().try_for_each(|library| install_library(library, &built, prefix, names))
 }
 
-fn install_library(library: &Library, built: &Path, prefix: &Path) -> Result<()> {
+fn install_library(library: &Library, built: &Path, prefix: &Path, names: Names) -> Result<()> {
     let lib = prefix.join("lib");
     copy(&built.join(library.built), &lib.join(library.file))?;
     for name in library.names {
         let place = lib.join(name);
+        if names == Names::Scripts {
+            if name.ends_with(".so") {
+                write(&place, format!("/* GNU ld script */\nINPUT({})\n", library.file))?;
+            }
+            continue;
+        }
         let fresh = fresh(&place)?;
         symlink(library.file, &fresh)
             .and_then(|()| fs::rename(&fresh, &place))
@@ -134,15 +169,17 @@ fn install_library(library: &Library, built: &Path, prefix: &Path) -> Result<()>
     }
     let include = prefix.join("include").join(library.headers);
     match library.language {
-        Language::C => write(&include.join("mpi.h"), &header(library.interface))?,
+        Language::C => write(&include.join("mpi.h"), header(library.interface))?,
         Language::Fortran => {
-            write(&include.join("mpif.h"), &fortran_header(library.interface))?;
-            write(&include.join("mpi.f90"), &fortran_module(library.interface))?;
-            compile_module(&include)?;
+            write(&include.join("mpif.h"), fortran_header(library.interface))?;
+            write(&include.join("mpi.f90"), fortran_module(library.interface))?;
+            if names == Names::Links {
+                compile_module(&include)?;
+            }
         }
     }
     for package in library.packages {
-        write(&lib.join("pkgconfig").join(format!("{package}.pc")), &package_text(library, package))?;
+        write(&lib.join("pkgconfig").join(format!("{package}.pc")), package_text(library, package))?;
     }
     Ok(())
 }
@@ -204,7 +241,7 @@ fn copy(from: &Path, place: &Path) -> Result<()> {
     Ok(())
 }
 
-fn write(place: &Path, text: &str) -> Result<()> {
+fn write(place: &Path, text: impl AsRef<[u8]>) -> Result<()> {
     let fresh = fresh(place)?;
     fs::write(&fresh, text)
         .and_then(|()| fs::rename(&fresh, place))

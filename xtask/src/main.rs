@@ -11,6 +11,7 @@ mod coverage;
 mod experiments;
 mod foreign;
 mod install;
+mod manual;
 mod memory;
 mod page;
 mod plots;
@@ -20,6 +21,7 @@ mod report;
 mod testing;
 mod tidy;
 mod verify;
+mod wheel;
 mod workspace;
 
 use std::path::PathBuf;
@@ -91,7 +93,17 @@ enum Command {
         #[arg(long)]
         transport: Option<String>,
     },
-    /// Builds for release and installs programs, compiler wrappers, libraries and headers
+    /// Packs the packages for users as publishing would, and builds them from that; publishes nothing
+    Publishable,
+    /// Writes docs/book/src/options.md and settings.md, as the launcher lists them
+    Options,
+    /// Builds for release and packs target/wheel/rwmpi-VERSION-py3-none-manylinux_2_NN_x86_64.whl, for pip
+    Wheel {
+        /// Then installs it, with mpi4py, into an environment of its own, runs a job there, and takes it out again
+        #[arg(long)]
+        check: bool,
+    },
+    /// Builds for release and installs programs, compiler wrappers, libraries, headers, manual pages and completions
     Install {
         /// Where to: DIR/bin, DIR/lib, DIR/include
         #[arg(long, value_name = "DIR")]
@@ -115,6 +127,9 @@ fn run(command: Command) -> Result<()> {
         Command::Scale => compare::scale(&workspace),
         Command::Deny => verify::dependencies(&workspace),
         Command::Coverage => coverage::write(&workspace),
+        Command::Publishable => verify::publishable(&workspace),
+        Command::Options => manual::write_book(&workspace),
+        Command::Wheel { check } => wheel::run(&workspace, check),
         Command::Install { prefix } => install::run(&workspace, &prefix, install::Profile::Release),
         Command::Foreign { wanted, transport } => foreign::run(&workspace, &wanted, transport),
     }

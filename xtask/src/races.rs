@@ -48,7 +48,7 @@ pub fn check(workspace: &Workspace) -> Result<()> {
     };
     let mut report = Report::default();
     report.step("programs", || {
-        run(sanitized(&["build"]).args(["--bins", "--lib", "--package=rwmpi-launcher", "--package=rwmpi-standard"]))
+        run(sanitized(&["build"]).args(["--bins", "--lib", "--package=rwmpi", "--package=rwmpi-standard"]))
     });
     let c_options = c_options(&library.join(TARGET).join("lib"), &folder)?;
     report.tests("thread sanitizer", || {

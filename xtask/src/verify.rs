@@ -15,6 +15,16 @@ pub const LOOM_QUICK: &str = "3";
 /// So many in a run of its own.
 pub const LOOM_DEEP: &str = "5";
 
+/// Packages for users, those that others need first.
+const PUBLISHED: [&str; 7] =
+    ["rwmpi-transport", "rwmpi-protocol", "rwmpi-derive", "rwmpi-core", "rwmpi-heap", "rwmpi-launcher", "rwmpi"];
+
+/// Packs the packages for users and builds them from what was packed, as publishing does; nothing is sent anywhere.
+pub fn publishable(workspace: &Workspace) -> Result<()> {
+    let mut publish = workspace.cargo(&["publish", "--dry-run", "--allow-dirty"]);
+    run(publish.args(PUBLISHED.iter().flat_map(|package| ["--package", package])))
+}
+
 /// The documentation of all packages, without a warning.
 pub fn documentation(workspace: &Workspace) -> Result<()> {
     let mut doc = workspace.cargo(&["doc", "--quiet", "--workspace", "--no-deps"]);

@@ -14,7 +14,7 @@ pub const LAUNCHER: &[&str] = &["mpiexec", "mpirun"];
 pub const ONLY_LAUNCHER: &[&str] = &[
     "--bins",
     "--lib",
-    "--package=rwmpi-launcher",
+    "--package=rwmpi",
     "--package=rwmpi-standard",
     "--package=rwmpi-mpich",
     "--package=rwmpi-heap-preload",
@@ -26,7 +26,7 @@ pub const ONLY_LAUNCHER: &[&str] = &[
 pub const ONLY_PROGRAMS: &[&str] = &[
     "--bins",
     "--lib",
-    "--package=rwmpi-launcher",
+    "--package=rwmpi",
     "--package=npb",
     "--package=mpi-bench",
     "--package=rwmpi-standard",

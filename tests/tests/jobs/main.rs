@@ -17,6 +17,7 @@ mod launcher_hosts;
 mod launcher_library;
 mod launcher_mpi;
 mod launcher_namespaces;
+mod launcher_options;
 mod launcher_output;
 mod launcher_slurm;
 mod launcher_ssh;

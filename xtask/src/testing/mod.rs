@@ -13,7 +13,7 @@ use anyhow::{Result, ensure};
 use crate::process::{run, run_tests, run_tests_if_any, works};
 use crate::report::{Report, TestCounts};
 use crate::workspace::Workspace;
-use crate::{coverage, tidy, verify};
+use crate::{coverage, tidy, verify, wheel};
 use names::Program;
 
 /// Tells whole-job tests in which folder the programs under test are.
@@ -167,6 +167,8 @@ impl Tests<'_> {
         report.tests("loom", || verify::loom_tests(workspace, preemptions));
         if self.tier == Tier::All {
             report.tests("model, deep", || verify::deep_model(workspace));
+            report.step("packages for users", || verify::publishable(workspace));
+            report.step("wheel for Python", || wheel::run(workspace, true));
         }
         report.step("instructions per call", || verify::counted_instructions(workspace));
         report.step("debug and release ranks in one job", || verify::mixed_job(workspace));

@@ -46,7 +46,7 @@ fn build() {
             "--quiet",
             "--package=rwmpi-standard",
             "--package=rwmpi-mpich",
-            "--package=rwmpi-launcher",
+            "--package=rwmpi",
             "--package=rwmpi-heap-preload",
         ]);
         if !cfg!(debug_assertions) {

@@ -53,7 +53,7 @@ fn build() {
             "--package=rwmpi-mpich",
             "--package=rwmpi-fortran-standard",
             "--package=rwmpi-fortran-mpich",
-            "--package=rwmpi-launcher",
+            "--package=rwmpi",
         ]);
         if !cfg!(debug_assertions) {
             cargo.arg("--release");
