@@ -21,7 +21,7 @@ pub fn run_beside(workspace: &Workspace, folder: &Path) -> Result<()> {
         println!("left out: the C front end beside it, for there is no C compiler (cc)");
         return Ok(());
     }
-    run(&mut workspace.cargo(&["build", "--release", "--package", "rwmpi-standard", "--package", "rwmpi-launcher"]))?;
+    run(&mut workspace.cargo(&["build", "--release", "--package", "rwmpi-standard", "--package", "rwmpi"]))?;
     let built = workspace.target().join("release");
     let place = workspace.target().join("bench-c");
     fs::create_dir_all(&place).with_context(|| format!("cannot make {}", place.display()))?;
