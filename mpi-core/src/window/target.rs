@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use rwmpi_transport::{ElementLock, LockedElements, ReadSpan, Reading, RemoteAddress, WriteSpan};
+use rwmpi_transport::{AtomicWord, ElementLock, LockedElements, ReadSpan, Reading, RemoteAddress, WriteSpan};
 
 use super::{Flavour, Window};
 use crate::activity::Call;
@@ -156,6 +156,12 @@ impl Place<'_> {
 
     pub(super) fn lock(&self) -> LockedElements<'_> {
         self.memory.lock.lock()
+    }
+
+    /// Changes a word there that is not under the lock by one atomic operation.
+    #[inline]
+    pub(super) fn change<R>(&self, word: AtomicWord<'_>, change: impl FnOnce(AtomicWord<'_>) -> R) -> R {
+        self.memory.lock.change(word, change)
     }
 
     /// Bytes of the elements, packed.
