@@ -19,6 +19,7 @@ pub mod topologies;
 pub mod traffic;
 pub mod untyped_collectives;
 pub mod values;
+pub mod windows;
 
 /// Name and body of a check.
 pub type Check = (&'static str, fn(&Universe) -> Result<()>);
@@ -41,6 +42,7 @@ pub fn all() -> impl Iterator<Item = &'static Check> {
         traffic::CHECKS,
         untyped_collectives::CHECKS,
         values::CHECKS,
+        windows::CHECKS,
     ]
     .into_iter()
     .flatten()
