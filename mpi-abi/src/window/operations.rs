@@ -2,16 +2,17 @@
 
 use std::rc::Rc;
 
-use rwmpi_core::datatype::Datatype;
+use rwmpi_core::datatype::{Basic, Datatype};
 use rwmpi_core::reduction::{Operation, Predefined};
-use rwmpi_core::untyped::Elements;
-use rwmpi_core::window::{Remote, Window};
+use rwmpi_core::untyped::{Elements, Runs};
+use rwmpi_core::window::{Remote, RemoteRun, Window};
 use rwmpi_core::{Destination, Error, ErrorClass, Result};
 
 use super::WindowEntry;
 use crate::argument::{Memory, c_int};
 use crate::error::Outcome;
 use crate::interface::Abi;
+use crate::operation::predefined;
 use crate::point_to_point::destination;
 use crate::rank::{Rank, rank};
 
@@ -87,6 +88,47 @@ impl Access {
     }
 }
 
+/// Does an operation whose arguments are in no way out of the ordinary, if `operate` does it: on so many elements of a
+/// predefined datatype, which come with it.
+#[inline]
+fn short<A: Abi>(
+    rank: &Rank,
+    window: A::Handle,
+    remote: RemoteArguments<A>,
+    operate: impl FnOnce(&Window, RemoteRun, Option<Basic>) -> Option<()>,
+) -> Option<()> {
+    let target = Destination::Rank(usize::try_from(remote.rank).ok()?);
+    let (run, datatype) = rank.run::<A>(remote.count, remote.datatype)?;
+    let place = RemoteRun { rank: target, displacement: remote.displacement, run };
+    rank.windows.look_at(A::code(window), |entry| operate(&entry.core, place, datatype.named()))?
+}
+
+/// The same of the accumulate family, whose elements here are of the same datatype.
+#[inline]
+fn short_change<A: Abi>(
+    rank: &Rank,
+    window: A::Handle,
+    remote: RemoteArguments<A>,
+    operation: A::Handle,
+    origin: Memory,
+    result: Option<Memory>,
+) -> Option<()> {
+    let operation = predefined::<A>(A::code(operation))?;
+    let runs = |memory: Memory| rank.runs::<A>(memory, remote.count, remote.datatype);
+    let result = match result {
+        Some(result) => Some(runs(result)?),
+        None => None,
+    };
+    let origin = match (operation, result) {
+        // Nothing of the origin is looked at then.
+        (Predefined::NoOperation, Some(result)) => result,
+        _ => runs(origin)?,
+    };
+    short::<A>(rank, window, remote, |window, place, basic| {
+        window.change_element(operation, basic?, origin, result, place)
+    })
+}
+
 /// MPI_Put (MPI-5.0 section 12.3.1).
 pub fn put<A: Abi>(
     origin: Memory,
@@ -98,7 +140,15 @@ pub fn put<A: Abi>(
     datatype: A::Handle,
     window: A::Handle,
 ) -> Outcome {
-    let access = Access::new::<A>(window, RemoteArguments { rank, displacement, count, datatype })?;
+    let remote = RemoteArguments { rank, displacement, count, datatype };
+    let put = |rank: &Rank| {
+        let origin = rank.runs::<A>(origin, origin_count, origin_type)?;
+        short::<A>(rank, window, remote, |window, place, _| window.put_run(origin, place))
+    };
+    if put(crate::rank::rank()?).is_some() {
+        return Ok(());
+    }
+    let access = Access::new::<A>(window, remote)?;
     access.window().put(&access.elements::<A>(origin, origin_count, origin_type)?, access.remote())
 }
 
@@ -113,7 +163,15 @@ pub fn get<A: Abi>(
     datatype: A::Handle,
     window: A::Handle,
 ) -> Outcome {
-    let access = Access::new::<A>(window, RemoteArguments { rank, displacement, count, datatype })?;
+    let remote = RemoteArguments { rank, displacement, count, datatype };
+    let get = |rank: &Rank| {
+        let origin = rank.runs::<A>(origin, origin_count, origin_type)?;
+        short::<A>(rank, window, remote, |window, place, _| window.get_run(origin, place))
+    };
+    if get(crate::rank::rank()?).is_some() {
+        return Ok(());
+    }
+    let access = Access::new::<A>(window, remote)?;
     access.window().get(&access.elements::<A>(origin, origin_count, origin_type)?, access.remote())
 }
 
@@ -129,7 +187,12 @@ pub fn accumulate<A: Abi>(
     operation: A::Handle,
     window: A::Handle,
 ) -> Outcome {
-    let access = Access::new::<A>(window, RemoteArguments { rank, displacement, count, datatype })?;
+    let remote = RemoteArguments { rank, displacement, count, datatype };
+    let is_alike = origin_count == count && A::code(origin_type) == A::code(datatype);
+    if is_alike && short_change::<A>(crate::rank::rank()?, window, remote, operation, origin, None).is_some() {
+        return Ok(());
+    }
+    let access = Access::new::<A>(window, remote)?;
     access.accumulate::<A>((origin, origin_count, origin_type), operation)
 }
 
@@ -163,7 +226,11 @@ pub fn fetch_and_op<A: Abi>(
     operation: A::Handle,
     window: A::Handle,
 ) -> Outcome {
-    let access = Access::new::<A>(window, RemoteArguments { rank, displacement, count: 1, datatype })?;
+    let remote = RemoteArguments { rank, displacement, count: 1, datatype };
+    if short_change::<A>(crate::rank::rank()?, window, remote, operation, origin, Some(result)).is_some() {
+        return Ok(());
+    }
+    let access = Access::new::<A>(window, remote)?;
     if !access.remote().datatype.is_predefined() {
         return Err(Error::new(ErrorClass::Datatype, "MPI_Fetch_and_op is for predefined datatypes"));
     }
@@ -180,7 +247,16 @@ pub fn compare_and_swap<A: Abi>(
     displacement: i64,
     window: A::Handle,
 ) -> Outcome {
-    let access = Access::new::<A>(window, RemoteArguments { rank, displacement, count: 1, datatype })?;
+    let remote = RemoteArguments { rank, displacement, count: 1, datatype };
+    let swap = |rank: &Rank| {
+        let [value, compared, fetched] = [origin, compared, result].map(|memory| rank.runs::<A>(memory, 1, datatype));
+        let here: [Runs; 3] = [value?, compared?, fetched?];
+        short::<A>(rank, window, remote, |window, place, basic| window.compare_and_swap_element(basic?, here, place))
+    };
+    if swap(crate::rank::rank()?).is_some() {
+        return Ok(());
+    }
+    let access = Access::new::<A>(window, remote)?;
     let [origin, compared, result] = [origin, compared, result].map(|memory| access.elements::<A>(memory, 1, datatype));
     access.window().compare_and_swap(&origin?, &compared?, &result?, access.remote())
 }

@@ -148,7 +148,7 @@ impl Window {
     }
 }
 
-fn can_be_compared(basic: Basic) -> bool {
+pub(super) fn can_be_compared(basic: Basic) -> bool {
     matches!(
         basic.group(),
         Group::CInteger

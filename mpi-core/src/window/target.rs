@@ -45,8 +45,14 @@ impl Memory {
         self.address.len
     }
 
+    #[inline]
     pub(super) fn direct(&self) -> Option<WriteSpan<'static>> {
         self.direct
+    }
+
+    #[inline]
+    pub(super) fn lock(&self) -> &ElementLock {
+        &self.lock
     }
 }
 
