@@ -12,12 +12,12 @@
 //!
 //! The protocol's model `announced` has all interleavings of this.
 
-use std::sync::atomic::{AtomicU32, Ordering, fence};
 use std::time::Duration;
 
 use super::{ElementLock, LOOKS, LockedElements, OFFERS};
+use crate::AtomicWord;
+use crate::primitive::{self, AtomicU32, Ordering, fence};
 use crate::sleep::before_look;
-use crate::{AtomicWord, primitive};
 
 /// A flag that is lowered, and one that is raised.
 const LOWERED: u32 = 0;

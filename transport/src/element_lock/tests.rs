@@ -1,9 +1,9 @@
 //! The lock between threads that act as peers.
 
-use std::sync::atomic::AtomicU64;
 use std::thread;
 
 use super::*;
+use crate::primitive::AtomicU64;
 use crate::{Job, WriteSpan};
 
 fn lock(is_private: bool) -> ElementLock {
