@@ -253,7 +253,7 @@ impl<T> Table<T> {
     }
 
     /// Calls `look` with the object that has that code. Meanwhile nobody may change the table.
-    #[inline]
+    #[inline(always)]
     pub fn look_at<R>(&self, code: u32, look: impl FnOnce(&T) -> R) -> Option<R> {
         let content = self.content.borrow();
         let place = content.places.get((code & self.index_mask) as usize)?;

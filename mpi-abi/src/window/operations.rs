@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use rwmpi_core::datatype::{Basic, Datatype};
+use rwmpi_core::datatype::Datatype;
 use rwmpi_core::reduction::{Operation, Predefined};
 use rwmpi_core::untyped::{Elements, Runs};
 use rwmpi_core::window::{Remote, RemoteRun, Window};
@@ -90,17 +90,33 @@ impl Access {
 
 /// Does an operation whose arguments are in no way out of the ordinary, if `operate` does it: on so many elements of a
 /// predefined datatype, which come with it.
-#[inline]
+#[inline(always)]
 fn short<A: Abi>(
     rank: &Rank,
     window: A::Handle,
     remote: RemoteArguments<A>,
-    operate: impl FnOnce(&Window, RemoteRun, Option<Basic>) -> Option<()>,
+    operate: impl FnOnce(&Window, RemoteRun, &Datatype) -> Option<()>,
 ) -> Option<()> {
     let target = Destination::Rank(usize::try_from(remote.rank).ok()?);
     let (run, datatype) = rank.run::<A>(remote.count, remote.datatype)?;
     let place = RemoteRun { rank: target, displacement: remote.displacement, run };
-    rank.windows.look_at(A::code(window), |entry| operate(&entry.core, place, datatype.named()))?
+    rank.windows.look_at(A::code(window), |entry| operate(&entry.core, place, datatype))?
+}
+
+/// The same of a copy to or from memory here: as a rule of as many elements of the same datatype.
+#[inline(always)]
+fn short_copy<A: Abi>(
+    window: A::Handle,
+    remote: RemoteArguments<A>,
+    (memory, count, datatype): (Memory, i64, A::Handle),
+    copy: impl FnOnce(&Window, Runs, RemoteRun) -> Option<()>,
+) -> Result<Option<()>> {
+    let rank = rank()?;
+    let is_alike = count == remote.count && A::code(datatype) == A::code(remote.datatype);
+    Ok(short::<A>(rank, window, remote, |window, place, _| {
+        let run = if is_alike { place.run } else { rank.run::<A>(count, datatype)?.0 };
+        copy(window, memory.runs_unless_special::<A>(run)?, place)
+    }))
 }
 
 /// The same of the accumulate family, whose elements here are of the same datatype.
@@ -114,18 +130,18 @@ fn short_change<A: Abi>(
     result: Option<Memory>,
 ) -> Option<()> {
     let operation = predefined::<A>(A::code(operation))?;
-    let runs = |memory: Memory| rank.runs::<A>(memory, remote.count, remote.datatype);
-    let result = match result {
-        Some(result) => Some(runs(result)?),
-        None => None,
-    };
-    let origin = match (operation, result) {
-        // Nothing of the origin is looked at then.
-        (Predefined::NoOperation, Some(result)) => result,
-        _ => runs(origin)?,
-    };
-    short::<A>(rank, window, remote, |window, place, basic| {
-        window.change_element(operation, basic?, origin, result, place)
+    short::<A>(rank, window, remote, |window, place, datatype| {
+        let runs = |memory: Memory| memory.runs_unless_special::<A>(place.run);
+        let result = match result {
+            Some(result) => Some(runs(result)?),
+            None => None,
+        };
+        let origin = match (operation, result) {
+            // Nothing of the origin is looked at then.
+            (Predefined::NoOperation, Some(result)) => result,
+            _ => runs(origin)?,
+        };
+        window.change_element(operation, datatype.named()?, origin, result, place)
     })
 }
 
@@ -141,11 +157,8 @@ pub fn put<A: Abi>(
     window: A::Handle,
 ) -> Outcome {
     let remote = RemoteArguments { rank, displacement, count, datatype };
-    let put = |rank: &Rank| {
-        let origin = rank.runs::<A>(origin, origin_count, origin_type)?;
-        short::<A>(rank, window, remote, |window, place, _| window.put_run(origin, place))
-    };
-    if put(crate::rank::rank()?).is_some() {
+    let here = (origin, origin_count, origin_type);
+    if short_copy::<A>(window, remote, here, Window::put_run)?.is_some() {
         return Ok(());
     }
     let access = Access::new::<A>(window, remote)?;
@@ -164,11 +177,8 @@ pub fn get<A: Abi>(
     window: A::Handle,
 ) -> Outcome {
     let remote = RemoteArguments { rank, displacement, count, datatype };
-    let get = |rank: &Rank| {
-        let origin = rank.runs::<A>(origin, origin_count, origin_type)?;
-        short::<A>(rank, window, remote, |window, place, _| window.get_run(origin, place))
-    };
-    if get(crate::rank::rank()?).is_some() {
+    let here = (origin, origin_count, origin_type);
+    if short_copy::<A>(window, remote, here, Window::get_run)?.is_some() {
         return Ok(());
     }
     let access = Access::new::<A>(window, remote)?;
@@ -248,12 +258,12 @@ pub fn compare_and_swap<A: Abi>(
     window: A::Handle,
 ) -> Outcome {
     let remote = RemoteArguments { rank, displacement, count: 1, datatype };
-    let swap = |rank: &Rank| {
-        let [value, compared, fetched] = [origin, compared, result].map(|memory| rank.runs::<A>(memory, 1, datatype));
-        let here: [Runs; 3] = [value?, compared?, fetched?];
-        short::<A>(rank, window, remote, |window, place, basic| window.compare_and_swap_element(basic?, here, place))
-    };
-    if swap(crate::rank::rank()?).is_some() {
+    let swapped = short::<A>(crate::rank::rank()?, window, remote, |window, place, datatype| {
+        let [value, compared, fetched] =
+            [origin, compared, result].map(|memory| memory.runs_unless_special::<A>(place.run));
+        window.compare_and_swap_element(datatype.named()?, [value?, compared?, fetched?], place)
+    });
+    if swapped.is_some() {
         return Ok(());
     }
     let access = Access::new::<A>(window, remote)?;

@@ -81,7 +81,7 @@ impl Window {
     }
 
     /// Where this process has the bytes that an operation names, if it may use them now.
-    #[inline]
+    #[inline(always)]
     fn mapped_run(
         &self,
         RemoteRun { rank, displacement, run }: RemoteRun,
@@ -98,7 +98,7 @@ impl Window {
     }
 
     /// The same of an element, if the processor changes it in one step.
-    #[inline]
+    #[inline(always)]
     fn mapped_word(&self, basic: Basic, remote: RemoteRun) -> Option<(AtomicWord<'static>, &ElementLock)> {
         let (there, lock) = self.mapped_run(remote)?;
         let is_one = there.len() as u64 == basic.size() && !lock.is_for(there.start().addr(), there.len());
@@ -108,7 +108,7 @@ impl Window {
 
 /// Copies as many bytes as there are room for, if they are as many. What fits into one store is one: programs look for
 /// flags that others put.
-#[inline]
+#[inline(always)]
 fn copy(from: WriteSpan<'_>, into: WriteSpan<'_>) -> Option<()> {
     match (from.len(), into.len()) {
         (8, 8) | (4, 4) => into.set_number(from.as_read().number()),
