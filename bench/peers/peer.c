@@ -13,6 +13,7 @@
  *   mpiexec -n 2 ./peer pack                       derived datatypes, 1 MB of data
  *   mpiexec -n 2 ./peer overlap 1048576            what is left to wait for after both sides have computed
  *   mpiexec -n 2 ./peer late 10 65536              sends whose receiver computes before it asks (FiTMPI's table 1)
+ *   mpiexec -n 2 ./peer windows 8 1048576          one-sided operations, epochs, a target that computes, making of windows
  *   mpiexec -n 2 ./peer abstraction 8 65536        beside mpi-bench abstraction: messages to and fro in several types, and sums
  *   mpiexec -n 1 ./peer threads 8                  one thread and two, each with a communicator; also -n 2
  *   mpiexec -n 4 ./peer barrier
@@ -36,6 +37,7 @@
 #include "peer/point_to_point.h"
 #include "peer/tags.h"
 #include "peer/threads.h"
+#include "peer/windows.h"
 
 /* Whether data of a benchmark can go the way that was chosen. What is copied once lies in shared memory, which the stack does not, and is more than a
  * line holds; collectives that follow each other pass their data, all others copy them once. */
@@ -59,7 +61,7 @@ int main(int argc, char **argv) {
     for (size_t i = 0; i < sizeof collectives / sizeof *collectives; i++)
         if (!strcmp(what, collectives[i].name)) the_collective = is_memory() ? collectives[i].by_memory : collectives[i].call;
     if (provided < required || (size < 2 && !threaded) || (size > 2 && !barrier && !the_collective)) {
-        fprintf(stderr, "start with -n 2: peer latency|static|stack|whole|bandwidth|bidirectional|overlap|late|tags|abstraction SIZES, peer calls, peer pack, or -n 1 or 2: peer threads SIZES, or -n 2 or more: peer barrier, peer COLLECTIVE SIZES\n");
+        fprintf(stderr, "start with -n 2: peer latency|static|stack|whole|bandwidth|bidirectional|overlap|late|tags|windows|abstraction SIZES, peer calls, peer pack, or -n 1 or 2: peer threads SIZES, or -n 2 or more: peer barrier, peer COLLECTIVE SIZES\n");
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
     clock_us = 1e9;
@@ -107,6 +109,8 @@ int main(int argc, char **argv) {
             for (overlap = 0; overlap < OVERLAPS; overlap++) measure(overlaps[overlap], overlapped, bytes);
             for (without_library = 0; without_library < 2; without_library++)
                 measure(without_library ? "look at 64 lines" : "wait for nothing", nothing_left, bytes);
+        } else if (!strcmp(what, "windows")) {
+            for (int is_allocated = 1; is_allocated >= 0; is_allocated--) on_windows(bytes, is_allocated, i == 2);
         } else if (threaded) {
             by_threads(bytes);
         } else if (!strcmp(what, "late")) {

@@ -255,6 +255,14 @@ impl<T> Table<T> {
         self.occupied(code).map(Occupied::remove)
     }
 
+    /// Calls `look` with the object that has that code. Meanwhile nobody may change the table.
+    #[inline(always)]
+    pub fn look_at<R>(&self, code: u32, look: impl FnOnce(&T) -> R) -> Option<R> {
+        let content = self.content.borrow();
+        let place = content.places.get((code & self.index_mask) as usize)?;
+        if place.code == code { place.object.as_ref().map(look) } else { None }
+    }
+
     /// Puts another object where one is.
     pub fn replace(&self, code: u32, object: T) -> Option<T> {
         let content = &mut *self.content.borrow_mut();

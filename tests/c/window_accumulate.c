@@ -1,5 +1,5 @@
 /* The accumulate family: every operation, in every kind of memory, on elements that the processor changes in one step and on those that it does not, with
-   datatypes; all ranks at one element at a time, by operations of all kinds (MPI-5.0 section 12.3.4). */
+   datatypes; all ranks at one element at a time, by operations of all kinds; long operations beside short ones (MPI-5.0 section 12.3.4). */
 #include <complex.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -283,6 +283,43 @@ static void requests(MPI_Win window, char *memory)
     CHECK(world_rank != 0 || *count == 2 * world_size);
 }
 
+/* Operations on thousands of elements, side by side or with gaps, while others change one of these at a time. */
+static void long_beside_short(int kind)
+{
+    enum { ELEMENTS = 6000, SHORT = 40, TIMES = 60 };
+    static int64_t ones[ELEMENTS], fetched[ELEMENTS];
+    void *memory;
+    MPI_Win window = make_window(kind, sizeof ones, sizeof *ones, &memory);
+    MPI_Datatype every_second;
+    int64_t one = 1, before, *elements = memory, expected;
+    int i, time;
+    MPI_Type_vector(ELEMENTS / 2, 1, 2, MPI_INT64_T, &every_second);
+    MPI_Type_commit(&every_second);
+    for (i = 0; i < ELEMENTS; i++)
+        ones[i] = 1;
+    CHECK(MPI_Win_lock_all(0, window) == MPI_SUCCESS);
+    for (time = 0; time < TIMES; time++) {
+        CHECK(MPI_Accumulate(ones, ELEMENTS, MPI_INT64_T, 0, 0, ELEMENTS, MPI_INT64_T, MPI_SUM, window) == MPI_SUCCESS);
+        CHECK(MPI_Get_accumulate(ones, ELEMENTS / 2, MPI_INT64_T, fetched, ELEMENTS / 2, MPI_INT64_T, 0, 0, 1, every_second, MPI_SUM,
+                  window) == MPI_SUCCESS);
+        /* Of what this rank has done to an element that nobody changes alone, nothing is missing. */
+        CHECK(fetched[ELEMENTS / 2 - 1] >= 2 * time + 1 && fetched[ELEMENTS / 2 - 1] < 2 * TIMES * world_size);
+        for (i = 0; i < SHORT; i++) {
+            CHECK(MPI_Fetch_and_op(&one, &before, MPI_INT64_T, 0, i % 4, MPI_SUM, window) == MPI_SUCCESS);
+            CHECK(before >= time && before < TIMES * (2 + SHORT / 4) * world_size);
+        }
+    }
+    CHECK(MPI_Win_unlock_all(window) == MPI_SUCCESS);
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (i = 0; i < ELEMENTS && world_rank == 0; i++) {
+        expected = TIMES * (1 + (i % 2 == 0) + (i < 4 ? SHORT / 4 : 0)) * world_size;
+        CHECK(elements[i] == expected);
+    }
+    MPI_Type_free(&every_second);
+    MPI_Barrier(MPI_COMM_WORLD);
+    free_window(kind, &window, memory);
+}
+
 int main(int argc, char **argv)
 {
     int kind;
@@ -302,6 +339,7 @@ int main(int argc, char **argv)
             mistakes(window);
             requests(window, memory);
             free_window(kind, &window, memory);
+            long_beside_short(kind);
         }
     }
     MPI_Finalize();

@@ -90,6 +90,14 @@ pub(crate) struct Control {
     /// says which values it has). Changed (compare-exchange and swap, Acquire) by any peer that locks, and (swap,
     /// Release) by the one that has locked.
     pub(crate) elements: CachePadded<AtomicU32>,
+    /// How many single elements of the owner's memory are still to be changed under that lock, as somebody has changed
+    /// many; 0: none. Stored (Relaxed before a full fence, and Release) by who has the lock; loaded (Acquire) by any
+    /// peer that has raised its flag in `changes`.
+    pub(crate) announced: CachePadded<AtomicU32>,
+    /// 1 while the owner changes an element, of anybody's memory, without a lock. Stored by the owner (Relaxed before
+    /// it looks at `announced`, and Release when it has done so); loaded (Acquire) by any peer that has announced that
+    /// it will change many.
+    pub(crate) changes: CachePadded<AtomicU32>,
     /// Who uses the owner's arena, and how.
     pub(crate) arena: CachePadded<ArenaRecord>,
 }

@@ -2,13 +2,15 @@
 //!
 //! One rule for all peers, so that two of them never choose differently: it knows nothing but where an element lies and
 //! how long it is. An element of 1, 2, 4 or 8 bytes in the job's file that is aligned is changed by the processor's
-//! operations ([`WriteSpan::word`](crate::WriteSpan::word)); every other under the lock of the peer whose memory it is.
-//! That covers elements that are longer or not aligned, and all elements in memory that not every peer has mapped: the
-//! kernel copies them to and fro, which takes two calls.
+//! operations ([`ElementLock::change`]), or by whoever is alone with the memory; every other under the lock of the peer
+//! whose memory it is. That covers elements that are longer or not aligned, and all elements in memory that not every
+//! peer has mapped: the kernel copies them to and fro, which takes two calls.
 //!
 //! The lock is a word of its owner's control block: 0, free; 1, taken; 2, taken, and somebody may sleep until it is
 //! free. Who has it makes no call that waits, so it is held for microseconds. A peer that dies with it ends the job,
 //! and so all that wait for it.
+
+mod announcement;
 
 use std::fmt;
 use std::sync::Arc;
@@ -33,13 +35,18 @@ const LONGEST_SLEEP: Duration = Duration::from_millis(100);
 pub struct ElementLock {
     segment: Arc<Segment>,
     owner: usize,
+    /// The end that uses this.
+    me: usize,
     is_private: bool,
+    /// Not every peer takes part in barriers that others put on its processor.
+    fences_needed: bool,
 }
 
 impl ElementLock {
-    /// For memory of that end; is it private to its process?
-    pub(crate) fn new(segment: Arc<Segment>, owner: usize, is_private: bool) -> ElementLock {
-        ElementLock { segment, owner, is_private }
+    /// For memory of the end `owner`, used by the end `me`; is it private to its process? Only when all have attached.
+    pub(crate) fn new(segment: Arc<Segment>, owner: usize, me: usize, is_private: bool) -> ElementLock {
+        let fences_needed = segment.header().fences_needed.load(Ordering::Acquire) != 0;
+        ElementLock { segment, owner, me, is_private, fences_needed }
     }
 
     /// Whether all elements are changed under the lock, as not all peers have the memory mapped.
@@ -57,11 +64,16 @@ impl ElementLock {
     /// Waits until nobody else has the lock.
     #[inline]
     pub fn lock(&self) -> LockedElements<'_> {
-        let word = &self.segment.control(self.owner).elements;
+        let word = self.word();
         if word.compare_exchange(FREE, TAKEN, Ordering::Acquire, Ordering::Relaxed).is_err() {
             wait(word);
         }
-        LockedElements(word)
+        LockedElements { lock: self }
+    }
+
+    #[inline]
+    fn word(&self) -> &AtomicU32 {
+        &self.segment.control(self.owner).elements
     }
 }
 
@@ -87,63 +99,19 @@ impl fmt::Debug for ElementLock {
 }
 
 /// Whoever has this has the lock, until it is dropped.
-pub struct LockedElements<'a>(&'a AtomicU32);
+pub struct LockedElements<'a> {
+    lock: &'a ElementLock,
+}
 
 impl Drop for LockedElements<'_> {
     #[inline]
     fn drop(&mut self) {
-        if self.0.swap(FREE, Ordering::Release) == AWAITED {
-            primitive::futex_wake(self.0);
+        let word = self.lock.word();
+        if word.swap(FREE, Ordering::Release) == AWAITED {
+            primitive::futex_wake(word);
         }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use std::sync::atomic::AtomicU64;
-    use std::thread;
-
-    use super::*;
-    use crate::Job;
-
-    fn lock(is_private: bool) -> ElementLock {
-        ElementLock::new(Job::create(1, None).unwrap().segment, 0, is_private)
-    }
-
-    #[test]
-    fn place_and_length_alone_say_which_elements_are_locked() {
-        let (shared, private) = (lock(false), lock(true));
-        for (address, len, locked) in [
-            (64, 8, false),
-            (68, 8, true),
-            (68, 4, false),
-            (65, 1, false),
-            (65, 2, true),
-            (64, 16, true),
-            (64, 6, true),
-        ] {
-            assert_eq!(shared.is_for(address, len), locked, "{len} bytes at {address}");
-            assert!(private.is_for(address, len));
-        }
-        assert!(private.is_for_all() && !shared.is_for_all());
-    }
-
-    #[test]
-    fn one_at_a_time_has_it() {
-        const THREADS: u64 = 4;
-        const ROUNDS: u64 = 20_000;
-        let (lock, counter) = (lock(false), AtomicU64::new(0));
-        thread::scope(|scope| {
-            for _ in 0..THREADS {
-                scope.spawn(|| {
-                    for _ in 0..ROUNDS {
-                        let _locked = lock.lock();
-                        // Two steps, between which others would come without the lock.
-                        counter.store(counter.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
-                    }
-                });
-            }
-        });
-        assert_eq!(counter.into_inner(), THREADS * ROUNDS);
-    }
-}
+mod tests;

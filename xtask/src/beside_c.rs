@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result};
@@ -17,11 +17,23 @@ const LIBRARY: (&str, &str) = ("librwmpi_standard.so", "libmpi_abi.so.1");
 
 /// Measures sizes from 1 B to 4 MB and leaves the table in `folder`; without a C compiler says that it is left out.
 pub fn run_beside(workspace: &Workspace, folder: &Path) -> Result<()> {
-    if !works(Command::new("cc").arg("--version")) {
+    let Some(program) = compiled(workspace, "peer")? else {
         println!("left out: the C front end beside it, for there is no C compiler (cc)");
         return Ok(());
+    };
+    run(&mut workspace.cargo(&["build", "--release", "--package", "rwmpi"]))?;
+    let mut job = Command::new(workspace.target().join("release/mpiexec"));
+    job.args(["-n", "2", "--bind-to", "core"]).arg(&program).arg("abstraction");
+    let table = run_and_keep(job.args((0..=22).map(|power| (1_u32 << power).to_string())))?;
+    fs::write(folder.join("abstraction-c.txt"), table).context("cannot keep the table")
+}
+
+/// A program of `bench/peers`, linked with the library as it is built for release; `None` if there is no C compiler.
+pub fn compiled(workspace: &Workspace, name: &str) -> Result<Option<PathBuf>> {
+    if !works(Command::new("cc").arg("--version")) {
+        return Ok(None);
     }
-    run(&mut workspace.cargo(&["build", "--release", "--package", "rwmpi-standard", "--package", "rwmpi"]))?;
+    run(&mut workspace.cargo(&["build", "--release", "--package", "rwmpi-standard"]))?;
     let built = workspace.target().join("release");
     let place = workspace.target().join("bench-c");
     fs::create_dir_all(&place).with_context(|| format!("cannot make {}", place.display()))?;
@@ -30,13 +42,11 @@ pub fn run_beside(workspace: &Workspace, folder: &Path) -> Result<()> {
     if library.is_symlink() {
         fs::remove_file(&library)?;
     }
-    symlink(built.join(LIBRARY.0), &library)?;
-    let program = place.join("peer");
+    symlink(workspace.target().join("release").join(LIBRARY.0), &library)?;
+    let program = place.join(name);
     let mut compile = Command::new("cc");
     compile.args(["-std=gnu11", "-O2", "-I"]).arg(&place).arg("-o").arg(&program);
-    run(compile.arg(workspace.root.join("bench/peers/peer.c")).arg(&library))?;
-    let mut job = Command::new(built.join("mpiexec"));
-    job.env("LD_LIBRARY_PATH", &place).args(["-n", "2", "--bind-to", "core"]).arg(&program).arg("abstraction");
-    let table = run_and_keep(job.args((0..=22).map(|power| (1_u32 << power).to_string())))?;
-    fs::write(folder.join("abstraction-c.txt"), table).context("cannot keep the table")
+    compile.arg(workspace.root.join(format!("bench/peers/{name}.c"))).arg(&library);
+    run(compile.arg(format!("-Wl,-rpath,{}", place.display())))?;
+    Ok(Some(program))
 }

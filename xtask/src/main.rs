@@ -7,6 +7,7 @@
 mod bench;
 mod beside_c;
 mod compare;
+mod counted;
 mod coverage;
 mod experiments;
 mod foreign;

@@ -6,6 +6,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
+use crate::counted;
 use crate::process::{run, run_tests, works};
 use crate::report::{Report, TestCounts};
 use crate::workspace::Workspace;
@@ -49,7 +50,8 @@ pub fn counted_instructions(workspace: &Workspace) -> Result<()> {
     }
     let limits = workspace.root.join("bench/instructions.json");
     let run_bench = ["run", "--quiet", "--release", "--package", "mpi-bench", "--bin", "mpi-bench", "--"];
-    run(workspace.cargo(&run_bench).args(["instructions", "--check"]).arg(limits))
+    run(workspace.cargo(&run_bench).args(["instructions", "--check"]).arg(&limits))?;
+    counted::run(workspace, &limits)
 }
 
 /// A rank that says of what type its messages are, and one that does not: all kinds of values, and sums of them.

@@ -4,14 +4,15 @@ use std::rc::Rc;
 
 use rwmpi_core::datatype::Datatype;
 use rwmpi_core::reduction::{Operation, Predefined};
-use rwmpi_core::untyped::Elements;
-use rwmpi_core::window::{Remote, Window};
+use rwmpi_core::untyped::{Elements, Runs};
+use rwmpi_core::window::{Remote, RemoteRun, Window};
 use rwmpi_core::{Destination, Error, ErrorClass, Result};
 
 use super::WindowEntry;
 use crate::argument::{Memory, c_int};
 use crate::error::Outcome;
 use crate::interface::Abi;
+use crate::operation::predefined;
 use crate::point_to_point::destination;
 use crate::rank::{Rank, rank};
 
@@ -87,6 +88,63 @@ impl Access {
     }
 }
 
+/// Does an operation whose arguments are in no way out of the ordinary, if `operate` does it: on so many elements of a
+/// predefined datatype, which come with it.
+#[inline(always)]
+fn short<A: Abi>(
+    rank: &Rank,
+    window: A::Handle,
+    remote: RemoteArguments<A>,
+    operate: impl FnOnce(&Window, RemoteRun, &Datatype) -> Option<()>,
+) -> Option<()> {
+    let target = Destination::Rank(usize::try_from(remote.rank).ok()?);
+    let (run, datatype) = rank.run::<A>(remote.count, remote.datatype)?;
+    let place = RemoteRun { rank: target, displacement: remote.displacement, run };
+    rank.windows.look_at(A::code(window), |entry| operate(&entry.core, place, datatype))?
+}
+
+/// The same of a copy to or from memory here: as a rule of as many elements of the same datatype.
+#[inline(always)]
+fn short_copy<A: Abi>(
+    window: A::Handle,
+    remote: RemoteArguments<A>,
+    (memory, count, datatype): (Memory, i64, A::Handle),
+    copy: impl FnOnce(&Window, Runs, RemoteRun) -> Option<()>,
+) -> Result<Option<()>> {
+    let rank = rank()?;
+    let is_alike = count == remote.count && A::code(datatype) == A::code(remote.datatype);
+    Ok(short::<A>(rank, window, remote, |window, place, _| {
+        let run = if is_alike { place.run } else { rank.run::<A>(count, datatype)?.0 };
+        copy(window, memory.runs_unless_special::<A>(run)?, place)
+    }))
+}
+
+/// The same of the accumulate family, whose elements here are of the same datatype.
+#[inline]
+fn short_change<A: Abi>(
+    rank: &Rank,
+    window: A::Handle,
+    remote: RemoteArguments<A>,
+    operation: A::Handle,
+    origin: Memory,
+    result: Option<Memory>,
+) -> Option<()> {
+    let operation = predefined::<A>(A::code(operation))?;
+    short::<A>(rank, window, remote, |window, place, datatype| {
+        let runs = |memory: Memory| memory.runs_unless_special::<A>(place.run);
+        let result = match result {
+            Some(result) => Some(runs(result)?),
+            None => None,
+        };
+        let origin = match (operation, result) {
+            // Nothing of the origin is looked at then.
+            (Predefined::NoOperation, Some(result)) => result,
+            _ => runs(origin)?,
+        };
+        window.change_element(operation, datatype.named()?, origin, result, place)
+    })
+}
+
 /// MPI_Put (MPI-5.0 section 12.3.1).
 pub fn put<A: Abi>(
     origin: Memory,
@@ -98,7 +156,12 @@ pub fn put<A: Abi>(
     datatype: A::Handle,
     window: A::Handle,
 ) -> Outcome {
-    let access = Access::new::<A>(window, RemoteArguments { rank, displacement, count, datatype })?;
+    let remote = RemoteArguments { rank, displacement, count, datatype };
+    let here = (origin, origin_count, origin_type);
+    if short_copy::<A>(window, remote, here, Window::put_run)?.is_some() {
+        return Ok(());
+    }
+    let access = Access::new::<A>(window, remote)?;
     access.window().put(&access.elements::<A>(origin, origin_count, origin_type)?, access.remote())
 }
 
@@ -113,7 +176,12 @@ pub fn get<A: Abi>(
     datatype: A::Handle,
     window: A::Handle,
 ) -> Outcome {
-    let access = Access::new::<A>(window, RemoteArguments { rank, displacement, count, datatype })?;
+    let remote = RemoteArguments { rank, displacement, count, datatype };
+    let here = (origin, origin_count, origin_type);
+    if short_copy::<A>(window, remote, here, Window::get_run)?.is_some() {
+        return Ok(());
+    }
+    let access = Access::new::<A>(window, remote)?;
     access.window().get(&access.elements::<A>(origin, origin_count, origin_type)?, access.remote())
 }
 
@@ -129,7 +197,12 @@ pub fn accumulate<A: Abi>(
     operation: A::Handle,
     window: A::Handle,
 ) -> Outcome {
-    let access = Access::new::<A>(window, RemoteArguments { rank, displacement, count, datatype })?;
+    let remote = RemoteArguments { rank, displacement, count, datatype };
+    let is_alike = origin_count == count && A::code(origin_type) == A::code(datatype);
+    if is_alike && short_change::<A>(crate::rank::rank()?, window, remote, operation, origin, None).is_some() {
+        return Ok(());
+    }
+    let access = Access::new::<A>(window, remote)?;
     access.accumulate::<A>((origin, origin_count, origin_type), operation)
 }
 
@@ -163,7 +236,11 @@ pub fn fetch_and_op<A: Abi>(
     operation: A::Handle,
     window: A::Handle,
 ) -> Outcome {
-    let access = Access::new::<A>(window, RemoteArguments { rank, displacement, count: 1, datatype })?;
+    let remote = RemoteArguments { rank, displacement, count: 1, datatype };
+    if short_change::<A>(crate::rank::rank()?, window, remote, operation, origin, Some(result)).is_some() {
+        return Ok(());
+    }
+    let access = Access::new::<A>(window, remote)?;
     if !access.remote().datatype.is_predefined() {
         return Err(Error::new(ErrorClass::Datatype, "MPI_Fetch_and_op is for predefined datatypes"));
     }
@@ -180,7 +257,16 @@ pub fn compare_and_swap<A: Abi>(
     displacement: i64,
     window: A::Handle,
 ) -> Outcome {
-    let access = Access::new::<A>(window, RemoteArguments { rank, displacement, count: 1, datatype })?;
+    let remote = RemoteArguments { rank, displacement, count: 1, datatype };
+    let swapped = short::<A>(crate::rank::rank()?, window, remote, |window, place, datatype| {
+        let [value, compared, fetched] =
+            [origin, compared, result].map(|memory| memory.runs_unless_special::<A>(place.run));
+        window.compare_and_swap_element(datatype.named()?, [value?, compared?, fetched?], place)
+    });
+    if swapped.is_some() {
+        return Ok(());
+    }
+    let access = Access::new::<A>(window, remote)?;
     let [origin, compared, result] = [origin, compared, result].map(|memory| access.elements::<A>(memory, 1, datatype));
     access.window().compare_and_swap(&origin?, &compared?, &result?, access.remote())
 }

@@ -162,7 +162,7 @@ impl Predefined {
 
     /// The arithmetic that it is on such elements, if it is nothing else, and defined for them.
     #[inline]
-    pub(super) fn arithmetic(self, basic: Basic) -> Option<Arithmetic> {
+    pub(crate) fn arithmetic(self, basic: Basic) -> Option<Arithmetic> {
         ARITHMETIC[basic as usize][self as usize]
     }
 

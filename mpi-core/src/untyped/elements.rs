@@ -35,6 +35,18 @@ impl Run {
         let stride = (count as i64).wrapping_mul(datatype.extent()) as isize;
         Some(Run { offset: offset as isize, len: len as usize, stride })
     }
+
+    /// Where the first block begins, from where the elements are said to be.
+    #[inline]
+    pub(crate) fn offset(self) -> isize {
+        self.offset
+    }
+
+    /// Bytes of a block.
+    #[inline]
+    pub(crate) fn len(self) -> usize {
+        self.len
+    }
 }
 
 /// Such blocks somewhere in memory, one behind the other.

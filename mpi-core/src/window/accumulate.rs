@@ -6,7 +6,8 @@
 //!
 //! Those of several elements have the lock of the target's memory from beginning to end besides: programs replace
 //! structures as so many bytes, and expect others, who fetch as many, to see all or nothing. The standard does not
-//! promise that, but every library has kept it.
+//! promise that, but every library has kept it. If they are many, those who change one element are kept out, too, and
+//! the loops of reductions do the work.
 
 use rwmpi_transport::{ReadSpan, WriteSpan};
 
@@ -106,7 +107,8 @@ impl Window {
             unreachable!("integers lie side by side")
         };
         if let Some(word) = word_of(&place, 0, size) {
-            fetched.set_number(word.compare_exchange(compared.number(), value.number()));
+            let (expected, value) = (compared.number(), value.number());
+            fetched.set_number(place.change(word, |word| word.compare_exchange(expected, value)));
             return Ok(());
         }
         let mut bytes = [[0; LONGEST]; 2];
@@ -146,7 +148,7 @@ impl Window {
     }
 }
 
-fn can_be_compared(basic: Basic) -> bool {
+pub(super) fn can_be_compared(basic: Basic) -> bool {
     matches!(
         basic.group(),
         Group::CInteger
@@ -182,12 +184,18 @@ fn change_elements(
     fetched: Option<WriteSpan<'_>>,
 ) -> Result<()> {
     if place.all_are_locked() {
-        return change_under_lock(place, change, operands, fetched);
+        let _locked = place.lock();
+        return change_copy(place, change, operands, fetched);
     }
-    if place.bytes()? > 0 && place.direct().is_none() {
+    let bytes = place.bytes()?;
+    if bytes > 0 && place.direct().is_none() {
         return Err(place.not_mapped());
     }
-    let whole = (place.bytes()? > change.size()).then(|| place.lock());
+    let whole = (bytes > change.size()).then(|| place.lock());
+    if let Some(locked) = whole.as_ref().filter(|locked| locked.pays_to_be_alone(bytes / change.size())) {
+        locked.be_alone();
+        return change_alone(place, change, operands, fetched);
+    }
     let mut elements = EachElement { size: change.size(), missing: 0, number: 0 };
     place.datatype.for_each_run(place.count, &mut |offset, len| {
         elements.of_run(offset, len as usize, |offset, number| {
@@ -235,7 +243,12 @@ fn change_element(
     is_locked: bool,
 ) -> Result<()> {
     if let Some(word) = word_of(place, offset, change.size()) {
-        let before = change.on_word(word, operand.number());
+        let operand = operand.number();
+        let before = match is_locked {
+            // Whoever would change it otherwise than by atomic operations has to have the lock.
+            true => change.on_word(word, operand),
+            false => place.change(word, |word| change.on_word(word, operand)),
+        };
         fetched.into_iter().for_each(|fetched| fetched.set_number(before));
         return Ok(());
     }
@@ -253,9 +266,24 @@ fn change_element(
     Ok(())
 }
 
-/// The same for memory that not all have mapped: what is there is copied to here and back, while nobody else changes
-/// it.
-fn change_under_lock(
+/// The same while nobody else changes any element: of elements that lie side by side where they are, by the loops of
+/// reductions.
+fn change_alone(
+    place: &Place<'_>,
+    change: &Change,
+    operands: ReadSpan<'_>,
+    fetched: Option<WriteSpan<'_>>,
+) -> Result<()> {
+    let Some(kept) = place.direct_run().filter(|_| change.has_loop()) else {
+        return change_copy(place, change, operands, fetched);
+    };
+    fetched.into_iter().for_each(|fetched| kept.as_read().copy_long_to(fetched));
+    change.on_run(kept, operands);
+    Ok(())
+}
+
+/// The same with a copy of them, which is written back, and while nobody else changes them.
+fn change_copy(
     place: &Place<'_>,
     change: &Change,
     operands: ReadSpan<'_>,
@@ -271,7 +299,6 @@ fn change_under_lock(
     };
     let (mut bytes, mut other) = (room()?, if change.is_nothing() { Vec::new() } else { room()? });
     operands.copy_to(WriteSpan::from(other.as_mut_slice()));
-    let _locked = place.lock();
     if fetched.is_some() || !change.replaces() {
         place.read(WriteSpan::from(bytes.as_mut_slice()))?;
     }

@@ -1,6 +1,6 @@
 //! What an operation of the accumulate family does to one element, and to many under a lock.
 
-use rwmpi_transport::AtomicWord;
+use rwmpi_transport::{AtomicWord, ReadSpan, WriteSpan};
 
 use crate::datatype::{Basic, Number};
 use crate::reduction::{Operation, Predefined};
@@ -108,6 +108,20 @@ impl Change {
         let size = self.size();
         self.on_packed(&mut kept[..size], &later[..size]);
         u64::from_ne_bytes(kept)
+    }
+
+    /// Whether it can be done to elements where they lie.
+    pub(super) fn has_loop(&self) -> bool {
+        self.is_nothing() || self.replaces() || self.operation.arithmetic(self.basic).is_some()
+    }
+
+    /// Changes elements that lie side by side, while nobody else does, if it [has a loop](Change::has_loop) for that.
+    pub(super) fn on_run(&self, kept: WriteSpan<'_>, operands: ReadSpan<'_>) {
+        match self.operation.arithmetic(self.basic) {
+            Some(arithmetic) => arithmetic.combine(kept.as_read(), operands, kept),
+            None if self.replaces() => operands.copy_long_to(kept),
+            None => debug_assert!(self.is_nothing(), "pairs have no loop"),
+        }
     }
 
     /// Changes packed elements.

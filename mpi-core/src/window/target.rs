@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use rwmpi_transport::{ElementLock, LockedElements, ReadSpan, Reading, RemoteAddress, WriteSpan};
+use rwmpi_transport::{AtomicWord, ElementLock, LockedElements, ReadSpan, Reading, RemoteAddress, WriteSpan};
 
 use super::{Flavour, Window};
 use crate::activity::Call;
@@ -45,8 +45,14 @@ impl Memory {
         self.address.len
     }
 
+    #[inline]
     pub(super) fn direct(&self) -> Option<WriteSpan<'static>> {
         self.direct
+    }
+
+    #[inline]
+    pub(super) fn lock(&self) -> &ElementLock {
+        &self.lock
     }
 }
 
@@ -164,6 +170,12 @@ impl Place<'_> {
 
     pub(super) fn lock(&self) -> LockedElements<'_> {
         self.memory.lock.lock()
+    }
+
+    /// Changes a word there that is not under the lock by one atomic operation.
+    #[inline]
+    pub(super) fn change<R>(&self, word: AtomicWord<'_>, change: impl FnOnce(AtomicWord<'_>) -> R) -> R {
+        self.memory.lock.change(word, change)
     }
 
     /// Bytes of the elements, packed.

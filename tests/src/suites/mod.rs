@@ -17,9 +17,10 @@ pub mod requests;
 pub mod short_collectives;
 pub mod topologies;
 pub mod traffic;
+pub mod typed_windows;
 pub mod untyped_collectives;
 pub mod values;
-pub mod typed_windows;
+pub mod windows;
 
 /// Name and body of a check.
 pub type Check = (&'static str, fn(&Universe) -> Result<()>);
@@ -40,9 +41,10 @@ pub fn all() -> impl Iterator<Item = &'static Check> {
         short_collectives::CHECKS,
         topologies::CHECKS,
         traffic::CHECKS,
+        typed_windows::CHECKS,
         untyped_collectives::CHECKS,
         values::CHECKS,
-        typed_windows::CHECKS,
+        windows::CHECKS,
     ]
     .into_iter()
     .flatten()

@@ -101,7 +101,7 @@ impl NodeFabric {
     pub(super) fn lock_of_elements(&self, peer: usize, address: &RemoteAddress) -> ElementLock {
         let heap = address.space.checked_sub(PRIVATE_SPACE + 1).map(|owner| owner as usize);
         let owner = heap.filter(|&owner| owner < self.segment.layout().ends);
-        ElementLock::new(self.segment.clone(), owner.unwrap_or(peer), heap.is_none())
+        ElementLock::new(self.segment.clone(), owner.unwrap_or(peer), self.end(self.me), heap.is_none())
     }
 
     pub(super) fn way_of_copy(&self, peer: usize) -> Way {

@@ -37,6 +37,7 @@ const MEASUREMENTS: &[(usize, &[&str])] = &[
     (2, &["tags", "10000"]),
     (2, &["overlap", "1048576"]),
     (2, &["late", "10", "1024", "10240", "65536", "131072", "262144", "524288"]),
+    (2, &["windows", "8", "4096", "65536", "1048576"]),
     (1, &["threads", "8"]),
     (2, &["threads", "8"]),
     (2, &["calls"]),
@@ -105,7 +106,7 @@ const BY_LAMMPS: &[(usize, &[&str])] =
     &[(2, &["melt", "5"]), (2, &["melt", "10"]), (4, &["melt", "5"]), (4, &["melt", "10"]), (8, &["melt", "5"])];
 
 /// Of these, those in which ranks compute meanwhile: libraries with a thread for progress are measured besides.
-const COMPUTING: [&str; 2] = ["overlap", "late"];
+const COMPUTING: [&str; 3] = ["overlap", "late", "windows"];
 
 /// Of these, those that two processes can do without any library.
 const WITHOUT_LIBRARY: [&str; 9] =

@@ -97,6 +97,7 @@ pub const UNSAFE_FILES: &[&str] = &[
     "tests/src/bin/bad-cable.rs",
     // Elements in memory that the test vouches for.
     "tests/src/suites/untyped_collectives.rs",
+    "tests/src/suites/windows.rs",
     // The physical limit, measured on a mapping without the library.
     "bench/src/floor.rs",
     // What happens between fork and exec, and what exec passes on.

@@ -1,8 +1,10 @@
-//! Locks and pairs in every interleaving of small jobs, and variants broken on purpose, which must be found out.
+//! Locks, pairs and announcements in every interleaving of small jobs, and variants broken on purpose, which must be
+//! found out.
 //!
 //! A step is what one rank does to one word in one go: between any two of them others may do anything. A rank that
 //! sleeps does nothing until it is woken.
 
+mod announced;
 mod lock;
 mod pairs;
 

@@ -1,0 +1,105 @@
+//! Long operations, which change many elements by plain loads and stores, beside short ones, which take no lock.
+//!
+//! A long one has the lock of the memory and *announces* itself in a word of the memory's owner. A short one raises a
+//! flag of its own before it looks at that word: either it sees the announcement, lowers its flag and goes under the
+//! lock, or whoever announces itself sees the flag, and waits until it is lowered. The fence that this takes is
+//! asymmetric, as that of sleepers is ([`crate::sleep`]): short operations only keep their order, and the announcer has
+//! the kernel run a barrier on every core that runs a peer.
+//!
+//! The announcement outlasts the operation, for where one was long, the next one often is, too, and then it has nothing
+//! to announce. It counts the short operations that still go under the lock; the last of them takes it back. It is
+//! changed under the lock only.
+//!
+//! The protocol's model `announced` has all interleavings of this.
+
+use std::time::Duration;
+
+use super::{ElementLock, LOOKS, LockedElements, OFFERS};
+use crate::AtomicWord;
+use crate::primitive::{self, AtomicU32, Ordering, fence};
+use crate::sleep::before_look;
+
+/// A flag that is lowered, and one that is raised.
+const LOWERED: u32 = 0;
+const RAISED: u32 = 1;
+
+/// How many short operations go under the lock after a long one.
+const PATIENCE: u32 = 32;
+
+/// An announcement is worth so many atomic operations, and some more for each end whose flag has to be looked at.
+const WORTH: usize = 512;
+const WORTH_OF_AN_END: usize = 16;
+
+/// A rest while somebody who has raised its flag has been taken off its processor.
+const REST: Duration = Duration::from_micros(50);
+
+impl ElementLock {
+    /// Changes an element by one atomic operation, which nobody sees in the middle of something.
+    #[inline]
+    pub fn change<R>(&self, word: AtomicWord<'_>, change: impl FnOnce(AtomicWord<'_>) -> R) -> R {
+        let flag = &self.segment.control(self.me).changes;
+        flag.store(RAISED, Ordering::Relaxed);
+        before_look(self.fences_needed);
+        if self.announced().load(Ordering::Acquire) == 0 {
+            let result = change(word);
+            flag.store(LOWERED, Ordering::Release);
+            return result;
+        }
+        flag.store(LOWERED, Ordering::Release);
+        let locked = self.lock();
+        let result = change(word);
+        locked.count_down();
+        result
+    }
+
+    #[inline]
+    fn announced(&self) -> &AtomicU32 {
+        &self.segment.control(self.owner).announced
+    }
+}
+
+impl LockedElements<'_> {
+    /// Whether it takes less time to change so many elements alone than each by an atomic operation.
+    pub fn pays_to_be_alone(&self, elements: usize) -> bool {
+        let ends = self.lock.segment.layout().ends;
+        self.lock.announced().load(Ordering::Relaxed) > 0 || elements >= WORTH + ends * WORTH_OF_AN_END
+    }
+
+    /// Keeps out those, too, who change an element by one atomic operation, until the lock is given back.
+    pub fn be_alone(&self) {
+        let announced = self.lock.announced();
+        let is_known = announced.load(Ordering::Relaxed) > 0;
+        announced.store(PATIENCE, Ordering::Relaxed);
+        if is_known {
+            return;
+        }
+        // The order matters: nobody must have had its barrier before the announcement can be seen.
+        fence(Ordering::SeqCst);
+        if !self.lock.fences_needed {
+            primitive::barrier_on_all_cores();
+        }
+        let segment = &self.lock.segment;
+        (0..segment.layout().ends).for_each(|end| await_lowered(&segment.control(end).changes));
+    }
+
+    /// A short operation has been done under the lock, as a long one was announced, unless that has been taken back
+    /// meanwhile.
+    fn count_down(&self) {
+        let announced = self.lock.announced();
+        let left = announced.load(Ordering::Relaxed);
+        announced.store(left.saturating_sub(1), Ordering::Release);
+    }
+}
+
+/// Waits until a short operation that is on its way has been done.
+fn await_lowered(flag: &AtomicU32) {
+    let mut looks = 0;
+    while flag.load(Ordering::Acquire) != LOWERED {
+        match looks {
+            0..LOOKS => std::hint::spin_loop(),
+            _ if looks < LOOKS + OFFERS => primitive::yield_now(),
+            _ => primitive::pause(REST),
+        }
+        looks += 1;
+    }
+}
