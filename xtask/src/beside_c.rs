@@ -34,7 +34,6 @@ pub fn compiled(workspace: &Workspace, name: &str) -> Result<Option<PathBuf>> {
         return Ok(None);
     }
     run(&mut workspace.cargo(&["build", "--release", "--package", "rwmpi-standard"]))?;
-    let built = workspace.target().join("release");
     let place = workspace.target().join("bench-c");
     fs::create_dir_all(&place).with_context(|| format!("cannot make {}", place.display()))?;
     fs::write(place.join("mpi.h"), header(Interface::Standard))?;
