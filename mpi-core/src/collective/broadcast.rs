@@ -52,7 +52,7 @@ async fn announced(team: Team<'_>, data: WriteSpan<'_>, root: usize) -> Result<(
     let mut said = if team.rank == root { Announcement::new(team, data.len()) } else { Announcement::none() };
     let quiet = Team { mark: Mark::NONE, ..team };
     if let Some(parent) = parent(team, root) {
-        quiet.receive(said.place(), parent).await?;
+        apart(|| quiet.receive(said.place(), parent)).await?;
         if !said.is_one() {
             // Short data: who waits for what this rank should pass on is sent nothing.
             return apart(|| pass_on(team, ReadSpan::EMPTY, root)).await;

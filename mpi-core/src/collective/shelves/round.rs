@@ -58,28 +58,30 @@ impl<'a> Round<'a> {
     #[inline(always)]
     pub(super) fn put<'s>(&mut self, parts: impl Iterator<Item = ReadSpan<'s>> + Clone) -> Result<(), Failure> {
         let len = length_of(parts.clone());
-        let (place, places) = self.shelf(self.team.rank).data(self.number, len);
+        let mine = self.shelf(self.team.rank);
+        let (place, places) = mine.data(self.number, len);
         // There are as many slots, or more: the own one is free, too.
         self.wait_for_turn(places)?;
-        self.put_at(place, len, parts)
+        self.put_at(mine, place, len, parts)
     }
 
     /// As [`Round::put`], when it is this rank's turn.
     pub(super) fn put_now<'s>(&mut self, parts: impl Iterator<Item = ReadSpan<'s>> + Clone) -> Result<(), Failure> {
         let len = length_of(parts.clone());
-        let (place, _) = self.shelf(self.team.rank).data(self.number, len);
-        self.put_at(place, len, parts)
+        let mine = self.shelf(self.team.rank);
+        let (place, _) = mine.data(self.number, len);
+        self.put_at(mine, place, len, parts)
     }
 
     #[inline(always)]
     fn put_at<'s>(
         &mut self,
+        mine: &Shelf,
         mut place: usize,
         len: usize,
         parts: impl Iterator<Item = ReadSpan<'s>>,
     ) -> Result<(), Failure> {
         let team = self.team;
-        let mine = self.shelf(team.rank);
         let mut engine = team.process.engine();
         let says = if team.poisons && team.is_in_trouble() {
             NOTHING
