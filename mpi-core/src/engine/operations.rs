@@ -139,7 +139,7 @@ impl Operations {
     }
 
     /// How many there are.
-    #[cfg(test)]
+    #[cfg(any(test, fuzzing))]
     pub(super) fn len(&self) -> usize {
         self.iter().count()
     }

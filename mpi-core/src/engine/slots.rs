@@ -77,7 +77,7 @@ impl Slots {
     }
 
     /// How many are taken.
-    #[cfg(test)]
+    #[cfg(any(test, fuzzing))]
     pub(super) fn in_use(&self) -> usize {
         self.slots.len() - self.free.len()
     }

@@ -34,6 +34,7 @@ pub(super) fn turn(fabrics: &mut [&mut TcpFabric], mut done: impl FnMut(&mut [&m
     }
 }
 
+#[cfg(test)]
 pub(super) fn push(fabric: &mut TcpFabric, to: usize, number: u32) {
     fabric.try_push(to, Queue::Messages, Enqueue::Next, [number; 4], ReadSpan::EMPTY).unwrap();
 }

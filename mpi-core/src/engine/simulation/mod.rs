@@ -26,7 +26,7 @@ use std::rc::Rc;
 use corosensei::{Coroutine, CoroutineResult};
 
 use super::Engine;
-use network::{Accident, Network, Sabotage};
+use network::{Accident, Network};
 use oracle::{Got, Record};
 use program::{Program, Wish};
 use rank::{Rank, World};
@@ -294,7 +294,7 @@ fn a_hostile_peer_does_no_harm() {
 
 #[test]
 fn a_network_that_breaks_its_promises_is_found_out() {
-    use Sabotage::*;
+    use network::Sabotage::*;
     for sabotage in [LosesCells, RepeatsCells, SwapsCells, GrantsAllClaims, WritesHalf, AcceptsEarly] {
         let wish = Wish { sabotage: Some(sabotage), ..Wish::default() };
         let unnoticed = |seed| matches!(std::panic::catch_unwind(|| Run::new(seed, wish).run_to_end()), Ok(Ok(_)));
