@@ -157,7 +157,7 @@ impl Host {
         places: &Range<usize>,
         files: &mut Vec<(PathBuf, Rc<File>)>,
     ) -> Result<(Option<Prefix>, [Destinations; 2]), LaunchError> {
-        let place = self.plan.stream_place(places);
+        let place = self.plan.owner_of_streams(places);
         let text = self.spec.streams.prefix(&place);
         let timed = self.spec.streams.timestamps;
         let prefix = (timed || text.is_some()).then(|| Prefix { text: text.unwrap_or_default().into_bytes(), timed });

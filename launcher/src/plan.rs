@@ -133,9 +133,9 @@ impl Plan {
     }
 
     /// Whose the streams of a process with these ranks are.
-    pub(crate) fn stream_place(&self, places: &Range<usize>) -> redirect::Place {
+    pub(crate) fn owner_of_streams(&self, places: &Range<usize>) -> redirect::Owner {
         let (first, last) = (self.ranks[places.start], self.ranks[places.end - 1]);
-        redirect::Place {
+        redirect::Owner {
             ranks: (first, last),
             size: self.nodes.len(),
             node: self.nodes[first],

@@ -61,7 +61,7 @@ impl std::str::FromStr for Readers {
 
 /// Whose a stream is.
 #[derive(Clone, Debug)]
-pub(crate) struct Place {
+pub(crate) struct Owner {
     /// Its number, or the first and last of those of one process.
     pub(crate) ranks: (usize, usize),
     /// How many ranks the job has.
@@ -74,11 +74,11 @@ pub(crate) struct Place {
 
 impl Redirection {
     /// Where what a rank writes goes besides the launcher's own outputs.
-    pub(crate) fn paths(&self, place: &Place) -> [Vec<PathBuf>; 2] {
+    pub(crate) fn paths(&self, owner: &Owner) -> [Vec<PathBuf>; 2] {
         let names = ["stdout", "stderr"];
-        let number = format!("{:0width$}", place.ranks.0, width = (place.size - 1).to_string().len());
+        let number = format!("{:0width$}", owner.ranks.0, width = (owner.size - 1).to_string().len());
         std::array::from_fn(|stream| {
-            let pattern = self.files[stream].as_ref().map(|pattern| PathBuf::from(expand(pattern, place)));
+            let pattern = self.files[stream].as_ref().map(|pattern| PathBuf::from(expand(pattern, owner)));
             let folder = |directory: &PathBuf| directory.join("1").join(format!("rank.{number}")).join(names[stream]);
             pattern.into_iter().chain(self.directory.as_ref().map(folder)).collect()
         })
@@ -93,25 +93,25 @@ impl Redirection {
     }
 
     /// What stands before each line of a rank, if something does.
-    pub(crate) fn prefix(&self, place: &Place) -> Option<String> {
-        self.prefix.as_ref().map(|pattern| expand(pattern, place))
+    pub(crate) fn prefix(&self, owner: &Owner) -> Option<String> {
+        self.prefix.as_ref().map(|pattern| expand(pattern, owner))
     }
 }
 
 /// Replaces `%r`, `%h`, `%p`, `%g` and `%%`.
-fn expand(pattern: &str, place: &Place) -> String {
+fn expand(pattern: &str, owner: &Owner) -> String {
     let mut text = String::new();
     let mut letters = pattern.chars();
     while let Some(letter) = letters.next() {
         let code = if letter == '%' { letters.next() } else { None };
         match (letter, code) {
             ('%', Some('r')) => {
-                let (first, last) = place.ranks;
+                let (first, last) = owner.ranks;
                 text.push_str(&if first == last { first.to_string() } else { format!("{first}-{last}") });
             }
-            ('%', Some('h')) => text.push_str(&place.host),
-            ('%', Some('p')) => text.push_str(&place.node.to_string()),
-            ('%', Some('g')) => text.push_str(&place.section.to_string()),
+            ('%', Some('h')) => text.push_str(&owner.host),
+            ('%', Some('p')) => text.push_str(&owner.node.to_string()),
+            ('%', Some('g')) => text.push_str(&owner.section.to_string()),
             ('%', Some('%')) => text.push('%'),
             (letter, code) => {
                 text.push(letter);
@@ -134,23 +134,23 @@ pub(crate) fn create(path: &Path) -> std::io::Result<std::fs::File> {
 mod tests {
     use super::*;
 
-    fn place() -> Place {
-        Place { ranks: (3, 3), size: 12, node: 1, section: 2, host: "atlas".to_owned() }
+    fn owner() -> Owner {
+        Owner { ranks: (3, 3), size: 12, node: 1, section: 2, host: "atlas".to_owned() }
     }
 
     #[test]
     fn patterns_name_rank_host_and_program() {
-        assert_eq!(expand("%r@%h:%p.%g 100%% %x%", &place()), "3@atlas:1.2 100% %x%");
-        assert_eq!(expand("[%r] ", &Place { ranks: (2, 4), ..place() }), "[2-4] ");
+        assert_eq!(expand("%r@%h:%p.%g 100%% %x%", &owner()), "3@atlas:1.2 100% %x%");
+        assert_eq!(expand("[%r] ", &Owner { ranks: (2, 4), ..owner() }), "[2-4] ");
     }
 
     #[test]
     fn streams_go_to_files_of_their_own() {
         let pattern = Redirection { files: [Some("out.%r".to_owned()), None], ..Redirection::default() };
-        assert_eq!(pattern.paths(&place()), [vec![PathBuf::from("out.3")], vec![]]);
+        assert_eq!(pattern.paths(&owner()), [vec![PathBuf::from("out.3")], vec![]]);
         assert_eq!([0, 1].map(|stream| pattern.is_shown(stream)), [false, true]);
         let folder = Redirection { directory: Some("d".into()), ..Redirection::default() };
-        assert_eq!(folder.paths(&place())[1], [PathBuf::from("d/1/rank.03/stderr")]);
+        assert_eq!(folder.paths(&owner())[1], [PathBuf::from("d/1/rank.03/stderr")]);
         assert!(folder.is_shown(0) && !Redirection { only_files: true, ..folder }.is_shown(0));
         assert!(Redirection::default().is_shown(1));
     }

@@ -36,6 +36,8 @@ pub enum Unit {
     Ranks,
     /// Parts of ranks.
     Parts,
+    /// Elements of a datatype.
+    Elements,
 }
 
 impl Unit {
@@ -45,6 +47,7 @@ impl Unit {
             Unit::Bytes => "bytes",
             Unit::Ranks => "ranks",
             Unit::Parts => "parts",
+            Unit::Elements => "elements",
         }
     }
 }
@@ -167,6 +170,11 @@ table! {
     reduction_portion: 128 << 10, Bytes in 64..=1 << 40, "portion", [45];
     /// The chunks of a broadcast from memory to memory have at least so many bytes.
     broadcast_chunk_min: 64 << 10, Bytes in 64..=1 << 40, "chunk", [23, 43];
+
+    /// An accumulate of at least so many elements keeps the others out, and is done by loads and stores,
+    accumulate_alone_min: 512, Elements in 2..=1 << 40, "works_alone", [67];
+    /// and so many more elements for each rank that may have to be waited for.
+    accumulate_alone_min_per_rank: 16, Elements in 0..=1 << 30, "works_alone", [67];
 }
 
 impl Default for Tuning {

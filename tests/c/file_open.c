@@ -35,6 +35,18 @@ static void modes(void)
     CHECK_ERROR(MPI_File_delete(file_name, MPI_INFO_NULL), MPI_ERR_NO_SUCH_FILE);
 }
 
+/* One rank alone passes nothing to put the file in: it has its own error, the others have one too, and nobody waits. */
+static void one_passes_nothing(void)
+{
+    MPI_File file = (MPI_File)1;
+    int is_wrong = world_rank == world_size - 1;
+    CHECK_ERROR(MPI_File_open(MPI_COMM_WORLD, file_name, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, is_wrong ? NULL : &file),
+                MPI_ERR_ARG);
+    CHECK(is_wrong || file == MPI_FILE_NULL);
+    CHECK(access(file_name, F_OK) != 0);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
 /* One rank alone has a name that can't be opened: none has the file then, and nobody waits. */
 static void one_fails(void)
 {
@@ -179,6 +191,7 @@ int main(int argc, char **argv)
 {
     begin_files(&argc, &argv);
     modes();
+    one_passes_nothing();
     one_fails();
     access_rights();
     sizes();

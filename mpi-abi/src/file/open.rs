@@ -58,10 +58,15 @@ pub fn file_open<A: Abi>(
     let entry = rank.communicator::<A>(communicator);
     rank.blame_files();
     let entry = entry?;
-    if file.is_null() {
-        return Err(Error::new(ErrorClass::Argument, "the place for the new file is a null pointer"));
-    }
-    let opened = File::open(&entry.core, &name.get()?, mode_of::<A>(mode), &hints::<A>(info)?)?;
+    let arguments = || {
+        if file.is_null() {
+            return Err(Error::new(ErrorClass::Argument, "the place for the new file is a null pointer"));
+        }
+        Ok((name.get()?, hints::<A>(info)?))
+    };
+    // What a rank passes wrong keeps none of the others waiting.
+    let (name, info) = arguments().map_err(|error| File::refuse_open(&entry.core, &error))?;
+    let opened = File::open(&entry.core, &name, mode_of::<A>(mode), &info)?;
     file.set(rank.add_file::<A>(opened)?)
 }
 

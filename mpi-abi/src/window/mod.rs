@@ -59,6 +59,21 @@ impl Rank {
         Ok(found)
     }
 
+    /// Does something with the window with that handle, as [`Rank::window`] would, but without a copy of the entry:
+    /// `operate` must neither make nor free windows.
+    pub(crate) fn with_window<A: Abi, R>(
+        &self,
+        handle: A::Handle,
+        operate: impl FnOnce(&Window) -> Result<R>,
+    ) -> Result<R> {
+        let code = A::code(handle);
+        let outcome = self.windows.look_at(code, |entry| {
+            self.blame_code(code);
+            operate(&entry.core)
+        });
+        outcome.unwrap_or_else(|| Err(no_window::<A>(code)))
+    }
+
     /// A handle for a new window.
     fn add_window<A: Abi>(&self, core: Window) -> Result<A::Handle> {
         let code = self.windows.insert(Rc::new(WindowEntry::new::<A>(core.clone())))?;

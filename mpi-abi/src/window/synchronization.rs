@@ -1,6 +1,6 @@
 //! Epochs, locks and flushes (MPI-5.0 section 12.5).
 
-use rwmpi_core::window::LockKind;
+use rwmpi_core::window::{LockKind, Window};
 use rwmpi_core::{Error, ErrorClass};
 
 use crate::argument::{Out, c_int};
@@ -91,23 +91,12 @@ pub fn win_unlock_all<A: Abi>(window: A::Handle) -> Outcome {
 
 /// MPI_Win_flush (MPI-5.0 section 12.5.4).
 pub fn win_flush<A: Abi>(target: c_int, window: A::Handle) -> Outcome {
-    let rank = rank()?;
-    if let Ok(target) = destination::<A>(target)
-        && rank.windows.look_at(A::code(window), |entry| entry.core.flush(target).is_ok()) == Some(true)
-    {
-        return Ok(());
-    }
-    // Whatever is wrong: errors go to the window's error handler.
-    rank.window::<A>(window)?.core.flush(destination::<A>(target)?)
+    rank()?.with_window::<A, _>(window, |window| window.flush(destination::<A>(target)?))
 }
 
 /// MPI_Win_flush_all (MPI-5.0 section 12.5.4).
 pub fn win_flush_all<A: Abi>(window: A::Handle) -> Outcome {
-    let rank = rank()?;
-    if rank.windows.look_at(A::code(window), |entry| entry.core.flush_all().is_ok()) == Some(true) {
-        return Ok(());
-    }
-    rank.window::<A>(window)?.core.flush_all()
+    rank()?.with_window::<A, _>(window, Window::flush_all)
 }
 
 /// MPI_Win_flush_local (MPI-5.0 section 12.5.4): what has been done here has been done there, too.

@@ -60,7 +60,26 @@ fn open_all(communicator: &Communicator, path: &str, mode: Mode, permissions: u3
     agree(communicator, OPENING, path, first.map_or_else(|| open(false), Ok))
 }
 
+/// The communicator of a file with that name, which has contexts of its own. Collective.
+fn twin(communicator: &Communicator, path: &str) -> Result<Communicator> {
+    let error = |class, reason: String| Error::new(class, communicator.rank(), OPENING, path, reason);
+    if communicator.is_inter() {
+        return Err(error(ErrorClass::Communicator, "an intercommunicator can't open files".to_owned()));
+    }
+    communicator.private_twin().map_err(|failed| error(failed.class(), failed.to_string()))
+}
+
 impl File {
+    /// Takes part in opening a file with arguments that can't be used, so that no other rank waits. Collective, with
+    /// [`File::open`] at the others.
+    #[cold]
+    pub fn refuse_open(communicator: &Communicator, error: &rwmpi_core::Error) -> Error {
+        const NO_NAME: &str = "";
+        let mine = Error::new(error.class(), communicator.rank(), OPENING, NO_NAME, error.to_string());
+        let met = twin(communicator, NO_NAME).and_then(|twin| agree::<()>(&twin, OPENING, NO_NAME, Err(mine.clone())));
+        met.err().unwrap_or(mine)
+    }
+
     /// Opens a file (MPI_File_open). Collective: all ranks have it, or none.
     ///
     /// # Errors
@@ -69,11 +88,7 @@ impl File {
         let path = system_name(path);
         let error = |class, reason: String| Error::new(class, communicator.rank(), OPENING, path, reason);
         let lost = |failed: rwmpi_core::Error| error(failed.class(), failed.to_string());
-        if communicator.is_inter() {
-            let what = "an intercommunicator can't open files".to_owned();
-            return Err(error(ErrorClass::Communicator, what));
-        }
-        let communicator = communicator.private_twin().map_err(lost)?;
+        let communicator = twin(communicator, path)?;
         let fault = mode.fault().map(|fault| error(ErrorClass::AccessMode, fault.to_owned()));
         agree(&communicator, OPENING, path, fault.map_or(Ok(()), Err))?;
         if let Some(rank) = first_different(&communicator, &[mode.number()]).map_err(lost)? {

@@ -19,12 +19,12 @@ const WORDS: usize = 2;
 
 /// The two words.
 pub(crate) struct Word {
-    place: Place,
+    memory: Memory,
     /// Which of them is the pointer: the same at all ranks.
     present: Cell<usize>,
 }
 
-enum Place {
+enum Memory {
     /// Of a file that one rank has alone.
     Own([Cell<i64>; WORDS]),
     /// In the memory of the first rank.
@@ -36,19 +36,19 @@ enum Place {
 impl Word {
     /// That of a new file. Collective.
     pub(crate) fn new(communicator: &Communicator) -> Result<Word> {
-        let place = match communicator.size() {
-            1 => Place::Own(Default::default()),
+        let memory = match communicator.size() {
+            1 => Memory::Own(Default::default()),
             _ => {
                 let size = if communicator.rank() == 0 { (WORDS * size_of::<i64>()) as u64 } else { 0 };
                 match communicator.allocate_window(size, size_of::<i64>() as i64, &Info::new()) {
-                    Ok(window) => Place::Window(window),
-                    Err(error) if error.class() == ErrorClass::UnsupportedOperation => Place::Nowhere,
+                    Ok(window) => Memory::Window(window),
+                    Err(error) if error.class() == ErrorClass::UnsupportedOperation => Memory::Nowhere,
                     Err(error) => return Err(error),
                 }
             }
         };
-        let word = Word { place, present: Cell::new(0) };
-        if communicator.rank() == 0 && !matches!(word.place, Place::Nowhere) {
+        let word = Word { memory, present: Cell::new(0) };
+        if communicator.rank() == 0 && !matches!(word.memory, Memory::Nowhere) {
             (0..WORDS).try_for_each(|number| word.change(number, Predefined::Replace, 0).map(drop))?;
         }
         Ok(word)
@@ -56,8 +56,8 @@ impl Word {
 
     /// Lets go of it. Collective.
     pub(crate) fn free(&self) -> Result<()> {
-        match &self.place {
-            Place::Window(window) => window.free(),
+        match &self.memory {
+            Memory::Window(window) => window.free(),
             _ => Ok(()),
         }
     }
@@ -74,8 +74,8 @@ impl Word {
 
     /// By the first rank, before all meet: what the pointer will be once [`Word::turn`] has been called.
     pub(crate) fn prepare(&self, value: i64) -> Result<()> {
-        match self.place {
-            Place::Nowhere => Ok(()),
+        match self.memory {
+            Memory::Nowhere => Ok(()),
             _ => self.change(1 - self.present.get(), Predefined::Replace, value).map(drop),
         }
     }
@@ -86,8 +86,8 @@ impl Word {
     }
 
     fn change(&self, number: usize, operation: Predefined, operand: i64) -> Result<i64> {
-        match &self.place {
-            Place::Own(words) => {
+        match &self.memory {
+            Memory::Own(words) => {
                 let before = words[number].get();
                 words[number].set(match operation {
                     Predefined::Sum => before.wrapping_add(operand),
@@ -96,8 +96,8 @@ impl Word {
                 });
                 Ok(before)
             }
-            Place::Window(window) => change_in_window(window, number, operation, operand),
-            Place::Nowhere => {
+            Memory::Window(window) => change_in_window(window, number, operation, operand),
+            Memory::Nowhere => {
                 let what = "the shared file pointer is not supported over a network yet";
                 Err(Error::new(ErrorClass::UnsupportedOperation, what))
             }

@@ -1,9 +1,10 @@
 //! Which way a message or a collective goes: the only place that compares a length, a number of ranks or a kind of
 //! memory with a value of the [table](crate::tuning).
 //!
-//! [`message`] decides for point-to-point messages, [`collective`] for collectives, and [`slots`] which of these go by
-//! shared-memory slots, worked out once for a team. All are pure functions of what is known; they name a way, and who
-//! asked goes it. So another threshold is another row of the table, and another way is another name here.
+//! [`message`] decides for point-to-point messages, [`collective`] for collectives, [`slots`] which of these go by
+//! shared-memory slots, worked out once for a team, and [`window`] for one-sided communication. All are pure functions
+//! of what is known; they name a way, and who asked goes it. So another threshold is another row of the table, and
+//! another way is another name here.
 //!
 //! What is learnt about a peer while the job runs (who was late, who answers requests) is [`policy`](crate::engine)'s,
 //! and may decline what is chosen here.
@@ -14,6 +15,7 @@ pub(crate) mod collective;
 mod documented;
 pub(crate) mod message;
 pub(crate) mod slots;
+pub(crate) mod window;
 
 pub(crate) use collective::{Collective, CollectiveWay, Messages};
 pub(crate) use message::MessageWay;

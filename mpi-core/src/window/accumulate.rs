@@ -9,7 +9,7 @@
 //! promise that, but every library has kept it. If they are many, those who change one element are kept out, too, and
 //! the loops of reductions do the work.
 
-use rwmpi_transport::{ReadSpan, WriteSpan};
+use rwmpi_transport::{LockedElements, ReadSpan, WriteSpan};
 
 use super::Window;
 use super::element::Change;
@@ -19,7 +19,7 @@ use crate::datatype::{Basic, Datatype, Group};
 use crate::error::ErrorClass;
 use crate::reduction::{Operation, Predefined};
 use crate::untyped::Elements;
-use crate::{Error, Result};
+use crate::{Error, Result, select};
 
 /// Most bytes of an element: a pair of a long double and an integer, a complex of long doubles.
 const LONGEST: usize = 32;
@@ -192,7 +192,11 @@ fn change_elements(
         return Err(place.not_mapped());
     }
     let whole = (bytes > change.size()).then(|| place.lock());
-    if let Some(locked) = whole.as_ref().filter(|locked| locked.pays_to_be_alone(bytes / change.size())) {
+    let elements = bytes as u64 / change.size() as u64;
+    let works_alone = |locked: &&LockedElements<'_>| {
+        select::window::works_alone(place.tuning(), elements, locked.ends(), locked.is_announced())
+    };
+    if let Some(locked) = whole.as_ref().filter(works_alone) {
         locked.be_alone();
         return change_alone(place, change, operands, fetched);
     }

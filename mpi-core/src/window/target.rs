@@ -10,6 +10,7 @@ use crate::datatype::Datatype;
 use crate::engine::Failure;
 use crate::error::ErrorClass;
 use crate::process::Process;
+use crate::tuning::Tuning;
 use crate::untyped::Elements;
 use crate::{Error, Result};
 
@@ -170,6 +171,10 @@ impl Place<'_> {
 
     pub(super) fn lock(&self) -> LockedElements<'_> {
         self.memory.lock.lock()
+    }
+
+    pub(super) fn tuning(&self) -> &Tuning {
+        self.window.process().tuning()
     }
 
     /// Changes a word there that is not under the lock by one atomic operation.

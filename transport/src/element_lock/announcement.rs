@@ -26,10 +26,6 @@ const RAISED: u32 = 1;
 /// How many short operations go under the lock after a long one.
 const PATIENCE: u32 = 32;
 
-/// An announcement is worth so many atomic operations, and some more for each end whose flag has to be looked at.
-const WORTH: usize = 512;
-const WORTH_OF_AN_END: usize = 16;
-
 /// A rest while somebody who has raised its flag has been taken off its processor.
 const REST: Duration = Duration::from_micros(50);
 
@@ -59,16 +55,20 @@ impl ElementLock {
 }
 
 impl LockedElements<'_> {
-    /// Whether it takes less time to change so many elements alone than each by an atomic operation.
-    pub fn pays_to_be_alone(&self, elements: usize) -> bool {
-        let ends = self.lock.segment.layout().ends;
-        self.lock.announced().load(Ordering::Relaxed) > 0 || elements >= WORTH + ends * WORTH_OF_AN_END
+    /// Whether [`LockedElements::be_alone`] has nothing to wait for, since somebody has announced itself already.
+    pub fn is_announced(&self) -> bool {
+        self.lock.announced().load(Ordering::Relaxed) > 0
+    }
+
+    /// At how many ends it looks for operations on their way.
+    pub fn ends(&self) -> usize {
+        self.lock.segment.layout().ends
     }
 
     /// Keeps out those, too, who change an element by one atomic operation, until the lock is given back.
     pub fn be_alone(&self) {
         let announced = self.lock.announced();
-        let is_known = announced.load(Ordering::Relaxed) > 0;
+        let is_known = self.is_announced();
         announced.store(PATIENCE, Ordering::Relaxed);
         if is_known {
             return;
@@ -79,7 +79,7 @@ impl LockedElements<'_> {
             primitive::barrier_on_all_cores();
         }
         let segment = &self.lock.segment;
-        (0..segment.layout().ends).for_each(|end| await_lowered(&segment.control(end).changes));
+        (0..self.ends()).for_each(|end| await_lowered(&segment.control(end).changes));
     }
 
     /// A short operation has been done under the lock, as a long one was announced, unless that has been taken back

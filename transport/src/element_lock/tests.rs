@@ -85,15 +85,15 @@ fn no_change_of_one_element_is_lost_beside_changes_of_all() {
 }
 
 #[test]
-fn it_pays_to_be_alone_for_many_elements_and_once_it_is_announced() {
+fn an_announcement_stays_until_some_short_operations_have_gone_under_the_lock() {
     let locks = locks(2);
-    let may = |elements| locks[0].lock().pays_to_be_alone(elements);
-    assert!(!may(2) && may(100_000));
+    let is_announced = || locks[0].lock().is_announced();
+    assert!(!is_announced());
     locks[1].lock().be_alone();
-    assert!(may(2));
+    assert!(is_announced());
     let mut bytes = [0; 16];
     let word = words(&mut bytes, 1).word().unwrap();
     (0..1000).for_each(|_| _ = locks[1].change(word, |word| word.fetch_add(1)));
-    assert!(!may(2), "the last of some short ones takes it back");
+    assert!(!is_announced(), "the last of some short ones takes it back");
     assert_eq!(word.load(), 1000);
 }
