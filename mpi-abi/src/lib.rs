@@ -41,6 +41,7 @@ mod memory;
 mod number;
 pub mod operation;
 mod panic;
+pub mod partitioned;
 pub mod persistent;
 pub mod point_to_point;
 pub mod probe;

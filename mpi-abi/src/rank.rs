@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, Ordering};
 
 use rwmpi_core::datatype::{Basic, Datatype};
 use rwmpi_core::reduction::Operation;
-use rwmpi_core::untyped::{Elements, Endpoint, Generalized, Run, Runs, TakenMessage};
+use rwmpi_core::untyped::{Elements, Endpoint, Generalized, Partitioned, Run, Runs, TakenMessage};
 use rwmpi_core::{Communicator, Error, ErrorClass, Group, MOST_LANES, Result, Turn, Universe, Worker};
 
 use crate::argument::Memory;
@@ -85,6 +85,8 @@ pub struct Common {
     /// Generalized requests that the program has not completed yet, by the code of their handle. It completes or
     /// cancels them while it waits for them in another thread, or after it has freed them.
     pub(crate) generalized: RefCell<HashMap<u32, Rc<Generalized>>>,
+    /// Partitioned operations, by the code of their handle.
+    pub(crate) partitioned: RefCell<HashMap<u32, Partitioned>>,
     /// What happens to errors of files that are not open: MPI_FILE_NULL's handler.
     pub(crate) file_error_handler: RefCell<ErrorHandler>,
     /// The threads that make progress meanwhile.
@@ -281,6 +283,7 @@ impl Rank {
             operations: Table::new(Kind::Operation),
             has_operations: Cell::new(false),
             generalized: RefCell::default(),
+            partitioned: RefCell::default(),
             file_error_handler: ErrorHandler::Return.into(),
             workers: RefCell::default(),
             private_memory: RefCell::default(),

@@ -452,6 +452,7 @@ pub fn request_free<A: Abi>(handle: Out<A::Handle>) -> Outcome {
     let code = A::code(handle.get()?);
     let request = rank.borrow::<A>(code)?;
     rank.lane_of(code).requests.release(code);
+    rank.partitioned.borrow_mut().remove(&code);
     handle.set(A::handle(A::REQUEST_NULL))?;
     rank.endpoint.free(request)
 }

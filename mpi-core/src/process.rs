@@ -27,6 +27,7 @@ use crate::job_engine::JobEngine;
 use crate::lanes::Lanes;
 use crate::task::{TaskId, Tasks};
 use crate::tuning::Tuning;
+use crate::untyped::Streams;
 use crate::waiting::{self, Awaited, Kind, PUBLISHED_AFTER};
 
 /// How long a lost peer is the launcher's business alone.
@@ -64,6 +65,8 @@ pub(crate) struct Process {
     /// How many calls in a row that do not wait have found nothing while nothing else happened either.
     pub(crate) in_vain: Cell<u32>,
     finalized: Cell<bool>,
+    /// Tags for partitioned sends.
+    streams: Streams,
     /// How many windows there are: peers use memory of this rank's at any time.
     windows: Cell<usize>,
     /// How often others have asked this rank to look around, as they do when they leave.
@@ -117,11 +120,17 @@ impl Process {
             awaited: Cell::new(Awaited::Unknown),
             in_vain: Cell::new(0),
             finalized: Cell::new(false),
+            streams: Streams::default(),
             windows: Cell::new(0),
             calls_to_look: Cell::new(0),
             may_sleep_soon,
             left_to_launcher: Cell::new(false),
         }
+    }
+
+    /// Tags for partitioned sends.
+    pub(crate) fn streams(&self) -> &Streams {
+        &self.streams
     }
 
     /// The values by which ways are chosen.

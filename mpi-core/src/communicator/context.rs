@@ -18,7 +18,8 @@ pub(crate) const BLOCK: u32 = 3;
 /// For collectives, the creation of communicators by all members among them.
 pub(crate) const COLLECTIVE: u32 = 1;
 /// Of an intracommunicator: for the creation of communicators by some of its members; tags are the program's.
-pub(super) const SOME_MEMBERS: u32 = 2;
+/// Those of partitioned operations that look for each other have another bit besides.
+pub(crate) const SOME_MEMBERS: u32 = 2;
 
 /// First context of the world.
 pub(crate) const WORLD: u32 = 0;
@@ -59,7 +60,7 @@ impl Process {
     }
 
     /// A new block, given out by this rank.
-    pub(super) fn give_context(&self) -> u32 {
+    pub(crate) fn give_context(&self) -> u32 {
         let (me, peers) = self.me_and_peers();
         self.new_context(me, peers)
     }
@@ -79,7 +80,7 @@ pub(crate) fn lane_of(context: u32, peers: u32, lanes: usize) -> usize {
 }
 
 /// A context as it was announced, if there was one left.
-pub(super) fn usable(context: u32) -> Result<u32, Failure> {
+pub(crate) fn usable(context: u32) -> Result<u32, Failure> {
     if context == NONE_LEFT { Err(Failure::NoContext) } else { Ok(context) }
 }
 

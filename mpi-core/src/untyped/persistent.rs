@@ -1,7 +1,7 @@
 //! Requests that are started again and again (MPI-5.0 section 3.9).
 
 use super::collective::PersistentCollective;
-use super::{Elements, Endpoint, Mode, Request};
+use super::{Elements, Endpoint, Mode, Partitioned, Request};
 use crate::activity::Call;
 use crate::error::{Error, ErrorClass};
 use crate::{Communicator, Destination, Result, Source, TagSelector};
@@ -17,6 +17,7 @@ enum What {
     BufferedSend { elements: Elements, destination: Destination, tag: i32 },
     Receive { elements: Elements, source: Source, tag: TagSelector },
     Collective(PersistentCollective),
+    Partitioned(Partitioned),
 }
 
 impl Persistent {
@@ -63,6 +64,11 @@ impl Persistent {
         Persistent { what: What::Collective(collective), active: None }
     }
 
+    /// A partitioned send or receive (MPI_Psend_init, MPI_Precv_init).
+    pub fn partitioned(partitioned: Partitioned) -> Self {
+        Persistent { what: What::Partitioned(partitioned), active: None }
+    }
+
     /// Starts it (MPI_Start).
     ///
     /// # Errors
@@ -83,6 +89,10 @@ impl Persistent {
             }
             What::Receive { elements, source, tag } => communicator.start_receive_elements(elements, *source, *tag)?,
             What::Collective(collective) => collective.start()?,
+            What::Partitioned(partitioned) => {
+                partitioned.start()?;
+                Request::partitioned(communicator, partitioned.clone())
+            }
         });
         Ok(())
     }
@@ -98,6 +108,16 @@ impl Persistent {
 
     pub(super) fn active_mut(&mut self) -> Option<&mut Request> {
         self.active.as_mut()
+    }
+
+    /// What goes on although the request is inactive: a partitioned receive that has not heard of its send.
+    pub(super) fn into_unfinished(self, communicator: &Communicator) -> Option<Request> {
+        match self.what {
+            What::Partitioned(partitioned) if !partitioned.is_done() => {
+                Some(Request::partitioned(communicator, partitioned))
+            }
+            _ => None,
+        }
     }
 
     pub(super) fn take_active(&mut self) -> Option<Request> {

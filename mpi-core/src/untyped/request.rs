@@ -7,8 +7,8 @@ use std::rc::Rc;
 use rwmpi_transport::{ReadSpan, WriteSpan};
 
 use super::{
-    AttachedBuffer, BufferOwner, Elements, Generalized, Mode, Persistent, Runs, SimpleRequest, Started, StartedReceive,
-    Status, buffered::BufferedSend, elements::read_span_of,
+    AttachedBuffer, BufferOwner, Elements, Generalized, Mode, Partitioned, Persistent, Runs, SimpleRequest, Started,
+    StartedReceive, Status, buffered::BufferedSend, elements::read_span_of,
 };
 use crate::activity::{Call, Target};
 use crate::engine::{Failure, OperationId, Received};
@@ -100,8 +100,9 @@ impl Endpoint {
         if let State::Generalized(generalized) = &request.state {
             return generalized.freed_by_program();
         }
-        if let State::Persistent(persistent) = &mut request.state {
-            match persistent.take_active() {
+        if let State::Persistent(mut persistent) = request.state {
+            let active = persistent.take_active();
+            match active.or_else(|| persistent.into_unfinished(&request.communicator)) {
                 Some(active) => request = active,
                 None => return Ok(()),
             }
@@ -153,6 +154,8 @@ pub(super) enum State {
     Collective { id: TaskId, call: Call },
     /// One that can be started again.
     Persistent(Box<Persistent>),
+    /// A partitioned operation, which can be started again.
+    Partitioned(Partitioned),
     /// One that the program completes.
     Generalized(Rc<Generalized>),
     /// The buffered sends of an owner.
@@ -164,12 +167,12 @@ pub(super) enum State {
 pub(super) struct Loan(ManuallyDrop<Vec<u8>>);
 
 impl Loan {
-    fn new(bytes: Vec<u8>) -> Self {
+    pub(super) fn new(bytes: Vec<u8>) -> Self {
         Loan(ManuallyDrop::new(bytes))
     }
 
     /// The memory, after the operation has completed.
-    fn end(self) -> Vec<u8> {
+    pub(super) fn end(self) -> Vec<u8> {
         ManuallyDrop::into_inner(self.0)
     }
 }
@@ -389,6 +392,10 @@ impl Request {
         Request::new(communicator, State::Persistent(Box::new(persistent)))
     }
 
+    pub(super) fn partitioned(communicator: &Communicator, partitioned: Partitioned) -> Self {
+        Request::new(communicator, State::Partitioned(partitioned))
+    }
+
     pub(super) fn flushing(communicator: &Communicator, sends: Vec<Rc<BufferedSend>>) -> Self {
         Request::new(communicator, State::Flushing(sends))
     }
@@ -441,6 +448,7 @@ impl Request {
             State::Both(both) => both.iter().all(Request::is_done),
             State::Collective { id, .. } => process.tasks().is_done(*id),
             State::Persistent(persistent) => persistent.active().is_none_or(Request::is_done),
+            State::Partitioned(partitioned) => partitioned.is_done(),
             State::Generalized(generalized) => generalized.is_complete(),
             State::Flushing(sends) => sends.iter().all(|sent| sent.has_left()),
         }
@@ -475,6 +483,7 @@ impl Request {
                 Some(active) => return active.peek(),
                 None => Status::EMPTY,
             },
+            State::Partitioned(partitioned) => partitioned.status(),
             State::Generalized(generalized) => generalized.query()?,
             State::Collective { .. } | State::Flushing(_) => Status::EMPTY,
         };
@@ -514,6 +523,7 @@ impl Request {
                 Ok(Status::EMPTY)
             }
             State::Persistent(persistent) => persistent.take_active().map_or(Ok(Status::EMPTY), |mut one| one.finish()),
+            State::Partitioned(partitioned) => partitioned.finish(),
             State::Generalized(generalized) => generalized.finish(),
             State::Flushing(_) => Ok(Status::EMPTY),
         }
@@ -543,6 +553,7 @@ impl Request {
             State::Both(both) => both[usize::from(both[0].is_done())].awaited(),
             State::Persistent(persistent) => persistent.active().map_or(Awaited::Unknown, Request::awaited),
             State::Collective { id, .. } => Awaited::Task(*id),
+            State::Partitioned(partitioned) => partitioned.awaited(),
             State::Done(_) | State::Generalized(_) | State::Flushing(_) => Awaited::Unknown,
         }
     }
@@ -562,6 +573,7 @@ impl Request {
                 return;
             }
             State::Collective { id, .. } => process.tasks().cancel(*id),
+            State::Partitioned(partitioned) => partitioned.give_up(),
             State::Done(_) | State::Generalized(_) | State::Flushing(_) => return,
         }
         self.state = State::Done(Status::EMPTY);
@@ -594,6 +606,7 @@ impl Request {
             State::Generalized(generalized) => generalized.cancel(),
             State::Both(_) => cannot("a send and receive in one"),
             State::Collective { .. } => cannot("a collective operation"),
+            State::Partitioned(_) => cannot("a partitioned operation"),
             State::Flushing(_) => cannot("the flushing of a buffer"),
         }
     }
