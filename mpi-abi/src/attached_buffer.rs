@@ -1,7 +1,7 @@
 //! Buffers for buffered sends (MPI-5.0 section 3.6). The first lane keeps them for all.
 
 use rwmpi_core::untyped::{AttachedBuffer, BufferOwner};
-use rwmpi_core::{Communicator, Error, ErrorClass};
+use rwmpi_core::{Communicator, Error, ErrorClass, Result};
 
 use crate::argument::{IntegerOut, Memory, Out, c_void};
 use crate::error::Outcome;
@@ -76,4 +76,34 @@ pub fn comm_iflush_buffer<A: Abi>(communicator: A::Handle, request: Out<A::Handl
     let communicator = rank.communicator::<A>(communicator)?;
     let flushing = rank.lane(0).endpoint.start_flush(&communicator.core, owner(&communicator.core));
     rank.give::<A>(flushing, request)
+}
+
+/// That of a session. Errors of the call go to its error handler.
+fn owner_in_session<A: Abi>(rank: &Rank, session: A::Handle) -> Result<BufferOwner> {
+    rank.session::<A>(session).map(|_| BufferOwner::Session(A::code(session)))
+}
+
+/// MPI_Session_attach_buffer (MPI-5.0 section 3.6).
+pub fn session_attach_buffer<A: Abi>(session: A::Handle, memory: Memory, size: i64) -> Outcome {
+    let rank = rank()?;
+    attach::<A>(rank, owner_in_session::<A>(rank, session)?, memory, size)
+}
+
+/// MPI_Session_detach_buffer (MPI-5.0 section 3.6).
+pub fn session_detach_buffer<A: Abi>(session: A::Handle, address: Out<*mut c_void>, size: IntegerOut) -> Outcome {
+    let rank = rank()?;
+    detach(rank, owner_in_session::<A>(rank, session)?, address, size)
+}
+
+/// MPI_Session_flush_buffer (MPI-5.0 section 3.6).
+pub fn session_flush_buffer<A: Abi>(session: A::Handle) -> Outcome {
+    let rank = rank()?;
+    rank.lane(0).endpoint.flush_buffer(owner_in_session::<A>(rank, session)?)
+}
+
+/// MPI_Session_iflush_buffer (MPI-5.0 section 3.6).
+pub fn session_iflush_buffer<A: Abi>(session: A::Handle, request: Out<A::Handle>) -> Outcome {
+    let rank = rank()?;
+    let (owner, endpoint) = (owner_in_session::<A>(rank, session)?, &rank.lane(0).endpoint);
+    rank.give::<A>(endpoint.start_flush(endpoint.communicator(), owner), request)
 }

@@ -8,6 +8,7 @@
 use std::cell::RefCell;
 use std::sync::Once;
 
+use rwmpi_core::untyped::BufferOwner;
 use rwmpi_core::{Error, ErrorClass, Group, Info, Result};
 
 use crate::argument::{Function, Out, Text, TextOut, c_int};
@@ -30,16 +31,17 @@ pub(crate) struct SessionEntry {
 /// The process sets that there are.
 const PROCESS_SETS: [&str; 2] = ["mpi://WORLD", "mpi://SELF"];
 
-/// The members of a process set, whose name may be in any case.
-fn members(rank: &Rank, name: &str) -> Result<Group> {
+/// The members of a process set, whose name may be in any case, as a group of that session.
+fn members<A: Abi>(rank: &Rank, session: A::Handle, name: &str) -> Result<Group> {
     let unknown = || Error::new(ErrorClass::Argument, format!("there is no process set {name:?}"));
     let universe = rank.universe.borrow();
     let universe = universe.as_ref().ok_or_else(unknown)?;
-    match PROCESS_SETS.iter().position(|known| known.eq_ignore_ascii_case(name)) {
-        Some(0) => Ok(universe.world().group().clone()),
-        Some(_) => Ok(universe.this_rank().group().clone()),
-        None => Err(unknown()),
-    }
+    let group = match PROCESS_SETS.iter().position(|known| known.eq_ignore_ascii_case(name)) {
+        Some(0) => universe.world().group(),
+        Some(_) => universe.this_rank().group(),
+        None => return Err(unknown()),
+    };
+    Ok(group.clone().of_session(A::code(session)))
 }
 
 /// Leaves the job at the end of a process that had sessions only, or forgot one after MPI_Finalize.
@@ -99,6 +101,8 @@ pub fn session_finalize<A: Abi>(handle: Out<A::Handle>) -> Outcome {
     let session = handle.get()?;
     rank.session::<A>(session)?;
     handle.set(A::handle(A::SESSION_NULL))?;
+    // What was sent from its buffer leaves, which the program has back then.
+    rank.lane(0).endpoint.detach_buffer(BufferOwner::Session(A::code(session)))?;
     rank.remove_session(A::code(session));
     if phase() == Phase::After && !rank.has_sessions() { leave(rank) } else { Ok(()) }
 }
@@ -141,7 +145,7 @@ pub fn session_get_pset_info<A: Abi>(session: A::Handle, name: Text, made: Out<A
     let rank = rank()?;
     rank.session::<A>(session)?;
     let mut info = Info::new();
-    info.set("mpi_size", &members(rank, &name.get()?)?.size().to_string())?;
+    info.set("mpi_size", &members::<A>(rank, session, &name.get()?)?.size().to_string())?;
     made.set(add_info::<A>(info)?)
 }
 
@@ -149,7 +153,7 @@ pub fn session_get_pset_info<A: Abi>(session: A::Handle, name: Text, made: Out<A
 pub fn group_from_session_pset<A: Abi>(session: A::Handle, name: Text, made: Out<A::Handle>) -> Outcome {
     let rank = rank()?;
     rank.session::<A>(session)?;
-    made.set(rank.add_group::<A>(members(rank, &name.get()?)?)?)
+    made.set(rank.add_group::<A>(members::<A>(rank, session, &name.get()?)?)?)
 }
 
 /// MPI_Session_create_errhandler (MPI-5.0 section 9.3.4).

@@ -71,6 +71,8 @@ pub struct Group {
     /// an accident.
     ranks: Option<Rc<[(u32, u32)]>>,
     rank: Option<usize>,
+    /// The session that it comes from, by the number that the front end gives it; 0: from none.
+    session: u32,
 }
 
 impl PartialEq for Group {
@@ -91,12 +93,23 @@ impl Group {
             ranks.into()
         });
         let rank = me.and_then(|me| peers.iter().position(|&peer| peer == me));
-        Group { peers: peers.into(), ranks, rank }
+        Group { peers: peers.into(), ranks, rank, session: 0 }
+    }
+
+    /// The same group, coming from that session; 0: from none. So do groups and communicators that are made of it.
+    #[must_use]
+    pub fn of_session(self, session: u32) -> Self {
+        Group { session, ..self }
+    }
+
+    /// The session that it comes from; 0: from none.
+    pub fn session(&self) -> u32 {
+        self.session
     }
 
     /// An equal one that shares nothing with this one, for another lane of the rank.
     pub(crate) fn detached(&self) -> Self {
-        Group::new(self.peers.to_vec(), self.rank.map(|rank| self.peers[rank]))
+        Group::new(self.peers.to_vec(), self.rank.map(|rank| self.peers[rank])).of_session(self.session)
     }
 
     /// The group without members (MPI_GROUP_EMPTY).
@@ -154,7 +167,8 @@ impl Group {
 
     /// A group of some of the members of this one and `other`.
     fn derived(&self, other: &Group, peers: Vec<u32>) -> Group {
-        Group::new(peers, self.me().or(other.me()))
+        let session = if self.session == 0 { other.session } else { self.session };
+        Group::new(peers, self.me().or(other.me())).of_session(session)
     }
 
     /// The rank in `other` of the process that has `rank` here; `None` if it does not belong to `other`
@@ -300,6 +314,13 @@ mod tests {
         assert_eq!(Group::empty().union(&a).rank(), Some(1));
         assert_eq!(a.intersection(&b).rank(), Some(0));
         assert_eq!(a.difference(&b).rank(), None);
+    }
+
+    #[test]
+    fn what_is_made_of_a_group_comes_from_its_session() {
+        let (a, b) = (group(&[4, 2, 0]).of_session(7), group(&[0, 1, 2, 5]));
+        assert_eq!((group(&[1]).session(), a.incl(&[1]).unwrap().session()), (0, 7));
+        assert_eq!((a.union(&b).session(), b.union(&a).session(), a.detached().session()), (7, 7, 7));
     }
 
     #[test]

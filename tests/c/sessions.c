@@ -122,6 +122,39 @@ static void given_handlers(MPI_Session session)
     MPI_Group_free(&world);
 }
 
+/* The buffer of a session is for what is made of its groups, and of that, but not for the world's. */
+static void buffers(MPI_Session session)
+{
+    static char buffer[100 + MPI_BSEND_OVERHEAD];
+    MPI_Group all;
+    MPI_Comm made, part;
+    MPI_Request request;
+    void *address;
+    int size = -1, got = -1, rank, value;
+    CHECK(MPI_Group_from_session_pset(session, "mpi://WORLD", &all) == MPI_SUCCESS);
+    CHECK(MPI_Comm_create_from_group(all, "buffers", MPI_INFO_NULL, MPI_ERRORS_RETURN, &made) == MPI_SUCCESS);
+    MPI_Comm_rank(made, &rank);
+    value = rank;
+    CHECK(MPI_Comm_split(made, rank % 2, 0, &part) == MPI_SUCCESS);
+    MPI_Comm_rank(part, &rank);
+    CHECK_ERROR(MPI_Bsend(&value, 1, MPI_INT, rank, 1, part), MPI_ERR_BUFFER);
+    CHECK(MPI_Session_attach_buffer(session, buffer, sizeof buffer) == MPI_SUCCESS);
+    CHECK_ERROR(MPI_Session_attach_buffer(session, buffer, sizeof buffer), MPI_ERR_BUFFER);
+    CHECK(MPI_Bsend(&value, 1, MPI_INT, rank, 1, part) == MPI_SUCCESS);
+    CHECK_ERROR(MPI_Bsend(buffer, sizeof buffer, MPI_CHAR, rank, 1, part), MPI_ERR_BUFFER);
+    CHECK(MPI_Recv(&got, 1, MPI_INT, rank, 1, part, MPI_STATUS_IGNORE) == MPI_SUCCESS && got == value);
+    CHECK(MPI_Session_flush_buffer(session) == MPI_SUCCESS);
+    CHECK(MPI_Session_iflush_buffer(session, &request) == MPI_SUCCESS);
+    CHECK(MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    CHECK(MPI_Session_detach_buffer(session, &address, &size) == MPI_SUCCESS);
+    CHECK(address == buffer && size == (int)sizeof buffer);
+    CHECK_ERROR(MPI_Session_detach_buffer(session, &address, &size), MPI_ERR_BUFFER);
+    CHECK_ERROR(MPI_Session_flush_buffer(MPI_SESSION_NULL), MPI_ERR_SESSION);
+    CHECK_ERROR(MPI_Bsend(&value, 1, MPI_INT, rank, 1, part), MPI_ERR_BUFFER);
+    CHECK(MPI_Comm_free(&part) == MPI_SUCCESS && MPI_Comm_free(&made) == MPI_SUCCESS);
+    CHECK(MPI_Group_free(&all) == MPI_SUCCESS);
+}
+
 int main(void)
 {
     levels();
@@ -141,6 +174,7 @@ int main(void)
     sets(session);
     given_handlers(session);
     communicate(session, "first");
+    buffers(session);
     /* Errors go to the session's handler. */
     CHECK(MPI_Session_create_errhandler(count, &handler) == MPI_SUCCESS);
     CHECK(MPI_Session_set_errhandler(session, handler) == MPI_SUCCESS);

@@ -220,8 +220,14 @@ impl Communicator {
         };
         let (local, remote) = (part(self.group()), part(remote));
         let me = self.group().peer(self.rank());
-        Ok((!remote.is_empty())
-            .then(|| self.child(Group::new(local, me), Some(Group::new(remote, None)), context, None)))
+        Ok((!remote.is_empty()).then(|| {
+            self.child(
+                Group::new(local, me).of_session(self.group().session()),
+                Some(Group::new(remote, None)),
+                context,
+                None,
+            )
+        }))
     }
 
     fn check_disjoint(&self, remote: &Group) -> Result<()> {

@@ -17,8 +17,12 @@ use crate::{Communicator, Destination, Result};
 /// Whose sends a buffer is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BufferOwner {
-    /// All communicators' that have none of their own.
+    /// All communicators' that have none of their own, nor of their session's.
     Process,
+    /// Those of the session's communicators that have none of their own, by its number ([`Group::session`]).
+    ///
+    /// [`Group::session`]: crate::Group::session
+    Session(u32),
     /// The communicator's, by its context.
     Communicator(u32),
 }
@@ -163,9 +167,9 @@ impl Endpoint {
     /// The owner of the buffer that a send on that communicator uses, if it has room for it.
     fn owner_with_room(&self, communicator: &Communicator, needed: u64) -> Result<BufferOwner> {
         let own = BufferOwner::communicator(communicator);
+        let owners = [own, BufferOwner::Session(communicator.group().session()), BufferOwner::Process];
         let mut buffers = self.buffers.borrow_mut();
-        let place =
-            [own, BufferOwner::Process].into_iter().find_map(|owner| buffers.iter().position(|one| one.0 == owner));
+        let place = owners.into_iter().find_map(|owner| buffers.iter().position(|one| one.0 == owner));
         let Some(place) = place else {
             let what = "no buffer is attached: call MPI_Buffer_attach before buffered sends";
             return Err(Error::new(ErrorClass::Buffer, what));
