@@ -533,12 +533,6 @@ impl Rank {
         }
     }
 
-    /// The handle of a predefined datatype.
-    pub fn handle_of_basic<A: Abi>(&self, basic: Basic) -> A::Handle {
-        let name = basic.name();
-        A::handle(A::DATATYPES.iter().find(|known| known.1 == name).map_or(A::DATATYPE_NULL, |known| known.0))
-    }
-
     /// How so many elements of a predefined datatype lie, and the datatype; `None` if anything is out of the ordinary.
     #[inline(always)]
     pub(crate) fn run<A: Abi>(&self, count: i64, datatype: A::Handle) -> Option<(Run, &Datatype)> {

@@ -158,6 +158,7 @@ impl JobEngine {
         fn traffic(&mut self) -> Traffic;
         fn traffic_by_peer(&mut self) -> Vec<(u64, u64)>;
         fn counters(&mut self) -> Counters;
+        fn unexpected(&mut self) -> (u64, u64);
     }
 
     /// How often a waiting rank should look before it does anything else.

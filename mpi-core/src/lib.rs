@@ -87,7 +87,7 @@ pub use rank::{ANY_SOURCE, ANY_TAG, Destination, PROC_NULL, Source, TAG_MAX, Tag
 pub use request::Request;
 /// The derives of [`trait@Datatype`] and [`trait@Message`], and `#[rwmpi::test]`.
 pub use rwmpi_derive::{Datatype, Message, test};
-pub use rwmpi_transport::{Cot, Held, MOST_LANES, Turn, Turns, Visit, Worker};
+pub use rwmpi_transport::{Cot, Held, MOST_LANES, Turn, Turns, Visit, Worker, settings};
 pub use scope::{Scope, scope};
 pub use several::{test_all, test_any, test_some, wait_all, wait_any, wait_some};
 pub use shared_buffer::Buffer;

@@ -246,30 +246,48 @@ impl Universe {
 
     /// What was sent so far.
     pub fn traffic(&self) -> TrafficCounters {
-        let mut engine = self.world.process().engine();
-        let (traffic, counters) = (engine.traffic(), engine.counters());
-        let (messages, bytes) =
-            engine.traffic_by_peer().iter().fold((0, 0), |sum, sent| (sum.0 + sent.0, sum.1 + sent.1));
-        TrafficCounters {
-            messages,
-            bytes,
-            remote_write_messages: traffic.remote_write_messages,
-            remote_write_bytes: traffic.remote_write_bytes,
-            large_messages: traffic.large_messages,
-            large_bytes: traffic.large_bytes,
-            large_single_copy_bytes: traffic.large_single_copy_bytes,
-            requests_posted: counters.posted,
-            requests_reposted: counters.reposted,
-            requests_used: counters.used,
-            requests_stale: counters.stale,
-            requests_skipped: counters.skipped,
-            requests_dropped: counters.dropped,
+        let mut sum = TrafficCounters::default();
+        for lane in 0..self.lanes() {
+            let mut engine = self.in_lane(lane).process().engine();
+            let (traffic, counters) = (engine.traffic(), engine.counters());
+            for (messages, bytes) in engine.traffic_by_peer() {
+                sum.messages += messages;
+                sum.bytes += bytes;
+            }
+            sum.remote_write_messages += traffic.remote_write_messages;
+            sum.remote_write_bytes += traffic.remote_write_bytes;
+            sum.large_messages += traffic.large_messages;
+            sum.large_bytes += traffic.large_bytes;
+            sum.large_single_copy_bytes += traffic.large_single_copy_bytes;
+            sum.requests_posted += counters.posted;
+            sum.requests_reposted += counters.reposted;
+            sum.requests_used += counters.used;
+            sum.requests_stale += counters.stale;
+            sum.requests_skipped += counters.skipped;
+            sum.requests_dropped += counters.dropped;
         }
+        sum
     }
 
     /// Per world rank: messages and bytes that this rank sent to it.
     pub fn traffic_by_peer(&self) -> Vec<(u64, u64)> {
-        self.world.process().engine().traffic_by_peer()
+        let mut sums = self.world.process().engine().traffic_by_peer();
+        for lane in 1..self.lanes() {
+            let of_lane = self.in_lane(lane).process().engine().traffic_by_peer();
+            sums.iter_mut().zip(of_lane).for_each(|(sum, sent)| *sum = (sum.0 + sent.0, sum.1 + sent.1));
+        }
+        sums
+    }
+
+    /// Unexpected messages that wait for their receives now, and the memory that they take, bytes.
+    pub fn unexpected(&self) -> (u64, u64) {
+        let of_lane = |lane| self.in_lane(lane).process().engine().unexpected();
+        (0..self.lanes()).map(of_lane).fold((0, 0), |sum, held| (sum.0 + held.0, sum.1 + held.1))
+    }
+
+    /// The values by which this job chooses its ways.
+    pub fn tuning(&self) -> &Tuning {
+        self.world.process().tuning()
     }
 
     /// Memory that every rank of the node can write into directly: `len` zeroed elements. Falls back to ordinary memory

@@ -5,6 +5,7 @@ use rwmpi_core::{Error, ErrorClass, Result};
 
 use super::construct::{derive, is_large, length, remember};
 use crate::argument::{Array, Integers, Out, c_int};
+use crate::datatype::handle_of_basic;
 use crate::error::Outcome;
 use crate::interface::Abi;
 use crate::rank::rank;
@@ -101,14 +102,14 @@ pub fn type_create_f90_integer<A: Abi>(range: c_int, new: Out<A::Handle>) -> Out
 
 /// MPI_Type_match_size (MPI-5.0 section 19.1.9).
 pub fn type_match_size<A: Abi>(class: c_int, size: c_int, datatype: Out<A::Handle>) -> Outcome {
-    let rank = rank()?;
+    rank()?;
     let class = match class {
         _ if class == A::TYPECLASS_INTEGER => TypeClass::Integer,
         _ if class == A::TYPECLASS_REAL => TypeClass::Real,
         _ if class == A::TYPECLASS_COMPLEX => TypeClass::Complex,
         _ => return refuse(format!("{class} is no class of datatypes, as MPI_TYPECLASS_REAL")),
     };
-    datatype.set(rank.handle_of_basic::<A>(match_size(class, size.into())?))
+    datatype.set(handle_of_basic::<A>(match_size(class, size.into())?))
 }
 
 /// MPI_Type_get_value_index (MPI-5.0 section 6.9.4).
@@ -117,5 +118,5 @@ pub fn type_get_value_index<A: Abi>(value: A::Handle, index: A::Handle, pair: Ou
     let parts = (rank.datatype::<A>(value)?.named(), rank.datatype::<A>(index)?.named());
     let found =
         Basic::ALL.iter().find(|basic| basic.pair().is_some_and(|pair| (Some(pair.value), Some(pair.index)) == parts));
-    pair.set(found.map_or(A::handle(A::DATATYPE_NULL), |basic| rank.handle_of_basic::<A>(*basic)))
+    pair.set(found.map_or(A::handle(A::DATATYPE_NULL), |basic| handle_of_basic::<A>(*basic)))
 }

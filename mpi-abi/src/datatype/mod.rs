@@ -14,13 +14,18 @@ use std::collections::hash_map::Entry;
 use std::rc::Rc;
 
 use rwmpi_core::Attributes;
-use rwmpi_core::datatype::{Datatype, Parameters};
+use rwmpi_core::datatype::{Basic, Datatype, Parameters};
 use rwmpi_core::{Error, ErrorClass, Result};
 
 use crate::attribute::Coded;
 use crate::interface::Abi;
 use crate::rank::Rank;
 use crate::turn::with_all;
+
+/// The handle of a predefined datatype.
+pub(crate) fn handle_of_basic<A: Abi>(basic: Basic) -> A::Handle {
+    A::handle(A::DATATYPES.iter().find(|known| known.1 == basic.name()).map_or(A::DATATYPE_NULL, |known| known.0))
+}
 
 /// What C knows about datatypes beyond what they are; most have none of it.
 #[derive(Default)]

@@ -4,6 +4,7 @@ use rwmpi_core::datatype::Datatype;
 use rwmpi_core::{Error, Result};
 
 use crate::argument::{Out, Text, TextOut};
+use crate::datatype::handle_of_basic;
 use crate::error::Outcome;
 use crate::info::hints;
 use crate::interface::Abi;
@@ -33,7 +34,7 @@ pub fn file_set_view<A: Abi>(
 /// The handle of a datatype that the program gets: of one that it made, a new one that it has to free.
 fn handle_of<A: Abi>(rank: &Rank, datatype: &Datatype) -> Result<A::Handle> {
     match datatype.named() {
-        Some(basic) => Ok(rank.handle_of_basic::<A>(basic)),
+        Some(basic) => Ok(handle_of_basic::<A>(basic)),
         None if datatype.is_predefined() => Ok(A::handle(datatype.handle())),
         None => rank.add_datatype::<A>(datatype.clone()),
     }

@@ -62,6 +62,11 @@ impl<F: Fabric> Engine<F> {
         Failure::UnexpectedLimit { source, from_source, messages, bytes: self.unexpected_bytes, limit: LIMIT }
     }
 
+    /// How many there are, and the memory that they take, bytes.
+    pub(crate) fn unexpected(&self) -> (u64, u64) {
+        (self.unexpected.len() as u64, self.unexpected_bytes)
+    }
+
     /// A message that has been accounted for joins the unexpected ones; returns the key of its body.
     pub(super) fn store(&mut self, envelope: Envelope, len: u64, body: Body) -> usize {
         let message: MessageId = self.receiver.store(envelope);
