@@ -149,7 +149,6 @@ static void buffers(MPI_Session session)
     CHECK(MPI_Session_detach_buffer(session, &address, &size) == MPI_SUCCESS);
     CHECK(address == buffer && size == (int)sizeof buffer);
     CHECK_ERROR(MPI_Session_detach_buffer(session, &address, &size), MPI_ERR_BUFFER);
-    CHECK_ERROR(MPI_Session_flush_buffer(MPI_SESSION_NULL), MPI_ERR_SESSION);
     CHECK_ERROR(MPI_Bsend(&value, 1, MPI_INT, rank, 1, part), MPI_ERR_BUFFER);
     CHECK(MPI_Comm_free(&part) == MPI_SUCCESS && MPI_Comm_free(&made) == MPI_SUCCESS);
     CHECK(MPI_Group_free(&all) == MPI_SUCCESS);
@@ -198,6 +197,7 @@ int main(void)
     CHECK_ERROR(MPI_Session_get_num_psets(freed, MPI_INFO_NULL, &number), MPI_ERR_SESSION);
     CHECK_ERROR(MPI_Session_get_num_psets(MPI_SESSION_NULL, MPI_INFO_NULL, &number), MPI_ERR_SESSION);
     CHECK_ERROR(MPI_Session_finalize(&freed), MPI_ERR_SESSION);
+    CHECK_ERROR(MPI_Session_flush_buffer(MPI_SESSION_NULL), MPI_ERR_SESSION);
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Finalize();
     communicate(other, "fourth");

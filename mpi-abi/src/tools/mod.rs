@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::argument::{Out, TextOut, c_int, c_void};
 use crate::interface::Abi;
-use crate::rank::peek;
+use crate::rank::{Rank, peek};
 
 /// How often the interface was initialized without having been finalized. Written by MPI_T_init_thread and
 /// MPI_T_finalize, which any thread may call; read by all others. Nothing else depends on what it says.
@@ -83,7 +83,8 @@ fn give<A: Abi, T: Copy>(place: Out<T>, value: T) -> c_int {
 /// MPI_T_init_thread (MPI-5.0 section 15.3.4). What a rank has counted can be read by the threads that may call MPI.
 pub fn t_init_thread<A: Abi>(required: c_int, provided: Out<c_int>) -> c_int {
     USERS.fetch_add(1, Ordering::Relaxed);
-    let most = peek().map_or(A::THREAD_MULTIPLE, |rank| rank.thread_level.get());
+    let is_single = |rank: &Rank| rank.thread_level.get() < A::THREAD_MULTIPLE;
+    let most = if peek().is_ok_and(is_single) { A::THREAD_SERIALIZED } else { A::THREAD_MULTIPLE };
     give::<A, _>(provided, required.clamp(A::THREAD_SINGLE, most))
 }
 
