@@ -8,7 +8,7 @@ use anyhow::{Context, Result, ensure};
 
 use crate::experiments;
 use crate::process::{run, run_and_keep};
-use crate::workspace::Workspace;
+use crate::workspace::{MEASURED, Workspace};
 
 /// What is measured: name of the result, arguments of mpi-bench. The floor comes first: it is what the rest is held
 /// against.
@@ -40,7 +40,7 @@ const MEASUREMENTS: &[(&str, &[&str])] = &[
 pub fn run_all(workspace: &Workspace, wanted: &str) -> Result<()> {
     let measurements: Vec<_> = MEASUREMENTS.iter().filter(|(name, _)| name.contains(wanted)).collect();
     ensure!(!measurements.is_empty(), "no measurement is called `{wanted}`, or has it in its name");
-    run(&mut workspace.cargo(&["build", "--release", "--package", "mpi-bench"]))?;
+    run(&mut workspace.cargo(MEASURED))?;
     let program = workspace.target().join("release").join("mpi-bench");
     let folder = workspace.root.join("bench").join("results");
     fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;

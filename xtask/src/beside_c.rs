@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 use rwmpi_abi_table::{Interface, header};
 
 use crate::process::{run, run_and_keep, works};
-use crate::workspace::Workspace;
+use crate::workspace::{MEASURED, Workspace};
 
 /// The library as cargo builds it, and as programs look for it.
 const LIBRARY: (&str, &str) = ("librwmpi_standard.so", "libmpi_abi.so.1");
@@ -33,7 +33,7 @@ pub fn compiled(workspace: &Workspace, name: &str) -> Result<Option<PathBuf>> {
     if !works(Command::new("cc").arg("--version")) {
         return Ok(None);
     }
-    run(&mut workspace.cargo(&["build", "--release", "--package", "rwmpi-standard"]))?;
+    run(&mut workspace.cargo(MEASURED))?;
     let place = workspace.target().join("bench-c");
     fs::create_dir_all(&place).with_context(|| format!("cannot make {}", place.display()))?;
     fs::write(place.join("mpi.h"), header(Interface::Standard))?;

@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use crate::counted;
 use crate::process::{run, run_tests, works};
 use crate::report::{Report, TestCounts};
-use crate::workspace::Workspace;
+use crate::workspace::{MEASURED, Workspace};
 
 /// How many preemptions of each thread loom tries.
 pub const LOOM_QUICK: &str = "3";
@@ -49,14 +49,15 @@ pub fn counted_instructions(workspace: &Workspace) -> Result<()> {
         return Ok(());
     }
     let limits = workspace.root.join("bench/instructions.json");
-    let run_bench = ["run", "--quiet", "--release", "--package", "mpi-bench", "--bin", "mpi-bench", "--"];
-    run(workspace.cargo(&run_bench).args(["instructions", "--check"]).arg(&limits))?;
+    run(&mut workspace.cargo(MEASURED))?;
+    let program = workspace.target().join("release/mpi-bench");
+    run(Command::new(program).args(["instructions", "--check"]).arg(&limits))?;
     counted::run(workspace, &limits)
 }
 
 /// A rank that says of what type its messages are, and one that does not: all kinds of values, and sums of them.
 pub fn mixed_job(workspace: &Workspace) -> Result<()> {
-    run(&mut workspace.cargo(&["build", "--quiet", "--release", "--package", "mpi-bench", "--bin", "mpi-bench"]))?;
+    run(&mut workspace.cargo(MEASURED))?;
     let program = |profile: &str| workspace.target().join(profile).join("mpi-bench");
     let benchmark = ["abstraction", "--sizes", "8,64K", "--seconds", "0.01"];
     let mut job = Command::new(workspace.target().join("debug/mpiexec"));

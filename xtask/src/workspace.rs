@@ -36,6 +36,9 @@ pub const ONLY_PROGRAMS: &[&str] = &[
     "--package=rwmpi-fortran-mpich",
     "--package=rwmpi-wrappers",
 ];
+/// What tells cargo to build the benchmarks, and the library for those in C. Built apart they would differ in features,
+/// and all beneath them would be compiled twice.
+pub const MEASURED: &[&str] = &["build", "--quiet", "--release", "--package=mpi-bench", "--package=rwmpi-standard"];
 
 /// The project as cargo sees it.
 pub struct Workspace {
