@@ -196,6 +196,8 @@ impl Process {
 mod tests {
     use rwmpi_transport::{JobFabric, NodeFabric};
 
+    use super::TESTS_PER_LOOK;
+
     use crate::{Protocol, Result, ThreadLevel, Universe};
 
     /// What becomes of rank 0's `wait` beside rank 1, which has come to its end like that.
@@ -306,7 +308,7 @@ mod tests {
         let tested = beside_one_that(Universe::finalize, |universe| {
             let world = universe.world();
             let mut stop = world.irecv_value::<u64>(1, 0)?;
-            for _ in 0..1_000_000 {
+            for _ in 0..50 * TESTS_PER_LOOK {
                 assert!(!stop.test()?);
             }
             stop.cancel()?;
