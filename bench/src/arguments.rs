@@ -1,5 +1,6 @@
 //! The command line.
 
+use crate::tune::exchange::Exchange;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use rwmpi::Protocol;
 use rwmpi_launcher::Transport;
@@ -47,6 +48,9 @@ pub enum Command {
     SocketBuffers(SocketBuffers),
     /// Instructions per eager send and receive, counted by valgrind.
     Instructions(Instructions),
+    /// Finds from which lengths other ways pay on this machine, in two minutes, and writes them into a file that
+    /// RWMPI_TUNING can name.
+    Tune(Tune),
     /// Other MPI libraries and ours, side by side: `cargo xtask compare`, in the sources of this program.
     Compare(Compare),
 }
@@ -226,6 +230,25 @@ pub struct Instructions {
     /// Run the messages, to be counted from outside.
     #[arg(long, hide = true)]
     pub counted: Option<Calls>,
+}
+
+/// Options of `tune`.
+#[derive(Args, Debug)]
+pub struct Tune {
+    /// The file to write.
+    #[arg(long, default_value = "rwmpi-tuning.toml", value_name = "FILE")]
+    pub out: PathBuf,
+    /// Only values whose names contain this.
+    #[arg(long, value_name = "PART")]
+    pub only: Option<String>,
+    /// What the ranks of this job do.
+    #[arg(long, hide = true, value_enum)]
+    pub exchange: Option<Exchange>,
+    /// And of which lengths.
+    #[arg(long, hide = true, default_value = "8", value_parser = sizes)]
+    pub sizes: Sizes,
+    #[command(flatten)]
+    pub common: Common,
 }
 
 /// Options of `compare`.

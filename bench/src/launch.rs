@@ -5,11 +5,13 @@ use crate::report::{Figure, collect, write_json};
 use anyhow::{Context, Result, bail};
 use nix::sys::memfd::{MFdFlags, memfd_create};
 use rwmpi::Protocol;
+use rwmpi::tuning::Tuning;
 use rwmpi_launcher::{Binding, JobSpec, Output, Section, Transport};
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::Seek;
 use std::os::fd::AsRawFd;
+use std::path::PathBuf;
 
 /// A job of this program.
 #[derive(Default)]
@@ -22,6 +24,8 @@ pub struct Job {
     pub protocol: Option<Protocol>,
     pub transport: Option<Transport>,
     pub binding: Binding,
+    /// The file of its tuning table.
+    pub tuning: Option<PathBuf>,
     pub output: Output,
 }
 
@@ -57,6 +61,9 @@ impl Job {
         if let Some(transport) = self.transport {
             job = job.transport(transport);
         }
+        if let Some(file) = &self.tuning {
+            job = job.environment(Tuning::VARIABLE, file);
+        }
         let outcome = job.run().context("can't start the job")?;
         if let Some(report) = outcome.report {
             eprintln!("{}{report}", outcome.stderr);
@@ -88,6 +95,7 @@ impl Command {
             Command::Pingping(options) | Command::Abstraction(options) | Command::Histogram(options) => &options.two,
             Command::Affinity(options) => &options.sized.two,
             Command::Tags(options) => &options.two,
+            Command::Tune(options) => return Some((&options.common, vec![2])),
             Command::Barrier(options) => return Some((&options.common, options.ranks.clone())),
             Command::Floor(_)
             | Command::Instructions(_)

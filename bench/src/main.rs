@@ -28,6 +28,7 @@ mod socket_buffers;
 mod statistics;
 mod tags;
 mod tcp_floor;
+mod tune;
 mod way;
 mod ways;
 
@@ -57,6 +58,7 @@ fn run() -> Result<()> {
         Command::Compare(options) => return compare::run(options),
         Command::Ways(options) => return ways::run(options),
         Command::SocketBuffers(options) => return socket_buffers::run(options),
+        Command::Tune(options) if options.exchange.is_none() => return tune::run(options),
         Command::Affinity(options) if options.pair().is_none() => return affinity::run(options),
         _ => {}
     }
@@ -83,6 +85,11 @@ fn run() -> Result<()> {
 
 /// What each rank does; rank 0 returns the figures.
 fn measure(command: &Command, common: &Common, universe: &Universe) -> Result<Vec<Figure>> {
+    if let Command::Tune(options) = command
+        && let Some(exchange) = options.exchange
+    {
+        return tune::exchange::measure(universe, exchange, options);
+    }
     let size = universe.world().size();
     ensure!(
         size == 2 || size > 2 && matches!(command, Command::Barrier(_)),
@@ -111,7 +118,8 @@ fn measure(command: &Command, common: &Common, universe: &Universe) -> Result<Ve
         | Command::Instructions(_)
         | Command::Compare(_)
         | Command::Ways(_)
-        | Command::SocketBuffers(_) => {
+        | Command::SocketBuffers(_)
+        | Command::Tune(_) => {
             unreachable!("these run by themselves")
         }
     }
