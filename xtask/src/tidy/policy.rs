@@ -265,5 +265,8 @@ pub const FILE_LINES_MAX: usize = 600;
 /// Last column of a comment.
 pub const COMMENT_WIDTH_MAX: usize = 120;
 
+/// Longest `ARCHITECTURE.md`, in words: what a newcomer reads in a quarter of an hour.
+pub const MAP_WORDS_MAX: usize = 2000;
+
 /// Top folders of absolute paths that exist on the writer's machine only.
 pub const PRIVATE_FOLDERS: &[&str] = &["home", "root", "Users", "work"];
