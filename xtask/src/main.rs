@@ -58,16 +58,18 @@ enum Command {
     Memcheck,
     /// Data races: what has threads, under ThreadSanitizer
     Races,
-    /// Measures this machine with mpi-bench; writes bench/results, and the page docs/performance/experiments.html
+    /// Measures this machine with mpi-bench; writes bench/results, and a page of them
     Bench {
         /// Only measurements whose names contain this
         #[arg(default_value = "")]
         wanted: String,
     },
-    /// Draws docs/performance/experiments.html and compare.html from what lies in bench/results
+    /// Draws target/pages/compare.html and experiments.html from what lies in bench/results, and says where they are
     Page,
+    /// Builds the book into target/book, and looks at its pages in a browser, on a phone and in the dark
+    Book,
     /// Measures other MPI libraries and ours side by side, installing them by package name; writes
-    /// bench/results/compare.json, and the page docs/performance/compare.html
+    /// bench/results/compare.json, and a page of them
     Compare {
         /// Only benchmarks whose names contain this
         #[arg(default_value = "")]
@@ -124,6 +126,7 @@ fn run(command: Command) -> Result<()> {
         Command::Races => races::check(&workspace),
         Command::Bench { wanted } => bench::run_all(&workspace, &wanted),
         Command::Page => experiments::draw(&workspace).and_then(|()| compare::draw_page(&workspace)),
+        Command::Book => verify::book(&workspace),
         Command::Compare { wanted, rounds } => compare::run(&workspace, &wanted, rounds),
         Command::Scale => compare::scale(&workspace),
         Command::Deny => verify::dependencies(&workspace),

@@ -4,7 +4,8 @@
 use std::fs;
 use std::process::Command;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
+use page_check::Browser;
 
 use crate::counted;
 use crate::process::{run, run_tests, works};
@@ -20,6 +21,9 @@ pub const LOOM_DEEP: &str = "5";
 const PUBLISHED: [&str; 7] =
     ["rwmpi-transport", "rwmpi-protocol", "rwmpi-derive", "rwmpi-core", "rwmpi-heap", "rwmpi-launcher", "rwmpi"];
 
+/// Pages that mdbook makes besides chapters: all of them as one, which asks to be printed, and parts of others.
+const NO_CHAPTERS: [&str; 4] = ["print.html", "toc.html", "404.html", "index.html"];
+
 /// Packs the packages for users and builds them from what was packed, as publishing does; nothing is sent anywhere.
 pub fn publishable(workspace: &Workspace) -> Result<()> {
     let mut publish = workspace.cargo(&["publish", "--dry-run", "--allow-dirty"]);
@@ -32,14 +36,28 @@ pub fn documentation(workspace: &Workspace) -> Result<()> {
     run(doc.env("RUSTDOCFLAGS", "-D warnings"))
 }
 
-/// The book, as its readers get it.
+/// The book, as its readers get it, and as a browser shows it to them.
 pub fn book(workspace: &Workspace) -> Result<()> {
     if !works(Command::new("mdbook").arg("--version")) {
         println!("skipped: mdbook is not installed (cargo install mdbook)");
         return Ok(());
     }
     let (book, pages) = (workspace.root.join("docs/book"), workspace.target().join("book"));
-    run(Command::new("mdbook").arg("build").arg(book).arg("--dest-dir").arg(pages))
+    run(Command::new("mdbook").arg("build").arg(book).arg("--dest-dir").arg(&pages))?;
+    let Some(browser) = Browser::find() else { return Ok(()) };
+    let mut chapters = Vec::new();
+    for entry in fs::read_dir(&pages).with_context(|| format!("cannot read {}", pages.display()))? {
+        let page = entry?.path();
+        let name = page.file_name().unwrap_or_default().to_string_lossy();
+        if name.ends_with(".html") && !NO_CHAPTERS.contains(&name.as_ref()) {
+            chapters.push(page);
+        }
+    }
+    chapters.sort();
+    let complaints = browser.complaints(&chapters)?;
+    ensure!(complaints.is_empty(), "a reader of the book would complain:\n{}", complaints.join("\n"));
+    println!("{} chapters in the book", chapters.len());
+    Ok(())
 }
 
 /// The instructions of the calls that must stay short, against the limits kept in the repository.

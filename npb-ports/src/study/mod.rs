@@ -5,6 +5,7 @@
 //! times over: as JSON, as text ([`tables`], [`verdict`]) and as a page ([`page`]). Nothing that is told is not
 //! computed from the records, but for the thesis's values ([`thesis`]), which are marked as such wherever they appear.
 
+mod advice;
 mod beside;
 #[cfg(test)]
 mod fixture;
@@ -225,6 +226,12 @@ fn tell(study: &Study, store: &Store) {
         println!("FAILED: {}: {}\n", page::run_name(record), record.failure_report());
     }
     for sentence in verdict::summary(study, &verdicts) {
+        println!("{sentence}");
+    }
+    println!();
+    for sentence in
+        advice::class(study).into_iter().chain([advice::words(study)]).chain(advice::advice(study, &verdicts))
+    {
         println!("{sentence}");
     }
     println!("\nResults: {}\nPage:    {}", store.path("results.json").display(), store.path("index.html").display());

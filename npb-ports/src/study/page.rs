@@ -2,6 +2,7 @@
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
+use super::advice;
 use super::format::{list, plural};
 use super::plan::{Mode, subject, title};
 use super::plot_frame::class;
@@ -78,8 +79,14 @@ fn overview(study: &Study, verdicts: &[Verdict]) -> Markup {
     html! {
         section id="summary" {
             @for sentence in verdict::summary(study, verdicts) { p class="summary" { (sentence) } }
+            @if let Some(check) = advice::class(study) { p class="caution" { (check) } }
             @if crowded {
                 p class="caution" { (caution(study)) }
+            }
+            p class="words" { (advice::words(study)) }
+            div id="advice" {
+                h2 { "What to do" }
+                ul { @for sentence in advice::advice(study, verdicts) { li { (sentence) } } }
             }
             div class="pair" {
                 @if let Some(plot) = times {

@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 use std::path::Path;
-use std::process::Command;
 
+use page_check::{Browser, Scheme};
 use scraper::{Html, Selector};
 
 use super::plan::{Mode, ORDER, title};
+use super::record::Study;
 use super::{fixture, page};
 
 fn parsed(html: &str) -> Html {
@@ -96,54 +97,66 @@ fn a_study_that_has_hardly_begun_has_a_page() {
     parsed(&page::render(&study));
 }
 
-/// The colours of SR, NSR and AUTO on paper and in daylight, as the style sheet has them.
-const COLOURS: [(Mode, [u8; 3]); 3] =
-    [(Mode::Sr, [0x00, 0x72, 0xb2]), (Mode::Nsr, [0xd5, 0x5e, 0x00]), (Mode::Auto, [0x00, 0x9e, 0x73])];
+/// The colours of SR, NSR and AUTO, as the style sheet has them.
+const IN_DAYLIGHT: [[u8; 3]; 3] = [[0x00, 0x72, 0xb2], [0xd5, 0x5e, 0x00], [0x00, 0x9e, 0x73]];
+const IN_THE_DARK: [[u8; 3]; 3] = [[0x56, 0xb0, 0xea], [0xff, 0x92, 0x46], [0x35, 0xcb, 0x9f]];
+
+#[test]
+fn a_reader_learns_what_to_do_before_the_figures() {
+    let html = page::render(&fixture::study(4, 5, 4));
+    let text = parsed(&html).root_element().text().collect::<String>();
+    for words in
+        ["Class S is a check, not a measurement", "Spread is how much longer", "For pairings, each run", "What to do"]
+    {
+        assert!(text.contains(words), "{words}");
+    }
+    assert!(html.find("id=\"advice\"") < html.find("<svg"), "advice comes before plots");
+}
+
+#[test]
+fn readers_on_phones_and_in_the_dark_can_read_it() {
+    let Some(browser) = Browser::find() else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let mut study = fixture::study(4, 5, 2);
+    study.records[0].failed(
+        4,
+        "rank 1 was killed: a-rather-long-word-as-paths-of-files-and-addresses-0x7fffffffffffffff-are".to_owned(),
+    );
+    study.beside = Some(Box::new(Study { beside: None, ..fixture::study(4, 5, 4) }));
+    let page = directory.path().join("index.html");
+    std::fs::write(&page, page::render(&study)).unwrap();
+    let complaints = browser.complaints(&[page]).unwrap();
+    assert!(complaints.is_empty(), "{complaints:#?}");
+}
 
 #[test]
 fn a_browser_shows_the_plots_in_the_colours_of_the_modes() {
-    let Some(browser) = ["chromium", "chromium-browser", "google-chrome"].into_iter().find(|name| runs(name)) else {
-        eprintln!("skipped: there is no Chromium here (apt-get install chromium) to show the page with");
-        return;
-    };
+    let Some(browser) = Browser::find() else { return };
     let directory = tempfile::tempdir().unwrap();
-    let html = page::render(&fixture::study(4, 5, 4));
-    std::fs::write(directory.path().join("index.html"), html).unwrap();
-    let pixels = screenshot(browser, directory.path(), (1240, 1400));
-    let mut colours: HashMap<[u8; 3], usize> = HashMap::new();
-    for pixel in pixels {
-        *colours.entry(pixel).or_default() += 1;
-    }
-    assert!(colours.len() > 100, "the page is blank: {} colours", colours.len());
-    for (mode, colour) in COLOURS {
-        let area = colours.get(&colour).copied().unwrap_or(0);
-        // Eight bars, each about 350 by 10 pixels.
-        assert!(area > 10_000, "{}: only {area} pixels have its colour", mode.title());
+    let (page, picture) = (directory.path().join("index.html"), directory.path().join("page.png"));
+    std::fs::write(&page, page::render(&fixture::study(4, 5, 4))).unwrap();
+    for (scheme, wanted) in [(Scheme::Light, IN_DAYLIGHT), (Scheme::Dark, IN_THE_DARK)] {
+        browser.picture(&page, (1240, 1900), scheme, &picture).unwrap();
+        let mut colours: HashMap<[u8; 3], usize> = HashMap::new();
+        for pixel in pixels(&picture) {
+            *colours.entry(pixel).or_default() += 1;
+        }
+        assert!(colours.len() > 100, "the page is blank: {} colours", colours.len());
+        for (mode, colour) in Mode::ALL.into_iter().zip(wanted) {
+            let area = colours.get(&colour).copied().unwrap_or(0);
+            // Eight bars, each about 350 by 10 pixels.
+            assert!(area > 10_000, "{}: only {area} pixels have its colour", mode.title());
+        }
+        std::fs::remove_file(&picture).unwrap();
     }
 }
 
-fn runs(program: &str) -> bool {
-    Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success())
-}
-
-fn screenshot(browser: &str, directory: &Path, (width, height): (u32, u32)) -> Vec<[u8; 3]> {
-    let picture = directory.join("page.png");
-    let output = Command::new(browser)
-        .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"])
-        .args(["--disable-background-networking", "--disable-component-update", "--disable-sync", "--hide-scrollbars"])
-        .args(["--force-device-scale-factor=1", "--blink-settings=preferredColorScheme=1"])
-        .arg(format!("--user-data-dir={}", directory.join("profile").display()))
-        .arg(format!("--screenshot={}", picture.display()))
-        .arg(format!("--window-size={width},{height}"))
-        .arg(format!("file://{}", directory.join("index.html").display()))
-        .output()
-        .unwrap();
-    assert!(picture.exists(), "no picture: {}", String::from_utf8_lossy(&output.stderr));
-    let mut reader =
-        png::Decoder::new(std::io::BufReader::new(std::fs::File::open(picture).unwrap())).read_info().unwrap();
+fn pixels(picture: &Path) -> Vec<[u8; 3]> {
+    let file = std::io::BufReader::new(std::fs::File::open(picture).unwrap());
+    let mut reader = png::Decoder::new(file).read_info().unwrap();
     let mut bytes = vec![0; reader.output_buffer_size().unwrap()];
     let info = reader.next_frame(&mut bytes).unwrap();
-    assert_eq!((info.width, info.height, info.bit_depth), (width, height, png::BitDepth::Eight));
+    assert_eq!(info.bit_depth, png::BitDepth::Eight);
     let samples = info.color_type.samples();
     bytes[..info.buffer_size()].chunks(samples).map(|pixel| [pixel[0], pixel[1], pixel[2]]).collect()
 }

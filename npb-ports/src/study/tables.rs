@@ -4,7 +4,7 @@ use comfy_table::{CellAlignment, ContentArrangement, LineStyle, TableStyle};
 
 use crate::Benchmark;
 
-use super::format::{NONE, bytes, count, message_size, or_none, percent, seconds, significant};
+use super::format::{NONE, bytes, count, list, message_size, or_none, percent, seconds, significant};
 use super::micro::{MicroMode, Point};
 use super::plan::{Mode, title};
 use super::record::{Record, Study};
@@ -165,13 +165,36 @@ pub fn characteristics(study: &Study) -> Table {
         let name = format!("{}: 8 KB and more, copied once", mode.title());
         row(&name, Origin::Mode(mode), &of(mode), &|it| or_none(it.traffic.copied_once(), percent));
     }
+    let folded = fold_zeros(&mut rows);
     rows.extend(thesis_characteristics(&benchmarks));
+    let note = format!("{}, on 8 processes, 9 for SP and BT", thesis_note());
     Table {
         caption: format!("Characteristics of the benchmarks, class {}", study.settings.class),
         heading: std::iter::once(String::new()).chain(benchmarks.iter().map(|it| title(*it))).collect(),
         rows,
-        note: Some(format!("{}, on 8 processes, 9 for SP and BT", thesis_note())),
+        note: Some(if folded.is_empty() { note } else { format!("{note}; zero everywhere: {}", list(&folded)) }),
     }
+}
+
+/// Takes out the rows that are nothing but zeros, which say no more than their names do. Those are the result.
+fn fold_zeros(rows: &mut Vec<Row>) -> Vec<String> {
+    let (mut folded, mut above) = (Vec::new(), String::new());
+    rows.retain(|row| {
+        if !row.name.starts_with(' ') {
+            above = row.name.split(':').next().unwrap_or_default().to_owned();
+        }
+        let is_zero = row.values.iter().all(|value| value == "0" || value == NONE);
+        if is_zero {
+            let name = row.name.trim_start();
+            folded.push(if name.len() < row.name.len() {
+                format!("{above}, requests {name}")
+            } else {
+                name.to_owned()
+            });
+        }
+        !is_zero
+    });
+    folded
 }
 
 fn thesis_characteristics(benchmarks: &[Benchmark]) -> Vec<Row> {
@@ -272,6 +295,25 @@ mod tests {
         assert_eq!(availability.values[1].replace('\u{a0}', " "), "0.01 %");
         let stale = table.rows.iter().find(|row| row.name == "  stale").unwrap();
         assert_ne!(stale.values[5], "0");
+    }
+
+    #[test]
+    fn rows_of_zeros_are_folded_into_the_note() {
+        let table = characteristics(&fixture::study(4, 5, 4));
+        for name in ["  skipped", "  posted again"] {
+            assert!(!table.rows.iter().any(|row| row.name == name), "{name}");
+        }
+        let note = table.note.unwrap();
+        assert!(note.contains("zero everywhere: SR, requests skipped, SR, requests posted again"), "{note}");
+        let row = |name: &str, values: [&str; 2]| Row {
+            name: name.to_owned(),
+            origin: Origin::Study,
+            values: values.map(str::to_owned).to_vec(),
+        };
+        let mut rows =
+            vec![row("AUTO: requests posted", ["0", "0"]), row("  used", ["0", NONE]), row("  stale", ["0", "1"])];
+        assert_eq!(fold_zeros(&mut rows), ["AUTO: requests posted", "AUTO, requests used"]);
+        assert_eq!(rows.len(), 1);
     }
 
     #[test]

@@ -6,6 +6,7 @@
 
 mod aims;
 mod figures;
+mod heat;
 mod intel_benchmarks;
 mod lammps;
 mod libraries;
@@ -125,7 +126,7 @@ const MULTIPLE: &str = ", multiple";
 type Measurement = (usize, &'static [&'static str], &'static str);
 
 /// Measures in `rounds` rounds what contains `wanted`, and writes tables to standard output and
-/// `bench/results/compare.{txt,json}`, and pictures and a page to `docs/performance`; what is only a part of all, to
+/// `bench/results/compare.{txt,json}`, pictures to `docs/performance`, and a page; what is only a part of all, to
 /// `bench/results/compare-WANTED.{txt,json}` alone.
 pub fn run(workspace: &Workspace, wanted: &str, rounds: usize) -> Result<()> {
     let cache = Cache::new(workspace.target().join("compare"), None)?;

@@ -6,7 +6,7 @@ mod figures;
 use std::fs;
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use maud::{Markup, html};
 
 use crate::page;
@@ -20,14 +20,11 @@ const LINE: u64 = 64;
 
 /// Draws the page from what lies in `bench/results`.
 pub fn draw(workspace: &Workspace) -> Result<()> {
-    let target = workspace.root.join("docs").join("performance").join("experiments.html");
     let page = page_of(&workspace.root.join("bench").join("results"))?;
-    fs::write(&target, page.into_string()).with_context(|| format!("cannot write {}", target.display()))?;
-    println!("page {}", target.display());
-    Ok(())
+    page::write(workspace, "experiments.html", page)
 }
 
-fn page_of(results: &Path) -> Result<Markup> {
+pub fn page_of(results: &Path) -> Result<Markup> {
     let table = fs::read_to_string(results.join("ways.txt")).unwrap_or_default();
     let machine = table.lines().next().unwrap_or_default().split("; protocol").next().unwrap_or_default();
     let body = html! {
@@ -79,17 +76,19 @@ fn ways(all: &[Figure]) -> Result<Markup> {
                 "kinds took turns (thesis: figures 13 to 20)."
             }
             (drawings)
-            table {
-                caption { "Ping-pong of threads by that of processes, and the raw copy's time by each" }
-                thead { tr { th { "bytes" } th { "threads ÷ processes" } th { "memcpy ÷ threads" } th { "memcpy ÷ processes" } } }
-                tbody {
-                    @for [threads, processes] in rows {
-                        @let bytes = processes.bytes.unwrap_or(0);
-                        tr {
-                            th { (plots::size(bytes)) }
-                            td { (ratio(threads.sextile1_us, processes.sextile1_us)) }
-                            @for figure in [threads, processes] {
-                                td { @if bytes > LINE { (ratio(Some(1.0), figure.floor_ratio)) } }
+            div class="table" {
+                table {
+                    caption { "Ping-pong of threads by that of processes, and the raw copy's time by each" }
+                    thead { tr { th { "bytes" } th { "threads ÷ processes" } th { "memcpy ÷ threads" } th { "memcpy ÷ processes" } } }
+                    tbody {
+                        @for [threads, processes] in rows {
+                            @let bytes = processes.bytes.unwrap_or(0);
+                            tr {
+                                th { (plots::size(bytes)) }
+                                td { (ratio(threads.sextile1_us, processes.sextile1_us)) }
+                                @for figure in [threads, processes] {
+                                    td { @if bytes > LINE { (ratio(Some(1.0), figure.floor_ratio)) } }
+                                }
                             }
                         }
                     }
@@ -124,16 +123,18 @@ fn affinity(all: &[Figure]) -> Markup {
                 @for bytes in distinct(all, |it| it.bytes) {
                     @let of_size: Vec<&Figure> = all.iter().filter(|it| it.bytes == Some(bytes)).collect();
                     @let most = of_size.iter().filter_map(|it| it.sextile1_us).fold(0.0, f64::max);
-                    table {
-                        caption { (plots::size(bytes)) " bytes, µs" }
-                        thead { tr { th { "rank 0 \\ rank 1" } @for core in &cores { th { "core " (core) } } } }
-                        tbody {
-                            @for first in &cores {
-                                tr {
-                                    th { "core " (first) }
-                                    @for second in &cores {
-                                        @let found = of_size.iter().find(|it| it.cores == Some([*first, *second]));
-                                        (cell(found.and_then(|it| it.sextile1_us), most))
+                    div class="table" {
+                        table {
+                            caption { (plots::size(bytes)) " bytes, µs" }
+                            thead { tr { th { "rank 0 \\ rank 1" } @for core in &cores { th { "core " (core) } } } }
+                            tbody {
+                                @for first in &cores {
+                                    tr {
+                                        th { "core " (first) }
+                                        @for second in &cores {
+                                            @let found = of_size.iter().find(|it| it.cores == Some([*first, *second]));
+                                            (cell(found.and_then(|it| it.sextile1_us), most))
+                                        }
                                     }
                                 }
                             }
@@ -223,14 +224,16 @@ fn tags(all: &[Figure]) -> Markup {
         section id="tags" {
             h2 { "Tags in order and in reverse" }
             p { "Messages with a tag each, by the time for one match (thesis: figures 21 to 23)." }
-            table {
-                thead { tr { th { "receives" } th { "µs, first sextile" } th { "fifth sextile" } } }
-                tbody {
-                    @for figure in all {
-                        tr {
-                            th { (figure.variant.as_deref().unwrap_or_default()) }
-                            @for time in [figure.sextile1_us, figure.sextile5_us] {
-                                td { (time.map_or("–".into(), |time| format!("{time:.3}"))) }
+            div class="table" {
+                table {
+                    thead { tr { th { "receives" } th { "µs, first sextile" } th { "fifth sextile" } } }
+                    tbody {
+                        @for figure in all {
+                            tr {
+                                th { (figure.variant.as_deref().unwrap_or_default()) }
+                                @for time in [figure.sextile1_us, figure.sextile5_us] {
+                                    td { (time.map_or("–".into(), |time| format!("{time:.3}"))) }
+                                }
                             }
                         }
                     }
@@ -265,5 +268,11 @@ mod tests {
     fn where_nothing_was_measured_the_page_is_empty_but_whole() {
         let page = page_of(Path::new("no such folder")).unwrap().into_string();
         assert!(!page.contains("<svg") && page.ends_with("</html>"));
+    }
+
+    #[test]
+    fn readers_on_phones_and_in_the_dark_can_read_it() {
+        let results = Path::new(env!("CARGO_MANIFEST_DIR")).join("../bench/results");
+        page::assert_readable("experiments.html", &page_of(&results).unwrap());
     }
 }

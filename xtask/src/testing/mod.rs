@@ -159,7 +159,7 @@ impl Tests<'_> {
         self.conventions(&mut report);
         self.build(&mut report);
         report.tests("unit, integration, jobs", || run_tests(self.runner(SELECTION).args(TESTED).arg("--tests")));
-        report.tests("xtask", || run_tests(&mut self.runner(&["--package=xtask"])));
+        report.tests("xtask", || run_tests(&mut self.runner(&["--package=xtask", "--package=page-check"])));
         report.tests("documentation tests", || run_tests(self.cargo("test").args(["--quiet", "--doc"])));
         report.step("documentation", || verify::documentation(workspace));
         report.step("book", || verify::book(workspace));

@@ -4,6 +4,7 @@
 //! workspace's `Cargo.toml`); here is what only this project means.
 
 mod code;
+mod decisions;
 mod examples;
 mod layers;
 mod policy;
@@ -45,19 +46,22 @@ impl Findings {
 pub fn run(workspace: &Workspace) -> Result<()> {
     let files = workspace.files()?;
     let mut found = Findings::default();
-    let mut sources = Vec::new();
+    let (mut sources, mut prose) = (Vec::new(), Vec::new());
     for path in files.iter().filter(|path| references::is_text(path)) {
         let text = std::fs::read_to_string(workspace.root.join(path))
             .with_context(|| format!("cannot read {}", path.display()))?;
         references::check(&path.to_string_lossy(), &text, &files, &mut found);
         if path.extension().is_some_and(|ending| ending == "rs") {
             sources.push(SourceFile::parse(path, text)?);
+        } else if path.extension().is_some_and(|ending| ending == "md") {
+            prose.push((path.to_string_lossy().into_owned(), text));
         }
     }
     for file in &sources {
         code::check(file, &mut found);
         examples::check(file, &mut found);
     }
+    decisions::check(&prose, &mut found);
     code::stale_lists(&sources, &mut found);
     settings::check(&sources, &mut found);
     tuning::check(&sources, &mut found);

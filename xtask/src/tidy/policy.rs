@@ -21,7 +21,9 @@ pub const LAYERS: &[(&str, &[&str])] = &[
     ("rwmpi-fortran-standard", &["rwmpi-abi", "rwmpi-fortran", "rwmpi-abi-table"]),
     ("rwmpi-fortran-mpich", &["rwmpi-abi", "rwmpi-fortran", "rwmpi-abi-table"]),
     ("rwmpi-wrappers", &[]),
-    ("npb", &["rwmpi", "rwmpi-launcher"]),
+    // Pages in a browser, for tests.
+    ("page-check", &[]),
+    ("npb", &["rwmpi", "rwmpi-launcher", "page-check"]),
     ("mpi-bench", &["rwmpi", "rwmpi-launcher"]),
     (
         "rwmpi-tests",
@@ -37,7 +39,7 @@ pub const LAYERS: &[(&str, &[&str])] = &[
             "rwmpi-abi-table",
         ],
     ),
-    ("xtask", &["rwmpi-abi-table"]),
+    ("xtask", &["rwmpi-abi-table", "page-check"]),
 ];
 
 /// What the launcher may take from the layer that knows MPI: the sentences for a rank's present call and for what it
@@ -264,6 +266,9 @@ pub const FILE_LINES_MAX: usize = 600;
 
 /// Last column of a comment.
 pub const COMMENT_WIDTH_MAX: usize = 120;
+
+/// Longest `ARCHITECTURE.md`, in words: what a newcomer reads in a quarter of an hour.
+pub const MAP_WORDS_MAX: usize = 2000;
 
 /// Top folders of absolute paths that exist on the writer's machine only.
 pub const PRIVATE_FOLDERS: &[&str] = &["home", "root", "Users", "work"];
