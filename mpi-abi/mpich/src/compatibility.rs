@@ -2,6 +2,7 @@
 //! functions, and questions about devices that this library does not serve.
 //!
 //! A status has the same layout in C, as an array of integers, and in the module `mpi_f08`: conversions copy.
+#![allow(unsafe_code)]
 
 use std::cell::UnsafeCell;
 
@@ -117,6 +118,12 @@ pub static MPIR_F08_MPI_STATUSES_IGNORE_OBJ: Ignored = Ignored(UnsafeCell::new([
 pub static MPI_F08_STATUS_IGNORE: IgnoredPlace = IgnoredPlace(&raw const MPIR_F08_MPI_STATUS_IGNORE_OBJ);
 #[unsafe(no_mangle)]
 pub static MPI_F08_STATUSES_IGNORE: IgnoredPlace = IgnoredPlace(&raw const MPIR_F08_MPI_STATUSES_IGNORE_OBJ);
+
+/// Constants of Fortran that Intel MPI has names for in C: there are none behind them here.
+#[unsafe(no_mangle)]
+pub static MPI_F_ERRCODES_IGNORE: IgnoredPlace = IgnoredPlace(std::ptr::null());
+#[unsafe(no_mangle)]
+pub static MPI_F_ARGVS_NULL: IgnoredPlace = IgnoredPlace(std::ptr::null());
 
 /// Whether buffers may lie in the memory of such devices: they may not.
 macro_rules! devices {
