@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result};
-use rwmpi_abi_table::{Interface, fortran_header, fortran_module, header};
+use rwmpi_abi_table::{Interface, fortran_header, fortran_module, fortran_module_2008, header};
 
 use crate::manual;
 use crate::process;
@@ -173,8 +173,9 @@ fn install_library(library: &Library, built: &Path, prefix: &Path, names: Names)
         Language::Fortran => {
             write(&include.join("mpif.h"), fortran_header(library.interface))?;
             write(&include.join("mpi.f90"), fortran_module(library.interface))?;
+            write(&include.join("mpi_f08.f90"), fortran_module_2008(library.interface))?;
             if names == Names::Links {
-                compile_module(&include)?;
+                compile_modules(&include)?;
             }
         }
     }
@@ -184,20 +185,20 @@ fn install_library(library: &Library, built: &Path, prefix: &Path, names: Names)
     Ok(())
 }
 
-/// Compiles the module `mpi`, whose compiled form only the compiler that made it can read. It has no code. Without
-/// gfortran the source waits for one.
-fn compile_module(include: &Path) -> Result<()> {
-    let compile = ["-fsyntax-only", "mpi.f90"];
+/// Compiles the modules `mpi` and `mpi_f08`, whose compiled forms only the compiler that made them can read. They have
+/// no code. Without gfortran, `mpifort` compiles them when there is one.
+fn compile_modules(include: &Path) -> Result<()> {
+    let compiled = ["mpi.mod", "mpi_f08.mod"];
+    for name in compiled {
+        // That of an earlier installation is not this one's.
+        let _ = fs::remove_file(include.join(name));
+    }
     if !process::works(Command::new("gfortran").arg("--version")) {
-        println!(
-            "there is no gfortran: for `use mpi`, run `gfortran {}` in {} where there is one",
-            compile.join(" "),
-            include.display()
-        );
+        println!("there is no gfortran: mpifort compiles the modules mpi and mpi_f08 when there is one");
         return Ok(());
     }
-    process::run(Command::new("gfortran").args(compile).current_dir(include))?;
-    println!("{}", include.join("mpi.mod").display());
+    process::run(Command::new("gfortran").args(["-fsyntax-only", "mpi.f90", "mpi_f08.f90"]).current_dir(include))?;
+    compiled.iter().for_each(|name| println!("{}", include.join(name).display()));
     Ok(())
 }
 

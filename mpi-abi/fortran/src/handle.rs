@@ -58,7 +58,7 @@ impl<A: Abi> Handles<A> {
     /// # Safety
     /// The array is valid for `count` elements.
     #[inline]
-    pub unsafe fn new(place: *mut c_int, count: c_int) -> Self {
+    pub unsafe fn new(place: *mut c_int, count: i64) -> Self {
         let copied = if Self::ARE_INTEGERS { 0 } else { usize::try_from(count).unwrap_or(0) };
         // SAFETY: these elements are there.
         let copy = (0..copied).map(|index| unsafe { handle::<A>(place.wrapping_add(index)) }).collect();

@@ -13,17 +13,24 @@
 //! argument.
 
 mod attribute;
+mod buffers;
 mod common;
+mod description;
 mod handle;
 mod integer;
 mod neighborhood;
+mod refusal;
 mod request;
+mod section;
 mod text;
 
 pub use attribute::{attribute_state, copy_attribute, delete_attribute, give_attribute, key};
+pub use buffers::{Buffer, Call, Place, Role, copy_status, give_code, with_sections};
 pub use common::{Block, choice, error_codes, status, weights};
 pub use handle::{Handles, file, give_file, give_handle, handle};
 pub use integer::{Value, count_from_one, widened, with_zero_byte};
 pub use neighborhood::{neighbors, peers};
+pub use refusal::Subject;
 pub use request::{cancel_request, free_request, query_request, request_state};
+pub use section::{Descriptor, base, is_plain};
 pub use text::{Texts, give_text, text, text_place};

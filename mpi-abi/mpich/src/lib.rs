@@ -7,6 +7,8 @@
 // What has no body yet looks at few of its arguments.
 #![allow(unused_variables, unused_unsafe)]
 
+mod compatibility;
+
 use rwmpi_abi::argument::*;
 use rwmpi_abi::{Abi, Constants};
 

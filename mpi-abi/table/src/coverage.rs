@@ -6,7 +6,7 @@ use std::io;
 use std::path::Path;
 
 use crate::bodies::Bodies;
-use crate::fortran::is_bound;
+use crate::fortran::{is_bound, is_in_module_2008};
 use crate::function::Function;
 
 /// A test program.
@@ -58,7 +58,7 @@ pub fn coverage(functions: &[Function], bodies: &Bodies, tests: &Path) -> io::Re
     let (first_all, first_done) = (first.clone().count(), first.filter(supported).count());
     let _ = writeln!(text, "- MPI-1.2: {first_done} of {first_all} functions\n- MPI-5.0: {done} of {all} functions\n");
     text += "`+c`: the large-count form too. A function that is not supported returns MPI_ERR_UNSUPPORTED_OPERATION through the \
-             error handler, with a text that names it. Fortran has it where that says so, through `mpif.h` and the module `mpi`. Tests are the programs of `tests/c` and \
+             error handler, with a text that names it. Fortran has it where that says so: through `mpif.h` and the module `mpi`, and through the module `mpi_f08`, there with the large-count form. Tests are the programs of `tests/c` and \
              `tests/fortran`, with their headers, run under both ABIs.\n";
     let mut chapter = "";
     for function in functions.iter().filter(|function| !is_listed_form(function)) {
@@ -66,7 +66,7 @@ pub fn coverage(functions: &[Function], bodies: &Bodies, tests: &Path) -> io::Re
             chapter = function.chapter;
             let _ = writeln!(
                 text,
-                "\n## Chapter {chapter}\n\n| function | since | supported | Fortran | tested by |\n|---|---|---|---|---|"
+                "\n## Chapter {chapter}\n\n| function | since | supported | `mpif.h`, `mpi` | `mpi_f08` | tested by |\n|---|---|---|---|---|---|"
             );
         }
         let tests: Vec<&str> = programs.iter().filter(|one| one.calls(function)).map(|one| one.name.as_str()).collect();
@@ -74,8 +74,9 @@ pub fn coverage(functions: &[Function], bodies: &Bodies, tests: &Path) -> io::Re
         let since = function.until.map_or(function.since.to_string(), |until| format!("{} to {until}", function.since));
         let word = |yes| if yes { "yes" } else { "no" };
         let in_c = supported(&function);
-        let (fortran, tests) = (word(in_c && is_bound(function)), tests.join(", "));
-        let _ = writeln!(text, "| {}{large} | {since} | {} | {fortran} | {tests} |", function.name, word(in_c));
+        let (fortran, modern) = (word(in_c && is_bound(function)), word(in_c && is_in_module_2008(function)));
+        let (name, tests) = (function.name, tests.join(", "));
+        let _ = writeln!(text, "| {name}{large} | {since} | {} | {fortran} | {modern} | {tests} |", word(in_c));
     }
     Ok(text)
 }

@@ -112,7 +112,7 @@ const WITH_HANDLE: &[&str] =
     &["Cancel", "Comm_disconnect", "File_close", "Session_finalize", "Start", "Test", "Type_commit", "Wait"];
 
 /// Whether it is a place for a handle of something new.
-fn is_new_handle(function: &Function, parameter: &Parameter) -> bool {
+pub(crate) fn is_new_handle(function: &Function, parameter: &Parameter) -> bool {
     let short = function.name.trim_start_matches("MPI_");
     let is_place = parameter.pointers == 1 && parameter.array.is_empty() && !parameter.constant;
     let is_old = short.ends_with("_free")

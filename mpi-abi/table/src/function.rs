@@ -198,6 +198,15 @@ pub fn functions() -> Vec<Function> {
     functions
 }
 
+/// The types of functions that programs pass.
+///
+/// # Panics
+/// If a line of the table can't be understood.
+pub(crate) fn callbacks() -> Vec<Function> {
+    let lines = include_str!("../callbacks.txt").lines().filter(|line| !line.starts_with('#'));
+    lines.map(|line| Function::parse_prototype(line).unwrap_or_else(|| panic!("{line}"))).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::HashSet;

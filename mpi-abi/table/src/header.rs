@@ -76,6 +76,12 @@ fn types(text: &mut String, interface: Interface) {
 const MPICH_SYMBOLS: &str = "extern int *const MPI_UNWEIGHTED;\nextern int *const MPI_WEIGHTS_EMPTY;\n\
     extern MPI_T_pvar_handle const MPI_T_PVAR_ALL_HANDLES;\nextern MPI_Fint *MPI_F_STATUS_IGNORE;\n\
     extern MPI_Fint *MPI_F_STATUSES_IGNORE;\n\
+    typedef struct {\n    MPI_Fint count_lo;\n    MPI_Fint count_hi_and_cancelled;\n    MPI_Fint MPI_SOURCE;\n    \
+    MPI_Fint MPI_TAG;\n    MPI_Fint MPI_ERROR;\n} MPI_F08_status;\nextern MPI_F08_status *MPI_F08_STATUS_IGNORE;\n\
+    extern MPI_F08_status *MPI_F08_STATUSES_IGNORE;\nint MPIX_Query_cuda_support(void);\n\
+    int MPIX_Query_hip_support(void);\nint MPIX_Query_ze_support(void);\n\
+    #define MPIX_GPU_SUPPORT_CUDA 0\n#define MPIX_GPU_SUPPORT_ZE 1\n#define MPIX_GPU_SUPPORT_HIP 2\n\
+    int MPIX_GPU_query_support(int gpu_type, int *is_supported);\n\
     int MPIR_Dup_fn(MPI_Comm oldcomm, int keyval, void *extra_state, void *attribute_val_in, void *attribute_val_out, \
     int *flag);\n\n";
 
@@ -114,9 +120,8 @@ fn constants(text: &mut String, interface: Interface) {
 }
 
 fn callbacks(text: &mut String) {
-    for line in include_str!("../callbacks.txt").lines().filter(|line| !line.starts_with('#')) {
-        let function = Function::parse_prototype(line).unwrap_or_else(|| panic!("{line}"));
-        let prototype = prototype(&Form { function: &function, large: false }, "");
+    for function in &crate::function::callbacks() {
+        let prototype = prototype(&Form { function, large: false }, "");
         let (result, rest) = prototype.split_once(' ').unwrap_or(("", ""));
         let (name, rest) = rest.split_once('(').unwrap_or(("", ""));
         let _ = write!(text, "typedef {result} ({name})({rest}");
@@ -127,35 +132,85 @@ fn callbacks(text: &mut String) {
     text.push('\n');
 }
 
-/// Handles as Fortran integers: what `MPI_X_c2f` and `MPI_X_f2c` are.
+/// What is a type's handle called, and its functions.
+fn handle_names() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let function = |name: &'static str| if name == "Datatype" { "Type" } else { name };
+    HANDLES.iter().chain(&["File"]).map(move |&name| (name, function(name)))
+}
+
+/// Handles as Fortran integers, and statuses as arrays of them: what `MPI_X_c2f` and `MPI_X_f2c` are.
+///
+/// The standard ABI has no such symbols: there they are functions of the header, made of those that it has.
 fn conversions(text: &mut String, interface: Interface) {
     if interface == Interface::Standard {
-        *text += "/* The standard ABI has MPI_X_toint and MPI_X_fromint instead of these. */\n#ifdef RWMPI_FORTRAN_HANDLES\n\
-                  typedef int MPI_Fint;\n";
-    }
-    for name in HANDLES {
-        let _ = match interface {
-            Interface::Standard => writeln!(
+        *text += "/* Conversions between C and Fortran are no symbols of the standard ABI. */\ntypedef int MPI_Fint;\n";
+        for (name, function) in handle_names() {
+            let _ = writeln!(
                 text,
-                "#define MPI_{name}_c2f(handle) ((MPI_Fint)MPI_{name}_toint(handle))\n\
-                 #define MPI_{name}_f2c(number) (MPI_{name}_fromint(number))"
-            ),
-            Interface::Mpich => writeln!(
+                "static __inline__ MPI_Fint MPI_{function}_c2f(MPI_{name} handle) {{ return MPI_{function}_toint(handle); \
+                 }}\nstatic __inline__ MPI_{name} MPI_{function}_f2c(MPI_Fint number) {{ return \
+                 MPI_{function}_fromint(number); }}"
+            );
+        }
+        *text += STANDARD_STATUSES;
+        return;
+    }
+    for (name, function) in handle_names() {
+        for prefix in ["", "P"] {
+            let _ = writeln!(
                 text,
-                "#define MPI_{name}_c2f(handle) ((MPI_Fint)(handle))\n#define MPI_{name}_f2c(number) ((MPI_{name})(number))\n\
-                 #define PMPI_{name}_c2f(handle) ((MPI_Fint)(handle))\n\
-                 #define PMPI_{name}_f2c(number) ((MPI_{name})(number))"
-            ),
-        };
+                "MPI_Fint {prefix}MPI_{function}_c2f(MPI_{name} handle);\nMPI_{name} \
+                 {prefix}MPI_{function}_f2c(MPI_Fint number);"
+            );
+            // A handle of a file is a pointer.
+            if name != "File" {
+                let _ = writeln!(
+                    text,
+                    "#define {prefix}MPI_{function}_c2f(handle) ((MPI_Fint)(handle))\n\
+                     #define {prefix}MPI_{function}_f2c(number) ((MPI_{name})(number))"
+                );
+            }
+        }
     }
-    if interface == Interface::Standard {
-        *text += "#endif\n";
+    for prefix in ["", "P"] {
+        let forms = [("c", "MPI_Status"), ("f", "MPI_Fint"), ("f08", "MPI_F08_status")];
+        for ((from, of), (to, into)) in forms.iter().flat_map(|from| forms.iter().map(move |to| (from, to))) {
+            if from != to {
+                let _ = writeln!(text, "int {prefix}MPI_Status_{from}2{to}(const {of} *from, {into} *to);");
+            }
+        }
     }
-    // The functions are named after the type, whose C name is longer.
-    *text = text.replace("MPI_Datatype_c2f", "MPI_Type_c2f").replace("MPI_Datatype_f2c", "MPI_Type_f2c");
-    *text = text.replace("MPI_Datatype_toint", "MPI_Type_toint").replace("MPI_Datatype_fromint", "MPI_Type_fromint");
     text.push('\n');
 }
+
+/// In the standard ABI a status is laid out alike in all forms.
+const STANDARD_STATUSES: &str = "typedef MPI_Status MPI_F08_status;
+static __inline__ int MPI_Status_c2f(const MPI_Status *from, MPI_Fint *to)
+{
+    int i;
+    to[0] = from->MPI_SOURCE;
+    to[1] = from->MPI_TAG;
+    to[2] = from->MPI_ERROR;
+    for (i = 3; i < 8; i++)
+        to[i] = from->MPI_internal[i - 3];
+    return MPI_SUCCESS;
+}
+static __inline__ int MPI_Status_f2c(const MPI_Fint *from, MPI_Status *to)
+{
+    int i;
+    to->MPI_SOURCE = from[0];
+    to->MPI_TAG = from[1];
+    to->MPI_ERROR = from[2];
+    for (i = 3; i < 8; i++)
+        to->MPI_internal[i - 3] = from[i];
+    return MPI_SUCCESS;
+}
+static __inline__ int MPI_Status_c2f08(const MPI_Status *from, MPI_F08_status *to) { *to = *from; return MPI_SUCCESS; }
+static __inline__ int MPI_Status_f082c(const MPI_F08_status *from, MPI_Status *to) { *to = *from; return MPI_SUCCESS; }
+static __inline__ int MPI_Status_f2f08(const MPI_Fint *from, MPI_F08_status *to) { return MPI_Status_f2c(from, to); }
+static __inline__ int MPI_Status_f082f(const MPI_F08_status *from, MPI_Fint *to) { return MPI_Status_c2f(from, to); }
+
+";
 
 /// The declarations of those functions, under both names.
 pub fn prototypes(wanted: impl Fn(&Function) -> bool) -> String {

@@ -1,7 +1,8 @@
 //! The one table of MPI's C interface: every function with its prototype, every constant with its value in both ABIs.
 //!
 //! Everything that has to agree on these is made of it: the functions that both libraries export ([`exports`]), their
-//! headers ([`header`]), what Fortran has of them ([`fortran_exports`], [`fortran_header`], [`fortran_module`]), the
+//! headers ([`header`]), what Fortran has of them ([`fortran_exports`], [`fortran_header`], [`fortran_module`],
+//! [`fortran_module_2008`]), the
 //! constants that the bodies use ([`rust_constants`]) and the list of what is supported ([`coverage`]). The texts lie
 //! in the folder of this crate: one for the functions of each chapter, one for constants, one for callbacks.
 //!
@@ -35,7 +36,7 @@ pub use bodies::Bodies;
 pub use constant::{Constant, Section, rust_constants, sections};
 pub use coverage::coverage;
 pub use export::exports;
-pub use fortran::{fortran_exports, fortran_header, fortran_module};
+pub use fortran::{fortran_exports, fortran_header, fortran_module, fortran_module_2008};
 pub use function::{Base, Form, Function, Parameter, functions};
 pub use header::{header, prototypes};
 

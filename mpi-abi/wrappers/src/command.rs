@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::modules;
 use crate::options::{Abi, Options};
 
 /// The language of a wrapper.
@@ -91,8 +92,11 @@ pub(crate) fn line(
         return Err("no compiler is named".to_owned());
     }
     if options.compile {
-        line.push(format!("-I{}", layout.headers(options.abi).display()));
+        let headers = layout.headers(options.abi);
+        line.push(format!("-I{}", headers.display()));
         if language == Language::Fortran && compiler.contains("gfortran") {
+            let modules = if options.sources { modules::folder(&line[..line.len() - 1], &headers) } else { None };
+            line.extend(modules.map(|folder| format!("-I{}", folder.display())));
             // With mpif.h a program may pass buffers of several types to one procedure, which gfortran takes for a
             // mistake.
             line.push("-fallow-argument-mismatch".to_owned());

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod command;
+mod modules;
 mod options;
 
 use std::env;

@@ -37,6 +37,8 @@ pub(crate) struct Options {
     pub(crate) compile: bool,
     /// Whether libraries are wanted; not if nothing is linked.
     pub(crate) link: bool,
+    /// Whether there are files to compile, so that modules are needed.
+    pub(crate) sources: bool,
     /// What goes to the compiler as it is.
     pub(crate) rest: Vec<String>,
 }
@@ -93,6 +95,7 @@ pub(crate) fn parse(language: Language, arguments: impl IntoIterator<Item = Stri
             }
         }
     }
+    options.sources = inputs && options.request == Request::Run;
     // `mpicc -v` asks the compiler about itself: there is nothing to link.
     options.link &= inputs || options.request == Request::Show;
     Ok(options)

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::fortran_support::{Libraries, has_compiler, sources, text};
-use rwmpi_abi_table::{Interface, functions};
+use rwmpi_abi_table::{Interface, fortran_module_2008, functions};
 
 /// Whether the file is a program.
 fn is_program(path: &Path) -> bool {
@@ -65,6 +65,58 @@ fn every_procedure_of_the_first_standard_has_every_name() {
                 assert!(exported.contains(&twin.as_str()), "{interface:?}: {twin} is missing");
             }
         }
+    }
+}
+
+/// The procedures that the module `mpi_f08` says there are.
+fn procedures_of_the_module(interface: Interface) -> Vec<String> {
+    let module = fortran_module_2008(interface);
+    let (_, after_callbacks) = module.split_once("  abstract interface\n").expect("callbacks have shapes");
+    let (_, procedures) = after_callbacks.split_once("  end interface\n").expect("the shapes end");
+    let opening = |line: &str| {
+        let (head, _) = line.split_once('(')?;
+        let is_procedure = head.contains("subroutine ") || head.contains(" function ");
+        is_procedure.then(|| head.rsplit(' ').next().unwrap_or_default().to_lowercase())
+    };
+    procedures.lines().filter_map(opening).collect()
+}
+
+#[test]
+fn every_procedure_of_the_module_mpi_f08_is_exported() {
+    if !has_compiler() {
+        return;
+    }
+    for interface in [Interface::Standard, Interface::Mpich] {
+        let output = Command::new("nm").args(["-D", "--defined-only"]).arg(Libraries::new(interface).file()).output();
+        let list = String::from_utf8_lossy(&output.expect("there is nm").stdout).into_owned();
+        let exported: Vec<&str> = list.lines().filter_map(|line| line.rsplit(' ').next()).collect();
+        let procedures = procedures_of_the_module(interface);
+        assert!(procedures.len() > 1100, "{}", procedures.len());
+        for name in procedures {
+            for name in [format!("{name}_"), format!("{name}__"), name.clone()] {
+                assert!(exported.contains(&name.as_str()), "{interface:?}: {name} is missing");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_handle_of_another_type_does_not_compile() {
+    if !has_compiler() {
+        return;
+    }
+    let libraries = Libraries::new(Interface::Standard);
+    let source = Path::new(env!("CARGO_TARGET_TMPDIR")).join("wrong_handle.f90");
+    for (statement, compiles) in [
+        ("call MPI_Barrier(MPI_COMM_WORLD)", true),
+        ("call MPI_Barrier(MPI_INTEGER)", false),
+        ("call MPI_Barrier(257)", false),
+        ("call MPI_Bcast(x, 1, MPI_COMM_WORLD, 0, MPI_COMM_WORLD)", false),
+        ("if (MPI_COMM_WORLD == MPI_INTEGER) x = 1", false),
+    ] {
+        fs::write(&source, format!("program p\n  use mpi_f08\n  integer :: x\n  {statement}\nend program p\n"))
+            .unwrap();
+        assert_eq!(libraries.compile(&source, &["-c"]).is_ok(), compiles, "{statement}");
     }
 }
 

@@ -125,6 +125,7 @@ pub const UNSAFE_FILES: &[&str] = &[
     "mpi-core/src/plain.rs",
     "mpi-core/derive/src/datatype.rs",
     // The exported functions, which wrap C's arguments; the bodies behind them are safe.
+    "mpi-abi/mpich/src/compatibility.rs",
     "mpi-abi/mpich/src/lib.rs",
     "mpi-abi/src/argument.rs",
     // The allocator of these libraries.
@@ -155,11 +156,15 @@ pub const UNSAFE_FILES: &[&str] = &[
     "mpi-core/io/src/tests.rs",
     // What becomes of the arguments of Fortran, which are addresses.
     "mpi-abi/fortran/src/attribute.rs",
+    "mpi-abi/fortran/src/buffers.rs",
     "mpi-abi/fortran/src/common.rs",
+    "mpi-abi/fortran/src/description.rs",
     "mpi-abi/fortran/src/handle.rs",
     "mpi-abi/fortran/src/integer.rs",
     "mpi-abi/fortran/src/neighborhood.rs",
+    "mpi-abi/fortran/src/refusal.rs",
     "mpi-abi/fortran/src/request.rs",
+    "mpi-abi/fortran/src/section.rs",
     "mpi-abi/fortran/src/text.rs",
     // Large blocks of memory in the shared file, and the allocator's interfaces to C and to Rust.
     "mpi-abi/heap/src/fork.rs",

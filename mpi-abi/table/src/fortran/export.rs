@@ -6,6 +6,7 @@
 
 use std::fmt::Write;
 
+use super::f08::{self, specifics};
 use super::{ATTRIBUTE_OBJECTS, Kind, has_error_code, is_bound, kind, sizes};
 use crate::export::{AT_LOADING, argument, result};
 use crate::function::{Function, Parameter};
@@ -26,14 +27,14 @@ fn handles(function: &Function, parameter: &Parameter) -> String {
     let name = parameter.name;
     if name == "sendtypes" || name == "recvtypes" {
         if function.name.contains("eighbor") {
-            return format!("glue::neighbors::<A>(comm).{}", u8::from(name == "sendtypes"));
+            return format!("i64::from(glue::neighbors::<A>(comm).{})", u8::from(name == "sendtypes"));
         }
-        return "glue::peers::<A>(comm)".to_string();
+        return "i64::from(glue::peers::<A>(comm))".to_string();
     }
     let counts = ["incount", "max_datatypes", "count"];
     let counted = |count: &&&str| function.parameters.iter().any(|one| one.name == **count);
     let count = counts.iter().find(counted).unwrap_or_else(|| panic!("{}: how many {name}?", function.name));
-    format!("*{count}")
+    format!("i64::from(*{count})")
 }
 
 /// The most bytes that C writes for a text, with the zero byte.
@@ -212,17 +213,33 @@ fn bound(function: &Function, one: &Parameter) -> Bound {
 
 /// A procedure under every name that gfortran may call it by: with one underscore behind it; two, after
 /// `-fsecond-underscore`; none, after `-fno-underscoring`; and in capitals, as other compilers do.
-fn procedure(text: &mut String, name: &str, parameters: &[(String, String)], result: &str, body: &str) {
-    let declared: Vec<String> = parameters.iter().map(|(name, kind)| format!("{name}: {kind}")).collect();
-    let declared = declared.join(", ");
-    let passed: Vec<&str> = parameters.iter().map(|(name, _)| name.as_str()).collect();
-    let passed = passed.join(", ");
+pub(super) fn procedure(text: &mut String, name: &str, parameters: &[(String, String)], result: &str, body: &str) {
+    self::body(text, name, parameters, result, body);
+    let symbols = [format!("{name}_"), format!("{name}__"), name.to_string(), name.to_uppercase()];
+    names(text, name, parameters, result, &symbols);
+}
+
+/// `a: A, b: B`.
+fn declared(parameters: &[(String, String)]) -> String {
+    parameters.iter().map(|(name, kind)| format!("{name}: {kind}")).collect::<Vec<_>>().join(", ")
+}
+
+/// What a procedure does.
+pub(super) fn body(text: &mut String, name: &str, parameters: &[(String, String)], result: &str, body: &str) {
+    let declared = declared(parameters);
     let _ = writeln!(
         text,
-        "unsafe fn body_of_{name}({declared}){result} {{\n    // SAFETY: the program passes what the standard asks for.\n    \
+        "#[inline(never)]\nunsafe fn body_of_{name}({declared}){result} {{\n    // SAFETY: the program passes what the standard asks for.\n    \
          unsafe {{\n        {body}\n    }}\n}}"
     );
-    for symbol in [format!("{name}_"), format!("{name}__"), name.to_string(), name.to_uppercase()] {
+}
+
+/// Exports the body of that name under these symbols.
+pub(super) fn names(text: &mut String, name: &str, parameters: &[(String, String)], result: &str, symbols: &[String]) {
+    let declared = declared(parameters);
+    let passed: Vec<&str> = parameters.iter().map(|(name, _)| name.as_str()).collect();
+    let passed = passed.join(", ");
+    for symbol in symbols {
         let _ = writeln!(
             text,
             "#[unsafe(no_mangle)]\npub unsafe extern \"C-unwind\" fn {symbol}({declared}){result} {{\n    \
@@ -235,7 +252,8 @@ fn owned(parameters: &[(&str, &str)]) -> Vec<(String, String)> {
     parameters.iter().map(|(name, kind)| ((*name).to_string(), (*kind).to_string())).collect()
 }
 
-fn function(text: &mut String, function: &Function) {
+/// A procedure's parameters in Fortran's order: the error code behind all others, then the lengths of texts.
+pub(super) fn parameters(function: &Function) -> Vec<(String, String)> {
     let arguments: Vec<Bound> = function.parameters.iter().map(|one| bound(function, one)).collect();
     let mut parameters: Vec<(String, String)> =
         arguments.iter().filter_map(|one| one.declared.clone()).map(|(name, kind)| (name, kind.to_string())).collect();
@@ -247,26 +265,45 @@ fn function(text: &mut String, function: &Function) {
         parameters.push(("ierror".to_string(), "*mut c_int".to_string()));
     }
     parameters.extend(lengths);
-    for prefix in ["", "P"] {
-        let passed: Vec<&str> = arguments.iter().map(|one| one.passed.as_str()).collect();
-        let call = format!("{prefix}{}({})", function.name, passed.join(", "));
-        let mut lines: Vec<&str> =
-            arguments.iter().map(|one| one.before.as_str()).filter(|line| !line.is_empty()).collect();
-        let name = format!("{prefix}{}", function.name).to_lowercase();
-        if !has_error_code(function) {
-            let (result, call) = match function.result {
-                "int" => (String::new(), format!("{call};")),
-                _ => (format!(" -> {}", result(function)), call),
-            };
-            lines.push(&call);
-            procedure(text, &name, &parameters, &result, &lines.join("\n        "));
-            continue;
-        }
-        let call = format!("let code_c = {call};");
+    parameters
+}
+
+/// What the procedure under that name does.
+pub(super) fn body_text(function: &Function, prefix: &str) -> (String, String) {
+    let arguments: Vec<Bound> = function.parameters.iter().map(|one| bound(function, one)).collect();
+    let passed: Vec<&str> = arguments.iter().map(|one| one.passed.as_str()).collect();
+    let call = format!("{prefix}{}({})", function.name, passed.join(", "));
+    let mut lines: Vec<&str> =
+        arguments.iter().map(|one| one.before.as_str()).filter(|line| !line.is_empty()).collect();
+    if !has_error_code(function) {
+        let (result, call) = match function.result {
+            "int" => (String::new(), format!("{call};")),
+            _ => (format!(" -> {}", result(function)), call),
+        };
         lines.push(&call);
-        lines.extend(arguments.iter().map(|one| one.after.as_str()).filter(|line| !line.is_empty()));
-        lines.push("*ierror = code_c;");
-        procedure(text, &name, &parameters, "", &lines.join("\n        "));
+        return (result, lines.join("\n        "));
+    }
+    let call = format!("let code_c = {call};");
+    lines.push(&call);
+    lines.extend(arguments.iter().map(|one| one.after.as_str()).filter(|line| !line.is_empty()));
+    lines.push("glue::give_code(ierror, code_c);");
+    (String::new(), lines.join("\n        "))
+}
+
+fn function(text: &mut String, function: &Function) {
+    let parameters = parameters(function);
+    for prefix in ["", "P"] {
+        let (result, body) = body_text(function, prefix);
+        procedure(text, &format!("{prefix}{}", function.name).to_lowercase(), &parameters, &result, &body);
+    }
+}
+
+/// The bodies alone: for what only the module `mpi_f08` has.
+fn unnamed(text: &mut String, function: &Function) {
+    let parameters = parameters(function);
+    for prefix in ["", "P"] {
+        let (result, body) = body_text(function, prefix);
+        self::body(text, &format!("{prefix}{}", function.name).to_lowercase(), &parameters, &result, &body);
     }
 }
 
@@ -276,11 +313,11 @@ fn further(text: &mut String) {
         procedure(text, &format!("{prefix}_f_sync_reg"), &owned(&[("_buf", "*mut c_void")]), "", "");
         let mut parameters = owned(&[("_x", "*mut c_void"), ("size", "*mut c_int"), ("ierror", "*mut c_int")]);
         for (name, kind, bytes) in sizes() {
-            let body = format!("*size = {bytes};\n        *ierror = A::SUCCESS;");
+            let body = format!("*size = {bytes};\n        glue::give_code(ierror, A::SUCCESS);");
             procedure(text, &format!("{prefix}_sizeof_{name}{kind}"), &parameters, "", &body);
         }
         parameters.push(("x_len".to_string(), "usize".to_string()));
-        let body = "*size = x_len as c_int;\n        *ierror = A::SUCCESS;";
+        let body = "*size = x_len as c_int;\n        glue::give_code(ierror, A::SUCCESS);";
         procedure(text, &format!("{prefix}_sizeof_character"), &parameters, "", body);
     }
     for object in ATTRIBUTE_OBJECTS {
@@ -310,7 +347,8 @@ pub fn fortran_exports(functions: &[Function]) -> String {
     let mut text = String::from("#[allow(unsafe_code, clippy::all)]\npub mod exported {\nuse super::*;\n");
     text.push_str(AT_LOADING);
     text.push_str("unsafe extern \"C-unwind\" {\n");
-    for one in functions.iter().filter(|function| is_bound(function)) {
+    let only_there: Vec<Function> = specifics(functions).into_iter().filter(|function| !is_bound(function)).collect();
+    for one in functions.iter().filter(|function| is_bound(function)).chain(&only_there) {
         let declared: Vec<String> = (one.parameters.iter())
             .map(|parameter| argument(parameter, false))
             .map(|argument| format!("{}: {}", argument.name, argument.declared))
@@ -323,7 +361,9 @@ pub fn fortran_exports(functions: &[Function]) -> String {
     // What the C library has for this one (`crate::export`).
     text += "    fn rwmpi_attribute_call(subject: usize, bytes: c_int);\n}\n";
     functions.iter().filter(|function| is_bound(function)).for_each(|one| self::function(&mut text, one));
+    only_there.iter().filter(|one| !f08::has_own_body(one)).for_each(|one| unnamed(&mut text, one));
     further(&mut text);
+    f08::exports(&mut text, functions);
     text + "}\n"
 }
 

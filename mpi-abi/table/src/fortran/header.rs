@@ -21,7 +21,7 @@ fn integer(value: &str) -> i64 {
 }
 
 /// A constant's name and value in Fortran.
-fn constant(one: &Constant, interface: Interface) -> Option<(String, i64)> {
+pub(super) fn constant(one: &Constant, interface: Interface) -> Option<(String, i64)> {
     let value = integer(one.value(interface)?);
     let name = one.name;
     let name_in_fortran = match name {
@@ -74,7 +74,7 @@ fn parameter(text: &mut String, kind: &str, name: &str, value: &str) {
 
 /// The constants that are addresses. Programs and library find each other's by the names of these blocks, which are
 /// those that the MPICH ABI has.
-const BLOCKS: &str = "      INTEGER MPI_BOTTOM, MPI_IN_PLACE
+pub(super) const BLOCKS: &str = "      INTEGER MPI_BOTTOM, MPI_IN_PLACE
       INTEGER MPI_STATUS_IGNORE(MPI_STATUS_SIZE)
       COMMON /MPIPRIV1/ MPI_BOTTOM, MPI_IN_PLACE, MPI_STATUS_IGNORE
       SAVE /MPIPRIV1/
@@ -95,9 +95,9 @@ const BLOCKS: &str = "      INTEGER MPI_BOTTOM, MPI_IN_PLACE
       SAVE /MPIFCMBa/
 ";
 
-/// Constants and constant addresses: what `mpif.h` and the module have in common.
-pub(super) fn constants(interface: Interface) -> String {
-    let mut text = String::new();
+/// Constants that are integers: the two that say what may be done with buffers of operations in flight, and those of
+/// the sections of these kinds.
+pub(super) fn integers(text: &mut String, interface: Interface, subarrays: &str, wanted: impl Fn(&str) -> bool) {
     let mut integers = vec![
         ("MPI_VERSION", 5),
         ("MPI_SUBVERSION", 0),
@@ -110,22 +110,29 @@ pub(super) fn constants(interface: Interface) -> String {
         integers.extend([("MPI_ABI_VERSION", 1), ("MPI_ABI_SUBVERSION", 0)]);
     }
     for (name, value) in integers {
-        parameter(&mut text, "INTEGER", name, &value.to_string());
+        parameter(text, "INTEGER", name, &value.to_string());
     }
     for name in ["MPI_SUBARRAYS_SUPPORTED", "MPI_ASYNC_PROTECTS_NONBLOCKING"] {
-        parameter(&mut text, "LOGICAL", name, ".FALSE.");
+        parameter(text, "LOGICAL", name, subarrays);
     }
     let sections = sections();
-    for one in sections.iter().filter(|section| has_integers(section)).flat_map(|section| &section.constants) {
+    let with_integers = sections.iter().filter(|section| has_integers(section) && wanted(section.kind));
+    for one in with_integers.flat_map(|section| &section.constants) {
         if let Some((name, value)) = constant(one, interface) {
-            parameter(&mut text, "INTEGER", &name, &value.to_string());
+            parameter(text, "INTEGER", &name, &value.to_string());
         }
     }
     for one in sections.iter().filter(|section| section.kind == "Offset").flat_map(|section| &section.constants) {
         if let Some(value) = one.value(interface) {
-            parameter(&mut text, "INTEGER(KIND=MPI_OFFSET_KIND)", one.name, value);
+            parameter(text, "INTEGER(KIND=MPI_OFFSET_KIND)", one.name, value);
         }
     }
+}
+
+/// Constants and constant addresses: what `mpif.h` and the module `mpi` have in common.
+pub(super) fn constants(interface: Interface) -> String {
+    let mut text = String::new();
+    integers(&mut text, interface, ".FALSE.", |_| true);
     text += BLOCKS;
     for object in ATTRIBUTE_OBJECTS {
         for what in ["DUP_FN", "NULL_COPY_FN", "NULL_DELETE_FN"] {

@@ -1,14 +1,17 @@
 //! Fortran's view of the table (MPI-5.0 section 19.1): which functions Fortran has, what their arguments are there, and
-//! what is made of that: the library's exports, `mpif.h` and the module `mpi`.
+//! what is made of that: the library's exports, `mpif.h` and the modules `mpi` and `mpi_f08`.
 //!
 //! What differs from C by rule: every argument comes by reference, handles are INTEGER, texts have a hidden length
 //! behind all other arguments, and the error code is the last argument. What differs by function is here.
 
 mod export;
+mod f08;
 mod header;
 mod module;
 
 pub use export::fortran_exports;
+pub use f08::fortran_module_2008;
+pub(crate) use f08::is_in_module_2008;
 pub use header::fortran_header;
 pub use module::fortran_module;
 

@@ -38,7 +38,7 @@ fn declaration(function: &Function, one: &Parameter) -> String {
 }
 
 /// `subroutine NAME(…)` with its arguments, on as many lines as that takes.
-fn opening(kind: &str, name: &str, arguments: &[&str]) -> String {
+pub(super) fn opening(kind: &str, name: &str, arguments: &[&str]) -> String {
     let mut text = format!("  {kind} {name}(");
     let mut column = text.len();
     for (index, argument) in arguments.iter().enumerate() {
@@ -53,7 +53,7 @@ fn opening(kind: &str, name: &str, arguments: &[&str]) -> String {
     text + ")\n"
 }
 
-fn interface(text: &mut String, function: &Function, prefix: &str) {
+pub(super) fn interface(text: &mut String, function: &Function, prefix: &str) {
     let name = format!("{prefix}{}", function.name);
     let mut arguments: Vec<&str> =
         (function.parameters.iter()).filter(|one| kind(function, one) != Kind::Absent).map(keyword).collect();
@@ -82,8 +82,8 @@ fn interface(text: &mut String, function: &Function, prefix: &str) {
     let _ = writeln!(text, "  end {} {name}", result.rsplit(' ').next().unwrap_or(result));
 }
 
-/// MPI_SIZEOF, which the compiler chooses by the type of the argument.
-fn size_of(text: &mut String, prefix: &str) {
+/// MPI_SIZEOF, which the compiler chooses by the type of the argument. `code`: what the error code is declared as.
+pub(super) fn size_of(text: &mut String, prefix: &str, code: &str) {
     let _ = writeln!(text, "  interface {prefix}MPI_Sizeof");
     let character = ("character".to_string(), "character(len=*)".to_string());
     let kinds = sizes().map(|(name, kind, _)| (format!("{name}{kind}"), format!("{name}(kind={kind})")));
@@ -91,8 +91,8 @@ fn size_of(text: &mut String, prefix: &str) {
         let name = format!("{prefix}MPI_Sizeof_{name}");
         let _ = writeln!(
             text,
-            "  subroutine {name}(x, size, ierror)\n    {kind}, dimension(..) :: x\n    integer :: size, ierror\n  \
-             end subroutine {name}"
+            "  subroutine {name}(x, size, ierror)\n    {kind}, dimension(..) :: x\n    integer :: size\n    {code} :: \
+             ierror\n  end subroutine {name}"
         );
     }
     *text += "  end interface\n";
@@ -116,8 +116,8 @@ pub fn fortran_module(of: Interface) -> String {
         );
     }
     text += "  end interface\n";
-    size_of(&mut text, "");
-    size_of(&mut text, "P");
+    size_of(&mut text, "", "integer");
+    size_of(&mut text, "P", "integer");
     text + "end module mpi\n"
 }
 

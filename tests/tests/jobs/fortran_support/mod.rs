@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
 
-use rwmpi_abi_table::{Interface, fortran_header, fortran_module};
+use rwmpi_abi_table::{Interface, fortran_header, fortran_module, fortran_module_2008};
 use rwmpi_tests::binary;
 
 /// A job that takes that many seconds hangs; the launcher then says who waits for whom.
 const TIMEOUT: &str = "60";
 
-/// Both libraries of one interface, with `mpif.h` and the compiled module, as an installation has them.
+/// Both libraries of one interface, with `mpif.h` and the compiled modules, as an installation has them.
 pub struct Libraries {
     folder: PathBuf,
     interface: Interface,
@@ -102,10 +102,11 @@ impl Libraries {
         }
         fs::write(include.join("mpif.h"), fortran_header(interface)).unwrap();
         fs::write(include.join("mpi.f90"), fortran_module(interface)).unwrap();
+        fs::write(include.join("mpi_f08.f90"), fortran_module_2008(interface)).unwrap();
         let mut compiler = Command::new("gfortran");
-        let output = compiler.args(["-fsyntax-only", "-Wall", "-Werror", "mpi.f90"]).current_dir(&include).output();
-        let output = output.expect("there is gfortran");
-        assert!(output.status.success(), "the module does not compile: {}", text(&output));
+        compiler.args(["-fsyntax-only", "-Wall", "-Werror", "mpi.f90", "mpi_f08.f90"]).current_dir(&include);
+        let output = compiler.output().expect("there is gfortran");
+        assert!(output.status.success(), "the modules do not compile: {}", text(&output));
         Libraries { folder, interface }
     }
 
