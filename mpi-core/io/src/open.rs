@@ -3,6 +3,7 @@
 //! The first rank opens the file before the others do, and alone creates it: so MPI_MODE_EXCL means the same as for one
 //! process. Then the others open it, each for itself, as it is.
 
+use std::cell::OnceCell;
 use std::fs::{File as SystemFile, OpenOptions};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
@@ -10,6 +11,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use rwmpi_core::{Communicator, ErrorClass, Info};
 
 use crate::agreement::{agree, first_different};
+use crate::transfer::Scratch;
 use crate::word::Word;
 use crate::{Error, File, Mode, Result, Shared, View, disk, hints};
 
@@ -96,6 +98,7 @@ impl File {
             return Err(error(ErrorClass::NotSame, what));
         }
         let disk = open_all(&communicator, path, mode, hints::permissions(info))?;
+        let is_regular = disk.metadata().is_ok_and(|metadata| metadata.is_file());
         let word = agree(&communicator, OPENING, path, Word::new(&communicator).map_err(lost))?;
         let file = File {
             shared: Shared {
@@ -108,7 +111,10 @@ impl File {
                 is_atomic: false.into(),
                 split: None.into(),
                 hints: Info::new().into(),
-                scratch: Vec::new().into(),
+                together: hints::Together::of(info).into(),
+                is_regular,
+                scratch: Scratch::new(communicator.file_ways()).into(),
+                staging: OnceCell::new(),
                 communicator,
             }
             .into(),
@@ -149,6 +155,10 @@ impl File {
             };
             outcome = outcome.and(self.agree("deleting", deleted));
         }
-        outcome.and(self.shared.word.free().map_err(self.lost(CLOSING)))
+        let staging = match self.shared.staging.get() {
+            Some(Some(staging)) => staging.free(),
+            _ => Ok(()),
+        };
+        outcome.and(self.shared.word.free().and(staging).map_err(self.lost(CLOSING)))
     }
 }
