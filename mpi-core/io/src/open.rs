@@ -1,7 +1,7 @@
 //! Opening and closing (MPI-5.0 sections 14.2.1 to 14.2.3).
 //!
 //! The first rank opens the file before the others do, and alone creates it: so MPI_MODE_EXCL means the same as for one
-//! process. Then the others open it, each for itself, as it is.
+//! process. Then the others open it, each for itself, as it is. All meet twice for that.
 
 use std::cell::OnceCell;
 use std::fs::{File as SystemFile, OpenOptions};
@@ -10,7 +10,7 @@ use std::os::unix::fs::OpenOptionsExt;
 
 use rwmpi_core::{Communicator, ErrorClass, Info};
 
-use crate::agreement::{agree, first_different};
+use crate::agreement::agree;
 use crate::transfer::Scratch;
 use crate::word::Word;
 use crate::{Error, File, Mode, Result, Shared, View, disk, hints};
@@ -49,26 +49,65 @@ pub fn delete(path: &str) -> Result<()> {
     std::fs::remove_file(system_name(path)).map_err(failed)
 }
 
-/// Opens the file at all ranks, or at none.
-fn open_all(communicator: &Communicator, path: &str, mode: Mode, permissions: u32) -> Result<SystemFile> {
-    let rank = communicator.rank();
-    let open =
-        |creates| open(path, mode, creates, permissions).map_err(|error| Error::of_system(rank, OPENING, path, &error));
-    let first = if rank == 0 { open(true).map(Some) } else { Ok(None) };
-    if communicator.size() == 1 {
-        return first.and_then(|file| file.map_or_else(|| open(false), Ok));
-    }
-    let first = agree(communicator, OPENING, path, first)?;
-    agree(communicator, OPENING, path, first.map_or_else(|| open(false), Ok))
+/// What a rank asks for.
+#[derive(Clone, Copy)]
+struct Asked {
+    mode: Mode,
+    permissions: u32,
 }
 
-/// The communicator of a file with that name, which has contexts of its own. Collective.
-fn twin(communicator: &Communicator, path: &str) -> Result<Communicator> {
-    let error = |class, reason: String| Error::new(class, communicator.rank(), OPENING, path, reason);
-    if communicator.is_inter() {
-        return Err(error(ErrorClass::Communicator, "an intercommunicator can't open files".to_owned()));
+impl Asked {
+    fn open(self, path: &str, rank: usize) -> Result<SystemFile> {
+        let opened = open(path, self.mode, rank == 0, self.permissions);
+        opened.map_err(|error| Error::of_system(rank, OPENING, path, &error))
     }
-    communicator.private_twin().map_err(|failed| error(failed.class(), failed.to_string()))
+
+    /// The same, by a rank that is not the first, whose mode has that number.
+    fn open_as_first(self, path: &str, rank: usize, number: u32) -> Result<SystemFile> {
+        if self.mode.number() != number {
+            let what = "it passes another mode than rank 0; all ranks must pass the same";
+            return Err(Error::new(ErrorClass::NotSame, rank, OPENING, path, what));
+        }
+        self.open(path, rank)
+    }
+}
+
+/// What all ranks have once each has opened the file.
+struct Opened {
+    communicator: Communicator,
+    disk: SystemFile,
+    word: Word,
+}
+
+/// Opens the file at all ranks, or at none. They meet twice: with the file's communicator the first rank says whether it
+/// has opened the file; with the shared pointer all do.
+fn open_all(communicator: &Communicator, path: &str, asked: Result<Asked>) -> Result<Opened> {
+    const FAILED: u32 = 1;
+    let rank = communicator.rank();
+    let lost = |failed: rwmpi_core::Error| Error::new(failed.class(), rank, OPENING, path, failed.to_string());
+    if communicator.is_inter() {
+        let what = "an intercommunicator can't open files";
+        return Err(Error::new(ErrorClass::Communicator, rank, OPENING, path, what));
+    }
+    let number = asked.as_ref().map_or(0, |asked| asked.mode.number());
+    let first = (rank == 0).then(|| asked.clone().and_then(|asked| asked.open(path, rank)));
+    let mut words = [number, if matches!(first, Some(Err(_))) { FAILED } else { 0 }];
+    let communicator = communicator.private_twin_with(&mut words).map_err(lost)?;
+    let failed = |mine: Result<()>| {
+        let outcome = agree(&communicator, OPENING, path, mine);
+        outcome.and_then(|()| {
+            Err(Error::new(ErrorClass::Internal, rank, OPENING, path, "a rank fails and does not say why"))
+        })
+    };
+    if words[1] == FAILED {
+        return failed(first.map_or(Ok(()), |first| first.map(drop)));
+    }
+    let mine = first.unwrap_or_else(|| asked.and_then(|asked| asked.open_as_first(path, rank, words[0])));
+    let word = Word::new(&communicator, mine.is_ok()).map_err(lost)?;
+    match (mine, word) {
+        (Ok(disk), Some(word)) => Ok(Opened { communicator, disk, word }),
+        (mine, _) => failed(mine.map(drop)),
+    }
 }
 
 impl File {
@@ -78,8 +117,7 @@ impl File {
     pub fn refuse_open(communicator: &Communicator, error: &rwmpi_core::Error) -> Error {
         const NO_NAME: &str = "";
         let mine = Error::new(error.class(), communicator.rank(), OPENING, NO_NAME, error.to_string());
-        let met = twin(communicator, NO_NAME).and_then(|twin| agree::<()>(&twin, OPENING, NO_NAME, Err(mine.clone())));
-        met.err().unwrap_or(mine)
+        open_all(communicator, NO_NAME, Err(mine.clone())).err().unwrap_or(mine)
     }
 
     /// Opens a file (MPI_File_open). Collective: all ranks have it, or none.
@@ -88,18 +126,12 @@ impl File {
     /// The mode contradicts itself, or is not the same at all ranks; the system does not open the file.
     pub fn open(communicator: &Communicator, path: &str, mode: Mode, info: &Info) -> Result<File> {
         let path = system_name(path);
-        let error = |class, reason: String| Error::new(class, communicator.rank(), OPENING, path, reason);
-        let lost = |failed: rwmpi_core::Error| error(failed.class(), failed.to_string());
-        let communicator = twin(communicator, path)?;
-        let fault = mode.fault().map(|fault| error(ErrorClass::AccessMode, fault.to_owned()));
-        agree(&communicator, OPENING, path, fault.map_or(Ok(()), Err))?;
-        if let Some(rank) = first_different(&communicator, &[mode.number()]).map_err(lost)? {
-            let what = format!("rank {rank} passes another mode than rank 0; all ranks must pass the same");
-            return Err(error(ErrorClass::NotSame, what));
-        }
-        let disk = open_all(&communicator, path, mode, hints::permissions(info))?;
+        let asked = match mode.fault() {
+            Some(fault) => Err(Error::new(ErrorClass::AccessMode, communicator.rank(), OPENING, path, fault)),
+            None => Ok(Asked { mode, permissions: hints::permissions(info) }),
+        };
+        let Opened { communicator, disk, word } = open_all(communicator, path, asked)?;
         let is_regular = disk.metadata().is_ok_and(|metadata| metadata.is_file());
-        let word = agree(&communicator, OPENING, path, Word::new(&communicator).map_err(lost))?;
         let file = File {
             shared: Shared {
                 path: path.to_owned(),
@@ -160,5 +192,74 @@ impl File {
             _ => Ok(()),
         };
         outcome.and(self.shared.word.free().and(staging).map_err(self.lost(CLOSING)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rwmpi_core::{Protocol, run_threads};
+
+    use super::*;
+
+    /// What three ranks come out with that open these files with these modes: the class, the rank that has failed, the
+    /// end of the path that the error names.
+    fn opened(ask: impl Fn(usize) -> (&'static str, Mode) + Sync) -> Vec<Option<(ErrorClass, usize, String)>> {
+        let open = |communicator: &Communicator| {
+            let (name, mode) = ask(communicator.rank());
+            let name = format!("rwmpi-open-{}-{name}", std::process::id());
+            let path = std::env::temp_dir().join(name);
+            match File::open(communicator, path.to_str().expect("it has no odd letters"), mode, &Info::new()) {
+                Ok(file) => file.close().map(|()| None),
+                Err(error) => {
+                    let name = error.path().rsplit('-').next().unwrap_or_default().to_owned();
+                    Ok(Some((error.class(), error.rank(), name)))
+                }
+            }
+        };
+        let outcomes = run_threads(3, Protocol::Auto, |universe| open(universe.world())).expect("ranks can be had");
+        outcomes.into_iter().map(|outcome| outcome.expect("it closes")).collect()
+    }
+
+    const NEW: Mode = Mode {
+        read_only: false,
+        write_only: false,
+        read_write: true,
+        create: true,
+        exclusive: true,
+        delete_on_close: true,
+        unique_open: false,
+        sequential: false,
+        append: false,
+    };
+
+    #[test]
+    fn all_open_a_file_or_none_does() {
+        assert_eq!(opened(|_| ("new", NEW)), [None, None, None]);
+        let old = Mode { create: false, exclusive: false, ..NEW };
+        let lost = |rank, name: &str| Some((ErrorClass::NoSuchFile, rank, name.to_owned()));
+        // Only the first has tried.
+        assert_eq!(opened(|_| ("none", old)), [lost(0, "none"), lost(0, "none"), lost(0, "none")]);
+    }
+
+    #[test]
+    fn an_error_of_another_rank_names_its_file() {
+        let lost = || Some((ErrorClass::NoSuchFile, 2, "absent".to_owned()));
+        let twice = |rank| if rank == 2 { ("absent", NEW) } else { ("there", NEW) };
+        assert_eq!(opened(twice), [lost(), lost(), lost()]);
+        // It was there for a moment.
+        let path = std::env::temp_dir().join(format!("rwmpi-open-{}-there", std::process::id()));
+        std::fs::remove_file(path).expect("rank 0 has made it");
+    }
+
+    #[test]
+    fn a_rank_with_another_mode_is_named() {
+        let other = |rank| ("modes", if rank == 1 { Mode { append: true, ..NEW } } else { NEW });
+        let refused = || Some((ErrorClass::NotSame, 1, "modes".to_owned()));
+        assert_eq!(opened(other), [refused(), refused(), refused()]);
+        std::fs::remove_file(std::env::temp_dir().join(format!("rwmpi-open-{}-modes", std::process::id())))
+            .expect("rank 0 has made it");
+        let wrong = |rank| ("faults", if rank == 0 { Mode { read_only: true, ..NEW } } else { NEW });
+        let refused = || Some((ErrorClass::AccessMode, 0, "faults".to_owned()));
+        assert_eq!(opened(wrong), [refused(), refused(), refused()]);
     }
 }

@@ -66,7 +66,16 @@ impl Communicator {
     /// As [`Communicator::dup`].
     #[doc(hidden)]
     pub fn private_twin(&self) -> Result<Communicator> {
-        let context = self.agree(&self.creators(), &mut [])?;
+        self.private_twin_with(&mut [])
+    }
+
+    /// The same, and all get to know the first rank's `words`, of which there are as many at all ranks.
+    ///
+    /// # Errors
+    /// As [`Communicator::dup`].
+    #[doc(hidden)]
+    pub fn private_twin_with(&self, words: &mut [u32]) -> Result<Communicator> {
+        let context = self.agree(&self.creators(), words)?;
         Ok(self.twin(context, &Info::new()))
     }
 
