@@ -1,7 +1,8 @@
 //! Opening and closing (MPI-5.0 sections 14.2.1 to 14.2.3).
 //!
-//! The first rank opens the file before the others do, and alone creates it: so MPI_MODE_EXCL means the same as for one
-//! process. Then the others open it, each for itself, as it is. All meet twice for that.
+//! No rank makes a file before all have come and ask for the same: whoever deletes an old one before that deletes no new
+//! one. With MPI_MODE_EXCL the first rank opens the file before the others do, and alone creates it: so that it means
+//! the same as for one process. Else each opens it for itself.
 
 use std::cell::OnceCell;
 use std::fs::{File as SystemFile, OpenOptions};
@@ -56,22 +57,6 @@ struct Asked {
     permissions: u32,
 }
 
-impl Asked {
-    fn open(self, path: &str, rank: usize) -> Result<SystemFile> {
-        let opened = open(path, self.mode, rank == 0, self.permissions);
-        opened.map_err(|error| Error::of_system(rank, OPENING, path, &error))
-    }
-
-    /// The same, by a rank that is not the first, whose mode has that number.
-    fn open_as_first(self, path: &str, rank: usize, number: u32) -> Result<SystemFile> {
-        if self.mode.number() != number {
-            let what = "it passes another mode than rank 0; all ranks must pass the same";
-            return Err(Error::new(ErrorClass::NotSame, rank, OPENING, path, what));
-        }
-        self.open(path, rank)
-    }
-}
-
 /// What all ranks have once each has opened the file.
 struct Opened {
     communicator: Communicator,
@@ -79,34 +64,65 @@ struct Opened {
     word: Word,
 }
 
-/// Opens the file at all ranks, or at none. They meet twice: with the file's communicator the first rank says whether it
-/// has opened the file; with the shared pointer all do.
+/// Opens the file at all ranks, or at none. With the shared pointer all tell whether they have opened it.
 fn open_all(communicator: &Communicator, path: &str, asked: Result<Asked>) -> Result<Opened> {
-    const FAILED: u32 = 1;
     let rank = communicator.rank();
-    let lost = |failed: rwmpi_core::Error| Error::new(failed.class(), rank, OPENING, path, failed.to_string());
+    let error = |class, reason: String| Error::new(class, rank, OPENING, path, reason);
+    let lost = |failed: rwmpi_core::Error| error(failed.class(), failed.to_string());
     if communicator.is_inter() {
-        let what = "an intercommunicator can't open files";
-        return Err(Error::new(ErrorClass::Communicator, rank, OPENING, path, what));
+        return Err(error(ErrorClass::Communicator, "an intercommunicator can't open files".to_owned()));
     }
-    let number = asked.as_ref().map_or(0, |asked| asked.mode.number());
-    let first = (rank == 0).then(|| asked.clone().and_then(|asked| asked.open(path, rank)));
-    let mut words = [number, if matches!(first, Some(Err(_))) { FAILED } else { 0 }];
-    let communicator = communicator.private_twin_with(&mut words).map_err(lost)?;
+    let communicator = communicator.private_twin().map_err(lost)?;
     let failed = |mine: Result<()>| {
         let outcome = agree(&communicator, OPENING, path, mine);
-        outcome.and_then(|()| {
-            Err(Error::new(ErrorClass::Internal, rank, OPENING, path, "a rank fails and does not say why"))
-        })
+        Err(outcome
+            .err()
+            .unwrap_or_else(|| error(ErrorClass::Internal, "a rank fails and does not say why".to_owned())))
     };
-    if words[1] == FAILED {
-        return failed(first.map_or(Ok(()), |first| first.map(drop)));
-    }
-    let mine = first.unwrap_or_else(|| asked.and_then(|asked| asked.open_as_first(path, rank, words[0])));
+    let asked = match meet(&communicator, path, asked)? {
+        Ok(asked) => asked,
+        Err(mine) => return failed(mine),
+    };
+    let open = |creates| {
+        let opened = open(path, asked.mode, creates, asked.permissions);
+        opened.map_err(|error| Error::of_system(rank, OPENING, path, &error))
+    };
+    let mine = match asked.mode.exclusive {
+        // One rank makes it, before the others look for it.
+        true => {
+            let first = if rank == 0 { open(true).map(Some) } else { Ok(None) };
+            agree(&communicator, OPENING, path, first)?.map_or_else(|| open(false), Ok)
+        }
+        false => open(true),
+    };
     let word = Word::new(&communicator, mine.is_ok()).map_err(lost)?;
     match (mine, word) {
         (Ok(disk), Some(word)) => Ok(Opened { communicator, disk, word }),
         (mine, _) => failed(mine.map(drop)),
+    }
+}
+
+/// All ranks meet before any of them makes a file, and must ask for the same. If one can't be asked, all have to agree
+/// on why, each with what is returned.
+fn meet(
+    communicator: &Communicator,
+    path: &str,
+    asked: Result<Asked>,
+) -> Result<std::result::Result<Asked, Result<()>>> {
+    const NOTHING: u32 = u32::MAX;
+    let error = |class, reason: String| Error::new(class, communicator.rank(), OPENING, path, reason);
+    let number = asked.as_ref().map_or(NOTHING, |asked| asked.mode.number());
+    let mut numbers = vec![0; communicator.size()];
+    communicator.allgather(&[number], &mut numbers).map_err(|failed| error(failed.class(), failed.to_string()))?;
+    if numbers.contains(&NOTHING) {
+        return Ok(Err(asked.map(drop)));
+    }
+    match numbers.iter().position(|number| *number != numbers[0]) {
+        Some(rank) => {
+            let what = format!("rank {rank} passes another mode than rank 0; all ranks must pass the same");
+            Err(error(ErrorClass::NotSame, what))
+        }
+        None => asked.map(Ok),
     }
 }
 
@@ -237,29 +253,32 @@ mod tests {
         assert_eq!(opened(|_| ("new", NEW)), [None, None, None]);
         let old = Mode { create: false, exclusive: false, ..NEW };
         let lost = |rank, name: &str| Some((ErrorClass::NoSuchFile, rank, name.to_owned()));
-        // Only the first has tried.
-        assert_eq!(opened(|_| ("none", old)), [lost(0, "none"), lost(0, "none"), lost(0, "none")]);
+        assert_eq!(opened(|_| ("none", old)), [lost(0, "none"), lost(1, "none"), lost(2, "none")]);
+    }
+
+    /// Whether a file was left behind; it is gone then.
+    fn is_left(name: &str) -> bool {
+        std::fs::remove_file(std::env::temp_dir().join(format!("rwmpi-open-{}-{name}", std::process::id()))).is_ok()
     }
 
     #[test]
     fn an_error_of_another_rank_names_its_file() {
+        let old = Mode { create: false, exclusive: false, ..NEW };
+        assert_eq!(opened(|_| ("there", Mode { delete_on_close: false, ..NEW })), [None, None, None]);
         let lost = || Some((ErrorClass::NoSuchFile, 2, "absent".to_owned()));
-        let twice = |rank| if rank == 2 { ("absent", NEW) } else { ("there", NEW) };
+        let twice = |rank| if rank == 2 { ("absent", old) } else { ("there", old) };
         assert_eq!(opened(twice), [lost(), lost(), lost()]);
-        // It was there for a moment.
-        let path = std::env::temp_dir().join(format!("rwmpi-open-{}-there", std::process::id()));
-        std::fs::remove_file(path).expect("rank 0 has made it");
+        assert!(is_left("there"));
     }
 
     #[test]
-    fn a_rank_with_another_mode_is_named() {
+    fn ranks_that_ask_for_different_things_make_no_file() {
         let other = |rank| ("modes", if rank == 1 { Mode { append: true, ..NEW } } else { NEW });
-        let refused = || Some((ErrorClass::NotSame, 1, "modes".to_owned()));
-        assert_eq!(opened(other), [refused(), refused(), refused()]);
-        std::fs::remove_file(std::env::temp_dir().join(format!("rwmpi-open-{}-modes", std::process::id())))
-            .expect("rank 0 has made it");
-        let wrong = |rank| ("faults", if rank == 0 { Mode { read_only: true, ..NEW } } else { NEW });
-        let refused = || Some((ErrorClass::AccessMode, 0, "faults".to_owned()));
+        let refused = |rank| Some((ErrorClass::NotSame, rank, "modes".to_owned()));
+        assert_eq!(opened(other), [refused(0), refused(1), refused(2)]);
+        let wrong = |rank| ("faults", if rank == 2 { Mode { read_only: true, ..NEW } } else { NEW });
+        let refused = || Some((ErrorClass::AccessMode, 2, "faults".to_owned()));
         assert_eq!(opened(wrong), [refused(), refused(), refused()]);
+        assert!(!is_left("modes") && !is_left("faults"));
     }
 }

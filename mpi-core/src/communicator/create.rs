@@ -66,16 +66,7 @@ impl Communicator {
     /// As [`Communicator::dup`].
     #[doc(hidden)]
     pub fn private_twin(&self) -> Result<Communicator> {
-        self.private_twin_with(&mut [])
-    }
-
-    /// The same, and all get to know the first rank's `words`, of which there are as many at all ranks.
-    ///
-    /// # Errors
-    /// As [`Communicator::dup`].
-    #[doc(hidden)]
-    pub fn private_twin_with(&self, words: &mut [u32]) -> Result<Communicator> {
-        let context = self.agree(&self.creators(), words)?;
+        let context = self.agree(&self.creators(), &mut [])?;
         Ok(self.twin(context, &Info::new()))
     }
 
