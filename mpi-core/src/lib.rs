@@ -89,6 +89,8 @@ pub use request::Request;
 pub use rwmpi_derive::{Datatype, Message, test};
 pub use rwmpi_transport::{Cot, Held, MOST_LANES, Turn, Turns, Visit, Worker, settings};
 pub use scope::{Scope, scope};
+#[doc(hidden)]
+pub use select::file::{FileUnion, FileWays};
 pub use several::{test_all, test_any, test_some, wait_all, wait_any, wait_some};
 pub use shared_buffer::Buffer;
 pub use status::Status;

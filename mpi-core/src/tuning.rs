@@ -175,6 +175,23 @@ table! {
     accumulate_alone_min: 512, Elements in 2..=1 << 40, "works_alone", [67];
     /// and so many more elements for each rank that may have to be waited for.
     accumulate_alone_min_per_rank: 16, Elements in 0..=1 << 30, "works_alone", [67];
+
+    /// A rank that reads a file by itself reads gaps of up to so many bytes along,
+    file_gap_max: 4 << 10, Bytes in ANY_LENGTH, "FileWays", [66];
+    /// and so many bytes together at most.
+    file_sieve: 256 << 10, Bytes in 1..=1 << 30, "FileWays", [66];
+    /// In a collective access to a file ranks work together if they have at least so many bytes,
+    file_together_min: 64 << 10, Bytes in ANY_LENGTH, "FileWays", [70];
+    /// of at most so many bytes of the file for each,
+    file_together_spread_max: 2, Bytes in 1..=1 << 20, "FileWays", [70];
+    /// and, when they read, these lie in blocks of up to so many bytes on average.
+    file_read_block_max: 32 << 10, Bytes in ANY_LENGTH, "FileWays", [70];
+    /// The same when they write.
+    file_write_block_max: 32 << 10, Bytes in ANY_LENGTH, "FileWays", [70];
+    /// Then a rank reads and writes so many bytes of the file at a time.
+    file_domain: 512 << 10, Bytes in 4 << 10..=16 << 20, "FileWays", [70];
+    /// So many ranks at most write what all have put together.
+    file_writers_max: 1, Ranks in 1..=4096, "FileWays", [70];
 }
 
 impl Default for Tuning {

@@ -31,6 +31,14 @@ static void individual(void)
     CHECK(MPI_File_write_all(file, values + 10, 10, MPI_INT, &status) == MPI_SUCCESS && position_of(file) == 20);
     CHECK(MPI_File_iwrite(file, values + 20, 10, MPI_INT, &request) == MPI_SUCCESS && position_of(file) == 30);
     CHECK(MPI_Wait(&request, &status) == MPI_SUCCESS && count_of(&status, MPI_INT) == 10);
+#ifndef MPI_ABI_VERSION
+    /* By the names that programs of MPICH have for it. */
+    MPIO_Request old = MPIO_REQUEST_NULL;
+    int flag = 0;
+    CHECK(MPI_File_iwrite_at(file, 20, values + 20, 10, MPI_INT, &old) == MPI_SUCCESS && old != MPIO_REQUEST_NULL);
+    CHECK(MPIO_Wait(&old, &status) == MPI_SUCCESS && count_of(&status, MPI_INT) == 10);
+    CHECK(MPIO_Test(&old, &flag, &status) == MPI_SUCCESS && flag);
+#endif
     CHECK(MPI_File_iwrite_all(file, values + 30, 10, MPI_INT, &request) == MPI_SUCCESS && position_of(file) == 40);
     CHECK(MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS && request == MPI_REQUEST_NULL);
     CHECK(MPI_File_write_all_begin(file, values + 40, 60, MPI_INT) == MPI_SUCCESS);

@@ -2,7 +2,7 @@
 
 use rwmpi_io::{Direction, Place};
 
-use super::access;
+use super::{access, access_all};
 use crate::argument::{Memory, StatusOut};
 use crate::error::Outcome;
 use crate::interface::Abi;
@@ -28,7 +28,7 @@ pub fn file_read_at_all<A: Abi>(
     datatype: A::Handle,
     status: StatusOut<A>,
 ) -> Outcome {
-    access::<A>(file, Direction::Read, Place::At(offset), (memory, count, datatype), status)
+    access_all::<A>(file, Direction::Read, Place::At(offset), (memory, count, datatype), status)
 }
 
 /// MPI_File_write_at (MPI-5.0 section 14.4.2).
@@ -52,5 +52,5 @@ pub fn file_write_at_all<A: Abi>(
     datatype: A::Handle,
     status: StatusOut<A>,
 ) -> Outcome {
-    access::<A>(file, Direction::Write, Place::At(offset), (memory, count, datatype), status)
+    access_all::<A>(file, Direction::Write, Place::At(offset), (memory, count, datatype), status)
 }

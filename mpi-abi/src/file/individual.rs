@@ -3,7 +3,7 @@
 use rwmpi_core::{Error, ErrorClass, Result};
 use rwmpi_io::{Direction, Place, Whence};
 
-use super::access;
+use super::{access, access_all};
 use crate::argument::{Memory, Out, StatusOut, c_int};
 use crate::error::Outcome;
 use crate::interface::Abi;
@@ -28,7 +28,7 @@ pub fn file_read_all<A: Abi>(
     datatype: A::Handle,
     status: StatusOut<A>,
 ) -> Outcome {
-    access::<A>(file, Direction::Read, Place::Individual, (memory, count, datatype), status)
+    access_all::<A>(file, Direction::Read, Place::Individual, (memory, count, datatype), status)
 }
 
 /// MPI_File_write (MPI-5.0 section 14.4.3).
@@ -50,7 +50,7 @@ pub fn file_write_all<A: Abi>(
     datatype: A::Handle,
     status: StatusOut<A>,
 ) -> Outcome {
-    access::<A>(file, Direction::Write, Place::Individual, (memory, count, datatype), status)
+    access_all::<A>(file, Direction::Write, Place::Individual, (memory, count, datatype), status)
 }
 
 /// From where a pointer is moved.

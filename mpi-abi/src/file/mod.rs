@@ -82,6 +82,21 @@ fn access<A: Abi>(
     Ok(())
 }
 
+/// One access of all ranks. What a rank passes wrong keeps none of the others waiting.
+fn access_all<A: Abi>(
+    file: A::File,
+    direction: Direction,
+    place: Place,
+    (memory, count, datatype): Buffer<A>,
+    status: StatusOut<A>,
+) -> Outcome {
+    let rank = rank()?;
+    let entry = rank.file::<A>(file)?;
+    let bytes = entry.core.access_all(direction, place, &rank.elements::<A>(memory, count, datatype))?;
+    status.set(&value_of::<A>(&status_of(bytes)));
+    Ok(())
+}
+
 /// As [`access`], with a request: it has completed.
 fn start<A: Abi>(
     file: A::File,

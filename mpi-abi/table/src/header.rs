@@ -85,6 +85,11 @@ const MPICH_SYMBOLS: &str = "extern int *const MPI_UNWEIGHTED;\nextern int *cons
     int MPIR_Dup_fn(MPI_Comm oldcomm, int keyval, void *extra_state, void *attribute_val_in, void *attribute_val_out, \
     int *flag);\n\n";
 
+/// What requests of files were called before they were requests like others, and programs of MPICH call them still.
+const MPICH_FILE_REQUESTS: &str = "#define MPIO_USES_MPI_REQUEST\n#define MPIO_Request MPI_Request\n\
+    #define MPIO_REQUEST_NULL MPI_REQUEST_NULL\n#define MPIO_Wait MPI_Wait\n#define MPIO_Test MPI_Test\n\
+    #define PMPIO_Wait PMPI_Wait\n#define PMPIO_Test PMPI_Test\n\n";
+
 fn constants(text: &mut String, interface: Interface) {
     let version = "#define MPI_VERSION 5\n#define MPI_SUBVERSION 0\n";
     *text += version;
@@ -237,6 +242,7 @@ pub fn header(interface: Interface) -> String {
     callbacks(&mut text);
     if interface == Interface::Mpich {
         text += MPICH_SYMBOLS;
+        text += MPICH_FILE_REQUESTS;
     }
     text += &prototypes(|_| true);
     conversions(&mut text, interface);

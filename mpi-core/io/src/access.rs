@@ -1,8 +1,9 @@
 //! Reading and writing (MPI-5.0 section 14.4).
 //!
-//! All forms come down to [`File::access`]: a place, a direction, elements. In collective forms each rank does its part
-//! by itself and waits for nobody. Split collective accesses are done when they begin, nonblocking ones when they are
+//! All forms come down to [`File::access`]: a place, a direction, elements. Collective forms are in `collective`. Split collective accesses are done when they begin, nonblocking ones when they are
 //! started: the kernel copies to and from its cache at the speed of memory, so there is little to overlap.
+
+use std::rc::Rc;
 
 use rwmpi_core::untyped::Elements;
 use rwmpi_core::{ErrorClass, op};
@@ -21,7 +22,7 @@ pub enum Direction {
 }
 
 impl Direction {
-    fn words(self) -> &'static str {
+    pub(crate) fn words(self) -> &'static str {
         match self {
             Direction::Read => "reading",
             Direction::Write => "writing",
@@ -51,6 +52,13 @@ pub enum Split {
     Ordered,
 }
 
+/// Where the bytes of an access are in the file.
+pub(crate) struct Access {
+    pub(crate) view: Rc<View>,
+    pub(crate) position: u64,
+    pub(crate) bytes: u64,
+}
+
 /// A split collective access that has begun, and what became of it.
 pub(crate) struct Begun {
     split: Split,
@@ -66,10 +74,16 @@ impl File {
     /// The file was not opened for it; the elements are no whole number of etypes; the system does not do it. When
     /// writing, the bytes before the place that the error names have been written.
     pub fn access(&self, direction: Direction, place: Place, elements: &Elements) -> Result<u64> {
+        let access = self.prepare(direction, place, elements)?;
+        self.transfer(direction, &access, elements)
+    }
+
+    /// Finds out where an access is, and moves the pointer on.
+    pub(crate) fn prepare(&self, direction: Direction, place: Place, elements: &Elements) -> Result<Access> {
         let operation = direction.words();
         self.may(direction)?;
         let view = self.view();
-        let etypes = self.etypes(operation, &view, elements)?;
+        let (bytes, etypes) = self.lengths(operation, &view, elements)?;
         let begin = match place {
             Place::At(offset) => {
                 self.not_sequential(operation)?;
@@ -88,7 +102,14 @@ impl File {
                 u64::try_from(begin).unwrap_or(0)
             }
         };
-        self.transfer(direction, &view, begin, elements)
+        self.accessed(operation, view, begin, bytes)
+    }
+
+    fn accessed(&self, operation: &'static str, view: Rc<View>, begin: u64, bytes: u64) -> Result<Access> {
+        let position = begin.checked_mul(view.unit()).ok_or_else(|| {
+            self.error(ErrorClass::Argument, operation, format!("no file has an offset of {begin} etypes"))
+        })?;
+        Ok(Access { view, position, bytes })
     }
 
     /// The same at the shared pointer, in the order of ranks (MPI_File_read_ordered, MPI_File_write_ordered).
@@ -106,9 +127,9 @@ impl File {
         let lost = self.lost(operation);
         let mine = self.may(direction).and_then(|()| {
             let elements = elements.as_ref().map_err(|error| lost(error.clone()))?;
-            Ok((elements, self.etypes(operation, &view, elements)?))
+            Ok((elements, self.lengths(operation, &view, elements)?))
         });
-        let etypes = mine.as_ref().map_or(0, |mine| mine.1);
+        let etypes = mine.as_ref().map_or(0, |(_, (_, etypes))| *etypes);
         let before = communicator.exscan_value(etypes, op::sum).map_err(&lost)?.unwrap_or(0);
         // The last one knows how many they are together.
         let last = communicator.size() - 1;
@@ -118,7 +139,10 @@ impl File {
         };
         let begin = self.agree(operation, begin.map_err(&lost))?;
         let begin = communicator.bcast_value(begin, last).map_err(&lost)?;
-        self.transfer(direction, &view, u64::try_from(begin).unwrap_or(0) + before, mine?.0)
+        let begin = u64::try_from(begin).unwrap_or(0).saturating_add(before);
+        let mine = mine
+            .and_then(|(elements, (bytes, _))| Ok((self.accessed(operation, view.clone(), begin, bytes)?, elements)));
+        self.transfer_all(direction, mine)
     }
 
     /// Begins a split collective access (MPI_File_read_at_all_begin and so on).
@@ -136,12 +160,14 @@ impl File {
             let what = "a split collective access has begun and not ended";
             return Err(self.error(ErrorClass::Request, direction.words(), what));
         }
-        let outcome = match (split, elements) {
-            (Split::Ordered, elements) => self.access_ordered(direction, &elements),
-            (_, Err(error)) => return Err(self.lost(direction.words())(error)),
-            (Split::At, Ok(elements)) => self.access(direction, Place::At(offset), &elements),
-            (Split::Individual, Ok(elements)) => self.access(direction, Place::Individual, &elements),
+        let outcome = match split {
+            Split::Ordered => self.access_ordered(direction, &elements),
+            Split::At => self.access_all(direction, Place::At(offset), &elements),
+            Split::Individual => self.access_all(direction, Place::Individual, &elements),
         };
+        if elements.is_err() {
+            return outcome.map(drop);
+        }
         *self.shared.split.borrow_mut() = Some(Begun { split, direction, outcome });
         Ok(())
     }
@@ -183,11 +209,11 @@ impl File {
         }
     }
 
-    /// How many etypes elements are.
-    fn etypes(&self, operation: &'static str, view: &View, elements: &Elements) -> Result<u64> {
+    /// How many bytes elements have in the file, and how many etypes they are.
+    fn lengths(&self, operation: &'static str, view: &View, elements: &Elements) -> Result<(u64, u64)> {
         let bytes = transfer::bytes_in_file(view, elements).map_err(self.lost(operation))?;
         match bytes.checked_rem(view.unit()) {
-            Some(0) => Ok(bytes / view.unit()),
+            Some(0) => Ok((bytes, bytes / view.unit())),
             _ => {
                 let what = format!("{bytes} bytes are no whole number of etypes, which have {}", view.unit());
                 Err(self.error(ErrorClass::InputOutput, operation, what))
@@ -195,11 +221,9 @@ impl File {
         }
     }
 
-    fn transfer(&self, direction: Direction, view: &View, begin: u64, elements: &Elements) -> Result<u64> {
-        let operation = direction.words();
-        let position = begin.checked_mul(view.unit()).ok_or_else(|| {
-            self.error(ErrorClass::Argument, operation, format!("no file has an offset of {begin} etypes"))
-        })?;
+    /// This rank's access, by itself.
+    pub(crate) fn transfer(&self, direction: Direction, access: &Access, elements: &Elements) -> Result<u64> {
+        let (operation, view, position) = (direction.words(), &access.view, access.position);
         self.with_disk(operation, |disk| {
             let is_written = direction == Direction::Write;
             let locked = self.is_atomic().then(|| Locked::new(disk, is_written)).transpose();

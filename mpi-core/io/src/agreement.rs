@@ -33,19 +33,21 @@ pub(crate) fn agree<T>(communicator: &Communicator, operation: &'static str, pat
     let failed = if mine.is_err() { communicator.rank() as u64 + 1 } else { 0 };
     let failed = communicator.allreduce_value(failed, op::max).map_err(lost)?;
     let Some(teller) = failed.checked_sub(1).map(|rank| rank as usize) else { return mine };
-    let (mut told, mut reason) = ([0_u64; 2], Vec::new());
+    let (mut told, mut text) = ([0_u64; 3], Vec::new());
     if let Err(error) = &mine {
         let class = CLASSES.iter().position(|class| *class == error.class()).unwrap_or(CLASSES.len() - 1);
-        reason = error.reason().as_bytes().to_vec();
-        told = [class as u64, reason.len() as u64];
+        text = [error.path(), error.reason()].concat().into_bytes();
+        told = [class as u64, error.path().len() as u64, text.len() as u64];
     }
     communicator.bcast(&mut told, teller).map_err(lost)?;
-    // Reasons are sentences.
-    reason.resize(told[1].min(1 << 16) as usize, 0);
-    communicator.bcast(&mut reason, teller).map_err(lost)?;
+    let [class, path_len, len] = told;
+    // Names and reasons are short.
+    text.resize(len.min(1 << 16) as usize, 0);
+    communicator.bcast(&mut text, teller).map_err(lost)?;
     mine.and_then(|_| {
-        let class = CLASSES.get(told[0] as usize).copied().unwrap_or(ErrorClass::InputOutput);
-        Err(Error::new(class, teller, operation, path, String::from_utf8_lossy(&reason)))
+        let class = CLASSES.get(class as usize).copied().unwrap_or(ErrorClass::InputOutput);
+        let (path, reason) = text.split_at(text.len().min(path_len as usize));
+        Err(Error::new(class, teller, operation, &String::from_utf8_lossy(path), String::from_utf8_lossy(reason)))
     })
 }
 

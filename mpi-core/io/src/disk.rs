@@ -34,6 +34,14 @@ impl<'a> Span<'a> {
         Some(Span { start, len, owner: PhantomData })
     }
 
+    /// Of any memory.
+    ///
+    /// # Safety
+    /// It is valid for reads and writes as long as the span is used, and no reference is to it.
+    pub(crate) unsafe fn new(start: *mut u8, len: usize) -> Self {
+        Span { start, len, owner: PhantomData }
+    }
+
     pub(crate) fn len(self) -> usize {
         self.len
     }

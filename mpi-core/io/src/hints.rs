@@ -1,16 +1,17 @@
 //! Hints (MPI-5.0 section 14.2.8): what programs may say about how they use a file.
 //!
-//! None changes what a call does; `file_perm` says who may use a file that is created. All that are given are kept and
-//! given back, since libraries above look whether their values have arrived.
+//! None changes what a call does; `file_perm` says who may use a file that is created, and `collective_buffering`,
+//! `romio_cb_read` and `romio_cb_write` can forbid ranks to work together. All that are given are kept and given back,
+//! since libraries above look whether their values have arrived.
 
 use rwmpi_core::Info;
 
-use crate::{File, Result};
+use crate::{Direction, File, Result};
 
 /// Those with values of their own unless others are given: how this library behaves.
 const PRESENT: &[(&str, &str)] = &[
     ("access_style", ""),
-    ("collective_buffering", "false"),
+    ("collective_buffering", "true"),
     ("cb_block_size", "1048576"),
     ("cb_buffer_size", "1048576"),
     ("cb_nodes", "1"),
@@ -18,13 +19,35 @@ const PRESENT: &[(&str, &str)] = &[
     ("num_io_nodes", "1"),
     ("striping_factor", "1"),
     ("striping_unit", "0"),
-    ("romio_cb_read", "disable"),
-    ("romio_cb_write", "disable"),
+    ("romio_cb_read", "automatic"),
+    ("romio_cb_write", "automatic"),
     ("romio_ds_read", "automatic"),
     ("romio_ds_write", "disable"),
     ("ind_rd_buffer_size", "262144"),
     ("ind_wr_buffer_size", "1048576"),
 ];
+
+/// Whether ranks may work together in collective accesses.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Together {
+    reads: bool,
+    writes: bool,
+}
+
+impl Together {
+    pub(crate) fn of(hints: &Info) -> Together {
+        let is = |key, value| hints.get(key).ok().flatten() == Some(value);
+        let may = !is("collective_buffering", "false");
+        Together { reads: may && !is("romio_cb_read", "disable"), writes: may && !is("romio_cb_write", "disable") }
+    }
+
+    pub(crate) fn allows(self, direction: Direction) -> bool {
+        match direction {
+            Direction::Read => self.reads,
+            Direction::Write => self.writes,
+        }
+    }
+}
 
 /// Who may use a new file, before the process's mask: `file_perm`, octal.
 pub(crate) fn permissions(info: &Info) -> u32 {
@@ -65,5 +88,6 @@ impl File {
             // They were set in an info object before.
             let _ = kept.set(key, value);
         }
+        self.shared.together.set(Together::of(&kept));
     }
 }

@@ -8,16 +8,19 @@
 //!   never made;
 //! - `disk`: the kernel's calls behind a trait, so that tests can have them fail;
 //! - `transfer`: bytes between the ranges of a view and elements in memory;
+//! - `collective`: the ranks of a node that read and write together;
 //! - `access`: reading and writing by explicit offsets, individual and shared pointers; `pointer`: moving these;
 //! - `word`: the shared pointer, a word in memory that all ranks see;
 //! - `lock`: what excludes other ranks while the file is atomic.
 //!
 //! What always holds: no call writes bytes that its caller does not own, so writers never undo each other's work. What
 //! a call reports as written, the kernel has taken. If one rank fails in a collective call about the file itself, all
-//! fail, and nobody waits; in collective accesses each rank does its own part and has its own error.
+//! fail, and nobody waits; so they do where they read or write together. Where each rank does its own part, it has its
+//! own error.
 
 mod access;
 mod agreement;
+mod collective;
 mod disk;
 mod error;
 mod hints;
@@ -32,7 +35,7 @@ mod transfer;
 mod view;
 mod word;
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 
 pub use access::{Direction, Place, Split};
@@ -67,8 +70,13 @@ struct Shared {
     /// The split collective access that has begun and not ended.
     split: RefCell<Option<access::Begun>>,
     hints: RefCell<Info>,
-    /// Memory for what does not go to its place at once.
-    scratch: RefCell<Vec<u8>>,
+    /// What the hints say about working together.
+    together: Cell<hints::Together>,
+    /// Whether its bytes have numbers, and stay.
+    is_regular: bool,
+    scratch: RefCell<transfer::Scratch>,
+    /// What ranks that work together need, if they have it: from the first time on.
+    staging: OnceCell<Option<collective::Staging>>,
 }
 
 impl File {

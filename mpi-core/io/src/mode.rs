@@ -39,7 +39,7 @@ impl Mode {
     }
 
     /// All of it as a number, by which ranks compare theirs.
-    pub(crate) fn number(self) -> i64 {
+    pub(crate) fn number(self) -> u32 {
         let bits = [
             self.read_only,
             self.write_only,
@@ -51,7 +51,7 @@ impl Mode {
             self.sequential,
             self.append,
         ];
-        bits.into_iter().fold(0, |number, bit| number << 1 | i64::from(bit))
+        bits.into_iter().fold(0, |number, bit| number << 1 | u32::from(bit))
     }
 
     /// Whether it may be read.

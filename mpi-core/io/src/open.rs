@@ -1,15 +1,18 @@
 //! Opening and closing (MPI-5.0 sections 14.2.1 to 14.2.3).
 //!
-//! The first rank opens the file before the others do, and alone creates it: so MPI_MODE_EXCL means the same as for one
-//! process. Then the others open it, each for itself, as it is.
+//! No rank makes a file before all have come and ask for the same: whoever deletes an old one before that deletes no new
+//! one. With MPI_MODE_EXCL the first rank opens the file before the others do, and alone creates it: so that it means
+//! the same as for one process. Else each opens it for itself.
 
+use std::cell::OnceCell;
 use std::fs::{File as SystemFile, OpenOptions};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 
 use rwmpi_core::{Communicator, ErrorClass, Info};
 
-use crate::agreement::{agree, first_different};
+use crate::agreement::agree;
+use crate::transfer::Scratch;
 use crate::word::Word;
 use crate::{Error, File, Mode, Result, Shared, View, disk, hints};
 
@@ -47,26 +50,80 @@ pub fn delete(path: &str) -> Result<()> {
     std::fs::remove_file(system_name(path)).map_err(failed)
 }
 
-/// Opens the file at all ranks, or at none.
-fn open_all(communicator: &Communicator, path: &str, mode: Mode, permissions: u32) -> Result<SystemFile> {
-    let rank = communicator.rank();
-    let open =
-        |creates| open(path, mode, creates, permissions).map_err(|error| Error::of_system(rank, OPENING, path, &error));
-    let first = if rank == 0 { open(true).map(Some) } else { Ok(None) };
-    if communicator.size() == 1 {
-        return first.and_then(|file| file.map_or_else(|| open(false), Ok));
-    }
-    let first = agree(communicator, OPENING, path, first)?;
-    agree(communicator, OPENING, path, first.map_or_else(|| open(false), Ok))
+/// What a rank asks for.
+#[derive(Clone, Copy)]
+struct Asked {
+    mode: Mode,
+    permissions: u32,
 }
 
-/// The communicator of a file with that name, which has contexts of its own. Collective.
-fn twin(communicator: &Communicator, path: &str) -> Result<Communicator> {
-    let error = |class, reason: String| Error::new(class, communicator.rank(), OPENING, path, reason);
+/// What all ranks have once each has opened the file.
+struct Opened {
+    communicator: Communicator,
+    disk: SystemFile,
+    word: Word,
+}
+
+/// Opens the file at all ranks, or at none. With the shared pointer all tell whether they have opened it.
+fn open_all(communicator: &Communicator, path: &str, asked: Result<Asked>) -> Result<Opened> {
+    let rank = communicator.rank();
+    let error = |class, reason: String| Error::new(class, rank, OPENING, path, reason);
+    let lost = |failed: rwmpi_core::Error| error(failed.class(), failed.to_string());
     if communicator.is_inter() {
         return Err(error(ErrorClass::Communicator, "an intercommunicator can't open files".to_owned()));
     }
-    communicator.private_twin().map_err(|failed| error(failed.class(), failed.to_string()))
+    let communicator = communicator.private_twin().map_err(lost)?;
+    let failed = |mine: Result<()>| {
+        let outcome = agree(&communicator, OPENING, path, mine);
+        Err(outcome
+            .err()
+            .unwrap_or_else(|| error(ErrorClass::Internal, "a rank fails and does not say why".to_owned())))
+    };
+    let asked = match meet(&communicator, path, asked)? {
+        Ok(asked) => asked,
+        Err(mine) => return failed(mine),
+    };
+    let open = |creates| {
+        let opened = open(path, asked.mode, creates, asked.permissions);
+        opened.map_err(|error| Error::of_system(rank, OPENING, path, &error))
+    };
+    let mine = match asked.mode.exclusive {
+        // One rank makes it, before the others look for it.
+        true => {
+            let first = if rank == 0 { open(true).map(Some) } else { Ok(None) };
+            agree(&communicator, OPENING, path, first)?.map_or_else(|| open(false), Ok)
+        }
+        false => open(true),
+    };
+    let word = Word::new(&communicator, mine.is_ok()).map_err(lost)?;
+    match (mine, word) {
+        (Ok(disk), Some(word)) => Ok(Opened { communicator, disk, word }),
+        (mine, _) => failed(mine.map(drop)),
+    }
+}
+
+/// All ranks meet before any of them makes a file, and must ask for the same. If one can't be asked, all have to agree
+/// on why, each with what is returned.
+fn meet(
+    communicator: &Communicator,
+    path: &str,
+    asked: Result<Asked>,
+) -> Result<std::result::Result<Asked, Result<()>>> {
+    const NOTHING: u32 = u32::MAX;
+    let error = |class, reason: String| Error::new(class, communicator.rank(), OPENING, path, reason);
+    let number = asked.as_ref().map_or(NOTHING, |asked| asked.mode.number());
+    let mut numbers = vec![0; communicator.size()];
+    communicator.allgather(&[number], &mut numbers).map_err(|failed| error(failed.class(), failed.to_string()))?;
+    if numbers.contains(&NOTHING) {
+        return Ok(Err(asked.map(drop)));
+    }
+    match numbers.iter().position(|number| *number != numbers[0]) {
+        Some(rank) => {
+            let what = format!("rank {rank} passes another mode than rank 0; all ranks must pass the same");
+            Err(error(ErrorClass::NotSame, what))
+        }
+        None => asked.map(Ok),
+    }
 }
 
 impl File {
@@ -76,8 +133,7 @@ impl File {
     pub fn refuse_open(communicator: &Communicator, error: &rwmpi_core::Error) -> Error {
         const NO_NAME: &str = "";
         let mine = Error::new(error.class(), communicator.rank(), OPENING, NO_NAME, error.to_string());
-        let met = twin(communicator, NO_NAME).and_then(|twin| agree::<()>(&twin, OPENING, NO_NAME, Err(mine.clone())));
-        met.err().unwrap_or(mine)
+        open_all(communicator, NO_NAME, Err(mine.clone())).err().unwrap_or(mine)
     }
 
     /// Opens a file (MPI_File_open). Collective: all ranks have it, or none.
@@ -86,17 +142,12 @@ impl File {
     /// The mode contradicts itself, or is not the same at all ranks; the system does not open the file.
     pub fn open(communicator: &Communicator, path: &str, mode: Mode, info: &Info) -> Result<File> {
         let path = system_name(path);
-        let error = |class, reason: String| Error::new(class, communicator.rank(), OPENING, path, reason);
-        let lost = |failed: rwmpi_core::Error| error(failed.class(), failed.to_string());
-        let communicator = twin(communicator, path)?;
-        let fault = mode.fault().map(|fault| error(ErrorClass::AccessMode, fault.to_owned()));
-        agree(&communicator, OPENING, path, fault.map_or(Ok(()), Err))?;
-        if let Some(rank) = first_different(&communicator, &[mode.number()]).map_err(lost)? {
-            let what = format!("rank {rank} passes another mode than rank 0; all ranks must pass the same");
-            return Err(error(ErrorClass::NotSame, what));
-        }
-        let disk = open_all(&communicator, path, mode, hints::permissions(info))?;
-        let word = agree(&communicator, OPENING, path, Word::new(&communicator).map_err(lost))?;
+        let asked = match mode.fault() {
+            Some(fault) => Err(Error::new(ErrorClass::AccessMode, communicator.rank(), OPENING, path, fault)),
+            None => Ok(Asked { mode, permissions: hints::permissions(info) }),
+        };
+        let Opened { communicator, disk, word } = open_all(communicator, path, asked)?;
+        let is_regular = disk.metadata().is_ok_and(|metadata| metadata.is_file());
         let file = File {
             shared: Shared {
                 path: path.to_owned(),
@@ -108,7 +159,10 @@ impl File {
                 is_atomic: false.into(),
                 split: None.into(),
                 hints: Info::new().into(),
-                scratch: Vec::new().into(),
+                together: hints::Together::of(info).into(),
+                is_regular,
+                scratch: Scratch::new(communicator.file_ways()).into(),
+                staging: OnceCell::new(),
                 communicator,
             }
             .into(),
@@ -149,6 +203,82 @@ impl File {
             };
             outcome = outcome.and(self.agree("deleting", deleted));
         }
-        outcome.and(self.shared.word.free().map_err(self.lost(CLOSING)))
+        let staging = match self.shared.staging.get() {
+            Some(Some(staging)) => staging.free(),
+            _ => Ok(()),
+        };
+        outcome.and(self.shared.word.free().and(staging).map_err(self.lost(CLOSING)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rwmpi_core::{Protocol, run_threads};
+
+    use super::*;
+
+    /// What three ranks come out with that open these files with these modes: the class, the rank that has failed, the
+    /// end of the path that the error names.
+    fn opened(ask: impl Fn(usize) -> (&'static str, Mode) + Sync) -> Vec<Option<(ErrorClass, usize, String)>> {
+        let open = |communicator: &Communicator| {
+            let (name, mode) = ask(communicator.rank());
+            let name = format!("rwmpi-open-{}-{name}", std::process::id());
+            let path = std::env::temp_dir().join(name);
+            match File::open(communicator, path.to_str().expect("it has no odd letters"), mode, &Info::new()) {
+                Ok(file) => file.close().map(|()| None),
+                Err(error) => {
+                    let name = error.path().rsplit('-').next().unwrap_or_default().to_owned();
+                    Ok(Some((error.class(), error.rank(), name)))
+                }
+            }
+        };
+        let outcomes = run_threads(3, Protocol::Auto, |universe| open(universe.world())).expect("ranks can be had");
+        outcomes.into_iter().map(|outcome| outcome.expect("it closes")).collect()
+    }
+
+    const NEW: Mode = Mode {
+        read_only: false,
+        write_only: false,
+        read_write: true,
+        create: true,
+        exclusive: true,
+        delete_on_close: true,
+        unique_open: false,
+        sequential: false,
+        append: false,
+    };
+
+    #[test]
+    fn all_open_a_file_or_none_does() {
+        assert_eq!(opened(|_| ("new", NEW)), [None, None, None]);
+        let old = Mode { create: false, exclusive: false, ..NEW };
+        let lost = |rank, name: &str| Some((ErrorClass::NoSuchFile, rank, name.to_owned()));
+        assert_eq!(opened(|_| ("none", old)), [lost(0, "none"), lost(1, "none"), lost(2, "none")]);
+    }
+
+    /// Whether a file was left behind; it is gone then.
+    fn is_left(name: &str) -> bool {
+        std::fs::remove_file(std::env::temp_dir().join(format!("rwmpi-open-{}-{name}", std::process::id()))).is_ok()
+    }
+
+    #[test]
+    fn an_error_of_another_rank_names_its_file() {
+        let old = Mode { create: false, exclusive: false, ..NEW };
+        assert_eq!(opened(|_| ("there", Mode { delete_on_close: false, ..NEW })), [None, None, None]);
+        let lost = || Some((ErrorClass::NoSuchFile, 2, "absent".to_owned()));
+        let twice = |rank| if rank == 2 { ("absent", old) } else { ("there", old) };
+        assert_eq!(opened(twice), [lost(), lost(), lost()]);
+        assert!(is_left("there"));
+    }
+
+    #[test]
+    fn ranks_that_ask_for_different_things_make_no_file() {
+        let other = |rank| ("modes", if rank == 1 { Mode { append: true, ..NEW } } else { NEW });
+        let refused = |rank| Some((ErrorClass::NotSame, rank, "modes".to_owned()));
+        assert_eq!(opened(other), [refused(0), refused(1), refused(2)]);
+        let wrong = |rank| ("faults", if rank == 2 { Mode { read_only: true, ..NEW } } else { NEW });
+        let refused = || Some((ErrorClass::AccessMode, 2, "faults".to_owned()));
+        assert_eq!(opened(wrong), [refused(), refused(), refused()]);
+        assert!(!is_left("modes") && !is_left("faults"));
     }
 }

@@ -6,25 +6,28 @@ use std::cell::RefCell;
 use std::io;
 
 use fastrand::Rng;
+use rwmpi_core::FileWays;
 use rwmpi_core::datatype::{Basic, Datatype};
 use rwmpi_core::untyped::Elements;
 
 use crate::disk::{Disk, Moved, Span};
-use crate::transfer;
+use crate::transfer::{self, Scratch};
 use crate::view::{Representation, View};
 
+const PAGE: usize = 4096;
+
 /// Memory as a file.
-struct Faulty {
-    bytes: RefCell<Vec<u8>>,
-    rng: RefCell<Rng>,
+pub(crate) struct Faulty {
+    pub(crate) bytes: RefCell<Vec<u8>>,
+    pub(crate) rng: RefCell<Rng>,
     /// It takes no byte beyond.
-    capacity: u64,
+    pub(crate) capacity: u64,
     /// Reading the byte there fails.
-    broken: Option<u64>,
+    pub(crate) broken: Option<u64>,
 }
 
 impl Faulty {
-    fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         let rng = Rng::with_seed(seed).into();
         Faulty { bytes: RefCell::default(), rng, capacity: u64::MAX, broken: None }
     }
@@ -72,10 +75,14 @@ impl Disk for Faulty {
     }
 }
 
+fn scratch() -> Scratch {
+    Scratch::new(FileWays::of_domains(PAGE, 1))
+}
+
 /// A datatype without overlaps whose displacements increase, and where its bytes lie.
-struct Shape {
-    datatype: Datatype,
-    places: Vec<u64>,
+pub(crate) struct Shape {
+    pub(crate) datatype: Datatype,
+    pub(crate) places: Vec<u64>,
 }
 
 fn shape(rng: &mut Rng) -> Shape {
@@ -100,21 +107,21 @@ fn shape(rng: &mut Rng) -> Shape {
 
 impl Shape {
     /// Where a byte of many of them lies.
-    fn place(&self, position: u64) -> u64 {
+    pub(crate) fn place(&self, position: u64) -> u64 {
         let number = self.places.len() as u64;
         position / number * self.datatype.extent().cast_unsigned() + self.places[(position % number) as usize]
     }
 }
 
 /// Elements of a shape in memory of their own.
-struct Buffer {
-    shape: Shape,
-    count: u64,
-    memory: Vec<u8>,
+pub(crate) struct Buffer {
+    pub(crate) shape: Shape,
+    pub(crate) count: u64,
+    pub(crate) memory: Vec<u8>,
 }
 
 impl Buffer {
-    fn new(rng: &mut Rng) -> Self {
+    pub(crate) fn new(rng: &mut Rng) -> Self {
         let shape = match rng.bool() {
             true => shape(rng),
             false => Shape { datatype: Datatype::basic(Basic::Byte), places: vec![0] },
@@ -125,16 +132,16 @@ impl Buffer {
         Buffer { shape, count, memory }
     }
 
-    fn elements(&mut self) -> Elements {
+    pub(crate) fn elements(&mut self) -> Elements {
         // SAFETY: the memory has room for that many of them, and outlives the access.
         unsafe { Elements::new(self.memory.as_mut_ptr(), self.count, self.shape.datatype.clone()) }
     }
 
-    fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         self.count * self.shape.places.len() as u64
     }
 
-    fn byte(&mut self, position: u64) -> &mut u8 {
+    pub(crate) fn byte(&mut self, position: u64) -> &mut u8 {
         let place = self.shape.place(position);
         &mut self.memory[place as usize]
     }
@@ -149,7 +156,7 @@ fn view(rng: &mut Rng) -> (View, Shape, u64) {
 }
 
 fn write(disk: &Faulty, view: &View, position: u64, buffer: &mut Buffer) -> Moved {
-    transfer::write(disk, view, position, &buffer.elements(), &mut Vec::new())
+    transfer::write(disk, view, position, &buffer.elements(), &mut scratch())
 }
 
 #[test]
@@ -183,7 +190,7 @@ fn accesses_do_what_the_map_of_bytes_says() {
                 *expected.byte(there) = byte;
                 there += 1;
             }
-            let moved = transfer::read(&disk, &view, position, &buffer.elements(), &mut Vec::new());
+            let moved = transfer::read(&disk, &view, position, &buffer.elements(), &mut scratch());
             assert!(moved.failure.is_none() && moved.bytes == there, "seed {seed}: {moved:?}, not {there}");
             assert!(buffer.memory == expected.memory, "seed {seed}: memory is not what it should be");
         }
@@ -223,7 +230,7 @@ fn what_was_read_before_a_fault_is_there() {
         let broken = rng.u64(..20_000);
         let bytes: Vec<u8> = (0..1 << 18).map(|_| rng.u8(..)).collect();
         let disk = Faulty { bytes: bytes.clone().into(), broken: Some(broken), ..Faulty::new(seed) };
-        let moved = transfer::read(&disk, &view, 0, &buffer.elements(), &mut Vec::new());
+        let moved = transfer::read(&disk, &view, 0, &buffer.elements(), &mut scratch());
         for index in 0..moved.bytes {
             let at = (displacement + shape.place(index)) as usize;
             assert_eq!(*buffer.byte(index), bytes[at], "seed {seed}");
@@ -273,7 +280,7 @@ fn what_has_no_bytes_shows_none() {
     let view = View::new(0, &byte, &nothing, Representation::Native, true).expect("it is a view");
     let (disk, mut buffer) = (Faulty::new(1), Buffer::new(&mut Rng::with_seed(3)));
     buffer.count = 1;
-    assert_eq!(transfer::read(&disk, &view, 0, &buffer.elements(), &mut Vec::new()).bytes, 0);
+    assert_eq!(transfer::read(&disk, &view, 0, &buffer.elements(), &mut scratch()).bytes, 0);
     let moved = write(&disk, &view, 0, &mut buffer);
     assert!(moved.failure.is_some() && moved.bytes == 0);
 }

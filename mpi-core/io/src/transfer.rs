@@ -8,17 +8,26 @@
 
 use std::io;
 
+use rwmpi_core::FileWays;
 use rwmpi_core::untyped::Elements;
 
 use crate::disk::{Disk, Failure, Moved, Span, read_all, write_all};
-use crate::view::{Range, Representation, View};
+use crate::view::{Range, Ranges, Representation, View};
 
-/// Gaps up to so many bytes are read along.
-const GAP_MAX: u64 = 4 << 10;
-/// So many bytes, gaps included, are fetched together at most: they stay in the core's cache until they are copied.
-const SIEVE: u64 = 256 << 10;
 /// So many bytes are packed and unpacked at a time.
 const PIECE: usize = 1 << 20;
+
+/// What accesses of one file need: memory for what does not go to its place at once, and what chooses their way.
+pub(crate) struct Scratch {
+    pub(crate) ways: FileWays,
+    memory: Vec<u8>,
+}
+
+impl Scratch {
+    pub(crate) fn new(ways: FileWays) -> Self {
+        Scratch { ways, memory: Vec::new() }
+    }
+}
 
 /// Bytes of elements in the file.
 ///
@@ -32,7 +41,7 @@ pub(crate) fn bytes_in_file(view: &View, elements: &Elements) -> rwmpi_core::Res
 }
 
 /// Reads elements from a position on, until the file ends.
-pub(crate) fn read(disk: &impl Disk, view: &View, position: u64, elements: &Elements, scratch: &mut Vec<u8>) -> Moved {
+pub(crate) fn read(disk: &impl Disk, view: &View, position: u64, elements: &Elements, scratch: &mut Scratch) -> Moved {
     if view.representation() == Representation::External32 {
         return read_external(disk, view, position, elements, scratch);
     }
@@ -47,7 +56,7 @@ pub(crate) fn read(disk: &impl Disk, view: &View, position: u64, elements: &Elem
 }
 
 /// Writes elements from a position on.
-pub(crate) fn write(disk: &impl Disk, view: &View, position: u64, elements: &Elements, scratch: &mut Vec<u8>) -> Moved {
+pub(crate) fn write(disk: &impl Disk, view: &View, position: u64, elements: &Elements, scratch: &mut Scratch) -> Moved {
     if view.representation() == Representation::External32 {
         return write_external(disk, view, position, elements, scratch);
     }
@@ -77,13 +86,13 @@ fn in_pieces(elements: &Elements, mut each: impl FnMut(u64, &mut [u8]) -> Moved)
 }
 
 /// Fills a span with what the view shows from a position on.
-fn read_to_span(disk: &impl Disk, view: &View, position: u64, span: Span<'_>, scratch: &mut Vec<u8>) -> Moved {
+fn read_to_span(disk: &impl Disk, view: &View, position: u64, span: Span<'_>, scratch: &mut Scratch) -> Moved {
     let mut ranges = view.ranges(position, span.len() as u64);
     let mut done = 0;
     loop {
         let here = ranges.clone();
         let Some(first) = ranges.next() else { break };
-        let (end, number) = group(first, &mut ranges);
+        let (end, number) = group(first, &mut ranges, &scratch.ways);
         let (wanted, moved) = if number == 1 {
             (first.len, read_all(disk, first.at, span.part(done as usize, first.len as usize)))
         } else {
@@ -98,12 +107,12 @@ fn read_to_span(disk: &impl Disk, view: &View, position: u64, span: Span<'_>, sc
 }
 
 /// How many ranges, the first included, are fetched together, and where the last of them ends. They are passed.
-fn group(first: Range, ranges: &mut crate::view::Ranges<'_>) -> (u64, usize) {
+fn group(first: Range, ranges: &mut Ranges<'_>, ways: &FileWays) -> (u64, usize) {
     let (mut end, mut number) = (first.end(), 1);
     loop {
         let before = ranges.clone();
         match ranges.next() {
-            Some(next) if next.at >= end && next.at - end <= GAP_MAX && next.end() - first.at <= SIEVE => {
+            Some(next) if next.at >= end && ways.reads_along(next.at - end, next.end() - first.at) => {
                 (end, number) = (next.end(), number + 1);
             }
             Some(_) => {
@@ -122,10 +131,13 @@ fn sieve(
     (start, end): (u64, u64),
     ranges: impl Iterator<Item = Range>,
     span: Span<'_>,
-    scratch: &mut Vec<u8>,
+    scratch: &mut Scratch,
 ) -> (u64, Moved) {
-    scratch.resize(SIEVE as usize, 0);
-    let fetched = &mut scratch[..(end - start) as usize];
+    let len = (end - start) as usize;
+    if scratch.memory.len() < len {
+        scratch.memory.resize(len, 0);
+    }
+    let fetched = &mut scratch.memory[..len];
     let moved = read_all(disk, start, Span::of_bytes(fetched));
     let (mut wanted, mut done) = (0, 0);
     for range in ranges {
@@ -177,7 +189,7 @@ fn not_begun(view: &View, error: io::Error) -> Moved {
 }
 
 /// As [`read`], of external32: whole elements. The bytes are those in memory.
-fn read_external(disk: &impl Disk, view: &View, position: u64, elements: &Elements, scratch: &mut Vec<u8>) -> Moved {
+fn read_external(disk: &impl Disk, view: &View, position: u64, elements: &Elements, scratch: &mut Scratch) -> Moved {
     let mut external = Vec::new();
     if let Err(error) = external_room(elements, &mut external) {
         return not_begun(view, error);
@@ -193,7 +205,8 @@ fn read_external(disk: &impl Disk, view: &View, position: u64, elements: &Elemen
 }
 
 /// As [`write`], of external32.
-fn write_external(disk: &impl Disk, view: &View, position: u64, elements: &Elements, scratch: &mut Vec<u8>) -> Moved {
+fn write_external(disk: &impl Disk, view: &View, position: u64, elements: &Elements, scratch: &mut Scratch) -> Moved {
+    let scratch = &mut scratch.memory;
     let packed =
         external_room(elements, scratch).and_then(|_| elements.pack_external(scratch).map_err(io::Error::other));
     if let Err(error) = packed {

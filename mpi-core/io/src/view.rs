@@ -48,6 +48,8 @@ pub struct View {
     /// Whether all bytes behind the displacement are shown, although the filetype's own bytes are of other sizes in the
     /// file than in memory.
     is_converted: bool,
+    /// Whether each byte that is shown lies behind those before it.
+    is_in_order: bool,
 }
 
 /// Bytes side by side in the file, and the position of the first.
@@ -78,6 +80,7 @@ impl View {
             representation: Representation::Native,
             unit: 1,
             is_converted: false,
+            is_in_order: true,
         }
     }
 
@@ -99,6 +102,8 @@ impl View {
         check_order("filetype", filetype, is_written)?;
         let mut view = View { displacement, representation, ..View::bytes(0) };
         (view.etype, view.filetype, view.unit) = (etype.clone(), filetype.clone(), etype.size());
+        view.is_in_order =
+            filetype.run_order() == RunOrder::Apart && filetype.true_extent() <= filetype.extent().max(0);
         if representation == Representation::External32 {
             view.convert()?;
         }
@@ -157,6 +162,39 @@ impl View {
         // No byte of a file has a number beyond this.
         let room = i64::MAX.cast_unsigned().checked_sub(at)?;
         Some((at, len.min(room))).filter(|place| place.1 > 0)
+    }
+
+    /// Whether it shows values as they are in memory, each byte behind those before it: so that some of the file can be
+    /// taken for memory that holds elements of the filetype.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.representation != Representation::External32 && self.is_in_order
+    }
+
+    /// Of a view in order: the first position from `low` on, and before `high`, whose byte does not lie before the byte
+    /// `at` of the file; `high` if there is none.
+    pub(crate) fn position_of(&self, at: u64, mut low: u64, mut high: u64) -> u64 {
+        if let Some((place, _)) = self.place(low) {
+            // Each position lies at least a byte behind the one before.
+            high = high.min(low.saturating_add(at.saturating_sub(place)));
+        }
+        let mut middle = low;
+        while low < high {
+            match self.place(middle) {
+                // What lies side by side with it lies before, too.
+                Some((place, len)) if place < at => low = middle + len.min(at - place),
+                _ => high = middle,
+            }
+            middle = low.saturating_add(high.saturating_sub(low) / 2);
+        }
+        low.min(high)
+    }
+
+    /// Calls `visit` with the first byte and the end of what lies side by side of the positions from `low` to `high`.
+    pub(crate) fn for_each_run(&self, low: u64, high: u64, mut visit: impl FnMut(u64, u64)) {
+        self.filetype.for_each_run_between(low, high, &mut |offset, len| {
+            let begin = self.displacement.wrapping_add_signed(offset);
+            visit(begin, begin.wrapping_add(len));
+        });
     }
 
     /// The ranges that hold `len` bytes from a position on, as far as there are any.

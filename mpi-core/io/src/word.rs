@@ -13,9 +13,11 @@ use rwmpi_core::datatype::{Basic, Datatype};
 use rwmpi_core::reduction::{Operation, Predefined};
 use rwmpi_core::untyped::Elements;
 use rwmpi_core::window::{LockKind, Remote, Window};
-use rwmpi_core::{Communicator, Destination, Error, ErrorClass, Info, Result};
+use rwmpi_core::{Communicator, Destination, Error, ErrorClass, Info, Result, op};
 
 const WORDS: usize = 2;
+/// A rank that has not opened the file brings so many bytes more.
+const NOT_OPEN: u64 = 64;
 
 /// The two words.
 pub(crate) struct Word {
@@ -34,24 +36,31 @@ enum Memory {
 }
 
 impl Word {
-    /// That of a new file. Collective.
-    pub(crate) fn new(communicator: &Communicator) -> Result<Word> {
-        let memory = match communicator.size() {
-            1 => Memory::Own(Default::default()),
-            _ => {
-                let size = if communicator.rank() == 0 { (WORDS * size_of::<i64>()) as u64 } else { 0 };
-                match communicator.allocate_window(size, size_of::<i64>() as i64, &Info::new()) {
-                    Ok(window) => Memory::Window(window),
-                    Err(error) if error.class() == ErrorClass::UnsupportedOperation => Memory::Nowhere,
-                    Err(error) => return Err(error),
-                }
-            }
-        };
-        let word = Word { memory, present: Cell::new(0) };
-        if communicator.rank() == 0 && !matches!(word.memory, Memory::Nowhere) {
-            (0..WORDS).try_for_each(|number| word.change(number, Predefined::Replace, 0).map(drop))?;
+    /// That of a new file, whose communicator is its own; `None` at all ranks if one of them has not opened the file.
+    /// Collective: one exchange.
+    ///
+    /// # Errors
+    /// One of the ranks has no memory for it, or the ranks could not tell each other.
+    pub(crate) fn new(communicator: &Communicator, is_open: bool) -> Result<Option<Word>> {
+        let (words, unit) = ((WORDS * size_of::<i64>()) as u64, size_of::<i64>() as i64);
+        if communicator.size() == 1 {
+            return Ok(is_open.then(|| Word { memory: Memory::Own(Default::default()), present: Cell::new(0) }));
         }
-        Ok(word)
+        // What a rank asks for says whether it has opened the file, so that nobody has to ask.
+        let size = if communicator.rank() == 0 { words } else { 0 };
+        let size = if is_open { size } else { size + NOT_OPEN };
+        let window = match communicator.allocate_private_window(size, unit, &Info::new()) {
+            Ok(window) => window,
+            Err(error) if error.class() == ErrorClass::UnsupportedOperation => {
+                let all_are_open = communicator.allreduce_value(u8::from(is_open), op::min)? == 1;
+                return Ok(all_are_open.then(|| Word { memory: Memory::Nowhere, present: Cell::new(0) }));
+            }
+            Err(error) => return Err(error),
+        };
+        let is_open_at = |rank| window.shared_query(Destination::Rank(rank)).is_ok_and(|seen| seen.1 < NOT_OPEN);
+        let all_are_open = (0..communicator.size()).all(is_open_at);
+        let word = Word { memory: Memory::Window(window), present: Cell::new(0) };
+        if all_are_open { Ok(Some(word)) } else { word.free().map(|()| None) }
     }
 
     /// Lets go of it. Collective.

@@ -96,6 +96,25 @@ impl Datatype {
         (0..count).try_for_each(|index| visit_runs(layout, (index as i64).wrapping_mul(self.extent()), visit))
     }
 
+    /// Of elements without end, one behind the other: calls `visit` with where each run begins that has packed bytes from
+    /// number `low` on and before number `high`, from the buffer's address, and how many of its bytes are among these.
+    pub fn for_each_run_between(&self, low: u64, high: u64, visit: &mut impl FnMut(i64, u64)) {
+        let layout = self.layout();
+        if low >= high || layout.size == 0 {
+            return;
+        }
+        let mut visit = |offset, length| {
+            visit(offset, length);
+            Ok::<(), std::convert::Infallible>(())
+        };
+        let Ok(()) = match layout.form {
+            Form::Run if u64::try_from(self.extent()) == Ok(layout.size) => {
+                visit(layout.offset.wrapping_add_unsigned(low), high - low)
+            }
+            _ => visit_rounds(layout, (low, high), |index| (index as i64).wrapping_mul(self.extent()), &mut visit),
+        };
+    }
+
     /// In which order the bytes of an element come.
     pub fn run_order(&self) -> RunOrder {
         Course::of(self.layout()).order
@@ -166,5 +185,58 @@ fn visit_runs<E>(layout: &Layout, origin: i64, visit: &mut impl FnMut(i64, u64) 
             runs.iter().try_for_each(|run| visit(begin.wrapping_add(run.offset.into()), run.length.into()))
         }
         Form::Parts { parts, .. } => parts.iter().try_for_each(|part| visit_runs(part, begin, visit)),
+    }
+}
+
+/// The packed bytes `low..high` of rounds of a layout, of which each lies where `place` says.
+fn visit_rounds<E>(
+    body: &Layout,
+    (low, high): (u64, u64),
+    place: impl Fn(u64) -> i64,
+    visit: &mut impl FnMut(i64, u64) -> Result<(), E>,
+) -> Result<(), E> {
+    (low / body.size..high.div_ceil(body.size)).try_for_each(|index| {
+        let begin = index * body.size;
+        visit_part(body, place(index), (low.saturating_sub(begin), body.size.min(high - begin)), visit)
+    })
+}
+
+/// The packed bytes `low..high` of a layout: at least one.
+fn visit_part<E>(
+    layout: &Layout,
+    origin: i64,
+    (low, high): (u64, u64),
+    visit: &mut impl FnMut(i64, u64) -> Result<(), E>,
+) -> Result<(), E> {
+    if (low, high) == (0, layout.size) {
+        return visit_runs(layout, origin, visit);
+    }
+    let origin = origin.wrapping_add(layout.offset);
+    match &layout.form {
+        Form::Run => visit(origin.wrapping_add_unsigned(low), high - low),
+        Form::Loop { stride, body, .. } => {
+            let place = |index: u64| origin.wrapping_add(stride.wrapping_mul(index as i64));
+            visit_rounds(body, (low, high), place, visit)
+        }
+        Form::Scatter { offsets, body } => {
+            visit_rounds(body, (low, high), |index| origin.wrapping_add(offsets[index as usize]), visit)
+        }
+        Form::Runs { runs, starts } => {
+            let first = part_with(starts, low);
+            let touched = runs[first..].iter().zip(&starts[first..]).take_while(|(_, start)| **start < high);
+            for (run, &start) in touched {
+                let (begin, end) = (low.max(start), high.min(start + u64::from(run.length)));
+                visit(origin.wrapping_add(run.offset.into()).wrapping_add_unsigned(begin - start), end - begin)?;
+            }
+            Ok(())
+        }
+        Form::Parts { parts, starts } => {
+            let first = part_with(starts, low);
+            let touched = parts[first..].iter().zip(&starts[first..]).take_while(|(_, start)| **start < high);
+            for (part, &start) in touched {
+                visit_part(part, origin, (low.max(start) - start, high.min(start + part.size) - start), visit)?;
+            }
+            Ok(())
+        }
     }
 }

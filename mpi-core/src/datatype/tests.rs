@@ -400,6 +400,15 @@ proptest! {
     }
 
     #[test]
+    fn runs_between_any_two_places_are_the_typemaps((datatype, naive) in datatypes(), low in 0..99_u64, len in 0..99_u64) {
+        let offsets = naive.bytes(5);
+        let high = (low + len).min(offsets.len() as u64);
+        let mut visited = Vec::new();
+        datatype.for_each_run_between(low, high, &mut |offset, length| visited.extend(offset..offset + length as i64));
+        prop_assert_eq!(&visited[..], offsets.get(low as usize..high as usize).unwrap_or_default());
+    }
+
+    #[test]
     fn a_run_is_found_from_every_place((datatype, naive) in datatypes()) {
         let offsets = naive.bytes(3);
         for (position, &offset) in offsets.iter().enumerate() {

@@ -2,9 +2,9 @@
 //! memory with a value of the [table](crate::tuning).
 //!
 //! [`message`] decides for point-to-point messages, [`collective`] for collectives, [`slots`] which of these go by
-//! shared-memory slots, worked out once for a team, and [`window`] for one-sided communication. All are pure functions
-//! of what is known; they name a way, and who asked goes it. So another threshold is another row of the table, and
-//! another way is another name here.
+//! shared-memory slots, worked out once for a team, [`window`] for one-sided communication, and [`file`] for the
+//! package of files. All are pure functions of what is known; they name a way, and who asked goes it. So another
+//! threshold is another row of the table, and another way is another name here.
 //!
 //! What is learnt about a peer while the job runs (who was late, who answers requests) is [`policy`](crate::engine)'s,
 //! and may decline what is chosen here.
@@ -13,6 +13,7 @@
 pub(crate) mod collective;
 #[cfg(test)]
 mod documented;
+pub(crate) mod file;
 pub(crate) mod message;
 pub(crate) mod slots;
 pub(crate) mod window;

@@ -169,6 +169,36 @@ impl Elements {
         unsafe { unpack(self.start, self.count, &self.datatype, at, bytes) }
     }
 
+    /// Copies some of their packed bytes, from number `at` on, to where those of other elements belong from number
+    /// `other_at` on: `len` of them, or as many as both have. No other bytes of either are touched. The two don't
+    /// overlap.
+    pub fn copy_part(&self, at: u64, other: &Elements, other_at: u64, len: u64) {
+        /// Where neither's bytes lie side by side, so many go at a time.
+        const PIECE: usize = 32 << 10;
+        if let Some((span, from)) = other.write_span().zip(usize::try_from(other_at).ok()) {
+            let room = span.len().saturating_sub(from).min(usize::try_from(len).unwrap_or(usize::MAX));
+            let into = span.start().wrapping_add(from);
+            // SAFETY: by the contract of `new` for both, which don't overlap.
+            unsafe { pack_into(self.start, self.count, &self.datatype, at, into, room) };
+        } else if let Some((span, from)) = self.read_span().zip(usize::try_from(at).ok()) {
+            let there = span.len().saturating_sub(from).min(usize::try_from(len).unwrap_or(usize::MAX));
+            let bytes = span.start().wrapping_add(from);
+            // SAFETY: as above.
+            unsafe { unpack_from(other.start, other.count, &other.datatype, other_at, bytes, there) };
+        } else {
+            let (mut piece, mut done) = (vec![0; PIECE], 0);
+            while done < len {
+                let wanted = piece.len().min(usize::try_from(len - done).unwrap_or(usize::MAX));
+                let packed = self.pack_at(at + done, &mut piece[..wanted]);
+                let taken = other.unpack_at(other_at + done, &piece[..packed]);
+                if taken == 0 {
+                    break;
+                }
+                done += taken as u64;
+            }
+        }
+    }
+
     /// Packs them as external32. Returns how many bytes.
     ///
     /// # Errors

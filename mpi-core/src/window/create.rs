@@ -127,6 +127,21 @@ impl Communicator {
         self.make_window(brought, info, |_, _| Ok(()))
     }
 
+    /// As [`Communicator::allocate_window`], of zeros, and in the contexts of this communicator, which has to be the
+    /// caller's alone: so that one exchange is enough. Collective.
+    ///
+    /// # Errors
+    /// As [`Communicator::create_window`].
+    #[doc(hidden)]
+    pub fn allocate_private_window(&self, size: u64, unit: i64, info: &Info) -> Result<Window> {
+        let mut brought = self.allocated(Flavour::Allocate, size, unit, info);
+        if let Some(memory) = &mut brought.memory {
+            memory.fill(0);
+        }
+        self.check_windows()?;
+        self.make_window_in(self.clone(), brought, info, |_, _| Ok(()))
+    }
+
     /// A window without memory, until some is [attached](Window::attach) (MPI_Win_create_dynamic). Collective.
     ///
     /// # Errors
@@ -231,11 +246,21 @@ impl Communicator {
         &self,
         brought: Brought,
         info: &Info,
-        mut arrange: impl FnMut(&mut [Told], usize) -> Result<()>,
+        arrange: impl FnMut(&mut [Told], usize) -> Result<()>,
     ) -> Result<Window> {
         self.check_windows()?;
         self.begin(Call::CreateWindow, 0);
-        let communicator = self.private_twin()?;
+        self.make_window_in(self.private_twin()?, brought, info, arrange)
+    }
+
+    /// The same in the contexts of `communicator`, which is to be the window's.
+    fn make_window_in(
+        &self,
+        communicator: Communicator,
+        brought: Brought,
+        info: &Info,
+        mut arrange: impl FnMut(&mut [Told], usize) -> Result<()>,
+    ) -> Result<Window> {
         let (process, ranks, rank) = (communicator.process().clone(), communicator.size(), communicator.rank());
         let heap = process.engine().heap().clone();
         let words = Buffer::<u64>::shared_zeros(&heap, control::words(ranks));

@@ -1,0 +1,120 @@
+//! Memory of each rank that all ranks of a node see, through which bytes of a file pass from one to the other.
+//!
+//! Each rank has two halves, which take turns from round to round: in a round one half of each rank is written and read
+//! as the round says, and between two rounds all ranks meet. So whoever comes to a half again knows that nobody uses it
+//! as in the round before the last.
+//!
+//! Invariant: no reference is ever made to this memory; bytes are copied from and to it by address.
+#![allow(unsafe_code)]
+
+use std::ops::Range;
+
+use rwmpi_core::untyped::Elements;
+use rwmpi_core::window::Window;
+use rwmpi_core::{Communicator, Destination, Info, Result, op};
+
+use crate::Direction;
+use crate::disk::Span;
+use crate::view::View;
+
+const HALVES: usize = 2;
+
+/// The memory of all ranks.
+pub(crate) struct Staging {
+    window: Window,
+    /// By rank.
+    starts: Box<[*mut u8]>,
+    /// Bytes of a half.
+    half: usize,
+}
+
+/// One half of a rank's memory, in which bytes of the file lie side by side from the byte `from` on.
+#[derive(Clone, Copy)]
+pub(super) struct Staged {
+    pub(super) rank: usize,
+    pub(super) half: usize,
+    pub(super) from: u64,
+}
+
+/// Where the ranks' memory lies in this process; `None`: not all of it does.
+fn starts(window: &Window, bytes: u64) -> Option<Box<[*mut u8]>> {
+    let start = |rank| match window.shared_query(Destination::Rank(rank)) {
+        Ok((address, there, _)) if address != 0 && there == bytes => {
+            Some(std::ptr::with_exposed_provenance_mut(address))
+        }
+        _ => None,
+    };
+    (0..window.size()).map(start).collect()
+}
+
+impl Staging {
+    /// With halves of so many bytes. Collective; `None` at all ranks if one of them has no such memory or can't see that
+    /// of another.
+    ///
+    /// # Errors
+    /// The ranks could not tell each other.
+    pub(super) fn new(communicator: &Communicator, half: usize) -> Result<Option<Staging>> {
+        let bytes = (HALVES * half) as u64;
+        let mut info = Info::new();
+        // Pages of the file are copied to pages.
+        info.set("mpi_minimum_memory_alignment", "4096")?;
+        let window = communicator.allocate_window(bytes, 1, &info);
+        let mine = window.ok().and_then(|window| starts(&window, bytes).map(|starts| (window, starts)));
+        let is_well = communicator.allreduce_value(u8::from(mine.is_some()), op::min)? == 1;
+        Ok(mine.filter(|_| is_well).map(|(window, starts)| Staging { window, starts, half }))
+    }
+
+    /// Lets go of it. Collective.
+    ///
+    /// # Errors
+    /// The ranks could not meet.
+    pub(crate) fn free(&self) -> Result<()> {
+        self.window.free()
+    }
+
+    /// Bytes of a half.
+    pub(super) fn half(&self) -> usize {
+        self.half
+    }
+
+    /// Some of a half: none of what lies beyond its end.
+    pub(super) fn span(&self, staged: Staged, file: Range<u64>) -> Span<'_> {
+        let Staged { rank, half, from } = staged;
+        let start = self.starts[rank].wrapping_add(half % HALVES * self.half);
+        // SAFETY: the window has two halves for each rank, and is there as long as this is; nobody refers to it.
+        let whole = unsafe { Span::new(start, self.half) };
+        whole.part(file.start.saturating_sub(from) as usize, file.end.saturating_sub(file.start) as usize)
+    }
+
+    /// Copies what a view shows at these positions between a half and elements, where it begins at the packed byte
+    /// `at`.
+    ///
+    /// # Panics
+    /// If not all of it lies in the half.
+    pub(super) fn copy(
+        &self,
+        direction: Direction,
+        staged: Staged,
+        (view, positions): (&View, Range<u64>),
+        (elements, at): (&Elements, u64),
+    ) {
+        let Some(last) = positions.end.checked_sub(1).filter(|&last| last >= positions.start) else { return };
+        let ends = view.place(positions.start).zip(view.place(last));
+        let is_within = ends.is_some_and(|(first, last)| {
+            first.0 >= staged.from && last.0 < staged.from + self.half as u64 && first.0 <= last.0
+        });
+        assert!(view.is_plain() && is_within, "what is copied lies within the half");
+        // Were all of the file in memory like this half, the filetype would lie there again and again.
+        let half = self.starts[staged.rank].wrapping_add(staged.half % HALVES * self.half);
+        let start = half.wrapping_sub(staged.from as usize).wrapping_add(view.displacement() as usize);
+        let count = positions.end.div_ceil(view.filetype().size());
+        // SAFETY: only the bytes at these positions are used. They lie between the first and the last, which was found
+        // to be in the half, since those of a plain view come in order.
+        let shown = unsafe { Elements::new(start, count, view.filetype().clone()) };
+        let len = positions.end - positions.start;
+        match direction {
+            Direction::Read => shown.copy_part(positions.start, elements, at, len),
+            Direction::Write => elements.copy_part(at, &shown, positions.start, len),
+        }
+    }
+}
