@@ -111,6 +111,5 @@ pub fn win_flush_local_all<A: Abi>(window: A::Handle) -> Outcome {
 
 /// MPI_Win_sync (MPI-5.0 section 12.5.4).
 pub fn win_sync<A: Abi>(window: A::Handle) -> Outcome {
-    rank()?.window::<A>(window)?.core.order();
-    Ok(())
+    rank()?.window::<A>(window)?.core.sync()
 }

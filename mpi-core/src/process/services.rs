@@ -1,0 +1,51 @@
+//! What this rank does for others whenever it makes progress, without being asked by its program: windows serve ranks of
+//! other nodes.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use super::Process;
+use crate::engine::Failure;
+
+/// Does what there is to do; whether there was anything. `None`: it is needed no more.
+pub(crate) type Service = Box<dyn Fn() -> Option<Result<bool, Failure>>>;
+
+/// The services of a rank.
+#[derive(Default)]
+pub(super) struct Services {
+    all: RefCell<Vec<Rc<Service>>>,
+    /// How many there are: every look at what has arrived asks.
+    count: Cell<usize>,
+}
+
+impl Process {
+    /// Has that done from now on.
+    pub(crate) fn add_service(&self, service: Service) {
+        let mut all = self.services.all.borrow_mut();
+        all.push(Rc::new(service));
+        self.services.count.set(all.len());
+    }
+
+    /// Does what there is to do; true if there was anything.
+    #[inline(always)]
+    pub(crate) fn serve(&self) -> Result<bool, Failure> {
+        if self.services.count.get() == 0 { Ok(false) } else { self.serve_all() }
+    }
+
+    fn serve_all(&self) -> Result<bool, Failure> {
+        let all = self.services.all.borrow().clone();
+        let (mut any, mut are_over) = (false, false);
+        for service in &all {
+            match service() {
+                Some(served) => any |= served?,
+                None => are_over = true,
+            }
+        }
+        if are_over {
+            let mut all = self.services.all.borrow_mut();
+            all.retain(|service| service().is_some());
+            self.services.count.set(all.len());
+        }
+        Ok(any)
+    }
+}
