@@ -33,19 +33,28 @@ impl Process {
     }
 
     fn serve_all(&self) -> Result<bool, Failure> {
-        let all = self.services.all.borrow().clone();
-        let (mut any, mut are_over) = (false, false);
-        for service in &all {
+        let (mut any, mut place) = (false, 0);
+        // What one does may end another.
+        while let Some(service) = self.next_service(place) {
             match service() {
-                Some(served) => any |= served?,
-                None => are_over = true,
+                Some(served) => {
+                    any |= served?;
+                    place += 1;
+                }
+                None => self.forget_service(&service),
             }
         }
-        if are_over {
-            let mut all = self.services.all.borrow_mut();
-            all.retain(|service| service().is_some());
-            self.services.count.set(all.len());
-        }
         Ok(any)
+    }
+
+    fn next_service(&self, place: usize) -> Option<Rc<Service>> {
+        self.services.all.borrow().get(place).cloned()
+    }
+
+    #[cold]
+    fn forget_service(&self, over: &Rc<Service>) {
+        let mut all = self.services.all.borrow_mut();
+        all.retain(|service| !Rc::ptr_eq(service, over));
+        self.services.count.set(all.len());
     }
 }

@@ -287,7 +287,7 @@ impl Communicator {
             targets.push(target);
             controls.push(control);
         }
-        let elsewhere = targets.iter().any(|target| target.memory.is_none()).then(|| Elsewhere::new(ranks));
+        let elsewhere = targets.iter().any(|target| target.memory.is_none()).then(|| Box::new(Elsewhere::new(ranks)));
         let base = match targets[rank].memory.as_ref().and_then(|memory| memory.direct()) {
             Some(span) if brought.flavour == Flavour::Shared && brought.size > 0 => span.start().addr(),
             _ => brought.base,

@@ -86,6 +86,9 @@ impl Window {
         let Some(target) = self.checked_target(target)? else { return Ok(()) };
         self.shared.epochs.borrow().check_locked(target).map_err(|misuse| self.misuse(misuse))?;
         self.order();
+        if self.shared.elsewhere.is_none() {
+            return Ok(());
+        }
         self.look()?;
         self.settle(target)
     }
@@ -98,6 +101,9 @@ impl Window {
     pub fn flush_all(&self) -> Result<()> {
         self.shared.epochs.borrow().check_any_locked().map_err(|misuse| self.misuse(misuse))?;
         self.order();
+        if self.shared.elsewhere.is_none() {
+            return Ok(());
+        }
         self.look()?;
         self.settle_all()
     }
@@ -168,6 +174,9 @@ impl Window {
                 let ticket = Ticket::new(self.shared.tickets.borrow()[target], kind);
                 self.leave(&mut self.process().engine(), control, ticket);
             }
+        }
+        if self.shared.elsewhere.is_none() {
+            return Ok(());
         }
         // Of this rank's own lock whoever is elsewhere and stands in line hears now, and not when it calls next.
         self.look()?;

@@ -38,6 +38,9 @@ pub use rwmpi_protocol::window::LockKind;
 pub use short::RemoteRun;
 pub use transfer::Remote;
 
+#[cfg(any(test, fuzzing))]
+pub(crate) use elsewhere::read_request;
+
 use crate::attribute::Attributes;
 use crate::communicator::Communicator;
 use crate::error::{Error, ErrorClass};
@@ -76,7 +79,7 @@ struct Shared {
     /// By rank; `None`: it is on another node.
     controls: Box<[Option<Control>]>,
     /// What is between this rank and those on other nodes, if there are any.
-    elsewhere: Option<Elsewhere>,
+    elsewhere: Option<Box<Elsewhere>>,
     epochs: RefCell<Epochs>,
     pairs: RefCell<Pairs>,
     /// The ranks of the present access epoch, if a start has begun it, and of the present exposure epoch.

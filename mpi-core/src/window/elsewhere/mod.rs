@@ -23,6 +23,8 @@ use std::rc::Rc;
 
 use rwmpi_protocol::Pattern;
 
+#[cfg(any(test, fuzzing))]
+pub(crate) use request::read_request;
 pub(super) use request::There;
 
 use super::Window;
@@ -162,7 +164,7 @@ impl Window {
 
     /// For windows that have ranks elsewhere.
     fn elsewhere(&self) -> &Elsewhere {
-        self.shared.elsewhere.as_ref().expect("it has ranks elsewhere")
+        self.shared.elsewhere.as_deref().expect("it has ranks elsewhere")
     }
 
     /// Has this rank serve what others ask of it, if any of them is elsewhere, until the window is no more.

@@ -217,6 +217,19 @@ impl Outcome {
     }
 }
 
+/// Reads a message, and writes and reads again what it asks for. For fuzzers.
+#[cfg(any(test, fuzzing))]
+pub(crate) fn read_request(message: &[u8]) {
+    let Some((request, answer, body)) = Request::of(message) else { return };
+    if let (_, Some(There { count, datatype, .. }), _) = request.parts() {
+        let _ = (datatype.reach(*count), datatype.packed_size(*count));
+    }
+    let again = request.message(answer, 0).expect("what was described can be described");
+    let (read, same, rest) = Request::of(&again).expect("it is a request");
+    assert!(same == answer && rest.is_empty() && body.len() <= message.len());
+    assert_eq!(read.message(answer, 0).expect("as before"), again);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -268,6 +281,22 @@ mod tests {
                     wrong[place] = byte;
                     let _ = Request::of(&wrong);
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn any_bytes_are_a_request_or_none() {
+        let mut random = fastrand::Rng::with_seed(7);
+        for request in all() {
+            let message = request.message(3, 8).unwrap();
+            for _ in 0..300 {
+                let mut wrong = message.clone();
+                for _ in 0..random.usize(1..4) {
+                    let place = random.usize(..wrong.len());
+                    wrong[place] = random.u8(..);
+                }
+                read_request(&wrong);
             }
         }
     }

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use rwmpi_protocol::Pattern;
 use rwmpi_protocol::window::{LockKind, Ticket};
-use rwmpi_transport::{ReadSpan, WriteSpan};
+use rwmpi_transport::{PeerFault, ReadSpan, WriteSpan};
 
 use super::request::{Outcome, Request};
 use super::{OnItsWay, REQUEST, Started, There};
@@ -109,6 +109,11 @@ impl Window {
             let mut engine = self.process().engine();
             let Some((message, found)) = engine.matched_probe(&pattern) else { return Ok(any) };
             any = true;
+            let Some(origin) = self.group().find(found.source) else {
+                let what = "asks something of a window that it has no part in";
+                let fault = PeerFault { peer: found.source as usize, what };
+                return Err(engine.poisoned(Failure::Fault(fault)));
+            };
             let mut bytes = Vec::new();
             if bytes.try_reserve_exact(found.bytes as usize).is_ok() {
                 bytes.resize(found.bytes as usize, 0);
@@ -116,7 +121,6 @@ impl Window {
             // What has no room is cut short, and so is no request.
             let id = engine.start_matched_receive(message, owned_span_mut(&mut bytes).into())?;
             drop(engine);
-            let origin = self.shared.communicator.rank_of(found.source);
             service.arriving.push_back((origin, OnItsWay { id, bytes }));
         }
     }
