@@ -93,17 +93,18 @@ pub(crate) fn kernel_copies(plan: &Plan, kernel_pairs: usize) -> String {
     }
 }
 
-/// By which way windows were used: of each of these ranks, how many in memory that all of its node have mapped, and how
-/// many in other memory. Ranks of which that is the same are in one line.
-pub(crate) fn windows(ranks: &[usize], of_rank: &[[u64; 2]]) -> Vec<String> {
-    let mut alike: BTreeMap<[u64; 2], Vec<usize>> = BTreeMap::new();
-    for (&rank, &windows) in ranks.iter().zip(of_rank).filter(|(_, windows)| **windows != [0, 0]) {
+/// By which way windows were used: of each of these ranks, how many in memory that all of its node have mapped, how many
+/// in other memory, and how many of both by ranks of other nodes. Ranks of which that is the same are in one line.
+pub(crate) fn windows(ranks: &[usize], of_rank: &[[u64; 3]]) -> Vec<String> {
+    let mut alike: BTreeMap<[u64; 3], Vec<usize>> = BTreeMap::new();
+    for (&rank, &windows) in ranks.iter().zip(of_rank).filter(|(_, windows)| **windows != [0; 3]) {
         alike.entry(windows).or_default().push(rank);
     }
-    let line = |([mapped, other], ranks): (&[u64; 2], &Vec<usize>)| {
+    let line = |([mapped, other, served], ranks): (&[u64; 3], &Vec<usize>)| {
         let ways = [
             (mapped, "by loads, stores and atomic operations"),
             (other, "by copies of the kernel, elements under a lock, since others have not mapped their memory"),
+            (served, "of these also by messages from ranks of other nodes, which it serves as it makes progress"),
         ];
         let ways = ways.iter().filter(|(number, _)| **number > 0).map(|(number, way)| format!("{number} {way}"));
         format!("windows: memory of rank {}: {}", ranges(ranks), ways.collect::<Vec<_>>().join("; "))
@@ -164,9 +165,10 @@ mod tests {
 
     #[test]
     fn ranks_whose_windows_are_used_alike_are_in_one_line() {
-        let lines = windows(&[0, 1, 2, 5], &[[3, 0], [1, 2], [3, 0], [0, 0]]);
-        assert_eq!(lines.len(), 2, "{lines:?}");
+        let lines = windows(&[0, 1, 2, 5, 6], &[[3, 0, 0], [1, 2, 0], [3, 0, 0], [0, 0, 0], [3, 0, 2]]);
+        assert_eq!(lines.len(), 3, "{lines:?}");
         assert!(lines[0].starts_with("windows: memory of rank 1: 1 by loads") && lines[0].contains("; 2 by copies"));
         assert_eq!(lines[1], "windows: memory of rank 0,2: 3 by loads, stores and atomic operations");
+        assert!(lines[2].contains("rank 6: 3 by loads") && lines[2].contains("; 2 of these also by messages"));
     }
 }

@@ -263,6 +263,13 @@ impl JobEngine {
         }
     }
 
+    /// The same of a window for which this rank serves others elsewhere.
+    pub(crate) fn count_served_window(&self) {
+        if let JobEngine::Cluster(engine) = self {
+            engine.fabric.node().count_served_window();
+        }
+    }
+
     pub(crate) fn heap(&self) -> &Heap {
         match self {
             JobEngine::Node(engine) => engine.fabric.heap(),

@@ -2,6 +2,7 @@
 //! here.
 
 mod outlasting;
+mod services;
 
 use std::cell::{Cell, OnceCell, RefCell, RefMut};
 use std::future::Future;
@@ -29,6 +30,7 @@ use crate::task::{TaskId, Tasks};
 use crate::tuning::Tuning;
 use crate::untyped::Streams;
 use crate::waiting::{self, Awaited, Kind, PUBLISHED_AFTER};
+use services::Services;
 
 /// How long a lost peer is the launcher's business alone.
 const TIME_TO_REPORT: Duration = Duration::from_secs(1);
@@ -51,6 +53,8 @@ pub(crate) struct Process {
     lane: usize,
     /// Nonblocking collectives in flight.
     tasks: Tasks,
+    /// What is done for others as this rank makes progress.
+    services: Services,
     /// How many blocking ones are: one calls a function of the program's that calls another.
     driven: Cell<u32>,
     /// Buffered sends that nobody waits for; collected when they are done.
@@ -112,6 +116,7 @@ impl Process {
             lanes,
             lane,
             tasks: Tasks::default(),
+            services: Services::default(),
             driven: Cell::new(0),
             detached: RefCell::default(),
             abandoned: RefCell::default(),
@@ -167,6 +172,7 @@ impl Process {
     /// anything happened that may let a wait end.
     pub(crate) fn progress(&self) -> Result<bool, Failure> {
         let moved = self.engine().progress()?;
+        let moved = self.serve()? || moved;
         let moved = self.poll_tasks() || moved;
         if moved {
             self.in_vain.set(0);

@@ -127,6 +127,7 @@ impl Process {
 
     fn progress_aside(&self, with_tasks: bool) -> std::result::Result<bool, Failure> {
         let moved = self.engine().progress()?;
+        let moved = self.serve()? || moved;
         Ok(with_tasks && self.poll_tasks() || moved)
     }
 }

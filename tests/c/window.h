@@ -6,28 +6,41 @@
 
 static int world_rank, world_size;
 
-/* Windows are for ranks that have memory in common. Elsewhere making one is an error that says so, and nothing is left to test. */
-static int has_windows(void)
+/* Whether all ranks have memory in common. */
+static int shares_memory;
+
+static void init(int *argc, char ***argv)
 {
-    MPI_Win window;
-    int code, class, kept;
+    MPI_Comm node;
+    int size;
+    MPI_Init(argc, argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
     MPI_Comm_size(MPI_COMM_WORLD, &world_size);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    code = MPI_Win_create(&kept, 0, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
-    if (code != MPI_SUCCESS) {
-        MPI_Error_class(code, &class);
-        CHECK(class == MPI_ERR_UNSUPPORTED_OPERATION && window == MPI_WIN_NULL && world_size > 1);
-        return 0;
-    }
-    CHECK(MPI_Win_free(&window) == MPI_SUCCESS && window == MPI_WIN_NULL);
-    return 1;
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+    MPI_Comm_size(node, &size);
+    MPI_Comm_free(&node);
+    MPI_Allreduce(MPI_IN_PLACE, &size, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    shares_memory = size == world_size;
+}
+
+/* Between nodes a target serves others when it calls MPI, unless a thread does. */
+static inline int serves_without_calls(void)
+{
+    const char *progress = getenv("RWMPI_PROGRESS");
+    return shares_memory || (progress != NULL && strcmp(progress, "thread") == 0);
 }
 
 /* The memory of windows is of all kinds: from the heap that ranks share, large blocks of malloc, static, small blocks, the stack. */
 enum { MEMORY_ALLOCATED, MEMORY_SHARED, MEMORY_LARGE, MEMORY_STATIC, MEMORY_SMALL, MEMORY_KINDS };
 
 static char window_static_memory[1 << 16] __attribute__((aligned(64)));
+
+/* Whether there is memory of that kind for a window of all ranks. */
+static inline int has_kind(int kind)
+{
+    return kind != MEMORY_SHARED || shares_memory;
+}
 
 /* A window of that kind of memory, all of which is zero. */
 static inline MPI_Win make_window(int kind, MPI_Aint size, int unit, void **base)

@@ -323,24 +323,25 @@ static void long_beside_short(int kind)
 int main(int argc, char **argv)
 {
     int kind;
-    MPI_Init(&argc, &argv);
-    if (has_windows()) {
-        for (kind = 0; kind < MEMORY_KINDS; kind++) {
-            void *memory;
-            MPI_Win window = make_window(kind, BYTES, 1, &memory);
-            all_types(window, memory);
-            all_operations(window, memory);
-            pairs(window, memory);
-            scattered(window, memory);
-            swaps(window, memory);
-            all_at_once(window, memory, 0);
-            all_at_once(window, memory, 1);
-            structures(window, memory);
-            mistakes(window);
-            requests(window, memory);
-            free_window(kind, &window, memory);
-            long_beside_short(kind);
-        }
+    init(&argc, &argv);
+    for (kind = 0; kind < MEMORY_KINDS; kind++) {
+        void *memory;
+        MPI_Win window;
+        if (!has_kind(kind))
+            continue;
+        window = make_window(kind, BYTES, 1, &memory);
+        all_types(window, memory);
+        all_operations(window, memory);
+        pairs(window, memory);
+        scattered(window, memory);
+        swaps(window, memory);
+        all_at_once(window, memory, 0);
+        all_at_once(window, memory, 1);
+        structures(window, memory);
+        mistakes(window);
+        requests(window, memory);
+        free_window(kind, &window, memory);
+        long_beside_short(kind);
     }
     MPI_Finalize();
     return 0;

@@ -120,32 +120,30 @@ static void overlapping(void)
 
 int main(int argc, char **argv)
 {
-    MPI_Init(&argc, &argv);
-    if (has_windows()) {
-        int stack[10], *large = malloc(1 << 20), *small = malloc(40), size, unit;
-        MPI_Aint bytes;
-        void *base;
-        MPI_Win window, fixed;
-        CHECK(MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &window) == MPI_SUCCESS);
-        CHECK(MPI_Win_set_errhandler(window, MPI_ERRORS_RETURN) == MPI_SUCCESS);
-        size = 1 << 18;
-        attached(window, large, size);
-        attached(window, small, 10);
-        attached(window, stack, 10);
-        many(window);
-        side_by_side(window);
-        addresses(window);
-        CHECK_ERROR(MPI_Win_shared_query(window, 0, &bytes, &unit, &base), MPI_ERR_RMA_FLAVOR);
-        CHECK(MPI_Win_free(&window) == MPI_SUCCESS);
-        CHECK(MPI_Win_create(stack, sizeof stack, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &fixed) == MPI_SUCCESS);
-        CHECK(MPI_Win_set_errhandler(fixed, MPI_ERRORS_RETURN) == MPI_SUCCESS);
-        CHECK_ERROR(MPI_Win_attach(fixed, small, 4), MPI_ERR_RMA_FLAVOR);
-        CHECK_ERROR(MPI_Win_detach(fixed, small), MPI_ERR_RMA_FLAVOR);
-        CHECK(MPI_Win_free(&fixed) == MPI_SUCCESS);
-        overlapping();
-        free(large);
-        free(small);
-    }
+    int stack[10], *large = malloc(1 << 20), *small = malloc(40), size, unit;
+    MPI_Aint bytes;
+    void *base;
+    MPI_Win window, fixed;
+    init(&argc, &argv);
+    CHECK(MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &window) == MPI_SUCCESS);
+    CHECK(MPI_Win_set_errhandler(window, MPI_ERRORS_RETURN) == MPI_SUCCESS);
+    size = 1 << 18;
+    attached(window, large, size);
+    attached(window, small, 10);
+    attached(window, stack, 10);
+    many(window);
+    side_by_side(window);
+    addresses(window);
+    CHECK_ERROR(MPI_Win_shared_query(window, 0, &bytes, &unit, &base), MPI_ERR_RMA_FLAVOR);
+    CHECK(MPI_Win_free(&window) == MPI_SUCCESS);
+    CHECK(MPI_Win_create(stack, sizeof stack, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &fixed) == MPI_SUCCESS);
+    CHECK(MPI_Win_set_errhandler(fixed, MPI_ERRORS_RETURN) == MPI_SUCCESS);
+    CHECK_ERROR(MPI_Win_attach(fixed, small, 4), MPI_ERR_RMA_FLAVOR);
+    CHECK_ERROR(MPI_Win_detach(fixed, small), MPI_ERR_RMA_FLAVOR);
+    CHECK(MPI_Win_free(&fixed) == MPI_SUCCESS);
+    overlapping();
+    free(large);
+    free(small);
     MPI_Finalize();
     return 0;
 }

@@ -167,20 +167,21 @@ static void mistakes(MPI_Win window)
 int main(int argc, char **argv)
 {
     int kind;
-    MPI_Init(&argc, &argv);
-    if (has_windows()) {
-        for (kind = 0; kind < MEMORY_KINDS; kind++) {
-            void *memory;
-            MPI_Win window = make_window(kind, 8 * sizeof(int), sizeof(int), &memory);
-            fences(window, memory);
-            neighbours(window, memory);
-            MPI_Barrier(MPI_COMM_WORLD);
-            many_to_one(window, memory);
-            special(window, memory);
-            mixed(window, memory);
-            mistakes(window);
-            free_window(kind, &window, memory);
-        }
+    init(&argc, &argv);
+    for (kind = 0; kind < MEMORY_KINDS; kind++) {
+        void *memory;
+        MPI_Win window;
+        if (!has_kind(kind))
+            continue;
+        window = make_window(kind, 8 * sizeof(int), sizeof(int), &memory);
+        fences(window, memory);
+        neighbours(window, memory);
+        MPI_Barrier(MPI_COMM_WORLD);
+        many_to_one(window, memory);
+        special(window, memory);
+        mixed(window, memory);
+        mistakes(window);
+        free_window(kind, &window, memory);
     }
     MPI_Finalize();
     return 0;

@@ -91,6 +91,25 @@ static void shared_by_one(void)
     CHECK(MPI_Win_free(&window) == MPI_SUCCESS);
 }
 
+/* Ranks that have no memory in common have no window of such memory, and see nothing of each other's in others. */
+static void apart(void)
+{
+    MPI_Win window;
+    void *base, *other;
+    MPI_Aint size;
+    int unit, rank, seen = 0;
+    CHECK_ERROR(MPI_Win_allocate_shared(8, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &window), MPI_ERR_RMA_SHARED);
+    CHECK(window == MPI_WIN_NULL);
+    CHECK(MPI_Win_allocate(8, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &window) == MPI_SUCCESS);
+    for (rank = 0; rank < world_size; rank++) {
+        CHECK(MPI_Win_shared_query(window, rank, &size, &unit, &other) == MPI_SUCCESS);
+        CHECK(size == (other == NULL ? 0 : 8) && (rank != world_rank || other == base));
+        seen += other != NULL;
+    }
+    CHECK(seen < world_size);
+    CHECK(MPI_Win_free(&window) == MPI_SUCCESS);
+}
+
 static void names_and_info(MPI_Win window)
 {
     static const char *const keys[] = {"no_locks", "accumulate_ordering", "accumulate_ops", "mpi_accumulate_granularity",
@@ -193,23 +212,25 @@ int main(int argc, char **argv)
 {
     MPI_Win window, copy;
     int memory = 0;
-    MPI_Init(&argc, &argv);
-    if (has_windows()) {
-        flavours();
+    init(&argc, &argv);
+    flavours();
+    if (shares_memory) {
         shared(0);
         shared(1);
         shared_by_one();
-        mistakes();
-        CHECK(MPI_Win_create(&memory, sizeof memory, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window) == MPI_SUCCESS);
-        error_handlers(window);
-        names_and_info(window);
-        own_attributes(window);
-        groups(window);
-        CHECK(MPI_Win_fromint(MPI_Win_toint(window)) == window);
-        copy = window;
-        CHECK(MPI_Win_free(&window) == MPI_SUCCESS && deleted == 2);
-        CHECK_ERROR(MPI_Win_free(&copy), MPI_ERR_WIN);
+    } else {
+        apart();
     }
+    mistakes();
+    CHECK(MPI_Win_create(&memory, sizeof memory, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window) == MPI_SUCCESS);
+    error_handlers(window);
+    names_and_info(window);
+    own_attributes(window);
+    groups(window);
+    CHECK(MPI_Win_fromint(MPI_Win_toint(window)) == window);
+    copy = window;
+    CHECK(MPI_Win_free(&window) == MPI_SUCCESS && deleted == 2);
+    CHECK_ERROR(MPI_Win_free(&copy), MPI_ERR_WIN);
     MPI_Finalize();
     return 0;
 }

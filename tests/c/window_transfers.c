@@ -134,21 +134,22 @@ static void units(void)
 int main(int argc, char **argv)
 {
     int kind;
-    MPI_Init(&argc, &argv);
-    if (has_windows()) {
-        right = (world_rank + 1) % world_size;
-        left = (world_rank + world_size - 1) % world_size;
-        for (kind = 0; kind < MEMORY_KINDS; kind++) {
-            void *memory;
-            MPI_Win window = make_window(kind, INTS * sizeof(int), sizeof(int), &memory);
-            contiguous(window, memory);
-            scattered(window, memory);
-            requests(window, memory);
-            out_of_range(window, memory);
-            free_window(kind, &window, memory);
-        }
-        units();
+    init(&argc, &argv);
+    right = (world_rank + 1) % world_size;
+    left = (world_rank + world_size - 1) % world_size;
+    for (kind = 0; kind < MEMORY_KINDS; kind++) {
+        void *memory;
+        MPI_Win window;
+        if (!has_kind(kind))
+            continue;
+        window = make_window(kind, INTS * sizeof(int), sizeof(int), &memory);
+        contiguous(window, memory);
+        scattered(window, memory);
+        requests(window, memory);
+        out_of_range(window, memory);
+        free_window(kind, &window, memory);
     }
+    units();
     MPI_Finalize();
     return 0;
 }

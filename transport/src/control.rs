@@ -80,9 +80,9 @@ pub(crate) struct Control {
     /// How many bytes the owner has copied by each way that reaches other processes: through shared memory, by the
     /// kernel. Written by the owner, read by the launcher (Relaxed).
     pub(crate) copied: CachePadded<[AtomicU64; 2]>,
-    /// How many parts of its memory the owner has lent to windows: such as all peers here have mapped, and others.
-    /// Written by the owner, read by the launcher (Relaxed).
-    pub(crate) windows: CachePadded<[AtomicU64; 2]>,
+    /// How many parts of its memory the owner has lent to windows: such as all peers here have mapped, and others; and
+    /// for how many windows it serves peers elsewhere. Written by the owner, read by the launcher (Relaxed).
+    pub(crate) windows: CachePadded<[AtomicU64; 3]>,
     /// How many connections the owner has turned away that did not come from a peer. Written by the owner, read by the
     /// launcher (Relaxed).
     pub(crate) turned_away: CachePadded<AtomicU64>,

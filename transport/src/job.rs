@@ -293,11 +293,12 @@ impl Job {
         [0, 1].map(|way| (0..self.segment.layout().ends).map(|end| of(end, way)).sum())
     }
 
-    /// How many parts of its memory a peer has lent to windows: such as all peers here have mapped, and others.
-    pub fn windows(&self, peer: usize) -> [u64; 2] {
+    /// How many parts of its memory a peer has lent to windows: such as all peers here have mapped, and others; and for
+    /// how many windows it serves peers elsewhere.
+    pub fn windows(&self, peer: usize) -> [u64; 3] {
         let of = |end, kind: usize| self.segment.control(end).windows[kind].load(Ordering::Relaxed);
         let ends = || (peer..self.segment.layout().ends).step_by(self.peers());
-        [0, 1].map(|kind| ends().map(|end| of(end, kind)).sum())
+        [0, 1, 2].map(|kind| ends().map(|end| of(end, kind)).sum())
     }
 
     /// How many connections a peer has turned away that did not come from a peer of the job, or were given up.

@@ -1,5 +1,5 @@
-//! Operations on windows that give requests (MPI-5.0 section 12.3.5). They have completed when they return, here and at
-//! the target.
+//! Operations on windows that give requests (MPI-5.0 section 12.3.5). They have completed here when they return; at a
+//! target of another node, what does not fetch anything has after a flush.
 
 use rwmpi_core::untyped::Status;
 

@@ -99,7 +99,7 @@ pub fn win_flush_all<A: Abi>(window: A::Handle) -> Outcome {
     rank()?.with_window::<A, _>(window, Window::flush_all)
 }
 
-/// MPI_Win_flush_local (MPI-5.0 section 12.5.4): what has been done here has been done there, too.
+/// MPI_Win_flush_local (MPI-5.0 section 12.5.4): it does more than it has to.
 pub fn win_flush_local<A: Abi>(target: c_int, window: A::Handle) -> Outcome {
     win_flush::<A>(target, window)
 }
@@ -111,6 +111,5 @@ pub fn win_flush_local_all<A: Abi>(window: A::Handle) -> Outcome {
 
 /// MPI_Win_sync (MPI-5.0 section 12.5.4).
 pub fn win_sync<A: Abi>(window: A::Handle) -> Outcome {
-    rank()?.window::<A>(window)?.core.order();
-    Ok(())
+    rank()?.window::<A>(window)?.core.sync()
 }

@@ -10,6 +10,7 @@ mod basic;
 mod bounds;
 mod constructor;
 mod contents;
+mod description;
 mod distribution;
 mod external;
 mod fortran;

@@ -27,11 +27,11 @@ impl<F: Fabric> Engine<F> {
         (span.is_empty() || peers.iter().all(copies)).then_some(address)
     }
 
-    /// Whether each of `peers`, which are of this node, can reach `span` by some way.
+    /// Whether each of `peers` that is of this node can reach `span` by some way.
     pub(crate) fn is_reachable(&self, peers: &[u32], span: ReadSpan<'_>) -> bool {
         let address = self.fabric.address_of(span);
         let reaches = |&peer: &u32| peer == self.me() || self.fabric.way_from(peer as usize, &address).is_some();
-        span.is_empty() || peers.iter().all(reaches)
+        span.is_empty() || peers.iter().filter(|&&peer| self.fabric.shares_memory_with(peer as usize)).all(reaches)
     }
 
     /// Reads from what `peer` has published.

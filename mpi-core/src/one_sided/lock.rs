@@ -212,7 +212,8 @@ impl<T: Datatype> LockAll<'_, T> {
     /// Orders what this rank has done to its own memory with what it does next (MPI_Win_sync).
     #[doc(alias = "MPI_Win_sync")]
     pub fn sync(&self) {
-        self.window.untyped.order();
+        // Whoever waits for somebody who can't be reached is told.
+        let _ = self.window.untyped.sync();
     }
 
     /// Unlocks, as dropping does (MPI_Win_unlock_all).

@@ -281,6 +281,7 @@ impl<'m, T: Datatype> Window<'m, T> {
     /// Meets all others at a step of the window, or, if something is wrong here, says so to them.
     fn meet(&self, step: Step, checked: Result<()>) -> Result<()> {
         self.check_usable()?;
+        let checked = checked.and(self.untyped.settle_all());
         self.untyped.order();
         let step = if checked.is_ok() { step } else { Step::Mistake };
         let met = self.outcome(step::meet(self.untyped.communicator(), step));

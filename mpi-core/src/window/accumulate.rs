@@ -38,6 +38,10 @@ impl Window {
             let what = "MPI_NO_OP is for operations that fetch".to_owned();
             return Err(self.error(ErrorClass::Operation, what));
         }
+        if self.is_elsewhere(rank) {
+            let there = self.there_for(rank, &remote, &[origin])?;
+            return self.accumulate_elsewhere(rank, origin, there, change.operation);
+        }
         let place = self.place(rank, remote.displacement, remote.count, remote.datatype)?;
         self.check_lengths(origin, place.bytes()?)?;
         with_packed(origin, |operands| change_elements(&place, &change, operands, None))
@@ -60,6 +64,10 @@ impl Window {
         let here: Vec<&Elements> = origin.into_iter().chain([result]).collect();
         let Some(basic) = self.common_element(remote, &here)? else { return Ok(()) };
         let change = Change::new(operation, basic)?;
+        if self.is_elsewhere(rank) {
+            let there = self.there_for(rank, &remote, &here)?;
+            return self.fetch_elsewhere(rank, origin, result, there, change.operation);
+        }
         let place = self.place(rank, remote.displacement, remote.count, remote.datatype)?;
         here.iter().try_for_each(|elements| self.check_lengths(elements, place.bytes()?))?;
         let fetch = |operands: ReadSpan<'_>| match result.write_span() {
@@ -96,39 +104,20 @@ impl Window {
             let what = "MPI_Compare_and_swap is for predefined integers, truth values and bytes".to_owned();
             return Err(self.error(ErrorClass::Datatype, what));
         }
+        let three = [value, compared, fetched];
+        let (Some(value), Some(compared), Some(into)) = (value.read_span(), compared.read_span(), fetched.write_span())
+        else {
+            let what = "the elements of MPI_Compare_and_swap here are of the target's predefined datatype".to_owned();
+            return Err(self.error(ErrorClass::Datatype, what));
+        };
+        if self.is_elsewhere(rank) {
+            let there = self.there_for(rank, &remote, &three)?;
+            return self.swap_elsewhere(rank, [value, compared], into, there);
+        }
         let place = self.place(rank, remote.displacement, remote.count, remote.datatype)?;
         let size = place.bytes()?;
-        for elements in [value, compared, fetched] {
-            self.check_lengths(elements, size)?;
-        }
-        let (Some(value), Some(compared), Some(fetched)) =
-            (value.read_span(), compared.read_span(), fetched.write_span())
-        else {
-            unreachable!("integers lie side by side")
-        };
-        if let Some(word) = word_of(&place, 0, size) {
-            let (expected, value) = (compared.number(), value.number());
-            fetched.set_number(place.change(word, |word| word.compare_exchange(expected, value)));
-            return Ok(());
-        }
-        let mut bytes = [[0; LONGEST]; 2];
-        let [found, expected] = &mut bytes;
-        let (found, expected) = (&mut found[..size], &mut expected[..size]);
-        compared.copy_to(WriteSpan::from(&mut *expected));
-        let _locked = self.lock_if_possible(&place)?;
-        place.read(WriteSpan::from(&mut *found))?;
-        if found == expected {
-            place.write(value)?;
-        }
-        ReadSpan::from(&*found).copy_to(fetched);
-        Ok(())
-    }
-
-    fn lock_if_possible<'p>(&self, place: &'p Place<'_>) -> Result<rwmpi_transport::LockedElements<'p>> {
-        if !place.all_are_locked() && place.direct().is_none() {
-            return Err(place.not_mapped());
-        }
-        Ok(place.lock())
+        three.iter().try_for_each(|elements| self.check_lengths(elements, size))?;
+        swap_element(&place, value, compared, into)
     }
 
     /// The predefined type of which all elements are, here and at the target; `None`: there are none, whatever their
@@ -148,6 +137,36 @@ impl Window {
     }
 }
 
+/// Compares and swaps the one element of a place.
+pub(super) fn swap_element(
+    place: &Place<'_>,
+    value: ReadSpan<'_>,
+    compared: ReadSpan<'_>,
+    fetched: WriteSpan<'_>,
+) -> Result<()> {
+    let size = value.len();
+    if let Some(word) = word_of(place, 0, size) {
+        let (expected, value) = (compared.number(), value.number());
+        fetched.set_number(place.change(word, |word| word.compare_exchange(expected, value)));
+        return Ok(());
+    }
+    if !place.all_are_locked() && place.direct().is_none() {
+        return Err(place.not_mapped());
+    }
+    let mut bytes = [[0; LONGEST]; 2];
+    let [found, expected] = &mut bytes;
+    let (found, expected) = (&mut found[..size], &mut expected[..size]);
+    compared.copy_to(WriteSpan::from(&mut *expected));
+    let _locked = place.lock();
+    place.read(WriteSpan::from(&mut *found))?;
+    if found == expected {
+        place.write(value)?;
+    }
+    ReadSpan::from(&*found).copy_to(fetched);
+    Ok(())
+}
+
+/// Whether elements of that datatype can be compared and swapped.
 pub(super) fn can_be_compared(basic: Basic) -> bool {
     matches!(
         basic.group(),
@@ -177,7 +196,7 @@ fn word_of<'a>(place: &Place<'_>, offset: i64, size: usize) -> Option<rwmpi_tran
 
 /// Changes all elements of a place. Operands and what is fetched are packed; where the operation has no operand, there
 /// are none.
-fn change_elements(
+pub(super) fn change_elements(
     place: &Place<'_>,
     change: &Change,
     operands: ReadSpan<'_>,

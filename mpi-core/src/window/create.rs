@@ -12,6 +12,7 @@ use rwmpi_transport::{ReadSpan, RemoteAddress};
 
 use super::control::{self, Control};
 use super::dynamic::Attached;
+use super::elsewhere::Elsewhere;
 use super::target::{Memory, Target};
 use super::{Flavour, Shared, Window};
 use crate::activity::Call;
@@ -167,7 +168,8 @@ impl Communicator {
     pub fn allocate_shared_window(&self, size: u64, unit: i64, info: &Info) -> Result<Window> {
         let is_apart = info.get("alloc_shared_noncontig")? == Some("true");
         let mut apart = [u8::from(is_apart)];
-        self.check_windows()?;
+        self.check_intra()?;
+        self.check_shared()?;
         // All follow the first.
         self.bcast(&mut apart, 0)?;
         if apart[0] == 1 {
@@ -213,18 +215,17 @@ impl Communicator {
         Brought { flavour, base, size, unit, span, memory, is_well }
     }
 
-    /// Whether the ranks can have windows at all: the same at all of them.
-    fn check_windows(&self) -> Result<()> {
-        self.check_intra()?;
+    /// Whether the ranks can have a window of shared memory: the same at all of them.
+    fn check_shared(&self) -> Result<()> {
         let engine = self.process().engine();
         let elsewhere = self.group().peers().iter().position(|&peer| !engine.shares_memory_with(peer));
         drop(engine);
         let Some(rank) = elsewhere else { return Ok(()) };
         let what = format!(
-            "windows over a network are not supported yet: rank {rank} has no memory in common with this one. Make windows of communicators \
-             within a node (MPI_Comm_split_type with MPI_COMM_TYPE_SHARED)"
+            "rank {rank} has no memory in common with this one. Make such windows of communicators within a node \
+             (MPI_Comm_split_type with MPI_COMM_TYPE_SHARED)"
         );
-        Err(Error::argument(ErrorClass::UnsupportedOperation, self, Call::CreateWindow, what))
+        Err(Error::argument(ErrorClass::RmaShared, self, Call::CreateWindow, what))
     }
 
     /// Whether all ranks have memory for a window: the same at all of them.
@@ -240,6 +241,24 @@ impl Communicator {
         Err(Error::argument(class, self, Call::CreateWindow, what))
     }
 
+    /// What this rank uses of another, or of itself; `None` if that can't be mapped here.
+    fn window_rank(&self, rank: usize, told: &Told) -> Option<(Target, Option<Control>)> {
+        let (process, peer) = (self.process(), self.group().peers()[rank]);
+        let mut target = Target { peer, size: told.size, unit: told.unit.cast_signed(), memory: None };
+        if !process.engine().shares_memory_with(peer) {
+            return Some((target, None));
+        }
+        target.memory = Some(Rc::new(Memory::new(process, peer, address(told.memory))?));
+        let control = Control::new(&mut process.engine(), peer, &address(told.words), self.size())?;
+        Some((target, Some(control)))
+    }
+
+    #[cold]
+    fn no_room_to_map(&self) -> Error {
+        let what = "this process has no room to map the others' memory".to_owned();
+        Error::argument(ErrorClass::NoMemory, self, Call::CreateWindow, what)
+    }
+
     /// Tells the others, and makes the window of what they have told. `arrange` may change where the memory of a rank
     /// lies.
     fn make_window(
@@ -248,7 +267,7 @@ impl Communicator {
         info: &Info,
         arrange: impl FnMut(&mut [Told], usize) -> Result<()>,
     ) -> Result<Window> {
-        self.check_windows()?;
+        self.check_intra()?;
         self.begin(Call::CreateWindow, 0);
         self.make_window_in(self.private_twin()?, brought, info, arrange)
     }
@@ -287,19 +306,14 @@ impl Communicator {
         self.check_told(&heard)?;
         // The first one's memory may be everybody's: it comes last.
         (0..ranks).rev().try_for_each(|rank| arrange(&mut heard, rank))?;
-        let not_there = || {
-            let what = "this process has no room to map the others' memory".to_owned();
-            Error::argument(ErrorClass::NoMemory, self, Call::CreateWindow, what)
-        };
         let (mut targets, mut controls) = (Vec::with_capacity(ranks), Vec::with_capacity(ranks));
         for (rank, told) in heard.iter().enumerate() {
-            let peer = communicator.group().peers()[rank];
-            let memory = Memory::new(&process, peer, address(told.memory)).ok_or_else(not_there)?;
-            targets.push(Target { peer, size: told.size, unit: told.unit.cast_signed(), memory: Rc::new(memory) });
-            let control = Control::new(&mut process.engine(), peer, &address(told.words), ranks);
-            controls.push(control.ok_or_else(not_there)?);
+            let (target, control) = communicator.window_rank(rank, told).ok_or_else(|| self.no_room_to_map())?;
+            targets.push(target);
+            controls.push(control);
         }
-        let base = match targets[rank].memory.direct() {
+        let elsewhere = targets.iter().any(|target| target.memory.is_none()).then(|| Box::new(Elsewhere::new(ranks)));
+        let base = match targets[rank].memory.as_ref().and_then(|memory| memory.direct()) {
             Some(span) if brought.flavour == Flavour::Shared && brought.size > 0 => span.start().addr(),
             _ => brought.base,
         };
@@ -309,6 +323,7 @@ impl Communicator {
                 base,
                 targets: targets.into(),
                 controls: controls.into(),
+                elsewhere,
                 epochs: Epochs::new(ranks).into(),
                 pairs: Pairs::new(ranks).into(),
                 started: RefCell::new(Rc::new([])),
@@ -319,12 +334,13 @@ impl Communicator {
                 name: RefCell::default(),
                 info: RefCell::default(),
                 mark: Cell::new(0),
-                _words: words.ok_or_else(not_there)?,
+                _words: words.ok_or_else(|| self.no_room_to_map())?,
                 _memory: brought.memory,
                 communicator,
             }),
         };
         window.count_own();
+        window.begin_to_serve();
         process.has_window();
         window.set_info(info)?;
         Ok(window)

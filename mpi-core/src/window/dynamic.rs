@@ -125,7 +125,7 @@ impl Window {
             let old = attached.list.replace(list);
             attached.outgrown.extend(old);
         }
-        let control = &self.shared.controls[self.rank()];
+        let control = self.own();
         let mut engine = process.engine();
         let Some(list) = &attached.list else { return false };
         let RemoteAddress { space, place, len } =
@@ -153,15 +153,11 @@ impl Window {
         displacement: i64,
         reach: Option<(i64, i64)>,
     ) -> Result<(Rc<Memory>, i64)> {
-        let unattached = |what: &str| {
-            let what = format!(
-                "{what} at address {displacement:#x} of target {rank} are not within memory that is attached there"
-            );
-            Err(self.error(ErrorClass::RmaRange, what))
-        };
+        let unattached = |what: &str| Err(self.unattached(rank, displacement, what));
         let Some((low, end)) = reach else { return unattached("more bytes than memory has") };
-        if low == end {
-            return Ok((self.shared.targets[rank].memory.clone(), 0));
+        let at_rank = &self.shared.targets[rank].memory;
+        if let Some(memory) = at_rank.as_ref().filter(|_| low == end) {
+            return Ok((memory.clone(), 0));
         }
         let (first, len) = (displacement.wrapping_add(low) as u64, (end - low) as u64);
         let mut attached = self.shared.attached.borrow_mut();
@@ -175,9 +171,42 @@ impl Window {
         }
     }
 
+    /// As [`Window::attached_place`], of a rank on another node.
+    pub(super) fn check_attached_elsewhere(
+        &self,
+        rank: usize,
+        displacement: i64,
+        reach: Option<(i64, i64)>,
+    ) -> Result<()> {
+        let Some((low, end)) = reach else {
+            return Err(self.unattached(rank, displacement, "more bytes than memory has"));
+        };
+        let (first, len) = (displacement.wrapping_add(low) as u64, (end - low) as u64);
+        match len == 0 || self.is_attached_elsewhere(rank, first, len)? {
+            true => Ok(()),
+            false => Err(self.unattached(rank, displacement, &format!("{len} bytes"))),
+        }
+    }
+
+    #[cold]
+    fn unattached(&self, rank: usize, displacement: i64, what: &str) -> Error {
+        let what = format!(
+            "{what} at address {displacement:#x} of target {rank} are not within memory that is attached there"
+        );
+        self.error(ErrorClass::RmaRange, what)
+    }
+
+    /// What is attached here: where each region begins, and how many bytes it has.
+    pub(super) fn own_regions(&self) -> Vec<[u64; 2]> {
+        joined(self.shared.attached.borrow().own.clone()).into_iter().map(|[start, len, ..]| [start, len]).collect()
+    }
+
     /// Reads the list of a rank, if it has changed.
     fn look_at(&self, attached: &mut RefMut<'_, Attached>, rank: usize) -> Result<()> {
-        let (control, peer) = (&self.shared.controls[rank], self.shared.targets[rank].peer);
+        let Some(control) = &self.shared.controls[rank] else {
+            return Err(Error::new(ErrorClass::Internal, NO_MEMORY_IN_COMMON));
+        };
+        let peer = self.shared.targets[rank].peer;
         let seen = attached.seen[rank].0;
         let (version, regions) = {
             let mut engine = self.process().engine();
@@ -198,7 +227,7 @@ impl Window {
             Some((start, Rc::new(memory)))
         };
         let regions: Option<Vec<_>> = regions.iter().map(memory).collect();
-        let no_way = || Error::new(ErrorClass::Internal, "a window has a rank with which no memory is shared");
+        let no_way = || Error::new(ErrorClass::Internal, NO_MEMORY_IN_COMMON);
         attached.seen[rank] = (version, regions.ok_or_else(no_way)?);
         Ok(())
     }
@@ -223,6 +252,9 @@ fn follows(last: &Region, [start, len, space, place]: &Region) -> bool {
     let ends = |number: usize| last[number].checked_add(last[1]);
     last[1].checked_add(*len).is_some() && ends(0) == Some(*start) && last[2] == *space && ends(3) == Some(*place)
 }
+
+/// What can't be said of a rank whose words this one reads.
+const NO_MEMORY_IN_COMMON: &str = "a window has a rank of this node with which no memory is shared";
 
 /// Why a list can't be read.
 const NO_LIST: &str = "this process has no room to map the list of what another rank has attached";

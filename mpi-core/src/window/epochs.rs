@@ -1,8 +1,9 @@
 //! Fences, and epochs of post, start, complete and wait (MPI-5.0 sections 12.5.1 and 12.5.2).
 //!
-//! Every operation has been done when its call returns. What is left for the end of an epoch is that others see it
-//! before they see that the epoch is over: the words by which they learn of that are stored with Release, and a fence
-//! of the processor goes before.
+//! Every operation on memory of this node has been done when its call returns. What is left for the end of an epoch is
+//! that others see it before they see that the epoch is over: the words by which they learn of that are stored with
+//! Release, and a fence of the processor goes before. Ranks of other nodes are told such words behind the operations
+//! that they have been asked for, and store them themselves.
 
 use std::rc::Rc;
 
@@ -23,10 +24,11 @@ impl Window {
     /// Another epoch is open.
     pub fn fence(&self, is_followed: bool) -> Result<()> {
         self.shared.epochs.borrow().check_fence().map_err(|misuse| self.misuse(misuse))?;
+        let settled = self.settle_all();
         self.order();
         self.shared.communicator.barrier()?;
         self.shared.epochs.borrow_mut().fenced(is_followed);
-        Ok(())
+        settled
     }
 
     /// Begins an exposure epoch for the ranks of a group (MPI_Win_post). Does not wait.
@@ -39,7 +41,10 @@ impl Window {
         self.order();
         for &origin in origins.iter() {
             let count = self.shared.pairs.borrow_mut().post(origin);
-            self.tell(origin, self.shared.controls[origin].posts_of(self.rank()), count);
+            match &self.shared.controls[origin] {
+                Some(control) => self.tell(origin, control.posts_of(self.rank()), count),
+                None => self.posted_elsewhere(origin, count)?,
+            }
         }
         *self.shared.posted.borrow_mut() = origins;
         Ok(())
@@ -67,14 +72,17 @@ impl Window {
     /// Ends it (MPI_Win_complete).
     ///
     /// # Errors
-    /// There is none.
+    /// There is none; a target can't be reached.
     pub fn complete(&self) -> Result<()> {
         self.shared.epochs.borrow_mut().complete().map_err(|misuse| self.misuse(misuse))?;
         self.order();
         let targets = self.shared.started.replace(Rc::new([]));
         for &target in targets.iter() {
             let count = self.shared.pairs.borrow_mut().complete(target);
-            self.tell(target, self.shared.controls[target].completions_of(self.rank()), count);
+            match &self.shared.controls[target] {
+                Some(control) => self.tell(target, control.completions_of(self.rank()), count),
+                None => self.completed_elsewhere(target, count)?,
+            }
         }
         Ok(())
     }
@@ -117,14 +125,26 @@ impl Window {
     }
 
     /// Orders what this rank has done to memory before with what it does afterwards (MPI_Win_sync).
+    ///
+    /// # Errors
+    /// Ranks can't be reached.
     #[inline]
-    pub fn order(&self) {
+    pub fn sync(&self) -> Result<()> {
+        self.order();
+        self.look()?;
+        self.order();
+        Ok(())
+    }
+
+    /// The same without serving anybody meanwhile.
+    #[inline]
+    pub(crate) fn order(&self) {
         full_fence();
     }
 
     /// This rank's words.
-    fn own(&self) -> &super::control::Control {
-        &self.shared.controls[self.rank()]
+    pub(super) fn own(&self) -> &super::control::Control {
+        self.shared.controls[self.rank()].as_ref().expect("a rank shares memory with itself")
     }
 
     /// Sets a word that `rank` may be waiting for.

@@ -47,11 +47,10 @@ impl Window {
         let hold = self.shared.epochs.borrow_mut().unlock(target).map_err(|misuse| self.misuse(misuse))?;
         self.order();
         match hold {
-            Hold::Shared => self.give_back(target, LockKind::Shared),
-            Hold::Exclusive => self.give_back(target, LockKind::Exclusive),
-            Hold::None | Hold::Started | Hold::Unchecked => {}
+            Hold::Shared => self.give_back(std::iter::once(target), LockKind::Shared),
+            Hold::Exclusive => self.give_back(std::iter::once(target), LockKind::Exclusive),
+            Hold::None | Hold::Started | Hold::Unchecked => self.settle(target),
         }
-        Ok(())
     }
 
     /// Begins an access epoch to all targets, which others may share (MPI_Win_lock_all). Not collective.
@@ -74,10 +73,7 @@ impl Window {
     pub fn unlock_all(&self) -> Result<()> {
         let is_held = self.shared.epochs.borrow_mut().unlock_all().map_err(|misuse| self.misuse(misuse))?;
         self.order();
-        if is_held {
-            (0..self.size()).for_each(|target| self.give_back(target, LockKind::Shared));
-        }
-        Ok(())
+        if is_held { self.give_back(0..self.size(), LockKind::Shared) } else { self.settle_all() }
     }
 
     /// Everything that this rank has done to a target, or to all, has been done there, too (MPI_Win_flush and its
@@ -90,7 +86,11 @@ impl Window {
         let Some(target) = self.checked_target(target)? else { return Ok(()) };
         self.shared.epochs.borrow().check_locked(target).map_err(|misuse| self.misuse(misuse))?;
         self.order();
-        Ok(())
+        if self.shared.elsewhere.is_none() {
+            return Ok(());
+        }
+        self.look()?;
+        self.settle(target)
     }
 
     /// The same of all targets (MPI_Win_flush_all and its likes).
@@ -101,25 +101,53 @@ impl Window {
     pub fn flush_all(&self) -> Result<()> {
         self.shared.epochs.borrow().check_any_locked().map_err(|misuse| self.misuse(misuse))?;
         self.order();
-        Ok(())
+        if self.shared.elsewhere.is_none() {
+            return Ok(());
+        }
+        self.look()?;
+        self.settle_all()
     }
 
     /// Waits in line for the lock of a target.
     fn take(&self, target: usize, kind: LockKind) -> Result<()> {
-        let control = &self.shared.controls[target];
+        let Some(control) = &self.shared.controls[target] else { return self.take_elsewhere(target, kind) };
         let mut engine = self.process().engine();
-        let ticket = Ticket::new(engine.add_to_word(control.next, 1), kind);
+        let ticket = self.draw(&mut engine, control, kind);
         if engine.word(control.gate(ticket.gate())) < ticket.number() {
             drop(engine);
             self.await_turn(control, ticket)?;
             engine = self.process().engine();
         }
-        match ticket.entered() {
-            Some(gate) => self.move_gate(&mut engine, control, gate),
-            None => engine.set_words([(control.holder, u64::from(self.shared.targets[self.rank()].peer) + 1)], &[]),
-        }
+        self.enter(&mut engine, control, ticket, self.shared.targets[self.rank()].peer);
         self.shared.tickets.borrow_mut()[target] = ticket.number();
         Ok(())
+    }
+
+    /// Takes a number in the line for a lock.
+    pub(super) fn draw(&self, engine: &mut JobEngine, control: &Control, kind: LockKind) -> Ticket {
+        Ticket::new(engine.add_to_word(control.next, 1), kind)
+    }
+
+    /// Lets whoever moves a gate to that number know that this rank is to be woken.
+    pub(super) fn write_down(&self, engine: &mut JobEngine, control: &Control, ticket: Ticket) {
+        let waits = ticket.number() << RANK_BITS | (self.rank() as u64 + 1);
+        engine.set_words([(control.named(ticket.number()), waits)], &[]);
+    }
+
+    /// It is the turn of a number of `peer`'s: lets those in who follow, if they may share the lock.
+    pub(super) fn enter(&self, engine: &mut JobEngine, control: &Control, ticket: Ticket, peer: u32) {
+        match ticket.entered() {
+            Some(gate) => self.move_gate(engine, control, gate),
+            None => engine.set_words([(control.holder, u64::from(peer) + 1)], &[]),
+        }
+    }
+
+    /// The lock is given back.
+    pub(super) fn leave(&self, engine: &mut JobEngine, control: &Control, ticket: Ticket) {
+        if ticket.entered().is_none() {
+            engine.set_words([(control.holder, 0)], &[]);
+        }
+        ticket.left().iter().for_each(|&gate| self.move_gate(engine, control, gate));
     }
 
     #[cold]
@@ -127,8 +155,7 @@ impl Window {
         let (process, gate) = (self.process(), control.gate(ticket.gate()));
         let call = Call::LockWindow;
         let mut engine = process.enter(call, Target::NONE, self.shared.communicator.context(), 0);
-        let waits = ticket.number() << RANK_BITS | (self.rank() as u64 + 1);
-        engine.set_words([(control.named(ticket.number()), waits)], &[]);
+        self.write_down(&mut engine, control, ticket);
         let holder = u32::try_from(engine.word(control.holder)).ok().and_then(|holder| holder.checked_sub(1));
         drop(engine);
         let me = self.shared.targets[self.rank()].peer;
@@ -140,14 +167,20 @@ impl Window {
         waited.map_err(|failure| self.shared.communicator.failed(call)(failure))
     }
 
-    fn give_back(&self, target: usize, kind: LockKind) {
-        let control = &self.shared.controls[target];
-        let ticket = Ticket::new(self.shared.tickets.borrow()[target], kind);
-        let mut engine = self.process().engine();
-        if kind == LockKind::Exclusive {
-            engine.set_words([(control.holder, 0)], &[]);
+    /// Gives locks back, when everything that this rank has done to these targets has been done there.
+    fn give_back(&self, targets: impl Iterator<Item = usize> + Clone, kind: LockKind) -> Result<()> {
+        for target in targets.clone() {
+            if let Some(control) = &self.shared.controls[target] {
+                let ticket = Ticket::new(self.shared.tickets.borrow()[target], kind);
+                self.leave(&mut self.process().engine(), control, ticket);
+            }
         }
-        ticket.left().iter().for_each(|&gate| self.move_gate(&mut engine, control, gate));
+        if self.shared.elsewhere.is_none() {
+            return Ok(());
+        }
+        // Of this rank's own lock whoever is elsewhere and stands in line hears now, and not when it calls next.
+        self.look()?;
+        self.give_back_elsewhere(targets)
     }
 
     /// Moves a gate on by one, and wakes whose turn it is then.

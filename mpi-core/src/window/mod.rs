@@ -3,7 +3,8 @@
 //! Windows are the transport's Remote Write made visible. Whatever memory of a rank the others have mapped, be it of
 //! the shared heap, of `malloc` or static, they use by loads, stores and atomic operations; other memory the kernel
 //! copies for them. Nothing waits until its target calls MPI. All is done when a call returns, but for the order in
-//! which others see it: that is what a flush is for.
+//! which others see it: that is what a flush is for. Ranks of other nodes are asked by messages, and do it when they
+//! make progress; there a flush waits for their answer.
 //!
 //! - `create`: how the ranks tell each other where their memory lies;
 //! - `target`: what a rank knows of another's memory, and whether an access stays within;
@@ -12,6 +13,7 @@
 //!   call is legal when, whose turn it is, and which post belongs to which start, the protocol decides
 //!   (`rwmpi_protocol::window`);
 //! - `dynamic`: memory that comes and goes;
+//! - `elsewhere`: targets on other nodes;
 //! - `typed`: what the API for Rust programs ([`crate::one_sided`]) needs besides.
 
 mod accumulate;
@@ -19,6 +21,7 @@ mod control;
 mod create;
 mod dynamic;
 mod element;
+mod elsewhere;
 mod epochs;
 mod locks;
 mod short;
@@ -35,12 +38,16 @@ pub use rwmpi_protocol::window::LockKind;
 pub use short::RemoteRun;
 pub use transfer::Remote;
 
+#[cfg(any(test, fuzzing))]
+pub(crate) use elsewhere::read_request;
+
 use crate::attribute::Attributes;
 use crate::communicator::Communicator;
 use crate::error::{Error, ErrorClass};
 use crate::shared_buffer::Buffer;
 use crate::{Destination, Group, Info, Result};
 use control::Control;
+use elsewhere::Elsewhere;
 use target::Target;
 
 /// How a window has come by its memory (MPI-5.0 section 12.2).
@@ -69,8 +76,10 @@ struct Shared {
     base: usize,
     /// By rank.
     targets: Box<[Target]>,
-    /// By rank.
-    controls: Box<[Control]>,
+    /// By rank; `None`: it is on another node.
+    controls: Box<[Option<Control>]>,
+    /// What is between this rank and those on other nodes, if there are any.
+    elsewhere: Option<Box<Elsewhere>>,
     epochs: RefCell<Epochs>,
     pairs: RefCell<Pairs>,
     /// The ranks of the present access epoch, if a start has begun it, and of the present exposure epoch.
@@ -91,7 +100,9 @@ struct Shared {
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        self.communicator.process().has_window_no_more();
+        let process = self.communicator.process();
+        process.has_window_no_more();
+        self.elsewhere.iter_mut().for_each(|elsewhere| elsewhere.abandon(process));
     }
 }
 
@@ -170,7 +181,7 @@ impl Window {
         if rank == self.rank() && target.size > 0 {
             return Ok((self.base(), target.size, target.unit));
         }
-        let seen = target.memory.direct().filter(|span| !span.is_empty());
+        let seen = target.memory.as_ref().and_then(|memory| memory.direct()).filter(|span| !span.is_empty());
         Ok(seen.map_or((0, 0, target.unit), |span| (span.start().addr(), target.size, target.unit)))
     }
 
@@ -204,8 +215,10 @@ impl Window {
     pub fn free(&self) -> Result<()> {
         self.shared.epochs.borrow().check_free().map_err(|misuse| self.misuse(misuse))?;
         self.attributes().delete_all(self)?;
+        let settled = self.settle_all();
         self.order();
-        self.shared.communicator.barrier()
+        self.shared.communicator.barrier()?;
+        settled
     }
 
     /// The rank that an access names; `None`: nobody.

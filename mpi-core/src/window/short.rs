@@ -89,12 +89,13 @@ impl Window {
         let Destination::Rank(rank) = rank else { return None };
         let target = self.shared.targets.get(rank)?;
         let start = usize::try_from(displacement.checked_mul(target.unit)?).ok()?.checked_add_signed(run.offset())?;
-        let (span, end) = (target.memory.direct()?, start.checked_add(run.len())?);
+        let memory = target.memory.as_ref()?;
+        let (span, end) = (memory.direct()?, start.checked_add(run.len())?);
         if run.len() == 0 || end > span.len() || end as u64 > target.size {
             return None;
         }
         self.shared.epochs.borrow_mut().operation(rank).ok()?;
-        Some((span.part(start, run.len()), target.memory.lock()))
+        Some((span.part(start, run.len()), memory.lock()))
     }
 
     /// The same of an element, if the processor changes it in one step.

@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use rwmpi_transport::{AtomicWord, ElementLock, LockedElements, ReadSpan, Reading, RemoteAddress, WriteSpan};
 
+use super::elsewhere::There;
 use super::{Flavour, Window};
 use crate::activity::Call;
 use crate::datatype::Datatype;
@@ -21,7 +22,8 @@ pub(super) struct Target {
     pub(super) size: u64,
     /// How many bytes make one of a displacement.
     pub(super) unit: i64,
-    pub(super) memory: Rc<Memory>,
+    /// `None`: it is on another node.
+    pub(super) memory: Option<Rc<Memory>>,
 }
 
 /// Memory of a peer, and how this rank uses it: which way that is, is decided once.
@@ -71,12 +73,16 @@ impl Window {
     /// Counts this rank's memory for reports: whether all use it by loads, stores and the processor's operations.
     pub(super) fn count_own(&self) {
         let own = &self.shared.targets[self.rank()];
-        if own.size > 0 {
-            self.process().engine().count_window(!own.memory.lock.is_for_all());
+        if let Some(memory) = own.memory.as_ref().filter(|_| own.size > 0) {
+            let engine = self.process().engine();
+            engine.count_window(!memory.lock.is_for_all());
+            if self.shared.elsewhere.is_some() {
+                engine.count_served_window();
+            }
         }
     }
 
-    /// Where the elements lie that an access names.
+    /// Where the elements lie that an access names, if the target is of this node.
     ///
     /// # Errors
     /// Not within the target's memory.
@@ -88,29 +94,65 @@ impl Window {
         count: u64,
         datatype: &'a Datatype,
     ) -> Result<Place<'a>> {
-        let Target { size, unit, ref memory, .. } = self.shared.targets[rank];
-        let reach = datatype.reach(count);
+        let offset = displacement.checked_mul(self.shared.targets[rank].unit);
+        let offset = offset.ok_or_else(|| self.out_of_range(rank, displacement.into(), count, datatype))?;
+        self.place_at(rank, offset, count, datatype)
+    }
+
+    /// The same, so many bytes from where the target's memory begins; where memory comes and goes, from address 0.
+    #[inline]
+    pub(super) fn place_at<'a>(
+        &'a self,
+        rank: usize,
+        offset: i64,
+        count: u64,
+        datatype: &'a Datatype,
+    ) -> Result<Place<'a>> {
         if self.shared.flavour == Flavour::Dynamic {
-            let (memory, offset) = self.attached_place(rank, displacement, reach)?;
+            let (memory, offset) = self.attached_place(rank, offset, datatype.reach(count))?;
             return Ok(Place { window: self, memory, offset, count, datatype });
         }
-        let is_within = |offset: &i64| {
-            let (low, end) = reach?;
-            let (low, end) = (offset.checked_add(low)?, offset.checked_add(end)?);
-            Some((low >= 0 && end.cast_unsigned() <= size) || low == end)
-        };
-        match displacement.checked_mul(unit).filter(|offset| is_within(offset) == Some(true)) {
-            Some(offset) => Ok(Place { window: self, memory: memory.clone(), offset, count, datatype }),
-            None => Err(self.out_of_range(rank, displacement, count, datatype)),
+        let Target { unit, ref memory, .. } = self.shared.targets[rank];
+        match memory {
+            Some(memory) if self.is_within(rank, offset, count, datatype) => {
+                Ok(Place { window: self, memory: memory.clone(), offset, count, datatype })
+            }
+            _ => Err(self.out_of_range(rank, i128::from(offset) / i128::from(unit.max(1)), count, datatype)),
         }
     }
 
+    /// What an access names at a target of another node.
+    ///
+    /// # Errors
+    /// Not within the target's memory.
+    pub(super) fn there(&self, rank: usize, displacement: i64, count: u64, datatype: &Datatype) -> Result<There> {
+        let out_of_range = || self.out_of_range(rank, displacement.into(), count, datatype);
+        let offset = displacement.checked_mul(self.shared.targets[rank].unit).ok_or_else(out_of_range)?;
+        match self.shared.flavour {
+            Flavour::Dynamic => self.check_attached_elsewhere(rank, offset, datatype.reach(count))?,
+            _ if self.is_within(rank, offset, count, datatype) => {}
+            _ => return Err(out_of_range()),
+        }
+        Ok(There { offset, count, datatype: datatype.clone() })
+    }
+
+    /// Whether the bytes of such elements, so many bytes from where a target's memory begins, are within it.
+    #[inline]
+    fn is_within(&self, rank: usize, offset: i64, count: u64, datatype: &Datatype) -> bool {
+        let ends = || {
+            let (low, end) = datatype.reach(count)?;
+            Some((offset.checked_add(low)?, offset.checked_add(end)?))
+        };
+        let size = self.shared.targets[rank].size;
+        ends().is_some_and(|(low, end)| (low >= 0 && end.cast_unsigned() <= size) || low == end)
+    }
+
     #[cold]
-    fn out_of_range(&self, rank: usize, displacement: i64, count: u64, datatype: &Datatype) -> Error {
+    fn out_of_range(&self, rank: usize, displacement: i128, count: u64, datatype: &Datatype) -> Error {
         let Target { size, unit, .. } = self.shared.targets[rank];
         let bytes = match datatype.reach(count).map(|(low, end)| (i128::from(low), i128::from(end))) {
             Some((low, end)) => {
-                let begin = i128::from(displacement) * i128::from(unit);
+                let begin = displacement.saturating_mul(unit.into());
                 format!("bytes {} to {}", begin + low, begin + end)
             }
             None => "more bytes than memory has".to_owned(),

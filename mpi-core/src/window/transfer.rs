@@ -1,6 +1,7 @@
 //! Put and get (MPI-5.0 section 12.3): copies, by whichever way reaches the target's memory.
 
 use super::Window;
+use super::elsewhere::There;
 use crate::datatype::Datatype;
 use crate::error::ErrorClass;
 use crate::untyped::Elements;
@@ -28,6 +29,9 @@ impl Window {
     pub fn put(&self, origin: &Elements, remote: Remote<'_>) -> Result<()> {
         let Some(rank) = self.checked_target(remote.rank)? else { return Ok(()) };
         self.operate(rank)?;
+        if self.is_elsewhere(rank) {
+            return self.put_elsewhere(rank, origin, self.there_for(rank, &remote, &[origin])?);
+        }
         let place = self.place(rank, remote.displacement, remote.count, remote.datatype)?;
         if let (Some(from), Some(into)) = (origin.read_span(), place.direct_run())
             && from.len() == into.len()
@@ -53,6 +57,9 @@ impl Window {
     pub fn get(&self, origin: &Elements, remote: Remote<'_>) -> Result<()> {
         let Some(rank) = self.checked_target(remote.rank)? else { return Ok(()) };
         self.operate(rank)?;
+        if self.is_elsewhere(rank) {
+            return self.get_elsewhere(rank, origin, self.there_for(rank, &remote, &[origin])?);
+        }
         let place = self.place(rank, remote.displacement, remote.count, remote.datatype)?;
         if let (Some(from), Some(into)) = (place.direct_run(), origin.write_span())
             && from.len() == into.len()
@@ -91,6 +98,14 @@ impl Window {
     pub fn check_request(&self, target: Destination) -> Result<()> {
         let Some(rank) = self.checked_target(target)? else { return Ok(()) };
         self.shared.epochs.borrow().operation_with_request(rank).map_err(|misuse| self.misuse(misuse))
+    }
+
+    /// What an access names at a target of another node, as many bytes as elements here.
+    pub(super) fn there_for(&self, rank: usize, remote: &Remote<'_>, here: &[&Elements]) -> Result<There> {
+        let there = self.there(rank, remote.displacement, remote.count, remote.datatype)?;
+        let bytes = usize::try_from(remote.datatype.packed_size(remote.count)?).unwrap_or(usize::MAX);
+        here.iter().try_for_each(|elements| self.check_lengths(elements, bytes))?;
+        Ok(there)
     }
 
     /// Whether elements here are as many bytes as those at the target.

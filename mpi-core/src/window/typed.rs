@@ -24,7 +24,7 @@ impl Window {
 
     /// This rank's memory, if all have it mapped.
     pub(crate) fn own_memory(&self) -> Option<WriteSpan<'static>> {
-        self.shared.targets[self.rank()].memory.direct()
+        self.shared.targets[self.rank()].memory.as_ref()?.direct()
     }
 
     /// Whether this rank uses nobody's memory, and has let nobody use its own but by locks.

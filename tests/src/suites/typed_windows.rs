@@ -1,6 +1,4 @@
 //! Windows of Rust programs: what ranks do to each other's memory, and what becomes of mistakes.
-//!
-//! Where ranks have no memory in common, making a window is an error at all of them, and nothing is left to check.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -28,15 +26,6 @@ pub const CHECKS: &[Check] = &[
     ("dropped_windows_harm_nobody", dropped_windows_harm_nobody),
 ];
 
-/// Whether the ranks can have windows.
-fn have_windows(world: &Communicator) -> Result<bool> {
-    match Window::allocate(world, 1, 0_u8) {
-        Ok(window) => window.free().map(|()| true),
-        Err(error) if error.class() == ErrorClass::UnsupportedOperation => Ok(false),
-        Err(error) => Err(error),
-    }
-}
-
 /// What a call that must fail says.
 fn failed<T>(result: Result<T>, class: ErrorClass) -> String {
     let error = result.map(drop).expect_err("this is wrong");
@@ -46,9 +35,6 @@ fn failed<T>(result: Result<T>, class: ErrorClass) -> String {
 
 fn puts_and_gets_reach_every_place(universe: &Universe) -> Result<()> {
     let world = universe.world();
-    if !have_windows(world)? {
-        return Ok(());
-    }
     let (rank, size) = (world.rank(), world.size());
     // Of any length, and long enough for every way of copying.
     for len in [1, 3, 40_000] {
@@ -85,9 +71,6 @@ struct Entry {
 
 fn windows_of_structures_have_whole_elements(universe: &Universe) -> Result<()> {
     let world = universe.world();
-    if !have_windows(world)? {
-        return Ok(());
-    }
     let (rank, size) = (world.rank(), world.size());
     let entry = |number: usize| Entry { key: number as u64, values: [number as f32; 4] };
     let mut window = Window::allocate(world, size + rank, entry(0))?;
@@ -109,9 +92,6 @@ fn windows_of_structures_have_whole_elements(universe: &Universe) -> Result<()> 
 
 fn fences_order_what_all_ranks_do(universe: &Universe) -> Result<()> {
     let world = universe.world();
-    if !have_windows(world)? {
-        return Ok(());
-    }
     let (rank, size) = (world.rank(), world.size());
     let (left, right) = ((rank + size - 1) % size, (rank + 1) % size);
     let mut window = Window::allocate(world, 2, 0)?;
@@ -137,9 +117,6 @@ fn fences_order_what_all_ranks_do(universe: &Universe) -> Result<()> {
 
 fn neighbours_expose_their_memory_to_each_other(universe: &Universe) -> Result<()> {
     let world = universe.world();
-    if !have_windows(world)? {
-        return Ok(());
-    }
     let (rank, size) = (world.rank(), world.size());
     let (left, right) = ((rank + size - 1) % size, (rank + 1) % size);
     let mut neighbours = vec![left, right];
@@ -170,9 +147,6 @@ fn neighbours_expose_their_memory_to_each_other(universe: &Universe) -> Result<(
 fn atomic_operations_lose_nothing(universe: &Universe) -> Result<()> {
     const TIMES: usize = 200;
     let world = universe.world();
-    if !have_windows(world)? {
-        return Ok(());
-    }
     let (rank, size) = (world.rank(), world.size());
     // Memory that all have mapped, and a vector that perhaps only this rank has.
     let check = |window: &mut Window<'_, i16>| {
@@ -208,9 +182,6 @@ fn add_by_comparing(memory: &TargetMemory<'_, i16>) -> Result<()> {
 /// What is read under the lock does not change, and slices neither.
 fn who_has_the_lock_is_alone(universe: &Universe) -> Result<()> {
     let world = universe.world();
-    if !have_windows(world)? {
-        return Ok(());
-    }
     let (rank, size) = (world.rank(), world.size());
     let mut window = Window::allocate(world, 2, 0_u64)?;
     for turn in 0..50 {
@@ -237,9 +208,6 @@ fn who_has_the_lock_is_alone(universe: &Universe) -> Result<()> {
 
 fn borrowed_memory_comes_back(universe: &Universe) -> Result<()> {
     let world = universe.world();
-    if !have_windows(world)? {
-        return Ok(());
-    }
     let (rank, size) = (world.rank(), world.size());
     for len in [1, 70_000] {
         let (mut first, mut second) = (vec![0; len], vec![0; len]);
@@ -258,9 +226,6 @@ fn borrowed_memory_comes_back(universe: &Universe) -> Result<()> {
 
 fn who_leaves_a_window_in_an_error_stops_it_for_all(universe: &Universe) -> Result<()> {
     let world = universe.world();
-    if !have_windows(world)? {
-        return Ok(());
-    }
     let rank = world.rank();
     let mut memory = [0; 2];
     let result: Result<()> = Window::create(world, &mut memory, |window| {
@@ -283,9 +248,6 @@ fn who_leaves_a_window_in_an_error_stops_it_for_all(universe: &Universe) -> Resu
 
 fn who_panics_between_fences_lets_nobody_wait(universe: &Universe) -> Result<()> {
     let world = universe.world();
-    if !have_windows(world)? {
-        return Ok(());
-    }
     let (rank, size) = (world.rank(), world.size());
     let mut window = Window::allocate(world, 1, 0)?;
     let result = catch_unwind(AssertUnwindSafe(|| {
@@ -339,9 +301,6 @@ fn ranks_at_different_steps_hear_of_it(universe: &Universe) -> Result<()> {
 
 fn forgotten_guards_are_errors_later(universe: &Universe) -> Result<()> {
     let world = universe.world();
-    if !have_windows(world)? {
-        return Ok(());
-    }
     let rank = world.rank();
     let mut window = Window::allocate(world, 1, 0)?;
     std::mem::forget(window.lock(rank, LockKind::Shared)?);
@@ -360,9 +319,6 @@ fn forgotten_guards_are_errors_later(universe: &Universe) -> Result<()> {
 
 fn accesses_beyond_memory_are_errors(universe: &Universe) -> Result<()> {
     let world = universe.world();
-    if !have_windows(world)? {
-        return Ok(());
-    }
     let (rank, size) = (world.rank(), world.size());
     let window = Window::allocate(world, 4, 0_u32)?;
     window.set_name("numbers");
@@ -389,9 +345,6 @@ fn accesses_beyond_memory_are_errors(universe: &Universe) -> Result<()> {
 
 fn dropped_windows_harm_nobody(universe: &Universe) -> Result<()> {
     let world = universe.world();
-    if !have_windows(world)? {
-        return Ok(());
-    }
     let (rank, size) = (world.rank(), world.size());
     let window = Window::allocate(world, 2, 0)?;
     if rank == 0 {

@@ -19,26 +19,50 @@ struct Mode {
     name: &'static str,
     interface: Interface,
     environment: &'static [(&'static str, &'static str)],
+    /// On which node each rank is; empty: all are on one.
+    nodes: &'static [u32],
     /// What most programs do is what users do. The other modes repeat it, and a usual run takes of them one number of
     /// ranks, and of the programs one in so many.
     one_in: Option<usize>,
 }
 
 const MODES: &[Mode] = &[
-    Mode { name: "standard", interface: Interface::Standard, environment: &[], one_in: None },
-    Mode { name: "mpich", interface: Interface::Mpich, environment: &[], one_in: Some(1) },
-    Mode { name: "tcp", interface: Interface::Standard, environment: &[("RWMPI_TRANSPORT", "tcp")], one_in: Some(2) },
-    Mode { name: "lanes", interface: Interface::Standard, environment: &[("RWMPI_LANES", "3")], one_in: Some(2) },
+    Mode { name: "standard", interface: Interface::Standard, environment: &[], nodes: &[], one_in: None },
+    Mode { name: "mpich", interface: Interface::Mpich, environment: &[], nodes: &[], one_in: Some(1) },
+    Mode {
+        name: "tcp",
+        interface: Interface::Standard,
+        environment: &[("RWMPI_TRANSPORT", "tcp")],
+        nodes: &[],
+        one_in: Some(2),
+    },
+    Mode { name: "nodes", interface: Interface::Mpich, environment: &[], nodes: &[0, 1, 1, 0], one_in: Some(2) },
+    Mode {
+        name: "nodes_progress_thread",
+        interface: Interface::Standard,
+        environment: &[("RWMPI_PROGRESS", "thread")],
+        nodes: &[0, 0, 1, 1],
+        one_in: Some(4),
+    },
+    Mode {
+        name: "lanes",
+        interface: Interface::Standard,
+        environment: &[("RWMPI_LANES", "3")],
+        nodes: &[],
+        one_in: Some(2),
+    },
     Mode {
         name: "progress_thread",
         interface: Interface::Standard,
         environment: &[("RWMPI_PROGRESS", "thread")],
+        nodes: &[],
         one_in: Some(2),
     },
     Mode {
         name: "mpich_progress_thread",
         interface: Interface::Mpich,
         environment: &[("RWMPI_PROGRESS", "thread")],
+        nodes: &[],
         one_in: Some(4),
     },
 ];
@@ -81,6 +105,11 @@ fn run(mode: &Mode, test: &str, source: &Path, ranks: &[u32]) -> Result<(), Fail
     let program = library.compile(source, &[]).map_err(|words| format!("it does not compile: {words}"))?;
     let environment: Vec<_> = mode.environment.iter().map(|(name, value)| (*name, OsStr::new(value))).collect();
     for &ranks in ranks {
+        let nodes: Vec<String> = mode.nodes.iter().take(ranks as usize).map(u32::to_string).collect();
+        // More ranks than that are all on one.
+        let nodes = Some(nodes.join(",")).filter(|_| (1..=mode.nodes.len()).contains(&(ranks as usize)));
+        let nodes = nodes.as_deref().map(|nodes| ("RWMPI_NODES", OsStr::new(nodes)));
+        let environment: Vec<_> = environment.iter().copied().chain(nodes).collect();
         let output = library.run(ranks, &[program.as_os_str()], &environment);
         if !output.status.success() {
             let shown = environment.iter().map(|(name, value)| format!("{name}={} ", value.display()));

@@ -73,7 +73,16 @@ impl NodeFabric {
 
     /// Counts memory that this peer lends to a window, for reports.
     pub fn count_window(&self, is_mapped_by_all: bool) {
-        let word = &self.control(self.me).windows[usize::from(!is_mapped_by_all)];
+        self.count_window_as(usize::from(!is_mapped_by_all));
+    }
+
+    /// The same of a window for which it serves peers elsewhere.
+    pub fn count_served_window(&self) {
+        self.count_window_as(2);
+    }
+
+    fn count_window_as(&self, kind: usize) {
+        let word = &self.control(self.me).windows[kind];
         word.store(word.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
     }
 

@@ -5,6 +5,7 @@
 //! sleeps does nothing until it is woken.
 
 mod announced;
+mod elsewhere;
 mod lock;
 mod pairs;
 
