@@ -64,11 +64,12 @@ impl Answers {
         self.namer.set(Some(namer));
     }
 
-    /// Counts an answer; the first word. A period begins if something has happened since the last one.
-    fn count(&self, something_happened: bool, completions: u64) -> u64 {
+    /// Counts an answer of a wait in which nothing has happened since its last one, in that period; the first word. A
+    /// period begins if something has: another wait may have come and gone within this one.
+    fn count(&self, quiet_in: u32, completions: u64) -> u64 {
         let seen = [self.moves.get(), completions];
-        if something_happened || self.seen.replace(seen) != seen {
-            self.period.set(self.period.get().wrapping_add(1));
+        if self.seen.replace(seen) != seen || quiet_in != self.period.get() || quiet_in == 0 {
+            self.period.set(self.period.get().checked_add(1).unwrap_or(1));
             self.given.set(0);
         }
         self.given.set(self.given.get().wrapping_add(1));
@@ -77,10 +78,10 @@ impl Answers {
 }
 
 impl Process {
-    /// Answers that this rank waits for what `each` tells. `something_happened`: since the last answer of this wait, or
-    /// it is the first.
+    /// Answers that this rank waits for what `each` tells; in which period. Nothing has happened since the wait has
+    /// answered in period `quiet_in`, if that is not 0.
     #[cold]
-    pub(crate) fn answer(&self, something_happened: bool, several: Several, each: &EachAwaited<'_>) {
+    pub(crate) fn answer(&self, quiet_in: u32, several: Several, each: &EachAwaited<'_>) -> u32 {
         let mut awaited = Vec::new();
         let mut all_known = true;
         each(&mut |one| match self.words_of(one) {
@@ -113,8 +114,9 @@ impl Process {
                 u64::from(context) << 32 | u64::from(len),
             ]);
         }
-        words[0] = self.answers.count(something_happened, self.engine().completions());
+        words[0] = self.answers.count(quiet_in, self.engine().completions());
         self.publish_answer(&words);
+        self.answers.period.get()
     }
 }
 
@@ -190,13 +192,14 @@ mod tests {
     fn a_period_ends_with_whatever_happens() {
         let answers = Answers::default();
         let parts = |word: u64| (word >> 32, word as u32);
-        assert_eq!(parts(answers.count(true, 5)), (1, 1));
-        assert_eq!(parts(answers.count(false, 5)), (1, 2));
-        assert_eq!(parts(answers.count(false, 6)), (2, 1), "an operation has completed");
+        assert_eq!(parts(answers.count(0, 5)), (1, 1));
+        assert_eq!(parts(answers.count(1, 5)), (1, 2));
+        assert_eq!(parts(answers.count(1, 6)), (2, 1), "an operation has completed");
         answers.moved();
-        assert_eq!(parts(answers.count(false, 6)), (3, 1), "a step was made");
-        assert_eq!(parts(answers.count(true, 6)), (4, 1), "progress was made");
-        assert_eq!(parts(answers.count(false, 6)), (4, 2));
+        assert_eq!(parts(answers.count(2, 6)), (3, 1), "a step was made");
+        assert_eq!(parts(answers.count(0, 6)), (4, 1), "progress was made");
+        assert_eq!(parts(answers.count(4, 6)), (4, 2));
+        assert_eq!(parts(answers.count(3, 6)), (5, 1), "another wait has answered meanwhile");
     }
 
     #[test]

@@ -29,8 +29,8 @@ pub(crate) struct DepartureWatch {
     calls: u32,
     /// Who has gone, and how often was looked since.
     suspicion: Option<(Failure, u32)>,
-    /// Whether nothing has happened since this wait answered last.
-    is_quiet: bool,
+    /// The period in which this wait has answered last, if nothing has happened since; else 0.
+    quiet_in: u32,
 }
 
 /// A wait, as whoever asks about it needs to know it.
@@ -38,8 +38,9 @@ pub(crate) trait Vain {
     /// What it fails with, if only ranks could end it that have gone.
     fn departed(&self) -> Option<Failure>;
 
-    /// Tells the launcher, which has asked, what it is for. `is_quiet`: nothing has happened since the last answer.
-    fn answer(&self, is_quiet: bool);
+    /// Tells the launcher, which has asked, what it is for; in which period that is. `quiet_in`: nothing has happened
+    /// since the last answer, which was in that period; 0: something has, or there was none.
+    fn answer(&self, quiet_in: u32) -> u32;
 }
 
 /// A wait for nothing but what `each` tells.
@@ -54,21 +55,21 @@ impl Vain for Listed<'_> {
         self.process.departed_of(self.several, self.each)
     }
 
-    fn answer(&self, is_quiet: bool) {
-        self.process.answer(!is_quiet, self.several, self.each);
+    fn answer(&self, quiet_in: u32) -> u32 {
+        self.process.answer(quiet_in, self.several, self.each)
     }
 }
 
 impl DepartureWatch {
     #[inline(always)]
     pub(crate) fn new(process: &Process) -> Self {
-        DepartureWatch { calls: process.calls_to_look(), suspicion: None, is_quiet: false }
+        DepartureWatch { calls: process.calls_to_look(), suspicion: None, quiet_in: 0 }
     }
 
     /// Something has happened: what was suspected is to be looked at anew.
     #[inline(always)]
     pub(crate) fn reset(&mut self) {
-        self.is_quiet = false;
+        self.quiet_in = 0;
         if let Some((_, looks)) = &mut self.suspicion {
             *looks = 0;
         }
@@ -91,8 +92,7 @@ impl DepartureWatch {
     #[cold]
     fn look(&mut self, process: &Process, calls: u32, wait: &dyn Vain) -> Result<bool, Failure> {
         if std::mem::replace(&mut self.calls, calls) != calls {
-            wait.answer(self.is_quiet);
-            self.is_quiet = true;
+            self.quiet_in = wait.answer(self.quiet_in);
         }
         let looks = self.suspicion.map_or(0, |(_, looks)| looks);
         self.suspicion = wait.departed().map(|failure| (failure, looks + 1));

@@ -130,8 +130,8 @@ impl Vain for DrivenWait<'_> {
     }
 
     /// Other threads, timers and the like may end it.
-    fn answer(&self, is_quiet: bool) {
-        self.process.answer(!is_quiet, Several::Any, &|_| {});
+    fn answer(&self, quiet_in: u32) -> u32 {
+        self.process.answer(quiet_in, Several::Any, &|_| {})
     }
 }
 
