@@ -17,6 +17,8 @@ pub(crate) fn text(hung: &[(usize, Answer)]) -> String {
     let groups = grouped(hung.iter().map(|(rank, answer)| (*rank, place_and_wait(answer))));
     let count = groups.len();
     for (words, ranks) in groups.into_iter().take(LISTED_MAX) {
+        // One waits, several wait.
+        let words = if ranks.len() == 1 { words } else { words.replacen(", waits for ", ", wait for ", 1) };
         let _ = writeln!(text, "  {}, {words}", named(&ranks));
         let first = hung.iter().find(|(rank, _)| *rank == ranks[0]);
         first.into_iter().for_each(|(_, answer)| unmatched(&mut text, answer));
@@ -33,6 +35,7 @@ pub(crate) fn text(hung: &[(usize, Answer)]) -> String {
         let _ = writeln!(text, "  deadlock: rank {alone} waits for itself");
     }
     mismatched(&mut text, hung);
+    in_another_order(&mut text, hung, &cycle);
     text
 }
 
@@ -154,6 +157,17 @@ fn mismatched(text: &mut String, hung: &[(usize, Answer)]) {
     }
 }
 
+/// Whether ranks that need each other are in collectives of different communicators.
+fn in_another_order(text: &mut String, hung: &[(usize, Answer)], cycle: &[usize]) {
+    let there = hung.iter().filter(|(rank, _)| cycle.contains(rank));
+    let numbers: Option<Vec<u32>> = there.map(|(_, answer)| answer.collective).collect();
+    if numbers.is_some_and(|numbers| numbers.iter().any(|&number| number != numbers[0])) {
+        text.push_str(
+            "  ranks call collectives of these communicators in a different order: it must be the same on all\n",
+        );
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -210,6 +224,8 @@ mod tests {
             "{told}"
         );
         assert!(!told.contains("deadlock"), "{told}");
+        let both = [0, 1].map(|rank| (rank, answer("MPI_Probe", &[(Partner::Any, "probe, tag 6")])));
+        assert!(text(&both).contains("  ranks 0-1, in MPI_Probe, wait for a probe from any rank, tag 6\n"));
         let alone = [(0, answer("MPI_Recv", &[(Partner::Rank(0), "receive, tag 2")]))];
         assert!(text(&alone).contains("deadlock: rank 0 waits for itself"));
     }
@@ -230,7 +246,9 @@ mod tests {
             "{told}"
         );
         let elsewhere = [(0, collective("MPI_Barrier", 1, 0)), (1, collective("MPI_Bcast", 0, 5))];
-        assert!(!text(&elsewhere).contains("do not go together"), "these are different communicators");
+        let told = text(&elsewhere);
+        assert!(!told.contains("do not go together"), "these are different communicators: {told}");
+        assert!(told.contains("collectives of these communicators in a different order"), "{told}");
     }
 
     #[test]

@@ -56,6 +56,14 @@ static void collectives(void)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
+static void order(void)
+{
+    MPI_Comm other;
+    MPI_Comm_dup(MPI_COMM_WORLD, &other);
+    MPI_Barrier(rank == 0 ? MPI_COMM_WORLD : other);
+    MPI_Barrier(rank == 0 ? other : MPI_COMM_WORLD);
+}
+
 static void odd(void)
 {
     if (rank == size - 1)
@@ -122,7 +130,7 @@ static const struct {
 } hangs[] = {
     {"tags", tags},   {"cycle", cycle}, {"sends", sends},
     {"waitall", waitall}, {"waitany", waitany}, {"collectives", collectives},
-    {"odd", odd},     {"communicator", communicator}, {"probe", probe},
+    {"order", order}, {"odd", odd}, {"communicator", communicator}, {"probe", probe},
     {"lock", lock},   {"itself", itself}, {"nonblocking", nonblocking},
     {"finalize", finalize}, {"threads", cycle},
 };
