@@ -3,8 +3,11 @@
 //! It decides nothing: what an ending means and when the job is over is for `watch`, which knows all hosts. In a job on
 //! one host both are in one process; otherwise a daemon has the host, and orders and events go through a link.
 
+mod hanging;
+
 use crate::error::LaunchError;
 use crate::explain;
+use crate::hang::HangCheck;
 use crate::job_spec::JobSpec;
 use crate::lanes;
 use crate::other_mpi;
@@ -69,6 +72,7 @@ pub(crate) struct Host {
     /// When and from which place on ranks are looked at that may be gone.
     next_look: Instant,
     look_from: usize,
+    hang_check: HangCheck,
     drain: Option<Drain>,
     /// Dropped last: closing it has the kernel kill whatever is left.
     lifeline: Option<Lifeline>,
@@ -101,7 +105,7 @@ impl Host {
             news.push(Event::Note(shared_heap::explain(&job, &plan.sections[0])));
         }
         let exits = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(LaunchError::system("watch the ranks"))?;
-        Ok(Host {
+        let mut host = Host {
             explain_copies: spec.explain && plan.ranks.len() > 1,
             spec,
             pmi: PmiServer::new(&plan.nodes)?,
@@ -120,9 +124,12 @@ impl Host {
             told_vanished: false,
             next_look: Instant::now(),
             look_from: 0,
+            hang_check: HangCheck::default(),
             drain: None,
             lifeline: None,
-        })
+        };
+        host.hang_check = host.hang_check();
+        Ok(host)
     }
 
     /// Starts all ranks.
@@ -219,6 +226,7 @@ impl Host {
         self.look_at_exits()?;
         self.look_at_job();
         self.look_for_vanished(now);
+        self.look_for_hang(now);
         self.go_on_draining(now, read);
         Ok(std::mem::take(&mut self.news))
     }

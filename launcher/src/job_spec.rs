@@ -174,6 +174,8 @@ pub struct JobSpec {
     pub(crate) forward_signals: bool,
     pub(crate) report_bindings: bool,
     pub(crate) explain: bool,
+    /// Whether to say so if the ranks hang.
+    pub(crate) hang_check: bool,
     /// Whether to say how each rank ended.
     pub(crate) say_endings: bool,
     /// Whether to say which ranks each host has.
@@ -238,6 +240,7 @@ impl JobSpec {
             forward_signals: false,
             report_bindings: false,
             explain: false,
+            hang_check: true,
             say_endings: false,
             shows_map: false,
             starts_nothing: false,
@@ -347,6 +350,13 @@ impl JobSpec {
     /// Says on standard error what was decided, and why.
     pub fn explain(mut self, explain: bool) -> Self {
         self.explain = explain;
+        self
+    }
+
+    /// Whether to say so on standard error if all ranks wait for what can't come any more, where that can be proved. It
+    /// is said unless this is turned off.
+    pub fn hang_check(mut self, check: bool) -> Self {
+        self.hang_check = check;
         self
     }
 

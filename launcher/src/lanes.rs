@@ -48,7 +48,7 @@ pub(crate) fn check(spec: &JobSpec) -> Result<(), LaunchError> {
 }
 
 /// Whether messages go between hosts, or do as if: there is one way for these.
-fn needs_network(spec: &JobSpec, nodes: &[usize]) -> bool {
+pub(crate) fn needs_network(spec: &JobSpec, nodes: &[usize]) -> bool {
     nodes.iter().any(|&node| node != nodes[0]) || (spec.is_over_tcp() && nodes.len() > 1)
 }
 

@@ -25,6 +25,8 @@ mod explain;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
 mod group;
+mod hang;
+mod hang_report;
 mod host;
 mod hosts;
 mod information;

@@ -3,6 +3,7 @@
 use rwmpi_core::{Error, ErrorClass, Result};
 
 use crate::argument::{Out, c_char, c_int};
+use crate::caller::present_function;
 use crate::error::{Outcome, end_job};
 use crate::interface::Abi;
 use crate::rank::{Phase, Rank, peek, phase, rank};
@@ -17,6 +18,7 @@ pub(crate) fn join<A: Abi>(required: c_int) -> Result<&'static Rank> {
         return Err(Error::new(ErrorClass::Other, what));
     }
     let universe = rwmpi_core::init_with_lanes()?;
+    universe.name_calls(present_function);
     let cots = worker::employ(&universe)?;
     let most = settle::<A>(&universe, required, !cots.is_empty())?;
     let rank = Rank::begin::<A>(universe, most);

@@ -18,6 +18,7 @@
 pub mod argument;
 pub mod attached_buffer;
 pub mod attribute;
+mod caller;
 pub mod collective;
 pub mod communicator;
 pub mod datatype;

@@ -119,6 +119,12 @@ pub(crate) fn words(call: Call, target: Target, context: u32, bytes: usize) -> [
     [first, u64::from(context) << 32 | u64::from(u32::try_from(bytes).unwrap_or(u32::MAX))]
 }
 
+/// The name of the call in an activity record, and the number of its communicator.
+pub(crate) fn call_and_communicator(words: &[u64; 8]) -> Option<(&'static str, u32)> {
+    let call = (words[0] & 0xff) as usize;
+    Some((NAMES.get(call.checked_sub(1)?)?, (words[1] >> 32) as u32 / context::BLOCK))
+}
+
 /// The sentence fragment that an activity record stands for, as "receive from rank 3, tag 7, 800 bytes, in the world
 /// communicator"; `None` if the rank made no call yet. Ranks are ranks in the communicator named.
 pub fn describe_activity(words: &[u64; 8]) -> Option<String> {

@@ -29,46 +29,73 @@ pub(crate) struct DepartureWatch {
     calls: u32,
     /// Who has gone, and how often was looked since.
     suspicion: Option<(Failure, u32)>,
+    /// The period in which this wait has answered last, if nothing has happened since; else 0.
+    quiet_in: u32,
+}
+
+/// A wait, as whoever asks about it needs to know it.
+pub(crate) trait Vain {
+    /// What it fails with, if only ranks could end it that have gone.
+    fn departed(&self) -> Option<Failure>;
+
+    /// Tells the launcher, which has asked, what it is for; in which period that is. `quiet_in`: nothing has happened
+    /// since the last answer, which was in that period; 0: something has, or there was none.
+    fn answer(&self, quiet_in: u32) -> u32;
+}
+
+/// A wait for nothing but what `each` tells.
+pub(crate) struct Listed<'a> {
+    pub(crate) process: &'a Process,
+    pub(crate) several: Several,
+    pub(crate) each: &'a EachAwaited<'a>,
+}
+
+impl Vain for Listed<'_> {
+    fn departed(&self) -> Option<Failure> {
+        self.process.departed_of(self.several, self.each)
+    }
+
+    fn answer(&self, quiet_in: u32) -> u32 {
+        self.process.answer(quiet_in, self.several, self.each)
+    }
 }
 
 impl DepartureWatch {
     #[inline(always)]
     pub(crate) fn new(process: &Process) -> Self {
-        DepartureWatch { calls: process.calls_to_look(), suspicion: None }
+        DepartureWatch { calls: process.calls_to_look(), suspicion: None, quiet_in: 0 }
     }
 
     /// Something has happened: what was suspected is to be looked at anew.
     #[inline(always)]
     pub(crate) fn reset(&mut self) {
+        self.quiet_in = 0;
         if let Some((_, looks)) = &mut self.suspicion {
             *looks = 0;
         }
     }
 
     /// After a look that has found nothing: whether the wait seems to be in vain, so that it should look again at once.
-    /// Asks `departed` who is gone only if it `is_time`, or somebody has called.
+    /// Asks `wait` who is gone only if it `is_time`, or somebody has called, who gets an answer.
     ///
     /// # Errors
     /// If it is in vain.
     #[inline]
-    pub(crate) fn suspects(
-        &mut self,
-        process: &Process,
-        is_time: bool,
-        departed: &dyn Fn() -> Option<Failure>,
-    ) -> Result<bool, Failure> {
+    pub(crate) fn suspects(&mut self, process: &Process, is_time: bool, wait: &dyn Vain) -> Result<bool, Failure> {
         let calls = process.calls_to_look();
         if !is_time && self.calls == calls && self.suspicion.is_none() {
             return Ok(false);
         }
-        self.calls = calls;
-        self.look(process, departed)
+        self.look(process, calls, wait)
     }
 
     #[cold]
-    fn look(&mut self, process: &Process, departed: &dyn Fn() -> Option<Failure>) -> Result<bool, Failure> {
+    fn look(&mut self, process: &Process, calls: u32, wait: &dyn Vain) -> Result<bool, Failure> {
+        if std::mem::replace(&mut self.calls, calls) != calls {
+            self.quiet_in = wait.answer(self.quiet_in);
+        }
         let looks = self.suspicion.map_or(0, |(_, looks)| looks);
-        self.suspicion = departed().map(|failure| (failure, looks + 1));
+        self.suspicion = wait.departed().map(|failure| (failure, looks + 1));
         match self.suspicion {
             Some((failure, LAST_LOOKS)) => Err(process.engine().poisoned(failure)),
             suspicion => Ok(suspicion.is_some()),
@@ -89,12 +116,7 @@ pub(crate) enum Several {
 }
 
 impl Process {
-    /// What the present wait fails with, if only ranks could end it that have gone.
-    pub(crate) fn departed(&self) -> Option<Failure> {
-        self.departed_of(Several::All, &|each| each(self.awaiting()))
-    }
-
-    /// The same of a wait for several things.
+    /// What a wait for that fails with, if only ranks could end it that have gone.
     pub(crate) fn departed_of(&self, several: Several, each: &EachAwaited<'_>) -> Option<Failure> {
         let (mut failure, mut may_come) = (None, false);
         each(&mut |awaited| match self.departed_from(awaited) {

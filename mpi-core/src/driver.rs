@@ -15,7 +15,7 @@ use std::time::Duration;
 use rwmpi_transport::{Backoff, Bell};
 
 use crate::Communicator;
-use crate::departure::{DepartureWatch, Several};
+use crate::departure::{DepartureWatch, Several, Vain};
 use crate::engine::Failure;
 use crate::process::Process;
 use crate::waiting::{Awaited, PUBLISHED_AFTER};
@@ -116,6 +116,25 @@ impl Wake for Woken {
     }
 }
 
+/// The wait of a future that [`Communicator::block_on`] runs.
+struct DrivenWait<'a> {
+    process: &'a Process,
+    woken: &'a Arc<Woken>,
+}
+
+impl Vain for DrivenWait<'_> {
+    /// Whoever else has a waker may still wake the future, whatever becomes of its requests.
+    fn departed(&self) -> Option<Failure> {
+        let (wakers, failure) = self.process.waits_in_vain();
+        failure.filter(|_| Arc::strong_count(self.woken) == OWN_WAKERS + wakers)
+    }
+
+    /// Other threads, timers and the like may end it.
+    fn answer(&self, quiet_in: u32) -> u32 {
+        self.process.answer(quiet_in, Several::Any, &|_| {})
+    }
+}
+
 impl Communicator {
     /// Runs a future to its end while this rank makes progress: requests, and whatever is made of them. The future may
     /// wait for other things, too: a rank that sleeps is woken by its waker, from any thread.
@@ -146,11 +165,7 @@ impl Communicator {
         let mut backoff = Backoff::default();
         let mut is_woken = true;
         let (mut rounds, mut watch) = (0_u32, DepartureWatch::default());
-        // Whoever else has a waker may still wake the future, whatever becomes of its requests.
-        let in_vain = || {
-            let (wakers, failure) = process.waits_in_vain();
-            failure.filter(|_| Arc::strong_count(&woken) == OWN_WAKERS + wakers)
-        };
+        let wait = DrivenWait { process, woken: &woken };
         loop {
             let seen = process.engine().completions();
             if is_woken && let Poll::Ready(result) = future.as_mut().poll(&mut context) {
@@ -167,7 +182,7 @@ impl Communicator {
                 Ok(_) => {
                     rounds = rounds.wrapping_add(1);
                     let is_time = process.may_sleep_soon || rounds.is_multiple_of(PUBLISHED_AFTER);
-                    if let Ok(false) = watch.suspects(process, is_time, &in_vain) {
+                    if let Ok(false) = watch.suspects(process, is_time, &wait) {
                         let _ = process.idle(&mut backoff);
                     }
                 }

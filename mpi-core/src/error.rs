@@ -1,5 +1,7 @@
 //! Errors: the MPI error class and a sentence in the user's words.
 
+use std::fmt;
+
 use rwmpi_transport::PushError;
 
 use crate::Status;
@@ -142,13 +144,21 @@ pub enum ErrorClass {
     "assert!(error.to_string().contains(\"destination 7 is out of range\"));"
     "let own = rwmpi::Error::new(rwmpi::ErrorClass::Other, \"the file has no header\");"
     "assert_eq!(own.to_string(), \"the file has no header\");"
+    "assert_eq!(format!(\"{own:?}\"), own.to_string());"
 )]
-#[derive(Clone, Debug, thiserror::Error)]
+#[derive(Clone, thiserror::Error)]
 #[error("{}", .0.text)]
 pub struct Error(Box<Cause>);
 
+/// The same words as `Display`: a `main` that fails, and `unwrap`, show an error like this.
+impl fmt::Debug for Error {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0.text)
+    }
+}
+
 /// Elsewhere, so that a call that succeeds has no room for it to carry along.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 struct Cause {
     class: ErrorClass,
     text: String,

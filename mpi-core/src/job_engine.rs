@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rwmpi_protocol::{Counters, Pattern};
+use rwmpi_protocol::{Counters, Envelope, Pattern};
 use rwmpi_transport::{
     Backoff, Bell, ClusterFabric, Cot, Distance, ElementLock, Fabric, Heap, JobFabric, LentSpan, NodeFabric, Presence,
     ReadSpan, Reading, RemoteAddress, SharedPart, SharedWord, SignalSet, WriteSpan,
@@ -116,6 +116,8 @@ impl JobEngine {
         fn poisoned(&mut self, failure: Failure) -> Failure;
         fn check_alive(&mut self) -> Result<(), Failure>;
         fn awaited(&mut self, id: OperationId) -> [u64; 2];
+        fn acts_later(&mut self) -> bool;
+        fn unmatched(&mut self) -> Vec<(Envelope, u64)>;
         fn is_flushed(&mut self) -> bool;
         fn barrier_signal(&mut self, peer: u32, step: Step, in_trouble: bool) -> Result<(), Failure>;
         fn barrier_arrived(&mut self, step: Step) -> Option<bool>;

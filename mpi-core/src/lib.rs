@@ -19,6 +19,7 @@ macro_rules! example {
 }
 
 mod activity;
+mod answer;
 mod apart;
 mod attribute;
 mod buffer;
@@ -68,6 +69,7 @@ pub mod window;
 mod worker;
 
 pub use activity::describe_activity;
+pub use answer::{Answer, read_answer};
 pub use attribute::{AttributeKind, AttributeValue, Attributes, CopyFunction, DeleteFunction, Keyval, WeakKeyval};
 pub use bytemuck::{Pod, Zeroable};
 pub use collective::Parts;

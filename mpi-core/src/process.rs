@@ -13,15 +13,16 @@ use std::time::Duration;
 
 use rwmpi_protocol::Pattern;
 use rwmpi_transport::{
-    ActivityRecord, Backoff, JobEnder, JobFabric, ReadSpan, Signal, SignalSet, Turn, Turns, WriteSpan,
+    ActivityRecord, Backoff, DETAIL_WORDS, JobEnder, JobFabric, ReadSpan, Signal, SignalSet, Turn, Turns, WriteSpan,
     monotonic_nanoseconds,
 };
 
 use crate::Protocol;
 use crate::activity::{self, Call, Target};
+use crate::answer::Answers;
 use crate::apart::apart;
 use crate::collective::Retired;
-use crate::departure::{DepartureWatch, Several};
+use crate::departure::{DepartureWatch, EachAwaited, Listed, Several};
 use crate::driver::Wakers;
 use crate::engine::{Completion, Failure, OperationId, Outcome, Received, Room, SendMode};
 use crate::job_engine::JobEngine;
@@ -62,6 +63,8 @@ pub(crate) struct Process {
     /// Whatever goes on although nobody holds its request any more; true once it has ended.
     abandoned: RefCell<Vec<Box<dyn FnMut() -> bool>>>,
     pub(crate) wakers: Wakers,
+    /// What it has answered when it was asked what it waits for.
+    pub(crate) answers: Answers,
     /// Shelves of communicators that are gone, at which others may still look.
     retired: RefCell<Vec<Retired>>,
     /// What the present wait waits for.
@@ -121,6 +124,7 @@ impl Process {
             detached: RefCell::default(),
             abandoned: RefCell::default(),
             wakers: Wakers::default(),
+            answers: Answers::default(),
             retired: RefCell::default(),
             awaited: Cell::new(Awaited::Unknown),
             in_vain: Cell::new(0),
@@ -288,7 +292,7 @@ impl Process {
 
     /// As [`Process::wait_for`], telling the watchers what for, if it takes long.
     pub(crate) fn wait_for_awaited<R>(&self, awaited: Awaited, done: impl FnMut() -> Option<R>) -> Result<R, Failure> {
-        self.wait_unless(awaited, done, || self.departed())
+        self.wait_for_listed(awaited, done, (Several::All, &|each| each(self.awaiting())))
     }
 
     /// As [`Process::wait_for_awaited`], for several things, which `each` tells one by one; the watchers hear of the
@@ -300,16 +304,16 @@ impl Process {
         each: impl Fn(&mut dyn FnMut(Awaited)),
         done: impl FnMut() -> Option<R>,
     ) -> Result<R, Failure> {
-        self.wait_unless(first, done, || self.departed_of(several, &each))
+        self.wait_for_listed(first, done, (several, &each))
     }
 
-    /// Makes progress until `done` has a result, or `in_vain` says that there will be none.
+    /// Makes progress until `done` has a result, or what is listed can't come any more.
     #[inline]
-    fn wait_unless<R>(
+    fn wait_for_listed<R>(
         &self,
         awaited: Awaited,
         mut done: impl FnMut() -> Option<R>,
-        in_vain: impl Fn() -> Option<Failure>,
+        (several, each): (Several, &EachAwaited<'_>),
     ) -> Result<R, Failure> {
         let mut backoff = Backoff::default();
         let mut idles = 0_u32;
@@ -335,7 +339,8 @@ impl Process {
             if is_published {
                 self.publish_wait(idles == PUBLISHED_AFTER);
             }
-            if !watch.suspects(self, is_published || self.may_sleep_soon, &in_vain)? {
+            let wait = Listed { process: self, several, each };
+            if !watch.suspects(self, is_published || self.may_sleep_soon, &wait)? {
                 self.idle(&mut backoff)?;
             }
         }
@@ -356,6 +361,11 @@ impl Process {
         }
     }
 
+    /// Tells the watchers what they have asked for.
+    pub(crate) fn publish_answer(&self, words: &[u64; DETAIL_WORDS]) {
+        self.activity.publish_details(words);
+    }
+
     /// What the present wait waits for, in the words of [`waiting`].
     fn awaited_words(&self) -> [u64; 2] {
         self.words_of(self.awaited.get())
@@ -365,15 +375,17 @@ impl Process {
     pub(crate) fn words_of(&self, awaited: Awaited) -> [u64; 2] {
         match awaited {
             Awaited::Task(id) => match self.tasks.awaited(id) {
-                Awaited::Task(_) => waiting::words(Kind::Unknown, None, None, 0),
+                Awaited::Task(_) => waiting::UNKNOWN,
                 awaited => self.words_of(awaited),
             },
-            Awaited::Unknown => waiting::words(Kind::Unknown, None, None, 0),
+            Awaited::Unknown => waiting::UNKNOWN,
             Awaited::Operation(id) => self.engine().awaited(id),
-            Awaited::Message(pattern) => waiting::words(Kind::Probe, Some(pattern.source), pattern.tag, 0),
-            Awaited::Step(peer) => waiting::words(Kind::Step, Some(Some(peer)), None, 0),
-            Awaited::Epoch(peer) => waiting::words(Kind::Epoch, Some(Some(peer)), None, 0),
-            Awaited::Lock(holder) => waiting::words(Kind::Lock, holder.map(Some), None, 0),
+            Awaited::Message(Pattern { source, tag, context }) => {
+                waiting::words(Kind::Probe, Some(source), tag, context, 0)
+            }
+            Awaited::Step(peer) => waiting::words(Kind::Step, Some(Some(peer)), None, 0, 0),
+            Awaited::Epoch(peer) => waiting::words(Kind::Epoch, Some(Some(peer)), None, 0, 0),
+            Awaited::Lock(holder) => waiting::words(Kind::Lock, holder.map(Some), None, 0, 0),
         }
     }
 

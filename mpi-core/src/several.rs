@@ -2,7 +2,7 @@
 
 use rwmpi_transport::Backoff;
 
-use crate::departure::{DepartureWatch, Several};
+use crate::departure::{DepartureWatch, Listed, Several};
 use crate::waiting::{Awaited, PUBLISHED_AFTER};
 use crate::{Request, Result};
 
@@ -174,8 +174,8 @@ impl Waiting {
         self.rounds = self.rounds.saturating_add(1);
         let is_time = process.may_sleep_soon || self.rounds.is_multiple_of(PUBLISHED_AFTER);
         let awaited = |each: &mut dyn FnMut(Awaited)| requests.iter().for_each(|request| each(request.awaited()));
-        let in_vain = || process.departed_of(Several::Any, &awaited);
-        let waited = match self.watch.suspects(process, is_time, &in_vain) {
+        let wait = Listed { process, several: Several::Any, each: &awaited };
+        let waited = match self.watch.suspects(process, is_time, &wait) {
             Ok(true) => Ok(()),
             Ok(false) => process.idle(&mut self.backoff),
             Err(failure) => Err(failure),

@@ -224,6 +224,12 @@ impl Universe {
         Ok(())
     }
 
+    /// Has `namer` name the function in which this rank is, when the launcher asks. For front ends.
+    #[doc(hidden)]
+    pub fn name_calls(&self, namer: fn() -> Option<String>) {
+        (0..self.lanes()).for_each(|lane| self.in_lane(lane).process().answers.set_namer(namer));
+    }
+
     /// All ranks of the job.
     pub fn world(&self) -> &Communicator {
         &self.world

@@ -2,10 +2,11 @@
 //!
 //! A call that waits notes what for, which costs a store; only once it has waited for a while in vain is that
 //! published, with the time, in the rank's activity record: words 2 (since when; 0: it does not wait), 3 (for what,
-//! partner, tag) and 4 (length). Partners are numbers in the job, so that the launcher can tell who waits for whom.
+//! partner, tag) and 4 (context and length). Partners are numbers in the job, so that the launcher can tell who waits for whom.
 
 use rwmpi_protocol::Pattern;
 
+use crate::communicator::{BLOCK, is_collective};
 use crate::engine::OperationId;
 use crate::task::TaskId;
 
@@ -49,11 +50,20 @@ const NAMES: [&str; 7] = ["", "send", "receive", "probe", "barrier", "epoch of a
 const NO_PARTNER: u32 = 0xff_ffff;
 const ANY_PARTNER: u32 = 0xff_fffe;
 
+/// Words 3 and 4 where what is awaited is not known.
+pub(crate) const UNKNOWN: [u64; 2] = [(NO_PARTNER as u64) << 8, 0];
+
 /// Words 3 and 4. `partner`: outer `None`: none, inner: any.
-pub(crate) fn words(kind: Kind, partner: Option<Option<u32>>, tag: Option<u32>, bytes: u64) -> [u64; 2] {
+pub(crate) fn words(kind: Kind, partner: Option<Option<u32>>, tag: Option<u32>, context: u32, bytes: u64) -> [u64; 2] {
     let partner = partner.map_or(NO_PARTNER, |partner| partner.map_or(ANY_PARTNER, |peer| peer & 0xff_ffff));
     let tag = tag.map_or(0, |tag| tag.saturating_add(1));
-    [u64::from(tag) << 32 | u64::from(partner) << 8 | kind as u64, bytes]
+    let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+    [u64::from(tag) << 32 | u64::from(partner) << 8 | kind as u64, u64::from(context) << 32 | u64::from(bytes)]
+}
+
+/// Whether these words say what is awaited.
+pub(crate) fn is_known(words: [u64; 2]) -> bool {
+    words[0] & 0xff != Kind::Unknown as u64
 }
 
 /// A rank's wait, as its activity record tells it.
@@ -89,20 +99,39 @@ pub(crate) fn partner(word: u64) -> Partner {
 
 /// What a rank waits for according to its activity record; `None`: it does not wait, or not for long yet.
 pub fn describe_wait(words: &[u64; 8]) -> Option<Wait> {
-    let [_, _, since, first, bytes, ..] = *words;
+    let [_, _, since, first, second, ..] = *words;
     if since == 0 {
         return None;
     }
+    let (partner, what) = describe_awaited([first, second])?;
+    Some(Wait { since, partner, what })
+}
+
+/// For whom words 3 and 4 say that a rank waits, and for what.
+pub(crate) fn describe_awaited([first, second]: [u64; 2]) -> Option<(Partner, String)> {
     let kind = (first & 0xff) as usize;
-    let partner = partner(first);
+    let (context, bytes) = ((second >> 32) as u32, second as u32);
     let mut what = (*NAMES.get(kind)?).to_owned();
+    if is_collective(context) {
+        // Tags are the library's own.
+        return Some((partner(first), "its part of a collective".to_owned()));
+    }
     if let Some(tag) = ((first >> 32) as u32).checked_sub(1) {
         what += &format!(", tag {tag}");
     }
     if kind == Kind::Send as usize {
         what += &format!(", {bytes} bytes");
     }
-    Some(Wait { since, partner, what })
+    what += &in_communicator(context);
+    Some((partner(first), what))
+}
+
+/// Which communicator that is, unless it is the world.
+pub(crate) fn in_communicator(context: u32) -> String {
+    match context / BLOCK {
+        0 => String::new(),
+        number => format!(", in communicator {number}"),
+    }
 }
 
 #[cfg(test)]
@@ -112,13 +141,16 @@ mod tests {
     #[test]
     fn waits_are_told_as_they_were_written() {
         let read = |since, [first, bytes]: [u64; 2]| describe_wait(&[9, 9, since, first, bytes, 0, 0, 0]);
-        assert_eq!(read(0, words(Kind::Receive, Some(Some(1)), Some(7), 0)), None);
-        let wait = read(5, words(Kind::Receive, Some(Some(1)), Some(7), 0)).unwrap();
+        assert_eq!(read(0, words(Kind::Receive, Some(Some(1)), Some(7), 0, 0)), None);
+        let wait = read(5, words(Kind::Receive, Some(Some(1)), Some(7), 0, 0)).unwrap();
         assert_eq!(wait, Wait { since: 5, partner: Partner::Rank(1), what: "receive, tag 7".into() });
-        let wait = read(5, words(Kind::Send, Some(Some(0)), Some(0), 100)).unwrap();
-        assert_eq!(wait, Wait { since: 5, partner: Partner::Rank(0), what: "send, tag 0, 100 bytes".into() });
-        let wait = read(5, words(Kind::Probe, Some(None), None, 0)).unwrap();
+        let wait = read(5, words(Kind::Send, Some(Some(0)), Some(0), 12, 100)).unwrap();
+        assert_eq!(
+            wait,
+            Wait { since: 5, partner: Partner::Rank(0), what: "send, tag 0, 100 bytes, in communicator 4".into() }
+        );
+        let wait = read(5, words(Kind::Probe, Some(None), None, 0, 0)).unwrap();
         assert_eq!(wait, Wait { since: 5, partner: Partner::Any, what: "probe".into() });
-        assert_eq!(read(5, words(Kind::Unknown, None, None, 0)).unwrap().partner, Partner::Unknown);
+        assert_eq!(read(5, UNKNOWN).unwrap().partner, Partner::Unknown);
     }
 }

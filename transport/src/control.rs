@@ -12,10 +12,13 @@ pub(crate) const ABORT_TEXT: usize = 240;
 /// Words of an affinity mask: 1024 processors.
 pub(crate) const AFFINITY_WORDS: usize = 16;
 
+/// Words in which a peer says more about what it waits for.
+pub const DETAIL_WORDS: usize = 48;
+
 /// "RWMPIJOB".
 pub(crate) const MAGIC: u64 = u64::from_be_bytes(*b"RWMPIJOB");
 /// Changes whenever the layout does.
-pub(crate) const VERSION: u32 = 11;
+pub(crate) const VERSION: u32 = 12;
 
 /// The first bytes of the job's file.
 #[repr(C)]
@@ -77,6 +80,9 @@ pub(crate) struct Control {
     /// What the owner is doing, in the words of the layer above. Written by the owner, read by the launcher; each word
     /// for itself (Relaxed).
     pub(crate) activity: CachePadded<[AtomicU64; 8]>,
+    /// What the owner waits for, in more words of the layer above. Written by the owner when it is woken while it waits,
+    /// the first word last (Release); read by the launcher, which loads that word first (Acquire).
+    pub(crate) details: CachePadded<[AtomicU64; DETAIL_WORDS]>,
     /// How many bytes the owner has copied by each way that reaches other processes: through shared memory, by the
     /// kernel. Written by the owner, read by the launcher (Relaxed).
     pub(crate) copied: CachePadded<[AtomicU64; 2]>,

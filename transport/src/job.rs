@@ -12,7 +12,7 @@ use rustix::process::Resource;
 
 use crate::Signal;
 use crate::attach::address_space;
-use crate::control::{ABORT_TEXT, AbortRecord, MAGIC, Presence, VERSION};
+use crate::control::{ABORT_TEXT, AbortRecord, DETAIL_WORDS, MAGIC, Presence, VERSION};
 use crate::descriptor;
 use crate::job_error::JobError;
 use crate::layout::{Layout, MAX_PEERS, MOST_LANES};
@@ -266,10 +266,33 @@ impl Job {
         (self.presence(peer) != Presence::Finished).then_some(lost)
     }
 
+    /// How many threads the process of `peer` has; `None` if it is in another name space, or gone.
+    pub fn threads(&self, peer: usize) -> Option<usize> {
+        let identity = &self.segment.control(peer).identity;
+        let pid = self.pid(peer)?;
+        if identity.address_space.load(Ordering::Relaxed) >> 32 != address_space() >> 32 {
+            return None;
+        }
+        Some(std::fs::read_dir(format!("/proc/{pid}/task")).ok()?.count())
+    }
+
     /// What `peer` is doing in each of its lanes, the first one first, in the words of the layer above.
     pub fn activities(&self, peer: usize) -> impl Iterator<Item = [u64; 8]> {
         let records = (0..self.lanes()).map(move |lane| &self.segment.control(self.end(lane, peer)).activity);
         records.map(|record| std::array::from_fn(|word| record[word].load(Ordering::Relaxed)))
+    }
+
+    /// What `peer` said it waits for when it was woken last, in the words of the layer above.
+    pub fn details(&self, peer: usize) -> [u64; DETAIL_WORDS] {
+        let record = &self.segment.control(peer).details;
+        let first = record[0].load(Ordering::Acquire);
+        std::array::from_fn(|word| if word == 0 { first } else { record[word].load(Ordering::Relaxed) })
+    }
+
+    /// Has `peer` look around, if it waits.
+    pub fn wake(&self, peer: usize) {
+        // One that waits for sockets looks when it is time.
+        let _ = signal::send(&self.segment, peer, Signal::Wake);
     }
 
     /// For how many ordered pairs of different peers the kernel copies between their private memories, as tried by
@@ -437,6 +460,29 @@ mod tests {
         assert!(!job.attached(1) && job.pid(1).is_none());
         job.segment.control(job.end(1, 1)).activity[5].store(99, Ordering::Relaxed);
         assert_eq!(other.activities(1).collect::<Vec<_>>(), [[0; 8], [0, 0, 0, 0, 0, 99, 0, 0]]);
+    }
+
+    #[test]
+    fn details_are_read_as_they_were_published() {
+        let fabric = NodeFabric::threads(1).unwrap().remove(0);
+        let job = fabric.job();
+        assert_eq!(job.details(0), [0; DETAIL_WORDS]);
+        let words = std::array::from_fn(|word| word as u64 + 1);
+        fabric.activity().publish_details(&words);
+        assert_eq!(job.details(0), words);
+    }
+
+    #[test]
+    fn threads_are_counted() {
+        let fabric = NodeFabric::threads(1).unwrap().remove(0);
+        let job = fabric.job();
+        let (ready, go) = (std::sync::Barrier::new(2), std::sync::Barrier::new(2));
+        std::thread::scope(|scope| {
+            scope.spawn(|| (ready.wait(), go.wait()));
+            ready.wait();
+            assert!(job.threads(0).unwrap() >= 2);
+            go.wait();
+        });
     }
 
     #[test]

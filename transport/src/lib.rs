@@ -100,7 +100,7 @@ pub use clock::monotonic_nanoseconds;
 #[cfg(not(loom))]
 pub use cluster::ClusterFabric;
 #[cfg(not(loom))]
-pub use control::Presence;
+pub use control::{DETAIL_WORDS, Presence};
 #[cfg(not(loom))]
 pub use descriptor::{handed_down, raised};
 pub use distance::Distance;

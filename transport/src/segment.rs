@@ -23,7 +23,7 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
 use rustix::fs::{FallocateFlags, MemfdFlags, Mode, OFlags, SealFlags};
 
-use crate::control::{Control, DirtyWord, JobHeader};
+use crate::control::{Control, DETAIL_WORDS, DirtyWord, JobHeader};
 use crate::descriptor::{Identity, Kept, raised};
 use crate::environment;
 use crate::handover::{fetch, fetch_to_write};
@@ -37,13 +37,19 @@ use crate::{Queue, ReadSpan};
 /// Where one peer says what it is doing, for whoever watches the job. What the words mean belongs to the layer above.
 pub struct ActivityRecord {
     words: NonNull<[AtomicU64; 8]>,
+    details: NonNull<[AtomicU64; DETAIL_WORDS]>,
     /// Keeps them mapped.
     _segment: Arc<Segment>,
 }
 
 impl ActivityRecord {
     pub(crate) fn of(segment: &Arc<Segment>, peer: usize) -> ActivityRecord {
-        ActivityRecord { words: NonNull::from(&*segment.control(peer).activity), _segment: segment.clone() }
+        let control = segment.control(peer);
+        ActivityRecord {
+            words: NonNull::from(&*control.activity),
+            details: NonNull::from(&*control.details),
+            _segment: segment.clone(),
+        }
     }
 
     /// Publishes words, from number `first` on.
@@ -54,6 +60,16 @@ impl ActivityRecord {
         for (place, word) in record[first..first + N].iter().zip(words) {
             place.store(word, Ordering::Relaxed);
         }
+    }
+
+    /// Publishes what the peer waits for in more words; whoever sees the first one sees the rest.
+    pub fn publish_details(&self, words: &[u64; DETAIL_WORDS]) {
+        // SAFETY: atomics in memory that is mapped as long as `_segment` lives.
+        let record = unsafe { self.details.as_ref() };
+        for (place, &word) in record.iter().zip(words).skip(1) {
+            place.store(word, Ordering::Relaxed);
+        }
+        record[0].store(words[0], Ordering::Release);
     }
 }
 

@@ -49,6 +49,7 @@ pub(super) fn to_job(spec: &mut JobSpec, given: &Given, notes: &mut Vec<String>)
         Id::SegmentDir => spec.segment_directory = Some((&given.values[0]).into()),
         Id::ReportBindings => spec.report_bindings = true,
         Id::Explain => spec.explain = true,
+        Id::NoHangCheck => spec.hang_check = false,
         Id::PrintExitCodes => spec.say_endings = true,
         Id::DoNotLaunch => spec.starts_nothing = true,
         Id::Quiet => spec.quiet = true,

@@ -62,6 +62,7 @@ pub(super) enum Id {
     Launcher,
     MapBy,
     Merge,
+    NoHangCheck,
     NoLocal,
     OutFile,
     Output,
@@ -352,6 +353,13 @@ const JOB: &[Known] = &[
         &[],
         "MIO",
         "Say what was decided about cores, binding, waiting and memory, and why",
+    ),
+    does(
+        Id::NoHangCheck,
+        &["no-hang-check"],
+        &[],
+        "",
+        "Do not say so when all ranks wait for what can't come any more",
     ),
     does(
         Id::Display,

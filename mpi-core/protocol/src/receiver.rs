@@ -221,6 +221,11 @@ impl Receiver {
         !self.unexpected.is_empty()
     }
 
+    /// All unexpected messages, in order of arrival. For reports.
+    pub fn all_unexpected(&self) -> Vec<(MessageId, Envelope)> {
+        self.unexpected.all()
+    }
+
     /// Takes an unexpected message out of the queue.
     pub fn take(&mut self, message: MessageId) -> Envelope {
         self.unexpected.remove(message)

@@ -105,6 +105,13 @@ impl UnexpectedQueue {
         self.entries[id as usize].as_ref().expect("message is in the unexpected queue").envelope
     }
 
+    /// All that are there, in order of arrival.
+    pub(crate) fn all(&self) -> Vec<(MessageId, Envelope)> {
+        let mut entries: Vec<_> = (0..).zip(&self.entries).filter_map(|(id, entry)| Some((id, (*entry)?))).collect();
+        entries.sort_by_key(|(_, entry)| entry.arrival);
+        entries.into_iter().map(|(id, entry)| (id, entry.envelope)).collect()
+    }
+
     pub(crate) fn remove(&mut self, id: MessageId) -> Envelope {
         let Entry { envelope, .. } = self.entries[id as usize].take().expect("message is in the unexpected queue");
         self.exact.remove(id);

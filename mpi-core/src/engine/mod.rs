@@ -373,12 +373,14 @@ impl<F: Fabric> Engine<F> {
     pub(crate) fn awaited(&self, id: OperationId) -> [u64; 2] {
         match self.operations.get(id) {
             Some(Operation::Send(send)) => {
-                waiting::words(Kind::Send, Some(Some(send.peer)), Some(send.tag), send.data.len() as u64)
+                let bytes = send.data.len() as u64;
+                waiting::words(Kind::Send, Some(Some(send.peer)), Some(send.tag), send.context, bytes)
             }
             Some(Operation::Receive(receive)) => {
-                waiting::words(Kind::Receive, Some(receive.pattern.source), receive.pattern.tag, 0)
+                let Pattern { source, tag, context } = receive.pattern;
+                waiting::words(Kind::Receive, Some(source), tag, context, 0)
             }
-            _ => waiting::words(Kind::Unknown, None, None, 0),
+            _ => waiting::UNKNOWN,
         }
     }
 

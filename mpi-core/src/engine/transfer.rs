@@ -231,6 +231,11 @@ impl<F: Fabric> Engine<F> {
         (header, wire::Written { len: transfer.len, generation: transfer.generation })
     }
 
+    /// Whether this rank may go on by itself later, though nothing comes.
+    pub(crate) fn acts_later(&self) -> bool {
+        !self.left.is_empty()
+    }
+
     /// Nothing happens: after some time this rank itself writes the first message that it has left to its receiver, if
     /// that has not begun to fetch it. Whether it has.
     #[cold]

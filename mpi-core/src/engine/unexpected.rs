@@ -8,6 +8,7 @@ use rwmpi_transport::{Fabric, RemoteAddress};
 use super::spare::Kept;
 use super::{Engine, Failure, OperationId};
 use crate::Mark;
+use crate::communicator::is_collective;
 
 /// Unexpected messages may hold this many bytes at a rank before the library gives up.
 const LIMIT: u64 = 4 << 30;
@@ -65,6 +66,14 @@ impl<F: Fabric> Engine<F> {
     /// How many there are, and the memory that they take, bytes.
     pub(crate) fn unexpected(&self) -> (u64, u64) {
         (self.unexpected.len() as u64, self.unexpected_bytes)
+    }
+
+    /// The messages of the program that wait for their receives, in order of arrival, and how long they are.
+    pub(crate) fn unmatched(&self) -> Vec<(Envelope, u64)> {
+        let all = self.receiver.all_unexpected().into_iter();
+        let of_program = all.filter(|(_, envelope)| !is_collective(envelope.context));
+        let len = |message: MessageId| Some(self.unexpected.get(*self.bodies.get(message as usize)?)?.len);
+        of_program.filter_map(|(message, envelope)| Some((envelope, len(message)?))).collect()
     }
 
     /// A message that has been accounted for joins the unexpected ones; returns the key of its body.

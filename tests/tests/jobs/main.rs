@@ -13,6 +13,7 @@ mod fortran_support;
 mod launcher_arguments;
 mod launcher_failures;
 mod launcher_foreign;
+mod launcher_hangs;
 mod launcher_hosts;
 mod launcher_library;
 mod launcher_mpi;

@@ -134,6 +134,8 @@ pub const UNSAFE_FILES: &[&str] = &[
     // The rank of the process, and the program's error handlers.
     "mpi-abi/src/rank.rs",
     "mpi-abi/src/error.rs",
+    // Which function of MPI is on the stack.
+    "mpi-abi/src/caller.rs",
     // How an exception that leaves a function of the program is caught, and raised again.
     "mpi-abi/src/exception.rs",
     // The program's memory as elements, and its functions on them.

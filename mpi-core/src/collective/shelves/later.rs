@@ -28,6 +28,7 @@ use crate::collective::published::Told;
 use crate::collective::team::Team;
 use crate::communicator::nonblocking_tag;
 use crate::engine::{Failure, OperationId};
+use crate::process::Process;
 use crate::select::Collective;
 use crate::waiting::Awaited;
 
@@ -123,7 +124,7 @@ impl<'a> Team<'a> {
                 let _ = shelves.set(apart(|| self.make_shelves()).await?);
                 drop(making);
             } else {
-                poll_fn(|_| if shelves.get().is_some() { Poll::Ready(()) } else { Poll::Pending }).await;
+                step(self.process, || if shelves.get().is_some() { Poll::Ready(()) } else { Poll::Pending }).await;
             }
         }
         Ok(shelves.get().and_then(Option::as_ref))
@@ -142,12 +143,24 @@ impl<'a> Team<'a> {
         }
         let Some(later) = self.later.filter(|later| later.has_room(what)) else { return Ok(false) };
         let Later { shelves, number, .. } = *later;
-        poll_fn(|_| later.round().has_turn(what)).await;
+        step(self.process, || later.round().has_turn(what)).await;
         collective(shelves.put(number), self)?;
-        poll_fn(|_| later.round().have_come(&from, 1)).await;
+        step(self.process, || later.round().have_come(&from, 1)).await;
         collective(shelves.take(number), self)?;
         Ok(true)
     }
+}
+
+/// Waits until `look` is ready: what others set in shared memory shows nowhere else, so steps are counted.
+pub(super) async fn step<R>(process: &Process, mut look: impl FnMut() -> Poll<R>) -> R {
+    poll_fn(|_| {
+        let looked = look();
+        if looked.is_ready() {
+            process.answers.moved();
+        }
+        looked
+    })
+    .await
 }
 
 /// Of a nonblocking collective.
@@ -267,7 +280,7 @@ impl<'a> Later<'a> {
             apart(|| self.forsake()).await?;
         }
         match self.too_long.get() {
-            Some(len) => poll_fn(|_| self.say_too_long(len)).await,
+            Some(len) => step(self.team.process, || self.say_too_long(len)).await,
             None => Ok(()),
         }
     }
@@ -319,14 +332,14 @@ impl<'a> Later<'a> {
         let round = self.round();
         if let Some(len) = self.too_long.get() {
             // Its slot may be another's before.
-            poll_fn(|_| self.say_too_long(len)).await?;
+            step(self.team.process, || self.say_too_long(len)).await?;
             let done = round.shelf(self.team.rank).slot(self.number).done();
             process.engine().set_words([(done, self.number)], self.team.peers);
         }
         for rank in round.others() {
-            poll_fn(|_| round.have_come(|other| other == rank, 1)).await;
+            step(process, || round.have_come(|other| other == rank, 1)).await;
             if round.said(rank, None)? == LONG {
-                poll_fn(|_| if self.is_done(rank) { Poll::Ready(()) } else { Poll::Pending }).await;
+                step(process, || if self.is_done(rank) { Poll::Ready(()) } else { Poll::Pending }).await;
             }
         }
         for send in self.left.take() {
@@ -415,7 +428,7 @@ impl Communicator {
             };
             let team = communicator.team(nonblocking_tag(number), false);
             let ends = Ends(Round::new(&team, shelves, number));
-            poll_fn(|_| ends.0.have_come(&from, 1)).await;
+            step(team.process, || ends.0.have_come(&from, 1)).await;
             collective(shelves.take(number), team)
         }))
     }

@@ -5,13 +5,12 @@
 //! before, and found there that it had not been taken back; who takes it back finds these bits in the same step, and
 //! waits for whoever has set one.
 
-use std::future::poll_fn;
 use std::task::{Poll, ready};
 
 use rwmpi_transport::WriteSpan;
 use smallvec::SmallVec;
 
-use super::later::Later;
+use super::later::{Later, step};
 use super::round::Round;
 use crate::collective::published::{Published, Told, Way};
 use crate::collective::team::Team;
@@ -41,7 +40,7 @@ impl Later<'_> {
             return Ok(self.send_instead());
         }
         meanwhile()?;
-        poll_fn(|_| round.have_come(|_| true, 1)).await;
+        step(self.team.process, || round.have_come(|_| true, 1)).await;
         let way = match round.all_told(len)? {
             None => Way::Done,
             Some(told) => {
@@ -52,7 +51,7 @@ impl Later<'_> {
                             with(&published)?;
                         }
                         round.leave();
-                        poll_fn(|_| round.have_left(|_| true)).await;
+                        step(self.team.process, || round.have_left(|_| true)).await;
                         round.others().try_for_each(|rank| round.has_left(rank))?;
                         Way::Done
                     }
@@ -77,7 +76,7 @@ impl Later<'_> {
         if !self.lend(&round, len, &mine).await? {
             return Ok(Way::Unsettled);
         }
-        poll_fn(|_| round.have_come(|rank| rank == root, 1)).await;
+        step(self.team.process, || round.have_come(|rank| rank == root, 1)).await;
         if !round.agrees(root, len)? {
             self.lends.set(false);
             return Ok(Way::Done);
@@ -85,11 +84,11 @@ impl Later<'_> {
         let Some(published) = Published::of(team, root, &round, self.shelves)? else { return Ok(self.send_instead()) };
         if is_root {
             let mut reads: SmallVec<[Option<bool>; 16]> = SmallVec::from_elem(None, team.size());
-            poll_fn(|_| round.bring_to_all(&published, data, &mut reads)).await?;
+            step(self.team.process, || round.bring_to_all(&published, data, &mut reads)).await?;
         } else if round.may_use(|rank| rank == root)? {
             let left = published.take_chunks(round, root, data)?;
             round.leave();
-            poll_fn(|_| round.is_helped(root, left)).await;
+            step(self.team.process, || round.is_helped(root, left)).await;
         } else {
             round.leave();
         }
@@ -113,7 +112,7 @@ impl Later<'_> {
         }
         self.too_long.set(Some(len));
         self.is_settled.set(true);
-        poll_fn(|_| round.has_turn_among(round.places())).await;
+        step(self.team.process, || round.has_turn_among(round.places())).await;
         let users = round.shelf(self.team.rank).slot(self.number).users();
         self.lends.set(true);
         self.team.process.engine().set_words([(users, 0)], &[]);
@@ -156,6 +155,7 @@ impl Round<'_> {
                         published.bring_chunks(*self, rank, data)?;
                     }
                     reads[rank] = Some(agrees);
+                    self.team.process.answers.moved();
                 }
             }
             // Who has not come has said nothing: where it will, data of another collective may lie.

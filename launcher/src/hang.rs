@@ -1,0 +1,236 @@
+//! Finds out, unasked, that a job hangs, where that can be proved; says nothing where it can't.
+//!
+//! When all ranks have waited for a while they are called, and called again: each answers what it waits for, after a
+//! look at everything that could end its wait. An answer carries the number of its *period*, in which nothing has
+//! happened in that rank. The proof is: first all numbers are read, then all are called; if all have answered twice
+//! since, under the same numbers, then nothing happened anywhere between the reading and the first of these answers,
+//! and by the second one each has looked, later than that, and found nothing. So nothing is under way, nobody does
+//! anything, and nothing will happen that would have somebody begin, if the waits are such as only other ranks end.
+//! Nobody needs a clock for this: a machine that is slow, or a rank that is stopped, only takes longer to answer.
+//!
+//! It takes memory that all ranks share. Between hosts, and over TCP, a message may be on its way where nobody sees it;
+//! there, and in jobs of several lanes, nothing is said.
+
+use rwmpi_core::Answer;
+use std::time::{Duration, Instant};
+
+/// How long all must have waited before they are called.
+pub(crate) const SETTLED: Duration = Duration::from_secs(2);
+/// From one call to the next.
+const INTERVAL: Duration = Duration::from_millis(250);
+/// So many calls follow each other like that. Ranks that could not prove it by then wait for something else, or are
+/// stopped.
+const QUICK_CALLS: u32 = 8;
+/// Longest time from one call to the next.
+const LONGEST_INTERVAL: Duration = Duration::from_secs(30);
+/// Answers that each has to give.
+const ANSWERS: u32 = 2;
+
+/// What can be learnt of the ranks.
+pub(crate) trait Ranks {
+    /// The ranks that may still do something, if each of them has waited for so long.
+    fn all_waiting(&self, least: Duration) -> Option<Vec<usize>>;
+    /// What a rank has answered last.
+    fn answer(&self, rank: usize) -> Answer;
+    /// Has it answer again.
+    fn call(&self, rank: usize);
+    /// Whether nothing but another rank can end the wait of one that has given this answer; `None`: it has begun to
+    /// leave the job, and whatever it waits for helps nobody.
+    fn is_closed(&self, rank: usize, answer: &Answer) -> Option<bool>;
+}
+
+/// The check of one job.
+#[derive(Default)]
+pub(crate) struct HangCheck {
+    is_off: bool,
+    next_look: Option<Instant>,
+    calls: u32,
+    called: Option<Called>,
+}
+
+/// All ranks have been called.
+struct Called {
+    ranks: Vec<usize>,
+    /// In which periods they were before that.
+    periods: Vec<u32>,
+    /// How often they had answered, after all periods had been read.
+    given: Vec<u32>,
+}
+
+impl HangCheck {
+    pub(crate) fn new(is_on: bool) -> HangCheck {
+        HangCheck { is_off: !is_on, ..HangCheck::default() }
+    }
+
+    /// What the ranks have answered, once it is proved that they hang; once.
+    pub(crate) fn look(&mut self, now: Instant, ranks: &impl Ranks) -> Option<Vec<(usize, Answer)>> {
+        if self.is_off || self.next_look.is_some_and(|next| now < next) {
+            return None;
+        }
+        self.next_look = Some(now + INTERVAL);
+        let Some(waiting) = ranks.all_waiting(SETTLED) else {
+            (self.called, self.calls) = (None, 0);
+            return None;
+        };
+        let answers: Vec<Answer> = waiting.iter().map(|&rank| ranks.answer(rank)).collect();
+        match self.called.as_ref().filter(|called| called.are_quiet(&waiting, &answers)) {
+            Some(called) if called.have_all_answered(&answers) && are_closed(ranks, &waiting, &answers) => {
+                self.is_off = true;
+                return Some(waiting.into_iter().zip(answers).collect());
+            }
+            Some(_) => {}
+            None => {
+                let given = waiting.iter().map(|&rank| ranks.answer(rank).given).collect();
+                let periods = answers.iter().map(|answer| answer.period).collect();
+                self.called = Some(Called { ranks: waiting.clone(), periods, given });
+            }
+        }
+        self.calls += 1;
+        let doublings = self.calls.saturating_sub(QUICK_CALLS).min(16);
+        self.next_look = Some(now + (INTERVAL * (1 << doublings)).min(LONGEST_INTERVAL));
+        waiting.iter().for_each(|&rank| ranks.call(rank));
+        None
+    }
+}
+
+impl Called {
+    /// Whether they are the same ranks, and in all nothing has happened since.
+    fn are_quiet(&self, ranks: &[usize], answers: &[Answer]) -> bool {
+        self.ranks == ranks && self.periods.iter().eq(answers.iter().map(|answer| &answer.period))
+    }
+
+    fn have_all_answered(&self, answers: &[Answer]) -> bool {
+        self.given.iter().zip(answers).all(|(given, answer)| answer.given >= given + ANSWERS)
+    }
+}
+
+/// Whether nothing else can help any of those that have not begun to leave.
+fn are_closed(ranks: &impl Ranks, waiting: &[usize], answers: &[Answer]) -> bool {
+    let closed: Vec<bool> =
+        waiting.iter().zip(answers).filter_map(|(&rank, answer)| ranks.is_closed(rank, answer)).collect();
+    !closed.is_empty() && closed.iter().all(|&is_closed| is_closed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::{Cell, RefCell};
+
+    /// What a rank is about to do when it is called.
+    #[derive(Clone, Copy)]
+    enum Next {
+        Answers,
+        /// It answers that something has happened.
+        Moves,
+        /// It is stopped.
+        Nothing,
+    }
+
+    struct Fakes {
+        answers: RefCell<Vec<Answer>>,
+        next: RefCell<Vec<Next>>,
+        all_wait: Cell<bool>,
+        leaving: Cell<Option<usize>>,
+    }
+
+    fn fakes(count: usize) -> Fakes {
+        let answer = Answer {
+            period: 7,
+            given: 3,
+            is_closed: true,
+            is_shared: false,
+            any: false,
+            call: String::new(),
+            collective: None,
+            awaited: 0,
+            first_awaited: Vec::new(),
+            messages: 0,
+            first_messages: Vec::new(),
+        };
+        Fakes {
+            answers: vec![answer; count].into(),
+            next: vec![Next::Answers; count].into(),
+            all_wait: true.into(),
+            leaving: None.into(),
+        }
+    }
+
+    impl Ranks for Fakes {
+        fn all_waiting(&self, _: Duration) -> Option<Vec<usize>> {
+            self.all_wait.get().then(|| (0..self.answers.borrow().len()).collect())
+        }
+
+        fn answer(&self, rank: usize) -> Answer {
+            self.answers.borrow()[rank].clone()
+        }
+
+        fn call(&self, rank: usize) {
+            let answer = &mut self.answers.borrow_mut()[rank];
+            match self.next.borrow()[rank] {
+                Next::Answers => answer.given += 1,
+                Next::Moves => (answer.period, answer.given) = (answer.period + 1, 1),
+                Next::Nothing => {}
+            }
+        }
+
+        fn is_closed(&self, rank: usize, answer: &Answer) -> Option<bool> {
+            (self.leaving.get() != Some(rank)).then_some(answer.is_closed)
+        }
+    }
+
+    /// After how many looks it says that the job hangs.
+    fn looks(check: &mut HangCheck, fakes: &Fakes, most: usize) -> Option<usize> {
+        let start = Instant::now();
+        (0..most).position(|look| check.look(start + LONGEST_INTERVAL * look as u32, fakes).is_some())
+    }
+
+    #[test]
+    fn two_answers_of_each_prove_it_and_it_is_said_once() {
+        let (mut check, fakes) = (HangCheck::new(true), fakes(3));
+        assert_eq!(looks(&mut check, &fakes, 10), Some(2));
+        assert_eq!(looks(&mut check, &fakes, 10), None);
+        assert_eq!(looks(&mut HangCheck::new(false), &fakes, 10), None);
+    }
+
+    #[test]
+    fn whoever_moves_is_waited_for() {
+        for next in [Next::Moves, Next::Nothing] {
+            let (mut check, fakes) = (HangCheck::new(true), fakes(3));
+            fakes.next.borrow_mut()[1] = next;
+            assert_eq!(looks(&mut check, &fakes, 20), None);
+            fakes.next.borrow_mut()[1] = Next::Answers;
+            assert!(looks(&mut check, &fakes, 20).is_some());
+        }
+    }
+
+    #[test]
+    fn a_wait_that_something_else_may_end_proves_nothing() {
+        let (mut check, fakes) = (HangCheck::new(true), fakes(2));
+        fakes.answers.borrow_mut()[1].is_closed = false;
+        assert_eq!(looks(&mut check, &fakes, 20), None);
+        fakes.leaving.set(Some(1));
+        assert!(looks(&mut check, &fakes, 20).is_some(), "one that leaves helps nobody, whatever it waits for");
+    }
+
+    #[test]
+    fn a_rank_at_work_ends_the_suspicion() {
+        let (mut check, fakes) = (HangCheck::new(true), fakes(2));
+        let start = Instant::now();
+        let mut look = |seconds| check.look(start + LONGEST_INTERVAL * seconds, &fakes).is_some();
+        assert!(!look(0) && !look(1));
+        fakes.all_wait.set(false);
+        assert!(!look(2));
+        fakes.all_wait.set(true);
+        assert!(!look(3) && !look(4) && look(5));
+    }
+
+    #[test]
+    fn ranks_are_not_called_more_often_than_need_be() {
+        let (mut check, fakes) = (HangCheck::new(true), fakes(1));
+        fakes.answers.borrow_mut()[0].is_closed = false;
+        let start = Instant::now();
+        let given = || fakes.answers.borrow()[0].given - 3;
+        (0..1000).for_each(|step| _ = check.look(start + Duration::from_millis(100) * step, &fakes));
+        assert!((QUICK_CALLS..20).contains(&given()), "{} calls in 100 s", given());
+    }
+}
