@@ -36,9 +36,10 @@ pub(crate) enum Call {
     EndEpoch,
     LockWindow,
     UseWindow,
+    Spawn,
 }
 
-const NAMES: [&str; 26] = [
+const NAMES: [&str; 27] = [
     "init",
     "finalize",
     "send",
@@ -65,6 +66,7 @@ const NAMES: [&str; 26] = [
     "wait on a window",
     "lock of a window",
     "operation on a window",
+    "spawning of ranks",
 ];
 
 impl Call {

@@ -54,6 +54,7 @@ mod select;
 mod several;
 mod shared_buffer;
 mod staged;
+mod spawn;
 mod status;
 mod task;
 mod threads;
@@ -91,6 +92,8 @@ pub use rwmpi_transport::{Cot, Held, MOST_LANES, Turn, Turns, Visit, Worker};
 pub use scope::{Scope, scope};
 pub use several::{test_all, test_any, test_some, wait_all, wait_any, wait_some};
 pub use shared_buffer::Buffer;
+#[doc(hidden)]
+pub use spawn::Command;
 pub use status::Status;
 #[doc(hidden)]
 pub use threads::run_test;

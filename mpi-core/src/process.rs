@@ -1,6 +1,7 @@
 //! One rank, or one lane of it: its engine, and what all its communicators share. Every wait of a rank goes through
 //! here.
 
+pub(crate) mod company;
 mod outlasting;
 
 use std::cell::{Cell, OnceCell, RefCell, RefMut};
@@ -20,6 +21,7 @@ use crate::Protocol;
 use crate::activity::{self, Call, Target};
 use crate::apart::apart;
 use crate::collective::Retired;
+use company::Company;
 use crate::departure::{DepartureWatch, Several};
 use crate::driver::Wakers;
 use crate::engine::{Completion, Failure, OperationId, Outcome, Received, Room, SendMode};
@@ -48,6 +50,12 @@ pub(crate) struct Process {
     turns: OnceCell<&'static Turns>,
     lanes: Rc<Lanes>,
     lane: usize,
+    /// Whether there may be other engines of the rank for whoever waits in this one: those of lanes, or of other files.
+    has_others: Cell<bool>,
+    /// Those of other files, once there are any.
+    company: OnceCell<Rc<Company>>,
+    /// How many communicators it has.
+    communicators: Cell<usize>,
     /// Nonblocking collectives in flight.
     tasks: Tasks,
     /// How many blocking ones are: one calls a function of the program's that calls another.
@@ -108,6 +116,9 @@ impl Process {
             turns: OnceCell::new(),
             lanes,
             lane,
+            has_others: Cell::new(false),
+            company: OnceCell::new(),
+            communicators: Cell::new(0),
             tasks: Tasks::default(),
             driven: Cell::new(0),
             detached: RefCell::default(),
@@ -182,6 +193,7 @@ impl Process {
         let _ = self.turn.set(turn);
         if self.lanes.are_several() {
             let _ = self.turns.set(turns);
+            self.has_others.set(true);
         }
         Ok(())
     }
@@ -212,13 +224,10 @@ impl Process {
         true
     }
 
-    /// As [`Process::progress`], in all lanes that this thread has.
+    /// As [`Process::progress`], in all engines of the rank that this thread has.
     #[inline]
     pub(crate) fn progress_all(&self) -> Result<bool, Failure> {
-        match self.turns_of_all().is_some() {
-            true => self.lanes.all().try_fold(false, |moved, process| Ok(process.progress()? || moved)),
-            false => self.progress(),
-        }
+        if self.has_others.get() { self.progress_with_others() } else { self.progress() }
     }
 
     /// As [`Process::progress_all`], for a call that does not wait for `awaited`, and then what `find` finds.
@@ -237,8 +246,10 @@ impl Process {
 
     /// Waits a little, as long as the transport sees fit. An error if the job has been aborted.
     pub(crate) fn idle(&self, backoff: &mut Backoff) -> Result<(), Failure> {
-        if self.stand_aside(backoff) {
-            return self.take_signals();
+        if self.has_others.get()
+            && let Some(stood_by) = self.stand_by(backoff)
+        {
+            return stood_by;
         }
         if self.let_others_in() {
             return self.engine().check_alive();
@@ -392,7 +403,7 @@ impl Process {
     /// Whether no peer can be using memory of this rank's in this lane: nothing is under way.
     pub(crate) fn is_idle(&self) -> bool {
         let is_free = || self.engine.try_borrow_mut().is_ok_and(|mut engine| engine.uses_no_memory());
-        self.driven.get() == 0 && self.windows.get() == 0 && !self.tasks.are_running() && is_free()
+        self.driven.get() == 0 && !self.has_joined() && self.windows.get() == 0 && !self.tasks.are_running() && is_free()
     }
 
     /// Waits for an operation and forgets it: whatever the outcome, nobody touches its buffer any more.

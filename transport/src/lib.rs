@@ -45,6 +45,8 @@ mod job;
 #[cfg(not(loom))]
 mod job_error;
 #[cfg(not(loom))]
+mod joint;
+#[cfg(not(loom))]
 mod layout;
 #[cfg_attr(loom, allow(dead_code))]
 mod lent;
@@ -81,6 +83,8 @@ mod slice;
 mod small_copy;
 mod span;
 #[cfg(not(loom))]
+pub mod spawning;
+#[cfg(not(loom))]
 mod tcp;
 mod turn;
 #[cfg(not(loom))]
@@ -108,7 +112,7 @@ pub use distance::Distance;
 pub use element_lock::{ElementLock, LockedElements};
 #[cfg(not(loom))]
 pub use environment::{
-    CONNECTION_FD, JOB_FD, LANES, LIFELINE_FD, LISTEN, NODES, PLACE, RANK, SIZE, THREADS, TRANSPORT,
+    CONNECTION_FD, JOB_FD, LANES, LIFELINE_FD, LISTEN, NODES, PARENTS, PLACE, PROGRAM_NUMBER, RANK, SIZE, THREADS, TRANSPORT,
 };
 pub use fabric::*;
 #[cfg(not(loom))]
@@ -119,6 +123,8 @@ pub use interface::{address_of_interface, first_to_others};
 pub use job::{Abort, ArenaUse, Job, JobEnder, JobShape, Lost};
 #[cfg(not(loom))]
 pub use job_error::JobError;
+#[cfg(not(loom))]
+pub use joint::{Joint, Parents};
 #[cfg(not(loom))]
 pub use layout::MOST_LANES;
 pub use lent::LentSpan;

@@ -531,10 +531,21 @@ impl Request {
     #[inline]
     pub fn wait(&mut self, endpoint: &Endpoint) -> Result<Status> {
         if !self.is_done() {
-            let waited = endpoint.wait_for_awaited(self.awaited(), || self.is_done().then_some(()));
+            let done = || self.is_done().then_some(());
+            let waited = match self.communicator.is_joined() {
+                // Its number is one of another engine.
+                true => self.wait_where_it_is(done),
+                false => endpoint.wait_for_awaited(self.awaited(), done),
+            };
             waited.inspect_err(|_| self.give_up())?;
         }
         self.finish()
+    }
+
+    #[cold]
+    fn wait_where_it_is(&self, done: impl FnMut() -> Option<()>) -> Result<()> {
+        let process = self.communicator.process();
+        process.wait_for_awaited(self.awaited(), done).map_err(self.communicator.failed(Call::Receive))
     }
 
     pub(super) fn awaited(&self) -> Awaited {

@@ -37,7 +37,8 @@ impl Listed<'_> {
     /// That one, if it is still to complete.
     pub fn request(&mut self, request: &Request) {
         if request.is_active() && !request.is_done() {
-            (self.0)(request.awaited());
+            let is_known_here = !request.communicator().is_joined();
+            (self.0)(if is_known_here { request.awaited() } else { Awaited::Unknown });
         }
     }
 
