@@ -76,7 +76,17 @@ impl PmiServer {
             store.insert(pmi::PROCESS_MAPPING.to_owned(), mapping);
         }
         let (clients, fresh) = (Vec::new(), Vec::new());
-        Ok(PmiServer { epoll, clients, size: nodes.len(), store, stored: 0, fresh, waiting: 0, abort: None, requests: Vec::new() })
+        Ok(PmiServer {
+            epoll,
+            clients,
+            size: nodes.len(),
+            store,
+            stored: 0,
+            fresh,
+            waiting: 0,
+            abort: None,
+            requests: Vec::new(),
+        })
     }
 
     /// A connection for the next rank, of that section; gives the rank's end.

@@ -29,7 +29,8 @@ use rustix::process::{Pid, Resource, Rlimit, Signal, WaitId, WaitIdOptions, Wait
 use rustix::thread::CpuSet;
 use rwmpi_transport::pmi::{PMI_FD, PMI_NUMBER, PMI_SIZE};
 use rwmpi_transport::{
-    CONNECTION_FD, JOB_FD, Job, LIFELINE_FD, NODES, PARENTS, PLACE, PROGRAM_NUMBER, RANK, SIZE, THREADS, handed_down, raised,
+    CONNECTION_FD, JOB_FD, Job, LIFELINE_FD, NODES, PARENTS, PLACE, PROGRAM_NUMBER, RANK, SIZE, THREADS, handed_down,
+    raised,
 };
 use std::io;
 use std::ops::Range;

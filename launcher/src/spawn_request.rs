@@ -3,10 +3,10 @@
 
 use crate::job_spec::{JobSpec, Section};
 use crate::redirect::Readers;
-use rwmpi_transport::spawning::{BEGINNING, Command, ENDING, ESCAPED, PARENTS_KEY, unescaped};
 use rwmpi_transport::PARENTS;
 #[cfg(test)]
 use rwmpi_transport::pmi::Message;
+use rwmpi_transport::spawning::{BEGINNING, Command, ENDING, ESCAPED, PARENTS_KEY, unescaped};
 use serde::{Deserialize, Serialize};
 
 /// Bytes that the lines of a request may have in all.
@@ -143,7 +143,9 @@ impl Wanted {
                 "wdir" => section = section.directory(value),
                 "path" => section.search = Some(value.into()),
                 "host" | "hosts" if !HERE.contains(&value.as_str()) && value != here => {
-                    return Err(format!("ranks can be spawned on the host of the spawning ones ({here}), not on {value}"));
+                    return Err(format!(
+                        "ranks can be spawned on the host of the spawning ones ({here}), not on {value}"
+                    ));
                 }
                 _ => {}
             }
@@ -205,7 +207,8 @@ mod tests {
         let commands = [command("./one", &[("wdir", "/tmp")]), command("two", &[])];
         let request = read(&spawning::request(&commands, "3/word").unwrap()).unwrap();
         assert_eq!(request.parents, "3/word");
-        let found: Vec<_> = request.commands.iter().map(|one| (&*one.program, one.ranks, one.arguments.len())).collect();
+        let found: Vec<_> =
+            request.commands.iter().map(|one| (&*one.program, one.ranks, one.arguments.len())).collect();
         assert_eq!(found, [("./one", 2, 1), ("two", 2, 1)]);
         assert_eq!(request.commands[0].arguments[0], "a b\n");
         assert_eq!(request.commands[0].hints, [("wdir".to_owned(), "/tmp".to_owned())]);
@@ -232,7 +235,11 @@ mod tests {
         assert_eq!(spec.sections[0].directory.as_deref(), Some("/tmp".as_ref()));
         assert_eq!(spec.sections[0].search.as_deref(), Some("/bin".as_ref()));
         assert_eq!(spec.setting(PARENTS).as_deref(), Some("1/word".as_ref()));
-        assert_eq!(spec.setting("A").as_deref(), Some("1".as_ref()), "what was set for the ranks is set for these, too");
+        assert_eq!(
+            spec.setting("A").as_deref(),
+            Some("1".as_ref()),
+            "what was set for the ranks is set for these, too"
+        );
         assert!(job(&[("host", "elsewhere")]).unwrap_err().contains("not on elsewhere"));
     }
 

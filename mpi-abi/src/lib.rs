@@ -44,6 +44,7 @@ mod panic;
 pub mod persistent;
 pub mod point_to_point;
 pub mod probe;
+pub mod processes;
 pub mod rank;
 pub mod request;
 mod request_table;

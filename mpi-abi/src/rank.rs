@@ -62,6 +62,8 @@ pub struct Common {
     pub(crate) thread_level: Cell<i32>,
     /// The thread that called MPI_Init, as the kernel knows it.
     pub(crate) main_thread: rustix::thread::Pid,
+    /// The code of the handle for those who have spawned this job; 0: nobody has.
+    pub(crate) parents: Cell<u32>,
     /// Groups.
     pub(crate) groups: Table<Group>,
     /// Sessions.
@@ -270,6 +272,7 @@ impl Rank {
             universe: RefCell::new(Some(universe)),
             thread_level: Cell::new(thread_level),
             main_thread: rustix::thread::gettid(),
+            parents: Cell::new(0),
             groups: Table::new(Kind::Group),
             sessions: Table::new(Kind::Session),
             windows: Table::new(Kind::Window),
@@ -390,6 +393,11 @@ impl Rank {
     /// The handle of a communicator that has one.
     pub fn handle_of<A: Abi>(&self, communicator: &Communicator) -> A::Handle {
         A::handle(communicator.mark() as u32)
+    }
+
+    /// Whether the program has a communicator with that code.
+    pub(crate) fn has_communicator(&self, code: u32) -> bool {
+        self.lane_of(code).communicators.has(code)
     }
 
     /// Forgets a communicator that the program made.

@@ -37,9 +37,10 @@ pub(crate) enum Call {
     LockWindow,
     UseWindow,
     Spawn,
+    Meet,
 }
 
-const NAMES: [&str; 27] = [
+const NAMES: [&str; 28] = [
     "init",
     "finalize",
     "send",
@@ -67,6 +68,7 @@ const NAMES: [&str; 27] = [
     "lock of a window",
     "operation on a window",
     "spawning of ranks",
+    "meeting with another job",
 ];
 
 impl Call {

@@ -21,15 +21,16 @@ use crate::Protocol;
 use crate::activity::{self, Call, Target};
 use crate::apart::apart;
 use crate::collective::Retired;
-use company::Company;
 use crate::departure::{DepartureWatch, Several};
 use crate::driver::Wakers;
 use crate::engine::{Completion, Failure, OperationId, Outcome, Received, Room, SendMode};
+use crate::group::Numbers;
 use crate::job_engine::JobEngine;
 use crate::lanes::Lanes;
 use crate::task::{TaskId, Tasks};
 use crate::tuning::Tuning;
 use crate::waiting::{self, Awaited, Kind, PUBLISHED_AFTER};
+use company::Company;
 
 /// How long a lost peer is the launcher's business alone.
 const TIME_TO_REPORT: Duration = Duration::from_secs(1);
@@ -41,6 +42,7 @@ const LOOKS_OF_MANY: u32 = 16;
 /// belongs to one thread.
 pub(crate) struct Process {
     engine: RefCell<JobEngine>,
+    protocol: Protocol,
     tuning: Tuning,
     activity: ActivityRecord,
     ender: JobEnder,
@@ -54,6 +56,8 @@ pub(crate) struct Process {
     has_others: Cell<bool>,
     /// Those of other files, once there are any.
     company: OnceCell<Rc<Company>>,
+    /// Whose numbers its peers have, if not those of the job.
+    numbers: OnceCell<Numbers>,
     /// How many communicators it has.
     communicators: Cell<usize>,
     /// Nonblocking collectives in flight.
@@ -111,6 +115,7 @@ impl Process {
             activity: fabric.activity(),
             ender: fabric.ender(),
             engine: RefCell::new(JobEngine::new(fabric, protocol, tuning)),
+            protocol,
             tuning: *tuning,
             turn: OnceCell::new(),
             turns: OnceCell::new(),
@@ -118,6 +123,7 @@ impl Process {
             lane,
             has_others: Cell::new(false),
             company: OnceCell::new(),
+            numbers: OnceCell::new(),
             communicators: Cell::new(0),
             tasks: Tasks::default(),
             driven: Cell::new(0),
@@ -403,7 +409,11 @@ impl Process {
     /// Whether no peer can be using memory of this rank's in this lane: nothing is under way.
     pub(crate) fn is_idle(&self) -> bool {
         let is_free = || self.engine.try_borrow_mut().is_ok_and(|mut engine| engine.uses_no_memory());
-        self.driven.get() == 0 && !self.has_joined() && self.windows.get() == 0 && !self.tasks.are_running() && is_free()
+        self.driven.get() == 0
+            && !self.has_joined()
+            && self.windows.get() == 0
+            && !self.tasks.are_running()
+            && is_free()
     }
 
     /// Waits for an operation and forgets it: whatever the outcome, nobody touches its buffer any more.

@@ -6,8 +6,9 @@
 
 use rwmpi_transport::{Joint, Parents, spawning};
 
-use crate::activity::{Call, Target};
+use crate::activity::Call;
 use crate::error::{Error, ErrorClass};
+use crate::group::Numbers;
 use crate::{Communicator, Info, Result, Universe};
 
 /// A program to be spawned as several ranks.
@@ -52,33 +53,37 @@ struct Started {
 impl Universe {
     /// Has these programs started as the ranks of a job of their own, and gives the intercommunicator of the callers
     /// and these (MPI_Comm_spawn_multiple). Collective over `over`; what is to be started is the root's to say, or why
-    /// it can't say so.
+    /// it can't say so. `ranks` gets to know how many ranks were asked for, wherever that is known.
     ///
     /// # Errors
     /// On all ranks alike: there is no such root, or the programs can't be started.
     #[doc(hidden)]
-    pub fn spawn(&self, over: &Communicator, root: usize, commands: Result<Vec<Command>>) -> Result<Communicator> {
-        drop(over.process().enter(Call::Spawn, Target::NONE, over.context(), 0));
-        if over.is_inter() {
-            let what = "ranks are spawned over an intracommunicator".to_owned();
-            return Err(Error::argument(ErrorClass::Communicator, over, Call::Spawn, what));
-        }
-        if root >= over.size() {
-            let what = format!("root {root} is out of range; the ranks are 0 to {}", over.size() - 1);
-            return Err(Error::argument(ErrorClass::Root, over, Call::Spawn, what));
-        }
+    pub fn spawn(
+        &self,
+        over: &Communicator,
+        root: usize,
+        commands: Result<Vec<Command>>,
+        ranks: &mut usize,
+    ) -> Result<Communicator> {
+        over.begin_meeting(Call::Spawn, root)?;
+        let place = |_| Place { number: over.rank(), first: over.size() };
         if over.rank() != root {
-            let (has_started, text) = told_by(over, root, None)?;
-            let joint = if has_started { Ok(text) } else { Err(failed(over, text)) };
-            return self.meet_children(over, Joint::open(&joint?).map_err(|error| error.to_string()));
+            let told = told_by(over, root, Told::default())?;
+            *ranks = told.ranks;
+            if !told.is_well {
+                return Err(failed(over, told.text));
+            }
+            let opened = Joint::open(&told.text).map_err(|error| error.to_string());
+            return over.meet_in(opened, place, ErrorClass::Spawn);
         }
+        *ranks = commands.iter().flatten().map(|command| command.ranks).fold(0, usize::saturating_add);
         match commands.and_then(|commands| self.start_children(over, commands)) {
             Ok(Started { joint, description }) => {
-                told_by(over, root, Some((true, description)))?;
-                self.meet_children(over, Ok(joint))
+                told_by(over, root, Told { is_well: true, ranks: *ranks, text: description })?;
+                over.meet_in(Ok(joint), place, ErrorClass::Spawn)
             }
             Err(error) => {
-                told_by(over, root, Some((false, error.to_string())))?;
+                told_by(over, root, Told { is_well: false, ranks: *ranks, text: error.to_string() })?;
                 Err(error)
             }
         }
@@ -97,35 +102,63 @@ impl Universe {
         Ok(Started { joint, description })
     }
 
-    /// The intercommunicator with those who have been started, who are on their way.
-    fn meet_children(&self, over: &Communicator, joint: std::result::Result<Joint, String>) -> Result<Communicator> {
-        let have_all = over.allreduce_value(joint.is_ok(), |one, other| *one && *other)?;
-        let joint = joint.map_err(|why| failed(over, why))?;
-        if !have_all {
-            let why = "one of those who spawn could not open the file that they have in common with the spawned";
-            joint.give_up(why);
-            return Err(failed(over, why));
-        }
-        let fabric = joint.attach(over.rank()).map_err(|error| failed(over, error))?;
-        Ok(Communicator::across(self.world().process().join(fabric, self.protocol()), over.size()))
-    }
-
     /// The intercommunicator with those who have had this job started. Collective over the world.
     pub(crate) fn meet_parents(&self, parents: &Parents) -> Result<Communicator> {
         let fabric = parents.joint.attach(parents.number + self.world().rank()).map_err(crate::universe::refused)?;
-        let parents = Communicator::across(self.world().process().join(fabric, self.protocol()), parents.number);
+        let numbers = Numbers::new(parents.joint.members(), parents.number, self.world().group());
+        let parents = Communicator::across(self.world().process().join(fabric, numbers), parents.number);
         parents.set_name("MPI_COMM_PARENT");
         Ok(parents)
     }
 }
 
-/// What the root tells all: whether all went well, and a text.
-fn told_by(over: &Communicator, root: usize, told: Option<(bool, String)>) -> Result<(bool, String)> {
-    let (is_well, text) = told.unwrap_or_default();
-    let mut head = [u64::from(is_well), text.len() as u64];
+impl Communicator {
+    /// The intercommunicator with those who have that file, too, or are on their way there. `place` says which place is
+    /// this rank's in a file for so many.
+    pub(crate) fn meet_in(
+        &self,
+        joint: std::result::Result<Joint, String>,
+        place: impl FnOnce(usize) -> Place,
+        class: ErrorClass,
+    ) -> Result<Communicator> {
+        let failed = |why: String| Error::argument(class, self, Call::Meet, why);
+        let have_all = self.allreduce_value(joint.is_ok(), |one, other| *one && *other)?;
+        let joint = joint.map_err(failed)?;
+        if !have_all {
+            let why = "one of these ranks can't open the file that they were to have in common with others";
+            joint.give_up(why);
+            return Err(failed(why.to_owned()));
+        }
+        let Place { number, first } = place(joint.members());
+        let fabric = joint.attach(number).map_err(|error| failed(error.to_string()))?;
+        let numbers = Numbers::new(joint.members(), number - self.rank(), self.group());
+        Ok(Communicator::across(self.process().join(fabric, numbers), first))
+    }
+}
+
+/// A rank's place in a file for the ranks of two jobs.
+pub(crate) struct Place {
+    pub(crate) number: usize,
+    /// The number of the first rank of the second job.
+    pub(crate) first: usize,
+}
+
+/// What the root tells all.
+#[derive(Default)]
+pub(crate) struct Told {
+    pub(crate) is_well: bool,
+    /// How many ranks were asked for.
+    pub(crate) ranks: usize,
+    /// Where the file is, or what went wrong.
+    pub(crate) text: String,
+}
+
+pub(crate) fn told_by(over: &Communicator, root: usize, told: Told) -> Result<Told> {
+    let mut head = [u64::from(told.is_well), told.ranks as u64, told.text.len() as u64];
     over.bcast(&mut head, root)?;
-    let mut bytes = text.into_bytes();
-    bytes.resize(head[1] as usize, 0);
+    let mut bytes = told.text.into_bytes();
+    bytes.resize(head[2] as usize, 0);
     over.bcast(&mut bytes, root)?;
-    Ok((head[0] != 0, String::from_utf8_lossy(&bytes).into_owned()))
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    Ok(Told { is_well: head[0] != 0, ranks: head[1] as usize, text })
 }

@@ -8,8 +8,9 @@ use std::str::FromStr;
 use std::sync::OnceLock;
 use std::time::Instant;
 
+use rwmpi_transport::port::Port;
 use rwmpi_transport::spawning::Command;
-use rwmpi_transport::{JobError, JobFabric, Membership, NodeFabric, Starter, Turns};
+use rwmpi_transport::{JobError, JobFabric, Membership, NodeFabric, PublishedName, Starter, Turns};
 
 use crate::activity::{Call, Target};
 use crate::collective::{Team, tree};
@@ -144,6 +145,9 @@ pub struct Universe {
     protocol: Protocol,
     thread_level: ThreadLevel,
     starter: RefCell<Starter>,
+    /// The ports that this process has opened, and the names that it has published.
+    pub(crate) ports: RefCell<Vec<Port>>,
+    pub(crate) published: RefCell<Vec<PublishedName>>,
     /// Those who have spawned this rank's job, if anybody has.
     parents: Option<Communicator>,
 }
@@ -161,6 +165,8 @@ impl Universe {
             protocol,
             thread_level,
             starter: RefCell::default(),
+            ports: RefCell::default(),
+            published: RefCell::default(),
             parents: None,
         }
     }
@@ -189,6 +195,13 @@ impl Universe {
         let alone = |process| Communicator::new(process, self.this_rank.group().detached(), THIS_RANK);
         let lanes = Lanes::add(self.world.process(), fabrics, self.protocol);
         self.other_lanes = lanes.into_iter().map(alone).collect();
+    }
+
+    /// Which of the programs of its job this rank runs, if its launcher says so (MPI_APPNUM).
+    #[doc(hidden)]
+    pub fn program_number(&self) -> Option<i32> {
+        let said = std::env::var(rwmpi_transport::PROGRAM_NUMBER).ok().filter(|_| self.has_launcher())?;
+        said.parse().ok()
     }
 
     /// Those who have spawned this rank's job, as they see it: an intercommunicator (MPI_Comm_get_parent).

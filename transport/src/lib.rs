@@ -57,6 +57,8 @@ mod mappings;
 #[cfg(not(loom))]
 mod membership;
 #[cfg(not(loom))]
+mod names;
+#[cfg(not(loom))]
 mod node;
 #[cfg(not(loom))]
 mod page_marks;
@@ -64,6 +66,8 @@ mod page_marks;
 pub mod pmi;
 #[cfg(not(loom))]
 mod pmix;
+#[cfg(not(loom))]
+pub mod port;
 mod primitive;
 #[cfg(not(loom))]
 mod range_set;
@@ -112,7 +116,8 @@ pub use distance::Distance;
 pub use element_lock::{ElementLock, LockedElements};
 #[cfg(not(loom))]
 pub use environment::{
-    CONNECTION_FD, JOB_FD, LANES, LIFELINE_FD, LISTEN, NODES, PARENTS, PLACE, PROGRAM_NUMBER, RANK, SIZE, THREADS, TRANSPORT,
+    CONNECTION_FD, JOB_FD, LANES, LIFELINE_FD, LISTEN, NODES, PARENTS, PLACE, PROGRAM_NUMBER, RANK, SIZE, THREADS,
+    TRANSPORT,
 };
 pub use fabric::*;
 #[cfg(not(loom))]
@@ -130,6 +135,8 @@ pub use layout::MOST_LANES;
 pub use lent::LentSpan;
 #[cfg(not(loom))]
 pub use membership::{JobFabric, Membership, SharedPlace, Starter};
+#[cfg(not(loom))]
+pub use names::{PublishedName, look_up};
 #[cfg(not(loom))]
 pub use node::NodeFabric;
 #[cfg(not(loom))]

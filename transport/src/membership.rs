@@ -91,11 +91,15 @@ impl Starter {
     /// Says in a sentence why none has been started.
     pub fn start_more(&self, commands: &[Command], parents: &str) -> Result<(), String> {
         if self.board.is_some() || !self.watches {
-            return Err("further processes are started by the mpiexec of this library, and this process was not started by it".into());
+            return Err(
+                "further processes are started by the mpiexec of this library, and this process was not started by it"
+                    .into(),
+            );
         }
         let request = spawning::request(commands, parents)?;
         let connection = environment::take(CONNECTION_FD, OFlags::RDWR).map_err(|error| error.to_string())?;
-        let connection = connection.ok_or("a process that is several members of its job has no connection to mpiexec")?;
+        let connection =
+            connection.ok_or("a process that is several members of its job has no connection to mpiexec")?;
         let mut pmi = Pmi::new(connection).map_err(|error| error.to_string())?;
         pmi.start_more(&request).map_err(|error| error.to_string())?
     }

@@ -6,7 +6,8 @@ use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 
 use crate::environment::{
-    CONNECTION_FD, JOB_FD, LANES, LIFELINE_FD, LISTEN, NODES, PARENTS, PLACE, PROGRAM_NUMBER, RANK, SIZE, THREADS, TRANSPORT,
+    CONNECTION_FD, JOB_FD, LANES, LIFELINE_FD, LISTEN, NODES, PARENTS, PLACE, PROGRAM_NUMBER, RANK, SIZE, THREADS,
+    TRANSPORT,
 };
 
 /// How messages travel.

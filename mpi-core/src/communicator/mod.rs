@@ -10,6 +10,7 @@ pub(crate) mod context;
 mod create;
 mod hints;
 mod inter;
+mod meeting;
 #[cfg(test)]
 mod tests;
 
@@ -103,6 +104,8 @@ impl Communicator {
         context: u32,
         topology: Option<Topology>,
     ) -> Self {
+        let local = local.numbered_by(process.numbers());
+        let remote = remote.map(|remote| remote.numbered_by(process.numbers()));
         let rank = local.rank().expect("a process makes only communicators it belongs to");
         let inter = remote.is_some();
         let partners = remote.unwrap_or_else(|| local.clone());

@@ -10,8 +10,8 @@ use std::rc::{Rc, Weak};
 use rwmpi_transport::{Backoff, JobFabric, NodeFabric, Presence};
 
 use super::Process;
-use crate::Protocol;
 use crate::engine::Failure;
+use crate::group::Numbers;
 
 /// All engines of a rank that has several.
 pub(crate) struct Company {
@@ -40,20 +40,33 @@ impl Company {
 }
 
 impl Process {
-    /// A further engine of this rank, whose first one in its job this is, over that fabric.
-    pub(crate) fn join(self: &Rc<Self>, fabric: NodeFabric, protocol: Protocol) -> Rc<Process> {
-        let made = || Rc::new(Company { first: Rc::downgrade(self), joined: RefCell::default() });
-        let company = self.company.get_or_init(made);
+    /// A further engine of the rank that this engine is one of, over that fabric, whose peers have these numbers.
+    pub(crate) fn join(self: &Rc<Self>, fabric: NodeFabric, numbers: Numbers) -> Rc<Process> {
+        let first = self.first();
+        let made = || Rc::new(Company { first: Rc::downgrade(&first), joined: RefCell::default() });
+        let company = first.company.get_or_init(made);
         let place = (Rc::default(), 0);
-        let process = Rc::new(Process::new(JobFabric::Node(fabric), protocol, self.tuning(), place));
+        let process = Rc::new(Process::new(JobFabric::Node(fabric), self.protocol, self.tuning(), place));
         let _ = process.company.set(company.clone());
-        if let Some(turn) = self.turn.get() {
+        let _ = process.numbers.set(numbers);
+        if let Some(turn) = first.turn.get() {
             let _ = process.turn.set(turn);
         }
         company.joined.borrow_mut().push(process.clone());
         process.has_others.set(true);
-        self.has_others.set(true);
+        first.has_others.set(true);
         process
+    }
+
+    /// The engine of the rank's job, in the first lane.
+    fn first(self: &Rc<Self>) -> Rc<Process> {
+        let of_company = self.company.get().and_then(|company| company.first.upgrade());
+        of_company.or_else(|| self.lanes.all().next()).unwrap_or_else(|| self.clone())
+    }
+
+    /// Whose numbers its peers have, if not those of the job.
+    pub(crate) fn numbers(&self) -> Option<&Numbers> {
+        self.numbers.get()
     }
 
     /// Whether it is an engine beside that of the job.
@@ -85,11 +98,22 @@ impl Process {
         if self.stand_aside(backoff) {
             return Some(self.take_signals());
         }
-        let company = self.company.get().filter(|_| self.has_joined())?;
+        self.has_joined().then(|| self.stand_by_awake(backoff))
+    }
+
+    /// Waits a little for something that need not come by this engine: without sleeping in it.
+    ///
+    /// # Errors
+    /// If the job has been aborted.
+    #[cold]
+    pub(crate) fn stand_by_awake(&self, backoff: &mut Backoff) -> Result<(), Failure> {
         if !self.let_others_in() {
             backoff.stand_by();
         }
-        Some(company.all().iter().try_for_each(|process| process.take_signals()))
+        match self.company.get() {
+            Some(company) => company.all().iter().try_for_each(|process| process.take_signals()),
+            None => self.take_signals(),
+        }
     }
 
     /// One communicator more.
