@@ -39,7 +39,7 @@ pub struct Rank {
     /// MPI_COMM_WORLD and MPI_COMM_SELF, which are in the first lane.
     predefined: [Rc<CommunicatorEntry>; 2],
     /// The lane's other communicators.
-    communicators: Table<Rc<CommunicatorEntry>>,
+    pub(crate) communicators: Table<Rc<CommunicatorEntry>>,
     /// Predefined datatypes, each at the place that its code gives it ([`Abi::datatype_place`]).
     predefined_datatypes: Vec<Option<(u32, Datatype)>>,
     /// What other lanes than the first use of the program's datatypes.
@@ -393,11 +393,6 @@ impl Rank {
     /// The handle of a communicator that has one.
     pub fn handle_of<A: Abi>(&self, communicator: &Communicator) -> A::Handle {
         A::handle(communicator.mark() as u32)
-    }
-
-    /// Whether the program has a communicator with that code.
-    pub(crate) fn has_communicator(&self, code: u32) -> bool {
-        self.lane_of(code).communicators.has(code)
     }
 
     /// Forgets a communicator that the program made.

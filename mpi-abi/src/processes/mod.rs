@@ -24,5 +24,5 @@ pub(crate) fn keep_parents<A: Abi>(rank: &Rank) -> Result<()> {
 pub fn comm_get_parent<A: Abi>(parent: Out<A::Handle>) -> Outcome {
     let rank = rank()?;
     let code = rank.parents.get();
-    parent.set(A::handle(if rank.has_communicator(code) { code } else { A::COMM_NULL }))
+    parent.set(A::handle(if rank.lane_of(code).communicators.has(code) { code } else { A::COMM_NULL }))
 }

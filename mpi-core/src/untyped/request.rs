@@ -87,7 +87,7 @@ impl Endpoint {
         self.wait_for_awaited(Awaited::Unknown, done)
     }
 
-    fn wait_for_awaited<R>(&self, awaited: Awaited, done: impl FnMut() -> Option<R>) -> Result<R> {
+    pub(super) fn wait_for_awaited<R>(&self, awaited: Awaited, done: impl FnMut() -> Option<R>) -> Result<R> {
         self.process.wait_for_awaited(awaited, done).map_err(|failure| self.failed(failure))
     }
 
@@ -531,21 +531,10 @@ impl Request {
     #[inline]
     pub fn wait(&mut self, endpoint: &Endpoint) -> Result<Status> {
         if !self.is_done() {
-            let done = || self.is_done().then_some(());
-            let waited = match self.communicator.is_joined() {
-                // Its number is one of another engine.
-                true => self.wait_where_it_is(done),
-                false => endpoint.wait_for_awaited(self.awaited(), done),
-            };
+            let waited = self.wait_by(endpoint);
             waited.inspect_err(|_| self.give_up())?;
         }
         self.finish()
-    }
-
-    #[cold]
-    fn wait_where_it_is(&self, done: impl FnMut() -> Option<()>) -> Result<()> {
-        let process = self.communicator.process();
-        process.wait_for_awaited(self.awaited(), done).map_err(self.communicator.failed(Call::Receive))
     }
 
     pub(super) fn awaited(&self) -> Awaited {

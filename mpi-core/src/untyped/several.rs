@@ -2,6 +2,7 @@
 
 use super::{Endpoint, Request, SimpleRequest};
 use crate::Result;
+use crate::activity::Call;
 use crate::departure::Several;
 use crate::waiting::Awaited;
 
@@ -27,6 +28,20 @@ impl Endpoint {
         let each = |each: &mut dyn FnMut(Awaited)| list(&mut Listed(each));
         let waited = self.process.wait_for_several(several, Awaited::Unknown, each, done);
         waited.map_err(|failure| self.failed(failure))
+    }
+}
+
+impl Request {
+    /// Waits until it is done: in the engine of its communicator, where its number means something.
+    #[inline]
+    pub(super) fn wait_by(&self, endpoint: &Endpoint) -> Result<()> {
+        let done = || self.is_done().then_some(());
+        if !self.communicator().is_joined() {
+            return endpoint.wait_for_awaited(self.awaited(), done);
+        }
+        let communicator = self.communicator();
+        let waited = communicator.process().wait_for_awaited(self.awaited(), done);
+        waited.map_err(communicator.failed(Call::Receive))
     }
 }
 
