@@ -124,7 +124,7 @@ impl Verdict {
             }
             Verdict::Interrupted { signal } => format!("the job was ended by {}\n", signals::name(*signal)),
             Verdict::NotStarted { host, text, .. } => format!("host {host}: {text}\n"),
-            Verdict::OfSpawned { by, text, .. } => format!("of the job that rank {by} spawned, {text}"),
+            Verdict::OfSpawned { by, text, .. } => of_spawned(*by) + text,
             Verdict::HostLost { host, ranks, what } => {
                 format!("host {host} was lost, with {} {}: {what}\n", plural(ranks.len(), "rank"), ranges(ranks))
             }
@@ -194,6 +194,11 @@ pub(crate) fn table(states: &[RankState]) -> String {
         };
     }
     text + &waits::text(states)
+}
+
+/// What stands before sentences about a job that a rank has spawned.
+pub(crate) fn of_spawned(by: usize) -> String {
+    format!("of the job that rank {by} spawned, ")
 }
 
 /// How all ranks ended, one line.

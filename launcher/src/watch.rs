@@ -75,6 +75,8 @@ pub(crate) struct Watch {
     endings: Vec<(usize, Ending)>,
     /// The jobs that ranks of this one have asked for.
     spawned: Vec<Spawned>,
+    /// What this one is called where several are spoken of.
+    title: String,
 }
 
 fn check_threads(spec: &JobSpec) -> Result<(), LaunchError> {
@@ -140,6 +142,7 @@ impl Watch {
             absent: None,
             endings: Vec::new(),
             spawned: Vec::new(),
+            title: String::new(),
         };
         if !spec.quiet {
             watch.point_out_settings();
@@ -539,6 +542,7 @@ impl Watch {
             site.order(Order::SayStates);
         }
         self.question = Some(Question { until: Instant::now() + ANSWER_GRACE, timed_out });
+        self.spawned.iter_mut().for_each(Spawned::ask);
     }
 
     /// The hosts have said what their ranks do, as far as they will.
@@ -555,7 +559,7 @@ impl Watch {
             let limit = self.spec.timeout.unwrap_or_default();
             self.end_at_once(Verdict::TimedOut { limit, running: self.ranks_running(), states: text });
         } else {
-            self.outputs.note(&format!("after {:.1} s:\n{text}", self.started.elapsed().as_secs_f64()));
+            self.outputs.note(&format!("{}after {:.1} s:\n{text}", self.title, self.started.elapsed().as_secs_f64()));
         }
     }
 

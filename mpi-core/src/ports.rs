@@ -134,7 +134,7 @@ impl Universe {
                 port.ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, NOT_OPENED))?.caller()
             };
             let Some(mut caller) = over.process().look_until(over, None, next)?.map_err(failed)? else { continue };
-            let members = caller.members.checked_add(over.size()).unwrap_or(usize::MAX);
+            let members = caller.members.saturating_add(over.size());
             let joint = Joint::create(members).map_err(|error| refused(over, error))?;
             let description = joint.description().map_err(|error| refused(over, error))?;
             if caller.answer(&description).is_err() {

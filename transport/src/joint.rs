@@ -89,7 +89,8 @@ impl Parents {
     /// # Errors
     /// If the environment makes no sense, or they are gone.
     pub(crate) fn from_environment(size: usize) -> Result<Option<Parents>, JobError> {
-        let Some(text) = environment::text_of(PARENTS)? else { return Ok(None) };
+        // What another library spawns has none that this one could find.
+        let Some(text) = environment::text_of(PARENTS)?.filter(|text| !text.is_empty()) else { return Ok(None) };
         let wrong = || JobError::Environment { name: PARENTS, what: format!("{text:?} is not from this mpiexec") };
         let (number, description) = text.split_once('/').ok_or_else(wrong)?;
         let number: usize = number.parse().map_err(|_| wrong())?;

@@ -4,8 +4,9 @@
 //! pass on is that name together with a secret, so to have it is to be let in; but only processes of the same user are.
 //! Nothing of a caller is looked at before its secret is known to be right.
 //!
-//! Both sides say three things: the caller the secret and how many come with it, whoever answers where they meet
-//! ([`crate::Joint`]), and the caller that it will come. So neither waits for one that has given up. Nothing here waits.
+//! The two sides say three things: the caller says the secret and how many come with it, whoever answers says where
+//! they meet ([`crate::Joint`]), and the caller that it will come. So neither waits for one that has given up. Nothing
+//! here waits but [`exchange_names`].
 #![forbid(unsafe_code)]
 
 use std::io::{self, Read, Write};

@@ -22,6 +22,11 @@ pub(super) struct Spawned {
 }
 
 impl Spawned {
+    /// Asks what its ranks do, which it then says itself.
+    pub(super) fn ask(&mut self) {
+        self.watch.ask(false);
+    }
+
     pub(super) fn signal_all(&mut self, signal: Signal) {
         self.watch.signal_all(signal);
     }
@@ -31,7 +36,8 @@ impl Watch {
     /// Starts what that rank has asked for, and says to it what came of that.
     pub(super) fn spawn(&mut self, site: usize, rank: usize, process: usize, request: &SpawnRequest) {
         let failure = match self.start_spawned(request) {
-            Ok(watch) => {
+            Ok(mut watch) => {
+                watch.title = report::of_spawned(rank);
                 self.spawned.push(Spawned { watch, by: rank });
                 None
             }

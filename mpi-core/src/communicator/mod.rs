@@ -343,8 +343,8 @@ impl Communicator {
         self.attributes().delete_all(&self)
     }
 
-    /// As [`Communicator::free`], when everything sent on it has left this rank (MPI_Comm_disconnect). Of one with ranks
-    /// of another job it is collective: if it is the last with them, they go their own ways from then on.
+    /// As [`Communicator::free`], when everything sent on it has left this rank (MPI_Comm_disconnect). Of one with
+    /// ranks of another job it is collective: if it is the last with them, they go their own ways from then on.
     ///
     /// # Errors
     /// As [`Communicator::free`], or if what was sent can't be delivered.

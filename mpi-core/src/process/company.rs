@@ -1,8 +1,8 @@
 //! The engines that a rank has beside that of its job: one for each file that it has in common with ranks of another
 //! job, which spawned its own or was spawned.
 //!
-//! Whoever waits in one of them makes progress in all. It does not sleep: what it waits for may come by any of them, and
-//! who brings it knows of one only.
+//! Whoever waits in one of them makes progress in all. It does not sleep: what it waits for may come by any of them,
+//! and who brings it knows of one only.
 
 use std::cell::RefCell;
 use std::rc::{Rc, Weak};
@@ -177,7 +177,13 @@ impl Process {
     /// Whether no other rank of this file takes part any more, or all are about to leave it.
     fn have_others_left(&self) -> bool {
         let (me, peers) = self.me_and_peers();
-        let mut engine = self.engine();
-        (0..peers).all(|peer| peer == me || engine.presence(peer) != Presence::Here)
+        (0..peers).all(|peer| peer == me || self.presence_of(peer) != Presence::Here)
+    }
+
+    /// Whether `peer` still takes part. Of a rank of another job nobody else would say that it has died.
+    pub(crate) fn presence_of(&self, peer: u32) -> Presence {
+        let presence = self.engine().presence(peer);
+        let has_died = || self.is_joined() && self.engine().is_gone(peer);
+        if presence == Presence::Here && has_died() { Presence::Left } else { presence }
     }
 }
