@@ -51,8 +51,9 @@ static void be_parent(char *program, char *manner)
 }
 
 /* Two jobs that know the same word meet, and add up how many they are. */
-static void meet(const char *service, int accepts)
+static void meet(const char *manner, const char *service)
 {
+    int accepts = !strncmp(manner, "accept", 6);
     char name[MPI_MAX_PORT_NAME] = "";
     int rank = rank_in_world(), one = 1, sum = 0, size;
     MPI_Comm others, all;
@@ -75,6 +76,10 @@ static void meet(const char *service, int accepts)
     MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, all);
     MPI_Comm_rank(all, &size);
     printf("rank %d of %d, accepting: %d\n", size, sum, accepts);
+    if (!strcmp(manner, "accept-and-die") && rank == 0)
+        raise(SIGKILL);
+    if (!strcmp(manner, "connect-and-wait"))
+        MPI_Recv(&one, 1, MPI_INT, 0, 1, all, MPI_STATUS_IGNORE);
     MPI_Comm_disconnect(&all);
     MPI_Comm_disconnect(&others);
 }
@@ -87,7 +92,7 @@ int main(int argc, char **argv)
     if (parents != MPI_COMM_NULL)
         be_child(argv[1], parents);
     else if (argc > 2)
-        meet(argv[2], !strcmp(argv[1], "accept"));
+        meet(argv[1], argv[2]);
     else
         be_parent(argv[0], argv[1]);
     MPI_Finalize();

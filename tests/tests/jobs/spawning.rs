@@ -84,16 +84,30 @@ fn children_may_outlive_their_parents() {
     assert_eq!(stdout(&output).matches("goes on").count(), 2, "{}", text(&output));
 }
 
-#[test]
-fn two_jobs_meet_by_a_name() {
+/// What comes of two jobs that meet, the accepting one with two ranks, the other with three.
+fn meet(accepting: &str, connecting: &str) -> [Output; 2] {
     let (library, program) = spawner();
-    let service = format!("rwmpi-test-{}", std::process::id());
+    let service = format!("rwmpi-test-{accepting}-{}", std::process::id());
     let job =
         |ranks, manner: &str| library.run(ranks, &[program.as_os_str(), OsStr::new(manner), OsStr::new(&service)], &[]);
-    let [accepting, connecting] = std::thread::scope(|scope| {
-        let connecting = scope.spawn(|| job(3, "connect"));
-        [job(2, "accept"), connecting.join().unwrap()]
-    });
+    std::thread::scope(|scope| {
+        let connecting = scope.spawn(|| job(3, connecting));
+        [job(2, accepting), connecting.join().unwrap()]
+    })
+}
+
+#[test]
+fn who_waits_for_a_job_that_has_died_hears_of_it() {
+    let [accepting, connecting] = meet("accept-and-die", "connect-and-wait");
+    assert_eq!(accepting.status.code(), Some(137), "{}", text(&accepting));
+    let report = String::from_utf8_lossy(&connecting.stderr);
+    let has_heard = report.contains("left the job without finalizing");
+    assert!(!connecting.status.success() && has_heard, "{}", text(&connecting));
+}
+
+#[test]
+fn two_jobs_meet_by_a_name() {
+    let [accepting, connecting] = meet("accept", "connect");
     for (output, first) in [(&accepting, 0), (&connecting, 2)] {
         assert!(output.status.success(), "{}", text(output));
         assert!(
