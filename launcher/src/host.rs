@@ -182,6 +182,7 @@ impl Host {
         match order {
             Order::Signal(signal) => _ = Signal::from_named_raw(signal).map(|signal| self.signal_all(signal)),
             Order::Release(entries) => self.pmi.release(entries),
+            Order::Spawned { process, failure } => self.pmi.answer_request(process, failure.as_deref()),
             Order::Abort(code) => self.job.set_aborted(code, "the launcher ended the job"),
             Order::SayStates => {
                 let states = self.running().map(|place| self.seen(place)).collect();
@@ -274,6 +275,10 @@ impl Host {
     fn serve_pmi(&mut self) {
         if let Some(entries) = self.pmi.serve() {
             self.news.push(Event::Left(entries));
+        }
+        for (process, request) in self.pmi.take_requests() {
+            let rank = self.plan.ranks[self.plan.processes[process].start];
+            self.news.push(Event::Spawn { rank, process, request });
         }
     }
 

@@ -367,7 +367,7 @@ impl JobSpec {
         let chosen = tuning::choose(self)?;
         let spec = self.clone().environment(Tuning::TABLE_VARIABLE, chosen.tuning.changes());
         let notes = if self.explain { tuning::explain(&chosen) } else { Vec::new() };
-        Watch::start(&spec, &notes)?.run_to_end()
+        Watch::start(spec.into(), &notes)?.run_to_end()
     }
 
     /// Whether messages go over TCP even within a host.

@@ -48,6 +48,7 @@ mod signals;
 mod site;
 mod sources;
 mod spawn;
+mod spawn_request;
 mod standard_input;
 mod streams;
 mod this_machine;

@@ -136,6 +136,11 @@ impl Outputs {
         Which::BOTH.into_iter().filter(move |&which| broke[which as usize])
     }
 
+    /// Takes what is kept of one of them so far.
+    pub(crate) fn take_kept(&mut self, which: Which) -> Vec<u8> {
+        std::mem::take(&mut self.destinations[which as usize].pending)
+    }
+
     /// What was kept of standard output and standard error.
     pub(crate) fn into_captured(self) -> (String, String) {
         let [stdout, stderr] = self.destinations;

@@ -7,6 +7,7 @@
 //! what its ranks have left, and goes on once all have told; so ranks ask only their own host.
 
 use crate::error::LaunchError;
+use crate::spawn_request::{self, Progress, SpawnRequest, UnfinishedRequest};
 use rustix::event::{Timespec, epoll};
 use rustix::io::Errno;
 use rwmpi_transport::pmi::{self, LINE_MAX, Message};
@@ -38,6 +39,8 @@ pub(crate) struct PmiServer {
     /// How many ranks wait for the others.
     waiting: usize,
     abort: Option<(usize, i32)>,
+    /// Who has asked for further ranks, and has yet to be answered or even heard.
+    requests: Vec<(usize, SpawnRequest)>,
 }
 
 struct Client {
@@ -46,6 +49,8 @@ struct Client {
     state: State,
     waits: bool,
     section: usize,
+    /// What it is about to ask for.
+    unfinished: Option<UnfinishedRequest>,
 }
 
 /// How far a rank has come.
@@ -71,7 +76,17 @@ impl PmiServer {
             store.insert(pmi::PROCESS_MAPPING.to_owned(), mapping);
         }
         let (clients, fresh) = (Vec::new(), Vec::new());
-        Ok(PmiServer { epoll, clients, size: nodes.len(), store, stored: 0, fresh, waiting: 0, abort: None })
+        Ok(PmiServer {
+            epoll,
+            clients,
+            size: nodes.len(),
+            store,
+            stored: 0,
+            fresh,
+            waiting: 0,
+            abort: None,
+            requests: Vec::new(),
+        })
     }
 
     /// A connection for the next rank, of that section; gives the rank's end.
@@ -85,7 +100,7 @@ impl PmiServer {
         };
         let (ours, theirs) = connect().map_err(LaunchError::system("connect with a rank"))?;
         let (socket, arrived, state, waits) = (Some(ours), Vec::new(), State::Silent, false);
-        self.clients.push(Client { socket, arrived, state, waits, section });
+        self.clients.push(Client { socket, arrived, state, waits, section, unfinished: None });
         Ok(theirs.into())
     }
 
@@ -149,7 +164,34 @@ impl PmiServer {
         }
         while let Some(end) = self.clients[index].arrived.iter().position(|&byte| byte == b'\n') {
             let line: Vec<u8> = self.clients[index].arrived.drain(..=end).collect();
-            self.answer(index, &String::from_utf8_lossy(&line[..end]));
+            self.take_line(index, &String::from_utf8_lossy(&line[..end]));
+        }
+    }
+
+    fn take_line(&mut self, index: usize, line: &str) {
+        let Some(unfinished) = self.clients[index].unfinished.take() else {
+            if spawn_request::begins(line) {
+                self.clients[index].unfinished = Some(UnfinishedRequest::new());
+                return;
+            }
+            return self.answer(index, line);
+        };
+        match unfinished.with(line) {
+            Progress::Unfinished(unfinished) => self.clients[index].unfinished = Some(unfinished),
+            Progress::Finished(request) => self.requests.push((index, request)),
+            Progress::Nonsense => self.hang_up(index),
+        }
+    }
+
+    /// Who has asked for further ranks since the last call: [`PmiServer::answer_request`] answers.
+    pub(crate) fn take_requests(&mut self) -> Vec<(usize, SpawnRequest)> {
+        std::mem::take(&mut self.requests)
+    }
+
+    /// The further ranks run, or have not been started for that reason.
+    pub(crate) fn answer_request(&mut self, index: usize, failure: Option<&str>) {
+        if index < self.clients.len() {
+            self.reply(index, &spawn_request::reply(failure));
         }
     }
 
@@ -192,7 +234,7 @@ impl PmiServer {
                 self.abort.get_or_insert((index, message.number("exitcode").unwrap_or(1)));
                 return;
             }
-            "publish_name" | "unpublish_name" | "lookup_name" | "spawn" => {
+            "publish_name" | "unpublish_name" | "lookup_name" => {
                 format!("cmd={}_result rc=-1 msg=not_supported", message.command())
             }
             _ => return self.hang_up(index),
@@ -326,7 +368,9 @@ pub(crate) mod tests {
             "cmd=finalize",
             "cmd=abort",
             "cmd=get_maxes",
-            "cmd=spawn",
+            "mcmd=spawn",
+            "totspawns=2",
+            "endcmd",
             " key=",
             " value=",
             " exitcode=-99999999999",

@@ -41,6 +41,8 @@ pub(crate) enum Verdict {
     Interrupted { signal: i32 },
     /// The ranks of a host could not be started.
     NotStarted { host: String, text: String, code: u8 },
+    /// A job failed that ranks of this one had spawned: what its report says.
+    OfSpawned { by: usize, text: String, code: u8 },
     /// A host, or the way to it, was lost while ranks ran there.
     HostLost { host: String, ranks: Vec<usize>, what: String },
 }
@@ -90,7 +92,7 @@ impl Verdict {
             Verdict::Aborted { code, .. } => ((code & 0xff) as u8).max(1),
             Verdict::TimedOut { .. } => exit_code::TIMEOUT,
             Verdict::Interrupted { signal } => signal_code(*signal),
-            Verdict::NotStarted { code, .. } => *code,
+            Verdict::NotStarted { code, .. } | Verdict::OfSpawned { code, .. } => *code,
             Verdict::HostLost { .. } => exit_code::HOST_LOST,
         }
     }
@@ -122,6 +124,7 @@ impl Verdict {
             }
             Verdict::Interrupted { signal } => format!("the job was ended by {}\n", signals::name(*signal)),
             Verdict::NotStarted { host, text, .. } => format!("host {host}: {text}\n"),
+            Verdict::OfSpawned { by, text, .. } => of_spawned(*by) + text,
             Verdict::HostLost { host, ranks, what } => {
                 format!("host {host} was lost, with {} {}: {what}\n", plural(ranks.len(), "rank"), ranges(ranks))
             }
@@ -191,6 +194,11 @@ pub(crate) fn table(states: &[RankState]) -> String {
         };
     }
     text + &waits::text(states)
+}
+
+/// What stands before sentences about a job that a rank has spawned.
+pub(crate) fn of_spawned(by: usize) -> String {
+    format!("of the job that rank {by} spawned, ")
 }
 
 /// How all ranks ended, one line.

@@ -29,7 +29,8 @@ use rustix::process::{Pid, Resource, Rlimit, Signal, WaitId, WaitIdOptions, Wait
 use rustix::thread::CpuSet;
 use rwmpi_transport::pmi::{PMI_FD, PMI_NUMBER, PMI_SIZE};
 use rwmpi_transport::{
-    CONNECTION_FD, JOB_FD, Job, LIFELINE_FD, NODES, PLACE, RANK, SIZE, THREADS, handed_down, raised,
+    CONNECTION_FD, JOB_FD, Job, LIFELINE_FD, NODES, PARENTS, PLACE, PROGRAM_NUMBER, RANK, SIZE, THREADS, handed_down,
+    raised,
 };
 use std::io;
 use std::ops::Range;
@@ -136,6 +137,8 @@ impl<'a> Spawner<'a> {
             command.env_clear();
         }
         section.environment.removed.iter().for_each(|name| _ = command.env_remove(name));
+        // Those of a rank that this launcher may be a child of are not the parents of these.
+        command.env_remove(PARENTS);
         let both = self.redirect_outputs(&mut command, rank).map_err(failed)?;
         command
             .arg0(&section.name)
@@ -145,7 +148,7 @@ impl<'a> Spawner<'a> {
             .env(RANK, rank.to_string())
             .env(SIZE, size.to_string())
             .env(PLACE, place.to_string())
-            .env("RWMPI_APPNUM", section.number.to_string())
+            .env(PROGRAM_NUMBER, section.number.to_string())
             .env(JOB_FD, said(self.job.as_fd())?)
             .env(LIFELINE_FD, said(lifeline)?)
             .stdin(match self.input {

@@ -1,5 +1,7 @@
 //! Watches a job from its start to its end: one loop, one thread, woken by what happens.
 
+mod spawned;
+
 use crate::daemon::poll;
 use crate::error::{LaunchError, MOST_RANKS, exit_code};
 use crate::job_spec::{JobSpec, Outcome, Output};
@@ -15,7 +17,9 @@ use crate::wire::{Event, Order, RankEnd, RankSeen};
 use rustix::event::{PollFd, PollFlags};
 use rustix::process::Signal;
 use rwmpi_core::Wait;
+use spawned::Spawned;
 use std::collections::VecDeque;
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 /// How often is looked at what only the clock can tell, and a host at its job's shared page.
@@ -35,8 +39,8 @@ const ANSWER_GRACE: Duration = Duration::from_secs(1);
 const HOST_GRACE: Duration = Duration::from_secs(2);
 
 /// A job under way. Dropping it ends the job.
-pub(crate) struct Watch<'a> {
-    spec: &'a JobSpec,
+pub(crate) struct Watch {
+    spec: Rc<JobSpec>,
     section_of: Vec<usize>,
     sites: Vec<Site>,
     outputs: Outputs,
@@ -69,6 +73,10 @@ pub(crate) struct Watch<'a> {
     absent: Option<RankEnd>,
     /// How ranks have ended, if that is to be said.
     endings: Vec<(usize, Ending)>,
+    /// The jobs that ranks of this one have asked for.
+    spawned: Vec<Spawned>,
+    /// What this one is called where several are spoken of.
+    title: String,
 }
 
 fn check_threads(spec: &JobSpec) -> Result<(), LaunchError> {
@@ -94,9 +102,9 @@ struct Question {
     timed_out: bool,
 }
 
-impl<'a> Watch<'a> {
+impl Watch {
     /// Prepares everything, and says `notes`; starts the ranks if they are to run here.
-    pub(crate) fn start(spec: &'a JobSpec, notes: &[String]) -> Result<Self, LaunchError> {
+    pub(crate) fn start(spec: Rc<JobSpec>, notes: &[String]) -> Result<Self, LaunchError> {
         if let Some(section) = spec.sections.iter().find(|section| section.ranks == 0) {
             return Err(LaunchError::NoRanks(section.program.clone()));
         }
@@ -104,19 +112,19 @@ impl<'a> Watch<'a> {
         if ranks.is_none_or(|ranks| ranks > MOST_RANKS) {
             return Err(LaunchError::TooManyRanks);
         }
-        check_threads(spec)?;
-        lanes::check(spec)?;
-        let input_kind = standard_input::choose(spec);
+        check_threads(&spec)?;
+        lanes::check(&spec)?;
+        let input_kind = standard_input::choose(&spec);
         let elsewhere =
             spec.output == Output::Forward && !spec.hosts.is_empty() && spec.streams.input != Readers::Nobody;
         // Before anything starts: what reaches us from now on must reach the ranks.
         let signals = if spec.forward_signals { Signals::collect()? } else { Signals::ignored() };
         let started = Instant::now();
         let mut watch = Watch {
-            spec,
             section_of: spec.section_of(),
-            sites: Site::prepare_all(spec, input_kind)?,
+            sites: Site::prepare_all(&spec, input_kind)?,
             outputs: Outputs::new(spec.output == Output::Capture),
+            spec: spec.clone(),
             input: StandardInput::new(false),
             untaken: 0,
             passes_input: input_kind == RankInputKind::Piped || elsewhere,
@@ -133,6 +141,8 @@ impl<'a> Watch<'a> {
             question: None,
             absent: None,
             endings: Vec::new(),
+            spawned: Vec::new(),
+            title: String::new(),
         };
         if !spec.quiet {
             watch.point_out_settings();
@@ -161,11 +171,7 @@ impl<'a> Watch<'a> {
         while !self.is_over() {
             self.wait()?;
             self.take_signals();
-            self.hear()?;
-            self.start_if_ready()?;
-            self.look_at_clock();
-            self.escalate();
-            if self.finish_if_all_ended() {
+            if self.go_on()? {
                 wall = Some(self.started.elapsed());
             }
             for which in self.outputs.write() {
@@ -184,19 +190,33 @@ impl<'a> Watch<'a> {
         Ok(Outcome { exit_code, report, stdout, stderr, wall })
     }
 
+    /// Deals with what has happened or is due; true when all ranks have just ended.
+    fn go_on(&mut self) -> Result<bool, LaunchError> {
+        self.hear()?;
+        self.start_if_ready()?;
+        self.look_at_clock();
+        self.escalate();
+        let have_ended = self.finish_if_all_ended();
+        self.look_after_spawned()?;
+        Ok(have_ended)
+    }
+
     /// What did not go well, if something did not.
     fn report(&self) -> Option<String> {
-        let program = |rank: usize| {
-            let section = &self.spec.sections[self.section_of[rank]];
-            report::command_line(&section.program, &section.arguments)
-        };
-        let host_of = |rank| self.site_of(rank).map_or_else(report::this_host, Site::host);
-        let verdict = self.verdict.as_ref().map(|verdict| verdict.text(program, host_of));
+        let verdict = self.verdict.as_ref().map(|verdict| self.text_of(verdict));
         match (verdict, self.outputs.lost()) {
             (Some(verdict), Some(lost)) => Some(format!("{verdict}  {lost}\n")),
             (None, Some(lost)) => Some(format!("not all that the ranks wrote is there: {lost}\n")),
             (verdict, None) => verdict,
         }
+    }
+
+    fn text_of(&self, verdict: &Verdict) -> String {
+        let program = |rank: usize| {
+            let section = &self.spec.sections[self.section_of[rank]];
+            report::command_line(&section.program, &section.arguments)
+        };
+        verdict.text(program, |rank| self.site_of(rank).map_or_else(report::this_host, Site::host))
     }
 
     fn exit_code(&self) -> u8 {
@@ -211,28 +231,18 @@ impl<'a> Watch<'a> {
 
     fn is_over(&self) -> bool {
         let all_read = self.finishing && self.sites.iter().all(|site| site.over);
-        all_read && (self.outputs.all_written() || self.impatient)
+        all_read && self.spawned.is_empty() && (self.outputs.all_written() || self.impatient)
     }
 
     /// Sleeps until something happens or is due; passes typed input on.
     fn wait(&mut self) -> Result<(), LaunchError> {
         let now = Instant::now();
-        let held = self.outputs.congested();
-        self.sites.iter_mut().for_each(|site| site.hold(held));
-        let due = [
-            self.escalation.front().map(|&(when, _)| when),
-            self.deadline(),
-            self.patience,
-            self.suspicion.as_ref().map(|&(when, _)| when),
-            self.failed_late.as_ref().map(|&(when, _)| when).filter(|&when| when > now),
-            self.question.as_ref().map(|question| question.until),
-        ];
-        let due = due.into_iter().flatten().map(|due| due.saturating_duration_since(now));
-        let longest = due.chain(self.sites.iter().filter_map(|site| site.due(now))).min();
+        self.hold(self.outputs.congested());
+        let longest = self.due(now);
         let input = self.input.poll();
         let input_waits = input.is_some();
         let mut polled: Vec<PollFd<'_>> = input.into_iter().collect();
-        self.sites.iter().for_each(|site| site.poll(&mut polled));
+        self.poll_sites(&mut polled);
         polled.extend(self.signals.readable().map(|signals| PollFd::from_borrowed_fd(signals, PollFlags::IN)));
         let outputs = self.outputs.waiting_for_room();
         polled.extend(outputs.map(|output| PollFd::from_borrowed_fd(output, PollFlags::OUT)));
@@ -312,6 +322,7 @@ impl<'a> Watch<'a> {
             }
             Event::InJob(in_job) => site.in_job = in_job,
             Event::Aborted { rank, code, text } => self.suspect(Verdict::Aborted { rank, code, text }, false),
+            Event::Spawn { rank, process, request } => self.spawn(index, rank, process, &request),
             Event::States(states) => site.states = Some(states),
             Event::Answered => {}
             Event::InputTaken => {
@@ -468,6 +479,7 @@ impl<'a> Watch<'a> {
 
     fn signal_all(&mut self, signal: Signal) {
         self.sites.iter_mut().for_each(|site| site.order(Order::Signal(signal.as_raw())));
+        self.spawned.iter_mut().for_each(|spawned| spawned.signal_all(signal));
     }
 
     /// Lets nothing be left once all ranks have ended; true at that moment.
@@ -530,6 +542,7 @@ impl<'a> Watch<'a> {
             site.order(Order::SayStates);
         }
         self.question = Some(Question { until: Instant::now() + ANSWER_GRACE, timed_out });
+        self.spawned.iter_mut().for_each(Spawned::ask);
     }
 
     /// The hosts have said what their ranks do, as far as they will.
@@ -546,7 +559,7 @@ impl<'a> Watch<'a> {
             let limit = self.spec.timeout.unwrap_or_default();
             self.end_at_once(Verdict::TimedOut { limit, running: self.ranks_running(), states: text });
         } else {
-            self.outputs.note(&format!("after {:.1} s:\n{text}", self.started.elapsed().as_secs_f64()));
+            self.outputs.note(&format!("{}after {:.1} s:\n{text}", self.title, self.started.elapsed().as_secs_f64()));
         }
     }
 

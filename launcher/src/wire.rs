@@ -8,6 +8,7 @@ use crate::job_spec::JobSpec;
 use crate::output::Which;
 use crate::pmi::Entry;
 use crate::report::Ending;
+use crate::spawn_request::SpawnRequest;
 use rustix::event::{PollFd, PollFlags};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
@@ -45,6 +46,8 @@ pub(crate) enum Order {
     Input(Vec<u8>),
     /// Leave the ranks' output where it is, or no longer.
     Hold(bool),
+    /// The further ranks that this process has asked for run, or have not been started for that reason.
+    Spawned { process: usize, failure: Option<String> },
     /// Nobody takes this output any more.
     Close(Which),
     /// All ranks of the job have ended: let nothing be left of those here.
@@ -87,6 +90,8 @@ pub(crate) enum Event {
     InJob(bool),
     /// A rank asked for the end of the job.
     Aborted { rank: Option<usize>, code: i32, text: String },
+    /// The process of that rank asks for further ranks.
+    Spawn { rank: usize, process: usize, request: SpawnRequest },
     /// What the ranks that still run are doing.
     States(Vec<RankSeen>),
     /// The daemon is there.
@@ -104,7 +109,7 @@ impl Event {
     pub(crate) fn is_of(&self, ranks: &[usize]) -> bool {
         match self {
             Event::Ended(end) | Event::Vanished(end) => ranks.contains(&end.seen.rank),
-            Event::Aborted { rank: Some(rank), .. } => ranks.contains(rank),
+            Event::Aborted { rank: Some(rank), .. } | Event::Spawn { rank, .. } => ranks.contains(rank),
             Event::States(states) => states.iter().all(|seen| ranks.contains(&seen.rank)),
             _ => true,
         }

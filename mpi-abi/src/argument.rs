@@ -380,6 +380,65 @@ impl Text {
     }
 }
 
+/// Texts from the program, one after the other.
+#[derive(Clone, Copy, Debug)]
+pub struct TextList(*const *mut c_char);
+
+impl TextList {
+    /// # Safety
+    /// As the module says; each of them ends with a zero byte.
+    pub unsafe fn new(start: *mut *mut c_char) -> Self {
+        TextList(start)
+    }
+
+    /// The text at `index`, which must be one that the standard gives this argument, or the null pointer behind them.
+    fn at(self, index: usize) -> Text {
+        // SAFETY: the list has that element, by the contract of `new`.
+        Text(unsafe { self.0.add(index).read() })
+    }
+
+    /// Those before the null pointer; none if the program passed none.
+    pub fn until_null(self) -> Result<Vec<String>> {
+        if self.0.is_null() {
+            return Ok(Vec::new());
+        }
+        (0..).map(|index| self.at(index)).take_while(|text| !text.0.is_null()).map(Text::get).collect()
+    }
+
+    /// So many: as many as the standard gives this argument.
+    ///
+    /// # Errors
+    /// MPI_ERR_ARG if it, or one of them, is a null pointer.
+    pub fn counted(self, count: usize) -> Result<Vec<String>> {
+        if self.0.is_null() && count > 0 {
+            return Err(null("an array of texts"));
+        }
+        (0..count).map(|index| self.at(index).get()).collect()
+    }
+}
+
+/// Lists of texts from the program.
+#[derive(Clone, Copy, Debug)]
+pub struct TextTable(*const *mut *mut c_char);
+
+impl TextTable {
+    /// # Safety
+    /// As the module says; each list ends with a null pointer, each text with a zero byte.
+    pub unsafe fn new(start: *mut *mut *mut c_char) -> Self {
+        TextTable(start)
+    }
+
+    /// The list at `index`, which must be one that the standard gives this argument; an empty one if the program passed
+    /// none at all.
+    pub fn row(self, index: usize) -> TextList {
+        if self.0.is_null() {
+            return TextList(std::ptr::null());
+        }
+        // SAFETY: the table has that row, by the contract of `new`.
+        TextList(unsafe { self.0.add(index).read() })
+    }
+}
+
 /// Where a text goes.
 #[derive(Clone, Copy, Debug)]
 pub struct TextOut(*mut c_char);

@@ -259,7 +259,7 @@ fn is_predefined<A: Abi>(keyval: c_int) -> bool {
 }
 
 impl Rank {
-    /// The value of a predefined attribute, at an address that stays; MPI_APPNUM has none.
+    /// The value of a predefined attribute, at an address that stays; MPI_APPNUM has none without a launcher.
     fn predefined_attribute<A: Abi>(&self, keyval: c_int) -> Option<&Cell<c_int>> {
         let ranks = || self.universe.borrow().as_ref().map_or(1, |universe| universe.world().size());
         let value = match keyval {
@@ -271,6 +271,7 @@ impl Rank {
             _ if keyval == A::WTIME_IS_GLOBAL => 0,
             _ if keyval == A::UNIVERSE_SIZE => ranks() as c_int,
             _ if keyval == A::LASTUSEDCODE => last_used_code::<A>(),
+            _ if keyval == A::APPNUM => self.universe.borrow().as_ref()?.program_number()?,
             _ => return None,
         };
         let place = predefined_keyvals::<A>().iter().position(|&known| known == keyval)?;

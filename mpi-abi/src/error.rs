@@ -191,6 +191,7 @@ pub(crate) fn code_of<A: Abi>(class: ErrorClass) -> c_int {
         ErrorClass::Conversion => A::ERR_CONVERSION,
         ErrorClass::Name => A::ERR_NAME,
         ErrorClass::Port => A::ERR_PORT,
+        ErrorClass::Service => A::ERR_SERVICE,
         ErrorClass::Spawn => A::ERR_SPAWN,
         ErrorClass::NotSame => A::ERR_NOT_SAME,
         ErrorClass::ValueTooLarge => A::ERR_VALUE_TOO_LARGE,

@@ -5,7 +5,7 @@ use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
 use rwmpi_core::{Error, ErrorClass, Info, Result};
 
-use crate::argument::{Out, Text, TextOut, c_char, c_int};
+use crate::argument::{Out, Text, TextList, TextOut, c_int};
 use crate::error::Outcome;
 use crate::handle_table::{Kind, Table};
 use crate::interface::Abi;
@@ -111,7 +111,7 @@ pub fn info_create<A: Abi>(made: Out<A::Handle>) -> Outcome {
 
 /// MPI_Info_create_env (MPI-5.0 section 11.2.2): what MPI_INFO_ENV says, as far as it is known before MPI_Init, so that
 /// it is the same at all times.
-pub fn info_create_env<A: Abi>(_count: c_int, _arguments: *mut *mut c_char, made: Out<A::Handle>) -> Outcome {
+pub fn info_create_env<A: Abi>(_count: c_int, _arguments: TextList, made: Out<A::Handle>) -> Outcome {
     blame_nobody();
     static FIRST: LazyLock<Info> = LazyLock::new(|| Info::environment(None, None));
     made.set(add_info::<A>(FIRST.clone())?)

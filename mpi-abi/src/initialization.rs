@@ -8,7 +8,7 @@ use crate::error::{Outcome, end_job};
 use crate::interface::Abi;
 use crate::rank::{Phase, Rank, peek, phase, rank};
 use crate::turn::{settle, with_all};
-use crate::{fork, worker};
+use crate::{fork, processes, worker};
 
 /// Joins the job, which a process can do once, with that thread level, or the highest below it that there is: what is
 /// settled here for the process is the most that any part of the program gets.
@@ -22,6 +22,7 @@ pub(crate) fn join<A: Abi>(required: c_int) -> Result<&'static Rank> {
     let cots = worker::employ(&universe)?;
     let most = settle::<A>(&universe, required, !cots.is_empty())?;
     let rank = Rank::begin::<A>(universe, most);
+    processes::keep_parents::<A>(rank)?;
     fork::prepare::<A>();
     if !cots.is_empty() {
         worker::start(rank, cots)?;
@@ -104,12 +105,6 @@ pub fn finalize<A: Abi>() -> Outcome {
 pub fn abort<A: Abi>(_communicator: A::Handle, code: c_int) -> Outcome {
     peek()?;
     end_job(code, "MPI_Abort")
-}
-
-/// MPI_Comm_get_parent (MPI-5.0 section 11.8.4): nobody has spawned this job.
-pub fn comm_get_parent<A: Abi>(parent: Out<A::Handle>) -> Outcome {
-    rank()?;
-    parent.set(A::handle(A::COMM_NULL))
 }
 
 /// MPI_Query_thread (MPI-5.0 section 11.6.2).

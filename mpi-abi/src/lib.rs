@@ -46,6 +46,7 @@ pub mod partitioned;
 pub mod persistent;
 pub mod point_to_point;
 pub mod probe;
+pub mod processes;
 pub mod rank;
 pub mod request;
 mod request_table;

@@ -39,7 +39,7 @@ pub struct Rank {
     /// MPI_COMM_WORLD and MPI_COMM_SELF, which are in the first lane.
     predefined: [Rc<CommunicatorEntry>; 2],
     /// The lane's other communicators.
-    communicators: Table<Rc<CommunicatorEntry>>,
+    pub(crate) communicators: Table<Rc<CommunicatorEntry>>,
     /// Predefined datatypes, each at the place that its code gives it ([`Abi::datatype_place`]).
     predefined_datatypes: Vec<Option<(u32, Datatype)>>,
     /// What other lanes than the first use of the program's datatypes.
@@ -62,6 +62,8 @@ pub struct Common {
     pub(crate) thread_level: Cell<i32>,
     /// The thread that called MPI_Init, as the kernel knows it.
     pub(crate) main_thread: rustix::thread::Pid,
+    /// The code of the handle for those who have spawned this job; 0: nobody has.
+    pub(crate) parents: Cell<u32>,
     /// Groups.
     pub(crate) groups: Table<Group>,
     /// Sessions.
@@ -272,6 +274,7 @@ impl Rank {
             universe: RefCell::new(Some(universe)),
             thread_level: Cell::new(thread_level),
             main_thread: rustix::thread::gettid(),
+            parents: Cell::new(0),
             groups: Table::new(Kind::Group),
             sessions: Table::new(Kind::Session),
             windows: Table::new(Kind::Window),

@@ -49,7 +49,9 @@ impl RequestTable {
 
     /// Takes a request in, and returns the code of its handle.
     fn insert(&self, request: Request) -> std::result::Result<u32, (Request, Error)> {
-        match request.into_simple() {
+        // The numbers of operations with ranks of other jobs are those of another engine.
+        let is_numbered_here = !request.communicator().is_joined();
+        match if is_numbered_here { request.into_simple() } else { Err(request) } {
             Ok(simple) => {
                 let (number, mut simple) = (simple.number(), Some(simple));
                 let code = self.simple.insert_at(number, || simple.take().expect("it is put there once"));
@@ -139,6 +141,9 @@ impl Rank {
     /// As [`Rank::keep`], of what has been started.
     #[inline(always)]
     pub(crate) fn keep_started(&self, communicator: &Communicator, started: Started) -> Result<u32> {
+        if communicator.is_joined() {
+            return self.keep(SimpleRequest::new(communicator, started).into());
+        }
         let code = self.requests.simple.insert_at(started.number(), || SimpleRequest::new(communicator, started));
         code.map_err(|error| self.let_go(SimpleRequest::new(communicator, started).into(), error))
     }

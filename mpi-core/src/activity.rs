@@ -36,9 +36,11 @@ pub(crate) enum Call {
     EndEpoch,
     LockWindow,
     UseWindow,
+    Spawn,
+    Meet,
 }
 
-const NAMES: [&str; 26] = [
+const NAMES: [&str; 28] = [
     "init",
     "finalize",
     "send",
@@ -65,6 +67,8 @@ const NAMES: [&str; 26] = [
     "wait on a window",
     "lock of a window",
     "operation on a window",
+    "spawning of ranks",
+    "meeting with another job",
 ];
 
 impl Call {

@@ -142,7 +142,7 @@ impl Process {
 
     /// A collective needs all that it receives, in whatever order it looks for it, and nobody can take it back.
     fn departed_from_collective(&self) -> Option<Failure> {
-        if !self.is_in_collective() || !self.engine().has_anybody_gone() {
+        if !self.is_in_collective() || !(self.is_joined() || self.engine().has_anybody_gone()) {
             return None;
         }
         for awaited in self.tasks().all_awaited() {
@@ -166,7 +166,7 @@ impl Process {
     /// Whether that rank can do nothing more that this one could wait for; `sends_on`: it is to make room for what is
     /// sent to it.
     fn gone(&self, peer: u32, sends_on: impl Fn() -> bool) -> Option<Failure> {
-        let presence = self.engine().presence(peer);
+        let presence = self.presence_of(peer);
         let is_gone = match presence {
             Presence::Here => false,
             Presence::Left => true,

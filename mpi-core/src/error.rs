@@ -115,6 +115,8 @@ pub enum ErrorClass {
     Name,
     /// A port that is not open.
     Port,
+    /// A service that is published already, or not.
+    Service,
     /// Processes that can't be started.
     Spawn,
     /// Not the same arguments at all ranks.

@@ -1,12 +1,16 @@
 //! Groups: which peer has which rank, and the set algebra on them (MPI-5.0 section 7.3).
 //!
 //! A group is a value: nothing here communicates, and a group need not contain the caller. Members are numbers of peers
-//! in the job, so groups of one job can be compared whatever communicator they came from.
+//! in the job, so groups of one job can be compared whatever communicator they came from. Those of communicators with
+//! ranks of another job have numbers of their own, and know which of them are which in the job (`group/numbers`).
+
+mod numbers;
 
 use std::rc::Rc;
 
 use crate::Result;
 use crate::error::{Error, ErrorClass};
+pub(crate) use numbers::Numbers;
 
 /// How two groups or two communicators relate (MPI-5.0 sections 7.3.1 and 7.4.1).
 #[doc = example!(2
@@ -73,11 +77,13 @@ pub struct Group {
     rank: Option<usize>,
     /// The session that it comes from, by the number that the front end gives it; 0: from none.
     session: u32,
+    /// Whose numbers these are, if not the job's.
+    numbers: Option<Numbers>,
 }
 
 impl PartialEq for Group {
     fn eq(&self, other: &Self) -> bool {
-        self.peers == other.peers
+        if self.has_numbers_of(other) { self.peers == other.peers } else { self.has_members_of(other) }
     }
 }
 
@@ -93,7 +99,7 @@ impl Group {
             ranks.into()
         });
         let rank = me.and_then(|me| peers.iter().position(|&peer| peer == me));
-        Group { peers: peers.into(), ranks, rank, session: 0 }
+        Group { peers: peers.into(), ranks, rank, numbers: None, session: 0 }
     }
 
     /// The same group, coming from that session; 0: from none. So do groups and communicators that are made of it.
@@ -109,7 +115,11 @@ impl Group {
 
     /// An equal one that shares nothing with this one, for another lane of the rank.
     pub(crate) fn detached(&self) -> Self {
-        Group::new(self.peers.to_vec(), self.rank.map(|rank| self.peers[rank])).of_session(self.session)
+        Group {
+            numbers: self.numbers.clone(),
+            session: self.session,
+            ..Group::new(self.peers.to_vec(), self.rank.map(|rank| self.peers[rank]))
+        }
     }
 
     /// The group without members (MPI_GROUP_EMPTY).
@@ -157,7 +167,7 @@ impl Group {
 
     /// Whether all members of `other` belong to this group.
     pub(crate) fn contains(&self, other: &Group) -> bool {
-        other.peers.iter().all(|&peer| self.find(peer).is_some())
+        other.peers.iter().all(|&peer| self.find_of(peer, other).is_some())
     }
 
     /// The caller's number in the job, as far as this group tells.
@@ -167,8 +177,10 @@ impl Group {
 
     /// A group of some of the members of this one and `other`.
     fn derived(&self, other: &Group, peers: Vec<u32>) -> Group {
+        let numbers = if self.size() == 0 { other.numbers.clone() } else { self.numbers.clone() };
         let session = if self.session == 0 { other.session } else { self.session };
-        Group::new(peers, self.me().or(other.me())).of_session(session)
+        let me = self.me().or_else(|| self.number_of(other.me()?, other));
+        Group { numbers, session, ..Group::new(peers, me) }
     }
 
     /// The rank in `other` of the process that has `rank` here; `None` if it does not belong to `other`
@@ -178,7 +190,7 @@ impl Group {
     /// If nobody here has that rank.
     pub fn translate(&self, rank: usize, other: &Group) -> Result<Option<usize>> {
         let peer = self.peer(rank).ok_or_else(|| self.no_such_rank(rank))?;
-        Ok(other.find(peer))
+        Ok(other.find_of(peer, self))
     }
 
     /// As [`Group::translate`], for many.
@@ -200,20 +212,22 @@ impl Group {
         }
     }
 
-    /// All members of this group, then those of `other` that are not in it (MPI_Group_union).
+    /// All members of this group, then those of `other` that are not in it (MPI_Group_union). Of groups with ranks of
+    /// different jobs, as far as ranks of one of them are known to the other.
     pub fn union(&self, other: &Group) -> Group {
-        let others = other.peers.iter().filter(|&&peer| self.find(peer).is_none());
-        self.derived(other, self.peers.iter().chain(others).copied().collect())
+        let others = other.peers.iter().filter_map(|&peer| self.number_of(peer, other));
+        let others = others.filter(|&peer| self.find(peer).is_none());
+        self.derived(other, self.peers.iter().copied().chain(others).collect())
     }
 
     /// The members of this group that are in `other` too, in this group's order (MPI_Group_intersection).
     pub fn intersection(&self, other: &Group) -> Group {
-        self.derived(other, self.peers.iter().copied().filter(|&peer| other.find(peer).is_some()).collect())
+        self.derived(other, self.peers.iter().copied().filter(|&peer| other.find_of(peer, self).is_some()).collect())
     }
 
     /// The members of this group that are not in `other`, in this group's order (MPI_Group_difference).
     pub fn difference(&self, other: &Group) -> Group {
-        self.derived(other, self.peers.iter().copied().filter(|&peer| other.find(peer).is_none()).collect())
+        self.derived(other, self.peers.iter().copied().filter(|&peer| other.find_of(peer, self).is_none()).collect())
     }
 
     /// The members with these ranks, in the order given (MPI_Group_incl).

@@ -239,6 +239,14 @@ impl JobEngine {
         }
     }
 
+    /// Whether the process of `peer` is no more, if it is on this node.
+    pub(crate) fn is_gone(&self, peer: u32) -> bool {
+        match self {
+            JobEngine::Node(engine) => engine.fabric.job().is_gone(peer as usize),
+            JobEngine::Cluster(_) => false,
+        }
+    }
+
     /// Whether it is known of anybody that it does not take part any more.
     pub(crate) fn has_anybody_gone(&self) -> bool {
         match self {

@@ -45,6 +45,7 @@ mod packed_values;
 mod persistent;
 mod plain;
 mod point_to_point;
+mod ports;
 mod probe;
 mod process;
 mod rank;
@@ -54,6 +55,7 @@ mod scope;
 mod select;
 mod several;
 mod shared_buffer;
+mod spawn;
 mod staged;
 mod status;
 mod task;
@@ -95,6 +97,8 @@ pub use scope::{Scope, scope};
 pub use select::file::{FileUnion, FileWays};
 pub use several::{test_all, test_any, test_some, wait_all, wait_any, wait_some};
 pub use shared_buffer::Buffer;
+#[doc(hidden)]
+pub use spawn::Command;
 pub use status::Status;
 #[doc(hidden)]
 pub use threads::run_test;

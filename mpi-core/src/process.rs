@@ -1,6 +1,7 @@
 //! One rank, or one lane of it: its engine, and what all its communicators share. Every wait of a rank goes through
 //! here.
 
+pub(crate) mod company;
 mod outlasting;
 mod services;
 
@@ -25,6 +26,7 @@ use crate::collective::Retired;
 use crate::departure::{DepartureWatch, EachAwaited, Listed, Several};
 use crate::driver::Wakers;
 use crate::engine::{Completion, Failure, OperationId, Outcome, Received, Room, SendMode};
+use crate::group::Numbers;
 use crate::job_engine::JobEngine;
 use crate::lanes::Lanes;
 use crate::task::{TaskId, Tasks};
@@ -32,6 +34,7 @@ use crate::tuning::Tuning;
 use crate::untyped::Streams;
 use crate::waiting::{self, Awaited, Kind, PUBLISHED_AFTER};
 use services::Services;
+use company::Company;
 
 /// How long a lost peer is the launcher's business alone.
 const TIME_TO_REPORT: Duration = Duration::from_secs(1);
@@ -43,6 +46,7 @@ const LOOKS_OF_MANY: u32 = 16;
 /// belongs to one thread.
 pub(crate) struct Process {
     engine: RefCell<JobEngine>,
+    protocol: Protocol,
     tuning: Tuning,
     activity: ActivityRecord,
     ender: JobEnder,
@@ -52,6 +56,14 @@ pub(crate) struct Process {
     turns: OnceCell<&'static Turns>,
     lanes: Rc<Lanes>,
     lane: usize,
+    /// Whether there may be other engines of the rank for whoever waits in this one: those of lanes, or of other files.
+    has_others: Cell<bool>,
+    /// Those of other files, once there are any.
+    company: OnceCell<Rc<Company>>,
+    /// Whose numbers its peers have, if not those of the job.
+    numbers: OnceCell<Numbers>,
+    /// How many communicators it has.
+    communicators: Cell<usize>,
     /// Nonblocking collectives in flight.
     tasks: Tasks,
     /// What is done for others as this rank makes progress.
@@ -113,11 +125,16 @@ impl Process {
             activity: fabric.activity(),
             ender: fabric.ender(),
             engine: RefCell::new(JobEngine::new(fabric, protocol, tuning)),
+            protocol,
             tuning: *tuning,
             turn: OnceCell::new(),
             turns: OnceCell::new(),
             lanes,
             lane,
+            has_others: Cell::new(false),
+            company: OnceCell::new(),
+            numbers: OnceCell::new(),
+            communicators: Cell::new(0),
             tasks: Tasks::default(),
             services: Services::default(),
             driven: Cell::new(0),
@@ -201,6 +218,7 @@ impl Process {
         let _ = self.turn.set(turn);
         if self.lanes.are_several() {
             let _ = self.turns.set(turns);
+            self.has_others.set(true);
         }
         Ok(())
     }
@@ -231,13 +249,10 @@ impl Process {
         true
     }
 
-    /// As [`Process::progress`], in all lanes that this thread has.
+    /// As [`Process::progress`], in all engines of the rank that this thread has.
     #[inline]
     pub(crate) fn progress_all(&self) -> Result<bool, Failure> {
-        match self.turns_of_all().is_some() {
-            true => self.lanes.all().try_fold(false, |moved, process| Ok(process.progress()? || moved)),
-            false => self.progress(),
-        }
+        if self.has_others.get() { self.progress_with_others() } else { self.progress() }
     }
 
     /// As [`Process::progress_all`], for a call that does not wait for `awaited`, and then what `find` finds.
@@ -256,8 +271,10 @@ impl Process {
 
     /// Waits a little, as long as the transport sees fit. An error if the job has been aborted.
     pub(crate) fn idle(&self, backoff: &mut Backoff) -> Result<(), Failure> {
-        if self.stand_aside(backoff) {
-            return self.take_signals();
+        if self.has_others.get()
+            && let Some(stood_by) = self.stand_by(backoff)
+        {
+            return stood_by;
         }
         if self.let_others_in() {
             return self.engine().check_alive();
@@ -419,7 +436,11 @@ impl Process {
     /// Whether no peer can be using memory of this rank's in this lane: nothing is under way.
     pub(crate) fn is_idle(&self) -> bool {
         let is_free = || self.engine.try_borrow_mut().is_ok_and(|mut engine| engine.uses_no_memory());
-        self.driven.get() == 0 && self.windows.get() == 0 && !self.tasks.are_running() && is_free()
+        self.driven.get() == 0
+            && !self.has_joined()
+            && self.windows.get() == 0
+            && !self.tasks.are_running()
+            && is_free()
     }
 
     /// Waits for an operation and forgets it: whatever the outcome, nobody touches its buffer any more.

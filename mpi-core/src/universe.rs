@@ -8,7 +8,9 @@ use std::str::FromStr;
 use std::sync::OnceLock;
 use std::time::Instant;
 
-use rwmpi_transport::{JobError, JobFabric, Membership, NodeFabric, Starter, Turns};
+use rwmpi_transport::port::Port;
+use rwmpi_transport::spawning::Command;
+use rwmpi_transport::{JobError, JobFabric, Membership, NodeFabric, PublishedName, Starter, Turns};
 
 use crate::activity::{Call, Target};
 use crate::collective::{Team, tree};
@@ -143,6 +145,11 @@ pub struct Universe {
     protocol: Protocol,
     thread_level: ThreadLevel,
     starter: RefCell<Starter>,
+    /// The ports that this process has opened, and the names that it has published.
+    pub(crate) ports: RefCell<Vec<Port>>,
+    pub(crate) published: RefCell<Vec<PublishedName>>,
+    /// Those who have spawned this rank's job, if anybody has.
+    parents: Option<Communicator>,
 }
 
 impl Universe {
@@ -158,13 +165,16 @@ impl Universe {
             protocol,
             thread_level,
             starter: RefCell::default(),
+            ports: RefCell::default(),
+            published: RefCell::default(),
+            parents: None,
         }
     }
 
     /// A member that has taken its place; `with_lanes` if its threads can use several lanes. They have them if all
     /// members can.
     pub(crate) fn of_member(
-        Membership { fabric, lanes, starter }: Membership,
+        Membership { fabric, lanes, starter, parents }: Membership,
         (protocol, tuning): (Protocol, &Tuning),
         thread_level: ThreadLevel,
         with_lanes: bool,
@@ -174,6 +184,9 @@ impl Universe {
         if !lanes.is_empty() && universe.world.allreduce_value(with_lanes, |one, other| *one && *other)? {
             universe.add_lanes(lanes);
         }
+        if let Some(parents) = parents {
+            universe.parents = Some(universe.meet_parents(&parents)?);
+        }
         Ok(universe)
     }
 
@@ -182,6 +195,24 @@ impl Universe {
         let alone = |process| Communicator::new(process, self.this_rank.group().detached(), THIS_RANK);
         let lanes = Lanes::add(self.world.process(), fabrics, self.protocol);
         self.other_lanes = lanes.into_iter().map(alone).collect();
+    }
+
+    /// Which of the programs of its job this rank runs, if its launcher says so (MPI_APPNUM).
+    #[doc(hidden)]
+    pub fn program_number(&self) -> Option<i32> {
+        let said = std::env::var(rwmpi_transport::PROGRAM_NUMBER).ok().filter(|_| self.has_launcher())?;
+        said.parse().ok()
+    }
+
+    /// Those who have spawned this rank's job, as they see it: an intercommunicator (MPI_Comm_get_parent).
+    #[doc(hidden)]
+    pub fn parents(&self) -> Option<&Communicator> {
+        self.parents.as_ref()
+    }
+
+    /// Has the launcher start further ranks, which are told of their parents.
+    pub(crate) fn start_more(&self, commands: &[Command], parents: &str) -> std::result::Result<(), String> {
+        self.starter.borrow().start_more(commands, parents)
     }
 
     /// Whether a launcher watches over the job, and says why it ended.
@@ -329,7 +360,8 @@ impl Universe {
             return Ok(());
         }
         // Others may wait for this rank: they learn that it will not come.
-        self.leave_together().inspect_err(|_| process.engine().leave())?;
+        let left = process.leave_joined().map_err(self.world.failed(Call::Finalize));
+        left.and_then(|()| self.leave_together()).inspect_err(|_| process.engine().leave())?;
         self.starter.borrow_mut().finish();
         Ok(())
     }
@@ -366,8 +398,7 @@ impl Universe {
     }
 
     fn flush(&self, process: &Process) -> Result<()> {
-        let flushed = process.wait_until(|engine| engine.is_flushed().then_some(()));
-        flushed.map_err(self.world.failed(Call::Finalize))
+        process.flush().map_err(self.world.failed(Call::Finalize))
     }
 
     /// Gives up: leaves without waiting for the others, who have, or get, what was sent to them.
@@ -375,6 +406,7 @@ impl Universe {
         if self.world.process().begin_finalize() {
             // There is nobody left to tell; `finalize` tells.
             let _ = self.delete_attributes().and_then(|()| self.complete_all(false));
+            self.world.process().leave_joined_alone();
             self.world.process().engine().leave();
         }
     }

@@ -198,6 +198,17 @@ pub(crate) fn take_connection(number: usize) -> Result<OwnedFd, String> {
     Ok(own)
 }
 
+/// Another descriptor of a file that the program has opened.
+///
+/// # Errors
+/// If it has opened none with that number.
+pub(crate) fn of_program(number: RawFd) -> io::Result<OwnedFd> {
+    match number {
+        0.. => high(by_number(number)),
+        _ => Err(io::ErrorKind::InvalidInput.into()),
+    }
+}
+
 /// What has that number, if anything has. For calls that do no harm to whatever it is.
 fn by_number(number: RawFd) -> BorrowedFd<'static> {
     // SAFETY: not -1, as numbers come from what has no sign. Whoever calls does with it only what is allowed if it is

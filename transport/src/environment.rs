@@ -38,6 +38,10 @@ pub const LIFELINE_FD: &str = "RWMPI_LIFELINE_FD";
 /// number can be said there.
 pub const CONNECTION_FD: &str = "RWMPI_PMI_FD";
 
+/// Who has had this process's job started, as [`crate::Parents`] says it; absent: nobody of another job.
+pub const PARENTS: &str = "RWMPI_PARENTS";
+/// Which of the programs of its job this process runs, from 0; absent: not known.
+pub const PROGRAM_NUMBER: &str = "RWMPI_APPNUM";
 /// The node of each process, by number, separated by commas; absent: all are on one.
 pub const NODES: &str = "RWMPI_NODES";
 /// `tcp`: no shared memory, not even within a node; `auto` or absent: whatever is best for each pair.

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use rustix::process::Resource;
+use rustix::io::Errno;
+use rustix::process::{Pid, Resource};
 
 use crate::Signal;
 use crate::attach::address_space;
@@ -274,6 +275,15 @@ impl Job {
             return None;
         }
         Some(std::fs::read_dir(format!("/proc/{pid}/task")).ok()?.count())
+    }
+
+    /// Whether the process of a peer that has attached is no more, as far as can be seen at once: one that its starter
+    /// has yet to take note of is still there, and nothing is known of one of another name space.
+    pub fn is_gone(&self, peer: usize) -> bool {
+        let space = self.segment.control(peer).identity.address_space.load(Ordering::Relaxed);
+        let pid = self.pid(peer).and_then(|pid| Pid::from_raw(pid as i32));
+        let is_no_more = |pid| rustix::process::test_kill_process(pid) == Err(Errno::SRCH);
+        pid.is_some_and(is_no_more) && space >> 32 == address_space() >> 32
     }
 
     /// What `peer` is doing in each of its lanes, the first one first, in the words of the layer above.

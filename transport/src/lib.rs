@@ -45,6 +45,8 @@ mod job;
 #[cfg(not(loom))]
 mod job_error;
 #[cfg(not(loom))]
+mod joint;
+#[cfg(not(loom))]
 mod layout;
 #[cfg_attr(loom, allow(dead_code))]
 mod lent;
@@ -55,6 +57,8 @@ mod mappings;
 #[cfg(not(loom))]
 mod membership;
 #[cfg(not(loom))]
+mod names;
+#[cfg(not(loom))]
 mod node;
 #[cfg(not(loom))]
 mod page_marks;
@@ -62,6 +66,8 @@ mod page_marks;
 pub mod pmi;
 #[cfg(not(loom))]
 mod pmix;
+#[cfg(not(loom))]
+pub mod port;
 mod primitive;
 #[cfg(not(loom))]
 mod range_set;
@@ -80,6 +86,8 @@ mod sleep;
 mod slice;
 mod small_copy;
 mod span;
+#[cfg(not(loom))]
+pub mod spawning;
 #[cfg(not(loom))]
 mod tcp;
 mod turn;
@@ -108,7 +116,8 @@ pub use distance::Distance;
 pub use element_lock::{ElementLock, LockedElements};
 #[cfg(not(loom))]
 pub use environment::{
-    CONNECTION_FD, JOB_FD, LANES, LIFELINE_FD, LISTEN, NODES, PLACE, RANK, SIZE, THREADS, TRANSPORT,
+    CONNECTION_FD, JOB_FD, LANES, LIFELINE_FD, LISTEN, NODES, PARENTS, PLACE, PROGRAM_NUMBER, RANK, SIZE, THREADS,
+    TRANSPORT,
 };
 pub use fabric::*;
 #[cfg(not(loom))]
@@ -120,10 +129,14 @@ pub use job::{Abort, ArenaUse, Job, JobEnder, JobShape, Lost};
 #[cfg(not(loom))]
 pub use job_error::JobError;
 #[cfg(not(loom))]
+pub use joint::{Joint, Parents};
+#[cfg(not(loom))]
 pub use layout::MOST_LANES;
 pub use lent::LentSpan;
 #[cfg(not(loom))]
 pub use membership::{JobFabric, Membership, SharedPlace, Starter};
+#[cfg(not(loom))]
+pub use names::{PublishedName, look_up};
 #[cfg(not(loom))]
 pub use node::NodeFabric;
 #[cfg(not(loom))]

@@ -19,7 +19,9 @@ use crate::descriptor::{HandedDown, handed_down};
 use crate::environment::{self, CONNECTION_FD, JOB_FD, LISTEN, NODES, RANK, SIZE, THREADS, TRANSPORT};
 use crate::job::{Job, JobEnder, JobShape};
 use crate::job_error::JobError;
+use crate::joint::Parents;
 use crate::pmi::Pmi;
+use crate::spawning::{self, Command};
 use crate::{ActivityRecord, ClusterFabric, JobSecret, NodeFabric, TcpFabric, settings};
 
 const SECRET_KEY: &str = "rwmpi-secret";
@@ -69,6 +71,8 @@ pub struct Membership {
     pub lanes: Vec<NodeFabric>,
     /// Who is to be told of the end.
     pub starter: Starter,
+    /// Who has had the job started, if it was somebody of another one.
+    pub parents: Option<Parents>,
 }
 
 /// Whoever has started this process.
@@ -80,6 +84,26 @@ pub struct Starter {
 }
 
 impl Starter {
+    /// Has the launcher start further processes, a job of their own, which is told of its parents: a word of
+    /// [`Parents::said`]. Returns when all run.
+    ///
+    /// # Errors
+    /// Says in a sentence why none has been started.
+    pub fn start_more(&self, commands: &[Command], parents: &str) -> Result<(), String> {
+        if self.board.is_some() || !self.watches {
+            return Err(
+                "further processes are started by the mpiexec of this library, and this process was not started by it"
+                    .into(),
+            );
+        }
+        let request = spawning::request(commands, parents)?;
+        let connection = environment::take(CONNECTION_FD, OFlags::RDWR).map_err(|error| error.to_string())?;
+        let connection =
+            connection.ok_or("a process that is several members of its job has no connection to mpiexec")?;
+        let mut pmi = Pmi::new(connection).map_err(|error| error.to_string())?;
+        pmi.start_more(&request).map_err(|error| error.to_string())?
+    }
+
     /// This process ends in good order.
     pub fn finish(&mut self) {
         if let Some(board) = &mut self.board {
@@ -126,7 +150,7 @@ impl Membership {
     /// All processes are on this node, which this one has joined in all of these lanes.
     fn on_node(mut lanes: Vec<NodeFabric>, starter: Starter) -> Membership {
         let first = lanes.remove(0);
-        Membership { fabric: JobFabric::Node(first), lanes, starter }
+        Membership { fabric: JobFabric::Node(first), lanes, starter, parents: None }
     }
 
     /// `None`: it was a process of the job that has started this one.
@@ -157,15 +181,17 @@ impl Membership {
         let place = Place { me, nodes, here };
         // Ours learns of the end from the file.
         let starter = Starter { watches: true, board: None };
+        let parents = Parents::from_environment(size)?;
         if !place.needs_network()? {
-            return Ok(Some(Self::on_node(NodeFabric::attach_lanes(&node, number)?, starter)));
+            let member = Self::on_node(NodeFabric::attach_lanes(&node, number)?, starter);
+            return Ok(Some(Membership { parents, ..member }));
         }
         let what = "is missing".to_owned();
         let connection = environment::take(CONNECTION_FD, OFlags::RDWR)?
             .ok_or(JobError::Environment { name: CONNECTION_FD, what })?;
         let mut board = Board::Pmi(Pmi::new(connection)?);
         let fabric = place.join(&mut board, || NodeFabric::attach(&node, number))?;
-        Ok(Some(Membership { fabric, lanes: Vec::new(), starter }))
+        Ok(Some(Membership { fabric, lanes: Vec::new(), starter, parents }))
     }
 
     fn of_another_launcher(introduced: Introduced) -> Result<Membership, JobError> {
@@ -195,6 +221,7 @@ impl Membership {
                 fabric,
                 lanes: Vec::new(),
                 starter: Starter { watches: true, board: Some(board) },
+                parents: None,
             });
         }
         let starter = Starter { watches: true, board: Some(board) };

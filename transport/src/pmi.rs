@@ -11,6 +11,7 @@ use std::net::TcpStream;
 use std::os::fd::OwnedFd;
 
 use crate::descriptor::raised;
+use crate::spawning::{BEGINNING, unescaped};
 
 /// The descriptor of the connection to the launcher.
 pub const PMI_FD: &str = "PMI_FD";
@@ -159,6 +160,22 @@ impl Pmi {
     /// If the launcher is gone.
     pub fn finish(&mut self) -> Result<(), PmiError> {
         self.ask("cmd=finalize", "finalize_ack").map(drop)
+    }
+
+    /// Has the launcher start further processes, as that request says ([`crate::spawning::request`]); in the result,
+    /// why it does not.
+    ///
+    /// # Errors
+    /// If the launcher is gone.
+    pub(crate) fn start_more(&mut self, request: &str) -> Result<Result<(), String>, PmiError> {
+        self.connection.write_all(request.as_bytes())?;
+        let reply = self.hear()?;
+        let message = Message::new(&reply);
+        if message.command() != "spawn_result" {
+            return Err(PmiError::Refused { request: BEGINNING.to_owned(), reply });
+        }
+        let why = message.get("msg").map_or_else(|| "it does not say why".to_owned(), unescaped);
+        Ok(if is_success(&message) { Ok(()) } else { Err(why) })
     }
 
     /// Has the launcher end the job. There is no reply; a launcher that is gone has ended it.

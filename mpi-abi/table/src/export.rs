@@ -13,8 +13,9 @@
 //! | `T *` | `Out<T>`; `IntegerOut` if it is wider in the large form |
 //! | `const T []`, `T []` | `Array<T>`, `OutArray<T>`; `Integers` if it is wider in the large form |
 //! | `const MPI_Status *`, `MPI_Status *`, `MPI_Status []` | `StatusIn<A>`, `StatusOut<A>`, `StatusArray<A>` |
+//! | `char *[]`, `char **[]` | `TextList`, `TextTable` |
 //! | a function | `Function` |
-//! | `char **` and deeper | the pointer |
+//! | `char ***` | the pointer |
 //!
 //! Both forms of a function share a body, except where the table lists the large form on its own.
 
@@ -93,6 +94,8 @@ pub(crate) fn argument(parameter: &Parameter, large: bool) -> Argument {
             };
             (format!("*mut {kind}"), wrapper)
         }
+        (2, Base::Char) if array => ("*mut *mut c_char".to_string(), format!("TextList::new({name})")),
+        (3, Base::Char) if array => ("*mut *mut *mut c_char".to_string(), format!("TextTable::new({name})")),
         (_, _) if parameter.array == "[][3]" => ("*mut [c_int; 3]".to_string(), format!("Array::new({name})")),
         (depth, _) => (format!("{}{kind}", "*mut ".repeat(depth)), name.clone()),
     };

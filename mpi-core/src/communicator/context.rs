@@ -34,6 +34,8 @@ pub(super) const FROM_GROUPS: u32 = THIS_RANK + SOME_MEMBERS;
 
 /// Blocks that nobody gives out.
 const PREDEFINED: u32 = 3;
+/// The first context that the rank with number 0 gives out.
+pub(super) const FIRST_GIVEN: u32 = PREDEFINED * BLOCK;
 /// Said instead of a context by a rank that has no more of them.
 const NONE_LEFT: u32 = u32::MAX;
 /// The context of a communicator whose members are still agreeing on it.

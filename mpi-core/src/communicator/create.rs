@@ -203,12 +203,12 @@ impl Communicator {
         if self.is_inter() {
             let place = group.rank().filter(|_| self.group().contains(group));
             let made = self.split_both(place.map(|_| 0), place.map_or(0, |place| place as i32));
-            self.check_members(group)?;
+            self.members(group)?;
             return made;
         }
         let context = self.agree(&self.creators(), &mut [])?;
-        self.check_members(group)?;
-        Ok(group.rank().map(|_| self.child(group.clone(), None, context, None)))
+        let group = self.members(group)?;
+        Ok(group.rank().map(|_| self.child(group, None, context, None)))
     }
 
     /// As [`Communicator::create`], called by the members of `group` only; `tag` keeps apart what different groups with
@@ -229,7 +229,7 @@ impl Communicator {
         let call = Call::CreateCommunicator;
         self.begin_creation();
         self.check_intra()?;
-        self.check_members(group)?;
+        let group = self.members(group)?;
         if tag < 0 {
             let what = format!("tag {tag} is negative; tags are 0 to {}", crate::TAG_MAX);
             return Err(Error::argument(ErrorClass::Tag, self, call, what));
@@ -238,7 +238,7 @@ impl Communicator {
             return Ok(None);
         }
         let creators = Creators::new(group.peers().to_vec(), self.context() + SOME_MEMBERS, tag as u32);
-        Ok(Some(self.child(group.clone(), None, self.agree(&creators, &mut [])?, None)))
+        Ok(Some(self.child(group, None, self.agree(&creators, &mut [])?, None)))
     }
 
     /// A communicator of the ranks in `members`, in that order, for which all of this communicator call; `None` for the
@@ -282,11 +282,15 @@ impl Communicator {
         Ok(())
     }
 
-    fn check_members(&self, group: &Group) -> Result<()> {
-        if self.group().contains(group) {
-            return Ok(());
-        }
-        let what = "the group has members that do not belong to the communicator".to_string();
-        Err(Error::argument(ErrorClass::Group, self, Call::CreateCommunicator, what))
+    /// The group, by the numbers that its members have in this communicator.
+    ///
+    /// # Errors
+    /// If some do not belong to it.
+    pub(super) fn members(&self, group: &Group) -> Result<Group> {
+        let known = group.as_numbered_by(self.group());
+        known.filter(|group| self.group().contains(group)).ok_or_else(|| {
+            let what = "the group has members that do not belong to the communicator".to_string();
+            Error::argument(ErrorClass::Group, self, Call::CreateCommunicator, what)
+        })
     }
 }

@@ -4,15 +4,20 @@
 //! out the context. Only where a group has yet to learn who the other is do leaders exchange lists.
 
 use std::hash::{Hash, Hasher};
+use std::rc::Rc;
 
 use rustc_hash::FxHasher;
+use rwmpi_transport::Joint;
 
 use super::Communicator;
-use super::context::{Creators, FROM_GROUPS, all_members, usable};
+use super::context::{Creators, FIRST_GIVEN, FROM_GROUPS, all_members, usable};
+use super::meeting::Meeting;
 use crate::Result;
 use crate::activity::Call;
+use crate::collective::tree;
 use crate::error::{Error, ErrorClass};
 use crate::group::Group;
+use crate::process::Process;
 
 impl Communicator {
     /// An intercommunicator of this communicator's group and another one (MPI_Intercomm_create). Collective over both.
@@ -48,10 +53,10 @@ impl Communicator {
         }
         // The leader tells its group how it went, so that nobody waits for a leader that has failed.
         let mut failure = None;
-        let mut words = Vec::new();
+        let (mut words, mut joint) = (Vec::new(), None);
         if self.rank() == local_leader {
             match self.meet(bridge, tag) {
-                Ok(met) => words = met,
+                Ok(met) => (words, joint) = met,
                 Err(error) => failure = Some(error),
             }
         }
@@ -61,6 +66,9 @@ impl Communicator {
         self.bcast(&mut words, local_leader)?;
         if let Some(error) = failure {
             return Err(error);
+        }
+        if let Some(meeting) = Meeting::read(&words) {
+            return self.come_to(meeting, joint);
         }
         let [context, peers @ ..] = &words[..] else {
             let what = format!("the leader, rank {local_leader}, could not reach the other group");
@@ -72,15 +80,43 @@ impl Communicator {
         Ok(self.child(self.group().clone(), Some(remote), context, None))
     }
 
+    /// The first communicator in a file that ranks of two jobs have in common: the first ones there are of one job, the
+    /// others of the other.
+    pub(crate) fn across(process: Rc<Process>, first: usize) -> Communicator {
+        let (me, peers) = process.me_and_peers();
+        let first = first as u32;
+        let groups = [Vec::from_iter(0..first), Vec::from_iter(first..peers)];
+        let [one, other] = groups;
+        let (local, remote) = if me < first { (one, other) } else { (other, one) };
+        // Its context is the first that this rank would give out.
+        if me == 0 {
+            process.give_context();
+        }
+        Communicator::build(process, Group::new(local, Some(me)), Some(Group::new(remote, None)), FIRST_GIVEN, None)
+    }
+
+    /// Returns when all members have come here and have nothing more to send.
+    pub(super) fn meet_to_part(&self) -> Result<()> {
+        let call = Call::FreeCommunicator;
+        let (process, creators) = (self.process(), self.creators());
+        process.flush().map_err(self.failed(call))?;
+        process.block_on(|| tree(creators.team(process, true))).map_err(self.failed(call))
+    }
+
     /// Exchanges groups with the other leader: the context of the new communicator, and who belongs to the other group.
-    fn meet(&self, bridge: Option<(&Communicator, usize)>, tag: i32) -> Result<Vec<u32>> {
+    fn meet(&self, bridge: Option<(&Communicator, usize)>, tag: i32) -> Result<(Vec<u32>, Option<Joint>)> {
         let call = Call::CreateCommunicator;
         let Some((bridge, remote_leader)) = bridge else {
             let what = "the leader must give a communicator that leads to the other leader".to_string();
             return Err(Error::argument(ErrorClass::Communicator, self, call, what));
         };
+        if bridge.is_joined() || self.is_joined() {
+            return self.meet_over(bridge, remote_leader, tag);
+        }
         let me = self.group().peers()[self.rank()];
-        let Some(other) = bridge.checked_destination(call, remote_leader.into(), tag)? else { return Ok(Vec::new()) };
+        let Some(other) = bridge.checked_destination(call, remote_leader.into(), tag)? else {
+            return Ok(Default::default());
+        };
         let mine = if me < other { self.process().give_context() } else { 0 };
         let message: Vec<u32> = std::iter::once(mine).chain(self.group().peers().iter().copied()).collect();
         bridge.buffered_send(&message, remote_leader, tag)?;
@@ -90,7 +126,7 @@ impl Communicator {
         if me < other {
             words[0] = mine;
         }
-        Ok(words)
+        Ok((words, None))
     }
 
     /// An intercommunicator of two groups, without a communicator that leads from one to the other
@@ -120,8 +156,18 @@ impl Communicator {
         if local.intersection(remote).size() > 0 {
             return Err(self.not_disjoint());
         }
-        let context = self.agree_without_parent(all_members(local, remote), text)?;
-        Ok(self.child(local.clone(), Some(remote.clone()), context, None))
+        let (local, remote) = (self.of_this_job(local)?, self.of_this_job(remote)?);
+        let context = self.agree_without_parent(all_members(&local, &remote), text)?;
+        Ok(self.child(local, Some(remote), context, None))
+    }
+
+    /// The group, by the numbers that its members have in the job.
+    fn of_this_job(&self, group: &Group) -> Result<Group> {
+        group.as_numbered_by(self.group()).ok_or_else(|| {
+            let what =
+                "without a communicator, ranks of different jobs can't make one: merge or create an intercommunicator";
+            Error::argument(ErrorClass::Group, self, Call::CreateCommunicator, what.to_owned())
+        })
     }
 
     /// An intracommunicator of `group`, without a parent (MPI_Comm_create_from_group). Called by all its members;
@@ -141,8 +187,9 @@ impl Communicator {
             let what = "the group must contain the caller".to_string();
             return Err(Error::argument(ErrorClass::Group, self, Call::CreateCommunicator, what));
         }
+        let group = self.of_this_job(group)?;
         let context = self.agree_without_parent(group.peers().to_vec(), text)?;
-        Ok(self.child(group.clone(), None, context, None))
+        Ok(self.child(group, None, context, None))
     }
 
     fn agree_without_parent(&self, peers: Vec<u32>, text: &str) -> Result<u32> {

@@ -10,6 +10,7 @@ pub(crate) mod context;
 mod create;
 mod hints;
 mod inter;
+mod meeting;
 #[cfg(test)]
 mod tests;
 
@@ -40,6 +41,7 @@ pub struct Communicator {
 struct Shared {
     process: Rc<Process>,
     rank: usize,
+    is_joined: bool,
     /// Not known while a nonblocking duplication is on its way.
     context: Cell<u32>,
     /// How many blocking collectives have begun, modulo [`COLLECTIVES`].
@@ -85,6 +87,7 @@ impl Drop for Shared {
         if let Some(nodes) = self.nodes.take().flatten() {
             nodes.retire(&self.process);
         }
+        self.process.has_communicator_no_more();
     }
 }
 
@@ -101,10 +104,13 @@ impl Communicator {
         context: u32,
         topology: Option<Topology>,
     ) -> Self {
+        let local = local.numbered_by(process.numbers());
+        let remote = remote.map(|remote| remote.numbered_by(process.numbers()));
         let rank = local.rank().expect("a process makes only communicators it belongs to");
         let inter = remote.is_some();
         let partners = remote.unwrap_or_else(|| local.clone());
         let shared = Shared {
+            is_joined: process.is_joined(),
             process,
             rank,
             context: Cell::new(context::UNKNOWN),
@@ -122,6 +128,7 @@ impl Communicator {
             nodes: OnceNodes::new(),
             mark: Cell::new(0),
         };
+        shared.process.has_communicator();
         let communicator = Communicator { shared: Rc::new(shared) };
         if let Some(context) = context::known(context) {
             communicator.settle(context);
@@ -336,12 +343,26 @@ impl Communicator {
         self.attributes().delete_all(&self)
     }
 
-    /// As [`Communicator::free`], when everything sent on it has left this rank (MPI_Comm_disconnect).
+    /// As [`Communicator::free`], when everything sent on it has left this rank (MPI_Comm_disconnect). Of one with
+    /// ranks of another job it is collective: if it is the last with them, they go their own ways from then on.
     ///
     /// # Errors
     /// As [`Communicator::free`], or if what was sent can't be delivered.
     pub fn disconnect(self) -> Result<()> {
-        self.process().collect_detached().map_err(self.failed(Call::FreeCommunicator))?;
+        let call = Call::FreeCommunicator;
+        self.process().collect_detached().map_err(self.failed(call))?;
+        if self.process().is_joined() {
+            self.meet_to_part()?;
+            self.attributes().delete_all(&self)?;
+            return self.process().part_if_last().map_err(self.failed(call));
+        }
         self.free()
+    }
+
+    /// Whether it is with ranks of another job, which have another engine than those of this one.
+    #[doc(hidden)]
+    #[inline]
+    pub fn is_joined(&self) -> bool {
+        self.shared.is_joined
     }
 }

@@ -87,7 +87,7 @@ impl Endpoint {
         self.wait_for_awaited(Awaited::Unknown, done)
     }
 
-    fn wait_for_awaited<R>(&self, awaited: Awaited, done: impl FnMut() -> Option<R>) -> Result<R> {
+    pub(super) fn wait_for_awaited<R>(&self, awaited: Awaited, done: impl FnMut() -> Option<R>) -> Result<R> {
         self.process.wait_for_awaited(awaited, done).map_err(|failure| self.failed(failure))
     }
 
@@ -541,7 +541,7 @@ impl Request {
     #[inline]
     pub fn wait(&mut self, endpoint: &Endpoint) -> Result<Status> {
         if !self.is_done() {
-            let waited = endpoint.wait_for_awaited(self.awaited(), || self.is_done().then_some(()));
+            let waited = self.wait_by(endpoint);
             waited.inspect_err(|_| self.give_up())?;
         }
         self.finish()

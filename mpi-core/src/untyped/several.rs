@@ -2,6 +2,7 @@
 
 use super::{Endpoint, Request, SimpleRequest};
 use crate::Result;
+use crate::activity::Call;
 use crate::departure::Several;
 use crate::waiting::Awaited;
 
@@ -30,6 +31,20 @@ impl Endpoint {
     }
 }
 
+impl Request {
+    /// Waits until it is done: in the engine of its communicator, where its number means something.
+    #[inline]
+    pub(super) fn wait_by(&self, endpoint: &Endpoint) -> Result<()> {
+        let done = || self.is_done().then_some(());
+        if !self.communicator().is_joined() {
+            return endpoint.wait_for_awaited(self.awaited(), done);
+        }
+        let communicator = self.communicator();
+        let waited = communicator.process().wait_for_awaited(self.awaited(), done);
+        waited.map_err(communicator.failed(Call::Receive))
+    }
+}
+
 /// Takes the requests that a wait waits for, one after the other.
 pub struct Listed<'a>(&'a mut dyn FnMut(Awaited));
 
@@ -37,7 +52,8 @@ impl Listed<'_> {
     /// That one, if it is still to complete.
     pub fn request(&mut self, request: &Request) {
         if request.is_active() && !request.is_done() {
-            (self.0)(request.awaited());
+            let is_known_here = !request.communicator().is_joined();
+            (self.0)(if is_known_here { request.awaited() } else { Awaited::Unknown });
         }
     }
 

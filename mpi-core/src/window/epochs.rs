@@ -171,7 +171,7 @@ impl Window {
 
     /// The ranks here of the members of a group.
     fn ranks_of(&self, group: &Group) -> Result<Rc<[usize]>> {
-        let ranks: Option<Rc<[usize]>> = group.peers().iter().map(|&peer| self.group().find(peer)).collect();
+        let ranks: Option<Rc<[usize]>> = group.peers().iter().map(|&peer| self.group().find_of(peer, group)).collect();
         ranks.ok_or_else(|| self.error(ErrorClass::Group, "the group has members that are no ranks of it".to_owned()))
     }
 }

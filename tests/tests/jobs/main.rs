@@ -36,3 +36,4 @@ mod progress;
 mod rank_tests;
 mod ranks_as_threads;
 mod shared_heap;
+mod spawning;

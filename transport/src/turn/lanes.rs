@@ -233,13 +233,21 @@ impl Turns {
     /// For a thread that waits with all turns, between two rounds of its wait: lets others in, whether or not they want
     /// to.
     pub fn stand_aside(&self, backoff: &mut Backoff) {
-        let round = backoff.rounds;
-        backoff.rounds = round.saturating_add(1);
-        self.outside(|| match round {
+        self.outside(|| backoff.stand_by());
+    }
+}
+
+impl Backoff {
+    /// One round of a wait for something of which nobody knows where it comes from, so that nobody could wake who
+    /// sleeps.
+    pub fn stand_by(&mut self) {
+        let round = self.rounds;
+        self.rounds = round.saturating_add(1);
+        match round {
             _ if round < SPINS => std::hint::spin_loop(),
             _ if round < SPINS + YIELDS => primitive::yield_now(),
             _ => primitive::pause(NAP),
-        });
+        }
     }
 }
 

@@ -1,0 +1,100 @@
+/* Spawns itself as two ranks, and does what its argument says; for tests that look at what is said, and left behind. */
+#include <mpi.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static int rank_in_world(void)
+{
+    int rank;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    return rank;
+}
+
+static void be_child(const char *manner, MPI_Comm parents)
+{
+    int rank = rank_in_world();
+    printf("child %d is process %d\n", rank, (int)getpid());
+    fflush(stdout);
+    MPI_Barrier(parents);
+    if (!strcmp(manner, "child-dies") && rank == 1)
+        raise(SIGKILL);
+    if (!strcmp(manner, "child-aborts") && rank == 1)
+        MPI_Abort(MPI_COMM_WORLD, 17);
+    if (!strcmp(manner, "outlive")) {
+        MPI_Comm_disconnect(&parents);
+        sleep(1);
+        MPI_Barrier(MPI_COMM_WORLD);
+        printf("child %d goes on\n", rank);
+    } else if (strcmp(manner, "well")) {
+        /* For ever, unless somebody ends it. */
+        MPI_Recv(&rank, 1, MPI_INT, 0, 1, parents, MPI_STATUS_IGNORE);
+    }
+}
+
+static void be_parent(char *program, char *manner)
+{
+    char *arguments[] = {manner, NULL};
+    MPI_Comm children;
+    int got;
+    if (!strcmp(manner, "no-mpi"))
+        program = "true";
+    MPI_Comm_spawn(program, arguments, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &children, MPI_ERRCODES_IGNORE);
+    MPI_Barrier(children);
+    if (!strcmp(manner, "parent-dies") && rank_in_world() == 0)
+        raise(SIGKILL);
+    if (!strcmp(manner, "outlive"))
+        MPI_Comm_disconnect(&children);
+    else if (strcmp(manner, "well"))
+        MPI_Recv(&got, 1, MPI_INT, MPI_ANY_SOURCE, 1, children, MPI_STATUS_IGNORE);
+}
+
+/* Two jobs that know the same word meet, and add up how many they are. */
+static void meet(const char *manner, const char *service)
+{
+    int accepts = !strncmp(manner, "accept", 6);
+    char name[MPI_MAX_PORT_NAME] = "";
+    int rank = rank_in_world(), one = 1, sum = 0, size;
+    MPI_Comm others, all;
+    if (accepts) {
+        if (rank == 0) {
+            MPI_Open_port(MPI_INFO_NULL, name);
+            MPI_Publish_name(service, MPI_INFO_NULL, name);
+        }
+        MPI_Comm_accept(name, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &others);
+        if (rank == 0)
+            MPI_Unpublish_name(service, MPI_INFO_NULL, name);
+    } else {
+        MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+        while (rank == 0 && MPI_Lookup_name(service, MPI_INFO_NULL, name) != MPI_SUCCESS)
+            usleep(1000);
+        MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+        MPI_Comm_connect(name, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &others);
+    }
+    MPI_Intercomm_merge(others, !accepts, &all);
+    MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, all);
+    MPI_Comm_rank(all, &size);
+    printf("rank %d of %d, accepting: %d\n", size, sum, accepts);
+    if (!strcmp(manner, "accept-and-die") && rank == 0)
+        raise(SIGKILL);
+    if (!strcmp(manner, "connect-and-wait"))
+        MPI_Recv(&one, 1, MPI_INT, 0, 1, all, MPI_STATUS_IGNORE);
+    MPI_Comm_disconnect(&all);
+    MPI_Comm_disconnect(&others);
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Comm parents;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_get_parent(&parents);
+    if (parents != MPI_COMM_NULL)
+        be_child(argv[1], parents);
+    else if (argc > 2)
+        meet(argv[1], argv[2]);
+    else
+        be_parent(argv[0], argv[1]);
+    MPI_Finalize();
+    return 0;
+}

@@ -1,0 +1,113 @@
+//! How a process asks its launcher to start others (PMI-1's command `spawn`, which has a line for each fact).
+//!
+//! Texts go as [`escaped`] words if the line `escaped=1` says so: programs' arguments may have any bytes.
+#![forbid(unsafe_code)]
+
+use std::fmt::Write;
+
+use crate::pmi::LINE_MAX;
+
+/// The line with which a command to start begins.
+pub const BEGINNING: &str = "mcmd=spawn";
+/// The line with which it ends.
+pub const ENDING: &str = "endcmd";
+/// Says that texts are [`escaped`].
+pub const ESCAPED: &str = "escaped=1";
+/// The key under which the started processes are told of their parents.
+pub const PARENTS_KEY: &str = "rwmpi-parents";
+
+/// A program to start as several processes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Command {
+    /// Its name.
+    pub program: String,
+    /// Its arguments, without the name.
+    pub arguments: Vec<String>,
+    /// How many processes.
+    pub processes: usize,
+    /// What else is asked for, as keys and values.
+    pub hints: Vec<(String, String)>,
+}
+
+/// The request to start these, and to tell them that of their parents; in error, what can't be said.
+///
+/// # Errors
+/// If a text is too long for the launcher.
+pub fn request(commands: &[Command], parents: &str) -> Result<String, String> {
+    let mut text = String::new();
+    for (before, command) in commands.iter().enumerate() {
+        let Command { program, arguments, processes, hints } = command;
+        let _ = writeln!(text, "{BEGINNING}\n{ESCAPED}\nnprocs={processes}\nexecname={}", escaped(program));
+        let _ = writeln!(text, "totspawns={}\nspawnssofar={}\nargcnt={}", commands.len(), before + 1, arguments.len());
+        for (number, argument) in (1..).zip(arguments) {
+            let _ = writeln!(text, "arg{number}={}", escaped(argument));
+        }
+        let _ = writeln!(text, "preput_num=1\npreput_key_0={PARENTS_KEY}\npreput_val_0={parents}");
+        let _ = writeln!(text, "info_num={}", hints.len());
+        for (number, (key, value)) in hints.iter().enumerate() {
+            let _ = writeln!(text, "info_key_{number}={}\ninfo_val_{number}={}", escaped(key), escaped(value));
+        }
+        let _ = writeln!(text, "{ENDING}");
+    }
+    match text.lines().map(str::len).max() {
+        Some(len) if len >= LINE_MAX => Err(format!("an argument or hint takes {len} bytes, {LINE_MAX} are allowed")),
+        _ => Ok(text),
+    }
+}
+
+/// A text as a word: bytes that are not visible, and `%`, as `%` and two digits.
+pub fn escaped(text: &str) -> String {
+    let mut word = String::new();
+    for byte in text.bytes() {
+        match byte {
+            b'!'..=b'~' if byte != b'%' => word.push(byte.into()),
+            _ => _ = write!(word, "%{byte:02x}"),
+        }
+    }
+    word
+}
+
+/// The text that was [`escaped`]; what is none stays as it is.
+pub fn unescaped(word: &str) -> String {
+    let (mut bytes, mut rest) = (Vec::new(), word.as_bytes());
+    while let [first, after @ ..] = rest {
+        let digits = after.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
+        let byte = digits.filter(|_| *first == b'%').and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        bytes.push(byte.unwrap_or(*first));
+        rest = if byte.is_some() { &after[2..] } else { after };
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+        #[test]
+        fn texts_come_back(text in any::<String>(), noise in any::<String>()) {
+            let word = escaped(&text);
+            prop_assert!(word.bytes().all(|byte| byte.is_ascii_graphic()), "{word}");
+            prop_assert_eq!(unescaped(&word), text);
+            let _ = unescaped(&noise);
+        }
+    }
+
+    #[test]
+    fn each_fact_has_a_line() {
+        let command = Command {
+            program: "./a b".to_owned(),
+            arguments: vec!["x\ny".to_owned()],
+            processes: 3,
+            hints: vec![("wdir".to_owned(), "/tmp".to_owned())],
+        };
+        let expected = "mcmd=spawn\nescaped=1\nnprocs=3\nexecname=./a%20b\ntotspawns=1\nspawnssofar=1\nargcnt=1\narg1=x%0ay\n\
+                        preput_num=1\npreput_key_0=rwmpi-parents\npreput_val_0=2/word\ninfo_num=1\ninfo_key_0=wdir\ninfo_val_0=/tmp\n\
+                        endcmd\n";
+        assert_eq!(request(std::slice::from_ref(&command), "2/word").as_deref(), Ok(expected));
+        let long = Command { arguments: vec!["x".repeat(LINE_MAX)], ..command };
+        assert!(request(&[long], "").unwrap_err().contains("4101 bytes"));
+    }
+}
