@@ -33,8 +33,8 @@ use crate::task::{TaskId, Tasks};
 use crate::tuning::Tuning;
 use crate::untyped::Streams;
 use crate::waiting::{self, Awaited, Kind, PUBLISHED_AFTER};
-use services::Services;
 use company::Company;
+use services::Services;
 
 /// How long a lost peer is the launcher's business alone.
 const TIME_TO_REPORT: Duration = Duration::from_secs(1);

@@ -139,7 +139,7 @@ impl Communicator {
         if let Some(memory) = &mut brought.memory {
             memory.fill(0);
         }
-        self.check_windows()?;
+        self.check_intra()?;
         self.make_window_in(self.clone(), brought, info, |_, _| Ok(()))
     }
 
