@@ -23,9 +23,9 @@ use std::rc::Rc;
 
 use rwmpi_protocol::Pattern;
 
+pub(super) use request::There;
 #[cfg(any(test, fuzzing))]
 pub(crate) use request::read_request;
-pub(super) use request::There;
 
 use super::Window;
 use crate::activity::{Call, Target};
