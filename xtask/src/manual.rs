@@ -118,7 +118,7 @@ fn wrapper_page(help: &str) -> Vec<u8> {
     page.control("SH", ["DESCRIPTION"]);
     page.text([roman(
         "They run the compiler with the headers and libraries of the installation that they lie in. mpic++ is mpicxx; mpif77 and mpif90 \
-         are mpifort.",
+         are mpifort, which also compiles the modules mpi and mpi_f08 where they are missing: beside their sources, or below ~/.cache/rwmpi.",
     )]);
     page.control("SH", ["OPTIONS"]);
     for (name, words) in help.lines().filter_map(|line| line.split_once("  ")) {
