@@ -8,7 +8,8 @@
 //!
 //! That holds for waits that are *closed*: other threads of the program, timers and the like can't end them, nor can
 //! the rank itself, later. A wait is closed if it is known what for. Invariant: whatever a rank does for others while
-//! it waits either counts as progress of its engine, completes an operation of it, or is counted here ([`Answers::moved`]).
+//! it waits either counts as progress of its engine, completes an operation of it, or is counted here
+//! ([`Answers::moved`]).
 
 use std::cell::Cell;
 
@@ -40,6 +41,9 @@ const AWAITED_SHIFT: u32 = 8;
 const MESSAGES_SHIFT: u32 = 32;
 const MOST_TOLD: u64 = 0xff_ffff;
 
+/// Names the present function of a front end.
+pub(crate) type Namer = fn() -> Option<String>;
+
 /// What a rank remembers between answers.
 #[derive(Default)]
 pub(crate) struct Answers {
@@ -50,7 +54,7 @@ pub(crate) struct Answers {
     /// How many of them, and of completions, there were at the last answer.
     seen: Cell<[u64; 2]>,
     /// Names the function of the program's interface in which the rank is.
-    namer: Cell<Option<fn() -> Option<String>>>,
+    namer: Cell<Option<Namer>>,
 }
 
 impl Answers {
@@ -60,7 +64,7 @@ impl Answers {
         self.moves.set(self.moves.get().wrapping_add(1));
     }
 
-    pub(crate) fn set_namer(&self, namer: fn() -> Option<String>) {
+    pub(crate) fn set_namer(&self, namer: Namer) {
         self.namer.set(Some(namer));
     }
 

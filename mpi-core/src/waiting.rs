@@ -2,7 +2,8 @@
 //!
 //! A call that waits notes what for, which costs a store; only once it has waited for a while in vain is that
 //! published, with the time, in the rank's activity record: words 2 (since when; 0: it does not wait), 3 (for what,
-//! partner, tag) and 4 (context and length). Partners are numbers in the job, so that the launcher can tell who waits for whom.
+//! partner, tag) and 4 (context and length). Partners are numbers in the job, so that the launcher can tell who waits
+//! for whom.
 
 use rwmpi_protocol::Pattern;
 

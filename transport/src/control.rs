@@ -80,8 +80,8 @@ pub(crate) struct Control {
     /// What the owner is doing, in the words of the layer above. Written by the owner, read by the launcher; each word
     /// for itself (Relaxed).
     pub(crate) activity: CachePadded<[AtomicU64; 8]>,
-    /// What the owner waits for, in more words of the layer above. Written by the owner when it is woken while it waits,
-    /// the first word last (Release); read by the launcher, which loads that word first (Acquire).
+    /// What the owner waits for, in more words of the layer above. Written by the owner when it is woken while it
+    /// waits, the first word last (Release); read by the launcher, which loads that word first (Acquire).
     pub(crate) details: CachePadded<[AtomicU64; DETAIL_WORDS]>,
     /// How many bytes the owner has copied by each way that reaches other processes: through shared memory, by the
     /// kernel. Written by the owner, read by the launcher (Relaxed).

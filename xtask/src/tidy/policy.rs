@@ -44,8 +44,17 @@ pub const LAYERS: &[(&str, &[&str])] = &[
 
 /// What the launcher may take from the layer that knows MPI: the sentences for a rank's present call and for what it
 /// waits for, the protocol's and progress's names, and the table of lengths, which is one for the whole job.
-pub const LAUNCHER_MAY_USE_OF_CORE: &[&str] =
-    &["describe_activity", "describe_wait", "Partner", "Wait", "Protocol", "Progress", "tuning"];
+pub const LAUNCHER_MAY_USE_OF_CORE: &[&str] = &[
+    "describe_activity",
+    "describe_wait",
+    "read_answer",
+    "Answer",
+    "Partner",
+    "Wait",
+    "Protocol",
+    "Progress",
+    "tuning",
+];
 
 /// Words that belong to the layers above the transport.
 pub const MPI_WORDS: &[&str] =
@@ -81,6 +90,7 @@ pub const WITHOUT_EXAMPLES: &[&str] = &[
     "mpi-core/src/fuzz.rs",
     // What the launcher makes sentences of.
     "mpi-core/src/activity.rs",
+    "mpi-core/src/answer.rs",
     "mpi-core/src/waiting.rs",
     // What the launcher hands down, and explains.
     "mpi-core/src/tuning.rs",
