@@ -1,7 +1,8 @@
 //! Reading and writing (MPI-5.0 section 14.4).
 //!
-//! All forms come down to [`File::access`]: a place, a direction, elements. Collective forms are in `collective`. Split collective accesses are done when they begin, nonblocking ones when they are
-//! started: the kernel copies to and from its cache at the speed of memory, so there is little to overlap.
+//! All forms come down to [`File::access`]: a place, a direction, elements. Collective forms are in `collective`. Split
+//! collective accesses are done when they begin, nonblocking ones when they are started: the kernel copies to and from
+//! its cache at the speed of memory, so there is little to overlap.
 
 use std::rc::Rc;
 

@@ -1,8 +1,8 @@
 //! Opening and closing (MPI-5.0 sections 14.2.1 to 14.2.3).
 //!
-//! No rank makes a file before all have come and ask for the same: whoever deletes an old one before that deletes no new
-//! one. With MPI_MODE_EXCL the first rank opens the file before the others do, and alone creates it: so that it means
-//! the same as for one process. Else each opens it for itself.
+//! No rank makes a file before all have come and ask for the same: whoever deletes an old one before that deletes no
+//! new one. With MPI_MODE_EXCL the first rank opens the file before the others do, and alone creates it: so that it
+//! means the same as for one process. Else each opens it for itself.
 
 use std::cell::OnceCell;
 use std::fs::{File as SystemFile, OpenOptions};

@@ -96,8 +96,9 @@ impl Datatype {
         (0..count).try_for_each(|index| visit_runs(layout, (index as i64).wrapping_mul(self.extent()), visit))
     }
 
-    /// Of elements without end, one behind the other: calls `visit` with where each run begins that has packed bytes from
-    /// number `low` on and before number `high`, from the buffer's address, and how many of its bytes are among these.
+    /// Of elements without end, one behind the other: calls `visit` with where each run begins that has packed bytes
+    /// from number `low` on and before number `high`, from the buffer's address, and how many of its bytes are among
+    /// these.
     pub fn for_each_run_between(&self, low: u64, high: u64, visit: &mut impl FnMut(i64, u64)) {
         let layout = self.layout();
         if low >= high || layout.size == 0 {

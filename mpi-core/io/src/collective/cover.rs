@@ -1,10 +1,10 @@
 //! Whether the ranges of all ranks together fill a part of the file without a gap.
 //!
 //! Each rank adds up a number for the end of each of its ranges and takes off the one for its beginning. Where one
-//! range ends and the next one begins, of whatever rank, the two go. So the sums of all ranks are together the number of
-//! the part's end less that of its beginning if each byte of it belongs to one range: the beginnings and ends that are
-//! left are these two. And if they are that, it is so, since the numbers of different places look as if they were drawn
-//! by lot among 2^64: no list of ranges has to be exchanged or merged.
+//! range ends and the next one begins, of whatever rank, the two go. So the sums of all ranks are together the number
+//! of the part's end less that of its beginning if each byte of it belongs to one range: the beginnings and ends that
+//! are left are these two. And if they are that, it is so, since the numbers of different places look as if they were
+//! drawn by lot among 2^64: no list of ranges has to be exchanged or merged.
 
 use std::ops::Range;
 

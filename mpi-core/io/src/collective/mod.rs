@@ -1,5 +1,5 @@
-//! Collective accesses (MPI-5.0 section 14.4): each rank does its part by itself, or, where their parts are short blocks
-//! side by side, the ranks of a node work together.
+//! Collective accesses (MPI-5.0 section 14.4): each rank does its part by itself, or, where their parts are short
+//! blocks side by side, the ranks of a node work together.
 //!
 //! All meet once to tell what they want, and choose alike by it. What is wrong with the arguments of one rank keeps
 //! nobody waiting: it tells that it takes no part, and each of the others does its own.
@@ -93,8 +93,8 @@ fn union(all: &[u64]) -> Option<(FileUnion, std::ops::Range<u64>)> {
 }
 
 impl File {
-    /// As [`File::access`], by all ranks (MPI_File_read_all, MPI_File_write_at_all and so on). A rank whose arguments are
-    /// wrong takes part with no elements, so that no other waits.
+    /// As [`File::access`], by all ranks (MPI_File_read_all, MPI_File_write_at_all and so on). A rank whose arguments
+    /// are wrong takes part with no elements, so that no other waits.
     ///
     /// # Errors
     /// As [`File::access`]; what is wrong with the elements; what has failed at another rank that worked for this one.

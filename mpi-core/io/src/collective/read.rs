@@ -1,5 +1,5 @@
-//! Reading together: in each round each rank reads a domain of the file by one call, and then all take what they want of
-//! all of these.
+//! Reading together: in each round each rank reads a domain of the file by one call, and then all take what they want
+//! of all of these.
 
 use std::ops::Range;
 

@@ -48,8 +48,8 @@ fn starts(window: &Window, bytes: u64) -> Option<Box<[*mut u8]>> {
 }
 
 impl Staging {
-    /// With halves of so many bytes. Collective; `None` at all ranks if one of them has no such memory or can't see that
-    /// of another.
+    /// With halves of so many bytes. Collective; `None` at all ranks if one of them has no such memory or can't see
+    /// that of another.
     ///
     /// # Errors
     /// The ranks could not tell each other.
