@@ -24,6 +24,7 @@ mod attribute;
 mod buffer;
 mod collective;
 mod communicator;
+#[doc(hidden)]
 pub mod datatype;
 mod departure;
 mod driver;
@@ -47,6 +48,7 @@ mod point_to_point;
 mod probe;
 mod process;
 mod rank;
+#[doc(hidden)]
 pub mod reduction;
 mod request;
 mod scope;
@@ -61,12 +63,15 @@ mod topology;
 #[doc(hidden)]
 pub mod tuning;
 mod universe;
+#[doc(hidden)]
 pub mod untyped;
 mod values;
 mod waiting;
+#[doc(hidden)]
 pub mod window;
 mod worker;
 
+#[doc(hidden)]
 pub use activity::describe_activity;
 pub use attribute::{AttributeKind, AttributeValue, Attributes, CopyFunction, DeleteFunction, Keyval, WeakKeyval};
 pub use bytemuck::{Pod, Zeroable};
@@ -87,6 +92,8 @@ pub use rank::{ANY_SOURCE, ANY_TAG, Destination, PROC_NULL, Source, TAG_MAX, Tag
 pub use request::Request;
 /// The derives of [`trait@Datatype`] and [`trait@Message`], and `#[rwmpi::test]`.
 pub use rwmpi_derive::{Datatype, Message, test};
+// What front ends of other languages share a rank by.
+#[doc(hidden)]
 pub use rwmpi_transport::{Cot, Held, MOST_LANES, Turn, Turns, Visit, Worker};
 pub use scope::{Scope, scope};
 pub use several::{test_all, test_any, test_some, wait_all, wait_any, wait_some};
@@ -101,14 +108,16 @@ pub use topology::{
 #[doc(hidden)]
 pub use universe::init_with_lanes;
 pub use universe::{Protocol, ThreadLevel, TrafficCounters, Universe, init, wtime};
+#[doc(hidden)]
 pub use waiting::{Partner, Wait, describe_wait};
 pub use worker::Progress;
 
 /// What most programs name: `use rwmpi::prelude::*`.
 pub mod prelude {
     pub use crate::{
-        ANY_SOURCE, ANY_TAG, Communicator, Datatype, LockKind, Message, PROC_NULL, Parts, Plain, Request, Serialized,
-        Status, Universe, Window, op, owning, scope, wait_all, wait_any,
+        ANY_SOURCE, ANY_TAG, Cartesian, Communicator, Datatype, Destination, Direction, Grid, LockKind, Message,
+        PROC_NULL, Parts, Plain, Request, Serialized, Source, Status, Universe, Window, op, owning, scope, wait_all,
+        wait_any,
     };
 }
 
