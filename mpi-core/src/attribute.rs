@@ -105,11 +105,13 @@ impl<O> PartialEq for Keyval<O> {
 impl<O> Keyval<O> {
     /// A new one (MPI_Comm_create_keyval and its likes). Without `copy`, duplicates do not get the attribute
     /// (MPI_COMM_NULL_COPY_FN); without `delete`, it goes silently (MPI_COMM_NULL_DELETE_FN).
+    #[doc(alias("MPI_Comm_create_keyval", "MPI_COMM_NULL_COPY_FN", "MPI_COMM_NULL_DELETE_FN"))]
     pub fn new(copy: Option<Box<CopyFunction<O>>>, delete: Option<Box<DeleteFunction<O>>>) -> Self {
         Keyval { functions: Rc::new(Functions { copy, delete }) }
     }
 
     /// A copy function that hands the value on as it is (MPI_COMM_DUP_FN).
+    #[doc(alias = "MPI_COMM_DUP_FN")]
     pub fn copy_as_is() -> Option<Box<CopyFunction<O>>> {
         Some(Box::new(|_, value| Ok(Some(value.clone()))))
     }

@@ -123,16 +123,19 @@ impl Group {
     }
 
     /// The group without members (MPI_GROUP_EMPTY).
+    #[doc(alias = "MPI_GROUP_EMPTY")]
     pub fn empty() -> Self {
         Group::new(Vec::new(), None)
     }
 
     /// How many members it has (MPI_Group_size).
+    #[doc(alias = "MPI_Group_size")]
     pub fn size(&self) -> usize {
         self.peers.len()
     }
 
     /// The caller's rank; `None` if it does not belong to the group (MPI_Group_rank).
+    #[doc(alias = "MPI_Group_rank")]
     pub fn rank(&self) -> Option<usize> {
         self.rank
     }
@@ -188,6 +191,7 @@ impl Group {
     ///
     /// # Errors
     /// If nobody here has that rank.
+    #[doc(alias = "MPI_Group_translate_ranks")]
     pub fn translate(&self, rank: usize, other: &Group) -> Result<Option<usize>> {
         let peer = self.peer(rank).ok_or_else(|| self.no_such_rank(rank))?;
         Ok(other.find_of(peer, self))
@@ -202,6 +206,7 @@ impl Group {
     }
 
     /// How the two relate; never [`Comparison::Congruent`] (MPI_Group_compare).
+    #[doc(alias = "MPI_Group_compare")]
     pub fn compare(&self, other: &Group) -> Comparison {
         if self == other {
             Comparison::Identical
@@ -214,6 +219,7 @@ impl Group {
 
     /// All members of this group, then those of `other` that are not in it (MPI_Group_union). Of groups with ranks of
     /// different jobs, as far as ranks of one of them are known to the other.
+    #[doc(alias = "MPI_Group_union")]
     pub fn union(&self, other: &Group) -> Group {
         let others = other.peers.iter().filter_map(|&peer| self.number_of(peer, other));
         let others = others.filter(|&peer| self.find(peer).is_none());
@@ -221,11 +227,13 @@ impl Group {
     }
 
     /// The members of this group that are in `other` too, in this group's order (MPI_Group_intersection).
+    #[doc(alias = "MPI_Group_intersection")]
     pub fn intersection(&self, other: &Group) -> Group {
         self.derived(other, self.peers.iter().copied().filter(|&peer| other.find_of(peer, self).is_some()).collect())
     }
 
     /// The members of this group that are not in `other`, in this group's order (MPI_Group_difference).
+    #[doc(alias = "MPI_Group_difference")]
     pub fn difference(&self, other: &Group) -> Group {
         self.derived(other, self.peers.iter().copied().filter(|&peer| other.find_of(peer, self).is_none()).collect())
     }
@@ -234,6 +242,7 @@ impl Group {
     ///
     /// # Errors
     /// If a rank is out of range or named twice.
+    #[doc(alias = "MPI_Group_incl")]
     pub fn incl(&self, ranks: &[usize]) -> Result<Group> {
         self.check_distinct(ranks)?;
         Ok(self.derived(self, ranks.iter().map(|&rank| self.peers[rank]).collect()))
@@ -243,6 +252,7 @@ impl Group {
     ///
     /// # Errors
     /// If a rank is out of range or named twice.
+    #[doc(alias = "MPI_Group_excl")]
     pub fn excl(&self, ranks: &[usize]) -> Result<Group> {
         let left_out = self.check_distinct(ranks)?;
         let kept = (0..self.size()).filter(|&rank| !left_out[rank]).map(|rank| self.peers[rank]);
@@ -253,6 +263,7 @@ impl Group {
     ///
     /// # Errors
     /// If a rank is out of range or named twice, or a range leads nowhere.
+    #[doc(alias = "MPI_Group_range_incl")]
     pub fn range_incl(&self, ranges: &[RankRange]) -> Result<Group> {
         self.incl(&self.expand(ranges)?)
     }
@@ -261,6 +272,7 @@ impl Group {
     ///
     /// # Errors
     /// If a rank is out of range or named twice, or a range leads nowhere.
+    #[doc(alias = "MPI_Group_range_excl")]
     pub fn range_excl(&self, ranges: &[RankRange]) -> Result<Group> {
         self.excl(&self.expand(ranges)?)
     }

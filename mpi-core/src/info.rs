@@ -41,6 +41,7 @@ impl Info {
     pub const VALUE_LEN_MAX: usize = 1023;
 
     /// One without pairs (MPI_Info_create).
+    #[doc(alias = "MPI_Info_create")]
     pub fn new() -> Self {
         Info::default()
     }
@@ -48,6 +49,7 @@ impl Info {
     /// What is known about how the program was started (MPI_INFO_ENV, MPI-5.0 section 11.2.1); `ranks` is the size of
     /// the job, once it is known, `thread_level` the name of the level of thread support that was asked for, if any
     /// was.
+    #[doc(alias = "MPI_INFO_ENV")]
     pub fn environment(ranks: Option<usize>, thread_level: Option<&str>) -> Self {
         let mut info = Info::new();
         let mut arguments = std::env::args_os().map(|argument| argument.to_string_lossy().into_owned());
@@ -78,6 +80,7 @@ impl Info {
     ///
     /// # Errors
     /// If key or value are empty where they may not be, or too long.
+    #[doc(alias = "MPI_Info_set")]
     pub fn set(&mut self, key: &str, value: &str) -> Result<()> {
         check_key(key)?;
         if value.len() > Info::VALUE_LEN_MAX {
@@ -96,6 +99,7 @@ impl Info {
     ///
     /// # Errors
     /// If no key can look like that.
+    #[doc(alias = "MPI_Info_get_string")]
     pub fn get(&self, key: &str) -> Result<Option<&str>> {
         check_key(key)?;
         Ok(self.pairs.iter().find(|(known, _)| known == key).map(|(_, value)| value.as_str()))
@@ -105,6 +109,7 @@ impl Info {
     ///
     /// # Errors
     /// If there is no such key.
+    #[doc(alias = "MPI_Info_delete")]
     pub fn delete(&mut self, key: &str) -> Result<()> {
         check_key(key)?;
         let place = self.pairs.iter().position(|(known, _)| known == key);
@@ -114,6 +119,7 @@ impl Info {
     }
 
     /// How many keys there are (MPI_Info_get_nkeys).
+    #[doc(alias = "MPI_Info_get_nkeys")]
     pub fn len(&self) -> usize {
         self.pairs.len()
     }
@@ -127,6 +133,7 @@ impl Info {
     ///
     /// # Errors
     /// If there are not so many.
+    #[doc(alias = "MPI_Info_get_nthkey")]
     pub fn key(&self, place: usize) -> Result<&str> {
         self.pairs.get(place).map(|(key, _)| key.as_str()).ok_or_else(|| {
             let what = format!("there is no info key number {place}: the object has {}", self.len());

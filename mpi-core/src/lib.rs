@@ -25,6 +25,7 @@ mod attribute;
 mod buffer;
 mod collective;
 mod communicator;
+#[doc(hidden)]
 pub mod datatype;
 mod departure;
 mod driver;
@@ -49,6 +50,7 @@ mod ports;
 mod probe;
 mod process;
 mod rank;
+#[doc(hidden)]
 pub mod reduction;
 mod request;
 mod scope;
@@ -64,12 +66,15 @@ mod topology;
 #[doc(hidden)]
 pub mod tuning;
 mod universe;
+#[doc(hidden)]
 pub mod untyped;
 mod values;
 mod waiting;
+#[doc(hidden)]
 pub mod window;
 mod worker;
 
+#[doc(hidden)]
 pub use activity::describe_activity;
 pub use answer::{Answer, read_answer};
 pub use attribute::{AttributeKind, AttributeValue, Attributes, CopyFunction, DeleteFunction, Keyval, WeakKeyval};
@@ -91,6 +96,8 @@ pub use rank::{ANY_SOURCE, ANY_TAG, Destination, PROC_NULL, Source, TAG_MAX, Tag
 pub use request::Request;
 /// The derives of [`trait@Datatype`] and [`trait@Message`], and `#[rwmpi::test]`.
 pub use rwmpi_derive::{Datatype, Message, test};
+// What front ends of other languages share a rank by.
+#[doc(hidden)]
 pub use rwmpi_transport::{Cot, Held, MOST_LANES, Turn, Turns, Visit, Worker, settings};
 pub use scope::{Scope, scope};
 #[doc(hidden)]
@@ -109,14 +116,16 @@ pub use topology::{
 #[doc(hidden)]
 pub use universe::init_with_lanes;
 pub use universe::{Protocol, ThreadLevel, TrafficCounters, Universe, init, wtime};
+#[doc(hidden)]
 pub use waiting::{Partner, Wait, describe_wait};
 pub use worker::Progress;
 
 /// What most programs name: `use rwmpi::prelude::*`.
 pub mod prelude {
     pub use crate::{
-        ANY_SOURCE, ANY_TAG, Communicator, Datatype, LockKind, Message, PROC_NULL, Parts, Plain, Request, Serialized,
-        Status, Universe, Window, op, owning, scope, wait_all, wait_any,
+        ANY_SOURCE, ANY_TAG, Cartesian, Communicator, Datatype, Destination, Direction, Grid, LockKind, Message,
+        PROC_NULL, Parts, Plain, Request, Serialized, Source, Status, Universe, Window, op, owning, scope, wait_all,
+        wait_any,
     };
 }
 

@@ -24,6 +24,9 @@ impl Mark {
 
     pub(crate) const NONE: Mark = Mark([0; WORDS]);
 
+    /// Of text, whose bytes may also be received as such.
+    pub(crate) const TEXT: Mark = Mark([BASICS.len() as u32; WORDS]);
+
     /// Of elements with that signature. Raw bytes may be anything.
     pub(crate) const fn of(signature: Signature) -> Mark {
         let bits = match signature.only {
@@ -100,8 +103,9 @@ const BYTES: u8 = 200;
 const SEVERAL: u8 = 201;
 const UNKNOWN: u8 = 202;
 
-const BASICS: [&str; 13] =
-    ["u16", "u32", "u64", "u128", "i8", "i16", "i32", "i64", "i128", "f32", "f64", "bool", "char"];
+/// By their numbers, from 1 on. Text is the last.
+const BASICS: [&str; 14] =
+    ["u16", "u32", "u64", "u128", "i8", "i16", "i32", "i64", "i128", "f32", "f64", "bool", "char", "text"];
 
 /// Odd, so that nothing is lost by multiplying with it.
 const BASE: u32 = 0x9e37_79b1;
@@ -186,7 +190,7 @@ mod tests {
         assert_eq!(mark::<usize>(), mark::<u64>());
         assert_eq!(mark::<((), (u16, i8), i8)>(), mark::<(u16, [i8; 2])>());
         assert_eq!(Vec::<f64>::mark(), mark::<f64>());
-        assert_eq!((mark::<u8>(), String::mark()), (Mark::NONE, Mark::NONE));
+        assert_eq!((mark::<u8>(), Vec::<u8>::mark()), (Mark::NONE, Mark::NONE));
     }
 
     #[test]
@@ -201,6 +205,7 @@ mod tests {
             mark::<(u32, f64)>(),
             mark::<([f64; 2], u32)>(),
             Vec::<String>::mark(),
+            String::mark(),
             Option::<u32>::mark(),
         ];
         for (place, one) in marks.iter().enumerate() {
@@ -208,7 +213,7 @@ mod tests {
             assert!(!one.contradicts(mark::<u8>()) && !Mark::NONE.contradicts(*one));
             assert_eq!(Mark::heard(one.word() | 7), *one);
         }
-        assert_eq!(mark::<[i64; 2]>().name(), "i64");
+        assert_eq!((mark::<[i64; 2]>().name(), String::mark().name()), ("i64", "text"));
     }
 
     #[test]

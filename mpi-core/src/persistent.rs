@@ -47,6 +47,7 @@ mod sealed {
     "    assert_eq!(incoming.buffer()?, &[step; 4]);"
     "}"
 )]
+#[doc(alias = "MPI_Send_init")]
 pub struct PersistentSend<T: Datatype, B: OwnedBuffer<T> = Buffer<T>> {
     exchange: Exchange<T, B>,
     destination: Destination,
@@ -62,6 +63,7 @@ pub struct PersistentSend<T: Datatype, B: OwnedBuffer<T> = Buffer<T>> {
     "assert_eq!(incoming.wait()?.source(), Some(0));"
     "assert_eq!(incoming.buffer()?, &[0.5, 1.5]);"
 )]
+#[doc(alias = "MPI_Recv_init")]
 pub struct PersistentReceive<T: Datatype, B: OwnedBuffer<T> = Buffer<T>> {
     exchange: Exchange<T, B>,
     source: Source,
@@ -166,6 +168,7 @@ impl<T: Datatype, B: OwnedBuffer<T>> PersistentSend<T, B> {
     }
 
     /// Starts it (MPI_Start).
+    #[doc(alias = "MPI_Start")]
     pub fn start(&mut self) -> Result<()> {
         let Exchange { communicator, call, .. } = &self.exchange;
         let (communicator, call) = (communicator.clone(), *call);
@@ -204,6 +207,7 @@ impl<T: Datatype, B: OwnedBuffer<T>> PersistentReceive<T, B> {
     }
 
     /// Starts it (MPI_Start).
+    #[doc(alias = "MPI_Start")]
     pub fn start(&mut self) -> Result<()> {
         let Exchange { communicator, call, .. } = &self.exchange;
         let (communicator, call) = (communicator.clone(), *call);
@@ -246,6 +250,7 @@ impl Communicator {
         "    assert_eq!(incoming.buffer()?[..], [round; 4]);"
         "}"
     )]
+    #[doc(alias = "MPI_Send_init")]
     pub fn persistent_send<T: Datatype, B: OwnedBuffer<T>>(
         &self,
         buffer: B,
@@ -265,6 +270,7 @@ impl Communicator {
         "outgoing.wait()?;"
         "assert_eq!(incoming.buffer()?, &[7]);"
     )]
+    #[doc(alias = "MPI_Ssend_init")]
     pub fn persistent_synchronous_send<T: Datatype, B: OwnedBuffer<T>>(
         &self,
         buffer: B,
@@ -284,6 +290,7 @@ impl Communicator {
         "outgoing.wait()?;"
         "assert_eq!(incoming.buffer()?, &[7]);"
     )]
+    #[doc(alias = "MPI_Bsend_init")]
     pub fn persistent_buffered_send<T: Datatype, B: OwnedBuffer<T>>(
         &self,
         buffer: B,
@@ -303,6 +310,7 @@ impl Communicator {
         "outgoing.wait()?;"
         "assert_eq!(incoming.buffer()?, &[7]);"
     )]
+    #[doc(alias = "MPI_Rsend_init")]
     pub fn persistent_ready_send<T: Datatype, B: OwnedBuffer<T>>(
         &self,
         buffer: B,
@@ -325,6 +333,7 @@ impl Communicator {
     }
 
     /// A receive into `buffer` that can be started again and again (MPI_Recv_init).
+    #[doc(alias = "MPI_Recv_init")]
     pub fn persistent_receive<T: Datatype, B: OwnedBuffer<T>>(
         &self,
         buffer: B,

@@ -120,6 +120,7 @@ impl Communicator {
         "}"
     )]
     #[inline(always)]
+    #[doc(alias = "MPI_Send")]
     pub fn send<T: Datatype>(&self, data: &[T], destination: impl Into<Destination>, tag: i32) -> Result<()> {
         self.send_in_mode(Call::Send, data, destination.into(), tag, SendMode::Standard, Mark::of(T::SIGNATURE))
     }
@@ -132,6 +133,7 @@ impl Communicator {
         "    world.recv(&mut [0.0], 0, 7)?;"
         "}"
     )]
+    #[doc(alias = "MPI_Ssend")]
     pub fn synchronous_send<T: Datatype>(
         &self,
         data: &[T],
@@ -153,6 +155,7 @@ impl Communicator {
         "})?;"
         "assert_eq!(data, [other]);"
     )]
+    #[doc(alias = "MPI_Rsend")]
     pub fn ready_send<T: Datatype>(&self, data: &[T], destination: impl Into<Destination>, tag: i32) -> Result<()> {
         self.send(data, destination, tag)
     }
@@ -164,6 +167,7 @@ impl Communicator {
         "world.recv(&mut data, 0, 0)?;"
         "assert_eq!(data, [7]);"
     )]
+    #[doc(alias = "MPI_Bsend")]
     pub fn buffered_send<T: Datatype>(&self, data: &[T], destination: impl Into<Destination>, tag: i32) -> Result<()> {
         let (call, destination) = (Call::BufferedSend, destination.into());
         let Some(peer) = self.checked_destination(call, destination, tag)? else { return Ok(()) };
@@ -191,6 +195,7 @@ impl Communicator {
         "}"
     )]
     #[inline(always)]
+    #[doc(alias = "MPI_Recv")]
     pub fn recv<T: Datatype>(
         &self,
         buffer: &mut [T],
@@ -357,6 +362,7 @@ impl Communicator {
         "    sent.wait()"
         "})?;"
     )]
+    #[doc(alias = "MPI_Isend")]
     pub fn isend<'scope, T: Datatype>(
         &self,
         scope: &'scope Scope<'scope, '_>,
@@ -377,6 +383,7 @@ impl Communicator {
         "    sent.wait()"
         "})?;"
     )]
+    #[doc(alias = "MPI_Issend")]
     pub fn synchronous_isend<'scope, T: Datatype>(
         &self,
         scope: &'scope Scope<'scope, '_>,
@@ -399,6 +406,7 @@ impl Communicator {
         "    incoming.wait()"
         "})?;"
     )]
+    #[doc(alias = "MPI_Irsend")]
     pub fn ready_isend<'scope, T: Datatype>(
         &self,
         scope: &'scope Scope<'scope, '_>,
@@ -414,6 +422,7 @@ impl Communicator {
         "world.buffered_isend(&[7], 0, 0)?.wait()?;"
         "world.recv(&mut [0], 0, 0)?;"
     )]
+    #[doc(alias = "MPI_Ibsend")]
     pub fn buffered_isend<'scope, T: Datatype>(
         &self,
         data: &[T],
@@ -435,6 +444,7 @@ impl Communicator {
         "})?;"
         "assert_eq!(heard, [other; 100]);"
     )]
+    #[doc(alias = "MPI_Irecv")]
     pub fn irecv<'scope, T: Datatype>(
         &self,
         scope: &'scope Scope<'scope, '_>,
@@ -468,6 +478,7 @@ impl Communicator {
         "world.sendrecv(&[rank], other, 0, &mut heard, other, 0)?;"
         "assert_eq!(heard, [other]);"
     )]
+    #[doc(alias = "MPI_Sendrecv")]
     pub fn sendrecv<S: Datatype, R: Datatype>(
         &self,
         data: &[S],
@@ -493,6 +504,7 @@ impl Communicator {
         "world.sendrecv_replace(&mut data, other, 0, other, 0)?;"
         "assert_eq!(data, [other]);"
     )]
+    #[doc(alias = "MPI_Sendrecv_replace")]
     pub fn sendrecv_replace<T: Datatype>(
         &self,
         data: &mut [T],
@@ -513,6 +525,7 @@ impl Communicator {
         "world.matched_recv(&mut data, message)?;"
         "assert_eq!(data, [7]);"
     )]
+    #[doc(alias = "MPI_Mrecv")]
     pub fn matched_recv<T: Datatype>(&self, buffer: &mut [T], message: MatchedMessage) -> Result<Status> {
         let mut incoming = Incoming::new(buffer);
         // SAFETY: the receive has completed when the call returns, and the slice is borrowed until then.

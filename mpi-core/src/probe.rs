@@ -43,6 +43,7 @@ impl Communicator {
         "world.recv(&mut data, 0, 0)?;"
         "assert_eq!(data, [1, 2, 3]);"
     )]
+    #[doc(alias = "MPI_Probe")]
     pub fn probe(&self, source: impl Into<Source>, tag: impl Into<TagSelector>) -> Result<Status> {
         let (call, source, tag) = (Call::Probe, source.into(), tag.into());
         let Some(pattern) = self.checked_pattern(call, source, tag, self.context())? else { return Ok(Status::EMPTY) };
@@ -59,6 +60,7 @@ impl Communicator {
         "assert_eq!(world.probe_now(0, 0)?.expect(\"it is there\").tag(), Some(0));"
         "world.recv(&mut [0], 0, 0)?;"
     )]
+    #[doc(alias = "MPI_Iprobe")]
     pub fn probe_now(&self, source: impl Into<Source>, tag: impl Into<TagSelector>) -> Result<Option<Status>> {
         let (call, source, tag) = (Call::Probe, source.into(), tag.into());
         let Some(pattern) = self.checked_pattern(call, source, tag, self.context())? else {
@@ -80,6 +82,7 @@ impl Communicator {
         "world.matched_recv(&mut data, message)?;"
         "assert_eq!(data, [1, 2, 3]);"
     )]
+    #[doc(alias = "MPI_Mprobe")]
     pub fn matched_probe(&self, source: Source, tag: impl Into<TagSelector>) -> Result<Option<MatchedMessage>> {
         let (call, tag) = (Call::Probe, tag.into());
         let Some(pattern) = self.checked_pattern(call, source, tag, self.context())? else { return Ok(None) };
@@ -95,6 +98,7 @@ impl Communicator {
     #[doc = example!(1
         "assert!(world.matched_probe_now(rwmpi::ANY_SOURCE, 0)?.is_none());"
     )]
+    #[doc(alias = "MPI_Improbe")]
     pub fn matched_probe_now(&self, source: Source, tag: impl Into<TagSelector>) -> Result<Option<MatchedMessage>> {
         let (call, tag) = (Call::Probe, tag.into());
         let Some(pattern) = self.checked_pattern(call, source, tag, self.context())? else { return Ok(None) };

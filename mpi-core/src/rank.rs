@@ -1,6 +1,7 @@
 //! Whom to send to, whom to receive from, and which tag: the arguments of point-to-point calls.
 
 /// Largest tag (MPI_TAG_UB, MPI-5.0 section 3.2.3).
+#[doc(alias = "MPI_TAG_UB")]
 pub const TAG_MAX: i32 = i32::MAX;
 
 /// Where a message goes.
@@ -13,6 +14,11 @@ pub const TAG_MAX: i32 = i32::MAX;
     "    world.recv(&mut [0_usize], rank - 1, 0)?;"
     "}"
     "assert_eq!((Destination::Rank(1).rank(), PROC_NULL.rank()), (Some(1), None));"
+    "// A rank that may not be there is one as well, on either side."
+    "let (left, right) = (rank.checked_sub(1), Some(rank + 1).filter(|right| *right < size));"
+    "let mut from_left = [size];"
+    "world.sendrecv(&[rank], right, 1, &mut from_left, left, 1)?;"
+    "assert_eq!(from_left[0], left.unwrap_or(size));"
 )]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Destination {
@@ -91,6 +97,20 @@ impl From<usize> for Destination {
 impl From<usize> for Source {
     fn from(rank: usize) -> Self {
         Source::Rank(rank)
+    }
+}
+
+/// A neighbour in a grid, or nobody beyond its edge.
+impl From<Option<usize>> for Destination {
+    fn from(neighbour: Option<usize>) -> Self {
+        neighbour.map_or(Destination::Null, Destination::Rank)
+    }
+}
+
+/// A neighbour in a grid, or nobody beyond its edge. From anybody is [`ANY_SOURCE`].
+impl From<Option<usize>> for Source {
+    fn from(neighbour: Option<usize>) -> Self {
+        neighbour.map_or(Source::Null, Source::Rank)
     }
 }
 

@@ -99,6 +99,7 @@ impl<'scope, T> Request<'scope, T> {
         "world.send_value(&\"hello\".to_string(), 0, 0)?;"
         "assert_eq!(received.wait()?.0, \"hello\");"
     )]
+    #[doc(alias = "MPI_Wait")]
     pub fn wait(self) -> Result<T> {
         match self.state {
             State::Done(result) => result,
@@ -146,6 +147,7 @@ impl<'scope, T> Request<'scope, T> {
         "}"
         "assert_eq!(received.wait()?.0, 7);"
     )]
+    #[doc(alias = "MPI_Test")]
     pub fn test(&mut self) -> Result<bool> {
         let is_done = self.look()?;
         if !is_done {
@@ -187,6 +189,7 @@ impl<'scope, T> Request<'scope, T> {
         "})?;"
         "assert!(status.cancelled());"
     )]
+    #[doc(alias = "MPI_Cancel")]
     pub fn cancel(&mut self) -> Result<()> {
         match &mut self.state {
             State::Done(_) | State::Given => Ok(()),

@@ -30,6 +30,7 @@ macro_rules! example_of_two {
 #[doc = example_of_two!(
     "    assert_eq!(rwmpi::wait_all(requests)?[1].tag(), Some(1));"
 )]
+#[doc(alias = "MPI_Waitall")]
 pub fn wait_all<'scope, T>(requests: impl IntoIterator<Item = Request<'scope, T>>) -> Result<Vec<T>> {
     let mut requests: Vec<Request<'scope, T>> = requests.into_iter().collect();
     let mut waiting = &mut requests[..];
@@ -47,6 +48,7 @@ pub fn wait_all<'scope, T>(requests: impl IntoIterator<Item = Request<'scope, T>
     "        assert_eq!(status.source(), Some(0));"
     "    }"
 )]
+#[doc(alias = "MPI_Waitany")]
 pub fn wait_any<T>(requests: &mut Vec<Request<'_, T>>) -> Result<Option<(usize, T)>> {
     let mut waiting = Waiting::default();
     while !requests.is_empty() {
@@ -64,6 +66,7 @@ pub fn wait_any<T>(requests: &mut Vec<Request<'_, T>>) -> Result<Option<(usize, 
     "        rwmpi::test_any(&mut requests)?;"
     "    }"
 )]
+#[doc(alias = "MPI_Testany")]
 pub fn test_any<T>(requests: &mut Vec<Request<'_, T>>) -> Result<Option<(usize, T)>> {
     let completed = look_at_any(requests)?;
     if completed.is_none() {
@@ -89,6 +92,7 @@ fn look_at_any<T>(requests: &mut Vec<Request<'_, T>>) -> Result<Option<(usize, T
     "        assert!(!rwmpi::wait_some(&mut requests)?.is_empty());"
     "    }"
 )]
+#[doc(alias = "MPI_Waitsome")]
 pub fn wait_some<T>(requests: &mut Vec<Request<'_, T>>) -> Result<Vec<(usize, T)>> {
     let mut waiting = Waiting::default();
     loop {
@@ -106,6 +110,7 @@ pub fn wait_some<T>(requests: &mut Vec<Request<'_, T>>) -> Result<Vec<(usize, T)
     "        rwmpi::test_some(&mut requests)?;"
     "    }"
 )]
+#[doc(alias = "MPI_Testsome")]
 pub fn test_some<T>(requests: &mut Vec<Request<'_, T>>) -> Result<Vec<(usize, T)>> {
     let completed = look_at_some(requests)?;
     if completed.is_empty() {
@@ -138,6 +143,7 @@ fn look_at_some<T>(requests: &mut Vec<Request<'_, T>>) -> Result<Vec<(usize, T)>
 #[doc = example_of_two!(
     "    while rwmpi::test_all(&mut requests)?.is_none() {}"
 )]
+#[doc(alias = "MPI_Testall")]
 pub fn test_all<T>(requests: &mut Vec<Request<'_, T>>) -> Result<Option<Vec<T>>> {
     for request in requests.iter_mut() {
         if !request.look()? {

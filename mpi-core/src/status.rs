@@ -53,6 +53,7 @@ impl Status {
     }
 
     /// Length of the message in elements of `T`; `None` if it is no whole number of them (MPI_UNDEFINED).
+    #[doc(alias = "MPI_UNDEFINED")]
     pub fn count<T: Datatype>(&self) -> Option<usize> {
         let size = T::SIZE as u64;
         if size == 0 {

@@ -417,6 +417,7 @@ impl Universe {
     }
 
     /// Ends the whole job now with exit code `code` (MPI_Abort).
+    #[doc(alias = "MPI_Abort")]
     pub fn abort(&self, code: i32, reason: &str) -> ! {
         self.end_job(code, reason);
         std::process::exit(code)
@@ -461,6 +462,7 @@ impl Drop for Universe {
 /// # Errors
 /// If the job can't be joined: the text says why. A process joins the job of a launcher once, even if it has left it
 /// since.
+#[doc(alias = "MPI_Init")]
 pub fn init() -> Result<Universe> {
     init_member(false)
 }
@@ -485,6 +487,7 @@ pub(crate) fn refused(error: JobError) -> Error {
 }
 
 /// Seconds since some fixed moment, from a clock that never goes back (MPI_Wtime).
+#[doc(alias = "MPI_Wtime")]
 pub fn wtime() -> f64 {
     static START: OnceLock<Instant> = OnceLock::new();
     START.get_or_init(Instant::now).elapsed().as_secs_f64()

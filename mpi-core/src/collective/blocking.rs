@@ -10,6 +10,7 @@ impl Communicator {
     #[doc = example!(3
         "world.barrier()?;"
     )]
+    #[doc(alias = "MPI_Barrier")]
     pub fn barrier(&self) -> Result<()> {
         self.barrier_in(Waiting)
     }
@@ -20,6 +21,7 @@ impl Communicator {
         "world.bcast(&mut data, 1)?;"
         "assert_eq!(data, [1, 1]);"
     )]
+    #[doc(alias = "MPI_Bcast")]
     pub fn bcast<T: Datatype>(&self, data: &mut [T], root: usize) -> Result<()> {
         self.bcast_in(Waiting, data, root)
     }
@@ -31,6 +33,7 @@ impl Communicator {
         "world.reduce(&[rank], &mut sum, op::sum, 0)?;"
         "assert_eq!(sum[0], if rank == 0 { 3 } else { 0 });"
     )]
+    #[doc(alias = "MPI_Reduce")]
     pub fn reduce<T: Datatype>(
         &self,
         data: &[T],
@@ -57,6 +60,7 @@ impl Communicator {
         "world.allreduce(&[rank], &mut best, |a, b| *a.max(b))?;"
         "assert_eq!(best, [2]);"
     )]
+    #[doc(alias = "MPI_Allreduce")]
     pub fn allreduce<T: Datatype>(&self, data: &[T], result: &mut [T], op: impl Fn(&T, &T) -> T) -> Result<()> {
         self.allreduce_in(Waiting, Some(data), result, op)
     }
@@ -78,6 +82,7 @@ impl Communicator {
         "world.gather(&[rank], &mut all, 0)?;"
         "assert!(all.into_iter().eq(0..if rank == 0 { size } else { 0 }));"
     )]
+    #[doc(alias = "MPI_Gather")]
     pub fn gather<T: Datatype>(&self, part: &[T], all: &mut [T], root: usize) -> Result<()> {
         self.gather_in(Waiting, part, all, root)
     }
@@ -91,6 +96,7 @@ impl Communicator {
         "world.gatherv(&part, &mut all, parts, 0)?;"
         "assert_eq!(all, if rank == 0 { [1, 2, 2] } else { [0; 3] });"
     )]
+    #[doc(alias = "MPI_Gatherv")]
     pub fn gatherv<T: Datatype>(&self, part: &[T], all: &mut [T], parts: Parts<'_>, root: usize) -> Result<()> {
         self.complete(Call::Gather, self.plan_gatherv(part, all, parts, root)?)
     }
@@ -102,6 +108,7 @@ impl Communicator {
         "world.scatter(&[5, 6, 7], &mut part, 0)?;"
         "assert_eq!(part, [5 + rank]);"
     )]
+    #[doc(alias = "MPI_Scatter")]
     pub fn scatter<T: Datatype>(&self, all: &[T], part: &mut [T], root: usize) -> Result<()> {
         self.complete(Call::Scatter, self.plan_scatter(all, part, root)?)
     }
@@ -114,6 +121,7 @@ impl Communicator {
         "world.scatterv(&[7, 8, 8], parts, &mut part, 0)?;"
         "assert_eq!(part, vec![6 + rank; rank]);"
     )]
+    #[doc(alias = "MPI_Scatterv")]
     pub fn scatterv<T: Datatype>(&self, all: &[T], parts: Parts<'_>, part: &mut [T], root: usize) -> Result<()> {
         self.complete(Call::Scatter, self.plan_scatterv(all, parts, part, root)?)
     }
@@ -124,6 +132,7 @@ impl Communicator {
         "world.allgather(&[rank], &mut all)?;"
         "assert_eq!(all, [0, 1, 2]);"
     )]
+    #[doc(alias = "MPI_Allgather")]
     pub fn allgather<T: Datatype>(&self, part: &[T], all: &mut [T]) -> Result<()> {
         self.allgather_in(Waiting, Some(part), all)
     }
@@ -146,6 +155,7 @@ impl Communicator {
         "world.allgatherv(&part, &mut all, parts)?;"
         "assert_eq!(all, [1, 2, 2]);"
     )]
+    #[doc(alias = "MPI_Allgatherv")]
     pub fn allgatherv<T: Datatype>(&self, part: &[T], all: &mut [T], parts: Parts<'_>) -> Result<()> {
         self.complete(Call::Allgather, self.plan_allgatherv(part, all, parts)?)
     }
@@ -156,42 +166,51 @@ impl Communicator {
         "world.alltoall(&[10 * rank, 10 * rank + 1, 10 * rank + 2], &mut heard)?;"
         "assert_eq!(heard, [rank, 10 + rank, 20 + rank]);"
     )]
+    #[doc(alias = "MPI_Alltoall")]
     pub fn alltoall<T: Datatype>(&self, data: &[T], result: &mut [T]) -> Result<()> {
         self.alltoall_in(Waiting, data, result)
     }
 
-    /// As [`Communicator::alltoall`] with parts of any length: `send_counts[i]` elements from `send_starts[i]` to rank
-    /// `i`, `receive_counts[j]` elements from rank `j` to `receive_starts[j]` (MPI_Alltoallv). Parts of `result` must
-    /// not overlap.
+    /// As [`Communicator::alltoall`] with parts of any length: of `data`, `sent` is each rank's part; of `result`,
+    /// `received` is where each rank's part goes (MPI_Alltoallv). Parts of `result` must not overlap.
     #[doc = example!(3
         "// Rank r sends each rank r elements."
         "let (data, mut heard) = (vec![rank; 3 * rank], [0; 3]);"
-        "let starts = [0, rank, 2 * rank];"
-        "world.alltoallv(&data, &[rank; 3], &starts, &mut heard, &[0, 1, 2], &[0, 0, 1])?;"
+        "let sent = rwmpi::Parts { counts: &[rank; 3], starts: &[0, rank, 2 * rank] };"
+        "let received = rwmpi::Parts { counts: &[0, 1, 2], starts: &[0, 0, 1] };"
+        "world.alltoallv(&data, sent, &mut heard, received)?;"
         "assert_eq!(heard, [1, 2, 2]);"
     )]
+    #[doc(alias = "MPI_Alltoallv")]
     pub fn alltoallv<T: Datatype>(
         &self,
         data: &[T],
-        send_counts: &[usize],
-        send_starts: &[usize],
+        sent: Parts<'_>,
         result: &mut [T],
-        receive_counts: &[usize],
-        receive_starts: &[usize],
+        received: Parts<'_>,
     ) -> Result<()> {
-        let sent = Parts { counts: send_counts, starts: send_starts };
-        let received = Parts { counts: receive_counts, starts: receive_starts };
         self.complete(Call::Alltoall, self.plan_alltoallv(data, sent, result, received)?)
     }
 
-    /// Combines `data` of the ranks up to this one (MPI_Scan). In place.
+    /// Combines `data` of the ranks up to this one into `result` (MPI_Scan).
+    #[doc = example!(3
+        "let mut up_to_me = [0];"
+        "world.scan(&[rank], &mut up_to_me, op::sum)?;"
+        "assert_eq!(up_to_me, [(0..=rank).sum()]);"
+    )]
+    #[doc(alias = "MPI_Scan")]
+    pub fn scan<T: Datatype>(&self, data: &[T], result: &mut [T], op: impl Fn(&T, &T) -> T) -> Result<()> {
+        self.scan_in(Waiting, Some(data), result, op)
+    }
+
+    /// As [`Communicator::scan`], in place: `data` is replaced by the result.
     #[doc = example!(3
         "let mut data = [rank];"
-        "world.scan(&mut data, op::sum)?;"
+        "world.scan_in_place(&mut data, op::sum)?;"
         "assert_eq!(data, [(0..=rank).sum()]);"
     )]
-    pub fn scan<T: Datatype>(&self, data: &mut [T], op: impl Fn(&T, &T) -> T) -> Result<()> {
-        self.scan_in(Waiting, data, op)
+    pub fn scan_in_place<T: Datatype>(&self, data: &mut [T], op: impl Fn(&T, &T) -> T) -> Result<()> {
+        self.scan_in(Waiting, None, data, op)
     }
 
     /// Combines `data` of the ranks before this one into `result`, which rank 0 gets back unchanged (MPI_Exscan).
@@ -200,6 +219,7 @@ impl Communicator {
         "world.exscan(&[rank], &mut before, op::sum)?;"
         "assert_eq!(before, [(0..rank).sum()]);"
     )]
+    #[doc(alias = "MPI_Exscan")]
     pub fn exscan<T: Datatype>(&self, data: &[T], result: &mut [T], op: impl Fn(&T, &T) -> T) -> Result<()> {
         self.exscan_in(Waiting, data, result, op)
     }
@@ -210,6 +230,7 @@ impl Communicator {
         "world.reduce_scatter(&[1, 2, 3], &[0, 1, 2], &mut part, op::sum)?;"
         "assert_eq!(part, [vec![], vec![3], vec![6, 9]][rank]);"
     )]
+    #[doc(alias = "MPI_Reduce_scatter")]
     pub fn reduce_scatter<T: Datatype>(
         &self,
         data: &[T],
@@ -226,6 +247,7 @@ impl Communicator {
         "world.reduce_scatter_block(&[1, 2, 3], &mut part, op::sum)?;"
         "assert_eq!(part, [3 * (rank + 1)]);"
     )]
+    #[doc(alias = "MPI_Reduce_scatter_block")]
     pub fn reduce_scatter_block<T: Datatype>(
         &self,
         data: &[T],

@@ -14,6 +14,7 @@ impl Communicator {
     #[doc = example!(3
         "rwmpi::scope(|s| world.ibarrier(s)?.wait())?;"
     )]
+    #[doc(alias = "MPI_Ibarrier")]
     pub fn ibarrier<'scope>(&self, scope: &'scope Scope<'scope, '_>) -> Result<Request<'scope>> {
         self.barrier_in(scope)
     }
@@ -24,6 +25,7 @@ impl Communicator {
         "rwmpi::scope(|s| world.ibcast(s, &mut data, 1)?.wait())?;"
         "assert_eq!(data, [1, 1]);"
     )]
+    #[doc(alias = "MPI_Ibcast")]
     pub fn ibcast<'scope, T: Datatype>(
         &self,
         scope: &'scope Scope<'scope, '_>,
@@ -40,6 +42,7 @@ impl Communicator {
         "rwmpi::scope(|s| world.ireduce(s, &own, &mut sum, op::sum, 0)?.wait())?;"
         "assert_eq!(sum[0], if rank == 0 { 3 } else { 0 });"
     )]
+    #[doc(alias = "MPI_Ireduce")]
     pub fn ireduce<'scope, T: Datatype>(
         &self,
         scope: &'scope Scope<'scope, '_>,
@@ -74,6 +77,7 @@ impl Communicator {
         "rwmpi::scope(|s| world.iallreduce(s, &own, &mut best, |a, b| *a.max(b))?.wait())?;"
         "assert_eq!(best, [2]);"
     )]
+    #[doc(alias = "MPI_Iallreduce")]
     pub fn iallreduce<'scope, T: Datatype>(
         &self,
         scope: &'scope Scope<'scope, '_>,
@@ -106,6 +110,7 @@ impl Communicator {
         "rwmpi::scope(|s| world.igather(s, &own, &mut all, 0)?.wait())?;"
         "assert!(all.into_iter().eq(0..if rank == 0 { size } else { 0 }));"
     )]
+    #[doc(alias = "MPI_Igather")]
     pub fn igather<'scope, T: Datatype>(
         &self,
         scope: &'scope Scope<'scope, '_>,
@@ -124,6 +129,7 @@ impl Communicator {
         "rwmpi::scope(|s| world.igatherv(s, &part, &mut all, parts, 0)?.wait())?;"
         "assert_eq!(all, if rank == 0 { [1, 2, 2] } else { [0; 3] });"
     )]
+    #[doc(alias = "MPI_Igatherv")]
     pub fn igatherv<'scope, T: Datatype>(
         &self,
         scope: &'scope Scope<'scope, '_>,
@@ -142,6 +148,7 @@ impl Communicator {
         "rwmpi::scope(|s| world.iscatter(s, &own, &mut part, 0)?.wait())?;"
         "assert_eq!(part, [5 + rank]);"
     )]
+    #[doc(alias = "MPI_Iscatter")]
     pub fn iscatter<'scope, T: Datatype>(
         &self,
         scope: &'scope Scope<'scope, '_>,
@@ -159,6 +166,7 @@ impl Communicator {
         "rwmpi::scope(|s| world.iscatterv(s, &[7, 8, 8], parts, &mut part, 0)?.wait())?;"
         "assert_eq!(part, vec![6 + rank; rank]);"
     )]
+    #[doc(alias = "MPI_Iscatterv")]
     pub fn iscatterv<'scope, T: Datatype>(
         &self,
         scope: &'scope Scope<'scope, '_>,
@@ -177,6 +185,7 @@ impl Communicator {
         "rwmpi::scope(|s| world.iallgather(s, &own, &mut all)?.wait())?;"
         "assert_eq!(all, [0, 1, 2]);"
     )]
+    #[doc(alias = "MPI_Iallgather")]
     pub fn iallgather<'scope, T: Datatype>(
         &self,
         scope: &'scope Scope<'scope, '_>,
@@ -208,6 +217,7 @@ impl Communicator {
         "rwmpi::scope(|s| world.iallgatherv(s, &part, &mut all, parts)?.wait())?;"
         "assert_eq!(all, [1, 2, 2]);"
     )]
+    #[doc(alias = "MPI_Iallgatherv")]
     pub fn iallgatherv<'scope, T: Datatype>(
         &self,
         scope: &'scope Scope<'scope, '_>,
@@ -225,6 +235,7 @@ impl Communicator {
         "rwmpi::scope(|s| world.ialltoall(s, &own, &mut heard)?.wait())?;"
         "assert_eq!(heard, [rank, 10 + rank, 20 + rank]);"
     )]
+    #[doc(alias = "MPI_Ialltoall")]
     pub fn ialltoall<'scope, T: Datatype>(
         &self,
         scope: &'scope Scope<'scope, '_>,
@@ -234,7 +245,7 @@ impl Communicator {
         self.alltoall_in(scope, data, result)
     }
 
-    /// As [`Communicator::alltoallv`], counts and starts in pairs (MPI_Ialltoallv).
+    /// As [`Communicator::alltoallv`] (MPI_Ialltoallv).
     #[doc = example!(3
         "// Rank r sends each rank r elements."
         "let (data, mut heard) = (vec![rank; 3 * rank], [0; 3]);"
@@ -243,6 +254,7 @@ impl Communicator {
         "rwmpi::scope(|s| world.ialltoallv(s, &data, sent, &mut heard, received)?.wait())?;"
         "assert_eq!(heard, [1, 2, 2]);"
     )]
+    #[doc(alias = "MPI_Ialltoallv")]
     pub fn ialltoallv<'scope, T: Datatype>(
         &self,
         scope: &'scope Scope<'scope, '_>,
@@ -256,17 +268,34 @@ impl Communicator {
 
     /// As [`Communicator::scan`] (MPI_Iscan).
     #[doc = example!(3
+        "let (own, mut up_to_me) = ([rank], [0]);"
+        "rwmpi::scope(|s| world.iscan(s, &own, &mut up_to_me, op::sum)?.wait())?;"
+        "assert_eq!(up_to_me, [(0..=rank).sum()]);"
+    )]
+    #[doc(alias = "MPI_Iscan")]
+    pub fn iscan<'scope, T: Datatype>(
+        &self,
+        scope: &'scope Scope<'scope, '_>,
+        data: &'scope [T],
+        result: &'scope mut [T],
+        op: impl Fn(&T, &T) -> T + 'scope,
+    ) -> Result<Request<'scope>> {
+        self.scan_in(scope, Some(data), result, op)
+    }
+
+    /// As [`Communicator::scan_in_place`].
+    #[doc = example!(3
         "let mut data = [rank];"
-        "rwmpi::scope(|s| world.iscan(s, &mut data, op::sum)?.wait())?;"
+        "rwmpi::scope(|s| world.iscan_in_place(s, &mut data, op::sum)?.wait())?;"
         "assert_eq!(data, [(0..=rank).sum()]);"
     )]
-    pub fn iscan<'scope, T: Datatype>(
+    pub fn iscan_in_place<'scope, T: Datatype>(
         &self,
         scope: &'scope Scope<'scope, '_>,
         data: &'scope mut [T],
         op: impl Fn(&T, &T) -> T + 'scope,
     ) -> Result<Request<'scope>> {
-        self.scan_in(scope, data, op)
+        self.scan_in(scope, None, data, op)
     }
 
     /// As [`Communicator::exscan`] (MPI_Iexscan).
@@ -276,6 +305,7 @@ impl Communicator {
         "rwmpi::scope(|s| world.iexscan(s, &own, &mut before, op::sum)?.wait())?;"
         "assert_eq!(before, [(0..rank).sum()]);"
     )]
+    #[doc(alias = "MPI_Iexscan")]
     pub fn iexscan<'scope, T: Datatype>(
         &self,
         scope: &'scope Scope<'scope, '_>,
@@ -293,6 +323,7 @@ impl Communicator {
         "rwmpi::scope(|s| world.ireduce_scatter(s, &own, &[0, 1, 2], &mut part, op::sum)?.wait())?;"
         "assert_eq!(part, [vec![], vec![3], vec![6, 9]][rank]);"
     )]
+    #[doc(alias = "MPI_Ireduce_scatter")]
     pub fn ireduce_scatter<'scope, T: Datatype>(
         &self,
         scope: &'scope Scope<'scope, '_>,
@@ -311,6 +342,7 @@ impl Communicator {
         "rwmpi::scope(|s| world.ireduce_scatter_block(s, &own, &mut part, op::sum)?.wait())?;"
         "assert_eq!(part, [3 * (rank + 1)]);"
     )]
+    #[doc(alias = "MPI_Ireduce_scatter_block")]
     pub fn ireduce_scatter_block<'scope, T: Datatype>(
         &self,
         scope: &'scope Scope<'scope, '_>,

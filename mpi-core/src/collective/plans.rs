@@ -284,18 +284,24 @@ impl Communicator {
 
     pub(super) fn plan_scan<'a, T: Datatype, F: Fn(&T, &T) -> T>(
         &self,
-        data: &'a mut [T],
+        data: Option<&'a [T]>,
+        result: &'a mut [T],
         op: F,
-    ) -> impl Plan + use<'a, T, F> {
-        self.begin(Call::Scan, size_of_val(data));
-        let (mut data, op) = (Incoming::with_values(data), Elementwise::new(op));
-        async move |team: Team<'_>| {
-            let team = team.of::<T>();
-            let place = WriteSpan::from(data.bytes());
-            scan(team, place.as_read(), place, &op).await?;
-            op.outcome()?;
-            data.finish()
+    ) -> Result<impl Plan + use<'a, T, F>> {
+        self.begin(Call::Scan, size_of_val(result));
+        if let Some(data) = data {
+            self.check_len(Call::Scan, "the result", result.len(), data.len())?;
         }
+        let own = data.map(Outgoing::new);
+        let (mut result, op) = (Incoming::with_values(result), Elementwise::new(op));
+        Ok(async move |team: Team<'_>| {
+            let team = team.of::<T>();
+            let place = WriteSpan::from(result.bytes());
+            let own = own.as_ref().map_or(place.as_read(), |own| own.bytes().into());
+            scan(team, own, place, &op).await?;
+            op.outcome()?;
+            result.finish()
+        })
     }
 
     pub(super) fn plan_exscan<'a, T: Datatype, F: Fn(&T, &T) -> T>(

@@ -154,15 +154,19 @@ impl Communicator {
     pub(super) fn scan_in<'a, T: Datatype, F: Form<'a>>(
         &self,
         form: F,
-        data: &'a mut [T],
+        data: Option<&'a [T]>,
+        result: &'a mut [T],
         op: impl Fn(&T, &T) -> T + 'a,
     ) -> Result<F::Done> {
-        let what = Collective::Scan { len: size_of_val(data) };
-        let Some((way, direct)) = self.short_way::<T, F>(form, true, what) else {
-            return form.by_plan(self, Call::Scan, self.plan_scan(data, op));
+        let bytes = size_of_val(result);
+        let fits = data.is_none_or(|data| size_of_val(data) == bytes);
+        let what = Collective::Scan { len: bytes };
+        let Some((way, direct)) = self.short_way::<T, F>(form, fits, what) else {
+            return form.by_plan(self, Call::Scan, self.plan_scan(data, result, op)?);
         };
-        let place = WriteSpan::from(direct.bytes_mut(data));
-        self.scan_shortly::<T, F>(form, way, (place.as_read(), place), op, self.rank() + 1)
+        let place = WriteSpan::from(direct.bytes_mut(result));
+        let data = data.map_or(place.as_read(), |data| direct.bytes(data).into());
+        self.scan_shortly::<T, F>(form, way, (data, place), op, self.rank() + 1)
     }
 
     pub(super) fn exscan_in<'a, T: Datatype, F: Form<'a>>(

@@ -38,6 +38,7 @@ impl Communicator {
         "// Messages of one never meet receives of the other."
         "assert_eq!((mine.rank(), mine.size()), (rank, size));"
     )]
+    #[doc(alias = "MPI_Comm_dup")]
     pub fn dup(&self) -> Result<Communicator> {
         self.dup_with_info(&Info::new())
     }
@@ -52,6 +53,7 @@ impl Communicator {
         "let copy = world.dup_with_info(&hints)?;"
         "assert_eq!(copy.info().get(\"mpi_assert_no_any_tag\")?, Some(\"true\"));"
     )]
+    #[doc(alias = "MPI_Comm_dup_with_info")]
     pub fn dup_with_info(&self, info: &Info) -> Result<Communicator> {
         self.begin_creation();
         let context = self.agree(&self.creators(), &mut [])?;
@@ -80,6 +82,7 @@ impl Communicator {
         "rwmpi::scope(|s| world.idup(s, &mut copy, &rwmpi::Info::new())?.wait())?;"
         "copy.expect(\"it has been made\").barrier()?;"
     )]
+    #[doc(alias = "MPI_Comm_idup_with_info")]
     pub fn idup<'scope>(
         &self,
         scope: &'scope Scope<'scope, '_>,
@@ -139,6 +142,7 @@ impl Communicator {
         "let pair = world.split(Some(rank as u32 / 2), 0)?.expect(\"everybody has a colour\");"
         "assert_eq!((pair.rank(), pair.size()), (rank % 2, 2));"
     )]
+    #[doc(alias = "MPI_Comm_split")]
     pub fn split(&self, colour: Option<u32>, key: i32) -> Result<Option<Communicator>> {
         self.begin_creation();
         if self.is_inter() {
@@ -168,6 +172,7 @@ impl Communicator {
         "let by = (rank == 0).then_some(rwmpi::SplitType::Shared);"
         "assert_eq!(world.split_type(by, 0, &rwmpi::Info::new())?.is_some(), rank == 0);"
     )]
+    #[doc(alias = "MPI_Comm_split_type")]
     pub fn split_type(&self, by: Option<SplitType>, key: i32, info: &Info) -> Result<Option<Communicator>> {
         let (me, _) = self.process().me_and_peers();
         let is_near = |peer: &u32| *peer == me || self.process().engine().shares_memory_with(*peer);
@@ -198,6 +203,7 @@ impl Communicator {
         "let some = world.create(&group)?;"
         "assert_eq!(some.map(|some| some.rank()), [Some(1), None, Some(0)][rank]);"
     )]
+    #[doc(alias = "MPI_Comm_create")]
     pub fn create(&self, group: &Group) -> Result<Option<Communicator>> {
         self.begin_creation();
         if self.is_inter() {
@@ -225,6 +231,7 @@ impl Communicator {
         "    assert_eq!((pair.size(), pair.rank()), (2, usize::from(rank == 0)));"
         "}"
     )]
+    #[doc(alias = "MPI_Comm_create_group")]
     pub fn create_group(&self, group: &Group, tag: i32) -> Result<Option<Communicator>> {
         let call = Call::CreateCommunicator;
         self.begin_creation();
@@ -247,6 +254,7 @@ impl Communicator {
         "let some = world.subset(&[2, 0])?;"
         "assert_eq!(some.map(|some| some.rank()), [Some(1), None, Some(0)][rank]);"
     )]
+    #[doc(alias = "MPI_Comm_create")]
     pub fn subset(&self, members: &[usize]) -> Result<Option<Communicator>> {
         let group = self
             .group()

@@ -22,6 +22,7 @@ impl Communicator {
         "copy.set_info(&hints);"
         "assert_eq!(copy.info().get(\"mpi_assert_no_any_source\")?, Some(\"true\"));"
     )]
+    #[doc(alias = "MPI_Comm_set_info")]
     pub fn set_info(&self, info: &Info) {
         let mut hints = self.shared.hints.borrow_mut();
         for (key, value) in info.iter() {
@@ -33,6 +34,7 @@ impl Communicator {
     }
 
     /// All hints that it knows, with their values (MPI_Comm_get_info).
+    #[doc(alias = "MPI_Comm_get_info")]
     pub fn info(&self) -> Info {
         let hints = self.shared.hints.borrow();
         let mut info = Info::new();

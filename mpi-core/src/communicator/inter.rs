@@ -38,6 +38,7 @@ impl Communicator {
         "// The upper half comes last."
         "assert_eq!(both.merge(rank >= 2)?.rank(), rank);"
     )]
+    #[doc(alias = "MPI_Intercomm_create")]
     pub fn create_intercommunicator(
         &self,
         local_leader: usize,
@@ -142,6 +143,7 @@ impl Communicator {
         "let both = world.create_intercommunicator_from_groups(own, remote, \"one and the others\")?;"
         "assert!(both.is_inter());"
     )]
+    #[doc(alias = "MPI_Intercomm_create_from_groups")]
     pub fn create_intercommunicator_from_groups(
         &self,
         local: &Group,
@@ -181,6 +183,7 @@ impl Communicator {
         "    assert_eq!((upper.rank(), upper.size()), (rank - 1, 2));"
         "}"
     )]
+    #[doc(alias = "MPI_Comm_create_from_group")]
     pub fn create_from_group(&self, group: &Group, text: &str) -> Result<Communicator> {
         self.begin_creation();
         if group.rank().is_none() {
@@ -203,6 +206,7 @@ impl Communicator {
     ///
     /// # Errors
     /// If this is no intercommunicator.
+    #[doc(alias = "MPI_Intercomm_merge")]
     pub fn merge(&self, high: bool) -> Result<Communicator> {
         let call = Call::CreateCommunicator;
         self.begin_creation();

@@ -167,11 +167,13 @@ impl Communicator {
     }
 
     /// The group that the caller belongs to (MPI_Comm_group).
+    #[doc(alias = "MPI_Comm_group")]
     pub fn group(&self) -> &Group {
         &self.shared.local
     }
 
     /// The other group of an intercommunicator (MPI_Comm_remote_group).
+    #[doc(alias = "MPI_Comm_remote_group")]
     pub fn remote_group(&self) -> Option<&Group> {
         self.is_inter().then_some(&self.shared.partners)
     }
@@ -256,16 +258,19 @@ impl Communicator {
     }
 
     /// How many ranks the other group of an intercommunicator has (MPI_Comm_remote_size).
+    #[doc(alias = "MPI_Comm_remote_size")]
     pub fn remote_size(&self) -> Option<usize> {
         self.remote_group().map(Group::size)
     }
 
     /// Whether it is an intercommunicator (MPI_Comm_test_inter).
+    #[doc(alias = "MPI_Comm_test_inter")]
     pub fn is_inter(&self) -> bool {
         self.shared.inter
     }
 
     /// How the two relate; both groups of intercommunicators count (MPI_Comm_compare).
+    #[doc(alias = "MPI_Comm_compare")]
     pub fn compare(&self, other: &Communicator) -> Comparison {
         if Rc::ptr_eq(&self.shared, &other.shared) {
             return Comparison::Identical;
@@ -284,11 +289,13 @@ impl Communicator {
     }
 
     /// For each rank here, its rank in `other`, if it belongs to it (MPI_Group_translate_ranks).
+    #[doc(alias = "MPI_Group_translate_ranks")]
     pub fn ranks_in(&self, other: &Communicator) -> Vec<Option<usize>> {
         self.group().peers().iter().map(|&peer| other.group().find(peer)).collect()
     }
 
     /// Its topology, if it was made with one (MPI_Topo_test).
+    #[doc(alias = "MPI_Topo_test")]
     pub fn topology(&self) -> Option<&Topology> {
         self.shared.topology.as_ref()
     }
@@ -299,6 +306,7 @@ impl Communicator {
     }
 
     /// The name that was given to it, or the standard's for those that have one; otherwise empty (MPI_Comm_get_name).
+    #[doc(alias = "MPI_Comm_get_name")]
     pub fn name(&self) -> String {
         match (&*self.shared.name.borrow(), self.context()) {
             (Some(name), _) => name.clone(),
@@ -309,6 +317,7 @@ impl Communicator {
     }
 
     /// Gives it a name, which errors use too (MPI_Comm_set_name).
+    #[doc(alias = "MPI_Comm_set_name")]
     pub fn set_name(&self, name: &str) {
         *self.shared.name.borrow_mut() = Some(name.to_string());
     }
@@ -339,6 +348,7 @@ impl Communicator {
     ///
     /// # Errors
     /// What a delete function says; the communicator can still be used by other clones.
+    #[doc(alias = "MPI_Comm_free")]
     pub fn free(self) -> Result<()> {
         self.attributes().delete_all(&self)
     }
@@ -348,6 +358,7 @@ impl Communicator {
     ///
     /// # Errors
     /// As [`Communicator::free`], or if what was sent can't be delivered.
+    #[doc(alias = "MPI_Comm_disconnect")]
     pub fn disconnect(self) -> Result<()> {
         let call = Call::FreeCommunicator;
         self.process().collect_detached().map_err(self.failed(call))?;

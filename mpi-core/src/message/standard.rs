@@ -138,9 +138,8 @@ tuples! {
 impl Message for String {
     const FORM: Form<Self> = Form::TEXT;
 
-    /// Its bytes may also be received as such.
     fn mark() -> Mark {
-        Mark::NONE
+        Mark::TEXT
     }
 
     fn encode(&self, to: &mut Writer) -> Result<(), CodecError> {

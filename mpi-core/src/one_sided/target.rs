@@ -154,6 +154,7 @@ impl<'e, T: Datatype> TargetMemory<'e, T> {
 )]
 #[must_use = "the values are had by waiting for them"]
 #[derive(Debug)]
+#[doc(alias = "MPI_Rget")]
 pub struct Requested<'e, T> {
     target: TargetMemory<'e, T>,
     values: Vec<T>,

@@ -59,6 +59,7 @@ impl Cartesian {
     ///
     /// # Errors
     /// If the grid has no such rank.
+    #[doc(alias = "MPI_Cart_coords")]
     pub fn coordinates(&self, rank: usize) -> Result<Vec<usize>> {
         self.check_rank(rank)?;
         Ok(self.place(rank))
@@ -87,6 +88,7 @@ impl Cartesian {
     ///
     /// # Errors
     /// If a coordinate lies outside a dimension that is no ring, or there are not as many as dimensions.
+    #[doc(alias = "MPI_Cart_rank")]
     pub fn rank_at(&self, coordinates: &[i64]) -> Result<usize> {
         if coordinates.len() != self.dimensions.len() {
             let (given, needed) = (coordinates.len(), self.dimensions.len());
@@ -128,6 +130,7 @@ impl Cartesian {
     ///
     /// # Errors
     /// If there is no such rank or dimension.
+    #[doc(alias = "MPI_Cart_shift")]
     pub fn shift(&self, rank: usize, dimension: usize, displacement: i64) -> Result<(Source, Destination)> {
         self.check_rank(rank)?;
         if dimension >= self.dimensions.len() {
@@ -186,6 +189,7 @@ impl Cartesian {
     "rwmpi::balanced_dimensions(24, &mut dimensions)?;"
     "assert_eq!(dimensions, [4, 3, 2]);"
 )]
+#[doc(alias = "MPI_Dims_create")]
 pub fn balanced_dimensions(ranks: usize, dimensions: &mut [usize]) -> Result<()> {
     let given = dimensions
         .iter()

@@ -3,7 +3,7 @@
 use super::{Cartesian, DistributedGraph, Edge, Graph, Topology};
 use crate::activity::Call;
 use crate::error::{Error, ErrorClass};
-use crate::{Communicator, Result};
+use crate::{Communicator, Parts, Result};
 
 impl Communicator {
     /// The first ranks of this communicator as a grid; `None` for those left over (MPI_Cart_create).
@@ -14,6 +14,7 @@ impl Communicator {
         "let grid = world.create_cartesian(&rwmpi::Cartesian::new(&[2, 2], &[true, false])?)?.expect(\"four ranks\");"
         "assert_eq!(grid.cartesian()?.coordinates(rank)?, [rank / 2, rank % 2]);"
     )]
+    #[doc(alias = "MPI_Cart_create")]
     pub fn create_cartesian(&self, grid: &Cartesian) -> Result<Option<Communicator>> {
         self.check_topology_fits(grid.size(), "grid")?;
         self.with_topology(grid.size(), Topology::Cartesian(grid.clone()))
@@ -27,6 +28,7 @@ impl Communicator {
         "let star = world.create_graph(&rwmpi::Graph::new(&[2, 3, 4], &[1, 2, 0, 0])?)?.expect(\"it is for all\");"
         "assert_eq!(star.graph()?.neighbours(star.rank())?.len(), if rank == 0 { 2 } else { 1 });"
     )]
+    #[doc(alias = "MPI_Graph_create")]
     pub fn create_graph(&self, graph: &Graph) -> Result<Option<Communicator>> {
         self.check_topology_fits(graph.size(), "graph")?;
         self.with_topology(graph.size(), Topology::Graph(graph.clone()))
@@ -41,6 +43,7 @@ impl Communicator {
         "let row = grid.subgrid(&[false, true])?;"
         "assert_eq!((row.rank(), row.size()), (rank % 2, 2));"
     )]
+    #[doc(alias = "MPI_Cart_sub")]
     pub fn subgrid(&self, kept: &[bool]) -> Result<Communicator> {
         let (which, number, subgrid) = self.cartesian()?.subgrid(self.rank(), kept)?;
         self.split_with_topology(which as u32, number as i32, Topology::Cartesian(subgrid))
@@ -57,6 +60,7 @@ impl Communicator {
         "let ring = world.create_distributed_graph_adjacent((&other, None), (&other, Some(&[3])))?;"
         "assert_eq!(ring.distributed_graph()?.destinations(), other);"
     )]
+    #[doc(alias = "MPI_Dist_graph_create_adjacent")]
     pub fn create_distributed_graph_adjacent(
         &self,
         sources: (&[usize], Option<&[i32]>),
@@ -95,6 +99,7 @@ impl Communicator {
         "let graph = world.create_distributed_graph(if rank == 0 { &edges } else { &[] }, true)?;"
         "assert_eq!(graph.distributed_graph()?.sources().len(), rank);"
     )]
+    #[doc(alias = "MPI_Dist_graph_create")]
     pub fn create_distributed_graph(&self, edges: &[Edge], weighted: bool) -> Result<Communicator> {
         self.check_topology_fits(0, "graph")?;
         for edge in edges {
@@ -131,7 +136,10 @@ impl Communicator {
         self.alltoall(&sent, &mut received)?;
         let mut arrived = vec![[0; 2]; received.iter().sum()];
         let records: Vec<[i64; 2]> = records.into_iter().map(|(_, record)| record).collect();
-        self.alltoallv(&records, &sent, &starts(&sent), &mut arrived, &received, &starts(&received))?;
+        let (sent_starts, received_starts) = (starts(&sent), starts(&received));
+        let sent = Parts { counts: &sent, starts: &sent_starts };
+        let received = Parts { counts: &received, starts: &received_starts };
+        self.alltoallv(&records, sent, &mut arrived, received)?;
         Ok(arrived)
     }
 

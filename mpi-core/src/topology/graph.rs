@@ -57,6 +57,7 @@ impl Graph {
     ///
     /// # Errors
     /// If the graph has no such rank.
+    #[doc(alias = "MPI_Graph_neighbors")]
     pub fn neighbours(&self, rank: usize) -> Result<&[usize]> {
         if rank >= self.size() {
             let what = format!("rank {rank} is out of range; the graph has {} ranks, counted from 0", self.size());

@@ -25,6 +25,7 @@ use crate::{Communicator, Destination, Result, Source};
     "assert_eq!((ring.cartesian()?.size(), ring.graph().is_err()), (2, true));"
 )]
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[doc(alias = "MPI_Topo_test")]
 pub enum Topology {
     /// A grid.
     Cartesian(Cartesian),
@@ -111,6 +112,7 @@ impl Communicator {
     ///
     /// # Errors
     /// If the communicator has no grid, or the grid no such dimension.
+    #[doc(alias = "MPI_Cart_shift")]
     pub fn shift(&self, dimension: usize, displacement: i64) -> Result<(Source, Destination)> {
         self.cartesian()?.shift(self.rank(), dimension, displacement)
     }

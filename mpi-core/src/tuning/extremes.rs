@@ -55,8 +55,7 @@ fn collectives(world: &Communicator, len: usize) -> Result<()> {
     assert!(rank != root || data == sums(0..size, len));
     world.allreduce(&own, &mut data, add)?;
     assert_eq!(data, sums(0..size, len));
-    data.copy_from_slice(&own);
-    world.scan(&mut data, add)?;
+    world.scan(&own, &mut data, add)?;
     assert_eq!(data, sums(0..rank + 1, len));
     let whole: Vec<u32> = (0..size).flat_map(|rank| given(rank, len)).collect();
     let mut all = vec![0; size * len];

@@ -95,7 +95,7 @@ mod tests {
     fn a_mode_is_named_where_auto_is_behind() {
         let slower = |name: &str| (name.to_owned(), Standing::Slower, Mode::Nsr);
         let level = ("FT".to_owned(), Standing::Level, Mode::Sr);
-        assert!(mode(&[level.clone()]).contains("no other was faster"));
+        assert!(mode(std::slice::from_ref(&level)).contains("no other was faster"));
         assert!(mode(&[level, slower("CG"), slower("IS")]).contains("CG (NSR) and IS (NSR)"));
     }
 

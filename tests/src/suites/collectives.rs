@@ -79,7 +79,7 @@ fn reductions_combine_in_rank_order(universe: &Universe) -> Result<()> {
         world.allreduce(&matrices(rank, len), &mut result, multiply)?;
         assert_eq!(result, product(0..size, len), "allreduce of {len}");
         let mut prefix = matrices(rank, len);
-        world.scan(&mut prefix, multiply)?;
+        world.scan_in_place(&mut prefix, multiply)?;
         assert_eq!(prefix, product(0..rank + 1, len), "scan of {len}");
         let mut before = vec![[-1; 4]; len];
         world.exscan(&matrices(rank, len), &mut before, multiply)?;
@@ -184,7 +184,9 @@ fn alltoall_transposes(universe: &Universe) -> Result<()> {
         let sent = contribution(rank, sent_counts.iter().sum());
         let mut received = vec![0; received_counts.iter().sum()];
         let (sent_starts, received_starts) = (starts(&sent_counts), starts(&received_counts));
-        world.alltoallv(&sent, &sent_counts, &sent_starts, &mut received, &received_counts, &received_starts)?;
+        let from = Parts { counts: &sent_counts, starts: &sent_starts };
+        let to = Parts { counts: &received_counts, starts: &received_starts };
+        world.alltoallv(&sent, from, &mut received, to)?;
         for from in 0..size {
             let first: usize = (0..rank).map(|to| (from + 1) * to * scale).sum();
             let expected = &contribution(from, first + received_counts[from])[first..];

@@ -67,7 +67,7 @@ fn a_panic_in_any_reduction_hangs_nobody(universe: &Universe) -> Result<()> {
             let [panics, _] = outcomes(universe, || world.reduce(&data, &mut result, op, root))?;
             assert!(size == 1 || panics > 0);
         }
-        let [panics, _] = outcomes(universe, || world.scan(&mut data.clone(), op))?;
+        let [panics, _] = outcomes(universe, || world.scan_in_place(&mut data.clone(), op))?;
         assert!(size == 1 || panics > 0);
         outcomes(universe, || world.exscan(&data, &mut result, op))?;
         let wide = own(rank, len * size);
@@ -199,7 +199,7 @@ const EVERY_COLLECTIVE: &[OfLength] = &[
         let buffers = (vec![1_u8; len * world.size()], vec![0; len]);
         owning(buffers, |s, (data, part)| world.ireduce_scatter_block(s, data, part, op::max))?.wait().map(drop)
     }),
-    ("scan", |world, len| world.scan(&mut vec![1_u8; len], op::max)),
+    ("scan", |world, len| world.scan_in_place(&mut vec![1_u8; len], op::max)),
     ("exscan", |world, len| world.exscan(&vec![1_u8; len], &mut vec![0; len], op::max)),
 ];
 
@@ -244,6 +244,19 @@ fn types_that_differ_are_an_error(universe: &Universe) -> Result<()> {
         let sent = world.isend_value(&vec![Some(1_u8); len], right, 1)?;
         let received = world.recv_value::<Vec<Option<i8>>>(left, 1);
         settled(received.err(), "where this rank expects alloc::vec::Vec");
+        sent.wait()?;
+        // Numbers are no text, even where their bytes could be.
+        let sent = world.isend_value(&vec![u32::from_le_bytes(*b"text"); len], right, 1)?;
+        settled(
+            world.recv_value::<String>(left, 1).err(),
+            "has sent u32 where this rank expects alloc::string::String",
+        );
+        sent.wait()?;
+        let sent = world.isend_value(&"text".repeat(len), right, 1)?;
+        settled(world.recv_value::<Vec<f32>>(left, 1).err(), "has sent text where this rank expects alloc::vec::Vec");
+        sent.wait()?;
+        let sent = world.isend_value(&"text".repeat(len), right, 1)?;
+        assert_eq!(world.recv_value::<Vec<u8>>(left, 1)?.0.len(), 4 * len);
         sent.wait()?;
         // Raw bytes may be anything, and arrays are their elements.
         let sent = world.isend_value(&vec![[1_i64; 2]; len], right, 1)?;

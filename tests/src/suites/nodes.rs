@@ -94,7 +94,7 @@ const CASES: &[Case] = &[
     case("reduce_scatter_block", Leader::First, true, full, |world, len| {
         world.reduce_scatter_block(&vec![1_u8; len * world.size()], &mut vec![0; len], op::max)
     }),
-    case("scan", Leader::Last, true, rounds, |world, len| world.scan(&mut vec![1_u8; len], op::max)),
+    case("scan", Leader::Last, true, rounds, |world, len| world.scan_in_place(&mut vec![1_u8; len], op::max)),
 ];
 
 fn only_leaders_send_to_other_nodes(universe: &Universe) -> Result<()> {

@@ -106,7 +106,7 @@ fn nonblocking_reductions_combine_in_rank_order(universe: &Universe) -> Result<(
                 world.ireduce_in_place(s, &mut reduced, multiply, root)?,
                 world.iallreduce(s, &own, &mut everywhere, multiply)?,
                 world.iallreduce_in_place(s, &mut in_place, multiply)?,
-                world.iscan(s, &mut prefix, multiply)?,
+                world.iscan_in_place(s, &mut prefix, multiply)?,
                 world.iexscan(s, &own, &mut before, multiply)?,
                 world.ireduce_scatter_block(s, &wide, &mut part, multiply)?,
             ];

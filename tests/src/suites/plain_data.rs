@@ -225,7 +225,7 @@ fn reductions_combine_padded_elements(universe: &Universe) -> Result<()> {
         world.allreduce(&samples(rank, len), &mut result, left_and_right)?;
         assert_eq!(result, combined(size - 1));
         let mut prefix = samples(rank, len);
-        world.scan(&mut prefix, left_and_right)?;
+        world.scan_in_place(&mut prefix, left_and_right)?;
         assert_eq!(prefix, combined(rank));
         let mut points = vec![Point { x: rank as f64, y: 1.0 }; len];
         world.allreduce_in_place(&mut points, |a, b| Point { x: a.x.max(b.x), y: a.y + b.y })?;

@@ -48,7 +48,7 @@ fn short_collectives_in_a_row_do_not_mix(universe: &Universe) -> Result<()> {
             }
             3 => {
                 let mut sum = vec![value(rank, round); len];
-                world.scan(&mut sum, |a, b| a + b)?;
+                world.scan_in_place(&mut sum, |a, b| a + b)?;
                 let expected = (0..rank + 1).map(|rank| value(rank, round)).sum();
                 assert!(sum.iter().all(|&word| word == expected), "prefix sum of round {round}");
             }

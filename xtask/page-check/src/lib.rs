@@ -7,9 +7,9 @@
 #![forbid(unsafe_code)]
 
 use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::{Context, Result, bail, ensure};
 
@@ -145,9 +145,11 @@ impl Drop for Framed {
 }
 
 fn framed(pages: &[PathBuf], widths: &[u32], height: u32, scheme: Scheme) -> Result<Framed> {
-    static NUMBER: AtomicUsize = AtomicUsize::new(0);
-    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-    let folder = std::env::temp_dir().join(format!("page-check-{}-{number}", std::process::id()));
+    // Several tests of a process look at pages at the same time, each at its own.
+    let mut number = DefaultHasher::new();
+    (pages, widths, scheme.name()).hash(&mut number);
+    let name = format!("page-check-{}-{:x}", std::process::id(), number.finish());
+    let folder = std::env::temp_dir().join(name);
     fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
     let framed = Framed { path: folder.join("frame.html") };
     let mut frames = String::new();

@@ -1,5 +1,5 @@
-//! The comparison as a page: the answer and a map of ratios first, then every figure of `bench/results/compare.json`, as
-//! tables and, where there are several sizes, as pictures.
+//! The comparison as a page: the answer and a map of ratios first, then every figure of `bench/results/compare.json`,
+//! as tables and, where there are several sizes, as pictures.
 //!
 //! The page has a megabyte of pictures, so it is made where it is read and is not part of the source tree.
 
