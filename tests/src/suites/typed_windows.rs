@@ -3,9 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use rwmpi::one_sided::{Fence, TargetMemory};
-use rwmpi::{
-    AccumulateOperation, Datatype, Error, ErrorClass, LockKind, PROC_NULL, Result, Universe, Window, op,
-};
+use rwmpi::{AccumulateOperation, Datatype, Error, ErrorClass, LockKind, PROC_NULL, Result, Universe, Window, op};
 
 use super::Check;
 
