@@ -93,8 +93,8 @@ pub(crate) fn kernel_copies(plan: &Plan, kernel_pairs: usize) -> String {
     }
 }
 
-/// By which way windows were used: of each of these ranks, how many in memory that all of its node have mapped, how many
-/// in other memory, and how many of both by ranks of other nodes. Ranks of which that is the same are in one line.
+/// By which way windows were used: of each of these ranks, how many in memory that all of its node have mapped, how
+/// many in other memory, and how many of both by ranks of other nodes. Ranks of which that is the same are in one line.
 pub(crate) fn windows(ranks: &[usize], of_rank: &[[u64; 3]]) -> Vec<String> {
     let mut alike: BTreeMap<[u64; 3], Vec<usize>> = BTreeMap::new();
     for (&rank, &windows) in ranks.iter().zip(of_rank).filter(|(_, windows)| **windows != [0; 3]) {

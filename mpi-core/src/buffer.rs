@@ -30,9 +30,10 @@ pub(crate) unsafe fn write_span(buffer: &mut [u8]) -> WriteSpan<'static> {
     unsafe { WriteSpan::new(buffer.as_mut_ptr(), buffer.len()) }
 }
 
-/// The bytes of a vector that the engine keeps, unchanged, as long as the operation.
+/// The bytes of a vector that the library keeps, unchanged, as long as the operation.
 pub(crate) fn owned_span(data: &[u8]) -> ReadSpan<'static> {
-    // SAFETY: the engine stores the vector in the operation that uses the span, and drops both together.
+    // SAFETY: the engine stores the vector in the operation that uses the span, and drops both together; a window keeps
+    // it until it has collected the operation, or gives it to the process, which does.
     unsafe { read_span(data) }
 }
 

@@ -1,5 +1,5 @@
-//! What this rank does for others whenever it makes progress, without being asked by its program: windows serve ranks of
-//! other nodes.
+//! What this rank does for others whenever it makes progress, without being asked by its program: windows serve ranks
+//! of other nodes.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;

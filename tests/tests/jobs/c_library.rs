@@ -32,15 +32,14 @@ fn a_deadlock_in_any_lane_is_shown() {
 fn who_waits_for_the_lock_of_a_window_is_shown_and_not_left_alone() {
     let library = Library::new(Interface::Standard);
     let program = library.compile(&sources().join("tools/window_deadlock.c"), &[]).unwrap();
-    for nodes in ["0,0", "0,1"] {
+    for nodes in ["RWMPI_NODES=0,0", "RWMPI_NODES=0,1"] {
         let mut mpiexec = Command::new(rwmpi_tests::binary("mpiexec"));
-        mpiexec.env("RWMPI_NODES", nodes).args(["-n", "2", "--timeout", "2"]);
+        mpiexec.args(["-n", "2", "--timeout", "2", "env", nodes]);
         let output = mpiexec.arg(&program).output().unwrap();
         assert_eq!(output.status.code(), Some(124), "{}", text(&output));
         let deadlock = "deadlock: rank 0 waits for rank 1 (lock of a window), rank 1 waits for rank 0 (receive, tag 7)";
         assert!(text(&output).contains(deadlock), "{}", text(&output));
-        let environment = [("RWMPI_NODES", OsStr::new(nodes))];
-        let output = library.run(2, &[program.as_os_str(), OsStr::new("die")], &environment);
+        let output = library.run(2, &["env".as_ref(), nodes.as_ref(), program.as_os_str(), "die".as_ref()], &[]);
         assert_eq!(output.status.code(), Some(134), "{}", text(&output));
         assert!(text(&output).contains("rank 1") && text(&output).contains("SIGABRT"), "{}", text(&output));
     }

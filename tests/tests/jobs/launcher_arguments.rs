@@ -153,18 +153,18 @@ fn decisions_are_explained() {
 fn the_ways_to_the_memory_of_windows_are_explained() {
     let explained = |nodes: &str, check: &str| {
         let suite = env!("CARGO_BIN_EXE_suite");
-        let environment = ["-genv", "RWMPI_SHARED_HEAP", "off", "-genv", "RWMPI_NODES", nodes];
-        let finished = mpiexec(["-n", "2"].iter().chain(&environment).chain(&["-explain", suite, check])).run();
+        let options = ["-n", "2", "-genv", "RWMPI_SHARED_HEAP", "off", "-explain"];
+        let finished = mpiexec(options.iter().chain(&["env", nodes, suite, check])).run();
         assert_eq!(finished.code, 0, "{finished:?}");
         finished.stderr
     };
-    let said = explained("0,0", "accesses_beyond_memory_are_errors");
+    let said = explained("RWMPI_NODES=0,0", "accesses_beyond_memory_are_errors");
     assert!(said.contains("windows: memory of rank 0-1: 1 by loads, stores and atomic operations\n"), "{said}");
-    let said = explained("0,0", "borrowed_memory_comes_back");
+    let said = explained("RWMPI_NODES=0,0", "borrowed_memory_comes_back");
     assert!(said.contains("windows: memory of rank 0-1: 4 by copies of"), "{said}");
-    let said = explained("0,1", "accesses_beyond_memory_are_errors");
+    let said = explained("RWMPI_NODES=0,1", "accesses_beyond_memory_are_errors");
     assert!(said.contains("; 1 of these also by messages from ranks of other nodes"), "{said}");
-    let said = explained("0,0", "hello");
+    let said = explained("RWMPI_NODES=0,0", "hello");
     assert!(!said.contains("windows:"), "{said}");
 }
 

@@ -107,14 +107,22 @@ fn run(mode: &Mode, test: &str, source: &Path, ranks: &[u32]) -> Result<(), Fail
     for &ranks in ranks {
         let nodes: Vec<String> = mode.nodes.iter().take(ranks as usize).map(u32::to_string).collect();
         // More ranks than that are all on one.
-        let nodes = Some(nodes.join(",")).filter(|_| (1..=mode.nodes.len()).contains(&(ranks as usize)));
-        let nodes = nodes.as_deref().map(|nodes| ("RWMPI_NODES", OsStr::new(nodes)));
-        let environment: Vec<_> = environment.iter().copied().chain(nodes).collect();
-        let output = library.run(ranks, &[program.as_os_str()], &environment);
+        let nodes =
+            (1..=mode.nodes.len()).contains(&(ranks as usize)).then(|| format!("RWMPI_NODES={}", nodes.join(",")));
+        // The launcher says itself which nodes there are: what it is told does not reach the ranks.
+        let words = nodes.iter().flat_map(|nodes| ["env", nodes.as_str()]).map(OsStr::new);
+        let command: Vec<_> = words.chain([program.as_os_str()]).collect();
+        let output = library.run(ranks, &command, &environment);
         if !output.status.success() {
             let shown = environment.iter().map(|(name, value)| format!("{name}={} ", value.display()));
             let shown = shown.collect::<String>();
-            return Err(format!("{shown}mpiexec -n {ranks} {}: {}", program.display(), text(&output)).into());
+            return Err(format!(
+                "{shown}mpiexec -n {ranks} {} {}: {}",
+                nodes.unwrap_or_default(),
+                program.display(),
+                text(&output)
+            )
+            .into());
         }
     }
     Ok(())

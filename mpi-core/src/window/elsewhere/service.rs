@@ -1,7 +1,7 @@
 //! The target's part: what ranks of other nodes have asked for is done whenever this rank makes progress.
 //!
-//! Invariants: nothing here waits, or calls a function of the program. Requests of one origin are done in order, each as
-//! a whole. Who stands in line for the lock has drawn a number in the same words as ranks of this node do.
+//! Invariants: nothing here waits, or calls a function of the program. Requests of one origin are done in order, each
+//! as a whole. Who stands in line for the lock has drawn a number in the same words as ranks of this node do.
 
 use std::collections::VecDeque;
 

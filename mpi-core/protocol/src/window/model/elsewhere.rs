@@ -280,7 +280,7 @@ fn locks_from_elsewhere_are_exclusive_fair_and_never_lost() {
 fn what_is_broken_is_found_out() {
     for (broken, what) in [
         (Broken::UnlockOvertakes, "on its way"),
-        (Broken::AnswersEarly, "is not alone"),
+        (Broken::AnswersEarly, "overtaken"),
         (Broken::WaitsInService, "nobody can go on"),
         (Broken::NamesNobody, "nobody can go on"),
         (Broken::ForgetsItsLine, "nobody can go on"),
