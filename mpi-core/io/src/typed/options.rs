@@ -15,7 +15,7 @@ use crate::Mode;
     "File::<u8>::open(world, path, &new)?.close()?;"
     "let error = File::<u8>::open(world, path, &new).err().unwrap();"
     "assert_eq!(error.class(), rwmpi::ErrorClass::FileExists);"
-    "let last = OpenOptions::new().write(true).append(true).create(true).delete_on_close(true);"
+    "let last = OpenOptions::new().read(true).write(true).append(true).create(true).delete_on_close(true);"
     "File::<u8>::open(world, path, &last)?.close()?;"
 )]
 #[derive(Clone, Debug, Default)]
