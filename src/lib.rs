@@ -75,8 +75,16 @@
 #![forbid(unsafe_code)]
 
 pub use rwmpi_core::*;
+pub use rwmpi_io::FileError;
+pub use rwmpi_io::typed::{File, FileView, OpenOptions, delete_file};
 pub use rwmpi_launcher::launch;
 pub use rwmpi_shared_heap::SharedHeap;
+
+/// What most programs name: `use rwmpi::prelude::*`.
+pub mod prelude {
+    pub use rwmpi_core::prelude::*;
+    pub use rwmpi_io::typed::{File, FileView, OpenOptions};
+}
 
 /// The README's program, compiled with the documentation tests.
 #[cfg(doctest)]

@@ -240,7 +240,8 @@ mod tests {
     fn each_name_sets_its_own_value() {
         for row in Tuning::ROWS {
             let mut tuning = Tuning::DEFAULT;
-            tuning.set(row.name, *row.limits.start()).unwrap();
+            let (least, most) = (*row.limits.start(), *row.limits.end());
+            tuning.set(row.name, if least == row.default { most } else { least }).unwrap();
             let changed = Tuning::ROWS.iter().filter(|other| tuning.get(other) != other.default);
             assert_eq!(changed.map(|other| other.name).collect::<Vec<_>>(), [row.name]);
         }

@@ -3,6 +3,8 @@
 
 use rwmpi::{Communicator, Result, Universe};
 
+#[path = "../../examples/files.rs"]
+mod files;
 #[path = "../../examples/heat.rs"]
 mod heat;
 #[path = "../../examples/hello.rs"]
@@ -130,6 +132,48 @@ fn heat_spreads_alike_by_messages_and_by_put(universe: &Universe) -> Result<()> 
     let parts = universe.world().allgather_values(&one_sided::heat(universe.world(), 101, 300)?)?;
     assert_eq!(parts.concat(), heat::run(universe.this_rank(), 101, 300)?);
     assert_eq!(one_sided::heat(universe.this_rank(), 101, 300)?, parts.concat());
+    Ok(())
+}
+
+/// A name that is the same at all ranks.
+fn file_name(name: &str) -> String {
+    let path = std::env::temp_dir().join(format!("rwmpi-example-{}-{name}", std::process::id()));
+    path.to_str().expect("it has no odd letters").to_owned()
+}
+
+#[rwmpi::test(ranks = 4)]
+fn heat_goes_on_from_a_file_at_any_number_of_ranks(universe: &Universe) -> Result<()> {
+    let (world, alone, path) = (universe.world(), universe.this_rank(), file_name("rod"));
+    let rod = files::run(world, &files::Rod::new(world, 101), 200)?;
+    files::save(world, &path, &rod)?;
+    // All four go on together, and each by itself.
+    let parts = world.allgather_values(&files::run(world, &files::restore(world, &path)?, 100)?.own)?;
+    let whole = files::run(alone, &files::restore(alone, &path)?, 100)?;
+    assert_eq!(parts.concat(), whole.own);
+    assert_eq!(whole.own, heat::run(alone, 101, 300)?);
+    world.barrier()?;
+    if world.rank() == 0 {
+        rwmpi::delete_file(&path)?;
+    }
+    Ok(())
+}
+
+#[rwmpi::test(ranks = 4)]
+fn each_line_of_a_file_is_read_by_one_rank(universe: &Universe) -> Result<()> {
+    let (world, path) = (universe.world(), file_name("lines"));
+    let long = "a line that is longer than all others together, so that some ranks have none ".repeat(70);
+    for (number, text) in ["", "a\n", "one\ntwo\n\nfour\nno end", &format!("a\n{long}\nb\nc\n")].iter().enumerate() {
+        let path = format!("{path}-{number}");
+        if world.rank() == 0 {
+            std::fs::write(&path, text).expect("it can be written");
+        }
+        world.barrier()?;
+        let lines = world.allgather_values(&files::lines(world, &path)?)?.concat();
+        assert_eq!(lines, text.lines().map(str::trim_end).collect::<Vec<_>>());
+        if world.rank() == 0 {
+            rwmpi::delete_file(&path)?;
+        }
+    }
     Ok(())
 }
 

@@ -10,6 +10,7 @@
 //! - `transfer`: bytes between the ranges of a view and elements in memory;
 //! - `collective`: the ranks of a node that read and write together;
 //! - `access`: reading and writing by explicit offsets, individual and shared pointers; `pointer`: moving these;
+//! - `typed`: all of this for Rust programs;
 //! - `word`: the shared pointer, a word in memory that all ranks see;
 //! - `lock`: what excludes other ranks while the file is atomic.
 //!
@@ -17,6 +18,20 @@
 //! a call reports as written, the kernel has taken. If one rank fails in a collective call about the file itself, all
 //! fail, and nobody waits; so they do where they read or write together. Where each rank does its own part, it has its
 //! own error.
+
+/// An example of the documentation, as some ranks run it.
+macro_rules! example {
+    ($ranks:literal $($line:literal)*) => {
+        concat!(
+            "```\n# mod rwmpi { pub use rwmpi_core::*; pub use rwmpi_io::FileError; pub use rwmpi_io::typed::*; }\n# rwmpi::run_threads(",
+            $ranks,
+            ", rwmpi::Protocol::Auto, |universe| -> rwmpi::Result<()> {\n# #[allow(unused)] let world = universe.world();\n",
+            "# #[allow(unused)] let (rank, size) = (world.rank(), world.size());\n",
+            $($line, "\n",)*
+            "# Ok(()) }).unwrap().into_iter().for_each(Result::unwrap);\n```"
+        )
+    };
+}
 
 mod access;
 mod agreement;
@@ -32,6 +47,7 @@ mod size;
 #[cfg(test)]
 mod tests;
 mod transfer;
+pub mod typed;
 mod view;
 mod word;
 
@@ -39,7 +55,7 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 
 pub use access::{Direction, Place, Split};
-pub use error::{Error, Result};
+pub use error::{Error, Error as FileError, Result};
 pub use mode::Mode;
 pub use open::delete;
 pub use pointer::Whence;

@@ -12,7 +12,7 @@ pub const LAYERS: &[(&str, &[&str])] = &[
     ("rwmpi-launcher", &["rwmpi-transport", "rwmpi-core"]),
     ("rwmpi-heap", &["rwmpi-transport"]),
     ("rwmpi-heap-preload", &["rwmpi-heap"]),
-    ("rwmpi", &["rwmpi-core", "rwmpi-heap", "rwmpi-launcher"]),
+    ("rwmpi", &["rwmpi-core", "rwmpi-heap", "rwmpi-io", "rwmpi-launcher"]),
     ("rwmpi-abi-table", &[]),
     ("rwmpi-abi", &["rwmpi-core", "rwmpi-io", "rwmpi-abi-table"]),
     ("rwmpi-standard", &["rwmpi-abi", "rwmpi-abi-table"]),
@@ -75,7 +75,8 @@ pub const MPI_WORD_EXCEPTIONS: &[(&str, &str)] = &[
 ];
 
 /// Where the Rust API is, whose public items are shown in examples.
-pub const API_FOLDERS: &[&str] = &["mpi-core/src/", "src/", "launcher/src/launch.rs", "mpi-abi/heap/src/global.rs"];
+pub const API_FOLDERS: &[&str] =
+    &["mpi-core/src/", "mpi-core/io/src/typed/", "src/", "launcher/src/launch.rs", "mpi-abi/heap/src/global.rs"];
 
 /// What is public there for other packages of this project, and no program's business.
 pub const WITHOUT_EXAMPLES: &[&str] = &[
@@ -86,6 +87,8 @@ pub const WITHOUT_EXAMPLES: &[&str] = &[
     "mpi-core/src/window/",
     "mpi-core/src/collective/inter.rs",
     "mpi-core/src/worker.rs",
+    // What the package of files asks.
+    "mpi-core/src/select/file.rs",
     // What fuzzers call.
     "mpi-core/src/fuzz.rs",
     // What the launcher makes sentences of.
@@ -166,6 +169,8 @@ pub const UNSAFE_FILES: &[&str] = &[
     "mpi-core/io/src/word.rs",
     // Memory that ranks share to read and write files together.
     "mpi-core/io/src/collective/staging.rs",
+    // Elements of Rust programs, which they lend for a call.
+    "mpi-core/io/src/typed/mod.rs",
     // Elements in memory that tests of files vouch for.
     "mpi-core/io/src/tests.rs",
     // What becomes of the arguments of Fortran, which are addresses.
