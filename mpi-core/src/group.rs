@@ -103,12 +103,14 @@ impl Group {
     }
 
     /// The same group, coming from that session; 0: from none. So do groups and communicators that are made of it.
+    #[doc(hidden)]
     #[must_use]
     pub fn of_session(self, session: u32) -> Self {
         Group { session, ..self }
     }
 
     /// The session that it comes from; 0: from none.
+    #[doc(hidden)]
     pub fn session(&self) -> u32 {
         self.session
     }

@@ -76,6 +76,7 @@ impl FromStr for Protocol {
     "let rwmpi::TrafficCounters { messages, bytes, .. } = universe.traffic();"
     "assert!(messages >= 1 && bytes >= 8);"
     "assert_eq!(universe.traffic_by_peer()[rank], (0, 0));"
+    "assert_eq!(universe.unexpected(), (0, 0));"
 )]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TrafficCounters {
@@ -323,6 +324,7 @@ impl Universe {
     }
 
     /// The values by which this job chooses its ways.
+    #[doc(hidden)]
     pub fn tuning(&self) -> &Tuning {
         self.world.process().tuning()
     }

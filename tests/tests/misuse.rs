@@ -1,5 +1,5 @@
-//! What the compiler refuses, and in which words: each file in `misuse/` is a mistake. The library is compiled once more
-//! for it, so a usual run does it now and then.
+//! What the compiler refuses, and in which words: each file in `misuse/` is a mistake. The library is compiled once
+//! more for it, so a usual run does it now and then.
 
 use std::process::Command;
 

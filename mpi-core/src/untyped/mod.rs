@@ -11,6 +11,7 @@ mod buffered;
 pub mod collective;
 mod elements;
 mod generalized;
+mod loan;
 mod partitioned;
 mod persistent;
 mod point_to_point;

@@ -1,11 +1,11 @@
 //! Requests: operations in flight that somebody waits for (MPI-5.0 section 3.7).
 
 use std::cell::RefCell;
-use std::mem::ManuallyDrop;
 use std::rc::Rc;
 
 use rwmpi_transport::{ReadSpan, WriteSpan};
 
+use super::loan::Loan;
 use super::{
     AttachedBuffer, BufferOwner, Elements, Generalized, Mode, Partitioned, Persistent, Runs, SimpleRequest, Started,
     StartedReceive, Status, buffered::BufferedSend, elements::read_span_of,
@@ -160,21 +160,6 @@ pub(super) enum State {
     Generalized(Rc<Generalized>),
     /// The buffered sends of an owner.
     Flushing(Vec<Rc<BufferedSend>>),
-}
-
-/// Memory that an operation in flight uses. Unless it is ended, it is never given back: an abandoned operation may
-/// still use it.
-pub(super) struct Loan(ManuallyDrop<Vec<u8>>);
-
-impl Loan {
-    pub(super) fn new(bytes: Vec<u8>) -> Self {
-        Loan(ManuallyDrop::new(bytes))
-    }
-
-    /// The memory, after the operation has completed.
-    pub(super) fn end(self) -> Vec<u8> {
-        ManuallyDrop::into_inner(self.0)
-    }
 }
 
 impl Communicator {

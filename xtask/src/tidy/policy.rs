@@ -278,7 +278,7 @@ pub const ATOMICS_FILES: &[&str] = &[
     // Whether the process is a rank: what any thread may ask.
     "mpi-abi/src/rank.rs",
     // How many use the tool interface: likewise.
-    "mpi-abi/src/tools.rs",
+    "mpi-abi/src/tools/mod.rs",
     // Measures without the library.
     "bench/src/floor.rs",
     // Whether the busy neighbours of a measurement are to end.

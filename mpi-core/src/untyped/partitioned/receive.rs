@@ -18,7 +18,7 @@ use crate::error::{Error, ErrorClass};
 use crate::mark::Mark;
 use crate::task::TaskId;
 use crate::untyped::elements::write_span_of;
-use crate::untyped::request::Loan;
+use crate::untyped::loan::Loan;
 use crate::untyped::{Elements, Status};
 use crate::waiting::Awaited;
 use crate::{Communicator, Result, Source, TagSelector};
