@@ -139,6 +139,8 @@ impl<'a> Spawner<'a> {
         section.environment.removed.iter().for_each(|name| _ = command.env_remove(name));
         // Those of a rank that this launcher may be a child of are not the parents of these.
         command.env_remove(PARENTS);
+        // Where it is a rank's child itself; a job may say that its ranks are on several nodes, though they are not.
+        command.env_remove(NODES);
         let both = self.redirect_outputs(&mut command, rank).map_err(failed)?;
         command
             .arg0(&section.name)
@@ -195,7 +197,7 @@ impl Spawner<'_> {
     /// said to programs of ours.
     fn introduce(&self, command: &mut Command, places: &Range<usize>, pmi: BorrowedFd<'_>, connection: String) {
         // The launcher may be a rank's child itself: what that one was told is not for these.
-        for name in [THREADS, NODES, CONNECTION_FD, PMI_NUMBER, PMI_SIZE, PMI_FD] {
+        for name in [THREADS, CONNECTION_FD, PMI_NUMBER, PMI_SIZE, PMI_FD] {
             command.env_remove(name);
         }
         let threads = places.len();
