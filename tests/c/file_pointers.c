@@ -75,20 +75,6 @@ static void individual(void)
     close_file(&file);
 }
 
-/* Where ranks have no memory in common there is no shared pointer, and the calls say so. */
-static int has_shared_pointer(void)
-{
-    MPI_File file = new_file();
-    MPI_Offset position;
-    int code = MPI_File_get_position_shared(file, &position), class = MPI_SUCCESS;
-    if (code != MPI_SUCCESS) {
-        MPI_Error_class(code, &class);
-        CHECK(class == MPI_ERR_UNSUPPORTED_OPERATION && world_size > 1);
-    }
-    close_file(&file);
-    return code == MPI_SUCCESS;
-}
-
 /* Each record is written once, whole, and they lie side by side. */
 static void shared(void)
 {
@@ -222,11 +208,9 @@ int main(int argc, char **argv)
     begin_files(&argc, &argv);
     individual();
     atomic();
-    if (has_shared_pointer()) {
-        shared();
-        ordered();
-        sequential();
-    }
+    shared();
+    ordered();
+    sequential();
     end_files();
     return 0;
 }

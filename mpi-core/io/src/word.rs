@@ -13,7 +13,7 @@ use rwmpi_core::datatype::{Basic, Datatype};
 use rwmpi_core::reduction::{Operation, Predefined};
 use rwmpi_core::untyped::Elements;
 use rwmpi_core::window::{LockKind, Remote, Window};
-use rwmpi_core::{Communicator, Destination, Error, ErrorClass, Info, Result, op};
+use rwmpi_core::{Communicator, Destination, Info, Result};
 
 const WORDS: usize = 2;
 /// A rank that has not opened the file brings so many bytes more.
@@ -31,8 +31,6 @@ enum Memory {
     Own([Cell<i64>; WORDS]),
     /// In the memory of the first rank.
     Window(Window),
-    /// The ranks have no memory in common.
-    Nowhere,
 }
 
 impl Word {
@@ -49,16 +47,8 @@ impl Word {
         // What a rank asks for says whether it has opened the file, so that nobody has to ask.
         let size = if communicator.rank() == 0 { words } else { 0 };
         let size = if is_open { size } else { size + NOT_OPEN };
-        let window = match communicator.allocate_private_window(size, unit, &Info::new()) {
-            Ok(window) => window,
-            Err(error) if error.class() == ErrorClass::UnsupportedOperation => {
-                let all_are_open = communicator.allreduce_value(u8::from(is_open), op::min)? == 1;
-                return Ok(all_are_open.then(|| Word { memory: Memory::Nowhere, present: Cell::new(0) }));
-            }
-            Err(error) => return Err(error),
-        };
-        let is_open_at = |rank| window.shared_query(Destination::Rank(rank)).is_ok_and(|seen| seen.1 < NOT_OPEN);
-        let all_are_open = (0..communicator.size()).all(is_open_at);
+        let window = communicator.allocate_private_window(size, unit, &Info::new())?;
+        let all_are_open = window.sizes().all(|size| size < NOT_OPEN);
         let word = Word { memory: Memory::Window(window), present: Cell::new(0) };
         if all_are_open { Ok(Some(word)) } else { word.free().map(|()| None) }
     }
@@ -67,7 +57,7 @@ impl Word {
     pub(crate) fn free(&self) -> Result<()> {
         match &self.memory {
             Memory::Window(window) => window.free(),
-            _ => Ok(()),
+            Memory::Own(_) => Ok(()),
         }
     }
 
@@ -83,10 +73,7 @@ impl Word {
 
     /// By the first rank, before all meet: what the pointer will be once [`Word::turn`] has been called.
     pub(crate) fn prepare(&self, value: i64) -> Result<()> {
-        match self.memory {
-            Memory::Nowhere => Ok(()),
-            _ => self.change(1 - self.present.get(), Predefined::Replace, value).map(drop),
-        }
+        self.change(1 - self.present.get(), Predefined::Replace, value).map(drop)
     }
 
     /// By all, after they have met.
@@ -106,10 +93,6 @@ impl Word {
                 Ok(before)
             }
             Memory::Window(window) => change_in_window(window, number, operation, operand),
-            Memory::Nowhere => {
-                let what = "the shared file pointer is not supported over a network yet";
-                Err(Error::new(ErrorClass::UnsupportedOperation, what))
-            }
         }
     }
 }

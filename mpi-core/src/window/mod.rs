@@ -185,6 +185,12 @@ impl Window {
         Ok(seen.map_or((0, 0, target.unit), |span| (span.start().addr(), target.size, target.unit)))
     }
 
+    /// Bytes of each rank's memory.
+    #[doc(hidden)]
+    pub fn sizes(&self) -> impl Iterator<Item = u64> {
+        self.shared.targets.iter().map(|target| target.size)
+    }
+
     /// The keys that have a meaning for windows, with their present values (MPI_Win_get_info).
     ///
     /// # Errors
