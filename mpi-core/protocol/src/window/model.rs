@@ -8,6 +8,7 @@ mod announced;
 mod elsewhere;
 mod lock;
 mod pairs;
+mod words;
 
 use std::collections::HashSet;
 use std::fmt::Debug;

@@ -5,9 +5,10 @@
 
 use std::collections::VecDeque;
 
+use super::words::Words;
 use super::{Job, explore};
+use crate::window::Gate;
 use crate::window::LockKind::{self, Exclusive, Shared};
-use crate::window::{Gate, Ticket};
 
 /// What is done otherwise than it should be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -52,23 +53,16 @@ enum At {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Serving {
     broken: Broken,
-    next: u64,
-    sharing: u64,
-    all: u64,
+    words: Words,
     /// The number for which the target is to be woken.
     named: Vec<u64>,
     is_awake: bool,
     programs: Vec<Vec<LockKind>>,
     at: Vec<At>,
-    tickets: Vec<Option<Ticket>>,
     /// What has been sent and not served.
     requests: Vec<VecDeque<Request>>,
     /// Who stands in line at the target.
     line: Vec<usize>,
-    holders: Vec<(usize, LockKind)>,
-    /// Whose operation has not been done yet.
-    in_flight: Vec<usize>,
-    entered: u64,
 }
 
 impl Serving {
@@ -76,61 +70,23 @@ impl Serving {
         let ranks = programs.len();
         Serving {
             broken,
-            next: 0,
-            sharing: 0,
-            all: 0,
+            words: Words::new(ranks),
             named: Vec::new(),
             is_awake: true,
             programs: programs.to_vec(),
             at: vec![At::Outside; ranks],
-            tickets: vec![None; ranks],
             requests: vec![VecDeque::new(); ranks - 1],
             line: Vec::new(),
-            holders: Vec::new(),
-            in_flight: Vec::new(),
-            entered: 0,
         }
     }
 
-    fn gate(&mut self, gate: Gate) -> &mut u64 {
-        match gate {
-            Gate::Sharing => &mut self.sharing,
-            Gate::All => &mut self.all,
-        }
-    }
-
-    fn draw(&mut self, rank: usize, kind: LockKind) -> Ticket {
-        let ticket = Ticket::new(self.next, kind);
-        self.tickets[rank] = Some(ticket);
-        self.next += 1;
-        ticket
-    }
-
-    fn is_its_turn(&mut self, rank: usize) -> bool {
-        let ticket = self.tickets[rank].expect("it has taken a number");
-        *self.gate(ticket.gate()) == ticket.number()
-    }
-
-    /// Has the lock from now on; the gates to move.
     fn enter(&mut self, rank: usize) -> Result<Vec<Gate>, String> {
-        let (ticket, kind) = (self.tickets[rank].expect("it has taken a number"), self.programs[rank][0]);
-        if self.holders.iter().any(|holder| holder.1 == Exclusive || kind == Exclusive) {
-            return Err(format!("rank {rank} is not alone"));
-        }
-        if kind == Exclusive && !self.in_flight.is_empty() {
-            return Err("an operation of an earlier epoch is still on its way".into());
-        }
-        if ticket.number() != self.entered {
-            return Err("somebody has been overtaken".into());
-        }
-        self.entered += 1;
-        self.holders.push((rank, kind));
-        Ok(ticket.entered().into_iter().collect())
+        self.words.enter(rank, self.programs[rank][0])
     }
 
-    fn leave(&mut self, rank: usize) -> Vec<Gate> {
-        self.holders.retain(|holder| holder.0 != rank);
-        self.tickets[rank].expect("it has the lock").left().to_vec()
+    /// Moves all of these gates at once: who serves does nothing in between.
+    fn advance_all(&mut self, gates: Vec<Gate>) {
+        gates.into_iter().for_each(|gate| _ = self.words.advance(gate));
     }
 
     /// The next step of a rank that is elsewhere.
@@ -138,7 +94,7 @@ impl Serving {
         let (request, next) = match self.at[rank] {
             At::Outside => (Request::Lock(self.programs[rank][0]), At::Awaits),
             At::Inside => {
-                self.in_flight.push(rank);
+                self.words.in_flight.push(rank);
                 (Request::Write, At::Written)
             }
             At::Written => (Request::Unlock, At::Awaits),
@@ -154,19 +110,18 @@ impl Serving {
     fn use_words(&mut self, rank: usize) -> Result<bool, String> {
         self.at[rank] = match self.at[rank].clone() {
             At::Outside => {
-                self.draw(rank, self.programs[rank][0]);
+                self.words.draw(rank, self.programs[rank][0]);
                 At::Looks
             }
-            At::Looks if self.is_its_turn(rank) => At::Moves(self.enter(rank)?, Box::new(At::Inside)),
-            At::Inside => At::Moves(self.leave(rank), Box::new(At::HasLeft)),
+            At::Looks if self.words.is_its_turn(rank) => At::Moves(self.enter(rank)?, Box::new(At::Inside)),
+            At::Inside => At::Moves(self.words.leave(rank), Box::new(At::HasLeft)),
             At::HasLeft => {
                 self.programs[rank].remove(0);
                 At::Outside
             }
             At::Moves(mut gates, then) if !gates.is_empty() => {
-                let gate = gates.remove(0);
-                *self.gate(gate) += 1;
-                At::LooksUp(*self.gate(gate), gates, then)
+                let number = self.words.advance(gates.remove(0));
+                At::LooksUp(number, gates, then)
             }
             At::Moves(_, then) => *then,
             At::LooksUp(number, gates, then) => {
@@ -194,12 +149,12 @@ impl Serving {
     }
 
     fn serve_line(&mut self) -> Result<bool, String> {
-        let Some(place) = (0..self.line.len()).find(|&place| self.is_its_turn(self.line[place])) else {
+        let Some(place) = (0..self.line.len()).find(|&place| self.words.is_its_turn(self.line[place])) else {
             return Ok(false);
         };
         let rank = self.line.remove(place);
         let gates = self.enter(rank)?;
-        gates.into_iter().for_each(|gate| *self.gate(gate) += 1);
+        self.advance_all(gates);
         self.at[rank] = At::Inside;
         Ok(true)
     }
@@ -209,7 +164,7 @@ impl Serving {
         let request = if overtakes { self.requests[rank].pop_back() } else { self.requests[rank].pop_front() };
         match request {
             Some(Request::Lock(kind)) => {
-                let ticket = self.draw(rank, kind);
+                let ticket = self.words.draw(rank, kind);
                 if self.broken != Broken::NamesNobody {
                     self.named.push(ticket.number());
                 }
@@ -224,10 +179,10 @@ impl Serving {
                     }
                 }
             }
-            Some(Request::Write) => self.in_flight.retain(|&other| other != rank),
+            Some(Request::Write) => self.words.complete(rank),
             Some(Request::Unlock) => {
-                let gates = self.leave(rank);
-                gates.into_iter().for_each(|gate| *self.gate(gate) += 1);
+                let gates = self.words.leave(rank);
+                self.advance_all(gates);
                 self.programs[rank].remove(0);
                 self.at[rank] = At::Outside;
             }

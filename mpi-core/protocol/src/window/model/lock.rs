@@ -1,8 +1,9 @@
 //! The lock of one target, with ranks that sleep while they wait.
 
+use super::words::Words;
 use super::{Job, explore};
+use crate::window::Gate;
 use crate::window::LockKind::{self, Exclusive, Shared};
-use crate::window::{Gate, Ticket};
 
 /// What is done otherwise than it should be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -44,21 +45,12 @@ enum At {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Locking {
     broken: Broken,
-    next: u64,
-    sharing: u64,
-    all: u64,
+    words: Words,
     /// Who has which number: at the number modulo the number of ranks.
     named: Vec<Option<(u64, usize)>>,
     sleeps: Vec<bool>,
     programs: Vec<Vec<LockKind>>,
     at: Vec<At>,
-    tickets: Vec<Option<Ticket>>,
-    /// Who has the lock, and how.
-    holders: Vec<(usize, LockKind)>,
-    /// Whose operation is on its way.
-    in_flight: Vec<usize>,
-    /// How many have entered.
-    entered: u64,
 }
 
 impl Locking {
@@ -66,56 +58,20 @@ impl Locking {
         let ranks = programs.len();
         Locking {
             broken,
-            next: 0,
-            sharing: 0,
-            all: 0,
+            words: Words::new(ranks),
             named: vec![None; ranks],
             sleeps: vec![false; ranks],
             programs: programs.to_vec(),
             at: vec![At::Outside; ranks],
-            tickets: vec![None; ranks],
-            holders: Vec::new(),
-            in_flight: Vec::new(),
-            entered: 0,
         }
-    }
-
-    fn gate(&mut self, gate: Gate) -> &mut u64 {
-        match gate {
-            Gate::Sharing => &mut self.sharing,
-            Gate::All => &mut self.all,
-        }
-    }
-
-    fn ticket(&self, rank: usize) -> Ticket {
-        self.tickets[rank].expect("it has taken a number")
-    }
-
-    fn is_its_turn(&mut self, rank: usize) -> bool {
-        let ticket = self.ticket(rank);
-        *self.gate(ticket.gate()) == ticket.number()
     }
 
     fn enter(&mut self, rank: usize) -> Result<At, String> {
-        let (ticket, kind) = (self.ticket(rank), self.programs[rank][0]);
-        if self.holders.iter().any(|holder| holder.1 == Exclusive || kind == Exclusive) {
-            return Err(format!("rank {rank} is not alone"));
-        }
-        if kind == Exclusive && !self.in_flight.is_empty() {
-            return Err("an operation of an earlier epoch is still on its way".into());
-        }
-        if ticket.number() != self.entered {
-            return Err("somebody has been overtaken".into());
-        }
-        self.entered += 1;
-        self.holders.push((rank, kind));
-        Ok(At::Moves(ticket.entered().into_iter().collect(), Box::new(At::Inside)))
+        Ok(At::Moves(self.words.enter(rank, self.programs[rank][0])?, Box::new(At::Inside)))
     }
 
     fn leave(&mut self, rank: usize) -> At {
-        let ticket = self.ticket(rank);
-        self.holders.retain(|holder| holder.0 != rank);
-        let mut gates = ticket.left().to_vec();
+        let mut gates = self.words.leave(rank);
         if self.broken == Broken::ForgetsThoseWhoShare {
             gates.retain(|&gate| gate == Gate::All);
         }
@@ -133,22 +89,20 @@ impl Locking {
             return *then;
         }
         if self.broken == Broken::WakesFirst {
-            let number = *self.gate(gates[0]) + 1;
+            let number = self.words.at(gates[0]) + 1;
             if let Some(next) = self.named(number) {
                 self.sleeps[next] = false;
             }
             // The gate is moved in a step of its own.
             return At::Wakes(usize::MAX, gates, then);
         }
-        let gate = gates.remove(0);
-        *self.gate(gate) += 1;
-        At::LooksUp(*self.gate(gate), gates, then)
+        let number = self.words.advance(gates.remove(0));
+        At::LooksUp(number, gates, then)
     }
 
     fn wake(&mut self, next: usize, mut gates: Vec<Gate>, then: Box<At>) -> At {
         if next == usize::MAX {
-            let gate = gates.remove(0);
-            *self.gate(gate) += 1;
+            self.words.advance(gates.remove(0));
         } else {
             self.sleeps[next] = false;
         }
@@ -156,7 +110,7 @@ impl Locking {
     }
 
     fn name(&mut self, rank: usize) {
-        let (number, ranks) = (self.ticket(rank).number(), self.named.len());
+        let (number, ranks) = (self.words.ticket(rank).number(), self.named.len());
         self.named[number as usize % ranks] = Some((number, rank));
     }
 }
@@ -174,11 +128,10 @@ impl Job for Locking {
         let names_itself_late = self.broken == Broken::NamesItselfLate;
         let next = match self.at[rank].clone() {
             At::Outside => {
-                self.tickets[rank] = Some(Ticket::new(self.next, self.programs[rank][0]));
-                self.next += 1;
+                self.words.draw(rank, self.programs[rank][0]);
                 At::FirstLook
             }
-            At::FirstLook | At::Looks | At::LastLook if self.is_its_turn(rank) => {
+            At::FirstLook | At::Looks | At::LastLook if self.words.is_its_turn(rank) => {
                 self.sleeps[rank] = false;
                 self.enter(rank)?
             }
@@ -204,17 +157,17 @@ impl Job for Locking {
             },
             At::Wakes(next, gates, then) => self.wake(next, gates, then),
             At::Inside => {
-                self.in_flight.push(rank);
+                self.words.in_flight.push(rank);
                 At::HasIssued
             }
             At::HasIssued if self.broken == Broken::LeavesEarly => self.leave(rank),
             At::HasIssued => {
-                self.in_flight.retain(|&other| other != rank);
+                self.words.complete(rank);
                 At::Completed
             }
             At::Completed => self.leave(rank),
             At::HasLeft => {
-                self.in_flight.retain(|&other| other != rank);
+                self.words.complete(rank);
                 self.programs[rank].remove(0);
                 At::Outside
             }
