@@ -33,8 +33,8 @@ pub(crate) struct DepartureWatch {
     quiet_in: u32,
 }
 
-/// A wait, as whoever asks about it needs to know it.
-pub(crate) trait Vain {
+/// A wait that can say what it is for.
+pub(crate) trait WatchedWait {
     /// What it fails with, if only ranks could end it that have gone.
     fn departed(&self) -> Option<Failure>;
 
@@ -50,7 +50,7 @@ pub(crate) struct Listed<'a> {
     pub(crate) each: &'a EachAwaited<'a>,
 }
 
-impl Vain for Listed<'_> {
+impl WatchedWait for Listed<'_> {
     fn departed(&self) -> Option<Failure> {
         self.process.departed_of(self.several, self.each)
     }
@@ -81,7 +81,12 @@ impl DepartureWatch {
     /// # Errors
     /// If it is in vain.
     #[inline]
-    pub(crate) fn suspects(&mut self, process: &Process, is_time: bool, wait: &dyn Vain) -> Result<bool, Failure> {
+    pub(crate) fn suspects(
+        &mut self,
+        process: &Process,
+        is_time: bool,
+        wait: &dyn WatchedWait,
+    ) -> Result<bool, Failure> {
         let calls = process.calls_to_look();
         if !is_time && self.calls == calls && self.suspicion.is_none() {
             return Ok(false);
@@ -90,7 +95,7 @@ impl DepartureWatch {
     }
 
     #[cold]
-    fn look(&mut self, process: &Process, calls: u32, wait: &dyn Vain) -> Result<bool, Failure> {
+    fn look(&mut self, process: &Process, calls: u32, wait: &dyn WatchedWait) -> Result<bool, Failure> {
         if std::mem::replace(&mut self.calls, calls) != calls {
             self.quiet_in = wait.answer(self.quiet_in);
         }

@@ -15,7 +15,7 @@ use std::time::Duration;
 use rwmpi_transport::{Backoff, Bell};
 
 use crate::Communicator;
-use crate::departure::{DepartureWatch, Several, Vain};
+use crate::departure::{DepartureWatch, Several, WatchedWait};
 use crate::engine::Failure;
 use crate::process::Process;
 use crate::waiting::{Awaited, PUBLISHED_AFTER};
@@ -122,7 +122,7 @@ struct DrivenWait<'a> {
     woken: &'a Arc<Woken>,
 }
 
-impl Vain for DrivenWait<'_> {
+impl WatchedWait for DrivenWait<'_> {
     /// Whoever else has a waker may still wake the future, whatever becomes of its requests.
     fn departed(&self) -> Option<Failure> {
         let (wakers, failure) = self.process.waits_in_vain();

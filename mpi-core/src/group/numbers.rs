@@ -66,7 +66,7 @@ impl Group {
         }
         let peers = self.peers.iter().map(|&peer| other.number_of(peer, self)).collect::<Option<Vec<u32>>>()?;
         let me = self.me().and_then(|me| other.number_of(me, self));
-        Some(Group::new(peers, me).numbered_by(other.numbers.as_ref()))
+        Some(Group::new(peers, me).numbered_by(other.numbers.as_ref()).of_session(self.session))
     }
 }
 
@@ -93,6 +93,7 @@ mod tests {
         assert_eq!(world(&[1, 3]).intersection(&all), world(&[3]));
         assert_eq!(both.as_numbered_by(&world(&[0])).map(|group| group.peers().to_vec()), Some(vec![5, 3]));
         assert!(all.as_numbered_by(&world(&[0])).is_none(), "0 and 3 are of another job");
+        assert_eq!(both.of_session(7).as_numbered_by(&world(&[0])).map(|group| group.session()), Some(7));
         assert_eq!(world(&[5]).union(&all).size(), 2);
         assert_eq!(Group::empty().union(&all), all);
         assert_ne!(in_file(&[0]), world(&[0]));

@@ -48,21 +48,26 @@ fn a_program_can_end_its_job() {
     }
 }
 
+/// What the library exports.
+fn exported(interface: Interface) -> Vec<String> {
+    let output = Command::new("nm").args(["-D", "--defined-only"]).arg(Libraries::new(interface).file()).output();
+    let list = String::from_utf8_lossy(&output.expect("there is nm").stdout).into_owned();
+    list.lines().filter_map(|line| line.rsplit(' ').next()).map(str::to_owned).collect()
+}
+
 #[test]
 fn every_procedure_of_the_first_standard_has_every_name() {
     if !has_compiler() {
         return;
     }
     for interface in [Interface::Standard, Interface::Mpich] {
-        let output = Command::new("nm").args(["-D", "--defined-only"]).arg(Libraries::new(interface).file()).output();
-        let list = String::from_utf8_lossy(&output.expect("there is nm").stdout).into_owned();
-        let exported: Vec<&str> = list.lines().filter_map(|line| line.rsplit(' ').next()).collect();
+        let exported = exported(interface);
         for function in functions().iter().filter(|one| one.since == "1.0") {
             let name = function.name.to_lowercase();
             for name in [format!("{name}_"), format!("{name}__"), name.clone(), name.to_uppercase()] {
                 let twin = if name.starts_with('M') { format!("P{name}") } else { format!("p{name}") };
-                assert!(exported.contains(&name.as_str()), "{interface:?}: {name} is missing");
-                assert!(exported.contains(&twin.as_str()), "{interface:?}: {twin} is missing");
+                assert!(exported.contains(&name), "{interface:?}: {name} is missing");
+                assert!(exported.contains(&twin), "{interface:?}: {twin} is missing");
             }
         }
     }
@@ -87,14 +92,12 @@ fn every_procedure_of_the_module_mpi_f08_is_exported() {
         return;
     }
     for interface in [Interface::Standard, Interface::Mpich] {
-        let output = Command::new("nm").args(["-D", "--defined-only"]).arg(Libraries::new(interface).file()).output();
-        let list = String::from_utf8_lossy(&output.expect("there is nm").stdout).into_owned();
-        let exported: Vec<&str> = list.lines().filter_map(|line| line.rsplit(' ').next()).collect();
+        let exported = exported(interface);
         let procedures = procedures_of_the_module(interface);
         assert!(procedures.len() > 1100, "{}", procedures.len());
         for name in procedures {
             for name in [format!("{name}_"), format!("{name}__"), name.clone()] {
-                assert!(exported.contains(&name.as_str()), "{interface:?}: {name} is missing");
+                assert!(exported.contains(&name), "{interface:?}: {name} is missing");
             }
         }
     }

@@ -107,10 +107,9 @@ impl OnItsWay {
     fn abandon(self, process: &Rc<Process>) {
         let engine = Rc::downgrade(process);
         process.abandon(Box::new(move || {
-            engine.upgrade().is_none_or(|process| {
-                debug_assert!(self.bytes.capacity() >= self.bytes.len());
-                process.engine().collect(self.id).is_some()
-            })
+            // All of it is kept here, the bytes too.
+            let message = &self;
+            engine.upgrade().is_none_or(|process| process.engine().collect(message.id).is_some())
         }));
     }
 }
