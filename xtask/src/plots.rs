@@ -167,7 +167,12 @@ fn number(value: f64) -> String {
     ((value * 1e6).round() / 1e6).to_string()
 }
 
-/// A number of bytes as people write it.
+/// A length with its unit, as in a sentence.
+pub fn length(bytes: u64) -> String {
+    if bytes < 1 << 10 { format!("{bytes} bytes") } else { size(bytes) }
+}
+
+/// A number of bytes as people write it where the unit is said already.
 pub fn size(bytes: u64) -> String {
     match bytes {
         bytes if bytes >= 1 << 20 => format!("{} MiB", bytes >> 20),
@@ -179,6 +184,11 @@ pub fn size(bytes: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lengths_have_one_unit() {
+        assert_eq!([8, 64 << 10, 1 << 20].map(length), ["8 bytes", "64 KiB", "1 MiB"]);
+    }
 
     #[test]
     fn numbers_at_axes_are_short() {

@@ -82,7 +82,7 @@ fn percent(part: f64) -> String {
 
 fn name(cell: &Cell<'_>) -> String {
     let ranks = if cell.ranks == 1 { "1 rank".to_owned() } else { format!("{} ranks", cell.ranks) };
-    format!("{}, {ranks}, {} bytes, cores {}", cell.benchmark, plots::size(cell.bytes), cell.regime)
+    format!("{}, {ranks}, {}, cores {}", cell.benchmark, plots::length(cell.bytes), cell.regime)
 }
 
 /// In which part of the map a benchmark is.
@@ -191,7 +191,7 @@ mod tests {
         ]);
         let text = answer(&figures).into_string();
         assert!(text.contains("<b>1</b> it takes more") && text.contains("<b>2 of 4</b>"), "{text}");
-        assert!(text.contains("bcast, 2 ranks, 1 MiB bytes, cores near: 1.30 times"), "{text}");
+        assert!(text.contains("bcast, 2 ranks, 1 MiB, cores near: 1.30 times"), "{text}");
         assert_eq!(regimes(&figures), ["close", "near"]);
     }
 

@@ -125,7 +125,7 @@ fn affinity(all: &[Figure]) -> Markup {
                     @let most = of_size.iter().filter_map(|it| it.sextile1_us).fold(0.0, f64::max);
                     div class="table" {
                         table {
-                            caption { (plots::size(bytes)) " bytes, µs" }
+                            caption { (plots::length(bytes)) ", µs" }
                             thead { tr { th { "rank 0 \\ rank 1" } @for core in &cores { th { "core " (core) } } } }
                             tbody {
                                 @for first in &cores {
@@ -161,7 +161,7 @@ fn histograms(results: &Path) -> Result<Markup> {
     let of_size = |bytes: u64| {
         let its = all.iter().filter(|it| it.bytes == Some(bytes));
         let curves = its.filter_map(|it| Some(outline(it.way.as_deref()?, it.distribution.as_ref()?)));
-        let title = format!("{} bytes", plots::size(bytes));
+        let title = plots::length(bytes);
         Some(Panel {
             title,
             across: Across::Microseconds,
