@@ -12,9 +12,10 @@ use super::cache::{Cache, output_with};
 const TESTS_LEFT_OUT: [&str; 1] = ["test_io.TestDatarep.testRegister"];
 /// Modules whose tests start processes, which needs a node with shared memory.
 const SPAWNING: &str = "test_(spawn|dynproc|util_pool)\\.py$";
-/// What a test may lack and so skip itself: processors and packages that are not for every machine, ranks, and
-/// recovery after failures, which the standard does not have.
-const MAY_BE_MISSING: [&str; 5] = ["cupy", "numba", "mpi-world-size<2", "comm.size==1", "mpi-comm_revoke"];
+/// What a test may lack and so skip itself: processors and packages that are not for every machine, another number of
+/// ranks, and recovery after failures, which the standard does not have.
+const MAY_BE_MISSING: [&str; 6] =
+    ["cupy", "numba", "mpi-world-size<2", "mpi-world-size>1", "comm.size==1", "mpi-comm_revoke"];
 /// The version whose source has the tests.
 const MPI4PY: &str = "mpi4py==4.1.2";
 /// What its tests use besides.
