@@ -15,6 +15,8 @@ pub struct Definition {
     pub memory_per_rank: fn(class: Class, processes: usize) -> u64,
     /// Whether [`Options::any_source`] makes a difference.
     pub has_any_source: bool,
+    /// Whether [`Options::one_sided`] does.
+    pub has_one_sided: bool,
     /// What is counted as an operation: `"floating point"`.
     pub operation_type: &'static str,
     /// Runs it; every rank of `world`, whose size is legal, calls this.

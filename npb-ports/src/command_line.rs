@@ -39,6 +39,9 @@ struct Arguments {
     /// Receive from any source where NPB 2.3 did, instead of naming the sender (mg and lu).
     #[arg(long)]
     any_source: bool,
+    /// Put data into the other ranks' memory instead of sending it (is and mg).
+    #[arg(long, conflicts_with = "any_source")]
+    one_sided: bool,
     /// Falsify one value, to see the verification fail.
     #[arg(long, hide = true)]
     corrupt: bool,
@@ -106,6 +109,10 @@ fn parse(arguments: Vec<OsString>) -> Result<Arguments, Stop> {
         let benchmark = arguments.benchmark;
         return Err(Stop::wrong_usage(format!("--any-source is for mg and lu; {benchmark} always names its senders")));
     }
+    if arguments.one_sided && !arguments.benchmark.definition().has_one_sided {
+        let benchmark = arguments.benchmark;
+        return Err(Stop::wrong_usage(format!("--one-sided is for is and mg; {benchmark} only has messages")));
+    }
     Ok(arguments)
 }
 
@@ -139,7 +146,8 @@ fn run(arguments: &Result<Arguments, Stop>, universe: &Universe) -> rwmpi::Resul
         Err(stop) if world.rank() == 0 => return Ok(stop.say()),
         Err(stop) => return Ok(ExitCode::from(stop.code)),
     };
-    let options = Options { any_source: arguments.any_source, corrupt: arguments.corrupt };
+    let Arguments { any_source, one_sided, corrupt, .. } = *arguments;
+    let options = Options { any_source, one_sided, corrupt };
     let result = arguments.benchmark.run(world, universe, arguments.class, &options)?;
     let mut code = if result.verified { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     if world.rank() == 0

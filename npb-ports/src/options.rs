@@ -5,6 +5,8 @@
 pub struct Options {
     /// Receive with `ANY_SOURCE` where NPB 2.3 did (MG and LU), instead of naming the sender.
     pub any_source: bool,
+    /// Put data into the other ranks' memory (IS and MG) instead of sending it.
+    pub one_sided: bool,
     /// Falsify one value of the problem on the last rank, so that a test can see the verification fail.
     pub corrupt: bool,
 }

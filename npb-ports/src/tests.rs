@@ -98,6 +98,26 @@ fn mg_and_lu_are_right_when_they_do_not_name_their_sources() {
     }
 }
 
+#[test]
+fn is_and_mg_are_right_without_messages() {
+    let one_sided = Options { one_sided: true, ..Options::default() };
+    for benchmark in [Benchmark::Is, Benchmark::Mg] {
+        for ranks in [1, 2, 4, 8, 16] {
+            let result = run(benchmark, Class::S, ranks, Protocol::Auto, one_sided);
+            assert!(result.verified, "{ranks} ranks: {result}");
+        }
+        let result = run(benchmark, Class::S, 4, Protocol::Auto, Options { corrupt: true, ..one_sided });
+        assert!(!result.verified, "{result}");
+        let [sent, put] = [Options::default(), one_sided].map(|options| {
+            let result = run(benchmark, Class::W, 4, Protocol::Auto, options);
+            assert!(result.verified, "{result}");
+            result.traffic.bytes
+        });
+        // What is left are sums and exchanges of a few numbers.
+        assert!(put < sent / 10, "{benchmark}: {put} bytes in messages instead of {sent}");
+    }
+}
+
 /// How many of all bytes were written straight into a receiver's buffer, in percent.
 fn availability(benchmark: Benchmark, ranks: usize) -> u64 {
     let result = run(benchmark, Class::S, ranks, Protocol::Sr, Options::default());

@@ -21,6 +21,7 @@ pub const DEFINITION: Definition = Definition {
     allows: |class, processes| Multipartition::is_possible(problem(class).n, processes),
     memory_per_rank: |class, processes| problem(class).memory_per_rank::<BlockTridiagonal>(processes),
     has_any_source: false,
+    has_one_sided: false,
     operation_type: "floating point",
     run,
 };

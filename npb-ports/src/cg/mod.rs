@@ -31,6 +31,7 @@ pub const DEFINITION: Definition = Definition {
         SparseMatrix::bytes(&problem, rows.len(), columns.len() as f64 / problem.order as f64)
     },
     has_any_source: false,
+    has_one_sided: false,
     operation_type: "floating point",
     run,
 };

@@ -23,6 +23,7 @@ pub const DEFINITION: Definition = Definition {
     allows: |class, processes| processes <= batches(class),
     memory_per_rank: |_, _| 1 << 20,
     has_any_source: false,
+    has_one_sided: false,
     operation_type: "random numbers generated",
     run,
 };

@@ -30,6 +30,7 @@ pub const DEFINITION: Definition = Definition {
     allows: |class, processes| ProcessGrid::allows(Problem::new(class).extent, processes),
     memory_per_rank,
     has_any_source: false,
+    has_one_sided: false,
     operation_type: "floating point",
     run,
 };

@@ -1,18 +1,13 @@
 //! What the ranks do together: dividing the buckets among themselves and exchanging the keys.
 
+use super::incoming::Incoming;
 use super::keys;
 use super::problem::{Problem, TEST_KEYS};
 use super::ranking::{Ranking, Way, count_buckets, sort_into_buckets, starts};
-use crate::all_to_all;
 use rwmpi::{Buffer, Communicator, Result, Universe, op};
 use std::ops::Range;
 
 const LAST_KEY_TAG: i32 = 1000;
-
-/// How many keys a rank makes room for at first: enough unless a single bucket is larger than the spare half.
-pub fn receive_capacity(keys_per_rank: usize, ranks: usize) -> usize {
-    if ranks == 1 { 0 } else { keys_per_rank + keys_per_rank / 2 }
-}
 
 /// Which rank gets which buckets.
 #[derive(Debug, PartialEq)]
@@ -36,12 +31,17 @@ impl Assignment {
         buckets.resize(ranks, start..start);
         Assignment { buckets }
     }
+
+    /// How many keys the rank gets that gets most.
+    fn most_keys(&self, totals: &[u32]) -> usize {
+        let keys_of = |buckets: &Range<usize>| totals[buckets.clone()].iter().map(|&total| total as usize).sum();
+        self.buckets.iter().map(keys_of).max().unwrap_or(0)
+    }
 }
 
 /// The buffers of the exchange, and what is known of the present iteration.
 pub struct Exchange<'a> {
     world: &'a Communicator,
-    universe: &'a Universe,
     problem: &'a Problem,
     keys_per_rank: usize,
     /// This rank's keys, bucket after bucket.
@@ -49,19 +49,22 @@ pub struct Exchange<'a> {
     /// Which of them are of its own buckets.
     kept: Range<usize>,
     /// The keys of this rank's buckets from other ranks.
-    received: Buffer<u32>,
-    /// How many of them there are.
-    received_count: usize,
+    incoming: Incoming<'a>,
     /// How keys are sorted; found out in the first iteration, which is not timed.
     way: Option<Way>,
 }
 
 impl<'a> Exchange<'a> {
-    /// Buffers for `keys_per_rank` keys on each rank of `world`.
-    pub fn new(world: &'a Communicator, universe: &'a Universe, problem: &'a Problem, keys_per_rank: usize) -> Self {
-        let received = universe.alloc(receive_capacity(keys_per_rank, world.size()));
+    /// For `keys_per_rank` keys on each rank of `world`, the others of which come by `incoming`.
+    pub fn new(
+        world: &'a Communicator,
+        universe: &Universe,
+        problem: &'a Problem,
+        keys_per_rank: usize,
+        incoming: Incoming<'a>,
+    ) -> Self {
         let sorted = universe.alloc(keys_per_rank);
-        Exchange { world, universe, problem, keys_per_rank, sorted, kept: 0..0, received, received_count: 0, way: None }
+        Exchange { world, problem, keys_per_rank, sorted, kept: 0..0, incoming, way: None }
     }
 
     /// One iteration: ranks all keys into `ranking`; returns how many test keys this rank found to have the right rank.
@@ -84,52 +87,30 @@ impl<'a> Exchange<'a> {
         let (totals, test_keys) = totals.split_at(buckets);
         let assignment = Assignment::new(totals, ranks, self.keys_per_rank);
         let sizes = &sizes[..buckets];
+        let keys_in = |buckets: &Range<usize>| sizes[buckets.clone()].iter().sum::<u32>();
+        let outgoing = parts(&assignment.buckets.iter().map(keys_in).collect::<Vec<u32>>());
         let mut way = self.way;
-        self.exchange(sizes, &assignment, |sorted| match way {
+        self.incoming.exchange((&mut self.sorted, &outgoing), assignment.most_keys(totals), |sorted| match way {
             Some(way) => sort_into_buckets(own_keys, shift, sizes, sorted, way),
             None => way = Some(Way::faster(own_keys, shift, sizes, sorted)),
         })?;
-        self.way = way;
+        (self.way, self.kept) = (way, outgoing[rank].clone());
 
         let own = &assignment.buckets[rank];
         let values = (own.start << shift) as u32..(own.end << shift) as u32;
         let keys_below = totals[..own.start].iter().map(|&total| u64::from(total)).sum();
-        ranking.rank(self.ranked_keys(), values, keys_below);
+        let kept = &self.sorted[self.kept.clone()];
+        self.incoming.with_keys(|received| ranking.rank([kept, received], values, keys_below))?;
         let right = test_keys.iter().enumerate();
         Ok(right.filter(|&(test, &key)| ranking.keys_below(key) == Some(problem.test_rank(test, iteration))).count()
             as u64)
     }
 
-    /// Sends every key to the owner of its bucket. `sort` puts this rank's keys into the order of their buckets.
-    fn exchange(&mut self, sizes: &[u32], assignment: &Assignment, sort: impl FnOnce(&mut [u32])) -> Result<()> {
-        if self.world.size() == 1 {
-            self.kept = 0..self.keys_per_rank;
-            sort(&mut self.sorted);
-            return Ok(());
-        }
-        let keys_in = |buckets: &Range<usize>| sizes[buckets.clone()].iter().sum::<u32>();
-        let send_counts: Vec<u32> = assignment.buckets.iter().map(keys_in).collect();
-        let mut receive_counts = vec![0; send_counts.len()];
-        self.world.alltoall(&send_counts, &mut receive_counts)?;
-        receive_counts[self.world.rank()] = 0;
-        self.received_count = receive_counts.iter().map(|&count| count as usize).sum();
-        if self.received_count > self.received.len() {
-            self.received = self.universe.alloc(self.received_count);
-        }
-        let (incoming, outgoing) = (parts_mut(&mut self.received, &receive_counts), parts(&send_counts));
-        self.kept = outgoing[self.world.rank()].clone();
-        all_to_all::exchange(self.world, incoming, (&mut self.sorted, &outgoing), sort)
-    }
-
-    /// The keys of this rank's buckets.
-    fn ranked_keys(&self) -> [&[u32]; 2] {
-        [&self.sorted[self.kept.clone()], &self.received[..self.received_count]]
-    }
-
     /// Sorts the keys by their ranks; returns whether that puts them in order, here and across the border to the rank
     /// before.
-    pub fn is_sorted(&self, ranking: &Ranking) -> Result<bool> {
-        let sorted = ranking.sort(self.ranked_keys());
+    pub fn is_sorted(&mut self, ranking: &Ranking) -> Result<bool> {
+        let kept = &self.sorted[self.kept.clone()];
+        let sorted = self.incoming.with_keys(|received| ranking.sort([kept, received]))?;
         let (rank, ranks) = (self.world.rank(), self.world.size());
         let Some((first, last)) = sorted.first().zip(sorted.last()) else {
             self.pass_on_last_key()?;
@@ -153,16 +134,16 @@ impl<'a> Exchange<'a> {
         let before = if rank > 0 { self.world.recv_value::<u32>(rank - 1, LAST_KEY_TAG)?.0 } else { 0 };
         if rank + 1 < ranks { self.world.send_value(&before, rank + 1, LAST_KEY_TAG) } else { Ok(()) }
     }
+
+    /// Lets go of what the ranks have together. Collective.
+    pub fn close(self) -> Result<()> {
+        self.incoming.close()
+    }
 }
 
 /// The parts of something, by how long they are.
 fn parts(counts: &[u32]) -> Vec<Range<usize>> {
     starts(counts).zip(counts).map(|(start, count)| start as usize..(start + count) as usize).collect()
-}
-
-fn parts_mut<'a>(mut numbers: &'a mut [u32], counts: &[u32]) -> Vec<&'a mut [u32]> {
-    let part = |&count: &u32| numbers.split_off_mut(..count as usize).expect("there is room for all parts");
-    counts.iter().map(part).collect()
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 //! than values, so that a bucket's counters stay in the cache.
 
 mod distribution;
+mod incoming;
 mod keys;
 mod problem;
 mod ranking;
@@ -16,6 +17,7 @@ use crate::timer::Stopwatch;
 use crate::verify::Verification;
 use crate::{Class, Options};
 use distribution::Exchange;
+use incoming::Incoming;
 use problem::{ITERATIONS, Problem, TEST_KEYS};
 use ranking::Ranking;
 use rwmpi::{Communicator, Result, Universe};
@@ -27,9 +29,10 @@ pub const DEFINITION: Definition = Definition {
     memory_per_rank: |class, processes| {
         let problem = Problem::of(class);
         let keys = problem.keys_per_rank(processes);
-        (4 * (2 * keys + distribution::receive_capacity(keys, processes) + problem.key_values())) as u64
+        (4 * (2 * keys + incoming::capacity(keys, processes) + problem.key_values())) as u64
     },
     has_any_source: false,
+    has_one_sided: true,
     operation_type: "keys ranked",
     run,
 };
@@ -43,7 +46,8 @@ fn run(world: &Communicator, universe: &Universe, class: Class, options: &Option
     if options.corrupt && falsified / keys_per_rank == rank {
         keys[falsified % keys_per_rank] ^= 1 << (problem.log2_key_values - 1);
     }
-    let mut exchange = Exchange::new(&world, universe, &problem, keys_per_rank);
+    let incoming = Incoming::new(&world, universe, options, keys_per_rank)?;
+    let mut exchange = Exchange::new(&world, universe, &problem, keys_per_rank, incoming);
     let mut ranking = Ranking::new(&problem);
     // Once untimed, to touch all memory.
     exchange.rank_keys(&mut keys, &mut ranking, 1)?;
@@ -56,6 +60,7 @@ fn run(world: &Communicator, universe: &Universe, class: Class, options: &Option
     let measurement = stopwatch.stop(universe);
 
     let in_order = exchange.is_sorted(&ranking)?;
+    exchange.close()?;
     let right = world.allreduce_value([right, u64::from(in_order)], |a, b| [a[0] + b[0], a[1] + b[1]])?;
     let mut verification = Verification::new();
     verification.equal("test keys with the right rank", right[0], u64::from(ITERATIONS) * TEST_KEYS as u64);

@@ -35,6 +35,7 @@ pub const DEFINITION: Definition = Definition {
     allows: |class, processes| ProcessGrid::allows(Problem::new(class).mesh, processes),
     memory_per_rank,
     has_any_source: true,
+    has_one_sided: false,
     operation_type: "floating point",
     run,
 };

@@ -19,6 +19,14 @@ pub trait Boundary {
     fn refresh_wrapped(&mut self, shape: Shape, grid: &mut [f64], compute: impl FnOnce(&mut [f64])) -> Result<()> {
         self.refresh(shape, grid, compute)
     }
+
+    /// Lets go of what the ranks have together. Collective.
+    fn close(self) -> Result<()>
+    where
+        Self: Sized,
+    {
+        Ok(())
+    }
 }
 
 /// The boundary of a box that is the whole periodic grid: its neighbour on every side is itself.

@@ -45,6 +45,11 @@ impl<M: DerefMut<Target = [f64]>, B: Boundary> Hierarchy<M, B> {
         self.boundary.refresh(shape, grid, |_| ())
     }
 
+    /// Lets go of what the ranks have together. Collective.
+    pub fn close(self) -> Result<()> {
+        self.boundary.close()
+    }
+
     /// Restricts the finest residual to all coarser levels.
     pub fn restrict(&mut self) -> Result<()> {
         for fine in (1..self.levels.len()).rev() {

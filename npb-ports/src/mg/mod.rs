@@ -10,6 +10,8 @@ mod coarse;
 mod cycle;
 mod decomposition;
 mod exchange;
+mod layers;
+mod one_sided;
 mod shape;
 mod stencil;
 mod wave;
@@ -25,6 +27,7 @@ use coarse::Collected;
 use cycle::Hierarchy;
 use decomposition::{Decomposition, Part};
 use exchange::Exchange;
+use one_sided::OneSided;
 use rwmpi::{Communicator, Result, Universe, op};
 use shape::Shape;
 use std::ops::DerefMut;
@@ -44,6 +47,7 @@ pub const DEFINITION: Definition = Definition {
         (8 * (finest + 2 * finest * 8 / 7)) as u64
     },
     has_any_source: true,
+    has_one_sided: true,
     operation_type: "floating point",
     run,
 };
@@ -140,12 +144,13 @@ fn run(world: &Communicator, universe: &Universe, class: Class, options: &Option
         let hierarchy = Hierarchy::new(&shapes, Periodic, smoother, allocate);
         return job.run(Multigrid { v: allocate(part.shape.points()), hierarchy, collected: None });
     }
-    let boundary = Exchange::new(world, universe, &decomposition, part.shape, options.any_source);
-    let allocate = |points| universe.alloc(points);
-    let hierarchy = Hierarchy::new(&shapes, boundary, smoother, allocate);
-    let coarsest = problem.log2_points - (shapes.len() as u32 - 1);
-    let collected = (coarsest > 1).then(|| Collected::new(world, decomposition, coarsest, smoother));
-    job.run(Multigrid { v: allocate(part.shape.points()), hierarchy, collected })
+    match options.one_sided {
+        true => job.run_divided(&shapes, OneSided::new(world, universe, &decomposition, part.shape)?, decomposition),
+        false => {
+            let boundary = Exchange::new(world, universe, &decomposition, part.shape, options.any_source);
+            job.run_divided(&shapes, boundary, decomposition)
+        }
+    }
 }
 
 /// What is given, on one rank.
@@ -158,6 +163,16 @@ struct Job<'a> {
 }
 
 impl Job<'_> {
+    /// On several ranks, whose ghosts are from `boundary`.
+    fn run_divided(&self, shapes: &[Shape], boundary: impl Boundary, decomposition: Decomposition) -> Result<Outcome> {
+        let Job { world, universe, problem, part, .. } = self;
+        let allocate = |points| universe.alloc(points);
+        let hierarchy = Hierarchy::new(shapes, boundary, problem.smoother, allocate);
+        let coarsest = problem.log2_points - (shapes.len() as u32 - 1);
+        let collected = (coarsest > 1).then(|| Collected::new(world, decomposition, coarsest, problem.smoother));
+        self.run(Multigrid { v: allocate(part.shape.points()), hierarchy, collected })
+    }
+
     fn run<M: DerefMut<Target = [f64]>, B: Boundary>(&self, mut multigrid: Multigrid<'_, M, B>) -> Result<Outcome> {
         let Job { world, problem, part, .. } = self;
         let extremes = self.merge(Extremes::of(part, problem.points()))?;
@@ -180,6 +195,7 @@ impl Job<'_> {
         }
         let norm = self.norm(&mut multigrid)?;
         let measurement = stopwatch.stop(self.universe);
+        multigrid.hierarchy.close()?;
 
         let mut verification = Verification::new();
         verification.relative("norm of the residual", norm, problem.reference, 1e-8);

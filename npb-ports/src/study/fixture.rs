@@ -8,6 +8,11 @@ use crate::{Benchmark, Class, PairTraffic, Traffic};
 
 /// Whole, with micro-benchmarks, on a machine with `cores` cores.
 pub fn study(limit: usize, repeats: usize, cores: usize) -> Study {
+    study_of(&Mode::PROTOCOLS, limit, repeats, cores)
+}
+
+/// The same with these modes.
+pub fn study_of(modes: &[Mode], limit: usize, repeats: usize, cores: usize) -> Study {
     let machine = Machine {
         processor: "Example Processor 3000".to_owned(),
         cores,
@@ -15,8 +20,7 @@ pub fn study(limit: usize, repeats: usize, cores: usize) -> Study {
         kernel: "Linux 6.0.0-example".to_owned(),
         date: "2001-02-03T04:05:06Z".to_owned(),
     };
-    let selection =
-        Selection { benchmarks: ORDER.to_vec(), class: Class::S, modes: Mode::ALL.to_vec(), limit, repeats };
+    let selection = Selection { benchmarks: ORDER.to_vec(), class: Class::S, modes: modes.to_vec(), limit, repeats };
     let mut noise = Noise(1);
     let records = selection.cells().into_iter().map(|cell| {
         let mut record = Record::new(cell, Class::S);
@@ -62,7 +66,7 @@ fn outcome(record: &Record, noise: &mut Noise) -> Outcome {
     let (factor, share) = match record.protocol {
         Mode::Sr => (sr_to_nsr, sr_share),
         Mode::Nsr => (1.0, 0.0),
-        Mode::Auto => (f64::min(sr_to_nsr, 1.0) * 0.985, auto_share),
+        Mode::Auto | Mode::OneSided => (f64::min(sr_to_nsr, 1.0) * 0.985, auto_share),
     };
     let slowed = if record.ranks > 1 { factor * (1.0 + 0.06 * ranks.log2()) } else { 1.0 };
     let seconds = alone / ranks * slowed * (1.0 + 0.03 * noise.next());

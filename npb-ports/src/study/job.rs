@@ -23,12 +23,17 @@ pub struct JobRunner {
 
 impl Runner for JobRunner {
     fn run(&self, cell: Cell, class: Class) -> Result<Outcome, String> {
-        let arguments = [cell.benchmark.to_string(), "--class".into(), class.to_string(), "--json".into(), "-".into()];
+        let class = class.to_string();
+        let benchmark = cell.benchmark.to_string();
+        let mut arguments = vec![benchmark.as_str(), "--class", &class, "--json", "-"];
         let protocol = match cell.mode {
             Mode::Sr => Protocol::Sr,
             Mode::Nsr => Protocol::Nsr,
-            Mode::Auto => Protocol::Auto,
+            Mode::Auto | Mode::OneSided => Protocol::Auto,
         };
+        if cell.mode == Mode::OneSided {
+            arguments.push("--one-sided");
+        }
         let section = Section::new(&self.program).arguments(arguments).ranks(cell.ranks);
         let job = JobSpec::new(section)
             .protocol(protocol)

@@ -71,6 +71,9 @@ struct Arguments {
     /// Which of sr,nsr,auto; without it, all three.
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     protocols: Vec<Mode>,
+    /// Also run IS and MG without messages: ranks put their data into the memory of others.
+    #[arg(long)]
+    one_sided: bool,
     /// What carries messages: auto, or tcp for TCP even within a node.
     #[arg(long, default_value = "auto")]
     transport: Transport,
@@ -124,7 +127,7 @@ fn carry_out(arguments: &Arguments) -> Result<ExitCode> {
     if ending == Ending::Complete && limit > 1 && !settings.micro.complete() {
         let tell = |what: &str| eprintln!("Now {what}.");
         micro::build_program(&program, tell);
-        settings.micro = Micro::measure(&program, &selection.modes, arguments.transport, tell);
+        settings.micro = Micro::measure(&program, &selection.protocols(), arguments.transport, tell);
         store.save_settings(&settings)?;
     }
 
@@ -157,7 +160,11 @@ fn select(arguments: &Arguments, limit: usize) -> Result<Selection> {
     Ok(Selection {
         benchmarks: ORDER.into_iter().filter(chosen).collect(),
         class: arguments.class,
-        modes: Mode::ALL.into_iter().filter(wanted).collect(),
+        modes: Mode::PROTOCOLS
+            .into_iter()
+            .filter(wanted)
+            .chain(arguments.one_sided.then_some(Mode::OneSided))
+            .collect(),
         limit,
         repeats: arguments.repeats,
     })

@@ -61,6 +61,9 @@ fn header(study: &Study) -> Markup {
                 b class="sr" { "SR" } " asks as the MPI/MBCF thesis has it, "
                 b class="nsr" { "NSR" } " never asks and sends everything through the FIFO, "
                 b class="auto" { "AUTO" } " decides message by message."
+                @if study.modes().contains(&Mode::OneSided) {
+                    " " b class="one-sided" { "PUT" } " sends no messages: ranks put their data into the memory of others (IS and MG)."
+                }
             }
             p class="machine" { (settings.machine.sentence()) br; (settings.machine.date) }
         }
@@ -174,6 +177,14 @@ fn badges(verdict: &Verdict) -> Markup {
                 Standing::Unknown => {},
             }
         }
+        @if let Some(comparison) = verdict.one_sided_to_auto {
+            @match comparison.standing {
+                Standing::Faster => (badge(Mode::OneSided, format!("PUT: {} than AUTO", comparison.difference()))),
+                Standing::Slower => (badge(Mode::Auto, format!("PUT: {} than AUTO", comparison.difference()))),
+                Standing::Level => span class="badge" { "PUT and AUTO level" },
+                Standing::Unknown => {},
+            }
+        }
     }
 }
 
@@ -246,9 +257,12 @@ pub fn command(study: &Study) -> String {
     if settings.transport != usual_transport() {
         command += &format!(" --transport {}", settings.transport);
     }
-    if study.modes().len() < Mode::ALL.len() {
-        command +=
-            &format!(" --protocols {}", words(study.modes().iter().map(|mode| mode.name().to_owned()).collect()));
+    let protocols = study.protocols();
+    if protocols.len() < Mode::PROTOCOLS.len() {
+        command += &format!(" --protocols {}", words(protocols.iter().map(|mode| mode.name().to_owned()).collect()));
+    }
+    if study.modes().contains(&Mode::OneSided) {
+        command += " --one-sided";
     }
     command
 }

@@ -42,11 +42,25 @@ fn it_holds_every_benchmark_and_plot() {
         assert!(text.contains(fact), "{fact}");
     }
     // Three modes in each group of bars.
-    for mode in Mode::ALL {
+    for mode in Mode::PROTOCOLS {
         assert_eq!(count(&document, &format!("svg.bars g.{} rect.bar", mode.name())), ORDER.len());
     }
     let described = count(&document, "svg[role=img][aria-label]");
     assert_eq!(described, count(&document, "svg"), "every plot says what it shows");
+}
+
+#[test]
+fn runs_without_messages_stand_beside_the_others() {
+    let study = fixture::study_of(&Mode::ALL, 4, 5, 4);
+    let document = parsed(&page::render(&study));
+    // MG and IS.
+    assert_eq!(count(&document, "svg.bars g.one-sided rect.bar"), 2);
+    let text: String = document.root_element().text().collect();
+    assert!(text.contains("--repeats 5 --one-sided") && text.contains("Without messages, beside AUTO: "), "{text}");
+    for (benchmark, runs) in [("is", true), ("cg", false)] {
+        let said = count(&document, &format!("article#{benchmark} tr.one-sided"));
+        assert_eq!(said > 0, runs, "{benchmark}");
+    }
 }
 
 #[test]
@@ -142,7 +156,7 @@ fn a_browser_shows_the_plots_in_the_colours_of_the_modes() {
             *colours.entry(pixel).or_default() += 1;
         }
         assert!(colours.len() > 100, "the page is blank: {} colours", colours.len());
-        for (mode, colour) in Mode::ALL.into_iter().zip(wanted) {
+        for (mode, colour) in Mode::PROTOCOLS.into_iter().zip(wanted) {
             let area = colours.get(&colour).copied().unwrap_or(0);
             // Eight bars, each about 350 by 10 pixels.
             assert!(area > 10_000, "{}: only {area} pixels have its colour", mode.title());

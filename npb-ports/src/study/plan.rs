@@ -60,11 +60,22 @@ pub enum Mode {
     Nsr,
     /// Whichever pays, message by message.
     Auto,
+    /// Without messages: ranks put their data into the memory of others.
+    #[value(skip)]
+    #[serde(rename = "one-sided")]
+    OneSided,
 }
 
 impl Mode {
     /// All of them, in the order of the tables.
-    pub const ALL: [Mode; 3] = [Mode::Sr, Mode::Nsr, Mode::Auto];
+    pub const ALL: [Mode; 4] = [Mode::Sr, Mode::Nsr, Mode::Auto, Mode::OneSided];
+    /// Those with messages.
+    pub const PROTOCOLS: [Mode; 3] = [Mode::Sr, Mode::Nsr, Mode::Auto];
+
+    /// Whether the benchmark can run so.
+    pub fn is_for(self, benchmark: Benchmark) -> bool {
+        self != Mode::OneSided || benchmark.definition().has_one_sided
+    }
 
     /// Its name as the command line has it.
     pub fn name(self) -> &'static str {
@@ -72,6 +83,7 @@ impl Mode {
             Mode::Sr => "sr",
             Mode::Nsr => "nsr",
             Mode::Auto => "auto",
+            Mode::OneSided => "one-sided",
         }
     }
 
@@ -81,6 +93,7 @@ impl Mode {
             Mode::Sr => "SR",
             Mode::Nsr => "NSR",
             Mode::Auto => "AUTO",
+            Mode::OneSided => "PUT",
         }
     }
 }
@@ -118,10 +131,21 @@ impl Selection {
         let mut cells = Vec::new();
         for &benchmark in &self.benchmarks {
             for ranks in rank_counts(benchmark, self.class, self.limit) {
-                cells.extend(self.modes.iter().map(|&mode| Cell { benchmark, ranks, mode }));
+                let modes = self.modes_of(benchmark);
+                cells.extend(modes.into_iter().map(|mode| Cell { benchmark, ranks, mode }));
             }
         }
         cells
+    }
+
+    /// The modes with messages.
+    pub fn protocols(&self) -> Vec<Mode> {
+        self.modes.iter().copied().filter(|mode| *mode != Mode::OneSided).collect()
+    }
+
+    /// The modes in which a benchmark runs.
+    fn modes_of(&self, benchmark: Benchmark) -> Vec<Mode> {
+        self.modes.iter().copied().filter(|mode| mode.is_for(benchmark)).collect()
     }
 
     /// Whether this machine has memory for each of the runs; the error names the first that it has not.
@@ -141,9 +165,10 @@ impl Selection {
         let mut runs = Vec::new();
         for repeat in 0..self.repeats {
             for &benchmark in &self.benchmarks {
+                let modes = self.modes_of(benchmark);
                 for ranks in rank_counts(benchmark, self.class, self.limit) {
-                    for turn in 0..self.modes.len() {
-                        let mode = self.modes[(turn + repeat) % self.modes.len()];
+                    for turn in 0..modes.len() {
+                        let mode = modes[(turn + repeat) % modes.len()];
                         let cell = Cell { benchmark, ranks, mode };
                         if repeat >= done(cell) {
                             runs.push(cell);
@@ -161,7 +186,7 @@ mod tests {
     use super::*;
 
     fn selection(limit: usize, repeats: usize) -> Selection {
-        Selection { class: Class::A, benchmarks: ORDER.to_vec(), modes: Mode::ALL.to_vec(), limit, repeats }
+        Selection { class: Class::A, benchmarks: ORDER.to_vec(), modes: Mode::PROTOCOLS.to_vec(), limit, repeats }
     }
 
     #[test]
@@ -175,7 +200,7 @@ mod tests {
     #[test]
     fn every_mode_begins_equally_often() {
         let runs = selection(1, 3).runs(|_| 0);
-        for mode in Mode::ALL {
+        for mode in Mode::PROTOCOLS {
             let begins = runs.chunks(3).filter(|group| group[0].mode == mode).count();
             assert_eq!(begins, ORDER.len());
         }
@@ -186,6 +211,15 @@ mod tests {
         for group in selection(4, 2).runs(|_| 0).chunks(3) {
             assert!(group.iter().all(|cell| (cell.benchmark, cell.ranks) == (group[0].benchmark, group[0].ranks)));
         }
+    }
+
+    #[test]
+    fn one_sided_runs_are_for_benchmarks_that_have_them() {
+        let selection = Selection { modes: Mode::ALL.to_vec(), ..selection(2, 1) };
+        let put: Vec<Benchmark> =
+            selection.cells().iter().filter(|cell| cell.mode == Mode::OneSided).map(|cell| cell.benchmark).collect();
+        assert_eq!(put, [Benchmark::Mg, Benchmark::Mg, Benchmark::Is, Benchmark::Is]);
+        assert_eq!(selection.runs(|_| 0).len(), selection.cells().len());
     }
 
     #[test]

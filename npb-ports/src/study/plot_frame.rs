@@ -125,9 +125,10 @@ fn path(points: &[(f64, f64)]) -> String {
     points.join(" ")
 }
 
-/// The marker of a mode: a disc for SR, a square for NSR, a triangle for AUTO, so that colour is never all there is.
+/// The marker of a mode: a disc for SR, a square for NSR, a triangle for AUTO, a diamond for PUT, so that colour is never all there is.
 pub fn marker(mode: Mode, (x, y): (f64, f64), tip: &str) -> Markup {
     let triangle = || path(&[(x, y - 5.5), (x + 5.2, y + 4.0), (x - 5.2, y + 4.0)]);
+    let diamond = || path(&[(x, y - 5.5), (x + 5.5, y), (x, y + 5.5), (x - 5.5, y)]);
     html! {
         g class={ "marker " (class(mode)) } {
             title { (tip) }
@@ -135,6 +136,7 @@ pub fn marker(mode: Mode, (x, y): (f64, f64), tip: &str) -> Markup {
                 Mode::Sr => circle cx=(Px(x)) cy=(Px(y)) r="4.5" {},
                 Mode::Nsr => rect x=(Px(x - 4.0)) y=(Px(y - 4.0)) width="8" height="8" {},
                 Mode::Auto => polygon points=(triangle()) {},
+                Mode::OneSided => polygon points=(diamond()) {},
             }
         }
     }

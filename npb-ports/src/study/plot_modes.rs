@@ -112,7 +112,7 @@ impl Bar {
 /// Bytes written straight into the receiver's buffer, per benchmark: SR, AUTO, and SR in the thesis. None if nothing
 /// was sent.
 pub fn availability(study: &Study) -> Option<Markup> {
-    let modes: Vec<Mode> = study.modes().into_iter().filter(|mode| *mode != Mode::Nsr).collect();
+    let modes: Vec<Mode> = study.protocols().into_iter().filter(|mode| *mode != Mode::Nsr).collect();
     let rows: Vec<AvailabilityRow> =
         study.benchmarks().into_iter().filter_map(|it| AvailabilityRow::of(study, it, &modes)).collect();
     if rows.is_empty() {

@@ -242,6 +242,11 @@ impl Study {
         ORDER.into_iter().filter(|it| self.records.iter().any(|record| record.benchmark == *it)).collect()
     }
 
+    /// Those of the modes that have messages.
+    pub fn protocols(&self) -> Vec<Mode> {
+        self.modes().into_iter().filter(|mode| *mode != Mode::OneSided).collect()
+    }
+
     /// The modes that have records, in the usual order.
     pub fn modes(&self) -> Vec<Mode> {
         Mode::ALL.into_iter().filter(|it| self.records.iter().any(|record| record.protocol == *it)).collect()

@@ -225,7 +225,7 @@ mod tests {
         Selection {
             benchmarks: vec![Benchmark::Ep, Benchmark::Cg],
             class: Class::S,
-            modes: Mode::ALL.to_vec(),
+            modes: Mode::PROTOCOLS.to_vec(),
             limit: 2,
             repeats: 2,
         }

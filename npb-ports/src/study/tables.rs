@@ -79,7 +79,7 @@ pub fn times(study: &Study, benchmark: Benchmark) -> Table {
     let mark =
         |ranks: &usize| if *ranks > cores && own.contains(ranks) { format!("{ranks}*") } else { ranks.to_string() };
     let mut rows = Vec::new();
-    for mode in study.modes() {
+    for mode in study.modes().into_iter().filter(|mode| mode.is_for(benchmark)) {
         let values = counts.iter().map(|&ranks| time(study, benchmark, ranks, mode)).collect();
         rows.push(Row { name: mode.title().to_owned(), origin: Origin::Mode(mode), values });
     }
@@ -130,7 +130,7 @@ pub fn characteristics(study: &Study) -> Table {
             .map(|&it| study.record(it, study.widest(it)?, mode).filter(|it| it.seconds.is_some()))
             .collect()
     };
-    let modes = study.modes();
+    let modes = study.protocols();
     // The thesis measured the communication with SR; without it, any mode tells how much is sent.
     let reference = if modes.contains(&Mode::Sr) { Mode::Sr } else { modes.first().copied().unwrap_or(Mode::Sr) };
     let of_reference = of(reference);

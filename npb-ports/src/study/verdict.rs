@@ -129,6 +129,8 @@ pub struct Verdict {
     pub sr_to_nsr: Option<Comparison>,
     /// AUTO against the better of the two, and which that is.
     pub auto_to_better: Option<(Comparison, Mode)>,
+    /// Data that ranks put into the others' memory against messages by AUTO.
+    pub one_sided_to_auto: Option<Comparison>,
     /// In words.
     pub sentences: Vec<String>,
 }
@@ -137,7 +139,14 @@ impl Verdict {
     /// The verdict on a benchmark of a study.
     pub fn on(study: &Study, benchmark: Benchmark) -> Verdict {
         let ranks = study.widest(benchmark);
-        let mut verdict = Verdict { benchmark, ranks, sr_to_nsr: None, auto_to_better: None, sentences: Vec::new() };
+        let mut verdict = Verdict {
+            benchmark,
+            ranks,
+            sr_to_nsr: None,
+            auto_to_better: None,
+            one_sided_to_auto: None,
+            sentences: Vec::new(),
+        };
         let Some(ranks) = ranks else {
             verdict.sentences.push(alone(study, benchmark));
             return verdict;
@@ -155,6 +164,11 @@ impl Verdict {
             let comparison = Comparison::of(auto, better).expect("both have a verified run");
             verdict.auto_to_better = Some((comparison, better.protocol));
             verdict.sentences.push(auto_against(&comparison, auto, better));
+        }
+        if let (Some(put), Some(auto)) = (of(Mode::OneSided), of(Mode::Auto)) {
+            let comparison = Comparison::of(put, auto).expect("both have a verified run");
+            verdict.one_sided_to_auto = Some(comparison);
+            verdict.sentences.push(put_against_auto(&comparison));
         }
         if verdict.sentences.is_empty() {
             verdict.sentences.push(format!("Only one mode ran on {ranks} processes: there is nothing to compare."));
@@ -302,6 +316,16 @@ fn auto_against(comparison: &Comparison, auto: &Record, better: &Record) -> Stri
     }
 }
 
+fn put_against_auto(comparison: &Comparison) -> String {
+    let (difference, evidence) = (comparison.difference(), comparison.evidence());
+    match comparison.standing {
+        Standing::Level => format!(
+            "Data put into the memory of others and messages by AUTO cannot be told apart: PUT takes {difference}, {evidence}."
+        ),
+        _ => format!("Data put into the memory of others takes {difference} than messages by AUTO, {evidence}."),
+    }
+}
+
 /// How AUTO's bytes travelled, as a sentence to follow another.
 fn ways_of_auto(traffic: &Traffic) -> String {
     let Some(written) = traffic.availability_by_bytes() else { return String::new() };
@@ -337,6 +361,7 @@ pub fn summary(study: &Study, verdicts: &[Verdict]) -> Vec<String> {
     let mut sentences = Vec::new();
     sentences.extend(summary_of_requests(verdicts));
     sentences.extend(summary_of_auto(verdicts));
+    sentences.extend(summary_of_one_sided(verdicts));
     sentences.extend(summary_of_scatter(study));
     let alone: Vec<String> = verdicts.iter().filter(|it| it.ranks.is_none()).map(|it| title(it.benchmark)).collect();
     if !alone.is_empty() {
@@ -418,6 +443,12 @@ fn summary_of_auto(verdicts: &[Verdict]) -> Option<String> {
     };
     let second = if ahead.is_empty() { String::new() } else { format!(", and is ahead of both in {}", list(&ahead)) };
     Some(format!("{first}{second}."))
+}
+
+fn summary_of_one_sided(verdicts: &[Verdict]) -> Option<String> {
+    let compared: Vec<String> =
+        verdicts.iter().filter_map(|it| Some(with_difference(it, &it.one_sided_to_auto?))).collect();
+    (!compared.is_empty()).then(|| format!("Without messages, beside AUTO: {}.", list(&compared)))
 }
 
 #[cfg(test)]

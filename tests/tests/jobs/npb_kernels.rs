@@ -139,6 +139,7 @@ fn what_makes_no_sense_is_refused_in_one_message() {
     assert_refused(&["cg", "--class", "S", "-n", "3"], "the nearest that work: 1, 2, 4, 8");
     assert_refused(&["is", "--class", "S", "-n", "256"], "64, 128");
     assert_refused(&["cg", "--class", "S", "-n", "2", "--any-source"], "--any-source is for mg and lu");
+    assert_refused(&["cg", "--class", "S", "-n", "2", "--one-sided"], "--one-sided is for is and mg");
 }
 
 #[test]
