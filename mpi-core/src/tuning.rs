@@ -171,10 +171,11 @@ table! {
     /// The chunks of a broadcast from memory to memory have at least so many bytes.
     broadcast_chunk_min: 64 << 10, Bytes in 64..=1 << 40, "chunk", [23, 43];
 
-    /// An accumulate of at least so many elements keeps the others out, and is done by loads and stores,
-    accumulate_alone_min: 512, Elements in 2..=1 << 40, "works_alone", [67];
+    /// After accumulates of several elements have changed so many one by one, they keep the others out, and work by
+    /// loads and stores,
+    accumulate_alone_min: 128, Elements in 2..=1 << 40, "works_alone", [67];
     /// and so many more elements for each rank that may have to be waited for.
-    accumulate_alone_min_per_rank: 16, Elements in 0..=1 << 30, "works_alone", [67];
+    accumulate_alone_min_per_rank: 1, Elements in 0..=1 << 30, "works_alone", [67];
 
     /// A rank that reads a file by itself reads gaps of up to so many bytes along,
     file_gap_max: 4 << 10, Bytes in ANY_LENGTH, "FileWays", [66];

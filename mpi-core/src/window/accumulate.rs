@@ -9,7 +9,7 @@
 //! promise that, but every library has kept it. If they are many, those who change one element are kept out, too, and
 //! the loops of reductions do the work.
 
-use rwmpi_transport::{LockedElements, ReadSpan, WriteSpan};
+use rwmpi_transport::{ReadSpan, WriteSpan};
 
 use super::Window;
 use super::element::Change;
@@ -212,12 +212,14 @@ pub(super) fn change_elements(
     }
     let whole = (bytes > change.size()).then(|| place.lock());
     let elements = bytes as u64 / change.size() as u64;
-    let works_alone = |locked: &&LockedElements<'_>| {
-        select::window::works_alone(place.tuning(), elements, locked.ends(), locked.is_announced())
-    };
-    if let Some(locked) = whole.as_ref().filter(works_alone) {
-        locked.be_alone();
-        return change_alone(place, change, operands, fetched);
+    if let Some(locked) = &whole {
+        let one_by_one = place.one_by_one().get().saturating_add(elements);
+        if select::window::works_alone(place.tuning(), one_by_one, locked.ends(), locked.is_announced()) {
+            place.one_by_one().set(0);
+            locked.be_alone();
+            return change_alone(place, change, operands, fetched);
+        }
+        place.one_by_one().set(one_by_one);
     }
     let mut elements = EachElement { size: change.size(), missing: 0, number: 0 };
     place.datatype.for_each_run(place.count, &mut |offset, len| {

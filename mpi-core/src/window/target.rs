@@ -1,5 +1,6 @@
 //! What a rank knows of another's memory, and whether an access stays within.
 
+use std::cell::Cell;
 use std::rc::Rc;
 
 use rwmpi_transport::{AtomicWord, ElementLock, LockedElements, ReadSpan, Reading, RemoteAddress, WriteSpan};
@@ -33,6 +34,8 @@ pub(super) struct Memory {
     /// Where it lies in this process, if it does; else the kernel copies.
     direct: Option<WriteSpan<'static>>,
     lock: ElementLock,
+    /// How many elements accumulates of several have changed one by one since they last kept the others out.
+    one_by_one: Cell<u64>,
 }
 
 impl Memory {
@@ -40,7 +43,7 @@ impl Memory {
     pub(super) fn new(process: &Process, peer: u32, address: RemoteAddress) -> Option<Memory> {
         let mut engine = process.engine();
         let (direct, lock) = (engine.direct(peer, &address), engine.element_lock(peer, &address)?);
-        Some(Memory { peer, address, direct, lock })
+        Some(Memory { peer, address, direct, lock, one_by_one: Cell::new(0) })
     }
 
     /// How many bytes it has.
@@ -209,6 +212,10 @@ impl Place<'_> {
     #[inline]
     pub(super) fn all_are_locked(&self) -> bool {
         self.memory.lock.is_for_all()
+    }
+
+    pub(super) fn one_by_one(&self) -> &Cell<u64> {
+        &self.memory.one_by_one
     }
 
     pub(super) fn lock(&self) -> LockedElements<'_> {
