@@ -14,6 +14,9 @@
  *   mpiexec -n 2 ./peer overlap 1048576            what is left to wait for after both sides have computed
  *   mpiexec -n 2 ./peer late 10 65536              sends whose receiver computes before it asks (FiTMPI's table 1)
  *   mpiexec -n 2 ./peer windows 8 1048576          one-sided operations, epochs, a target that computes, making of windows
+ *   mpiexec -n 2 ./peer partitioned 1048576        from the last partition's readiness to the arrival of all, beside a persistent send
+ *   mpiexec -n 2 ./peer files 16777216             one file of that many bytes: contiguous, interleaved, shared pointer, behind a computation; also -n 4
+ *   mpiexec -n 2 ./peer spawned                    starting two processes
  *   mpiexec -n 2 ./peer abstraction 8 65536        beside mpi-bench abstraction: messages to and fro in several types, and sums
  *   mpiexec -n 1 ./peer threads 8                  one thread and two, each with a communicator; also -n 2
  *   mpiexec -n 4 ./peer barrier
@@ -30,11 +33,14 @@
 #include "peer/abstraction.h"
 #include "peer/calls.h"
 #include "peer/collectives.h"
+#include "peer/files.h"
 #include "peer/measure.h"
 #include "peer/messages.h"
 #include "peer/overlap.h"
 #include "peer/pack.h"
+#include "peer/partitioned.h"
 #include "peer/point_to_point.h"
+#include "peer/spawned.h"
 #include "peer/tags.h"
 #include "peer/threads.h"
 #include "peer/windows.h"
@@ -53,6 +59,8 @@ int main(int argc, char **argv) {
     int barrier = !strcmp(what, "barrier"), threaded = !strcmp(what, "threads"), provided;
     int required = threaded || (level && !strcmp(level, "multiple")) ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE;
     MPI_Init_thread(&argc, &argv, required, &provided);
+    own_path = argv[0];
+    if (was_spawned()) return 0;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     peer = 1 - rank;
@@ -60,8 +68,8 @@ int main(int argc, char **argv) {
     if (raw_way) way = !strcmp(raw_way, "passed") ? PASSED : !strcmp(raw_way, "read") ? READ : !strcmp(raw_way, "both") ? BOTH : BY_SOCKET;
     for (size_t i = 0; i < sizeof collectives / sizeof *collectives; i++)
         if (!strcmp(what, collectives[i].name)) the_collective = is_memory() ? collectives[i].by_memory : collectives[i].call;
-    if (provided < required || (size < 2 && !threaded) || (size > 2 && !barrier && !the_collective)) {
-        fprintf(stderr, "start with -n 2: peer latency|static|stack|whole|bandwidth|bidirectional|overlap|late|tags|windows|abstraction SIZES, peer calls, peer pack, or -n 1 or 2: peer threads SIZES, or -n 2 or more: peer barrier, peer COLLECTIVE SIZES\n");
+    if (provided < required || (size < 2 && !threaded) || (size > 2 && !barrier && !the_collective && strcmp(what, "files"))) {
+        fprintf(stderr, "start with -n 2: peer latency|static|stack|whole|bandwidth|bidirectional|overlap|late|tags|windows|partitioned|files|abstraction SIZES, peer calls, peer pack, peer spawned, or -n 1 or 2: peer threads SIZES, or -n 2 or more: peer barrier, peer COLLECTIVE SIZES\n");
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
     clock_us = 1e9;
@@ -82,6 +90,7 @@ int main(int argc, char **argv) {
         measure("MPI_Send to nobody", sends_to_nobody, 0);
     }
     if (!strcmp(what, "pack")) packs();
+    if (!strcmp(what, "spawned")) measure("spawn 2", spawn_children, 0);
     for (int i = 2; i < argc && !barrier; i++) {
         size_t bytes = strtoull(argv[i], NULL, 10);
         if (!has_way(what, bytes)) continue;
@@ -111,6 +120,10 @@ int main(int argc, char **argv) {
                 measure(without_library ? "look at 64 lines" : "wait for nothing", nothing_left, bytes);
         } else if (!strcmp(what, "windows")) {
             for (int is_allocated = 1; is_allocated >= 0; is_allocated--) on_windows(bytes, is_allocated, i == 2);
+        } else if (!strcmp(what, "partitioned")) {
+            partitions(bytes);
+        } else if (!strcmp(what, "files")) {
+            on_files(bytes);
         } else if (threaded) {
             by_threads(bytes);
         } else if (!strcmp(what, "late")) {
