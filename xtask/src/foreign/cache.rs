@@ -71,13 +71,7 @@ impl Cache {
             pip.args(["-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", short]);
             process::run(pip.arg("--dest").arg(folder).arg(package))?;
             let archive = entries(folder)?.pop().context("pip downloaded nothing")?;
-            process::run(
-                Command::new("tar")
-                    .args(["--extract", "--strip-components=1", "--file"])
-                    .arg(archive)
-                    .arg("--directory")
-                    .arg(folder),
-            )
+            unpack(&archive, folder)
         })
     }
 
@@ -88,6 +82,25 @@ impl Cache {
             process::run(Command::new("apt-get").args(["download", package]).current_dir(folder))?;
             let archive = entries(folder)?.pop().context("apt-get downloaded nothing")?;
             process::run(Command::new("dpkg-deb").arg("--extract").arg(archive).arg(folder))
+        })
+    }
+
+    /// The source from which a Debian package is made, as its authors published it.
+    pub fn debian_source(&self, package: &str) -> Result<PathBuf> {
+        self.once(&format!("{package}-source"), |folder| {
+            fs::create_dir_all(folder)?;
+            // It lies beside the package, whose name there has its version.
+            let said = output(Command::new("apt-get").args(["download", "--print-uris", package]))?;
+            let address = said.split('\'').nth(1).context("apt-get does not say where the package lies")?;
+            let (place, name) = address.rsplit_once('/').context("a package lies in a folder")?;
+            let version = name.split('_').nth(1).and_then(|version| version.split(['-', '%']).next());
+            let version = version.context("a package has a version")?;
+            let archive = folder.join("source");
+            let source = format!("{place}/{package}_{version}.orig.tar.xz");
+            process::run(
+                Command::new("curl").args(["--fail", "--silent", "--show-error", "--output"]).arg(&archive).arg(source),
+            )?;
+            unpack(&archive, folder)
         })
     }
 
@@ -111,6 +124,12 @@ impl Cache {
     pub fn wrapper(&self, name: &str) -> PathBuf {
         self.prefix().join("bin").join(name)
     }
+}
+
+/// Unpacks what lies in the one folder of an archive.
+fn unpack(archive: &Path, folder: &Path) -> Result<()> {
+    let mut tar = Command::new("tar");
+    process::run(tar.args(["--extract", "--strip-components=1", "--file"]).arg(archive).arg("--directory").arg(folder))
 }
 
 fn entries(folder: &Path) -> Result<Vec<PathBuf>> {

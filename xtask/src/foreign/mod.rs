@@ -7,6 +7,8 @@ mod abi_neutral;
 mod cache;
 pub mod lammps;
 mod mpi4py;
+mod mpich_suite;
+mod one_sided;
 mod programs;
 
 use std::time::Instant;

@@ -11,6 +11,8 @@ use super::abi_neutral::abi_neutral;
 use super::cache::{Cache, output, output_with};
 use super::lammps;
 use super::mpi4py::{mpi4py, python};
+use super::mpich_suite::{CHAPTERS, mpich_suite};
+use super::one_sided::{global_arrays, nwchem, open_coarrays};
 
 /// All of them.
 pub fn all() -> Vec<Case> {
@@ -19,7 +21,7 @@ pub fn all() -> Vec<Case> {
         Case::new("pkg-config", package_config),
         Case::new("one program, two MPIs", abi_neutral),
     ];
-    for program in ["IMB-P2P", "IMB-MPI1", "IMB-NBC"] {
+    for program in ["IMB-P2P", "IMB-MPI1", "IMB-NBC", "IMB-RMA"] {
         for ranks in [2, 4] {
             cases.push(Case::new(format!("{program}, {ranks} ranks"), move |cache| {
                 intel_benchmarks(cache, program, ranks)
@@ -32,6 +34,14 @@ pub fn all() -> Vec<Case> {
     }
     for ranks in [1, 2, 3] {
         cases.push(Case::new(format!("NEURON, {ranks} ranks"), move |cache| neuron(cache, ranks)));
+    }
+    for chapter in CHAPTERS {
+        cases.push(Case::new(format!("MPICH's programs, {chapter}"), move |cache| mpich_suite(cache, chapter)));
+    }
+    cases.push(Case::new("OpenCoarrays", open_coarrays));
+    for ranks in [1, 2, 4] {
+        cases.push(Case::new(format!("NWChem, {ranks} ranks"), move |cache| nwchem(cache, ranks)));
+        cases.push(Case::new(format!("Global Arrays, {ranks} ranks"), move |cache| global_arrays(cache, ranks)));
     }
     cases.push(Case::new("numpy in the shared heap, 2 ranks", numpy));
     for interface in ["MPICH ABI", "standard ABI"] {
