@@ -78,7 +78,7 @@ pub(crate) struct Process {
     pub(crate) wakers: Wakers,
     /// What it has answered when it was asked what it waits for.
     pub(crate) answers: Answers,
-    /// Shelves of communicators that are gone, at which others may still look.
+    /// Slots of communicators that are gone, at which others may still look.
     retired: RefCell<Vec<Retired>>,
     /// What the present wait waits for.
     awaited: Cell<Awaited>,

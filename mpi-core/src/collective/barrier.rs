@@ -1,4 +1,4 @@
-//! Barrier. On one node all see on each other's shelves who has come. On several, their leaders meet for them. Else
+//! Barrier. On one node all see in each other's slots who has come. On several, their leaders meet for them. Else
 //! dissemination: in round `k` each rank tells the one `2^k` ahead and waits for the one `2^k` behind, so after `log2`
 //! rounds everybody has heard, directly or not, of everybody.
 
@@ -10,7 +10,7 @@ use crate::engine::Failure;
 use crate::select::Collective;
 
 pub(crate) async fn barrier(team: Team<'_>) -> Result<(), Failure> {
-    if team.on_shelves(Collective::Barrier, |_| true, at_once::barrier).await? {
+    if team.on_slots(Collective::Barrier, |_| true, at_once::barrier).await? {
         return Ok(());
     }
     match team.nodes() {

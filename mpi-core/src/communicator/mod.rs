@@ -19,7 +19,7 @@ use std::rc::Rc;
 
 use crate::activity::Call;
 use crate::attribute::Attributes;
-use crate::collective::{OnceNodes, OnceShelves, Shelves};
+use crate::collective::{OnceNodes, OnceSlots, Slots};
 use crate::engine::Failure;
 use crate::error::Error;
 use crate::group::{Comparison, Group};
@@ -57,9 +57,9 @@ struct Shared {
     attributes: Attributes<Communicator>,
     name: RefCell<Option<String>>,
     hints: RefCell<Info>,
-    shelves: OnceShelves,
+    slots: OnceSlots,
     /// Those of nonblocking collectives.
-    shelves_for_later: OnceShelves,
+    nonblocking_slots: OnceSlots,
     nodes: OnceNodes,
     mark: Cell<usize>,
 }
@@ -81,8 +81,8 @@ impl Drop for Shared {
             engine.forget_group(context);
             engine.forget_group(context + context::COLLECTIVE);
         }
-        for shelves in [self.shelves.take(), self.shelves_for_later.take()].into_iter().flatten().flatten() {
-            shelves.retire(&self.process);
+        for slots in [self.slots.take(), self.nonblocking_slots.take()].into_iter().flatten().flatten() {
+            slots.retire(&self.process);
         }
         if let Some(nodes) = self.nodes.take().flatten() {
             nodes.retire(&self.process);
@@ -123,8 +123,8 @@ impl Communicator {
             attributes: Attributes::default(),
             name: RefCell::default(),
             hints: RefCell::default(),
-            shelves: OnceShelves::new(),
-            shelves_for_later: OnceShelves::new(),
+            slots: OnceSlots::new(),
+            nonblocking_slots: OnceSlots::new(),
             nodes: OnceNodes::new(),
             mark: Cell::new(0),
         };
@@ -210,20 +210,20 @@ impl Communicator {
         self.shared.nonblocking_collectives.get() + 1
     }
 
-    /// The shelves of its ranks, if it has one group and they are known already, and have room for that collective.
+    /// The slots of its ranks, if it has one group and they are known already, and have room for that collective.
     #[inline]
-    pub(crate) fn shelves_for(&self, what: Collective) -> Option<&Shelves> {
-        self.shelves()?.get()?.as_ref().filter(|shelves| shelves.limits().have_room_for(what))
+    pub(crate) fn slots_for(&self, what: Collective) -> Option<&Slots> {
+        self.slots()?.get()?.as_ref().filter(|slots| slots.limits().have_room_for(what))
     }
 
-    /// The shelves of its ranks, if it has one group.
-    pub(crate) fn shelves(&self) -> Option<&OnceShelves> {
-        (!self.is_inter()).then_some(&self.shared.shelves)
+    /// The slots of its ranks, if it has one group.
+    pub(crate) fn slots(&self) -> Option<&OnceSlots> {
+        (!self.is_inter()).then_some(&self.shared.slots)
     }
 
-    /// The shelves of its ranks for nonblocking collectives, if it has one group.
-    pub(crate) fn shelves_for_later(&self) -> Option<&OnceShelves> {
-        (!self.is_inter()).then_some(&self.shared.shelves_for_later)
+    /// The slots of its ranks for nonblocking collectives, if it has one group.
+    pub(crate) fn nonblocking_slots(&self) -> Option<&OnceSlots> {
+        (!self.is_inter()).then_some(&self.shared.nonblocking_slots)
     }
 
     /// The nodes of its ranks, if it has one group.
