@@ -203,3 +203,122 @@ impl<F: Fabric> Engine<F> {
         Some(numbers.swap_remove(place).1)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use rwmpi_transport::{NodeFabric, ReadSpan};
+
+    use super::*;
+    use crate::Protocol;
+    use crate::engine::Completion;
+    use crate::tuning::Tuning;
+
+    /// More than the rings between two hold.
+    static LONG: [u8; 8 << 20] = [7; 8 << 20];
+    const DEAD: Failure = Failure::Died { peer: 0 };
+
+    fn engines() -> [Engine<NodeFabric>; 3] {
+        let fabrics = NodeFabric::threads(3).unwrap();
+        let engine = |fabric| {
+            let mut engine = Engine::new(fabric, Protocol::Nsr, &Tuning::DEFAULT);
+            engine.go_on_without_dead();
+            engine
+        };
+        let engines: Vec<_> = fabrics.into_iter().map(engine).collect();
+        engines.try_into().unwrap_or_else(|_| unreachable!("there are three"))
+    }
+
+    fn pattern(source: u32, tag: u32) -> Pattern {
+        Pattern { context: 0, source: Some(source), tag: Some(tag) }
+    }
+
+    fn receive(engine: &mut Engine<NodeFabric>, source: u32, tag: u32) -> OperationId {
+        engine.start_receive(pattern(source, tag), WriteSpan::EMPTY.into()).unwrap()
+    }
+
+    fn send(engine: &mut Engine<NodeFabric>, to: u32, tag: u32, len: usize, mode: SendMode) -> OperationId {
+        engine.start_send(to, 0, tag, ReadSpan::from(&LONG[..len]), mode).unwrap().expect("it can't complete at once")
+    }
+
+    fn none_revoked(_: u32) -> bool {
+        false
+    }
+
+    #[test]
+    fn what_had_arrived_is_received_and_what_had_begun_is_lost() {
+        for posted_before in [true, false] {
+            let [mut dead, mut one, _other] = engines();
+            assert_eq!(dead.start_send(1, 0, 1, ReadSpan::EMPTY, SendMode::Standard), Ok(None));
+            send(&mut dead, 1, 2, LONG.len(), SendMode::Standard);
+            let early = posted_before.then(|| [1, 2].map(|tag| receive(&mut one, 0, tag)));
+            drop(dead);
+            one.bury(0).unwrap();
+            let [whole, half] = early.unwrap_or_else(|| [1, 2].map(|tag| receive(&mut one, 0, tag)));
+            let never = receive(&mut one, 0, 3);
+            one.fail_hopeless(&none_revoked);
+            assert!(one.collect(whole).unwrap().is_ok());
+            assert_eq!([half, never].map(|id| one.collect(id)), [Some(Err(DEAD)); 2]);
+            assert_eq!((one.unexpected(), one.operations.len()), ((0, 0), 0));
+        }
+    }
+
+    #[test]
+    fn whatever_is_sent_to_the_dead_fails_and_the_others_get_theirs() {
+        let [_dead, mut one, mut other] = engines();
+        let long = send(&mut one, 0, 1, LONG.len(), SendMode::Standard);
+        let behind = send(&mut one, 0, 1, 8, SendMode::Standard);
+        let synchronous = send(&mut one, 2, 1, 8, SendMode::Synchronous);
+        one.bury(0).unwrap();
+        assert!(one.fail_hopeless(&none_revoked));
+        assert_eq!([long, behind].map(|id| one.collect(id)), [Some(Err(DEAD)); 2]);
+        assert!(one.is_flushed());
+        for len in [0, LONG.len()] {
+            let started = one.start_send(0, 0, 1, ReadSpan::from(&LONG[..len]), SendMode::Standard);
+            assert_eq!(started, Err(DEAD));
+        }
+        let received = receive(&mut other, 1, 1);
+        other.progress().unwrap();
+        assert!(other.collect(received).is_some());
+        one.progress().unwrap();
+        assert_eq!(one.collect(synchronous), Some(Ok(Completion::SENT)));
+    }
+
+    #[test]
+    fn a_late_answer_to_what_was_given_up_is_for_nobody() {
+        let [_third, mut one, mut other] = engines();
+        let given_up = send(&mut one, 2, 1, 8, SendMode::Synchronous);
+        assert!(one.fail(given_up, Failure::Revoked));
+        assert_eq!(one.collect(given_up), Some(Err(Failure::Revoked)));
+        let next = send(&mut one, 2, 2, 8, SendMode::Synchronous);
+        assert_eq!(next, given_up, "it has the same place");
+        let received = receive(&mut other, 1, 1);
+        other.progress().unwrap();
+        assert!(other.collect(received).is_some());
+        one.progress().unwrap();
+        assert_eq!(one.collect(next), None);
+        receive(&mut other, 1, 2);
+        one.progress().unwrap();
+        assert_eq!(one.collect(next), Some(Ok(Completion::SENT)));
+    }
+
+    #[test]
+    fn the_rest_of_a_message_that_is_given_up_leaves_and_goes_nowhere() {
+        let [_third, mut one, mut other] = engines();
+        let sent = send(&mut one, 2, 1, LONG.len(), SendMode::Standard);
+        let received = receive(&mut other, 1, 1);
+        other.progress().unwrap();
+        assert!(one.fail(sent, Failure::Revoked) && other.fail(received, Failure::Revoked));
+        assert_eq!(one.collect(sent), Some(Err(Failure::Revoked)));
+        assert_eq!(other.collect(received), Some(Err(Failure::Revoked)));
+        let behind = send(&mut one, 2, 2, 8, SendMode::Standard);
+        let next = receive(&mut other, 1, 2);
+        while other.outcome(next).is_none() {
+            one.progress().unwrap();
+            other.progress().unwrap();
+        }
+        assert_eq!(one.collect(behind), Some(Ok(Completion::SENT)));
+        one.fail_hopeless(&none_revoked);
+        other.fail_hopeless(&none_revoked);
+        assert_eq!([one.operations.len(), other.operations.len()], [0, 1], "the last is not collected yet");
+    }
+}

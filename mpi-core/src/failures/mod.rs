@@ -16,7 +16,7 @@ use std::rc::Rc;
 use rustc_hash::{FxHashMap, FxHashSet};
 use rwmpi_transport::Presence;
 
-use crate::communicator::BLOCK;
+use crate::communicator::{BLOCK, SOME_MEMBERS};
 use crate::engine::Failure;
 use crate::process::Process;
 pub use recovery::Agreed;
@@ -147,7 +147,8 @@ impl Process {
         if self.is_revoked(context) {
             return Some(Failure::Revoked);
         }
-        let members = self.members(context);
+        // Both groups of an intercommunicator; but not those who take no part in what some members do.
+        let members = self.members(context).filter(|_| context % BLOCK != SOME_MEMBERS);
         let concerns = |peer: &&u32| peers.contains(peer) || members.as_ref().is_some_and(|all| all.contains(peer));
         self.failures.dead.borrow().iter().find(concerns).map(|&peer| Failure::Died { peer })
     }
