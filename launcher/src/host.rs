@@ -266,10 +266,21 @@ impl Host {
         self.look_for_abort();
         for (index, ending) in ended {
             let places = self.plan.processes[index].clone();
-            let ends = places.map(|place| Event::Ended(RankEnd { seen: self.seen(place), ending }));
-            self.news.extend(ends.collect::<Vec<_>>());
+            let ends: Vec<Event> = places.map(|place| self.ended(place, ending)).collect();
+            self.news.extend(ends);
         }
         Ok(())
+    }
+
+    /// A rank has ended. In a job that goes on without it, the others hear of it at once.
+    fn ended(&self, place: usize, ending: Ending) -> Event {
+        let end = RankEnd { seen: self.seen(place), ending };
+        let is_outlived = self.job.keeps_going() && self.job.is_complete() && !end.seen.finished;
+        if is_outlived {
+            self.job.announce_death(place);
+            return Event::Died(end);
+        }
+        Event::Ended(end)
     }
 
     fn serve_pmi(&mut self) {
@@ -449,7 +460,7 @@ fn create_job(spec: &JobSpec, plan: &Plan) -> Result<Job, LaunchError> {
     let directory = spec.segment_directory.as_deref();
     let reads_all = plan.sections.iter().any(PlannedSection::is_under_valgrind);
     let heap_limit = if reads_all { HEAP_UNDER_VALGRIND } else { usize::MAX };
-    let shape = JobShape { peers: plan.ranks.len(), lanes: plan.lanes, heap_limit };
+    let shape = JobShape { peers: plan.ranks.len(), lanes: plan.lanes, heap_limit, keeps_going: spec.keeps_going };
     Job::create_shaped(&shape, directory).map_err(|source| LaunchError::SharedMemory {
         source,
         hint: directory

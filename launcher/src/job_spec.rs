@@ -176,6 +176,8 @@ pub struct JobSpec {
     pub(crate) explain: bool,
     /// Whether to say so if the ranks hang.
     pub(crate) hang_check: bool,
+    /// Whether the job goes on when a rank dies.
+    pub(crate) keeps_going: bool,
     /// Whether to say how each rank ended.
     pub(crate) say_endings: bool,
     /// Whether to say which ranks each host has.
@@ -241,6 +243,7 @@ impl JobSpec {
             report_bindings: false,
             explain: false,
             hang_check: true,
+            keeps_going: false,
             say_endings: false,
             shows_map: false,
             starts_nothing: false,
@@ -357,6 +360,13 @@ impl JobSpec {
     /// is said unless this is turned off.
     pub fn hang_check(mut self, check: bool) -> Self {
         self.hang_check = check;
+        self
+    }
+
+    /// Whether the job goes on when a rank dies: the others' operations with it fail, and the report at the end says
+    /// who has died. All ranks have to run on this host.
+    pub fn keep_going(mut self, keep_going: bool) -> Self {
+        self.keeps_going = keep_going;
         self
     }
 

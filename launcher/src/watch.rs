@@ -1,6 +1,8 @@
 //! Watches a job from its start to its end: one loop, one thread, woken by what happens.
 
 mod spawned;
+mod states;
+mod survived;
 
 use crate::daemon::poll;
 use crate::error::{LaunchError, MOST_RANKS, exit_code};
@@ -16,7 +18,6 @@ use crate::standard_input::{self, StandardInput};
 use crate::wire::{Event, Order, RankEnd, RankSeen};
 use rustix::event::{PollFd, PollFlags};
 use rustix::process::Signal;
-use rwmpi_core::Wait;
 use spawned::Spawned;
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -73,6 +74,8 @@ pub(crate) struct Watch {
     absent: Option<RankEnd>,
     /// How ranks have ended, if that is to be said.
     endings: Vec<(usize, Ending)>,
+    /// Those that have died in a job that goes on.
+    died: Vec<Failure>,
     /// The jobs that ranks of this one have asked for.
     spawned: Vec<Spawned>,
     /// What this one is called where several are spoken of.
@@ -113,6 +116,7 @@ impl Watch {
             return Err(LaunchError::TooManyRanks);
         }
         check_threads(&spec)?;
+        survived::check(&spec)?;
         lanes::check(&spec)?;
         let input_kind = standard_input::choose(&spec);
         let elsewhere =
@@ -141,6 +145,7 @@ impl Watch {
             question: None,
             absent: None,
             endings: Vec::new(),
+            died: Vec::new(),
             spawned: Vec::new(),
             title: String::new(),
         };
@@ -315,6 +320,7 @@ impl Watch {
                 }
                 ended.push(end);
             }
+            Event::Died(end) => self.outlive(index, &end),
             Event::Vanished(end) => {
                 if self.ranks_running() > 1 {
                     self.suspect(self.failure(&end), false);
@@ -379,9 +385,13 @@ impl Watch {
     }
 
     fn failure(&self, end: &RankEnd) -> Verdict {
+        Verdict::Failed(self.failure_of(end))
+    }
+
+    fn failure_of(&self, end: &RankEnd) -> Failure {
         let RankSeen { rank, pid, joined, finished, activity, .. } = end.seen;
         let activity = activity.filter(|_| joined && !finished);
-        Verdict::Failed(Failure {
+        Failure {
             rank,
             pid,
             ending: end.ending,
@@ -389,7 +399,7 @@ impl Watch {
             finished,
             call: activity.and_then(|activity| (self.spec.describe_activity)(&activity)),
             others: self.ranks_running() - usize::from(matches!(end.ending, Ending::Vanished { .. })),
-        })
+        }
     }
 
     /// Ends the job for that reason, unless there is one already; not at once if it may be the consequence of something
@@ -490,6 +500,7 @@ impl Watch {
         }
         self.finishing = true;
         self.verdict = self.verdict.take().or_else(|| self.failed_late.take().map(|(_, verdict)| verdict));
+        self.say_who_died();
         if !self.endings.is_empty() {
             self.outputs.note(&report::endings(&self.endings));
         }
@@ -561,31 +572,6 @@ impl Watch {
         } else {
             self.outputs.note(&format!("{}after {:.1} s:\n{text}", self.title, self.started.elapsed().as_secs_f64()));
         }
-    }
-
-    fn state(&self, seen: &RankSeen) -> RankState {
-        let &RankSeen { rank, pid, finished, .. } = seen;
-        RankState { rank, pid, doing: self.doing(seen), wait: self.wait_of(seen), takes_part: !finished }
-    }
-
-    /// What a rank waits for, and for how long it has.
-    fn wait_of(&self, seen: &RankSeen) -> Option<(Wait, Duration)> {
-        let wait = (self.spec.describe_wait)(seen.activity.as_ref().filter(|_| !seen.finished)?)?;
-        let waited = Duration::from_nanos(seen.now.saturating_sub(wait.since));
-        Some((wait, waited))
-    }
-
-    fn doing(&self, seen: &RankSeen) -> String {
-        let words = match (seen.joined, seen.finished, &seen.activity) {
-            (false, ..) => "running, has not joined the job",
-            (_, true, _) => "running, has left the job",
-            (_, _, None) => "has joined the job by an MPI library that does not say more",
-            (_, _, Some(activity)) => match (self.spec.describe_activity)(activity) {
-                Some(call) => return format!("last call: {call}"),
-                None => "has made no call yet",
-            },
-        };
-        words.to_owned()
     }
 
     fn site_of(&self, rank: usize) -> Option<&Site> {

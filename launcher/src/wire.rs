@@ -84,6 +84,8 @@ pub(crate) enum Event {
     Left(Vec<Entry>),
     /// A rank has ended.
     Ended(RankEnd),
+    /// A rank has died, and the others go on: they know.
+    Died(RankEnd),
     /// A rank is none any more, although what was started in its place goes on.
     Vanished(RankEnd),
     /// Whether a rank takes part in the job: it has joined and not begun to leave it.
@@ -108,7 +110,7 @@ impl Event {
     /// Whether all the ranks that it names are among these.
     pub(crate) fn is_of(&self, ranks: &[usize]) -> bool {
         match self {
-            Event::Ended(end) | Event::Vanished(end) => ranks.contains(&end.seen.rank),
+            Event::Ended(end) | Event::Died(end) | Event::Vanished(end) => ranks.contains(&end.seen.rank),
             Event::Aborted { rank: Some(rank), .. } | Event::Spawn { rank, .. } => ranks.contains(rank),
             Event::States(states) => states.iter().all(|seen| ranks.contains(&seen.rank)),
             _ => true,

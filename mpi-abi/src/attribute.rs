@@ -294,7 +294,7 @@ pub fn comm_free_keyval<A: Abi>(keyval: Out<c_int>) -> Outcome {
 /// MPI_Comm_set_attr (MPI-5.0 section 7.7.2).
 pub fn comm_set_attr<A: Abi>(communicator: A::Handle, keyval: c_int, value: Memory) -> Outcome {
     let rank = rank()?;
-    let entry = rank.communicator::<A>(communicator)?;
+    let entry = rank.any_communicator::<A>(communicator)?;
     let value = value_in_call(keyval, value);
     let outcome = entry.core.attributes().set(&entry.core, &rank.keyval::<A, _>(keyval)?, value);
     rank.blame(&entry.core);
@@ -309,7 +309,7 @@ pub fn comm_get_attr<A: Abi>(
     flag: Out<c_int>,
 ) -> Outcome {
     let rank = rank()?;
-    let entry = rank.communicator::<A>(communicator)?;
+    let entry = rank.any_communicator::<A>(communicator)?;
     if is_predefined::<A>(keyval) {
         let found = rank.predefined_attribute::<A>(keyval);
         if let Some(cell) = found {
@@ -324,7 +324,7 @@ pub fn comm_get_attr<A: Abi>(
 /// MPI_Comm_delete_attr (MPI-5.0 section 7.7.2).
 pub fn comm_delete_attr<A: Abi>(communicator: A::Handle, keyval: c_int) -> Outcome {
     let rank = rank()?;
-    let entry = rank.communicator::<A>(communicator)?;
+    let entry = rank.any_communicator::<A>(communicator)?;
     let keyval = rank.keyval_of_attributes::<A, _>(keyval)?;
     let outcome = entry.core.attributes().delete(&entry.core, &keyval);
     rank.blame(&entry.core);

@@ -27,6 +27,7 @@ pub mod error;
 pub mod error_handling;
 mod exception;
 pub mod facts;
+pub mod failures;
 pub mod file;
 mod fork;
 pub mod generalized_request;

@@ -38,9 +38,12 @@ pub(crate) enum Call {
     UseWindow,
     Spawn,
     Meet,
+    Revoke,
+    Agree,
+    Shrink,
 }
 
-const NAMES: [&str; 28] = [
+const NAMES: [&str; 31] = [
     "init",
     "finalize",
     "send",
@@ -69,6 +72,9 @@ const NAMES: [&str; 28] = [
     "operation on a window",
     "spawning of ranks",
     "meeting with another job",
+    "revocation of a communicator",
+    "agreement",
+    "shrinking of a communicator",
 ];
 
 impl Call {

@@ -56,6 +56,12 @@ macro_rules! forward {
 impl JobEngine {
     pub(crate) fn new(fabric: JobFabric, protocol: Protocol, tuning: &Tuning) -> Self {
         match fabric {
+            // There nobody reads or writes others' memory, who might die.
+            JobFabric::Node(fabric) if fabric.keeps_going() => {
+                let mut engine = Engine::new(fabric, Protocol::Nsr, tuning);
+                engine.go_on_without_dead();
+                JobEngine::Node(engine)
+            }
             JobFabric::Node(fabric) => JobEngine::Node(Engine::new(fabric, protocol, tuning)),
             JobFabric::Cluster(fabric) => JobEngine::Cluster(Engine::new(*fabric, protocol, tuning)),
         }
@@ -119,6 +125,12 @@ impl JobEngine {
         fn acts_later(&mut self) -> bool;
         fn unmatched(&mut self) -> Vec<(Envelope, u64)>;
         fn is_flushed(&mut self) -> bool;
+        fn take_stored(&mut self, pattern: &Pattern) -> Option<(Completion, Vec<u8>)>;
+        fn drop_agreements(&mut self, context: u32, tag: u32);
+        fn take_in(&mut self, peer: u32) -> Result<(), Failure>;
+        fn bury(&mut self, peer: u32) -> Result<(), Failure>;
+        fn fail(&mut self, id: OperationId, failure: Failure) -> bool;
+        fn fail_hopeless(&mut self, is_revoked: &dyn Fn(u32) -> bool) -> bool;
         fn barrier_signal(&mut self, peer: u32, step: Step, in_trouble: bool) -> Result<(), Failure>;
         fn barrier_arrived(&mut self, step: Step) -> Option<bool>;
         fn register_group(&mut self, context: u32, peers: Rc<[u32]>);
@@ -252,6 +264,35 @@ impl JobEngine {
         match self {
             JobEngine::Node(engine) => engine.fabric.has_anybody_gone(),
             JobEngine::Cluster(engine) => engine.fabric.has_anybody_gone(),
+        }
+    }
+
+    /// Whether all peers are on this node.
+    pub(crate) fn is_of_one_node(&self) -> bool {
+        matches!(self, JobEngine::Node(_))
+    }
+
+    /// A number that changes whenever a peer of this node has died, or left a notice.
+    pub(crate) fn news(&self) -> u64 {
+        match self {
+            JobEngine::Node(engine) => engine.fabric.news(),
+            JobEngine::Cluster(_) => 0,
+        }
+    }
+
+    /// The notices of all peers of this node, and whether these are all that they have begun to leave.
+    pub(crate) fn notices(&self) -> (Vec<u64>, bool) {
+        match self {
+            JobEngine::Node(engine) => engine.fabric.notices(),
+            JobEngine::Cluster(_) => (Vec::new(), true),
+        }
+    }
+
+    /// Leaves a notice for all; false if that can't be done.
+    pub(crate) fn leave_notice(&self, notice: u64) -> bool {
+        match self {
+            JobEngine::Node(engine) => engine.fabric.leave_notice(notice),
+            JobEngine::Cluster(_) => false,
         }
     }
 

@@ -31,6 +31,7 @@ mod departure;
 mod driver;
 mod engine;
 mod error;
+mod failures;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
 mod group;
@@ -82,6 +83,7 @@ pub use bytemuck::{Pod, Zeroable};
 pub use collective::Parts;
 pub use communicator::{Communicator, SplitType};
 pub use error::{Error, ErrorClass, Result};
+pub use failures::Agreed;
 pub use group::{Comparison, Group, RankRange};
 pub use info::Info;
 #[doc(hidden)]

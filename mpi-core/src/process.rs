@@ -27,6 +27,7 @@ use crate::collective::Retired;
 use crate::departure::{DepartureWatch, EachAwaited, Listed, Several};
 use crate::driver::Wakers;
 use crate::engine::{Completion, Failure, OperationId, Outcome, Received, Room, SendMode};
+use crate::failures::Failures;
 use crate::group::Numbers;
 use crate::job_engine::JobEngine;
 use crate::lanes::Lanes;
@@ -92,9 +93,11 @@ pub(crate) struct Process {
     /// How often others have asked this rank to look around, as they do when they leave.
     calls_to_look: Cell<u32>,
     /// Waits may sleep after a few looks: whether they are in vain is to be known before.
-    pub(crate) may_sleep_soon: bool,
+    pub(crate) may_sleep_soon: Cell<bool>,
     /// A lost peer was left to the launcher to report.
     left_to_launcher: Cell<bool>,
+    /// What it has heard of failures that the job survives.
+    pub(crate) failures: Failures,
 }
 
 /// A future is driven as long as this is there.
@@ -121,7 +124,8 @@ impl Process {
         tuning: &Tuning,
         (lanes, lane): (Rc<Lanes>, usize),
     ) -> Self {
-        let may_sleep_soon = matches!(fabric, JobFabric::Cluster(_));
+        let may_sleep_soon = Cell::new(matches!(fabric, JobFabric::Cluster(_)));
+        let failures = Failures::new(matches!(&fabric, JobFabric::Node(fabric) if fabric.keeps_going()));
         Process {
             activity: fabric.activity(),
             ender: fabric.ender(),
@@ -152,6 +156,7 @@ impl Process {
             calls_to_look: Cell::new(0),
             may_sleep_soon,
             left_to_launcher: Cell::new(false),
+            failures,
         }
     }
 
@@ -319,7 +324,7 @@ impl Process {
                 self.publish_wait(idles == PUBLISHED_AFTER);
             }
             let wait = Listed { process: self, several, each };
-            if !watch.suspects(self, is_published || self.may_sleep_soon, &wait)? {
+            if !watch.suspects(self, is_published || self.may_sleep_soon.get(), &wait)? {
                 self.idle(&mut backoff)?;
             }
         }
@@ -415,7 +420,22 @@ impl Process {
     fn wait_on(&self, id: OperationId) -> Outcome {
         self.engine().detach_local(id);
         let waited = self.wait_for_awaited(Awaited::Operation(id), || self.engine().collect(id));
-        waited.unwrap_or_else(|failure| Err(self.engine().give_up(id, failure)))
+        waited.unwrap_or_else(|failure| Err(self.wait_has_failed(id, failure)))
+    }
+
+    /// A wait for an operation has failed, which is given up.
+    #[cold]
+    fn wait_has_failed(&self, id: OperationId, failure: Failure) -> Failure {
+        let failure = match failure {
+            Failure::Unacknowledged { peer } => Failure::Died { peer },
+            other => other,
+        };
+        let mut engine = self.engine();
+        if engine.check_alive().is_ok() && self.keeps_going() && engine.fail(id, failure) {
+            let _ = engine.collect(id);
+            return failure;
+        }
+        engine.give_up(id, failure)
     }
 
     /// Whether an operation has completed, so that waiting for it takes no time. Makes no progress.

@@ -375,8 +375,12 @@ impl Universe {
         }
         self.complete_all(true)?;
         process.engine().begin_to_leave();
-        let team = Team::new(process, (world.group().peers(), world.rank()), [LEAVING, 0], true, (None, None));
-        process.block_on(|| tree(team)).map_err(world.failed(Call::Finalize))?;
+        if process.keeps_going() {
+            process.leave_with_living().map_err(world.failed(Call::Finalize))?;
+        } else {
+            let team = Team::new(process, (world.group().peers(), world.rank()), [LEAVING, 0], true, (None, None));
+            process.block_on(|| tree(team)).map_err(world.failed(Call::Finalize))?;
+        }
         self.flush(process)?;
         process.engine().finish();
         Ok(())

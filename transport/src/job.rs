@@ -77,12 +77,14 @@ pub struct JobShape {
     /// Most bytes of each heap and arena (a few megabytes at least): for programs under a tool that reads all memory
     /// there is.
     pub heap_limit: usize,
+    /// Whether it goes on when a peer dies.
+    pub keeps_going: bool,
 }
 
 impl JobShape {
     /// So many peers with one lane, and heaps as large as can be had.
     pub fn of(peers: usize) -> JobShape {
-        JobShape { peers, lanes: 1, heap_limit: usize::MAX }
+        JobShape { peers, lanes: 1, heap_limit: usize::MAX, keeps_going: false }
     }
 
     /// How many ends there are in all lanes.
@@ -140,6 +142,7 @@ impl Job {
         header.heap_size.store(layout.heap_size as u64, Ordering::Relaxed);
         header.processors.store(processors as u32, Ordering::Relaxed);
         header.creator.store(std::process::id(), Ordering::Relaxed);
+        header.keeps_going.store(shape.keeps_going.into(), Ordering::Relaxed);
         header.magic.store(MAGIC, Ordering::Release);
         Ok(Job { segment: Arc::new(segment), peers: shape.peers })
     }

@@ -26,6 +26,8 @@ mod cluster;
 mod control;
 mod copy;
 #[cfg(not(loom))]
+mod deaths;
+#[cfg(not(loom))]
 mod descriptor;
 mod distance;
 #[cfg(not(loom))]

@@ -49,6 +49,8 @@ pub(super) fn to_job(spec: &mut JobSpec, given: &Given, notes: &mut Vec<String>)
         Id::SegmentDir => spec.segment_directory = Some((&given.values[0]).into()),
         Id::ReportBindings => spec.report_bindings = true,
         Id::Explain => spec.explain = true,
+        Id::KeepGoing => spec.keeps_going = true,
+        Id::FaultTolerance => spec.keeps_going = tolerates(given)?,
         Id::NoHangCheck => spec.hang_check = false,
         Id::PrintExitCodes => spec.say_endings = true,
         Id::DoNotLaunch => spec.starts_nothing = true,
@@ -270,6 +272,15 @@ fn exported(export: &OsStr) -> Option<(OsString, OsString)> {
             Some((OsStr::from_bytes(&bytes[..end]).to_owned(), OsStr::from_bytes(&bytes[end + 1..]).to_owned()))
         }
         None => inherited(export.to_owned()),
+    }
+}
+
+/// What Open MPI's `--with-ft` says.
+fn tolerates(given: &Given) -> Result<bool, String> {
+    match given.text()? {
+        "ulfm" | "mpi" | "true" | "yes" | "1" => Ok(true),
+        "none" | "false" | "no" | "0" => Ok(false),
+        _ => Err(given.refuse("choose ulfm or none")),
     }
 }
 

@@ -46,6 +46,7 @@ pub(super) enum Id {
     ErrFile,
     Explain,
     Export,
+    FaultTolerance,
     Genv,
     GenvExclude,
     GenvList,
@@ -57,6 +58,7 @@ pub(super) enum Id {
     HwThreads,
     Info,
     Interface,
+    KeepGoing,
     Lanes,
     LaunchAgent,
     Launcher,
@@ -327,6 +329,14 @@ const JOB: &[Known] = &[
         "End the job after SECONDS, saying what each rank was doing [default: MPIEXEC_TIMEOUT, if it is set]",
     ),
     does(
+        Id::KeepGoing,
+        &["keep-going", "disable-auto-cleanup", "enable-recovery"],
+        &[],
+        "MIO",
+        "Let the job go on when a rank dies: the others hear of it as errors; all on this host",
+    ),
+    does(Id::FaultTolerance, &["with-ft"], &["ulfm|none"], "O", "ulfm: as --keep-going"),
+    does(
         Id::Protocol,
         &["protocol"],
         &["PROTOCOL"],
@@ -432,13 +442,13 @@ const NO_DEBUGGER: &str = "start the ranks under one, `mpiexec -n 2 gdb -batch -
 const NO_PROFILER: &str =
     "that profiler is not part of this launcher; programs that intercept MPI (PMPI) work under it";
 const NOT_STARTED: &str = "ranks do not start others";
-const RECOVERY: &str = "a rank that fails ends the job";
+const RECOVERY: &str = "ranks are not started again; with --keep-going the others go on";
 
 const WITHOUT_EFFECT: &[Known] = &[
     nothing(&["oversubscribe"], &[], "O", "there is no limit on ranks per core"),
     nothing(&["nooversubscribe"], &[], "O", "there is no limit on ranks per core; --explain says how many there are"),
     nothing(&["allow-run-as-root"], &[], "O", "root may run jobs"),
-    nothing(&["disable-auto-cleanup", "enable-recovery", "continuous"], &[], "MIO", RECOVERY),
+    nothing(&["continuous"], &[], "O", RECOVERY),
     nothing(&["max-restarts"], &["N"], "O", RECOVERY),
     nothing(&["order-nodes"], &["ORDER"], "M", "hosts are taken in the order in which they are named"),
     nothing(&["hosts-group"], &["GROUPS"], "I", HOSTS_ARE_NAMED),
@@ -494,7 +504,7 @@ const WITHOUT_EFFECT: &[Known] = &[
         "O",
         BUILT_OTHERWISE,
     ),
-    nothing(&["singleton", "pset", "initial-errhandler", "with-ft", "gpu-support"], &["VALUE"], "O", BUILT_OTHERWISE),
+    nothing(&["singleton", "pset", "initial-errhandler", "gpu-support"], &["VALUE"], "O", BUILT_OTHERWISE),
     nothing(&["tune"], &["FILE"], "IO", "lengths from which other ways pay are those of RWMPI_TUNING"),
     nothing(&["gpus-per-proc", "gpu-subdevs-per-proc"], &["N"], "M", GPUS),
     nothing(&["usize"], &["N"], "MI", NOT_STARTED),

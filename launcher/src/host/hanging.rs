@@ -40,7 +40,7 @@ impl Ranks for Host {
             if !self.job.attached(place) {
                 return None;
             }
-            if matches!(self.job.presence(place), Presence::Finished | Presence::Left) {
+            if matches!(self.job.presence(place), Presence::Finished | Presence::Left | Presence::Died) {
                 continue;
             }
             let since = describe_wait(&self.record(place))?.since;

@@ -50,6 +50,9 @@ impl Watch {
         if self.sites.len() > 1 || self.sites.iter().any(|site| site.name.is_some()) {
             return Err("ranks of a job on named hosts can't spawn others yet: leave out --hosts and --hostfile".into());
         }
+        if self.spec.keeps_going {
+            return Err("ranks of a job that goes on when ranks die (--keep-going) can't spawn others yet".into());
+        }
         if self.verdict.is_some() {
             return Err("the job is about to end".into());
         }

@@ -32,12 +32,12 @@ pub(crate) async fn tree(team: Team<'_>) -> Result<(), Failure> {
     let children = (0..levels).map(|level| (level, team.rank + (1 << level)));
     let children = children.filter(|&(_, child)| child < team.size());
     for (level, child) in children.clone() {
-        team.hear(level, child).await;
+        team.hear(level, child).await?;
     }
     if team.rank > 0 {
         let parent = team.rank - (1 << levels);
         team.say(levels, parent)?;
-        team.hear(ALL_HAVE_COME, parent).await;
+        team.hear(ALL_HAVE_COME, parent).await?;
     }
     children.rev().try_for_each(|(_, child)| team.say(ALL_HAVE_COME, child))
 }
@@ -48,7 +48,7 @@ pub(super) async fn dissemination(team: Team<'_>) -> Result<(), Failure> {
         let distance = 1 << round;
         let from = (team.rank + size - distance) % size;
         if !team.tell(round, (team.rank + distance) % size, from)? {
-            team.hear(round, from).await;
+            team.hear(round, from).await?;
         }
     }
     Ok(())

@@ -271,19 +271,25 @@ impl<'a> Team<'a> {
         }
     }
 
+    /// Why it can't be completed, if a rank has died, or its communicator was revoked, in a job that goes on.
+    #[inline]
+    pub(super) fn interrupted(&self) -> Option<Failure> {
+        self.process.interruption(self.context, self.peers)
+    }
+
     /// Waits to be told by `from`.
-    pub(crate) async fn hear(&self, round: u32, from: usize) {
+    pub(crate) async fn hear(&self, round: u32, from: usize) -> Result<(), Failure> {
         let step = [self.context, self.tag, round];
         poll_fn(|_| {
             let told = self.process.engine().barrier_arrived(step);
             if let Some(in_trouble) = told {
                 self.told(in_trouble, from);
-                return Poll::Ready(());
+                return Poll::Ready(Ok(()));
             }
             self.process.now_awaits(Awaited::Step(self.peers[from]));
-            Poll::Pending
+            self.interrupted().map_or(Poll::Pending, |failure| Poll::Ready(Err(failure)))
         })
-        .await;
+        .await
     }
 
     /// Whether this rank's own `bytes` bytes fit into where they go.
@@ -392,7 +398,7 @@ impl Future for Flights<'_> {
         while let Some(&(id, expected)) = self.ids.last() {
             let Some(outcome) = engine.collect(id) else {
                 self.team.process.now_awaits(Awaited::Operation(id));
-                return Poll::Pending;
+                return self.team.interrupted().map_or(Poll::Pending, |failure| Poll::Ready(Err(failure)));
             };
             self.ids.pop();
             self.settle(outcome, expected)?;

@@ -48,6 +48,8 @@ struct Shared {
     collectives: Cell<u32>,
     /// How many nonblocking ones.
     nonblocking_collectives: Cell<u64>,
+    /// How many agreements.
+    agreements: Cell<u32>,
     /// Whom point-to-point calls name: the remote group if there is one.
     partners: Group,
     local: Group,
@@ -69,6 +71,14 @@ const COLLECTIVES: u32 = 1 << 30;
 /// Nonblocking collectives have tags from here on.
 const NONBLOCKING: u32 = COLLECTIVES;
 
+/// Agreements have tags from here on.
+pub(crate) const AGREEMENT: u32 = 1 << 31;
+
+/// Whether a message with that tag is of an agreement, which goes on whatever fails. Tags of programs are smaller.
+pub(crate) fn is_agreement(tag: Option<u32>) -> bool {
+    tag.is_some_and(|tag| tag >= AGREEMENT)
+}
+
 /// The tag of the nonblocking collective of that number.
 pub(crate) fn nonblocking_tag(number: u64) -> u32 {
     (number % u64::from(COLLECTIVES)) as u32 | NONBLOCKING
@@ -80,6 +90,8 @@ impl Drop for Shared {
             let mut engine = self.process.engine();
             engine.forget_group(context);
             engine.forget_group(context + context::COLLECTIVE);
+            drop(engine);
+            self.process.forget_members(context);
         }
         for slots in [self.slots.take(), self.nonblocking_slots.take()].into_iter().flatten().flatten() {
             slots.retire(&self.process);
@@ -116,6 +128,7 @@ impl Communicator {
             context: Cell::new(context::UNKNOWN),
             collectives: Cell::new(0),
             nonblocking_collectives: Cell::new(0),
+            agreements: Cell::new(0),
             partners,
             local,
             inter,
@@ -143,10 +156,12 @@ impl Communicator {
         let mut engine = process.engine();
         engine.register_group(context, partners.peers().clone());
         engine.register_group(context + context::COLLECTIVE, partners.peers().clone());
+        drop(engine);
+        process.note_members(context, self.all_peers().into());
     }
 
     /// A new one of the same rank.
-    fn child(&self, local: Group, remote: Option<Group>, context: u32, topology: Option<Topology>) -> Self {
+    pub(crate) fn child(&self, local: Group, remote: Option<Group>, context: u32, topology: Option<Topology>) -> Self {
         let process = self.process();
         if !process.lanes().are_several() {
             return Communicator::build(process.clone(), local, remote, context, topology);
@@ -208,6 +223,13 @@ impl Communicator {
     /// What [`Communicator::next_nonblocking_collective`] will say next.
     pub(crate) fn nonblocking_collective_to_come(&self) -> u64 {
         self.shared.nonblocking_collectives.get() + 1
+    }
+
+    /// The tag of the agreement that begins now: the same on all ranks, since all begin them in the same order.
+    pub(crate) fn next_agreement(&self) -> u32 {
+        let number = self.shared.agreements.get();
+        self.shared.agreements.set((number + 1) % AGREEMENT);
+        AGREEMENT | number
     }
 
     /// The slots of its ranks, if it has one group and they are known already, and have room for that collective.

@@ -304,6 +304,10 @@ impl<F: Fabric> Engine<F> {
                         self.backlog -= 1;
                     }
                 }
+                Err(PushError::Full) if self.is_dead(peer) => {
+                    self.peers[peer as usize].answers.clear();
+                    self.backlog -= 1;
+                }
                 Err(PushError::Full) => {
                     self.fabric.miss_room();
                     break;
@@ -381,6 +385,7 @@ impl<F: Fabric> Engine<F> {
                 self.matched_early(id);
                 Ok(())
             }
+            None if self.deaths.goes_on => self.answered(id).map_or(Ok(()), |id| self.matched(peer, id)),
             _ => Err(fault(peer, "an answer to a message that was not sent")),
         }
     }

@@ -11,6 +11,7 @@
 
 mod arrivals;
 mod barrier;
+mod deaths;
 mod directly;
 mod library_buffer;
 mod operation;
@@ -46,6 +47,7 @@ use crate::tuning::Tuning;
 use crate::waiting::{self, Kind};
 use crate::{Mark, Protocol};
 pub(crate) use barrier::{Rounds, Step};
+use deaths::Deaths;
 use library_buffer::LibraryBuffer;
 pub(crate) use library_buffer::USUAL_SIZE;
 pub(crate) use operation::{Completion, Failure, Operation, OperationId, Outcome, Received, SendMode};
@@ -83,6 +85,8 @@ enum Outgoing {
         payload: [u8; 16],
         len: usize,
     },
+    /// The peer has died: nothing behind this leaves.
+    ToNobody,
 }
 
 /// A message that has begun to arrive from a peer and whose data still come.
@@ -166,6 +170,8 @@ pub(crate) struct Engine<F: Fabric> {
     traffic: Traffic,
     /// The failure of the transport that has stopped this engine.
     poison: Option<Failure>,
+    /// What is left of peers that have died.
+    deaths: Deaths,
 }
 
 impl<F: Fabric> Engine<F> {
@@ -217,6 +223,7 @@ impl<F: Fabric> Engine<F> {
             copies_all: false,
             traffic: Traffic::default(),
             poison: None,
+            deaths: Deaths::default(),
             fabric,
         }
     }

@@ -87,6 +87,12 @@ pub(crate) enum Failure {
     Aborted,
     /// What is waited for only that peer could do, which has left the job, or is about to.
     Departed { peer: u32, finalizes: bool },
+    /// That peer has died, and the job goes on.
+    Died { peer: u32 },
+    /// That peer has died, who might have sent what is waited for, and the program has not said that it knows.
+    Unacknowledged { peer: u32 },
+    /// The communicator was revoked.
+    Revoked,
 }
 
 impl Failure {
@@ -98,6 +104,11 @@ impl Failure {
             }
             _ => None,
         }
+    }
+
+    /// Whether it concerns a peer, or a communicator, and nothing else of the engine.
+    pub(crate) fn is_survived(&self) -> bool {
+        matches!(self, Failure::Died { .. } | Failure::Unacknowledged { .. } | Failure::Revoked)
     }
 
     /// Whether a peer cannot be reached any more, or has given up.

@@ -279,6 +279,7 @@ impl<F: Fabric> Engine<F> {
                 }
                 self.finish(send, Ok(Completion::SENT));
             }
+            Body::Lost => self.finish(id, Err(Failure::Died { peer: source })),
         }
         Ok(())
     }

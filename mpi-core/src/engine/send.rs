@@ -130,6 +130,10 @@ impl<F: Fabric> Engine<F> {
                 return Ok(Some(id));
             }
         }
+        if self.is_dead(peer) {
+            self.operations.remove(id);
+            return Err(Failure::Died { peer });
+        }
         self.queue(peer, Outgoing::Message(id));
         self.copy_queued(id);
         Ok(Some(id))
@@ -239,7 +243,7 @@ impl<F: Fabric> Engine<F> {
 
     /// The first cell of a message that goes through the FIFO.
     fn first_cell(
-        &self,
+        &mut self,
         id: OperationId,
         peer: u32,
         envelope: &Envelope,
@@ -269,7 +273,7 @@ impl<F: Fabric> Engine<F> {
                 (header(wire::BEGIN), First::Begin(wire::Begin { total: len, answer: id, waits: 1 }))
             }
             _ => {
-                let answer = if is_synchronous { id } else { wire::NO_ANSWER };
+                let answer = if is_synchronous { self.answer_number(id) } else { wire::NO_ANSWER };
                 (header(wire::BEGIN), First::Begin(wire::Begin { total: len, answer, waits: 0 }))
             }
         }
@@ -557,15 +561,6 @@ impl<F: Fabric> Engine<F> {
             _ => self.queue(peer, cell),
         }
         Ok(())
-    }
-
-    pub(super) fn queue(&mut self, peer: u32, outgoing: Outgoing) {
-        let state = &mut self.peers[peer as usize];
-        if state.queued.is_empty() {
-            self.backlog += 1;
-        }
-        state.queued.push_back(outgoing);
-        self.fabric.miss_room();
     }
 
     /// A message to this rank: one copy if its receive waits, otherwise it waits for its receive where it is.

@@ -35,6 +35,8 @@ pub(super) enum Body {
     Waiting { answer: u32 },
     /// A send of this rank to itself.
     Local(OperationId),
+    /// Nothing: whoever has sent it has died in the middle of it, or has given it up.
+    Lost,
 }
 
 impl Unexpected {

@@ -45,7 +45,12 @@ impl Process {
 
     /// Waits for all buffered sends.
     pub(crate) fn collect_detached(&self) -> Result<(), Failure> {
-        self.detached.take().into_iter().try_for_each(|id| self.wait(id).map(drop))
+        let wait = |id| match self.wait(id) {
+            // Nobody asks any more for what was sent to the dead.
+            Err(failure) if failure.is_survived() => Ok(()),
+            waited => waited.map(drop),
+        };
+        self.detached.take().into_iter().try_for_each(wait)
     }
 
     /// Keeps a slot until nobody looks at it any more.

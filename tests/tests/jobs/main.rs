@@ -10,6 +10,7 @@ mod c_library;
 mod c_support;
 mod fortran_library;
 mod fortran_support;
+mod keep_going;
 mod launcher_arguments;
 mod launcher_failures;
 mod launcher_foreign;
