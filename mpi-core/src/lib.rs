@@ -32,6 +32,8 @@ mod driver;
 mod engine;
 mod error;
 #[cfg(any(test, fuzzing))]
+#[doc(hidden)]
+pub mod event;
 pub mod fuzz;
 mod group;
 mod info;

@@ -16,6 +16,7 @@ use crate::activity::{Call, Target};
 use crate::collective::{Team, tree};
 use crate::communicator::{Communicator, LEAVING, THIS_RANK, WORLD};
 use crate::error::{Error, ErrorClass};
+use crate::event::Observer;
 use crate::group::Group;
 use crate::lanes::Lanes;
 use crate::process::Process;
@@ -333,6 +334,13 @@ impl Universe {
     /// if the shared heap is exhausted. Messages received into or sent from it need no system call.
     pub fn alloc<T: Pod>(&self, len: usize) -> Buffer<T> {
         Buffer::new(self.world.process().engine().heap(), len)
+    /// Has `observer` told about what happens to messages of this rank, from now on; `None`: nobody. It is called
+    /// within calls of this library, and must make none itself.
+    #[doc(hidden)]
+    pub fn observe(&self, observer: Option<Observer>) {
+        (0..self.lanes()).for_each(|lane| self.in_lane(lane).process().engine().observe(observer));
+    }
+
     }
 
     /// `bytes` bytes of such memory, with arbitrary contents, to be given back by [`Universe::free`]; `None` if the

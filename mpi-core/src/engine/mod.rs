@@ -13,6 +13,7 @@ mod arrivals;
 mod barrier;
 mod directly;
 mod library_buffer;
+mod observe;
 mod operation;
 mod operations;
 mod pieces;
@@ -41,6 +42,7 @@ use rwmpi_protocol::{Counters, Pattern, Receiver, Rule, Sender};
 use rwmpi_transport::{Fabric, Header};
 use slab::Slab;
 
+use crate::event::Observer;
 use crate::select::message::small_end;
 use crate::tuning::Tuning;
 use crate::waiting::{self, Kind};
@@ -166,6 +168,10 @@ pub(crate) struct Engine<F: Fabric> {
     traffic: Traffic,
     /// The failure of the transport that has stopped this engine.
     poison: Option<Failure>,
+    /// Who is told about events.
+    observer: Option<Observer>,
+    /// Whether it has failed or is observed: then short cuts are closed.
+    is_disturbed: bool,
 }
 
 impl<F: Fabric> Engine<F> {
@@ -217,6 +223,8 @@ impl<F: Fabric> Engine<F> {
             copies_all: false,
             traffic: Traffic::default(),
             poison: None,
+            observer: None,
+            is_disturbed: false,
             fabric,
         }
     }

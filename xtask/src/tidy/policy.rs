@@ -158,6 +158,10 @@ pub const UNSAFE_FILES: &[&str] = &[
     "mpi-abi/src/generalized_request.rs",
     // Where the promises of untyped callers become spans.
     "mpi-core/src/untyped/elements.rs",
+    // Its functions for representations of data in files.
+    "mpi-abi/src/file/representation.rs",
+    // Functions of tools.
+    "mpi-abi/src/tools/event/callback.rs",
     // Memory of the program that windows are made of.
     "mpi-core/src/window/create.rs",
     "mpi-core/src/window/dynamic.rs",
