@@ -140,6 +140,7 @@ pub const UNSAFE_FILES: &[&str] = &[
     // The exported functions, which wrap C's arguments; the bodies behind them are safe.
     "mpi-abi/mpich/src/compatibility.rs",
     "mpi-abi/mpich/src/lib.rs",
+    "mpi-abi/mpich/src/extensions.rs",
     "mpi-abi/src/argument.rs",
     // The allocator of these libraries.
     "mpi-abi/src/memory.rs",
