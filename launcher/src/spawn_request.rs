@@ -124,6 +124,7 @@ impl SpawnRequest {
         spec.protocol = of.protocol;
         spec.transport = of.transport;
         spec.lanes = of.lanes;
+        spec.universe_size = of.universe_size;
         spec.streams = of.streams.clone();
         spec.streams.input = Readers::Nobody;
         spec.output = of.output;

@@ -208,6 +208,16 @@ impl Universe {
 
     /// Those who have spawned this rank's job, as they see it: an intercommunicator (MPI_Comm_get_parent).
     #[doc(hidden)]
+    pub fn universe_size(&self) -> usize {
+        let said = std::env::var(rwmpi_transport::UNIVERSE_SIZE).ok().filter(|_| self.has_launcher());
+        said.and_then(|said| said.parse().ok()).unwrap_or(self.world().size())
+    }
+
+    /// Those who have spawned this rank's job, as they see it: an intercommunicator (MPI_Comm_get_parent).
+    #[doc(alias = "MPI_Comm_get_parent")]
+    #[doc = example!(1
+        "assert!(universe.parents().is_none());"
+    )]
     pub fn parents(&self) -> Option<&Communicator> {
         self.parents.as_ref()
     }
