@@ -46,6 +46,7 @@ pub mod one_sided;
 mod owned;
 mod packed_values;
 mod persistent;
+mod partitioned;
 mod plain;
 mod point_to_point;
 mod ports;
@@ -95,6 +96,7 @@ pub use persistent::{PersistentReceive, PersistentSend};
 pub use plain::{Datatype, Plain};
 pub use probe::MatchedMessage;
 pub use rank::{ANY_SOURCE, ANY_TAG, Destination, PROC_NULL, Source, TAG_MAX, TagSelector};
+pub use partitioned::{Part, PartitionedReceive, PartitionedSend, ReceiveRound, SendRound};
 pub use request::Request;
 /// The derives of [`trait@Datatype`] and [`trait@Message`], and `#[rwmpi::test]`.
 pub use rwmpi_derive::{Datatype, Message, test};

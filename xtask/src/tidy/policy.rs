@@ -129,6 +129,7 @@ pub const UNSAFE_FILES: &[&str] = &[
     "mpi-core/src/collective/scratch.rs",
     // Buffers side by side as one.
     "mpi-core/src/collective/nodes.rs",
+    "mpi-core/src/partitioned.rs",
     "mpi-core/src/persistent.rs",
     "mpi-core/src/point_to_point.rs",
     "mpi-core/src/packed_values.rs",
