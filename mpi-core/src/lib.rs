@@ -24,6 +24,7 @@ mod apart;
 mod attribute;
 mod buffer;
 mod collective;
+mod command;
 mod communicator;
 #[doc(hidden)]
 pub mod datatype;
@@ -31,9 +32,9 @@ mod departure;
 mod driver;
 mod engine;
 mod error;
-#[cfg(any(test, fuzzing))]
 #[doc(hidden)]
 pub mod event;
+#[cfg(any(test, fuzzing))]
 pub mod fuzz;
 mod group;
 mod info;
@@ -45,10 +46,11 @@ mod nonblocking_values;
 pub mod one_sided;
 mod owned;
 mod packed_values;
-mod persistent;
 mod partitioned;
+mod persistent;
 mod plain;
 mod point_to_point;
+mod port;
 mod ports;
 mod probe;
 mod process;
@@ -61,6 +63,7 @@ mod select;
 mod several;
 mod shared_buffer;
 mod spawn;
+mod spawn_hints;
 mod staged;
 mod status;
 mod task;
@@ -83,6 +86,7 @@ pub use answer::{Answer, read_answer};
 pub use attribute::{AttributeKind, AttributeValue, Attributes, CopyFunction, DeleteFunction, Keyval, WeakKeyval};
 pub use bytemuck::{Pod, Zeroable};
 pub use collective::Parts;
+pub use command::Command;
 pub use communicator::{Communicator, SplitType};
 pub use error::{Error, ErrorClass, Result};
 pub use group::{Comparison, Group, RankRange};
@@ -92,11 +96,12 @@ pub use mark::{Mark, Signature};
 pub use message::{Message, Serialized};
 pub use one_sided::{AccumulateOperation, LockKind, Window};
 pub use owned::owning;
+pub use partitioned::{Part, PartitionedReceive, PartitionedSend, ReceiveRound, SendRound};
 pub use persistent::{PersistentReceive, PersistentSend};
 pub use plain::{Datatype, Plain};
+pub use port::Port;
 pub use probe::MatchedMessage;
 pub use rank::{ANY_SOURCE, ANY_TAG, Destination, PROC_NULL, Source, TAG_MAX, TagSelector};
-pub use partitioned::{Part, PartitionedReceive, PartitionedSend, ReceiveRound, SendRound};
 pub use request::Request;
 /// The derives of [`trait@Datatype`] and [`trait@Message`], and `#[rwmpi::test]`.
 pub use rwmpi_derive::{Datatype, Message, test};
@@ -109,7 +114,7 @@ pub use select::file::{FileUnion, FileWays};
 pub use several::{test_all, test_any, test_some, wait_all, wait_any, wait_some};
 pub use shared_buffer::Buffer;
 #[doc(hidden)]
-pub use spawn::Command;
+pub use spawn::RanksStarted;
 pub use status::Status;
 #[doc(hidden)]
 pub use threads::run_test;

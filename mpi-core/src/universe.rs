@@ -206,7 +206,7 @@ impl Universe {
         said.parse().ok()
     }
 
-    /// Those who have spawned this rank's job, as they see it: an intercommunicator (MPI_Comm_get_parent).
+    /// For how many ranks there is room, as its launcher says; else how many the job has (MPI_UNIVERSE_SIZE).
     #[doc(hidden)]
     pub fn universe_size(&self) -> usize {
         let said = std::env::var(rwmpi_transport::UNIVERSE_SIZE).ok().filter(|_| self.has_launcher());
@@ -334,6 +334,13 @@ impl Universe {
         (0..self.lanes()).map(of_lane).fold((0, 0), |sum, held| (sum.0 + held.0, sum.1 + held.1))
     }
 
+    /// Has `observer` told about what happens to messages of this rank, from now on; `None`: nobody. It is called
+    /// within calls of this library, and must make none itself.
+    #[doc(hidden)]
+    pub fn observe(&self, observer: Option<Observer>) {
+        (0..self.lanes()).for_each(|lane| self.in_lane(lane).process().engine().observe(observer));
+    }
+
     /// The values by which this job chooses its ways.
     #[doc(hidden)]
     pub fn tuning(&self) -> &Tuning {
@@ -344,13 +351,6 @@ impl Universe {
     /// if the shared heap is exhausted. Messages received into or sent from it need no system call.
     pub fn alloc<T: Pod>(&self, len: usize) -> Buffer<T> {
         Buffer::new(self.world.process().engine().heap(), len)
-    /// Has `observer` told about what happens to messages of this rank, from now on; `None`: nobody. It is called
-    /// within calls of this library, and must make none itself.
-    #[doc(hidden)]
-    pub fn observe(&self, observer: Option<Observer>) {
-        (0..self.lanes()).for_each(|lane| self.in_lane(lane).process().engine().observe(observer));
-    }
-
     }
 
     /// `bytes` bytes of such memory, with arbitrary contents, to be given back by [`Universe::free`]; `None` if the
